@@ -1,0 +1,125 @@
+#include "bench/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static int rows, fields;
+
+double bench_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double bench_median(double *values, int count) {
+  qsort(values, (size_t)count, sizeof *values, ascending);
+  return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+void bench_check(davit_status status, const char *what) {
+  if (status == DAVIT_SUCCESS)
+    return;
+  fprintf(stderr, "%s: %s\n", what, davit_last_error());
+  exit(4);
+}
+
+static void quoted(const char *text) {
+  putchar('"');
+  for (; *text; text++)
+    if (*text == '"' || *text == '\\')
+      printf("\\%c", *text);
+    else if ((unsigned char)*text >= ' ')
+      putchar(*text);
+  putchar('"');
+}
+
+static void machine(void) {
+  struct utsname system;
+  int count = 0;
+  uname(&system);
+  bench_check(davit_device_count(&count), "devices");
+  printf("  \"machine\": {\"system\": ");
+  quoted(system.release);
+  printf(", \"devices\": [");
+  for (int i = DAVIT_HOST; i < count; i++) {
+    davit_device_info info;
+    bench_check(davit_device_describe(i, &info), "device");
+    printf("%s\n    {\"device\": %d, \"kind\": \"%s\", \"name\": ", i > DAVIT_HOST ? "," : "", i,
+           davit_device_kind_string(info.kind));
+    quoted(info.name);
+    printf(", \"compute_units\": %d, \"memory_bytes\": %zu}", info.compute_units, info.memory_bytes);
+  }
+  printf("]},\n");
+}
+
+void bench_begin(const char *name, int argc, char **argv) {
+  char date[32];
+  time_t now = time(NULL);
+  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+  printf("{\n  \"benchmark\": \"%s\",\n  \"version\": \"%s\",\n  \"date\": \"%s\",\n  \"command\": \"", name,
+         davit_version(), date);
+  for (int i = 0; i < argc; i++) {
+    const char *slash = i == 0 ? strrchr(argv[0], '/') : NULL;
+    printf("%s%s", i ? " " : "", slash ? slash + 1 : argv[i]);
+  }
+  printf("\",\n");
+  machine();
+  printf("  \"rows\": [");
+}
+
+void bench_row(void) {
+  printf("%s\n    {", rows++ ? "}," : "");
+  fields = 0;
+}
+
+static void key_of(const char *key) {
+  printf("%s\"%s\": ", fields++ ? ", " : "", key);
+}
+
+void bench_text(const char *key, const char *value) {
+  key_of(key);
+  quoted(value);
+}
+
+void bench_number(const char *key, double value) {
+  key_of(key);
+  if (isfinite(value))
+    printf("%.8g", value);
+  else
+    printf("null");
+}
+
+void bench_end(void) {
+  printf("%s\n  ]\n}\n", rows ? "}" : "");
+  fflush(stdout);
+}
+
+const char *bench_option(int argc, char **argv, const char *name, const char *fallback) {
+  for (int i = 1; i + 1 < argc; i++)
+    if (strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, name) == 0)
+      return argv[i + 1];
+  return fallback;
+}
+
+int bench_list(const char *text, int64_t *values, int capacity) {
+  int count = 0;
+  while (*text && count < capacity) {
+    char *end;
+    values[count++] = strtoll(text, &end, 10);
+    if (end == text) {
+      fprintf(stderr, "not a list of numbers: %s\n", text);
+      exit(2);
+    }
+    text = *end == ',' ? end + 1 : end;
+  }
+  return count;
+}

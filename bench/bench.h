@@ -1,0 +1,33 @@
+/* What all benchmarks share: a clock, medians, and one JSON document on standard output.
+ *
+ * A benchmark prints one object {"benchmark", "date", "command", "machine", "rows": [...]}; rows are flat
+ * objects of numbers and strings, so that results of real runs can be kept under bench/results/ as they
+ * are. Progress goes to standard error. */
+#ifndef DAVIT_BENCH_BENCH_H
+#define DAVIT_BENCH_BENCH_H
+
+#include <davit/davit.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+double bench_now(void); /* seconds, monotonic */
+
+/* The median of `count` values, which are sorted in place. */
+double bench_median(double *values, int count);
+
+/* Ends the program with the sentence when a davit call failed. */
+void bench_check(davit_status status, const char *what);
+
+void bench_begin(const char *name, int argc, char **argv);
+void bench_row(void);
+void bench_text(const char *key, const char *value);
+void bench_number(const char *key, double value);
+void bench_end(void);
+
+/* --name VALUE from the command line, `fallback` without. */
+const char *bench_option(int argc, char **argv, const char *name, const char *fallback);
+
+/* Comma-separated integers; returns how many were read (at most `capacity`). */
+int bench_list(const char *text, int64_t *values, int capacity);
+
+#endif

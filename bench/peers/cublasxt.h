@@ -1,0 +1,19 @@
+/* The peer of the tiled product: cuBLASXt, loaded at run time, driven fairly: one handle for all calls, pinned
+ * operands, the block size given by the caller. */
+#ifndef DAVIT_BENCH_PEERS_CUBLASXT_H
+#define DAVIT_BENCH_PEERS_CUBLASXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Selects the first `devices` CUDA devices; false where there is no cuBLASXt. */
+bool peer_cublasxt_open(int devices);
+void peer_cublasxt_close(void);
+
+/* C = A B, square, column-major, 'd' or 's'; seconds, negative on failure. */
+double peer_cublasxt_gemm(char type, int64_t n, int64_t block, const void *a, const void *b, void *c);
+
+/* cuBLAS itself on one device, operands on the device: seconds of the best of `repeats`. */
+double peer_cublas_gemm(char type, int64_t n, int repeats);
+
+#endif

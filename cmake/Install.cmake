@@ -1,0 +1,26 @@
+# Headers, both libraries, the tool, and what find_package() and pkg-config read.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS davit_shared davit_static davit_offload EXPORT davitTargets)
+if(TARGET davit_tool)
+  install(TARGETS davit_tool)
+endif()
+install(DIRECTORY include/davit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/davit)
+install(EXPORT davitTargets NAMESPACE davit:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/davitConfig.cmake.in davitConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(davitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/davitConfig.cmake ${PROJECT_BINARY_DIR}/davitConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# Paths in davit.pc are relative to the file, so that `cmake --install --prefix` may choose another place.
+file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+set(pc_libraries ${DAVIT_LIBRARIES})
+foreach(dir IN LISTS DAVIT_OFFLOAD_LIBRARY_DIRS)
+  list(APPEND pc_libraries -Wl,-rpath,${dir})
+endforeach()
+list(JOIN pc_libraries " " pc_libraries)
+configure_file(cmake/davit.pc.in davit.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/davit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

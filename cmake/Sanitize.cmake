@@ -1,0 +1,33 @@
+# -DDAVIT_SANITIZE=address,undefined or thread: sanitizers for the host code and, for address, for the target regions
+# that run on the host. Sets DAVIT_SANITIZE_RUNTIME and puts the flags on everything that follows.
+#
+# A host device's image is a shared object of its own, into which the linker wrapper copies all archives of the
+# link. The sanitizers' static runtimes cannot be in a shared object, so their shared ones are linked, by
+# name and first, and -fsanitize is kept from the linker.
+set(DAVIT_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread (empty: none)")
+if(NOT DAVIT_SANITIZE)
+  return()
+endif()
+if(DAVIT_WITH_CUDA OR DAVIT_AMDGPU)
+  message(FATAL_ERROR "DAVIT_SANITIZE=${DAVIT_SANITIZE} needs -DDAVIT_CUDA=OFF and no DAVIT_AMDGPU")
+endif()
+string(REGEX REPLACE "^(.).*$" "\\1san" runtime "${DAVIT_SANITIZE}") # asan, tsan
+set(DAVIT_SANITIZE_RUNTIME "")
+foreach(name libclang_rt.${runtime}-${CMAKE_SYSTEM_PROCESSOR}.so libclang_rt.${runtime}.so)
+  execute_process(COMMAND "${CMAKE_C_COMPILER}" -print-file-name=${name} OUTPUT_VARIABLE path
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(IS_ABSOLUTE "${path}" AND NOT DAVIT_SANITIZE_RUNTIME)
+    set(DAVIT_SANITIZE_RUNTIME "${path}")
+  endif()
+endforeach()
+if(NOT DAVIT_SANITIZE_RUNTIME)
+  message(FATAL_ERROR "DAVIT_SANITIZE=${DAVIT_SANITIZE}: no shared ${runtime} runtime.\n"
+    "On Debian: apt-get install libclang-rt-19-dev")
+endif()
+cmake_path(GET DAVIT_SANITIZE_RUNTIME PARENT_PATH sanitize_dir)
+add_compile_options(-fsanitize=${DAVIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+add_link_options("LINKER:--no-as-needed" "${DAVIT_SANITIZE_RUNTIME}" "LINKER:-rpath,${sanitize_dir}")
+if(DAVIT_SANITIZE STREQUAL "thread")
+  # The host device's teams meet in libomp, which ThreadSanitizer does not see into.
+  target_compile_options(davit_offload INTERFACE "SHELL:-Xarch_device -fno-sanitize=all")
+endif()

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# A matrix product from the shell, checked against NumPy.
+#
+#   docs/demo/demo.sh build/davit
+#
+# Makes two matrices with NumPy (one in C order, one in Fortran order), multiplies them with davit on all
+# devices, compares the result with NumPy's own product and prints what ran where and how fast. Exits
+# non-zero when they differ. Needs python3 with NumPy (PYTHON names another interpreter).
+set -euo pipefail
+
+davit=$(realpath -- "${1:?usage: demo.sh DAVIT}")
+demo=$(dirname -- "$(realpath -- "$0")")
+python=${PYTHON:-/usr/bin/python3}
+
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+cd -- "$folder"
+
+echo "== devices"
+"$davit" devices
+"$davit" devices --json >devices.json
+
+echo "== matrices"
+"$python" "$demo/demo.py" make devices.json
+
+echo "== davit gemm A.npy B.npy -o C.npy --warmup 1 --repeat 3 --json"
+"$davit" gemm A.npy B.npy -o C.npy --warmup 1 --repeat 3 --json | tee report.json
+
+echo "== check"
+"$python" "$demo/demo.py" check devices.json report.json

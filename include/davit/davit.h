@@ -1,0 +1,17 @@
+/* All of davit. Conventions that hold everywhere stand in docs/architecture.md. */
+#ifndef DAVIT_DAVIT_H
+#define DAVIT_DAVIT_H
+
+#include <davit/axpy.h>
+#include <davit/device.h>
+#include <davit/dot.h>
+#include <davit/event.h>
+#include <davit/gemm.h>
+#include <davit/gemv.h>
+#include <davit/memory.h>
+#include <davit/queue.h>
+#include <davit/status.h>
+#include <davit/timer.h>
+#include <davit/version.h>
+
+#endif

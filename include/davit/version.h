@@ -1,0 +1,22 @@
+/* The library's version. Compare DAVIT_VERSION (compiled against) with davit_version() (running). */
+#ifndef DAVIT_VERSION_H
+#define DAVIT_VERSION_H
+
+#include <davit/status.h>
+
+#define DAVIT_VERSION_MAJOR 0
+#define DAVIT_VERSION_MINOR 1
+#define DAVIT_VERSION_PATCH 0
+#define DAVIT_VERSION "0.1.0"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "MAJOR.MINOR.PATCH" of the running library. */
+DAVIT_API const char *davit_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

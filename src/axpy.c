@@ -1,0 +1,133 @@
+/* y = alpha x + y: on a queue, and spread over devices. 2 n flops over 3 n elements moved; where operands lie on
+ * the host the link's 3 n elements are the floor. */
+#include <davit/axpy.h>
+
+#include "offload/blas.h"
+#include "ref/ref.h"
+#include "src/gemm.h"
+#include "src/queue.h"
+#include "src/vector.h"
+
+typedef struct axpy {
+  char type;
+  int64_t n;
+  double alpha;
+  const void *x;
+  int64_t incx;
+  void *y;
+  int64_t incy;
+} axpy;
+
+static davit_status check(const axpy *g) {
+  DVT_TRY(dvt_check_length("n", g->n));
+  DVT_TRY(dvt_check_increment("incx", g->incx));
+  DVT_TRY(dvt_check_increment("incy", g->incy));
+  if (g->n > 0 && (!g->x || !g->y))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", g->x ? "y" : "x");
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_stream(dvt_lane *lane, void *arguments) {
+  const axpy *g = arguments;
+  return g->type == 'd' ? dvt_cublas_daxpy(lane->stream, g->n, g->alpha, g->x, g->incx, g->y, g->incy)
+                        : dvt_cublas_saxpy(lane->stream, g->n, (float)g->alpha, g->x, g->incx, g->y, g->incy);
+}
+
+static davit_status run_ref(dvt_lane *lane, void *arguments) {
+  (void)lane;
+  const axpy *g = arguments;
+  if (g->type == 'd')
+    dvt_ref_daxpy(g->n, g->alpha, g->x, g->incx, g->y, g->incy);
+  else
+    dvt_ref_saxpy(g->n, (float)g->alpha, g->x, g->incx, g->y, g->incy);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_target(dvt_lane *lane, void *arguments) {
+  const axpy *g = arguments;
+  return g->type == 'd' ? dvt_target_daxpy(lane->device, g->n, g->alpha, g->x, g->incx, g->y, g->incy)
+                        : dvt_target_saxpy(lane->device, g->n, (float)g->alpha, g->x, g->incx, g->y, g->incy);
+}
+
+static davit_status submit(dvt_lane *lane, const axpy *g) {
+  static const dvt_blas_works works = {run_stream, run_ref, run_target};
+  return dvt_blas_submit(lane, works, g, sizeof *g);
+}
+
+static davit_status enqueue(davit_queue *queue, const axpy *g) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(check(g));
+  return g->n == 0 || g->alpha == 0 ? DAVIT_SUCCESS : submit(lane, g);
+}
+
+davit_status davit_queue_daxpy(davit_queue *queue, int64_t n, double alpha, const double *x, int64_t incx,
+                               double *y, int64_t incy) {
+  return enqueue(queue, &(axpy){'d', n, alpha, x, incx, y, incy});
+}
+
+davit_status davit_queue_saxpy(davit_queue *queue, int64_t n, float alpha, const float *x, int64_t incx,
+                               float *y, int64_t incy) {
+  return enqueue(queue, &(axpy){'s', n, (double)alpha, x, incx, y, incy});
+}
+
+/* ---- over several devices ---- */
+
+enum { CHUNK = 1 << 20 };
+
+static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const axpy *g, int64_t begin,
+                              int64_t end) {
+  size_t element = dvt_element_bytes(g->type);
+  dvt_vector_chunk x = dvt_vector_cut(g->x, g->n, g->incx, begin, end, element);
+  dvt_vector_chunk y = dvt_vector_cut(g->y, g->n, g->incy, begin, end, element);
+  void *at_x, *at_y;
+  size_t pitch_x, pitch_y;
+  DVT_TRY(dvt_vector_operand(run, lane, 0, true, x.base, x.pitch, x.row_bytes, x.cols, &at_x, &pitch_x));
+  DVT_TRY(dvt_vector_operand(run, lane, 1, true, y.base, y.pitch, y.row_bytes, y.cols, &at_y, &pitch_y));
+  axpy part = {g->type,
+               end - begin,
+               g->alpha,
+               at_x,
+               dvt_vector_step(g->incx, pitch_x, element),
+               at_y,
+               dvt_vector_step(g->incy, pitch_y, element)};
+  DVT_TRY(submit(lane->lane, &part));
+  return dvt_vector_store(lane, at_y, pitch_y, y.base, y.pitch, y.row_bytes, y.cols);
+}
+
+static davit_status run_all(dvt_vector_run *run, const axpy *g) {
+  for (int i = 0; i < run->devices; i++) {
+    int64_t begin, end;
+    dvt_vector_range(g->n, i, run->devices, &begin, &end);
+    for (int turn = 0; begin < end; turn++) {
+      int64_t stop = end - begin < CHUNK ? end : begin + CHUNK;
+      DVT_TRY(run_chunk(run, &run->device[i].lane[turn % DVT_VECTOR_LANES], g, begin, stop));
+      begin = stop;
+    }
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status spread(const axpy *g, const int *devices, int device_count) {
+  int chosen[DVT_MOST_DEVICES], count;
+  DVT_TRY(check(g));
+  if (dvt_vectors_overlap(g->x, g->n, g->incx, g->y, g->n, g->incy, dvt_element_bytes(g->type)))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps x");
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  if (g->n == 0 || g->alpha == 0)
+    return DAVIT_SUCCESS;
+  dvt_vector_run run;
+  DVT_TRY(dvt_vector_open(&run, chosen, count, CHUNK * dvt_element_bytes(g->type)));
+  return dvt_vector_close(&run, run_all(&run, g));
+}
+
+davit_status davit_daxpy(int64_t n, double alpha, const double *x, int64_t incx, double *y, int64_t incy,
+                         const int *devices, int device_count) {
+  return spread(&(axpy){'d', n, alpha, x, incx, y, incy}, devices, device_count);
+}
+
+davit_status davit_saxpy(int64_t n, float alpha, const float *x, int64_t incx, float *y, int64_t incy,
+                         const int *devices, int device_count) {
+  return spread(&(axpy){'s', n, (double)alpha, x, incx, y, incy}, devices, device_count);
+}

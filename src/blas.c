@@ -1,0 +1,122 @@
+#include "src/blas.h"
+
+#include <davit/device.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "offload/device.h"
+#include "src/memory.h"
+
+dvt_blas_path dvt_blas_path_of(const dvt_lane *lane) {
+  const char *forced = getenv("DAVIT_BLAS");
+  if (forced && strcmp(forced, "target") == 0)
+    return DVT_BLAS_TARGET;
+  if (lane->stream)
+    return DVT_BLAS_STREAM;
+  return dvt_device_find(lane->device)->shares_host_memory ? DVT_BLAS_REF : DVT_BLAS_TARGET;
+}
+
+davit_status dvt_blas_submit(dvt_lane *lane, const dvt_blas_works works, const void *arguments,
+                             size_t bytes) {
+  dvt_blas_path path = dvt_blas_path_of(lane);
+  return dvt_lane_submit(lane, path == DVT_BLAS_STREAM ? DVT_STREAMED : DVT_BLOCKING, works[path], arguments,
+                         bytes);
+}
+
+int dvt_blas_threads(int device) {
+  int count, sharing = 0;
+  const dvt_device *devices = dvt_devices(&count);
+  for (int i = 1; i <= count; i++)
+    sharing += devices[i].shares_host_memory;
+  int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  int threads = device == DAVIT_HOST || sharing == 0 ? cores : cores / sharing;
+  return threads > 1 ? threads : 1;
+}
+
+davit_status dvt_check_trans(const char *argument, char given, char *trans) {
+  if (given != '\0' && strchr("nN", given))
+    *trans = 'N';
+  else if (given != '\0' && strchr("tTcC", given))
+    *trans = 'T';
+  else
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is '%c', not 'N', 'T' or 'C'", argument,
+                      given >= ' ' && given <= '~' ? given : '?');
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_length(const char *argument, int64_t given) {
+  if (given < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %lld, less than 0", argument, (long long)given);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_ld(const char *argument, int64_t given, int64_t rows) {
+  int64_t least = rows > 1 ? rows : 1;
+  if (given < least)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %lld, less than %lld", argument, (long long)given,
+                      (long long)least);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_increment(const char *argument, int64_t given) {
+  if (given == 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is 0", argument);
+  return DAVIT_SUCCESS;
+}
+
+bool dvt_blocks_overlap(const void *a, int64_t lda, int64_t rows_a, int64_t cols_a, const void *b,
+                        int64_t ldb, int64_t rows_b, int64_t cols_b, size_t element_bytes) {
+  if (rows_a <= 0 || cols_a <= 0 || rows_b <= 0 || cols_b <= 0)
+    return false;
+  int64_t size = (int64_t)element_bytes;
+  int64_t column_a = rows_a * size, column_b = rows_b * size, pitch_a = lda * size, pitch_b = ldb * size;
+  int64_t start = (int64_t)((intptr_t)b - (intptr_t)a); /* of b, seen from a */
+  if (start >= (cols_a - 1) * pitch_a + column_a || start + (cols_b - 1) * pitch_b + column_b <= 0)
+    return false;
+  /* The extents meet: look for a column of a under each column of b, so that two blocks of one array
+   * that lie side by side are told apart. */
+  for (int64_t j = 0; j < cols_b; j++) {
+    int64_t low = start + j * pitch_b, high = low + column_b;
+    int64_t i = low < column_a ? 0 : (low - column_a) / pitch_a + 1; /* first column that ends behind low */
+    if (i < cols_a && i * pitch_a < high)
+      return true;
+  }
+  return false;
+}
+
+bool dvt_vectors_overlap(const void *x, int64_t nx, int64_t incx, const void *y, int64_t ny, int64_t incy,
+                         size_t element_bytes) {
+  if (nx <= 0 || ny <= 0)
+    return false;
+  int64_t size = (int64_t)element_bytes;
+  int64_t x_bytes = ((nx - 1) * llabs(incx) + 1) * size, y_bytes = ((ny - 1) * llabs(incy) + 1) * size;
+  int64_t start = (int64_t)((intptr_t)y - (intptr_t)x);
+  if (start >= x_bytes || start + y_bytes <= 0)
+    return false;
+  /* Rows of one matrix are interleaved vectors: equal strides that never meet. */
+  int64_t stride = llabs(incx) * size, offset = ((start % stride) + stride) % stride;
+  return llabs(incx) != llabs(incy) || offset < size || offset > stride - size;
+}
+
+davit_status dvt_choose_devices(const int *devices, int device_count, int *chosen, int *count) {
+  DVT_TRY(dvt_start());
+  if (!devices && device_count == 0) {
+    DVT_TRY(davit_default_devices(DVT_MOST_DEVICES, chosen, count));
+    *count = *count < DVT_MOST_DEVICES ? *count : DVT_MOST_DEVICES;
+    return DAVIT_SUCCESS;
+  }
+  if (!devices)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "devices is NULL");
+  if (device_count < 1 || device_count > DVT_MOST_DEVICES)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "device_count is %d, not 1 to %d", device_count,
+                      DVT_MOST_DEVICES);
+  for (int i = 0; i < device_count; i++) {
+    DVT_TRY(dvt_resolve_device(devices[i], &chosen[i]));
+    for (int j = 0; j < i; j++)
+      if (chosen[j] == chosen[i])
+        return davit_fail(DAVIT_INVALID_ARGUMENT, "devices names device %d twice", chosen[i]);
+  }
+  *count = device_count;
+  return DAVIT_SUCCESS;
+}

@@ -1,0 +1,147 @@
+/* davit devices: what there is, and how it is linked. */
+#include <davit/device.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "src/cli/command.h"
+#include "src/cli/json.h"
+#include "src/cli/options.h"
+
+typedef struct entry {
+  davit_device_info info;
+  size_t free_bytes, total_bytes;
+} entry;
+
+/* Entry 0 is the host; entry i + 1 is device i. links[i * count + j]: from entry i to entry j. */
+typedef struct inventory {
+  int count;
+  entry *entries;
+  davit_link_kind *links;
+  double seconds;
+} inventory;
+
+static const char *link_name(davit_link_kind link) {
+  return link == DAVIT_LINK_SAME ? "same" : link == DAVIT_LINK_PEER ? "peer" : "staged";
+}
+
+static davit_status describe(inventory *all) {
+  davit_status status = DAVIT_SUCCESS;
+  for (int i = 0; i < all->count && status == DAVIT_SUCCESS; i++) {
+    entry *e = &all->entries[i];
+    status = davit_device_describe(i - 1, &e->info);
+    if (status == DAVIT_SUCCESS)
+      status = davit_device_memory(i - 1, &e->free_bytes, &e->total_bytes);
+    for (int j = 0; j < all->count && status == DAVIT_SUCCESS; j++)
+      status = davit_device_link(i - 1, j - 1, &all->links[i * all->count + j]);
+  }
+  return status;
+}
+
+static int take_inventory(inventory *all) {
+  struct timespec start, end;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  davit_status status = davit_device_count(&all->count);
+  if (status != DAVIT_SUCCESS)
+    return cli_fail_status(status);
+  all->count++;
+  all->entries = calloc((size_t)all->count, sizeof *all->entries);
+  all->links = calloc((size_t)all->count * (size_t)all->count, sizeof *all->links);
+  if (!all->entries || !all->links)
+    return cli_fail(CLI_DEVICE, "not enough memory for a list of %d devices", all->count);
+  status = describe(all);
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  all->seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+  return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+}
+
+static void json_entry(cli_json *json, const inventory *all, int i) {
+  const entry *e = &all->entries[i];
+  cli_json_open_object(json, NULL);
+  cli_json_integer(json, "device", e->info.device);
+  cli_json_string(json, "kind", davit_device_kind_string(e->info.kind));
+  cli_json_string(json, "name", e->info.name);
+  cli_json_open_object(json, "memory");
+  cli_json_integer(json, "total_bytes", (int64_t)e->total_bytes);
+  cli_json_integer(json, "free_bytes", (int64_t)e->free_bytes);
+  cli_json_close_object(json);
+  cli_json_integer(json, "compute_units", e->info.compute_units);
+  cli_json_integer(json, "compute_capability", e->info.compute_capability);
+  cli_json_string(json, "bus", e->info.bus);
+  cli_json_open_array(json, "links");
+  for (int j = 0; j < all->count; j++) {
+    cli_json_open_object(json, NULL);
+    cli_json_integer(json, "to", j - 1);
+    cli_json_string(json, "kind", link_name(all->links[i * all->count + j]));
+    cli_json_close_object(json);
+  }
+  cli_json_close_array(json);
+  cli_json_close_object(json);
+}
+
+static void print_json(const inventory *all) {
+  cli_json json = {.file = stdout};
+  cli_json_open_object(&json, NULL);
+  cli_json_string(&json, "command", "devices");
+  cli_json_open_array(&json, "devices");
+  for (int i = 0; i < all->count; i++)
+    cli_json_integer(&json, NULL, i - 1);
+  cli_json_close_array(&json);
+  cli_json_real(&json, "seconds", all->seconds);
+  cli_json_open_array(&json, "list");
+  for (int i = 0; i < all->count; i++)
+    json_entry(&json, all, i);
+  cli_json_close_array(&json);
+  cli_json_close_object(&json);
+  putchar('\n');
+}
+
+static void print_text(const inventory *all) {
+  const double gib = 1024.0 * 1024.0 * 1024.0;
+  printf("device  kind          memory free of total  units  capability  name\n");
+  for (int i = 0; i < all->count; i++) {
+    const entry *e = &all->entries[i];
+    char capability[16] = "-";
+    if (e->info.compute_capability)
+      snprintf(capability, sizeof capability, "%d.%d", e->info.compute_capability / 10,
+               e->info.compute_capability % 10);
+    printf("%6d  %-12s  %7.1f of %7.1f GiB  %5d  %10s  %s%s%s\n", e->info.device,
+           davit_device_kind_string(e->info.kind), (double)e->free_bytes / gib, (double)e->total_bytes / gib,
+           e->info.compute_units, capability, e->info.name, e->info.bus[0] ? ", " : "", e->info.bus);
+  }
+  printf("\nlinks ");
+  for (int j = 0; j < all->count; j++)
+    printf("  %6d", j - 1);
+  for (int i = 0; i < all->count; i++) {
+    printf("\n%6d", i - 1);
+    for (int j = 0; j < all->count; j++)
+      printf("  %6s", link_name(all->links[i * all->count + j]));
+  }
+  printf("\n");
+}
+
+static int run(const cli_command *self, int argc, char **argv) {
+  const cli_option options[] = {{0}};
+  cli_common common;
+  int code = cli_options_parse(self, options, argc, argv, &common, NULL, 0);
+  if (code != CLI_OK)
+    return code;
+  inventory all = {0};
+  code = take_inventory(&all);
+  if (code == CLI_OK)
+    (common.json ? print_json : print_text)(&all);
+  free(all.entries);
+  free(all.links);
+  return code;
+}
+
+const cli_command cli_command_devices = {
+    .name = "devices",
+    .summary = "list the devices, their memory and their links",
+    .usage = "davit devices [options]\n\n"
+             "Lists the host (-1) and every device: kind, name, free and total memory, compute units, CUDA\n"
+             "capability, and how bytes travel from row to column: same (one memory), peer (direct), staged\n"
+             "(through the host).\n\n",
+    .common = CLI_COMMON_JSON,
+    .run = run,
+};

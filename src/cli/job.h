@@ -1,0 +1,53 @@
+/* A job: what the commands that compute have in common. It knows the devices, the output file, the
+ * timing and the form of the report, and runs in this order: open (devices, output), the command reads its
+ * operands, measure, check, finish (write, report). Every function returns an exit code. */
+#ifndef DAVIT_CLI_JOB_H
+#define DAVIT_CLI_JOB_H
+
+#include "src/cli/array.h"
+#include "src/cli/device_set.h"
+#include "src/cli/json.h"
+#include "src/cli/options.h"
+#include "src/cli/output.h"
+
+/* What --check found; a check that was not asked for has no measure. */
+typedef struct cli_check {
+  const char *measure; /* a formula: "||C - C_ref||_F <= …" */
+  double error;
+  double bound;
+} cli_check;
+
+typedef struct cli_job {
+  const cli_command *command;
+  cli_common common;
+  cli_device_set devices;
+  cli_memory memory; /* where operands should live for these devices */
+  cli_output output;
+  double seconds; /* median over the repetitions */
+  cli_check check;
+} cli_job;
+
+/* What a command adds to the report; `state` is the command's own. */
+typedef struct cli_job_report {
+  void (*text)(FILE *file, const void *state);
+  void (*json)(cli_json *json, const void *state);
+} cli_job_report;
+
+/* Devices and output of job->common. `path` is the output's or NULL. */
+int cli_job_open(cli_job *job, const cli_command *command, const char *path);
+
+/* Runs `work` warmup + repeat times, each after `prepare`, which is not timed, and sets job->seconds. */
+int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
+                    void *state);
+
+/* Runs `reference` (what --check compares with) under the progress line, if the check is wanted. */
+int cli_job_reference(cli_job *job, int (*reference)(void *state, cli_check *check), void *state);
+
+/* Writes `result` (NULL: nothing) if the check holds, then prints the report; CLI_FAILED when it does not
+ * hold, and nothing is written then. */
+int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *report, const void *state);
+
+/* Ends the job; of an output that is not finished nothing remains. */
+void cli_job_close(cli_job *job);
+
+#endif

@@ -1,0 +1,151 @@
+/* Output files, written whole or not at all. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "src/cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli/command.h"
+
+/* ---- removal on signals ---- */
+
+static char *volatile doomed; /* temporary file to remove when a signal ends the program */
+
+static void remove_and_die(int number) {
+  if (doomed)
+    unlink(doomed);
+  raise(number); /* SA_RESETHAND: the default action follows when this handler returns */
+}
+
+static void watch(char *temporary) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+  const struct sigaction action = {.sa_handler = remove_and_die, .sa_flags = (int)SA_RESETHAND};
+  doomed = temporary;
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    struct sigaction old;
+    if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)
+      sigaction(numbers[i], &action, NULL);
+  }
+}
+
+/* ---- opening ---- */
+
+static int open_fail(const char *path) {
+  return cli_fail(CLI_FAILED, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+/* mkstemp() makes files for their owner alone; the result gets the mode a plain open would have given. */
+static void set_mode(int file, const struct stat *existing) {
+  mode_t mode;
+  if (existing) {
+    mode = existing->st_mode & 07777;
+  } else {
+    const mode_t mask = umask(0);
+    umask(mask);
+    mode = 0666 & ~mask;
+  }
+  (void)fchmod(file, mode); /* a file system without modes keeps its own */
+}
+
+static int open_temporary(cli_output *output, const struct stat *existing) {
+  if (asprintf(&output->temporary, "%s.davit-XXXXXX", output->target) < 0) {
+    output->temporary = NULL;
+    return cli_fail(CLI_DEVICE, "not enough memory for a file name");
+  }
+  const int file = mkostemp(output->temporary, O_CLOEXEC);
+  if (file < 0) {
+    free(output->temporary);
+    output->temporary = NULL;
+    return open_fail(output->path);
+  }
+  watch(output->temporary);
+  set_mode(file, existing);
+  output->file = fdopen(file, "wb");
+  return output->file ? CLI_OK : open_fail(output->path);
+}
+
+static int open_file(const char *path, cli_output *output) {
+  struct stat status;
+  const bool exists = !stat(path, &status);
+  if (exists && !S_ISREG(status.st_mode)) {
+    output->file = fopen(path, "wbe");
+    return output->file ? CLI_OK : open_fail(path);
+  }
+  if (exists && access(path, W_OK))
+    return open_fail(path);
+  output->target = exists ? realpath(path, NULL) : strdup(path);
+  return output->target ? open_temporary(output, exists ? &status : NULL) : open_fail(path);
+}
+
+int cli_output_open(const char *path, cli_output *output) {
+  *output = (cli_output){.path = path};
+  if (!path)
+    return CLI_OK;
+  if (!strcmp(path, "-")) {
+    output->file = stdout;
+    return CLI_OK;
+  }
+  const int code = open_file(path, output);
+  if (code != CLI_OK)
+    cli_output_discard(output);
+  return code;
+}
+
+/* ---- ending ---- */
+
+void cli_output_discard(cli_output *output) {
+  if (output->file && output->file != stdout)
+    fclose(output->file);
+  if (output->temporary)
+    unlink(output->temporary);
+  doomed = NULL;
+  free(output->temporary);
+  free(output->target);
+  *output = (cli_output){0};
+}
+
+int cli_output_commit(cli_output *output) {
+  if (!output->file)
+    return CLI_OK;
+  FILE *file = output->file;
+  bool done = !ferror(file) && !fflush(file) && (!output->temporary || !fsync(fileno(file)));
+  if (file != stdout) {
+    output->file = NULL;
+    done = !fclose(file) && done;
+  }
+  done = done && (!output->temporary || !rename(output->temporary, output->target));
+  if (!done) {
+    const int code = open_fail(output->path);
+    cli_output_discard(output);
+    return code;
+  }
+  doomed = NULL;
+  free(output->temporary);
+  free(output->target);
+  *output = (cli_output){0};
+  return CLI_OK;
+}
+
+static bool ends_with(const char *text, const char *end) {
+  const size_t length = strlen(text), tail = strlen(end);
+  return length >= tail && !strcmp(text + length - tail, end);
+}
+
+int cli_output_array(cli_output *output, const cli_array *array) {
+  if (!output->file)
+    return CLI_OK;
+  const bool market = ends_with(output->path, ".mtx");
+  if (!(market ? cli_mtx_write : cli_npy_write)(output->file, array)) {
+    const int code = open_fail(output->path);
+    cli_output_discard(output);
+    return code;
+  }
+  return cli_output_commit(output);
+}

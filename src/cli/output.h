@@ -1,0 +1,39 @@
+/* Output files, written whole or not at all.
+ *
+ * Opening creates a temporary file beside the target, so that an unwritable place is noticed before any work
+ * is done; committing flushes it to the disk and renames it. Whatever ends the program before that,
+ * signals included, removes the temporary file and leaves the target as it was. A target that exists and
+ * is not a regular file (/dev/null, a pipe) is written directly, and so is standard output ("-").
+ * One output can be open at a time. */
+#ifndef DAVIT_CLI_OUTPUT_H
+#define DAVIT_CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "src/cli/array.h"
+
+typedef struct cli_output {
+  const char *path; /* as given; NULL: no output wanted */
+  char *target;     /* what is replaced, links followed */
+  char *temporary;  /* NULL when written directly */
+  FILE *file;
+} cli_output;
+
+/* CLI_FAILED when `path` cannot be written; NULL is allowed and opens nothing. */
+int cli_output_open(const char *path, cli_output *output);
+
+/* Writes `array` as .mtx if the path ends so, else as .npy, and commits. */
+int cli_output_array(cli_output *output, const cli_array *array);
+
+/* Ends the output: the file stands under its name, or CLI_FAILED. */
+int cli_output_commit(cli_output *output);
+
+/* Removes what is not committed. {0} and a committed output are allowed. */
+void cli_output_discard(cli_output *output);
+
+/* The formats; false on a write error, with errno. */
+bool cli_npy_write(FILE *file, const cli_array *array);
+bool cli_mtx_write(FILE *file, const cli_array *array);
+
+#endif

@@ -1,0 +1,22 @@
+/* A line on standard error, when that is a terminal, that shows how long the work has been running:
+ * from its third second on, until the work ends. */
+#ifndef DAVIT_CLI_PROGRESS_H
+#define DAVIT_CLI_PROGRESS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef struct cli_progress {
+  const char *text;
+  bool running; /* a thread was started */
+  bool stop;
+  pthread_t thread;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+} cli_progress;
+
+/* `text` says what runs. Without a terminal, when `quiet`, or when no thread can be had, nothing is shown. */
+void cli_progress_start(cli_progress *progress, const char *text, bool quiet);
+void cli_progress_stop(cli_progress *progress);
+
+#endif

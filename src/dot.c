@@ -1,0 +1,173 @@
+/* The dot product: on a queue, and spread over devices. 2 n flops over 2 n elements read. */
+#include <davit/dot.h>
+#include <string.h>
+
+#include "offload/blas.h"
+#include "ref/ref.h"
+#include "src/gemm.h"
+#include "src/memory.h"
+#include "src/queue.h"
+#include "src/vector.h"
+
+typedef struct dot {
+  char type;
+  int64_t n;
+  const void *x;
+  int64_t incx;
+  const void *y;
+  int64_t incy;
+  void *result;
+} dot;
+
+static davit_status check(const dot *g) {
+  DVT_TRY(dvt_check_increment("incx", g->incx));
+  DVT_TRY(dvt_check_increment("incy", g->incy));
+  if (!g->result)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "result is NULL");
+  if (g->n > 0 && (!g->x || !g->y))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", g->x ? "y" : "x");
+  return DAVIT_SUCCESS;
+}
+
+static davit_status on_stream(dvt_lane *lane, const dot *g) {
+  return g->type == 'd' ? dvt_cublas_ddot(lane->stream, g->n, g->x, g->incx, g->y, g->incy, g->result)
+                        : dvt_cublas_sdot(lane->stream, g->n, g->x, g->incx, g->y, g->incy, g->result);
+}
+
+static davit_status run_stream(dvt_lane *lane, void *arguments) {
+  return on_stream(lane, arguments);
+}
+
+/* A result in pageable memory, which the device cannot write: through pinned memory, on a host thread. */
+static davit_status run_through_pinned(dvt_lane *lane, void *arguments) {
+  dot g = *(const dot *)arguments;
+  void *result = g.result;
+  size_t element = dvt_element_bytes(g.type);
+  DVT_TRY(davit_malloc(element, DAVIT_PINNED, &g.result));
+  davit_status status = on_stream(lane, &g);
+  davit_status end = dvt_stream_synchronize(lane->stream);
+  status = status == DAVIT_SUCCESS ? end : status;
+  if (status == DAVIT_SUCCESS)
+    memcpy(result, g.result, element);
+  davit_free(g.result);
+  return status;
+}
+
+static davit_status run_ref(dvt_lane *lane, void *arguments) {
+  (void)lane;
+  const dot *g = arguments;
+  if (g->type == 'd')
+    *(double *)g->result = dvt_ref_ddot(g->n, g->x, g->incx, g->y, g->incy);
+  else
+    *(float *)g->result = dvt_ref_sdot(g->n, g->x, g->incx, g->y, g->incy);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_target(dvt_lane *lane, void *arguments) {
+  const dot *g = arguments;
+  return g->type == 'd' ? dvt_target_ddot(lane->device, g->n, g->x, g->incx, g->y, g->incy, g->result)
+                        : dvt_target_sdot(lane->device, g->n, g->x, g->incx, g->y, g->incy, g->result);
+}
+
+static davit_status submit(dvt_lane *lane, const dot *g) {
+  static const dvt_blas_works works = {run_stream, run_ref, run_target};
+  if (dvt_blas_path_of(lane) == DVT_BLAS_STREAM && !dvt_place_is_streamable(dvt_place_of(g->result)))
+    return dvt_lane_submit(lane, DVT_BLOCKING, run_through_pinned, g, sizeof *g);
+  return dvt_blas_submit(lane, works, g, sizeof *g);
+}
+
+static davit_status enqueue(davit_queue *queue, const dot *g) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(check(g));
+  return submit(lane, g);
+}
+
+davit_status davit_queue_ddot(davit_queue *queue, int64_t n, const double *x, int64_t incx, const double *y,
+                              int64_t incy, double *result) {
+  return enqueue(queue, &(dot){'d', n, x, incx, y, incy, result});
+}
+
+davit_status davit_queue_sdot(davit_queue *queue, int64_t n, const float *x, int64_t incx, const float *y,
+                              int64_t incy, float *result) {
+  return enqueue(queue, &(dot){'s', n, x, incx, y, incy, result});
+}
+
+/* ---- over several devices ---- */
+
+/* Chunks of fixed length, whatever the devices: the partial sums, and so the bits, are the same for any
+ * number of devices of one kind. */
+enum { CHUNK = 1 << 20 };
+
+static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dot *g, char *sums,
+                              int64_t chunk) {
+  size_t element = dvt_element_bytes(g->type);
+  int64_t begin = chunk * CHUNK, end = g->n - begin < CHUNK ? g->n : begin + CHUNK;
+  dvt_vector_chunk x = dvt_vector_cut(g->x, g->n, g->incx, begin, end, element);
+  dvt_vector_chunk y = dvt_vector_cut(g->y, g->n, g->incy, begin, end, element);
+  void *at_x, *at_y;
+  size_t pitch_x, pitch_y;
+  DVT_TRY(dvt_vector_operand(run, lane, 0, true, x.base, x.pitch, x.row_bytes, x.cols, &at_x, &pitch_x));
+  DVT_TRY(dvt_vector_operand(run, lane, 1, true, y.base, y.pitch, y.row_bytes, y.cols, &at_y, &pitch_y));
+  dot part = {g->type,
+              end - begin,
+              at_x,
+              dvt_vector_step(g->incx, pitch_x, element),
+              at_y,
+              dvt_vector_step(g->incy, pitch_y, element),
+              sums + (size_t)chunk * element};
+  return submit(lane->lane, &part);
+}
+
+static davit_status run_all(dvt_vector_run *run, const dot *g, char *sums, int64_t chunks) {
+  for (int i = 0; i < run->devices; i++) {
+    int64_t begin, end;
+    dvt_vector_range(chunks, i, run->devices, &begin, &end);
+    for (int64_t chunk = begin; chunk < end; chunk++)
+      DVT_TRY(run_chunk(run, &run->device[i].lane[chunk % DVT_VECTOR_LANES], g, sums, chunk));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static void add_up(const dot *g, const char *sums, int64_t chunks) {
+  double sum = 0;
+  for (int64_t i = 0; i < chunks; i++)
+    sum += g->type == 'd' ? ((const double *)(const void *)sums)[i]
+                          : (double)((const float *)(const void *)sums)[i];
+  if (g->type == 'd')
+    *(double *)g->result = sum;
+  else
+    *(float *)g->result = (float)sum;
+}
+
+static davit_status spread(const dot *g, const int *devices, int device_count) {
+  int chosen[DVT_MOST_DEVICES], count;
+  DVT_TRY(check(g));
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  int64_t chunks = g->n > 0 ? (g->n + CHUNK - 1) / CHUNK : 0;
+  size_t element = dvt_element_bytes(g->type);
+  void *sums = NULL;
+  davit_status status = DAVIT_SUCCESS;
+  if (chunks > 0) {
+    DVT_TRY(davit_malloc((size_t)chunks * element, DAVIT_PINNED, &sums));
+    dvt_vector_run run;
+    status = dvt_vector_open(&run, chosen, count, CHUNK * element);
+    if (status == DAVIT_SUCCESS)
+      status = dvt_vector_close(&run, run_all(&run, g, sums, chunks));
+  }
+  if (status == DAVIT_SUCCESS)
+    add_up(g, sums, chunks);
+  davit_free(sums);
+  return status;
+}
+
+davit_status davit_ddot(int64_t n, const double *x, int64_t incx, const double *y, int64_t incy,
+                        const int *devices, int device_count, double *result) {
+  return spread(&(dot){'d', n, x, incx, y, incy, result}, devices, device_count);
+}
+
+davit_status davit_sdot(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy,
+                        const int *devices, int device_count, float *result) {
+  return spread(&(dot){'s', n, x, incx, y, incy, result}, devices, device_count);
+}

@@ -1,0 +1,202 @@
+/* y = alpha op(A) x + beta y: on a queue, and spread over devices. 2 m n flops over m n elements of A, each read
+ * once: where A lies on the host the link's m n elements are the floor. */
+#include <davit/gemv.h>
+
+#include "offload/blas.h"
+#include "ref/ref.h"
+#include "src/gemm.h"
+#include "src/queue.h"
+#include "src/vector.h"
+
+typedef struct gemv {
+  char type;
+  char trans;
+  int64_t m, n;
+  double alpha;
+  const void *a;
+  int64_t lda;
+  const void *x;
+  int64_t incx;
+  double beta;
+  void *y;
+  int64_t incy;
+} gemv;
+
+/* Lengths of y and x. */
+static int64_t outer(const gemv *g) {
+  return g->trans == 'N' ? g->m : g->n;
+}
+
+static int64_t inner(const gemv *g) {
+  return g->trans == 'N' ? g->n : g->m;
+}
+
+static davit_status check(gemv *g) {
+  DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
+  DVT_TRY(dvt_check_length("m", g->m));
+  DVT_TRY(dvt_check_length("n", g->n));
+  DVT_TRY(dvt_check_ld("lda", g->lda, g->m));
+  DVT_TRY(dvt_check_increment("incx", g->incx));
+  DVT_TRY(dvt_check_increment("incy", g->incy));
+  if (g->m == 0 || g->n == 0)
+    return DAVIT_SUCCESS;
+  if (!g->y || (g->alpha != 0 && (!g->a || !g->x)))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", !g->y ? "y" : g->a ? "x" : "a");
+  size_t element = dvt_element_bytes(g->type);
+  if (g->alpha != 0 && dvt_vectors_overlap(g->x, inner(g), g->incx, g->y, outer(g), g->incy, element))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps x");
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_stream(dvt_lane *lane, void *arguments) {
+  const gemv *g = arguments;
+  return g->type == 'd' ? dvt_cublas_dgemv(lane->stream, g->trans, g->m, g->n, g->alpha, g->a, g->lda, g->x,
+                                           g->incx, g->beta, g->y, g->incy)
+                        : dvt_cublas_sgemv(lane->stream, g->trans, g->m, g->n, (float)g->alpha, g->a, g->lda,
+                                           g->x, g->incx, (float)g->beta, g->y, g->incy);
+}
+
+static davit_status run_ref(dvt_lane *lane, void *arguments) {
+  (void)lane;
+  const gemv *g = arguments;
+  if (g->type == 'd')
+    dvt_ref_dgemv(g->trans, g->m, g->n, g->alpha, g->a, g->lda, g->x, g->incx, g->beta, g->y, g->incy);
+  else
+    dvt_ref_sgemv(g->trans, g->m, g->n, (float)g->alpha, g->a, g->lda, g->x, g->incx, (float)g->beta, g->y,
+                  g->incy);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_target(dvt_lane *lane, void *arguments) {
+  const gemv *g = arguments;
+  return g->type == 'd' ? dvt_target_dgemv(lane->device, g->trans, g->m, g->n, g->alpha, g->a, g->lda, g->x,
+                                           g->incx, g->beta, g->y, g->incy)
+                        : dvt_target_sgemv(lane->device, g->trans, g->m, g->n, (float)g->alpha, g->a, g->lda,
+                                           g->x, g->incx, (float)g->beta, g->y, g->incy);
+}
+
+static davit_status submit(dvt_lane *lane, const gemv *g) {
+  static const dvt_blas_works works = {run_stream, run_ref, run_target};
+  return dvt_blas_submit(lane, works, g, sizeof *g);
+}
+
+static davit_status enqueue(davit_queue *queue, gemv *g) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(check(g));
+  return g->m == 0 || g->n == 0 ? DAVIT_SUCCESS : submit(lane, g);
+}
+
+davit_status davit_queue_dgemv(davit_queue *queue, char trans, int64_t m, int64_t n, double alpha,
+                               const double *a, int64_t lda, const double *x, int64_t incx, double beta,
+                               double *y, int64_t incy) {
+  return enqueue(queue, &(gemv){'d', trans, m, n, alpha, a, lda, x, incx, beta, y, incy});
+}
+
+davit_status davit_queue_sgemv(davit_queue *queue, char trans, int64_t m, int64_t n, float alpha,
+                               const float *a, int64_t lda, const float *x, int64_t incx, float beta,
+                               float *y, int64_t incy) {
+  return enqueue(queue, &(gemv){'s', trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy});
+}
+
+/* ---- over several devices ---- */
+
+/* A lane owns a range of y and walks along x for it, so that sums stay on the lane and ascend. A chunk of A is at
+ * most CHUNK elements; chunks are kept long in the direction of the columns, which are contiguous. */
+enum { CHUNK = 1 << 21 };
+
+typedef struct span {
+  int64_t begin, end;
+} span;
+
+static span along(int64_t begin, int64_t length, int64_t end) {
+  return (span){begin, end - begin < length ? end : begin + length};
+}
+
+static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const gemv *g, span out, span in,
+                              void *y, int64_t incy) {
+  size_t element = dvt_element_bytes(g->type), pitch_a = 0, pitch_x = 0;
+  span rows = g->trans == 'N' ? out : in, cols = g->trans == 'N' ? in : out;
+  void *a = NULL, *x = NULL;
+  if (g->alpha != 0) {
+    char *block = (char *)(uintptr_t)g->a + (size_t)(rows.begin + cols.begin * g->lda) * element;
+    DVT_TRY(dvt_vector_operand(run, lane, 0, true, block, (size_t)g->lda * element,
+                               (size_t)(rows.end - rows.begin) * element, (size_t)(cols.end - cols.begin), &a,
+                               &pitch_a));
+    dvt_vector_chunk part = dvt_vector_cut(g->x, inner(g), g->incx, in.begin, in.end, element);
+    DVT_TRY(dvt_vector_operand(run, lane, 1, true, part.base, part.pitch, part.row_bytes, part.cols, &x,
+                               &pitch_x));
+  }
+  gemv part = *g;
+  part.m = rows.end - rows.begin;
+  part.n = cols.end - cols.begin;
+  part.a = a;
+  part.lda = a ? (int64_t)(pitch_a / element) : part.m;
+  part.x = x;
+  part.incx = dvt_vector_step(g->incx, pitch_x ? pitch_x : element, element);
+  part.beta = in.begin == 0 ? g->beta : 1;
+  part.y = y;
+  part.incy = incy;
+  return submit(lane->lane, &part);
+}
+
+static davit_status run_range(dvt_vector_run *run, dvt_vector_lane *lane, const gemv *g, span range) {
+  size_t element = dvt_element_bytes(g->type), pitch;
+  int64_t length_in = inner(g), chunk_in = length_in, chunk_out;
+  if (g->trans == 'N') {
+    chunk_out = range.end - range.begin < CHUNK ? range.end - range.begin : CHUNK;
+    chunk_in = CHUNK / (chunk_out > 0 ? chunk_out : 1);
+  } else {
+    chunk_in = length_in < CHUNK ? length_in : CHUNK;
+    chunk_out = CHUNK / chunk_in;
+  }
+  for (span out = {range.begin, range.begin}; out.end < range.end;) {
+    out = along(out.end, chunk_out, range.end);
+    dvt_vector_chunk home = dvt_vector_cut(g->y, outer(g), g->incy, out.begin, out.end, element);
+    void *y;
+    DVT_TRY(dvt_vector_operand(run, lane, 2, g->beta != 0, home.base, home.pitch, home.row_bytes, home.cols,
+                               &y, &pitch));
+    int64_t incy = dvt_vector_step(g->incy, pitch, element);
+    for (span in = {0, 0}; in.end < length_in;) {
+      in = along(in.end, chunk_in, length_in);
+      DVT_TRY(run_chunk(run, lane, g, out, in, y, incy));
+    }
+    DVT_TRY(dvt_vector_store(lane, y, pitch, home.base, home.pitch, home.row_bytes, home.cols));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_all(dvt_vector_run *run, const gemv *g) {
+  int lanes = run->devices * DVT_VECTOR_LANES;
+  for (int i = 0; i < lanes; i++) {
+    span range;
+    dvt_vector_range(outer(g), i, lanes, &range.begin, &range.end);
+    DVT_TRY(run_range(run, &run->device[i / DVT_VECTOR_LANES].lane[i % DVT_VECTOR_LANES], g, range));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status spread(gemv *g, const int *devices, int device_count) {
+  int chosen[DVT_MOST_DEVICES], count;
+  DVT_TRY(check(g));
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  if (g->m == 0 || g->n == 0)
+    return DAVIT_SUCCESS;
+  dvt_vector_run run;
+  DVT_TRY(dvt_vector_open(&run, chosen, count, CHUNK * dvt_element_bytes(g->type)));
+  return dvt_vector_close(&run, run_all(&run, g));
+}
+
+davit_status davit_dgemv(char trans, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
+                         const double *x, int64_t incx, double beta, double *y, int64_t incy,
+                         const int *devices, int device_count) {
+  return spread(&(gemv){'d', trans, m, n, alpha, a, lda, x, incx, beta, y, incy}, devices, device_count);
+}
+
+davit_status davit_sgemv(char trans, int64_t m, int64_t n, float alpha, const float *a, int64_t lda,
+                         const float *x, int64_t incx, float beta, float *y, int64_t incy, const int *devices,
+                         int device_count) {
+  return spread(&(gemv){'s', trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy}, devices,
+                device_count);
+}

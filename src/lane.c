@@ -1,0 +1,311 @@
+#include "src/lane.h"
+
+#include <davit/device.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/device.h"
+#include "src/allocate.h"
+#include "src/inject.h"
+#include "src/memory.h"
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(const dvt_backend *) backend;
+static atomic_int open_lanes;
+static _Thread_local dvt_lane *current;
+
+/* ---- start and stop ---- */
+
+static davit_status load(const char *path, const dvt_backend **found) {
+  void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!object)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: %s", dlerror());
+  *found = dlsym(object, "davit_backend");
+  if (!*found)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: %s defines no davit_backend", path);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status choose(const dvt_backend **found) {
+  static const dvt_backend *const table[] = {&dvt_backend_openmp, &dvt_backend_threads};
+  const char *name = getenv("DAVIT_BACKEND");
+  if (!name || !*name)
+    name = table[0]->name;
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strcmp(name, table[i]->name) == 0) {
+      *found = table[i];
+      return DAVIT_SUCCESS;
+    }
+  if (strchr(name, '/'))
+    return load(name, found);
+  return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: no back end is called \"%s\"", name);
+}
+
+/* At exit the threads are stopped where nothing is left to do; work that still runs is left alone, as
+ * waiting for it could take for ever. */
+static void at_exit(void) {
+  const dvt_backend *running = atomic_load(&backend);
+  if (running && atomic_load(&open_lanes) == 0)
+    running->stop();
+}
+
+davit_status dvt_start(void) {
+  if (atomic_load_explicit(&backend, memory_order_acquire))
+    return DAVIT_SUCCESS;
+  pthread_mutex_lock(&start_lock);
+  davit_status status = DAVIT_SUCCESS;
+  if (!atomic_load(&backend)) {
+    const dvt_backend *chosen = NULL;
+    dvt_devices(NULL);
+    status = choose(&chosen);
+    if (status == DAVIT_SUCCESS)
+      status = chosen->start();
+    static bool registered;
+    if (status == DAVIT_SUCCESS) {
+      if (!registered)
+        registered = atexit(at_exit) == 0;
+      atomic_store(&backend, chosen);
+    }
+  }
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}
+
+const char *dvt_backend_name(void) {
+  const dvt_backend *running = atomic_load(&backend);
+  return running ? running->name : "none";
+}
+
+davit_status davit_finalize(void) {
+  pthread_mutex_lock(&start_lock);
+  const dvt_backend *running = atomic_load(&backend);
+  davit_status status = DAVIT_SUCCESS;
+  if (running && atomic_load(&open_lanes) > 0) {
+    status =
+        davit_fail(DAVIT_INVALID_STATE, "%d sub-queues have not been destroyed", atomic_load(&open_lanes));
+  } else if (running) {
+    running->stop();
+    atomic_store(&backend, NULL);
+    dvt_records_trim();
+    dvt_memory_trim_all();
+  }
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}
+
+/* ---- lanes ---- */
+
+dvt_lane *dvt_lane_current(void) {
+  return current;
+}
+
+void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message) {
+  pthread_mutex_lock(&lane->lock);
+  if (lane->error.status == DAVIT_SUCCESS) {
+    lane->error.status = status;
+    snprintf(lane->error.message, sizeof lane->error.message, "%s",
+             *message ? message : davit_status_string(status));
+    atomic_store(&lane->failed, true);
+  }
+  pthread_mutex_unlock(&lane->lock);
+}
+
+davit_status dvt_lane_error(dvt_lane *lane) {
+  if (!atomic_load(&lane->failed))
+    return DAVIT_SUCCESS;
+  pthread_mutex_lock(&lane->lock);
+  dvt_error error = lane->error;
+  pthread_mutex_unlock(&lane->lock);
+  return error.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(error.status, "%s", error.message);
+}
+
+static davit_status take_error(dvt_lane *lane) {
+  davit_status status = dvt_lane_error(lane);
+  pthread_mutex_lock(&lane->lock);
+  lane->error.status = DAVIT_SUCCESS;
+  atomic_store(&lane->failed, false);
+  pthread_mutex_unlock(&lane->lock);
+  return status;
+}
+
+/* ---- enqueueing ---- */
+
+static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t bytes) {
+  dvt_command *command =
+      dvt_injected(DVT_INJECT_ENQUEUE) ? NULL : malloc(offsetof(dvt_command, arguments) + bytes);
+  if (!command) {
+    davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory to enqueue a command");
+    return NULL;
+  }
+  command->next = NULL;
+  command->lane = lane;
+  command->kind = kind;
+  command->work = NULL;
+  command->record = NULL;
+  return command;
+}
+
+static void submit(dvt_command *command) {
+  atomic_fetch_add(&command->lane->enqueued, 1);
+  atomic_load_explicit(&backend, memory_order_acquire)->submit(command);
+}
+
+davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_work work, const void *arguments,
+                             size_t bytes) {
+  dvt_command *command = command_new(lane, kind, bytes);
+  if (!command)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  command->work = work;
+  memcpy(command->arguments, arguments, bytes);
+  submit(command);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record) {
+  dvt_command *command = command_new(lane, DVT_RECORD, 0);
+  dvt_record *made = command ? dvt_record_new(lane->device, lane->marks_records, timed) : NULL;
+  if (!made) {
+    free(command);
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  }
+  command->record = dvt_record_hold(made);
+  submit(command);
+  *record = made;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record) {
+  dvt_command *command = command_new(lane, DVT_WAIT, 0);
+  if (!command)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  command->record = dvt_record_hold(record);
+  submit(command);
+  return DAVIT_SUCCESS;
+}
+
+/* Waits for a record of the lane and clears the lane's error. */
+static davit_status drained(dvt_lane *lane, dvt_record *record, long long upto) {
+  davit_status status = dvt_record_wait(record);
+  davit_status kept = take_error(lane);
+  if (atomic_load(&lane->enqueued) == upto + 1)
+    atomic_store(&lane->synchronised, upto + 1);
+  return kept != DAVIT_SUCCESS ? kept : status;
+}
+
+/* One record per lane first, then one wait after the other: a snapshot of all lanes. */
+davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
+  enum { BATCH = 64 };
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  for (int begin = 0; begin < count; begin += BATCH) {
+    int n = count - begin < BATCH ? count - begin : BATCH;
+    dvt_record *records[BATCH] = {NULL};
+    long long upto[BATCH];
+    davit_status statuses[BATCH];
+    for (int i = 0; i < n; i++) {
+      dvt_lane *lane = lanes[begin + i];
+      upto[i] = atomic_load(&lane->enqueued);
+      bool idle = upto[i] == atomic_load(&lane->synchronised) && !atomic_load(&lane->failed);
+      statuses[i] = idle ? DAVIT_SUCCESS : dvt_lane_record(lane, false, &records[i]);
+    }
+    for (int i = 0; i < n; i++) {
+      if (records[i])
+        statuses[i] = drained(lanes[begin + i], records[i], upto[i]);
+      if (first.status == DAVIT_SUCCESS && statuses[i] != DAVIT_SUCCESS) {
+        first.status = statuses[i];
+        snprintf(first.message, sizeof first.message, "%s", davit_last_error());
+      }
+      dvt_record_drop(records[i]);
+    }
+  }
+  return first.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(first.status, "%s", first.message);
+}
+
+/* ---- opening and closing ---- */
+
+static void lane_free(dvt_lane *lane) {
+  if (lane->last_command)
+    dvt_command_free(lane->last_command);
+  pthread_mutex_destroy(&lane->lock);
+  free(lane);
+}
+
+static davit_status lane_prepare(dvt_lane *lane) {
+  DVT_TRY(atomic_load(&backend)->open(lane));
+  lane->last_command = command_new(lane, DVT_RECORD, 0);
+  if (lane->last_command)
+    lane->last_command->record = dvt_record_new(lane->device, lane->marks_records, false);
+  if (lane->last_command && lane->last_command->record)
+    return DAVIT_SUCCESS;
+  atomic_load(&backend)->close(lane);
+  return DAVIT_OUT_OF_HOST_MEMORY;
+}
+
+davit_status dvt_lane_open(int device, dvt_lane **lane) {
+  DVT_TRY(dvt_start());
+  dvt_lane *made = dvt_allocate(1, sizeof *made);
+  if (!made)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  made->device = device;
+  pthread_mutex_init(&made->lock, NULL);
+  davit_status status = lane_prepare(made);
+  if (status != DAVIT_SUCCESS) {
+    lane_free(made);
+    return status;
+  }
+  atomic_fetch_add(&open_lanes, 1);
+  *lane = made;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_close(dvt_lane *lane) {
+  dvt_command *command = lane->last_command;
+  dvt_record *record = dvt_record_hold(command->record);
+  lane->last_command = NULL;
+  submit(command);
+  davit_status status = drained(lane, record, atomic_load(&lane->enqueued));
+  dvt_record_drop(record);
+  atomic_load(&backend)->close(lane);
+  lane_free(lane);
+  atomic_fetch_sub(&open_lanes, 1);
+  return status;
+}
+
+/* ---- for back ends ---- */
+
+bool dvt_lane_wants_stream(const dvt_lane *lane) {
+  return dvt_device_find(lane->device)->ordinal >= 0;
+}
+
+void dvt_command_work(dvt_command *command) {
+  dvt_lane *lane = command->lane;
+  if (atomic_load(&lane->failed))
+    return;
+  dvt_lane *outer = current;
+  if (command->kind == DVT_BLOCKING)
+    current = lane;
+  dvt_error_clear();
+  davit_status status = dvt_injected(DVT_INJECT_RUN)
+                            ? davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", lane->device)
+                            : command->work(lane, command->arguments);
+  current = outer;
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(lane, status, davit_last_error());
+}
+
+void dvt_command_pass_failure(dvt_command *command) {
+  dvt_record *record = command->record;
+  if (dvt_record_query(record) == DVT_RECORD_FAILED)
+    dvt_lane_fail(command->lane, record->error.status, record->error.message);
+}
+
+void dvt_command_finish_record(dvt_command *command) {
+  davit_status status = dvt_lane_error(command->lane);
+  dvt_record_finish(command->record, status, status == DAVIT_SUCCESS ? "" : davit_last_error());
+}
+
+void dvt_command_free(dvt_command *command) {
+  dvt_record_drop(command->record);
+  free(command);
+}

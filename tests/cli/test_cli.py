@@ -1,0 +1,633 @@
+#!/usr/bin/python3
+"""Tests of the command-line tool against its contract (docs/cli.md): exit codes, formats, files, results.
+
+usage: test_cli.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
+
+Results are compared with NumPy by the bound that --check uses. Prints one line a group; exits 1 when any
+check failed.
+"""
+import io
+import json
+import os
+import pty
+import random
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+DAVIT = os.path.abspath(sys.argv[1])
+LIMIT_S = 120
+# Under AddressSanitizer, memory that is not there is to be an error of the tool, not of the sanitizer.
+os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":allocator_may_return_null=1"
+checks = 0
+failures = []
+
+
+def expect(condition, what):
+    global checks
+    checks += 1
+    if not condition:
+        failures.append(what)
+        print(f"  FAILED: {what}", flush=True)
+
+
+class Result:
+    def __init__(self, arguments, process):
+        self.arguments = " ".join(map(str, arguments))
+        self.code = process.returncode
+        self.out = process.stdout
+        # A build under AddressSanitizer adds its own lines, which begin so.
+        lines = process.stderr.decode(errors="replace").splitlines(keepends=True)
+        self.err = "".join(line for line in lines if not line.startswith("=="))
+
+    def __str__(self):
+        return f"davit {self.arguments} -> {self.code}: {self.err.strip()[:300]}"
+
+
+def davit(*arguments, code=0, data=None):
+    """Runs the tool, expects `code`, and of a failure exactly one line on standard error."""
+    process = subprocess.run([DAVIT, *map(str, arguments)], input=data, capture_output=True, timeout=LIMIT_S,
+                             stdin=subprocess.DEVNULL if data is None else None)
+    result = Result(arguments, process)
+    expect(result.code == code, f"exit {code} expected: {result}")
+    if code:
+        expect(result.err.count("\n") == 1 and result.err.startswith("davit"), f"one line expected: {result}")
+    return result
+
+
+def run_json(*arguments, **options):
+    result = davit(*arguments, "--json", **options)
+    try:
+        return json.loads(result.out, parse_constant=lambda name: expect(False, f"{name} is no JSON: {result}"))
+    except ValueError:
+        expect(False, f"valid JSON expected: {result}")
+        return {}
+
+
+def expect_keys(report, *keys):
+    for key in ("command", "devices", "seconds", *keys):
+        expect(key in report, f"key {key} expected in {sorted(report)}")
+
+
+def bound(alpha, a, b, beta=0, c0=None):
+    eps = np.finfo(a.dtype).eps
+    norm = np.linalg.norm
+    addend = 0 if c0 is None else 2 * abs(beta) * norm(c0.astype(float))
+    return 3 * eps * (np.sqrt(a.shape[-1] + 2) * abs(alpha) * norm(a.astype(float)) * norm(b.astype(float)) + addend)
+
+
+def expect_close(found, wanted, limit, what):
+    expect(found.shape == wanted.shape and found.dtype == wanted.dtype,
+           f"{what}: {found.dtype} {found.shape}, expected {wanted.dtype} {wanted.shape}")
+    if found.shape == wanted.shape:
+        error = np.linalg.norm(found.astype(float) - wanted.astype(float))
+        expect(error <= limit, f"{what}: error {error} of bound {limit}")
+
+
+def noise(rng, *shape, dtype="f8"):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def save(name, array, order="C"):
+    np.save(name, np.asarray(array, order=order))
+    return name
+
+
+def device_list():
+    listed = run_json("devices")["list"]
+    return [entry["device"] for entry in listed if entry["device"] >= 0]
+
+
+# ---- help, options, devices ----
+
+
+def test_help():
+    overview = davit("help").out.decode()
+    for name in ("devices", "gemm", "gemv", "axpy", "dot"):
+        expect(f"  {name} " in overview, f"{name} in the overview")
+        text = davit("help", name).out.decode()
+        expect(text.startswith(f"usage: davit {name}"), f"usage of {name}")
+        expect(davit(name, "--help").out.decode() == text, f"{name} --help is help {name}")
+        expect(davit(name, "-h").out.decode() == text, f"{name} -h is help {name}")
+        expect("--json" in text, f"common options in the help of {name}")
+    expect(davit("--help").out.decode() == overview, "--help is help")
+    expect(davit("--version").out.decode().split()[0] == "davit", "--version names the tool")
+    davit(code=2)
+    davit("gem", code=2)
+    davit("help", "gem", code=2)
+    davit("help", "gemm", "gemv", code=2)
+    davit("--version", "x", code=2)
+    with open("/dev/full", "wb") as full:
+        process = subprocess.run([DAVIT, "help"], stdout=full, stderr=subprocess.PIPE, timeout=LIMIT_S)
+    expect(process.returncode == 1, "a full standard output is exit 1")
+
+
+def test_options():
+    x = save("x.npy", np.ones(3))
+    for options in (["--unknown"], ["--alpha"], ["--alpha", "1x"], ["--alpha", ""], ["--alpha", "1e999"],
+                    ["--alpha", " 1"], ["--repeat", "0"], ["--repeat", "-1"], ["--repeat", "nan"],
+                    ["--repeat", "1.5"], ["--repeat", "99999999999999999999"], ["--repeat", "2000000"],
+                    ["--warmup", "x"], ["--json=1"], ["-x"], ["-json"], ["--o", "y.npy"], ["--alph", "1"],
+                    ["third.npy"], ["--devices", ""], ["--devices", "0,"], ["--devices", "0,x"],
+                    ["--devices", "0,0"], ["--devices", "12345"], ["--devices", "-2"], ["--devices", "gpus"],
+                    ["--devices", "99999999999999999999"], ["-o", ""]):
+        davit("axpy", x, x, *options, code=2)
+    davit("axpy", x, code=2)
+    davit("devices", "x", code=2)
+    davit("devices", "--check", code=2)
+    a = save("a.npy", np.eye(2))
+    for options in (["--tile", "0"], ["--tile", "automatic"], ["--tile", "-5"], ["--transa=X"], ["--transa", "X"]):
+        davit("gemm", a, a, *options, code=2)
+    davit("axpy", x, x, "--alpha=-.5", "--repeat=2", "--warmup=0", "--quiet", "--devices", "cpu")
+    davit("axpy", "--alpha", "1", "--alpha", "2", "--devices", "cpu", "--", x, x)
+    davit("axpy", "--", "--json", x, code=3)
+    x4 = save("x4.npy", np.ones(3, "f4"))
+    davit("axpy", x4, x4, "--alpha", "1e300", code=2)
+
+
+def test_devices():
+    report = run_json("devices")
+    expect_keys(report, "list")
+    expect(len(report["list"]) == len(report["devices"]), "an entry for each device")
+    for entry in report["list"]:
+        for key in ("device", "kind", "name", "memory", "links", "compute_units", "compute_capability", "bus"):
+            expect(key in entry, f"{key} of device {entry.get('device')}")
+        expect(0 < entry["memory"]["free_bytes"] <= entry["memory"]["total_bytes"], "free and total memory")
+        expect(entry["kind"] in ("cpu", "host-offload", "nvidia", "amd", "other"), entry["kind"])
+        expect([link["to"] for link in entry["links"]] == report["devices"], "a link to each device")
+        own = [link["kind"] for link in entry["links"] if link["to"] == entry["device"]]
+        expect(own == ["same"], "one memory with itself")
+    text = davit("devices").out.decode()
+    for entry in report["list"]:
+        expect(entry["name"] in text, f"{entry['name']} in the text")
+
+
+def test_device_lists():
+    a = save("a.npy", np.eye(3))
+    numbers = device_list()
+    lists = {"cpu": [-1], "all": None, "host": None, "-1": [-1]}
+    if numbers:
+        lists[str(numbers[0])] = numbers[:1]
+    if len(numbers) > 1:
+        lists[",".join(map(str, numbers[1::-1]))] = numbers[1::-1]
+    for text, devices in lists.items():
+        for command in ("gemm", "dot", "gemv", "axpy"):
+            operand = a if command.startswith("gem") else save("x.npy", np.ones(4))
+            second = a if command == "gemm" else save("v.npy", np.ones(3)) if command == "gemv" else operand
+            report = run_json(command, operand, second, "--devices", text, "--check")
+            expect(devices is None or report["devices"] == devices, f"{command} on {text}: {report['devices']}")
+    kinds = {entry["kind"] for entry in run_json("devices")["list"]}
+    davit("gemm", a, a, "--devices", "gpu", code=0 if kinds & {"nvidia", "amd", "other"} else 2)
+
+
+# ---- results ----
+
+
+def test_gemm_orders():
+    rng = np.random.default_rng(1)
+    m, n, k = 37, 23, 51
+    for dtype in ("f8", "f4"):
+        a, b = noise(rng, m, k, dtype=dtype), noise(rng, k, n, dtype=dtype)
+        wanted = (a.astype(float) @ b.astype(float)).astype(dtype)
+        for case in range(16):
+            transa, transb, order_a, order_b = case & 1, case & 2, "CF"[case >> 2 & 1], "CF"[case >> 3]
+            save("a.npy", a.T if transa else a, order_a)
+            save("b.npy", b.T if transb else b, order_b)
+            options = [["--transa"], ["--transa", "T"], ["--transa=C"]][case % 3] if transa else ["--transa", "N"]
+            options += ["--transb"] if transb else []
+            davit("gemm", "a.npy", "b.npy", "-o", "c.npy", *options)
+            c = np.load("c.npy")
+            expect(c.flags.f_contiguous, "Fortran order is written")
+            expect_close(c, wanted, bound(1, a, b), f"{dtype} {options} {order_a}{order_b}")
+
+
+def test_gemm_scalars():
+    rng = np.random.default_rng(2)
+    a, b, c0 = noise(rng, 20, 30), noise(rng, 30, 40), noise(rng, 20, 40)
+    save("a.npy", a)
+    save("b.npy", b, "F")
+    for order in "CF":
+        save("c0.npy", c0, order)
+        for options, alpha, beta in (([], 1, 1), (["--alpha", "-2.5"], -2.5, 1), (["--beta", "0.5"], 1, .5),
+                                     (["--alpha", "0", "--beta", "3"], 0, 3), (["--beta", "0"], 1, 0)):
+            report = run_json("gemm", "a.npy", "b.npy", "--c0", "c0.npy", "-o", "c.npy", "--check", "--repeat", 3,
+                              "--warmup", 2, "--tile", 8, *options)
+            limit = bound(alpha, a, b, beta, c0)
+            expect_close(np.load("c.npy"), alpha * a @ b + beta * c0, limit, f"{options} {order}")
+            expect(report["error"] <= report["bound"], "the check holds")
+            expect(beta != 1 or abs(report["bound"] / limit - 1) < 1e-9, f"bound {report['bound']}, not {limit}")
+            expect_keys(report, "gflops", "tile", "m", "n", "k", "check")
+            expect((report["m"], report["n"], report["k"]) == (20, 40, 30), "m, n and k")
+    davit("gemm", "a.npy", "b.npy", "--beta", "7", "-o", "c.npy")
+    expect_close(np.load("c.npy"), a @ b, bound(1, a, b), "beta of a zero matrix")
+    save("nan.npy", np.full((20, 40), np.nan))
+    davit("gemm", "a.npy", "b.npy", "--c0", "nan.npy", "--beta", "0", "-o", "c.npy")
+    expect_close(np.load("c.npy"), a @ b, bound(1, a, b), "beta = 0 does not read C")
+
+
+def test_gemm_edges():
+    for m, n, k in ((1, 1, 1), (0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 5, 1), (5, 1, 3)):
+        a, b = np.ones((m, k)), np.ones((k, n))
+        for order in "CF":
+            save("a.npy", a, order)
+            save("b.npy", b, order)
+            davit("gemm", "a.npy", "b.npy", "-o", "c.npy", "--check")
+            expect_close(np.load("c.npy"), a @ b, 1e-12, f"{m} x {n} x {k}")
+
+
+def test_gemm_text():
+    save("a.npy", np.eye(4))
+    text = davit("gemm", "a.npy", "a.npy", "--check").out.decode()
+    for part in ("GFLOP/s", "error", "of bound", "device"):
+        expect(part in text, f"{part} in {text}")
+    expect("cpu: reference" in davit("gemm", "a.npy", "a.npy", "--devices", "cpu").out.decode(), "cpu is named")
+
+
+def test_gemv():
+    rng = np.random.default_rng(3)
+    for dtype in ("f8", "f4"):
+        a = noise(rng, 33, 47, dtype=dtype)
+        for trans in (False, True):
+            op = a.T if trans else a
+            x, y0 = noise(rng, op.shape[1], dtype=dtype), noise(rng, op.shape[0], dtype=dtype)
+            save("x.npy", x)
+            save("y0.npy", y0[:, None])
+            wanted = op.astype(float) @ x.astype(float)
+            for order in "CF":
+                save("a.npy", a, order)
+                options = ["--trans"] if trans else []
+                report = run_json("gemv", "a.npy", "x.npy", "-o", "y.npy", "--check", *options)
+                expect_keys(report, "gflops", "m", "n", "check", "error", "bound")
+                expect_close(np.load("y.npy"), wanted.astype(dtype), bound(1, op, x), f"gemv {dtype} {order} {trans}")
+                davit("gemv", "a.npy", "x.npy", "-o", "y.npy", "--y0", "y0.npy", "--alpha", "2", "--beta", "-1",
+                      "--repeat", 2, "--check", *options)
+                expect_close(np.load("y.npy"), (2 * wanted - y0).astype(dtype), bound(2, op, x, 1, y0),
+                             f"gemv with y0 {dtype} {order} {trans}")
+    davit("gemv", "a.npy", "a.npy", code=3)
+    davit("gemv", "x.npy", "x.npy", code=3)
+
+
+def test_axpy_dot():
+    rng = np.random.default_rng(4)
+    for dtype in ("f8", "f4"):
+        eps = np.finfo(dtype).eps
+        x, y = noise(rng, 1001, dtype=dtype), noise(rng, 1001, dtype=dtype)
+        save("x.npy", x[None, :])
+        save("y.npy", y[:, None], "F")
+        report = run_json("axpy", "x.npy", "y.npy", "-o", "z.npy", "--alpha", "-1.5", "--check", "--repeat", 3)
+        expect_keys(report, "gflops", "n")
+        z = np.load("z.npy")
+        expect(np.all(abs(z - (-1.5 * x.astype(float) + y)) <= 2 * eps * (abs(1.5 * x) + abs(y))), f"axpy {dtype}")
+        report = run_json("dot", "x.npy", "y.npy", "--check", "--repeat", 2)
+        expect_keys(report, "gflops", "result")
+        exact = np.dot(x.astype(float), y.astype(float))
+        expect(abs(report["result"] - exact) <= bound(1, x, y), f"dot {dtype}: {report['result']}, not {exact}")
+        expect("result" in davit("dot", "x.npy", "y.npy").out.decode(), "dot prints its result")
+    save("empty.npy", np.zeros(0))
+    expect(run_json("dot", "empty.npy", "empty.npy", "--check")["result"] == 0, "an empty dot product is 0")
+    davit("axpy", "empty.npy", "empty.npy", "-o", "z.npy")
+    expect(np.load("z.npy").shape == (0,), "an empty sum")
+    save("scalar.npy", np.float64(3))
+    expect(run_json("dot", "scalar.npy", "scalar.npy")["result"] == 9, "scalars are vectors of one element")
+
+
+# ---- formats ----
+
+
+def npy_bytes(array, version=None):
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, np.asanyarray(array), version)
+    return stream.getvalue()
+
+
+def npy_raw(header, data=b"", version=b"\x01\x00", magic=b"\x93NUMPY", length=None):
+    text = header if isinstance(header, bytes) else header.encode()
+    width = 2 if version[0] == 1 else 4
+    return magic + version + (len(text) if length is None else length).to_bytes(width, "little") + text + data
+
+
+def header_of(shape, descr="'<f8'", order="False"):
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n"
+
+
+def put(name, content):
+    with open(name, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    return name
+
+
+def test_npy_versions():
+    x = np.arange(5.0)
+    for version in ((1, 0), (2, 0), (3, 0)):
+        put("x.npy", npy_bytes(x, version))
+        expect(run_json("dot", "x.npy", "x.npy")["result"] == 30, f"version {version}")
+    for header in ('{"shape":(5,),"descr":"<f8","fortran_order":True}', "{ 'fortran_order' :False,\n\t'shape':( 5 , ),"
+                   "'descr':'=f8' }   \n", "{'descr': 'f8', 'fortran_order': False, 'shape': (5, 1)}"):
+        put("x.npy", npy_raw(header, x.tobytes()))
+        expect(run_json("dot", "x.npy", "x.npy")["result"] == 30, header)
+
+
+def test_npy_malformed():
+    data = np.arange(4.0).tobytes()
+    good = npy_raw(header_of("(4,)"), data)
+    deep = header_of("(4,)").replace("\n", " " * 70000)
+    cases = {
+        "empty": b"", "only magic": b"\x93NUMPY", "wrong magic": b"\x93NUMPX" + good[6:], "text": b"hello\n",
+        "version 0": npy_raw(header_of("(4,)"), data, b"\x00\x00"),
+        "version 4": npy_raw(header_of("(4,)"), data, b"\x04\x00"),
+        "minor version": npy_raw(header_of("(4,)"), data, b"\x01\x01"),
+        "truncated length": good[:9], "truncated header": good[:40],
+        "header longer than the file": npy_raw(header_of("(4,)"), data, length=60000),
+        "absurd header length": npy_raw(header_of("(4,)"), data, b"\x02\x00", length=2**32 - 1),
+        "long header": npy_raw(deep, data, b"\x02\x00"),
+        "truncated data": good[:-1], "no data": good[:-32], "trailing byte": good + b"\0",
+        "object": npy_raw(header_of("(4,)", "'|O'"), data), "big-endian": npy_raw(header_of("(4,)", "'>f8'"), data),
+        "big-endian integer": npy_raw(header_of("(4,)", "'>i4'"), data[:16]),
+        "complex": npy_raw(header_of("(2,)", "'<c16'"), data), "half": npy_raw(header_of("(16,)", "'<f2'"), data),
+        "no dtype": npy_raw(header_of("(4,)", "''"), data), "bool": npy_raw(header_of("(32,)", "'|b1'"), data),
+        "structured": npy_raw(header_of("(4,)", "[('a', '<f8')]"), data),
+        "negative shape": npy_raw(header_of("(-4,)"), data), "fractional shape": npy_raw(header_of("(4.0,)"), data),
+        "shape is a number": npy_raw(header_of("(4)"), data), "shape is a list": npy_raw(header_of("[4]"), data),
+        "absurd shape": npy_raw(header_of(f"({2**62},)"), data), "huge shape": npy_raw(header_of(f"({2**40},)"), data),
+        "overflowing product": npy_raw(header_of(f"({2**32}, {2**32})"), data),
+        "overflowing dimension": npy_raw(header_of(f"({2**64},)"), data),
+        "three dimensions": npy_raw(header_of("(2, 2, 1)"), data),
+        "no key": npy_raw("{'descr': '<f8', 'shape': (4,)}", data), "no keys": npy_raw("{}", data),
+        "key twice": npy_raw("{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (4,)}", data),
+        "foreign key": npy_raw("{'descr': '<f8', 'fortran_order': False, 'shape': (4,), 'x': 1}", data),
+        "no comma": npy_raw("{'descr': '<f8' 'fortran_order': False, 'shape': (4,)}", data),
+        "order is a number": npy_raw(header_of("(4,)", order="0"), data),
+        "junk after the dictionary": npy_raw(header_of("(4,)").strip() + " x\n", data),
+        "no dictionary": npy_raw("[1, 2]\n", data), "open dictionary": npy_raw("{'descr': '<f8'", data),
+        "open string": npy_raw("{'descr: <f8}", data), "escape": npy_raw(header_of("(4,)", "'\\x3cf8'"), data),
+        "zero byte": npy_raw(header_of("(4,)").replace(" ", "\0"), data),
+    }
+    good_file = put("good.npy", good)
+    for name, content in cases.items():
+        bad = put("bad.npy", content)
+        for where, result in (("file", davit("dot", bad, good_file, "--devices", "cpu", code=3)),
+                              ("second", davit("dot", good_file, bad, "--devices", "cpu", code=3))):
+            expect("bad.npy: offset " in result.err and "expected" in result.err, f"{name}: {result}")
+        if name != "trailing byte":
+            result = davit("dot", "-", good_file, "--devices", "cpu", code=3, data=content)
+            expect("standard input: offset " in result.err, f"{name} from a pipe: {result}")
+    for name, error in (("missing.npy", "No such file"), (".", "directory")):
+        result = davit("dot", name, good_file, code=3)
+        expect(name in result.err and error in result.err, str(result))
+    result = davit("dot", "two\nlines.npy", good_file, code=3)
+    for name in ("i4", "i8", "u1"):
+        save("whole.npy", np.ones(4, name))
+        result = davit("dot", "whole.npy", good_file, code=3)
+        expect("float64" in result.err and np.dtype(name).name in result.err, str(result))
+    save("single.npy", np.ones(4, "f4"))
+    result = davit("dot", good_file, "single.npy", code=3)
+    expect("single.npy: expected float64" in result.err, str(result))
+
+
+def test_npy_mutations():
+    """No mutation of a header may crash the tool: what NumPy would not read is exit 3."""
+    chance = random.Random(5)
+    good = npy_bytes(np.arange(6.0).reshape(2, 3))
+    good_vector = put("good.npy", npy_bytes(np.arange(6.0)))
+    for _ in range(80):
+        bad = bytearray(good)
+        for _ in range(chance.randint(1, 3)):
+            bad[chance.randrange(80)] = chance.choice(b"\0 ,'(){}[]0189-<>TF\xff" + bytes([chance.randrange(256)]))
+        put("bad.npy", bytes(bad))
+        process = subprocess.run([DAVIT, "gemv", "bad.npy", good_vector, "--devices", "cpu"], capture_output=True,
+                                 timeout=LIMIT_S)
+        expect(process.returncode in (0, 3), f"mutation {bytes(bad[:80])!r}: {process.returncode} {process.stderr!r}")
+
+
+MTX = "%%MatrixMarket matrix array real general\n"
+
+
+def test_mtx():
+    good = MTX + "% a comment\n\n  2  3\n1\n2.5\n% another\n-3e2\n\n4\r\n 5 \n6"
+    wanted = np.array([[1, -300, 5], [2.5, 4, 6]])
+    put("a.mtx", good)
+    eye = save("eye.npy", np.eye(3))
+    davit("gemm", "a.mtx", eye, "-o", "c.npy")
+    expect(np.array_equal(np.load("c.npy"), wanted), "a dense Matrix Market file")
+    davit("gemm", "-", eye, "-o", "c.npy", data=good.encode())
+    expect(np.array_equal(np.load("c.npy"), wanted), "Matrix Market from a pipe")
+    for n in (0, 1, 2, 3):
+        full = np.arange(n * n, dtype=float).reshape(n, n)
+        full = full + full.T
+        packed = [full[i, j] for j in range(n) for i in range(j, n)]
+        banner = "%%matrixmarket MATRIX Array Real SYMMETRIC\n"
+        put("s.mtx", banner + f"{n} {n}\n" + "".join(f"{value}\n" for value in packed))
+        davit("gemm", "s.mtx", save("i.npy", np.eye(n)), "-o", "c.npy")
+        expect(np.array_equal(np.load("c.npy"), full), f"a symmetric matrix of {n}")
+    rng = np.random.default_rng(6)
+    for dtype in ("f8", "f4"):
+        a, x = noise(rng, 7, 5, dtype=dtype), noise(rng, 5, dtype=dtype)
+        save("a.npy", a)
+        save("x.npy", x)
+        davit("gemm", "a.npy", save("e.npy", np.eye(5, dtype=dtype)), "-o", "c.mtx")
+        lines = open("c.mtx").read().split("\n")
+        expect(lines[:2] == [MTX.strip(), "7 5"] and len(lines) == 38, "the form of a written Matrix Market file")
+        expect(np.array_equal(np.array(lines[2:-1], float).astype(dtype), a.flatten("F")), "every digit is written")
+        davit("gemv", "a.npy", "x.npy", "-o", "y.mtx")
+        expect(open("y.mtx").read().split("\n")[1] == "7 1", "a vector is one column")
+    result = davit("gemm", put("i.mtx", MTX.replace("real", "integer") + "1 1\n5\n"), eye, code=3)
+    expect("int64" in result.err, "integer gives int64")
+
+
+def test_mtx_malformed():
+    integer = MTX.replace("real", "integer")
+    symmetric = MTX.replace("general", "symmetric")
+    cases = {
+        "banner": ("%%MatrixMarkt matrix array real general\n1 1\n1\n", 1), "short": ("%%MatrixMarket matrix\n", 1),
+        "long": (MTX.strip() + " x\n1 1\n1\n", 1), "sparse": (MTX.replace("array", "coordinate") + "1 1 1\n1 1 1\n", 1),
+        "complex": (MTX.replace("real", "complex") + "1 1\n1 0\n", 1), "no size": (MTX, 2), "comments": (MTX + "%\n", 3),
+        "skew": (MTX.replace("general", "skew-symmetric") + "1 1\n", 1), "one size": (MTX + "4\n", 2),
+        "three sizes": (MTX + "1 1 1\n1\n", 2), "negative": (MTX + "-1 1\n", 2), "fraction": (MTX + "1.5 1\n", 2),
+        "overflow": (MTX + f"{2**64} 1\n", 2), "product": (MTX + f"{2**32} {2**32}\n", 2),
+        "absurd": (MTX + f"{2**62} 1\n1\n", 2), "huge": (MTX + "1000000 1000000\n1\n", 2),
+        "not square": (symmetric + "2 3\n1\n", 2), "few": (MTX + "2 2\n1\n2\n3\n", 6), "none": (MTX + "1 1\n", 3),
+        "many": (MTX + "1 1\n1\n2\n", 4), "word": (MTX + "1 2\n1\nx\n", 4), "junk": (MTX + "1 2\n1\n1.0x\n", 4),
+        "two a line": (MTX + "1 2\n1 2\n", 3), "range": (MTX + "1 1\n1e999\n", 3), "real": (integer + "1 1\n1.5\n", 3),
+        "integer range": (integer + f"1 1\n{2**63}\n", 3), "zero byte": (MTX + "1 1\n1\0\n", 3),
+        "long line": (MTX + "%" + "x" * 5000 + "\n1 1\n1\n", 2),
+    }
+    one = save("one.npy", np.ones((1, 1)))
+    for name, (text, line) in cases.items():
+        result = davit("gemm", put("bad.mtx", text), one, "--devices", "cpu", code=3)
+        expect("expected" in result.err, f"{name}: {result}")
+        if name not in ("huge", "few", "none"):
+            expect(f"bad.mtx: line {line}:" in result.err, f"{name}: line {line} expected: {result}")
+        result = davit("gemm", "-", one, "--devices", "cpu", code=3, data=text.encode())
+        expect(name == "huge" or f"standard input: line {line}:" in result.err, f"{name} from a pipe: {result}")
+
+
+def test_shapes():
+    a = save("a.npy", np.ones((3, 4)))
+    for arguments in (["gemm", a, a], ["gemm", a, a, "--transa", "--transb"], ["gemm", a, save("x.npy", np.ones(4))],
+                      ["gemm", a, a, "--transb", "--c0", a], ["gemm", a, save("s.npy", np.float64(1))],
+                      ["gemv", a, save("x3.npy", np.ones(3))], ["gemv", a, "x.npy", "--y0", "x.npy"],
+                      ["gemm", a, save("f4.npy", np.ones((4, 3), "f4"))], ["axpy", "x.npy", "x3.npy"],
+                      ["gemm", a, a, "--transa", "--c0", "f4.npy"], ["dot", "x.npy", "x3.npy"], ["dot", a, a]):
+        result = davit(*arguments, code=3)
+        expect("expected" in result.err and ".npy" in result.err, f"file and expectation: {result}")
+
+
+# ---- streams and files ----
+
+
+def test_streams():
+    rng = np.random.default_rng(7)
+    a, b = noise(rng, 30, 20), noise(rng, 20, 10)
+    save("a.npy", a)
+    save("b.npy", b)
+    for arguments, data in ((["-", "b.npy"], a), (["a.npy", "-"], b)):
+        result = davit("gemm", *arguments, "-o", "-", data=npy_bytes(data))
+        expect_close(np.load(io.BytesIO(result.out)), a @ b, bound(1, a, b), f"a pipe for {arguments}")
+        expect("GFLOP/s" in result.err, "the text goes to standard error when the result takes standard output")
+    davit("gemm", "-", "-", code=2, data=npy_bytes(a))
+    davit("gemm", "a.npy", "b.npy", "-o", "-", "--json", code=2)
+    with open("a.npy", "rb") as file:
+        process = subprocess.run([DAVIT, "gemm", "-", "b.npy", "-o", "c.npy"], stdin=file, stdout=subprocess.DEVNULL,
+                                 timeout=LIMIT_S)
+    expect(process.returncode == 0 and np.allclose(np.load("c.npy"), a @ b), "standard input may be a file")
+    x = np.ones(9_000_000)
+    save("x.npy", x)
+    report = run_json("dot", "-", "x.npy", data=npy_bytes(x))
+    expect(report["result"] == len(x), "72 MB through a pipe")
+    huge = npy_raw(header_of(f"({2**55},)"), b"\0" * 64)
+    result = davit("dot", "-", "x.npy", code=3, data=huge)
+    expect("end of the file" in result.err, f"a pipe that promises too much: {result}")
+
+
+def listing():
+    return sorted(os.listdir("."))
+
+
+def test_outputs():
+    a = save("a.npy", np.eye(2))
+    os.mkdir("folder")
+    put("old.npy", b"old")
+    before = listing()
+    for path in ("missing/c.npy", "folder", "folder/", "a.npy/c.npy", "x" * 300 + ".npy"):
+        result = davit("gemm", a, a, "-o", path, code=1)
+        expect(path in result.err, f"the message names the file: {result}")
+    expect(os.path.exists("/dev/full") and davit("gemm", a, a, "-o", "/dev/full", code=1), "/dev/full")
+    davit("gemm", a, "missing.npy", "-o", "c.npy", code=3)
+    davit("gemm", a, "missing.npy", "-o", "old.npy", code=3)
+    davit("gemm", a, "missing.npy", "-o", "missing/c.npy", code=1)
+    nan = save("nan.npy", np.full((2, 2), np.nan))
+    davit("gemm", a, nan, "-o", "old.npy", "--check", code=1)
+    os.remove(nan)
+    expect(listing() == before, f"a failure leaves nothing behind: {listing()}")
+    expect(open("old.npy", "rb").read() == b"old", "a failure leaves the old file alone")
+    if os.geteuid():
+        os.chmod("folder", 0o555)
+        davit("gemm", a, a, "-o", "folder/c.npy", code=1)
+        os.chmod("old.npy", 0o444)
+        davit("gemm", a, a, "-o", "old.npy", code=1)
+        os.chmod("old.npy", 0o644)
+    davit("gemm", a, a, "-o", "/dev/null")
+    expect(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null stays what it is")
+    davit("gemm", a, a, "-o", "old.npy")
+    expect(np.array_equal(np.load("old.npy"), np.eye(2)), "an old file is replaced")
+    davit("gemm", a, a, "-o", a, "--alpha", "2")
+    expect(np.array_equal(np.load(a), 2 * np.eye(2)), "the result may replace an operand")
+    os.symlink("old.npy", "link.npy")
+    davit("gemm", a, a, "-o", "link.npy")
+    expect(os.path.islink("link.npy") and np.array_equal(np.load("old.npy"), 4 * np.eye(2)), "links are followed")
+    mask = os.umask(0o027)
+    davit("gemm", a, a, "-o", "mode.npy")
+    os.umask(mask)
+    expect(stat.S_IMODE(os.stat("mode.npy").st_mode) == 0o640, "the umask is respected")
+    expect(not [name for name in listing() if ".davit-" in name], "no temporary file stays")
+
+
+def test_signal():
+    """A signal while the operands are read: the output's temporary file disappears."""
+    os.mkfifo("fifo.npy")
+    process = subprocess.Popen([DAVIT, "axpy", "fifo.npy", "fifo.npy", "-o", "z.npy"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + LIMIT_S
+    while not [name for name in listing() if ".davit-" in name] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    expect(time.monotonic() < deadline, "the output is opened before the operands are read")
+    time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    expect(process.wait(LIMIT_S) == -signal.SIGTERM, "the signal ends the tool")
+    expect(listing() == ["fifo.npy"], f"nothing stays: {listing()}")
+
+
+def drain(ours, terminal):
+    """What was written to the terminal so far, with an end mark, in as many reads as it takes."""
+    os.write(terminal, b"end")
+    text = b""
+    while not text.endswith(b"end"):
+        text += os.read(ours, 4096)
+    return text
+
+
+def test_progress():
+    """Work of more than 2 s shows its time, on a terminal only, and not with --quiet."""
+    x = save("x.npy", np.ones(100_000))
+    seconds = run_json("dot", x, x, "--devices", "cpu", "--repeat", 100)["seconds"]
+    arguments = ["dot", x, x, "--devices", "cpu", "--json", "--repeat", str(min(1_000_000, int(4 / seconds)))]
+    ours, terminal = pty.openpty()
+    loud = subprocess.Popen([DAVIT, *arguments], stdout=subprocess.DEVNULL, stderr=terminal)
+    expect(loud.wait(LIMIT_S) == 0, "the work ends well")
+    quiet_ours, quiet_terminal = pty.openpty()
+    quiet = subprocess.Popen([DAVIT, *arguments, "--quiet"], stdout=subprocess.DEVNULL, stderr=quiet_terminal)
+    time.sleep(3.5)
+    quiet.terminate()
+    quiet.wait(LIMIT_S)
+    shown, silent = drain(ours, terminal), drain(quiet_ours, quiet_terminal)
+    expect(b"dot: 2 s" in shown and shown.endswith(b"\r\x1b[Kend"), f"the time is shown, then removed: {shown!r}")
+    expect(silent == b"end", f"--quiet shows nothing: {silent!r}")
+    for file in (ours, terminal, quiet_ours, quiet_terminal):
+        os.close(file)
+
+
+def test_failures():
+    """Exit 1 of a check that does not hold, exit 4 of memory that is not there."""
+    nan = save("nan.npy", np.full((2, 2), np.nan))
+    report = run_json("gemm", nan, nan, "--check", "-o", "c.npy", code=1)
+    expect(report["error"] is None and report["bound"] is None, "NaN is null")
+    expect(not os.path.exists("c.npy"), "a result that fails its check is not written")
+    x = save("x.npy", np.full(3, np.nan))
+    davit("dot", x, x, "--check", code=1)
+    davit("axpy", x, x, "--check", code=1)
+    davit("gemv", nan, save("x2.npy", np.ones(2)), "--check", code=1)
+    for n in (2**24, 2**40):
+        put("a.npy", npy_raw(header_of(f"({n}, 0)")))
+        put("b.npy", npy_raw(header_of(f"(0, {n})")))
+        for devices in ("all", "cpu"):
+            davit("gemm", "a.npy", "b.npy", "--devices", devices, "-o", "c.npy", code=4)
+    expect(not os.path.exists("c.npy"), "no result, no file")
+
+
+def main():
+    wanted = sys.argv[2:]
+    groups = [(name[5:], group) for name, group in globals().items() if name.startswith("test_")]
+    for name, group in groups:
+        if wanted and not any(part in name for part in wanted):
+            continue
+        start, failed, done = time.monotonic(), len(failures), checks
+        with tempfile.TemporaryDirectory(prefix="davit-cli-") as folder:
+            os.chdir(folder)
+            try:
+                group()
+            except Exception as error:  # a group that breaks off must not hide the others
+                expect(False, f"{name}: {type(error).__name__}: {error}")
+            os.chdir("/")
+        verdict = "ok" if len(failures) == failed else "FAILED"
+        print(f"{name:16} {verdict:6} {checks - done:4} checks, {time.monotonic() - start:.1f} s", flush=True)
+    print(f"{checks} checks, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Installs davit into a folder inside the build tree and uses it from there as other projects would.
+#
+#   install.sh CMAKE BUILD LIBDIR CLANG      (ctest runs it as `install`)
+#
+# By find_package() with the system's compiler and with the Clang that built davit, and by pkg-config; shared and
+# static; without and with target regions of the program's own. Each program is run.
+# shellcheck disable=SC2046 # pkg-config prints words
+set -euo pipefail
+[ $# -eq 4 ] || { sed -n '2,7p' "$0" >&2; exit 2; }
+cmake=$1 build=$2 libdir=$3 clang=$4
+source=$(cd "$(dirname "$0")" && pwd)
+unset CC CFLAGS LDFLAGS LIBRARY_PATH LD_LIBRARY_PATH C_INCLUDE_PATH CPATH # what is installed has to suffice
+cc=$(command -v cc || command -v gcc || echo "$clang")
+
+work=$build/outside
+prefix=$work/prefix
+rm -rf "$work"
+mkdir -p "$work"
+
+"$cmake" --install "$build" --prefix "$prefix" >"$work/install.log"
+
+run() {
+  echo "== $1"
+  "$2"
+}
+
+by_find_package() { # FOLDER COMPILER PROGRAM...
+  local folder=$work/$1 compiler=$2
+  shift 2
+  "$cmake" -S "$source" -B "$folder" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" >"$folder.log"
+  "$cmake" --build "$folder" >>"$folder.log" || { cat "$folder.log"; return 1; }
+  for program; do
+    run "find_package, $compiler: $program" "$folder/$program"
+  done
+}
+
+by_find_package cc "$cc" shared static
+by_find_package clang "$clang" shared static own_regions
+
+command -v pkg-config >/dev/null || { echo "pkg-config is missing (Debian: pkg-config)" >&2; exit 1; }
+export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
+cd "$work"
+"$cc" "$source/main.c" -o pc_shared $(pkg-config --cflags --libs davit) -Wl,-rpath,"$prefix/$libdir"
+run "pkg-config, $cc: shared" ./pc_shared
+"$cc" "$source/main.c" -o pc_static $(pkg-config --cflags davit) $(pkg-config --variable=static_libs davit)
+run "pkg-config, $cc: static" ./pc_static
+"$clang" "$source/main.c" -o pc_own_regions $(pkg-config --cflags davit) \
+  $(pkg-config --variable=offload_cflags davit) $(pkg-config --variable=static_libs davit) \
+  $(pkg-config --variable=offload_libs davit)
+run "pkg-config, $clang: static, own target regions" ./pc_own_regions
+
+if [ -x "$prefix/bin/davit" ]; then
+  echo "== the installed tool"
+  "$prefix/bin/davit" --version
+fi
