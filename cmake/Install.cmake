@@ -17,6 +17,7 @@ install(FILES ${PROJECT_BINARY_DIR}/davitConfig.cmake ${PROJECT_BINARY_DIR}/davi
 
 # Paths in davit.pc are relative to the file, so that `cmake --install --prefix` may choose another place.
 file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
 set(pc_libraries ${DAVIT_LIBRARIES})
 foreach(dir IN LISTS DAVIT_OFFLOAD_LIBRARY_DIRS)
   list(APPEND pc_libraries -Wl,-rpath,${dir})

@@ -439,17 +439,17 @@ static bool is_resident(const run *r, int device, dvt_matrix matrix) {
          dvt_place_is_host(r->place[matrix]);
 }
 
-/* 2048 keeps an H200 busy for 0.28 ms a product against 15 us of work to submit it; small problems take tiles
- * that give every device some, at least 256 because smaller ones leave the arithmetic units waiting. */
+/* Large tiles give cuBLAS its best rate and leave little to submit: on H200s 4096 was the fastest from n = 8192 on
+ * (docs/gemm.md). Smaller problems take tiles that give every device some, and at least four in all so that
+ * transfers overlap; below 256 the arithmetic units would wait. */
 static int64_t choose_tile(const run *r) {
-  int64_t largest = r->engine[0].streams ? 2048 : 1024, smallest = 256;
-  int64_t devices = r->shape.devices, tile = largest;
-  while (tile > smallest) {
-    int64_t tiles = ((r->g.m + tile - 1) / tile) * ((r->g.n + tile - 1) / tile);
-    if (tiles >= 4 * devices)
-      break;
+  enum { SMALLEST = 256 };
+  int64_t tile = r->engine[0].streams ? 4096 : 1024;
+  int64_t enough = r->shape.devices > 4 ? r->shape.devices : 4;
+  if (!r->engine[0].streams)
+    enough = 4 * r->shape.devices; /* cores share the tiles evenly only if there are several for each */
+  while (tile > SMALLEST && ((r->g.m + tile - 1) / tile) * ((r->g.n + tile - 1) / tile) < enough)
     tile /= 2;
-  }
   return tile;
 }
 
