@@ -106,7 +106,7 @@ static void test_several_chunks(void **state) {
   static const int64_t shapes[][2] = {{3000, 4500}, {3, 3000000}, {3000000, 3}};
   for (int s = 0; s < 3; s++)
     for (int t = 0; t < 2; t++) {
-      gemv_case c = {"ds"[s % 2], "NT"[t], shapes[s][0], shapes[s][1], 1, 1, 1, 1, 1, s % 2, 0, 1};
+      gemv_case c = {"ds"[s % 2], "NT"[t], shapes[s][0], shapes[s][1], 1, 1, -1, 1, 0.5, s % 2, 0, 1};
       run(&c, strided_count);
     }
 }
