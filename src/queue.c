@@ -1,7 +1,7 @@
 /* Queues: a row of lanes, a registry of queues, and the commands that are not BLAS.
  *
- * Which sub-queue is current is kept per thread and queue, in a small table of the thread's own: two
- * producers that take turns can never send each other's work to the wrong sub-queue. A queue in the
+ * Which sub-queue is current is kept per thread and queue, in a list of the queue's: two producers that take
+ * turns can never send each other's work to the wrong sub-queue. A queue in the
  * registry is counted: a device-wide synchronisation may look at it while its owner destroys it. */
 #include "src/queue.h"
 
@@ -9,6 +9,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "offload/device.h"
 #include "offload/space.h"
@@ -17,10 +18,17 @@
 #include "src/event.h"
 #include "src/memory.h"
 
+typedef struct choice {
+  unsigned long long thread;
+  int subqueue;
+} choice;
+
 struct davit_queue {
   int device;
   int subqueues;
-  unsigned long long serial;
+  pthread_mutex_t choice_lock; /* guards the choices */
+  choice *choices;
+  int choice_count, choice_capacity;
   int references; /* under registry_lock */
   davit_queue *next;
   dvt_lane *lanes[];
@@ -29,26 +37,62 @@ struct davit_queue {
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t reference_dropped = PTHREAD_COND_INITIALIZER;
 static davit_queue *registry;
-static unsigned long long next_serial = 1;
 
-/* The thread's choices of sub-queue, by the queue's serial number; the oldest is forgotten, which means
- * sub-queue 0, when a thread uses more queues than there are places. */
-enum { CHOICES = 256 };
-static _Thread_local struct choice {
-  unsigned long long serial;
-  int subqueue;
-} choices[CHOICES];
+/* Threads have serial numbers of their own: a pthread_t may be used again after its thread has ended. */
+static unsigned long long thread_serial(void) {
+  static atomic_ullong last;
+  static _Thread_local unsigned long long own;
+  if (own == 0)
+    own = atomic_fetch_add(&last, 1) + 1;
+  return own;
+}
 
-static struct choice *choice_of(const davit_queue *queue) {
-  struct choice *choice = &choices[queue->serial % CHOICES];
-  if (choice->serial != queue->serial)
-    *choice = (struct choice){queue->serial, 0};
-  return choice;
+/* The calling thread's sub-queue: 0 unless it has chosen another. */
+static int chosen(davit_queue *queue) {
+  unsigned long long thread = thread_serial();
+  int subqueue = 0;
+  pthread_mutex_lock(&queue->choice_lock);
+  for (int i = 0; i < queue->choice_count; i++)
+    if (queue->choices[i].thread == thread)
+      subqueue = queue->choices[i].subqueue;
+  pthread_mutex_unlock(&queue->choice_lock);
+  return subqueue;
+}
+
+static davit_status add_choice(davit_queue *queue, choice added) {
+  if (queue->choice_count == queue->choice_capacity) {
+    int capacity = queue->choice_capacity ? 2 * queue->choice_capacity : 8;
+    choice *grown = dvt_allocate((size_t)capacity, sizeof *grown);
+    if (!grown)
+      return DAVIT_OUT_OF_HOST_MEMORY;
+    if (queue->choice_count)
+      memcpy(grown, queue->choices, (size_t)queue->choice_count * sizeof *grown);
+    free(queue->choices);
+    queue->choices = grown;
+    queue->choice_capacity = capacity;
+  }
+  queue->choices[queue->choice_count++] = added;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status choose(davit_queue *queue, int subqueue) {
+  unsigned long long thread = thread_serial();
+  davit_status status = DAVIT_SUCCESS;
+  pthread_mutex_lock(&queue->choice_lock);
+  int i = 0;
+  while (i < queue->choice_count && queue->choices[i].thread != thread)
+    i++;
+  if (i < queue->choice_count)
+    queue->choices[i].subqueue = subqueue;
+  else
+    status = add_choice(queue, (choice){thread, subqueue});
+  pthread_mutex_unlock(&queue->choice_lock);
+  return status;
 }
 
 dvt_lane *dvt_queue_lane(davit_queue *queue) {
   if (queue)
-    return queue->subqueues == 1 ? queue->lanes[0] : queue->lanes[choice_of(queue)->subqueue];
+    return queue->lanes[queue->subqueues == 1 ? 0 : chosen(queue)];
   davit_fail(DAVIT_INVALID_ARGUMENT, "queue is NULL");
   return NULL;
 }
@@ -87,8 +131,8 @@ davit_status davit_queue_create(int device, int subqueues, davit_queue **queue) 
       return status;
     }
   }
+  pthread_mutex_init(&made->choice_lock, NULL);
   pthread_mutex_lock(&registry_lock);
-  made->serial = next_serial++;
   made->references = 1;
   made->next = registry;
   registry = made;
@@ -126,6 +170,8 @@ davit_status davit_queue_destroy(davit_queue *queue) {
   leave_registry(queue);
   dvt_error first = {.status = DAVIT_SUCCESS};
   close_lanes(queue, queue->subqueues, &first);
+  pthread_mutex_destroy(&queue->choice_lock);
+  free(queue->choices);
   free(queue);
   return first.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(first.status, "%s", first.message);
 }
@@ -150,9 +196,9 @@ davit_status davit_queue_synchronize(davit_queue *queue) {
 davit_status davit_queue_request_subqueue(davit_queue *queue, int *subqueue) {
   if (!queue || !subqueue)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", queue ? "subqueue" : "queue");
-  struct choice *choice = choice_of(queue);
-  choice->subqueue = (choice->subqueue + 1) % queue->subqueues;
-  *subqueue = choice->subqueue;
+  int next = (chosen(queue) + 1) % queue->subqueues;
+  DVT_TRY(choose(queue, next));
+  *subqueue = next;
   return DAVIT_SUCCESS;
 }
 
@@ -162,8 +208,7 @@ davit_status davit_queue_set_subqueue(davit_queue *queue, int subqueue) {
   if (subqueue < 0 || subqueue >= queue->subqueues)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "subqueue is %d, the queue has 0 to %d", subqueue,
                       queue->subqueues - 1);
-  choice_of(queue)->subqueue = subqueue;
-  return DAVIT_SUCCESS;
+  return choose(queue, subqueue);
 }
 
 davit_status davit_queue_subqueue(davit_queue *queue, int *subqueue, int *subqueues) {
@@ -172,7 +217,7 @@ davit_status davit_queue_subqueue(davit_queue *queue, int *subqueue, int *subque
                       !queue     ? "queue"
                       : subqueue ? "subqueues"
                                  : "subqueue");
-  *subqueue = choice_of(queue)->subqueue;
+  *subqueue = chosen(queue);
   *subqueues = queue->subqueues;
   return DAVIT_SUCCESS;
 }
