@@ -30,35 +30,49 @@ static int first_ordinal(void) {
 }
 #endif
 
+#ifdef DAVIT_WITH_CUDA
+/* Whether CUDA allocates at the place: the OpenMP runtime would print when a device is full. */
+static bool is_cuda(int place) {
+  return place >= 0 ? dvt_device_find(place)->ordinal >= 0 : place == DAVIT_PINNED && first_ordinal() >= 0;
+}
+
+static void *cuda_alloc(size_t bytes, int place) {
+  void *pointer = NULL;
+  int before = 0;
+  cudaGetDevice(&before);
+  cudaError_t result = cudaSetDevice(place >= 0 ? dvt_device_find(place)->ordinal : first_ordinal());
+  if (result == cudaSuccess)
+    result = place >= 0 ? cudaMalloc(&pointer, bytes) : cudaHostAlloc(&pointer, bytes, cudaHostAllocPortable);
+  if (result != cudaSuccess)
+    (void)cudaGetLastError();
+  cudaSetDevice(before);
+  return result == cudaSuccess ? pointer : NULL;
+}
+#endif
+
 void *dvt_space_alloc(size_t bytes, int place) {
   enum { ALIGNMENT = 256 };
-  if (place >= 0)
-    return omp_target_alloc(bytes, place);
 #ifdef DAVIT_WITH_CUDA
-  void *pinned = NULL;
-  if (place == DAVIT_PINNED && first_ordinal() >= 0) {
-    if (cudaHostAlloc(&pinned, bytes, cudaHostAllocPortable) == cudaSuccess)
-      return pinned;
-    (void)cudaGetLastError();
-    return NULL;
-  }
+  if (is_cuda(place))
+    return cuda_alloc(bytes, place);
 #endif
+  if (!on_host(place))
+    return omp_target_alloc(bytes, place);
   void *pointer = NULL;
   return posix_memalign(&pointer, ALIGNMENT, bytes) == 0 ? pointer : NULL;
 }
 
 void dvt_space_free(void *pointer, int place) {
-  if (place >= 0) {
-    omp_target_free(pointer, place);
-    return;
-  }
 #ifdef DAVIT_WITH_CUDA
-  if (place == DAVIT_PINNED && first_ordinal() >= 0) {
-    cudaFreeHost(pointer);
+  if (is_cuda(place)) {
+    (void)(place >= 0 ? cudaFree(pointer) : cudaFreeHost(pointer));
     return;
   }
 #endif
-  free(pointer);
+  if (on_host(place))
+    free(pointer);
+  else
+    omp_target_free(pointer, place);
 }
 
 int dvt_space_place(const void *pointer) {
@@ -137,8 +151,11 @@ static davit_status cuda_copy(void *destination, size_t destination_pitch, const
   int before = 0;
   cudaGetDevice(&before);
   cudaSetDevice(dvt_device_find(device)->ordinal);
-  cudaError_t result = cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch, row_bytes,
-                                         cols, cudaMemcpyDefault, cudaStreamPerThread);
+  bool linear = cols == 1 || (destination_pitch == row_bytes && source_pitch == row_bytes);
+  cudaError_t result = linear ? cudaMemcpyAsync(destination, source, row_bytes * cols, cudaMemcpyDefault,
+                                                cudaStreamPerThread)
+                              : cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch, row_bytes,
+                                                  cols, cudaMemcpyDefault, cudaStreamPerThread);
   if (result == cudaSuccess)
     result = cudaStreamSynchronize(cudaStreamPerThread);
   cudaSetDevice(before);

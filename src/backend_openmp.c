@@ -32,9 +32,8 @@ enum { MOST_WAITS = 48, IDLE_SPINS = 60 };
 
 static _Atomic(dvt_command *) inbox; /* newest first */
 static atomic_ullong fulfilled;      /* detached tasks ended by other threads */
-static atomic_bool sleeping, stopping;
+static atomic_bool sleeping;
 static sem_t wake_up, park, started;
-static pthread_t generator_thread;
 static unsigned long long bodies; /* task bodies run: the generator's own */
 static bool team_is_two;
 
@@ -86,19 +85,21 @@ static void finish(dvt_command *first) {
   }
 }
 
-/* Places a record in the lane's stream. */
+/* Places a record in the lane's stream. On a stopped lane it fails, but no sooner than what the stream already
+ * holds is over: who waits for it may free that work's memory. */
 static void record_in_stream(dvt_command *command) {
   dvt_lane *lane = command->lane;
   dvt_mark *mark = NULL;
-  if (!atomic_load(&lane->failed)) {
-    davit_status status = dvt_stream_mark(lane->stream, &mark);
-    if (status == DAVIT_SUCCESS) {
-      dvt_record_issue(command->record, mark);
-      return;
-    }
+  davit_status status = dvt_stream_mark(lane->stream, &mark);
+  if (status != DAVIT_SUCCESS) {
     dvt_lane_fail(lane, status, davit_last_error());
+    dvt_command_finish_record(command);
+  } else if (atomic_load(&lane->failed)) {
+    status = dvt_lane_error(lane);
+    dvt_record_fail_at(command->record, mark, status, davit_last_error());
+  } else {
+    dvt_record_issue(command->record, mark);
   }
-  dvt_command_finish_record(command);
 }
 
 static void run_commands(dvt_command *first) {
@@ -331,12 +332,12 @@ static void run_ready(unsigned long long owed) {
 
 static void doze(unsigned long long seen) {
   for (int i = 0; i < IDLE_SPINS; i++) {
-    if (atomic_load(&inbox) || atomic_load(&fulfilled) != seen || atomic_load(&stopping))
+    if (atomic_load(&inbox) || atomic_load(&fulfilled) != seen)
       return;
     sched_yield();
   }
   atomic_store(&sleeping, true);
-  if (atomic_load(&inbox) || atomic_load(&fulfilled) != seen || atomic_load(&stopping)) {
+  if (atomic_load(&inbox) || atomic_load(&fulfilled) != seen) {
     if (atomic_exchange(&sleeping, false))
       return;
   }
@@ -344,9 +345,9 @@ static void doze(unsigned long long seen) {
   }
 }
 
-static void generate_until_stopped(void) {
+static void generate_for_ever(void) {
   unsigned long long seen = 0;
-  while (!atomic_load(&stopping)) {
+  for (;;) {
     bool any = take_batch();
     unsigned long long now = atomic_load(&fulfilled);
     if (any || now != seen) {
@@ -367,42 +368,41 @@ static void *generator(void *argument) {
       team_is_two = omp_get_num_threads() == 2;
       sem_post(&started);
       if (team_is_two)
-        generate_until_stopped();
-      sem_post(&park);
+        generate_for_ever();
     } else {
-      while (sem_wait(&park) != 0) {
-      }
+      for (;;)
+        sem_wait(&park);
     }
   }
   return NULL;
 }
 
-static void stop(void) {
-  atomic_store(&stopping, true);
-  wake();
-  pthread_join(generator_thread, NULL);
-  dvt_pool_stop();
-  sem_destroy(&wake_up);
-  sem_destroy(&park);
-  sem_destroy(&started);
-}
+/* The generator is made once and sleeps when the library is stopped: ending its parallel region after other
+ * threads have completed its tasks, and beginning another, trips an assertion of libomp's allocator. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static davit_status start(void) {
-  atomic_store(&stopping, false);
-  atomic_store(&sleeping, false);
-  atomic_store(&fulfilled, 0);
+static void make_generator(void) {
+  pthread_t thread;
   sem_init(&wake_up, 0, 0);
   sem_init(&park, 0, 0);
   sem_init(&started, 0, 0);
-  if (pthread_create(&generator_thread, NULL, generator, NULL) != 0)
-    return davit_fail(DAVIT_INTERNAL_ERROR, "no thread can be made for the task graph");
+  if (pthread_create(&thread, NULL, generator, NULL) != 0)
+    return;
+  pthread_detach(thread);
   while (sem_wait(&started) != 0) {
   }
-  if (team_is_two)
-    return DAVIT_SUCCESS;
-  stop();
-  return davit_fail(DAVIT_UNSUPPORTED, "the OpenMP runtime gives no team of two threads (OMP_THREAD_LIMIT?); "
-                                       "DAVIT_BACKEND=threads works without");
+}
+
+static davit_status start(void) {
+  pthread_once(&once, make_generator);
+  return team_is_two ? DAVIT_SUCCESS
+                     : davit_fail(DAVIT_UNSUPPORTED,
+                                  "the OpenMP runtime gives no team of two threads (OMP_THREAD_LIMIT?); "
+                                  "DAVIT_BACKEND=threads works without");
+}
+
+static void stop(void) {
+  dvt_pool_stop();
 }
 
 /* ---- lanes ---- */

@@ -442,8 +442,13 @@ static bool is_resident(const run *r, int device, dvt_matrix matrix) {
 /* Large tiles give cuBLAS its best rate and leave little to submit: on H200s 4096 was the fastest from n = 8192 on
  * (docs/gemm.md). Smaller problems take tiles that give every device some, and at least four in all so that
  * transfers overlap; below 256 the arithmetic units would wait. */
-static int64_t choose_tile(const run *r) {
+static int64_t choose_tile(const run *r, int64_t longest) {
   enum { SMALLEST = 256 };
+  bool in_place = r->shape.devices == 1;
+  for (int x = 0; x < DVT_MATRICES; x++)
+    in_place = in_place && is_resident(r, r->options->devices[0], (dvt_matrix)x);
+  if (in_place) /* nothing to move and nobody to share with: one product */
+    return longest;
   int64_t tile = r->engine[0].streams ? 4096 : 1024;
   int64_t enough = r->shape.devices > 4 ? r->shape.devices : 4;
   if (!r->engine[0].streams)
@@ -480,7 +485,7 @@ static davit_status build(run *r) {
   bool chosen = r->options->tile == 0;
   int64_t longest = r->g.m > r->g.n ? r->g.m : r->g.n;
   longest = longest > r->g.k ? longest : r->g.k;
-  for (r->shape.tile = chosen ? choose_tile(r) : r->options->tile;; r->shape.tile /= 2) {
+  for (r->shape.tile = chosen ? choose_tile(r, longest) : r->options->tile;; r->shape.tile /= 2) {
     size_t edge = (size_t)(r->shape.tile < longest ? r->shape.tile : longest);
     r->slot_bytes = edge * edge * r->element;
     DVT_TRY(shape_devices(r));

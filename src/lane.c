@@ -1,7 +1,6 @@
 #include "src/lane.h"
 
 #include <davit/device.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,28 +17,19 @@ static _Thread_local dvt_lane *current;
 
 /* ---- start and stop ---- */
 
-static davit_status load(const char *path, const dvt_backend **found) {
-  void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!object)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: %s", dlerror());
-  *found = dlsym(object, "davit_backend");
-  if (!*found)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: %s defines no davit_backend", path);
-  return DAVIT_SUCCESS;
-}
+/* The native CUDA back end of bench/peers/, present in programs that link it (tests and benchmarks). */
+extern const dvt_backend dvt_backend_cuda __attribute__((weak, visibility("hidden")));
 
 static davit_status choose(const dvt_backend **found) {
-  static const dvt_backend *const table[] = {&dvt_backend_openmp, &dvt_backend_threads};
+  const dvt_backend *const table[] = {&dvt_backend_openmp, &dvt_backend_threads, &dvt_backend_cuda};
   const char *name = getenv("DAVIT_BACKEND");
   if (!name || !*name)
     name = table[0]->name;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (strcmp(name, table[i]->name) == 0) {
+    if (table[i] && strcmp(name, table[i]->name) == 0) {
       *found = table[i];
       return DAVIT_SUCCESS;
     }
-  if (strchr(name, '/'))
-    return load(name, found);
   return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: no back end is called \"%s\"", name);
 }
 

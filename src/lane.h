@@ -66,8 +66,8 @@ typedef struct dvt_backend {
 
 extern const dvt_backend dvt_backend_openmp, dvt_backend_threads;
 
-/* Starts the library on first use, with the back end named by DAVIT_BACKEND: "openmp" (default), "threads", or the
- * path of a shared object that defines `const dvt_backend davit_backend`. */
+/* Starts the library on first use, with the back end named by DAVIT_BACKEND: "openmp" (default), "threads", or "cuda"
+ * in programs that link bench/peers/backend_cuda.c. */
 davit_status dvt_start(void);
 const char *dvt_backend_name(void);
 

@@ -17,13 +17,13 @@ typedef struct worker {
   _Atomic(void (*)(void *)) function; /* written last, so that a spinning worker finds its argument */
   void *argument;
   struct worker *next; /* in the stack of idle workers */
-  bool stop;
 } worker;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static worker *idle; /* the last to become idle is the first to work again: its cache is warm */
 static int alive;
+static bool stopping; /* workers that become idle now end */
 
 static void remove_idle(worker *self) {
   for (worker **at = &idle; *at; at = &(*at)->next)
@@ -54,15 +54,13 @@ static bool sleep_for_work(worker *self) {
   until.tv_sec += IDLE_SECONDS;
   pthread_mutex_lock(&lock);
   self->sleeping = true;
-  bool more = true;
-  while (more && !atomic_load(&self->function) && !self->stop)
-    if (pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT && !atomic_load(&self->function)) {
-      remove_idle(self);
-      more = false;
-    }
+  bool late = false;
+  while (!atomic_load(&self->function) && !stopping && !late)
+    late = pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT;
   self->sleeping = false;
-  more = more && atomic_load(&self->function);
+  bool more = atomic_load(&self->function) != NULL;
   if (!more) {
+    remove_idle(self);
     alive--;
     pthread_cond_signal(&ended);
   }
@@ -120,13 +118,11 @@ bool dvt_pool_run(void (*function)(void *), void *argument) {
 
 void dvt_pool_stop(void) {
   pthread_mutex_lock(&lock);
-  while (idle) {
-    worker *one = idle;
-    idle = one->next;
-    one->stop = true;
+  stopping = true;
+  for (worker *one = idle; one; one = one->next)
     pthread_cond_signal(&one->wake);
-  }
   while (alive > 0)
     pthread_cond_wait(&ended, &lock);
+  stopping = false;
   pthread_mutex_unlock(&lock);
 }

@@ -106,6 +106,24 @@ static void reached(void *argument, davit_status status) {
   dvt_record_drop(record);
 }
 
+/* The error waits in the record for the mark. */
+static void failed_mark_reached(void *argument, davit_status status) {
+  dvt_record *record = argument;
+  (void)status;
+  dvt_error error = record->error;
+  dvt_record_finish(record, error.status, error.message);
+  dvt_record_drop(record);
+}
+
+void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message) {
+  record->mark = mark;
+  record->error.status = status;
+  snprintf(record->error.message, sizeof record->error.message, "%s", message);
+  dvt_record_hold(record);
+  if (dvt_mark_notify(mark, failed_mark_reached, record) != DAVIT_SUCCESS)
+    failed_mark_reached(record, status);
+}
+
 void dvt_record_issue(dvt_record *record, dvt_mark *mark) {
   record->mark = mark;
   if (record->timed) {

@@ -46,6 +46,9 @@ void dvt_record_drop(dvt_record *record);
 /* PENDING -> ISSUED; takes the mark. */
 void dvt_record_issue(dvt_record *record, dvt_mark *mark);
 
+/* PENDING -> FAILED with the status and message, once the mark is reached; takes the mark. */
+void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message);
+
 /* -> DONE (status success) or FAILED with `message`. The first call counts, later ones do nothing. */
 void dvt_record_finish(dvt_record *record, davit_status status, const char *message);
 

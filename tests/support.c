@@ -1,0 +1,230 @@
+#include "tests/support.h"
+
+#include <stdio.h>
+#include <time.h>
+
+void support_check(davit_status status, const char *call, const char *file, int line) {
+  if (status != DAVIT_SUCCESS) {
+    print_error("%s\n  gives \"%s\": %s\n", call, davit_status_string(status), davit_last_error());
+    _fail(file, line);
+  }
+}
+
+void support_check_fails(davit_status status, davit_status expected, const char *words, const char *call,
+                         const char *file, int line) {
+  const char *sentence = davit_last_error();
+  if (status == expected && *sentence && strstr(sentence, words))
+    return;
+  print_error("%s\n  gives \"%s\": \"%s\",\n  not \"%s\" with \"%s\"\n", call, davit_status_string(status),
+              sentence, davit_status_string(expected), words);
+  _fail(file, line);
+}
+
+/* ---- time and numbers ---- */
+
+double now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+double patience_ends_ms(void) {
+  return now_ms() + 1e3 * (double)PATIENCE_S;
+}
+
+void sleep_ms(int milliseconds) {
+  struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+  while (nanosleep(&left, &left) != 0) {
+  }
+}
+
+int scaled(int count) {
+  const char *text = getenv("DAVIT_TEST_SCALE");
+  double scale = text ? atof(text) : 1;
+  int result = (int)(scale * count);
+  return result > 1 ? result : 1;
+}
+
+uint64_t next_random(uint64_t *state) {
+  uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+int random_below(uint64_t *state, int below) {
+  return (int)(next_random(state) % (uint64_t)below);
+}
+
+/* ---- devices and places ---- */
+
+int all_devices(int devices[MOST_PLACES]) {
+  int count = 0;
+  CHECK(davit_device_count(&count));
+  for (int i = 0; i <= count; i++)
+    devices[i] = i - 1; /* DAVIT_HOST is -1 */
+  return count + 1;
+}
+
+int all_places(int places[MOST_PLACES]) {
+  int count = 0;
+  CHECK(davit_device_count(&count));
+  places[0] = DAVIT_PAGEABLE;
+  places[1] = DAVIT_PINNED;
+  for (int i = 0; i < count; i++)
+    places[i + 2] = i;
+  return count + 2;
+}
+
+bool two_devices(int pair[2]) {
+  int count = 0;
+  CHECK(davit_device_count(&count));
+  pair[0] = 0;
+  pair[1] = 1;
+  return count >= 2;
+}
+
+int place_for(int device) {
+  return device == DAVIT_HOST ? DAVIT_PAGEABLE : device;
+}
+
+bool place_is_host(int place) {
+  davit_device_info info;
+  if (place < 0)
+    return true;
+  CHECK(davit_device_describe(place, &info));
+  return info.kind == DAVIT_DEVICE_HOST_OFFLOAD;
+}
+
+davit_queue *new_queue(int device, int subqueues) {
+  davit_queue *queue = NULL;
+  CHECK(davit_queue_create(device, subqueues, &queue));
+  assert_non_null(queue);
+  return queue;
+}
+
+davit_event *new_event(void) {
+  davit_event *event = NULL;
+  CHECK(davit_event_create(&event));
+  assert_non_null(event);
+  return event;
+}
+
+void *new_memory(size_t bytes, int place) {
+  void *memory = NULL;
+  CHECK(davit_malloc(bytes, place, &memory));
+  assert_non_null(memory);
+  return memory;
+}
+
+davit_event_state state_of(davit_event *event) {
+  davit_event_state state = DAVIT_EVENT_UNRECORDED;
+  CHECK(davit_event_query(event, &state));
+  return state;
+}
+
+bool becomes(davit_event *event, davit_event_state state) {
+  for (double end = patience_ends_ms(); now_ms() < end; sleep_ms(1))
+    if (state_of(event) == state)
+      return true;
+  return false;
+}
+
+/* ---- work ---- */
+
+struct gate {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  int arrived, expected;
+  bool open;
+};
+
+gate *meeting_new(int expected) {
+  gate *g = calloc(1, sizeof *g);
+  assert_non_null(g);
+  pthread_mutex_init(&g->lock, NULL);
+  pthread_cond_init(&g->changed, NULL);
+  g->expected = expected;
+  return g;
+}
+
+gate *gate_new(void) {
+  return meeting_new(INT32_MAX);
+}
+
+void gate_free(gate *g) {
+  pthread_mutex_destroy(&g->lock);
+  pthread_cond_destroy(&g->changed);
+  free(g);
+}
+
+/* With the lock held: sleeps until the gate is open or, for `count` > 0, that many have arrived. */
+static bool wait_at(gate *g, int count) {
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += PATIENCE_S;
+  int timed_out = 0;
+  while (timed_out == 0 && !(count > 0 ? g->arrived >= count : g->open))
+    timed_out = pthread_cond_timedwait(&g->changed, &g->lock, &end);
+  return timed_out == 0;
+}
+
+davit_status gate_pass(void *argument) {
+  gate *g = argument;
+  pthread_mutex_lock(&g->lock);
+  if (++g->arrived == g->expected)
+    g->open = true;
+  pthread_cond_broadcast(&g->changed);
+  bool passed = wait_at(g, 0);
+  int arrived = g->arrived;
+  pthread_mutex_unlock(&g->lock);
+  return passed ? DAVIT_SUCCESS : davit_fail(DAVIT_WORK_FAILED, "nobody opened: %d arrived", arrived);
+}
+
+void gate_open(gate *g) {
+  pthread_mutex_lock(&g->lock);
+  g->open = true;
+  pthread_cond_broadcast(&g->changed);
+  pthread_mutex_unlock(&g->lock);
+}
+
+bool gate_reached(gate *g, int count) {
+  pthread_mutex_lock(&g->lock);
+  bool reached = wait_at(g, count);
+  pthread_mutex_unlock(&g->lock);
+  return reached;
+}
+
+gate *gate_at_head(davit_queue *queue) {
+  gate *g = gate_new();
+  CHECK(davit_queue_host_function(queue, gate_pass, g));
+  assert_true(gate_reached(g, 1));
+  return g;
+}
+
+davit_status set_flag(void *flag) {
+  atomic_store((atomic_int *)flag, 1);
+  return DAVIT_SUCCESS;
+}
+
+davit_status add_one(void *counter) {
+  atomic_fetch_add((atomic_int *)counter, 1);
+  return DAVIT_SUCCESS;
+}
+
+davit_status take_a_nap(void *milliseconds) {
+  sleep_ms((int)(intptr_t)milliseconds);
+  return DAVIT_SUCCESS;
+}
+
+davit_status always_fail(void *unused) {
+  (void)unused;
+  return davit_fail(DAVIT_WORK_FAILED, "%s", FAILURE_WORDS);
+}
+
+bool flag_rises(atomic_int *flag) {
+  for (double end = patience_ends_ms(); now_ms() < end; sleep_ms(1))
+    if (atomic_load(flag))
+      return true;
+  return false;
+}

@@ -1,0 +1,102 @@
+/* What the tests of the runtime share: assertions that show the library's sentence, work that stops a queue
+ * until it is told to go on, and the lists of devices and places.
+ *
+ * Nothing here waits for ever: work that is not let go within PATIENCE_S seconds fails with a sentence, so a
+ * library that loses a wake-up fails its test and does not hang it. Memory of a device is looked at through
+ * davit_copy() alone; the same programs run on GPUs. */
+#ifndef DAVIT_TESTS_SUPPORT_H
+#define DAVIT_TESTS_SUPPORT_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <davit/davit.h>
+
+#include "src/error.h"
+
+enum { PATIENCE_S = 30, MOST_PLACES = 66 };
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+/* The call succeeds; the call fails with `status` and a sentence that contains `words`. */
+#define CHECK(call) support_check((call), #call, __FILE__, __LINE__)
+#define CHECK_FAILS(call, status, words)                                                                     \
+  (dvt_error_clear(), support_check_fails((call), (status), (words), #call, __FILE__, __LINE__))
+void support_check(davit_status status, const char *call, const char *file, int line);
+void support_check_fails(davit_status status, davit_status expected, const char *words, const char *call,
+                         const char *file, int line);
+
+/* ---- time and numbers ---- */
+
+double now_ms(void);
+double patience_ends_ms(void); /* PATIENCE_S from now */
+void sleep_ms(int milliseconds);
+
+/* DAVIT_TEST_SCALE, 1 where it is not set: how much of a long test to run. */
+int scaled(int count);
+
+/* The next of a sequence of well mixed numbers (SplitMix64), and one below `below`. */
+uint64_t next_random(uint64_t *state);
+int random_below(uint64_t *state, int below);
+
+/* ---- devices and places ---- */
+
+/* DAVIT_HOST and all devices; the number of them. */
+int all_devices(int devices[MOST_PLACES]);
+
+/* DAVIT_PAGEABLE, DAVIT_PINNED and all devices. */
+int all_places(int places[MOST_PLACES]);
+
+/* Two devices that differ, or false. */
+bool two_devices(int pair[2]);
+
+/* Where a queue of `device` has its operands. */
+int place_for(int device);
+
+bool place_is_host(int place);
+
+davit_queue *new_queue(int device, int subqueues);
+davit_event *new_event(void);
+void *new_memory(size_t bytes, int place);
+davit_event_state state_of(davit_event *event);
+
+/* Whether the event reaches the state within PATIENCE_S. */
+bool becomes(davit_event *event, davit_event_state state);
+
+/* ---- work ---- */
+
+/* A gate: gate_pass() as a host function stops its sub-queue until gate_open(). */
+typedef struct gate gate;
+gate *gate_new(void);
+void gate_free(gate *g);
+davit_status gate_pass(void *g);
+void gate_open(gate *g);
+
+/* Waits until `count` have arrived at the gate; false when they do not come. */
+bool gate_reached(gate *g, int count);
+
+/* A queue with a closed gate at the head of its current sub-queue, reached already. */
+gate *gate_at_head(davit_queue *queue);
+
+/* A gate that opens itself when `expected` have arrived: gate_pass() fails if they do not come. */
+gate *meeting_new(int expected);
+
+/* Host functions: set an atomic_int to 1, add 1 to it, sleep the (intptr_t) milliseconds, fail. */
+davit_status set_flag(void *flag);
+davit_status add_one(void *counter);
+davit_status take_a_nap(void *milliseconds);
+davit_status always_fail(void *unused);
+#define FAILURE_WORDS "line 17 is empty"
+
+/* True when the flag is set within PATIENCE_S. */
+bool flag_rises(atomic_int *flag);
+
+#endif

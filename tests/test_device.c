@@ -1,0 +1,295 @@
+/* Devices: what is said of them is true, on machines with many and with none. */
+#include "tests/support.h"
+
+#include <limits.h>
+#include <omp.h>
+#include <stdio.h>
+
+static int device_count(void) {
+  int count = -1;
+  CHECK(davit_device_count(&count));
+  assert_true(count >= 0);
+  return count;
+}
+
+static void test_count_is_the_runtimes(void **state) {
+  (void)state;
+  assert_int_equal(device_count(), omp_get_num_devices());
+  CHECK_FAILS(davit_device_count(NULL), DAVIT_INVALID_ARGUMENT, "count");
+}
+
+/* The architecture that a target region was compiled for. */
+static davit_device_kind kind_of_region(int device) {
+  int kind = DAVIT_DEVICE_OTHER;
+#pragma omp target device(device) map(tofrom : kind)
+  {
+#if defined(__NVPTX__)
+    kind = DAVIT_DEVICE_NVIDIA;
+#elif defined(__AMDGCN__)
+    kind = DAVIT_DEVICE_AMD;
+#else
+    kind = omp_is_initial_device() ? DAVIT_DEVICE_CPU : DAVIT_DEVICE_HOST_OFFLOAD;
+#endif
+  }
+  return (davit_device_kind)kind;
+}
+
+static void test_descriptions_are_true(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    davit_device_info info;
+    memset(&info, 0xee, sizeof info);
+    CHECK(davit_device_describe(devices[i], &info));
+    assert_int_equal(info.device, devices[i]);
+    assert_true(info.name[0] != '\0' && memchr(info.name, '\0', sizeof info.name));
+    assert_true(memchr(info.bus, '\0', sizeof info.bus) != NULL);
+    if (devices[i] == DAVIT_HOST)
+      assert_int_equal(info.kind, DAVIT_DEVICE_CPU);
+    else
+      assert_int_equal(info.kind, kind_of_region(devices[i]));
+    bool nvidia = info.kind == DAVIT_DEVICE_NVIDIA;
+    assert_true(nvidia ? info.compute_capability >= 50 : info.compute_capability == 0);
+    assert_true(nvidia == (info.bus[0] != '\0'));
+    assert_true(info.kind == DAVIT_DEVICE_OTHER || (info.memory_bytes > 0 && info.compute_units > 0));
+  }
+  CHECK_FAILS(davit_device_describe(DAVIT_HOST, NULL), DAVIT_INVALID_ARGUMENT, "info");
+}
+
+/* A host-offload device's memory is the host's: written there, read here. */
+static void test_host_offload_shares_memory(void **state) {
+  (void)state;
+  int count = device_count();
+  for (int i = 0; i < count; i++) {
+    if (!place_is_host(i))
+      continue;
+    int *cell = new_memory(sizeof *cell, i);
+    *cell = 1;
+#pragma omp target device(i) is_device_ptr(cell)
+    *cell += 41;
+    assert_int_equal(*cell, 42);
+    CHECK(davit_free(cell));
+  }
+}
+
+static void test_kind_names(void **state) {
+  (void)state;
+  static const char *const names[] = {"cpu", "host-offload", "nvidia", "amd", "other"};
+  for (int i = 0; i < COUNT(names); i++)
+    assert_string_equal(davit_device_kind_string((davit_device_kind)i), names[i]);
+  assert_string_equal(davit_device_kind_string((davit_device_kind)5), "unknown");
+  assert_string_equal(davit_device_kind_string((davit_device_kind)-1), "unknown");
+}
+
+static void test_unknown_devices(void **state) {
+  (void)state;
+  const int unknown[] = {device_count(), 1000, -2, -99, -101, INT_MAX, INT_MIN};
+  davit_device_info info;
+  davit_link_kind link;
+  davit_queue *queue = NULL;
+  size_t unused = 7, total = 8;
+  void *memory = &total;
+  for (int i = 0; i < COUNT(unknown); i++) {
+    int d = unknown[i];
+    char number[16];
+    snprintf(number, sizeof number, "%d", d);
+    CHECK_FAILS(davit_device_describe(d, &info), DAVIT_UNKNOWN_DEVICE, number);
+    CHECK_FAILS(davit_device_memory(d, &unused, &total), DAVIT_UNKNOWN_DEVICE, number);
+    CHECK_FAILS(davit_device_link(d, DAVIT_HOST, &link), DAVIT_UNKNOWN_DEVICE, number);
+    CHECK_FAILS(davit_device_link(DAVIT_HOST, d, &link), DAVIT_UNKNOWN_DEVICE, number);
+    CHECK_FAILS(davit_device_select(d), DAVIT_UNKNOWN_DEVICE, number);
+    CHECK_FAILS(davit_device_synchronize(d), DAVIT_UNKNOWN_DEVICE, number);
+    CHECK_FAILS(davit_device_check(d), DAVIT_UNKNOWN_DEVICE, number);
+    CHECK_FAILS(davit_queue_create(d, 1, &queue), DAVIT_UNKNOWN_DEVICE, number);
+    if (d != DAVIT_PAGEABLE) {
+      CHECK_FAILS(davit_malloc(1, d, &memory), DAVIT_UNKNOWN_DEVICE, number);
+      CHECK_FAILS(davit_memory_trim(d), DAVIT_UNKNOWN_DEVICE, number);
+    }
+  }
+  assert_true(unused == 7 && total == 8 && memory == &total && !queue); /* outputs are untouched */
+}
+
+/* ---- the current device ---- */
+
+static int current(void) {
+  int device = INT_MIN;
+  CHECK(davit_device_current(&device));
+  return device;
+}
+
+static int device_of_new_queue(void) {
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  int device = INT_MIN;
+  CHECK(davit_queue_device(queue, &device));
+  CHECK(davit_queue_destroy(queue));
+  return device;
+}
+
+static void *first_choice(void *found) {
+  davit_device_current(found);
+  davit_device_select(DAVIT_HOST); /* of this thread alone */
+  return NULL;
+}
+
+static void test_select_round_trip(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  int first = count > 1 ? 0 : DAVIT_HOST;
+  assert_int_equal(current(), first);
+  CHECK_FAILS(davit_device_current(NULL), DAVIT_INVALID_ARGUMENT, "device");
+  for (int i = count - 1; i >= 0; i--) {
+    CHECK(davit_device_select(devices[i]));
+    assert_int_equal(current(), devices[i]);
+    CHECK_FAILS(davit_device_select(count), DAVIT_UNKNOWN_DEVICE, "device");
+    assert_int_equal(current(), devices[i]);
+    assert_int_equal(device_of_new_queue(), devices[i]);
+    davit_device_info info;
+    CHECK(davit_device_describe(DAVIT_CURRENT, &info));
+    assert_int_equal(info.device, devices[i]);
+    pthread_t thread;
+    int elsewhere = INT_MIN;
+    assert_int_equal(pthread_create(&thread, NULL, first_choice, &elsewhere), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(elsewhere, first);
+    assert_int_equal(current(), devices[i]);
+    CHECK(davit_device_select(DAVIT_CURRENT)); /* changes nothing */
+    assert_int_equal(current(), devices[i]);
+  }
+  CHECK(davit_device_select(first));
+}
+
+/* Neither queues nor memory nor waiting change the caller's choice, davit's or OpenMP's. */
+static void test_work_leaves_the_choice_alone(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices), chosen = devices[count - 1];
+  int openmp = omp_get_default_device();
+  CHECK(davit_device_select(chosen));
+  for (int i = 0; i < count; i++) {
+    davit_queue *queue = new_queue(devices[i], 2);
+    double *memory = new_memory(1000, place_for(devices[i]));
+    CHECK(davit_queue_fill(queue, memory, 0, 1000));
+    CHECK(davit_random_double(memory, 100, 1));
+    CHECK(davit_device_synchronize(devices[i]));
+    CHECK(davit_queue_destroy(queue));
+    CHECK(davit_free(memory));
+    assert_int_equal(current(), chosen);
+    assert_int_equal(omp_get_default_device(), openmp);
+  }
+  CHECK(davit_device_select(devices[count > 1]));
+}
+
+/* ---- memory and links ---- */
+
+static void test_memory_in_numbers(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  size_t unused = 0, total = 0;
+  CHECK_FAILS(davit_device_memory(DAVIT_HOST, NULL, &total), DAVIT_INVALID_ARGUMENT, "free_bytes");
+  CHECK_FAILS(davit_device_memory(DAVIT_HOST, &unused, NULL), DAVIT_INVALID_ARGUMENT, "total_bytes");
+  for (int i = 0; i < count; i++) {
+    CHECK(davit_device_memory(devices[i], &unused, &total));
+    assert_true(unused > 0 && unused <= total);
+    if (place_is_host(place_for(devices[i])))
+      continue; /* other programs come and go */
+    enum { BYTES = 256 << 20, SLACK = 64 << 20 };
+    size_t during = 0, after = 0;
+    void *memory = new_memory(BYTES, devices[i]);
+    CHECK(davit_device_memory(devices[i], &during, &total));
+    CHECK(davit_free(memory)); /* kept, and counted as free */
+    CHECK(davit_device_memory(devices[i], &after, &total));
+    assert_true(during <= unused - BYTES + SLACK);
+    assert_true(after >= unused - SLACK && after <= total);
+  }
+}
+
+static void test_links(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  CHECK_FAILS(davit_device_link(DAVIT_HOST, DAVIT_HOST, NULL), DAVIT_INVALID_ARGUMENT, "link");
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < count; j++) {
+      davit_link_kind there, back;
+      CHECK(davit_device_link(devices[i], devices[j], &there));
+      CHECK(davit_device_link(devices[j], devices[i], &back));
+      assert_int_equal(there, back);
+      bool hosts = place_is_host(place_for(devices[i])) && place_is_host(place_for(devices[j]));
+      assert_int_equal(there == DAVIT_LINK_SAME, i == j || hosts);
+      if (there == DAVIT_LINK_PEER) { /* only devices with memory of their own are peers */
+        assert_false(place_is_host(place_for(devices[i])));
+        assert_false(place_is_host(place_for(devices[j])));
+      }
+    }
+}
+
+static void test_default_devices(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = 0, again = 0, total = device_count(), gpus = 0;
+  CHECK(davit_default_devices(0, NULL, &count));
+  assert_true(count >= 1 && count <= (total > 1 ? total : 1));
+  CHECK_FAILS(davit_default_devices(0, NULL, NULL), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK_FAILS(davit_default_devices(1, NULL, &again), DAVIT_INVALID_ARGUMENT, "devices");
+  for (int i = 0; i < MOST_PLACES; i++)
+    devices[i] = 4711;
+  CHECK(davit_default_devices(count - 1, devices, &again)); /* one too few */
+  assert_int_equal(again, count);
+  assert_int_equal(devices[count - 1], 4711);
+  CHECK(davit_default_devices(MOST_PLACES, devices, &again));
+  assert_int_equal(devices[count], 4711);
+  for (int i = 0; i < total; i++)
+    gpus += !place_is_host(i);
+  assert_int_equal(count, gpus ? gpus : total ? total : 1);
+  for (int i = 0; i < count; i++) {
+    assert_true(i == 0 || devices[i] > devices[i - 1]);
+    assert_true(total == 0 ? devices[i] == DAVIT_HOST : place_is_host(devices[i]) == (gpus == 0));
+  }
+}
+
+/* ---- statuses and the version ---- */
+
+static void *fail_elsewhere(void *differs) {
+  *(bool *)differs = davit_last_error()[0] == '\0';
+  davit_fail(DAVIT_INTERNAL_ERROR, "of another thread");
+  return NULL;
+}
+
+static void test_statuses(void **state) {
+  (void)state;
+  for (int i = 0; i < DAVIT_STATUS_COUNT; i++) {
+    assert_true(davit_status_string((davit_status)i)[0] != '\0');
+    for (int j = 0; j < i; j++)
+      assert_string_not_equal(davit_status_string((davit_status)i), davit_status_string((davit_status)j));
+  }
+  assert_string_equal(davit_status_string(DAVIT_STATUS_COUNT), "unknown status");
+  assert_string_equal(davit_status_string((davit_status)-1), "unknown status");
+  assert_int_equal(davit_fail(DAVIT_WORK_FAILED, "line %d of %s", 3, "x"), DAVIT_WORK_FAILED);
+  assert_string_equal(davit_last_error(), "line 3 of x");
+  bool empty = false;
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &empty), 0);
+  pthread_join(thread, NULL);
+  assert_true(empty);
+  assert_string_equal(davit_last_error(), "line 3 of x");
+  char lengthy[2000];
+  memset(lengthy, 'x', sizeof lengthy - 1);
+  lengthy[sizeof lengthy - 1] = '\0';
+  davit_fail(DAVIT_WORK_FAILED, "%s", lengthy); /* cut short, not overrun */
+  assert_true(strlen(davit_last_error()) > 100 && strlen(davit_last_error()) < sizeof lengthy);
+  assert_string_equal(davit_version(), DAVIT_VERSION);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_count_is_the_runtimes),
+      cmocka_unit_test(test_descriptions_are_true),
+      cmocka_unit_test(test_host_offload_shares_memory),
+      cmocka_unit_test(test_kind_names),
+      cmocka_unit_test(test_unknown_devices),
+      cmocka_unit_test(test_select_round_trip),
+      cmocka_unit_test(test_work_leaves_the_choice_alone),
+      cmocka_unit_test(test_memory_in_numbers),
+      cmocka_unit_test(test_links),
+      cmocka_unit_test(test_default_devices),
+      cmocka_unit_test(test_statuses),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

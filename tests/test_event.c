@@ -1,0 +1,587 @@
+/* Events: states, generations, waits across queues and devices, errors, re-use.
+ *
+ * A wait is proved to hold by a closed gate before the record: what must wait has not run while the gate is
+ * closed, after HOLD_MS in which nothing stopped it but the event. */
+#include "tests/support.h"
+
+#include <malloc.h>
+
+enum { HOLD_MS = 5 };
+
+static void test_names(void **state) {
+  (void)state;
+  static const char *const names[] = {"unrecorded", "recorded", "complete", "checked", "error"};
+  for (int i = 0; i < COUNT(names); i++)
+    assert_string_equal(davit_event_state_string((davit_event_state)i), names[i]);
+  assert_string_equal(davit_event_state_string((davit_event_state)5), "unknown");
+  assert_string_equal(davit_event_state_string((davit_event_state)-1), "unknown");
+}
+
+static void test_arguments(void **state) {
+  (void)state;
+  davit_event_state found;
+  davit_event *event = new_event();
+  CHECK_FAILS(davit_event_create(NULL), DAVIT_INVALID_ARGUMENT, "event");
+  CHECK(davit_event_destroy(NULL));
+  CHECK_FAILS(davit_event_record(NULL, NULL), DAVIT_INVALID_ARGUMENT, "event");
+  CHECK_FAILS(davit_event_query(NULL, &found), DAVIT_INVALID_ARGUMENT, "event");
+  CHECK_FAILS(davit_event_query(event, NULL), DAVIT_INVALID_ARGUMENT, "state");
+  CHECK_FAILS(davit_event_synchronize(NULL), DAVIT_INVALID_ARGUMENT, "event");
+  CHECK_FAILS(davit_event_check(NULL), DAVIT_INVALID_ARGUMENT, "event");
+  CHECK_FAILS(davit_event_reset(NULL), DAVIT_INVALID_ARGUMENT, "event");
+  CHECK_FAILS(davit_event_soft_reset(NULL), DAVIT_INVALID_ARGUMENT, "event");
+  CHECK_FAILS(davit_queue_wait(NULL, event), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK(davit_event_destroy(event));
+}
+
+/* ---- one event, one queue ---- */
+
+static void test_life_cycle(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_event *event = new_event();
+  for (int i = 0; i < count; i++) {
+    davit_queue *queue = new_queue(devices[i], 1);
+    assert_int_equal(state_of(event), DAVIT_EVENT_UNRECORDED);
+    CHECK_FAILS(davit_event_check(event), DAVIT_INVALID_STATE, "unrecorded");
+    CHECK(davit_event_synchronize(event));
+    assert_int_equal(state_of(event), DAVIT_EVENT_UNRECORDED);
+    gate *g = gate_at_head(queue);
+    CHECK(davit_event_record(event, queue));
+    assert_int_equal(state_of(event), DAVIT_EVENT_RECORDED);
+    CHECK_FAILS(davit_event_check(event), DAVIT_INVALID_STATE, "recorded");
+    sleep_ms(HOLD_MS);
+    assert_int_equal(state_of(event), DAVIT_EVENT_RECORDED);
+    gate_open(g);
+    assert_true(becomes(event, DAVIT_EVENT_COMPLETE));
+    CHECK(davit_event_check(event));
+    assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
+    CHECK_FAILS(davit_event_check(event), DAVIT_INVALID_STATE, "checked");
+    CHECK(davit_event_synchronize(event));
+    assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
+    CHECK(i % 2 ? davit_event_reset(event) : davit_event_soft_reset(event));
+    CHECK(davit_queue_destroy(queue));
+    gate_free(g);
+  }
+  CHECK(davit_event_destroy(event));
+}
+
+/* A wait that returns always leaves CHECKED behind (the source left it to chance: D3). */
+static void test_synchronize_checks(void **state) {
+  (void)state;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  davit_event *event = new_event();
+  atomic_int done = 0;
+  for (int i = 0; i < 200; i++) {
+    atomic_store(&done, 0);
+    CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)(i % 20 == 0)));
+    CHECK(davit_queue_host_function(queue, set_flag, &done));
+    CHECK(davit_event_record(event, queue));
+    CHECK(davit_event_synchronize(event));
+    assert_int_equal(done, 1);
+    assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
+  }
+  CHECK(davit_queue_destroy(queue));
+  CHECK(davit_event_destroy(event));
+}
+
+static void test_record_without_queue(void **state) {
+  (void)state;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1), *held = new_queue(DAVIT_CURRENT, 1);
+  davit_event *event = new_event();
+  CHECK(davit_event_record(event, NULL));
+  assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
+  CHECK(davit_queue_wait(queue, event));
+  CHECK(davit_event_synchronize(event));
+  CHECK(davit_queue_synchronize(queue));
+  gate *g = gate_at_head(held);
+  CHECK(davit_event_record(event, held));
+  assert_int_equal(state_of(event), DAVIT_EVENT_RECORDED);
+  CHECK(davit_event_record(event, NULL)); /* satisfied, whatever is pending */
+  assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
+  CHECK(davit_queue_wait(queue, event));
+  CHECK(davit_queue_synchronize(queue));
+  gate_open(g);
+  CHECK(davit_queue_destroy(held));
+  assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
+  CHECK(davit_queue_destroy(queue));
+  CHECK(davit_event_destroy(event));
+  gate_free(g);
+}
+
+/* Never recorded, or reset: nothing to wait for. */
+static void test_unrecorded_is_not_waited_for(void **state) {
+  (void)state;
+  davit_queue *held = new_queue(DAVIT_CURRENT, 1), *queue = new_queue(DAVIT_CURRENT, 1);
+  davit_event *event = new_event();
+  atomic_int ran = 0;
+  CHECK(davit_queue_wait(queue, event));
+  CHECK(davit_queue_host_function(queue, add_one, &ran));
+  CHECK(davit_queue_synchronize(queue));
+  gate *g = gate_at_head(held);
+  CHECK(davit_event_record(event, held));
+  CHECK(davit_event_soft_reset(event));
+  CHECK(davit_queue_wait(queue, event));
+  CHECK(davit_queue_host_function(queue, add_one, &ran));
+  CHECK(davit_queue_synchronize(queue));
+  assert_int_equal(ran, 2);
+  gate_open(g);
+  CHECK(davit_queue_destroy(held));
+  CHECK(davit_queue_destroy(queue));
+  CHECK(davit_event_destroy(event));
+  gate_free(g);
+}
+
+static void test_record_on_another_device(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < count; j++) {
+      davit_queue *a = new_queue(devices[i], 1), *b = new_queue(devices[j], 1);
+      davit_event *event = new_event();
+      gate *g = gate_at_head(a);
+      CHECK(davit_event_record(event, a));
+      if (devices[i] == devices[j]) {
+        CHECK(davit_event_record(event, b));
+        CHECK(davit_event_synchronize(event));
+      } else {
+        CHECK_FAILS(davit_event_record(event, b), DAVIT_INVALID_STATE, "device");
+        assert_int_equal(state_of(event), DAVIT_EVENT_RECORDED); /* the refused call changed nothing */
+        CHECK(davit_event_soft_reset(event));
+        CHECK(davit_event_record(event, b));
+        CHECK(davit_event_synchronize(event));
+        assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
+      }
+      gate_open(g);
+      CHECK(davit_event_record(event, b));
+      CHECK(davit_queue_synchronize(b));
+      assert_int_equal(state_of(event), DAVIT_EVENT_COMPLETE);
+      CHECK(davit_event_record(event, a)); /* complete: free to go anywhere */
+      CHECK(davit_queue_destroy(a));
+      CHECK(davit_queue_destroy(b));
+      CHECK(davit_event_destroy(event));
+      gate_free(g);
+    }
+}
+
+typedef struct watch {
+  davit_event *event;
+  atomic_int stop;
+  int backwards;
+  double slowest_ms;
+} watch;
+
+static void *watch_event(void *argument) {
+  watch *w = argument;
+  davit_event_state last = DAVIT_EVENT_UNRECORDED, found = last;
+  while (!atomic_load(&w->stop)) {
+    double start = now_ms();
+    w->backwards += davit_event_query(w->event, &found) != DAVIT_SUCCESS || found < last;
+    double took = now_ms() - start;
+    w->slowest_ms = took > w->slowest_ms ? took : w->slowest_ms;
+    last = found;
+  }
+  return NULL;
+}
+
+/* A thread that looks all the time never sees a generation go back, and is never held up by the gate. */
+static void test_query_is_monotonic(void **state) {
+  (void)state;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  for (int i = 0; i < 20; i++) {
+    watch w = {.event = new_event()};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, watch_event, &w), 0);
+    gate *g = gate_at_head(queue);
+    CHECK(davit_event_record(w.event, queue));
+    sleep_ms(HOLD_MS);
+    gate_open(g);
+    assert_true(becomes(w.event, DAVIT_EVENT_COMPLETE));
+    CHECK(davit_event_check(w.event));
+    atomic_store(&w.stop, 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(w.backwards, 0);
+    assert_true(w.slowest_ms < 1000); /* a blocked query would last until its record is reached, and be seen
+                                         to hang where a gate is held for PATIENCE_S */
+    CHECK(davit_event_destroy(w.event));
+    CHECK(davit_queue_synchronize(queue));
+    gate_free(g);
+  }
+  CHECK(davit_queue_destroy(queue));
+}
+
+/* ---- generations ---- */
+
+/* The same event, first in `a`, then in `b`; `waiter` waits for the first record. */
+typedef struct generations {
+  davit_queue *a, *b, *waiter;
+  gate *gate_a, *gate_b;
+  davit_event *event;
+  atomic_int released;
+} generations;
+
+static void set_up_generations(generations *s, int device) {
+  *s = (generations){new_queue(device, 1), new_queue(device, 1), new_queue(device, 1), .event = new_event()};
+  s->gate_a = gate_at_head(s->a);
+  s->gate_b = gate_at_head(s->b);
+  CHECK(davit_event_record(s->event, s->a));
+  CHECK(davit_queue_wait(s->waiter, s->event));
+  CHECK(davit_queue_host_function(s->waiter, set_flag, &s->released));
+}
+
+static void tear_down_generations(generations *s) {
+  CHECK(davit_queue_destroy(s->a));
+  CHECK(davit_queue_destroy(s->b));
+  CHECK(davit_queue_destroy(s->waiter));
+  assert_int_equal(s->released, 1);
+  gate_free(s->gate_a);
+  gate_free(s->gate_b);
+}
+
+static void test_old_work_does_not_complete_a_new_record(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    generations s;
+    set_up_generations(&s, devices[i]);
+    CHECK(davit_event_record(s.event, s.b));
+    gate_open(s.gate_a);
+    assert_true(flag_rises(&s.released)); /* by the old work */
+    CHECK(davit_queue_synchronize(s.a));
+    sleep_ms(HOLD_MS);
+    assert_int_equal(state_of(s.event), DAVIT_EVENT_RECORDED);
+    gate_open(s.gate_b);
+    assert_true(becomes(s.event, DAVIT_EVENT_COMPLETE));
+    tear_down_generations(&s);
+    CHECK(davit_event_destroy(s.event));
+  }
+}
+
+static void test_new_work_does_not_release_old_waiters(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    generations s;
+    set_up_generations(&s, devices[i]);
+    CHECK(davit_event_record(s.event, s.b));
+    gate_open(s.gate_b);
+    assert_true(becomes(s.event, DAVIT_EVENT_COMPLETE));
+    sleep_ms(HOLD_MS);
+    assert_int_equal(s.released, 0);
+    gate_open(s.gate_a);
+    tear_down_generations(&s);
+    assert_int_equal(state_of(s.event), DAVIT_EVENT_COMPLETE);
+    CHECK(davit_event_destroy(s.event));
+  }
+}
+
+/* Reset without waiting, record anew, destroy: the waiter waits for what it was told to wait for. */
+static void test_waiters_outlive_reset_and_destroy(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++)
+    for (int destroyed = 0; destroyed < 2; destroyed++) {
+      generations s;
+      set_up_generations(&s, devices[i]);
+      if (destroyed) {
+        CHECK(davit_event_destroy(s.event));
+      } else {
+        CHECK(davit_event_soft_reset(s.event));
+        assert_int_equal(state_of(s.event), DAVIT_EVENT_UNRECORDED);
+      }
+      gate_open(s.gate_b);
+      sleep_ms(HOLD_MS);
+      assert_int_equal(s.released, 0);
+      gate_open(s.gate_a);
+      tear_down_generations(&s);
+      if (!destroyed) {
+        assert_int_equal(state_of(s.event), DAVIT_EVENT_UNRECORDED);
+        CHECK(davit_event_destroy(s.event));
+      }
+    }
+}
+
+static void *open_later(void *g) {
+  sleep_ms(15);
+  gate_open(g);
+  return NULL;
+}
+
+static void test_reset_waits(void **state) {
+  (void)state;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  davit_event *event = new_event();
+  atomic_int done = 0;
+  pthread_t thread;
+  gate *g = gate_at_head(queue);
+  CHECK(davit_queue_host_function(queue, set_flag, &done));
+  CHECK(davit_event_record(event, queue));
+  assert_int_equal(pthread_create(&thread, NULL, open_later, g), 0);
+  CHECK(davit_event_reset(event));
+  assert_int_equal(done, 1);
+  assert_int_equal(state_of(event), DAVIT_EVENT_UNRECORDED);
+  pthread_join(thread, NULL);
+  CHECK(davit_queue_destroy(queue));
+  CHECK(davit_event_destroy(event));
+  gate_free(g);
+}
+
+/* ---- waits ---- */
+
+/* What stood before the wait runs, as does the other sub-queue; what comes after holds; and the data that the
+ * first device wrote is there for the second. */
+static void expect_wait(int from, int to) {
+  davit_queue *a = new_queue(from, 1), *b = new_queue(to, 2);
+  davit_event *event = new_event();
+  atomic_int before = 0, beside = 0, after = 0;
+  int64_t sent = 4711, received = 0, *there = new_memory(sizeof *there, place_for(from));
+  gate *g = gate_at_head(a);
+  CHECK(davit_queue_copy(a, there, &sent, sizeof sent));
+  CHECK(davit_event_record(event, a));
+  CHECK(davit_queue_host_function(b, set_flag, &before));
+  CHECK(davit_queue_wait(b, event));
+  CHECK(davit_queue_copy(b, &received, there, sizeof received));
+  CHECK(davit_queue_host_function(b, set_flag, &after));
+  CHECK(davit_queue_set_subqueue(b, 1));
+  CHECK(davit_queue_host_function(b, set_flag, &beside));
+  assert_true(flag_rises(&before));
+  assert_true(flag_rises(&beside));
+  sleep_ms(HOLD_MS);
+  assert_int_equal(after, 0);
+  gate_open(g);
+  CHECK(davit_queue_synchronize(b));
+  assert_int_equal(after, 1);
+  assert_int_equal(received, 4711);
+  CHECK(davit_queue_destroy(a));
+  CHECK(davit_queue_destroy(b));
+  CHECK(davit_event_destroy(event));
+  CHECK(davit_free(there));
+  gate_free(g);
+}
+
+static void test_wait_between_all_devices(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < count; j++)
+      expect_wait(devices[i], devices[j]);
+}
+
+/* A wait between sub-queues of one queue, both ways in turn: a chain that zigzags. */
+static void test_wait_between_subqueues(void **state) {
+  (void)state;
+  enum { ROUNDS = 100 };
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 2);
+  davit_event *events[ROUNDS];
+  int64_t cells[ROUNDS + 1] = {1};
+  for (int i = 0; i < ROUNDS; i++) {
+    events[i] = new_event();
+    CHECK(davit_queue_set_subqueue(queue, i % 2));
+    if (i > 0)
+      CHECK(davit_queue_wait(queue, events[i - 1]));
+    if (i == 0)
+      CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)HOLD_MS));
+    CHECK(davit_queue_copy(queue, &cells[i + 1], &cells[i], sizeof *cells));
+    CHECK(davit_event_record(events[i], queue));
+  }
+  CHECK(davit_event_synchronize(events[ROUNDS - 1]));
+  assert_int_equal(cells[ROUNDS], 1);
+  CHECK(davit_queue_destroy(queue));
+  for (int i = 0; i < ROUNDS; i++)
+    CHECK(davit_event_destroy(events[i]));
+}
+
+enum { FAN = 8 };
+
+static void test_fan_out(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    davit_queue *source = new_queue(devices[i], 1), *sinks[FAN];
+    davit_event *event = new_event();
+    atomic_int released = 0;
+    gate *g = gate_at_head(source);
+    CHECK(davit_event_record(event, source));
+    for (int j = 0; j < FAN; j++) {
+      sinks[j] = new_queue(devices[(i + j) % count], 1);
+      CHECK(davit_queue_wait(sinks[j], event));
+      CHECK(davit_queue_wait(sinks[j], event)); /* twice is as good as once */
+      CHECK(davit_queue_host_function(sinks[j], add_one, &released));
+    }
+    sleep_ms(HOLD_MS);
+    assert_int_equal(released, 0);
+    gate_open(g);
+    for (int j = 0; j < FAN; j++)
+      CHECK(davit_queue_destroy(sinks[j]));
+    assert_int_equal(released, FAN);
+    CHECK(davit_queue_destroy(source));
+    CHECK(davit_event_destroy(event));
+    gate_free(g);
+  }
+}
+
+/* Eight sources, MANY events of each: the sink holds until the last gate is open, whichever that is. */
+static void expect_fan_in(int sink_device, const int *devices, int count, int last) {
+  enum { MANY = 13 };
+  davit_queue *sink = new_queue(sink_device, 1), *sources[FAN];
+  gate *gates[FAN];
+  davit_event *events[FAN][MANY];
+  atomic_int released = 0;
+  for (int i = 0; i < FAN; i++) {
+    sources[i] = new_queue(devices[i % count], 1);
+    gates[i] = gate_at_head(sources[i]);
+    for (int j = 0; j < MANY; j++) {
+      events[i][j] = new_event();
+      CHECK(davit_event_record(events[i][j], sources[i]));
+      CHECK(davit_queue_wait(sink, events[i][j]));
+    }
+  }
+  CHECK(davit_queue_host_function(sink, set_flag, &released));
+  for (int i = 0; i < FAN; i++)
+    if (i != last)
+      gate_open(gates[i]);
+  sleep_ms(HOLD_MS);
+  assert_int_equal(released, 0);
+  gate_open(gates[last]);
+  CHECK(davit_queue_destroy(sink));
+  assert_int_equal(released, 1);
+  for (int i = 0; i < FAN; i++) {
+    CHECK(davit_queue_destroy(sources[i]));
+    for (int j = 0; j < MANY; j++)
+      CHECK(davit_event_destroy(events[i][j]));
+    gate_free(gates[i]);
+  }
+}
+
+static void test_fan_in(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++)
+    for (int last = 0; last < FAN; last++)
+      expect_fan_in(devices[i], devices, count, last);
+}
+
+/* ---- errors ---- */
+
+static void test_error_state(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_event *event = new_event();
+  for (int i = 0; i < count; i++) {
+    davit_queue *queue = new_queue(devices[i], 1);
+    CHECK(davit_queue_host_function(queue, always_fail, NULL));
+    CHECK(davit_event_record(event, queue));
+    CHECK_FAILS(davit_event_synchronize(event), DAVIT_WORK_FAILED, FAILURE_WORDS);
+    assert_int_equal(state_of(event), DAVIT_EVENT_ERROR);
+    CHECK_FAILS(davit_event_check(event), DAVIT_INVALID_STATE, "error");
+    CHECK_FAILS(davit_event_synchronize(event), DAVIT_WORK_FAILED, FAILURE_WORDS);
+    CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_WORK_FAILED, FAILURE_WORDS);
+    assert_int_equal(state_of(event), DAVIT_EVENT_ERROR); /* the queue goes on, the event stays as it is */
+    CHECK_FAILS(davit_event_reset(event), DAVIT_WORK_FAILED, FAILURE_WORDS);
+    assert_int_equal(state_of(event), DAVIT_EVENT_UNRECORDED);
+    CHECK(davit_event_record(event, queue));
+    CHECK(davit_event_synchronize(event));
+    CHECK(davit_event_soft_reset(event));
+    CHECK(davit_queue_destroy(queue));
+  }
+  CHECK(davit_event_destroy(event));
+}
+
+/* ---- many ---- */
+
+static size_t heap_bytes(void) {
+  return mallinfo2().uordblks;
+}
+
+/* One event goes round all devices; what is in use afterwards is what was in use after the first rounds. */
+static void test_reuse_does_not_leak(void **state) {
+  (void)state;
+  enum { CYCLES = 10000, WARM_UP = 1000 };
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_queue *queues[MOST_PLACES];
+  davit_event *event = new_event();
+  size_t before = 0;
+  int cycles = scaled(CYCLES);
+  for (int i = 0; i < count; i++)
+    queues[i] = new_queue(devices[i], 1);
+  for (int i = 0; i < WARM_UP + cycles; i++) {
+    if (i == WARM_UP)
+      before = heap_bytes();
+    CHECK(davit_event_record(event, queues[i % count]));
+    CHECK(davit_queue_wait(queues[(i + 1) % count], event));
+    CHECK(i % 3 ? davit_event_reset(event) : davit_event_soft_reset(event));
+  }
+  for (int i = 0; i < count; i++)
+    CHECK(davit_queue_synchronize(queues[i]));
+  size_t after = heap_bytes();
+  if (after > before + 256 * 1024)
+    print_error("%zu bytes more after %d cycles\n", after - before, cycles);
+  assert_true(after <= before + 256 * 1024);
+  for (int i = 0; i < count; i++)
+    CHECK(davit_queue_destroy(queues[i]));
+  CHECK(davit_event_destroy(event));
+}
+
+typedef struct many_waiters {
+  davit_event *event;
+  atomic_int *done;
+  int wrong;
+} many_waiters;
+
+static void *wait_here(void *argument) {
+  many_waiters *w = argument;
+  w->wrong = davit_event_synchronize(w->event) != DAVIT_SUCCESS || !atomic_load(w->done);
+  return NULL;
+}
+
+static void test_many_threads_wait(void **state) {
+  (void)state;
+  enum { THREADS = 12 };
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  davit_event *event = new_event();
+  atomic_int done = 0;
+  gate *g = gate_at_head(queue);
+  CHECK(davit_queue_host_function(queue, set_flag, &done));
+  CHECK(davit_event_record(event, queue));
+  many_waiters waiters[THREADS];
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    waiters[i] = (many_waiters){event, &done, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, wait_here, &waiters[i]), 0);
+  }
+  sleep_ms(HOLD_MS);
+  gate_open(g);
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    assert_int_equal(waiters[i].wrong, 0);
+  }
+  assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
+  CHECK(davit_queue_destroy(queue));
+  CHECK(davit_event_destroy(event));
+  gate_free(g);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_names),
+      cmocka_unit_test(test_arguments),
+      cmocka_unit_test(test_life_cycle),
+      cmocka_unit_test(test_synchronize_checks),
+      cmocka_unit_test(test_record_without_queue),
+      cmocka_unit_test(test_unrecorded_is_not_waited_for),
+      cmocka_unit_test(test_record_on_another_device),
+      cmocka_unit_test(test_query_is_monotonic),
+      cmocka_unit_test(test_old_work_does_not_complete_a_new_record),
+      cmocka_unit_test(test_new_work_does_not_release_old_waiters),
+      cmocka_unit_test(test_waiters_outlive_reset_and_destroy),
+      cmocka_unit_test(test_reset_waits),
+      cmocka_unit_test(test_wait_between_all_devices),
+      cmocka_unit_test(test_wait_between_subqueues),
+      cmocka_unit_test(test_fan_out),
+      cmocka_unit_test(test_fan_in),
+      cmocka_unit_test(test_error_state),
+      cmocka_unit_test(test_reuse_does_not_leak),
+      cmocka_unit_test(test_many_threads_wait),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

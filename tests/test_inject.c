@@ -1,0 +1,266 @@
+/* Failures made on purpose: the n-th allocation, enqueue or command fails, for every n that a scenario
+ * reaches.
+ *
+ * Whatever fails, the scenario ends with a status and a sentence, gives back all it took (AddressSanitizer
+ * looks), leaves its inputs as they were, and the next one succeeds. The library is started anew for each n,
+ * so that its pools are empty and every path is walked. */
+#include "tests/support.h"
+
+#include <stdio.h>
+
+#include "src/inject.h"
+
+enum { N = 150, BYTES = 100003, MOST_N = 3000 };
+
+static const char *const kind_names[] = {"device memory", "pinned memory", "host memory", "enqueue", "run"};
+
+typedef struct scenario {
+  int devices[2];
+  davit_queue *first, *second;
+  davit_event *event;
+  davit_timer *timer;
+  char *there[2], *pinned, *pageable;
+  atomic_int ran;
+  double *a, *b, *c;
+} scenario;
+
+static double entry(int i) {
+  return i * 7 % 11 - 5;
+}
+
+static davit_status acquire(scenario *s) {
+  DVT_TRY(davit_queue_create(s->devices[0], 3, &s->first));
+  DVT_TRY(davit_queue_create(s->devices[1], 1, &s->second));
+  DVT_TRY(davit_event_create(&s->event));
+  DVT_TRY(davit_timer_create(&s->timer));
+  for (int i = 0; i < 2; i++)
+    DVT_TRY(davit_malloc(BYTES, s->devices[i], (void **)&s->there[i]));
+  DVT_TRY(davit_malloc(BYTES, DAVIT_PINNED, (void **)&s->pinned));
+  return davit_malloc(BYTES, DAVIT_PAGEABLE, (void **)&s->pageable);
+}
+
+static davit_status use_queues(scenario *s) {
+  int subqueue = 0;
+  DVT_TRY(davit_timer_start(s->timer, s->first));
+  DVT_TRY(davit_queue_fill(s->first, s->there[0], 1, BYTES));
+  DVT_TRY(davit_queue_host_function(s->first, add_one, &s->ran));
+  DVT_TRY(davit_event_record(s->event, s->first));
+  DVT_TRY(davit_queue_wait(s->second, s->event));
+  DVT_TRY(davit_queue_copy(s->second, s->there[1], s->there[0], BYTES));
+  DVT_TRY(davit_queue_copy_2d(s->second, s->pinned, 101, s->there[1], 100, 99, 100, 1));
+  DVT_TRY(davit_queue_copy(s->second, s->pageable, s->there[1], BYTES));
+  DVT_TRY(davit_queue_request_subqueue(s->first, &subqueue));
+  DVT_TRY(davit_queue_random_double(s->first, (double *)(void *)s->there[0] + 4096, 100, 1));
+  DVT_TRY(davit_timer_stop(s->timer, s->second));
+  DVT_TRY(davit_event_reset(s->event));
+  DVT_TRY(davit_queue_synchronize(s->first));
+  DVT_TRY(davit_queue_synchronize(s->second));
+  double elapsed = 0;
+  DVT_TRY(davit_timer_elapsed(s->timer, &elapsed));
+  return davit_device_synchronize(s->devices[0]);
+}
+
+static davit_status multiply(scenario *s) {
+  davit_gemm_options options = {
+      .devices = s->devices, .device_count = 2, .tile = 64, .separate_memory = true};
+  return davit_dgemm('N', 'T', N, N, N, 1, s->a, N, s->b, N, 0, s->c, N, &options);
+}
+
+static davit_status act(scenario *s) {
+  DVT_TRY(acquire(s));
+  DVT_TRY(use_queues(s));
+  DVT_TRY(davit_copy(s->pinned, s->there[0], BYTES));
+  return multiply(s);
+}
+
+/* Keeps the first failure with its sentence. */
+static void keep(dvt_error *first, davit_status status) {
+  if (status == DAVIT_SUCCESS || first->status != DAVIT_SUCCESS)
+    return;
+  first->status = status;
+  snprintf(first->message, sizeof first->message, "%s", davit_last_error());
+}
+
+/* Gives everything back, queues first: their work uses the memory. */
+static dvt_error release(scenario *s, davit_status status) {
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  keep(&first, status);
+  keep(&first, davit_queue_destroy(s->first));
+  keep(&first, davit_queue_destroy(s->second));
+  CHECK(davit_event_destroy(s->event));
+  CHECK(davit_timer_destroy(s->timer));
+  CHECK(davit_free(s->there[0]));
+  CHECK(davit_free(s->there[1]));
+  CHECK(davit_free(s->pinned));
+  CHECK(davit_free(s->pageable));
+  return first;
+}
+
+/* C = A B': the entries are small whole numbers, so the product is exact. */
+static void expect_product(const scenario *s) {
+  for (int j = 0; j < N; j++)
+    for (int i = 0; i < N; i++) {
+      double sum = 0;
+      for (int k = 0; k < N; k++)
+        sum += entry(i + k * N) * entry(3 * (j + k * N));
+      assert_true(s->c[i + j * N] == sum);
+    }
+}
+
+static dvt_error run_scenario(bool verify) {
+  scenario s = {.devices = {DAVIT_HOST, DAVIT_HOST}};
+  static double a[N * N], b[N * N], c[N * N];
+  two_devices(s.devices);
+  s.a = a, s.b = b, s.c = c;
+  for (int i = 0; i < N * N; i++) {
+    a[i] = entry(i);
+    b[i] = entry(3 * i);
+    c[i] = 0;
+  }
+  dvt_error first = release(&s, act(&s));
+  for (int i = 0; i < N * N; i++)
+    assert_true(a[i] == entry(i) && b[i] == entry(3 * i));
+  if (first.status == DAVIT_SUCCESS) {
+    assert_int_equal(s.ran, 1);
+    if (verify)
+      expect_product(&s);
+  }
+  return first;
+}
+
+/* Disarms; true if the failure was still to come. */
+static bool still_armed(dvt_injection kind, int n) {
+  bool armed = false;
+  for (int i = 0; i < n && !armed; i++)
+    armed = dvt_injected(kind);
+  dvt_inject(kind, 0);
+  return armed;
+}
+
+static bool allowed(dvt_injection kind, davit_status status) {
+  switch (kind) {
+  case DVT_INJECT_DEVICE_MEMORY:
+    return status == DAVIT_OUT_OF_DEVICE_MEMORY;
+  case DVT_INJECT_RUN:
+    return status == DAVIT_DEVICE_LOST;
+  case DVT_INJECT_HOST_MEMORY: /* without a thread to run it, work fails with another status */
+    return status == DAVIT_OUT_OF_HOST_MEMORY || status == DAVIT_INTERNAL_ERROR;
+  default:
+    return status == DAVIT_OUT_OF_HOST_MEMORY;
+  }
+}
+
+static void fail_at_every_passage(dvt_injection kind) {
+  int n = 1, failures = 0;
+  for (bool more = true; more; n++) {
+    CHECK(davit_finalize());
+    assert_true(n < MOST_N);
+    dvt_inject(kind, n);
+    dvt_error first = run_scenario(false);
+    more = !still_armed(kind, n);
+    if (!more)
+      assert_int_equal(first.status, DAVIT_SUCCESS);
+    if (first.status == DAVIT_SUCCESS)
+      continue; /* not reached, or the library found a way round */
+    failures++;
+    if (!allowed(kind, first.status) || !*first.message) {
+      print_error("%s, passage %d: %s: \"%s\"\n", kind_names[kind], n, davit_status_string(first.status),
+                  first.message);
+      fail();
+    }
+  }
+  assert_true(failures > 0);
+  dvt_error after = run_scenario(true);
+  assert_int_equal(after.status, DAVIT_SUCCESS);
+  print_message("%s: %d passages, %d failures\n", kind_names[kind], n - 2, failures);
+}
+
+static void test_device_memory(void **state) {
+  (void)state;
+  int pair[2];
+  if (!two_devices(pair))
+    skip();
+  fail_at_every_passage(DVT_INJECT_DEVICE_MEMORY);
+}
+
+static void test_pinned_memory(void **state) {
+  (void)state;
+  fail_at_every_passage(DVT_INJECT_PINNED_MEMORY);
+}
+
+static void test_host_memory(void **state) {
+  (void)state;
+  fail_at_every_passage(DVT_INJECT_HOST_MEMORY);
+}
+
+static void test_enqueue(void **state) {
+  (void)state;
+  fail_at_every_passage(DVT_INJECT_ENQUEUE);
+}
+
+static void test_run(void **state) {
+  (void)state;
+  fail_at_every_passage(DVT_INJECT_RUN);
+}
+
+/* The n-th of ten commands meets a lost device: those before have run, those after are skipped, an event
+ * behind it is an error, other queues do not notice, and the queue goes on. */
+static void test_device_lost_in_mid_work(void **state) {
+  (void)state;
+  enum { COMMANDS = 10 };
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++)
+    for (int n = 1; n <= COMMANDS; n++) {
+      char words[32];
+      snprintf(words, sizeof words, "device %d", devices[i]);
+      davit_queue *queue = new_queue(devices[i], 1), *other = new_queue(devices[i], 1);
+      davit_event *event = new_event();
+      atomic_int ran = 0, elsewhere = 0;
+      gate *g = gate_at_head(queue);
+      for (int j = 0; j < COMMANDS; j++)
+        CHECK(davit_queue_host_function(queue, add_one, &ran));
+      CHECK(davit_event_record(event, queue));
+      dvt_inject(DVT_INJECT_RUN, n);
+      gate_open(g);
+      CHECK_FAILS(davit_event_synchronize(event), DAVIT_DEVICE_LOST, words);
+      CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_DEVICE_LOST, words);
+      assert_int_equal(ran, n - 1);
+      assert_int_equal(state_of(event), DAVIT_EVENT_ERROR);
+      CHECK(davit_queue_host_function(other, add_one, &elsewhere));
+      CHECK(davit_queue_host_function(queue, add_one, &ran));
+      CHECK(davit_queue_destroy(queue));
+      CHECK(davit_queue_destroy(other));
+      assert_int_equal(ran, n);
+      assert_int_equal(elsewhere, 1);
+      CHECK(davit_event_destroy(event));
+      gate_free(g);
+    }
+}
+
+/* A full device: davit_malloc() says so, keeps the caller's pointer, and works again at once. */
+static void test_refused_block(void **state) {
+  (void)state;
+  int places[MOST_PLACES], count = all_places(places);
+  for (int i = 0; i < count; i++) {
+    dvt_injection kind = places[i] >= 0              ? DVT_INJECT_DEVICE_MEMORY
+                         : places[i] == DAVIT_PINNED ? DVT_INJECT_PINNED_MEMORY
+                                                     : DVT_INJECT_HOST_MEMORY;
+    void *pointer = &places;
+    dvt_inject(kind, 1);
+    CHECK_FAILS(davit_malloc(1000, places[i], &pointer),
+                places[i] >= 0 ? DAVIT_OUT_OF_DEVICE_MEMORY : DAVIT_OUT_OF_HOST_MEMORY, "memory for");
+    assert_ptr_equal(pointer, &places);
+    CHECK(davit_malloc(1000, places[i], &pointer));
+    CHECK(davit_free(pointer));
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_device_memory), cmocka_unit_test(test_pinned_memory),
+      cmocka_unit_test(test_host_memory),   cmocka_unit_test(test_enqueue),
+      cmocka_unit_test(test_run),           cmocka_unit_test(test_device_lost_in_mid_work),
+      cmocka_unit_test(test_refused_block),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

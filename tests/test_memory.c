@@ -1,0 +1,369 @@
+/* Memory: blocks, places, copies between all places, fills and random numbers.
+ *
+ * A copy is checked byte by byte against plain loops over host images of the whole buffers, guard zones
+ * before and behind, gaps between columns and all. Buffers begin at odd addresses inside their blocks. */
+#include "tests/support.h"
+
+#include "ref/ref.h"
+#include "src/memory.h"
+
+enum { GUARD = 61 };
+
+/* ---- blocks ---- */
+
+static int place_of(const void *pointer) {
+  int place = -77;
+  CHECK(davit_pointer_place(pointer, &place));
+  return place;
+}
+
+static void test_blocks_at_every_place(void **state) {
+  (void)state;
+  static const size_t sizes[] = {1, 255, 256, 257, 4097, 1048577, 17 << 20};
+  int places[MOST_PLACES], count = all_places(places);
+  for (int i = 0; i < count; i++)
+    for (int s = 0; s < COUNT(sizes); s++) {
+      unsigned char *block = new_memory(sizes[s], places[i]), last = 0;
+      assert_int_equal((uintptr_t)block % 256, 0);
+      assert_int_equal(place_of(block), places[i]);
+      assert_int_equal(place_of(block + sizes[s] / 2), places[i]);
+      assert_int_equal(place_of(block + sizes[s] - 1), places[i]);
+      CHECK(davit_fill(block, 0xa5, sizes[s]));
+      CHECK(davit_copy(&last, block + sizes[s] - 1, 1));
+      assert_int_equal(last, 0xa5);
+      CHECK(davit_free(block));
+    }
+}
+
+static void test_nothing_and_too_much(void **state) {
+  (void)state;
+  int places[MOST_PLACES], count = all_places(places), local = 0;
+  for (int i = 0; i < count; i++) {
+    void *pointer = &local;
+    CHECK(davit_malloc(0, places[i], &pointer));
+    assert_null(pointer);
+    pointer = &local;
+    davit_status expected = places[i] < 0 ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_OUT_OF_DEVICE_MEMORY;
+    CHECK_FAILS(davit_malloc((size_t)1 << 60, places[i], &pointer), expected, "memory");
+    CHECK_FAILS(davit_malloc(SIZE_MAX, places[i], &pointer), expected, "memory");
+    assert_ptr_equal(pointer, &local);
+    void *small = new_memory(64, places[i]); /* and goes on */
+    CHECK(davit_free(small));
+  }
+  CHECK(davit_free(NULL));
+  CHECK_FAILS(davit_malloc(1, DAVIT_PAGEABLE, NULL), DAVIT_INVALID_ARGUMENT, "pointer");
+  CHECK_FAILS(davit_malloc(1, -3, (void **)&places), DAVIT_UNKNOWN_DEVICE, "-3");
+}
+
+static void test_wrong_frees(void **state) {
+  (void)state;
+  int places[MOST_PLACES], count = all_places(places);
+  for (int i = 0; i < count; i++) {
+    char *block = new_memory(1000, places[i]);
+    CHECK_FAILS(davit_free(block + 1), DAVIT_INVALID_ARGUMENT, "not the start");
+    CHECK_FAILS(davit_free(block + 999), DAVIT_INVALID_ARGUMENT, "not the start");
+    CHECK(davit_free(block));
+    CHECK_FAILS(davit_free(block), DAVIT_INVALID_ARGUMENT, "not the start");
+  }
+  void *foreign = malloc(100);
+  CHECK_FAILS(davit_free(foreign), DAVIT_INVALID_ARGUMENT, "not the start");
+  free(foreign);
+}
+
+static void test_pointer_places(void **state) {
+  (void)state;
+  static int in_data;
+  int on_stack = 0, place = 0, *from_malloc = malloc(sizeof(int));
+  assert_int_equal(place_of(&in_data), DAVIT_PAGEABLE);
+  assert_int_equal(place_of(&on_stack), DAVIT_PAGEABLE);
+  assert_int_equal(place_of(from_malloc), DAVIT_PAGEABLE);
+  CHECK_FAILS(davit_pointer_place(NULL, &place), DAVIT_INVALID_ARGUMENT, "pointer");
+  CHECK_FAILS(davit_pointer_place(from_malloc, NULL), DAVIT_INVALID_ARGUMENT, "place");
+  free(from_malloc);
+}
+
+/* Where freeing would wait for a device, blocks are kept: the same one comes back, another size does not take
+ * it, and trimming gives it away. */
+static void test_pool(void **state) {
+  (void)state;
+  int places[MOST_PLACES], count = all_places(places);
+  for (int i = 0; i < count; i++) {
+    CHECK(davit_memory_trim(places[i]));
+    assert_int_equal(dvt_memory_kept(places[i]), 0);
+    void *first = new_memory(3 << 20, places[i]);
+    CHECK(davit_free(first));
+    size_t kept = dvt_memory_kept(places[i]);
+    if (!place_is_host(places[i])) {
+      assert_true(kept >= 3 << 20 && kept <= (3 << 20) / 8 * 9);
+      void *other = new_memory(9 << 20, places[i]), *again = new_memory((3 << 20) - 5, places[i]);
+      assert_ptr_not_equal(other, first);
+      assert_ptr_equal(again, first);
+      assert_int_equal(dvt_memory_kept(places[i]), 0);
+      CHECK(davit_free(again));
+      CHECK(davit_free(other));
+    } else if (places[i] != DAVIT_PINNED) {
+      assert_int_equal(kept, 0); /* malloc keeps its own */
+    }
+    CHECK(davit_memory_trim(places[i]));
+    assert_int_equal(dvt_memory_kept(places[i]), 0);
+  }
+}
+
+typedef struct churn {
+  uint64_t seed;
+  const int *places;
+  int count, wrong;
+} churn;
+
+static void *allocate_and_free(void *argument) {
+  enum { BLOCKS = 40, STEPS = 2000 };
+  churn *c = argument;
+  char *blocks[BLOCKS] = {NULL};
+  int where[BLOCKS] = {0}, steps = scaled(STEPS);
+  for (int i = 0; i < steps; i++) {
+    int b = random_below(&c->seed, BLOCKS), place = 0;
+    if (blocks[b]) {
+      c->wrong += davit_pointer_place(blocks[b] + 99, &place) != DAVIT_SUCCESS || place != where[b];
+      c->wrong += davit_free(blocks[b]) != DAVIT_SUCCESS;
+      blocks[b] = NULL;
+    } else {
+      where[b] = c->places[random_below(&c->seed, c->count)];
+      c->wrong +=
+          davit_malloc((size_t)random_below(&c->seed, 40000) + 100, where[b], (void **)&blocks[b]) != 0;
+    }
+  }
+  for (int b = 0; b < BLOCKS; b++)
+    c->wrong += davit_free(blocks[b]) != DAVIT_SUCCESS;
+  return NULL;
+}
+
+static void test_many_threads_allocate(void **state) {
+  (void)state;
+  enum { THREADS = 8 };
+  int places[MOST_PLACES], count = all_places(places);
+  churn churns[THREADS];
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    churns[i] = (churn){(uint64_t)i, places, count, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_free, &churns[i]), 0);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    assert_int_equal(churns[i].wrong, 0);
+  }
+}
+
+static void test_pinning(void **state) {
+  (void)state;
+  enum { BYTES = 3 << 20 };
+  char *memory = malloc(BYTES), back = 0;
+  int places[MOST_PLACES], count = all_places(places);
+  memset(memory, 5, BYTES);
+  CHECK(davit_pin(memory, BYTES));
+  for (int i = 0; i < count; i++) {
+    char *there = new_memory(BYTES, places[i]);
+    CHECK(davit_copy(there, memory, BYTES));
+    CHECK(davit_copy(&back, there + BYTES - 1, 1));
+    assert_int_equal(back, 5);
+    CHECK(davit_free(there));
+  }
+  CHECK(davit_unpin(memory));
+  CHECK_FAILS(davit_pin(NULL, 1), DAVIT_INVALID_ARGUMENT, "pointer");
+  CHECK_FAILS(davit_pin(memory, 0), DAVIT_INVALID_ARGUMENT, "bytes");
+  CHECK_FAILS(davit_unpin(NULL), DAVIT_INVALID_ARGUMENT, "pointer");
+  free(memory);
+}
+
+/* ---- copies ---- */
+
+typedef struct shape {
+  int64_t rows, cols, destination_ld, source_ld;
+  size_t element;
+} shape;
+
+typedef struct image {
+  unsigned char *bytes, *block;
+  size_t size;
+} image;
+
+/* A host image with guard zones, and the same bytes in a block at the place. */
+static image new_image(int64_t ld, const shape *s, int place, uint64_t seed) {
+  image i = {.size = (size_t)(ld * s->cols) * s->element + 2 * GUARD};
+  i.bytes = malloc(i.size);
+  i.block = new_memory(i.size, place);
+  assert_non_null(i.bytes);
+  for (size_t k = 0; k < i.size; k += sizeof seed) {
+    uint64_t word = next_random(&seed);
+    memcpy(i.bytes + k, &word, i.size - k < sizeof word ? i.size - k : sizeof word);
+  }
+  CHECK(davit_copy(i.block, i.bytes, i.size));
+  return i;
+}
+
+static void free_image(image *i) {
+  CHECK(davit_free(i->block));
+  free(i->bytes);
+}
+
+static void expect_image(const image *i) {
+  unsigned char *found = malloc(i->size);
+  CHECK(davit_copy(found, i->block, i->size));
+  assert_memory_equal(found, i->bytes, i->size);
+  free(found);
+}
+
+static void expect_copy(const shape *s, int to, int from, bool linear) {
+  image source = new_image(s->source_ld, s, from, 1), destination = new_image(s->destination_ld, s, to, 2);
+  size_t column = (size_t)s->rows * s->element;
+  for (int64_t j = 0; j < s->cols; j++)
+    memcpy(destination.bytes + GUARD + (size_t)(j * s->destination_ld) * s->element,
+           source.bytes + GUARD + (size_t)(j * s->source_ld) * s->element, column);
+  if (linear)
+    CHECK(davit_copy(destination.block + GUARD, source.block + GUARD, column * (size_t)s->cols));
+  else
+    CHECK(davit_copy_2d(destination.block + GUARD, s->destination_ld, source.block + GUARD, s->source_ld,
+                        s->rows, s->cols, s->element));
+  expect_image(&destination);
+  expect_image(&source);
+  free_image(&destination);
+  free_image(&source);
+}
+
+static void copy_between_all_places(const shape *shapes, int count, bool linear) {
+  int places[MOST_PLACES], place_count = all_places(places);
+  for (int i = 0; i < place_count; i++)
+    for (int j = 0; j < place_count; j++)
+      for (int k = 0; k < count; k++)
+        expect_copy(&shapes[k], places[i], places[j], linear);
+}
+
+static void test_copy(void **state) {
+  (void)state;
+  static const shape shapes[] = {
+      {1, 1, 1, 1, 1}, {131071, 1, 131071, 131071, 1}, {262147, 1, 262147, 262147, 1}};
+  copy_between_all_places(shapes, COUNT(shapes), true);
+}
+
+static void test_copy_2d(void **state) {
+  (void)state;
+  static const shape shapes[] = {
+      {1, 1, 1, 1, 1},           {7, 5, 7, 10, 8},         {7, 5, 9, 7, 8},
+      {33, 17, 40, 37, 4},       {129, 3, 129, 130, 3},    {1, 1000, 3, 2, 8},
+      {1000, 1, 1000, 1001, 16}, {4099, 9, 5000, 4101, 8}, {64, 2051, 64, 64, 8},
+  };
+  copy_between_all_places(shapes, COUNT(shapes), false);
+}
+
+/* Larger than every buffer on the way; a column alone is larger than a staging buffer. */
+static void test_big_copies(void **state) {
+  (void)state;
+  static const shape linear[] = {{(17 << 20) + 3, 1, (17 << 20) + 3, (17 << 20) + 3, 1}};
+  static const shape matrices[] = {{(4 << 20) + 4099, 2, (4 << 20) + 4100, (4 << 20) + 4106, 1},
+                                   {699050, 3, 700001, 699051, 6}};
+  copy_between_all_places(linear, COUNT(linear), true);
+  copy_between_all_places(matrices, COUNT(matrices), false);
+}
+
+static void test_empty_copies_and_arguments(void **state) {
+  (void)state;
+  char x[16] = "0123456789abcde", y[16] = {0};
+  CHECK(davit_copy(NULL, NULL, 0));
+  CHECK(davit_copy_2d(NULL, 3, NULL, 3, 0, 3, 1));
+  CHECK(davit_copy_2d(NULL, 3, NULL, 3, 3, 0, 1));
+  CHECK(davit_fill(NULL, 1, 0));
+  CHECK_FAILS(davit_copy(NULL, x, 1), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_copy(x, NULL, 1), DAVIT_INVALID_ARGUMENT, "source");
+  CHECK_FAILS(davit_copy_2d(NULL, 2, x, 2, 2, 2, 1), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_copy_2d(y, 2, NULL, 2, 2, 2, 1), DAVIT_INVALID_ARGUMENT, "source");
+  CHECK_FAILS(davit_copy_2d(y, 1, x, 2, 2, 2, 1), DAVIT_INVALID_ARGUMENT, "destination_ld");
+  CHECK_FAILS(davit_copy_2d(y, 2, x, 1, 2, 2, 1), DAVIT_INVALID_ARGUMENT, "source_ld");
+  CHECK_FAILS(davit_copy_2d(y, 2, x, 2, -2, 2, 1), DAVIT_INVALID_ARGUMENT, "rows");
+  CHECK_FAILS(davit_copy_2d(y, 2, x, 2, 2, -2, 1), DAVIT_INVALID_ARGUMENT, "cols");
+  CHECK_FAILS(davit_copy_2d(y, 2, x, 2, 2, 2, 0), DAVIT_INVALID_ARGUMENT, "element_bytes");
+  CHECK_FAILS(davit_fill(NULL, 1, 1), DAVIT_INVALID_ARGUMENT, "pointer");
+  CHECK_FAILS(davit_random_double(NULL, 1, 1), DAVIT_INVALID_ARGUMENT, "pointer");
+  CHECK_FAILS(davit_random_double((double *)(void *)y, -1, 1), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK_FAILS(davit_random_float(NULL, 1, 1), DAVIT_INVALID_ARGUMENT, "pointer");
+  CHECK_FAILS(davit_random_float((float *)(void *)y, -1, 1), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK(davit_random_double(NULL, 0, 1));
+  CHECK(davit_random_float(NULL, 0, 1));
+  for (int i = 0; i < COUNT(y); i++)
+    assert_int_equal(y[i], 0);
+}
+
+/* ---- fills ---- */
+
+static void test_fill(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {1, 3, 255, 4097, 1000003};
+  int places[MOST_PLACES], count = all_places(places);
+  for (int i = 0; i < count; i++)
+    for (int k = 0; k < COUNT(sizes); k++) {
+      shape s = {sizes[k], 1, sizes[k], sizes[k], 1};
+      image im = new_image(sizes[k], &s, places[i], 7);
+      memset(im.bytes + GUARD, 0xab, (size_t)sizes[k]);
+      CHECK(davit_fill(im.block + GUARD, 0xab - 256 * (k % 2), (size_t)sizes[k])); /* the low byte counts */
+      expect_image(&im);
+      free_image(&im);
+    }
+}
+
+/* Every place gets the bits of the definition, in the elements asked for and in no other. */
+static void test_random(void **state) {
+  (void)state;
+  enum { MOST = 300007 };
+  static const int64_t counts[] = {1, 2, 3, 4, 5, 1001, MOST};
+  static const uint64_t seeds[] = {0, 1, UINT64_C(0xfedcba9876543210)};
+  static double d[MOST], d_found[MOST + 1];
+  static float f[MOST], f_found[MOST + 1];
+  int places[MOST_PLACES], count = all_places(places);
+  for (int s = 0; s < COUNT(seeds); s++) {
+    dvt_ref_random_double(d, 0, MOST, seeds[s]);
+    dvt_ref_random_float(f, 0, MOST, seeds[s]);
+    for (int i = 0; i < count; i++)
+      for (int k = 0; k < COUNT(counts); k++) {
+        size_t n = (size_t)counts[k];
+        double *x = new_memory((n + 1) * sizeof *x, places[i]);
+        float *y = new_memory((n + 1) * sizeof *y, places[i]);
+        CHECK(davit_fill(x, 0xff, (n + 1) * sizeof *x));
+        CHECK(davit_fill(y, 0xff, (n + 1) * sizeof *y));
+        CHECK(davit_random_double(x, counts[k], seeds[s]));
+        CHECK(davit_random_float(y, counts[k], seeds[s]));
+        CHECK(davit_copy(d_found, x, (n + 1) * sizeof *x));
+        CHECK(davit_copy(f_found, y, (n + 1) * sizeof *y));
+        assert_memory_equal(d_found, d, n * sizeof *d);
+        assert_memory_equal(f_found, f, n * sizeof *f);
+        assert_true(d_found[n] != d_found[n] && f_found[n] != f_found[n]); /* still the NaN it was */
+        CHECK(davit_free(x));
+        CHECK(davit_free(y));
+      }
+    double sum = 0;
+    for (int k = 0; k < MOST; k++) {
+      assert_true(d[k] >= 0 && d[k] < 1 && f[k] >= 0 && f[k] < 1);
+      sum += d[k];
+    }
+    assert_true(sum > 0.495 * (double)MOST && sum < 0.505 * (double)MOST);
+  }
+  dvt_ref_random_double(d, 0, 1, seeds[0]);
+  dvt_ref_random_double(d + 1, 0, 1, seeds[1]);
+  assert_true(d[0] != d[1]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_blocks_at_every_place),
+      cmocka_unit_test(test_nothing_and_too_much),
+      cmocka_unit_test(test_wrong_frees),
+      cmocka_unit_test(test_pointer_places),
+      cmocka_unit_test(test_pool),
+      cmocka_unit_test(test_many_threads_allocate),
+      cmocka_unit_test(test_pinning),
+      cmocka_unit_test(test_copy),
+      cmocka_unit_test(test_copy_2d),
+      cmocka_unit_test(test_big_copies),
+      cmocka_unit_test(test_empty_copies_and_arguments),
+      cmocka_unit_test(test_fill),
+      cmocka_unit_test(test_random),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,794 @@
+/* Queues and sub-queues: order, concurrency, asynchrony, errors, device-wide calls, idle cost.
+ *
+ * Order is proved by commands that check their predecessor, concurrency by meetings that nobody passes alone,
+ * asynchrony by a closed gate at the head of the queue: what returns while the gate is closed did not wait,
+ * and what has no effect until it is open was in order. */
+#include "tests/support.h"
+
+#include <omp.h>
+#include <time.h>
+
+/* ---- life and arguments ---- */
+
+static void test_create_and_arguments(void **state) {
+  (void)state;
+  davit_queue *queue = NULL;
+  int number = 0, most = 0;
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, 1, NULL), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, 0, &queue), DAVIT_INVALID_ARGUMENT, "subqueues is 0");
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, -1, &queue), DAVIT_INVALID_ARGUMENT, "subqueues is -1");
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, 65, &queue), DAVIT_INVALID_ARGUMENT, "subqueues is 65");
+  CHECK_FAILS(davit_queue_create(4711, 1, &queue), DAVIT_UNKNOWN_DEVICE, "4711");
+  assert_null(queue);
+  CHECK(davit_queue_destroy(NULL));
+  CHECK_FAILS(davit_queue_synchronize(NULL), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_device(NULL, &number), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_request_subqueue(NULL, &number), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_set_subqueue(NULL, 0), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_subqueue(NULL, &number, &most), DAVIT_INVALID_ARGUMENT, "queue");
+  queue = new_queue(DAVIT_HOST, 64);
+  CHECK_FAILS(davit_queue_device(queue, NULL), DAVIT_INVALID_ARGUMENT, "device");
+  CHECK_FAILS(davit_queue_request_subqueue(queue, NULL), DAVIT_INVALID_ARGUMENT, "subqueue");
+  CHECK_FAILS(davit_queue_subqueue(queue, NULL, &most), DAVIT_INVALID_ARGUMENT, "subqueue");
+  CHECK_FAILS(davit_queue_subqueue(queue, &number, NULL), DAVIT_INVALID_ARGUMENT, "subqueues");
+  CHECK(davit_queue_destroy(queue));
+}
+
+static void test_command_arguments(void **state) {
+  (void)state;
+  davit_queue *q = new_queue(DAVIT_HOST, 1);
+  double x[8] = {0}, y[8] = {0};
+  float f[8];
+  CHECK_FAILS(davit_queue_host_function(NULL, set_flag, x), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_host_function(q, NULL, x), DAVIT_INVALID_ARGUMENT, "function");
+  CHECK_FAILS(davit_queue_region(NULL, NULL, x), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_region(q, NULL, x), DAVIT_INVALID_ARGUMENT, "region");
+  CHECK_FAILS(davit_queue_copy(NULL, x, y, 8), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_copy(q, NULL, y, 8), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_queue_copy(q, x, NULL, 8), DAVIT_INVALID_ARGUMENT, "source");
+  CHECK(davit_queue_copy(q, NULL, NULL, 0));
+  CHECK_FAILS(davit_queue_copy_2d(q, x, 1, y, 2, 2, 2, 8), DAVIT_INVALID_ARGUMENT, "destination_ld");
+  CHECK_FAILS(davit_queue_copy_2d(q, x, 2, y, 1, 2, 2, 8), DAVIT_INVALID_ARGUMENT, "source_ld");
+  CHECK_FAILS(davit_queue_copy_2d(q, x, 2, y, 2, -1, 2, 8), DAVIT_INVALID_ARGUMENT, "rows");
+  CHECK_FAILS(davit_queue_copy_2d(q, x, 2, y, 2, 2, -1, 8), DAVIT_INVALID_ARGUMENT, "cols");
+  CHECK_FAILS(davit_queue_copy_2d(q, x, 2, y, 2, 2, 2, 0), DAVIT_INVALID_ARGUMENT, "element_bytes");
+  CHECK_FAILS(davit_queue_copy_2d(q, NULL, 2, y, 2, 2, 2, 8), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_queue_copy_2d(NULL, x, 2, y, 2, 2, 2, 8), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_fill(q, NULL, 1, 8), DAVIT_INVALID_ARGUMENT, "pointer");
+  CHECK_FAILS(davit_queue_fill(NULL, x, 1, 8), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_random_double(q, NULL, 8, 1), DAVIT_INVALID_ARGUMENT, "pointer");
+  CHECK_FAILS(davit_queue_random_double(q, x, -8, 1), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK_FAILS(davit_queue_random_float(NULL, f, 8, 1), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_random_float(q, f, -1, 1), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK_FAILS(davit_queue_wait(q, NULL), DAVIT_INVALID_ARGUMENT, "event");
+  CHECK(davit_queue_destroy(q)); /* a refused command leaves no error behind */
+}
+
+static void test_destroy_finishes_the_work(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    atomic_int last = 0;
+    int64_t source = 4711, back = 0, *there = new_memory(sizeof *there, place_for(devices[i]));
+    davit_queue *queue = new_queue(devices[i], 2);
+    int told = -5;
+    CHECK(davit_queue_device(queue, &told));
+    assert_int_equal(told, devices[i]);
+    CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)20));
+    CHECK(davit_queue_copy(queue, there, &source, sizeof source));
+    CHECK(davit_queue_copy(queue, &back, there, sizeof back));
+    CHECK(davit_queue_set_subqueue(queue, 1));
+    CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)30));
+    CHECK(davit_queue_host_function(queue, set_flag, &last));
+    CHECK(davit_queue_destroy(queue));
+    assert_int_equal(last, 1);
+    assert_int_equal(back, 4711);
+    CHECK(davit_free(there));
+  }
+}
+
+/* ---- order ---- */
+
+/* A chain of commands on two cells, one of the host and one of the device, each of which changes what the
+ * next one sees, and a model of it that is computed while enqueueing. */
+typedef struct chain {
+  davit_queue *queue;
+  int device;
+  int64_t *host, *on_device; /* the cells */
+  int64_t host_model, device_model;
+  int regions_elsewhere;
+  davit_event *event;
+} chain;
+
+static davit_status step_host(void *argument) {
+  chain *c = argument;
+  *c->host = *c->host * 3 % 1000003 + 1;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status step_region(int device, void *argument) {
+  chain *c = argument;
+  int expected = c->device == DAVIT_HOST ? omp_get_initial_device() : c->device;
+  c->regions_elsewhere += device != expected;
+  int64_t *cell = c->on_device;
+#pragma omp target device(device) is_device_ptr(cell)
+  *cell = *cell * 5 % 1000003 + 7;
+  return DAVIT_SUCCESS;
+}
+
+static void enqueue_step(chain *c, uint64_t *random) {
+  switch (random_below(random, 9)) {
+  case 0:
+  case 1:
+    CHECK(davit_queue_host_function(c->queue, step_host, c));
+    c->host_model = c->host_model * 3 % 1000003 + 1;
+    break;
+  case 2:
+  case 3:
+    CHECK(davit_queue_region(c->queue, step_region, c));
+    c->device_model = c->device_model * 5 % 1000003 + 7;
+    break;
+  case 4:
+    CHECK(davit_queue_copy(c->queue, c->on_device, c->host, sizeof(int64_t)));
+    c->device_model = c->host_model;
+    break;
+  case 5:
+    CHECK(davit_queue_copy_2d(c->queue, c->host, 3, c->on_device, 2, 2, 1, 4));
+    c->host_model = c->device_model;
+    break;
+  case 6:
+    CHECK(davit_queue_fill(c->queue, c->on_device, 0, 2));
+    c->device_model = c->device_model / 65536 * 65536;
+    break;
+  case 7:
+    CHECK(davit_event_record(c->event, c->queue));
+    break;
+  default:
+    CHECK(davit_queue_wait(c->queue, c->event)); /* its own past: never holds */
+  }
+}
+
+static void run_chain(int device, int place, bool gated) {
+  enum { STEPS = 2000 };
+  chain c = {.queue = new_queue(device, 1), .device = device, .event = new_event()};
+  uint64_t random = 99;
+  c.host = new_memory(sizeof(int64_t), place);
+  c.on_device = new_memory(sizeof(int64_t), place_for(device));
+  *c.host = c.host_model = 1;
+  c.device_model = 2;
+  CHECK(davit_copy(c.on_device, &c.device_model, sizeof(int64_t)));
+  gate *g = gated ? gate_at_head(c.queue) : NULL;
+  for (int i = 0; i < scaled(STEPS); i++)
+    enqueue_step(&c, &random);
+  if (g)
+    gate_open(g);
+  CHECK(davit_queue_synchronize(c.queue));
+  int64_t found = 0;
+  CHECK(davit_copy(&found, c.on_device, sizeof found));
+  assert_int_equal(*c.host, c.host_model);
+  assert_int_equal(found, c.device_model);
+  assert_int_equal(c.regions_elsewhere, 0);
+  CHECK(davit_queue_destroy(c.queue));
+  CHECK(davit_event_destroy(c.event));
+  CHECK(davit_free(c.host));
+  CHECK(davit_free(c.on_device));
+  if (g)
+    gate_free(g);
+}
+
+static void test_mixed_commands_are_in_order(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    run_chain(devices[i], DAVIT_PAGEABLE, false);
+    run_chain(devices[i], DAVIT_PINNED, true);
+  }
+}
+
+typedef struct sum_task {
+  int64_t upto, sum;
+} sum_task;
+
+/* The source's example: 1 + 2 + ... + upto, given back through the argument. */
+static davit_status sum_up(void *argument) {
+  sum_task *task = argument;
+  for (int64_t i = 1; i <= task->upto; i++)
+    task->sum += i;
+  return DAVIT_SUCCESS;
+}
+
+static void test_host_function_runs_once(void **state) {
+  (void)state;
+  sum_task task = {100, 0};
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  CHECK(davit_queue_host_function(queue, sum_up, &task));
+  CHECK(davit_queue_destroy(queue));
+  assert_int_equal(task.sum, 5050);
+}
+
+/* ---- concurrency ---- */
+
+static void expect_meeting(const int *devices, int count) {
+  davit_queue *queues[64];
+  gate *m = meeting_new(count);
+  for (int i = 0; i < count; i++)
+    queues[i] = new_queue(devices[i], 1);
+  for (int i = 0; i < count; i++)
+    CHECK(davit_queue_host_function(queues[i], gate_pass, m));
+  for (int i = 0; i < count; i++)
+    CHECK(davit_queue_destroy(queues[i]));
+  gate_free(m);
+}
+
+static void test_two_queues_overlap(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < count; j++)
+      expect_meeting((const int[]){devices[i], devices[j]}, 2);
+}
+
+static void test_32_queues_overlap(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices), spread[32];
+  for (int i = 0; i < 32; i++)
+    spread[i] = devices[i % count];
+  for (int round = 0; round < 3; round++)
+    expect_meeting(spread, 32);
+}
+
+static void test_subqueues_overlap(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    enum { SUBQUEUES = 8 };
+    davit_queue *queue = new_queue(devices[i], SUBQUEUES);
+    gate *m = meeting_new(SUBQUEUES);
+    for (int j = 0; j < SUBQUEUES; j++) {
+      CHECK(davit_queue_set_subqueue(queue, j));
+      CHECK(davit_queue_host_function(queue, gate_pass, m));
+    }
+    CHECK(davit_queue_synchronize(queue));
+    CHECK(davit_queue_destroy(queue));
+    gate_free(m);
+  }
+}
+
+/* Behind a gate in the same sub-queue nothing runs, while the other sub-queue goes on; with one sub-queue
+ * requests change nothing. */
+static void test_one_subqueue_does_not_overlap(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    davit_queue *two = new_queue(devices[i], 2), *one = new_queue(devices[i], 1);
+    atomic_int behind = 0, beside = 0, only = 0;
+    gate *first = gate_at_head(two), *second = gate_at_head(one);
+    int number = -1;
+    CHECK(davit_queue_host_function(two, set_flag, &behind));
+    CHECK(davit_queue_set_subqueue(two, 1));
+    CHECK(davit_queue_host_function(two, set_flag, &beside));
+    CHECK(davit_queue_request_subqueue(one, &number));
+    assert_int_equal(number, 0);
+    CHECK(davit_queue_host_function(one, set_flag, &only));
+    assert_true(flag_rises(&beside));
+    sleep_ms(10);
+    assert_int_equal(behind, 0);
+    assert_int_equal(only, 0);
+    gate_open(first);
+    gate_open(second);
+    CHECK(davit_queue_destroy(two));
+    CHECK(davit_queue_destroy(one));
+    assert_int_equal(behind, 1);
+    assert_int_equal(only, 1);
+    gate_free(first);
+    gate_free(second);
+  }
+}
+
+/* Each sub-queue has its own BLAS state: products with different factors at the same time do not mix. */
+static void test_products_on_subqueues(void **state) {
+  (void)state;
+  enum { SUBQUEUES = 6, M = 17, N = 19, K = 23, ROUNDS = 5 };
+  int devices[MOST_PLACES], count = all_devices(devices);
+  double ones[K * (M > N ? M : N)], found[M * N];
+  for (int i = 0; i < COUNT(ones); i++)
+    ones[i] = 1;
+  for (int i = 0; i < count; i++) {
+    davit_queue *queue = new_queue(devices[i], SUBQUEUES);
+    double *a = new_memory(sizeof ones, place_for(devices[i])), *c[SUBQUEUES];
+    CHECK(davit_copy(a, ones, sizeof ones));
+    for (int j = 0; j < SUBQUEUES; j++) {
+      c[j] = new_memory(sizeof found, place_for(devices[i]));
+      CHECK(davit_fill(c[j], 0, sizeof found));
+    }
+    for (int round = 0; round < ROUNDS; round++)
+      for (int j = 0; j < SUBQUEUES; j++) {
+        CHECK(davit_queue_set_subqueue(queue, j));
+        CHECK(davit_queue_dgemm(queue, 'N', 'N', M, N, K, j + 1, a, M, a, K, 1, c[j], M));
+      }
+    CHECK(davit_queue_synchronize(queue));
+    for (int j = 0; j < SUBQUEUES; j++) {
+      CHECK(davit_copy(found, c[j], sizeof found));
+      for (int k = 0; k < M * N; k++)
+        assert_true(found[k] == ROUNDS * K * (j + 1));
+      CHECK(davit_free(c[j]));
+    }
+    CHECK(davit_queue_destroy(queue));
+    CHECK(davit_free(a));
+  }
+}
+
+/* ---- which sub-queue is current ---- */
+
+typedef struct other_thread {
+  davit_queue *queue;
+  int found, after;
+  bool failed;
+} other_thread;
+
+static void *choose_elsewhere(void *argument) {
+  other_thread *t = argument;
+  int most = 0;
+  t->failed = davit_queue_subqueue(t->queue, &t->found, &most) || davit_queue_set_subqueue(t->queue, 3) ||
+              davit_queue_subqueue(t->queue, &t->after, &most);
+  return NULL;
+}
+
+static int current_subqueue(davit_queue *queue) {
+  int number = -1, most = 0;
+  CHECK(davit_queue_subqueue(queue, &number, &most));
+  return number;
+}
+
+static void test_request_and_set(void **state) {
+  (void)state;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 5);
+  int number = -1, most = 0;
+  CHECK(davit_queue_subqueue(queue, &number, &most));
+  assert_int_equal(number, 0);
+  assert_int_equal(most, 5);
+  for (int i = 1; i <= 12; i++) {
+    CHECK(davit_queue_request_subqueue(queue, &number));
+    assert_int_equal(number, i % 5); /* the next in turn, and its number: D1 as the source's code does it */
+    assert_int_equal(current_subqueue(queue), number);
+  }
+  CHECK(davit_queue_set_subqueue(queue, 4));
+  CHECK_FAILS(davit_queue_set_subqueue(queue, 5), DAVIT_INVALID_ARGUMENT, "subqueue is 5");
+  CHECK_FAILS(davit_queue_set_subqueue(queue, -1), DAVIT_INVALID_ARGUMENT, "subqueue is -1");
+  assert_int_equal(current_subqueue(queue), 4);
+  for (int i = 0; i < 100; i++) { /* one after the other: a thread must not inherit from one that has ended */
+    other_thread t = {.queue = queue};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, choose_elsewhere, &t), 0);
+    pthread_join(thread, NULL);
+    assert_false(t.failed);
+    assert_int_equal(t.found, 0);
+    assert_int_equal(t.after, 3);
+  }
+  assert_int_equal(current_subqueue(queue), 4);
+  CHECK(davit_queue_destroy(queue));
+}
+
+/* A choice holds as long as the queue lives, however many queues come and go meanwhile. */
+static void test_choice_survives_other_queues(void **state) {
+  (void)state;
+  enum { OTHERS = 600 };
+  davit_queue *queue = new_queue(DAVIT_HOST, 3);
+  CHECK(davit_queue_set_subqueue(queue, 2));
+  int lost = 0;
+  for (int i = 0; i < OTHERS; i++) {
+    davit_queue *other = new_queue(DAVIT_HOST, 2);
+    CHECK(davit_queue_set_subqueue(other, 1));
+    lost += current_subqueue(other) != 1;
+    CHECK(davit_queue_destroy(other));
+    lost += current_subqueue(queue) != 2;
+  }
+  CHECK(davit_queue_destroy(queue));
+  assert_int_equal(lost, 0);
+}
+
+/* ---- nothing waits but what says so ---- */
+
+static void test_enqueue_does_not_wait(void **state) {
+  (void)state;
+  enum { FUNCTIONS = 10000 };
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    atomic_int counter = 0;
+    davit_queue *queue = new_queue(devices[i], 1);
+    davit_event *event = new_event();
+    gate *g = gate_at_head(queue);
+    for (int j = 0; j < FUNCTIONS; j++) {
+      CHECK(davit_queue_host_function(queue, add_one, &counter));
+      if (j % 100 == 0) {
+        CHECK(davit_event_record(event, queue));
+        CHECK(davit_queue_wait(queue, event));
+      }
+    }
+    assert_int_equal(counter, 0);
+    assert_int_equal(state_of(event), DAVIT_EVENT_RECORDED);
+    gate_open(g);
+    CHECK(davit_queue_synchronize(queue));
+    assert_int_equal(counter, FUNCTIONS);
+    CHECK(davit_queue_destroy(queue));
+    CHECK(davit_event_destroy(event));
+    gate_free(g);
+  }
+}
+
+/* Copies read their source when they run, not when they are enqueued, and write nothing before. */
+static void expect_copy_behind_gate(int device, int place) {
+  enum { BYTES = 300001, ROWS = 1001, COLS = 37 };
+  unsigned char *host = malloc(BYTES), *back = malloc(BYTES), *there = new_memory(BYTES, place);
+  memset(host, 1, BYTES);
+  memset(back, 2, BYTES);
+  CHECK(davit_fill(there, 3, BYTES));
+  davit_queue *queue = new_queue(device, 1);
+  gate *g = gate_at_head(queue);
+  CHECK(davit_queue_copy(queue, there, host, BYTES));
+  CHECK(davit_queue_fill(queue, there + 5, 9, 1));
+  CHECK(davit_queue_copy_2d(queue, back, ROWS + 1, there, ROWS, ROWS, COLS, 1));
+  unsigned char first = 0;
+  CHECK(davit_copy(&first, there, 1));
+  assert_int_equal(first, 3);
+  assert_int_equal(back[0], 2);
+  memset(host, 7, BYTES);
+  gate_open(g);
+  CHECK(davit_queue_destroy(queue));
+  for (int i = 0; i < BYTES; i++) {
+    bool inside = i / (ROWS + 1) < COLS && i % (ROWS + 1) < ROWS;
+    assert_int_equal(back[i], i == 5 ? 9 : inside ? 7 : 2);
+  }
+  gate_free(g);
+  CHECK(davit_free(there));
+  free(host);
+  free(back);
+}
+
+static void test_copies_do_not_wait(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], places[MOST_PLACES];
+  int count = all_devices(devices), place_count = all_places(places);
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < place_count; j++)
+      expect_copy_behind_gate(devices[i], places[j]);
+}
+
+/* The same numbers as the function that waits. */
+static void test_random_on_queues(void **state) {
+  (void)state;
+  enum { N = 10001 };
+  int devices[MOST_PLACES], count = all_devices(devices);
+  static double expected[N], found[N];
+  static float expected_float[N], found_float[N];
+  CHECK(davit_random_double(expected, N, 5));
+  CHECK(davit_random_float(expected_float, N, 6));
+  for (int i = 0; i < count; i++) {
+    davit_queue *queue = new_queue(devices[i], 1);
+    double *x = new_memory(sizeof expected, place_for(devices[i]));
+    float *y = new_memory(sizeof expected_float, place_for(devices[i]));
+    CHECK(davit_fill(x, 0, sizeof expected));
+    gate *g = gate_at_head(queue);
+    CHECK(davit_queue_random_double(queue, x, N, 5));
+    CHECK(davit_queue_random_float(queue, y, N, 6));
+    CHECK(davit_copy(found, x, sizeof *found));
+    assert_true(found[0] == 0);
+    gate_open(g);
+    CHECK(davit_queue_copy(queue, found, x, sizeof found));
+    CHECK(davit_queue_copy(queue, found_float, y, sizeof found_float));
+    CHECK(davit_queue_destroy(queue));
+    assert_memory_equal(found, expected, sizeof found);
+    assert_memory_equal(found_float, expected_float, sizeof found_float);
+    CHECK(davit_free(x));
+    CHECK(davit_free(y));
+    gate_free(g);
+  }
+}
+
+/* ---- synchronisation ---- */
+
+static void test_synchronize_waits_for_all_subqueues(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    enum { SUBQUEUES = 5 };
+    davit_queue *queue = new_queue(devices[i], SUBQUEUES);
+    atomic_int done = 0;
+    for (int round = 1; round <= 3; round++) {
+      for (int j = 0; j < SUBQUEUES; j++) {
+        CHECK(davit_queue_set_subqueue(queue, j));
+        CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)(3 * (j * 2 % SUBQUEUES))));
+        CHECK(davit_queue_host_function(queue, add_one, &done));
+      }
+      CHECK(davit_queue_synchronize(queue));
+      assert_int_equal(done, round * SUBQUEUES);
+      for (int j = 0; j < 1000; j++)
+        CHECK(davit_queue_synchronize(queue));
+    }
+    CHECK(davit_queue_destroy(queue));
+  }
+}
+
+/* What a queue's own work may and may not do. */
+typedef struct inner {
+  davit_queue *own, *other;
+  davit_status synchronize, destroy, device, others;
+  atomic_int later, elsewhere;
+} inner;
+
+static davit_status work_from_inside(void *argument) {
+  inner *in = argument;
+  int device = 0;
+  davit_queue_device(in->own, &device);
+  in->synchronize = davit_queue_synchronize(in->own);
+  in->destroy = davit_queue_destroy(in->own);
+  in->device = davit_device_synchronize(device);
+  DVT_TRY(davit_queue_host_function(in->own, set_flag, &in->later));
+  DVT_TRY(davit_queue_host_function(in->other, set_flag, &in->elsewhere));
+  in->others = davit_queue_synchronize(in->other);
+  return atomic_load(&in->elsewhere) ? DAVIT_SUCCESS : davit_fail(DAVIT_WORK_FAILED, "the other did not run");
+}
+
+static void test_own_work_cannot_wait(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++)
+    for (int subqueue = 0; subqueue < 2; subqueue++) {
+      inner in = {.own = new_queue(devices[i], 2), .other = new_queue(DAVIT_HOST, 1)};
+      CHECK(davit_queue_set_subqueue(in.own, subqueue));
+      CHECK(davit_queue_host_function(in.own, work_from_inside, &in));
+      CHECK(davit_queue_synchronize(in.own));
+      assert_int_equal(in.synchronize, DAVIT_WOULD_DEADLOCK);
+      assert_int_equal(in.destroy, DAVIT_WOULD_DEADLOCK);
+      assert_int_equal(in.device, DAVIT_WOULD_DEADLOCK);
+      assert_int_equal(in.others, DAVIT_SUCCESS);
+      CHECK(davit_queue_destroy(in.own));
+      assert_int_equal(in.later, 1); /* enqueued from inside; destroy waits for it */
+      CHECK(davit_queue_destroy(in.other));
+    }
+}
+
+/* Six sub-queues of three queues, of which the longest work is now in the first, now in the last. */
+static void expect_device_synchronize(int device, bool last_is_longest) {
+  enum { QUEUES = 3, SUBQUEUES = 2 };
+  davit_queue *queues[QUEUES];
+  atomic_int done = 0;
+  for (int i = 0; i < QUEUES; i++) {
+    queues[i] = new_queue(device, SUBQUEUES);
+    for (int j = 0; j < SUBQUEUES; j++) {
+      int rank = last_is_longest ? i * SUBQUEUES + j : QUEUES * SUBQUEUES - 1 - i * SUBQUEUES - j;
+      CHECK(davit_queue_set_subqueue(queues[i], j));
+      CHECK(davit_queue_host_function(queues[i], take_a_nap, (void *)(intptr_t)(3 * rank)));
+      CHECK(davit_queue_host_function(queues[i], add_one, &done));
+    }
+  }
+  CHECK(davit_device_synchronize(device));
+  assert_int_equal(done, QUEUES * SUBQUEUES);
+  for (int i = 0; i < QUEUES; i++)
+    CHECK(davit_queue_destroy(queues[i]));
+}
+
+static void test_device_synchronize_covers_all_queues(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    davit_queue *stuck = NULL;
+    gate *g = NULL;
+    if (count > 1) { /* another device is busy: nobody here waits for it */
+      stuck = new_queue(devices[(i + 1) % count], 1);
+      g = gate_at_head(stuck);
+    }
+    CHECK(davit_device_synchronize(devices[i])); /* nothing to wait for */
+    expect_device_synchronize(devices[i], false);
+    expect_device_synchronize(devices[i], true);
+    CHECK(davit_device_synchronize(devices[i])); /* the registry knows that they are gone */
+    if (g) {
+      gate_open(g);
+      CHECK(davit_queue_destroy(stuck)); /* an error if the gate had been waited for */
+      gate_free(g);
+    }
+  }
+}
+
+/* ---- errors ---- */
+
+static void test_error_stops_its_subqueue(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    davit_queue *queue = new_queue(devices[i], 2);
+    davit_event *before = new_event(), *after = new_event();
+    atomic_int skipped = 0, beside = 0;
+    int64_t source = 1, destination = 0;
+    CHECK(davit_event_record(before, queue));
+    CHECK(davit_queue_host_function(queue, always_fail, NULL));
+    CHECK(davit_queue_host_function(queue, set_flag, &skipped));
+    CHECK(davit_queue_copy(queue, &destination, &source, sizeof source));
+    CHECK(davit_event_record(after, queue));
+    CHECK(davit_queue_set_subqueue(queue, 1));
+    CHECK(davit_queue_host_function(queue, set_flag, &beside));
+    CHECK_FAILS(davit_event_synchronize(after), DAVIT_WORK_FAILED, FAILURE_WORDS);
+    assert_int_equal(state_of(after), DAVIT_EVENT_ERROR);
+    CHECK(davit_event_synchronize(before));
+    CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_WORK_FAILED, FAILURE_WORDS);
+    assert_int_equal(skipped, 0);
+    assert_int_equal(destination, 0);
+    assert_int_equal(beside, 1);
+    CHECK(davit_queue_synchronize(queue)); /* said once */
+    CHECK(davit_queue_set_subqueue(queue, 0));
+    CHECK(davit_queue_host_function(queue, set_flag, &skipped));
+    CHECK(davit_queue_synchronize(queue));
+    assert_int_equal(skipped, 1);
+    CHECK(davit_queue_host_function(queue, always_fail, NULL));
+    CHECK_FAILS(davit_queue_destroy(queue), DAVIT_WORK_FAILED, FAILURE_WORDS);
+    CHECK(davit_event_destroy(before));
+    CHECK(davit_event_destroy(after));
+  }
+}
+
+static davit_status fail_silently(void *unused) {
+  (void)unused;
+  return DAVIT_UNSUPPORTED;
+}
+
+static davit_status region_fails(int device, void *unused) {
+  (void)unused;
+  return davit_fail(DAVIT_WORK_FAILED, "no room on %d", device);
+}
+
+static void test_first_error_counts(void **state) {
+  (void)state;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  CHECK(davit_queue_host_function(queue, fail_silently, NULL));
+  CHECK(davit_queue_host_function(queue, always_fail, NULL));
+  CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_UNSUPPORTED, davit_status_string(DAVIT_UNSUPPORTED));
+  CHECK(davit_queue_region(queue, region_fails, NULL));
+  CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_WORK_FAILED, "no room on");
+  CHECK(davit_queue_destroy(queue));
+}
+
+/* a fails, b waits for a's event, c for b's. */
+static void test_error_travels_with_events(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < count; j++) {
+      davit_queue *a = new_queue(devices[i], 1), *b = new_queue(devices[j], 1), *c = new_queue(devices[i], 1);
+      davit_event *ab = new_event(), *bc = new_event();
+      atomic_int b_before = 0, b_after = 0, c_after = 0;
+      gate *g = gate_at_head(a);
+      CHECK(davit_queue_host_function(a, always_fail, NULL));
+      CHECK(davit_event_record(ab, a));
+      CHECK(davit_queue_host_function(b, set_flag, &b_before));
+      CHECK(davit_queue_wait(b, ab));
+      CHECK(davit_queue_host_function(b, set_flag, &b_after));
+      CHECK(davit_event_record(bc, b));
+      CHECK(davit_queue_wait(c, bc));
+      CHECK(davit_queue_host_function(c, set_flag, &c_after));
+      gate_open(g);
+      CHECK_FAILS(davit_queue_synchronize(c), DAVIT_WORK_FAILED, FAILURE_WORDS);
+      CHECK_FAILS(davit_queue_synchronize(b), DAVIT_WORK_FAILED, FAILURE_WORDS);
+      CHECK_FAILS(davit_queue_synchronize(a), DAVIT_WORK_FAILED, FAILURE_WORDS);
+      assert_int_equal(b_before, 1);
+      assert_int_equal(b_after, 0);
+      assert_int_equal(c_after, 0);
+      CHECK(davit_queue_host_function(b, set_flag, &b_after));
+      CHECK(davit_queue_host_function(c, set_flag, &c_after));
+      CHECK(davit_queue_destroy(a));
+      CHECK(davit_queue_destroy(b));
+      CHECK(davit_queue_destroy(c));
+      assert_int_equal(b_after + c_after, 2);
+      CHECK(davit_event_destroy(ab));
+      CHECK(davit_event_destroy(bc));
+      gate_free(g);
+    }
+}
+
+static void test_device_check_does_not_wait(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    davit_queue *queue = new_queue(devices[i], 2);
+    gate *g = gate_at_head(queue);
+    CHECK(davit_queue_host_function(queue, always_fail, NULL));
+    CHECK(davit_device_check(devices[i]));
+    gate_open(g);
+    davit_status found = DAVIT_SUCCESS;
+    for (double end = patience_ends_ms(); found == DAVIT_SUCCESS && now_ms() < end; sleep_ms(1))
+      found = davit_device_check(devices[i]);
+    assert_int_equal(found, DAVIT_WORK_FAILED);
+    CHECK_FAILS(davit_device_check(devices[i]), DAVIT_WORK_FAILED, FAILURE_WORDS); /* it stays */
+    CHECK_FAILS(davit_device_synchronize(devices[i]), DAVIT_WORK_FAILED, FAILURE_WORDS);
+    CHECK(davit_device_check(devices[i]));
+    CHECK(davit_queue_destroy(queue));
+    gate_free(g);
+  }
+}
+
+/* ---- cost of doing nothing, and the end ---- */
+
+static double cpu_ms(void) {
+  struct timespec used;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return 1e3 * (double)used.tv_sec + 1e-6 * (double)used.tv_nsec;
+}
+
+static void test_idle_queues_use_no_cpu(void **state) {
+  (void)state;
+  enum { QUEUES = 16 };
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_queue *queues[QUEUES];
+  davit_event *event = new_event();
+  atomic_int counter = 0;
+  for (int i = 0; i < QUEUES; i++) {
+    queues[i] = new_queue(devices[i % count], 2);
+    CHECK(davit_queue_host_function(queues[i], add_one, &counter));
+    CHECK(davit_event_record(event, queues[i]));
+    CHECK(davit_queue_synchronize(queues[i]));
+  }
+  gate *g = gate_at_head(queues[0]); /* one is held, one waits for it: blocked threads must sleep, too */
+  CHECK(davit_event_reset(event));
+  CHECK(davit_event_record(event, queues[0]));
+  CHECK(davit_queue_wait(queues[1], event));
+  CHECK(davit_queue_host_function(queues[1], add_one, &counter));
+  sleep_ms(300);
+  double before = cpu_ms();
+  sleep_ms(500);
+  double used = cpu_ms() - before;
+  if (used >= 20)
+    print_error("%.1f ms of processor time in 500 ms\n", used);
+  gate_open(g);
+  for (int i = 0; i < QUEUES; i++)
+    CHECK(davit_queue_destroy(queues[i]));
+  assert_int_equal(counter, QUEUES + 1);
+  CHECK(davit_event_destroy(event));
+  gate_free(g);
+  assert_true(used < 20);
+}
+
+static void test_finalize_and_start_again(void **state) {
+  (void)state;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 3);
+  CHECK_FAILS(davit_finalize(), DAVIT_INVALID_STATE, "3 sub-queues");
+  CHECK(davit_queue_destroy(queue));
+  for (int i = 0; i < 10; i++) {
+    atomic_int counter = 0;
+    CHECK(davit_finalize());
+    CHECK(davit_finalize()); /* nothing to end */
+    queue = new_queue(DAVIT_CURRENT, 1);
+    for (int j = 0; j < 100; j++)
+      CHECK(davit_queue_host_function(queue, add_one, &counter));
+    CHECK(davit_queue_destroy(queue));
+    assert_int_equal(counter, 100);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_create_and_arguments),
+      cmocka_unit_test(test_command_arguments),
+      cmocka_unit_test(test_destroy_finishes_the_work),
+      cmocka_unit_test(test_mixed_commands_are_in_order),
+      cmocka_unit_test(test_host_function_runs_once),
+      cmocka_unit_test(test_two_queues_overlap),
+      cmocka_unit_test(test_32_queues_overlap),
+      cmocka_unit_test(test_subqueues_overlap),
+      cmocka_unit_test(test_one_subqueue_does_not_overlap),
+      cmocka_unit_test(test_products_on_subqueues),
+      cmocka_unit_test(test_request_and_set),
+      cmocka_unit_test(test_choice_survives_other_queues),
+      cmocka_unit_test(test_enqueue_does_not_wait),
+      cmocka_unit_test(test_copies_do_not_wait),
+      cmocka_unit_test(test_random_on_queues),
+      cmocka_unit_test(test_synchronize_waits_for_all_subqueues),
+      cmocka_unit_test(test_own_work_cannot_wait),
+      cmocka_unit_test(test_device_synchronize_covers_all_queues),
+      cmocka_unit_test(test_error_stops_its_subqueue),
+      cmocka_unit_test(test_first_error_counts),
+      cmocka_unit_test(test_error_travels_with_events),
+      cmocka_unit_test(test_device_check_does_not_wait),
+      cmocka_unit_test(test_idle_queues_use_no_cpu),
+      cmocka_unit_test(test_finalize_and_start_again),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,382 @@
+/* Many threads, many commands, random programs against a sequential model, storms of short lives.
+ * DAVIT_TEST_SCALE makes it shorter. */
+#include "tests/support.h"
+
+/* ---- producers ---- */
+
+enum { THREADS = 16, TICKETS = 100000, BATCH = 1000, SHARED = 4 };
+
+/* A command that checks its predecessor of the same thread in the same sub-queue. The counter is no atomic:
+ * the queue alone keeps its commands apart. */
+typedef struct ticket {
+  int *last, number;
+  atomic_int *wrong;
+} ticket;
+
+typedef struct producer {
+  davit_queue *own, *shared;
+  int subqueue, count;
+  int own_last, shared_last;
+  atomic_int wrong;
+} producer;
+
+static davit_status take_ticket(void *argument) {
+  ticket *t = argument;
+  if (*t->last != t->number - 1)
+    atomic_fetch_add(t->wrong, 1);
+  *t->last = t->number;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status produce_batch(producer *p, ticket *tickets, int first, int count) {
+  for (int i = 0; i < count; i++) {
+    bool own = i % 2 == 0;
+    tickets[i] = (ticket){own ? &p->own_last : &p->shared_last, (first + i) / 2 + 1, &p->wrong};
+    DVT_TRY(davit_queue_host_function(own ? p->own : p->shared, take_ticket, &tickets[i]));
+  }
+  DVT_TRY(davit_queue_synchronize(p->own));
+  return davit_queue_synchronize(p->shared);
+}
+
+static void *produce(void *argument) {
+  producer *p = argument;
+  ticket *tickets = malloc(BATCH * sizeof *tickets);
+  davit_status status = davit_queue_set_subqueue(p->shared, p->subqueue);
+  for (int first = 0; first < p->count && status == DAVIT_SUCCESS; first += BATCH)
+    status = produce_batch(p, tickets, first, p->count - first < BATCH ? p->count - first : BATCH);
+  if (status != DAVIT_SUCCESS)
+    atomic_fetch_add(&p->wrong, 1);
+  free(tickets);
+  return NULL;
+}
+
+static void test_many_producers(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_queue *shared[SHARED];
+  static producer producers[THREADS];
+  pthread_t threads[THREADS];
+  for (int i = 0; i < SHARED; i++)
+    shared[i] = new_queue(devices[i % count], 2);
+  for (int i = 0; i < THREADS; i++) {
+    producers[i] = (producer){.own = new_queue(devices[(i + 1) % count], 1),
+                              .shared = shared[i % SHARED],
+                              .subqueue = i / SHARED % 2,
+                              .count = scaled(TICKETS) / 2 * 2};
+    assert_int_equal(pthread_create(&threads[i], NULL, produce, &producers[i]), 0);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    assert_int_equal(producers[i].wrong, 0);
+    assert_int_equal(producers[i].own_last, producers[i].count / 2);
+    assert_int_equal(producers[i].shared_last, producers[i].count / 2);
+    CHECK(davit_queue_destroy(producers[i].own));
+  }
+  for (int i = 0; i < SHARED; i++)
+    CHECK(davit_queue_destroy(shared[i]));
+}
+
+/* ---- random programs ---- */
+
+/* A program is a sequence of commands on cells; each command goes to a random sub-queue of eight queues, and
+ * waits for exactly those earlier commands of other sub-queues that it must not overtake: the writers of what
+ * it reads, the readers and writers of what it writes. The model runs the same sequence in order. */
+enum { PROGRAMS = 1000, COMMANDS = 60, QUEUES = 8, MOST_SUBQUEUES = 3, MOST_CELLS = 12, WORDS = 5 };
+enum { LANES = QUEUES * MOST_SUBQUEUES };
+
+typedef struct cell {
+  uint64_t *memory, model[WORDS];
+  int place, writer; /* the command that wrote last, -1 if none */
+  uint64_t readers;  /* those that read since, one bit for each command */
+} cell;
+
+typedef enum operation { ON_HOST, SLOWLY_ON_HOST, COPY, FILL, ON_DEVICE } operation;
+
+typedef struct command {
+  operation operation;
+  cell *to, *from;
+  uint64_t constant;
+  int lane;
+} command;
+
+typedef struct machine {
+  int devices[QUEUES], subqueues[QUEUES];
+  davit_queue *queues[QUEUES];
+  davit_event *lane_event[LANES], *command_event[COMMANDS];
+  bool event_for_each_command; /* else one for each lane, recorded again and again */
+  cell cells[MOST_CELLS];
+  int cell_count;
+  command commands[COMMANDS];
+  uint64_t random;
+} machine;
+
+static davit_status mix_on_host(void *argument) {
+  command *c = argument;
+  if (c->operation == SLOWLY_ON_HOST)
+    sleep_ms((int)(c->constant % 2));
+  for (int i = 0; i < WORDS; i++)
+    c->to->memory[i] = c->to->memory[i] * 3 + c->from->memory[i] + c->constant;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status mix_on_device(int device, void *argument) {
+  command *c = argument;
+  uint64_t *memory = c->to->memory, constant = c->constant;
+#pragma omp target device(device) is_device_ptr(memory) firstprivate(constant)
+  for (int i = 0; i < WORDS; i++)
+    memory[i] = memory[i] * 5 + constant;
+  return DAVIT_SUCCESS;
+}
+
+static void step_model(const command *c) {
+  uint64_t *to = c->to->model;
+  for (int i = 0; i < WORDS; i++)
+    switch (c->operation) {
+    case ON_HOST:
+    case SLOWLY_ON_HOST:
+      to[i] = to[i] * 3 + c->from->model[i] + c->constant;
+      break;
+    case COPY:
+      to[i] = c->from->model[i];
+      break;
+    case FILL:
+      memset(&to[i], (int)(c->constant & 0xff), sizeof *to);
+      break;
+    case ON_DEVICE:
+      to[i] = to[i] * 5 + c->constant;
+    }
+}
+
+static cell *random_cell(machine *m, bool host) {
+  for (;;) {
+    cell *found = &m->cells[random_below(&m->random, m->cell_count)];
+    if (!host || found->place < 0)
+      return found;
+  }
+}
+
+static int random_lane(machine *m) {
+  int queue = random_below(&m->random, QUEUES);
+  return queue * MOST_SUBQUEUES + random_below(&m->random, m->subqueues[queue]);
+}
+
+static command random_command(machine *m) {
+  static const operation mixture[] = {ON_HOST, ON_HOST, SLOWLY_ON_HOST, COPY,     COPY,
+                                      COPY,    FILL,    ON_DEVICE,      ON_DEVICE};
+  command c = {.operation = mixture[random_below(&m->random, COUNT(mixture))], .lane = random_lane(m)};
+  bool host = c.operation == ON_HOST || c.operation == SLOWLY_ON_HOST;
+  c.constant = next_random(&m->random);
+  c.to = random_cell(m, host);
+  do
+    c.from = random_cell(m, host);
+  while (c.from == c.to);
+  if (c.operation == ON_DEVICE) /* on a cell that the lane's device reaches */
+    for (int place = place_for(m->devices[c.lane / MOST_SUBQUEUES]); c.to->place != place;)
+      c.to = random_cell(m, false);
+  return c;
+}
+
+static void enqueue_operation(davit_queue *queue, command *c) {
+  switch (c->operation) {
+  case ON_HOST:
+  case SLOWLY_ON_HOST:
+    CHECK(davit_queue_host_function(queue, mix_on_host, c));
+    break;
+  case COPY:
+    CHECK(davit_queue_copy(queue, c->to->memory, c->from->memory, sizeof c->to->model));
+    break;
+  case FILL:
+    CHECK(davit_queue_fill(queue, c->to->memory, (int)(c->constant & 0xff), sizeof c->to->model));
+    break;
+  case ON_DEVICE:
+    CHECK(davit_queue_region(queue, mix_on_device, c));
+  }
+}
+
+static bool reads(const command *c) {
+  return c->operation != FILL && c->operation != ON_DEVICE;
+}
+
+/* The earlier commands that this one must not overtake, one bit each. */
+static uint64_t predecessors(const command *c) {
+  uint64_t found = c->to->readers;
+  if (c->to->writer >= 0)
+    found |= UINT64_C(1) << c->to->writer;
+  if (reads(c) && c->from->writer >= 0)
+    found |= UINT64_C(1) << c->from->writer;
+  return found;
+}
+
+static void note_accesses(command *c, int number) {
+  c->to->writer = number;
+  c->to->readers = 0;
+  if (reads(c))
+    c->from->readers |= UINT64_C(1) << number;
+}
+
+static void enqueue(machine *m, int number) {
+  command *c = &m->commands[number];
+  *c = random_command(m);
+  davit_queue *queue = m->queues[c->lane / MOST_SUBQUEUES];
+  CHECK(davit_queue_set_subqueue(queue, c->lane % MOST_SUBQUEUES));
+  uint64_t before = predecessors(c);
+  for (int i = 0; i < number; i++)
+    if (before >> i & 1 && m->commands[i].lane != c->lane)
+      CHECK(davit_queue_wait(queue, m->event_for_each_command ? m->command_event[i]
+                                                              : m->lane_event[m->commands[i].lane]));
+  enqueue_operation(queue, c);
+  step_model(c);
+  note_accesses(c, number);
+  CHECK(davit_event_record(m->event_for_each_command ? m->command_event[number] : m->lane_event[c->lane],
+                           queue));
+}
+
+static void run_program(machine *m, int program) {
+  m->random = (uint64_t)program;
+  m->event_for_each_command = program % 2 == 0;
+  for (int i = 0; i < m->cell_count; i++) {
+    cell *x = &m->cells[i];
+    x->writer = -1;
+    x->readers = 0;
+    for (int w = 0; w < WORDS; w++)
+      x->model[w] = next_random(&m->random);
+    CHECK(davit_copy(x->memory, x->model, sizeof x->model));
+  }
+  for (int i = 0; i < COMMANDS; i++)
+    enqueue(m, i);
+  for (int i = 0; i < QUEUES; i++)
+    CHECK(davit_queue_synchronize(m->queues[i]));
+  for (int i = 0; i < m->cell_count; i++) {
+    uint64_t found[WORDS];
+    CHECK(davit_copy(found, m->cells[i].memory, sizeof found));
+    if (memcmp(found, m->cells[i].model, sizeof found) != 0) {
+      print_error("program %d: cell %d at place %d is wrong\n", program, i, m->cells[i].place);
+      fail();
+    }
+  }
+  for (int i = 0; i < COMMANDS; i++)
+    CHECK(davit_event_soft_reset(m->command_event[i])); /* the next program takes it to another device */
+}
+
+static void set_up(machine *m) {
+  int devices[MOST_PLACES], count = all_devices(devices), places[MOST_PLACES],
+                            place_count = all_places(places);
+  memset(m, 0, sizeof *m);
+  for (int i = 0; i < QUEUES; i++) {
+    m->devices[i] = devices[i % count];
+    m->subqueues[i] = 1 + i % MOST_SUBQUEUES;
+    m->queues[i] = new_queue(m->devices[i], m->subqueues[i]);
+  }
+  for (int i = 0; i < LANES; i++)
+    m->lane_event[i] = new_event();
+  for (int i = 0; i < COMMANDS; i++)
+    m->command_event[i] = new_event();
+  m->cell_count = 2 * place_count < MOST_CELLS ? 2 * place_count : MOST_CELLS;
+  for (int i = 0; i < m->cell_count; i++) {
+    m->cells[i].place = places[i % place_count];
+    m->cells[i].memory = new_memory(sizeof m->cells[i].model, m->cells[i].place);
+  }
+}
+
+static void tear_down(machine *m) {
+  for (int i = 0; i < QUEUES; i++)
+    CHECK(davit_queue_destroy(m->queues[i]));
+  for (int i = 0; i < LANES; i++)
+    CHECK(davit_event_destroy(m->lane_event[i]));
+  for (int i = 0; i < COMMANDS; i++)
+    CHECK(davit_event_destroy(m->command_event[i]));
+  for (int i = 0; i < m->cell_count; i++)
+    CHECK(davit_free(m->cells[i].memory));
+}
+
+static void test_random_programs(void **state) {
+  (void)state;
+  static machine m;
+  int programs = scaled(PROGRAMS);
+  set_up(&m);
+  for (int i = 0; i < programs; i++)
+    run_program(&m, i);
+  tear_down(&m);
+}
+
+/* ---- storms ---- */
+
+enum { STORM_THREADS = 4, LIVES = 400 };
+
+typedef struct storm {
+  uint64_t random;
+  int lives, wrong;
+  atomic_int ran, expected;
+  atomic_int *stop;
+} storm;
+
+static davit_status one_life(storm *s, const int *devices, int count) {
+  davit_queue *a = NULL, *b = NULL;
+  davit_event *event = NULL;
+  DVT_TRY(davit_queue_create(devices[random_below(&s->random, count)], 1 + random_below(&s->random, 3), &a));
+  DVT_TRY(davit_queue_create(devices[random_below(&s->random, count)], 1, &b));
+  DVT_TRY(davit_event_create(&event));
+  int commands = random_below(&s->random, 8), subqueue = 0;
+  for (int i = 0; i < commands; i++) {
+    DVT_TRY(davit_queue_request_subqueue(a, &subqueue));
+    DVT_TRY(davit_queue_host_function(a, add_one, &s->ran));
+  }
+  DVT_TRY(davit_event_record(event, a));
+  DVT_TRY(davit_queue_wait(b, event));
+  DVT_TRY(davit_queue_host_function(b, add_one, &s->ran));
+  DVT_TRY(davit_event_destroy(event));
+  DVT_TRY(davit_queue_destroy(b));
+  DVT_TRY(davit_queue_destroy(a));
+  atomic_fetch_add(&s->expected, commands + 1);
+  return DAVIT_SUCCESS;
+}
+
+static void *live_and_die(void *argument) {
+  storm *s = argument;
+  int devices[MOST_PLACES], count = 0;
+  s->wrong += davit_device_count(&count) != DAVIT_SUCCESS;
+  for (int i = 0; i <= count; i++)
+    devices[i] = i - 1;
+  for (int i = 0; i < s->lives; i++)
+    s->wrong += one_life(s, devices, count + 1) != DAVIT_SUCCESS;
+  return NULL;
+}
+
+static void *look_around(void *argument) {
+  storm *s = argument;
+  int count = 0;
+  s->wrong += davit_device_count(&count) != DAVIT_SUCCESS;
+  while (!atomic_load(s->stop))
+    for (int d = DAVIT_HOST; d < count; d++)
+      s->wrong += davit_device_synchronize(d) != DAVIT_SUCCESS || davit_device_check(d) != DAVIT_SUCCESS;
+  return NULL;
+}
+
+/* Queues and events are made and destroyed while another thread synchronises all devices all the time. */
+static void test_storm(void **state) {
+  (void)state;
+  storm storms[STORM_THREADS + 1];
+  pthread_t threads[STORM_THREADS + 1];
+  atomic_int stop = 0;
+  for (int i = 0; i <= STORM_THREADS; i++) {
+    storms[i] = (storm){.random = (uint64_t)i, .lives = scaled(LIVES), .stop = &stop};
+    assert_int_equal(
+        pthread_create(&threads[i], NULL, i < STORM_THREADS ? live_and_die : look_around, &storms[i]), 0);
+  }
+  for (int i = 0; i <= STORM_THREADS; i++) {
+    if (i == STORM_THREADS)
+      atomic_store(&stop, 1);
+    pthread_join(threads[i], NULL);
+    assert_int_equal(storms[i].wrong, 0);
+    assert_int_equal(storms[i].ran, storms[i].expected);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_many_producers),
+      cmocka_unit_test(test_random_programs),
+      cmocka_unit_test(test_storm),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

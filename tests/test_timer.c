@@ -1,0 +1,131 @@
+/* Timers: points on one queue, on two, on two devices, and what is said when a point is missing. */
+#include "tests/support.h"
+
+/* A nap that notes how long it really took: a busy machine oversleeps. */
+typedef struct nap {
+  int milliseconds;
+  double took;
+} nap;
+
+static davit_status measured_nap(void *argument) {
+  nap *n = argument;
+  double start = now_ms();
+  sleep_ms(n->milliseconds);
+  n->took = now_ms() - start;
+  return DAVIT_SUCCESS;
+}
+
+/* The timer is never short, and of a few attempts on a busy machine one is within 1 ms of the truth. */
+static void expect_truth(davit_queue *start, davit_queue *stop, davit_event *link) {
+  enum { ATTEMPTS = 20 };
+  davit_timer *timer = NULL;
+  CHECK(davit_timer_create(&timer));
+  double best = 1e9;
+  for (int i = 0; i < ATTEMPTS && best > 1; i++) {
+    nap n = {20, 0};
+    double elapsed = 0;
+    CHECK(davit_timer_start(timer, start));
+    CHECK(davit_queue_host_function(start, measured_nap, &n));
+    CHECK(davit_event_record(link, start));
+    CHECK(davit_queue_wait(stop, link));
+    CHECK(davit_timer_stop(timer, stop));
+    CHECK(davit_timer_elapsed(timer, &elapsed));
+    assert_true(elapsed >= n.took - 0.1);
+    best = elapsed - n.took < best ? elapsed - n.took : best;
+    CHECK(davit_event_reset(link));
+  }
+  assert_true(best <= 1);
+  CHECK(davit_timer_destroy(timer));
+}
+
+static void test_sleep_on_every_pair_of_devices(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_event *link = new_event();
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < count; j++) {
+      davit_queue *from = new_queue(devices[i], 1), *to = new_queue(devices[j], 1);
+      expect_truth(from, to, link);
+      if (i == j)
+        expect_truth(from, from, link);
+      CHECK(davit_queue_destroy(from));
+      CHECK(davit_queue_destroy(to));
+    }
+  CHECK(davit_event_destroy(link));
+}
+
+static void test_missing_points(void **state) {
+  (void)state;
+  davit_timer *timer = NULL;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  double elapsed = -1;
+  CHECK(davit_timer_create(&timer));
+  CHECK(davit_timer_elapsed(timer, &elapsed));
+  assert_true(elapsed == 0);
+  CHECK(davit_timer_start(timer, queue));
+  elapsed = -1;
+  CHECK_FAILS(davit_timer_elapsed(timer, &elapsed), DAVIT_INVALID_STATE, "not stopped");
+  assert_true(elapsed == -1);
+  CHECK(davit_timer_stop(timer, queue));
+  CHECK(davit_timer_elapsed(timer, &elapsed));
+  assert_true(elapsed >= 0 && elapsed < 1e3);
+  CHECK(davit_timer_start(timer, queue)); /* a new measurement: the old stop does not count */
+  CHECK_FAILS(davit_timer_elapsed(timer, &elapsed), DAVIT_INVALID_STATE, "not stopped");
+  CHECK(davit_timer_destroy(timer));
+  CHECK(davit_queue_destroy(queue));
+}
+
+/* elapsed waits for a stop that is held up, and starting anew while an old measurement is pending is safe. */
+static void test_restart_while_pending(void **state) {
+  (void)state;
+  davit_timer *timer = NULL;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  CHECK(davit_timer_create(&timer));
+  gate *g = gate_at_head(queue);
+  for (int i = 0; i < 10; i++) {
+    CHECK(davit_timer_start(timer, queue));
+    CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)(i == 9 ? 15 : 0)));
+    CHECK(davit_timer_stop(timer, queue));
+  }
+  gate_open(g);
+  double elapsed = 0;
+  CHECK(davit_timer_elapsed(timer, &elapsed));
+  assert_true(elapsed >= 14.9);
+  CHECK(davit_timer_start(timer, queue));
+  CHECK(davit_timer_stop(timer, queue));
+  CHECK(davit_timer_destroy(timer)); /* with both points still to come, perhaps */
+  CHECK(davit_queue_destroy(queue));
+  gate_free(g);
+}
+
+static void test_error_and_arguments(void **state) {
+  (void)state;
+  davit_timer *timer = NULL;
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  double elapsed = 0;
+  CHECK_FAILS(davit_timer_create(NULL), DAVIT_INVALID_ARGUMENT, "timer");
+  CHECK(davit_timer_create(&timer));
+  CHECK_FAILS(davit_timer_start(NULL, queue), DAVIT_INVALID_ARGUMENT, "timer");
+  CHECK_FAILS(davit_timer_start(timer, NULL), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_timer_stop(NULL, queue), DAVIT_INVALID_ARGUMENT, "timer");
+  CHECK_FAILS(davit_timer_stop(timer, NULL), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_timer_elapsed(NULL, &elapsed), DAVIT_INVALID_ARGUMENT, "timer");
+  CHECK_FAILS(davit_timer_elapsed(timer, NULL), DAVIT_INVALID_ARGUMENT, "milliseconds");
+  CHECK(davit_timer_destroy(NULL));
+  CHECK(davit_timer_start(timer, queue));
+  CHECK(davit_queue_host_function(queue, always_fail, NULL));
+  CHECK(davit_timer_stop(timer, queue));
+  CHECK_FAILS(davit_timer_elapsed(timer, &elapsed), DAVIT_WORK_FAILED, FAILURE_WORDS);
+  CHECK_FAILS(davit_queue_destroy(queue), DAVIT_WORK_FAILED, FAILURE_WORDS);
+  CHECK(davit_timer_destroy(timer));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_sleep_on_every_pair_of_devices),
+      cmocka_unit_test(test_missing_points),
+      cmocka_unit_test(test_restart_while_pending),
+      cmocka_unit_test(test_error_and_arguments),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
