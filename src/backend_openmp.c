@@ -24,6 +24,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "src/lane.h"
 #include "src/pool.h"
@@ -32,8 +33,8 @@ enum { MOST_WAITS = 48, IDLE_SPINS = 60 };
 
 static _Atomic(dvt_command *) inbox; /* newest first */
 static atomic_ullong fulfilled;      /* detached tasks ended by other threads */
-static atomic_bool sleeping;
-static sem_t wake_up, park, started;
+static atomic_bool sleeping, leaving;
+static sem_t wake_up, started, parked, park, left;
 static unsigned long long bodies; /* task bodies run: the generator's own */
 static bool team_is_two;
 
@@ -50,6 +51,8 @@ static void submit(dvt_command *command) {
 }
 
 static void fulfil(uintptr_t event) {
+  while (atomic_load(&leaving)) /* the OpenMP runtime is being taken down */
+    pause();
   omp_fulfill_event((omp_event_handle_t)event);
   atomic_fetch_add(&fulfilled, 1);
   wake();
@@ -330,24 +333,30 @@ static void run_ready(unsigned long long owed) {
   }
 }
 
+static void wait_for(sem_t *semaphore) {
+  while (sem_wait(semaphore) != 0) {
+  }
+}
+
+static bool has_news(unsigned long long seen) {
+  return atomic_load(&inbox) || atomic_load(&fulfilled) != seen || atomic_load(&leaving);
+}
+
 static void doze(unsigned long long seen) {
   for (int i = 0; i < IDLE_SPINS; i++) {
-    if (atomic_load(&inbox) || atomic_load(&fulfilled) != seen)
+    if (has_news(seen))
       return;
     sched_yield();
   }
   atomic_store(&sleeping, true);
-  if (atomic_load(&inbox) || atomic_load(&fulfilled) != seen) {
-    if (atomic_exchange(&sleeping, false))
-      return;
-  }
-  while (sem_wait(&wake_up) != 0) {
-  }
+  if (has_news(seen) && atomic_exchange(&sleeping, false))
+    return; /* else somebody has woken the generator already, and the semaphore says so */
+  wait_for(&wake_up);
 }
 
-static void generate_for_ever(void) {
+static void generate_until_left(void) {
   unsigned long long seen = 0;
-  for (;;) {
+  while (!atomic_load(&leaving)) {
     bool any = take_batch();
     unsigned long long now = atomic_load(&fulfilled);
     if (any || now != seen) {
@@ -364,15 +373,16 @@ static void *generator(void *argument) {
   omp_set_dynamic(0);
 #pragma omp parallel num_threads(2)
   {
+    bool two = omp_get_num_threads() == 2;
     if (omp_get_thread_num() == 0) {
-      team_is_two = omp_get_num_threads() == 2;
+      team_is_two = two;
       sem_post(&started);
-      if (team_is_two)
-        generate_for_ever();
-    } else {
-      for (;;)
-        sem_wait(&park);
+      if (two)
+        generate_until_left();
     }
+    sem_post(omp_get_thread_num() == 0 ? &left : &parked);
+    while (two)
+      sem_wait(&park);
   }
   return NULL;
 }
@@ -386,11 +396,14 @@ static void make_generator(void) {
   sem_init(&wake_up, 0, 0);
   sem_init(&park, 0, 0);
   sem_init(&started, 0, 0);
+  sem_init(&parked, 0, 0);
+  sem_init(&left, 0, 0);
   if (pthread_create(&thread, NULL, generator, NULL) != 0)
     return;
   pthread_detach(thread);
-  while (sem_wait(&started) != 0) {
-  }
+  wait_for(&started);
+  if (team_is_two) /* the second thread as well, or a process that ends at once would catch it on its way */
+    wait_for(&parked);
 }
 
 static davit_status start(void) {
@@ -403,6 +416,16 @@ static davit_status start(void) {
 
 static void stop(void) {
   dvt_pool_stop();
+  while (!atomic_load(&sleeping)) /* its last yields may not be over */
+    sched_yield();
+}
+
+/* After this neither the generator nor a fulfilment enters the OpenMP runtime again. The generator never blocks,
+ * so it answers at once. */
+static void leave(void) {
+  atomic_store(&leaving, true);
+  wake();
+  wait_for(&left);
 }
 
 /* ---- lanes ---- */
@@ -428,4 +451,4 @@ static void close_lane(dvt_lane *lane) {
   free(lane->backend);
 }
 
-const dvt_backend dvt_backend_openmp = {"openmp", start, stop, open_lane, close_lane, submit};
+const dvt_backend dvt_backend_openmp = {"openmp", start, stop, leave, open_lane, close_lane, submit};

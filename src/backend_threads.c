@@ -121,4 +121,7 @@ static davit_status start(void) {
 static void stop(void) {
 }
 
-const dvt_backend dvt_backend_threads = {"threads", start, stop, open_lane, close_lane, submit};
+static void leave(void) {
+}
+
+const dvt_backend dvt_backend_threads = {"threads", start, stop, leave, open_lane, close_lane, submit};

@@ -33,12 +33,13 @@ static davit_status choose(const dvt_backend **found) {
   return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: no back end is called \"%s\"", name);
 }
 
-/* At exit the threads are stopped where nothing is left to do; work that still runs is left alone, as
- * waiting for it could take for ever. */
+/* At exit the threads are stopped where nothing is left to do; work that still runs is not waited for, as that
+ * could take for ever, but no longer enters a runtime that is being taken down. Registered after the OpenMP
+ * runtime has started, so this comes before its own end. */
 static void at_exit(void) {
   const dvt_backend *running = atomic_load(&backend);
-  if (running && atomic_load(&open_lanes) == 0)
-    running->stop();
+  if (running)
+    atomic_load(&open_lanes) == 0 ? running->stop() : running->leave();
 }
 
 davit_status dvt_start(void) {

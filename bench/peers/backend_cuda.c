@@ -223,4 +223,7 @@ static void stop(void) {
   dvt_pool_stop();
 }
 
-const dvt_backend dvt_backend_cuda = {"cuda", start, stop, open_lane, close_lane, submit};
+static void leave(void) {
+}
+
+const dvt_backend dvt_backend_cuda = {"cuda", start, stop, leave, open_lane, close_lane, submit};
