@@ -235,8 +235,8 @@ typedef struct transfer {
 } transfer;
 
 static int batch_of(int64_t n) {
-  int64_t count = ((int64_t)256 << 20) / (n * n * 8);
-  return count < 4 ? 4 : count > 64 ? 64 : (int)count;
+  int64_t count = ((int64_t)1 << 30) / (n * n * 8);
+  return count < 4 ? 4 : count > 256 ? 256 : (int)count;
 }
 
 static void copy_row(const char *backend, int device, const char *test, int64_t n, int64_t ld, double gbs) {

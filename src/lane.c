@@ -287,7 +287,8 @@ void dvt_command_work(dvt_command *command) {
 
 void dvt_command_pass_failure(dvt_command *command) {
   dvt_record *record = command->record;
-  if (dvt_record_query(record) == DVT_RECORD_FAILED)
+  dvt_record_state state = dvt_record_query(record);
+  if (state == DVT_RECORD_FAILED || (state == DVT_RECORD_ISSUED && record->doomed))
     dvt_lane_fail(command->lane, record->error.status, record->error.message);
 }
 

@@ -104,7 +104,7 @@ void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message);
 /* Runs a STREAMED or BLOCKING command unless the lane is stopped. */
 void dvt_command_work(dvt_command *command);
 
-/* A WAIT whose record is over: passes its failure on. */
+/* A WAIT whose record is over, or issued: passes its failure on. */
 void dvt_command_pass_failure(dvt_command *command);
 
 /* A RECORD on a lane that is drained up to here: finishes it with the lane's error. */

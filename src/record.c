@@ -62,6 +62,7 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   record->time_ns = 0;
   record->error.status = DAVIT_SUCCESS;
   record->bridged = false;
+  record->doomed = false;
   return record;
 }
 
@@ -106,22 +107,11 @@ static void reached(void *argument, davit_status status) {
   dvt_record_drop(record);
 }
 
-/* The error waits in the record for the mark. */
-static void failed_mark_reached(void *argument, davit_status status) {
-  dvt_record *record = argument;
-  (void)status;
-  dvt_error error = record->error;
-  dvt_record_finish(record, error.status, error.message);
-  dvt_record_drop(record);
-}
-
 void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message) {
-  record->mark = mark;
+  record->doomed = true;
   record->error.status = status;
   snprintf(record->error.message, sizeof record->error.message, "%s", message);
-  dvt_record_hold(record);
-  if (dvt_mark_notify(mark, failed_mark_reached, record) != DAVIT_SUCCESS)
-    failed_mark_reached(record, status);
+  dvt_record_issue(record, mark);
 }
 
 void dvt_record_issue(dvt_record *record, dvt_mark *mark) {
@@ -145,10 +135,12 @@ void dvt_record_finish(dvt_record *record, davit_status status, const char *mess
       return;
   } while (!atomic_compare_exchange_weak(&record->state, &state, FINISHING));
   record->time_ns = dvt_now_ns();
-  record->error.status = status;
-  if (status != DAVIT_SUCCESS)
-    snprintf(record->error.message, sizeof record->error.message, "%s", message);
-  atomic_store(&record->state, status == DAVIT_SUCCESS ? DVT_RECORD_DONE : DVT_RECORD_FAILED);
+  if (!record->doomed) {
+    record->error.status = status;
+    if (status != DAVIT_SUCCESS)
+      snprintf(record->error.message, sizeof record->error.message, "%s", message);
+  }
+  atomic_store(&record->state, record->error.status == DAVIT_SUCCESS ? DVT_RECORD_DONE : DVT_RECORD_FAILED);
   wake(record);
 }
 

@@ -28,6 +28,7 @@ typedef struct dvt_record {
   int device;
   bool on_stream; /* recorded in a device stream: passes through ISSUED */
   bool timed;     /* note the time when it is reached */
+  bool doomed;    /* ISSUED only to fail: `error` is set already */
   dvt_mark *mark;
   int64_t time_ns; /* CLOCK_MONOTONIC */
   dvt_error error;
@@ -46,7 +47,7 @@ void dvt_record_drop(dvt_record *record);
 /* PENDING -> ISSUED; takes the mark. */
 void dvt_record_issue(dvt_record *record, dvt_mark *mark);
 
-/* PENDING -> FAILED with the status and message, once the mark is reached; takes the mark. */
+/* PENDING -> ISSUED, doomed to fail with the status and message when the mark is reached; takes the mark. */
 void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message);
 
 /* -> DONE (status success) or FAILED with `message`. The first call counts, later ones do nothing. */

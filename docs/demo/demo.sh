@@ -10,7 +10,9 @@ set -euo pipefail
 
 davit=$(realpath -- "${1:?usage: demo.sh DAVIT}")
 demo=$(dirname -- "$(realpath -- "$0")")
+# Debian's NumPy belongs to /usr/bin/python3, whatever python3 comes first in PATH.
 python=${PYTHON:-/usr/bin/python3}
+"$python" -c 'import numpy' 2>/dev/null || python=python3
 
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
