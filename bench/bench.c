@@ -77,6 +77,7 @@ void bench_begin(const char *name, int argc, char **argv) {
 }
 
 void bench_row(void) {
+  fflush(stdout); /* what was measured survives a time limit */
   printf("%s\n    {", rows++ ? "}," : "");
   fields = 0;
 }

@@ -366,6 +366,14 @@ static void choose_grid(int devices, int64_t tiles_m, int64_t tiles_n, int *rows
     }
 }
 
+int64_t dvt_plan_largest_block(int64_t m, int64_t n, int64_t tile, int devices) {
+  int64_t piece_m = even_piece(m, tile), piece_n = even_piece(n, tile);
+  int rows, cols;
+  choose_grid(devices, ceil_div(m, piece_m), ceil_div(n, piece_n), &rows, &cols);
+  return smaller(m, ceil_div(ceil_div(m, piece_m), rows) * piece_m) *
+         smaller(n, ceil_div(ceil_div(n, piece_n), cols) * piece_n);
+}
+
 static int64_t panel_slots(const planner *d) {
   int64_t rows = d->panel_m, cols = d->panel_n;
   return (d->limits->resident[DVT_C] ? 0 : rows * cols) + (d->limits->resident[DVT_A] ? 0 : rows) +

@@ -68,6 +68,10 @@ typedef struct dvt_plan {
 davit_status dvt_plan_build(const dvt_plan_shape *shape, dvt_plan *plan);
 void dvt_plan_free(dvt_plan *plan);
 
+/* Elements of the largest block of C that a device gets when an m × n matrix is cut in tiles of at most `tile`: what
+ * the slowest device computes. */
+int64_t dvt_plan_largest_block(int64_t m, int64_t n, int64_t tile, int devices);
+
 /* Length of tile `index` of a dimension of `length` cut in pieces of `piece`. */
 int64_t dvt_tile_length(int64_t length, int64_t piece, int64_t index);
 

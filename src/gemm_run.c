@@ -439,23 +439,37 @@ static bool is_resident(const run *r, int device, dvt_matrix matrix) {
          dvt_place_is_host(r->place[matrix]);
 }
 
-/* Large tiles give cuBLAS its best rate and leave little to submit: on H200s 4096 was the fastest from n = 8192 on
- * (docs/gemm.md). Smaller problems take tiles that give every device some, and at least four in all so that
- * transfers overlap; below 256 the arithmetic units would wait. */
+/* What a tile costs beside the arithmetic it holds, relative to the largest: small tiles run at a lower rate and ask for
+ * more submissions. Measured: on H200s from n = 8192 to 16384 (docs/gemm.md), on the CPU at n = 2048. */
+typedef struct tile_cost {
+  int64_t tile;
+  double factor;
+} tile_cost;
+
+static const tile_cost stream_tiles[] = {{4096, 1.0}, {2048, 1.12}, {1024, 1.3}, {512, 1.8}, {256, 2.6}};
+static const tile_cost host_tiles[] = {{1024, 1.0}, {512, 1.03}, {256, 1.25}};
+
+/* The tile for which the device with the largest block is done first. */
 static int64_t choose_tile(const run *r, int64_t longest) {
-  enum { SMALLEST = 256 };
-  bool in_place = r->shape.devices == 1;
+  bool in_place = r->shape.devices == 1, streams = r->engine[0].streams;
   for (int x = 0; x < DVT_MATRICES; x++)
     in_place = in_place && is_resident(r, r->options->devices[0], (dvt_matrix)x);
   if (in_place) /* nothing to move and nobody to share with: one product */
     return longest;
-  int64_t tile = r->engine[0].streams ? 4096 : 1024;
-  int64_t enough = r->shape.devices > 4 ? r->shape.devices : 4;
-  if (!r->engine[0].streams)
-    enough = 4 * r->shape.devices; /* cores share the tiles evenly only if there are several for each */
-  while (tile > SMALLEST && ((r->g.m + tile - 1) / tile) * ((r->g.n + tile - 1) / tile) < enough)
-    tile /= 2;
-  return tile;
+  const tile_cost *table = streams ? stream_tiles : host_tiles;
+  size_t count =
+      streams ? sizeof stream_tiles / sizeof *stream_tiles : sizeof host_tiles / sizeof *host_tiles;
+  int64_t best = table[0].tile;
+  double least = 0;
+  for (size_t i = 0; i < count; i++) {
+    double cost =
+        table[i].factor * (double)dvt_plan_largest_block(r->g.m, r->g.n, table[i].tile, r->shape.devices);
+    if (i == 0 || cost < least) {
+      least = cost;
+      best = table[i].tile;
+    }
+  }
+  return best;
 }
 
 static davit_status shape_devices(run *r) {
