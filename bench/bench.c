@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 
 static int rows, fields;
@@ -43,13 +42,9 @@ static void quoted(const char *text) {
 }
 
 static void machine(void) {
-  struct utsname system;
   int count = 0;
-  uname(&system);
   bench_check(davit_device_count(&count), "devices");
-  printf("  \"machine\": {\"system\": ");
-  quoted(system.release);
-  printf(", \"devices\": [");
+  printf("  \"machine\": {\"devices\": [");
   for (int i = DAVIT_HOST; i < count; i++) {
     davit_device_info info;
     bench_check(davit_device_describe(i, &info), "device");
