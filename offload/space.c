@@ -152,10 +152,10 @@ static davit_status cuda_copy(void *destination, size_t destination_pitch, const
   cudaGetDevice(&before);
   cudaSetDevice(dvt_device_find(device)->ordinal);
   bool linear = cols == 1 || (destination_pitch == row_bytes && source_pitch == row_bytes);
-  cudaError_t result = linear ? cudaMemcpyAsync(destination, source, row_bytes * cols, cudaMemcpyDefault,
-                                                cudaStreamPerThread)
-                              : cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch, row_bytes,
-                                                  cols, cudaMemcpyDefault, cudaStreamPerThread);
+  cudaError_t result =
+      linear ? cudaMemcpyAsync(destination, source, row_bytes * cols, cudaMemcpyDefault, cudaStreamPerThread)
+             : cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch, row_bytes, cols,
+                                 cudaMemcpyDefault, cudaStreamPerThread);
   if (result == cudaSuccess)
     result = cudaStreamSynchronize(cudaStreamPerThread);
   cudaSetDevice(before);

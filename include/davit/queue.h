@@ -30,7 +30,7 @@ typedef struct davit_event davit_event;
 typedef davit_status (*davit_host_function)(void *argument);
 
 /* Target regions of the user's own: runs on a host thread after all earlier commands of the sub-queue
- * and launches `#pragma omp target device(device)` regions; when it returns, they must be done (plain target
+ * and launches target regions with device(device); when it returns, they must be done (plain target
  * regions are). `device` is the queue's device, for host queues omp_get_initial_device(). */
 typedef davit_status (*davit_region)(int device, void *argument);
 
