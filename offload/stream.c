@@ -155,8 +155,10 @@ davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark) {
   if (status != DAVIT_SUCCESS)
     return status;
   status = dvt_cuda_status(cudaEventRecord((*mark)->event, stream->stream), "recording a device event");
-  if (status != DAVIT_SUCCESS)
+  if (status != DAVIT_SUCCESS) {
     dvt_mark_free(*mark);
+    *mark = NULL;
+  }
   return status;
 }
 
@@ -179,6 +181,8 @@ davit_status dvt_stream_wait(dvt_stream *stream, dvt_mark *mark) {
 davit_status dvt_mark_query(dvt_mark *mark, bool *reached) {
   cudaError_t result = cudaEventQuery(mark->event);
   *reached = result == cudaSuccess;
+  if (result == cudaErrorNotReady)
+    (void)cudaGetLastError(); /* an answer, not an error that davit_device_check() should find */
   return result == cudaErrorNotReady ? DAVIT_SUCCESS : dvt_cuda_status(result, "asking for a device event");
 }
 

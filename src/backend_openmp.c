@@ -34,6 +34,8 @@ enum { MOST_WAITS = 48, IDLE_SPINS = 60 };
 static _Atomic(dvt_command *) inbox; /* newest first */
 static atomic_ullong fulfilled;      /* detached tasks ended by other threads */
 static atomic_bool sleeping, leaving;
+static atomic_int fulfilling; /* threads in omp_fulfill_event() */
+static _Thread_local bool is_generator;
 static sem_t wake_up, started, parked, park, left;
 static unsigned long long bodies; /* task bodies run: the generator's own */
 static bool team_is_two;
@@ -51,9 +53,14 @@ static void submit(dvt_command *command) {
 }
 
 static void fulfil(uintptr_t event) {
-  while (atomic_load(&leaving)) /* the OpenMP runtime is being taken down */
-    pause();
+  atomic_fetch_add(&fulfilling, 1);
+  if (atomic_load(&leaving) && !is_generator) { /* the OpenMP runtime is being taken down */
+    atomic_fetch_sub(&fulfilling, 1);
+    for (;;)
+      pause();
+  }
   omp_fulfill_event((omp_event_handle_t)event);
+  atomic_fetch_sub(&fulfilling, 1);
   atomic_fetch_add(&fulfilled, 1);
   wake();
 }
@@ -96,6 +103,7 @@ static void record_in_stream(dvt_command *command) {
   davit_status status = dvt_stream_mark(lane->stream, &mark);
   if (status != DAVIT_SUCCESS) {
     dvt_lane_fail(lane, status, davit_last_error());
+    dvt_stream_synchronize(lane->stream); /* with no mark to be had, the generator itself waits */
     dvt_command_finish_record(command);
   } else if (atomic_load(&lane->failed)) {
     status = dvt_lane_error(lane);
@@ -144,7 +152,7 @@ static void stream_drained(void *argument, davit_status status) {
 static void start_blocking(dvt_command *first) {
   dvt_lane *lane = first->lane;
   begin(first);
-  if (lane->stream && !atomic_load(&lane->failed)) {
+  if (lane->stream) {
     dvt_mark *mark = NULL;
     davit_status status = dvt_stream_mark(lane->stream, &mark);
     if (status == DAVIT_SUCCESS) {
@@ -376,6 +384,7 @@ static void *generator(void *argument) {
     bool two = omp_get_num_threads() == 2;
     if (omp_get_thread_num() == 0) {
       team_is_two = two;
+      is_generator = true;
       sem_post(&started);
       if (two)
         generate_until_left();
@@ -426,6 +435,8 @@ static void leave(void) {
   atomic_store(&leaving, true);
   wake();
   wait_for(&left);
+  while (atomic_load(&fulfilling) > 0)
+    sched_yield();
 }
 
 /* ---- lanes ---- */

@@ -501,7 +501,9 @@ static davit_status build(run *r) {
   longest = longest > r->g.k ? longest : r->g.k;
   for (r->shape.tile = chosen ? choose_tile(r, longest) : r->options->tile;; r->shape.tile /= 2) {
     size_t edge = (size_t)(r->shape.tile < longest ? r->shape.tile : longest);
-    r->slot_bytes = edge * edge * r->element;
+    if (__builtin_mul_overflow(edge, edge, &r->slot_bytes) ||
+        __builtin_mul_overflow(r->slot_bytes, r->element, &r->slot_bytes))
+      r->slot_bytes = SIZE_MAX; /* no slot fits; operands in place need none */
     DVT_TRY(shape_devices(r));
     davit_status status = dvt_plan_build(&r->shape, &r->plan);
     /* A chosen tile may shrink until the cache holds a product; a given one may not. */

@@ -113,12 +113,12 @@ davit_status dvt_lane_error(dvt_lane *lane) {
 }
 
 static davit_status take_error(dvt_lane *lane) {
-  davit_status status = dvt_lane_error(lane);
   pthread_mutex_lock(&lane->lock);
+  dvt_error error = lane->error;
   lane->error.status = DAVIT_SUCCESS;
   atomic_store(&lane->failed, false);
   pthread_mutex_unlock(&lane->lock);
-  return status;
+  return error.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(error.status, "%s", error.message);
 }
 
 /* ---- enqueueing ---- */
@@ -138,9 +138,11 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
   return command;
 }
 
+/* Counted when it is in the back end's hands: whoever sees the count and then records comes after it. */
 static void submit(dvt_command *command) {
-  atomic_fetch_add(&command->lane->enqueued, 1);
+  dvt_lane *lane = command->lane;
   atomic_load_explicit(&backend, memory_order_acquire)->submit(command);
+  atomic_fetch_add(&lane->enqueued, 1);
 }
 
 davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_work work, const void *arguments,
@@ -176,10 +178,11 @@ davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record) {
   return DAVIT_SUCCESS;
 }
 
-/* Waits for a record of the lane and clears the lane's error. */
+/* Waits for a record of the lane. If it failed, the lane's error is this caller's to report and to clear; an error
+ * met after the record belongs to a later synchronisation. */
 static davit_status drained(dvt_lane *lane, dvt_record *record, long long upto) {
   davit_status status = dvt_record_wait(record);
-  davit_status kept = take_error(lane);
+  davit_status kept = status == DAVIT_SUCCESS ? DAVIT_SUCCESS : take_error(lane);
   if (atomic_load(&lane->enqueued) == upto + 1)
     atomic_store(&lane->synchronised, upto + 1);
   return kept != DAVIT_SUCCESS ? kept : status;
