@@ -15,6 +15,12 @@ typedef struct dvt_error {
 /* Empties the calling thread's sentence. */
 void dvt_error_clear(void);
 
+/* Keeps `status`, with the thread's sentence, if it is a failure and `first` holds none yet. */
+void dvt_error_keep(dvt_error *first, davit_status status);
+
+/* Returns what is kept, with its sentence as the thread's. */
+davit_status dvt_error_report(const dvt_error *error);
+
 #define DVT_TRY(call)                                                                                        \
   do {                                                                                                       \
     davit_status dvt_try_status = (call);                                                                    \

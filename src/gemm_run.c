@@ -11,7 +11,6 @@
  * Steps are submitted in the plan's order by the calling thread, which never waits for work until all is
  * submitted; slots are allocated before the first step, so that a full device is met with C untouched.
  * Pageable operands pass through a ring of pinned buffers, packed by host threads on lanes of their own. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -406,19 +405,15 @@ static void close_engine(run *r, int index) {
 
 /* Closing waits for what was submitted, in failure too, so that no command outlives its memory. */
 static davit_status close_all(run *r, davit_status status) {
-  dvt_error first = {.status = status};
-  if (status != DAVIT_SUCCESS)
-    snprintf(first.message, sizeof first.message, "%s", davit_last_error());
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, status);
   for (int i = 0; i < r->lane_count; i++) {
     davit_status end = dvt_lane_close(r->lanes[i]);
-    if (end != DAVIT_SUCCESS && first.status == DAVIT_SUCCESS) {
-      first.status = end;
-      snprintf(first.message, sizeof first.message, "%s", davit_last_error());
-    }
+    dvt_error_keep(&first, end);
   }
   for (int i = 0; i < r->plan.devices; i++)
     close_engine(r, i);
-  return first.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(first.status, "%s", first.message);
+  return dvt_error_report(&first);
 }
 
 static davit_status carry_out(run *r) {

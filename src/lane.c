@@ -109,7 +109,7 @@ davit_status dvt_lane_error(dvt_lane *lane) {
   pthread_mutex_lock(&lane->lock);
   dvt_error error = lane->error;
   pthread_mutex_unlock(&lane->lock);
-  return error.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(error.status, "%s", error.message);
+  return dvt_error_report(&error);
 }
 
 static davit_status take_error(dvt_lane *lane) {
@@ -118,7 +118,7 @@ static davit_status take_error(dvt_lane *lane) {
   lane->error.status = DAVIT_SUCCESS;
   atomic_store(&lane->failed, false);
   pthread_mutex_unlock(&lane->lock);
-  return error.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(error.status, "%s", error.message);
+  return dvt_error_report(&error);
 }
 
 /* ---- enqueueing ---- */
@@ -206,14 +206,11 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
     for (int i = 0; i < n; i++) {
       if (records[i])
         statuses[i] = drained(lanes[begin + i], records[i], upto[i]);
-      if (first.status == DAVIT_SUCCESS && statuses[i] != DAVIT_SUCCESS) {
-        first.status = statuses[i];
-        snprintf(first.message, sizeof first.message, "%s", davit_last_error());
-      }
+      dvt_error_keep(&first, statuses[i]);
       dvt_record_drop(records[i]);
     }
   }
-  return first.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(first.status, "%s", first.message);
+  return dvt_error_report(&first);
 }
 
 /* ---- opening and closing ---- */

@@ -7,7 +7,6 @@
 
 #include <davit/event.h>
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,10 +101,7 @@ dvt_lane *dvt_queue_lane(davit_queue *queue) {
 static void close_lanes(davit_queue *queue, int count, dvt_error *first) {
   for (int i = 0; i < count; i++) {
     davit_status status = dvt_lane_close(queue->lanes[i]);
-    if (status != DAVIT_SUCCESS && first->status == DAVIT_SUCCESS) {
-      first->status = status;
-      snprintf(first->message, sizeof first->message, "%s", davit_last_error());
-    }
+    dvt_error_keep(first, status);
   }
 }
 
@@ -173,7 +169,7 @@ davit_status davit_queue_destroy(davit_queue *queue) {
   pthread_mutex_destroy(&queue->choice_lock);
   free(queue->choices);
   free(queue);
-  return first.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(first.status, "%s", first.message);
+  return dvt_error_report(&first);
 }
 
 davit_status davit_queue_device(const davit_queue *queue, int *device) {

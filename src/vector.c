@@ -1,6 +1,5 @@
 #include "src/vector.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "src/copy.h"
@@ -25,22 +24,18 @@ davit_status dvt_vector_open(dvt_vector_run *run, const int *devices, int count,
 
 static void close_lane(dvt_vector_lane *lane, dvt_error *first) {
   davit_status status = lane->lane ? dvt_lane_close(lane->lane) : DAVIT_SUCCESS;
-  if (status != DAVIT_SUCCESS && first->status == DAVIT_SUCCESS) {
-    first->status = status;
-    snprintf(first->message, sizeof first->message, "%s", davit_last_error());
-  }
+  dvt_error_keep(first, status);
   for (int i = 0; i < DVT_VECTOR_OPERANDS; i++)
     davit_free(lane->buffer[i]);
 }
 
 davit_status dvt_vector_close(dvt_vector_run *run, davit_status status) {
-  dvt_error first = {.status = status};
-  if (status != DAVIT_SUCCESS)
-    snprintf(first.message, sizeof first.message, "%s", davit_last_error());
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, status);
   for (int i = 0; i < run->devices; i++)
     for (int j = 0; j < DVT_VECTOR_LANES; j++)
       close_lane(&run->device[i].lane[j], &first);
-  return first.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(first.status, "%s", first.message);
+  return dvt_error_report(&first);
 }
 
 void dvt_vector_range(int64_t n, int index, int count, int64_t *begin, int64_t *end) {
