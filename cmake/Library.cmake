@@ -1,6 +1,9 @@
 # libdavit, static (davit_static) and shared (davit_shared), from one set of objects.
 file(GLOB host_sources CONFIGURE_DEPENDS src/*.c ref/*.c)
 file(GLOB offload_sources CONFIGURE_DEPENDS offload/*.c)
+# launch.c has no target region; it refers to a symbol that is given to the finished device images below.
+set(launch_source ${PROJECT_SOURCE_DIR}/offload/launch.c)
+list(REMOVE_ITEM offload_sources ${launch_source})
 
 add_library(davit_host_objects OBJECT ${host_sources})
 target_link_libraries(davit_host_objects PRIVATE davit_compile)
@@ -10,6 +13,23 @@ target_include_directories(davit_host_objects SYSTEM PRIVATE ${BLIS_INCLUDE_DIR}
 add_library(davit_offload_objects OBJECT ${offload_sources})
 target_link_libraries(davit_offload_objects PRIVATE davit_compile davit_offload davit_cuda)
 target_compile_definitions(davit_offload_objects PRIVATE DAVIT_BUILDING)
+
+# In sources with ompx_bare regions. Without this option Clang 19 puts local arrays into memory that the device runtime manages;
+# in a bare region that part of the runtime was never started, whence the optimiser concludes that the region is
+# never entered, and removes its body without a word.
+set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
+foreach(name atax covariance reduce scan stencil)
+  set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS ${DAVIT_BARE_COMPILE})
+endforeach()
+# The same for a user's source that includes <davit/define_monoid.h>.
+add_library(davit_monoid INTERFACE)
+target_compile_options(davit_monoid INTERFACE ${DAVIT_BARE_COMPILE})
+target_link_libraries(davit_monoid INTERFACE davit_offload)
+set_target_properties(davit_monoid PROPERTIES EXPORT_NAME monoid)
+
+add_library(davit_launch_objects OBJECT ${launch_source})
+target_link_libraries(davit_launch_objects PRIVATE davit_compile davit_cuda)
+target_compile_definitions(davit_launch_objects PRIVATE DAVIT_BUILDING)
 
 # The device code is linked here, once, and all objects become one that holds the finished device images. In an
 # archive of plain objects LLVM 19's linker wrapper finds device code only if the program that is linked
@@ -32,6 +52,9 @@ add_custom_command(
           "$<TARGET_OBJECTS:davit_offload_objects>" -o ${object}
   # So that no later link takes the finished images for unlinked ones and links them again.
   COMMAND ${objcopy} --set-section-type .llvm.offloading.relocatable=1 ${object}
+  # The images by name, for offload/launch.c.
+  COMMAND ${objcopy} --redefine-sym .omp_offloading.descriptor=dvt_device_images ${object}
+  COMMAND ${objcopy} --globalize-symbol=dvt_device_images ${object}
   DEPENDS $<TARGET_OBJECTS:davit_host_objects> $<TARGET_OBJECTS:davit_offload_objects>
   COMMENT "Linking device code" COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(davit_object DEPENDS ${object})
@@ -47,9 +70,10 @@ list(APPEND DAVIT_LIBRARIES -lpthread -ldl -lrt -lm)
 
 foreach(kind STATIC SHARED)
   string(TOLOWER ${kind} name)
-  add_library(davit_${name} ${kind} ${object})
+  add_library(davit_${name} ${kind} ${object} $<TARGET_OBJECTS:davit_launch_objects>)
   add_dependencies(davit_${name} davit_object)
   target_include_directories(davit_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                             $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(davit_${name} PRIVATE ${DAVIT_LIBRARIES})
   set_target_properties(davit_${name} PROPERTIES OUTPUT_NAME davit LINKER_LANGUAGE C)

@@ -57,6 +57,10 @@ davit_status dvt_stream_use(dvt_stream *stream) {
   return use(stream->ordinal);
 }
 
+void *dvt_stream_native(dvt_stream *stream) {
+  return stream->stream;
+}
+
 /* The interop object's stream. LLVM 22's runtime hands the device's number to its plugin, which counts its own
  * devices only, and crashes where the two differ: davit is linked so that GPUs come first and they agree
  * (cmake/Offload.cmake). In a program that is linked otherwise the stream is CUDA's own. */
@@ -284,6 +288,11 @@ int dvt_stream_device(const dvt_stream *stream) {
 davit_status dvt_stream_use(dvt_stream *stream) {
   (void)stream;
   return none();
+}
+
+void *dvt_stream_native(dvt_stream *stream) {
+  (void)stream;
+  return NULL;
 }
 
 davit_status dvt_stream_synchronize(dvt_stream *stream) {

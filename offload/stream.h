@@ -23,6 +23,9 @@ int dvt_stream_device(const dvt_stream *stream);
 /* Makes the stream's device current for the calling thread, as vendor calls need it. */
 davit_status dvt_stream_use(dvt_stream *stream);
 
+/* The device runtime's own stream (a cudaStream_t). */
+void *dvt_stream_native(dvt_stream *stream);
+
 /* Blocks until the stream is idle. */
 davit_status dvt_stream_synchronize(dvt_stream *stream);
 

@@ -213,6 +213,66 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
   return dvt_error_report(&first);
 }
 
+/* ---- scratch memory ---- */
+
+struct dvt_workspace {
+  dvt_workspace *older;
+  void *memory;
+  size_t bytes;
+};
+
+davit_status dvt_lane_workspace(dvt_lane *lane, size_t bytes, void **pointer) {
+  enum { LEAST = 1 << 20 };
+  dvt_workspace *newest = lane->workspace;
+  if (!newest || newest->bytes < bytes) {
+    dvt_workspace *made = dvt_allocate(1, sizeof *made);
+    if (!made)
+      return DAVIT_OUT_OF_HOST_MEMORY;
+    /* At least doubled: all older ones together are smaller than the newest. */
+    size_t least = newest ? 2 * newest->bytes : LEAST;
+    made->bytes = bytes > least ? bytes : least;
+    davit_status status = davit_malloc(made->bytes, lane->device, &made->memory);
+    if (status != DAVIT_SUCCESS && made->bytes > bytes) {
+      made->bytes = bytes;
+      status = davit_malloc(made->bytes, lane->device, &made->memory);
+    }
+    if (status != DAVIT_SUCCESS) {
+      free(made);
+      return status;
+    }
+    made->older = newest;
+    lane->workspace = made;
+  }
+  *pointer = lane->workspace->memory;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_counters(dvt_lane *lane, uint32_t **counters) {
+  if (!lane->counters) {
+    void *memory;
+    size_t bytes = DVT_LANE_COUNTERS * sizeof *lane->counters;
+    DVT_TRY(davit_malloc(bytes, lane->device, &memory));
+    davit_status status = dvt_stream_fill(lane->stream, memory, 0, bytes);
+    if (status != DAVIT_SUCCESS) {
+      davit_free(memory);
+      return status;
+    }
+    lane->counters = memory;
+  }
+  *counters = lane->counters;
+  return DAVIT_SUCCESS;
+}
+
+static void scratch_free(dvt_lane *lane) {
+  while (lane->workspace) {
+    dvt_workspace *older = lane->workspace->older;
+    davit_free(lane->workspace->memory);
+    free(lane->workspace);
+    lane->workspace = older;
+  }
+  davit_free(lane->counters);
+}
+
 /* ---- opening and closing ---- */
 
 static void lane_free(dvt_lane *lane) {
@@ -258,6 +318,7 @@ davit_status dvt_lane_close(dvt_lane *lane) {
   davit_status status = drained(lane, record, atomic_load(&lane->enqueued));
   dvt_record_drop(record);
   atomic_load(&backend)->close(lane);
+  scratch_free(lane);
   lane_free(lane);
   atomic_fetch_sub(&open_lanes, 1);
   return status;

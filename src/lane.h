@@ -23,6 +23,7 @@
 
 typedef struct dvt_lane dvt_lane;
 typedef struct dvt_command dvt_command;
+typedef struct dvt_workspace dvt_workspace;
 
 typedef enum dvt_command_kind { DVT_STREAMED, DVT_BLOCKING, DVT_RECORD, DVT_WAIT } dvt_command_kind;
 
@@ -52,6 +53,8 @@ struct dvt_lane {
   atomic_llong enqueued;     /* commands ever */
   atomic_llong synchronised; /* `enqueued` when the lane was last found drained */
   dvt_command *last_command; /* a RECORD made at open, so that closing never lacks the memory to wait */
+  dvt_workspace *workspace;  /* the newest and largest; older ones may still be in use by the stream */
+  uint32_t *counters;
   void *backend;
 };
 
@@ -76,6 +79,16 @@ davit_status dvt_lane_open(int device, dvt_lane **lane);
 
 /* Waits for the lane's work, frees the lane, returns the first error. */
 davit_status dvt_lane_close(dvt_lane *lane);
+
+/* Scratch memory on the lane's device (on the host for host lanes), for the command whose work calls: its own until the
+ * lane's next command that asks, as commands run in order. Kept until the lane is closed, so that asking neither
+ * allocates nor waits once there is enough. The contents are undefined. */
+davit_status dvt_lane_workspace(dvt_lane *lane, size_t bytes, void **pointer);
+
+/* DVT_LANE_COUNTERS counters in the device's memory that are 0; whoever takes them leaves them at 0. For lanes with a
+ * stream. */
+enum { DVT_LANE_COUNTERS = 1024 };
+davit_status dvt_lane_counters(dvt_lane *lane, uint32_t **counters);
 
 /* Enqueues work with a copy of `bytes` bytes of arguments. */
 davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_work work, const void *arguments,

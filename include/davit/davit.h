@@ -2,15 +2,22 @@
 #ifndef DAVIT_DAVIT_H
 #define DAVIT_DAVIT_H
 
+#include <davit/atax.h>
 #include <davit/axpy.h>
+#include <davit/covariance.h>
 #include <davit/device.h>
 #include <davit/dot.h>
 #include <davit/event.h>
 #include <davit/gemm.h>
 #include <davit/gemv.h>
 #include <davit/memory.h>
+#include <davit/monoid.h>
+#include <davit/operator.h>
 #include <davit/queue.h>
+#include <davit/reduce.h>
+#include <davit/scan.h>
 #include <davit/status.h>
+#include <davit/stencil.h>
 #include <davit/timer.h>
 #include <davit/version.h>
 

@@ -1,0 +1,203 @@
+/* What a kernel on a GPU is written with: the numbers of thread and team, barriers, words passed among the 32
+ * lanes of a warp, memory shared by a team.
+ *
+ * Kernels are `target teams ompx_bare` regions: every thread runs the body from its beginning, as in a kernel
+ * language. DVT_GPU is defined where the compiler makes code for a GPU; elsewhere this file defines nothing, and such
+ * regions have no body, as they are never launched there.
+ *
+ * On AMD GPUs a warp is one half of a wavefront of 64, or a wavefront of 32. */
+#ifndef DAVIT_KERNEL_GPU_H
+#define DAVIT_KERNEL_GPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__NVPTX__) || defined(__AMDGCN__)
+#define DVT_GPU 1
+
+/* Everything that a kernel calls becomes part of it: a call would pass values through memory. */
+#define DVT_INLINE static inline __attribute__((always_inline))
+
+/* Storage that the team shares, of static size: DVT_SHARED float tile[256]; */
+#define DVT_SHARED static __attribute__((address_space(3)))
+
+#ifdef __NVPTX__
+DVT_INLINE int dvt_thread(void) {
+  return (int)__nvvm_read_ptx_sreg_tid_x();
+}
+
+DVT_INLINE int dvt_team(void) {
+  return (int)__nvvm_read_ptx_sreg_ctaid_x();
+}
+
+DVT_INLINE int dvt_teams(void) {
+  return (int)__nvvm_read_ptx_sreg_nctaid_x();
+}
+
+/* All threads of the team meet, and see each other's writes. */
+DVT_INLINE void dvt_barrier(void) {
+  __syncthreads();
+}
+
+/* All lanes of the warp meet. */
+DVT_INLINE void dvt_barrier_warp(void) {
+  __nvvm_bar_warp_sync(~0u);
+}
+
+/* Orders the thread's accesses to the team's memory, as seen by the team. */
+DVT_INLINE void dvt_fence_team(void) {
+  __nvvm_membar_cta();
+}
+
+/* The word of lane `from` modulo 32. All 32 lanes take part. */
+DVT_INLINE uint32_t dvt_shuffle(uint32_t word, int from) {
+  return (uint32_t)__nvvm_shfl_sync_idx_i32(~0u, (int)word, from, 31);
+}
+
+/* A bit for each lane. All 32 lanes take part. */
+DVT_INLINE uint32_t dvt_ballot(bool predicate) {
+  return __nvvm_vote_ballot_sync(~0u, predicate);
+}
+
+/* Writes before the fence are seen by every team that sees a write after it. */
+DVT_INLINE void dvt_fence(void) {
+  __nvvm_membar_gl();
+}
+
+DVT_INLINE uint32_t dvt_atomic_add(uint32_t *counter, uint32_t value) {
+  return (uint32_t)__nvvm_atom_add_gen_i((int *)counter, (int)value);
+}
+
+/* Aligned words that other teams write and read meanwhile: each word is whole, whatever its neighbour is. */
+DVT_INLINE void dvt_publish(uint64_t *at, uint64_t word) {
+  __asm__ volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(word) : "memory");
+}
+
+DVT_INLINE uint64_t dvt_observe(const uint64_t *at) {
+  uint64_t word;
+  __asm__ volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+  return word;
+}
+
+/* Two words at once, at an address that is a multiple of 16. */
+DVT_INLINE void dvt_publish_pair(uint64_t *at, uint64_t first, uint64_t second) {
+  __asm__ volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(first), "l"(second)
+                   : "memory");
+}
+
+DVT_INLINE void dvt_observe_pair(const uint64_t *at, uint64_t *first, uint64_t *second) {
+  __asm__ volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                   : "=l"(*first), "=l"(*second)
+                   : "l"(at)
+                   : "memory");
+}
+
+/* 16 bytes at an address that is a multiple of 16. Written out so that the compiler does not split the access to share
+ * half of it with another path. */
+DVT_INLINE void dvt_load_16(const void *at, uint32_t word[4]) {
+  __asm__("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+          : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+          : "l"(at)
+          : "memory");
+}
+
+DVT_INLINE void dvt_store_16(void *at, const uint32_t word[4]) {
+  __asm__ volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(word[0]), "r"(word[1]),
+                   "r"(word[2]), "r"(word[3])
+                   : "memory");
+}
+
+/* A pause of some hundred nanoseconds for threads that wait. */
+DVT_INLINE void dvt_pause(void) {
+  __asm__ volatile("nanosleep.u32 40;" ::: "memory");
+}
+#else
+DVT_INLINE int dvt_thread(void) {
+  return (int)__builtin_amdgcn_workitem_id_x();
+}
+
+DVT_INLINE int dvt_team(void) {
+  return (int)__builtin_amdgcn_workgroup_id_x();
+}
+
+DVT_INLINE int dvt_teams(void) {
+  return (int)(__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x());
+}
+
+DVT_INLINE void dvt_barrier(void) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+DVT_INLINE void dvt_barrier_warp(void) {
+  __builtin_amdgcn_wave_barrier();
+}
+
+DVT_INLINE void dvt_fence_team(void) {
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
+}
+
+DVT_INLINE int dvt_wave_lane(void) {
+  return (int)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+}
+
+DVT_INLINE uint32_t dvt_shuffle(uint32_t word, int from) {
+  int lane = (dvt_wave_lane() & ~31) | (from & 31);
+  return (uint32_t)__builtin_amdgcn_ds_bpermute(4 * lane, (int)word);
+}
+
+DVT_INLINE uint32_t dvt_ballot(bool predicate) {
+  uint64_t all = __builtin_amdgcn_uicmp((unsigned)predicate, 0u, 33 /* not equal */);
+  return (uint32_t)(all >> (dvt_wave_lane() & 32));
+}
+
+DVT_INLINE void dvt_fence(void) {
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+}
+
+DVT_INLINE uint32_t dvt_atomic_add(uint32_t *counter, uint32_t value) {
+  return __scoped_atomic_fetch_add(counter, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
+DVT_INLINE void dvt_publish(uint64_t *at, uint64_t word) {
+  __scoped_atomic_store_n(at, word, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
+DVT_INLINE uint64_t dvt_observe(const uint64_t *at) {
+  return __scoped_atomic_load_n(at, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
+DVT_INLINE void dvt_publish_pair(uint64_t *at, uint64_t first, uint64_t second) {
+  dvt_publish(at, first);
+  dvt_publish(at + 1, second);
+}
+
+DVT_INLINE void dvt_observe_pair(const uint64_t *at, uint64_t *first, uint64_t *second) {
+  *first = dvt_observe(at);
+  *second = dvt_observe(at + 1);
+}
+
+typedef uint32_t dvt_quad __attribute__((ext_vector_type(4)));
+
+DVT_INLINE void dvt_load_16(const void *at, uint32_t word[4]) {
+  dvt_quad quad = *(const dvt_quad *)at;
+  for (int w = 0; w < 4; w++)
+    word[w] = quad[w];
+}
+
+DVT_INLINE void dvt_store_16(void *at, const uint32_t word[4]) {
+  *(dvt_quad *)at = (dvt_quad){word[0], word[1], word[2], word[3]};
+}
+
+DVT_INLINE void dvt_pause(void) {
+  __builtin_amdgcn_s_sleep(1);
+}
+#endif
+
+DVT_INLINE int dvt_lane_number(void) {
+  return dvt_thread() & 31;
+}
+#endif
+
+#endif

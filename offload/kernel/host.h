@@ -1,0 +1,130 @@
+/* Scan for one monoid on the CPU. Included after words.h and scan.h of the monoid; needs <omp.h>. All keep
+ * the operands' order. */
+
+enum {
+  DVT_M(strips) = 8, /* worked on side by side, so that one chain of operations does not wait for itself */
+  DVT_M(strip) = sizeof(DVT_T) <= 8 ? 512 : 128,
+  DVT_M(piece) = DVT_M(strips) * DVT_M(strip), /* fits the first-level cache */
+  DVT_M(block) = DVT_M(piece) * 8,             /* of a thread, fits the second-level cache */
+  DVT_M(most_threads) = 256
+};
+
+/* Sums of the strips of a piece. */
+static inline void DVT_M(fold_strips)(const DVT_T *x, DVT_T sum[DVT_M(strips)]) {
+  for (int s = 0; s < DVT_M(strips); s++)
+    sum[s] = x[s * DVT_M(strip)];
+  for (int i = 1; i < DVT_M(strip); i++)
+    for (int s = 0; s < DVT_M(strips); s++)
+      sum[s] = DVT_COMBINE(sum[s], x[s * DVT_M(strip) + i]);
+}
+
+static DVT_T DVT_M(host_fold)(int64_t n, const DVT_T *x, DVT_T sum) {
+  for (; n >= DVT_M(piece); n -= DVT_M(piece), x += DVT_M(piece)) {
+    DVT_T strip[DVT_M(strips)];
+    DVT_M(fold_strips)(x, strip);
+    for (int s = 0; s < DVT_M(strips); s++)
+      sum = DVT_COMBINE(sum, strip[s]);
+  }
+  for (int64_t i = 0; i < n; i++)
+    sum = DVT_COMBINE(sum, x[i]);
+  return sum;
+}
+
+/* The same from the last head on; *heads tells whether there was one. */
+static DVT_T DVT_M(host_fold_segments)(int64_t n, const DVT_T *x, const uint8_t *flags, DVT_T sum,
+                                       bool *heads) {
+  *heads = false;
+  for (int64_t i = 0; i < n; i++) {
+    sum = flags[i] ? x[i] : DVT_COMBINE(sum, x[i]);
+    *heads |= flags[i] != 0;
+  }
+  return sum;
+}
+
+static DVT_T DVT_M(host_run)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive) {
+  for (int64_t i = 0; i < n; i++) {
+    DVT_T next = DVT_COMBINE(in, x[i]);
+    y[i] = exclusive ? in : next;
+    in = next;
+  }
+  return in;
+}
+
+static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive) {
+  for (; n >= DVT_M(piece); n -= DVT_M(piece), x += DVT_M(piece), y += DVT_M(piece)) {
+    DVT_T running[DVT_M(strips)];
+    DVT_M(fold_strips)(x, running);
+    for (int s = 0; s < DVT_M(strips); s++) {
+      DVT_T out = DVT_COMBINE(in, running[s]);
+      running[s] = in;
+      in = out;
+    }
+    for (int i = 0; i < DVT_M(strip); i++)
+      for (int s = 0; s < DVT_M(strips); s++) {
+        const int at = s * DVT_M(strip) + i;
+        DVT_T next = DVT_COMBINE(running[s], x[at]);
+        y[at] = exclusive ? running[s] : next;
+        running[s] = next;
+      }
+  }
+  return DVT_M(host_run)(n, x, in, y, exclusive);
+}
+
+static DVT_T DVT_M(host_run_segments)(int64_t n, const DVT_T *x, const uint8_t *flags, DVT_T in, DVT_T *y,
+                                      bool exclusive) {
+  for (int64_t i = 0; i < n; i++) {
+    DVT_T left = flags[i] ? (DVT_T)DVT_IDENTITY : in;
+    in = flags[i] ? x[i] : DVT_COMBINE(in, x[i]);
+    y[i] = exclusive ? left : in;
+  }
+  return in;
+}
+
+/* Each thread takes a block at a time, the threads' blocks next to each other: it sums its block, learns the others' sums, and
+ * writes while the block is still in its cache. So memory is read once. */
+static void DVT_M(host_scan)(int threads, int64_t n, const DVT_T *x, const uint8_t *flags,
+                             const DVT_T *carry_in, DVT_T *carry_out, DVT_T *y, bool exclusive) {
+  DVT_T sums[2][DVT_M(most_threads)], carry = carry_in ? *carry_in : (DVT_T)DVT_IDENTITY;
+  bool heads[2][DVT_M(most_threads)];
+  const int wanted = n < 2 * DVT_M(block) ? 1 : threads < DVT_M(most_threads) ? threads : DVT_M(most_threads);
+#pragma omp parallel num_threads(wanted)
+  {
+    const int thread = omp_get_thread_num(), team = omp_get_num_threads();
+    DVT_T in = carry;
+    int turn = 0;
+    for (int64_t first = 0; first < n; first += (int64_t)team * DVT_M(block), turn = !turn) {
+      int64_t begin = first + (int64_t)thread * DVT_M(block), end = begin + DVT_M(block);
+      begin = begin < n ? begin : n;
+      end = end < n ? end : n;
+      if (team > 1) {
+        heads[turn][thread] = false;
+        sums[turn][thread] = flags ? DVT_M(host_fold_segments)(end - begin, x + begin, flags + begin,
+                                                               (DVT_T)DVT_IDENTITY, &heads[turn][thread])
+                                   : DVT_M(host_fold)(end - begin, x + begin, (DVT_T)DVT_IDENTITY);
+#pragma omp barrier
+      }
+      DVT_T own = in;
+      for (int t = 0; t < team && team > 1; t++) {
+        if (t == thread)
+          own = in;
+        in = heads[turn][t] ? sums[turn][t] : DVT_COMBINE(in, sums[turn][t]);
+      }
+      DVT_T out =
+          flags ? DVT_M(host_run_segments)(end - begin, x + begin, flags + begin, own, y + begin, exclusive)
+                : DVT_M(host_run_pieces)(end - begin, x + begin, own, y + begin, exclusive);
+      if (team == 1)
+        in = out;
+    }
+    if (thread == 0)
+      carry = in;
+  }
+  if (carry_out)
+    *carry_out = carry;
+}
+
+static void DVT_M(host_prepend)(int threads, int64_t n, const DVT_T *left, DVT_T *y) {
+  const DVT_T first = *left;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < n; i++)
+    y[i] = DVT_COMBINE(first, y[i]);
+}

@@ -1,0 +1,392 @@
+#include "src/monoid.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "offload/device.h"
+#include "offload/monoid.h"
+#include "offload/space.h"
+#include "src/memory.h"
+
+/* ---- the built-in monoids ---- */
+
+typedef struct kernels {
+  const dvt_builtin_reduce *reduce;
+  const dvt_builtin_scan *scan;
+} kernels;
+
+static davit_monoid builtin[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT];
+static kernels builtin_kernels[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT];
+
+static void make_builtin(void) {
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+    for (int type = 0; type < DAVIT_TYPE_COUNT; type++) {
+      const dvt_builtin_reduce *reduce = &dvt_builtin_reduces[op][type];
+      const dvt_builtin_scan *scan = &dvt_builtin_scans[op][type];
+      builtin_kernels[op][type] = (kernels){reduce, scan};
+      builtin[op][type] = (davit_monoid){.name = davit_operator_string((davit_operator)op),
+                                         .bytes = scan->bytes,
+                                         .identity = scan->identity,
+                                         .combine = scan->combine,
+                                         .reduce = reduce->task,
+                                         .scan = scan->scan,
+                                         .prepend = scan->prepend,
+                                         .reduce_tile = reduce->tile,
+                                         .scan_tile = scan->tile,
+                                         .slot_bytes = scan->slot_bytes,
+                                         .kernels = &builtin_kernels[op][type]};
+    }
+}
+
+davit_status davit_monoid_of(davit_operator op, davit_type type, const davit_monoid **monoid) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (!monoid)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "monoid is NULL");
+  if ((unsigned)op >= DAVIT_OPERATOR_COUNT)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "op is %d, which is no operator", (int)op);
+  if ((unsigned)type >= DAVIT_TYPE_COUNT)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, which is no type", (int)type);
+  pthread_once(&once, make_builtin);
+  *monoid = &builtin[op][type];
+  return DAVIT_SUCCESS;
+}
+
+/* ---- checks and choices ---- */
+
+davit_status dvt_check_monoid(const davit_monoid *monoid) {
+  return monoid ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "monoid is NULL");
+}
+
+davit_status dvt_check_kind(davit_scan_kind kind) {
+  return kind == DAVIT_INCLUSIVE || kind == DAVIT_EXCLUSIVE
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_INVALID_ARGUMENT, "kind is %d, neither inclusive nor exclusive", (int)kind);
+}
+
+static atomic_bool always_travel;
+
+void dvt_monoid_travel(bool always) {
+  atomic_store(&always_travel, always);
+}
+
+bool dvt_monoid_home(const void *const arrays[], int count, const int *chosen, int chosen_count, bool any,
+                     int *device, int *threads) {
+  bool on_host = true;
+  if (atomic_load(&always_travel))
+    return false;
+  for (int i = 0; i < count; i++)
+    on_host = on_host && dvt_place_is_host(dvt_place_of(arrays[i]));
+  if (on_host) {
+    *threads = 0;
+    for (int i = 0; i < chosen_count; i++) {
+      if (!dvt_device_find(chosen[i])->shares_host_memory)
+        return false;
+      *threads += dvt_blas_threads(chosen[i]);
+    }
+    *device = chosen[0];
+    return true;
+  }
+  const int place = dvt_place_of(arrays[0]);
+  for (int i = 1; i < count; i++)
+    if (dvt_place_of(arrays[i]) != place)
+      return false;
+  bool among = any;
+  for (int i = 0; i < chosen_count; i++)
+    among = among || chosen[i] == place;
+  *device = place;
+  *threads = dvt_blas_threads(place);
+  return among && place >= 0;
+}
+
+/* Where a lane's work is done. */
+typedef enum path { ON_STREAM, ON_HOST, AS_REGION } path;
+
+static path path_of(const dvt_lane *lane, const davit_monoid *monoid) {
+  if (dvt_device_find(lane->device)->shares_host_memory)
+    return ON_HOST;
+  return lane->stream && monoid->kernels && dvt_blas_path_of(lane) == DVT_BLAS_STREAM ? ON_STREAM : AS_REGION;
+}
+
+static size_t aligned(size_t bytes) {
+  return (bytes + 255) & ~(size_t)255;
+}
+
+/* Whether the monoid's regions were compiled as they must be. The built-in ones were. */
+static davit_status check_works(const dvt_lane *lane, const davit_monoid *monoid) {
+  if (monoid->kernels || monoid->works(lane->device))
+    return DAVIT_SUCCESS;
+  return davit_fail(DAVIT_UNSUPPORTED,
+                    "monoid %s has no code for device %d: compile its source with offloading and "
+                    "-fopenmp-cuda-mode",
+                    monoid->name, lane->device);
+}
+
+/* ---- reduce ---- */
+
+static int64_t tiles_of(int64_t n, int64_t tile) {
+  return n > 0 ? (n + tile - 1) / tile : 1;
+}
+
+int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values) {
+  for (; values > 0; values--)
+    n = tiles_of(n, monoid->reduce_tile);
+  return n;
+}
+
+/* Values of all levels, and of all but the first: each of the latter has a counter. */
+static void count_levels(const davit_monoid *monoid, int64_t n, int64_t stop, int64_t *all,
+                         int64_t *counted) {
+  *all = *counted = 0;
+  for (int64_t level = 1; n > 1 || level <= stop || level == 1; level++) {
+    n = tiles_of(n, monoid->reduce_tile);
+    *all += n;
+    *counted += level > 1 ? n : 0;
+  }
+}
+
+/* The first value of the level that is wanted. */
+static int64_t first_of_level(const davit_monoid *monoid, int64_t n, int64_t values) {
+  int64_t first = 0;
+  for (int64_t level = 1; level < values; level++)
+    first += n = tiles_of(n, monoid->reduce_tile);
+  return first;
+}
+
+static davit_status reduce_on_stream(dvt_lane *lane, const dvt_reduce *r, void *result) {
+  const davit_monoid *monoid = r->monoid;
+  const dvt_builtin_reduce *kernel = ((const kernels *)monoid->kernels)->reduce;
+  int64_t all, counted;
+  void *levels;
+  uint32_t *counters;
+  count_levels(monoid, r->n, r->values, &all, &counted);
+  DVT_TRY(dvt_lane_workspace(lane, (size_t)all * monoid->bytes, &levels));
+  DVT_TRY(dvt_lane_counters(lane, &counters));
+  if (counted > DVT_LANE_COUNTERS)
+    return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, too many elements for one reduction", (long long)r->n);
+  const dvt_argument arguments[] = {dvt_integer_argument(r->n),   dvt_pointer_argument(r->x),
+                                    dvt_pointer_argument(levels), dvt_pointer_argument(counters),
+                                    dvt_pointer_argument(result), dvt_integer_argument(r->values)};
+  DVT_TRY(dvt_launch(kernel->kernel, lane->stream, tiles_of(r->n, monoid->reduce_tile), kernel->threads, 0,
+                     arguments, 6));
+  if (r->values == 0)
+    return DAVIT_SUCCESS;
+  size_t bytes = (size_t)dvt_monoid_values(monoid, r->n, r->values) * monoid->bytes;
+  const char *values = (const char *)levels + (size_t)first_of_level(monoid, r->n, r->values) * monoid->bytes;
+  return dvt_stream_copy(lane->stream, result, bytes, values, bytes, bytes, 1);
+}
+
+static davit_status run_reduce_stream(dvt_lane *lane, void *arguments) {
+  const dvt_reduce *r = arguments;
+  return reduce_on_stream(lane, r, r->result);
+}
+
+/* A result in pageable memory, which the device cannot write. */
+static davit_status run_reduce_through_pinned(dvt_lane *lane, void *arguments) {
+  const dvt_reduce *r = arguments;
+  void *result;
+  DVT_TRY(davit_malloc(r->monoid->bytes, DAVIT_PINNED, &result));
+  davit_status status = reduce_on_stream(lane, r, result);
+  davit_status end = dvt_stream_synchronize(lane->stream);
+  status = status == DAVIT_SUCCESS ? end : status;
+  if (status == DAVIT_SUCCESS)
+    memcpy(r->result, result, r->monoid->bytes);
+  davit_free(result);
+  return status;
+}
+
+static davit_status run_reduce_host(dvt_lane *lane, void *arguments) {
+  const dvt_reduce *r = arguments;
+  davit_monoid_task task = {
+      .device = lane->device, .threads = r->threads, .n = r->n, .x = r->x, .stop = r->values};
+  const size_t element = r->monoid->bytes;
+  int64_t all, counted;
+  void *memory;
+  count_levels(r->monoid, r->n, r->values, &all, &counted);
+  DVT_TRY(dvt_lane_workspace(lane, (size_t)(all + 1) * element, &memory));
+  task.levels = memory;
+  task.result = (char *)memory + (size_t)all * element;
+  r->monoid->reduce(&task);
+  const char *from = task.result;
+  size_t bytes = element;
+  if (r->values) {
+    bytes = (size_t)dvt_monoid_values(r->monoid, r->n, r->values) * element;
+    from = (const char *)task.levels + (size_t)first_of_level(r->monoid, r->n, r->values) * element;
+  }
+  return dvt_copy_blocking(r->result, bytes, dvt_place_of(r->result), from, bytes, DAVIT_PAGEABLE, bytes, 1);
+}
+
+static davit_status run_reduce_region(dvt_lane *lane, void *arguments) {
+  const dvt_reduce *r = arguments;
+  DVT_TRY(check_works(lane, r->monoid));
+  const size_t element = r->monoid->bytes;
+  int64_t all, counted;
+  void *memory;
+  count_levels(r->monoid, r->n, r->values, &all, &counted);
+  const size_t level_bytes = aligned((size_t)all * element), counter_bytes = aligned((size_t)counted * 4 + 4);
+  DVT_TRY(dvt_lane_workspace(lane, level_bytes + counter_bytes + element, &memory));
+  char *levels = memory;
+  DVT_TRY(dvt_space_fill(levels + level_bytes, lane->device, 0, counter_bytes));
+  davit_monoid_task task = {.device = lane->device,
+                            .gpu = true,
+                            .n = r->n,
+                            .x = r->x,
+                            .levels = levels,
+                            .counters = (uint32_t *)(void *)(levels + level_bytes),
+                            .result = levels + level_bytes + counter_bytes,
+                            .stop = r->values};
+  r->monoid->reduce(&task);
+  size_t bytes = element;
+  const char *from = task.result;
+  if (r->values) {
+    bytes = (size_t)dvt_monoid_values(r->monoid, r->n, r->values) * element;
+    from = levels + (size_t)first_of_level(r->monoid, r->n, r->values) * element;
+  }
+  return dvt_copy_blocking(r->result, bytes, dvt_place_of(r->result), from, bytes, lane->device, bytes, 1);
+}
+
+davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r) {
+  switch (path_of(lane, r->monoid)) {
+  case ON_HOST:
+    return dvt_lane_submit(lane, DVT_BLOCKING, run_reduce_host, r, sizeof *r);
+  case AS_REGION:
+    return dvt_lane_submit(lane, DVT_BLOCKING, run_reduce_region, r, sizeof *r);
+  default:
+    return dvt_place_is_streamable(dvt_place_of(r->result))
+               ? dvt_lane_submit(lane, DVT_STREAMED, run_reduce_stream, r, sizeof *r)
+               : dvt_lane_submit(lane, DVT_BLOCKING, run_reduce_through_pinned, r, sizeof *r);
+  }
+}
+
+davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result) {
+  int64_t all, counted;
+  davit_monoid_task task = {
+      .device = DAVIT_HOST, .threads = dvt_blas_threads(DAVIT_HOST), .n = count, .x = values};
+  count_levels(monoid, count, 0, &all, &counted);
+  DVT_TRY(davit_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
+  task.result = (char *)task.levels + (size_t)all * monoid->bytes;
+  monoid->reduce(&task);
+  davit_status status = davit_copy(result, task.result, monoid->bytes);
+  davit_free(task.levels);
+  return status;
+}
+
+/* ---- scan ---- */
+
+static int64_t modes_of(const dvt_scan *s) {
+  enum { EXCLUSIVE = 1, ALIGNED = 2 };
+  const bool fits = (((uintptr_t)s->x | (uintptr_t)s->y) & 15) == 0 && ((uintptr_t)s->flags & 3) == 0;
+  return (s->kind == DAVIT_EXCLUSIVE ? EXCLUSIVE : 0) | (fits ? ALIGNED : 0);
+}
+
+static davit_status run_scan_stream(dvt_lane *lane, void *arguments) {
+  const dvt_scan *s = arguments;
+  const dvt_builtin_scan *kernel = ((const kernels *)s->monoid->kernels)->scan;
+  const int64_t tiles = tiles_of(s->n, kernel->tile);
+  const size_t slots = (size_t)tiles * kernel->slot_bytes;
+  void *sums;
+  DVT_TRY(dvt_lane_workspace(lane, 2 * slots, &sums));
+  DVT_TRY(dvt_stream_fill(lane->stream, sums, 0, 2 * slots));
+  const dvt_argument given[] = {dvt_integer_argument(s->n),
+                                dvt_pointer_argument(s->x),
+                                dvt_pointer_argument(s->flags),
+                                dvt_pointer_argument(sums),
+                                dvt_pointer_argument((char *)sums + slots),
+                                dvt_pointer_argument(s->carry_in),
+                                dvt_pointer_argument(s->carry_out),
+                                dvt_pointer_argument(s->y),
+                                dvt_integer_argument(modes_of(s))};
+  return dvt_launch(s->flags ? kernel->segmented : kernel->kernel, lane->stream, tiles + 1, kernel->threads,
+                    0, given, 9);
+}
+
+static davit_status run_scan_host(dvt_lane *lane, void *arguments) {
+  const dvt_scan *s = arguments;
+  davit_monoid_task task = {.device = lane->device,
+                            .threads = s->threads,
+                            .n = s->n,
+                            .x = s->x,
+                            .flags = s->flags,
+                            .y = s->y,
+                            .carry_in = s->carry_in,
+                            .carry_out = s->carry_out,
+                            .modes = modes_of(s)};
+  s->monoid->scan(&task);
+  return DAVIT_SUCCESS;
+}
+
+/* One element between the host and the lane's device. */
+static davit_status move(dvt_lane *lane, const davit_monoid *monoid, void *to, const void *from, bool in) {
+  const size_t bytes = monoid->bytes;
+  return dvt_copy_blocking(to, bytes, in ? lane->device : dvt_place_of(to), from, bytes,
+                           in ? dvt_place_of(from) : lane->device, bytes, 1);
+}
+
+static davit_status run_scan_region(dvt_lane *lane, void *arguments) {
+  const dvt_scan *s = arguments;
+  DVT_TRY(check_works(lane, s->monoid));
+  const size_t slots = aligned((size_t)tiles_of(s->n, s->monoid->scan_tile) * s->monoid->slot_bytes);
+  const size_t element = aligned(s->monoid->bytes);
+  void *memory;
+  DVT_TRY(dvt_lane_workspace(lane, 2 * slots + 2 * element, &memory));
+  DVT_TRY(dvt_space_fill(memory, lane->device, 0, 2 * slots));
+  char *carry_in = (char *)memory + 2 * slots, *carry_out = carry_in + element;
+  if (s->carry_in)
+    DVT_TRY(move(lane, s->monoid, carry_in, s->carry_in, true));
+  davit_monoid_task task = {.device = lane->device,
+                            .gpu = true,
+                            .n = s->n,
+                            .x = s->x,
+                            .flags = s->flags,
+                            .y = s->y,
+                            .sums = memory,
+                            .prefixes = (uint64_t *)(void *)((char *)memory + slots),
+                            .carry_in = s->carry_in ? carry_in : NULL,
+                            .carry_out = carry_out,
+                            .modes = modes_of(s)};
+  s->monoid->scan(&task);
+  return s->carry_out ? move(lane, s->monoid, s->carry_out, carry_out, false) : DAVIT_SUCCESS;
+}
+
+davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *s) {
+  switch (path_of(lane, s->monoid)) {
+  case ON_HOST:
+    return dvt_lane_submit(lane, DVT_BLOCKING, run_scan_host, s, sizeof *s);
+  case AS_REGION:
+    return dvt_lane_submit(lane, DVT_BLOCKING, run_scan_region, s, sizeof *s);
+  default:
+    return dvt_lane_submit(lane, DVT_STREAMED, run_scan_stream, s, sizeof *s);
+  }
+}
+
+/* ---- prepend ---- */
+
+static davit_status run_prepend_stream(dvt_lane *lane, void *arguments) {
+  enum { MOST_TEAMS = 2048 };
+  const dvt_scan *s = arguments;
+  const dvt_builtin_scan *kernel = ((const kernels *)s->monoid->kernels)->scan;
+  const int64_t teams = tiles_of(s->n, kernel->threads);
+  const dvt_argument given[] = {dvt_integer_argument(s->n), dvt_pointer_argument(s->carry_in),
+                                dvt_pointer_argument(s->y)};
+  return dvt_launch(kernel->prepend_kernel, lane->stream, teams < MOST_TEAMS ? teams : MOST_TEAMS,
+                    kernel->threads, 0, given, 3);
+}
+
+static davit_status run_prepend(dvt_lane *lane, void *arguments) {
+  const dvt_scan *s = arguments;
+  davit_monoid_task task = {.device = lane->device, .threads = s->threads, .n = s->n, .y = s->y};
+  task.gpu = path_of(lane, s->monoid) == AS_REGION;
+  DVT_TRY(dvt_lane_workspace(lane, s->monoid->bytes, &task.result));
+  if (task.gpu)
+    DVT_TRY(move(lane, s->monoid, task.result, s->carry_in, true));
+  else
+    memcpy(task.result, s->carry_in, s->monoid->bytes);
+  s->monoid->prepend(&task);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_prepend_submit(dvt_lane *lane, const dvt_scan *s) {
+  const bool streamed = path_of(lane, s->monoid) == ON_STREAM;
+  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING,
+                         streamed ? run_prepend_stream : run_prepend, s, sizeof *s);
+}

@@ -1,0 +1,441 @@
+/* Scan: on a queue, streamed through several devices, and of an array in parts.
+ *
+ * What a piece passes on to the next, its carry, lies in pinned memory: the device that scans a piece reads one and writes the
+ * next, so pieces follow each other without the host, also from device to device. */
+#include <davit/scan.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/allocate.h"
+#include "src/memory.h"
+#include "src/monoid.h"
+#include "src/queue.h"
+#include "src/vector.h"
+
+static davit_status check_overlap(size_t bytes, int64_t n, const void *x, const uint8_t *flags,
+                                  const void *y) {
+  const size_t size = (size_t)n * bytes;
+  const uintptr_t a = (uintptr_t)x, b = (uintptr_t)y, f = (uintptr_t)flags;
+  if (a != b && a < b + size && b < a + size)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps x without being x");
+  if (flags && f < b + size && b < f + (uintptr_t)n)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps flags");
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check(const davit_monoid *monoid, davit_scan_kind kind, int64_t n, const void *x,
+                          const uint8_t *flags, const void *y) {
+  DVT_TRY(dvt_check_monoid(monoid));
+  DVT_TRY(dvt_check_kind(kind));
+  DVT_TRY(dvt_check_length("n", n));
+  if (n > 0 && (!x || !y))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", x ? "y" : "x");
+  return n > 0 ? check_overlap(monoid->bytes, n, x, flags, y) : DAVIT_SUCCESS;
+}
+
+davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *monoid, davit_scan_kind kind,
+                                     int64_t n, const void *x, const uint8_t *flags, void *y) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(check(monoid, kind, n, x, flags, y));
+  if (n == 0)
+    return DAVIT_SUCCESS;
+  return dvt_scan_submit(
+      lane, &(dvt_scan){monoid, dvt_blas_threads(lane->device), kind, n, x, flags, y, NULL, NULL});
+}
+
+/* ---- streamed ---- */
+
+enum { PIECE_BYTES = 32 << 20 };
+
+static int64_t piece_of(const davit_monoid *monoid) {
+  const int64_t fits = PIECE_BYTES / (int64_t)monoid->bytes;
+  return fits - fits % monoid->scan_tile;
+}
+
+/* The records of the last pieces: a piece waits for the one before. */
+static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_scan *s,
+                                 dvt_record **last) {
+  const size_t bytes = (size_t)s->n * s->monoid->bytes, flag_bytes = (size_t)s->n;
+  void *x, *y, *flags = NULL;
+  size_t pitch;
+  DVT_TRY(dvt_vector_operand(run, lane, 0, true, (void *)(uintptr_t)s->x, bytes, bytes, 1, &x, &pitch));
+  DVT_TRY(dvt_vector_operand(run, lane, 1, false, s->y, bytes, bytes, 1, &y, &pitch));
+  if (s->flags)
+    DVT_TRY(dvt_vector_operand(run, lane, 2, true, (void *)(uintptr_t)s->flags, flag_bytes, flag_bytes, 1,
+                               &flags, &pitch));
+  dvt_scan here = *s;
+  here.x = x;
+  here.y = y;
+  here.flags = flags;
+  if (*last)
+    DVT_TRY(dvt_lane_wait(lane->lane, *last));
+  DVT_TRY(dvt_scan_submit(lane->lane, &here));
+  dvt_record_drop(*last);
+  *last = NULL;
+  DVT_TRY(dvt_lane_record(lane->lane, false, last));
+  return dvt_vector_store(lane, y, bytes, s->y, bytes, bytes, 1);
+}
+
+static davit_status stream_all(dvt_vector_run *run, const dvt_scan *s, char *carries) {
+  const int64_t piece = piece_of(s->monoid);
+  const size_t element = s->monoid->bytes;
+  dvt_record *last = NULL;
+  davit_status status = DAVIT_SUCCESS;
+  for (int64_t i = 0, begin = 0; begin < s->n && status == DAVIT_SUCCESS; i++, begin += piece) {
+    dvt_vector_lane *lane = &run->device[i % run->devices].lane[i / run->devices % DVT_VECTOR_LANES];
+    dvt_scan part = *s;
+    part.threads = dvt_blas_threads(lane->lane->device);
+    part.n = s->n - begin < piece ? s->n - begin : piece;
+    part.x = (const char *)s->x + (size_t)begin * element;
+    part.y = (char *)s->y + (size_t)begin * element;
+    part.flags = s->flags ? s->flags + begin : NULL;
+    part.carry_in = i > 0 ? carries + (size_t)i * element : NULL;
+    part.carry_out = carries + (size_t)(i + 1) * element;
+    status = stream_piece(run, lane, &part, &last);
+  }
+  dvt_record_drop(last);
+  return status;
+}
+
+static davit_status streamed(const dvt_scan *s, const int *devices, int count) {
+  const int64_t pieces = (s->n + piece_of(s->monoid) - 1) / piece_of(s->monoid);
+  void *carries;
+  dvt_vector_run run;
+  DVT_TRY(davit_malloc((size_t)(pieces + 1) * s->monoid->bytes, DAVIT_PINNED, &carries));
+  davit_status status = dvt_vector_open(&run, devices, count, PIECE_BYTES);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_vector_close(&run, stream_all(&run, s, carries));
+  davit_free(carries);
+  return status;
+}
+
+static davit_status at_home(int device, const dvt_scan *s) {
+  dvt_lane *lane;
+  DVT_TRY(dvt_lane_open(device, &lane));
+  davit_status status = dvt_scan_submit(lane, s), end = dvt_lane_close(lane);
+  return status == DAVIT_SUCCESS ? end : status;
+}
+
+davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind, int64_t n, const void *x,
+                               const uint8_t *flags, void *y, const int *devices, int device_count) {
+  int chosen[DVT_MOST_DEVICES], count, device;
+  DVT_TRY(check(monoid, kind, n, x, flags, y));
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  if (n == 0)
+    return DAVIT_SUCCESS;
+  dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
+  const void *const arrays[] = {x, y, flags};
+  if (dvt_monoid_home(arrays, flags ? 3 : 2, chosen, count, !devices, &device, &scan.threads))
+    return at_home(device, &scan);
+  return streamed(&scan, chosen, count);
+}
+
+/* ---- in parts ----
+ *
+ * Part p > 0 needs the sum of all before. Not segmented: every part but the last is reduced first, then all are scanned with their
+ * carry; memory is read twice and written once. Segmented: a head cuts what comes from before, so each part is scanned at
+ * once, and the elements up to its first head are mended afterwards; usually few. */
+
+typedef struct parts_run {
+  const davit_monoid *monoid;
+  davit_scan_kind kind;
+  bool segmented;
+  int count;
+  const davit_part *parts;
+  dvt_lane **lanes;
+  char *carries; /* count + 1 of what enters a part, then count sums of the parts; pinned */
+} parts_run;
+
+static void *carry_of(const parts_run *run, int part) {
+  return run->carries + (size_t)part * run->monoid->bytes;
+}
+
+static void *sum_of(const parts_run *run, int part) {
+  return carry_of(run, run->count + 1 + part);
+}
+
+static davit_status check_parts(const davit_monoid *monoid, davit_scan_kind kind, int count,
+                                const davit_part *parts) {
+  DVT_TRY(dvt_check_monoid(monoid));
+  DVT_TRY(dvt_check_kind(kind));
+  if (count < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "count is %d, less than 0", count);
+  if (count > 0 && !parts)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "parts is NULL");
+  const davit_part *first = NULL; /* that is not empty */
+  for (int p = 0; p < count; p++) {
+    davit_status status = check(monoid, kind, parts[p].n, parts[p].x, parts[p].flags, parts[p].y);
+    if (status == DAVIT_SUCCESS && parts[p].n > 0) {
+      first = first ? first : &parts[p];
+      if (!parts[p].flags != !first->flags)
+        status = davit_fail(DAVIT_INVALID_ARGUMENT, "flags is %sNULL, unlike that of parts[%d]",
+                            parts[p].flags ? "not " : "", (int)(first - parts));
+    }
+    if (status != DAVIT_SUCCESS) {
+      char sentence[160];
+      snprintf(sentence, sizeof sentence, "%s", davit_last_error());
+      return davit_fail(status, "parts[%d].%s", p, sentence);
+    }
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* All pointers of a part lie in one place, or in the host's memory. */
+static davit_status check_places(int count, const davit_part *parts) {
+  for (int p = 0; p < count; p++) {
+    const void *const arrays[] = {parts[p].x, parts[p].flags};
+    const int place = parts[p].n > 0 ? dvt_place_of(parts[p].y) : 0;
+    for (int i = 0; i < 2 && parts[p].n > 0; i++) {
+      const int other = arrays[i] ? dvt_place_of(arrays[i]) : place;
+      if (other != place && !(dvt_place_is_host(other) && dvt_place_is_host(place)))
+        return davit_fail(DAVIT_INVALID_ARGUMENT, "parts[%d].%s lies in another place than y", p,
+                          i == 0 ? "x" : "flags");
+    }
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status open_parts(parts_run *run) {
+  for (int p = 0; p < run->count; p++) {
+    const int place = dvt_place_of(run->parts[p].y);
+    if (run->parts[p].n > 0)
+      DVT_TRY(dvt_lane_open(place < 0 ? DAVIT_HOST : place, &run->lanes[p]));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status synchronize(const parts_run *run) {
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  for (int p = 0; p < run->count; p++)
+    if (run->lanes[p])
+      dvt_error_keep(&first, dvt_lanes_synchronize(&run->lanes[p], 1));
+  return dvt_error_report(&first);
+}
+
+static dvt_scan scan_of(const parts_run *run, int p) {
+  const davit_part *part = &run->parts[p];
+  return (dvt_scan){.monoid = run->monoid,
+                    .threads = dvt_blas_threads(run->lanes[p]->device),
+                    .kind = run->kind,
+                    .n = part->n,
+                    .x = part->x,
+                    .flags = run->segmented ? part->flags : NULL,
+                    .y = part->y};
+}
+
+static davit_status scan_after_reducing(parts_run *run) {
+  for (int p = 0; p + 1 < run->count; p++) {
+    const davit_part *part = &run->parts[p];
+    memcpy(sum_of(run, p), run->monoid->identity, run->monoid->bytes);
+    if (part->n > 0)
+      DVT_TRY(dvt_reduce_submit(run->lanes[p],
+                                &(dvt_reduce){run->monoid, dvt_blas_threads(run->lanes[p]->device), part->n,
+                                              part->x, .values = 0, .result = sum_of(run, p)}));
+  }
+  DVT_TRY(synchronize(run));
+  memcpy(carry_of(run, 0), run->monoid->identity, run->monoid->bytes);
+  for (int p = 0; p < run->count; p++) {
+    if (p + 1 < run->count)
+      run->monoid->combine(carry_of(run, p), sum_of(run, p), carry_of(run, p + 1));
+    if (run->parts[p].n == 0)
+      continue;
+    dvt_scan scan = scan_of(run, p);
+    scan.carry_in = carry_of(run, p);
+    DVT_TRY(dvt_scan_submit(run->lanes[p], &scan));
+  }
+  return synchronize(run);
+}
+
+/* Elements before the first head, looked for in windows that are copied here. */
+static davit_status first_head(int64_t n, const uint8_t *flags, int64_t *before) {
+  enum { LEAST = 1 << 12, MOST = 1 << 24 };
+  davit_status status = DAVIT_SUCCESS;
+  uint8_t *window = NULL;
+  *before = 0;
+  for (int64_t size = LEAST; *before < n && status == DAVIT_SUCCESS; size = size < MOST ? 16 * size : size) {
+    const int64_t left = n - *before, length = left < size ? left : size;
+    uint8_t *larger = realloc(window, (size_t)length);
+    if (!larger) {
+      status = davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory to look for the first head");
+      break;
+    }
+    window = larger;
+    status = davit_copy(window, flags + *before, (size_t)length);
+    int64_t i = 0;
+    while (status == DAVIT_SUCCESS && i < length && !window[i])
+      i++;
+    *before += i;
+    if (i < length)
+      break;
+  }
+  free(window);
+  return status;
+}
+
+static davit_status scan_then_mend(parts_run *run) {
+  for (int p = 0; p < run->count; p++)
+    if (run->parts[p].n > 0) {
+      dvt_scan scan = scan_of(run, p);
+      scan.carry_out = sum_of(run, p);
+      DVT_TRY(dvt_scan_submit(run->lanes[p], &scan));
+    }
+  DVT_TRY(synchronize(run));
+  memcpy(carry_of(run, 0), run->monoid->identity, run->monoid->bytes);
+  for (int p = 0; p < run->count; p++) {
+    int64_t before = 0;
+    memcpy(carry_of(run, p + 1), carry_of(run, p), run->monoid->bytes);
+    if (run->parts[p].n == 0)
+      continue;
+    DVT_TRY(first_head(run->parts[p].n, run->parts[p].flags, &before));
+    if (before < run->parts[p].n)
+      memcpy(carry_of(run, p + 1), sum_of(run, p), run->monoid->bytes);
+    else
+      run->monoid->combine(carry_of(run, p), sum_of(run, p), carry_of(run, p + 1));
+    if (p == 0 || before == 0)
+      continue;
+    dvt_scan mend = scan_of(run, p);
+    mend.n = before;
+    mend.carry_in = carry_of(run, p);
+    DVT_TRY(dvt_prepend_submit(run->lanes[p], &mend));
+  }
+  return synchronize(run);
+}
+
+davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit_scan_kind kind, int count,
+                                     const davit_part *parts) {
+  DVT_TRY(check_parts(monoid, kind, count, parts));
+  DVT_TRY(dvt_start());
+  DVT_TRY(check_places(count, parts));
+  if (count == 0)
+    return DAVIT_SUCCESS;
+  parts_run run = {.monoid = monoid, .kind = kind, .count = count, .parts = parts};
+  for (int p = 0; p < count; p++)
+    run.segmented = run.segmented || (parts[p].n > 0 && parts[p].flags);
+  void *memory = NULL;
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  run.lanes = dvt_allocate((size_t)count, sizeof *run.lanes);
+  dvt_error_keep(&first, run.lanes
+                             ? davit_malloc((size_t)(2 * count + 1) * monoid->bytes, DAVIT_PINNED, &memory)
+                             : DAVIT_OUT_OF_HOST_MEMORY);
+  run.carries = memory;
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, open_parts(&run));
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, run.segmented ? scan_then_mend(&run) : scan_after_reducing(&run));
+  for (int p = 0; run.lanes && p < count; p++)
+    if (run.lanes[p])
+      dvt_error_keep(&first, dvt_lane_close(run.lanes[p]));
+  davit_free(memory);
+  free(run.lanes);
+  return dvt_error_report(&first);
+}
+
+/* ---- built-in operators ---- */
+
+static davit_status check_flags(int64_t n, const uint8_t *flags) {
+  return n > 0 && !flags ? davit_fail(DAVIT_INVALID_ARGUMENT, "flags is NULL") : DAVIT_SUCCESS;
+}
+
+davit_status davit_queue_scan(davit_queue *queue, davit_operator op, davit_type type, davit_scan_kind kind,
+                              int64_t n, const void *x, void *y) {
+  const davit_monoid *monoid;
+  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  return davit_queue_monoid_scan(queue, monoid, kind, n, x, NULL, y);
+}
+
+davit_status davit_queue_segmented_scan(davit_queue *queue, davit_operator op, davit_type type,
+                                        davit_scan_kind kind, int64_t n, const void *x, const uint8_t *flags,
+                                        void *y) {
+  const davit_monoid *monoid;
+  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  DVT_TRY(check_flags(n, flags));
+  return davit_queue_monoid_scan(queue, monoid, kind, n, x, flags, y);
+}
+
+davit_status davit_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n, const void *x,
+                        void *y, const int *devices, int device_count) {
+  const davit_monoid *monoid;
+  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  return davit_monoid_scan(monoid, kind, n, x, NULL, y, devices, device_count);
+}
+
+davit_status davit_segmented_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
+                                  const void *x, const uint8_t *flags, void *y, const int *devices,
+                                  int device_count) {
+  const davit_monoid *monoid;
+  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  DVT_TRY(check_flags(n, flags));
+  return davit_monoid_scan(monoid, kind, n, x, flags, y, devices, device_count);
+}
+
+davit_status davit_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
+                              const davit_part *parts) {
+  const davit_monoid *monoid;
+  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  for (int p = 0; p < count && parts; p++)
+    if (parts[p].flags)
+      return davit_fail(DAVIT_INVALID_ARGUMENT,
+                        "parts[%d].flags is not NULL: call davit_segmented_scan_parts", p);
+  return davit_monoid_scan_parts(monoid, kind, count, parts);
+}
+
+davit_status davit_segmented_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
+                                        const davit_part *parts) {
+  const davit_monoid *monoid;
+  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  for (int p = 0; p < count && parts; p++)
+    if (parts[p].n > 0 && !parts[p].flags)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "parts[%d].flags is NULL", p);
+  return davit_monoid_scan_parts(monoid, kind, count, parts);
+}
+
+/* ---- segments ---- */
+
+davit_status davit_segment_flags(int64_t count, const int64_t *starts, int64_t n, uint8_t *flags) {
+  DVT_TRY(dvt_check_length("n", n));
+  DVT_TRY(dvt_check_length("count", count));
+  if (count > 0 && !starts)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "starts is NULL");
+  if (n > 0 && !flags)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "flags is NULL");
+  if (n > 0 && (count == 0 || starts[0] != 0))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "starts does not begin with 0");
+  for (int64_t s = 0; s < count; s++) {
+    if (s > 0 && starts[s] <= starts[s - 1])
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "starts[%lld] is %lld after %lld: %s", (long long)s,
+                        (long long)starts[s], (long long)starts[s - 1],
+                        starts[s] == starts[s - 1] ? "flags cannot say an empty segment" : "not ascending");
+    if (starts[s] >= n)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "starts[%lld] is %lld, not below n = %lld", (long long)s,
+                        (long long)starts[s], (long long)n);
+  }
+  if (n > 0)
+    memset(flags, 0, (size_t)n);
+  for (int64_t s = 0; s < count; s++)
+    flags[starts[s]] = 1;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_segment_starts(int64_t n, const uint8_t *flags, int64_t capacity, int64_t *starts,
+                                  int64_t *count) {
+  DVT_TRY(dvt_check_length("n", n));
+  DVT_TRY(dvt_check_length("capacity", capacity));
+  if (n > 0 && !flags)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "flags is NULL");
+  if (capacity > 0 && !starts)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "starts is NULL");
+  if (!count)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "count is NULL");
+  int64_t found = 0;
+  for (int64_t i = 0; i < n; i++)
+    if (i == 0 || flags[i]) {
+      if (found < capacity)
+        starts[found] = i;
+      found++;
+    }
+  *count = found;
+  return DAVIT_SUCCESS;
+}
