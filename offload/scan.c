@@ -5,7 +5,6 @@
 
 #include <omp.h>
 
-#include "offload/kernel/gpu.h"
 #include "offload/monoid.h"
 
 #define DVT_EACH "offload/scan.c"
@@ -29,10 +28,15 @@ const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT]
     ENTRIES(sum), ENTRIES(prod), ENTRIES(min), ENTRIES(max)};
 
 #else
-#include "offload/kernel/host.h"
-#include "offload/kernel/prepend.h"
+/* In this order. */
 #include "offload/kernel/scan.h"
+
+#include "offload/kernel/prepend.h"
+
+#include "offload/kernel/host.h"
+
 #include "offload/kernel/tasks.h"
+
 #define QUOTE_(name) #name
 #define QUOTE(name) QUOTE_(name)
 static dvt_kernel DVT_M(scan_kernel) = {.function = QUOTE(DVT_M(scan_region))};
