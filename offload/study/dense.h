@@ -1,0 +1,27 @@
+/* The course report's three kernels, corrected: what printed.h has, as it was meant. Row-major, double
+ * precision, 64-bit indices, any sizes, no access outside; what all blocks must have finished is a launch
+ * of its own. They are here to be studied; the library's own are <davit/stencil.h>, <davit/atax.h> and
+ * <davit/covariance.h>.
+ *
+ * Pointers are memory of the device (host memory for the CPU and host-offload devices). GPUs run target
+ * regions, one block after another on the CPU otherwise; calls return when all is done. */
+#ifndef DAVIT_STUDY_DENSE_H
+#define DAVIT_STUDY_DENSE_H
+
+#include <davit/status.h>
+#include <stdint.h>
+
+/* 3×3 stencil of ni × nj elements, a thread an element, blocks of side × side threads, side 8, 16 or 32.
+ * The border of b is left as it is. */
+davit_status dvt_study_convolution(int device, int side, int64_t ni, int64_t nj, const double *a, double *b);
+
+/* tmp = A x, then y = Aᵀ tmp, A of nx × ny. A row by a warp, a column by a thread: both read neighbours. */
+davit_status dvt_study_atax(int device, int64_t nx, int64_t ny, const double *a, const double *x, double *tmp,
+                            double *y);
+
+/* The means of the n columns of data (m × n) with the given divisor, data minus the means, and symmat = Dᵀ
+ * D (n × n) of that. */
+davit_status dvt_study_covariance(int device, int64_t m, int64_t n, double divisor, double *data,
+                                  double *mean, double *symmat);
+
+#endif
