@@ -1,0 +1,275 @@
+/* y = Aᵀ (A x): on a queue against two cuBLAS gemv (NVIDIA) and OpenMP loops (CPU), over several devices, each with
+ * its own slab of columns, and of pinned host data. Clocks, ceilings and the options of all programs: bench/measure.h.
+ *
+ *   bench_atax [--sizes 4096,8000,10000,12000] [--long 1000000] [--slabs 12000] [--plain 12000] [...]
+ *
+ * Square matrices and, with --long, those of 100 x long and long x 100 elements; variants are those of trans. Bytes: A
+ * once, and the vectors. --slabs is the order of the 'T' matrix that the devices share (strong) or that each has
+ * (weak); the partial y of each device stays where it is, and the rows are timed by the host over a batch that all
+ * queues work off, then waited for together. */
+#include <stdio.h>
+
+#include "bench/measure.h"
+#include "bench/peers/loops.h"
+#include "offload/cublas.h"
+
+#ifdef DAVIT_WITH_CUDA
+#include <cublas_v2.h>
+#endif
+
+enum { SHORT = 100 };
+
+typedef struct slab {
+  davit_queue *queue;
+  void *a, *x, *tmp, *y;
+} slab;
+
+typedef struct problem {
+  const bench_site *site;
+  davit_type type;
+  char trans;
+  int64_t m, n;
+  void *a, *x, *tmp, *y;
+  slab slabs[BENCH_MOST];
+  int64_t slab_cols;
+  int devices[BENCH_MOST], device_count, batch;
+} problem;
+
+static davit_status queue_call(void *argument) {
+  const problem *p = argument;
+  return davit_queue_atax(p->site->queue, p->type, p->trans, p->m, p->n, p->a, p->m, p->x, p->tmp, p->y);
+}
+
+#ifdef DAVIT_WITH_CUDA
+static davit_status gemv(const problem *p, bool transposed, const void *x, void *y) {
+  double one = 1, zero = 0;
+  float onef = 1, zerof = 0;
+  cublasOperation_t op = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  cublasStatus_t status =
+      p->type == DAVIT_DOUBLE
+          ? DVT_CUBLAS(Dgemv_v2_64)(p->site->cublas, op, p->m, p->n, &one, p->a, p->m, x, 1, &zero, y, 1)
+          : DVT_CUBLAS(Sgemv_v2_64)(p->site->cublas, op, p->m, p->n, &onef, p->a, p->m, x, 1, &zerof, y, 1);
+  return dvt_cublas_status((int)status, "gemv");
+}
+#else
+static davit_status gemv(const problem *p, bool transposed, const void *x, void *y) {
+  (void)p, (void)transposed, (void)x, (void)y;
+  return davit_fail(DAVIT_UNSUPPORTED, "gemv: this build has no CUDA");
+}
+#endif
+
+static davit_status cublas_call(void *argument) {
+  const problem *p = argument;
+  davit_status status = gemv(p, p->trans == 'T', p->x, p->tmp);
+  return status == DAVIT_SUCCESS ? gemv(p, p->trans != 'T', p->tmp, p->y) : status;
+}
+
+static davit_status loop_call(void *argument) {
+  const problem *p = argument;
+  return peer_loop_atax(p->type, p->trans, p->m, p->n, p->a, p->m, p->x, p->tmp, p->y);
+}
+
+static davit_status slabs_call(void *argument) {
+  const problem *p = argument;
+  davit_status status = DAVIT_SUCCESS;
+  for (int i = 0; i < p->batch && status == DAVIT_SUCCESS; i++)
+    for (int d = 0; d < p->device_count && status == DAVIT_SUCCESS; d++) {
+      const slab *s = &p->slabs[d];
+      status = davit_queue_atax(s->queue, p->type, 'T', p->m, p->slab_cols, s->a, p->m, s->x, s->tmp, s->y);
+    }
+  for (int d = 0; d < p->device_count; d++) {
+    davit_status end = davit_queue_synchronize(p->slabs[d].queue);
+    status = status == DAVIT_SUCCESS ? end : status;
+  }
+  return status;
+}
+
+static davit_status plain_call(void *argument) {
+  const problem *p = argument;
+  return davit_atax(p->type, p->trans, p->m, p->n, p->a, p->m, p->x, p->tmp, p->y, p->devices,
+                    p->device_count);
+}
+
+static bench_case case_of(const problem *p, const char *form, int64_t cols) {
+  const double elements = (double)p->m * (double)cols;
+  const double vectors = p->trans == 'T' ? (double)(2 * p->m + cols) : (double)(p->m + 2 * cols);
+  return (bench_case){.operation = "atax",
+                      .type = bench_type_name(p->type),
+                      .variant = p->trans == 'T' ? "T" : "N",
+                      .form = form,
+                      .rows = p->m,
+                      .cols = cols,
+                      .bytes = (elements + vectors) * (double)davit_type_bytes(p->type),
+                      .flops = 4 * elements};
+}
+
+/* ---- on one device ---- */
+
+static bool make_vectors(problem *p, int place) {
+  const int64_t longest = p->m > p->n ? p->m : p->n;
+  p->x = bench_vector(place, p->type, longest);
+  p->tmp = bench_vector(place, p->type, longest);
+  p->y = bench_vector(place, p->type, longest);
+  return p->x && p->tmp && p->y;
+}
+
+static void free_vectors(problem *p) {
+  davit_free(p->x);
+  davit_free(p->tmp);
+  davit_free(p->y);
+}
+
+static void measure(problem *p) {
+  bench_case what = case_of(p, "queue", p->n);
+  bench_time time = bench_queue_time(p->site, queue_call, p), peer;
+  if (p->site->cublas) {
+    peer = bench_stream_time(p->site, cublas_call, p);
+    bench_report(p->site, &what, &time, "two gemv", &peer);
+  } else if (!p->site->gpu && p->site->peers) {
+    peer = bench_wall_time(p->site, loop_call, p);
+    bench_report(p->site, &what, &time, "loop", &peer);
+  } else {
+    bench_report(p->site, &what, &time, NULL, NULL);
+  }
+}
+
+static void both_variants(problem *p, int64_t m, int64_t n) {
+  p->m = m;
+  p->n = n;
+  if (make_vectors(p, bench_place(p->site)))
+    for (const char *trans = "TN"; *trans; trans++) {
+      p->trans = *trans;
+      measure(p);
+    }
+  free_vectors(p);
+}
+
+static void on_device(const bench_settings *settings, problem *p) {
+  int64_t sizes[BENCH_MOST];
+  davit_type types[DAVIT_TYPE_COUNT];
+  const int size_count =
+      bench_sizes(settings, "sizes", p->site->gpu, "4096,8000,10000,12000", "1024,4096", sizes);
+  const int64_t other = bench_size(settings, "long", p->site->gpu, 1000000, 100000);
+  const int type_count = bench_types(settings, "ds", types);
+  const int64_t largest = bench_largest(sizes, size_count) * bench_largest(sizes, size_count);
+  for (int t = 0; t < type_count; t++) {
+    p->type = types[t];
+    p->a = bench_vector(bench_place(p->site), p->type, largest > SHORT * other ? largest : SHORT * other);
+    for (int i = 0; i < size_count && p->a; i++)
+      both_variants(p, sizes[i], sizes[i]);
+    if (other > 0 && p->a) {
+      both_variants(p, SHORT, other);
+      both_variants(p, other, SHORT);
+    }
+    davit_free(p->a);
+  }
+}
+
+/* ---- over several devices ---- */
+
+static void slabs_series(problem *p, bool weak, const int *counts, int count_count) {
+  bench_series series = {.bytes = 0};
+  for (int i = 0; i < count_count; i++) {
+    p->device_count = counts[i];
+    p->slab_cols = weak ? p->n : p->n / counts[i];
+    bench_case what = case_of(p, weak ? "slabs, weak" : "slabs, strong", p->slab_cols * counts[i]);
+    what.devices = counts[i];
+    what.shared = !p->site->gpu;
+    bench_time time = bench_wall_time(p->site, slabs_call, p);
+    time.median /= p->batch;
+    time.best /= p->batch;
+    bench_series_report(&series, p->site, &what, &time);
+  }
+}
+
+static bool open_slab(const problem *p, int device, slab *s) {
+  *s = (slab){.a = bench_vector(device, p->type, p->m * p->n),
+              .x = bench_vector(device, p->type, p->m),
+              .tmp = bench_vector(device, p->type, p->n),
+              .y = bench_vector(device, p->type, p->m)};
+  const bool complete = s->a && s->x && s->tmp && s->y;
+  if (!complete || davit_queue_create(device, 1, &s->queue) == DAVIT_SUCCESS)
+    return complete;
+  bench_failure("queue", davit_last_error());
+  return false;
+}
+
+static void close_slab(slab *s) {
+  davit_queue_destroy(s->queue);
+  davit_free(s->a);
+  davit_free(s->x);
+  davit_free(s->tmp);
+  davit_free(s->y);
+}
+
+static void in_slabs(const bench_settings *settings, problem *p) {
+  int counts[BENCH_MOST], most = 0;
+  davit_type types[DAVIT_TYPE_COUNT];
+  const int count_count = bench_spread(settings, p->devices, counts);
+  p->m = p->n = bench_size(settings, "slabs", p->site->gpu, 12000, 2048);
+  p->trans = 'T';
+  p->batch = p->site->gpu ? 20 : 2;
+  const int type_count = p->n > 0 ? bench_types(settings, "ds", types) : 0;
+  for (int i = 0; i < count_count; i++)
+    most = counts[i] > most ? counts[i] : most;
+  for (int t = 0; t < type_count; t++) {
+    int have = 0;
+    bool complete = most > 0;
+    p->type = types[t];
+    for (; have < most && complete; have++)
+      complete = open_slab(p, p->devices[have], &p->slabs[have]);
+    if (complete) {
+      slabs_series(p, false, counts, count_count);
+      slabs_series(p, true, counts, count_count);
+    }
+    while (have > 0)
+      close_slab(&p->slabs[--have]);
+  }
+}
+
+static void from_host(const bench_settings *settings, problem *p) {
+  int counts[BENCH_MOST];
+  const int count_count = bench_spread(settings, p->devices, counts);
+  p->m = p->n = bench_size(settings, "plain", p->site->gpu, 12000, 2048);
+  p->type = DAVIT_DOUBLE;
+  if (p->n < 1 || !(p->a = bench_vector(DAVIT_PINNED, p->type, p->m * p->n)))
+    return;
+  bool made = make_vectors(p, DAVIT_PINNED);
+  for (const char *trans = "TN"; *trans && made; trans++) {
+    bench_series series = {.bytes = 0};
+    for (int i = 0; i < count_count; i++) {
+      p->trans = *trans;
+      p->device_count = counts[i];
+      bench_case what = case_of(p, "plain", p->n);
+      what.devices = counts[i];
+      what.link_bytes = what.bytes;
+      what.shared = !p->site->gpu;
+      bench_time time = bench_wall_time(p->site, plain_call, p);
+      bench_series_report(&series, p->site, &what, &time);
+    }
+  }
+  free_vectors(p);
+  davit_free(p->a);
+  davit_memory_trim(DAVIT_PINNED);
+}
+
+int main(int argc, char **argv) {
+  bench_settings settings;
+  bench_settings_read(&settings, argc, argv);
+  bench_begin("atax", argc, argv);
+  for (int i = 0; i < settings.device_count; i++) {
+    bench_site site;
+    if (!bench_site_open(&settings, settings.devices[i], &site))
+      continue;
+    problem p = {.site = &site};
+    on_device(&settings, &p);
+    if (i == 0) {
+      in_slabs(&settings, &p);
+      from_host(&settings, &p);
+    }
+    bench_site_close(&site);
+  }
+  bench_end();
+  bench_check(davit_finalize(), "finalize");
+  return 0;
+}

@@ -1,0 +1,178 @@
+/* Covariance of square data, the whole of S: on a queue against cuBLAS's syrk alone (NVIDIA) and OpenMP loops with
+ * BLIS's syrk (CPU), and of pinned host data over several devices. Clocks, ceilings and the options of all programs:
+ * bench/measure.h.
+ *
+ *   bench_covariance [--sizes 1024,1500,2000,2300,3000,8192] [--plain 3000,8192] [--peak 66.9] [...]
+ *
+ * Variants are those of trans. Flops: those of the product, n² (n + 1). Bytes: the data read twice, S written once.
+ * The floor is the greater of the bytes' and the flops' time at --peak (10^12 flop/s; known for Hopper alone; 0:
+ * none). syrk leaves out the means, the centring and the upper triangle. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/measure.h"
+#include "bench/peers/loops.h"
+#include "offload/cublas.h"
+
+#ifdef DAVIT_WITH_CUDA
+#include <cublas_v2.h>
+#endif
+
+typedef struct problem {
+  const bench_site *site;
+  davit_type type;
+  char trans;
+  int64_t n;
+  double peak;
+  void *d, *mean, *s;
+  int devices[BENCH_MOST], device_count;
+} problem;
+
+static davit_status queue_call(void *argument) {
+  const problem *p = argument;
+  return davit_queue_covariance(p->site->queue, p->type, p->trans, p->n, p->n, p->d, p->n, (double)p->n,
+                                (double)(p->n - 1), p->mean, NULL, p->n, DAVIT_FULL, p->s, p->n);
+}
+
+static davit_status syrk_call(void *argument) {
+#ifdef DAVIT_WITH_CUDA
+  const problem *p = argument;
+  double one = 1, zero = 0;
+  float onef = 1, zerof = 0;
+  cublasOperation_t op = p->trans == 'T' ? CUBLAS_OP_N : CUBLAS_OP_T;
+  cublasStatus_t status = p->type == DAVIT_DOUBLE
+                              ? DVT_CUBLAS(Dsyrk_v2_64)(p->site->cublas, CUBLAS_FILL_MODE_LOWER, op, p->n,
+                                                        p->n, &one, p->d, p->n, &zero, p->s, p->n)
+                              : DVT_CUBLAS(Ssyrk_v2_64)(p->site->cublas, CUBLAS_FILL_MODE_LOWER, op, p->n,
+                                                        p->n, &onef, p->d, p->n, &zerof, p->s, p->n);
+  return dvt_cublas_status((int)status, "syrk");
+#else
+  (void)argument;
+  return davit_fail(DAVIT_UNSUPPORTED, "syrk: this build has no CUDA");
+#endif
+}
+
+static davit_status loop_call(void *argument) {
+  const problem *p = argument;
+  return peer_loop_covariance(p->type, p->n, p->n, p->d, p->s);
+}
+
+static davit_status plain_call(void *argument) {
+  const problem *p = argument;
+  return davit_covariance(p->type, p->trans, p->n, p->n, p->d, p->n, (double)p->n, (double)(p->n - 1),
+                          p->mean, NULL, p->n, DAVIT_FULL, p->s, p->n, p->devices, p->device_count);
+}
+
+static bench_case case_of(const problem *p, const char *form) {
+  const double n = (double)p->n;
+  return (bench_case){.operation = "covariance",
+                      .type = bench_type_name(p->type),
+                      .variant = p->trans == 'T' ? "T" : "N",
+                      .form = form,
+                      .rows = p->n,
+                      .cols = p->n,
+                      .bytes = 3 * n * n * (double)davit_type_bytes(p->type),
+                      .flops = n * n * (n + 1),
+                      .peak = p->peak};
+}
+
+static bool make_operands(problem *p, int place, int64_t n) {
+  p->d = bench_vector(place, p->type, n * n);
+  p->s = bench_vector(place, p->type, n * n);
+  p->mean = bench_vector(place, p->type, n);
+  return p->d && p->s && p->mean;
+}
+
+static void free_operands(problem *p) {
+  davit_free(p->d);
+  davit_free(p->s);
+  davit_free(p->mean);
+}
+
+static void measure(problem *p) {
+  bench_case what = case_of(p, "queue");
+  bench_time time = bench_queue_time(p->site, queue_call, p), peer;
+  if (p->site->cublas) {
+    peer = bench_stream_time(p->site, syrk_call, p);
+    bench_report(p->site, &what, &time, "syrk", &peer);
+  } else if (!p->site->gpu && p->site->peers && p->trans == 'N') {
+    peer = bench_wall_time(p->site, loop_call, p);
+    bench_report(p->site, &what, &time, "loop", &peer);
+  } else {
+    bench_report(p->site, &what, &time, NULL, NULL);
+  }
+}
+
+static void on_device(const bench_settings *settings, problem *p) {
+  int64_t sizes[BENCH_MOST];
+  davit_type types[DAVIT_TYPE_COUNT];
+  const int size_count =
+      bench_sizes(settings, "sizes", p->site->gpu, "1024,1500,2000,2300,3000,8192", "512,1024", sizes);
+  const int type_count = bench_types(settings, "ds", types);
+  for (int t = 0; t < type_count; t++) {
+    p->type = types[t];
+    bool made = make_operands(p, bench_place(p->site), bench_largest(sizes, size_count));
+    for (const char *trans = "NT"; *trans && made; trans++)
+      for (int i = 0; i < size_count; i++) {
+        p->trans = *trans;
+        p->n = sizes[i];
+        measure(p);
+      }
+    free_operands(p);
+  }
+}
+
+static void plain_series(problem *p, const int *counts, int count_count) {
+  bench_series series = {.bytes = 0};
+  for (int i = 0; i < count_count; i++) {
+    p->device_count = counts[i];
+    bench_case what = case_of(p, "plain");
+    what.devices = counts[i];
+    what.link_bytes = what.bytes / 3;
+    what.shared = !p->site->gpu;
+    bench_time time = bench_wall_time(p->site, plain_call, p);
+    bench_series_report(&series, p->site, &what, &time);
+  }
+}
+
+static void from_host(const bench_settings *settings, problem *p) {
+  int64_t sizes[BENCH_MOST];
+  int counts[BENCH_MOST];
+  const int count_count = bench_spread(settings, p->devices, counts);
+  const int size_count = bench_sizes(settings, "plain", p->site->gpu, "3000,8192", "512", sizes);
+  p->type = DAVIT_DOUBLE;
+  p->trans = 'N';
+  for (int i = 0; i < size_count; i++) {
+    p->n = sizes[i];
+    if (make_operands(p, DAVIT_PINNED, p->n))
+      plain_series(p, counts, count_count);
+    free_operands(p);
+  }
+  davit_memory_trim(DAVIT_PINNED);
+}
+
+/* FP64 on tensor cores, and FP32. */
+static double peak_of(const bench_settings *settings, const bench_site *site) {
+  davit_device_info info;
+  bool hopper = davit_device_describe(site->device, &info) == DAVIT_SUCCESS && info.compute_capability == 90;
+  return 1e12 * atof(bench_option(settings->argc, settings->argv, "peak", hopper ? "66.9" : "0"));
+}
+
+int main(int argc, char **argv) {
+  bench_settings settings;
+  bench_settings_read(&settings, argc, argv);
+  bench_begin("covariance", argc, argv);
+  for (int i = 0; i < settings.device_count; i++) {
+    bench_site site;
+    if (!bench_site_open(&settings, settings.devices[i], &site))
+      continue;
+    problem p = {.site = &site, .peak = peak_of(&settings, &site)};
+    on_device(&settings, &p);
+    if (i == 0)
+      from_host(&settings, &p);
+    bench_site_close(&site);
+  }
+  bench_end();
+  bench_check(davit_finalize(), "finalize");
+  return 0;
+}

@@ -1,0 +1,314 @@
+/* Scan and segmented scan: on a queue against CUB (NVIDIA) and an OpenMP loop in two passes (CPU), in parts over
+ * several devices, and of pinned host data. Sums; exclusive scans on GPUs only. Clocks, ceilings and the options of
+ * all programs: bench/measure.h.
+ *
+ *   bench_scan [--sizes 4096,65536,...] [--segmented 1048576,...] [--parts 1073741824] [--plain 134217728] [...]
+ *
+ * Bytes are those that davit must move: x, y, and a byte of flag an element. CUB's scan by key reads keys of four bytes
+ * in place of flags; the ratio compares times. Segments: each element begins one with probability 1/100 ("random"),
+ * all do, or none does. --parts is the number of elements of the whole (strong) and of each device (weak), for the
+ * segmented scan half of it, --plain that of the arrays in pinned memory, where y is x. */
+#include <stdio.h>
+
+#include "bench/measure.h"
+#include "bench/peers/loops.h"
+
+typedef enum pattern { RANDOM, ALL, NONE, PATTERNS } pattern;
+static const char *const pattern_names[] = {"random", "all ones", "none"};
+
+typedef struct problem {
+  const bench_site *site;
+  davit_type type;
+  davit_scan_kind kind;
+  int64_t n;
+  void *x, *y, *temp;
+  uint8_t *flags; /* NULL: not segmented */
+  int32_t *keys;  /* CUB's, on NVIDIA devices */
+  const char *variant;
+  size_t temp_bytes;
+  davit_part parts[BENCH_MOST];
+  int devices[BENCH_MOST], device_count;
+} problem;
+
+static davit_status queue_call(void *argument) {
+  const problem *p = argument;
+  return p->flags ? davit_queue_segmented_scan(p->site->queue, DAVIT_SUM, p->type, p->kind, p->n, p->x,
+                                               p->flags, p->y)
+                  : davit_queue_scan(p->site->queue, DAVIT_SUM, p->type, p->kind, p->n, p->x, p->y);
+}
+
+static davit_status cub_call(void *argument) {
+  problem *p = argument;
+  const peer_cub *cub = p->site->cub;
+  int result =
+      p->flags ? cub->scan_by_key(p->site->stream, p->type, (int)p->n, p->keys, p->x, p->y, p->temp,
+                                  &p->temp_bytes)
+               : cub->scan(p->site->stream, p->type, p->kind, (int)p->n, p->x, p->y, p->temp, &p->temp_bytes);
+  return bench_cuda(result, "CUB");
+}
+
+static davit_status loop_call(void *argument) {
+  const problem *p = argument;
+  peer_loop_scan(p->type, p->kind, p->n, p->x, p->flags, p->y);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status parts_call(void *argument) {
+  const problem *p = argument;
+  return p->parts[0].flags
+             ? davit_segmented_scan_parts(DAVIT_SUM, p->type, p->kind, p->device_count, p->parts)
+             : davit_scan_parts(DAVIT_SUM, p->type, p->kind, p->device_count, p->parts);
+}
+
+static davit_status plain_call(void *argument) {
+  const problem *p = argument;
+  return davit_scan(DAVIT_SUM, p->type, p->kind, p->n, p->x, p->y, p->devices, p->device_count);
+}
+
+/* ---- on one device ---- */
+
+static bench_case case_of(const problem *p, const char *form, bool segmented) {
+  const size_t element = 2 * davit_type_bytes(p->type) + (segmented ? 1 : 0);
+  return (bench_case){.operation = segmented ? "segmented" : "scan",
+                      .type = bench_type_name(p->type),
+                      .variant = p->variant,
+                      .form = form,
+                      .rows = p->n,
+                      .bytes = (double)p->n * (double)element};
+}
+
+static void measure(problem *p) {
+  bench_case what = case_of(p, "queue", p->flags);
+  bench_time time = bench_queue_time(p->site, queue_call, p);
+  if (p->site->cub) {
+    bench_time peer = {.error = "no temporary memory"};
+    p->temp = NULL;
+    p->temp_bytes = 0;
+    if (cub_call(p) == DAVIT_SUCCESS && (p->temp = bench_memory(bench_place(p->site), p->temp_bytes)))
+      peer = bench_stream_time(p->site, cub_call, p);
+    bench_report(p->site, &what, &time, p->flags ? "cub by key" : "cub", &peer);
+    davit_free(p->temp);
+  } else if (!p->site->gpu && p->site->peers) {
+    bench_time peer = bench_wall_time(p->site, loop_call, p);
+    bench_report(p->site, &what, &time, "loop", &peer);
+  } else {
+    bench_report(p->site, &what, &time, NULL, NULL);
+  }
+}
+
+static bool make_vectors(problem *p, int64_t n) {
+  p->x = bench_vector(bench_place(p->site), p->type, n);
+  p->y = p->x ? bench_vector(bench_place(p->site), p->type, n) : NULL;
+  return p->y;
+}
+
+static void free_vectors(problem *p) {
+  davit_free(p->x);
+  davit_free(p->y);
+}
+
+static void plain_scans(const bench_settings *settings, problem *p) {
+  int64_t sizes[BENCH_MOST];
+  davit_type types[DAVIT_TYPE_COUNT];
+  int size_count =
+      bench_sizes(settings, "sizes", p->site->gpu, "4096,65536,262144,1048576,16777216,268435456,1073741824",
+                  "4096,262144,4194304,33554432", sizes);
+  int type_count = bench_types(settings, "dsil", types);
+  davit_scan_kind last = p->site->gpu ? DAVIT_EXCLUSIVE : DAVIT_INCLUSIVE;
+  for (int t = 0; t < type_count; t++) {
+    p->type = types[t];
+    if (make_vectors(p, bench_largest(sizes, size_count)))
+      for (p->kind = DAVIT_INCLUSIVE; p->kind <= last; p->kind++)
+        for (int i = 0; i < size_count; i++) {
+          p->variant = p->kind == DAVIT_INCLUSIVE ? "inclusive" : "exclusive";
+          p->n = sizes[i];
+          measure(p);
+        }
+    free_vectors(p);
+  }
+}
+
+/* ---- segmented ---- */
+
+/* Writes flags, and the number of each element's segment where `keys` is not NULL. */
+static void mark(pattern what, int64_t n, uint8_t *flags, int32_t *keys) {
+  uint64_t state = 1;
+  int32_t segment = 0;
+  for (int64_t i = 0; i < n; i++) {
+    state = 6364136223846793005u * state + 1442695040888963407u;
+    flags[i] = what == ALL || (what == RANDOM && (state >> 32) < UINT32_MAX / 100);
+    segment += flags[i];
+    if (keys)
+      keys[i] = segment;
+  }
+}
+
+/* What is made on the host goes where the site works. */
+static void *moved(const bench_site *site, void *pointer, size_t bytes) {
+  if (!pointer || !site->gpu)
+    return pointer;
+  void *there = bench_memory(site->device, bytes);
+  if (there && davit_copy(there, pointer, bytes) != DAVIT_SUCCESS) {
+    bench_failure("copy", davit_last_error());
+    davit_free(there);
+    there = NULL;
+  }
+  davit_free(pointer);
+  return there;
+}
+
+static bool make_segments(problem *p, pattern what, int64_t n) {
+  const size_t key_bytes = (size_t)n * sizeof *p->keys;
+  p->keys = p->site->cub ? bench_memory(DAVIT_PAGEABLE, key_bytes) : NULL;
+  p->flags = bench_memory(DAVIT_PAGEABLE, (size_t)n);
+  if (p->flags)
+    mark(what, n, p->flags, p->keys);
+  p->flags = moved(p->site, p->flags, (size_t)n);
+  p->keys = moved(p->site, p->keys, key_bytes);
+  return p->flags && (p->keys || !p->site->cub);
+}
+
+static void free_segments(problem *p) {
+  davit_free(p->flags);
+  davit_free(p->keys);
+  p->flags = NULL;
+  p->keys = NULL;
+}
+
+static void segmented_scans(const bench_settings *settings, problem *p) {
+  int64_t sizes[BENCH_MOST];
+  davit_type types[DAVIT_TYPE_COUNT];
+  int size_count = bench_sizes(settings, "segmented", p->site->gpu, "65536,1048576,16777216,268435456",
+                               "65536,1048576,16777216", sizes);
+  int type_count = bench_types(settings, "ds", types);
+  p->kind = DAVIT_INCLUSIVE;
+  for (pattern what = RANDOM; what < PATTERNS && size_count > 0; what++) {
+    bool segments = make_segments(p, what, bench_largest(sizes, size_count));
+    for (int t = 0; t < type_count && segments; t++) {
+      p->type = types[t];
+      p->variant = pattern_names[what];
+      bool vectors = make_vectors(p, bench_largest(sizes, size_count));
+      for (int i = 0; i < size_count && vectors; i++) {
+        p->n = sizes[i];
+        measure(p);
+      }
+      free_vectors(p);
+    }
+    free_segments(p);
+  }
+}
+
+/* ---- over several devices ---- */
+
+static void parts_series(problem *p, bool weak, int64_t whole, const int *counts, int count_count) {
+  const bool segmented = p->parts[0].flags;
+  bench_series series = {.bytes = 0};
+  for (int i = 0; i < count_count; i++) {
+    p->device_count = counts[i];
+    for (int d = 0; d < counts[i]; d++)
+      p->parts[d].n = weak ? whole : whole / counts[i];
+    p->n = p->parts[0].n * counts[i];
+    bench_case what = case_of(p, weak ? "parts, weak" : "parts, strong", segmented);
+    what.devices = counts[i];
+    what.shared = !p->site->gpu;
+    bench_time time = bench_wall_time(p->site, parts_call, p);
+    bench_series_report(&series, p->site, &what, &time);
+  }
+}
+
+/* Operands on a device; what is not there is NULL. */
+static bool make_part(const problem *p, int device, int64_t n, const uint8_t *flags, davit_part *part) {
+  void *here = flags ? bench_memory(device, (size_t)n) : NULL;
+  if (here && davit_copy(here, flags, (size_t)n) != DAVIT_SUCCESS)
+    bench_failure("copy", davit_last_error());
+  *part = (davit_part){.x = bench_vector(device, p->type, n), .flags = here};
+  part->y = part->x ? bench_vector(device, p->type, n) : NULL;
+  return part->y && (here || !flags);
+}
+
+static void free_part(davit_part *part) {
+  davit_free((void *)(uintptr_t)part->x);
+  davit_free((void *)(uintptr_t)part->flags);
+  davit_free(part->y);
+}
+
+static void in_parts(problem *p, int64_t whole, const uint8_t *flags, const int *counts, int count_count) {
+  int most = 0, have = 0;
+  bool complete = true;
+  for (int i = 0; i < count_count; i++)
+    most = counts[i] > most ? counts[i] : most;
+  for (; have < most && complete; have++)
+    complete = make_part(p, p->devices[have], whole, flags, &p->parts[have]);
+  if (complete && most > 0) {
+    parts_series(p, false, whole, counts, count_count);
+    parts_series(p, true, whole, counts, count_count);
+  }
+  while (have > 0)
+    free_part(&p->parts[--have]);
+}
+
+static void all_parts(const bench_settings *settings, problem *p) {
+  int counts[BENCH_MOST];
+  davit_type types[DAVIT_TYPE_COUNT];
+  const int64_t whole = bench_size(settings, "parts", p->site->gpu, 1 << 30, 1 << 23);
+  const int count_count = bench_spread(settings, p->devices, counts);
+  const int type_count = whole > 1 ? bench_types(settings, "ds", types) : 0;
+  uint8_t *flags = type_count > 0 ? bench_memory(DAVIT_PAGEABLE, (size_t)whole / 2) : NULL;
+  if (flags)
+    mark(RANDOM, whole / 2, flags, NULL);
+  p->kind = DAVIT_INCLUSIVE;
+  for (int t = 0; t < type_count && flags; t++) {
+    p->type = types[t];
+    p->variant = "inclusive";
+    in_parts(p, whole, NULL, counts, count_count);
+    p->variant = pattern_names[RANDOM];
+    in_parts(p, whole / 2, flags, counts, count_count);
+  }
+  davit_free(flags);
+}
+
+static void from_host(const bench_settings *settings, problem *p) {
+  int counts[BENCH_MOST];
+  bench_series series = {.bytes = 0};
+  p->n = bench_size(settings, "plain", p->site->gpu, 1 << 27, 1 << 22);
+  p->kind = DAVIT_INCLUSIVE;
+  p->type = DAVIT_DOUBLE;
+  p->variant = "inclusive";
+  int count_count = bench_spread(settings, p->devices, counts);
+  if (p->n < 1 || !(p->x = bench_vector(DAVIT_PINNED, p->type, p->n)))
+    return;
+  p->y = p->x;
+  for (int i = 0; i < count_count; i++) {
+    p->device_count = counts[i];
+    bench_case what = case_of(p, "plain", false);
+    what.devices = counts[i];
+    what.link_bytes = what.bytes / 2;
+    what.shared = !p->site->gpu;
+    bench_time time = bench_wall_time(p->site, plain_call, p);
+    bench_series_report(&series, p->site, &what, &time);
+  }
+  davit_free(p->x);
+  davit_memory_trim(DAVIT_PINNED);
+}
+
+int main(int argc, char **argv) {
+  bench_settings settings;
+  bench_settings_read(&settings, argc, argv);
+  bench_begin("scan", argc, argv);
+  for (int i = 0; i < settings.device_count; i++) {
+    bench_site site;
+    if (!bench_site_open(&settings, settings.devices[i], &site))
+      continue;
+    problem p = {.site = &site};
+    plain_scans(&settings, &p);
+    segmented_scans(&settings, &p);
+    if (i == 0) {
+      all_parts(&settings, &p);
+      from_host(&settings, &p);
+    }
+    bench_site_close(&site);
+  }
+  bench_end();
+  bench_check(davit_finalize(), "finalize");
+  return 0;
+}

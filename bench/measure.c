@@ -1,0 +1,503 @@
+#include "bench/measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/peers/loops.h"
+#include "offload/cublas.h"
+#include "offload/device.h"
+#include "src/lane.h"
+
+#ifdef DAVIT_WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+static const size_t delay_bytes = (size_t)1 << 30;
+
+#define TRY(call)                                                                                            \
+  do {                                                                                                       \
+    davit_status status_ = (call);                                                                           \
+    if (status_ != DAVIT_SUCCESS)                                                                            \
+      return status_;                                                                                        \
+  } while (0)
+
+/* ---- settings ---- */
+
+static bool is_gpu(int device) {
+  davit_device_info info;
+  return davit_device_describe(device, &info) == DAVIT_SUCCESS && info.kind != DAVIT_DEVICE_CPU &&
+         info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
+}
+
+/* libomp reads its settings before main(). */
+static void let_threads_sleep(char **argv) {
+  if (!getenv("KMP_BLOCKTIME") && setenv("KMP_BLOCKTIME", "1", 0) == 0)
+    execv("/proc/self/exe", argv);
+}
+
+void bench_settings_read(bench_settings *settings, int argc, char **argv) {
+  let_threads_sleep(argv);
+  int64_t listed[BENCH_MOST];
+  int first = DAVIT_HOST, count = 0;
+  char fallback[16] = "-1";
+  bench_check(davit_default_devices(1, &first, &count), "devices");
+  if (is_gpu(first))
+    snprintf(fallback, sizeof fallback, "%d,-1", first);
+  *settings = (bench_settings){.argc = argc, .argv = argv};
+  settings->device_count = bench_list(bench_option(argc, argv, "device", fallback), listed, BENCH_MOST);
+  for (int i = 0; i < settings->device_count; i++)
+    settings->devices[i] = (int)listed[i];
+  settings->count_count =
+      bench_list(bench_option(argc, argv, "devices", "1,2,4"), settings->counts, BENCH_MOST);
+  int repeats = atoi(bench_option(argc, argv, "repeats", "0"));
+  settings->repeats = repeats < 0 ? 0 : repeats > BENCH_MOST ? BENCH_MOST : repeats;
+  settings->peers = strcmp(bench_option(argc, argv, "peers", "1"), "0") != 0;
+  settings->types = bench_option(argc, argv, "types", "d,s,i,l");
+  settings->link = 1e9 * atof(bench_option(argc, argv, "link", "55"));
+}
+
+int bench_sizes(const bench_settings *settings, const char *name, bool gpu, const char *gpu_sizes,
+                const char *cpu_sizes, int64_t *sizes) {
+  const char *text = bench_option(settings->argc, settings->argv, name, gpu ? gpu_sizes : cpu_sizes);
+  int count = bench_list(text, sizes, BENCH_MOST), kept = 0;
+  for (int i = 0; i < count; i++)
+    if (sizes[i] > 0)
+      sizes[kept++] = sizes[i];
+  return kept;
+}
+
+int64_t bench_size(const bench_settings *settings, const char *name, bool gpu, int64_t gpu_size,
+                   int64_t cpu_size) {
+  const char *text = bench_option(settings->argc, settings->argv, name, NULL);
+  return text ? atoll(text) : gpu ? gpu_size : cpu_size;
+}
+
+int64_t bench_largest(const int64_t *sizes, int count) {
+  int64_t most = 1;
+  for (int i = 0; i < count; i++)
+    most = sizes[i] > most ? sizes[i] : most;
+  return most;
+}
+
+static const struct {
+  char letter;
+  davit_type type;
+  const char *name;
+} types_known[] = {{'d', DAVIT_DOUBLE, "f64"},
+                   {'s', DAVIT_FLOAT, "f32"},
+                   {'i', DAVIT_INT32, "i32"},
+                   {'l', DAVIT_INT64, "i64"}};
+
+int bench_types(const bench_settings *settings, const char *allowed, davit_type *types) {
+  int count = 0;
+  for (const char *letter = settings->types; *letter && count < DAVIT_TYPE_COUNT; letter++)
+    for (int i = 0; i < DAVIT_TYPE_COUNT; i++)
+      if (types_known[i].letter == *letter && strchr(allowed, *letter))
+        types[count++] = types_known[i].type;
+  return count;
+}
+
+const char *bench_type_name(davit_type type) {
+  for (int i = 0; i < DAVIT_TYPE_COUNT; i++)
+    if (types_known[i].type == type)
+      return types_known[i].name;
+  return "unknown";
+}
+
+/* ---- memory ---- */
+
+void *bench_memory(int place, size_t bytes) {
+  void *pointer = NULL;
+  if (davit_malloc(bytes, place, &pointer) == DAVIT_SUCCESS)
+    return pointer;
+  bench_failure("memory", davit_last_error());
+  return NULL;
+}
+
+void *bench_vector(int place, davit_type type, int64_t n) {
+  void *pointer = bench_memory(place, (size_t)n * davit_type_bytes(type));
+  bool wide = davit_type_bytes(type) == sizeof(double);
+  if (pointer && (wide ? davit_random_double(pointer, n, 7) : davit_random_float(pointer, n, 7))) {
+    bench_failure("fill", davit_last_error());
+    davit_free(pointer);
+    pointer = NULL;
+  }
+  return pointer;
+}
+
+/* Plain memory for the CPU: nothing there profits from pinned memory. */
+int bench_place(const bench_site *site) {
+  return site->device == DAVIT_HOST ? DAVIT_PAGEABLE : site->device;
+}
+
+/* ---- clocks ---- */
+
+typedef davit_status (*round_function)(const bench_site *site, bench_work work, void *argument, int batch,
+                                       double *seconds);
+
+static davit_status queue_points(const bench_site *site, bench_work work, void *argument, int batch) {
+  if (site->gpu)
+    TRY(davit_queue_copy(site->queue, site->to, site->from,
+                         site->bytes < delay_bytes ? site->bytes : delay_bytes));
+  TRY(davit_timer_start(site->timer, site->queue));
+  for (int i = 0; i < batch; i++)
+    TRY(work(argument));
+  return davit_timer_stop(site->timer, site->queue);
+}
+
+static davit_status queue_round(const bench_site *site, bench_work work, void *argument, int batch,
+                                double *seconds) {
+  double milliseconds = 0;
+  davit_status status = queue_points(site, work, argument, batch);
+  if (status == DAVIT_SUCCESS)
+    status = davit_timer_elapsed(site->timer, &milliseconds);
+  davit_status end = davit_queue_synchronize(site->queue); /* its error is the cause of the timer's */
+  *seconds = 1e-3 * milliseconds / batch;
+  return end != DAVIT_SUCCESS ? end : status;
+}
+
+static davit_status wall_round(const bench_site *site, bench_work work, void *argument, int batch,
+                               double *seconds) {
+  (void)site;
+  double start = bench_now();
+  for (int i = 0; i < batch; i++)
+    TRY(work(argument));
+  *seconds = (bench_now() - start) / batch;
+  return DAVIT_SUCCESS;
+}
+
+#ifdef DAVIT_WITH_CUDA
+davit_status bench_cuda(int result, const char *what) {
+  return dvt_cuda_status((unsigned)result, what);
+}
+
+static davit_status stream_points(const bench_site *site, bench_work work, void *argument, int batch) {
+  size_t bytes = site->bytes < delay_bytes ? site->bytes : delay_bytes;
+  TRY(bench_cuda(
+      (int)cudaMemcpyAsync(site->to, site->from, bytes, cudaMemcpyDeviceToDevice, (cudaStream_t)site->stream),
+      "copy"));
+  TRY(bench_cuda((int)cudaEventRecord(site->start, site->stream), "event"));
+  for (int i = 0; i < batch; i++)
+    TRY(work(argument));
+  return bench_cuda((int)cudaEventRecord(site->stop, site->stream), "event");
+}
+
+static davit_status stream_round(const bench_site *site, bench_work work, void *argument, int batch,
+                                 double *seconds) {
+  float milliseconds = 0;
+  if (!site->stream)
+    return davit_fail(DAVIT_UNSUPPORTED, "there is no stream for peers");
+  TRY(bench_cuda((int)cudaSetDevice(dvt_device_find(site->device)->ordinal), "device"));
+  if (site->cub) /* it has a CUDA runtime of its own */
+    TRY(bench_cuda(site->cub->select(dvt_device_find(site->device)->ordinal), "device"));
+  davit_status status = stream_points(site, work, argument, batch);
+  davit_status end = bench_cuda((int)cudaStreamSynchronize(site->stream), "peer");
+  TRY(status);
+  TRY(end);
+  TRY(bench_cuda((int)cudaEventElapsedTime(&milliseconds, site->start, site->stop), "event"));
+  *seconds = 1e-3 * (double)milliseconds / batch;
+  return DAVIT_SUCCESS;
+}
+#else
+davit_status bench_cuda(int result, const char *what) {
+  return result == 0 ? DAVIT_SUCCESS : davit_fail(DAVIT_UNSUPPORTED, "%s: this build has no CUDA", what);
+}
+
+static davit_status stream_round(const bench_site *site, bench_work work, void *argument, int batch,
+                                 double *seconds) {
+  (void)site, (void)work, (void)argument, (void)batch, (void)seconds;
+  return davit_fail(DAVIT_UNSUPPORTED, "this build has no CUDA");
+}
+#endif
+
+static davit_status rounds(const bench_site *site, round_function round, bench_work work, void *argument,
+                           bench_time *time) {
+  const double batch_seconds = site->gpu ? 2e-3 : 5e-3, patience = 2;
+  const int most_calls = 20;
+  double once, times[BENCH_MOST];
+  TRY(round(site, work, argument, 1, &once));
+  TRY(round(site, work, argument, 1, &once));
+  double calls = once > 0 ? batch_seconds / once : most_calls;
+  int batch = calls < 1 ? 1 : calls > most_calls ? most_calls : (int)calls;
+  double bearable = once > 0 ? patience / (once * batch) : site->repeats;
+  int repeats = bearable < 1 ? 1 : bearable < site->repeats ? (int)bearable : site->repeats;
+  for (int r = 0; r < repeats; r++)
+    TRY(round(site, work, argument, batch, &times[r]));
+  time->median = bench_median(times, repeats);
+  time->best = times[0]; /* sorted by the median */
+  return DAVIT_SUCCESS;
+}
+
+static bench_time timed(const bench_site *site, round_function round, bench_work work, void *argument) {
+  bench_time time = {.median = 0};
+  nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  if (rounds(site, round, work, argument, &time) != DAVIT_SUCCESS)
+    snprintf(time.error, sizeof time.error, "%s", davit_last_error());
+  return time;
+}
+
+bench_time bench_queue_time(const bench_site *site, bench_work work, void *argument) {
+  return timed(site, queue_round, work, argument);
+}
+
+bench_time bench_stream_time(const bench_site *site, bench_work work, void *argument) {
+  return timed(site, stream_round, work, argument);
+}
+
+bench_time bench_wall_time(const bench_site *site, bench_work work, void *argument) {
+  return timed(site, wall_round, work, argument);
+}
+
+/* ---- rows ---- */
+
+void bench_failure(const char *operation, const char *error) {
+  bench_row();
+  bench_text("backend", dvt_backend_name());
+  bench_text("operation", operation);
+  bench_text("error", error);
+  fprintf(stderr, "%s: %s\n", operation, error);
+}
+
+static double floor_of(const bench_site *site, const bench_case *what) {
+  int devices = what->devices < 1 || what->shared ? 1 : what->devices;
+  double least = site->copy > 0 ? what->bytes / site->copy : 0;
+  if (what->link_bytes > 0 && site->gpu)
+    least = site->link > 0 ? what->link_bytes / site->link : 0;
+  double arithmetic = what->peak > 0 ? what->flops / what->peak : 0;
+  return (arithmetic > least ? arithmetic : least) / devices;
+}
+
+static void describe(const bench_site *site, const bench_case *what) {
+  bench_text("backend", dvt_backend_name());
+  bench_number("device", site->device);
+  bench_text("operation", what->operation);
+  if (what->type)
+    bench_text("type", what->type);
+  if (what->variant)
+    bench_text("variant", what->variant);
+  bench_text("form", what->form);
+  bench_number(what->cols > 0 ? "rows" : "n", (double)what->rows);
+  if (what->cols > 0)
+    bench_number("cols", (double)what->cols);
+  bench_number("devices", what->devices < 1 ? 1 : what->devices);
+  fprintf(stderr, "%2d %-10s %-3s %-13s %-7s %10lld", site->device, what->operation,
+          what->type ? what->type : "", what->variant ? what->variant : "", what->form,
+          (long long)what->rows);
+  if (what->cols > 0)
+    fprintf(stderr, " x %-8lld", (long long)what->cols);
+  if (what->devices > 0)
+    fprintf(stderr, " devices %d", what->devices);
+}
+
+static void rates(const bench_case *what, const bench_time *time) {
+  bench_number("median_us", 1e6 * time->median);
+  bench_number("best_us", 1e6 * time->best);
+  fprintf(stderr, ": %12.2f us", 1e6 * time->median);
+  if (what->bytes > 0) {
+    bench_number("bytes", what->bytes);
+    bench_number("gbs", 1e-9 * what->bytes / time->median);
+    fprintf(stderr, " %8.1f GB/s", 1e-9 * what->bytes / time->median);
+  }
+  if (what->flops > 0) {
+    bench_number("gflops", 1e-9 * what->flops / time->median);
+    fprintf(stderr, " %8.1f GFLOP/s", 1e-9 * what->flops / time->median);
+  }
+}
+
+static void against(const char *peer, const bench_time *peer_time, const bench_time *time) {
+  if (!peer_time)
+    return;
+  bench_text("peer", peer);
+  if (peer_time->error[0]) {
+    bench_text("peer_error", peer_time->error);
+    fprintf(stderr, "  %s: %s", peer, peer_time->error);
+    return;
+  }
+  bench_number("peer_us", 1e6 * peer_time->median);
+  if (time->median <= 0)
+    return;
+  bench_number("ratio", peer_time->median / time->median);
+  fprintf(stderr, "  %s %.2f us, ratio %.3f", peer, 1e6 * peer_time->median,
+          peer_time->median / time->median);
+}
+
+void bench_report(const bench_site *site, const bench_case *what, const bench_time *time, const char *peer,
+                  const bench_time *peer_time) {
+  double least = floor_of(site, what);
+  bench_row();
+  describe(site, what);
+  if (time->error[0]) {
+    bench_text("error", time->error);
+    fprintf(stderr, ": %s", time->error);
+  } else {
+    rates(what, time);
+  }
+  if (least > 0)
+    bench_number("floor_us", 1e6 * least);
+  if (least > 0 && time->median > 0) {
+    bench_number("of_floor", least / time->median);
+    fprintf(stderr, "  floor/time %.3f", least / time->median);
+  }
+  against(peer, peer_time, time);
+  fputc('\n', stderr);
+}
+
+void bench_series_report(bench_series *series, const bench_site *site, const bench_case *what,
+                         const bench_time *time) {
+  if (series->first.median <= 0 || series->bytes <= 0) {
+    bench_report(site, what, time, NULL, NULL);
+    series->first = *time;
+    series->bytes = what->bytes;
+    snprintf(series->name, sizeof series->name, "%d device%s", what->devices, what->devices > 1 ? "s" : "");
+    return;
+  }
+  bench_time scaled = series->first;
+  scaled.median *= what->bytes / series->bytes;
+  bench_report(site, what, time, series->name, &scaled);
+}
+
+int bench_spread(const bench_settings *settings, int *devices, int *counts) {
+  int present = 0, kept = 0;
+  if (davit_default_devices(BENCH_MOST, devices, &present) != DAVIT_SUCCESS) {
+    bench_failure("devices", davit_last_error());
+    return 0;
+  }
+  for (int i = 0; i < settings->count_count; i++)
+    if (settings->counts[i] >= 1 && settings->counts[i] <= present && settings->counts[i] <= BENCH_MOST)
+      counts[kept++] = (int)settings->counts[i];
+  return kept;
+}
+
+/* ---- sites ---- */
+
+static davit_status copy_queue(void *argument) {
+  const bench_site *site = argument;
+  return davit_queue_copy(site->queue, site->to, site->from, site->bytes);
+}
+
+static davit_status copy_kernel(void *argument) {
+  const bench_site *site = argument;
+  return bench_cuda(site->cub->copy(site->stream, site->to, site->from, site->bytes), "copy kernel");
+}
+
+static davit_status read_kernel(void *argument) {
+  const bench_site *site = argument;
+  return bench_cuda(site->cub->read(site->stream, site->from, site->bytes), "read kernel");
+}
+
+static davit_status copy_loop(void *argument) {
+  const bench_site *site = argument;
+  peer_loop_copy(site->to, site->from, site->bytes);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status read_loop(void *argument) {
+  const bench_site *site = argument;
+  volatile double sum = peer_loop_read(site->from, site->bytes);
+  (void)sum;
+  return DAVIT_SUCCESS;
+}
+
+/* Prints the row, and keeps the rate if it is the best so far. */
+static void ceiling(bench_site *site, const char *operation, const char *form, bench_time time, double passes,
+                    double *best) {
+  double bytes = passes * (double)site->bytes;
+  bench_case what = {.operation = operation, .form = form, .rows = (int64_t)site->bytes / 8, .bytes = bytes};
+  bench_report(site, &what, &time, NULL, NULL);
+  if (time.median > 0 && bytes / time.median > *best)
+    *best = bytes / time.median;
+}
+
+static void ceilings(bench_site *site) {
+  double copy = 0, read = 0;
+  ceiling(site, "copy", "queue", bench_queue_time(site, copy_queue, site), 2, &copy);
+  if (!site->gpu) {
+    ceiling(site, "copy", "loop", bench_wall_time(site, copy_loop, site), 2, &copy);
+    ceiling(site, "read", "loop", bench_wall_time(site, read_loop, site), 1, &read);
+  } else if (site->cub) {
+    ceiling(site, "copy", "kernel", bench_stream_time(site, copy_kernel, site), 2, &copy);
+    ceiling(site, "read", "kernel", bench_stream_time(site, read_kernel, site), 1, &read);
+  }
+  site->copy = copy;
+  site->read = read;
+}
+
+static davit_status open_peers(bench_site *site) {
+#ifdef DAVIT_WITH_CUDA
+  int ordinal = dvt_device_find(site->device)->ordinal;
+  cudaStream_t stream;
+  cudaEvent_t start, stop;
+  if (ordinal < 0 || !site->peers)
+    return DAVIT_SUCCESS;
+  TRY(bench_cuda((int)cudaSetDevice(ordinal), "device"));
+  TRY(bench_cuda((int)cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
+  TRY(bench_cuda((int)cudaEventCreate(&start), "event"));
+  TRY(bench_cuda((int)cudaEventCreate(&stop), "event"));
+  site->stream = stream;
+  site->start = start;
+  site->stop = stop;
+  site->cub = peer_cub_open();
+  if (!site->cub)
+    bench_failure("peer", "libdavit_peer_cub.so is not there: without CUB and plain kernels");
+  else if (site->cub->select(ordinal) != 0)
+    site->cub = NULL;
+  if (dvt_cublas_create(stream, &site->cublas) != DAVIT_SUCCESS) {
+    bench_failure("peer", davit_last_error());
+    site->cublas = NULL;
+  }
+#else
+  (void)site;
+#endif
+  return DAVIT_SUCCESS;
+}
+
+static davit_status open_memory(bench_site *site) {
+  size_t free_bytes, total, most = (size_t)4 << 30;
+  TRY(davit_device_memory(site->device, &free_bytes, &total));
+  site->bytes = site->gpu ? most : most / 8;
+  while (site->bytes > free_bytes / 8 && site->bytes > 4096)
+    site->bytes /= 2;
+  TRY(davit_malloc(site->bytes, bench_place(site), &site->from));
+  TRY(davit_malloc(site->bytes, bench_place(site), &site->to));
+  return davit_random_double(site->from, (int64_t)(site->bytes / sizeof(double)), 7);
+}
+
+static davit_status open_site(bench_site *site) {
+  TRY(davit_queue_create(site->device, 1, &site->queue));
+  TRY(davit_timer_create(&site->timer));
+  TRY(open_memory(site));
+  return open_peers(site);
+}
+
+bool bench_site_open(const bench_settings *settings, int device, bench_site *site) {
+  bool gpu = is_gpu(device);
+  *site = (bench_site){.device = device, .gpu = gpu, .peers = settings->peers, .link = settings->link};
+  site->repeats = settings->repeats > 0 ? settings->repeats : gpu ? 7 : 3;
+  if (open_site(site) == DAVIT_SUCCESS) {
+    ceilings(site);
+    return true;
+  }
+  bench_failure("device", davit_last_error());
+  bench_site_close(site);
+  return false;
+}
+
+void bench_site_close(bench_site *site) {
+#ifdef DAVIT_WITH_CUDA
+  if (site->stream) {
+    cudaSetDevice(dvt_device_find(site->device)->ordinal);
+    dvt_cublas_destroy(site->cublas);
+    cudaEventDestroy(site->start);
+    cudaEventDestroy(site->stop);
+    cudaStreamDestroy(site->stream);
+  }
+#endif
+  davit_free(site->from);
+  davit_free(site->to);
+  davit_timer_destroy(site->timer);
+  davit_queue_destroy(site->queue);
+  davit_memory_trim(bench_place(site));
+}

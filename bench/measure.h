@@ -1,0 +1,134 @@
+/* What the benchmarks of single operations share: the devices, clocks, ceilings and rows.
+ *
+ * Clocks. Work on a queue is timed by a davit_timer: on a GPU between two points of the stream, by the device. Before
+ * the first point a GPU copies up to 1 GiB, so that all calls of a round are enqueued when the first one begins, and
+ * the first finds nothing of its operands in the caches. Peers on NVIDIA devices are timed by events in a stream of
+ * their own, behind the same copy. Calls that return when the work is done are timed by the host. A figure is the
+ * median over the rounds, after two that are not counted; a round is a batch of calls that takes about 2 ms (5 ms
+ * without a GPU) or a single call, and counts with its mean.
+ *
+ * OpenMP threads spin for a while when their work is done (200 ms by default), beside whatever is measured next on the
+ * CPU. The programs start themselves anew with KMP_BLOCKTIME=1 (ms) unless it is set, and wait for 2 ms before each
+ * figure: threads still spin between the calls of a batch.
+ *
+ * Ceilings, measured when a site is opened: a copy (the best of davit's and of a plain one; read and written are
+ * counted) and a read (the same, read alone).
+ *
+ * Nothing here ends the program: what fails becomes a row with `error`.
+ *
+ * Options of every program, beside its own sizes (lists have commas; 0 leaves a figure out where there is one size):
+ *   --device LIST   where operations on one device run (default: the first GPU, and -1, the CPU)
+ *   --devices LIST  how many devices work is spread over (1,2,4), those of davit_default_devices()
+ *   --repeats N     rounds (7; 3 on the CPU)
+ *   --types LIST    d,s,i,l: f64, f32, i32, i64, those that the operation has
+ *   --peers 0       without peers
+ *   --link GBS      10^9 bytes/s of the host link, each direction and device (55) */
+#ifndef DAVIT_BENCH_MEASURE_H
+#define DAVIT_BENCH_MEASURE_H
+
+#include "bench/bench.h"
+#include "bench/peers/cub.h"
+
+enum { BENCH_MOST = 64 };
+
+typedef struct bench_settings {
+  int argc;
+  char **argv;
+  int devices[BENCH_MOST], device_count;
+  int64_t counts[BENCH_MOST];
+  int count_count, repeats; /* repeats 0: by the device */
+  bool peers;
+  const char *types;
+  double link;
+} bench_settings;
+
+/* The first call of a program. */
+void bench_settings_read(bench_settings *settings, int argc, char **argv);
+
+/* The list --name, or one of the defaults. */
+int bench_sizes(const bench_settings *settings, const char *name, bool gpu, const char *gpu_sizes,
+                const char *cpu_sizes, int64_t *sizes);
+int64_t bench_size(const bench_settings *settings, const char *name, bool gpu, int64_t gpu_size,
+                   int64_t cpu_size);
+int64_t bench_largest(const int64_t *sizes, int count);
+
+/* The types among --types, in its order; `allowed` has the letters that the operation takes. */
+int bench_types(const bench_settings *settings, const char *allowed, davit_type *types);
+
+/* "f64" and so on. */
+const char *bench_type_name(davit_type type);
+
+/* A device, and what operations there are measured with. */
+typedef struct bench_site {
+  int device, repeats;
+  bool gpu, peers;
+  davit_queue *queue;
+  davit_timer *timer;
+  void *from, *to; /* `bytes` bytes each */
+  size_t bytes;
+  double copy, read; /* bytes per second; 0: unknown */
+  double link;
+  const peer_cub *cub; /* the rest is NULL but on NVIDIA devices with peers */
+  void *stream, *start, *stop, *cublas;
+} bench_site;
+
+/* Opens the site and prints its ceilings. On failure there is a row that says why, and nothing to close. */
+bool bench_site_open(const bench_settings *settings, int device, bench_site *site);
+void bench_site_close(bench_site *site);
+
+/* Where operands on the site lie. */
+int bench_place(const bench_site *site);
+
+/* Memory, filled with uniform random numbers (integers: their bits) or not; NULL where it fails, with a row. */
+void *bench_vector(int place, davit_type type, int64_t n);
+void *bench_memory(int place, size_t bytes);
+
+/* Calls what is measured once. */
+typedef davit_status (*bench_work)(void *argument);
+
+typedef struct bench_time {
+  double median, best; /* seconds of a call; 0: none */
+  char error[200];     /* "" if none */
+} bench_time;
+
+/* The work enqueues on the site's queue; on its stream; returns when done. */
+bench_time bench_queue_time(const bench_site *site, bench_work work, void *argument);
+bench_time bench_stream_time(const bench_site *site, bench_work work, void *argument);
+bench_time bench_wall_time(const bench_site *site, bench_work work, void *argument);
+
+/* What a CUDA or CUB call returned, as a status. */
+davit_status bench_cuda(int result, const char *what);
+
+typedef struct bench_case {
+  const char *operation, *type, *variant, *form;
+  int64_t rows, cols; /* cols 0: a vector */
+  int devices;        /* 0: one */
+  double bytes, flops;
+  double link_bytes; /* over the host link in the busier direction; 0: data on the device */
+  double peak;       /* flops per second of a device; 0: bytes alone give the floor */
+  bool shared;       /* the devices share one memory */
+} bench_case;
+
+/* Prints the row, which stays open for more fields. With a peer its time and `ratio`, the peer's time by this one's
+ * (above 1: faster than the peer). `floor_us` is the time that the ceilings leave, `of_floor` its share of the time. */
+void bench_report(const bench_site *site, const bench_case *what, const bench_time *time, const char *peer,
+                  const bench_time *peer_time);
+
+/* Rows of the same work on more and more devices: the peer is the first row's rate, so that `ratio` is the speedup
+ * whether the whole is fixed (strong) or grows with the devices (weak). All zero at first. */
+typedef struct bench_series {
+  bench_time first;
+  double bytes;
+  char name[24];
+} bench_series;
+void bench_series_report(bench_series *series, const bench_site *site, const bench_case *what,
+                         const bench_time *time);
+
+/* The devices that work is spread over; returns how many numbers of --devices there are so many devices for, which
+ * it writes to `counts`. */
+int bench_spread(const bench_settings *settings, int *devices, int *counts);
+
+/* A row that only says what failed. */
+void bench_failure(const char *operation, const char *error);
+
+#endif
