@@ -1,7 +1,7 @@
 /* Reduction: x_0 ∘ x_1 ∘ … ∘ x_{n-1}.
  *
- * The elements are combined in a tree whose shape depends on n alone: chunks of 16384 elements, then their results
- * in chunks of 16384, and so on. So the result is the same, bit for bit, on the CPU, on one GPU and on several,
+ * The elements are combined in a tree whose shape depends on n alone: chunks of 128 KiB (16384 elements of 8 bytes, 32768 of 4),
+ * then their results in such chunks, and so on. So the result is the same, bit for bit, on the CPU, on one GPU and on several,
  * from run to run; it is also the fastest order that was measured, so there is no other. n = 0 gives the operator's identity.
  *
  * Error of a floating sum: at most (8 + log2 n) eps sum |x_i|, roughly, against n eps of a loop.
@@ -37,7 +37,7 @@ DAVIT_API davit_status davit_reduce(davit_operator op, davit_type type, int64_t 
                                     const int *devices, int device_count, void *result);
 
 /* Reduces an array in parts, each on the device where it lies, all at the same time. Same bits as for the whole array
- * if every part but the last has a multiple of 16384 elements. `result` is host memory. */
+ * if every part but the last has a multiple of 32768 elements. `result` is host memory. */
 DAVIT_API davit_status davit_reduce_parts(davit_operator op, davit_type type, int count,
                                           const davit_part *parts, void *result);
 

@@ -5,6 +5,10 @@
  * state in the upper half. 64-bit words are written whole, so a reader that finds the same state in all of
  * them has the value of that state, without a fence. State 0 means that nothing was told yet. */
 
+#ifndef DAVIT_KERNEL_GPU_H
+#error "without gpu.h before it the kernels have no bodies"
+#endif
+
 _Static_assert(sizeof(DVT_T) % 4 == 0, "the size of an element must be a multiple of 4 bytes");
 
 enum {

@@ -1,0 +1,593 @@
+/* Reductions: results that are exact in any order against the reference; the tree's bits, the same on the CPU, on every
+ * device, for any list of devices and for aligned parts; |error| <= (8 + log2 n) eps sum |x|. */
+#include "tests/elements.h"
+
+#include <stdio.h>
+
+#include "ref/ref.h"
+#include "src/monoid.h"
+
+enum { CHUNK = 32768, MOST_PARTS = 12 };
+
+static const int64_t small_sizes[] = {0,    1,    2,    31,   33,        511,   513,       1023, 1024,
+                                      1025, 2047, 2048, 2049, CHUNK - 1, CHUNK, CHUNK + 1, 40000};
+static const int64_t large_sizes[] = {131071, 131072, 131073, 1000003};
+
+typedef struct job {
+  davit_operator op;
+  davit_type type;
+  int64_t n;
+  size_t shift; /* elements by which x is off a multiple of 256 bytes */
+  const void *x;
+} job;
+
+static const char *label(const job *j, const char *path, int where) {
+  static char text[128];
+  snprintf(text, sizeof text, "%s of %s, n %lld, shift %d, %s %d", davit_operator_string(j->op),
+           davit_type_string(j->type), (long long)j->n, (int)j->shift, path, where);
+  return text;
+}
+
+/* Any NaN is as good as another. */
+static void expect(const job *j, const void *is, const void *should, const char *path, int where) {
+  const bool nan = is_floating(j->type) && isnan(element_at(j->type, should, 0));
+  if (!nan || !isnan(element_at(j->type, is, 0)))
+    expect_elements(j->type, 1, is, should, label(j, path, where));
+}
+
+static zone place_x(const job *j, int place) {
+  const size_t element = davit_type_bytes(j->type);
+  return zone_of(j->x, (size_t)j->n * element, place, j->shift * element);
+}
+
+static void on_queue(const job *j, int device, int result_place, void *result) {
+  zone x = place_x(j, place_for(device)), r = zone_new(davit_type_bytes(j->type), result_place, 0);
+  davit_queue *queue = new_queue(device, 1);
+  CHECK(davit_queue_reduce(queue, j->op, j->type, j->n, zone_data(&x), zone_data(&r)));
+  CHECK(davit_queue_synchronize(queue));
+  CHECK(davit_queue_destroy(queue));
+  zone_take(&r, result);
+  zone_drop(&x);
+  zone_drop(&r);
+}
+
+static void plain(const job *j, int place, int result_place, const int *devices, int count, void *result) {
+  zone x = place_x(j, place), r = zone_new(davit_type_bytes(j->type), result_place, 0);
+  CHECK(davit_reduce(j->op, j->type, j->n, zone_data(&x), devices, count, zone_data(&r)));
+  zone_take(&r, result);
+  zone_drop(&x);
+  zone_drop(&r);
+}
+
+/* Cut at random, at multiples of `unit`; some parts are empty, each lies at a place of its own. */
+static void in_parts(const job *j, int64_t unit, uint64_t *seed, void *result) {
+  const size_t element = davit_type_bytes(j->type);
+  const int count = 1 + random_below(seed, MOST_PARTS);
+  int places[MOST_PLACES], place_count = all_places(places);
+  davit_part parts[MOST_PARTS] = {0};
+  zone zones[MOST_PARTS];
+  int64_t begin = 0;
+  for (int p = 0; p < count; p++) {
+    const int64_t left = j->n - begin, units = left / unit;
+    const int64_t most = units < INT32_MAX / 2 ? units : INT32_MAX / 2;
+    const int64_t n = p + 1 == count          ? left
+                      : random_below(seed, 3) ? unit * random_below(seed, (int)most + 1)
+                                              : 0;
+    zones[p] = zone_of((const char *)j->x + (size_t)begin * element, (size_t)n * element,
+                       places[random_below(seed, place_count)], j->shift * element);
+    parts[p] = (davit_part){.n = n, .x = n > 0 ? zone_data(&zones[p]) : NULL};
+    begin += n;
+  }
+  CHECK(davit_reduce_parts(j->op, j->type, count, parts, result));
+  for (int p = 0; p < count; p++)
+    zone_drop(&zones[p]);
+}
+
+/* All paths give the bits of `should`. */
+static void walk_all_paths(const job *j, const void *should, uint64_t *seed) {
+  int devices[MOST_PLACES], places[MOST_PLACES], device_count = all_devices(devices);
+  int place_count = all_places(places);
+  double result[1];
+  for (int d = 0; d < device_count; d++) {
+    on_queue(j, devices[d], places[random_below(seed, place_count)], result);
+    expect(j, result, should, "queue of device", devices[d]);
+  }
+  for (int p = 0; p < place_count; p++) {
+    plain(j, places[p], places[random_below(seed, place_count)], NULL, 0, result);
+    expect(j, result, should, "default devices, place", places[p]);
+  }
+  int spread[MOST_PLACES], spread_count = spread_devices(spread);
+  for (int d = 1; d <= spread_count; d++) {
+    plain(j, places[random_below(seed, 2)], DAVIT_PAGEABLE, spread, d, result);
+    expect(j, result, should, "so many devices:", d);
+  }
+  in_parts(j, CHUNK, seed, result);
+  expect(j, result, should, "aligned parts", 0);
+}
+
+static void test_against_reference(void **state) {
+  (void)state;
+  uint64_t seed = 1;
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+    for (int type = 0; type < DAVIT_TYPE_COUNT; type++)
+      for (int s = 0; s < COUNT(small_sizes) + COUNT(large_sizes); s++) {
+        const bool large = s >= COUNT(small_sizes);
+        job j = {(davit_operator)op, (davit_type)type,
+                 large ? large_sizes[s - COUNT(small_sizes)] : small_sizes[s], (size_t)(op + type + s) % 4,
+                 NULL};
+        void *x = exact_data(j.op, j.type, j.n, next_random(&seed));
+        double should[1], result[1];
+        j.x = x;
+        dvt_ref_reduce(j.op, j.type, j.n, j.x, should);
+        walk_all_paths(&j, should, &seed);
+        in_parts(&j, 1, &seed, result);
+        expect(&j, result, should, "odd parts", 0);
+        free(x);
+      }
+}
+
+/* ---- bits ---- */
+
+/* The tree of <davit/reduce.h> and offload/kernel/tree.h, written again from their words. */
+#define CHUNK_OF(T) ((128 << 10) / (int64_t)sizeof(T))
+#define DEFINE_MODEL(T)                                                                                      \
+  static T model_chunk_##T(int64_t n, const T *x) {                                                          \
+    enum { WIDTH = 16 / sizeof(T), LINE = 512 * WIDTH };                                                     \
+    static T lane[LINE];                                                                                     \
+    if (n == 1)                                                                                              \
+      return x[0];                                                                                           \
+    for (int64_t i = 0; i < LINE; i++)                                                                       \
+      lane[i] = i < n ? x[i] : 0;                                                                            \
+    for (int64_t i = LINE; i < n; i++)                                                                       \
+      lane[i % LINE] += x[i];                                                                                \
+    const int groups[] = {WIDTH, 32, 16};                                                                    \
+    int64_t left = LINE;                                                                                     \
+    for (int g = 0; g < 3; left /= groups[g++])                                                              \
+      for (int64_t i = 0; i < left; i += groups[g]) {                                                        \
+        for (int half = groups[g] / 2; half > 0; half /= 2)                                                  \
+          for (int k = 0; k < half; k++)                                                                     \
+            lane[i + k] += lane[i + k + half];                                                               \
+        lane[i / groups[g]] = lane[i];                                                                       \
+      }                                                                                                      \
+    return lane[0];                                                                                          \
+  }                                                                                                          \
+  static T model_##T(int64_t n, const T *x) {                                                                \
+    T *value = poisoned((size_t)(n / CHUNK_OF(T) + 1) * sizeof(T));                                          \
+    int64_t count = 0;                                                                                       \
+    for (int64_t i = 0; i < n || i == 0; i += CHUNK_OF(T))                                                   \
+      value[count++] = model_chunk_##T(n - i < CHUNK_OF(T) ? n - i : CHUNK_OF(T), x + i);                    \
+    while (count > 1) {                                                                                      \
+      int64_t above = 0;                                                                                     \
+      for (int64_t i = 0; i < count; i += CHUNK_OF(T))                                                       \
+        value[above++] = model_chunk_##T(count - i < CHUNK_OF(T) ? count - i : CHUNK_OF(T), value + i);      \
+      count = above;                                                                                         \
+    }                                                                                                        \
+    T result = value[0];                                                                                     \
+    free(value);                                                                                             \
+    return result;                                                                                           \
+  }
+DEFINE_MODEL(float)
+DEFINE_MODEL(double)
+
+static void model(davit_type type, int64_t n, const void *x, void *result) {
+  if (type == DAVIT_FLOAT)
+    *(float *)result = model_float(n, x);
+  else
+    *(double *)result = model_double(n, x);
+}
+
+/* Also on a device list that makes the array travel though it need not. */
+static void expect_bits_everywhere(const job *j, const void *should, uint64_t *seed) {
+  double result[1];
+  walk_all_paths(j, should, seed);
+  dvt_monoid_travel(true);
+  walk_all_paths(j, should, seed);
+  int mixed[MOST_PLACES], count = all_devices(mixed);
+  plain(j, DAVIT_PAGEABLE, DAVIT_PAGEABLE, mixed, count < 16 ? count : 16, result);
+  dvt_monoid_travel(false);
+  expect(j, result, should, "host and devices", count);
+}
+
+static void test_same_bits_everywhere(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {2,     1000,       CHUNK,  CHUNK + 1, 2 * CHUNK, 100 * CHUNK - 1,
+                                  77777, 17 * CHUNK, 1000003};
+  uint64_t seed = 2;
+  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
+    for (int op = DAVIT_SUM; op <= DAVIT_PROD; op++)
+      for (int s = 0; s < COUNT(sizes); s++)
+        for (size_t shift = 0; shift < 2; shift++) {
+          void *x = rough_data((davit_operator)op, (davit_type)type, sizes[s], next_random(&seed));
+          job j = {(davit_operator)op, (davit_type)type, sizes[s], shift, x};
+          double should[1];
+          on_queue(&j, DAVIT_HOST, DAVIT_PAGEABLE, should);
+          if (op == DAVIT_SUM) {
+            double modelled[1];
+            model(j.type, j.n, x, modelled);
+            expect(&j, should, modelled, "the model", 0);
+          }
+          expect_bits_everywhere(&j, should, &seed);
+          free(x);
+        }
+}
+
+/* Beyond two pieces of 32 MiB, and beyond a chunk of chunks' values. */
+static void test_many_pieces(void **state) {
+  (void)state;
+  static const int64_t pieces[] = {[DAVIT_FLOAT] = 8 << 20, [DAVIT_DOUBLE] = 4 << 20};
+  uint64_t seed = 3;
+  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++) {
+    const int64_t n = 3 * pieces[type] + 12345;
+    void *x = rough_data(DAVIT_SUM, (davit_type)type, n, 4);
+    job j = {DAVIT_SUM, (davit_type)type, n, 1, x};
+    int spread[MOST_PLACES], count = spread_devices(spread);
+    double should[1], result[1];
+    model(j.type, n, x, should);
+    for (int travel = 0; travel < 2; travel++) {
+      dvt_monoid_travel(travel);
+      for (int d = 1; d <= count; d += d < 2 || d == count ? 1 : count - d) {
+        plain(&j, d % 2 ? DAVIT_PINNED : DAVIT_PAGEABLE, DAVIT_PAGEABLE, spread, d, result);
+        expect(&j, result, should, "so many devices:", d);
+      }
+    }
+    dvt_monoid_travel(false);
+    in_parts(&j, CHUNK, &seed, result);
+    expect(&j, result, should, "aligned parts", 0);
+    on_queue(&j, count > 0 ? spread[0] : DAVIT_HOST, DAVIT_PINNED, result);
+    expect(&j, result, should, "queue of device", 0);
+    free(x);
+  }
+}
+
+static void test_again_and_again(void **state) {
+  (void)state;
+  enum { N = 300001 };
+  float *x = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 5);
+  int devices[MOST_PLACES], count = all_devices(devices);
+  const float should = model_float(N, x);
+  for (int d = 0; d < count; d++) {
+    const int repeats = scaled(place_is_host(place_for(devices[d])) ? 40 : 1000);
+    zone there = zone_of(x, sizeof *x * N, place_for(devices[d]), 0);
+    zone results = zone_new(sizeof(float) * (size_t)repeats, DAVIT_PINNED, 0);
+    davit_queue *queue = new_queue(devices[d], 3);
+    for (int r = 0; r < repeats; r++) {
+      CHECK(davit_queue_set_subqueue(queue, r % 3));
+      CHECK(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, N, zone_data(&there),
+                               (float *)zone_data(&results) + r));
+    }
+    CHECK(davit_queue_synchronize(queue));
+    CHECK(davit_queue_destroy(queue));
+    float *is = poisoned(results.bytes);
+    zone_take(&results, is);
+    for (int r = 0; r < repeats; r++)
+      assert_memory_equal(&is[r], &should, sizeof should);
+    free(is);
+    zone_drop(&there);
+    zone_drop(&results);
+  }
+  free(x);
+}
+
+typedef struct caller {
+  const double *x;
+  int64_t n;
+  double should;
+  int repeats, wrong;
+} caller;
+
+static void *call_often(void *argument) {
+  caller *c = argument;
+  for (int r = 0; r < c->repeats; r++) {
+    double result = NAN;
+    if (davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, c->n, c->x, NULL, 0, &result) != DAVIT_SUCCESS ||
+        memcmp(&result, &c->should, sizeof result) != 0)
+      c->wrong++;
+  }
+  return NULL;
+}
+
+static void test_from_many_threads(void **state) {
+  (void)state;
+  enum { THREADS = 6, N = 200000 };
+  double *x = rough_data(DAVIT_SUM, DAVIT_DOUBLE, N, 6);
+  pthread_t threads[THREADS];
+  caller callers[THREADS];
+  for (int t = 0; t < THREADS; t++) {
+    const int64_t n = N - t * 1111;
+    callers[t] = (caller){x, n, model_double(n, x), scaled(20), 0};
+    assert_int_equal(pthread_create(&threads[t], NULL, call_often, &callers[t]), 0);
+  }
+  for (int t = 0; t < THREADS; t++) {
+    pthread_join(threads[t], NULL);
+    assert_int_equal(callers[t].wrong, 0);
+  }
+  free(x);
+}
+
+/* ---- values ---- */
+
+static void test_error_bound(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {1, 100, 5000, CHUNK, 1000003, 5000000};
+  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
+    for (int s = 0; s < COUNT(sizes); s++)
+      for (int positive = 0; positive < 2; positive++) {
+        const int64_t n = sizes[s];
+        void *x = rough_data(DAVIT_SUM, (davit_type)type, n, (uint64_t)s);
+        long double sum = 0, size = 0;
+        for (int64_t i = 0; i < n; i++) {
+          if (positive)
+            element_set((davit_type)type, x, i, fabs(element_at((davit_type)type, x, i)));
+          sum += (long double)element_at((davit_type)type, x, i);
+          size += fabsl((long double)element_at((davit_type)type, x, i));
+        }
+        double result[1];
+        CHECK(davit_reduce(DAVIT_SUM, (davit_type)type, n, x, NULL, 0, result));
+        const double error = (double)fabsl((long double)element_at((davit_type)type, result, 0) - sum);
+        const double bound = (8 + log2((double)n)) * element_epsilon((davit_type)type) * (double)size;
+        if (!(error <= bound))
+          fail_msg("%s, n %lld: error %g > %g", davit_type_string((davit_type)type), (long long)n, error,
+                   bound);
+        free(x);
+      }
+}
+
+static void test_wrap_around(void **state) {
+  (void)state;
+  const int32_t narrow[] = {INT32_MAX, 1, INT32_MIN, INT32_MIN, -1, 3, INT32_MAX, 7};
+  const int64_t wide[] = {INT64_MAX, 1, INT64_MIN, INT64_MIN, -1, 3, INT64_MAX, 7};
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+    for (int n = 0; n <= COUNT(narrow); n++) {
+      int32_t is = 5, should = 6;
+      int64_t wide_is = 5, wide_should = 6;
+      CHECK(davit_reduce((davit_operator)op, DAVIT_INT32, n, narrow, NULL, 0, &is));
+      CHECK(davit_reduce((davit_operator)op, DAVIT_INT64, n, wide, NULL, 0, &wide_is));
+      dvt_ref_reduce((davit_operator)op, DAVIT_INT32, n, narrow, &should);
+      dvt_ref_reduce((davit_operator)op, DAVIT_INT64, n, wide, &wide_should);
+      assert_int_equal(is, should);
+      assert_true(wide_is == wide_should);
+    }
+  int32_t sum;
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_INT32, 2, narrow, NULL, 0, &sum));
+  assert_int_equal(sum, INT32_MIN);
+}
+
+/* One special value at any position, on all paths. */
+static void test_nan_and_infinity(void **state) {
+  (void)state;
+  static const int64_t positions[] = {0, 1, 2047, 2048, CHUNK - 1, CHUNK, 40000};
+  const double specials[] = {NAN, INFINITY, -INFINITY};
+  uint64_t seed = 8;
+  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
+    for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+      for (int p = 0; p < COUNT(positions); p++)
+        for (int s = 0; s < COUNT(specials); s++) {
+          void *x = exact_data((davit_operator)op, (davit_type)type, 40001, 9);
+          job j = {(davit_operator)op, (davit_type)type, 40001, (size_t)p % 2, x};
+          double should[1], result[1];
+          element_set(j.type, x, positions[p], specials[s]);
+          dvt_ref_reduce(j.op, j.type, j.n, x, should);
+          on_queue(&j, DAVIT_HOST, DAVIT_PAGEABLE, result);
+          expect(&j, result, should, "special", s);
+          int devices[MOST_PLACES], count = all_devices(devices);
+          on_queue(&j, devices[count - 1], DAVIT_PAGEABLE, result);
+          expect(&j, result, should, "special, last device", s);
+          in_parts(&j, 1, &seed, result);
+          expect(&j, result, should, "special, parts", s);
+          free(x);
+        }
+}
+
+static void test_infinities_of_both_signs(void **state) {
+  (void)state;
+  double x[] = {1, INFINITY, 2, -INFINITY}, result = 0;
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, 4, x, NULL, 0, &result));
+  assert_true(isnan(result));
+  CHECK(davit_reduce(DAVIT_MIN, DAVIT_DOUBLE, 4, x, NULL, 0, &result));
+  assert_true(result == -INFINITY);
+  CHECK(davit_reduce(DAVIT_MAX, DAVIT_DOUBLE, 4, x, NULL, 0, &result));
+  assert_true(result == INFINITY);
+}
+
+/* The sum of negative zeros has one sign, whatever the path. */
+static void test_negative_zeros(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {1, 2, 2048, CHUNK - 1, CHUNK, CHUNK + 1, 2049 * CHUNK};
+  uint64_t seed = 10;
+  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
+    for (int s = 0; s < COUNT(sizes); s++) {
+      void *x = poisoned((size_t)sizes[s] * davit_type_bytes((davit_type)type));
+      for (int64_t i = 0; i < sizes[s]; i++)
+        element_set((davit_type)type, x, i, -0.0);
+      job j = {DAVIT_SUM, (davit_type)type, sizes[s], 0, x};
+      double should[1], result[1];
+      model(j.type, j.n, x, should);
+      if (sizes[s] <= 2 * CHUNK) {
+        expect_bits_everywhere(&j, should, &seed);
+      } else {
+        dvt_monoid_travel(true);
+        plain(&j, DAVIT_PAGEABLE, DAVIT_PAGEABLE, NULL, 0, result);
+        dvt_monoid_travel(false);
+        expect(&j, result, should, "many negative zeros", 0);
+      }
+      free(x);
+    }
+}
+
+static void test_empty(void **state) {
+  (void)state;
+  const double should[DAVIT_OPERATOR_COUNT] = {0, 1, INFINITY, -INFINITY};
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++) {
+    double result = NAN;
+    float narrow = NAN;
+    const davit_part nothing[3] = {{0}};
+    CHECK(davit_reduce((davit_operator)op, DAVIT_DOUBLE, 0, NULL, NULL, 0, &result));
+    assert_true(result == should[op]);
+    result = NAN;
+    CHECK(davit_reduce_parts((davit_operator)op, DAVIT_DOUBLE, 0, NULL, &result));
+    assert_true(result == should[op]);
+    CHECK(davit_reduce_parts((davit_operator)op, DAVIT_FLOAT, 3, nothing, &narrow));
+    assert_true((double)narrow == should[op]);
+    davit_queue *queue = new_queue(DAVIT_HOST, 1);
+    result = NAN;
+    CHECK(davit_queue_reduce(queue, (davit_operator)op, DAVIT_DOUBLE, 0, NULL, &result));
+    CHECK(davit_queue_destroy(queue));
+    assert_true(result == should[op]);
+  }
+}
+
+/* Constant elements with some that differ, beyond 2^31 of them. */
+static void test_beyond_two_to_the_31(void **state) {
+  (void)state;
+  const int64_t n = (INT64_C(1) << 31) + 12345;
+  const int device = roomy_gpu((size_t)n * 4 + (size_t)(1 << 30));
+  if (device < 0) {
+    print_message("no GPU with room for %lld elements\n", (long long)n);
+    skip();
+  }
+  const int64_t odd[] = {0, 1, INT32_MAX, INT64_C(1) << 31, n - 1};
+  int32_t *x = new_memory((size_t)n * 4, device);
+  uint32_t sum = 0x01010101u * (uint32_t)n;
+  CHECK(davit_fill(x, 1, (size_t)n * 4));
+  for (int i = 0; i < COUNT(odd); i++) {
+    const int32_t value = 0x02000000 + i;
+    CHECK(davit_copy(x + odd[i], &value, sizeof value));
+    sum += (uint32_t)value - 0x01010101u;
+  }
+  int32_t result;
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_INT32, n, x, &device, 1, &result));
+  assert_int_equal((uint32_t)result, sum);
+  CHECK(davit_reduce(DAVIT_MAX, DAVIT_INT32, n, x, NULL, 0, &result));
+  assert_int_equal(result, 0x02000000 + COUNT(odd) - 1);
+  CHECK(davit_reduce(DAVIT_MIN, DAVIT_INT32, n, x, NULL, 0, &result));
+  assert_int_equal(result, 0x01010101);
+  CHECK(davit_free(x));
+}
+
+/* ---- refusals and failures ---- */
+
+static void test_bad_arguments(void **state) {
+  (void)state;
+  const davit_operator no_op = (davit_operator)9;
+  const davit_type no_type = (davit_type)-1;
+  float x[4] = {1, 2, 3, 4}, result = 5;
+  const int wrong = -7, twice[] = {DAVIT_HOST, DAVIT_HOST};
+  CHECK_FAILS(davit_reduce(no_op, DAVIT_FLOAT, 4, x, NULL, 0, &result), DAVIT_INVALID_ARGUMENT, "op is 9");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, no_type, 4, x, NULL, 0, &result), DAVIT_INVALID_ARGUMENT, "type is -1");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, -1, x, NULL, 0, &result), DAVIT_INVALID_ARGUMENT,
+              "n is -1");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, NULL, NULL, 0, &result), DAVIT_INVALID_ARGUMENT,
+              "x is NULL");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, 0, NULL), DAVIT_INVALID_ARGUMENT,
+              "result is NULL");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &wrong, 1, &result), DAVIT_UNKNOWN_DEVICE, "-7");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, twice, 2, &result), DAVIT_INVALID_ARGUMENT, "twice");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, 2, &result), DAVIT_INVALID_ARGUMENT,
+              "devices is NULL");
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  CHECK_FAILS(davit_queue_reduce(NULL, DAVIT_SUM, DAVIT_FLOAT, 4, x, &result), DAVIT_INVALID_ARGUMENT,
+              "queue");
+  CHECK_FAILS(davit_queue_reduce(queue, no_op, DAVIT_FLOAT, 4, x, &result), DAVIT_INVALID_ARGUMENT,
+              "op is 9");
+  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, -4, x, &result), DAVIT_INVALID_ARGUMENT,
+              "n is -4");
+  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result), DAVIT_INVALID_ARGUMENT,
+              "x is NULL");
+  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL), DAVIT_INVALID_ARGUMENT,
+              "result is NULL");
+  CHECK(davit_queue_destroy(queue));
+  davit_part parts[] = {{.n = 2, .x = x}, {.n = -2, .x = x}, {.n = 2}};
+  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, -1, parts, &result), DAVIT_INVALID_ARGUMENT,
+              "count is -1");
+  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 1, NULL, &result), DAVIT_INVALID_ARGUMENT,
+              "parts is NULL");
+  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 3, parts, &result), DAVIT_INVALID_ARGUMENT,
+              "parts[1].n");
+  parts[1].n = 0;
+  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 3, parts, &result), DAVIT_INVALID_ARGUMENT,
+              "parts[2].x is NULL");
+  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 1, parts, NULL), DAVIT_INVALID_ARGUMENT,
+              "result is NULL");
+  CHECK_FAILS(davit_reduce_parts(no_op, DAVIT_FLOAT, 1, parts, &result), DAVIT_INVALID_ARGUMENT, "op is 9");
+  assert_true(result == 5);
+  CHECK(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 2, parts, &result));
+  assert_true(result == 3);
+}
+
+static void test_names(void **state) {
+  (void)state;
+  assert_string_equal(davit_operator_string(DAVIT_MAX), "max");
+  assert_string_equal(davit_operator_string((davit_operator)4), "unknown");
+  assert_string_equal(davit_type_string(DAVIT_INT64), "int64");
+  assert_string_equal(davit_type_string((davit_type)-1), "unknown");
+  assert_int_equal(davit_type_bytes(DAVIT_INT64), 8);
+  assert_int_equal(davit_type_bytes(DAVIT_FLOAT), 4);
+  assert_int_equal(davit_type_bytes((davit_type)4), 0);
+}
+
+enum { SCENARIO_N = 100003 };
+
+static davit_status reduce_on_devices(const int32_t *x, int32_t is[3]) {
+  int pair[2] = {DAVIT_HOST, DAVIT_HOST};
+  davit_queue *queue = NULL;
+  void *there = NULL;
+  two_devices(pair);
+  davit_status status = davit_queue_create(pair[0], 1, &queue);
+  if (status == DAVIT_SUCCESS)
+    status = davit_malloc(SCENARIO_N * sizeof *x, place_for(pair[0]), &there);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_copy(queue, there, x, SCENARIO_N * sizeof *x);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_reduce(queue, DAVIT_SUM, DAVIT_INT32, SCENARIO_N, there, &is[0]);
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, status);
+  dvt_error_keep(&first, davit_queue_destroy(queue));
+  if (first.status == DAVIT_SUCCESS) {
+    const davit_part parts[] = {{.n = 50000, .x = there}, {.n = SCENARIO_N - 50000, .x = x + 50000}};
+    dvt_error_keep(&first, davit_reduce_parts(DAVIT_SUM, DAVIT_INT32, 2, parts, &is[1]));
+  }
+  CHECK(davit_free(there));
+  return dvt_error_report(&first);
+}
+
+static davit_status reduce_all(void *argument) {
+  const int32_t *x = argument;
+  int32_t is[3] = {0}, should;
+  davit_status status = reduce_on_devices(x, is);
+  dvt_monoid_travel(true);
+  if (status == DAVIT_SUCCESS)
+    status = davit_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, x, NULL, 0, &is[2]);
+  dvt_monoid_travel(false);
+  dvt_ref_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, x, &should);
+  for (int i = 0; i < 3 && status == DAVIT_SUCCESS; i++)
+    assert_int_equal(is[i], should);
+  return status;
+}
+
+static void test_failures(void **state) {
+  (void)state;
+  int32_t *x = exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 11);
+  fail_everywhere(reduce_all, x);
+  free(x);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_against_reference),
+      cmocka_unit_test(test_same_bits_everywhere),
+      cmocka_unit_test(test_many_pieces),
+      cmocka_unit_test(test_again_and_again),
+      cmocka_unit_test(test_from_many_threads),
+      cmocka_unit_test(test_error_bound),
+      cmocka_unit_test(test_wrap_around),
+      cmocka_unit_test(test_nan_and_infinity),
+      cmocka_unit_test(test_infinities_of_both_signs),
+      cmocka_unit_test(test_negative_zeros),
+      cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_beyond_two_to_the_31),
+      cmocka_unit_test(test_bad_arguments),
+      cmocka_unit_test(test_names),
+      cmocka_unit_test(test_failures),
+  };
+  return cmocka_run_group_tests(tests, NULL, elements_stop);
+}
