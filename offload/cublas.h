@@ -33,6 +33,8 @@ void dvt_cublas_destroy(void *handle);
   X(Sgemv_v2_64)                                                                                             \
   X(Daxpy_v2_64)                                                                                             \
   X(Saxpy_v2_64)                                                                                             \
+  X(Dsyrk_v2_64)                                                                                             \
+  X(Ssyrk_v2_64)                                                                                             \
   X(Ddot_v2_64)                                                                                              \
   X(Sdot_v2_64)
 

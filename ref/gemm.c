@@ -13,7 +13,7 @@
  * the runtime's dynamic adjustment off, OMP_THREAD_LIMIT takes threads away: outside of parallel regions it
  * says how many there are, inside of them the other threads' share is unknown. (LLVM's KMP_DEVICE_THREAD_LIMIT
  * counts the whole process, about which nobody can ask: it must not be set below what all calls use.) */
-static int obtainable(int threads) {
+int dvt_ref_threads(int threads) {
   int limit = omp_get_thread_limit();
   if (omp_in_parallel() && limit < INT_MAX)
     return 1;
@@ -28,7 +28,7 @@ static int obtainable(int threads) {
     trans_t opa = transa == 'N' ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE;                                        \
     trans_t opb = transb == 'N' ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE;                                        \
     rntm_t runtime = BLIS_RNTM_INITIALIZER;                                                                  \
-    bli_rntm_set_num_threads(obtainable(threads), &runtime);                                                 \
+    bli_rntm_set_num_threads(dvt_ref_threads(threads), &runtime);                                            \
     int dynamic = omp_get_dynamic();                                                                         \
     omp_set_dynamic(0);                                                                                      \
     bli_##p##gemm_ex(opa, opb, m, n, k, &alpha, (T *)a, 1, lda, (T *)b, 1, ldb, &beta, c, 1, ldc, NULL,      \

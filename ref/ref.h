@@ -6,7 +6,9 @@
 #ifndef DAVIT_REF_REF_H
 #define DAVIT_REF_REF_H
 
-#include <davit/status.h>
+#include <davit/closest_pair.h>
+#include <davit/scan.h>
+#include <davit/stencil.h>
 #include <stdint.h>
 
 #define DVT_REF_DECLARE(p, T)                                                                                \
@@ -15,11 +17,37 @@
   void dvt_ref_##p##gemv(char trans, int64_t m, int64_t n, T alpha, const T *a, int64_t lda, const T *x,     \
                          int64_t incx, T beta, T *y, int64_t incy);                                          \
   void dvt_ref_##p##axpy(int64_t n, T alpha, const T *x, int64_t incx, T *y, int64_t incy);                  \
-  T dvt_ref_##p##dot(int64_t n, const T *x, int64_t incx, const T *y, int64_t incy);
+  T dvt_ref_##p##dot(int64_t n, const T *x, int64_t incx, const T *y, int64_t incy);                         \
+  void dvt_ref_##p##stencil(int64_t rows, int64_t cols, const T *a, int64_t lda, const double *coefficients, \
+                            davit_border border, T *b, int64_t ldb);                                         \
+  void dvt_ref_##p##atax(char trans, int64_t m, int64_t n, const T *a, int64_t lda, const T *x, T *tmp,      \
+                         T *y);                                                                              \
+  /* The lower triangle of alpha A A' ('N', A is n by k) or alpha A' A ('T', A is k by n), by BLIS. */       \
+  void dvt_ref_##p##syrk(char trans, int64_t n, int64_t k, T alpha, const T *a, int64_t lda, T *c,           \
+                         int64_t ldc, int threads);                                                          \
+  void dvt_ref_##p##covariance(char trans, int64_t rows, int64_t cols, const T *d, int64_t ldd,              \
+                               double mean_divisor, double divisor, T *mean, T *centred, int64_t ldc, T *s,  \
+                               int64_t lds);
+
+/* Threads that BLIS may be asked for, of those one would like. */
+int dvt_ref_threads(int threads);
 
 DVT_REF_DECLARE(d, double)
 DVT_REF_DECLARE(s, float)
 #undef DVT_REF_DECLARE
+
+/* From left to right; `result` is one element. */
+void dvt_ref_reduce(davit_operator op, davit_type type, int64_t n, const void *x, void *result);
+
+/* flags NULL: not segmented. y may be x. */
+void dvt_ref_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n, const void *x,
+                  const uint8_t *flags, void *y);
+
+/* The closest pair of n >= 2 points: all pairs, and divide and conquer with scratch memory. */
+davit_pair dvt_ref_closest_brute(davit_type type, int dim, int64_t n, const void *points);
+size_t dvt_ref_closest_scratch(int64_t n);
+davit_pair dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const void *points, int threads,
+                                  void *scratch);
 
 /* Elements first … first+count-1 of the Philox4x32-10 sequence of davit_random_double / _float. */
 void dvt_ref_random_double(double *pointer, int64_t first, int64_t count, uint64_t seed);

@@ -10,7 +10,7 @@
 
 dvt_blas_path dvt_blas_path_of(const dvt_lane *lane) {
   const char *forced = getenv("DAVIT_BLAS");
-  if (forced && strcmp(forced, "target") == 0)
+  if (forced && strcmp(forced, "target") == 0 && lane->device != DAVIT_HOST)
     return DVT_BLAS_TARGET;
   if (lane->stream)
     return DVT_BLAS_STREAM;

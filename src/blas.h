@@ -11,7 +11,8 @@ typedef enum dvt_blas_path {
   DVT_BLAS_TARGET  /* davit's own target regions */
 } dvt_blas_path;
 
-/* The path of a lane. DAVIT_BLAS=target in the environment takes davit's own regions everywhere. */
+/* The path of a lane. DAVIT_BLAS=target in the environment takes davit's own regions on all devices (not on DAVIT_HOST, whose
+ * number OpenMP takes for the default device). */
 dvt_blas_path dvt_blas_path_of(const dvt_lane *lane);
 
 /* The same operation for each path, indexed by dvt_blas_path; enqueues the one that fits the lane with a copy of the

@@ -9,6 +9,7 @@
 #include "src/memory.h"
 #include "src/monoid.h"
 #include "src/queue.h"
+#include "src/tuning.h"
 #include "src/vector.h"
 
 static davit_status check(const davit_monoid *monoid, int64_t n, const void *x, const void *result) {
@@ -42,8 +43,15 @@ static davit_status at_home(int device, const dvt_reduce *reduce) {
 
 enum { PIECE_BYTES = 32 << 20 };
 
-static int64_t piece_of(const davit_monoid *monoid) {
-  const int64_t fits = PIECE_BYTES / (int64_t)monoid->bytes;
+/* Bytes of a piece: at least a tile. */
+static size_t piece_bytes(const davit_monoid *monoid, int device) {
+  const int64_t tile = monoid->reduce_tile * (int64_t)monoid->bytes;
+  const int64_t wanted = dvt_tuned(device, DVT_TUNE_REDUCE_PIECE_BYTES, PIECE_BYTES);
+  return (size_t)(wanted > tile ? wanted : tile);
+}
+
+static int64_t piece_of(const davit_monoid *monoid, size_t bytes) {
+  const int64_t fits = (int64_t)(bytes / monoid->bytes);
   return fits - fits % monoid->reduce_tile;
 }
 
@@ -59,7 +67,7 @@ static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, con
 
 static davit_status stream_all(dvt_vector_run *run, const davit_monoid *monoid, int64_t n, const char *x,
                                char *values) {
-  const int64_t piece = piece_of(monoid);
+  const int64_t piece = piece_of(monoid, run->buffer_bytes);
   for (int64_t i = 0, begin = 0; begin < n; i++, begin += piece) {
     const int64_t turn = i / run->devices, size = n - begin < piece ? n - begin : piece;
     dvt_vector_lane *lane = &run->device[i % run->devices].lane[turn % DVT_VECTOR_LANES];
@@ -75,7 +83,7 @@ static davit_status streamed(const davit_monoid *monoid, int64_t n, const void *
   void *memory;
   dvt_vector_run run;
   DVT_TRY(davit_malloc((size_t)values * monoid->bytes, DAVIT_PINNED, &memory));
-  davit_status status = dvt_vector_open(&run, devices, count, PIECE_BYTES);
+  davit_status status = dvt_vector_open(&run, devices, count, piece_bytes(monoid, devices[0]));
   if (status == DAVIT_SUCCESS)
     status = dvt_vector_close(&run, stream_all(&run, monoid, n, x, memory));
   if (status == DAVIT_SUCCESS)

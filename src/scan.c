@@ -11,6 +11,7 @@
 #include "src/memory.h"
 #include "src/monoid.h"
 #include "src/queue.h"
+#include "src/tuning.h"
 #include "src/vector.h"
 
 static davit_status check_overlap(size_t bytes, int64_t n, const void *x, const uint8_t *flags,
@@ -50,8 +51,15 @@ davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *mon
 
 enum { PIECE_BYTES = 32 << 20 };
 
-static int64_t piece_of(const davit_monoid *monoid) {
-  const int64_t fits = PIECE_BYTES / (int64_t)monoid->bytes;
+/* Bytes of a piece: at least a tile. */
+static size_t piece_bytes(const davit_monoid *monoid, int device) {
+  const int64_t tile = monoid->scan_tile * (int64_t)monoid->bytes;
+  const int64_t wanted = dvt_tuned(device, DVT_TUNE_SCAN_PIECE_BYTES, PIECE_BYTES);
+  return (size_t)(wanted > tile ? wanted : tile);
+}
+
+static int64_t piece_of(const davit_monoid *monoid, size_t bytes) {
+  const int64_t fits = (int64_t)(bytes / monoid->bytes);
   return fits - fits % monoid->scan_tile;
 }
 
@@ -80,7 +88,7 @@ static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, con
 }
 
 static davit_status stream_all(dvt_vector_run *run, const dvt_scan *s, char *carries) {
-  const int64_t piece = piece_of(s->monoid);
+  const int64_t piece = piece_of(s->monoid, run->buffer_bytes);
   const size_t element = s->monoid->bytes;
   dvt_record *last = NULL;
   davit_status status = DAVIT_SUCCESS;
@@ -101,11 +109,12 @@ static davit_status stream_all(dvt_vector_run *run, const dvt_scan *s, char *car
 }
 
 static davit_status streamed(const dvt_scan *s, const int *devices, int count) {
-  const int64_t pieces = (s->n + piece_of(s->monoid) - 1) / piece_of(s->monoid);
+  const size_t bytes = piece_bytes(s->monoid, devices[0]);
+  const int64_t piece = piece_of(s->monoid, bytes), pieces = (s->n + piece - 1) / piece;
   void *carries;
   dvt_vector_run run;
   DVT_TRY(davit_malloc((size_t)(pieces + 1) * s->monoid->bytes, DAVIT_PINNED, &carries));
-  davit_status status = dvt_vector_open(&run, devices, count, PIECE_BYTES);
+  davit_status status = dvt_vector_open(&run, devices, count, bytes);
   if (status == DAVIT_SUCCESS)
     status = dvt_vector_close(&run, stream_all(&run, s, carries));
   davit_free(carries);

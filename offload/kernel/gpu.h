@@ -101,6 +101,13 @@ DVT_INLINE void dvt_load_16(const void *at, uint32_t word[4]) {
           : "memory");
 }
 
+/* The same of memory that nobody writes during the launch: such loads may be moved, and so need fewer registers. */
+DVT_INLINE void dvt_load_constant_16(const void *at, uint32_t word[4]) {
+  __asm__("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+          : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+          : "l"(at));
+}
+
 DVT_INLINE void dvt_store_16(void *at, const uint32_t word[4]) {
   __asm__ volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(word[0]), "r"(word[1]),
                    "r"(word[2]), "r"(word[3])
@@ -184,6 +191,10 @@ DVT_INLINE void dvt_load_16(const void *at, uint32_t word[4]) {
   dvt_quad quad = *(const dvt_quad *)at;
   for (int w = 0; w < 4; w++)
     word[w] = quad[w];
+}
+
+DVT_INLINE void dvt_load_constant_16(const void *at, uint32_t word[4]) {
+  dvt_load_16(at, word);
 }
 
 DVT_INLINE void dvt_store_16(void *at, const uint32_t word[4]) {

@@ -6,6 +6,8 @@ static DVT_T DVT_M(host_reduce)(int threads, int64_t n, const DVT_T *x) {
   DVT_T sums[DVT_M(most_threads)], sum = DVT_IDENTITY;
   const int wanted = n < 2 * DVT_M(block) ? 1 : threads < DVT_M(most_threads) ? threads : DVT_M(most_threads);
   int parts = 1;
+  if (n == 0)
+    return sum;
 #pragma omp parallel num_threads(wanted)
   {
     const int thread = omp_get_thread_num(), team = omp_get_num_threads();

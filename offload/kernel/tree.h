@@ -12,10 +12,17 @@ enum {
   DVT_M(chunk) = (128 << 10) / sizeof(DVT_T), /* of half that size, chunks of 4-byte elements were 9 % slower */
   DVT_M(lanes) = 512,
   DVT_M(line) = DVT_M(lanes) * DVT_N(width), /* elements that the lanes take at once */
-  DVT_M(lines) = DVT_M(chunk) / DVT_M(line)
+  DVT_M(lines) = DVT_M(chunk) / DVT_M(line),
+  DVT_M(batch) = 4 /* lines on their way: few enough registers for four teams on a multiprocessor */
 };
 
 #ifdef DVT_GPU
+DVT_INLINE void DVT_M(take)(DVT_N(pack) * value, DVT_N(pack) next) {
+#pragma unroll
+  for (int k = 0; k < DVT_N(width); k++)
+    value->at[k] = DVT_COMBINE(value->at[k], next.at[k]);
+}
+
 /* The value of a chunk of `size` elements, in thread 0. `others`: written by other teams of this launch. */
 DVT_INLINE DVT_T DVT_M(chunk_value)(const DVT_T *x, int64_t size, bool others) {
   DVT_SHARED DVT_T group[DVT_M(lanes) / 32];
@@ -26,25 +33,31 @@ DVT_INLINE DVT_T DVT_M(chunk_value)(const DVT_T *x, int64_t size, bool others) {
   }
   DVT_N(pack) lane_value;
   if (size == DVT_M(chunk) && ((uintptr_t)x & 15) == 0 && !others) {
-    DVT_N(pack) taken[DVT_M(lines)];
+    x += thread * DVT_N(width);
+    DVT_N(pack) taken[DVT_M(batch)];
+#pragma unroll 1
+    for (int first = 0; first < DVT_M(lines); first += DVT_M(batch)) {
 #pragma unroll
-    for (int l = 0; l < DVT_M(lines); l++)
-      taken[l] = DVT_N(load)(x + l * DVT_M(line) + thread * DVT_N(width));
-    lane_value = taken[0];
+      for (int l = 0; l < DVT_M(batch); l++)
+        taken[l] = DVT_N(load_constant)(x + (first + l) * DVT_M(line));
+      if (first == 0)
+        lane_value = taken[0];
+      else
+        DVT_M(take)(&lane_value, taken[0]);
 #pragma unroll
-    for (int l = 1; l < DVT_M(lines); l++)
-#pragma unroll
-      for (int k = 0; k < DVT_N(width); k++)
-        lane_value.at[k] = DVT_COMBINE(lane_value.at[k], taken[l].at[k]);
+      for (int l = 1; l < DVT_M(batch); l++)
+        DVT_M(take)(&lane_value, taken[l]);
+    }
   } else {
+    const int count = (int)size;
 #pragma unroll
     for (int k = 0; k < DVT_N(width); k++) {
-      int64_t at = thread * DVT_N(width) + k;
+      int at = thread * DVT_N(width) + k;
       DVT_T value = DVT_IDENTITY;
-      if (at < size)
+      if (at < count)
         value = others ? DVT_N(peek)(x + at) : x[at];
-#pragma unroll 4
-      for (at += DVT_M(line); at < size; at += DVT_M(line)) {
+#pragma unroll 1
+      for (at += DVT_M(line); at < count; at += DVT_M(line)) {
         DVT_T next = others ? DVT_N(peek)(x + at) : x[at];
         value = DVT_COMBINE(value, next);
       }
@@ -168,7 +181,8 @@ static void DVT_M(host_chunks)(int threads, int64_t n, const DVT_T *x, DVT_T *va
 #pragma omp parallel for num_threads(wanted) schedule(static)
   for (int64_t c = 0; c < chunks; c++) {
     const int64_t left = n - c * DVT_M(chunk);
-    values[c] = DVT_M(host_chunk)(x + c * DVT_M(chunk), left < DVT_M(chunk) ? left : DVT_M(chunk));
+    const DVT_T *from = c > 0 ? x + c * DVT_M(chunk) : x; /* NULL where n is 0 */
+    values[c] = DVT_M(host_chunk)(from, left < DVT_M(chunk) ? left : DVT_M(chunk));
   }
 }
 

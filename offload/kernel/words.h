@@ -89,6 +89,19 @@ DVT_INLINE DVT_N(pack) DVT_N(load)(const DVT_T *from) {
   return pack;
 }
 
+/* Of memory that nobody writes during the launch. */
+DVT_INLINE DVT_N(pack) DVT_N(load_constant)(const DVT_T *from) {
+  DVT_N(pack) pack;
+  if (sizeof pack == 16) {
+    uint32_t word[4];
+    dvt_load_constant_16(from, word);
+    __builtin_memcpy(&pack, word, 16);
+  } else {
+    pack = *(const DVT_N(pack) *)(const void *)from;
+  }
+  return pack;
+}
+
 DVT_INLINE void DVT_N(store)(DVT_T *to, DVT_N(pack) pack) {
   if (sizeof pack == 16) {
     uint32_t word[4];

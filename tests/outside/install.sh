@@ -4,7 +4,7 @@
 #   install.sh CMAKE BUILD LIBDIR CLANG      (ctest runs it as `install`)
 #
 # By find_package() with the system's compiler and with the Clang that built davit, and by pkg-config; shared and
-# static; without and with target regions of the program's own. Each program is run.
+# static; without and with target regions, or an operator, of the program's own. Each program is run.
 # shellcheck disable=SC2046 # pkg-config prints words
 set -euo pipefail
 [ $# -eq 4 ] || { sed -n '2,7p' "$0" >&2; exit 2; }
@@ -36,7 +36,7 @@ by_find_package() { # FOLDER COMPILER PROGRAM...
 }
 
 by_find_package cc "$cc" shared static
-by_find_package clang "$clang" shared static own_regions
+by_find_package clang "$clang" shared static own_regions own_monoid
 
 command -v pkg-config >/dev/null || { echo "pkg-config is missing (Debian: pkg-config)" >&2; exit 1; }
 export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
@@ -49,6 +49,10 @@ run "pkg-config, $cc: static" ./pc_static
   $(pkg-config --variable=offload_cflags davit) $(pkg-config --variable=static_libs davit) \
   $(pkg-config --variable=offload_libs davit)
 run "pkg-config, $clang: static, own target regions" ./pc_own_regions
+"$clang" -O2 -Wall -Wextra -Werror "$source/monoid.c" -o pc_own_monoid $(pkg-config --cflags davit) \
+  $(pkg-config --variable=offload_cflags davit) -fopenmp-cuda-mode $(pkg-config --variable=static_libs davit) \
+  $(pkg-config --variable=offload_libs davit)
+run "pkg-config, $clang: static, own operator" ./pc_own_monoid
 
 if [ -x "$prefix/bin/davit" ]; then
   echo "== the installed tool"

@@ -1,0 +1,35 @@
+/* The stencil on devices: the three ways to compute one rectangle of b.
+ *
+ * The rectangle may be part of a larger matrix: `edges` tells which of its sides are borders of the matrix; beyond
+ * the others a has one more row or column, which is read. Pointers are the device's, arguments have been checked. */
+#ifndef DAVIT_OFFLOAD_STENCIL_H
+#define DAVIT_OFFLOAD_STENCIL_H
+
+#include <davit/stencil.h>
+
+#include "offload/stream.h"
+
+enum { DVT_TOP = 1, DVT_BOTTOM = 2, DVT_LEFT = 4, DVT_RIGHT = 8 };
+
+typedef struct dvt_stencil {
+  davit_type type;
+  int64_t rows, cols;
+  const void *a;
+  int64_t lda;
+  double coefficients[9];
+  davit_border border;
+  int edges;
+  void *b;
+  int64_t ldb;
+} dvt_stencil;
+
+/* Enqueues on an NVIDIA stream. */
+davit_status dvt_stream_stencil(dvt_stream *stream, const dvt_stencil *s);
+
+/* Runs on any GPU, and returns when it is done. */
+davit_status dvt_target_stencil(int device, const dvt_stencil *s);
+
+/* Runs on `threads` threads of the CPU. */
+void dvt_cpu_stencil(const dvt_stencil *s, int threads);
+
+#endif

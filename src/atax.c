@@ -1,0 +1,255 @@
+/* y = opᵀ(A) (op(A) x): on a queue, and spread over devices. 4 m n flops over m n elements of A, each read once by a
+ * device: where A lies on the host the link's m n elements are the floor. */
+#include <davit/atax.h>
+#include <string.h>
+
+#include "offload/atax.h"
+#include "offload/device.h"
+#include "offload/space.h"
+#include "src/memory.h"
+#include "src/queue.h"
+#include "src/tuning.h"
+#include "src/vector.h"
+
+static size_t element_bytes(const dvt_atax *g) {
+  return g->type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
+}
+
+/* Lengths of tmp, and of x and y. */
+static int64_t inner(const dvt_atax *g) {
+  return g->trans == 'N' ? g->m : g->n;
+}
+
+static int64_t outer(const dvt_atax *g) {
+  return g->trans == 'N' ? g->n : g->m;
+}
+
+/* Whether the vector, an output, shares an element with another argument. */
+static davit_status check_output(const dvt_atax *g, const char *name, const void *vector, int64_t length) {
+  size_t element = element_bytes(g);
+  if (dvt_vectors_overlap(vector, length, 1, g->x, outer(g), 1, element))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s overlaps x", name);
+  if (dvt_blocks_overlap(g->a, g->lda, g->m, g->n, vector, length > 0 ? length : 1, length, 1, element))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s overlaps a", name);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_pointers(const dvt_atax *g) {
+  bool empty = g->m == 0 || g->n == 0;
+  if (!empty && (!g->a || !g->x))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", g->a ? "x" : "a");
+  if (!g->y && outer(g) > 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "y is NULL");
+  if (g->tmp && dvt_vectors_overlap(g->tmp, inner(g), 1, g->y, outer(g), 1, element_bytes(g)))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "tmp overlaps y");
+  if (empty)
+    return DAVIT_SUCCESS;
+  DVT_TRY(check_output(g, "y", g->y, outer(g)));
+  return g->tmp ? check_output(g, "tmp", g->tmp, inner(g)) : DAVIT_SUCCESS;
+}
+
+static davit_status check(dvt_atax *g) {
+  if (g->type != DAVIT_DOUBLE && g->type != DAVIT_FLOAT)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, neither DAVIT_DOUBLE nor DAVIT_FLOAT",
+                      (int)g->type);
+  DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
+  DVT_TRY(dvt_check_length("m", g->m));
+  DVT_TRY(dvt_check_length("n", g->n));
+  DVT_TRY(dvt_check_ld("lda", g->lda, g->m));
+  return check_pointers(g);
+}
+
+static davit_status run_stream(dvt_lane *lane, void *arguments) {
+  const dvt_atax *g = arguments;
+  dvt_atax_plan plan;
+  void *scratch = NULL;
+  DVT_TRY(dvt_stream_atax_plan(lane->stream, g, &plan));
+  int64_t teams =
+      dvt_tuned(lane->device, DVT_TUNE_ATAX_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;
+  if (teams > 0 && teams < plan.teams) /* the plan has as many as run at once */
+    plan.teams = (int)teams;
+  if (plan.scratch_bytes > 0)
+    DVT_TRY(dvt_lane_workspace(lane, plan.scratch_bytes, &scratch));
+  return dvt_stream_atax(lane->stream, g, &plan, scratch);
+}
+
+static davit_status run_cpu(dvt_lane *lane, void *arguments) {
+  const dvt_atax *g = arguments;
+  int threads = (int)dvt_tuned(lane->device, DVT_TUNE_ATAX_THREADS, dvt_blas_threads(lane->device));
+  void *scratch;
+  DVT_TRY(dvt_lane_workspace(lane, dvt_cpu_atax_scratch(g, threads), &scratch));
+  dvt_cpu_atax(g, threads, scratch);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_target(dvt_lane *lane, void *arguments) {
+  const dvt_atax *g = arguments;
+  size_t bytes = dvt_target_atax_scratch(g);
+  void *scratch = NULL;
+  if (bytes > 0)
+    DVT_TRY(dvt_lane_workspace(lane, bytes, &scratch));
+  return dvt_target_atax(lane->device, g, scratch);
+}
+
+/* Sums over nothing. */
+static davit_status fill_zero(dvt_lane *lane, void *arguments) {
+  const dvt_atax *g = arguments;
+  struct {
+    void *pointer;
+    size_t bytes;
+  } outputs[] = {{g->y, (size_t)outer(g) * element_bytes(g)}, {g->tmp, (size_t)inner(g) * element_bytes(g)}};
+  for (int i = 0; i < 2; i++)
+    if (outputs[i].pointer && outputs[i].bytes > 0)
+      DVT_TRY(lane->stream ? dvt_stream_fill(lane->stream, outputs[i].pointer, 0, outputs[i].bytes)
+                           : dvt_space_fill(outputs[i].pointer, lane->device, 0, outputs[i].bytes));
+  return DAVIT_SUCCESS;
+}
+
+static davit_status submit(dvt_lane *lane, const dvt_atax *g) {
+  static const dvt_blas_works works = {run_stream, run_cpu, run_target};
+  if (g->m == 0 || g->n == 0)
+    return dvt_lane_submit(lane, lane->stream ? DVT_STREAMED : DVT_BLOCKING, fill_zero, g, sizeof *g);
+  return dvt_blas_submit(lane, works, g, sizeof *g);
+}
+
+davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, int64_t m, int64_t n,
+                              const void *a, int64_t lda, const void *x, void *tmp, void *y) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false};
+  DVT_TRY(check(&g));
+  return submit(lane, &g);
+}
+
+/* ---- over several devices ---- */
+
+/* Elements of tmp stand for rows of op(A), which are independent: each lane takes a range of them, chunk by chunk, and
+ * adds to a y of its own. These are added up on the host, in the order of the lanes. A chunk of A is at most CHUNK
+ * bytes, one row of op(A) at least. */
+enum { CHUNK = 32 << 20, OPERAND_A = 0, OPERAND_TMP = 1, OPERAND_X = 2 };
+
+typedef struct spread_run {
+  dvt_vector_run vector;
+  const dvt_atax *g;
+  int64_t chunk; /* rows of op(A) */
+  int lanes;
+  char *sums; /* pinned: the lanes' ys */
+  void *y[DVT_MOST_DEVICES * DVT_VECTOR_LANES];
+} spread_run;
+
+static dvt_vector_lane *lane_of(spread_run *run, int lane) {
+  return &run->vector.device[lane / DVT_VECTOR_LANES].lane[lane % DVT_VECTOR_LANES];
+}
+
+static davit_status run_chunk(spread_run *run, int lane, const void *x, int64_t begin, int64_t end,
+                              bool add) {
+  const dvt_atax *g = run->g;
+  dvt_vector_lane *on = lane_of(run, lane);
+  size_t element = element_bytes(g), pitch, rows, count = (size_t)(end - begin);
+  dvt_atax part = *g;
+  char *block = (char *)(uintptr_t)g->a + (size_t)(g->trans == 'N' ? begin : begin * g->lda) * element;
+  *(g->trans == 'N' ? &part.m : &part.n) = end - begin;
+  rows = (size_t)part.m * element;
+  void *a, *tmp = NULL, *home = g->tmp ? (char *)g->tmp + (size_t)begin * element : NULL;
+  DVT_TRY(dvt_vector_operand(&run->vector, on, OPERAND_A, true, block, (size_t)g->lda * element, rows,
+                             (size_t)part.n, &a, &pitch));
+  part.a = a;
+  part.lda = (int64_t)(pitch / element);
+  if (home)
+    DVT_TRY(dvt_vector_operand(&run->vector, on, OPERAND_TMP, false, home, count * element, count * element,
+                               1, &tmp, &pitch));
+  part.x = x;
+  part.tmp = tmp;
+  part.y = run->y[lane];
+  part.add = add;
+  DVT_TRY(submit(on->lane, &part));
+  return home ? dvt_vector_store(on, tmp, pitch, home, count * element, count * element, 1) : DAVIT_SUCCESS;
+}
+
+static davit_status run_lane(spread_run *run, int lane) {
+  const dvt_atax *g = run->g;
+  dvt_vector_lane *on = lane_of(run, lane);
+  size_t bytes = (size_t)outer(g) * element_bytes(g), pitch;
+  int64_t begin, end;
+  dvt_vector_range(inner(g), lane, run->lanes, &begin, &end);
+  if (begin == end)
+    return DAVIT_SUCCESS;
+  void *x;
+  DVT_TRY(davit_malloc(bytes, on->lane->device, &run->y[lane]));
+  DVT_TRY(dvt_vector_operand(&run->vector, on, OPERAND_X, true, (void *)(uintptr_t)g->x, bytes, bytes, 1, &x,
+                             &pitch));
+  for (int64_t i = begin; i < end; i += run->chunk)
+    DVT_TRY(run_chunk(run, lane, x, i, end - i < run->chunk ? end : i + run->chunk, i > begin));
+  return dvt_vector_store(on, run->y[lane], bytes, run->sums + (size_t)lane * bytes, bytes, bytes, 1);
+}
+
+/* The first of the lanes' ys becomes the sum of all. */
+static void add_up(const spread_run *run) {
+  int64_t length = outer(run->g), used = inner(run->g) < run->lanes ? inner(run->g) : run->lanes;
+  for (int64_t k = 1; k < used; k++)
+    for (int64_t i = 0; i < length; i++)
+      if (run->g->type == DAVIT_DOUBLE)
+        ((double *)(void *)run->sums)[i] += ((double *)(void *)run->sums)[k * length + i];
+      else
+        ((float *)(void *)run->sums)[i] += ((float *)(void *)run->sums)[k * length + i];
+}
+
+static davit_status run_all(spread_run *run) {
+  DVT_TRY(davit_malloc((size_t)run->lanes * (size_t)outer(run->g) * element_bytes(run->g), DAVIT_PINNED,
+                       (void **)&run->sums));
+  for (int lane = 0; lane < run->lanes; lane++)
+    DVT_TRY(run_lane(run, lane));
+  return DAVIT_SUCCESS;
+}
+
+static davit_status spread(const dvt_atax *g, const int *devices, int count) {
+  size_t element = element_bytes(g), row = (size_t)outer(g) * element;
+  spread_run run = {.g = g,
+                    .lanes = count * DVT_VECTOR_LANES,
+                    .chunk = dvt_tuned(devices[0], DVT_TUNE_ATAX_CHUNK_BYTES, CHUNK) / (int64_t)row};
+  run.chunk = run.chunk > 1 ? run.chunk : 1;
+  DVT_TRY(dvt_vector_open(&run.vector, devices, count, (size_t)run.chunk * row));
+  davit_status status = dvt_vector_close(&run.vector, run_all(&run));
+  if (status == DAVIT_SUCCESS) {
+    add_up(&run);
+    status = davit_copy(g->y, run.sums, row);
+  }
+  for (int lane = 0; lane < run.lanes; lane++)
+    davit_free(run.y[lane]);
+  davit_free(run.sums);
+  return status;
+}
+
+/* Whether the device reaches a pointer as it is. */
+static bool reaches(int device, const void *pointer) {
+  int place = pointer ? dvt_place_of(pointer) : device;
+  return place == device || (dvt_place_is_host(device) && dvt_place_is_host(place));
+}
+
+/* All of it by one device that reaches everything, or nothing to multiply. */
+static davit_status run_alone(const dvt_atax *g, int device) {
+  dvt_lane *lane;
+  DVT_TRY(dvt_lane_open(device, &lane));
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, submit(lane, g));
+  dvt_error_keep(&first, dvt_lane_close(lane));
+  return dvt_error_report(&first);
+}
+
+davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const void *a, int64_t lda,
+                        const void *x, void *tmp, void *y, const int *devices, int device_count) {
+  int chosen[DVT_MOST_DEVICES], count;
+  dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false};
+  DVT_TRY(check(&g));
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  if (m == 0 || n == 0) {
+    size_t bytes = element_bytes(&g);
+    DVT_TRY(outer(&g) > 0 ? davit_fill(y, 0, (size_t)outer(&g) * bytes) : DAVIT_SUCCESS);
+    return tmp && inner(&g) > 0 ? davit_fill(tmp, 0, (size_t)inner(&g) * bytes) : DAVIT_SUCCESS;
+  }
+  if (count == 1 && reaches(chosen[0], a) && reaches(chosen[0], x) && reaches(chosen[0], tmp) &&
+      reaches(chosen[0], y))
+    return run_alone(&g, chosen[0]);
+  return spread(&g, chosen, count);
+}

@@ -1,0 +1,504 @@
+/* Covariance: on a queue, and spread over devices. rows cols (cols + 1) flops for the product; every device has all of the
+ * centred data, rows cols elements, and computes its columns of the lower triangle. */
+#include <davit/covariance.h>
+#include <math.h>
+#include <string.h>
+
+#include "offload/covariance.h"
+#include "src/copy.h"
+#include "src/memory.h"
+#include "src/queue.h"
+#include "src/vector.h"
+
+static size_t element_bytes(const dvt_covariance *g) {
+  return g->type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
+}
+
+/* Rows and columns of the data as they lie. */
+static int64_t height(const dvt_covariance *g) {
+  return g->trans == 'N' ? g->rows : g->cols;
+}
+
+static int64_t breadth(const dvt_covariance *g) {
+  return g->trans == 'N' ? g->cols : g->rows;
+}
+
+static int64_t triangle_length(int64_t cols) {
+  return cols * (cols - 1) / 2;
+}
+
+/* ---- arguments ---- */
+
+static davit_status check_type(davit_type type) {
+  if (type != DAVIT_DOUBLE && type != DAVIT_FLOAT)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, neither DAVIT_DOUBLE nor DAVIT_FLOAT", (int)type);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_divisor(const char *argument, double given) {
+  if (given == 0 || isnan(given))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %g", argument, given);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_sizes(dvt_covariance *g) {
+  DVT_TRY(check_type(g->type));
+  DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
+  DVT_TRY(dvt_check_length("rows", g->rows));
+  DVT_TRY(dvt_check_length("cols", g->cols));
+  DVT_TRY(dvt_check_ld("ldd", g->ldd, height(g)));
+  DVT_TRY(check_divisor("mean_divisor", g->mean_divisor));
+  DVT_TRY(check_divisor("divisor", g->divisor));
+  if (g->centred)
+    DVT_TRY(dvt_check_ld("ldc", g->ldc, height(g)));
+  if (g->triangle != DAVIT_FULL && g->triangle != DAVIT_PACKED)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "triangle is %d, neither DAVIT_FULL nor DAVIT_PACKED",
+                      (int)g->triangle);
+  return g->triangle == DAVIT_FULL ? dvt_check_ld("lds", g->lds, g->cols) : DAVIT_SUCCESS;
+}
+
+typedef struct region {
+  const char *name;
+  const void *base;
+  int64_t ld, rows, cols;
+} region;
+
+static davit_status check_overlaps(const dvt_covariance *g) {
+  int64_t packed = triangle_length(g->cols);
+  bool full = g->triangle == DAVIT_FULL;
+  const region regions[] = {
+      {"d", g->d, g->ldd, height(g), breadth(g)},
+      {"centred", g->centred, g->ldc, height(g), breadth(g)},
+      {"mean", g->mean, g->cols, g->cols, 1},
+      {"s", g->s, full ? g->lds : packed, full ? g->cols : packed, full ? g->cols : 1},
+  };
+  if (g->centred && g->centred == g->d && g->ldc != g->ldd)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "ldc is %lld, not ldd, though centred is d", (long long)g->ldc);
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < i; j++) {
+      const region *a = &regions[i], *b = &regions[j];
+      if (a->base && b->base && !(i == 1 && j == 0 && a->base == b->base) &&
+          dvt_blocks_overlap(a->base, a->ld, a->rows, a->cols, b->base, b->ld, b->rows, b->cols,
+                             element_bytes(g)))
+        return davit_fail(DAVIT_INVALID_ARGUMENT, "%s overlaps %s", a->name, b->name);
+    }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check(dvt_covariance *g) {
+  DVT_TRY(check_sizes(g));
+  if (!g->d && g->rows > 0 && g->cols > 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "d is NULL");
+  if (!g->s && (g->triangle == DAVIT_FULL ? g->cols : triangle_length(g->cols)) > 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "s is NULL");
+  return check_overlaps(g);
+}
+
+/* ---- on a lane ---- */
+
+/* The kernels are made for GPUs alone: of davit's own regions the CPU runs none. */
+static dvt_where where_of(const dvt_lane *lane) {
+  dvt_blas_path path = dvt_blas_path_of(lane);
+  bool cpu = path != DVT_BLAS_STREAM && dvt_place_is_host(lane->device);
+  return (dvt_where){.stream = path == DVT_BLAS_STREAM ? lane->stream : NULL,
+                     .threads = cpu ? dvt_blas_threads(lane->device) : 0,
+                     .device = lane->device};
+}
+
+static davit_status submit(dvt_lane *lane, dvt_work work, const void *arguments, size_t bytes) {
+  const dvt_blas_works works = {work, work, work};
+  return dvt_blas_submit(lane, works, arguments, bytes);
+}
+
+/* Leading dimension of a matrix of davit's own: whole lines, so that all columns are aligned. */
+static int64_t padded(int64_t rows, size_t element) {
+  int64_t line = 128 / (int64_t)element;
+  return rows > 0 ? (rows + line - 1) / line * line : line;
+}
+
+/* Parts of one piece of scratch memory. */
+typedef struct scratch {
+  char *base;
+  size_t used;
+} scratch;
+
+static void *take(scratch *from, size_t bytes) {
+  void *part = from->base ? from->base + from->used : NULL;
+  from->used += (bytes + 255) / 256 * 256;
+  return part;
+}
+
+/* Gives what the caller did not ask for, but the work needs, a place. */
+static void *complete(dvt_covariance *g, scratch *from, void **square, int64_t *ld) {
+  size_t element = element_bytes(g);
+  if (!g->mean)
+    g->mean = take(from, (size_t)g->cols * element);
+  if (!g->centred) {
+    g->ldc = padded(height(g), element);
+    g->centred = take(from, (size_t)(g->ldc * breadth(g)) * element);
+  }
+  *square = g->s;
+  *ld = g->lds;
+  if (g->triangle == DAVIT_PACKED) {
+    *ld = padded(g->cols, element);
+    *square = take(from, (size_t)(*ld * g->cols) * element);
+  }
+  return take(from, dvt_centre_scratch(g));
+}
+
+static davit_status run(dvt_lane *lane, void *arguments) {
+  dvt_covariance g = *(const dvt_covariance *)arguments;
+  dvt_where where = where_of(lane);
+  scratch all = {NULL, 0};
+  void *square, *memory = NULL;
+  int64_t ld;
+  dvt_covariance sizes = g;
+  complete(&sizes, &all, &square, &ld);
+  if (all.used > 0)
+    DVT_TRY(dvt_lane_workspace(lane, all.used, &memory));
+  all = (scratch){memory, 0};
+  void *rest = complete(&g, &all, &square, &ld);
+  DVT_TRY(dvt_centre(&where, &g, rest));
+  DVT_TRY(dvt_product(&where, &g, 0, g.cols, square, ld));
+  return g.triangle == DAVIT_PACKED
+             ? dvt_pack(&where, g.type, g.cols, g.cols, square, ld, g.s)
+             : dvt_transpose(&where, g.type, g.cols, g.cols, square, ld, square, ld, true);
+}
+
+davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char trans, int64_t rows,
+                                    int64_t cols, const void *d, int64_t ldd, double mean_divisor,
+                                    double divisor, void *mean, void *centred, int64_t ldc,
+                                    davit_triangle triangle, void *s, int64_t lds) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  dvt_covariance g = {type,    trans, rows,    cols, d,        ldd, mean_divisor,
+                      divisor, mean,  centred, ldc,  triangle, s,   lds};
+  DVT_TRY(check(&g));
+  return cols == 0 ? DAVIT_SUCCESS : submit(lane, run, &g, sizeof g);
+}
+
+/* ---- over several devices ---- */
+
+/* Three phases with a synchronisation after each, as D may be centred in place while other devices read it: all devices
+ * bring D; they centre it; they compute panels of columns of S, dealt in turn, each on one of PANEL_LANES lanes.
+ * Devices that share the host's memory share the centred data as well. */
+enum { PANEL_LANES = 2, LEAST_PANEL = 64, MOST_PANEL = 1024 };
+
+typedef struct member {
+  int device;
+  dvt_lane *lane[PANEL_LANES];
+  dvt_covariance g;                              /* the data as this device has it */
+  bool centres;                                  /* it does, and nobody else for it */
+  void *own[3];                                  /* memory: data, mean, scratch of centring */
+  void *panel[PANEL_LANES], *image[PANEL_LANES]; /* columns of S, their mirror image or packed form */
+} member;
+
+typedef struct covariance_run {
+  const dvt_covariance *g;
+  int count;
+  int64_t width; /* of a panel */
+  member member[DVT_MOST_DEVICES];
+} covariance_run;
+
+static bool reaches(int device, const void *pointer) {
+  int place = dvt_place_of(pointer);
+  return place == device || (dvt_place_is_host(device) && dvt_place_is_host(place));
+}
+
+static davit_status hold(const dvt_covariance *g, int device, size_t bytes, void **memory) {
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  davit_status status = davit_malloc(bytes, device, memory);
+  if (status == DAVIT_OUT_OF_DEVICE_MEMORY)
+    return davit_fail(
+        status, "covariance: device %d has no memory for %zu bytes; each device holds all %lld x %lld data",
+        device, bytes, (long long)g->rows, (long long)g->cols);
+  return status;
+}
+
+/* The first member whose device shares the host's memory, if this one's does. */
+static member *host_member(covariance_run *r, int index) {
+  if (dvt_place_is_host(r->member[index].device))
+    for (int i = 0; i < index; i++)
+      if (dvt_place_is_host(r->member[i].device))
+        return &r->member[i];
+  return NULL;
+}
+
+/* Where this device has the centred data and the means, and, if it centres, from where it takes D. */
+static davit_status place_data(covariance_run *r, int index) {
+  const dvt_covariance *g = r->g;
+  member *m = &r->member[index], *sharing = host_member(r, index);
+  size_t element = element_bytes(g);
+  m->g = sharing ? sharing->g : *g;
+  if (sharing)
+    return DAVIT_SUCCESS;
+  m->centres = true;
+  if (!g->centred || !reaches(m->device, g->centred)) {
+    m->g.ldc = padded(height(g), element);
+    DVT_TRY(hold(g, m->device, (size_t)(m->g.ldc * breadth(g)) * element, &m->own[0]));
+    m->g.centred = m->own[0];
+  }
+  if (!g->mean || !reaches(m->device, g->mean)) {
+    DVT_TRY(hold(g, m->device, (size_t)g->cols * element, &m->own[1]));
+    m->g.mean = m->own[1];
+  }
+  return hold(g, m->device, dvt_centre_scratch(g), &m->own[2]);
+}
+
+static davit_status copy_block(dvt_lane *lane, void *to, int64_t ld_to, const void *from, int64_t ld_from,
+                               int64_t rows, int64_t cols, size_t element) {
+  if (rows <= 0 || cols <= 0 || to == from)
+    return DAVIT_SUCCESS;
+  dvt_copy copy = {to,
+                   from,
+                   (size_t)ld_to * element,
+                   (size_t)ld_from * element,
+                   (size_t)rows * element,
+                   (size_t)cols,
+                   dvt_place_of(to),
+                   dvt_place_of(from)};
+  return dvt_copy_submit(lane, &copy);
+}
+
+/* Brings D to where it is centred in place, if the device does not reach it where it is. */
+static davit_status bring(member *m) {
+  dvt_covariance *g = &m->g;
+  if (!m->centres || !g->d || reaches(m->device, g->d))
+    return DAVIT_SUCCESS;
+  DVT_TRY(copy_block(m->lane[0], g->centred, g->ldc, g->d, g->ldd, height(g), breadth(g), element_bytes(g)));
+  g->d = g->centred;
+  g->ldd = g->ldc;
+  return DAVIT_SUCCESS;
+}
+
+typedef struct centring {
+  dvt_covariance g;
+  void *scratch;
+} centring;
+
+static davit_status run_centring(dvt_lane *lane, void *arguments) {
+  const centring *c = arguments;
+  dvt_where where = where_of(lane);
+  return dvt_centre(&where, &c->g, c->scratch);
+}
+
+static davit_status centre(member *m) {
+  centring c = {m->g, m->own[2]};
+  return m->centres ? submit(m->lane[0], run_centring, &c, sizeof c) : DAVIT_SUCCESS;
+}
+
+/* The first device's means and centred data, to where the caller wants them and no device has left them. */
+static davit_status send_data(covariance_run *r) {
+  const dvt_covariance *g = r->g;
+  bool centred = false, mean = false;
+  for (int i = 0; i < r->count; i++) {
+    centred |= g->centred && r->member[i].g.centred == g->centred;
+    mean |= g->mean && r->member[i].g.mean == g->mean;
+  }
+  member *m = &r->member[0];
+  size_t element = element_bytes(g);
+  if (g->mean && !mean)
+    DVT_TRY(copy_block(m->lane[0], g->mean, g->cols, m->g.mean, g->cols, g->cols, 1, element));
+  if (g->centred && !centred)
+    DVT_TRY(
+        copy_block(m->lane[0], g->centred, g->ldc, m->g.centred, m->g.ldc, height(g), breadth(g), element));
+  return DAVIT_SUCCESS;
+}
+
+/* Columns [begin, end) of S on a lane: the lower triangle to `square`, at its first row and column; then their mirror image
+ * to `image`, or all packed to `image`. */
+typedef struct panel {
+  dvt_covariance g;
+  int64_t begin, end;
+  void *square, *image;
+  int64_t ld, ld_image;
+} panel;
+
+static davit_status run_panel(dvt_lane *lane, void *arguments) {
+  const panel *p = arguments;
+  const dvt_covariance *g = &p->g;
+  dvt_where where = where_of(lane);
+  int64_t width = p->end - p->begin, below = g->cols - p->end;
+  DVT_TRY(dvt_product(&where, g, p->begin, p->end, p->square, p->ld));
+  if (g->triangle == DAVIT_PACKED)
+    return dvt_pack(&where, g->type, g->cols - p->begin, width, p->square, p->ld, p->image);
+  DVT_TRY(dvt_transpose(&where, g->type, width, width, p->square, p->ld, p->square, p->ld, true));
+  const char *rectangle = (const char *)p->square + (size_t)width * element_bytes(g);
+  return below == 0
+             ? DAVIT_SUCCESS
+             : dvt_transpose(&where, g->type, below, width, rectangle, p->ld, p->image, p->ld_image, false);
+}
+
+static char *element_of_s(const dvt_covariance *g, int64_t i, int64_t j) {
+  return (char *)g->s + (size_t)(i + j * g->lds) * element_bytes(g);
+}
+
+/* Memory for the panels of a lane where the device does not compute in S itself. */
+static davit_status hold_panel(covariance_run *r, member *m, int lane, bool square, bool image) {
+  size_t element = element_bytes(r->g);
+  size_t bytes = (size_t)(padded(r->g->cols, element) * r->width) * element;
+  if (square && !m->panel[lane])
+    DVT_TRY(hold(r->g, m->device, bytes, &m->panel[lane]));
+  return image && !m->image[lane] ? hold(r->g, m->device, bytes, &m->image[lane]) : DAVIT_SUCCESS;
+}
+
+static davit_status packed_panel(covariance_run *r, member *m, int lane, panel *p) {
+  const dvt_covariance *g = r->g;
+  size_t element = element_bytes(g);
+  int64_t first = davit_packed_index(g->cols, p->begin, p->begin + 1);
+  int64_t count = davit_packed_index(g->cols, p->end, p->end + 1) - first;
+  if (count == 0)
+    return DAVIT_SUCCESS;
+  void *home = (char *)g->s + (size_t)first * element;
+  bool here = reaches(m->device, g->s);
+  DVT_TRY(hold_panel(r, m, lane, true, !here));
+  p->square = m->panel[lane];
+  p->ld = padded(g->cols - p->begin, element);
+  p->image = here ? home : m->image[lane];
+  DVT_TRY(submit(m->lane[lane], run_panel, p, sizeof *p));
+  return copy_block(m->lane[lane], home, count, p->image, count, count, 1, element);
+}
+
+static davit_status full_panel(covariance_run *r, member *m, int lane, panel *p) {
+  const dvt_covariance *g = r->g;
+  size_t element = element_bytes(g);
+  int64_t width = p->end - p->begin, below = g->cols - p->end;
+  char *home = element_of_s(g, p->begin, p->begin), *home_image = element_of_s(g, p->begin, p->end);
+  bool here = reaches(m->device, g->s);
+  DVT_TRY(hold_panel(r, m, lane, !here, !here));
+  p->square = here ? home : m->panel[lane];
+  p->ld = here ? g->lds : padded(g->cols - p->begin, element);
+  p->image = here ? home_image : m->image[lane];
+  p->ld_image = here ? g->lds : padded(width, element);
+  DVT_TRY(submit(m->lane[lane], run_panel, p, sizeof *p));
+  if (here)
+    return DAVIT_SUCCESS;
+  DVT_TRY(copy_block(m->lane[lane], home, g->lds, p->square, p->ld, g->cols - p->begin, width, element));
+  return copy_block(m->lane[lane], home_image, g->lds, p->image, p->ld_image, width, below, element);
+}
+
+static davit_status synchronize(covariance_run *r) {
+  dvt_lane *lanes[DVT_MOST_DEVICES * PANEL_LANES];
+  int count = 0;
+  for (int i = 0; i < r->count; i++)
+    for (int k = 0; k < PANEL_LANES; k++)
+      lanes[count++] = r->member[i].lane[k];
+  return dvt_lanes_synchronize(lanes, count);
+}
+
+static davit_status run_all(covariance_run *r) {
+  const dvt_covariance *g = r->g;
+  for (int i = 0; i < r->count; i++)
+    DVT_TRY(place_data(r, i));
+  for (int i = 0; i < r->count; i++)
+    DVT_TRY(bring(&r->member[i]));
+  DVT_TRY(synchronize(r));
+  for (int i = 0; i < r->count; i++)
+    DVT_TRY(centre(&r->member[i]));
+  DVT_TRY(synchronize(r));
+  int64_t index = 0;
+  for (int64_t begin = 0; begin < g->cols; begin += r->width, index++) {
+    member *m = &r->member[index % r->count];
+    int lane = (int)(index / r->count % PANEL_LANES);
+    panel p = {.g = m->g, .begin = begin, .end = begin + r->width < g->cols ? begin + r->width : g->cols};
+    DVT_TRY(g->triangle == DAVIT_PACKED ? packed_panel(r, m, lane, &p) : full_panel(r, m, lane, &p));
+  }
+  return send_data(r);
+}
+
+static davit_status open(covariance_run *r, const int *devices) {
+  for (int i = 0; i < r->count; i++) {
+    r->member[i].device = devices[i];
+    for (int k = 0; k < PANEL_LANES; k++)
+      DVT_TRY(dvt_lane_open(devices[i], &r->member[i].lane[k]));
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* Waits for all work, then gives everything back. */
+static davit_status close(covariance_run *r, davit_status status) {
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, status);
+  for (int i = 0; i < r->count; i++)
+    for (int k = 0; k < PANEL_LANES; k++)
+      if (r->member[i].lane[k])
+        dvt_error_keep(&first, dvt_lane_close(r->member[i].lane[k]));
+  for (int i = 0; i < r->count; i++) {
+    member *m = &r->member[i];
+    for (int k = 0; k < 3; k++)
+      davit_free(m->own[k]);
+    for (int k = 0; k < PANEL_LANES; k++) {
+      davit_free(m->panel[k]);
+      davit_free(m->image[k]);
+    }
+  }
+  return dvt_error_report(&first);
+}
+
+/* Wide enough for the products to be fast, and several for each device, as the first are the longest. One device that
+ * reaches S takes it in one. */
+static int64_t panel_width(const dvt_covariance *g, const int *devices, int count) {
+  if (count == 1 && g->s && reaches(devices[0], g->s) && g->triangle == DAVIT_FULL)
+    return g->cols;
+  int64_t width = g->cols / (4 * count) / LEAST_PANEL * LEAST_PANEL;
+  return width < LEAST_PANEL ? LEAST_PANEL : width < MOST_PANEL ? width : MOST_PANEL;
+}
+
+davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t cols, const void *d,
+                              int64_t ldd, double mean_divisor, double divisor, void *mean, void *centred,
+                              int64_t ldc, davit_triangle triangle, void *s, int64_t lds, const int *devices,
+                              int device_count) {
+  int chosen[DVT_MOST_DEVICES], count;
+  dvt_covariance g = {type,    trans, rows,    cols, d,        ldd, mean_divisor,
+                      divisor, mean,  centred, ldc,  triangle, s,   lds};
+  DVT_TRY(check(&g));
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  if (cols == 0)
+    return DAVIT_SUCCESS;
+  covariance_run r = {.g = &g, .count = count, .width = panel_width(&g, chosen, count)};
+  davit_status status = open(&r, chosen);
+  return close(&r, status == DAVIT_SUCCESS ? run_all(&r) : status);
+}
+
+/* ---- packed form and full matrix on the host ---- */
+
+static davit_status check_triangle(davit_type type, int64_t cols, const void *packed, const void *s,
+                                   int64_t lds) {
+  DVT_TRY(check_type(type));
+  DVT_TRY(dvt_check_length("cols", cols));
+  DVT_TRY(dvt_check_ld("lds", lds, cols));
+  if (!packed && cols > 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "packed is NULL");
+  if (!s && cols > 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "s is NULL");
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_triangle_unpack(davit_type type, int64_t cols, const void *packed, const void *diagonal,
+                                   void *s, int64_t lds) {
+  DVT_TRY(check_triangle(type, cols, packed, s, lds));
+  const dvt_where here = {.threads = 1, .device = DAVIT_HOST};
+  size_t element = type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
+  for (int64_t j = 0; j < cols; j++) {
+    char *corner = (char *)s + (size_t)(j + j * lds) * element;
+    if (diagonal)
+      memcpy(corner, (const char *)diagonal + (size_t)j * element, element);
+    if (j + 1 < cols)
+      memcpy(corner + element, (const char *)packed + (size_t)davit_packed_index(cols, j, j + 1) * element,
+             (size_t)(cols - j - 1) * element);
+  }
+  return cols > 1 ? dvt_transpose(&here, type, cols, cols, s, lds, s, lds, true) : DAVIT_SUCCESS;
+}
+
+davit_status davit_triangle_pack(davit_type type, int64_t cols, const void *s, int64_t lds, void *packed,
+                                 void *diagonal) {
+  DVT_TRY(check_triangle(type, cols, packed, s, lds));
+  const dvt_where here = {.threads = 1, .device = DAVIT_HOST};
+  size_t element = type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
+  for (int64_t j = 0; j < cols && diagonal; j++)
+    memcpy((char *)diagonal + (size_t)j * element, (const char *)s + (size_t)(j + j * lds) * element,
+           element);
+  return cols > 1 ? dvt_pack(&here, type, cols, cols, s, lds, packed) : DAVIT_SUCCESS;
+}

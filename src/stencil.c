@@ -1,0 +1,195 @@
+/* The stencil: on a queue, and spread over devices. Reads a once and writes b once: where they lie on the host, the
+ * link's 2 rows cols elements are the floor. */
+#include <davit/stencil.h>
+#include <string.h>
+
+#include "offload/stencil.h"
+#include "src/memory.h"
+#include "src/queue.h"
+#include "src/tuning.h"
+#include "src/vector.h"
+
+const double davit_stencil2d_coefficients[9] = {0.2, -0.3, 0.4, 0.5, 0.6, 0.7, -0.8, -0.9, 0.1};
+
+static size_t element_bytes(const dvt_stencil *s) {
+  return s->type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
+}
+
+static davit_status check(const dvt_stencil *s) {
+  if (s->type != DAVIT_DOUBLE && s->type != DAVIT_FLOAT)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, neither DAVIT_DOUBLE nor DAVIT_FLOAT",
+                      (int)s->type);
+  DVT_TRY(dvt_check_length("rows", s->rows));
+  DVT_TRY(dvt_check_length("cols", s->cols));
+  DVT_TRY(dvt_check_ld("lda", s->lda, s->rows));
+  DVT_TRY(dvt_check_ld("ldb", s->ldb, s->rows));
+  if ((unsigned)s->border > DAVIT_BORDER_ZERO)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "border is %d, not a davit_border", (int)s->border);
+  if (s->rows == 0 || s->cols == 0)
+    return DAVIT_SUCCESS;
+  if (!s->a || !s->b)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", s->a ? "b" : "a");
+  if (dvt_blocks_overlap(s->a, s->lda, s->rows, s->cols, s->b, s->ldb, s->rows, s->cols, element_bytes(s)))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "b overlaps a");
+  return DAVIT_SUCCESS;
+}
+
+static davit_status make(dvt_stencil *s, davit_type type, int64_t rows, int64_t cols, const void *a,
+                         int64_t lda, const double *coefficients, davit_border border, void *b, int64_t ldb) {
+  *s = (dvt_stencil){.type = type,
+                     .rows = rows,
+                     .cols = cols,
+                     .a = a,
+                     .lda = lda,
+                     .border = border,
+                     .edges = DVT_TOP | DVT_BOTTOM | DVT_LEFT | DVT_RIGHT,
+                     .b = b,
+                     .ldb = ldb};
+  memcpy(s->coefficients, coefficients ? coefficients : davit_stencil2d_coefficients, sizeof s->coefficients);
+  return check(s);
+}
+
+static davit_status run_stream(dvt_lane *lane, void *arguments) {
+  return dvt_stream_stencil(lane->stream, arguments);
+}
+
+static davit_status run_cpu(dvt_lane *lane, void *arguments) {
+  int64_t threads = dvt_tuned(lane->device, DVT_TUNE_STENCIL_THREADS, dvt_blas_threads(lane->device));
+  dvt_cpu_stencil(arguments, (int)threads);
+  return DAVIT_SUCCESS;
+}
+
+/* The kernels are made for GPUs alone. */
+static davit_status run_target(dvt_lane *lane, void *arguments) {
+  if (dvt_place_is_host(lane->device))
+    return run_cpu(lane, arguments);
+  return dvt_target_stencil(lane->device, arguments);
+}
+
+static davit_status submit(dvt_lane *lane, const dvt_stencil *s) {
+  static const dvt_blas_works works = {run_stream, run_cpu, run_target};
+  return s->rows == 0 || s->cols == 0 ? DAVIT_SUCCESS : dvt_blas_submit(lane, works, s, sizeof *s);
+}
+
+davit_status davit_queue_stencil2d(davit_queue *queue, davit_type type, int64_t rows, int64_t cols,
+                                   const void *a, int64_t lda, const double *coefficients,
+                                   davit_border border, void *b, int64_t ldb) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  dvt_stencil s;
+  DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border, b, ldb));
+  return submit(lane, &s);
+}
+
+/* ---- over several devices ---- */
+
+/* Each device gets a range of columns, in chunks that rotate over its lanes. A chunk is as wide as CHUNK bytes allow, one
+ * column at least, and reads one more row or column at each side that is no border of the matrix. Columns too long
+ * for that are cut as well. */
+enum { CHUNK = 32 << 20, LEAST_COLS = 4 };
+
+typedef struct span {
+  int64_t begin, end;
+} span;
+
+/* `range` of `length` with its neighbours. */
+static span widened(span range, int64_t length) {
+  return (span){range.begin > 0 ? range.begin - 1 : 0, range.end < length ? range.end + 1 : length};
+}
+
+static void *at(const void *base, int64_t ld, int64_t row, int64_t column, size_t element) {
+  return (char *)(uintptr_t)base + (row + column * ld) * (int64_t)element;
+}
+
+/* What of a chunk is written: all but borders that are to stay untouched. */
+static span written(const dvt_stencil *s, span range, int64_t length) {
+  bool whole = s->border != DAVIT_BORDER_UNTOUCHED;
+  span w = {whole || range.begin > 0 ? range.begin : 1, whole || range.end < length ? range.end : length - 1};
+  return w.end < w.begin ? (span){w.begin, w.begin} : w;
+}
+
+static davit_status store(dvt_vector_lane *lane, const dvt_stencil *s, span rows, span cols, void *b,
+                          size_t pitch) {
+  size_t element = element_bytes(s);
+  span r = written(s, rows, s->rows), c = written(s, cols, s->cols);
+  if (r.begin >= r.end || c.begin >= c.end)
+    return DAVIT_SUCCESS;
+  void *from = (char *)b + (size_t)(r.begin - rows.begin) * element + (size_t)(c.begin - cols.begin) * pitch;
+  return dvt_vector_store(lane, from, pitch, at(s->b, s->ldb, r.begin, c.begin, element),
+                          (size_t)s->ldb * element, (size_t)(r.end - r.begin) * element,
+                          (size_t)(c.end - c.begin));
+}
+
+static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_stencil *s, span rows,
+                              span cols) {
+  size_t element = element_bytes(s), pitch_a, pitch_b;
+  span r = widened(rows, s->rows), c = widened(cols, s->cols);
+  void *a, *b;
+  DVT_TRY(dvt_vector_operand(run, lane, 0, true, at(s->a, s->lda, r.begin, c.begin, element),
+                             (size_t)s->lda * element, (size_t)(r.end - r.begin) * element,
+                             (size_t)(c.end - c.begin), &a, &pitch_a));
+  DVT_TRY(dvt_vector_operand(run, lane, 1, false, at(s->b, s->ldb, rows.begin, cols.begin, element),
+                             (size_t)s->ldb * element, (size_t)(rows.end - rows.begin) * element,
+                             (size_t)(cols.end - cols.begin), &b, &pitch_b));
+  dvt_stencil part = *s;
+  part.rows = rows.end - rows.begin;
+  part.cols = cols.end - cols.begin;
+  part.lda = (int64_t)(pitch_a / element);
+  part.a = at(a, part.lda, rows.begin - r.begin, cols.begin - c.begin, element);
+  part.b = b;
+  part.ldb = (int64_t)(pitch_b / element);
+  part.edges = (rows.begin == 0 ? DVT_TOP : 0) | (rows.end == s->rows ? DVT_BOTTOM : 0) |
+               (cols.begin == 0 ? DVT_LEFT : 0) | (cols.end == s->cols ? DVT_RIGHT : 0);
+  DVT_TRY(submit(lane->lane, &part));
+  return store(lane, s, rows, cols, b, pitch_b);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+typedef struct chunk_shape {
+  int64_t rows, cols;
+} chunk_shape;
+
+static chunk_shape shape_of(const dvt_stencil *s, int64_t bytes) {
+  int64_t rows = smaller(s->rows, bytes / 64), fitting = bytes / rows / (int64_t)element_bytes(s);
+  return (chunk_shape){rows, smaller(s->cols, fitting > LEAST_COLS ? fitting : LEAST_COLS)};
+}
+
+static davit_status run_device(dvt_vector_run *run, dvt_vector_device *device, const dvt_stencil *s,
+                               chunk_shape shape, span range) {
+  int64_t chunk = 0;
+  for (int64_t j = range.begin; j < range.end; j += shape.cols)
+    for (int64_t i = 0; i < s->rows; i += shape.rows, chunk++)
+      DVT_TRY(run_chunk(run, &device->lane[chunk % DVT_VECTOR_LANES], s,
+                        (span){i, smaller(i + shape.rows, s->rows)},
+                        (span){j, smaller(j + shape.cols, range.end)}));
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_all(dvt_vector_run *run, const dvt_stencil *s, chunk_shape shape) {
+  for (int i = 0; i < run->devices; i++) {
+    span range;
+    dvt_vector_range(s->cols, i, run->devices, &range.begin, &range.end);
+    DVT_TRY(run_device(run, &run->device[i], s, shape, range));
+  }
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_stencil2d(davit_type type, int64_t rows, int64_t cols, const void *a, int64_t lda,
+                             const double *coefficients, davit_border border, void *b, int64_t ldb,
+                             const int *devices, int device_count) {
+  int chosen[DVT_MOST_DEVICES], count;
+  dvt_stencil s;
+  DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border, b, ldb));
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  if (rows == 0 || cols == 0)
+    return DAVIT_SUCCESS;
+  dvt_vector_run run;
+  chunk_shape shape = shape_of(&s, dvt_tuned(chosen[0], DVT_TUNE_STENCIL_CHUNK_BYTES, CHUNK));
+  size_t buffer = (size_t)(shape.rows + 2) * (size_t)(shape.cols + 2) * element_bytes(&s);
+  DVT_TRY(dvt_vector_open(&run, chosen, count, buffer));
+  return dvt_vector_close(&run, run_all(&run, &s, shape));
+}

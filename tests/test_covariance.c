@@ -1,0 +1,491 @@
+/* Covariance against long double. With u = (rows + 4) eps, M_j = sum_i |d_ij| / |mean_divisor|, C the exact centred data:
+ *
+ *   |mean_j - exact|     <= u M_j
+ *   |centred_ij - exact| <= u (M_j + |d_ij|) <= E_j = u (M_j + max_i |d_ij|)
+ *   |S_ij - exact|       <= (u sum_k |C_ki C_kj| + sum_k (|C_ki| E_j + |C_kj| E_i) + rows E_i E_j) / |divisor|
+ *
+ * and S equals its transpose to the last bit. Everything around the outputs is compared bytewise. */
+#include "tests/dense.h"
+
+#include "ref/ref.h"
+
+typedef struct covariance_case {
+  davit_type type;
+  char trans;
+  int64_t rows, cols, extra_ld;
+  int shift;
+  davit_triangle triangle;
+  bool in_place, no_mean, no_centred;
+  double mean_divisor, divisor;
+} covariance_case;
+
+typedef struct operands {
+  dense d, centred, mean, s;
+} operands;
+
+static int64_t packed_length(const covariance_case *c) {
+  return c->cols * (c->cols - 1) / 2;
+}
+
+static operands make(const covariance_case *c, const int places[4]) {
+  int64_t high = c->trans == 'N' ? c->rows : c->cols, wide = c->trans == 'N' ? c->cols : c->rows;
+  bool full = c->triangle == DAVIT_FULL;
+  operands o = {.d = dense_random(c->type, high, wide, c->extra_ld, c->shift, places[0], 5),
+                .centred = dense_new(c->type, high, wide, c->extra_ld / 2, c->shift, places[1]),
+                .mean = dense_new(c->type, c->cols, 1, 0, c->shift / 2, places[2]),
+                .s = dense_new(c->type, full ? c->cols : packed_length(c), full ? c->cols : 1,
+                               full ? c->extra_ld : 0, c->shift, places[3])};
+  return o;
+}
+
+static void drop(operands *o) {
+  dense_drop(&o->d);
+  dense_drop(&o->centred);
+  dense_drop(&o->mean);
+  dense_drop(&o->s);
+}
+
+static void *mean_of(const covariance_case *c, const operands *o) {
+  return c->no_mean ? NULL : dense_there(&o->mean);
+}
+
+static void *centred_of(const covariance_case *c, const operands *o) {
+  return c->no_centred ? NULL : dense_there(c->in_place ? &o->d : &o->centred);
+}
+
+static int64_t ldc_of(const covariance_case *c, const operands *o) {
+  return c->in_place ? o->d.ld : o->centred.ld;
+}
+
+/* Observation i of variable j. */
+static long double at(const covariance_case *c, const dense *m, int64_t i, int64_t j) {
+  return (long double)(c->trans == 'N' ? dense_at(m, i, j) : dense_at(m, j, i));
+}
+
+static void expect_near(const covariance_case *c, const char *name, int64_t i, int64_t j, long double is,
+                        long double right, long double bound) {
+  if (!(fabsl(is - right) <= bound)) /* catches NaN */
+    fail_msg("type %d %c %lld x %lld ld +%lld triangle %d: %s(%lld, %lld) is %Lg, not %Lg within %Lg",
+             (int)c->type, c->trans, (long long)c->rows, (long long)c->cols, (long long)c->extra_ld,
+             (int)c->triangle, name, (long long)i, (long long)j, is, right, bound);
+}
+
+/* The exact answer from the data as they were, and how far off means and centred data may be. */
+typedef struct exact {
+  long double *mean, *mean_bound, *bound, *centred;
+} exact;
+
+static exact solve(const covariance_case *c, const operands *o) {
+  size_t cols = (size_t)c->cols;
+  exact e = {calloc(cols + 1, sizeof(long double)), calloc(cols + 1, sizeof(long double)),
+             calloc(cols + 1, sizeof(long double)), calloc(cols * (size_t)c->rows + 1, sizeof(long double))};
+  assert_true(e.mean && e.mean_bound && e.bound && e.centred);
+  long double u = (long double)(c->rows + 4) * (long double)dense_epsilon(c->type);
+  for (int64_t j = 0; j < c->cols; j++) {
+    long double most = 0, size = 0;
+    for (int64_t i = 0; i < c->rows; i++) {
+      e.mean[j] += at(c, &o->d, i, j) / (long double)c->mean_divisor;
+      size += fabsl(at(c, &o->d, i, j) / (long double)c->mean_divisor);
+      most = fmaxl(most, fabsl(at(c, &o->d, i, j)));
+    }
+    e.mean_bound[j] = u * size;
+    e.bound[j] = u * (size + most);
+    for (int64_t i = 0; i < c->rows; i++)
+      e.centred[i + j * c->rows] = at(c, &o->d, i, j) - e.mean[j];
+  }
+  return e;
+}
+
+static void expect_data(const covariance_case *c, operands *o, const exact *e) {
+  dense *centred = c->in_place ? &o->d : &o->centred;
+  if (c->no_mean)
+    assert_true(dense_as_image(&o->mean));
+  else
+    dense_take(&o->mean);
+  if (c->no_centred || !c->in_place)
+    assert_true(dense_as_image(&o->d));
+  if (c->no_centred || c->in_place)
+    assert_true(dense_as_image(&o->centred));
+  if (!c->no_centred)
+    dense_take(centred);
+  for (int64_t j = 0; j < c->cols; j++) {
+    if (!c->no_mean)
+      expect_near(c, "mean", 0, j, (long double)dense_at(&o->mean, j, 0), e->mean[j], e->mean_bound[j]);
+    for (int64_t i = 0; i < c->rows && !c->no_centred; i++)
+      expect_near(c, "centred", i, j, at(c, centred, i, j), e->centred[i + j * c->rows], e->bound[j]);
+  }
+}
+
+static void expect_product(const covariance_case *c, operands *o, const exact *e) {
+  long double u = (long double)(c->rows + 4) * (long double)dense_epsilon(c->type);
+  dense_take(&o->s);
+  for (int64_t j = 0; j < c->cols; j++)
+    for (int64_t i = 0; i < j + (c->triangle == DAVIT_FULL); i++) {
+      const long double *x = e->centred + i * c->rows, *y = e->centred + j * c->rows;
+      long double sum = 0, bound = (long double)c->rows * e->bound[i] * e->bound[j];
+      for (int64_t k = 0; k < c->rows; k++) {
+        sum += x[k] * y[k];
+        bound += u * fabsl(x[k] * y[k]) + fabsl(x[k]) * e->bound[j] + fabsl(y[k]) * e->bound[i];
+      }
+      double is = c->triangle == DAVIT_FULL ? dense_at(&o->s, i, j)
+                                            : dense_at(&o->s, davit_packed_index(c->cols, i, j), 0);
+      expect_near(c, "s", i, j, (long double)is, sum / (long double)c->divisor,
+                  bound / fabsl((long double)c->divisor));
+      if (c->triangle == DAVIT_FULL)
+        assert_true(is == dense_at(&o->s, j, i));
+    }
+}
+
+static void expect(const covariance_case *c, operands *o) {
+  exact e = solve(c, o);
+  expect_data(c, o, &e);
+  expect_product(c, o, &e);
+  free(e.mean);
+  free(e.mean_bound);
+  free(e.bound);
+  free(e.centred);
+}
+
+static davit_status enqueue(const covariance_case *c, const operands *o, davit_queue *queue) {
+  return davit_queue_covariance(queue, c->type, c->trans, c->rows, c->cols, dense_there(&o->d), o->d.ld,
+                                c->mean_divisor, c->divisor, mean_of(c, o), centred_of(c, o), ldc_of(c, o),
+                                c->triangle, dense_there(&o->s), o->s.ld);
+}
+
+static davit_status call(const covariance_case *c, const operands *o, const int *devices, int count) {
+  return davit_covariance(c->type, c->trans, c->rows, c->cols, dense_there(&o->d), o->d.ld, c->mean_divisor,
+                          c->divisor, mean_of(c, o), centred_of(c, o), ldc_of(c, o), c->triangle,
+                          dense_there(&o->s), o->s.ld, devices, count);
+}
+
+static void on_queue(const covariance_case *c, int device) {
+  int place = place_for(device);
+  operands o = make(c, (int[]){place, place, place, place});
+  davit_queue *queue = new_queue(device, 1);
+  CHECK(enqueue(c, &o, queue));
+  CHECK(davit_queue_synchronize(queue));
+  CHECK(davit_queue_destroy(queue));
+  expect(c, &o);
+  drop(&o);
+}
+
+static void spread(const covariance_case *c, const int places[4], const int *devices, int count) {
+  operands o = make(c, places);
+  CHECK(call(c, &o, devices, count));
+  expect(c, &o);
+  drop(&o);
+}
+
+static const int64_t shapes[][2] = {{0, 4},  {4, 0},  {0, 0},    {1, 1},    {1, 7},    {9, 1},
+                                    {2, 3},  {33, 2}, {37, 101}, {101, 37}, {64, 64},  {65, 33},
+                                    {3, 70}, {5, 31}, {300, 20}, {20, 150}, {1000, 9}, {129, 67}};
+
+static covariance_case variant(int s, int v) {
+  return (covariance_case){.type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT,
+                           .trans = "NT"[v / 2 % 2],
+                           .rows = shapes[s][0],
+                           .cols = shapes[s][1],
+                           .extra_ld = v / 4 % 4,
+                           .shift = v / 8 % 4,
+                           .triangle = v / 4 % 2 ? DAVIT_PACKED : DAVIT_FULL,
+                           .in_place = v % 3 == 0,
+                           .no_mean = v % 5 == 0,
+                           .no_centred = v % 7 == 0,
+                           .mean_divisor = v % 4 == 1 ? 3214212.01 : (double)shapes[s][0] + 1,
+                           .divisor = v % 4 == 2 ? -2.5 : 1};
+}
+
+static void on_all_devices(void) {
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int s = 0; s < COUNT(shapes); s++)
+    for (int v = 0; v < 24; v++) {
+      covariance_case c = variant(s, v);
+      for (int d = 0; d < count; d++)
+        on_queue(&c, devices[d]);
+    }
+}
+
+static void test_queues(void **state) {
+  (void)state;
+  on_all_devices();
+}
+
+static void test_queues_without_cublas(void **state) {
+  (void)state;
+  assert_int_equal(setenv("DAVIT_BLAS", "target", 1), 0);
+  on_all_devices();
+  unsetenv("DAVIT_BLAS");
+}
+
+static void test_places_and_devices(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int s = 0; s < COUNT(shapes); s++)
+    for (int v = 0; v < 32; v++) {
+      covariance_case c = variant(s, v);
+      int places[4] = {dense_place(v % 4), dense_place(v / 4 % 4), dense_place(v / 2 % 4),
+                       dense_place(v / 8)};
+      spread(&c, places, NULL, 0);
+      spread(&c, places, devices, count < 16 ? count : 16);
+      spread(&c, places, devices + count - 1, 1);
+    }
+}
+
+/* Several panels a device, and more than one block of columns without cuBLAS. */
+static void test_many_columns(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  const int places[4] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PINNED, DAVIT_PAGEABLE};
+  for (int v = 0; v < 4; v++) {
+    covariance_case c = {.type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT,
+                         .trans = "NT"[v / 2],
+                         .rows = 20,
+                         .cols = 1111,
+                         .triangle = v == 1 ? DAVIT_PACKED : DAVIT_FULL,
+                         .mean_divisor = 20,
+                         .divisor = 19};
+    spread(&c, places, devices, count < 16 ? count : 16);
+    if (v == 0)
+      for (int d = 0; d < count; d++)
+        on_queue(&c, devices[d]);
+  }
+}
+
+static void test_reference(void **state) {
+  (void)state;
+  for (int s = 0; s < COUNT(shapes); s++)
+    for (int v = 1; v < 4; v += 2) {
+      covariance_case c = variant(s, v);
+      c.triangle = DAVIT_FULL;
+      c.in_place = c.no_mean = c.no_centred = false;
+      operands o = make(&c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
+      dvt_ref_dcovariance(c.trans, c.rows, c.cols, dense_there(&o.d), o.d.ld, c.mean_divisor, c.divisor,
+                          dense_there(&o.mean), dense_there(&o.centred), o.centred.ld, dense_there(&o.s),
+                          o.s.ld);
+      expect(&c, &o);
+      drop(&o);
+    }
+}
+
+/* On centred random data D D is far from D' D, D D' too; on symmetric data they are the same. */
+static void test_wrong_product_differs(void **state) {
+  (void)state;
+  enum { SIZE = 40 };
+  covariance_case c = {
+      .type = DAVIT_DOUBLE, .trans = 'N', .rows = SIZE, .cols = SIZE, .mean_divisor = 40, .divisor = 1};
+  operands o = make(&c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
+  CHECK(call(&c, &o, NULL, 0));
+  dense_take(&o.s);
+  dense_take(&o.centred);
+  for (int wrong = 0; wrong < 2; wrong++) {
+    static double product[SIZE * SIZE];
+    const double *centred = dense_image(&o.centred);
+    double distance = 0;
+    dvt_ref_dgemm('N', "NT"[wrong], SIZE, SIZE, SIZE, 1, centred, SIZE, centred, SIZE, 0, product, SIZE, 1);
+    for (int e = 0; e < SIZE * SIZE; e++)
+      distance = fmax(distance, fabs(product[e] - dense_at(&o.s, e % SIZE, e / SIZE)));
+    assert_true(distance > 0.1);
+  }
+  drop(&o);
+}
+
+static void test_same_bits_again(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int d = 0; d < count; d++)
+    for (int v = 0; v < 2; v++) {
+      covariance_case c = {
+          .type = DAVIT_DOUBLE, .trans = "NT"[v], .rows = 90, .cols = 70, .mean_divisor = 90, .divisor = 89};
+      int place = place_for(devices[d]);
+      operands o = make(&c, (int[]){place, place, place, place});
+      davit_queue *queue = new_queue(devices[d], 1);
+      for (int n = 0; n < 100; n++) {
+        CHECK(davit_queue_fill(queue, o.s.there, 0xff, o.s.bytes));
+        CHECK(davit_queue_fill(queue, o.centred.there, 0xff, o.centred.bytes));
+        CHECK(davit_queue_fill(queue, o.mean.there, 0xff, o.mean.bytes));
+        CHECK(enqueue(&c, &o, queue));
+        CHECK(davit_queue_synchronize(queue));
+        if (n == 0)
+          expect(&c, &o);
+        assert_true(dense_as_image(&o.s) && dense_as_image(&o.centred) && dense_as_image(&o.mean));
+      }
+      CHECK(davit_queue_destroy(queue));
+      drop(&o);
+    }
+}
+
+/* The packed index runs through 0 … N (N - 1) / 2 - 1, each once, row by row. */
+static void test_packed_index(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {1, 2, 3, 7, 64, 1000};
+  for (int s = 0; s < COUNT(sizes); s++) {
+    int64_t next = 0;
+    for (int64_t i = 0; i < sizes[s]; i++)
+      for (int64_t j = i + 1; j < sizes[s]; j++)
+        assert_true(davit_packed_index(sizes[s], i, j) == next++);
+    assert_true(next == sizes[s] * (sizes[s] - 1) / 2);
+  }
+  const int64_t large = 50000;
+  for (int64_t i = 0; i + 2 < large; i++)
+    assert_true(davit_packed_index(large, i, large - 1) + 1 == davit_packed_index(large, i + 1, i + 2));
+  assert_true(davit_packed_index(large, large - 2, large - 1) == INT64_C(1249974999));
+  const int64_t huge = INT64_C(3000000000);
+  assert_true(davit_packed_index(huge, huge - 2, huge - 1) == huge / 2 * (huge - 1) - 1);
+}
+
+static void test_pack_and_unpack(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {0, 1, 2, 3, 7, 64, 201};
+  for (int s = 0; s < COUNT(sizes); s++)
+    for (int v = 0; v < 4; v++) {
+      davit_type type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT;
+      int64_t n = sizes[s];
+      dense packed = dense_random(type, n * (n - 1) / 2, 1, 0, 0, DAVIT_PAGEABLE, 3);
+      dense diagonal = dense_random(type, n, 1, 0, 0, DAVIT_PAGEABLE, 4);
+      dense full = dense_new(type, n, n, v, 1, DAVIT_PAGEABLE);
+      CHECK(davit_triangle_unpack(type, n, dense_there(&packed), v < 2 ? dense_there(&diagonal) : NULL,
+                                  dense_there(&full), full.ld));
+      dense_take(&full);
+      for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+          double is = dense_at(&full, i, j);
+          if (i == j)
+            assert_true(v < 2 ? is == dense_at(&diagonal, i, 0) : isnan(is));
+          else
+            assert_true(is == dense_at(&packed, davit_packed_index(n, i < j ? i : j, i < j ? j : i), 0));
+        }
+      dense again = dense_new(type, n * (n - 1) / 2, 1, 0, 0, DAVIT_PAGEABLE);
+      dense ends = dense_new(type, n, 1, 0, 0, DAVIT_PAGEABLE);
+      CHECK(davit_triangle_pack(type, n, dense_there(&full), full.ld, dense_there(&again),
+                                v < 2 ? dense_there(&ends) : NULL));
+      dense_take(&again);
+      assert_memory_equal(again.image, packed.image, again.bytes);
+      if (v < 2)
+        assert_memory_equal(ends.there, diagonal.image, ends.bytes);
+      dense_drop(&packed);
+      dense_drop(&diagonal);
+      dense_drop(&full);
+      dense_drop(&again);
+      dense_drop(&ends);
+    }
+}
+
+static void test_bad_arguments(void **state) {
+  (void)state;
+  double d[16] = {0}, mean[4], c[16], s[16];
+  const davit_status bad = DAVIT_INVALID_ARGUMENT;
+  const davit_type t = DAVIT_DOUBLE;
+  const davit_triangle full = DAVIT_FULL, packed = DAVIT_PACKED;
+  CHECK_FAILS(davit_covariance(DAVIT_INT32, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "type");
+  CHECK_FAILS(davit_covariance(t, 'Z', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad, "trans");
+  CHECK_FAILS(davit_covariance(t, 'N', -1, 4, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "rows is -1");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, -1, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "cols is -1");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 3, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad, "ldd is 3");
+  CHECK_FAILS(davit_covariance(t, 'T', 3, 4, d, 3, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad, "ldd is 3");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 0, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "mean_divisor is 0");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, NAN, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "mean_divisor");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 0, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "divisor is 0");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, NAN, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "divisor is");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 3, full, s, 4, NULL, 0), bad, "ldc is 3");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 3, NULL, 0), bad, "lds is 3");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, (davit_triangle)2, s, 4, NULL, 0), bad,
+              "triangle is 2");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, NULL, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "d is NULL");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, NULL, 4, NULL, 0), bad,
+              "s is NULL");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, d, 5, full, s, 4, NULL, 0), bad, "ldc is 5");
+  CHECK_FAILS(davit_covariance(t, 'N', 3, 3, d, 4, 4, 3, mean, d + 1, 4, full, s, 4, NULL, 0), bad,
+              "centred overlaps d");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, d, 4, NULL, 0), bad,
+              "s overlaps d");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, packed, c + 15, 4, NULL, 0), bad,
+              "s overlaps centred");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, s, c, 4, packed, s, 4, NULL, 0), bad,
+              "s overlaps mean");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, d, NULL, 0, packed, s, 0, NULL, 0), bad,
+              "mean overlaps d");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, -1), bad, "devices");
+  CHECK_FAILS(davit_queue_covariance(NULL, t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 4), bad, "queue");
+  CHECK_FAILS(davit_triangle_pack(DAVIT_INT64, 4, s, 4, c, NULL), bad, "type");
+  CHECK_FAILS(davit_triangle_pack(t, -2, s, 4, c, NULL), bad, "cols is -2");
+  CHECK_FAILS(davit_triangle_pack(t, 4, s, 2, c, NULL), bad, "lds is 2");
+  CHECK_FAILS(davit_triangle_pack(t, 4, NULL, 4, c, NULL), bad, "s is NULL");
+  CHECK_FAILS(davit_triangle_unpack(t, 4, NULL, NULL, s, 4), bad, "packed is NULL");
+  CHECK(davit_covariance(t, 'N', 4, 1, d, 4, 4, 3, mean, NULL, 0, packed, NULL, 0, NULL, 0));
+}
+
+typedef struct attempt {
+  covariance_case c;
+  operands o;
+} attempt;
+
+static davit_status spread_over_all(void *argument) {
+  attempt *t = argument;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  return call(&t->c, &t->o, devices, count < 16 ? count : 16);
+}
+
+static void test_failures(void **state) {
+  (void)state;
+  for (int v = 0; v < 2; v++) {
+    attempt t = {.c = {.type = DAVIT_DOUBLE,
+                       .trans = "NT"[v],
+                       .rows = 30,
+                       .cols = 150,
+                       .triangle = v ? DAVIT_PACKED : DAVIT_FULL,
+                       .mean_divisor = 30,
+                       .divisor = 29}};
+    t.o = make(&t.c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
+    dense_fail_everywhere(spread_over_all, &t);
+    CHECK(spread_over_all(&t));
+    expect(&t.c, &t.o);
+    drop(&t.o);
+  }
+}
+
+/* A device that cannot hold the data says so. */
+static void test_out_of_device_memory(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  covariance_case c = {.type = DAVIT_DOUBLE,
+                       .trans = 'N',
+                       .rows = 30,
+                       .cols = 20,
+                       .mean_divisor = 30,
+                       .divisor = 29,
+                       .no_centred = true};
+  operands o = make(&c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
+  if (count > 1) {
+    dvt_inject(DVT_INJECT_DEVICE_MEMORY, 1);
+    CHECK_FAILS(call(&c, &o, devices + 1, 1), DAVIT_OUT_OF_DEVICE_MEMORY,
+                "each device holds all 30 x 20 data");
+    dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
+  }
+  drop(&o);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_reference),
+      cmocka_unit_test(test_queues),
+      cmocka_unit_test(test_queues_without_cublas),
+      cmocka_unit_test(test_places_and_devices),
+      cmocka_unit_test(test_many_columns),
+      cmocka_unit_test(test_wrong_product_differs),
+      cmocka_unit_test(test_same_bits_again),
+      cmocka_unit_test(test_packed_index),
+      cmocka_unit_test(test_pack_and_unpack),
+      cmocka_unit_test(test_bad_arguments),
+      cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_out_of_device_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, dense_stop);
+}

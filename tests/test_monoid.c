@@ -1,0 +1,651 @@
+/* Operators of the program's own, made by <davit/define_monoid.h>: associative and not commutative, so that every element
+ * must stay in its place; elements of 8, 12, 16, 32 and 256 bytes. All are exact: results are compared bytewise with a loop. */
+#include "tests/elements.h"
+
+#include <stdio.h>
+
+#include "src/monoid.h"
+
+/* ---- the monoids ---- */
+
+/* The bicyclic monoid: words in p and q with p q = 1, as q^m p^n. */
+typedef struct word {
+  int32_t m, n;
+} word;
+
+static inline word word_product(word a, word b) {
+  const int32_t cancelled = a.n < b.m ? a.n : b.m;
+  return (word){a.m + b.m - cancelled, a.n - cancelled + b.n};
+}
+
+#define DAVIT_MONOID bicyclic
+#define DAVIT_MONOID_TYPE word
+#define DAVIT_MONOID_IDENTITY ((word){0, 0})
+#define DAVIT_MONOID_COMBINE word_product
+#include <davit/define_monoid.h>
+
+/* x -> a x + b modulo 2^32; the left operand is applied first. */
+typedef struct affine_map {
+  uint32_t a, b;
+} affine_map;
+
+static inline affine_map affine_then(affine_map f, affine_map g) {
+  return (affine_map){g.a * f.a, g.a * f.b + g.b};
+}
+
+#define DAVIT_MONOID affine
+#define DAVIT_MONOID_TYPE affine_map
+#define DAVIT_MONOID_IDENTITY ((affine_map){1, 0})
+#define DAVIT_MONOID_COMBINE affine_then
+#include <davit/define_monoid.h>
+
+/* The operator of the segmented scan: a sum, and whether it holds a head. */
+typedef struct flagged_sum {
+  int32_t sum;
+  uint32_t head;
+} flagged_sum;
+
+static inline flagged_sum flagged_add(flagged_sum a, flagged_sum b) {
+  return (flagged_sum){b.head ? b.sum : (int32_t)((uint32_t)a.sum + (uint32_t)b.sum), a.head | b.head};
+}
+
+#define DAVIT_MONOID segments
+#define DAVIT_MONOID_TYPE flagged_sum
+#define DAVIT_MONOID_IDENTITY ((flagged_sum){0, 0})
+#define DAVIT_MONOID_COMBINE flagged_add
+#include <davit/define_monoid.h>
+
+/* Bytes one after another: a polynomial hash, with its base's power and the length. */
+typedef struct hash_part {
+  uint32_t hash, power, length;
+} hash_part;
+
+static inline hash_part hash_append(hash_part a, hash_part b) {
+  return (hash_part){a.hash * b.power + b.hash, a.power * b.power, a.length + b.length};
+}
+
+#define DAVIT_MONOID hashing
+#define DAVIT_MONOID_TYPE hash_part
+#define DAVIT_MONOID_IDENTITY ((hash_part){0, 1, 0})
+#define DAVIT_MONOID_COMBINE hash_append
+#include <davit/define_monoid.h>
+
+typedef struct matrix_2x2 {
+  uint32_t a[4];
+} matrix_2x2;
+
+static inline matrix_2x2 matrix_product(matrix_2x2 x, matrix_2x2 y) {
+  return (matrix_2x2){{x.a[0] * y.a[0] + x.a[1] * y.a[2], x.a[0] * y.a[1] + x.a[1] * y.a[3],
+                       x.a[2] * y.a[0] + x.a[3] * y.a[2], x.a[2] * y.a[1] + x.a[3] * y.a[3]}};
+}
+
+#define DAVIT_MONOID matrices
+#define DAVIT_MONOID_TYPE matrix_2x2
+#define DAVIT_MONOID_IDENTITY ((matrix_2x2){{1, 0, 0, 1}})
+#define DAVIT_MONOID_COMBINE matrix_product
+#include <davit/define_monoid.h>
+
+/* Concatenation of which the first 28 characters are kept; what lies behind them is 0. */
+enum { TEXT = 28 };
+typedef struct bounded_text {
+  uint32_t length;
+  char text[TEXT];
+} bounded_text;
+
+static inline bounded_text text_append(bounded_text a, bounded_text b) {
+  for (uint32_t i = 0; i < b.length && a.length < TEXT; i++)
+    a.text[a.length++] = b.text[i];
+  return a;
+}
+
+#define DAVIT_MONOID concatenation
+#define DAVIT_MONOID_TYPE bounded_text
+#define DAVIT_MONOID_IDENTITY ((bounded_text){0, {0}})
+#define DAVIT_MONOID_COMBINE text_append
+#include <davit/define_monoid.h>
+
+/* Maps of 64 points into themselves; the left operand is applied first. The largest element there may be. */
+enum { POINTS = 64 };
+typedef struct point_map {
+  uint32_t image[POINTS];
+} point_map;
+
+static inline point_map map_then(point_map f, point_map g) {
+  point_map result;
+  for (int i = 0; i < POINTS; i++)
+    result.image[i] = g.image[f.image[i] % POINTS];
+  return result;
+}
+
+#define ROW(i) i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7
+#define DAVIT_MONOID maps
+#define DAVIT_MONOID_TYPE point_map
+#define DAVIT_MONOID_IDENTITY                                                                                \
+  ((point_map){{ROW(0), ROW(8), ROW(16), ROW(24), ROW(32), ROW(40), ROW(48), ROW(56)}})
+#define DAVIT_MONOID_COMBINE map_then
+#include <davit/define_monoid.h>
+
+/* ---- their elements ---- */
+
+static void make_word(void *at, uint64_t random) {
+  *(word *)at = (word){random & 3, random >> 2 & 3};
+}
+
+static void make_affine(void *at, uint64_t random) {
+  *(affine_map *)at = (affine_map){(uint32_t)random | 1, (uint32_t)(random >> 32)};
+}
+
+static void make_flagged(void *at, uint64_t random) {
+  *(flagged_sum *)at = (flagged_sum){(int32_t)random, random >> 32 & 31 ? 0 : 1};
+}
+
+static void make_hash(void *at, uint64_t random) {
+  *(hash_part *)at = (hash_part){random & 255, 16777619, 1};
+}
+
+static void make_matrix(void *at, uint64_t random) {
+  *(matrix_2x2 *)at = (matrix_2x2){
+      {(uint32_t)random, (uint32_t)(random >> 11), (uint32_t)(random >> 17), (uint32_t)(random >> 29) | 1}};
+}
+
+/* One letter, or none. */
+static void make_text(void *at, uint64_t random) {
+  bounded_text text = {random % 7 != 0, {0}};
+  text.text[0] = (char)(text.length ? 'a' + (int)(random >> 8 & 15) : 0);
+  *(bounded_text *)at = text;
+}
+
+/* A permutation in which a few points are exchanged, sometimes one lost. */
+static void make_map(void *at, uint64_t random) {
+  point_map map = *(const point_map *)maps.identity;
+  for (int swap = 0; swap < 4; swap++, random >>= 12) {
+    const uint64_t a = random % POINTS, b = (random >> 6) % POINTS;
+    const uint32_t kept = map.image[a];
+    map.image[a] = map.image[b];
+    map.image[b] = kept;
+  }
+  if (random % 5000 == 0)
+    map.image[random >> 8 & 63] = map.image[0];
+  *(point_map *)at = map;
+}
+
+/* Room for one of any kind. */
+typedef char element[sizeof(point_map)] __attribute__((aligned(16)));
+
+typedef struct kind {
+  const davit_monoid *monoid;
+  void (*make)(void *at, uint64_t random);
+} kind;
+
+static const kind kinds[] = {{&bicyclic, make_word}, {&affine, make_affine},   {&segments, make_flagged},
+                             {&hashing, make_hash},  {&matrices, make_matrix}, {&concatenation, make_text},
+                             {&maps, make_map}};
+
+static const int64_t sizes[] = {0,   1,   2,    31,   33,   127,  128,  129,  255,   257,   511,   513,
+                                767, 769, 1023, 1025, 2047, 2049, 4097, 8193, 16385, 30011, 65537, 140001};
+
+static char *make_elements(const kind *k, int64_t n, uint64_t seed) {
+  char *x = poisoned((size_t)n * k->monoid->bytes);
+  for (int64_t i = 0; i < n; i++)
+    k->make(x + (size_t)i * k->monoid->bytes, next_random(&seed) >> 3);
+  return x;
+}
+
+static int64_t most_elements(const kind *k) {
+  return k->monoid->bytes > 64 ? 4097 : 140001;
+}
+
+/* ---- the loop ---- */
+
+/* y gets the scan, `last` the reduction (of the last segment). */
+static void loop(const kind *k, davit_scan_kind scan, int64_t n, const char *x, const uint8_t *flags, char *y,
+                 char *last) {
+  const size_t bytes = k->monoid->bytes;
+  element before;
+  memcpy(last, k->monoid->identity, bytes);
+  for (int64_t i = 0; i < n; i++) {
+    if (flags && flags[i])
+      memcpy(last, k->monoid->identity, bytes);
+    memcpy(before, last, bytes);
+    k->monoid->combine(before, x + (size_t)i * bytes, last);
+    if (y)
+      memcpy(y + (size_t)i * bytes, scan == DAVIT_EXCLUSIVE ? before : last, bytes);
+  }
+}
+
+static void expect_bytes(const kind *k, const char *path, int where, int64_t n, const char *is,
+                         const char *should) {
+  const size_t bytes = k->monoid->bytes;
+  for (int64_t i = 0; i < n; i++)
+    if (memcmp(is + (size_t)i * bytes, should + (size_t)i * bytes, bytes) != 0)
+      fail_msg("%s, %s %d: element %lld of %lld is wrong", k->monoid->name, path, where, (long long)i,
+               (long long)n);
+}
+
+/* ---- reductions ---- */
+
+static void reduce_in_parts(const kind *k, int64_t n, const char *x, uint64_t *seed, const char *should) {
+  enum { PARTS = 7 };
+  const size_t bytes = k->monoid->bytes;
+  int places[MOST_PLACES], place_count = all_places(places);
+  davit_part parts[PARTS] = {0};
+  zone zones[PARTS];
+  element result;
+  int64_t begin = 0;
+  for (int p = 0; p < PARTS; p++) {
+    const int64_t left = n - begin, size = p + 1 == PARTS ? left : random_below(seed, (int)left / 2 + 1);
+    zones[p] = zone_of(x + (size_t)begin * bytes, (size_t)size * bytes,
+                       places[random_below(seed, place_count)], (size_t)random_below(seed, 2) * bytes);
+    parts[p] = (davit_part){.n = size, .x = zone_data(&zones[p])};
+    begin += size;
+  }
+  CHECK(davit_monoid_reduce_parts(k->monoid, PARTS, parts, result));
+  expect_bytes(k, "parts", 0, 1, result, should);
+  for (int p = 0; p < PARTS; p++)
+    zone_drop(&zones[p]);
+}
+
+static void reduce_on_queues(const kind *k, int64_t n, const char *x, const char *should) {
+  int devices[MOST_PLACES], count = all_devices(devices);
+  const size_t bytes = k->monoid->bytes;
+  element result;
+  for (int d = 0; d < count; d++) {
+    const int place = place_for(devices[d]);
+    zone there = zone_of(x, (size_t)n * bytes, place, (size_t)(d % 2) * bytes);
+    zone answer = zone_new(bytes, d % 3 ? place : DAVIT_PAGEABLE, 0);
+    davit_queue *queue = new_queue(devices[d], 1);
+    CHECK(davit_queue_monoid_reduce(queue, k->monoid, n, zone_data(&there), zone_data(&answer)));
+    CHECK(davit_queue_synchronize(queue));
+    CHECK(davit_queue_destroy(queue));
+    zone_take(&answer, result);
+    expect_bytes(k, "queue of device", devices[d], 1, result, should);
+    zone_drop(&there);
+    zone_drop(&answer);
+  }
+}
+
+static void reduce_plainly(const kind *k, int64_t n, const char *x, const char *should) {
+  int places[MOST_PLACES], place_count = all_places(places), spread[MOST_PLACES],
+                           count = spread_devices(spread);
+  const size_t bytes = k->monoid->bytes;
+  element result;
+  for (int p = 0; p < place_count; p++) {
+    zone there = zone_of(x, (size_t)n * bytes, places[p], (size_t)(p % 3) * bytes);
+    CHECK(davit_monoid_reduce(k->monoid, n, zone_data(&there), NULL, 0, result));
+    expect_bytes(k, "place", places[p], 1, result, should);
+    CHECK(davit_monoid_reduce(k->monoid, n, zone_data(&there), spread, 1 + p % count, result));
+    expect_bytes(k, "place, list", places[p], 1, result, should);
+    zone_drop(&there);
+  }
+}
+
+static void test_reduce(void **state) {
+  (void)state;
+  uint64_t seed = 1;
+  for (int t = 0; t < COUNT(kinds); t++)
+    for (int s = 0; s < COUNT(sizes) && sizes[s] <= most_elements(&kinds[t]); s++) {
+      char *x = make_elements(&kinds[t], sizes[s], next_random(&seed));
+      element should;
+      loop(&kinds[t], DAVIT_INCLUSIVE, sizes[s], x, NULL, NULL, should);
+      reduce_on_queues(&kinds[t], sizes[s], x, should);
+      reduce_plainly(&kinds[t], sizes[s], x, should);
+      reduce_in_parts(&kinds[t], sizes[s], x, &seed, should);
+      dvt_monoid_travel(true);
+      reduce_plainly(&kinds[t], sizes[s], x, should);
+      dvt_monoid_travel(false);
+      free(x);
+    }
+}
+
+/* ---- scans ---- */
+
+typedef struct job {
+  const kind *k;
+  davit_scan_kind scan;
+  bool in_place;
+  int64_t n;
+  const char *x, *should;
+  const uint8_t *flags;
+} job;
+
+typedef struct arrays {
+  zone x, y, flags;
+} arrays;
+
+static arrays arrays_new(const job *j, int64_t begin, int64_t n, int place, size_t shift) {
+  const size_t element = j->k->monoid->bytes;
+  arrays a = {.x = zone_of(j->x + (size_t)begin * element, (size_t)n * element, place, shift * element)};
+  a.y = j->in_place ? a.x : zone_new((size_t)n * element, place, shift * element);
+  if (j->flags)
+    a.flags = zone_of(j->flags + begin, (size_t)n, place, shift);
+  return a;
+}
+
+static const uint8_t *flags_there(const job *j, const arrays *a) {
+  return j->flags ? zone_data(&a->flags) : NULL;
+}
+
+static void arrays_expect(const job *j, arrays *a, int64_t begin, int64_t n, const char *path, int where) {
+  const size_t element = j->k->monoid->bytes;
+  char *y = poisoned((size_t)n * element);
+  zone_take(&a->y, y);
+  expect_bytes(j->k, path, where, n, y, j->should + (size_t)begin * element);
+  free(y);
+  zone_drop(&a->x);
+  if (!j->in_place)
+    zone_drop(&a->y);
+  if (j->flags)
+    zone_drop(&a->flags);
+}
+
+static void scan_on_queues(const job *j) {
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int d = 0; d < count; d++) {
+    arrays a = arrays_new(j, 0, j->n, place_for(devices[d]), (size_t)(d % 2));
+    davit_queue *queue = new_queue(devices[d], 1);
+    CHECK(davit_queue_monoid_scan(queue, j->k->monoid, j->scan, j->n, zone_data(&a.x), flags_there(j, &a),
+                                  zone_data(&a.y)));
+    CHECK(davit_queue_synchronize(queue));
+    CHECK(davit_queue_destroy(queue));
+    arrays_expect(j, &a, 0, j->n, "queue of device", devices[d]);
+  }
+}
+
+static void scan_plainly(const job *j) {
+  int places[MOST_PLACES], place_count = all_places(places), spread[MOST_PLACES],
+                           count = spread_devices(spread);
+  for (int p = 0; p < place_count; p++) {
+    arrays a = arrays_new(j, 0, j->n, places[p], (size_t)(p % 2));
+    CHECK(davit_monoid_scan(j->k->monoid, j->scan, j->n, zone_data(&a.x), flags_there(j, &a), zone_data(&a.y),
+                            p % 2 ? spread : NULL, p % 2 ? count : 0));
+    arrays_expect(j, &a, 0, j->n, "place", places[p]);
+  }
+}
+
+static void scan_in_parts(const job *j, uint64_t *seed) {
+  enum { PARTS = 6 };
+  int places[MOST_PLACES], place_count = all_places(places);
+  davit_part parts[PARTS] = {0};
+  arrays a[PARTS];
+  int64_t begin[PARTS + 1] = {0};
+  for (int p = 0; p < PARTS; p++) {
+    const int64_t left = j->n - begin[p];
+    const int64_t n = p + 1 == PARTS ? left : p == 2 ? 0 : random_below(seed, (int)left / 2 + 1);
+    a[p] = arrays_new(j, begin[p], n, places[random_below(seed, place_count)], (size_t)(p % 2));
+    parts[p] = (davit_part){
+        .n = n, .x = zone_data(&a[p].x), .y = zone_data(&a[p].y), .flags = flags_there(j, &a[p])};
+    begin[p + 1] = begin[p] + n;
+  }
+  CHECK(davit_monoid_scan_parts(j->k->monoid, j->scan, PARTS, parts));
+  for (int p = 0; p < PARTS; p++)
+    arrays_expect(j, &a[p], begin[p], parts[p].n, "part", p);
+}
+
+static void test_scan(void **state) {
+  (void)state;
+  uint64_t seed = 2;
+  int turn = 0;
+  for (int t = 0; t < COUNT(kinds); t++)
+    for (int s = 0; s < COUNT(sizes) && sizes[s] <= most_elements(&kinds[t]); s++)
+      for (int way = 0; way < 4; way++, turn++) {
+        const int64_t n = sizes[s];
+        const size_t bytes = (size_t)n * kinds[t].monoid->bytes;
+        char *x = make_elements(&kinds[t], n, next_random(&seed)), *should = poisoned(bytes);
+        element last;
+        uint8_t *flags = way >= 2 ? poisoned((size_t)n) : NULL;
+        const int density = turn % 3 == 0 ? 7 : turn % 3 == 1 ? 300 : 1 << 20;
+        for (int64_t i = 0; i < n && flags; i++)
+          flags[i] = random_below(&seed, density) ? 0 : (uint8_t)(1 + i % 255);
+        job j = {&kinds[t], way % 2 ? DAVIT_EXCLUSIVE : DAVIT_INCLUSIVE, turn % 5 < 2, n, x, should, flags};
+        loop(j.k, j.scan, n, x, flags, should, last);
+        scan_on_queues(&j);
+        scan_plainly(&j);
+        scan_in_parts(&j, &seed);
+        dvt_monoid_travel(true);
+        scan_plainly(&j);
+        dvt_monoid_travel(false);
+        free(x), free(should), free(flags);
+      }
+}
+
+/* Beyond two pieces of 32 MiB, of elements that do not divide them. */
+static void test_many_pieces(void **state) {
+  (void)state;
+  const kind *k = &kinds[3];
+  const int64_t n = 2 * ((32 << 20) / 12) + 777;
+  int devices[MOST_PLACES], count = spread_devices(devices);
+  char *x = make_elements(k, n, 3), *should = poisoned((size_t)n * 12);
+  element last, result;
+  loop(k, DAVIT_INCLUSIVE, n, x, NULL, should, last);
+  dvt_monoid_travel(true);
+  CHECK(davit_monoid_reduce(k->monoid, n, x, devices, count, result));
+  expect_bytes(k, "reduction of pieces", 0, 1, result, last);
+  CHECK(davit_monoid_scan(k->monoid, DAVIT_INCLUSIVE, n, x, NULL, x, devices, count));
+  expect_bytes(k, "scan of pieces", 0, n, x, should);
+  dvt_monoid_travel(false);
+  free(x), free(should);
+}
+
+/* ---- what they are for ---- */
+
+/* The source's kernels made aecgbfdh of this. */
+static void test_letters_stay_in_order(void **state) {
+  (void)state;
+  const char letters[] = "abcdefgh";
+  bounded_text x[8], y[8], result;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  memset(x, 0, sizeof x);
+  for (int i = 0; i < 8; i++)
+    x[i].length = 1, x[i].text[0] = letters[i];
+  for (int d = 0; d < count; d++) {
+    CHECK(davit_monoid_reduce(&concatenation, 8, x, &devices[d], 1, &result));
+    assert_string_equal(result.text, letters);
+    CHECK(davit_monoid_scan(&concatenation, DAVIT_EXCLUSIVE, 8, x, NULL, y, &devices[d], 1));
+    for (int i = 0; i < 8; i++) {
+      assert_int_equal(y[i].length, i);
+      assert_memory_equal(y[i].text, letters, (size_t)i);
+    }
+  }
+}
+
+/* q^m p^n by its rules. */
+static void test_bicyclic(void **state) {
+  (void)state;
+  const word p = {0, 1}, q = {1, 0};
+  word result;
+  CHECK(davit_monoid_reduce(&bicyclic, 2, ((word[]){p, q}), NULL, 0, &result));
+  assert_true(result.m == 0 && result.n == 0);
+  CHECK(davit_monoid_reduce(&bicyclic, 2, ((word[]){q, p}), NULL, 0, &result));
+  assert_true(result.m == 1 && result.n == 1);
+  CHECK(davit_monoid_reduce(&bicyclic, 0, NULL, NULL, 0, &result));
+  assert_true(result.m == 0 && result.n == 0);
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  result.m = 7;
+  CHECK(davit_queue_monoid_reduce(queue, &bicyclic, 0, NULL, &result));
+  CHECK(davit_queue_destroy(queue));
+  assert_true(result.m == 0 && result.n == 0);
+}
+
+/* The operators are what they have to be: associative, with an identity, and not commutative. */
+static void test_laws(void **state) {
+  (void)state;
+  uint64_t seed = 4;
+  for (int t = 0; t < COUNT(kinds); t++) {
+    const davit_monoid *m = kinds[t].monoid;
+    element a, b, c, left, right, step;
+    bool commutes = true;
+    for (int i = 0; i < 500; i++) {
+      kinds[t].make(a, next_random(&seed));
+      kinds[t].make(b, next_random(&seed));
+      kinds[t].make(c, next_random(&seed));
+      m->combine(a, b, step);
+      m->combine(step, c, left);
+      m->combine(b, c, right);
+      commutes = commutes && memcmp(step, (m->combine(b, a, left), left), m->bytes) == 0;
+      m->combine(step, c, left);
+      m->combine(a, right, step);
+      assert_memory_equal(left, step, m->bytes);
+      m->combine(m->identity, a, left);
+      m->combine(a, m->identity, right);
+      assert_memory_equal(left, a, m->bytes);
+      assert_memory_equal(right, a, m->bytes);
+    }
+    assert_false(commutes);
+  }
+}
+
+/* The segmented scan is the scan of pairs of value and flag. */
+static void test_pairs_are_segments(void **state) {
+  (void)state;
+  enum { N = 50021 };
+  uint64_t seed = 5;
+  flagged_sum *pairs = (flagged_sum *)(void *)make_elements(&kinds[2], N, 6);
+  int32_t *x = poisoned(sizeof *x * N), *y = poisoned(sizeof *y * N);
+  uint8_t *flags = poisoned(N);
+  for (int i = 0; i < N; i++) {
+    x[i] = pairs[i].sum;
+    flags[i] = pairs[i].head ? (uint8_t)(1 + random_below(&seed, 255)) : 0;
+  }
+  CHECK(davit_monoid_scan(&segments, DAVIT_INCLUSIVE, N, pairs, NULL, pairs, NULL, 0));
+  CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, N, x, flags, y, NULL, 0));
+  for (int i = 0; i < N; i++)
+    assert_int_equal(pairs[i].sum, y[i]);
+  free(pairs), free(x), free(y), free(flags);
+}
+
+/* The built-in operators are monoids as well, with the same results by either door. */
+static void test_builtin(void **state) {
+  (void)state;
+  enum { N = 40001 };
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+    for (int type = 0; type < DAVIT_TYPE_COUNT; type++) {
+      const davit_monoid *m;
+      char a[8], b[8], left[8];
+      CHECK(davit_monoid_of((davit_operator)op, (davit_type)type, &m));
+      assert_int_equal(m->bytes, davit_type_bytes((davit_type)type));
+      assert_string_equal(m->name, davit_operator_string((davit_operator)op));
+      void *x = rough_data((davit_operator)op, (davit_type)type, N, 7);
+      CHECK(davit_monoid_reduce(m, N, x, NULL, 0, a));
+      CHECK(davit_reduce((davit_operator)op, (davit_type)type, N, x, NULL, 0, b));
+      assert_memory_equal(a, b, m->bytes);
+      m->combine(m->identity, b, left);
+      assert_memory_equal(left, b, m->bytes);
+      free(x);
+    }
+}
+
+/* ---- refusals and failures ---- */
+
+#define REFUSED(call, words) CHECK_FAILS(call, DAVIT_INVALID_ARGUMENT, words)
+
+static void test_bad_arguments(void **state) {
+  (void)state;
+  const davit_monoid *m = NULL;
+  word x[4] = {{1, 2}}, y[4] = {{7, 7}}, result = {7, 7};
+  const davit_part part = {.n = 4, .x = x, .y = y};
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  REFUSED(davit_monoid_of(DAVIT_SUM, DAVIT_FLOAT, NULL), "monoid is NULL");
+  REFUSED(davit_monoid_of(DAVIT_OPERATOR_COUNT, DAVIT_FLOAT, &m), "op is 4");
+  REFUSED(davit_monoid_of(DAVIT_SUM, (davit_type)-1, &m), "type is -1");
+  assert_null(m);
+  REFUSED(davit_monoid_reduce(NULL, 4, x, NULL, 0, &result), "monoid is NULL");
+  REFUSED(davit_monoid_reduce(&bicyclic, -4, x, NULL, 0, &result), "n is -4");
+  REFUSED(davit_monoid_reduce(&bicyclic, 4, x, NULL, 0, NULL), "result is NULL");
+  REFUSED(davit_monoid_reduce_parts(NULL, 1, &part, &result), "monoid is NULL");
+  REFUSED(davit_queue_monoid_reduce(queue, NULL, 4, x, &result), "monoid is NULL");
+  REFUSED(davit_queue_monoid_reduce(NULL, &bicyclic, 4, x, &result), "queue");
+  REFUSED(davit_monoid_scan(NULL, DAVIT_INCLUSIVE, 4, x, NULL, y, NULL, 0), "monoid is NULL");
+  REFUSED(davit_monoid_scan(&bicyclic, (davit_scan_kind)5, 4, x, NULL, y, NULL, 0), "kind is 5");
+  REFUSED(davit_monoid_scan(&bicyclic, DAVIT_INCLUSIVE, 3, x, NULL, x + 1, NULL, 0), "y overlaps x");
+  REFUSED(davit_monoid_scan_parts(NULL, DAVIT_INCLUSIVE, 1, &part), "monoid is NULL");
+  REFUSED(davit_queue_monoid_scan(queue, NULL, DAVIT_INCLUSIVE, 4, x, NULL, y), "monoid is NULL");
+  REFUSED(davit_queue_monoid_scan(NULL, &bicyclic, DAVIT_INCLUSIVE, 4, x, NULL, y), "queue");
+  CHECK(davit_queue_destroy(queue));
+  assert_true(y[0].m == 7 && result.m == 7);
+}
+
+static bool never_works(int device) {
+  (void)device;
+  return false;
+}
+
+/* Code for a GPU that does nothing is noticed. */
+static void test_without_code(void **state) {
+  (void)state;
+  const int device = roomy_gpu(1 << 20);
+  if (device < 0) {
+    print_message("no GPU\n");
+    skip();
+  }
+  davit_monoid hollow = bicyclic;
+  hollow.works = never_works;
+  word *x = new_memory(4 * sizeof *x, device), result = {7, 7};
+  CHECK_FAILS(davit_monoid_reduce(&hollow, 4, x, NULL, 0, &result), DAVIT_UNSUPPORTED, "bicyclic");
+  CHECK_FAILS(davit_monoid_scan(&hollow, DAVIT_INCLUSIVE, 4, x, NULL, x, NULL, 0), DAVIT_UNSUPPORTED,
+              "bicyclic");
+  assert_int_equal(result.m, 7);
+  CHECK(davit_free(x));
+}
+
+enum { SCENARIO_N = 20011 };
+
+static davit_status scan_on_queue(const char *x, char *y) {
+  int pair[2] = {DAVIT_HOST, DAVIT_HOST};
+  davit_queue *queue = NULL;
+  void *there = NULL;
+  const size_t bytes = SCENARIO_N * sizeof(hash_part);
+  two_devices(pair);
+  davit_status status = davit_queue_create(pair[1], 1, &queue);
+  if (status == DAVIT_SUCCESS)
+    status = davit_malloc(bytes, place_for(pair[1]), &there);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_copy(queue, there, x, bytes);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_monoid_scan(queue, &hashing, DAVIT_INCLUSIVE, SCENARIO_N, there, NULL, there);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_copy(queue, y, there, bytes);
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, status);
+  dvt_error_keep(&first, davit_queue_destroy(queue));
+  CHECK(davit_free(there));
+  return dvt_error_report(&first);
+}
+
+static davit_status scan_and_reduce(void *argument) {
+  const char *x = argument;
+  char *y = poisoned(SCENARIO_N * sizeof(hash_part));
+  hash_part result;
+  davit_status status = scan_on_queue(x, y);
+  dvt_monoid_travel(true);
+  if (status == DAVIT_SUCCESS)
+    status = davit_monoid_reduce(&hashing, SCENARIO_N, x, NULL, 0, &result);
+  dvt_monoid_travel(false);
+  if (status == DAVIT_SUCCESS)
+    assert_memory_equal(&result, y + (SCENARIO_N - 1) * sizeof result, sizeof result);
+  free(y);
+  return status;
+}
+
+static void test_failures(void **state) {
+  (void)state;
+  char *x = make_elements(&kinds[3], SCENARIO_N, 8);
+  fail_everywhere(scan_and_reduce, x);
+  free(x);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_reduce),
+      cmocka_unit_test(test_scan),
+      cmocka_unit_test(test_many_pieces),
+      cmocka_unit_test(test_letters_stay_in_order),
+      cmocka_unit_test(test_bicyclic),
+      cmocka_unit_test(test_laws),
+      cmocka_unit_test(test_pairs_are_segments),
+      cmocka_unit_test(test_builtin),
+      cmocka_unit_test(test_bad_arguments),
+      cmocka_unit_test(test_without_code),
+      cmocka_unit_test(test_failures),
+  };
+  return cmocka_run_group_tests(tests, NULL, elements_stop);
+}

@@ -1,0 +1,842 @@
+/* Scans and segmented scans: results that are exact in any order, bit for bit against the reference; properties that need no
+ * reference; |error| <= (5120 + n / 512) eps sum |x_j| over the elements that go into y_i, as on a CPU 512 to 4095 of
+ * them are added one after another, and so are the sums of strips of 512. */
+#include "tests/elements.h"
+
+#include <stdio.h>
+
+#include "ref/ref.h"
+#include "src/monoid.h"
+
+enum { MOST_PARTS = 9 };
+
+/* Around rows, tiles of 1024 to 4096 elements, and the pieces and blocks of offload/kernel/host.h. */
+static const int64_t small_sizes[] = {1,    2,    31,   33,   127,  128,   129,   511,
+                                      513,  1023, 1024, 1025, 2047, 2048,  2049,  4095,
+                                      4096, 4097, 8191, 8193, 9999, 32767, 32768, 32769};
+static const int64_t large_sizes[] = {65535, 65536, 65537, 131071, 131073, 262145, 1000003};
+
+enum { FLAGS_NONE, FLAGS_ALL, FLAGS_SHORT, FLAGS_LONG, FLAGS_ODD, FLAGS_KINDS };
+
+typedef struct job {
+  davit_operator op;
+  davit_type type;
+  davit_scan_kind kind;
+  int64_t n;
+  bool in_place;
+  size_t shift; /* elements by which arrays are off a multiple of 256 bytes */
+  const void *x;
+  const uint8_t *flags; /* NULL: not segmented */
+} job;
+
+static const char *label(const job *j, const char *path, int where) {
+  static char text[160];
+  snprintf(text, sizeof text, "%s%s %s of %s, n %lld, shift %d, %s, %s %d", j->flags ? "segmented " : "",
+           j->kind == DAVIT_EXCLUSIVE ? "exclusive" : "inclusive", davit_operator_string(j->op),
+           davit_type_string(j->type), (long long)j->n, (int)j->shift,
+           j->in_place ? "in place" : "out of place", path, where);
+  return text;
+}
+
+static size_t bytes_of(const job *j) {
+  return (size_t)j->n * davit_type_bytes(j->type);
+}
+
+/* Values that mark a head: 1 and others; what stands before the first is not looked at. */
+static uint8_t *make_flags(int kind, int64_t n, uint64_t seed) {
+  uint8_t *flags = poisoned((size_t)n);
+  for (int64_t i = 0; i < n; i++) {
+    const uint64_t word = next_random(&seed);
+    switch (kind) {
+    case FLAGS_NONE:
+      flags[i] = 0;
+      break;
+    case FLAGS_ALL:
+      flags[i] = 1;
+      break;
+    case FLAGS_SHORT:
+      flags[i] = word % 5 == 0;
+      break;
+    case FLAGS_LONG:
+      flags[i] = word % 20011 == 0;
+      break;
+    default:
+      flags[i] = word % 37 == 0 ? (uint8_t)(1 << (word >> 32) % 8) : word % 97 == 0 ? 255 : 0;
+    }
+  }
+  return flags;
+}
+
+/* ---- paths ---- */
+
+typedef struct arrays {
+  zone x, y, flags;
+} arrays;
+
+static arrays arrays_new(const job *j, int64_t begin, int64_t n, int x_place, int y_place, int flags_place) {
+  const size_t element = davit_type_bytes(j->type), bytes = (size_t)n * element;
+  arrays a = {.x = zone_of((const char *)j->x + (size_t)begin * element, bytes, x_place, j->shift * element)};
+  a.y = j->in_place ? a.x : zone_new(bytes, y_place, (j->shift ^ 1) * element);
+  if (j->flags)
+    a.flags = zone_of(j->flags + begin, (size_t)n, flags_place, j->shift);
+  return a;
+}
+
+static const uint8_t *flags_there(const job *j, const arrays *a) {
+  return j->flags ? zone_data(&a->flags) : NULL;
+}
+
+/* y to the host; x and the flags are what they were. */
+static void arrays_take(const job *j, arrays *a, int64_t begin, void *y) {
+  const size_t element = davit_type_bytes(j->type);
+  zone_take(&a->y, y);
+  if (!j->in_place) {
+    void *x = poisoned(a->x.bytes);
+    zone_take(&a->x, x);
+    assert_int_equal(memcmp(x, (const char *)j->x + (size_t)begin * element, a->x.bytes), 0);
+    free(x);
+    zone_drop(&a->y);
+  }
+  zone_drop(&a->x);
+  if (j->flags) {
+    uint8_t *flags = poisoned(a->flags.bytes);
+    zone_take(&a->flags, flags);
+    assert_int_equal(memcmp(flags, j->flags + begin, a->flags.bytes), 0);
+    free(flags);
+    zone_drop(&a->flags);
+  }
+}
+
+static davit_status enqueue(const job *j, davit_queue *queue, const arrays *a) {
+  return j->flags
+             ? davit_queue_segmented_scan(queue, j->op, j->type, j->kind, j->n, zone_data(&a->x),
+                                          flags_there(j, a), zone_data(&a->y))
+             : davit_queue_scan(queue, j->op, j->type, j->kind, j->n, zone_data(&a->x), zone_data(&a->y));
+}
+
+static void on_queue(const job *j, int device, void *y) {
+  const int place = place_for(device);
+  arrays a = arrays_new(j, 0, j->n, place, place, place);
+  davit_queue *queue = new_queue(device, 1);
+  CHECK(enqueue(j, queue, &a));
+  CHECK(davit_queue_synchronize(queue));
+  CHECK(davit_queue_destroy(queue));
+  arrays_take(j, &a, 0, y);
+}
+
+static void plain(const job *j, const int place[3], const int *devices, int count, void *y) {
+  arrays a = arrays_new(j, 0, j->n, place[0], place[1], place[2]);
+  if (j->flags)
+    CHECK(davit_segmented_scan(j->op, j->type, j->kind, j->n, zone_data(&a.x), flags_there(j, &a),
+                               zone_data(&a.y), devices, count));
+  else
+    CHECK(davit_scan(j->op, j->type, j->kind, j->n, zone_data(&a.x), zone_data(&a.y), devices, count));
+  arrays_take(j, &a, 0, y);
+}
+
+/* Cut at random; some parts are empty, each lies at a place of its own. */
+static void in_parts(const job *j, uint64_t *seed, void *y) {
+  const size_t element = davit_type_bytes(j->type);
+  const int count = 1 + random_below(seed, MOST_PARTS);
+  int places[MOST_PLACES], place_count = all_places(places);
+  davit_part parts[MOST_PARTS] = {0};
+  arrays a[MOST_PARTS];
+  int64_t begin[MOST_PARTS + 1] = {0};
+  for (int p = 0; p < count; p++) {
+    const int64_t left = j->n - begin[p];
+    const int64_t n = p + 1 == count ? left : random_below(seed, 3) ? random_below(seed, (int)left + 1) : 0;
+    const int place = places[random_below(seed, place_count)];
+    begin[p + 1] = begin[p] + n;
+    a[p] = arrays_new(j, begin[p], n, place, place, place);
+    if (n > 0)
+      parts[p] = (davit_part){
+          .n = n, .x = zone_data(&a[p].x), .y = zone_data(&a[p].y), .flags = flags_there(j, &a[p])};
+  }
+  if (j->flags)
+    CHECK(davit_segmented_scan_parts(j->op, j->type, j->kind, count, parts));
+  else
+    CHECK(davit_scan_parts(j->op, j->type, j->kind, count, parts));
+  for (int p = 0; p < count; p++)
+    arrays_take(j, &a[p], begin[p], (char *)y + (size_t)begin[p] * element);
+}
+
+/* `expect` is told every result. */
+typedef void expectation(const job *j, const void *y, const void *should, const char *path, int where);
+
+static void same_bits(const job *j, const void *y, const void *should, const char *path, int where) {
+  expect_elements(j->type, j->n, y, should, label(j, path, where));
+}
+
+static void walk_plain_paths(const job *j, expectation *expect, const void *should, uint64_t *seed) {
+  int places[MOST_PLACES], spread[MOST_PLACES], place_count = all_places(places);
+  const int spread_count = spread_devices(spread), most = spread_count < 16 ? spread_count : 16;
+  void *y = poisoned(bytes_of(j));
+  for (int p = 0; p < place_count; p++) {
+    plain(j, (int[]){places[p], places[p], places[p]}, NULL, 0, y);
+    expect(j, y, should, "place", places[p]);
+  }
+  const int mixed[] = {places[random_below(seed, place_count)], places[random_below(seed, place_count)],
+                       places[random_below(seed, place_count)]};
+  for (int d = 1; d <= most; d++) {
+    plain(j, d % 2 ? mixed : (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE}, spread, d, y);
+    expect(j, y, should, "so many devices:", d);
+  }
+  free(y);
+}
+
+static void walk_all_paths(const job *j, expectation *expect, const void *should, uint64_t *seed) {
+  int devices[MOST_PLACES], device_count = all_devices(devices);
+  void *y = poisoned(bytes_of(j));
+  for (int d = 0; d < device_count; d++) {
+    on_queue(j, devices[d], y);
+    expect(j, y, should, "queue of device", devices[d]);
+  }
+  in_parts(j, seed, y);
+  expect(j, y, should, "parts", 0);
+  free(y);
+  walk_plain_paths(j, expect, should, seed);
+}
+
+static void against_reference(job *j, int flags_kind, uint64_t *seed) {
+  void *x = exact_data(j->op, j->type, j->n, next_random(seed)), *should = poisoned(bytes_of(j));
+  uint8_t *flags = flags_kind >= 0 ? make_flags(flags_kind, j->n, next_random(seed)) : NULL;
+  j->x = x;
+  j->flags = flags;
+  dvt_ref_scan(j->op, j->type, j->kind, j->n, x, flags, should);
+  walk_all_paths(j, same_bits, should, seed);
+  free(x);
+  free(should);
+  free(flags);
+}
+
+/* ---- results ---- */
+
+static void test_small_against_reference(void **state) {
+  (void)state;
+  uint64_t seed = 1;
+  int turn = 0;
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+    for (int type = 0; type < DAVIT_TYPE_COUNT; type++)
+      for (int kind = DAVIT_INCLUSIVE; kind <= DAVIT_EXCLUSIVE; kind++)
+        for (int s = 0; s < COUNT(small_sizes); s++, turn++) {
+          job j = {.op = (davit_operator)op,
+                   .type = (davit_type)type,
+                   .kind = (davit_scan_kind)kind,
+                   .n = small_sizes[s],
+                   .in_place = turn % 2,
+                   .shift = (size_t)(turn / 2 % 3)};
+          against_reference(&j, -1, &seed);
+          against_reference(&j, turn % FLAGS_KINDS, &seed);
+        }
+}
+
+static void test_large_against_reference(void **state) {
+  (void)state;
+  uint64_t seed = 2;
+  int turn = 0;
+  for (int s = 0; s < COUNT(large_sizes); s++)
+    for (int kind = DAVIT_INCLUSIVE; kind <= DAVIT_EXCLUSIVE; kind++)
+      for (int flags = -1; flags < FLAGS_KINDS; flags++, turn++) {
+        job j = {.op = (davit_operator)(turn % DAVIT_OPERATOR_COUNT),
+                 .type = (davit_type)(turn / 3 % DAVIT_TYPE_COUNT),
+                 .kind = (davit_scan_kind)kind,
+                 .n = large_sizes[s],
+                 .in_place = turn % 2,
+                 .shift = (size_t)(turn % 3)};
+        against_reference(&j, flags, &seed);
+      }
+}
+
+/* Streamed through all lists of devices, also where the arrays need not travel, beyond two pieces of 32 MiB. */
+static void test_many_pieces(void **state) {
+  (void)state;
+  static const int64_t pieces[] = {8 << 20, 4 << 20, 8 << 20, 4 << 20};
+  uint64_t seed = 3;
+  dvt_monoid_travel(true);
+  for (int turn = 0; turn < 2 * DAVIT_TYPE_COUNT; turn++) {
+    const davit_type type = (davit_type)(turn % DAVIT_TYPE_COUNT);
+    job j = {.op = turn == 5 ? DAVIT_MAX : DAVIT_SUM,
+             .type = type,
+             .kind = (davit_scan_kind)(turn / 2 % 2),
+             .n = 3 * pieces[type] + 54321,
+             .in_place = turn % 2,
+             .shift = (size_t)(turn % 3 == 2)};
+    void *x = exact_data(j.op, type, j.n, next_random(&seed)), *should = poisoned(bytes_of(&j));
+    void *y = poisoned(bytes_of(&j));
+    uint8_t *flags = turn >= DAVIT_TYPE_COUNT ? make_flags(FLAGS_NONE, j.n, 1) : NULL;
+    if (flags) /* a segment that begins in the first piece and ends in the last */
+      flags[pieces[type] / 2] = flags[3 * pieces[type] + 3] = 2;
+    j.x = x;
+    j.flags = flags;
+    dvt_ref_scan(j.op, type, j.kind, j.n, x, flags, should);
+    int devices[MOST_PLACES], count = turn == 0 ? all_devices(devices) : spread_devices(devices);
+    const int place = turn % 2 ? DAVIT_PINNED : DAVIT_PAGEABLE;
+    count = turn == 1 ? 1 : count < 16 ? count : 16;
+    plain(&j, (int[]){place, place, place}, devices, count, y);
+    same_bits(&j, y, should, "pieces on so many devices:", count);
+    free(x), free(y), free(should), free(flags);
+  }
+  dvt_monoid_travel(false);
+}
+
+static void test_streamed_small(void **state) {
+  (void)state;
+  uint64_t seed = 4;
+  dvt_monoid_travel(true);
+  for (int turn = 0; turn < 32; turn++) {
+    job j = {.op = (davit_operator)(turn % 4),
+             .type = (davit_type)(turn / 4 % 4),
+             .kind = (davit_scan_kind)(turn / 2 % 2),
+             .n = 1 + random_below(&seed, 5000),
+             .in_place = turn % 3 == 0,
+             .shift = (size_t)(turn % 2)};
+    void *x = exact_data(j.op, j.type, j.n, next_random(&seed)), *should = poisoned(bytes_of(&j));
+    uint8_t *flags = turn % 4 ? make_flags(FLAGS_ODD, j.n, next_random(&seed)) : NULL;
+    j.x = x;
+    j.flags = flags;
+    dvt_ref_scan(j.op, j.type, j.kind, j.n, x, flags, should);
+    walk_plain_paths(&j, same_bits, should, &seed);
+    free(x), free(should), free(flags);
+  }
+  dvt_monoid_travel(false);
+}
+
+/* The source's example. */
+static void test_two_segments(void **state) {
+  (void)state;
+  const int32_t x[] = {1, 2, 3, 4, 5, 6, 7, 8}, inclusive[] = {1, 3, 6, 4, 9, 15, 22, 30};
+  const int32_t exclusive[] = {0, 1, 3, 0, 4, 9, 15, 22};
+  for (int first = 0; first < 2; first++) {
+    const uint8_t flags[] = {(uint8_t)first, 0, 0, 1, 0, 0, 0, 0};
+    int32_t y[8];
+    CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, 8, x, flags, y, NULL, 0));
+    assert_memory_equal(y, inclusive, sizeof y);
+    CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_EXCLUSIVE, 8, x, flags, y, NULL, 0));
+    assert_memory_equal(y, exclusive, sizeof y);
+  }
+}
+
+/* The source's block scan went wrong here: 1 + … + 33. */
+static void test_triangular_numbers(void **state) {
+  (void)state;
+  int64_t x[128], y[128];
+  for (int i = 0; i < 128; i++)
+    x[i] = i + 1;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int d = 0; d < count; d++) {
+    CHECK(davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, 128, x, y, &devices[d], 1));
+    for (int i = 0; i < 128; i++)
+      assert_int_equal(y[i], (i + 1) * (i + 2) / 2);
+    assert_int_equal(y[32], 561);
+  }
+}
+
+/* ---- properties ---- */
+
+static void test_differences_give_the_input_back(void **state) {
+  (void)state;
+  enum { N = 777777 };
+  int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 5), *y = poisoned(sizeof *y * N);
+  uint8_t *flags = make_flags(FLAGS_SHORT, N, 6);
+  for (int segmented = 0; segmented < 2; segmented++) {
+    CHECK(segmented ? davit_segmented_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, N, x, flags, y, NULL, 0)
+                    : davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, N, x, y, NULL, 0));
+    for (int64_t i = 0; i < N; i++) {
+      const uint64_t before = i == 0 || (segmented && flags[i]) ? 0 : (uint64_t)y[i - 1];
+      assert_true((uint64_t)y[i] - before == (uint64_t)x[i]);
+    }
+  }
+  free(x), free(y), free(flags);
+}
+
+static void test_exclusive_and_inclusive_and_reduction(void **state) {
+  (void)state;
+  enum { N = 200003 };
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++) {
+    int32_t *x = exact_data((davit_operator)op, DAVIT_INT32, N, 7), *in = poisoned(sizeof *in * N),
+            *ex = poisoned(sizeof *ex * N), last, step;
+    CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_INCLUSIVE, N, x, in, NULL, 0));
+    CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_EXCLUSIVE, N, x, ex, NULL, 0));
+    CHECK(davit_reduce((davit_operator)op, DAVIT_INT32, N, x, NULL, 0, &last));
+    assert_int_equal(last, in[N - 1]);
+    for (int i = 0; i < N; i++) {
+      const int32_t pair[] = {ex[i], x[i]};
+      dvt_ref_reduce((davit_operator)op, DAVIT_INT32, 2, pair, &step);
+      assert_true(step == in[i] && (i == 0 || ex[i] == in[i - 1]));
+    }
+    free(x), free(in), free(ex);
+  }
+}
+
+/* `should` is the result in long double, then the sum of the sizes of what went into it. */
+static void within_bound(const job *j, const void *y, const void *should, const char *path, int where) {
+  const long double *exact = should, *size = exact + j->n;
+  for (int64_t i = 0; i < j->n; i++) {
+    const long double error = fabsl((long double)element_at(j->type, y, i) - exact[i]);
+    const double bound = (5120 + (double)j->n / 512) * element_epsilon(j->type) * (double)size[i];
+    if (!((double)error <= bound))
+      fail_msg("%s: element %lld: error %g > %g", label(j, path, where), (long long)i, (double)error, bound);
+  }
+}
+
+static void test_error_bound(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {5000, 100001, 1000003};
+  uint64_t seed = 8;
+  for (int turn = 0; turn < 12; turn++) {
+    job j = {.op = DAVIT_SUM,
+             .type = (davit_type)(turn % 2),
+             .kind = (davit_scan_kind)(turn / 2 % 2),
+             .n = sizes[turn / 4],
+             .in_place = turn % 4 == 1};
+    void *x = rough_data(DAVIT_SUM, j.type, j.n, next_random(&seed));
+    uint8_t *flags = turn % 3 == 2 ? make_flags(FLAGS_LONG, j.n, next_random(&seed)) : NULL;
+    long double *should = poisoned((size_t)j.n * 2 * sizeof *should), sum = 0, size = 0;
+    for (int64_t i = 0; i < j.n; i++) {
+      const long double term = (long double)element_at(j.type, x, i);
+      if (flags && flags[i])
+        sum = size = 0;
+      should[i] = j.kind == DAVIT_EXCLUSIVE ? sum : sum + term;
+      sum += term;
+      size += fabsl(term);
+      should[j.n + i] = size;
+    }
+    j.x = x;
+    j.flags = flags;
+    walk_all_paths(&j, within_bound, should, &seed);
+    dvt_monoid_travel(true);
+    walk_plain_paths(&j, within_bound, should, &seed);
+    dvt_monoid_travel(false);
+    free(x), free(flags), free(should);
+  }
+}
+
+/* NaN in a minimum or maximum reaches all behind it, up to the next head, and nothing else. */
+static void nan_where_it_should(const job *j, const void *y, const void *should, const char *path,
+                                int where) {
+  for (int64_t i = 0; i < j->n; i++) {
+    const double is = element_at(j->type, y, i), right = element_at(j->type, should, i);
+    if (isnan(is) != isnan(right) || (!isnan(is) && is != right))
+      fail_msg("%s: element %lld is %g, not %g", label(j, path, where), (long long)i, is, right);
+  }
+}
+
+static void test_nan(void **state) {
+  (void)state;
+  uint64_t seed = 9;
+  for (int turn = 0; turn < 16; turn++) {
+    job j = {.op = (davit_operator)(turn / 4),
+             .type = (davit_type)(turn % 2),
+             .kind = (davit_scan_kind)(turn / 2 % 2),
+             .n = 70001};
+    void *x = exact_data(j.op, j.type, j.n, next_random(&seed)), *should = poisoned(bytes_of(&j));
+    uint8_t *flags = make_flags(FLAGS_LONG, j.n, next_random(&seed));
+    element_set(j.type, x, 5000, turn % 3 == 0 ? INFINITY : (double)NAN);
+    element_set(j.type, x, 66000, NAN);
+    j.x = x;
+    for (int segmented = 0; segmented < 2; segmented++) {
+      j.flags = segmented ? flags : NULL;
+      dvt_ref_scan(j.op, j.type, j.kind, j.n, x, j.flags, should);
+      walk_all_paths(&j, nan_where_it_should, should, &seed);
+    }
+    free(x), free(should), free(flags);
+  }
+}
+
+/* ---- again and again ---- */
+
+/* On a GPU every tile waits for what others publish; whatever their order, the bits are the same. */
+static void test_same_bits_again_and_again(void **state) {
+  (void)state;
+  enum { N = 400001, EVERY = 25 };
+  float *x = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 10), *first = poisoned(sizeof *x * N),
+        *again = poisoned(sizeof *x * N);
+  uint8_t *flags = make_flags(FLAGS_LONG, N, 11);
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int d = 0; d < count; d++)
+    for (int segmented = 0; segmented < 2; segmented++) {
+      const job j = {.op = DAVIT_SUM, .type = DAVIT_FLOAT, .n = N, .x = x, .flags = segmented ? flags : NULL};
+      const int place = place_for(devices[d]), repeats = scaled(place_is_host(place) ? 30 : 1000);
+      arrays a = arrays_new(&j, 0, N, place, place, place);
+      davit_queue *queue = new_queue(devices[d], 1);
+      for (int r = 0; r < repeats; r++) {
+        CHECK(davit_queue_fill(queue, zone_data(&a.y), 0xff, a.y.bytes));
+        CHECK(enqueue(&j, queue, &a));
+        if (r % EVERY != 0 && r + 1 != repeats && place_is_host(place))
+          continue;
+        CHECK(davit_queue_copy(queue, r == 0 ? first : again, zone_data(&a.y), a.y.bytes));
+        CHECK(davit_queue_synchronize(queue));
+        if (r > 0)
+          expect_elements(DAVIT_FLOAT, N, again, first, label(&j, "repeat", r));
+      }
+      CHECK(davit_queue_destroy(queue));
+      arrays_take(&j, &a, 0, again);
+    }
+  free(x), free(first), free(again), free(flags);
+}
+
+typedef struct caller {
+  int64_t n;
+  const int64_t *x, *should;
+  int repeats, wrong;
+} caller;
+
+static void *call_often(void *argument) {
+  caller *c = argument;
+  int64_t *y = malloc((size_t)c->n * sizeof *y);
+  for (int r = 0; r < c->repeats; r++)
+    if (davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, c->n, c->x, y, NULL, 0) != DAVIT_SUCCESS ||
+        memcmp(y, c->should, (size_t)c->n * sizeof *y) != 0)
+      c->wrong++;
+  free(y);
+  return NULL;
+}
+
+static void test_from_many_threads(void **state) {
+  (void)state;
+  enum { THREADS = 6, N = 150000 };
+  int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 12), *should = poisoned(sizeof *x * N);
+  dvt_ref_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, N, x, NULL, should);
+  pthread_t threads[THREADS];
+  caller callers[THREADS];
+  for (int t = 0; t < THREADS; t++) {
+    callers[t] = (caller){N - t * 1111, x, should, scaled(20), 0};
+    assert_int_equal(pthread_create(&threads[t], NULL, call_often, &callers[t]), 0);
+  }
+  for (int t = 0; t < THREADS; t++) {
+    pthread_join(threads[t], NULL);
+    assert_int_equal(callers[t].wrong, 0);
+  }
+  free(x), free(should);
+}
+
+/* Commands of one queue, one after another on the same memory. */
+static void test_in_order_on_a_queue(void **state) {
+  (void)state;
+  enum { N = 50000 };
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int d = 0; d < count; d++) {
+    int32_t *x = exact_data(DAVIT_SUM, DAVIT_INT32, N, 13), *y = poisoned(sizeof *x * N), total = 0, right;
+    zone there = zone_of(x, sizeof *x * N, place_for(devices[d]), 0);
+    davit_queue *queue = new_queue(devices[d], 1);
+    for (int r = 0; r < 5; r++) {
+      CHECK(davit_queue_scan(queue, DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, r % 2 ? N : N / 3,
+                             zone_data(&there), zone_data(&there)));
+      dvt_ref_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, r % 2 ? N : N / 3, x, NULL, x);
+    }
+    CHECK(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_INT32, N, zone_data(&there), &total));
+    CHECK(davit_queue_synchronize(queue));
+    CHECK(davit_queue_destroy(queue));
+    zone_take(&there, y);
+    expect_elements(DAVIT_INT32, N, y, x, "scans in order");
+    dvt_ref_reduce(DAVIT_SUM, DAVIT_INT32, N, x, &right);
+    assert_int_equal(total, right);
+    zone_drop(&there);
+    free(x), free(y);
+  }
+}
+
+/* ---- sizes ---- */
+
+static void test_nothing(void **state) {
+  (void)state;
+  const davit_part nothing[2] = {{0}};
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 0, NULL, NULL, NULL, 0));
+  CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 0, NULL, NULL, NULL, NULL, 0));
+  CHECK(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 0, NULL, NULL));
+  CHECK(davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 0, NULL, NULL, NULL));
+  CHECK(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 0, NULL));
+  CHECK(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 2, nothing));
+  CHECK(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 2, nothing));
+  CHECK(davit_queue_destroy(queue));
+}
+
+/* y_i = (i + 1) c of constant elements c, modulo 2^32; windows of it are looked at. */
+static void test_beyond_two_to_the_31(void **state) {
+  (void)state;
+  enum { WINDOW = 20000 };
+  const int64_t n = (INT64_C(1) << 31) + 12345, head = (INT64_C(1) << 31) - 7777;
+  const int device = roomy_gpu((size_t)n * 5 + (size_t)(1 << 30));
+  if (device < 0) {
+    print_message("no GPU with room for %lld elements\n", (long long)n);
+    skip();
+  }
+  const int64_t begins[] = {0, 1000000007, head - WINDOW / 2, INT32_MAX - WINDOW / 2, n - WINDOW};
+  int32_t *x = new_memory((size_t)n * 4, device), window[WINDOW];
+  uint8_t *flags = new_memory((size_t)n, device), one = 1;
+  CHECK(davit_fill(flags, 0, (size_t)n));
+  CHECK(davit_copy(flags + head, &one, 1));
+  for (int segmented = 0; segmented < 2; segmented++) {
+    CHECK(davit_fill(x, 1, (size_t)n * 4));
+    CHECK(segmented
+              ? davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, n, x, flags, x, &device, 1)
+              : davit_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, n, x, x, NULL, 0));
+    for (int b = 0; b < COUNT(begins); b++) {
+      CHECK(davit_copy(window, x + begins[b], sizeof window));
+      for (int64_t i = 0; i < WINDOW; i++) {
+        const int64_t at = begins[b] + i, terms = segmented && at >= head ? at - head + 1 : at + 1;
+        assert_int_equal((uint32_t)window[i], 0x01010101u * (uint32_t)terms);
+      }
+    }
+  }
+  CHECK(davit_free(x));
+  CHECK(davit_free(flags));
+}
+
+/* ---- segments ---- */
+
+static void test_segments_round_trip(void **state) {
+  (void)state;
+  enum { N = 10007 };
+  uint64_t seed = 14;
+  int64_t starts[N], again[N], count;
+  uint8_t flags[N];
+  for (int density = 1; density < 2000; density *= 3) {
+    int64_t made = 0;
+    for (int64_t i = 0; i < N; i++)
+      if (i == 0 || random_below(&seed, density) == 0)
+        starts[made++] = i;
+    memset(flags, 7, sizeof flags);
+    CHECK(davit_segment_flags(made, starts, N, flags));
+    for (int64_t i = 0; i < N; i++)
+      assert_true(flags[i] <= 1);
+    CHECK(davit_segment_starts(N, flags, N, again, &count));
+    assert_int_equal(count, made);
+    assert_memory_equal(again, starts, (size_t)made * sizeof *starts);
+    CHECK(davit_segment_starts(N, flags, 0, NULL, &count));
+    assert_int_equal(count, made);
+  }
+  memset(again, 0xff, sizeof again);
+  memset(flags, 3, sizeof flags);
+  flags[0] = 0; /* a start whatever its flag */
+  CHECK(davit_segment_starts(N, flags, 5, again, &count));
+  assert_int_equal(count, N);
+  for (int i = 0; i < 10; i++)
+    assert_int_equal(again[i], i < 5 ? i : -1);
+  CHECK(davit_segment_flags(0, NULL, 0, NULL));
+  CHECK(davit_segment_starts(0, NULL, 0, NULL, &count));
+  assert_int_equal(count, 0);
+}
+
+static void test_segments_refused(void **state) {
+  (void)state;
+  uint8_t flags[8] = {9, 9, 9, 9, 9, 9, 9, 9};
+  int64_t count = 77, starts[8];
+  const int64_t empty[] = {0, 3, 3, 5}, falling[] = {0, 5, 4}, beyond[] = {0, 8}, late[] = {1, 3},
+                before[] = {-1, 2};
+  CHECK_FAILS(davit_segment_flags(4, empty, 8, flags), DAVIT_INVALID_ARGUMENT, "starts[2] is 3 after 3");
+  CHECK_FAILS(davit_segment_flags(4, empty, 8, flags), DAVIT_INVALID_ARGUMENT, "empty segment");
+  CHECK_FAILS(davit_segment_flags(3, falling, 8, flags), DAVIT_INVALID_ARGUMENT, "not ascending");
+  CHECK_FAILS(davit_segment_flags(2, beyond, 8, flags), DAVIT_INVALID_ARGUMENT,
+              "starts[1] is 8, not below n = 8");
+  CHECK_FAILS(davit_segment_flags(2, late, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
+  CHECK_FAILS(davit_segment_flags(2, before, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
+  CHECK_FAILS(davit_segment_flags(0, NULL, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
+  CHECK_FAILS(davit_segment_flags(1, late, 0, NULL), DAVIT_INVALID_ARGUMENT, "starts");
+  CHECK_FAILS(davit_segment_flags(-1, late, 8, flags), DAVIT_INVALID_ARGUMENT, "count is -1");
+  CHECK_FAILS(davit_segment_flags(1, NULL, 8, flags), DAVIT_INVALID_ARGUMENT, "starts is NULL");
+  CHECK_FAILS(davit_segment_flags(1, empty, 8, NULL), DAVIT_INVALID_ARGUMENT, "flags is NULL");
+  CHECK_FAILS(davit_segment_flags(1, empty, -8, flags), DAVIT_INVALID_ARGUMENT, "n is -8");
+  for (int i = 0; i < 8; i++)
+    assert_int_equal(flags[i], 9);
+  CHECK_FAILS(davit_segment_starts(-1, flags, 8, starts, &count), DAVIT_INVALID_ARGUMENT, "n is -1");
+  CHECK_FAILS(davit_segment_starts(8, NULL, 8, starts, &count), DAVIT_INVALID_ARGUMENT, "flags is NULL");
+  CHECK_FAILS(davit_segment_starts(8, flags, -8, starts, &count), DAVIT_INVALID_ARGUMENT, "capacity is -8");
+  CHECK_FAILS(davit_segment_starts(8, flags, 8, NULL, &count), DAVIT_INVALID_ARGUMENT, "starts is NULL");
+  CHECK_FAILS(davit_segment_starts(8, flags, 8, starts, NULL), DAVIT_INVALID_ARGUMENT, "count is NULL");
+  assert_int_equal(count, 77);
+}
+
+/* ---- refusals and failures ---- */
+
+#define REFUSED(call, words) CHECK_FAILS(call, DAVIT_INVALID_ARGUMENT, words)
+
+static void test_bad_arguments(void **state) {
+  (void)state;
+  float x[16] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {42};
+  uint8_t flags[8] = {0};
+  const int wrong = -7;
+  const davit_scan_kind no_kind = (davit_scan_kind)2;
+  REFUSED(davit_scan((davit_operator)-1, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, y, NULL, 0), "op is -1");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_TYPE_COUNT, DAVIT_INCLUSIVE, 8, x, y, NULL, 0), "type is 4");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y, NULL, 0), "kind is 2");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, -8, x, y, NULL, 0), "n is -8");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, NULL, y, NULL, 0), "x is NULL");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, NULL, NULL, 0), "y is NULL");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, x + 1, NULL, 0), "y overlaps x");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x + 7, x, NULL, 0), "y overlaps x");
+  REFUSED(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, NULL, y, NULL, 0),
+          "flags is NULL");
+  REFUSED(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, (uint8_t *)y + 31, y, NULL, 0),
+          "y overlaps flags");
+  CHECK_FAILS(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, y, &wrong, 1), DAVIT_UNKNOWN_DEVICE,
+              "-7");
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  REFUSED(davit_queue_scan(NULL, DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, y), "queue");
+  REFUSED(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y), "kind is 2");
+  REFUSED(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, x + 3), "y overlaps x");
+  REFUSED(davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, NULL, y),
+          "flags is NULL");
+  REFUSED(
+      davit_queue_segmented_scan(queue, DAVIT_OPERATOR_COUNT, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, flags, y),
+      "op is 4");
+  CHECK(davit_queue_destroy(queue));
+  assert_true(y[0] == 42);
+  /* neighbours are no overlap */
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, x + 8, NULL, 0));
+  assert_true(x[15] == 36);
+}
+
+static void test_bad_parts(void **state) {
+  (void)state;
+  float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {42};
+  uint8_t flags[8] = {0};
+  davit_part parts[] = {{.n = 0}, {.n = 4, .x = x, .y = y}, {.n = 4, .x = x + 4, .y = y + 4}};
+  const davit_part right = parts[2];
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, -1, parts), "count is -1");
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, NULL), "parts is NULL");
+  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, NULL), "parts is NULL");
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, (davit_scan_kind)-1, 3, parts), "kind is -1");
+  parts[2].n = -1;
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].n is -1");
+  parts[2] = right;
+  parts[2].x = NULL;
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].x is NULL");
+  parts[2] = right;
+  parts[2].y = NULL;
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].y is NULL");
+  parts[2].y = x + 5;
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].y overlaps x");
+  parts[2] = right;
+  parts[2].flags = flags;
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].flags is not NULL");
+  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts),
+          "parts[1].flags is NULL");
+  const davit_monoid *sum;
+  CHECK(davit_monoid_of(DAVIT_SUM, DAVIT_FLOAT, &sum));
+  REFUSED(davit_monoid_scan_parts(sum, DAVIT_INCLUSIVE, 3, parts),
+          "parts[2].flags is not NULL, unlike that of parts[1]");
+  parts[1].flags = flags;
+  parts[2].flags = (uint8_t *)(y + 7);
+  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts),
+          "parts[2].y overlaps flags");
+  assert_true(y[0] == 42);
+  parts[1].flags = parts[2].flags = NULL;
+  parts[0].flags = flags; /* of an empty part: not looked at */
+  CHECK(davit_monoid_scan_parts(sum, DAVIT_INCLUSIVE, 3, parts));
+  assert_true(y[7] == 36);
+}
+
+/* Parts whose arrays lie on different sides of the link. */
+static void test_parts_in_two_places(void **state) {
+  (void)state;
+  const int device = roomy_gpu(1 << 20);
+  if (device < 0) {
+    print_message("no GPU\n");
+    skip();
+  }
+  int32_t x[4] = {1, 2, 3, 4}, *there = new_memory(sizeof x, device);
+  const davit_part parts[] = {{.n = 4, .x = x, .y = x}, {.n = 4, .x = x, .y = there}};
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, 2, parts),
+          "parts[1].x lies in another place");
+  CHECK(davit_free(there));
+}
+
+enum { SCENARIO_N = 70003 };
+
+typedef struct scenario {
+  int32_t *x, *right;
+  uint8_t *flags;
+} scenario;
+
+static davit_status scan_on_devices(const scenario *s, int32_t *y) {
+  int pair[2] = {DAVIT_HOST, DAVIT_HOST};
+  const size_t bytes = SCENARIO_N * sizeof *y;
+  const int cut = 30001;
+  davit_queue *queue = NULL;
+  void *there = NULL;
+  two_devices(pair);
+  davit_status status = davit_queue_create(pair[0], 1, &queue);
+  if (status == DAVIT_SUCCESS)
+    status = davit_malloc(bytes + SCENARIO_N, place_for(pair[0]), &there);
+  uint8_t *flags = there ? (uint8_t *)there + bytes : NULL;
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_copy(queue, there, s->x, bytes);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_copy(queue, flags, s->flags, SCENARIO_N);
+  if (status == DAVIT_SUCCESS)
+    status =
+        davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, cut, there, flags, there);
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, status);
+  dvt_error_keep(&first, davit_queue_destroy(queue));
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, davit_copy(there, s->x, bytes));
+  const davit_part parts[] = {
+      {.n = cut, .x = there, .y = there, .flags = flags},
+      {.n = SCENARIO_N - cut, .x = s->x + cut, .y = y + cut, .flags = s->flags + cut}};
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, davit_segmented_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, 2, parts));
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, davit_copy(y, there, (size_t)cut * sizeof *y));
+  CHECK(davit_free(there));
+  return dvt_error_report(&first);
+}
+
+static davit_status scan_all(void *argument) {
+  const scenario *s = argument;
+  int32_t *y = poisoned(SCENARIO_N * sizeof *y);
+  davit_status status = scan_on_devices(s, y);
+  if (status == DAVIT_SUCCESS)
+    expect_elements(DAVIT_INT32, SCENARIO_N, y, s->right, "on devices");
+  dvt_monoid_travel(true);
+  if (status == DAVIT_SUCCESS)
+    status =
+        davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, SCENARIO_N, s->x, s->flags, y, NULL, 0);
+  dvt_monoid_travel(false);
+  if (status == DAVIT_SUCCESS) {
+    const davit_part parts[] = {{.n = 5, .x = y, .y = y}, {.n = 100, .x = y + 5, .y = y + 5}};
+    expect_elements(DAVIT_INT32, SCENARIO_N, y, s->right, "streamed");
+    status = davit_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, 2, parts);
+  }
+  free(y);
+  return status;
+}
+
+static void test_failures(void **state) {
+  (void)state;
+  scenario s = {exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 15), poisoned(SCENARIO_N * sizeof(int32_t)),
+                make_flags(FLAGS_LONG, SCENARIO_N, 16)};
+  s.flags[30001] = s.flags[30002] = 0;
+  dvt_ref_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, SCENARIO_N, s.x, s.flags, s.right);
+  fail_everywhere(scan_all, &s);
+  free(s.x), free(s.right), free(s.flags);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_small_against_reference),
+      cmocka_unit_test(test_large_against_reference),
+      cmocka_unit_test(test_many_pieces),
+      cmocka_unit_test(test_streamed_small),
+      cmocka_unit_test(test_two_segments),
+      cmocka_unit_test(test_triangular_numbers),
+      cmocka_unit_test(test_differences_give_the_input_back),
+      cmocka_unit_test(test_exclusive_and_inclusive_and_reduction),
+      cmocka_unit_test(test_error_bound),
+      cmocka_unit_test(test_nan),
+      cmocka_unit_test(test_same_bits_again_and_again),
+      cmocka_unit_test(test_from_many_threads),
+      cmocka_unit_test(test_in_order_on_a_queue),
+      cmocka_unit_test(test_nothing),
+      cmocka_unit_test(test_beyond_two_to_the_31),
+      cmocka_unit_test(test_segments_round_trip),
+      cmocka_unit_test(test_segments_refused),
+      cmocka_unit_test(test_bad_arguments),
+      cmocka_unit_test(test_bad_parts),
+      cmocka_unit_test(test_parts_in_two_places),
+      cmocka_unit_test(test_failures),
+  };
+  return cmocka_run_group_tests(tests, NULL, elements_stop);
+}
