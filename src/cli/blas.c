@@ -9,6 +9,7 @@
 
 #include "src/cli/command.h"
 #include "src/cli/input.h"
+#include "src/cli/numeric.h"
 
 cli_operand cli_operand_of(const cli_array *array, bool transposed) {
   const int64_t rows = array->shape[0], cols = array->shape[1];
@@ -41,7 +42,7 @@ static int read_floating(const char *path, cli_memory memory, const cli_array *l
   if (like && array->type != like->type)
     return cli_fail(CLI_INPUT, "%s: expected %s as in the first operand, found %s", path,
                     cli_type_name(like->type), cli_type_name(array->type));
-  if (array->type != CLI_F8 && array->type != CLI_F4)
+  if (!cli_is_floating(array->type))
     return cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", path, cli_type_name(array->type));
   return CLI_OK;
 }
@@ -53,15 +54,7 @@ int cli_read_matrix(const char *path, cli_memory memory, const cli_array *like, 
 
 int cli_read_vector(const char *path, cli_memory memory, const cli_array *like, cli_array *array) {
   const int code = read_floating(path, memory, like, array);
-  if (code != CLI_OK)
-    return code;
-  if (array->shape[0] != 1 && array->shape[1] != 1)
-    return cli_shape_fail(path, array, "a vector");
-  array->shape[0] = cli_array_count(array);
-  array->shape[1] = 1;
-  array->ndim = 1;
-  array->fortran = true;
-  return CLI_OK;
+  return code == CLI_OK ? cli_to_vector(path, array) : code;
 }
 
 int cli_scalar(const cli_real *option, const char *name, cli_type type, double fallback, double *value) {

@@ -8,9 +8,13 @@
 
 #include "src/cli/progress.h"
 
+static bool is_standard(const char *path) {
+  return path && !strcmp(path, "-");
+}
+
 int cli_job_open(cli_job *job, const cli_command *command, const char *path) {
   job->command = command;
-  if (path && !strcmp(path, "-") && job->common.json)
+  if (is_standard(path) && job->common.json)
     return cli_fail(CLI_USAGE, "--json and -o - both want standard output");
   const int code = cli_device_set_parse(job->common.devices, &job->devices);
   if (code != CLI_OK)
@@ -19,8 +23,18 @@ int cli_job_open(cli_job *job, const cli_command *command, const char *path) {
   return cli_output_open(path, &job->output);
 }
 
+int cli_job_open_second(cli_job *job, const char *name, const char *path, const cli_array *result) {
+  if (is_standard(path) && job->common.json)
+    return cli_fail(CLI_USAGE, "--json and --%s - both want standard output", name);
+  if (path && job->output.path && !strcmp(path, job->output.path))
+    return cli_fail(CLI_USAGE, "-o and --%s both want '%s'", name, path);
+  job->second_result = result;
+  return cli_output_open(path, &job->second);
+}
+
 void cli_job_close(cli_job *job) {
   cli_output_discard(&job->output);
+  cli_output_discard(&job->second);
 }
 
 /* ---- timing ---- */
@@ -112,15 +126,24 @@ static void print_text(FILE *file, const cli_job *job, const cli_job_report *rep
     fprintf(file, "error %.3g of bound %.3g: %s\n", job->check.error, job->check.bound, job->check.measure);
 }
 
+static int write_results(cli_job *job, const cli_array *result) {
+  int code = CLI_OK;
+  if (result)
+    code = cli_output_write(&job->output, result);
+  if (code == CLI_OK && job->second_result)
+    code = cli_output_write(&job->second, job->second_result);
+  if (code == CLI_OK)
+    code = cli_output_commit(&job->output);
+  return code == CLI_OK ? cli_output_commit(&job->second) : code;
+}
+
 int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *report, const void *state) {
   /* Written so that an error that is NaN fails too. */
   const bool holds = !job->check.measure || job->check.error <= job->check.bound;
-  FILE *text = job->output.file == stdout ? stderr : stdout;
-  if (holds && result) {
-    const int code = cli_output_array(&job->output, result);
-    if (code != CLI_OK)
-      return code;
-  }
+  FILE *text = job->output.file == stdout || job->second.file == stdout ? stderr : stdout;
+  const int code = holds ? write_results(job, result) : CLI_OK;
+  if (code != CLI_OK)
+    return code;
   if (job->common.json)
     print_json(job, report, state);
   else

@@ -23,7 +23,9 @@ typedef struct cli_job {
   cli_device_set devices;
   cli_memory memory; /* where operands should live for these devices */
   cli_output output;
-  double seconds; /* median over the repetitions */
+  cli_output second;              /* of a command with two results */
+  const cli_array *second_result; /* what goes there */
+  double seconds;                 /* median over the repetitions */
   cli_check check;
 } cli_job;
 
@@ -35,6 +37,10 @@ typedef struct cli_job_report {
 
 /* Devices and output of job->common. `path` is the output's or NULL. */
 int cli_job_open(cli_job *job, const cli_command *command, const char *path);
+
+/* The file at `path` (NULL: none), which the option --`name` gave, gets `result` when the job is finished;
+ * both files are written or neither is. */
+int cli_job_open_second(cli_job *job, const char *name, const char *path, const cli_array *result);
 
 /* Runs `work` warmup + repeat times, each after `prepare`, which is not timed, and sets job->seconds. */
 int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),

@@ -1,6 +1,7 @@
 /* A JSON writer. */
 #include "src/cli/json.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -71,4 +72,21 @@ void cli_json_real(cli_json *json, const char *key, double value) {
 void cli_json_bool(cli_json *json, const char *key, bool value) {
   begin_value(json, key);
   fputs(value ? "true" : "false", json->file);
+}
+
+bool cli_json_copy(cli_json *json, const char *key, FILE *from) {
+  int first = EOF, last = EOF;
+  rewind(from);
+  for (int byte; (byte = getc(from)) != EOF;)
+    if (!isspace(byte)) {
+      first = first == EOF ? byte : first;
+      last = byte;
+    }
+  if (first != '{' || last != '}' || ferror(from))
+    return false;
+  begin_value(json, key);
+  rewind(from);
+  for (int byte; (byte = getc(from)) != EOF;)
+    putc(byte, json->file);
+  return true;
 }

@@ -75,15 +75,15 @@ static int read_seed(const char *name, const char *text, uint64_t *value) {
   return errno ? bad_value(name, text, "a whole number from 0 to 2^64-1") : CLI_OK;
 }
 
-static int read_real(const char *name, const char *text, cli_real *real) {
+bool cli_real_parse(const char *text, cli_real *real) {
   char *end;
   errno = 0;
   const double value = strtod(text, &end);
   const bool overflow = errno == ERANGE && (value > 1 || value < -1);
   if (end == text || *end || strchr(" \t\n\v\f\r", *text) || overflow)
-    return bad_value(name, text, "a number");
+    return false;
   *real = (cli_real){value, true};
-  return CLI_OK;
+  return true;
 }
 
 static bool is_transpose(const char *text) {
@@ -98,7 +98,7 @@ static int read_value(const cli_option *option, const char *text) {
     *(const char **)option->target = text;
     return *text ? CLI_OK : bad_value(option->name, text, "a value");
   case CLI_OPTION_REAL:
-    return read_real(option->name, text, option->target);
+    return cli_real_parse(text, option->target) ? CLI_OK : bad_value(option->name, text, "a number");
   case CLI_OPTION_SIZE:
     return read_integer(option->name, text, 1, option->target);
   case CLI_OPTION_COUNT:
@@ -159,9 +159,14 @@ static int read_option(const cli_command *command, const cli_option *options, cl
   return read_value(&option, next);
 }
 
+/* What stands between the options. */
+typedef struct operand_list {
+  const char **values;
+  int least, most, count;
+} operand_list;
+
 static int read_arguments(const cli_command *command, const cli_option *options, int argc, char **argv,
-                          cli_common *common, const char **operands, int operand_count) {
-  int found = 0;
+                          cli_common *common, operand_list *operands) {
   bool only_operands = false;
   for (int i = 1; i < argc; i++) {
     const bool is_option = !only_operands && argv[i][0] == '-' && argv[i][1];
@@ -173,23 +178,37 @@ static int read_arguments(const cli_command *command, const cli_option *options,
       const int code = read_option(command, options, common, argc, argv, &i);
       if (code != CLI_OK)
         return code;
-    } else if (found < operand_count) {
-      operands[found++] = argv[i];
+    } else if (operands->count < operands->most) {
+      operands->values[operands->count++] = argv[i];
     } else {
       return cli_fail(CLI_USAGE, "unexpected operand '%s'; see 'davit help %s'", argv[i], command->name);
     }
   }
-  if (found < operand_count)
-    return cli_fail(CLI_USAGE, "%d of %d operands are missing; see 'davit help %s'", operand_count - found,
-                    operand_count, command->name);
+  if (operands->count < operands->least)
+    return cli_fail(CLI_USAGE, "%d of %d operands are missing; see 'davit help %s'",
+                    operands->least - operands->count, operands->least, command->name);
   return CLI_OK;
+}
+
+static int parse(const cli_command *command, const cli_option *options, int argc, char **argv,
+                 cli_common *common, operand_list *operands) {
+  *common = (cli_common){.devices = "all", .repeat = 1};
+  const int code = read_arguments(command, options, argc, argv, common, operands);
+  if (code == CLI_OK && (common->repeat > MAX_REPEAT || common->warmup > MAX_REPEAT))
+    return cli_fail(CLI_USAGE, "--repeat and --warmup take at most %d", MAX_REPEAT);
+  return code;
 }
 
 int cli_options_parse(const cli_command *command, const cli_option *options, int argc, char **argv,
                       cli_common *common, const char **operands, int operand_count) {
-  *common = (cli_common){.devices = "all", .repeat = 1};
-  const int code = read_arguments(command, options, argc, argv, common, operands, operand_count);
-  if (code == CLI_OK && (common->repeat > MAX_REPEAT || common->warmup > MAX_REPEAT))
-    return cli_fail(CLI_USAGE, "--repeat and --warmup take at most %d", MAX_REPEAT);
+  operand_list list = {.values = operands, .least = operand_count, .most = operand_count};
+  return parse(command, options, argc, argv, common, &list);
+}
+
+int cli_options_parse_list(const cli_command *command, const cli_option *options, int argc, char **argv,
+                           cli_common *common, const char **operands, int most, int *count) {
+  operand_list list = {.values = operands, .most = most};
+  const int code = parse(command, options, argc, argv, common, &list);
+  *count = list.count;
   return code;
 }

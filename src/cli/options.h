@@ -29,6 +29,9 @@ typedef struct cli_real {
   bool given;
 } cli_real;
 
+/* Reads a number, all of `text`; false if it is none. */
+bool cli_real_parse(const char *text, cli_real *real);
+
 /* One row; the type behind `target` is the kind's. A table ends with a row whose name is NULL. */
 typedef struct cli_option {
   const char *name;
@@ -63,6 +66,10 @@ typedef struct cli_common {
  * CLI_USAGE after saying what is wrong. */
 int cli_options_parse(const cli_command *command, const cli_option *options, int argc, char **argv,
                       cli_common *common, const char **operands, int operand_count);
+
+/* The same for any number of operands up to `most`; `count` tells how many there are. */
+int cli_options_parse_list(const cli_command *command, const cli_option *options, int argc, char **argv,
+                           cli_common *common, const char **operands, int most, int *count);
 
 /* The help lines of the common options in `common`. */
 void cli_options_print_common(unsigned common);

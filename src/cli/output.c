@@ -16,18 +16,28 @@
 
 /* ---- removal on signals ---- */
 
-static char *volatile doomed; /* temporary file to remove when a signal ends the program */
+static char *volatile doomed[CLI_MOST_OUTPUTS]; /* temporary files to remove when a signal ends the program */
 
 static void remove_and_die(int number) {
-  if (doomed)
-    unlink(doomed);
+  for (int i = 0; i < CLI_MOST_OUTPUTS; i++)
+    if (doomed[i])
+      unlink(doomed[i]);
   raise(number); /* SA_RESETHAND: the default action follows when this handler returns */
+}
+
+/* Puts `to` where `from` stands; NULL is a free place. */
+static void exchange(const char *from, char *to) {
+  for (int i = 0; i < CLI_MOST_OUTPUTS; i++)
+    if (doomed[i] == from) {
+      doomed[i] = to;
+      return;
+    }
 }
 
 static void watch(char *temporary) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
   const struct sigaction action = {.sa_handler = remove_and_die, .sa_flags = (int)SA_RESETHAND};
-  doomed = temporary;
+  exchange(NULL, temporary);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     struct sigaction old;
     if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)
@@ -100,37 +110,26 @@ int cli_output_open(const char *path, cli_output *output) {
 
 /* ---- ending ---- */
 
-void cli_output_discard(cli_output *output) {
-  if (output->file && output->file != stdout)
-    fclose(output->file);
+static void forget(cli_output *output) {
   if (output->temporary)
-    unlink(output->temporary);
-  doomed = NULL;
+    exchange(output->temporary, NULL);
   free(output->temporary);
   free(output->target);
   *output = (cli_output){0};
 }
 
-int cli_output_commit(cli_output *output) {
-  if (!output->file)
-    return CLI_OK;
-  FILE *file = output->file;
-  bool done = !ferror(file) && !fflush(file) && (!output->temporary || !fsync(fileno(file)));
-  if (file != stdout) {
-    output->file = NULL;
-    done = !fclose(file) && done;
-  }
-  done = done && (!output->temporary || !rename(output->temporary, output->target));
-  if (!done) {
-    const int code = open_fail(output->path);
-    cli_output_discard(output);
-    return code;
-  }
-  doomed = NULL;
-  free(output->temporary);
-  free(output->target);
-  *output = (cli_output){0};
-  return CLI_OK;
+void cli_output_discard(cli_output *output) {
+  if (output->file && output->file != stdout)
+    fclose(output->file);
+  if (output->temporary)
+    unlink(output->temporary);
+  forget(output);
+}
+
+static int end_fail(cli_output *output) {
+  const int code = open_fail(output->path);
+  cli_output_discard(output);
+  return code;
 }
 
 static bool ends_with(const char *text, const char *end) {
@@ -138,14 +137,27 @@ static bool ends_with(const char *text, const char *end) {
   return length >= tail && !strcmp(text + length - tail, end);
 }
 
-int cli_output_array(cli_output *output, const cli_array *array) {
+/* Everything that may fail for want of space. */
+static bool close_file(cli_output *output) {
+  FILE *file = output->file;
+  const bool flushed = !ferror(file) && !fflush(file) && (!output->temporary || !fsync(fileno(file)));
+  if (file == stdout)
+    return flushed;
+  output->file = NULL;
+  return !fclose(file) && flushed;
+}
+
+int cli_output_write(cli_output *output, const cli_array *array) {
   if (!output->file)
     return CLI_OK;
   const bool market = ends_with(output->path, ".mtx");
-  if (!(market ? cli_mtx_write : cli_npy_write)(output->file, array)) {
-    const int code = open_fail(output->path);
-    cli_output_discard(output);
-    return code;
-  }
-  return cli_output_commit(output);
+  const bool written = (market ? cli_mtx_write : cli_npy_write)(output->file, array) && close_file(output);
+  return written ? CLI_OK : end_fail(output);
+}
+
+int cli_output_commit(cli_output *output) {
+  if (output->temporary && rename(output->temporary, output->target))
+    return end_fail(output);
+  forget(output);
+  return CLI_OK;
 }

@@ -1,10 +1,10 @@
 /* Output files, written whole or not at all.
  *
  * Opening creates a temporary file beside the target, so that an unwritable place is noticed before any work
- * is done; committing flushes it to the disk and renames it. Whatever ends the program before that,
- * signals included, removes the temporary file and leaves the target as it was. A target that exists and
- * is not a regular file (/dev/null, a pipe) is written directly, and so is standard output ("-").
- * One output can be open at a time. */
+ * is done; writing fills it and flushes it to the disk; committing renames it. Whatever ends the program
+ * before that, signals included, removes the temporary file and leaves the target as it was. A target that
+ * exists and is not a regular file (/dev/null, a pipe) is written directly, and so is standard output ("-").
+ * Outputs that belong together are all written before the first is committed. */
 #ifndef DAVIT_CLI_OUTPUT_H
 #define DAVIT_CLI_OUTPUT_H
 
@@ -12,6 +12,8 @@
 #include <stdio.h>
 
 #include "src/cli/array.h"
+
+enum { CLI_MOST_OUTPUTS = 2 }; /* that are open at a time */
 
 typedef struct cli_output {
   const char *path; /* as given; NULL: no output wanted */
@@ -23,10 +25,11 @@ typedef struct cli_output {
 /* CLI_FAILED when `path` cannot be written; NULL is allowed and opens nothing. */
 int cli_output_open(const char *path, cli_output *output);
 
-/* Writes `array` as .mtx if the path ends so, else as .npy, and commits. */
-int cli_output_array(cli_output *output, const cli_array *array);
+/* Writes `array` as .mtx if the path ends so, else as .npy, and closes the file. CLI_FAILED, and an output
+ * that is discarded, if that cannot be done. Without a path, nothing. */
+int cli_output_write(cli_output *output, const cli_array *array);
 
-/* Ends the output: the file stands under its name, or CLI_FAILED. */
+/* Ends an output that was written: it stands under its name, or CLI_FAILED. */
 int cli_output_commit(cli_output *output);
 
 /* Removes what is not committed. {0} and a committed output are allowed. */

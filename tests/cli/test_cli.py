@@ -7,7 +7,6 @@ Results are compared with NumPy by the bound that --check uses. Prints one line 
 check failed.
 """
 import io
-import json
 import os
 import pty
 import random
@@ -15,63 +14,13 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 
 import numpy as np
 
-DAVIT = os.path.abspath(sys.argv[1])
-LIMIT_S = 120
-# Under AddressSanitizer, memory that is not there is to be an error of the tool, not of the sanitizer.
-os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":allocator_may_return_null=1"
-checks = 0
-failures = []
-
-
-def expect(condition, what):
-    global checks
-    checks += 1
-    if not condition:
-        failures.append(what)
-        print(f"  FAILED: {what}", flush=True)
-
-
-class Result:
-    def __init__(self, arguments, process):
-        self.arguments = " ".join(map(str, arguments))
-        self.code = process.returncode
-        self.out = process.stdout
-        # A build under AddressSanitizer adds its own lines, which begin so.
-        lines = process.stderr.decode(errors="replace").splitlines(keepends=True)
-        self.err = "".join(line for line in lines if not line.startswith("=="))
-
-    def __str__(self):
-        return f"davit {self.arguments} -> {self.code}: {self.err.strip()[:300]}"
-
-
-def davit(*arguments, code=0, data=None):
-    """Runs the tool, expects `code`, and of a failure exactly one line on standard error."""
-    process = subprocess.run([DAVIT, *map(str, arguments)], input=data, capture_output=True, timeout=LIMIT_S,
-                             stdin=subprocess.DEVNULL if data is None else None)
-    result = Result(arguments, process)
-    expect(result.code == code, f"exit {code} expected: {result}")
-    if code:
-        expect(result.err.count("\n") == 1 and result.err.startswith("davit"), f"one line expected: {result}")
-    return result
-
-
-def run_json(*arguments, **options):
-    result = davit(*arguments, "--json", **options)
-    try:
-        return json.loads(result.out, parse_constant=lambda name: expect(False, f"{name} is no JSON: {result}"))
-    except ValueError:
-        expect(False, f"valid JSON expected: {result}")
-        return {}
-
-
-def expect_keys(report, *keys):
-    for key in ("command", "devices", "seconds", *keys):
-        expect(key in report, f"key {key} expected in {sorted(report)}")
+sys.dont_write_bytecode = True
+from support import (DAVIT, LIMIT_S, davit, expect, expect_keys, header_of, listing, main, noise, npy_bytes,
+                     npy_raw, put, run_json, save)
 
 
 def bound(alpha, a, b, beta=0, c0=None):
@@ -87,15 +36,6 @@ def expect_close(found, wanted, limit, what):
     if found.shape == wanted.shape:
         error = np.linalg.norm(found.astype(float) - wanted.astype(float))
         expect(error <= limit, f"{what}: error {error} of bound {limit}")
-
-
-def noise(rng, *shape, dtype="f8"):
-    return rng.standard_normal(shape).astype(dtype)
-
-
-def save(name, array, order="C"):
-    np.save(name, np.asarray(array, order=order))
-    return name
 
 
 def device_list():
@@ -299,28 +239,6 @@ def test_axpy_dot():
 # ---- formats ----
 
 
-def npy_bytes(array, version=None):
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, np.asanyarray(array), version)
-    return stream.getvalue()
-
-
-def npy_raw(header, data=b"", version=b"\x01\x00", magic=b"\x93NUMPY", length=None):
-    text = header if isinstance(header, bytes) else header.encode()
-    width = 2 if version[0] == 1 else 4
-    return magic + version + (len(text) if length is None else length).to_bytes(width, "little") + text + data
-
-
-def header_of(shape, descr="'<f8'", order="False"):
-    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n"
-
-
-def put(name, content):
-    with open(name, "wb") as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
-    return name
-
-
 def test_npy_versions():
     x = np.arange(5.0)
     for version in ((1, 0), (2, 0), (3, 0)):
@@ -504,10 +422,6 @@ def test_streams():
     expect("end of the file" in result.err, f"a pipe that promises too much: {result}")
 
 
-def listing():
-    return sorted(os.listdir("."))
-
-
 def test_outputs():
     a = save("a.npy", np.eye(2))
     os.mkdir("folder")
@@ -609,25 +523,5 @@ def test_failures():
     expect(not os.path.exists("c.npy"), "no result, no file")
 
 
-def main():
-    wanted = sys.argv[2:]
-    groups = [(name[5:], group) for name, group in globals().items() if name.startswith("test_")]
-    for name, group in groups:
-        if wanted and not any(part in name for part in wanted):
-            continue
-        start, failed, done = time.monotonic(), len(failures), checks
-        with tempfile.TemporaryDirectory(prefix="davit-cli-") as folder:
-            os.chdir(folder)
-            try:
-                group()
-            except Exception as error:  # a group that breaks off must not hide the others
-                expect(False, f"{name}: {type(error).__name__}: {error}")
-            os.chdir("/")
-        verdict = "ok" if len(failures) == failed else "FAILED"
-        print(f"{name:16} {verdict:6} {checks - done:4} checks, {time.monotonic() - start:.1f} s", flush=True)
-    print(f"{checks} checks, {len(failures)} failed")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))

@@ -1,0 +1,132 @@
+"""What the tests of the command-line tool share: running it, counting checks, making files.
+
+A test program is called with DAVIT [NAME ...] and runs the groups (functions test_*) whose name contains one of NAME,
+or all, each in a folder of its own. It prints one line a group; exits 1 when any check failed.
+"""
+import io
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+DAVIT = os.path.abspath(sys.argv[1])
+LIMIT_S = 120
+# Under AddressSanitizer, memory that is not there is to be an error of the tool, not of the sanitizer.
+os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":allocator_may_return_null=1"
+# Tests under a sanitizer take many times as long (tests/CMakeLists.txt sets this for them).
+EACH = 1 if float(os.environ.get("DAVIT_TEST_SCALE", 1)) >= 1 else 7
+checks = 0
+failures = []
+
+
+def expect(condition, what):
+    global checks
+    checks += 1
+    if not condition:
+        failures.append(what)
+        print(f"  FAILED: {what}", flush=True)
+
+
+class Result:
+    def __init__(self, arguments, process):
+        self.arguments = " ".join(map(str, arguments))
+        self.code = process.returncode
+        self.out = process.stdout
+        # A build under AddressSanitizer adds its own lines, which begin so.
+        lines = process.stderr.decode(errors="replace").splitlines(keepends=True)
+        self.err = "".join(line for line in lines if not line.startswith("=="))
+
+    def __str__(self):
+        return f"davit {self.arguments} -> {self.code}: {self.err.strip()[:300]}"
+
+
+def davit(*arguments, code=0, data=None):
+    """Runs the tool, expects `code`, and of a failure exactly one line on standard error."""
+    process = subprocess.run([DAVIT, *map(str, arguments)], input=data, capture_output=True, timeout=LIMIT_S,
+                             stdin=subprocess.DEVNULL if data is None else None)
+    result = Result(arguments, process)
+    expect(result.code == code, f"exit {code} expected: {result}")
+    if code:
+        expect(result.err.count("\n") == 1 and result.err.startswith("davit"), f"one line expected: {result}")
+    return result
+
+
+def run_json(*arguments, **options):
+    result = davit(*arguments, "--json", **options)
+    try:
+        return json.loads(result.out, parse_constant=lambda name: expect(False, f"{name} is no JSON: {result}"))
+    except ValueError:
+        expect(False, f"valid JSON expected: {result}")
+        return {}
+
+
+def expect_keys(report, *keys):
+    for key in ("command", "devices", "seconds", *keys):
+        expect(key in report, f"key {key} expected in {sorted(report)}")
+
+
+def cases(*lists):
+    """The product of the lists; under a sanitizer every seventh of it, so that all values still come by."""
+    return list(itertools.product(*lists))[::EACH]
+
+
+def noise(rng, *shape, dtype="f8"):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def save(name, array, order="C"):
+    np.save(name, np.asarray(array, order=order))
+    return name
+
+
+def npy_bytes(array, version=None):
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, np.asanyarray(array), version)
+    return stream.getvalue()
+
+
+def npy_raw(header, data=b"", version=b"\x01\x00", magic=b"\x93NUMPY", length=None):
+    text = header if isinstance(header, bytes) else header.encode()
+    width = 2 if version[0] == 1 else 4
+    return magic + version + (len(text) if length is None else length).to_bytes(width, "little") + text + data
+
+
+def header_of(shape, descr="'<f8'", order="False"):
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n"
+
+
+def put(name, content):
+    with open(name, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    return name
+
+
+def listing():
+    return sorted(os.listdir("."))
+
+
+def main(names):
+    """Runs the test_* functions of the dictionary `names`."""
+    wanted = sys.argv[2:]
+    groups = [(name[5:], group) for name, group in names.items() if name.startswith("test_")]
+    for name, group in groups:
+        if wanted and not any(part in name for part in wanted):
+            continue
+        start, failed, done = time.monotonic(), len(failures), checks
+        with tempfile.TemporaryDirectory(prefix="davit-cli-") as folder:
+            os.chdir(folder)
+            try:
+                group()
+            except Exception as error:  # a group that breaks off must not hide the others
+                expect(False, f"{name}: {type(error).__name__}: {error}")
+            os.chdir("/")
+        verdict = "ok" if len(failures) == failed else "FAILED"
+        print(f"{name:16} {verdict:6} {checks - done:4} checks, {time.monotonic() - start:.1f} s", flush=True)
+    print(f"{checks} checks, {len(failures)} failed")
+    return 1 if failures else 0
+

@@ -1,0 +1,574 @@
+#!/usr/bin/python3
+"""Tests of davit reduce, scan, stencil, atax and covariance against NumPy (docs/cli.md is the contract).
+
+usage: test_arrays.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
+"""
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from support import (DAVIT, LIMIT_S, cases, davit, expect, expect_keys, header_of, listing, main, noise, npy_bytes,
+                     npy_raw, put, run_json, save)
+
+DTYPES = ("f8", "f4", "i8", "i4")
+UFUNCS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
+PLACES = ("all", "cpu")
+CHECKED = ("check", "error", "bound")
+
+
+def identity(op, dtype):
+    whole = np.dtype(dtype).kind == "i"
+    least, greatest = (np.iinfo(dtype).min, np.iinfo(dtype).max) if whole else (-np.inf, np.inf)
+    return np.dtype(dtype).type({"sum": 0, "prod": 1, "min": greatest, "max": least}[op])
+
+
+def numbers(rng, n, dtype, op="sum"):
+    if np.dtype(dtype).kind == "i":
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+    if op == "prod":  # near 1, so that a product of all stays in range
+        return np.exp(rng.standard_normal(n) / np.sqrt(n + 1)).astype(dtype) * rng.choice([-1, 1], n).astype(dtype)
+    return noise(rng, n, dtype=dtype)
+
+
+def terms_bound(op, x):
+    """Of a sum or product of the elements of x, which is one segment so far: any order stays below."""
+    eps = np.finfo(x.dtype).eps
+    wide = x.astype(np.longdouble)
+    return len(x) * eps * (abs(wide).sum() if op == "sum" else abs(wide.prod()))
+
+
+# ---- reduce ----
+
+
+def wanted_value(op, x):
+    if not len(x):
+        return identity(op, x.dtype)
+    if x.dtype.kind == "f" and op in ("sum", "prod"):
+        return UFUNCS[op].reduce(x.astype(np.longdouble))
+    return UFUNCS[op].reduce(x, dtype=x.dtype)
+
+
+def expect_value(report, op, x, tree, what):
+    wanted, found = wanted_value(op, x), report.get("result", "missing")
+    if x.dtype.kind == "i":
+        expect(type(found) is int and found == int(wanted), f"{what}: {found}, expected {wanted}")
+    elif not np.isfinite(wanted):
+        expect(found is None, f"{what}: {found}, expected null")
+    elif op in ("sum", "prod"):
+        limit = terms_bound(op, x)
+        if op == "sum" and tree:
+            limit = min(limit, 2 * np.finfo(x.dtype).eps * (8 + np.log2(len(x) + 1)) * abs(x.astype(float)).sum())
+        expect(abs(found - wanted) <= limit, f"{what}: {found}, expected {wanted} within {limit}")
+    else:
+        expect(found == float(wanted), f"{what}: {found}, expected {wanted}")
+
+
+def test_reduce():
+    rng = np.random.default_rng(11)
+    for dtype, op, n in cases(DTYPES, UFUNCS, (0, 1, 2, 1000, 16384, 3 * 16384 + 17)):
+        x = numbers(rng, n, dtype, op)
+        save("x.npy", x)
+        results = set()
+        for devices in ("all", "-1", "cpu"):
+            report = run_json("reduce", "x.npy", "--op", op, "--check", "--devices", devices)
+            expect_keys(report, "result", "gbytes_per_s", "op", "n", *CHECKED)
+            expect_value(report, op, x, devices != "cpu", f"{op} of {n} {dtype} on {devices}")
+            expect((report["op"], report["n"]) == (op, n), "op and n are told")
+            if devices != "cpu":
+                results.add(report["result"])
+        expect(len(results) == 1, f"{op} of {n} {dtype}: the same bits everywhere: {results}")
+
+
+def test_reduce_forms():
+    rng = np.random.default_rng(12)
+    a = noise(rng, 37, 41)
+    for order in "CF":
+        report = run_json("reduce", save("a.npy", a, order), "--check", "--ordered")
+        expect_value(report, "sum", a.ravel(), True, f"a matrix in order {order}")
+        report = run_json("reduce", "a.npy", "--op=max", "--repeat", 3, "--warmup", 1)
+        expect(report["result"] == a.max(), "the greatest of a matrix")
+    expect(run_json("reduce", save("s.npy", np.int32(-7)))["result"] == -7, "a scalar")
+    expect(run_json("reduce", save("e.npy", np.zeros((0, 5))), "--check")["result"] == 0, "a matrix without rows")
+    put("i.mtx", f"%%MatrixMarket matrix array integer general\n3 1\n{2**62}\n{2**62}\n{2**62 + 1}\n")
+    expect(run_json("reduce", "i.mtx")["result"] == 3 * 2**62 + 1 - 2**64, "int64 of Matrix Market wraps around")
+    x = np.array([1, 2**53, 1], "i8")
+    expect(run_json("reduce", "-", data=npy_bytes(x))["result"] == 2**53 + 2, "whole numbers beyond 2^53, by a pipe")
+    text = davit("reduce", save("x.npy", x)).out.decode()
+    for part in (f"result {2**53 + 2}", "GB/s", "int64", "sum"):
+        expect(part in text, f"{part} in {text}")
+    big = np.array([1e300, 1e300, -1e300])
+    expect(run_json("reduce", save("b.npy", big), "--check", "--op", "prod")["result"] is None, "-inf is null")
+    expect("result -inf" in davit("reduce", "b.npy", "--op", "prod").out.decode(), "-inf in the text")
+    expect("result inf" in davit("reduce", save("e.npy", np.zeros(0)), "--op", "min").out.decode(), "identity of min")
+    for op in UFUNCS:
+        for dtype in ("f8", "f4"):
+            save("n.npy", np.array([1, np.nan, 2], dtype))
+            report = run_json("reduce", "n.npy", "--op", op, "--check")
+            expect(report["result"] is None and report["error"] == 0, f"{op} of NaN: {report}")
+    for n in (50, 2000):
+        tiny = save("t.npy", np.full(n, 0.1, "f4"))
+        expect(run_json("reduce", tiny, "--op", "prod", "--check")["result"] == 0, f"underflow of {n} factors")
+        davit("scan", tiny, "--op", "prod", "--check")
+
+
+def test_reduce_bad():
+    x = save("x.npy", np.ones(4))
+    for options in (["--op", "mean"], ["--op", ""], ["--op", "SUM"], ["--op"], ["--ordered=1"], ["-o", "y.npy"],
+                    ["--exclusive"], [x]):
+        davit("reduce", x, *options, code=2)
+    davit("reduce", code=2)
+    expect("sum, prod, min or max" in davit("reduce", x, "--op", "mean", code=2).err, "the operators are listed")
+    result = davit("reduce", save("u.npy", np.ones(4, "u1")), code=3)
+    expect("u.npy: expected float64" in result.err and "uint8" in result.err, str(result))
+    davit("reduce", "missing.npy", code=3)
+    result = davit("reduce", put("short.npy", npy_bytes(np.ones(4))[:-1]), code=3)
+    expect("short.npy: offset" in result.err, str(result))
+    davit("reduce", "-", code=3, data=b"")
+
+
+# ---- scan ----
+
+
+def wanted_scan(op, x, exclusive=False, flags=None):
+    """y and, of floating sums and products, what each element may differ by."""
+    wide = x.astype(np.longdouble) if x.dtype.kind == "f" and op in ("sum", "prod") else x
+    y, limit = wide.copy(), np.zeros(len(x), np.longdouble)
+    heads = [0, *(np.flatnonzero(flags[1:]) + 1 if flags is not None and len(x) else []), len(x)]
+    for begin, end in zip(heads, heads[1:]):
+        part = UFUNCS[op].accumulate(wide[begin:end], dtype=wide.dtype)
+        sizes = np.add.accumulate(abs(wide[begin:end])) if op == "sum" else abs(part)
+        if exclusive:
+            first = np.array([identity(op, x.dtype)], wide.dtype)
+            part, sizes = np.concatenate([first, part[:-1]]), np.concatenate([[0], sizes[:-1]])
+        y[begin:end] = part
+        if wide is not x:
+            terms = np.arange(end - begin) + (not exclusive)
+            limit[begin:end] = terms * np.finfo(x.dtype).eps * sizes
+    return y, limit
+
+
+def expect_scan(found, op, x, what, **how):
+    wanted, limit = wanted_scan(op, x, **how)
+    expect(found.shape == x.shape and found.dtype == x.dtype, f"{what}: {found.dtype} {found.shape}")
+    if found.shape == x.shape:
+        equal = (found == wanted) | ((found != found) & (wanted != wanted))
+        with np.errstate(invalid="ignore"):
+            equal |= abs(found - wanted) <= limit if x.dtype.kind == "f" else False
+        worst = np.flatnonzero(~equal)
+        expect(not len(worst), f"{what}: {len(worst)} elements, the first {worst[:1]}: "
+                               f"{found[worst[:1]]}, expected {wanted[worst[:1]]}")
+
+
+def test_scan():
+    rng = np.random.default_rng(13)
+    for dtype, op, exclusive, n in cases(DTYPES, UFUNCS, (False, True), (0, 1, 2, 1000, 40001)):
+        x = numbers(rng, n, dtype, op)
+        save("x.npy", x)
+        devices = PLACES[n % 2]
+        options = ["--exclusive"] if exclusive else []
+        report = run_json("scan", "x.npy", "-o", "y.npy", "--op", op, "--check", "--devices", devices,
+                          *options)
+        expect_keys(report, "gbytes_per_s", "op", "n", "exclusive", *CHECKED)
+        expect(report["exclusive"] is exclusive, "exclusive is told")
+        expect_scan(np.load("y.npy"), op, x, f"{op} of {n} {dtype} {options} on {devices}",
+                    exclusive=exclusive)
+
+
+def test_scan_segments():
+    rng = np.random.default_rng(14)
+    sizes = ((0, 1), (1, 0), (1000, 0.1), (1000, 1), (1000, 0), (40001, 0.001))
+    for dtype, op, exclusive, (n, density) in cases(DTYPES, UFUNCS, (False, True), sizes):
+        x = numbers(rng, n, dtype, op)
+        flags = (rng.random(n) < density).astype("u1") * rng.integers(1, 255, n, dtype="u1", endpoint=True)
+        save("x.npy", x)
+        save("f.npy", flags)
+        devices = PLACES[density == 0.1]
+        options = ["--exclusive"] if exclusive else []
+        report = run_json("scan", "x.npy", "-o", "y.npy", "--op", op, "--check", "--flags", "f.npy",
+                          "--devices", devices, *options)
+        expect(report["error"] <= report["bound"], "the check holds")
+        expect_scan(np.load("y.npy"), op, x, f"{op} of {n} {dtype} {density} {options} on {devices}",
+                    exclusive=exclusive, flags=flags)
+
+
+def test_scan_forms():
+    rng = np.random.default_rng(15)
+    x = noise(rng, 300)
+    flags = (rng.random(300) < 0.2).astype("u1")
+    save("f.npy", flags[None, :])
+    for shape, order in (((1, 300), "C"), ((300, 1), "F"), ((300,), "C")):
+        save("x.npy", x.reshape(shape), order)
+        davit("scan", "x.npy", "-o", "y.npy", "--repeat", 3, "--flags", "f.npy")
+        expect_scan(np.load("y.npy"), "sum", x, f"a vector of shape {shape}", flags=flags)
+    result = davit("scan", "-", "-o", "-", "--op", "max", data=npy_bytes(x))
+    expect_scan(np.load(io.BytesIO(result.out)), "max", x, "through pipes")
+    expect("GB/s" in result.err, "the text goes to standard error when the result takes standard output")
+    result = davit("scan", "x.npy", "--flags", "-", "-o", "y.npy", data=npy_bytes(flags))
+    expect_scan(np.load("y.npy"), "sum", x, "flags through a pipe", flags=flags)
+    davit("scan", "-", "--flags", "-", code=2, data=npy_bytes(x))
+    davit("scan", "x.npy", "-o", "y.mtx")
+    expect(open("y.mtx").read().split("\n")[1] == "300 1", "Matrix Market")
+    report = run_json("scan", "x.npy", "--flags", "f.npy", "--repeat", 5)
+    wanted = 1e-9 * 300 * 17 / report["seconds"]
+    expect(abs(report["gbytes_per_s"] / wanted - 1) < 1e-9, f"{report['gbytes_per_s']} GB/s, expected {wanted}")
+    text = davit("scan", "x.npy", "--exclusive", "--flags", "f.npy").out.decode()
+    for part in ("exclusive sum of 300 float64 in segments", "GB/s"):
+        expect(part in text, f"{part} in {text}")
+    nan = np.array([1, np.nan, 2, 3])
+    for op in UFUNCS:
+        davit("scan", save("n.npy", nan), "--op", op, "--check", "--flags", save("g.npy", np.array([0, 0, 0, 1], "u1")),
+              "-o", "y.npy")
+        nans = np.isnan(np.load("y.npy"))
+        expect(np.array_equal(nans, [False, True, True, False]), f"{op}: NaN to the end of its segment")
+
+
+def test_scan_bad():
+    x = save("x.npy", np.ones(4))
+    davit("scan", x, "--op", "mean", code=2)
+    davit("scan", x, "--exclusive", "1", code=2)
+    davit("scan", x, "--flags", code=2)
+    result = davit("scan", x, "--flags", save("f.npy", np.zeros(5, "u1")), code=3)
+    expect("f.npy: expected a vector of 4" in result.err and "x.npy" in result.err and "5" in result.err, str(result))
+    for dtype in ("f8", "i4", "i8"):
+        result = davit("scan", x, "--flags", save("f.npy", np.zeros(4, dtype)), code=3)
+        expect("f.npy: expected uint8" in result.err, str(result))
+    davit("scan", x, "--flags", save("f.npy", np.zeros((2, 2), "u1")), code=3)
+    davit("scan", x, "--flags", "missing.npy", code=3)
+    result = davit("scan", save("a.npy", np.ones((2, 3))), code=3)
+    expect("a.npy: expected a vector, found 2 x 3" in result.err, str(result))
+    davit("scan", save("u.npy", np.ones(4, "u1")), code=3)
+    davit("scan", put("short.npy", npy_bytes(np.ones(4))[:-5]), code=3)
+
+
+def test_failed_checks():
+    """Products that leave the range of double and come back are not what is left of them: exit 1."""
+    x = np.ones(3 * 16384)
+    x[:16], x[-16:] = 1e300, 1e-300
+    save("x.npy", x)
+    for devices in PLACES:
+        report = run_json("reduce", "x.npy", "--op", "prod", "--check", "--devices", devices, code=1)
+        expect(report["error"] is None and report["bound"] < 1, f"the check fails: {report}")
+        report = run_json("scan", "x.npy", "--op", "prod", "--check", "--devices", devices, "-o", "y.npy", code=1)
+        expect(report["error"] is None and report["bound"] == 1, f"the check fails: {report}")
+    expect(listing() == ["x.npy"], "a result that fails its check is not written")
+
+
+# ---- stencil ----
+
+
+def wanted_stencil(a, coefficients, border):
+    b = a.copy() if border == "keep" else np.zeros_like(a)
+    rows, cols = a.shape
+    if rows >= 3 and cols >= 3:
+        total = np.zeros((rows - 2, cols - 2))
+        for r in range(3):
+            for c in range(3):
+                total += float(coefficients[r, c]) * a[r:rows - 2 + r, c:cols - 2 + c].astype(float)
+        b[1:-1, 1:-1] = total.astype(a.dtype)
+    return b
+
+
+def expect_image(found, a, coefficients, border, what):
+    wanted = wanted_stencil(a, coefficients, border)
+    expect(found.shape == wanted.shape and found.dtype == wanted.dtype, f"{what}: {found.dtype} {found.shape}")
+    expect(found.flags.f_contiguous, f"{what}: Fortran order is written")
+    if found.shape == wanted.shape and a.size:
+        limit = 20 * np.finfo(a.dtype).eps * abs(coefficients).sum() * abs(a).max()
+        error = abs(found.astype(float) - wanted.astype(float)).max()
+        expect(error <= limit, f"{what}: error {error} of bound {limit}")
+        edge = np.ones(a.shape, bool)
+        edge[1:-1, 1:-1] = False
+        expect(np.array_equal(found[edge], wanted[edge]), f"{what}: the border")
+
+
+DEFAULT = np.array([[0.2, 0.5, -0.8], [-0.3, 0.6, -0.9], [0.4, 0.7, 0.1]])
+
+
+def test_stencil():
+    rng = np.random.default_rng(16)
+    shapes = ((57, 83), (3, 3), (3, 40), (40, 3), (2, 9), (9, 2), (1, 7), (7, 1), (1, 1), (0, 4), (4, 0), (0, 0))
+    borders = (("keep", []), ("keep", ["--border", "keep"]), ("zero", ["--border=zero"]))
+    for dtype, shape, order, (border, options) in cases(("f8", "f4"), shapes, "CF", borders):
+        a = noise(rng, *shape, dtype=dtype)
+        save("a.npy", a, order)
+        devices = PLACES[border == "zero" and order == "C"]
+        report = run_json("stencil", "a.npy", "-o", "b.npy", "--check", "--devices", devices, *options)
+        expect_keys(report, "rows", "cols", "gbytes_per_s", *CHECKED)
+        expect((report["rows"], report["cols"]) == shape, "the shape is told")
+        expect_image(np.load("b.npy"), a, DEFAULT, border, f"{dtype} {shape} {order} {options} {devices}")
+
+
+def test_stencil_coefficients():
+    rng = np.random.default_rng(17)
+    a = noise(rng, 31, 19)
+    c = rng.standard_normal((3, 3))
+    for order in "CF":
+        save("a.npy", a, order)
+        for coefficients in (c, c.astype("f4"), np.arange(1, 10).reshape(3, 3), np.arange(9, dtype="i4").reshape(3, 3)):
+            for c_order in "CF":
+                save("c.npy", coefficients, c_order)
+                davit("stencil", "a.npy", "--coefficients", "c.npy", "-o", "b.npy", "--check", "--repeat", 2)
+                expect_image(np.load("b.npy"), a, coefficients, "keep", f"{coefficients.dtype} {c_order} on {order}")
+        for r in range(3):  # a single 1 shifts the image
+            for s in range(3):
+                one = np.zeros((3, 3))
+                one[r, s] = 1
+                davit("stencil", "a.npy", "--coefficients", "-", "-o", "b.npy", data=npy_bytes(one))
+                inner = np.load("b.npy")[1:-1, 1:-1]
+                expect(np.array_equal(inner, a[r:29 + r, s:17 + s]), f"shift by {r} {s}, {order}")
+    put("c.mtx", "%%MatrixMarket matrix array real general\n3 3\n" + "".join(f"{v!r}\n" for v in map(float, c.T.flat)))
+    davit("stencil", "a.npy", "--coefficients", "c.mtx", "-o", "b.npy")
+    expect_image(np.load("b.npy"), a, c, "keep", "coefficients in Matrix Market")
+    result = davit("stencil", "-", "-o", "-", data=npy_bytes(a))
+    expect_image(np.load(io.BytesIO(result.out)), a, DEFAULT, "keep", "through pipes")
+    davit("stencil", save("n.npy", np.full((4, 4), np.nan)), "--check")
+
+
+def test_stencil_bad():
+    a = save("a.npy", np.ones((5, 6)))
+    davit("stencil", a, "--border", "copy", code=2)
+    expect("keep or zero" in davit("stencil", a, "--border", "wrap", code=2).err, "the borders are listed")
+    for array in (np.ones(5), np.ones((5, 5), "i4"), np.ones((5, 5), "u1"), np.float64(1)):
+        davit("stencil", save("bad.npy", array), code=3)
+    for array in (np.ones((3, 4)), np.ones(9), np.ones((2, 2)), np.float64(1), np.ones((9, 1))):
+        result = davit("stencil", a, "--coefficients", save("c.npy", array), code=3)
+        expect("c.npy: expected a matrix of 3 x 3" in result.err, str(result))
+    davit("stencil", a, "--coefficients", save("c.npy", np.ones((3, 3), "u1")), code=3)
+    single = save("single.npy", np.ones((5, 6), "f4"))
+    result = davit("stencil", single, "--coefficients", save("c.npy", np.full((3, 3), 1e200)), code=3)
+    expect("range of float32" in result.err, str(result))
+    davit("stencil", a, "--coefficients", "missing.npy", code=3)
+    davit("stencil", put("short.npy", npy_bytes(np.ones((5, 6)))[:100]), code=3)
+
+
+# ---- atax ----
+
+
+def test_atax():
+    rng = np.random.default_rng(18)
+    norm = np.linalg.norm
+    shapes = ((47, 33), (33, 47), (1, 9), (9, 1), (1, 1), (0, 3), (3, 0), (0, 0), (300, 200))
+    for dtype, (m, n), order, devices in cases(("f8", "f4"), shapes, "CF", PLACES):
+        a, x = noise(rng, m, n, dtype=dtype), noise(rng, n, dtype=dtype)
+        wanted = a.T.astype(float) @ (a.astype(float) @ x.astype(float))
+        sizes = norm(a.astype(float)) ** 2 * norm(x.astype(float))
+        limit = 3 * np.finfo(dtype).eps * (np.sqrt(m + 2) + np.sqrt(n + 2)) * sizes
+        report = run_json("atax", save("a.npy", a, order), save("x.npy", x), "-o", "y.npy", "--check",
+                          "--devices", devices, "--repeat", 2)
+        expect_keys(report, "m", "n", "gbytes_per_s", *CHECKED)
+        expect((report["m"], report["n"]) == (m, n), "m and n are told")
+        y = np.load("y.npy")
+        expect(y.shape == (n,) and y.dtype == np.dtype(dtype), f"{y.dtype} {y.shape}")
+        expect(norm(y - wanted) <= limit, f"atax {m} x {n} {dtype} {order} on {devices}")
+    a, x = noise(rng, 300, 200), noise(rng, 200)
+    save("a.npy", a)
+    save("x.npy", x)
+    text = davit("atax", "a.npy", "x.npy").out.decode()
+    expect("GB/s" in text and "300 x 200" in text, text)
+    result = davit("atax", "-", "x.npy", "-o", "-", data=npy_bytes(a))
+    expect(np.allclose(np.load(io.BytesIO(result.out)), a.T @ (a @ x)), "through pipes")
+
+
+def test_atax_bad():
+    a, x = save("a.npy", np.ones((3, 4))), save("x.npy", np.ones(4))
+    for operands in ([a, save("x3.npy", np.ones(3))], [a, a], [x, x], [a, save("x4.npy", np.ones(4, "f4"))],
+                     [save("i.npy", np.ones((3, 4), "i8")), x], [a, "missing.npy"]):
+        result = davit("atax", *operands, code=3)
+        expect("expected" in result.err and ".npy" in result.err, f"file and expectation: {result}")
+    davit("atax", a, code=2)
+    davit("atax", a, x, "--trans", code=2)
+    davit("atax", save("nan.npy", np.full((2, 4), np.nan)), x, "--check", "-o", "y.npy", code=1)
+    expect(not os.path.exists("y.npy"), "a result that fails its check is not written")
+
+
+# ---- covariance ----
+
+
+def wanted_covariance(d, divisor, mean_divisor):
+    wide = d.astype(np.longdouble)
+    mean = wide.sum(axis=0) / mean_divisor
+    centred = wide - mean
+    return mean, centred.T @ centred / divisor
+
+
+def covariance_limit(d, divisor, mean_divisor, growth):
+    rows, eps, wide = len(d), np.finfo(d.dtype).eps, d.astype(np.longdouble)
+    centred = wide - wide.sum(axis=0) / mean_divisor
+    square = (centred**2).sum()
+    e = growth * eps * np.sqrt((abs(wide).sum(axis=0) ** 2).sum()) / abs(mean_divisor)
+    v = np.sqrt((centred.sum(axis=0) ** 2).sum())
+    return float(3 * (eps * np.sqrt(rows + 2) * square + 2 * e * v + rows * e * e) / abs(divisor))
+
+
+def divisors(rows):
+    return (([], rows - 1, rows), (["--divisor", "rows"], rows, rows),
+            (["--divisor=rows-1", "--mean-divisor", "rows"], rows - 1, rows), (["--divisor", "-2.5"], -2.5, rows),
+            (["--divisor", "1", "--mean-divisor", "3214212.01"], 1, 3214212.01))
+
+
+def expect_covariance(s, d, wanted, limit, what):
+    cols = d.shape[1]
+    expect(s.shape == (cols, cols) and s.dtype == d.dtype, f"{what}: {s.dtype} {s.shape}")
+    expect(s.flags.f_contiguous, f"{what}: Fortran order is written")
+    expect(np.array_equal(s, s.T), f"{what}: symmetric exactly")
+    expect(np.linalg.norm((s - wanted).astype(float)) <= limit, f"{what}: S")
+
+
+def expect_packed(p, d, wanted, limit, what):
+    upper = np.triu_indices(d.shape[1], 1)
+    expect(p.shape == upper[0].shape and p.dtype == d.dtype, f"{what}: packed {p.dtype} {p.shape}")
+    if p.shape == upper[0].shape:
+        expect(np.linalg.norm((p - wanted[upper]).astype(float)) <= limit, f"{what}: packed")
+
+
+def expect_means(m, d, wanted, mean_divisor, what):
+    limit = np.finfo(d.dtype).eps * (len(d) + 1) * abs(d.astype(float)).sum(axis=0) / abs(mean_divisor)
+    expect(m.shape == wanted.shape and m.dtype == d.dtype, f"{what}: {m.dtype} {m.shape}")
+    expect(m.shape == wanted.shape and np.all(abs(m - wanted) <= limit), f"{what}: means")
+
+
+def test_covariance():
+    rng = np.random.default_rng(19)
+    shapes = ((50, 13), (13, 50), (2, 1), (2, 5), (300, 40))
+    for dtype, (rows, cols), order, choice in cases(("f8", "f4"), shapes, "CF", range(5)):
+        options, divisor, mean_divisor = divisors(rows)[choice]
+        d = (noise(rng, rows, cols) + rng.standard_normal(cols) * 3).astype(dtype)
+        save("d.npy", d, order)
+        mean, wanted = wanted_covariance(d, divisor, mean_divisor)
+        devices = PLACES[(choice + (order == "F")) % 2]
+        what = f"{rows} x {cols} {dtype} {order} {options} on {devices}"
+        report = run_json("covariance", "d.npy", "-o", "s.npy", "--mean", "m.npy", "--check", "--devices", devices,
+                          *options)
+        expect_keys(report, "gflops", "rows", "cols", "divisor", "mean_divisor", *CHECKED)
+        expect(report["error"] <= report["bound"], f"the check holds: {report}")
+        told = tuple(report[key] for key in ("rows", "cols", "divisor", "mean_divisor"))
+        expect(told == (rows, cols, divisor, mean_divisor), f"{what}: {told}")
+        limit = covariance_limit(d, divisor, mean_divisor, rows if devices == "cpu" else np.sqrt(rows + 2))
+        expect(abs(report["bound"] / limit - 1) < 1e-3, f"{what}: bound {report['bound']}, not {limit}")
+        s = np.load("s.npy")
+        expect_covariance(s, d, wanted, limit, what)
+        expect_means(np.load("m.npy"), d, mean, mean_divisor, what)
+        if not options:
+            oracle = np.cov(d.astype(float), rowvar=False).reshape(cols, cols)
+            expect(np.linalg.norm(s - oracle) <= limit, f"{what}: np.cov")
+        davit("covariance", "d.npy", "-o", "p.npy", "--packed", "--check", "--devices", devices, *options)
+        expect_packed(np.load("p.npy"), d, wanted, limit, what)
+
+
+def test_covariance_edges():
+    for order in "CF":
+        for shape in ((3, 0), (1, 4), (0, 4), (0, 0)):
+            save("d.npy", np.ones(shape), order)
+            rows, cols = shape
+            davit("covariance", "d.npy", "--divisor", "2", "--mean-divisor", "2", "-o", "s.npy", "--mean", "m.npy")
+            wanted = np.full((cols, cols), rows * (1 - rows / 2) ** 2 / 2)
+            s, m = np.load("s.npy"), np.load("m.npy")
+            expect(s.shape == wanted.shape and np.allclose(s, wanted), f"{shape}: {s}")
+            expect(np.array_equal(m, np.full(cols, rows / 2)), f"{shape}: {m}")
+            davit("covariance", "d.npy", "--divisor", "2", "--mean-divisor", "2", "-o", "s.npy", "--packed", "--check")
+            expect(np.load("s.npy").shape == (cols * (cols - 1) // 2,), f"{shape}: packed")
+    d = noise(np.random.default_rng(20), 30, 4)
+    result = davit("covariance", "-", "-o", "-", data=npy_bytes(d))
+    expect(np.allclose(np.load(io.BytesIO(result.out)), np.cov(d, rowvar=False)), "through pipes")
+    result = davit("covariance", "-", "--mean", "-", data=npy_bytes(d))
+    expect(np.allclose(np.load(io.BytesIO(result.out)), d.mean(axis=0)), "the means to standard output")
+    expect("GFLOP/s" in result.err, "the text goes to standard error when the means take standard output")
+    text = davit("covariance", save("d.npy", d)).out.decode()
+    expect("30 observations of 4 variables" in text and "GFLOP/s" in text, text)
+
+
+def test_covariance_bad():
+    d = save("d.npy", np.ones((5, 2)))
+    for options in (["--divisor", "0"], ["--divisor", "-0.0"], ["--divisor", "nan"], ["--mean-divisor", "0"],
+                    ["--mean-divisor", "rows-1"], ["--divisor", "row"], ["--divisor", "1x"], ["--divisor", ""],
+                    ["--packed=1"], ["-o", "s.npy", "--mean", "s.npy"], ["-o", "-", "--mean", "-"],
+                    ["--json", "--mean", "-"], ["--json", "-o", "-"]):
+        davit("covariance", d, *options, code=2)
+    one, none = save("one.npy", np.ones((1, 4))), save("none.npy", np.ones((0, 4)))
+    for operands, text in (([one], "at least 2 rows"), ([none], "at least 2 rows"),
+                           ([none, "--divisor", "3"], "at least 1 row"),
+                           ([none, "--divisor", "rows"], "at least 1 row")):
+        result = davit("covariance", *operands, code=3)
+        expect(text in result.err and ".npy: expected" in result.err, str(result))
+    for array in (np.ones(5), np.ones((5, 2), "i8"), np.ones((5, 2), "u1")):
+        davit("covariance", save("bad.npy", array), code=3)
+    davit("covariance", "missing.npy", code=3)
+    davit("covariance", put("short.npy", npy_bytes(np.ones((5, 2)))[:-1]), code=3)
+
+
+# ---- files ----
+
+
+def test_outputs():
+    """Whole or not at all, and of two files both or none."""
+    x, a = save("x.npy", np.ones(4)), save("a.npy", np.ones((4, 4)))
+    nan = save("nan.npy", np.full((4, 4), np.nan))
+    put("old.npy", b"old")
+    put("short.npy", npy_bytes(np.ones((4, 4)))[:-1])
+    before = listing()
+    for arguments in (["scan", x, "--op", "mean"], ["scan", "short.npy"], ["scan", x, "--flags", x],
+                      ["stencil", "short.npy"], ["stencil", a, "--coefficients", a], ["atax", a, "short.npy"],
+                      ["atax", nan, x, "--check"], ["covariance", nan, "--check"], ["covariance", "short.npy"],
+                      ["covariance", a, "--divisor", "0"], ["covariance", nan, "--check", "--mean", "m.npy"],
+                      ["covariance", a, "--mean", "missing/m.npy"], ["covariance", a, "--mean", "/dev/full"],
+                      ["covariance", "short.npy", "--mean", "m.npy"]):
+        for path in ("old.npy", "new.npy"):
+            process = subprocess.run([DAVIT, *arguments, "-o", path], capture_output=True, timeout=LIMIT_S)
+            expect(process.returncode in (1, 2, 3), f"{arguments} fails: {process.returncode}")
+            expect(listing() == before, f"{arguments} leaves nothing behind: {listing()}")
+            expect(open("old.npy", "rb").read() == b"old", f"{arguments} leaves the old file alone")
+    davit("covariance", a, "-o", "/dev/full", "--mean", "m.npy", code=1)
+    expect(listing() == before, f"no means without their covariance: {listing()}")
+    davit("covariance", a, "-o", "old.npy", "--mean", "m.npy")
+    expect(np.load("old.npy").shape == (4, 4) and np.load("m.npy").shape == (4,), "both are written")
+    davit("scan", x, "-o", x)
+    expect(np.array_equal(np.load(x), [1, 2, 3, 4]), "the result may replace the operand")
+    expect(not [name for name in listing() if ".davit-" in name], "no temporary file stays")
+
+
+def test_signal():
+    """A signal while the operand is read: the temporary files of both outputs disappear."""
+    os.mkfifo("fifo.npy")
+    process = subprocess.Popen([DAVIT, "covariance", "fifo.npy", "-o", "s.npy", "--mean", "m.npy"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + LIMIT_S
+    while len([name for name in listing() if ".davit-" in name]) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    expect(time.monotonic() < deadline, "both outputs are opened before the operand is read")
+    time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    expect(process.wait(LIMIT_S) == -signal.SIGTERM, "the signal ends the tool")
+    expect(listing() == ["fifo.npy"], f"nothing stays: {listing()}")
+
+
+def test_memory():
+    """Exit 4 of memory that is not there."""
+    wide = put("wide.npy", npy_raw(header_of(f"(0, {2**40})")))
+    for devices in PLACES:
+        davit("covariance", wide, "--divisor", "1", "--mean-divisor", "1", "--devices", devices, "-o", "s.npy", code=4)
+        davit("atax", wide, save("x.npy", np.ones(1)), "--devices", devices, code=3)
+    expect(not os.path.exists("s.npy"), "no result, no file")
+
+
+def test_help():
+    overview = davit("help").out.decode()
+    options = {"reduce": ("--op", "--ordered"), "scan": ("-o Y", "--op", "--exclusive", "--flags"),
+               "stencil": ("-o B", "--border", "--coefficients"), "atax": ("-o Y",),
+               "covariance": ("-o S", "--divisor", "--mean-divisor", "--packed", "--mean FILE")}
+    for name, own in options.items():
+        expect(f"  {name} " in overview, f"{name} in the overview")
+        text = davit("help", name).out.decode()
+        expect(text.startswith(f"usage: davit {name}"), f"usage of {name}")
+        for option in (*own, "--devices", "--json", "--check", "--repeat", "--warmup", "--quiet"):
+            expect(option in text, f"{option} in the help of {name}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))

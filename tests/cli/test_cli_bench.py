@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""Tests of davit bench with programs made for them (docs/cli.md is the contract).
+
+usage: test_cli_bench.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from support import DAVIT, LIMIT_S, davit, expect, expect_keys, main, put, run_json
+
+# Tells its name and arguments on both streams, as benchmarks tell what they measured.
+PROGRAM = """#!/bin/sh
+echo "$(basename "$0") measures: $*" >&2
+printf '{\\n  "benchmark": "%s", "arguments": "%s"\\n}\\n' "$(basename "$0")" "$*"
+"""
+
+
+def program(path, text=PROGRAM):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    put(path, text)
+    os.chmod(path, 0o755)
+
+
+def programs():
+    os.environ["DAVIT_BENCH_DIR"] = os.path.abspath("some")
+    for name in ("queue", "reduction_ladder", "a_b_c"):
+        program(f"some/bench_{name}")
+    put("some/bench_notes.txt", "not a program")
+    put("some/davit", "nor is this")
+
+
+def names_of(report):
+    return [document["benchmark"] for document in report["benchmarks"]]
+
+
+def test_names():
+    programs()
+    for names, wanted in (([], ["a_b_c", "queue", "reduction_ladder"]), (["queue"], ["queue"]),
+                          (["reduction-ladder"], ["reduction_ladder"]), (["a_b-c", "queue"], ["a_b_c", "queue"])):
+        report = run_json("bench", *names)
+        expect_keys(report, "benchmarks")
+        expect(report["command"] == "bench" and report["devices"], "command and devices")
+        expect(names_of(report) == [f"bench_{name}" for name in wanted], f"{names}: {names_of(report)}")
+        result = davit("bench", *names)
+        lines = [f"bench_{name} measures: " for name in wanted]
+        found = [line for line in result.out.decode().splitlines() if "measures" in line]
+        expect(found == lines and not result.err, f"text for humans on standard output: {result.out}")
+        expect("{" not in result.out.decode(), "no JSON without --json")
+
+
+def test_options():
+    programs()
+    for options, wanted in ((["--json"], "--json"), (["--json", "--peers"], "--json --peers")):
+        result = davit("bench", "queue", *options)
+        document = json.loads(result.out)["benchmarks"][0]
+        expect(document["arguments"] == wanted, f"{options} are passed on: {document}")
+        expect("bench_queue measures: " in result.err, "progress on standard error with --json")
+    expect("measures: --peers" in davit("bench", "--peers", "queue").out.decode(), "--peers is passed on")
+    for options in (["--devices", "cpu"], ["--check"], ["--repeat", "2"], ["--peers=1"], ["-o", "x"], ["queue"] * 65):
+        davit("bench", *options, code=2)
+    text = davit("help", "bench").out.decode()
+    for part in ("usage: davit bench", "--peers", "--json", "DAVIT_BENCH_DIR"):
+        expect(part in text, f"{part} in {text}")
+
+
+def test_unknown():
+    programs()
+    for name in ("queues", "que", "", "-queue", "reduction_ladder_", "notes", "notes.txt", "../some/queue"):
+        result = davit("bench", "queue", "--", name, code=2)
+        expect("a-b-c queue reduction-ladder" in result.err and f"'{name}'" in result.err, f"what there is: {result}")
+        expect(not result.out, f"nothing runs: {result}")
+    for folder in ("empty", "missing"):
+        os.environ["DAVIT_BENCH_DIR"] = os.path.abspath(folder)
+        os.makedirs("empty", exist_ok=True)
+        expect(folder in davit("bench", code=2).err, "the directory is named")
+        davit("bench", "queue", code=2)
+
+
+def test_failures():
+    """A failing program is named; what the others measured is told all the same."""
+    programs()
+    endings = {"status": ("exit 3", 1, "bench_n_status"), "device": ("exit 4", 4, "bench_n_device"),
+               "signal": ("kill -9 $$", 1, "signal 9"), "empty": ("exit 0", 1, "JSON"),
+               "text": ("echo 'hello {}'", 1, "JSON"), "half": ("echo '{\"rows\": ['", 1, "JSON")}
+    for name, (line, code, part) in endings.items():
+        program(f"some/bench_n_{name}", f"#!/bin/sh\n{line}\n")
+        process = subprocess.run([DAVIT, "bench", "--json"], capture_output=True, timeout=LIMIT_S)
+        complaints = [line for line in process.stderr.decode().splitlines() if line.startswith("davit bench: ")]
+        expect(process.returncode == code, f"exit {code} of {name}: {process.returncode}")
+        expect(len(complaints) == 1 and part in complaints[0], f"{part} expected: {complaints}")
+        expect(len(names_of(json.loads(process.stdout))) == 3, f"the others are there: {process.stdout}")
+        davit("bench", f"n-{name}", code=0 if part == "JSON" else code)
+        os.remove(f"some/bench_n_{name}")
+    program("some/bench_n_bad", "#!/missing/interpreter\n")
+    result = davit("bench", "n-bad", code=1)
+    expect("bench_n_bad: cannot be run" in result.err, str(result))
+
+
+def test_places():
+    """Beside the executable; in an installation, in libexec/davit."""
+    os.environ.pop("DAVIT_BENCH_DIR", None)
+    os.makedirs("prefix/bin")
+    copy = shutil.copy(DAVIT, "prefix/bin/davit")
+
+    def run(*arguments):
+        return subprocess.run([copy, "bench", *arguments], capture_output=True, timeout=LIMIT_S)
+
+    nothing = run()
+    expect(nothing.returncode == 2 and b"libexec/davit" in nothing.stderr, f"no benchmark anywhere: {nothing.stderr}")
+    program("prefix/libexec/davit/bench_installed")
+    expect(b"bench_installed measures" in run().stdout, "an installed benchmark")
+    program("prefix/bin/bench_built")
+    expect(b"bench_built measures" in run().stdout, "a benchmark beside the executable")
+    os.environ["DAVIT_BENCH_DIR"] = os.path.abspath("prefix/libexec/davit")
+    expect(b"bench_installed measures" in run().stdout, "DAVIT_BENCH_DIR comes first")
+    os.environ.pop("DAVIT_BENCH_DIR")
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))

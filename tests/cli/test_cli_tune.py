@@ -1,0 +1,191 @@
+#!/usr/bin/python3
+"""Tests of davit tune (docs/cli.md and docs/tune.md are the contract; the search is tested in tests/test_tuning.c).
+
+usage: test_cli_tune.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
+"""
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from support import DAVIT, davit, expect, expect_keys, listing, main, noise, put, run_json, save
+
+QUICK = ("--repeat", 2, "--budget", 0.5)
+
+
+def version():
+    return davit("--version").out.decode().split()[1]
+
+
+def use(name):
+    os.environ["DAVIT_TUNING_FILE"] = name
+
+
+def entries():
+    return run_json("tune", "--show")["entries"]
+
+
+def lines(name):
+    with open(name, encoding="utf-8") as file:
+        return [line for line in file.read().splitlines() if line and not line.startswith("#")]
+
+
+def host_key():
+    """The first column of an entry for the host device."""
+    kind, name = next((e["kind"], e["name"]) for e in run_json("devices")["list"] if e["device"] == -1)
+    return f"{kind} {name}"
+
+
+def table(*rows):
+    return "".join([f"davit-tuning\t{version()}\n"] + ["\t".join(map(str, row)) + "\n" for row in rows])
+
+
+def test_report():
+    use("")
+    report = run_json("tune", "axpy", "--size", 200000, "--devices", -1, "-o", "t.tsv", *QUICK)
+    expect_keys(report, "capability", "n", "path", "tuned", "complete", "own", "winner", "trials", "repeat")
+    expect(report["capability"] == "axpy" and report["n"] == 200000 and report["devices"] == [-1], f"{report}")
+    trials = report["trials"]
+    expect(trials[0]["values"] == {"chunk": 0}, "the first trial is the library's own choice")
+    expect(all(trial["seconds"] > 0 and trial["noise"] >= 0 for trial in trials), "times and noise")
+    values = [trial["values"]["chunk"] for trial in trials]
+    expect(len(set(values)) == len(values), f"no trial twice: {values}")
+    expect(report["tuned"] == (report["winner"]["values"]["chunk"] > 0), "tuned where the winner is not the default")
+    if report["tuned"]:
+        expect(report["winner"]["seconds"] < report["own"]["seconds"], "the winner is faster")
+    else:
+        expect(report["winner"] == report["own"], "or it is the default")
+    rows = lines("t.tsv")
+    expect(rows[0] == f"davit-tuning\t{version()}", f"{rows}")
+    expect(len(rows) == 1 + report["tuned"], f"what won is in the file: {rows}")
+    text = davit("tune", "axpy", "--size", 200000, "--devices", -1, "-o", "t.tsv", *QUICK).out.decode()
+    expect("speed-up" in text and "t.tsv" in text, f"{text}")
+    expect(listing() == ["t.tsv"], f"no temporary file stays: {listing()}")
+
+
+def test_capabilities():
+    use("")
+    gpu = any(entry["kind"] == "nvidia" for entry in run_json("devices")["list"])
+    for name, size in (("gemm", 256), ("gemv", 500), ("axpy", 100000), ("stencil", 300), ("atax", 300)):
+        report = run_json("tune", name, "--size", size, "-o", "t.tsv", "--repeat", 1, "--budget", 0.1)
+        expect(report.get("trials"), f"{name}: {report}")
+    for name in ("reduce", "scan", "copy"):
+        if gpu:
+            expect(run_json("tune", name, "--size", 10**7, "-o", "t.tsv", *QUICK).get("trials"), name)
+        else:
+            result = davit("tune", name, "-o", "t.tsv", code=2)
+            expect("nothing to choose on host devices" in result.err, f"{result}")
+    result = davit("tune", "gemm", "--devices", -1, "-o", "t.tsv", code=2)
+    expect("on one host device" in result.err, f"a product in place has no tiles: {result}")
+
+
+def test_others_stay():
+    use("")
+    other = ("nvidia NVIDIA Nothing", "gemm", "tile_8192_1", 2048, 5)
+    put("t.tsv", table(other, (host_key(), "gemv", "chunk", 8192, 7)))
+    davit("tune", "axpy", "--size", 100000, "--devices", -1, "-o", "t.tsv", *QUICK)
+    rows = lines("t.tsv")
+    expect("\t".join(map(str, other)) in rows, f"entries of other machines stay: {rows}")
+    expect(f"{host_key()}\tgemv\tchunk\t8192\t7" in rows, f"entries of other capabilities stay: {rows}")
+
+
+def test_show():
+    use("t.tsv")
+    expect(not os.path.exists("t.tsv"), "")
+    put("t.tsv", table((host_key(), "axpy", "chunk", 8192, 1500)))
+    report = run_json("tune", "--show")
+    expect(report["path"] == "t.tsv" and report["warning"] == "", f"{report}")
+    expect(report["entries"] == [{"device": host_key(), "capability": "axpy", "parameter": "chunk", "value": 8192,
+                                  "seconds": 1.5e-06}], f"{report['entries']}")
+    text = davit("tune", "--show").out.decode()
+    expect(text.startswith("t.tsv\n") and "axpy chunk = 8192" in text, f"{text}")
+    use("")
+    expect(run_json("tune", "--show")["entries"] == [], "an empty name is no file")
+    del os.environ["DAVIT_TUNING_FILE"]
+    os.environ["XDG_CONFIG_HOME"] = os.path.abspath("config")
+    path = os.path.join(os.path.abspath("config"), "davit", "tuning.tsv")
+    result = davit("tune", "--show")
+    expect(result.out.decode() == f"{path}\n" and not result.err, f"a usual file that is missing is no matter: {result}")
+    davit("tune", "axpy", "--size", 50000, "--devices", -1, *QUICK)
+    expect(os.path.exists(path), "its directory is made")
+    del os.environ["XDG_CONFIG_HOME"]
+    use("")
+
+
+def test_warnings():
+    rng = np.random.default_rng(1)
+    x, y = save("x.npy", noise(rng, 1000)), save("y.npy", noise(rng, 1000))
+    for content, words in (("nonsense\n", "is not of davit"), (table((host_key(), "axpy")), "line 2"),
+                           (table((host_key(), "axpy", "colour", 1, 1)), "does not know"),
+                           (table(("nvidia Nothing", "axpy", "chunk", 8192, 1)), "devices that are not here")):
+        use(put("t.tsv", content))
+        result = davit("axpy", x, y, "--check")
+        expect(result.err.count("\n") == 1 and words in result.err and result.err.startswith("davit: t.tsv: "),
+               f"one line: {result}")
+        expect(words in run_json("tune", "--show")["warning"], f"--show tells, too: {words}")
+        expect(davit("help").err == "", "commands that read no value do not read the file")
+    use("nowhere.tsv")
+    expect("nowhere.tsv: cannot be read" in davit("axpy", x, y).err, "a named file that is missing is worth a word")
+    use(put("t.tsv", table((host_key(), "axpy", "chunk", 8192, 1))))
+    expect(davit("axpy", x, y, "--check", "--devices", -1).err == "", "a good file is worth none")
+    use("")
+
+
+def test_used():
+    listed = run_json("devices")["list"]
+    devices = [entry for entry in listed if entry["kind"] == "host-offload"][:2]
+    if len(devices) < 2:
+        return
+    rng = np.random.default_rng(2)
+    a, b = save("a.npy", noise(rng, 1100, 1100)), save("b.npy", noise(rng, 1100, 1100))
+    ids = ",".join(str(entry["device"]) for entry in devices)
+    use("")
+    own = run_json("gemm", a, b, "--devices", ids)["tile"]
+    use(put("t.tsv", table((f"host-offload {devices[0]['name']}", "gemm", "tile_1024_2", 160, 1))))
+    report = run_json("gemm", a, b, "--devices", ids, "--check")
+    expect(report["tile"] == 160 and own != 160, f"the tile of the file: {report['tile']}, not {own}")
+    expect(run_json("gemm", a, b, "--devices", ids, "--tile", 96)["tile"] == 96, "--tile comes first")
+    use("")
+
+
+def test_usage():
+    use("")
+    for arguments in ((), ("dot",), ("axpy", "gemv"), ("--show", "axpy"), ("--show", "-o", "x"), ("axpy",),
+                      ("axpy", "-o", "t", "--budget", -1), ("axpy", "-o", "t", "--budget", "nan"),
+                      ("axpy", "-o", "t", "--repeat", 1000), ("axpy", "-o", "t", "--size", 2**50),
+                      ("axpy", "-o", "t", "--devices", "cpu"), ("gemv", "-o", "t", "--size", 2**39)):
+        davit("tune", *arguments, code=2)
+    expect("gemm gemv axpy" in davit("tune", "dot", code=2).err, "names what there is")
+    expect("no tuning file" in davit("tune", "axpy", code=2).err, "-o is needed where there is no file")
+    expect(listing() == [], f"{listing()}")
+
+
+def test_files():
+    use("")
+    result = davit("tune", "axpy", "-o", "no/such/place", "--size", 10**9, code=1)
+    expect("cannot be written" in result.err, f"{result}")
+    os.mkdir("folder")
+    davit("tune", "axpy", "-o", "folder", "--size", 1000000, code=3)
+    if os.getuid() != 0:
+        put("fixed.tsv", table())
+        os.chmod("fixed.tsv", stat.S_IRUSR)
+        davit("tune", "axpy", "-o", "fixed.tsv", "--size", 10**9, code=1)
+    # Stopped half-way: the old file is as it was, and nothing lies beside it.
+    old = table((host_key(), "axpy", "chunk", 8192, 1))
+    os.mkdir("work")
+    put("work/t.tsv", old)
+    process = subprocess.Popen([DAVIT, "tune", "axpy", "-o", "work/t.tsv", "--size", "20000000", "--repeat", "50",
+                                "--devices", "-1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    process.send_signal(signal.SIGTERM)
+    expect(process.wait(30) == -signal.SIGTERM, "stopped")
+    expect(os.listdir("work") == ["t.tsv"] and open("work/t.tsv", encoding="utf-8").read() == old, "all as before")
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))
