@@ -192,6 +192,46 @@ davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int th
   return status;
 }
 
+static davit_status measure(const void *handle, int threads, size_t shared_bytes, dvt_kernel_fit *fit) {
+  struct cudaFuncAttributes attributes;
+  davit_status status = dvt_cuda_status(cudaFuncGetName(&fit->name, handle), "looking at a kernel");
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(cudaFuncGetAttributes(&attributes, handle), fit->name);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  fit->threads = threads < attributes.maxThreadsPerBlock ? threads : attributes.maxThreadsPerBlock;
+  fit->registers = attributes.numRegs;
+  fit->static_bytes = attributes.sharedSizeBytes;
+  if ((int)shared_bytes > attributes.maxDynamicSharedSizeBytes)
+    status = dvt_cuda_status(
+        cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes),
+        fit->name);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit->teams, handle, fit->threads, shared_bytes),
+        fit->name);
+  return status;
+}
+
+davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t shared_bytes,
+                            dvt_kernel_fit *fit) {
+  const kernel_list *list = NULL;
+  int ordinal;
+  davit_status status = dvt_stream_use(stream);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(cudaGetDevice(&ordinal), "launch");
+  if (status != DAVIT_SUCCESS)
+    return status;
+  pthread_mutex_lock(&lock);
+  status = find_list(ordinal, &list);
+  pthread_mutex_unlock(&lock);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  if (index < 0 || index >= (int)list->count)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "index is %d; there are %u kernels", index, list->count);
+  return measure(list->kernels[index], threads, shared_bytes, fit);
+}
+
 #else
 
 davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
@@ -204,5 +244,11 @@ davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int th
                                   int *teams) {
   (void)stream, (void)threads, (void)shared_bytes, (void)teams;
   return davit_fail(DAVIT_UNSUPPORTED, "%s: this build has no CUDA", kernel->function);
+}
+
+davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t shared_bytes,
+                            dvt_kernel_fit *fit) {
+  (void)stream, (void)index, (void)threads, (void)shared_bytes, (void)fit;
+  return davit_fail(DAVIT_UNSUPPORTED, "this build has no CUDA");
 }
 #endif

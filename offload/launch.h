@@ -51,4 +51,16 @@ davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, i
 davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
                                   int *teams);
 
+/* What became of the library's `index`-th kernel on the stream's device, for tests of davit_occupancy_of(): its
+ * registers and static team memory, and how many of its teams of that shape CUDA says a multiprocessor holds. `threads` is
+ * lowered to the most that the kernel allows. DAVIT_INVALID_ARGUMENT where there is no such kernel. */
+typedef struct dvt_kernel_fit {
+  const char *name;
+  int threads, registers;
+  size_t static_bytes;
+  int teams; /* on a multiprocessor */
+} dvt_kernel_fit;
+davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t shared_bytes,
+                            dvt_kernel_fit *fit);
+
 #endif

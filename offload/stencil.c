@@ -401,20 +401,25 @@ static inline void KERNEL(outer_tile)(const REAL *a, int64_t lda, REAL *b, int64
   const extent across = at->across;
   const bool has_border = border != DAVIT_BORDER_UNTOUCHED && (r.first_inner > 0 || r.end_inner < r.end);
   REAL started[WIDE] = {0}, continued[WIDE] = {0}, finished[WIDE];
-#pragma unroll 1
+  KERNEL(piece) column[TILE + 2];
+#pragma unroll
+  for (int u = 0; u < TILE + 2; u++) {
+    const int64_t j = at->begin - 1 + u;
+    column[u] = (KERNEL(piece)){{0}, 0};
+    if (j >= across.first_read && j < across.end_read) {
+      KERNEL(bring_own)(&column[u], a + u * lda, r);
+      KERNEL(bring_beyond)(&column[u], a + u * lda, r);
+    }
+  }
+#pragma unroll
   for (int u = 0; u < TILE + 2; u++) {
     const int64_t j = at->begin - 1 + u; /* whose passing finishes column j - 1 */
-    KERNEL(piece) column = {{0}, 0};
-    if (j >= across.first_read && j < across.end_read) {
-      KERNEL(bring_own)(&column, a + u * lda, r);
-      KERNEL(bring_beyond)(&column, a + u * lda, r);
-    }
-    KERNEL(pass)(&column, at->lane, c, finished, continued, started);
+    KERNEL(pass)(&column[u], at->lane, c, finished, continued, started);
     if (u >= 2 && j > across.first && j <= across.end)
       KERNEL(store)(b + (u - 2) * ldb, finished, r);
     const bool border_column = border != DAVIT_BORDER_UNTOUCHED && (j < across.first || j >= across.end);
     if (u >= 1 && u <= TILE && (has_border || border_column) && j < cols)
-      KERNEL(store_border)(b + (u - 1) * ldb, column.own, r, border_column, border == DAVIT_BORDER_ZERO);
+      KERNEL(store_border)(b + (u - 1) * ldb, column[u].own, r, border_column, border == DAVIT_BORDER_ZERO);
   }
 }
 

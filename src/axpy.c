@@ -6,6 +6,7 @@
 #include "ref/ref.h"
 #include "src/gemm.h"
 #include "src/queue.h"
+#include "src/tuning.h"
 #include "src/vector.h"
 
 typedef struct axpy {
@@ -97,11 +98,12 @@ static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const 
 }
 
 static davit_status run_all(dvt_vector_run *run, const axpy *g) {
+  int64_t chunk = (int64_t)(run->buffer_bytes / dvt_element_bytes(g->type));
   for (int i = 0; i < run->devices; i++) {
     int64_t begin, end;
     dvt_vector_range(g->n, i, run->devices, &begin, &end);
     for (int turn = 0; begin < end; turn++) {
-      int64_t stop = end - begin < CHUNK ? end : begin + CHUNK;
+      int64_t stop = end - begin < chunk ? end : begin + chunk;
       DVT_TRY(run_chunk(run, &run->device[i].lane[turn % DVT_VECTOR_LANES], g, begin, stop));
       begin = stop;
     }
@@ -118,7 +120,8 @@ static davit_status spread(const axpy *g, const int *devices, int device_count) 
   if (g->n == 0 || g->alpha == 0)
     return DAVIT_SUCCESS;
   dvt_vector_run run;
-  DVT_TRY(dvt_vector_open(&run, chosen, count, CHUNK * dvt_element_bytes(g->type)));
+  size_t chunk = (size_t)dvt_tuned(chosen[0], DVT_TUNE_AXPY_CHUNK, CHUNK);
+  DVT_TRY(dvt_vector_open(&run, chosen, count, chunk * dvt_element_bytes(g->type)));
   return dvt_vector_close(&run, run_all(&run, g));
 }
 

@@ -22,6 +22,7 @@
 #include "src/gemm.h"
 #include "src/gemm_plan.h"
 #include "src/memory.h"
+#include "src/tuning.h"
 
 enum { MOST_PRODUCT_LANES = 64, STREAM_PRODUCT_LANES = 2, PACK_LANES = 4, RING = 8, LANE_WORDS = 24 };
 
@@ -451,6 +452,9 @@ static int64_t choose_tile(const run *r, int64_t longest) {
     in_place = in_place && is_resident(r, r->options->devices[0], (dvt_matrix)x);
   if (in_place) /* nothing to move and nobody to share with: one product */
     return longest;
+  int64_t tuned = dvt_tuned_tile(r->options->devices[0], r->shape.devices, longest);
+  if (tuned > 0)
+    return tuned;
   const tile_cost *table = streams ? stream_tiles : host_tiles;
   size_t count =
       streams ? sizeof stream_tiles / sizeof *stream_tiles : sizeof host_tiles / sizeof *host_tiles;

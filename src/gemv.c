@@ -6,6 +6,7 @@
 #include "ref/ref.h"
 #include "src/gemm.h"
 #include "src/queue.h"
+#include "src/tuning.h"
 #include "src/vector.h"
 
 typedef struct gemv {
@@ -144,12 +145,13 @@ static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const 
 static davit_status run_range(dvt_vector_run *run, dvt_vector_lane *lane, const gemv *g, span range) {
   size_t element = dvt_element_bytes(g->type), pitch;
   int64_t length_in = inner(g), chunk_in = length_in, chunk_out;
+  int64_t chunk = (int64_t)(run->buffer_bytes / element);
   if (g->trans == 'N') {
-    chunk_out = range.end - range.begin < CHUNK ? range.end - range.begin : CHUNK;
-    chunk_in = CHUNK / (chunk_out > 0 ? chunk_out : 1);
+    chunk_out = range.end - range.begin < chunk ? range.end - range.begin : chunk;
+    chunk_in = chunk / (chunk_out > 0 ? chunk_out : 1);
   } else {
-    chunk_in = length_in < CHUNK ? length_in : CHUNK;
-    chunk_out = CHUNK / chunk_in;
+    chunk_in = length_in < chunk ? length_in : chunk;
+    chunk_out = chunk / chunk_in;
   }
   for (span out = {range.begin, range.begin}; out.end < range.end;) {
     out = along(out.end, chunk_out, range.end);
@@ -184,7 +186,8 @@ static davit_status spread(gemv *g, const int *devices, int device_count) {
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;
   dvt_vector_run run;
-  DVT_TRY(dvt_vector_open(&run, chosen, count, CHUNK * dvt_element_bytes(g->type)));
+  size_t chunk = (size_t)dvt_tuned(chosen[0], DVT_TUNE_GEMV_CHUNK, CHUNK);
+  DVT_TRY(dvt_vector_open(&run, chosen, count, chunk * dvt_element_bytes(g->type)));
   return dvt_vector_close(&run, run_all(&run, g));
 }
 

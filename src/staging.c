@@ -6,10 +6,12 @@
 
 #include "offload/stream.h"
 #include "src/error.h"
+#include "src/tuning.h"
 
 enum { BUFFERS = 2, BUFFER_BYTES = 4 << 20 };
 
 typedef struct stage {
+  size_t bytes; /* of a buffer */
   dvt_stream *stream;
   char *buffers[BUFFERS];
   dvt_mark *marks[BUFFERS];
@@ -21,10 +23,10 @@ typedef struct piece {
 } piece;
 
 static davit_status open_stage(stage *s, int device) {
-  *s = (stage){0};
+  *s = (stage){.bytes = (size_t)dvt_tuned(device, DVT_TUNE_COPY_STAGE_BYTES, BUFFER_BYTES)};
   DVT_TRY(dvt_stream_acquire(device, &s->stream));
   for (int i = 0; i < BUFFERS; i++)
-    DVT_TRY(davit_malloc(BUFFER_BYTES, DAVIT_PINNED, (void **)&s->buffers[i]));
+    DVT_TRY(davit_malloc(s->bytes, DAVIT_PINNED, (void **)&s->buffers[i]));
   return DAVIT_SUCCESS;
 }
 
@@ -38,7 +40,7 @@ static void close_stage(stage *s) {
 }
 
 /* The next piece, false at the end. Start with all zero. */
-static bool next_piece(piece *p, size_t row_bytes, size_t cols) {
+static bool next_piece(const stage *s, piece *p, size_t row_bytes, size_t cols) {
   if (p->rows == 0) {
     p->row = p->col = 0;
   } else if (p->row + p->rows < row_bytes) {
@@ -49,9 +51,9 @@ static bool next_piece(piece *p, size_t row_bytes, size_t cols) {
   }
   if (p->col >= cols)
     return false;
-  size_t most = row_bytes <= BUFFER_BYTES ? BUFFER_BYTES / row_bytes : 1;
+  size_t most = row_bytes <= s->bytes ? s->bytes / row_bytes : 1;
   p->cols = most < cols - p->col ? most : cols - p->col;
-  p->rows = row_bytes - p->row < BUFFER_BYTES ? row_bytes - p->row : BUFFER_BYTES;
+  p->rows = row_bytes - p->row < s->bytes ? row_bytes - p->row : s->bytes;
   return true;
 }
 
@@ -73,7 +75,7 @@ static davit_status await(stage *s, int i) {
 static davit_status up(stage *s, char *destination, size_t destination_pitch, const char *source,
                        size_t source_pitch, size_t row_bytes, size_t cols) {
   piece p = {0};
-  for (int i = 0; next_piece(&p, row_bytes, cols); i = (i + 1) % BUFFERS) {
+  for (int i = 0; next_piece(s, &p, row_bytes, cols); i = (i + 1) % BUFFERS) {
     DVT_TRY(await(s, i));
     pack(s->buffers[i], p.rows, source + p.col * source_pitch + p.row, source_pitch, p.rows, p.cols);
     DVT_TRY(dvt_stream_copy(s->stream, destination + p.col * destination_pitch + p.row, destination_pitch,
@@ -89,7 +91,7 @@ static davit_status down(stage *s, char *destination, size_t destination_pitch, 
   piece p = {0}, last = {0};
   int i = 0;
   for (bool more = true; more || last.rows;) {
-    more = next_piece(&p, row_bytes, cols);
+    more = next_piece(s, &p, row_bytes, cols);
     if (more) {
       DVT_TRY(dvt_stream_copy(s->stream, s->buffers[i], p.rows, source + p.col * source_pitch + p.row,
                               source_pitch, p.rows, p.cols));

@@ -1,4 +1,5 @@
 /* davit: the command-line tool. Dispatches to one sub-command; docs/cli.md is the user's page. */
+#include <davit/tuning.h>
 #include <davit/version.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,8 +76,16 @@ static int dispatch(int argc, char **argv) {
   return CLI_OK;
 }
 
+/* What the library could not use of its tuning file. */
+static void print_warning(void) {
+  char text[1024];
+  if (davit_tuning_warning(sizeof text, text) == DAVIT_SUCCESS && *text)
+    fprintf(stderr, "davit: %s\n", text);
+}
+
 int main(int argc, char **argv) {
   const int code = dispatch(argc - 1, argv + 1);
+  print_warning();
   if ((fflush(stdout) || ferror(stdout)) && code == CLI_OK)
     return cli_fail(CLI_FAILED, "cannot write to standard output");
   return code;

@@ -161,6 +161,7 @@ def test_usage():
                       ("axpy", "-o", "t", "--devices", "cpu"), ("gemv", "-o", "t", "--size", 2**39)):
         davit("tune", *arguments, code=2)
     expect("gemm gemv axpy" in davit("tune", "dot", code=2).err, "names what there is")
+    davit("tune", "gemv", "-o", "t", "--size", 2**24, code=4)  # 2 PiB
     expect("no tuning file" in davit("tune", "axpy", code=2).err, "-o is needed where there is no file")
     expect(listing() == [], f"{listing()}")
 

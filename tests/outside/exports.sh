@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The shared library exports the functions that the headers declare, all of them and nothing else.
+# The shared library exports what the headers declare, all of them and nothing else.
 #
 #   exports.sh NM LIBRARY HEADERS      (ctest runs it as `exports`)
 set -euo pipefail
@@ -9,8 +9,8 @@ nm=$1 library=$2 headers=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$nm" -D --defined-only "$library" | awk '{print $NF}' | LC_ALL=C sort -u >"$folder/exported"
-# A declaration begins with DAVIT_API; its name is the first that an opening parenthesis follows.
-cat "$headers"/*.h | tr '\n' ' ' | grep -oE 'DAVIT_API [^(;]*\(' | grep -oE '\bdavit_[a-z0-9_]+\($' | tr -d '(' |
+# A declaration begins with DAVIT_API; its name is the first that an opening parenthesis, or a bracket, follows.
+cat "$headers"/*.h | tr '\n' ' ' | grep -oE 'DAVIT_API [^([;]*[([]' | grep -oE '\bdavit_[a-z0-9_]+[([]$' | tr -d '([' |
   LC_ALL=C sort -u >"$folder/declared"
 
 bad=0

@@ -1,0 +1,11 @@
+/* What an NVIDIA device's runtime tells of its multiprocessors. */
+#ifndef DAVIT_OFFLOAD_OCCUPANCY_H
+#define DAVIT_OFFLOAD_OCCUPANCY_H
+
+#include <davit/occupancy.h>
+
+#include "offload/device.h"
+
+davit_status dvt_device_card(const dvt_device *device, davit_card *card);
+
+#endif

@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+"""Tests of davit closest and points against SciPy's k-d tree where it is installed, else against all pairs in NumPy.
+
+usage: test_closest.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
+"""
+import sys
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from support import davit, expect, expect_keys, listing, main, put, run_json, save
+
+try:
+    from scipy.spatial import cKDTree
+except ImportError:
+    cKDTree = None
+
+ALGORITHMS = ("auto", "brute", "divide", "grid")
+PLACES = ("all", "cpu", "host")
+
+
+def square(points):
+    """Sum of squares of differences, in the order that davit documents."""
+    total = points[..., 0] * points[..., 0]
+    for axis in range(1, points.shape[-1]):
+        total = total + points[..., axis] * points[..., axis]
+    return total
+
+
+def all_pairs(points):
+    wide = points.astype(float)
+    best = (np.inf, -1, -1)
+    for i in range(len(wide) - 1):
+        differences = wide[i + 1:] - wide[i]
+        scale = 2.0 ** -600 if abs(differences).max() > 1e150 else 1
+        distances = np.sqrt(square(differences * scale)) / scale
+        j = int(np.argmin(distances))
+        if distances[j] < best[0]:
+            best = (float(distances[j]), i, i + 1 + j)
+    return best
+
+
+def oracle(points):
+    if cKDTree is None or len(points) < 3000:
+        return all_pairs(points)
+    wide = points.astype(float)
+    least = cKDTree(wide).query(wide, k=2)[0][:, 1].min()
+    close = cKDTree(wide).query_pairs(least * (1 + 1e-9), output_type="ndarray")
+    close.sort(axis=1)
+    distances = np.sqrt(square(wide[close[:, 0]] - wide[close[:, 1]]))
+    order = np.lexsort((close[:, 1], close[:, 0], distances))[0]
+    return float(distances[order]), int(close[order, 0]), int(close[order, 1])
+
+
+def expect_pair(report, points, what):
+    wanted = oracle(points)
+    found = (report.get("distance"), report.get("i"), report.get("j"))
+    expect(found == wanted, f"{what}: {found}, expected {wanted}")
+
+
+def clouds(rng, dim):
+    yield "uniform", rng.random((2000, dim))
+    yield "normal", rng.standard_normal((1500, dim)) * 0.01
+    yield "lattice", np.stack(np.meshgrid(*[np.arange(11.0)] * dim), -1).reshape(-1, dim)[:900]
+    line = np.full((700, dim), 0.5)
+    line[:, 1] = rng.random(700)
+    yield "line", line
+    yield "one place", np.full((200, dim), 0.1)
+    duplicate = rng.random((1000, dim))
+    duplicate[777] = duplicate[333]
+    yield "duplicate", duplicate
+    yield "two", np.array([[0.0] * dim, [3e300] * dim])
+    yield "tiny", rng.random((500, dim)) * 1e-150
+
+
+def test_closest():
+    rng = np.random.default_rng(3)
+    for dim in (2, 3):
+        for name, points in clouds(rng, dim):
+            for dtype in ("f8", "f4"):
+                with np.errstate(over="ignore"):
+                    array = points.astype(dtype)
+                if not np.isfinite(array).all():
+                    continue
+                for order in "CF":
+                    save("p.npy", array, order)
+                    for algorithm in ALGORITHMS:
+                        report = run_json("closest", "p.npy", "--algorithm", algorithm)
+                        expect_pair(report, array, f"{name} {dim} {dtype} {order} {algorithm}")
+                for place in PLACES:
+                    expect_pair(run_json("closest", "p.npy", "--devices", place), array, f"{name} {place}")
+
+
+def test_large():
+    rng = np.random.default_rng(4)
+    for dim in (2, 3):
+        points = rng.random((40000 if cKDTree else 9000, dim)).astype("f4")
+        save("p.npy", points)
+        expect_pair(run_json("closest", "p.npy"), points, f"large {dim}")
+
+
+def test_report():
+    save("p.npy", np.random.default_rng(5).random((300, 2)))
+    report = run_json("closest", "p.npy", "--check", "--repeat", 3, "--warmup", 1)
+    expect_keys(report, "algorithm", "n", "dim", "i", "j", "distance", "check", "error", "bound")
+    expect(report["i"] < report["j"] and report["n"] == 300 and report["dim"] == 2 and report["error"] == 0,
+           f"report {report}")
+    for place in PLACES:
+        expect(b"distance" in davit("closest", "p.npy", "--check", "--devices", place).out, "text")
+
+
+def test_csv():
+    rows = [[1.5, 2], [3, 4.25], [1.25, 2.125]]
+    for text in ("1.5,2\n3,4.25\n1.25,2.125\n", "x,y\n1.5,2\n3,4.25\n1.25,2.125", "# x y\n\n1.5 2\r\n 3\t4.25 \n1.25 2.125\n",
+                 "1.5; 2\n3;4.25\n# between\n1.25 ;2.125\n\n"):
+        put("p.csv", text)
+        expect_pair(run_json("closest", "p.csv"), np.array(rows), repr(text))
+    result = run_json("closest", "-", data=b"0,0,0\n9,9,9\n0,0,1\n")
+    expect(result.get("j") == 2 and result.get("dim") == 3, f"standard input: {result}")
+    put("p.mtx", "%%MatrixMarket matrix array real general\n3 2\n1.5\n3\n1.25\n2\n4.25\n2.125\n")
+    expect_pair(run_json("closest", "p.mtx"), np.array(rows), "mtx")
+    many = np.random.default_rng(6).random((5000, 3))
+    put("p.csv", "".join(",".join(map(repr, map(float, row))) + "\n" for row in many))
+    expect_pair(run_json("closest", "p.csv"), many, "many lines")
+
+
+def test_bad_input():
+    def bad(content, *words):
+        put("bad.csv", content)
+        result = davit("closest", "bad.csv", code=3)
+        for word in ("bad.csv", *words):
+            expect(word in result.err, f"'{word}' expected in {result.err}")
+
+    bad("1,2\n3,4,5\n", "line 2", "2 numbers")
+    bad("1,2,3\n3,4,5\n\n7,8\n", "line 4", "3 numbers")
+    bad("1,2,3,4\n", "line 1", "2 or 3")
+    bad("1\n2\n", "line 1", "2 or 3")
+    bad("1,2\n3,nan\n", "line 2", "finite")
+    bad("1,2\n# more\n3,4\n-inf,5\n", "line 4", "finite")
+    bad("1,2\n3,1e999\n", "line 2", "finite")
+    bad("a,b\nc,d\n", "line 2", "numbers")
+    bad("1,2\n3,4x\n", "line 2", "numbers")
+    bad("1,,2\n3,4\n", "2 points")
+    bad("1,2\n3,,4\n", "line 2", "numbers")
+    bad("1,2\n3,4,\n", "line 2", "numbers")
+    bad("1,2\n", "2 points")
+    bad("", "2 points")
+    bad(b"1,2\n3,\x004\n", "line 2", "zero bytes")
+    bad("1,2\n" + "3" * 2000 + ",4\n", "line 2", "1024")
+
+    def bad_array(array, *words):
+        save("bad.npy", array)
+        result = davit("closest", "bad.npy", code=3)
+        for word in ("bad.npy", *words):
+            expect(word in result.err, f"'{word}' expected in {result.err}")
+
+    bad_array(np.zeros((5, 4)), "5 x 4")
+    bad_array(np.zeros((5, 1)), "5 x 1")
+    bad_array(np.zeros((1, 2)), "1 x 2")
+    bad_array(np.zeros((0, 2)), "0 x 2")
+    bad_array(np.zeros(6), "vector")
+    bad_array(np.zeros((4, 2), "i8"), "float64")
+    for value in (np.nan, np.inf):
+        for order in "CF":
+            points = np.zeros((9, 3), order=order)
+            points[7, 1] = value
+            bad_array(points, "point 7", "finite")
+    davit("closest", "missing.npy", code=3)
+    davit("closest", code=2)
+    davit("closest", "bad.npy", "--algorithm", "fast", code=2)
+
+
+def points_of(*arguments):
+    davit("points", "-o", "p.npy", *arguments)
+    return np.load("p.npy")
+
+
+def test_points():
+    for dim in (2, 3):
+        for dtype in ("float32", "float64"):
+            common = ("-n", 20000, "--dim", dim, "--type", dtype, "--seed", 7)
+            uniform = points_of(*common)
+            expect(uniform.shape == (20000, dim) and uniform.dtype == dtype, "shape and type")
+            expect((uniform > 0).all() and (uniform <= 1).all(), "uniform range")
+            expect(len(np.unique(uniform, axis=0)) == 20000, "uniform points differ")
+            expect(abs(uniform.mean(axis=0) - 0.5).max() < 0.01, "uniform mean")
+            expect(abs(uniform.std(axis=0) - 12 ** -0.5).max() < 0.01, "uniform deviation")
+            expect(abs(np.corrcoef(uniform.T) - np.eye(dim)).max() < 0.03, "uniform axes do not depend on each other")
+            expect((uniform[:1000] == points_of("-n", 1000, *common[2:])).all(), "a point depends on its number alone")
+            expect(not (uniform == points_of(*common[:-1], 8)).all(), "another seed, other points")
+            signed = points_of(*common, "--kind", "signed")
+            expect((abs(signed) > 0).all() and (abs(signed) <= 1).all(), "signed range")
+            expect(abs((signed > 0).mean(axis=0) - 0.5).max() < 0.02, "signed signs")
+            expect(len(np.unique(signed, axis=0)) == 20000, "signed points differ")
+            for sigma in (1, 0.1, 0.001):
+                normal = points_of(*common, "--kind", "normal", "--sigma", sigma).astype(float)
+                expect((abs(normal) <= 1).all(), "normal range")
+                expect(abs(normal.mean(axis=0)).max() < 0.03 * sigma, f"normal mean {normal.mean(axis=0)}")
+                if sigma < 1:
+                    expect(abs(normal.std(axis=0) / sigma - 1).max() < 0.03, "normal deviation")
+                    tail = (abs(normal) > 2 * sigma).mean()
+                    expect(abs(tail - 0.0455) < 0.005, f"normal tail {tail}")
+    # The first points of a seed, so that another machine or release does not change them unseen.
+    expect(points_of("-n", 2, "--type", "float64").tolist() == FIRST_UNIFORM, f"{np.load('p.npy').tolist()}")
+    expect(points_of("-n", 2, "--kind", "normal", "--type", "float64").tolist() == FIRST_NORMAL,
+           f"{np.load('p.npy').tolist()}")
+    # Every value that a short coordinate can have is as good as any other, and none comes twice.
+    many = points_of("-n", 1 << 20)
+    expect(len(np.unique(many, axis=0)) == 1 << 20, "a million points differ")
+    davit("points", "-n", 5, "-o", "p.mtx")
+    expect(b"5 2" in open("p.mtx", "rb").read(), "mtx")
+    expect_keys(run_json("points", "-n", 5, "-o", "p.npy"), "kind", "n", "dim")
+    expect_pair(run_json("closest", "p.npy"), np.load("p.npy"), "points to closest")
+
+
+def test_points_usage():
+    for bad in (("-n", 5), ("-o", "q.npy"), ("-n", 0, "-o", "q.npy"), ("-n", 5, "-o", "q.npy", "--dim", 4),
+                ("-n", 5, "-o", "q.npy", "--kind", "round"), ("-n", 5, "-o", "q.npy", "--sigma", 1),
+                ("-n", 5, "-o", "q.npy", "--kind", "normal", "--sigma", 0),
+                ("-n", 5, "-o", "q.npy", "--kind", "normal", "--sigma", 11),
+                ("-n", 5, "-o", "q.npy", "--kind", "normal", "--sigma", "nan"),
+                ("-n", 5, "-o", "q.npy", "--type", "float16"), ("-n", 1 << 49, "-o", "q.npy")):
+        davit("points", *bad, code=2)
+    expect(listing() == [], f"no file is left: {listing()}")
+
+
+FIRST_UNIFORM = [[0.6307031770388551, 0.2544818004399332], [0.32083430319547634, 0.20912701658097244]]
+FIRST_NORMAL = [[-0.993880712230948, 0.5885546247055806], [-0.026000487252961394, -0.41589774646236033]]
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))

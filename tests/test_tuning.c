@@ -1,0 +1,716 @@
+/* The tuning table and its file: what is read and what is left out, files written whole or not at all, values that
+ * operations use; and the search of `davit tune`, on made-up machines. */
+#include "tests/support.h"
+
+#include <davit/tuning.h>
+#include <davit/version.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli/tune_search.h"
+#include "src/monoid.h"
+#include "src/tuning.h"
+
+#define HEAD "davit-tuning\t" DAVIT_VERSION "\n"
+
+static char folder[64], file[128];
+
+static int open_folder(void **state) {
+  (void)state;
+  strcpy(folder, "/tmp/davit-tuning-XXXXXX");
+  if (!mkdtemp(folder))
+    return -1;
+  snprintf(file, sizeof file, "%s/file.tsv", folder);
+  return 0;
+}
+
+static int close_folder(void **state) {
+  (void)state;
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  return system(command);
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t count) {
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  assert_int_equal(fwrite(bytes, 1, count, f), count);
+  assert_int_equal(fclose(f), 0);
+}
+
+static void write_text(const char *text) {
+  write_bytes(file, text, strlen(text));
+}
+
+static const char *warning(void) {
+  static char text[1024];
+  CHECK(davit_tuning_warning(sizeof text, text));
+  return text;
+}
+
+static void expect_warning(const char *words) {
+  if (*words ? !strstr(warning(), words) : *warning() != '\0')
+    fail_msg("\"%s\" does not say \"%s\"", warning(), words);
+}
+
+static int entry_count(void) {
+  int count = -1;
+  CHECK(davit_tuning_list(0, NULL, &count));
+  return count;
+}
+
+/* The key of DAVIT_HOST, as davit_tuning_set() makes it. */
+static const char *host_key(void) {
+  static davit_tuning_entry entry;
+  int count;
+  if (!*entry.device) {
+    CHECK(davit_tuning_clear());
+    CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+    CHECK(davit_tuning_list(1, &entry, &count));
+    CHECK(davit_tuning_clear());
+  }
+  return entry.device;
+}
+
+/* A file with lines in which %s stands for the host. */
+static void load_lines(const char *lines) {
+  char text[4096];
+  size_t used = (size_t)snprintf(text, sizeof text, HEAD);
+  for (const char *at = lines; *at; at++)
+    if (at[0] == '%' && at[1] == 's' && at++)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s", host_key());
+    else
+      text[used++] = *at;
+  text[used] = '\0';
+  write_text(text);
+  CHECK(davit_tuning_load(file));
+}
+
+/* ---- reading ---- */
+
+static void test_values(void **state) {
+  (void)state;
+  load_lines("# a comment\n\n%s\taxpy\tchunk\t65536\t1500000\n%s\tstencil\tthreads\t3\t0");
+  expect_warning("");
+  assert_int_equal(entry_count(), 2);
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 1), 65536);
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_STENCIL_THREADS, 1), 3);
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_GEMV_CHUNK, 77), 77);
+  davit_tuning_entry entries[2];
+  int count;
+  CHECK(davit_tuning_list(2, entries, &count));
+  assert_string_equal(entries[0].device, host_key());
+  assert_string_equal(entries[0].capability, "axpy");
+  assert_string_equal(entries[0].parameter, "chunk");
+  assert_true(fabs(entries[0].seconds - 1.5e-3) < 1e-12);
+  /* A device of another kind has values of its own. */
+  int devices = 0;
+  CHECK(davit_device_count(&devices));
+  if (devices > 0)
+    assert_int_equal(dvt_tuned(0, DVT_TUNE_AXPY_CHUNK, 5), 5);
+}
+
+static void test_bad_lines(void **state) {
+  (void)state;
+  static const char *const malformed[] = {"%s",
+                                          "%s\taxpy\tchunk\t65536",
+                                          "%s\taxpy\tchunk\t65536\t1\t2",
+                                          "%s\taxpy\tchunk\t65536\t",
+                                          "%s\taxpy\tchunk\t\t1",
+                                          "%s\taxpy\tchunk\t-65536\t1",
+                                          "%s\taxpy\tchunk\t65536.0\t1",
+                                          "%s\taxpy\tchunk\t 65536\t1",
+                                          "%s\taxpy\tchunk\t65536x\t1",
+                                          "%s\taxpy\tchunk\t0x10000\t1",
+                                          "%s\taxpy\tchunk\t99999999999999999999\t1",
+                                          "%s\taxpy\tchunk\t65536\t1e3",
+                                          "\taxpy\tchunk\t65536\t1",
+                                          "%s\taxpy\tchunk\t65536\t1\r",
+                                          " ",
+                                          "{\"json\": 1}"};
+  static const char *const unknown[] = {"%s\taxpy\tchunks\t65536\t1", "%s\tAXPY\tchunk\t65536\t1",
+                                        "%s\taxpy\tchunk\t4095\t1",   "%s\taxpy\tchunk\t67108865\t1",
+                                        "%s\taxpy\tchunk\t0\t1",      "%s\t\t\t65536\t1"};
+  char lines[512];
+  for (int i = 0; i < COUNT(malformed) + COUNT(unknown); i++) {
+    bool bad = i < COUNT(malformed);
+    snprintf(lines, sizeof lines, "%%s\tgemv\tchunk\t8192\t1\n%s\n%%s\taxpy\tchunk\t8192\t1\n",
+             bad ? malformed[i] : unknown[i - COUNT(malformed)]);
+    load_lines(lines);
+    expect_warning(bad ? "1 malformed lines are ignored, the first is line 3"
+                       : "does not know are ignored, the first is line 3");
+    /* The lines around it count. */
+    assert_int_equal(entry_count(), 2);
+    assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_GEMV_CHUNK, 1), 8192);
+    assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 1), 8192);
+  }
+  load_lines("%s\taxpy\tchunk\t8192\t1\n%s\taxpy\tchunk\t4096\t1\n");
+  expect_warning("malformed");
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 1), 8192);
+}
+
+static void test_long_lines_and_zeros(void **state) {
+  (void)state;
+  char text[4096];
+  size_t used = (size_t)snprintf(text, sizeof text, HEAD "%s\taxpy\tchunk\t8192\t1\n", host_key());
+  memset(text + used, 'x', 2000);
+  used += 2000;
+  used += (size_t)snprintf(text + used, sizeof text - used, "\n%s\tgemv\tchunk\t8192\t1\n", host_key());
+  size_t zero = used + strlen(host_key());
+  used += (size_t)snprintf(text + used, sizeof text - used, "%s\tatax\tthreads\t2\t1\n", host_key());
+  text[zero] = '\0';
+  write_bytes(file, text, used);
+  CHECK(davit_tuning_load(file));
+  expect_warning("2 malformed lines are ignored, the first is line 3");
+  assert_int_equal(entry_count(), 2);
+}
+
+static void test_versions(void **state) {
+  (void)state;
+  static const char *const heads[] = {"davit-tuning\t0.0.9\n",
+                                      "davit-tuning\t" DAVIT_VERSION ".1\n",
+                                      "davit-tuning " DAVIT_VERSION "\n",
+                                      "davit-tuning\n",
+                                      "Davit-tuning\t" DAVIT_VERSION "\n",
+                                      "",
+                                      "\n",
+                                      "\177ELF"};
+  char text[512];
+  for (int i = 0; i < COUNT(heads); i++) {
+    CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+    snprintf(text, sizeof text, "%s%s\taxpy\tchunk\t65536\t1\n", heads[i], host_key());
+    write_text(text);
+    CHECK(davit_tuning_load(file));
+    expect_warning("is not of davit " DAVIT_VERSION);
+    assert_int_equal(entry_count(), 0);
+    assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 9), 9);
+  }
+  write_text(HEAD);
+  CHECK(davit_tuning_load(file));
+  expect_warning("");
+}
+
+static void test_other_devices(void **state) {
+  (void)state;
+  load_lines("nvidia NVIDIA Nothing 9000\taxpy\tchunk\t65536\t1\n%s\taxpy\tchunk\t8192\t1\n");
+  expect_warning("1 entries are for devices that are not here");
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 1), 8192);
+  /* They are kept for the machine that has them. */
+  CHECK(davit_tuning_save(file));
+  CHECK(davit_tuning_load(file));
+  assert_int_equal(entry_count(), 2);
+}
+
+static void test_unreadable(void **state) {
+  (void)state;
+  CHECK(davit_tuning_clear());
+  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+  CHECK_FAILS(davit_tuning_load("/nowhere/at/all"), DAVIT_INVALID_ARGUMENT, "No such file");
+  CHECK_FAILS(davit_tuning_load(folder), DAVIT_INVALID_ARGUMENT, "Is a directory");
+  CHECK_FAILS(davit_tuning_load("/dev/zero"), DAVIT_INVALID_ARGUMENT, "cannot be read");
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 1), 4096); /* the table stays */
+}
+
+static void test_too_many(void **state) {
+  (void)state;
+  FILE *f = fopen(file, "w");
+  assert_non_null(f);
+  fputs(HEAD, f);
+  for (int i = 0; i < 600; i++)
+    fprintf(f, "nvidia Card %d\taxpy\tchunk\t65536\t1\n", i);
+  fclose(f);
+  CHECK(davit_tuning_load(file));
+  expect_warning("only the first 512 entries are used");
+  assert_int_equal(entry_count(), 512);
+  CHECK_FAILS(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0), DAVIT_INVALID_STATE, "full");
+}
+
+/* ---- setting and writing ---- */
+
+static void test_set(void **state) {
+  (void)state;
+  CHECK(davit_tuning_clear());
+  CHECK_FAILS(davit_tuning_set(DAVIT_HOST, NULL, "chunk", 4096, 0), DAVIT_INVALID_ARGUMENT, "capability");
+  CHECK_FAILS(davit_tuning_set(DAVIT_HOST, "axpy", NULL, 4096, 0), DAVIT_INVALID_ARGUMENT, "parameter");
+  CHECK_FAILS(davit_tuning_set(DAVIT_HOST, "axpy", "tile", 4096, 0), DAVIT_INVALID_ARGUMENT, "'tile'");
+  CHECK_FAILS(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4095, 0), DAVIT_INVALID_ARGUMENT, "4095");
+  CHECK_FAILS(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", -1, 0), DAVIT_INVALID_ARGUMENT, "-1");
+  CHECK_FAILS(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, -1), DAVIT_INVALID_ARGUMENT, "seconds");
+  CHECK_FAILS(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, NAN), DAVIT_INVALID_ARGUMENT, "seconds");
+  CHECK_FAILS(davit_tuning_set(1000, "axpy", "chunk", 4096, 0), DAVIT_UNKNOWN_DEVICE, "1000");
+  assert_int_equal(entry_count(), 0);
+  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+  CHECK(davit_tuning_set(DAVIT_HOST, "gemv", "chunk", 8192, 0));
+  CHECK(davit_tuning_set(DAVIT_HOST, "atax", "threads", 2, 0));
+  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 5000, 0)); /* in place of the first */
+  assert_int_equal(entry_count(), 3);
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 1), 5000);
+  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 0, 0)); /* out again */
+  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 0, 0));
+  assert_int_equal(entry_count(), 2);
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 1), 1);
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_GEMV_CHUNK, 1), 8192);
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_ATAX_THREADS, 1), 2);
+  CHECK(davit_tuning_clear());
+  assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_ATAX_THREADS, 1), 1);
+}
+
+static void test_round_trip(void **state) {
+  (void)state;
+  davit_tuning_parameter parameters[128];
+  int count = 0;
+  CHECK(davit_tuning_parameters(COUNT(parameters), parameters, &count));
+  assert_int_equal(count, DVT_TUNE_COUNT);
+  CHECK(davit_tuning_clear());
+  for (int i = 0; i < count; i++) {
+    assert_true(parameters[i].least >= 1 && parameters[i].least < parameters[i].most);
+    CHECK(davit_tuning_set(DAVIT_HOST, parameters[i].capability, parameters[i].parameter, parameters[i].most,
+                           1e-6 * i));
+  }
+  CHECK(davit_tuning_save(file));
+  CHECK(davit_tuning_clear());
+  CHECK(davit_tuning_load(file));
+  expect_warning("");
+  for (int i = 0; i < count; i++)
+    assert_int_equal(dvt_tuned(DAVIT_HOST, (dvt_tunable)i, 0), parameters[i].most);
+  davit_tuning_entry entries[128];
+  CHECK(davit_tuning_list(COUNT(entries), entries, &count));
+  for (int i = 0; i < count; i++)
+    assert_true(fabs(entries[i].seconds - 1e-6 * i) < 1e-9);
+}
+
+static int files_in_folder(void) {
+  char command[128];
+  int count = -1;
+  snprintf(command, sizeof command, "ls -A '%s' | wc -l", folder);
+  FILE *pipe = popen(command, "r");
+  assert_non_null(pipe);
+  assert_int_equal(fscanf(pipe, "%d", &count), 1);
+  pclose(pipe);
+  return count;
+}
+
+static void test_writing(void **state) {
+  (void)state;
+  char link[160], under[160];
+  struct stat status;
+  CHECK(davit_tuning_clear());
+  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+  /* An older file keeps its mode; a link stays a link. */
+  write_text("old");
+  chmod(file, 0640);
+  snprintf(link, sizeof link, "%s/link", folder);
+  assert_int_equal(symlink(file, link), 0);
+  CHECK(davit_tuning_save(link));
+  assert_int_equal(lstat(link, &status), 0);
+  assert_true(S_ISLNK(status.st_mode));
+  assert_int_equal(stat(file, &status), 0);
+  assert_int_equal(status.st_mode & 07777, 0640);
+  CHECK(davit_tuning_load(file));
+  assert_int_equal(entry_count(), 1);
+  unlink(link);
+  assert_int_equal(files_in_folder(), 1);
+  /* Failures leave nothing behind. */
+  snprintf(under, sizeof under, "%s/no/such/folder", folder);
+  CHECK_FAILS(davit_tuning_save(under), DAVIT_INVALID_ARGUMENT, "cannot be written");
+  CHECK_FAILS(davit_tuning_save(folder), DAVIT_INVALID_ARGUMENT, "cannot be written");
+  snprintf(under, sizeof under, "%s/file.tsv/below", folder);
+  CHECK_FAILS(davit_tuning_save(under), DAVIT_INVALID_ARGUMENT, "cannot be written");
+  assert_int_equal(files_in_folder(), 1);
+}
+
+/* A disk on which there is no room: the file that was there stays, and nothing beside it. */
+static void test_full_disk(void **state) {
+  (void)state;
+  struct rlimit before, small;
+  CHECK(davit_tuning_clear());
+  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+  CHECK(davit_tuning_save(file));
+  CHECK(davit_tuning_set(DAVIT_HOST, "gemv", "chunk", 4096, 0));
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  small = before;
+  small.rlim_cur = 40;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  davit_status status = davit_tuning_save(file);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_DFL);
+  assert_int_equal(status, DAVIT_INVALID_ARGUMENT);
+  assert_non_null(strstr(davit_last_error(), "File too large"));
+  CHECK(davit_tuning_load(file));
+  assert_int_equal(entry_count(), 1);
+  assert_int_equal(files_in_folder(), 1);
+}
+
+/* What is no regular file is not replaced by one: whoever may write to /dev would lose a device. */
+static void test_special_files(void **state) {
+  (void)state;
+  char pipe[160], link[160];
+  struct stat status;
+  snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+  snprintf(link, sizeof link, "%s/link", folder);
+  assert_int_equal(mkfifo(pipe, 0600), 0);
+  assert_int_equal(symlink(pipe, link), 0);
+  CHECK_FAILS(davit_tuning_save(pipe), DAVIT_INVALID_ARGUMENT, "no regular file");
+  CHECK_FAILS(davit_tuning_save(link), DAVIT_INVALID_ARGUMENT, "no regular file");
+  assert_int_equal(stat(pipe, &status), 0);
+  assert_true(S_ISFIFO(status.st_mode));
+  unlink(link);
+  unlink(pipe);
+}
+
+/* ---- where the file is ---- */
+
+static void expect_path(const char *wanted) {
+  char path[4096];
+  CHECK(davit_tuning_path(sizeof path, path));
+  assert_string_equal(path, wanted);
+}
+
+static void test_paths(void **state) {
+  (void)state;
+  const char *old_home = getenv("HOME"), *old_file = getenv("DAVIT_TUNING_FILE");
+  char home[64] = "", named[64] = "", wanted[128];
+  snprintf(home, sizeof home, "%s", old_home ? old_home : "");
+  snprintf(named, sizeof named, "%s", old_file ? old_file : "");
+  setenv("HOME", folder, 1);
+  unsetenv("DAVIT_TUNING_FILE");
+  unsetenv("XDG_CONFIG_HOME");
+  snprintf(wanted, sizeof wanted, "%s/.config/davit/tuning.tsv", folder);
+  expect_path(wanted);
+  setenv("XDG_CONFIG_HOME", "relative", 1);
+  expect_path(wanted);
+  CHECK(davit_tuning_clear());
+  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+  CHECK_FAILS(davit_tuning_load(NULL), DAVIT_INVALID_ARGUMENT, "cannot be read");
+  CHECK(davit_tuning_save(NULL)); /* makes the directories */
+  CHECK(davit_tuning_clear());
+  CHECK(davit_tuning_load(NULL));
+  assert_int_equal(entry_count(), 1);
+  setenv("XDG_CONFIG_HOME", "/somewhere", 1);
+  expect_path("/somewhere/davit/tuning.tsv");
+  setenv("DAVIT_TUNING_FILE", "named", 1);
+  expect_path("named");
+  setenv("DAVIT_TUNING_FILE", "", 1);
+  expect_path("");
+  CHECK_FAILS(davit_tuning_load(NULL), DAVIT_INVALID_ARGUMENT, "no tuning file");
+  CHECK_FAILS(davit_tuning_save(NULL), DAVIT_INVALID_ARGUMENT, "no tuning file");
+  char two[2];
+  setenv("DAVIT_TUNING_FILE", "named", 1);
+  CHECK(davit_tuning_path(2, two)); /* cut short, not overrun */
+  assert_string_equal(two, "n");
+  CHECK_FAILS(davit_tuning_path(0, two), DAVIT_INVALID_ARGUMENT, "capacity");
+  CHECK_FAILS(davit_tuning_path(1, NULL), DAVIT_INVALID_ARGUMENT, "path");
+  CHECK_FAILS(davit_tuning_warning(1, NULL), DAVIT_INVALID_ARGUMENT, "text");
+  CHECK_FAILS(davit_tuning_list(1, NULL, NULL), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK_FAILS(davit_tuning_parameters(1, NULL, &(int){0}), DAVIT_INVALID_ARGUMENT, "parameters");
+  unsetenv("XDG_CONFIG_HOME");
+  setenv("HOME", home, 1);
+  setenv("DAVIT_TUNING_FILE", named, 1);
+}
+
+/* ---- use ---- */
+
+static void test_tile_classes(void **state) {
+  (void)state;
+  static const struct {
+    int64_t longest;
+    int devices;
+    const char *parameter;
+  } cases[] = {{1024, 1, "tile_1024_1"},    {2047, 1, "tile_1024_1"},    {2048, 2, "tile_2048_2"},
+               {5000, 3, "tile_4096_2"},    {8192, 4, "tile_8192_4"},    {16383, 7, "tile_8192_4"},
+               {16384, 8, "tile_16384_8"},  {32768, 16, "tile_32768_8"}, {1 << 30, 1, "tile_32768_1"},
+               {32767, 15, "tile_16384_8"}, {1500, 16, "tile_1024_8"}};
+  CHECK(davit_tuning_clear());
+  for (int i = 0; i < COUNT(cases); i++) {
+    CHECK(davit_tuning_set(DAVIT_HOST, "gemm", cases[i].parameter, 100 + i, 0));
+    assert_int_equal(dvt_tuned_tile(DAVIT_HOST, cases[i].devices, cases[i].longest), 100 + i);
+    CHECK(davit_tuning_set(DAVIT_HOST, "gemm", cases[i].parameter, 0, 0));
+  }
+  CHECK(davit_tuning_set(DAVIT_HOST, "gemm", "tile_1024_1", 64, 0));
+  assert_int_equal(dvt_tuned_tile(DAVIT_HOST, 1, 1023), 0);
+  CHECK(davit_tuning_clear());
+}
+
+static void test_gemm_uses_it(void **state) {
+  (void)state;
+  int devices[2];
+  if (!two_devices(devices))
+    skip();
+  enum { N = 1024 };
+  double *a = new_memory(sizeof(double) * N * N, DAVIT_PAGEABLE), *c = new_memory(sizeof(double) * N * N, -2);
+  CHECK(davit_fill(a, 0, sizeof(double) * N * N));
+  davit_gemm_report report;
+  davit_gemm_options options = {.devices = devices, .device_count = 2, .report = &report};
+  CHECK(davit_tuning_clear());
+  CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
+  int64_t own = report.tile;
+  CHECK(davit_tuning_set(devices[0], "gemm", "tile_1024_2", 192, 0));
+  CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
+  assert_int_equal(report.tile, 192);
+  options.tile = 128; /* the caller knows best */
+  CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
+  assert_int_equal(report.tile, 128);
+  options.tile = 0;
+  CHECK(davit_tuning_clear());
+  CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
+  assert_int_equal(report.tile, own);
+  davit_free(a);
+  davit_free(c);
+}
+
+/* The least values, or larger ones, for all parameters on all devices: sizes by `more`, numbers of threads by 1. */
+static void set_all(int more) {
+  davit_tuning_parameter parameters[128];
+  int count = 0, devices[MOST_PLACES], device_count = all_devices(devices);
+  CHECK(davit_tuning_parameters(COUNT(parameters), parameters, &count));
+  for (int d = 0; d < device_count; d++)
+    for (int i = 0; i < count; i++)
+      CHECK(davit_tuning_set(devices[d], parameters[i].capability, parameters[i].parameter,
+                             parameters[i].least + (parameters[i].most > 2048 ? more : more > 0), 0));
+}
+
+typedef struct results {
+  double reduced;
+  double scanned[3], stencil[3], axpy[3], gemv[3], atax[3];
+} results;
+
+static void some_of(const double *x, int64_t n, double out[3]) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++)
+    sum += x[i] * (double)(i % 97 + 1);
+  out[0] = sum;
+  out[1] = x[n / 2];
+  out[2] = x[n - 1];
+}
+
+/* Whole numbers, so that no order of additions matters. */
+static results run_all(void) {
+  enum { N = 700, LENGTH = N * N }; /* several of the least pieces */
+  double *a = new_memory(sizeof(double) * LENGTH, DAVIT_PINNED);
+  double *b = new_memory(sizeof(double) * LENGTH, DAVIT_PINNED);
+  results r;
+  for (int i = 0; i < LENGTH; i++)
+    a[i] = (double)(i % 13);
+  const double coefficients[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  dvt_monoid_travel(true);
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, LENGTH, a, NULL, 0, &r.reduced));
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_INCLUSIVE, LENGTH, a, b, NULL, 0));
+  dvt_monoid_travel(false);
+  some_of(b, LENGTH, r.scanned);
+  CHECK(davit_stencil2d(DAVIT_DOUBLE, N, N, a, N, coefficients, DAVIT_BORDER_COPY, b, N, NULL, 0));
+  some_of(b, LENGTH, r.stencil);
+  CHECK(davit_copy(b, a, sizeof(double) * LENGTH));
+  CHECK(davit_daxpy(LENGTH, 2, a, 1, b, 1, NULL, 0));
+  some_of(b, LENGTH, r.axpy);
+  CHECK(davit_dgemv('N', N, N, 1, a, N, a, 1, 0, b, 1, NULL, 0));
+  some_of(b, N, r.gemv);
+  CHECK(davit_atax(DAVIT_DOUBLE, 'T', N, N, a, N, a, NULL, b, NULL, 0));
+  some_of(b, N, r.atax);
+  davit_free(a);
+  davit_free(b);
+  return r;
+}
+
+static void test_results_stay(void **state) {
+  (void)state;
+  CHECK(davit_tuning_clear());
+  results own = run_all();
+  for (int more = 0; more < 2000; more += 1001) { /* which is no multiple of anything */
+    set_all(more);
+    results tuned = run_all();
+    assert_memory_equal(&own, &tuned, sizeof own);
+    CHECK(davit_tuning_clear());
+  }
+}
+
+static atomic_bool stop;
+
+static void *change_values(void *unused) {
+  (void)unused;
+  for (int i = 0; !atomic_load(&stop); i++) {
+    CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096 + i % 2, 0));
+    if (i % 8 == 0)
+      CHECK(davit_tuning_clear());
+  }
+  return NULL;
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  pthread_t thread;
+  atomic_store(&stop, false);
+  assert_int_equal(pthread_create(&thread, NULL, change_values, NULL), 0);
+  for (int i = 0; i < scaled(100000); i++) {
+    int64_t value = dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 1);
+    assert_true(value == 1 || value == 4096 || value == 4097);
+  }
+  atomic_store(&stop, true);
+  pthread_join(thread, NULL);
+  CHECK(davit_tuning_clear());
+}
+
+/* ---- the search ---- */
+
+/* A machine whose time for a value is known, with noise, drift and a clock of its own. */
+typedef struct machine {
+  double (*seconds)(const int64_t *values);
+  double noise; /* relative */
+  double drift; /* of the time, for each run */
+  uint64_t random;
+  double clock;
+  int runs, fails_at;
+} machine;
+
+static int run_machine(void *state, const int64_t *values, double *seconds) {
+  machine *m = state;
+  if (++m->runs == m->fails_at)
+    return 4;
+  double uniform = (double)(next_random(&m->random) >> 11) * 0x1p-53;
+  double slow = random_below(&m->random, 20) == 0 ? 3 : 1; /* now and then something else runs */
+  *seconds = m->seconds(values) * (1 + m->noise * (2 * uniform - 1)) * (m->noise > 0 ? slow : 1) *
+             (1 + m->drift * m->runs);
+  m->clock += *seconds;
+  return 0;
+}
+
+static double machine_clock(void *state) {
+  return ((machine *)state)->clock;
+}
+
+static tune_search search_of(machine *m, int axes, int values, double budget) {
+  tune_search s = {
+      .axes = axes, .repeat = 7, .budget = budget, .measure = run_machine, .now = machine_clock, .state = m};
+  for (int axis = 0; axis < axes; axis++)
+    for (int i = 0; i < values; i++)
+      s.axis[axis].value[s.axis[axis].count++] = (int64_t)1 << i;
+  return s;
+}
+
+/* Best at 2^9, where it takes half of the library's own choice. */
+static double valley(const int64_t *values) {
+  return values[0] == 0 ? 1 : 0.5 + 0.05 * fabs(log2((double)values[0]) - 9);
+}
+
+static double bowl(const int64_t *values) {
+  double x = values[0] ? log2((double)values[0]) : 3, y = values[1] ? log2((double)values[1]) : 3;
+  return 1 + 0.02 * ((x - 7) * (x - 7) + (y - 2) * (y - 2));
+}
+
+static double flat(const int64_t *values) {
+  (void)values;
+  return 1;
+}
+
+static double worse(const int64_t *values) {
+  return values[0] ? 1.3 : 1;
+}
+
+static void test_search_finds(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < 50; seed++) {
+    machine m = {.seconds = valley, .noise = 0.02, .random = seed};
+    tune_search s = search_of(&m, 1, 20, 1e9);
+    assert_int_equal(tune_search_run(&s), 0);
+    assert_true(s.tuned && s.complete);
+    if (s.winner.value[0] < 1 << 8 || s.winner.value[0] > 1 << 10)
+      fail_msg("seed %d: the winner is %d", (int)seed, (int)s.winner.value[0]);
+    assert_true(s.trials < 16); /* of 21 */
+  }
+  machine exact = {.seconds = bowl};
+  tune_search s = search_of(&exact, 2, 12, 1e9);
+  assert_int_equal(tune_search_run(&s), 0);
+  assert_true(s.tuned);
+  assert_int_equal(s.winner.value[0], 1 << 7);
+  assert_int_equal(s.winner.value[1], 1 << 2);
+  /* The winner is the fastest trial, and no trial was made twice. */
+  for (int i = 0; i < s.trials; i++) {
+    assert_true(s.trial[i].seconds >= s.winner.seconds);
+    for (int j = 0; j < i; j++)
+      assert_true(memcmp(s.trial[i].value, s.trial[j].value, 2 * sizeof(int64_t)) != 0);
+  }
+}
+
+/* Luck and drift make no winner. */
+static void test_search_keeps(void **state) {
+  (void)state;
+  int tuned = 0;
+  for (uint64_t seed = 0; seed < 300; seed++) {
+    machine noisy = {.seconds = flat, .noise = 0.1, .random = seed};
+    tune_search s = search_of(&noisy, 1, 20, 1e9);
+    assert_int_equal(tune_search_run(&s), 0);
+    tuned += s.tuned;
+    assert_true(s.tuned || s.winner.value[0] == 0);
+    machine warming = {.seconds = flat, .noise = 0.005, .drift = -0.002, .random = seed};
+    s = search_of(&warming, 1, 20, 1e9);
+    assert_int_equal(tune_search_run(&s), 0);
+    tuned += s.tuned;
+  }
+  if (tuned > 6)
+    fail_msg("%d of 600 searches took noise for a gain", tuned);
+  machine m = {.seconds = worse, .noise = 0.01};
+  tune_search s = search_of(&m, 1, 20, 1e9);
+  assert_int_equal(tune_search_run(&s), 0);
+  assert_false(s.tuned);
+}
+
+static void test_search_ends(void **state) {
+  (void)state;
+  machine m = {.seconds = valley};
+  tune_search s = search_of(&m, 1, 20, 0);
+  assert_int_equal(tune_search_run(&s), 0); /* no time: the library's own choice alone */
+  assert_int_equal(s.trials, 1);
+  assert_false(s.complete || s.tuned);
+  m = (machine){.seconds = valley};
+  s = search_of(&m, 1, 20, 12);
+  assert_int_equal(tune_search_run(&s), 0);
+  assert_true(s.trials > 1 && s.trials < 5 && !s.complete);
+  for (int at = 1; at < 200; at += 13) {
+    m = (machine){.seconds = valley, .fails_at = at};
+    s = search_of(&m, 1, 20, 1e9);
+    assert_int_equal(tune_search_run(&s), m.runs == at ? 4 : 0);
+    assert_true(m.runs <= at || at > 100);
+  }
+}
+
+static void test_search_repeats(void **state) {
+  (void)state;
+  machine m = {.seconds = valley, .noise = 0.05, .random = 3}, same = m;
+  tune_search first = search_of(&m, 1, 20, 1e9), second = search_of(&same, 1, 20, 1e9);
+  assert_int_equal(tune_search_run(&first), 0);
+  assert_int_equal(tune_search_run(&second), 0);
+  assert_int_equal(first.trials, second.trials);
+  assert_memory_equal(first.trial, second.trial, (size_t)first.trials * sizeof *first.trial);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_bad_lines),
+      cmocka_unit_test(test_long_lines_and_zeros),
+      cmocka_unit_test(test_versions),
+      cmocka_unit_test(test_other_devices),
+      cmocka_unit_test(test_unreadable),
+      cmocka_unit_test(test_too_many),
+      cmocka_unit_test(test_set),
+      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_writing),
+      cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_special_files),
+      cmocka_unit_test(test_paths),
+      cmocka_unit_test(test_tile_classes),
+      cmocka_unit_test(test_gemm_uses_it),
+      cmocka_unit_test(test_results_stay),
+      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_search_finds),
+      cmocka_unit_test(test_search_keeps),
+      cmocka_unit_test(test_search_ends),
+      cmocka_unit_test(test_search_repeats),
+  };
+  return cmocka_run_group_tests(tests, open_folder, close_folder);
+}
