@@ -7,6 +7,7 @@
 #define DVT_N(name) DVT_PASTE(dvt_, DVT_T_NAME, _n_, name)
 #define DVT_M(name) DVT_PASTE(dvt_, DVT_T_NAME, DVT_OP_NAME, name)
 #define DVT_COMBINE(a, b) DVT_M(combine)(a, b)
+#define DVT_REGROUP
 
 #define DVT_T float
 #define DVT_T_NAME float

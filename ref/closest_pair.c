@@ -1,18 +1,19 @@
 /* The closest pair on the CPU: all pairs, and divide and conquer.
  *
- * Divide and conquer: Shamos and Hoey, Closest-point Problems (1975). Points are ordered by (x, y, z, index) and split by
- * rank, so that equal coordinates need no care. A half comes back ordered by y; the halves are merged, and the points of the
- * strip about the cut are compared with those that follow within the distance found so far. The axes are taken by
- * the extent of the points, the longest first: 2-D O(n log n); in 3-D the same for points whose strips are as thin as those
- * of a cloud, a lattice or a plane are, O(n^1.5 log n) at worst.
+ * Divide and conquer: Shamos and Hoey, Closest-point Problems (1975); in space Bentley and Shamos, Divide and Conquer in
+ * Multidimensional Space (1976). Points are ordered by (x, y, z, index) and split by rank, so that equal coordinates need no
+ * care. Equal points are found at once, as neighbours. The halves come back in the order of the next axis and are merged; of
+ * the strip about the cut each point is compared with those that follow within the distance found so far. In space the
+ * strip is divided once more, by the second axis. The axes are taken by the extent of the points, the longest first.
+ * O(n log n) in the plane, O(n log^2 n) in space, where it is O(n log n) as well if the strips are thin.
  *
- * Points are copied into records of doubles, 32 bytes each, twice; tasks take parts of more than TASK points. */
+ * Points are copied into records of doubles, 32 bytes each, three times. */
 #include <string.h>
 
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
 
-enum { TASK = 1 << 13, FEW = 24, MOST_DIM = 3 };
+enum { FEW = 24, LEAST_BLOCK = 1 << 12, MOST_BLOCKS = 1024, MOST_DIM = 3 };
 
 typedef struct record {
   double at[MOST_DIM];
@@ -23,8 +24,15 @@ static double coordinate(davit_type type, const void *points, int64_t at) {
   return type == DAVIT_DOUBLE ? ((const double *)points)[at] : (double)((const float *)points)[at];
 }
 
-static double between(const record *a, const record *b) {
-  return dvt_pair_distance(a->at[0] - b->at[0], a->at[1] - b->at[1], a->at[2] - b->at[2]);
+/* The order of the axes in records: coordinate k of a point is at[place[k]]. Sums are rounded, so a distance needs the
+ * points' own order. */
+typedef struct frame {
+  int dim, place[MOST_DIM];
+} frame;
+
+static double between(const record *a, const record *b, const frame *f) {
+  const int x = f->place[0], y = f->place[1], z = f->place[2];
+  return dvt_pair_distance(a->at[x] - b->at[x], a->at[y] - b->at[y], a->at[z] - b->at[z]);
 }
 
 /* ---- all pairs ---- */
@@ -78,53 +86,59 @@ static void sort(record *r, record *spare, int64_t n, int axis) {
     return;
   }
   const int64_t half = n / 2;
-  if (n > TASK) {
-#pragma omp task
-    sort(r, spare, half, axis);
-    sort(r + half, spare + half, n - half, axis);
-#pragma omp taskwait
-  } else {
-    sort(r, spare, half, axis);
-    sort(r + half, spare + half, n - half, axis);
-  }
+  sort(r, spare, half, axis);
+  sort(r + half, spare + half, n - half, axis);
   merge(r, spare, half, n, axis);
 }
 
 /* ---- divide and conquer ---- */
 
-/* Records in the order of the second coordinate. */
-static void compare_strip(const record *strip, int64_t n, davit_pair *best) {
+/* Records in the order of `axis`: each with those that follow within the distance on that axis. */
+static void compare(const record *r, int64_t n, int axis, const frame *f, davit_pair *best) {
   for (int64_t i = 0; i < n; i++)
-    for (int64_t j = i + 1; j < n && strip[j].at[1] - strip[i].at[1] <= best->distance; j++)
-      dvt_pair_offer(between(&strip[i], &strip[j]), strip[i].index, strip[j].index, best);
+    for (int64_t j = i + 1; j < n && r[j].at[axis] - r[i].at[axis] <= best->distance; j++)
+      dvt_pair_offer(between(&r[i], &r[j], f), r[i].index, r[j].index, best);
 }
 
-/* The closest pair of records in order, which are left in the order of the second coordinate. */
-static davit_pair conquer(record *r, record *spare, int64_t n) {
-  davit_pair best = DVT_NO_PAIR, other;
+static davit_pair conquer(record *r, record *spare, record *more, int64_t n, int axis, const frame *f,
+                          davit_pair best);
+
+/* Both halves are conquered, so in the order of the axis after `axis`; `cut` is where they meet on `axis`. */
+static davit_pair join(record *r, record *spare, record *more, int64_t half, int64_t n, double cut, int axis,
+                       const frame *f, davit_pair best) {
+  merge(r, spare, half, n, axis + 1);
+  int64_t strip = 0;
+  for (int64_t i = 0; i < n; i++)
+    if (__builtin_fabs(r[i].at[axis] - cut) <= best.distance)
+      spare[strip++] = r[i];
+  if (axis + 2 < f->dim)
+    return conquer(spare, more, more, strip, axis + 1, f, best);
+  compare(spare, strip, axis + 1, f, &best);
+  return best;
+}
+
+/* The closest pair of records in the order of `axis`, or `best` if that comes before. They are left in the order of
+ * the next axis. */
+static davit_pair conquer(record *r, record *spare, record *more, int64_t n, int axis, const frame *f,
+                          davit_pair best) {
   if (n <= FEW) {
-    insertion_sort(r, n, 1);
-    compare_strip(r, n, &best);
+    compare(r, n, axis, f, &best);
+    insertion_sort(r, n, axis + 1);
     return best;
   }
   const int64_t half = n / 2;
-  const double cut = r[half].at[0];
-  if (n > TASK) {
-#pragma omp task shared(best)
-    best = conquer(r, spare, half);
-    other = conquer(r + half, spare + half, n - half);
-#pragma omp taskwait
-  } else {
-    best = conquer(r, spare, half);
-    other = conquer(r + half, spare + half, n - half);
-  }
-  dvt_pair_offer(other.distance, other.i, other.j, &best);
-  merge(r, spare, half, n, 1);
-  int64_t strip = 0;
-  for (int64_t i = 0; i < n; i++)
-    if (__builtin_fabs(r[i].at[0] - cut) <= best.distance)
-      spare[strip++] = r[i];
-  compare_strip(spare, strip, &best);
+  const double cut = r[half].at[axis];
+  best = conquer(r, spare, more, half, axis, f, best);
+  best = conquer(r + half, spare + half, more + half, n - half, axis, f, best);
+  return join(r, spare, more, half, n, cut, axis, f, best);
+}
+
+/* Of records in order, in which equal points are neighbours: the least pair of such. */
+static davit_pair equal_pair(const record *r, int64_t n) {
+  davit_pair best = DVT_NO_PAIR;
+  for (int64_t i = 1; i < n; i++)
+    if (r[i].at[0] == r[i - 1].at[0] && r[i].at[1] == r[i - 1].at[1] && r[i].at[2] == r[i - 1].at[2])
+      dvt_pair_offer(0, r[i - 1].index, r[i].index, &best);
   return best;
 }
 
@@ -154,36 +168,92 @@ static void swap_axes(record *r, int64_t n, int a, int b) {
   }
 }
 
-/* The longest axis first. */
-static void order_axes(record *r, int64_t n, int dim) {
+/* The longest axis comes first. */
+static frame order_axes(record *r, int64_t n, int dim) {
   double extents[MOST_DIM];
+  int coordinate_at[MOST_DIM] = {0, 1, 2};
   for (int k = 0; k < dim; k++)
     extents[k] = extent(r, n, k);
   for (int k = 0; k < dim; k++)
     for (int other = k + 1; other < dim; other++)
       if (extents[other] > extents[k]) {
         const double moved = extents[k];
+        const int named = coordinate_at[k];
         extents[k] = extents[other];
         extents[other] = moved;
+        coordinate_at[k] = coordinate_at[other];
+        coordinate_at[other] = named;
         swap_axes(r, n, k, other);
       }
+  frame f = {.dim = dim};
+  for (int k = 0; k < MOST_DIM; k++)
+    f.place[coordinate_at[k]] = k;
+  return f;
+}
+
+/* ---- with threads ---- */
+
+/* The records are cut into `count` blocks, a power of two. Threads work on a block each, then on two blocks each, and so on:
+ * not with tasks, as those of LLVM 19's libomp are not safe with teams of threads that come and go. */
+typedef struct blocks {
+  int64_t n;
+  int threads, count;
+  frame frame;
+  record *r, *spare, *more;
+  double cut[MOST_BLOCKS]; /* where a block begins on the first axis */
+} blocks;
+
+static int64_t first_of(const blocks *b, int block) {
+  return b->n / b->count * block + b->n % b->count * block / b->count;
+}
+
+static void sort_all(blocks *b) {
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic, 1)
+  for (int k = 0; k < b->count; k++)
+    sort(b->r + first_of(b, k), b->spare + first_of(b, k), first_of(b, k + 1) - first_of(b, k), 0);
+  for (int width = 1; width < b->count; width *= 2) {
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic, 1)
+    for (int k = 0; k < b->count; k += 2 * width) {
+      const int64_t begin = first_of(b, k);
+      merge(b->r + begin, b->spare + begin, first_of(b, k + width) - begin,
+            first_of(b, k + 2 * width) - begin, 0);
+    }
+  }
+}
+
+static davit_pair conquer_all(blocks *b) {
+  davit_pair best = DVT_NO_PAIR;
+  for (int k = 0; k < b->count; k++)
+    b->cut[k] = b->r[first_of(b, k)].at[0];
+  for (int width = 0; width < b->count; width = width ? 2 * width : 1) {
+    const davit_pair before_all = best;
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic, 1)
+    for (int k = 0; k < b->count; k += width ? 2 * width : 1) {
+      const int64_t begin = first_of(b, k), end = first_of(b, k + (width ? 2 * width : 1));
+      record *r = b->r + begin, *spare = b->spare + begin, *more = b->more + begin;
+      const davit_pair found = width ? join(r, spare, more, first_of(b, k + width) - begin, end - begin,
+                                            b->cut[k + width], 0, &b->frame, before_all)
+                                     : conquer(r, spare, more, end - begin, 0, &b->frame, before_all);
+#pragma omp critical(closest_divide)
+      dvt_pair_offer(found.distance, found.i, found.j, &best);
+    }
+  }
+  return best;
 }
 
 size_t dvt_ref_closest_scratch(int64_t n) {
-  return 2 * (size_t)n * sizeof(record);
+  return 3 * (size_t)n * sizeof(record);
 }
 
 davit_pair dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const void *points, int threads,
                                   void *scratch) {
-  davit_pair best = DVT_NO_PAIR;
   record *r = scratch;
+  blocks b = {.n = n, .threads = threads, .count = 1, .r = r, .spare = r + n, .more = r + 2 * n};
+  while (b.count < MOST_BLOCKS && threads > 1 && b.count < 4 * threads && n / b.count > LEAST_BLOCK)
+    b.count *= 2;
   copy_points(type, dim, n, points, threads, r);
-  order_axes(r, n, dim);
-#pragma omp parallel num_threads(threads)
-#pragma omp single
-  {
-    sort(r, r + n, n, 0);
-    best = conquer(r, r + n, n);
-  }
-  return best;
+  b.frame = order_axes(r, n, dim);
+  sort_all(&b);
+  const davit_pair equal = equal_pair(r, n);
+  return equal.distance > 0 ? conquer_all(&b) : equal;
 }

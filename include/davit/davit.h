@@ -4,6 +4,7 @@
 
 #include <davit/atax.h>
 #include <davit/axpy.h>
+#include <davit/closest_pair.h>
 #include <davit/covariance.h>
 #include <davit/device.h>
 #include <davit/dot.h>
@@ -12,6 +13,7 @@
 #include <davit/gemv.h>
 #include <davit/memory.h>
 #include <davit/monoid.h>
+#include <davit/occupancy.h>
 #include <davit/operator.h>
 #include <davit/queue.h>
 #include <davit/reduce.h>
@@ -19,6 +21,7 @@
 #include <davit/status.h>
 #include <davit/stencil.h>
 #include <davit/timer.h>
+#include <davit/tuning.h>
 #include <davit/version.h>
 
 #endif

@@ -3,27 +3,56 @@
 
 enum {
   DVT_M(strips) = 8, /* worked on side by side, so that one chain of operations does not wait for itself */
-  DVT_M(strip) = sizeof(DVT_T) <= 8 ? 512 : 128,
+  DVT_M(strip) =
+      sizeof(DVT_T) <= 8
+          ? 528
+          : 144, /* a multiple of 16, but no power of two, or all strips would share a few sets of the cache */
   DVT_M(piece) = DVT_M(strips) * DVT_M(strip), /* fits the first-level cache */
   DVT_M(block) = DVT_M(piece) * 8,             /* of a thread, fits the second-level cache */
   DVT_M(most_threads) = 256
 };
 
+#ifdef DVT_REGROUP
+/* Sum of a strip for an operation that commutes: so many sums side by side that the compiler uses vectors. */
+static inline DVT_T DVT_M(fold_strip)(const DVT_T *x) {
+  enum { LANES = 16 };
+  DVT_T lane[LANES], sum;
+  for (int l = 0; l < LANES; l++)
+    lane[l] = x[l];
+  for (int i = LANES; i < DVT_M(strip); i += LANES)
+    for (int l = 0; l < LANES; l++)
+      lane[l] = DVT_COMBINE(lane[l], x[i + l]);
+  sum = lane[0];
+  for (int l = 1; l < LANES; l++)
+    sum = DVT_COMBINE(sum, lane[l]);
+  return sum;
+}
+#endif
+
 /* Sums of the strips of a piece. */
 static inline void DVT_M(fold_strips)(const DVT_T *x, DVT_T sum[DVT_M(strips)]) {
+#ifdef DVT_REGROUP
+  for (int s = 0; s < DVT_M(strips); s++)
+    sum[s] = DVT_M(fold_strip)(x + s * DVT_M(strip));
+#else
   for (int s = 0; s < DVT_M(strips); s++)
     sum[s] = x[s * DVT_M(strip)];
   for (int i = 1; i < DVT_M(strip); i++)
     for (int s = 0; s < DVT_M(strips); s++)
       sum[s] = DVT_COMBINE(sum[s], x[s * DVT_M(strip) + i]);
+#endif
 }
 
-static DVT_T DVT_M(host_fold)(int64_t n, const DVT_T *x, DVT_T sum) {
+/* Sum of n elements after `sum`; the sums of the strips of whole pieces are kept. */
+static DVT_T DVT_M(host_fold)(int64_t n, const DVT_T *x, DVT_T sum, DVT_T *kept) {
   for (; n >= DVT_M(piece); n -= DVT_M(piece), x += DVT_M(piece)) {
     DVT_T strip[DVT_M(strips)];
     DVT_M(fold_strips)(x, strip);
-    for (int s = 0; s < DVT_M(strips); s++)
+    for (int s = 0; s < DVT_M(strips); s++) {
       sum = DVT_COMBINE(sum, strip[s]);
+      if (kept)
+        *kept++ = strip[s];
+    }
   }
   for (int64_t i = 0; i < n; i++)
     sum = DVT_COMBINE(sum, x[i]);
@@ -50,22 +79,37 @@ static DVT_T DVT_M(host_run)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool
   return in;
 }
 
-static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive) {
-  for (; n >= DVT_M(piece); n -= DVT_M(piece), x += DVT_M(piece), y += DVT_M(piece)) {
-    DVT_T running[DVT_M(strips)];
-    DVT_M(fold_strips)(x, running);
+/* The strips of a piece side by side; running[s] is what enters strip s. `exclusive` is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void
+DVT_M(run_strips)(const DVT_T *x, DVT_T *y, const DVT_T entering[DVT_M(strips)], const bool exclusive) {
+  DVT_T running[DVT_M(strips)];
+  for (int s = 0; s < DVT_M(strips); s++)
+    running[s] = entering[s];
+  for (int i = 0; i < DVT_M(strip); i++)
+#pragma unroll
     for (int s = 0; s < DVT_M(strips); s++) {
-      DVT_T out = DVT_COMBINE(in, running[s]);
-      running[s] = in;
-      in = out;
+      const int at = s * DVT_M(strip) + i;
+      DVT_T next = DVT_COMBINE(running[s], x[at]);
+      y[at] = exclusive ? running[s] : next;
+      running[s] = next;
     }
-    for (int i = 0; i < DVT_M(strip); i++)
-      for (int s = 0; s < DVT_M(strips); s++) {
-        const int at = s * DVT_M(strip) + i;
-        DVT_T next = DVT_COMBINE(running[s], x[at]);
-        y[at] = exclusive ? running[s] : next;
-        running[s] = next;
-      }
+}
+
+/* `kept` holds the strips' sums, or is NULL. */
+static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive,
+                                    const DVT_T *kept) {
+  for (; n >= DVT_M(piece); n -= DVT_M(piece), x += DVT_M(piece), y += DVT_M(piece)) {
+    DVT_T sums[DVT_M(strips)], entering[DVT_M(strips)];
+    if (!kept)
+      DVT_M(fold_strips)(x, sums);
+    for (int s = 0; s < DVT_M(strips); s++) {
+      entering[s] = in;
+      in = DVT_COMBINE(in, kept ? *kept++ : sums[s]);
+    }
+    if (exclusive)
+      DVT_M(run_strips)(x, y, entering, true);
+    else
+      DVT_M(run_strips)(x, y, entering, false);
   }
   return DVT_M(host_run)(n, x, in, y, exclusive);
 }
@@ -90,7 +134,7 @@ static void DVT_M(host_scan)(int threads, int64_t n, const DVT_T *x, const uint8
 #pragma omp parallel num_threads(wanted)
   {
     const int thread = omp_get_thread_num(), team = omp_get_num_threads();
-    DVT_T in = carry;
+    DVT_T in = carry, kept[DVT_M(block) / DVT_M(strip)];
     int turn = 0;
     for (int64_t first = 0; first < n; first += (int64_t)team * DVT_M(block), turn = !turn) {
       int64_t begin = first + (int64_t)thread * DVT_M(block), end = begin + DVT_M(block);
@@ -100,7 +144,7 @@ static void DVT_M(host_scan)(int threads, int64_t n, const DVT_T *x, const uint8
         heads[turn][thread] = false;
         sums[turn][thread] = flags ? DVT_M(host_fold_segments)(end - begin, x + begin, flags + begin,
                                                                (DVT_T)DVT_IDENTITY, &heads[turn][thread])
-                                   : DVT_M(host_fold)(end - begin, x + begin, (DVT_T)DVT_IDENTITY);
+                                   : DVT_M(host_fold)(end - begin, x + begin, (DVT_T)DVT_IDENTITY, kept);
 #pragma omp barrier
       }
       DVT_T own = in;
@@ -111,7 +155,8 @@ static void DVT_M(host_scan)(int threads, int64_t n, const DVT_T *x, const uint8
       }
       DVT_T out =
           flags ? DVT_M(host_run_segments)(end - begin, x + begin, flags + begin, own, y + begin, exclusive)
-                : DVT_M(host_run_pieces)(end - begin, x + begin, own, y + begin, exclusive);
+                : DVT_M(host_run_pieces)(end - begin, x + begin, own, y + begin, exclusive,
+                                         team > 1 ? kept : NULL);
       if (team == 1)
         in = out;
     }

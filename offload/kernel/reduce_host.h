@@ -13,7 +13,7 @@ static DVT_T DVT_M(host_reduce)(int threads, int64_t n, const DVT_T *x) {
     const int thread = omp_get_thread_num(), team = omp_get_num_threads();
     const int64_t each = n / team, rest = n % team;
     const int64_t begin = thread * each + (thread < rest ? thread : rest);
-    sums[thread] = DVT_M(host_fold)(each + (thread < rest), x + begin, (DVT_T)DVT_IDENTITY);
+    sums[thread] = DVT_M(host_fold)(each + (thread < rest), x + begin, (DVT_T)DVT_IDENTITY, NULL);
     if (thread == 0)
       parts = team;
   }
@@ -27,8 +27,8 @@ static void DVT_M(host_fold_tiles)(int threads, int64_t n, const DVT_T *x, DVT_T
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t t = 0; t < tiles; t++) {
     const int64_t left = n - t * DVT_M(tile);
-    sums[t] =
-        DVT_M(host_fold)(left < DVT_M(tile) ? left : DVT_M(tile), x + t * DVT_M(tile), (DVT_T)DVT_IDENTITY);
+    sums[t] = DVT_M(host_fold)(left < DVT_M(tile) ? left : DVT_M(tile), x + t * DVT_M(tile),
+                               (DVT_T)DVT_IDENTITY, NULL);
   }
 }
 

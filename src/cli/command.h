@@ -13,7 +13,17 @@
   X(gemm)                                                                                                    \
   X(gemv)                                                                                                    \
   X(axpy)                                                                                                    \
-  X(dot)
+  X(dot)                                                                                                     \
+  X(reduce)                                                                                                  \
+  X(scan)                                                                                                    \
+  X(stencil)                                                                                                 \
+  X(atax)                                                                                                    \
+  X(covariance)                                                                                              \
+  X(closest)                                                                                                 \
+  X(points)                                                                                                  \
+  X(occupancy)                                                                                               \
+  X(tune)                                                                                                    \
+  X(bench)
 
 /* Exit codes that scripts rely on. CLI_HELP never leaves the process: main() turns it into the usage
  * text and CLI_OK. */

@@ -1,0 +1,89 @@
+/* The stages of the search for a closest pair, each one piece of work on one device.
+ *
+ * A stage gets a state, does its work and gives the state back with what it found. What comes after what, and with which
+ * grid, src/closest_pair.c decides. Several devices share a stage: each has all points and looks at its part of the pairs;
+ * the least of what they find is the answer. */
+#ifndef DAVIT_OFFLOAD_CLOSEST_PAIR_H
+#define DAVIT_OFFLOAD_CLOSEST_PAIR_H
+
+#include <davit/closest_pair.h>
+#include <stdbool.h>
+
+#include "offload/stream.h"
+
+typedef enum dvt_closest_stage {
+  DVT_CLOSEST_BOX,    /* low, high, bad */
+  DVT_CLOSEST_SAMPLE, /* pair: its distance is one of the points; i and j are the sample's */
+  DVT_CLOSEST_BRUTE,  /* pair */
+  DVT_CLOSEST_GRID,   /* pair, if it is not crowded: of all pairs no farther apart than a cell is wide */
+  DVT_CLOSEST_EQUAL   /* pair: of the pairs of equal points, if there is one */
+} dvt_closest_stage;
+
+/* Cells and their buckets, numbered from 1; bucket 0 is empty.
+ * Dense: cell (x, y, z) of a box is bucket first + x + y pitch[0] + z pitch[1], with a rim of empty cells, so that
+ * every neighbour has a bucket.
+ * Hashed: cells of the side 2^e at multiples of the side; runs of 32 cells in x have neighbouring buckets, the first of which
+ * is hashed. Beyond 2^53 sides from the origin only points with that coordinate equal can be in one cell. */
+typedef struct dvt_closest_grid {
+  int64_t hashed;
+  int64_t buckets; /* with bucket 0 */
+  double origin[3], scale;
+  int64_t first, pitch[2];
+  double factor[2]; /* their product is 1 / side */
+  double most;      /* 2^53 sides */
+  int64_t shift;    /* of a hash to a bucket */
+  int64_t crowd;    /* points that are too many for a bucket */
+  int64_t ranks;    /* sum over the buckets of c (c - 1) / 2 that is too much */
+} dvt_closest_grid;
+
+typedef struct dvt_closest_state {
+  /* given */
+  dvt_closest_grid grid;
+  int64_t sample, seed; /* points */
+  int64_t part, parts;
+  double known; /* a distance that there is, or infinity */
+  /* found */
+  double low[3], high[3];
+  int64_t bad; /* the first point that is not finite, INT64_MAX if none */
+  uint64_t ranks;
+  davit_pair pair;
+  /* while it is found; 0 before: slots of _EQUAL, the complement of a distance's bits, flags */
+  int64_t slots;
+  uint64_t bound;
+  uint32_t stop, counter;
+} dvt_closest_state;
+
+static inline bool dvt_closest_is_crowded(const dvt_closest_state *state) {
+  return state->stop || state->ranks > (uint64_t)state->grid.ranks;
+}
+
+/* Points of one device, and what it works with. */
+typedef struct dvt_closest_site {
+  int device;
+  bool gpu; /* else the CPU, with `threads` threads */
+  int threads;
+  dvt_stream *stream; /* of a GPU; NULL: target regions of the OpenMP runtime */
+  davit_type type;
+  int dim;
+  int64_t n; /* below 2^32 but for DVT_CLOSEST_BOX and _BRUTE */
+  const void *points;
+  void *memory;              /* of the device: dvt_closest_bytes() */
+  dvt_closest_state *staged; /* with a stream: pinned */
+} dvt_closest_site;
+
+/* Memory that stages up to `last` need: DVT_CLOSEST_BOX, DVT_CLOSEST_BRUTE or all. */
+size_t dvt_closest_bytes(const dvt_closest_site *site, dvt_closest_stage last);
+
+/* The most buckets that a grid may have, and the buckets of a hashed one: 2^bits, and a run. */
+int64_t dvt_closest_buckets(int64_t n);
+int dvt_closest_hash_bits(int64_t n);
+
+/* Points of a sample, which grow with each of DVT_CLOSEST_ROUNDS rounds. */
+enum { DVT_CLOSEST_ROUNDS = 2 };
+int64_t dvt_closest_sample(int64_t n, int round);
+
+/* Does the stage and waits for it. */
+davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage stage,
+                                 dvt_closest_state *state);
+
+#endif

@@ -1,0 +1,465 @@
+/* The closest pair: checks, the choice of the algorithm, and what follows what in the search by cells.
+ *
+ * One pass finds the box of all points and those that are not finite. Then
+ *   dense grid   about PER_CELL points a cell. Done, if a pair is found that is closer than a cell is wide and no cell is
+ *                crowded, which is so for all points that are spread evenly, whatever the shape of their box.
+ *   sample       else the closest pair of some sqrt(n) random points gives a bound,
+ *   hashed grid  and cells as wide as the bound hold few points: of a set in which many pairs are closer, the sample would have
+ *                had one. If they are crowded all the same, a larger sample is taken.
+ *   equal        A bound of 0 means that there are equal points: these are found by hashing the coordinates.
+ *   divide       What is still crowded, which cannot be told from bad luck, is divided and conquered on the host. */
+#include <davit/closest_pair.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "offload/closest_pair.h"
+#include "offload/device.h"
+#include "ref/closest_pair.h"
+#include "ref/ref.h"
+#include "src/allocate.h"
+#include "src/copy.h"
+#include "src/memory.h"
+#include "src/monoid.h"
+#include "src/queue.h"
+#include "src/vector.h"
+
+enum {
+  LEAST_GRID = 64, /* points; fewer are compared with each other */
+  FEW_GPU = 8192,  /* AUTO compares all pairs of so many */
+  FEW_CPU = 512,
+  PER_CELL = 2,
+  CROWD_DENSE = 1024,
+  RANKS_DENSE = 8, /* times n */
+  CROWD_HASHED = 4096,
+  RANKS_HASHED = 32
+};
+
+typedef struct problem {
+  davit_type type;
+  int dim;
+  int64_t n;
+  const void *points;
+  davit_closest_algorithm algorithm;
+  int threads; /* of a CPU; 0: as many as its device has */
+  davit_pair *pair;
+} problem;
+
+static size_t point_bytes(const problem *p) {
+  return (size_t)p->dim * davit_type_bytes(p->type);
+}
+
+static davit_status check(const problem *p) {
+  if (p->type != DAVIT_DOUBLE && p->type != DAVIT_FLOAT)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, neither DAVIT_DOUBLE nor DAVIT_FLOAT",
+                      (int)p->type);
+  if (p->dim != 2 && p->dim != 3)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "dim is %d, neither 2 nor 3", p->dim);
+  if (p->n < 2)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, less than 2", (long long)p->n);
+  if (!p->points)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "points is NULL");
+  if ((unsigned)p->algorithm > DAVIT_CLOSEST_GRID)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "algorithm is %d, which is none", (int)p->algorithm);
+  return p->pair ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "pair is NULL");
+}
+
+static davit_closest_algorithm algorithm_of(const problem *p, bool gpu) {
+  davit_closest_algorithm chosen = p->algorithm;
+  if (chosen == DAVIT_CLOSEST_AUTO)
+    chosen = p->n <= (gpu ? FEW_GPU : FEW_CPU) ? DAVIT_CLOSEST_BRUTE : DAVIT_CLOSEST_GRID;
+  if (chosen == DAVIT_CLOSEST_GRID && p->n < LEAST_GRID)
+    return DAVIT_CLOSEST_BRUTE;
+  /* Places in the grid have 32 bits. */
+  return chosen == DAVIT_CLOSEST_GRID && p->n >= UINT32_MAX ? DAVIT_CLOSEST_DIVIDE : chosen;
+}
+
+/* ---- grids ---- */
+
+/* The width of a cell, of which there are about `cells` in the box; the longest side is 1. Sides shorter than a cell are
+ * one cell wide. */
+static double cell_of(const double side[3], int dim, double cells) {
+  double s[3] = {side[0], side[1], dim > 2 ? side[2] : 0};
+  for (int i = 0; i < 2; i++)
+    for (int j = i + 1; j < 3; j++)
+      if (s[j] > s[i]) {
+        const double moved = s[i];
+        s[i] = s[j];
+        s[j] = moved;
+      }
+  const double solid = cbrt(s[1] * s[2] / cells), flat = sqrt(s[1] / cells);
+  if (s[2] >= solid && solid > 0)
+    return solid;
+  return s[1] >= flat && flat > 0 ? flat : 1 / cells;
+}
+
+/* A dense grid of the box of `state`, with cells `width` wide; false if there is none. */
+static bool dense_grid(const problem *p, dvt_closest_state *state, double *width) {
+  dvt_closest_grid *g = &state->grid;
+  double extent[3] = {0}, side[3] = {0}, longest = 0;
+  for (int k = 0; k < p->dim; k++) {
+    extent[k] = state->high[k] - state->low[k];
+    longest = fmax(longest, extent[k]);
+  }
+  for (int k = 0; k < p->dim; k++)
+    side[k] = extent[k] / longest;
+  double s = longest * cell_of(side, p->dim, (double)p->n / (double)PER_CELL);
+  if (!(s > 0x1p-1000 && longest < 0x1p1000))
+    return false;
+  double cells[3];
+  do {
+    for (int k = 0; k < 3; k++)
+      cells[k] = k < p->dim ? floor(extent[k] * (1 / s)) + 1 : 0;
+    g->buckets = 1 + (int64_t)fmin((cells[0] + 2) * (cells[1] + 2) * (p->dim > 2 ? cells[2] + 2 : 1), 0x1p62);
+    s *= 1.0625;
+  } while (g->buckets > dvt_closest_buckets(p->n));
+  s /= 1.0625;
+  g->hashed = 0;
+  g->scale = 1 / s;
+  for (int k = 0; k < 3; k++)
+    g->origin[k] = state->low[k];
+  g->pitch[0] = (int64_t)cells[0] + 2;
+  g->pitch[1] = g->pitch[0] * ((int64_t)cells[1] + 2);
+  g->first = 2 + g->pitch[0] + (p->dim > 2 ? g->pitch[1] : 0);
+  g->crowd = CROWD_DENSE;
+  g->ranks = RANKS_DENSE * p->n;
+  *width = s;
+  return true;
+}
+
+/* Cells of the least power of two that is more than `distance`, below 2^1022. */
+static void hashed_grid(const problem *p, double distance, dvt_closest_grid *g) {
+  int exponent;
+  frexp(distance, &exponent);
+  *g = (dvt_closest_grid){.hashed = 1,
+                          .buckets = dvt_closest_buckets(p->n),
+                          .factor = {ldexp(1, -(exponent / 2)), ldexp(1, -(exponent - exponent / 2))},
+                          .most = ldexp(1, 53 + exponent),
+                          .shift = 64 - dvt_closest_hash_bits(p->n),
+                          .crowd = CROWD_HASHED,
+                          .ranks = RANKS_HASHED * p->n};
+}
+
+/* ---- the search ---- */
+
+/* Does a stage wherever the points are. */
+typedef davit_status (*perform)(void *context, dvt_closest_stage stage, dvt_closest_state *state);
+
+typedef struct search {
+  const problem *p;
+  perform perform;
+  void *context;
+  dvt_closest_state state;
+} search;
+
+static davit_status stage(search *s, dvt_closest_stage which) {
+  s->state.pair = DVT_NO_PAIR;
+  s->state.ranks = s->state.bound = 0;
+  s->state.stop = s->state.counter = 0;
+  return s->perform(s->context, which, &s->state);
+}
+
+static void learn(search *s) {
+  s->state.known = fmin(s->state.known, s->state.pair.distance);
+}
+
+static davit_status by_dense_grid(search *s, bool *found) {
+  double width;
+  *found = false;
+  if (!dense_grid(s->p, &s->state, &width))
+    return DAVIT_SUCCESS;
+  DVT_TRY(stage(s, DVT_CLOSEST_GRID));
+  if (dvt_closest_is_crowded(&s->state))
+    return DAVIT_SUCCESS;
+  /* The margin is for the rounding of (x - origin) scale, below 2^32. */
+  *found = s->state.pair.distance * (1 + 0x1p-16) <= width;
+  learn(s);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status by_hashed_grid(search *s, int round, bool *found) {
+  *found = false;
+  if (round > 0 || isinf(s->state.known)) {
+    s->state.sample = dvt_closest_sample(s->p->n, round);
+    s->state.seed = round;
+    DVT_TRY(stage(s, DVT_CLOSEST_SAMPLE));
+    learn(s);
+  }
+  if (s->state.known == 0) {
+    *found = true;
+    return stage(s, DVT_CLOSEST_EQUAL);
+  }
+  if (!(s->state.known < 0x1p1022))
+    return DAVIT_SUCCESS;
+  hashed_grid(s->p, s->state.known, &s->state.grid);
+  DVT_TRY(stage(s, DVT_CLOSEST_GRID));
+  *found = !dvt_closest_is_crowded(&s->state);
+  return DAVIT_SUCCESS;
+}
+
+static bool is_one_place(const search *s) {
+  bool one = true;
+  for (int k = 0; k < s->p->dim; k++)
+    one = one && s->state.low[k] == s->state.high[k];
+  return one;
+}
+
+/* Leaves the pair in the state; not *found: the grids are of no use. */
+static davit_status by_grids(search *s, bool *found) {
+  if (is_one_place(s)) {
+    *found = true;
+    return stage(s, DVT_CLOSEST_EQUAL);
+  }
+  DVT_TRY(by_dense_grid(s, found));
+  for (int round = 0; round < DVT_CLOSEST_ROUNDS && !*found; round++)
+    DVT_TRY(by_hashed_grid(s, round, found));
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_box(search *s) {
+  s->state = (dvt_closest_state){.parts = 1, .known = INFINITY};
+  DVT_TRY(stage(s, DVT_CLOSEST_BOX));
+  if (s->state.bad < s->p->n)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "points: point %lld has a coordinate that is not finite",
+                      (long long)s->state.bad);
+  return DAVIT_SUCCESS;
+}
+
+/* ---- on the host ---- */
+
+static davit_status divide_here(const problem *p, const void *points, int threads) {
+  void *scratch = dvt_allocate(1, dvt_ref_closest_scratch(p->n));
+  if (!scratch)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  *p->pair = dvt_ref_closest_divide(p->type, p->dim, p->n, points, threads, scratch);
+  free(scratch);
+  return DAVIT_SUCCESS;
+}
+
+/* Of finite points anywhere. */
+static davit_status divide(const problem *p, int threads) {
+  const size_t bytes = (size_t)p->n * point_bytes(p);
+  const int place = dvt_place_of(p->points);
+  if (dvt_place_is_host(place))
+    return divide_here(p, p->points, threads);
+  void *points;
+  DVT_TRY(davit_malloc(bytes, DAVIT_PAGEABLE, &points));
+  davit_status status = dvt_copy_blocking(points, bytes, DAVIT_PAGEABLE, p->points, bytes, place, bytes, 1);
+  if (status == DAVIT_SUCCESS)
+    status = divide_here(p, points, threads);
+  davit_free(points);
+  return status;
+}
+
+/* ---- by an algorithm ---- */
+
+/* The whole search; `last` tells up to which stage it may go. */
+static dvt_closest_stage last_stage(davit_closest_algorithm algorithm) {
+  return algorithm == DAVIT_CLOSEST_GRID    ? DVT_CLOSEST_EQUAL
+         : algorithm == DAVIT_CLOSEST_BRUTE ? DVT_CLOSEST_BRUTE
+                                            : DVT_CLOSEST_BOX;
+}
+
+static davit_status find(search *s, davit_closest_algorithm algorithm) {
+  bool found = false;
+  DVT_TRY(check_box(s));
+  if (algorithm == DAVIT_CLOSEST_BRUTE) {
+    found = true;
+    DVT_TRY(stage(s, DVT_CLOSEST_BRUTE));
+  } else if (algorithm == DAVIT_CLOSEST_GRID) {
+    DVT_TRY(by_grids(s, &found));
+  }
+  if (!found)
+    return divide(s->p, s->p->threads ? s->p->threads : dvt_blas_threads(DAVIT_HOST));
+  *s->p->pair = s->state.pair;
+  return DAVIT_SUCCESS;
+}
+
+/* ---- on one lane ---- */
+
+static dvt_closest_site site_of(const dvt_lane *lane, const problem *p, const void *points) {
+  const bool gpu = !dvt_device_find(lane->device)->shares_host_memory;
+  return (dvt_closest_site){.device = lane->device,
+                            .gpu = gpu,
+                            .threads = p->threads ? p->threads : dvt_blas_threads(lane->device),
+                            .stream = gpu && dvt_blas_path_of(lane) == DVT_BLAS_STREAM ? lane->stream : NULL,
+                            .type = p->type,
+                            .dim = p->dim,
+                            .n = p->n,
+                            .points = points};
+}
+
+static davit_status perform_here(void *context, dvt_closest_stage which, dvt_closest_state *state) {
+  return dvt_closest_perform(context, which, state);
+}
+
+static davit_status run_here(dvt_lane *lane, void *arguments) {
+  const problem *p = arguments;
+  dvt_closest_site site = site_of(lane, p, p->points);
+  search s = {.p = p, .perform = perform_here, .context = &site};
+  const davit_closest_algorithm algorithm = algorithm_of(p, site.gpu);
+  DVT_TRY(dvt_lane_workspace(lane, dvt_closest_bytes(&site, last_stage(algorithm)), &site.memory));
+  if (site.stream)
+    DVT_TRY(davit_malloc(sizeof *site.staged, DAVIT_PINNED, (void **)&site.staged));
+  davit_status status = find(&s, algorithm);
+  davit_free(site.staged);
+  return status;
+}
+
+davit_status davit_queue_closest_pair(davit_queue *queue, davit_type type, int dim, int64_t n,
+                                      const void *points, davit_closest_algorithm algorithm,
+                                      davit_pair *pair) {
+  const problem p = {type, dim, n, points, algorithm, 0, pair};
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(check(&p));
+  return dvt_lane_submit(lane, DVT_BLOCKING, run_here, &p, sizeof p);
+}
+
+static davit_status run_alone(const problem *p, int device) {
+  dvt_lane *lane;
+  DVT_TRY(dvt_lane_open(device, &lane));
+  davit_status status = dvt_lane_submit(lane, DVT_BLOCKING, run_here, p, sizeof *p),
+               end = dvt_lane_close(lane);
+  return status == DAVIT_SUCCESS ? end : status;
+}
+
+/* ---- on several devices ---- */
+
+/* Each device has all points. From the host each fetches a share, and the others' shares from them, so that the
+ * host's links carry the points once. */
+typedef struct spread {
+  const problem *p;
+  int count;
+  dvt_lane *lane[DVT_MOST_DEVICES];
+  void *points[DVT_MOST_DEVICES]; /* owned */
+  dvt_record *fetched[DVT_MOST_DEVICES];
+  dvt_closest_site site[DVT_MOST_DEVICES];
+  dvt_closest_state state[DVT_MOST_DEVICES];
+  dvt_closest_stage last;
+} spread;
+
+typedef struct stage_command {
+  spread *all;
+  int which;
+  dvt_closest_stage stage;
+} stage_command;
+
+static davit_status run_stage(dvt_lane *lane, void *arguments) {
+  const stage_command *c = arguments;
+  dvt_closest_site *site = &c->all->site[c->which];
+  DVT_TRY(dvt_lane_workspace(lane, dvt_closest_bytes(site, c->all->last), &site->memory));
+  return dvt_closest_perform(site, c->stage, &c->all->state[c->which]);
+}
+
+static davit_status perform_everywhere(void *context, dvt_closest_stage which, dvt_closest_state *state) {
+  spread *all = context;
+  davit_status status = DAVIT_SUCCESS;
+  for (int d = 0; d < all->count && status == DAVIT_SUCCESS; d++) {
+    all->state[d] = *state;
+    all->state[d].part = d;
+    all->state[d].parts = all->count;
+    const stage_command c = {all, d, which};
+    status = dvt_lane_submit(all->lane[d], DVT_BLOCKING, run_stage, &c, sizeof c);
+  }
+  davit_status end = dvt_lanes_synchronize(all->lane, all->count);
+  if (status != DAVIT_SUCCESS || end != DAVIT_SUCCESS)
+    return status == DAVIT_SUCCESS ? end : status;
+  *state = all->state[0];
+  for (int d = 1; d < all->count; d++)
+    dvt_pair_offer(all->state[d].pair.distance, all->state[d].pair.i, all->state[d].pair.j, &state->pair);
+  return DAVIT_SUCCESS;
+}
+
+/* The bytes of the points of share d. */
+static void share_of(const spread *all, int d, size_t *begin, size_t *bytes) {
+  int64_t first, end;
+  dvt_vector_range(all->p->n, d, all->count, &first, &end);
+  *begin = (size_t)first * point_bytes(all->p);
+  *bytes = (size_t)(end - first) * point_bytes(all->p);
+}
+
+static davit_status fetch(spread *all, int to, int share, const void *from) {
+  size_t begin, bytes;
+  share_of(all, share, &begin, &bytes);
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  const char *source = (const char *)from + begin;
+  return dvt_copy_submit(all->lane[to], &(dvt_copy){.destination = (char *)all->points[to] + begin,
+                                                    .source = source,
+                                                    .destination_pitch = bytes,
+                                                    .source_pitch = bytes,
+                                                    .row_bytes = bytes,
+                                                    .cols = 1,
+                                                    .destination_place = all->lane[to]->device,
+                                                    .source_place = dvt_place_of(source)});
+}
+
+static davit_status fetch_all(spread *all) {
+  for (int d = 0; d < all->count; d++) {
+    DVT_TRY(davit_malloc((size_t)all->p->n * point_bytes(all->p), all->lane[d]->device, &all->points[d]));
+    DVT_TRY(fetch(all, d, d, all->p->points));
+    DVT_TRY(dvt_lane_record(all->lane[d], false, &all->fetched[d]));
+  }
+  for (int d = 0; d < all->count; d++)
+    for (int k = 1; k < all->count; k++) {
+      const int from = (d + k) % all->count;
+      DVT_TRY(dvt_lane_wait(all->lane[d], all->fetched[from]));
+      DVT_TRY(fetch(all, d, from, all->points[from]));
+    }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status search_spread(spread *all, davit_closest_algorithm algorithm) {
+  search s = {.p = all->p, .perform = perform_everywhere, .context = all};
+  DVT_TRY(fetch_all(all));
+  for (int d = 0; d < all->count; d++) {
+    all->site[d] = site_of(all->lane[d], all->p, all->points[d]);
+    if (all->site[d].stream)
+      DVT_TRY(davit_malloc(sizeof *all->site[d].staged, DAVIT_PINNED, (void **)&all->site[d].staged));
+  }
+  return find(&s, algorithm);
+}
+
+static davit_status spread_over(const problem *p, const int *devices, int count) {
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  spread *all = dvt_allocate(1, sizeof *all);
+  if (!all)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  bool gpu = false;
+  all->p = p;
+  for (int d = 0; d < count && first.status == DAVIT_SUCCESS; d++) {
+    gpu = gpu || !dvt_device_find(devices[d])->shares_host_memory;
+    dvt_error_keep(&first, dvt_lane_open(devices[d], &all->lane[d]));
+    all->count += first.status == DAVIT_SUCCESS;
+  }
+  const davit_closest_algorithm algorithm = algorithm_of(p, gpu);
+  all->last = last_stage(algorithm);
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, search_spread(all, algorithm));
+  for (int d = 0; d < all->count; d++)
+    dvt_record_drop(all->fetched[d]);
+  for (int d = 0; d < all->count; d++)
+    dvt_error_keep(&first, dvt_lane_close(all->lane[d]));
+  for (int d = 0; d < all->count; d++) {
+    davit_free(all->points[d]);
+    davit_free(all->site[d].staged);
+  }
+  free(all);
+  return dvt_error_report(&first);
+}
+
+davit_status davit_closest_pair(davit_type type, int dim, int64_t n, const void *points,
+                                davit_closest_algorithm algorithm, const int *devices, int device_count,
+                                davit_pair *pair) {
+  int chosen[DVT_MOST_DEVICES], count, device;
+  problem p = {type, dim, n, points, algorithm, 0, pair};
+  DVT_TRY(check(&p));
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  if (algorithm == DAVIT_CLOSEST_DIVIDE && dvt_place_is_host(dvt_place_of(points)))
+    return run_alone(&p, DAVIT_HOST);
+  if (dvt_monoid_home(&points, 1, chosen, count, devices == NULL, &device, &p.threads))
+    return run_alone(&p, device);
+  p.threads = 0;
+  return spread_over(&p, chosen, count);
+}

@@ -1,0 +1,652 @@
+/* The closest pair against all pairs, compared by (distance, i, j) to the last bit. */
+#include "tests/elements.h"
+
+#include "offload/cpu.h"
+#include "ref/philox.h"
+#include "ref/ref.h"
+#include "src/monoid.h"
+
+typedef struct cloud {
+  davit_type type;
+  int dim;
+  int64_t n;
+  void *points;
+} cloud;
+
+static size_t cloud_bytes(const cloud *c) {
+  return (size_t)(c->n * c->dim) * davit_type_bytes(c->type);
+}
+
+static cloud cloud_new(davit_type type, int dim, int64_t n) {
+  cloud c = {type, dim, n, NULL};
+  c.points = poisoned(cloud_bytes(&c));
+  return c;
+}
+
+static void cloud_drop(cloud *c) {
+  free(c->points);
+  c->points = NULL;
+}
+
+static void put(const cloud *c, int64_t i, double x, double y, double z) {
+  const double at[3] = {x, y, z};
+  for (int k = 0; k < c->dim; k++)
+    element_set(c->type, c->points, i * c->dim + k, at[k]);
+}
+
+static double get(const cloud *c, int64_t i, int k) {
+  return c->type == DAVIT_DOUBLE ? ((const double *)c->points)[i * c->dim + k]
+                                 : (double)((const float *)c->points)[i * c->dim + k];
+}
+
+/* In [0, 1), with 53 bits. */
+static double uniform(uint64_t *state) {
+  return (double)(next_random(state) >> 11) * 0x1p-53;
+}
+
+/* ---- data ---- */
+
+typedef void generator(const cloud *c, uint64_t *random);
+
+static void fill_uniform(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++) {
+    const double x = uniform(random), y = uniform(random), z = uniform(random);
+    put(c, i, x, y, z);
+  }
+}
+
+static void fill_signed(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++) {
+    const double x = 2 * uniform(random) - 1, y = 2 * uniform(random) - 1, z = 2 * uniform(random) - 1;
+    put(c, i, x, y, z);
+  }
+}
+
+/* Around the origin and finer and finer. */
+static void fill_sharp(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++) {
+    const double scale = ldexp(1, -(int)(next_random(random) % 60));
+    const double x = scale * uniform(random), y = scale * uniform(random), z = scale * uniform(random);
+    put(c, i, x, y, z);
+  }
+}
+
+static void fill_vertical(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, 0.25, uniform(random), -3);
+}
+
+static void fill_horizontal(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, 1e3 * uniform(random), 7, 5);
+}
+
+static void fill_diagonal(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++) {
+    const double t = uniform(random);
+    put(c, i, t, 1 - t, t);
+  }
+}
+
+static void fill_columns(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, (double)(next_random(random) % 5), uniform(random), (double)(next_random(random) % 3));
+}
+
+/* Distances that are all alike, in an order that is mixed. */
+static void fill_lattice(const cloud *c, uint64_t *random) {
+  const int64_t side = (int64_t)ceil(pow((double)c->n, 1.0 / c->dim));
+  const int64_t step = 1 + 2 * (int64_t)(next_random(random) % 3);
+  for (int64_t i = 0; i < c->n; i++) {
+    const int64_t at = c->n % step ? i * step % c->n : i;
+    put(c, i, (double)(at % side), (double)(at / side % side), (double)(at / side / side));
+  }
+}
+
+static void fill_one_place(const cloud *c, uint64_t *random) {
+  const double x = uniform(random);
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, x, -x, 0);
+}
+
+/* Zeros of both signs are one place. */
+static void fill_zeros(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, i % 7 == 3 ? -0.0 : (double)i, i % 7 == 3 && next_random(random) % 2 ? -0.0 : 0.0, 0);
+}
+
+static void fill_duplicate(const cloud *c, uint64_t *random) {
+  fill_uniform(c, random);
+  const int64_t from = (int64_t)(next_random(random) % (uint64_t)(c->n - 1)), to = c->n - 1;
+  put(c, to, get(c, from, 0), get(c, from, 1), c->dim > 2 ? get(c, from, 2) : 0);
+}
+
+/* Half of the points at a few places, the rest far away. */
+static void fill_heaps(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++)
+    if (i % 2)
+      put(c, i, (double)(next_random(random) % 5), 0, 1);
+    else
+      put(c, i, 1e6 * uniform(random), 1e6 * uniform(random), 1e6 * uniform(random));
+}
+
+static void fill_wide_row(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, (double)i, 1e-3 * uniform(random), 1e-3 * uniform(random));
+  const int64_t middle = c->n / 2;
+  put(c, middle, (double)(middle - 1) + 0.25, 0, 0);
+}
+
+static void fill_two_clusters(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++) {
+    const double far = i % 2 ? 0 : 1e5;
+    put(c, i, far + 1e-2 * uniform(random), far + 1e-2 * uniform(random), 1e-2 * uniform(random));
+  }
+}
+
+/* Clusters of neighbours in the array, far from each other. */
+static void fill_clusters(const cloud *c, uint64_t *random) {
+  double x = 0, y = 0, z = 0;
+  for (int64_t i = 0; i < c->n; i++) {
+    if (i % 300 == 0) {
+      x = uniform(random);
+      y = uniform(random);
+      z = uniform(random);
+    }
+    put(c, i, x + 1e-6 * uniform(random), y + 1e-6 * uniform(random), z + 1e-6 * uniform(random));
+  }
+}
+
+/* Pairs at distance 1 whose places have many low zero bits. */
+static void fill_sparse_pairs(const cloud *c, uint64_t *random) {
+  const uint64_t side = 1 << 12;
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, (double)((uint64_t)(i / 2) % side * 4096 + (uint64_t)(i % 2)),
+        (double)((uint64_t)(i / 2) / side * 4096), (double)(next_random(random) % 2 * 4096));
+}
+
+static void fill_great(const cloud *c, uint64_t *random) {
+  const double scale = c->type == DAVIT_DOUBLE ? 1.7e308 : 3e38;
+  for (int64_t i = 0; i < c->n; i++) {
+    const double x = 2 * uniform(random) - 1, y = 2 * uniform(random) - 1, z = 2 * uniform(random) - 1;
+    put(c, i, scale * x, scale * y, scale * z);
+  }
+}
+
+static void fill_tiny(const cloud *c, uint64_t *random) {
+  const double scale = c->type == DAVIT_DOUBLE ? 1e-300 : 1e-38;
+  for (int64_t i = 0; i < c->n; i++) {
+    const double x = uniform(random), y = uniform(random), z = uniform(random);
+    put(c, i, scale * x, scale * y, scale * z);
+  }
+}
+
+static void fill_denormal(const cloud *c, uint64_t *random) {
+  const double least = c->type == DAVIT_DOUBLE ? 0x1p-1074 : 0x1p-149;
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, least * (double)(next_random(random) % 100000), least * (double)(next_random(random) % 100000),
+        least * (double)(next_random(random) % 100000));
+}
+
+/* All magnitudes there are at once. */
+static void fill_all_magnitudes(const cloud *c, uint64_t *random) {
+  const int range = c->type == DAVIT_DOUBLE ? 2000 : 250;
+  for (int64_t i = 0; i < c->n; i++) {
+    double at[3];
+    for (int k = 0; k < 3; k++)
+      at[k] = ldexp(2 * uniform(random) - 1, (int)(next_random(random) % (uint64_t)range) - range / 2);
+    put(c, i, at[0], at[1], at[2]);
+  }
+}
+
+/* Far from the origin beside the extent, so that few bits are left. */
+static void fill_far_away(const cloud *c, uint64_t *random) {
+  const double far = c->type == DAVIT_DOUBLE ? 0x1p40 : 4096;
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, far + uniform(random), far - uniform(random), far);
+}
+
+/* Points with one digit after another: many pairs at exactly one distance. */
+static void fill_ties(const cloud *c, uint64_t *random) {
+  for (int64_t i = 0; i < c->n; i++)
+    put(c, i, (double)(next_random(random) % 100003), (double)(next_random(random) % 100003) * 3, 0);
+}
+
+static const struct {
+  const char *name;
+  generator *fill;
+} generators[] = {{"uniform", fill_uniform},
+                  {"signed", fill_signed},
+                  {"sharp", fill_sharp},
+                  {"vertical line", fill_vertical},
+                  {"horizontal line", fill_horizontal},
+                  {"diagonal", fill_diagonal},
+                  {"columns", fill_columns},
+                  {"lattice", fill_lattice},
+                  {"one place", fill_one_place},
+                  {"zeros", fill_zeros},
+                  {"one duplicate", fill_duplicate},
+                  {"heaps", fill_heaps},
+                  {"wide row", fill_wide_row},
+                  {"two clusters", fill_two_clusters},
+                  {"clusters", fill_clusters},
+                  {"sparse pairs", fill_sparse_pairs},
+                  {"great", fill_great},
+                  {"tiny", fill_tiny},
+                  {"denormal", fill_denormal},
+                  {"all magnitudes", fill_all_magnitudes},
+                  {"far away", fill_far_away},
+                  {"ties", fill_ties}};
+
+static cloud cloud_of(int which, davit_type type, int dim, int64_t n) {
+  uint64_t random = (uint64_t)which * 1000003 + (uint64_t)n;
+  cloud c = cloud_new(type, dim, n);
+  generators[which].fill(&c, &random);
+  return c;
+}
+
+/* ---- comparing ---- */
+
+static davit_pair brute(const cloud *c) {
+  return dvt_ref_closest_brute(c->type, c->dim, c->n, c->points);
+}
+
+static void expect(const char *name, const cloud *c, davit_pair right, davit_pair is) {
+  if (is.i != right.i || is.j != right.j || memcmp(&is.distance, &right.distance, sizeof is.distance) != 0)
+    fail_msg("%s, %s, dim %d, n %lld: (%lld, %lld) at %.17g, not (%lld, %lld) at %.17g", name,
+             davit_type_string(c->type), c->dim, (long long)c->n, (long long)is.i, (long long)is.j,
+             is.distance, (long long)right.i, (long long)right.j, right.distance);
+}
+
+static davit_pair nowhere(void) {
+  return (davit_pair){-1, -1, NAN};
+}
+
+static davit_pair on_queue(const cloud *c, int device, davit_closest_algorithm algorithm, size_t shift) {
+  davit_pair pair = nowhere();
+  davit_queue *queue = new_queue(device, 1);
+  zone points = zone_of(c->points, cloud_bytes(c), place_for(device), shift);
+  void *after = poisoned(cloud_bytes(c));
+  CHECK(davit_queue_closest_pair(queue, c->type, c->dim, c->n, zone_data(&points), algorithm, &pair));
+  CHECK(davit_queue_synchronize(queue));
+  CHECK(davit_queue_destroy(queue));
+  zone_take(&points, after);
+  assert_memory_equal(after, c->points, cloud_bytes(c));
+  free(after);
+  zone_drop(&points);
+  return pair;
+}
+
+static davit_pair anywhere(const cloud *c, davit_closest_algorithm algorithm, const int *devices, int count) {
+  davit_pair pair = nowhere();
+  CHECK(davit_closest_pair(c->type, c->dim, c->n, c->points, algorithm, devices, count, &pair));
+  return pair;
+}
+
+static const davit_closest_algorithm algorithms[] = {DAVIT_CLOSEST_AUTO, DAVIT_CLOSEST_BRUTE,
+                                                     DAVIT_CLOSEST_DIVIDE, DAVIT_CLOSEST_GRID};
+
+/* ---- tests ---- */
+
+/* Source: the thesis's 16 points, whose two closest pairs are at the same distance. */
+static void test_worked_example(void **state) {
+  (void)state;
+  static const float points[] = {4, 0, 9, 12, 10, 7,  0,  8,  14, 10, 8,  14, 3,  1, 7,  3,
+                                 1, 9, 2, 13, 6,  11, 12, 15, 5,  2,  13, 4,  15, 6, 11, 5};
+  for (int a = 0; a < COUNT(algorithms); a++) {
+    davit_pair pair = nowhere();
+    CHECK(davit_closest_pair(DAVIT_FLOAT, 2, 16, points, algorithms[a], NULL, 0, &pair));
+    assert_int_equal(pair.i, 0);
+    assert_int_equal(pair.j, 6);
+    assert_true(pair.distance == sqrt(2));
+  }
+}
+
+static void test_all_data_on_the_host(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {2, 3, 7, 64, 65, 300, 1000, 2003};
+  for (int g = 0; g < COUNT(generators); g++)
+    for (int s = 0; s < COUNT(sizes); s++)
+      for (int v = 0; v < 4; v++) {
+        cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s]);
+        const davit_pair right = brute(&c);
+        for (int a = 0; a < COUNT(algorithms); a++)
+          expect(generators[g].name, &c, right, on_queue(&c, DAVIT_HOST, algorithms[a], 0));
+        cloud_drop(&c);
+      }
+}
+
+static void test_all_data_on_devices(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  static const int64_t sizes[] = {2, 70, 1000, 10007};
+  for (int g = 0; g < COUNT(generators); g++)
+    for (int s = 0; s < COUNT(sizes); s++)
+      for (int v = 0; v < 4; v++) {
+        cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s]);
+        const davit_pair right = anywhere(&c, s < 3 ? DAVIT_CLOSEST_BRUTE : DAVIT_CLOSEST_DIVIDE, NULL, 0);
+        const size_t shift = (size_t)(g % 3) * davit_type_bytes(c.type);
+        for (int d = 0; d < count; d++)
+          for (int a = 0; a < COUNT(algorithms); a++)
+            if (s < 3 || a == 3)
+              expect(generators[g].name, &c, right, on_queue(&c, devices[d], algorithms[a], shift));
+        cloud_drop(&c);
+      }
+}
+
+/* Larger ones, against divide and conquer. */
+static void test_large(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  const int64_t n = scaled(100003 - 1000) + 1000;
+  for (int g = 0; g < COUNT(generators); g++)
+    for (int v = g % 2; v < 4; v += 2) {
+      cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, n);
+      const davit_pair right = anywhere(&c, DAVIT_CLOSEST_DIVIDE, NULL, 0);
+      for (int d = 0; d < count && d < 2; d++)
+        expect(generators[g].name, &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_GRID, 0));
+      cloud_drop(&c);
+    }
+}
+
+static void test_several_devices(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  static const int64_t sizes[] = {2, 3, 70, 1000, 30011};
+  count = count < 16 ? count : 16;
+  for (int travel = 1; travel >= 0; travel--) {
+    dvt_monoid_travel(travel);
+    for (int g = 0; g < COUNT(generators); g++)
+      for (int s = 0; s < COUNT(sizes); s++) {
+        const int v = (g + s) % 4;
+        cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s]);
+        const davit_pair right = anywhere(&c, DAVIT_CLOSEST_DIVIDE, NULL, 0);
+        expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_GRID, devices, count));
+        expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_AUTO, NULL, 0));
+        if (s < 4)
+          expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_BRUTE, devices, count));
+        if (count > 1)
+          expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_GRID, devices + 1, count - 1));
+        cloud_drop(&c);
+      }
+  }
+}
+
+static void test_where_the_points_are(void **state) {
+  (void)state;
+  int places[MOST_PLACES], count = all_places(places), devices[MOST_PLACES];
+  const int device_count = all_devices(devices);
+  cloud c = cloud_of(0, DAVIT_FLOAT, 2, 3001);
+  const davit_pair right = brute(&c);
+  for (int p = 0; p < count; p++) {
+    zone points = zone_of(c.points, cloud_bytes(&c), places[p], 0);
+    for (int d = -1; d < device_count; d++)
+      for (int a = 0; a < COUNT(algorithms); a++) {
+        davit_pair pair = nowhere();
+        CHECK(davit_closest_pair(c.type, c.dim, c.n, zone_data(&points), algorithms[a],
+                                 d < 0 ? NULL : &devices[d], d < 0 ? 0 : 1, &pair));
+        expect("places", &c, right, pair);
+      }
+    zone_take(&points, c.points);
+    zone_drop(&points);
+  }
+  cloud_drop(&c);
+}
+
+static void test_without_streams(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  assert_int_equal(setenv("DAVIT_BLAS", "target", 1), 0);
+  for (int g = 0; g < COUNT(generators); g++)
+    for (int d = 0; d < count; d++) {
+      cloud c = cloud_of(g, g % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + g / 2 % 2, 1500);
+      const davit_pair right = brute(&c);
+      for (int a = 0; a < COUNT(algorithms); a++)
+        expect(generators[g].name, &c, right, on_queue(&c, devices[d], algorithms[a], 0));
+      cloud_drop(&c);
+    }
+  unsetenv("DAVIT_BLAS");
+}
+
+static void test_variants(void **state) {
+  (void)state;
+  for (int most = DVT_CPU_COUNT - 1; most >= 0; most--) {
+    dvt_cpu_allow((dvt_cpu)most);
+    for (int g = 0; g < COUNT(generators); g++) {
+      cloud c = cloud_of(g, g % 2 ? DAVIT_FLOAT : DAVIT_DOUBLE, 2 + g / 2 % 2, 777);
+      expect(generators[g].name, &c, brute(&c), on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_BRUTE, 0));
+      cloud_drop(&c);
+    }
+  }
+  dvt_cpu_allow(DVT_CPU_COUNT - 1);
+}
+
+static void test_again_and_again(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int g = 7; g < 8; g++)
+    for (int d = 0; d < count; d++) {
+      cloud c = cloud_of(g, DAVIT_FLOAT, 2, 40000);
+      const davit_pair right = on_queue(&c, devices[d], DAVIT_CLOSEST_GRID, 0);
+      for (int repeat = 0; repeat < 20; repeat++)
+        expect(generators[g].name, &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_GRID, 0));
+      cloud_drop(&c);
+    }
+}
+
+/* Coordinates are multiples of 2^-10 below 2^10, so that motions by quarters of a turn, mirrors and shifts by powers of two
+ * are exact: the pair stays. A permutation takes the pair with it, or to one that comes before it at the same
+ * distance. */
+static void test_motion(void **state) {
+  (void)state;
+  enum { N = 5000 };
+  uint64_t random = 5;
+  for (int dim = 2; dim <= 3; dim++) {
+    cloud c = cloud_new(DAVIT_FLOAT, dim, N), moved = cloud_new(DAVIT_FLOAT, dim, N);
+    for (int64_t i = 0; i < N; i++)
+      put(&c, i, ldexp((double)(next_random(&random) % (1 << 20)), -10),
+          ldexp((double)(next_random(&random) % (1 << 20)), -10),
+          ldexp((double)(next_random(&random) % (1 << 20)), -10));
+    const davit_pair right = anywhere(&c, DAVIT_CLOSEST_GRID, NULL, 0);
+    for (int motion = 0; motion < 4; motion++) {
+      for (int64_t i = 0; i < N; i++) {
+        const double x = get(&c, i, 0), y = get(&c, i, 1), z = dim > 2 ? get(&c, i, 2) : 0;
+        if (motion == 0)
+          put(&moved, i, -y, x, z);
+        else if (motion == 1)
+          put(&moved, i, x - 1024, y + 512, z);
+        else if (motion == 2)
+          put(&moved, i, x, -y, -z);
+        else
+          put(&moved, i, 0x1p40 * x, 0x1p40 * y, 0x1p40 * z);
+      }
+      davit_pair is = anywhere(&moved, DAVIT_CLOSEST_GRID, NULL, 0);
+      is.distance = motion == 3 ? is.distance * 0x1p-40 : is.distance;
+      expect("motion", &moved, right, is);
+    }
+    for (int64_t i = 0; i < N; i++)
+      put(&moved, (i * 7 + 3) % N, get(&c, i, 0), get(&c, i, 1), dim > 2 ? get(&c, i, 2) : 0);
+    const davit_pair is = anywhere(&moved, DAVIT_CLOSEST_GRID, NULL, 0);
+    assert_true(is.distance == right.distance);
+    expect("permuted", &moved, brute(&moved), is);
+    cloud_drop(&c);
+    cloud_drop(&moved);
+  }
+}
+
+/* Columns of a random rotation. */
+static void rotation(uint64_t *random, double axis[3][3]) {
+  for (int a = 0; a < 3; a++) {
+    for (int k = 0; k < 3; k++)
+      axis[a][k] = 2 * uniform(random) - 1;
+    for (int b = 0; b < a; b++) {
+      double product = 0;
+      for (int k = 0; k < 3; k++)
+        product += axis[a][k] * axis[b][k];
+      for (int k = 0; k < 3; k++)
+        axis[a][k] -= product * axis[b][k];
+    }
+    const double length = sqrt(axis[a][0] * axis[a][0] + axis[a][1] * axis[a][1] + axis[a][2] * axis[a][2]);
+    for (int k = 0; k < 3; k++)
+      axis[a][k] /= length;
+  }
+}
+
+/* Lattices, turned and shaken a little: the closest pair is about as far apart as a cell is wide, in any direction. With an
+ * outlier all other points are in one cell of the dense grid, and the hashed one has to do it. */
+static void test_every_direction(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  const int repeats = scaled(150);
+  for (int repeat = 0; repeat < repeats; repeat++)
+    for (int v = 0; v < 4; v++) {
+      const int dim = 2 + v % 2, side = dim == 2 ? 20 : 7, n = dim == 2 ? side * side : side * side * side;
+      uint64_t random = (uint64_t)repeat * 4 + (uint64_t)v;
+      double axis[3][3], flat = 6.283185307179586 * uniform(&random);
+      rotation(&random, axis);
+      if (dim == 2) {
+        axis[0][0] = axis[1][1] = cos(flat);
+        axis[0][1] = sin(flat);
+        axis[1][0] = -sin(flat);
+      }
+      cloud c = cloud_new(repeat % 2 ? DAVIT_FLOAT : DAVIT_DOUBLE, dim, n);
+      for (int i = 0; i < n; i++) {
+        const int place[3] = {i % side, i / side % side, dim > 2 ? i / side / side : 0};
+        double at[3] = {0};
+        for (int a = 0; a < dim; a++)
+          for (int k = 0; k < dim; k++)
+            at[k] += (place[a] + 0.06 * uniform(&random)) * axis[a][k];
+        put(&c, i, at[0], at[1], at[2]);
+      }
+      if (v > 1)
+        put(&c, n / 3, 1e5, 1e5, 1e5);
+      const davit_pair right = brute(&c);
+      expect("turned lattice", &c, right, on_queue(&c, devices[repeat % count], DAVIT_CLOSEST_GRID, 0));
+      expect("turned lattice", &c, right, on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_DIVIDE, 0));
+      cloud_drop(&c);
+    }
+}
+
+/* Few points in a solid box, about as far apart as a cell of the dense grid is wide. */
+static void test_wider_than_cells(void **state) {
+  (void)state;
+  const int repeats = scaled(3000);
+  uint64_t random = 11;
+  for (int repeat = 0; repeat < repeats; repeat++) {
+    cloud c = cloud_new(repeat % 2 ? DAVIT_FLOAT : DAVIT_DOUBLE, 3, 64);
+    const double shake = 0.03 * uniform(&random);
+    for (int i = 0; i < 64; i++)
+      put(&c, i, i % 4 + shake * uniform(&random), i / 4 % 4 + shake * uniform(&random),
+          i / 16 + shake * uniform(&random));
+    davit_pair pair = nowhere();
+    const int host = DAVIT_HOST;
+    CHECK(davit_closest_pair(c.type, 3, 64, c.points, DAVIT_CLOSEST_GRID, &host, 1, &pair));
+    expect("wide pairs", &c, brute(&c), pair);
+    cloud_drop(&c);
+  }
+}
+
+static void test_not_finite(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  static const double values[] = {NAN, INFINITY, -INFINITY};
+  for (int v = 0; v < 3; v++)
+    for (int d = 0; d < count; d++)
+      for (int a = 0; a < COUNT(algorithms); a++)
+        for (int dim = 2; dim <= 3; dim++) {
+          cloud c = cloud_of(0, a % 2 ? DAVIT_FLOAT : DAVIT_DOUBLE, dim, 2000);
+          davit_pair pair = nowhere();
+          element_set(c.type, c.points, 1789 * dim + dim - 1, values[v]);
+          element_set(c.type, c.points, 1234 * dim + v % dim, values[v]);
+          zone points = zone_of(c.points, cloud_bytes(&c), place_for(devices[d]), 0);
+          davit_queue *queue = new_queue(devices[d], 1);
+          CHECK(davit_queue_closest_pair(queue, c.type, dim, c.n, zone_data(&points), algorithms[a], &pair));
+          CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_INVALID_ARGUMENT, "point 1234 ");
+          CHECK(davit_queue_destroy(queue));
+          CHECK_FAILS(davit_closest_pair(c.type, dim, c.n, c.points, algorithms[a], NULL, 0, &pair),
+                      DAVIT_INVALID_ARGUMENT, "point 1234 ");
+          assert_int_equal(pair.i, -1);
+          zone_drop(&points);
+          cloud_drop(&c);
+        }
+}
+
+static void test_bad_arguments(void **state) {
+  (void)state;
+  const davit_status bad = DAVIT_INVALID_ARGUMENT;
+  const davit_closest_algorithm a = DAVIT_CLOSEST_AUTO;
+  double points[12] = {0};
+  int wrong = -7;
+  davit_pair pair = nowhere();
+  CHECK_FAILS(davit_closest_pair(DAVIT_INT32, 2, 4, points, a, NULL, 0, &pair), bad, "type");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 1, 4, points, a, NULL, 0, &pair), bad, "dim is 1");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 4, 4, points, a, NULL, 0, &pair), bad, "dim is 4");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 1, points, a, NULL, 0, &pair), bad, "n is 1");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 0, points, a, NULL, 0, &pair), bad, "n is 0");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, -5, points, a, NULL, 0, &pair), bad, "n is -5");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, NULL, a, NULL, 0, &pair), bad, "points is NULL");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, (davit_closest_algorithm)9, NULL, 0, &pair), bad,
+              "algorithm is 9");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, a, NULL, 0, NULL), bad, "pair is NULL");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, a, &wrong, 1, &pair), DAVIT_UNKNOWN_DEVICE,
+              "-7");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, a, NULL, 2, &pair), bad, "devices");
+  CHECK_FAILS(davit_queue_closest_pair(NULL, DAVIT_DOUBLE, 2, 4, points, a, &pair), bad, "queue");
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  CHECK_FAILS(davit_queue_closest_pair(queue, DAVIT_DOUBLE, 2, 1, points, a, &pair), bad, "n is 1");
+  CHECK(davit_queue_destroy(queue));
+  assert_int_equal(pair.i, -1);
+}
+
+typedef struct attempt {
+  const cloud *c;
+  davit_closest_algorithm algorithm;
+} attempt;
+
+static davit_status spread_over_all(void *argument) {
+  attempt *t = argument;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_pair pair;
+  return davit_closest_pair(t->c->type, t->c->dim, t->c->n, t->c->points, t->algorithm, devices,
+                            count < 16 ? count : 16, &pair);
+}
+
+static void test_failures(void **state) {
+  (void)state;
+  dvt_monoid_travel(true);
+  static const char *const names[] = {"lattice", "heaps"};
+  for (int v = 0; v < 2; v++)
+    for (int g = 0; g < COUNT(generators); g++)
+      if (!strcmp(generators[g].name, names[v])) {
+        cloud c = cloud_of(g, DAVIT_FLOAT, 2, 2000);
+        attempt t = {&c, DAVIT_CLOSEST_GRID};
+        fail_everywhere(spread_over_all, &t);
+        dvt_monoid_travel(false);
+        t.algorithm = DAVIT_CLOSEST_DIVIDE;
+        fail_everywhere(spread_over_all, &t);
+        dvt_monoid_travel(true);
+        cloud_drop(&c);
+      }
+  dvt_monoid_travel(false);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_worked_example),
+      cmocka_unit_test(test_all_data_on_the_host),
+      cmocka_unit_test(test_all_data_on_devices),
+      cmocka_unit_test(test_large),
+      cmocka_unit_test(test_several_devices),
+      cmocka_unit_test(test_where_the_points_are),
+      cmocka_unit_test(test_without_streams),
+      cmocka_unit_test(test_variants),
+      cmocka_unit_test(test_again_and_again),
+      cmocka_unit_test(test_motion),
+      cmocka_unit_test(test_every_direction),
+      cmocka_unit_test(test_wider_than_cells),
+      cmocka_unit_test(test_not_finite),
+      cmocka_unit_test(test_bad_arguments),
+      cmocka_unit_test(test_failures),
+  };
+  return cmocka_run_group_tests(tests, NULL, elements_stop);
+}
