@@ -804,9 +804,9 @@ INLINE void NAME(brute_body)(int64_t n, STATE, const void *points, uint32_t *tab
   const int64_t blocks = (n + BLOCK - 1) / BLOCK, parts = s->parts;
   const double known = s->known;
   davit_pair best = DVT_NO_PAIR;
-  for (int64_t unit = s->part + dvt_team() * parts; unit < blocks * blocks; unit += dvt_teams() * parts) {
+  for (int64_t unit = dvt_team(); unit < blocks * blocks; unit += dvt_teams()) {
     const int64_t row = unit / blocks, column = unit % blocks, first = row * BLOCK, second = column * BLOCK;
-    if (column < row)
+    if (column < row || row % parts != s->part) /* shares are rows of tiles, on the host as well */
       continue;
     const int64_t left = n - second;
     const int count = left < BLOCK ? (int)left : BLOCK;
@@ -1109,8 +1109,9 @@ static void NAME(brute_host)(int threads, int64_t n, dvt_closest_state *s, const
         x[k * n + i] = (double)((const T *)points)[i * DIM + k];
     davit_pair best = DVT_NO_PAIR;
 #pragma omp for schedule(dynamic, 16)
-    for (int64_t i = s->part; i < n; i += s->parts)
-      row(x, n, i, s, &best);
+    for (int64_t i = 0; i < n; i++)
+      if (i / BLOCK % s->parts == s->part)
+        row(x, n, i, s, &best);
 #pragma omp critical(closest_pair)
     dvt_pair_offer(best.distance, best.i, best.j, &s->pair);
   }
