@@ -9,7 +9,8 @@
  * Reads x once; the levels above add n / 16384 elements or fewer. */
 
 enum {
-  DVT_M(chunk) = (128 << 10) / sizeof(DVT_T), /* of half that size, chunks of 4-byte elements were 9 % slower */
+  DVT_M(chunk) =
+      (128 << 10) / sizeof(DVT_T), /* of half that size, chunks of 4-byte elements were 9 % slower */
   DVT_M(lanes) = 512,
   DVT_M(line) = DVT_M(lanes) * DVT_N(width), /* elements that the lanes take at once */
   DVT_M(lines) = DVT_M(chunk) / DVT_M(line),
