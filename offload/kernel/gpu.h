@@ -19,7 +19,7 @@
 #define DVT_INLINE static inline __attribute__((always_inline))
 
 /* Storage that the team shares, of static size: DVT_SHARED float tile[256]; */
-#define DVT_SHARED static __attribute__((address_space(3)))
+#define DVT_SHARED static __attribute__((address_space(3), loader_uninitialized))
 
 #ifdef __NVPTX__
 DVT_INLINE int dvt_thread(void) {
