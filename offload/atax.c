@@ -44,8 +44,6 @@ enum {
   UNIT_BYTES = 512     /* of a column: no thread's share of the rows is smaller */
 };
 
-int64_t dvt_atax_panel_bytes = 0;
-
 static inline int64_t at_most(int64_t value, int64_t most) {
   return value < most ? value : most;
 }
@@ -336,30 +334,18 @@ static davit_status NAME(one_pass)(dvt_stream *stream, const dvt_atax *g, const 
   return dvt_launch(&adding, stream, divide_up(g->m, 32), SUM_THREADS, 0, add, sizeof add / sizeof *add);
 }
 
-/* Rows [begin, end) of A, of which tmp is at the first. */
-static davit_status NAME(two_products)(dvt_stream *stream, const dvt_atax *g, int64_t begin, int64_t end,
-                                       REAL *tmp, REAL beta) {
+static davit_status NAME(two_products)(dvt_stream *stream, const dvt_atax *g, REAL *tmp) {
   char back = g->trans == 'N' ? 'T' : 'N';
-  const REAL *a = (const REAL *)g->a + begin;
-  davit_status status = CUBLAS_GEMV(stream, g->trans, end - begin, g->n, 1, a, g->lda, g->x, 1, 0, tmp, 1);
+  davit_status status = CUBLAS_GEMV(stream, g->trans, g->m, g->n, 1, g->a, g->lda, g->x, 1, 0, tmp, 1);
   return status == DAVIT_SUCCESS
-             ? CUBLAS_GEMV(stream, back, end - begin, g->n, 1, a, g->lda, tmp, 1, beta, g->y, 1)
+             ? CUBLAS_GEMV(stream, back, g->m, g->n, 1, g->a, g->lda, tmp, 1, g->add, g->y, 1)
              : status;
 }
 
 static davit_status NAME(atax_stream)(dvt_stream *stream, const dvt_atax *g, const dvt_atax_plan *plan,
                                       void *scratch) {
-  if (plan->shape >= 0)
-    return NAME(one_pass)(stream, g, plan, scratch);
-  REAL *tmp = g->tmp ? g->tmp : scratch;
-  int64_t panel = g->m;
-  if (g->trans == 'N' && dvt_atax_panel_bytes > 0)
-    panel = at_least(dvt_atax_panel_bytes / (g->n * (int64_t)sizeof(REAL)) / 32 * 32, 32);
-  davit_status status = DAVIT_SUCCESS;
-  for (int64_t i = 0; i < g->m && status == DAVIT_SUCCESS; i += panel)
-    status = NAME(two_products)(stream, g, i, at_most(i + panel, g->m), g->trans == 'N' ? tmp + i : tmp,
-                                g->add || i > 0);
-  return status;
+  return plan->shape >= 0 ? NAME(one_pass)(stream, g, plan, scratch)
+                          : NAME(two_products)(stream, g, g->tmp ? g->tmp : scratch);
 }
 
 static davit_status NAME(atax_target)(int device, const dvt_atax *g, void *scratch) {

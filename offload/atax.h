@@ -31,10 +31,6 @@ typedef struct dvt_atax_plan {
 davit_status dvt_stream_atax_plan(dvt_stream *stream, const dvt_atax *g, dvt_atax_plan *plan);
 davit_status dvt_stream_atax(dvt_stream *stream, const dvt_atax *g, const dvt_atax_plan *plan, void *scratch);
 
-/* For 'N' on NVIDIA devices: rows are taken in panels of about so many bytes, whose second product finds them in the L2
- * cache; 0: in one piece. */
-extern int64_t dvt_atax_panel_bytes;
-
 /* On any device, by davit's own products; returns when it is done. Needs scratch for tmp where that is NULL. */
 size_t dvt_target_atax_scratch(const dvt_atax *g);
 davit_status dvt_target_atax(int device, const dvt_atax *g, void *scratch);

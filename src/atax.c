@@ -11,10 +11,6 @@
 #include "src/tuning.h"
 #include "src/vector.h"
 
-static size_t element_bytes(const dvt_atax *g) {
-  return g->type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
-}
-
 /* Lengths of tmp, and of x and y. */
 static int64_t inner(const dvt_atax *g) {
   return g->trans == 'N' ? g->m : g->n;
@@ -26,7 +22,7 @@ static int64_t outer(const dvt_atax *g) {
 
 /* Whether the vector, an output, shares an element with another argument. */
 static davit_status check_output(const dvt_atax *g, const char *name, const void *vector, int64_t length) {
-  size_t element = element_bytes(g);
+  size_t element = davit_type_bytes(g->type);
   if (dvt_vectors_overlap(vector, length, 1, g->x, outer(g), 1, element))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s overlaps x", name);
   if (dvt_blocks_overlap(g->a, g->lda, g->m, g->n, vector, length > 0 ? length : 1, length, 1, element))
@@ -40,7 +36,7 @@ static davit_status check_pointers(const dvt_atax *g) {
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", g->a ? "x" : "a");
   if (!g->y && outer(g) > 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "y is NULL");
-  if (g->tmp && dvt_vectors_overlap(g->tmp, inner(g), 1, g->y, outer(g), 1, element_bytes(g)))
+  if (g->tmp && dvt_vectors_overlap(g->tmp, inner(g), 1, g->y, outer(g), 1, davit_type_bytes(g->type)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "tmp overlaps y");
   if (empty)
     return DAVIT_SUCCESS;
@@ -49,9 +45,7 @@ static davit_status check_pointers(const dvt_atax *g) {
 }
 
 static davit_status check(dvt_atax *g) {
-  if (g->type != DAVIT_DOUBLE && g->type != DAVIT_FLOAT)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, neither DAVIT_DOUBLE nor DAVIT_FLOAT",
-                      (int)g->type);
+  DVT_TRY(dvt_check_floating(g->type));
   DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
   DVT_TRY(dvt_check_length("m", g->m));
   DVT_TRY(dvt_check_length("n", g->n));
@@ -97,7 +91,8 @@ static davit_status fill_zero(dvt_lane *lane, void *arguments) {
   struct {
     void *pointer;
     size_t bytes;
-  } outputs[] = {{g->y, (size_t)outer(g) * element_bytes(g)}, {g->tmp, (size_t)inner(g) * element_bytes(g)}};
+  } outputs[] = {{g->y, (size_t)outer(g) * davit_type_bytes(g->type)},
+                 {g->tmp, (size_t)inner(g) * davit_type_bytes(g->type)}};
   for (int i = 0; i < 2; i++)
     if (outputs[i].pointer && outputs[i].bytes > 0)
       DVT_TRY(lane->stream ? dvt_stream_fill(lane->stream, outputs[i].pointer, 0, outputs[i].bytes)
@@ -146,7 +141,7 @@ static davit_status run_chunk(spread_run *run, int lane, const void *x, int64_t 
                               bool add) {
   const dvt_atax *g = run->g;
   dvt_vector_lane *on = lane_of(run, lane);
-  size_t element = element_bytes(g), pitch, rows, count = (size_t)(end - begin);
+  size_t element = davit_type_bytes(g->type), pitch, rows, count = (size_t)(end - begin);
   dvt_atax part = *g;
   char *block = (char *)(uintptr_t)g->a + (size_t)(g->trans == 'N' ? begin : begin * g->lda) * element;
   *(g->trans == 'N' ? &part.m : &part.n) = end - begin;
@@ -170,7 +165,7 @@ static davit_status run_chunk(spread_run *run, int lane, const void *x, int64_t 
 static davit_status run_lane(spread_run *run, int lane) {
   const dvt_atax *g = run->g;
   dvt_vector_lane *on = lane_of(run, lane);
-  size_t bytes = (size_t)outer(g) * element_bytes(g), pitch;
+  size_t bytes = (size_t)outer(g) * davit_type_bytes(g->type), pitch;
   int64_t begin, end;
   dvt_vector_range(inner(g), lane, run->lanes, &begin, &end);
   if (begin == end)
@@ -196,15 +191,15 @@ static void add_up(const spread_run *run) {
 }
 
 static davit_status run_all(spread_run *run) {
-  DVT_TRY(davit_malloc((size_t)run->lanes * (size_t)outer(run->g) * element_bytes(run->g), DAVIT_PINNED,
-                       (void **)&run->sums));
+  DVT_TRY(davit_malloc((size_t)run->lanes * (size_t)outer(run->g) * davit_type_bytes(run->g->type),
+                       DAVIT_PINNED, (void **)&run->sums));
   for (int lane = 0; lane < run->lanes; lane++)
     DVT_TRY(run_lane(run, lane));
   return DAVIT_SUCCESS;
 }
 
 static davit_status spread(const dvt_atax *g, const int *devices, int count) {
-  size_t element = element_bytes(g), row = (size_t)outer(g) * element;
+  size_t element = davit_type_bytes(g->type), row = (size_t)outer(g) * element;
   spread_run run = {.g = g,
                     .lanes = count * DVT_VECTOR_LANES,
                     .chunk = dvt_tuned(devices[0], DVT_TUNE_ATAX_CHUNK_BYTES, CHUNK) / (int64_t)row};
@@ -244,7 +239,7 @@ davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const
   DVT_TRY(check(&g));
   DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
   if (m == 0 || n == 0) {
-    size_t bytes = element_bytes(&g);
+    size_t bytes = davit_type_bytes(g.type);
     DVT_TRY(outer(&g) > 0 ? davit_fill(y, 0, (size_t)outer(&g) * bytes) : DAVIT_SUCCESS);
     return tmp && inner(&g) > 0 ? davit_fill(tmp, 0, (size_t)inner(&g) * bytes) : DAVIT_SUCCESS;
   }

@@ -45,6 +45,12 @@ davit_status dvt_check_trans(const char *argument, char given, char *trans) {
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_check_floating(davit_type type) {
+  if (type != DAVIT_DOUBLE && type != DAVIT_FLOAT)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, neither DAVIT_DOUBLE nor DAVIT_FLOAT", (int)type);
+  return DAVIT_SUCCESS;
+}
+
 davit_status dvt_check_length(const char *argument, int64_t given) {
   if (given < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %lld, less than 0", argument, (long long)given);

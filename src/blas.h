@@ -3,6 +3,8 @@
 #ifndef DAVIT_SRC_BLAS_H
 #define DAVIT_SRC_BLAS_H
 
+#include <davit/operator.h>
+
 #include "src/lane.h"
 
 typedef enum dvt_blas_path {
@@ -26,6 +28,9 @@ int dvt_blas_threads(int device);
 
 /* 'n' and 'N' give 'N'; 't', 'T', 'c', 'C' give 'T' (real types); anything else fails naming `argument`. */
 davit_status dvt_check_trans(const char *argument, char given, char *trans);
+
+/* DAVIT_DOUBLE or DAVIT_FLOAT. */
+davit_status dvt_check_floating(davit_type type);
 
 /* length >= 0 and ld >= max(1, rows), with the argument's name in the sentence. */
 davit_status dvt_check_length(const char *argument, int64_t given);

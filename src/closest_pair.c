@@ -49,9 +49,7 @@ static size_t point_bytes(const problem *p) {
 }
 
 static davit_status check(const problem *p) {
-  if (p->type != DAVIT_DOUBLE && p->type != DAVIT_FLOAT)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, neither DAVIT_DOUBLE nor DAVIT_FLOAT",
-                      (int)p->type);
+  DVT_TRY(dvt_check_floating(p->type));
   if (p->dim != 2 && p->dim != 3)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "dim is %d, neither 2 nor 3", p->dim);
   if (p->n < 2)

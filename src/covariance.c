@@ -10,10 +10,6 @@
 #include "src/queue.h"
 #include "src/vector.h"
 
-static size_t element_bytes(const dvt_covariance *g) {
-  return g->type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
-}
-
 /* Rows and columns of the data as they lie. */
 static int64_t height(const dvt_covariance *g) {
   return g->trans == 'N' ? g->rows : g->cols;
@@ -29,12 +25,6 @@ static int64_t triangle_length(int64_t cols) {
 
 /* ---- arguments ---- */
 
-static davit_status check_type(davit_type type) {
-  if (type != DAVIT_DOUBLE && type != DAVIT_FLOAT)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, neither DAVIT_DOUBLE nor DAVIT_FLOAT", (int)type);
-  return DAVIT_SUCCESS;
-}
-
 static davit_status check_divisor(const char *argument, double given) {
   if (given == 0 || isnan(given))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %g", argument, given);
@@ -42,7 +32,7 @@ static davit_status check_divisor(const char *argument, double given) {
 }
 
 static davit_status check_sizes(dvt_covariance *g) {
-  DVT_TRY(check_type(g->type));
+  DVT_TRY(dvt_check_floating(g->type));
   DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
   DVT_TRY(dvt_check_length("rows", g->rows));
   DVT_TRY(dvt_check_length("cols", g->cols));
@@ -79,7 +69,7 @@ static davit_status check_overlaps(const dvt_covariance *g) {
       const region *a = &regions[i], *b = &regions[j];
       if (a->base && b->base && !(i == 1 && j == 0 && a->base == b->base) &&
           dvt_blocks_overlap(a->base, a->ld, a->rows, a->cols, b->base, b->ld, b->rows, b->cols,
-                             element_bytes(g)))
+                             davit_type_bytes(g->type)))
         return davit_fail(DAVIT_INVALID_ARGUMENT, "%s overlaps %s", a->name, b->name);
     }
   return DAVIT_SUCCESS;
@@ -130,7 +120,7 @@ static void *take(scratch *from, size_t bytes) {
 
 /* Gives what the caller did not ask for, but the work needs, a place. */
 static void *complete(dvt_covariance *g, scratch *from, void **square, int64_t *ld) {
-  size_t element = element_bytes(g);
+  size_t element = davit_type_bytes(g->type);
   if (!g->mean)
     g->mean = take(from, (size_t)g->cols * element);
   if (!g->centred) {
@@ -230,7 +220,7 @@ static member *host_member(covariance_run *r, int index) {
 static davit_status place_data(covariance_run *r, int index) {
   const dvt_covariance *g = r->g;
   member *m = &r->member[index], *sharing = host_member(r, index);
-  size_t element = element_bytes(g);
+  size_t element = davit_type_bytes(g->type);
   m->g = sharing ? sharing->g : *g;
   if (sharing)
     return DAVIT_SUCCESS;
@@ -267,7 +257,8 @@ static davit_status bring(member *m) {
   dvt_covariance *g = &m->g;
   if (!m->centres || !g->d || reaches(m->device, g->d))
     return DAVIT_SUCCESS;
-  DVT_TRY(copy_block(m->lane[0], g->centred, g->ldc, g->d, g->ldd, height(g), breadth(g), element_bytes(g)));
+  DVT_TRY(copy_block(m->lane[0], g->centred, g->ldc, g->d, g->ldd, height(g), breadth(g),
+                     davit_type_bytes(g->type)));
   g->d = g->centred;
   g->ldd = g->ldc;
   return DAVIT_SUCCESS;
@@ -298,7 +289,7 @@ static davit_status send_data(covariance_run *r) {
     mean |= g->mean && r->member[i].g.mean == g->mean;
   }
   member *m = &r->member[0];
-  size_t element = element_bytes(g);
+  size_t element = davit_type_bytes(g->type);
   if (g->mean && !mean)
     DVT_TRY(copy_block(m->lane[0], g->mean, g->cols, m->g.mean, g->cols, g->cols, 1, element));
   if (g->centred && !centred)
@@ -325,19 +316,19 @@ static davit_status run_panel(dvt_lane *lane, void *arguments) {
   if (g->triangle == DAVIT_PACKED)
     return dvt_pack(&where, g->type, g->cols - p->begin, width, p->square, p->ld, p->image);
   DVT_TRY(dvt_transpose(&where, g->type, width, width, p->square, p->ld, p->square, p->ld, true));
-  const char *rectangle = (const char *)p->square + (size_t)width * element_bytes(g);
+  const char *rectangle = (const char *)p->square + (size_t)width * davit_type_bytes(g->type);
   return below == 0
              ? DAVIT_SUCCESS
              : dvt_transpose(&where, g->type, below, width, rectangle, p->ld, p->image, p->ld_image, false);
 }
 
 static char *element_of_s(const dvt_covariance *g, int64_t i, int64_t j) {
-  return (char *)g->s + (size_t)(i + j * g->lds) * element_bytes(g);
+  return (char *)g->s + (size_t)(i + j * g->lds) * davit_type_bytes(g->type);
 }
 
 /* Memory for the panels of a lane where the device does not compute in S itself. */
 static davit_status hold_panel(covariance_run *r, member *m, int lane, bool square, bool image) {
-  size_t element = element_bytes(r->g);
+  size_t element = davit_type_bytes(r->g->type);
   size_t bytes = (size_t)(padded(r->g->cols, element) * r->width) * element;
   if (square && !m->panel[lane])
     DVT_TRY(hold(r->g, m->device, bytes, &m->panel[lane]));
@@ -346,7 +337,7 @@ static davit_status hold_panel(covariance_run *r, member *m, int lane, bool squa
 
 static davit_status packed_panel(covariance_run *r, member *m, int lane, panel *p) {
   const dvt_covariance *g = r->g;
-  size_t element = element_bytes(g);
+  size_t element = davit_type_bytes(g->type);
   int64_t first = davit_packed_index(g->cols, p->begin, p->begin + 1);
   int64_t count = davit_packed_index(g->cols, p->end, p->end + 1) - first;
   if (count == 0)
@@ -363,7 +354,7 @@ static davit_status packed_panel(covariance_run *r, member *m, int lane, panel *
 
 static davit_status full_panel(covariance_run *r, member *m, int lane, panel *p) {
   const dvt_covariance *g = r->g;
-  size_t element = element_bytes(g);
+  size_t element = davit_type_bytes(g->type);
   int64_t width = p->end - p->begin, below = g->cols - p->end;
   char *home = element_of_s(g, p->begin, p->begin), *home_image = element_of_s(g, p->begin, p->end);
   bool here = reaches(m->device, g->s);
@@ -466,7 +457,7 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
 
 static davit_status check_triangle(davit_type type, int64_t cols, const void *packed, const void *s,
                                    int64_t lds) {
-  DVT_TRY(check_type(type));
+  DVT_TRY(dvt_check_floating(type));
   DVT_TRY(dvt_check_length("cols", cols));
   DVT_TRY(dvt_check_ld("lds", lds, cols));
   if (!packed && cols > 1)

@@ -11,14 +11,8 @@
 
 const double davit_stencil2d_coefficients[9] = {0.2, -0.3, 0.4, 0.5, 0.6, 0.7, -0.8, -0.9, 0.1};
 
-static size_t element_bytes(const dvt_stencil *s) {
-  return s->type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
-}
-
 static davit_status check(const dvt_stencil *s) {
-  if (s->type != DAVIT_DOUBLE && s->type != DAVIT_FLOAT)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, neither DAVIT_DOUBLE nor DAVIT_FLOAT",
-                      (int)s->type);
+  DVT_TRY(dvt_check_floating(s->type));
   DVT_TRY(dvt_check_length("rows", s->rows));
   DVT_TRY(dvt_check_length("cols", s->cols));
   DVT_TRY(dvt_check_ld("lda", s->lda, s->rows));
@@ -29,7 +23,8 @@ static davit_status check(const dvt_stencil *s) {
     return DAVIT_SUCCESS;
   if (!s->a || !s->b)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", s->a ? "b" : "a");
-  if (dvt_blocks_overlap(s->a, s->lda, s->rows, s->cols, s->b, s->ldb, s->rows, s->cols, element_bytes(s)))
+  if (dvt_blocks_overlap(s->a, s->lda, s->rows, s->cols, s->b, s->ldb, s->rows, s->cols,
+                         davit_type_bytes(s->type)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "b overlaps a");
   return DAVIT_SUCCESS;
 }
@@ -111,7 +106,7 @@ static span written(const dvt_stencil *s, span range, int64_t length) {
 
 static davit_status store(dvt_vector_lane *lane, const dvt_stencil *s, span rows, span cols, void *b,
                           size_t pitch) {
-  size_t element = element_bytes(s);
+  size_t element = davit_type_bytes(s->type);
   span r = written(s, rows, s->rows), c = written(s, cols, s->cols);
   if (r.begin >= r.end || c.begin >= c.end)
     return DAVIT_SUCCESS;
@@ -123,7 +118,7 @@ static davit_status store(dvt_vector_lane *lane, const dvt_stencil *s, span rows
 
 static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_stencil *s, span rows,
                               span cols) {
-  size_t element = element_bytes(s), pitch_a, pitch_b;
+  size_t element = davit_type_bytes(s->type), pitch_a, pitch_b;
   span r = widened(rows, s->rows), c = widened(cols, s->cols);
   void *a, *b;
   DVT_TRY(dvt_vector_operand(run, lane, 0, true, at(s->a, s->lda, r.begin, c.begin, element),
@@ -154,7 +149,7 @@ typedef struct chunk_shape {
 } chunk_shape;
 
 static chunk_shape shape_of(const dvt_stencil *s, int64_t bytes) {
-  int64_t rows = smaller(s->rows, bytes / 64), fitting = bytes / rows / (int64_t)element_bytes(s);
+  int64_t rows = smaller(s->rows, bytes / 64), fitting = bytes / rows / (int64_t)davit_type_bytes(s->type);
   return (chunk_shape){rows, smaller(s->cols, fitting > LEAST_COLS ? fitting : LEAST_COLS)};
 }
 
@@ -189,7 +184,7 @@ davit_status davit_stencil2d(davit_type type, int64_t rows, int64_t cols, const 
     return DAVIT_SUCCESS;
   dvt_vector_run run;
   chunk_shape shape = shape_of(&s, dvt_tuned(chosen[0], DVT_TUNE_STENCIL_CHUNK_BYTES, CHUNK));
-  size_t buffer = (size_t)(shape.rows + 2) * (size_t)(shape.cols + 2) * element_bytes(&s);
+  size_t buffer = (size_t)(shape.rows + 2) * (size_t)(shape.cols + 2) * davit_type_bytes(s.type);
   DVT_TRY(dvt_vector_open(&run, chosen, count, buffer));
   return dvt_vector_close(&run, run_all(&run, &s, shape));
 }

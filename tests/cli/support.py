@@ -19,7 +19,7 @@ LIMIT_S = 120
 # Under AddressSanitizer, memory that is not there is to be an error of the tool, not of the sanitizer.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":allocator_may_return_null=1"
 # Tests under a sanitizer take many times as long (tests/CMakeLists.txt sets this for them).
-EACH = 1 if float(os.environ.get("DAVIT_TEST_SCALE", 1)) >= 1 else 7
+EACH = 1 if float(os.environ.get("DAVIT_TEST_SCALE", 1)) >= 1 else 31
 checks = 0
 failures = []
 
@@ -71,7 +71,7 @@ def expect_keys(report, *keys):
 
 
 def cases(*lists):
-    """The product of the lists; under a sanitizer every seventh of it, so that all values still come by."""
+    """The product of the lists; under a sanitizer every 31st of it, so that all values still come by."""
     return list(itertools.product(*lists))[::EACH]
 
 
