@@ -6,7 +6,7 @@ set(launch_source ${PROJECT_SOURCE_DIR}/offload/launch.c)
 list(REMOVE_ITEM offload_sources ${launch_source})
 
 add_library(davit_host_objects OBJECT ${host_sources})
-target_link_libraries(davit_host_objects PRIVATE davit_compile)
+target_link_libraries(davit_host_objects PRIVATE davit_compile PkgConfig::DAVIT_fftw3f)
 target_compile_definitions(davit_host_objects PRIVATE DAVIT_BUILDING)
 target_include_directories(davit_host_objects SYSTEM PRIVATE ${BLIS_INCLUDE_DIR})
 
@@ -18,7 +18,7 @@ target_compile_definitions(davit_offload_objects PRIVATE DAVIT_BUILDING)
 # in a bare region that part of the runtime was never started, whence the optimiser concludes that the region is
 # never entered, and removes its body without a word.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
-foreach(name atax closest_pair covariance reduce scan stencil)
+foreach(name align atax closest_pair covariance reduce scan stencil)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS ${DAVIT_BARE_COMPILE})
 endforeach()
 # The same for a user's source that includes <davit/define_monoid.h>.
@@ -66,7 +66,7 @@ set(DAVIT_LIBRARIES ${DAVIT_OMPTARGET} ${DAVIT_OMP} ${BLIS_LIBRARY})
 if(DAVIT_WITH_CUDA)
   list(APPEND DAVIT_LIBRARIES ${DAVIT_CUDART})
 endif()
-list(APPEND DAVIT_LIBRARIES -lpthread -ldl -lrt -lm)
+list(APPEND DAVIT_LIBRARIES ${DAVIT_fftw3f_LINK_LIBRARIES} -lpthread -ldl -lrt -lm)
 
 foreach(kind STATIC SHARED)
   string(TOLOWER ${kind} name)

@@ -2,13 +2,16 @@
 #ifndef DAVIT_DAVIT_H
 #define DAVIT_DAVIT_H
 
+#include <davit/align.h>
 #include <davit/atax.h>
 #include <davit/axpy.h>
 #include <davit/closest_pair.h>
 #include <davit/covariance.h>
+#include <davit/detect.h>
 #include <davit/device.h>
 #include <davit/dot.h>
 #include <davit/event.h>
+#include <davit/features.h>
 #include <davit/gemm.h>
 #include <davit/gemv.h>
 #include <davit/memory.h>

@@ -1,0 +1,17 @@
+# What sound and sequences are read with: FFTW for libdavit; libsndfile, soxr and htslib for the tool.
+find_package(PkgConfig REQUIRED)
+set(missing "")
+foreach(pair fftw3f:libfftw3-dev sndfile:libsndfile1-dev soxr:libsoxr-dev htslib:libhts-dev)
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 module)
+  list(GET pair 1 package)
+  pkg_check_modules(DAVIT_${module} QUIET IMPORTED_TARGET GLOBAL ${module})
+  if(NOT DAVIT_${module}_FOUND)
+    list(APPEND missing ${package})
+  endif()
+endforeach()
+if(missing)
+  list(JOIN missing " " missing)
+  message(FATAL_ERROR "davit needs FFTW (single precision), libsndfile, soxr and htslib, found by pkg-config.\n"
+    "Not found; on Debian: apt-get install ${missing}")
+endif()
