@@ -37,7 +37,7 @@ target_compile_definitions(davit_launch_objects PRIVATE DAVIT_BUILDING)
 # object a static davit needs no offload flags, no Clang, and no device link for each program.
 set(object ${PROJECT_BINARY_DIR}/davit.o)
 set(prelink -r -nostdlib -O2 ${DAVIT_OFFLOAD_LINK})
-list(APPEND prelink -Xoffload-linker-${DAVIT_HOST_TRIPLE} -lomp)
+list(APPEND prelink -Xoffload-linker-${DAVIT_HOST_TRIPLE} -lomp -Xoffload-linker-${DAVIT_HOST_TRIPLE} -lm)
 if(DAVIT_SANITIZE)
   list(APPEND prelink -Xoffload-linker-${DAVIT_HOST_TRIPLE} ${DAVIT_SANITIZE_RUNTIME})
 endif()

@@ -18,6 +18,7 @@
 
 #include <davit/device.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +28,7 @@ typedef struct davit_detect_options {
   int64_t window;       /* frames, 1 … 65535 */
   int64_t hop;          /* frames, 1 … window; 0: as window */
   double threshold;     /* 0 … 100 */
-  double gap_penalty;   /* more than 0, at most 10^4; with `round` an integer */
+  double gap_penalty;   /* more than 0, at most 10^4 */
   int64_t permutations; /* 1 … 10^6 */
   bool round;
   double alpha; /* 0 … 1 */

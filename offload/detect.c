@@ -1,0 +1,247 @@
+/* Scores of detection. On the CPU windows lie in the lanes of vectors (detect_lanes.h), and a share of the work is LANES
+ * windows, one effect and some permutations. */
+#include "offload/detect.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "offload/cpu.h"
+#include "ref/similarity.h"
+
+enum {
+  FLOATS = 16,       /* of a vector */
+  ABREAST = 4,       /* frames of the effect whose similarities are computed together */
+  FEWEST_RUNS = 200, /* of a share: similarities, computed for each share, cost as much as 15 runs */
+  SHARES = 4         /* for each thread, where there is so much to do */
+};
+typedef float float_lanes __attribute__((vector_size(64)));
+
+typedef uint16_t words __attribute__((vector_size(64)));
+
+#define DVT_T int16_t
+#define DVT_N(name) name##_short
+#define DVT_OPEN(h, o) (lanes_short) __builtin_elementwise_sub_sat((words)(h), (words)(o))
+#define DVT_MATCH(x) (x)
+#include "offload/detect_lanes.h"
+
+#define DVT_T float
+#define DVT_N(name) name##_float
+#define DVT_OPEN(h, o) ((h) - (o))
+#define DVT_MATCH(x) __builtin_elementwise_max(x, (lanes_float){0})
+#include "offload/detect_lanes.h"
+
+static bool is_integer(float x) {
+  return !(floorf(x) < x);
+}
+
+typedef void (*similar_rows_function)(const dvt_detect_task *t, int e, const float *x, float *s);
+#define VARIANT(number, attributes)                                                                          \
+  attributes static void similar_rows_##number(const dvt_detect_task *t, int e, const float *x, float *s) {  \
+    similarities_float(t->width, (const float_lanes *)x, t->effects[e].frames, t->effects[e].features,       \
+                       t->threshold, t->round, (lanes_float *)s);                                            \
+  }
+DVT_CPU_VARIANTS(VARIANT)
+#undef VARIANT
+
+static const similar_rows_function similar_rows[] = {
+#define VARIANT(number, attributes) similar_rows_##number,
+    DVT_CPU_VARIANTS(VARIANT)
+#undef VARIANT
+};
+
+bool dvt_detect_fits(const dvt_detect_task *task, int64_t effect) {
+  const int64_t diagonal = effect < task->window ? effect : task->window;
+  return task->round && 100 * diagonal <= INT16_MAX && task->gap_open <= INT16_MAX &&
+         is_integer(task->gap_extend) && is_integer(task->threshold);
+}
+
+/* ---- the CPU ---- */
+
+static bool is_short(const dvt_detect_task *t, int e) {
+  return dvt_detect_fits(t, t->effects[e].frames);
+}
+
+/* How one effect is shared out: LANES windows, and `runs` runs. */
+typedef struct shares {
+  int64_t lanes, blocks, runs, pieces;
+} shares;
+
+static int64_t divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+static shares shares_of(const dvt_detect_task *t, int e, int threads) {
+  shares s = {.lanes = is_short(t, e) ? LANES_short : LANES_float};
+  s.blocks = divide_up(t->windows, s.lanes);
+  const int64_t wanted = divide_up((int64_t)SHARES * threads, s.blocks * t->effect_count),
+                most = divide_up(t->runs, FEWEST_RUNS);
+  s.runs = divide_up(t->runs, wanted < most ? wanted : most);
+  s.pieces = divide_up(t->runs, s.runs);
+  return s;
+}
+
+static int64_t longest_effect(const dvt_detect_task *t) {
+  int64_t most = 0;
+  for (int e = 0; e < t->effect_count; e++)
+    most = t->effects[e].frames > most ? t->effects[e].frames : most;
+  return most;
+}
+
+static size_t bytes_of(const dvt_detect_task *t) {
+  return 64 * ((size_t)(t->window + 2) * (size_t)longest_effect(t) + 2 * (size_t)t->width);
+}
+
+static void do_share(const dvt_detect_task *t, int e, const shares *s, int64_t index, void *memory) {
+  const int64_t block = index / s->pieces, begin = index % s->pieces * s->runs, first = block * s->lanes;
+  const int64_t count = t->windows - first < s->lanes ? t->windows - first : s->lanes;
+  const int64_t end = begin + s->runs < t->runs ? begin + s->runs : t->runs;
+  (is_short(t, e) ? blocks_short : blocks_float)[dvt_cpu_best()](t, e, first, count, begin, end, memory);
+}
+
+davit_status dvt_detect_cpu(const dvt_detect_task *t, int threads) {
+  atomic_bool failed = false;
+#pragma omp parallel num_threads(threads)
+  {
+    void *memory = aligned_alloc(64, bytes_of(t));
+    if (!memory)
+      atomic_store(&failed, true);
+    for (int e = 0; e < t->effect_count; e++) {
+      const shares s = shares_of(t, e, threads);
+#pragma omp for schedule(dynamic) nowait
+      for (int64_t i = 0; i < s.blocks * s.pieces; i++)
+        if (memory)
+          do_share(t, e, &s, i, memory);
+    }
+    free(memory);
+  }
+  return atomic_load(&failed) ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
+}
+
+/* Frames of the window in the lanes, FLOATS at a time. */
+size_t dvt_detect_similarity_bytes(const dvt_detect_task *t) {
+  return 64 * ((size_t)longest_effect(t) + (size_t)t->width);
+}
+
+void dvt_detect_similarity(const dvt_detect_task *t, int64_t window, int e, void *memory, float *similarity) {
+  const int64_t n = t->effects[e].frames;
+  const float *first = t->stream + window * t->hop * t->width;
+  float *s = memory, *x = s + FLOATS * n;
+  for (int64_t i = 0; i < t->window; i += FLOATS) {
+    const int64_t rows = t->window - i < FLOATS ? t->window - i : FLOATS;
+    for (int k = 0; k < t->width; k++)
+      for (int64_t l = 0; l < FLOATS; l++)
+        x[k * FLOATS + l] = first[(i + (l < rows ? l : 0)) * t->width + k];
+    similar_rows[dvt_cpu_best()](t, e, x, s);
+    for (int64_t l = 0; l < rows; l++)
+      for (int64_t j = 0; j < n; j++)
+        similarity[(i + l) * n + j] = s[j * FLOATS + l];
+  }
+}
+
+/* ---- any device ---- */
+
+/* What the regions work on, in the device's memory. */
+typedef struct target_memory {
+  float *stream, *effect, *similarity, *state, *scores;
+  uint16_t *orders;
+} target_memory;
+
+enum { TARGET_THREADS = 1 << 14, TARGET_WINDOWS = 256 };
+
+static bool target_upload(int device, void **to, const void *from, size_t bytes) {
+  *to = omp_target_alloc(bytes, device);
+  return *to && (!from || !omp_target_memcpy(*to, from, bytes, 0, 0, device, omp_get_initial_device()));
+}
+
+static bool target_reserve(int device, const dvt_detect_task *t, target_memory *m) {
+  const size_t frames = (size_t)((t->windows - 1) * t->hop + t->window), most = (size_t)longest_effect(t),
+               block = (size_t)(t->windows < TARGET_WINDOWS ? t->windows : TARGET_WINDOWS);
+  *m = (target_memory){0};
+  return target_upload(device, (void **)&m->stream, t->stream, frames * (size_t)t->width * sizeof(float)) &&
+         target_upload(device, (void **)&m->orders, t->orders,
+                       (size_t)(t->runs * t->window) * sizeof(uint16_t)) &&
+         target_upload(device, (void **)&m->effect, NULL, most * (size_t)t->width * sizeof(float)) &&
+         target_upload(device, (void **)&m->similarity, NULL,
+                       block * (size_t)t->window * most * sizeof(float)) &&
+         target_upload(device, (void **)&m->state, NULL, 2 * most * TARGET_THREADS * sizeof(float)) &&
+         target_upload(device, (void **)&m->scores, NULL, block * (size_t)t->runs * sizeof(float));
+}
+
+static void target_release(int device, const target_memory *m) {
+  void *blocks[] = {m->stream, m->orders, m->effect, m->similarity, m->state, m->scores};
+  for (int i = 0; i < (int)(sizeof blocks / sizeof *blocks); i++)
+    if (blocks[i])
+      omp_target_free(blocks[i], device);
+}
+
+/* Effect e in windows first … first + count - 1. */
+static void target_scores(int device, const dvt_detect_task *t, const target_memory *m, int64_t n,
+                          int64_t first, int64_t count) {
+  const float *stream = m->stream + first * t->hop * t->width, *effect = m->effect;
+  float *similarity = m->similarity, *state = m->state, *scores = m->scores;
+  const uint16_t *orders = m->orders;
+  const int width = t->width;
+  const bool rounded = t->round;
+  const int64_t window = t->window, hop = t->hop, runs = t->runs;
+  const float threshold = t->threshold, open = t->gap_open, extend = t->gap_extend;
+  const int64_t threads = count * runs < TARGET_THREADS ? count * runs : TARGET_THREADS;
+#pragma omp target teams distribute parallel for collapse(3) device(device)                                  \
+    is_device_ptr(stream, effect, similarity)
+  for (int64_t w = 0; w < count; w++)
+    for (int64_t i = 0; i < window; i++)
+      for (int64_t j = 0; j < n; j++)
+        similarity[(w * window + i) * n + j] =
+            dvt_similarity(width, stream + (w * hop + i) * width, effect + j * width, threshold, rounded);
+#pragma omp target teams distribute parallel for device(device)                                              \
+    is_device_ptr(similarity, state, scores, orders)
+  for (int64_t thread = 0; thread < threads; thread++)
+    for (int64_t run = thread; run < count * runs; run += threads) {
+      const float *s = similarity + run / runs * window * n;
+      const uint16_t *order = orders + run % runs * window;
+      float best = 0;
+      for (int64_t j = 0; j < 2 * n; j++)
+        state[j * threads + thread] = 0;
+      for (int64_t i = 0; i < window; i++) {
+        float diagonal = 0, left = 0, e = 0;
+        for (int64_t j = 0; j < n; j++) {
+          float *h = &state[2 * j * threads + thread], *f = h + threads;
+          e = fmaxf(e - extend, left - open);
+          *f = fmaxf(*f - extend, *h - open);
+          left = fmaxf(fmaxf(diagonal + s[order[i] * n + j], 0), fmaxf(e, *f));
+          diagonal = *h;
+          *h = left;
+          best = fmaxf(best, left);
+        }
+      }
+      scores[run] = best;
+    }
+}
+
+static bool target_effect(int device, const dvt_detect_task *t, const target_memory *m, int e) {
+  const int host = omp_get_initial_device();
+  const int64_t n = t->effects[e].frames;
+  if (omp_target_memcpy(m->effect, t->effects[e].features, (size_t)(n * t->width) * sizeof(float), 0, 0,
+                        device, host))
+    return false;
+  for (int64_t w = 0; w < t->windows; w += TARGET_WINDOWS) {
+    const int64_t count = t->windows - w < TARGET_WINDOWS ? t->windows - w : TARGET_WINDOWS;
+    target_scores(device, t, m, n, w, count);
+    for (int64_t k = 0; k < count; k++)
+      if (omp_target_memcpy(t->scores + ((w + k) * t->effect_count + e) * t->runs, m->scores,
+                            (size_t)t->runs * sizeof(float), 0, (size_t)(k * t->runs) * sizeof(float), host,
+                            device))
+        return false;
+  }
+  return true;
+}
+
+davit_status dvt_detect_target(int device, const dvt_detect_task *t) {
+  target_memory m;
+  davit_status status = target_reserve(device, t, &m) ? DAVIT_SUCCESS : DAVIT_OUT_OF_DEVICE_MEMORY;
+  for (int e = 0; e < t->effect_count && status == DAVIT_SUCCESS; e++)
+    status = target_effect(device, t, &m, e) ? DAVIT_SUCCESS : DAVIT_DEVICE_ERROR;
+  target_release(device, &m);
+  return status;
+}

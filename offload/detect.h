@@ -1,0 +1,49 @@
+/* Scores of effects in windows, of the windows as they are and permuted: what a device does for detection.
+ *
+ * Everything that devices could see differently has been settled on the host: feature vectors have unit length (or are 0),
+ * orders are drawn, and similarities are a fixed sequence of fused operations (ref/similarity.h). So scores are the same bits
+ * everywhere. */
+#ifndef DAVIT_OFFLOAD_DETECT_H
+#define DAVIT_OFFLOAD_DETECT_H
+
+#include <davit/detect.h>
+#include <stddef.h>
+
+#include "offload/stream.h"
+
+/* An effect; `features` are unit vectors, frame after frame. */
+typedef struct dvt_detect_effect {
+  int64_t frames;
+  const float *features;
+} dvt_detect_effect;
+
+/* Windows of one length that lie `hop` frames apart; all pointers are host memory. */
+typedef struct dvt_detect_task {
+  int width;
+  int64_t windows, window, hop;
+  const float *stream; /* of the first window: unit vectors, frame after frame */
+  int effect_count;
+  const dvt_detect_effect *effects;
+  int64_t runs;           /* 1 + permutations */
+  const uint16_t *orders; /* runs x window; order 0 is the identity */
+  float threshold, gap_open, gap_extend;
+  bool round;
+  float *scores; /* runs for each effect for each window: scores[(w effect_count + e) runs + r] */
+} dvt_detect_task;
+
+/* Whether the scores of an effect fit signed 16-bit words: similarities and gaps are integers, and no score is larger. */
+bool dvt_detect_fits(const dvt_detect_task *task, int64_t effect);
+
+/* On the CPU with so many threads. */
+davit_status dvt_detect_cpu(const dvt_detect_task *task, int threads);
+
+/* Similarities of one window with effect e, on the calling thread: window x effect, row after row. `memory` has
+ * dvt_detect_similarity_bytes(). */
+size_t dvt_detect_similarity_bytes(const dvt_detect_task *task);
+void dvt_detect_similarity(const dvt_detect_task *task, int64_t window, int e, void *memory,
+                           float *similarity);
+
+/* On any device, by plain target regions; returns when it is done. */
+davit_status dvt_detect_target(int device, const dvt_detect_task *task);
+
+#endif

@@ -1,0 +1,166 @@
+/* Detection on the CPU, a window in each lane of a vector: a text for one type of scores. Included by detect.c with
+ *   DVT_T          the type of scores: int16_t or float
+ *   DVT_N(name)    the name for that type
+ *   DVT_OPEN(h, o) what a gap that opens is worth, and
+ *   DVT_MATCH(x)   what a match is worth: one of them is 0 where it would be less
+ *
+ * All windows are permuted alike, so the lanes go through their similarities in step: those of LANES windows lie
+ * side by side, S[i][j][lane]. A row of the recurrence is a frame of the window, in the order of the permutation; ROWS rows are
+ * worked on together, so that what passes from row to row through memory is touched once for ROWS cells.
+ *
+ * Cost of a cell for all lanes: 9 vector operations (10 for float) and the load of S. With int16_t gaps never count for less than 0,
+ * which changes no score, comes with the saturating subtraction, and spares the comparison of each cell with 0; of the 9 the 6 that are
+ * no plain addition go to the one or two ports of an x86 core that have such units, which is the bound. With float the
+ * chain from cell to cell is, so there the comparison is kept out of it. */
+
+enum { DVT_N(LANES) = 64 / (int)sizeof(DVT_T), DVT_N(ROWS) = 4 };
+typedef DVT_T DVT_N(lanes) __attribute__((vector_size(64)));
+/* Similarities before they are rounded. */
+enum { DVT_N(PARTS) = (int)(sizeof(float) / sizeof(DVT_T)) };
+
+typedef struct DVT_N(borders) {
+  DVT_N(lanes) h, f; /* of the row before: scores, and gaps that go down from it */
+} DVT_N(borders);
+
+#define LANES DVT_N(LANES)
+#define ROWS DVT_N(ROWS)
+#define MAX __builtin_elementwise_max
+
+/* `rows` rows in `order`; *so_far is the best score of all so far. */
+static inline __attribute__((always_inline)) void DVT_N(rows)(int64_t effect, const DVT_N(lanes) * s,
+                                                              const uint16_t *order, DVT_T gap_open,
+                                                              DVT_T gap_extend, DVT_N(borders) * border,
+                                                              DVT_N(lanes) * so_far, const int rows) {
+  const DVT_N(lanes) zero = {0}, open = (DVT_N(lanes)){0} + gap_open,
+                     extend = (DVT_N(lanes)){0} + gap_extend;
+  DVT_N(lanes) left[ROWS], e[ROWS], corner = zero, best = *so_far;
+  const DVT_N(lanes) * row[ROWS];
+#pragma unroll
+  for (int k = 0; k < rows; k++) {
+    left[k] = e[k] = zero;
+    row[k] = s + order[k] * effect;
+  }
+  for (int64_t j = 0; j < effect; j++) {
+    DVT_N(lanes) diagonal = corner, h = border[j].h, f = border[j].f;
+    corner = h;
+#pragma unroll
+    for (int k = 0; k < rows; k++) {
+      h = MAX(MAX(DVT_MATCH(diagonal + row[k][j]), e[k]), f);
+      best = MAX(best, h);
+      diagonal = left[k];
+      left[k] = h;
+      const DVT_N(lanes) gap = DVT_OPEN(h, open);
+      e[k] = MAX(e[k] - extend, gap);
+      f = MAX(f - extend, gap);
+    }
+    border[j].h = h;
+    border[j].f = f;
+  }
+  *so_far = best;
+}
+
+/* The scores of one order. */
+static inline __attribute__((always_inline)) void DVT_N(run)(int64_t window, int64_t effect,
+                                                             const DVT_N(lanes) * s, const uint16_t *order,
+                                                             DVT_T gap_open, DVT_T gap_extend,
+                                                             DVT_N(borders) * border, DVT_N(lanes) * best) {
+  const DVT_N(lanes) zero = {0};
+  *best = zero;
+  for (int64_t j = 0; j < effect; j++)
+    border[j].h = border[j].f = zero;
+  int64_t i = 0;
+  for (; i + ROWS <= window; i += ROWS)
+    DVT_N(rows)(effect, s, order + i, gap_open, gap_extend, border, best, ROWS);
+  for (; i < window; i++)
+    DVT_N(rows)(effect, s, order + i, gap_open, gap_extend, border, best, 1);
+}
+
+/* S[i][j][·] of `abreast` frames of the effect: x is [feature][lane] for frame i of all windows. */
+static inline __attribute__((always_inline)) void DVT_N(similar)(int width, const float_lanes *x,
+                                                                 const float *y, float threshold,
+                                                                 bool rounded, DVT_N(lanes) * s,
+                                                                 const int abreast) {
+  enum { PARTS = DVT_N(PARTS) };
+  float_lanes cosine[ABREAST][PARTS];
+#pragma unroll
+  for (int a = 0; a < abreast; a++)
+#pragma unroll
+    for (int p = 0; p < PARTS; p++)
+      cosine[a][p] = (float_lanes){0};
+  for (int k = 0; k < width; k++)
+#pragma unroll
+    for (int a = 0; a < abreast; a++)
+#pragma unroll
+      for (int p = 0; p < PARTS; p++)
+        cosine[a][p] =
+            __builtin_elementwise_fma(x[k * PARTS + p], (float_lanes){0} + y[a * width + k], cosine[a][p]);
+#pragma unroll
+  for (int a = 0; a < abreast; a++)
+#pragma unroll
+    for (int p = 0; p < PARTS; p++) {
+      float_lanes v = 100 * cosine[a][p];
+      v = rounded ? __builtin_elementwise_rint(v) : v;
+#pragma unroll
+      for (int l = 0; l < FLOATS; l++)
+        ((DVT_T *)&s[a])[p * FLOATS + l] = (DVT_T)(v[l] < threshold ? -threshold : v[l]);
+    }
+}
+
+static inline __attribute__((always_inline)) void DVT_N(similarities)(int width, const float_lanes *x,
+                                                                      int64_t effect, const float *y,
+                                                                      float threshold, bool rounded,
+                                                                      DVT_N(lanes) * s) {
+  int64_t j = 0;
+  for (; j + ABREAST <= effect; j += ABREAST)
+    DVT_N(similar)(width, x, y + j * width, threshold, rounded, s + j, ABREAST);
+  for (; j < effect; j++)
+    DVT_N(similar)(width, x, y + j * width, threshold, rounded, s + j, 1);
+}
+
+/* Runs [begin, end) of one effect in windows first … first + count - 1, count <= LANES. `memory` as dvt_detect_lanes_bytes. */
+static inline __attribute__((always_inline)) void DVT_N(block)(const dvt_detect_task *t, int e, int64_t first,
+                                                               int64_t count, int64_t begin, int64_t end,
+                                                               void *memory) {
+  const dvt_detect_effect *effect = &t->effects[e];
+  DVT_N(lanes) *s = memory;
+  DVT_N(borders) *border = (DVT_N(borders) *)(s + t->window * effect->frames);
+  float *x = (float *)(border + effect->frames);
+  for (int64_t i = 0; i < t->window; i++) {
+    for (int k = 0; k < t->width; k++)
+      for (int l = 0; l < LANES; l++) /* lanes without a window repeat the last */
+        x[k * LANES + l] = t->stream[((first + (l < count ? l : count - 1)) * t->hop + i) * t->width + k];
+    DVT_N(similarities)(t->width, (const float_lanes *)x, effect->frames, effect->features, t->threshold,
+                        t->round, s + i * effect->frames);
+  }
+  for (int64_t r = begin; r < end; r++) {
+    DVT_N(lanes) best;
+    DVT_N(run)(t->window, effect->frames, s, t->orders + r * t->window, (DVT_T)t->gap_open,
+               (DVT_T)t->gap_extend, border, &best);
+    for (int64_t l = 0; l < count; l++)
+      t->scores[((first + l) * t->effect_count + e) * t->runs + r] = (float)best[l];
+  }
+}
+
+typedef void (*DVT_N(block_function))(const dvt_detect_task *, int, int64_t, int64_t, int64_t, int64_t,
+                                      void *);
+#define VARIANT(number, attributes)                                                                          \
+  attributes static void DVT_N(block_##number)(const dvt_detect_task *t, int e, int64_t first,               \
+                                               int64_t count, int64_t begin, int64_t end, void *memory) {    \
+    DVT_N(block)(t, e, first, count, begin, end, memory);                                                    \
+  }
+DVT_CPU_VARIANTS(VARIANT)
+#undef VARIANT
+
+static const DVT_N(block_function) DVT_N(blocks)[] = {
+#define VARIANT(number, attributes) DVT_N(block_##number),
+    DVT_CPU_VARIANTS(VARIANT)
+#undef VARIANT
+};
+
+#undef LANES
+#undef ROWS
+#undef MAX
+#undef DVT_T
+#undef DVT_N
+#undef DVT_OPEN
+#undef DVT_MATCH

@@ -1,0 +1,379 @@
+/* Detection on devices: vectors of unit length, orders, and blocks of windows that devices take until there are none left.
+ *
+ * A device's worker takes a block, gets its scores from the device, and judges them on the host's threads. A GPU has two workers,
+ * so that one block is judged while the next is computed. Windows that the stream's end cuts short are a block of their own. */
+#include <davit/detect.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "offload/detect.h"
+#include "offload/device.h"
+#include "ref/detect.h"
+#include "ref/permutation.h"
+#include "ref/similarity.h"
+#include "src/allocate.h"
+#include "src/blas.h"
+#include "src/error.h"
+#include "src/memory.h"
+
+enum {
+  MOST_WINDOW = UINT16_MAX,
+  MOST_PERMUTATIONS = 1000000,
+  UNIT = 32, /* windows: what a CPU's vectors hold */
+  GPU_WORKERS = 2,
+  GPU_BLOCK = 1024 /* windows */
+};
+static const double most_gap_penalty = 10000;
+static const int64_t block_bytes = INT64_C(1) << 26; /* of scores */
+
+davit_detect_options davit_detect_defaults(void) {
+  return (davit_detect_options){
+      .window = 200, .threshold = 50, .gap_penalty = 33, .permutations = 100, .alpha = 0.01};
+}
+
+/* ---- arguments ---- */
+
+static davit_status check_options(const davit_detect_options *o) {
+  if (o->window < 1 || o->window > MOST_WINDOW)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "window is %lld, not 1 to %d", (long long)o->window,
+                      MOST_WINDOW);
+  if (o->hop < 0 || o->hop > o->window)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "hop is %lld, not 0 to the window's %lld", (long long)o->hop,
+                      (long long)o->window);
+  if (!(o->threshold >= 0 && o->threshold <= 100))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "threshold is %g, not 0 to 100", o->threshold);
+  if (!(o->gap_penalty > 0 && o->gap_penalty <= most_gap_penalty))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "gap_penalty is %g, not more than 0 and at most %g",
+                      o->gap_penalty, most_gap_penalty);
+  if (o->permutations < 1 || o->permutations > MOST_PERMUTATIONS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "permutations is %lld, not 1 to %d", (long long)o->permutations,
+                      MOST_PERMUTATIONS);
+  if (!(o->alpha >= 0 && o->alpha <= 1))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "alpha is %g, not 0 to 1", o->alpha);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_finite(const char *name, int effect, int64_t frames, int width,
+                                 const float *features) {
+  for (int64_t i = 0; i < frames * width; i++)
+    if (!isfinite(features[i]))
+      return effect < 0
+                 ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s: frame %lld: feature %lld is %g", name,
+                              (long long)(i / width), (long long)(i % width), (double)features[i])
+                 : davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%d]: frame %lld: feature %lld is %g", name, effect,
+                              (long long)(i / width), (long long)(i % width), (double)features[i]);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_effect(int which, const davit_effect *effect, int width,
+                                 const davit_detect_options *o) {
+  if (effect->frames < 1 || effect->frames > o->window)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "effects[%d] has %lld frames, not 1 to the window's %lld",
+                      which, (long long)effect->frames, (long long)o->window);
+  if (!effect->features)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "effects[%d].features is NULL", which);
+  return check_finite("effects", which, effect->frames, width, effect->features);
+}
+
+static davit_status check(int width, int64_t frames, const float *stream, int effect_count,
+                          const davit_effect *effects, const davit_detect_options *o,
+                          const davit_detection *detections) {
+  if (width < 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "width is %d, less than 1", width);
+  DVT_TRY(dvt_check_length("frames", frames));
+  DVT_TRY(dvt_check_length("effect_count", effect_count));
+  DVT_TRY(check_options(o));
+  if (frames == 0 || effect_count == 0)
+    return DAVIT_SUCCESS;
+  if (!stream || !effects || !detections)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL",
+                      !stream   ? "stream"
+                      : effects ? "detections"
+                                : "effects");
+  for (int e = 0; e < effect_count; e++)
+    DVT_TRY(check_effect(e, &effects[e], width, o));
+  return check_finite("stream", -1, frames, width, stream);
+}
+
+int64_t davit_detect_windows(int64_t frames, const davit_detect_options *options) {
+  const davit_detect_options o = options ? *options : davit_detect_defaults();
+  return check_options(&o) == DAVIT_SUCCESS ? dvt_detect_windows(frames, &o) : 0;
+}
+
+davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, uint16_t *order) {
+  if (r < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "r is %lld, less than 0", (long long)r);
+  if (n < 1 || n > MOST_WINDOW)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, not 1 to %d", (long long)n, MOST_WINDOW);
+  if (!order)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "order is NULL");
+  dvt_permutation(seed, (uint64_t)r, (int)n, order);
+  return DAVIT_SUCCESS;
+}
+
+/* ---- preparation ---- */
+
+/* All that the workers share. Windows [0, whole) have the full length, a last one may be shorter. */
+typedef struct detection {
+  const davit_detect_options *options;
+  dvt_detect_task task; /* of all whole windows; scores belong to blocks */
+  float *stream, *features;
+  dvt_detect_effect *effects;
+  uint16_t *orders, *short_orders;
+  int64_t windows, whole, short_length; /* 0: no shorter window */
+  int64_t block;                        /* windows */
+  atomic_llong next;                    /* the first window that nobody has taken */
+  davit_detection *detections;
+} detection;
+
+static void make_units(int width, int64_t frames, const float *from, float *to) {
+#pragma omp parallel for num_threads(dvt_blas_threads(DAVIT_HOST)) schedule(static)
+  for (int64_t i = 0; i < frames; i++)
+    dvt_unit_vector(width, from + i * width, to + i * width);
+}
+
+static void draw_orders(const davit_detect_options *o, int64_t length, uint16_t *orders) {
+#pragma omp parallel for num_threads(dvt_blas_threads(DAVIT_HOST)) schedule(static)
+  for (int64_t r = 0; r <= o->permutations; r++)
+    dvt_permutation(o->seed, (uint64_t)r, (int)length, orders + r * length);
+}
+
+static davit_status make_effects(detection *d, int width, int count, const davit_effect *effects) {
+  int64_t frames = 0;
+  for (int e = 0; e < count; e++)
+    frames += effects[e].frames;
+  d->features = dvt_allocate((size_t)frames * (size_t)width, sizeof(float));
+  d->effects = dvt_allocate((size_t)count, sizeof *d->effects);
+  if (!d->features || !d->effects)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  float *to = d->features;
+  for (int e = 0; e < count; e++) {
+    make_units(width, effects[e].frames, effects[e].features, to);
+    d->effects[e] = (dvt_detect_effect){effects[e].frames, to};
+    to += effects[e].frames * width;
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status make_orders(detection *d) {
+  const int64_t runs = d->options->permutations + 1;
+  d->orders = dvt_allocate((size_t)(runs * d->options->window), sizeof *d->orders);
+  if (d->short_length)
+    d->short_orders = dvt_allocate((size_t)(runs * d->short_length), sizeof *d->short_orders);
+  if (!d->orders || (d->short_length && !d->short_orders))
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  draw_orders(d->options, d->options->window, d->orders);
+  if (d->short_length)
+    draw_orders(d->options, d->short_length, d->short_orders);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status prepare(detection *d, int width, int64_t frames, const float *stream, int effect_count,
+                            const davit_effect *effects) {
+  const int64_t last = dvt_detect_length(frames, d->options, d->windows - 1);
+  d->short_length = last < d->options->window ? last : 0;
+  d->whole = d->windows - (d->short_length ? 1 : 0);
+  d->stream = dvt_allocate((size_t)frames * (size_t)width, sizeof *d->stream);
+  if (!d->stream)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  make_units(width, frames, stream, d->stream);
+  DVT_TRY(make_effects(d, width, effect_count, effects));
+  DVT_TRY(make_orders(d));
+  const dvt_detect_gaps gaps = dvt_detect_gaps_of(d->options);
+  d->task = (dvt_detect_task){.width = width,
+                              .windows = d->whole,
+                              .window = d->options->window,
+                              .hop = dvt_detect_hop(d->options),
+                              .stream = d->stream,
+                              .effect_count = effect_count,
+                              .effects = d->effects,
+                              .runs = d->options->permutations + 1,
+                              .orders = d->orders,
+                              .threshold = (float)d->options->threshold,
+                              .gap_open = gaps.open,
+                              .gap_extend = gaps.extend,
+                              .round = d->options->round};
+  return DAVIT_SUCCESS;
+}
+
+/* ---- blocks ---- */
+
+/* Windows [begin, end) as a task. */
+static dvt_detect_task block_of(const detection *d, int64_t begin, int64_t end, float *scores) {
+  dvt_detect_task t = d->task;
+  t.windows = end - begin;
+  t.stream += begin * t.hop * t.width;
+  t.scores = scores;
+  if (begin == d->whole) {
+    t.window = d->short_length;
+    t.orders = d->short_orders;
+  }
+  return t;
+}
+
+/* The next block; false: there is none left. */
+static bool take_block(detection *d, int64_t *begin, int64_t *end) {
+  *begin = atomic_fetch_add(&d->next, d->block);
+  *end = *begin + d->block;
+  if (*begin >= d->whole) { /* the first that comes to the end of the whole windows gets the shorter one */
+    *begin = d->whole + (*begin - d->whole) / d->block;
+    *end = *begin + 1;
+    return *end <= d->windows;
+  }
+  *end = *end < d->whole ? *end : d->whole;
+  return true;
+}
+
+/* Memory of one thread that judges. */
+typedef struct judge {
+  void *lanes;
+  float *similarity, *state;
+  uint8_t *choices;
+} judge;
+
+static int64_t longest_effect(const dvt_detect_task *t) {
+  int64_t most = 0;
+  for (int e = 0; e < t->effect_count; e++)
+    most = t->effects[e].frames > most ? t->effects[e].frames : most;
+  return most;
+}
+
+static bool judge_open(judge *j, const dvt_detect_task *t) {
+  const size_t n = (size_t)longest_effect(t), cells = (size_t)t->window * n;
+  *j = (judge){.lanes = aligned_alloc(64, dvt_detect_similarity_bytes(t)),
+               .similarity = malloc(cells * sizeof(float)),
+               .state = malloc(2 * n * sizeof(float)),
+               .choices = malloc(cells)};
+  return j->lanes && j->similarity && j->state && j->choices;
+}
+
+static void judge_close(judge *j) {
+  free(j->lanes);
+  free(j->similarity);
+  free(j->state);
+  free(j->choices);
+}
+
+static void judge_one(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t w, int e,
+                      judge *j) {
+  const float *scores = t->scores + (w * t->effect_count + e) * t->runs;
+  davit_detection *result = &d->detections[(begin + w) * t->effect_count + e];
+  const int64_t first = (begin + w) * t->hop;
+  *result = (davit_detection){.window = begin + w, .effect = e, .score = scores[0]};
+  dvt_detect_similarity(t, w, e, j->lanes, j->similarity);
+  dvt_ref_detect_trace(t->window, t->effects[e].frames, j->similarity, dvt_detect_gaps_of(d->options),
+                       j->state, j->choices, &result->onset, &result->offset);
+  result->onset += first;
+  result->offset += first;
+  dvt_ref_detect_judge(scores + 1, d->options, result);
+}
+
+static davit_status judge_block(const detection *d, const dvt_detect_task *t, int64_t begin, int threads) {
+  atomic_bool failed = false;
+#pragma omp parallel num_threads(threads)
+  {
+    judge j;
+    const bool ready = judge_open(&j, t);
+    if (!ready)
+      atomic_store(&failed, true);
+#pragma omp for schedule(dynamic)
+    for (int64_t i = 0; i < t->windows * t->effect_count; i++)
+      if (ready)
+        judge_one(d, t, begin, i / t->effect_count, (int)(i % t->effect_count), &j);
+    judge_close(&j);
+  }
+  return atomic_load(&failed)
+             ? davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory to judge %lld windows", (long long)t->windows)
+             : DAVIT_SUCCESS;
+}
+
+/* ---- workers ---- */
+
+static davit_status score_block(const dvt_lane *lane, const dvt_detect_task *t) {
+  const dvt_blas_path path = dvt_blas_path_of(lane);
+  davit_status status = path == DVT_BLAS_REF ? dvt_detect_cpu(t, dvt_blas_threads(lane->device))
+                                             : dvt_detect_target(lane->device, t);
+  return status == DAVIT_SUCCESS || status == DAVIT_INVALID_ARGUMENT
+             ? status
+             : davit_fail(status, "%lld windows could not be scored on device %d", (long long)t->windows,
+                          lane->device);
+}
+
+static davit_status take_blocks(detection *d, const dvt_lane *lane, float *scores) {
+  int64_t begin, end;
+  const bool gpu = !dvt_device_find(lane->device)->shares_host_memory;
+  const int threads = dvt_blas_threads(gpu ? DAVIT_HOST : lane->device);
+  while (take_block(d, &begin, &end)) {
+    const dvt_detect_task t = block_of(d, begin, end, scores);
+    DVT_TRY(score_block(lane, &t));
+    DVT_TRY(judge_block(d, &t, begin, threads));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static size_t scores_bytes(const detection *d) {
+  return (size_t)d->block * (size_t)(d->task.effect_count * d->task.runs) * sizeof(float);
+}
+
+static davit_status work(dvt_lane *lane, void *arguments) {
+  detection *d = *(detection **)arguments;
+  float *scores;
+  DVT_TRY(davit_malloc(scores_bytes(d), lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores));
+  davit_status status = take_blocks(d, lane, scores), freed = davit_free(scores);
+  if (status != DAVIT_SUCCESS)
+    atomic_store(&d->next, d->windows + d->block); /* the others need not go on */
+  return status == DAVIT_SUCCESS ? freed : status;
+}
+
+/* As many windows as the scores' memory allows, but enough blocks for all workers. */
+static int64_t choose_block(const detection *d, int workers, bool gpu) {
+  const int64_t each = d->task.effect_count * d->task.runs * (int64_t)sizeof(float),
+                shares = (d->whole + workers - 1) / workers;
+  int64_t block = block_bytes / each;
+  block = block < shares ? block : shares;
+  block = gpu && block > GPU_BLOCK ? GPU_BLOCK : block;
+  return (block + UNIT - 1) / UNIT * UNIT + (block <= 0 ? UNIT : 0);
+}
+
+static davit_status run_workers(detection *d, const int *devices, int count) {
+  dvt_lane *lanes[DVT_MOST_DEVICES * GPU_WORKERS];
+  int workers = 0;
+  bool gpu = false;
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  for (int i = 0; i < count; i++) {
+    const bool has_memory = !dvt_device_find(devices[i])->shares_host_memory;
+    gpu = gpu || has_memory;
+    for (int k = 0; k < (has_memory ? GPU_WORKERS : 1) && first.status == DAVIT_SUCCESS; k++) {
+      dvt_error_keep(&first, dvt_lane_open(devices[i], &lanes[workers]));
+      workers += first.status == DAVIT_SUCCESS;
+    }
+  }
+  d->block = choose_block(d, workers > 0 ? workers : 1, gpu);
+  for (int i = 0; i < workers && first.status == DAVIT_SUCCESS; i++)
+    dvt_error_keep(&first, dvt_lane_submit(lanes[i], DVT_BLOCKING, work, &d, sizeof d));
+  for (int i = 0; i < workers; i++)
+    dvt_error_keep(&first, dvt_lane_close(lanes[i]));
+  return dvt_error_report(&first);
+}
+
+davit_status davit_detect(int width, int64_t frames, const float *stream, int effect_count,
+                          const davit_effect *effects, const davit_detect_options *options,
+                          const int *devices, int device_count, davit_detection *detections) {
+  const davit_detect_options o = options ? *options : davit_detect_defaults();
+  int chosen[DVT_MOST_DEVICES], count;
+  DVT_TRY(check(width, frames, stream, effect_count, effects, &o, detections));
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  if (frames == 0 || effect_count == 0)
+    return DAVIT_SUCCESS;
+  detection d = {.options = &o, .windows = dvt_detect_windows(frames, &o), .detections = detections};
+  davit_status status = prepare(&d, width, frames, stream, effect_count, effects);
+  if (status == DAVIT_SUCCESS)
+    status = run_workers(&d, chosen, count);
+  free(d.stream);
+  free(d.features);
+  free(d.effects);
+  free(d.orders);
+  free(d.short_orders);
+  return status;
+}

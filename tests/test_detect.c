@@ -1,0 +1,516 @@
+/* Detection: against the reference bit for bit, against alignment with any gap by brute force, against parasail; the examples that can
+ * be checked by hand, and properties. */
+#include <davit/detect.h>
+#include <math.h>
+#include <parasail.h>
+#include <stdio.h>
+
+#include "offload/cpu.h"
+#include "offload/detect.h"
+#include "ref/ref.h"
+#include "tests/support.h"
+
+enum { WIDTH = 62 };
+
+/* ---- data ---- */
+
+static float uniform(uint64_t *state) {
+  return (float)(next_random(state) >> 40) * 0x1p-24f;
+}
+
+/* Frames that resemble each other more or less. */
+static float *random_frames(uint64_t seed, int width, int64_t frames) {
+  float *x = malloc((size_t)(frames * width) * sizeof *x);
+  for (int64_t i = 0; i < frames * width; i++)
+    x[i] = uniform(&seed) - 0.3f;
+  return x;
+}
+
+/* Frame k of `order` is the unit vector of axis order[k], `scale` long. */
+static float *axes(int width, int count, const int *order, float scale) {
+  float *x = calloc((size_t)(count * width), sizeof *x);
+  for (int k = 0; k < count; k++)
+    x[k * width + order[k]] = scale;
+  return x;
+}
+
+static davit_detection *detect_on(int device, int width, int64_t frames, const float *stream,
+                                  int effect_count, const davit_effect *effects,
+                                  const davit_detect_options *options) {
+  const int64_t count = davit_detect_windows(frames, options) * effect_count;
+  davit_detection *d = malloc((size_t)(count + 1) * sizeof *d);
+  memset(d, 0x5a, (size_t)(count + 1) * sizeof *d);
+  const davit_detection guard = d[count];
+  CHECK(davit_detect(width, frames, stream, effect_count, effects, options, &device, 1, d));
+  assert_memory_equal(&guard, &d[count], sizeof guard);
+  return d;
+}
+
+static void expect_same(const davit_detection *a, const davit_detection *b) {
+  assert_int_equal(a->window, b->window);
+  assert_int_equal(a->effect, b->effect);
+  assert_int_equal(a->onset, b->onset);
+  assert_int_equal(a->offset, b->offset);
+  assert_memory_equal(&a->score, &b->score, sizeof a->score);
+  assert_memory_equal(&a->null_mean, &b->null_mean, sizeof a->null_mean);
+  assert_memory_equal(&a->null_sd, &b->null_sd, sizeof a->null_sd);
+  assert_memory_equal(&a->z, &b->z, sizeof a->z);
+  assert_memory_equal(&a->p_value, &b->p_value, sizeof a->p_value);
+  assert_int_equal(a->detected, b->detected);
+}
+
+/* ---- the same on all devices ---- */
+
+static void expect_reference(int width, int64_t frames, int effect_count, const davit_effect *effects,
+                             const davit_detect_options *o) {
+  int devices[MOST_PLACES], device_count = all_devices(devices);
+  float *stream = random_frames(11, width, frames);
+  const int64_t count = davit_detect_windows(frames, o) * effect_count;
+  davit_detection *expected = malloc((size_t)count * sizeof *expected);
+  CHECK(dvt_ref_detect(width, frames, stream, effect_count, effects, o, expected));
+  for (int i = 0; i < device_count; i++) {
+    davit_detection *d = detect_on(devices[i], width, frames, stream, effect_count, effects, o);
+    for (int64_t k = 0; k < count; k++)
+      expect_same(&d[k], &expected[k]);
+    free(d);
+  }
+  davit_detection *d = malloc((size_t)count * sizeof *d);
+  CHECK(davit_detect(width, frames, stream, effect_count, effects, o, NULL, 0, d));
+  for (int64_t k = 0; k < count; k++)
+    expect_same(&d[k], &expected[k]);
+  free(d);
+  free(expected);
+  free(stream);
+}
+
+static void test_reference_on_every_device(void **unused) {
+  (void)unused;
+  static const struct {
+    int64_t window, hop, frames, permutations;
+  } cases[] = {{1, 0, 1, 1},     {1, 0, 70, 3},    {7, 3, 5, 9},     {7, 7, 65, 4},   {33, 5, 400, 3},
+               {200, 0, 200, 2}, {200, 0, 199, 2}, {200, 0, 201, 5}, {40, 1, 80, 10}, {64, 64, 64 * 40, 5}};
+  static const int64_t lengths[] = {1, 2, 3, 5, 33, 108};
+  for (int c = 0; c < COUNT(cases); c++)
+    for (int rounded = 0; rounded < 2; rounded++) {
+      davit_effect effects[COUNT(lengths)];
+      int count = 0;
+      for (int e = 0; e < COUNT(lengths); e++)
+        if (lengths[e] <= cases[c].window)
+          effects[count++] = (davit_effect){lengths[e], random_frames(100 + (uint64_t)e, 5, lengths[e])};
+      const davit_detect_options o = {.window = cases[c].window,
+                                      .hop = cases[c].hop,
+                                      .threshold = 20,
+                                      .gap_penalty = rounded ? 33 : 7.25,
+                                      .permutations = cases[c].permutations,
+                                      .round = rounded,
+                                      .alpha = 0.3,
+                                      .seed = 5};
+      expect_reference(5, cases[c].frames, count, effects, &o);
+      for (int e = 0; e < count; e++)
+        free((void *)(uintptr_t)effects[e].features);
+    }
+}
+
+/* Words of 16 bits hold the scores of effects up to 327 frames; beyond, and with a threshold between integers, floats do. */
+static void test_long_effects(void **unused) {
+  (void)unused;
+  for (int k = 0; k < 3; k++) {
+    const int64_t frames = 326 + k;
+    float *sound = random_frames(3, 4, frames);
+    const davit_effect effect = {frames, sound};
+    davit_detect_options o = davit_detect_defaults();
+    o.window = 700;
+    o.round = true;
+    o.permutations = 2;
+    o.threshold = k == 0 ? 20.5 : 10;
+    expect_reference(4, 1500, 1, &effect, &o);
+    davit_detection *d = detect_on(DAVIT_HOST, 4, frames, sound, 1, &effect, &o);
+    assert_true(d->score >= 100.0 * (double)frames);
+    free(d);
+    free(sound);
+  }
+}
+
+static void test_processor_variants(void **unused) {
+  (void)unused;
+  float *stream = random_frames(1, WIDTH, 900), *sound = random_frames(2, WIDTH, 30);
+  const davit_effect effect = {30, sound};
+  davit_detect_options o = davit_detect_defaults();
+  o.window = 60;
+  o.permutations = 5;
+  for (int rounded = 0; rounded < 2; rounded++) {
+    o.round = rounded;
+    davit_detection *best = detect_on(DAVIT_HOST, WIDTH, 900, stream, 1, &effect, &o);
+    for (int variant = 0; variant < DVT_CPU_COUNT; variant++) {
+      dvt_cpu_allow((dvt_cpu)variant);
+      davit_detection *d = detect_on(DAVIT_HOST, WIDTH, 900, stream, 1, &effect, &o);
+      for (int w = 0; w < 15; w++)
+        expect_same(&d[w], &best[w]);
+      free(d);
+    }
+    dvt_cpu_allow(DVT_CPU_COUNT - 1);
+    free(best);
+  }
+  free(stream);
+  free(sound);
+}
+
+/* ---- outside oracles ---- */
+
+static double gap(double penalty, int64_t k) {
+  return 100 + penalty * (double)k;
+}
+
+/* All gaps tried at every cell; cosines in double. */
+static double brute_force(int width, int64_t m, const float *x, int64_t n, const float *y,
+                          const uint16_t *order, const davit_detect_options *o) {
+  double *h = calloc((size_t)((m + 1) * (n + 1)), sizeof *h), best = 0;
+  for (int64_t i = 1; i <= m; i++)
+    for (int64_t j = 1; j <= n; j++) {
+      const float *a = x + order[i - 1] * width, *b = y + (j - 1) * width;
+      double ab = 0, aa = 0, bb = 0;
+      for (int k = 0; k < width; k++) {
+        ab += (double)a[k] * (double)b[k];
+        aa += (double)a[k] * (double)a[k];
+        bb += (double)b[k] * (double)b[k];
+      }
+      double s = aa > 0 && bb > 0 ? 100 * ab / sqrt(aa * bb) : 0;
+      s = o->round ? nearbyint(s) : s;
+      double top = fmax(0, h[(i - 1) * (n + 1) + j - 1] + (s < o->threshold ? -o->threshold : s));
+      for (int64_t k = 1; k <= i; k++)
+        top = fmax(top, h[(i - k) * (n + 1) + j] - gap(o->gap_penalty, k));
+      for (int64_t k = 1; k <= j; k++)
+        top = fmax(top, h[i * (n + 1) + j - k] - gap(o->gap_penalty, k));
+      h[i * (n + 1) + j] = top;
+      best = fmax(best, top);
+    }
+  free(h);
+  return best;
+}
+
+static void test_brute_force(void **unused) {
+  (void)unused;
+  uint16_t order[40];
+  for (int trial = 0; trial < 40; trial++) {
+    uint64_t state = (uint64_t)trial;
+    const int64_t m = 1 + random_below(&state, 40), n = 1 + random_below(&state, (int)m);
+    float *stream = random_frames(50 + (uint64_t)trial, 3, m), *sound = random_frames(7, 3, n);
+    const davit_effect effect = {n, sound};
+    const davit_detect_options o = {.window = m,
+                                    .threshold = 37.5,
+                                    .gap_penalty = 3,
+                                    .permutations = 1,
+                                    .round = trial % 2,
+                                    .alpha = 1,
+                                    .seed = (uint64_t)trial};
+    davit_detection *d = detect_on(DAVIT_HOST, 3, m, stream, 1, &effect, &o);
+    CHECK(davit_detect_permutation(o.seed, 0, m, order));
+    const double real = brute_force(3, m, stream, n, sound, order, &o);
+    CHECK(davit_detect_permutation(o.seed, 1, m, order));
+    const double null = brute_force(3, m, stream, n, sound, order, &o);
+    assert_true(fabs(d->score - real) <= 1e-3);
+    assert_true(fabs(d->null_mean - null) <= 1e-3);
+    assert_true(d->p_value == (d->null_mean >= d->score ? 1 : 0.5));
+    free(d);
+    free(stream);
+    free(sound);
+  }
+}
+
+/* parasail aligns with a matrix of one column for each frame of the effect: the window is a string of its frames, and a permutation
+ * another. Its symbols are letters, so the window is short. */
+static void test_parasail(void **unused) {
+  (void)unused;
+  enum { WINDOW = 50, EFFECT = 30, RUNS = 101 };
+  float *stream = random_frames(21, 5, WINDOW), *sound = random_frames(22, 5, EFFECT);
+  const davit_effect effect = {EFFECT, sound};
+  davit_detect_options o = davit_detect_defaults();
+  o.window = WINDOW;
+  o.round = true;
+  o.threshold = 10;
+  char alphabet[WINDOW + 1] = "", text[WINDOW + 1] = "";
+  for (int i = 0; i < WINDOW; i++)
+    alphabet[i] = (char)(i < 25 ? 'A' + i : 'a' + i - 25);
+  int *values = malloc(sizeof(int) * WINDOW * EFFECT);
+  for (int j = 0; j < EFFECT; j++)
+    for (int i = 0; i < WINDOW; i++) {
+      double ab = 0, aa = 0, bb = 0;
+      for (int k = 0; k < 5; k++) {
+        const double a = stream[i * 5 + k], b = sound[j * 5 + k];
+        ab += a * b;
+        aa += a * a;
+        bb += b * b;
+      }
+      const double s = nearbyint(100 * ab / sqrt(aa * bb));
+      values[j * WINDOW + i] = (int)(s < o.threshold ? -o.threshold : s);
+    }
+  parasail_matrix_t *matrix = parasail_matrix_pssm_create_case_sensitive(alphabet, values, EFFECT);
+  double real = 0, sum = 0;
+  for (int r = 0; r < RUNS; r++) {
+    uint16_t order[WINDOW];
+    CHECK(davit_detect_permutation(o.seed, r, WINDOW, order));
+    for (int i = 0; i < WINDOW; i++)
+      text[i] = alphabet[order[i]];
+    parasail_result_t *result = parasail_sw(NULL, EFFECT, text, WINDOW, 133, 33, matrix);
+    *(r ? &sum : &real) += parasail_result_get_score(result);
+    parasail_result_free(result);
+  }
+  davit_detection *d = detect_on(DAVIT_HOST, 5, WINDOW, stream, 1, &effect, &o);
+  assert_true(real > 100);
+  assert_true(d->score == real);
+  assert_true(d->null_mean == sum / 100);
+  parasail_matrix_free(matrix);
+  free(values);
+  free(d);
+  free(stream);
+  free(sound);
+}
+
+/* ---- by hand ---- */
+
+static davit_detection detect_axes(int count, const int *order, float scale) {
+  static const int pattern[] = {0, 1, 2, 3, 4, 5};
+  float *stream = axes(7, count, order, scale), *sound = axes(7, 6, pattern, 1);
+  const davit_effect effect = {6, sound};
+  davit_detect_options o = davit_detect_defaults();
+  o.window = 16;
+  davit_detection *d = detect_on(DAVIT_HOST, 7, count, stream, 1, &effect, &o), result = *d;
+  free(d);
+  free(stream);
+  free(sound);
+  return result;
+}
+
+#define EXPECT_AXES(expected, begin, end, ...)                                                               \
+  do {                                                                                                       \
+    const int order[] = {__VA_ARGS__};                                                                       \
+    const davit_detection d = detect_axes(COUNT(order), order, 2);                                           \
+    assert_true(d.score == (expected));                                                                      \
+    assert_int_equal(d.onset, (begin));                                                                      \
+    assert_int_equal(d.offset, (end));                                                                       \
+  } while (0)
+
+static void test_examples_by_hand(void **unused) {
+  (void)unused;
+  EXPECT_AXES(600, 0, 6, 0, 1, 2, 3, 4, 5);
+  EXPECT_AXES(600, 2, 8, 6, 6, 0, 1, 2, 3, 4, 5, 6);
+  EXPECT_AXES(467, 0, 7, 0, 1, 2, 6, 3, 4, 5);
+  EXPECT_AXES(434, 0, 8, 0, 1, 2, 6, 6, 3, 4, 5);
+  EXPECT_AXES(401, 0, 9, 0, 1, 2, 6, 6, 6, 3, 4, 5);
+  EXPECT_AXES(368, 0, 10, 0, 1, 2, 6, 6, 6, 6, 3, 4, 5);
+  EXPECT_AXES(335, 0, 11, 0, 1, 2, 6, 6, 6, 6, 6, 3, 4, 5);
+  EXPECT_AXES(302, 0, 12, 0, 1, 2, 6, 6, 6, 6, 6, 6, 3, 4, 5);
+  EXPECT_AXES(300, 0, 3, 0, 1, 2, 6, 6, 6, 6, 6, 6, 6, 3, 4, 5);
+  EXPECT_AXES(450, 0, 6, 0, 1, 6, 3, 4, 5);
+  EXPECT_AXES(367, 0, 5, 0, 1, 3, 4, 5);
+  EXPECT_AXES(100, 0, 1, 5, 4, 3, 2, 1, 0);
+  EXPECT_AXES(0, 0, 0, 6, 6, 6);
+}
+
+static void test_silence_and_constant_sound(void **unused) {
+  (void)unused;
+  float silence[40 * 3] = {0}, tone[40 * 3];
+  for (int i = 0; i < 40 * 3; i++)
+    tone[i] = i % 3 == 0 ? 1 : 0.5f;
+  davit_detect_options o = davit_detect_defaults();
+  o.window = 40;
+  const davit_effect effects[] = {{10, silence}, {10, tone}};
+  davit_detection *d = detect_on(DAVIT_HOST, 3, 40, silence, 2, effects, &o);
+  for (int e = 0; e < 2; e++) {
+    assert_true(d[e].score == 0 && d[e].null_sd == 0 && d[e].z == 0 && d[e].p_value == 1);
+    assert_false(d[e].detected);
+  }
+  free(d);
+  d = detect_on(DAVIT_HOST, 3, 40, tone, 2, effects, &o);
+  assert_true(d[0].score == 0);
+  assert_true(fabs(d[1].score - 1000) < 1e-3 && d[1].p_value == 1);
+  assert_false(d[1].detected);
+  free(d);
+}
+
+/* An effect is found where it was put, with the least p-value; the rank is what it says. */
+static void test_planted_effect(void **unused) {
+  (void)unused;
+  enum { FRAMES = 2000, EFFECT = 60, AT = 1234 };
+  float *stream = random_frames(31, WIDTH, FRAMES), *sound = random_frames(32, WIDTH, EFFECT);
+  memcpy(stream + AT * WIDTH, sound, sizeof(float) * EFFECT * WIDTH);
+  const davit_effect effect = {EFFECT, sound};
+  davit_detect_options o = davit_detect_defaults();
+  o.hop = 100;
+  davit_detection *d = detect_on(DAVIT_HOST, WIDTH, FRAMES, stream, 1, &effect, &o);
+  for (int64_t w = 0; w < davit_detect_windows(FRAMES, &o); w++) {
+    const bool there = w * 100 <= AT && AT + EFFECT <= w * 100 + 200;
+    if (there) {
+      assert_int_equal(d[w].onset, AT);
+      assert_int_equal(d[w].offset, AT + EFFECT);
+      assert_true(d[w].score > 5999 && d[w].p_value == 1.0 / 101 && d[w].z > 5);
+      assert_true(d[w].detected);
+    }
+  }
+  free(d);
+  free(stream);
+  free(sound);
+}
+
+/* ---- windows and permutations ---- */
+
+static void test_windows(void **unused) {
+  (void)unused;
+  davit_detect_options o = davit_detect_defaults();
+  static const int64_t cases[][4] = {/* frames, window, hop, windows */ {0, 200, 0, 0},
+                                     {1, 200, 0, 1},
+                                     {200, 200, 0, 1},
+                                     {201, 200, 0, 2},
+                                     {400, 200, 0, 2},
+                                     {401, 200, 0, 3},
+                                     {400, 200, 100, 3},
+                                     {401, 200, 100, 4},
+                                     {10, 1, 1, 10},
+                                     {7, 3, 2, 3},
+                                     {8, 3, 2, 4}};
+  for (int c = 0; c < COUNT(cases); c++) {
+    o.window = cases[c][1];
+    o.hop = cases[c][2];
+    assert_int_equal(davit_detect_windows(cases[c][0], &o), cases[c][3]);
+  }
+  assert_int_equal(davit_detect_windows(1000, NULL), 5);
+  o.window = 0;
+  assert_int_equal(davit_detect_windows(10, &o), 0);
+}
+
+static void test_permutations(void **unused) {
+  (void)unused;
+  static const int lengths[] = {1, 2, 3, 200, 65535};
+  uint16_t *order = malloc(65535 * sizeof *order), *other = malloc(65535 * sizeof *order);
+  char *seen = malloc(65535);
+  for (int k = 0; k < COUNT(lengths); k++)
+    for (int r = 0; r < 5; r++) {
+      const int n = lengths[k];
+      bool same = true;
+      memset(seen, 0, (size_t)n);
+      CHECK(davit_detect_permutation(9, r, n, order));
+      CHECK(davit_detect_permutation(9, r + 1, n, other));
+      for (int i = 0; i < n; i++) {
+        assert_true(order[i] < n && !seen[order[i]]);
+        seen[order[i]] = 1;
+        same = same && order[i] == other[i];
+        assert_true(r > 0 || order[i] == i);
+      }
+      assert_true(n <= 3 || !same);
+    }
+  free(order);
+  free(other);
+  free(seen);
+}
+
+/* Each of the 6 orders of 3 frames comes up equally often: 5 standard deviations. */
+static void test_permutations_are_even(void **unused) {
+  (void)unused;
+  enum { DRAWS = 60000 };
+  int count[27] = {0};
+  for (int r = 1; r <= DRAWS; r++) {
+    uint16_t order[3];
+    CHECK(davit_detect_permutation(1, r, 3, order));
+    count[order[0] * 9 + order[1] * 3 + order[2]]++;
+  }
+  for (int a = 0; a < 3; a++)
+    for (int b = 0; b < 3; b++)
+      if (a != b)
+        assert_true(abs(count[a * 9 + b * 3 + 3 - a - b] - DRAWS / 6) < 5 * 92);
+}
+
+/* In frames that know nothing of the effect, and nothing of each other, p-values are even: at most alpha happens with
+ * probability alpha. 5 standard deviations. */
+static void test_false_alarms(void **unused) {
+  (void)unused;
+  enum { WINDOWS = 2000 };
+  float *stream = random_frames(77, 3, WINDOWS * 12), *sound = random_frames(78, 3, 6);
+  const davit_effect effect = {6, sound};
+  davit_detect_options o = davit_detect_defaults();
+  o.window = 12;
+  o.permutations = 39;
+  o.alpha = 0.1;
+  davit_detection *d = detect_on(DAVIT_HOST, 3, WINDOWS * 12, stream, 1, &effect, &o);
+  int alarms = 0;
+  for (int w = 0; w < WINDOWS; w++)
+    alarms += d[w].detected;
+  assert_in_range(alarms, 100, WINDOWS / 10 + 5 * 14);
+  free(d);
+  free(stream);
+  free(sound);
+}
+
+/* ---- bad arguments ---- */
+
+static void test_arguments(void **unused) {
+  (void)unused;
+  float x[20] = {1};
+  davit_detection d[4];
+  davit_effect effect = {2, x};
+  davit_detect_options o = davit_detect_defaults();
+#define DETECT(width, frames, stream, count, effects, detections)                                            \
+  davit_detect(width, frames, stream, count, effects, &o, NULL, 0, detections)
+#define BAD(field, value, words)                                                                             \
+  do {                                                                                                       \
+    o = davit_detect_defaults();                                                                             \
+    o.field = (value);                                                                                       \
+    CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, words);                             \
+  } while (0)
+  BAD(window, 0, "window is 0");
+  BAD(window, 65536, "window is 65536");
+  BAD(window, 1, "effects[0] has 2 frames");
+  BAD(hop, -1, "hop is -1");
+  BAD(hop, 201, "hop is 201");
+  BAD(threshold, -1, "threshold is -1");
+  BAD(threshold, NAN, "threshold is");
+  BAD(threshold, 100.5, "threshold is 100.5");
+  BAD(gap_penalty, 0, "gap_penalty is 0");
+  BAD(gap_penalty, -33, "gap_penalty is -33");
+  BAD(permutations, 0, "permutations is 0");
+  BAD(permutations, 1000001, "permutations is 1000001");
+  BAD(alpha, 1.5, "alpha is 1.5");
+  BAD(alpha, NAN, "alpha is");
+  o = davit_detect_defaults();
+  CHECK_FAILS(DETECT(0, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "width is 0");
+  CHECK_FAILS(DETECT(2, -1, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "frames is -1");
+  CHECK_FAILS(DETECT(2, 10, NULL, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "stream is NULL");
+  CHECK_FAILS(DETECT(2, 10, x, 1, NULL, d), DAVIT_INVALID_ARGUMENT, "effects is NULL");
+  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, NULL), DAVIT_INVALID_ARGUMENT, "detections is NULL");
+  CHECK_FAILS(DETECT(2, 10, x, -1, &effect, d), DAVIT_INVALID_ARGUMENT, "effect_count is -1");
+  effect.frames = 0;
+  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "effects[0] has 0 frames");
+  effect = (davit_effect){2, NULL};
+  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "effects[0].features is NULL");
+  effect.features = x;
+  x[15] = NAN;
+  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "stream: frame 7: feature 1 is");
+  x[3] = INFINITY;
+  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT,
+              "effects[0]: frame 1: feature 1 is inf");
+  CHECK(DETECT(2, 0, NULL, 1, &effect, NULL));
+  CHECK(DETECT(2, 10, x, 0, NULL, NULL));
+  uint16_t order[1];
+  CHECK_FAILS(davit_detect_permutation(0, -1, 1, order), DAVIT_INVALID_ARGUMENT, "r is -1");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 0, order), DAVIT_INVALID_ARGUMENT, "n is 0");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 65536, order), DAVIT_INVALID_ARGUMENT, "n is 65536");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 1, NULL), DAVIT_INVALID_ARGUMENT, "order is NULL");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_reference_on_every_device),
+      cmocka_unit_test(test_long_effects),
+      cmocka_unit_test(test_processor_variants),
+      cmocka_unit_test(test_brute_force),
+      cmocka_unit_test(test_parasail),
+      cmocka_unit_test(test_examples_by_hand),
+      cmocka_unit_test(test_silence_and_constant_sound),
+      cmocka_unit_test(test_planted_effect),
+      cmocka_unit_test(test_windows),
+      cmocka_unit_test(test_permutations),
+      cmocka_unit_test(test_permutations_are_even),
+      cmocka_unit_test(test_false_alarms),
+      cmocka_unit_test(test_arguments),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
