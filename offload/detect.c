@@ -24,12 +24,14 @@ typedef uint16_t words __attribute__((vector_size(64)));
 #define DVT_N(name) name##_short
 #define DVT_OPEN(h, o) (lanes_short) __builtin_elementwise_sub_sat((words)(h), (words)(o))
 #define DVT_MATCH(x) (x)
+#define DVT_SCORE(row, at, j) (row)[j]
 #include "offload/detect_lanes.h"
 
 #define DVT_T float
 #define DVT_N(name) name##_float
 #define DVT_OPEN(h, o) ((h) - (o))
 #define DVT_MATCH(x) __builtin_elementwise_max(x, (lanes_float){0})
+#define DVT_SCORE(row, at, j) (row)[j]
 #include "offload/detect_lanes.h"
 
 static bool is_integer(float x) {

@@ -1,78 +1,35 @@
-/* Detection on the CPU, a window in each lane of a vector: a text for one type of scores. Included by detect.c with
- *   DVT_T          the type of scores: int16_t or float
- *   DVT_N(name)    the name for that type
- *   DVT_OPEN(h, o) what a gap that opens is worth, and
- *   DVT_MATCH(x)   what a match is worth: one of them is 0 where it would be less
+/* Detection on the CPU, a window in each lane of a vector: a text for one type of scores, int16_t or float, included by
+ * detect.c with the parameters of lanes.h.
  *
  * All windows are permuted alike, so the lanes go through their similarities in step: those of LANES windows lie
- * side by side, S[i][j][lane]. A row of the recurrence is a frame of the window, in the order of the permutation; ROWS rows are
- * worked on together, so that what passes from row to row through memory is touched once for ROWS cells.
- *
- * Cost of a cell for all lanes: 9 vector operations (10 for float) and the load of S. With int16_t gaps never count for less than 0,
- * which changes no score, comes with the saturating subtraction, and spares the comparison of each cell with 0; of the 9 the 6 that are
- * no plain addition go to the one or two ports of an x86 core that have such units, which is the bound. With float the
- * chain from cell to cell is, so there the comparison is kept out of it. */
+ * side by side, S[i][j][lane]. A row of the recurrence is a frame of the window, in the order of the permutation. */
 
-enum { DVT_N(LANES) = 64 / (int)sizeof(DVT_T), DVT_N(ROWS) = 4 };
-typedef DVT_T DVT_N(lanes) __attribute__((vector_size(64)));
+#include "offload/lanes.h"
+
 /* Similarities before they are rounded. */
 enum { DVT_N(PARTS) = (int)(sizeof(float) / sizeof(DVT_T)) };
 
-typedef struct DVT_N(borders) {
-  DVT_N(lanes) h, f; /* of the row before: scores, and gaps that go down from it */
-} DVT_N(borders);
-
 #define LANES DVT_N(LANES)
 #define ROWS DVT_N(ROWS)
-#define MAX __builtin_elementwise_max
-
-/* `rows` rows in `order`; *so_far is the best score of all so far. */
-static inline __attribute__((always_inline)) void DVT_N(rows)(int64_t effect, const DVT_N(lanes) * s,
-                                                              const uint16_t *order, DVT_T gap_open,
-                                                              DVT_T gap_extend, DVT_N(borders) * border,
-                                                              DVT_N(lanes) * so_far, const int rows) {
-  const DVT_N(lanes) zero = {0}, open = (DVT_N(lanes)){0} + gap_open,
-                     extend = (DVT_N(lanes)){0} + gap_extend;
-  DVT_N(lanes) left[ROWS], e[ROWS], corner = zero, best = *so_far;
-  const DVT_N(lanes) * row[ROWS];
-#pragma unroll
-  for (int k = 0; k < rows; k++) {
-    left[k] = e[k] = zero;
-    row[k] = s + order[k] * effect;
-  }
-  for (int64_t j = 0; j < effect; j++) {
-    DVT_N(lanes) diagonal = corner, h = border[j].h, f = border[j].f;
-    corner = h;
-#pragma unroll
-    for (int k = 0; k < rows; k++) {
-      h = MAX(MAX(DVT_MATCH(diagonal + row[k][j]), e[k]), f);
-      best = MAX(best, h);
-      diagonal = left[k];
-      left[k] = h;
-      const DVT_N(lanes) gap = DVT_OPEN(h, open);
-      e[k] = MAX(e[k] - extend, gap);
-      f = MAX(f - extend, gap);
-    }
-    border[j].h = h;
-    border[j].f = f;
-  }
-  *so_far = best;
-}
 
 /* The scores of one order. */
 static inline __attribute__((always_inline)) void DVT_N(run)(int64_t window, int64_t effect,
                                                              const DVT_N(lanes) * s, const uint16_t *order,
                                                              DVT_T gap_open, DVT_T gap_extend,
                                                              DVT_N(borders) * border, DVT_N(lanes) * best) {
-  const DVT_N(lanes) zero = {0};
-  *best = zero;
-  for (int64_t j = 0; j < effect; j++)
-    border[j].h = border[j].f = zero;
+  *best = (DVT_N(lanes)){0};
+  DVT_N(clear)(effect, border);
+  const DVT_N(lanes) * row[ROWS];
   int64_t i = 0;
-  for (; i + ROWS <= window; i += ROWS)
-    DVT_N(rows)(effect, s, order + i, gap_open, gap_extend, border, best, ROWS);
-  for (; i < window; i++)
-    DVT_N(rows)(effect, s, order + i, gap_open, gap_extend, border, best, 1);
+  for (; i + ROWS <= window; i += ROWS) {
+    for (int k = 0; k < ROWS; k++)
+      row[k] = s + order[i + k] * effect;
+    DVT_N(rows)(effect, row, NULL, gap_open, gap_extend, border, best, ROWS);
+  }
+  for (; i < window; i++) {
+    row[0] = s + order[i] * effect;
+    DVT_N(rows)(effect, row, NULL, gap_open, gap_extend, border, best, 1);
+  }
 }
 
 /* S[i][j][·] of `abreast` frames of the effect: x is [feature][lane] for frame i of all windows. */
@@ -159,8 +116,8 @@ static const DVT_N(block_function) DVT_N(blocks)[] = {
 
 #undef LANES
 #undef ROWS
-#undef MAX
 #undef DVT_T
 #undef DVT_N
 #undef DVT_OPEN
 #undef DVT_MATCH
+#undef DVT_SCORE
