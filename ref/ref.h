@@ -6,6 +6,7 @@
 #ifndef DAVIT_REF_REF_H
 #define DAVIT_REF_REF_H
 
+#include <davit/align.h>
 #include <davit/closest_pair.h>
 #include <davit/detect.h>
 #include <davit/scan.h>
@@ -54,6 +55,10 @@ davit_pair dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const voi
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,
                             const davit_effect *effects, const davit_detect_options *options,
                             davit_detection *detections);
+
+/* The best local score of a pair; `scratch` holds 2 (m + 1) words. */
+int32_t dvt_ref_align_score(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
+                            const uint8_t *target, int32_t *scratch);
 
 /* Elements first … first+count-1 of the Philox4x32-10 sequence of davit_random_double / _float. */
 void dvt_ref_random_double(double *pointer, int64_t first, int64_t count, uint64_t seed);

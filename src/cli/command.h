@@ -19,6 +19,7 @@
   X(stencil)                                                                                                 \
   X(atax)                                                                                                    \
   X(covariance)                                                                                              \
+  X(align)                                                                                                   \
   X(closest)                                                                                                 \
   X(points)                                                                                                  \
   X(occupancy)                                                                                               \

@@ -126,9 +126,11 @@ static void print_text(FILE *file, const cli_job *job, const cli_job_report *rep
     fprintf(file, "error %.3g of bound %.3g: %s\n", job->check.error, job->check.bound, job->check.measure);
 }
 
-static int write_results(cli_job *job, const cli_array *result) {
+static int write_results(cli_job *job, const cli_array *result, const void *state) {
   int code = CLI_OK;
-  if (result)
+  if (job->write)
+    code = cli_output_write_text(&job->output, job->write, state);
+  else if (result)
     code = cli_output_write(&job->output, result);
   if (code == CLI_OK && job->second_result)
     code = cli_output_write(&job->second, job->second_result);
@@ -141,7 +143,7 @@ int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *
   /* Written so that an error that is NaN fails too. */
   const bool holds = !job->check.measure || job->check.error <= job->check.bound;
   FILE *text = job->output.file == stdout || job->second.file == stdout ? stderr : stdout;
-  const int code = holds ? write_results(job, result) : CLI_OK;
+  const int code = holds ? write_results(job, result, state) : CLI_OK;
   if (code != CLI_OK)
     return code;
   if (job->common.json)

@@ -23,9 +23,10 @@ typedef struct cli_job {
   cli_device_set devices;
   cli_memory memory; /* where operands should live for these devices */
   cli_output output;
-  cli_output second;              /* of a command with two results */
-  const cli_array *second_result; /* what goes there */
-  double seconds;                 /* median over the repetitions */
+  cli_output second;                            /* of a command with two results */
+  const cli_array *second_result;               /* what goes there */
+  bool (*write)(FILE *file, const void *state); /* of a command whose result is a text: writes it */
+  double seconds;                               /* median over the repetitions */
   cli_check check;
 } cli_job;
 

@@ -155,6 +155,13 @@ int cli_output_write(cli_output *output, const cli_array *array) {
   return written ? CLI_OK : end_fail(output);
 }
 
+int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const void *state),
+                          const void *state) {
+  if (!output->file)
+    return CLI_OK;
+  return write(output->file, state) && close_file(output) ? CLI_OK : end_fail(output);
+}
+
 int cli_output_commit(cli_output *output) {
   if (output->temporary && rename(output->temporary, output->target))
     return end_fail(output);

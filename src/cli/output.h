@@ -29,6 +29,10 @@ int cli_output_open(const char *path, cli_output *output);
  * that is discarded, if that cannot be done. Without a path, nothing. */
 int cli_output_write(cli_output *output, const cli_array *array);
 
+/* The same for what `write` makes of `state`; it returns false on a write error, with errno. */
+int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const void *state),
+                          const void *state);
+
 /* Ends an output that was written: it stands under its name, or CLI_FAILED. */
 int cli_output_commit(cli_output *output);
 

@@ -1,0 +1,366 @@
+/* Databases, and queries against them. A database's targets are sorted by length, the longest first, and dealt to the devices in
+ * groups of what a CPU's vector holds, so each has a share of every length. */
+#include <davit/align.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/align.h"
+#include "offload/device.h"
+#include "src/align.h"
+#include "src/allocate.h"
+#include "src/blas.h"
+#include "src/error.h"
+
+/* The targets of one device. */
+typedef struct share {
+  dvt_lane *lane;
+  int64_t count;
+  int64_t *which; /* the caller's number of each */
+  int64_t *offsets;
+  uint8_t *symbols;
+  int64_t *rows;
+  uint8_t *lanes; /* on the CPU */
+  dvt_align_targets targets;
+  int32_t *scores;
+} share;
+
+struct davit_database {
+  int symbols;
+  int64_t count, longest;
+  pthread_mutex_t lock; /* a call at a time */
+  int shares;
+  share share[DVT_MOST_DEVICES];
+};
+
+/* ---- arguments ---- */
+
+static davit_status check_target(const davit_sequences *targets, int64_t k, int symbols) {
+  const int64_t begin = targets->offsets[k], n = targets->offsets[k + 1] - begin;
+  if (n < 0 || begin < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets: offsets[%lld] is %lld, after %lld", (long long)k + 1,
+                      (long long)(begin + n), (long long)begin);
+  for (int64_t i = 0; i < n; i++)
+    if (targets->symbols[begin + i] >= symbols)
+      return davit_fail(DAVIT_INVALID_ARGUMENT,
+                        "targets: symbol %lld of target %lld is %d, the alphabet has %d", (long long)i,
+                        (long long)k, targets->symbols[begin + i], symbols);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_targets(const davit_sequences *targets, int symbols) {
+  if (!targets)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets is NULL");
+  if (symbols < 1 || symbols > DAVIT_ALIGN_MOST_SYMBOLS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "symbols is %d, not 1 to %d", symbols,
+                      DAVIT_ALIGN_MOST_SYMBOLS);
+  if (targets->count < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets: count is %lld, less than 0",
+                      (long long)targets->count);
+  if (targets->count == 0)
+    return DAVIT_SUCCESS;
+  if (!targets->offsets)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets: offsets is NULL");
+  if (!targets->symbols && targets->offsets[targets->count] > targets->offsets[0])
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets: symbols is NULL");
+  for (int64_t k = 0; k < targets->count; k++)
+    DVT_TRY(check_target(targets, k, symbols));
+  return DAVIT_SUCCESS;
+}
+
+/* ---- making a database ---- */
+
+typedef struct sized {
+  int64_t length, which;
+} sized;
+
+/* The longest first, of equal ones the earlier. */
+static int by_length(const void *x, const void *y) {
+  const sized *a = x, *b = y;
+  return a->length != b->length ? (a->length < b->length) - (a->length > b->length)
+                                : (a->which > b->which) - (a->which < b->which);
+}
+
+static sized *sort_targets(const davit_sequences *targets) {
+  sized *order = dvt_allocate((size_t)targets->count + 1, sizeof *order);
+  for (int64_t k = 0; order && k < targets->count; k++)
+    order[k] = (sized){targets->offsets[k + 1] - targets->offsets[k], k};
+  if (order)
+    qsort(order, (size_t)targets->count, sizeof *order, by_length);
+  return order;
+}
+
+static int dealt_to(const davit_database *d, int64_t place) {
+  return (int)(place / DVT_ALIGN_LANES % d->shares);
+}
+
+static davit_status fill_share(davit_database *d, int index, const davit_sequences *targets,
+                               const sized *order) {
+  share *s = &d->share[index];
+  int64_t bytes = 0, k = 0;
+  for (int64_t place = 0; place < d->count; place++)
+    if (dealt_to(d, place) == index) {
+      s->count++;
+      bytes += order[place].length;
+    }
+  s->which = dvt_allocate((size_t)s->count + 1, sizeof *s->which);
+  s->offsets = dvt_allocate((size_t)s->count + 1, sizeof *s->offsets);
+  s->symbols = dvt_allocate((size_t)bytes + 1, 1);
+  s->scores = dvt_allocate((size_t)s->count + 1, sizeof *s->scores);
+  if (!s->which || !s->offsets || !s->symbols || !s->scores)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  for (int64_t place = 0; place < d->count; place++)
+    if (dealt_to(d, place) == index) {
+      const sized *t = &order[place];
+      s->which[k] = t->which;
+      s->offsets[k + 1] = s->offsets[k] + t->length;
+      if (t->length > 0)
+        memcpy(s->symbols + s->offsets[k], targets->symbols + targets->offsets[t->which], (size_t)t->length);
+      k++;
+    }
+  s->targets = (dvt_align_targets){.count = s->count, .offsets = s->offsets, .symbols = s->symbols};
+  return DAVIT_SUCCESS;
+}
+
+static int64_t length_of(const share *s, int64_t k) {
+  return s->offsets[k + 1] - s->offsets[k];
+}
+
+/* A batch is worth it if a quarter of it is symbols. */
+static bool is_batch(const share *s, int64_t first) {
+  int64_t used = 0;
+  for (int64_t k = first; k < s->count && k < first + DVT_ALIGN_LANES; k++)
+    used += length_of(s, k);
+  return 4 * used >= DVT_ALIGN_LANES * length_of(s, first);
+}
+
+static void fill_batch(const share *s, int64_t first, uint8_t *lanes) {
+  for (int l = 0; l < DVT_ALIGN_LANES; l++) {
+    const int64_t k = first + l, n = k < s->count ? length_of(s, k) : 0;
+    for (int64_t i = 0; i < n; i++)
+      lanes[i * DVT_ALIGN_LANES + l] = s->symbols[s->offsets[k] + i];
+  }
+}
+
+static davit_status make_batches(share *s) {
+  int64_t singles = 0;
+  while (singles < s->count && !is_batch(s, singles))
+    singles++;
+  const int64_t batches = (s->count - singles + DVT_ALIGN_LANES - 1) / DVT_ALIGN_LANES;
+  s->rows = dvt_allocate((size_t)batches + 1, sizeof *s->rows);
+  if (!s->rows)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  for (int64_t b = 0; b < batches; b++)
+    s->rows[b + 1] = s->rows[b] + length_of(s, singles + b * DVT_ALIGN_LANES);
+  const size_t bytes = (size_t)s->rows[batches] * DVT_ALIGN_LANES;
+  s->lanes = aligned_alloc(64, bytes + 64);
+  if (!s->lanes)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for %zu bytes of targets", bytes);
+  memset(s->lanes, DVT_ALIGN_PAD, bytes);
+  for (int64_t b = 0; b < batches; b++)
+    fill_batch(s, singles + b * DVT_ALIGN_LANES, s->lanes + s->rows[b] * DVT_ALIGN_LANES);
+  s->targets.singles = singles;
+  s->targets.batches = batches;
+  s->targets.rows = s->rows;
+  s->targets.lanes = s->lanes;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status make_shares(davit_database *d, const davit_sequences *targets, const int *devices,
+                                int count) {
+  sized *order = sort_targets(targets);
+  davit_status status = order ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  d->longest = order && d->count > 0 ? order[0].length : 0;
+  d->shares = count;
+  for (int i = 0; i < count && status == DAVIT_SUCCESS; i++) {
+    status = dvt_lane_open(devices[i], &d->share[i].lane);
+    if (status == DAVIT_SUCCESS)
+      status = fill_share(d, i, targets, order);
+    if (status == DAVIT_SUCCESS)
+      status = make_batches(&d->share[i]);
+  }
+  free(order);
+  return status;
+}
+
+davit_status davit_database_create(const davit_sequences *targets, int symbols, const int *devices,
+                                   int device_count, davit_database **database) {
+  int chosen[DVT_MOST_DEVICES], count;
+  DVT_TRY(check_targets(targets, symbols));
+  if (!database)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "database is NULL");
+  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  davit_database *d = dvt_allocate(1, sizeof *d);
+  if (!d)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  d->symbols = symbols;
+  d->count = targets->count;
+  pthread_mutex_init(&d->lock, NULL);
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, make_shares(d, targets, chosen, count));
+  if (first.status == DAVIT_SUCCESS)
+    *database = d;
+  else
+    davit_database_destroy(d);
+  return dvt_error_report(&first);
+}
+
+davit_status davit_database_destroy(davit_database *database) {
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  if (!database)
+    return DAVIT_SUCCESS;
+  for (int i = 0; i < database->shares; i++) {
+    share *s = &database->share[i];
+    if (s->lane)
+      dvt_error_keep(&first, dvt_lane_close(s->lane));
+    free(s->which);
+    free(s->offsets);
+    free(s->symbols);
+    free(s->rows);
+    free(s->lanes);
+    free(s->scores);
+  }
+  pthread_mutex_destroy(&database->lock);
+  free(database);
+  return dvt_error_report(&first);
+}
+
+/* ---- queries ---- */
+
+static davit_status check_query(const davit_database *database, const davit_scoring *scoring, int64_t m,
+                                const uint8_t *query) {
+  if (!database)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "database is NULL");
+  DVT_TRY(dvt_check_scoring(scoring));
+  if (scoring->symbols != database->symbols)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: symbols is %d, the database's %d", scoring->symbols,
+                      database->symbols);
+  DVT_TRY(dvt_check_sequence("query", "m", m, query, scoring->symbols));
+  return dvt_check_score_range(scoring, m, database->longest);
+}
+
+static int largest_entry(const davit_scoring *scoring) {
+  int largest = 0;
+  for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
+    largest = scoring->matrix[k] > largest ? scoring->matrix[k] : largest;
+  return largest;
+}
+
+typedef struct query_command {
+  share *share;
+  const dvt_align_query *query;
+} query_command;
+
+static davit_status run_query(dvt_lane *lane, void *arguments) {
+  const query_command *c = arguments;
+  const dvt_align_targets *targets = &c->share->targets;
+  davit_status status =
+      dvt_blas_path_of(lane) == DVT_BLAS_REF
+          ? dvt_align_cpu(targets, c->query, dvt_blas_threads(lane->device), c->share->scores)
+          : dvt_align_target(lane->device, targets, c->query, c->share->scores);
+  return status == DAVIT_SUCCESS
+             ? status
+             : davit_fail(status, "a query of %lld symbols could not be aligned on device %d",
+                          (long long)c->query->m, lane->device);
+}
+
+static davit_status run_queries(davit_database *d, const dvt_align_query *query, int32_t *scores) {
+  dvt_lane *lanes[DVT_MOST_DEVICES];
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  for (int i = 0; i < d->shares && first.status == DAVIT_SUCCESS; i++) {
+    const query_command c = {&d->share[i], query};
+    lanes[i] = d->share[i].lane;
+    if (d->share[i].count > 0)
+      dvt_error_keep(&first, dvt_lane_submit(lanes[i], DVT_BLOCKING, run_query, &c, sizeof c));
+  }
+  for (int i = 0; i < d->shares; i++)
+    lanes[i] = d->share[i].lane;
+  dvt_error_keep(&first, dvt_lanes_synchronize(lanes, d->shares));
+  for (int i = 0; i < d->shares && first.status == DAVIT_SUCCESS; i++)
+    for (int64_t k = 0; k < d->share[i].count; k++)
+      scores[d->share[i].which[k]] = d->share[i].scores[k];
+  return dvt_error_report(&first);
+}
+
+davit_status davit_align_scores(davit_database *database, const davit_scoring *scoring, int64_t m,
+                                const uint8_t *query, int32_t *scores) {
+  DVT_TRY(check_query(database, scoring, m, query));
+  if (database->count == 0)
+    return DAVIT_SUCCESS;
+  if (!scores)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scores is NULL");
+  const dvt_align_query q = {scoring, m, query, largest_entry(scoring)};
+  pthread_mutex_lock(&database->lock);
+  davit_status status = run_queries(database, &q, scores);
+  pthread_mutex_unlock(&database->lock);
+  return status;
+}
+
+/* ---- the best ---- */
+
+static bool is_better(const davit_hit *a, const davit_hit *b) {
+  return a->score != b->score ? a->score > b->score : a->target < b->target;
+}
+
+/* Lets the hit at `at` of a heap, whose root is the worst, sink to its place. */
+static void sink(davit_hit *heap, int64_t count, int64_t at) {
+  for (int64_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && is_better(&heap[child], &heap[child + 1]))
+      child++;
+    if (!is_better(&heap[at], &heap[child]))
+      return;
+    const davit_hit moved = heap[at];
+    heap[at] = heap[child];
+    heap[child] = moved;
+  }
+}
+
+static void rise(davit_hit *heap, int64_t at) {
+  for (int64_t parent; at > 0 && is_better(&heap[parent = (at - 1) / 2], &heap[at]); at = parent) {
+    const davit_hit moved = heap[at];
+    heap[at] = heap[parent];
+    heap[parent] = moved;
+  }
+}
+
+/* The best, best first; the number of them. */
+static int64_t select_hits(int64_t count, const int32_t *scores, int64_t top, davit_hit *hits) {
+  int64_t kept = 0;
+  for (int64_t k = 0; k < count; k++) {
+    const davit_hit hit = {k, scores[k]};
+    if (hit.score <= 0)
+      continue;
+    if (kept < top) {
+      hits[kept] = hit;
+      rise(hits, kept++);
+    } else if (top > 0 && is_better(&hit, &hits[0])) {
+      hits[0] = hit;
+      sink(hits, kept, 0);
+    }
+  }
+  for (int64_t last = kept - 1; last > 0; last--) {
+    const davit_hit worst = hits[0];
+    hits[0] = hits[last];
+    hits[last] = worst;
+    sink(hits, last, 0);
+  }
+  return kept;
+}
+
+davit_status davit_align_search(davit_database *database, const davit_scoring *scoring, int64_t m,
+                                const uint8_t *query, int64_t top, davit_hit *hits, int64_t *found) {
+  DVT_TRY(check_query(database, scoring, m, query));
+  DVT_TRY(dvt_check_length("top", top));
+  if (!hits && top > 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "hits is NULL");
+  if (!found)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "found is NULL");
+  int32_t *scores = dvt_allocate((size_t)database->count + 1, sizeof *scores);
+  if (!scores)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  davit_status status = davit_align_scores(database, scoring, m, query, scores);
+  if (status == DAVIT_SUCCESS)
+    *found = select_hits(database->count, scores, top, hits);
+  free(scores);
+  return status;
+}

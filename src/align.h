@@ -1,0 +1,23 @@
+/* Local alignment inside the library: the checks that all its calls make, and the trace with a limit of one's own. */
+#ifndef DAVIT_SRC_ALIGN_H
+#define DAVIT_SRC_ALIGN_H
+
+#include <davit/align.h>
+
+/* The parameters' own validity. */
+davit_status dvt_check_scoring(const davit_scoring *scoring);
+
+/* A sequence of `length` symbols, all below `symbols`; the sentences call it `name` and its length `length_name`. */
+davit_status dvt_check_sequence(const char *name, const char *length_name, int64_t length,
+                                const uint8_t *sequence, int symbols);
+
+/* Whether the best score that lengths m and n allow is at most 2^31 - 1. */
+davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int64_t n);
+
+/* davit_align_trace(), which takes DVT_ALIGN_TRACE_CELLS: rectangles of at most `cells` cells are traced through a matrix, larger
+ * ones are divided. */
+enum { DVT_ALIGN_TRACE_CELLS = 1 << 20 };
+davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
+                             const uint8_t *target, int64_t cells, davit_alignment *alignment, char **cigar);
+
+#endif

@@ -1,0 +1,373 @@
+/* One local alignment in full, in memory linear in m + n.
+ *
+ * Three passes, all made of the same step, that of a column of the matrix (Gotoh 1982):
+ *   end      forward, scores kept at 0 or more: the best score and the first cell that has it.
+ *   begin    backward from there, until the score is reached.
+ *   columns  What lies between is one global alignment, by Myers and Miller (1988): the target is halved, the forward scores of the first
+ *            half meet the backward scores of the second, and where they meet best the query is divided. A gap of
+ *            target symbols may go on through the cut, and is then opened on neither side of it. Small rectangles are traced
+ *            through a matrix of bytes.
+ *
+ * A gap of k symbols costs first + k extend, first = gap_open - gap_extend. Gaps may adjoin, so an extension costs at most
+ * gap_open; first is 0 or more. A rectangle is told what a gap of target symbols pays for being opened in its first or closed in its last
+ * corner: `first`, or 0 if it goes on there.
+ *
+ * At most 4 m n cells, 32 (m + 1) + m + n + DVT_ALIGN_TRACE_CELLS bytes. Scores have 64 bits: those of global alignments may be far below
+ * 0, and no sum of penalties overflows. */
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/align.h"
+#include "src/allocate.h"
+#include "src/error.h"
+
+static const int64_t NONE = INT64_MIN / 2; /* the score of what cannot be */
+
+/* ---- checks ---- */
+
+davit_status dvt_check_scoring(const davit_scoring *scoring) {
+  if (!scoring)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring is NULL");
+  if (scoring->symbols < 1 || scoring->symbols > DAVIT_ALIGN_MOST_SYMBOLS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: symbols is %d, not 1 to %d", scoring->symbols,
+                      DAVIT_ALIGN_MOST_SYMBOLS);
+  if (!scoring->matrix)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: matrix is NULL");
+  if (scoring->gap_open < 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: gap_open is %d, less than 1", scoring->gap_open);
+  if (scoring->gap_extend < 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: gap_extend is %d, less than 1", scoring->gap_extend);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_sequence(const char *name, const char *length_name, int64_t length,
+                                const uint8_t *sequence, int symbols) {
+  if (length < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %lld, less than 0", length_name, (long long)length);
+  if (length > 0 && !sequence)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", name);
+  for (int64_t i = 0; i < length; i++)
+    if (sequence[i] >= symbols)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "%s: symbol %lld is %d, not below %d", name, (long long)i,
+                        sequence[i], symbols);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int64_t n) {
+  const int64_t shorter = m < n ? m : n;
+  int largest = 0;
+  for (int i = 0; i < scoring->symbols * scoring->symbols; i++)
+    if (scoring->matrix[i] > largest)
+      largest = scoring->matrix[i];
+  if (largest > 0 && shorter > INT32_MAX / largest)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "%lld symbols of a query and of a target, each scoring up to %d, may pass 2^31 - 1",
+                      (long long)shorter, largest);
+  return DAVIT_SUCCESS;
+}
+
+/* ---- a column ---- */
+
+/* Query and target of a rectangle, read forward (step 1) or backward from their ends (step -1). */
+typedef struct stretch {
+  const uint8_t *query, *target;
+  int64_t m, n;
+  int step;
+} stretch;
+
+typedef struct trace {
+  const int8_t *matrix;
+  int symbols;
+  int64_t first, extend;    /* a gap of k costs first + k extend */
+  int64_t cells;            /* of a rectangle that is traced through a matrix */
+  int64_t *vectors;         /* 4 of m + 1 */
+  int64_t *h, *d, *rh, *rd; /* they */
+  uint8_t *steps;           /* the matrix */
+  char *columns;            /* of the alignment, so far */
+  int64_t used;
+} trace;
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static const int8_t *scores_of(const trace *t, const stretch *s, int64_t j) {
+  return t->matrix + (int64_t)s->target[j * s->step] * t->symbols;
+}
+
+/* From target symbol j - 1 to j: h[i] is the best score of the first i query symbols with all target symbols so far, d[i] that of
+ * alignments that end in a gap of target symbols. No score falls below `least`. Returns the largest of h.
+ *
+ * What a gap of query symbols begins with is taken before that gap itself is considered, which changes nothing
+ * (to open one where one ends never pays) and shortens the chain from row to row to a subtraction and a comparison. */
+static int64_t advance(const trace *t, const stretch *s, int64_t j, int64_t least, int64_t *restrict h,
+                       int64_t *restrict d) {
+  const int64_t extend = t->extend, open = t->first + extend, m = s->m;
+  const int8_t *column = scores_of(t, s, j);
+  const uint8_t *query = s->query;
+  int64_t diagonal = h[0], top;
+  d[0] -= extend;
+  h[0] = top = larger(d[0], least);
+  int64_t gap = h[0] - open;
+  for (int64_t i = 1; i <= m; i++, query += s->step) {
+    const int64_t down = larger(d[i] - extend, h[i] - open);
+    const int64_t rest = larger(larger(diagonal + column[*query], least), down);
+    diagonal = h[i];
+    d[i] = down;
+    h[i] = larger(rest, gap);
+    gap = larger(gap - extend, rest - open);
+    top = larger(top, h[i]);
+  }
+  return top;
+}
+
+/* The column before the first target symbol, of a global alignment whose first gap of target symbols costs `first` to open. */
+static void begin_global(const trace *t, int64_t m, int64_t first, int64_t *h, int64_t *d) {
+  h[0] = 0;
+  d[0] = -first;
+  for (int64_t i = 1; i <= m; i++) {
+    h[i] = -(t->first + i * t->extend);
+    d[i] = NONE;
+  }
+}
+
+/* All of a stretch. */
+static void sweep(const trace *t, const stretch *s, int64_t first, int64_t *h, int64_t *d) {
+  begin_global(t, s->m, first, h, d);
+  for (int64_t j = 0; j < s->n; j++)
+    advance(t, s, j, NONE, h, d);
+}
+
+/* ---- the ends ---- */
+
+static int64_t row_of(int64_t score, const int64_t *h) {
+  int64_t i = 0;
+  while (h[i] != score)
+    i++;
+  return i;
+}
+
+static void find_end(const trace *t, const stretch *s, davit_alignment *a) {
+  int64_t best = 0;
+  for (int64_t i = 0; i <= s->m; i++) {
+    t->h[i] = 0;
+    t->d[i] = NONE;
+  }
+  for (int64_t j = 0; j < s->n; j++) {
+    const int64_t top = advance(t, s, j, 0, t->h, t->d);
+    if (top > best) {
+      best = top;
+      a->query_end = row_of(top, t->h);
+      a->target_end = j + 1;
+    }
+  }
+  a->score = (int32_t)best;
+}
+
+/* Of the stretches that end there and score the same, the one with the least of the target, then of the query. */
+static void find_begin(const trace *t, const stretch *s, davit_alignment *a) {
+  const stretch back = {s->query + a->query_end - 1, s->target + a->target_end - 1, a->query_end,
+                        a->target_end, -1};
+  int64_t j = 0;
+  begin_global(t, back.m, t->first, t->h, t->d);
+  while (advance(t, &back, j, NONE, t->h, t->d) < a->score)
+    j++;
+  a->query_begin = a->query_end - row_of(a->score, t->h);
+  a->target_begin = a->target_end - (j + 1);
+}
+
+/* ---- the columns ---- */
+
+static void emit(trace *t, char column, int64_t count) {
+  for (int64_t k = 0; k < count; k++)
+    t->columns[t->used++] = column;
+}
+
+/* A step of the matrix: where h comes from, and whether the gaps that end here began before. */
+enum { FROM_BOTH = 0, FROM_D = 1, FROM_I = 2, ORIGIN = 3, D_EXTENDS = 4, I_EXTENDS = 8 };
+
+/* advance() that notes its choices. */
+static void advance_noting(const trace *t, const stretch *s, int64_t j, int64_t *h, int64_t *d,
+                           uint8_t *steps) {
+  const int64_t extend = t->extend, open = t->first + extend;
+  const int8_t *column = scores_of(t, s, j);
+  int64_t diagonal = h[0], gap = NONE;
+  h[0] = d[0] -= extend;
+  for (int64_t i = 1; i <= s->m; i++) {
+    const int64_t both = diagonal + column[s->query[i - 1]];
+    const bool down_extends = d[i] - extend > h[i] - open, gap_extends = gap - extend > h[i - 1] - open;
+    diagonal = h[i];
+    d[i] = down_extends ? d[i] - extend : h[i] - open;
+    gap = gap_extends ? gap - extend : h[i - 1] - open;
+    h[i] = larger(both, larger(d[i], gap));
+    const int origin = h[i] == both ? FROM_BOTH : h[i] == d[i] ? FROM_D : FROM_I;
+    steps[i - 1] = (uint8_t)(origin | (down_extends ? D_EXTENDS : 0) | (gap_extends ? I_EXTENDS : 0));
+  }
+}
+
+/* From the last cell back to an edge; the columns come out in reverse. `state` is where the path is: in h (FROM_BOTH) or in a gap. */
+static void walk_back(trace *t, const stretch *s, int state) {
+  int64_t i = s->m, j = s->n;
+  while (i > 0 && j > 0) {
+    const int step = t->steps[(j - 1) * s->m + i - 1];
+    if (state == FROM_BOTH)
+      state = step & ORIGIN;
+    if (state == FROM_BOTH) {
+      emit(t, s->query[--i] == s->target[--j] ? '=' : 'X', 1);
+    } else if (state == FROM_D) {
+      emit(t, 'D', 1);
+      j--;
+      state = step & D_EXTENDS ? FROM_D : FROM_BOTH;
+    } else {
+      emit(t, 'I', 1);
+      i--;
+      state = step & I_EXTENDS ? FROM_I : FROM_BOTH;
+    }
+  }
+  emit(t, 'I', i);
+  emit(t, 'D', j);
+}
+
+static void reverse(char *text, int64_t count) {
+  for (int64_t i = 0; i < count / 2; i++) {
+    const char moved = text[i];
+    text[i] = text[count - 1 - i];
+    text[count - 1 - i] = moved;
+  }
+}
+
+/* What a gap of target symbols pays for its opening in the corners of a rectangle. */
+typedef struct corners {
+  int64_t first, last;
+} corners;
+
+static void solve_by_matrix(trace *t, const stretch *s, corners c) {
+  const int64_t start = t->used;
+  begin_global(t, s->m, c.first, t->h, t->d);
+  for (int64_t j = 0; j < s->n; j++)
+    advance_noting(t, s, j, t->h, t->d, t->steps + j * s->m);
+  walk_back(t, s, t->d[s->m] + t->first - c.last > t->h[s->m] ? FROM_D : FROM_BOTH);
+  reverse(t->columns + start, t->used - start);
+}
+
+/* Where the best path meets the cut behind target symbol `cut`: in row *row, and *through if a gap of target symbols goes on there. */
+static void find_meeting(trace *t, const stretch *s, corners c, int64_t cut, int64_t *row, bool *through) {
+  const stretch before = {s->query, s->target, s->m, cut, 1};
+  const stretch after = {s->query + s->m - 1, s->target + s->n - 1, s->m, s->n - cut, -1};
+  sweep(t, &before, c.first, t->h, t->d);
+  sweep(t, &after, c.last, t->rh, t->rd);
+  int64_t best = INT64_MIN;
+  for (int64_t i = 0; i <= s->m; i++) {
+    const int64_t meet = t->h[i] + t->rh[s->m - i], pass = t->d[i] + t->rd[s->m - i] + t->first;
+    if (larger(meet, pass) > best) {
+      best = larger(meet, pass);
+      *row = i;
+      *through = pass > meet;
+    }
+  }
+}
+
+static void solve(trace *t, const stretch *s, corners c) {
+  if (s->m == 0) {
+    emit(t, 'D', s->n);
+    return;
+  }
+  if (s->n <= 1 || s->n <= t->cells / s->m) {
+    solve_by_matrix(t, s, c);
+    return;
+  }
+  int64_t row = 0;
+  bool through = false;
+  const int64_t cut = s->n / 2;
+  find_meeting(t, s, c, cut, &row, &through);
+  /* Of a gap that goes on, the symbols on both sides of the cut are settled: each half is left with a gap that may end in its corner. */
+  const int64_t settled = through;
+  const stretch left = {s->query, s->target, row, cut - settled, 1};
+  const stretch right = {s->query + row, s->target + cut + settled, s->m - row, s->n - cut - settled, 1};
+  solve(t, &left, (corners){c.first, through ? 0 : t->first});
+  emit(t, 'D', 2 * settled);
+  solve(t, &right, (corners){through ? 0 : t->first, c.last});
+}
+
+/* ---- the string ---- */
+
+/* A run of k columns takes no more than 2 k characters. */
+static char *to_cigar(const trace *t) {
+  const size_t bytes = 2 * (size_t)t->used + 1;
+  char *cigar = dvt_allocate(1, bytes), *at = cigar;
+  for (int64_t i = 0, end; cigar && i < t->used; i = end) {
+    for (end = i + 1; end < t->used && t->columns[end] == t->columns[i];)
+      end++;
+    at += snprintf(at, bytes - (size_t)(at - cigar), "%lld%c", (long long)(end - i), t->columns[i]);
+  }
+  return cigar;
+}
+
+/* ---- the call ---- */
+
+static davit_status allocate_vectors(trace *t, int64_t m) {
+  t->vectors = dvt_allocate((size_t)m + 1, 4 * sizeof *t->vectors);
+  if (!t->vectors)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  t->h = t->vectors;
+  t->d = t->h + m + 1;
+  t->rh = t->d + m + 1;
+  t->rd = t->rh + m + 1;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status find_columns(trace *t, const stretch *s, char **cigar) {
+  const int64_t most = larger(t->cells, s->m);
+  const bool whole = s->m == 0 || s->n <= most / s->m;
+  t->columns = dvt_allocate((size_t)(s->m + s->n) + 1, 1);
+  t->steps = dvt_allocate((size_t)(whole ? s->m * s->n : most) + 1, 1);
+  if (!t->columns || !t->steps)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  solve(t, s, (corners){t->first, t->first});
+  *cigar = to_cigar(t);
+  return *cigar ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+}
+
+static davit_status run(trace *t, const stretch *s, davit_alignment *alignment, char **cigar) {
+  davit_alignment a = {0};
+  DVT_TRY(allocate_vectors(t, s->m));
+  find_end(t, s, &a);
+  if (a.score > 0)
+    find_begin(t, s, &a);
+  const int64_t q = a.query_begin, j = a.target_begin;
+  const stretch between = {s->query + q, s->target + j, a.query_end - q, a.target_end - j, 1};
+  if (cigar)
+    DVT_TRY(find_columns(t, &between, cigar));
+  *alignment = a;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
+                             const uint8_t *target, int64_t cells, davit_alignment *alignment, char **cigar) {
+  static const uint8_t nothing[1];
+  DVT_TRY(dvt_check_scoring(scoring));
+  DVT_TRY(dvt_check_sequence("query", "m", m, query, scoring->symbols));
+  DVT_TRY(dvt_check_sequence("target", "n", n, target, scoring->symbols));
+  DVT_TRY(dvt_check_score_range(scoring, m, n));
+  if (!alignment)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "alignment is NULL");
+  const int64_t open = scoring->gap_open, extend = scoring->gap_extend < open ? scoring->gap_extend : open;
+  trace t = {.matrix = scoring->matrix,
+             .symbols = scoring->symbols,
+             .first = open - extend,
+             .extend = extend,
+             .cells = cells};
+  const stretch all = {m ? query : nothing, n ? target : nothing, m, n, 1};
+  const davit_status status = run(&t, &all, alignment, cigar);
+  free(t.vectors);
+  free(t.steps);
+  free(t.columns);
+  return status;
+}
+
+davit_status davit_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
+                               const uint8_t *target, davit_alignment *alignment, char **cigar) {
+  return dvt_align_trace(scoring, m, query, n, target, DVT_ALIGN_TRACE_CELLS, alignment, cigar);
+}
