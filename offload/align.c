@@ -261,7 +261,9 @@ static void target_scores(int device, const dvt_align_targets *t, const dvt_alig
         for (int64_t j = 0; j < m; j++) {
           int32_t *h = &state[2 * j * threads + thread], *f = h + threads;
           e = e - extend > left - open ? e - extend : left - open;
+          e = e > 0 ? e : 0; /* penalties may be so large that sums of two overflow */
           *f = *f - extend > *h - open ? *f - extend : *h - open;
+          *f = *f > 0 ? *f : 0;
           left = diagonal + score[query[j]] > 0 ? diagonal + score[query[j]] : 0;
           left = left > e ? left : e;
           left = left > *f ? left : *f;

@@ -289,7 +289,10 @@ davit_status davit_align_scores(davit_database *database, const davit_scoring *s
     return DAVIT_SUCCESS;
   if (!scores)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scores is NULL");
-  const dvt_align_query q = {scoring, m, query, largest_entry(scoring)};
+  /* Where opening costs less than going on, a gap goes on by being opened again. */
+  davit_scoring least = *scoring;
+  least.gap_extend = least.gap_open < least.gap_extend ? least.gap_open : least.gap_extend;
+  const dvt_align_query q = {&least, m, query, largest_entry(scoring)};
   pthread_mutex_lock(&database->lock);
   davit_status status = run_queries(database, &q, scores);
   pthread_mutex_unlock(&database->lock);
