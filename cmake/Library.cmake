@@ -18,7 +18,7 @@ target_compile_definitions(davit_offload_objects PRIVATE DAVIT_BUILDING)
 # in a bare region that part of the runtime was never started, whence the optimiser concludes that the region is
 # never entered, and removes its body without a word.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
-foreach(name align atax closest_pair covariance reduce scan stencil)
+foreach(name align_stream atax closest_pair covariance detect_stream reduce scan stencil)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS ${DAVIT_BARE_COMPILE})
 endforeach()
 # The same for a user's source that includes <davit/define_monoid.h>.

@@ -1,6 +1,7 @@
 /* Local alignment on a GPU: a text for one type of scores and one width. Included, where DVT_GPU is defined, with
  *   DVT_WORD     the scores: dvt_pair (two alignments side by side in 16 bits each), float or int32_t
  *   DVT_COLUMNS  columns of a thread, a multiple of 4
+ *   DVT_SCORES   where profiles are of bytes: DVT_SCORES(a, b, k) makes the scores of bytes k of words of two rows
  *   DVT_SYMBOL   what strings are made of: uint8_t or uint16_t
  *   DVT_N(name)  the name for all that
  *
@@ -15,7 +16,7 @@
  * Cost for a row of DVT_COLUMNS cells: 7 instructions for each cell or pair of cells (one more for float), and some 25. */
 
 #define DVT_CHUNK DVT_N(CHUNK)
-#ifdef DVT_BYTES
+#ifdef DVT_SCORES
 enum { DVT_CHUNK = DVT_COLUMNS <= 16 ? 16 : 32 };
 #else
 enum { DVT_CHUNK = DVT_COLUMNS * 4 };
@@ -24,7 +25,7 @@ enum { DVT_CHUNK = DVT_COLUMNS * 4 };
 /* What a lane keeps from row to row. */
 typedef struct DVT_N(column_state) {
   DVT_WORD h[DVT_COLUMNS], f[DVT_COLUMNS], best;
-  DVT_WORD corner;        /* the score left of the columns, in the row before */
+  DVT_WORD corner;         /* the score left of the columns, in the row before */
   DVT_WORD last_h, last_e; /* of the last column: for the next lane */
 } DVT_N(column_state);
 
@@ -40,8 +41,9 @@ DVT_INLINE DVT_WORD DVT_N(passed)(DVT_WORD word, int from) {
   return word;
 }
 
-/* One cell: `diagonal` and `e` are those that enter it, and become those that enter the next of the row. */
-DVT_INLINE void DVT_N(cell)(DVT_N(column_state) *s, int c, DVT_WORD match, DVT_WORD open, DVT_WORD extend,
+/* One cell. What gaps cost is added, so it is negative: there is an instruction that adds pairs, and none that subtracts
+ * them. `diagonal` and `e` are those that enter it, and become those that enter the next of the row. */
+DVT_INLINE void DVT_N(cell)(DVT_N(column_state) * s, int c, DVT_WORD match, DVT_WORD open, DVT_WORD extend,
                             DVT_WORD *diagonal, DVT_WORD *e) {
   const DVT_WORD zero = {0};
   DVT_WORD h = DVT_N(larger)(DVT_N(larger)(*diagonal + match, *e), zero);
@@ -49,16 +51,16 @@ DVT_INLINE void DVT_N(cell)(DVT_N(column_state) *s, int c, DVT_WORD match, DVT_W
   s->best = DVT_N(larger)(s->best, h);
   *diagonal = s->h[c];
   s->h[c] = h;
-  const DVT_WORD gap = h - open;
-  *e = DVT_N(larger)(*e - extend, gap);
-  s->f[c] = DVT_N(larger)(s->f[c] - extend, gap);
+  const DVT_WORD gap = h + open;
+  *e = DVT_N(larger)(*e + extend, gap);
+  s->f[c] = DVT_N(larger)(s->f[c] + extend, gap);
 }
 
 /* A row: `a` is the lane's chunk of the row of the string's symbol, `b` that of the other string of a pair. `swapped`: the halves
  * of the chunk are exchanged. */
-DVT_INLINE void DVT_N(row)(DVT_N(column_state) *s, const DVT_TEAM char *a, const DVT_TEAM char *b, int swapped,
-                           DVT_WORD open, DVT_WORD extend, DVT_WORD diagonal, DVT_WORD e) {
-#ifdef DVT_BYTES
+DVT_INLINE void DVT_N(row)(DVT_N(column_state) * s, const DVT_TEAM char *a, const DVT_TEAM char *b,
+                           int swapped, DVT_WORD open, DVT_WORD extend, DVT_WORD diagonal, DVT_WORD e) {
+#ifdef DVT_SCORES
 #pragma unroll
   for (int part = 0; part < DVT_COLUMNS; part += 16) {
     uint32_t of_a[4], of_b[4];
@@ -66,8 +68,8 @@ DVT_INLINE void DVT_N(row)(DVT_N(column_state) *s, const DVT_TEAM char *a, const
     dvt_load_team_16(b + (part ^ swapped), of_b);
 #pragma unroll
     for (int c = part; c < part + 16 && c < DVT_COLUMNS; c++)
-      DVT_N(cell)(s, c, DVT_SCORES(of_a[(c - part) / 4], of_b[(c - part) / 4], c % 4), open, extend, &diagonal,
-                  &e);
+      DVT_N(cell)(s, c, DVT_SCORES(of_a[(c - part) / 4], of_b[(c - part) / 4], c % 4), open, extend,
+                  &diagonal, &e);
   }
 #else
   (void)b, (void)swapped;
@@ -107,11 +109,12 @@ typedef struct DVT_N(border) {
  * zeros, and leave there where `leaves`. Whole warps call, and their groups with the same `steps`. */
 DVT_INLINE DVT_WORD DVT_N(align)(const DVT_TEAM char *profile, int pitch, int zeros, int width,
                                  DVT_N(strings) of, int64_t steps, DVT_WORD open, DVT_WORD extend,
-                                 DVT_N(border) *border, bool enters, bool leaves) {
+                                 DVT_N(border) * border, bool enters, bool leaves) {
   const int lane = dvt_lane_number(), g = lane & (width - 1), swapped = DVT_CHUNK == 32 ? (g & 4) << 2 : 0;
   const DVT_TEAM char *chunk = profile + g * DVT_CHUNK;
   DVT_N(column_state) s = {0};
-  int a = DVT_N(row_of)(of.a, of.length_a, -g, pitch, zeros), b = DVT_N(row_of)(of.b, of.length_b, -g, pitch, zeros);
+  int a = DVT_N(row_of)(of.a, of.length_a, -g, pitch, zeros),
+      b = DVT_N(row_of)(of.b, of.length_b, -g, pitch, zeros);
   for (int64_t t = 0; t < steps; t++) {
     const int64_t i = t - g;
     DVT_WORD h = DVT_N(passed)(s.last_h, lane - 1), e = DVT_N(passed)(s.last_e, lane - 1);

@@ -48,10 +48,6 @@ static inline int64_t at_most(int64_t value, int64_t most) {
   return value < most ? value : most;
 }
 
-static inline int64_t at_least(int64_t value, int64_t least) {
-  return value > least ? value : least;
-}
-
 static inline int64_t divide_up(int64_t value, int64_t by) {
   return (value + by - 1) / by;
 }

@@ -15,6 +15,7 @@
 typedef struct dvt_detect_effect {
   int64_t frames;
   const float *features;
+  const float *transposed; /* width x frames: feature after feature */
 } dvt_detect_effect;
 
 /* Windows of one length that lie `hop` frames apart; all pointers are host memory. */
@@ -31,6 +32,13 @@ typedef struct dvt_detect_task {
   float *scores; /* runs for each effect for each window: scores[(w effect_count + e) runs + r] */
 } dvt_detect_task;
 
+static inline int64_t dvt_detect_longest(const dvt_detect_task *t) {
+  int64_t most = 0;
+  for (int e = 0; e < t->effect_count; e++)
+    most = t->effects[e].frames > most ? t->effects[e].frames : most;
+  return most;
+}
+
 /* Whether the scores of an effect fit signed 16-bit words: similarities and gaps are integers, and no score is larger. */
 bool dvt_detect_fits(const dvt_detect_task *task, int64_t effect);
 
@@ -42,6 +50,12 @@ davit_status dvt_detect_cpu(const dvt_detect_task *task, int threads);
 size_t dvt_detect_similarity_bytes(const dvt_detect_task *task);
 void dvt_detect_similarity(const dvt_detect_task *task, int64_t window, int e, void *memory,
                            float *similarity);
+
+/* On an NVIDIA device, if dvt_detect_streams(); returns when it is done. `memory` is the device's, of dvt_detect_stream_bytes().
+ * Task memory that is pinned is copied without a detour. */
+bool dvt_detect_streams(const dvt_detect_task *task);
+size_t dvt_detect_stream_bytes(const dvt_detect_task *task);
+davit_status dvt_detect_stream(dvt_stream *stream, const dvt_detect_task *task, void *memory);
 
 /* On any device, by plain target regions; returns when it is done. */
 davit_status dvt_detect_target(int device, const dvt_detect_task *task);

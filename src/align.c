@@ -1,6 +1,7 @@
 /* Databases, and queries against them. A database's targets are sorted by length, the longest first, and dealt to the devices in
  * groups of what a CPU's vector holds, so each has a share of every length. */
 #include <davit/align.h>
+#include <davit/memory.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ typedef struct share {
   int64_t *offsets;
   uint8_t *symbols;
   int64_t *rows;
-  uint8_t *lanes; /* on the CPU */
+  uint8_t *lanes;          /* on the CPU */
+  dvt_align_device device; /* on a GPU */
   dvt_align_targets targets;
   int32_t *scores;
 } share;
@@ -106,9 +108,10 @@ static davit_status fill_share(davit_database *d, int index, const davit_sequenc
   s->which = dvt_allocate((size_t)s->count + 1, sizeof *s->which);
   s->offsets = dvt_allocate((size_t)s->count + 1, sizeof *s->offsets);
   s->symbols = dvt_allocate((size_t)bytes + 1, 1);
-  s->scores = dvt_allocate((size_t)s->count + 1, sizeof *s->scores);
-  if (!s->which || !s->offsets || !s->symbols || !s->scores)
+  if (!s->which || !s->offsets || !s->symbols)
     return DAVIT_OUT_OF_HOST_MEMORY;
+  DVT_TRY(davit_malloc(((size_t)s->count + 1) * sizeof *s->scores,
+                       s->lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&s->scores));
   for (int64_t place = 0; place < d->count; place++)
     if (dealt_to(d, place) == index) {
       const sized *t = &order[place];
@@ -166,6 +169,18 @@ static davit_status make_batches(share *s) {
   return DAVIT_SUCCESS;
 }
 
+/* The targets in the memory of the share's device. */
+static davit_status send_targets(share *s) {
+  const int device = s->lane->device;
+  const size_t offsets = ((size_t)s->count + 1) * sizeof *s->offsets,
+               symbols = (size_t)s->offsets[s->count] + 1;
+  DVT_TRY(davit_malloc(offsets, device, (void **)&s->device.offsets));
+  DVT_TRY(davit_malloc(symbols, device, (void **)&s->device.symbols));
+  DVT_TRY(davit_malloc(((size_t)s->count + 1) * sizeof *s->scores, device, (void **)&s->device.scores));
+  DVT_TRY(davit_copy(s->device.offsets, s->offsets, offsets));
+  return davit_copy(s->device.symbols, s->symbols, symbols);
+}
+
 static davit_status make_shares(davit_database *d, const davit_sequences *targets, const int *devices,
                                 int count) {
   sized *order = sort_targets(targets);
@@ -177,7 +192,8 @@ static davit_status make_shares(davit_database *d, const davit_sequences *target
     if (status == DAVIT_SUCCESS)
       status = fill_share(d, i, targets, order);
     if (status == DAVIT_SUCCESS)
-      status = make_batches(&d->share[i]);
+      status = dvt_blas_path_of(d->share[i].lane) == DVT_BLAS_STREAM ? send_targets(&d->share[i])
+                                                                     : make_batches(&d->share[i]);
   }
   free(order);
   return status;
@@ -218,7 +234,10 @@ davit_status davit_database_destroy(davit_database *database) {
     free(s->symbols);
     free(s->rows);
     free(s->lanes);
-    free(s->scores);
+    davit_free(s->scores);
+    davit_free(s->device.offsets);
+    davit_free(s->device.symbols);
+    davit_free(s->device.scores);
   }
   pthread_mutex_destroy(&database->lock);
   free(database);
@@ -251,11 +270,20 @@ typedef struct query_command {
   const dvt_align_query *query;
 } query_command;
 
+static davit_status run_on_stream(dvt_lane *lane, share *s, const dvt_align_query *query) {
+  void *memory;
+  DVT_TRY(dvt_lane_workspace(lane, dvt_align_stream_bytes(&s->targets, query), &memory));
+  return dvt_align_stream(lane->stream, &s->targets, &s->device, query, memory, s->scores);
+}
+
 static davit_status run_query(dvt_lane *lane, void *arguments) {
   const query_command *c = arguments;
   const dvt_align_targets *targets = &c->share->targets;
+  const dvt_blas_path path = dvt_blas_path_of(lane);
+  if (path == DVT_BLAS_STREAM && dvt_align_streams(targets, c->query))
+    return run_on_stream(lane, c->share, c->query);
   davit_status status =
-      dvt_blas_path_of(lane) == DVT_BLAS_REF
+      path == DVT_BLAS_REF
           ? dvt_align_cpu(targets, c->query, dvt_blas_threads(lane->device), c->share->scores)
           : dvt_align_target(lane->device, targets, c->query, c->share->scores);
   return status == DAVIT_SUCCESS

@@ -118,7 +118,7 @@ davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, uint1
 typedef struct detection {
   const davit_detect_options *options;
   dvt_detect_task task; /* of all whole windows; scores belong to blocks */
-  float *stream, *features;
+  float *stream, *features, *transposed;
   dvt_detect_effect *effects;
   uint16_t *orders, *short_orders;
   int64_t windows, whole, short_length; /* 0: no shorter window */
@@ -144,14 +144,20 @@ static davit_status make_effects(detection *d, int width, int count, const davit
   for (int e = 0; e < count; e++)
     frames += effects[e].frames;
   d->features = dvt_allocate((size_t)frames * (size_t)width, sizeof(float));
+  d->transposed = dvt_allocate((size_t)frames * (size_t)width, sizeof(float));
   d->effects = dvt_allocate((size_t)count, sizeof *d->effects);
-  if (!d->features || !d->effects)
+  if (!d->features || !d->transposed || !d->effects)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  float *to = d->features;
+  float *to = d->features, *turned = d->transposed;
   for (int e = 0; e < count; e++) {
-    make_units(width, effects[e].frames, effects[e].features, to);
-    d->effects[e] = (dvt_detect_effect){effects[e].frames, to};
-    to += effects[e].frames * width;
+    const int64_t n = effects[e].frames;
+    make_units(width, n, effects[e].features, to);
+    for (int64_t j = 0; j < n; j++)
+      for (int k = 0; k < width; k++)
+        turned[k * n + j] = to[j * width + k];
+    d->effects[e] = (dvt_detect_effect){n, to, turned};
+    to += n * width;
+    turned += n * width;
   }
   return DAVIT_SUCCESS;
 }
@@ -232,15 +238,8 @@ typedef struct judge {
   uint8_t *choices;
 } judge;
 
-static int64_t longest_effect(const dvt_detect_task *t) {
-  int64_t most = 0;
-  for (int e = 0; e < t->effect_count; e++)
-    most = t->effects[e].frames > most ? t->effects[e].frames : most;
-  return most;
-}
-
 static bool judge_open(judge *j, const dvt_detect_task *t) {
-  const size_t n = (size_t)longest_effect(t), cells = (size_t)t->window * n;
+  const size_t n = (size_t)dvt_detect_longest(t), cells = (size_t)t->window * n;
   *j = (judge){.lanes = aligned_alloc(64, dvt_detect_similarity_bytes(t)),
                .similarity = malloc(cells * sizeof(float)),
                .state = malloc(2 * n * sizeof(float)),
@@ -290,17 +289,21 @@ static davit_status judge_block(const detection *d, const dvt_detect_task *t, in
 
 /* ---- workers ---- */
 
-static davit_status score_block(const dvt_lane *lane, const dvt_detect_task *t) {
+static davit_status score_block(dvt_lane *lane, const dvt_detect_task *t) {
   const dvt_blas_path path = dvt_blas_path_of(lane);
+  if (path == DVT_BLAS_STREAM && dvt_detect_streams(t)) {
+    void *memory;
+    DVT_TRY(dvt_lane_workspace(lane, dvt_detect_stream_bytes(t), &memory));
+    return dvt_detect_stream(lane->stream, t, memory);
+  }
   davit_status status = path == DVT_BLAS_REF ? dvt_detect_cpu(t, dvt_blas_threads(lane->device))
                                              : dvt_detect_target(lane->device, t);
-  return status == DAVIT_SUCCESS || status == DAVIT_INVALID_ARGUMENT
-             ? status
-             : davit_fail(status, "%lld windows could not be scored on device %d", (long long)t->windows,
-                          lane->device);
+  return status == DAVIT_SUCCESS ? status
+                                 : davit_fail(status, "%lld windows could not be scored on device %d",
+                                              (long long)t->windows, lane->device);
 }
 
-static davit_status take_blocks(detection *d, const dvt_lane *lane, float *scores) {
+static davit_status take_blocks(detection *d, dvt_lane *lane, float *scores) {
   int64_t begin, end;
   const bool gpu = !dvt_device_find(lane->device)->shares_host_memory;
   const int threads = dvt_blas_threads(gpu ? DAVIT_HOST : lane->device);
@@ -372,6 +375,7 @@ davit_status davit_detect(int width, int64_t frames, const float *stream, int ef
     status = run_workers(&d, chosen, count);
   free(d.stream);
   free(d.features);
+  free(d.transposed);
   free(d.effects);
   free(d.orders);
   free(d.short_orders);

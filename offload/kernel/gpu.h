@@ -21,6 +21,9 @@
 /* Storage that the team shares, of static size: DVT_SHARED float tile[256]; */
 #define DVT_SHARED static __attribute__((address_space(3), loader_uninitialized))
 
+/* For pointers to storage that the team shares. */
+#define DVT_TEAM __attribute__((address_space(3)))
+
 #ifdef __NVPTX__
 DVT_INLINE int dvt_thread(void) {
   return (int)__nvvm_read_ptx_sreg_tid_x();
@@ -112,6 +115,18 @@ DVT_INLINE void dvt_store_16(void *at, const uint32_t word[4]) {
   __asm__ volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(word[0]), "r"(word[1]),
                    "r"(word[2]), "r"(word[3])
                    : "memory");
+}
+
+/* 16 bytes of the team's memory at an address that is a multiple of 16. */
+DVT_INLINE void dvt_load_team_16(const DVT_TEAM void *at, uint32_t word[4]) {
+  __asm__ volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+                   : "r"((uint32_t)(uintptr_t)at));
+}
+
+/* Bytes k < 4 of two words, with their signs, as the halves of a word. */
+DVT_INLINE uint32_t dvt_byte_pair(uint32_t low, uint32_t high, int k) {
+  return __nvvm_prmt(low, high, (uint32_t)(k | (k | 8) << 4 | (k + 4) << 8 | (k + 12) << 12));
 }
 
 /* A pause of some hundred nanoseconds for threads that wait. */

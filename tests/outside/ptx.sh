@@ -20,7 +20,10 @@ stencil [ds]stencil_narrow
 atax [ds]atax_pass_[0-9]* shared load store
 atax [ds]atax_sums shared
 covariance [ds]centre_columns_region shared
-covariance [ds]transpose_region shared'
+covariance [ds]transpose_region shared
+detect_stream detect_profiles_region
+detect_stream detect_region_[a-z]*_[0-9]* shared load
+align_stream search_region_[a-z]*_[0-9]* shared load'
 
 work=$build/ptx
 rm -rf "$work"

@@ -1,0 +1,257 @@
+/* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits, and once more, one by one in 32 bits, those whose
+ * score passes these. A query of more columns than a warp has goes in strips, whose borders pass through memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/align.h"
+#include "offload/align_kernels.h"
+#include "offload/launch.h"
+
+enum {
+  PAIR_THREADS = 128,
+  BORDER_BYTES = 8,      /* of a row */
+  BORDER_ROWS = 1 << 27, /* of the targets that go through the strips together */
+  MOST_SCORE = 1 << 30   /* so that no sum in 32 bits overflows, whatever gaps cost */
+};
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+static size_t padded(size_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+/* A way to work: strips of the query, in pairs of 16 bits or alone in 32. */
+typedef struct way {
+  bool pairs;
+  dvt_shape shape;
+  int64_t strips, columns; /* of a strip */
+  size_t profile_bytes;    /* of a strip */
+} way;
+
+static way way_of(const dvt_align_query *q, bool pairs) {
+  const int64_t most = pairs ? DVT_MOST_COLUMNS : WIDE_COLUMNS * 32;
+  way w = {.pairs = pairs, .strips = divide_up(q->m, most)};
+  w.columns = divide_up(q->m, w.strips);
+  if (pairs) {
+    w.shape = dvt_shape_of(w.columns, true);
+  } else {
+    w.shape = (dvt_shape){0, WIDE_COLUMNS, 1, dvt_shape_chunk(WIDE_COLUMNS, false)};
+    while (w.shape.lanes * WIDE_COLUMNS < w.columns)
+      w.shape.lanes *= 2;
+  }
+  if (w.strips > 1) { /* what leaves a strip comes from the shape's last column */
+    w.columns = w.shape.lanes * w.shape.columns;
+    w.strips = divide_up(q->m, w.columns);
+  }
+  w.profile_bytes = (size_t)((q->scoring->symbols + 1) * w.shape.lanes * w.shape.chunk);
+  return w;
+}
+
+static bool fits_pairs(const dvt_align_query *q) {
+  return (int64_t)q->scoring->gap_open + q->scoring->gap_extend <= INT16_MAX;
+}
+
+bool dvt_align_streams(const dvt_align_targets *t, const dvt_align_query *q) {
+  const int64_t longest = t->count > 0 ? t->offsets[1] : 0, diagonal = smaller(q->m, longest);
+  return q->m > 0 && q->m < INT32_MAX && longest < INT32_MAX && diagonal * q->largest <= MOST_SCORE &&
+         t->count < INT32_MAX;
+}
+
+/* ---- memory ---- */
+
+static int64_t border_rows(const dvt_align_targets *t, const dvt_align_query *q) {
+  const int64_t all = t->offsets[t->count], longest = t->offsets[1];
+  if (way_of(q, false).strips == 1)
+    return 0;
+  return smaller(all, BORDER_ROWS > longest ? BORDER_ROWS : longest);
+}
+
+/* Of the device: profiles of all strips, a list of targets, borders. */
+typedef struct stream_memory {
+  char *profiles;
+  int32_t *list;
+  void *border;
+  size_t bytes;
+} stream_memory;
+
+static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *q, char *memory) {
+  size_t profiles = 0;
+  for (int pairs = 0; pairs < 2; pairs++) {
+    const way w = way_of(q, pairs);
+    const size_t bytes = padded((size_t)w.strips * w.profile_bytes);
+    profiles = bytes > profiles ? bytes : profiles;
+  }
+  const size_t list = padded((size_t)t->count * sizeof(int32_t));
+  stream_memory m = {.bytes = profiles + list + (size_t)border_rows(t, q) * BORDER_BYTES};
+  if (memory) {
+    m.profiles = memory;
+    m.list = (int32_t *)(void *)(memory + profiles);
+    m.border = memory + profiles + list;
+  }
+  return m;
+}
+
+size_t dvt_align_stream_bytes(const dvt_align_targets *t, const dvt_align_query *q) {
+  return lay_out(t, q, NULL).bytes;
+}
+
+/* ---- profiles ---- */
+
+static void fill_strip(const dvt_align_query *q, const way *w, int64_t strip, char *profile) {
+  const davit_scoring *s = q->scoring;
+  const int64_t begin = strip * w->columns, end = smaller(begin + w->columns, q->m);
+  for (int t = 0; t < s->symbols; t++)
+    for (int64_t j = begin; j < end; j++) {
+      const int8_t score = s->matrix[q->symbols[j] + t * s->symbols];
+      char *to = profile + t * w->shape.lanes * w->shape.chunk +
+                 dvt_profile_place(j - begin, w->shape.columns, w->shape.chunk, w->pairs);
+      if (w->pairs)
+        *to = score;
+      else
+        memcpy(to, &(int32_t){score}, sizeof(int32_t));
+    }
+}
+
+static davit_status upload(dvt_stream *stream, void *to, const void *from, size_t bytes) {
+  return dvt_stream_copy(stream, to, bytes, from, bytes, bytes, 1);
+}
+
+static davit_status send_profiles(dvt_stream *stream, const dvt_align_query *q, const way *w, char *to) {
+  const size_t bytes = (size_t)w->strips * w->profile_bytes;
+  char *profiles = calloc(bytes, 1);
+  if (!profiles)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a profile of %zu bytes", bytes);
+  for (int64_t strip = 0; strip < w->strips; strip++)
+    fill_strip(q, w, strip, profiles + (size_t)strip * w->profile_bytes);
+  davit_status status = upload(stream, to, profiles, bytes), end = dvt_stream_synchronize(stream);
+  free(profiles);
+  return status == DAVIT_SUCCESS ? end : status;
+}
+
+/* ---- launches ---- */
+
+/* What all launches of a query share. `list`: the host's, or NULL for all targets. */
+typedef struct search {
+  dvt_stream *stream;
+  const dvt_align_targets *targets;
+  const dvt_align_device *device;
+  const dvt_align_query *query;
+  stream_memory memory;
+  const int32_t *list;
+  int64_t count;
+} search;
+
+static davit_status launch_strip(const search *s, const way *w, int64_t strip, int64_t first, int64_t count) {
+  static dvt_kernel kernels[DVT_SHAPES] = {{.function = "search_region_two_16"},
+                                           {.function = "search_region_two_20"},
+                                           {.function = "search_region_two_24"},
+                                           {.function = "search_region_two_28"},
+                                           {.function = "search_region_two_32"}};
+  static dvt_kernel wide = {.function = "search_region_one_16"};
+  dvt_kernel *kernel = w->pairs ? &kernels[w->shape.index] : &wide;
+  int residents;
+  davit_status status = dvt_launch_residents(kernel, s->stream, PAIR_THREADS, w->profile_bytes, &residents);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  const int64_t groups = PAIR_THREADS / w->shape.lanes, items = divide_up(count, w->pairs ? 2 : 1);
+  const davit_scoring *scoring = s->query->scoring;
+  const dvt_argument arguments[] = {
+      dvt_pointer_argument(s->memory.profiles + (size_t)strip * w->profile_bytes),
+      dvt_integer_argument(scoring->symbols),
+      dvt_integer_argument(w->shape.lanes * w->shape.chunk),
+      dvt_pointer_argument(s->device->symbols),
+      dvt_pointer_argument(s->device->offsets),
+      dvt_pointer_argument(s->list ? s->memory.list : NULL),
+      dvt_integer_argument(first),
+      dvt_integer_argument(count),
+      dvt_pointer_argument(s->device->scores),
+      dvt_pointer_argument(s->memory.border),
+      dvt_integer_argument(strip > 0),
+      dvt_integer_argument(strip + 1 < w->strips),
+      dvt_integer_argument(w->shape.lanes),
+      dvt_integer_argument(PAIR_THREADS),
+      dvt_integer_argument(smaller(scoring->gap_open, MOST_SCORE)),
+      dvt_integer_argument(smaller(scoring->gap_extend, MOST_SCORE))};
+  return dvt_launch(kernel, s->stream, smaller(residents, divide_up(items, groups)), PAIR_THREADS,
+                    w->profile_bytes, arguments, sizeof arguments / sizeof *arguments);
+}
+
+static int64_t target_at(const search *s, int64_t i) {
+  return s->list ? s->list[i] : i;
+}
+
+/* Where the targets end that fit the borders' memory together with target `first`; an even number of them, or all. */
+static int64_t end_of_chunk(const search *s, const way *w, int64_t first) {
+  const int64_t *offsets = s->targets->offsets, begin = offsets[target_at(s, first)],
+                rows = border_rows(s->targets, s->query);
+  int64_t end = s->count;
+  if (w->strips > 1)
+    for (end = first + 1; end < s->count && offsets[target_at(s, end) + 1] - begin <= rows;)
+      end++;
+  return end;
+}
+
+static davit_status run_way(const search *s, bool pairs) {
+  const way w = way_of(s->query, pairs);
+  davit_status status = send_profiles(s->stream, s->query, &w, s->memory.profiles);
+  for (int64_t first = 0; first < s->count && status == DAVIT_SUCCESS;) {
+    const int64_t end = end_of_chunk(s, &w, first);
+    for (int64_t strip = 0; strip < w.strips && status == DAVIT_SUCCESS; strip++)
+      status = launch_strip(s, &w, strip, first, end - first);
+    first = end;
+  }
+  return status;
+}
+
+static davit_status download(const search *s, int32_t *scores) {
+  davit_status status =
+      upload(s->stream, scores, s->device->scores, (size_t)s->targets->count * sizeof *scores);
+  davit_status end = dvt_stream_synchronize(s->stream);
+  return status == DAVIT_SUCCESS ? end : status;
+}
+
+/* Once more what may not fit 16 bits. */
+static davit_status run_wide(search *s, int32_t *scores) {
+  const int32_t most = INT16_MAX - s->query->largest;
+  int32_t *list = malloc(((size_t)s->targets->count + 1) * sizeof *list);
+  if (!list)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a list of targets");
+  s->count = 0;
+  for (int64_t k = 0; k < s->targets->count; k++)
+    if (scores[k] > most)
+      list[s->count++] = (int32_t)k;
+  s->list = list;
+  davit_status status = DAVIT_SUCCESS;
+  if (s->count > 0) {
+    status = upload(s->stream, s->memory.list, list, (size_t)s->count * sizeof *list);
+    if (status == DAVIT_SUCCESS)
+      status = run_way(s, false);
+    if (status == DAVIT_SUCCESS)
+      status = download(s, scores);
+  }
+  dvt_stream_synchronize(s->stream);
+  free(list);
+  return status;
+}
+
+davit_status dvt_align_stream(dvt_stream *stream, const dvt_align_targets *targets,
+                              const dvt_align_device *device, const dvt_align_query *query, void *memory,
+                              int32_t *scores) {
+  search s = {.stream = stream,
+              .targets = targets,
+              .device = device,
+              .query = query,
+              .memory = lay_out(targets, query, memory),
+              .count = targets->count};
+  const bool pairs = fits_pairs(query);
+  davit_status status = run_way(&s, pairs);
+  if (status == DAVIT_SUCCESS)
+    status = download(&s, scores);
+  return status == DAVIT_SUCCESS && pairs ? run_wide(&s, scores) : status;
+}

@@ -1,0 +1,182 @@
+/* Scores of detection on an NVIDIA device: one launch makes the profiles of an effect in all windows, the next scores all
+ * permutations in each. */
+#include "offload/detect.h"
+#include "offload/detect_kernels.h"
+#include "offload/launch.h"
+
+static int64_t divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/* Team memory of Hopper less what a team needs otherwise; a device that has less refuses the launch. */
+enum { MOST_TEAM_BYTES = 224 * 1024 };
+
+/* How an effect is worked on. */
+typedef struct effect_shape {
+  bool pairs;
+  dvt_shape shape;
+  int64_t profile_bytes;
+} effect_shape;
+
+static effect_shape shape_of(const dvt_detect_task *t, int64_t frames) {
+  effect_shape e = {.pairs = dvt_detect_fits(t, frames) && t->gap_open + t->gap_extend <= INT16_MAX};
+  e.shape = dvt_shape_of(frames, e.pairs);
+  e.profile_bytes = (t->window + 1) * e.shape.lanes * e.shape.chunk;
+  return e;
+}
+
+bool dvt_detect_streams(const dvt_detect_task *t) {
+  for (int e = 0; e < t->effect_count; e++) {
+    const effect_shape s = shape_of(t, t->effects[e].frames);
+    if (s.shape.lanes == 0 || s.profile_bytes > MOST_TEAM_BYTES)
+      return false;
+  }
+  return true;
+}
+
+/* What lies in the device's memory, one after the other. */
+typedef struct stream_memory {
+  float *x, *y, *scores;
+  uint16_t *orders;
+  char *profiles;
+  size_t bytes;
+} stream_memory;
+
+static size_t padded(size_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+static size_t stream_frames_bytes(const dvt_detect_task *t) {
+  return (size_t)(((t->windows - 1) * t->hop + t->window) * t->width) * sizeof(float);
+}
+
+static stream_memory lay_out(const dvt_detect_task *t, char *memory) {
+  stream_memory m;
+  size_t profiles = 0;
+  for (int e = 0; e < t->effect_count; e++) {
+    const size_t bytes = (size_t)shape_of(t, t->effects[e].frames).profile_bytes;
+    profiles = bytes > profiles ? bytes : profiles;
+  }
+  const size_t sizes[] = {stream_frames_bytes(t), (size_t)(dvt_detect_longest(t) * t->width) * sizeof(float),
+                          (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float),
+                          (size_t)(t->runs * t->window) * sizeof(uint16_t), (size_t)t->windows * profiles};
+  size_t at[6] = {0};
+  for (int i = 0; i < 5; i++)
+    at[i + 1] = at[i] + padded(sizes[i]);
+  m = (stream_memory){.bytes = at[5]};
+  if (memory) {
+    m.x = (float *)(void *)memory;
+    m.y = (float *)(void *)(memory + at[1]);
+    m.scores = (float *)(void *)(memory + at[2]);
+    m.orders = (uint16_t *)(void *)(memory + at[3]);
+    m.profiles = memory + at[4];
+  }
+  return m;
+}
+
+size_t dvt_detect_stream_bytes(const dvt_detect_task *t) {
+  return lay_out(t, NULL).bytes;
+}
+
+static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s,
+                                  int64_t frames, const stream_memory *m) {
+  static dvt_kernel kernel = {.function = "detect_profiles_region"};
+  const int64_t cells =
+      t->windows * divide_up(t->window + 1, DETECT_ROWS) * s->shape.lanes * s->shape.columns;
+  const dvt_argument arguments[] = {dvt_pointer_argument(m->x),
+                                    dvt_pointer_argument(m->y),
+                                    dvt_pointer_argument(m->profiles),
+                                    dvt_integer_argument(t->width),
+                                    dvt_integer_argument(t->window),
+                                    dvt_integer_argument(t->hop),
+                                    dvt_integer_argument(t->windows),
+                                    dvt_integer_argument(frames),
+                                    dvt_integer_argument(s->shape.columns),
+                                    dvt_integer_argument(s->shape.lanes),
+                                    dvt_integer_argument(s->shape.chunk),
+                                    dvt_integer_argument(s->pairs),
+                                    dvt_integer_argument(t->round),
+                                    dvt_double_argument((double)t->threshold),
+                                    dvt_integer_argument(DETECT_THREADS)};
+  return dvt_launch(&kernel, stream, divide_up(cells, DETECT_THREADS), DETECT_THREADS, 0, arguments,
+                    sizeof arguments / sizeof *arguments);
+}
+
+/* Threads of a team: of few items as many as leave few lanes idle in the last round. */
+static int threads_for(const effect_shape *s, int64_t items) {
+  if (!s->pairs || items * s->shape.lanes > 4 * DETECT_THREADS)
+    return s->pairs ? DETECT_THREADS / 2 : DETECT_THREADS;
+  int best = DETECT_THREADS;
+  double most = 0;
+  for (int threads = DETECT_THREADS; threads >= 64; threads -= 32) {
+    const int64_t groups = threads / s->shape.lanes;
+    const double used = (double)items / (double)(divide_up(items, groups) * groups);
+    if (used > most) {
+      most = used;
+      best = threads;
+    }
+  }
+  return best;
+}
+
+static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
+                                  const stream_memory *m) {
+  static dvt_kernel kernels[2][DVT_SHAPES] = {{{.function = "detect_region_float_16"},
+                                               {.function = "detect_region_float_20"},
+                                               {.function = "detect_region_float_24"},
+                                               {.function = "detect_region_float_28"},
+                                               {.function = "detect_region_float_32"}},
+                                              {{.function = "detect_region_pair_16"},
+                                               {.function = "detect_region_pair_20"},
+                                               {.function = "detect_region_pair_24"},
+                                               {.function = "detect_region_pair_28"},
+                                               {.function = "detect_region_pair_32"}}};
+  dvt_kernel *kernel = &kernels[s->pairs][s->shape.index];
+  const int64_t items = divide_up(t->runs, s->pairs ? 2 : 1);
+  const int threads = threads_for(s, items);
+  int residents;
+  davit_status status = dvt_launch_residents(kernel, stream, threads, (size_t)s->profile_bytes, &residents);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  const int64_t wanted = divide_up(4 * residents, t->windows),
+                most = divide_up(items, threads / s->shape.lanes), slices = wanted < most ? wanted : most;
+  const dvt_argument arguments[] = {dvt_pointer_argument(m->profiles),
+                                    dvt_integer_argument(s->shape.lanes * s->shape.chunk),
+                                    dvt_pointer_argument(m->orders),
+                                    dvt_pointer_argument(m->scores + e * t->runs),
+                                    dvt_integer_argument(t->effect_count * t->runs),
+                                    dvt_integer_argument(t->window),
+                                    dvt_integer_argument(t->runs),
+                                    dvt_integer_argument(s->shape.lanes),
+                                    dvt_integer_argument(slices),
+                                    dvt_integer_argument(threads),
+                                    dvt_double_argument((double)t->gap_open),
+                                    dvt_double_argument((double)t->gap_extend)};
+  return dvt_launch(kernel, stream, t->windows * slices, threads, (size_t)s->profile_bytes, arguments,
+                    sizeof arguments / sizeof *arguments);
+}
+
+static davit_status upload(dvt_stream *stream, void *to, const void *from, size_t bytes) {
+  return dvt_stream_copy(stream, to, bytes, from, bytes, bytes, 1);
+}
+
+davit_status dvt_detect_stream(dvt_stream *stream, const dvt_detect_task *t, void *memory) {
+  const stream_memory m = lay_out(t, memory);
+  davit_status status = upload(stream, m.x, t->stream, stream_frames_bytes(t));
+  if (status == DAVIT_SUCCESS)
+    status = upload(stream, m.orders, t->orders, (size_t)(t->runs * t->window) * sizeof(uint16_t));
+  for (int e = 0; e < t->effect_count && status == DAVIT_SUCCESS; e++) {
+    const dvt_detect_effect *effect = &t->effects[e];
+    const effect_shape s = shape_of(t, effect->frames);
+    status = upload(stream, m.y, effect->transposed, (size_t)(effect->frames * t->width) * sizeof(float));
+    if (status == DAVIT_SUCCESS)
+      status = make_profiles(stream, t, &s, effect->frames, &m);
+    if (status == DAVIT_SUCCESS)
+      status = launch_scores(stream, t, &s, e, &m);
+  }
+  if (status == DAVIT_SUCCESS)
+    status =
+        upload(stream, t->scores, m.scores, (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float));
+  davit_status end = dvt_stream_synchronize(stream);
+  return status == DAVIT_SUCCESS ? end : status;
+}

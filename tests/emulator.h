@@ -1,0 +1,189 @@
+/* A GPU on the CPU, for tests of kernels that need no GPU: what offload/kernel/gpu.h declares, and of a stream what
+ * launches kernels. Included before the source under test, which is included as text: its functions are then called
+ * emulated_NAME, where EMULATED(NAME) says so.
+ *
+ * Threads are contexts that take turns; whoever waits for others passes the turn on. Kernels run at once when they are
+ * launched. */
+#ifndef DAVIT_TESTS_EMULATOR_H
+#define DAVIT_TESTS_EMULATOR_H
+#define DAVIT_KERNEL_GPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define DVT_GPU 1
+#define DVT_EMULATED 1
+#define DVT_INLINE static inline
+#define DVT_TEAM
+
+enum { EMULATOR_THREADS = 256, EMULATOR_STACK = 1 << 16 };
+
+static struct emulator {
+  int thread, threads, team, teams, arrived, running;
+  bool over[EMULATOR_THREADS];
+  uint32_t posted[2][EMULATOR_THREADS];
+  int shuffles[EMULATOR_THREADS], barriers[EMULATOR_THREADS];
+  ucontext_t scheduler, context[EMULATOR_THREADS];
+  char *stacks;
+  void (*body)(void *argument);
+  void *argument;
+} emulator;
+
+static char dvt_team_memory[1 << 18] __attribute__((aligned(16)));
+
+DVT_INLINE int dvt_thread(void) {
+  return emulator.thread;
+}
+
+DVT_INLINE int dvt_team(void) {
+  return emulator.team;
+}
+
+DVT_INLINE int dvt_teams(void) {
+  return emulator.teams;
+}
+
+DVT_INLINE int dvt_lane_number(void) {
+  return emulator.thread & 31;
+}
+
+static void emulator_pass(void) {
+  const int self = emulator.thread;
+  swapcontext(&emulator.context[self], &emulator.scheduler);
+}
+
+/* The scheduler gives turns in order, so when this thread has its next one, all lanes have posted. */
+static uint32_t dvt_shuffle(uint32_t word, int from) {
+  const int self = emulator.thread, parity = emulator.shuffles[self]++ & 1;
+  emulator.posted[parity][self] = word;
+  emulator_pass();
+  return emulator.posted[parity][(self & ~31) | (from & 31)];
+}
+
+static void dvt_barrier(void) {
+  const int wanted = ++emulator.barriers[emulator.thread] * emulator.threads;
+  emulator.arrived++;
+  while (emulator.arrived < wanted)
+    emulator_pass();
+}
+
+DVT_INLINE void dvt_load_constant_16(const void *at, uint32_t word[4]) {
+  memcpy(word, at, 16);
+}
+
+DVT_INLINE void dvt_load_team_16(const void *at, uint32_t word[4]) {
+  if ((uintptr_t)at % 16)
+    abort();
+  memcpy(word, at, 16);
+}
+
+DVT_INLINE uint32_t dvt_byte_pair(uint32_t low, uint32_t high, int k) {
+  return (uint32_t)(uint16_t)(int8_t)(low >> (8 * k)) | (uint32_t)(uint16_t)(int8_t)(high >> (8 * k)) << 16;
+}
+
+static void emulator_start(void) {
+  emulator.body(emulator.argument);
+  emulator.over[emulator.thread] = true;
+  emulator.running--;
+}
+
+static void emulator_run_team(void) {
+  emulator.arrived = 0;
+  emulator.running = emulator.threads;
+  for (int t = 0; t < emulator.threads; t++) {
+    emulator.over[t] = false;
+    emulator.shuffles[t] = emulator.barriers[t] = 0;
+    getcontext(&emulator.context[t]);
+    emulator.context[t].uc_stack.ss_sp = emulator.stacks + (size_t)t * EMULATOR_STACK;
+    emulator.context[t].uc_stack.ss_size = EMULATOR_STACK;
+    emulator.context[t].uc_link = &emulator.scheduler;
+    makecontext(&emulator.context[t], emulator_start, 0);
+  }
+  while (emulator.running > 0)
+    for (int t = 0; t < emulator.threads; t++)
+      if (!emulator.over[t]) {
+        emulator.thread = t;
+        swapcontext(&emulator.scheduler, &emulator.context[t]);
+      }
+}
+
+/* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first. */
+static inline void emulator_run(int teams, int threads, void (*body)(void *argument), void *argument) {
+  emulator.teams = teams;
+  emulator.threads = threads;
+  emulator.body = body;
+  emulator.argument = argument;
+  emulator.stacks = malloc((size_t)threads * EMULATOR_STACK);
+  for (emulator.team = 0; emulator.team < teams; emulator.team++) {
+    memset(dvt_team_memory, 0x7b, sizeof dvt_team_memory);
+    emulator_run_team();
+  }
+  free(emulator.stacks);
+}
+
+/* ---- launches ---- */
+
+#define dvt_launch emulated_launch
+#define dvt_launch_residents emulated_launch_residents
+#define dvt_stream_copy emulated_stream_copy
+#define dvt_stream_synchronize emulated_stream_synchronize
+#include "offload/launch.h"
+
+/* Kernels by name; the body finds its arguments in `emulator_arguments`. A test defines the table. */
+typedef struct emulator_kernel {
+  const char *function;
+  void (*body)(void *arguments);
+} emulator_kernel;
+extern const emulator_kernel emulator_kernels[];
+static int emulator_launches;
+
+static inline void *emulator_pointer(const dvt_argument *argument) {
+  return (void *)(uintptr_t)*argument;
+}
+
+static inline double emulator_double(const dvt_argument *argument) {
+  double value;
+  memcpy(&value, argument, sizeof value);
+  return value;
+}
+
+davit_status emulated_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
+                             size_t shared_bytes, const dvt_argument *arguments, int count) {
+  (void)stream, (void)count;
+  const emulator_kernel *found = emulator_kernels;
+  while (strcmp(found->function, kernel->function))
+    found++;
+  if (threads > EMULATOR_THREADS || threads % 32 || shared_bytes > sizeof dvt_team_memory)
+    abort();
+  emulator_launches++;
+  emulator_run((int)teams, threads, found->body, (void *)(uintptr_t)arguments);
+  return DAVIT_SUCCESS;
+}
+
+davit_status emulated_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads,
+                                       size_t shared_bytes, int *teams) {
+  (void)kernel, (void)stream, (void)threads, (void)shared_bytes;
+  *teams = 3;
+  return DAVIT_SUCCESS;
+}
+
+davit_status emulated_stream_copy(dvt_stream *stream, void *destination, size_t destination_pitch,
+                                  const void *source, size_t source_pitch, size_t row_bytes, size_t cols) {
+  (void)stream, (void)destination_pitch, (void)source_pitch;
+  if (cols != 1)
+    abort();
+  memcpy(destination, source, row_bytes);
+  return DAVIT_SUCCESS;
+}
+
+davit_status emulated_stream_synchronize(dvt_stream *stream) {
+  (void)stream;
+  return DAVIT_SUCCESS;
+}
+
+dvt_argument dvt_double_argument(double value);
+
+#endif

@@ -1,0 +1,138 @@
+/* Alignment on a GPU without one: its kernels thread by thread, and what launches them, against the reference. */
+#include "tests/emulator.h"
+/* The source under test. */
+#define dvt_align_streams emulated_align_streams
+#define dvt_align_stream_bytes emulated_align_stream_bytes
+#define dvt_align_stream emulated_align_stream
+#include "offload/align_stream.c"
+#include "ref/ref.h"
+#include "tests/support.h"
+
+#define BODY(name)                                                                                           \
+  static void run_##name(void *arguments) {                                                                  \
+    const dvt_argument *a = arguments;                                                                       \
+    search_##name(emulator_pointer(a), (int64_t)a[1], (int64_t)a[2], emulator_pointer(a + 3),                \
+                  emulator_pointer(a + 4), emulator_pointer(a + 5), (int64_t)a[6], (int64_t)a[7],            \
+                  emulator_pointer(a + 8), emulator_pointer(a + 9), (int64_t)a[10], (int64_t)a[11],          \
+                  (int64_t)a[12], (int64_t)a[13], (int64_t)a[14], (int64_t)a[15]);                           \
+  }
+BODY(two_16)
+BODY(two_20)
+BODY(two_24)
+BODY(two_28)
+BODY(two_32)
+BODY(one_16)
+
+const emulator_kernel emulator_kernels[] = {
+    {"search_region_two_16", run_two_16}, {"search_region_two_20", run_two_20},
+    {"search_region_two_24", run_two_24}, {"search_region_two_28", run_two_28},
+    {"search_region_two_32", run_two_32}, {"search_region_one_16", run_one_16}};
+
+typedef struct database {
+  int64_t count, *offsets;
+  uint8_t *symbols;
+} database;
+
+/* Targets of falling lengths; some resemble the query. */
+static database make_database(int64_t count, const int64_t *lengths, int symbols, int64_t m,
+                              const uint8_t *query, uint64_t *random) {
+  database d = {.count = count, .offsets = calloc((size_t)count + 1, sizeof *d.offsets)};
+  for (int64_t k = 0; k < count; k++)
+    d.offsets[k + 1] = d.offsets[k] + lengths[k];
+  d.symbols = malloc((size_t)d.offsets[count] + 1);
+  for (int64_t k = 0; k < count; k++)
+    for (int64_t i = 0; i < lengths[k]; i++) {
+      const bool alike = k % 3 == 0 && i < m && random_below(random, 10) > 0;
+      d.symbols[d.offsets[k] + i] = alike ? query[i] : (uint8_t)random_below(random, symbols);
+    }
+  return d;
+}
+
+static void expect_scores(const davit_scoring *scoring, int64_t m, const uint8_t *query, const database *d) {
+  int largest = 0;
+  for (int i = 0; i < scoring->symbols * scoring->symbols; i++)
+    largest = scoring->matrix[i] > largest ? scoring->matrix[i] : largest;
+  const dvt_align_query q = {scoring, m, query, largest};
+  const dvt_align_targets t = {.count = d->count, .offsets = d->offsets, .symbols = d->symbols};
+  int32_t *device_scores = malloc((size_t)d->count * sizeof *device_scores),
+          *scores = malloc((size_t)d->count * sizeof *scores),
+          *scratch = malloc(2 * ((size_t)m + 1) * sizeof *scratch);
+  const dvt_align_device device = {d->offsets, d->symbols, device_scores};
+  assert_true(dvt_align_streams(&t, &q));
+  const size_t bytes = dvt_align_stream_bytes(&t, &q);
+  char *memory = aligned_alloc(256, (bytes + 511) / 256 * 256);
+  memset(memory, 0x5c, bytes + 256);
+  CHECK(dvt_align_stream(NULL, &t, &device, &q, memory, scores));
+  for (int i = 0; i < 256; i++)
+    assert_int_equal(memory[bytes + (size_t)i], 0x5c);
+  for (int64_t k = 0; k < d->count; k++) {
+    const int32_t wanted = dvt_ref_align_score(scoring, m, query, d->offsets[k + 1] - d->offsets[k],
+                                               d->symbols + d->offsets[k], scratch);
+    if (scores[k] != wanted)
+      fail_msg("query of %lld, target %lld of %lld: %d, not %d", (long long)m, (long long)k,
+               (long long)(d->offsets[k + 1] - d->offsets[k]), scores[k], wanted);
+  }
+  free(memory);
+  free(device_scores);
+  free(scores);
+  free(scratch);
+}
+
+static void run_case(int symbols, int64_t m, int64_t count, int64_t longest, int most, int32_t open,
+                     int32_t extend, uint64_t seed) {
+  uint64_t random = seed;
+  int8_t matrix[32 * 32];
+  uint8_t *query = malloc((size_t)m);
+  int64_t *lengths = malloc((size_t)count * sizeof *lengths);
+  for (int i = 0; i < symbols * symbols; i++)
+    matrix[i] = (int8_t)(i % (symbols + 1) == 0 ? most : random_below(&random, 5) - 4);
+  for (int64_t j = 0; j < m; j++)
+    query[j] = (uint8_t)random_below(&random, symbols);
+  for (int64_t k = 0; k < count; k++)
+    lengths[k] = longest * (count - k - 1) / count + (k < 3 ? longest / count : 0);
+  database d = make_database(count, lengths, symbols, m, query, &random);
+  const davit_scoring scoring = {symbols, matrix, open, extend};
+  expect_scores(&scoring, m, query, &d);
+  free(d.offsets);
+  free(d.symbols);
+  free(lengths);
+  free(query);
+}
+
+static void test_every_shape(void **unused) {
+  (void)unused;
+  static const int64_t lengths[] = {1,  15, 16, 17, 20, 21,  28,  29,  33,
+                                    40, 56, 63, 64, 65, 100, 129, 200, 375};
+  for (int i = 0; i < COUNT(lengths); i++)
+    run_case(24, lengths[i], 13, 60, 5, 11, 1, (uint64_t)i);
+}
+
+static void test_strips(void **unused) {
+  (void)unused;
+  run_case(4, 1024, 3, 40, 2, 3, 1, 1);
+  run_case(4, 1025, 5, 60, 2, 3, 1, 2);
+  run_case(20, 3000, 4, 50, 3, 5, 2, 3);
+}
+
+/* Scores beyond 16 bits, and penalties that do not fit them. */
+static void test_wide(void **unused) {
+  (void)unused;
+  run_case(24, 400, 7, 500, 127, 11, 1, 1);
+  run_case(24, 600, 4, 700, 127, 40, 3, 2);
+  run_case(24, 60, 9, 80, 6, 30000, 3000, 3);
+  run_case(24, 60, 9, 80, 6, INT32_MAX, 1, 4);
+}
+
+static void test_odd_databases(void **unused) {
+  (void)unused;
+  run_case(1, 5, 1, 1, 1, 1, 1, 1);
+  run_case(32, 40, 1, 30, 4, 2, 2, 2);
+  run_case(24, 40, 200, 20, 5, 11, 1, 3);
+  run_case(24, 7, 3, 2, 5, 11, 1, 4);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_shape), cmocka_unit_test(test_strips),
+                                     cmocka_unit_test(test_wide), cmocka_unit_test(test_odd_databases)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
