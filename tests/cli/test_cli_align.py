@@ -1,0 +1,315 @@
+#!/usr/bin/python3
+"""Tests of davit align against a plain Gotoh in Python, of its readers and of what they refuse.
+
+usage: test_cli_align.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
+"""
+import gzip
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import zlib
+
+sys.dont_write_bytecode = True
+from support import DAVIT, LIMIT_S, davit, expect, expect_keys, listing, main, put, run_json
+
+COLUMNS = "query target score qstart qend tstart tend cigar".split()
+PLACES = ("all", "cpu", "host")
+AMINO = "ARNDCQEGHILKMFPSTWYV"
+
+
+def best_score(query, target, score, gap_open, gap_extend):
+    """Gotoh, with penalties for a gap of k of gap_open + (k - 1) gap_extend."""
+    h, e, best = [0] * (len(query) + 1), [-10 ** 9] * (len(query) + 1), 0
+    for t in target:
+        diagonal, f = 0, -10 ** 9
+        for i, q in enumerate(query, 1):
+            e[i] = max(h[i] - gap_open, e[i] - gap_extend)
+            f = max(h[i - 1] - gap_open, f - gap_extend)
+            diagonal, h[i] = h[i], max(0, diagonal + score(q, t), e[i], f)
+            best = max(best, h[i])
+    return best
+
+
+def columns_score(row, query, target, score, gap_open, gap_extend):
+    i, j, total = int(row["qstart"]) - 1, int(row["tstart"]) - 1, 0
+    expect(re.fullmatch(r"(\d+[=XID])+", row["cigar"]), f"CIGAR {row['cigar']}")
+    for count, kind in re.findall(r"(\d+)(.)", row["cigar"]):
+        for _ in range(int(count) if kind in "=X" else 0):
+            expect((query[i] == target[j]) == (kind == "="), f"{kind} of {query[i]} and {target[j]}")
+            total += score(query[i], target[j])
+            i, j = i + 1, j + 1
+        if kind in "ID":
+            total -= gap_open + (int(count) - 1) * gap_extend
+            i, j = i + int(count) * (kind == "I"), j + int(count) * (kind == "D")
+    expect((i, j) == (int(row["qend"]), int(row["tend"])), f"ends of {row}")
+    return total
+
+
+def rows_of(text):
+    lines = (text if isinstance(text, str) else text.decode()).split("\n")
+    expect(lines[0].split("\t") == COLUMNS, f"header {lines[0]!r}")
+    expect(lines[-1] == "", "a last line that ends")
+    return [dict(zip(COLUMNS, line.split("\t"))) for line in lines[1:-1]]
+
+
+def align(*arguments, **options):
+    return rows_of(davit("align", *arguments, **options).out)
+
+
+def fasta(records, width=60):
+    return "".join(f">{name} about {name}\n" + "".join(letters[i:i + width] + "\n" for i in range(0, len(letters), width))
+                   for name, letters in records)
+
+
+def fastq(records):
+    return "".join(f"@{name} about\n{letters}\n+\n{'@' * len(letters)}\n" for name, letters in records)
+
+
+def relative(rng, letters, alphabet):
+    return "".join(c if rng.random() < 0.7 else rng.choice(alphabet) + rng.choice(("", alphabet[0] * 5))
+                   for c in letters if rng.random() < 0.95)
+
+
+def bgzip(data):
+    """Blocks of bgzip and its last one, which is empty."""
+    def block(part):
+        deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
+        packed = deflate.compress(part) + deflate.flush()
+        head = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0" + struct.pack("<H", len(packed) + 25)
+        return head + packed + struct.pack("<II", zlib.crc32(part), len(part))
+    half = len(data) // 2
+    return [block(data[:half]), block(data[half:]), block(b"")]
+
+
+def expect_rows(rows, queries, targets, score, gap_open, gap_extend, top):
+    wanted = []
+    for name, letters in queries:
+        scores = [(-best_score(letters, t, score, gap_open, gap_extend), k) for k, (_, t) in enumerate(targets)]
+        wanted += [(name, targets[k][0], -s) for s, k in sorted(scores)[:top] if s < 0]
+    found = [(row["query"], row["target"], int(row["score"])) for row in rows]
+    expect(found == wanted, f"rows {found}, expected {wanted}")
+    for row in rows:
+        own = columns_score(row, dict(queries)[row["query"]], dict(targets)[row["target"]], score, gap_open, gap_extend)
+        expect(own == int(row["score"]), f"columns of {row} score {own}")
+
+
+def test_dna():
+    rng = random.Random(1)
+    queries = [(f"q{k}", "".join(rng.choices("ACGT", k=k))) for k in (1, 30, 90)]
+    targets = [(f"t{k}", relative(rng, queries[k % 3][1] or "A", "ACGT") + "ACGT"[k % 4]) for k in range(12)]
+    put("q.fa", fasta(queries))
+    put("t.fa", fasta(targets, 7))
+    for place in PLACES:
+        for top, gap_open, gap_extend in ((3, 5, 2), (100, 2, 2), (1, 12, 1)):
+            rows = align("q.fa", "t.fa", "--match", 2, "--mismatch", -3, "--gap-open", gap_open, "--gap-extend", gap_extend,
+                         "--top", top, "--cigar", "--devices", place, "--check")
+            expect_rows(rows, queries, targets, lambda a, b: 2 if a == b else -3, gap_open, gap_extend, top)
+
+
+def test_matrix_file():
+    letters = "ABC*"
+    scores = {"AA": 5, "BB": 4, "CC": 6, "**": 1, "AB": -2, "BA": 1, "AC": -4, "CA": -3}
+    rows = ["# a comment", "", "   C  A B *"]
+    for q in "BAC*":
+        rows.append(f"{q.lower()} " + " ".join(str(scores.get(q + t, -5)) for t in "CAB*"))
+    put("m.txt", "\n".join(rows) + "\n")
+    rng = random.Random(2)
+    queries = [("q", "".join(rng.choices(letters, k=50)))]
+    targets = [(f"t{k}", relative(rng, queries[0][1], letters)) for k in range(4)]
+    put("q.fa", fasta(queries))
+    put("t.fa", fasta(targets).replace("A", "a"))
+    put("t.fa", fasta(targets))
+    put("m.gz", gzip.compress("\r\n".join(rows).encode()))
+    for name in ("m.txt", "m.gz"):
+        rows = align("q.fa", "t.fa", "--matrix", name, "--gap-open", 7, "--cigar", "--check")
+        expect_rows(rows, queries, targets, lambda a, b: scores.get(a + b, -5), 7, 1, 10)
+
+
+def test_protein():
+    put("q.fa", ">q\nHEAGAWGHEE\n")
+    put("t.fa", ">t\npawheae\n>none\nG\n>u\nHEAGAWGHEE\n")
+    rows = align("q.fa", "t.fa", "--cigar")
+    expect([row["target"] for row in rows] == ["u", "t", "none"], f"{rows}")
+    expect(rows[0]["cigar"] == "10=" and rows[0]["score"] == "62", f"{rows[0]}")
+    expect([rows[1][key] for key in COLUMNS[2:]] == ["17", "5", "9", "2", "5", "2=1I2="], f"{rows[1]}")
+    expect(align("q.fa", "t.fa") == [dict(row, cigar="*") for row in rows], "without --cigar the column is *")
+    expect(align("q.fa", "t.fa", "--matrix", "BLOSUM62", "--gap-open", 11, "--gap-extend=1", "--cigar") == rows, "defaults")
+    put("none.fa", ">p\nPPPP\n")
+    put("g.fa", ">g\nGGG\n")
+    expect(align("none.fa", "g.fa") == [], "pairs that score 0 are left out")
+    put("n.fa", ">n\nACGTNU\n")
+    rows = align("n.fa", "n.fa", "--match", 1, "--mismatch", -1, "--gap-open", 3, "--cigar")
+    expect([row["cigar"] for row in rows] == ["4="], f"N matches nothing: {rows}")
+
+
+def test_formats():
+    rng = random.Random(3)
+    records = [(f"r{k}", "".join(rng.choices(AMINO, k=k * 7 + 1))) for k in range(9)]
+    plain = put("p.fa", fasta(records))
+    wanted = align(plain, plain, "--cigar")
+    text = fasta(records).encode()
+    put("lower.fa", text.replace(b" about", b"\t\xff").lower())
+    put("crlf.fa", text.replace(b"\n", b"\r\n"))
+    put("loose.fa", b"\n\n" + text.replace(b">", b"\n \n>").strip())
+    put("one.fa.gz", gzip.compress(text))
+    put("two.fa.gz", gzip.compress(text[:300]) + gzip.compress(text[300:]))
+    put("block.fa.gz", b"".join(bgzip(text)))
+    put("p.fq", fastq(records))
+    put("p.fq.gz", gzip.compress(fastq(records).encode()))
+    name, letters = records[5]
+    put("wrapped.fq", fastq(records).replace(f"{letters}\n+\n{'@' * len(letters)}",
+                                             f"{letters[:9]}\n{letters[9:]}\n+{name}\n{'+' * 20}\n{'~' * (len(letters) - 20)}"))
+    for name in listing():
+        if name != plain:
+            expect(align(plain, name, "--cigar") == wanted, f"{name} is {plain}")
+    for data in (text, gzip.compress(text)):
+        expect(align(plain, "-", "--cigar", data=data) == wanted, "standard input")
+        expect(align("-", plain, "--cigar", data=data) == wanted, "standard input as query")
+    davit("align", "-", "-", code=2, data=text)
+
+
+def test_report():
+    put("q.fa", ">a\nWWWWW\n>b\nAAAA\n")
+    put("t.fa", ">t\nWWAWW\n>u\nAAAA\n>v\nAAAA\n")
+    report = run_json("align", "q.fa", "t.fa", "--check", "--repeat", 3, "--warmup", 1, "-o", "o.tsv")
+    expect_keys(report, "gcups", "seconds_transfer_included", "matrix", "gap_open", "gap_extend", "queries", "targets", "cells",
+                "alignments", "check", "error", "bound")
+    expect(report["cells"] == 9 * 13 and report["queries"] == 2 and report["targets"] == 3 and report["error"] == 0, f"{report}")
+    rows = rows_of(open("o.tsv").read())
+    expect(report["alignments"] == len(rows) == 4, f"{report} {rows}")
+    expect([row["target"] for row in rows] == ["t", "u", "v", "t"], f"ties in the order of the targets: {rows}")
+    for place in PLACES:
+        expect(run_json("align", "q.fa", "t.fa", "--devices", place, "--check")["alignments"] == 4, place)
+    process = davit("align", "q.fa", "t.fa", "--top", 1)
+    expect(len(rows_of(process.out)) == 2 and "GCUPS" in process.err, f"text beside the lines: {process.err}")
+    expect(b"GCUPS" in davit("align", "q.fa", "t.fa", "-o", "o.tsv").out, "text on standard output")
+    davit("align", "q.fa", "t.fa", "--json", "-o", "-", code=2)
+
+
+def test_usage():
+    put("q.fa", ">q\nACGT\n")
+    dna = ("--match", 1, "--mismatch", -1)
+    for options in (["--gap-open", 0], ["--gap-open", -1], ["--gap-extend", 0], ["--gap-extend", -3], ["--gap-open", "x"],
+                    ["--gap-open", 1 << 31], ["--gap-extend", 1.5], ["--top", 0], ["--match", 1], ["--mismatch", -1],
+                    ["--match", 0, "--mismatch", -1], ["--match", 1.5, "--mismatch", -1], ["--match", 128, "--mismatch", -1],
+                    ["--match", 1, "--mismatch", 1], ["--match", 1, "--mismatch", -129], ["--match", "nan", "--mismatch", 0],
+                    [*dna, "--matrix", "blosum62"], ["third"]):
+        davit("align", "q.fa", "q.fa", *options, code=2)
+    davit("align", "q.fa", code=2)
+    davit("align", "q.fa", "q.fa", *dna, "-o", "nowhere/o.tsv", code=1)
+    expect("--gap-open" in davit("help", "align").out.decode(), "help")
+
+
+def refuse(name, content, *words, options=()):
+    """Bad as query and as target; one line with the words; an output that was there stays, nothing else comes."""
+    if content is not None:
+        put(name, content)
+    put("good.fa", ">g\nACGT\n")
+    put("o.tsv", "old")
+    before = listing()
+    for operands in ((name, "good.fa"), ("good.fa", name)):
+        result = davit("align", *operands, *options, "-o", "o.tsv", code=3)
+        for word in (name, *words):
+            expect(word in result.err, f"'{word}' expected in {result.err}")
+        expect(davit("align", *operands, *options, code=3).out == b"", "nothing on standard output")
+    expect(open("o.tsv").read() == "old" and listing() == before, f"{listing()}")
+
+
+def test_bad_fasta():
+    refuse("b.fa", ">a\nACGT\n>b x\nAC\nGJT\n", "line 5", "'b'", "letter 4", "'J'", "ARNDCQEGHILKMFPSTWYVBZX*")
+    refuse("b.fa", ">a\nACRT\n", "line 2", "'a'", "letter 3", "'R'", "ACGTN", options=("--match", 1, "--mismatch", -1))
+    refuse("b.fa", ">a\nAC1T\n", "line 2", "letter 3", "'1'")
+    refuse("b.fa", b">a\nAC\xe4T\n", "line 2", "letter 3", "byte 228")
+    refuse("b.fa", b">a\nAC\0T\n", "line 2", "letter 3", "byte 0")
+    refuse("b.fa", ">a\n>b\nACGT\n", "line 1", "'a'", "letters")
+    refuse("b.fa", ">a\nACGT\n>b\n", "line 3", "'b'", "letters")
+    refuse("b.fa", ">a\n\n \n", "line 1", "'a'", "letters")
+    refuse("b.fa", ">a\nACGT\n>b\nAC\n>b\nGG\n>a\nA\n", "line 5", "'b'", "line 3")
+    refuse("b.fa", ">\nACGT\n", "line 1", "record 1", "name")
+    refuse("b.fa", ">a\nACGT\n> b\nACGT\n", "line 3", "record 2", "name")
+    refuse("b.fa", "", "end of the file")
+    refuse("b.fa", "\n\n", "end of the file")
+    refuse("b.fa", "ACGT\n", "line 1", "'>'")
+    refuse("b.fa", "\n;a\nACGT\n", "line 2", "'>'")
+    refuse("b.fa", ">a\nACGT\n@b\nAC\n", "line 3", "'@'")
+    refuse("missing.fa", None, "readable")
+    os.mkdir("folder")
+    refuse("folder", None, "readable", "directory")
+
+
+def test_bad_fastq():
+    refuse("b.fq", "@a\nACGT\n+\n!!!\n", "'a'", "4 quality", "found 3")
+    refuse("b.fq", "@a\nACGT\n+\n!!!!!\n", "line 4", "'a'", "4 quality", "found 5")
+    refuse("b.fq", "@a\nACGT\n+\n!!!\n@b\nAC\n+\n!!\n", "line 5", "'a'", "4 quality", "found 5")
+    refuse("b.fq", "@a\nACGT\n+\n!!!!\n@b\nAC\n", "'b'", "'+'", "end of the file")
+    refuse("b.fq", "@a\nACGT\n+\n!!!!\n@b\nAC\n+\n", "'b'", "2 quality", "found 0")
+    refuse("b.fq", "@a\nACGT\n+\n!!!!\n@b\n+\n\n", "line 5", "'b'", "letters")
+    refuse("b.fq", "@a\nACGT\n+\n!! !\n", "line 4", "quality 3", "byte 32")
+    refuse("b.fq", "@a\nACGT\n+\n!!!!\n>b\nAC\n", "line 5", "record 2", "'@'")
+    refuse("b.fq", "@a\nAC.T\n+\n!!!!\n", "line 2", "letter 3")
+    refuse("b.fq", "@a\nA\n+\n!\n@a\nA\n+\n!\n", "line 5", "'a'", "line 1")
+
+
+def test_bad_gzip():
+    rng = random.Random(4)
+    text = fasta([(f"r{k}", "".join(rng.choices(AMINO, k=500))) for k in range(300)]).encode()
+    packed = gzip.compress(text)
+    for length in (len(packed) // 3, len(packed) - 9, len(packed) - 4):
+        refuse("b.gz", packed[:length], "truncated")
+    refuse("b.gz", packed[:20], "")
+    blocks = bgzip(text[:60000])
+    refuse("b.gz", b"".join(blocks[:2]), "truncated")
+    refuse("b.gz", blocks[0] + blocks[1][:-30], "truncated")
+    damaged = bytearray(packed)
+    damaged[len(damaged) // 2] ^= 0xff
+    put("d.gz", bytes(damaged))
+    davit("align", "d.gz", "d.gz", code=3)
+
+
+def test_bad_matrix():
+    put("q.fa", ">q\nAB\n")
+
+    def bad(content, *words):
+        put("bad.mat", content)
+        result = davit("align", "q.fa", "q.fa", "--matrix", "bad.mat", code=3)
+        for word in ("bad.mat", *words):
+            expect(word in result.err, f"'{word}' expected in {result.err}")
+
+    bad("# only\n", "end of the file")
+    bad("A B\nA 1 2\n", "after 1")
+    bad("A B\nA 1 2\nB 1\n", "line 3", "2 scores", "found 1")
+    bad("A B\nA 1 2 3\nB 1 2\n", "line 2", "more")
+    bad("A B\nA 1 2\nA 1 2\n", "line 3", "'A' again")
+    bad("A B\nA 1 2\nC 1 2\n", "line 3", "'C'")
+    bad("A B\nA 1 2\nB 1 128\n", "line 3", "'128'")
+    bad("A B\nA 1 2\nB 1 -129\n", "line 3", "'-129'")
+    bad("A B\nA 1 2\nB 1 1.5\n", "line 3", "'1.5'")
+    bad("A B\nA 1 2\nB x 1\n", "line 3", "'x'")
+    bad("A BC\nA 1 2\n", "line 1", "'BC'")
+    bad("A a\nA 1 2\n", "line 1", "'A' again")
+    bad("A B\nA 1 2\nB 1 2\nC 1 2\n", "line 4", "end of the file")
+    bad("#\nA B\n\n1 2\n3 4\n", "line 4", "'1'")
+    bad(" ".join("ABCDEFGHIJKLMNOPQRSTUVWXYZ1234567") + "\n", "line 1", "32")
+    bad(b"A B\nA 1\x00 2\n", "line 2", "zero byte")
+    davit("align", "q.fa", "q.fa", "--matrix", "missing.mat", code=3)
+    put("ab.mat", "A B\nA 1 -2\nB -2 1\n")
+    put("c.fa", ">q\nABC\n")
+    expect("'C'" in davit("align", "c.fa", "q.fa", "--matrix", "ab.mat", code=3).err, "a letter that the matrix lacks")
+
+
+def test_nothing_half_written():
+    rng = random.Random(5)
+    put("t.fa", fasta([(f"r{k}", "".join(rng.choices(AMINO, k=100))) for k in range(60)]))
+    with open("/dev/full", "wb") as full:
+        process = subprocess.run([DAVIT, "align", "t.fa", "t.fa", "--top", "60"], stdout=full, stderr=subprocess.PIPE,
+                                 timeout=LIMIT_S)
+    expect(process.returncode == 1, "a full standard output is exit 1")
+    davit("align", "t.fa", "t.fa", "--top", 2, "-o", "o.tsv")
+    expect(len(rows_of(open("o.tsv").read())) == 120 and listing() == ["o.tsv", "t.fa"], f"{listing()}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))
