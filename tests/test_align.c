@@ -142,7 +142,7 @@ static void expect_alignment(const davit_scoring *scoring, const sequence *q, co
                              int64_t cells, int32_t score) {
   davit_alignment a, b;
   char *cigar = NULL;
-  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, &a, &cigar));
+  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, 1, &a, &cigar));
   CHECK(davit_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, &b, NULL));
   assert_memory_equal(&a, &b, sizeof a);
   assert_int_equal(a.score, score);
@@ -351,6 +351,31 @@ static void test_parasail(void **state) {
     }
 }
 
+/* Any number of threads finds the same stretches, and columns that score the same. */
+static void test_thread_counts(void **state) {
+  (void)state;
+  static const int threads[] = {1, 2, 3, 7};
+  uint64_t random = 17;
+  const davit_scoring scoring = protein(11, 1);
+  for (int repeat = 0; repeat < 4; repeat++) {
+    sequence q = random_sequence(repeat % 2 ? 1500 : 4000, 20, &random),
+             t = repeat < 2 ? relative_of(&q, 20, &random) : random_sequence(2600, 20, &random);
+    davit_alignment first = {0}, a;
+    for (int k = 0; k < COUNT(threads); k++) {
+      char *cigar;
+      CHECK(
+          dvt_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, 1000, threads[k], &a, &cigar));
+      first = k ? first : a;
+      assert_memory_equal(&a, &first, sizeof a);
+      assert_int_equal(score_of_columns(&scoring, &q, &t, &a, cigar), a.score);
+      free(cigar);
+    }
+    assert_int_equal(reference(&scoring, &q, &t), first.score);
+    sequence_drop(&q);
+    sequence_drop(&t);
+  }
+}
+
 static void test_long_pairs(void **state) {
   (void)state;
   const int sizes[][2] = {{20000, 3000}, {12000, 12000}};
@@ -382,7 +407,7 @@ static void test_self(void **state) {
       score += score_of(&scoring, s.symbols[i], s.symbols[i]);
     snprintf(wanted, sizeof wanted, "%d=", length);
     for (int limit = 0; limit < 2; limit++) {
-      CHECK(dvt_align_trace(&scoring, length, s.symbols, length, s.symbols, limit << 20, &a, &cigar));
+      CHECK(dvt_align_trace(&scoring, length, s.symbols, length, s.symbols, limit << 20, 0, &a, &cigar));
       assert_int_equal(a.score, score);
       assert_true(a.query_begin == 0 && a.query_end == length);
       assert_true(a.target_begin == 0 && a.target_end == length);
@@ -464,12 +489,12 @@ static void test_one_gap(void **state) {
       char wanted[64], *cigar;
       davit_alignment a;
       snprintf(wanted, sizeof wanted, "%d=%dD70=", before, length);
-      CHECK(dvt_align_trace(&scoring, without.length, without.symbols, with.length, with.symbols, 0, &a,
+      CHECK(dvt_align_trace(&scoring, without.length, without.symbols, with.length, with.symbols, 0, 0, &a,
                             &cigar));
       assert_string_equal(cigar, wanted);
       free(cigar);
       snprintf(wanted, sizeof wanted, "%d=%dI70=", before, length);
-      CHECK(dvt_align_trace(&scoring, with.length, with.symbols, without.length, without.symbols, 0, &a,
+      CHECK(dvt_align_trace(&scoring, with.length, with.symbols, without.length, without.symbols, 0, 0, &a,
                             &cigar));
       assert_string_equal(cigar, wanted);
       free(cigar);
@@ -1072,6 +1097,7 @@ int main(void) {
       cmocka_unit_test(test_matrices),
       cmocka_unit_test(test_parasail),
       cmocka_unit_test(test_long_pairs),
+      cmocka_unit_test(test_thread_counts),
       cmocka_unit_test(test_self),
       cmocka_unit_test(test_transposed),
       cmocka_unit_test(test_growing),
