@@ -14,10 +14,11 @@ davit_status dvt_check_sequence(const char *name, const char *length_name, int64
 /* Whether the best score that lengths m and n allow is at most 2^31 - 1. */
 davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int64_t n);
 
-/* davit_align_trace(), which takes DVT_ALIGN_TRACE_CELLS: rectangles of at most `cells` cells are traced through a matrix, larger
- * ones are divided. */
+/* davit_align_trace() by so many threads (0: those of the host), with rectangles of at most `cells` cells traced through a matrix and
+ * larger ones divided. */
 enum { DVT_ALIGN_TRACE_CELLS = 1 << 20 };
 davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
-                             const uint8_t *target, int64_t cells, davit_alignment *alignment, char **cigar);
+                             const uint8_t *target, int64_t cells, int threads, davit_alignment *alignment,
+                             char **cigar);
 
 #endif

@@ -1,6 +1,5 @@
-/* One local alignment in full, in memory linear in m + n.
+/* One local alignment in full, in memory linear in m + n, by passes (align_pass.h):
  *
- * Three passes, all made of the same step, that of a column of the matrix (Gotoh 1982):
  *   end      forward, scores kept at 0 or more: the best score and the first cell that has it.
  *   begin    backward from there, until the score is reached.
  *   columns  What lies between is one global alignment, by Myers and Miller (1988): the target is halved, the forward scores of the first
@@ -12,7 +11,7 @@
  * gap_open; first is 0 or more. A rectangle is told what a gap of target symbols pays for being opened in its first or closed in its last
  * corner: `first`, or 0 if it goes on there.
  *
- * At most 4 m n cells, 32 (m + 1) + m + n + DVT_ALIGN_TRACE_CELLS bytes. Scores have 64 bits: those of global alignments may be far below
+ * At most 4 m n cells, 33 m + n + DVT_ALIGN_TRACE_CELLS bytes and 16 KiB a thread. Scores have 64 bits: those of global alignments may be far below
  * 0, and no sum of penalties overflows. */
 #include <limits.h>
 #include <stdbool.h>
@@ -20,10 +19,10 @@
 #include <stdlib.h>
 
 #include "src/align.h"
+#include "src/align_pass.h"
 #include "src/allocate.h"
+#include "src/blas.h"
 #include "src/error.h"
-
-static const int64_t NONE = INT64_MIN / 2; /* the score of what cannot be */
 
 /* ---- checks ---- */
 
@@ -68,19 +67,11 @@ davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int6
   return DAVIT_SUCCESS;
 }
 
-/* ---- a column ---- */
-
-/* Query and target of a rectangle, read forward (step 1) or backward from their ends (step -1). */
-typedef struct stretch {
-  const uint8_t *query, *target;
-  int64_t m, n;
-  int step;
-} stretch;
+/* ---- the ends ---- */
 
 typedef struct trace {
-  const int8_t *matrix;
-  int symbols;
-  int64_t first, extend;    /* a gap of k costs first + k extend */
+  dvt_align_costs costs;
+  dvt_align_team team;
   int64_t cells;            /* of a rectangle that is traced through a matrix */
   int64_t *vectors;         /* 4 of m + 1 */
   int64_t *h, *d, *rh, *rd; /* they */
@@ -89,93 +80,26 @@ typedef struct trace {
   int64_t used;
 } trace;
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static const int8_t *scores_of(const trace *t, const stretch *s, int64_t j) {
-  return t->matrix + (int64_t)s->target[j * s->step] * t->symbols;
-}
-
-/* From target symbol j - 1 to j: h[i] is the best score of the first i query symbols with all target symbols so far, d[i] that of
- * alignments that end in a gap of target symbols. No score falls below `least`. Returns the largest of h.
- *
- * What a gap of query symbols begins with is taken before that gap itself is considered, which changes nothing
- * (to open one where one ends never pays) and shortens the chain from row to row to a subtraction and a comparison. */
-static int64_t advance(const trace *t, const stretch *s, int64_t j, int64_t least, int64_t *restrict h,
-                       int64_t *restrict d) {
-  const int64_t extend = t->extend, open = t->first + extend, m = s->m;
-  const int8_t *column = scores_of(t, s, j);
-  const uint8_t *query = s->query;
-  int64_t diagonal = h[0], top;
-  d[0] -= extend;
-  h[0] = top = larger(d[0], least);
-  int64_t gap = h[0] - open;
-  for (int64_t i = 1; i <= m; i++, query += s->step) {
-    const int64_t down = larger(d[i] - extend, h[i] - open);
-    const int64_t rest = larger(larger(diagonal + column[*query], least), down);
-    diagonal = h[i];
-    d[i] = down;
-    h[i] = larger(rest, gap);
-    gap = larger(gap - extend, rest - open);
-    top = larger(top, h[i]);
-  }
-  return top;
-}
-
-/* The column before the first target symbol, of a global alignment whose first gap of target symbols costs `first` to open. */
-static void begin_global(const trace *t, int64_t m, int64_t first, int64_t *h, int64_t *d) {
-  h[0] = 0;
-  d[0] = -first;
-  for (int64_t i = 1; i <= m; i++) {
-    h[i] = -(t->first + i * t->extend);
-    d[i] = NONE;
-  }
-}
-
-/* All of a stretch. */
-static void sweep(const trace *t, const stretch *s, int64_t first, int64_t *h, int64_t *d) {
-  begin_global(t, s->m, first, h, d);
-  for (int64_t j = 0; j < s->n; j++)
-    advance(t, s, j, NONE, h, d);
-}
-
-/* ---- the ends ---- */
-
-static int64_t row_of(int64_t score, const int64_t *h) {
-  int64_t i = 0;
-  while (h[i] != score)
-    i++;
-  return i;
-}
-
-static void find_end(const trace *t, const stretch *s, davit_alignment *a) {
-  int64_t best = 0;
+static void find_end(trace *t, const dvt_align_stretch *s, davit_alignment *a) {
   for (int64_t i = 0; i <= s->m; i++) {
     t->h[i] = 0;
-    t->d[i] = NONE;
+    t->d[i] = DVT_ALIGN_NONE;
   }
-  for (int64_t j = 0; j < s->n; j++) {
-    const int64_t top = advance(t, s, j, 0, t->h, t->d);
-    if (top > best) {
-      best = top;
-      a->query_end = row_of(top, t->h);
-      a->target_end = j + 1;
-    }
-  }
-  a->score = (int32_t)best;
+  const dvt_align_cell end = dvt_align_best(&t->costs, s, 0, INT64_MAX, &t->team, t->h, t->d);
+  a->score = (int32_t)end.score;
+  a->query_end = end.row;
+  a->target_end = end.column;
 }
 
 /* Of the stretches that end there and score the same, the one with the least of the target, then of the query. */
-static void find_begin(const trace *t, const stretch *s, davit_alignment *a) {
-  const stretch back = {s->query + a->query_end - 1, s->target + a->target_end - 1, a->query_end,
-                        a->target_end, -1};
-  int64_t j = 0;
-  begin_global(t, back.m, t->first, t->h, t->d);
-  while (advance(t, &back, j, NONE, t->h, t->d) < a->score)
-    j++;
-  a->query_begin = a->query_end - row_of(a->score, t->h);
-  a->target_begin = a->target_end - (j + 1);
+static void find_begin(trace *t, const dvt_align_stretch *s, davit_alignment *a) {
+  const dvt_align_stretch back = {s->query + a->query_end - 1, s->target + a->target_end - 1, a->query_end,
+                                  a->target_end, -1};
+  dvt_align_edge(&t->costs, back.m, t->costs.first, t->h, t->d);
+  const dvt_align_cell begin =
+      dvt_align_best(&t->costs, &back, DVT_ALIGN_NONE, a->score, &t->team, t->h, t->d);
+  a->query_begin = a->query_end - begin.row;
+  a->target_begin = a->target_end - begin.column;
 }
 
 /* ---- the columns ---- */
@@ -188,12 +112,12 @@ static void emit(trace *t, char column, int64_t count) {
 /* A step of the matrix: where h comes from, and whether the gaps that end here began before. */
 enum { FROM_BOTH = 0, FROM_D = 1, FROM_I = 2, ORIGIN = 3, D_EXTENDS = 4, I_EXTENDS = 8 };
 
-/* advance() that notes its choices. */
-static void advance_noting(const trace *t, const stretch *s, int64_t j, int64_t *h, int64_t *d,
+/* Column j of all rows, with the choices made. */
+static void advance_noting(const trace *t, const dvt_align_stretch *s, int64_t j, int64_t *h, int64_t *d,
                            uint8_t *steps) {
-  const int64_t extend = t->extend, open = t->first + extend;
-  const int8_t *column = scores_of(t, s, j);
-  int64_t diagonal = h[0], gap = NONE;
+  const int64_t extend = t->costs.extend, open = t->costs.first + extend;
+  const int8_t *column = dvt_align_scores_of(&t->costs, s, j);
+  int64_t diagonal = h[0], gap = DVT_ALIGN_NONE;
   h[0] = d[0] -= extend;
   for (int64_t i = 1; i <= s->m; i++) {
     const int64_t both = diagonal + column[s->query[i - 1]];
@@ -201,14 +125,14 @@ static void advance_noting(const trace *t, const stretch *s, int64_t j, int64_t 
     diagonal = h[i];
     d[i] = down_extends ? d[i] - extend : h[i] - open;
     gap = gap_extends ? gap - extend : h[i - 1] - open;
-    h[i] = larger(both, larger(d[i], gap));
+    h[i] = dvt_larger(both, dvt_larger(d[i], gap));
     const int origin = h[i] == both ? FROM_BOTH : h[i] == d[i] ? FROM_D : FROM_I;
     steps[i - 1] = (uint8_t)(origin | (down_extends ? D_EXTENDS : 0) | (gap_extends ? I_EXTENDS : 0));
   }
 }
 
 /* From the last cell back to an edge; the columns come out in reverse. `state` is where the path is: in h (FROM_BOTH) or in a gap. */
-static void walk_back(trace *t, const stretch *s, int state) {
+static void walk_back(trace *t, const dvt_align_stretch *s, int state) {
   int64_t i = s->m, j = s->n;
   while (i > 0 && j > 0) {
     const int step = t->steps[(j - 1) * s->m + i - 1];
@@ -243,33 +167,36 @@ typedef struct corners {
   int64_t first, last;
 } corners;
 
-static void solve_by_matrix(trace *t, const stretch *s, corners c) {
+static void solve_by_matrix(trace *t, const dvt_align_stretch *s, corners c) {
   const int64_t start = t->used;
-  begin_global(t, s->m, c.first, t->h, t->d);
-  for (int64_t j = 0; j < s->n; j++)
-    advance_noting(t, s, j, t->h, t->d, t->steps + j * s->m);
-  walk_back(t, s, t->d[s->m] + t->first - c.last > t->h[s->m] ? FROM_D : FROM_BOTH);
+  dvt_align_edge(&t->costs, s->m, c.first, t->h, t->d);
+  for (int64_t j = 1; j <= s->n; j++)
+    advance_noting(t, s, j, t->h, t->d, t->steps + (j - 1) * s->m);
+  walk_back(t, s, t->d[s->m] + t->costs.first - c.last > t->h[s->m] ? FROM_D : FROM_BOTH);
   reverse(t->columns + start, t->used - start);
 }
 
 /* Where the best path meets the cut behind target symbol `cut`: in row *row, and *through if a gap of target symbols goes on there. */
-static void find_meeting(trace *t, const stretch *s, corners c, int64_t cut, int64_t *row, bool *through) {
-  const stretch before = {s->query, s->target, s->m, cut, 1};
-  const stretch after = {s->query + s->m - 1, s->target + s->n - 1, s->m, s->n - cut, -1};
-  sweep(t, &before, c.first, t->h, t->d);
-  sweep(t, &after, c.last, t->rh, t->rd);
+static void find_meeting(trace *t, const dvt_align_stretch *s, corners c, int64_t cut, int64_t *row,
+                         bool *through) {
+  const dvt_align_stretch before = {s->query, s->target, s->m, cut, 1};
+  const dvt_align_stretch after = {s->query + s->m - 1, s->target + s->n - 1, s->m, s->n - cut, -1};
+  dvt_align_edge(&t->costs, s->m, c.first, t->h, t->d);
+  dvt_align_pass(&t->costs, &before, DVT_ALIGN_NONE, &t->team, t->h, t->d);
+  dvt_align_edge(&t->costs, s->m, c.last, t->rh, t->rd);
+  dvt_align_pass(&t->costs, &after, DVT_ALIGN_NONE, &t->team, t->rh, t->rd);
   int64_t best = INT64_MIN;
   for (int64_t i = 0; i <= s->m; i++) {
-    const int64_t meet = t->h[i] + t->rh[s->m - i], pass = t->d[i] + t->rd[s->m - i] + t->first;
-    if (larger(meet, pass) > best) {
-      best = larger(meet, pass);
+    const int64_t meet = t->h[i] + t->rh[s->m - i], pass = t->d[i] + t->rd[s->m - i] + t->costs.first;
+    if (dvt_larger(meet, pass) > best) {
+      best = dvt_larger(meet, pass);
       *row = i;
       *through = pass > meet;
     }
   }
 }
 
-static void solve(trace *t, const stretch *s, corners c) {
+static void solve(trace *t, const dvt_align_stretch *s, corners c) {
   if (s->m == 0) {
     emit(t, 'D', s->n);
     return;
@@ -284,11 +211,12 @@ static void solve(trace *t, const stretch *s, corners c) {
   find_meeting(t, s, c, cut, &row, &through);
   /* Of a gap that goes on, the symbols on both sides of the cut are settled: each half is left with a gap that may end in its corner. */
   const int64_t settled = through;
-  const stretch left = {s->query, s->target, row, cut - settled, 1};
-  const stretch right = {s->query + row, s->target + cut + settled, s->m - row, s->n - cut - settled, 1};
-  solve(t, &left, (corners){c.first, through ? 0 : t->first});
+  const dvt_align_stretch left = {s->query, s->target, row, cut - settled, 1};
+  const dvt_align_stretch right = {s->query + row, s->target + cut + settled, s->m - row,
+                                   s->n - cut - settled, 1};
+  solve(t, &left, (corners){c.first, through ? 0 : t->costs.first});
   emit(t, 'D', 2 * settled);
-  solve(t, &right, (corners){through ? 0 : t->first, c.last});
+  solve(t, &right, (corners){through ? 0 : t->costs.first, c.last});
 }
 
 /* ---- the string ---- */
@@ -307,7 +235,7 @@ static char *to_cigar(const trace *t) {
 
 /* ---- the call ---- */
 
-static davit_status allocate_vectors(trace *t, int64_t m) {
+static davit_status allocate(trace *t, int64_t m, int64_t n, int threads) {
   t->vectors = dvt_allocate((size_t)m + 1, 4 * sizeof *t->vectors);
   if (!t->vectors)
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -315,29 +243,30 @@ static davit_status allocate_vectors(trace *t, int64_t m) {
   t->d = t->h + m + 1;
   t->rh = t->d + m + 1;
   t->rd = t->rh + m + 1;
-  return DAVIT_SUCCESS;
+  return dvt_align_team_open(m, n, threads ? threads : dvt_blas_threads(DAVIT_HOST), &t->team);
 }
 
-static davit_status find_columns(trace *t, const stretch *s, char **cigar) {
-  const int64_t most = larger(t->cells, s->m);
+static davit_status find_columns(trace *t, const dvt_align_stretch *s, char **cigar) {
+  const int64_t most = dvt_larger(t->cells, s->m);
   const bool whole = s->m == 0 || s->n <= most / s->m;
   t->columns = dvt_allocate((size_t)(s->m + s->n) + 1, 1);
   t->steps = dvt_allocate((size_t)(whole ? s->m * s->n : most) + 1, 1);
   if (!t->columns || !t->steps)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  solve(t, s, (corners){t->first, t->first});
+  solve(t, s, (corners){t->costs.first, t->costs.first});
   *cigar = to_cigar(t);
   return *cigar ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
-static davit_status run(trace *t, const stretch *s, davit_alignment *alignment, char **cigar) {
+static davit_status run(trace *t, const dvt_align_stretch *s, int threads, davit_alignment *alignment,
+                        char **cigar) {
   davit_alignment a = {0};
-  DVT_TRY(allocate_vectors(t, s->m));
+  DVT_TRY(allocate(t, s->m, s->n, threads));
   find_end(t, s, &a);
   if (a.score > 0)
     find_begin(t, s, &a);
   const int64_t q = a.query_begin, j = a.target_begin;
-  const stretch between = {s->query + q, s->target + j, a.query_end - q, a.target_end - j, 1};
+  const dvt_align_stretch between = {s->query + q, s->target + j, a.query_end - q, a.target_end - j, 1};
   if (cigar)
     DVT_TRY(find_columns(t, &between, cigar));
   *alignment = a;
@@ -345,7 +274,8 @@ static davit_status run(trace *t, const stretch *s, davit_alignment *alignment, 
 }
 
 davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
-                             const uint8_t *target, int64_t cells, davit_alignment *alignment, char **cigar) {
+                             const uint8_t *target, int64_t cells, int threads, davit_alignment *alignment,
+                             char **cigar) {
   static const uint8_t nothing[1];
   DVT_TRY(dvt_check_scoring(scoring));
   DVT_TRY(dvt_check_sequence("query", "m", m, query, scoring->symbols));
@@ -354,13 +284,10 @@ davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint
   if (!alignment)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "alignment is NULL");
   const int64_t open = scoring->gap_open, extend = scoring->gap_extend < open ? scoring->gap_extend : open;
-  trace t = {.matrix = scoring->matrix,
-             .symbols = scoring->symbols,
-             .first = open - extend,
-             .extend = extend,
-             .cells = cells};
-  const stretch all = {m ? query : nothing, n ? target : nothing, m, n, 1};
-  const davit_status status = run(&t, &all, alignment, cigar);
+  trace t = {.costs = {scoring->matrix, scoring->symbols, open - extend, extend}, .cells = cells};
+  const dvt_align_stretch all = {m ? query : nothing, n ? target : nothing, m, n, 1};
+  const davit_status status = run(&t, &all, threads, alignment, cigar);
+  dvt_align_team_close(&t.team);
   free(t.vectors);
   free(t.steps);
   free(t.columns);
@@ -369,5 +296,5 @@ davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint
 
 davit_status davit_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                                const uint8_t *target, davit_alignment *alignment, char **cigar) {
-  return dvt_align_trace(scoring, m, query, n, target, DVT_ALIGN_TRACE_CELLS, alignment, cigar);
+  return dvt_align_trace(scoring, m, query, n, target, DVT_ALIGN_TRACE_CELLS, 0, alignment, cigar);
 }

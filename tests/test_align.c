@@ -21,9 +21,9 @@ static davit_scoring protein(int32_t gap_open, int32_t gap_extend) {
   return (davit_scoring){protein_matrix.symbols, protein_matrix.scores, gap_open, gap_extend};
 }
 
-static void fill_dna(int8_t match, int8_t mismatch, int8_t matrix[16]) {
-  for (int i = 0; i < 16; i++)
-    matrix[i] = i % 4 == i / 4 ? match : mismatch;
+static void fill_diagonal(int symbols, int8_t match, int8_t mismatch, int8_t *matrix) {
+  for (int i = 0; i < symbols * symbols; i++)
+    matrix[i] = i % symbols == i / symbols ? match : mismatch;
 }
 
 /* Not symmetric; scores of equal symbols are somewhat larger. */
@@ -142,7 +142,7 @@ static void expect_alignment(const davit_scoring *scoring, const sequence *q, co
                              int64_t cells, int32_t score) {
   davit_alignment a, b;
   char *cigar = NULL;
-  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, &a, &cigar));
+  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, 1, &a, &cigar));
   CHECK(davit_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, &b, NULL));
   assert_memory_equal(&a, &b, sizeof a);
   assert_int_equal(a.score, score);
@@ -229,7 +229,7 @@ static int32_t worked_best(int64_t rows, int64_t cols) {
 static void test_worked_example(void **state) {
   (void)state;
   int8_t matrix[16];
-  fill_dna(2, -3, matrix);
+  fill_diagonal(4, 2, -3, matrix);
   const davit_scoring scoring = {4, matrix, 2, 2};
   sequence rows = sequence_of(worked_rows, "ACGT"), cols = sequence_of(worked_cols, "ACGT");
   for (int64_t m = 0; m <= rows.length; m++)
@@ -335,7 +335,7 @@ static void test_parasail(void **state) {
     for (int b = 0; b < COUNT(lengths); b++) {
       const int32_t *gap = gaps[(a + b) % COUNT(gaps)];
       int8_t dna[16], any[SQUARE];
-      fill_dna(2, -3, dna);
+      fill_diagonal(4, 2, -3, dna);
       fill_random(31, -9, 7, &random, any);
       const davit_scoring scorings[] = {
           protein(gap[0], gap[1]), {4, dna, gap[0], gap[1]}, {31, any, gap[0], gap[1]}};
@@ -349,6 +349,66 @@ static void test_parasail(void **state) {
       sequence_drop(&t);
       sequence_drop(&r);
     }
+}
+
+/* Any number of threads finds the same stretches, and columns that score the same. */
+static void test_thread_counts(void **state) {
+  (void)state;
+  static const int threads[] = {1, 2, 3, 7};
+  uint64_t random = 17;
+  const davit_scoring scoring = protein(11, 1);
+  for (int repeat = 0; repeat < 4; repeat++) {
+    sequence q = random_sequence(repeat % 2 ? 1500 : 4000, 20, &random),
+             t = repeat < 2 ? relative_of(&q, 20, &random) : random_sequence(2600, 20, &random);
+    davit_alignment first = {0}, a;
+    for (int k = 0; k < COUNT(threads); k++) {
+      char *cigar;
+      CHECK(
+          dvt_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, 1000, threads[k], &a, &cigar));
+      first = k ? first : a;
+      assert_memory_equal(&a, &first, sizeof a);
+      assert_int_equal(score_of_columns(&scoring, &q, &t, &a, cigar), a.score);
+      free(cigar);
+    }
+    assert_int_equal(reference(&scoring, &q, &t), first.score);
+    sequence_drop(&q);
+    sequence_drop(&t);
+  }
+}
+
+static void put_run(sequence *s, uint8_t symbol, int64_t count) {
+  memset(s->symbols + s->length, symbol, (size_t)count);
+  s->length += count;
+}
+
+/* Two begins score the same: one with less of the target and far more of the query, in the rows of another thread, which comes
+ * to that column later. */
+static void test_begins_far_apart(void **state) {
+  (void)state;
+  enum { SYMBOLS = 5, EACH = 127, NEAR = 16, FAR = 40, BETWEEN = FAR * EACH + FAR - NEAR * (EACH + 1) };
+  int8_t matrix[SYMBOLS * SYMBOLS];
+  fill_diagonal(SYMBOLS, EACH, -EACH, matrix);
+  const davit_scoring scoring = {SYMBOLS, matrix, 1, 1};
+  sequence q = {0, poisoned(5000)}, t = {0, poisoned(5000)};
+  put_run(&q, 2, FAR);
+  put_run(&q, 3, BETWEEN);
+  put_run(&q, 1, NEAR);
+  put_run(&q, 0, 100);
+  put_run(&t, 4, 1100);
+  put_run(&t, 1, NEAR);
+  put_run(&t, 2, FAR);
+  put_run(&t, 0, 100);
+  for (int threads = 1; threads < 8; threads++) {
+    davit_alignment a;
+    char *cigar;
+    CHECK(dvt_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, 0, threads, &a, &cigar));
+    assert_int_equal(a.score, (100 + NEAR) * EACH - FAR);
+    assert_true(a.query_begin == 0 && a.target_begin == 1100 + NEAR);
+    assert_string_equal(cigar, "40=3088I100=");
+    free(cigar);
+  }
+  sequence_drop(&q);
+  sequence_drop(&t);
 }
 
 static void test_long_pairs(void **state) {
@@ -382,7 +442,7 @@ static void test_self(void **state) {
       score += score_of(&scoring, s.symbols[i], s.symbols[i]);
     snprintf(wanted, sizeof wanted, "%d=", length);
     for (int limit = 0; limit < 2; limit++) {
-      CHECK(dvt_align_trace(&scoring, length, s.symbols, length, s.symbols, limit << 20, &a, &cigar));
+      CHECK(dvt_align_trace(&scoring, length, s.symbols, length, s.symbols, limit << 20, 0, &a, &cigar));
       assert_int_equal(a.score, score);
       assert_true(a.query_begin == 0 && a.query_end == length);
       assert_true(a.target_begin == 0 && a.target_end == length);
@@ -420,7 +480,7 @@ static void test_growing(void **state) {
   (void)state;
   uint64_t random = 6;
   int8_t dna[16];
-  fill_dna(1, -2, dna);
+  fill_diagonal(4, 1, -2, dna);
   const davit_scoring scoring = {4, dna, 3, 1};
   sequence q = random_sequence(300, 4, &random), t = random_sequence(300, 4, &random);
   int32_t before = 0;
@@ -449,8 +509,7 @@ static sequence joined(const sequence *a, const sequence *middle, int64_t count,
 static void test_one_gap(void **state) {
   (void)state;
   int8_t matrix[25];
-  for (int i = 0; i < 25; i++)
-    matrix[i] = i % 6 ? -3 : 2;
+  fill_diagonal(5, 2, -3, matrix);
   const davit_scoring scoring = {5, matrix, 6, 1};
   uint64_t random = 7;
   for (int length = 1; length <= 60; length++)
@@ -464,12 +523,12 @@ static void test_one_gap(void **state) {
       char wanted[64], *cigar;
       davit_alignment a;
       snprintf(wanted, sizeof wanted, "%d=%dD70=", before, length);
-      CHECK(dvt_align_trace(&scoring, without.length, without.symbols, with.length, with.symbols, 0, &a,
+      CHECK(dvt_align_trace(&scoring, without.length, without.symbols, with.length, with.symbols, 0, 0, &a,
                             &cigar));
       assert_string_equal(cigar, wanted);
       free(cigar);
       snprintf(wanted, sizeof wanted, "%d=%dI70=", before, length);
-      CHECK(dvt_align_trace(&scoring, with.length, with.symbols, without.length, without.symbols, 0, &a,
+      CHECK(dvt_align_trace(&scoring, with.length, with.symbols, without.length, without.symbols, 0, 0, &a,
                             &cigar));
       assert_string_equal(cigar, wanted);
       free(cigar);
@@ -790,7 +849,7 @@ static void test_ties(void **state) {
   enum { MANY = 70 };
   uint64_t random = 14;
   int8_t dna[16];
-  fill_dna(1, -9, dna);
+  fill_diagonal(4, 1, -9, dna);
   const davit_scoring scoring = {4, dna, 9, 9};
   sequence query = random_sequence(40, 4, &random), all[MANY];
   for (int k = 0; k < MANY; k++)
@@ -1072,6 +1131,8 @@ int main(void) {
       cmocka_unit_test(test_matrices),
       cmocka_unit_test(test_parasail),
       cmocka_unit_test(test_long_pairs),
+      cmocka_unit_test(test_thread_counts),
+      cmocka_unit_test(test_begins_far_apart),
       cmocka_unit_test(test_self),
       cmocka_unit_test(test_transposed),
       cmocka_unit_test(test_growing),

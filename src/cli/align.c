@@ -163,12 +163,13 @@ static davit_status trace(const comparison *c, row *r) {
                            wanted ? &r->cigar : NULL);
 }
 
-/* Each on one thread, all threads at a time; those for which memory was short then are tried again alone. */
+/* Many: each on one thread, all threads at a time; few: one after the other, on all threads. Those for which memory was short are tried
+ * again alone. */
 static int trace_all(comparison *c) {
   cli_progress progress;
   cli_progress_start(&progress, "align: alignments", c->job.common.quiet);
   const double start = now();
-#pragma omp parallel for num_threads(cli_threads()) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(cli_threads()) schedule(dynamic, 1) if (c->row_count > cli_threads())
   for (int64_t k = 0; k < c->row_count; k++)
     c->rows[k].status = trace(c, &c->rows[k]);
   davit_status status = DAVIT_SUCCESS;
