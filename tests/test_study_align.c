@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "offload/cpu.h"
 #include "offload/study/align.h"
 #include "offload/study/align_printed.h"
 #include "ref/permutation.h"
@@ -299,8 +300,8 @@ static void test_batches(void **state) {
   free_sound(&s);
 }
 
-/* As many threads as there are, one, and more than there is work. */
-static void test_cpu_threads(void **state) {
+/* All threads, few, and more than there is work; with every set of vector instructions. */
+static void test_cpu_program(void **state) {
   const int64_t lengths[] = {10};
   dvt_study_align a = program(DVT_STUDY_ALIGN_SERIAL);
   (void)state;
@@ -308,8 +309,11 @@ static void test_cpu_threads(void **state) {
   sound s = random_sound(6, 50, 1, lengths, 10);
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   a.program = DVT_STUDY_ALIGN_CPU;
-  for (a.threads = 0; a.threads <= 9; a.threads += 3)
-    expect_scores(&a, DAVIT_HOST, &s.input, expected);
+  for (dvt_cpu most = DVT_CPU_PLAIN; most < DVT_CPU_COUNT; most++)
+    for (a.threads = 0; a.threads <= 9; a.threads += 3) {
+      dvt_cpu_allow(most);
+      expect_scores(&a, DAVIT_HOST, &s.input, expected);
+    }
   free(expected);
   free_sound(&s);
 }
@@ -724,7 +728,7 @@ int main(void) {
       cmocka_unit_test(test_source_sizes),
       cmocka_unit_test(test_tiles),
       cmocka_unit_test(test_batches),
-      cmocka_unit_test(test_cpu_threads),
+      cmocka_unit_test(test_cpu_program),
       cmocka_unit_test(test_effects_together_and_apart),
       cmocka_unit_test(test_by_hand),
       cmocka_unit_test(test_zero_frames),

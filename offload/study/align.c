@@ -153,6 +153,7 @@ static int64_t unit_floats(const program *p) {
   const int runs = p->task.runs;
   switch (p->a->program) {
   case DVT_STUDY_ALIGN_CPU:
+    return dvt_align_cpu_floats(window, n, p->input->width);
   case DVT_STUDY_ALIGN_V2:
     return dvt_align_rows_floats(window, n);
   case DVT_STUDY_ALIGN_V3:

@@ -7,7 +7,7 @@
  * 100 + penalty for its first frame and penalty for each further one.
  *
  *   SERIAL  one core, full matrices: D, and the alignment's H, E and F
- *   CPU     the same memory as V2, by all cores: what a GPU has to be compared with
+ *   CPU     one row of H and F as V2, 16 permutations side by side, all cores: what a GPU has to be compared with
  *   V1      a device thread for each (window, effect): D, then 1 + permutations alignments, full matrices
  *   V2      as V1 with E in a scalar and one row of H and F; each value of D is read once
  *   V3      a team for each (window, effect): thread 0 has the real alignment, thread r permutation r, each with

@@ -30,4 +30,7 @@ static inline int64_t dvt_align_tile_run_floats(int64_t window, int64_t columns)
 void dvt_align_cpu_serial(const dvt_align_task *task);
 void dvt_align_cpu_rows(const dvt_align_task *task, int threads);
 
+/* Floats of a thread of dvt_align_cpu_rows(). */
+int64_t dvt_align_cpu_floats(int64_t window, int64_t n, int width);
+
 #endif
