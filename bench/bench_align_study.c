@@ -13,6 +13,7 @@
  * 10^9 cells of all alignments a second. `natural` random numbers are the device's for V1, V3 and V4, the host's for V2
  * and V5. V4a takes half as many units a launch until the device's heap has room for them. All scores are compared with the
  * serial ones. */
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,9 +186,8 @@ static void row(const study *s, const char *table, const program *p, const resul
   text(s, "table", table);
   text(s, "program", p->name);
   number(s, "device", host ? DAVIT_HOST : s->device);
-  if (host)
-    number(s, "threads", r->threads);
-  else
+  number(s, "host_threads", host && r->threads ? r->threads : omp_get_max_threads());
+  if (!host)
     text(s, "random", r->random == DVT_STUDY_ALIGN_BY_HOST ? "host" : "device");
   number(s, "windows", (double)dvt_study_align_windows(s->input.frames, s->options.window));
   number(s, "window", (double)s->options.window);
