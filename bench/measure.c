@@ -251,6 +251,58 @@ bench_time bench_wall_time(const bench_site *site, bench_work work, void *argume
   return timed(site, wall_round, work, argument);
 }
 
+static int calls_for(double once, double seconds, int most) {
+  const double calls = once > 0 ? seconds / once : most;
+  return calls < 1 ? 1 : calls > most ? most : (int)calls;
+}
+
+void bench_wall_turns(const bench_site *site, int count, const bench_work *works, void *argument,
+                      bench_time *times) {
+  const double batch_seconds = 5e-3, patience = 20;
+  double seconds[BENCH_TURNS][BENCH_MOST], whole = 0;
+  int batch[BENCH_TURNS] = {0};
+  nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  for (int w = 0; w < count; w++) {
+    times[w] = (bench_time){.median = 0};
+    if (wall_round(site, works[w], argument, 1, &seconds[w][0]) != DAVIT_SUCCESS) {
+      snprintf(times[w].error, sizeof times[w].error, "%s", davit_last_error());
+      continue;
+    }
+    batch[w] = calls_for(seconds[w][0], batch_seconds, 20);
+    whole += seconds[w][0] * batch[w];
+  }
+  const int repeats = calls_for(whole, patience, site->repeats);
+  for (int r = 0; r < repeats; r++)
+    for (int w = 0; w < count; w++)
+      if (batch[w] > 0 && wall_round(site, works[w], argument, batch[w], &seconds[w][r]) != DAVIT_SUCCESS) {
+        snprintf(times[w].error, sizeof times[w].error, "%s", davit_last_error());
+        batch[w] = 0;
+      }
+  for (int w = 0; w < count; w++)
+    if (batch[w] > 0) {
+      times[w].median = bench_median(seconds[w], repeats);
+      times[w].best = seconds[w][0];
+    }
+}
+
+double bench_core_clock(void) {
+  const int64_t steps = 20000000;
+  double best = 0;
+  for (int round = 0; round < 3; round++) {
+    volatile uint64_t factor = 6364136223846793005u, sink;
+    const uint64_t by = factor;
+    const double start = bench_now();
+    uint64_t x = 1;
+    for (int64_t i = 0; i < steps; i++)
+      x = (x * by) ^ (uint64_t)i; /* no compiler may regroup these */
+    sink = x;
+    (void)sink;
+    const double clock = 4 * (double)steps / (bench_now() - start);
+    best = clock > best ? clock : best;
+  }
+  return best;
+}
+
 /* ---- rows ---- */
 
 void bench_failure(const char *operation, const char *error) {
