@@ -9,10 +9,10 @@
  * 1. On the CPU --count is 20000. --reads: that many reads of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --pair: a
  * sequence of bases and, as the query, a tenth of it with a change in every tenth place. 0 leaves a figure out.
  *
- * Rows: "search" is a call of davit_align_scores with the wait for its scores, beside parasail's striped functions on as many threads
- * in turns: with words of 8 bits and 16 where these overflow (the peer), and of 16 (`peer_16_us`, `ratio_16`). `ratio` and
- * `ratio_16` are the peer's time by davit's. Scores of both are compared. "trace" is davit_align_trace with the columns, on
- * the host. --avx2 1 leaves vectors of 512 bits out, which parasail does not have. */
+ * Rows: "search" is a call of davit_align_scores with the wait for its scores; on a CPU in turns with parasail's striped functions on
+ * as many threads, with words of 16 bits, and with words of 8 bits and 16 where these overflow ("sat"). Scores are compared.
+ * parasail_16_ratio_core and the like are the peer's processor time by davit's. "trace" is davit_align_trace with the columns, on the
+ * host. --avx2 1 leaves vectors of 512 bits out, which parasail does not have. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,33 +126,24 @@ static double cells_of(const problem *p) {
   return (double)p->m * (double)p->targets.offsets[p->targets.count];
 }
 
-static void report_search(const problem *p, const bench_time *times, bool peer, bench_words words) {
-  const bool second = peer && times[2].median > 0 && times[0].median > 0;
+static bench_time search(problem *p, bench_words words) {
+  static const bench_work works[] = {search_call, wide_call, narrow_call};
+  static const char *const peers[] = {"parasail_16", "parasail_sat", NULL};
+  const bool peer = p->peer != NULL;
+  bench_time times[3];
   bench_case what = {.operation = "align",
                      .variant = p->variant,
                      .form = "search",
                      .rows = p->m,
                      .cols = p->targets.offsets[p->targets.count],
                      .devices = p->devices};
-  bench_report(p->cells->site, &what, &times[0], peer ? "parasail 8/16" : NULL, peer ? &times[1] : NULL);
+  bench_wall_turns(p->cells->site, peer ? 3 : 1, works, p, times);
+  bench_report(p->cells->site, &what, &times[0], peer ? "parasail sat" : NULL, peer ? &times[2] : NULL);
   bench_number("targets", (double)p->targets.count);
-  bench_cells_report(p->cells, cells_of(p), words, p->devices, &times[0]);
-  if (second) {
-    bench_number("peer_16_us", 1e6 * times[2].median);
-    bench_number("ratio_16", times[2].median / times[0].median);
-    fprintf(stderr, "   parasail 16: ratio %.3f\n", times[2].median / times[0].median);
-  }
+  bench_cells_report(p->cells, cells_of(p), words, p->devices, times, peer ? peers : NULL);
   if (peer && memcmp(p->scores, p->peer_scores, (size_t)p->targets.count * sizeof *p->scores) != 0)
     bench_failure("align", "parasail has other scores");
-}
-
-static bench_time search(problem *p, bench_words words) {
-  static const bench_work works[] = {search_call, wide_call, narrow_call};
-  bench_time turns[3];
-  bench_wall_turns(p->cells->site, p->peer ? 3 : 1, works, p, turns);
-  const bench_time times[] = {turns[0], turns[2], turns[1]};
-  report_search(p, times, p->peer != NULL, words);
-  return turns[0];
+  return times[0];
 }
 
 /* A database for the targets and memory for their scores, on the devices; in what is there at least the pointers can be freed. */
@@ -293,14 +284,18 @@ static void trace(const bench_settings *settings, problem *p) {
                      .rows = p->m,
                      .cols = p->targets.offsets[1]};
   bench_report(&host, &what, &time, NULL, NULL);
-  bench_cells_report(&cells, cells_of(p), BENCH_SHORTS, 1, &time);
+  bench_cells_report(&cells, cells_of(p), BENCH_SHORTS, 1, &time, NULL);
 }
 
 static void pair(const bench_settings *settings, problem *p, const chances table) {
+  const bench_cells *all = p->cells;
+  bench_cells one = *all; /* a pair is the work of one core */
   const int64_t length = bench_size(settings, "pair", p->cells->site->gpu, 100000, 100000);
   p->variant = "pair";
   if (length < 100)
     return;
+  one.threads = all->threads > 0;
+  p->cells = &one;
   p->query = bench_memory(DAVIT_PAGEABLE, (size_t)length);
   if (make_targets(p, table, 1, length) && p->query) {
     p->m = changed(p->targets.symbols + length / 2, length / 10, p->query);
@@ -310,6 +305,7 @@ static void pair(const bench_settings *settings, problem *p, const chances table
     if (p->cells->site->device == DAVIT_HOST)
       trace(settings, p);
   }
+  p->cells = all;
   davit_free(p->query);
   free_targets(p);
 }

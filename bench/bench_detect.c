@@ -143,6 +143,7 @@ static double cells_of(const problem *p) {
 
 static bench_time detect(problem *p) {
   static const bench_work works[] = {detect_call, peer_call};
+  static const char *const peers[] = {"parasail_16", NULL};
   const bool peer = p->peer_scores != NULL;
   char variant[40];
   bench_time times[2];
@@ -158,7 +159,7 @@ static bench_time detect(problem *p) {
   bench_report(p->cells->site, &what, &times[0], peer ? "parasail 16" : NULL, peer ? &times[1] : NULL);
   bench_number("permutations", (double)p->options.permutations);
   bench_cells_report(p->cells, cells_of(p), p->options.round ? BENCH_SHORTS : BENCH_FLOATS, p->device_count,
-                     &times[0]);
+                     times, peer ? peers : NULL);
   if (peer && !times[0].error[0] && !times[1].error[0] && !same_scores(p))
     bench_failure("detect", "parasail has other scores");
   return times[0];
@@ -273,7 +274,7 @@ static void report_sound(sound *s, int64_t seconds, bench_time *times) {
   bench_number("detect_s", times[1].median);
   bench_number("detections", (double)found);
   bench_cells_report(p->cells, cells_of(p), p->options.round ? BENCH_SHORTS : BENCH_FLOATS, p->device_count,
-                     &times[1]);
+                     &times[1], NULL);
   fprintf(stderr, "   features %.3f s, detect %.3f s\n", times[0].median, times[1].median);
 }
 

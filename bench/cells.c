@@ -34,23 +34,43 @@ static double multiprocessor_cells(bench_words words) {
   return words == BENCH_FLOATS ? 128.0 / 8 : 2 * 128.0 / 7;
 }
 
+static void report_core(const bench_cells *cells, double count, double least, const bench_time *times,
+                        const char *const *peers) {
+  char key[64];
+  bench_number("cores", cells->threads);
+  bench_number("cpu_us", 1e6 * times->processor);
+  bench_number("gcups_core", 1e-9 * count / times->processor);
+  bench_number("of_floor", least * cells->threads / times->processor);
+  fprintf(stderr, "   %.2f GCUPS a core, floor/time %.3f", 1e-9 * count / times->processor,
+          least * cells->threads / times->processor);
+  for (int k = 0; peers && peers[k]; k++)
+    if (times[k + 1].processor > 0) {
+      snprintf(key, sizeof key, "%s_gcups_core", peers[k]);
+      bench_number(key, 1e-9 * count / times[k + 1].processor);
+      snprintf(key, sizeof key, "%s_ratio_core", peers[k]);
+      bench_number(key, times[k + 1].processor / times->processor);
+      fprintf(stderr, "; a core by %s: %.3f", peers[k], times[k + 1].processor / times->processor);
+    }
+  fputc('\n', stderr);
+}
+
 void bench_cells_report(const bench_cells *cells, double count, bench_words words, int devices,
-                        const bench_time *time) {
+                        const bench_time *times, const char *const *peers) {
   const double each = cells->site->gpu ? multiprocessor_cells(words) * cells->units * devices
                                        : core_cells(words) * cells->threads,
                least = count / (each * cells->clock);
   bench_number("cells", count);
   bench_number("clock_ghz", 1e-9 * cells->clock);
   bench_number("floor_us", 1e6 * least);
-  if (!cells->site->gpu)
-    bench_number("cores", cells->threads);
-  if (time->median <= 0)
+  if (times->median <= 0)
     return;
-  bench_number("gcups", 1e-9 * count / time->median);
-  if (!cells->site->gpu)
-    bench_number("gcups_core", 1e-9 * count / time->median / cells->threads);
-  bench_number("of_floor", least / time->median);
-  fprintf(stderr, "   %10.2f GCUPS, floor/time %.3f\n", 1e-9 * count / time->median, least / time->median);
+  bench_number("gcups", 1e-9 * count / times->median);
+  if (!cells->site->gpu) {
+    report_core(cells, count, least, times, peers);
+    return;
+  }
+  bench_number("of_floor", least / times->median);
+  fprintf(stderr, "   %.1f GCUPS, floor/time %.3f\n", 1e-9 * count / times->median, least / times->median);
 }
 
 uint64_t bench_random(uint64_t *state) {

@@ -22,9 +22,10 @@ typedef struct bench_cells {
 /* A site for works that return when they are done; nothing has to be closed. */
 void bench_cells_open(const bench_settings *settings, int device, bench_site *site, bench_cells *cells);
 
-/* Adds to the row that is open, and prints: gcups, on a CPU those of a core, floor_us and of_floor. */
+/* Adds to the row that is open, and prints: gcups, floor_us and of_floor; on a CPU by the processor's time, cpu_us: gcups_core,
+ * of_floor, and ratio_core against each peer, whose names are given (NULL: none). times[0] is davit's, the peers' follow. */
 void bench_cells_report(const bench_cells *cells, double count, bench_words words, int devices,
-                        const bench_time *time);
+                        const bench_time *times, const char *const *peers);
 
 /* Random numbers of any quality that is good enough for a sequence: the state moves on. */
 uint64_t bench_random(uint64_t *state);
