@@ -26,7 +26,7 @@
 enum { READ_LENGTH = 150, DEALT = 4096 /* entries of a table of residues, 2^12 */ };
 
 typedef struct problem {
-  const bench_cells *cells;
+  bench_cells *cells;
   const char *variant;
   davit_scoring scoring;
   davit_sequences targets;
@@ -288,7 +288,7 @@ static void trace(const bench_settings *settings, problem *p) {
 }
 
 static void pair(const bench_settings *settings, problem *p, const chances table) {
-  const bench_cells *all = p->cells;
+  bench_cells *all = p->cells;
   bench_cells one = *all; /* a pair is the work of one core */
   const int64_t length = bench_size(settings, "pair", p->cells->site->gpu, 100000, 100000);
   p->variant = "pair";

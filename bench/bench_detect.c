@@ -24,7 +24,7 @@
 enum { WINDOW = 200, EFFECT = 108, WIDTH = 62, EFFECTS = 6 };
 
 typedef struct problem {
-  const bench_cells *cells;
+  bench_cells *cells;
   int64_t windows;
   int effect_count, devices[BENCH_MOST], device_count;
   float *stream, *effect_features;
@@ -198,7 +198,7 @@ static void spread(const bench_settings *settings, problem *p) {
   }
 }
 
-static void detections(const bench_settings *settings, const bench_cells *cells, bool several) {
+static void detections(const bench_settings *settings, bench_cells *cells, bool several) {
   int64_t effects[BENCH_MOST];
   const int count = bench_sizes(settings, "effects", cells->site->gpu, "1,6", "1,6", effects);
   for (int i = 0; i < count; i++) {
@@ -279,7 +279,7 @@ static void report_sound(sound *s, int64_t seconds, bench_time *times) {
 }
 
 /* What is left over of the last window is dropped, so that all cells are counted. */
-static void end_to_end(const bench_settings *settings, const bench_cells *cells) {
+static void end_to_end(const bench_settings *settings, bench_cells *cells) {
   static const bench_work works[] = {features_call, sound_detect_call};
   const davit_features_options o = davit_features_defaults();
   const int64_t seconds = bench_size(settings, "end-to-end", cells->site->gpu, 7200, 120);
@@ -310,7 +310,7 @@ static void end_to_end(const bench_settings *settings, const bench_cells *cells)
   davit_free(s.samples);
 }
 #else
-static void end_to_end(const bench_settings *settings, const bench_cells *cells) {
+static void end_to_end(const bench_settings *settings, bench_cells *cells) {
   (void)settings, (void)cells;
 }
 #endif

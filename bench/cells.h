@@ -4,7 +4,7 @@
  *   CPU, integers   9 vector operations, of which 6 (maxima, saturating differences) have one port with 512 bits, two with less
  *   CPU, float      10 vector operations on two ports
  *   GPU             7 instructions, 8 with float, at 4 x 32 lanes a clock and multiprocessor; words of 16 bits hold two cells
- * The clock of a core is measured; that of a GPU is --clock (GHz; 1.98). */
+ * The clock of a core is measured for each row, and the fastest so far counts; that of a GPU is --clock (GHz; 1.98). */
 #ifndef DAVIT_BENCH_CELLS_H
 #define DAVIT_BENCH_CELLS_H
 
@@ -24,7 +24,7 @@ void bench_cells_open(const bench_settings *settings, int device, bench_site *si
 
 /* Adds to the row that is open, and prints: gcups, floor_us and of_floor; on a CPU by the processor's time, cpu_us: gcups_core,
  * of_floor, and ratio_core against each peer, whose names are given (NULL: none). times[0] is davit's, the peers' follow. */
-void bench_cells_report(const bench_cells *cells, double count, bench_words words, int devices,
+void bench_cells_report(bench_cells *cells, double count, bench_words words, int devices,
                         const bench_time *times, const char *const *peers);
 
 /* Random numbers of any quality that is good enough for a sequence: the state moves on. */
