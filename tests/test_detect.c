@@ -8,7 +8,7 @@
 #include "offload/cpu.h"
 #include "offload/detect.h"
 #include "ref/ref.h"
-#include "tests/support.h"
+#include "tests/elements.h"
 
 enum { WIDTH = 62 };
 
@@ -496,6 +496,41 @@ static void test_arguments(void **unused) {
   CHECK_FAILS(davit_detect_permutation(0, 1, 1, NULL), DAVIT_INVALID_ARGUMENT, "order is NULL");
 }
 
+/* ---- failures ---- */
+
+typedef struct attempt {
+  const float *stream;
+  const davit_effect *effect;
+  const davit_detect_options *options;
+  const davit_detection *wanted;
+} attempt;
+
+static davit_status whole_story(void *argument) {
+  const attempt *a = argument;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_detection d[8];
+  davit_status status =
+      davit_detect(5, 450, a->stream, 1, a->effect, a->options, devices, count < 16 ? count : 16, d);
+  for (int w = 0; w < 8 && status == DAVIT_SUCCESS; w++)
+    expect_same(&d[w], &a->wanted[w]);
+  return status;
+}
+
+static void test_failures(void **unused) {
+  (void)unused;
+  float *stream = random_frames(1, 5, 450), *sound = random_frames(2, 5, 20);
+  const davit_effect effect = {20, sound};
+  davit_detect_options o = davit_detect_defaults();
+  o.window = 60;
+  o.permutations = 3;
+  davit_detection wanted[8];
+  CHECK(dvt_ref_detect(5, 450, stream, 1, &effect, &o, wanted));
+  attempt a = {stream, &effect, &o, wanted};
+  fail_everywhere(whole_story, &a);
+  free(stream);
+  free(sound);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_reference_on_every_device),
@@ -511,6 +546,7 @@ int main(void) {
       cmocka_unit_test(test_permutations_are_even),
       cmocka_unit_test(test_false_alarms),
       cmocka_unit_test(test_arguments),
+      cmocka_unit_test(test_failures),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, NULL, elements_stop);
 }
