@@ -13,6 +13,8 @@
 #define DAVIT_ALIGN_H
 
 #include <davit/device.h>
+#include <stdint.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -18,6 +18,8 @@
 
 #include <davit/device.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,6 +11,8 @@
 #define DAVIT_FEATURES_H
 
 #include <davit/device.h>
+#include <stdint.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
