@@ -7,6 +7,7 @@
 #define DAVIT_REF_REF_H
 
 #include <davit/closest_pair.h>
+#include <davit/detect.h>
 #include <davit/scan.h>
 #include <davit/stencil.h>
 #include <stdint.h>
@@ -48,6 +49,11 @@ davit_pair dvt_ref_closest_brute(davit_type type, int dim, int64_t n, const void
 size_t dvt_ref_closest_scratch(int64_t n);
 davit_pair dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const void *points, int threads,
                                   void *scratch);
+
+/* Options are valid. */
+davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,
+                            const davit_effect *effects, const davit_detect_options *options,
+                            davit_detection *detections);
 
 /* Elements first … first+count-1 of the Philox4x32-10 sequence of davit_random_double / _float. */
 void dvt_ref_random_double(double *pointer, int64_t first, int64_t count, uint64_t seed);
