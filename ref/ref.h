@@ -8,6 +8,7 @@
 
 #include <davit/closest_pair.h>
 #include <davit/detect.h>
+#include <davit/features.h>
 #include <davit/scan.h>
 #include <davit/stencil.h>
 #include <stdint.h>
@@ -54,6 +55,9 @@ davit_pair dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const voi
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,
                             const davit_effect *effects, const davit_detect_options *options,
                             davit_detection *detections);
+
+davit_status dvt_ref_features(int64_t count, const float *samples, const davit_features_options *options,
+                              float *features);
 
 /* Elements first … first+count-1 of the Philox4x32-10 sequence of davit_random_double / _float. */
 void dvt_ref_random_double(double *pointer, int64_t first, int64_t count, uint64_t seed);

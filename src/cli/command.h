@@ -19,6 +19,8 @@
   X(stencil)                                                                                                 \
   X(atax)                                                                                                    \
   X(covariance)                                                                                              \
+  X(features)                                                                                                \
+  X(detect)                                                                                                  \
   X(closest)                                                                                                 \
   X(points)                                                                                                  \
   X(occupancy)                                                                                               \

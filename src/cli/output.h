@@ -29,6 +29,9 @@ int cli_output_open(const char *path, cli_output *output);
  * that is discarded, if that cannot be done. Without a path, nothing. */
 int cli_output_write(cli_output *output, const cli_array *array);
 
+/* The same with all of `from`, which is left at its end. */
+int cli_output_copy(cli_output *output, FILE *from);
+
 /* Ends an output that was written: it stands under its name, or CLI_FAILED. */
 int cli_output_commit(cli_output *output);
 
