@@ -182,6 +182,7 @@ static void detect_one(workbench *b, int width, int64_t length, const davit_effe
   d->offset += first;
   d->score = b->scores[0];
   dvt_ref_detect_judge(b->scores + 1, options, d);
+  d->detected = d->detected && d->score >= 100 * options->coverage * (double)effect->frames;
 }
 
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,

@@ -4,7 +4,7 @@
 #include "ref/ref.h"
 
 davit_detect_options davit_detect_defaults(void) {
-  return (davit_detect_options){.window = 200, .threshold = 50, .gap_penalty = 33, .permutations = 100, .alpha = 0.01};
+  return (davit_detect_options){.window = 200, .threshold = 60, .gap_penalty = 33, .permutations = 100, .alpha = 0.01, .coverage = 0.3};
 }
 
 int64_t davit_detect_windows(int64_t frames, const davit_detect_options *options) {

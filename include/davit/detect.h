@@ -8,7 +8,8 @@
  * The score is compared with the scores of the same window with its frames in random order: permutation r = 1 … permutations,
  * drawn from Philox4x32-10 with key `seed` and counter r, so all windows of one length, all effects and all devices use the same.
  * p_value is (1 + the number of permutations that score no less) / (permutations + 1). An effect is detected where p_value is at most
- * alpha and the score is more than 0.
+ * alpha and the score at least `coverage` of what the effect scores against itself, 100 for each of its frames, and more than 0:
+ * frames of real sound are no random sequence, and the p-value alone finds some similar stretch almost anywhere (docs/detect.md).
  *
  * The same inputs give the same bits on every device. Source: docs/detect.md; affine gaps after O. Gotoh (1982), rank p-values
  * after B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero (2010). Cost: windows x effects x (permutations + 1) x
@@ -32,11 +33,12 @@ typedef struct davit_detect_options {
   double gap_penalty;   /* more than 0, at most 10^4; with `round` an integer */
   int64_t permutations; /* 1 … 10^6 */
   bool round;
-  double alpha; /* 0 … 1 */
+  double alpha;    /* 0 … 1 */
+  double coverage; /* 0 … 1 */
   uint64_t seed;
 } davit_detect_options;
 
-/* 200, 0, 50, 33, 100, false, 0.01, 0. */
+/* 200, 0, 60, 33, 100, false, 0.01, 0.3, 0. */
 DAVIT_API davit_detect_options davit_detect_defaults(void);
 
 /* frames x width features, frame after frame, host memory. */

@@ -338,7 +338,7 @@ typedef struct arguments {
   const char *stream, *output;
   cli_frames_options frames;
   int64_t window, hop, permutations;
-  cli_real threshold, gap_penalty, alpha;
+  cli_real threshold, gap_penalty, alpha, coverage;
   bool round;
 } arguments;
 
@@ -358,6 +358,8 @@ static int check_arguments(const arguments *a, const davit_detect_options *o) {
     return cli_fail(CLI_USAGE, "--threshold takes a number from 0 to 100");
   if (!within(&a->alpha, 0, 1))
     return cli_fail(CLI_USAGE, "--alpha takes a number from 0 to 1");
+  if (!within(&a->coverage, 0, 1))
+    return cli_fail(CLI_USAGE, "--coverage takes a number from 0 to 1");
   if (!(o->gap_penalty > 0 && o->gap_penalty <= 1e4))
     return cli_fail(CLI_USAGE, "--gap-penalty takes a number above 0, at most 10000");
   if (o->round && o->gap_penalty > floor(o->gap_penalty))
@@ -376,6 +378,7 @@ static int read_arguments(search *s, const arguments *a) {
   o->threshold = a->threshold.given ? a->threshold.value : o->threshold;
   o->gap_penalty = a->gap_penalty.given ? a->gap_penalty.value : o->gap_penalty;
   o->alpha = a->alpha.given ? a->alpha.value : o->alpha;
+  o->coverage = a->coverage.given ? a->coverage.value : o->coverage;
   o->round = a->round;
   o->seed = s->job.common.seed;
   const int code = check_arguments(a, o);
@@ -431,6 +434,7 @@ static int run(const cli_command *self, int argc, char **argv) {
                                 {"permutations", CLI_OPTION_SIZE, &a.permutations},
                                 {"round", CLI_OPTION_FLAG, &a.round},
                                 {"alpha", CLI_OPTION_REAL, &a.alpha},
+                                {"coverage", CLI_OPTION_REAL, &a.coverage},
                                 {0}};
   int code = s.paths.values ? cli_options_parse(self, options, argc, argv, &s.job.common, &a.stream, 1)
                             : cli_fail(CLI_DEVICE, "not enough memory for the arguments");
@@ -445,27 +449,30 @@ static int run(const cli_command *self, int argc, char **argv) {
 const cli_command cli_command_detect = {
     .name = "detect",
     .summary = "effects in a stream of sound",
-    .usage = "davit detect STREAM --effect E ... [options]\n\n"
-             "Where each effect E is in STREAM, both sound or both feature vectors (.npy, frames x "
-             "features). A row for "
-             "each\n"
-             "window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, p_value, "
-             "decision. "
-             "What\n"
-             "stands between --effect and the next option are effects, so STREAM comes before.\n\n"
-             "  --effect E ...   the effects; their names are those of the files\n"
-             "  -o FILE          the rows (default: standard output, nothing with --json)\n"
-             "  --window W       frames of a window (default 200)\n"
-             "  --hop H          frames from one window to the next (default: the window)\n"
-             "  --threshold T    what is less similar counts as -T; 0 to 100 (default 50)\n"
-             "  --gap-penalty G  the first frame of a gap costs 100 + G, each further one G (default 33)\n"
-             "  --round          whole similarities\n"
-             "  --permutations R the null distribution's size (default 100)\n"
-             "  --alpha P        detected is what has a p-value of at most P (default 0.01)\n"
-             "  --rate R         of sound: samples a second (default 22050)\n"
-             "  --frame N        samples of a frame (default 1024); of feature vectors it says what a frame "
-             "lasts\n"
-             "  --binning B      shared (default) or hard; see davit help features\n",
+    .usage =
+        "davit detect STREAM --effect E ... [options]\n\n"
+        "Where each effect E is in STREAM, both sound or both feature vectors (.npy, frames x "
+        "features). A row for "
+        "each\n"
+        "window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, p_value, "
+        "decision. "
+        "What\n"
+        "stands between --effect and the next option are effects, so STREAM comes before.\n\n"
+        "  --effect E ...   the effects; their names are those of the files\n"
+        "  -o FILE          the rows (default: standard output, nothing with --json)\n"
+        "  --window W       frames of a window (default 200)\n"
+        "  --hop H          frames from one window to the next (default: the window)\n"
+        "  --threshold T    what is less similar counts as -T; 0 to 100 (default 60)\n"
+        "  --gap-penalty G  the first frame of a gap costs 100 + G, each further one G (default 33)\n"
+        "  --round          whole similarities\n"
+        "  --permutations R the null distribution's size (default 100)\n"
+        "  --alpha P        detected is what has a p-value of at most P (default 0.01)\n"
+        "  --coverage C     and a score of at least C times 100 for each of the effect's frames (default "
+        "0.3)\n"
+        "  --rate R         of sound: samples a second (default 22050)\n"
+        "  --frame N        samples of a frame (default 1024); of feature vectors it says what a frame "
+        "lasts\n"
+        "  --binning B      shared (default) or hard; see davit help features\n",
     .common = CLI_COMMON_NUMERIC | CLI_COMMON_SEED,
     .run = run,
 };
