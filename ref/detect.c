@@ -163,7 +163,8 @@ static void draw(workbench *b, int64_t length, const davit_detect_options *optio
   if (b->length == length)
     return;
   for (int64_t r = 0; r <= options->permutations; r++)
-    dvt_permutation(options->seed, (uint64_t)r, (int)length, b->orders + r * length);
+    dvt_block_permutation(options->seed, (uint64_t)r, (int)length, (int)options->block,
+                          b->orders + r * length);
   b->length = length;
 }
 

@@ -4,7 +4,13 @@
 #include "ref/ref.h"
 
 davit_detect_options davit_detect_defaults(void) {
-  return (davit_detect_options){.window = 200, .threshold = 60, .gap_penalty = 33, .permutations = 100, .alpha = 0.01, .coverage = 0.3};
+  return (davit_detect_options){.window = 200,
+                                .threshold = 60,
+                                .gap_penalty = 33,
+                                .permutations = 100,
+                                .block = 4,
+                                .alpha = 0.01,
+                                .coverage = 0.2};
 }
 
 int64_t davit_detect_windows(int64_t frames, const davit_detect_options *options) {
@@ -18,10 +24,11 @@ davit_status davit_detect(int width, int64_t frames, const float *stream, int ef
   const davit_detect_options defaults = davit_detect_defaults();
   (void)devices;
   (void)device_count;
-  return dvt_ref_detect(width, frames, stream, effect_count, effects, options ? options : &defaults, detections);
+  return dvt_ref_detect(width, frames, stream, effect_count, effects, options ? options : &defaults,
+                        detections);
 }
 
-davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, uint16_t *order) {
-  dvt_permutation(seed, (uint64_t)r, (int)n, order);
+davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, int64_t block, uint16_t *order) {
+  dvt_block_permutation(seed, (uint64_t)r, (int)n, (int)block, order);
   return DAVIT_SUCCESS;
 }

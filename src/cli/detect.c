@@ -337,7 +337,7 @@ static void print_json(cli_json *json, const void *state) {
 typedef struct arguments {
   const char *stream, *output;
   cli_frames_options frames;
-  int64_t window, hop, permutations;
+  int64_t window, hop, permutations, block;
   cli_real threshold, gap_penalty, alpha, coverage;
   bool round;
 } arguments;
@@ -354,6 +354,9 @@ static int check_arguments(const arguments *a, const davit_detect_options *o) {
                     o->hop);
   if (o->permutations > 1000000)
     return cli_fail(CLI_USAGE, "--permutations takes at most 1000000, not %" PRId64, o->permutations);
+  if (o->block > o->window)
+    return cli_fail(CLI_USAGE, "--block takes at most the window's %" PRId64 " frames, not %" PRId64,
+                    o->window, o->block);
   if (!within(&a->threshold, 0, 100))
     return cli_fail(CLI_USAGE, "--threshold takes a number from 0 to 100");
   if (!within(&a->alpha, 0, 1))
@@ -375,6 +378,7 @@ static int read_arguments(search *s, const arguments *a) {
   o->window = a->window ? a->window : o->window;
   o->hop = a->hop ? a->hop : o->hop;
   o->permutations = a->permutations ? a->permutations : o->permutations;
+  o->block = a->block ? a->block : o->block < o->window ? o->block : o->window;
   o->threshold = a->threshold.given ? a->threshold.value : o->threshold;
   o->gap_penalty = a->gap_penalty.given ? a->gap_penalty.value : o->gap_penalty;
   o->alpha = a->alpha.given ? a->alpha.value : o->alpha;
@@ -432,6 +436,7 @@ static int run(const cli_command *self, int argc, char **argv) {
                                 {"threshold", CLI_OPTION_REAL, &a.threshold},
                                 {"gap-penalty", CLI_OPTION_REAL, &a.gap_penalty},
                                 {"permutations", CLI_OPTION_SIZE, &a.permutations},
+                                {"block", CLI_OPTION_SIZE, &a.block},
                                 {"round", CLI_OPTION_FLAG, &a.round},
                                 {"alpha", CLI_OPTION_REAL, &a.alpha},
                                 {"coverage", CLI_OPTION_REAL, &a.coverage},
@@ -466,9 +471,10 @@ const cli_command cli_command_detect = {
         "  --gap-penalty G  the first frame of a gap costs 100 + G, each further one G (default 33)\n"
         "  --round          whole similarities\n"
         "  --permutations R the null distribution's size (default 100)\n"
+        "  --block B        frames that stay together in permutations (default 4)\n"
         "  --alpha P        detected is what has a p-value of at most P (default 0.01)\n"
         "  --coverage C     and a score of at least C times 100 for each of the effect's frames (default "
-        "0.3)\n"
+        "0.2)\n"
         "  --rate R         of sound: samples a second (default 22050)\n"
         "  --frame N        samples of a frame (default 1024); of feature vectors it says what a frame "
         "lasts\n"
