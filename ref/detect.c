@@ -103,7 +103,7 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
   *end = best_i + 1;
 }
 
-void dvt_ref_detect_judge(const float *null_scores, const davit_detect_options *options,
+void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,
                           davit_detection *detection) {
   const int64_t n = options->permutations;
   const double score = detection->score;
@@ -122,7 +122,8 @@ void dvt_ref_detect_judge(const float *null_scores, const davit_detect_options *
   const double above = score - detection->null_mean;
   detection->z = above > 0 || above < 0 ? above / detection->null_sd : 0;
   detection->p_value = (double)(no_less + 1) / (double)(n + 1);
-  detection->detected = score > 0 && detection->p_value <= options->alpha;
+  detection->detected =
+      score > 0 && detection->p_value <= options->alpha && score >= 100 * options->coverage * (double)effect;
 }
 
 /* ---- all of it, one window and effect after the other ---- */
@@ -167,7 +168,8 @@ static void draw(workbench *b, int64_t length, const davit_detect_options *optio
   if (b->length == length)
     return;
   for (int64_t r = 0; r <= options->permutations; r++)
-    dvt_permutation(options->seed, (uint64_t)r, (int)length, b->orders + r * length);
+    dvt_block_permutation(options->seed, (uint64_t)r, (int)length, (int)options->block,
+                          b->orders + r * length);
   b->length = length;
 }
 
@@ -185,7 +187,7 @@ static void detect_one(workbench *b, int width, int64_t length, const davit_effe
   d->onset += first;
   d->offset += first;
   d->score = b->scores[0];
-  dvt_ref_detect_judge(b->scores + 1, options, d);
+  dvt_ref_detect_judge(effect->frames, b->scores + 1, options, d);
 }
 
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,

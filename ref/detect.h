@@ -45,8 +45,8 @@ float dvt_ref_detect_score(int64_t window, int64_t effect, const float *similari
 void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarity, dvt_detect_gaps gaps,
                           float *state, uint8_t *choices, int64_t *begin, int64_t *end);
 
-/* Fills in what follows from the score and those of the permutations. */
-void dvt_ref_detect_judge(const float *null_scores, const davit_detect_options *options,
+/* Fills in what follows from the score of an effect of so many frames and those of the permutations. */
+void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,
                           davit_detection *detection);
 
 #endif
