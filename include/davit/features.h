@@ -12,7 +12,6 @@
 
 #include <davit/device.h>
 #include <stdint.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
