@@ -29,12 +29,12 @@ static const int64_t portion_bytes = INT64_C(1) << 26; /* of scores */
 
 davit_detect_options davit_detect_defaults(void) {
   return (davit_detect_options){.window = 200,
-                                .threshold = 60,
+                                .threshold = 50,
                                 .gap_penalty = 33,
                                 .permutations = 100,
-                                .block = 4,
+                                .block = 3,
                                 .alpha = 0.01,
-                                .coverage = 0.2};
+                                .coverage = 0.3};
 }
 
 /* ---- arguments ---- */

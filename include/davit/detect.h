@@ -38,7 +38,7 @@ typedef struct davit_detect_options {
   uint64_t seed;
 } davit_detect_options;
 
-/* 200, 0, 60, 33, 100, 4, false, 0.01, 0.2, 0. */
+/* 200, 0, 50, 33, 100, 3, false, 0.01, 0.3, 0. */
 DAVIT_API davit_detect_options davit_detect_defaults(void);
 
 /* frames x width features, frame after frame, host memory. */
