@@ -11,7 +11,6 @@
 
 enum {
   FLOATS = 16,       /* of a vector */
-  ABREAST = 4,       /* frames of the effect whose similarities are computed together */
   FEWEST_RUNS = 200, /* of a share: similarities, computed for each share, cost as much as 15 runs */
   SHARES = 4         /* for each thread, where there is so much to do */
 };

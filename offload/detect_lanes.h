@@ -6,8 +6,9 @@
 
 #include "offload/lanes.h"
 
-/* Similarities before they are rounded. */
-enum { DVT_N(PARTS) = (int)(sizeof(float) / sizeof(DVT_T)) };
+/* Vectors of similarities before they are rounded, and how many of them are computed together: so many that their sums do not
+ * wait for themselves. */
+enum { DVT_N(PARTS) = (int)(sizeof(float) / sizeof(DVT_T)), DVT_N(ABREAST) = 8 / DVT_N(PARTS) };
 
 #define LANES DVT_N(LANES)
 #define ROWS DVT_N(ROWS)
@@ -38,7 +39,7 @@ static inline __attribute__((always_inline)) void DVT_N(similar)(int width, cons
                                                                  bool rounded, DVT_N(lanes) * s,
                                                                  const int abreast) {
   enum { PARTS = DVT_N(PARTS) };
-  float_lanes cosine[ABREAST][PARTS];
+  float_lanes cosine[DVT_N(ABREAST)][PARTS];
 #pragma unroll
   for (int a = 0; a < abreast; a++)
 #pragma unroll
@@ -68,8 +69,8 @@ static inline __attribute__((always_inline)) void DVT_N(similarities)(int width,
                                                                       float threshold, bool rounded,
                                                                       DVT_N(lanes) * s) {
   int64_t j = 0;
-  for (; j + ABREAST <= effect; j += ABREAST)
-    DVT_N(similar)(width, x, y + j * width, threshold, rounded, s + j, ABREAST);
+  for (; j + DVT_N(ABREAST) <= effect; j += DVT_N(ABREAST))
+    DVT_N(similar)(width, x, y + j * width, threshold, rounded, s + j, DVT_N(ABREAST));
   for (; j < effect; j++)
     DVT_N(similar)(width, x, y + j * width, threshold, rounded, s + j, 1);
 }

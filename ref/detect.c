@@ -43,10 +43,10 @@ float dvt_ref_detect_score(int64_t window, int64_t effect, const float *similari
 /* What made a cell: its score (two bits), and whether the gaps that enter it go on. */
 enum { STOP, DIAGONAL, ACROSS, DOWN, ACROSS_ON = 4, DOWN_ON = 8 };
 
-static uint8_t choice_of(float h, float diagonal, float e) {
-  if (h <= 0)
-    return STOP;
-  return h <= diagonal ? DIAGONAL : h <= e ? ACROSS : DOWN;
+/* Without branches: which it will be is hard to foresee. */
+static uint8_t choice_of(float h, float diagonal, float e, bool across, bool down) {
+  const int matched = h <= diagonal, way = matched + (1 - matched) * (DOWN - (h <= e));
+  return (uint8_t)((h > 0) * way | across * ACROSS_ON | down * DOWN_ON);
 }
 
 /* From the cell (i, j) back to where its alignment begins: the row. */
@@ -88,8 +88,7 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
       f[j] = larger(f[j] - gaps.extend, h[j] - gaps.open);
       const float matched = diagonal + similarity[i * effect + j];
       left = larger(larger(matched, 0), larger(e, f[j]));
-      choices[i * effect + j] =
-          (uint8_t)(choice_of(left, matched, e) | (across ? ACROSS_ON : 0) | (down ? DOWN_ON : 0));
+      choices[i * effect + j] = choice_of(left, matched, e, across, down);
       diagonal = h[j];
       h[j] = left;
       if (left > best) {
