@@ -75,6 +75,14 @@ static inline __attribute__((always_inline)) void DVT_N(similarities)(int width,
     DVT_N(similar)(width, x, y + j * width, threshold, rounded, s + j, 1);
 }
 
+/* x becomes frame i of windows first … first + count - 1, [feature][lane]; lanes without a window repeat the last. */
+static inline __attribute__((always_inline)) void DVT_N(frames)(const dvt_detect_task *t, int64_t first,
+                                                                int64_t count, int64_t i, float *x) {
+  for (int k = 0; k < t->width; k++)
+    for (int l = 0; l < LANES; l++)
+      x[k * LANES + l] = t->stream[((first + (l < count ? l : count - 1)) * t->hop + i) * t->width + k];
+}
+
 /* Runs [begin, end) of one effect in windows first … first + count - 1, count <= LANES. `memory` as dvt_detect_lanes_bytes. */
 static inline __attribute__((always_inline)) void DVT_N(block)(const dvt_detect_task *t, int e, int64_t first,
                                                                int64_t count, int64_t begin, int64_t end,
@@ -84,9 +92,7 @@ static inline __attribute__((always_inline)) void DVT_N(block)(const dvt_detect_
   DVT_N(borders) *border = (DVT_N(borders) *)(s + t->window * effect->frames);
   float *x = (float *)(border + effect->frames);
   for (int64_t i = 0; i < t->window; i++) {
-    for (int k = 0; k < t->width; k++)
-      for (int l = 0; l < LANES; l++) /* lanes without a window repeat the last */
-        x[k * LANES + l] = t->stream[((first + (l < count ? l : count - 1)) * t->hop + i) * t->width + k];
+    DVT_N(frames)(t, first, count, i, x);
     DVT_N(similarities)(t->width, (const float_lanes *)x, effect->frames, effect->features, t->threshold,
                         t->round, s + i * effect->frames);
   }

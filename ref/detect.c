@@ -40,36 +40,32 @@ float dvt_ref_detect_score(int64_t window, int64_t effect, const float *similari
   return best;
 }
 
-/* What made a cell: its score (two bits), and whether the gaps that enter it go on. */
-enum { STOP, DIAGONAL, ACROSS, DOWN, ACROSS_ON = 4, DOWN_ON = 8 };
-
 /* Without branches: which it will be is hard to foresee. */
 static uint8_t choice_of(float h, float diagonal, float e, bool across, bool down) {
-  const int matched = h <= diagonal, way = matched + (1 - matched) * (DOWN - (h <= e));
-  return (uint8_t)((h > 0) * way | across * ACROSS_ON | down * DOWN_ON);
+  const int matched = h <= diagonal, way = matched + (1 - matched) * (DVT_DOWN - (h <= e));
+  return (uint8_t)((h > 0) * way | across * DVT_ACROSS_ON | down * DVT_DOWN_ON);
 }
 
-/* From the cell (i, j) back to where its alignment begins: the row. */
-static int64_t go_back(int64_t effect, const uint8_t *choices, int64_t i, int64_t j) {
+int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *choices, int64_t stride, int64_t i, int64_t j) {
   int64_t first = i;
-  int way = choices[i * effect + j] & 3;
-  while (way != STOP) {
-    const uint8_t here = choices[i * effect + j];
-    int on = DIAGONAL;
-    if (way == DIAGONAL) {
+  int way = choices[(i * effect + j) * stride] & 3;
+  while (way != DVT_STOP) {
+    const uint8_t here = choices[(i * effect + j) * stride];
+    int on = DVT_DIAGONAL;
+    if (way == DVT_DIAGONAL) {
       first = i;
       i--;
       j--;
-    } else if (way == ACROSS) {
-      on = here & ACROSS_ON ? ACROSS : DIAGONAL;
+    } else if (way == DVT_ACROSS) {
+      on = here & DVT_ACROSS_ON ? DVT_ACROSS : DVT_DIAGONAL;
       j--;
     } else {
-      on = here & DOWN_ON ? DOWN : DIAGONAL;
+      on = here & DVT_DOWN_ON ? DVT_DOWN : DVT_DIAGONAL;
       i--;
     }
     if (i < 0 || j < 0)
       break;
-    way = on == DIAGONAL ? choices[i * effect + j] & 3 : on;
+    way = on == DVT_DIAGONAL ? choices[(i * effect + j) * stride] & 3 : on;
   }
   return first;
 }
@@ -98,7 +94,7 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
       }
     }
   }
-  *begin = best_i < 0 ? 0 : go_back(effect, choices, best_i, best_j);
+  *begin = best_i < 0 ? 0 : dvt_ref_detect_begin(effect, choices, 1, best_i, best_j);
   *end = best_i + 1;
 }
 

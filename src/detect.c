@@ -242,56 +242,39 @@ static bool take_portion(detection *d, int64_t *begin, int64_t *end) {
   return true;
 }
 
-/* Memory of one thread that judges. */
-typedef struct judge {
-  void *lanes;
-  float *similarity, *state;
-  uint8_t *choices;
-} judge;
-
-static bool judge_open(judge *j, const dvt_detect_task *t) {
-  const size_t n = (size_t)dvt_detect_longest(t), cells = (size_t)t->window * n;
-  *j = (judge){.lanes = aligned_alloc(64, dvt_detect_similarity_bytes(t)),
-               .similarity = malloc(cells * sizeof(float)),
-               .state = malloc(2 * n * sizeof(float)),
-               .choices = malloc(cells)};
-  return j->lanes && j->similarity && j->state && j->choices;
-}
-
-static void judge_close(judge *j) {
-  free(j->lanes);
-  free(j->similarity);
-  free(j->state);
-  free(j->choices);
-}
-
-static void judge_one(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t w, int e,
-                      judge *j) {
-  const float *scores = t->scores + (w * t->effect_count + e) * t->runs;
-  davit_detection *result = &d->detections[(begin + w) * t->effect_count + e];
-  const int64_t first = (begin + w) * t->hop;
-  *result = (davit_detection){.window = begin + w, .effect = e, .score = scores[0]};
-  dvt_detect_similarity(t, w, e, j->lanes, j->similarity);
-  dvt_ref_detect_trace(t->window, t->effects[e].frames, j->similarity, dvt_detect_gaps_of(d->options),
-                       j->state, j->choices, &result->onset, &result->offset);
-  result->onset += first;
-  result->offset += first;
-  dvt_ref_detect_judge(t->effects[e].frames, scores + 1, d->options, result);
+/* Windows first … of a portion that begins with window `begin`, as many as are traced together, and effect e. */
+static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t first, int e,
+                          void *memory) {
+  const int64_t left = t->windows - first, count = left < DVT_DETECT_TRACED ? left : DVT_DETECT_TRACED;
+  int64_t onset[DVT_DETECT_TRACED], offset[DVT_DETECT_TRACED];
+  dvt_detect_trace(t, e, first, count, memory, onset, offset);
+  for (int64_t k = 0; k < count; k++) {
+    const float *scores = t->scores + ((first + k) * t->effect_count + e) * t->runs;
+    const int64_t window = begin + first + k, frame = window * t->hop;
+    davit_detection *result = &d->detections[window * t->effect_count + e];
+    *result = (davit_detection){.window = window,
+                                .effect = e,
+                                .onset = frame + onset[k],
+                                .offset = frame + offset[k],
+                                .score = scores[0]};
+    dvt_ref_detect_judge(t->effects[e].frames, scores + 1, d->options, result);
+  }
 }
 
 static davit_status judge_portion(const detection *d, const dvt_detect_task *t, int64_t begin, int threads) {
+  const int64_t groups = (t->windows + DVT_DETECT_TRACED - 1) / DVT_DETECT_TRACED;
   atomic_bool failed = false;
 #pragma omp parallel num_threads(threads)
   {
-    judge j;
-    const bool ready = judge_open(&j, t);
-    if (!ready)
+    void *memory = aligned_alloc(64, (dvt_detect_trace_bytes(t) + 63) / 64 * 64);
+    if (!memory)
       atomic_store(&failed, true);
 #pragma omp for schedule(dynamic)
-    for (int64_t i = 0; i < t->windows * t->effect_count; i++)
-      if (ready)
-        judge_one(d, t, begin, i / t->effect_count, (int)(i % t->effect_count), &j);
-    judge_close(&j);
+    for (int64_t i = 0; i < groups * t->effect_count; i++)
+      if (memory)
+        judge_windows(d, t, begin, i / t->effect_count * DVT_DETECT_TRACED, (int)(i % t->effect_count),
+                      memory);
+    free(memory);
   }
   return atomic_load(&failed)
              ? davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory to judge %lld windows", (long long)t->windows)
