@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "offload/cpu.h"
+#include "ref/detect.h"
 #include "ref/similarity.h"
 
 enum {
   FLOATS = 16,       /* of a vector */
-  ABREAST = 4,       /* frames of the effect whose similarities are computed together */
   FEWEST_RUNS = 200, /* of a share: similarities, computed for each share, cost as much as 15 runs */
   SHARES = 4         /* for each thread, where there is so much to do */
 };
@@ -33,24 +33,11 @@ typedef uint16_t words __attribute__((vector_size(64)));
 #define DVT_SCORE(row, at, j) (row)[j]
 #include "offload/detect_lanes.h"
 
+#include "offload/detect_trace.h"
+
 static bool is_integer(float x) {
   return !(floorf(x) < x);
 }
-
-typedef void (*similar_rows_function)(const dvt_detect_task *t, int e, const float *x, float *s);
-#define VARIANT(number, attributes)                                                                          \
-  attributes static void similar_rows_##number(const dvt_detect_task *t, int e, const float *x, float *s) {  \
-    similarities_float(t->width, (const float_lanes *)x, t->effects[e].frames, t->effects[e].features,       \
-                       t->threshold, t->round, (lanes_float *)s);                                            \
-  }
-DVT_CPU_VARIANTS(VARIANT)
-#undef VARIANT
-
-static const similar_rows_function similar_rows[] = {
-#define VARIANT(number, attributes) similar_rows_##number,
-    DVT_CPU_VARIANTS(VARIANT)
-#undef VARIANT
-};
 
 bool dvt_detect_fits(const dvt_detect_task *task, int64_t effect) {
   const int64_t diagonal = effect < task->window ? effect : task->window;
@@ -113,23 +100,24 @@ davit_status dvt_detect_cpu(const dvt_detect_task *t, int threads) {
   return atomic_load(&failed) ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
 }
 
-/* Frames of the window in the lanes, FLOATS at a time. */
-size_t dvt_detect_similarity_bytes(const dvt_detect_task *t) {
-  return 64 * ((size_t)dvt_detect_longest(t) + (size_t)t->width);
+size_t dvt_detect_trace_bytes(const dvt_detect_task *t) {
+  return 64 * (3 * (size_t)dvt_detect_longest(t) + (size_t)t->width) +
+         FLOATS * (size_t)(t->window * dvt_detect_longest(t));
 }
 
-void dvt_detect_similarity(const dvt_detect_task *t, int64_t window, int e, void *memory, float *similarity) {
-  const int64_t n = t->effects[e].frames;
-  const float *first = t->stream + window * t->hop * t->width;
-  float *s = memory, *x = s + FLOATS * n;
-  for (int64_t i = 0; i < t->window; i += FLOATS) {
-    const int64_t rows = t->window - i < FLOATS ? t->window - i : FLOATS;
-    for (int k = 0; k < t->width; k++)
-      for (int64_t l = 0; l < FLOATS; l++)
-        x[k * FLOATS + l] = first[(i + (l < rows ? l : 0)) * t->width + k];
-    similar_rows[dvt_cpu_best()](t, e, x, s);
-    for (int64_t l = 0; l < rows; l++)
-      for (int64_t j = 0; j < n; j++)
-        similarity[(i + l) * n + j] = s[j * FLOATS + l];
+void dvt_detect_trace(const dvt_detect_task *t, int e, int64_t first, int64_t count, void *memory,
+                      int64_t *begin, int64_t *end) {
+  const int64_t effect = t->effects[e].frames;
+  trace_memory m = {.s = memory};
+  m.border = (borders_float *)(m.s + effect);
+  m.x = (float *)(m.border + effect);
+  m.choices = (byte_lanes *)(void *)(m.x + FLOATS * t->width);
+  trace_best best;
+  traces[dvt_cpu_best()](t, e, first, count, &m, &best);
+  for (int64_t l = 0; l < count; l++) {
+    const uint8_t *choices = (const uint8_t *)m.choices + l;
+    begin[l] =
+        best.row[l] < 0 ? 0 : dvt_ref_detect_begin(effect, choices, FLOATS, best.row[l], best.column[l]);
+    end[l] = best.row[l] + 1;
   }
 }

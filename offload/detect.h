@@ -45,11 +45,12 @@ bool dvt_detect_fits(const dvt_detect_task *task, int64_t effect);
 /* On the CPU with so many threads. */
 davit_status dvt_detect_cpu(const dvt_detect_task *task, int threads);
 
-/* Similarities of one window with effect e, on the calling thread: window x effect, row after row. `memory` has
- * dvt_detect_similarity_bytes(). */
-size_t dvt_detect_similarity_bytes(const dvt_detect_task *task);
-void dvt_detect_similarity(const dvt_detect_task *task, int64_t window, int e, void *memory,
-                           float *similarity);
+/* Where the best alignments with effect e lie in windows first … first + count - 1, count <= DVT_DETECT_TRACED: frames [begin, end)
+ * of each, from its own first. On the calling thread; `memory`, at a multiple of 64, has dvt_detect_trace_bytes(). */
+enum { DVT_DETECT_TRACED = 16 };
+size_t dvt_detect_trace_bytes(const dvt_detect_task *task);
+void dvt_detect_trace(const dvt_detect_task *task, int e, int64_t first, int64_t count, void *memory,
+                      int64_t *begin, int64_t *end);
 
 /* On an NVIDIA device, if dvt_detect_streams(); returns when it is done. `memory` is the device's, of dvt_detect_stream_bytes().
  * Task memory that is pinned is copied without a detour. */

@@ -6,8 +6,9 @@
 
 #include "offload/lanes.h"
 
-/* Similarities before they are rounded. */
-enum { DVT_N(PARTS) = (int)(sizeof(float) / sizeof(DVT_T)) };
+/* Vectors of similarities before they are rounded, and how many of them are computed together: so many that their sums do not
+ * wait for themselves. */
+enum { DVT_N(PARTS) = (int)(sizeof(float) / sizeof(DVT_T)), DVT_N(ABREAST) = 8 / DVT_N(PARTS) };
 
 #define LANES DVT_N(LANES)
 #define ROWS DVT_N(ROWS)
@@ -38,7 +39,7 @@ static inline __attribute__((always_inline)) void DVT_N(similar)(int width, cons
                                                                  bool rounded, DVT_N(lanes) * s,
                                                                  const int abreast) {
   enum { PARTS = DVT_N(PARTS) };
-  float_lanes cosine[ABREAST][PARTS];
+  float_lanes cosine[DVT_N(ABREAST)][PARTS];
 #pragma unroll
   for (int a = 0; a < abreast; a++)
 #pragma unroll
@@ -68,10 +69,18 @@ static inline __attribute__((always_inline)) void DVT_N(similarities)(int width,
                                                                       float threshold, bool rounded,
                                                                       DVT_N(lanes) * s) {
   int64_t j = 0;
-  for (; j + ABREAST <= effect; j += ABREAST)
-    DVT_N(similar)(width, x, y + j * width, threshold, rounded, s + j, ABREAST);
+  for (; j + DVT_N(ABREAST) <= effect; j += DVT_N(ABREAST))
+    DVT_N(similar)(width, x, y + j * width, threshold, rounded, s + j, DVT_N(ABREAST));
   for (; j < effect; j++)
     DVT_N(similar)(width, x, y + j * width, threshold, rounded, s + j, 1);
+}
+
+/* x becomes frame i of windows first … first + count - 1, [feature][lane]; lanes without a window repeat the last. */
+static inline __attribute__((always_inline)) void DVT_N(frames)(const dvt_detect_task *t, int64_t first,
+                                                                int64_t count, int64_t i, float *x) {
+  for (int k = 0; k < t->width; k++)
+    for (int l = 0; l < LANES; l++)
+      x[k * LANES + l] = t->stream[((first + (l < count ? l : count - 1)) * t->hop + i) * t->width + k];
 }
 
 /* Runs [begin, end) of one effect in windows first … first + count - 1, count <= LANES. `memory` as dvt_detect_lanes_bytes. */
@@ -83,9 +92,7 @@ static inline __attribute__((always_inline)) void DVT_N(block)(const dvt_detect_
   DVT_N(borders) *border = (DVT_N(borders) *)(s + t->window * effect->frames);
   float *x = (float *)(border + effect->frames);
   for (int64_t i = 0; i < t->window; i++) {
-    for (int k = 0; k < t->width; k++)
-      for (int l = 0; l < LANES; l++) /* lanes without a window repeat the last */
-        x[k * LANES + l] = t->stream[((first + (l < count ? l : count - 1)) * t->hop + i) * t->width + k];
+    DVT_N(frames)(t, first, count, i, x);
     DVT_N(similarities)(t->width, (const float_lanes *)x, effect->frames, effect->features, t->threshold,
                         t->round, s + i * effect->frames);
   }

@@ -40,36 +40,32 @@ float dvt_ref_detect_score(int64_t window, int64_t effect, const float *similari
   return best;
 }
 
-/* What made a cell: its score (two bits), and whether the gaps that enter it go on. */
-enum { STOP, DIAGONAL, ACROSS, DOWN, ACROSS_ON = 4, DOWN_ON = 8 };
-
-static uint8_t choice_of(float h, float diagonal, float e) {
-  if (h <= 0)
-    return STOP;
-  return h <= diagonal ? DIAGONAL : h <= e ? ACROSS : DOWN;
+/* Without branches: which it will be is hard to foresee. */
+static uint8_t choice_of(float h, float diagonal, float e, bool across, bool down) {
+  const int matched = h <= diagonal, way = matched + (1 - matched) * (DVT_DOWN - (h <= e));
+  return (uint8_t)((h > 0) * way | across * DVT_ACROSS_ON | down * DVT_DOWN_ON);
 }
 
-/* From the cell (i, j) back to where its alignment begins: the row. */
-static int64_t go_back(int64_t effect, const uint8_t *choices, int64_t i, int64_t j) {
+int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *choices, int64_t stride, int64_t i, int64_t j) {
   int64_t first = i;
-  int way = choices[i * effect + j] & 3;
-  while (way != STOP) {
-    const uint8_t here = choices[i * effect + j];
-    int on = DIAGONAL;
-    if (way == DIAGONAL) {
+  int way = choices[(i * effect + j) * stride] & 3;
+  while (way != DVT_STOP) {
+    const uint8_t here = choices[(i * effect + j) * stride];
+    int on = DVT_DIAGONAL;
+    if (way == DVT_DIAGONAL) {
       first = i;
       i--;
       j--;
-    } else if (way == ACROSS) {
-      on = here & ACROSS_ON ? ACROSS : DIAGONAL;
+    } else if (way == DVT_ACROSS) {
+      on = here & DVT_ACROSS_ON ? DVT_ACROSS : DVT_DIAGONAL;
       j--;
     } else {
-      on = here & DOWN_ON ? DOWN : DIAGONAL;
+      on = here & DVT_DOWN_ON ? DVT_DOWN : DVT_DIAGONAL;
       i--;
     }
     if (i < 0 || j < 0)
       break;
-    way = on == DIAGONAL ? choices[i * effect + j] & 3 : on;
+    way = on == DVT_DIAGONAL ? choices[(i * effect + j) * stride] & 3 : on;
   }
   return first;
 }
@@ -88,8 +84,7 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
       f[j] = larger(f[j] - gaps.extend, h[j] - gaps.open);
       const float matched = diagonal + similarity[i * effect + j];
       left = larger(larger(matched, 0), larger(e, f[j]));
-      choices[i * effect + j] =
-          (uint8_t)(choice_of(left, matched, e) | (across ? ACROSS_ON : 0) | (down ? DOWN_ON : 0));
+      choices[i * effect + j] = choice_of(left, matched, e, across, down);
       diagonal = h[j];
       h[j] = left;
       if (left > best) {
@@ -99,11 +94,11 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
       }
     }
   }
-  *begin = best_i < 0 ? 0 : go_back(effect, choices, best_i, best_j);
+  *begin = best_i < 0 ? 0 : dvt_ref_detect_begin(effect, choices, 1, best_i, best_j);
   *end = best_i + 1;
 }
 
-void dvt_ref_detect_judge(const float *null_scores, const davit_detect_options *options,
+void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,
                           davit_detection *detection) {
   const int64_t n = options->permutations;
   const double score = detection->score;
@@ -122,7 +117,8 @@ void dvt_ref_detect_judge(const float *null_scores, const davit_detect_options *
   const double above = score - detection->null_mean;
   detection->z = above > 0 || above < 0 ? above / detection->null_sd : 0;
   detection->p_value = (double)(no_less + 1) / (double)(n + 1);
-  detection->detected = score > 0 && detection->p_value <= options->alpha;
+  detection->detected =
+      score > 0 && detection->p_value <= options->alpha && score >= 100 * options->coverage * (double)effect;
 }
 
 /* ---- all of it, one window and effect after the other ---- */
@@ -167,7 +163,8 @@ static void draw(workbench *b, int64_t length, const davit_detect_options *optio
   if (b->length == length)
     return;
   for (int64_t r = 0; r <= options->permutations; r++)
-    dvt_permutation(options->seed, (uint64_t)r, (int)length, b->orders + r * length);
+    dvt_block_permutation(options->seed, (uint64_t)r, (int)length, (int)options->block,
+                          b->orders + r * length);
   b->length = length;
 }
 
@@ -185,7 +182,7 @@ static void detect_one(workbench *b, int width, int64_t length, const davit_effe
   d->onset += first;
   d->offset += first;
   d->score = b->scores[0];
-  dvt_ref_detect_judge(b->scores + 1, options, d);
+  dvt_ref_detect_judge(effect->frames, b->scores + 1, options, d);
 }
 
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,

@@ -45,8 +45,14 @@ float dvt_ref_detect_score(int64_t window, int64_t effect, const float *similari
 void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarity, dvt_detect_gaps gaps,
                           float *state, uint8_t *choices, int64_t *begin, int64_t *end);
 
-/* Fills in what follows from the score and those of the permutations. */
-void dvt_ref_detect_judge(const float *null_scores, const davit_detect_options *options,
+/* What made a cell, as a traceback needs it: its score in two bits, and whether the gaps that end there go on. */
+enum { DVT_STOP, DVT_DIAGONAL, DVT_ACROSS, DVT_DOWN, DVT_ACROSS_ON = 4, DVT_DOWN_ON = 8 };
+
+/* From the cell (i, j) back to where its alignment begins: the row. choices[(i effect + j) stride] is that of a cell. */
+int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *choices, int64_t stride, int64_t i, int64_t j);
+
+/* Fills in what follows from the score of an effect of so many frames and those of the permutations. */
+void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,
                           davit_detection *detection);
 
 #endif

@@ -27,4 +27,26 @@ static inline void dvt_permutation(uint64_t seed, uint64_t r, int n, uint16_t *o
   }
 }
 
+/* The same for n things in blocks of `block` neighbours, which stay together in their order: the circle of the things, cut from a
+ * random place on (the last block may be shorter). Neighbours of real sound are alike, and this keeps them so. Blocks of 1 are
+ * dvt_permutation(). */
+static inline void dvt_block_permutation(uint64_t seed, uint64_t r, int n, int block, uint16_t *order) {
+  const int count = (n + block - 1) / block, at = n - count;
+  if (block <= 1 || r == 0) {
+    dvt_permutation(seed, r, n, order);
+    return;
+  }
+  const dvt_philox_block words =
+      dvt_philox((dvt_philox_block){{UINT32_MAX, 0, (uint32_t)r, (uint32_t)(r >> 32)}}, (uint32_t)seed,
+                 (uint32_t)(seed >> 32));
+  const int first = (int)((uint64_t)words.word[0] * (uint64_t)n >> 32);
+  /* The blocks' numbers stand at the end, and are read before they are written over. */
+  dvt_permutation(seed, r, count, order + at);
+  for (int i = 0, to = 0; i < count; i++) {
+    const int from = order[at + i] * block, end = from + block < n ? from + block : n;
+    for (int k = from; k < end; k++)
+      order[to++] = (uint16_t)((k + first) % n);
+  }
+}
+
 #endif

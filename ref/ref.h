@@ -9,6 +9,7 @@
 #include <davit/align.h>
 #include <davit/closest_pair.h>
 #include <davit/detect.h>
+#include <davit/features.h>
 #include <davit/scan.h>
 #include <davit/stencil.h>
 #include <stdint.h>
@@ -59,6 +60,8 @@ davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int 
 /* The best local score of a pair; `scratch` holds 2 (m + 1) words. */
 int32_t dvt_ref_align_score(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                             const uint8_t *target, int32_t *scratch);
+davit_status dvt_ref_features(int64_t count, const float *samples, const davit_features_options *options,
+                              float *features);
 
 /* Elements first … first+count-1 of the Philox4x32-10 sequence of davit_random_double / _float. */
 void dvt_ref_random_double(double *pointer, int64_t first, int64_t count, uint64_t seed);

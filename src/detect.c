@@ -1,7 +1,7 @@
-/* Detection on devices: vectors of unit length, orders, and blocks of windows that devices take until there are none left.
+/* Detection on devices: vectors of unit length, orders, and portions of windows that devices take until there are none left.
  *
- * A device's worker takes a block, gets its scores from the device, and judges them on the host's threads. A GPU has two workers,
- * so that one block is judged while the next is computed. Windows that the stream's end cuts short are a block of their own. */
+ * A device's worker takes a portion, gets its scores from the device, and judges them on the host's threads. A GPU has two workers,
+ * so that one portion is judged while the next is computed. Windows that the stream's end cuts short are a portion of their own. */
 #include <davit/detect.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -22,14 +22,19 @@ enum {
   MOST_PERMUTATIONS = 1000000,
   UNIT = 32, /* windows: what a CPU's vectors hold */
   GPU_WORKERS = 2,
-  GPU_BLOCK = 1024 /* windows */
+  GPU_PORTION = 1024 /* windows */
 };
 static const double most_gap_penalty = 10000;
-static const int64_t block_bytes = INT64_C(1) << 26; /* of scores */
+static const int64_t portion_bytes = INT64_C(1) << 26; /* of scores */
 
 davit_detect_options davit_detect_defaults(void) {
-  return (davit_detect_options){
-      .window = 200, .threshold = 50, .gap_penalty = 33, .permutations = 100, .alpha = 0.01};
+  return (davit_detect_options){.window = 200,
+                                .threshold = 50,
+                                .gap_penalty = 33,
+                                .permutations = 100,
+                                .block = 3,
+                                .alpha = 0.01,
+                                .coverage = 0.3};
 }
 
 /* ---- arguments ---- */
@@ -49,6 +54,10 @@ static davit_status check_options(const davit_detect_options *o) {
   if (o->permutations < 1 || o->permutations > MOST_PERMUTATIONS)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "permutations is %lld, not 1 to %d", (long long)o->permutations,
                       MOST_PERMUTATIONS);
+  if (o->block < 1 || o->block > MOST_WINDOW)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %lld, not 1 to %d", (long long)o->block, MOST_WINDOW);
+  if (!(o->coverage >= 0 && o->coverage <= 1))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "coverage is %g, not 0 to 1", o->coverage);
   if (!(o->alpha >= 0 && o->alpha <= 1))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "alpha is %g, not 0 to 1", o->alpha);
   return DAVIT_SUCCESS;
@@ -101,14 +110,16 @@ int64_t davit_detect_windows(int64_t frames, const davit_detect_options *options
   return check_options(&o) == DAVIT_SUCCESS ? dvt_detect_windows(frames, &o) : 0;
 }
 
-davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, uint16_t *order) {
+davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, int64_t block, uint16_t *order) {
   if (r < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "r is %lld, less than 0", (long long)r);
   if (n < 1 || n > MOST_WINDOW)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, not 1 to %d", (long long)n, MOST_WINDOW);
   if (!order)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "order is NULL");
-  dvt_permutation(seed, (uint64_t)r, (int)n, order);
+  if (block < 1 || block > MOST_WINDOW)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %lld, not 1 to %d", (long long)block, MOST_WINDOW);
+  dvt_block_permutation(seed, (uint64_t)r, (int)n, (int)block, order);
   return DAVIT_SUCCESS;
 }
 
@@ -117,12 +128,12 @@ davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, uint1
 /* All that the workers share. Windows [0, whole) have the full length, a last one may be shorter. */
 typedef struct detection {
   const davit_detect_options *options;
-  dvt_detect_task task; /* of all whole windows; scores belong to blocks */
+  dvt_detect_task task; /* of all whole windows; scores belong to portions */
   float *stream, *features, *transposed;
   dvt_detect_effect *effects;
   uint16_t *orders, *short_orders;
   int64_t windows, whole, short_length; /* 0: no shorter window */
-  int64_t block;                        /* windows */
+  int64_t portion;                      /* windows that a worker takes at a time */
   atomic_llong next;                    /* the first window that nobody has taken */
   davit_detection *detections;
 } detection;
@@ -136,7 +147,7 @@ static void make_units(int width, int64_t frames, const float *from, float *to) 
 static void draw_orders(const davit_detect_options *o, int64_t length, uint16_t *orders) {
 #pragma omp parallel for num_threads(dvt_blas_threads(DAVIT_HOST)) schedule(static)
   for (int64_t r = 0; r <= o->permutations; r++)
-    dvt_permutation(o->seed, (uint64_t)r, (int)length, orders + r * length);
+    dvt_block_permutation(o->seed, (uint64_t)r, (int)length, (int)o->block, orders + r * length);
 }
 
 static davit_status make_effects(detection *d, int width, int count, const davit_effect *effects) {
@@ -203,10 +214,10 @@ static davit_status prepare(detection *d, int width, int64_t frames, const float
   return DAVIT_SUCCESS;
 }
 
-/* ---- blocks ---- */
+/* ---- portions ---- */
 
 /* Windows [begin, end) as a task. */
-static dvt_detect_task block_of(const detection *d, int64_t begin, int64_t end, float *scores) {
+static dvt_detect_task portion_of(const detection *d, int64_t begin, int64_t end, float *scores) {
   dvt_detect_task t = d->task;
   t.windows = end - begin;
   t.stream += begin * t.hop * t.width;
@@ -218,12 +229,12 @@ static dvt_detect_task block_of(const detection *d, int64_t begin, int64_t end, 
   return t;
 }
 
-/* The next block; false: there is none left. */
-static bool take_block(detection *d, int64_t *begin, int64_t *end) {
-  *begin = atomic_fetch_add(&d->next, d->block);
-  *end = *begin + d->block;
+/* The next portion; false: there is none left. */
+static bool take_portion(detection *d, int64_t *begin, int64_t *end) {
+  *begin = atomic_fetch_add(&d->next, d->portion);
+  *end = *begin + d->portion;
   if (*begin >= d->whole) { /* the first that comes to the end of the whole windows gets the shorter one */
-    *begin = d->whole + (*begin - d->whole) / d->block;
+    *begin = d->whole + (*begin - d->whole) / d->portion;
     *end = *begin + 1;
     return *end <= d->windows;
   }
@@ -231,56 +242,39 @@ static bool take_block(detection *d, int64_t *begin, int64_t *end) {
   return true;
 }
 
-/* Memory of one thread that judges. */
-typedef struct judge {
-  void *lanes;
-  float *similarity, *state;
-  uint8_t *choices;
-} judge;
-
-static bool judge_open(judge *j, const dvt_detect_task *t) {
-  const size_t n = (size_t)dvt_detect_longest(t), cells = (size_t)t->window * n;
-  *j = (judge){.lanes = aligned_alloc(64, dvt_detect_similarity_bytes(t)),
-               .similarity = malloc(cells * sizeof(float)),
-               .state = malloc(2 * n * sizeof(float)),
-               .choices = malloc(cells)};
-  return j->lanes && j->similarity && j->state && j->choices;
+/* Windows first … of a portion that begins with window `begin`, as many as are traced together, and effect e. */
+static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t first, int e,
+                          void *memory) {
+  const int64_t left = t->windows - first, count = left < DVT_DETECT_TRACED ? left : DVT_DETECT_TRACED;
+  int64_t onset[DVT_DETECT_TRACED], offset[DVT_DETECT_TRACED];
+  dvt_detect_trace(t, e, first, count, memory, onset, offset);
+  for (int64_t k = 0; k < count; k++) {
+    const float *scores = t->scores + ((first + k) * t->effect_count + e) * t->runs;
+    const int64_t window = begin + first + k, frame = window * t->hop;
+    davit_detection *result = &d->detections[window * t->effect_count + e];
+    *result = (davit_detection){.window = window,
+                                .effect = e,
+                                .onset = frame + onset[k],
+                                .offset = frame + offset[k],
+                                .score = scores[0]};
+    dvt_ref_detect_judge(t->effects[e].frames, scores + 1, d->options, result);
+  }
 }
 
-static void judge_close(judge *j) {
-  free(j->lanes);
-  free(j->similarity);
-  free(j->state);
-  free(j->choices);
-}
-
-static void judge_one(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t w, int e,
-                      judge *j) {
-  const float *scores = t->scores + (w * t->effect_count + e) * t->runs;
-  davit_detection *result = &d->detections[(begin + w) * t->effect_count + e];
-  const int64_t first = (begin + w) * t->hop;
-  *result = (davit_detection){.window = begin + w, .effect = e, .score = scores[0]};
-  dvt_detect_similarity(t, w, e, j->lanes, j->similarity);
-  dvt_ref_detect_trace(t->window, t->effects[e].frames, j->similarity, dvt_detect_gaps_of(d->options),
-                       j->state, j->choices, &result->onset, &result->offset);
-  result->onset += first;
-  result->offset += first;
-  dvt_ref_detect_judge(scores + 1, d->options, result);
-}
-
-static davit_status judge_block(const detection *d, const dvt_detect_task *t, int64_t begin, int threads) {
+static davit_status judge_portion(const detection *d, const dvt_detect_task *t, int64_t begin, int threads) {
+  const int64_t groups = (t->windows + DVT_DETECT_TRACED - 1) / DVT_DETECT_TRACED;
   atomic_bool failed = false;
 #pragma omp parallel num_threads(threads)
   {
-    judge j;
-    const bool ready = judge_open(&j, t);
-    if (!ready)
+    void *memory = aligned_alloc(64, (dvt_detect_trace_bytes(t) + 63) / 64 * 64);
+    if (!memory)
       atomic_store(&failed, true);
 #pragma omp for schedule(dynamic)
-    for (int64_t i = 0; i < t->windows * t->effect_count; i++)
-      if (ready)
-        judge_one(d, t, begin, i / t->effect_count, (int)(i % t->effect_count), &j);
-    judge_close(&j);
+    for (int64_t i = 0; i < groups * t->effect_count; i++)
+      if (memory)
+        judge_windows(d, t, begin, i / t->effect_count * DVT_DETECT_TRACED, (int)(i % t->effect_count),
+                      memory);
+    free(memory);
   }
   return atomic_load(&failed)
              ? davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory to judge %lld windows", (long long)t->windows)
@@ -289,7 +283,7 @@ static davit_status judge_block(const detection *d, const dvt_detect_task *t, in
 
 /* ---- workers ---- */
 
-static davit_status score_block(dvt_lane *lane, const dvt_detect_task *t) {
+static davit_status score_portion(dvt_lane *lane, const dvt_detect_task *t) {
   const dvt_blas_path path = dvt_blas_path_of(lane);
   if (path == DVT_BLAS_STREAM && dvt_detect_streams(t)) {
     void *memory;
@@ -303,40 +297,40 @@ static davit_status score_block(dvt_lane *lane, const dvt_detect_task *t) {
                                               (long long)t->windows, lane->device);
 }
 
-static davit_status take_blocks(detection *d, dvt_lane *lane, float *scores) {
+static davit_status take_portions(detection *d, dvt_lane *lane, float *scores) {
   int64_t begin, end;
   const bool gpu = !dvt_device_find(lane->device)->shares_host_memory;
   const int threads = dvt_blas_threads(gpu ? DAVIT_HOST : lane->device);
-  while (take_block(d, &begin, &end)) {
-    const dvt_detect_task t = block_of(d, begin, end, scores);
-    DVT_TRY(score_block(lane, &t));
-    DVT_TRY(judge_block(d, &t, begin, threads));
+  while (take_portion(d, &begin, &end)) {
+    const dvt_detect_task t = portion_of(d, begin, end, scores);
+    DVT_TRY(score_portion(lane, &t));
+    DVT_TRY(judge_portion(d, &t, begin, threads));
   }
   return DAVIT_SUCCESS;
 }
 
 static size_t scores_bytes(const detection *d) {
-  return (size_t)d->block * (size_t)(d->task.effect_count * d->task.runs) * sizeof(float);
+  return (size_t)d->portion * (size_t)(d->task.effect_count * d->task.runs) * sizeof(float);
 }
 
 static davit_status work(dvt_lane *lane, void *arguments) {
   detection *d = *(detection **)arguments;
   float *scores;
   DVT_TRY(davit_malloc(scores_bytes(d), lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores));
-  davit_status status = take_blocks(d, lane, scores), freed = davit_free(scores);
+  davit_status status = take_portions(d, lane, scores), freed = davit_free(scores);
   if (status != DAVIT_SUCCESS)
-    atomic_store(&d->next, d->windows + d->block); /* the others need not go on */
+    atomic_store(&d->next, d->windows + d->portion); /* the others need not go on */
   return status == DAVIT_SUCCESS ? freed : status;
 }
 
-/* As many windows as the scores' memory allows, but enough blocks for all workers. */
-static int64_t choose_block(const detection *d, int workers, bool gpu) {
+/* As many windows as the scores' memory allows, but enough portions for all workers. */
+static int64_t choose_portion(const detection *d, int workers, bool gpu) {
   const int64_t each = d->task.effect_count * d->task.runs * (int64_t)sizeof(float),
                 shares = (d->whole + workers - 1) / workers;
-  int64_t block = block_bytes / each;
-  block = block < shares ? block : shares;
-  block = gpu && block > GPU_BLOCK ? GPU_BLOCK : block;
-  return (block + UNIT - 1) / UNIT * UNIT + (block <= 0 ? UNIT : 0);
+  int64_t portion = portion_bytes / each;
+  portion = portion < shares ? portion : shares;
+  portion = gpu && portion > GPU_PORTION ? GPU_PORTION : portion;
+  return (portion + UNIT - 1) / UNIT * UNIT + (portion <= 0 ? UNIT : 0);
 }
 
 static davit_status run_workers(detection *d, const int *devices, int count) {
@@ -352,7 +346,7 @@ static davit_status run_workers(detection *d, const int *devices, int count) {
       workers += first.status == DAVIT_SUCCESS;
     }
   }
-  d->block = choose_block(d, workers > 0 ? workers : 1, gpu);
+  d->portion = choose_portion(d, workers > 0 ? workers : 1, gpu);
   for (int i = 0; i < workers && first.status == DAVIT_SUCCESS; i++)
     dvt_error_keep(&first, dvt_lane_submit(lanes[i], DVT_BLOCKING, work, &d, sizeof d));
   for (int i = 0; i < workers; i++)

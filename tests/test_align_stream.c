@@ -33,7 +33,7 @@ typedef struct database {
   uint8_t *symbols;
 } database;
 
-/* Targets of falling lengths; some resemble the query. */
+/* Targets of falling lengths; some resemble the query, with a gap, across the border of its first strip where there is one. */
 static database make_database(int64_t count, const int64_t *lengths, int symbols, int64_t m,
                               const uint8_t *query, uint64_t *random) {
   database d = {.count = count, .offsets = calloc((size_t)count + 1, sizeof *d.offsets)};
@@ -42,8 +42,9 @@ static database make_database(int64_t count, const int64_t *lengths, int symbols
   d.symbols = malloc((size_t)d.offsets[count] + 1);
   for (int64_t k = 0; k < count; k++)
     for (int64_t i = 0; i < lengths[k]; i++) {
-      const bool alike = k % 3 == 0 && i < m && random_below(random, 10) > 0;
-      d.symbols[d.offsets[k] + i] = alike ? query[i] : (uint8_t)random_below(random, symbols);
+      const int64_t j = i + (i > lengths[k] / 2 ? 6 : 0) + (m > 1024 ? 1024 - 3 - lengths[k] / 2 : 0);
+      const bool alike = k % 3 == 0 && j >= 0 && j < m && random_below(random, 20) > 0;
+      d.symbols[d.offsets[k] + i] = alike ? query[j] : (uint8_t)random_below(random, symbols);
     }
   return d;
 }

@@ -8,7 +8,7 @@
 #include "offload/cpu.h"
 #include "offload/detect.h"
 #include "ref/ref.h"
-#include "tests/support.h"
+#include "tests/elements.h"
 
 enum { WIDTH = 62 };
 
@@ -102,6 +102,7 @@ static void test_reference_on_every_device(void **unused) {
                                       .threshold = 20,
                                       .gap_penalty = rounded ? 33 : 7.25,
                                       .permutations = cases[c].permutations,
+                                      .block = 1 + c % 4,
                                       .round = rounded,
                                       .alpha = 0.3,
                                       .seed = 5};
@@ -200,13 +201,14 @@ static void test_brute_force(void **unused) {
                                     .threshold = 37.5,
                                     .gap_penalty = 3,
                                     .permutations = 1,
+                                    .block = 1 + trial % 5,
                                     .round = trial % 2,
                                     .alpha = 1,
                                     .seed = (uint64_t)trial};
     davit_detection *d = detect_on(DAVIT_HOST, 3, m, stream, 1, &effect, &o);
-    CHECK(davit_detect_permutation(o.seed, 0, m, order));
+    CHECK(davit_detect_permutation(o.seed, 0, m, o.block, order));
     const double real = brute_force(3, m, stream, n, sound, order, &o);
-    CHECK(davit_detect_permutation(o.seed, 1, m, order));
+    CHECK(davit_detect_permutation(o.seed, 1, m, o.block, order));
     const double null = brute_force(3, m, stream, n, sound, order, &o);
     assert_true(fabs(d->score - real) <= 1e-3);
     assert_true(fabs(d->null_mean - null) <= 1e-3);
@@ -248,7 +250,7 @@ static void test_parasail(void **unused) {
   double real = 0, sum = 0;
   for (int r = 0; r < RUNS; r++) {
     uint16_t order[WINDOW];
-    CHECK(davit_detect_permutation(o.seed, r, WINDOW, order));
+    CHECK(davit_detect_permutation(o.seed, r, WINDOW, o.block, order));
     for (int i = 0; i < WINDOW; i++)
       text[i] = alphabet[order[i]];
     parasail_result_t *result = parasail_sw(NULL, EFFECT, text, WINDOW, 133, 33, matrix);
@@ -274,6 +276,7 @@ static davit_detection detect_axes(int count, const int *order, float scale) {
   const davit_effect effect = {6, sound};
   davit_detect_options o = davit_detect_defaults();
   o.window = 16;
+  o.threshold = 50;
   davit_detection *d = detect_on(DAVIT_HOST, 7, count, stream, 1, &effect, &o), result = *d;
   free(d);
   free(stream);
@@ -328,6 +331,46 @@ static void test_silence_and_constant_sound(void **unused) {
   free(d);
 }
 
+/* What is alike is so both ways: the window in the effect's place scores the same. */
+static void test_transposed(void **unused) {
+  (void)unused;
+  for (int n = 1; n <= 40; n += 3) {
+    float *a = random_frames((uint64_t)n, 5, 40), *b = random_frames(99, 5, n);
+    davit_detect_options o = davit_detect_defaults();
+    o.window = 40;
+    o.threshold = 10;
+    const davit_effect short_one = {n, b}, long_one = {40, a};
+    davit_detection *d = detect_on(DAVIT_HOST, 5, 40, a, 1, &short_one, &o), *turned;
+    o.window = 41; /* so that an effect may be longer than what there is of the window */
+    turned = detect_on(DAVIT_HOST, 5, n, b, 1, &long_one, &o);
+    assert_true(d->score == turned->score);
+    free(d);
+    free(turned);
+    free(a);
+    free(b);
+  }
+}
+
+/* A frame more that matches the effect's end never lowers the score. */
+static void test_growing(void **unused) {
+  (void)unused;
+  float *stream = random_frames(5, 5, 60), *sound = random_frames(6, 5, 30);
+  davit_detect_options o = davit_detect_defaults();
+  o.window = 61;
+  o.threshold = 20;
+  double last = 0;
+  for (int n = 1; n <= 30; n++) {
+    const davit_effect effect = {n, sound};
+    memcpy(stream + (20 + n) * 5, sound + (n - 1) * 5, 5 * sizeof *sound);
+    davit_detection *d = detect_on(DAVIT_HOST, 5, 60, stream, 1, &effect, &o);
+    assert_true(d->score >= last && d->score >= 100 * n - 0.01);
+    last = d->score;
+    free(d);
+  }
+  free(stream);
+  free(sound);
+}
+
 /* An effect is found where it was put, with the least p-value; the rank is what it says. */
 static void test_planted_effect(void **unused) {
   (void)unused;
@@ -380,24 +423,27 @@ static void test_windows(void **unused) {
 
 static void test_permutations(void **unused) {
   (void)unused;
-  static const int lengths[] = {1, 2, 3, 200, 65535};
+  static const int lengths[] = {1, 2, 3, 7, 200, 203, 65535}, blocks[] = {1, 2, 4, 7, 300};
   uint16_t *order = malloc(65535 * sizeof *order), *other = malloc(65535 * sizeof *order);
   char *seen = malloc(65535);
   for (int k = 0; k < COUNT(lengths); k++)
-    for (int r = 0; r < 5; r++) {
-      const int n = lengths[k];
-      bool same = true;
-      memset(seen, 0, (size_t)n);
-      CHECK(davit_detect_permutation(9, r, n, order));
-      CHECK(davit_detect_permutation(9, r + 1, n, other));
-      for (int i = 0; i < n; i++) {
-        assert_true(order[i] < n && !seen[order[i]]);
-        seen[order[i]] = 1;
-        same = same && order[i] == other[i];
-        assert_true(r > 0 || order[i] == i);
+    for (int b = 0; b < COUNT(blocks); b++)
+      for (int r = 0; r < 5; r++) {
+        const int n = lengths[k];
+        int breaks = 0, differ = 0;
+        memset(seen, 0, (size_t)n);
+        CHECK(davit_detect_permutation(9, r, n, blocks[b], order));
+        CHECK(davit_detect_permutation(9, r + 1, n, blocks[b], other));
+        for (int i = 0; i < n; i++) {
+          assert_true(order[i] < n && !seen[order[i]]);
+          seen[order[i]] = 1;
+          breaks += i > 0 && order[i] != (order[i - 1] + 1) % n;
+          differ += order[i] != other[i];
+          assert_true(r > 0 || order[i] == i);
+        }
+        assert_true(breaks <= (n - 1) / blocks[b]);
+        assert_true(n <= 7 || differ > 0);
       }
-      assert_true(n <= 3 || !same);
-    }
   free(order);
   free(other);
   free(seen);
@@ -410,7 +456,7 @@ static void test_permutations_are_even(void **unused) {
   int count[27] = {0};
   for (int r = 1; r <= DRAWS; r++) {
     uint16_t order[3];
-    CHECK(davit_detect_permutation(1, r, 3, order));
+    CHECK(davit_detect_permutation(1, r, 3, 1, order));
     count[order[0] * 9 + order[1] * 3 + order[2]]++;
   }
   for (int a = 0; a < 3; a++)
@@ -429,6 +475,8 @@ static void test_false_alarms(void **unused) {
   davit_detect_options o = davit_detect_defaults();
   o.window = 12;
   o.permutations = 39;
+  o.block = 1;
+  o.coverage = 0;
   o.alpha = 0.1;
   davit_detection *d = detect_on(DAVIT_HOST, 3, WINDOWS * 12, stream, 1, &effect, &o);
   int alarms = 0;
@@ -468,6 +516,10 @@ static void test_arguments(void **unused) {
   BAD(gap_penalty, -33, "gap_penalty is -33");
   BAD(permutations, 0, "permutations is 0");
   BAD(permutations, 1000001, "permutations is 1000001");
+  BAD(block, 0, "block is 0");
+  BAD(block, 65536, "block is 65536");
+  BAD(coverage, -0.1, "coverage is -0.1");
+  BAD(coverage, NAN, "coverage is");
   BAD(alpha, 1.5, "alpha is 1.5");
   BAD(alpha, NAN, "alpha is");
   o = davit_detect_defaults();
@@ -490,10 +542,46 @@ static void test_arguments(void **unused) {
   CHECK(DETECT(2, 0, NULL, 1, &effect, NULL));
   CHECK(DETECT(2, 10, x, 0, NULL, NULL));
   uint16_t order[1];
-  CHECK_FAILS(davit_detect_permutation(0, -1, 1, order), DAVIT_INVALID_ARGUMENT, "r is -1");
-  CHECK_FAILS(davit_detect_permutation(0, 1, 0, order), DAVIT_INVALID_ARGUMENT, "n is 0");
-  CHECK_FAILS(davit_detect_permutation(0, 1, 65536, order), DAVIT_INVALID_ARGUMENT, "n is 65536");
-  CHECK_FAILS(davit_detect_permutation(0, 1, 1, NULL), DAVIT_INVALID_ARGUMENT, "order is NULL");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 1, 0, order), DAVIT_INVALID_ARGUMENT, "block is 0");
+  CHECK_FAILS(davit_detect_permutation(0, -1, 1, 1, order), DAVIT_INVALID_ARGUMENT, "r is -1");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 0, 1, order), DAVIT_INVALID_ARGUMENT, "n is 0");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 65536, 1, order), DAVIT_INVALID_ARGUMENT, "n is 65536");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 1, 1, NULL), DAVIT_INVALID_ARGUMENT, "order is NULL");
+}
+
+/* ---- failures ---- */
+
+typedef struct attempt {
+  const float *stream;
+  const davit_effect *effect;
+  const davit_detect_options *options;
+  const davit_detection *wanted;
+} attempt;
+
+static davit_status whole_story(void *argument) {
+  const attempt *a = argument;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_detection d[8];
+  davit_status status =
+      davit_detect(5, 450, a->stream, 1, a->effect, a->options, devices, count < 16 ? count : 16, d);
+  for (int w = 0; w < 8 && status == DAVIT_SUCCESS; w++)
+    expect_same(&d[w], &a->wanted[w]);
+  return status;
+}
+
+static void test_failures(void **unused) {
+  (void)unused;
+  float *stream = random_frames(1, 5, 450), *sound = random_frames(2, 5, 20);
+  const davit_effect effect = {20, sound};
+  davit_detect_options o = davit_detect_defaults();
+  o.window = 60;
+  o.permutations = 3;
+  davit_detection wanted[8];
+  CHECK(dvt_ref_detect(5, 450, stream, 1, &effect, &o, wanted));
+  attempt a = {stream, &effect, &o, wanted};
+  fail_everywhere(whole_story, &a);
+  free(stream);
+  free(sound);
 }
 
 int main(void) {
@@ -505,12 +593,15 @@ int main(void) {
       cmocka_unit_test(test_parasail),
       cmocka_unit_test(test_examples_by_hand),
       cmocka_unit_test(test_silence_and_constant_sound),
+      cmocka_unit_test(test_transposed),
+      cmocka_unit_test(test_growing),
       cmocka_unit_test(test_planted_effect),
       cmocka_unit_test(test_windows),
       cmocka_unit_test(test_permutations),
       cmocka_unit_test(test_permutations_are_even),
       cmocka_unit_test(test_false_alarms),
       cmocka_unit_test(test_arguments),
+      cmocka_unit_test(test_failures),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, NULL, elements_stop);
 }

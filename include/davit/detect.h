@@ -5,10 +5,11 @@
  * between their feature vectors (0 where one of them is all 0), rounded to the nearest integer if `round` is set; what is less than
  * `threshold` becomes -threshold; the first frame of a gap costs 100 + gap_penalty and each further one gap_penalty.
  *
- * The score is compared with the scores of the same window with its frames in random order: permutation r = 1 … permutations,
- * drawn from Philox4x32-10 with key `seed` and counter r, so all windows of one length, all effects and all devices use the same.
+ * The score is compared with the scores of the same window with its frames in random order, in blocks of `block` frames that stay
+ * together, as neighbouring frames of any sound are alike: permutation r = 1 … permutations, drawn from Philox4x32-10 with key `seed` and counter r, so all windows of one length, all effects and all devices use the same.
  * p_value is (1 + the number of permutations that score no less) / (permutations + 1). An effect is detected where p_value is at most
- * alpha and the score is more than 0.
+ * alpha and the score at least `coverage` of what the effect scores against itself, 100 for each of its frames, and more than 0:
+ * docs/detect.md shows what either rule is for.
  *
  * The same inputs give the same bits on every device. Source: docs/detect.md; affine gaps after O. Gotoh (1982), rank p-values
  * after B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero (2010). Cost: windows x effects x (permutations + 1) x
@@ -30,12 +31,14 @@ typedef struct davit_detect_options {
   double threshold;     /* 0 … 100 */
   double gap_penalty;   /* more than 0, at most 10^4 */
   int64_t permutations; /* 1 … 10^6 */
+  int64_t block;        /* frames, 1 … window */
   bool round;
-  double alpha; /* 0 … 1 */
+  double alpha;    /* 0 … 1 */
+  double coverage; /* 0 … 1 */
   uint64_t seed;
 } davit_detect_options;
 
-/* 200, 0, 50, 33, 100, false, 0.01, 0. */
+/* 200, 0, 50, 33, 100, 3, false, 0.01, 0.3, 0. */
 DAVIT_API davit_detect_options davit_detect_defaults(void);
 
 /* frames x width features, frame after frame, host memory. */
@@ -68,8 +71,9 @@ DAVIT_API davit_status davit_detect(int width, int64_t frames, const float *stre
                                     const davit_effect *effects, const davit_detect_options *options,
                                     const int *devices, int device_count, davit_detection *detections);
 
-/* Permutation r of a window of n frames, 1 <= n <= 65535: order[i] is the frame that comes i-th. r = 0 is the window as it is. */
-DAVIT_API davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, uint16_t *order);
+/* Permutation r of a window of n frames, 1 <= n <= 65535, in blocks of 1 <= block <= 65535: order[i] is the frame that comes i-th. r = 0 is the window as it is. */
+DAVIT_API davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, int64_t block,
+                                                uint16_t *order);
 
 #ifdef __cplusplus
 }

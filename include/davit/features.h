@@ -35,8 +35,8 @@ typedef struct davit_features_options {
 DAVIT_API davit_features_options davit_features_defaults(void);
 
 /* Features of the samples, mono, of which there are `count`: (count / options->frame) x DAVIT_FEATURES, frame after frame: first
- * the bands, then their changes. options NULL: the defaults. A sample that is not finite is DAVIT_INVALID_ARGUMENT, and the sentence
- * names it. Host memory; on the host's threads. */
+ * the bands, then their changes. options NULL: the defaults. A sample that is not finite, or beyond +-2^63, whose square is no
+ * float, is DAVIT_INVALID_ARGUMENT, and the sentence names it. Host memory; on the host's threads. */
 DAVIT_API davit_status davit_features(int64_t count, const float *samples,
                                       const davit_features_options *options, float *features);
 

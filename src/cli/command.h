@@ -20,6 +20,8 @@
   X(atax)                                                                                                    \
   X(covariance)                                                                                              \
   X(align)                                                                                                   \
+  X(features)                                                                                                \
+  X(detect)                                                                                                  \
   X(closest)                                                                                                 \
   X(points)                                                                                                  \
   X(occupancy)                                                                                               \

@@ -39,7 +39,7 @@ void cli_job_close(cli_job *job) {
 
 /* ---- timing ---- */
 
-static double now(void) {
+double cli_job_now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
@@ -55,27 +55,34 @@ static double median(double *values, size_t count) {
   return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
-                    void *state) {
+int cli_job_measure_part(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
+                         void *state) {
   const int64_t repeat = job->common.repeat;
   double *seconds = malloc((size_t)repeat * sizeof *seconds);
   if (!seconds)
     return cli_fail(CLI_DEVICE, "not enough memory for %lld times", (long long)repeat);
-  cli_progress progress;
-  cli_progress_start(&progress, job->command->name, job->common.quiet);
   davit_status status = DAVIT_SUCCESS;
   for (int64_t i = -job->common.warmup; i < repeat && status == DAVIT_SUCCESS; i++) {
     prepare(state);
-    const double start = now();
+    const double start = cli_job_now();
     status = work(state);
     if (i >= 0)
-      seconds[i] = now() - start;
+      seconds[i] = cli_job_now() - start;
   }
-  cli_progress_stop(&progress);
   if (status == DAVIT_SUCCESS)
-    job->seconds = median(seconds, (size_t)repeat);
+    job->seconds += median(seconds, (size_t)repeat);
   free(seconds);
   return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+}
+
+int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
+                    void *state) {
+  cli_progress progress;
+  cli_progress_start(&progress, job->command->name, job->common.quiet);
+  job->seconds = 0;
+  const int code = cli_job_measure_part(job, work, prepare, state);
+  cli_progress_stop(&progress);
+  return code;
 }
 
 int cli_job_reference(cli_job *job, int (*reference)(void *state, cli_check *check), void *state) {
@@ -139,9 +146,13 @@ static int write_results(cli_job *job, const cli_array *result, const void *stat
   return code == CLI_OK ? cli_output_commit(&job->second) : code;
 }
 
+/* Written so that an error that is NaN fails too. */
+bool cli_job_holds(const cli_job *job) {
+  return !job->check.measure || job->check.error <= job->check.bound;
+}
+
 int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *report, const void *state) {
-  /* Written so that an error that is NaN fails too. */
-  const bool holds = !job->check.measure || job->check.error <= job->check.bound;
+  const bool holds = cli_job_holds(job);
   FILE *text = job->output.file == stdout || job->second.file == stdout ? stderr : stdout;
   const int code = holds ? write_results(job, result, state) : CLI_OK;
   if (code != CLI_OK)

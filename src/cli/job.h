@@ -47,8 +47,18 @@ int cli_job_open_second(cli_job *job, const char *name, const char *path, const 
 int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
                     void *state);
 
+/* The same for a part of the work, one of several: adds to job->seconds, and shows no progress. */
+int cli_job_measure_part(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
+                         void *state);
+
+/* Seconds of a clock that only goes forward. */
+double cli_job_now(void);
+
 /* Runs `reference` (what --check compares with) under the progress line, if the check is wanted. */
 int cli_job_reference(cli_job *job, int (*reference)(void *state, cli_check *check), void *state);
+
+/* Whether the check, if there was one, holds. */
+bool cli_job_holds(const cli_job *job);
 
 /* Writes `result` (NULL: nothing) if the check holds, then prints the report; CLI_FAILED when it does not
  * hold, and nothing is written then. */

@@ -63,6 +63,9 @@ void cli_matrix_blosum62(cli_matrix *matrix) {
   for (int q = 0; q < count; q++)
     for (int t = 0; t <= q; t++, next++)
       matrix->scores[q + t * count] = matrix->scores[t + q * count] = *next;
+  /* Residues that databases have and the matrix lacks count as unknown, as in BLAST. */
+  for (const char *rare = "UuOoJj"; *rare; rare++)
+    matrix->code[(unsigned char)*rare] = matrix->code['X'];
 }
 
 void cli_matrix_dna(int8_t match, int8_t mismatch, cli_matrix *matrix) {

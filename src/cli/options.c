@@ -97,6 +97,11 @@ static int read_value(const cli_option *option, const char *text) {
   case CLI_OPTION_TEXT:
     *(const char **)option->target = text;
     return *text ? CLI_OK : bad_value(option->name, text, "a value");
+  case CLI_OPTION_LIST: {
+    cli_list *list = option->target;
+    list->values[list->count++] = text;
+    return *text ? CLI_OK : bad_value(option->name, text, "a value");
+  }
   case CLI_OPTION_REAL:
     return cli_real_parse(text, option->target) ? CLI_OK : bad_value(option->name, text, "a number");
   case CLI_OPTION_SIZE:
@@ -136,6 +141,11 @@ static bool find_option(const cli_command *command, const cli_option *options, c
   return false;
 }
 
+/* '-' is a value. */
+static bool is_option(const char *argument) {
+  return argument[0] == '-' && argument[1];
+}
+
 /* Reads the option argv[*at] and moves *at to the last argument it used. */
 static int read_option(const cli_command *command, const cli_option *options, cli_common *common, int argc,
                        char **argv, int *at) {
@@ -156,7 +166,10 @@ static int read_option(const cli_command *command, const cli_option *options, cl
   if (!next)
     return cli_fail(CLI_USAGE, "%s needs a value", argument);
   ++*at;
-  return read_value(&option, next);
+  int code = read_value(&option, next);
+  while (code == CLI_OK && option.kind == CLI_OPTION_LIST && *at + 1 < argc && !is_option(argv[*at + 1]))
+    code = read_value(&option, argv[++*at]);
+  return code;
 }
 
 /* What stands between the options. */
@@ -169,12 +182,12 @@ static int read_arguments(const cli_command *command, const cli_option *options,
                           cli_common *common, operand_list *operands) {
   bool only_operands = false;
   for (int i = 1; i < argc; i++) {
-    const bool is_option = !only_operands && argv[i][0] == '-' && argv[i][1];
-    if (is_option && !strcmp(argv[i], "--")) {
+    const bool option = !only_operands && is_option(argv[i]);
+    if (option && !strcmp(argv[i], "--")) {
       only_operands = true;
-    } else if (is_option && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
+    } else if (option && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
       return CLI_HELP;
-    } else if (is_option) {
+    } else if (option) {
       const int code = read_option(command, options, common, argc, argv, &i);
       if (code != CLI_OK)
         return code;

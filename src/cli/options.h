@@ -15,6 +15,7 @@
 typedef enum cli_option_kind {
   CLI_OPTION_FLAG,      /* bool: becomes true */
   CLI_OPTION_TEXT,      /* const char * */
+  CLI_OPTION_LIST,      /* cli_list: takes all arguments up to the next option, and may be repeated */
   CLI_OPTION_REAL,      /* cli_real: any double, infinities and NaN included */
   CLI_OPTION_SIZE,      /* int64_t, at least 1 */
   CLI_OPTION_COUNT,     /* int64_t, at least 0 */
@@ -28,6 +29,12 @@ typedef struct cli_real {
   double value;
   bool given;
 } cli_real;
+
+/* The values of an option in their order; `values` has room for as many as there are arguments. */
+typedef struct cli_list {
+  const char **values;
+  int count;
+} cli_list;
 
 /* Reads a number, all of `text`; false if it is none. */
 bool cli_real_parse(const char *text, cli_real *real);

@@ -2,6 +2,7 @@
 #include "src/cli/progress.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ static void *show(void *argument) {
   for (int seconds = FIRST_SECOND; !progress->stop;) {
     if (pthread_cond_timedwait(&progress->changed, &progress->mutex, &next) != ETIMEDOUT)
       continue;
-    fprintf(stderr, "\r%s: %d s", progress->text, seconds);
+    fprintf(stderr, "\r%s: %d s\033[K", progress->text, seconds);
     shown = true;
     next.tv_sec++;
     seconds++;
@@ -29,7 +30,8 @@ static void *show(void *argument) {
 }
 
 void cli_progress_start(cli_progress *progress, const char *text, bool quiet) {
-  *progress = (cli_progress){.text = text};
+  *progress = (cli_progress){0};
+  snprintf(progress->text, sizeof progress->text, "%s", text);
   if (quiet || !isatty(STDERR_FILENO))
     return;
   pthread_condattr_t attributes;
@@ -39,6 +41,17 @@ void cli_progress_start(cli_progress *progress, const char *text, bool quiet) {
   pthread_condattr_destroy(&attributes);
   pthread_mutex_init(&progress->mutex, NULL);
   progress->running = !pthread_create(&progress->thread, NULL, show, progress);
+}
+
+void cli_progress_say(cli_progress *progress, const char *format, ...) {
+  if (!progress->running)
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  pthread_mutex_lock(&progress->mutex);
+  vsnprintf(progress->text, sizeof progress->text, format, arguments);
+  pthread_mutex_unlock(&progress->mutex);
+  va_end(arguments);
 }
 
 void cli_progress_stop(cli_progress *progress) {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 typedef struct cli_progress {
-  const char *text;
+  char text[80];
   bool running; /* a thread was started */
   bool stop;
   pthread_t thread;
@@ -17,6 +17,9 @@ typedef struct cli_progress {
 
 /* `text` says what runs. Without a terminal, when `quiet`, or when no thread can be had, nothing is shown. */
 void cli_progress_start(cli_progress *progress, const char *text, bool quiet);
+/* Another text from now on (printf format). */
+void cli_progress_say(cli_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 void cli_progress_stop(cli_progress *progress);
 
 #endif

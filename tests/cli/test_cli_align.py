@@ -219,7 +219,7 @@ def refuse(name, content, *words, options=()):
 
 
 def test_bad_fasta():
-    refuse("b.fa", ">a\nACGT\n>b x\nAC\nGJT\n", "line 5", "'b'", "letter 4", "'J'", "ARNDCQEGHILKMFPSTWYVBZX*")
+    refuse("b.fa", ">a\nACGT\n>b x\nAC\nG?T\n", "line 5", "'b'", "letter 4", "'?'", "ARNDCQEGHILKMFPSTWYVBZX*")
     refuse("b.fa", ">a\nACRT\n", "line 2", "'a'", "letter 3", "'R'", "ACGTN", options=("--match", 1, "--mismatch", -1))
     refuse("b.fa", ">a\nAC1T\n", "line 2", "letter 3", "'1'")
     refuse("b.fa", b">a\nAC\xe4T\n", "line 2", "letter 3", "byte 228")

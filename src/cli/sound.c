@@ -1,0 +1,294 @@
+/* Sound: libsndfile, then the mean of the channels, then soxr if the rate is another one. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "src/cli/sound.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sndfile.h>
+#include <soxr.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/command.h"
+
+enum { CHUNK = 1 << 18 /* samples that are read at once, all channels together */ };
+
+struct cli_sound {
+  const char *name;
+  SNDFILE *file;
+  SF_INFO info;
+  soxr_t resampler; /* NULL: the file has the rate that is wanted */
+  float *interleaved, *mono;
+  int64_t chunk;       /* frames of the buffers */
+  int64_t at;          /* frames read from the file */
+  int64_t used, ready; /* of `mono` */
+  bool end;            /* of the file */
+};
+
+/* ---- a descriptor that can be read here and there ---- */
+
+static int system_fail(const char *name) {
+  return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
+}
+
+static bool copy_pipe(FILE *from, FILE *to) {
+  char bytes[1 << 16];
+  size_t got;
+  while ((got = fread(bytes, 1, sizeof bytes, from)) > 0)
+    if (fwrite(bytes, 1, got, to) != got)
+      return false;
+  return !ferror(from) && !fflush(to);
+}
+
+static int spool(const cli_input *input, int *descriptor) {
+  FILE *copy = tmpfile();
+  if (!copy || !copy_pipe(input->file, copy) || (*descriptor = dup(fileno(copy))) < 0) {
+    const int code =
+        cli_fail(CLI_INPUT, "%s: cannot be kept in a temporary file: %s", input->name, strerror(errno));
+    if (copy)
+      fclose(copy);
+    return code;
+  }
+  fclose(copy);
+  return lseek(*descriptor, 0, SEEK_SET) < 0 ? system_fail(input->name) : CLI_OK;
+}
+
+static int descriptor_of(const cli_input *input, int *descriptor) {
+  if (!input->sized)
+    return spool(input, descriptor);
+  *descriptor = dup(fileno(input->file));
+  const off_t size = *descriptor < 0 ? -1 : lseek(*descriptor, 0, SEEK_END);
+  return size < 0 || lseek(*descriptor, size - (off_t)input->size, SEEK_SET) < 0 ? system_fail(input->name)
+                                                                                 : CLI_OK;
+}
+
+/* ---- files that were cut ----
+ *
+ * libsndfile takes what it finds of a file that is shorter than its header says, and says nothing. */
+
+static uint32_t little(const unsigned char *b) {
+  return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static uint32_t big(const unsigned char *b) {
+  return b[3] | (uint32_t)b[2] << 8 | (uint32_t)b[1] << 16 | (uint32_t)b[0] << 24;
+}
+
+/* Bytes that the header promises, 0 if it does not say: programs that write to pipes leave 0 or large numbers. */
+static int64_t promised_bytes(const unsigned char *b) {
+  enum { UNKNOWN = 0x7ffff000 };
+  uint32_t body = 0, head = 8;
+  if (!memcmp(b, "RIFF", 4))
+    body = little(b + 4);
+  else if (!memcmp(b, "FORM", 4) || !memcmp(b, "RIFX", 4))
+    body = big(b + 4);
+  else if (!memcmp(b, ".snd", 4)) {
+    head = big(b + 4);
+    body = big(b + 8);
+  }
+  return body && body < UNKNOWN ? (int64_t)body + head : 0;
+}
+
+/* Whether the last page of an Ogg file is there as a whole and ends its stream. */
+static bool ogg_ends(int descriptor, off_t start, off_t size) {
+  enum { PAGE = 65307, HEADER = 27, END = 4 }; /* PAGE: the longest */
+  unsigned char tail[PAGE];
+  const off_t from = size - start > PAGE ? size - PAGE : start;
+  const ssize_t got = pread(descriptor, tail, (size_t)(size - from), from);
+  for (ssize_t at = got - HEADER; at >= 0; at--) {
+    const unsigned char *page = tail + at;
+    if (memcmp(page, "OggS", 4))
+      continue;
+    ssize_t length = HEADER + page[26];
+    for (ssize_t i = 0; i < page[26] && at + HEADER + i < got; i++)
+      length += page[HEADER + i];
+    return at + length <= got && (page[5] & END);
+  }
+  return false;
+}
+
+static int check_whole(const char *name, int descriptor) {
+  unsigned char head[12] = {0};
+  const off_t start = lseek(descriptor, 0, SEEK_CUR), size = lseek(descriptor, 0, SEEK_END);
+  if (start < 0 || size < 0 || lseek(descriptor, start, SEEK_SET) < 0)
+    return system_fail(name);
+  if (size <= start)
+    return cli_fail(CLI_INPUT, "%s: expected sound, found an empty file", name);
+  if (pread(descriptor, head, sizeof head, start) < 0)
+    return system_fail(name);
+  const int64_t promised = promised_bytes(head), found = size - start;
+  if (found < promised - 1) /* some writers leave out the last byte, which only pads */
+    return cli_fail(CLI_INPUT,
+                    "%s: offset %" PRId64 ": expected %" PRId64
+                    " bytes as the header says, found the end of the file",
+                    name, found, promised);
+  if (!memcmp(head, "OggS", 4) && !ogg_ends(descriptor, start, size))
+    return cli_fail(CLI_INPUT,
+                    "%s: offset %" PRId64 ": expected the last page of the stream, found the end of the file",
+                    name, found);
+  return CLI_OK;
+}
+
+/* ---- opening ---- */
+
+static int check_info(const cli_sound *s) {
+  if (s->info.channels < 1)
+    return cli_fail(CLI_INPUT, "%s: expected at least 1 channel, found %d", s->name, s->info.channels);
+  if (s->info.samplerate < 1)
+    return cli_fail(CLI_INPUT, "%s: expected a sample rate above 0, found %d", s->name, s->info.samplerate);
+  if (s->info.frames < 1)
+    return cli_fail(CLI_INPUT, "%s: expected samples, found none", s->name);
+  return CLI_OK;
+}
+
+static int open_file(const cli_input *input, cli_sound *s) {
+  int descriptor = -1;
+  int code = descriptor_of(input, &descriptor);
+  if (code == CLI_OK)
+    code = check_whole(input->name, descriptor);
+  if (code != CLI_OK) {
+    if (descriptor >= 0)
+      close(descriptor);
+    return code;
+  }
+  s->file = sf_open_fd(descriptor, SFM_READ, &s->info, SF_TRUE);
+  if (!s->file)
+    return cli_fail(CLI_INPUT, "%s: expected sound that libsndfile reads: %s", s->name, sf_strerror(NULL));
+  return check_info(s);
+}
+
+static int make_resampler(cli_sound *s, double rate) {
+  if (rate >= s->info.samplerate && rate <= s->info.samplerate)
+    return CLI_OK;
+  soxr_error_t error = NULL;
+  const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
+  s->resampler = soxr_create(s->info.samplerate, rate, 1, &error, NULL, &quality, NULL);
+  return s->resampler ? CLI_OK
+                      : cli_fail(CLI_INPUT, "%s: %d samples a second cannot be brought to %g: %s", s->name,
+                                 s->info.samplerate, rate, soxr_strerror(error));
+}
+
+static int make_buffers(cli_sound *s) {
+  s->chunk = CHUNK / s->info.channels > 0 ? CHUNK / s->info.channels : 1;
+  s->interleaved = malloc((size_t)s->chunk * (size_t)s->info.channels * sizeof(float));
+  s->mono = malloc((size_t)s->chunk * sizeof(float));
+  return s->interleaved && s->mono ? CLI_OK : cli_fail(CLI_DEVICE, "not enough memory to read '%s'", s->name);
+}
+
+int cli_sound_open(cli_input *input, double rate, cli_sound **sound) {
+  cli_sound *s = calloc(1, sizeof *s);
+  *sound = NULL;
+  if (!s)
+    return cli_fail(CLI_DEVICE, "not enough memory to read '%s'", input->name);
+  s->name = input->name;
+  int code = open_file(input, s);
+  if (code == CLI_OK)
+    code = make_resampler(s, rate);
+  if (code == CLI_OK)
+    code = make_buffers(s);
+  if (code == CLI_OK)
+    *sound = s;
+  else
+    cli_sound_close(s);
+  return code;
+}
+
+void cli_sound_close(cli_sound *s) {
+  if (!s)
+    return;
+  if (s->file)
+    sf_close(s->file);
+  soxr_delete(s->resampler);
+  free(s->interleaved);
+  free(s->mono);
+  free(s);
+}
+
+double cli_sound_seconds(const cli_sound *s) {
+  return s->info.frames < SF_COUNT_MAX ? (double)s->info.frames / s->info.samplerate : 0;
+}
+
+/* ---- reading ---- */
+
+/* What the file says of its length is exact, but for MPEG, where it is an estimate. */
+static int check_end(const cli_sound *s) {
+  const int error = sf_error(s->file);
+  const bool exact = (s->info.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG && s->info.frames < SF_COUNT_MAX;
+  if (error)
+    return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected more samples: %s", s->name, s->at,
+                    sf_error_number(error));
+  if (exact && s->at < s->info.frames)
+    return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected %" PRId64 " frames, found the end", s->name,
+                    s->at, (int64_t)s->info.frames);
+  return CLI_OK;
+}
+
+static int mix(cli_sound *s, int64_t frames) {
+  const int channels = s->info.channels;
+  for (int64_t i = 0; i < frames; i++) {
+    double sum = 0;
+    for (int c = 0; c < channels; c++)
+      sum += (double)s->interleaved[i * channels + c];
+    if (!isfinite(sum))
+      return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected finite samples, found %g", s->name,
+                      s->at + i, sum);
+    s->mono[i] = (float)(sum / channels);
+  }
+  return CLI_OK;
+}
+
+static int refill(cli_sound *s) {
+  const int64_t got = sf_readf_float(s->file, s->interleaved, s->chunk);
+  int code = mix(s, got);
+  s->at += got;
+  s->used = 0;
+  s->ready = got;
+  s->end = got < s->chunk;
+  if (code == CLI_OK && s->end)
+    code = check_end(s);
+  return code;
+}
+
+static int copy(cli_sound *s, int64_t count, float *samples, int64_t *got) {
+  const int64_t left = s->ready - s->used, taken = left < count ? left : count;
+  memcpy(samples, s->mono + s->used, (size_t)taken * sizeof *samples);
+  s->used += taken;
+  *got = taken;
+  return CLI_OK;
+}
+
+/* At the end of the file soxr gives what it still holds. */
+static int resample(cli_sound *s, int64_t count, float *samples, int64_t *got) {
+  const bool flush = s->end && s->used == s->ready;
+  size_t taken = 0, made = 0;
+  const soxr_error_t error =
+      soxr_process(s->resampler, flush ? NULL : s->mono + s->used, flush ? 0 : (size_t)(s->ready - s->used),
+                   &taken, samples, (size_t)count, &made);
+  if (error)
+    return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": resampling failed: %s", s->name, s->at,
+                    soxr_strerror(error));
+  s->used += (int64_t)taken;
+  *got = (int64_t)made;
+  return CLI_OK;
+}
+
+int cli_sound_read(cli_sound *s, int64_t count, float *samples, int64_t *got) {
+  *got = 0;
+  while (*got < count) {
+    int64_t more = 0;
+    int code = s->used == s->ready && !s->end ? refill(s) : CLI_OK;
+    const bool last = s->end && s->used == s->ready;
+    if (code == CLI_OK)
+      code = (s->resampler ? resample : copy)(s, count - *got, samples + *got, &more);
+    if (code != CLI_OK)
+      return code;
+    *got += more;
+    if (last && more == 0)
+      break;
+  }
+  return CLI_OK;
+}

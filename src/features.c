@@ -1,0 +1,223 @@
+/* Features of sound. A frame costs one real transform of its length and a pass over its lines.
+ *
+ * Where a line's power goes does not depend on the frame, so it is worked out once, as a sparse table: the interval of a
+ * line overlaps one band mostly, a few where bands are narrow, and none beyond the last edge. An edge adds at most one
+ * overlap, so there are at most lines + DAVIT_BANDS of them.
+ *
+ * Powers are normalised such that the lines of a frame sum up to the mean square of its samples, weighted by the squared window
+ * (Parseval); lines that stand for two, at positive and negative frequency, count twice. */
+#include <davit/features.h>
+#include <fftw3.h>
+#include <math.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "ref/bands.h"
+#include "src/allocate.h"
+#include "src/blas.h"
+#include "src/error.h"
+
+enum { MOST_FRAME = 1 << 24, LEAST_WORK = 1 << 16, ALIGNMENT = 64 };
+
+/* FFTW's planner is not thread safe, its plans are. */
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+
+davit_features_options davit_features_defaults(void) {
+  return (davit_features_options){.rate = 22050, .frame = 1024, .binning = DAVIT_BINNING_SHARED};
+}
+
+/* The power of one line in one band. */
+typedef struct overlap {
+  int64_t line;
+  int band;
+  double share; /* with the normalisation */
+} overlap;
+
+typedef struct analysis {
+  davit_features_options options;
+  int64_t frames, lines, overlap_count;
+  int threads;
+  float *window;
+  overlap *overlaps;
+  char *scratch; /* of each thread: samples, and the lines of their spectrum */
+  size_t samples_bytes, thread_bytes;
+  fftwf_plan plan;
+} analysis;
+
+/* ---- checks ---- */
+
+static davit_status check(int64_t count, const float *samples, const davit_features_options *o,
+                          const float *features) {
+  if (!(o->rate > 0) || isinf(o->rate))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->rate is %g, not a finite number above 0", o->rate);
+  if (o->frame < 2 || o->frame > MOST_FRAME)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->frame is %lld, not in 2 ... 2^24",
+                      (long long)o->frame);
+  if ((unsigned)o->binning > DAVIT_BINNING_HARD)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->binning is %d, not a davit_binning", (int)o->binning);
+  DVT_TRY(dvt_check_length("count", count));
+  if (count > 0 && !samples)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "samples is NULL");
+  if (count >= o->frame && !features)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "features is NULL");
+  return DAVIT_SUCCESS;
+}
+
+/* Squares of larger samples are no floats; with all samples below, no sum of the analysis overflows. */
+static const float largest = 0x1p63f;
+
+static davit_status check_samples(int64_t count, const float *samples, int threads) {
+  int64_t bad = count;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : bad)
+  for (int64_t i = 0; i < count; i++)
+    if (!(fabsf(samples[i]) <= largest))
+      bad = i < bad ? i : bad;
+  if (bad < count)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "samples[%lld] is %g, not a number within +-2^63",
+                      (long long)bad, (double)samples[bad]);
+  return DAVIT_SUCCESS;
+}
+
+/* ---- tables ---- */
+
+static double fill_window(int64_t n, float *window) {
+  double squares = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const double w = dvt_hamming(i, n);
+    window[i] = (float)w;
+    squares += w * w;
+  }
+  return squares;
+}
+
+/* Bands and lines ascend together: the next line has nothing in bands that end before this one begins. */
+static void fill_overlaps(analysis *a, double squares) {
+  const davit_features_options *o = &a->options;
+  const dvt_band_edges edges = dvt_band_edges_for(o->rate);
+  const double end = edges.at[DAVIT_BANDS];
+  for (int64_t line = 0, first = 0; line < a->lines; line++) {
+    const double weight = dvt_line_weight(line, o->frame, squares);
+    const double from = ((double)line - 1) * o->rate / (double)o->frame;
+    const double to = ((double)line + 1) * o->rate / (double)o->frame;
+    while (first < DAVIT_BANDS && edges.at[first + 1] < from)
+      first++;
+    for (int band = (int)first; band < DAVIT_BANDS && edges.at[band] < to; band++) {
+      const double share = dvt_band_share(line, o, edges.at[band], edges.at[band + 1], end);
+      if (share > 0)
+        a->overlaps[a->overlap_count++] = (overlap){line, band, weight * share};
+    }
+  }
+}
+
+static size_t rounded_up(size_t bytes) {
+  return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static float *samples_of(const analysis *a, int thread) {
+  const uintptr_t base = (uintptr_t)rounded_up((size_t)(uintptr_t)a->scratch);
+  return (float *)(base + (size_t)thread * a->thread_bytes);
+}
+
+static fftwf_complex *spectrum_of(const analysis *a, int thread) {
+  return (fftwf_complex *)((char *)samples_of(a, thread) + a->samples_bytes);
+}
+
+/* FFTW_ESTIMATE: the same plan, and so the same bits, each time. */
+static davit_status make_plan(analysis *a) {
+  pthread_mutex_lock(&planner);
+  a->plan = fftwf_plan_dft_r2c_1d((int)a->options.frame, samples_of(a, 0), spectrum_of(a, 0), FFTW_ESTIMATE);
+  pthread_mutex_unlock(&planner);
+  return a->plan ? DAVIT_SUCCESS
+                 : davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for a transform of %lld samples",
+                              (long long)a->options.frame);
+}
+
+static davit_status prepare(analysis *a) {
+  const size_t frame = (size_t)a->options.frame, lines = (size_t)a->lines;
+  a->samples_bytes = rounded_up(frame * sizeof(float));
+  a->thread_bytes = a->samples_bytes + rounded_up(lines * sizeof(fftwf_complex));
+  a->window = dvt_allocate(frame, sizeof *a->window);
+  a->overlaps = a->window ? dvt_allocate(lines + DAVIT_BANDS, sizeof *a->overlaps) : NULL;
+  a->scratch = a->overlaps ? dvt_allocate(a->thread_bytes * (size_t)a->threads + ALIGNMENT, 1) : NULL;
+  if (!a->scratch)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  fill_overlaps(a, fill_window(a->options.frame, a->window));
+  return make_plan(a);
+}
+
+static void release(analysis *a) {
+  if (a->plan) {
+    pthread_mutex_lock(&planner);
+    fftwf_destroy_plan(a->plan);
+    pthread_mutex_unlock(&planner);
+  }
+  free(a->window);
+  free(a->overlaps);
+  free(a->scratch);
+}
+
+/* ---- frames ---- */
+
+static void analyse_frame(const analysis *a, int thread, const float *samples, float *bands) {
+  float *windowed = samples_of(a, thread);
+  fftwf_complex *spectrum = spectrum_of(a, thread);
+  double sums[DAVIT_BANDS] = {0};
+  for (int64_t i = 0; i < a->options.frame; i++)
+    windowed[i] = samples[i] * a->window[i];
+  fftwf_execute_dft_r2c(a->plan, windowed, spectrum);
+  for (int64_t i = 0; i < a->overlap_count; i++) {
+    const overlap *o = &a->overlaps[i];
+    const double re = spectrum[o->line][0], im = spectrum[o->line][1];
+    sums[o->band] += o->share * (re * re + im * im);
+  }
+  for (int band = 0; band < DAVIT_BANDS; band++)
+    bands[band] = (float)sums[band];
+}
+
+static void analyse(const analysis *a, const float *samples, float *features) {
+#pragma omp parallel num_threads(a->threads)
+  {
+    const int thread = omp_get_thread_num();
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < a->frames; i++)
+      analyse_frame(a, thread, samples + i * a->options.frame, features + i * DAVIT_FEATURES);
+  }
+}
+
+static void add_changes(const analysis *a, float *features) {
+#pragma omp parallel for num_threads(a->threads) schedule(static)
+  for (int64_t i = 0; i < a->frames; i++) {
+    float *here = features + i * DAVIT_FEATURES;
+    const float *next = i + 1 < a->frames ? here + DAVIT_FEATURES : here;
+    for (int band = 0; band < DAVIT_BANDS; band++)
+      here[DAVIT_BANDS + band] = DVT_CHANGE * (next[band] - here[band]);
+  }
+}
+
+/* Little work is not worth waking threads for. */
+static int threads_for(int64_t count) {
+  const int64_t worth = 1 + count / LEAST_WORK;
+  const int threads = dvt_blas_threads(DAVIT_HOST);
+  return worth < threads ? (int)worth : threads;
+}
+
+davit_status davit_features(int64_t count, const float *samples, const davit_features_options *options,
+                            float *features) {
+  const davit_features_options chosen = options ? *options : davit_features_defaults();
+  DVT_TRY(check(count, samples, &chosen, features));
+  analysis a = {.options = chosen,
+                .frames = count / chosen.frame,
+                .lines = chosen.frame / 2 + 1,
+                .threads = threads_for(count)};
+  DVT_TRY(check_samples(count, samples, a.threads));
+  if (a.frames == 0)
+    return DAVIT_SUCCESS;
+  davit_status status = prepare(&a);
+  if (status == DAVIT_SUCCESS) {
+    analyse(&a, samples, features);
+    add_changes(&a, features);
+  }
+  release(&a);
+  return status;
+}

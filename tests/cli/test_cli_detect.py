@@ -1,0 +1,373 @@
+#!/usr/bin/python3
+"""Tests of davit features and detect, on sounds that NumPy makes.
+
+usage: test_detect.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
+"""
+import os
+import struct
+import sys
+import wave
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from support import davit, expect, expect_keys, listing, main, npy_bytes, put, run_json, save
+
+RATE = 22050
+FRAME = 1024
+COLUMNS = "effect window onset_s offset_s score null_mean null_sd z p_value decision".split()
+EDGES = np.minimum(np.concatenate([[0], 62.5 * 2 ** (np.arange(30) / 4), [11025]]), 11025)
+
+
+def sound(name, samples, rate=RATE):
+    """A 16-bit WAV file of samples within [-1, 1], one column a channel."""
+    data = np.clip(np.round(np.asarray(samples) * 32767), -32768, 32767).astype("<i2")
+    with wave.open(name, "wb") as file:
+        file.setnchannels(1 if data.ndim == 1 else data.shape[1])
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(data.tobytes())
+    return name
+
+
+def wav_bytes(samples, channels=1, rate=RATE, form=3, data_bytes=None):
+    """A WAV file of float32 samples (form 3) whose header says what it is told to."""
+    data = np.asarray(samples, "<f4").tobytes()
+    size = len(data) if data_bytes is None else data_bytes
+    fmt = struct.pack("<HHIIHH", form, channels, rate, rate * 4 * channels, 4 * channels, 32)
+    return (b"RIFF" + struct.pack("<I", 36 + size) + b"WAVEfmt " + struct.pack("<I", 16) + fmt + b"data" +
+            struct.pack("<I", size) + data)
+
+
+def sine(hertz, seconds, rate=RATE, amplitude=0.5):
+    return amplitude * np.sin(2 * np.pi * hertz * np.arange(int(seconds * rate)) / rate)
+
+
+def chirps(rng, seconds):
+    """Sound whose spectrum is another one every 50 ms."""
+    return np.concatenate([sine(hertz, 0.05) for hertz in rng.uniform(100, 9000, int(seconds / 0.05))])
+
+
+def envelope(samples):
+    """The features by their definition, in NumPy."""
+    frames = samples[:len(samples) // FRAME * FRAME].reshape(-1, FRAME).astype(float)
+    window = np.hamming(FRAME)
+    power = abs(np.fft.rfft(frames * window)) ** 2 / (FRAME * (window ** 2).sum())
+    power[:, 1:-1] *= 2
+    lines = np.arange(FRAME // 2 + 1) * RATE / FRAME
+    low, high = np.maximum(lines - RATE / FRAME / 2, 0), np.minimum(lines + RATE / FRAME / 2, RATE / 2)
+    overlap = np.minimum(high[:, None], EDGES[None, 1:]) - np.maximum(low[:, None], EDGES[None, :-1])
+    bands = power @ (np.maximum(overlap, 0) / (high - low)[:, None])
+    change = np.zeros_like(bands)
+    change[:-1] = 0.375 * (bands[1:] - bands[:-1])
+    return np.hstack([bands, change])
+
+
+def features(*arguments):
+    davit("features", *arguments, "-o", "f.npy")
+    return np.load("f.npy")
+
+
+def rows_of(text):
+    lines = text.decode().splitlines()
+    expect(lines[0].split("\t") == COLUMNS, f"columns {lines[0]}")
+    rows = [dict(zip(COLUMNS, line.split("\t"))) for line in lines[1:]]
+    for row in rows:
+        row["window"] = int(row["window"])
+        for key in COLUMNS[2:9]:
+            row[key] = float(row[key])
+    return rows
+
+
+def detect(*arguments):
+    return rows_of(davit("detect", *arguments).out)
+
+
+# ---- features ----
+
+def test_features():
+    rng = np.random.default_rng(1)
+    samples = np.round(0.3 * rng.standard_normal(30000) * 32767) / 32767
+    sound("s.wav", samples)
+    found, right = features("s.wav"), envelope(np.round(np.clip(samples, -1, 1) * 32767) / 32768)
+    expect(found.shape == (29, 62) and found.dtype == "float32", f"{found.shape} {found.dtype}")
+    expect(open("f.npy", "rb").read(128).find(b"'fortran_order': False") > 0, "C order")
+    power = right[:, :31].sum(axis=1).max()
+    expect(abs(found - right).max() < 1e-5 * power, f"features differ by {abs(found - right).max() / power}")
+    report = run_json("features", "s.wav", "-o", "g.npy", "--check")
+    expect_keys(report, "frames", "width", "rate", "frame", "binning", "sound_seconds", "check", "error", "bound")
+    expect(report["frames"] == 29 and report["width"] == 62 and report["error"] <= report["bound"], f"{report}")
+    expect(open("f.npy", "rb").read() == open("g.npy", "rb").read(), "the same bytes again")
+    expect(features("s.wav", "--frame", 1000).shape == (30, 62), "--frame")
+    expect(features("s.wav", "--rate", 11025).shape[0] == 14, "--rate")
+    expect(not np.array_equal(features("s.wav", "--binning", "hard"), found), "--binning")
+    expect(np.array_equal(features("s.wav", "--binning", "shared"), found), "--binning shared")
+    davit("features", "s.wav", "-o", "f.mtx")
+    expect(open("f.mtx").read().splitlines()[1] == "29 62", "mtx")
+    davit("features", "-", "-o", "p.npy", data=open("s.wav", "rb").read())
+    expect(np.array_equal(np.load("p.npy"), found), "standard input")
+
+
+def test_rates():
+    """The same tone, whatever the rate and the channels of the file."""
+    for hertz in (150, 700, 8500):
+        band = int(np.searchsorted(EDGES, hertz)) - 1
+        for rate in (22050, 44100, 96000):
+            one = sine(hertz, 1, rate)
+            found = [features(sound("m.wav", one, rate)),
+                     features(sound("s.wav", np.stack([one, one], 1), rate)),
+                     2 ** 2 * features(sound("l.wav", np.stack([one, 0 * one], 1), rate))]
+            for f in found:
+                middle = f[2:-2, :31]
+                expect(len(f) in (21, 20) and (middle.argmax(axis=1) == band).all(), f"{hertz} Hz at {rate}: band")
+                expect(abs(middle.sum(axis=1) - 0.125).max() < 0.004, f"{hertz} Hz at {rate}: power {middle.sum(axis=1)}")
+    above = features(sound("h.wav", sine(15000, 1, 44100), 44100))
+    expect(above[2:-2, :31].sum() < 1e-6, "what is above 11025 Hz does not fold")
+    opposite = sine(500, 1)
+    expect(abs(features(sound("o.wav", np.stack([opposite, -opposite], 1)))).max() < 1e-9, "opposite channels")
+
+
+def test_formats():
+    samples = chirps(np.random.default_rng(2), 2).astype("f4")
+    put("f.wav", wav_bytes(samples))
+    wanted = features("f.wav")
+    put("f.au", b".snd" + struct.pack(">IIIII", 24, 4 * len(samples), 6, RATE, 1) + samples.astype(">f4").tobytes())
+    expect(np.array_equal(features("f.au"), wanted), "au")
+    put("unknown.wav", wav_bytes(samples, data_bytes=0xffffffff - 36))
+    expect(np.array_equal(features("unknown.wav"), wanted), "a length that a pipe left open")
+
+
+def test_blocks_of_samples():
+    """More samples than are in memory at a time: the change across blocks is that of the whole."""
+    rng = np.random.default_rng(3)
+    samples = 0.1 * rng.standard_normal(4_400_000)
+    sound("long.wav", samples)
+    found = features("long.wav")
+    right = envelope(np.round(samples * 32767) / 32768)
+    expect(found.shape == right.shape, "shape")
+    expect(abs(found - right).max() < 1e-6, f"differ by {abs(found - right).max()}")
+
+
+# ---- detect ----
+
+def scene(rng):
+    """30 s of changing sound, in which two effects have their places."""
+    stream, effects = chirps(rng, 30), [chirps(rng, 1.5), chirps(rng, 1.0)]
+    frame = FRAME / RATE
+    places = [(0, 100), (0, 420), (1, 250)]  # effect, frame
+    for effect, at in places:
+        stream[at * FRAME:at * FRAME + len(effects[effect])] = effects[effect]
+    return stream, effects, [(effect, at * frame) for effect, at in places]
+
+
+def test_detect():
+    stream, effects, places = scene(np.random.default_rng(4))
+    sound("stream.wav", stream)
+    for i, effect in enumerate(effects):
+        sound(f"e{i}.wav", effect)
+    common = ("stream.wav", "--effect", "e0.wav", "e1.wav", "--window", 100, "--hop", 50)
+    rows = detect(*common)
+    frames = len(stream) // FRAME
+    windows = 1 + -(-(frames - 100) // 50)
+    expect([(r["window"], r["effect"]) for r in rows] == [(w, e) for w in range(windows) for e in ("e0", "e1")],
+           "rows in the order of windows, then effects")
+    hits = [r for r in rows if r["decision"] == "detected"]
+    for effect, onset in places:
+        near = [r for r in hits if r["effect"] == f"e{effect}" and abs(r["onset_s"] - onset) < 0.1]
+        expect(near, f"e{effect} at {onset} among {hits}")
+        for r in near:
+            expect(abs(r["offset_s"] - onset - len(effects[effect]) / RATE) < 0.15, f"offset {r}")
+            expect(r["p_value"] <= 0.01 and r["z"] > 3 and r["score"] > r["null_mean"], f"{r}")
+    for r in hits:
+        expect(any(r["effect"] == f"e{e}" and abs(r["onset_s"] - at) < 1.6 for e, at in places), f"false alarm {r}")
+    report = run_json(*("detect", *common), "--check", "-o", "rows.tsv")
+    expect_keys(report, "frames", "windows", "effects", "gcups", "hits", "check", "error", "bound")
+    expect(report["error"] == 0 and report["windows"] == windows and report["frames"] == frames, f"{report}")
+    expect([set(h) for h in report["hits"]] == [set(COLUMNS)] * len(hits), "keys of hits")
+    expect([(h["effect"], h["window"]) for h in report["hits"]] == [(h["effect"], h["window"]) for h in hits], "hits")
+    expect(rows_of(open("rows.tsv", "rb").read()) == rows, "-o")
+    expect(detect(*common, "--devices", "cpu", "--check") == rows, "--devices cpu")
+    expect(detect("stream.wav", "--effect=e0.wav", "--effect", "e1.wav", "--window", 100, "--hop=50") == rows,
+           "--effect repeated")
+    expect(detect(*common, "--repeat", 2, "--warmup", 1) == rows, "--repeat")
+    expect(detect(*common, "--seed", 5) != rows, "--seed")
+
+
+def test_features_as_input():
+    stream, effects, _ = scene(np.random.default_rng(5))
+    sound("stream.wav", stream)
+    sound("e.wav", effects[0])
+    wanted = detect("stream.wav", "--effect", "e.wav", "--window", 120)
+    for name in ("stream", "e"):
+        davit("features", name + ".wav", "-o", name + ".npy")
+    expect(detect("stream.npy", "--effect", "e.npy", "--window", 120) == wanted, ".npy")
+    expect(detect("stream.npy", "--effect", "e.wav", "--window", 120) == wanted, ".npy and sound")
+    save("e.npy", np.load("e.npy").astype("f8"), "F")
+    expect(detect("stream.wav", "--effect", "e.npy", "--window", 120) == wanted, "float64, Fortran order")
+    out = davit("detect", "-", "--effect", "e.npy", "--window", 120, data=npy_bytes(np.load("stream.npy"))).out
+    expect(rows_of(out) == wanted, "standard input")
+
+
+def test_names():
+    rng = np.random.default_rng(6)
+    save("stream.npy", rng.random((50, 3), "f4"))
+    os.mkdir("d")
+    for name in ("a.npy", "d/a.npy", "b.c.npy", "noend", "t\tb.npy"):
+        with open(name, "wb") as file:
+            file.write(npy_bytes(rng.random((5, 3), "f4")))
+    names = [r["effect"] for r in detect("stream.npy", "--effect", "a.npy", "d/a.npy", "b.c.npy", "noend", "t\tb.npy")]
+    expect(names == ["a", "a#2", "b.c", "noend", "t?b"], f"{names}")
+
+
+def brute(stream, effect, threshold, gap, rounded):
+    """The best score, by the recurrence."""
+    unit = [m / np.maximum(np.linalg.norm(m.astype(float), axis=1, keepdims=True), 1e-300) for m in (stream, effect)]
+    s = 100 * (unit[0] @ unit[1].T)
+    s = np.round(s) if rounded else s
+    s = np.where(s < threshold, -threshold, s)
+    h, e, f = (np.zeros((len(stream) + 1, len(effect) + 1)) for _ in range(3))
+    for i in range(1, len(stream) + 1):
+        for j in range(1, len(effect) + 1):
+            e[i, j] = max(h[i, j - 1] - 100 - gap, e[i, j - 1] - gap)
+            f[i, j] = max(h[i - 1, j] - 100 - gap, f[i - 1, j] - gap)
+            h[i, j] = max(0, e[i, j], f[i, j], h[i - 1, j - 1] + s[i - 1, j - 1])
+    return h.max()
+
+
+def test_options():
+    rng = np.random.default_rng(7)
+    stream, effect = rng.random((60, 5), "f4"), rng.random((12, 5), "f4")
+    save("s.npy", stream)
+    save("e.npy", effect)
+    for threshold, gap, rounded in ((50, 33, False), (90, 5, False), (0, 1, True), (80, 33, True), (95, 20.5, False)):
+        arguments = ["s.npy", "--effect", "e.npy", "--threshold", threshold, "--gap-penalty", gap, "--window", 25]
+        found = detect(*arguments, *(["--round"] if rounded else []))
+        for w, first in enumerate(range(0, 60, 25)):
+            right = brute(stream[first:first + 25], effect, threshold, gap, rounded)
+            expect(abs(found[w]["score"] - right) < 0.01, f"{arguments} window {w}: {found[w]['score']}, {right}")
+    rows = detect("s.npy", "--effect", "e.npy", "--window", 25, "--permutations", 19)
+    expect(all(abs(r["p_value"] * 20 - round(r["p_value"] * 20)) < 1e-4 for r in rows), "p-values of 19 permutations")
+    everything = detect("s.npy", "--effect", "e.npy", "--window", 25, "--alpha", 1, "--coverage", 0)
+    expect(all((r["decision"] == "detected") == (r["score"] > 0) for r in everything), "--alpha 1")
+    expect(not any(r["decision"] == "detected" for r in detect("s.npy", "--effect", "e.npy", "--alpha", 0)), "--alpha 0")
+    one, two = (detect("s.npy", "--effect", "e.npy", "--rate", 8000, "--frame", n, "--window", 25) for n in (80, 160))
+    expect([r["onset_s"] * 2 for r in one] == [r["onset_s"] for r in two], "seconds of frames")
+
+
+def test_blocks():
+    """A stream of several blocks: what is found in a window is what is found when the window's frames stand alone."""
+    rng = np.random.default_rng(8)
+    stream, effect = rng.standard_normal((140000, 3)).astype("f4"), rng.standard_normal((6, 3)).astype("f4")
+    for at in (65534, 65990, 131070, 139994):
+        stream[at:at + 6] = effect
+    save("s.npy", stream)
+    save("e.npy", effect)
+    save("one.npy", effect[:1, :1])
+    cases = [(stream, "e.npy", 200, 200), (stream[7:], "e.npy", 200, 130), (stream, "e.npy", 65535, 40000),
+             (stream[:65900, :1], "one.npy", 300, 1)]
+    for whole, effect, window, hop in cases:
+        save("s.npy", whole)
+        options = ("--effect", effect, "--window", window, "--permutations", 2, "--alpha", 1)
+        rows = detect("s.npy", *options, "--hop", hop)
+        count = 1 + max(0, -(-(len(whole) - window) // hop))
+        expect([r["window"] for r in rows] == list(range(count)), f"windows of {window} every {hop}: {len(rows)}, {count}")
+        for w in {0, count // 2, count - 2, count - 1, 326, 327, 328} & set(range(count)):
+            save("w.npy", whole[w * hop:w * hop + window])
+            alone = detect("w.npy", *options)[0]
+            shift = w * hop * FRAME / RATE
+            for key in ("onset_s", "offset_s"):
+                expect(abs(rows[w][key] - alone[key] - shift) < 0.0011, f"window {w} of {window} every {hop}: {key}")
+            for key in ("score", "null_mean", "null_sd", "z", "p_value"):
+                expect(rows[w][key] == alone[key], f"window {w} of {window} every {hop}: {key}")
+
+
+# ---- what cannot be read ----
+
+def bad(arguments, *words, code=3):
+    before = listing()
+    result = davit(*arguments, code=code)
+    for word in words:
+        expect(word in result.err, f"'{word}' expected in {result.err}")
+    expect(result.out == b"", f"nothing on standard output: {result.out[:100]}")
+    expect(listing() == before, f"nothing half-written: {set(listing()) - set(before)}")
+
+
+def test_bad_sound():
+    tone = sine(440, 2).astype("f4")
+    put("good.wav", wav_bytes(tone))
+    whole = wav_bytes(tone)
+    nan = tone.copy()
+    nan[12345] = np.nan
+    huge = tone.copy()
+    huge[30000] = 1e30
+    stereo = np.stack([tone, tone], 1)
+    stereo[777, 1] = np.inf
+    cases = {"empty.wav": (b"", "empty"), "text.wav": (b"no sound at all" * 9, "libsndfile"),
+             "cut.wav": (whole[:len(whole) // 2], "offset", "header"), "head.wav": (whole[:30], "head.wav"),
+             "none.wav": (wav_bytes([]), "none"), "silent0.wav": (wav_bytes(tone, channels=0), "silent0.wav"),
+             "rate0.wav": (wav_bytes(tone, rate=0), "rate0.wav"), "short.wav": (wav_bytes(tone[:1000]), "1024"),
+             "nan.wav": (wav_bytes(nan), "frame 12345", "finite"), "huge.wav": (wav_bytes(huge), "second 0.000", "samples[30000]"),
+             "inf.wav": (wav_bytes(stereo.ravel(), channels=2), "frame 777", "finite"),
+             "au.au": (b".snd" + struct.pack(">IIIII", 24, 4000, 6, RATE, 1) + tone[:500].astype(">f4").tobytes(), "offset"),
+             "ogg.ogg": (b"OggS" + bytes(2000), "ogg.ogg")}
+    for name, (content, *words) in cases.items():
+        put(name, content)
+        bad(("features", name, "-o", "out.npy"), name, *words)
+        bad(("detect", name, "--effect", "good.wav", "-o", "out.tsv"), name, *words)
+        bad(("detect", "good.wav", "--effect", name), name, *words)
+    bad(("features", "missing.wav", "-o", "out.npy"), "missing.wav")
+    bad(("detect", "good.wav", "--effect", "missing.wav"), "missing.wav")
+    save("f.npy", np.zeros((5, 62), "f4"))
+    bad(("features", "f.npy", "-o", "out.npy"), "f.npy", "sound")
+    put("old.npy", "as it was")
+    davit("features", "nan.wav", "-o", "old.npy", code=3)
+    expect(open("old.npy").read() == "as it was", "an older file stays")
+    put("late.wav", wav_bytes(np.concatenate([np.tile(tone, 110), nan])))
+    bad(("detect", "late.wav", "--effect", "good.wav", "--permutations", 1, "-o", "out.tsv"), "frame 4863345", "finite")
+
+
+def test_bad_features():
+    rng = np.random.default_rng(9)
+    save("s.npy", rng.random((300, 4), "f4"))
+    save("e.npy", rng.random((20, 4), "f4"))
+    save("wide.npy", rng.random((20, 5), "f4"))
+    save("nan.npy", np.where(np.arange(80).reshape(20, 4) == 42, np.nan, 1))
+    save("big.npy", np.full((20, 4), 1e300))
+    save("int.npy", np.ones((20, 4), "i8"))
+    save("vector.npy", np.ones(20, "f4"))
+    save("none.npy", np.ones((0, 4), "f4"))
+    put("cut.npy", npy_bytes(np.ones((20, 4), "f4"))[:-7])
+    sound("s.wav", sine(440, 2))
+    for name, *words in (("wide.npy", "4 features", "5"), ("nan.npy", "frame 10, feature 2", "nan"),
+                         ("big.npy", "frame 0, feature 0", "inf"), ("int.npy", "int64"), ("vector.npy", "vector"),
+                         ("none.npy", "0 x 4"), ("cut.npy", "bytes"), ("s.wav", "4 features", "62")):
+        bad(("detect", "s.npy", "--effect", "e.npy", name, "-o", "out.tsv"), name, *words)
+    for name in ("nan.npy", "int.npy", "vector.npy", "none.npy", "cut.npy"):
+        bad(("detect", name, "--effect", "e.npy", "-o", "out.tsv"), name)
+    bad(("detect", "s.npy", "--effect", "e.npy", "--window", 19, "-o", "out.tsv"), "e.npy", "at most 19", "20")
+
+
+def test_usage():
+    save("s.npy", np.ones((30, 2), "f4"))
+    save("e.npy", np.ones((3, 2), "f4"))
+    good = ("detect", "s.npy", "--effect", "e.npy")
+    for option, *values in (("window", 0, 65536, "x"), ("hop", 201, -1), ("threshold", -1, 101, "nan"),
+                            ("gap-penalty", 0, -3, 10001, "nan"), ("permutations", 0, 1000001), ("block", 0, 201), ("alpha", -0.1, 1.1, "nan"),
+                            ("coverage", -0.1, 1.1, "nan"), ("rate", 0, "inf"), ("frame", 1, 1 << 25), ("binning", "soft"),
+                            ("seed", -1)):
+        for value in values:
+            bad((*good, f"--{option}", value), f"--{option}", code=2)
+    bad((*good, "--round", "--gap-penalty", 0.5), "--gap-penalty", code=2)
+    bad(("detect", "s.npy"), "--effect", code=2)
+    bad(("detect", "--effect", "e.npy", "s.npy"), "missing", code=2)
+    bad(("detect", "s.npy", "--effect"), "--effect", code=2)
+    davit("detect", "-", "--effect", "-", data=open("s.npy", "rb").read(), code=2)
+    bad((*good, "--json", "-o", "-"), "--json", code=2)
+    bad(("features", "s.npy"), "-o", code=2)
+    for option, value in (("rate", 0.5), ("frame", 0), ("binning", "x")):
+        bad(("features", "s.npy", "-o", "f.npy", f"--{option}", value), f"--{option}", code=2)
+    davit("detect", "s.npy", "--effect", "e.npy", "-o", "no/where.tsv", code=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(dict(globals())))

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""Tests of davit detect on real sounds: effects of Debian's sound themes in speech of espeak-ng and in pink noise.
+
+usage: test_detect_sounds.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
+"""
+import sys
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+import sounds
+from support import DAVIT, expect, main
+
+# Those that last at least 0.8 s, 16 frames; what is shorter has too few orders to be told from chance.
+NAMES = ("complete", "phone-incoming-call", "phone-outgoing-busy", "service-login", "service-logout", "suspend-error", "Front_Left")
+
+
+def prepare():
+    effects = {name: samples for name, samples in sounds.load_effects().items() if name in NAMES}
+    for name, samples in effects.items():
+        sounds.write(name + ".wav", 0.1 * samples)
+    return effects
+
+
+def apart(background, effects, decibels):
+    """Each effect once, so that no window holds one twice."""
+    stream, truth, at = background.copy(), [], 3 * sounds.RATE
+    for name, samples in effects.items():
+        stream[at:at + len(samples)] += samples * 10 ** (decibels / 20)
+        truth.append((name, at / sounds.RATE, (at + len(samples)) / sounds.RATE))
+        at += len(samples) + 3 * sounds.RATE // 2 + 777
+    return 0.9 * stream / abs(stream).max(), truth
+
+
+def binomial_bound(count, rate, tail=1e-3):
+    """The least number that `count` events of probability `rate` pass with a probability below `tail`."""
+    term, total, k = (1 - rate) ** count, 0.0, 0
+    while total + term < 1 - tail:
+        total += term
+        term *= (count - k) / (k + 1) * rate / (1 - rate)
+        k += 1
+    return k
+
+
+def test_found():
+    """At 20 dB all effects are found, their onset within 0.2 s; at 0 dB most."""
+    effects = prepare()
+    for place, background in (("speech", sounds.speech(30)), ("noise", sounds.pink_noise(30, 11))):
+        for decibels, least in ((20, len(effects)), (10, len(effects) - 1), (0, len(effects) // 2)):
+            stream, truth = apart(background, effects, decibels)
+            sounds.write("stream.wav", stream)
+            found, _ = sounds.hits(DAVIT, "stream.wav", effects, "--hop", 50)
+            lacking = [row for row in truth if not sounds.recall(found, [row])]
+            expect(len(truth) - len(lacking) >= least, f"{place}, {decibels} dB: not found {lacking}")
+
+
+def test_false_alarms():
+    """Without effects no more than alpha promises: the number of detections stays below what chance passes once in 1000 times. The
+    windows do not overlap, as those that do are not independent."""
+    effects = prepare()
+    for place, background in (("speech", sounds.speech(150, 5)), ("noise", sounds.pink_noise(150, 12))):
+        sounds.write("stream.wav", 0.9 * background / abs(background).max())
+        for alpha in (0.01, 0.05):
+            found, decisions = sounds.hits(DAVIT, "stream.wav", effects, "--alpha", alpha, "--window", 100)
+            bound = binomial_bound(decisions, alpha)
+            expect(len(found) <= bound, f"{place}, alpha {alpha}: {len(found)} of {decisions}, at most {bound} expected")
+
+
+def test_nothing_in_silence():
+    effects = prepare()
+    sounds.write("stream.wav", np.zeros(20 * sounds.RATE))
+    found, _ = sounds.hits(DAVIT, "stream.wav", effects)
+    expect(not found, f"silence: {found}")
+
+
+if __name__ == "__main__":
+    lacking = sounds.missing()
+    if lacking:
+        print("left out, as these are not installed: " + " ".join(lacking))
+        sys.exit(0)
+    sys.exit(main(dict(globals())))

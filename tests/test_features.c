@@ -1,0 +1,371 @@
+/* Features of sound against the definition, summed line by line in double, and by what must hold without it: sines light their
+ * band, no power is lost, a constant sound does not change, twice as loud is four times the power. */
+#include <math.h>
+
+#include "ref/bands.h"
+#include "ref/ref.h"
+#include "src/inject.h"
+#include "tests/support.h"
+
+static const double pi = 3.14159265358979324;
+
+static float *new_samples(int64_t count, uint64_t seed) {
+  float *samples = malloc((size_t)(count ? count : 1) * sizeof *samples);
+  assert_non_null(samples);
+  for (int64_t i = 0; i < count; i++)
+    samples[i] = (float)((double)(next_random(&seed) >> 11) * 0x1p-52 - 1);
+  return samples;
+}
+
+static void fill_sine(int64_t count, float *samples, double hertz, double rate) {
+  for (int64_t i = 0; i < count; i++)
+    samples[i] = (float)sin(2 * pi * hertz * (double)i / rate);
+}
+
+/* Memory for the features, which the call must fill and not exceed. */
+static float *features_of(int64_t count, const float *samples, const davit_features_options *o) {
+  const int64_t size = count / o->frame * DAVIT_FEATURES;
+  float *features = malloc((size_t)(size + 1) * sizeof *features);
+  assert_non_null(features);
+  for (int64_t i = 0; i <= size; i++)
+    features[i] = -77;
+  CHECK(davit_features(count, samples, o, features));
+  assert_true(features[size] == -77);
+  return features;
+}
+
+static double power_of(const float *frame) {
+  double sum = 0;
+  for (int b = 0; b < DAVIT_BANDS; b++)
+    sum += (double)frame[b];
+  return sum;
+}
+
+/* The samples' mean square, weighted by the squared window. */
+static double weighted_square(int64_t n, const float *samples) {
+  double sum = 0, weights = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const double w = 0.54 - 0.46 * cos(2 * pi * (double)i / (double)(n - 1));
+    sum += w * w * (double)samples[i] * (double)samples[i];
+    weights += w * w;
+  }
+  return sum / weights;
+}
+
+static void expect_near(double value, double wanted, double tolerance) {
+  if (!(fabs(value - wanted) <= tolerance))
+    fail_msg("%.9g, expected %.9g within %.3g", value, wanted, tolerance);
+}
+
+/* ---- against the definition ---- */
+
+static void compare(int64_t count, const davit_features_options *o) {
+  float *samples = new_samples(count, (uint64_t)count);
+  const int64_t frames = count / o->frame;
+  float *features = features_of(count, samples, o);
+  float *right = malloc((size_t)(frames + 1) * DAVIT_FEATURES * sizeof *right);
+  CHECK(dvt_ref_features(count, samples, o, right));
+  for (int64_t i = 0; i < frames; i++) {
+    const float *here = right + i * DAVIT_FEATURES;
+    const double power = power_of(here) + (i + 1 < frames ? power_of(here + DAVIT_FEATURES) : 0);
+    for (int k = 0; k < DAVIT_FEATURES; k++)
+      expect_near((double)features[i * DAVIT_FEATURES + k], (double)here[k], 2e-6 * power);
+  }
+  free(samples);
+  free(features);
+  free(right);
+}
+
+static void test_definition(void **state) {
+  (void)state;
+  static const int64_t lengths[] = {2, 3, 4, 5, 16, 31, 100, 441, 1000, 1023, 1024};
+  static const double rates[] = {22050, 44100, 16000, 100, 8000.5};
+  for (int l = 0; l < COUNT(lengths); l++)
+    for (int r = 0; r < COUNT(rates); r++)
+      for (int binning = DAVIT_BINNING_SHARED; binning <= DAVIT_BINNING_HARD; binning++) {
+        const davit_features_options o = {rates[r], lengths[l], (davit_binning)binning};
+        compare(3 * lengths[l] + lengths[l] / 2, &o);
+      }
+}
+
+/* More work than one thread gets. */
+static void test_many_frames(void **state) {
+  (void)state;
+  const davit_features_options o = {22050, 256, DAVIT_BINNING_SHARED};
+  compare(1 << 18, &o);
+}
+
+static void test_defaults(void **state) {
+  (void)state;
+  const davit_features_options o = davit_features_defaults();
+  assert_true(o.rate == 22050 && o.frame == 1024 && o.binning == DAVIT_BINNING_SHARED);
+  float *samples = new_samples(4096, 3), by_null[4 * DAVIT_FEATURES];
+  float *features = features_of(4096, samples, &o);
+  CHECK(davit_features(4096, samples, NULL, by_null));
+  assert_memory_equal(features, by_null, sizeof by_null);
+  free(samples);
+  free(features);
+}
+
+/* ---- frames ---- */
+
+static void test_frame_counts(void **state) {
+  (void)state;
+  const davit_features_options o = {22050, 64, DAVIT_BINNING_SHARED};
+  float *samples = new_samples(1000, 5), nothing = -77;
+  float *all = features_of(960, samples, &o);
+  for (int64_t count = 0; count < 64; count += 21)
+    CHECK(davit_features(count, samples, &o, &nothing));
+  CHECK(davit_features(0, NULL, &o, NULL));
+  assert_true(nothing == -77);
+  for (int64_t count = 64; count <= 1000; count += 59) {
+    float *some = features_of(count, samples, &o);
+    const int64_t frames = count / 64;
+    for (int64_t i = 0; i < frames; i++)
+      for (int k = 0; k < DAVIT_FEATURES; k++) {
+        const bool last_change = i == frames - 1 && k >= DAVIT_BANDS;
+        assert_true(some[i * DAVIT_FEATURES + k] == (last_change ? 0 : all[i * DAVIT_FEATURES + k]));
+      }
+    free(some);
+  }
+  free(all);
+  free(samples);
+}
+
+static void test_changes(void **state) {
+  (void)state;
+  const davit_features_options o = {22050, 128, DAVIT_BINNING_HARD};
+  float *samples = new_samples(128 * 9, 8);
+  float *features = features_of(128 * 9, samples, &o);
+  for (int i = 0; i < 9; i++)
+    for (int b = 0; b < DAVIT_BANDS; b++) {
+      const float *here = features + i * DAVIT_FEATURES + b;
+      assert_true(here[DAVIT_BANDS] == (i < 8 ? 0.375f * (here[DAVIT_FEATURES] - here[0]) : 0));
+    }
+  free(features);
+  /* The same frame again and again does not change; one that grows does so in every band that it has. */
+  for (int i = 128; i < 128 * 9; i++)
+    samples[i] = samples[i - 128];
+  features = features_of(128 * 9, samples, &o);
+  for (int i = 0; i < 9; i++)
+    for (int b = 0; b < DAVIT_BANDS; b++)
+      assert_true(features[i * DAVIT_FEATURES + DAVIT_BANDS + b] == 0);
+  free(features);
+  for (int i = 128; i < 128 * 9; i++)
+    samples[i] = 2 * samples[i - 128];
+  features = features_of(128 * 9, samples, &o);
+  for (int i = 0; i < 8; i++)
+    for (int b = 0; b < DAVIT_BANDS; b++) {
+      const float *here = features + i * DAVIT_FEATURES + b;
+      assert_true(here[DAVIT_BANDS] == 0.375f * (4 * here[0] - here[0]));
+    }
+  free(features);
+  free(samples);
+}
+
+/* ---- bands ---- */
+
+static void expect_band(double hertz, int band, const davit_features_options *o) {
+  float samples[4096];
+  fill_sine(4096, samples, hertz, o->rate);
+  float *features = features_of(4096, samples, o);
+  if (!((double)features[band] > 0.9 * power_of(features)))
+    fail_msg("%g Hz: band %d has %g of %g", hertz, band, (double)features[band], power_of(features));
+  expect_near(power_of(features), weighted_square(4096, samples), 1e-5);
+  free(features);
+}
+
+/* Long frames, whose lines are narrow by any band. */
+static void test_sines(void **state) {
+  (void)state;
+  for (int binning = DAVIT_BINNING_SHARED; binning <= DAVIT_BINNING_HARD; binning++) {
+    const davit_features_options o = {8000, 4096, (davit_binning)binning},
+                                 wide = {44100, 4096, (davit_binning)binning};
+    expect_band(30, 0, &o);
+    for (int b = 1; b < DAVIT_BANDS && 62.5 * exp2(b / 4.0) < 4000; b++)
+      expect_band(62.5 * exp2((b - 0.5) / 4), b, &o);
+    for (int b = 12; b < DAVIT_BANDS - 1; b++)
+      expect_band(62.5 * exp2((b - 0.5) / 4), b, &wide);
+    expect_band(10000, 30, &wide);
+  }
+}
+
+/* Where there is no power, and which bands a low rate cuts. */
+static void test_edges(void **state) {
+  (void)state;
+  float samples[4096];
+  const davit_features_options high = {44100, 4096, DAVIT_BINNING_SHARED},
+                               low = {1000, 512, DAVIT_BINNING_SHARED};
+  fill_sine(4096, samples, 15000, 44100);
+  float *features = features_of(4096, samples, &high);
+  assert_true(power_of(features) < 1e-4);
+  free(features);
+  float *noise = new_samples(4096, 2);
+  features = features_of(4096, noise, &low);
+  for (int b = 0; b < DAVIT_BANDS; b++) /* [420.4, 500) is the last */
+    assert_true(b <= 12 ? features[b] > 0 : features[b] == 0);
+  free(features);
+  free(noise);
+}
+
+/* A line's shares by hand: lines of 1024 samples at 22050 a second are 21.53 apart. That at 86.13 Hz stands for [75.37, 96.90); the
+ * edge at 88.39 Hz cuts it. That at 64.60 Hz, [53.83, 75.37), is cut twice, at 62.5 and 74.33 Hz. */
+static void test_shares(void **state) {
+  (void)state;
+  const davit_features_options shared = davit_features_defaults(), hard = {22050, 1024, DAVIT_BINNING_HARD};
+  const dvt_band_edges e = dvt_band_edges_for(22050);
+  static const struct {
+    int64_t line;
+    int band;
+    double share, all_or_none;
+  } rows[] = {{4, 2, 0.604714, 1}, {4, 3, 0.395286, 0}, {4, 1, 0, 0}, {3, 0, 0.402540, 0},
+              {3, 1, 0.549213, 1}, {3, 2, 0.048247, 0}, {0, 0, 1, 1}, {512, 30, 1, 1},
+              {511, 30, 1, 1},     {512, 29, 0, 0}};
+  for (int i = 0; i < COUNT(rows); i++) {
+    const double low = e.at[rows[i].band], high = e.at[rows[i].band + 1];
+    expect_near(dvt_band_share(rows[i].line, &shared, low, high, 11025), rows[i].share, 1e-4);
+    expect_near(dvt_band_share(rows[i].line, &hard, low, high, 11025), rows[i].all_or_none, 0);
+  }
+}
+
+/* Every line's power belongs somewhere, all of it, if the bands reach rate / 2. */
+static void test_no_power_is_lost(void **state) {
+  (void)state;
+  static const int64_t lengths[] = {2, 3, 7, 64, 1000, 1023, 1024, 4096};
+  static const double rates[] = {22050, 16000, 500, 90, 20};
+  for (int l = 0; l < COUNT(lengths); l++)
+    for (int r = 0; r < COUNT(rates); r++)
+      for (int binning = DAVIT_BINNING_SHARED; binning <= DAVIT_BINNING_HARD; binning++) {
+        const davit_features_options o = {rates[r], lengths[l], (davit_binning)binning};
+        float *samples = new_samples(lengths[l], 17);
+        float *features = features_of(lengths[l], samples, &o);
+        const double wanted = weighted_square(lengths[l], samples);
+        expect_near(power_of(features), wanted, 1e-5 * wanted);
+        free(samples);
+        free(features);
+      }
+}
+
+static void test_scale(void **state) {
+  (void)state;
+  const davit_features_options o = davit_features_defaults();
+  float *samples = new_samples(8192, 4);
+  float *once = features_of(8192, samples, &o);
+  for (int i = 0; i < 8192; i++)
+    samples[i] *= 2;
+  float *twice = features_of(8192, samples, &o);
+  for (int i = 0; i < 8 * DAVIT_FEATURES; i++)
+    assert_true(twice[i] == 4 * once[i]);
+  free(once);
+  free(twice);
+  for (int i = 0; i < 8192; i++)
+    samples[i] = i % 2 ? -0x1p63f : 0x1p63f;
+  once = features_of(8192, samples, &o);
+  for (int i = 0; i < 8 * DAVIT_FEATURES; i++)
+    assert_true(isfinite(once[i]));
+  free(once);
+  memset(samples, 0, 8192 * sizeof *samples);
+  once = features_of(8192, samples, &o);
+  for (int i = 0; i < 8 * DAVIT_FEATURES; i++)
+    assert_true(once[i] == 0);
+  free(once);
+  free(samples);
+}
+
+/* ---- failures ---- */
+
+static void test_bad_samples(void **state) {
+  (void)state;
+  static const float values[] = {NAN, INFINITY, -INFINITY, 0x1p64f, -3e38f};
+  float *samples = new_samples(200000, 6), *features = malloc(200000);
+  for (int v = 0; v < COUNT(values); v++) {
+    samples[150001] = samples[123457] = values[v];
+    CHECK_FAILS(davit_features(200000, samples, NULL, features), DAVIT_INVALID_ARGUMENT,
+                "samples[123457] is ");
+    CHECK_FAILS(davit_features(123458, samples, NULL, features), DAVIT_INVALID_ARGUMENT,
+                "samples[123457] is ");
+  }
+  CHECK(davit_features(123457, samples, NULL, features));
+  free(samples);
+  free(features);
+}
+
+static void test_bad_arguments(void **state) {
+  (void)state;
+  const davit_status bad = DAVIT_INVALID_ARGUMENT;
+  float samples[64] = {0}, features[32 * DAVIT_FEATURES] = {-77};
+  davit_features_options o = {22050, 2, DAVIT_BINNING_SHARED};
+  CHECK_FAILS(davit_features(-1, samples, &o, features), bad, "count");
+  CHECK_FAILS(davit_features(64, NULL, &o, features), bad, "samples is NULL");
+  CHECK_FAILS(davit_features(64, samples, &o, NULL), bad, "features is NULL");
+  static const double rates[] = {0, -1, NAN, INFINITY};
+  for (int i = 0; i < COUNT(rates); i++) {
+    o.rate = rates[i];
+    CHECK_FAILS(davit_features(64, samples, &o, features), bad, "options->rate");
+  }
+  o.rate = 22050;
+  static const int64_t lengths[] = {1, 0, -5, (1 << 24) + 1};
+  for (int i = 0; i < COUNT(lengths); i++) {
+    o.frame = lengths[i];
+    CHECK_FAILS(davit_features(64, samples, &o, features), bad, "options->frame");
+  }
+  o.frame = 2;
+  o.binning = (davit_binning)7;
+  CHECK_FAILS(davit_features(64, samples, &o, features), bad, "options->binning is 7");
+  assert_true(features[0] == -77);
+}
+
+static void test_memory(void **state) {
+  (void)state;
+  float samples[4096] = {1}, features[4 * DAVIT_FEATURES] = {-77};
+  for (int n = 1; n <= 3; n++) {
+    dvt_inject(DVT_INJECT_HOST_MEMORY, n);
+    CHECK_FAILS(davit_features(4096, samples, NULL, features), DAVIT_OUT_OF_HOST_MEMORY, "memory");
+    assert_true(features[0] == -77);
+  }
+  dvt_inject(DVT_INJECT_HOST_MEMORY, 0);
+  CHECK(davit_features(4096, samples, NULL, features));
+}
+
+/* Plans are made under a lock. */
+static void *call_often(void *samples) {
+  float features[4 * DAVIT_FEATURES];
+  for (int i = 0; i < 50; i++)
+    if (davit_features(4096, samples, NULL, features) != DAVIT_SUCCESS)
+      return samples;
+  return NULL;
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  pthread_t threads[8];
+  float *samples = new_samples(4096, 9);
+  for (int i = 0; i < COUNT(threads); i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, call_often, samples), 0);
+  for (int i = 0; i < COUNT(threads); i++) {
+    void *failed;
+    pthread_join(threads[i], &failed);
+    assert_null(failed);
+  }
+  free(samples);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_definition),
+      cmocka_unit_test(test_many_frames),
+      cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_frame_counts),
+      cmocka_unit_test(test_changes),
+      cmocka_unit_test(test_sines),
+      cmocka_unit_test(test_edges),
+      cmocka_unit_test(test_shares),
+      cmocka_unit_test(test_no_power_is_lost),
+      cmocka_unit_test(test_scale),
+      cmocka_unit_test(test_bad_samples),
+      cmocka_unit_test(test_bad_arguments),
+      cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_threads),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
