@@ -100,7 +100,8 @@ static bool open_peer(problem *p, int64_t runs) {
     similarities_of(p, p->stream + k / p->effect_count * WINDOW * WIDTH,
                     p->effects[k % p->effect_count].features, similarities + k * WINDOW * EFFECT);
   for (int64_t r = 0; r < runs; r++)
-    bench_check(davit_detect_permutation(p->options.seed, r, WINDOW, orders + r * WINDOW), "order");
+    bench_check(davit_detect_permutation(p->options.seed, r, WINDOW, p->options.block, orders + r * WINDOW),
+                "order");
   return true;
 }
 
@@ -218,9 +219,6 @@ static void detections(const bench_settings *settings, bench_cells *cells, bool 
 
 /* ---- from samples ---- */
 
-#ifdef DAVIT_WITH_FEATURES
-#include <davit/features.h>
-
 typedef struct sound {
   problem p;
   int64_t count;
@@ -309,11 +307,6 @@ static void end_to_end(const bench_settings *settings, bench_cells *cells) {
   free_sound(p);
   davit_free(s.samples);
 }
-#else
-static void end_to_end(const bench_settings *settings, bench_cells *cells) {
-  (void)settings, (void)cells;
-}
-#endif
 
 int main(int argc, char **argv) {
   bench_settings settings;
