@@ -251,6 +251,80 @@ bench_time bench_wall_time(const bench_site *site, bench_work work, void *argume
   return timed(site, wall_round, work, argument);
 }
 
+static int calls_for(double once, double seconds, int most) {
+  const double calls = once > 0 ? seconds / once : most;
+  return calls < 1 ? 1 : calls > most ? most : (int)calls;
+}
+
+static double processor_now(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* One work's turns. */
+typedef struct turns {
+  int batch; /* calls of a turn; 0: it failed */
+  double wall[BENCH_MOST], processor[BENCH_MOST];
+} turns;
+
+static void take_turn(const bench_site *site, bench_work work, void *argument, int turn, turns *t,
+                      bench_time *time) {
+  const double before = processor_now(CLOCK_PROCESS_CPUTIME_ID);
+  if (wall_round(site, work, argument, t->batch, &t->wall[turn]) != DAVIT_SUCCESS) {
+    snprintf(time->error, sizeof time->error, "%s", davit_last_error());
+    t->batch = 0;
+    return;
+  }
+  t->processor[turn] = (processor_now(CLOCK_PROCESS_CPUTIME_ID) - before) / t->batch;
+}
+
+void bench_wall_turns(const bench_site *site, int count, const bench_work *works, void *argument,
+                      bench_time *times) {
+  const double batch_seconds = 20e-3, patience = 20;
+  turns all[BENCH_TURNS];
+  double whole = 0;
+  nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  for (int w = 0; w < count; w++) {
+    times[w] = (bench_time){.median = 0};
+    all[w].batch = 1;
+    take_turn(site, works[w], argument, 0, &all[w], &times[w]);
+    if (all[w].batch > 0) {
+      all[w].batch = calls_for(all[w].wall[0], batch_seconds, 20);
+      whole += all[w].wall[0] * all[w].batch;
+    }
+  }
+  const int repeats = calls_for(whole, patience, site->repeats);
+  for (int r = 0; r < repeats; r++)
+    for (int w = 0; w < count; w++)
+      if (all[w].batch > 0)
+        take_turn(site, works[w], argument, r, &all[w], &times[w]);
+  for (int w = 0; w < count; w++)
+    if (all[w].batch > 0) {
+      times[w].median = bench_median(all[w].wall, repeats);
+      times[w].best = all[w].wall[0];
+      times[w].processor = bench_median(all[w].processor, repeats);
+    }
+}
+
+double bench_core_clock(void) {
+  const int64_t steps = 20000000;
+  double best = 0;
+  for (int round = 0; round < 3; round++) {
+    volatile uint64_t factor = 6364136223846793005u, sink;
+    const uint64_t by = factor;
+    const double start = processor_now(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t x = 1;
+    for (int64_t i = 0; i < steps; i++)
+      x = (x * by) ^ (uint64_t)i; /* no compiler may regroup these */
+    sink = x;
+    (void)sink;
+    const double clock = 4 * (double)steps / (processor_now(CLOCK_THREAD_CPUTIME_ID) - start);
+    best = clock > best ? clock : best;
+  }
+  return best;
+}
+
 /* ---- rows ---- */
 
 void bench_failure(const char *operation, const char *error) {

@@ -88,6 +88,7 @@ typedef davit_status (*bench_work)(void *argument);
 
 typedef struct bench_time {
   double median, best; /* seconds of a call; 0: none */
+  double processor;    /* median of the processor's seconds, of all threads; 0: not measured */
   char error[200];     /* "" if none */
 } bench_time;
 
@@ -95,6 +96,16 @@ typedef struct bench_time {
 bench_time bench_queue_time(const bench_site *site, bench_work work, void *argument);
 bench_time bench_stream_time(const bench_site *site, bench_work work, void *argument);
 bench_time bench_wall_time(const bench_site *site, bench_work work, void *argument);
+
+/* Up to BENCH_TURNS works by turns, so that what else the machine does meets all of them; after one turn that is not
+ * counted. The processor's time is measured as well: it says what a core does where others use the machine too. */
+enum { BENCH_TURNS = 4 };
+void bench_wall_turns(const bench_site *site, int count, const bench_work *works, void *argument,
+                      bench_time *times);
+
+/* Cycles a second of the core that this runs on, by a chain of operations whose latency is known: 3 for a product, 1 for what
+ * follows. */
+double bench_core_clock(void);
 
 /* What a CUDA or CUB call returned, as a status. */
 davit_status bench_cuda(int result, const char *what);

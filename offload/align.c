@@ -117,7 +117,7 @@ static void make_tables(const dvt_align_query *query, query_tables *t) {
 
 static size_t bytes_of(const dvt_align_query *query) {
   const size_t lanes = 64 * (4 * DAVIT_ALIGN_MOST_SYMBOLS + 2 * (size_t)query->m),
-               striped = 64 * ((size_t)query->scoring->symbols + 3) * ((size_t)query->m / 16 + 1);
+               striped = 64 * ((size_t)query->scoring->symbols + 2) * ((size_t)query->m / 16 + 1);
   return lanes > striped ? lanes : striped;
 }
 

@@ -13,7 +13,7 @@ typedef DVT_T DVT_N(lanes) __attribute__((vector_size(64)));
 typedef struct DVT_N(striped) {
   int64_t steps;
   DVT_N(lanes) * profile; /* steps for each symbol */
-  DVT_N(lanes) * before, *h, *e;
+  DVT_N(lanes) * h, *e;
 } DVT_N(striped);
 
 /* One lane up; 0 comes into the first. */
@@ -44,24 +44,23 @@ static inline __attribute__((always_inline)) void DVT_N(go_on)(const DVT_N(strip
   }
 }
 
-/* The next symbol of the target. */
+/* The next symbol of the target. Scores of the last one are overwritten where they were read: of a long query each array is one more
+ * that comes from the second cache. */
 static inline __attribute__((always_inline)) void
 DVT_N(advance)(DVT_N(striped) * s, int symbol, DVT_T gap_open, DVT_T gap_extend, DVT_N(lanes) * best) {
   const DVT_N(lanes) open = (DVT_N(lanes)){0} + gap_open, extend = (DVT_N(lanes)){0} + gap_extend,
                      *match = s->profile + symbol * s->steps;
-  DVT_N(lanes) *swapped = s->before;
-  s->before = s->h;
-  s->h = swapped;
-  DVT_N(lanes) h = s->before[s->steps - 1], f = {0}, most = *best;
+  DVT_N(lanes) h = s->h[s->steps - 1], f = {0}, most = *best;
   DVT_N(shift)(&h);
   for (int64_t j = 0; j < s->steps; j++) {
-    h = __builtin_elementwise_max(__builtin_elementwise_max(h + match[j], s->e[j]), f);
+    const DVT_N(lanes) e = s->e[j], before = s->h[j];
+    h = __builtin_elementwise_max(__builtin_elementwise_max(h + match[j], e), f);
     most = __builtin_elementwise_max(most, h);
     s->h[j] = h;
     const DVT_N(lanes) gap = DVT_OPEN(h, open);
-    s->e[j] = __builtin_elementwise_max(s->e[j] - extend, gap);
+    s->e[j] = __builtin_elementwise_max(e - extend, gap);
     f = __builtin_elementwise_max(f - extend, gap);
-    h = s->before[j];
+    h = before;
   }
   *best = most;
   DVT_N(go_on)(s, gap_open, gap_extend, &f);
@@ -72,10 +71,9 @@ static inline __attribute__((always_inline)) void DVT_N(prepare)(DVT_N(striped) 
   const davit_scoring *scoring = query->scoring;
   s->steps = (query->m + DVT_N(LANES) - 1) / DVT_N(LANES);
   s->profile = memory;
-  s->before = s->profile + scoring->symbols * s->steps;
-  s->h = s->before + s->steps;
+  s->h = s->profile + scoring->symbols * s->steps;
   s->e = s->h + s->steps;
-  memset(s->before, 0, 3 * (size_t)s->steps * sizeof *s->before);
+  memset(s->h, 0, 2 * (size_t)s->steps * sizeof *s->h);
   for (int t = 0; t < scoring->symbols; t++)
     for (int64_t j = 0; j < s->steps; j++)
       for (int64_t l = 0, q = j; l < DVT_N(LANES); l++, q += s->steps)

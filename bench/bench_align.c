@@ -1,0 +1,343 @@
+/* Alignment: a query against a database of proteins and of reads, and one long pair, on one device and on several. Clocks and the
+ * options of all programs: bench/measure.h; floors: bench/cells.h.
+ *
+ *   bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] [--mixed 1] [--reads 100000] [--pair 100000]
+ *               [--avx2 0] [...]
+ *
+ * Databases are synthetic: --count proteins of one length ("even"), or of lengths as Swiss-Prot has them ("mixed": log-normal,
+ * median 295, sigma 0.63, 20 to 35000), residues by the frequencies of A. B. Robinson and L. R. Robinson (1991); BLOSUM62, gaps 11 and
+ * 1. On the CPU --count is 20000. --reads: that many reads of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --pair: a
+ * sequence of bases and, as the query, a tenth of it with a change in every tenth place. 0 leaves a figure out.
+ *
+ * Rows: "search" is a call of davit_align_scores with the wait for its scores; on a CPU in turns with parasail's striped functions on
+ * as many threads, with words of 16 bits, and with words of 8 bits and 16 where these overflow ("sat"). Scores are compared.
+ * parasail_16_ratio_core and the like are the peer's processor time by davit's. "trace" is davit_align_trace with the columns, on the
+ * host. --avx2 1 leaves vectors of 512 bits out, which parasail does not have. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/cells.h"
+#include "bench/peers/parasail.h"
+#include "offload/cpu.h"
+#include "src/cli/matrix.h"
+
+enum { READ_LENGTH = 150, DEALT = 4096 /* entries of a table of residues, 2^12 */ };
+
+typedef struct problem {
+  bench_cells *cells;
+  const char *variant;
+  davit_scoring scoring;
+  davit_sequences targets;
+  int64_t m;
+  uint8_t *query;
+  davit_database *database;
+  peer_parasail_targets *peer;
+  int32_t *scores, *peer_scores;
+  int devices;
+} problem;
+
+/* ---- sequences ---- */
+
+/* A symbol for each of DEALT equal chances. */
+typedef uint8_t chances[DEALT];
+
+/* In a thousand, in the order of the matrix: ARNDCQEGHILKMFPSTWYV. */
+static void protein_chances(chances table) {
+  static const double frequencies[] = {78.05, 51.29, 44.87, 53.64, 19.25, 42.64, 62.95, 73.77, 21.99, 51.42,
+                                       90.19, 57.44, 22.43, 38.56, 52.03, 71.20, 58.41, 13.30, 32.16, 64.41};
+  double sum = 0;
+  int at = 0;
+  for (int k = 0; k < 20; k++) {
+    sum += frequencies[k] / 1000;
+    while (at < DEALT && (at + 0.5 < sum * (double)DEALT || k == 19))
+      table[at++] = (uint8_t)k;
+  }
+}
+
+static void base_chances(chances table) {
+  for (int k = 0; k < DEALT; k++)
+    table[k] = (uint8_t)(k % 4);
+}
+
+static void fill(const chances table, uint64_t seed, int64_t length, uint8_t *symbols) {
+  uint64_t state = seed;
+  for (int64_t i = 0; i < length; i++)
+    symbols[i] = table[bench_random(&state) >> 52];
+}
+
+static double fraction(uint64_t *state) {
+  return ((double)(bench_random(state) >> 11) + 0.5) * 0x1p-53;
+}
+
+static int64_t mixed_length(uint64_t *state) {
+  const double normal = sqrt(-2 * log(fraction(state))) * cos(6.283185307179586 * fraction(state));
+  const double length = 295 * exp(0.63 * normal);
+  return length < 20 ? 20 : length > 35000 ? 35000 : (int64_t)length;
+}
+
+/* length 0: mixed. */
+static bool make_targets(problem *p, const chances table, int64_t count, int64_t length) {
+  int64_t *offsets = bench_memory(DAVIT_PAGEABLE, ((size_t)count + 1) * sizeof *offsets);
+  uint64_t state = 17;
+  p->targets = (davit_sequences){.offsets = offsets};
+  if (!offsets)
+    return false;
+  offsets[0] = 0;
+  for (int64_t k = 0; k < count; k++)
+    offsets[k + 1] = offsets[k] + (length > 0 ? length : mixed_length(&state));
+  uint8_t *symbols = bench_memory(DAVIT_PAGEABLE, (size_t)offsets[count] + 1);
+  p->targets = (davit_sequences){count, offsets, symbols};
+  if (!symbols)
+    return false;
+#pragma omp parallel for schedule(static)
+  for (int64_t k = 0; k < count; k++)
+    fill(table, 1000003 * (uint64_t)(k + 1), offsets[k + 1] - offsets[k], symbols + offsets[k]);
+  return true;
+}
+
+/* Symbols that are handed to the library as constant, and freed. */
+static void free_targets(problem *p) {
+  davit_free((void *)(uintptr_t)p->targets.offsets);
+  davit_free((void *)(uintptr_t)p->targets.symbols);
+}
+
+/* ---- a query against a database ---- */
+
+static davit_status search_call(void *argument) {
+  const problem *p = argument;
+  return davit_align_scores(p->database, &p->scoring, p->m, p->query, p->scores);
+}
+
+static davit_status narrow_call(void *argument) {
+  const problem *p = argument;
+  return peer_parasail_scores(p->peer, &p->scoring, p->m, p->query, PEER_PARASAIL_SATURATING,
+                              p->cells->threads, p->peer_scores);
+}
+
+static davit_status wide_call(void *argument) {
+  const problem *p = argument;
+  return peer_parasail_scores(p->peer, &p->scoring, p->m, p->query, PEER_PARASAIL_16, p->cells->threads,
+                              p->peer_scores);
+}
+
+static double cells_of(const problem *p) {
+  return (double)p->m * (double)p->targets.offsets[p->targets.count];
+}
+
+static bench_time search(problem *p, bench_words words) {
+  static const bench_work works[] = {search_call, wide_call, narrow_call};
+  static const char *const peers[] = {"parasail_16", "parasail_sat", NULL};
+  const bool peer = p->peer != NULL;
+  bench_time times[3];
+  bench_case what = {.operation = "align",
+                     .variant = p->variant,
+                     .form = "search",
+                     .rows = p->m,
+                     .cols = p->targets.offsets[p->targets.count],
+                     .devices = p->devices};
+  bench_wall_turns(p->cells->site, peer ? 3 : 1, works, p, times);
+  bench_report(p->cells->site, &what, &times[0], peer ? "parasail sat" : NULL, peer ? &times[2] : NULL);
+  bench_number("targets", (double)p->targets.count);
+  bench_cells_report(p->cells, cells_of(p), words, p->devices, times, peer ? peers : NULL);
+  if (peer && memcmp(p->scores, p->peer_scores, (size_t)p->targets.count * sizeof *p->scores) != 0)
+    bench_failure("align", "parasail has other scores");
+  return times[0];
+}
+
+/* A database for the targets and memory for their scores, on the devices; in what is there at least the pointers can be freed. */
+static bool open_database(problem *p, const int *devices, int count) {
+  const size_t bytes = (size_t)p->targets.count * sizeof *p->scores;
+  const bool peer = p->cells->threads > 0 && p->cells->site->peers && peer_parasail_there();
+  p->devices = count;
+  p->database = NULL;
+  p->peer = peer ? peer_parasail_targets_create(&p->targets) : NULL;
+  p->scores = bench_memory(DAVIT_PAGEABLE, bytes);
+  p->peer_scores = bench_memory(DAVIT_PAGEABLE, bytes);
+  if (davit_database_create(&p->targets, p->scoring.symbols, devices, count, &p->database) != DAVIT_SUCCESS)
+    bench_failure("database", davit_last_error());
+  return p->database && p->scores && p->peer_scores;
+}
+
+static void close_database(problem *p) {
+  bench_check(davit_database_destroy(p->database), "database");
+  peer_parasail_targets_destroy(p->peer);
+  davit_free(p->scores);
+  davit_free(p->peer_scores);
+}
+
+static void search_proteins(const bench_settings *settings, problem *p, const chances table) {
+  int64_t queries[BENCH_MOST];
+  const int query_count = bench_sizes(settings, "queries", p->cells->site->gpu, "144,375,1000,5000",
+                                      "144,375,1000,5000", queries);
+  if (open_database(p, &p->cells->site->device, 1))
+    for (int i = 0; i < query_count; i++) {
+      p->m = queries[i];
+      p->query = bench_memory(DAVIT_PAGEABLE, (size_t)p->m);
+      if (p->query) {
+        fill(table, 4242 + (uint64_t)p->m, p->m, p->query);
+        search(p, BENCH_BYTES);
+      }
+      davit_free(p->query);
+    }
+  close_database(p);
+}
+
+/* The same search by more and more devices. */
+static void spread(const bench_settings *settings, problem *p, const chances table) {
+  int devices[BENCH_MOST], counts[BENCH_MOST];
+  const int count_count = bench_spread(settings, devices, counts);
+  uint8_t query[1000];
+  double first = 0;
+  p->m = sizeof query;
+  p->query = query;
+  fill(table, 4242, p->m, query);
+  for (int i = 0; i < count_count; i++) {
+    if (open_database(p, devices, counts[i])) {
+      peer_parasail_targets_destroy(p->peer); /* has no devices */
+      p->peer = NULL;
+      const bench_time time = search(p, BENCH_BYTES);
+      first = i == 0 ? time.median : first;
+      if (time.median > 0)
+        bench_number("speedup", first / time.median);
+    }
+    close_database(p);
+  }
+}
+
+static void proteins(const bench_settings *settings, problem *p, bool several) {
+  static chances table;
+  const bool gpu = p->cells->site->gpu;
+  const int64_t count = bench_size(settings, "count", gpu, 1000000, 20000),
+                length = bench_size(settings, "length", gpu, 360, 360),
+                mixed = bench_size(settings, "mixed", gpu, 1, 1);
+  cli_matrix matrix;
+  cli_matrix_blosum62(&matrix);
+  protein_chances(table);
+  p->scoring = (davit_scoring){matrix.symbols, matrix.scores, 11, 1};
+  for (int kind = 0; kind < (mixed ? 2 : 1) && count > 0; kind++) {
+    p->variant = kind == 0 ? "even" : "mixed";
+    if (make_targets(p, table, count, kind == 0 ? length : 0)) {
+      search_proteins(settings, p, table);
+      if (several)
+        spread(settings, p, table);
+    }
+    free_targets(p);
+  }
+}
+
+/* ---- bases ---- */
+
+static void reads(const bench_settings *settings, problem *p, const chances table) {
+  const int64_t count = bench_size(settings, "reads", p->cells->site->gpu, 1000000, 100000);
+  uint8_t query[READ_LENGTH];
+  p->variant = "reads";
+  if (count < 1)
+    return;
+  if (make_targets(p, table, count, READ_LENGTH)) {
+    p->m = READ_LENGTH;
+    p->query = query;
+    memcpy(query, p->targets.symbols, sizeof query);
+    if (open_database(p, &p->cells->site->device, 1))
+      search(p, BENCH_BYTES);
+    close_database(p);
+  }
+  free_targets(p);
+}
+
+/* A stretch of the target, changed: of 30 places one has another base, one is left out and one comes twice. */
+static int64_t changed(const uint8_t *from, int64_t length, uint8_t *query) {
+  int64_t m = 0;
+  for (int64_t i = 0; i < length; i++) {
+    if (i % 30 == 0)
+      continue;
+    if (i % 30 == 20)
+      query[m++] = from[i];
+    query[m++] = i % 30 == 10 ? (uint8_t)((from[i] + 1) % 4) : from[i];
+  }
+  return m;
+}
+
+static davit_status trace_call(void *argument) {
+  const problem *p = argument;
+  davit_alignment alignment;
+  char *cigar;
+  davit_status status = davit_align_trace(&p->scoring, p->m, p->query, p->targets.offsets[1],
+                                          p->targets.symbols, &alignment, &cigar);
+  if (status == DAVIT_SUCCESS)
+    free(cigar);
+  return status;
+}
+
+/* The host's, whatever the site: its three passes count once. */
+static void trace(const bench_settings *settings, problem *p) {
+  bench_site host;
+  bench_cells cells;
+  bench_time time;
+  static const bench_work works[] = {trace_call};
+  bench_cells_open(settings, DAVIT_HOST, &host, &cells);
+  bench_wall_turns(&host, 1, works, p, &time);
+  bench_case what = {.operation = "align",
+                     .variant = p->variant,
+                     .form = "trace",
+                     .rows = p->m,
+                     .cols = p->targets.offsets[1]};
+  bench_report(&host, &what, &time, NULL, NULL);
+  bench_cells_report(&cells, cells_of(p), BENCH_SHORTS, 1, &time, NULL);
+}
+
+static void pair(const bench_settings *settings, problem *p, const chances table) {
+  bench_cells *all = p->cells;
+  bench_cells one = *all; /* a pair is the work of one core */
+  const int64_t length = bench_size(settings, "pair", p->cells->site->gpu, 100000, 100000);
+  p->variant = "pair";
+  if (length < 100)
+    return;
+  one.threads = all->threads > 0;
+  p->cells = &one;
+  p->query = bench_memory(DAVIT_PAGEABLE, (size_t)length);
+  if (make_targets(p, table, 1, length) && p->query) {
+    p->m = changed(p->targets.symbols + length / 2, length / 10, p->query);
+    if (open_database(p, &p->cells->site->device, 1))
+      search(p, BENCH_SHORTS);
+    close_database(p);
+    if (p->cells->site->device == DAVIT_HOST)
+      trace(settings, p);
+  }
+  p->cells = all;
+  davit_free(p->query);
+  free_targets(p);
+}
+
+static void bases(const bench_settings *settings, problem *p) {
+  static chances table;
+  int8_t matrix[16];
+  for (int k = 0; k < 16; k++)
+    matrix[k] = k % 4 == k / 4 ? 2 : -3;
+  base_chances(table);
+  p->scoring = (davit_scoring){4, matrix, 5, 2};
+  reads(settings, p, table);
+  pair(settings, p, table);
+}
+
+int main(int argc, char **argv) {
+  bench_settings settings;
+  bench_settings_read(&settings, argc, argv);
+  if (atoi(bench_option(argc, argv, "avx2", "0")))
+    dvt_cpu_allow(DVT_CPU_AVX2);
+  bench_begin("align", argc, argv);
+  if (settings.peers && !peer_parasail_there())
+    bench_failure("peer", "parasail was not installed when this was built");
+  for (int i = 0; i < settings.device_count; i++) {
+    bench_site site;
+    bench_cells cells;
+    bench_cells_open(&settings, settings.devices[i], &site, &cells);
+    problem p = {.cells = &cells};
+    proteins(&settings, &p, i == 0 && site.gpu);
+    bases(&settings, &p);
+  }
+  bench_end();
+  bench_check(davit_finalize(), "finalize");
+  return 0;
+}
