@@ -99,6 +99,12 @@ bool dvt_monoid_home(const void *const arrays[], int count, const int *chosen, i
   return among && place >= 0;
 }
 
+int64_t dvt_monoid_piece(const davit_monoid *monoid, int64_t tile, int device, dvt_tunable which) {
+  enum { PIECE_BYTES = 32 << 20 };
+  const int64_t tiles = dvt_tuned(device, which, PIECE_BYTES) / (int64_t)monoid->bytes / tile;
+  return tiles > 0 ? tiles * tile : tile;
+}
+
 /* Where a lane's work is done. */
 typedef enum path { ON_STREAM, ON_HOST, AS_REGION } path;
 
