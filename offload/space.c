@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "offload/device.h"
 #include "ref/philox.h"
 #include "ref/ref.h"
@@ -51,7 +52,6 @@ static void *cuda_alloc(size_t bytes, int place) {
 #endif
 
 void *dvt_space_alloc(size_t bytes, int place) {
-  enum { ALIGNMENT = 256 };
 #ifdef DAVIT_WITH_CUDA
   if (is_cuda(place))
     return cuda_alloc(bytes, place);
@@ -59,7 +59,7 @@ void *dvt_space_alloc(size_t bytes, int place) {
   if (!on_host(place))
     return omp_target_alloc(bytes, place);
   void *pointer = NULL;
-  return posix_memalign(&pointer, ALIGNMENT, bytes) == 0 ? pointer : NULL;
+  return posix_memalign(&pointer, DVT_ALIGNMENT, bytes) == 0 ? pointer : NULL;
 }
 
 void dvt_space_free(void *pointer, int place) {
