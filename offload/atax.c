@@ -184,15 +184,7 @@ void dvt_cpu_atax(const dvt_atax *g, int threads, void *scratch) {
 #ifdef KERNELS
 typedef REAL NAME(piece) __attribute__((vector_size(16)));
 
-static inline REAL NAME(shuffle)(REAL value, int from) {
-  uint32_t words[sizeof value / sizeof(uint32_t)];
-  memcpy(words, &value, sizeof value);
-#pragma unroll
-  for (unsigned k = 0; k < sizeof value / sizeof *words; k++)
-    words[k] = dvt_shuffle(words[k], from);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
+DVT_DEFINE_SHUFFLE(REAL, NAME(shuffle))
 
 /* y_i = the teams' sums, each SUM_SHARES-th by one thread, added up in ascending order of the threads. */
 static inline void NAME(add_up)(const REAL *sums, REAL *y, int64_t length, int64_t pitch, int64_t teams,

@@ -141,15 +141,7 @@ davit_status dvt_pack(const dvt_where *where, davit_type type, int64_t side, int
 /* ---- kernels ---- */
 
 #ifdef DVT_GPU
-static inline REAL NAME(shuffle)(REAL value, int from) {
-  uint32_t words[sizeof value / sizeof(uint32_t)];
-  memcpy(words, &value, sizeof value);
-#pragma unroll
-  for (unsigned k = 0; k < sizeof value / sizeof *words; k++)
-    words[k] = dvt_shuffle(words[k], from);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
+DVT_DEFINE_SHUFFLE(REAL, NAME(shuffle))
 
 /* The team's columns, one after another: mean, then centred. */
 static inline void NAME(centre_columns)(const REAL *d, int64_t ldd, REAL *centred, int64_t ldc, REAL *mean,

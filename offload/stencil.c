@@ -109,15 +109,7 @@ void dvt_cpu_stencil(const dvt_stencil *s, int threads) {
 #elif !defined(WIDE) /* one type */
 
 #ifdef DVT_GPU
-static inline REAL NAME(shuffle)(REAL value, int from) {
-  uint32_t words[sizeof value / sizeof(uint32_t)];
-  memcpy(words, &value, sizeof value);
-#pragma unroll
-  for (unsigned k = 0; k < sizeof value / sizeof *words; k++)
-    words[k] = dvt_shuffle(words[k], from);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
+DVT_DEFINE_SHUFFLE(REAL, NAME(shuffle))
 #endif
 
 #define WIDE WIDE_ROWS
