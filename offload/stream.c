@@ -36,11 +36,9 @@ typedef struct notifier {
   void *argument;
 } notifier;
 
-enum { MOST_ORDINALS = 64 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static dvt_stream *free_streams[MOST_ORDINALS];
-static dvt_mark *free_marks[MOST_ORDINALS];
+static dvt_stream *free_streams[DVT_MOST_ORDINALS];
+static dvt_mark *free_marks[DVT_MOST_ORDINALS];
 
 static davit_status use(int ordinal) {
   static _Thread_local int current = -1;
@@ -98,7 +96,7 @@ static davit_status make(const dvt_device *device, dvt_stream **stream) {
 
 davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
   const dvt_device *found = dvt_device_find(device);
-  if (!found || found->ordinal < 0 || found->ordinal >= MOST_ORDINALS)
+  if (!found || found->ordinal < 0 || found->ordinal >= DVT_MOST_ORDINALS)
     return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams", device);
   pthread_mutex_lock(&lock);
   dvt_stream *taken = free_streams[found->ordinal];
@@ -123,6 +121,10 @@ void dvt_stream_release(dvt_stream *stream) {
 
 int dvt_stream_device(const dvt_stream *stream) {
   return stream->device;
+}
+
+int dvt_stream_ordinal(const dvt_stream *stream) {
+  return stream->ordinal;
 }
 
 davit_status dvt_stream_synchronize(dvt_stream *stream) {
@@ -283,6 +285,11 @@ void dvt_stream_release(dvt_stream *stream) {
 int dvt_stream_device(const dvt_stream *stream) {
   (void)stream;
   return DAVIT_HOST;
+}
+
+int dvt_stream_ordinal(const dvt_stream *stream) {
+  (void)stream;
+  return -1;
 }
 
 davit_status dvt_stream_use(dvt_stream *stream) {
