@@ -104,7 +104,9 @@ davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
     free_streams[found->ordinal] = taken->next;
   pthread_mutex_unlock(&lock);
   if (!taken) {
+    const int current = dvt_cuda_current();
     davit_status status = make(found, &taken);
+    dvt_cuda_restore(current);
     if (status != DAVIT_SUCCESS)
       return status;
   }
@@ -204,11 +206,8 @@ static void CUDART_CB called_back(cudaStream_t stream, cudaError_t result, void 
   free(n);
 }
 
-davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+static davit_status notify(dvt_mark *mark, dvt_notify function, void *argument) {
   dvt_stream *stream = mark->stream;
-  davit_status status = use(stream->ordinal);
-  if (status != DAVIT_SUCCESS)
-    return status;
   notifier *n = malloc(sizeof *n);
   if (!n)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a notification");
@@ -226,6 +225,16 @@ davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument
   if (result != cudaSuccess)
     free(n);
   return dvt_cuda_status(result, "asking to be notified");
+}
+
+/* Whoever waits for an event may come here. */
+davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+  const int current = dvt_cuda_current();
+  davit_status status = use(mark->stream->ordinal);
+  if (status == DAVIT_SUCCESS)
+    status = notify(mark, function, argument);
+  dvt_cuda_restore(current);
+  return status;
 }
 
 davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
