@@ -5,6 +5,7 @@
 
 #include "offload/align.h"
 #include "offload/align_kernels.h"
+#include "offload/arithmetic.h"
 #include "offload/launch.h"
 
 enum {
@@ -13,18 +14,6 @@ enum {
   BORDER_ROWS = 1 << 27, /* of the targets that go through the strips together */
   MOST_SCORE = 1 << 30   /* so that no sum in 32 bits overflows, whatever gaps cost */
 };
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-static size_t padded(size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
 
 /* A way to work: strips of the query, in pairs of 16 bits or alone in 32. */
 typedef struct way {
@@ -36,8 +25,8 @@ typedef struct way {
 
 static way way_of(const dvt_align_query *q, bool pairs) {
   const int64_t most = pairs ? DVT_MOST_COLUMNS : WIDE_COLUMNS * 32;
-  way w = {.pairs = pairs, .strips = divide_up(q->m, most)};
-  w.columns = divide_up(q->m, w.strips);
+  way w = {.pairs = pairs, .strips = dvt_divide_up(q->m, most)};
+  w.columns = dvt_divide_up(q->m, w.strips);
   if (pairs) {
     w.shape = dvt_shape_of(w.columns, true);
   } else {
@@ -47,7 +36,7 @@ static way way_of(const dvt_align_query *q, bool pairs) {
   }
   if (w.strips > 1) { /* what leaves a strip comes from the shape's last column */
     w.columns = w.shape.lanes * w.shape.columns;
-    w.strips = divide_up(q->m, w.columns);
+    w.strips = dvt_divide_up(q->m, w.columns);
   }
   w.profile_bytes = (size_t)((q->scoring->symbols + 1) * w.shape.lanes * w.shape.chunk);
   return w;
@@ -58,7 +47,7 @@ static bool fits_pairs(const dvt_align_query *q) {
 }
 
 bool dvt_align_streams(const dvt_align_targets *t, const dvt_align_query *q) {
-  const int64_t longest = t->count > 0 ? t->offsets[1] : 0, diagonal = smaller(q->m, longest);
+  const int64_t longest = t->count > 0 ? t->offsets[1] : 0, diagonal = dvt_at_most(q->m, longest);
   return q->m > 0 && q->m < INT32_MAX && longest < INT32_MAX && diagonal * q->largest <= MOST_SCORE &&
          t->count < INT32_MAX;
 }
@@ -69,7 +58,7 @@ static int64_t border_rows(const dvt_align_targets *t, const dvt_align_query *q)
   const int64_t all = t->offsets[t->count], longest = t->offsets[1];
   if (way_of(q, false).strips == 1)
     return 0;
-  return smaller(all, BORDER_ROWS > longest ? BORDER_ROWS : longest);
+  return dvt_at_most(all, BORDER_ROWS > longest ? BORDER_ROWS : longest);
 }
 
 /* Of the device: profiles of all strips, a list of targets, borders. */
@@ -84,10 +73,10 @@ static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *
   size_t profiles = 0;
   for (int pairs = 0; pairs < 2; pairs++) {
     const way w = way_of(q, pairs);
-    const size_t bytes = padded((size_t)w.strips * w.profile_bytes);
+    const size_t bytes = dvt_aligned_up((size_t)w.strips * w.profile_bytes);
     profiles = bytes > profiles ? bytes : profiles;
   }
-  const size_t list = padded((size_t)t->count * sizeof(int32_t));
+  const size_t list = dvt_aligned_up((size_t)t->count * sizeof(int32_t));
   stream_memory m = {.bytes = profiles + list + (size_t)border_rows(t, q) * BORDER_BYTES};
   if (memory) {
     m.profiles = memory;
@@ -105,7 +94,7 @@ size_t dvt_align_stream_bytes(const dvt_align_targets *t, const dvt_align_query 
 
 static void fill_strip(const dvt_align_query *q, const way *w, int64_t strip, char *profile) {
   const davit_scoring *s = q->scoring;
-  const int64_t begin = strip * w->columns, end = smaller(begin + w->columns, q->m);
+  const int64_t begin = strip * w->columns, end = dvt_at_most(begin + w->columns, q->m);
   for (int t = 0; t < s->symbols; t++)
     for (int64_t j = begin; j < end; j++) {
       const int8_t score = s->matrix[q->symbols[j] + t * s->symbols];
@@ -159,7 +148,7 @@ static davit_status launch_strip(const search *s, const way *w, int64_t strip, i
   davit_status status = dvt_launch_residents(kernel, s->stream, PAIR_THREADS, w->profile_bytes, &residents);
   if (status != DAVIT_SUCCESS)
     return status;
-  const int64_t groups = PAIR_THREADS / w->shape.lanes, items = divide_up(count, w->pairs ? 2 : 1);
+  const int64_t groups = PAIR_THREADS / w->shape.lanes, items = dvt_divide_up(count, w->pairs ? 2 : 1);
   const davit_scoring *scoring = s->query->scoring;
   const dvt_argument arguments[] = {
       dvt_pointer_argument(s->memory.profiles + (size_t)strip * w->profile_bytes),
@@ -176,9 +165,9 @@ static davit_status launch_strip(const search *s, const way *w, int64_t strip, i
       dvt_integer_argument(strip + 1 < w->strips),
       dvt_integer_argument(w->shape.lanes),
       dvt_integer_argument(PAIR_THREADS),
-      dvt_integer_argument(smaller(scoring->gap_open, MOST_SCORE)),
-      dvt_integer_argument(smaller(scoring->gap_extend, MOST_SCORE))};
-  return dvt_launch(kernel, s->stream, smaller(residents, divide_up(items, groups)), PAIR_THREADS,
+      dvt_integer_argument(dvt_at_most(scoring->gap_open, MOST_SCORE)),
+      dvt_integer_argument(dvt_at_most(scoring->gap_extend, MOST_SCORE))};
+  return dvt_launch(kernel, s->stream, dvt_at_most(residents, dvt_divide_up(items, groups)), PAIR_THREADS,
                     w->profile_bytes, arguments, sizeof arguments / sizeof *arguments);
 }
 

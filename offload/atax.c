@@ -23,6 +23,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "offload/atax.h"
 #include "offload/blas.h"
 #include "offload/cpu.h"
@@ -34,7 +35,6 @@ enum {
   MOST_THREADS = 512,
   SUM_THREADS = 1024, /* of a team of the second kernel: 32 elements of y by 32 shares of the teams */
   SUM_SHARES = SUM_THREADS / 32,
-  SCRATCH_ALIGNMENT = 256,
   /* CPU */
   ABREAST = 4,
   LINE = 64,
@@ -43,14 +43,6 @@ enum {
   LONG_RUN = 64 << 10, /* longer ones no faster */
   UNIT_BYTES = 512     /* of a column: no thread's share of the rows is smaller */
 };
-
-static inline int64_t at_most(int64_t value, int64_t most) {
-  return value < most ? value : most;
-}
-
-static inline int64_t divide_up(int64_t value, int64_t by) {
-  return (value + by - 1) / by;
-}
 
 static size_t element_bytes(const dvt_atax *g) {
   return g->type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
@@ -65,18 +57,14 @@ static int64_t outer(const dvt_atax *g) {
   return g->trans == 'N' ? g->n : g->m;
 }
 
-static size_t aligned_up(size_t bytes) {
-  return (bytes + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
-}
-
 size_t dvt_target_atax_scratch(const dvt_atax *g) {
-  return g->tmp ? 0 : aligned_up((size_t)inner(g) * element_bytes(g));
+  return g->tmp ? 0 : dvt_aligned_up((size_t)inner(g) * element_bytes(g));
 }
 
 /* Shares of the work that have a y of their own: of rows that make whole runs, or of columns. */
 static int share_count(const dvt_atax *g, int threads) {
   int64_t least = g->trans == 'N' ? UNIT_BYTES / (int64_t)element_bytes(g) : ABREAST;
-  return (int)at_most(divide_up(inner(g), least), threads);
+  return (int)dvt_at_most(dvt_divide_up(inner(g), least), threads);
 }
 
 /* The kernels are for NVIDIA devices alone: nobody else launches them. */
@@ -181,7 +169,7 @@ davit_status dvt_target_atax(int device, const dvt_atax *g, void *scratch) {
 
 size_t dvt_cpu_atax_scratch(const dvt_atax *g, int threads) {
   return dvt_target_atax_scratch(g) +
-         (size_t)share_count(g, threads) * aligned_up((size_t)outer(g) * element_bytes(g));
+         (size_t)share_count(g, threads) * dvt_aligned_up((size_t)outer(g) * element_bytes(g));
 }
 
 void dvt_cpu_atax(const dvt_atax *g, int threads, void *scratch) {
@@ -196,15 +184,7 @@ void dvt_cpu_atax(const dvt_atax *g, int threads, void *scratch) {
 #ifdef KERNELS
 typedef REAL NAME(piece) __attribute__((vector_size(16)));
 
-static inline REAL NAME(shuffle)(REAL value, int from) {
-  uint32_t words[sizeof value / sizeof(uint32_t)];
-  memcpy(words, &value, sizeof value);
-#pragma unroll
-  for (unsigned k = 0; k < sizeof value / sizeof *words; k++)
-    words[k] = dvt_shuffle(words[k], from);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
+DVT_DEFINE_SHUFFLE(REAL, NAME(shuffle))
 
 /* y_i = the teams' sums, each SUM_SHARES-th by one thread, added up in ascending order of the threads. */
 static inline void NAME(add_up)(const REAL *sums, REAL *y, int64_t length, int64_t pitch, int64_t teams,
@@ -306,7 +286,7 @@ static void NAME(atax_plan)(dvt_stream *stream, const dvt_atax *g, dvt_atax_plan
     plan->shape = -1; /* this device has less team memory */
     return;
   }
-  plan->teams = (int)at_most(residents, divide_up(g->n, s.columns));
+  plan->teams = (int)dvt_at_most(residents, dvt_divide_up(g->n, s.columns));
   plan->scratch_bytes = (size_t)plan->teams * (size_t)NAME(pitch)(plan) * sizeof(REAL);
 }
 
@@ -327,7 +307,7 @@ static davit_status NAME(one_pass)(dvt_stream *stream, const dvt_atax *g, const 
   dvt_argument add[] = {dvt_pointer_argument(sums),        dvt_pointer_argument(g->y),
                         dvt_integer_argument(g->m),        dvt_integer_argument(pitch),
                         dvt_integer_argument(plan->teams), dvt_integer_argument(g->add)};
-  return dvt_launch(&adding, stream, divide_up(g->m, 32), SUM_THREADS, 0, add, sizeof add / sizeof *add);
+  return dvt_launch(&adding, stream, dvt_divide_up(g->m, 32), SUM_THREADS, 0, add, sizeof add / sizeof *add);
 }
 
 static davit_status NAME(two_products)(dvt_stream *stream, const dvt_atax *g, REAL *tmp) {
@@ -442,7 +422,7 @@ NAME(share)(char trans, int64_t m, int64_t n, const REAL *a, int64_t lda, const 
   int64_t fitting = CACHE_BYTES / n / LINE * LINE,
           rows = (fitting < SHORT_RUN ? LONG_RUN : fitting) / (int64_t)sizeof(REAL);
   for (int64_t i = 0; i < m; i += rows)
-    NAME(panel)(at_most(rows, m - i), n, a + i, lda, x, tmp + i, y);
+    NAME(panel)(dvt_at_most(rows, m - i), n, a + i, lda, x, tmp + i, y);
 }
 
 typedef void (*NAME(share_function))(char trans, int64_t m, int64_t n, const REAL *a, int64_t lda,
@@ -463,8 +443,9 @@ static void NAME(do_share)(const dvt_atax *g, int k, int shares, REAL *tmp, REAL
 #undef VARIANT
   };
   int64_t unit = g->trans == 'N' ? UNIT_BYTES / (int64_t)sizeof(REAL) : ABREAST;
-  int64_t each = divide_up(divide_up(inner(g), unit), shares) * unit, begin = at_most(k * each, inner(g));
-  int64_t count = at_most(each, inner(g) - begin);
+  int64_t each = dvt_divide_up(dvt_divide_up(inner(g), unit), shares) * unit,
+          begin = dvt_at_most(k * each, inner(g));
+  int64_t count = dvt_at_most(each, inner(g) - begin);
   memset(y, 0, (size_t)outer(g) * sizeof *y);
   const REAL *a = (const REAL *)g->a + (g->trans == 'N' ? begin : begin * g->lda);
   variants[dvt_cpu_best()](g->trans, g->trans == 'N' ? count : g->m, g->trans == 'N' ? g->n : count, a,
@@ -475,7 +456,7 @@ static void NAME(atax_cpu)(const dvt_atax *g, int threads, void *scratch) {
   int shares = share_count(g, threads);
   REAL *tmp = g->tmp ? g->tmp : scratch, *y = g->y;
   REAL *own = (REAL *)(void *)((char *)scratch + dvt_target_atax_scratch(g));
-  int64_t length = outer(g), pitch = (int64_t)(aligned_up((size_t)length * sizeof(REAL)) / sizeof(REAL));
+  int64_t length = outer(g), pitch = (int64_t)(dvt_aligned_up((size_t)length * sizeof(REAL)) / sizeof(REAL));
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static, 1)

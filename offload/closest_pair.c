@@ -26,6 +26,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "offload/cpu.h"
 #include "offload/kernel/gpu.h"
 #include "offload/launch.h"
@@ -41,7 +42,6 @@ enum {
   LINE = 128, /* points that the CPU compares with one before it looks whether one of them is near */
   RUN = 32,   /* cells with neighbouring buckets */
   PARTIAL_BYTES = 64,
-  ALIGNMENT = 256,
   LEAST_BITS = 7
 };
 
@@ -324,14 +324,6 @@ static const kind *kind_of(const dvt_closest_site *site) {
 
 /* ---- memory ---- */
 
-static size_t aligned_up(size_t bytes) {
-  return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-static int64_t least_of(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 int dvt_closest_hash_bits(int64_t n) {
   int bits = LEAST_BITS;
   while (INT64_C(1) << bits < n)
@@ -343,7 +335,7 @@ int dvt_closest_hash_bits(int64_t n) {
  * then n / 1024. */
 int64_t dvt_closest_sample(int64_t n, int round) {
   const int64_t wanted = (int64_t)(8 * __builtin_sqrt((double)n)) << 2 * round;
-  return least_of(wanted, n);
+  return dvt_at_most(wanted, n);
 }
 
 int64_t dvt_closest_buckets(int64_t n) {
@@ -371,8 +363,8 @@ typedef struct layout {
 static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
   const kind *k = kind_of(site);
   const int64_t n = site->n, sample = dvt_closest_sample(n, DVT_CLOSEST_ROUNDS - 1);
-  layout l = {.partials = aligned_up(sizeof(dvt_closest_state))};
-  l.table = l.slots = l.records = l.partials + aligned_up((size_t)TEAMS * PARTIAL_BYTES);
+  layout l = {.partials = dvt_aligned_up(sizeof(dvt_closest_state))};
+  l.table = l.slots = l.records = l.partials + dvt_aligned_up((size_t)TEAMS * PARTIAL_BYTES);
   size_t records = 0;
   if (last == DVT_CLOSEST_BRUTE && !site->gpu)
     records = 3 * sizeof(double) * (size_t)n;
@@ -380,10 +372,11 @@ static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
     const int64_t buckets = dvt_closest_buckets(n);
     const size_t slots = sizeof(uint32_t) * (size_t)slots_of(n),
                  samples = (size_t)sample * k->point_bytes +
-                           (site->gpu ? 0 : ALIGNMENT + dvt_ref_closest_scratch(sample));
-    l.slots = l.table + aligned_up((size_t)buckets * sizeof(uint32_t));
-    l.records = l.slots +
-                (site->gpu ? 2 * aligned_up((size_t)scan_tiles(buckets) * scan_of_counts()->slot_bytes) : 0);
+                           (site->gpu ? 0 : DVT_ALIGNMENT + dvt_ref_closest_scratch(sample));
+    l.slots = l.table + dvt_aligned_up((size_t)buckets * sizeof(uint32_t));
+    l.records =
+        l.slots +
+        (site->gpu ? 2 * dvt_aligned_up((size_t)scan_tiles(buckets) * scan_of_counts()->slot_bytes) : 0);
     records = (size_t)n * k->record_bytes;
     records = records > slots ? records : slots;
     records = records > samples ? records : samples;
@@ -424,7 +417,7 @@ static void host_perform(const dvt_closest_site *site, dvt_closest_stage stage, 
   case DVT_CLOSEST_SAMPLE:
     k->step[GATHER].host(threads, site->n, s, site->points, NULL, records);
     s->pair = dvt_ref_closest_divide(site->type, site->dim, s->sample, records, threads,
-                                     (char *)records + aligned_up((size_t)s->sample * k->point_bytes));
+                                     (char *)records + dvt_aligned_up((size_t)s->sample * k->point_bytes));
     break;
   case DVT_CLOSEST_BRUTE:
     k->step[BRUTE].host(threads, site->n, s, site->points, NULL, records);
@@ -453,8 +446,8 @@ static davit_status gpu_step(const dvt_closest_site *site, step which, int64_t n
   char *memory = site->memory;
   void *partials = memory + layout_of(site, DVT_CLOSEST_BOX).partials;
   const int64_t each = which == BRUTE ? BLOCK : THREADS, blocks = (n + each - 1) / each,
-                units = which == BRUTE ? least_of(blocks, TEAMS) * blocks : blocks;
-  const int teams = (int)least_of(units, TEAMS);
+                units = which == BRUTE ? dvt_at_most(blocks, TEAMS) * blocks : blocks;
+  const int teams = (int)dvt_at_most(units, TEAMS);
   if (!site->stream) {
     k->step[which].region(site->device, teams, n, site->memory, points, table, records, partials);
     return DAVIT_SUCCESS;
@@ -474,7 +467,7 @@ static davit_status gpu_scan(const dvt_closest_site *site, uint32_t *table, int6
   enum { EXCLUSIVE = 1, ALIGNED = 2 };
   const dvt_builtin_scan *scan = scan_of_counts();
   const int64_t tiles = scan_tiles(buckets);
-  const size_t bytes = aligned_up((size_t)tiles * scan->slot_bytes);
+  const size_t bytes = dvt_aligned_up((size_t)tiles * scan->slot_bytes);
   davit_status status = gpu_fill(site, slots, 0, 2 * bytes);
   if (status != DAVIT_SUCCESS)
     return status;

@@ -15,6 +15,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "offload/blas.h"
 #include "offload/covariance.h"
 #include "offload/cublas.h"
@@ -60,22 +61,10 @@ enum {
   BLOCK = 512 /* columns */
 };
 
-static inline int64_t at_most(int64_t value, int64_t most) {
-  return value < most ? value : most;
-}
-
-static inline int64_t at_least(int64_t value, int64_t least) {
-  return value > least ? value : least;
-}
-
-static inline int64_t divide_up(int64_t value, int64_t by) {
-  return (value + by - 1) / by;
-}
-
 /* Shares of the observations, where variables are rows. */
 static int64_t share_count(const dvt_covariance *g) {
-  int64_t wanted = WANTED_TEAMS / at_least(divide_up(g->cols, 32), 1);
-  return at_least(at_most(at_most(wanted, MOST_SHARES), divide_up(g->rows, 4 * GROUPS)), 1);
+  int64_t wanted = WANTED_TEAMS / dvt_at_least(dvt_divide_up(g->cols, 32), 1);
+  return dvt_at_least(dvt_at_most(dvt_at_most(wanted, MOST_SHARES), dvt_divide_up(g->rows, 4 * GROUPS)), 1);
 }
 
 size_t dvt_centre_scratch(const dvt_covariance *g) {
@@ -152,15 +141,7 @@ davit_status dvt_pack(const dvt_where *where, davit_type type, int64_t side, int
 /* ---- kernels ---- */
 
 #ifdef DVT_GPU
-static inline REAL NAME(shuffle)(REAL value, int from) {
-  uint32_t words[sizeof value / sizeof(uint32_t)];
-  memcpy(words, &value, sizeof value);
-#pragma unroll
-  for (unsigned k = 0; k < sizeof value / sizeof *words; k++)
-    words[k] = dvt_shuffle(words[k], from);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
+DVT_DEFINE_SHUFFLE(REAL, NAME(shuffle))
 
 /* The team's columns, one after another: mean, then centred. */
 static inline void NAME(centre_columns)(const REAL *d, int64_t ldd, REAL *centred, int64_t ldc, REAL *mean,
@@ -198,7 +179,7 @@ static inline void NAME(add_rows)(const REAL *d, int64_t ldd, REAL *sums, int64_
   DVT_SHARED REAL groups[GROUPS][33];
   int lane = dvt_lane_number(), group = dvt_thread() / 32;
   int64_t blocks = (variables + 31) / 32, each = (observations + shares - 1) / shares;
-  int64_t share = dvt_team() / blocks, begin = share * each, end = at_most(begin + each, observations);
+  int64_t share = dvt_team() / blocks, begin = share * each, end = dvt_at_most(begin + each, observations);
   int64_t j = dvt_team() % blocks * 32 + lane;
   REAL sum = 0;
   if (j < variables) {
@@ -232,7 +213,7 @@ static inline void NAME(mean_of_shares)(const REAL *sums, REAL *mean, int64_t va
 static inline void NAME(centre_rows)(const REAL *d, int64_t ldd, REAL *centred, int64_t ldc, const REAL *mean,
                                      int64_t variables, int64_t observations, int64_t shares) {
   int64_t blocks = (variables + 31) / 32, each = (observations + shares - 1) / shares;
-  int64_t begin = dvt_team() / blocks * each, end = at_most(begin + each, observations);
+  int64_t begin = dvt_team() / blocks * each, end = dvt_at_most(begin + each, observations);
   int64_t j = dvt_team() % blocks * 32 + dvt_lane_number();
   if (j >= variables)
     return;
@@ -357,7 +338,7 @@ static void NAME(centre_some_rows)(const dvt_covariance *g, int64_t begin, int64
   const REAL *d = g->d;
   REAL *centred = g->centred, *mean = g->mean;
   for (int64_t first = begin; first < end; first += WIDTH) {
-    const int64_t width = at_most(WIDTH, end - first);
+    const int64_t width = dvt_at_most(WIDTH, end - first);
     double sums[WIDTH] = {0}; /* a sum from the left would lose the digits of a long column of floats */
     for (int64_t i = 0; i < g->rows; i++)
       for (int64_t j = 0; j < width; j++)
@@ -378,11 +359,11 @@ static void NAME(centre_cpu)(const dvt_covariance *g, int threads) {
     for (int64_t j = 0; j < g->cols; j++)
       NAME(centre_column)(d + j * g->ldd, centred + j * g->ldc, mean + j, g->rows, (REAL)g->mean_divisor);
   } else {
-    int64_t each =
-        divide_up(divide_up(g->cols, threads), 64 / (int64_t)sizeof(REAL)) * 64 / (int64_t)sizeof(REAL);
+    int64_t each = dvt_divide_up(dvt_divide_up(g->cols, threads), 64 / (int64_t)sizeof(REAL)) * 64 /
+                   (int64_t)sizeof(REAL);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int64_t begin = 0; begin < g->cols; begin += each)
-      NAME(centre_some_rows)(g, begin, at_most(begin + each, g->cols));
+      NAME(centre_some_rows)(g, begin, dvt_at_most(begin + each, g->cols));
   }
 }
 
@@ -391,8 +372,8 @@ static void NAME(transpose_cpu)(int threads, int64_t rows, int64_t cols, const R
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t j0 = 0; j0 < cols; j0 += TILE)
     for (int64_t i0 = mirror ? j0 : 0; i0 < rows; i0 += TILE)
-      for (int64_t i = i0; i < at_most(i0 + TILE, rows); i++)
-        for (int64_t j = j0; j < at_most(j0 + TILE, mirror ? at_most(cols, i) : cols); j++)
+      for (int64_t i = i0; i < dvt_at_most(i0 + TILE, rows); i++)
+        for (int64_t j = j0; j < dvt_at_most(j0 + TILE, mirror ? dvt_at_most(cols, i) : cols); j++)
           to[j + i * ld_to] = from[i + j * ld_from];
 }
 
@@ -409,7 +390,7 @@ static void NAME(pack_cpu)(int threads, int64_t side, int64_t width, const REAL 
 
 static davit_status NAME(centre_on_gpu)(const dvt_where *where, const dvt_covariance *g, REAL *sums) {
   if (g->trans == 'N') {
-    int teams = (int)at_most(g->cols, MOST_TEAMS);
+    int teams = (int)dvt_at_most(g->cols, MOST_TEAMS);
     dvt_argument arguments[] = {dvt_pointer_argument(g->d),       dvt_integer_argument(g->ldd),
                                 dvt_pointer_argument(g->centred), dvt_integer_argument(g->ldc),
                                 dvt_pointer_argument(g->mean),    dvt_integer_argument(g->rows),
@@ -421,8 +402,8 @@ static davit_status NAME(centre_on_gpu)(const dvt_where *where, const dvt_covari
     (where->device, teams, g->d, g->ldd, g->centred, g->ldc, g->mean, g->rows, g->cols, g->mean_divisor);
     return DAVIT_SUCCESS;
   }
-  int64_t shares = share_count(g), teams = shares * divide_up(g->cols, 32),
-          mean_teams = divide_up(g->cols, TEAM);
+  int64_t shares = share_count(g), teams = shares * dvt_divide_up(g->cols, 32),
+          mean_teams = dvt_divide_up(g->cols, TEAM);
   if (!where->stream) {
     NAME(add_rows_region)(where->device, (int)teams, g->d, g->ldd, sums, g->cols, g->rows, shares);
     NAME(mean_of_shares_region)(where->device, (int)mean_teams, sums, g->mean, g->cols, shares,
@@ -472,7 +453,7 @@ static davit_status NAME(blocks)(const dvt_where *where, const dvt_covariance *g
                                  int64_t lds) {
   davit_status status = DAVIT_SUCCESS;
   for (int64_t j = 0; j < width && status == DAVIT_SUCCESS; j += BLOCK)
-    status = NAME(multiply)(where, g, height - j, at_most(BLOCK, width - j), alpha, centred + j * step,
+    status = NAME(multiply)(where, g, height - j, dvt_at_most(BLOCK, width - j), alpha, centred + j * step,
                             centred + j * step, s + j + j * lds, lds);
   return status;
 }
@@ -501,7 +482,7 @@ static davit_status NAME(product)(const dvt_where *where, const dvt_covariance *
 
 static davit_status NAME(transpose)(const dvt_where *where, int64_t rows, int64_t cols, const REAL *from,
                                     int64_t ld_from, REAL *to, int64_t ld_to, bool mirror) {
-  int teams = (int)at_most(divide_up(rows, TILE) * divide_up(cols, TILE), MOST_TEAMS);
+  int teams = (int)dvt_at_most(dvt_divide_up(rows, TILE) * dvt_divide_up(cols, TILE), MOST_TEAMS);
   dvt_argument arguments[] = {dvt_pointer_argument(from),  dvt_integer_argument(ld_from),
                               dvt_pointer_argument(to),    dvt_integer_argument(ld_to),
                               dvt_integer_argument(rows),  dvt_integer_argument(cols),
@@ -517,7 +498,7 @@ static davit_status NAME(transpose)(const dvt_where *where, int64_t rows, int64_
 
 static davit_status NAME(pack)(const dvt_where *where, int64_t side, int64_t width, const REAL *from,
                                int64_t ld, REAL *packed) {
-  int teams = (int)at_most(width, MOST_TEAMS);
+  int teams = (int)dvt_at_most(width, MOST_TEAMS);
   dvt_argument arguments[] = {dvt_pointer_argument(from), dvt_integer_argument(ld),
                               dvt_pointer_argument(packed), dvt_integer_argument(side),
                               dvt_integer_argument(width)};

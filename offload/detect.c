@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "offload/arithmetic.h"
 #include "offload/cpu.h"
 #include "ref/detect.h"
 #include "ref/similarity.h"
@@ -56,17 +57,13 @@ typedef struct shares {
   int64_t lanes, blocks, runs, pieces;
 } shares;
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 static shares shares_of(const dvt_detect_task *t, int e, int threads) {
   shares s = {.lanes = is_short(t, e) ? LANES_short : LANES_float};
-  s.blocks = divide_up(t->windows, s.lanes);
-  const int64_t wanted = divide_up((int64_t)SHARES * threads, s.blocks * t->effect_count),
-                most = divide_up(t->runs, FEWEST_RUNS);
-  s.runs = divide_up(t->runs, wanted < most ? wanted : most);
-  s.pieces = divide_up(t->runs, s.runs);
+  s.blocks = dvt_divide_up(t->windows, s.lanes);
+  const int64_t wanted = dvt_divide_up((int64_t)SHARES * threads, s.blocks * t->effect_count),
+                most = dvt_divide_up(t->runs, FEWEST_RUNS);
+  s.runs = dvt_divide_up(t->runs, wanted < most ? wanted : most);
+  s.pieces = dvt_divide_up(t->runs, s.runs);
   return s;
 }
 

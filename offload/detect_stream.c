@@ -1,12 +1,9 @@
 /* Scores of detection on an NVIDIA device: one launch makes the profiles of an effect in all windows, the next scores all
  * permutations in each. */
+#include "offload/arithmetic.h"
 #include "offload/detect.h"
 #include "offload/detect_kernels.h"
 #include "offload/launch.h"
-
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /* Team memory of Hopper less what a team needs otherwise; a device that has less refuses the launch. */
 enum { MOST_TEAM_BYTES = 224 * 1024 };
@@ -42,10 +39,6 @@ typedef struct stream_memory {
   size_t bytes;
 } stream_memory;
 
-static size_t padded(size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
 static size_t stream_frames_bytes(const dvt_detect_task *t) {
   return (size_t)(((t->windows - 1) * t->hop + t->window) * t->width) * sizeof(float);
 }
@@ -62,7 +55,7 @@ static stream_memory lay_out(const dvt_detect_task *t, char *memory) {
                           (size_t)(t->runs * t->window) * sizeof(uint16_t), (size_t)t->windows * profiles};
   size_t at[6] = {0};
   for (int i = 0; i < 5; i++)
-    at[i + 1] = at[i] + padded(sizes[i]);
+    at[i + 1] = at[i] + dvt_aligned_up(sizes[i]);
   m = (stream_memory){.bytes = at[5]};
   if (memory) {
     m.x = (float *)(void *)memory;
@@ -82,7 +75,7 @@ static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, 
                                   int64_t frames, const stream_memory *m) {
   static dvt_kernel kernel = {.function = "detect_profiles_region"};
   const int64_t cells =
-      t->windows * divide_up(t->window + 1, DETECT_ROWS) * s->shape.lanes * s->shape.columns;
+      t->windows * dvt_divide_up(t->window + 1, DETECT_ROWS) * s->shape.lanes * s->shape.columns;
   const dvt_argument arguments[] = {dvt_pointer_argument(m->x),
                                     dvt_pointer_argument(m->y),
                                     dvt_pointer_argument(m->profiles),
@@ -98,7 +91,7 @@ static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, 
                                     dvt_integer_argument(t->round),
                                     dvt_double_argument((double)t->threshold),
                                     dvt_integer_argument(DETECT_THREADS)};
-  return dvt_launch(&kernel, stream, divide_up(cells, DETECT_THREADS), DETECT_THREADS, 0, arguments,
+  return dvt_launch(&kernel, stream, dvt_divide_up(cells, DETECT_THREADS), DETECT_THREADS, 0, arguments,
                     sizeof arguments / sizeof *arguments);
 }
 
@@ -110,7 +103,7 @@ static int threads_for(const effect_shape *s, int64_t items) {
   double most = 0;
   for (int threads = DETECT_THREADS; threads >= 64; threads -= 32) {
     const int64_t groups = threads / s->shape.lanes;
-    const double used = (double)items / (double)(divide_up(items, groups) * groups);
+    const double used = (double)items / (double)(dvt_divide_up(items, groups) * groups);
     if (used > most) {
       most = used;
       best = threads;
@@ -132,14 +125,14 @@ static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, 
                                                {.function = "detect_region_pair_28"},
                                                {.function = "detect_region_pair_32"}}};
   dvt_kernel *kernel = &kernels[s->pairs][s->shape.index];
-  const int64_t items = divide_up(t->runs, s->pairs ? 2 : 1);
+  const int64_t items = dvt_divide_up(t->runs, s->pairs ? 2 : 1);
   const int threads = threads_for(s, items);
   int residents;
   davit_status status = dvt_launch_residents(kernel, stream, threads, (size_t)s->profile_bytes, &residents);
   if (status != DAVIT_SUCCESS)
     return status;
-  const int64_t wanted = divide_up(4 * residents, t->windows),
-                most = divide_up(items, threads / s->shape.lanes), slices = wanted < most ? wanted : most;
+  const int64_t wanted = dvt_divide_up(4 * residents, t->windows),
+                most = dvt_divide_up(items, threads / s->shape.lanes), slices = wanted < most ? wanted : most;
   const dvt_argument arguments[] = {dvt_pointer_argument(m->profiles),
                                     dvt_integer_argument(s->shape.lanes * s->shape.chunk),
                                     dvt_pointer_argument(m->orders),

@@ -50,6 +50,26 @@ static void describe_cpu(davit_device_info *info) {
   info->compute_units = (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+int dvt_cuda_current(void) {
+  int current = -1;
+#ifdef DAVIT_WITH_CUDA
+  if (cudaGetDevice(&current) != cudaSuccess) {
+    (void)cudaGetLastError();
+    current = -1;
+  }
+#endif
+  return current;
+}
+
+void dvt_cuda_restore(int current) {
+#ifdef DAVIT_WITH_CUDA
+  if (current >= 0)
+    cudaSetDevice(current);
+#else
+  (void)current;
+#endif
+}
+
 #ifdef DAVIT_WITH_CUDA
 davit_status dvt_cuda_status(unsigned result, const char *operation) {
   switch ((cudaError_t)result) {
@@ -95,8 +115,6 @@ static void describe_nvidia(dvt_device *device) {
 
 /* The plugin enables peer access lazily and one way only, so both directions are enabled here. */
 static void enable_peers(void) {
-  int before = 0;
-  cudaGetDevice(&before);
   for (int i = 1; i <= device_count; i++)
     for (int j = 1; j <= device_count; j++) {
       int possible = 0;
@@ -107,7 +125,6 @@ static void enable_peers(void) {
       cudaDeviceEnablePeerAccess(table[j].ordinal, 0);
       (void)cudaGetLastError(); /* "already enabled" is what we want */
     }
-  cudaSetDevice(before);
 }
 #endif
 
@@ -148,6 +165,7 @@ static void describe(dvt_device *device) {
 }
 
 static void build(void) {
+  const int current = dvt_cuda_current();
   table[0].info.device = DAVIT_HOST;
   table[0].info.kind = DAVIT_DEVICE_CPU;
   describe(&table[0]);
@@ -162,6 +180,7 @@ static void build(void) {
 #ifdef DAVIT_WITH_CUDA
   enable_peers();
 #endif
+  dvt_cuda_restore(current);
 }
 
 const dvt_device *dvt_devices(int *count) {
@@ -185,12 +204,11 @@ davit_status dvt_device_memory(const dvt_device *device, size_t *free_bytes, siz
   }
 #ifdef DAVIT_WITH_CUDA
   if (device->ordinal >= 0) {
-    int before = 0;
-    cudaGetDevice(&before);
+    const int current = dvt_cuda_current();
     cudaError_t result = cudaSetDevice(device->ordinal);
     if (result == cudaSuccess)
       result = cudaMemGetInfo(free_bytes, total_bytes);
-    cudaSetDevice(before);
+    dvt_cuda_restore(current);
     return dvt_cuda_status(result, "memory information");
   }
 #endif
@@ -211,15 +229,14 @@ bool dvt_device_peers(const dvt_device *from, const dvt_device *to) {
 davit_status dvt_device_error(const dvt_device *device) {
 #ifdef DAVIT_WITH_CUDA
   if (device->ordinal >= 0) {
-    int before = 0;
-    cudaGetDevice(&before);
+    const int current = dvt_cuda_current();
     cudaError_t result = cudaSetDevice(device->ordinal);
     if (result == cudaSuccess)
       result = cudaPeekAtLastError();
     if (result == cudaSuccess) /* a poisoned context fails every call */
       result =
           cudaStreamQuery(cudaStreamPerThread) == cudaErrorNotReady ? cudaSuccess : cudaPeekAtLastError();
-    cudaSetDevice(before);
+    dvt_cuda_restore(current);
     return dvt_cuda_status(result, "device check");
   }
 #endif

@@ -17,6 +17,7 @@
 #include <omp.h>
 #include <stdbool.h>
 
+#include "offload/arithmetic.h"
 #include "offload/blas.h"
 #include "offload/cublas.h"
 
@@ -83,10 +84,6 @@ static inline share deal(int thread, bool lines_contiguous, int lines) {
 
 static inline int smaller(int64_t value, int most) {
   return value < most ? (int)value : most;
-}
-
-static inline int64_t divide_up(int64_t value, int64_t by) {
-  return (value + by - 1) / by;
 }
 
 /* On a GPU the team's arrays are placed in its fast memory; a CPU's runtime warns about the request, and a
@@ -165,7 +162,7 @@ davit_status PUBLIC(gemm)(int device, char transa, char transb, int64_t m, int64
   /* op(A)(i, l) is a[i * a_row + l * a_col], op(B)(l, j) is b[l * b_row + j * b_col]. */
   int64_t a_row = transa == 'N' ? 1 : lda, a_col = transa == 'N' ? lda : 1;
   int64_t b_row = transb == 'N' ? 1 : ldb, b_col = transb == 'N' ? ldb : 1;
-  int64_t tiles_m = divide_up(m, TILE_M), tiles = tiles_m * divide_up(n, TILE_N);
+  int64_t tiles_m = dvt_divide_up(m, TILE_M), tiles = tiles_m * dvt_divide_up(n, TILE_N);
   int teams = smaller(tiles, MOST_TEAMS);
 #pragma omp target teams num_teams(teams) thread_limit(THREADS) device(device) is_device_ptr(a, b, c)
   {

@@ -137,12 +137,9 @@ static davit_status find(dvt_kernel *kernel, int ordinal, const void **handle) {
 static davit_status prepare(dvt_kernel *kernel, dvt_stream *stream, size_t shared_bytes,
                             const void **handle) {
   enum { ALWAYS_ALLOWED = 48 << 10 };
-  int ordinal;
   davit_status status = dvt_stream_use(stream);
   if (status == DAVIT_SUCCESS)
-    status = dvt_cuda_status(cudaGetDevice(&ordinal), "launch");
-  if (status == DAVIT_SUCCESS)
-    status = find(kernel, ordinal, handle);
+    status = find(kernel, dvt_stream_ordinal(stream), handle);
   if (status == DAVIT_SUCCESS && shared_bytes > ALWAYS_ALLOWED)
     status = dvt_cuda_status(
         cudaFuncSetAttribute(*handle, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes),
@@ -175,13 +172,12 @@ davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, i
 davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
                                   int *teams) {
   const void *handle;
-  int ordinal, units = 0, each = 0;
+  int units = 0, each = 0;
   davit_status status = prepare(kernel, stream, shared_bytes, &handle);
   if (status == DAVIT_SUCCESS)
-    status = dvt_cuda_status(cudaGetDevice(&ordinal), kernel->function);
-  if (status == DAVIT_SUCCESS)
-    status = dvt_cuda_status(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, ordinal),
-                             kernel->function);
+    status = dvt_cuda_status(
+        cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, dvt_stream_ordinal(stream)),
+        kernel->function);
   if (status == DAVIT_SUCCESS)
     status =
         dvt_cuda_status(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, handle, threads, shared_bytes),
@@ -216,14 +212,11 @@ static davit_status measure(const void *handle, int threads, size_t shared_bytes
 davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t shared_bytes,
                             dvt_kernel_fit *fit) {
   const kernel_list *list = NULL;
-  int ordinal;
   davit_status status = dvt_stream_use(stream);
-  if (status == DAVIT_SUCCESS)
-    status = dvt_cuda_status(cudaGetDevice(&ordinal), "launch");
   if (status != DAVIT_SUCCESS)
     return status;
   pthread_mutex_lock(&lock);
-  status = find_list(ordinal, &list);
+  status = find_list(dvt_stream_ordinal(stream), &list);
   pthread_mutex_unlock(&lock);
   if (status != DAVIT_SUCCESS)
     return status;

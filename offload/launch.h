@@ -21,7 +21,7 @@
 
 #include "offload/stream.h"
 
-enum { DVT_MOST_ARGUMENTS = 24, DVT_MOST_ORDINALS = 64 };
+enum { DVT_MOST_ARGUMENTS = 24 };
 
 /* One for each region, static: {"name_of_the_function"}. */
 typedef struct dvt_kernel {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "offload/device.h"
 #include "ref/philox.h"
 #include "ref/ref.h"
@@ -38,20 +39,18 @@ static bool is_cuda(int place) {
 
 static void *cuda_alloc(size_t bytes, int place) {
   void *pointer = NULL;
-  int before = 0;
-  cudaGetDevice(&before);
+  const int current = dvt_cuda_current();
   cudaError_t result = cudaSetDevice(place >= 0 ? dvt_device_find(place)->ordinal : first_ordinal());
   if (result == cudaSuccess)
     result = place >= 0 ? cudaMalloc(&pointer, bytes) : cudaHostAlloc(&pointer, bytes, cudaHostAllocPortable);
   if (result != cudaSuccess)
     (void)cudaGetLastError();
-  cudaSetDevice(before);
+  dvt_cuda_restore(current);
   return result == cudaSuccess ? pointer : NULL;
 }
 #endif
 
 void *dvt_space_alloc(size_t bytes, int place) {
-  enum { ALIGNMENT = 256 };
 #ifdef DAVIT_WITH_CUDA
   if (is_cuda(place))
     return cuda_alloc(bytes, place);
@@ -59,7 +58,7 @@ void *dvt_space_alloc(size_t bytes, int place) {
   if (!on_host(place))
     return omp_target_alloc(bytes, place);
   void *pointer = NULL;
-  return posix_memalign(&pointer, ALIGNMENT, bytes) == 0 ? pointer : NULL;
+  return posix_memalign(&pointer, DVT_ALIGNMENT, bytes) == 0 ? pointer : NULL;
 }
 
 void dvt_space_free(void *pointer, int place) {
@@ -148,8 +147,7 @@ static bool is_nvidia(int place) {
 /* On the calling thread's own stream, so that concurrent callers do not wait for each other. */
 static davit_status cuda_copy(void *destination, size_t destination_pitch, const void *source,
                               size_t source_pitch, size_t row_bytes, size_t cols, int device) {
-  int before = 0;
-  cudaGetDevice(&before);
+  const int current = dvt_cuda_current();
   cudaSetDevice(dvt_device_find(device)->ordinal);
   bool linear = cols == 1 || (destination_pitch == row_bytes && source_pitch == row_bytes);
   cudaError_t result =
@@ -158,7 +156,7 @@ static davit_status cuda_copy(void *destination, size_t destination_pitch, const
                                  cudaMemcpyDefault, cudaStreamPerThread);
   if (result == cudaSuccess)
     result = cudaStreamSynchronize(cudaStreamPerThread);
-  cudaSetDevice(before);
+  dvt_cuda_restore(current);
   return dvt_cuda_status(result, "copy");
 }
 #endif
@@ -201,13 +199,12 @@ davit_status dvt_space_fill(void *pointer, int place, int value, size_t bytes) {
   }
 #ifdef DAVIT_WITH_CUDA
   if (is_nvidia(place)) {
-    int before = 0;
-    cudaGetDevice(&before);
+    const int current = dvt_cuda_current();
     cudaSetDevice(dvt_device_find(place)->ordinal);
     cudaError_t result = cudaMemsetAsync(pointer, value, bytes, cudaStreamPerThread);
     if (result == cudaSuccess)
       result = cudaStreamSynchronize(cudaStreamPerThread);
-    cudaSetDevice(before);
+    dvt_cuda_restore(current);
     return dvt_cuda_status(result, "fill");
   }
 #endif
@@ -227,6 +224,7 @@ davit_status dvt_space_random_double(double *pointer, int place, int64_t count, 
     return DAVIT_SUCCESS;
   }
   int64_t blocks = (count + 1) / 2;
+  const int current = dvt_cuda_current();
 #pragma omp target teams distribute parallel for device(place) is_device_ptr(pointer)
   for (int64_t block = 0; block < blocks; block++) {
     double values[2];
@@ -235,6 +233,7 @@ davit_status dvt_space_random_double(double *pointer, int place, int64_t count, 
     if (2 * block + 1 < count)
       pointer[2 * block + 1] = values[1];
   }
+  dvt_cuda_restore(current);
   return DAVIT_SUCCESS;
 }
 
@@ -244,6 +243,7 @@ davit_status dvt_space_random_float(float *pointer, int place, int64_t count, ui
     return DAVIT_SUCCESS;
   }
   int64_t blocks = (count + 3) / 4;
+  const int current = dvt_cuda_current();
 #pragma omp target teams distribute parallel for device(place) is_device_ptr(pointer)
   for (int64_t block = 0; block < blocks; block++) {
     float values[4];
@@ -252,5 +252,6 @@ davit_status dvt_space_random_float(float *pointer, int place, int64_t count, ui
       if (4 * block + i < count)
         pointer[4 * block + i] = values[i];
   }
+  dvt_cuda_restore(current);
   return DAVIT_SUCCESS;
 }

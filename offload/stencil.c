@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "offload/cpu.h"
 #include "offload/kernel/gpu.h"
 #include "offload/launch.h"
@@ -44,18 +45,6 @@ typedef struct extent {
 static inline extent extent_of(int64_t length, bool low_border, bool high_border) {
   return (extent){low_border, high_border ? length - 1 : length, low_border ? 0 : -1,
                   high_border ? length : length + 1};
-}
-
-static inline int64_t at_least(int64_t value, int64_t least) {
-  return value > least ? value : least;
-}
-
-static inline int64_t at_most(int64_t value, int64_t most) {
-  return value < most ? value : most;
-}
-
-static int64_t divide_up(int64_t value, int64_t by) {
-  return (value + by - 1) / by;
 }
 
 /* Whether all columns of both matrices start at a multiple of 16 bytes. */
@@ -120,15 +109,7 @@ void dvt_cpu_stencil(const dvt_stencil *s, int threads) {
 #elif !defined(WIDE) /* one type */
 
 #ifdef DVT_GPU
-static inline REAL NAME(shuffle)(REAL value, int from) {
-  uint32_t words[sizeof value / sizeof(uint32_t)];
-  memcpy(words, &value, sizeof value);
-#pragma unroll
-  for (unsigned k = 0; k < sizeof value / sizeof *words; k++)
-    words[k] = dvt_shuffle(words[k], from);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
+DVT_DEFINE_SHUFFLE(REAL, NAME(shuffle))
 #endif
 
 #define WIDE WIDE_ROWS
@@ -190,7 +171,7 @@ static inline __attribute__((always_inline)) void NAME(side_by_side)(const REAL 
                                                                      int64_t rows, bool bypass,
                                                                      const int count) {
   enum { PER_LINE = LINE / sizeof(REAL) };
-  int64_t head[ABREAST], lines = at_least(rows / PER_LINE - 1, 0);
+  int64_t head[ABREAST], lines = dvt_at_least(rows / PER_LINE - 1, 0);
   for (int k = 0; k < count; k++) {
     int64_t i = 0;
     for (; i < rows && (uintptr_t)(b + i + k * ldb) % LINE != 0; i++)
@@ -241,8 +222,8 @@ static void NAME(borders)(const dvt_stencil *s, extent down, extent across, int6
   if (j < across.first || j >= across.end) {
     NAME(border)(s, j, 0, s->rows);
   } else {
-    NAME(border)(s, j, 0, at_most(down.first, s->rows));
-    NAME(border)(s, j, at_least(down.end, 0), s->rows);
+    NAME(border)(s, j, 0, dvt_at_most(down.first, s->rows));
+    NAME(border)(s, j, dvt_at_least(down.end, 0), s->rows);
   }
 }
 
@@ -263,11 +244,11 @@ static void NAME(stencil_cpu)(const dvt_stencil *s, int threads) {
   REAL *b = s->b;
 #pragma omp parallel num_threads(threads)
   {
-    int64_t each = divide_up(s->cols, omp_get_num_threads()), begin = omp_get_thread_num() * each;
-    int64_t end = at_most(begin + each, s->cols), first = at_least(begin, across.first);
+    int64_t each = dvt_divide_up(s->cols, omp_get_num_threads()), begin = omp_get_thread_num() * each;
+    int64_t end = dvt_at_most(begin + each, s->cols), first = dvt_at_least(begin, across.first);
     for (int64_t i = down.first; i < down.end; i += BLOCK)
-      inner(a + i + first * s->lda, s->lda, c, b + i + first * s->ldb, s->ldb, at_most(down.end - i, BLOCK),
-            at_most(end, across.end) - first, bypass);
+      inner(a + i + first * s->lda, s->lda, c, b + i + first * s->ldb, s->ldb,
+            dvt_at_most(down.end - i, BLOCK), dvt_at_most(end, across.end) - first, bypass);
     for (int64_t j = begin; j < end; j++)
       NAME(borders)(s, down, across, j);
     bypass_end();
@@ -292,10 +273,10 @@ typedef struct KERNEL(reach) {
 
 static inline KERNEL(reach) KERNEL(reach_of)(int64_t row, extent down, int64_t rows, int lane) {
   KERNEL(reach) r;
-  r.end_read = (int)at_most(down.end_read - row, WIDE);
-  r.end = (int)at_most(rows - row, WIDE);
-  r.first_inner = (int)at_least(down.first - row, 0);
-  r.end_inner = (int)at_most(down.end - row, WIDE);
+  r.end_read = (int)dvt_at_most(down.end_read - row, WIDE);
+  r.end = (int)dvt_at_most(rows - row, WIDE);
+  r.first_inner = (int)dvt_at_least(down.first - row, 0);
+  r.end_inner = (int)dvt_at_most(down.end - row, WIDE);
   r.beyond = lane == 0 ? -1 : WIDE;
   r.reads_beyond = (lane == 0 && row > down.first_read) || (lane == 31 && row + WIDE < down.end_read);
   return r;
@@ -449,7 +430,7 @@ static inline void KERNEL(tile)(const REAL *a, int64_t lda, REAL *b, int64_t ldb
 #endif
 
 static int64_t KERNEL(teams)(const dvt_stencil *s) {
-  return divide_up(divide_up(s->rows, STRIP), TEAM / 32) * divide_up(s->cols, TILE);
+  return dvt_divide_up(dvt_divide_up(s->rows, STRIP), TEAM / 32) * dvt_divide_up(s->cols, TILE);
 }
 
 static void KERNEL(stencil)(int device, const dvt_stencil *s) {

@@ -36,11 +36,9 @@ typedef struct notifier {
   void *argument;
 } notifier;
 
-enum { MOST_ORDINALS = 64 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static dvt_stream *free_streams[MOST_ORDINALS];
-static dvt_mark *free_marks[MOST_ORDINALS];
+static dvt_stream *free_streams[DVT_MOST_ORDINALS];
+static dvt_mark *free_marks[DVT_MOST_ORDINALS];
 
 static davit_status use(int ordinal) {
   static _Thread_local int current = -1;
@@ -98,7 +96,7 @@ static davit_status make(const dvt_device *device, dvt_stream **stream) {
 
 davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
   const dvt_device *found = dvt_device_find(device);
-  if (!found || found->ordinal < 0 || found->ordinal >= MOST_ORDINALS)
+  if (!found || found->ordinal < 0 || found->ordinal >= DVT_MOST_ORDINALS)
     return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams", device);
   pthread_mutex_lock(&lock);
   dvt_stream *taken = free_streams[found->ordinal];
@@ -106,7 +104,9 @@ davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
     free_streams[found->ordinal] = taken->next;
   pthread_mutex_unlock(&lock);
   if (!taken) {
+    const int current = dvt_cuda_current();
     davit_status status = make(found, &taken);
+    dvt_cuda_restore(current);
     if (status != DAVIT_SUCCESS)
       return status;
   }
@@ -123,6 +123,10 @@ void dvt_stream_release(dvt_stream *stream) {
 
 int dvt_stream_device(const dvt_stream *stream) {
   return stream->device;
+}
+
+int dvt_stream_ordinal(const dvt_stream *stream) {
+  return stream->ordinal;
 }
 
 davit_status dvt_stream_synchronize(dvt_stream *stream) {
@@ -202,11 +206,8 @@ static void CUDART_CB called_back(cudaStream_t stream, cudaError_t result, void 
   free(n);
 }
 
-davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+static davit_status notify(dvt_mark *mark, dvt_notify function, void *argument) {
   dvt_stream *stream = mark->stream;
-  davit_status status = use(stream->ordinal);
-  if (status != DAVIT_SUCCESS)
-    return status;
   notifier *n = malloc(sizeof *n);
   if (!n)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a notification");
@@ -224,6 +225,16 @@ davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument
   if (result != cudaSuccess)
     free(n);
   return dvt_cuda_status(result, "asking to be notified");
+}
+
+/* Whoever waits for an event may come here. */
+davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+  const int current = dvt_cuda_current();
+  davit_status status = use(mark->stream->ordinal);
+  if (status == DAVIT_SUCCESS)
+    status = notify(mark, function, argument);
+  dvt_cuda_restore(current);
+  return status;
 }
 
 davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
@@ -283,6 +294,11 @@ void dvt_stream_release(dvt_stream *stream) {
 int dvt_stream_device(const dvt_stream *stream) {
   (void)stream;
   return DAVIT_HOST;
+}
+
+int dvt_stream_ordinal(const dvt_stream *stream) {
+  (void)stream;
+  return -1;
 }
 
 davit_status dvt_stream_use(dvt_stream *stream) {

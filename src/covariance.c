@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "offload/covariance.h"
 #include "src/copy.h"
 #include "src/memory.h"
@@ -103,7 +104,7 @@ static davit_status submit(dvt_lane *lane, dvt_work work, const void *arguments,
 /* Leading dimension of a matrix of davit's own: whole lines, so that all columns are aligned. */
 static int64_t padded(int64_t rows, size_t element) {
   int64_t line = 128 / (int64_t)element;
-  return rows > 0 ? (rows + line - 1) / line * line : line;
+  return dvt_divide_up(dvt_at_least(rows, 1), line) * line;
 }
 
 /* Parts of one piece of scratch memory. */
@@ -114,7 +115,7 @@ typedef struct scratch {
 
 static void *take(scratch *from, size_t bytes) {
   void *part = from->base ? from->base + from->used : NULL;
-  from->used += (bytes + 255) / 256 * 256;
+  from->used += dvt_aligned_up(bytes);
   return part;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "src/allocate.h"
 #include "src/error.h"
 
@@ -41,20 +42,12 @@ int64_t dvt_tile_length(int64_t length, int64_t piece, int64_t index) {
   return rest < piece ? rest : piece;
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 /* Pieces of nearly equal length, at most `tile`, a multiple of 32 where that is possible. */
 static int64_t even_piece(int64_t length, int64_t tile) {
   if (length <= tile)
     return length > 0 ? length : 1;
-  int64_t piece = ceil_div(length, ceil_div(length, tile));
-  return smaller(tile, ceil_div(piece, 32) * 32);
+  int64_t piece = dvt_divide_up(length, dvt_divide_up(length, tile));
+  return dvt_at_most(tile, dvt_divide_up(piece, 32) * 32);
 }
 
 /* ---- the sequence ---- */
@@ -275,7 +268,7 @@ static davit_status product(planning *p, int which, int64_t i, int64_t j, int64_
 
 /* Position `cursor` of a rows × cols panel in growing corners: every prefix needs few rows and columns. */
 static void corner(int64_t rows, int64_t cols, int64_t cursor, int64_t *i, int64_t *j) {
-  int64_t square = smaller(rows, cols), shell = 0;
+  int64_t square = dvt_at_most(rows, cols), shell = 0;
   while (shell < square && (shell + 1) * (shell + 1) <= cursor)
     shell++;
   if (shell < square) {
@@ -292,11 +285,11 @@ static void corner(int64_t rows, int64_t cols, int64_t cursor, int64_t *i, int64
 }
 
 static int64_t panel_rows(const planner *d) {
-  return smaller(d->panel_m, d->row1 - d->panel_i);
+  return dvt_at_most(d->panel_m, d->row1 - d->panel_i);
 }
 
 static int64_t panel_cols(const planner *d) {
-  return smaller(d->panel_n, d->col1 - d->panel_j);
+  return dvt_at_most(d->panel_n, d->col1 - d->panel_j);
 }
 
 /* k is cut so that what the tile-by-tile part needs fits in the slots beside the panel of C. */
@@ -305,7 +298,7 @@ static void start_panel(planner *d, const dvt_plan *plan) {
   int64_t spare = d->capacity - (d->limits->resident[DVT_C] ? 0 : rows * cols);
   int64_t per_k = (d->limits->resident[DVT_A] ? 0 : rows) + (d->limits->resident[DVT_B] ? 0 : cols);
   int64_t fits = per_k > 0 ? spare / per_k : plan->tiles_k;
-  int64_t tail = smaller(fits, ceil_div(plan->tiles_k, 2));
+  int64_t tail = dvt_at_most(fits, dvt_divide_up(plan->tiles_k, 2));
   d->split = plan->tiles_k - (tail > 1 ? tail : 1);
   d->cursor = d->k = 0;
   d->phase = d->split > 0 ? 0 : 1;
@@ -355,8 +348,8 @@ static void choose_grid(int devices, int64_t tiles_m, int64_t tiles_n, int *rows
     for (int c = 1; r * c <= devices; c++) {
       if (r > tiles_m || c > tiles_n)
         continue;
-      int64_t largest = ceil_div(tiles_m, r) * ceil_div(tiles_n, c);
-      int64_t cost = largest * (tiles_m + tiles_n) + ceil_div(tiles_m, r) + ceil_div(tiles_n, c);
+      int64_t largest = dvt_divide_up(tiles_m, r) * dvt_divide_up(tiles_n, c);
+      int64_t cost = largest * (tiles_m + tiles_n) + dvt_divide_up(tiles_m, r) + dvt_divide_up(tiles_n, c);
       if (cost < best || (cost == best && r * c < best_used)) {
         best = cost;
         best_used = r * c;
@@ -369,9 +362,9 @@ static void choose_grid(int devices, int64_t tiles_m, int64_t tiles_n, int *rows
 int64_t dvt_plan_largest_block(int64_t m, int64_t n, int64_t tile, int devices) {
   int64_t piece_m = even_piece(m, tile), piece_n = even_piece(n, tile);
   int rows, cols;
-  choose_grid(devices, ceil_div(m, piece_m), ceil_div(n, piece_n), &rows, &cols);
-  return smaller(m, ceil_div(ceil_div(m, piece_m), rows) * piece_m) *
-         smaller(n, ceil_div(ceil_div(n, piece_n), cols) * piece_n);
+  choose_grid(devices, dvt_divide_up(m, piece_m), dvt_divide_up(n, piece_n), &rows, &cols);
+  return dvt_at_most(m, dvt_divide_up(dvt_divide_up(m, piece_m), rows) * piece_m) *
+         dvt_at_most(n, dvt_divide_up(dvt_divide_up(n, piece_n), cols) * piece_n);
 }
 
 static int64_t panel_slots(const planner *d) {
@@ -394,10 +387,10 @@ static davit_status prepare(planning *p, int which) {
   d->panel_m = d->row1 - d->row0;
   d->panel_n = d->col1 - d->col0;
   int64_t whole = block_slots(d, plan);
-  d->capacity = smaller(d->limits->slots, whole);
+  d->capacity = dvt_at_most(d->limits->slots, whole);
   while (panel_slots(d) > d->capacity && d->panel_m * d->panel_n > 1)
     *(d->panel_m >= d->panel_n ? &d->panel_m : &d->panel_n) =
-        ceil_div(d->panel_m >= d->panel_n ? d->panel_m : d->panel_n, 2);
+        dvt_divide_up(d->panel_m >= d->panel_n ? d->panel_m : d->panel_n, 2);
   if (panel_slots(d) > d->capacity)
     return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY,
                       "a tile product needs %lld tiles on the device, the cache holds %lld",
@@ -457,9 +450,9 @@ davit_status dvt_plan_build(const dvt_plan_shape *shape, dvt_plan *plan) {
   plan->tile_m = even_piece(shape->m, shape->tile);
   plan->tile_n = even_piece(shape->n, shape->tile);
   plan->tile_k = even_piece(shape->k, shape->tile);
-  plan->tiles_m = ceil_div(shape->m, plan->tile_m);
-  plan->tiles_n = ceil_div(shape->n, plan->tile_n);
-  plan->tiles_k = shape->k > 0 ? ceil_div(shape->k, plan->tile_k) : 1;
+  plan->tiles_m = dvt_divide_up(shape->m, plan->tile_m);
+  plan->tiles_n = dvt_divide_up(shape->n, plan->tile_n);
+  plan->tiles_k = shape->k > 0 ? dvt_divide_up(shape->k, plan->tile_k) : 1;
   planning *p = dvt_allocate(1, sizeof *p);
   if (!p)
     return DAVIT_OUT_OF_HOST_MEMORY;

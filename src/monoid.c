@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "offload/device.h"
 #include "offload/monoid.h"
 #include "offload/space.h"
@@ -99,6 +100,12 @@ bool dvt_monoid_home(const void *const arrays[], int count, const int *chosen, i
   return among && place >= 0;
 }
 
+int64_t dvt_monoid_piece(const davit_monoid *monoid, int64_t tile, int device, dvt_tunable which) {
+  enum { PIECE_BYTES = 32 << 20 };
+  const int64_t tiles = dvt_tuned(device, which, PIECE_BYTES) / (int64_t)monoid->bytes / tile;
+  return dvt_at_least(tiles, 1) * tile;
+}
+
 /* Where a lane's work is done. */
 typedef enum path { ON_STREAM, ON_HOST, AS_REGION } path;
 
@@ -106,10 +113,6 @@ static path path_of(const dvt_lane *lane, const davit_monoid *monoid) {
   if (dvt_device_find(lane->device)->shares_host_memory)
     return ON_HOST;
   return lane->stream && monoid->kernels && dvt_blas_path_of(lane) == DVT_BLAS_STREAM ? ON_STREAM : AS_REGION;
-}
-
-static size_t aligned(size_t bytes) {
-  return (bytes + 255) & ~(size_t)255;
 }
 
 /* Whether the monoid's regions were compiled as they must be. The built-in ones were. */
@@ -125,7 +128,7 @@ static davit_status check_works(const dvt_lane *lane, const davit_monoid *monoid
 /* ---- reduce ---- */
 
 static int64_t tiles_of(int64_t n, int64_t tile) {
-  return n > 0 ? (n + tile - 1) / tile : 1;
+  return dvt_divide_up(dvt_at_least(n, 1), tile);
 }
 
 int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values) {
@@ -223,7 +226,8 @@ static davit_status run_reduce_region(dvt_lane *lane, void *arguments) {
   int64_t all, counted;
   void *memory;
   count_levels(r->monoid, r->n, r->values, &all, &counted);
-  const size_t level_bytes = aligned((size_t)all * element), counter_bytes = aligned((size_t)counted * 4 + 4);
+  const size_t level_bytes = dvt_aligned_up((size_t)all * element),
+               counter_bytes = dvt_aligned_up((size_t)counted * 4 + 4);
   DVT_TRY(dvt_lane_workspace(lane, level_bytes + counter_bytes + element, &memory));
   char *levels = memory;
   DVT_TRY(dvt_space_fill(levels + level_bytes, lane->device, 0, counter_bytes));
@@ -325,8 +329,8 @@ static davit_status move(dvt_lane *lane, const davit_monoid *monoid, void *to, c
 static davit_status run_scan_region(dvt_lane *lane, void *arguments) {
   const dvt_scan *s = arguments;
   DVT_TRY(check_works(lane, s->monoid));
-  const size_t slots = aligned((size_t)tiles_of(s->n, s->monoid->scan_tile) * s->monoid->slot_bytes);
-  const size_t element = aligned(s->monoid->bytes);
+  const size_t slots = dvt_aligned_up((size_t)tiles_of(s->n, s->monoid->scan_tile) * s->monoid->slot_bytes);
+  const size_t element = dvt_aligned_up(s->monoid->bytes);
   void *memory;
   DVT_TRY(dvt_lane_workspace(lane, 2 * slots + 2 * element, &memory));
   DVT_TRY(dvt_space_fill(memory, lane->device, 0, 2 * slots));

@@ -8,6 +8,7 @@
 #include <davit/monoid.h>
 
 #include "src/blas.h"
+#include "src/tuning.h"
 
 /* `values` = 0: `result`, anywhere, gets the reduction. `values` = 1: `result`, host memory that devices reach, gets the values
  * of the tiles, dvt_monoid_values() of them; 2: those of tiles of tiles. `threads`: what a CPU may use. x is reachable. */
@@ -52,6 +53,10 @@ davit_status dvt_check_kind(davit_scan_kind kind);
  * devices share it, the first with the threads of all. False if the arrays have to travel. */
 bool dvt_monoid_home(const void *const arrays[], int count, const int *chosen, int chosen_count, bool any,
                      int *device, int *threads);
+
+/* Elements of the pieces in which an array travels: whole tiles of `tile` elements, at least one, in the bytes that are tuned as
+ * `which` says. */
+int64_t dvt_monoid_piece(const davit_monoid *monoid, int64_t tile, int device, dvt_tunable which);
 
 /* For tests: arrays are streamed even where they need not travel. */
 void dvt_monoid_travel(bool always);

@@ -9,7 +9,6 @@
 #include "src/memory.h"
 #include "src/monoid.h"
 #include "src/queue.h"
-#include "src/tuning.h"
 #include "src/vector.h"
 
 static davit_status check(const davit_monoid *monoid, int64_t n, const void *x, const void *result) {
@@ -41,20 +40,6 @@ static davit_status at_home(int device, const dvt_reduce *reduce) {
 
 /* ---- streamed ---- */
 
-enum { PIECE_BYTES = 32 << 20 };
-
-/* Bytes of a piece: at least a tile. */
-static size_t piece_bytes(const davit_monoid *monoid, int device) {
-  const int64_t tile = monoid->reduce_tile * (int64_t)monoid->bytes;
-  const int64_t wanted = dvt_tuned(device, DVT_TUNE_REDUCE_PIECE_BYTES, PIECE_BYTES);
-  return (size_t)(wanted > tile ? wanted : tile);
-}
-
-static int64_t piece_of(const davit_monoid *monoid, size_t bytes) {
-  const int64_t fits = (int64_t)(bytes / monoid->bytes);
-  return fits - fits % monoid->reduce_tile;
-}
-
 static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, const davit_monoid *monoid,
                                  int64_t n, const char *x, void *values) {
   const size_t bytes = (size_t)n * monoid->bytes;
@@ -67,7 +52,7 @@ static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, con
 
 static davit_status stream_all(dvt_vector_run *run, const davit_monoid *monoid, int64_t n, const char *x,
                                char *values) {
-  const int64_t piece = piece_of(monoid, run->buffer_bytes);
+  const int64_t piece = (int64_t)(run->buffer_bytes / monoid->bytes);
   for (int64_t i = 0, begin = 0; begin < n; i++, begin += piece) {
     const int64_t turn = i / run->devices, size = n - begin < piece ? n - begin : piece;
     dvt_vector_lane *lane = &run->device[i % run->devices].lane[turn % DVT_VECTOR_LANES];
@@ -80,10 +65,12 @@ static davit_status stream_all(dvt_vector_run *run, const davit_monoid *monoid, 
 static davit_status streamed(const davit_monoid *monoid, int64_t n, const void *x, const int *devices,
                              int count, void *result) {
   const int64_t values = dvt_monoid_values(monoid, n, 1);
+  const int64_t piece =
+      dvt_monoid_piece(monoid, monoid->reduce_tile, devices[0], DVT_TUNE_REDUCE_PIECE_BYTES);
   void *memory;
   dvt_vector_run run;
   DVT_TRY(davit_malloc((size_t)values * monoid->bytes, DAVIT_PINNED, &memory));
-  davit_status status = dvt_vector_open(&run, devices, count, piece_bytes(monoid, devices[0]));
+  davit_status status = dvt_vector_open(&run, devices, count, (size_t)piece * monoid->bytes);
   if (status == DAVIT_SUCCESS)
     status = dvt_vector_close(&run, stream_all(&run, monoid, n, x, memory));
   if (status == DAVIT_SUCCESS)

@@ -11,7 +11,6 @@
 #include "src/memory.h"
 #include "src/monoid.h"
 #include "src/queue.h"
-#include "src/tuning.h"
 #include "src/vector.h"
 
 static davit_status check_overlap(size_t bytes, int64_t n, const void *x, const uint8_t *flags,
@@ -49,20 +48,6 @@ davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *mon
 
 /* ---- streamed ---- */
 
-enum { PIECE_BYTES = 32 << 20 };
-
-/* Bytes of a piece: at least a tile. */
-static size_t piece_bytes(const davit_monoid *monoid, int device) {
-  const int64_t tile = monoid->scan_tile * (int64_t)monoid->bytes;
-  const int64_t wanted = dvt_tuned(device, DVT_TUNE_SCAN_PIECE_BYTES, PIECE_BYTES);
-  return (size_t)(wanted > tile ? wanted : tile);
-}
-
-static int64_t piece_of(const davit_monoid *monoid, size_t bytes) {
-  const int64_t fits = (int64_t)(bytes / monoid->bytes);
-  return fits - fits % monoid->scan_tile;
-}
-
 /* The records of the last pieces: a piece waits for the one before. */
 static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_scan *s,
                                  dvt_record **last) {
@@ -88,8 +73,8 @@ static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, con
 }
 
 static davit_status stream_all(dvt_vector_run *run, const dvt_scan *s, char *carries) {
-  const int64_t piece = piece_of(s->monoid, run->buffer_bytes);
   const size_t element = s->monoid->bytes;
+  const int64_t piece = (int64_t)(run->buffer_bytes / element);
   dvt_record *last = NULL;
   davit_status status = DAVIT_SUCCESS;
   for (int64_t i = 0, begin = 0; begin < s->n && status == DAVIT_SUCCESS; i++, begin += piece) {
@@ -109,12 +94,13 @@ static davit_status stream_all(dvt_vector_run *run, const dvt_scan *s, char *car
 }
 
 static davit_status streamed(const dvt_scan *s, const int *devices, int count) {
-  const size_t bytes = piece_bytes(s->monoid, devices[0]);
-  const int64_t piece = piece_of(s->monoid, bytes), pieces = (s->n + piece - 1) / piece;
+  const davit_monoid *monoid = s->monoid;
+  const int64_t piece = dvt_monoid_piece(monoid, monoid->scan_tile, devices[0], DVT_TUNE_SCAN_PIECE_BYTES);
+  const int64_t pieces = (s->n + piece - 1) / piece;
   void *carries;
   dvt_vector_run run;
-  DVT_TRY(davit_malloc((size_t)(pieces + 1) * s->monoid->bytes, DAVIT_PINNED, &carries));
-  davit_status status = dvt_vector_open(&run, devices, count, bytes);
+  DVT_TRY(davit_malloc((size_t)(pieces + 1) * monoid->bytes, DAVIT_PINNED, &carries));
+  davit_status status = dvt_vector_open(&run, devices, count, (size_t)piece * monoid->bytes);
   if (status == DAVIT_SUCCESS)
     status = dvt_vector_close(&run, stream_all(&run, s, carries));
   davit_free(carries);

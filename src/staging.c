@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "offload/device.h"
 #include "offload/stream.h"
 #include "src/error.h"
 #include "src/tuning.h"
@@ -113,6 +114,7 @@ typedef davit_status (*direction)(stage *, char *, size_t, const char *, size_t,
 static davit_status run(direction way, int device, char *destination, size_t destination_pitch,
                         const char *source, size_t source_pitch, size_t row_bytes, size_t cols) {
   stage s;
+  const int current = dvt_cuda_current();
   davit_status status = open_stage(&s, device);
   if (status == DAVIT_SUCCESS)
     status = way(&s, destination, destination_pitch, source, source_pitch, row_bytes, cols);
@@ -121,6 +123,7 @@ static davit_status run(direction way, int device, char *destination, size_t des
     status = status == DAVIT_SUCCESS ? end : status;
   }
   close_stage(&s);
+  dvt_cuda_restore(current);
   return status;
 }
 

@@ -3,6 +3,7 @@
 #include <davit/stencil.h>
 #include <string.h>
 
+#include "offload/arithmetic.h"
 #include "offload/stencil.h"
 #include "src/memory.h"
 #include "src/queue.h"
@@ -140,17 +141,14 @@ static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const 
   return store(lane, s, rows, cols, b, pitch_b);
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 typedef struct chunk_shape {
   int64_t rows, cols;
 } chunk_shape;
 
 static chunk_shape shape_of(const dvt_stencil *s, int64_t bytes) {
-  int64_t rows = smaller(s->rows, bytes / 64), fitting = bytes / rows / (int64_t)davit_type_bytes(s->type);
-  return (chunk_shape){rows, smaller(s->cols, fitting > LEAST_COLS ? fitting : LEAST_COLS)};
+  int64_t rows = dvt_at_most(s->rows, bytes / 64),
+          fitting = bytes / rows / (int64_t)davit_type_bytes(s->type);
+  return (chunk_shape){rows, dvt_at_most(s->cols, dvt_at_least(fitting, LEAST_COLS))};
 }
 
 static davit_status run_device(dvt_vector_run *run, dvt_vector_device *device, const dvt_stencil *s,
@@ -159,8 +157,8 @@ static davit_status run_device(dvt_vector_run *run, dvt_vector_device *device, c
   for (int64_t j = range.begin; j < range.end; j += shape.cols)
     for (int64_t i = 0; i < s->rows; i += shape.rows, chunk++)
       DVT_TRY(run_chunk(run, &device->lane[chunk % DVT_VECTOR_LANES], s,
-                        (span){i, smaller(i + shape.rows, s->rows)},
-                        (span){j, smaller(j + shape.cols, range.end)}));
+                        (span){i, dvt_at_most(i + shape.rows, s->rows)},
+                        (span){j, dvt_at_most(j + shape.cols, range.end)}));
   return DAVIT_SUCCESS;
 }
 

@@ -5,6 +5,8 @@
 #include <omp.h>
 #include <stdio.h>
 
+#include "offload/device.h"
+
 static int device_count(void) {
   int count = -1;
   CHECK(davit_device_count(&count));
@@ -158,23 +160,35 @@ static void test_select_round_trip(void **state) {
   CHECK(davit_device_select(first));
 }
 
-/* Neither queues nor memory nor waiting change the caller's choice, davit's or OpenMP's. */
+/* The peer `cuda` makes its calls on the caller's thread, and leaves the device that they were for. */
+static bool changes_cuda(void) {
+  const char *backend = getenv("DAVIT_BACKEND");
+  return backend && !strcmp(backend, "cuda");
+}
+
+/* Neither queues nor memory nor copies nor waiting change the caller's choice, davit's, OpenMP's or CUDA's. */
 static void test_work_leaves_the_choice_alone(void **state) {
   (void)state;
+  enum { BYTES = 1 << 20 }; /* enough for a copy in pieces */
   int devices[MOST_PLACES], count = all_devices(devices), chosen = devices[count - 1];
-  int openmp = omp_get_default_device();
+  int openmp = omp_get_default_device(), cuda = dvt_cuda_current();
+  void *pageable = calloc(BYTES, 1);
+  assert_non_null(pageable);
   CHECK(davit_device_select(chosen));
   for (int i = 0; i < count; i++) {
     davit_queue *queue = new_queue(devices[i], 2);
-    double *memory = new_memory(1000, place_for(devices[i]));
-    CHECK(davit_queue_fill(queue, memory, 0, 1000));
+    double *memory = new_memory(BYTES, place_for(devices[i]));
+    CHECK(davit_queue_fill(queue, memory, 0, BYTES));
     CHECK(davit_random_double(memory, 100, 1));
     CHECK(davit_device_synchronize(devices[i]));
+    CHECK(davit_copy(memory, pageable, BYTES));
     CHECK(davit_queue_destroy(queue));
     CHECK(davit_free(memory));
     assert_int_equal(current(), chosen);
     assert_int_equal(omp_get_default_device(), openmp);
+    assert_true(changes_cuda() || dvt_cuda_current() == cuda);
   }
+  free(pageable);
   CHECK(davit_device_select(devices[count > 1]));
 }
 

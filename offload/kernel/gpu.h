@@ -224,6 +224,16 @@ DVT_INLINE void dvt_pause(void) {
 DVT_INLINE int dvt_lane_number(void) {
   return dvt_thread() & 31;
 }
+
+/* Defines T name(T value, int from), dvt_shuffle() for values of a type of whole words. */
+#define DVT_DEFINE_SHUFFLE(T, name)                                                                          \
+  DVT_INLINE T name(T value, int from) {                                                                     \
+    uint32_t word[sizeof(T) / 4];                                                                            \
+    __builtin_memcpy(word, &value, sizeof value);                                                            \
+    _Pragma("unroll") for (unsigned w = 0; w < sizeof(T) / 4; w++) word[w] = dvt_shuffle(word[w], from);     \
+    __builtin_memcpy(&value, word, sizeof value);                                                            \
+    return value;                                                                                            \
+  }
 #endif
 
 #endif

@@ -19,15 +19,7 @@ enum {
 };
 
 #ifdef DVT_GPU
-DVT_INLINE DVT_T DVT_N(shuffle)(DVT_T value, int from) {
-  uint32_t word[DVT_N(words)];
-  __builtin_memcpy(word, &value, sizeof value);
-#pragma unroll
-  for (int w = 0; w < DVT_N(words); w++)
-    word[w] = dvt_shuffle(word[w], from);
-  __builtin_memcpy(&value, word, sizeof value);
-  return value;
-}
+DVT_DEFINE_SHUFFLE(DVT_T, DVT_N(shuffle))
 
 DVT_INLINE void DVT_N(tell)(uint64_t *slot, uint32_t state, DVT_T value) {
   uint32_t word[DVT_N(slot_words)] = {0};

@@ -107,15 +107,11 @@ static void print_json(cli_json *json, const void *state) {
 /* ---- command ---- */
 
 static int compute(sum *s, const cli_command *self, const arguments *given) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_job_steps steps = {prepare, work, check, {print_text, print_json}};
   int code = cli_job_open(&s->job, self, given->output);
   if (code == CLI_OK)
     code = load(s, given);
-  if (code == CLI_OK)
-    code = cli_job_measure(&s->job, work, prepare, s);
-  if (code == CLI_OK)
-    code = cli_job_reference(&s->job, check, s);
-  return code == CLI_OK ? cli_job_finish(&s->job, &s->z, &report, s) : code;
+  return code == CLI_OK ? cli_job_run(&s->job, &steps, &s->z, s) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {

@@ -259,17 +259,13 @@ static int read_algorithm(const char *text, davit_closest_algorithm *algorithm) 
 }
 
 static int compute(search *s, const cli_command *self, const char *path) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_job_steps steps = {prepare, work, check, {print_text, print_json}};
   int code = cli_job_open(&s->job, self, NULL);
   if (code == CLI_OK)
     code = load(s, path);
   if (code == CLI_OK)
     code = make_scratch(s);
-  if (code == CLI_OK)
-    code = cli_job_measure(&s->job, work, prepare, s);
-  if (code == CLI_OK)
-    code = cli_job_reference(&s->job, check, s);
-  return code == CLI_OK ? cli_job_finish(&s->job, NULL, &report, s) : code;
+  return code == CLI_OK ? cli_job_run(&s->job, &steps, NULL, s) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {

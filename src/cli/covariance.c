@@ -241,7 +241,7 @@ static void print_json(cli_json *json, const void *state) {
 /* ---- command ---- */
 
 static int compute(covariance *c, const cli_command *self, const arguments *given) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_job_steps steps = {prepare, work, check, {print_text, print_json}};
   int code = cli_job_open(&c->job, self, given->output);
   if (code == CLI_OK && given->mean)
     code = cli_job_open_second(&c->job, "mean", given->mean, &c->mean);
@@ -249,11 +249,7 @@ static int compute(covariance *c, const cli_command *self, const arguments *give
     code = load(c, given);
   if (code == CLI_OK)
     code = create_results(c);
-  if (code == CLI_OK)
-    code = cli_job_measure(&c->job, work, prepare, c);
-  if (code == CLI_OK)
-    code = cli_job_reference(&c->job, check, c);
-  return code == CLI_OK ? cli_job_finish(&c->job, &c->s, &report, c) : code;
+  return code == CLI_OK ? cli_job_run(&c->job, &steps, &c->s, c) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {

@@ -83,15 +83,11 @@ static void print_json(cli_json *json, const void *state) {
 /* ---- command ---- */
 
 static int compute(product *p, const cli_command *self, const char *const paths[2]) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_job_steps steps = {prepare, work, check, {print_text, print_json}};
   int code = cli_job_open(&p->job, self, NULL);
   if (code == CLI_OK)
     code = load(p, paths);
-  if (code == CLI_OK)
-    code = cli_job_measure(&p->job, work, prepare, p);
-  if (code == CLI_OK)
-    code = cli_job_reference(&p->job, check, p);
-  return code == CLI_OK ? cli_job_finish(&p->job, NULL, &report, p) : code;
+  return code == CLI_OK ? cli_job_run(&p->job, &steps, NULL, p) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {

@@ -146,7 +146,7 @@ static void print_json(cli_json *json, const void *state) {
 /* ---- command ---- */
 
 static int compute(product *p, const cli_command *self, const arguments *given) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_job_steps steps = {prepare, work, check, {print_text, print_json}};
   int code = cli_job_open(&p->job, self, given->output);
   if (code == CLI_OK)
     code = load(p, given);
@@ -156,11 +156,7 @@ static int compute(product *p, const cli_command *self, const arguments *given) 
                                     .device_count = p->job.devices.count,
                                     .tile = given->tile,
                                     .report = &p->report};
-  if (code == CLI_OK)
-    code = cli_job_measure(&p->job, work, prepare, p);
-  if (code == CLI_OK)
-    code = cli_job_reference(&p->job, check, p);
-  return code == CLI_OK ? cli_job_finish(&p->job, &p->c, &report, p) : code;
+  return code == CLI_OK ? cli_job_run(&p->job, &steps, &p->c, p) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {

@@ -165,3 +165,10 @@ int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *
                : cli_fail(CLI_FAILED, "check failed: error %.3g of bound %.3g: %s", job->check.error,
                           job->check.bound, job->check.measure);
 }
+
+int cli_job_run(cli_job *job, const cli_job_steps *steps, const cli_array *result, void *state) {
+  int code = cli_job_measure(job, steps->work, steps->prepare, state);
+  if (code == CLI_OK)
+    code = cli_job_reference(job, steps->check, state);
+  return code == CLI_OK ? cli_job_finish(job, result, &steps->report, state) : code;
+}

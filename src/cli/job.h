@@ -1,6 +1,7 @@
 /* A job: what the commands that compute have in common. It knows the devices, the output file, the
  * timing and the form of the report, and runs in this order: open (devices, output), the command reads its
- * operands, measure, check, finish (write, report). Every function returns an exit code. */
+ * operands, measure, check, finish (write, report). cli_job_run() is the last three; a command with work of its own
+ * between them calls them one by one. Every function returns an exit code. */
 #ifndef DAVIT_CLI_JOB_H
 #define DAVIT_CLI_JOB_H
 
@@ -36,6 +37,14 @@ typedef struct cli_job_report {
   void (*json)(cli_json *json, const void *state);
 } cli_job_report;
 
+/* The steps of a command whose operands are read. */
+typedef struct cli_job_steps {
+  void (*prepare)(void *state);
+  davit_status (*work)(void *state);
+  int (*check)(void *state, cli_check *check); /* NULL: the command takes no --check */
+  cli_job_report report;
+} cli_job_steps;
+
 /* Devices and output of job->common. `path` is the output's or NULL. */
 int cli_job_open(cli_job *job, const cli_command *command, const char *path);
 
@@ -63,6 +72,9 @@ bool cli_job_holds(const cli_job *job);
 /* Writes `result` (NULL: nothing) if the check holds, then prints the report; CLI_FAILED when it does not
  * hold, and nothing is written then. */
 int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *report, const void *state);
+
+/* cli_job_measure(), cli_job_reference(), cli_job_finish(). */
+int cli_job_run(cli_job *job, const cli_job_steps *steps, const cli_array *result, void *state);
 
 /* Ends the job; of an output that is not finished nothing remains. */
 void cli_job_close(cli_job *job);

@@ -189,14 +189,12 @@ static int read_arguments(generator *g, const arguments *given) {
 }
 
 static int generate(generator *g, const cli_command *self, const char *output) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_job_steps steps = {prepare, work, NULL, {print_text, print_json}};
   g->job.common.devices = "cpu";
   int code = cli_job_open(&g->job, self, output);
   if (code == CLI_OK)
     code = cli_array_create(g->type, 2, g->n, g->dim, CLI_MEMORY_PLAIN, &g->points);
-  if (code == CLI_OK)
-    code = cli_job_measure(&g->job, work, prepare, g);
-  return code == CLI_OK ? cli_job_finish(&g->job, &g->points, &report, g) : code;
+  return code == CLI_OK ? cli_job_run(&g->job, &steps, &g->points, g) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {

@@ -101,17 +101,13 @@ static void print_json(cli_json *json, const void *state) {
 /* ---- command ---- */
 
 static int compute(reduction *r, const cli_command *self, const char *path) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_job_steps steps = {prepare, work, check, {print_text, print_json}};
   int code = cli_job_open(&r->job, self, NULL);
   if (code == CLI_OK)
     code = cli_read_numbers(path, r->job.memory, &r->x);
   if (code == CLI_OK)
     code = cli_array_create(r->x.type, 0, 1, 1, CLI_MEMORY_PLAIN, &r->result);
-  if (code == CLI_OK)
-    code = cli_job_measure(&r->job, work, prepare, r);
-  if (code == CLI_OK)
-    code = cli_job_reference(&r->job, check, r);
-  return code == CLI_OK ? cli_job_finish(&r->job, NULL, &report, r) : code;
+  return code == CLI_OK ? cli_job_run(&r->job, &steps, NULL, r) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {
