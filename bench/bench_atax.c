@@ -168,17 +168,13 @@ static void on_device(const bench_settings *settings, problem *p) {
 /* ---- over several devices ---- */
 
 static void slabs_series(problem *p, bool weak, const int *counts, int count_count) {
-  bench_series series = {.bytes = 0};
+  bench_series series = {.batch = p->batch};
   for (int i = 0; i < count_count; i++) {
     p->device_count = counts[i];
     p->slab_cols = weak ? p->n : p->n / counts[i];
     bench_case what = case_of(p, weak ? "slabs, weak" : "slabs, strong", p->slab_cols * counts[i]);
     what.devices = counts[i];
-    what.shared = !p->site->gpu;
-    bench_time time = bench_wall_time(p->site, slabs_call, p);
-    time.median /= p->batch;
-    time.best /= p->batch;
-    bench_series_report(&series, p->site, &what, &time);
+    bench_series_row(&series, p->site, &what, slabs_call, p);
   }
 }
 
@@ -243,9 +239,7 @@ static void from_host(const bench_settings *settings, problem *p) {
       bench_case what = case_of(p, "plain", p->n);
       what.devices = counts[i];
       what.link_bytes = what.bytes;
-      what.shared = !p->site->gpu;
-      bench_time time = bench_wall_time(p->site, plain_call, p);
-      bench_series_report(&series, p->site, &what, &time);
+      bench_series_row(&series, p->site, &what, plain_call, p);
     }
   }
   free_vectors(p);

@@ -257,10 +257,8 @@ static void from_host(const bench_settings *settings, problem *p) {
                        .rows = p->n,
                        .devices = counts[i],
                        .bytes = (double)bytes_of(p),
-                       .link_bytes = (double)bytes_of(p),
-                       .shared = !p->site->gpu};
-    bench_time time = bench_wall_time(p->site, spread_call, p);
-    bench_series_report(&series, p->site, &what, &time);
+                       .link_bytes = (double)bytes_of(p)};
+    bench_series_row(&series, p->site, &what, spread_call, p);
   }
   davit_free(p->points);
 }

@@ -129,9 +129,7 @@ static void plain_series(problem *p, const int *counts, int count_count) {
     bench_case what = case_of(p, "plain");
     what.devices = counts[i];
     what.link_bytes = what.bytes / 3;
-    what.shared = !p->site->gpu;
-    bench_time time = bench_wall_time(p->site, plain_call, p);
-    bench_series_report(&series, p->site, &what, &time);
+    bench_series_row(&series, p->site, &what, plain_call, p);
   }
 }
 

@@ -210,9 +210,7 @@ static void parts_series(problem *p, bool weak, int64_t whole, const int *counts
     p->n = p->parts[0].n * counts[i];
     bench_case what = case_of(p, weak ? "parts, weak" : "parts, strong", segmented);
     what.devices = counts[i];
-    what.shared = !p->site->gpu;
-    bench_time time = bench_wall_time(p->site, parts_call, p);
-    bench_series_report(&series, p->site, &what, &time);
+    bench_series_row(&series, p->site, &what, parts_call, p);
   }
 }
 
@@ -283,9 +281,7 @@ static void from_host(const bench_settings *settings, problem *p) {
     bench_case what = case_of(p, "plain", false);
     what.devices = counts[i];
     what.link_bytes = what.bytes / 2;
-    what.shared = !p->site->gpu;
-    bench_time time = bench_wall_time(p->site, plain_call, p);
-    bench_series_report(&series, p->site, &what, &time);
+    bench_series_row(&series, p->site, &what, plain_call, p);
   }
   davit_free(p->x);
   davit_memory_trim(DAVIT_PINNED);

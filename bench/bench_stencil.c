@@ -128,7 +128,7 @@ static void on_device(const bench_settings *settings, problem *p) {
 /* ---- over several devices ---- */
 
 static void slabs_series(problem *p, bool weak, const int *counts, int count_count) {
-  bench_series series = {.bytes = 0};
+  bench_series series = {.batch = p->batch};
   for (int i = 0; i < count_count; i++) {
     const int64_t each = weak ? p->n : p->n / counts[i];
     p->device_count = counts[i];
@@ -136,11 +136,7 @@ static void slabs_series(problem *p, bool weak, const int *counts, int count_cou
       p->slabs[d].cols = weak ? each : each + (d > 0) + (d + 1 < counts[i]);
     bench_case what = case_of(p, weak ? "slabs, weak" : "slabs, strong", each * counts[i]);
     what.devices = counts[i];
-    what.shared = !p->site->gpu;
-    bench_time time = bench_wall_time(p->site, slabs_call, p);
-    time.median /= p->batch;
-    time.best /= p->batch;
-    bench_series_report(&series, p->site, &what, &time);
+    bench_series_row(&series, p->site, &what, slabs_call, p);
   }
 }
 
@@ -195,9 +191,7 @@ static void from_host(const bench_settings *settings, problem *p) {
     bench_case what = case_of(p, "plain", p->n);
     what.devices = counts[i];
     what.link_bytes = what.bytes / 2;
-    what.shared = !p->site->gpu;
-    bench_time time = bench_wall_time(p->site, plain_call, p);
-    bench_series_report(&series, p->site, &what, &time);
+    bench_series_row(&series, p->site, &what, plain_call, p);
   }
   if (p->n > 0)
     free_matrices(p);

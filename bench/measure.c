@@ -336,7 +336,7 @@ void bench_failure(const char *operation, const char *error) {
 }
 
 static double floor_of(const bench_site *site, const bench_case *what) {
-  int devices = what->devices < 1 || what->shared ? 1 : what->devices;
+  int devices = what->devices > 1 && site->gpu ? what->devices : 1; /* host devices share one memory */
   double least = site->copy > 0 ? what->bytes / site->copy : 0;
   if (what->link_bytes > 0 && site->gpu)
     least = site->link > 0 ? what->link_bytes / site->link : 0;
@@ -419,18 +419,23 @@ void bench_report(const bench_site *site, const bench_case *what, const bench_ti
   fputc('\n', stderr);
 }
 
-void bench_series_report(bench_series *series, const bench_site *site, const bench_case *what,
-                         const bench_time *time) {
+void bench_series_row(bench_series *series, const bench_site *site, const bench_case *what, bench_work work,
+                      void *argument) {
+  bench_time time = bench_wall_time(site, work, argument);
+  if (series->batch > 1) {
+    time.median /= series->batch;
+    time.best /= series->batch;
+  }
   if (series->first.median <= 0 || series->bytes <= 0) {
-    bench_report(site, what, time, NULL, NULL);
-    series->first = *time;
+    bench_report(site, what, &time, NULL, NULL);
+    series->first = time;
     series->bytes = what->bytes;
     snprintf(series->name, sizeof series->name, "%d device%s", what->devices, what->devices > 1 ? "s" : "");
     return;
   }
   bench_time scaled = series->first;
   scaled.median *= what->bytes / series->bytes;
-  bench_report(site, what, time, series->name, &scaled);
+  bench_report(site, what, &time, series->name, &scaled);
 }
 
 int bench_spread(const bench_settings *settings, int *devices, int *counts) {

@@ -117,7 +117,6 @@ typedef struct bench_case {
   double bytes, flops;
   double link_bytes; /* over the host link in the busier direction; 0: data on the device */
   double peak;       /* flops per second of a device; 0: bytes alone give the floor */
-  bool shared;       /* the devices share one memory */
 } bench_case;
 
 /* Prints the row, which stays open for more fields. With a peer its time and `ratio`, the peer's time by this one's
@@ -125,15 +124,16 @@ typedef struct bench_case {
 void bench_report(const bench_site *site, const bench_case *what, const bench_time *time, const char *peer,
                   const bench_time *peer_time);
 
-/* Rows of the same work on more and more devices: the peer is the first row's rate, so that `ratio` is the speedup
- * whether the whole is fixed (strong) or grows with the devices (weak). All zero at first. */
+/* Rows of the same work on more and more devices, timed by the host: the peer is the first row's rate, so that `ratio`
+ * is the speedup whether the whole is fixed (strong) or grows with the devices (weak). All zero at first but for `batch`. */
 typedef struct bench_series {
+  int batch; /* how often a call of the work does what the row is about; 0: once */
   bench_time first;
   double bytes;
   char name[24];
 } bench_series;
-void bench_series_report(bench_series *series, const bench_site *site, const bench_case *what,
-                         const bench_time *time);
+void bench_series_row(bench_series *series, const bench_site *site, const bench_case *what, bench_work work,
+                      void *argument);
 
 /* The devices that work is spread over; returns how many numbers of --devices there are so many devices for, which
  * it writes to `counts`. */
