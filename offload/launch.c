@@ -133,6 +133,19 @@ static davit_status find(dvt_kernel *kernel, int ordinal, const void **handle) {
   return status;
 }
 
+/* Allows a kernel its team memory, on the current device. What is allowed only grows: another lane may be about to launch
+ * the kernel with more. */
+static davit_status allow(const void *handle, const char *name, size_t shared_bytes) {
+  struct cudaFuncAttributes attributes;
+  pthread_mutex_lock(&lock);
+  davit_status status = dvt_cuda_status(cudaFuncGetAttributes(&attributes, handle), name);
+  if (status == DAVIT_SUCCESS && (int)shared_bytes > attributes.maxDynamicSharedSizeBytes)
+    status = dvt_cuda_status(
+        cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes), name);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
 /* Finds the kernel and allows it its team memory. */
 static davit_status prepare(dvt_kernel *kernel, dvt_stream *stream, size_t shared_bytes,
                             const void **handle) {
@@ -141,9 +154,7 @@ static davit_status prepare(dvt_kernel *kernel, dvt_stream *stream, size_t share
   if (status == DAVIT_SUCCESS)
     status = find(kernel, dvt_stream_ordinal(stream), handle);
   if (status == DAVIT_SUCCESS && shared_bytes > ALWAYS_ALLOWED)
-    status = dvt_cuda_status(
-        cudaFuncSetAttribute(*handle, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes),
-        kernel->function);
+    status = allow(*handle, kernel->function, shared_bytes);
   return status;
 }
 
@@ -198,10 +209,7 @@ static davit_status measure(const void *handle, int threads, size_t shared_bytes
   fit->threads = threads < attributes.maxThreadsPerBlock ? threads : attributes.maxThreadsPerBlock;
   fit->registers = attributes.numRegs;
   fit->static_bytes = attributes.sharedSizeBytes;
-  if ((int)shared_bytes > attributes.maxDynamicSharedSizeBytes)
-    status = dvt_cuda_status(
-        cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes),
-        fit->name);
+  status = allow(handle, fit->name, shared_bytes);
   if (status == DAVIT_SUCCESS)
     status = dvt_cuda_status(
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit->teams, handle, fit->threads, shared_bytes),
