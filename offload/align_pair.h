@@ -1,4 +1,4 @@
-/* What the kernels of detection and of alignment share beside offload/align_kernel.h; */
+/* What the kernels of detection and of alignment share beside offload/align_kernel.h. */
 #ifndef DAVIT_OFFLOAD_ALIGN_PAIR_H
 #define DAVIT_OFFLOAD_ALIGN_PAIR_H
 
@@ -8,7 +8,8 @@
 
 /* The kernels are for NVIDIA devices alone, and for what stands in for one in tests: nobody else launches them. */
 #ifdef __NVPTX__
-extern DVT_TEAM char dvt_team_memory[];
+extern DVT_TEAM char dvt_team_memory[]
+    __attribute__((aligned(16))); /* profiles are read 16 bytes at a time */
 #elif !defined(DVT_EMULATED)
 #undef DVT_GPU
 static inline void no_body(const void *first, ...) {

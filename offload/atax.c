@@ -70,7 +70,7 @@ static int share_count(const dvt_atax *g, int threads) {
 /* The kernels are for NVIDIA devices alone: nobody else launches them. */
 #ifdef __NVPTX__
 #define KERNELS
-extern __attribute__((address_space(3))) char dvt_team_memory[];
+extern __attribute__((address_space(3))) char dvt_team_memory[] __attribute__((aligned(16)));
 #define SHARED __attribute__((address_space(3)))
 
 /* The value as one that the compiler knows nothing of. */
