@@ -5,8 +5,8 @@
 #include "offload/detect_kernels.h"
 #include "offload/launch.h"
 
-/* Team memory of Hopper less what a team needs otherwise; a device that has less refuses the launch. */
-enum { MOST_TEAM_BYTES = 224 * 1024 };
+/* Of a team's memory, for what is not its profile. */
+enum { OTHER_TEAM_BYTES = 3 * 1024 };
 
 /* How an effect is worked on. */
 typedef struct effect_shape {
@@ -22,10 +22,13 @@ static effect_shape shape_of(const dvt_detect_task *t, int64_t frames) {
   return e;
 }
 
-bool dvt_detect_streams(const dvt_detect_task *t) {
+bool dvt_detect_streams(dvt_stream *stream, const dvt_detect_task *t) {
+  size_t most;
+  if (dvt_launch_team_bytes(stream, &most) != DAVIT_SUCCESS)
+    return false;
   for (int e = 0; e < t->effect_count; e++) {
     const effect_shape s = shape_of(t, t->effects[e].frames);
-    if (s.shape.lanes == 0 || s.profile_bytes > MOST_TEAM_BYTES)
+    if (s.shape.lanes == 0 || (size_t)s.profile_bytes + OTHER_TEAM_BYTES > most)
       return false;
   }
   return true;

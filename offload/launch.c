@@ -199,6 +199,18 @@ davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int th
   return status;
 }
 
+davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes) {
+  int ordinal, most = 0;
+  davit_status status = dvt_stream_use(stream);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(cudaGetDevice(&ordinal), "team memory");
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal), "team memory");
+  *bytes = (size_t)most;
+  return status;
+}
+
 static davit_status measure(const void *handle, int threads, size_t shared_bytes, dvt_kernel_fit *fit) {
   struct cudaFuncAttributes attributes;
   davit_status status = dvt_cuda_status(cudaFuncGetName(&fit->name, handle), "looking at a kernel");
@@ -245,6 +257,11 @@ davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int th
                                   int *teams) {
   (void)stream, (void)threads, (void)shared_bytes, (void)teams;
   return davit_fail(DAVIT_UNSUPPORTED, "%s: this build has no CUDA", kernel->function);
+}
+
+davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes) {
+  (void)stream, (void)bytes;
+  return davit_fail(DAVIT_UNSUPPORTED, "this build has no CUDA");
 }
 
 davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t shared_bytes,

@@ -51,6 +51,9 @@ davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, i
 davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
                                   int *teams);
 
+/* The most team memory that a team on the stream's device may have, static and dynamic. */
+davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes);
+
 /* What became of the library's `index`-th kernel on the stream's device, for tests of davit_occupancy_of(): its
  * registers and static team memory, and how many of its teams of that shape CUDA says a multiprocessor holds. `threads` is
  * lowered to the most that the kernel allows. DAVIT_INVALID_ARGUMENT where there is no such kernel. */

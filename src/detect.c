@@ -285,7 +285,7 @@ static davit_status judge_portion(const detection *d, const dvt_detect_task *t, 
 
 static davit_status score_portion(dvt_lane *lane, const dvt_detect_task *t) {
   const dvt_blas_path path = dvt_blas_path_of(lane);
-  if (path == DVT_BLAS_STREAM && dvt_detect_streams(t)) {
+  if (path == DVT_BLAS_STREAM && dvt_detect_streams(lane->stream, t)) {
     void *memory;
     DVT_TRY(dvt_lane_workspace(lane, dvt_detect_stream_bytes(t), &memory));
     return dvt_detect_stream(lane->stream, t, memory);

@@ -128,6 +128,7 @@ static inline void emulator_run(int teams, int threads, void (*body)(void *argum
 
 #define dvt_launch emulated_launch
 #define dvt_launch_residents emulated_launch_residents
+#define dvt_launch_team_bytes emulated_launch_team_bytes
 #define dvt_stream_copy emulated_stream_copy
 #define dvt_stream_synchronize emulated_stream_synchronize
 #include "offload/launch.h"
@@ -167,6 +168,14 @@ davit_status emulated_launch_residents(dvt_kernel *kernel, dvt_stream *stream, i
                                        size_t shared_bytes, int *teams) {
   (void)kernel, (void)stream, (void)threads, (void)shared_bytes;
   *teams = 3;
+  return DAVIT_SUCCESS;
+}
+
+static size_t emulator_team_bytes = 227 * 1024;
+
+davit_status emulated_launch_team_bytes(dvt_stream *stream, size_t *bytes) {
+  (void)stream;
+  *bytes = emulator_team_bytes;
   return DAVIT_SUCCESS;
 }
 

@@ -71,7 +71,7 @@ static void expect_effect(const dvt_detect_task *t, int e) {
 static void expect_task(dvt_detect_task *t) {
   const size_t scores = (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float);
   t->scores = malloc(scores);
-  assert_true(dvt_detect_streams(t));
+  assert_true(dvt_detect_streams(NULL, t));
   const size_t bytes = dvt_detect_stream_bytes(t);
   char *memory = aligned_alloc(256, (bytes + GUARD + 255) / 256 * 256);
   memset(memory, 0x5c, bytes + GUARD);
@@ -150,15 +150,21 @@ static void test_too_large(void **unused) {
   (void)unused;
   dvt_detect_effect effect = {.frames = 1025};
   dvt_detect_task t = {.window = 200, .effect_count = 1, .effects = &effect, .round = true};
-  assert_false(dvt_detect_streams(&t));
+  assert_false(dvt_detect_streams(NULL, &t));
   effect.frames = 1024;
-  assert_true(dvt_detect_streams(&t));
+  assert_true(dvt_detect_streams(NULL, &t));
   t.round = false;
-  assert_false(dvt_detect_streams(&t));
+  assert_false(dvt_detect_streams(NULL, &t));
   effect.frames = 108;
-  assert_true(dvt_detect_streams(&t));
+  assert_true(dvt_detect_streams(NULL, &t));
+  emulator_team_bytes = 99 * 1024; /* as Ampere's smaller cards have */
+  assert_true(dvt_detect_streams(NULL, &t));
+  effect.frames = 200;
+  assert_false(dvt_detect_streams(NULL, &t));
+  emulator_team_bytes = 227 * 1024;
+  assert_true(dvt_detect_streams(NULL, &t));
   t.window = 60000;
-  assert_false(dvt_detect_streams(&t));
+  assert_false(dvt_detect_streams(NULL, &t));
 }
 
 int main(void) {
