@@ -175,7 +175,7 @@ static int64_t target_at(const search *s, int64_t i) {
   return s->list ? s->list[i] : i;
 }
 
-/* Where the targets end that fit the borders' memory together with target `first`; an even number of them, or all. */
+/* Where the targets end that fit the borders' memory together with target `first`. */
 static int64_t end_of_chunk(const search *s, const way *w, int64_t first) {
   const int64_t *offsets = s->targets->offsets, begin = offsets[target_at(s, first)],
                 rows = border_rows(s->targets, s->query);
@@ -242,5 +242,9 @@ davit_status dvt_align_stream(dvt_stream *stream, const dvt_align_targets *targe
   davit_status status = run_way(&s, pairs);
   if (status == DAVIT_SUCCESS)
     status = download(&s, scores);
-  return status == DAVIT_SUCCESS && pairs ? run_wide(&s, scores) : status;
+  if (status == DAVIT_SUCCESS && pairs)
+    status = run_wide(&s, scores);
+  if (status != DAVIT_SUCCESS)
+    dvt_stream_synchronize(stream); /* what was launched still uses the caller's memory */
+  return status;
 }

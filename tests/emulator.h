@@ -139,7 +139,8 @@ typedef struct emulator_kernel {
   void (*body)(void *arguments);
 } emulator_kernel;
 extern const emulator_kernel emulator_kernels[];
-static int emulator_launches;
+static int emulator_launches, emulator_fails_at = -1; /* the launch that is refused */
+static bool emulator_busy;                            /* there is work that nobody has waited for */
 
 static inline void *emulator_pointer(const dvt_argument *argument) {
   return (void *)(uintptr_t)*argument;
@@ -159,7 +160,9 @@ davit_status emulated_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t tea
     found++;
   if (threads > EMULATOR_THREADS || threads % 32 || shared_bytes > sizeof dvt_team_memory)
     abort();
-  emulator_launches++;
+  if (emulator_launches++ == emulator_fails_at)
+    return davit_fail(DAVIT_DEVICE_ERROR, "%s is refused", kernel->function);
+  emulator_busy = true;
   emulator_run((int)teams, threads, found->body, (void *)(uintptr_t)arguments);
   return DAVIT_SUCCESS;
 }
@@ -185,11 +188,13 @@ davit_status emulated_stream_copy(dvt_stream *stream, void *destination, size_t 
   if (cols != 1)
     abort();
   memcpy(destination, source, row_bytes);
+  emulator_busy = true;
   return DAVIT_SUCCESS;
 }
 
 davit_status emulated_stream_synchronize(dvt_stream *stream) {
   (void)stream;
+  emulator_busy = false;
   return DAVIT_SUCCESS;
 }
 

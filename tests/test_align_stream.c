@@ -132,8 +132,40 @@ static void test_odd_databases(void **unused) {
   run_case(24, 7, 3, 2, 5, 11, 1, 4);
 }
 
+/* Whichever launch is refused, nothing still runs when that is told. */
+static void test_refused_launches(void **unused) {
+  (void)unused;
+  enum { M = 1100, COUNT_OF_TARGETS = 3, LENGTH = 300 };
+  static int8_t matrix[] = {127};
+  static uint8_t query[M], symbols[COUNT_OF_TARGETS * LENGTH];
+  static const int64_t offsets[] = {0, LENGTH, 2 * LENGTH, 3 * LENGTH};
+  const davit_scoring scoring = {1, matrix, 11, 1};
+  const dvt_align_query q = {&scoring, M, query, 127};
+  const dvt_align_targets t = {.count = COUNT_OF_TARGETS, .offsets = offsets, .symbols = symbols};
+  int32_t device_scores[COUNT_OF_TARGETS], scores[COUNT_OF_TARGETS];
+  int64_t device_offsets[COUNT_OF_TARGETS + 1];
+  memcpy(device_offsets, offsets, sizeof offsets);
+  const dvt_align_device device = {device_offsets, symbols, device_scores};
+  char *memory = aligned_alloc(256, (dvt_align_stream_bytes(&t, &q) + 255) / 256 * 256);
+  int refused = 0;
+  for (;; refused++) {
+    emulator_launches = 0;
+    emulator_fails_at = refused;
+    const davit_status status = dvt_align_stream(NULL, &t, &device, &q, memory, scores);
+    assert_false(emulator_busy);
+    if (status == DAVIT_SUCCESS)
+      break;
+    assert_int_equal(status, DAVIT_DEVICE_ERROR);
+  }
+  emulator_fails_at = -1;
+  assert_int_equal(refused, 5); /* 2 strips in 16 bits, 3 in 32 */
+  assert_int_equal(scores[0], 127 * LENGTH);
+  free(memory);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_shape), cmocka_unit_test(test_strips),
-                                     cmocka_unit_test(test_wide), cmocka_unit_test(test_odd_databases)};
+                                     cmocka_unit_test(test_wide), cmocka_unit_test(test_odd_databases),
+                                     cmocka_unit_test(test_refused_launches)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
