@@ -134,6 +134,7 @@ typedef struct detection {
   uint16_t *orders, *short_orders;
   int64_t windows, whole, short_length; /* 0: no shorter window */
   int64_t portion;                      /* windows that a worker takes at a time */
+  int gpus;                             /* that share the host's threads for judging */
   atomic_llong next;                    /* the first window that nobody has taken */
   davit_detection *detections;
 } detection;
@@ -300,7 +301,8 @@ static davit_status score_portion(dvt_lane *lane, const dvt_detect_task *t) {
 static davit_status take_portions(detection *d, dvt_lane *lane, float *scores) {
   int64_t begin, end;
   const bool gpu = !dvt_device_find(lane->device)->shares_host_memory;
-  const int threads = dvt_blas_threads(gpu ? DAVIT_HOST : lane->device);
+  const int share = gpu ? dvt_blas_threads(DAVIT_HOST) / d->gpus : dvt_blas_threads(lane->device),
+            threads = share > 0 ? share : 1;
   while (take_portion(d, &begin, &end)) {
     const dvt_detect_task t = portion_of(d, begin, end, scores);
     DVT_TRY(score_portion(lane, &t));
@@ -310,43 +312,48 @@ static davit_status take_portions(detection *d, dvt_lane *lane, float *scores) {
 }
 
 static size_t scores_bytes(const detection *d) {
-  return (size_t)d->portion * (size_t)(d->task.effect_count * d->task.runs) * sizeof(float);
+  const int64_t most = d->whole > 0 ? d->whole : 1;
+  return (size_t)(d->portion < most ? d->portion : most) * (size_t)(d->task.effect_count * d->task.runs) *
+         sizeof(float);
 }
 
 static davit_status work(dvt_lane *lane, void *arguments) {
   detection *d = *(detection **)arguments;
-  float *scores;
-  DVT_TRY(davit_malloc(scores_bytes(d), lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores));
-  davit_status status = take_portions(d, lane, scores), freed = davit_free(scores);
+  float *scores = NULL;
+  davit_status status =
+      davit_malloc(scores_bytes(d), lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores);
+  if (status == DAVIT_SUCCESS)
+    status = take_portions(d, lane, scores);
+  davit_status freed = davit_free(scores);
   if (status != DAVIT_SUCCESS)
     atomic_store(&d->next, d->windows + d->portion); /* the others need not go on */
   return status == DAVIT_SUCCESS ? freed : status;
 }
 
-/* As many windows as the scores' memory allows, but enough portions for all workers. */
-static int64_t choose_portion(const detection *d, int workers, bool gpu) {
+/* As many windows as the scores' memory allows, but enough portions for all workers; a CPU's vectors are filled, whatever that takes. */
+static int64_t choose_portion(const detection *d, int workers) {
   const int64_t each = d->task.effect_count * d->task.runs * (int64_t)sizeof(float),
                 shares = (d->whole + workers - 1) / workers;
+  const int64_t unit = d->gpus ? 1 : UNIT;
   int64_t portion = portion_bytes / each;
   portion = portion < shares ? portion : shares;
-  portion = gpu && portion > GPU_PORTION ? GPU_PORTION : portion;
-  return (portion + UNIT - 1) / UNIT * UNIT + (portion <= 0 ? UNIT : 0);
+  portion = d->gpus && portion > GPU_PORTION ? GPU_PORTION : portion;
+  return portion > 0 ? (portion + unit - 1) / unit * unit : unit;
 }
 
 static davit_status run_workers(detection *d, const int *devices, int count) {
   dvt_lane *lanes[DVT_MOST_DEVICES * GPU_WORKERS];
   int workers = 0;
-  bool gpu = false;
   dvt_error first = {.status = DAVIT_SUCCESS};
   for (int i = 0; i < count; i++) {
     const bool has_memory = !dvt_device_find(devices[i])->shares_host_memory;
-    gpu = gpu || has_memory;
+    d->gpus += has_memory;
     for (int k = 0; k < (has_memory ? GPU_WORKERS : 1) && first.status == DAVIT_SUCCESS; k++) {
       dvt_error_keep(&first, dvt_lane_open(devices[i], &lanes[workers]));
       workers += first.status == DAVIT_SUCCESS;
     }
   }
-  d->portion = choose_portion(d, workers > 0 ? workers : 1, gpu);
+  d->portion = choose_portion(d, workers > 0 ? workers : 1);
   for (int i = 0; i < workers && first.status == DAVIT_SUCCESS; i++)
     dvt_error_keep(&first, dvt_lane_submit(lanes[i], DVT_BLOCKING, work, &d, sizeof d));
   for (int i = 0; i < workers; i++)
