@@ -2,6 +2,7 @@
 #include <math.h>
 #include <omp.h>
 
+#include "offload/arithmetic.h"
 #include "offload/detect.h"
 #include "ref/similarity.h"
 
@@ -11,7 +12,18 @@ typedef struct target_memory {
   uint16_t *orders;
 } target_memory;
 
-enum { TARGET_THREADS = 1 << 14, TARGET_WINDOWS = 256 };
+enum { TARGET_THREADS = 1 << 14, TARGET_WINDOWS = 256, TARGET_BYTES = 1 << 30 };
+
+/* Windows that are scored together: similarities and scores take TARGET_BYTES at most, or what one window needs. */
+static int64_t target_windows(const dvt_detect_task *t) {
+  const int64_t each = (t->window * dvt_detect_longest(t) + t->runs) * (int64_t)sizeof(float),
+                most = dvt_at_most(TARGET_BYTES / each, TARGET_WINDOWS);
+  return dvt_at_most(most > 0 ? most : 1, t->windows);
+}
+
+static int64_t target_threads(int64_t windows, int64_t runs) {
+  return dvt_at_most(windows * runs, TARGET_THREADS);
+}
 
 static bool target_upload(int device, void **to, const void *from, size_t bytes) {
   *to = omp_target_alloc(bytes, device);
@@ -20,7 +32,8 @@ static bool target_upload(int device, void **to, const void *from, size_t bytes)
 
 static bool target_reserve(int device, const dvt_detect_task *t, target_memory *m) {
   const size_t frames = (size_t)((t->windows - 1) * t->hop + t->window), most = (size_t)dvt_detect_longest(t),
-               block = (size_t)(t->windows < TARGET_WINDOWS ? t->windows : TARGET_WINDOWS);
+               block = (size_t)target_windows(t),
+               threads = (size_t)target_threads(target_windows(t), t->runs);
   *m = (target_memory){0};
   return target_upload(device, (void **)&m->stream, t->stream, frames * (size_t)t->width * sizeof(float)) &&
          target_upload(device, (void **)&m->orders, t->orders,
@@ -28,7 +41,7 @@ static bool target_reserve(int device, const dvt_detect_task *t, target_memory *
          target_upload(device, (void **)&m->effect, NULL, most * (size_t)t->width * sizeof(float)) &&
          target_upload(device, (void **)&m->similarity, NULL,
                        block * (size_t)t->window * most * sizeof(float)) &&
-         target_upload(device, (void **)&m->state, NULL, 2 * most * TARGET_THREADS * sizeof(float)) &&
+         target_upload(device, (void **)&m->state, NULL, 2 * most * threads * sizeof(float)) &&
          target_upload(device, (void **)&m->scores, NULL, block * (size_t)t->runs * sizeof(float));
 }
 
@@ -49,7 +62,7 @@ static void target_scores(int device, const dvt_detect_task *t, const target_mem
   const bool rounded = t->round;
   const int64_t window = t->window, hop = t->hop, runs = t->runs;
   const float threshold = t->threshold, open = t->gap_open, extend = t->gap_extend;
-  const int64_t threads = count * runs < TARGET_THREADS ? count * runs : TARGET_THREADS;
+  const int64_t threads = target_threads(count, runs);
 #pragma omp target teams distribute parallel for collapse(3) device(device)                                  \
     is_device_ptr(stream, effect, similarity)
   for (int64_t w = 0; w < count; w++)
@@ -88,8 +101,9 @@ static bool target_effect(int device, const dvt_detect_task *t, const target_mem
   if (omp_target_memcpy(m->effect, t->effects[e].features, (size_t)(n * t->width) * sizeof(float), 0, 0,
                         device, host))
     return false;
-  for (int64_t w = 0; w < t->windows; w += TARGET_WINDOWS) {
-    const int64_t count = t->windows - w < TARGET_WINDOWS ? t->windows - w : TARGET_WINDOWS;
+  const int64_t block = target_windows(t);
+  for (int64_t w = 0; w < t->windows; w += block) {
+    const int64_t count = dvt_at_most(t->windows - w, block);
     target_scores(device, t, m, n, w, count);
     for (int64_t k = 0; k < count; k++)
       if (omp_target_memcpy(t->scores + ((w + k) * t->effect_count + e) * t->runs, m->scores,
