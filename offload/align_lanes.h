@@ -9,7 +9,7 @@
 #define ROWS DVT_N(ROWS)
 
 /* Lanes first … first + LANES - 1 of the rows of a batch, all columns; `best` is not exact where it passes the type's largest
- * value less the matrix's. `memory` as lanes_bytes(). */
+ * value less the matrix's. `memory` as bytes_of(). */
 static inline __attribute__((always_inline)) void DVT_N(batch)(const query_tables *t, const uint8_t *rows,
                                                                int64_t count, int first, void *memory,
                                                                DVT_N(lanes) * best) {

@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) void DVT_N(prepare)(DVT_N(striped) 
             q < query->m ? scoring->matrix[query->symbols[q] + t * scoring->symbols] : 0;
 }
 
-/* The score, not exact where it passes the type's largest value less the matrix's. `memory` as striped_bytes(). */
+/* The score, not exact where it passes the type's largest value less the matrix's. `memory` as bytes_of(). */
 static inline __attribute__((always_inline)) int32_t DVT_N(pair)(const dvt_align_query *query, int64_t n,
                                                                  const uint8_t *target, void *memory) {
   const DVT_T largest = (DVT_T)((1U << (8 * sizeof(DVT_T) - 1)) - 1);

@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) void DVT_N(frames)(const dvt_detect
       x[k * LANES + l] = t->stream[((first + (l < count ? l : count - 1)) * t->hop + i) * t->width + k];
 }
 
-/* Runs [begin, end) of one effect in windows first … first + count - 1, count <= LANES. `memory` as dvt_detect_lanes_bytes. */
+/* Runs [begin, end) of one effect in windows first … first + count - 1, count <= LANES. `memory` as bytes_of(). */
 static inline __attribute__((always_inline)) void DVT_N(block)(const dvt_detect_task *t, int e, int64_t first,
                                                                int64_t count, int64_t begin, int64_t end,
                                                                void *memory) {

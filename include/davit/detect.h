@@ -31,7 +31,7 @@ typedef struct davit_detect_options {
   double threshold;     /* 0 … 100 */
   double gap_penalty;   /* more than 0, at most 10^4 */
   int64_t permutations; /* 1 … 10^6 */
-  int64_t block;        /* frames, 1 … window */
+  int64_t block;        /* frames, 1 … 65535; of blocks no shorter than the window there is one */
   bool round;
   double alpha;    /* 0 … 1 */
   double coverage; /* 0 … 1 */
