@@ -389,14 +389,21 @@ static int read_arguments(search *s, const arguments *a) {
   return code == CLI_OK ? cli_frames_options_read(&a->frames, &s->sound) : code;
 }
 
-static int write_rows(search *s) {
-  static const cli_job_report report = {print_text, print_json};
-  const int code = cli_job_holds(&s->job) ? cli_output_copy(&s->job.output, s->rows) : CLI_OK;
-  return code == CLI_OK ? cli_job_finish(&s->job, NULL, &report, s) : code;
+static bool write_rows(FILE *file, const void *state) {
+  const search *s = state;
+  char bytes[1 << 14];
+  size_t got;
+  rewind(s->rows);
+  while ((got = fread(bytes, 1, sizeof bytes, s->rows)) > 0)
+    if (fwrite(bytes, 1, got, file) != got)
+      return false;
+  return !ferror(s->rows);
 }
 
 static int compute(search *s, const cli_command *self, const arguments *a) {
+  static const cli_job_report report = {print_text, print_json};
   const char *output = a->output ? a->output : s->job.common.json ? NULL : "-";
+  s->job.write = write_rows;
   int code = cli_job_open(&s->job, self, output);
   if (code == CLI_OK)
     code = cli_frames_open(a->stream, &s->sound, &s->stream);
@@ -406,7 +413,7 @@ static int compute(search *s, const cli_command *self, const arguments *a) {
     code = make_block(s);
   if (code == CLI_OK)
     code = search_stream(s);
-  return code == CLI_OK ? write_rows(s) : code;
+  return code == CLI_OK ? cli_job_finish(&s->job, NULL, &report, s) : code;
 }
 
 static void release(search *s) {

@@ -146,13 +146,13 @@ static int write_results(cli_job *job, const cli_array *result, const void *stat
   return code == CLI_OK ? cli_output_commit(&job->second) : code;
 }
 
-/* Written so that an error that is NaN fails too. */
-bool cli_job_holds(const cli_job *job) {
+/* Whether the check, if there was one, holds; an error that is NaN does not. */
+static bool check_holds(const cli_job *job) {
   return !job->check.measure || job->check.error <= job->check.bound;
 }
 
 int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *report, const void *state) {
-  const bool holds = cli_job_holds(job);
+  const bool holds = check_holds(job);
   FILE *text = job->output.file == stdout || job->second.file == stdout ? stderr : stdout;
   const int code = holds ? write_results(job, result, state) : CLI_OK;
   if (code != CLI_OK)

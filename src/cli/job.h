@@ -66,9 +66,6 @@ double cli_job_now(void);
 /* Runs `reference` (what --check compares with) under the progress line, if the check is wanted. */
 int cli_job_reference(cli_job *job, int (*reference)(void *state, cli_check *check), void *state);
 
-/* Whether the check, if there was one, holds. */
-bool cli_job_holds(const cli_job *job);
-
 /* Writes `result` (NULL: nothing) if the check holds, then prints the report; CLI_FAILED when it does not
  * hold, and nothing is written then. */
 int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *report, const void *state);

@@ -162,22 +162,6 @@ int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const vo
   return write(output->file, state) && close_file(output) ? CLI_OK : end_fail(output);
 }
 
-static bool copy_all(FILE *from, FILE *to) {
-  char bytes[1 << 14];
-  size_t got;
-  rewind(from);
-  while ((got = fread(bytes, 1, sizeof bytes, from)) > 0)
-    if (fwrite(bytes, 1, got, to) != got)
-      return false;
-  return !ferror(from);
-}
-
-int cli_output_copy(cli_output *output, FILE *from) {
-  if (!output->file)
-    return CLI_OK;
-  return copy_all(from, output->file) && close_file(output) ? CLI_OK : end_fail(output);
-}
-
 int cli_output_commit(cli_output *output) {
   if (output->temporary && rename(output->temporary, output->target))
     return end_fail(output);

@@ -32,8 +32,6 @@ int cli_output_write(cli_output *output, const cli_array *array);
 /* The same for what `write` makes of `state`; it returns false on a write error, with errno. */
 int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const void *state),
                           const void *state);
-/* The same with all of `from`, which is left at its end. */
-int cli_output_copy(cli_output *output, FILE *from);
 
 /* Ends an output that was written: it stands under its name, or CLI_FAILED. */
 int cli_output_commit(cli_output *output);
