@@ -205,8 +205,8 @@ davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes) {
   if (status == DAVIT_SUCCESS)
     status = dvt_cuda_status(cudaGetDevice(&ordinal), "team memory");
   if (status == DAVIT_SUCCESS)
-    status = dvt_cuda_status(
-        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal), "team memory");
+    status = dvt_cuda_status(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal),
+                             "team memory");
   *bytes = (size_t)most;
   return status;
 }
