@@ -200,13 +200,10 @@ davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int th
 }
 
 davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes) {
-  int ordinal, most = 0;
-  davit_status status = dvt_stream_use(stream);
-  if (status == DAVIT_SUCCESS)
-    status = dvt_cuda_status(cudaGetDevice(&ordinal), "team memory");
-  if (status == DAVIT_SUCCESS)
-    status = dvt_cuda_status(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal),
-                             "team memory");
+  int most = 0;
+  davit_status status = dvt_cuda_status(
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, dvt_stream_ordinal(stream)),
+      "team memory");
   *bytes = (size_t)most;
   return status;
 }
