@@ -3,6 +3,7 @@
  * The file includes itself once for each operator and type: the part after #else. */
 #ifndef DVT_EACH
 
+#include "offload/cpu.h"
 #include "offload/kernel/gpu.h"
 #include "offload/monoid.h"
 

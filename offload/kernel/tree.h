@@ -154,7 +154,7 @@ static inline void DVT_M(host_meet)(DVT_T *value, int groups, int members) {
   }
 }
 
-static DVT_T DVT_M(host_chunk)(const DVT_T *x, int64_t size) {
+static inline __attribute__((always_inline)) DVT_T DVT_M(fold_chunk)(const DVT_T *x, int64_t size) {
   DVT_T value[DVT_M(line)];
   if (size == 1)
     return x[0];
@@ -175,15 +175,28 @@ static DVT_T DVT_M(host_chunk)(const DVT_T *x, int64_t size) {
   return value[0];
 }
 
+#define VARIANT(number, attributes)                                                                          \
+  attributes static DVT_T DVT_M(host_chunk_##number)(const DVT_T *x, int64_t size) {                         \
+    return DVT_M(fold_chunk)(x, size);                                                                       \
+  }
+DVT_CPU_VARIANTS(VARIANT)
+#undef VARIANT
+
 /* The values of all chunks. */
 static void DVT_M(host_chunks)(int threads, int64_t n, const DVT_T *x, DVT_T *values) {
   const int64_t chunks = n > 0 ? (n + DVT_M(chunk) - 1) / DVT_M(chunk) : 1;
   const int wanted = chunks < threads ? (int)chunks : threads;
+  static DVT_T (*const variants[])(const DVT_T *, int64_t) = {
+#define VARIANT(number, attributes) DVT_M(host_chunk_##number),
+      DVT_CPU_VARIANTS(VARIANT)
+#undef VARIANT
+  };
+  DVT_T (*const host_chunk)(const DVT_T *, int64_t) = variants[dvt_cpu_best()];
 #pragma omp parallel for num_threads(wanted) schedule(static)
   for (int64_t c = 0; c < chunks; c++) {
     const int64_t left = n - c * DVT_M(chunk);
     const DVT_T *from = c > 0 ? x + c * DVT_M(chunk) : x; /* NULL where n is 0 */
-    values[c] = DVT_M(host_chunk)(from, left < DVT_M(chunk) ? left : DVT_M(chunk));
+    values[c] = host_chunk(from, left < DVT_M(chunk) ? left : DVT_M(chunk));
   }
 }
 
