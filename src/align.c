@@ -15,7 +15,8 @@
 
 /* The targets of one device. */
 typedef struct share {
-  dvt_lane *lane;
+  int number;     /* of the device */
+  dvt_lane *lane; /* NULL after a failure, until it is needed again */
   int64_t count;
   int64_t *which; /* the caller's number of each */
   int64_t *offsets;
@@ -188,6 +189,7 @@ static davit_status make_shares(davit_database *d, const davit_sequences *target
   d->longest = order && d->count > 0 ? order[0].length : 0;
   d->shares = count;
   for (int i = 0; i < count && status == DAVIT_SUCCESS; i++) {
+    d->share[i].number = devices[i];
     status = dvt_lane_open(devices[i], &d->share[i].lane);
     if (status == DAVIT_SUCCESS)
       status = fill_share(d, i, targets, order);
@@ -292,18 +294,41 @@ static davit_status run_query(dvt_lane *lane, void *arguments) {
                           (long long)c->query->m, lane->device);
 }
 
-static davit_status run_queries(davit_database *d, const dvt_align_query *query, int32_t *scores) {
-  dvt_lane *lanes[DVT_MOST_DEVICES];
-  dvt_error first = {.status = DAVIT_SUCCESS};
-  for (int i = 0; i < d->shares && first.status == DAVIT_SUCCESS; i++) {
-    const query_command c = {&d->share[i], query};
-    lanes[i] = d->share[i].lane;
-    if (d->share[i].count > 0)
-      dvt_error_keep(&first, dvt_lane_submit(lanes[i], DVT_BLOCKING, run_query, &c, sizeof c));
+static davit_status submit_queries(davit_database *d, const dvt_align_query *query) {
+  for (int i = 0; i < d->shares; i++) {
+    share *s = &d->share[i];
+    const query_command c = {s, query};
+    if (!s->lane)
+      DVT_TRY(dvt_lane_open(s->number, &s->lane));
+    if (s->count > 0)
+      DVT_TRY(dvt_lane_submit(s->lane, DVT_BLOCKING, run_query, &c, sizeof c));
   }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status wait_for_queries(const davit_database *d) {
+  dvt_lane *lanes[DVT_MOST_DEVICES];
   for (int i = 0; i < d->shares; i++)
     lanes[i] = d->share[i].lane;
-  dvt_error_keep(&first, dvt_lanes_synchronize(lanes, d->shares));
+  return dvt_lanes_synchronize(lanes, d->shares);
+}
+
+/* A failure may leave commands under way that read the query; closing a lane waits for them, whatever fails. */
+static void close_lanes(davit_database *d, dvt_error *first) {
+  for (int i = 0; i < d->shares; i++) {
+    if (d->share[i].lane)
+      dvt_error_keep(first, dvt_lane_close(d->share[i].lane));
+    d->share[i].lane = NULL;
+  }
+}
+
+static davit_status run_queries(davit_database *d, const dvt_align_query *query, int32_t *scores) {
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, submit_queries(d, query));
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, wait_for_queries(d));
+  if (first.status != DAVIT_SUCCESS)
+    close_lanes(d, &first);
   for (int i = 0; i < d->shares && first.status == DAVIT_SUCCESS; i++)
     for (int64_t k = 0; k < d->share[i].count; k++)
       scores[d->share[i].which[k]] = d->share[i].scores[k];
