@@ -5,6 +5,7 @@
 
 #include <omp.h>
 
+#include "offload/cpu.h"
 #include "offload/kernel/gpu.h"
 #include "offload/monoid.h"
 

@@ -3,8 +3,10 @@
  * them are added one after another, and so are the sums of strips of 512. */
 #include "tests/elements.h"
 
+#include <math.h>
 #include <stdio.h>
 
+#include "offload/cpu.h"
 #include "ref/ref.h"
 #include "src/monoid.h"
 
@@ -814,8 +816,72 @@ static void test_failures(void **state) {
   free(s.x), free(s.right), free(s.flags);
 }
 
+/* ---- the processor's instructions ---- */
+
+/* Small numbers, so that products neither vanish nor pass the largest, with a NaN in the last tenth of floating ones. */
+static void fill_for(davit_type type, int64_t n, void *x) {
+  uint64_t random = 3;
+  for (int64_t i = 0; i < n; i++) {
+    const int value = random_below(&random, 3) - 1;
+    const bool nan = i == n - n / 10 - 1;
+    if (type == DAVIT_DOUBLE)
+      ((double *)x)[i] = nan ? NAN : value + 0.125 * (i % 3);
+    else if (type == DAVIT_FLOAT)
+      ((float *)x)[i] = nan ? NAN : (float)value + 0.25f * (float)(i % 3);
+    else if (type == DAVIT_INT64)
+      ((int64_t *)x)[i] = value * 5;
+    else
+      ((int32_t *)x)[i] = value * 3;
+  }
+}
+
+/* All instructions give the same bits: the order of operands is the same. `shift` takes y off its line. */
+static void expect_variants(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
+                            size_t shift) {
+  const size_t bytes = (size_t)n * davit_type_bytes(type);
+  const int device = DAVIT_HOST;
+  char *x = aligned_alloc(64, (bytes + 127) / 64 * 64), *y = aligned_alloc(64, (bytes + 191) / 64 * 64),
+       *plain = malloc(bytes);
+  fill_for(type, n, x);
+  for (int most = 0; most < DVT_CPU_COUNT; most++) {
+    dvt_cpu_allow((dvt_cpu)most);
+    memset(y, 0x5a, bytes + 128);
+    CHECK(davit_scan(op, type, kind, n, x, y + shift, &device, 1));
+    if (most == 0)
+      memcpy(plain, y + shift, bytes);
+    assert_memory_equal(y + shift, plain, bytes);
+    for (size_t k = 0; k < 64; k++)
+      assert_int_equal(y[shift + bytes + k], 0x5a);
+  }
+  if (type == DAVIT_INT64 || type == DAVIT_INT32) {
+    dvt_ref_scan(op, type, kind, n, x, NULL, y);
+    assert_memory_equal(y, plain, bytes);
+  }
+  dvt_cpu_allow(DVT_CPU_COUNT - 1);
+  free(x);
+  free(y);
+  free(plain);
+}
+
+static void test_processor_variants(void **state) {
+  (void)state;
+  static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_INT64, DAVIT_INT32};
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+    for (int t = 0; t < COUNT(types); t++)
+      for (int kind = 0; kind < 2; kind++)
+        expect_variants((davit_operator)op, types[t], (davit_scan_kind)kind, 100003,
+                        (size_t)(op % 2) * davit_type_bytes(types[t]));
+  /* So large that it goes past the caches, from the beginning of a line and not. */
+  for (int t = 0; t < COUNT(types); t++)
+    for (size_t shift = 0; shift < 2; shift++)
+      expect_variants(DAVIT_SUM, types[t], DAVIT_INCLUSIVE,
+                      (INT64_C(1) << 25) / (int64_t)davit_type_bytes(types[t]) + 4711,
+                      shift * davit_type_bytes(types[t]));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_processor_variants),
       cmocka_unit_test(test_small_against_reference),
       cmocka_unit_test(test_large_against_reference),
       cmocka_unit_test(test_many_pieces),

@@ -44,7 +44,8 @@ static inline void DVT_M(fold_strips)(const DVT_T *x, DVT_T sum[DVT_M(strips)]) 
 }
 
 /* Sum of n elements after `sum`; the sums of the strips of whole pieces are kept. */
-static DVT_T DVT_M(host_fold)(int64_t n, const DVT_T *x, DVT_T sum, DVT_T *kept) {
+static inline __attribute__((always_inline)) DVT_T DVT_M(fold_pieces)(int64_t n, const DVT_T *x, DVT_T sum,
+                                                                      DVT_T *kept) {
   for (; n >= DVT_M(piece); n -= DVT_M(piece), x += DVT_M(piece)) {
     DVT_T strip[DVT_M(strips)];
     DVT_M(fold_strips)(x, strip);
@@ -79,9 +80,76 @@ static DVT_T DVT_M(host_run)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool
   return in;
 }
 
+#ifdef DVT_REGROUP
+/* Eight elements, of one strip or of eight. */
+typedef DVT_T DVT_M(eight) __attribute__((vector_size(8 * sizeof(DVT_T))));
+typedef DVT_T DVT_M(eight_in_memory) __attribute__((vector_size(8 * sizeof(DVT_T)), aligned(sizeof(DVT_T))));
+
+/* Rows become columns: quarters, halves of them and single elements change places. */
+static inline __attribute__((always_inline)) void DVT_M(transpose)(DVT_M(eight) v[8]) {
+#define LIST(...) __VA_ARGS__
+#define EXCHANGE(apart, low, high)                                                                           \
+  for (int k = 0; k < 8; k++)                                                                                \
+    if (!(k & (apart))) {                                                                                    \
+      const DVT_M(eight) a = v[k], b = v[k + (apart)];                                                       \
+      v[k] = __builtin_shufflevector(a, b, LIST low);                                                        \
+      v[k + (apart)] = __builtin_shufflevector(a, b, LIST high);                                             \
+    }
+#pragma unroll
+  EXCHANGE(4, (0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15))
+#pragma unroll
+  EXCHANGE(2, (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15))
+#pragma unroll
+  EXCHANGE(1, (0, 8, 2, 10, 4, 12, 6, 14), (1, 9, 3, 11, 5, 13, 7, 15))
+#undef EXCHANGE
+#undef LIST
+}
+
+/* The strips of a piece side by side, each in a lane; entering[s] enters strip s. `exclusive` and `passing` are constants where
+ * this is inlined; passing: y lies at a multiple of its vectors, and goes past the caches. */
+static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T *x, DVT_T *y,
+                                                                    const DVT_T entering[DVT_M(strips)],
+                                                                    const bool exclusive,
+                                                                    const bool passing) {
+  DVT_M(eight) running, v[DVT_M(strips)];
+  for (int s = 0; s < DVT_M(strips); s++)
+    running[s] = entering[s];
+  for (int i = 0; i < DVT_M(strip); i += 8) {
+#pragma unroll
+    for (int s = 0; s < DVT_M(strips); s++)
+      v[s] = *(const DVT_M(eight_in_memory) *)(x + s * DVT_M(strip) + i);
+    DVT_M(transpose)(v);
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+      DVT_M(eight) next;
+#pragma unroll
+      for (int s = 0; s < DVT_M(strips); s++)
+        next[s] = DVT_COMBINE(running[s], v[k][s]);
+      v[k] = exclusive ? running : next;
+      running = next;
+    }
+    DVT_M(transpose)(v);
+#pragma unroll
+    for (int s = 0; s < DVT_M(strips); s++)
+      if (passing)
+        __builtin_nontemporal_store(v[s], (DVT_M(eight) *)(y + s * DVT_M(strip) + i));
+      else
+        *(DVT_M(eight_in_memory) *)(y + s * DVT_M(strip) + i) = v[s];
+  }
+}
+
+/* Whether what is written should go past the caches: it begins at a multiple of a line, is not what is read, and more than they hold. */
+static inline bool DVT_M(passes)(int64_t n, const DVT_T *x, const DVT_T *y) {
+  const int64_t much = INT64_C(1) << 25;
+  return (uintptr_t)y % 64 == 0 && x != y && n * (int64_t)sizeof(DVT_T) > much;
+}
+#else
 /* The strips of a piece side by side; running[s] is what enters strip s. `exclusive` is a constant where this is inlined. */
-static inline __attribute__((always_inline)) void
-DVT_M(run_strips)(const DVT_T *x, DVT_T *y, const DVT_T entering[DVT_M(strips)], const bool exclusive) {
+static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T *x, DVT_T *y,
+                                                                    const DVT_T entering[DVT_M(strips)],
+                                                                    const bool exclusive,
+                                                                    const bool passing) {
+  (void)passing;
   DVT_T running[DVT_M(strips)];
   for (int s = 0; s < DVT_M(strips); s++)
     running[s] = entering[s];
@@ -95,9 +163,16 @@ DVT_M(run_strips)(const DVT_T *x, DVT_T *y, const DVT_T entering[DVT_M(strips)],
     }
 }
 
+static inline bool DVT_M(passes)(int64_t n, const DVT_T *x, const DVT_T *y) {
+  (void)n, (void)x, (void)y;
+  return false;
+}
+#endif
+
 /* `kept` holds the strips' sums, or is NULL. */
-static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive,
-                                    const DVT_T *kept) {
+static inline __attribute__((always_inline)) DVT_T DVT_M(run_pieces)(int64_t n, const DVT_T *x, DVT_T in,
+                                                                     DVT_T *y, bool exclusive, bool passing,
+                                                                     const DVT_T *kept) {
   for (; n >= DVT_M(piece); n -= DVT_M(piece), x += DVT_M(piece), y += DVT_M(piece)) {
     DVT_T sums[DVT_M(strips)], entering[DVT_M(strips)];
     if (!kept)
@@ -106,13 +181,59 @@ static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *
       entering[s] = in;
       in = DVT_COMBINE(in, kept ? *kept++ : sums[s]);
     }
-    if (exclusive)
-      DVT_M(run_strips)(x, y, entering, true);
+    if (exclusive && passing)
+      DVT_M(run_strips)(x, y, entering, true, true);
+    else if (exclusive)
+      DVT_M(run_strips)(x, y, entering, true, false);
+    else if (passing)
+      DVT_M(run_strips)(x, y, entering, false, true);
     else
-      DVT_M(run_strips)(x, y, entering, false);
+      DVT_M(run_strips)(x, y, entering, false, false);
   }
   return DVT_M(host_run)(n, x, in, y, exclusive);
 }
+
+#if defined(DVT_REGROUP) && defined(DVT_CPU_VARIANTS)
+/* Both by the best instructions that the processor has. */
+#define VARIANT(number, attributes)                                                                          \
+  attributes static DVT_T DVT_M(fold_pieces_##number)(int64_t n, const DVT_T *x, DVT_T sum, DVT_T *kept) {   \
+    return DVT_M(fold_pieces)(n, x, sum, kept);                                                              \
+  }                                                                                                          \
+  attributes static DVT_T DVT_M(run_pieces_##number)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y,          \
+                                                     bool exclusive, bool passing, const DVT_T *kept) {      \
+    return DVT_M(run_pieces)(n, x, in, y, exclusive, passing, kept);                                         \
+  }
+DVT_CPU_VARIANTS(VARIANT)
+#undef VARIANT
+
+static DVT_T DVT_M(host_fold)(int64_t n, const DVT_T *x, DVT_T sum, DVT_T *kept) {
+  static DVT_T (*const variants[])(int64_t, const DVT_T *, DVT_T, DVT_T *) = {
+#define VARIANT(number, attributes) DVT_M(fold_pieces_##number),
+      DVT_CPU_VARIANTS(VARIANT)
+#undef VARIANT
+  };
+  return variants[dvt_cpu_best()](n, x, sum, kept);
+}
+
+static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive,
+                                    bool passing, const DVT_T *kept) {
+  static DVT_T (*const variants[])(int64_t, const DVT_T *, DVT_T, DVT_T *, bool, bool, const DVT_T *) = {
+#define VARIANT(number, attributes) DVT_M(run_pieces_##number),
+      DVT_CPU_VARIANTS(VARIANT)
+#undef VARIANT
+  };
+  return variants[dvt_cpu_best()](n, x, in, y, exclusive, passing, kept);
+}
+#else
+static DVT_T DVT_M(host_fold)(int64_t n, const DVT_T *x, DVT_T sum, DVT_T *kept) {
+  return DVT_M(fold_pieces)(n, x, sum, kept);
+}
+
+static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive,
+                                    bool passing, const DVT_T *kept) {
+  return DVT_M(run_pieces)(n, x, in, y, exclusive, passing, kept);
+}
+#endif
 
 static DVT_T DVT_M(host_run_segments)(int64_t n, const DVT_T *x, const uint8_t *flags, DVT_T in, DVT_T *y,
                                       bool exclusive) {
@@ -131,6 +252,7 @@ static void DVT_M(host_scan)(int threads, int64_t n, const DVT_T *x, const uint8
   DVT_T sums[2][DVT_M(most_threads)], carry = carry_in ? *carry_in : (DVT_T)DVT_IDENTITY;
   bool heads[2][DVT_M(most_threads)];
   const int wanted = n < 2 * DVT_M(block) ? 1 : threads < DVT_M(most_threads) ? threads : DVT_M(most_threads);
+  const bool passing = DVT_M(passes)(n, x, y);
 #pragma omp parallel num_threads(wanted)
   {
     const int thread = omp_get_thread_num(), team = omp_get_num_threads();
@@ -155,11 +277,15 @@ static void DVT_M(host_scan)(int threads, int64_t n, const DVT_T *x, const uint8
       }
       DVT_T out =
           flags ? DVT_M(host_run_segments)(end - begin, x + begin, flags + begin, own, y + begin, exclusive)
-                : DVT_M(host_run_pieces)(end - begin, x + begin, own, y + begin, exclusive,
+                : DVT_M(host_run_pieces)(end - begin, x + begin, own, y + begin, exclusive, passing,
                                          team > 1 ? kept : NULL);
       if (team == 1)
         in = out;
     }
+#if defined(__x86_64__) && !defined(DVT_GPU)
+    if (passing)
+      __builtin_ia32_sfence(); /* stores that went past the caches keep no order with others */
+#endif
     if (thread == 0)
       carry = in;
   }
