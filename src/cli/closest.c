@@ -134,23 +134,6 @@ static int read_csv(cli_input *input, cli_array *array) {
 
 /* ---- points ---- */
 
-static int read_array(const char *path, cli_memory memory, cli_array *array) {
-  cli_input input;
-  *array = (cli_array){.wanted = memory};
-  int code = cli_input_open(path, &input);
-  if (code != CLI_OK)
-    return code;
-  const int first = cli_input_peek(&input);
-  if (first == CLI_NPY_FIRST_BYTE)
-    code = cli_npy_read(&input, array);
-  else if (first == '%')
-    code = cli_mtx_read(&input, array);
-  else
-    code = read_csv(&input, array);
-  cli_input_close(&input);
-  return code;
-}
-
 /* Coordinates of a point come to lie side by side: a matrix of points in C order is its transpose in Fortran order. */
 static int to_points(cli_array *a) {
   const int64_t rows = a->shape[0];
@@ -170,7 +153,7 @@ static int check_finite(const char *path, const search *s) {
 
 static int load(search *s, const char *path) {
   cli_array *a = &s->points;
-  int code = read_array(path, s->job.memory, a);
+  int code = cli_array_read_or(path, s->job.memory, read_csv, a);
   if (code != CLI_OK)
     return code;
   if (!cli_is_floating(a->type))

@@ -64,7 +64,17 @@ size_t cli_input_room(const cli_input *input, size_t used, size_t total) {
   return input->sized || next > total ? total : next;
 }
 
+static int refuse(cli_input *input, cli_array *array) {
+  (void)array;
+  return cli_input_fail(input, "expected the \\x93NUMPY magic or a %%%%MatrixMarket banner, found %s",
+                        cli_input_peek(input) == EOF ? "the end of the file" : "something else");
+}
+
 int cli_array_read(const char *path, cli_memory memory, cli_array *array) {
+  return cli_array_read_or(path, memory, refuse, array);
+}
+
+int cli_array_read_or(const char *path, cli_memory memory, cli_array_reader *other, cli_array *array) {
   *array = (cli_array){.wanted = memory};
   cli_input input;
   int code = cli_input_open(path, &input);
@@ -76,8 +86,7 @@ int cli_array_read(const char *path, cli_memory memory, cli_array *array) {
   else if (first == '%')
     code = cli_mtx_read(&input, array);
   else
-    code = cli_input_fail(&input, "expected the \\x93NUMPY magic or a %%%%MatrixMarket banner, found %s",
-                          first == EOF ? "the end of the file" : "something else");
+    code = other(&input, array);
   cli_input_close(&input);
   if (code != CLI_OK)
     cli_array_free(array);

@@ -20,6 +20,10 @@ typedef struct cli_input {
   uint64_t offset;
 } cli_input;
 
+/* The same, but what is neither .npy nor .mtx is read by `other`, from its first byte on. */
+typedef int cli_array_reader(cli_input *input, cli_array *array);
+int cli_array_read_or(const char *path, cli_memory memory, cli_array_reader *other, cli_array *array);
+
 /* Opens `path`, or standard input for "-", which can be taken once in a process. Says why it cannot. */
 int cli_input_open(const char *path, cli_input *input);
 void cli_input_close(cli_input *input);
