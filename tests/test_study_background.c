@@ -7,16 +7,6 @@
 
 #include "offload/study/background.h"
 
-static int places[2];
-
-static int find_devices(void **state) {
-  int count;
-  (void)state;
-  places[0] = DAVIT_HOST;
-  CHECK(davit_default_devices(1, &places[1], &count));
-  return 0;
-}
-
 static void *memory(size_t bytes) {
   void *pointer = calloc(bytes ? bytes : 1, 1);
   assert_non_null(pointer);
@@ -86,10 +76,10 @@ static void test_vector_add(void **state) {
   (void)state;
   for (int d = 0; d < 2; d++) {
     for (int s = 0; s < COUNT(sizes); s++)
-      adds(places[d], dvt_study_shape_for(sizes[s], 256), sizes[s]);
-    adds(places[d], (dvt_study_shape){1, 77}, 77); /* one block of N threads */
-    adds(places[d], (dvt_study_shape){1, 1024}, 1024);
-    adds(places[d], (dvt_study_shape){99, 32}, 50); /* whole blocks have nothing to do */
+      adds(study_places[d], dvt_study_shape_for(sizes[s], 256), sizes[s]);
+    adds(study_places[d], (dvt_study_shape){1, 77}, 77); /* one block of N threads */
+    adds(study_places[d], (dvt_study_shape){1, 1024}, 1024);
+    adds(study_places[d], (dvt_study_shape){99, 32}, 50); /* whole blocks have nothing to do */
   }
 }
 
@@ -100,16 +90,16 @@ static void test_swapped_shape(void **state) {
   (void)state;
   for (int64_t n = 1000; n <= 4000; n += 3000) {
     dvt_study_shape right = dvt_study_shape_for(n, 256), swapped = {right.threads, (int)right.blocks};
-    adds(places[1], swapped, n);
+    adds(study_places[1], swapped, n);
   }
   dvt_study_shape right = dvt_study_shape_for(1 << 20, 256);
-  CHECK_FAILS(
-      dvt_study_vector_add(places[1], (dvt_study_shape){right.threads, (int)right.blocks}, 1 << 20, x, x, x),
-      DAVIT_INVALID_ARGUMENT, "threads is 4096");
-  CHECK_FAILS(dvt_study_vector_add(places[1], (dvt_study_shape){3, 256}, 1000, x, x, x),
+  CHECK_FAILS(dvt_study_vector_add(study_places[1], (dvt_study_shape){right.threads, (int)right.blocks},
+                                   1 << 20, x, x, x),
+              DAVIT_INVALID_ARGUMENT, "threads is 4096");
+  CHECK_FAILS(dvt_study_vector_add(study_places[1], (dvt_study_shape){3, 256}, 1000, x, x, x),
               DAVIT_INVALID_ARGUMENT, "blocks is 3");
-  CHECK_FAILS(dvt_study_vector_add(places[1], (dvt_study_shape){1, 0}, 0, x, x, x), DAVIT_INVALID_ARGUMENT,
-              "threads is 0");
+  CHECK_FAILS(dvt_study_vector_add(study_places[1], (dvt_study_shape){1, 0}, 0, x, x, x),
+              DAVIT_INVALID_ARGUMENT, "threads is 0");
 }
 
 static void test_picture(void **state) {
@@ -122,8 +112,9 @@ static void test_picture(void **state) {
         int64_t n = sizes[s][0] * sizes[s][1];
         size_t bytes = (size_t)n * sizeof(float);
         float *in = numbers(n, 3), *out = memory(bytes);
-        void *in_there = on_device(places[d], in, bytes), *out_there = on_device(places[d], out, bytes);
-        CHECK(dvt_study_picture(places[d], sides[k], sizes[s][0], sizes[s][1], in_there, out_there));
+        void *in_there = on_device(study_places[d], in, bytes),
+             *out_there = on_device(study_places[d], out, bytes);
+        CHECK(dvt_study_picture(study_places[d], sides[k], sizes[s][0], sizes[s][1], in_there, out_there));
         from_device(out_there, out, bytes);
         CHECK(davit_free(in_there));
         for (int64_t i = 0; i < n; i++)
@@ -145,10 +136,10 @@ static void test_matrix_product(void **state) {
         float *a = numbers(n * n + 16, 4), *b = numbers(n * n + 16, 5), *c = memory(bytes);
         for (int64_t i = n * n; i < n * n + 16; i++)
           a[i] = b[i] = NAN; /* whoever reads on gets no number */
-        void *a_there = on_device(places[d], a, bytes + 16 * sizeof *a);
-        void *b_there = on_device(places[d], b, bytes + 16 * sizeof *b);
-        void *c_there = on_device(places[d], c, bytes);
-        CHECK(dvt_study_square_product(places[d], tiled, n, a_there, b_there, c_there));
+        void *a_there = on_device(study_places[d], a, bytes + 16 * sizeof *a);
+        void *b_there = on_device(study_places[d], b, bytes + 16 * sizeof *b);
+        void *c_there = on_device(study_places[d], c, bytes);
+        CHECK(dvt_study_square_product(study_places[d], tiled, n, a_there, b_there, c_there));
         from_device(c_there, c, bytes);
         CHECK(davit_free(a_there));
         CHECK(davit_free(b_there));
@@ -173,8 +164,8 @@ static void test_scalar_add(void **state) {
   (void)state;
   for (int d = 0; d < 2; d++) {
     int32_t c = 0;
-    void *there = on_device(places[d], &c, sizeof c);
-    CHECK(dvt_study_scalar_add(places[d], 2, 7, there));
+    void *there = on_device(study_places[d], &c, sizeof c);
+    CHECK(dvt_study_scalar_add(study_places[d], 2, 7, there));
     from_device(there, &c, sizeof c);
     assert_int_equal(c, 9);
   }
@@ -201,10 +192,10 @@ static void test_atomic_minimum(void **state) {
       for (int64_t i = 0; i < n; i++)
         right = fminf(right, x[i]);
       uint32_t least = dvt_study_bits(INFINITY);
-      void *x_there = on_device(places[d], x, (size_t)n * sizeof *x),
-           *there = on_device(places[d], &least, sizeof least);
-      CHECK(dvt_study_atomic_minimum(places[d], n, x_there, there));
-      CHECK(dvt_study_atomic_minimum(places[d], n, x_there, there)); /* what is less already stays */
+      void *x_there = on_device(study_places[d], x, (size_t)n * sizeof *x),
+           *there = on_device(study_places[d], &least, sizeof least);
+      CHECK(dvt_study_atomic_minimum(study_places[d], n, x_there, there));
+      CHECK(dvt_study_atomic_minimum(study_places[d], n, x_there, there)); /* what is less already stays */
       from_device(there, &least, sizeof least);
       CHECK(davit_free(x_there));
       assert_true(dvt_study_float(least) == right);
@@ -267,10 +258,10 @@ static void test_pixels(void **state) {
       for (int i = 0; i < N; i++)
         for (int c = 0; c < 3; c++)
           pixels[dvt_study_pixel_at(l, N, i, c)] = colours[i][c];
-      void *there = on_device(places[d], pixels, bytes);
-      void *grey_there = on_device(places[d], grey, N), *red_there = on_device(places[d], red, N);
-      CHECK(dvt_study_grey(places[d], l, N, there, grey_there));
-      CHECK(dvt_study_red(places[d], l, N, there, red_there));
+      void *there = on_device(study_places[d], pixels, bytes);
+      void *grey_there = on_device(study_places[d], grey, N), *red_there = on_device(study_places[d], red, N);
+      CHECK(dvt_study_grey(study_places[d], l, N, there, grey_there));
+      CHECK(dvt_study_red(study_places[d], l, N, there, red_there));
       from_device(grey_there, grey, N);
       from_device(red_there, red, N);
       CHECK(davit_free(there));
@@ -294,9 +285,9 @@ static void test_norms(void **state) {
   }
   for (int d = 0; d < 2; d++) {
     for (int s = 0; s < 2; s++) {
-      void *in = on_device(places[d], s ? soa : aos, sizeof soa),
-           *there = on_device(places[d], out[s], sizeof out[s]);
-      CHECK(dvt_study_norms(places[d], s, N, in, there));
+      void *in = on_device(study_places[d], s ? soa : aos, sizeof soa),
+           *there = on_device(study_places[d], out[s], sizeof out[s]);
+      CHECK(dvt_study_norms(study_places[d], s, N, in, there));
       from_device(there, out[s], sizeof out[s]);
       CHECK(davit_free(in));
     }
@@ -372,5 +363,5 @@ int main(void) {
       cmocka_unit_test(test_streams),
       cmocka_unit_test(test_streams_need_two),
   };
-  return cmocka_run_group_tests(tests, find_devices, NULL);
+  return cmocka_run_group_tests(tests, find_study_places, NULL);
 }

@@ -12,18 +12,6 @@
 
 enum { ZONE = 64, POISON = 0x2b };
 
-/* The CPU, and the first device that work is spread over: on a machine without a GPU that is the CPU by
- * another name. */
-static int places[2];
-
-static int find_devices(void **state) {
-  int count;
-  (void)state;
-  places[0] = DAVIT_HOST;
-  CHECK(davit_default_devices(1, &places[1], &count));
-  return 0;
-}
-
 static bool on_gpu(int device) {
   bool gpu;
   CHECK(dvt_study_closest_on_gpu(device, &gpu));
@@ -361,7 +349,7 @@ static void test_p3(void **state) {
           for (int balanced = 0; balanced < 2; balanced++) {
             dvt_study_brute b = {dvt_study_closest_blocks[k], teams[t], balanced};
             dvt_study_closest is;
-            CHECK(dvt_study_closest_brute(&b, places[d], n, p, &is, NULL, NULL));
+            CHECK(dvt_study_closest_brute(&b, study_places[d], n, p, &is, NULL, NULL));
             is_closest(&is, right, n, p, balanced ? "balanced" : "rows");
           }
     free(p);
@@ -374,7 +362,8 @@ static void test_p3_inputs(void **state) {
     dvt_study_point *p = points_of((input)which, 777, 17);
     for (int balanced = 0; balanced < 2; balanced++) {
       dvt_study_closest is;
-      CHECK(dvt_study_closest_brute(&(dvt_study_brute){64, 0, balanced}, places[1], 777, p, &is, NULL, NULL));
+      CHECK(dvt_study_closest_brute(&(dvt_study_brute){64, 0, balanced}, study_places[1], 777, p, &is, NULL,
+                                    NULL));
       is_closest(&is, right_distance(777, p), 777, p, input_names[which]);
     }
     free(p);
@@ -394,10 +383,10 @@ static void test_candidates(void **state) {
       assert_int_equal(count, balanced ? 8 : 16);
       float *dist = memory((size_t)count * sizeof *dist);
       dvt_study_two_points *pairs = memory((size_t)count * sizeof *pairs);
-      void *points_there = on_device(places[d], p, N * sizeof *p);
-      void *dist_there = on_device(places[d], NULL, (size_t)count * sizeof *dist);
-      void *pairs_there = on_device(places[d], NULL, (size_t)count * sizeof *pairs);
-      CHECK(dvt_study_compare_points(&b, places[d], N, points_there, dist_there, pairs_there, NULL));
+      void *points_there = on_device(study_places[d], p, N * sizeof *p);
+      void *dist_there = on_device(study_places[d], NULL, (size_t)count * sizeof *dist);
+      void *pairs_there = on_device(study_places[d], NULL, (size_t)count * sizeof *pairs);
+      CHECK(dvt_study_compare_points(&b, study_places[d], N, points_there, dist_there, pairs_there, NULL));
       from_device(dist_there, dist, (size_t)count * sizeof *dist);
       from_device(pairs_there, pairs, (size_t)count * sizeof *pairs);
       CHECK(davit_free(points_there));
@@ -430,7 +419,7 @@ static void test_balance(void **state) {
         dvt_study_point *p = points_of(UNIFORM, n, 23);
         dvt_study_brute b = {32, 2, balanced};
         dvt_study_closest is;
-        CHECK(dvt_study_closest_brute(&b, places[d], n, p, &is, comparisons, NULL));
+        CHECK(dvt_study_closest_brute(&b, study_places[d], n, p, &is, comparisons, NULL));
         int64_t rows = dvt_study_brute_rows(&b, n);
         assert_int_equal(rows, balanced ? n / 2 : n);
         for (int64_t i = 0; i < rows; i++) {
@@ -459,9 +448,9 @@ static void test_min_dist(void **state) {
             dist[i] = i == at ? 0.5f : i % 3 ? (float)(1 + random_below(&seed, 1000)) : INFINITY;
             pairs[i] = (dvt_study_two_points){(float)i, dist[i], 1, 2};
           }
-          void *dist_there = on_device(places[d], dist, (size_t)m * sizeof *dist);
-          void *pairs_there = on_device(places[d], pairs, (size_t)m * sizeof *pairs);
-          CHECK(dvt_study_min_dist(places[d], dvt_study_closest_blocks[k], m, dist_there, pairs_there));
+          void *dist_there = on_device(study_places[d], dist, (size_t)m * sizeof *dist);
+          void *pairs_there = on_device(study_places[d], pairs, (size_t)m * sizeof *pairs);
+          CHECK(dvt_study_min_dist(study_places[d], dvt_study_closest_blocks[k], m, dist_there, pairs_there));
           dvt_study_two_points right = pairs[at];
           from_device(dist_there, dist, (size_t)m * sizeof *dist);
           from_device(pairs_there, pairs, (size_t)m * sizeof *pairs);
@@ -564,20 +553,21 @@ static void test_sorts(void **state) {
   for (int d = 0; d < 2; d++)
     for (int sort = 0; sort < DVT_STUDY_SORTS; sort++)
       for (int key = 0; key < 2; key++) {
-        int most = on_gpu(places[d]) ? 20 : 13;
+        int most = on_gpu(study_places[d]) ? 20 : 13;
         for (int log = 0; log <= most; log++)
-          sorts_right((dvt_study_sort)sort, (dvt_study_key)key, places[d], 1, (int64_t)1 << log, UNIFORM,
-                      log % 2);
+          sorts_right((dvt_study_sort)sort, (dvt_study_key)key, study_places[d], 1, (int64_t)1 << log,
+                      UNIFORM, log % 2);
         for (int64_t length = 1; length <= 4096; length *= 4)
           for (int64_t batches = 2; batches <= 7; batches += 5)
-            sorts_right((dvt_study_sort)sort, (dvt_study_key)key, places[d], batches, length, COLUMNS, false);
-        sorts_right((dvt_study_sort)sort, (dvt_study_key)key, places[d], 300, 16, EQUAL, true);
+            sorts_right((dvt_study_sort)sort, (dvt_study_key)key, study_places[d], batches, length, COLUMNS,
+                        false);
+        sorts_right((dvt_study_sort)sort, (dvt_study_key)key, study_places[d], 300, 16, EQUAL, true);
       }
   for (int d = 0; d < 2; d++)
-    CHECK(dvt_study_sort_points(DVT_STUDY_BITONIC, DVT_STUDY_BY_X, places[d], 0, 8, NULL, NULL));
-  if (on_gpu(places[1]))
+    CHECK(dvt_study_sort_points(DVT_STUDY_BITONIC, DVT_STUDY_BY_X, study_places[d], 0, 8, NULL, NULL));
+  if (on_gpu(study_places[1]))
     for (int sort = 0; sort < DVT_STUDY_SORTS; sort++)
-      sorts_right((dvt_study_sort)sort, DVT_STUDY_BY_Y, places[1], 2, 1 << 23, UNIFORM, false);
+      sorts_right((dvt_study_sort)sort, DVT_STUDY_BY_Y, study_places[1], 2, 1 << 23, UNIFORM, false);
 }
 
 /* The networks' own formulas; a launch for each stage beyond a tile. */
@@ -625,9 +615,9 @@ static void test_p5(void **state) {
           dvt_study_divide divide = {.base = dvt_study_closest_blocks[k],
                                      .sort = (dvt_study_sort)((s + k / 2) % 2)};
           divide.strip_test = (dvt_study_strip_test)((which + k / 2) % 2);
-          divides(&divide, places[d], n, p, right, input_names[which]);
+          divides(&divide, study_places[d], n, p, right, input_names[which]);
           divide.unlimited = true;
-          divides(&divide, places[d], n, p, right, input_names[which]);
+          divides(&divide, study_places[d], n, p, right, input_names[which]);
         }
       free(p);
     }
@@ -645,9 +635,9 @@ static void test_p5_choices(void **state) {
       for (int c = 0; c < 16; c++) {
         dvt_study_divide divide = {.base = 32, .sort = c & 1, .unlimited = c & 2, .strip_test = c >> 2 & 1};
         divide.counting = (c & 12) == 8;
-        divides(&divide, places[1], sizes[s], p, right, input_names[which]);
+        divides(&divide, study_places[1], sizes[s], p, right, input_names[which]);
         divide.every_block = divide.unlimited;
-        divides(&divide, places[1], sizes[s], p, right, input_names[which]);
+        divides(&divide, study_places[1], sizes[s], p, right, input_names[which]);
       }
       free(p);
     }
@@ -662,14 +652,14 @@ static void test_p5_small(void **state) {
     input which = (input)random_below(&seed, INPUTS);
     dvt_study_point *p = points_of(which, n, next_random(&seed));
     dvt_study_divide divide = {.base = 2, .sort = repeat & 1, .unlimited = repeat % 5 == 0};
-    divides(&divide, places[repeat & 1], n, p, right_distance(n, p), input_names[which]);
+    divides(&divide, study_places[repeat & 1], n, p, right_distance(n, p), input_names[which]);
     free(p);
   }
 }
 
 static void test_p5_large(void **state) {
   (void)state;
-  bool gpu = on_gpu(places[1]);
+  bool gpu = on_gpu(study_places[1]);
   int64_t sizes[] = {gpu ? 1 << 20 : 1 << 14, gpu ? 1000001 : 10001};
   for (int s = 0; s < COUNT(sizes); s++)
     for (int distribution = 0; distribution < DVT_STUDY_DISTRIBUTIONS; distribution++) {
@@ -679,7 +669,7 @@ static void test_p5_large(void **state) {
       dvt_study_divide divide = {.base = 128};
       generate((dvt_study_distribution)distribution, 2, 0, 47, n, p);
       CHECK(dvt_study_closest_divide_cpu(n, p, 8, &right, NULL));
-      CHECK(dvt_study_closest_divide(&divide, places[1], n, p, &is, NULL));
+      CHECK(dvt_study_closest_divide(&divide, study_places[1], n, p, &is, NULL));
       assert_true(is.distance == right.distance);
       dvt_study_point a = {is.pair.x1, is.pair.y1}, b = {is.pair.x2, is.pair.y2};
       assert_true(dvt_study_distance(a, b) == is.distance);
@@ -773,7 +763,7 @@ static void test_p5_example(void **state) {
       int step = 0;
       dvt_study_divide divide = {
           .base = 2, .sort = (dvt_study_sort)sort, .watch = watch_example, .context = &step};
-      divides(&divide, places[d], 16, example, sqrtf(2), "example");
+      divides(&divide, study_places[d], 16, example, sqrtf(2), "example");
       assert_int_equal(step, 3);
     }
   /* The last batch of the figure for lengths 4 and 8 is printed as it is in Sx, not sorted by y. */
@@ -798,10 +788,10 @@ static void test_brute_blocks(void **state) {
         size_t blocks = (size_t)(N / base);
         float dist[N / 2];
         dvt_study_two_points pairs[N / 2];
-        void *sx = on_device(places[d], p, N * sizeof *p),
-             *dist_there = on_device(places[d], NULL, blocks * sizeof *dist);
-        void *pairs_there = on_device(places[d], NULL, blocks * sizeof *pairs);
-        CHECK(dvt_study_brute_blocks(places[d], base, teams[t], N, sx, dist_there, pairs_there));
+        void *sx = on_device(study_places[d], p, N * sizeof *p),
+             *dist_there = on_device(study_places[d], NULL, blocks * sizeof *dist);
+        void *pairs_there = on_device(study_places[d], NULL, blocks * sizeof *pairs);
+        CHECK(dvt_study_brute_blocks(study_places[d], base, teams[t], N, sx, dist_there, pairs_there));
         from_device(dist_there, dist, blocks * sizeof *dist);
         from_device(pairs_there, pairs, blocks * sizeof *pairs);
         CHECK(davit_free(sx));
@@ -856,10 +846,11 @@ static void test_find_strip(void **state) {
         for (int64_t length = 2 * base; length <= N; length *= 8) {
           strip s = strip_of(UNIFORM, N, base, length, 0.01f);
           bool flags[N / 2];
-          void *sx = on_device(places[d], s.sx, N * sizeof *s.sx),
-               *sy = on_device(places[d], s.sy, N * sizeof *s.sy);
-          void *flags_there = on_device(places[d], NULL, (size_t)(N / base)); /* POISON is true */
-          CHECK(dvt_study_find_strip(places[d], base, teams[t], N, length, s.delta, sx, sy, flags_there));
+          void *sx = on_device(study_places[d], s.sx, N * sizeof *s.sx),
+               *sy = on_device(study_places[d], s.sy, N * sizeof *s.sy);
+          void *flags_there = on_device(study_places[d], NULL, (size_t)(N / base)); /* POISON is true */
+          CHECK(
+              dvt_study_find_strip(study_places[d], base, teams[t], N, length, s.delta, sx, sy, flags_there));
           from_device(flags_there, flags, (size_t)(N / base));
           CHECK(davit_free(sx));
           CHECK(davit_free(sy));
@@ -952,10 +943,10 @@ static void test_compare_strip(void **state) {
         int base = dvt_study_closest_blocks[k];
         for (int64_t length = 2 * base; length <= N; length *= 4) {
           strip s = strip_of(SIGNED, N, base, length, deltas[e]);
-          compares_right(&s, places[d], teams[e], 8, DVT_STUDY_STRIP_SEPARATE, true);
-          compares_right(&s, places[d], teams[e], 8, DVT_STUDY_STRIP_SEPARATE, false);
-          compares_right(&s, places[d], teams[e], INT32_MAX, DVT_STUDY_STRIP_MERGED, false);
-          compares_right(&s, places[d], teams[e], 1, DVT_STUDY_STRIP_MERGED, false);
+          compares_right(&s, study_places[d], teams[e], 8, DVT_STUDY_STRIP_SEPARATE, true);
+          compares_right(&s, study_places[d], teams[e], 8, DVT_STUDY_STRIP_SEPARATE, false);
+          compares_right(&s, study_places[d], teams[e], INT32_MAX, DVT_STUDY_STRIP_MERGED, false);
+          compares_right(&s, study_places[d], teams[e], 1, DVT_STUDY_STRIP_MERGED, false);
           strip_free(&s);
         }
       }
@@ -973,7 +964,7 @@ static void test_limit_and_counters(void **state) {
   dvt_study_closest is[3];
   for (int v = 0; v < 3; v++) {
     dvt_study_divide divide = {.base = BASE, .unlimited = v > 0, .every_block = v > 1, .counting = true};
-    CHECK(dvt_study_closest_divide(&divide, places[1], N, p, &is[v], &report[v]));
+    CHECK(dvt_study_closest_divide(&divide, study_places[1], N, p, &is[v], &report[v]));
   }
   assert_true(is[0].distance == is[1].distance && is[0].distance == is[2].distance);
   assert_int_equal(report[0].steps, 8);
@@ -1038,12 +1029,12 @@ static void test_counters_against_host(void **state) {
     dvt_study_closest is;
     dvt_study_divide_report report;
     dvt_study_divide divide = {.base = base, .counting = true};
-    CHECK(dvt_study_closest_divide(&divide, places[1], N, p, &is, &report));
+    CHECK(dvt_study_closest_divide(&divide, study_places[1], N, p, &is, &report));
     for (int s = 0; s < report.steps; s++)
       on_host.step[s].delta = report.step[s].delta;
     divide.watch = count_on_host;
     divide.context = &on_host;
-    CHECK(dvt_study_closest_divide(&divide, places[1], N, p, &is, &report));
+    CHECK(dvt_study_closest_divide(&divide, study_places[1], N, p, &is, &report));
     assert_int_equal(on_host.steps, report.steps);
     for (int s = 0; s < report.steps; s++) {
       assert_int_equal(report.step[s].tests, on_host.step[s].tests);
@@ -1065,7 +1056,7 @@ static void test_report(void **state) {
   dvt_study_closest is;
   dvt_study_divide_report report;
   dvt_study_brute_times times;
-  CHECK(dvt_study_closest_divide(&(dvt_study_divide){.base = BASE}, places[1], N, p, &is, &report));
+  CHECK(dvt_study_closest_divide(&(dvt_study_divide){.base = BASE}, study_places[1], N, p, &is, &report));
   dvt_study_divide_shares sum = dvt_study_divide_sum(&report);
   double parts =
       report.transfer_ms + sum.sort_ms + sum.brute_ms + sum.reduce_ms + sum.strip_ms + sum.compare_ms;
@@ -1077,7 +1068,8 @@ static void test_report(void **state) {
     comparators += dvt_study_sort_comparators(DVT_STUDY_BITONIC, N / length, length);
   assert_int_equal(report.comparators, comparators);
   assert_true(report.comparators > 10 * N * 14);
-  CHECK(dvt_study_closest_brute(&(dvt_study_brute){64, 0, false}, places[1], 1000, p, &is, NULL, &times));
+  CHECK(
+      dvt_study_closest_brute(&(dvt_study_brute){64, 0, false}, study_places[1], 1000, p, &is, NULL, &times));
   assert_true(times.compare_ms > 0 && times.transfer_ms >= 0 && times.reduce_ms >= 0);
   assert_true(fabs(times.transfer_ms + times.compare_ms + times.reduce_ms - times.total_ms) <=
               1e-6 * times.total_ms);
@@ -1115,14 +1107,14 @@ static void test_order_of_threads(void **state) {
 
 static void test_repeats_are_identical(void **state) {
   (void)state;
-  int64_t n = on_gpu(places[1]) ? 200000 : 5000;
+  int64_t n = on_gpu(study_places[1]) ? 200000 : 5000;
   dvt_study_point *p = points_of(COLUMNS, n, 79);
   dvt_study_closest first[2], is;
-  int repeats = on_gpu(places[1]) ? scaled(100) : 2;
+  int repeats = on_gpu(study_places[1]) ? scaled(100) : 2;
   for (int i = -1; i < repeats; i++)
     for (int limit = 0; limit < 2; limit++) {
       dvt_study_divide divide = {.base = 128, .unlimited = limit};
-      CHECK(dvt_study_closest_divide(&divide, places[1], n, p, &is, NULL));
+      CHECK(dvt_study_closest_divide(&divide, study_places[1], n, p, &is, NULL));
       if (i < 0)
         first[limit] = is;
       assert_true(is.distance == first[limit].distance);
@@ -1239,7 +1231,7 @@ static void test_wide_row(void **state) {
       int steps;
       float right = right_distance(n, p);
       dvt_study_divide divide = {.base = 32, .counting = true};
-      divides(&divide, places[1], n, p, right, "wide row");
+      divides(&divide, study_places[1], n, p, right, "wide row");
       assert_true(dvt_study_printed_divide(DVT_STUDY_ALWAYS_TRUE, n, 32, 8, p, 99, &steps).distance > right);
       assert_true(dvt_study_printed_divide(DVT_STUDY_NO_ABS, n, 32, 8, p, 99, &steps).distance > right);
       assert_true(dvt_study_printed_divide(DVT_STUDY_NEVER_RESET, n, 32, 8, p, 99, &steps).distance > right);
@@ -1305,8 +1297,8 @@ static void test_printed_p3(void **state) {
   assert_true(dvt_study_printed_candidate(128, N, p, 0, INFINITY, &arrived) == 0);
   dvt_study_closest is;
   for (int k = 0; k < DVT_STUDY_CLOSEST_BLOCKS; k++) {
-    CHECK(dvt_study_closest_brute(&(dvt_study_brute){dvt_study_closest_blocks[k], 0, false}, places[1], N, p,
-                                  &is, NULL, NULL));
+    CHECK(dvt_study_closest_brute(&(dvt_study_brute){dvt_study_closest_blocks[k], 0, false}, study_places[1],
+                                  N, p, &is, NULL, NULL));
     assert_true(is.distance == 0);
   }
   free(p);
@@ -1423,5 +1415,5 @@ int main(void) {
       cmocka_unit_test(test_printed_min_dist),
       cmocka_unit_test(test_bad_arguments),
   };
-  return cmocka_run_group_tests(tests, find_devices, NULL);
+  return cmocka_run_group_tests(tests, find_study_places, NULL);
 }

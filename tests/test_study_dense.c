@@ -10,16 +10,6 @@
 
 static const double divisor = 3214212.01;
 
-static int places[2];
-
-static int find_devices(void **state) {
-  int count;
-  (void)state;
-  places[0] = DAVIT_HOST;
-  CHECK(davit_default_devices(1, &places[1], &count));
-  return 0;
-}
-
 /* `n` doubles and a NaN on either side. */
 static double *doubles(int64_t n) {
   double *x = malloc((size_t)(n + 2) * sizeof *x);
@@ -133,9 +123,9 @@ static void test_convolution(void **state) {
       for (int s = 0; s < 3; s++) {
         int64_t ni = sizes[z][0], nj = sizes[z][1], n = ni * nj;
         double *a = random_doubles(n, 1), *b = random_doubles(n, 2), *right = random_doubles(n, 2);
-        double *device_a = on_device(places[d], a, n), *device_b = on_device(places[d], b, n);
+        double *device_a = on_device(study_places[d], a, n), *device_b = on_device(study_places[d], b, n);
         convolve(ni, nj, a, right);
-        CHECK(dvt_study_convolution(places[d], sides[s], ni, nj, device_a, device_b));
+        CHECK(dvt_study_convolution(study_places[d], sides[s], ni, nj, device_a, device_b));
         fetch(b, device_b, n);
         assert_true(difference(n, b, right) < CLOSE);
         for (int64_t i = 0; i < n; i++) /* the border holds what it held */
@@ -180,11 +170,12 @@ static void test_atax(void **state) {
       double *a = random_doubles(nx * ny, 3), *x = random_doubles(ny, 4), *tmp = doubles(nx),
              *y = doubles(ny);
       double *right_tmp = doubles(nx), *right = doubles(ny);
-      double *on_a = on_device(places[d], a, nx * ny), *on_x = on_device(places[d], x, ny);
-      double *on_tmp = on_device(places[d], tmp, nx), *on_y = on_device(places[d], y, ny); /* NaN */
+      double *on_a = on_device(study_places[d], a, nx * ny), *on_x = on_device(study_places[d], x, ny);
+      double *on_tmp = on_device(study_places[d], tmp, nx),
+             *on_y = on_device(study_places[d], y, ny); /* NaN */
       multiply(false, nx, ny, a, x, right_tmp);
       multiply(true, nx, ny, a, right_tmp, right);
-      CHECK(dvt_study_atax(places[d], nx, ny, on_a, on_x, on_tmp, on_y));
+      CHECK(dvt_study_atax(study_places[d], nx, ny, on_a, on_x, on_tmp, on_y));
       fetch(tmp, on_tmp, nx);
       fetch(y, on_y, ny);
       assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
@@ -223,12 +214,13 @@ static void test_covariance(void **state) {
       int64_t m = sizes[z][0], n = sizes[z][1];
       double *data = random_doubles(m * n, 5), *right_data = random_doubles(m * n, 5), *mean = doubles(n);
       double *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
-      double *on_data = on_device(places[d], data, m * n), *on_mean = on_device(places[d], mean, n);
-      double *on_symmat = on_device(places[d], symmat, n * n); /* NaN */
+      double *on_data = on_device(study_places[d], data, m * n),
+             *on_mean = on_device(study_places[d], mean, n);
+      double *on_symmat = on_device(study_places[d], symmat, n * n); /* NaN */
       column_means(m, n, right_data, right_mean);
       subtract(m, n, 1, right_mean, right_data);
       square(true, m, n, right_data, right);
-      CHECK(dvt_study_covariance(places[d], m, n, divisor, on_data, on_mean, on_symmat));
+      CHECK(dvt_study_covariance(study_places[d], m, n, divisor, on_data, on_mean, on_symmat));
       fetch(data, on_data, m * n);
       fetch(mean, on_mean, n);
       fetch(symmat, on_symmat, n * n);
@@ -575,5 +567,5 @@ int main(void) {
       cmocka_unit_test(test_printed_covariance_goes_past_the_end),
       cmocka_unit_test(test_printed_covariance_is_for_squares),
   };
-  return cmocka_run_group_tests(tests, find_devices, NULL);
+  return cmocka_run_group_tests(tests, find_study_places, NULL);
 }

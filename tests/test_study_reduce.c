@@ -15,18 +15,6 @@ enum { ZONE = 64, POISON = 0x2b2b2b2b };
 
 static const int blocks[] = {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
 
-/* The CPU, and the first device that work is spread over: on a machine without a GPU that is the CPU by
- * another name. */
-static int places[2];
-
-static int find_devices(void **state) {
-  int count;
-  (void)state;
-  places[0] = DAVIT_HOST;
-  CHECK(davit_default_devices(1, &places[1], &count));
-  return 0;
-}
-
 static bool on_gpu(int device) {
   davit_device_info info;
   CHECK(davit_device_describe(device, &info));
@@ -99,10 +87,10 @@ static void test_every_kernel_block_and_length(void **state) {
   for (int d = 0; d < 2; d++)
     for (int s = 0; s < COUNT(sizes); s++) {
       int32_t right, *host = random_words(sizes[s], (uint64_t)s);
-      void *x = on_device(places[d], host, (size_t)sizes[s] * sizeof *host);
+      void *x = on_device(study_places[d], host, (size_t)sizes[s] * sizeof *host);
       dvt_study_reference_reduce(DVT_STUDY_SUM, sizes[s], host, &right);
       for (dvt_study_reduction r = {.kernel = 0}; next_reduction(&r);)
-        reduces(&r, places[d], sizes[s], x, right);
+        reduces(&r, study_places[d], sizes[s], x, right);
       CHECK(davit_free(x));
       free(host);
     }
@@ -112,15 +100,15 @@ static void test_levels_and_cpu_threshold(void **state) {
   static const int64_t thresholds[] = {0, 1, 64, 4096, INT64_MAX};
   (void)state;
   for (int d = 0; d < 2; d++) {
-    int64_t n = on_gpu(places[d]) ? 1 << 24 : 1000003;
+    int64_t n = on_gpu(study_places[d]) ? 1 << 24 : 1000003;
     int32_t right, *host = random_words(n, 5);
-    void *x = on_device(places[d], host, (size_t)n * sizeof *host);
+    void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
     dvt_study_reference_reduce(DVT_STUDY_SUM, n, host, &right);
     for (int kernel = 1; kernel <= 6; kernel++)
       for (int t = 0; t < COUNT(thresholds); t++) {
         dvt_study_reduction r = reduction(kernel, 256, DVT_STUDY_SHUFFLES);
         r.cpu_threshold = thresholds[t];
-        reduces(&r, places[d], n, x, right);
+        reduces(&r, study_places[d], n, x, right);
       }
     CHECK(davit_free(x));
     free(host);
@@ -142,9 +130,9 @@ static void test_partials_of_a_grid(void **state) {
       int64_t count = dvt_study_partials(&r, n), tile = r.kernel < 4 ? r.block : two;
       assert_int_equal(count, r.kernel < 4 ? up(n, r.block) : r.kernel < 6 ? up(n, two) : 2);
       int32_t *host = random_words(n, 7), *got = malloc((size_t)(count + ZONE) * sizeof *got);
-      void *x = on_device(places[d], host, (size_t)n * sizeof *host);
-      void *partials = on_device(places[d], host, (size_t)count * sizeof *host);
-      CHECK(dvt_study_reduce_grid(&r, places[d], n, x, partials));
+      void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
+      void *partials = on_device(study_places[d], host, (size_t)count * sizeof *host);
+      CHECK(dvt_study_reduce_grid(&r, study_places[d], n, x, partials));
       CHECK(davit_copy(got, partials, (size_t)(count + ZONE) * sizeof *got));
       for (int64_t b = 0; b < count; b++) {
         int32_t right = 0;
@@ -177,16 +165,16 @@ static void test_elements_of_a_thread(void **state) {
 static void test_repeats_are_identical(void **state) {
   (void)state;
   for (int d = 0; d < 2; d++) {
-    int repeats = on_gpu(places[d]) ? scaled(1000) : 3;
+    int repeats = on_gpu(study_places[d]) ? scaled(1000) : 3;
     int64_t n = 70001;
     int32_t right, *host = random_words(n, 11);
-    void *x = on_device(places[d], host, (size_t)n * sizeof *host);
+    void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
     dvt_study_reference_reduce(DVT_STUDY_SUM, n, host, &right);
     for (int i = 0; i < repeats; i++)
       for (int kernel = 5; kernel <= 6; kernel++)
         for (int v = 0; v < 2; v++) {
           dvt_study_reduction r = reduction(kernel, blocks[i % COUNT(blocks)], (dvt_study_last_warp)v);
-          reduces(&r, places[d], n, x, right);
+          reduces(&r, study_places[d], n, x, right);
         }
     CHECK(davit_free(x));
     free(host);
@@ -198,9 +186,9 @@ static void test_clause(void **state) {
   for (int d = 0; d < 2; d++) {
     int64_t n = 100003;
     int32_t right, *host = random_words(n, 13);
-    void *x = on_device(places[d], host, (size_t)n * sizeof *host);
+    void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
     dvt_study_reference_reduce(DVT_STUDY_SUM, n, host, &right);
-    assert_int_equal(dvt_study_clause_sum(places[d], n, x), right);
+    assert_int_equal(dvt_study_clause_sum(study_places[d], n, x), right);
     CHECK(davit_free(x));
     free(host);
   }
@@ -246,17 +234,17 @@ static void test_operators_that_do_not_commute(void **state) {
   for (int d = 0; d < 2; d++)
     for (int s = 0; s < COUNT(sizes); s++) {
       uint64_t right, is, *host = random_words(2 * sizes[s], 17);
-      void *x = on_device(places[d], host, (size_t)sizes[s] * sizeof *host);
+      void *x = on_device(study_places[d], host, (size_t)sizes[s] * sizeof *host);
       dvt_study_reference_reduce(DVT_STUDY_COMPOSE, sizes[s], host, &right);
       for (dvt_study_reduction r = {.kernel = 0}; next_reduction(&r);) {
         r.op = DVT_STUDY_COMPOSE;
         if (r.kernel > 2) {
-          CHECK_FAILS(dvt_study_reduce(&r, places[d], sizes[s], x, &is), DAVIT_UNSUPPORTED, "commute");
+          CHECK_FAILS(dvt_study_reduce(&r, study_places[d], sizes[s], x, &is), DAVIT_UNSUPPORTED, "commute");
         } else {
-          CHECK(dvt_study_reduce(&r, places[d], sizes[s], x, &is));
+          CHECK(dvt_study_reduce(&r, study_places[d], sizes[s], x, &is));
           assert_true(is == right);
           r.cpu_threshold = 40; /* the CPU keeps the order as well */
-          CHECK(dvt_study_reduce(&r, places[d], sizes[s], x, &is));
+          CHECK(dvt_study_reduce(&r, study_places[d], sizes[s], x, &is));
           assert_true(is == right);
         }
       }
@@ -267,7 +255,7 @@ static void test_operators_that_do_not_commute(void **state) {
 
 /* Ranks have contiguous parts, so a stand-in for MPI_Reduce with commute = 0 keeps the order too. */
 static void test_ranks(void **state) {
-  int devices[4] = {places[1], DAVIT_HOST, places[1], places[1]};
+  int devices[4] = {study_places[1], DAVIT_HOST, study_places[1], study_places[1]};
   (void)state;
   for (int64_t n = 0; n < 4000; n += n < 5 ? 1 : 1333) {
     uint64_t sum, right, *host = random_words(2 * n, 19);
@@ -748,5 +736,5 @@ int main(void) {
       cmocka_unit_test(test_cpu_products),
       cmocka_unit_test(test_bad_arguments),
   };
-  return cmocka_run_group_tests(tests, find_devices, NULL);
+  return cmocka_run_group_tests(tests, find_study_places, NULL);
 }

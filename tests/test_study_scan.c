@@ -10,16 +10,6 @@
 
 enum { ZONE = 64 };
 
-static int places[2];
-
-static int find_devices(void **state) {
-  int count;
-  (void)state;
-  places[0] = DAVIT_HOST;
-  CHECK(davit_default_devices(1, &places[1], &count));
-  return 0;
-}
-
 static bool on_gpu(int device) {
   davit_device_info info;
   CHECK(davit_device_describe(device, &info));
@@ -103,7 +93,7 @@ static void test_tiles(void **state) {
               dvt_study_scan s = {(dvt_study_operator)op, (dvt_study_scan_form)form, dvt_study_scan_blocks[b],
                                   kind == 0, 0};
               reference_tiles(&s, dvt_study_scan_tile(&s), sizes[z], x, right);
-              scans(tiles_call, &s, places[d], sizes[z], x, right, (b + kind + z) % 2);
+              scans(tiles_call, &s, study_places[d], sizes[z], x, right, (b + kind + z) % 2);
             }
         free(x);
         free(right);
@@ -115,11 +105,11 @@ static void test_every_length_of_a_block(void **state) {
   int32_t *x = random_elements(DVT_STUDY_SUM, 1024, 3), right[1024];
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int64_t n = 1; n <= 1024; n += on_gpu(places[d]) || n < 70 ? 1 : 37)
+    for (int64_t n = 1; n <= 1024; n += on_gpu(study_places[d]) || n < 70 ? 1 : 37)
       for (int form = DVT_STUDY_NAIVE; form <= DVT_STUDY_BLOCK_SCAN; form += 2) {
         dvt_study_scan s = {.form = (dvt_study_scan_form)form, .block = 1024};
         reference_tiles(&s, 1024, n, x, right);
-        scans(tiles_call, &s, places[d], n, x, right, n % 2);
+        scans(tiles_call, &s, study_places[d], n, x, right, n % 2);
       }
   free(x);
 }
@@ -159,7 +149,7 @@ static void test_grid(void **state) {
               dvt_study_scan s = {(dvt_study_operator)op, (dvt_study_scan_form)form, dvt_study_scan_blocks[b],
                                   kind == 0, b % 2 ? 7 : 0}; /* 7: a grid takes several launches */
               dvt_study_reference_scan(s.op, s.exclusive, sizes[z], x, right);
-              scans(dvt_study_scan_grid, &s, places[d], sizes[z], x, right, (b + kind) % 2);
+              scans(dvt_study_scan_grid, &s, study_places[d], sizes[z], x, right, (b + kind) % 2);
             }
         free(x);
         free(right);
@@ -177,15 +167,15 @@ static void test_levels(void **state) {
   assert_int_equal(dvt_study_scan_levels(&s, (1 << 24) + 1), 4);
   assert_int_equal(dvt_study_scan_levels(&s, 1 << 28), 4);
   for (int d = 0; d < 2; d++) {
-    if (!on_gpu(places[d]))
+    if (!on_gpu(study_places[d]))
       s.block = 32;
     else
       s.block = 256;
-    int64_t n = on_gpu(places[d]) ? (1 << 28) + 77 : (1 << 20) + 77;
+    int64_t n = on_gpu(study_places[d]) ? (1 << 28) + 77 : (1 << 20) + 77;
     assert_true(dvt_study_scan_levels(&s, n) >= 4);
     int32_t *x = random_elements(DVT_STUDY_SUM, n, 9), *right = some_memory((size_t)n * sizeof *right);
     dvt_study_reference_scan(DVT_STUDY_SUM, false, n, x, right);
-    scans(dvt_study_scan_grid, &s, places[d], n, x, right, true);
+    scans(dvt_study_scan_grid, &s, study_places[d], n, x, right, true);
     free(x);
     free(right);
   }
@@ -332,9 +322,9 @@ static void test_segments(void **state) {
   int32_t out[8], right[8];
   (void)state;
   for (int d = 0; d < 2; d++) {
-    segmented(places[d], false, 8, a, flags, out);
+    segmented(study_places[d], false, 8, a, flags, out);
     assert_memory_equal(out, inclusive, sizeof out);
-    segmented(places[d], true, 8, a, flags, out);
+    segmented(study_places[d], true, 8, a, flags, out);
     assert_memory_equal(out, exclusive, sizeof out);
   }
   dvt_study_reference_segments(false, 8, a, flags, right);
@@ -362,7 +352,7 @@ static void test_segments_of_all_lengths(void **state) {
             for (int64_t i = 0; i < n; i++)
               flags[i] = i == 0 ? first : next_random(&seed) % (uint64_t)one_in[f] == 0;
             dvt_study_reference_segments(kind, n, x, flags, right);
-            segmented(places[d], kind, n, x, flags, out);
+            segmented(study_places[d], kind, n, x, flags, out);
             assert_memory_equal(out, right, (size_t)n * sizeof *out);
             if (one_in[f] == INT64_MAX) { /* no start: the plain scan */
               dvt_study_reference_scan(DVT_STUDY_SUM, kind, n, x, right);
@@ -620,5 +610,5 @@ int main(void) {
       cmocka_unit_test(test_printed_segments),
       cmocka_unit_test(test_bad_arguments),
   };
-  return cmocka_run_group_tests(tests, find_devices, NULL);
+  return cmocka_run_group_tests(tests, find_study_places, NULL);
 }
