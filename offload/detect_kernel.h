@@ -1,4 +1,4 @@
-/* Detection on a GPU: a text for one type of scores and one width; included by detect.c with the parameters of align_kernel.h.
+/* Detection on a GPU: a text for one type of scores and one width; included through each_shape.h with the parameters of align_kernel.h.
  *
  * A team takes one effect in one window: the profile of that pair, a row for each frame of the window. Its groups of lanes take
  * permutations, whose strings are the orders. */
@@ -52,5 +52,3 @@ __attribute__((used)) static void DVT_N(detect_region)(int device, int teams, co
 
 #undef DVT_BODY
 #undef DVT_CHUNK
-#undef DVT_COLUMNS
-#undef DVT_N

@@ -1,6 +1,4 @@
-/* All kernels of detection, and the regions that launch them.
- *
- * Instances: (name, columns of a thread). Between powers of two of lanes any number of columns fits one of them without much loss. */
+/* All kernels of detection, and the regions that launch them. */
 #ifndef DAVIT_OFFLOAD_DETECT_KERNELS_H
 #define DAVIT_OFFLOAD_DETECT_KERNELS_H
 
@@ -86,63 +84,16 @@ __attribute__((used)) static void detect_profiles_region(int device, int teams, 
 
 #define DVT_SYMBOL uint16_t
 
-#define DVT_WORD dvt_pair
-#define DVT_PAIR 2
-#define DVT_ALL(x) dvt_pair_of((int)(x))
-#define DVT_FIRST(x) (x)[0]
-#define DVT_SECOND(x) (x)[1]
-#define DVT_SCORES(a, b, k) (dvt_pair) dvt_byte_pair(a, b, k)
+#define DVT_KERNEL "offload/detect_kernel.h"
+#define DVT_KIND pair
+#define DVT_PAIRED
+#include "offload/each_shape.h"
 
-#define DVT_COLUMNS 16
-#define DVT_N(name) name##_pair_16
-#include "offload/detect_kernel.h"
-#define DVT_COLUMNS 20
-#define DVT_N(name) name##_pair_20
-#include "offload/detect_kernel.h"
-#define DVT_COLUMNS 24
-#define DVT_N(name) name##_pair_24
-#include "offload/detect_kernel.h"
-#define DVT_COLUMNS 28
-#define DVT_N(name) name##_pair_28
-#include "offload/detect_kernel.h"
-#define DVT_COLUMNS 32
-#define DVT_N(name) name##_pair_32
-#include "offload/detect_kernel.h"
-
-#undef DVT_WORD
-#undef DVT_PAIR
-#undef DVT_ALL
-#undef DVT_FIRST
-#undef DVT_SECOND
-#undef DVT_SCORES
-
+#define DVT_KERNEL "offload/detect_kernel.h"
+#define DVT_KIND float
 #define DVT_WORD float
-#define DVT_PAIR 1
-#define DVT_ALL(x) ((float)(x))
-#define DVT_FIRST(x) (x)
-#define DVT_SECOND(x) (x)
+#include "offload/each_shape.h"
 
-#define DVT_COLUMNS 16
-#define DVT_N(name) name##_float_16
-#include "offload/detect_kernel.h"
-#define DVT_COLUMNS 20
-#define DVT_N(name) name##_float_20
-#include "offload/detect_kernel.h"
-#define DVT_COLUMNS 24
-#define DVT_N(name) name##_float_24
-#include "offload/detect_kernel.h"
-#define DVT_COLUMNS 28
-#define DVT_N(name) name##_float_28
-#include "offload/detect_kernel.h"
-#define DVT_COLUMNS 32
-#define DVT_N(name) name##_float_32
-#include "offload/detect_kernel.h"
-
-#undef DVT_WORD
-#undef DVT_PAIR
-#undef DVT_ALL
-#undef DVT_FIRST
-#undef DVT_SECOND
 #undef DVT_SYMBOL
 
 #endif

@@ -23,7 +23,7 @@ static inline int64_t dvt_shape_chunk(int64_t columns, bool bytes) {
   return !bytes ? 4 * columns : columns > 16 ? 32 : 16;
 }
 
-/* The shape in which a row of so many columns costs least: of the instructions of a lane, 25 are not for its columns. */
+/* The shape in which a row of so many columns costs least (between powers of two of lanes any number fits one without much loss): of the instructions of a lane, 25 are not for its columns. */
 static inline dvt_shape dvt_shape_of(int64_t columns, bool bytes) {
   dvt_shape best = {0};
   int64_t least = INT64_MAX;

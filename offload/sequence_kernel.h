@@ -1,4 +1,4 @@
-/* A query against many targets on a GPU: a text for one type of scores and one width; included by align_kernels.h with the parameters
+/* A query against many targets on a GPU: a text for one type of scores and one width; included through each_shape.h with the parameters
  * of align_kernel.h.
  *
  * The profile, of one strip of the query, is the same for all teams. Groups of lanes take targets (two, of pairs) in
@@ -70,5 +70,3 @@ DVT_N(search_region)(int device, int teams, const char *profile, int64_t alphabe
 
 #undef DVT_BODY
 #undef DVT_CHUNK
-#undef DVT_COLUMNS
-#undef DVT_N
