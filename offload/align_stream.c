@@ -107,10 +107,6 @@ static void fill_strip(const dvt_align_query *q, const way *w, int64_t strip, ch
     }
 }
 
-static davit_status upload(dvt_stream *stream, void *to, const void *from, size_t bytes) {
-  return dvt_stream_copy(stream, to, bytes, from, bytes, bytes, 1);
-}
-
 static davit_status send_profiles(dvt_stream *stream, const dvt_align_query *q, const way *w, char *to) {
   const size_t bytes = (size_t)w->strips * w->profile_bytes;
   char *profiles = calloc(bytes, 1);
@@ -118,7 +114,8 @@ static davit_status send_profiles(dvt_stream *stream, const dvt_align_query *q, 
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a profile of %zu bytes", bytes);
   for (int64_t strip = 0; strip < w->strips; strip++)
     fill_strip(q, w, strip, profiles + (size_t)strip * w->profile_bytes);
-  davit_status status = upload(stream, to, profiles, bytes), end = dvt_stream_synchronize(stream);
+  davit_status status = dvt_stream_copy_bytes(stream, to, profiles, bytes),
+               end = dvt_stream_synchronize(stream);
   free(profiles);
   return status == DAVIT_SUCCESS ? end : status;
 }
@@ -200,7 +197,7 @@ static davit_status run_way(const search *s, bool pairs) {
 
 static davit_status download(const search *s, int32_t *scores) {
   davit_status status =
-      upload(s->stream, scores, s->device->scores, (size_t)s->targets->count * sizeof *scores);
+      dvt_stream_copy_bytes(s->stream, scores, s->device->scores, (size_t)s->targets->count * sizeof *scores);
   davit_status end = dvt_stream_synchronize(s->stream);
   return status == DAVIT_SUCCESS ? end : status;
 }
@@ -218,13 +215,14 @@ static davit_status run_wide(search *s, int32_t *scores) {
   s->list = list;
   davit_status status = DAVIT_SUCCESS;
   if (s->count > 0) {
-    status = upload(s->stream, s->memory.list, list, (size_t)s->count * sizeof *list);
+    status = dvt_stream_copy_bytes(s->stream, s->memory.list, list, (size_t)s->count * sizeof *list);
     if (status == DAVIT_SUCCESS)
       status = run_way(s, false);
     if (status == DAVIT_SUCCESS)
       status = download(s, scores);
   }
-  dvt_stream_synchronize(s->stream);
+  if (status != DAVIT_SUCCESS)
+    dvt_stream_synchronize(s->stream); /* which may still read the list */
   free(list);
   return status;
 }

@@ -539,8 +539,8 @@ static davit_status gpu_stage(const dvt_closest_site *site, dvt_closest_stage st
 static davit_status copy_state(const dvt_closest_site *site, dvt_closest_state *s, bool in) {
   const size_t bytes = sizeof *s;
   if (site->stream)
-    return dvt_stream_copy(site->stream, in ? site->memory : (void *)site->staged, bytes,
-                           in ? (void *)site->staged : site->memory, bytes, bytes, 1);
+    return dvt_stream_copy_bytes(site->stream, in ? site->memory : (void *)site->staged,
+                                 in ? (void *)site->staged : site->memory, bytes);
   return dvt_space_copy(in ? site->memory : s, bytes, in ? site->device : DAVIT_PAGEABLE,
                         in ? s : site->memory, bytes, in ? DAVIT_PAGEABLE : site->device, bytes, 1);
 }

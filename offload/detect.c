@@ -41,7 +41,7 @@ static bool is_integer(float x) {
 }
 
 bool dvt_detect_fits(const dvt_detect_task *task, int64_t effect) {
-  const int64_t diagonal = effect < task->window ? effect : task->window;
+  const int64_t diagonal = dvt_at_most(effect, task->window);
   return task->round && 100 * diagonal <= INT16_MAX && task->gap_open <= INT16_MAX &&
          is_integer(task->gap_extend) && is_integer(task->threshold);
 }
@@ -62,7 +62,7 @@ static shares shares_of(const dvt_detect_task *t, int e, int threads) {
   s.blocks = dvt_divide_up(t->windows, s.lanes);
   const int64_t wanted = dvt_divide_up((int64_t)SHARES * threads, s.blocks * t->effect_count),
                 most = dvt_divide_up(t->runs, FEWEST_RUNS);
-  s.runs = dvt_divide_up(t->runs, wanted < most ? wanted : most);
+  s.runs = dvt_divide_up(t->runs, dvt_at_most(wanted, most));
   s.pieces = dvt_divide_up(t->runs, s.runs);
   return s;
 }
@@ -73,8 +73,8 @@ static size_t bytes_of(const dvt_detect_task *t) {
 
 static void do_share(const dvt_detect_task *t, int e, const shares *s, int64_t index, void *memory) {
   const int64_t block = index / s->pieces, begin = index % s->pieces * s->runs, first = block * s->lanes;
-  const int64_t count = t->windows - first < s->lanes ? t->windows - first : s->lanes;
-  const int64_t end = begin + s->runs < t->runs ? begin + s->runs : t->runs;
+  const int64_t count = dvt_at_most(t->windows - first, s->lanes),
+                end = dvt_at_most(begin + s->runs, t->runs);
   (is_short(t, e) ? blocks_short : blocks_float)[dvt_cpu_best()](t, e, first, count, begin, end, memory);
 }
 

@@ -152,27 +152,25 @@ static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, 
                     sizeof arguments / sizeof *arguments);
 }
 
-static davit_status upload(dvt_stream *stream, void *to, const void *from, size_t bytes) {
-  return dvt_stream_copy(stream, to, bytes, from, bytes, bytes, 1);
-}
-
 davit_status dvt_detect_stream(dvt_stream *stream, const dvt_detect_task *t, void *memory) {
   const stream_memory m = lay_out(t, memory);
-  davit_status status = upload(stream, m.x, t->stream, stream_frames_bytes(t));
+  davit_status status = dvt_stream_copy_bytes(stream, m.x, t->stream, stream_frames_bytes(t));
   if (status == DAVIT_SUCCESS)
-    status = upload(stream, m.orders, t->orders, (size_t)(t->runs * t->window) * sizeof(uint16_t));
+    status =
+        dvt_stream_copy_bytes(stream, m.orders, t->orders, (size_t)(t->runs * t->window) * sizeof(uint16_t));
   for (int e = 0; e < t->effect_count && status == DAVIT_SUCCESS; e++) {
     const dvt_detect_effect *effect = &t->effects[e];
     const effect_shape s = shape_of(t, effect->frames);
-    status = upload(stream, m.y, effect->transposed, (size_t)(effect->frames * t->width) * sizeof(float));
+    status = dvt_stream_copy_bytes(stream, m.y, effect->transposed,
+                                   (size_t)(effect->frames * t->width) * sizeof(float));
     if (status == DAVIT_SUCCESS)
       status = make_profiles(stream, t, &s, effect->frames, &m);
     if (status == DAVIT_SUCCESS)
       status = launch_scores(stream, t, &s, e, &m);
   }
   if (status == DAVIT_SUCCESS)
-    status =
-        upload(stream, t->scores, m.scores, (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float));
+    status = dvt_stream_copy_bytes(stream, t->scores, m.scores,
+                                   (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float));
   davit_status end = dvt_stream_synchronize(stream);
   return status == DAVIT_SUCCESS ? end : status;
 }

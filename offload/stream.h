@@ -59,6 +59,12 @@ davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseco
  * device reaches, pinned host or device; `cols` = 1 is a linear copy. */
 davit_status dvt_stream_copy(dvt_stream *stream, void *destination, size_t destination_pitch,
                              const void *source, size_t source_pitch, size_t row_bytes, size_t cols);
+
+static inline davit_status dvt_stream_copy_bytes(dvt_stream *stream, void *destination, const void *source,
+                                                 size_t bytes) {
+  return dvt_stream_copy(stream, destination, bytes, source, bytes, bytes, 1);
+}
+
 davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes);
 
 /* The cuBLAS handle bound to the stream (made on first use; a cublasHandle_t). */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "offload/align.h"
+#include "offload/arithmetic.h"
 #include "offload/device.h"
 #include "src/align.h"
 #include "src/allocate.h"
@@ -150,7 +151,7 @@ static davit_status make_batches(share *s) {
   int64_t singles = 0;
   while (singles < s->count && !is_batch(s, singles))
     singles++;
-  const int64_t batches = (s->count - singles + DVT_ALIGN_LANES - 1) / DVT_ALIGN_LANES;
+  const int64_t batches = dvt_divide_up(s->count - singles, DVT_ALIGN_LANES);
   s->rows = dvt_allocate((size_t)batches + 1, sizeof *s->rows);
   if (!s->rows)
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -223,14 +224,22 @@ davit_status davit_database_create(const davit_sequences *targets, int symbols, 
   return dvt_error_report(&first);
 }
 
+/* Waits for the lanes' commands, whatever fails. */
+static void close_lanes(davit_database *d, dvt_error *first) {
+  for (int i = 0; i < d->shares; i++) {
+    if (d->share[i].lane)
+      dvt_error_keep(first, dvt_lane_close(d->share[i].lane));
+    d->share[i].lane = NULL;
+  }
+}
+
 davit_status davit_database_destroy(davit_database *database) {
   dvt_error first = {.status = DAVIT_SUCCESS};
   if (!database)
     return DAVIT_SUCCESS;
+  close_lanes(database, &first);
   for (int i = 0; i < database->shares; i++) {
     share *s = &database->share[i];
-    if (s->lane)
-      dvt_error_keep(&first, dvt_lane_close(s->lane));
     free(s->which);
     free(s->offsets);
     free(s->symbols);
@@ -313,21 +322,12 @@ static davit_status wait_for_queries(const davit_database *d) {
   return dvt_lanes_synchronize(lanes, d->shares);
 }
 
-/* A failure may leave commands under way that read the query; closing a lane waits for them, whatever fails. */
-static void close_lanes(davit_database *d, dvt_error *first) {
-  for (int i = 0; i < d->shares; i++) {
-    if (d->share[i].lane)
-      dvt_error_keep(first, dvt_lane_close(d->share[i].lane));
-    d->share[i].lane = NULL;
-  }
-}
-
 static davit_status run_queries(davit_database *d, const dvt_align_query *query, int32_t *scores) {
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, submit_queries(d, query));
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, wait_for_queries(d));
-  if (first.status != DAVIT_SUCCESS)
+  if (first.status != DAVIT_SUCCESS) /* commands may be under way that read the query */
     close_lanes(d, &first);
   for (int i = 0; i < d->shares && first.status == DAVIT_SUCCESS; i++)
     for (int64_t k = 0; k < d->share[i].count; k++)
@@ -344,7 +344,7 @@ davit_status davit_align_scores(davit_database *database, const davit_scoring *s
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scores is NULL");
   /* Where opening costs less than going on, a gap goes on by being opened again. */
   davit_scoring least = *scoring;
-  least.gap_extend = least.gap_open < least.gap_extend ? least.gap_open : least.gap_extend;
+  least.gap_extend = (int32_t)dvt_at_most(least.gap_extend, least.gap_open);
   const dvt_align_query q = {&least, m, query, largest_entry(scoring)};
   pthread_mutex_lock(&database->lock);
   davit_status status = run_queries(database, &q, scores);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "offload/arithmetic.h"
 #include "offload/detect.h"
 #include "offload/device.h"
 #include "ref/detect.h"
@@ -239,14 +240,14 @@ static bool take_portion(detection *d, int64_t *begin, int64_t *end) {
     *end = *begin + 1;
     return *end <= d->windows;
   }
-  *end = *end < d->whole ? *end : d->whole;
+  *end = dvt_at_most(*end, d->whole);
   return true;
 }
 
 /* Windows first … of a portion that begins with window `begin`, as many as are traced together, and effect e. */
 static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t first, int e,
                           void *memory) {
-  const int64_t left = t->windows - first, count = left < DVT_DETECT_TRACED ? left : DVT_DETECT_TRACED;
+  const int64_t count = dvt_at_most(t->windows - first, DVT_DETECT_TRACED);
   int64_t onset[DVT_DETECT_TRACED], offset[DVT_DETECT_TRACED];
   dvt_detect_trace(t, e, first, count, memory, onset, offset);
   for (int64_t k = 0; k < count; k++) {
@@ -263,11 +264,11 @@ static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t 
 }
 
 static davit_status judge_portion(const detection *d, const dvt_detect_task *t, int64_t begin, int threads) {
-  const int64_t groups = (t->windows + DVT_DETECT_TRACED - 1) / DVT_DETECT_TRACED;
+  const int64_t groups = dvt_divide_up(t->windows, DVT_DETECT_TRACED);
   atomic_bool failed = false;
 #pragma omp parallel num_threads(threads)
   {
-    void *memory = aligned_alloc(64, (dvt_detect_trace_bytes(t) + 63) / 64 * 64);
+    void *memory = aligned_alloc(DVT_ALIGNMENT, dvt_aligned_up(dvt_detect_trace_bytes(t)));
     if (!memory)
       atomic_store(&failed, true);
 #pragma omp for schedule(dynamic)
@@ -312,9 +313,8 @@ static davit_status take_portions(detection *d, dvt_lane *lane, float *scores) {
 }
 
 static size_t scores_bytes(const detection *d) {
-  const int64_t most = d->whole > 0 ? d->whole : 1;
-  return (size_t)(d->portion < most ? d->portion : most) * (size_t)(d->task.effect_count * d->task.runs) *
-         sizeof(float);
+  return (size_t)dvt_at_most(d->portion, dvt_at_least(d->whole, 1)) *
+         (size_t)(d->task.effect_count * d->task.runs) * sizeof(float);
 }
 
 static davit_status work(dvt_lane *lane, void *arguments) {
@@ -333,12 +333,11 @@ static davit_status work(dvt_lane *lane, void *arguments) {
 /* As many windows as the scores' memory allows, but enough portions for all workers; a CPU's vectors are filled, whatever that takes. */
 static int64_t choose_portion(const detection *d, int workers) {
   const int64_t each = d->task.effect_count * d->task.runs * (int64_t)sizeof(float),
-                shares = (d->whole + workers - 1) / workers;
+                shares = dvt_divide_up(d->whole, workers);
   const int64_t unit = d->gpus ? 1 : UNIT;
-  int64_t portion = portion_bytes / each;
-  portion = portion < shares ? portion : shares;
-  portion = d->gpus && portion > GPU_PORTION ? GPU_PORTION : portion;
-  return portion > 0 ? (portion + unit - 1) / unit * unit : unit;
+  const int64_t portion =
+      dvt_at_most(dvt_at_most(portion_bytes / each, shares), d->gpus ? GPU_PORTION : INT64_MAX);
+  return dvt_at_least(dvt_divide_up(portion, unit), 1) * unit;
 }
 
 static davit_status run_workers(detection *d, const int *devices, int count) {

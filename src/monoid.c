@@ -176,7 +176,7 @@ static davit_status reduce_on_stream(dvt_lane *lane, const dvt_reduce *r, void *
     return DAVIT_SUCCESS;
   size_t bytes = (size_t)dvt_monoid_values(monoid, r->n, r->values) * monoid->bytes;
   const char *values = (const char *)levels + (size_t)first_of_level(monoid, r->n, r->values) * monoid->bytes;
-  return dvt_stream_copy(lane->stream, result, bytes, values, bytes, bytes, 1);
+  return dvt_stream_copy_bytes(lane->stream, result, values, bytes);
 }
 
 static davit_status run_reduce_stream(dvt_lane *lane, void *arguments) {
