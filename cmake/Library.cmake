@@ -21,7 +21,14 @@ set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
 foreach(name align_stream atax closest_pair covariance detect_stream reduce scan stencil)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS ${DAVIT_BARE_COMPILE})
 endforeach()
-# The same for a user's source that includes <davit/define_monoid.h>.
+# Alignment's kernels keep a row of columns in registers. With at most 128 of these a thread, four warps have room on each of a
+# multiprocessor's schedulers; left alone, ptxas takes a few more, and there are three.
+if(DAVIT_WITH_CUDA)
+  foreach(name align_stream detect_stream)
+    set_property(SOURCE offload/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Xcuda-ptxas -maxrregcount=128)
+  endforeach()
+endif()
+# DAVIT_BARE_COMPILE is for a user's source that includes <davit/define_monoid.h> as well.
 add_library(davit_monoid INTERFACE)
 target_compile_options(davit_monoid INTERFACE ${DAVIT_BARE_COMPILE})
 target_link_libraries(davit_monoid INTERFACE davit_offload)

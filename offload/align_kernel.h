@@ -1,5 +1,6 @@
 /* Local alignment on a GPU: a text for one type of scores and one width. Included, where DVT_GPU is defined, with
  *   DVT_WORD     the scores: dvt_pair (two alignments side by side in 16 bits each), float or int32_t
+ *   DVT_ROUNDS   where sums of such words round
  *   DVT_COLUMNS  columns of a thread, a multiple of 4
  *   DVT_SCORES   where profiles are of bytes: DVT_SCORES(a, b, k) makes the scores of bytes k of words of two rows
  *   DVT_SYMBOL   what strings are made of: uint8_t or uint16_t
@@ -13,7 +14,13 @@
  * A row of a profile has a chunk for each lane: DVT_COLUMNS words, or as many bytes, padded to 16 or 32. In the latter the halves are
  * exchanged in the chunks of lanes 4 … 7 of each 8, so that 8 lanes that read a row read different banks.
  *
- * Cost for a row of DVT_COLUMNS cells: 7 instructions for each cell or pair of cells (one more for float), and some 25. */
+ * What costs time on Hopper, as measured: the unit that takes maxima (of two, of three, of a sum and another) and permutes bytes
+ * has half of the full rate and is bound first, with 4.5 instructions for a pair of cells and 3.5 for a cell of floats. Sums alone
+ * go to another unit. So
+ *  - the best score is sought among matches, which is enough as gaps only cost: two cells share an instruction, and a sum that is
+ *    used twice is not fused with one maximum where another could have taken three operands;
+ *  - floats are compared as whole numbers, of which there are maxima of three. Where one is not negative that is right; of two
+ *    negative ones the wrong one may be taken, but only what is above zero ever comes into a score. */
 
 #define DVT_CHUNK DVT_N(CHUNK)
 #ifdef DVT_SCORES
@@ -30,7 +37,16 @@ typedef struct DVT_N(column_state) {
 } DVT_N(column_state);
 
 DVT_INLINE DVT_WORD DVT_N(larger)(DVT_WORD a, DVT_WORD b) {
+#ifdef DVT_ROUNDS
+  int32_t of_a, of_b;
+  __builtin_memcpy(&of_a, &a, sizeof a);
+  __builtin_memcpy(&of_b, &b, sizeof b);
+  const int32_t most = __builtin_elementwise_max(of_a, of_b);
+  __builtin_memcpy(&a, &most, sizeof a);
+  return a;
+#else
   return __builtin_elementwise_max(a, b);
+#endif
 }
 
 DVT_INLINE DVT_WORD DVT_N(passed)(DVT_WORD word, int from) {
@@ -45,13 +61,12 @@ DVT_INLINE DVT_WORD DVT_N(passed)(DVT_WORD word, int from) {
  * them. `diagonal` and `e` are those that enter it, and become those that enter the next of the row. */
 DVT_INLINE void DVT_N(cell)(DVT_N(column_state) * s, int c, DVT_WORD match, DVT_WORD open, DVT_WORD extend,
                             DVT_WORD *diagonal, DVT_WORD *e) {
-  const DVT_WORD zero = {0};
-  DVT_WORD h = DVT_N(larger)(DVT_N(larger)(*diagonal + match, *e), zero);
-  h = DVT_N(larger)(h, s->f[c]);
-  s->best = DVT_N(larger)(s->best, h);
+  const DVT_WORD zero = {0}, matched = *diagonal + match,
+                 h = DVT_N(larger)(DVT_N(larger)(DVT_N(larger)(matched, *e), s->f[c]), zero);
+  const DVT_WORD gap = h + open;
+  s->best = DVT_N(larger)(s->best, matched);
   *diagonal = s->h[c];
   s->h[c] = h;
-  const DVT_WORD gap = h + open;
   *e = DVT_N(larger)(*e + extend, gap);
   s->f[c] = DVT_N(larger)(s->f[c] + extend, gap);
 }
@@ -89,15 +104,10 @@ DVT_INLINE void DVT_N(row)(DVT_N(column_state) * s, const DVT_TEAM char *a, cons
   s->last_e = e;
 }
 
-/* Where row `symbol` of string `which` begins; `zeros` is the row of zeros. */
-DVT_INLINE int DVT_N(row_of)(const DVT_SYMBOL *string, int64_t length, int64_t i, int pitch, int zeros) {
-  return i >= 0 && i < length ? string[i] * pitch : zeros;
-}
-
 /* A string, or two: the second may have length 0. */
 typedef struct DVT_N(strings) {
   const DVT_SYMBOL *a, *b;
-  int64_t length_a, length_b;
+  int length_a, length_b;
 } DVT_N(strings);
 
 /* What passes a border between strips of columns: one for each row. */
@@ -105,37 +115,62 @@ typedef struct DVT_N(border) {
   DVT_WORD h, e;
 } DVT_N(border);
 
-/* The scores of the strings in the columns of the profile, in all lanes of the group. Rows come from `border` where `enters`, else from
- * zeros, and leave there where `leaves`. Whole warps call, and their groups with the same `steps`. */
-DVT_INLINE DVT_WORD DVT_N(align)(const DVT_TEAM char *profile, int pitch, int zeros, int width,
-                                 DVT_N(strings) of, int64_t steps, DVT_WORD open, DVT_WORD extend,
-                                 DVT_N(border) * border, bool enters, bool leaves) {
-  const int lane = dvt_lane_number(), g = lane & (width - 1), swapped = DVT_CHUNK == 32 ? (g & 4) << 2 : 0;
-  const DVT_TEAM char *chunk = profile + g * DVT_CHUNK;
-  DVT_N(column_state) s = {0};
-  int a = DVT_N(row_of)(of.a, of.length_a, -g, pitch, zeros),
-      b = DVT_N(row_of)(of.b, of.length_b, -g, pitch, zeros);
-  for (int64_t t = 0; t < steps; t++) {
-    const int64_t i = t - g;
-    DVT_WORD h = DVT_N(passed)(s.last_h, lane - 1), e = DVT_N(passed)(s.last_e, lane - 1);
-    const bool inside = i >= 0 && i < of.length_a;
-    if (g == 0) {
-      h = e = (DVT_WORD){0};
-      if (enters && inside) {
-        h = border[i].h;
-        e = border[i].e;
-      }
+/* What a group works on. Rows come from `border` where `enters`, else from zeros, and leave there where `leaves`. */
+typedef struct DVT_N(work) {
+  const DVT_TEAM char *profile;
+  int pitch, zeros, width; /* `zeros`: where the row of zeros begins */
+  DVT_N(strings) of;
+  DVT_WORD open, extend;
+  DVT_N(border) * border;
+  bool enters, leaves;
+} DVT_N(work);
+
+/* Where the row of symbol i begins. */
+DVT_INLINE int DVT_N(row_of)(const DVT_N(work) * w, const DVT_SYMBOL *string, int length, int i) {
+  return (uint32_t)i < (uint32_t)length ? string[i] * w->pitch : w->zeros;
+}
+
+/* The rows that a lane goes through next. */
+typedef struct DVT_N(rows) {
+  int i, a, b;
+} DVT_N(rows);
+
+DVT_INLINE void DVT_N(step)(const DVT_N(work) * w, int g, DVT_N(rows) * at, DVT_N(column_state) * s) {
+  const int left = dvt_lane_number() - 1, swapped = DVT_CHUNK == 32 ? (g & 4) << 2 : 0;
+  const DVT_TEAM char *chunk = w->profile + g * DVT_CHUNK;
+  const bool inside = (uint32_t)at->i < (uint32_t)w->of.length_a;
+  DVT_WORD h = DVT_N(passed)(s->last_h, left), e = DVT_N(passed)(s->last_e, left);
+  if (g == 0) {
+    h = e = (DVT_WORD){0};
+    if (w->enters && inside) {
+      h = w->border[at->i].h;
+      e = w->border[at->i].e;
     }
-    const DVT_WORD corner = s.corner;
-    const int row_a = a, row_b = b;
-    s.corner = h;
-    a = DVT_N(row_of)(of.a, of.length_a, i + 1, pitch, zeros);
-    b = DVT_N(row_of)(of.b, of.length_b, i + 1, pitch, zeros);
-    DVT_N(row)(&s, chunk + row_a, chunk + row_b, swapped, open, extend, corner, e);
-    if (leaves && g == width - 1 && inside)
-      border[i] = (DVT_N(border)){s.last_h, s.last_e};
   }
-  for (int apart = 1; apart < width; apart *= 2)
+  const DVT_N(rows) now = *at;
+  const DVT_WORD corner = s->corner;
+  s->corner = h;
+  at->i++;
+  at->a = DVT_N(row_of)(w, w->of.a, w->of.length_a, at->i);
+  at->b = DVT_N(row_of)(w, w->of.b, w->of.length_b, at->i);
+  DVT_N(row)(s, chunk + now.a, chunk + now.b, swapped, w->open, w->extend, corner, e);
+  if (w->leaves && g == w->width - 1 && inside)
+    w->border[now.i] = (DVT_N(border)){s->last_h, s->last_e};
+}
+
+/* The scores of the strings in the columns of the profile, in all lanes of the group. Whole warps call, and their groups with the
+ * same `rows`, no less than any of them has. */
+DVT_INLINE DVT_WORD DVT_N(align)(const DVT_N(work) * w, int rows) {
+  const int lane = dvt_lane_number(), g = lane & (w->width - 1);
+  DVT_N(column_state) s = {0};
+  DVT_N(rows)
+  at = {-g, DVT_N(row_of)(w, w->of.a, w->of.length_a, -g), DVT_N(row_of)(w, w->of.b, w->of.length_b, -g)};
+  /* Two at a time, as registers that change their roles in one step change back in the next. */
+  for (int t = 0; t < rows + w->width - 1; t += 2) {
+    DVT_N(step)(w, g, &at, &s);
+    DVT_N(step)(w, g, &at, &s);
+  }
+  for (int apart = 1; apart < w->width; apart *= 2)
     s.best = DVT_N(larger)(s.best, DVT_N(passed)(s.best, lane ^ apart));
   return s.best;
 }

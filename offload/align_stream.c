@@ -48,7 +48,7 @@ static bool fits_pairs(const dvt_align_query *q) {
 
 bool dvt_align_streams(const dvt_align_targets *t, const dvt_align_query *q) {
   const int64_t longest = t->count > 0 ? t->offsets[1] : 0, diagonal = dvt_at_most(q->m, longest);
-  return q->m > 0 && q->m < INT32_MAX && longest < INT32_MAX && diagonal * q->largest <= MOST_SCORE &&
+  return q->m > 0 && q->m < INT32_MAX && longest < INT32_MAX - 32 && diagonal * q->largest <= MOST_SCORE &&
          t->count < INT32_MAX;
 }
 

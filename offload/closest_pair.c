@@ -1,12 +1,13 @@
 /* The search for a closest pair by cells, on GPUs and on the CPU's threads: the same steps with the same numbers.
  *
- * Points are brought into the order of their cells by a counting sort: counts by atomic addition, an exclusive scan (that of
- * davit/scan.h), and each point to the next place of its cell, as a record of 16 bytes (32 of doubles) with its
- * index. Then each point is compared with those behind it in its own cell and with those of the next cells: in 2-D 4 of the 8
- * neighbours, in 3-D 13 of 26. Cells that follow each other in x have records that do, so these are 2 or 5 runs.
+ * Points are brought into the order of their cells by a counting sort: counts by atomic addition, which also gives each point its
+ * rank in its cell, a scan (that of davit/scan.h) to where cells end, and each point to the place that is its rank from there,
+ * as a record of 16 bytes (32 of doubles) with its index. Then each point is compared with those behind it in its own cell and with
+ * those of the next cells: in 2-D 4 of the 8 neighbours, in 3-D 13 of 26. Cells that follow each other in x have records that
+ * do, so these are 2 or 5 runs.
  *
- * In bytes a point, 2-D floats: 8 read three times, 16 written once and read about 5 times (from caches), and a
- * counter of 4 bytes changed twice at a random place, which is most of the time.
+ * In bytes a point, 2-D floats: 8 read three times, 2 of the rank written and read, a counter of 4 changed and read at a random place,
+ * and 16 written at a random place, which is most of the time, and read about 5 times (from caches).
  *
  * A cell that holds too many points would make the search slow, and the counting too, as atomics on one address
  * wait for each other. The addition tells how many are there already: from `crowd` on all stop, and nothing is placed or
@@ -15,7 +16,8 @@
  * All pairs: tiles of BLOCK points against tiles of BLOCK points; on the CPU LINE points at a time in vectors.
  *
  * A pair is looked at more closely only if its square is within what is known to be reached (dvt_pair_limit), which the
- * threads tell each other through `bound`; that spares nearly all square roots, and the answer does not depend on it.
+ * threads tell each other through `bound`; that spares nearly all square roots, and the answer does not depend on it. At first
+ * all threads have something to tell, and would wait for each other longer than all the rest takes, so each team tells once.
  *
  * The file includes itself for each type and number of dimensions (DIM). */
 #ifndef DIM
@@ -39,8 +41,9 @@ enum {
   THREADS = 256,
   TEAMS = 16 * 132, /* a thread takes every so many-th point */
   BLOCK = 2 * THREADS,
-  LINE = 128, /* points that the CPU compares with one before it looks whether one of them is near */
-  RUN = 32,   /* cells with neighbouring buckets */
+  LINE = 128,     /* points that the CPU compares with one before it looks whether one of them is near */
+  RUN = 32,       /* cells with neighbouring buckets */
+  BOX_POINTS = 8, /* of a thread at least, where only the box is sought */
   PARTIAL_BYTES = 64,
   LEAST_BITS = 7
 };
@@ -267,9 +270,9 @@ static inline void no_body(int64_t first, ...) {
 
 /* All kernels have the same arguments and take of them what they need. */
 typedef void region(int device, int teams, int64_t n, dvt_closest_state *s, const void *points,
-                    uint32_t *table, void *records, char *partials);
+                    uint32_t *table, uint16_t *ranks, void *records, char *partials);
 typedef void host_step(int threads, int64_t n, dvt_closest_state *s, const void *points, uint32_t *table,
-                       void *records);
+                       uint16_t *ranks, void *records);
 
 typedef enum step {
   BOX,
@@ -355,16 +358,16 @@ static int64_t scan_tiles(int64_t buckets) {
   return (buckets + scan_of_counts()->tile - 1) / scan_of_counts()->tile;
 }
 
-/* state, partials, table, slots of the scan, and records: or what is needed in their place by the other stages */
+/* state, partials, table, slots of the scan, ranks, and records: or what is needed in their place by the other stages */
 typedef struct layout {
-  size_t partials, table, slots, records, end;
+  size_t partials, table, slots, ranks, records, end;
 } layout;
 
 static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
   const kind *k = kind_of(site);
   const int64_t n = site->n, sample = dvt_closest_sample(n, DVT_CLOSEST_ROUNDS - 1);
   layout l = {.partials = dvt_aligned_up(sizeof(dvt_closest_state))};
-  l.table = l.slots = l.records = l.partials + dvt_aligned_up((size_t)TEAMS * PARTIAL_BYTES);
+  l.table = l.slots = l.ranks = l.records = l.partials + dvt_aligned_up((size_t)TEAMS * PARTIAL_BYTES);
   size_t records = 0;
   if (last == DVT_CLOSEST_BRUTE && !site->gpu)
     records = 3 * sizeof(double) * (size_t)n;
@@ -374,9 +377,10 @@ static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
                  samples = (size_t)sample * k->point_bytes +
                            (site->gpu ? 0 : DVT_ALIGNMENT + dvt_ref_closest_scratch(sample));
     l.slots = l.table + dvt_aligned_up((size_t)buckets * sizeof(uint32_t));
-    l.records =
+    l.ranks =
         l.slots +
         (site->gpu ? 2 * dvt_aligned_up((size_t)scan_tiles(buckets) * scan_of_counts()->slot_bytes) : 0);
+    l.records = l.ranks + dvt_aligned_up((size_t)n * sizeof(uint16_t));
     records = (size_t)n * k->record_bytes;
     records = records > slots ? records : slots;
     records = records > samples ? records : samples;
@@ -393,7 +397,7 @@ size_t dvt_closest_bytes(const dvt_closest_site *site, dvt_closest_stage last) {
 
 static void host_scan(const dvt_closest_site *site, uint32_t *table, int64_t buckets) {
   const davit_monoid_task task = {
-      .device = site->device, .threads = site->threads, .n = buckets, .x = table, .y = table, .modes = 1};
+      .device = site->device, .threads = site->threads, .n = buckets, .x = table, .y = table};
   scan_of_counts()->scan(&task);
 }
 
@@ -408,54 +412,60 @@ static void host_perform(const dvt_closest_site *site, dvt_closest_stage stage, 
   const layout l = layout_of(site, stage == DVT_CLOSEST_GRID ? DVT_CLOSEST_EQUAL : stage);
   char *memory = site->memory;
   uint32_t *table = (uint32_t *)(void *)(memory + l.table), *slots = (void *)(memory + l.records);
+  uint16_t *ranks = (uint16_t *)(void *)(memory + l.ranks);
   void *records = memory + l.records;
   const int threads = site->threads;
   switch (stage) {
   case DVT_CLOSEST_BOX:
-    k->step[BOX].host(threads, site->n, s, site->points, NULL, NULL);
+    k->step[BOX].host(threads, site->n, s, site->points, NULL, NULL, NULL);
     break;
   case DVT_CLOSEST_SAMPLE:
-    k->step[GATHER].host(threads, site->n, s, site->points, NULL, records);
+    k->step[GATHER].host(threads, site->n, s, site->points, NULL, NULL, records);
     s->pair = dvt_ref_closest_divide(site->type, site->dim, s->sample, records, threads,
                                      (char *)records + dvt_aligned_up((size_t)s->sample * k->point_bytes));
     break;
   case DVT_CLOSEST_BRUTE:
-    k->step[BRUTE].host(threads, site->n, s, site->points, NULL, records);
+    k->step[BRUTE].host(threads, site->n, s, site->points, NULL, NULL, records);
     break;
   case DVT_CLOSEST_GRID:
     host_fill(threads, table, s->grid.buckets, 0);
-    k->step[COUNT].host(threads, site->n, s, site->points, table, NULL);
+    k->step[COUNT].host(threads, site->n, s, site->points, table, ranks, NULL);
     if (dvt_closest_is_crowded(s))
       break;
     host_scan(site, table, s->grid.buckets);
-    k->step[PLACE].host(threads, site->n, s, site->points, table, records);
-    k->step[s->grid.hashed ? SEARCH_HASHED : SEARCH_DENSE].host(threads, site->n, s, NULL, table, records);
+    k->step[PLACE].host(threads, site->n, s, site->points, table, ranks, records);
+    k->step[s->grid.hashed ? SEARCH_HASHED : SEARCH_DENSE].host(threads, site->n, s, NULL, table, NULL,
+                                                                records);
     break;
   default:
     host_fill(threads, slots, s->slots, nobody);
-    k->step[INSERT].host(threads, site->n, s, site->points, slots, NULL);
-    k->step[EQUAL].host(threads, site->n, s, site->points, slots, NULL);
+    k->step[INSERT].host(threads, site->n, s, site->points, slots, NULL, NULL);
+    k->step[EQUAL].host(threads, site->n, s, site->points, slots, NULL, NULL);
   }
 }
 
 /* ---- stages on a GPU ---- */
 
 static davit_status gpu_step(const dvt_closest_site *site, step which, int64_t n, const void *points,
-                             uint32_t *table, char *records) {
+                             uint32_t *table, uint16_t *ranks, char *records) {
   const kind *k = kind_of(site);
   char *memory = site->memory;
   void *partials = memory + layout_of(site, DVT_CLOSEST_BOX).partials;
-  const int64_t each = which == BRUTE ? BLOCK : THREADS, blocks = (n + each - 1) / each,
+  const int64_t each = which == BRUTE ? BLOCK
+                       : which == BOX ? BOX_POINTS * THREADS
+                                      : THREADS,
+                blocks = (n + each - 1) / each,
                 units = which == BRUTE ? dvt_at_most(blocks, TEAMS) * blocks : blocks;
   const int teams = (int)dvt_at_most(units, TEAMS);
   if (!site->stream) {
-    k->step[which].region(site->device, teams, n, site->memory, points, table, records, partials);
+    k->step[which].region(site->device, teams, n, site->memory, points, table, ranks, records, partials);
     return DAVIT_SUCCESS;
   }
   const dvt_argument arguments[] = {dvt_integer_argument(n),       dvt_pointer_argument(memory),
                                     dvt_pointer_argument(points),  dvt_pointer_argument(table),
-                                    dvt_pointer_argument(records), dvt_pointer_argument(partials)};
-  return dvt_launch(k->step[which].kernel, site->stream, teams, THREADS, 0, arguments, 6);
+                                    dvt_pointer_argument(ranks),   dvt_pointer_argument(records),
+                                    dvt_pointer_argument(partials)};
+  return dvt_launch(k->step[which].kernel, site->stream, teams, THREADS, 0, arguments, 7);
 }
 
 static davit_status gpu_fill(const dvt_closest_site *site, void *pointer, int value, size_t bytes) {
@@ -464,7 +474,7 @@ static davit_status gpu_fill(const dvt_closest_site *site, void *pointer, int va
 }
 
 static davit_status gpu_scan(const dvt_closest_site *site, uint32_t *table, int64_t buckets, char *slots) {
-  enum { EXCLUSIVE = 1, ALIGNED = 2 };
+  enum { ALIGNED = 2 };
   const dvt_builtin_scan *scan = scan_of_counts();
   const int64_t tiles = scan_tiles(buckets);
   const size_t bytes = dvt_aligned_up((size_t)tiles * scan->slot_bytes);
@@ -479,19 +489,14 @@ static davit_status gpu_scan(const dvt_closest_site *site, uint32_t *table, int6
                                     .y = table,
                                     .sums = (uint64_t *)(void *)slots,
                                     .prefixes = (uint64_t *)(void *)(slots + bytes),
-                                    .modes = EXCLUSIVE | ALIGNED};
+                                    .modes = ALIGNED};
     scan->scan(&task);
     return DAVIT_SUCCESS;
   }
-  const dvt_argument arguments[] = {dvt_integer_argument(buckets),
-                                    dvt_pointer_argument(table),
-                                    dvt_pointer_argument(NULL),
-                                    dvt_pointer_argument(slots),
-                                    dvt_pointer_argument(slots + bytes),
-                                    dvt_pointer_argument(NULL),
-                                    dvt_pointer_argument(NULL),
-                                    dvt_pointer_argument(table),
-                                    dvt_integer_argument(EXCLUSIVE | ALIGNED)};
+  const dvt_argument arguments[] = {
+      dvt_integer_argument(buckets), dvt_pointer_argument(table),         dvt_pointer_argument(NULL),
+      dvt_pointer_argument(slots),   dvt_pointer_argument(slots + bytes), dvt_pointer_argument(NULL),
+      dvt_pointer_argument(NULL),    dvt_pointer_argument(table),         dvt_integer_argument(ALIGNED)};
   return dvt_launch(scan->kernel, site->stream, tiles + 1, scan->threads, 0, arguments, 9);
 }
 
@@ -503,6 +508,7 @@ static davit_status gpu_stage(const dvt_closest_site *site, dvt_closest_stage st
   const int64_t n = site->n;
   char *memory = site->memory, *records = memory + l.records;
   uint32_t *table = (uint32_t *)(void *)(memory + l.table), *slots = (uint32_t *)(void *)records;
+  uint16_t *ranks = (uint16_t *)(void *)(memory + l.ranks);
   davit_status status = DAVIT_SUCCESS;
 #define THEN(call)                                                                                           \
   do {                                                                                                       \
@@ -511,26 +517,26 @@ static davit_status gpu_stage(const dvt_closest_site *site, dvt_closest_stage st
   } while (0)
   switch (stage) {
   case DVT_CLOSEST_BOX:
-    THEN(gpu_step(site, BOX, n, points, NULL, NULL));
+    THEN(gpu_step(site, BOX, n, points, NULL, NULL, NULL));
     break;
   case DVT_CLOSEST_SAMPLE:
-    THEN(gpu_step(site, GATHER, n, points, NULL, records));
-    THEN(gpu_step(site, BRUTE, s->sample, records, NULL, NULL));
+    THEN(gpu_step(site, GATHER, n, points, NULL, NULL, records));
+    THEN(gpu_step(site, BRUTE, s->sample, records, NULL, NULL, NULL));
     break;
   case DVT_CLOSEST_BRUTE:
-    THEN(gpu_step(site, BRUTE, n, points, NULL, NULL));
+    THEN(gpu_step(site, BRUTE, n, points, NULL, NULL, NULL));
     break;
   case DVT_CLOSEST_GRID:
     THEN(gpu_fill(site, table, 0, (size_t)s->grid.buckets * sizeof *table));
-    THEN(gpu_step(site, COUNT, n, points, table, NULL));
+    THEN(gpu_step(site, COUNT, n, points, table, ranks, NULL));
     THEN(gpu_scan(site, table, s->grid.buckets, memory + l.slots));
-    THEN(gpu_step(site, PLACE, n, points, table, records));
-    THEN(gpu_step(site, s->grid.hashed ? SEARCH_HASHED : SEARCH_DENSE, n, NULL, table, records));
+    THEN(gpu_step(site, PLACE, n, points, table, ranks, records));
+    THEN(gpu_step(site, s->grid.hashed ? SEARCH_HASHED : SEARCH_DENSE, n, NULL, table, NULL, records));
     break;
   default:
     THEN(gpu_fill(site, slots, 0xff, (size_t)s->slots * sizeof *slots));
-    THEN(gpu_step(site, INSERT, n, points, slots, NULL));
-    THEN(gpu_step(site, EQUAL, n, points, slots, NULL));
+    THEN(gpu_step(site, INSERT, n, points, slots, NULL, NULL));
+    THEN(gpu_step(site, EQUAL, n, points, slots, NULL, NULL));
   }
 #undef THEN
   return status;
@@ -586,6 +592,21 @@ INLINE point NAME(point_at)(const void *points, int64_t i) {
   return (point){(double)at[0], (double)at[1], DIM > 2 ? (double)at[DIM - 1] : 0};
 }
 
+/* Records travel as they are, 16 bytes at a time. */
+INLINE NAME(record) NAME(fetch)(const NAME(record) * r) {
+#ifdef DVT_GPU
+  NAME(record) fetched;
+  uint32_t words[sizeof fetched / 4];
+#pragma unroll
+  for (size_t w = 0; w < sizeof words / 4; w += 4)
+    dvt_load_constant_16((const char *)r + 4 * w, words + w);
+  memcpy(&fetched, words, sizeof fetched);
+  return fetched;
+#else
+  return *r;
+#endif
+}
+
 INLINE point NAME(point_of)(const NAME(record) * r) {
   return (point){(double)r->at[0], (double)r->at[1], DIM > 2 ? (double)r->at[DIM - 1] : 0};
 }
@@ -596,7 +617,15 @@ INLINE void NAME(put)(NAME(record) * r, point p, int64_t index) {
   made.at[1] = (T)p.y;
   if (DIM > 2)
     made.at[DIM - 1] = (T)p.z;
+#ifdef DVT_GPU
+  uint32_t words[sizeof made / 4];
+  memcpy(words, &made, sizeof made);
+#pragma unroll
+  for (size_t w = 0; w < sizeof words / 4; w += 4)
+    dvt_store_16((char *)r + 4 * w, words + w);
+#else
   *r = made;
+#endif
 }
 
 /* ---- of one point ---- */
@@ -606,78 +635,77 @@ typedef struct NAME(search) {
   point own;
   int64_t index;
   double limit;
+  bool nearer; /* than anything before: to be told */
   davit_pair best;
 } NAME(search);
 
-INLINE void NAME(compare)(NAME(search) * c, dvt_closest_state *s, const NAME(record) * records, int64_t from,
-                          int64_t to) {
+INLINE void NAME(compare)(NAME(search) * c, const NAME(record) * records, uint32_t from, uint32_t to) {
 #pragma unroll 1
   for (; from < to; from++) {
-    const NAME(record) other = records[from];
+    const NAME(record) other = NAME(fetch)(records + from);
     const point p = NAME(point_of)(&other);
     const double dx = c->own.x - p.x, dy = c->own.y - p.y, dz = c->own.z - p.z;
     if (dvt_pair_square(dx, dy, dz) > c->limit || other.index == c->index)
       continue;
     const double distance = dvt_pair_distance(dx, dy, dz);
-    const bool nearer = distance < c->best.distance;
-    dvt_pair_offer(distance, c->index, other.index, &c->best);
-    if (nearer) {
+    if (distance < c->best.distance) {
       c->limit = dvt_pair_limit(distance);
-      tell_bound(s, distance);
+      c->nearer = true;
     }
+    dvt_pair_offer(distance, c->index, other.index, &c->best);
   }
 }
 
-INLINE void NAME(compare_dense)(NAME(search) * c, dvt_closest_state *s, const dvt_closest_grid *g,
-                                const uint32_t *table, const NAME(record) * records, int64_t position) {
+INLINE void NAME(compare_dense)(NAME(search) * c, const dvt_closest_grid *g, const uint32_t *table,
+                                const NAME(record) * records, uint32_t position) {
   const int64_t bucket = dense_bucket(g, c->own, DIM);
-  NAME(compare)(c, s, records, position + 1, table[bucket + 1]);
+  NAME(compare)(c, records, position + 1, table[bucket + 1]);
 #pragma unroll 1
   for (int row = 0; row < (DIM > 2 ? 4 : 1); row++) {
     const int64_t middle = bucket + (row == 0  ? g->pitch[0]
                                      : DIM > 2 ? (row - 2) * g->pitch[0] + g->pitch[1]
                                                : 0);
-    NAME(compare)(c, s, records, table[middle - 2], table[middle + 1]);
+    NAME(compare)(c, records, table[middle - 2], table[middle + 1]);
   }
 }
 
 /* Cells x - 1 to x + 1, which are in one run or in two. */
-INLINE void NAME(compare_run)(NAME(search) * c, dvt_closest_state *s, const dvt_closest_grid *g,
-                              const uint32_t *table, const NAME(record) * records, int64_t x, int64_t y,
-                              int64_t z) {
+INLINE void NAME(compare_run)(NAME(search) * c, const dvt_closest_grid *g, const uint32_t *table,
+                              const NAME(record) * records, int64_t x, int64_t y, int64_t z) {
   for (int64_t run = (x - 1) >> 5; run <= (x + 1) >> 5; run++) {
     const int64_t base = hashed_run(g, run, y, z), first = run * RUN, low = x - 1 > first ? x - 1 - first : 0,
                   high = x + 1 < first + RUN ? x + 1 - first : RUN - 1;
-    NAME(compare)(c, s, records, table[base + low - 1], table[base + high]);
+    NAME(compare)(c, records, table[base + low - 1], table[base + high]);
   }
 }
 
-INLINE void NAME(compare_hashed)(NAME(search) * c, dvt_closest_state *s, const dvt_closest_grid *g,
-                                 const uint32_t *table, const NAME(record) * records, int64_t position) {
+INLINE void NAME(compare_hashed)(NAME(search) * c, const dvt_closest_grid *g, const uint32_t *table,
+                                 const NAME(record) * records, uint32_t position) {
   const int64_t x = hashed_cell(g, c->own.x), y = hashed_cell(g, c->own.y),
                 z = DIM > 2 ? hashed_cell(g, c->own.z) : 0;
   const int64_t offset = x & (RUN - 1), bucket = hashed_run(g, x >> 5, y, z) + offset;
-  NAME(compare)(c, s, records, position + 1, table[offset < RUN - 1 ? bucket + 1 : bucket]);
+  NAME(compare)(c, records, position + 1, table[offset < RUN - 1 ? bucket + 1 : bucket]);
   if (offset == RUN - 1) {
     const int64_t next = hashed_run(g, (x >> 5) + 1, y, z);
-    NAME(compare)(c, s, records, table[next - 1], table[next]);
+    NAME(compare)(c, records, table[next - 1], table[next]);
   }
 #pragma unroll 1
   for (int row = 0; row < (DIM > 2 ? 4 : 1); row++)
-    NAME(compare_run)(c, s, g, table, records, x, row == 0 ? y + 1 : y + row - 2, row == 0 ? z : z + 1);
+    NAME(compare_run)(c, g, table, records, x, row == 0 ? y + 1 : y + row - 2, row == 0 ? z : z + 1);
 }
 
 INLINE void NAME(search_for)(NAME(search) * c, dvt_closest_state *s, const dvt_closest_grid *g,
-                             const uint32_t *table, const NAME(record) * records, int64_t position,
+                             const uint32_t *table, const NAME(record) * records, uint32_t position,
                              double known, bool hashed) {
-  const NAME(record) own = records[position];
+  const NAME(record) own = NAME(fetch)(records + position);
   c->own = NAME(point_of)(&own);
   c->index = own.index;
+  c->nearer = false;
   c->limit = dvt_pair_limit(bound_of(s, known));
   if (hashed)
-    NAME(compare_hashed)(c, s, g, table, records, position);
+    NAME(compare_hashed)(c, g, table, records, position);
   else
-    NAME(compare_dense)(c, s, g, table, records, position);
+    NAME(compare_dense)(c, g, table, records, position);
 }
 
 /* The first record of the k-th of `parts` shares, which begins with a bucket. */
@@ -724,14 +752,34 @@ INLINE int64_t NAME(least_equal)(const void *points, const uint32_t *slots, int6
 #ifdef DVT_GPU
 #define STATE dvt_closest_state *s
 
-INLINE void NAME(box_body)(int64_t n, STATE, const void *points, uint32_t *table, void *records,
-                           char *partials) {
-  (void)table, (void)records;
-  double least[2 * DIM];
+/* The least of the team's values, in thread 0. */
+INLINE void NAME(team_box)(double value[2 * DIM + 1]) {
+  DVT_SHARED double all[2 * DIM + 1][THREADS];
+  const int thread = dvt_thread();
+#pragma unroll
+  for (int k = 0; k <= 2 * DIM; k++)
+    all[k][thread] = value[k];
+  for (int half = THREADS / 2; half > 0; half /= 2) {
+    dvt_barrier();
+    if (thread < half)
+#pragma unroll
+      for (int k = 0; k <= 2 * DIM; k++) {
+        value[k] = all[k][thread + half] < value[k] ? all[k][thread + half] : value[k];
+        all[k][thread] = value[k];
+      }
+  }
+  dvt_barrier();
+}
+
+INLINE void NAME(box_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                           void *records, char *partials) {
+  (void)table, (void)ranks, (void)records;
+  double least[2 * DIM + 1];
   int64_t bad = INT64_MAX;
 #pragma unroll
-  for (int k = 0; k < 2 * DIM; k++)
+  for (int k = 0; k <= 2 * DIM; k++)
     least[k] = __builtin_inf();
+#pragma unroll 4
   for (int64_t i = global_thread(); i < n; i += global_threads()) {
     const point p = NAME(point_at)(points, i);
     const double at[3] = {p.x, p.y, p.z};
@@ -743,44 +791,41 @@ INLINE void NAME(box_body)(int64_t n, STATE, const void *points, uint32_t *table
       least[DIM + k] = -at[k] < least[DIM + k] ? -at[k] : least[DIM + k];
     }
   }
-  /* Numbers of points below 2^53 are doubles. */
+  least[2 * DIM] = (double)bad; /* numbers of points below 2^53 are doubles */
+  NAME(team_box)(least);
   double *mine = (double *)(void *)(partials + (int64_t)dvt_team() * PARTIAL_BYTES);
-  double value = team_least((double)bad);
   if (dvt_thread() == 0)
-    mine[2 * DIM] = value;
 #pragma unroll
-  for (int k = 0; k < 2 * DIM; k++) {
-    value = team_least(least[k]);
-    if (dvt_thread() == 0)
-      mine[k] = value;
-  }
+    for (int k = 0; k <= 2 * DIM; k++)
+      mine[k] = least[k];
   if (!is_last_team(s))
     return;
 #pragma unroll
-  for (int k = 0; k <= 2 * DIM; k++) {
-    value = __builtin_inf();
-    for (int t = dvt_thread(); t < dvt_teams(); t += THREADS) {
+  for (int k = 0; k <= 2 * DIM; k++)
+    least[k] = __builtin_inf();
+  for (int t = dvt_thread(); t < dvt_teams(); t += THREADS)
+#pragma unroll
+    for (int k = 0; k <= 2 * DIM; k++) {
       const uint64_t bits =
           dvt_observe((const uint64_t *)(const void *)(partials + (int64_t)t * PARTIAL_BYTES) + k);
       double other;
       memcpy(&other, &bits, sizeof other);
-      value = other < value ? other : value;
+      least[k] = other < least[k] ? other : least[k];
     }
-    value = team_least(value);
-    if (dvt_thread() == 0) {
-      if (k < DIM)
-        s->low[k] = value;
-      else if (k < 2 * DIM)
-        s->high[k - DIM] = -value;
-      else
-        s->bad = value < 0x1p62 ? (int64_t)value : INT64_MAX;
-    }
+  NAME(team_box)(least);
+  if (dvt_thread() > 0)
+    return;
+#pragma unroll
+  for (int k = 0; k < DIM; k++) {
+    s->low[k] = least[k];
+    s->high[k] = -least[DIM + k];
   }
+  s->bad = least[2 * DIM] < 0x1p62 ? (int64_t)least[2 * DIM] : INT64_MAX;
 }
 
-INLINE void NAME(gather_body)(int64_t n, STATE, const void *points, uint32_t *table, void *records,
-                              char *partials) {
-  (void)table, (void)partials;
+INLINE void NAME(gather_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                              void *records, char *partials) {
+  (void)table, (void)ranks, (void)partials;
   for (int64_t k = global_thread(); k < s->sample; k += global_threads()) {
     const int64_t i = shuffled(k, n, s->seed);
 #pragma unroll
@@ -790,10 +835,10 @@ INLINE void NAME(gather_body)(int64_t n, STATE, const void *points, uint32_t *ta
 }
 
 /* Two points of a thread against a tile. */
-INLINE void NAME(brute_body)(int64_t n, STATE, const void *points, uint32_t *table, void *records,
-                             char *partials) {
+INLINE void NAME(brute_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                             void *records, char *partials) {
   DVT_SHARED double tile[DIM][BLOCK];
-  (void)table, (void)records;
+  (void)table, (void)ranks, (void)records;
   const int64_t blocks = (n + BLOCK - 1) / BLOCK, parts = s->parts;
   const double known = s->known;
   davit_pair best = DVT_NO_PAIR;
@@ -841,33 +886,34 @@ INLINE void NAME(brute_body)(int64_t n, STATE, const void *points, uint32_t *tab
   conclude(s, best, partials);
 }
 
-INLINE void NAME(count_body)(int64_t n, STATE, const void *points, uint32_t *table, void *records,
-                             char *partials) {
+INLINE void NAME(count_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                             void *records, char *partials) {
   (void)records, (void)partials;
   const dvt_closest_grid g = s->grid;
-  uint64_t ranks = 0;
+  uint64_t pairs = 0;
   for (int64_t i = global_thread(); i < n && !__scoped_atomic_load_n(&s->stop, RELAXED);
        i += global_threads()) {
     const int64_t bucket = bucket_of(&g, NAME(point_at)(points, i), DIM);
     const uint32_t rank = next_rank(&table[bucket], false);
-    ranks += rank;
+    ranks[i] = (uint16_t)rank;
+    pairs += rank;
     if (rank >= g.crowd)
       __scoped_atomic_store_n(&s->stop, 1, RELAXED);
   }
-  ranks = team_sum(ranks);
+  pairs = team_sum(pairs);
   if (dvt_thread() == 0)
-    __scoped_atomic_fetch_add(&s->ranks, ranks, RELAXED);
+    __scoped_atomic_fetch_add(&s->ranks, pairs, RELAXED);
 }
 
-INLINE void NAME(place_body)(int64_t n, STATE, const void *points, uint32_t *table, void *records,
-                             char *partials) {
+INLINE void NAME(place_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                             void *records, char *partials) {
   (void)partials;
   const dvt_closest_grid g = s->grid;
   if (dvt_closest_is_crowded(s))
     return;
   for (int64_t i = global_thread(); i < n; i += global_threads()) {
     const point p = NAME(point_at)(points, i);
-    const uint32_t to = next_rank(&table[bucket_of(&g, p, DIM)], false);
+    const uint32_t to = table[bucket_of(&g, p, DIM)] - 1 - ranks[i];
     NAME(put)((NAME(record) *)records + to, p, i);
   }
 }
@@ -881,33 +927,44 @@ INLINE void NAME(search_body)(int64_t n, STATE, uint32_t *table, const NAME(reco
   const int64_t begin = NAME(share)(&g, table, records, n, s->part, s->parts),
                 end = NAME(share)(&g, table, records, n, s->part + 1, s->parts);
   NAME(search) c = {.best = DVT_NO_PAIR};
-  for (int64_t p = begin + global_thread(); p < end; p += global_threads())
-    NAME(search_for)(&c, s, &g, table, records, p, known, hashed);
+  bool told = false;
+  for (int64_t first = begin + (int64_t)dvt_team() * THREADS; first < end; first += global_threads()) {
+    if (first + dvt_thread() < end)
+      NAME(search_for)(&c, s, &g, table, records, (uint32_t)(first + dvt_thread()), known, hashed);
+    if (!told) {
+      const double least = team_least(c.best.distance);
+      if (dvt_thread() == 0)
+        tell_bound(s, least);
+      told = true;
+    } else if (c.nearer) {
+      tell_bound(s, c.best.distance);
+    }
+  }
   conclude(s, c.best, partials);
 }
 
-INLINE void NAME(search_dense_body)(int64_t n, STATE, const void *points, uint32_t *table, void *records,
-                                    char *partials) {
-  (void)points;
+INLINE void NAME(search_dense_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                                    void *records, char *partials) {
+  (void)points, (void)ranks;
   NAME(search_body)(n, s, table, records, partials, false);
 }
 
-INLINE void NAME(search_hashed_body)(int64_t n, STATE, const void *points, uint32_t *table, void *records,
-                                     char *partials) {
-  (void)points;
+INLINE void NAME(search_hashed_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                                     void *records, char *partials) {
+  (void)points, (void)ranks;
   NAME(search_body)(n, s, table, records, partials, true);
 }
 
-INLINE void NAME(insert_body)(int64_t n, STATE, const void *points, uint32_t *slots, void *records,
-                              char *partials) {
-  (void)records, (void)partials;
+INLINE void NAME(insert_body)(int64_t n, STATE, const void *points, uint32_t *slots, uint16_t *ranks,
+                              void *records, char *partials) {
+  (void)ranks, (void)records, (void)partials;
   for (int64_t i = global_thread(); i < n; i += global_threads())
     NAME(insert_point)(points, slots, s->slots - 1, i);
 }
 
-INLINE void NAME(equal_body)(int64_t n, STATE, const void *points, uint32_t *slots, void *records,
-                             char *partials) {
-  (void)records;
+INLINE void NAME(equal_body)(int64_t n, STATE, const void *points, uint32_t *slots, uint16_t *ranks,
+                             void *records, char *partials) {
+  (void)ranks, (void)records;
   davit_pair best = DVT_NO_PAIR;
   const int64_t end = share_of(n, s->part + 1, s->parts);
   for (int64_t i = share_of(n, s->part, s->parts) + global_thread(); i < end; i += global_threads()) {
@@ -923,8 +980,8 @@ INLINE void NAME(equal_body)(int64_t n, STATE, const void *points, uint32_t *slo
 /* ---- the same on the CPU ---- */
 
 static void NAME(box_host)(int threads, int64_t n, dvt_closest_state *s, const void *points, uint32_t *table,
-                           void *records) {
-  (void)table, (void)records;
+                           uint16_t *ranks, void *records) {
+  (void)table, (void)ranks, (void)records;
   double low[3] = {__builtin_inf(), __builtin_inf(), __builtin_inf()},
          high[3] = {-__builtin_inf(), -__builtin_inf(), -__builtin_inf()};
   int64_t bad = INT64_MAX;
@@ -943,43 +1000,40 @@ static void NAME(box_host)(int threads, int64_t n, dvt_closest_state *s, const v
 }
 
 static void NAME(gather_host)(int threads, int64_t n, dvt_closest_state *s, const void *points,
-                              uint32_t *table, void *records) {
-  (void)table;
+                              uint32_t *table, uint16_t *ranks, void *records) {
+  (void)table, (void)ranks;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t k = 0; k < s->sample; k++)
     memcpy((T *)records + k * DIM, (const T *)points + shuffled(k, n, s->seed) * DIM, DIM * sizeof(T));
 }
 
 static void NAME(count_host)(int threads, int64_t n, dvt_closest_state *s, const void *points,
-                             uint32_t *table, void *records) {
+                             uint32_t *table, uint16_t *ranks, void *records) {
   (void)records;
   const dvt_closest_grid g = s->grid;
-  uint64_t ranks = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : ranks)
+  uint64_t pairs = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : pairs)
   {
     const int64_t team = omp_get_num_threads(), end = share_of(n, omp_get_thread_num() + 1, team);
     for (int64_t i = share_of(n, omp_get_thread_num(), team);
          i < end && !__scoped_atomic_load_n(&s->stop, RELAXED); i++) {
       const uint32_t rank = next_rank(&table[bucket_of(&g, NAME(point_at)(points, i), DIM)], team == 1);
-      ranks += rank;
+      ranks[i] = (uint16_t)rank;
+      pairs += rank;
       if (rank >= g.crowd)
         __scoped_atomic_store_n(&s->stop, 1, RELAXED);
     }
   }
-  s->ranks = ranks;
+  s->ranks = pairs;
 }
 
 static void NAME(place_host)(int threads, int64_t n, dvt_closest_state *s, const void *points,
-                             uint32_t *table, void *records) {
+                             uint32_t *table, uint16_t *ranks, void *records) {
   const dvt_closest_grid g = s->grid;
-#pragma omp parallel num_threads(threads)
-  {
-    const int64_t team = omp_get_num_threads(), end = share_of(n, omp_get_thread_num() + 1, team);
-    for (int64_t i = share_of(n, omp_get_thread_num(), team); i < end; i++) {
-      const point p = NAME(point_at)(points, i);
-      const uint32_t to = next_rank(&table[bucket_of(&g, p, DIM)], team == 1);
-      NAME(put)((NAME(record) *)records + to, p, i);
-    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < n; i++) {
+    const point p = NAME(point_at)(points, i);
+    NAME(put)((NAME(record) *)records + (table[bucket_of(&g, p, DIM)] - 1 - ranks[i]), p, i);
   }
 }
 
@@ -993,36 +1047,39 @@ INLINE void NAME(search_host)(int threads, int64_t n, dvt_closest_state *s, cons
   {
     NAME(search) c = {.best = DVT_NO_PAIR};
 #pragma omp for schedule(dynamic, 4096)
-    for (int64_t p = begin; p < end; p++)
-      NAME(search_for)(&c, s, &g, table, records, p, known, hashed);
+    for (int64_t p = begin; p < end; p++) {
+      NAME(search_for)(&c, s, &g, table, records, (uint32_t)p, known, hashed);
+      if (c.nearer)
+        tell_bound(s, c.best.distance);
+    }
 #pragma omp critical(closest_pair)
     dvt_pair_offer(c.best.distance, c.best.i, c.best.j, &s->pair);
   }
 }
 
 static void NAME(search_dense_host)(int threads, int64_t n, dvt_closest_state *s, const void *points,
-                                    uint32_t *table, void *records) {
-  (void)points;
+                                    uint32_t *table, uint16_t *ranks, void *records) {
+  (void)points, (void)ranks;
   NAME(search_host)(threads, n, s, table, records, false);
 }
 
 static void NAME(search_hashed_host)(int threads, int64_t n, dvt_closest_state *s, const void *points,
-                                     uint32_t *table, void *records) {
-  (void)points;
+                                     uint32_t *table, uint16_t *ranks, void *records) {
+  (void)points, (void)ranks;
   NAME(search_host)(threads, n, s, table, records, true);
 }
 
 static void NAME(insert_host)(int threads, int64_t n, dvt_closest_state *s, const void *points,
-                              uint32_t *slots, void *records) {
-  (void)records;
+                              uint32_t *slots, uint16_t *ranks, void *records) {
+  (void)ranks, (void)records;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t i = 0; i < n; i++)
     NAME(insert_point)(points, slots, s->slots - 1, i);
 }
 
 static void NAME(equal_host)(int threads, int64_t n, dvt_closest_state *s, const void *points,
-                             uint32_t *slots, void *records) {
-  (void)records;
+                             uint32_t *slots, uint16_t *ranks, void *records) {
+  (void)ranks, (void)records;
   const int64_t begin = share_of(n, s->part, s->parts), end = share_of(n, s->part + 1, s->parts);
 #pragma omp parallel num_threads(threads)
   {
@@ -1085,7 +1142,7 @@ DVT_CPU_VARIANTS(VARIANT)
 #undef VARIANT
 
 static void NAME(brute_host)(int threads, int64_t n, dvt_closest_state *s, const void *points,
-                             uint32_t *table, void *records) {
+                             uint32_t *table, uint16_t *ranks, void *records) {
   static NAME(brute_variant) *const variants[] = {
 #define VARIANT(number, attributes) NAME(brute_row_##number),
       DVT_CPU_VARIANTS(VARIANT)
@@ -1093,7 +1150,7 @@ static void NAME(brute_host)(int threads, int64_t n, dvt_closest_state *s, const
   };
   NAME(brute_variant) *const row = variants[dvt_cpu_best()];
   double *x = records;
-  (void)table;
+  (void)table, (void)ranks;
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static)
@@ -1115,11 +1172,11 @@ static void NAME(brute_host)(int threads, int64_t n, dvt_closest_state *s, const
 #define PRAGMA(...) _Pragma(#__VA_ARGS__)
 #define REGION(name)                                                                                         \
   __attribute__((used)) static void NAME(name)(int device, int teams, int64_t n, dvt_closest_state *s,       \
-                                               const void *points, uint32_t *table, void *records,           \
-                                               char *partials) {                                             \
+                                               const void *points, uint32_t *table, uint16_t *ranks,         \
+                                               void *records, char *partials) {                              \
     PRAGMA(omp target teams ompx_bare num_teams(teams) thread_limit(THREADS) device(device)                  \
-               is_device_ptr(s, points, table, records, partials)) {                                         \
-      BODY(name##_body)(n, s, points, table, records, partials);                                             \
+               is_device_ptr(s, points, table, ranks, records, partials)) {                                  \
+      BODY(name##_body)(n, s, points, table, ranks, records, partials);                                      \
     }                                                                                                        \
   }                                                                                                          \
   static dvt_kernel NAME(name##_kernel) = {.function = TEXT(NAME(name))};

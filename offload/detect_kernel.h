@@ -15,13 +15,17 @@ DVT_INLINE void DVT_N(detect)(const char *profiles, int64_t pitch, const uint16_
   dvt_fetch_profile(profiles + profile * bytes, bytes, (int)threads);
   for (int64_t first = slice * groups; first < items; first += slices * groups) {
     const int64_t run = (first + group) * DVT_PAIR;
-    const DVT_N(strings) of = {.a = orders + run * window,
-                               .b = orders + (run + 1) * window,
-                               .length_a = run < runs ? window : 0,
-                               .length_b = DVT_PAIR > 1 && run + 1 < runs ? window : 0};
-    const DVT_WORD best =
-        DVT_N(align)(dvt_team_memory, (int)pitch, (int)(window * pitch), (int)width, of, window + width - 1,
-                     DVT_ALL(-open), DVT_ALL(-extend), NULL, false, false);
+    const DVT_N(work) w = {.profile = dvt_team_memory,
+                           .pitch = (int)pitch,
+                           .zeros = (int)(window * pitch),
+                           .width = (int)width,
+                           .of = {.a = orders + run * window,
+                                  .b = orders + (run + 1) * window,
+                                  .length_a = run < runs ? (int)window : 0,
+                                  .length_b = DVT_PAIR > 1 && run + 1 < runs ? (int)window : 0},
+                           .open = DVT_ALL(-open),
+                           .extend = DVT_ALL(-extend)};
+    const DVT_WORD best = DVT_N(align)(&w, (int)window);
     if ((dvt_thread() & (width - 1)) == 0) {
       if (run < runs)
         scores[profile * scores_pitch + run] = (float)DVT_FIRST(best);

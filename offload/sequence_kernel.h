@@ -7,13 +7,13 @@
 #include "offload/align_kernel.h"
 
 /* The largest of the warp. */
-DVT_INLINE int64_t DVT_N(longest)(int64_t length) {
+DVT_INLINE int DVT_N(longest)(int length) {
   uint32_t most = (uint32_t)length;
   for (int apart = 1; apart < 32; apart *= 2) {
     const uint32_t other = dvt_shuffle(most, dvt_lane_number() ^ apart);
     most = other > most ? other : most;
   }
-  return most;
+  return (int)most;
 }
 
 /* Targets first … first + count - 1, or list[first] …; `border` has a place for each of their symbols, from that of target
@@ -32,14 +32,20 @@ DVT_INLINE void DVT_N(search)(const char *profile, int64_t alphabet, int64_t pit
                              : list ? list[first + a]
                                     : first + a,
                   target_b = has_b ? first + b : 0;
-    const DVT_N(strings) of = {.a = symbols + offsets[target_a],
-                               .b = symbols + offsets[target_b],
-                               .length_a = has_a ? offsets[target_a + 1] - offsets[target_a] : 0,
-                               .length_b = has_b ? offsets[target_b + 1] - offsets[target_b] : 0};
-    const DVT_WORD best =
-        DVT_N(align)(dvt_team_memory, (int)pitch, (int)(alphabet * pitch), (int)width, of,
-                     DVT_N(longest)(of.length_a) + width - 1, DVT_ALL(-open), DVT_ALL(-extend),
-                     (DVT_N(border) *)border + (has_a ? offsets[target_a] - base : 0), enters, leaves);
+    const DVT_N(work) w = {.profile = dvt_team_memory,
+                           .pitch = (int)pitch,
+                           .zeros = (int)(alphabet * pitch),
+                           .width = (int)width,
+                           .of = {.a = symbols + offsets[target_a],
+                                  .b = symbols + offsets[target_b],
+                                  .length_a = has_a ? (int)(offsets[target_a + 1] - offsets[target_a]) : 0,
+                                  .length_b = has_b ? (int)(offsets[target_b + 1] - offsets[target_b]) : 0},
+                           .open = DVT_ALL(-open),
+                           .extend = DVT_ALL(-extend),
+                           .border = (DVT_N(border) *)border + (has_a ? offsets[target_a] - base : 0),
+                           .enters = enters,
+                           .leaves = leaves};
+    const DVT_WORD best = DVT_N(align)(&w, DVT_N(longest)(w.of.length_a));
     if ((dvt_thread() & (width - 1)) == 0) {
       if (has_a && (!enters || DVT_FIRST(best) > scores[target_a]))
         scores[target_a] = DVT_FIRST(best);
