@@ -37,7 +37,7 @@ struct dvt_command {
   dvt_work work;
   dvt_record *record;
   /* Kept by the task graph in the first command of a segment. */
-  dvt_command *last;
+  dvt_command *last, *next_segment;
   uintptr_t event;
   alignas(16) unsigned char arguments[];
 };
