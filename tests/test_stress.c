@@ -310,6 +310,10 @@ typedef struct storm {
   atomic_int *stop;
 } storm;
 
+static davit_status destroy_from_inside(void *queue) {
+  return davit_queue_destroy(queue);
+}
+
 static davit_status one_life(storm *s, const int *devices, int count) {
   davit_queue *a = NULL, *b = NULL;
   davit_event *event = NULL;
@@ -325,7 +329,10 @@ static davit_status one_life(storm *s, const int *devices, int count) {
   DVT_TRY(davit_queue_wait(b, event));
   DVT_TRY(davit_queue_host_function(b, add_one, &s->ran));
   DVT_TRY(davit_event_destroy(event));
-  DVT_TRY(davit_queue_destroy(b));
+  if (random_below(&s->random, 2))
+    DVT_TRY(davit_queue_host_function(a, destroy_from_inside, b));
+  else
+    DVT_TRY(davit_queue_destroy(b));
   DVT_TRY(davit_queue_destroy(a));
   atomic_fetch_add(&s->expected, commands + 1);
   return DAVIT_SUCCESS;
@@ -352,7 +359,8 @@ static void *look_around(void *argument) {
   return NULL;
 }
 
-/* Queues and events are made and destroyed while another thread synchronises all devices all the time. */
+/* Queues and events are made and destroyed, some queues by the work of others, while another thread synchronises all
+ * devices all the time. */
 static void test_storm(void **state) {
   (void)state;
   storm storms[STORM_THREADS + 1];
@@ -384,7 +392,7 @@ static void enqueue_backlog(davit_queue *held, davit_event *event) {
     CHECK(davit_event_record(event, held));
 }
 
-static void *destroy_queue(void *queue) {
+static void *destroy_from_thread(void *queue) {
   return (void *)(intptr_t)davit_queue_destroy(queue);
 }
 
@@ -406,7 +414,7 @@ static void test_queues_end_within_a_batch(void **state) {
   }
   for (int i = 0; i < CLOSERS; i++) {
     CHECK(davit_queue_host_function(closed[i], add_one, &done));
-    assert_int_equal(pthread_create(&closers[i], NULL, destroy_queue, closed[i]), 0);
+    assert_int_equal(pthread_create(&closers[i], NULL, destroy_from_thread, closed[i]), 0);
   }
   enqueue_backlog(held, event);
   for (int i = 0; i < CLOSERS; i++) {
