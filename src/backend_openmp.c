@@ -247,7 +247,7 @@ static void generate(dvt_command *first) {
   }
 }
 
-/* The open segment of a lane while a batch is sorted; lanes with one are linked. */
+/* The open segment of a lane while a batch is sorted; lanes that had one are linked. */
 typedef struct opened {
   dvt_command *first;
   int waits;
@@ -257,11 +257,16 @@ typedef struct opened {
   bool listed;
 } opened;
 
-static void flush(opened *segment) {
-  dvt_command *first = segment->first;
+/* The segments of a batch in the order in which the graph gets them, and the lanes that have had an open one. */
+typedef struct batch {
+  dvt_command *first, **end;
+  dvt_lane *open;
+} batch;
+
+static void close_segment(batch *b, opened *segment) {
+  *b->end = segment->first;
+  b->end = &segment->first->next_segment;
   segment->first = NULL;
-  if (first)
-    generate(first);
 }
 
 static void append(opened *segment, dvt_command *command) {
@@ -269,6 +274,7 @@ static void append(opened *segment, dvt_command *command) {
   if (segment->first) {
     segment->first->last->next = command;
   } else {
+    command->next_segment = NULL;
     segment->first = command;
     segment->works = false;
     segment->waits = 0;
@@ -277,14 +283,14 @@ static void append(opened *segment, dvt_command *command) {
   segment->first->last = command;
 }
 
-/* A record ends its segment and generates it at once, so that whoever waits for the record comes later in
- * the graph; a wait begins one; streamed and blocking work do not mix. */
-static void sort(dvt_command *command, dvt_lane **open) {
+/* A record ends its segment, so that whoever waits for the record comes later in the graph; a wait begins one;
+ * streamed and blocking work do not mix. */
+static void sort(batch *b, dvt_command *command) {
   dvt_lane *lane = command->lane;
   opened *segment = lane->backend;
   if (command->kind == DVT_WAIT) {
     if (segment->first && (segment->works || segment->waits == MOST_WAITS))
-      flush(segment);
+      close_segment(b, segment);
     append(segment, command);
     segment->waits++;
   } else {
@@ -292,21 +298,21 @@ static void sort(dvt_command *command, dvt_lane **open) {
     if (kind == DVT_RECORD)
       kind = lane->stream ? DVT_STREAMED : segment->first ? segment->kind : DVT_RECORD;
     if (segment->first && segment->works && segment->kind != kind)
-      flush(segment);
+      close_segment(b, segment);
     append(segment, command);
     segment->works = true;
     segment->kind = kind;
     if (command->kind == DVT_RECORD)
-      flush(segment);
+      close_segment(b, segment);
   }
   if (segment->first && !segment->listed) {
     segment->listed = true;
-    segment->next_open = *open;
-    *open = lane;
+    segment->next_open = b->open;
+    b->open = lane;
   }
 }
 
-static bool take_batch(void) {
+static dvt_command *take_inbox(void) {
   dvt_command *newest = atomic_exchange(&inbox, NULL), *oldest = NULL;
   while (newest) {
     dvt_command *next = newest->next;
@@ -314,18 +320,28 @@ static bool take_batch(void) {
     oldest = newest;
     newest = next;
   }
-  dvt_lane *open = NULL;
-  bool any = oldest != NULL;
-  while (oldest) {
-    dvt_command *next = oldest->next;
-    sort(oldest, &open);
-    oldest = next;
+  return oldest;
+}
+
+/* All commands are sorted before the first task is generated: with 256 tasks ready, libomp runs a further one
+ * where it is generated, and a lane is closed and freed as soon as its last segment has run. */
+static bool take_batch(void) {
+  batch b = {.first = NULL, .end = &b.first};
+  for (dvt_command *command = take_inbox(), *next; command; command = next) {
+    next = command->next;
+    sort(&b, command);
   }
-  while (open) {
-    opened *segment = open->backend;
-    open = segment->next_open;
+  for (dvt_lane *lane = b.open; lane;) {
+    opened *segment = lane->backend;
+    if (segment->first)
+      close_segment(&b, segment);
     segment->listed = false;
-    flush(segment);
+    lane = segment->next_open;
+  }
+  bool any = b.first != NULL;
+  for (dvt_command *first = b.first, *next; first; first = next) {
+    next = first->next_segment;
+    generate(first);
   }
   return any;
 }

@@ -310,17 +310,26 @@ davit_status dvt_lane_open(int device, dvt_lane **lane) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_lane_close(dvt_lane *lane) {
+davit_status dvt_lane_finish(dvt_lane *lane) {
   dvt_command *command = lane->last_command;
   dvt_record *record = dvt_record_hold(command->record);
   lane->last_command = NULL;
   submit(command);
   davit_status status = drained(lane, record, atomic_load(&lane->enqueued));
   dvt_record_drop(record);
+  return status;
+}
+
+void dvt_lane_release(dvt_lane *lane) {
   atomic_load(&backend)->close(lane);
   scratch_free(lane);
   lane_free(lane);
   atomic_fetch_sub(&open_lanes, 1);
+}
+
+davit_status dvt_lane_close(dvt_lane *lane) {
+  davit_status status = dvt_lane_finish(lane);
+  dvt_lane_release(lane);
   return status;
 }
 

@@ -11,7 +11,7 @@
  * A back end (table below, one is chosen at start) takes commands by submit(), which never waits for work and
  * never fails: all memory is in the command already. Whatever the back end, errors go the same way: the first
  * failure stops the lane (dvt_lane_fail), a stopped lane skips commands and fails records, a failed record
- * stops the lanes that wait for it, and dvt_lane_take_error() lets the lane go on. */
+ * stops the lanes that wait for it, and the next synchronisation lets the lane go on. */
 #ifndef DAVIT_SRC_LANE_H
 #define DAVIT_SRC_LANE_H
 
@@ -37,7 +37,7 @@ struct dvt_command {
   dvt_work work;
   dvt_record *record;
   /* Kept by the task graph in the first command of a segment. */
-  dvt_command *last;
+  dvt_command *last, *next_segment;
   uintptr_t event;
   alignas(16) unsigned char arguments[];
 };
@@ -77,8 +77,11 @@ const char *dvt_backend_name(void);
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
 
-/* Waits for the lane's work, frees the lane, returns the first error. */
+/* Waits for the lane's work, frees the lane, returns the first error. The same in two steps: finish waits, and may be
+ * called once; release frees, when nothing enqueued on the lane is left, synchronisations included. */
 davit_status dvt_lane_close(dvt_lane *lane);
+davit_status dvt_lane_finish(dvt_lane *lane);
+void dvt_lane_release(dvt_lane *lane);
 
 /* Scratch memory on the lane's device (on the host for host lanes), for the command whose work calls: its own until the
  * lane's next command that asks, as commands run in order. Kept until the lane is closed, so that asking neither

@@ -1,8 +1,11 @@
 /* Queues: a row of lanes, a registry of queues, and the commands that are not BLAS.
  *
  * Which sub-queue is current is kept per thread and queue, in a list of the queue's: two producers that take
- * turns can never send each other's work to the wrong sub-queue. A queue in the
- * registry is counted: a device-wide synchronisation may look at it while its owner destroys it. */
+ * turns can never send each other's work to the wrong sub-queue.
+ *
+ * Queues are counted: a device-wide synchronisation holds those it waits for, and whoever lets go of one last frees it.
+ * Destroying waits for the queue's work and never for who holds it, because that one may be waiting for the very
+ * work that destroys. */
 #include "src/queue.h"
 
 #include <davit/event.h>
@@ -28,13 +31,12 @@ struct davit_queue {
   pthread_mutex_t choice_lock; /* guards the choices */
   choice *choices;
   int choice_count, choice_capacity;
-  int references; /* under registry_lock */
+  int references; /* the owner's and those of device-wide calls; under registry_lock */
   davit_queue *next;
   dvt_lane *lanes[];
 };
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t reference_dropped = PTHREAD_COND_INITIALIZER;
 static davit_queue *registry;
 
 /* Threads have serial numbers of their own: a pthread_t may be used again after its thread has ended. */
@@ -98,11 +100,20 @@ dvt_lane *dvt_queue_lane(davit_queue *queue) {
 
 /* ---- life ---- */
 
-static void close_lanes(davit_queue *queue, int count, dvt_error *first) {
-  for (int i = 0; i < count; i++) {
-    davit_status status = dvt_lane_close(queue->lanes[i]);
-    dvt_error_keep(first, status);
-  }
+static void free_queue(davit_queue *queue) {
+  for (int i = 0; i < queue->subqueues; i++)
+    dvt_lane_release(queue->lanes[i]);
+  pthread_mutex_destroy(&queue->choice_lock);
+  free(queue->choices);
+  free(queue);
+}
+
+static void drop(davit_queue *queue) {
+  pthread_mutex_lock(&registry_lock);
+  bool last = --queue->references == 0;
+  pthread_mutex_unlock(&registry_lock);
+  if (last)
+    free_queue(queue);
 }
 
 davit_status davit_queue_create(int device, int subqueues, davit_queue **queue) {
@@ -117,17 +128,14 @@ davit_status davit_queue_create(int device, int subqueues, davit_queue **queue) 
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   made->device = device;
-  made->subqueues = subqueues;
-  for (int i = 0; i < subqueues; i++) {
-    davit_status status = dvt_lane_open(device, &made->lanes[i]);
+  pthread_mutex_init(&made->choice_lock, NULL);
+  for (; made->subqueues < subqueues; made->subqueues++) {
+    davit_status status = dvt_lane_open(device, &made->lanes[made->subqueues]);
     if (status != DAVIT_SUCCESS) {
-      dvt_error ignored = {.status = DAVIT_INTERNAL_ERROR}; /* the opening's sentence is the one to keep */
-      close_lanes(made, i, &ignored);
-      free(made);
+      free_queue(made);
       return status;
     }
   }
-  pthread_mutex_init(&made->choice_lock, NULL);
   pthread_mutex_lock(&registry_lock);
   made->references = 1;
   made->next = registry;
@@ -145,16 +153,12 @@ static bool inside(const davit_queue *queue) {
   return false;
 }
 
-/* Takes the queue out of the registry and waits until no device-wide synchronisation holds it. */
 static void leave_registry(davit_queue *queue) {
   pthread_mutex_lock(&registry_lock);
   davit_queue **at = &registry;
   while (*at != queue)
     at = &(*at)->next;
   *at = queue->next;
-  queue->references--;
-  while (queue->references > 0)
-    pthread_cond_wait(&reference_dropped, &registry_lock);
   pthread_mutex_unlock(&registry_lock);
 }
 
@@ -165,10 +169,9 @@ davit_status davit_queue_destroy(davit_queue *queue) {
     return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot destroy the queue");
   leave_registry(queue);
   dvt_error first = {.status = DAVIT_SUCCESS};
-  close_lanes(queue, queue->subqueues, &first);
-  pthread_mutex_destroy(&queue->choice_lock);
-  free(queue->choices);
-  free(queue);
+  for (int i = 0; i < queue->subqueues; i++)
+    dvt_error_keep(&first, dvt_lane_finish(queue->lanes[i]));
+  drop(queue);
   return dvt_error_report(&first);
 }
 
@@ -239,11 +242,8 @@ static davit_status hold_queues(int device, davit_queue ***queues, int *count) {
 }
 
 static void drop_queues(davit_queue **queues, int count) {
-  pthread_mutex_lock(&registry_lock);
   for (int i = 0; i < count; i++)
-    queues[i]->references--;
-  pthread_cond_broadcast(&reference_dropped);
-  pthread_mutex_unlock(&registry_lock);
+    drop(queues[i]);
   free(queues);
 }
 

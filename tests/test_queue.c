@@ -705,6 +705,56 @@ static void test_device_check_does_not_wait(void **state) {
   }
 }
 
+/* ---- work that destroys another queue ---- */
+
+typedef struct heir {
+  davit_queue *other;
+  int device;
+  davit_status destroy, synchronize;
+  atomic_int synchronizing, other_ran, destroyed;
+} heir;
+
+static davit_status destroy_other(void *argument) {
+  heir *h = argument;
+  h->destroy = davit_queue_destroy(h->other);
+  return set_flag(&h->destroyed);
+}
+
+static void *synchronize_device(void *argument) {
+  heir *h = argument;
+  atomic_store(&h->synchronizing, 1);
+  h->synchronize = davit_device_synchronize(h->device);
+  return NULL;
+}
+
+/* The synchronisation holds both queues while it waits for the work that destroys the second. */
+static void test_work_destroys_another_queue(void **state) {
+  (void)state;
+  static heir heirs[MOST_PLACES];
+  int devices[MOST_PLACES], count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    heir *h = &heirs[i];
+    *h = (heir){.other = new_queue(devices[i], 2), .device = devices[i]};
+    davit_queue *queue = new_queue(devices[i], 1);
+    gate *g = gate_at_head(queue);
+    CHECK(davit_queue_host_function(queue, destroy_other, h));
+    CHECK(davit_queue_host_function(h->other, take_a_nap, (void *)(intptr_t)20));
+    CHECK(davit_queue_host_function(h->other, set_flag, &h->other_ran));
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, synchronize_device, h), 0);
+    assert_true(flag_rises(&h->synchronizing));
+    sleep_ms(10);
+    gate_open(g);
+    assert_true(flag_rises(&h->destroyed));
+    pthread_join(thread, NULL);
+    assert_int_equal(h->destroy, DAVIT_SUCCESS);
+    assert_int_equal(h->synchronize, DAVIT_SUCCESS);
+    assert_int_equal(h->other_ran, 1);
+    CHECK(davit_queue_destroy(queue));
+    gate_free(g);
+  }
+}
+
 /* ---- cost of doing nothing, and the end ---- */
 
 static double cpu_ms(void) {
@@ -787,6 +837,7 @@ int main(void) {
       cmocka_unit_test(test_first_error_counts),
       cmocka_unit_test(test_error_travels_with_events),
       cmocka_unit_test(test_device_check_does_not_wait),
+      cmocka_unit_test(test_work_destroys_another_queue),
       cmocka_unit_test(test_idle_queues_use_no_cpu),
       cmocka_unit_test(test_finalize_and_start_again),
   };

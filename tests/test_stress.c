@@ -1,4 +1,4 @@
-/* Many threads, many commands, random programs against a sequential model, storms of short lives.
+/* Many threads, many commands, random programs against a sequential model, storms of short lives, crowds.
  * DAVIT_TEST_SCALE makes it shorter. */
 #include "tests/support.h"
 
@@ -310,6 +310,10 @@ typedef struct storm {
   atomic_int *stop;
 } storm;
 
+static davit_status destroy_from_inside(void *queue) {
+  return davit_queue_destroy(queue);
+}
+
 static davit_status one_life(storm *s, const int *devices, int count) {
   davit_queue *a = NULL, *b = NULL;
   davit_event *event = NULL;
@@ -325,7 +329,10 @@ static davit_status one_life(storm *s, const int *devices, int count) {
   DVT_TRY(davit_queue_wait(b, event));
   DVT_TRY(davit_queue_host_function(b, add_one, &s->ran));
   DVT_TRY(davit_event_destroy(event));
-  DVT_TRY(davit_queue_destroy(b));
+  if (random_below(&s->random, 2))
+    DVT_TRY(davit_queue_host_function(a, destroy_from_inside, b));
+  else
+    DVT_TRY(davit_queue_destroy(b));
   DVT_TRY(davit_queue_destroy(a));
   atomic_fetch_add(&s->expected, commands + 1);
   return DAVIT_SUCCESS;
@@ -352,7 +359,8 @@ static void *look_around(void *argument) {
   return NULL;
 }
 
-/* Queues and events are made and destroyed while another thread synchronises all devices all the time. */
+/* Queues and events are made and destroyed, some queues by the work of others, while another thread synchronises all
+ * devices all the time. */
 static void test_storm(void **state) {
   (void)state;
   storm storms[STORM_THREADS + 1];
@@ -372,11 +380,63 @@ static void test_storm(void **state) {
   }
 }
 
+/* ---- crowds ---- */
+
+/* The task graph's generator takes whatever has arrived as one batch. A backlog keeps it busy while the crowd's
+ * commands arrive, so that they are one batch, with more segments than libomp keeps ready (256): further ones
+ * run where they are generated, and queues behind them end while their batch is still in the making. */
+enum { CROWDS = 5, CROWD_SUBQUEUES = 64, BACKLOG = 20000, CLOSERS = 8 };
+
+static void enqueue_backlog(davit_queue *held, davit_event *event) {
+  for (int i = 0; i < BACKLOG; i++)
+    CHECK(davit_event_record(event, held));
+}
+
+static void *destroy_from_thread(void *queue) {
+  return (void *)(intptr_t)davit_queue_destroy(queue);
+}
+
+static void test_queues_end_within_a_batch(void **state) {
+  (void)state;
+  davit_queue *held = new_queue(DAVIT_HOST, 1), *crowd[CROWDS], *closed[CLOSERS];
+  davit_event *event = new_event();
+  pthread_t closers[CLOSERS];
+  atomic_int done = 0;
+  for (int i = 0; i < CROWDS; i++)
+    crowd[i] = new_queue(DAVIT_HOST, CROWD_SUBQUEUES);
+  for (int i = 0; i < CLOSERS; i++)
+    closed[i] = new_queue(DAVIT_HOST, 1);
+  gate *g = gate_at_head(held);
+  enqueue_backlog(held, event);
+  for (int i = 0; i < CROWDS * CROWD_SUBQUEUES; i++) {
+    CHECK(davit_queue_set_subqueue(crowd[i / CROWD_SUBQUEUES], i % CROWD_SUBQUEUES));
+    CHECK(davit_event_record(event, crowd[i / CROWD_SUBQUEUES]));
+  }
+  for (int i = 0; i < CLOSERS; i++) {
+    CHECK(davit_queue_host_function(closed[i], add_one, &done));
+    assert_int_equal(pthread_create(&closers[i], NULL, destroy_from_thread, closed[i]), 0);
+  }
+  enqueue_backlog(held, event);
+  for (int i = 0; i < CLOSERS; i++) {
+    void *status = NULL;
+    pthread_join(closers[i], &status);
+    assert_int_equal((intptr_t)status, DAVIT_SUCCESS);
+  }
+  assert_int_equal(done, CLOSERS);
+  gate_open(g);
+  CHECK(davit_queue_destroy(held));
+  for (int i = 0; i < CROWDS; i++)
+    CHECK(davit_queue_destroy(crowd[i]));
+  CHECK(davit_event_destroy(event));
+  gate_free(g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_many_producers),
       cmocka_unit_test(test_random_programs),
       cmocka_unit_test(test_storm),
+      cmocka_unit_test(test_queues_end_within_a_batch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,9 @@ DAVIT_API davit_status davit_device_select(int device);
 DAVIT_API davit_status davit_device_current(int *device);
 
 /* Waits until every queue of `device` (DAVIT_HOST allowed) has finished what was enqueued before the
- * call, and returns the first error of that work. Work outside davit's queues is not waited for. */
+ * call, and returns the first error of that work. Work outside davit's queues is not waited for. Queues may be
+ * created and destroyed meanwhile, by that work as well; from within a queue of `device` the call is
+ * DAVIT_WOULD_DEADLOCK. */
 DAVIT_API davit_status davit_device_synchronize(int device);
 
 /* Like davit_device_synchronize() but never waits: an error that has already surfaced, else success. The

@@ -12,7 +12,8 @@
  * synchronisation of each such queue returns the first error and lets it go on.
  *
  * Thread safety: any number of threads may enqueue on any queue; the commands of one thread keep their
- * order. A queue must not be destroyed while another thread uses it. */
+ * order. A queue may be destroyed by any thread, also from within the work of another queue, and beside
+ * davit_device_synchronize() and davit_device_check(); no other call may use it then, or afterwards. */
 #ifndef DAVIT_QUEUE_H
 #define DAVIT_QUEUE_H
 
@@ -26,7 +27,8 @@ typedef struct davit_queue davit_queue;
 typedef struct davit_event davit_event;
 
 /* Work on the host. A result other than DAVIT_SUCCESS is the command's failure; davit_fail() gives it a
- * sentence. It may block, and it may enqueue on any queue; it must not synchronise its own queue. */
+ * sentence. It may block, it may enqueue on any queue, and it may create, synchronise and destroy other queues; to
+ * synchronise or destroy its own is DAVIT_WOULD_DEADLOCK. */
 typedef davit_status (*davit_host_function)(void *argument);
 
 /* Target regions of the user's own: runs on a host thread after all earlier commands of the sub-queue
@@ -37,7 +39,8 @@ typedef davit_status (*davit_region)(int device, void *argument);
 /* A queue on `device` (DAVIT_HOST and DAVIT_CURRENT allowed) with 1 to 64 sub-queues. */
 DAVIT_API davit_status davit_queue_create(int device, int subqueues, davit_queue **queue);
 
-/* Waits for the queue's work and frees it; returns the first error of that work. NULL is allowed. */
+/* Waits for the queue's work, and for no other, and frees the queue; returns the first error of that work. NULL is
+ * allowed. */
 DAVIT_API davit_status davit_queue_destroy(davit_queue *queue);
 
 DAVIT_API davit_status davit_queue_device(const davit_queue *queue, int *device);
