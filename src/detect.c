@@ -3,6 +3,7 @@
  * A device's worker takes a portion, gets its scores from the device, and judges them on the host's threads. A GPU has two workers,
  * so that one portion is judged while the next is computed. Windows that the stream's end cuts short are a portion of their own. */
 #include <davit/detect.h>
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -64,16 +65,30 @@ static davit_status check_options(const davit_detect_options *o) {
   return DAVIT_SUCCESS;
 }
 
+static bool is_finite_frame(int width, const float *features) {
+  int bad = 0;
+  for (int k = 0; k < width; k++)
+    bad |= !(fabsf(features[k]) <= FLT_MAX);
+  return !bad;
+}
+
 static davit_status check_finite(const char *name, int effect, int64_t frames, int width,
                                  const float *features) {
-  for (int64_t i = 0; i < frames * width; i++)
-    if (!isfinite(features[i]))
-      return effect < 0
-                 ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s: frame %lld: feature %lld is %g", name,
-                              (long long)(i / width), (long long)(i % width), (double)features[i])
-                 : davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%d]: frame %lld: feature %lld is %g", name, effect,
-                              (long long)(i / width), (long long)(i % width), (double)features[i]);
-  return DAVIT_SUCCESS;
+  int64_t i = INT64_MAX;
+#pragma omp parallel for num_threads(dvt_blas_threads(DAVIT_HOST)) schedule(static) reduction(min : i)
+  for (int64_t f = 0; f < frames; f++)
+    if (!is_finite_frame(width, features + f * width))
+      i = f < i ? f : i;
+  if (i == INT64_MAX)
+    return DAVIT_SUCCESS;
+  int k = 0;
+  while (isfinite(features[i * width + k]))
+    k++;
+  const double feature = (double)features[i * width + k];
+  return effect < 0 ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s: frame %lld: feature %d is %g", name,
+                                 (long long)i, k, feature)
+                    : davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%d]: frame %lld: feature %d is %g", name, effect,
+                                 (long long)i, k, feature);
 }
 
 static davit_status check_effect(int which, const davit_effect *effect, int width,
@@ -135,6 +150,7 @@ typedef struct detection {
   uint16_t *orders, *short_orders;
   int64_t windows, whole, short_length; /* 0: no shorter window */
   int64_t portion;                      /* windows that a worker takes at a time */
+  int place;                            /* of what travels to devices: the stream and the orders */
   int gpus;                             /* that share the host's threads for judging */
   atomic_llong next;                    /* the first window that nobody has taken */
   davit_detection *detections;
@@ -177,11 +193,11 @@ static davit_status make_effects(detection *d, int width, int count, const davit
 
 static davit_status make_orders(detection *d) {
   const int64_t runs = d->options->permutations + 1;
-  d->orders = dvt_allocate((size_t)(runs * d->options->window), sizeof *d->orders);
+  DVT_TRY(
+      davit_malloc((size_t)(runs * d->options->window) * sizeof *d->orders, d->place, (void **)&d->orders));
   if (d->short_length)
-    d->short_orders = dvt_allocate((size_t)(runs * d->short_length), sizeof *d->short_orders);
-  if (!d->orders || (d->short_length && !d->short_orders))
-    return DAVIT_OUT_OF_HOST_MEMORY;
+    DVT_TRY(davit_malloc((size_t)(runs * d->short_length) * sizeof *d->short_orders, d->place,
+                         (void **)&d->short_orders));
   draw_orders(d->options, d->options->window, d->orders);
   if (d->short_length)
     draw_orders(d->options, d->short_length, d->short_orders);
@@ -193,9 +209,7 @@ static davit_status prepare(detection *d, int width, int64_t frames, const float
   const int64_t last = dvt_detect_length(frames, d->options, d->windows - 1);
   d->short_length = last < d->options->window ? last : 0;
   d->whole = d->windows - (d->short_length ? 1 : 0);
-  d->stream = dvt_allocate((size_t)frames * (size_t)width, sizeof *d->stream);
-  if (!d->stream)
-    return DAVIT_OUT_OF_HOST_MEMORY;
+  DVT_TRY(davit_malloc((size_t)(frames * width) * sizeof *d->stream, d->place, (void **)&d->stream));
   make_units(width, frames, stream, d->stream);
   DVT_TRY(make_effects(d, width, effect_count, effects));
   DVT_TRY(make_orders(d));
@@ -360,6 +374,13 @@ static davit_status run_workers(detection *d, const int *devices, int count) {
   return dvt_error_report(&first);
 }
 
+static bool travels(const int *devices, int count) {
+  for (int i = 0; i < count; i++)
+    if (!dvt_device_find(devices[i])->shares_host_memory)
+      return true;
+  return false;
+}
+
 davit_status davit_detect(int width, int64_t frames, const float *stream, int effect_count,
                           const davit_effect *effects, const davit_detect_options *options,
                           const int *devices, int device_count, davit_detection *detections) {
@@ -369,15 +390,18 @@ davit_status davit_detect(int width, int64_t frames, const float *stream, int ef
   DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
   if (frames == 0 || effect_count == 0)
     return DAVIT_SUCCESS;
-  detection d = {.options = &o, .windows = dvt_detect_windows(frames, &o), .detections = detections};
+  detection d = {.options = &o,
+                 .windows = dvt_detect_windows(frames, &o),
+                 .place = travels(chosen, count) ? DAVIT_PINNED : DAVIT_PAGEABLE,
+                 .detections = detections};
   davit_status status = prepare(&d, width, frames, stream, effect_count, effects);
   if (status == DAVIT_SUCCESS)
     status = run_workers(&d, chosen, count);
-  free(d.stream);
+  davit_free(d.stream);
+  davit_free(d.orders);
+  davit_free(d.short_orders);
   free(d.features);
   free(d.transposed);
   free(d.effects);
-  free(d.orders);
-  free(d.short_orders);
   return status;
 }
