@@ -106,35 +106,41 @@ static inline __attribute__((always_inline)) void DVT_M(transpose)(DVT_M(eight) 
 }
 
 /* The strips of a piece side by side, each in a lane; entering[s] enters strip s. `exclusive` and `passing` are constants where
- * this is inlined; passing: y lies at a multiple of its vectors, and goes past the caches. */
+ * this is inlined; passing: y lies at a multiple of a line, and goes past the caches, which is fast by whole lines alone. */
 static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T *x, DVT_T *y,
                                                                     const DVT_T entering[DVT_M(strips)],
                                                                     const bool exclusive,
                                                                     const bool passing) {
-  DVT_M(eight) running, v[DVT_M(strips)];
+  enum { LINE = sizeof(DVT_T) < 8 ? 8 / sizeof(DVT_T) : 1 }; /* eights of a line */
+  DVT_M(eight) running, v[LINE][DVT_M(strips)];
   for (int s = 0; s < DVT_M(strips); s++)
     running[s] = entering[s];
-  for (int i = 0; i < DVT_M(strip); i += 8) {
+  for (int i = 0; i < DVT_M(strip); i += 8 * LINE) {
 #pragma unroll
-    for (int s = 0; s < DVT_M(strips); s++)
-      v[s] = *(const DVT_M(eight_in_memory) *)(x + s * DVT_M(strip) + i);
-    DVT_M(transpose)(v);
-#pragma unroll
-    for (int k = 0; k < 8; k++) {
-      DVT_M(eight) next;
+    for (int e = 0; e < LINE; e++) {
 #pragma unroll
       for (int s = 0; s < DVT_M(strips); s++)
-        next[s] = DVT_COMBINE(running[s], v[k][s]);
-      v[k] = exclusive ? running : next;
-      running = next;
+        v[e][s] = *(const DVT_M(eight_in_memory) *)(x + s * DVT_M(strip) + i + 8 * e);
+      DVT_M(transpose)(v[e]);
+#pragma unroll
+      for (int k = 0; k < 8; k++) {
+        DVT_M(eight) next;
+#pragma unroll
+        for (int s = 0; s < DVT_M(strips); s++)
+          next[s] = DVT_COMBINE(running[s], v[e][k][s]);
+        v[e][k] = exclusive ? running : next;
+        running = next;
+      }
+      DVT_M(transpose)(v[e]);
     }
-    DVT_M(transpose)(v);
 #pragma unroll
     for (int s = 0; s < DVT_M(strips); s++)
-      if (passing)
-        __builtin_nontemporal_store(v[s], (DVT_M(eight) *)(y + s * DVT_M(strip) + i));
-      else
-        *(DVT_M(eight_in_memory) *)(y + s * DVT_M(strip) + i) = v[s];
+#pragma unroll
+      for (int e = 0; e < LINE; e++)
+        if (passing)
+          __builtin_nontemporal_store(v[e][s], (DVT_M(eight) *)(y + s * DVT_M(strip) + i + 8 * e));
+        else
+          *(DVT_M(eight_in_memory) *)(y + s * DVT_M(strip) + i + 8 * e) = v[e][s];
   }
 }
 
