@@ -1,0 +1,86 @@
+/* Tiles of an alignment's matrix: which words and instructions they are made with, and where their steps lie. */
+#include "offload/align_tile.h"
+
+#include <davit/align.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "offload/arithmetic.h"
+#include "offload/cpu.h"
+
+enum {
+  VECTORS = 8,       /* of a strip: h, d and the profile of four letters or more stay in the first cache */
+  LEAST_REACH = 128, /* fewer columns, and counting scores anew costs more than wider words do */
+  SLACK = 256        /* two entries of the matrix, of any size */
+};
+
+typedef void (*tile_function)(const dvt_align_tiling *tiling, const dvt_align_tile *tile);
+
+/* How rows lie in vectors: `vectors` of them, with rows in the first `lanes` lanes. */
+typedef struct stripes {
+  int vectors, lanes;
+} stripes;
+
+static stripes stripes_of(const dvt_align_tiling *tiling, int64_t rows) {
+  const int vectors = (int)dvt_divide_up(rows, tiling->lanes);
+  return (stripes){vectors, (int)dvt_divide_up(rows, vectors)};
+}
+
+/* The steps of strips follow each other; a strip's columns do, and in a column its vectors, without the lanes that have no rows: what is written of these
+ * is overwritten by what follows. */
+static uint8_t *steps_of(uint8_t *steps, const dvt_align_stretch *s, int64_t row, const stripes *shape,
+                         int64_t column) {
+  return steps + row * s->n + (column - 1) * shape->vectors * shape->lanes;
+}
+
+#define DVT_T int16_t
+#define DVT_N(name) name##_short
+#include "offload/align_tile_lanes.h"
+
+#define DVT_T int32_t
+#define DVT_N(name) name##_int
+#include "offload/align_tile_lanes.h"
+
+#define DVT_T int64_t
+#define DVT_N(name) name##_long
+#include "offload/align_tile_lanes.h"
+
+/* Words of one width. */
+typedef struct width {
+  int lanes;
+  int64_t largest;
+  const tile_function *tiles;
+} width;
+
+static const width widths[] = {{LANES_short, INT16_MAX, tiles_short},
+                               {LANES_int, INT32_MAX, tiles_int},
+                               {LANES_long, INT64_MAX, tiles_long}};
+
+/* A score in a strip's tile of `reach` columns differs from the corner's by less than strip + reach times what neighbours differ by at most. With two times more than
+ * that, no gap that opens there is as bad as `none` = -span. From span on there have to be one more opening, the slope, and the matrix. */
+static dvt_align_tiling tiling_with(const width *w, const dvt_align_costs *costs) {
+  const int64_t open = costs->first + costs->extend, differ = open + costs->largest;
+  const int64_t strip = (int64_t)VECTORS * w->lanes, room = w->largest - SLACK - strip * costs->extend - open;
+  const int64_t reach = dvt_at_most(room / differ - strip - 2, DVT_ALIGN_BLOCK);
+  return (dvt_align_tiling){w->lanes, strip, reach, (strip + reach + 2) * differ, w->tiles[dvt_cpu_best()]};
+}
+
+dvt_align_tiling dvt_align_tiling_of(const dvt_align_costs *costs) {
+  const width *w = widths;
+  while (tiling_with(w, costs).reach < LEAST_REACH)
+    w++;
+  return tiling_with(w, costs);
+}
+
+size_t dvt_align_steps_bytes(int64_t cells) {
+  return (size_t)(cells + cells / VECTORS) + 64;
+}
+
+int dvt_align_step(const dvt_align_tiling *tiling, const dvt_align_stretch *s, const uint8_t *steps,
+                   int64_t i, int64_t j) {
+  const int64_t row = (i - 1) % tiling->strip, begin = i - 1 - row;
+  const stripes shape = stripes_of(tiling, dvt_at_most(s->m - begin, tiling->strip));
+  const int64_t vector = row % shape.vectors, lane = row / shape.vectors;
+  return steps_of((uint8_t *)steps, s, begin, &shape, j)[vector * shape.lanes + lane];
+}
