@@ -10,9 +10,10 @@
 #include "offload/cpu.h"
 
 enum {
-  VECTORS = 8,       /* of a strip: h, d and the profile of four letters or more stay in the first cache */
-  LEAST_REACH = 128, /* fewer columns, and counting scores anew costs more than wider words do */
-  SLACK = 256        /* two entries of the matrix, of any size */
+  VECTORS =
+      16, /* of a strip. More, and with 20 letters not even the profile stays in a first cache of 32 KiB */
+  LEAST_REACH = 128, /* fewer columns, and counting anew costs more than wider words do */
+  SLACK = 256        /* more than an entry of the matrix, of either sign */
 };
 
 typedef void (*tile_function)(const dvt_align_tiling *tiling, const dvt_align_tile *tile);
@@ -27,11 +28,10 @@ static stripes stripes_of(const dvt_align_tiling *tiling, int64_t rows) {
   return (stripes){vectors, (int)dvt_divide_up(rows, vectors)};
 }
 
-/* The steps of strips follow each other; a strip's columns do, and in a column its vectors, without the lanes that have no rows: what is written of these
- * is overwritten by what follows. */
-static uint8_t *steps_of(uint8_t *steps, const dvt_align_stretch *s, int64_t row, const stripes *shape,
-                         int64_t column) {
-  return steps + row * s->n + (column - 1) * shape->vectors * shape->lanes;
+/* The steps of strips follow each other, in them those of columns, and in these those of vectors without the lanes that have no rows.
+ * A vector is written whole; what is too much is overwritten by the next. */
+static int64_t place_of(const dvt_align_stretch *s, int64_t row, const stripes *shape, int64_t column) {
+  return row * s->n + (column - 1) * shape->vectors * shape->lanes;
 }
 
 #define DVT_T int16_t
@@ -57,8 +57,9 @@ static const width widths[] = {{LANES_short, INT16_MAX, tiles_short},
                                {LANES_int, INT32_MAX, tiles_int},
                                {LANES_long, INT64_MAX, tiles_long}};
 
-/* A score in a strip's tile of `reach` columns differs from the corner's by less than strip + reach times what neighbours differ by at most. With two times more than
- * that, no gap that opens there is as bad as `none` = -span. From span on there have to be one more opening, the slope, and the matrix. */
+/* Scores of a strip and `reach` columns differ from that of their corner by at most strip + reach times what neighbours differ by.
+ * -span is two times that less again, so no score, nor a gap that opens there, is as little; and it has to bear another opening, the
+ * slope and the matrix. */
 static dvt_align_tiling tiling_with(const width *w, const dvt_align_costs *costs) {
   const int64_t open = costs->first + costs->extend, differ = open + costs->largest;
   const int64_t strip = (int64_t)VECTORS * w->lanes, room = w->largest - SLACK - strip * costs->extend - open;
@@ -73,8 +74,10 @@ dvt_align_tiling dvt_align_tiling_of(const dvt_align_costs *costs) {
   return tiling_with(w, costs);
 }
 
+/* Lanes without rows are fewer than vectors, and v + 1 vectors are taken for more than v times all lanes: so they are fewer than one in
+ * `lanes` rows. The last vector is written whole. */
 size_t dvt_align_steps_bytes(int64_t cells) {
-  return (size_t)(cells + cells / VECTORS) + 64;
+  return (size_t)(cells + cells / LANES_long + LANES_short);
 }
 
 int dvt_align_step(const dvt_align_tiling *tiling, const dvt_align_stretch *s, const uint8_t *steps,
@@ -82,5 +85,5 @@ int dvt_align_step(const dvt_align_tiling *tiling, const dvt_align_stretch *s, c
   const int64_t row = (i - 1) % tiling->strip, begin = i - 1 - row;
   const stripes shape = stripes_of(tiling, dvt_at_most(s->m - begin, tiling->strip));
   const int64_t vector = row % shape.vectors, lane = row / shape.vectors;
-  return steps_of((uint8_t *)steps, s, begin, &shape, j)[vector * shape.lanes + lane];
+  return steps[place_of(s, begin, &shape, j) + vector * shape.lanes + lane];
 }

@@ -3,13 +3,13 @@
  *   DVT_N(name)  the name for that type
  *
  * The rows of a strip are striped over the lanes of vectors: lane l has rows l `vectors` … (l + 1) `vectors` - 1. A column is gone
- * through from the first vector to the last, in each lane as if no gap of query symbols came from the lane before. Where one does that
- * matters, the best of what all lanes before send into each is found by doubling the distance, and the column is gone through a
- * second time. So every score is exact, those of gaps included, and a column takes two turns at most. Cost of a cell for all lanes: 11
- * vector operations, and 3 in a second turn.
+ * through in two turns: first as if no gap of query symbols came from lane to lane, then with the gaps that do. What comes into a lane is
+ * what leaves the one before, unless a gap passes through a whole lane; then the best of all lanes before is found by doubling the
+ * distance. So every score is exact, those of gaps included, at a cost that hardly depends on them: 13 vector operations for a cell of
+ * each lane, 7 of them maxima.
  *
- * Rows beyond those of the strip score 0 with every symbol. They lie below all others, so nothing depends on them, and none of their cells is the first
- * that scores so much. */
+ * Rows beyond those of the strip score 0 with every symbol. They lie below all others, so nothing depends on them, and of the cells with
+ * one score none of theirs is the first. */
 
 #define LANES DVT_N(LANES)
 #define INLINE static inline __attribute__((always_inline))
@@ -27,11 +27,12 @@ typedef struct DVT_N(work) {
   DVT_T bar;  /* the best score so far */
   DVT_T gap;  /* of query symbols: what comes from above, then what goes on below */
   DVT_N(lanes) open, extend, least;
-  DVT_N(lanes) slope;      /* what a gap loses from lane 0 to each */
-  DVT_N(lanes) most;       /* the best of the column */
+  DVT_N(lanes) whole;      /* what a gap loses in a lane, */
+  DVT_N(lanes) slope;      /* and from lane 0 to each */
   DVT_N(lanes) h[VECTORS]; /* of the column, */
   DVT_N(lanes) d[VECTORS];
   DVT_N(lanes) notes[VECTORS]; /* and its steps */
+  DVT_N(lanes) most;           /* the best of the column */
   DVT_N(lanes) top[VECTORS];   /* h of the column that has the best score so far */
   DVT_N(lanes) profile[DAVIT_ALIGN_MOST_SYMBOLS * VECTORS]; /* `vectors` for each symbol of targets */
 } DVT_N(work);
@@ -60,7 +61,7 @@ INLINE void DVT_N(turn)(DVT_N(work) * w, const DVT_N(lanes) * match, DVT_T corne
                         DVT_N(lanes) * gap) {
   const DVT_N(lanes) open = w->open, extend = w->extend, least = w->least;
   const int vectors = w->shape.vectors;
-  DVT_N(lanes) diagonal = w->h[vectors - 1], passing = (DVT_N(lanes)){0} + w->none, most = passing;
+  DVT_N(lanes) diagonal = w->h[vectors - 1], passing = (DVT_N(lanes)){0} + w->none;
   DVT_N(shift)(&diagonal, 1, corner);
   for (int k = 0; k < vectors; k++) {
     const DVT_N(lanes) before = w->h[k], longer = w->d[k] - extend, opened = before - open;
@@ -73,10 +74,8 @@ INLINE void DVT_N(turn)(DVT_N(work) * w, const DVT_N(lanes) * match, DVT_T corne
       w->notes[k] = ((here > rest) & DVT_ALIGN_I) | ((here == rest) & (rest > both) & DVT_ALIGN_D) |
                     ((longer > opened) & DVT_ALIGN_D_EXTENDS);
     passing = __builtin_elementwise_max(passing - extend, rest - open);
-    most = __builtin_elementwise_max(most, here);
     diagonal = before;
   }
-  w->most = most;
   *gap = passing;
 }
 
@@ -92,10 +91,10 @@ INLINE void DVT_N(pass_on)(const DVT_N(work) * w, DVT_N(lanes) * gap) {
   *gap -= w->slope;
 }
 
-/* The second turn, with the gaps that come into the lanes, which become those that leave. */
+/* The second turn, with the gaps that come into the lanes; they become what is left of them behind. */
 INLINE void DVT_N(turn_again)(DVT_N(work) * w, const bool noting, DVT_N(lanes) * gap) {
   const DVT_N(lanes) open = w->open, extend = w->extend;
-  DVT_N(lanes) passing = *gap, most = w->most;
+  DVT_N(lanes) passing = *gap, most = w->h[0];
   for (int k = 0; k < w->shape.vectors; k++) {
     const DVT_N(lanes) before = w->h[k], here = __builtin_elementwise_max(before, passing);
     w->h[k] = here;
@@ -114,16 +113,13 @@ INLINE void DVT_N(turn_again)(DVT_N(work) * w, const bool noting, DVT_N(lanes) *
 INLINE void DVT_N(advance)(DVT_N(work) * w, const DVT_N(lanes) * match, DVT_T corner, const bool noting) {
   DVT_N(lanes) gap;
   DVT_N(turn)(w, match, corner, noting, &gap);
-  DVT_T leaves = gap[LANES - 1];
+  const DVT_N(lanes) leaving = gap;
   DVT_N(shift)(&gap, 1, w->gap);
-  /* One that is no better than what opens in the first row changes nothing from there on. */
-  const DVT_N(lanes) opened = w->h[0] - w->open;
-  if (noting || DVT_N(any)(&gap, &opened)) {
+  const DVT_N(lanes) through = gap - w->whole;
+  if (DVT_N(any)(&through, &leaving))
     DVT_N(pass_on)(w, &gap);
-    DVT_N(turn_again)(w, noting, &gap);
-    leaves = gap[LANES - 1] > leaves ? gap[LANES - 1] : leaves;
-  }
-  w->gap = leaves;
+  DVT_N(turn_again)(w, noting, &gap);
+  w->gap = gap[LANES - 1] > leaving[LANES - 1] ? gap[LANES - 1] : leaving[LANES - 1];
 }
 
 /* ---- what goes in and out ---- */
@@ -155,7 +151,7 @@ INLINE void DVT_N(leave)(const DVT_N(work) * w) {
 
 INLINE void DVT_N(write_steps)(const DVT_N(work) * w, int64_t column) {
   const stripes *shape = &w->shape;
-  uint8_t *steps = steps_of(w->tile->steps, w->tile->s, w->tile->row, shape, column);
+  uint8_t *steps = w->tile->steps + place_of(w->tile->s, w->tile->row, shape, column);
   for (int k = 0; k < shape->vectors; k++) {
     const DVT_N(bytes) narrow = __builtin_convertvector(w->notes[k], DVT_N(bytes));
     memcpy(steps + k * shape->lanes, &narrow, sizeof narrow);
@@ -198,39 +194,52 @@ INLINE void DVT_N(prepare)(DVT_N(work) * w, const dvt_align_tiling *tiling, cons
   w->none = (DVT_T)-tiling->span;
   w->open = zero + (DVT_T)(t->costs->first + t->costs->extend);
   w->extend = zero + (DVT_T)t->costs->extend;
+  w->whole = zero + (DVT_T)(w->shape.vectors * t->costs->extend);
   for (int l = 0; l < LANES; l++)
     w->slope[l] = (DVT_T)(l * w->shape.vectors * t->costs->extend);
   DVT_N(fill_profile)(w);
+}
+
+/* Whether the column is better than those before. */
+INLINE bool DVT_N(is_better)(DVT_N(work) * w) {
+  const DVT_N(lanes) bar = (DVT_N(lanes)){0} + w->bar;
+  if (!DVT_N(any)(&w->most, &bar))
+    return false;
+  w->bar = __builtin_reduce_max(w->most);
+  memcpy(w->top, w->h, (size_t)w->shape.vectors * sizeof *w->top);
+  return true;
+}
+
+/* Scores count from the corner before column `first`. Cells that score as much as the best may be better if that is in the columns
+ * to come. */
+INLINE void DVT_N(begin)(DVT_N(work) * w, int64_t first, int64_t corner) {
+  const dvt_align_cell *best = w->tile->best;
+  const int64_t largest = (int64_t)((UINT64_C(1) << (8 * sizeof(DVT_T) - 1)) - 1);
+  w->base = corner;
+  w->least = (DVT_N(lanes)){0} + DVT_N(relative)(w, w->tile->least);
+  w->bar = (DVT_T)dvt_at_most(dvt_at_least(best->score - (best->column >= first) - corner, w->none), largest);
+  DVT_N(take)(w);
 }
 
 /* Columns first … last, from the corner *corner, which becomes that of the columns behind. */
 INLINE void DVT_N(go)(DVT_N(work) * w, int64_t first, int64_t last, int64_t *corner, const bool noting) {
   const dvt_align_tile *t = w->tile;
   const int vectors = w->shape.vectors;
-  const DVT_T largest = (DVT_T)((UINT64_C(1) << (8 * sizeof(DVT_T) - 1)) - 1);
-  w->base = *corner;
-  w->least = (DVT_N(lanes)){0} + DVT_N(relative)(w, t->least);
-  w->bar = (DVT_T)dvt_at_least(dvt_at_most(t->best->score - (t->best->column >= first) - w->base, largest),
-                               w->none);
-  DVT_N(take)(w);
-  DVT_T before = 0;
   int64_t best_column = 0;
+  DVT_T before = 0;
+  DVT_N(begin)(w, first, *corner);
   for (int64_t j = first; j <= last; j++) {
     const int64_t at = j - t->first;
     const DVT_T above = DVT_N(relative)(w, t->above->h[at]);
-    const DVT_N(lanes) bar = (DVT_N(lanes)){0} + w->bar;
     w->gap = DVT_N(relative)(w, t->above->gap[at]);
     DVT_N(advance)(w, w->profile + t->s->target[(j - 1) * t->s->step] * vectors, before, noting);
-    before = above;
     t->below->h[at] = w->base + w->h[vectors - 1][LANES - 1];
     t->below->gap[at] = w->base + w->gap;
+    before = above;
     if (noting)
       DVT_N(write_steps)(w, j);
-    if (DVT_N(any)(&w->most, &bar)) {
-      w->bar = __builtin_reduce_max(w->most);
+    if (DVT_N(is_better)(w))
       best_column = j;
-      memcpy(w->top, w->h, (size_t)vectors * sizeof *w->top);
-    }
   }
   *corner = w->base + before;
   DVT_N(leave)(w);

@@ -6,10 +6,6 @@
 #include "offload/arithmetic.h"
 #include "src/allocate.h"
 
-enum {
-  LEAST_ROWS = 512 /* that make a band of its own worth while */
-};
-
 /* Rows begin + 1 … end, whole strips unless it is the last. Band 0 is row 0. */
 typedef struct dvt_align_band {
   int64_t begin, end;
@@ -29,15 +25,16 @@ typedef struct pass {
 
 /* ---- threads ---- */
 
-static int bands_for(int64_t m, int64_t n, int threads) {
-  const int64_t most = n < 2 * DVT_ALIGN_BLOCK ? 1 : m / LEAST_ROWS;
+/* A band is a strip at least: no row below it may lack its border. */
+static int bands_for(const dvt_align_tiling *tiling, int64_t m, int64_t n, int threads) {
+  const int64_t most = n < 2 * DVT_ALIGN_BLOCK ? 1 : m / tiling->strip;
   return (int)dvt_at_least(1, dvt_at_most(most, threads));
 }
 
 davit_status dvt_align_team_open(const dvt_align_costs *costs, int64_t m, int64_t n, int threads,
                                  dvt_align_team *team) {
   team->tiling = dvt_align_tiling_of(costs);
-  team->threads = bands_for(m, n, threads);
+  team->threads = bands_for(&team->tiling, m, n, threads);
   team->bands = dvt_allocate((size_t)team->threads + 1, sizeof *team->bands);
   return team->bands ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
@@ -100,7 +97,7 @@ static dvt_align_cell best_of(const dvt_align_band *bands, int count) {
 }
 
 static dvt_align_cell run(const pass *p, int64_t enough) {
-  const int count = bands_for(p->s->m, p->s->n, p->team->threads);
+  const int count = bands_for(&p->team->tiling, p->s->m, p->s->n, p->team->threads);
   const int64_t blocks = dvt_divide_up(p->s->n, DVT_ALIGN_BLOCK),
                 strips = dvt_divide_up(p->s->m, p->team->tiling.strip);
   dvt_align_band *bands = p->team->bands;
