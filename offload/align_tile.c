@@ -9,12 +9,14 @@
 #include "offload/arithmetic.h"
 #include "offload/cpu.h"
 
-enum {
-  VECTORS =
-      16, /* of a strip. More, and with 20 letters not even the profile stays in a first cache of 32 KiB */
-  LEAST_REACH = 128, /* fewer columns, and counting anew costs more than wider words do */
-  SLACK = 256        /* more than an entry of the matrix, of either sign */
-};
+/* Vectors of a strip: with more of them the profile of 20 letters leaves a first cache of 32 KiB. */
+enum { VECTORS = 16 };
+
+/* Fewer columns from one corner, and counting anew costs more than wider words do (measured; it is even at some 30). */
+enum { LEAST_REACH = 32 };
+
+/* More than an entry of the matrix, of either sign. */
+enum { SLACK = 256 };
 
 typedef void (*tile_function)(const dvt_align_tiling *tiling, const dvt_align_tile *tile);
 

@@ -4,10 +4,10 @@
  * query symbols with the first j target symbols, d that of alignments that end in a gap of target symbols (Gotoh 1982). A gap of k
  * symbols costs first + k extend.
  *
- * A tile is a strip of rows by a block of columns. It takes h and d of the column before it, h and the gap of query symbols from the
- * row above it, and leaves those of its last column and row. Inside, scores count from that of the corner above, in the narrowest words that then hold them:
- * with h[i][j] the score next to it is at least h - open and at most h + open + largest, open being the cost of the shortest gap, so what a
- * tile spans is known before. */
+ * A tile is a strip of rows by a block of columns. It takes h and d of the column before, h and the gap of query symbols of the row
+ * above, and leaves those of its last column and row. Inside, scores count from that of the corner, in the narrowest words
+ * that hold them: a cell scores at least `open` less than the one before it in its row or column, as one more symbol in a gap would do,
+ * and at most open + largest more, so what a tile spans is known before. */
 #ifndef DAVIT_OFFLOAD_ALIGN_TILE_H
 #define DAVIT_OFFLOAD_ALIGN_TILE_H
 
@@ -46,8 +46,8 @@ typedef struct dvt_align_border {
   int64_t h[DVT_ALIGN_BLOCK], gap[DVT_ALIGN_BLOCK];
 } dvt_align_border;
 
-/* What a cell is reached by, noted for the way back: where h comes from; whether the gap of target symbols that ends here began
- * before; whether that of query symbols that goes on below did. */
+/* A step, by which a cell is reached: where h comes from, whether the gap of target symbols that ends here began before, and whether
+ * the gap of query symbols that may go on below did. */
 enum {
   DVT_ALIGN_BOTH = 0,
   DVT_ALIGN_D = 1,
@@ -67,17 +67,16 @@ typedef struct dvt_align_tile {
   int64_t corner;      /* h in the row above, the column before */
   const dvt_align_border *above;
   dvt_align_border *below; /* may be `above` */
-  dvt_align_cell *
-      best; /* becomes the tile's first best, by column, then row, if that scores more, or as much in an earlier column */
-  uint8_t *steps; /* NULL, or those of all strips of the rectangle */
+  dvt_align_cell *best;    /* becomes the tile's, the first by column, then row, if that is better */
+  uint8_t *steps;          /* NULL, or those of the rectangle */
 } dvt_align_tile;
 
 /* The way of making tiles that fits the costs. */
 typedef struct dvt_align_tiling {
   int lanes;     /* of a vector */
   int64_t strip; /* rows */
-  int64_t reach; /* columns that may be gone through before scores have to be counted from another corner */
-  int64_t span;  /* scores, gaps and what opens differ from the corner's by less */
+  int64_t reach; /* columns that scores may count from one corner */
+  int64_t span;  /* which they, and gaps that open there, differ by less than */
   void (*make)(const struct dvt_align_tiling *tiling, const dvt_align_tile *tile);
 } dvt_align_tiling;
 

@@ -18,7 +18,8 @@ typedef struct pass {
   const dvt_align_costs *costs;
   const dvt_align_stretch *s;
   const dvt_align_team *team;
-  int64_t least, bar; /* a score that only better ones are compared with */
+  int64_t least;
+  int64_t bar; /* only cells that score more are looked at */
   int64_t *h, *d;
   uint8_t *steps;
 } pass;
@@ -66,20 +67,20 @@ static void run_block(const pass *p, int which, int64_t block) {
   int64_t corner = band->corner;
   for (int64_t row = band->begin; row < band->end; row += tiling->strip) {
     const int64_t rows = dvt_at_most(tiling->strip, band->end - row), next = p->h[row + rows];
-    const dvt_align_tile tile = {p->costs,
-                                 p->s,
-                                 p->least,
-                                 row,
-                                 rows,
-                                 first,
-                                 last,
-                                 p->h,
-                                 p->d,
-                                 corner,
-                                 row == band->begin ? above : below,
-                                 below,
-                                 &band->best,
-                                 p->steps};
+    const dvt_align_tile tile = {.costs = p->costs,
+                                 .s = p->s,
+                                 .least = p->least,
+                                 .row = row,
+                                 .rows = rows,
+                                 .first = first,
+                                 .last = last,
+                                 .h = p->h,
+                                 .d = p->d,
+                                 .corner = corner,
+                                 .above = row == band->begin ? above : below,
+                                 .below = below,
+                                 .best = &band->best,
+                                 .steps = p->steps};
     tiling->make(tiling, &tile);
     corner = next;
   }
