@@ -11,8 +11,9 @@
  * gap_open; first is 0 or more. A rectangle is told what a gap of target symbols pays for being opened in its first or closed in its last
  * corner: `first`, or 0 if it goes on there.
  *
- * At most 4 m n cells; 33 m + n bytes, the larger of m and DVT_ALIGN_TRACE_CELLS and an eighth more for the matrix, 32 KiB a thread, and
- * the string. What is kept of a pass has 64 bits: scores of global alignments may be far below 0, and no sum of penalties overflows. */
+ * At most 4 m n cells; 33 m + n bytes, the larger of m and DVT_ALIGN_TRACE_CELLS and an eighth more for the matrix, 70 KiB a thread, half
+ * of them of its stack, and the string. What is kept of a pass has 64 bits: scores of global alignments may be far below 0, and no sum of
+ * penalties overflows. */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
