@@ -269,13 +269,6 @@ static davit_status check_query(const davit_database *database, const davit_scor
   return dvt_check_score_range(scoring, m, database->longest);
 }
 
-static int largest_entry(const davit_scoring *scoring) {
-  int largest = 0;
-  for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
-    largest = scoring->matrix[k] > largest ? scoring->matrix[k] : largest;
-  return largest;
-}
-
 typedef struct query_command {
   share *share;
   const dvt_align_query *query;
@@ -345,7 +338,7 @@ davit_status davit_align_scores(davit_database *database, const davit_scoring *s
   /* Where opening costs less than going on, a gap goes on by being opened again. */
   davit_scoring least = *scoring;
   least.gap_extend = (int32_t)dvt_at_most(least.gap_extend, least.gap_open);
-  const dvt_align_query q = {&least, m, query, largest_entry(scoring)};
+  const dvt_align_query q = {&least, m, query, dvt_largest_entry(scoring)};
   pthread_mutex_lock(&database->lock);
   davit_status status = run_queries(database, &q, scores);
   pthread_mutex_unlock(&database->lock);

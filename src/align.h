@@ -11,6 +11,9 @@ davit_status dvt_check_scoring(const davit_scoring *scoring);
 davit_status dvt_check_sequence(const char *name, const char *length_name, int64_t length,
                                 const uint8_t *sequence, int symbols);
 
+/* Of the matrix; 0 if all are negative. */
+int dvt_largest_entry(const davit_scoring *scoring);
+
 /* Whether the best score that lengths m and n allow is at most 2^31 - 1. */
 davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int64_t n);
 

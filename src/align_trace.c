@@ -11,13 +11,15 @@
  * gap_open; first is 0 or more. A rectangle is told what a gap of target symbols pays for being opened in its first or closed in its last
  * corner: `first`, or 0 if it goes on there.
  *
- * At most 4 m n cells; 33 m + n bytes, the larger of m and DVT_ALIGN_TRACE_CELLS for the matrix, 16 KiB a thread, and the string. Scores have 64 bits: those of global alignments may be far below
- * 0, and no sum of penalties overflows. */
+ * At most 4 m n cells; 33 m + n bytes, the larger of m and DVT_ALIGN_TRACE_CELLS and an eighth more for the matrix, 70 KiB a thread, half
+ * of them of its stack, and the string. What is kept of a pass has 64 bits: scores of global alignments may be far below 0, and no sum of
+ * penalties overflows. */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "offload/arithmetic.h"
 #include "src/align.h"
 #include "src/align_pass.h"
 #include "src/allocate.h"
@@ -54,12 +56,16 @@ davit_status dvt_check_sequence(const char *name, const char *length_name, int64
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int64_t n) {
-  const int64_t shorter = m < n ? m : n;
+int dvt_largest_entry(const davit_scoring *scoring) {
   int largest = 0;
-  for (int i = 0; i < scoring->symbols * scoring->symbols; i++)
-    if (scoring->matrix[i] > largest)
-      largest = scoring->matrix[i];
+  for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
+    largest = scoring->matrix[k] > largest ? scoring->matrix[k] : largest;
+  return largest;
+}
+
+davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int64_t n) {
+  const int64_t shorter = dvt_at_most(m, n);
+  const int largest = dvt_largest_entry(scoring);
   if (largest > 0 && shorter > INT32_MAX / largest)
     return davit_fail(DAVIT_INVALID_ARGUMENT,
                       "%lld symbols of a query and of a target, each scoring up to %d, may pass 2^31 - 1",
@@ -109,45 +115,24 @@ static void emit(trace *t, char column, int64_t count) {
     t->columns[t->used++] = column;
 }
 
-/* A step of the matrix: where h comes from, and whether the gaps that end here began before. */
-enum { FROM_BOTH = 0, FROM_D = 1, FROM_I = 2, ORIGIN = 3, D_EXTENDS = 4, I_EXTENDS = 8 };
-
-/* Column j of all rows, with the choices made. */
-static void advance_noting(const trace *t, const dvt_align_stretch *s, int64_t j, int64_t *h, int64_t *d,
-                           uint8_t *steps) {
-  const int64_t extend = t->costs.extend, open = t->costs.first + extend;
-  const int8_t *column = dvt_align_scores_of(&t->costs, s, j);
-  int64_t diagonal = h[0], gap = DVT_ALIGN_NONE;
-  h[0] = d[0] -= extend;
-  for (int64_t i = 1; i <= s->m; i++) {
-    const int64_t both = diagonal + column[s->query[i - 1]];
-    const bool down_extends = d[i] - extend > h[i] - open, gap_extends = gap - extend > h[i - 1] - open;
-    diagonal = h[i];
-    d[i] = down_extends ? d[i] - extend : h[i] - open;
-    gap = gap_extends ? gap - extend : h[i - 1] - open;
-    h[i] = dvt_larger(both, dvt_larger(d[i], gap));
-    const int origin = h[i] == both ? FROM_BOTH : h[i] == d[i] ? FROM_D : FROM_I;
-    steps[i - 1] = (uint8_t)(origin | (down_extends ? D_EXTENDS : 0) | (gap_extends ? I_EXTENDS : 0));
-  }
-}
-
-/* From the last cell back to an edge; the columns come out in reverse. `state` is where the path is: in h (FROM_BOTH) or in a gap. */
+/* From the last cell back to an edge; the columns come out in reverse. `state` is where the path is: in h (DVT_ALIGN_BOTH) or in a gap. */
 static void walk_back(trace *t, const dvt_align_stretch *s, int state) {
   int64_t i = s->m, j = s->n;
   while (i > 0 && j > 0) {
-    const int step = t->steps[(j - 1) * s->m + i - 1];
-    if (state == FROM_BOTH)
-      state = step & ORIGIN;
-    if (state == FROM_BOTH) {
+    const int step = dvt_align_step(&t->team.tiling, s, t->steps, i, j);
+    if (state == DVT_ALIGN_BOTH)
+      state = step & DVT_ALIGN_ORIGIN;
+    if (state == DVT_ALIGN_BOTH) {
       emit(t, s->query[--i] == s->target[--j] ? '=' : 'X', 1);
-    } else if (state == FROM_D) {
+    } else if (state == DVT_ALIGN_D) {
       emit(t, 'D', 1);
       j--;
-      state = step & D_EXTENDS ? FROM_D : FROM_BOTH;
+      state = step & DVT_ALIGN_D_EXTENDS ? DVT_ALIGN_D : DVT_ALIGN_BOTH;
     } else {
       emit(t, 'I', 1);
       i--;
-      state = step & I_EXTENDS ? FROM_I : FROM_BOTH;
+      const bool extends = i > 0 && dvt_align_step(&t->team.tiling, s, t->steps, i, j) & DVT_ALIGN_I_EXTENDS;
+      state = extends ? DVT_ALIGN_I : DVT_ALIGN_BOTH;
     }
   }
   emit(t, 'I', i);
@@ -170,9 +155,8 @@ typedef struct corners {
 static void solve_by_matrix(trace *t, const dvt_align_stretch *s, corners c) {
   const int64_t start = t->used;
   dvt_align_edge(&t->costs, s->m, c.first, t->h, t->d);
-  for (int64_t j = 1; j <= s->n; j++)
-    advance_noting(t, s, j, t->h, t->d, t->steps + (j - 1) * s->m);
-  walk_back(t, s, t->d[s->m] + t->costs.first - c.last > t->h[s->m] ? FROM_D : FROM_BOTH);
+  dvt_align_pass(&t->costs, s, &t->team, t->h, t->d, t->steps);
+  walk_back(t, s, t->d[s->m] + t->costs.first - c.last > t->h[s->m] ? DVT_ALIGN_D : DVT_ALIGN_BOTH);
   reverse(t->columns + start, t->used - start);
 }
 
@@ -182,14 +166,14 @@ static void find_meeting(trace *t, const dvt_align_stretch *s, corners c, int64_
   const dvt_align_stretch before = {s->query, s->target, s->m, cut, 1};
   const dvt_align_stretch after = {s->query + s->m - 1, s->target + s->n - 1, s->m, s->n - cut, -1};
   dvt_align_edge(&t->costs, s->m, c.first, t->h, t->d);
-  dvt_align_pass(&t->costs, &before, DVT_ALIGN_NONE, &t->team, t->h, t->d);
+  dvt_align_pass(&t->costs, &before, &t->team, t->h, t->d, NULL);
   dvt_align_edge(&t->costs, s->m, c.last, t->rh, t->rd);
-  dvt_align_pass(&t->costs, &after, DVT_ALIGN_NONE, &t->team, t->rh, t->rd);
+  dvt_align_pass(&t->costs, &after, &t->team, t->rh, t->rd, NULL);
   int64_t best = INT64_MIN;
   for (int64_t i = 0; i <= s->m; i++) {
     const int64_t meet = t->h[i] + t->rh[s->m - i], pass = t->d[i] + t->rd[s->m - i] + t->costs.first;
-    if (dvt_larger(meet, pass) > best) {
-      best = dvt_larger(meet, pass);
+    if (dvt_at_least(meet, pass) > best) {
+      best = dvt_at_least(meet, pass);
       *row = i;
       *through = pass > meet;
     }
@@ -243,14 +227,14 @@ static davit_status allocate(trace *t, int64_t m, int64_t n, int threads) {
   t->d = t->h + m + 1;
   t->rh = t->d + m + 1;
   t->rd = t->rh + m + 1;
-  return dvt_align_team_open(m, n, threads ? threads : dvt_blas_threads(DAVIT_HOST), &t->team);
+  return dvt_align_team_open(&t->costs, m, n, threads ? threads : dvt_blas_threads(DAVIT_HOST), &t->team);
 }
 
 static davit_status find_columns(trace *t, const dvt_align_stretch *s, char **cigar) {
-  const int64_t most = dvt_larger(t->cells, s->m);
+  const int64_t most = dvt_at_least(t->cells, s->m);
   const bool whole = s->m == 0 || s->n <= most / s->m;
   t->columns = dvt_allocate((size_t)(s->m + s->n) + 1, 1);
-  t->steps = dvt_allocate((size_t)(whole ? s->m * s->n : most) + 1, 1);
+  t->steps = dvt_allocate(dvt_align_steps_bytes(whole ? s->m * s->n : most), 1);
   if (!t->columns || !t->steps)
     return DAVIT_OUT_OF_HOST_MEMORY;
   solve(t, s, (corners){t->costs.first, t->costs.first});
@@ -283,8 +267,9 @@ davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint
   DVT_TRY(dvt_check_score_range(scoring, m, n));
   if (!alignment)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "alignment is NULL");
-  const int64_t open = scoring->gap_open, extend = scoring->gap_extend < open ? scoring->gap_extend : open;
-  trace t = {.costs = {scoring->matrix, scoring->symbols, open - extend, extend}, .cells = cells};
+  const int64_t open = scoring->gap_open, extend = dvt_at_most(scoring->gap_extend, open);
+  trace t = {.costs = {scoring->matrix, scoring->symbols, dvt_largest_entry(scoring), open - extend, extend},
+             .cells = cells};
   const dvt_align_stretch all = {m ? query : nothing, n ? target : nothing, m, n, 1};
   const davit_status status = run(&t, &all, threads, alignment, cigar);
   dvt_align_team_close(&t.team);
