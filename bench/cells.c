@@ -31,7 +31,7 @@ static double core_cells(bench_words words) {
 
 /* Those of one multiprocessor: it has no words of 8 bits. */
 static double multiprocessor_cells(bench_words words) {
-  return words == BENCH_FLOATS ? 128.0 / 8 : 2 * 128.0 / 7;
+  return words == BENCH_FLOATS ? 128 / 7.5 : 2 * 64 / 4.5;
 }
 
 static void report_core(const bench_cells *cells, double count, double least, const bench_time *times,
