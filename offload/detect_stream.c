@@ -5,8 +5,10 @@
 #include "offload/detect_kernels.h"
 #include "offload/launch.h"
 
-/* Of a team's memory, for what is not its profile. */
-enum { OTHER_TEAM_BYTES = 3 * 1024 };
+enum {
+  OTHER_TEAM_BYTES = 3 * 1024, /* of a team's memory, for what is not its profile */
+  MOST_WAVES = 8
+};
 
 /* How an effect is worked on. */
 typedef struct effect_shape {
@@ -115,6 +117,20 @@ static int threads_for(const effect_shape *s, int64_t items) {
   return best;
 }
 
+/* How many teams share a window's `rounds`. Teams come in waves of `residents`, and a wave that is nearly empty takes as long as a full
+ * one; to fetch the profile first takes about an eighth of a round. */
+static int64_t slices_for(int64_t windows, int64_t rounds, int64_t residents) {
+  int64_t best = 1, least = INT64_MAX;
+  for (int64_t slices = 1; slices <= rounds && (slices - 1) * windows <= MOST_WAVES * residents; slices++) {
+    const int64_t cost = dvt_divide_up(windows * slices, residents) * (8 * dvt_divide_up(rounds, slices) + 1);
+    if (cost < least) {
+      least = cost;
+      best = slices;
+    }
+  }
+  return best;
+}
+
 static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
                                   const stream_memory *m) {
   static dvt_kernel kernels[2][DVT_SHAPES] = {{{.function = "detect_region_float_16"},
@@ -134,8 +150,7 @@ static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, 
   davit_status status = dvt_launch_residents(kernel, stream, threads, (size_t)s->profile_bytes, &residents);
   if (status != DAVIT_SUCCESS)
     return status;
-  const int64_t wanted = dvt_divide_up(4 * residents, t->windows),
-                most = dvt_divide_up(items, threads / s->shape.lanes), slices = wanted < most ? wanted : most;
+  const int64_t slices = slices_for(t->windows, dvt_divide_up(items, threads / s->shape.lanes), residents);
   const dvt_argument arguments[] = {dvt_pointer_argument(m->profiles),
                                     dvt_integer_argument(s->shape.lanes * s->shape.chunk),
                                     dvt_pointer_argument(m->orders),

@@ -24,7 +24,9 @@ enum {
   MOST_PERMUTATIONS = 1000000,
   UNIT = 32, /* windows: what a CPU's vectors hold */
   GPU_WORKERS = 2,
-  GPU_PORTION = 1024 /* windows */
+  GPU_PORTIONS = 4, /* of a worker */
+  GPU_PORTION_RUNS = 1 << 18,
+  GPU_PORTION_WINDOWS = 4096 /* at most: each has a profile in the GPU's memory */
 };
 static const double most_gap_penalty = 10000;
 static const int64_t portion_bytes = INT64_C(1) << 26; /* of scores */
@@ -344,13 +346,16 @@ static davit_status work(dvt_lane *lane, void *arguments) {
   return status == DAVIT_SUCCESS ? freed : status;
 }
 
-/* As many windows as the scores' memory allows, but enough portions for all workers; a CPU's vectors are filled, whatever that takes. */
+/* Of a CPU's windows, as many as the scores' memory allows, but enough portions for all workers; vectors are filled, whatever that takes.
+ * A GPU computes one portion while another is judged, so its workers get several each, as long as they fill the GPU. */
 static int64_t choose_portion(const detection *d, int workers) {
   const int64_t each = d->task.effect_count * d->task.runs * (int64_t)sizeof(float),
-                shares = dvt_divide_up(d->whole, workers);
-  const int64_t unit = d->gpus ? 1 : UNIT;
-  const int64_t portion =
-      dvt_at_most(dvt_at_most(portion_bytes / each, shares), d->gpus ? GPU_PORTION : INT64_MAX);
+                shares = dvt_divide_up(d->whole, workers), unit = d->gpus ? 1 : UNIT;
+  int64_t portion = dvt_at_most(portion_bytes / each, shares);
+  if (d->gpus)
+    portion = dvt_at_most(portion, dvt_at_least(dvt_divide_up(shares, GPU_PORTIONS),
+                                                dvt_at_most(GPU_PORTION_WINDOWS,
+                                                            dvt_divide_up(GPU_PORTION_RUNS, d->task.runs))));
   return dvt_at_least(dvt_divide_up(portion, unit), 1) * unit;
 }
 
