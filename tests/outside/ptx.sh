@@ -21,6 +21,12 @@ atax [ds]atax_pass_[0-9]* shared load store
 atax [ds]atax_sums shared
 covariance [ds]centre_columns_region shared
 covariance [ds]transpose_region shared
+closest_pair closest_[a-z]*[23]_box shared
+closest_pair closest_[a-z]*[23]_brute shared
+closest_pair closest_[a-z]*[23]_count shared
+closest_pair closest_[a-z]*[23]_place store
+closest_pair closest_[a-z]*[23]_search_[a-z]* shared load
+closest_pair closest_[a-z]*[23]_(gather|insert|equal)
 detect_stream detect_profiles_region
 detect_stream detect_region_[a-z]*_[0-9]* shared load
 align_stream search_region_[a-z]*_[0-9]* shared load'
