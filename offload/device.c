@@ -164,6 +164,25 @@ static void describe(dvt_device *device) {
   }
 }
 
+/* libomptarget writes each host-offload device's image to a file of its own, loads it, and leaves the file behind: megabytes for each
+ * program that ran. What is loaded needs no name. */
+static void remove_image_files(void) {
+  static const char prefix[] = "/tmp/tmpfile_";
+  enum { NAME = sizeof prefix - 1 + 6 };
+  FILE *maps = fopen("/proc/self/maps", "r");
+  if (!maps)
+    return;
+  char line[512];
+  while (fgets(line, sizeof line, maps)) {
+    char *name = strstr(line, prefix);
+    if (name && strlen(name) == NAME + 1) { /* and the line's end */
+      name[NAME] = '\0';
+      unlink(name);
+    }
+  }
+  fclose(maps);
+}
+
 static void build(void) {
   const int current = dvt_cuda_current();
   table[0].info.device = DAVIT_HOST;
@@ -177,6 +196,7 @@ static void build(void) {
     table[i + 1].info.kind = probe_kind(i);
     describe(&table[i + 1]);
   }
+  remove_image_files();
 #ifdef DAVIT_WITH_CUDA
   enable_peers();
 #endif

@@ -192,6 +192,23 @@ static void test_work_leaves_the_choice_alone(void **state) {
   CHECK(davit_device_select(devices[count > 1]));
 }
 
+/* What the runtime loaded from a file of its own has no name any more. */
+static void test_no_files_are_left(void **state) {
+  (void)state;
+  int devices[MOST_PLACES], images = 0;
+  all_devices(devices);
+  FILE *maps = fopen("/proc/self/maps", "r");
+  assert_non_null(maps);
+  char line[512];
+  while (fgets(line, sizeof line, maps))
+    if (strstr(line, "/tmp/tmpfile_")) {
+      assert_non_null(strstr(line, " (deleted)\n"));
+      images++;
+    }
+  fclose(maps);
+  print_message("%d pieces of images\n", images);
+}
+
 /* ---- memory and links ---- */
 
 static void test_memory_in_numbers(void **state) {
@@ -300,6 +317,7 @@ int main(void) {
       cmocka_unit_test(test_unknown_devices),
       cmocka_unit_test(test_select_round_trip),
       cmocka_unit_test(test_work_leaves_the_choice_alone),
+      cmocka_unit_test(test_no_files_are_left),
       cmocka_unit_test(test_memory_in_numbers),
       cmocka_unit_test(test_links),
       cmocka_unit_test(test_default_devices),
