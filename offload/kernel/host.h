@@ -14,7 +14,7 @@ enum {
 
 #ifdef DVT_REGROUP
 /* Sum of a strip for an operation that commutes: so many sums side by side that the compiler uses vectors. */
-static inline DVT_T DVT_M(fold_strip)(const DVT_T *x) {
+static inline __attribute__((always_inline)) DVT_T DVT_M(fold_strip)(const DVT_T *x) {
   enum { LANES = 16 };
   DVT_T lane[LANES], sum;
   for (int l = 0; l < LANES; l++)
@@ -30,7 +30,8 @@ static inline DVT_T DVT_M(fold_strip)(const DVT_T *x) {
 #endif
 
 /* Sums of the strips of a piece. */
-static inline void DVT_M(fold_strips)(const DVT_T *x, DVT_T sum[DVT_M(strips)]) {
+static inline __attribute__((always_inline)) void DVT_M(fold_strips)(const DVT_T *x,
+                                                                     DVT_T sum[DVT_M(strips)]) {
 #ifdef DVT_REGROUP
   for (int s = 0; s < DVT_M(strips); s++)
     sum[s] = DVT_M(fold_strip)(x + s * DVT_M(strip));
@@ -82,8 +83,9 @@ static DVT_T DVT_M(host_run)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool
 
 #ifdef DVT_REGROUP
 /* Eight elements, of one strip or of eight. */
-typedef DVT_T DVT_M(eight) __attribute__((vector_size(8 * sizeof(DVT_T))));
-typedef DVT_T DVT_M(eight_in_memory) __attribute__((vector_size(8 * sizeof(DVT_T)), aligned(sizeof(DVT_T))));
+typedef DVT_T DVT_M(eight) __attribute__((ext_vector_type(8)));
+typedef DVT_T DVT_M(eight_in_memory) __attribute__((ext_vector_type(8), aligned(sizeof(DVT_T))));
+typedef DVT_ARITHMETIC DVT_M(eight_arithmetic) __attribute__((ext_vector_type(8)));
 
 /* Rows become columns: quarters, halves of them and single elements change places. */
 static inline __attribute__((always_inline)) void DVT_M(transpose)(DVT_M(eight) v[8]) {
@@ -105,6 +107,9 @@ static inline __attribute__((always_inline)) void DVT_M(transpose)(DVT_M(eight) 
 #undef LIST
 }
 
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wconversion" /* it takes a choice in each lane for one */
+
 /* The strips of a piece side by side, each in a lane; entering[s] enters strip s. `exclusive` and `passing` are constants where
  * this is inlined; passing: y lies at a multiple of a line, and goes past the caches, which is fast by whole lines alone. */
 static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T *x, DVT_T *y,
@@ -124,10 +129,7 @@ static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T 
       DVT_M(transpose)(v[e]);
 #pragma unroll
       for (int k = 0; k < 8; k++) {
-        DVT_M(eight) next;
-#pragma unroll
-        for (int s = 0; s < DVT_M(strips); s++)
-          next[s] = DVT_COMBINE(running[s], v[e][k][s]);
+        const DVT_M(eight) next = DVT_OPERATE(DVT_M(eight), DVT_M(eight_arithmetic), running, v[e][k]);
         v[e][k] = exclusive ? running : next;
         running = next;
       }
@@ -143,6 +145,7 @@ static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T 
           *(DVT_M(eight_in_memory) *)(y + s * DVT_M(strip) + i + 8 * e) = v[e][s];
   }
 }
+#pragma clang diagnostic pop
 
 /* Whether what is written should go past the caches: it begins at a multiple of a line, is not what is read, and more than they hold. */
 static inline bool DVT_M(passes)(int64_t n, const DVT_T *x, const DVT_T *y) {
