@@ -1,7 +1,8 @@
 /* The built-in monoids as text: includes DVT_EACH once for each type and operator, with DVT_T,
  * DVT_COMBINE, DVT_IDENTITY, DVT_N and DVT_M as offload/kernel/ wants them.
  *
- * Integers are added and multiplied as unsigned ones, which wrap around. */
+ * DVT_OPERATE(T, A, a, b) is the operator for elements as well as for vectors of them, T their type, A that in which they are added
+ * and multiplied: integers as unsigned ones, which wrap around. */
 #define DVT_PASTE_(a, b, c, d) a##b##c##d
 #define DVT_PASTE(a, b, c, d) DVT_PASTE_(a, b, c, d)
 #define DVT_N(name) DVT_PASTE(dvt_, DVT_T_NAME, _n_, name)
@@ -12,14 +13,14 @@
 #define DVT_T float
 #define DVT_T_NAME float
 #define DVT_ARITHMETIC float
-#define DVT_IS_NAN(a) __builtin_isnan(a)
+#define DVT_IS_NAN(a) ((a) != (a))
 #define DVT_LEAST (-__builtin_inff())
 #define DVT_GREATEST __builtin_inff()
 #include "offload/builtin_type.h"
 #define DVT_T double
 #define DVT_T_NAME double
 #define DVT_ARITHMETIC double
-#define DVT_IS_NAN(a) __builtin_isnan(a)
+#define DVT_IS_NAN(a) ((a) != (a))
 #define DVT_LEAST (-__builtin_inf())
 #define DVT_GREATEST __builtin_inf()
 #include "offload/builtin_type.h"

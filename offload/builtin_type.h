@@ -3,40 +3,24 @@
 
 #define DVT_OP_NAME _sum_
 #define DVT_IDENTITY 0
-static inline DVT_T DVT_M(combine)(DVT_T a, DVT_T b) {
-  return (DVT_T)((DVT_ARITHMETIC)a + (DVT_ARITHMETIC)b);
-}
-#include DVT_EACH
-#undef DVT_OP_NAME
-#undef DVT_IDENTITY
+#define DVT_OPERATE(T, A, a, b) ((T)((A)(a) + (A)(b)))
+#include "offload/builtin_operator.h"
 
 #define DVT_OP_NAME _prod_
 #define DVT_IDENTITY 1
-static inline DVT_T DVT_M(combine)(DVT_T a, DVT_T b) {
-  return (DVT_T)((DVT_ARITHMETIC)a * (DVT_ARITHMETIC)b);
-}
-#include DVT_EACH
-#undef DVT_OP_NAME
-#undef DVT_IDENTITY
+#define DVT_OPERATE(T, A, a, b) ((T)((A)(a) * (A)(b)))
+#include "offload/builtin_operator.h"
 
 /* NaN if a or b is: if b is, the comparison is false. */
 #define DVT_OP_NAME _min_
 #define DVT_IDENTITY DVT_GREATEST
-static inline DVT_T DVT_M(combine)(DVT_T a, DVT_T b) {
-  return a < b || DVT_IS_NAN(a) ? a : b;
-}
-#include DVT_EACH
-#undef DVT_OP_NAME
-#undef DVT_IDENTITY
+#define DVT_OPERATE(T, A, a, b) ((((a) < (b)) | DVT_IS_NAN(a)) ? (a) : (b))
+#include "offload/builtin_operator.h"
 
 #define DVT_OP_NAME _max_
 #define DVT_IDENTITY DVT_LEAST
-static inline DVT_T DVT_M(combine)(DVT_T a, DVT_T b) {
-  return a > b || DVT_IS_NAN(a) ? a : b;
-}
-#include DVT_EACH
-#undef DVT_OP_NAME
-#undef DVT_IDENTITY
+#define DVT_OPERATE(T, A, a, b) ((((a) > (b)) | DVT_IS_NAN(a)) ? (a) : (b))
+#include "offload/builtin_operator.h"
 
 #undef DVT_T
 #undef DVT_T_NAME

@@ -835,53 +835,128 @@ static void fill_for(davit_type type, int64_t n, void *x) {
   }
 }
 
-/* All instructions give the same bits: the order of operands is the same. `shift` takes y off its line. */
-static void expect_variants(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
-                            size_t shift) {
-  const size_t bytes = (size_t)n * davit_type_bytes(type);
+/* All instructions give the same bits: the order of operands is the same. They are right where rounding does not matter. */
+static void expect_variants(job j) {
+  const size_t bytes = bytes_of(&j), shift = j.shift * davit_type_bytes(j.type);
   const int device = DAVIT_HOST;
   char *x = aligned_alloc(64, (bytes + 127) / 64 * 64), *y = aligned_alloc(64, (bytes + 191) / 64 * 64),
-       *plain = malloc(bytes);
-  fill_for(type, n, x);
+       *plain = malloc(bytes), *should = malloc(bytes);
+  fill_for(j.type, j.n, x);
+  dvt_ref_scan(j.op, j.type, j.kind, j.n, x, j.flags, should);
   for (int most = 0; most < DVT_CPU_COUNT; most++) {
+    const void *from = j.in_place ? y + shift : x;
     dvt_cpu_allow((dvt_cpu)most);
     memset(y, 0x5a, bytes + 128);
-    CHECK(davit_scan(op, type, kind, n, x, y + shift, &device, 1));
+    if (j.in_place)
+      memcpy(y + shift, x, bytes);
+    CHECK(j.flags ? davit_segmented_scan(j.op, j.type, j.kind, j.n, from, j.flags, y + shift, &device, 1)
+                  : davit_scan(j.op, j.type, j.kind, j.n, from, y + shift, &device, 1));
     if (most == 0)
       memcpy(plain, y + shift, bytes);
     assert_memory_equal(y + shift, plain, bytes);
     for (size_t k = 0; k < 64; k++)
       assert_int_equal(y[shift + bytes + k], 0x5a);
   }
-  if (type == DAVIT_INT64 || type == DAVIT_INT32) {
-    dvt_ref_scan(op, type, kind, n, x, NULL, y);
-    assert_memory_equal(y, plain, bytes);
-  }
+  if (j.type == DAVIT_INT64 || j.type == DAVIT_INT32)
+    same_bits(&j, plain, should, "variant", 0);
+  else if (j.op != DAVIT_PROD)
+    nan_where_it_should(&j, plain, should, "variant", 0);
   dvt_cpu_allow(DVT_CPU_COUNT - 1);
-  free(x);
-  free(y);
-  free(plain);
+  free(x), free(y), free(plain), free(should);
 }
+
+static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_INT64, DAVIT_INT32};
 
 static void test_processor_variants(void **state) {
   (void)state;
-  static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_INT64, DAVIT_INT32};
+  uint8_t *flags = make_flags(FLAGS_ODD, 100003, 17);
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
     for (int t = 0; t < COUNT(types); t++)
       for (int kind = 0; kind < 2; kind++)
-        expect_variants((davit_operator)op, types[t], (davit_scan_kind)kind, 100003,
-                        (size_t)(op % 2) * davit_type_bytes(types[t]));
-  /* So large that it goes past the caches, from the beginning of a line and not. */
-  for (int t = 0; t < COUNT(types); t++)
-    for (size_t shift = 0; shift < 2; shift++)
-      expect_variants(DAVIT_SUM, types[t], DAVIT_INCLUSIVE,
-                      (INT64_C(1) << 25) / (int64_t)davit_type_bytes(types[t]) + 4711,
-                      shift * davit_type_bytes(types[t]));
+        for (int segmented = 0; segmented < 2; segmented++)
+          expect_variants((job){.op = (davit_operator)op,
+                                .type = types[t],
+                                .kind = (davit_scan_kind)kind,
+                                .n = 100003,
+                                .shift = (size_t)op % 2,
+                                .flags = segmented ? flags : NULL});
+  free(flags);
+}
+
+/* So large that it goes past the caches, from the beginning of a line and not. */
+static void test_past_the_caches(void **state) {
+  (void)state;
+  for (int t = 0; t < COUNT(types); t++) {
+    const int64_t n = (INT64_C(1) << 25) / (int64_t)davit_type_bytes(types[t]) + 4711;
+    uint8_t *flags = make_flags(FLAGS_LONG, n, 18);
+    for (int turn = 0; turn < 4; turn++)
+      expect_variants((job){.type = types[t],
+                            .kind = (davit_scan_kind)(turn % 2 && turn / 2),
+                            .n = n,
+                            .shift = (size_t)turn % 2,
+                            .flags = turn / 2 ? flags : NULL});
+    expect_variants((job){.type = types[t], .kind = DAVIT_EXCLUSIVE, .n = n, .flags = flags});
+    free(flags);
+  }
+}
+
+/* ---- heads where something begins or ends ---- */
+
+enum { STRIP = 528, PIECE = 8 * STRIP, BLOCK = 8 * PIECE }; /* of offload/kernel/host.h */
+
+static void test_segments_of_a_length(void **state) {
+  (void)state;
+  enum { N = 4 * BLOCK + PIECE + 77 };
+  static const int lengths[] = {1,         2,     7,         8,
+                                9,         15,    16,        17,
+                                STRIP - 1, STRIP, STRIP + 1, PIECE - STRIP,
+                                PIECE - 1, PIECE, PIECE + 1, BLOCK - PIECE,
+                                BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK};
+  int turn = 0;
+  for (int l = 0; l < COUNT(lengths); l++)
+    for (int t = 0; t < COUNT(types); t++)
+      for (int kind = 0; kind < 2; kind++, turn++) {
+        uint8_t *flags = make_flags(FLAGS_NONE, N, 0);
+        for (int64_t i = lengths[l] - turn % 3 % lengths[l]; i < N; i += lengths[l])
+          flags[i] = (uint8_t)(1 << turn % 8);
+        expect_variants((job){.op = turn % 3 ? DAVIT_SUM : DAVIT_MAX,
+                              .type = types[t],
+                              .kind = (davit_scan_kind)kind,
+                              .n = N,
+                              .in_place = turn % 5 == 0,
+                              .flags = flags});
+        free(flags);
+      }
+}
+
+/* One head: in the first and last lanes of each strip of a piece, of the first thread's block and of another's. */
+static void test_one_head(void **state) {
+  (void)state;
+  enum { N = 2 * BLOCK + 5 };
+  static const int places[] = {0, 1, 7, 8, 15, 16, STRIP - 16, STRIP - 9, STRIP - 8, STRIP - 1};
+  uint8_t *flags = make_flags(FLAGS_NONE, N, 0);
+  int turn = 0;
+  for (int s = 0; s < 8; s++)
+    for (int p = 0; p < COUNT(places); p++, turn++) {
+      const int at = (turn % 2 ? 0 : BLOCK) + (turn % 3 ? 0 : 7 * PIECE) + s * STRIP + places[p];
+      flags[at] = (uint8_t)(1 << turn % 8);
+      for (int kind = 0; kind < 2; kind++)
+        expect_variants((job){.type = types[turn % COUNT(types)],
+                              .kind = (davit_scan_kind)kind,
+                              .n = N,
+                              .in_place = turn % 5 == 0,
+                              .flags = flags});
+      flags[at] = 0;
+    }
+  free(flags);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_processor_variants),
+      cmocka_unit_test(test_past_the_caches),
+      cmocka_unit_test(test_segments_of_a_length),
+      cmocka_unit_test(test_one_head),
       cmocka_unit_test(test_small_against_reference),
       cmocka_unit_test(test_large_against_reference),
       cmocka_unit_test(test_many_pieces),

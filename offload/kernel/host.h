@@ -12,34 +12,59 @@ enum {
   DVT_M(most_threads) = 256
 };
 
+/* The last head among n elements, -1 if there is none. */
+static inline __attribute__((always_inline)) int64_t DVT_M(host_last_head)(int64_t n, const uint8_t *flags) {
+  for (uint64_t eight; n >= 8; n -= 8) {
+    __builtin_memcpy(&eight, flags + n - 8, 8);
+    if (eight)
+      break;
+  }
+  while (n > 0 && !flags[n - 1])
+    n--;
+  return n - 1;
+}
+
 #ifdef DVT_REGROUP
-/* Sum of a strip for an operation that commutes: so many sums side by side that the compiler uses vectors. */
-static inline DVT_T DVT_M(fold_strip)(const DVT_T *x) {
+/* Sum of n > 0 elements for an operation that commutes: so many sums side by side that the compiler uses vectors. */
+static inline __attribute__((always_inline)) DVT_T DVT_M(fold_strip)(int64_t n, const DVT_T *x) {
   enum { LANES = 16 };
-  DVT_T lane[LANES], sum;
-  for (int l = 0; l < LANES; l++)
-    lane[l] = x[l];
-  for (int i = LANES; i < DVT_M(strip); i += LANES)
+  DVT_T lane[LANES], sum = x[0];
+  int64_t i = 1;
+  if (n >= LANES) {
     for (int l = 0; l < LANES; l++)
-      lane[l] = DVT_COMBINE(lane[l], x[i + l]);
-  sum = lane[0];
-  for (int l = 1; l < LANES; l++)
-    sum = DVT_COMBINE(sum, lane[l]);
+      lane[l] = x[l];
+    for (i = LANES; i + LANES <= n; i += LANES)
+      for (int l = 0; l < LANES; l++)
+        lane[l] = DVT_COMBINE(lane[l], x[i + l]);
+    for (int l = 1; l < LANES; l++)
+      sum = DVT_COMBINE(l == 1 ? lane[0] : sum, lane[l]);
+  }
+  for (; i < n; i++)
+    sum = DVT_COMBINE(sum, x[i]);
   return sum;
 }
 #endif
 
-/* Sums of the strips of a piece. */
-static inline void DVT_M(fold_strips)(const DVT_T *x, DVT_T sum[DVT_M(strips)]) {
+/* Sums of the strips of a piece, each from its last head on; heads[s] tells whether strip s has one. Without flags there are none. */
+static inline __attribute__((always_inline)) void DVT_M(fold_strips)(const DVT_T *x, const uint8_t *flags,
+                                                                     DVT_T sum[DVT_M(strips)],
+                                                                     bool heads[DVT_M(strips)]) {
 #ifdef DVT_REGROUP
-  for (int s = 0; s < DVT_M(strips); s++)
-    sum[s] = DVT_M(fold_strip)(x + s * DVT_M(strip));
+  for (int s = 0; s < DVT_M(strips); s++) {
+    const int64_t head = flags ? DVT_M(host_last_head)(DVT_M(strip), flags + s * DVT_M(strip)) : -1;
+    const DVT_T *strip = x + s * DVT_M(strip);
+    heads[s] = head >= 0;
+    sum[s] = head < 0 ? DVT_M(fold_strip)(DVT_M(strip), strip)
+                      : DVT_M(fold_strip)(DVT_M(strip) - head, strip + head);
+  }
 #else
-  for (int s = 0; s < DVT_M(strips); s++)
-    sum[s] = x[s * DVT_M(strip)];
-  for (int i = 1; i < DVT_M(strip); i++)
-    for (int s = 0; s < DVT_M(strips); s++)
-      sum[s] = DVT_COMBINE(sum[s], x[s * DVT_M(strip) + i]);
+  for (int i = 0; i < DVT_M(strip); i++)
+    for (int s = 0; s < DVT_M(strips); s++) {
+      const int at = s * DVT_M(strip) + i;
+      const bool head = flags && flags[at];
+      sum[s] = head || i == 0 ? x[at] : DVT_COMBINE(sum[s], x[at]);
+      heads[s] = head || (i > 0 && heads[s]);
+    }
 #endif
 }
 
@@ -48,7 +73,8 @@ static inline __attribute__((always_inline)) DVT_T DVT_M(fold_pieces)(int64_t n,
                                                                       DVT_T *kept) {
   for (; n >= DVT_M(piece); n -= DVT_M(piece), x += DVT_M(piece)) {
     DVT_T strip[DVT_M(strips)];
-    DVT_M(fold_strips)(x, strip);
+    bool heads[DVT_M(strips)];
+    DVT_M(fold_strips)(x, NULL, strip, heads);
     for (int s = 0; s < DVT_M(strips); s++) {
       sum = DVT_COMBINE(sum, strip[s]);
       if (kept)
@@ -60,30 +86,25 @@ static inline __attribute__((always_inline)) DVT_T DVT_M(fold_pieces)(int64_t n,
   return sum;
 }
 
-/* The same from the last head on; *heads tells whether there was one. */
-static DVT_T DVT_M(host_fold_segments)(int64_t n, const DVT_T *x, const uint8_t *flags, DVT_T sum,
-                                       bool *heads) {
-  *heads = false;
+/* flags may be NULL. */
+static DVT_T DVT_M(host_run)(int64_t n, const DVT_T *x, const uint8_t *flags, DVT_T in, DVT_T *y,
+                             bool exclusive) {
   for (int64_t i = 0; i < n; i++) {
-    sum = flags[i] ? x[i] : DVT_COMBINE(sum, x[i]);
-    *heads |= flags[i] != 0;
-  }
-  return sum;
-}
-
-static DVT_T DVT_M(host_run)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive) {
-  for (int64_t i = 0; i < n; i++) {
-    DVT_T next = DVT_COMBINE(in, x[i]);
-    y[i] = exclusive ? in : next;
-    in = next;
+    const bool head = flags && flags[i];
+    DVT_T left = head ? (DVT_T)DVT_IDENTITY : in;
+    in = head ? x[i] : DVT_COMBINE(in, x[i]);
+    y[i] = exclusive ? left : in;
   }
   return in;
 }
 
 #ifdef DVT_REGROUP
 /* Eight elements, of one strip or of eight. */
-typedef DVT_T DVT_M(eight) __attribute__((vector_size(8 * sizeof(DVT_T))));
-typedef DVT_T DVT_M(eight_in_memory) __attribute__((vector_size(8 * sizeof(DVT_T)), aligned(sizeof(DVT_T))));
+typedef DVT_T DVT_M(eight) __attribute__((ext_vector_type(8)));
+typedef DVT_T DVT_M(eight_in_memory) __attribute__((ext_vector_type(8), aligned(sizeof(DVT_T))));
+typedef DVT_ARITHMETIC DVT_M(eight_arithmetic) __attribute__((ext_vector_type(8)));
+typedef __typeof__((DVT_M(eight)){0} == (DVT_M(eight)){0}) DVT_M(eight_choices); /* -1: yes, 0: no */
+typedef uint64_t DVT_M(eight_words) __attribute__((ext_vector_type(8)));
 
 /* Rows become columns: quarters, halves of them and single elements change places. */
 static inline __attribute__((always_inline)) void DVT_M(transpose)(DVT_M(eight) v[8]) {
@@ -105,13 +126,18 @@ static inline __attribute__((always_inline)) void DVT_M(transpose)(DVT_M(eight) 
 #undef LIST
 }
 
-/* The strips of a piece side by side, each in a lane; entering[s] enters strip s. `exclusive` and `passing` are constants where
- * this is inlined; passing: y lies at a multiple of a line, and goes past the caches, which is fast by whole lines alone. */
-static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T *x, DVT_T *y,
-                                                                    const DVT_T entering[DVT_M(strips)],
-                                                                    const bool exclusive,
-                                                                    const bool passing) {
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wconversion" /* it takes a choice in each lane for one */
+
+/* The strips of a piece side by side, each in a lane; entering[s] enters strip s. Whether flags is NULL, and `exclusive`, are
+ * constants where this is inlined. passing: y lies at a multiple of a line, and goes past the caches, which is fast by whole lines
+ * alone. The next piece is `ahead` elements off (0: none). With flags it is fetched meanwhile: the folds read only the strips' ends, and
+ * strips are too short for the processor to foresee. */
+static inline __attribute__((always_inline)) void
+DVT_M(run_strips)(const DVT_T *x, const uint8_t *flags, DVT_T *y, const DVT_T entering[DVT_M(strips)],
+                  const bool exclusive, const bool passing, int ahead) {
   enum { LINE = sizeof(DVT_T) < 8 ? 8 / sizeof(DVT_T) : 1 }; /* eights of a line */
+  const DVT_M(eight) identity = (DVT_T)DVT_IDENTITY;
   DVT_M(eight) running, v[LINE][DVT_M(strips)];
   for (int s = 0; s < DVT_M(strips); s++)
     running[s] = entering[s];
@@ -122,12 +148,26 @@ static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T 
       for (int s = 0; s < DVT_M(strips); s++)
         v[e][s] = *(const DVT_M(eight_in_memory) *)(x + s * DVT_M(strip) + i + 8 * e);
       DVT_M(transpose)(v[e]);
+      DVT_M(eight_words) marks = 0; /* the flags of eight elements of a strip, a byte each */
+#pragma unroll
+      for (int s = 0; s < DVT_M(strips) && flags; s++) {
+        uint64_t word;
+        __builtin_memcpy(&word, flags + s * DVT_M(strip) + i + 8 * e, 8);
+        if (e == 0) {
+          __builtin_prefetch(x + s * DVT_M(strip) + i + ahead);
+          __builtin_prefetch(flags + s * DVT_M(strip) + i + ahead);
+        }
+        marks[s] = word;
+      }
 #pragma unroll
       for (int k = 0; k < 8; k++) {
-        DVT_M(eight) next;
-#pragma unroll
-        for (int s = 0; s < DVT_M(strips); s++)
-          next[s] = DVT_COMBINE(running[s], v[e][k][s]);
+        DVT_M(eight) next = DVT_OPERATE(DVT_M(eight), DVT_M(eight_arithmetic), running, v[e][k]);
+        if (flags) {
+          const DVT_M(eight_choices) head =
+              __builtin_convertvector((marks & UINT64_C(0xff) << 8 * k) != 0, DVT_M(eight_choices));
+          next = head ? v[e][k] : next;
+          running = head ? identity : running;
+        }
         v[e][k] = exclusive ? running : next;
         running = next;
       }
@@ -143,6 +183,7 @@ static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T 
           *(DVT_M(eight_in_memory) *)(y + s * DVT_M(strip) + i + 8 * e) = v[e][s];
   }
 }
+#pragma clang diagnostic pop
 
 /* Whether what is written should go past the caches: it begins at a multiple of a line, is not what is read, and more than they hold. */
 static inline bool DVT_M(passes)(int64_t n, const DVT_T *x, const DVT_T *y) {
@@ -151,11 +192,10 @@ static inline bool DVT_M(passes)(int64_t n, const DVT_T *x, const DVT_T *y) {
 }
 #else
 /* The strips of a piece side by side; running[s] is what enters strip s. `exclusive` is a constant where this is inlined. */
-static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T *x, DVT_T *y,
-                                                                    const DVT_T entering[DVT_M(strips)],
-                                                                    const bool exclusive,
-                                                                    const bool passing) {
-  (void)passing;
+static inline __attribute__((always_inline)) void
+DVT_M(run_strips)(const DVT_T *x, const uint8_t *flags, DVT_T *y, const DVT_T entering[DVT_M(strips)],
+                  const bool exclusive, const bool passing, int ahead) {
+  (void)passing, (void)ahead;
   DVT_T running[DVT_M(strips)];
   for (int s = 0; s < DVT_M(strips); s++)
     running[s] = entering[s];
@@ -163,9 +203,10 @@ static inline __attribute__((always_inline)) void DVT_M(run_strips)(const DVT_T 
 #pragma unroll
     for (int s = 0; s < DVT_M(strips); s++) {
       const int at = s * DVT_M(strip) + i;
-      DVT_T next = DVT_COMBINE(running[s], x[at]);
-      y[at] = exclusive ? running[s] : next;
-      running[s] = next;
+      const bool head = flags && flags[at];
+      DVT_T left = head ? (DVT_T)DVT_IDENTITY : running[s];
+      running[s] = head ? x[at] : DVT_COMBINE(running[s], x[at]);
+      y[at] = exclusive ? left : running[s];
     }
 }
 
@@ -175,28 +216,35 @@ static inline bool DVT_M(passes)(int64_t n, const DVT_T *x, const DVT_T *y) {
 }
 #endif
 
-/* `kept` holds the strips' sums, or is NULL. */
-static inline __attribute__((always_inline)) DVT_T DVT_M(run_pieces)(int64_t n, const DVT_T *x, DVT_T in,
-                                                                     DVT_T *y, bool exclusive, bool passing,
+/* `flags` may be NULL; so may `kept`, else the sums of the strips, none of which has a head. */
+static inline __attribute__((always_inline)) DVT_T DVT_M(run_pieces)(int64_t n, const DVT_T *x,
+                                                                     const uint8_t *flags, DVT_T in, DVT_T *y,
+                                                                     bool exclusive, bool passing,
                                                                      const DVT_T *kept) {
   for (; n >= DVT_M(piece); n -= DVT_M(piece), x += DVT_M(piece), y += DVT_M(piece)) {
     DVT_T sums[DVT_M(strips)], entering[DVT_M(strips)];
+    bool heads[DVT_M(strips)] = {false}, any = false;
+    const int ahead = n >= 2 * DVT_M(piece) ? DVT_M(piece) : 0;
     if (!kept)
-      DVT_M(fold_strips)(x, sums);
+      DVT_M(fold_strips)(x, flags, sums, heads);
     for (int s = 0; s < DVT_M(strips); s++) {
+      DVT_T sum = kept ? *kept++ : sums[s];
       entering[s] = in;
-      in = DVT_COMBINE(in, kept ? *kept++ : sums[s]);
+      in = heads[s] ? sum : DVT_COMBINE(in, sum);
+      any |= heads[s];
     }
-    if (exclusive && passing)
-      DVT_M(run_strips)(x, y, entering, true, true);
+    if (any && exclusive)
+      DVT_M(run_strips)(x, flags, y, entering, true, passing, ahead);
+    else if (any)
+      DVT_M(run_strips)(x, flags, y, entering, false, passing, ahead);
     else if (exclusive)
-      DVT_M(run_strips)(x, y, entering, true, false);
-    else if (passing)
-      DVT_M(run_strips)(x, y, entering, false, true);
+      DVT_M(run_strips)(x, NULL, y, entering, true, passing, ahead);
     else
-      DVT_M(run_strips)(x, y, entering, false, false);
+      DVT_M(run_strips)(x, NULL, y, entering, false, passing, ahead);
+    if (flags)
+      flags += DVT_M(piece);
   }
-  return DVT_M(host_run)(n, x, in, y, exclusive);
+  return DVT_M(host_run)(n, x, flags, in, y, exclusive);
 }
 
 #if defined(DVT_REGROUP) && defined(DVT_CPU_VARIANTS)
@@ -205,9 +253,10 @@ static inline __attribute__((always_inline)) DVT_T DVT_M(run_pieces)(int64_t n, 
   attributes static DVT_T DVT_M(fold_pieces_##number)(int64_t n, const DVT_T *x, DVT_T sum, DVT_T *kept) {   \
     return DVT_M(fold_pieces)(n, x, sum, kept);                                                              \
   }                                                                                                          \
-  attributes static DVT_T DVT_M(run_pieces_##number)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y,          \
-                                                     bool exclusive, bool passing, const DVT_T *kept) {      \
-    return DVT_M(run_pieces)(n, x, in, y, exclusive, passing, kept);                                         \
+  attributes static DVT_T DVT_M(run_pieces_##number)(int64_t n, const DVT_T *x, const uint8_t *flags,        \
+                                                     DVT_T in, DVT_T *y, bool exclusive, bool passing,       \
+                                                     const DVT_T *kept) {                                    \
+    return DVT_M(run_pieces)(n, x, flags, in, y, exclusive, passing, kept);                                  \
   }
 DVT_CPU_VARIANTS(VARIANT)
 #undef VARIANT
@@ -221,38 +270,29 @@ static DVT_T DVT_M(host_fold)(int64_t n, const DVT_T *x, DVT_T sum, DVT_T *kept)
   return variants[dvt_cpu_best()](n, x, sum, kept);
 }
 
-static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive,
-                                    bool passing, const DVT_T *kept) {
-  static DVT_T (*const variants[])(int64_t, const DVT_T *, DVT_T, DVT_T *, bool, bool, const DVT_T *) = {
+static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, const uint8_t *flags, DVT_T in, DVT_T *y,
+                                    bool exclusive, bool passing, const DVT_T *kept) {
+  static DVT_T (*const variants[])(int64_t, const DVT_T *, const uint8_t *, DVT_T, DVT_T *, bool, bool,
+                                   const DVT_T *) = {
 #define VARIANT(number, attributes) DVT_M(run_pieces_##number),
       DVT_CPU_VARIANTS(VARIANT)
 #undef VARIANT
   };
-  return variants[dvt_cpu_best()](n, x, in, y, exclusive, passing, kept);
+  return variants[dvt_cpu_best()](n, x, flags, in, y, exclusive, passing, kept);
 }
 #else
 static DVT_T DVT_M(host_fold)(int64_t n, const DVT_T *x, DVT_T sum, DVT_T *kept) {
   return DVT_M(fold_pieces)(n, x, sum, kept);
 }
 
-static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, DVT_T in, DVT_T *y, bool exclusive,
-                                    bool passing, const DVT_T *kept) {
-  return DVT_M(run_pieces)(n, x, in, y, exclusive, passing, kept);
+static DVT_T DVT_M(host_run_pieces)(int64_t n, const DVT_T *x, const uint8_t *flags, DVT_T in, DVT_T *y,
+                                    bool exclusive, bool passing, const DVT_T *kept) {
+  return DVT_M(run_pieces)(n, x, flags, in, y, exclusive, passing, kept);
 }
 #endif
 
-static DVT_T DVT_M(host_run_segments)(int64_t n, const DVT_T *x, const uint8_t *flags, DVT_T in, DVT_T *y,
-                                      bool exclusive) {
-  for (int64_t i = 0; i < n; i++) {
-    DVT_T left = flags[i] ? (DVT_T)DVT_IDENTITY : in;
-    in = flags[i] ? x[i] : DVT_COMBINE(in, x[i]);
-    y[i] = exclusive ? left : in;
-  }
-  return in;
-}
-
-/* Each thread takes a block at a time, the threads' blocks next to each other: it sums its block, learns the others' sums, and
- * writes while the block is still in its cache. So memory is read once. */
+/* Each thread takes a block at a time, the threads' blocks next to each other: it sums its block from the last head on, learns the
+ * others' sums, and writes while the block is still in its cache. So memory is read once. */
 static void DVT_M(host_scan)(int threads, int64_t n, const DVT_T *x, const uint8_t *flags,
                              const DVT_T *carry_in, DVT_T *carry_out, DVT_T *y, bool exclusive) {
   DVT_T sums[2][DVT_M(most_threads)], carry = carry_in ? *carry_in : (DVT_T)DVT_IDENTITY;
@@ -268,11 +308,13 @@ static void DVT_M(host_scan)(int threads, int64_t n, const DVT_T *x, const uint8
       int64_t begin = first + (int64_t)thread * DVT_M(block), end = begin + DVT_M(block);
       begin = begin < n ? begin : n;
       end = end < n ? end : n;
+      const uint8_t *marks = flags ? flags + begin : NULL;
       if (team > 1) {
-        heads[turn][thread] = false;
-        sums[turn][thread] = flags ? DVT_M(host_fold_segments)(end - begin, x + begin, flags + begin,
-                                                               (DVT_T)DVT_IDENTITY, &heads[turn][thread])
-                                   : DVT_M(host_fold)(end - begin, x + begin, (DVT_T)DVT_IDENTITY, kept);
+        const int64_t head = flags ? DVT_M(host_last_head)(end - begin, marks) : -1, from = begin + head + 1;
+        sums[turn][thread] = DVT_M(host_fold)(
+            end - from, x + from, head < 0 ? (DVT_T)DVT_IDENTITY : x[from - 1], head < 0 ? kept : NULL);
+        heads[turn][thread] = head >= 0;
+        marks = head < 0 ? NULL : marks;
 #pragma omp barrier
       }
       DVT_T own = in;
@@ -281,10 +323,8 @@ static void DVT_M(host_scan)(int threads, int64_t n, const DVT_T *x, const uint8
           own = in;
         in = heads[turn][t] ? sums[turn][t] : DVT_COMBINE(in, sums[turn][t]);
       }
-      DVT_T out =
-          flags ? DVT_M(host_run_segments)(end - begin, x + begin, flags + begin, own, y + begin, exclusive)
-                : DVT_M(host_run_pieces)(end - begin, x + begin, own, y + begin, exclusive, passing,
-                                         team > 1 ? kept : NULL);
+      DVT_T out = DVT_M(host_run_pieces)(end - begin, x + begin, marks, own, y + begin, exclusive, passing,
+                                         team > 1 && !marks ? kept : NULL);
       if (team == 1)
         in = out;
     }
