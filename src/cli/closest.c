@@ -28,9 +28,11 @@ enum { ALGORITHMS = sizeof algorithm_names / sizeof algorithm_names[0] };
 /* ---- CSV: one point a line ----
  *
  * Numbers are separated by commas, semicolons or blanks; lines that are blank or begin with '#' count but say nothing. The
- * first line that says something may hold names instead of numbers. All lines have 2 numbers or all have 3. */
+ * first line that says something may hold names, without a number among them. All lines have 2 numbers or all have 3. A
+ * byte order mark before all that is skipped. */
 
 enum { LINE = 1024, FEWEST = 2, MOST = 3 };
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF" /* of UTF-8 */
 
 typedef struct csv {
   cli_input *input;
@@ -59,6 +61,8 @@ static int read_line(csv *c) {
   }
   c->text[length] = 0;
   c->end = byte == EOF && !length;
+  if (c->line == 1 && !strncmp(c->text, BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1))
+    memmove(c->text, c->text + sizeof BYTE_ORDER_MARK - 1, (size_t)length - sizeof BYTE_ORDER_MARK + 2);
   return ferror(c->input->file) ? csv_fail(c, "more data") : CLI_OK;
 }
 
@@ -81,6 +85,20 @@ static int parse_numbers(const char *at, double values[MOST + 1]) {
   return count;
 }
 
+/* Whether one of the line's fields is a number, in quotes or not: such a line is no line of names. */
+static bool holds_number(const char *at) {
+  static const char between[] = ",; \t\r\"'";
+  while (*(at += strspn(at, between))) {
+    const char *end = at + strcspn(at, between);
+    char *parsed;
+    (void)strtod(at, &parsed);
+    if (parsed == end)
+      return true;
+    at = end;
+  }
+  return false;
+}
+
 static int keep(csv *c, const double *values) {
   cli_array *a = c->array;
   const size_t bytes = (size_t)c->width * sizeof *values, used = (size_t)c->points * bytes;
@@ -97,7 +115,7 @@ static int keep(csv *c, const double *values) {
 static int take_line(csv *c, bool first) {
   double values[MOST + 1];
   const int count = parse_numbers(c->text, values);
-  if (count < 0 && first)
+  if (count < 0 && first && !holds_number(c->text))
     return CLI_OK;
   if (count < 0)
     return csv_fail(c, "numbers");
@@ -125,6 +143,8 @@ static int read_csv(cli_input *input, cli_array *array) {
     code = take_line(&c, first);
     first = false;
   }
+  if (code == CLI_OK && !c.points)
+    return cli_input_fail(input, "expected points, found the end of the file");
   array->ndim = 2;
   array->shape[0] = c.points;
   array->shape[1] = c.width;
@@ -158,8 +178,10 @@ static int load(search *s, const char *path) {
     return code;
   if (!cli_is_floating(a->type))
     return cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", path, cli_type_name(a->type));
-  if (a->ndim != 2 || a->shape[0] < 2 || a->shape[1] < FEWEST || a->shape[1] > MOST)
-    return cli_shape_fail(path, a, "at least 2 points, n x 2 or n x 3");
+  if (a->ndim != 2 || a->shape[1] < FEWEST || a->shape[1] > MOST)
+    return cli_shape_fail(path, a, "a matrix of n x 2 or n x 3");
+  if (a->shape[0] < 2)
+    return cli_shape_fail(path, a, "at least 2 points");
   s->n = a->shape[0];
   s->dim = (int)a->shape[1];
   code = to_points(a);
@@ -274,7 +296,7 @@ const cli_command cli_command_closest = {
              "n x 2 or\n"
              "n x 3 matrix of float64 or float32, or a CSV file: a point a line, separated by commas, "
              "semicolons or\n"
-             "blanks; '#' begins a line that is skipped, and the first line may hold names.\n\n"
+             "blanks; '#' begins a line that is skipped, and the first line may hold names alone.\n\n"
              "  --algorithm A    auto (default), brute (all pairs), divide (divide and conquer, on the host) "
              "or grid\n",
     .common = CLI_COMMON_NUMERIC,

@@ -128,6 +128,10 @@ def test_reduce_bad():
     result = davit("reduce", save("u.npy", np.ones(4, "u1")), code=3)
     expect("u.npy: expected float64" in result.err and "uint8" in result.err, str(result))
     davit("reduce", "missing.npy", code=3)
+    os.mkdir("folder")
+    for command in ("reduce", "closest"):
+        result = davit(command, "folder", code=3)
+        expect("folder: expected a readable file: Is a directory" in result.err, str(result))
     result = davit("reduce", put("short.npy", npy_bytes(np.ones(4))[:-1]), code=3)
     expect("short.npy: offset" in result.err, str(result))
     davit("reduce", "-", code=3, data=b"")
