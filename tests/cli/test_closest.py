@@ -214,6 +214,14 @@ def test_points():
     expect(len(np.unique(many, axis=0)) == 1 << 20, "a million points differ")
     davit("points", "-n", 5, "-o", "p.mtx")
     expect(b"5 2" in open("p.mtx", "rb").read(), "mtx")
+    for dtype in ("float32", "float64"):
+        for dim in (2, 3):
+            common = ("-n", 500, "--dim", dim, "--type", dtype, "--kind", "signed", "--seed", 3, "--quiet")
+            davit("points", "-o", "p.csv", *common)
+            points = points_of(*common)
+            read = np.loadtxt("p.csv", delimiter=",")
+            expect(read.shape == (500, dim) and (read == points).all(), f"CSV, {dim} {dtype}")
+            expect_pair(run_json("closest", "p.csv"), points, f"CSV to closest, {dim} {dtype}")
     expect_keys(run_json("points", "-n", 5, "-o", "p.npy"), "kind", "n", "dim")
     expect_pair(run_json("closest", "p.npy"), np.load("p.npy"), "points to closest")
 
