@@ -225,6 +225,9 @@ def test_scan_forms():
     text = davit("scan", "x.npy", "--exclusive", "--flags", "f.npy").out.decode()
     for part in ("exclusive sum of 300 float64 in segments", "GB/s"):
         expect(part in text, f"{part} in {text}")
+    davit("scan", "x.npy", "--flags", save("b.npy", flags != 0), "-o", "b.y.npy")
+    davit("scan", "x.npy", "--flags", save("f.npy", flags), "-o", "f.y.npy")
+    expect(np.array_equal(np.load("b.y.npy"), np.load("f.y.npy")), "flags of bool")
     nan = np.array([1, np.nan, 2, 3])
     for op in UFUNCS:
         davit("scan", save("n.npy", nan), "--op", op, "--check", "--flags", save("g.npy", np.array([0, 0, 0, 1], "u1")),
