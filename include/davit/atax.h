@@ -5,6 +5,7 @@
  * a row-major A is 'T' of the m × n array as it lies there. tmp may be NULL. y and tmp overlap neither each other nor A
  * and x. m = 0 or n = 0 gives zeros. type is DAVIT_DOUBLE or DAVIT_FLOAT.
  *
+ * A NaN in A or x makes all of y NaN, but one in A that meets a 0 of x, which may be skipped as in BLAS.
  * Accuracy: each of the two products has the bound of a conventional one, length * eps * |op(A)| |x|.
  * Cost: 4 m n flops; A is read once from memory where a column ('T') or a panel of rows ('N') fits on chip; docs/atax.md.
  * Same call, same device: same bits. Thread safety: any thread. */
