@@ -21,6 +21,7 @@
 #include "src/memory.h"
 #include "src/monoid.h"
 #include "src/queue.h"
+#include "src/tuning.h"
 #include "src/vector.h"
 
 enum {
@@ -31,7 +32,9 @@ enum {
   CROWD_DENSE = 1024,
   RANKS_DENSE = 8, /* times n */
   CROWD_HASHED = 4096,
-  RANKS_HASHED = 32
+  RANKS_HASHED = 32,
+  TEAMS = 16, /* on a multiprocessor; a thread takes every so many-th point */
+  UNITS = 132 /* multiprocessors of a device that does not tell */
 };
 
 typedef struct problem {
@@ -274,11 +277,17 @@ static davit_status find(search *s, davit_closest_algorithm algorithm) {
 
 /* ---- on one lane ---- */
 
+static int teams_of(int device) {
+  const int units = dvt_device_find(device)->info.compute_units;
+  return (int)dvt_tuned(device, DVT_TUNE_CLOSEST_PAIR_TEAMS, TEAMS) * (units > 0 ? units : UNITS);
+}
+
 static dvt_closest_site site_of(const dvt_lane *lane, const problem *p, const void *points) {
   const bool gpu = !dvt_device_find(lane->device)->shares_host_memory;
   return (dvt_closest_site){.device = lane->device,
                             .gpu = gpu,
                             .threads = p->threads ? p->threads : dvt_blas_threads(lane->device),
+                            .teams = gpu ? teams_of(lane->device) : 0,
                             .stream = gpu && dvt_blas_path_of(lane) == DVT_BLAS_STREAM ? lane->stream : NULL,
                             .type = p->type,
                             .dim = p->dim,
