@@ -17,7 +17,7 @@ typedef struct search {
   cli_array points; /* point after point */
   int dim;
   int64_t n;
-  davit_closest_algorithm algorithm;
+  davit_closest_algorithm algorithm, taken; /* as asked for; what ran */
   davit_pair pair;
   void *scratch; /* of the reference */
 } search;
@@ -207,6 +207,15 @@ static void prepare(void *state) {
   s->pair = (davit_pair){0};
 }
 
+static davit_status choose(search *s) {
+  const cli_device_set *devices = &s->job.devices;
+  s->taken = s->algorithm == DAVIT_CLOSEST_BRUTE ? DAVIT_CLOSEST_BRUTE : DAVIT_CLOSEST_DIVIDE;
+  return devices->reference
+             ? DAVIT_SUCCESS
+             : davit_closest_pair_algorithm(type_of(s), s->dim, s->n, s->points.data, s->algorithm,
+                                            devices->ids, devices->count, &s->taken);
+}
+
 static davit_status work(void *state) {
   search *s = state;
   if (s->job.devices.reference)
@@ -237,13 +246,14 @@ static int make_scratch(search *s) {
 
 static void print_text(FILE *file, const void *state) {
   const search *s = state;
-  fprintf(file, "%" PRId64 " points, %d-D, %s\ni %" PRId64 ", j %" PRId64 ", distance %.17g\n%.6g s\n", s->n,
-          s->dim, cli_type_name(s->points.type), s->pair.i, s->pair.j, s->pair.distance, s->job.seconds);
+  fprintf(file, "%" PRId64 " points, %d-D, %s, by %s\ni %" PRId64 ", j %" PRId64 ", distance %.17g\n%.6g s\n",
+          s->n, s->dim, cli_type_name(s->points.type), algorithm_names[s->taken], s->pair.i, s->pair.j,
+          s->pair.distance, s->job.seconds);
 }
 
 static void print_json(cli_json *json, const void *state) {
   const search *s = state;
-  cli_json_string(json, "algorithm", algorithm_names[s->algorithm]);
+  cli_json_string(json, "algorithm", algorithm_names[s->taken]);
   cli_json_integer(json, "n", s->n);
   cli_json_integer(json, "dim", s->dim);
   cli_json_integer(json, "i", s->pair.i);
@@ -270,6 +280,9 @@ static int compute(search *s, const cli_command *self, const char *path) {
     code = load(s, path);
   if (code == CLI_OK)
     code = make_scratch(s);
+  const davit_status status = code == CLI_OK ? choose(s) : DAVIT_SUCCESS;
+  if (status != DAVIT_SUCCESS)
+    return cli_fail_status(status);
   return code == CLI_OK ? cli_job_run(&s->job, &steps, NULL, s) : code;
 }
 

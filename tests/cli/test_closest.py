@@ -109,6 +109,19 @@ def test_report():
         expect(b"distance" in davit("closest", "p.npy", "--check", "--devices", place).out, "text")
 
 
+def test_algorithm():
+    """What ran is reported, not what was asked for."""
+    rng = np.random.default_rng(8)
+    for n, asked, place, ran in ((20000, "auto", "all", "grid"), (300, "auto", "all", "brute"), (20000, "auto", "cpu", "divide"),
+                                 (300, "grid", "all", "grid"), (20, "grid", "all", "brute"), (300, "grid", "cpu", "divide"),
+                                 (300, "brute", "cpu", "brute"), (300, "divide", "all", "divide")):
+        save("p.npy", rng.random((n, 2)))
+        report = run_json("closest", "p.npy", "--algorithm", asked, "--devices", place)
+        expect(report.get("algorithm") == ran, f"{n} points by {asked} on {place}: {report}, expected {ran}")
+    save("p.npy", np.array([[-1.7e308, 0], [1.7e308, 0]]))
+    expect(run_json("closest", "p.npy").get("distance", 0) is None, "a distance beyond the range of double is null")
+
+
 def test_csv():
     rows = [[1.5, 2], [3, 4.25], [1.25, 2.125]]
     for text in ("1.5,2\n3,4.25\n1.25,2.125\n", "x,y\n1.5,2\n3,4.25\n1.25,2.125", "# x y\n\n1.5 2\r\n 3\t4.25 \n1.25 2.125\n",
