@@ -127,7 +127,9 @@ const cli_command cli_command_atax = {
     .summary = "product with a matrix and its transpose, y = A^T (A x)",
     .usage =
         "davit atax A X [-o Y] [options]\n\n"
-        "y = A^T (A x), with A read once. A is a float64 or float32 matrix, X a vector of the same type.\n\n"
+        "y = A^T (A x). A is a float64 or float32 matrix, X a vector of the same type. A GPU reads A once\n"
+        "if it is in C order with rows of at most 12288 float64 or 24576 float32, else twice, as two "
+        "products.\n\n"
         "  -o Y             write the result (.npy, or .mtx when the name ends so)\n",
     .common = CLI_COMMON_NUMERIC,
     .run = run,

@@ -613,7 +613,7 @@ def test_memory():
 def test_help():
     overview = davit("help").out.decode()
     options = {"reduce": ("--op", "--ordered"), "scan": ("-o Y", "--op", "--exclusive", "--flags"),
-               "stencil": ("-o B", "--border", "--coefficients"), "atax": ("-o Y",),
+               "stencil": ("-o B", "--border", "--coefficients"), "atax": ("-o Y", "12288", "else twice"),
                "covariance": ("-o S", "--divisor", "--mean-divisor", "--packed", "--mean FILE")}
     for name, own in options.items():
         expect(f"  {name} " in overview, f"{name} in the overview")
