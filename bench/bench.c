@@ -99,6 +99,31 @@ void bench_end(void) {
   fflush(stdout);
 }
 
+/* Whether the usage has "[NAME" of an option, or every program takes it. */
+static bool is_option(const char *usage, const char *name) {
+  const size_t length = strlen(name);
+  if (!strcmp(name, "--json") || !strcmp(name, "--peers"))
+    return true;
+  for (const char *at = usage; (at = strstr(at, name)); at += length)
+    if (at > usage && at[-1] == '[' && (at[length] == ' ' || at[length] == ']'))
+      return true;
+  return false;
+}
+
+void bench_options(const char *usage, int argc, char **argv) {
+  bool option = false; /* the one before, whose value this may be */
+  for (int i = 1; i < argc; i++) {
+    const bool help = !strcmp(argv[i], "--help"), named = !strncmp(argv[i], "--", 2);
+    if (help || !(named ? is_option(usage, argv[i]) : option)) {
+      if (!help)
+        fprintf(stderr, "%s is no option\n", argv[i]);
+      fprintf(help ? stdout : stderr, "%s", usage);
+      exit(help ? 0 : 2);
+    }
+    option = named;
+  }
+}
+
 const char *bench_option(int argc, char **argv, const char *name, const char *fallback) {
   for (int i = 1; i + 1 < argc; i++)
     if (strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, name) == 0)

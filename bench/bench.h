@@ -24,6 +24,10 @@ void bench_text(const char *key, const char *value);
 void bench_number(const char *key, double value);
 void bench_end(void);
 
+/* The first call of a program. `usage` has "[--name VALUE]" or "[--name]" for each option; --json and --peers, which
+ * `davit bench` gives, need not be there. Prints it and ends the program for --help, with 0, and for what is no option, with 2. */
+void bench_options(const char *usage, int argc, char **argv);
+
 /* --name VALUE from the command line, `fallback` without. */
 const char *bench_option(int argc, char **argv, const char *name, const char *fallback);
 

@@ -1,9 +1,6 @@
 /* Alignment: a query against a database of proteins and of reads, and one long pair, on one device and on several. Clocks and the
  * options of all programs: bench/measure.h; floors: bench/cells.h.
  *
- *   bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] [--mixed 1] [--reads 100000] [--pair 100000]
- *               [--avx2 0] [...]
- *
  * Databases are synthetic: --count proteins of one length ("even"), or of lengths as Swiss-Prot has them ("mixed": log-normal,
  * median 295, sigma 0.63, 20 to 35000), residues by the frequencies of A. B. Robinson and L. R. Robinson (1991); BLOSUM62, gaps 11 and
  * 1. On the CPU --count is 20000. --reads: that many reads of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --pair: a
@@ -321,9 +318,13 @@ static void bases(const bench_settings *settings, problem *p) {
   pair(settings, p, table);
 }
 
+static const char usage[] = "bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] "
+                            "[--mixed 1] [--reads 100000] [--pair 100000]\n"
+                            "            [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
+
 int main(int argc, char **argv) {
   bench_settings settings;
-  bench_settings_read(&settings, argc, argv);
+  bench_settings_read(&settings, usage, argc, argv);
   if (atoi(bench_option(argc, argv, "avx2", "0")))
     dvt_cpu_allow(DVT_CPU_AVX2);
   bench_begin("align", argc, argv);

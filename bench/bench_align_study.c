@@ -1,10 +1,6 @@
 /* The source's tables on alignment, measured anew (docs/align-study.md): A, every program with one effect, and B, V2 with 1
  * to 6 effects, each beside serial times that were measured as well.
  *
- *   bench_align_study [--json] [--device 0] [--tables programs,effects] [--windows 775] [--window 200] [--pattern 108]
- *                     [--permutations 100] [--effects 1,2,3,4,5,6] [--random natural|host|device] [--threads 0]
- *                     [--rounded 0] [--seed 1] [--repeats 10] [--cpu-repeats 3]
- *
  * By default the first device that work is spread over; where that is the CPU, the movie is short. The movie is
  * synthetic: 62 features a frame, each effect in every third window with noise. 775 windows are two hours.
  *
@@ -292,7 +288,14 @@ static void read_options(study *s) {
   s->options.seed = (uint64_t)whole(s, "seed", "1", "1");
 }
 
+static const char usage[] = "bench_align_study [--json] [--device 0] [--tables programs,effects] [--windows "
+                            "775] [--window 200] [--pattern 108]\n"
+                            "                  [--permutations 100] [--effects 1,2,3,4,5,6] [--random "
+                            "natural|host|device] [--threads 0]\n"
+                            "                  [--rounded 0] [--seed 1] [--repeats 10] [--cpu-repeats 3]\n";
+
 int main(int argc, char **argv) {
+  bench_options(usage, argc, argv);
   study s = {.argc = argc, .argv = argv};
   for (int i = 1; i < argc; i++)
     s.json |= strcmp(argv[i], "--json") == 0;

@@ -1,8 +1,6 @@
 /* y = Aᵀ (A x): on a queue against two cuBLAS gemv (NVIDIA) and OpenMP loops (CPU), over several devices, each with
  * its own slab of columns, and of pinned host data. Clocks, ceilings and the options of all programs: bench/measure.h.
  *
- *   bench_atax [--sizes 4096,8000,10000,12000] [--long 1000000] [--slabs 12000] [--plain 12000] [...]
- *
  * Square matrices and, with --long, those of 100 x long and long x 100 elements; variants are those of trans. Bytes: A
  * once, and the vectors. --slabs is the order of the 'T' matrix that the devices share (strong) or that each has
  * (weak); the partial y of each device stays where it is, and the rows are timed by the host over a batch that all
@@ -247,9 +245,12 @@ static void from_host(const bench_settings *settings, problem *p) {
   davit_memory_trim(DAVIT_PINNED);
 }
 
+static const char usage[] = "bench_atax [--sizes 4096,8000,10000,12000] [--long 1000000] [--slabs 12000] "
+                            "[--plain 12000]\n" BENCH_OPTIONS;
+
 int main(int argc, char **argv) {
   bench_settings settings;
-  bench_settings_read(&settings, argc, argv);
+  bench_settings_read(&settings, usage, argc, argv);
   bench_begin("atax", argc, argv);
   for (int i = 0; i < settings.device_count; i++) {
     bench_site site;

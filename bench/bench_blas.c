@@ -2,9 +2,6 @@
  * CPU and host-offload devices) and davit's own target kernels; and the plain forms of gemv, axpy and dot
  * on pinned host data over several devices. Double precision, random operands, one run for all.
  *
- *   bench_blas [--device 0] [--devices 1,2,4] [--repeats 5] [--gemm 8192] [--gemv 16384] [--axpy 268435456]
- *              [--dot 268435456] [--bandwidth 0] [--link 55] [--peak 0]
- *
  * Sizes are by default those that fill a GPU, and small ones where there is none; 0 leaves an operation
  * out. --bandwidth (10^9 bytes/s of the device's memory; 0: as the device tells), --link (of the host link,
  * each direction and device) and --peak (10^12 flop/s; 0: known for Hopper alone) give the floors; on the
@@ -372,7 +369,12 @@ static void configure(problem *p, int argc, char **argv) {
     p->bandwidth = bandwidth_of(p->device);
 }
 
+static const char usage[] = "bench_blas [--device 0] [--devices 1,2,4] [--repeats 5] [--gemm 8192] [--gemv "
+                            "16384] [--axpy 268435456]\n"
+                            "           [--dot 268435456] [--bandwidth 0] [--link 55] [--peak 0]\n";
+
 int main(int argc, char **argv) {
+  bench_options(usage, argc, argv);
   problem p = {.what = GEMM};
   int64_t counts[MOST];
   int count_count = bench_list(bench_option(argc, argv, "devices", "1,2,4"), counts, MOST);

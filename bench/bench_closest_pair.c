@@ -1,9 +1,6 @@
 /* The closest pair: on one device, for points that are spread evenly and for those that are not, by each algorithm, and of
  * points in pinned host memory over several devices. Clocks, ceilings and the options of all programs: bench/measure.h.
  *
- *   bench_closest_pair [--sizes 1048576,16777216] [--brute 65536] [--divide 1048576] [--plain 67108864] [--dims 2,3]
- *                      [--data 1] [...]
- *
  * Times are those of a call with the wait for its answer, by the host's clock. --sizes are for the grid, --brute and
  * --divide the points for these algorithms, --plain those in pinned memory; --data 0 leaves all data but uniform out.
  * `of_uniform` is the time by that of uniform points of the same type, size and dimension; `ns_a_point` the time by n. */
@@ -263,9 +260,13 @@ static void from_host(const bench_settings *settings, problem *p) {
   davit_free(p->points);
 }
 
+static const char usage[] = "bench_closest_pair [--sizes 1048576,16777216] [--brute 65536] [--divide "
+                            "1048576] [--plain 67108864] [--dims 2,3]\n"
+                            "                   [--data 1]\n" BENCH_OPTIONS;
+
 int main(int argc, char **argv) {
   bench_settings settings;
-  bench_settings_read(&settings, argc, argv);
+  bench_settings_read(&settings, usage, argc, argv);
   bench_begin("closest_pair", argc, argv);
   for (int i = 0; i < settings.device_count; i++) {
     bench_site site;

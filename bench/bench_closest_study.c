@@ -2,11 +2,6 @@
  * and launch shape, its speed-up over the program for one core, the share of sorting and of each kernel,
  * the limit of 8 flagged blocks, load balance; and the layouts and streams of the introduction.
  *
- *   bench_closest_study [--json] [--device 0] [--tables blocked,brute,balance,divide-cpu,divide,kernels,limit,sorts,layouts,streams]
- *                       [--cpu 8192,…] [--brute 65536,…] [--threads 64,128,256,512,1024] [--teams 0] [--blocks 128,512,…]
- *                       [--divide 131072,…] [--base 64,128,256,512] [--cutoff 8] [--cpu-most 131072] [--elements 16777216]
- *                       [--distribution uniform|signed|normal] [--v 1] [--seed 1] [--repeats 10]
- *
  * By default the first device that work is spread over; where that is the CPU, sizes are small. A table
  * for each name on standard output; with --json the rows of the other benchmarks there, and the tables on
  * standard error.
@@ -619,7 +614,17 @@ static void read_options(study *s) {
   s->source.seed = strtoull(option(s, "seed", "1", "1"), NULL, 10);
 }
 
+static const char usage[] =
+    "bench_closest_study [--json] [--device 0] [--tables "
+    "blocked,brute,balance,divide-cpu,divide,kernels,limit,sorts,layouts,streams]\n"
+    "                    [--cpu 8192,...] [--brute 65536,...] [--threads 64,128,256,512,1024] [--teams 0] "
+    "[--blocks 128,512,...]\n"
+    "                    [--divide 131072,...] [--base 64,128,256,512] [--cutoff 8] [--cpu-most 131072] "
+    "[--elements 16777216]\n"
+    "                    [--distribution uniform|signed|normal] [--v 1] [--seed 1] [--repeats 10]\n";
+
 int main(int argc, char **argv) {
+  bench_options(usage, argc, argv);
   study s = {.argc = argc, .argv = argv, .table = stdout};
   for (int i = 1; i < argc; i++)
     s.json |= strcmp(argv[i], "--json") == 0;

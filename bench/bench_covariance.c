@@ -2,8 +2,6 @@
  * BLIS's syrk (CPU), and of pinned host data over several devices. Clocks, ceilings and the options of all programs:
  * bench/measure.h.
  *
- *   bench_covariance [--sizes 1024,1500,2000,2300,3000,8192] [--plain 3000,8192] [--peak 66.9] [...]
- *
  * Variants are those of trans. Flops: those of the product, n² (n + 1). Bytes: the data read twice, S written once.
  * The floor is the greater of the bytes' and the flops' time at --peak (10^12 flop/s; known for Hopper alone; 0:
  * none). syrk leaves out the means, the centring and the upper triangle. */
@@ -156,9 +154,12 @@ static double peak_of(const bench_settings *settings, const bench_site *site) {
   return 1e12 * atof(bench_option(settings->argc, settings->argv, "peak", hopper ? "66.9" : "0"));
 }
 
+static const char usage[] = "bench_covariance [--sizes 1024,1500,2000,2300,3000,8192] [--plain 3000,8192] "
+                            "[--peak 66.9]\n" BENCH_OPTIONS;
+
 int main(int argc, char **argv) {
   bench_settings settings;
-  bench_settings_read(&settings, argc, argv);
+  bench_settings_read(&settings, usage, argc, argv);
   bench_begin("covariance", argc, argv);
   for (int i = 0; i < settings.device_count; i++) {
     bench_site site;

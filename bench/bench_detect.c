@@ -1,8 +1,6 @@
 /* Detection in its audio form: windows of 200 frames of 62 features, effects of 108 frames; on one device and on several, and the way
  * from samples to detections. Clocks and the options of all programs: bench/measure.h; floors: bench/cells.h.
  *
- *   bench_detect [--windows 775] [--effects 1,6] [--permutations 100,10000] [--end-to-end 7200] [--avx2 0] [...]
- *
  * 775 windows are two hours; on the CPU the default is 64, with 100 and 1000 permutations. Features are random, each effect is in one
  * of the windows. --end-to-end: seconds of synthetic sound, 0 for none (120 on the CPU).
  *
@@ -308,9 +306,12 @@ static void end_to_end(const bench_settings *settings, bench_cells *cells) {
   davit_free(s.samples);
 }
 
+static const char usage[] = "bench_detect [--windows 775] [--effects 1,6] [--permutations 100,10000] "
+                            "[--end-to-end 7200] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
+
 int main(int argc, char **argv) {
   bench_settings settings;
-  bench_settings_read(&settings, argc, argv);
+  bench_settings_read(&settings, usage, argc, argv);
   if (atoi(bench_option(argc, argv, "avx2", "0")))
     dvt_cpu_allow(DVT_CPU_AVX2);
   bench_begin("detect", argc, argv);

@@ -1,8 +1,5 @@
 /* The tiled product against cuBLASXt (best block size) and cuBLAS with data on the device, in one run.
  *
- *   bench_gemm [--sizes 8192,16384] [--devices 1,2,4] [--types d,s] [--tiles 0,1024,2048] [--repeats 5]
- *              [--place pinned|pageable|device]
- *
  * Floors printed with each row, from the figures of the machine the run was on: arithmetic = the rate of cuBLAS on
  * one device times the devices; link = bytes that must cross the host link (A and B in, C out; each
  * once) at 55 GB/s per device and direction. */
@@ -137,7 +134,12 @@ static void run(setup *s, const char *place, const int64_t *tiles, int tile_coun
   davit_free(s->c);
 }
 
+static const char usage[] =
+    "bench_gemm [--sizes 8192,16384] [--devices 1,2,4] [--types d,s] [--tiles 0,1024,2048] [--repeats 5]\n"
+    "           [--place pinned|pageable|device]\n";
+
 int main(int argc, char **argv) {
+  bench_options(usage, argc, argv);
   int64_t sizes[MOST], counts[MOST], tiles[MOST];
   const char *types = bench_option(argc, argv, "types", "d"),
              *place = bench_option(argc, argv, "place", "pinned");

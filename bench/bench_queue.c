@@ -1,8 +1,6 @@
 /* What queues cost: microseconds per command, event and synchronisation, and the rate of tile copies, of
  * the back end named by DAVIT_BACKEND, beside raw OpenMP and raw CUDA in the same run.
  *
- *   bench_queue [--device 0,-1] [--repeats 5] [--length 1000] [--tiles 512,1024,2048,4096,8192] [--ld 16384]
- *
  * By default the first device that work is spread over and the host are measured; copies run on the first
  * alone. Every figure is the median over the repeats, after one run that is not counted. The raw peers run
  * in child processes, started before this one uses OpenMP or CUDA: an empty `target nowait` chain may crash
@@ -623,7 +621,11 @@ static settings configure(int argc, char **argv, int64_t *devices, int *device_c
   return s;
 }
 
+static const char usage[] = "bench_queue [--device 0,-1] [--repeats 5] [--length 1000] [--tiles "
+                            "512,1024,2048,4096,8192] [--ld 16384] [--raw NAME]\n";
+
 int main(int argc, char **argv) {
+  bench_options(usage, argc, argv);
   static heard heard_of[RAWS];
   int64_t devices[MOST_LIST];
   int device_count;

@@ -1,8 +1,6 @@
 /* Reduction: on a queue against CUB (NVIDIA) and an OpenMP loop (CPU), in parts over several devices, of pinned host
  * data, and what a launch costs. Clocks, ceilings and the options of all programs: bench/measure.h.
  *
- *   bench_reduce [--sizes 4096,65536,...] [--parts 1073741824] [--plain 134217728] [...]
- *
  * --parts is the number of elements of the whole (strong) and of each device (weak), --plain that of the array in
  * pinned memory. `of_read` is the time at the rate of a plain read, by the time. The launch rows: a reduction of one
  * element and an empty CUDA kernel, back to back on the device; the call alone and the way there and back, on the
@@ -243,9 +241,12 @@ static void from_host(const bench_settings *settings, problem *p) {
   davit_memory_trim(DAVIT_PINNED);
 }
 
+static const char usage[] =
+    "bench_reduce [--sizes 4096,65536,...] [--parts 1073741824] [--plain 134217728]\n" BENCH_OPTIONS;
+
 int main(int argc, char **argv) {
   bench_settings settings;
-  bench_settings_read(&settings, argc, argv);
+  bench_settings_read(&settings, usage, argc, argv);
   bench_begin("reduce", argc, argv);
   for (int i = 0; i < settings.device_count; i++) {
     bench_site site;

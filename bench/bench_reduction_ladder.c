@@ -2,9 +2,6 @@
  * each step and all steps together, beside the compiler's reduction clause, davit_reduce() and the CPU's
  * forms. Sums of random ints, each checked.
  *
- *   bench_reduction_ladder [--json] [--device 0] [--n 4194304,67108864,268435456] [--block 256] [--each 8,64]
- *                          [--repeats 5] [--launches 20]
- *
  * By default the first device that work is spread over; the CPU gets a smaller n. --each: elements a
  * thread of K6, a row for each. A table on standard output; with --json the rows of the other benchmarks
  * there, and the table on standard error.
@@ -260,7 +257,12 @@ static bool has_flag(int argc, char **argv, const char *flag) {
   return false;
 }
 
+static const char usage[] = "bench_reduction_ladder [--json] [--device 0] [--n 4194304,67108864,268435456] "
+                            "[--block 256] [--each 8,64]\n"
+                            "                       [--repeats 5] [--launches 20]\n";
+
 int main(int argc, char **argv) {
+  bench_options(usage, argc, argv);
   problem p = {.json = has_flag(argc, argv, "--json")};
   int64_t sizes[MOST], each[MOST];
   int first, count_of_devices;

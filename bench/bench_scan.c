@@ -2,8 +2,6 @@
  * several devices, and of pinned host data. Sums; exclusive scans on GPUs only. Clocks, ceilings and the options of
  * all programs: bench/measure.h.
  *
- *   bench_scan [--sizes 4096,65536,...] [--segmented 1048576,...] [--parts 1073741824] [--plain 134217728] [...]
- *
  * Bytes are those that davit must move: x, y, and a byte of flag an element. CUB's scan by key reads keys of four bytes
  * in place of flags; the ratio compares times. Segments: each element begins one with probability 1/100 ("random"),
  * all do, or none does. --parts is the number of elements of the whole (strong) and of each device (weak), for the
@@ -287,9 +285,12 @@ static void from_host(const bench_settings *settings, problem *p) {
   davit_memory_trim(DAVIT_PINNED);
 }
 
+static const char usage[] = "bench_scan [--sizes 4096,65536,...] [--segmented 1048576,...] [--parts "
+                            "1073741824] [--plain 134217728]\n" BENCH_OPTIONS;
+
 int main(int argc, char **argv) {
   bench_settings settings;
-  bench_settings_read(&settings, argc, argv);
+  bench_settings_read(&settings, usage, argc, argv);
   bench_begin("scan", argc, argv);
   for (int i = 0; i < settings.device_count; i++) {
     bench_site site;

@@ -2,8 +2,6 @@
  * each with its own slab of columns, and of pinned host data. Clocks, ceilings and the options of all programs:
  * bench/measure.h.
  *
- *   bench_stencil [--sizes 1024,4096,9000,9001,16384] [--slabs 16384] [--plain 9000] [...]
- *
  * Matrices are square, with ld = n. Bytes: each element read once and written once. --slabs is the order of the matrix
  * that the devices share (strong, with one column of a neighbour on each side) or that each has (weak); the rows are
  * timed by the host over a batch that all queues work off, then waited for together. */
@@ -198,9 +196,12 @@ static void from_host(const bench_settings *settings, problem *p) {
   davit_memory_trim(DAVIT_PINNED);
 }
 
+static const char usage[] =
+    "bench_stencil [--sizes 1024,4096,9000,9001,16384] [--slabs 16384] [--plain 9000]\n" BENCH_OPTIONS;
+
 int main(int argc, char **argv) {
   bench_settings settings;
-  bench_settings_read(&settings, argc, argv);
+  bench_settings_read(&settings, usage, argc, argv);
   bench_begin("stencil", argc, argv);
   for (int i = 0; i < settings.device_count; i++) {
     bench_site site;

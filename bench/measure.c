@@ -38,7 +38,8 @@ static void let_threads_sleep(char **argv) {
     execv("/proc/self/exe", argv);
 }
 
-void bench_settings_read(bench_settings *settings, int argc, char **argv) {
+void bench_settings_read(bench_settings *settings, const char *usage, int argc, char **argv) {
+  bench_options(usage, argc, argv);
   let_threads_sleep(argv);
   int64_t listed[BENCH_MOST];
   int first = DAVIT_HOST, count = 0;

@@ -42,8 +42,12 @@ typedef struct bench_settings {
   double link;
 } bench_settings;
 
-/* The first call of a program. */
-void bench_settings_read(bench_settings *settings, int argc, char **argv);
+/* The end of the usage of a program that reads them. */
+#define BENCH_OPTIONS                                                                                        \
+  "  [--device LIST] [--devices LIST] [--repeats N] [--types LIST] [--peers 0] [--link GBS]\n"
+
+/* The first call of a program: bench_options(), then the options of every program. */
+void bench_settings_read(bench_settings *settings, const char *usage, int argc, char **argv);
 
 /* The list --name, or one of the defaults. */
 int bench_sizes(const bench_settings *settings, const char *name, bool gpu, const char *gpu_sizes,

@@ -39,7 +39,6 @@
 
 enum {
   THREADS = 256,
-  TEAMS = 16 * 132, /* a thread takes every so many-th point */
   BLOCK = 2 * THREADS,
   LINE = 128,     /* points that the CPU compares with one before it looks whether one of them is near */
   RUN = 32,       /* cells with neighbouring buckets */
@@ -367,7 +366,7 @@ static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
   const kind *k = kind_of(site);
   const int64_t n = site->n, sample = dvt_closest_sample(n, DVT_CLOSEST_ROUNDS - 1);
   layout l = {.partials = dvt_aligned_up(sizeof(dvt_closest_state))};
-  l.table = l.slots = l.ranks = l.records = l.partials + dvt_aligned_up((size_t)TEAMS * PARTIAL_BYTES);
+  l.table = l.slots = l.ranks = l.records = l.partials + dvt_aligned_up((size_t)site->teams * PARTIAL_BYTES);
   size_t records = 0;
   if (last == DVT_CLOSEST_BRUTE && !site->gpu)
     records = 3 * sizeof(double) * (size_t)n;
@@ -455,8 +454,8 @@ static davit_status gpu_step(const dvt_closest_site *site, step which, int64_t n
                        : which == BOX ? BOX_POINTS * THREADS
                                       : THREADS,
                 blocks = (n + each - 1) / each,
-                units = which == BRUTE ? dvt_at_most(blocks, TEAMS) * blocks : blocks;
-  const int teams = (int)dvt_at_most(units, TEAMS);
+                units = which == BRUTE ? dvt_at_most(blocks, site->teams) * blocks : blocks;
+  const int teams = (int)dvt_at_most(units, site->teams);
   if (!site->stream) {
     k->step[which].region(site->device, teams, n, site->memory, points, table, ranks, records, partials);
     return DAVIT_SUCCESS;

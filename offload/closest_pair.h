@@ -62,6 +62,7 @@ typedef struct dvt_closest_site {
   int device;
   bool gpu; /* else the CPU, with `threads` threads */
   int threads;
+  int teams;          /* of a GPU's kernels, at most */
   dvt_stream *stream; /* of a GPU; NULL: target regions of the OpenMP runtime */
   davit_type type;
   int dim;

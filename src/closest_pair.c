@@ -21,6 +21,7 @@
 #include "src/memory.h"
 #include "src/monoid.h"
 #include "src/queue.h"
+#include "src/tuning.h"
 #include "src/vector.h"
 
 enum {
@@ -31,7 +32,9 @@ enum {
   CROWD_DENSE = 1024,
   RANKS_DENSE = 8, /* times n */
   CROWD_HASHED = 4096,
-  RANKS_HASHED = 32
+  RANKS_HASHED = 32,
+  TEAMS = 16, /* on a multiprocessor; a thread takes every so many-th point */
+  UNITS = 132 /* multiprocessors of a device that does not tell */
 };
 
 typedef struct problem {
@@ -58,7 +61,19 @@ static davit_status check(const problem *p) {
     return davit_fail(DAVIT_INVALID_ARGUMENT, "points is NULL");
   if ((unsigned)p->algorithm > DAVIT_CLOSEST_GRID)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "algorithm is %d, which is none", (int)p->algorithm);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_search(const problem *p) {
+  DVT_TRY(check(p));
   return p->pair ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "pair is NULL");
+}
+
+static bool any_gpu(const int *devices, int count) {
+  bool gpu = false;
+  for (int d = 0; d < count; d++)
+    gpu = gpu || !dvt_device_find(devices[d])->shares_host_memory;
+  return gpu;
 }
 
 static davit_closest_algorithm algorithm_of(const problem *p, bool gpu) {
@@ -274,11 +289,17 @@ static davit_status find(search *s, davit_closest_algorithm algorithm) {
 
 /* ---- on one lane ---- */
 
+static int teams_of(int device) {
+  const int units = dvt_device_find(device)->info.compute_units;
+  return (int)dvt_tuned(device, DVT_TUNE_CLOSEST_PAIR_TEAMS, TEAMS) * (units > 0 ? units : UNITS);
+}
+
 static dvt_closest_site site_of(const dvt_lane *lane, const problem *p, const void *points) {
-  const bool gpu = !dvt_device_find(lane->device)->shares_host_memory;
+  const bool gpu = any_gpu(&lane->device, 1);
   return (dvt_closest_site){.device = lane->device,
                             .gpu = gpu,
                             .threads = p->threads ? p->threads : dvt_blas_threads(lane->device),
+                            .teams = gpu ? teams_of(lane->device) : 0,
                             .stream = gpu && dvt_blas_path_of(lane) == DVT_BLAS_STREAM ? lane->stream : NULL,
                             .type = p->type,
                             .dim = p->dim,
@@ -310,7 +331,7 @@ davit_status davit_queue_closest_pair(davit_queue *queue, davit_type type, int d
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(check(&p));
+  DVT_TRY(check_search(&p));
   return dvt_lane_submit(lane, DVT_BLOCKING, run_here, &p, sizeof p);
 }
 
@@ -424,14 +445,12 @@ static davit_status spread_over(const problem *p, const int *devices, int count)
   spread *all = dvt_allocate(1, sizeof *all);
   if (!all)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  bool gpu = false;
   all->p = p;
   for (int d = 0; d < count && first.status == DAVIT_SUCCESS; d++) {
-    gpu = gpu || !dvt_device_find(devices[d])->shares_host_memory;
     dvt_error_keep(&first, dvt_lane_open(devices[d], &all->lane[d]));
     all->count += first.status == DAVIT_SUCCESS;
   }
-  const davit_closest_algorithm algorithm = algorithm_of(p, gpu);
+  const davit_closest_algorithm algorithm = algorithm_of(p, any_gpu(devices, count));
   all->last = last_stage(algorithm);
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, search_spread(all, algorithm));
@@ -447,17 +466,45 @@ static davit_status spread_over(const problem *p, const int *devices, int count)
   return dvt_error_report(&first);
 }
 
+/* Where the search goes: to one device, or to all that are chosen. */
+typedef struct places {
+  int chosen[DVT_MOST_DEVICES], count;
+  bool alone;
+  int device; /* the one */
+} places;
+
+/* p->threads too. */
+static davit_status find_places(problem *p, const int *devices, int device_count, places *w) {
+  DVT_TRY(dvt_choose_devices(devices, device_count, w->chosen, &w->count));
+  w->device = DAVIT_HOST;
+  w->alone = p->algorithm == DAVIT_CLOSEST_DIVIDE && dvt_place_is_host(dvt_place_of(p->points));
+  if (w->alone)
+    return DAVIT_SUCCESS;
+  w->alone = dvt_monoid_home(&p->points, 1, w->chosen, w->count, devices == NULL, &w->device, &p->threads);
+  if (!w->alone)
+    p->threads = 0;
+  return DAVIT_SUCCESS;
+}
+
 davit_status davit_closest_pair(davit_type type, int dim, int64_t n, const void *points,
                                 davit_closest_algorithm algorithm, const int *devices, int device_count,
                                 davit_pair *pair) {
-  int chosen[DVT_MOST_DEVICES], count, device;
   problem p = {type, dim, n, points, algorithm, 0, pair};
+  places w;
+  DVT_TRY(check_search(&p));
+  DVT_TRY(find_places(&p, devices, device_count, &w));
+  return w.alone ? run_alone(&p, w.device) : spread_over(&p, w.chosen, w.count);
+}
+
+davit_status davit_closest_pair_algorithm(davit_type type, int dim, int64_t n, const void *points,
+                                          davit_closest_algorithm algorithm, const int *devices,
+                                          int device_count, davit_closest_algorithm *taken) {
+  problem p = {type, dim, n, points, algorithm, 0, NULL};
+  places w;
   DVT_TRY(check(&p));
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
-  if (algorithm == DAVIT_CLOSEST_DIVIDE && dvt_place_is_host(dvt_place_of(points)))
-    return run_alone(&p, DAVIT_HOST);
-  if (dvt_monoid_home(&points, 1, chosen, count, devices == NULL, &device, &p.threads))
-    return run_alone(&p, device);
-  p.threads = 0;
-  return spread_over(&p, chosen, count);
+  if (!taken)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "taken is NULL");
+  DVT_TRY(find_places(&p, devices, device_count, &w));
+  *taken = algorithm_of(&p, w.alone ? any_gpu(&w.device, 1) : any_gpu(w.chosen, w.count));
+  return DAVIT_SUCCESS;
 }

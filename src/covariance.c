@@ -26,9 +26,12 @@ static int64_t triangle_length(int64_t cols) {
 
 /* ---- arguments ---- */
 
-static davit_status check_divisor(const char *argument, double given) {
+static davit_status check_divisor(davit_type type, const char *argument, double given) {
   if (given == 0 || isnan(given))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %g", argument, given);
+  if (isinf(type == DAVIT_DOUBLE ? 1 / given : (double)(float)(1 / given)))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %g, whose reciprocal is beyond the range of %s",
+                      argument, given, type == DAVIT_DOUBLE ? "double" : "float");
   return DAVIT_SUCCESS;
 }
 
@@ -38,8 +41,8 @@ static davit_status check_sizes(dvt_covariance *g) {
   DVT_TRY(dvt_check_length("rows", g->rows));
   DVT_TRY(dvt_check_length("cols", g->cols));
   DVT_TRY(dvt_check_ld("ldd", g->ldd, height(g)));
-  DVT_TRY(check_divisor("mean_divisor", g->mean_divisor));
-  DVT_TRY(check_divisor("divisor", g->divisor));
+  DVT_TRY(check_divisor(g->type, "mean_divisor", g->mean_divisor));
+  DVT_TRY(check_divisor(g->type, "divisor", g->divisor));
   if (g->centred)
     DVT_TRY(dvt_check_ld("ldc", g->ldc, height(g)));
   if (g->triangle != DAVIT_FULL && g->triangle != DAVIT_PACKED)

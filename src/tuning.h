@@ -28,6 +28,7 @@
   X(ATAX_CHUNK_BYTES, "atax", "chunk_bytes", 1 << 16, 1 << 30)                                               \
   X(ATAX_THREADS, "atax", "threads", 1, 1024)                                                                \
   X(ATAX_TEAMS, "atax", "teams", 1, 32)                                                                      \
+  X(CLOSEST_PAIR_TEAMS, "closest_pair", "teams", 1, 64)                                                      \
   X(COPY_STAGE_BYTES, "copy", "stage_bytes", 1 << 16, 1 << 28)
 
 typedef enum dvt_tunable {

@@ -571,6 +571,29 @@ static void test_not_finite(void **state) {
         }
 }
 
+/* The points are not read, so a few stand for many. */
+static void test_algorithm(void **state) {
+  (void)state;
+  const double points[4] = {0};
+  const int host = DAVIT_HOST;
+  const struct {
+    int64_t n;
+    davit_closest_algorithm wanted, taken;
+  } cases[] = {{512, DAVIT_CLOSEST_AUTO, DAVIT_CLOSEST_BRUTE},
+               {513, DAVIT_CLOSEST_AUTO, DAVIT_CLOSEST_GRID},
+               {63, DAVIT_CLOSEST_GRID, DAVIT_CLOSEST_BRUTE},
+               {64, DAVIT_CLOSEST_GRID, DAVIT_CLOSEST_GRID},
+               {INT64_C(1) << 32, DAVIT_CLOSEST_AUTO, DAVIT_CLOSEST_DIVIDE},
+               {9000, DAVIT_CLOSEST_BRUTE, DAVIT_CLOSEST_BRUTE},
+               {2, DAVIT_CLOSEST_DIVIDE, DAVIT_CLOSEST_DIVIDE}};
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    davit_closest_algorithm taken;
+    CHECK(
+        davit_closest_pair_algorithm(DAVIT_FLOAT, 3, cases[i].n, points, cases[i].wanted, &host, 1, &taken));
+    assert_int_equal(taken, cases[i].taken);
+  }
+}
+
 static void test_bad_arguments(void **state) {
   (void)state;
   const davit_status bad = DAVIT_INVALID_ARGUMENT;
@@ -592,6 +615,13 @@ static void test_bad_arguments(void **state) {
               "-7");
   CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, a, NULL, 2, &pair), bad, "devices");
   CHECK_FAILS(davit_queue_closest_pair(NULL, DAVIT_DOUBLE, 2, 4, points, a, &pair), bad, "queue");
+  davit_closest_algorithm taken = DAVIT_CLOSEST_AUTO;
+  CHECK_FAILS(davit_closest_pair_algorithm(DAVIT_DOUBLE, 2, 1, points, a, NULL, 0, &taken), bad, "n is 1");
+  CHECK_FAILS(davit_closest_pair_algorithm(DAVIT_DOUBLE, 2, 4, points, a, &wrong, 1, &taken),
+              DAVIT_UNKNOWN_DEVICE, "-7");
+  CHECK_FAILS(davit_closest_pair_algorithm(DAVIT_DOUBLE, 2, 4, points, a, NULL, 0, NULL), bad,
+              "taken is NULL");
+  assert_int_equal(taken, DAVIT_CLOSEST_AUTO);
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
   CHECK_FAILS(davit_queue_closest_pair(queue, DAVIT_DOUBLE, 2, 1, points, a, &pair), bad, "n is 1");
   CHECK(davit_queue_destroy(queue));
@@ -632,21 +662,14 @@ static void test_failures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_worked_example),
-      cmocka_unit_test(test_all_data_on_the_host),
-      cmocka_unit_test(test_all_data_on_devices),
-      cmocka_unit_test(test_large),
-      cmocka_unit_test(test_several_devices),
-      cmocka_unit_test(test_where_the_points_are),
-      cmocka_unit_test(test_without_streams),
-      cmocka_unit_test(test_variants),
-      cmocka_unit_test(test_again_and_again),
-      cmocka_unit_test(test_motion),
-      cmocka_unit_test(test_every_direction),
-      cmocka_unit_test(test_wider_than_cells),
-      cmocka_unit_test(test_not_finite),
-      cmocka_unit_test(test_bad_arguments),
-      cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_worked_example),      cmocka_unit_test(test_all_data_on_the_host),
+      cmocka_unit_test(test_all_data_on_devices), cmocka_unit_test(test_large),
+      cmocka_unit_test(test_several_devices),     cmocka_unit_test(test_where_the_points_are),
+      cmocka_unit_test(test_without_streams),     cmocka_unit_test(test_variants),
+      cmocka_unit_test(test_again_and_again),     cmocka_unit_test(test_motion),
+      cmocka_unit_test(test_every_direction),     cmocka_unit_test(test_wider_than_cells),
+      cmocka_unit_test(test_not_finite),          cmocka_unit_test(test_algorithm),
+      cmocka_unit_test(test_bad_arguments),       cmocka_unit_test(test_failures),
   };
   return cmocka_run_group_tests(tests, NULL, elements_stop);
 }

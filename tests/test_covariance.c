@@ -393,6 +393,10 @@ static void test_bad_arguments(void **state) {
               "divisor is 0");
   CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, NAN, mean, c, 4, full, s, 4, NULL, 0), bad,
               "divisor is");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 1e-320, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "mean_divisor is 9.99989e-321, whose reciprocal is beyond the range of double");
+  CHECK_FAILS(davit_covariance(DAVIT_FLOAT, 'N', 4, 4, d, 4, 4, -1e-39, mean, c, 4, full, s, 4, NULL, 0), bad,
+              "divisor is -1e-39, whose reciprocal is beyond the range of float");
   CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 3, full, s, 4, NULL, 0), bad, "ldc is 3");
   CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 3, NULL, 0), bad, "lds is 3");
   CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, (davit_triangle)2, s, 4, NULL, 0), bad,

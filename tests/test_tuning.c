@@ -478,6 +478,7 @@ static void set_all(int more) {
 typedef struct results {
   double reduced;
   double scanned[3], stencil[3], axpy[3], gemv[3], atax[3];
+  davit_pair pair;
 } results;
 
 static void some_of(const double *x, int64_t n, double out[3]) {
@@ -512,6 +513,9 @@ static results run_all(void) {
   some_of(b, N, r.gemv);
   CHECK(davit_atax(DAVIT_DOUBLE, 'T', N, N, a, N, a, NULL, b, NULL, 0));
   some_of(b, N, r.atax);
+  for (int i = 0; i < LENGTH; i++)
+    a[i] = (double)(i * INT64_C(7919) % LENGTH);
+  CHECK(davit_closest_pair(DAVIT_DOUBLE, 2, LENGTH / 2, a, DAVIT_CLOSEST_GRID, NULL, 0, &r.pair));
   davit_free(a);
   davit_free(b);
   return r;

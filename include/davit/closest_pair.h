@@ -41,6 +41,12 @@ DAVIT_API davit_status davit_closest_pair(davit_type type, int dim, int64_t n, c
                                           davit_closest_algorithm algorithm, const int *devices,
                                           int device_count, davit_pair *pair);
 
+/* Which algorithm davit_closest_pair() takes with these arguments, never DAVIT_CLOSEST_AUTO. (A grid that meets crowded cells
+ * again and again ends in divide and conquer.) The points are not read. */
+DAVIT_API davit_status davit_closest_pair_algorithm(davit_type type, int dim, int64_t n, const void *points,
+                                                    davit_closest_algorithm algorithm, const int *devices,
+                                                    int device_count, davit_closest_algorithm *taken);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,7 +8,9 @@
  *   S      = Cᵀ C / divisor                           cols × cols, symmetric exactly
  *
  * The covariance of statistics has mean_divisor = rows and divisor = rows - 1; PolyBench's has 3214212.01 and 1.
- * A divisor of 0 or NaN is refused. type is DAVIT_DOUBLE or DAVIT_FLOAT.
+ * A divisor of 0 or NaN is refused, and one whose reciprocal overflows in the type (below about 2^-1024 of double, 2^-128 of
+ * float), which would make NaN of 0. type is DAVIT_DOUBLE or DAVIT_FLOAT. A NaN in a column of op(D) makes its mean, and its row
+ * and column of S, NaN, and nothing else.
  * Cost: reads D twice; rows cols (cols + 1) flops for the product, cuBLAS syrk on NVIDIA devices, BLIS on the CPU.
  * Thread safety: any thread. */
 #ifndef DAVIT_COVARIANCE_H

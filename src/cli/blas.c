@@ -68,6 +68,10 @@ double cli_epsilon(cli_type type) {
   return type == CLI_F8 ? DBL_EPSILON : (double)FLT_EPSILON;
 }
 
+double cli_least(cli_type type) {
+  return type == CLI_F8 ? DBL_MIN : (double)FLT_MIN;
+}
+
 void cli_restore(cli_array *to, const cli_array *from) {
   if (!to->bytes)
     return;

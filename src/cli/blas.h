@@ -36,6 +36,9 @@ int cli_scalar(const cli_real *option, const char *name, cli_type type, double f
 /* Distance from 1 to the next number. */
 double cli_epsilon(cli_type type);
 
+/* The least normal number: what a result may lose to underflow. */
+double cli_least(cli_type type);
+
 /* Copies one array of floating elements over another of the same type and count, or zeros if `from` is
  * NULL. */
 void cli_restore(cli_array *to, const cli_array *from);

@@ -17,7 +17,7 @@ typedef struct search {
   cli_array points; /* point after point */
   int dim;
   int64_t n;
-  davit_closest_algorithm algorithm;
+  davit_closest_algorithm algorithm, taken; /* as asked for; what ran */
   davit_pair pair;
   void *scratch; /* of the reference */
 } search;
@@ -28,9 +28,11 @@ enum { ALGORITHMS = sizeof algorithm_names / sizeof algorithm_names[0] };
 /* ---- CSV: one point a line ----
  *
  * Numbers are separated by commas, semicolons or blanks; lines that are blank or begin with '#' count but say nothing. The
- * first line that says something may hold names instead of numbers. All lines have 2 numbers or all have 3. */
+ * first line that says something may hold names, without a number among them. All lines have 2 numbers or all have 3. A
+ * byte order mark before all that is skipped. */
 
 enum { LINE = 1024, FEWEST = 2, MOST = 3 };
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF" /* of UTF-8 */
 
 typedef struct csv {
   cli_input *input;
@@ -59,6 +61,8 @@ static int read_line(csv *c) {
   }
   c->text[length] = 0;
   c->end = byte == EOF && !length;
+  if (c->line == 1 && !strncmp(c->text, BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1))
+    memmove(c->text, c->text + sizeof BYTE_ORDER_MARK - 1, (size_t)length - sizeof BYTE_ORDER_MARK + 2);
   return ferror(c->input->file) ? csv_fail(c, "more data") : CLI_OK;
 }
 
@@ -81,6 +85,20 @@ static int parse_numbers(const char *at, double values[MOST + 1]) {
   return count;
 }
 
+/* Whether one of the line's fields is a number, in quotes or not: such a line is no line of names. */
+static bool holds_number(const char *at) {
+  static const char between[] = ",; \t\r\"'";
+  while (*(at += strspn(at, between))) {
+    const char *end = at + strcspn(at, between);
+    char *parsed;
+    (void)strtod(at, &parsed);
+    if (parsed == end)
+      return true;
+    at = end;
+  }
+  return false;
+}
+
 static int keep(csv *c, const double *values) {
   cli_array *a = c->array;
   const size_t bytes = (size_t)c->width * sizeof *values, used = (size_t)c->points * bytes;
@@ -97,7 +115,7 @@ static int keep(csv *c, const double *values) {
 static int take_line(csv *c, bool first) {
   double values[MOST + 1];
   const int count = parse_numbers(c->text, values);
-  if (count < 0 && first)
+  if (count < 0 && first && !holds_number(c->text))
     return CLI_OK;
   if (count < 0)
     return csv_fail(c, "numbers");
@@ -125,6 +143,8 @@ static int read_csv(cli_input *input, cli_array *array) {
     code = take_line(&c, first);
     first = false;
   }
+  if (code == CLI_OK && !c.points)
+    return cli_input_fail(input, "expected points, found the end of the file");
   array->ndim = 2;
   array->shape[0] = c.points;
   array->shape[1] = c.width;
@@ -158,8 +178,10 @@ static int load(search *s, const char *path) {
     return code;
   if (!cli_is_floating(a->type))
     return cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", path, cli_type_name(a->type));
-  if (a->ndim != 2 || a->shape[0] < 2 || a->shape[1] < FEWEST || a->shape[1] > MOST)
-    return cli_shape_fail(path, a, "at least 2 points, n x 2 or n x 3");
+  if (a->ndim != 2 || a->shape[1] < FEWEST || a->shape[1] > MOST)
+    return cli_shape_fail(path, a, "a matrix of n x 2 or n x 3");
+  if (a->shape[0] < 2)
+    return cli_shape_fail(path, a, "at least 2 points");
   s->n = a->shape[0];
   s->dim = (int)a->shape[1];
   code = to_points(a);
@@ -183,6 +205,15 @@ static davit_status by_reference(const search *s, davit_pair *pair) {
 static void prepare(void *state) {
   search *s = state;
   s->pair = (davit_pair){0};
+}
+
+static davit_status choose(search *s) {
+  const cli_device_set *devices = &s->job.devices;
+  s->taken = s->algorithm == DAVIT_CLOSEST_BRUTE ? DAVIT_CLOSEST_BRUTE : DAVIT_CLOSEST_DIVIDE;
+  return devices->reference
+             ? DAVIT_SUCCESS
+             : davit_closest_pair_algorithm(type_of(s), s->dim, s->n, s->points.data, s->algorithm,
+                                            devices->ids, devices->count, &s->taken);
 }
 
 static davit_status work(void *state) {
@@ -215,13 +246,14 @@ static int make_scratch(search *s) {
 
 static void print_text(FILE *file, const void *state) {
   const search *s = state;
-  fprintf(file, "%" PRId64 " points, %d-D, %s\ni %" PRId64 ", j %" PRId64 ", distance %.17g\n%.6g s\n", s->n,
-          s->dim, cli_type_name(s->points.type), s->pair.i, s->pair.j, s->pair.distance, s->job.seconds);
+  fprintf(file, "%" PRId64 " points, %d-D, %s, by %s\ni %" PRId64 ", j %" PRId64 ", distance %.17g\n%.6g s\n",
+          s->n, s->dim, cli_type_name(s->points.type), algorithm_names[s->taken], s->pair.i, s->pair.j,
+          s->pair.distance, s->job.seconds);
 }
 
 static void print_json(cli_json *json, const void *state) {
   const search *s = state;
-  cli_json_string(json, "algorithm", algorithm_names[s->algorithm]);
+  cli_json_string(json, "algorithm", algorithm_names[s->taken]);
   cli_json_integer(json, "n", s->n);
   cli_json_integer(json, "dim", s->dim);
   cli_json_integer(json, "i", s->pair.i);
@@ -248,6 +280,9 @@ static int compute(search *s, const cli_command *self, const char *path) {
     code = load(s, path);
   if (code == CLI_OK)
     code = make_scratch(s);
+  const davit_status status = code == CLI_OK ? choose(s) : DAVIT_SUCCESS;
+  if (status != DAVIT_SUCCESS)
+    return cli_fail_status(status);
   return code == CLI_OK ? cli_job_run(&s->job, &steps, NULL, s) : code;
 }
 
@@ -274,7 +309,7 @@ const cli_command cli_command_closest = {
              "n x 2 or\n"
              "n x 3 matrix of float64 or float32, or a CSV file: a point a line, separated by commas, "
              "semicolons or\n"
-             "blanks; '#' begins a line that is skipped, and the first line may hold names.\n\n"
+             "blanks; '#' begins a line that is skipped, and the first line may hold names alone.\n\n"
              "  --algorithm A    auto (default), brute (all pairs), divide (divide and conquer, on the host) "
              "or grid\n",
     .common = CLI_COMMON_NUMERIC,

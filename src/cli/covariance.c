@@ -53,19 +53,24 @@ static int parse(arguments *given) {
   return code == CLI_OK ? parse_divisor("mean-divisor", mean_text, false, &given->mean_divisor) : code;
 }
 
-static int set_divisor(const covariance *c, const char *path, const divisor *d, double *value) {
+static int set_divisor(const covariance *c, const char *name, const char *path, const divisor *d,
+                       double *value) {
   *value = d->from_rows ? (double)c->d.shape[0] - d->value : d->value;
-  return d->from_rows && *value <= 0 ? cli_shape_fail(path, &c->d, "at least %d rows for the divisor %s",
-                                                      d->value > 0 ? 2 : 1, d->value > 0 ? "rows-1" : "rows")
-                                     : CLI_OK;
+  if (d->from_rows && *value <= 0)
+    return cli_shape_fail(path, &c->d, "at least %d rows for the divisor %s", d->value > 0 ? 2 : 1,
+                          d->value > 0 ? "rows-1" : "rows");
+  return isinf(c->d.type == CLI_F8 ? 1 / *value : (double)(float)(1 / *value))
+             ? cli_fail(CLI_USAGE, "--%s cannot be %g: 1 / %g is beyond the range of %s", name, *value,
+                        *value, cli_type_name(c->d.type))
+             : CLI_OK;
 }
 
 static int load(covariance *c, const arguments *given) {
   int code = cli_read_matrix(given->path, c->job.memory, NULL, &c->d);
   if (code == CLI_OK)
-    code = set_divisor(c, given->path, &given->divisor, &c->divisor);
+    code = set_divisor(c, "divisor", given->path, &given->divisor, &c->divisor);
   if (code == CLI_OK)
-    code = set_divisor(c, given->path, &given->mean_divisor, &c->mean_divisor);
+    code = set_divisor(c, "mean-divisor", given->path, &given->mean_divisor, &c->mean_divisor);
   c->matrix = cli_operand_of(&c->d, false);
   c->triangle = given->packed ? DAVIT_PACKED : DAVIT_FULL;
   return code;
@@ -139,6 +144,11 @@ static long double square(long double x) {
   return x * x;
 }
 
+/* Columns that are not finite make no bound. */
+static long double finite_square(long double x) {
+  return isfinite(x) ? x * x : 0;
+}
+
 /* 2-norms over the columns, of the sums of C and of |D|. */
 typedef struct column_norms {
   double sums, magnitudes;
@@ -156,8 +166,8 @@ static column_norms centre(covariance *c) {
     const long double sum = running.value + running.rest, mean = sum / (long double)c->mean_divisor;
     for (int64_t i = 0; i < rows; i++)
       *to++ = (double)(cli_number(&c->d, i * row + j * col) - mean);
-    sums += square(sum - (long double)rows * mean);
-    magnitudes += square(running.magnitude);
+    sums += finite_square(sum - (long double)rows * mean);
+    magnitudes += finite_square(running.magnitude);
   }
   return (column_norms){.sums = (double)sqrtl(sums), .magnitudes = (double)sqrtl(magnitudes)};
 }
@@ -172,28 +182,34 @@ static double distance(const covariance *c) {
     for (int64_t i = j; i < cols; i++) {
       const double wanted = lower[i + j * cols];
       if (c->triangle == DAVIT_FULL)
-        sum += square(cli_number(&c->s, i + j * cols) - wanted);
+        sum += square(cli_difference(cli_number(&c->s, i + j * cols), wanted));
       if (i > j)
-        sum += square(
-            cli_number(&c->s, c->triangle == DAVIT_FULL ? j + i * cols : davit_packed_index(cols, j, i)) -
-            wanted);
+        sum += square(cli_difference(
+            cli_number(&c->s, c->triangle == DAVIT_FULL ? j + i * cols : davit_packed_index(cols, j, i)),
+            wanted));
     }
   return (double)sqrtl(sum);
 }
 
 /* The product has the bound of gemm, and so have the means, all together e; that moves whole columns of C, so
  * what it changes in the product are sums of columns. The reference adds from left to right, where the error
- * of a sum of numbers of one sign grows with their count. */
+ * of a sum of numbers of one sign grows with their count. What may be lost to underflow is the least normal number: in
+ * reciprocals of divisors, in products, in means and elements of S. */
 static double bound(const covariance *c, const column_norms *columns) {
-  const double rows = (double)c->d.shape[0], eps = cli_epsilon(c->d.type), norm = cli_array_norm(&c->centred);
+  const double rows = (double)c->d.shape[0], cols = (double)c->d.shape[1], eps = cli_epsilon(c->d.type),
+               least = cli_least(c->d.type), norm = cli_finite_norm(&c->centred);
   const double growth = c->job.devices.reference ? rows : sqrt(rows + 2);
-  const double e = eps * growth * columns->magnitudes / fabs(c->mean_divisor);
-  return 3 * (eps * sqrt(rows + 2) * norm * norm + 2 * e * columns->sums + rows * e * e) / fabs(c->divisor);
+  const double e = (eps * growth / fabs(c->mean_divisor) + least) * columns->magnitudes + least * sqrt(cols);
+  return 3 *
+             (eps * sqrt(rows + 2) * norm * norm + 2 * e * columns->sums + rows * e * e +
+              least * rows * cols) /
+             fabs(c->divisor) +
+         least * (norm * norm + cols);
 }
 
 #define MEASURE(growth)                                                                                      \
   "||S - S_ref||_F <= 3 (eps sqrt(rows + 2) ||C||_F^2 + 2 e ||v||_2 + rows e^2) / |divisor|, e = "           \
-  "eps " growth " ||w||_2 / |mean divisor|, v and w the sums of the columns of C and |D|"
+  "eps " growth " ||w||_2 / |mean divisor|, v and w the sums of the columns of C and |D|; and underflow"
 
 static int check(void *state, cli_check *check) {
   covariance *c = state;

@@ -1,8 +1,8 @@
 /* NumPy's .npy format, versions 1 to 3 (numpy.lib.format): a magic, a header that is a Python dictionary
  * literal with the keys 'descr', 'fortran_order' and 'shape', then the elements.
  *
- * Read are little-endian f4, f8, i4, i8 and u1 of up to two dimensions; all else is refused with the
- * offset of what is not as expected. Written is version 1. */
+ * Read are little-endian f4, f8, i4, i8, u1 and b1 (bool, as u1) of up to two dimensions; all else is refused with
+ * the offset of what is not as expected. Written is version 1. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static bool accept_string(header *h, char *text, size_t capacity) {
 /* ---- the three values ---- */
 
 static int parse_type(header *h, cli_array *array) {
-  static const char expected[] = "a dtype among <f4 <f8 <i4 <i8 |u1";
+  static const char expected[] = "a dtype among <f4 <f8 <i4 <i8 |u1 |b1";
   next_character(h);
   const size_t start = h->at;
   char text[16];
@@ -89,7 +89,7 @@ static int parse_type(header *h, cli_array *array) {
     /* One-byte types have no byte order; '=' is the writer's, and no mark at all is taken for '<'. */
     const char *marks = type == CLI_U1 ? "|<=>" : "<=";
     const char *code = text[0] && strchr(marks, text[0]) ? text + 1 : text;
-    if (!strcmp(code, codes[type])) {
+    if (!strcmp(code, codes[type]) || (type == CLI_U1 && !strcmp(code, "b1"))) {
       array->type = (cli_type)type;
       return CLI_OK;
     }

@@ -95,8 +95,32 @@ long double cli_number(const cli_array *array, int64_t index) {
   }
 }
 
-static bool same(long double a, long double b) {
+bool cli_same(long double a, long double b) {
   return a == b || (isnan(a) && isnan(b));
+}
+
+long double cli_difference(long double a, long double b) {
+  return cli_same(a, b) ? 0 : a - b;
+}
+
+double cli_finite_norm(const cli_array *array) {
+  long double sum = 0;
+  const int64_t count = cli_array_count(array);
+  for (int64_t i = 0; i < count; i++) {
+    const long double x = cli_number(array, i);
+    sum += isfinite(x) ? x * x : 0;
+  }
+  return (double)sqrtl(sum);
+}
+
+double cli_distance(const cli_array *a, const cli_array *b) {
+  long double sum = 0;
+  const int64_t count = cli_array_count(a);
+  for (int64_t i = 0; i < count; i++) {
+    const long double difference = cli_difference(cli_number(a, i), cli_number(b, i));
+    sum += difference * difference;
+  }
+  return (double)sqrtl(sum);
 }
 
 int64_t cli_differences(const cli_array *a, const cli_array *b) {
@@ -105,7 +129,7 @@ int64_t cli_differences(const cli_array *a, const cli_array *b) {
   const bool floating = cli_is_floating(a->type);
   for (int64_t i = 0; i < count; i++)
     differences +=
-        floating ? !same(cli_number(a, i), cli_number(b, i)) : cli_integer(a, i) != cli_integer(b, i);
+        floating ? !cli_same(cli_number(a, i), cli_number(b, i)) : cli_integer(a, i) != cli_integer(b, i);
   return differences;
 }
 
@@ -137,7 +161,7 @@ static long double total(const cli_running *running, cli_type type) {
 
 double cli_running_error(const cli_running *running, cli_type type, long double found) {
   const long double value = total(running, type);
-  if (same(value, found))
+  if (cli_same(value, found))
     return 0;
   return isfinite(value) ? (double)fabsl(found - value) : INFINITY;
 }
@@ -148,7 +172,6 @@ double cli_running_bound(const cli_running *running, cli_type type, double depth
     return 0;
   if (running->op == DAVIT_SUM)
     return (double)(2 * eps * (long double)depth * running->magnitude);
-  const long double least =
-      running->terms > 1 ? (type == CLI_F4 ? (long double)FLT_MIN : (long double)DBL_MIN) : 0;
+  const long double least = running->terms > 1 ? (long double)cli_least(type) : 0;
   return (double)((long double)running->terms * eps * fabsl(value) + least);
 }

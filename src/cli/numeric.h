@@ -31,8 +31,16 @@ int cli_operator(const char *text, davit_operator *op);
 long double cli_number(const cli_array *array, int64_t index);
 int64_t cli_integer(const cli_array *array, int64_t index);
 
-/* How many elements of two arrays of one type and count differ. NaN is NaN, zero is zero whatever its
- * sign. */
+/* Whether two elements are the same: NaN is NaN, zero is zero whatever its sign. What is the same has the difference 0. */
+bool cli_same(long double a, long double b);
+long double cli_difference(long double a, long double b);
+
+/* cli_array_norm() of the finite elements, and cli_array_distance() with these differences: for operations in which a NaN or
+ * an infinity reaches some results, and the others are to be checked. */
+double cli_finite_norm(const cli_array *array);
+double cli_distance(const cli_array *a, const cli_array *b);
+
+/* How many elements of two arrays of one type and count are not the same. */
 int64_t cli_differences(const cli_array *a, const cli_array *b);
 
 /* Sums and products of floating elements in long double, one element after the other. A sum is compensated

@@ -132,9 +132,9 @@ static int end_fail(cli_output *output) {
   return code;
 }
 
-static bool ends_with(const char *text, const char *end) {
-  const size_t length = strlen(text), tail = strlen(end);
-  return length >= tail && !strcmp(text + length - tail, end);
+bool cli_output_ends_with(const char *path, const char *end) {
+  const size_t length = strlen(path), tail = strlen(end);
+  return length >= tail && !strcmp(path + length - tail, end);
 }
 
 /* Everything that may fail for want of space. */
@@ -150,7 +150,7 @@ static bool close_file(cli_output *output) {
 int cli_output_write(cli_output *output, const cli_array *array) {
   if (!output->file)
     return CLI_OK;
-  const bool market = ends_with(output->path, ".mtx");
+  const bool market = cli_output_ends_with(output->path, ".mtx");
   const bool written = (market ? cli_mtx_write : cli_npy_write)(output->file, array) && close_file(output);
   return written ? CLI_OK : end_fail(output);
 }

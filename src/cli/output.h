@@ -33,6 +33,9 @@ int cli_output_write(cli_output *output, const cli_array *array);
 int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const void *state),
                           const void *state);
 
+/* Whether the name, which decides on the format, ends so. */
+bool cli_output_ends_with(const char *path, const char *end);
+
 /* Ends an output that was written: it stands under its name, or CLI_FAILED. */
 int cli_output_commit(cli_output *output);
 

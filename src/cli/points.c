@@ -13,6 +13,7 @@
 
 #include "ref/philox.h"
 #include "src/cli/job.h"
+#include "src/cli/numeric.h"
 
 typedef enum kind { UNIFORM, SIGNED, NORMAL, KINDS } kind;
 
@@ -132,6 +133,19 @@ static davit_status work(void *state) {
   return DAVIT_SUCCESS;
 }
 
+/* ---- CSV ---- */
+
+/* A point a line, with digits that give the same numbers back when they are read as float64. */
+static bool write_csv(FILE *file, const void *state) {
+  const generator *g = state;
+  bool written = true;
+  for (int64_t i = 0; i < g->n && written; i++)
+    for (int k = 0; k < g->dim && written; k++)
+      written =
+          fprintf(file, "%.17Lg%c", cli_number(&g->points, i + k * g->n), k < g->dim - 1 ? ',' : '\n') > 0;
+  return written;
+}
+
 /* ---- report ---- */
 
 static void print_text(FILE *file, const void *state) {
@@ -191,6 +205,7 @@ static int read_arguments(generator *g, const arguments *given) {
 static int generate(generator *g, const cli_command *self, const char *output) {
   static const cli_job_steps steps = {prepare, work, NULL, {print_text, print_json}};
   g->job.common.devices = "cpu";
+  g->job.write = cli_output_ends_with(output, ".csv") ? write_csv : NULL;
   int code = cli_job_open(&g->job, self, output);
   if (code == CLI_OK)
     code = cli_array_create(g->type, 2, g->n, g->dim, CLI_MEMORY_PLAIN, &g->points);
@@ -223,13 +238,13 @@ const cli_command cli_command_points = {
     .usage = "davit points -n N -o P [options]\n\n"
              "N random points, an N x 2 or N x 3 matrix. The same seed gives the same points everywhere.\n\n"
              "  -n N             points\n"
-             "  -o P             the file (.npy, or .mtx when the name ends so)\n"
+             "  -o P             the file (.npy, or .mtx or .csv when the name ends so)\n"
              "  --kind KIND      uniform (default): in (0, 1], no two alike; signed: in [-1, 0) and (0, 1], "
              "no two\n"
              "                   alike; normal: around 0, within [-1, 1]\n"
              "  --sigma X        standard deviation of normal, above 0 and at most 10 (default 1)\n"
              "  --dim D          2 (default) or 3 dimensions\n"
              "  --type TYPE      float32 (default) or float64\n",
-    .common = CLI_COMMON_JSON | CLI_COMMON_SEED,
+    .common = CLI_COMMON_JSON | CLI_COMMON_SEED | CLI_COMMON_QUIET,
     .run = run,
 };

@@ -159,13 +159,14 @@ static int run(const cli_command *self, int argc, char **argv) {
 const cli_command cli_command_scan = {
     .name = "scan",
     .summary = "prefix sums, products, minima or maxima",
-    .usage = "davit scan X [-o Y] [options]\n\n"
-             "y_i = x_0 op ... op x_i. X is a vector of float64, float32, int64 or int32. Integers wrap "
-             "around.\n\n"
-             "  -o Y             write the result (.npy, or .mtx when the name ends so)\n"
-             "  --op OP          sum (default), prod, min or max\n"
-             "  --exclusive      y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity\n"
-             "  --flags F        segments: a uint8 vector of X's length, not 0 where a segment begins\n",
+    .usage =
+        "davit scan X [-o Y] [options]\n\n"
+        "y_i = x_0 op ... op x_i. X is a vector of float64, float32, int64 or int32. Integers wrap "
+        "around.\n\n"
+        "  -o Y             write the result (.npy, or .mtx when the name ends so)\n"
+        "  --op OP          sum (default), prod, min or max\n"
+        "  --exclusive      y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity\n"
+        "  --flags F        segments: a uint8 or bool vector of X's length, not 0 where a segment begins\n",
     .common = CLI_COMMON_NUMERIC,
     .run = run,
 };

@@ -107,6 +107,12 @@ static davit_status work_atax(tuning *t) {
                     DEVICES(t));
 }
 
+static davit_status work_closest_pair(tuning *t) {
+  davit_pair pair;
+  return davit_closest_pair(DAVIT_DOUBLE, 2, t->size / 2, t->operand[1], DAVIT_CLOSEST_GRID, DEVICES(t),
+                            &pair);
+}
+
 static davit_status work_copy(tuning *t) {
   return davit_copy(t->operand[1], t->operand[0], (size_t)t->size * sizeof(double));
 }
@@ -165,6 +171,13 @@ static const capability capabilities[] = {
      .parameters = {{"chunk_bytes", HOSTS | GPUS, DOUBLING},
                     {"threads", HOST_ALONE | HOSTS, COUNTING},
                     {"teams", GPUS, COUNTING}}},
+    {.name = "closest_pair",
+     .what = "closest pair of n / 2 points of the plane",
+     .gpu_size = 128 * MIB,
+     .dimensions = {0, 1},
+     .on_device = true,
+     .work = work_closest_pair,
+     .parameters = {{"teams", GPUS, COUNTING}}},
     {.name = "copy",
      .what = "copy of n pageable numbers to a device",
      .gpu_size = 256 * MIB,
@@ -592,10 +605,11 @@ const cli_command cli_command_tune = {
     .usage =
         "davit tune CAPABILITY [options]\n"
         "       davit tune --show [--json]\n\n"
-        "CAPABILITY is gemm, gemv, axpy, reduce, scan, stencil, atax or copy. Tries values of its\n"
-        "parameters, and writes what is faster than davit's own choice to the tuning file, which every\n"
-        "program that uses davit reads: $DAVIT_TUNING_FILE, else $XDG_CONFIG_HOME/davit/tuning.tsv, else\n"
-        "~/.config/davit/tuning.tsv. The file's other values stay.\n\n"
+        "CAPABILITY is gemm, gemv, axpy, reduce, scan, stencil, atax, closest_pair or copy.\n"
+        "Tries values of its parameters, and writes what is faster than davit's own choice to the tuning\n"
+        "file, which every program that uses davit reads: $DAVIT_TUNING_FILE, else\n"
+        "$XDG_CONFIG_HOME/davit/tuning.tsv, else ~/.config/davit/tuning.tsv. The file's other values "
+        "stay.\n\n"
         "  --size N         length of vectors, or rows and columns of matrices\n"
         "  --budget S       begin no trial after S seconds (default 60)\n"
         "  --repeat R       runs of a trial (default 5)\n"

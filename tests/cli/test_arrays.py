@@ -128,6 +128,10 @@ def test_reduce_bad():
     result = davit("reduce", save("u.npy", np.ones(4, "u1")), code=3)
     expect("u.npy: expected float64" in result.err and "uint8" in result.err, str(result))
     davit("reduce", "missing.npy", code=3)
+    os.mkdir("folder")
+    for command in ("reduce", "closest"):
+        result = davit(command, "folder", code=3)
+        expect("folder: expected a readable file: Is a directory" in result.err, str(result))
     result = davit("reduce", put("short.npy", npy_bytes(np.ones(4))[:-1]), code=3)
     expect("short.npy: offset" in result.err, str(result))
     davit("reduce", "-", code=3, data=b"")
@@ -221,6 +225,9 @@ def test_scan_forms():
     text = davit("scan", "x.npy", "--exclusive", "--flags", "f.npy").out.decode()
     for part in ("exclusive sum of 300 float64 in segments", "GB/s"):
         expect(part in text, f"{part} in {text}")
+    davit("scan", "x.npy", "--flags", save("b.npy", flags != 0), "-o", "b.y.npy")
+    davit("scan", "x.npy", "--flags", save("f.npy", flags), "-o", "f.y.npy")
+    expect(np.array_equal(np.load("b.y.npy"), np.load("f.y.npy")), "flags of bool")
     nan = np.array([1, np.nan, 2, 3])
     for op in UFUNCS:
         davit("scan", save("n.npy", nan), "--op", op, "--check", "--flags", save("g.npy", np.array([0, 0, 0, 1], "u1")),
@@ -376,6 +383,17 @@ def test_atax():
     expect(np.allclose(np.load(io.BytesIO(result.out)), a.T @ (a @ x)), "through pipes")
 
 
+def test_atax_nan():
+    for dtype, order, devices in cases(("f8", "f4"), "CF", PLACES):
+        for at in ("a", "x"):
+            operands = {"a": np.ones((7, 5), dtype), "x": np.ones(5, dtype)}
+            operands[at].flat[3] = np.nan
+            save("a.npy", operands["a"], order)
+            save("x.npy", operands["x"])
+            davit("atax", "a.npy", "x.npy", "--check", "-o", "y.npy", "--devices", devices)
+            expect(np.isnan(np.load("y.npy")).all(), f"a NaN in {at}, {dtype} {order} on {devices}")
+
+
 def test_atax_bad():
     a, x = save("a.npy", np.ones((3, 4))), save("x.npy", np.ones(4))
     for operands in ([a, save("x3.npy", np.ones(3))], [a, a], [x, x], [a, save("x4.npy", np.ones(4, "f4"))],
@@ -384,8 +402,6 @@ def test_atax_bad():
         expect("expected" in result.err and ".npy" in result.err, f"file and expectation: {result}")
     davit("atax", a, code=2)
     davit("atax", a, x, "--trans", code=2)
-    davit("atax", save("nan.npy", np.full((2, 4), np.nan)), x, "--check", "-o", "y.npy", code=1)
-    expect(not os.path.exists("y.npy"), "a result that fails its check is not written")
 
 
 # ---- covariance ----
@@ -484,6 +500,43 @@ def test_covariance_edges():
     expect("30 observations of 4 variables" in text and "GFLOP/s" in text, text)
 
 
+def test_covariance_nan():
+    rng = np.random.default_rng(21)
+    for dtype, order, devices, form in cases(("f8", "f4"), "CF", PLACES, ([], ["--packed"])):
+        d = noise(rng, 30, 6, dtype=dtype)
+        d[7, 2] = np.nan
+        save("d.npy", d, order)
+        davit("covariance", "d.npy", "--check", "-o", "s.npy", "--mean", "m.npy", "--devices", devices, *form)
+        of_column = np.arange(6) == 2
+        nans = of_column[:, None] | of_column
+        wanted = nans[np.triu_indices(6, 1)] if form else nans
+        expect(np.array_equal(np.isnan(np.load("s.npy")), wanted), f"NaN in S, {dtype} {order} {form} on {devices}")
+        expect(np.array_equal(np.isnan(np.load("m.npy")), of_column), f"NaN in the means, {dtype} {order} on {devices}")
+
+
+def test_covariance_underflow():
+    """The check allows what is lost below the least number of the type."""
+    rng = np.random.default_rng(22)
+    for order, devices, scale in cases("CF", PLACES, (1e-25, 1, 1e6)):
+        save("d.npy", noise(rng, 30, 6, dtype="f4") * np.float32(scale), order)
+        for options in (["--divisor", "1e46"], ["--divisor", "-1e39"], ["--mean-divisor", "1e46"], ["--divisor", "inf"], []):
+            davit("covariance", "d.npy", "--check", "-o", "s.npy", "--devices", devices, *options)
+            expect(np.isfinite(np.load("s.npy")).all(), f"finite, {order} {scale} {options} on {devices}")
+
+
+def test_covariance_divisors():
+    """A divisor whose reciprocal overflows would make NaN of the covariance 0."""
+    d = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
+    for dtype, least, bad in (("f8", 1e-307, 1e-320), ("f4", 1e-37, 1e-39), ("f4", 1e-37, -1e-46)):
+        save("d.npy", d.astype(dtype))
+        for devices in PLACES:
+            for name in ("divisor", "mean-divisor"):
+                result = davit("covariance", "d.npy", f"--{name}", bad, "--devices", devices, code=2)
+                expect(f"--{name} cannot be" in result.err and f"range of {np.dtype(dtype).name}" in result.err, str(result))
+            davit("covariance", "d.npy", "--divisor", least, "--check", "-o", "s.npy", "--devices", devices)
+            expect(np.load("s.npy")[0, 1] == 0, f"0 stays 0 on {devices}")
+
+
 def test_covariance_bad():
     d = save("d.npy", np.ones((5, 2)))
     for options in (["--divisor", "0"], ["--divisor", "-0.0"], ["--divisor", "nan"], ["--mean-divisor", "0"],
@@ -509,14 +562,14 @@ def test_covariance_bad():
 def test_outputs():
     """Whole or not at all, and of two files both or none."""
     x, a = save("x.npy", np.ones(4)), save("a.npy", np.ones((4, 4)))
-    nan = save("nan.npy", np.full((4, 4), np.nan))
+    huge = save("huge.npy", np.array([[1e30, 0], [-1e30, 0]], "f4"))  # its covariance is beyond the range of float32
     put("old.npy", b"old")
     put("short.npy", npy_bytes(np.ones((4, 4)))[:-1])
     before = listing()
     for arguments in (["scan", x, "--op", "mean"], ["scan", "short.npy"], ["scan", x, "--flags", x],
                       ["stencil", "short.npy"], ["stencil", a, "--coefficients", a], ["atax", a, "short.npy"],
-                      ["atax", nan, x, "--check"], ["covariance", nan, "--check"], ["covariance", "short.npy"],
-                      ["covariance", a, "--divisor", "0"], ["covariance", nan, "--check", "--mean", "m.npy"],
+                      ["covariance", huge, "--check"], ["covariance", "short.npy"],
+                      ["covariance", a, "--divisor", "0"], ["covariance", huge, "--check", "--mean", "m.npy"],
                       ["covariance", a, "--mean", "missing/m.npy"], ["covariance", a, "--mean", "/dev/full"],
                       ["covariance", "short.npy", "--mean", "m.npy"]):
         for path in ("old.npy", "new.npy"):
@@ -560,7 +613,7 @@ def test_memory():
 def test_help():
     overview = davit("help").out.decode()
     options = {"reduce": ("--op", "--ordered"), "scan": ("-o Y", "--op", "--exclusive", "--flags"),
-               "stencil": ("-o B", "--border", "--coefficients"), "atax": ("-o Y",),
+               "stencil": ("-o B", "--border", "--coefficients"), "atax": ("-o Y", "12288", "else twice"),
                "covariance": ("-o S", "--divisor", "--mean-divisor", "--packed", "--mean FILE")}
     for name, own in options.items():
         expect(f"  {name} " in overview, f"{name} in the overview")

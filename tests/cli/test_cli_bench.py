@@ -52,6 +52,22 @@ def test_names():
         expect("{" not in result.out.decode(), "no JSON without --json")
 
 
+def test_usage():
+    """The programs beside the tool, where they were built: nothing is measured for --help and for what is no option."""
+    folder = os.path.dirname(DAVIT)
+    for name in sorted(name for name in os.listdir(folder) if name.startswith("bench_")):
+        def run(*arguments):
+            return subprocess.run([os.path.join(folder, name), *arguments], capture_output=True, timeout=LIMIT_S, text=True)
+
+        usage = run("--help")
+        expect(usage.returncode == 0 and usage.stdout.startswith(f"{name} [--") and not usage.stderr, f"{name} --help: {usage}")
+        for arguments, word in ((["--sise", "5"], "--sise"), (["5"], "5"), (["--repeats", "1", "2"], "2"), (["-h"], "-h"),
+                                (["--json", "--repeat", "1"], "--repeat")):
+            wrong = run(*arguments)
+            expect(wrong.returncode == 2 and not wrong.stdout and wrong.stderr == f"{word} is no option\n{usage.stdout}",
+                   f"{name} {arguments}: {wrong}")
+
+
 def test_options():
     programs()
     for options, wanted in ((["--json"], "--json"), (["--json", "--peers"], "--json --peers")):

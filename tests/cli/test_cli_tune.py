@@ -74,7 +74,7 @@ def test_capabilities():
     for name, size in (("gemm", 256), ("gemv", 500), ("axpy", 100000), ("stencil", 300), ("atax", 300)):
         report = run_json("tune", name, "--size", size, "-o", "t.tsv", "--repeat", 1, "--budget", 0.1)
         expect(report.get("trials"), f"{name}: {report}")
-    for name in ("reduce", "scan", "copy"):
+    for name in ("reduce", "scan", "closest_pair", "copy"):
         if gpu:
             expect(run_json("tune", name, "--size", 10**7, "-o", "t.tsv", *QUICK).get("trials"), name)
         else:

@@ -109,10 +109,25 @@ def test_report():
         expect(b"distance" in davit("closest", "p.npy", "--check", "--devices", place).out, "text")
 
 
+def test_algorithm():
+    """What ran is reported, not what was asked for."""
+    rng = np.random.default_rng(8)
+    for n, asked, place, ran in ((20000, "auto", "all", "grid"), (300, "auto", "all", "brute"), (20000, "auto", "cpu", "divide"),
+                                 (300, "grid", "all", "grid"), (20, "grid", "all", "brute"), (300, "grid", "cpu", "divide"),
+                                 (300, "brute", "cpu", "brute"), (300, "divide", "all", "divide")):
+        save("p.npy", rng.random((n, 2)))
+        report = run_json("closest", "p.npy", "--algorithm", asked, "--devices", place)
+        expect(report.get("algorithm") == ran, f"{n} points by {asked} on {place}: {report}, expected {ran}")
+    save("p.npy", np.array([[-1.7e308, 0], [1.7e308, 0]]))
+    expect(run_json("closest", "p.npy").get("distance", 0) is None, "a distance beyond the range of double is null")
+
+
 def test_csv():
     rows = [[1.5, 2], [3, 4.25], [1.25, 2.125]]
     for text in ("1.5,2\n3,4.25\n1.25,2.125\n", "x,y\n1.5,2\n3,4.25\n1.25,2.125", "# x y\n\n1.5 2\r\n 3\t4.25 \n1.25 2.125\n",
-                 "1.5; 2\n3;4.25\n# between\n1.25 ;2.125\n\n"):
+                 "1.5; 2\n3;4.25\n# between\n1.25 ;2.125\n\n", "\ufeff1.5,2\n3,4.25\n1.25,2.125\n",
+                 "\ufeffx,y\n1.5,2\n3,4.25\n1.25,2.125\n", '"x","y (m)"\n1.5,2\n3,4.25\n1.25,2.125\n',
+                 "x1,2nd\n1.5,2\n3,4.25\n1.25,2.125\n"):
         put("p.csv", text)
         expect_pair(run_json("closest", "p.csv"), np.array(rows), repr(text))
     result = run_json("closest", "-", data=b"0,0,0\n9,9,9\n0,0,1\n")
@@ -140,11 +155,14 @@ def test_bad_input():
     bad("1,2\n3,1e999\n", "line 2", "finite")
     bad("a,b\nc,d\n", "line 2", "numbers")
     bad("1,2\n3,4x\n", "line 2", "numbers")
-    bad("1,,2\n3,4\n", "2 points")
+    for line in ("1,2x", "1.5,O.2", ",1,2", '"1","2"', "1,,2", "x,2", "a;b;3", "1 2 z", "'1' '2'"):
+        bad(f"# points\n{line}\n3,4\n1,9\n", "line 2", "numbers", line)
+    bad(b"\xef\xbb\xbf1,2x\n3,4\n1,9\n", "line 1", "numbers", "'1,2x'")
     bad("1,2\n3,,4\n", "line 2", "numbers")
     bad("1,2\n3,4,\n", "line 2", "numbers")
-    bad("1,2\n", "2 points")
-    bad("", "2 points")
+    bad("1,2\n", "at least 2 points", "found 1 x 2")
+    for text in ("", "\n\n", "# nothing\n", "x,y\n", b"\xef\xbb\xbf"):
+        bad(text, "expected points, found the end of the file")
     bad(b"1,2\n3,\x004\n", "line 2", "zero bytes")
     bad("1,2\n" + "3" * 2000 + ",4\n", "line 2", "1024")
 
@@ -154,11 +172,11 @@ def test_bad_input():
         for word in ("bad.npy", *words):
             expect(word in result.err, f"'{word}' expected in {result.err}")
 
-    bad_array(np.zeros((5, 4)), "5 x 4")
-    bad_array(np.zeros((5, 1)), "5 x 1")
-    bad_array(np.zeros((1, 2)), "1 x 2")
-    bad_array(np.zeros((0, 2)), "0 x 2")
-    bad_array(np.zeros(6), "vector")
+    for array, found in ((np.zeros((5, 4)), "5 x 4"), (np.zeros((5, 1)), "5 x 1"), (np.zeros((1, 4)), "1 x 4"),
+                         (np.zeros(6), "a vector of 6")):
+        bad_array(array, f"expected a matrix of n x 2 or n x 3, found {found}\n")
+    for n in (0, 1):
+        bad_array(np.zeros((n, 2)), f"expected at least 2 points, found {n} x 2\n")
     bad_array(np.zeros((4, 2), "i8"), "float64")
     for value in (np.nan, np.inf):
         for order in "CF":
@@ -209,6 +227,14 @@ def test_points():
     expect(len(np.unique(many, axis=0)) == 1 << 20, "a million points differ")
     davit("points", "-n", 5, "-o", "p.mtx")
     expect(b"5 2" in open("p.mtx", "rb").read(), "mtx")
+    for dtype in ("float32", "float64"):
+        for dim in (2, 3):
+            common = ("-n", 500, "--dim", dim, "--type", dtype, "--kind", "signed", "--seed", 3, "--quiet")
+            davit("points", "-o", "p.csv", *common)
+            points = points_of(*common)
+            read = np.loadtxt("p.csv", delimiter=",")
+            expect(read.shape == (500, dim) and (read == points).all(), f"CSV, {dim} {dtype}")
+            expect_pair(run_json("closest", "p.csv"), points, f"CSV to closest, {dim} {dtype}")
     expect_keys(run_json("points", "-n", 5, "-o", "p.npy"), "kind", "n", "dim")
     expect_pair(run_json("closest", "p.npy"), np.load("p.npy"), "points to closest")
 
