@@ -17,7 +17,12 @@ int cli_input_open(const char *path, cli_input *input) {
   standard_input_taken |= standard;
   input->file = standard ? stdin : fopen(path, "rbe");
   struct stat status;
-  if (!input->file || fstat(fileno(input->file), &status))
+  bool opened = input->file && !fstat(fileno(input->file), &status);
+  if (opened && S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    opened = false;
+  }
+  if (!opened)
     return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", input->name, strerror(errno));
   const off_t start = S_ISREG(status.st_mode) ? ftello(input->file) : -1;
   if (start >= 0 && start <= status.st_size) {

@@ -400,6 +400,7 @@ def test_bad_sound():
         bad(("detect", name, "--effect", "good.wav", "-o", "out.tsv"), name, *words)
         bad(("detect", "good.wav", "--effect", name), name, *words)
     bad(("features", "missing.wav", "-o", "out.npy"), "missing.wav")
+    bad(("features", ".", "-o", "out.npy"), ".: expected a readable file: Is a directory")
     bad(("detect", "good.wav", "--effect", "missing.wav"), "missing.wav")
     save("f.npy", np.zeros((5, 62), "f4"))
     bad(("features", "f.npy", "-o", "out.npy"), "f.npy", "sound")
