@@ -13,7 +13,7 @@ import sys
 import zlib
 
 sys.dont_write_bytecode = True
-from support import DAVIT, LIMIT_S, davit, expect, expect_keys, listing, main, put, run_json
+from support import DAVIT, LIMIT_S, davit, expect, expect_keys, listing, main, put, run_json, watch
 
 COLUMNS = "query target score qstart qend tstart tend cigar".split()
 PLACES = ("all", "cpu", "host")
@@ -188,6 +188,13 @@ def test_report():
     expect(len(rows_of(process.out)) == 2 and "GCUPS" in process.err, f"text beside the lines: {process.err}")
     expect(b"GCUPS" in davit("align", "q.fa", "t.fa", "-o", "o.tsv").out, "text on standard output")
     davit("align", "q.fa", "t.fa", "--json", "-o", "-", code=2)
+
+
+def test_progress():
+    rng = random.Random(5)
+    put("q.fa", fasta([(f"q{k}", "".join(rng.choices(AMINO, k=3000))) for k in range(40)]))
+    put("t.fa", fasta([(f"t{k}", "".join(rng.choices(AMINO, k=3000))) for k in range(2000)]))
+    watch(r"align: [1-9]\d* of 40 queries: \d", "align", "q.fa", "t.fa", "--repeat", 100)
 
 
 def test_usage():

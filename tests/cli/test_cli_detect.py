@@ -12,7 +12,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 import sounds
-from support import davit, expect, expect_keys, listing, main, npy_bytes, put, run_json, save
+from support import EACH, davit, expect, expect_keys, header_of, listing, main, npy_bytes, npy_raw, peak_bytes, put, run_json, save, watch
 
 RATE = 22050
 FRAME = 1024
@@ -265,7 +265,8 @@ def test_detect():
     for r in hits:
         expect(any(r["effect"] == f"e{e}" and abs(r["onset_s"] - at) < 1.6 for e, at in places), f"false alarm {r}")
     report = run_json(*("detect", *common), "--check", "-o", "rows.tsv")
-    expect_keys(report, "frames", "windows", "effects", "gcups", "hits", "check", "error", "bound")
+    expect_keys(report, "seconds_features", "frames", "windows", "effects", "gcups", "hits", "check", "error", "bound")
+    expect(report["seconds_features"] > 0, "the features took their time")
     expect(report["error"] == 0 and report["windows"] == windows and report["frames"] == frames, f"{report}")
     expect([set(h) for h in report["hits"]] == [set(COLUMNS)] * len(hits), "keys of hits")
     expect([(h["effect"], h["window"]) for h in report["hits"]] == [(h["effect"], h["window"]) for h in hits], "hits")
@@ -288,8 +289,13 @@ def test_features_as_input():
     expect(detect("stream.npy", "--effect", "e.wav", "--window", 120) == wanted, ".npy and sound")
     save("e.npy", np.load("e.npy").astype("f8"), "F")
     expect(detect("stream.wav", "--effect", "e.npy", "--window", 120) == wanted, "float64, Fortran order")
-    out = davit("detect", "-", "--effect", "e.npy", "--window", 120, data=npy_bytes(np.load("stream.npy"))).out
-    expect(rows_of(out) == wanted, "standard input")
+    whole = np.load("stream.npy")
+    for stream in (whole, whole.astype("f8"), np.asfortranarray(whole), np.asfortranarray(whole, "f8")):
+        for data in (None, npy_bytes(stream)):
+            np.save("s.npy", stream)
+            out = davit("detect", "s.npy" if data is None else "-", "--effect", "e.npy", "--window", 120, data=data).out
+            expect(rows_of(out) == wanted, f"{stream.dtype}, {stream.flags.f_contiguous}, pipe: {data is not None}")
+    bad(("detect", "-", "--effect", "e.npy"), "standard input", "more bytes of elements", data=npy_bytes(whole)[:-7])
 
 
 def test_names():
@@ -363,6 +369,29 @@ def test_blocks():
                 expect(abs(rows[w][key] - alone[key] - shift) < 0.0011, f"window {w} of {window} every {hop}: {key}")
             for key in ("score", "null_mean", "null_sd", "z", "p_value"):
                 expect(rows[w][key] == alone[key], f"window {w} of {window} every {hop}: {key}")
+
+
+def test_memory():
+    """Of a long stream of features a block is in memory: three times the frames take no more."""
+    save("e.npy", np.ones((2, 64), "f4"))
+    frames, most = 140_000 // EACH // 10 * 10, []
+    for times in (1, 3):
+        with open("s.npy", "wb") as file:  # piece by piece: what this process has counts for those that it starts
+            file.write(npy_raw(header_of(f"({times * frames}, 64)", "'<f4'")))
+            for _ in range(10 * times):
+                file.write(np.full((frames // 10, 64), 0.5, "f4").tobytes())
+        most.append(peak_bytes("detect", "s.npy", "--effect", "e.npy", "--permutations", 1, "--round", "--devices", "cpu", "-o", "o.tsv"))
+    expect(most[1] - most[0] < frames * 64 * 4 / 2, f"{most[0]} and {most[1]} bytes")
+
+
+def test_progress():
+    """Where in the stream the search is, in blocks that do not take long."""
+    rng = np.random.default_rng(14)
+    save("s.npy", rng.random((60000, 8), "f4"))
+    save("e.npy", rng.random((100, 8), "f4"))
+    watch("detect: 0 of 2786 s of the stream: 2 s", "detect", "s.npy", "--effect", "e.npy", "--permutations", 1000000)
+    save("short.npy", rng.random((10, 8), "f4"))
+    watch(r"detect: [1-9]\d* of 2786 s of the stream: ", "detect", "s.npy", "--effect", "short.npy", "--permutations", 100000)
 
 
 # ---- what cannot be read ----
