@@ -1,11 +1,11 @@
 /* Local alignment of sequences: a query against a database, and one pair in full.
  *
- * A sequence is a string of symbols 0 … symbols - 1, one byte each. The score of an alignment is the sum over its columns: the
- * matrix's entry for two symbols, and for a gap of k symbols -(gap_open + (k - 1) gap_extend). Gaps may adjoin, so a gap_extend larger
- * than gap_open counts as gap_open. The score of a pair is the
- * largest of all alignments of a stretch of the query with a stretch of the target; the empty one scores 0. Scores are exact: what
- * does not fit the narrow words of the fast path is done again in wider ones. (The worst of all is limited to 2^31 - 1: lengths
- * m, n with min(m, n) times the matrix's largest entry beyond that are refused.)
+ * A sequence is a string of symbols 0 … symbols - 1, one byte each. The score of an alignment is the sum over its columns:
+ * the matrix's entry for two symbols, and for a gap of k symbols -(gap_open + (k - 1) gap_extend). Gaps may adjoin, so a
+ * gap_extend larger than gap_open counts as gap_open. The score of a pair is the largest of all alignments of a stretch of
+ * the query with a stretch of the target; the empty one scores 0. Scores are exact: what does not fit the narrow words of
+ * the fast path is done again in wider ones. (The worst of all is limited to 2^31 - 1: lengths m, n with min(m, n) times
+ * the matrix's largest entry beyond that are refused.)
  *
  * Source: T. F. Smith and M. S. Waterman, Identification of Common Molecular Subsequences (1981); O. Gotoh, An Improved Algorithm
  * for Matching Biological Sequences (1982); linear memory after E. W. Myers and W. Miller, Optimal Alignments in Linear Space
