@@ -77,8 +77,8 @@ static bool read_chunk(const cli_sound_file *f, const container *form, chunk *c,
   return true;
 }
 
-/* The chunk of the samples, as far as the chunks before it are there. RF64 has its size, of 8 bytes, in a chunk of its own,
- * after another one of 8 bytes. */
+/* The chunk of the samples, as far as the chunks before it are there. RF64 has its size, of 8 bytes, in a chunk of
+ * its own, after another one of 8 bytes. */
 static bool find_samples(const cli_sound_file *f, const container *form, chunk *c) {
   enum { LONG_SIZES = 16 };
   unsigned char head[24], sizes[LONG_SIZES];
@@ -106,8 +106,8 @@ static void put_size(cli_sound_file *f, int64_t at, int64_t size, bool big) {
   f->sizes++;
 }
 
-/* Samples up to the end of a WAV file that was written to a pipe. A size of 0 may also be the truth: then the whole, whose
- * size stands before, has more than this. */
+/* Samples up to the end of a WAV file that was written to a pipe. A size of 0 may also be the truth: then the whole,
+ * whose size stands before, has more than this. */
 static int close_sizes(const char *name, cli_sound_file *f, const container *form, const unsigned char *head,
                        const chunk *samples) {
   const uint64_t whole = number(head + 4, 4, form->big);
@@ -181,9 +181,9 @@ static int check_ogg(const char *name, const cli_sound_file *f, const unsigned c
                         name, f->size);
 }
 
-/* The first frame of MPEG audio may hold, in place of sound, what encoders know of the whole: after the frame's header and
- * the room for its side information "Xing" or "Info", flags, the number of frames if flag 1 is set, and of bytes from this
- * frame on if flag 2 is. */
+/* The first frame of MPEG audio may hold, in place of sound, what encoders know of the whole: after the frame's
+ * header and the room for its side information "Xing" or "Info", flags, the number of frames if flag 1 is set, and of
+ * bytes from this frame on if flag 2 is. */
 static int check_mpeg(const char *name, const cli_sound_file *f, const unsigned char *head) {
   enum { TAG = 10, MOST = 4 + 32, NOTE = 16 };
   unsigned char frame[MOST + NOTE];

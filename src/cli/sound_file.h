@@ -1,6 +1,6 @@
-/* The bytes of a sound file as libsndfile is to see them: looked through for a length that the header promises and the
- * file lacks, of which libsndfile says nothing, and with sizes in place of those that a program which wrote to a pipe had to
- * leave open. */
+/* The bytes of a sound file as libsndfile is to see them: looked through for a length that the header promises and
+ * the file lacks, of which libsndfile says nothing, and with sizes in place of those that a program which wrote to a
+ * pipe had to leave open. */
 #ifndef DAVIT_CLI_SOUND_FILE_H
 #define DAVIT_CLI_SOUND_FILE_H
 
@@ -17,8 +17,8 @@ typedef struct cli_sound_file {
   } put[2];
 } cli_sound_file;
 
-/* The file behind `descriptor`, from where that stands. CLI_INPUT, with a message, where it is shorter than its header
- * says. */
+/* The file behind `descriptor`, from where that stands. CLI_INPUT, with a message, where it is shorter than its
+ * header says. */
 int cli_sound_file_open(const char *name, int descriptor, cli_sound_file *file);
 
 /* At most `count` of the next bytes. */
