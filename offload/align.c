@@ -12,7 +12,10 @@
 #include <immintrin.h>
 #endif
 
-enum { FEW = 6 /* targets of a batch that are done again one by one */ };
+enum {
+  FEW = 6,      /* targets of a batch that are done again one by one */
+  STRETCH = 256 /* symbols of a target, after which a striped pass looks whether its words still do */
+};
 
 typedef struct query_tables query_tables;
 struct query_tables {

@@ -3,6 +3,7 @@
  *   DVT_T           the type of scores
  *   DVT_N(name)     the name for that type
  *   DVT_OPEN(h, o)  h - o, or 0 where that is negative
+ * and a constant STRETCH, of symbols.
  *
  * Lane l holds symbols l `steps` … (l + 1) `steps` - 1 of the query. Gaps along the query that pass from lane to lane are
  * made good after each symbol of the target, which is seldom more than a few steps. */
@@ -81,7 +82,8 @@ static inline __attribute__((always_inline)) void DVT_N(prepare)(DVT_N(striped) 
             q < query->m ? scoring->matrix[query->symbols[q] + t * scoring->symbols] : 0;
 }
 
-/* The score, not exact where it passes the type's largest value less the matrix's. `memory` as bytes_of(). */
+/* The score, not exact where it passes the type's largest value less the matrix's: words of 16 bits then stop within STRETCH
+ * symbols, as the pair is done again. `memory` as bytes_of(). */
 static inline __attribute__((always_inline)) int32_t DVT_N(pair)(const dvt_align_query *query, int64_t n,
                                                                  const uint8_t *target, void *memory) {
   const DVT_T largest = (DVT_T)((1U << (8 * sizeof(DVT_T) - 1)) - 1);
@@ -91,8 +93,11 @@ static inline __attribute__((always_inline)) int32_t DVT_N(pair)(const dvt_align
   DVT_N(striped) s;
   DVT_N(lanes) best = {0};
   DVT_N(prepare)(&s, query, memory);
-  for (int64_t i = 0; i < n; i++)
+  for (int64_t i = 0; i < n; i++) {
+    if (sizeof(DVT_T) == 2 && i % STRETCH == 0 && __builtin_reduce_max(best) > largest - query->largest)
+      break;
     DVT_N(advance)(&s, target[i], open, extend, &best);
+  }
   return __builtin_reduce_max(best);
 }
 

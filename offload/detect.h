@@ -52,13 +52,14 @@ size_t dvt_detect_trace_bytes(const dvt_detect_task *task);
 void dvt_detect_trace(const dvt_detect_task *task, int e, int64_t first, int64_t count, void *memory,
                       int64_t *begin, int64_t *end);
 
-/* On an NVIDIA device, if dvt_detect_streams(): its team memory holds the profiles. Returns when it is done. `memory` is the device's, of
- * dvt_detect_stream_bytes(). Task memory that is pinned is copied without a detour. */
+/* On an NVIDIA device, if dvt_detect_streams(): its team memory holds the profiles of some effect. The others go to
+ * dvt_detect_target(). Returns when it is done. `memory` is the device's, of dvt_detect_stream_bytes(). Task memory that is
+ * pinned is copied without a detour. */
 bool dvt_detect_streams(dvt_stream *stream, const dvt_detect_task *task);
-size_t dvt_detect_stream_bytes(const dvt_detect_task *task);
-davit_status dvt_detect_stream(dvt_stream *stream, const dvt_detect_task *task, void *memory);
+size_t dvt_detect_stream_bytes(dvt_stream *stream, const dvt_detect_task *task);
+davit_status dvt_detect_stream(dvt_stream *stream, int device, const dvt_detect_task *task, void *memory);
 
-/* On any device, by plain target regions; returns when it is done. */
-davit_status dvt_detect_target(int device, const dvt_detect_task *task);
+/* Effects begin … end - 1 on any device, by plain target regions; returns when it is done. */
+davit_status dvt_detect_target(int device, const dvt_detect_task *task, int begin, int end);
 
 #endif

@@ -24,16 +24,31 @@ static effect_shape shape_of(const dvt_detect_task *t, int64_t frames) {
   return e;
 }
 
-bool dvt_detect_streams(dvt_stream *stream, const dvt_detect_task *t) {
+/* Bytes that a team's profile may have. */
+static size_t most_profile_bytes(dvt_stream *stream) {
   size_t most;
-  if (dvt_launch_team_bytes(stream, &most) != DAVIT_SUCCESS)
-    return false;
+  return dvt_launch_team_bytes(stream, &most) == DAVIT_SUCCESS && most > OTHER_TEAM_BYTES
+             ? most - OTHER_TEAM_BYTES
+             : 0;
+}
+
+static bool fits_team(const effect_shape *s, size_t most) {
+  return s->shape.lanes > 0 && (size_t)s->profile_bytes <= most;
+}
+
+/* Of the effects that fit. */
+static size_t largest_profile(const dvt_detect_task *t, size_t most) {
+  size_t largest = 0;
   for (int e = 0; e < t->effect_count; e++) {
     const effect_shape s = shape_of(t, t->effects[e].frames);
-    if (s.shape.lanes == 0 || (size_t)s.profile_bytes + OTHER_TEAM_BYTES > most)
-      return false;
+    if (fits_team(&s, most) && (size_t)s.profile_bytes > largest)
+      largest = (size_t)s.profile_bytes;
   }
-  return true;
+  return largest;
+}
+
+bool dvt_detect_streams(dvt_stream *stream, const dvt_detect_task *t) {
+  return largest_profile(t, most_profile_bytes(stream)) > 0;
 }
 
 /* What lies in the device's memory, one after the other. */
@@ -48,16 +63,12 @@ static size_t stream_frames_bytes(const dvt_detect_task *t) {
   return (size_t)(((t->windows - 1) * t->hop + t->window) * t->width) * sizeof(float);
 }
 
-static stream_memory lay_out(const dvt_detect_task *t, char *memory) {
+static stream_memory lay_out(const dvt_detect_task *t, size_t most, char *memory) {
   stream_memory m;
-  size_t profiles = 0;
-  for (int e = 0; e < t->effect_count; e++) {
-    const size_t bytes = (size_t)shape_of(t, t->effects[e].frames).profile_bytes;
-    profiles = bytes > profiles ? bytes : profiles;
-  }
   const size_t sizes[] = {stream_frames_bytes(t), (size_t)(dvt_detect_longest(t) * t->width) * sizeof(float),
                           (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float),
-                          (size_t)(t->runs * t->window) * sizeof(uint16_t), (size_t)t->windows * profiles};
+                          (size_t)(t->runs * t->window) * sizeof(uint16_t),
+                          (size_t)t->windows * largest_profile(t, most)};
   size_t at[6] = {0};
   for (int i = 0; i < 5; i++)
     at[i + 1] = at[i] + dvt_aligned_up(sizes[i]);
@@ -72,8 +83,8 @@ static stream_memory lay_out(const dvt_detect_task *t, char *memory) {
   return m;
 }
 
-size_t dvt_detect_stream_bytes(const dvt_detect_task *t) {
-  return lay_out(t, NULL).bytes;
+size_t dvt_detect_stream_bytes(dvt_stream *stream, const dvt_detect_task *t) {
+  return lay_out(t, most_profile_bytes(stream), NULL).bytes;
 }
 
 static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s,
@@ -167,25 +178,46 @@ static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, 
                     sizeof arguments / sizeof *arguments);
 }
 
-davit_status dvt_detect_stream(dvt_stream *stream, const dvt_detect_task *t, void *memory) {
-  const stream_memory m = lay_out(t, memory);
-  davit_status status = dvt_stream_copy_bytes(stream, m.x, t->stream, stream_frames_bytes(t));
+static davit_status stream_effect(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
+                                  const stream_memory *m) {
+  const dvt_detect_effect *effect = &t->effects[e];
+  davit_status status = dvt_stream_copy_bytes(stream, m->y, effect->transposed,
+                                              (size_t)(effect->frames * t->width) * sizeof(float));
+  if (status == DAVIT_SUCCESS)
+    status = make_profiles(stream, t, s, effect->frames, m);
+  return status == DAVIT_SUCCESS ? launch_scores(stream, t, s, e, m) : status;
+}
+
+static davit_status stream_effects(dvt_stream *stream, const dvt_detect_task *t, size_t most,
+                                   const stream_memory *m) {
+  davit_status status = dvt_stream_copy_bytes(stream, m->x, t->stream, stream_frames_bytes(t));
   if (status == DAVIT_SUCCESS)
     status =
-        dvt_stream_copy_bytes(stream, m.orders, t->orders, (size_t)(t->runs * t->window) * sizeof(uint16_t));
+        dvt_stream_copy_bytes(stream, m->orders, t->orders, (size_t)(t->runs * t->window) * sizeof(uint16_t));
   for (int e = 0; e < t->effect_count && status == DAVIT_SUCCESS; e++) {
-    const dvt_detect_effect *effect = &t->effects[e];
-    const effect_shape s = shape_of(t, effect->frames);
-    status = dvt_stream_copy_bytes(stream, m.y, effect->transposed,
-                                   (size_t)(effect->frames * t->width) * sizeof(float));
-    if (status == DAVIT_SUCCESS)
-      status = make_profiles(stream, t, &s, effect->frames, &m);
-    if (status == DAVIT_SUCCESS)
-      status = launch_scores(stream, t, &s, e, &m);
+    const effect_shape s = shape_of(t, t->effects[e].frames);
+    if (fits_team(&s, most))
+      status = stream_effect(stream, t, &s, e, m);
   }
   if (status == DAVIT_SUCCESS)
-    status = dvt_stream_copy_bytes(stream, t->scores, m.scores,
+    status = dvt_stream_copy_bytes(stream, t->scores, m->scores,
                                    (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float));
   davit_status end = dvt_stream_synchronize(stream);
   return status == DAVIT_SUCCESS ? end : status;
+}
+
+/* What the stream brought back of the effects that do not fit is no score, and replaced. */
+davit_status dvt_detect_stream(dvt_stream *stream, int device, const dvt_detect_task *t, void *memory) {
+  const size_t most = most_profile_bytes(stream);
+  const stream_memory m = lay_out(t, most, memory);
+  davit_status status = stream_effects(stream, t, most, &m);
+  for (int e = 0; e < t->effect_count && status == DAVIT_SUCCESS; e++) {
+    const effect_shape s = shape_of(t, t->effects[e].frames);
+    if (fits_team(&s, most))
+      continue;
+    status = dvt_detect_target(device, t, e, e + 1);
+    if (status != DAVIT_SUCCESS)
+      davit_fail(status, "%lld windows could not be scored on device %d", (long long)t->windows, device);
+  }
+  return status;
 }

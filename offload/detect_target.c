@@ -114,10 +114,10 @@ static bool target_effect(int device, const dvt_detect_task *t, const target_mem
   return true;
 }
 
-davit_status dvt_detect_target(int device, const dvt_detect_task *t) {
+davit_status dvt_detect_target(int device, const dvt_detect_task *t, int begin, int end) {
   target_memory m;
   davit_status status = target_reserve(device, t, &m) ? DAVIT_SUCCESS : DAVIT_OUT_OF_DEVICE_MEMORY;
-  for (int e = 0; e < t->effect_count && status == DAVIT_SUCCESS; e++)
+  for (int e = begin; e < end && status == DAVIT_SUCCESS; e++)
     status = target_effect(device, t, &m, e) ? DAVIT_SUCCESS : DAVIT_DEVICE_ERROR;
   target_release(device, &m);
   return status;

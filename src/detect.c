@@ -305,11 +305,11 @@ static davit_status score_portion(dvt_lane *lane, const dvt_detect_task *t) {
   const dvt_blas_path path = dvt_blas_path_of(lane);
   if (path == DVT_BLAS_STREAM && dvt_detect_streams(lane->stream, t)) {
     void *memory;
-    DVT_TRY(dvt_lane_workspace(lane, dvt_detect_stream_bytes(t), &memory));
-    return dvt_detect_stream(lane->stream, t, memory);
+    DVT_TRY(dvt_lane_workspace(lane, dvt_detect_stream_bytes(lane->stream, t), &memory));
+    return dvt_detect_stream(lane->stream, lane->device, t, memory);
   }
   davit_status status = path == DVT_BLAS_REF ? dvt_detect_cpu(t, dvt_blas_threads(lane->device))
-                                             : dvt_detect_target(lane->device, t);
+                                             : dvt_detect_target(lane->device, t, 0, t->effect_count);
   return status == DAVIT_SUCCESS ? status
                                  : davit_fail(status, "%lld windows could not be scored on device %d",
                                               (long long)t->windows, lane->device);

@@ -1,4 +1,6 @@
 /* Detection on a GPU without one: its kernels thread by thread, and what launches them, against the reference. */
+#include <omp.h>
+
 #include "tests/emulator.h"
 /* The source under test. */
 #define dvt_detect_streams emulated_detect_streams
@@ -72,10 +74,10 @@ static void expect_task(dvt_detect_task *t) {
   const size_t scores = (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float);
   t->scores = malloc(scores);
   assert_true(dvt_detect_streams(NULL, t));
-  const size_t bytes = dvt_detect_stream_bytes(t);
+  const size_t bytes = dvt_detect_stream_bytes(NULL, t);
   char *memory = aligned_alloc(256, (bytes + GUARD + 255) / 256 * 256);
   memset(memory, 0x5c, bytes + GUARD);
-  CHECK(dvt_detect_stream(NULL, t, memory));
+  CHECK(dvt_detect_stream(NULL, omp_get_initial_device(), t, memory));
   for (int i = 0; i < GUARD; i++)
     assert_int_equal(memory[bytes + (size_t)i], 0x5c);
   for (int e = 0; e < t->effect_count; e++)
@@ -145,6 +147,21 @@ static void test_odd_tasks(void **unused) {
   run_case(true, 2, 200, 9, 1, (const int64_t[]){108}, 33);
 }
 
+/* One effect that does not fit keeps no other from the kernels. */
+static void test_some_too_large(void **unused) {
+  (void)unused;
+  for (int rounded = 0; rounded < 2; rounded++) {
+    const int before = emulator_launches;
+    run_case(rounded, 2, 20, 3, 3, (const int64_t[]){7, 1025, 30}, 33);
+    assert_int_equal(emulator_launches - before, 4); /* profiles and scores of two */
+  }
+  emulator_team_bytes = 8 * 1024;
+  const int before = emulator_launches;
+  run_case(false, 3, 40, 3, 3, (const int64_t[]){60, 40, 5}, 33);
+  assert_int_equal(emulator_launches - before, 2);
+  emulator_team_bytes = 227 * 1024;
+}
+
 /* What does not fit a warp or the team's memory is left to others. */
 static void test_too_large(void **unused) {
   (void)unused;
@@ -169,6 +186,6 @@ static void test_too_large(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_shape), cmocka_unit_test(test_odd_tasks),
-                                     cmocka_unit_test(test_too_large)};
+                                     cmocka_unit_test(test_some_too_large), cmocka_unit_test(test_too_large)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,7 @@ static davit_status work(void *state) {
   davit_status status = DAVIT_SUCCESS;
   for (int64_t query = 0; query < c->query.count && status == DAVIT_SUCCESS; query++) {
     int64_t found = 0;
+    cli_progress_say(&c->job.progress, "align: %" PRId64 " of %" PRId64 " queries", query, c->query.count);
     status = search(c, query, &found);
     if (status == DAVIT_SUCCESS)
       status = keep(c, query, found);

@@ -12,9 +12,12 @@
 #include "ref/ref.h"
 #include "src/cli/frames.h"
 #include "src/cli/job.h"
-#include "src/cli/progress.h"
 
-enum { BLOCK = 1 << 16 /* frames, or one window */ };
+enum {
+  BLOCK = 1 << 16, /* frames, or one window */
+  RUNS = 1 << 22,  /* of all windows and effects of a block, or of */
+  LEAST = 32       /* windows: fewer leave lanes of a CPU's vectors without one */
+};
 
 typedef struct effect {
   char *name;
@@ -23,7 +26,6 @@ typedef struct effect {
 
 typedef struct search {
   cli_job job;
-  cli_progress progress;
   davit_features_options sound;
   davit_detect_options options;
   cli_list paths;
@@ -41,7 +43,7 @@ typedef struct search {
   davit_detection *hits; /* frames and windows are the stream's */
   int64_t hit_count, hit_capacity;
   int64_t differences;
-  double cells;
+  double cells, effect_seconds; /* of the effects' features */
 } search;
 
 /* ---- effects ---- */
@@ -101,6 +103,7 @@ static int load_effect(search *s, int e) {
     code = cli_frames_read_all(&file, features);
   if (code == CLI_OK)
     code = check_effect(s, &file, features);
+  s->effect_seconds += file.seconds;
   cli_frames_close(&file);
   s->patterns[e] = (davit_effect){.frames = features->shape[0], .features = features->data};
   return code;
@@ -124,9 +127,18 @@ static int64_t hop_of(const search *s) {
   return s->options.hop ? s->options.hop : s->options.window;
 }
 
+/* Windows of a block: as many as it has room for, unless that is a lot of work, of which the progress line is to say more. */
+static int64_t choose_step(const search *s) {
+  const int64_t window = s->options.window, beyond = window < BLOCK ? BLOCK - window : 0,
+                fitting = 1 + beyond / hop_of(s),
+                worked = RUNS / ((s->options.permutations + 1) * s->paths.count) / LEAST * LEAST,
+                most = worked > LEAST ? worked : LEAST;
+  return fitting < most ? fitting : most;
+}
+
 static int make_block(search *s) {
-  const int64_t window = s->options.window, beyond = window < BLOCK ? BLOCK - window : 0;
-  s->step = 1 + beyond / hop_of(s);
+  const int64_t window = s->options.window;
+  s->step = choose_step(s);
   s->capacity = window + (s->step - 1) * hop_of(s) + 1;
   const size_t most = (size_t)s->step * (size_t)s->paths.count;
   s->frames = malloc((size_t)s->capacity * (size_t)s->stream.width * sizeof *s->frames);
@@ -262,7 +274,17 @@ static int take_block(search *s) {
   return code;
 }
 
+static void say_position(search *s) {
+  const char *name = s->job.command->name;
+  const double position = seconds_of(s, s->first), length = cli_frames_seconds(&s->stream);
+  if (length > 0)
+    cli_progress_say(&s->job.progress, "%s: %.0f of %.0f s of the stream", name, position, length);
+  else
+    cli_progress_say(&s->job.progress, "%s: %.0f s of the stream", name, position);
+}
+
 static int search_block(search *s) {
+  say_position(s);
   int code = read_block(s);
   if (code == CLI_OK)
     code = cli_job_measure_part(&s->job, work, prepare, s);
@@ -273,17 +295,14 @@ static int search_block(search *s) {
 }
 
 static int search_stream(search *s) {
-  const double length = cli_frames_seconds(&s->stream);
   fputs("effect\twindow\tonset_s\toffset_s\tscore\tnull_mean\tnull_sd\tz\tp_value\tdecision\n", s->rows);
-  cli_progress_start(&s->progress, s->job.command->name, s->job.common.quiet);
+  cli_progress_start(&s->job.progress, s->job.command->name, s->job.common.quiet);
   int code = search_block(s);
   while (code == CLI_OK && !is_last(s)) {
     next_block(s);
-    cli_progress_say(&s->progress, "%s: %.0f of %.0f s", s->job.command->name, seconds_of(s, s->first),
-                     length);
     code = search_block(s);
   }
-  cli_progress_stop(&s->progress);
+  cli_progress_stop(&s->job.progress);
   if (s->job.common.check)
     s->job.check = (cli_check){.measure = "rows that differ", .error = (double)s->differences};
   return code;
@@ -291,15 +310,21 @@ static int search_stream(search *s) {
 
 /* ---- report ---- */
 
+static double features_seconds(const search *s) {
+  return s->stream.seconds + s->effect_seconds;
+}
+
 static double gcups(const search *s) {
   return 1e-9 * s->cells / s->job.seconds;
 }
 
 static void print_text(FILE *file, const void *state) {
   const search *s = state;
-  fprintf(file, "%.3f s of %s, %" PRId64 " windows, %d effects: %" PRId64 " detected\n%.6g s, %.6g GCUPS\n",
+  fprintf(file,
+          "%.3f s of %s, %" PRId64 " windows, %d effects: %" PRId64
+          " detected\n%.6g s, %.6g GCUPS; features %.3g s\n",
           seconds_of(s, s->first + s->count), s->stream.name, s->window + s->windows, s->paths.count,
-          s->hit_count, s->job.seconds, gcups(s));
+          s->hit_count, s->job.seconds, gcups(s), features_seconds(s));
 }
 
 static void print_hit(cli_json *json, const search *s, const davit_detection *d) {
@@ -319,6 +344,7 @@ static void print_hit(cli_json *json, const search *s, const davit_detection *d)
 
 static void print_json(cli_json *json, const void *state) {
   const search *s = state;
+  cli_json_real(json, "seconds_features", features_seconds(s));
   cli_json_integer(json, "frames", s->first + s->count);
   cli_json_integer(json, "windows", s->window + s->windows);
   cli_json_open_array(json, "effects");

@@ -195,6 +195,12 @@ static int read_record(reader *r, char mark) {
   if (r->lines.text[0] != mark)
     return cli_lines_fail(&r->lines, "record %" PRId64 ": expected '%c' and a name, found '%.40s'",
                           r->to->count + 1, mark, r->lines.text);
+  const char *carriage_return = strchr(r->lines.text, '\r');
+  if (carriage_return && carriage_return[1])
+    return cli_lines_fail(&r->lines,
+                          "record %" PRId64
+                          ": expected lines that end with a line feed, found a carriage return alone",
+                          r->to->count + 1);
   int code = begin_record(r);
   if (code == CLI_OK)
     code = read_letters(r, mark == '>' ? '>' : '+');

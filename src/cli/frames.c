@@ -37,35 +37,10 @@ int cli_frames_options_read(const cli_frames_options *given, davit_features_opti
 
 /* ---- opening: features ---- */
 
-static int to_float(cli_array *array) {
-  cli_array narrow = {0};
-  const int64_t count = cli_array_count(array);
-  if (array->type == CLI_F4)
-    return CLI_OK;
-  const int code = cli_array_create(CLI_F4, 2, array->shape[0], array->shape[1], CLI_MEMORY_PLAIN, &narrow);
-  if (code != CLI_OK)
-    return code;
-  for (int64_t i = 0; i < count; i++)
-    ((float *)narrow.data)[i] = (float)((const double *)array->data)[i];
-  cli_array_free(array);
-  *array = narrow;
-  return CLI_OK;
-}
-
-static int check_finite(const cli_frames *f) {
-  const float *x = f->array.data;
-  for (int64_t i = 0; i < f->array.shape[0] * f->width; i++)
-    if (!isfinite(x[i]))
-      return cli_fail(CLI_INPUT,
-                      "%s: frame %" PRId64 ", feature %" PRId64 ": expected a finite float32, found %g",
-                      f->name, i / f->width, i % f->width, (double)x[i]);
-  return CLI_OK;
-}
-
-/* The file's matrix, frame after frame: in Fortran order that is its transpose. */
-static int read_array(cli_frames *f) {
+/* The file's matrix, frame after frame. In Fortran order frames have their features far apart, and all of it is read. */
+static int open_array(cli_frames *f) {
   cli_array *a = &f->array;
-  int code = cli_npy_read(&f->input, a);
+  int code = cli_npy_open(&f->input, a);
   if (code != CLI_OK)
     return code;
   if (!cli_is_floating(a->type))
@@ -74,16 +49,17 @@ static int read_array(cli_frames *f) {
     return cli_shape_fail(f->name, a, "frames x features, at least 1 x 1");
   const int64_t rows = a->shape[0];
   f->width = (int)a->shape[1];
-  a->shape[0] = f->width;
+  if (!a->fortran)
+    return CLI_OK;
+  code = cli_npy_elements(&f->input, a);
+  a->shape[0] = f->width; /* the transpose, in C order */
   a->shape[1] = rows;
-  a->fortran = !a->fortran;
-  code = cli_array_to_fortran(a);
+  a->fortran = false;
   if (code == CLI_OK)
-    code = to_float(a);
+    code = cli_array_to_fortran(a);
   a->shape[0] = rows;
   a->shape[1] = f->width;
-  a->fortran = false;
-  return code == CLI_OK ? check_finite(f) : code;
+  return code;
 }
 
 /* ---- opening: sound ---- */
@@ -109,7 +85,7 @@ int cli_frames_open(const char *path, const davit_features_options *options, cli
     return code;
   f->name = f->input.name;
   if (cli_input_peek(&f->input) == CLI_NPY_FIRST_BYTE)
-    return read_array(f);
+    return open_array(f);
   code = cli_sound_open(&f->input, options->rate, &f->sound);
   return code == CLI_OK ? make_blocks(f) : code;
 }
@@ -192,14 +168,51 @@ static int read_sound(cli_frames *f, int64_t count, float *features, int64_t *go
   return CLI_OK;
 }
 
+/* Elements of the file from number `first` on. */
+static int take_elements(cli_frames *f, int64_t first, size_t count, void *elements) {
+  const size_t size = cli_type_bytes(f->array.type);
+  if (!f->array.data)
+    return cli_input_read(&f->input, elements, count * size, "elements");
+  memcpy(elements, (const char *)f->array.data + (size_t)first * size, count * size);
+  return CLI_OK;
+}
+
+static int take_floats(cli_frames *f, int64_t first, size_t count, float *features) {
+  double wide[4096];
+  if (f->array.type == CLI_F4)
+    return take_elements(f, first, count, features);
+  for (size_t done = 0; done < count;) {
+    const size_t left = count - done, most = sizeof wide / sizeof *wide, part = left < most ? left : most;
+    const int code = take_elements(f, first + (int64_t)done, part, wide);
+    if (code != CLI_OK)
+      return code;
+    for (size_t i = 0; i < part; i++)
+      features[done + i] = (float)wide[i];
+    done += part;
+  }
+  return CLI_OK;
+}
+
+static int check_finite(const cli_frames *f, int64_t frames, const float *features) {
+  for (int64_t i = 0; i < frames * f->width; i++)
+    if (!isfinite(features[i]))
+      return cli_fail(CLI_INPUT,
+                      "%s: frame %" PRId64 ", feature %" PRId64 ": expected a finite float32, found %g",
+                      f->name, f->at + i / f->width, i % f->width, (double)features[i]);
+  return CLI_OK;
+}
+
+static int read_array(cli_frames *f, int64_t count, float *features, int64_t *got) {
+  const int64_t left = f->array.shape[0] - f->at;
+  *got = left < count ? left : count;
+  const int code = take_floats(f, f->at * f->width, (size_t)(*got * f->width), features);
+  return code == CLI_OK ? check_finite(f, *got, features) : code;
+}
+
 static int read_part(cli_frames *f, int64_t count, float *features, int64_t *got) {
   if (f->sound)
     return read_sound(f, count < block_frames(f) ? count : block_frames(f), features, got);
-  const int64_t left = f->array.shape[0] - f->at;
-  *got = left < count ? left : count;
-  memcpy(features, (const float *)f->array.data + f->at * f->width,
-         (size_t)(*got * f->width) * sizeof *features);
-  return CLI_OK;
+  return read_array(f, count, features, got);
 }
 
 int cli_frames_read(cli_frames *f, int64_t count, float *features, int64_t *got) {

@@ -1,5 +1,5 @@
 /* Feature vectors as a stream: of sound, or from a .npy file; the first byte tells which. Of sound a block of samples and
- * the frames asked for are in memory; a .npy file is read as a whole.
+ * the frames asked for are in memory, of a .npy file these alone, unless it is in Fortran order.
  *
  * Functions with an exit code have said what is wrong. */
 #ifndef DAVIT_CLI_FRAMES_H
@@ -17,7 +17,7 @@ typedef struct cli_frames {
   int width;                      /* features of a frame */
   cli_input input;
   cli_sound *sound; /* NULL: `array` */
-  cli_array array;  /* frames x width float32, frame after frame */
+  cli_array array;  /* frames x width, in C order; `data` is NULL where the elements are still in the file */
   int64_t at;       /* frames given so far */
   float *samples;   /* of a block's frames and the one after them */
   float *block;     /* features of the same */

@@ -49,6 +49,9 @@ int cli_input_fail(cli_input *input, const char *format, ...) __attribute__((for
  * is not known, the block grows as data come. */
 enum { CLI_NPY_FIRST_BYTE = 0x93 };
 int cli_npy_read(cli_input *input, cli_array *array);
+/* Its two steps: all but the elements, which come next in the file, and these. */
+int cli_npy_open(cli_input *input, cli_array *array);
+int cli_npy_elements(cli_input *input, cli_array *array);
 int cli_mtx_read(cli_input *input, cli_array *array);
 
 /* Bytes to make room for when `used` of `total` have come: all if the length has been checked. */

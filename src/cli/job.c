@@ -6,8 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/cli/progress.h"
-
 static bool is_standard(const char *path) {
   return path && !strcmp(path, "-");
 }
@@ -77,21 +75,19 @@ int cli_job_measure_part(cli_job *job, davit_status (*work)(void *state), void (
 
 int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
                     void *state) {
-  cli_progress progress;
-  cli_progress_start(&progress, job->command->name, job->common.quiet);
+  cli_progress_start(&job->progress, job->command->name, job->common.quiet);
   job->seconds = 0;
   const int code = cli_job_measure_part(job, work, prepare, state);
-  cli_progress_stop(&progress);
+  cli_progress_stop(&job->progress);
   return code;
 }
 
 int cli_job_reference(cli_job *job, int (*reference)(void *state, cli_check *check), void *state) {
   if (!job->common.check)
     return CLI_OK;
-  cli_progress progress;
-  cli_progress_start(&progress, "check", job->common.quiet);
+  cli_progress_start(&job->progress, "check", job->common.quiet);
   const int code = reference(state, &job->check);
-  cli_progress_stop(&progress);
+  cli_progress_stop(&job->progress);
   return code;
 }
 

@@ -10,6 +10,7 @@
 #include "src/cli/json.h"
 #include "src/cli/options.h"
 #include "src/cli/output.h"
+#include "src/cli/progress.h"
 
 /* What --check found; a check that was not asked for has no measure. */
 typedef struct cli_check {
@@ -27,6 +28,7 @@ typedef struct cli_job {
   cli_output second;                            /* of a command with two results */
   const cli_array *second_result;               /* what goes there */
   bool (*write)(FILE *file, const void *state); /* of a command whose result is a text: writes it */
+  cli_progress progress;                        /* runs while the job is measured or checked */
   double seconds;                               /* median over the repetitions */
   cli_check check;
 } cli_job;

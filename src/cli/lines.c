@@ -52,6 +52,16 @@ static int check_end(const cli_lines *lines) {
              : CLI_OK;
 }
 
+/* Some programs begin UTF-8 with a mark, which is no letter. */
+static void skip_mark(cli_lines *lines) {
+  static const char mark[] = "\xef\xbb\xbf";
+  const int64_t length = sizeof mark - 1;
+  if (lines->length >= length && !memcmp(lines->text, mark, (size_t)length)) {
+    lines->text += length;
+    lines->length -= length;
+  }
+}
+
 int cli_lines_next(cli_lines *lines) {
   const int got = bgzf_getline(lines->file, '\n', &lines->buffer);
   if (got < -1)
@@ -60,6 +70,8 @@ int cli_lines_next(cli_lines *lines) {
   lines->text = lines->buffer.s;
   lines->length = lines->end ? 0 : (int64_t)lines->buffer.l;
   lines->number += !lines->end;
+  if (lines->number == 1)
+    skip_mark(lines);
   return lines->end ? check_end(lines) : CLI_OK;
 }
 
@@ -69,5 +81,6 @@ int cli_lines_fail(const cli_lines *lines, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  return cli_fail(CLI_INPUT, "%s: line %" PRId64 ": %s", lines->name, lines->number, text);
+  return lines->number ? cli_fail(CLI_INPUT, "%s: line %" PRId64 ": %s", lines->name, lines->number, text)
+                       : cli_fail(CLI_INPUT, "%s: %s", lines->name, text);
 }

@@ -1,6 +1,6 @@
 /* Text read line by line, compressed by gzip or bgzip or not at all: htslib's reader behind lines that are counted.
  *
- * A compressed file that ends too early is noticed, also where it was cut between two blocks of bgzip. */
+ * A byte order mark before UTF-8 is left out. A compressed file that ends too early is noticed, also where it was cut between two blocks of bgzip. */
 #ifndef DAVIT_CLI_LINES_H
 #define DAVIT_CLI_LINES_H
 
@@ -26,7 +26,7 @@ void cli_lines_close(cli_lines *lines);
 /* The next line, or `end`. CLI_INPUT, with a message, when the file cannot be read. */
 int cli_lines_next(cli_lines *lines);
 
-/* CLI_INPUT, after "NAME: line N: …". */
+/* CLI_INPUT, after "NAME: line N: …"; before the first line, or where there is none, without a number. */
 int cli_lines_fail(const cli_lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

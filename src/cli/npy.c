@@ -221,14 +221,18 @@ static int check_length(cli_input *input, const cli_array *array) {
   return CLI_OK;
 }
 
-int cli_npy_read(cli_input *input, cli_array *array) {
-  int code = read_header(input, array);
+int cli_npy_open(cli_input *input, cli_array *array) {
+  const int code = read_header(input, array);
   if (code != CLI_OK)
     return code;
   if (!cli_array_size(array->type, array->shape[0], array->shape[1], &array->bytes))
     return cli_input_fail(input, "expected a size below 2^63 bytes, found the shape %lld x %lld",
                           (long long)array->shape[0], (long long)array->shape[1]);
-  code = check_length(input, array);
+  return check_length(input, array);
+}
+
+int cli_npy_elements(cli_input *input, cli_array *array) {
+  int code = CLI_OK;
   for (size_t used = 0; code == CLI_OK && used < array->bytes;) {
     const size_t room = cli_input_room(input, used, array->bytes);
     code = cli_array_reserve(array, used, room);
@@ -237,6 +241,11 @@ int cli_npy_read(cli_input *input, cli_array *array) {
     used = room;
   }
   return code;
+}
+
+int cli_npy_read(cli_input *input, cli_array *array) {
+  const int code = cli_npy_open(input, array);
+  return code == CLI_OK ? cli_npy_elements(input, array) : code;
 }
 
 /* ---- writing ---- */

@@ -14,12 +14,15 @@
 #include <unistd.h>
 
 #include "src/cli/command.h"
+#include "src/cli/sound_file.h"
 
 enum { CHUNK = 1 << 18 /* samples that are read at once, all channels together */ };
 
 struct cli_sound {
   const char *name;
-  SNDFILE *file;
+  int descriptor;
+  cli_sound_file bytes; /* behind `descriptor` */
+  SNDFILE *file;        /* reads `bytes` */
   SF_INFO info;
   soxr_t resampler; /* NULL: the file has the rate that is wanted */
   float *interleaved, *mono;
@@ -66,71 +69,29 @@ static int descriptor_of(const cli_input *input, int *descriptor) {
                                                                                  : CLI_OK;
 }
 
-/* ---- files that were cut ----
- *
- * libsndfile takes what it finds of a file that is shorter than its header says, and says nothing. */
+/* ---- what libsndfile reads through ---- */
 
-static uint32_t little(const unsigned char *b) {
-  return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+static sf_count_t size_of(void *state) {
+  const cli_sound_file *bytes = state;
+  return bytes->size;
 }
 
-static uint32_t big(const unsigned char *b) {
-  return b[3] | (uint32_t)b[2] << 8 | (uint32_t)b[1] << 16 | (uint32_t)b[0] << 24;
+static sf_count_t seek(sf_count_t offset, int whence, void *state) {
+  cli_sound_file *bytes = state;
+  const int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? bytes->at : bytes->size;
+  if (offset < -from)
+    return -1;
+  bytes->at = from + offset;
+  return bytes->at;
 }
 
-/* Bytes that the header promises, 0 if it does not say: programs that write to pipes leave 0 or large numbers. */
-static int64_t promised_bytes(const unsigned char *b) {
-  enum { UNKNOWN = 0x7ffff000 };
-  uint32_t body = 0, head = 8;
-  if (!memcmp(b, "RIFF", 4))
-    body = little(b + 4);
-  else if (!memcmp(b, "FORM", 4) || !memcmp(b, "RIFX", 4))
-    body = big(b + 4);
-  else if (!memcmp(b, ".snd", 4)) {
-    head = big(b + 4);
-    body = big(b + 8);
-  }
-  return body && body < UNKNOWN ? (int64_t)body + head : 0;
+static sf_count_t read_bytes(void *to, sf_count_t count, void *state) {
+  return cli_sound_file_read(state, to, count);
 }
 
-/* Whether the last page of an Ogg file is there as a whole and ends its stream. */
-static bool ogg_ends(int descriptor, off_t start, off_t size) {
-  enum { PAGE = 65307, HEADER = 27, END = 4 }; /* PAGE: the longest */
-  unsigned char tail[PAGE];
-  const off_t from = size - start > PAGE ? size - PAGE : start;
-  const ssize_t got = pread(descriptor, tail, (size_t)(size - from), from);
-  for (ssize_t at = got - HEADER; at >= 0; at--) {
-    const unsigned char *page = tail + at;
-    if (memcmp(page, "OggS", 4))
-      continue;
-    ssize_t length = HEADER + page[26];
-    for (ssize_t i = 0; i < page[26] && at + HEADER + i < got; i++)
-      length += page[HEADER + i];
-    return at + length <= got && (page[5] & END);
-  }
-  return false;
-}
-
-static int check_whole(const char *name, int descriptor) {
-  unsigned char head[12] = {0};
-  const off_t start = lseek(descriptor, 0, SEEK_CUR), size = lseek(descriptor, 0, SEEK_END);
-  if (start < 0 || size < 0 || lseek(descriptor, start, SEEK_SET) < 0)
-    return system_fail(name);
-  if (size <= start)
-    return cli_fail(CLI_INPUT, "%s: expected sound, found an empty file", name);
-  if (pread(descriptor, head, sizeof head, start) < 0)
-    return system_fail(name);
-  const int64_t promised = promised_bytes(head), found = size - start;
-  if (found < promised - 1) /* some writers leave out the last byte, which only pads */
-    return cli_fail(CLI_INPUT,
-                    "%s: offset %" PRId64 ": expected %" PRId64
-                    " bytes as the header says, found the end of the file",
-                    name, found, promised);
-  if (!memcmp(head, "OggS", 4) && !ogg_ends(descriptor, start, size))
-    return cli_fail(CLI_INPUT,
-                    "%s: offset %" PRId64 ": expected the last page of the stream, found the end of the file",
-                    name, found);
-  return CLI_OK;
+static sf_count_t tell(void *state) {
+  const cli_sound_file *bytes = state;
+  return bytes->at;
 }
 
 /* ---- opening ---- */
@@ -146,16 +107,13 @@ static int check_info(const cli_sound *s) {
 }
 
 static int open_file(const cli_input *input, cli_sound *s) {
-  int descriptor = -1;
-  int code = descriptor_of(input, &descriptor);
+  static SF_VIRTUAL_IO calls = {.get_filelen = size_of, .seek = seek, .read = read_bytes, .tell = tell};
+  int code = descriptor_of(input, &s->descriptor);
   if (code == CLI_OK)
-    code = check_whole(input->name, descriptor);
-  if (code != CLI_OK) {
-    if (descriptor >= 0)
-      close(descriptor);
+    code = cli_sound_file_open(input->name, s->descriptor, &s->bytes);
+  if (code != CLI_OK)
     return code;
-  }
-  s->file = sf_open_fd(descriptor, SFM_READ, &s->info, SF_TRUE);
+  s->file = sf_open_virtual(&calls, SFM_READ, &s->info, &s->bytes);
   if (!s->file)
     return cli_fail(CLI_INPUT, "%s: expected sound that libsndfile reads: %s", s->name, sf_strerror(NULL));
   return check_info(s);
@@ -185,6 +143,7 @@ int cli_sound_open(cli_input *input, double rate, cli_sound **sound) {
   if (!s)
     return cli_fail(CLI_DEVICE, "not enough memory to read '%s'", input->name);
   s->name = input->name;
+  s->descriptor = -1;
   int code = open_file(input, s);
   if (code == CLI_OK)
     code = make_resampler(s, rate);
@@ -202,6 +161,8 @@ void cli_sound_close(cli_sound *s) {
     return;
   if (s->file)
     sf_close(s->file);
+  if (s->descriptor >= 0)
+    close(s->descriptor);
   soxr_delete(s->resampler);
   free(s->interleaved);
   free(s->mono);

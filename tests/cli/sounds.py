@@ -44,6 +44,25 @@ class Info(ctypes.Structure):
                                               ("samplerate", "channels", "format", "sections", "seekable")]
 
 
+def encode(path, form, rate, samples):
+    """A file of libsndfile's format number `form`, one column a channel; False where this libsndfile does not write that."""
+    found = ctypes.util.find_library("sndfile")
+    if not found:
+        return False
+    library = ctypes.CDLL(found)
+    library.sf_open.restype = ctypes.c_void_p
+    library.sf_writef_float.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+    library.sf_close.argtypes = [ctypes.c_void_p]
+    data = np.ascontiguousarray(samples, "f4")
+    info = Info(0, rate, 1 if data.ndim == 1 else data.shape[1], form, 0, 0)
+    file = library.sf_open(os.fsencode(path), 0x20, ctypes.byref(info)) if library.sf_format_check(ctypes.byref(info)) else None
+    if not file:
+        return False
+    library.sf_writef_float(file, data.ctypes.data, len(data))
+    library.sf_close(file)
+    return True
+
+
 def resample(samples, ratio):
     """By the spectrum; silence is appended so that the end does not meet the beginning."""
     padded = np.concatenate([samples, np.zeros(1024)])

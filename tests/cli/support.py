@@ -7,6 +7,8 @@ import io
 import itertools
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,6 +56,32 @@ def davit(*arguments, code=0, data=None):
     if code:
         expect(result.err.count("\n") == 1 and result.err.startswith("davit"), f"one line expected: {result}")
     return result
+
+
+def watch(pattern, *arguments):
+    """Expects that the tool shows `pattern` on a terminal, and ends it when it does."""
+    ours, terminal = pty.openpty()
+    process = subprocess.Popen([DAVIT, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=terminal)
+    os.close(terminal)
+    shown = ""
+    try:
+        while not re.search(pattern, shown):
+            shown += os.read(ours, 4096).decode()
+    except OSError:  # the tool has ended
+        pass
+    process.terminate()
+    process.wait(LIMIT_S)
+    os.close(ours)
+    expect(re.search(pattern, shown), f"{pattern} expected in {shown!r}")
+
+
+def peak_bytes(*arguments):
+    """The most memory that the tool had at a time."""
+    process = subprocess.Popen([DAVIT, *map(str, arguments)], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    expect(process.returncode == 0, f"davit {arguments} -> {process.returncode}")
+    return usage.ru_maxrss * 1024
 
 
 def run_json(*arguments, **options):

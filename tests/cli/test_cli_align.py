@@ -13,7 +13,7 @@ import sys
 import zlib
 
 sys.dont_write_bytecode = True
-from support import DAVIT, LIMIT_S, davit, expect, expect_keys, listing, main, put, run_json
+from support import DAVIT, LIMIT_S, davit, expect, expect_keys, listing, main, put, run_json, watch
 
 COLUMNS = "query target score qstart qend tstart tend cigar".split()
 PLACES = ("all", "cpu", "host")
@@ -153,6 +153,7 @@ def test_formats():
     text = fasta(records).encode()
     put("lower.fa", text.replace(b" about", b"\t\xff").lower())
     put("crlf.fa", text.replace(b"\n", b"\r\n"))
+    put("mark.fa", b"\xef\xbb\xbf" + text)
     put("loose.fa", b"\n\n" + text.replace(b">", b"\n \n>").strip())
     put("one.fa.gz", gzip.compress(text))
     put("two.fa.gz", gzip.compress(text[:300]) + gzip.compress(text[300:]))
@@ -187,6 +188,13 @@ def test_report():
     expect(len(rows_of(process.out)) == 2 and "GCUPS" in process.err, f"text beside the lines: {process.err}")
     expect(b"GCUPS" in davit("align", "q.fa", "t.fa", "-o", "o.tsv").out, "text on standard output")
     davit("align", "q.fa", "t.fa", "--json", "-o", "-", code=2)
+
+
+def test_progress():
+    rng = random.Random(5)
+    put("q.fa", fasta([(f"q{k}", "".join(rng.choices(AMINO, k=3000))) for k in range(40)]))
+    put("t.fa", fasta([(f"t{k}", "".join(rng.choices(AMINO, k=3000))) for k in range(2000)]))
+    watch(r"align: [1-9]\d* of 40 queries: \d", "align", "q.fa", "t.fa", "--repeat", 100)
 
 
 def test_usage():
@@ -230,7 +238,10 @@ def test_bad_fasta():
     refuse("b.fa", ">a\nACGT\n>b\nAC\n>b\nGG\n>a\nA\n", "line 5", "'b'", "line 3")
     refuse("b.fa", ">\nACGT\n", "line 1", "record 1", "name")
     refuse("b.fa", ">a\nACGT\n> b\nACGT\n", "line 3", "record 2", "name")
-    refuse("b.fa", "", "end of the file")
+    refuse("b.fa", "", "b.fa: expected '>'", "end of the file")
+    refuse("b.fa", b"\xef\xbb\xbfACGT\n", "line 1", "'>'")
+    refuse("b.fa", ">a\rACGT\r>b\rACGT\r", "line 1", "record 1", "line feed", "carriage return")
+    refuse("b.fa", ">a\nACGT\n>b\rACGT\r", "line 3", "record 2", "line feed", "carriage return")
     refuse("b.fa", "\n\n", "end of the file")
     refuse("b.fa", "ACGT\n", "line 1", "'>'")
     refuse("b.fa", "\n;a\nACGT\n", "line 2", "'>'")

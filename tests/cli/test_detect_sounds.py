@@ -11,12 +11,15 @@ sys.dont_write_bytecode = True
 import sounds
 from support import DAVIT, expect, main
 
-# Those that last at least 0.8 s, 16 frames; what is shorter has too few orders to be told from chance.
-NAMES = ("complete", "phone-incoming-call", "phone-outgoing-busy", "service-login", "service-logout", "suspend-error", "Front_Left")
+# What is shorter than half a second, a dozen frames, has too few orders to be told from chance.
+SHORT = ("dialog-error", "camera-shutter")
+# Of these one may be lost at 20 dB, as docs/detect.md says: the best alignment of a window may lie with another sound that is like the first,
+# and the order of the second one's frames hardly matters, so that permutations score nearly as much.
+HARD = ("message-new-instant", "trash-empty")
 
 
 def prepare():
-    effects = {name: samples for name, samples in sounds.load_effects().items() if name in NAMES}
+    effects = {name: samples for name, samples in sounds.load_effects().items() if name not in SHORT}
     for name, samples in effects.items():
         sounds.write(name + ".wav", 0.1 * samples)
     return effects
@@ -43,15 +46,16 @@ def binomial_bound(count, rate, tail=1e-3):
 
 
 def test_found():
-    """At 20 dB all effects are found, their onset within 0.2 s; at 0 dB most."""
+    """At 20 dB all effects but one of HARD are found, their onset within 0.2 s; at 0 dB most."""
     effects = prepare()
-    for place, background in (("speech", sounds.speech(30)), ("noise", sounds.pink_noise(30, 11))):
-        for decibels, least in ((20, len(effects)), (10, len(effects) - 1), (0, len(effects) // 2)):
+    for place, background in (("speech", sounds.speech(45)), ("noise", sounds.pink_noise(45, 11))):
+        for decibels, least in ((20, len(effects) - 1), (10, len(effects) - 1), (0, len(effects) // 2)):
             stream, truth = apart(background, effects, decibels)
             sounds.write("stream.wav", stream)
             found, _ = sounds.hits(DAVIT, "stream.wav", effects, "--hop", 50)
             lacking = [row for row in truth if not sounds.recall(found, [row])]
             expect(len(truth) - len(lacking) >= least, f"{place}, {decibels} dB: not found {lacking}")
+            expect(decibels < 20 or all(name in HARD for name, _, _ in lacking), f"{place}: not found {lacking}")
 
 
 def test_false_alarms():
