@@ -114,9 +114,10 @@ static void square(bool transposed, int64_t m, int64_t n, const double *d, doubl
 
 /* ---- corrected ---- */
 
+static const int blocks[] = {16, 32, 64, 128, 256, 512}, sides[] = {8, 16, 32};
+
 static void test_convolution(void **state) {
   static const int64_t sizes[][2] = {{1, 1}, {2, 9}, {9, 2}, {3, 3}, {16, 16}, {17, 33}, {64, 61}, {5, 200}};
-  static const int sides[] = {8, 16, 32};
   (void)state;
   for (int d = 0; d < 2; d++)
     for (int z = 0; z < COUNT(sizes); z++)
@@ -161,34 +162,37 @@ static void test_convolution_of_known_fields(void **state) {
     }
 }
 
+static void check_atax(int place, int block, int64_t nx, int64_t ny) {
+  double *a = random_doubles(nx * ny, 3), *x = random_doubles(ny, 4), *tmp = doubles(nx), *y = doubles(ny);
+  double *right_tmp = doubles(nx), *right = doubles(ny);
+  double *on_a = on_device(place, a, nx * ny), *on_x = on_device(place, x, ny);
+  double *on_tmp = on_device(place, tmp, nx), *on_y = on_device(place, y, ny); /* NaN */
+  multiply(false, nx, ny, a, x, right_tmp);
+  multiply(true, nx, ny, a, right_tmp, right);
+  CHECK(dvt_study_atax(place, block, nx, ny, on_a, on_x, on_tmp, on_y));
+  fetch(tmp, on_tmp, nx);
+  fetch(y, on_y, ny);
+  assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
+  assert_true(difference(ny, y, right) < CLOSE * (double)nx);
+  fetch(a, on_a, nx * ny);
+  fetch(x, on_x, ny);
+  drop(a);
+  drop(x);
+  drop(tmp);
+  drop(y);
+  drop(right_tmp);
+  drop(right);
+}
+
 static void test_atax(void **state) {
   static const int64_t sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {37, 101}, {101, 37}, {257, 256}, {520, 33}};
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int z = 0; z < COUNT(sizes); z++) {
-      int64_t nx = sizes[z][0], ny = sizes[z][1];
-      double *a = random_doubles(nx * ny, 3), *x = random_doubles(ny, 4), *tmp = doubles(nx),
-             *y = doubles(ny);
-      double *right_tmp = doubles(nx), *right = doubles(ny);
-      double *on_a = on_device(study_places[d], a, nx * ny), *on_x = on_device(study_places[d], x, ny);
-      double *on_tmp = on_device(study_places[d], tmp, nx),
-             *on_y = on_device(study_places[d], y, ny); /* NaN */
-      multiply(false, nx, ny, a, x, right_tmp);
-      multiply(true, nx, ny, a, right_tmp, right);
-      CHECK(dvt_study_atax(study_places[d], nx, ny, on_a, on_x, on_tmp, on_y));
-      fetch(tmp, on_tmp, nx);
-      fetch(y, on_y, ny);
-      assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
-      assert_true(difference(ny, y, right) < CLOSE * (double)nx);
-      fetch(a, on_a, nx * ny);
-      fetch(x, on_x, ny);
-      drop(a);
-      drop(x);
-      drop(tmp);
-      drop(y);
-      drop(right_tmp);
-      drop(right);
-    }
+    for (int z = 0; z < COUNT(sizes); z++)
+      for (int b = 0; b < COUNT(blocks); b++)
+        check_atax(study_places[d], blocks[b], sizes[z][0], sizes[z][1]);
+  CHECK_FAILS(dvt_study_atax(DAVIT_HOST, 8, 1, 1, NULL, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT,
+              "block is 8");
 }
 
 /* The handout's A and x = j π have y_j = π j S² / n², S = Σ i². */
@@ -201,42 +205,46 @@ static void test_atax_of_the_handout(void **state) {
     x[j] = j * acos(-1);
     right[j] = acos(-1) * j * s * s / n / n;
   }
-  CHECK(dvt_study_atax(DAVIT_HOST, SIZE, SIZE, a, x, tmp, y));
+  CHECK(dvt_study_atax(DAVIT_HOST, 256, SIZE, SIZE, a, x, tmp, y));
   assert_true(difference(SIZE, y, right) < CLOSE);
   drop(a);
+}
+
+static void check_covariance(int place, int side, int64_t m, int64_t n) {
+  double *data = random_doubles(m * n, 5), *right_data = random_doubles(m * n, 5), *mean = doubles(n);
+  double *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
+  double *on_data = on_device(place, data, m * n), *on_mean = on_device(place, mean, n);
+  double *on_symmat = on_device(place, symmat, n * n); /* NaN */
+  column_means(m, n, right_data, right_mean);
+  subtract(m, n, 1, right_mean, right_data);
+  square(true, m, n, right_data, right);
+  CHECK(dvt_study_covariance(place, side, m, n, divisor, on_data, on_mean, on_symmat));
+  fetch(data, on_data, m * n);
+  fetch(mean, on_mean, n);
+  fetch(symmat, on_symmat, n * n);
+  assert_true(difference(n, mean, right_mean) < CLOSE);
+  assert_true(difference(m * n, data, right_data) < CLOSE);
+  assert_true(difference(n * n, symmat, right) < CLOSE * (double)m);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < i; j++)
+      assert_true(symmat[i * n + j] == symmat[j * n + i]);
+  drop(data);
+  drop(right_data);
+  drop(mean);
+  drop(symmat);
+  drop(right_mean);
+  drop(right);
 }
 
 static void test_covariance(void **state) {
   static const int64_t sizes[][2] = {{1, 1}, {5, 17}, {17, 5}, {16, 16}, {48, 33}, {100, 70}, {1, 300}};
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int z = 0; z < COUNT(sizes); z++) {
-      int64_t m = sizes[z][0], n = sizes[z][1];
-      double *data = random_doubles(m * n, 5), *right_data = random_doubles(m * n, 5), *mean = doubles(n);
-      double *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
-      double *on_data = on_device(study_places[d], data, m * n),
-             *on_mean = on_device(study_places[d], mean, n);
-      double *on_symmat = on_device(study_places[d], symmat, n * n); /* NaN */
-      column_means(m, n, right_data, right_mean);
-      subtract(m, n, 1, right_mean, right_data);
-      square(true, m, n, right_data, right);
-      CHECK(dvt_study_covariance(study_places[d], m, n, divisor, on_data, on_mean, on_symmat));
-      fetch(data, on_data, m * n);
-      fetch(mean, on_mean, n);
-      fetch(symmat, on_symmat, n * n);
-      assert_true(difference(n, mean, right_mean) < CLOSE);
-      assert_true(difference(m * n, data, right_data) < CLOSE);
-      assert_true(difference(n * n, symmat, right) < CLOSE * (double)m);
-      for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < i; j++)
-          assert_true(symmat[i * n + j] == symmat[j * n + i]);
-      drop(data);
-      drop(right_data);
-      drop(mean);
-      drop(symmat);
-      drop(right_mean);
-      drop(right);
-    }
+    for (int z = 0; z < COUNT(sizes); z++)
+      for (int s = 0; s < COUNT(sides); s++)
+        check_covariance(study_places[d], sides[s], sizes[z][0], sizes[z][1]);
+  CHECK_FAILS(dvt_study_covariance(DAVIT_HOST, 12, 1, 1, divisor, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT,
+              "side is 12");
 }
 
 /* ---- printed: Convolution ---- */
@@ -282,7 +290,7 @@ static void test_printed_atax_multiplies_by_the_transposed_twice(void **state) {
     assert_true(difference(N, tmp, once) < CLOSE);
     assert_true(difference(N, y, twice) < CLOSE);
     assert_true((difference(N, y, right) > FAR) == (i == 0));
-    CHECK(dvt_study_atax(DAVIT_HOST, N, N, a, x, tmp, y));
+    CHECK(dvt_study_atax(DAVIT_HOST, 256, N, N, a, x, tmp, y));
     assert_true(difference(N, y, right) < CLOSE);
     drop(matrices[i]);
   }
@@ -332,7 +340,7 @@ static void test_printed_atax_reads_past_the_end(void **state) {
            *on_y = doubles(N); /* NaN around */
     memcpy(on_x, x, sizeof tmp);
     memcpy(on_a, a, N * N * sizeof *a);
-    CHECK(dvt_study_atax(DAVIT_HOST, N, N, on_a, on_x, on_tmp, on_y));
+    CHECK(dvt_study_atax(DAVIT_HOST, 256, N, N, on_a, on_x, on_tmp, on_y));
     assert_true(difference(N, on_tmp, right_tmp) < CLOSE);
     drop(on_x);
     drop(on_a);
@@ -366,7 +374,7 @@ static void test_printed_atax_is_for_squares(void **state) {
   assert_true(reads.outside > 0); /* of tmp */
   for (int i = NX; i < NY; i++)
     assert_true(y[i] == -77); /* nobody's element */
-  CHECK(dvt_study_atax(DAVIT_HOST, NX, NY, a, x, tmp, y));
+  CHECK(dvt_study_atax(DAVIT_HOST, 256, NX, NY, a, x, tmp, y));
   assert_true(difference(NY, y, right) < CLOSE);
   drop(a);
   drop(x);
@@ -513,7 +521,7 @@ static void test_printed_covariance_goes_past_the_end(void **state) {
   for (int i = 0; i < ODD * ODD; i++)
     assert_true(isnan(result[i])); /* row m of data, beyond its end, is in every sum */
   memcpy(data, original, ODD * ODD * sizeof *data);
-  CHECK(dvt_study_covariance(DAVIT_HOST, ODD, ODD, divisor, data, mean, result));
+  CHECK(dvt_study_covariance(DAVIT_HOST, 16, ODD, ODD, divisor, data, mean, result));
   square(true, ODD, ODD, data, right);
   assert_true(difference(ODD * ODD, result, right) < 10 * CLOSE);
   drop(original);
@@ -535,7 +543,7 @@ static void test_printed_covariance_is_for_squares(void **state) {
     dvt_study_printed_covariance p = {DVT_STUDY_COVARIANCE_ALL, SIDE, false, m, n, divisor, 0};
     dvt_study_printed_covariance_run(&p, data, means, result, &reads, &writes);
     memcpy(data, original, (size_t)(m * n) * sizeof *data);
-    CHECK(dvt_study_covariance(DAVIT_HOST, m, n, divisor, data, means, right));
+    CHECK(dvt_study_covariance(DAVIT_HOST, 16, m, n, divisor, data, means, right));
     assert_true(difference(n * n, result, right) > FAR);
     assert_true(m > n ? writes.outside > 0 : isnan(result[n - 1])); /* columns from m on: nobody's */
     square(true, m, n, data, result);

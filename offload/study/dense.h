@@ -15,13 +15,14 @@
  * The border of b is left as it is. */
 davit_status dvt_study_convolution(int device, int side, int64_t ni, int64_t nj, const double *a, double *b);
 
-/* tmp = A x, then y = Aᵀ tmp, A of nx × ny. A row by a warp, a column by a thread: both read neighbours. */
-davit_status dvt_study_atax(int device, int64_t nx, int64_t ny, const double *a, const double *x, double *tmp,
-                            double *y);
+/* tmp = A x, then y = Aᵀ tmp, A of nx × ny, block a power of two from 16 to 512. A row by a warp (by half of one where
+ * the block has 16 threads), a column by a thread: both read neighbours. */
+davit_status dvt_study_atax(int device, int block, int64_t nx, int64_t ny, const double *a, const double *x,
+                            double *tmp, double *y);
 
 /* The means of the n columns of data (m × n) with the given divisor, data minus the means, and symmat = Dᵀ
- * D (n × n) of that. */
-davit_status dvt_study_covariance(int device, int64_t m, int64_t n, double divisor, double *data,
+ * D (n × n) of that, in tiles of side × side elements, side 8, 16 or 32. */
+davit_status dvt_study_covariance(int device, int side, int64_t m, int64_t n, double divisor, double *data,
                                   double *mean, double *symmat);
 
 #endif
