@@ -247,6 +247,102 @@ static void test_covariance(void **state) {
               "side is 12");
 }
 
+/* ---- on the CPU ---- */
+
+enum { HANDOUT, ALONE, THREE, ALL, PROGRAMS };
+static const int threads_of[PROGRAMS] = {0, 1, 3, 0};
+
+static void cpu_convolution(int program, int64_t ni, int64_t nj, const double *a, double *b) {
+  if (program == HANDOUT)
+    dvt_study_convolution_handout(ni, nj, a, b);
+  else
+    dvt_study_convolution_cpu(threads_of[program], ni, nj, a, b);
+}
+
+static void cpu_atax(int program, int64_t nx, int64_t ny, const double *a, const double *x, double *tmp,
+                     double *y) {
+  if (program == HANDOUT)
+    dvt_study_atax_handout(nx, ny, a, x, tmp, y);
+  else
+    CHECK(dvt_study_atax_cpu(threads_of[program], nx, ny, a, x, tmp, y));
+}
+
+static void cpu_covariance(int program, int64_t m, int64_t n, double *data, double *mean, double *symmat) {
+  if (program == HANDOUT)
+    dvt_study_covariance_handout(m, n, divisor, data, mean, symmat);
+  else
+    dvt_study_covariance_cpu(threads_of[program], m, n, divisor, data, mean, symmat);
+}
+
+static bool guarded(const double *x, int64_t n) {
+  return isnan(x[-1]) && isnan(x[n]);
+}
+
+static const int64_t cpu_sizes[][2] = {{1, 1},  {2, 9},    {3, 3},    {37, 101}, {101, 37},
+                                       {5, 70}, {100, 64}, {33, 130}, {257, 60}};
+
+static void test_convolution_on_the_cpu(void **state) {
+  (void)state;
+  for (int z = 0; z < COUNT(cpu_sizes); z++)
+    for (int p = 0; p < PROGRAMS; p++) {
+      int64_t ni = cpu_sizes[z][0], nj = cpu_sizes[z][1], n = ni * nj;
+      double *a = random_doubles(n, 20), *b = random_doubles(n, 21), *right = random_doubles(n, 21);
+      convolve(ni, nj, a, right);
+      cpu_convolution(p, ni, nj, a, b);
+      assert_true(difference(n, b, right) < CLOSE && guarded(b, n));
+      drop(a);
+      drop(b);
+      drop(right);
+    }
+}
+
+static void test_atax_on_the_cpu(void **state) {
+  (void)state;
+  for (int z = 0; z < COUNT(cpu_sizes); z++)
+    for (int p = 0; p < PROGRAMS; p++) {
+      int64_t nx = cpu_sizes[z][0], ny = cpu_sizes[z][1];
+      double *a = random_doubles(nx * ny, 22), *x = random_doubles(ny, 23), *tmp = doubles(nx),
+             *y = doubles(ny), *right_tmp = doubles(nx), *right = doubles(ny);
+      multiply(false, nx, ny, a, x, right_tmp);
+      multiply(true, nx, ny, a, right_tmp, right);
+      cpu_atax(p, nx, ny, a, x, tmp, y);
+      assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny && guarded(tmp, nx));
+      assert_true(difference(ny, y, right) < CLOSE * (double)nx && guarded(y, ny));
+      drop(a);
+      drop(x);
+      drop(tmp);
+      drop(y);
+      drop(right_tmp);
+      drop(right);
+    }
+}
+
+static void test_covariance_on_the_cpu(void **state) {
+  (void)state;
+  for (int z = 0; z < COUNT(cpu_sizes); z++)
+    for (int p = 0; p < PROGRAMS; p++) {
+      int64_t m = cpu_sizes[z][0], n = cpu_sizes[z][1];
+      double *data = random_doubles(m * n, 24), *right_data = random_doubles(m * n, 24), *mean = doubles(n),
+             *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
+      column_means(m, n, right_data, right_mean);
+      subtract(m, n, 1, right_mean, right_data);
+      square(true, m, n, right_data, right);
+      cpu_covariance(p, m, n, data, mean, symmat);
+      assert_true(difference(n, mean, right_mean) < CLOSE && guarded(mean, n));
+      assert_true(difference(m * n, data, right_data) < CLOSE && guarded(data, m * n));
+      assert_true(difference(n * n, symmat, right) < CLOSE * (double)m && guarded(symmat, n * n));
+      for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++)
+          assert_true(symmat[i * n + j] == symmat[j * n + i]);
+      drop(data);
+      drop(right_data);
+      drop(mean);
+      drop(symmat);
+      drop(right_mean);
+      drop(right);
+    }
+}
+
 /* ---- printed: Convolution ---- */
 
 /* Right inside, whatever the sizes; b's border is never written. */
@@ -562,6 +658,9 @@ int main(void) {
       cmocka_unit_test(test_atax),
       cmocka_unit_test(test_atax_of_the_handout),
       cmocka_unit_test(test_covariance),
+      cmocka_unit_test(test_convolution_on_the_cpu),
+      cmocka_unit_test(test_atax_on_the_cpu),
+      cmocka_unit_test(test_covariance_on_the_cpu),
       cmocka_unit_test(test_printed_convolution_leaves_the_border),
       cmocka_unit_test(test_printed_atax_multiplies_by_the_transposed_twice),
       cmocka_unit_test(test_printed_atax_does_not_wait_for_other_blocks),

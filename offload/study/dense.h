@@ -11,6 +11,8 @@
 #include <davit/status.h>
 #include <stdint.h>
 
+/* ---- on a device ---- */
+
 /* 3×3 stencil of ni × nj elements, a thread an element, blocks of side × side threads, side 8, 16 or 32.
  * The border of b is left as it is. */
 davit_status dvt_study_convolution(int device, int side, int64_t ni, int64_t nj, const double *a, double *b);
@@ -24,5 +26,22 @@ davit_status dvt_study_atax(int device, int block, int64_t nx, int64_t ny, const
  * D (n × n) of that, in tiles of side × side elements, side 8, 16 or 32. */
 davit_status dvt_study_covariance(int device, int side, int64_t m, int64_t n, double divisor, double *data,
                                   double *mean, double *symmat);
+
+/* ---- on the CPU, host memory ---- */
+
+/* The handout's serial programs: plain loops in its order. That of the convolution, which is not known, goes by rows; the
+ * product of the covariance goes down the columns, of one triangle, and is mirrored. */
+void dvt_study_convolution_handout(int64_t ni, int64_t nj, const double *a, double *b);
+void dvt_study_atax_handout(int64_t nx, int64_t ny, const double *a, const double *x, double *tmp, double *y);
+void dvt_study_covariance_handout(int64_t m, int64_t n, double divisor, double *data, double *mean,
+                                  double *symmat);
+
+/* Loops in the best order, with the processor's vectors, on so many threads: 1 is the fair serial program, 0 takes all.
+ * The covariance multiplies one triangle. Fails for want of memory, which each thread of atax but the first needs. */
+void dvt_study_convolution_cpu(int threads, int64_t ni, int64_t nj, const double *a, double *b);
+davit_status dvt_study_atax_cpu(int threads, int64_t nx, int64_t ny, const double *a, const double *x,
+                                double *tmp, double *y);
+void dvt_study_covariance_cpu(int threads, int64_t m, int64_t n, double divisor, double *data, double *mean,
+                              double *symmat);
 
 #endif
