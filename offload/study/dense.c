@@ -120,19 +120,27 @@ FORM(centre, p, q, in, out)
 
 /* ---- launches ---- */
 
-static davit_status launch(const form *f, int device, int64_t teams, int threads, PARAMETERS) {
+/* One launch and its end, and how long it took unless ms is NULL. */
+static davit_status launch(const form *f, int device, int64_t teams, int threads, double *ms, PARAMETERS) {
   davit_device_info info;
   davit_status status = davit_device_describe(device, &info);
   if (status != DAVIT_SUCCESS)
     return status;
   if (teams > INT32_MAX)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%lld blocks are more than a grid has", (long long)teams);
+  const double start = omp_get_wtime();
   if (teams > 0 && info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD)
     f->grid(device, (int)teams, threads, ARGUMENTS);
   else
     for (int64_t team = 0; team < teams; team++)
       f->block(team, ARGUMENTS);
+  if (ms)
+    *ms = 1e3 * (omp_get_wtime() - start);
   return DAVIT_SUCCESS;
+}
+
+static double *phase(dvt_study_dense_times *times, int number) {
+  return times ? &times->phase_ms[number] : NULL;
 }
 
 static int64_t quotient_up(int64_t n, int64_t by) {
@@ -155,15 +163,16 @@ static const form *const *forms_of(const sized *table, int count, const char *na
   return NULL;
 }
 
-davit_status dvt_study_convolution(int device, int side, int64_t ni, int64_t nj, const double *a, double *b) {
+davit_status dvt_study_convolution(int device, int side, int64_t ni, int64_t nj, const double *a, double *b,
+                                   dvt_study_dense_times *times) {
   if (side != 8 && side != 16 && side != 32)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "side is %d, not 8, 16 or 32", side);
-  return launch(&convolution_form, device, quotient_up(ni, side) * quotient_up(nj, side), side * side, ni, nj,
-                side, a, a, b);
+  return launch(&convolution_form, device, quotient_up(ni, side) * quotient_up(nj, side), side * side,
+                phase(times, 0), ni, nj, side, a, a, b);
 }
 
 davit_status dvt_study_atax(int device, int block, int64_t nx, int64_t ny, const double *a, const double *x,
-                            double *tmp, double *y) {
+                            double *tmp, double *y, dvt_study_dense_times *times) {
 #define BOTH(block)                                                                                          \
   {                                                                                                          \
     block, {                                                                                                 \
@@ -175,25 +184,27 @@ davit_status dvt_study_atax(int device, int block, int64_t nx, int64_t ny, const
   const int threads = 32 * WARPS_OF(block);
   if (!forms)
     return DAVIT_INVALID_ARGUMENT;
-  davit_status status =
-      launch(forms[0], device, quotient_up(nx, block / LANES_OF(block)), threads, nx, ny, 0, a, x, tmp);
+  davit_status status = launch(forms[0], device, quotient_up(nx, block / LANES_OF(block)), threads,
+                               phase(times, 0), nx, ny, 0, a, x, tmp);
   if (status == DAVIT_SUCCESS)
-    status = launch(forms[1], device, quotient_up(ny, block), threads, nx, ny, 0, a, tmp, y);
+    status = launch(forms[1], device, quotient_up(ny, block), threads, phase(times, 1), nx, ny, 0, a, tmp, y);
   return status;
 }
 
 davit_status dvt_study_covariance(int device, int side, int64_t m, int64_t n, double divisor, double *data,
-                                  double *mean, double *symmat) {
+                                  double *mean, double *symmat, dvt_study_dense_times *times) {
   static const sized table[] = {{8, {&product_8_form}}, {16, {&product_16_form}}, {32, {&product_32_form}}};
   const form *const *forms = forms_of(table, sizeof table / sizeof *table, "side", side);
   if (!forms)
     return DAVIT_INVALID_ARGUMENT;
   const int64_t tiles = quotient_up(n, side);
-  davit_status status =
-      launch(&means_form, device, quotient_up(n, THREADS), THREADS, m, n, divisor, data, data, mean);
+  davit_status status = launch(&means_form, device, quotient_up(n, THREADS), THREADS, phase(times, 0), m, n,
+                               divisor, data, data, mean);
   if (status == DAVIT_SUCCESS)
-    status = launch(&centre_form, device, quotient_up(m * n, THREADS), THREADS, m, n, 0, mean, mean, data);
+    status = launch(&centre_form, device, quotient_up(m * n, THREADS), THREADS, phase(times, 1), m, n, 0,
+                    mean, mean, data);
   if (status == DAVIT_SUCCESS)
-    status = launch(forms[0], device, tiles * tiles, side * side, m, n, 0, data, data, symmat);
+    status =
+        launch(forms[0], device, tiles * tiles, side * side, phase(times, 2), m, n, 0, data, data, symmat);
   return status;
 }
