@@ -14,8 +14,8 @@
  * the device. The handout's covariance goes down columns, n³ / 2 steps: beyond --covariance-most its time is that of
  * --covariance-most times the cube of the ratio, and marked ~. Rates are those of 17 flops and 16 bytes an element, 4 flops
  * and 16 bytes (A twice), 2 n³ flops and 24 n² bytes, whatever a program really does: the loops and the library multiply
- * one triangle of the covariance, and the library reads atax's A once. A run that --memory-mb (2^20 bytes; 0: what is free)
- * has no room for ends the program. Every result is compared with that of the best loops. */
+ * one triangle of the covariance, and the library reads atax's A once. A size that --memory-mb (2^20 bytes; 0: what is free)
+ * has no room for ends the program, before anything is allocated. Every result is compared with that of the best loops. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +68,7 @@ typedef struct exercise {
   const char *kernels_ms[3]; /* what the kernels are called in rows */
   double accuracy;           /* largest difference by the largest magnitude */
   double (*flops)(double n), (*bytes)(double n);
+  double (*memory)(int64_t rows, int64_t cols); /* of the arrays on the device */
   void (*handout)(problem *p);
   davit_status (*loops)(problem *p);
   davit_status (*kernels)(problem *p, const dvt_study_dense *d, dvt_study_dense_times *times);
@@ -168,6 +169,7 @@ static const exercise exercises[] = {
         .accuracy = 1e-12,
         .flops = convolution_flops,
         .bytes = two_matrices,
+        .memory = dvt_study_convolution_bytes,
         .handout = convolution_handout,
         .loops = convolution_loops,
         .kernels = convolution_kernels,
@@ -185,6 +187,7 @@ static const exercise exercises[] = {
         .accuracy = 1e-10,
         .flops = atax_flops,
         .bytes = two_matrices,
+        .memory = dvt_study_atax_bytes,
         .handout = atax_handout,
         .loops = atax_loops,
         .kernels = atax_kernels,
@@ -202,6 +205,7 @@ static const exercise exercises[] = {
         .accuracy = 1e-10,
         .flops = covariance_flops,
         .bytes = three_matrices,
+        .memory = dvt_study_covariance_bytes,
         .handout = covariance_handout,
         .loops = covariance_loops,
         .kernels = covariance_kernels,
@@ -225,6 +229,8 @@ static int64_t out_count(const problem *p) {
 
 static problem open_problem(const study *s, const exercise *e, int64_t n) {
   problem p = {.s = s, .e = e, .n = n, .threads = 1, .block = e->block};
+  const dvt_study_dense d = {.memory_bytes = s->memory_bytes};
+  bench_check(dvt_study_dense_room(&d, s->device, e->memory(n, n)), e->name);
   p.a = doubles(DAVIT_PAGEABLE, n * n);
   p.data = doubles(DAVIT_PAGEABLE, n * n);
   p.x = doubles(DAVIT_PAGEABLE, n);
