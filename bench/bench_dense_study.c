@@ -536,7 +536,8 @@ static void read_options(study *s) {
   const int64_t repeats = whole(s, "repeats", "5");
   s->repeats = (int)(repeats < 1 ? 1 : repeats > MOST ? MOST : repeats);
   s->threads = (int)whole(s, "threads", "0");
-  s->covariance_most = whole(s, "covariance-most", "1024");
+  const int64_t most = whole(s, "covariance-most", "1024");
+  s->covariance_most = most < 1 ? 1 : most;
   s->memory_bytes = (size_t)whole(s, "memory-mb", "0") << 20;
   s->seed = (uint64_t)whole(s, "seed", "1");
 }
