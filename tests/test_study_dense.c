@@ -7,6 +7,7 @@
 
 #include "offload/study/dense.h"
 #include "offload/study/printed.h"
+#include "src/inject.h"
 
 static const double divisor = 3214212.01;
 
@@ -114,9 +115,10 @@ static void square(bool transposed, int64_t m, int64_t n, const double *d, doubl
 
 /* ---- corrected ---- */
 
+static const int blocks[] = {16, 32, 64, 128, 256, 512}, sides[] = {8, 16, 32};
+
 static void test_convolution(void **state) {
   static const int64_t sizes[][2] = {{1, 1}, {2, 9}, {9, 2}, {3, 3}, {16, 16}, {17, 33}, {64, 61}, {5, 200}};
-  static const int sides[] = {8, 16, 32};
   (void)state;
   for (int d = 0; d < 2; d++)
     for (int z = 0; z < COUNT(sizes); z++)
@@ -125,7 +127,7 @@ static void test_convolution(void **state) {
         double *a = random_doubles(n, 1), *b = random_doubles(n, 2), *right = random_doubles(n, 2);
         double *device_a = on_device(study_places[d], a, n), *device_b = on_device(study_places[d], b, n);
         convolve(ni, nj, a, right);
-        CHECK(dvt_study_convolution(study_places[d], sides[s], ni, nj, device_a, device_b));
+        CHECK(dvt_study_convolution(study_places[d], sides[s], ni, nj, device_a, device_b, NULL));
         fetch(b, device_b, n);
         assert_true(difference(n, b, right) < CLOSE);
         for (int64_t i = 0; i < n; i++) /* the border holds what it held */
@@ -136,7 +138,7 @@ static void test_convolution(void **state) {
         drop(b);
         drop(right);
       }
-  CHECK_FAILS(dvt_study_convolution(DAVIT_HOST, 7, 3, 3, NULL, NULL), DAVIT_INVALID_ARGUMENT, "side");
+  CHECK_FAILS(dvt_study_convolution(DAVIT_HOST, 7, 3, 3, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT, "side");
 }
 
 /* Fields whose result is known: k gives 0.5 k, the column 0.5 col - 1.9, the row 0.5 row + 1.3. */
@@ -152,7 +154,7 @@ static void test_convolution_of_known_fields(void **state) {
       if (printed)
         dvt_study_printed_convolution(16, NI, NJ, a, b, &reads);
       else
-        CHECK(dvt_study_convolution(DAVIT_HOST, 16, NI, NJ, a, b));
+        CHECK(dvt_study_convolution(DAVIT_HOST, 16, NI, NJ, a, b, NULL));
       for (int i = 1; i < NI - 1; i++)
         for (int j = 1; j < NJ - 1; j++) {
           double right = field == 0 ? 3.5 : field == 1 ? 0.5 * j - 1.9 : 0.5 * i + 1.3;
@@ -161,27 +163,176 @@ static void test_convolution_of_known_fields(void **state) {
     }
 }
 
+static void check_atax(int place, int block, int64_t nx, int64_t ny) {
+  double *a = random_doubles(nx * ny, 3), *x = random_doubles(ny, 4), *tmp = doubles(nx), *y = doubles(ny);
+  double *right_tmp = doubles(nx), *right = doubles(ny);
+  double *on_a = on_device(place, a, nx * ny), *on_x = on_device(place, x, ny);
+  double *on_tmp = on_device(place, tmp, nx), *on_y = on_device(place, y, ny); /* NaN */
+  multiply(false, nx, ny, a, x, right_tmp);
+  multiply(true, nx, ny, a, right_tmp, right);
+  CHECK(dvt_study_atax(place, block, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
+  fetch(tmp, on_tmp, nx);
+  fetch(y, on_y, ny);
+  assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
+  assert_true(difference(ny, y, right) < CLOSE * (double)nx);
+  fetch(a, on_a, nx * ny);
+  fetch(x, on_x, ny);
+  drop(a);
+  drop(x);
+  drop(tmp);
+  drop(y);
+  drop(right_tmp);
+  drop(right);
+}
+
 static void test_atax(void **state) {
   static const int64_t sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {37, 101}, {101, 37}, {257, 256}, {520, 33}};
   (void)state;
   for (int d = 0; d < 2; d++)
+    for (int z = 0; z < COUNT(sizes); z++)
+      for (int b = 0; b < COUNT(blocks); b++)
+        check_atax(study_places[d], blocks[b], sizes[z][0], sizes[z][1]);
+  CHECK_FAILS(dvt_study_atax(DAVIT_HOST, 8, 1, 1, NULL, NULL, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT,
+              "block is 8");
+}
+
+/* Every block runs beside or after others; what one launch leaves, the next one needs: tmp and y are NaN before each of
+ * many repeats, with more than 1000 blocks in the first launch, then in the second. */
+static void test_atax_waits_for_all_blocks(void **state) {
+  static const int64_t sizes[][2] = {{1100, 40}, {24, 16100}};
+  enum { LEAST = 16, REPEATS = 100 };
+  (void)state;
+  for (int d = 0; d < 2; d++)
     for (int z = 0; z < COUNT(sizes); z++) {
-      int64_t nx = sizes[z][0], ny = sizes[z][1];
-      double *a = random_doubles(nx * ny, 3), *x = random_doubles(ny, 4), *tmp = doubles(nx),
-             *y = doubles(ny);
-      double *right_tmp = doubles(nx), *right = doubles(ny);
-      double *on_a = on_device(study_places[d], a, nx * ny), *on_x = on_device(study_places[d], x, ny);
-      double *on_tmp = on_device(study_places[d], tmp, nx),
-             *on_y = on_device(study_places[d], y, ny); /* NaN */
+      const int64_t nx = sizes[z][0], ny = sizes[z][1];
+      double *a = random_doubles(nx * ny, 25), *x = random_doubles(ny, 26), *none = doubles(nx + ny),
+             *tmp = doubles(nx), *y = doubles(ny), *right_tmp = doubles(nx), *right = doubles(ny);
+      double *on_a = on_device(study_places[d], a, nx * ny), *on_x = on_device(study_places[d], x, ny),
+             *on_tmp = on_device(study_places[d], none, nx), *on_y = on_device(study_places[d], none, ny);
+      assert_true((z == 0 ? nx : ny / LEAST) > 1000);
       multiply(false, nx, ny, a, x, right_tmp);
       multiply(true, nx, ny, a, right_tmp, right);
-      CHECK(dvt_study_atax(study_places[d], nx, ny, on_a, on_x, on_tmp, on_y));
+      for (int r = 0; r < scaled(REPEATS); r++) {
+        CHECK(davit_copy(on_tmp, none, (size_t)nx * sizeof *none));
+        CHECK(davit_copy(on_y, none, (size_t)ny * sizeof *none));
+        CHECK(dvt_study_atax(study_places[d], LEAST, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
+        CHECK(davit_copy(tmp, on_tmp, (size_t)nx * sizeof *tmp));
+        CHECK(davit_copy(y, on_y, (size_t)ny * sizeof *y));
+        assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
+        assert_true(difference(ny, y, right) < CLOSE * (double)nx);
+      }
       fetch(tmp, on_tmp, nx);
       fetch(y, on_y, ny);
-      assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
-      assert_true(difference(ny, y, right) < CLOSE * (double)nx);
       fetch(a, on_a, nx * ny);
       fetch(x, on_x, ny);
+      drop(a);
+      drop(x);
+      drop(none);
+      drop(tmp);
+      drop(y);
+      drop(right_tmp);
+      drop(right);
+    }
+}
+
+static void check_covariance(int place, int side, int64_t m, int64_t n) {
+  double *data = random_doubles(m * n, 5), *right_data = random_doubles(m * n, 5), *mean = doubles(n);
+  double *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
+  double *on_data = on_device(place, data, m * n), *on_mean = on_device(place, mean, n);
+  double *on_symmat = on_device(place, symmat, n * n); /* NaN */
+  column_means(m, n, right_data, right_mean);
+  subtract(m, n, 1, right_mean, right_data);
+  square(true, m, n, right_data, right);
+  CHECK(dvt_study_covariance(place, side, m, n, divisor, on_data, on_mean, on_symmat, NULL));
+  fetch(data, on_data, m * n);
+  fetch(mean, on_mean, n);
+  fetch(symmat, on_symmat, n * n);
+  assert_true(difference(n, mean, right_mean) < CLOSE);
+  assert_true(difference(m * n, data, right_data) < CLOSE);
+  assert_true(difference(n * n, symmat, right) < CLOSE * (double)m);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < i; j++)
+      assert_true(symmat[i * n + j] == symmat[j * n + i]);
+  drop(data);
+  drop(right_data);
+  drop(mean);
+  drop(symmat);
+  drop(right_mean);
+  drop(right);
+}
+
+static void test_covariance(void **state) {
+  static const int64_t sizes[][2] = {{1, 1}, {5, 17}, {17, 5}, {16, 16}, {48, 33}, {100, 70}, {1, 300}};
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int z = 0; z < COUNT(sizes); z++)
+      for (int s = 0; s < COUNT(sides); s++)
+        check_covariance(study_places[d], sides[s], sizes[z][0], sizes[z][1]);
+  CHECK_FAILS(dvt_study_covariance(DAVIT_HOST, 12, 1, 1, divisor, NULL, NULL, NULL, NULL),
+              DAVIT_INVALID_ARGUMENT, "side is 12");
+}
+
+/* ---- on the CPU ---- */
+
+enum { HANDOUT, ALONE, THREE, ALL, PROGRAMS };
+static const int threads_of[PROGRAMS] = {0, 1, 3, 0};
+
+static void cpu_convolution(int program, int64_t ni, int64_t nj, const double *a, double *b) {
+  if (program == HANDOUT)
+    dvt_study_convolution_handout(ni, nj, a, b);
+  else
+    dvt_study_convolution_cpu(threads_of[program], ni, nj, a, b);
+}
+
+static void cpu_atax(int program, int64_t nx, int64_t ny, const double *a, const double *x, double *tmp,
+                     double *y) {
+  if (program == HANDOUT)
+    dvt_study_atax_handout(nx, ny, a, x, tmp, y);
+  else
+    CHECK(dvt_study_atax_cpu(threads_of[program], nx, ny, a, x, tmp, y));
+}
+
+static void cpu_covariance(int program, int64_t m, int64_t n, double *data, double *mean, double *symmat) {
+  if (program == HANDOUT)
+    dvt_study_covariance_handout(m, n, divisor, data, mean, symmat);
+  else
+    dvt_study_covariance_cpu(threads_of[program], m, n, divisor, data, mean, symmat);
+}
+
+static bool guarded(const double *x, int64_t n) {
+  return isnan(x[-1]) && isnan(x[n]);
+}
+
+static const int64_t cpu_sizes[][2] = {{1, 1},  {2, 9},    {3, 3},    {37, 101}, {101, 37},
+                                       {5, 70}, {100, 64}, {33, 130}, {257, 60}};
+
+static void test_convolution_on_the_cpu(void **state) {
+  (void)state;
+  for (int z = 0; z < COUNT(cpu_sizes); z++)
+    for (int p = 0; p < PROGRAMS; p++) {
+      int64_t ni = cpu_sizes[z][0], nj = cpu_sizes[z][1], n = ni * nj;
+      double *a = random_doubles(n, 20), *b = random_doubles(n, 21), *right = random_doubles(n, 21);
+      convolve(ni, nj, a, right);
+      cpu_convolution(p, ni, nj, a, b);
+      assert_true(difference(n, b, right) < CLOSE && guarded(b, n));
+      drop(a);
+      drop(b);
+      drop(right);
+    }
+}
+
+static void test_atax_on_the_cpu(void **state) {
+  (void)state;
+  for (int z = 0; z < COUNT(cpu_sizes); z++)
+    for (int p = 0; p < PROGRAMS; p++) {
+      int64_t nx = cpu_sizes[z][0], ny = cpu_sizes[z][1];
+      double *a = random_doubles(nx * ny, 22), *x = random_doubles(ny, 23), *tmp = doubles(nx),
+             *y = doubles(ny), *right_tmp = doubles(nx), *right = doubles(ny);
+      multiply(false, nx, ny, a, x, right_tmp);
+      multiply(true, nx, ny, a, right_tmp, right);
+      cpu_atax(p, nx, ny, a, x, tmp, y);
+      assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny && guarded(tmp, nx));
+      assert_true(difference(ny, y, right) < CLOSE * (double)nx && guarded(y, ny));
       drop(a);
       drop(x);
       drop(tmp);
@@ -191,42 +342,20 @@ static void test_atax(void **state) {
     }
 }
 
-/* The handout's A and x = j π have y_j = π j S² / n², S = Σ i². */
-static void test_atax_of_the_handout(void **state) {
-  enum { SIZE = 96 };
-  double *a = handout_matrix(SIZE), x[SIZE], tmp[SIZE], y[SIZE], right[SIZE];
-  double n = SIZE, s = (n - 1) * n * (2 * n - 1) / 6;
+static void test_covariance_on_the_cpu(void **state) {
   (void)state;
-  for (int j = 0; j < SIZE; j++) {
-    x[j] = j * acos(-1);
-    right[j] = acos(-1) * j * s * s / n / n;
-  }
-  CHECK(dvt_study_atax(DAVIT_HOST, SIZE, SIZE, a, x, tmp, y));
-  assert_true(difference(SIZE, y, right) < CLOSE);
-  drop(a);
-}
-
-static void test_covariance(void **state) {
-  static const int64_t sizes[][2] = {{1, 1}, {5, 17}, {17, 5}, {16, 16}, {48, 33}, {100, 70}, {1, 300}};
-  (void)state;
-  for (int d = 0; d < 2; d++)
-    for (int z = 0; z < COUNT(sizes); z++) {
-      int64_t m = sizes[z][0], n = sizes[z][1];
-      double *data = random_doubles(m * n, 5), *right_data = random_doubles(m * n, 5), *mean = doubles(n);
-      double *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
-      double *on_data = on_device(study_places[d], data, m * n),
-             *on_mean = on_device(study_places[d], mean, n);
-      double *on_symmat = on_device(study_places[d], symmat, n * n); /* NaN */
+  for (int z = 0; z < COUNT(cpu_sizes); z++)
+    for (int p = 0; p < PROGRAMS; p++) {
+      int64_t m = cpu_sizes[z][0], n = cpu_sizes[z][1];
+      double *data = random_doubles(m * n, 24), *right_data = random_doubles(m * n, 24), *mean = doubles(n),
+             *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
       column_means(m, n, right_data, right_mean);
       subtract(m, n, 1, right_mean, right_data);
       square(true, m, n, right_data, right);
-      CHECK(dvt_study_covariance(study_places[d], m, n, divisor, on_data, on_mean, on_symmat));
-      fetch(data, on_data, m * n);
-      fetch(mean, on_mean, n);
-      fetch(symmat, on_symmat, n * n);
-      assert_true(difference(n, mean, right_mean) < CLOSE);
-      assert_true(difference(m * n, data, right_data) < CLOSE);
-      assert_true(difference(n * n, symmat, right) < CLOSE * (double)m);
+      cpu_covariance(p, m, n, data, mean, symmat);
+      assert_true(difference(n, mean, right_mean) < CLOSE && guarded(mean, n));
+      assert_true(difference(m * n, data, right_data) < CLOSE && guarded(data, m * n));
+      assert_true(difference(n * n, symmat, right) < CLOSE * (double)m && guarded(symmat, n * n));
       for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++)
           assert_true(symmat[i * n + j] == symmat[j * n + i]);
@@ -237,6 +366,123 @@ static void test_covariance(void **state) {
       drop(right_mean);
       drop(right);
     }
+}
+
+/* The handout's A and x = j π have y_j = π j S² / n², S = Σ i². */
+static void test_atax_of_the_handout(void **state) {
+  static const int64_t sizes[] = {96, 4096};
+  (void)state;
+  for (int z = 0; z < COUNT(sizes); z++) {
+    const int64_t size = sizes[z];
+    const double n = (double)size, s = (n - 1) * n * (2 * n - 1) / 6, pi = acos(-1);
+    double *a = handout_matrix(size), *x = doubles(size), *tmp = doubles(size), *y = doubles(size),
+           *right = doubles(size);
+    for (int64_t j = 0; j < size; j++) {
+      x[j] = (double)j * pi;
+      right[j] = pi * (double)j * s * s / n / n;
+    }
+    for (int d = 0; d < 2; d++) {
+      CHECK(dvt_study_atax_run(&(dvt_study_dense){0}, study_places[d], size, size, a, x, tmp, y, NULL));
+      assert_true(difference(size, y, right) < CLOSE);
+    }
+    for (int p = 0; p < PROGRAMS; p++) {
+      cpu_atax(p, size, size, a, x, tmp, y);
+      assert_true(difference(size, y, right) < CLOSE);
+    }
+    drop(a);
+    drop(x);
+    drop(tmp);
+    drop(y);
+    drop(right);
+  }
+}
+
+/* ---- runs: host memory, a budget ---- */
+
+/* The three runs on data of their own, and whether their results are right. */
+static davit_status run_all(const dvt_study_dense *d, int place, dvt_study_dense_times times[3]) {
+  enum { ROWS = 37, COLS = 51 };
+  double *a = random_doubles(ROWS * COLS, 27), *b = random_doubles(ROWS * COLS, 28),
+         *x = random_doubles(COLS, 29);
+  double *right_b = random_doubles(ROWS * COLS, 28), *tmp = doubles(ROWS), *right_tmp = doubles(ROWS),
+         *y = doubles(COLS), *right_y = doubles(COLS), *data = random_doubles(ROWS * COLS, 27),
+         *means = doubles(COLS), *right_means = doubles(COLS), *products = doubles(COLS * COLS),
+         *right = doubles(COLS * COLS);
+  davit_status status = dvt_study_convolution_run(d, place, ROWS, COLS, a, b, &times[0]);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_study_atax_run(d, place, ROWS, COLS, a, x, tmp, y, &times[1]);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_study_covariance_run(d, place, ROWS, COLS, divisor, data, means, products, &times[2]);
+  if (status == DAVIT_SUCCESS) {
+    convolve(ROWS, COLS, a, right_b);
+    multiply(false, ROWS, COLS, a, x, right_tmp);
+    multiply(true, ROWS, COLS, a, right_tmp, right_y);
+    column_means(ROWS, COLS, a, right_means);
+    subtract(ROWS, COLS, 1, right_means, a);
+    square(true, ROWS, COLS, a, right);
+    assert_true(difference(ROWS * COLS, b, right_b) < CLOSE && guarded(b, ROWS * COLS));
+    assert_true(difference(ROWS, tmp, right_tmp) < CLOSE * (double)COLS && guarded(tmp, ROWS));
+    assert_true(difference(COLS, y, right_y) < CLOSE * (double)ROWS && guarded(y, COLS));
+    assert_true(difference(COLS, means, right_means) < CLOSE && guarded(means, COLS));
+    assert_true(difference(ROWS * COLS, data, a) < CLOSE && guarded(data, ROWS * COLS));
+    assert_true(difference(COLS * COLS, products, right) < CLOSE * (double)ROWS &&
+                guarded(products, COLS * COLS));
+  }
+  double *all[] = {a, b, x, right_b, tmp, right_tmp, y, right_y, data, means, right_means, products, right};
+  for (int i = 0; i < COUNT(all); i++)
+    drop(all[i]);
+  return status;
+}
+
+static void test_runs(void **state) {
+  static const int block_or_side[] = {0, 16, 32}; /* 0: by default */
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int b = 0; b < COUNT(block_or_side); b++) {
+      dvt_study_dense_times times[3];
+      CHECK(run_all(&(dvt_study_dense){.block = block_or_side[b]}, study_places[d], times));
+      for (int i = 0; i < 3; i++) {
+        assert_true(times[i].transfer_ms >= 0);
+        for (int phase = 0; phase < 3; phase++)
+          assert_true(phase <= i ? times[i].phase_ms[phase] >= 0 : times[i].phase_ms[phase] == 0);
+      }
+    }
+}
+
+/* The report's card: 9000 × 9000 fits into 1536 MB, 10000 × 10000 does not into what is left of them. */
+static void test_memory_budget(void **state) {
+  const dvt_study_dense card = {.memory_bytes = (size_t)1536 << 20}, less = {.memory_bytes = 1599999999};
+  (void)state;
+  assert_true(dvt_study_convolution_bytes(9000, 9000) == 1296000000.0);
+  assert_true(dvt_study_convolution_bytes(10000, 10000) == 1.6e9);
+  CHECK(dvt_study_dense_room(&card, DAVIT_HOST, dvt_study_convolution_bytes(9000, 9000)));
+  CHECK_FAILS(dvt_study_convolution_run(&less, DAVIT_HOST, 10000, 10000, NULL, NULL, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "1600000000 bytes, and memory_bytes is 1599999999");
+  CHECK_FAILS(dvt_study_atax_run(&card, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL, NULL, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "memory_bytes");
+  CHECK_FAILS(dvt_study_covariance_run(&card, DAVIT_HOST, 1, 1 << 30, divisor, NULL, NULL, NULL, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "memory_bytes");
+  CHECK_FAILS(
+      dvt_study_convolution_run(&(dvt_study_dense){0}, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL),
+      DAVIT_OUT_OF_DEVICE_MEMORY, "the device has");
+}
+
+/* To the byte; and an allocation that fails in spite of the budget. */
+static void test_memory_that_is_not_there(void **state) {
+  double a[12] = {0}, b[12];
+  (void)state;
+  for (int d = 0; d < 2; d++) {
+    dvt_study_dense just = {.memory_bytes = 2 * sizeof a};
+    CHECK(dvt_study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL));
+    just.memory_bytes--;
+    CHECK_FAILS(dvt_study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL),
+                DAVIT_OUT_OF_DEVICE_MEMORY, "need 192 bytes");
+  }
+  CHECK(davit_memory_trim(study_places[1]));
+  dvt_inject(DVT_INJECT_DEVICE_MEMORY, 1);
+  CHECK_FAILS(dvt_study_convolution_run(&(dvt_study_dense){0}, study_places[1], 3, 4, a, b, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "");
+  dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
 }
 
 /* ---- printed: Convolution ---- */
@@ -282,7 +528,7 @@ static void test_printed_atax_multiplies_by_the_transposed_twice(void **state) {
     assert_true(difference(N, tmp, once) < CLOSE);
     assert_true(difference(N, y, twice) < CLOSE);
     assert_true((difference(N, y, right) > FAR) == (i == 0));
-    CHECK(dvt_study_atax(DAVIT_HOST, N, N, a, x, tmp, y));
+    CHECK(dvt_study_atax(DAVIT_HOST, 256, N, N, a, x, tmp, y, NULL));
     assert_true(difference(N, y, right) < CLOSE);
     drop(matrices[i]);
   }
@@ -332,7 +578,7 @@ static void test_printed_atax_reads_past_the_end(void **state) {
            *on_y = doubles(N); /* NaN around */
     memcpy(on_x, x, sizeof tmp);
     memcpy(on_a, a, N * N * sizeof *a);
-    CHECK(dvt_study_atax(DAVIT_HOST, N, N, on_a, on_x, on_tmp, on_y));
+    CHECK(dvt_study_atax(DAVIT_HOST, 256, N, N, on_a, on_x, on_tmp, on_y, NULL));
     assert_true(difference(N, on_tmp, right_tmp) < CLOSE);
     drop(on_x);
     drop(on_a);
@@ -366,7 +612,7 @@ static void test_printed_atax_is_for_squares(void **state) {
   assert_true(reads.outside > 0); /* of tmp */
   for (int i = NX; i < NY; i++)
     assert_true(y[i] == -77); /* nobody's element */
-  CHECK(dvt_study_atax(DAVIT_HOST, NX, NY, a, x, tmp, y));
+  CHECK(dvt_study_atax(DAVIT_HOST, 256, NX, NY, a, x, tmp, y, NULL));
   assert_true(difference(NY, y, right) < CLOSE);
   drop(a);
   drop(x);
@@ -513,7 +759,7 @@ static void test_printed_covariance_goes_past_the_end(void **state) {
   for (int i = 0; i < ODD * ODD; i++)
     assert_true(isnan(result[i])); /* row m of data, beyond its end, is in every sum */
   memcpy(data, original, ODD * ODD * sizeof *data);
-  CHECK(dvt_study_covariance(DAVIT_HOST, ODD, ODD, divisor, data, mean, result));
+  CHECK(dvt_study_covariance(DAVIT_HOST, 16, ODD, ODD, divisor, data, mean, result, NULL));
   square(true, ODD, ODD, data, right);
   assert_true(difference(ODD * ODD, result, right) < 10 * CLOSE);
   drop(original);
@@ -535,7 +781,7 @@ static void test_printed_covariance_is_for_squares(void **state) {
     dvt_study_printed_covariance p = {DVT_STUDY_COVARIANCE_ALL, SIDE, false, m, n, divisor, 0};
     dvt_study_printed_covariance_run(&p, data, means, result, &reads, &writes);
     memcpy(data, original, (size_t)(m * n) * sizeof *data);
-    CHECK(dvt_study_covariance(DAVIT_HOST, m, n, divisor, data, means, right));
+    CHECK(dvt_study_covariance(DAVIT_HOST, 16, m, n, divisor, data, means, right, NULL));
     assert_true(difference(n * n, result, right) > FAR);
     assert_true(m > n ? writes.outside > 0 : isnan(result[n - 1])); /* columns from m on: nobody's */
     square(true, m, n, data, result);
@@ -552,8 +798,15 @@ int main(void) {
       cmocka_unit_test(test_convolution),
       cmocka_unit_test(test_convolution_of_known_fields),
       cmocka_unit_test(test_atax),
-      cmocka_unit_test(test_atax_of_the_handout),
+      cmocka_unit_test(test_atax_waits_for_all_blocks),
       cmocka_unit_test(test_covariance),
+      cmocka_unit_test(test_convolution_on_the_cpu),
+      cmocka_unit_test(test_atax_on_the_cpu),
+      cmocka_unit_test(test_covariance_on_the_cpu),
+      cmocka_unit_test(test_atax_of_the_handout),
+      cmocka_unit_test(test_runs),
+      cmocka_unit_test(test_memory_budget),
+      cmocka_unit_test(test_memory_that_is_not_there),
       cmocka_unit_test(test_printed_convolution_leaves_the_border),
       cmocka_unit_test(test_printed_atax_multiplies_by_the_transposed_twice),
       cmocka_unit_test(test_printed_atax_does_not_wait_for_other_blocks),
