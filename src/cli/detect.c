@@ -13,9 +13,10 @@
 #include "src/cli/frames.h"
 #include "src/cli/job.h"
 
+/* Of a block. Its runs take a core some seconds, and an H200 a tenth of one; progress is told between blocks. */
 enum {
   BLOCK = 1 << 16, /* frames, or one window */
-  RUNS = 1 << 22,  /* of all windows and effects of a block, or of */
+  RUNS = 1 << 24,  /* of all windows and effects, or of */
   LEAST = 32       /* windows: fewer leave lanes of a CPU's vectors without one */
 };
 
