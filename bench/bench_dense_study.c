@@ -2,10 +2,6 @@
  * size; the handout's serial program, the best loops on one core and on all, the report's kernels corrected, and the
  * library's own operation; and the kernels by the size of their blocks.
  *
- *   bench_dense_study [--json] [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution 4096,…]
- *                     [--atax 4096,…] [--covariance 1024,…] [--sides 8,16,32] [--blocks 16,32,64,128,256,512]
- *                     [--covariance-most 1024] [--memory-mb 0] [--threads 0] [--repeats 5] [--seed 1]
- *
  * By default the first device that work is spread over; where that is the CPU, sizes are small. A table for each name on
  * standard output; with --json the rows of the other benchmarks there, and the tables on standard error.
  *
@@ -542,7 +538,15 @@ static void read_options(study *s) {
   s->seed = (uint64_t)whole(s, "seed", "1");
 }
 
+static const char usage[] =
+    "bench_dense_study [--json] [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution "
+    "4096,...]\n"
+    "                  [--atax 4096,...] [--covariance 1024,...] [--sides 8,16,32] [--blocks "
+    "16,32,64,128,256,512]\n"
+    "                  [--covariance-most 1024] [--memory-mb 0] [--threads 0] [--repeats 5] [--seed 1]\n";
+
 int main(int argc, char **argv) {
+  bench_options(usage, argc, argv);
   study s = {.argc = argc, .argv = argv};
   for (int i = 1; i < argc; i++)
     s.json |= strcmp(argv[i], "--json") == 0;
