@@ -1,6 +1,6 @@
 /* Local alignment on a GPU: a text for one type of scores and one width. Included, where DVT_GPU is defined, with
  *   DVT_WORD     the scores: dvt_pair (two alignments side by side in 16 bits each), float or int32_t
- *   DVT_ROUNDS   where sums of such words round
+ *   DVT_FLOATS   where these are floats
  *   DVT_COLUMNS  columns of a thread, a multiple of 4
  *   DVT_SCORES   where profiles are of bytes: DVT_SCORES(a, b, k) makes the scores of bytes k of words of two rows
  *   DVT_SYMBOL   what strings are made of: uint8_t or uint16_t
@@ -37,7 +37,7 @@ typedef struct DVT_N(column_state) {
 } DVT_N(column_state);
 
 DVT_INLINE DVT_WORD DVT_N(larger)(DVT_WORD a, DVT_WORD b) {
-#ifdef DVT_ROUNDS
+#ifdef DVT_FLOATS
   int32_t of_a, of_b;
   __builtin_memcpy(&of_a, &a, sizeof a);
   __builtin_memcpy(&of_b, &b, sizeof b);

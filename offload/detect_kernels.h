@@ -92,7 +92,7 @@ __attribute__((used)) static void detect_profiles_region(int device, int teams, 
 #define DVT_KERNEL "offload/detect_kernel.h"
 #define DVT_KIND float
 #define DVT_WORD float
-#define DVT_ROUNDS
+#define DVT_FLOATS
 #include "offload/each_shape.h"
 
 #undef DVT_SYMBOL

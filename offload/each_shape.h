@@ -3,7 +3,7 @@
  *   DVT_KERNEL   the file of the kernel
  *   DVT_KIND     a name: NAME becomes NAME_KIND_COLUMNS
  *   DVT_PAIRED   for scores in pairs of 16 bits, or
- *   DVT_WORD     their type: float (and DVT_ROUNDS) or int32_t
+ *   DVT_WORD     their type: float (and DVT_FLOATS) or int32_t
  *   DVT_ONE_SHAPE  where only the first shape is wanted
  * All of them are undefined at the end. */
 #ifdef DVT_PAIRED
@@ -46,7 +46,7 @@
 #undef DVT_NAME
 #undef DVT_NAME_
 #undef DVT_WORD
-#undef DVT_ROUNDS
+#undef DVT_FLOATS
 #undef DVT_PAIR
 #undef DVT_ALL
 #undef DVT_FIRST

@@ -4,8 +4,8 @@
  * not overlap. A segmented scan starts anew at each head: flags[i] != 0 marks element i as the first of a segment
  * (element 0 always is one); in exclusive form a head gets the identity.
  *
- * The order of combination depends on n and the flags alone for one device: the same call gives the same bits from run to run.
- * Operands keep their order, so operators need not be commutative. On another device, or spread over several,
+ * The order of combination depends on n and the flags alone for one device: the same call gives the same bits from run
+ * to run. Operands keep their order, so operators need not be commutative. On another device, or spread over several,
  * floating results may differ in rounding.
  * Cost: one pass, reads x (and flags) once and writes y once. Source: single-pass scan after Merrill and Garland,
  * Single-pass Parallel Prefix Scan with Decoupled Look-back (2016); docs/scan.md says where davit differs.

@@ -4,7 +4,8 @@
  *
  * for 0 < i < rows - 1, 0 < j < cols - 1. Column-major; the image of a row-major array is its transpose, with transposed
  * coefficients. The nine products are added in the order of the array, each fused with its addition, so the bits
- * are the same on every device. A NaN in a makes the sums that it is a term of NaN, whatever its coefficient. a and b must not overlap; bytes of b beyond its rows stay untouched.
+ * are the same on every device. A NaN in a makes the sums that it is a term of NaN, whatever its coefficient. a and b must
+ * not overlap; bytes of b beyond its rows stay untouched.
  * Cost: reads a once, writes b once; 17 flops an element. Thread safety: any thread. */
 #ifndef DAVIT_STENCIL_H
 #define DAVIT_STENCIL_H
