@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+static bool open; /* a document is begun */
 static int rows, fields;
 
 double bench_now(void) {
@@ -69,9 +70,21 @@ void bench_begin(const char *name, int argc, char **argv) {
   printf("\",\n");
   machine();
   printf("  \"rows\": [");
+  open = true;
+}
+
+FILE *bench_begin_tables(const char *name, int argc, char **argv) {
+  for (int i = 1; i < argc; i++)
+    if (!strcmp(argv[i], "--json")) {
+      bench_begin(name, argc, argv);
+      return stderr;
+    }
+  return stdout;
 }
 
 void bench_row(void) {
+  if (!open)
+    return;
   fflush(stdout); /* what was measured survives a time limit */
   printf("%s\n    {", rows++ ? "}," : "");
   fields = 0;
@@ -82,11 +95,15 @@ static void key_of(const char *key) {
 }
 
 void bench_text(const char *key, const char *value) {
+  if (!open)
+    return;
   key_of(key);
   quoted(value);
 }
 
 void bench_number(const char *key, double value) {
+  if (!open)
+    return;
   key_of(key);
   if (isfinite(value))
     printf("%.8g", value);
@@ -95,6 +112,8 @@ void bench_number(const char *key, double value) {
 }
 
 void bench_end(void) {
+  if (!open)
+    return;
   printf("%s\n  ]\n}\n", rows ? "}" : "");
   fflush(stdout);
 }

@@ -9,6 +9,7 @@
 #include <davit/davit.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 double bench_now(void); /* seconds, monotonic */
 
@@ -23,6 +24,10 @@ void bench_row(void);
 void bench_text(const char *key, const char *value);
 void bench_number(const char *key, double value);
 void bench_end(void);
+
+/* For programs that print tables for people: bench_begin() with --json, and the tables go to standard error; without there is
+ * no document, rows and what is in them go nowhere, and the tables to standard output. Returns where tables go. */
+FILE *bench_begin_tables(const char *name, int argc, char **argv);
 
 /* The first call of a program. `usage` has "[--name VALUE]" or "[--name]" for each option; --json and --peers, which
  * `davit bench` gives, need not be there. Prints it and ends the program for --help, with 0, and for what is no option, with 2. */

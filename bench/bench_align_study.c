@@ -22,7 +22,7 @@ enum { MOST = 64, MOST_EFFECTS = 6, WIDTH = 62 };
 typedef struct study {
   int argc;
   char **argv;
-  bool json, gpu;
+  bool gpu;
   FILE *table;
   int device, repeats, cpu_repeats;
   const char *random;
@@ -160,16 +160,6 @@ static result measure(study *s, const program *p, int threads) {
 
 /* ---- rows ---- */
 
-static void text(const study *s, const char *key, const char *value) {
-  if (s->json)
-    bench_text(key, value);
-}
-
-static void number(const study *s, const char *key, double value) {
-  if (s->json)
-    bench_number(key, value);
-}
-
 static double gcups(const study *s, double ms) {
   return dvt_study_align_cells(&s->options, &s->input) / ms * 1e-6;
 }
@@ -177,31 +167,30 @@ static double gcups(const study *s, double ms) {
 static void row(const study *s, const char *table, const program *p, const result *r, double serial_ms,
                 double cpu_ms) {
   const bool host = p->number == DVT_STUDY_ALIGN_SERIAL || p->number == DVT_STUDY_ALIGN_CPU;
-  if (s->json)
-    bench_row();
-  text(s, "table", table);
-  text(s, "program", p->name);
-  number(s, "device", host ? DAVIT_HOST : s->device);
-  number(s, "host_threads", host && r->threads ? r->threads : omp_get_max_threads());
+  bench_row();
+  bench_text("table", table);
+  bench_text("program", p->name);
+  bench_number("device", host ? DAVIT_HOST : s->device);
+  bench_number("host_threads", host && r->threads ? r->threads : omp_get_max_threads());
   if (!host)
-    text(s, "random", r->random == DVT_STUDY_ALIGN_BY_HOST ? "host" : "device");
-  number(s, "windows", (double)dvt_study_align_windows(s->input.frames, s->options.window));
-  number(s, "window", (double)s->options.window);
-  number(s, "pattern", (double)s->effects[0].frames);
-  number(s, "effects", s->input.effect_count);
-  number(s, "runs", s->options.permutations + 1);
-  number(s, "repeats", r->repeats);
-  number(s, "ms", r->median);
-  number(s, "mean_ms", r->mean);
-  number(s, "best_ms", r->best);
-  number(s, "prepare_ms", r->times.prepare_ms);
-  number(s, "transfer_ms", r->times.transfer_ms);
-  number(s, "kernel_ms", r->times.kernel_ms);
-  number(s, "launches", (double)r->times.launches);
-  number(s, "gcups", gcups(s, r->median));
-  number(s, "speedup_serial", serial_ms / r->median);
+    bench_text("random", r->random == DVT_STUDY_ALIGN_BY_HOST ? "host" : "device");
+  bench_number("windows", (double)dvt_study_align_windows(s->input.frames, s->options.window));
+  bench_number("window", (double)s->options.window);
+  bench_number("pattern", (double)s->effects[0].frames);
+  bench_number("effects", s->input.effect_count);
+  bench_number("runs", s->options.permutations + 1);
+  bench_number("repeats", r->repeats);
+  bench_number("ms", r->median);
+  bench_number("mean_ms", r->mean);
+  bench_number("best_ms", r->best);
+  bench_number("prepare_ms", r->times.prepare_ms);
+  bench_number("transfer_ms", r->times.transfer_ms);
+  bench_number("kernel_ms", r->times.kernel_ms);
+  bench_number("launches", (double)r->times.launches);
+  bench_number("gcups", gcups(s, r->median));
+  bench_number("speedup_serial", serial_ms / r->median);
   if (cpu_ms > 0)
-    number(s, "speedup_cpu", cpu_ms / r->median);
+    bench_number("speedup_cpu", cpu_ms / r->median);
 }
 
 /* ---- tables ---- */
@@ -297,10 +286,7 @@ static const char usage[] = "bench_align_study [--json] [--device 0] [--tables p
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
   study s = {.argc = argc, .argv = argv};
-  for (int i = 1; i < argc; i++)
-    s.json |= strcmp(argv[i], "--json") == 0;
   read_options(&s);
-  s.table = s.json ? stderr : stdout;
   const int64_t windows = whole(&s, "windows", "775", "4"), pattern = whole(&s, "pattern", "108", "108");
   if (windows < 1 || pattern < 1 || s.options.window < 1) {
     fprintf(stderr, "windows, window and pattern are at least 1\n");
@@ -308,13 +294,11 @@ int main(int argc, char **argv) {
   }
   make_movie(&s, windows, pattern, s.options.seed);
   const char *wanted = bench_option(argc, argv, "tables", "programs,effects");
-  if (s.json)
-    bench_begin("align_study", argc, argv);
+  s.table = bench_begin_tables("align_study", argc, argv);
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
     if (strstr(wanted, tables[i].name))
       tables[i].measure(&s);
-  if (s.json)
-    bench_end();
+  bench_end();
   free(s.scores);
   free(s.right);
   free(s.movie);

@@ -26,7 +26,7 @@ enum { MOST = 64 };
 typedef struct study {
   int argc;
   char **argv;
-  bool json, gpu;
+  bool gpu;
   FILE *table;
   int device, repeats;
   int64_t cpu_most;
@@ -50,22 +50,11 @@ static int list(const study *s, const char *name, const char *gpu, const char *c
   return bench_list(option(s, name, gpu, cpu), values, MOST);
 }
 
-static void text(const study *s, const char *key, const char *value) {
-  if (s->json)
-    bench_text(key, value);
-}
-
-static void number(const study *s, const char *key, double value) {
-  if (s->json)
-    bench_number(key, value);
-}
-
 static void row(const study *s, const char *table) {
-  if (s->json)
-    bench_row();
-  text(s, "table", table);
-  number(s, "n", (double)s->n);
-  number(s, "device", s->device);
+  bench_row();
+  bench_text("table", table);
+  bench_number("n", (double)s->n);
+  bench_number("device", s->device);
 }
 
 static void title(const study *s, const char *words) {
@@ -196,8 +185,8 @@ static void table_blocked(study *s) {
     s->cpu_most = s->cpu_most > s->n ? s->cpu_most : s->n;
     double plain = one_core(s, &measured);
     row(s, "blocked");
-    number(s, "b", 0);
-    number(s, "ms", plain);
+    bench_number("b", 0);
+    bench_number("ms", plain);
     fprintf(s->table, "%9lld  plain %10.2f\n", (long long)s->n, plain);
     for (int b = 0; b < block_count; b++) {
       job j = job_of(s);
@@ -206,10 +195,10 @@ static void table_blocked(study *s) {
         continue;
       times t = measure(run_blocked, &j, s->gpu ? 3 : s->repeats, "P2");
       row(s, "blocked");
-      number(s, "b", (double)j.b);
-      number(s, "ms", t.median);
-      number(s, "mean_ms", t.mean);
-      number(s, "gain", plain / t.median);
+      bench_number("b", (double)j.b);
+      bench_number("ms", t.median);
+      bench_number("mean_ms", t.mean);
+      bench_number("gain", plain / t.median);
       fprintf(s->table, "%9lld %6lld %10.2f %6.2f\n", (long long)s->n, (long long)j.b, t.median,
               plain / t.median);
     }
@@ -239,16 +228,16 @@ static void table_brute(study *s) {
         sum += ratio;
         count++;
         row(s, "brute");
-        number(s, "threads", (double)threads[t]);
-        number(s, "teams", (double)(teams[g] ? teams[g] : dvt_study_brute_candidates(&j.brute, s->n)));
-        number(s, "ms", ms.median);
-        number(s, "mean_ms", ms.mean);
-        number(s, "kernels_ms", kernels);
-        number(s, "reduce_ms", j.brute_times.reduce_ms);
-        number(s, "transfer_ms", j.brute_times.transfer_ms);
-        number(s, "one_core_ms", cpu);
-        number(s, "one_core_measured", measured);
-        number(s, "speedup", ratio);
+        bench_number("threads", (double)threads[t]);
+        bench_number("teams", (double)(teams[g] ? teams[g] : dvt_study_brute_candidates(&j.brute, s->n)));
+        bench_number("ms", ms.median);
+        bench_number("mean_ms", ms.mean);
+        bench_number("kernels_ms", kernels);
+        bench_number("reduce_ms", j.brute_times.reduce_ms);
+        bench_number("transfer_ms", j.brute_times.transfer_ms);
+        bench_number("one_core_ms", cpu);
+        bench_number("one_core_measured", measured);
+        bench_number("speedup", ratio);
         fprintf(s->table, "%9lld %9lld %8lld %10.3f %10.3f %c%12.2f %8.1f\n", (long long)s->n,
                 (long long)threads[t], (long long)teams[g], ms.median, kernels, measured ? ' ' : '~', cpu,
                 ratio);
@@ -285,12 +274,12 @@ static void table_balance(study *s) {
       free(comparisons);
     }
     row(s, "balance");
-    number(s, "rows_ms", ms[0].median);
-    number(s, "balanced_ms", ms[1].median);
-    number(s, "rows_least", (double)least[0]);
-    number(s, "rows_greatest", (double)greatest[0]);
-    number(s, "balanced_least", (double)least[1]);
-    number(s, "balanced_greatest", (double)greatest[1]);
+    bench_number("rows_ms", ms[0].median);
+    bench_number("balanced_ms", ms[1].median);
+    bench_number("rows_least", (double)least[0]);
+    bench_number("rows_greatest", (double)greatest[0]);
+    bench_number("balanced_least", (double)least[1]);
+    bench_number("balanced_greatest", (double)greatest[1]);
     fprintf(s->table, "%9lld %10.3f %10.3f %8.2f  %12lld … %-8lld %9lld … %-8lld\n", (long long)s->n,
             ms[0].median, ms[1].median, ms[0].median / ms[1].median, (long long)least[0],
             (long long)greatest[0], (long long)least[1], (long long)greatest[1]);
@@ -311,12 +300,12 @@ static void table_divide_cpu(study *s) {
       times ms = measure(run_divide_cpu, &j, s->gpu ? 3 : s->repeats, "P4");
       double share = 100 * j.divide_cpu.sort_ms / (j.divide_cpu.sort_ms + j.divide_cpu.search_ms);
       row(s, "divide-cpu");
-      number(s, "cutoff", j.cutoff);
-      number(s, "search_ms", ms.median * (1 - 0.01 * share));
-      number(s, "ms", ms.median);
-      number(s, "mean_ms", ms.mean);
-      number(s, "sort_percent", share);
-      number(s, "comparisons", (double)j.divide_cpu.comparisons);
+      bench_number("cutoff", j.cutoff);
+      bench_number("search_ms", ms.median * (1 - 0.01 * share));
+      bench_number("ms", ms.median);
+      bench_number("mean_ms", ms.mean);
+      bench_number("sort_percent", share);
+      bench_number("comparisons", (double)j.divide_cpu.comparisons);
       fprintf(s->table, "%9lld %8d %10.2f %10.2f %8.1f\n", (long long)s->n, j.cutoff,
               ms.median * (1 - 0.01 * share), ms.median, share);
     }
@@ -347,14 +336,14 @@ static void table_divide(study *s) {
       best = ms.median < least ? bases[b] : best;
       least = ms.median < least ? ms.median : least;
       row(s, "divide");
-      number(s, "base", (double)bases[b]);
-      number(s, "steps", j.report->steps);
-      number(s, "ms", ms.median);
-      number(s, "mean_ms", ms.mean);
-      number(s, "transfer_ms", j.report->transfer_ms);
-      number(s, "one_core_ms", one);
-      number(s, "speedup", one / ms.median);
-      number(s, "sort_percent", sort);
+      bench_number("base", (double)bases[b]);
+      bench_number("steps", j.report->steps);
+      bench_number("ms", ms.median);
+      bench_number("mean_ms", ms.mean);
+      bench_number("transfer_ms", j.report->transfer_ms);
+      bench_number("one_core_ms", one);
+      bench_number("speedup", one / ms.median);
+      bench_number("sort_percent", sort);
       fprintf(s->table, "%9lld %7lld %10.3f %8.2f %8.2f %8.1f\n", (long long)s->n, (long long)bases[b],
               ms.median, one, one / ms.median, sort);
     }
@@ -366,11 +355,11 @@ static void table_divide(study *s) {
 
 static void share_row(const study *s, const char *kernel, double ms, double all, double without_sort) {
   row(s, "kernels");
-  text(s, "kernel", kernel);
-  number(s, "ms", ms);
-  number(s, "percent", 100 * ms / all);
+  bench_text("kernel", kernel);
+  bench_number("ms", ms);
+  bench_number("percent", 100 * ms / all);
   bool sort = strcmp(kernel, "bitonicSort") == 0;
-  number(s, "percent_without_sort", sort ? NAN : 100 * ms / without_sort);
+  bench_number("percent_without_sort", sort ? NAN : 100 * ms / without_sort);
   fprintf(s->table, "%-20s %10.3f %8.1f", kernel, ms, 100 * ms / all);
   if (sort)
     fprintf(s->table, "\n");
@@ -437,13 +426,13 @@ static void table_limit(study *s) {
              inside = 100 * (double)all.inside / (double)all.worked;
       double divergent = 100 * (double)all.divergent_warps / (double)all.warps;
       row(s, "limit");
-      text(s, "variant", names[v]);
-      number(s, "without_sort_ms", without);
-      number(s, "compare_ms", sum.compare_ms);
-      number(s, "tests", v != MERGED ? (double)all.tests : NAN);
-      number(s, "taken_percent", taken);
-      number(s, "inside_percent", inside);
-      number(s, "divergent_warps_percent", divergent);
+      bench_text("variant", names[v]);
+      bench_number("without_sort_ms", without);
+      bench_number("compare_ms", sum.compare_ms);
+      bench_number("tests", v != MERGED ? (double)all.tests : NAN);
+      bench_number("taken_percent", taken);
+      bench_number("inside_percent", inside);
+      bench_number("divergent_warps_percent", divergent);
       fprintf(s->table, "%9lld %-14s %9.3f %10.3f", (long long)s->n, names[v], without, sum.compare_ms);
       if (v != MERGED)
         fprintf(s->table, " %12lld %9.1f %9.1f %9.1f", (long long)all.tests, taken, inside, divergent);
@@ -465,11 +454,11 @@ static void table_sorts(study *s) {
       times ms = measure(run_divide, &j, s->repeats, "P5");
       double sort = dvt_study_divide_sum(j.report).sort_ms;
       row(s, "sorts");
-      text(s, "sort", names[k]);
-      number(s, "sort_ms", sort);
-      number(s, "ms", ms.median);
-      number(s, "comparators", (double)j.report->comparators);
-      number(s, "launches_by_x", (double)dvt_study_sort_launches(j.divide.sort, j.report->n));
+      bench_text("sort", names[k]);
+      bench_number("sort_ms", sort);
+      bench_number("ms", ms.median);
+      bench_number("comparators", (double)j.report->comparators);
+      bench_number("launches_by_x", (double)dvt_study_sort_launches(j.divide.sort, j.report->n));
       fprintf(s->table, "%9lld %-9s %9.3f %8.3f %12lld\n", (long long)s->n, names[k], sort, ms.median,
               (long long)j.report->comparators);
     }
@@ -508,14 +497,13 @@ static double norms_ms(const study *s, bool soa, int64_t n, const float *in, flo
 
 static void layout_row(const study *s, const char *data, const char *layout, int64_t n, double all,
                        double one) {
-  if (s->json)
-    bench_row();
-  text(s, "table", "layouts");
-  text(s, "data", data);
-  text(s, "layout", layout);
-  number(s, "n", (double)n);
-  number(s, "all_ms", all);
-  number(s, "one_ms", one);
+  bench_row();
+  bench_text("table", "layouts");
+  bench_text("data", data);
+  bench_text("layout", layout);
+  bench_number("n", (double)n);
+  bench_number("all_ms", all);
+  bench_number("one_ms", one);
   fprintf(s->table, "%-8s %-12s %10.4f", data, layout, all);
   if (isfinite(one))
     fprintf(s->table, " %10.4f", one);
@@ -559,12 +547,11 @@ static void table_streams(study *s) {
     for (int i = -1; i < s->repeats; i++)
       bench_check(dvt_study_streams_run(&streams, &each[i < 0 ? 0 : i]), "streams");
     double ms = bench_median(each, s->repeats);
-    if (s->json)
-      bench_row();
-    text(s, "table", "streams");
-    text(s, "order", names[order]);
-    number(s, "n", (double)n);
-    number(s, "ms", ms);
+    bench_row();
+    bench_text("table", "streams");
+    bench_text("order", names[order]);
+    bench_number("n", (double)n);
+    bench_number("ms", ms);
     fprintf(s->table, "%-14s %10.3f\n", names[order], ms);
   }
   bench_check(davit_queue_destroy(streams.queue), "queue");
@@ -625,19 +612,14 @@ static const char usage[] =
 
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
-  study s = {.argc = argc, .argv = argv, .table = stdout};
-  for (int i = 1; i < argc; i++)
-    s.json |= strcmp(argv[i], "--json") == 0;
+  study s = {.argc = argc, .argv = argv};
   read_options(&s);
-  s.table = s.json ? stderr : stdout;
   const char *wanted = bench_option(argc, argv, "tables", NULL);
-  if (s.json)
-    bench_begin("closest_study", argc, argv);
+  s.table = bench_begin_tables("closest_study", argc, argv);
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
     if (!wanted || has(wanted, tables[i].name))
       tables[i].measure(&s);
-  if (s.json)
-    bench_end();
+  bench_end();
   free(s.points);
   bench_check(davit_finalize(), "finalize");
   return 0;

@@ -27,7 +27,7 @@ static const double divisor = 3214212.01; /* of the means, PolyBench's */
 typedef struct study {
   int argc;
   char **argv;
-  bool json, gpu;
+  bool gpu;
   FILE *table;
   int device, threads, repeats;
   int64_t covariance_most;
@@ -361,16 +361,6 @@ static double handout(problem *p, bool *measured) {
 
 /* ---- rows ---- */
 
-static void text(const study *s, const char *key, const char *value) {
-  if (s->json)
-    bench_text(key, value);
-}
-
-static void number(const study *s, const char *key, double value) {
-  if (s->json)
-    bench_number(key, value);
-}
-
 static double gflops(const problem *p, double ms) {
   return 1e-6 * p->e->flops((double)p->n) / ms;
 }
@@ -385,25 +375,24 @@ static double half_gbs(const problem *p, const sample *kernels, int phase) {
 }
 
 static void row(const problem *p, const char *table, const char *program, double ms) {
-  if (p->s->json)
-    bench_row();
-  text(p->s, "table", table);
-  text(p->s, "exercise", p->e->name);
-  text(p->s, "program", program);
-  number(p->s, "n", (double)p->n);
-  number(p->s, "device", p->s->device);
-  number(p->s, "repeats", p->s->repeats);
-  number(p->s, "ms", ms);
-  number(p->s, "gflops", gflops(p, ms));
-  number(p->s, "gbs", gbs(p, ms));
+  bench_row();
+  bench_text("table", table);
+  bench_text("exercise", p->e->name);
+  bench_text("program", program);
+  bench_number("n", (double)p->n);
+  bench_number("device", p->s->device);
+  bench_number("repeats", p->s->repeats);
+  bench_number("ms", ms);
+  bench_number("gflops", gflops(p, ms));
+  bench_number("gbs", gbs(p, ms));
 }
 
 static void kernels_apart(const problem *p, const sample *kernels) {
   for (int i = 0; i < PARTS - FIRST && p->e->kernels_ms[i]; i++)
-    number(p->s, p->e->kernels_ms[i], kernels->ms[FIRST + i]);
+    bench_number(p->e->kernels_ms[i], kernels->ms[FIRST + i]);
   if (p->e->halves) {
-    number(p->s, "rows_gbs", half_gbs(p, kernels, 0));
-    number(p->s, "columns_gbs", half_gbs(p, kernels, 1));
+    bench_number("rows_gbs", half_gbs(p, kernels, 0));
+    bench_number("columns_gbs", half_gbs(p, kernels, 1));
   }
 }
 
@@ -440,8 +429,8 @@ static line measure_line(problem *p) {
 
 static void program(const problem *p, const line *l, const char *name, double ms) {
   row(p, p->e->name, name, ms);
-  number(p->s, "speedup", l->handout / ms);
-  number(p->s, "handout_measured", l->handout_measured);
+  bench_number("speedup", l->handout / ms);
+  bench_number("handout_measured", l->handout_measured);
 }
 
 static void rows_of(const problem *p, const line *l) {
@@ -502,8 +491,8 @@ static void table_blocks(const study *s, const exercise *e) {
     const int threads = e->halves ? p.block : p.block * p.block;
     check(&p, "kernels");
     row(&p, "blocks", "kernels", ms);
-    number(s, "block", p.block);
-    number(s, "threads", threads);
+    bench_number("block", p.block);
+    bench_number("threads", threads);
     kernels_apart(&p, &kernels);
     fprintf(s->table, "%5d %8d %10.3f %8.1f %8.1f", p.block, threads, ms, gflops(&p, ms), gbs(&p, ms));
     if (e->halves)
@@ -548,21 +537,16 @@ static const char usage[] =
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
   study s = {.argc = argc, .argv = argv};
-  for (int i = 1; i < argc; i++)
-    s.json |= strcmp(argv[i], "--json") == 0;
   read_options(&s);
-  s.table = s.json ? stderr : stdout;
   const char *wanted = bench_option(argc, argv, "tables", "convolution,atax,covariance,blocks");
-  if (s.json)
-    bench_begin("dense_study", argc, argv);
+  s.table = bench_begin_tables("dense_study", argc, argv);
   for (int i = 0; i < EXERCISES; i++)
     if (strstr(wanted, exercises[i].name))
       table_sizes(&s, &exercises[i]);
   for (int i = 0; i < EXERCISES; i++)
     if (strstr(wanted, "blocks"))
       table_blocks(&s, &exercises[i]);
-  if (s.json)
-    bench_end();
+  bench_end();
   bench_check(davit_finalize(), "finalize");
   return 0;
 }

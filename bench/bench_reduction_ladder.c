@@ -41,7 +41,6 @@ static const rung rungs[RUNGS] = {
 };
 
 typedef struct problem {
-  bool json;
   FILE *table;
   int device, block, repeats, launches;
   int64_t n;
@@ -130,22 +129,11 @@ static void count(const job *j, int *divergent, int *ways) {
   dvt_study_trace_free(&trace);
 }
 
-static void json_text(const problem *p, const char *key, const char *value) {
-  if (p->json)
-    bench_text(key, value);
-}
-
-static void json_number(const problem *p, const char *key, double value) {
-  if (p->json)
-    bench_number(key, value);
-}
-
 static void begin_row(const problem *p, const char *name) {
-  if (p->json)
-    bench_row();
-  json_text(p, "kernel", name);
-  json_number(p, "n", (double)p->n);
-  json_number(p, "device", p->device);
+  bench_row();
+  bench_text("kernel", name);
+  bench_number("n", (double)p->n);
+  bench_number("device", p->device);
 }
 
 /* Measures a rung; `seconds` has the kernels' times of the rungs so far. */
@@ -162,22 +150,22 @@ static void ladder_row(const problem *p, int number, int64_t each, double *secon
   dvt_study_cost cost = dvt_study_cost_of(p->n, dvt_study_partials(&j.r, p->n) * p->block);
   count(&j, &divergent, &ways);
   begin_row(p, r->name);
-  json_number(p, "block", p->block);
-  json_number(p, "each", r->kernel == 6 ? (double)each : r->kernel < 4 ? 1 : 2);
-  json_number(p, "launch_us", 1e6 * raw);
-  json_number(p, "empty_us", 1e6 * p->empty);
-  json_number(p, "kernel_us", 1e6 * seconds[number]);
-  json_number(p, "gbs", gbs(p, seconds[number]));
-  json_number(p, "step", step);
-  json_number(p, "cumulative", total);
-  json_number(p, "whole_us", 1e6 * all);
-  json_number(p, "whole_gbs", gbs(p, all));
-  json_number(p, "launched_warps", (double)warps);
-  json_number(p, "divergent_warps_per_block", divergent);
-  json_number(p, "conflict_ways", ways);
-  json_number(p, "model_efficiency", cost.efficiency);
-  json_number(p, "model_cost_optimal", cost.optimal);
-  json_text(p, "remark", r->remark);
+  bench_number("block", p->block);
+  bench_number("each", r->kernel == 6 ? (double)each : r->kernel < 4 ? 1 : 2);
+  bench_number("launch_us", 1e6 * raw);
+  bench_number("empty_us", 1e6 * p->empty);
+  bench_number("kernel_us", 1e6 * seconds[number]);
+  bench_number("gbs", gbs(p, seconds[number]));
+  bench_number("step", step);
+  bench_number("cumulative", total);
+  bench_number("whole_us", 1e6 * all);
+  bench_number("whole_gbs", gbs(p, all));
+  bench_number("launched_warps", (double)warps);
+  bench_number("divergent_warps_per_block", divergent);
+  bench_number("conflict_ways", ways);
+  bench_number("model_efficiency", cost.efficiency);
+  bench_number("model_cost_optimal", cost.optimal);
+  bench_text("remark", r->remark);
   char name[32];
   snprintf(name, sizeof name, r->kernel == 6 ? "%s, each %lld" : "%s", r->name, (long long)each);
   fprintf(p->table, "%-20s %9.1f %8.1f %6.2f/%-6.2f %9.1f %8.1f %10lld %4d %4d %6.2f%c %s\n", name,
@@ -190,8 +178,8 @@ static void plain_row(const problem *p, const char *name, void (*run)(job *)) {
   double all = time_of(run, &j, 1);
   check_result(&j, name);
   begin_row(p, name);
-  json_number(p, "whole_us", 1e6 * all);
-  json_number(p, "whole_gbs", gbs(p, all));
+  bench_number("whole_us", 1e6 * all);
+  bench_number("whole_gbs", gbs(p, all));
   fprintf(p->table, "%-20s %9s %8s %6s/%-6s %9.1f %8.1f\n", name, "", "", "", "", 1e6 * all, gbs(p, all));
 }
 
@@ -250,20 +238,13 @@ static void measure(problem *p, const int64_t *each, int each_count) {
   free(host);
 }
 
-static bool has_flag(int argc, char **argv, const char *flag) {
-  for (int i = 1; i < argc; i++)
-    if (strcmp(argv[i], flag) == 0)
-      return true;
-  return false;
-}
-
 static const char usage[] = "bench_reduction_ladder [--json] [--device 0] [--n 4194304,67108864,268435456] "
                             "[--block 256] [--each 8,64]\n"
                             "                       [--repeats 5] [--launches 20]\n";
 
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
-  problem p = {.json = has_flag(argc, argv, "--json")};
+  problem p = {0};
   int64_t sizes[MOST], each[MOST];
   int first, count_of_devices;
   char fallback[16];
@@ -273,7 +254,6 @@ int main(int argc, char **argv) {
   p.device = atoi(bench_option(argc, argv, "device", fallback));
   bench_check(davit_device_describe(p.device, &info), "device");
   bool gpu = info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
-  p.table = p.json ? stderr : stdout;
   p.block = atoi(bench_option(argc, argv, "block", "256"));
   p.repeats = atoi(bench_option(argc, argv, "repeats", "5"));
   p.repeats = p.repeats < 1 ? 1 : p.repeats > MOST ? MOST : p.repeats;
@@ -282,13 +262,11 @@ int main(int argc, char **argv) {
   int size_count =
       bench_list(bench_option(argc, argv, "n", gpu ? "4194304,67108864,268435456" : "262144"), sizes, MOST);
   int each_count = bench_list(bench_option(argc, argv, "each", "8,64"), each, MOST);
-  if (p.json)
-    bench_begin("reduction_ladder", argc, argv);
+  p.table = bench_begin_tables("reduction_ladder", argc, argv);
   for (int i = 0; i < size_count; i++)
     if ((p.n = sizes[i]) > 0)
       measure(&p, each, each_count);
-  if (p.json)
-    bench_end();
+  bench_end();
   bench_check(davit_finalize(), "finalize");
   return 0;
 }
