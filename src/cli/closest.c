@@ -32,7 +32,6 @@ enum { ALGORITHMS = sizeof algorithm_names / sizeof algorithm_names[0] };
  * byte order mark before all that is skipped. */
 
 enum { LINE = 1024, FEWEST = 2, MOST = 3 };
-#define BYTE_ORDER_MARK "\xEF\xBB\xBF" /* of UTF-8 */
 
 typedef struct csv {
   cli_input *input;
@@ -61,8 +60,9 @@ static int read_line(csv *c) {
   }
   c->text[length] = 0;
   c->end = byte == EOF && !length;
-  if (c->line == 1 && !strncmp(c->text, BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1))
-    memmove(c->text, c->text + sizeof BYTE_ORDER_MARK - 1, (size_t)length - sizeof BYTE_ORDER_MARK + 2);
+  const size_t mark = c->line == 1 ? cli_mark_length(c->text, (size_t)length) : 0;
+  if (mark)
+    memmove(c->text, c->text + mark, (size_t)length + 1 - mark);
   return ferror(c->input->file) ? csv_fail(c, "more data") : CLI_OK;
 }
 

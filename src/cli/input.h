@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/cli/array.h"
 
@@ -39,6 +40,12 @@ static inline int cli_input_byte(cli_input *input) {
   const int byte = getc_unlocked(input->file);
   input->offset += byte != EOF;
   return byte;
+}
+
+/* Bytes of the mark that some programs begin UTF-8 with and that is no text; 0 where there is none. */
+static inline size_t cli_mark_length(const char *text, size_t length) {
+  static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+  return length >= sizeof mark && !memcmp(text, mark, sizeof mark) ? sizeof mark : 0;
 }
 
 /* CLI_INPUT, after "NAME: offset N: …" (the present offset). A read error takes precedence. */

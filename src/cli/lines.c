@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/cli/command.h"
+#include "src/cli/input.h"
 
 /* A descriptor, so that no path is taken for the address of something remote. */
 static int descriptor_of(const char *path) {
@@ -52,16 +53,6 @@ static int check_end(const cli_lines *lines) {
              : CLI_OK;
 }
 
-/* Some programs begin UTF-8 with a mark, which is no letter. */
-static void skip_mark(cli_lines *lines) {
-  static const char mark[] = "\xef\xbb\xbf";
-  const int64_t length = sizeof mark - 1;
-  if (lines->length >= length && !memcmp(lines->text, mark, (size_t)length)) {
-    lines->text += length;
-    lines->length -= length;
-  }
-}
-
 int cli_lines_next(cli_lines *lines) {
   const int got = bgzf_getline(lines->file, '\n', &lines->buffer);
   if (got < -1)
@@ -70,8 +61,11 @@ int cli_lines_next(cli_lines *lines) {
   lines->text = lines->buffer.s;
   lines->length = lines->end ? 0 : (int64_t)lines->buffer.l;
   lines->number += !lines->end;
-  if (lines->number == 1)
-    skip_mark(lines);
+  if (lines->number == 1) {
+    const size_t mark = cli_mark_length(lines->text, (size_t)lines->length);
+    lines->text += mark;
+    lines->length -= (int64_t)mark;
+  }
   return lines->end ? check_end(lines) : CLI_OK;
 }
 
