@@ -12,10 +12,10 @@
 #include "offload/stream.h"
 
 typedef enum dvt_closest_stage {
-  DVT_CLOSEST_BOX,    /* low, high, bad */
-  DVT_CLOSEST_SAMPLE, /* pair: its distance is one of the points; i and j are the sample's */
-  DVT_CLOSEST_BRUTE,  /* pair */
-  DVT_CLOSEST_GRID,   /* pair, if it is not crowded: of all pairs no farther apart than a cell is wide */
+  DVT_CLOSEST_BOX,   /* low, high, bad */
+  DVT_CLOSEST_BRUTE, /* the box, and pair */
+  DVT_CLOSEST_DENSE, /* the box, a dense grid of it, and pair: of all pairs no farther apart than a cell is wide */
+  DVT_CLOSEST_HASHED, /* known, by a sample too; a grid with cells a little wider than that, and pair */
   DVT_CLOSEST_EQUAL   /* pair: of the pairs of equal points, if there is one */
 } dvt_closest_stage;
 
@@ -26,8 +26,8 @@ typedef enum dvt_closest_stage {
  * is hashed. Beyond 2^53 sides from the origin only points with that coordinate equal can be in one cell. */
 typedef struct dvt_closest_grid {
   int64_t hashed;
-  int64_t buckets; /* with bucket 0 */
-  double origin[3], scale;
+  int64_t buckets;                /* with bucket 0 */
+  double origin[3], width, scale; /* of a dense one; scale is 1 / width */
   int64_t first, pitch[2];
   double factor[2]; /* their product is 1 / side */
   double most;      /* 2^53 sides */
@@ -38,13 +38,13 @@ typedef struct dvt_closest_grid {
 
 typedef struct dvt_closest_state {
   /* given */
-  dvt_closest_grid grid;
-  int64_t sample, seed; /* points */
+  int64_t sample, seed; /* points; without a sample, of stage _HASHED alone, 0 */
   int64_t part, parts;
   double known; /* a distance that there is, or infinity */
   /* found */
   double low[3], high[3];
   int64_t bad; /* the first point that is not finite, INT64_MAX if none */
+  dvt_closest_grid grid;
   uint64_t ranks;
   davit_pair pair;
   /* while it is found; 0 before: slots of _EQUAL, the complement of a distance's bits, flags */
@@ -53,6 +53,7 @@ typedef struct dvt_closest_state {
   uint32_t stop, counter;
 } dvt_closest_state;
 
+/* Or there is no grid of the stage's kind. Then `pair` says nothing. */
 static inline bool dvt_closest_is_crowded(const dvt_closest_state *state) {
   return state->stop || state->ranks > (uint64_t)state->grid.ranks;
 }
@@ -74,10 +75,6 @@ typedef struct dvt_closest_site {
 
 /* Memory that stages up to `last` need: DVT_CLOSEST_BOX, DVT_CLOSEST_BRUTE or all. */
 size_t dvt_closest_bytes(const dvt_closest_site *site, dvt_closest_stage last);
-
-/* The most buckets that a grid may have, and the buckets of a hashed one: 2^bits, and a run. */
-int64_t dvt_closest_buckets(int64_t n);
-int dvt_closest_hash_bits(int64_t n);
 
 /* Points of a sample, which grow with each of DVT_CLOSEST_ROUNDS rounds. */
 enum { DVT_CLOSEST_ROUNDS = 2 };

@@ -133,6 +133,18 @@ davit_status dvt_stream_synchronize(dvt_stream *stream) {
   return dvt_cuda_status(cudaStreamSynchronize(stream->stream), "waiting for a stream");
 }
 
+/* What cudaStreamQuery or cudaEventQuery says. */
+static davit_status answer(cudaError_t result, const char *what, bool *over) {
+  *over = result == cudaSuccess;
+  if (result == cudaErrorNotReady)
+    (void)cudaGetLastError(); /* an answer, not an error that davit_device_check() should find */
+  return result == cudaErrorNotReady ? DAVIT_SUCCESS : dvt_cuda_status(result, what);
+}
+
+davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
+  return answer(cudaStreamQuery(stream->stream), "asking for a stream", idle);
+}
+
 static davit_status mark_make(dvt_stream *stream, dvt_mark **mark) {
   int ordinal = stream->ordinal;
   pthread_mutex_lock(&lock);
@@ -187,11 +199,7 @@ davit_status dvt_stream_wait(dvt_stream *stream, dvt_mark *mark) {
 }
 
 davit_status dvt_mark_query(dvt_mark *mark, bool *reached) {
-  cudaError_t result = cudaEventQuery(mark->event);
-  *reached = result == cudaSuccess;
-  if (result == cudaErrorNotReady)
-    (void)cudaGetLastError(); /* an answer, not an error that davit_device_check() should find */
-  return result == cudaErrorNotReady ? DAVIT_SUCCESS : dvt_cuda_status(result, "asking for a device event");
+  return answer(cudaEventQuery(mark->event), "asking for a device event", reached);
 }
 
 davit_status dvt_mark_wait(dvt_mark *mark) {
@@ -313,6 +321,11 @@ void *dvt_stream_native(dvt_stream *stream) {
 
 davit_status dvt_stream_synchronize(dvt_stream *stream) {
   (void)stream;
+  return none();
+}
+
+davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
+  (void)stream, (void)idle;
   return none();
 }
 

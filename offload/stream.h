@@ -34,6 +34,9 @@ void *dvt_stream_native(dvt_stream *stream);
 /* Blocks until the stream is idle. */
 davit_status dvt_stream_synchronize(dvt_stream *stream);
 
+/* True in *idle if all work enqueued so far is over; the status is the device's error, if it has one. */
+davit_status dvt_stream_query(dvt_stream *stream, bool *idle);
+
 /* A mark after the work enqueued so far; freed by dvt_mark_free() (any thread, any time). */
 davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark);
 void dvt_mark_free(dvt_mark *mark);

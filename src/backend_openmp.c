@@ -125,7 +125,7 @@ static void run_commands(dvt_command *first) {
     }
 }
 
-/* On a host thread: the whole blocking segment, then the task's end. */
+/* On a host thread: the whole blocking segment, its record too, then the task's end. */
 static void run_blocking(void *argument) {
   dvt_command *first = argument;
   uintptr_t event = first->event;
@@ -148,20 +148,24 @@ static void stream_drained(void *argument, davit_status status) {
   hand_over(first);
 }
 
-/* Blocking work on a lane with a stream starts when the stream has drained. */
+/* Blocking work on a lane with a stream starts when the stream has drained; often it has already. */
 static void start_blocking(dvt_command *first) {
   dvt_lane *lane = first->lane;
   begin(first);
   if (lane->stream) {
     dvt_mark *mark = NULL;
-    davit_status status = dvt_stream_mark(lane->stream, &mark);
-    if (status == DAVIT_SUCCESS) {
+    bool drained = false;
+    davit_status status = dvt_stream_query(lane->stream, &drained);
+    if (status == DAVIT_SUCCESS && !drained)
+      status = dvt_stream_mark(lane->stream, &mark);
+    if (mark) {
       status = dvt_mark_notify(mark, stream_drained, first);
       dvt_mark_free(mark); /* the notification has its place in the stream; the mark may be recorded anew */
       if (status == DAVIT_SUCCESS)
         return;
     }
-    dvt_lane_fail(lane, status, davit_last_error());
+    if (status != DAVIT_SUCCESS)
+      dvt_lane_fail(lane, status, davit_last_error());
   }
   hand_over(first);
 }
@@ -284,7 +288,8 @@ static void append(opened *segment, dvt_command *command) {
 }
 
 /* A record ends its segment, so that whoever waits for the record comes later in the graph; a wait begins one;
- * streamed and blocking work do not mix. */
+ * streamed and blocking work do not mix. The record of blocking work on a lane with a stream is placed by the thread
+ * that did the work. */
 static void sort(batch *b, dvt_command *command) {
   dvt_lane *lane = command->lane;
   opened *segment = lane->backend;
@@ -296,7 +301,10 @@ static void sort(batch *b, dvt_command *command) {
   } else {
     dvt_command_kind kind = command->kind;
     if (kind == DVT_RECORD)
-      kind = lane->stream ? DVT_STREAMED : segment->first ? segment->kind : DVT_RECORD;
+      kind = segment->first && segment->works ? segment->kind
+             : lane->stream                   ? DVT_STREAMED
+             : segment->first                 ? segment->kind
+                                              : DVT_RECORD;
     if (segment->first && segment->works && segment->kind != kind)
       close_segment(b, segment);
     append(segment, command);

@@ -1,7 +1,6 @@
 /* The closest pair: checks, the choice of the algorithm, and what follows what in the search by cells.
  *
- * One pass finds the box of all points and those that are not finite. Then
- *   dense grid   about PER_CELL points a cell. Done, if a pair is found that is closer than a cell is wide and no cell is
+ *   dense grid   over the box of all points, about two a cell. Done, if a pair is found that is closer than a cell is wide and no cell is
  *                crowded, which is so for all points that are spread evenly, whatever the shape of their box.
  *   sample       else the closest pair of some sqrt(n) random points gives a bound,
  *   hashed grid  and cells as wide as the bound hold few points: of a set in which many pairs are closer, the sample would have
@@ -28,11 +27,6 @@ enum {
   LEAST_GRID = 64, /* points; fewer are compared with each other */
   FEW_GPU = 8192,  /* AUTO compares all pairs of so many */
   FEW_CPU = 512,
-  PER_CELL = 2,
-  CROWD_DENSE = 1024,
-  RANKS_DENSE = 8, /* times n */
-  CROWD_HASHED = 4096,
-  RANKS_HASHED = 32,
   TEAMS = 16, /* on a multiprocessor; a thread takes every so many-th point */
   UNITS = 132 /* multiprocessors of a device that does not tell */
 };
@@ -86,72 +80,6 @@ static davit_closest_algorithm algorithm_of(const problem *p, bool gpu) {
   return chosen == DAVIT_CLOSEST_GRID && p->n >= UINT32_MAX ? DAVIT_CLOSEST_DIVIDE : chosen;
 }
 
-/* ---- grids ---- */
-
-/* The width of a cell, of which there are about `cells` in the box; the longest side is 1. Sides shorter than a cell are
- * one cell wide. */
-static double cell_of(const double side[3], int dim, double cells) {
-  double s[3] = {side[0], side[1], dim > 2 ? side[2] : 0};
-  for (int i = 0; i < 2; i++)
-    for (int j = i + 1; j < 3; j++)
-      if (s[j] > s[i]) {
-        const double moved = s[i];
-        s[i] = s[j];
-        s[j] = moved;
-      }
-  const double solid = cbrt(s[1] * s[2] / cells), flat = sqrt(s[1] / cells);
-  if (s[2] >= solid && solid > 0)
-    return solid;
-  return s[1] >= flat && flat > 0 ? flat : 1 / cells;
-}
-
-/* A dense grid of the box of `state`, with cells `width` wide; false if there is none. */
-static bool dense_grid(const problem *p, dvt_closest_state *state, double *width) {
-  dvt_closest_grid *g = &state->grid;
-  double extent[3] = {0}, side[3] = {0}, longest = 0;
-  for (int k = 0; k < p->dim; k++) {
-    extent[k] = state->high[k] - state->low[k];
-    longest = fmax(longest, extent[k]);
-  }
-  for (int k = 0; k < p->dim; k++)
-    side[k] = extent[k] / longest;
-  double s = longest * cell_of(side, p->dim, (double)p->n / (double)PER_CELL);
-  if (!(s > 0x1p-1000 && longest < 0x1p1000))
-    return false;
-  double cells[3];
-  do {
-    for (int k = 0; k < 3; k++)
-      cells[k] = k < p->dim ? floor(extent[k] * (1 / s)) + 1 : 0;
-    g->buckets = 1 + (int64_t)fmin((cells[0] + 2) * (cells[1] + 2) * (p->dim > 2 ? cells[2] + 2 : 1), 0x1p62);
-    s *= 1.0625;
-  } while (g->buckets > dvt_closest_buckets(p->n));
-  s /= 1.0625;
-  g->hashed = 0;
-  g->scale = 1 / s;
-  for (int k = 0; k < 3; k++)
-    g->origin[k] = state->low[k];
-  g->pitch[0] = (int64_t)cells[0] + 2;
-  g->pitch[1] = g->pitch[0] * ((int64_t)cells[1] + 2);
-  g->first = 2 + g->pitch[0] + (p->dim > 2 ? g->pitch[1] : 0);
-  g->crowd = CROWD_DENSE;
-  g->ranks = RANKS_DENSE * p->n;
-  *width = s;
-  return true;
-}
-
-/* Cells of the least power of two that is more than `distance`, below 2^1022. */
-static void hashed_grid(const problem *p, double distance, dvt_closest_grid *g) {
-  int exponent;
-  frexp(distance, &exponent);
-  *g = (dvt_closest_grid){.hashed = 1,
-                          .buckets = dvt_closest_buckets(p->n),
-                          .factor = {ldexp(1, -(exponent / 2)), ldexp(1, -(exponent - exponent / 2))},
-                          .most = ldexp(1, 53 + exponent),
-                          .shift = 64 - dvt_closest_hash_bits(p->n),
-                          .crowd = CROWD_HASHED,
-                          .ranks = RANKS_HASHED * p->n};
-}
-
 /* ---- the search ---- */
 
 /* Does a stage wherever the points are. */
@@ -168,43 +96,34 @@ static davit_status stage(search *s, dvt_closest_stage which) {
   s->state.pair = DVT_NO_PAIR;
   s->state.ranks = s->state.bound = 0;
   s->state.stop = s->state.counter = 0;
-  return s->perform(s->context, which, &s->state);
-}
-
-static void learn(search *s) {
-  s->state.known = fmin(s->state.known, s->state.pair.distance);
+  DVT_TRY(s->perform(s->context, which, &s->state));
+  if (s->state.bad < s->p->n)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "points: point %lld has a coordinate that is not finite",
+                      (long long)s->state.bad);
+  return DAVIT_SUCCESS;
 }
 
 static davit_status by_dense_grid(search *s, bool *found) {
-  double width;
-  *found = false;
-  if (!dense_grid(s->p, &s->state, &width))
-    return DAVIT_SUCCESS;
-  DVT_TRY(stage(s, DVT_CLOSEST_GRID));
+  DVT_TRY(stage(s, DVT_CLOSEST_DENSE));
   if (dvt_closest_is_crowded(&s->state))
     return DAVIT_SUCCESS;
   /* The margin is for the rounding of (x - origin) scale, below 2^32. */
-  *found = s->state.pair.distance * (1 + 0x1p-16) <= width;
-  learn(s);
+  *found = s->state.pair.distance * (1 + 0x1p-16) <= s->state.grid.width;
+  s->state.known = s->state.pair.distance;
   return DAVIT_SUCCESS;
 }
 
 static davit_status by_hashed_grid(search *s, int round, bool *found) {
-  *found = false;
-  if (round > 0 || isinf(s->state.known)) {
-    s->state.sample = dvt_closest_sample(s->p->n, round);
-    s->state.seed = round;
-    DVT_TRY(stage(s, DVT_CLOSEST_SAMPLE));
-    learn(s);
-  }
+  const bool sampled = round > 0 || isinf(s->state.known);
+  s->state.sample = sampled ? dvt_closest_sample(s->p->n, round) : 0;
+  s->state.seed = round;
+  if (s->state.known > 0)
+    DVT_TRY(stage(s, DVT_CLOSEST_HASHED));
+  s->state.sample = 0;
   if (s->state.known == 0) {
     *found = true;
     return stage(s, DVT_CLOSEST_EQUAL);
   }
-  if (!(s->state.known < 0x1p1022))
-    return DAVIT_SUCCESS;
-  hashed_grid(s->p, s->state.known, &s->state.grid);
-  DVT_TRY(stage(s, DVT_CLOSEST_GRID));
   *found = !dvt_closest_is_crowded(&s->state);
   return DAVIT_SUCCESS;
 }
@@ -218,22 +137,13 @@ static bool is_one_place(const search *s) {
 
 /* Leaves the pair in the state; not *found: the grids are of no use. */
 static davit_status by_grids(search *s, bool *found) {
+  DVT_TRY(by_dense_grid(s, found));
   if (is_one_place(s)) {
     *found = true;
     return stage(s, DVT_CLOSEST_EQUAL);
   }
-  DVT_TRY(by_dense_grid(s, found));
   for (int round = 0; round < DVT_CLOSEST_ROUNDS && !*found; round++)
     DVT_TRY(by_hashed_grid(s, round, found));
-  return DAVIT_SUCCESS;
-}
-
-static davit_status check_box(search *s) {
-  s->state = (dvt_closest_state){.parts = 1, .known = INFINITY};
-  DVT_TRY(stage(s, DVT_CLOSEST_BOX));
-  if (s->state.bad < s->p->n)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "points: point %lld has a coordinate that is not finite",
-                      (long long)s->state.bad);
   return DAVIT_SUCCESS;
 }
 
@@ -273,14 +183,13 @@ static dvt_closest_stage last_stage(davit_closest_algorithm algorithm) {
 }
 
 static davit_status find(search *s, davit_closest_algorithm algorithm) {
-  bool found = false;
-  DVT_TRY(check_box(s));
-  if (algorithm == DAVIT_CLOSEST_BRUTE) {
-    found = true;
-    DVT_TRY(stage(s, DVT_CLOSEST_BRUTE));
-  } else if (algorithm == DAVIT_CLOSEST_GRID) {
+  bool found = algorithm == DAVIT_CLOSEST_BRUTE;
+  s->state = (dvt_closest_state){.parts = 1, .known = INFINITY};
+  if (algorithm == DAVIT_CLOSEST_GRID)
     DVT_TRY(by_grids(s, &found));
-  }
+  else
+    DVT_TRY(
+        stage(s, found ? DVT_CLOSEST_BRUTE : DVT_CLOSEST_BOX)); /* the box, to see that points are finite */
   if (!found)
     return divide(s->p, s->p->threads ? s->p->threads : dvt_blas_threads(DAVIT_HOST));
   *s->p->pair = s->state.pair;

@@ -11,7 +11,7 @@
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
  * by the million, and a condition variable in each would cost more than the record. */
-enum { STRIPES = 64, SPINS = 200, SPIN_NS = 30000 };
+enum { STRIPES = 64, SPIN_NS = 200000, POLL_NS = 30000 };
 
 static struct stripe {
   pthread_mutex_t lock;
@@ -169,11 +169,12 @@ static bool issued_or_over(dvt_record *record) {
 /* Sleeps until the condition holds. A waiter is counted before it looks at the state and a finisher looks at the
  * count after it wrote the state, so one of the two always sees the other. */
 static void sleep_until(dvt_record *record, bool (*condition)(dvt_record *)) {
-  for (int i = 0; i < SPINS; i++) {
+  const int64_t until = dvt_now_ns() + SPIN_NS;
+  do {
     if (condition(record))
       return;
     sched_yield();
-  }
+  } while (dvt_now_ns() < until);
   struct stripe *stripe = stripe_of(record);
   pthread_mutex_lock(&stripe->lock);
   atomic_fetch_add(&stripe->waiters, 1);
@@ -189,7 +190,7 @@ void dvt_record_wait_issued(dvt_record *record) {
 
 /* Short work is polled, because a notification costs more than it takes; long work is slept for. */
 static void wait_for_mark(dvt_record *record) {
-  int64_t until = dvt_now_ns() + SPIN_NS;
+  int64_t until = dvt_now_ns() + POLL_NS;
   while (dvt_record_query(record) == DVT_RECORD_ISSUED)
     if (dvt_now_ns() > until) {
       dvt_record_hold(record);
