@@ -7,11 +7,17 @@
  * do, so these are 2 or 5 runs.
  *
  * In bytes a point, 2-D floats: 8 read three times, 2 of the rank written and read, a counter of 4 changed and read at a random place,
- * and 16 written at a random place, which is most of the time, and read about 5 times (from caches).
+ * and 16 written at a random place and read about 5 times (from caches).
+ *
+ * Writes of 16 bytes at random places are slow where all records together do not fit a GPU's cache, as each brings 64 bytes from
+ * memory first (of 32 bytes they are no slower than what follows). There records approach their places in three steps, in each of which what leaves a team at once goes to few parts of the array: by the first
+ * bits of their places, by the next, and within parts of WINDOW records, by way of the team's memory. As places are known, the parts are equal,
+ * whatever the points are. 52 bytes a point more, and yet half of the time.
  *
  * A cell that holds too many points would make the search slow, and the counting too, as atomics on one address
  * wait for each other. The addition tells how many are there already: from `crowd` on all stop, and nothing is placed or
- * searched. The same where the sum of these ranks, the number of pairs within cells, is more than `ranks`.
+ * searched. The same where the sum of these ranks, the number of pairs within cells, is more than `ranks`. GPUs count PROBED
+ * points first, and most crowds show there: of all points half a million are on their way before the first is known to be too many.
  *
  * All pairs: tiles of BLOCK points against tiles of BLOCK points; on the CPU LINE points at a time in vectors.
  *
@@ -38,12 +44,22 @@
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
 
+#ifndef DVT_CLOSEST_CACHE
+#define DVT_CLOSEST_CACHE (48 << 20) /* bytes of records that a GPU places at once */
+#endif
+
 enum {
   THREADS = 256,
   BLOCK = 2 * THREADS,
-  LINE = 128,     /* points that the CPU compares with one before it looks whether one of them is near */
-  RUN = 32,       /* cells with neighbouring buckets */
-  BOX_POINTS = 8, /* of a thread at least, where only the box is sought */
+  LINE = 128,         /* points that the CPU compares with one before it looks whether one of them is near */
+  RUN = 32,           /* cells with neighbouring buckets */
+  BOX_POINTS = 8,     /* of a thread at least, where only the box is sought */
+  TILE = 8 * THREADS, /* records of a team's step */
+  PART_BITS = 8,      /* of a step: a part for each thread of a team */
+  PARTS = 1 << 2 * PART_BITS,
+  WINDOW_BITS = 10,
+  WINDOW = 1 << WINDOW_BITS,
+  PROBED = 1 << 14, /* points that are counted before all others */
   PARTIAL_BYTES = 64,
   LEAST_BITS = 7,
   PER_CELL = 2,        /* points, in a dense grid of evenly spread ones */
@@ -178,6 +194,37 @@ INLINE int64_t most_buckets(int64_t n, bool hashed) {
   return hashed || n + DENSE_BUCKETS > all ? all : n + DENSE_BUCKETS;
 }
 
+/* ---- placing in steps ---- */
+
+typedef uint32_t quad __attribute__((ext_vector_type(4))); /* a record of floats */
+
+/* Records and their places, two of each; parts are numbered by the bits of a place from shift[] on, and each has a cursor: how many
+ * of its records have come. */
+typedef struct parting {
+  int shift[2], bits[2];
+  quad *records[2];
+  uint32_t *places[2], *cursors[2];
+} parting;
+
+INLINE bool is_parted(int64_t n, size_t record_bytes) {
+  return record_bytes == sizeof(quad) && (size_t)n * sizeof(quad) > DVT_CLOSEST_CACHE;
+}
+
+INLINE parting parting_of(void *memory, int64_t n) {
+  const int all = hash_bits(n), both = all - WINDOW_BITS < 2 * PART_BITS ? all - WINDOW_BITS : 2 * PART_BITS;
+  quad *records = memory;
+  uint32_t *places = (uint32_t *)(void *)(records + 2 * n);
+  return (parting){.shift = {all - both / 2, all - both},
+                   .bits = {both / 2, both - both / 2},
+                   .records = {records, records + n},
+                   .places = {places, places + n},
+                   .cursors = {places + 2 * n, places + 2 * n + PARTS}};
+}
+
+static size_t parting_bytes(int64_t n) {
+  return 2 * ((size_t)n * (sizeof(quad) + sizeof(uint32_t)) + PARTS * sizeof(uint32_t));
+}
+
 INLINE double from_bits(uint64_t bits) {
   double x;
   memcpy(&x, &bits, sizeof x);
@@ -244,7 +291,7 @@ INLINE bool plan_dense(dvt_closest_state *s, int64_t n, int dim) {
   }
   const int64_t row = (int64_t)cells[0] + 2, layer = row * ((int64_t)cells[1] + 2);
   s->grid = (dvt_closest_grid){.buckets = (int64_t)buckets,
-                               .origin = {s->low[0], s->low[1], s->low[2]},
+                               .origin = {s->low[0], s->low[1], dim > 2 ? s->low[2] : 0},
                                .width = width,
                                .scale = 1 / width,
                                .first = 2 + row + (dim > 2 ? layer : 0),
@@ -278,6 +325,17 @@ INLINE bool plan_hashed(dvt_closest_state *s, int64_t n) {
 /* ---- what a GPU's teams agree on ---- */
 
 #ifdef DVT_GPU
+INLINE quad fetch_quad(const quad *at) {
+  uint32_t word[4];
+  dvt_load_constant_16(at, word);
+  return (quad){word[0], word[1], word[2], word[3]};
+}
+
+INLINE void put_quad(quad *at, quad value) {
+  const uint32_t word[4] = {value[0], value[1], value[2], value[3]};
+  dvt_store_16(at, word);
+}
+
 /* The index of the thread among all, and how many there are. */
 INLINE int64_t global_thread(void) {
   return (int64_t)dvt_team() * THREADS + dvt_thread();
@@ -362,6 +420,25 @@ INLINE double team_least(double value) {
   return value;
 }
 
+/* How much the threads before this one have. */
+INLINE uint32_t team_before(uint32_t value) {
+  DVT_SHARED uint32_t warps[THREADS / 32];
+  const int thread = dvt_thread(), lane = dvt_lane_number();
+  uint32_t upto = value;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const uint32_t other = dvt_shuffle(upto, lane - d);
+    upto += lane >= d ? other : 0;
+  }
+  if (lane == 31)
+    warps[thread / 32] = upto;
+  dvt_barrier();
+  for (int w = 0; w < thread / 32; w++)
+    upto += warps[w];
+  dvt_barrier();
+  return upto - value;
+}
+
 INLINE uint64_t team_sum(uint64_t value) {
   DVT_SHARED uint64_t all[THREADS];
   const int thread = dvt_thread();
@@ -400,6 +477,9 @@ typedef enum step {
   PLAN_HASHED,
   COUNT,
   PLACE,
+  PART_POINTS,
+  PART_RECORDS,
+  SETTLE,
   SEARCH_DENSE,
   SEARCH_HASHED,
   INSERT,
@@ -423,12 +503,14 @@ typedef struct kind {
 #define TEXT(x) TEXT_(x)
 
 #define T float
+#define PARTED
 #define DIM 2
 #include "offload/closest_pair_type.h"
 #undef DIM
 #define DIM 3
 #include "offload/closest_pair_type.h"
 #undef DIM
+#undef PARTED
 #undef T
 #define T double
 #define DIM 2
@@ -490,7 +572,7 @@ static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
         l.slots +
         (site->gpu ? 2 * dvt_aligned_up((size_t)scan_tiles(buckets) * scan_of_counts()->slot_bytes) : 0);
     l.records = l.ranks + dvt_aligned_up((size_t)n * sizeof(uint16_t));
-    records = (size_t)n * k->record_bytes;
+    records = site->gpu && is_parted(n, k->record_bytes) ? parting_bytes(n) : (size_t)n * k->record_bytes;
     records = records > slots ? records : slots;
     records = records > samples ? records : samples;
   }
@@ -637,15 +719,25 @@ static davit_status gpu_scan(const dvt_closest_site *site, uint32_t *table, int6
 /* The table is as large as a grid may become: which one it is the host does not know. */
 static davit_status gpu_grid(const dvt_closest_site *site, const layout *l, bool hashed) {
   const void *points = site->points;
-  const int64_t n = site->n, buckets = most_buckets(n, hashed);
+  const int64_t n = site->n, buckets = most_buckets(n, hashed), probed = n / 16 < PROBED ? 0 : PROBED;
   char *memory = site->memory, *records = memory + l->records;
   uint32_t *table = (uint32_t *)(void *)(memory + l->table);
   uint16_t *ranks = (uint16_t *)(void *)(memory + l->ranks);
   THEN(gpu_step(site, hashed ? PLAN_HASHED : PLAN_DENSE, n, NULL, NULL, NULL, NULL));
   THEN(gpu_fill(site, table, 0, (size_t)buckets * sizeof *table));
-  THEN(gpu_step(site, COUNT, n, points, table, ranks, NULL));
+  if (probed > 0)
+    THEN(gpu_step(site, COUNT, probed, points, table, ranks, NULL));
+  THEN(gpu_step(site, COUNT, n - probed, (const char *)points + (size_t)probed * kind_of(site)->point_bytes,
+                table, ranks + probed, NULL));
   THEN(gpu_scan(site, table, buckets, memory + l->slots));
-  THEN(gpu_step(site, PLACE, n, points, table, ranks, records));
+  if (is_parted(n, kind_of(site)->record_bytes)) {
+    THEN(gpu_fill(site, parting_of(records, n).cursors[0], 0, 2 * PARTS * sizeof(uint32_t)));
+    THEN(gpu_step(site, PART_POINTS, n, points, table, ranks, records));
+    THEN(gpu_step(site, PART_RECORDS, n, NULL, NULL, NULL, records));
+    THEN(gpu_step(site, SETTLE, n, NULL, NULL, NULL, records));
+  } else {
+    THEN(gpu_step(site, PLACE, n, points, table, ranks, records));
+  }
   return gpu_step(site, hashed ? SEARCH_HASHED : SEARCH_DENSE, n, NULL, table, NULL, records);
 }
 

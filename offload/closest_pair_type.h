@@ -36,12 +36,17 @@ INLINE point NAME(point_of)(const NAME(record) * r) {
   return (point){(double)r->at[0], (double)r->at[1], DIM > 2 ? (double)r->at[DIM - 1] : 0};
 }
 
-INLINE void NAME(put)(NAME(record) * r, point p, int64_t index) {
+INLINE NAME(record) NAME(made)(point p, int64_t index) {
   NAME(record) made = {.index = (uint32_t)index};
   made.at[0] = (T)p.x;
   made.at[1] = (T)p.y;
   if (DIM > 2)
     made.at[DIM - 1] = (T)p.z;
+  return made;
+}
+
+INLINE void NAME(put)(NAME(record) * r, point p, int64_t index) {
+  const NAME(record) made = NAME(made)(p, index);
 #ifdef DVT_GPU
   uint32_t words[sizeof made / 4];
   memcpy(words, &made, sizeof made);
@@ -259,57 +264,76 @@ INLINE void NAME(gather_body)(int64_t n, STATE, const void *points, uint32_t *ta
   }
 }
 
-/* Two points of a thread against a tile. */
+/* Two points of a thread against a tile, CHUNK of its points at a time: whether one of them is within what the team has reached, and
+ * only then which. */
 INLINE void NAME(brute_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
                              void *records, char *partials) {
+  enum { CHUNK = 16 };
   DVT_SHARED double tile[DIM][BLOCK];
+  DVT_SHARED uint64_t reached; /* the bits of a distance */
   (void)table, (void)ranks, (void)records;
+  /* Each device goes through all of a sample, and so knows the same. */
   const int64_t blocks = (n + BLOCK - 1) / BLOCK, parts = s->sample ? 1 : s->parts,
-                part = s->sample
-                           ? 0
-                           : s->part; /* each device goes through all of a sample, and so knows the same */
+                part = s->sample ? 0 : s->part;
   const double known = s->known;
   davit_pair best = DVT_NO_PAIR;
   for (int64_t unit = dvt_team(); unit < blocks * blocks; unit += dvt_teams()) {
     const int64_t row = unit / blocks, column = unit % blocks, first = row * BLOCK, second = column * BLOCK;
     if (column < row || row % parts != part) /* shares are rows of tiles, on the host as well */
       continue;
-    const int64_t left = n - second;
-    const int count = left < BLOCK ? (int)left : BLOCK;
     const int64_t mine[2] = {first + dvt_thread(), first + dvt_thread() + THREADS};
     point own[2];
     dvt_barrier();
 #pragma unroll
     for (int k = 0; k < 2; k++) {
       const int at = dvt_thread() + k * THREADS;
-      if (at < count) {
-        const point p = NAME(point_at)(points, second + at);
-        tile[0][at] = p.x;
-        tile[1][at] = p.y;
-        if (DIM > 2)
-          tile[DIM - 1][at] = p.z;
-      }
+      point p = {__builtin_nan(""), 0, 0}; /* near nobody */
+      if (second + at < n)
+        p = NAME(point_at)(points, second + at);
+      tile[0][at] = p.x;
+      tile[1][at] = p.y;
+      if (DIM > 2)
+        tile[DIM - 1][at] = p.z;
       own[k] = NAME(point_at)(points, mine[k] < n ? mine[k] : n - 1);
     }
+    if (dvt_thread() == 0)
+      reached = bits_of(bound_of(s, known));
     dvt_barrier();
-    double limit = dvt_pair_limit(bound_of(s, known));
-#pragma unroll 2
-    for (int t = 0; t < count; t++) {
-      const double x = tile[0][t], y = tile[1][t], z = DIM > 2 ? tile[DIM - 1][t] : 0;
+#pragma unroll 1
+    for (int begin = 0; begin < BLOCK; begin += CHUNK) {
+      const double least =
+                       from_bits(__scoped_atomic_load_n(&reached, __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP)),
+                   limit = dvt_pair_limit(least);
+      if (s->sample && least == 0)
+        break; /* of a sample the distance is all */
+      bool near = false;
 #pragma unroll
-      for (int k = 0; k < 2; k++) {
-        const double dx = own[k].x - x, dy = own[k].y - y, dz = own[k].z - z;
-        if (dvt_pair_square(dx, dy, dz) > limit || mine[k] >= second + t)
-          continue;
-        const double distance = dvt_pair_distance(dx, dy, dz);
-        const bool nearer = distance < best.distance;
-        dvt_pair_offer(distance, mine[k], second + t, &best);
-        if (nearer) {
-          limit = dvt_pair_limit(distance);
-          tell_bound(s, distance);
+      for (int t = begin; t < begin + CHUNK; t++) {
+        const double x = tile[0][t], y = tile[1][t], z = DIM > 2 ? tile[DIM - 1][t] : 0;
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+          near |= dvt_pair_square(own[k].x - x, own[k].y - y, own[k].z - z) <= limit;
+      }
+      if (!near)
+        continue;
+#pragma unroll 1
+      for (int t = begin; t < begin + CHUNK; t++) {
+        const double x = tile[0][t], y = tile[1][t], z = DIM > 2 ? tile[DIM - 1][t] : 0;
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+          const double dx = own[k].x - x, dy = own[k].y - y, dz = own[k].z - z;
+          if (!(dvt_pair_square(dx, dy, dz) <= limit) || mine[k] >= second + t)
+            continue;
+          const double distance = dvt_pair_distance(dx, dy, dz);
+          if (distance < best.distance)
+            __scoped_atomic_fetch_min(&reached, bits_of(distance), __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+          dvt_pair_offer(distance, mine[k], second + t, &best);
         }
       }
     }
+    dvt_barrier();
+    if (dvt_thread() == 0 && from_bits(reached) < bound_of(s, known))
+      tell_bound(s, from_bits(reached));
   }
   conclude(s, best, partials);
 }
@@ -359,6 +383,123 @@ INLINE void NAME(place_body)(int64_t n, STATE, const void *points, uint32_t *tab
     NAME(put)((NAME(record) *)records + to, p, i);
   }
 }
+
+#ifdef PARTED
+_Static_assert(sizeof(NAME(record)) == sizeof(quad), "a record is 16 bytes");
+
+/* One step of records to their places: from the points, or from the first step's parts. A team takes TILE at a time, brings them
+ * into the order of their parts in its own memory, and writes each part's share in one piece. */
+INLINE void NAME(part)(int64_t n, STATE, const void *points, const uint32_t *table, const uint16_t *ranks,
+                       char *records, bool from_points, DVT_TEAM quad *tile, DVT_TEAM uint32_t *places,
+                       DVT_TEAM uint32_t *counts, DVT_TEAM uint32_t *bases) {
+  const parting to = parting_of(records, n);
+  const int step = from_points ? 0 : 1, shift = to.shift[step], thread = dvt_thread();
+  const uint32_t mask = (1U << to.bits[step]) - 1;
+  const dvt_closest_grid g = s->grid;
+  if (dvt_closest_is_crowded(s))
+    return;
+  for (int64_t first = (int64_t)dvt_team() * TILE; first < n; first += (int64_t)dvt_teams() * TILE) {
+    uint32_t place[TILE / THREADS], rank[TILE / THREADS];
+    quad own[TILE / THREADS];
+    counts[thread] = 0;
+    dvt_barrier();
+#pragma unroll
+    for (int k = 0; k < TILE / THREADS; k++) {
+      const int64_t i = first + k * THREADS + thread;
+      if (i >= n)
+        continue;
+      if (from_points) {
+        const point p = NAME(point_at)(points, i);
+        const NAME(record) made = NAME(made)(p, i);
+        memcpy(&own[k], &made, sizeof made);
+        place[k] = table[bucket_of(&g, p, DIM)] - 1 - ranks[i];
+      } else {
+        own[k] = fetch_quad(to.records[0] + i);
+        place[k] = to.places[0][i];
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < TILE / THREADS; k++)
+      if (first + k * THREADS + thread < n)
+        rank[k] = __scoped_atomic_fetch_add(&counts[place[k] >> shift & mask], 1, __ATOMIC_RELAXED,
+                                            __MEMORY_SCOPE_WRKGRP);
+    dvt_barrier();
+    /* A tile of the second step lies in one part of the first. */
+    const uint32_t count = counts[thread], before = team_before(count),
+                   outer = from_points ? 0 : (uint32_t)(first >> to.shift[0]) << to.bits[1],
+                   part = outer + (uint32_t)thread;
+    if (count > 0)
+      bases[thread] = (part << shift) + dvt_atomic_add(&to.cursors[step][part], count) - before;
+    counts[thread] = before;
+    dvt_barrier();
+#pragma unroll
+    for (int k = 0; k < TILE / THREADS; k++)
+      if (first + k * THREADS + thread < n) {
+        const uint32_t at = counts[place[k] >> shift & mask] + rank[k];
+        places[at] = place[k];
+        tile[at] = own[k];
+      }
+    dvt_barrier();
+#pragma unroll
+    for (int k = 0; k < TILE / THREADS; k++) {
+      const uint32_t from = (uint32_t)(k * THREADS + thread);
+      if (first + from >= n)
+        continue;
+      const uint32_t at = places[from], target = bases[at >> shift & mask] + from;
+      to.places[step][target] = at;
+      put_quad(to.records[step] + target, tile[from]);
+    }
+    dvt_barrier();
+  }
+}
+
+/* The team's memory of a step. Each kernel has its own: what several kernels share, the linker counts for all. */
+#define TEAM_MEMORY                                                                                          \
+  DVT_SHARED quad tile[TILE];                                                                                \
+  DVT_SHARED uint32_t places[TILE], counts[THREADS], bases[THREADS]
+
+INLINE void NAME(part_points_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                                   void *records, char *partials) {
+  TEAM_MEMORY;
+  (void)partials;
+  NAME(part)(n, s, points, table, ranks, records, true, tile, places, counts, bases);
+}
+
+INLINE void NAME(part_records_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                                    void *records, char *partials) {
+  TEAM_MEMORY;
+  (void)partials;
+  NAME(part)(n, s, points, table, ranks, records, false, tile, places, counts, bases);
+}
+#undef TEAM_MEMORY
+
+/* The last step: a window of places at a time, out of the part it lies in. */
+INLINE void NAME(settle_body)(int64_t n, STATE, const void *points, uint32_t *table, uint16_t *ranks,
+                              void *records, char *partials) {
+  DVT_SHARED quad window[WINDOW];
+  (void)points, (void)table, (void)ranks, (void)partials;
+  const parting to = parting_of(records, n);
+  if (dvt_closest_is_crowded(s))
+    return;
+  for (int64_t first = (int64_t)dvt_team() * WINDOW; first < n; first += (int64_t)dvt_teams() * WINDOW) {
+    const int64_t begin = first >> to.shift[1] << to.shift[1], after = begin + (INT64_C(1) << to.shift[1]),
+                  end = after < n ? after : n;
+    for (int64_t i = begin + dvt_thread(); i < end; i += THREADS) {
+      const uint32_t at = to.places[1][i] - (uint32_t)first;
+      if (at < WINDOW)
+        window[at] = fetch_quad(to.records[1] + i);
+    }
+    dvt_barrier();
+#pragma unroll
+    for (int k = 0; k < WINDOW / THREADS; k++) {
+      const int at = k * THREADS + dvt_thread();
+      if (first + at < n)
+        put_quad(to.records[0] + first + at, window[at]);
+    }
+    dvt_barrier();
+  }
+}
+#endif
 
 INLINE void NAME(search_body)(int64_t n, STATE, uint32_t *table, const NAME(record) * records, char *partials,
                               bool hashed) {
@@ -611,11 +752,16 @@ static void NAME(brute_host)(int threads, int64_t n, dvt_closest_state *s, const
 
 /* ---- regions ---- */
 
+#ifdef DVT_EMULATED /* kernels are run by others */
+#define PRAGMA(...)
+#else
 #define PRAGMA(...) _Pragma(#__VA_ARGS__)
+#endif
 #define REGION(name)                                                                                         \
   __attribute__((used)) static void NAME(name)(int device, int teams, int64_t n, dvt_closest_state *s,       \
                                                const void *points, uint32_t *table, uint16_t *ranks,         \
                                                void *records, char *partials) {                              \
+    (void)device, (void)teams;                                                                               \
     PRAGMA(omp target teams ompx_bare num_teams(teams) thread_limit(THREADS) device(device)                  \
                is_device_ptr(s, points, table, ranks, records, partials)) {                                  \
       BODY(name##_body)(n, s, points, table, ranks, records, partials);                                      \
@@ -629,6 +775,11 @@ REGION(plan_dense)
 REGION(plan_hashed)
 REGION(count)
 REGION(place)
+#ifdef PARTED
+REGION(part_points)
+REGION(part_records)
+REGION(settle)
+#endif
 REGION(search_dense)
 REGION(search_hashed)
 REGION(insert)
@@ -646,6 +797,11 @@ static const kind NAME(kind) = {.point_bytes = DIM * sizeof(T),
                                          [PLAN_HASHED] = STEP(NULL, plan_hashed),
                                          [COUNT] = STEP(NAME(count_host), count),
                                          [PLACE] = STEP(NAME(place_host), place),
+#ifdef PARTED
+                                         [PART_POINTS] = STEP(NULL, part_points),
+                                         [PART_RECORDS] = STEP(NULL, part_records),
+                                         [SETTLE] = STEP(NULL, settle),
+#endif
                                          [SEARCH_DENSE] = STEP(NAME(search_dense_host), search_dense),
                                          [SEARCH_HASHED] = STEP(NAME(search_hashed_host), search_hashed),
                                          [INSERT] = STEP(NAME(insert_host), insert),

@@ -140,7 +140,7 @@ static davit_status by_grids(search *s, bool *found) {
   DVT_TRY(by_dense_grid(s, found));
   if (is_one_place(s)) {
     *found = true;
-    return stage(s, DVT_CLOSEST_EQUAL);
+    s->state.pair = (davit_pair){0, 1, 0};
   }
   for (int round = 0; round < DVT_CLOSEST_ROUNDS && !*found; round++)
     DVT_TRY(by_hashed_grid(s, round, found));

@@ -18,6 +18,7 @@
 #define DVT_EMULATED 1
 #define DVT_INLINE static inline
 #define DVT_TEAM
+#define DVT_SHARED static
 
 enum { EMULATOR_THREADS = 256, EMULATOR_STACK = 1 << 16 };
 
@@ -80,6 +81,25 @@ DVT_INLINE void dvt_load_team_16(const void *at, uint32_t word[4]) {
   memcpy(word, at, 16);
 }
 
+DVT_INLINE void dvt_store_16(void *at, const uint32_t word[4]) {
+  if ((uintptr_t)at % 16)
+    abort();
+  memcpy(at, word, 16);
+}
+
+DVT_INLINE void dvt_fence(void) {
+}
+
+DVT_INLINE uint32_t dvt_atomic_add(uint32_t *counter, uint32_t value) {
+  const uint32_t before = *counter;
+  *counter += value;
+  return before;
+}
+
+DVT_INLINE uint64_t dvt_observe(const uint64_t *at) {
+  return *at;
+}
+
 DVT_INLINE uint32_t dvt_byte_pair(uint32_t low, uint32_t high, int k) {
   return (uint32_t)(uint16_t)(int8_t)(low >> (8 * k)) | (uint32_t)(uint16_t)(int8_t)(high >> (8 * k)) << 16;
 }
@@ -130,6 +150,7 @@ static inline void emulator_run(int teams, int threads, void (*body)(void *argum
 #define dvt_launch_residents emulated_launch_residents
 #define dvt_launch_team_bytes emulated_launch_team_bytes
 #define dvt_stream_copy emulated_stream_copy
+#define dvt_stream_fill emulated_stream_fill
 #define dvt_stream_synchronize emulated_stream_synchronize
 #include "offload/launch.h"
 
@@ -188,6 +209,13 @@ davit_status emulated_stream_copy(dvt_stream *stream, void *destination, size_t 
   if (cols != 1)
     abort();
   memcpy(destination, source, row_bytes);
+  emulator_busy = true;
+  return DAVIT_SUCCESS;
+}
+
+davit_status emulated_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes) {
+  (void)stream;
+  memset(pointer, value, bytes);
   emulator_busy = true;
   return DAVIT_SUCCESS;
 }

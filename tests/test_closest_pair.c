@@ -349,6 +349,33 @@ static void test_large(void **state) {
     }
 }
 
+/* So many that GPUs bring their records to their places in steps, and (on a GPU, and of floats) beyond what the first two steps
+ * divide into windows: the pair of all, then pairs of equal points here and there. */
+static void test_many(void **state) {
+  (void)state;
+  int devices[MOST_PLACES];
+  const int device = devices[all_devices(devices) > 1]; /* not the host, if there is another */
+  const bool gpu = !place_is_host(device);
+  for (int v = 0; v < 4 + gpu; v++) {
+    const int64_t n = v == 4 ? (INT64_C(1) << 26) + 54321 : scaled(gpu ? 3200000 : 300000) + 1024;
+    cloud c = cloud_of(0, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, v < 2 ? 2 : 3, n);
+    const davit_pair right = anywhere(&c, DAVIT_CLOSEST_DIVIDE, NULL, 0);
+    uint64_t random = (uint64_t)n;
+    expect("many", &c, right, on_queue(&c, device, DAVIT_CLOSEST_GRID, 0));
+    assert_true(right.distance > 0);
+    for (int trial = 0; trial < (gpu ? 6 : 1); trial++) {
+      const int64_t a = (int64_t)(next_random(&random) % (uint64_t)n),
+                    b = (a + 1 + (int64_t)(next_random(&random) % (uint64_t)(n - 1))) % n;
+      const double x = get(&c, b, 0), y = get(&c, b, 1), z = get(&c, b, c.dim - 1);
+      put(&c, b, get(&c, a, 0), get(&c, a, 1), get(&c, a, c.dim - 1));
+      expect("many, two equal", &c, (davit_pair){a < b ? a : b, a < b ? b : a, 0},
+             on_queue(&c, device, DAVIT_CLOSEST_GRID, 0));
+      put(&c, b, x, y, z);
+    }
+    cloud_drop(&c);
+  }
+}
+
 static void test_several_devices(void **state) {
   (void)state;
   int devices[MOST_PLACES], count = all_devices(devices);
@@ -662,14 +689,23 @@ static void test_failures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_worked_example),      cmocka_unit_test(test_all_data_on_the_host),
-      cmocka_unit_test(test_all_data_on_devices), cmocka_unit_test(test_large),
-      cmocka_unit_test(test_several_devices),     cmocka_unit_test(test_where_the_points_are),
-      cmocka_unit_test(test_without_streams),     cmocka_unit_test(test_variants),
-      cmocka_unit_test(test_again_and_again),     cmocka_unit_test(test_motion),
-      cmocka_unit_test(test_every_direction),     cmocka_unit_test(test_wider_than_cells),
-      cmocka_unit_test(test_not_finite),          cmocka_unit_test(test_algorithm),
-      cmocka_unit_test(test_bad_arguments),       cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_worked_example),
+      cmocka_unit_test(test_all_data_on_the_host),
+      cmocka_unit_test(test_all_data_on_devices),
+      cmocka_unit_test(test_large),
+      cmocka_unit_test(test_many),
+      cmocka_unit_test(test_several_devices),
+      cmocka_unit_test(test_where_the_points_are),
+      cmocka_unit_test(test_without_streams),
+      cmocka_unit_test(test_variants),
+      cmocka_unit_test(test_again_and_again),
+      cmocka_unit_test(test_motion),
+      cmocka_unit_test(test_every_direction),
+      cmocka_unit_test(test_wider_than_cells),
+      cmocka_unit_test(test_not_finite),
+      cmocka_unit_test(test_algorithm),
+      cmocka_unit_test(test_bad_arguments),
+      cmocka_unit_test(test_failures),
   };
   return cmocka_run_group_tests(tests, NULL, elements_stop);
 }

@@ -25,6 +25,10 @@ closest_pair closest_[a-z]*[23]_box shared
 closest_pair closest_[a-z]*[23]_brute shared
 closest_pair closest_[a-z]*[23]_count shared
 closest_pair closest_[a-z]*[23]_place store
+closest_pair closest_float[23]_part_points shared store
+closest_pair closest_float[23]_part_records shared load store
+closest_pair closest_float[23]_settle shared load store
+closest_pair closest_[a-z]*[23]_plan_[a-z]*
 closest_pair closest_[a-z]*[23]_search_[a-z]* shared load
 closest_pair closest_[a-z]*[23]_(gather|insert|equal)
 detect_stream detect_profiles_region

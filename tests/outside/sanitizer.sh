@@ -24,9 +24,10 @@ cd "$work"
 import numpy as np
 
 random = np.random.default_rng(1)
-for name, shape in (("vector", 3000000), ("points", (300000, 2)), ("space", (100000, 3)), ("matrix", (701, 503))):
+for name, shape in (("vector", 3000000), ("points", (300000, 2)), ("space", (100000, 3)), ("few", (3001, 3)), ("matrix", (701, 503))):
     np.save(name + ".npy", random.random(shape))
 np.save("row.npy", random.random(503))
+np.save("many.npy", random.random((3500000, 2), dtype="f4")) # which GPUs place in steps
 np.save("flags.npy", (random.random(3000000) < 0.01).astype("u1"))
 stream = random.random((4100, 62), dtype="f4")
 for name, frames in (("stream", stream), ("long", stream[333:441]), ("short", stream[1333:1350])):
@@ -62,6 +63,8 @@ check "$none" atax matrix.npy row.npy -o out.npy
 check "$none" covariance matrix.npy -o out.npy
 check "$scans" closest points.npy --algorithm grid
 check "$scans" closest space.npy --algorithm grid
+check "$scans" closest many.npy --algorithm grid
+check "$none" closest few.npy --algorithm brute
 check "$none" align query.fa targets.fa -o out.tsv
 check "$none" detect stream.npy --effect long.npy short.npy --permutations 20 -o out.tsv
 check "$none" detect stream.npy --effect long.npy short.npy --permutations 20 --round -o out.tsv

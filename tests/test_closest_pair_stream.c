@@ -1,0 +1,360 @@
+/* The stages of the closest pair on a GPU without one: their kernels thread by thread, and what launches them, against all pairs and
+ * divide and conquer, and against the same stages on the CPU. */
+#include <omp.h>
+
+#include "tests/emulator.h"
+/* The source under test. So few records count as more than a cache holds that they go to their places in steps. */
+#define DVT_CLOSEST_CACHE (1 << 15)
+#define dvt_closest_bytes emulated_closest_bytes
+#define dvt_closest_perform emulated_closest_perform
+#define dvt_closest_sample emulated_closest_sample
+#include "offload/closest_pair.c"
+#include "tests/support.h"
+
+enum { GUARD = 256, TEAMS = 3, STEPS_FROM = DVT_CLOSEST_CACHE / 16 };
+
+/* ---- kernels by name ---- */
+
+#define BODY_OF(kind, name)                                                                                  \
+  static void run_##kind##_##name(void *arguments) {                                                         \
+    const dvt_argument *a = arguments;                                                                       \
+    closest_##kind##_##name##_body((int64_t)a[0], emulator_pointer(a + 1), emulator_pointer(a + 2),          \
+                                   emulator_pointer(a + 3), emulator_pointer(a + 4),                         \
+                                   emulator_pointer(a + 5), emulator_pointer(a + 6));                        \
+  }
+#define ROW_OF(kind, name) {"closest_" #kind "_" #name, run_##kind##_##name},
+#define OF_ALL(of, kind)                                                                                     \
+  of(kind, box) of(kind, gather) of(kind, brute) of(kind, plan_dense) of(kind, plan_hashed) of(kind, count)  \
+      of(kind, place) of(kind, search_dense) of(kind, search_hashed) of(kind, insert) of(kind, equal)
+#define OF_FLOATS(of, kind) of(kind, part_points) of(kind, part_records) of(kind, settle)
+OF_ALL(BODY_OF, float2)
+OF_ALL(BODY_OF, float3)
+OF_ALL(BODY_OF, double2)
+OF_ALL(BODY_OF, double3)
+OF_FLOATS(BODY_OF, float2)
+OF_FLOATS(BODY_OF, float3)
+
+/* The scan has tests of its own. */
+static void run_scan(void *arguments) {
+  const dvt_argument *a = arguments;
+  const uint32_t *x = emulator_pointer(a + 1);
+  uint32_t *y = emulator_pointer(a + 7), sum = 0;
+  if (dvt_team() == 0 && dvt_thread() == 0)
+    for (int64_t i = 0; i < (int64_t)a[0]; i++)
+      y[i] = sum += x[i];
+}
+
+const emulator_kernel emulator_kernels[] = {
+    OF_ALL(ROW_OF, float2) OF_ALL(ROW_OF, float3) OF_ALL(ROW_OF, double2) OF_ALL(ROW_OF, double3)
+        OF_FLOATS(ROW_OF, float2) OF_FLOATS(ROW_OF, float3){"dvt_int32_sum_scan_region", run_scan}};
+
+/* ---- points ---- */
+
+typedef struct cloud {
+  davit_type type;
+  int dim;
+  int64_t n;
+  void *points;
+  davit_pair right;
+} cloud;
+
+typedef void fill(uint64_t *random, int64_t i, int64_t n, double at[3]);
+
+static double unit(uint64_t *random) {
+  return (double)(next_random(random) >> 40) * 0x1p-24;
+}
+
+static void uniform(uint64_t *random, int64_t i, int64_t n, double at[3]) {
+  (void)i, (void)n;
+  for (int k = 0; k < 3; k++)
+    at[k] = unit(random);
+}
+
+static void line(uint64_t *random, int64_t i, int64_t n, double at[3]) {
+  uniform(random, i, n, at);
+  at[0] = at[2] = -3;
+}
+
+static void lattice(uint64_t *random, int64_t i, int64_t n, double at[3]) {
+  (void)random, (void)n;
+  at[0] = (double)(i % 17);
+  at[1] = (double)(i / 17 % 19);
+  at[2] = (double)(i / 17 / 19);
+}
+
+/* All but a few points in one thousandth of the box. */
+static void clusters(uint64_t *random, int64_t i, int64_t n, double at[3]) {
+  uniform(random, i, n, at);
+  if (i % 64)
+    for (int k = 0; k < 3; k++)
+      at[k] = 0.25 + at[k] * 0x1p-10;
+}
+
+/* A third of the points at five places. */
+static void heaps(uint64_t *random, int64_t i, int64_t n, double at[3]) {
+  uniform(random, i, n, at);
+  if (i % 3 == 0)
+    for (int k = 0; k < 3; k++)
+      at[k] = (double)(i % 5);
+}
+
+static void one_place(uint64_t *random, int64_t i, int64_t n, double at[3]) {
+  (void)random, (void)i, (void)n;
+  at[0] = at[1] = at[2] = 0.5;
+}
+
+/* Coordinates whose squares are no doubles. */
+static void tiny(uint64_t *random, int64_t i, int64_t n, double at[3]) {
+  uniform(random, i, n, at);
+  for (int k = 0; k < 3; k++)
+    at[k] *= 0x1p-1040;
+}
+
+static cloud cloud_of(fill *fill_point, davit_type type, int dim, int64_t n) {
+  cloud c = {type, dim, n, malloc((size_t)n * (size_t)dim * davit_type_bytes(type)), DVT_NO_PAIR};
+  uint64_t random = (uint64_t)n;
+  for (int64_t i = 0; i < n; i++) {
+    double at[3];
+    fill_point(&random, i, n, at);
+    for (int k = 0; k < dim; k++)
+      if (type == DAVIT_DOUBLE)
+        ((double *)c.points)[i * dim + k] = at[k];
+      else
+        ((float *)c.points)[i * dim + k] = (float)at[k];
+  }
+  void *scratch = malloc(dvt_ref_closest_scratch(n));
+  c.right = n <= 3000 ? dvt_ref_closest_brute(type, dim, n, c.points)
+                      : dvt_ref_closest_divide(type, dim, n, c.points, 2, scratch);
+  free(scratch);
+  return c;
+}
+
+/* ---- stages ---- */
+
+static bool is_pair(davit_pair a, davit_pair b) {
+  return a.i == b.i && a.j == b.j && memcmp(&a.distance, &b.distance, sizeof a.distance) == 0;
+}
+
+/* One part of a stage; what is beside its memory stays as it is. */
+static void perform_part(const cloud *c, bool gpu, dvt_closest_stage stage, dvt_closest_state *state) {
+  dvt_closest_site site = {.device = omp_get_initial_device(),
+                           .gpu = gpu,
+                           .threads = 2,
+                           .teams = gpu ? TEAMS : 0,
+                           .stream = gpu ? (dvt_stream *)(void *)&site : NULL,
+                           .type = c->type,
+                           .dim = c->dim,
+                           .n = c->n,
+                           .points = c->points};
+  const size_t bytes = emulated_closest_bytes(&site, stage);
+  char *memory = aligned_alloc(256, (bytes + GUARD + 255) / 256 * 256);
+  dvt_closest_state staged;
+  memset(memory, 0x5c, bytes + GUARD);
+  site.memory = memory;
+  site.staged = &staged;
+  CHECK(emulated_closest_perform(&site, stage, state));
+  assert_false(emulator_busy);
+  for (int i = 0; i < GUARD; i++)
+    assert_int_equal(memory[bytes + (size_t)i], 0x5c);
+  free(memory);
+}
+
+/* The stage in `parts` parts; the CPU knows and finds the same. */
+static dvt_closest_state perform(const cloud *c, dvt_closest_stage stage, dvt_closest_state given,
+                                 int parts) {
+  dvt_closest_state all = {0};
+  for (int part = 0; part < parts; part++) {
+    dvt_closest_state s = given, host;
+    s.pair = DVT_NO_PAIR;
+    s.ranks = s.bound = 0;
+    s.stop = s.counter = 0;
+    s.part = part;
+    s.parts = parts;
+    host = s;
+    perform_part(c, true, stage, &s);
+    perform_part(c, false, stage, &host);
+    assert_int_equal(s.bad, host.bad);
+    assert_memory_equal(s.low, host.low, (size_t)c->dim * sizeof(double));
+    assert_memory_equal(s.high, host.high, (size_t)c->dim * sizeof(double));
+    assert_memory_equal(&s.known, &host.known, sizeof s.known);
+    if (stage == DVT_CLOSEST_DENSE || stage == DVT_CLOSEST_HASHED)
+      assert_int_equal(dvt_closest_is_crowded(&s), dvt_closest_is_crowded(&host));
+    if ((stage == DVT_CLOSEST_DENSE || stage == DVT_CLOSEST_HASHED) && !dvt_closest_is_crowded(&s)) {
+      assert_memory_equal(&s.grid, &host.grid, sizeof s.grid);
+      assert_int_equal(s.ranks, host.ranks);
+    }
+    if (part == 0)
+      all = s;
+    else
+      dvt_pair_offer(s.pair.distance, s.pair.i, s.pair.j, &all.pair);
+  }
+  return all;
+}
+
+static void expect_right(const cloud *c, const char *what, davit_pair is) {
+  if (!is_pair(is, c->right))
+    fail_msg("%s of %lld, %s, dim %d: (%lld, %lld) at %g, not (%lld, %lld) at %g", what, (long long)c->n,
+             davit_type_string(c->type), c->dim, (long long)is.i, (long long)is.j, is.distance,
+             (long long)c->right.i, (long long)c->right.j, c->right.distance);
+}
+
+/* All stages, each if it has something to say. Returns whether a grid was found to be of use. */
+static bool run_stages(const cloud *c, int parts) {
+  const dvt_closest_state begin = {.parts = 1, .known = __builtin_inf()};
+  bool useful = false;
+  if (c->n <= 3000)
+    expect_right(c, "all pairs", perform(c, DVT_CLOSEST_BRUTE, begin, parts).pair);
+  dvt_closest_state s = perform(c, DVT_CLOSEST_DENSE, begin, parts);
+  assert_true(s.bad == INT64_MAX);
+  if (!dvt_closest_is_crowded(&s) && s.pair.distance * (1 + 0x1p-16) <= s.grid.width) {
+    expect_right(c, "dense grid", s.pair);
+    useful = true;
+  }
+  for (int round = 0; round < DVT_CLOSEST_ROUNDS; round++) {
+    s.known = __builtin_inf();
+    s.sample = emulated_closest_sample(c->n, round);
+    s.seed = round;
+    const dvt_closest_state hashed = perform(c, DVT_CLOSEST_HASHED, s, parts);
+    assert_true(hashed.known >= c->right.distance);
+    if (hashed.known > 0 && !dvt_closest_is_crowded(&hashed)) {
+      expect_right(c, "hashed grid", hashed.pair);
+      useful = true;
+    }
+  }
+  s.sample = 0;
+  s.known = c->right.distance * 3;
+  if (s.known > 0 && s.known < 0x1p1022)
+    expect_right(c, "hashed grid without a sample", perform(c, DVT_CLOSEST_HASHED, s, parts).pair);
+  if (c->right.distance == 0)
+    expect_right(c, "equal points", perform(c, DVT_CLOSEST_EQUAL, s, parts).pair);
+  return useful;
+}
+
+static void run(fill *fill_point, davit_type type, int dim, int64_t n, int parts, bool useful) {
+  cloud c = cloud_of(fill_point, type, dim, n);
+  assert_true(run_stages(&c, parts) || !useful);
+  free(c.points);
+}
+
+/* ---- tests ---- */
+
+static void test_kinds(void **unused) {
+  (void)unused;
+  static const int64_t sizes[] = {64, 65, 700, STEPS_FROM - 1};
+  for (int v = 0; v < 4; v++)
+    for (int s = 0; s < COUNT(sizes); s++)
+      run(uniform, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s], 1 + s % 2, true);
+}
+
+static void test_data(void **unused) {
+  (void)unused;
+  static const struct {
+    fill *fill_point;
+    bool useful;
+  } all[] = {{line, true}, {lattice, false}, {clusters, true}, {heaps, false}, {one_place, false}};
+  for (int v = 0; v < 4; v++)
+    for (int d = 0; d < COUNT(all); d++)
+      run(all[d].fill_point, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, 1500 + 7 * d, 1 + d % 2,
+          all[d].useful);
+  run(tiny, DAVIT_DOUBLE, 2, 500, 1, false);
+  run(tiny, DAVIT_DOUBLE, 3, 500, 2, false);
+}
+
+/* Records that go to their places in steps: as few as do, with parts of all lengths, so many that a part has several windows, and
+ * counted in two launches. */
+static void test_steps(void **unused) {
+  (void)unused;
+  const int64_t most = scaled(PROBED * 16) + 4077;
+  const int64_t sizes[] = {STEPS_FROM + 1, 4096, 4097, 20011, most};
+  for (int s = 0; s < COUNT(sizes); s++) {
+    const int before = emulator_launches;
+    run(s % 2 ? clusters : uniform, DAVIT_FLOAT, 2 + s % 2, sizes[s], 1, true);
+    assert_true(emulator_launches > before);
+  }
+}
+
+/* Every record comes to its own place, whatever is found there. */
+static void test_places(void **unused) {
+  (void)unused;
+  for (int bits = 11; bits < 32; bits++) { /* parts are whole tiles, and numbered by a place's bits */
+    const parting to = parting_of(NULL, INT64_C(1) << bits);
+    assert_true(to.shift[0] >= 11 && to.shift[1] >= WINDOW_BITS);
+    assert_int_equal(to.shift[0] + to.bits[0], bits);
+    assert_int_equal(to.shift[1] + to.bits[1], to.shift[0]);
+    assert_true(to.bits[0] <= PART_BITS && to.bits[1] <= PART_BITS);
+  }
+  for (int dim = 2; dim <= 3; dim++) {
+    cloud c = cloud_of(uniform, DAVIT_FLOAT, dim, 9001);
+    dvt_closest_state staged, s = {.parts = 1, .known = __builtin_inf()};
+    dvt_closest_site site = {.gpu = true,
+                             .teams = TEAMS,
+                             .stream = (dvt_stream *)(void *)&site,
+                             .type = c.type,
+                             .dim = dim,
+                             .n = c.n,
+                             .points = c.points,
+                             .staged = &staged};
+    site.memory = aligned_alloc(256, (emulated_closest_bytes(&site, DVT_CLOSEST_DENSE) + 255) / 256 * 256);
+    CHECK(emulated_closest_perform(&site, DVT_CLOSEST_DENSE, &s));
+    const layout l = layout_of(&site, DVT_CLOSEST_DENSE);
+    const uint32_t *table = (const uint32_t *)(const void *)((char *)site.memory + l.table);
+    char *seen = calloc((size_t)c.n, 1);
+    for (int64_t at = 0; at < c.n; at++) {
+      const char *record = (char *)site.memory + l.records + 16 * at;
+      uint32_t index;
+      memcpy(&index, record + (size_t)dim * sizeof(float), sizeof index);
+      assert_true(index < c.n && !seen[index]);
+      seen[index] = 1;
+      assert_memory_equal(record, (char *)c.points + (size_t)index * (size_t)dim * sizeof(float),
+                          (size_t)dim * sizeof(float));
+      const float *p = (const float *)(const void *)record;
+      const int64_t bucket = bucket_of(&s.grid, (point){p[0], p[1], dim > 2 ? p[dim - 1] : 0}, dim);
+      assert_in_range(at, table[bucket - 1], table[bucket] - 1);
+    }
+    free(seen);
+    free(site.memory);
+    free(c.points);
+  }
+}
+
+/* A launch that is refused is the stage's failure. */
+static void test_refused(void **unused) {
+  (void)unused;
+  cloud c = cloud_of(uniform, DAVIT_FLOAT, 2, STEPS_FROM + 1);
+  dvt_closest_state staged;
+  dvt_closest_site site = {.gpu = true,
+                           .teams = TEAMS,
+                           .stream = (dvt_stream *)(void *)&site,
+                           .type = c.type,
+                           .dim = 2,
+                           .n = c.n,
+                           .points = c.points,
+                           .staged = &staged};
+  site.memory = aligned_alloc(256, (emulated_closest_bytes(&site, DVT_CLOSEST_EQUAL) + 255) / 256 * 256);
+  for (int stage = 0; stage <= DVT_CLOSEST_EQUAL; stage++) {
+    const dvt_closest_state begin = {
+        .parts = 1, .known = 0.5, .sample = stage == DVT_CLOSEST_HASHED ? 100 : 0};
+    dvt_closest_state s = begin;
+    const int first = emulator_launches;
+    CHECK(emulated_closest_perform(&site, (dvt_closest_stage)stage, &s));
+    const int launches = emulator_launches - first;
+    assert_true(launches > 0);
+    for (int k = 0; k < launches; k++) {
+      s = begin;
+      emulator_fails_at = emulator_launches + k;
+      CHECK_FAILS(emulated_closest_perform(&site, (dvt_closest_stage)stage, &s), DAVIT_DEVICE_ERROR,
+                  "refused");
+      assert_false(emulator_busy);
+    }
+    emulator_fails_at = -1;
+  }
+  free(site.memory);
+  free(c.points);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_data),
+                                     cmocka_unit_test(test_steps), cmocka_unit_test(test_places),
+                                     cmocka_unit_test(test_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
