@@ -318,7 +318,8 @@ static davit_status score_portion(dvt_lane *lane, const dvt_detect_task *t) {
 static davit_status take_portions(detection *d, dvt_lane *lane, float *scores) {
   int64_t begin, end;
   const bool gpu = !dvt_device_find(lane->device)->shares_host_memory;
-  const int share = gpu ? dvt_blas_threads(DAVIT_HOST) / d->gpus : dvt_blas_threads(lane->device),
+  const int share =
+                gpu ? dvt_blas_threads(DAVIT_HOST) / (d->gpus * GPU_WORKERS) : dvt_blas_threads(lane->device),
             threads = share > 0 ? share : 1;
   while (take_portion(d, &begin, &end)) {
     const dvt_detect_task t = portion_of(d, begin, end, scores);
