@@ -323,7 +323,9 @@ static void test_matrices(void **state) {
   cli_matrix_dna(5, -4, &dna);
   assert_string_equal(dna.letters, "ACGTN");
   assert_int_equal(dna.code['u'], dna.code['T']);
-  assert_int_equal(dna.code['R'], CLI_FOREIGN_LETTER);
+  for (const char *c = "RYSWKMBDHVrn"; *c; c++)
+    assert_int_equal(dna.code[(int)*c], dna.code['N']);
+  assert_int_equal(dna.code['E'], CLI_FOREIGN_LETTER);
   for (int i = 0; i < 25; i++)
     assert_int_equal(dna.scores[i], i % 6 == 0 && i < 24 ? 5 : -4);
 }

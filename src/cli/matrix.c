@@ -72,6 +72,9 @@ void cli_matrix_dna(int8_t match, int8_t mismatch, cli_matrix *matrix) {
   enum { BASES = 4, LETTERS = 5 };
   set_letters(matrix, "ACGTN", LETTERS);
   matrix->code['U'] = matrix->code['u'] = matrix->code['T'];
+  /* Bases that are not known for certain (IUPAC), as genomes have some. */
+  for (const char *ambiguous = "RrYySsWwKkMmBbDdHhVv"; *ambiguous; ambiguous++)
+    matrix->code[(unsigned char)*ambiguous] = matrix->code['N'];
   for (int q = 0; q < LETTERS; q++)
     for (int t = 0; t < LETTERS; t++)
       matrix->scores[q + t * LETTERS] = q == t && q < BASES ? match : mismatch;

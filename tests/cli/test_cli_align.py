@@ -143,6 +143,11 @@ def test_protein():
     put("n.fa", ">n\nACGTNU\n")
     rows = align("n.fa", "n.fa", "--match", 1, "--mismatch", -1, "--gap-open", 3, "--cigar")
     expect([row["cigar"] for row in rows] == ["4="], f"N matches nothing: {rows}")
+    put("iupac.fa", "".join(f">{k}\nACGT{k}U\n" for k in "RYSWKMBDHVrysn"))
+    rows = align("n.fa", "iupac.fa", "--match", 1, "--mismatch", -1, "--gap-open", 3, "--cigar", "--top", 20)
+    expect([row["cigar"] for row in rows] == ["4="] * 14, f"ambiguous bases are N: {rows}")
+    rows = align("iupac.fa", "iupac.fa", "--match", 2, "--mismatch", 0, "--gap-open", 3, "--cigar", "--top", 20)
+    expect([row["score"] for row in rows] == ["10"] * 14 * 14, "ambiguous bases do not match themselves")
 
 
 def test_formats():
@@ -228,7 +233,7 @@ def refuse(name, content, *words, options=()):
 
 def test_bad_fasta():
     refuse("b.fa", ">a\nACGT\n>b x\nAC\nG?T\n", "line 5", "'b'", "letter 4", "'?'", "ARNDCQEGHILKMFPSTWYVBZX*")
-    refuse("b.fa", ">a\nACRT\n", "line 2", "'a'", "letter 3", "'R'", "ACGTN", options=("--match", 1, "--mismatch", -1))
+    refuse("b.fa", ">a\nACET\n", "line 2", "'a'", "letter 3", "'E'", "ACGTN", options=("--match", 1, "--mismatch", -1))
     refuse("b.fa", ">a\nAC1T\n", "line 2", "letter 3", "'1'")
     refuse("b.fa", b">a\nAC\xe4T\n", "line 2", "letter 3", "byte 228")
     refuse("b.fa", b">a\nAC\0T\n", "line 2", "letter 3", "byte 0")
