@@ -1,0 +1,128 @@
+/* Features of sound on the host's threads, against FFTW alone: the same transforms of the same frames, which is what the
+ * definition cannot do without; the rest is the window, the bands and their changes. Clocks and the options of all programs:
+ * bench/measure.h.
+ *
+ * --seconds of sound at 22050 Hz (noise), in frames of each of --frames samples. Both take turns. Bytes: each sample read and each
+ * feature written once. `us_a_frame` is by the clock, of all threads together, `processor_us_a_frame` of one; `real_time` is how many seconds of sound a
+ * second of the clock analyses. */
+#include <fftw3.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/cells.h"
+#include "bench/measure.h"
+
+typedef struct problem {
+  int64_t samples, frame, frames;
+  float *sound, *features;
+  davit_features_options options;
+  fftwf_plan plan;
+  char *buffers; /* of the peer's threads: a frame and its spectrum each */
+  size_t buffer_bytes;
+} problem;
+
+static davit_status features_call(void *argument) {
+  const problem *p = argument;
+  return davit_features(p->samples, p->sound, &p->options, p->features);
+}
+
+static davit_status transforms_call(void *argument) {
+  const problem *p = argument;
+#pragma omp parallel for schedule(static)
+  for (int64_t f = 0; f < p->frames; f++) {
+    float *in = (float *)(void *)(p->buffers + (size_t)omp_get_thread_num() * p->buffer_bytes);
+    for (int64_t i = 0; i < p->frame; i++)
+      in[i] = p->sound[f * p->frame + i];
+    fftwf_execute_dft_r2c(p->plan, in, (fftwf_complex *)(void *)(in + 2 * ((p->frame + 31) / 32 * 16)));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static bool open_problem(problem *p) {
+  const int64_t aligned = 2 * ((p->frame + 31) / 32 * 16);
+  p->frames = p->samples / p->frame;
+  p->options = davit_features_defaults();
+  p->options.frame = p->frame;
+  p->buffer_bytes =
+      (size_t)aligned * sizeof(float) + (size_t)(p->frame / 2 + 32) / 32 * 32 * sizeof(fftwf_complex);
+  p->buffers = fftwf_malloc(p->buffer_bytes * (size_t)omp_get_max_threads());
+  if (p->buffers) {
+    float *in = (float *)(void *)p->buffers;
+    p->plan =
+        fftwf_plan_dft_r2c_1d((int)p->frame, in, (fftwf_complex *)(void *)(in + aligned), FFTW_ESTIMATE);
+  }
+  p->features = malloc((size_t)(p->frames * DAVIT_FEATURES) * sizeof *p->features + 1);
+  if (p->buffers && p->plan && p->features)
+    return true;
+  bench_failure("features", "no memory for the transforms");
+  return false;
+}
+
+static void close_problem(problem *p) {
+  if (p->plan)
+    fftwf_destroy_plan(p->plan);
+  fftwf_free(p->buffers);
+  free(p->features);
+  p->plan = NULL;
+  p->buffers = NULL;
+  p->features = NULL;
+}
+
+static void measure(const bench_site *site, problem *p) {
+  const bench_work works[] = {features_call, transforms_call};
+  bench_time times[2] = {{0}};
+  char variant[40];
+  snprintf(variant, sizeof variant, "frames of %lld", (long long)p->frame);
+  const bench_case what = {.operation = "features",
+                           .type = "f32",
+                           .variant = variant,
+                           .form = "host",
+                           .rows = p->frames,
+                           .cols = p->frame,
+                           .bytes = 4.0 * ((double)p->samples + (double)(p->frames * DAVIT_FEATURES)),
+                           .flops = 2.5 * (double)(p->frames * p->frame) * log2((double)p->frame)};
+  bench_wall_turns(site, site->peers ? 2 : 1, works, p, times);
+  bench_report(site, &what, &times[0], site->peers ? "FFTW alone" : NULL, site->peers ? &times[1] : NULL);
+  if (times[0].median > 0) {
+    bench_number("us_a_frame", 1e6 * times[0].median / (double)p->frames);
+    bench_number("processor_us_a_frame", 1e6 * times[0].processor / (double)p->frames);
+    if (site->peers)
+      bench_number("peer_processor_us_a_frame", 1e6 * times[1].processor / (double)p->frames);
+    bench_number("real_time", (double)p->samples / p->options.rate / times[0].median);
+  }
+}
+
+static const char usage[] = "bench_features [--seconds 600] [--frames 512,1024,4096]\n" BENCH_OPTIONS;
+
+int main(int argc, char **argv) {
+  bench_settings settings;
+  bench_site site;
+  bench_settings_read(&settings, usage, argc, argv);
+  bench_begin("features", argc, argv);
+  if (bench_site_open(&settings, DAVIT_HOST, &site)) {
+    int64_t frames[BENCH_MOST];
+    const int count = bench_sizes(&settings, "frames", false, "512,1024,4096", "512,1024,4096", frames);
+    problem p = {.samples = 22050 * bench_size(&settings, "seconds", false, 600, 600)};
+    p.sound = malloc((size_t)p.samples * sizeof *p.sound + 1);
+    uint64_t random = 1;
+    for (int64_t i = 0; p.sound && i < p.samples; i++)
+      p.sound[i] = (float)(bench_random(&random) >> 40) * 0x1p-23f - 1;
+    for (int i = 0; i < count && p.sound; i++) {
+      p.frame = frames[i];
+      if (p.frame < 2 || p.frame > 1 << 24)
+        bench_failure("features", "a frame has 2 to 2^24 samples");
+      else if (open_problem(&p))
+        measure(&site, &p);
+      close_problem(&p);
+    }
+    if (!p.sound)
+      bench_failure("features", "no memory for the sound");
+    free(p.sound);
+    bench_site_close(&site);
+  }
+  bench_end();
+  bench_check(davit_finalize(), "finalize");
+  return 0;
+}
