@@ -276,7 +276,7 @@ static void test_steps(void **unused) {
 /* Every record comes to its own place, whatever is found there. */
 static void test_places(void **unused) {
   (void)unused;
-  quad nothing; /* its address alone is used */
+  quad nothing;                            /* its address alone is used */
   for (int bits = 11; bits < 32; bits++) { /* parts are whole tiles, and numbered by a place's bits */
     const parting to = parting_of(&nothing, INT64_C(1) << bits);
     assert_true(to.shift[0] >= 11 && to.shift[1] >= WINDOW_BITS);
