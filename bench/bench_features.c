@@ -19,8 +19,8 @@ typedef struct problem {
   float *sound, *features;
   davit_features_options options;
   fftwf_plan plan;
-  char *buffers; /* of the peer's threads: a frame and its spectrum each */
-  size_t buffer_bytes;
+  float *buffers; /* of the peer's threads: a frame and its spectrum each */
+  int64_t line;   /* floats from the frame to its spectrum, which has two more */
 } problem;
 
 static davit_status features_call(void *argument) {
@@ -28,31 +28,32 @@ static davit_status features_call(void *argument) {
   return davit_features(p->samples, p->sound, &p->options, p->features);
 }
 
+/* Each begins with a line of the processor's cache. */
+static float *buffer_of(const problem *p, int thread) {
+  return p->buffers + thread * 2 * (p->line + 16);
+}
+
 static davit_status transforms_call(void *argument) {
   const problem *p = argument;
 #pragma omp parallel for schedule(static)
   for (int64_t f = 0; f < p->frames; f++) {
-    float *in = (float *)(void *)(p->buffers + (size_t)omp_get_thread_num() * p->buffer_bytes);
+    float *in = buffer_of(p, omp_get_thread_num());
     for (int64_t i = 0; i < p->frame; i++)
       in[i] = p->sound[f * p->frame + i];
-    fftwf_execute_dft_r2c(p->plan, in, (fftwf_complex *)(void *)(in + 2 * ((p->frame + 31) / 32 * 16)));
+    fftwf_execute_dft_r2c(p->plan, in, (fftwf_complex *)(void *)(in + p->line));
   }
   return DAVIT_SUCCESS;
 }
 
 static bool open_problem(problem *p) {
-  const int64_t aligned = 2 * ((p->frame + 31) / 32 * 16);
   p->frames = p->samples / p->frame;
+  p->line = (p->frame + 15) / 16 * 16;
   p->options = davit_features_defaults();
   p->options.frame = p->frame;
-  p->buffer_bytes =
-      (size_t)aligned * sizeof(float) + (size_t)(p->frame / 2 + 32) / 32 * 32 * sizeof(fftwf_complex);
-  p->buffers = fftwf_malloc(p->buffer_bytes * (size_t)omp_get_max_threads());
-  if (p->buffers) {
-    float *in = (float *)(void *)p->buffers;
-    p->plan =
-        fftwf_plan_dft_r2c_1d((int)p->frame, in, (fftwf_complex *)(void *)(in + aligned), FFTW_ESTIMATE);
-  }
+  p->buffers = fftwf_malloc(sizeof(float) * (size_t)(omp_get_max_threads() * 2 * (p->line + 16)));
+  if (p->buffers)
+    p->plan = fftwf_plan_dft_r2c_1d((int)p->frame, p->buffers,
+                                    (fftwf_complex *)(void *)(p->buffers + p->line), FFTW_ESTIMATE);
   p->features = malloc((size_t)(p->frames * DAVIT_FEATURES) * sizeof *p->features + 1);
   if (p->buffers && p->plan && p->features)
     return true;

@@ -236,10 +236,8 @@ INLINE void NAME(box_body)(int64_t n, STATE, const void *points, uint32_t *table
   for (int t = dvt_thread(); t < dvt_teams(); t += THREADS)
 #pragma unroll
     for (int k = 0; k <= 2 * DIM; k++) {
-      const uint64_t bits =
-          dvt_observe((const uint64_t *)(const void *)(partials + (int64_t)t * PARTIAL_BYTES) + k);
-      double other;
-      memcpy(&other, &bits, sizeof other);
+      const double other =
+          from_bits(dvt_observe((const uint64_t *)(const void *)(partials + (int64_t)t * PARTIAL_BYTES) + k));
       least[k] = other < least[k] ? other : least[k];
     }
   NAME(team_box)(least);

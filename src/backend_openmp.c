@@ -299,18 +299,13 @@ static void sort(batch *b, dvt_command *command) {
     append(segment, command);
     segment->waits++;
   } else {
-    dvt_command_kind kind = command->kind;
-    if (kind == DVT_RECORD)
-      kind = segment->first && segment->works ? segment->kind
-             : lane->stream                   ? DVT_STREAMED
-             : segment->first                 ? segment->kind
-                                              : DVT_RECORD;
-    if (segment->first && segment->works && segment->kind != kind)
+    const bool ends = command->kind == DVT_RECORD;
+    if (segment->first && segment->works && !ends && segment->kind != command->kind)
       close_segment(b, segment);
     append(segment, command);
     segment->works = true;
-    segment->kind = kind;
-    if (command->kind == DVT_RECORD)
+    segment->kind = command->kind;
+    if (ends)
       close_segment(b, segment);
   }
   if (segment->first && !segment->listed) {

@@ -11,7 +11,12 @@
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
  * by the million, and a condition variable in each would cost more than the record. */
-enum { STRIPES = 64, SPIN_NS = 200000, POLL_NS = 30000 };
+enum {
+  STRIPES = 64,
+  SPIN_NS =
+      200000, /* a thread yields for so long before it sleeps, as waking it takes longer than short work */
+  POLL_NS = 30000 /* and asks a device for so long before it lets itself be told */
+};
 
 static struct stripe {
   pthread_mutex_t lock;

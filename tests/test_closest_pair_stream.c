@@ -135,23 +135,29 @@ static bool is_pair(davit_pair a, davit_pair b) {
   return a.i == b.i && a.j == b.j && memcmp(&a.distance, &b.distance, sizeof a.distance) == 0;
 }
 
+/* A GPU with a stream, or the CPU; without memory. */
+static dvt_closest_site site_of(const cloud *c, bool gpu, dvt_closest_state *staged) {
+  static char stream; /* its address alone is used */
+  return (dvt_closest_site){.device = omp_get_initial_device(),
+                            .gpu = gpu,
+                            .threads = 2,
+                            .teams = gpu ? TEAMS : 0,
+                            .stream = gpu ? (dvt_stream *)(void *)&stream : NULL,
+                            .type = c->type,
+                            .dim = c->dim,
+                            .n = c->n,
+                            .points = c->points,
+                            .staged = staged};
+}
+
 /* One part of a stage; what is beside its memory stays as it is. */
 static void perform_part(const cloud *c, bool gpu, dvt_closest_stage stage, dvt_closest_state *state) {
-  dvt_closest_site site = {.device = omp_get_initial_device(),
-                           .gpu = gpu,
-                           .threads = 2,
-                           .teams = gpu ? TEAMS : 0,
-                           .stream = gpu ? (dvt_stream *)(void *)&site : NULL,
-                           .type = c->type,
-                           .dim = c->dim,
-                           .n = c->n,
-                           .points = c->points};
+  dvt_closest_state staged;
+  dvt_closest_site site = site_of(c, gpu, &staged);
   const size_t bytes = emulated_closest_bytes(&site, stage);
   char *memory = aligned_alloc(256, (bytes + GUARD + 255) / 256 * 256);
-  dvt_closest_state staged;
   memset(memory, 0x5c, bytes + GUARD);
   site.memory = memory;
-  site.staged = &staged;
   CHECK(emulated_closest_perform(&site, stage, state));
   assert_false(emulator_busy);
   for (int i = 0; i < GUARD; i++)
@@ -177,9 +183,10 @@ static dvt_closest_state perform(const cloud *c, dvt_closest_stage stage, dvt_cl
     assert_memory_equal(s.low, host.low, (size_t)c->dim * sizeof(double));
     assert_memory_equal(s.high, host.high, (size_t)c->dim * sizeof(double));
     assert_memory_equal(&s.known, &host.known, sizeof s.known);
-    if (stage == DVT_CLOSEST_DENSE || stage == DVT_CLOSEST_HASHED)
+    const bool grid = stage == DVT_CLOSEST_DENSE || stage == DVT_CLOSEST_HASHED;
+    if (grid)
       assert_int_equal(dvt_closest_is_crowded(&s), dvt_closest_is_crowded(&host));
-    if ((stage == DVT_CLOSEST_DENSE || stage == DVT_CLOSEST_HASHED) && !dvt_closest_is_crowded(&s)) {
+    if (grid && !dvt_closest_is_crowded(&s)) {
       assert_memory_equal(&s.grid, &host.grid, sizeof s.grid);
       assert_int_equal(s.ranks, host.ranks);
     }
@@ -287,14 +294,7 @@ static void test_places(void **unused) {
   for (int dim = 2; dim <= 3; dim++) {
     cloud c = cloud_of(uniform, DAVIT_FLOAT, dim, 9001);
     dvt_closest_state staged, s = {.parts = 1, .known = __builtin_inf()};
-    dvt_closest_site site = {.gpu = true,
-                             .teams = TEAMS,
-                             .stream = (dvt_stream *)(void *)&site,
-                             .type = c.type,
-                             .dim = dim,
-                             .n = c.n,
-                             .points = c.points,
-                             .staged = &staged};
+    dvt_closest_site site = site_of(&c, true, &staged);
     site.memory = aligned_alloc(256, (emulated_closest_bytes(&site, DVT_CLOSEST_DENSE) + 255) / 256 * 256);
     CHECK(emulated_closest_perform(&site, DVT_CLOSEST_DENSE, &s));
     const layout l = layout_of(&site, DVT_CLOSEST_DENSE);
@@ -323,14 +323,7 @@ static void test_refused(void **unused) {
   (void)unused;
   cloud c = cloud_of(uniform, DAVIT_FLOAT, 2, STEPS_FROM + 1);
   dvt_closest_state staged;
-  dvt_closest_site site = {.gpu = true,
-                           .teams = TEAMS,
-                           .stream = (dvt_stream *)(void *)&site,
-                           .type = c.type,
-                           .dim = 2,
-                           .n = c.n,
-                           .points = c.points,
-                           .staged = &staged};
+  dvt_closest_site site = site_of(&c, true, &staged);
   site.memory = aligned_alloc(256, (emulated_closest_bytes(&site, DVT_CLOSEST_EQUAL) + 255) / 256 * 256);
   for (int stage = 0; stage <= DVT_CLOSEST_EQUAL; stage++) {
     const dvt_closest_state begin = {

@@ -22,6 +22,13 @@ static void set_letters(cli_matrix *m, const char *letters, int count) {
   }
 }
 
+/* Letters that the matrix lacks count as one that it has. */
+static void count_as(cli_matrix *m, const char *letters, char as) {
+  for (; *letters; letters++)
+    m->code[toupper((unsigned char)*letters)] = m->code[tolower((unsigned char)*letters)] =
+        m->code[(unsigned char)as];
+}
+
 /* ---- built in ---- */
 
 /* The lower triangle, which is symmetric. S. Henikoff and J. G. Henikoff, Amino Acid Substitution Matrices from Protein Blocks
@@ -63,18 +70,15 @@ void cli_matrix_blosum62(cli_matrix *matrix) {
   for (int q = 0; q < count; q++)
     for (int t = 0; t <= q; t++, next++)
       matrix->scores[q + t * count] = matrix->scores[t + q * count] = *next;
-  /* Residues that databases have and the matrix lacks count as unknown, as in BLAST. */
-  for (const char *rare = "UuOoJj"; *rare; rare++)
-    matrix->code[(unsigned char)*rare] = matrix->code['X'];
+  count_as(matrix, "UOJ", 'X'); /* residues that databases have: unknown, as in BLAST */
 }
 
 void cli_matrix_dna(int8_t match, int8_t mismatch, cli_matrix *matrix) {
   enum { BASES = 4, LETTERS = 5 };
   set_letters(matrix, "ACGTN", LETTERS);
-  matrix->code['U'] = matrix->code['u'] = matrix->code['T'];
-  /* Bases that are not known for certain (IUPAC), as genomes have some. */
-  for (const char *ambiguous = "RrYySsWwKkMmBbDdHhVv"; *ambiguous; ambiguous++)
-    matrix->code[(unsigned char)*ambiguous] = matrix->code['N'];
+  count_as(matrix, "U", 'T');
+  count_as(matrix, "RYSWKMBDHV",
+           'N'); /* bases that are not known for certain (IUPAC), as genomes have some */
   for (int q = 0; q < LETTERS; q++)
     for (int t = 0; t < LETTERS; t++)
       matrix->scores[q + t * LETTERS] = q == t && q < BASES ? match : mismatch;
