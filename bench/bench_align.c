@@ -17,8 +17,8 @@
 
 #include "bench/cells.h"
 #include "bench/peers/parasail.h"
-#include "offload/cpu.h"
-#include "src/cli/matrix.h"
+#include "src/base/cpu.h"
+#include "src/cli/formats/matrix.h"
 
 enum { READ_LENGTH = 150, DEALT = 4096 /* entries of a table of residues, 2^12 */ };
 

@@ -15,10 +15,10 @@
 
 #include "bench/bench.h"
 #include "offload/blas.h"
-#include "offload/cublas.h"
-#include "offload/device.h"
+#include "offload/runtime/cublas.h"
+#include "offload/runtime/device.h"
 #include "ref/ref.h"
-#include "src/lane.h"
+#include "src/runtime/lane.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cublas_v2.h>

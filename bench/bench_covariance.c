@@ -10,7 +10,7 @@
 
 #include "bench/measure.h"
 #include "bench/peers/loops.h"
-#include "offload/cublas.h"
+#include "offload/runtime/cublas.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cublas_v2.h>

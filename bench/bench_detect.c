@@ -16,8 +16,8 @@
 
 #include "bench/cells.h"
 #include "bench/peers/parasail.h"
-#include "offload/cpu.h"
 #include "ref/similarity.h"
+#include "src/base/cpu.h"
 
 enum { WINDOW = 200, EFFECT = 108, WIDTH = 62, EFFECTS = 6 };
 

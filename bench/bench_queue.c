@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
-#include "offload/device.h"
-#include "src/lane.h"
+#include "offload/runtime/device.h"
+#include "src/runtime/lane.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cuda_runtime_api.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "offload/cpu.h"
+#include "src/base/cpu.h"
 #include "src/blas.h"
 
 void bench_cells_open(const bench_settings *settings, int device, bench_site *site, bench_cells *cells) {

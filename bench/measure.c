@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "bench/peers/loops.h"
-#include "offload/cublas.h"
-#include "offload/device.h"
-#include "src/lane.h"
+#include "offload/runtime/cublas.h"
+#include "offload/runtime/device.h"
+#include "src/runtime/lane.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cuda_runtime_api.h>

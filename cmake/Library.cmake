@@ -1,8 +1,8 @@
 # libdavit, static (davit_static) and shared (davit_shared), from one set of objects.
-file(GLOB host_sources CONFIGURE_DEPENDS src/*.c ref/*.c)
-file(GLOB offload_sources CONFIGURE_DEPENDS offload/*.c)
+file(GLOB host_sources CONFIGURE_DEPENDS src/*.c src/base/*.c src/runtime/*.c src/gemm/*.c ref/*.c)
+file(GLOB offload_sources CONFIGURE_DEPENDS offload/*.c offload/runtime/*.c)
 # launch.c has no target region; it refers to a symbol that is given to the finished device images below.
-set(launch_source ${PROJECT_SOURCE_DIR}/offload/launch.c)
+set(launch_source ${PROJECT_SOURCE_DIR}/offload/runtime/launch.c)
 list(REMOVE_ITEM offload_sources ${launch_source})
 
 add_library(davit_host_objects OBJECT ${host_sources})
@@ -59,7 +59,7 @@ add_custom_command(
           "$<TARGET_OBJECTS:davit_offload_objects>" -o ${object}
   # So that no later link takes the finished images for unlinked ones and links them again.
   COMMAND ${objcopy} --set-section-type .llvm.offloading.relocatable=1 ${object}
-  # The images by name, for offload/launch.c.
+  # The images by name, for offload/runtime/launch.c.
   COMMAND ${objcopy} --redefine-sym .omp_offloading.descriptor=dvt_device_images ${object}
   COMMAND ${objcopy} --globalize-symbol=dvt_device_images ${object}
   DEPENDS $<TARGET_OBJECTS:davit_host_objects> $<TARGET_OBJECTS:davit_offload_objects>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offload/cpu.h"
+#include "src/base/cpu.h"
 #ifdef DVT_CPU_X86
 #include <immintrin.h>
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "offload/stream.h"
+#include "offload/runtime/stream.h"
 
 /* The query, and what columns score. */
 typedef struct dvt_align_query {

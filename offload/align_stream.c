@@ -5,8 +5,8 @@
 
 #include "offload/align.h"
 #include "offload/align_kernels.h"
-#include "offload/arithmetic.h"
-#include "offload/launch.h"
+#include "offload/runtime/launch.h"
+#include "src/base/arithmetic.h"
 
 enum {
   PAIR_THREADS = 128,

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "offload/arithmetic.h"
-#include "offload/cpu.h"
+#include "src/base/arithmetic.h"
+#include "src/base/cpu.h"
 
 /* Vectors of a strip: with more of them the profile of 20 letters leaves a first cache of 32 KiB. */
 enum { VECTORS = 16 };

@@ -23,12 +23,12 @@
 #include <omp.h>
 #include <string.h>
 
-#include "offload/arithmetic.h"
 #include "offload/atax.h"
 #include "offload/blas.h"
-#include "offload/cpu.h"
 #include "offload/kernel/gpu.h"
-#include "offload/launch.h"
+#include "offload/runtime/launch.h"
+#include "src/base/arithmetic.h"
+#include "src/base/cpu.h"
 
 enum {
   HELD = 12, /* pieces of 16 bytes that a thread has in registers, and as many on their way */

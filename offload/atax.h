@@ -7,7 +7,7 @@
 #include <davit/atax.h>
 #include <stdbool.h>
 
-#include "offload/stream.h"
+#include "offload/runtime/stream.h"
 
 typedef struct dvt_atax {
   davit_type type;

@@ -6,7 +6,7 @@
 #ifndef DAVIT_OFFLOAD_BLAS_H
 #define DAVIT_OFFLOAD_BLAS_H
 
-#include "offload/stream.h"
+#include "offload/runtime/stream.h"
 
 #define DVT_BLAS_DECLARE(p, T)                                                                               \
   davit_status dvt_cublas_##p##gemm(dvt_stream *stream, char transa, char transb, int64_t m, int64_t n,      \

@@ -36,14 +36,14 @@
 #include <omp.h>
 #include <string.h>
 
-#include "offload/arithmetic.h"
-#include "offload/cpu.h"
 #include "offload/kernel/gpu.h"
-#include "offload/launch.h"
 #include "offload/monoid.h"
-#include "offload/space.h"
+#include "offload/runtime/launch.h"
+#include "offload/runtime/space.h"
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
+#include "src/base/arithmetic.h"
+#include "src/base/cpu.h"
 
 #ifndef DVT_CLOSEST_CACHE
 #define DVT_CLOSEST_CACHE (48 << 20) /* bytes of records that a GPU places at once */

@@ -9,7 +9,7 @@
 #include <davit/closest_pair.h>
 #include <stdbool.h>
 
-#include "offload/stream.h"
+#include "offload/runtime/stream.h"
 
 typedef enum dvt_closest_stage {
   DVT_CLOSEST_BOX,   /* low, high, bad */

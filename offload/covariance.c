@@ -15,13 +15,13 @@
 #include <omp.h>
 #include <string.h>
 
-#include "offload/arithmetic.h"
 #include "offload/blas.h"
 #include "offload/covariance.h"
-#include "offload/cublas.h"
 #include "offload/kernel/gpu.h"
-#include "offload/launch.h"
+#include "offload/runtime/cublas.h"
+#include "offload/runtime/launch.h"
 #include "ref/ref.h"
+#include "src/base/arithmetic.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cublas_v2.h>

@@ -9,7 +9,7 @@
 #include <davit/covariance.h>
 #include <stdbool.h>
 
-#include "offload/stream.h"
+#include "offload/runtime/stream.h"
 
 typedef struct dvt_where {
   dvt_stream *stream; /* or NULL */

@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "offload/arithmetic.h"
-#include "offload/cpu.h"
 #include "ref/detect.h"
 #include "ref/similarity.h"
+#include "src/base/arithmetic.h"
+#include "src/base/cpu.h"
 
 enum {
   FLOATS = 16,       /* of a vector */

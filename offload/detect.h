@@ -9,7 +9,7 @@
 #include <davit/detect.h>
 #include <stddef.h>
 
-#include "offload/stream.h"
+#include "offload/runtime/stream.h"
 
 /* An effect; `features` are unit vectors, frame after frame. */
 typedef struct dvt_detect_effect {

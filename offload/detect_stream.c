@@ -1,9 +1,9 @@
 /* Scores of detection on an NVIDIA device: one launch makes the profiles of an effect in all windows, the next scores all
  * permutations in each. */
-#include "offload/arithmetic.h"
 #include "offload/detect.h"
 #include "offload/detect_kernels.h"
-#include "offload/launch.h"
+#include "offload/runtime/launch.h"
+#include "src/base/arithmetic.h"
 
 enum {
   OTHER_TEAM_BYTES = 3 * 1024, /* of a team's memory, for what is not its profile */

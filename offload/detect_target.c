@@ -2,9 +2,9 @@
 #include <math.h>
 #include <omp.h>
 
-#include "offload/arithmetic.h"
 #include "offload/detect.h"
 #include "ref/similarity.h"
+#include "src/base/arithmetic.h"
 
 /* What the regions work on, in the device's memory. */
 typedef struct target_memory {

@@ -15,14 +15,14 @@
 #include <omp.h>
 
 #include "offload/blas.h"
-#include "offload/cublas.h"
-#include "offload/space.h"
+#include "offload/runtime/cublas.h"
+#include "offload/runtime/space.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
-#include "offload/device.h"
+#include "offload/runtime/device.h"
 
 /* `result` as the stream's device sees it. */
 static davit_status reachable(void *result, void **pointer) {

@@ -17,9 +17,9 @@
 #include <omp.h>
 #include <stdbool.h>
 
-#include "offload/arithmetic.h"
 #include "offload/blas.h"
-#include "offload/cublas.h"
+#include "offload/runtime/cublas.h"
+#include "src/base/arithmetic.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cublas_v2.h>

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #include "offload/blas.h"
-#include "offload/cublas.h"
+#include "offload/runtime/cublas.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cublas_v2.h>

@@ -4,7 +4,7 @@
 
 #include <davit/monoid.h>
 
-#include "offload/launch.h"
+#include "offload/runtime/launch.h"
 
 typedef struct dvt_builtin_reduce {
   void (*task)(const davit_monoid_task *task);

@@ -4,7 +4,7 @@
 
 #include <davit/occupancy.h>
 
-#include "offload/device.h"
+#include "offload/runtime/device.h"
 
 davit_status dvt_device_card(const dvt_device *device, davit_card *card);
 

@@ -3,9 +3,9 @@
  * The file includes itself once for each operator and type: the part after #else. */
 #ifndef DVT_EACH
 
-#include "offload/cpu.h"
 #include "offload/kernel/gpu.h"
 #include "offload/monoid.h"
+#include "src/base/cpu.h"
 
 #define DVT_EACH "offload/reduce.c"
 #include "offload/builtin.h"

@@ -5,9 +5,9 @@
 
 #include <omp.h>
 
-#include "offload/cpu.h"
 #include "offload/kernel/gpu.h"
 #include "offload/monoid.h"
+#include "src/base/cpu.h"
 
 #define DVT_EACH "offload/scan.c"
 #include "offload/builtin.h"

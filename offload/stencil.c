@@ -21,11 +21,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "offload/arithmetic.h"
-#include "offload/cpu.h"
 #include "offload/kernel/gpu.h"
-#include "offload/launch.h"
+#include "offload/runtime/launch.h"
 #include "offload/stencil.h"
+#include "src/base/arithmetic.h"
+#include "src/base/cpu.h"
 
 enum {
   TEAM = 128,      /* threads; a team is no more than warps launched together */

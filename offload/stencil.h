@@ -7,7 +7,7 @@
 
 #include <davit/stencil.h>
 
-#include "offload/stream.h"
+#include "offload/runtime/stream.h"
 
 enum { DVT_TOP = 1, DVT_BOTTOM = 2, DVT_LEFT = 4, DVT_RIGHT = 8 };
 

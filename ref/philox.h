@@ -7,7 +7,7 @@
  *
  * Cost: 20 multiplications of 32 by 32 bits and about 40 other integer operations a block.
  *
- * A header of inline functions because offload/space.c compiles them for the devices too. */
+ * A header of inline functions because offload/runtime/space.c compiles them for the devices too. */
 #ifndef DAVIT_REF_PHILOX_H
 #define DAVIT_REF_PHILOX_H
 

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "offload/align.h"
-#include "offload/arithmetic.h"
-#include "offload/device.h"
+#include "offload/runtime/device.h"
 #include "src/align.h"
-#include "src/allocate.h"
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/error.h"
 #include "src/blas.h"
-#include "src/error.h"
 
 /* The targets of one device. */
 typedef struct share {

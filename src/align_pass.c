@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "offload/arithmetic.h"
-#include "src/allocate.h"
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
 
 /* Rows begin + 1 … end, whole strips unless it is the last. Band 0 is row 0. */
 typedef struct dvt_align_band {

@@ -19,12 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "offload/arithmetic.h"
 #include "src/align.h"
 #include "src/align_pass.h"
-#include "src/allocate.h"
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/error.h"
 #include "src/blas.h"
-#include "src/error.h"
 
 /* ---- checks ---- */
 

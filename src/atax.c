@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "offload/atax.h"
-#include "offload/device.h"
-#include "offload/space.h"
-#include "src/memory.h"
-#include "src/queue.h"
-#include "src/tuning.h"
-#include "src/vector.h"
+#include "offload/runtime/device.h"
+#include "offload/runtime/space.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/queue.h"
+#include "src/runtime/spread.h"
+#include "src/runtime/tuning.h"
 
 /* Lengths of tmp, and of x and y. */
 static int64_t inner(const dvt_atax *g) {

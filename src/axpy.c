@@ -4,10 +4,10 @@
 
 #include "offload/blas.h"
 #include "ref/ref.h"
-#include "src/gemm.h"
-#include "src/queue.h"
-#include "src/tuning.h"
-#include "src/vector.h"
+#include "src/gemm/gemm.h"
+#include "src/runtime/queue.h"
+#include "src/runtime/spread.h"
+#include "src/runtime/tuning.h"
 
 typedef struct axpy {
   char type;

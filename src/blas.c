@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "offload/device.h"
-#include "src/memory.h"
+#include "offload/runtime/device.h"
+#include "src/runtime/memory.h"
 
 dvt_blas_path dvt_blas_path_of(const dvt_lane *lane) {
   const char *forced = getenv("DAVIT_BLAS");

@@ -5,7 +5,7 @@
 
 #include <davit/operator.h>
 
-#include "src/lane.h"
+#include "src/runtime/lane.h"
 
 typedef enum dvt_blas_path {
   DVT_BLAS_STREAM, /* cuBLAS on the lane's stream */

@@ -12,16 +12,16 @@
 #include <stdlib.h>
 
 #include "offload/closest_pair.h"
-#include "offload/device.h"
+#include "offload/runtime/device.h"
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
-#include "src/allocate.h"
-#include "src/copy.h"
-#include "src/memory.h"
+#include "src/base/allocate.h"
 #include "src/monoid.h"
-#include "src/queue.h"
-#include "src/tuning.h"
-#include "src/vector.h"
+#include "src/runtime/copy.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/queue.h"
+#include "src/runtime/spread.h"
+#include "src/runtime/tuning.h"
 
 enum {
   LEAST_GRID = 64, /* points; fewer are compared with each other */

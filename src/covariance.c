@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "offload/arithmetic.h"
 #include "offload/covariance.h"
-#include "src/copy.h"
-#include "src/memory.h"
-#include "src/queue.h"
-#include "src/vector.h"
+#include "src/base/arithmetic.h"
+#include "src/runtime/copy.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/queue.h"
+#include "src/runtime/spread.h"
 
 /* Rows and columns of the data as they lie. */
 static int64_t height(const dvt_covariance *g) {

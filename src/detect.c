@@ -8,16 +8,16 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "offload/arithmetic.h"
 #include "offload/detect.h"
-#include "offload/device.h"
+#include "offload/runtime/device.h"
 #include "ref/detect.h"
 #include "ref/permutation.h"
 #include "ref/similarity.h"
-#include "src/allocate.h"
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/error.h"
 #include "src/blas.h"
-#include "src/error.h"
-#include "src/memory.h"
+#include "src/runtime/memory.h"
 
 enum {
   MOST_WINDOW = UINT16_MAX,

@@ -4,10 +4,10 @@
 
 #include "offload/blas.h"
 #include "ref/ref.h"
-#include "src/gemm.h"
-#include "src/memory.h"
-#include "src/queue.h"
-#include "src/vector.h"
+#include "src/gemm/gemm.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/queue.h"
+#include "src/runtime/spread.h"
 
 typedef struct dot {
   char type;

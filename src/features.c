@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 #include "ref/bands.h"
-#include "src/allocate.h"
+#include "src/base/allocate.h"
+#include "src/base/error.h"
 #include "src/blas.h"
-#include "src/error.h"
 
 enum { MOST_FRAME = 1 << 24, LEAST_WORK = 1 << 16, ALIGNMENT = 64 };
 

@@ -4,11 +4,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "offload/arithmetic.h"
-#include "offload/device.h"
 #include "offload/monoid.h"
-#include "offload/space.h"
-#include "src/memory.h"
+#include "offload/runtime/device.h"
+#include "offload/runtime/space.h"
+#include "src/base/arithmetic.h"
+#include "src/runtime/memory.h"
 
 /* ---- the built-in monoids ---- */
 

@@ -8,7 +8,7 @@
 #include <davit/monoid.h>
 
 #include "src/blas.h"
-#include "src/tuning.h"
+#include "src/runtime/tuning.h"
 
 /* `values` = 0: `result`, anywhere, gets the reduction. `values` = 1: `result`, host memory that devices reach, gets the values
  * of the tiles, dvt_monoid_values() of them; 2: those of tiles of tiles. `threads`: what a CPU may use. x is reachable. */

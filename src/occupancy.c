@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "offload/device.h"
 #include "offload/occupancy.h"
-#include "src/lane.h"
-#include "src/memory.h"
+#include "offload/runtime/device.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/memory.h"
 
 enum { KIB = 1024 };
 

@@ -5,11 +5,11 @@
 #include <davit/reduce.h>
 #include <stdlib.h>
 
-#include "src/allocate.h"
-#include "src/memory.h"
+#include "src/base/allocate.h"
 #include "src/monoid.h"
-#include "src/queue.h"
-#include "src/vector.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/queue.h"
+#include "src/runtime/spread.h"
 
 static davit_status check(const davit_monoid *monoid, int64_t n, const void *x, const void *result) {
   DVT_TRY(dvt_check_monoid(monoid));

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/allocate.h"
-#include "src/memory.h"
+#include "src/base/allocate.h"
 #include "src/monoid.h"
-#include "src/queue.h"
-#include "src/vector.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/queue.h"
+#include "src/runtime/spread.h"
 
 static davit_status check_overlap(size_t bytes, int64_t n, const void *x, const uint8_t *flags,
                                   const void *y) {

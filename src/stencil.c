@@ -3,12 +3,12 @@
 #include <davit/stencil.h>
 #include <string.h>
 
-#include "offload/arithmetic.h"
 #include "offload/stencil.h"
-#include "src/memory.h"
-#include "src/queue.h"
-#include "src/tuning.h"
-#include "src/vector.h"
+#include "src/base/arithmetic.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/queue.h"
+#include "src/runtime/spread.h"
+#include "src/runtime/tuning.h"
 
 const double davit_stencil2d_coefficients[9] = {0.2, -0.3, 0.4, 0.5, 0.6, 0.7, -0.8, -0.9, 0.1};
 

@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "src/inject.h"
+#include "src/base/inject.h"
 
 enum { DENSE_GUARD = 24 }; /* elements before and behind a matrix */
 

@@ -10,7 +10,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "src/inject.h"
+#include "src/base/inject.h"
 
 enum { ZONE_GUARD = 512 };
 

@@ -152,7 +152,7 @@ static inline void emulator_run(int teams, int threads, void (*body)(void *argum
 #define dvt_stream_copy emulated_stream_copy
 #define dvt_stream_fill emulated_stream_fill
 #define dvt_stream_synchronize emulated_stream_synchronize
-#include "offload/launch.h"
+#include "offload/runtime/launch.h"
 
 /* Kernels by name; the body finds its arguments in `emulator_arguments`. A test defines the table. */
 typedef struct emulator_kernel {

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 #include <davit/davit.h>
 
-#include "src/error.h"
+#include "src/base/error.h"
 
 enum { PATIENCE_S = 30, MOST_PLACES = 66 };
 

@@ -8,7 +8,7 @@
 
 #include "ref/ref.h"
 #include "src/align.h"
-#include "src/cli/matrix.h"
+#include "src/cli/formats/matrix.h"
 
 enum { MOST_SYMBOLS = DAVIT_ALIGN_MOST_SYMBOLS, SQUARE = MOST_SYMBOLS * MOST_SYMBOLS };
 

@@ -2,8 +2,8 @@
  * step, the best cell, and what ends a pass. */
 #include "tests/elements.h"
 
-#include "offload/cpu.h"
 #include "src/align_pass.h"
+#include "src/base/cpu.h"
 
 enum { MOST_SYMBOLS = 32 };
 

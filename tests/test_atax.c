@@ -6,8 +6,8 @@
  * whatever the order of the sums. Everything around the outputs is compared bytewise. */
 #include "tests/dense.h"
 
-#include "offload/cpu.h"
 #include "ref/ref.h"
+#include "src/base/cpu.h"
 
 typedef struct atax_case {
   davit_type type;

@@ -1,9 +1,9 @@
 /* The closest pair against all pairs, compared by (distance, i, j) to the last bit. */
 #include "tests/elements.h"
 
-#include "offload/cpu.h"
 #include "ref/philox.h"
 #include "ref/ref.h"
+#include "src/base/cpu.h"
 #include "src/monoid.h"
 
 typedef struct cloud {

@@ -5,9 +5,9 @@
 #include <parasail.h>
 #include <stdio.h>
 
-#include "offload/cpu.h"
 #include "offload/detect.h"
 #include "ref/ref.h"
+#include "src/base/cpu.h"
 #include "tests/elements.h"
 
 enum { WIDTH = 62 };

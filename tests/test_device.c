@@ -5,7 +5,7 @@
 #include <omp.h>
 #include <stdio.h>
 
-#include "offload/device.h"
+#include "offload/runtime/device.h"
 
 static int device_count(void) {
   int count = -1;

@@ -4,7 +4,7 @@
 
 #include "ref/bands.h"
 #include "ref/ref.h"
-#include "src/inject.h"
+#include "src/base/inject.h"
 #include "tests/support.h"
 
 static const double pi = 3.14159265358979324;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/gemm_plan.h"
+#include "src/gemm/plan.h"
 
 enum { NOTHING = -1 };
 

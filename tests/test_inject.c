@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "src/inject.h"
+#include "src/base/inject.h"
 
 enum { N = 150, BYTES = 100003, MOST_N = 3000 };
 

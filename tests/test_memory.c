@@ -5,7 +5,7 @@
 #include "tests/support.h"
 
 #include "ref/ref.h"
-#include "src/memory.h"
+#include "src/runtime/memory.h"
 
 enum { GUARD = 61 };
 

@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <math.h>
 
-#include "offload/device.h"
-#include "offload/launch.h"
+#include "offload/runtime/device.h"
+#include "offload/runtime/launch.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cuda_occupancy.h>

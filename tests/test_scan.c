@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "offload/cpu.h"
 #include "ref/ref.h"
+#include "src/base/cpu.h"
 #include "src/monoid.h"
 
 enum { MOST_PARTS = 9 };

@@ -3,8 +3,8 @@
  * elements, borders included where they are to stay, is compared bytewise. */
 #include "tests/dense.h"
 
-#include "offload/cpu.h"
 #include "ref/ref.h"
+#include "src/base/cpu.h"
 
 typedef struct stencil_case {
   davit_type type;

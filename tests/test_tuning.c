@@ -14,7 +14,7 @@
 
 #include "src/cli/tune_search.h"
 #include "src/monoid.h"
-#include "src/tuning.h"
+#include "src/runtime/tuning.h"
 
 #define HEAD "davit-tuning\t" DAVIT_VERSION "\n"
 

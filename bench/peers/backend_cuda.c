@@ -1,4 +1,4 @@
-/* Native CUDA streams and events behind the interface of src/lane.h: the peer of davit's back ends, chosen
+/* Native CUDA streams and events behind the interface of src/runtime/lane.h: the peer of davit's back ends, chosen
  * by DAVIT_BACKEND=cuda in programs that this object is linked into (tests and benchmarks).
  *
  * Commands of a lane with a stream are issued to the stream by the thread that enqueues them, under the
@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/allocate.h"
-#include "src/lane.h"
-#include "src/pool.h"
+#include "src/base/allocate.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/pool.h"
 
 extern const dvt_backend dvt_backend_cuda;
 

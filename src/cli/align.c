@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "ref/ref.h"
-#include "src/cli/fasta.h"
-#include "src/cli/job.h"
-#include "src/cli/progress.h"
+#include "src/cli/formats/fasta.h"
+#include "src/cli/frame/job.h"
+#include "src/cli/frame/progress.h"
 
 /* A line of the result. */
 typedef struct row {

@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "ref/ref.h"
-#include "src/cli/blas.h"
-#include "src/cli/job.h"
-#include "src/cli/numeric.h"
+#include "src/cli/formats/numeric.h"
+#include "src/cli/formats/operand.h"
+#include "src/cli/frame/job.h"
 
 typedef struct product {
   cli_job job;

@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli/device_set.h"
-#include "src/cli/json.h"
-#include "src/cli/options.h"
+#include "src/cli/frame/device_set.h"
+#include "src/cli/frame/json.h"
+#include "src/cli/frame/options.h"
 
 enum { MOST_NAMES = 64 };
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/cli/blas.h"
-#include "src/cli/input.h"
-#include "src/cli/job.h"
-#include "src/cli/numeric.h"
+#include "src/cli/formats/input.h"
+#include "src/cli/formats/numeric.h"
+#include "src/cli/formats/operand.h"
+#include "src/cli/frame/job.h"
 
 typedef struct search {
   cli_job job;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/cli/blas.h"
-#include "src/cli/job.h"
-#include "src/cli/numeric.h"
+#include "src/cli/formats/numeric.h"
+#include "src/cli/formats/operand.h"
+#include "src/cli/frame/job.h"
 
 typedef struct covariance {
   cli_job job;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/cli/frames.h"
-#include "src/cli/job.h"
+#include "src/cli/formats/frames.h"
+#include "src/cli/frame/job.h"
 
 /* Of a block. Its runs take a core some seconds, and an H200 a tenth of one; progress is told between blocks. */
 enum {

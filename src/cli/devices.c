@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "src/cli/command.h"
-#include "src/cli/json.h"
-#include "src/cli/options.h"
+#include "src/cli/frame/command.h"
+#include "src/cli/frame/json.h"
+#include "src/cli/frame/options.h"
 
 typedef struct entry {
   davit_device_info info;

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "ref/ref.h"
-#include "src/cli/blas.h"
-#include "src/cli/job.h"
+#include "src/cli/formats/operand.h"
+#include "src/cli/frame/job.h"
 
 typedef struct product {
   cli_job job;

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/cli/frames.h"
-#include "src/cli/job.h"
-#include "src/cli/progress.h"
+#include "src/cli/formats/frames.h"
+#include "src/cli/frame/job.h"
+#include "src/cli/frame/progress.h"
 
 typedef struct extraction {
   cli_job job;

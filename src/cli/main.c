@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/cli/command.h"
-#include "src/cli/options.h"
+#include "src/cli/frame/command.h"
+#include "src/cli/frame/options.h"
 
 #define COMMAND_ROW(name) &cli_command_##name,
 static const cli_command *const commands[] = {CLI_COMMANDS(COMMAND_ROW)};

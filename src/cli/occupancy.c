@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/cli/json.h"
-#include "src/cli/options.h"
+#include "src/cli/frame/json.h"
+#include "src/cli/frame/options.h"
 
 typedef enum sweep { NO_SWEEP, OVER_THREADS, OVER_REGISTERS, OVER_SHARED, SWEEPS } sweep;
 static const char *const sweep_names[SWEEPS] = {"", "threads", "registers", "shared"};

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "ref/philox.h"
-#include "src/cli/job.h"
-#include "src/cli/numeric.h"
+#include "src/cli/formats/numeric.h"
+#include "src/cli/frame/job.h"
 
 typedef enum kind { UNIFORM, SIGNED, NORMAL, KINDS } kind;
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/cli/blas.h"
-#include "src/cli/job.h"
-#include "src/cli/numeric.h"
+#include "src/cli/formats/numeric.h"
+#include "src/cli/formats/operand.h"
+#include "src/cli/frame/job.h"
 
 /* The library's matrices are column-major. What lies there of a C-order image is its transpose, whose stencil
  * has the transposed coefficients, so no element moves before the result is written. */

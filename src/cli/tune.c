@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli/device_set.h"
-#include "src/cli/json.h"
-#include "src/cli/options.h"
-#include "src/cli/progress.h"
+#include "src/cli/frame/device_set.h"
+#include "src/cli/frame/json.h"
+#include "src/cli/frame/options.h"
+#include "src/cli/frame/progress.h"
 #include "src/cli/tune_search.h"
 
 enum { BUFFERS = 3, NAME_BYTES = 24 };

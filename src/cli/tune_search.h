@@ -7,8 +7,8 @@
  * again: so neither the luck of the best of many trials nor a machine that became slower meanwhile makes a winner.
  *
  * Knows neither the library nor what is measured. */
-#ifndef DAVIT_CLI_TUNE_SEARCH_H
-#define DAVIT_CLI_TUNE_SEARCH_H
+#ifndef DAVIT_SRC_CLI_TUNE_SEARCH_H
+#define DAVIT_SRC_CLI_TUNE_SEARCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

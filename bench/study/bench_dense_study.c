@@ -1,0 +1,552 @@
+/* The course report's three tables, measured anew (bench/study/docs/dense-study.md): convolution, atax and covariance of square data by
+ * size; the handout's serial program, the best loops on one core and on all, the report's kernels corrected, and the
+ * library's own operation; and the kernels by the size of their blocks.
+ *
+ * By default the first device that work is spread over; where that is the CPU, sizes are small. A table for each name on
+ * standard output; with --json the rows of the other benchmarks there, and the tables on standard error.
+ *
+ * Times are medians of the repeats after one that is not counted, of the host's clock. Kernels: all launches of a run, each
+ * waited for; with copies: those to the device and back as well, no allocation. The library's operation finds its data on
+ * the device. The handout's covariance goes down columns, n³ / 2 steps: beyond --covariance-most its time is that of
+ * --covariance-most times the cube of the ratio, and marked ~. Rates are those of 17 flops and 16 bytes an element, 4 flops
+ * and 16 bytes (A twice), 2 n³ flops and 24 n² bytes, whatever a program really does: the loops and the library multiply
+ * one triangle of the covariance, and the library reads atax's A once. A size that --memory-mb (2^20 bytes; 0: what is free)
+ * has no room for ends the program, before anything is allocated. Every result is compared with that of the best loops. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/study/dense.h"
+
+enum { MOST = 64 };
+
+static const double divisor = 3214212.01; /* of the means, PolyBench's */
+
+typedef struct study {
+  int argc;
+  char **argv;
+  bool gpu;
+  FILE *table;
+  int device, threads, repeats;
+  int64_t covariance_most;
+  size_t memory_bytes;
+  uint64_t seed;
+} study;
+
+/* Square data of one size. Which arrays there are, and their meaning, is the exercise's. */
+typedef struct problem {
+  const study *s;
+  const struct exercise *e;
+  int64_t n;
+  int threads;       /* of the loops */
+  int block;         /* of the kernels */
+  double *a, *x;     /* input */
+  double *data;      /* a copy of a, which the covariance centres */
+  double *tmp, *out; /* tmp or the means, result */
+  double *right;
+  davit_queue *queue; /* with the arrays below on the device */
+  double *on_a, *on_x, *on_tmp, *on_out;
+} problem;
+
+/* Milliseconds: the whole, the kernels together, each of them. */
+enum { WHOLE, KERNELS, FIRST, PARTS = FIRST + 3 };
+typedef struct sample {
+  double ms[PARTS];
+} sample;
+
+typedef struct exercise {
+  const char *name, *gpu_sizes, *cpu_sizes, *block_option, *blocks;
+  int block;                 /* the report's */
+  bool cubic;                /* n³ steps, not n² */
+  bool halves;               /* two kernels that both read A; the result is a vector */
+  const char *kernels_ms[3]; /* what the kernels are called in rows */
+  double accuracy;           /* largest difference by the largest magnitude */
+  double (*flops)(double n), (*bytes)(double n);
+  double (*memory)(int64_t rows, int64_t cols); /* of the arrays on the device */
+  void (*handout)(problem *p);
+  davit_status (*loops)(problem *p);
+  davit_status (*kernels)(problem *p, const dvt_study_dense *d, dvt_study_dense_times *times);
+  davit_status (*product)(problem *p);
+} exercise;
+
+/* ---- convolution ---- */
+
+static double convolution_flops(double n) {
+  return 17 * (n - 2) * (n - 2);
+}
+
+static double two_matrices(double n) {
+  return 16 * n * n;
+}
+
+static void convolution_handout(problem *p) {
+  dvt_study_convolution_handout(p->n, p->n, p->a, p->out);
+}
+
+static davit_status convolution_loops(problem *p) {
+  dvt_study_convolution_cpu(p->threads, p->n, p->n, p->a, p->out);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status convolution_kernels(problem *p, const dvt_study_dense *d, dvt_study_dense_times *times) {
+  return dvt_study_convolution_run(d, p->s->device, p->n, p->n, p->a, p->out, times);
+}
+
+static davit_status convolution_product(problem *p) {
+  double turned[9]; /* a row-major matrix is the transpose of a column-major one */
+  for (int i = 0; i < 9; i++)
+    turned[i] = davit_stencil2d_coefficients[i % 3 * 3 + i / 3];
+  return davit_queue_stencil2d(p->queue, DAVIT_DOUBLE, p->n, p->n, p->on_a, p->n, turned, DAVIT_BORDER_ZERO,
+                               p->on_out, p->n);
+}
+
+/* ---- atax ---- */
+
+static double atax_flops(double n) {
+  return 4 * n * n;
+}
+
+static void atax_handout(problem *p) {
+  dvt_study_atax_handout(p->n, p->n, p->a, p->x, p->tmp, p->out);
+}
+
+static davit_status atax_loops(problem *p) {
+  return dvt_study_atax_cpu(p->threads, p->n, p->n, p->a, p->x, p->tmp, p->out);
+}
+
+static davit_status atax_kernels(problem *p, const dvt_study_dense *d, dvt_study_dense_times *times) {
+  return dvt_study_atax_run(d, p->s->device, p->n, p->n, p->a, p->x, p->tmp, p->out, times);
+}
+
+static davit_status atax_product(problem *p) {
+  return davit_queue_atax(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, p->on_x, p->on_tmp,
+                          p->on_out);
+}
+
+/* ---- covariance ---- */
+
+static double covariance_flops(double n) {
+  return 2 * n * n * n;
+}
+
+static double three_matrices(double n) {
+  return 24 * n * n;
+}
+
+static void covariance_handout(problem *p) {
+  dvt_study_covariance_handout(p->n, p->n, divisor, p->data, p->tmp, p->out);
+}
+
+static davit_status covariance_loops(problem *p) {
+  dvt_study_covariance_cpu(p->threads, p->n, p->n, divisor, p->data, p->tmp, p->out);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status covariance_kernels(problem *p, const dvt_study_dense *d, dvt_study_dense_times *times) {
+  return dvt_study_covariance_run(d, p->s->device, p->n, p->n, divisor, p->data, p->tmp, p->out, times);
+}
+
+static davit_status covariance_product(problem *p) {
+  return davit_queue_covariance(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, divisor, 1, p->on_tmp,
+                                NULL, p->n, DAVIT_FULL, p->on_out, p->n);
+}
+
+static const exercise exercises[] = {
+    {
+        .name = "convolution",
+        .gpu_sizes = "4096,5000,6000,7000,8000,9000",
+        .cpu_sizes = "1024,2048,4096",
+        .block_option = "sides",
+        .blocks = "8,16,32",
+        .block = 16,
+        .kernels_ms = {"kernel_ms"},
+        .accuracy = 1e-12,
+        .flops = convolution_flops,
+        .bytes = two_matrices,
+        .memory = dvt_study_convolution_bytes,
+        .handout = convolution_handout,
+        .loops = convolution_loops,
+        .kernels = convolution_kernels,
+        .product = convolution_product,
+    },
+    {
+        .name = "atax",
+        .gpu_sizes = "4096,8000,10000,12000",
+        .cpu_sizes = "1024,2048,4096",
+        .block_option = "blocks",
+        .blocks = "16,32,64,128,256,512",
+        .block = 256,
+        .halves = true,
+        .kernels_ms = {"rows_ms", "columns_ms"},
+        .accuracy = 1e-10,
+        .flops = atax_flops,
+        .bytes = two_matrices,
+        .memory = dvt_study_atax_bytes,
+        .handout = atax_handout,
+        .loops = atax_loops,
+        .kernels = atax_kernels,
+        .product = atax_product,
+    },
+    {
+        .name = "covariance",
+        .gpu_sizes = "1024,1500,2000,2300,3000",
+        .cpu_sizes = "256,512,1024",
+        .block_option = "sides",
+        .blocks = "8,16,32",
+        .block = 16,
+        .cubic = true,
+        .kernels_ms = {"means_ms", "centre_ms", "product_ms"},
+        .accuracy = 1e-10,
+        .flops = covariance_flops,
+        .bytes = three_matrices,
+        .memory = dvt_study_covariance_bytes,
+        .handout = covariance_handout,
+        .loops = covariance_loops,
+        .kernels = covariance_kernels,
+        .product = covariance_product,
+    },
+};
+
+enum { EXERCISES = sizeof exercises / sizeof *exercises };
+
+/* ---- data ---- */
+
+static double *doubles(int place, int64_t n) {
+  void *memory;
+  bench_check(davit_malloc((size_t)n * sizeof(double), place, &memory), "memory");
+  return memory;
+}
+
+static int64_t out_count(const problem *p) {
+  return p->e->halves ? p->n : p->n * p->n;
+}
+
+static problem open_problem(const study *s, const exercise *e, int64_t n) {
+  problem p = {.s = s, .e = e, .n = n, .threads = 1, .block = e->block};
+  const dvt_study_dense d = {.memory_bytes = s->memory_bytes};
+  bench_check(dvt_study_dense_room(&d, s->device, e->memory(n, n)), e->name);
+  p.a = doubles(DAVIT_PAGEABLE, n * n);
+  p.data = doubles(DAVIT_PAGEABLE, n * n);
+  p.x = doubles(DAVIT_PAGEABLE, n);
+  p.tmp = doubles(DAVIT_PAGEABLE, n);
+  p.out = doubles(DAVIT_PAGEABLE, out_count(&p));
+  p.right = doubles(DAVIT_PAGEABLE, out_count(&p));
+  bench_check(davit_random_double(p.a, n * n, s->seed), "data");
+  bench_check(davit_random_double(p.x, n, s->seed + 1), "data");
+  memcpy(p.data, p.a, (size_t)(n * n) * sizeof *p.data);
+  memset(p.out, 0, (size_t)out_count(&p) * sizeof *p.out);
+  bench_check(e->loops(&p), "loops");
+  memcpy(p.right, p.out, (size_t)out_count(&p) * sizeof *p.out);
+  return p;
+}
+
+static void close_problem(problem *p) {
+  double *all[] = {p->a, p->data, p->x, p->tmp, p->out, p->right};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    bench_check(davit_free(all[i]), "memory");
+  bench_check(davit_memory_trim(DAVIT_PAGEABLE), "memory");
+}
+
+static void send(problem *p) {
+  const int place = p->s->device == DAVIT_HOST ? DAVIT_PAGEABLE : p->s->device;
+  p->on_a = doubles(place, p->n * p->n);
+  p->on_x = doubles(place, p->n);
+  p->on_tmp = doubles(place, p->n);
+  p->on_out = doubles(place, out_count(p));
+  bench_check(davit_copy(p->on_a, p->a, (size_t)(p->n * p->n) * sizeof *p->a), "copy");
+  bench_check(davit_copy(p->on_x, p->x, (size_t)p->n * sizeof *p->x), "copy");
+  bench_check(davit_queue_create(p->s->device, 1, &p->queue), "queue");
+}
+
+/* Takes the result along. */
+static void fetch(problem *p) {
+  double *all[] = {p->on_a, p->on_x, p->on_tmp, p->on_out};
+  bench_check(davit_copy(p->out, p->on_out, (size_t)out_count(p) * sizeof *p->out), "copy");
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    bench_check(davit_free(all[i]), "memory");
+  bench_check(davit_queue_destroy(p->queue), "queue");
+}
+
+static void check(const problem *p, const char *program) {
+  double largest = 0, off = 0;
+  for (int64_t i = 0; i < out_count(p); i++) {
+    const double apart = fabs(p->out[i] - p->right[i]);
+    largest = fmax(largest, fabs(p->right[i]));
+    off = apart <= off ? off : apart; /* NaN stays */
+  }
+  if (off <= p->e->accuracy * largest)
+    return;
+  fprintf(stderr, "%s, n %lld: %s is off by %g of %g\n", p->e->name, (long long)p->n, program, off, largest);
+  exit(4);
+}
+
+/* ---- what is measured ---- */
+
+/* A run. */
+typedef sample (*run)(problem *p);
+
+static sample since(double start) {
+  return (sample){{1e3 * (bench_now() - start)}};
+}
+
+static sample run_handout(problem *p) {
+  const double start = bench_now();
+  p->e->handout(p);
+  return since(start);
+}
+
+static sample run_loops(problem *p) {
+  const double start = bench_now();
+  bench_check(p->e->loops(p), "loops");
+  return since(start);
+}
+
+static sample run_kernels(problem *p) {
+  const dvt_study_dense d = {p->block, p->s->memory_bytes};
+  dvt_study_dense_times times;
+  sample one = {{0}};
+  bench_check(p->e->kernels(p, &d, &times), p->e->name);
+  for (int i = 0; i < PARTS - FIRST; i++) {
+    one.ms[FIRST + i] = times.phase_ms[i];
+    one.ms[KERNELS] += times.phase_ms[i];
+  }
+  one.ms[WHOLE] = one.ms[KERNELS] + times.transfer_ms;
+  return one;
+}
+
+static sample run_product(problem *p) {
+  const double start = bench_now();
+  bench_check(p->e->product(p), "library");
+  bench_check(davit_queue_synchronize(p->queue), "library");
+  return since(start);
+}
+
+/* The median of each part, apart. */
+static sample measure(problem *p, run once) {
+  double each[PARTS][MOST];
+  sample median;
+  memset(p->out, 0, (size_t)out_count(p) * sizeof *p->out);
+  for (int i = -1; i < p->s->repeats; i++) {
+    memcpy(p->data, p->a, (size_t)(p->n * p->n) * sizeof *p->data);
+    const sample one = once(p);
+    for (int part = 0; part < PARTS; part++)
+      each[part][i < 0 ? 0 : i] = one.ms[part];
+  }
+  for (int part = 0; part < PARTS; part++)
+    median.ms[part] = bench_median(each[part], p->s->repeats);
+  return median;
+}
+
+/* The handout's program, or what it would take. */
+static double handout(problem *p, bool *measured) {
+  static double known_ms, known_n;
+  const double most = (double)p->s->covariance_most;
+  *measured = !p->e->cubic || p->n <= p->s->covariance_most;
+  if (*measured) {
+    const double ms = measure(p, run_handout).ms[WHOLE];
+    check(p, "handout");
+    return ms;
+  }
+  if (known_n != most) {
+    problem smaller = open_problem(p->s, p->e, p->s->covariance_most);
+    known_ms = handout(&smaller, measured);
+    known_n = most;
+    close_problem(&smaller);
+    *measured = false;
+  }
+  return known_ms * pow((double)p->n / known_n, 3);
+}
+
+/* ---- rows ---- */
+
+static double gflops(const problem *p, double ms) {
+  return 1e-6 * p->e->flops((double)p->n) / ms;
+}
+
+static double gbs(const problem *p, double ms) {
+  return 1e-6 * p->e->bytes((double)p->n) / ms;
+}
+
+/* A half of atax, which reads A once. */
+static double half_gbs(const problem *p, const sample *kernels, int phase) {
+  return 0.5 * gbs(p, kernels->ms[FIRST + phase]);
+}
+
+static void row(const problem *p, const char *table, const char *program, double ms) {
+  bench_row();
+  bench_text("table", table);
+  bench_text("exercise", p->e->name);
+  bench_text("program", program);
+  bench_number("n", (double)p->n);
+  bench_number("device", p->s->device);
+  bench_number("repeats", p->s->repeats);
+  bench_number("ms", ms);
+  bench_number("gflops", gflops(p, ms));
+  bench_number("gbs", gbs(p, ms));
+}
+
+static void kernels_apart(const problem *p, const sample *kernels) {
+  for (int i = 0; i < PARTS - FIRST && p->e->kernels_ms[i]; i++)
+    bench_number(p->e->kernels_ms[i], kernels->ms[FIRST + i]);
+  if (p->e->halves) {
+    bench_number("rows_gbs", half_gbs(p, kernels, 0));
+    bench_number("columns_gbs", half_gbs(p, kernels, 1));
+  }
+}
+
+/* ---- tables ---- */
+
+static int sizes_of(const study *s, const exercise *e, int64_t *sizes) {
+  return bench_list(bench_option(s->argc, s->argv, e->name, s->gpu ? e->gpu_sizes : e->cpu_sizes), sizes,
+                    MOST);
+}
+
+typedef struct line {
+  bool handout_measured;
+  double handout, one, all, product; /* ms */
+  sample kernels;
+} line;
+
+static line measure_line(problem *p) {
+  line l;
+  l.handout = handout(p, &l.handout_measured);
+  p->threads = 1;
+  l.one = measure(p, run_loops).ms[WHOLE];
+  check(p, "one core");
+  p->threads = p->s->threads;
+  l.all = measure(p, run_loops).ms[WHOLE];
+  check(p, "all cores");
+  l.kernels = measure(p, run_kernels);
+  check(p, "kernels");
+  send(p);
+  l.product = measure(p, run_product).ms[WHOLE];
+  fetch(p);
+  check(p, "library");
+  return l;
+}
+
+static void program(const problem *p, const line *l, const char *name, double ms) {
+  row(p, p->e->name, name, ms);
+  bench_number("speedup", l->handout / ms);
+  bench_number("handout_measured", l->handout_measured);
+}
+
+static void rows_of(const problem *p, const line *l) {
+  program(p, l, "handout", l->handout);
+  program(p, l, "one core", l->one);
+  program(p, l, "all cores", l->all);
+  program(p, l, "kernels", l->kernels.ms[KERNELS]);
+  kernels_apart(p, &l->kernels);
+  program(p, l, "kernels with copies", l->kernels.ms[WHOLE]);
+  program(p, l, "library", l->product);
+}
+
+static void table_sizes(const study *s, const exercise *e) {
+  int64_t sizes[MOST];
+  const int count = sizes_of(s, e, sizes);
+  fprintf(s->table,
+          "\n%s (ms; ~ reckoned; x the handout's; rates of the kernels)\n"
+          "    n     handout   one core  all cores    kernels with copies    library | x: one    all kernels "
+          " copies library | GFLOP/s    GB/s%s\n",
+          e->name, e->halves ? "    rows columns" : "");
+  for (int i = 0; i < count; i++) {
+    if (sizes[i] < 1)
+      continue;
+    problem p = open_problem(s, e, sizes[i]);
+    const line l = measure_line(&p);
+    const double kernels = l.kernels.ms[KERNELS], whole = l.kernels.ms[WHOLE];
+    rows_of(&p, &l);
+    fprintf(s->table,
+            "%5lld %c%10.2f %10.2f %10.2f %10.3f %11.3f %10.3f | %6.2f %6.2f %7.2f %7.2f %7.2f | %7.1f %7.1f",
+            (long long)p.n, l.handout_measured ? ' ' : '~', l.handout, l.one, l.all, kernels, whole,
+            l.product, l.handout / l.one, l.handout / l.all, l.handout / kernels, l.handout / whole,
+            l.handout / l.product, gflops(&p, kernels), gbs(&p, kernels));
+    if (e->halves)
+      fprintf(s->table, " %7.1f %7.1f", half_gbs(&p, &l.kernels, 0), half_gbs(&p, &l.kernels, 1));
+    fprintf(s->table, "\n");
+    fflush(s->table);
+    close_problem(&p);
+  }
+}
+
+/* The largest size of the exercise, by the blocks. */
+static void table_blocks(const study *s, const exercise *e) {
+  int64_t sizes[MOST], blocks[MOST], largest = 0;
+  const int count = sizes_of(s, e, sizes);
+  const int block_count =
+      bench_list(bench_option(s->argc, s->argv, e->block_option, e->blocks), blocks, MOST);
+  for (int i = 0; i < count; i++)
+    largest = sizes[i] > largest ? sizes[i] : largest;
+  if (largest < 1)
+    return;
+  problem p = open_problem(s, e, largest);
+  fprintf(s->table, "\n%s by blocks, n %lld\nblock  threads kernels ms  GFLOP/s     GB/s%s\n", e->name,
+          (long long)largest, e->halves ? "     rows  columns" : "");
+  for (int i = 0; i < block_count; i++) {
+    p.block = (int)blocks[i];
+    const sample kernels = measure(&p, run_kernels);
+    const double ms = kernels.ms[KERNELS];
+    const int threads = e->halves ? p.block : p.block * p.block;
+    check(&p, "kernels");
+    row(&p, "blocks", "kernels", ms);
+    bench_number("block", p.block);
+    bench_number("threads", threads);
+    kernels_apart(&p, &kernels);
+    fprintf(s->table, "%5d %8d %10.3f %8.1f %8.1f", p.block, threads, ms, gflops(&p, ms), gbs(&p, ms));
+    if (e->halves)
+      fprintf(s->table, " %8.1f %8.1f", half_gbs(&p, &kernels, 0), half_gbs(&p, &kernels, 1));
+    fprintf(s->table, "\n");
+  }
+  fflush(s->table);
+  close_problem(&p);
+}
+
+/* ---- main ---- */
+
+static int64_t whole(const study *s, const char *name, const char *fallback) {
+  return strtoll(bench_option(s->argc, s->argv, name, fallback), NULL, 10);
+}
+
+static void read_options(study *s) {
+  char fallback[16];
+  int first, count;
+  davit_device_info info;
+  bench_check(davit_default_devices(1, &first, &count), "devices");
+  snprintf(fallback, sizeof fallback, "%d", first);
+  s->device = (int)whole(s, "device", fallback);
+  bench_check(davit_device_describe(s->device, &info), "device");
+  s->gpu = info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
+  const int64_t repeats = whole(s, "repeats", "5");
+  s->repeats = (int)(repeats < 1 ? 1 : repeats > MOST ? MOST : repeats);
+  s->threads = (int)whole(s, "threads", "0");
+  const int64_t most = whole(s, "covariance-most", "1024");
+  s->covariance_most = most < 1 ? 1 : most;
+  s->memory_bytes = (size_t)whole(s, "memory-mb", "0") << 20;
+  s->seed = (uint64_t)whole(s, "seed", "1");
+}
+
+static const char usage[] =
+    "bench_dense_study [--json] [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution "
+    "4096,...]\n"
+    "                  [--atax 4096,...] [--covariance 1024,...] [--sides 8,16,32] [--blocks "
+    "16,32,64,128,256,512]\n"
+    "                  [--covariance-most 1024] [--memory-mb 0] [--threads 0] [--repeats 5] [--seed 1]\n";
+
+int main(int argc, char **argv) {
+  bench_options(usage, argc, argv);
+  study s = {.argc = argc, .argv = argv};
+  read_options(&s);
+  const char *wanted = bench_option(argc, argv, "tables", "convolution,atax,covariance,blocks");
+  s.table = bench_begin_tables("dense_study", argc, argv);
+  for (int i = 0; i < EXERCISES; i++)
+    if (strstr(wanted, exercises[i].name))
+      table_sizes(&s, &exercises[i]);
+  for (int i = 0; i < EXERCISES; i++)
+    if (strstr(wanted, "blocks"))
+      table_blocks(&s, &exercises[i]);
+  bench_end();
+  bench_check(davit_finalize(), "finalize");
+  return 0;
+}

@@ -1,0 +1,144 @@
+/* P3 and P3b. */
+#include "bench/study/closest.h"
+
+#include <davit/memory.h>
+#include <math.h>
+#include <omp.h>
+
+#include "bench/study/phase.h"
+
+#define BRUTE_PARAMETERS                                                                                     \
+  int64_t n, const dvt_study_point *points, float *dist, dvt_study_two_points *pairs, int64_t *comparisons
+#define BRUTE_ARGUMENTS n, points, dist, pairs, comparisons
+
+typedef struct form {
+  void (*grid[2])(int device, int teams, BRUTE_PARAMETERS);
+  void (*block[2])(int64_t team, int64_t teams, BRUTE_PARAMETERS);
+} form;
+
+#ifdef DVT_GPU
+#define ON_GPU(kernel, ...) kernel(dvt_team(), dvt_teams(), __VA_ARGS__)
+#else
+#define ON_GPU(kernel, ...) ((void)0)
+#endif
+
+#define KERNELS "bench/study/closest_brute_block.h"
+#include "bench/study/closest_sizes.h"
+
+static const form *const forms[DVT_STUDY_CLOSEST_BLOCKS] = ALL_SIZES(form);
+
+int64_t dvt_study_brute_rows(const dvt_study_brute *b, int64_t n) {
+  return b->balanced ? n / 2 : n;
+}
+
+int64_t dvt_study_brute_candidates(const dvt_study_brute *b, int64_t n) {
+  return (dvt_study_brute_rows(b, n) + b->threads - 1) / b->threads;
+}
+
+davit_status dvt_study_compare_points(const dvt_study_brute *b, int device, int64_t n,
+                                      const dvt_study_point *points, float *dist, dvt_study_two_points *pairs,
+                                      int64_t *comparisons) {
+  int number;
+  bool gpu;
+  davit_status status = dvt_study_closest_block_find("threads", b->threads, &number);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_study_closest_on_gpu(device, &gpu);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  if (n < 2)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld: a pair has two points", (long long)n);
+  int64_t teams = b->teams ? b->teams : dvt_study_brute_candidates(b, n);
+  if (teams < 1 || teams > INT32_MAX)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "teams is %lld: a grid has 1 to 2^31 - 1 blocks",
+                      (long long)teams);
+  if (gpu)
+    forms[number]->grid[b->balanced](device, (int)teams, BRUTE_ARGUMENTS);
+  else
+    for (int64_t team = 0; team < teams; team++)
+      forms[number]->block[b->balanced](team, teams, BRUTE_ARGUMENTS);
+  return DAVIT_SUCCESS;
+}
+
+/* ---- the whole program ---- */
+
+typedef struct memory {
+  dvt_study_point *points;
+  float *dist;
+  dvt_study_two_points *pairs;
+  int64_t *comparisons;
+} memory;
+
+static davit_status allocate(memory *m, int place, int64_t n, int64_t candidates, int64_t rows) {
+  davit_status status = davit_malloc((size_t)n * sizeof *m->points, place, (void **)&m->points);
+  if (status == DAVIT_SUCCESS)
+    status = davit_malloc((size_t)candidates * sizeof *m->dist, place, (void **)&m->dist);
+  if (status == DAVIT_SUCCESS)
+    status = davit_malloc((size_t)candidates * sizeof *m->pairs, place, (void **)&m->pairs);
+  if (status == DAVIT_SUCCESS && rows)
+    status = davit_malloc((size_t)rows * sizeof *m->comparisons, place, (void **)&m->comparisons);
+  return status;
+}
+
+static void release(memory *m) {
+  (void)davit_free(m->points);
+  (void)davit_free(m->dist);
+  (void)davit_free(m->pairs);
+  (void)davit_free(m->comparisons);
+}
+
+/* Milliseconds since *since, which becomes now. */
+static double lap(double *since) {
+  double now = omp_get_wtime(), ms = 1e3 * (now - *since);
+  *since = now;
+  return ms;
+}
+
+static davit_status search(const dvt_study_brute *b, int device, int64_t n, const dvt_study_point *points,
+                           const memory *m, dvt_study_closest *result, dvt_study_brute_times *times) {
+  int64_t candidates = dvt_study_brute_candidates(b, n);
+  double start = omp_get_wtime(), since = start;
+  davit_status status = davit_copy(m->points, points, (size_t)n * sizeof *points);
+  times->transfer_ms = lap(&since);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_study_compare_points(b, device, n, m->points, m->dist, m->pairs, m->comparisons);
+  times->compare_ms = lap(&since);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_study_min_dist(device, b->threads, candidates, m->dist, m->pairs);
+  times->reduce_ms = lap(&since);
+  float square = 0;
+  if (status == DAVIT_SUCCESS)
+    status = davit_copy(&square, m->dist, sizeof square);
+  if (status == DAVIT_SUCCESS)
+    status = davit_copy(&result->pair, m->pairs, sizeof result->pair);
+  times->transfer_ms += lap(&since);
+  times->total_ms = 1e3 * (since - start);
+  result->distance = sqrtf(square);
+  return status;
+}
+
+davit_status dvt_study_closest_brute(const dvt_study_brute *b, int device, int64_t n,
+                                     const dvt_study_point *points, dvt_study_closest *result,
+                                     int64_t *comparisons, dvt_study_brute_times *times) {
+  int number;
+  memory m = {NULL, NULL, NULL, NULL};
+  dvt_study_closest found;
+  dvt_study_brute_times taken = {0};
+  davit_status status = dvt_study_closest_check(n, points);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_study_closest_block_find("threads", b->threads, &number);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  int64_t rows = comparisons ? dvt_study_brute_rows(b, n) : 0;
+  status = allocate(&m, dvt_study_closest_place(device), n, dvt_study_brute_candidates(b, n), rows);
+  if (status == DAVIT_SUCCESS)
+    status = search(b, device, n, points, &m, &found, &taken);
+  if (status == DAVIT_SUCCESS && rows)
+    status = davit_copy(comparisons, m.comparisons, (size_t)rows * sizeof *comparisons);
+  release(&m);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  *result = found;
+  if (times)
+    *times = taken;
+  return DAVIT_SUCCESS;
+}

@@ -1,0 +1,752 @@
+/* The programs on alignment: against each other bit for bit, against a plain reference with general gaps, on vectors that
+ * can be checked by hand; and the defects of the printed listings. */
+#include "tests/support.h"
+
+#include <math.h>
+
+#include "bench/study/align.h"
+#include "bench/study/align_printed.h"
+#include "ref/permutation.h"
+#include "ref/similarity.h"
+#include "src/base/cpu.h"
+#include "src/base/inject.h"
+
+enum { ZONE = 16, WIDTH = 7, PATTERN = 6 };
+
+static const char *const names[DVT_STUDY_ALIGN_PROGRAMS] = {"serial", "cpu", "v1",  "v2",
+                                                            "v3",     "v4a", "v4b", "v5"};
+
+static int places[MOST_PLACES], place_count;
+
+static int find_devices(void **state) {
+  (void)state;
+  place_count = all_devices(places);
+  return 0;
+}
+
+static void *memory(size_t bytes) {
+  void *pointer = malloc(bytes ? bytes : 1);
+  assert_non_null(pointer);
+  return pointer;
+}
+
+/* ---- sounds ---- */
+
+/* A movie and its effects; features are random. */
+typedef struct sound {
+  float *features;
+  dvt_study_effect *effects;
+  dvt_study_align_input input;
+} sound;
+
+static sound random_sound(int width, int64_t frames, int effect_count, const int64_t *effect_frames,
+                          uint64_t seed) {
+  sound s = {.input = {.width = width, .frames = frames, .effect_count = effect_count}};
+  int64_t all = frames;
+  for (int e = 0; e < effect_count; e++)
+    all += effect_frames[e];
+  s.features = memory((size_t)(all * width) * sizeof(float));
+  for (int64_t i = 0; i < all * width; i++)
+    s.features[i] = (float)random_below(&seed, 1 << 20) * 0x1p-20f - 0.3f;
+  s.effects = memory((size_t)effect_count * sizeof *s.effects);
+  s.input.movie = s.features;
+  s.input.effects = s.effects;
+  const float *next = s.features + frames * width;
+  for (int e = 0; e < effect_count; e++) {
+    s.effects[e] = (dvt_study_effect){effect_frames[e], next};
+    next += effect_frames[e] * width;
+  }
+  return s;
+}
+
+static void free_sound(sound *s) {
+  free(s->effects);
+  free(s->features);
+}
+
+/* The first half of each effect lies in the movie, with a little noise, so that alignments have gaps and ends. */
+static void plant(sound *s, uint64_t seed) {
+  const int width = s->input.width;
+  float *movie = s->features;
+  int64_t at = 0;
+  for (int e = 0; e < s->input.effect_count; e++)
+    for (int64_t i = 0; i < (s->effects[e].frames + 1) / 2 && at < s->input.frames;
+         i++, at += 1 + (i % 5 == 4))
+      for (int k = 0; k < width; k++)
+        movie[at * width + k] =
+            s->effects[e].features[i * width + k] + (float)random_below(&seed, 1000) * 1e-4f;
+}
+
+/* Frames by letter: a … g are orthonormal. */
+static void spell(const char *letters, float scale, float *features) {
+  for (size_t i = 0; letters[i]; i++)
+    for (int k = 0; k < WIDTH; k++)
+      features[i * WIDTH + (size_t)k] = letters[i] == 'a' + k ? scale : 0;
+}
+
+/* ---- runs ---- */
+
+static dvt_study_align program(dvt_study_align_program number) {
+  dvt_study_align a = dvt_study_align_defaults();
+  a.program = number;
+  return a;
+}
+
+static int64_t score_count(const dvt_study_align *a, const dvt_study_align_input *input) {
+  return dvt_study_align_windows(input->frames, a->window) * input->effect_count * (a->permutations + 1);
+}
+
+/* Caller's. What is behind the scores stays as it is. */
+static float *scores_of(const dvt_study_align *a, int device, const dvt_study_align_input *input,
+                        dvt_study_align_times *times) {
+  const int64_t count = score_count(a, input);
+  float *scores = memory((size_t)(count + ZONE) * sizeof *scores);
+  for (int64_t i = 0; i < count + ZONE; i++)
+    scores[i] = -7;
+  CHECK(dvt_study_align_run(a, device, input, scores, times));
+  for (int i = 0; i < ZONE; i++)
+    assert_true(scores[count + i] == -7);
+  return scores;
+}
+
+static void expect_scores(const dvt_study_align *a, int device, const dvt_study_align_input *input,
+                          const float *expected) {
+  float *scores = scores_of(a, device, input, NULL);
+  const int64_t count = score_count(a, input);
+  for (int64_t i = 0; i < count; i++)
+    if (memcmp(&scores[i], &expected[i], sizeof *scores) != 0)
+      fail_msg("%s on %d, random %d, layout %d, window %lld: score %lld of %lld is %.9g, not %.9g",
+               names[a->program], device, (int)a->random, (int)a->layout, (long long)a->window, (long long)i,
+               (long long)count, (double)scores[i], (double)expected[i]);
+  free(scores);
+}
+
+/* ---- a plain reference ---- */
+
+static void plain_similarities(const dvt_study_align *a, int width, const float *movie, int64_t n,
+                               const float *pattern, float *d) {
+  float x[64], y[64];
+  for (int64_t i = 0; i < a->window; i++)
+    for (int64_t j = 0; j < n; j++) {
+      dvt_unit_vector(width, movie + i * width, x);
+      dvt_unit_vector(width, pattern + j * width, y);
+      d[i * n + j] = dvt_similarity(width, x, y, a->threshold, a->rounded);
+    }
+}
+
+/* The best alignment by trying every gap that may end at each pair: O(rows columns (rows + columns)). */
+static double plain_score(int64_t rows, int64_t columns, const float *d, double penalty) {
+  double *h = memory((size_t)((rows + 1) * (columns + 1)) * sizeof *h), greatest = 0;
+  const int64_t stride = columns + 1;
+  for (int64_t i = 0; i <= rows; i++)
+    for (int64_t j = 0; j <= columns; j++) {
+      double best = 0;
+      if (i && j) {
+        best = fmax(0, h[(i - 1) * stride + j - 1] + (double)d[(i - 1) * columns + j - 1]);
+        for (int64_t k = 1; k <= i; k++)
+          best = fmax(best, h[(i - k) * stride + j] - 100 - (double)k * penalty);
+        for (int64_t k = 1; k <= j; k++)
+          best = fmax(best, h[i * stride + j - k] - 100 - (double)k * penalty);
+      }
+      h[i * stride + j] = best;
+      greatest = fmax(greatest, best);
+    }
+  free(h);
+  return greatest;
+}
+
+/* Row i of `to` is row order[i] of `from`. */
+static void move_rows(int64_t rows, int64_t columns, const uint16_t *order, const float *from, float *to) {
+  for (int64_t i = 0; i < rows; i++)
+    memcpy(to + i * columns, from + order[i] * columns, (size_t)columns * sizeof *to);
+}
+
+/* Rounded similarities and whole penalties: all sums are exact, so the reference must be met exactly. */
+static void test_against_reference(void **state) {
+  static const int64_t windows[] = {1, 2, 9, 31}, lengths[] = {1, 5, 12, 40};
+  (void)state;
+  for (int k = 0; k < COUNT(windows); k++) {
+    dvt_study_align a = program(DVT_STUDY_ALIGN_SERIAL);
+    a.window = windows[k];
+    a.rounded = true;
+    a.threshold = 20;
+    a.penalty = 3;
+    a.permutations = 6;
+    a.seed = 11;
+    sound s = random_sound(9, 3 * a.window, COUNT(lengths), lengths, 5 + (uint64_t)k);
+    plant(&s, 1);
+    float *scores = scores_of(&a, DAVIT_HOST, &s.input, NULL), *score = scores;
+    for (int64_t w = 0; w < 3; w++)
+      for (int e = 0; e < COUNT(lengths); e++) {
+        const int64_t n = lengths[e];
+        float *d = memory((size_t)(a.window * n) * sizeof *d),
+              *moved = memory((size_t)(a.window * n) * sizeof *d);
+        plain_similarities(&a, 9, s.input.movie + w * a.window * 9, n, s.effects[e].features, d);
+        for (int r = 0; r <= a.permutations; r++) {
+          uint16_t order[64];
+          dvt_permutation(a.seed, (uint64_t)r, (int)a.window, order);
+          move_rows(a.window, n, order, d, moved);
+          assert_true((double)*score++ == plain_score(a.window, n, moved, 3));
+        }
+        free(d);
+        free(moved);
+      }
+    free(scores);
+    free_sound(&s);
+  }
+}
+
+/* ---- the same bits ---- */
+
+/* All programs on all devices from both sources of random numbers, in one launch and in several. */
+static void expect_agreement(dvt_study_align a, const dvt_study_align_input *input) {
+  a.program = DVT_STUDY_ALIGN_SERIAL;
+  float *expected = scores_of(&a, DAVIT_HOST, input, NULL);
+  for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++)
+    for (int p = 0; p < place_count; p++)
+      for (int random = 0; random < 2; random++) {
+        a.program = (dvt_study_align_program)number;
+        a.random = (dvt_study_align_random)random;
+        a.layout = (dvt_study_align_layout)((number + p + random) % 3);
+        expect_scores(&a, places[p], input, expected);
+      }
+  free(expected);
+}
+
+static void test_sizes(void **state) {
+  static const struct {
+    int64_t window, frames;
+    int width, effects;
+    int64_t lengths[6];
+  } cases[] = {{1, 1, 1, 1, {1}},
+               {1, 5, 3, 2, {1, 7}},
+               {2, 9, 62, 1, {108}},
+               {7, 7, 62, 3, {7, 1, 20}},
+               {33, 100, 5, 6, {33, 7, 54, 55, 56, 1}},
+               {54, 54 * 35 + 53, 4, 1, {3}},
+               {200, 417, 62, 1, {7}}};
+  (void)state;
+  for (int k = 0; k < COUNT(cases); k++) {
+    dvt_study_align a = dvt_study_align_defaults();
+    a.window = cases[k].window;
+    a.permutations = 1 + 3 * k;
+    a.seed = (uint64_t)k << 40;
+    sound s = random_sound(cases[k].width, cases[k].frames, cases[k].effects, cases[k].lengths, 3);
+    plant(&s, 2);
+    expect_agreement(a, &s.input);
+    a.rounded = true;
+    a.threshold = 0;
+    a.penalty = 0.5f;
+    expect_agreement(a, &s.input);
+    free_sound(&s);
+  }
+}
+
+/* The source's sizes: D is two tiles, of 55 and 54 columns. */
+static void test_source_sizes(void **state) {
+  const int64_t lengths[] = {108, 108};
+  dvt_study_align a = dvt_study_align_defaults();
+  (void)state;
+  a.permutations = scaled(32);
+  sound s = random_sound(62, 450, 1, lengths, 7);
+  plant(&s, 3);
+  expect_agreement(a, &s.input);
+  free_sound(&s);
+}
+
+static void test_tiles(void **state) {
+  const int64_t lengths[] = {1, 20, 54, 55, 56};
+  dvt_study_align a = dvt_study_align_defaults();
+  (void)state;
+  a.window = 40;
+  a.permutations = 9;
+  sound s = random_sound(8, 80, COUNT(lengths), lengths, 8);
+  plant(&s, 4);
+  a.program = DVT_STUDY_ALIGN_SERIAL;
+  float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
+  a.program = DVT_STUDY_ALIGN_V5;
+  for (a.tile_columns = 1; a.tile_columns <= 57; a.tile_columns += 1 + a.tile_columns % 9)
+    for (int random = 0; random < 2; random++) {
+      a.random = (dvt_study_align_random)random;
+      a.layout = a.tile_columns % 2 ? DVT_STUDY_ALIGN_APART : DVT_STUDY_ALIGN_INTERLEAVED;
+      expect_scores(&a, places[place_count - 1], &s.input, expected);
+    }
+  free(expected);
+  free_sound(&s);
+}
+
+/* A launch for each unit, and for 3: the last one has less. */
+static void test_batches(void **state) {
+  const int64_t lengths[] = {10, 4};
+  dvt_study_align a = dvt_study_align_defaults();
+  dvt_study_align_times times;
+  (void)state;
+  a.window = 12;
+  a.permutations = 4;
+  sound s = random_sound(6, 50, 2, lengths, 9);
+  a.program = DVT_STUDY_ALIGN_SERIAL;
+  float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
+  a.program = DVT_STUDY_ALIGN_V1;
+  const size_t unit = 4 * 13 * 11 * sizeof(float) + 12 * sizeof(uint16_t);
+  for (int units = 1; units <= 9; units += 2) {
+    a.memory_bytes = (size_t)units * unit;
+    free(scores_of(&a, places[0], &s.input, &times));
+    assert_int_equal(times.launches, (8 + units - 1) / units);
+    assert_true(times.total_ms >= times.kernel_ms && times.kernel_ms > 0);
+    for (int p = 0; p < place_count; p++)
+      expect_scores(&a, places[p], &s.input, expected);
+  }
+  free(expected);
+  free_sound(&s);
+}
+
+/* All threads, few, and more than there is work; with every set of vector instructions. */
+static void test_cpu_program(void **state) {
+  const int64_t lengths[] = {10};
+  dvt_study_align a = program(DVT_STUDY_ALIGN_SERIAL);
+  (void)state;
+  a.window = 12;
+  sound s = random_sound(6, 50, 1, lengths, 10);
+  float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
+  a.program = DVT_STUDY_ALIGN_CPU;
+  for (dvt_cpu most = DVT_CPU_PLAIN; most < DVT_CPU_COUNT; most++)
+    for (a.threads = 0; a.threads <= 9; a.threads += 3) {
+      dvt_cpu_allow(most);
+      expect_scores(&a, DAVIT_HOST, &s.input, expected);
+    }
+  free(expected);
+  free_sound(&s);
+}
+
+static void test_effects_together_and_apart(void **state) {
+  const int64_t lengths[] = {9, 9, 30, 1, 9, 17};
+  dvt_study_align a = dvt_study_align_defaults();
+  (void)state;
+  a.program = DVT_STUDY_ALIGN_V2;
+  a.window = 20;
+  a.permutations = 7;
+  sound s = random_sound(6, 60, COUNT(lengths), lengths, 12);
+  plant(&s, 5);
+  float *together = scores_of(&a, places[0], &s.input, NULL);
+  for (int e = 0; e < COUNT(lengths); e++) {
+    dvt_study_align_input one = s.input;
+    one.effects = &s.effects[e];
+    one.effect_count = 1;
+    float *apart = scores_of(&a, places[0], &one, NULL);
+    for (int w = 0; w < 3; w++)
+      assert_memory_equal(&apart[w * 8], &together[(w * COUNT(lengths) + e) * 8], 8 * sizeof(float));
+    free(apart);
+  }
+  free(together);
+  free_sound(&s);
+}
+
+/* ---- by hand ---- */
+
+/* `movie` is one window, aligned with abcdef by all programs. */
+static void expect_by_hand(const char *movie, float scale, float expected) {
+  float effect[PATTERN * WIDTH], features[32 * WIDTH];
+  const dvt_study_effect effects[] = {{PATTERN, effect}};
+  spell("abcdef", 1, effect);
+  spell(movie, scale, features);
+  const int64_t frames = (int64_t)strlen(movie);
+  const dvt_study_align_input input = {WIDTH, frames, features, 1, effects};
+  for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++)
+    for (int rounded = 0; rounded < 2; rounded++) {
+      dvt_study_align a = program((dvt_study_align_program)number);
+      a.window = frames;
+      a.permutations = 0;
+      a.rounded = rounded;
+      expect_scores(&a, places[0], &input, &expected);
+      expect_scores(&a, places[place_count - 1], &input, &expected);
+    }
+}
+
+static void test_by_hand(void **state) {
+  (void)state;
+  expect_by_hand("abcdef", 1, 600);
+  expect_by_hand("abcgdef", 1, 467);
+  expect_by_hand("abcggdef", 1, 434);
+  expect_by_hand("abcgggdef", 1, 401);
+  expect_by_hand("abcggggdef", 1, 368);
+  expect_by_hand("abcgggggdef", 1, 335);
+  expect_by_hand("abcggggggdef", 1, 302);
+  expect_by_hand("abcgggggggdef", 1, 300); /* a gap no longer pays */
+  expect_by_hand("abgdef", 1, 450);
+  expect_by_hand("abdef", 1, 367);
+  expect_by_hand("fedcba", 1, 100);
+  expect_by_hand("abcdef", 2, 600);
+  expect_by_hand("ggggg", 1, 0);
+}
+
+/* Silence is like nothing. */
+static void test_zero_frames(void **state) {
+  (void)state;
+  expect_by_hand("abc-def", 1, 467);
+  expect_by_hand("------", 1, 0);
+}
+
+/* ---- permutations ---- */
+
+static void test_permutations(void **state) {
+  static const int sizes[] = {1, 2, 3, 200, 65535};
+  (void)state;
+  for (int k = 0; k < COUNT(sizes); k++) {
+    const int n = sizes[k];
+    uint16_t *order = memory((size_t)n * sizeof *order);
+    bool *seen = memory((size_t)n);
+    for (int r = 0; r <= (n > 1000 ? 2 : 100); r++) {
+      dvt_permutation(42, (uint64_t)r, n, order);
+      memset(seen, 0, (size_t)n);
+      for (int i = 0; i < n; i++) {
+        assert_true(order[i] < n && !seen[order[i]]);
+        assert_true(r > 0 || order[i] == i);
+        seen[order[i]] = true;
+      }
+    }
+    free(seen);
+    free(order);
+  }
+}
+
+/* The score of permutation r is that of a movie whose frames were moved: the index array loses and doubles none. */
+static void test_permuted_movie(void **state) {
+  const int64_t lengths[] = {15};
+  dvt_study_align a = program(DVT_STUDY_ALIGN_V1), plain;
+  uint16_t order[25];
+  (void)state;
+  a.window = COUNT(order);
+  a.permutations = 20;
+  a.seed = 77;
+  plain = a;
+  plain.permutations = 0;
+  sound s = random_sound(6, a.window, 1, lengths, 13), moved = random_sound(6, a.window, 1, lengths, 13);
+  plant(&s, 6);
+  float *scores = scores_of(&a, places[0], &s.input, NULL);
+  for (int r = 0; r <= a.permutations; r++) {
+    dvt_permutation(a.seed, (uint64_t)r, COUNT(order), order);
+    move_rows(a.window, 6, order, s.features, moved.features);
+    expect_scores(&plain, places[0], &moved.input, &scores[r]);
+  }
+  free(scores);
+  free_sound(&s);
+  free_sound(&moved);
+}
+
+static void test_seeds(void **state) {
+  const int64_t lengths[] = {15};
+  dvt_study_align a = program(DVT_STUDY_ALIGN_V1);
+  (void)state;
+  a.window = 25;
+  sound s = random_sound(6, a.window, 1, lengths, 14);
+  plant(&s, 7);
+  float *first = scores_of(&a, places[0], &s.input, NULL), *again = scores_of(&a, places[0], &s.input, NULL);
+  a.seed = 1;
+  float *other = scores_of(&a, places[0], &s.input, NULL);
+  const size_t bytes = 100 * sizeof *first;
+  assert_memory_equal(first, again, bytes + sizeof *first);
+  assert_true(first[0] == other[0] && memcmp(first + 1, other + 1, bytes) != 0);
+  free(first);
+  free(again);
+  free(other);
+  free_sound(&s);
+}
+
+/* ---- what the source says and what its code does ---- */
+
+/* The score of one frame with another whose cosine with it is `cosine`, by all programs. */
+static void expect_one_frame(float cosine, bool rounded, float expected) {
+  const float movie[] = {1, 0}, pattern[] = {cosine, sqrtf(1 - cosine * cosine)};
+  const dvt_study_effect effects[] = {{1, pattern}};
+  const dvt_study_align_input input = {2, 1, movie, 1, effects};
+  for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++) {
+    dvt_study_align a = program((dvt_study_align_program)number);
+    a.window = 1;
+    a.rounded = rounded;
+    a.permutations = 0;
+    float *score = scores_of(&a, places[0], &input, NULL);
+    assert_true(fabsf(*score - expected) < (rounded ? 1e-30f : 1e-4f));
+    free(score);
+  }
+}
+
+/* Rounded in the text, not in the code, where less may be below the threshold. */
+static void test_rounding(void **state) {
+  (void)state;
+  expect_one_frame(0.707f, false, 70.7f);
+  expect_one_frame(0.707f, true, 71);
+  expect_one_frame(0.704f, true, 70);
+  expect_one_frame(0.498f, false, 0);
+  expect_one_frame(0.498f, true, 50);
+  expect_one_frame(0.494f, true, 0);
+  expect_one_frame(-1, true, 0);
+}
+
+static void printed_and_ours(sound *s, int64_t window, int64_t n, float *printed, float *ours) {
+  dvt_study_align a = dvt_study_align_defaults();
+  a.window = window;
+  for (int64_t k = 0; k < (window + 1) * (n + 1); k++)
+    printed[k] = 0;
+  dvt_study_printed_similarities(s->input.width, window, n, s->input.movie, s->effects[0].features, 50,
+                                 printed);
+  plain_similarities(&a, s->input.width, s->input.movie, n, s->effects[0].features, ours);
+}
+
+/* Norms anew for each element, in floats: close to ours, not equal. */
+static void test_printed_similarities(void **state) {
+  enum { WINDOW = 40, N = 30 };
+  const int64_t lengths[] = {N};
+  float printed[(WINDOW + 1) * (N + 1)], ours[WINDOW * N];
+  int differ = 0;
+  (void)state;
+  sound s = random_sound(62, WINDOW, 1, lengths, 16);
+  printed_and_ours(&s, WINDOW, N, printed, ours);
+  for (int i = 0; i < WINDOW; i++)
+    for (int j = 0; j < N; j++) {
+      const float is = printed[(i + 1) * (N + 1) + j + 1], right = ours[i * N + j];
+      assert_true(fabsf(is - right) <= 1e-4f);
+      differ += is != right;
+    }
+  assert_true(differ > 0);
+  free_sound(&s);
+}
+
+/* A frame of zeros: 0 / 0, which no threshold catches; ours is like nothing. */
+static void test_printed_zero_frames(void **state) {
+  enum { WINDOW = 3, N = 2 };
+  const int64_t lengths[] = {N};
+  float printed[(WINDOW + 1) * (N + 1)], ours[WINDOW * N];
+  (void)state;
+  sound s = random_sound(5, WINDOW, 1, lengths, 17);
+  memset(s.features + 5, 0, 5 * sizeof *s.features);
+  printed_and_ours(&s, WINDOW, N, printed, ours);
+  for (int j = 0; j < N; j++) {
+    assert_true(isnan(printed[2 * (N + 1) + j + 1]));
+    assert_true(ours[N + j] == -50);
+    assert_false(isnan(printed[1 * (N + 1) + j + 1]));
+  }
+  free_sound(&s);
+}
+
+/* D of abcdef with itself, a padding row and column before it. */
+static void own_similarities(float d[(PATTERN + 1) * (PATTERN + 1)]) {
+  float effect[PATTERN * WIDTH];
+  spell("abcdef", 1, effect);
+  memset(d, 0, (PATTERN + 1) * (PATTERN + 1) * sizeof *d);
+  dvt_study_printed_similarities(WIDTH, PATTERN, PATTERN, effect, effect, 50, d);
+}
+
+/* Index 0 takes part: the frame in slot 0 is lost, and the padding row comes in for it. */
+static void test_printed_shuffle(void **state) {
+  static const int identity[] = {0, 1, 2, 3, 4, 5, 6}, shifted[] = {1, 2, 3, 4, 5, 6, 0};
+  float d[(PATTERN + 1) * (PATTERN + 1)];
+  (void)state;
+  own_similarities(d);
+  assert_true(dvt_study_printed_score(PATTERN, PATTERN, d, 33, NULL, 0, 0) == 600);
+  assert_true(dvt_study_printed_score(PATTERN, PATTERN, d, 33, identity, 0, 0) == 600);
+  assert_true(dvt_study_printed_score(PATTERN, PATTERN, d, 33, shifted, 0, 0) == 500);
+  expect_by_hand("bcdefa", 1, 500); /* a real permutation: a is last, and is not lost */
+}
+
+/* Row and column 0 that nobody initialised. 0 for E and F is as good as minus infinity; what is found in H, or great values in E
+ * and F, changes the score. */
+static void test_printed_boundary(void **state) {
+  enum { WINDOW = 200, N = 108 };
+  float *d = memory((WINDOW + 1) * (N + 1) * sizeof *d), own[(PATTERN + 1) * (PATTERN + 1)];
+  uint64_t seed = 18;
+  (void)state;
+  for (int trial = 0; trial < scaled(40); trial++) {
+    for (int k = 0; k < (WINDOW + 1) * (N + 1); k++)
+      d[k] = random_below(&seed, 3) ? -50 : (float)(50 + random_below(&seed, 51));
+    assert_true(dvt_study_printed_score(WINDOW, N, d, 33, NULL, 0, 0) ==
+                dvt_study_printed_score(WINDOW, N, d, 33, NULL, 0, -1e9f));
+  }
+  free(d);
+  own_similarities(own);
+  assert_true(dvt_study_printed_score(PATTERN, PATTERN, own, 33, NULL, 1000, 0) == 1600);
+  assert_true(dvt_study_printed_score(PATTERN, PATTERN, own, 33, NULL, 0, 1000) > 600);
+}
+
+/* No guard: threads of windows that are not there, or not whole, read behind the movie. Ours leave the tail out. */
+static void test_printed_tail(void **state) {
+  const int64_t lengths[] = {6};
+  dvt_study_align a = program(DVT_STUDY_ALIGN_V1);
+  (void)state;
+  assert_int_equal(dvt_study_printed_frames_outside(800, 200, 4), 0);
+  assert_int_equal(dvt_study_printed_frames_outside(850, 200, 5), 150);
+  assert_int_equal(dvt_study_printed_frames_outside(800, 200, 32), 28 * 200);
+  assert_int_equal(dvt_study_printed_frames_outside(800, 200, INT64_C(4) * 101), 400 * 200);
+  a.window = 10;
+  a.permutations = 2;
+  for (int64_t frames = 0; frames <= 41; frames += 41) {
+    sound s = random_sound(4, frames, 1, lengths, 19);
+    assert_int_equal(dvt_study_align_windows(frames, a.window), frames / 10);
+    for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++) {
+      a.program = (dvt_study_align_program)number;
+      free(scores_of(&a, places[0], &s.input, NULL));
+    }
+    free_sound(&s);
+  }
+}
+
+/* All threads of a window write its maximum: what is left is no thread's to say, and no longer tells real from permuted. */
+static void test_printed_maximum(void **state) {
+  static const float own[] = {600, 100, 200};
+  (void)state;
+  assert_true(dvt_study_printed_maximum(0, COUNT(own), own) == 200);
+  assert_true(dvt_study_printed_maximum(1e9f, COUNT(own), own) == 1e9f);
+}
+
+/* An effect across a border of windows: half of it in each, half the score. */
+static void test_straddling(void **state) {
+  float effect[PATTERN * WIDTH], features[12 * WIDTH];
+  const dvt_study_effect effects[] = {{PATTERN, effect}};
+  const dvt_study_align_input input = {WIDTH, 12, features, 1, effects};
+  const float within[] = {600, 0}, across[] = {300, 300};
+  (void)state;
+  spell("abcdef", 1, effect);
+  for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++) {
+    dvt_study_align a = program((dvt_study_align_program)number);
+    a.window = PATTERN;
+    a.permutations = 0;
+    spell("abcdefgggggg", 1, features);
+    expect_scores(&a, places[0], &input, within);
+    spell("gggabcdefggg", 1, features);
+    expect_scores(&a, places[0], &input, across);
+  }
+}
+
+/* The example of the introduction: match 2, mismatch -3, gap -2 for each letter. */
+static void test_example(void **state) {
+  static const char columns[] = "ATGCATCCCATGAC", rows[] = "TCTATATCCGT";
+  static const int right[11][14] = {
+      {0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0}, {0, 0, 0, 2, 0, 0, 4, 2, 2, 0, 0, 0, 0, 2},
+      {0, 2, 0, 0, 0, 2, 2, 1, 0, 0, 2, 0, 0, 0}, {2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0},
+      {0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 0, 0}, {2, 2, 1, 0, 2, 2, 1, 0, 0, 2, 2, 1, 4, 2},
+      {0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 2, 1}, {0, 2, 1, 4, 2, 2, 6, 4, 2, 0, 2, 1, 0, 4},
+      {0, 0, 0, 3, 1, 0, 4, 8, 6, 4, 2, 0, 0, 2}, {0, 0, 2, 1, 0, 0, 2, 6, 5, 3, 1, 4, 2, 0},
+      {0, 2, 0, 0, 0, 2, 0, 4, 3, 2, 5, 3, 1, 0}};
+  int h[12][15] = {{0}}, greatest = 0;
+  (void)state;
+  for (int i = 1; i <= 11; i++)
+    for (int j = 1; j <= 14; j++) {
+      const int match = h[i - 1][j - 1] + (rows[i - 1] == columns[j - 1] ? 2 : -3);
+      const int gap = (h[i - 1][j] > h[i][j - 1] ? h[i - 1][j] : h[i][j - 1]) - 2;
+      h[i][j] = match > gap ? match : gap;
+      h[i][j] = h[i][j] > 0 ? h[i][j] : 0;
+      assert_int_equal(h[i][j], right[i - 1][j - 1]);
+      greatest = h[i][j] > greatest ? h[i][j] : greatest;
+    }
+  assert_true(greatest == 8 && h[9][8] == 8);
+  assert_true(h[3][6] == 2 && h[6][2] == 2); /* both printed as 0 */
+}
+
+/* ---- failures ---- */
+
+static void test_no_memory(void **state) {
+  const int64_t lengths[] = {6};
+  sound s = random_sound(4, 40, 1, lengths, 20);
+  float scores[12];
+  dvt_study_align a = program(DVT_STUDY_ALIGN_V4A);
+  (void)state;
+  a.window = 10;
+  a.permutations = 2;
+  a.heap_bytes = 100;
+  for (int p = 0; p < place_count; p++)
+    CHECK_FAILS(dvt_study_align_run(&a, places[p], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
+                "4 of 4 threads got no memory from its heap");
+  a.heap_bytes = 0;
+  a.memory_bytes = 100;
+  CHECK_FAILS(dvt_study_align_run(&a, places[0], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
+              "of 100");
+  free_sound(&s);
+}
+
+/* The n-th allocation on a device fails, for every n. */
+static void test_failing_allocations(void **state) {
+  const int64_t lengths[] = {6};
+  sound s = random_sound(4, 40, 1, lengths, 21);
+  float scores[12];
+  dvt_study_align a = program(DVT_STUDY_ALIGN_V5);
+  int device, count, failures = 0;
+  (void)state;
+  CHECK(davit_default_devices(1, &device, &count));
+  a.window = 10;
+  a.permutations = 2;
+  for (int n = 1; n < 20; n++) {
+    CHECK(davit_memory_trim(place_for(device)));
+    dvt_inject(DVT_INJECT_DEVICE_MEMORY, n);
+    const davit_status status = dvt_study_align_run(&a, device, &s.input, scores, NULL);
+    dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
+    assert_true(status == DAVIT_SUCCESS || status == DAVIT_OUT_OF_DEVICE_MEMORY);
+    failures += status != DAVIT_SUCCESS;
+  }
+  assert_true(device == DAVIT_HOST || failures == 6);
+  free_sound(&s);
+}
+
+static void test_bad_arguments(void **state) {
+  const int64_t lengths[] = {6};
+  sound s = random_sound(4, 20, 1, lengths, 22);
+  float scores[202];
+  const dvt_study_align good = {.program = DVT_STUDY_ALIGN_V5, .window = 10, .threshold = 50, .penalty = 33};
+  (void)state;
+#define BAD(member, value, result, words)                                                                    \
+  do {                                                                                                       \
+    dvt_study_align a = good;                                                                                \
+    a.member = (value);                                                                                      \
+    CHECK_FAILS(dvt_study_align_run(&a, DAVIT_HOST, &s.input, scores, NULL), result, words);                 \
+  } while (0)
+  BAD(program, DVT_STUDY_ALIGN_PROGRAMS, DAVIT_INVALID_ARGUMENT, "program is 8");
+  BAD(random, (dvt_study_align_random)2, DAVIT_INVALID_ARGUMENT, "random is 2");
+  BAD(layout, (dvt_study_align_layout)3, DAVIT_INVALID_ARGUMENT, "layout is 3");
+  BAD(threads, -1, DAVIT_INVALID_ARGUMENT, "threads is -1");
+  BAD(window, 0, DAVIT_INVALID_ARGUMENT, "window is 0");
+  BAD(window, 65536, DAVIT_INVALID_ARGUMENT, "window is 65536");
+  BAD(window, 11055, DAVIT_UNSUPPORTED, "window is 11055");
+  BAD(threshold, 101, DAVIT_INVALID_ARGUMENT, "threshold is 101");
+  BAD(threshold, NAN, DAVIT_INVALID_ARGUMENT, "threshold is nan");
+  BAD(penalty, -1, DAVIT_INVALID_ARGUMENT, "penalty is -1");
+  BAD(permutations, -1, DAVIT_INVALID_ARGUMENT, "permutations is -1");
+  BAD(tile_columns, 1006, DAVIT_INVALID_ARGUMENT, "tile_columns is 1006");
+#undef BAD
+  CHECK_FAILS(dvt_study_align_run(&good, 99, &s.input, scores, NULL), DAVIT_UNKNOWN_DEVICE, "99");
+  s.features[9] = INFINITY;
+  CHECK_FAILS(dvt_study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), DAVIT_INVALID_ARGUMENT,
+              "movie has a feature that is not finite: frame 2, feature 1");
+  s.features[9] = 0;
+  s.effects[0].frames = 0;
+  CHECK_FAILS(dvt_study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), DAVIT_INVALID_ARGUMENT,
+              "effect 0 has 0 frames");
+  free_sound(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_against_reference),
+      cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_source_sizes),
+      cmocka_unit_test(test_tiles),
+      cmocka_unit_test(test_batches),
+      cmocka_unit_test(test_cpu_program),
+      cmocka_unit_test(test_effects_together_and_apart),
+      cmocka_unit_test(test_by_hand),
+      cmocka_unit_test(test_zero_frames),
+      cmocka_unit_test(test_permutations),
+      cmocka_unit_test(test_permuted_movie),
+      cmocka_unit_test(test_seeds),
+      cmocka_unit_test(test_rounding),
+      cmocka_unit_test(test_printed_similarities),
+      cmocka_unit_test(test_printed_zero_frames),
+      cmocka_unit_test(test_printed_shuffle),
+      cmocka_unit_test(test_printed_boundary),
+      cmocka_unit_test(test_printed_tail),
+      cmocka_unit_test(test_printed_maximum),
+      cmocka_unit_test(test_straddling),
+      cmocka_unit_test(test_example),
+      cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_failing_allocations),
+      cmocka_unit_test(test_bad_arguments),
+  };
+  return cmocka_run_group_tests(tests, find_devices, NULL);
+}

@@ -1,0 +1,367 @@
+/* The small programs of the introduction to GPUs, each against the CPU, on the CPU and on a device; the
+ * streams on all devices in both orders of issue. */
+#include "tests/support.h"
+
+#include <math.h>
+#include <omp.h>
+
+#include "bench/study/background.h"
+
+static void *memory(size_t bytes) {
+  void *pointer = calloc(bytes ? bytes : 1, 1);
+  assert_non_null(pointer);
+  return pointer;
+}
+
+static void *on_device(int device, const void *data, size_t bytes) {
+  void *there = new_memory(bytes, place_for(device));
+  CHECK(davit_copy(there, data, bytes));
+  return there;
+}
+
+static void from_device(void *there, void *data, size_t bytes) {
+  CHECK(davit_copy(data, there, bytes));
+  CHECK(davit_free(there));
+}
+
+static float *numbers(int64_t n, uint64_t seed) {
+  float *x = memory((size_t)n * sizeof *x);
+  for (int64_t i = 0; i < n; i++)
+    x[i] = (float)(random_below(&seed, 2001) - 1000) * 0.125f;
+  return x;
+}
+
+/* ---- shapes ---- */
+
+static void test_shapes(void **state) {
+  int64_t across, down;
+  (void)state;
+  dvt_study_shape shape = dvt_study_shape_for(1000, 256);
+  assert_int_equal(shape.blocks, 4);
+  assert_int_equal(dvt_study_shape_idle(shape, 1000), 24);
+  assert_int_equal(dvt_study_shape_for(4000, 256).blocks, 16);
+  dvt_study_shape_2d(76, 62, 16, &across, &down);
+  assert_int_equal(across, 5);
+  assert_int_equal(down, 4);
+  assert_int_equal(across * 16, 80);
+  assert_int_equal(down * 16, 64);
+  dvt_study_shape_2d(2000, 1500, 16, &across,
+                     &down); /* three million pixels; the source prints 150 × 94 blocks */
+  assert_int_equal(across, 125);
+  assert_int_equal(down, 94);
+}
+
+/* ---- kernels ---- */
+
+static void adds(int device, dvt_study_shape shape, int64_t n) {
+  size_t bytes = (size_t)n * sizeof(float);
+  float *a = numbers(n, 1), *b = numbers(n, 2), *c = memory(bytes + sizeof *c);
+  c[n] = 77;
+  void *a_there = on_device(device, a, bytes), *b_there = on_device(device, b, bytes);
+  void *c_there = on_device(device, c, bytes + sizeof *c);
+  CHECK(dvt_study_vector_add(device, shape, n, a_there, b_there, c_there));
+  from_device(c_there, c, bytes + sizeof *c);
+  for (int64_t i = 0; i < n; i++)
+    assert_true(c[i] == a[i] + b[i]);
+  assert_true(c[n] == 77);
+  CHECK(davit_free(a_there));
+  CHECK(davit_free(b_there));
+  free(a);
+  free(b);
+  free(c);
+}
+
+static void test_vector_add(void **state) {
+  static const int64_t sizes[] = {1, 255, 256, 257, 1000, 4000, 100003};
+  (void)state;
+  for (int d = 0; d < 2; d++) {
+    for (int s = 0; s < COUNT(sizes); s++)
+      adds(study_places[d], dvt_study_shape_for(sizes[s], 256), sizes[s]);
+    adds(study_places[d], (dvt_study_shape){1, 77}, 77); /* one block of N threads */
+    adds(study_places[d], (dvt_study_shape){1, 1024}, 1024);
+    adds(study_places[d], (dvt_study_shape){99, 32}, 50); /* whole blocks have nothing to do */
+  }
+}
+
+/* With blocks and threads in each other's places, as the source has them three times, small examples still
+ * run, which hides the mistake; beyond 1024 blocks there is no such launch. */
+static void test_swapped_shape(void **state) {
+  float x[1] = {0};
+  (void)state;
+  for (int64_t n = 1000; n <= 4000; n += 3000) {
+    dvt_study_shape right = dvt_study_shape_for(n, 256), swapped = {right.threads, (int)right.blocks};
+    adds(study_places[1], swapped, n);
+  }
+  dvt_study_shape right = dvt_study_shape_for(1 << 20, 256);
+  CHECK_FAILS(dvt_study_vector_add(study_places[1], (dvt_study_shape){right.threads, (int)right.blocks},
+                                   1 << 20, x, x, x),
+              DAVIT_INVALID_ARGUMENT, "threads is 4096");
+  CHECK_FAILS(dvt_study_vector_add(study_places[1], (dvt_study_shape){3, 256}, 1000, x, x, x),
+              DAVIT_INVALID_ARGUMENT, "blocks is 3");
+  CHECK_FAILS(dvt_study_vector_add(study_places[1], (dvt_study_shape){1, 0}, 0, x, x, x),
+              DAVIT_INVALID_ARGUMENT, "threads is 0");
+}
+
+static void test_picture(void **state) {
+  static const int64_t sizes[][2] = {{76, 62}, {4, 4}, {1, 100}, {100, 1}, {64, 48}};
+  static const int sides[] = {8, 16, 32};
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int s = 0; s < COUNT(sizes); s++)
+      for (int k = 0; k < COUNT(sides); k++) {
+        int64_t n = sizes[s][0] * sizes[s][1];
+        size_t bytes = (size_t)n * sizeof(float);
+        float *in = numbers(n, 3), *out = memory(bytes);
+        void *in_there = on_device(study_places[d], in, bytes),
+             *out_there = on_device(study_places[d], out, bytes);
+        CHECK(dvt_study_picture(study_places[d], sides[k], sizes[s][0], sizes[s][1], in_there, out_there));
+        from_device(out_there, out, bytes);
+        CHECK(davit_free(in_there));
+        for (int64_t i = 0; i < n; i++)
+          assert_true(out[i] == 2 * in[i]);
+        free(in);
+        free(out);
+      }
+  CHECK_FAILS(dvt_study_picture(DAVIT_HOST, 4, 4, 4, NULL, NULL), DAVIT_INVALID_ARGUMENT, "side is 4");
+}
+
+static void test_matrix_product(void **state) {
+  static const int64_t sizes[] = {1, 15, 16, 17, 50, 64};
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int s = 0; s < COUNT(sizes); s++)
+      for (int tiled = 0; tiled < 2; tiled++) {
+        int64_t n = sizes[s];
+        size_t bytes = (size_t)(n * n) * sizeof(float);
+        float *a = numbers(n * n + 16, 4), *b = numbers(n * n + 16, 5), *c = memory(bytes);
+        for (int64_t i = n * n; i < n * n + 16; i++)
+          a[i] = b[i] = NAN; /* whoever reads on gets no number */
+        void *a_there = on_device(study_places[d], a, bytes + 16 * sizeof *a);
+        void *b_there = on_device(study_places[d], b, bytes + 16 * sizeof *b);
+        void *c_there = on_device(study_places[d], c, bytes);
+        CHECK(dvt_study_square_product(study_places[d], tiled, n, a_there, b_there, c_there));
+        from_device(c_there, c, bytes);
+        CHECK(davit_free(a_there));
+        CHECK(davit_free(b_there));
+        for (int64_t i = 0; i < n; i++)
+          for (int64_t j = 0; j < n; j++) {
+            double sum = 0, size = 0;
+            for (int64_t k = 0; k < n; k++) {
+              sum += (double)a[i * n + k] * (double)b[k * n + j];
+              size += fabs((double)a[i * n + k] * (double)b[k * n + j]);
+            }
+            assert_true(fabs((double)c[i * n + j] - sum) <= 1e-5 * size);
+          }
+        free(a);
+        free(b);
+        free(c);
+      }
+  assert_true(dvt_study_square_product_ratio(false) == 1);
+  assert_true(dvt_study_square_product_ratio(true) == 16);
+}
+
+static void test_scalar_add(void **state) {
+  (void)state;
+  for (int d = 0; d < 2; d++) {
+    int32_t c = 0;
+    void *there = on_device(study_places[d], &c, sizeof c);
+    CHECK(dvt_study_scalar_add(study_places[d], 2, 7, there));
+    from_device(there, &c, sizeof c);
+    assert_int_equal(c, 9);
+  }
+}
+
+/* ---- atomics ---- */
+
+static void test_cas(void **state) {
+  uint32_t word = 5;
+  (void)state;
+  assert_int_equal(dvt_study_cas(&word, 4, 9), 5);
+  assert_int_equal(word, 5);
+  assert_int_equal(dvt_study_cas(&word, 5, 9), 5);
+  assert_int_equal(word, 9);
+}
+
+static void test_atomic_minimum(void **state) {
+  static const int64_t sizes[] = {1, 100, 4096, 30001};
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int s = 0; s < COUNT(sizes); s++) {
+      int64_t n = sizes[s];
+      float *x = numbers(n, 6), right = INFINITY;
+      for (int64_t i = 0; i < n; i++)
+        right = fminf(right, x[i]);
+      uint32_t least = dvt_study_bits(INFINITY);
+      void *x_there = on_device(study_places[d], x, (size_t)n * sizeof *x),
+           *there = on_device(study_places[d], &least, sizeof least);
+      CHECK(dvt_study_atomic_minimum(study_places[d], n, x_there, there));
+      CHECK(dvt_study_atomic_minimum(study_places[d], n, x_there, there)); /* what is less already stays */
+      from_device(there, &least, sizeof least);
+      CHECK(davit_free(x_there));
+      assert_true(dvt_study_float(least) == right);
+      free(x);
+    }
+}
+
+/* Another thread writes between an attempt's look and its exchange. */
+static void test_atomic_minimum_in_between(void **state) {
+  uint32_t word = dvt_study_bits(7), assumed = dvt_study_bits(9);
+  (void)state;
+  assert_false(dvt_study_atomic_min_try(&word, 5, &assumed));
+  assert_true(dvt_study_float(word) == 7 && dvt_study_float(assumed) == 7);
+  assert_true(dvt_study_atomic_min_try(&word, 5, &assumed));
+  assert_true(dvt_study_float(word) == 5);
+  assert_true(dvt_study_atomic_min_try(&word, 6, &word)); /* what is there is smaller */
+  assert_true(dvt_study_float(word) == 5);
+  word = dvt_study_bits(4);
+  assumed = dvt_study_bits(9);
+  assert_false(dvt_study_atomic_min_try(&word, 5, &assumed));
+  assert_true(dvt_study_atomic_min_try(&word, 5, &assumed)); /* the other one was smaller */
+  assert_true(dvt_study_float(word) == 4);
+}
+
+/* Host threads that meet at many words one after another: no minimum is lost. */
+static void test_atomic_minimum_of_threads(void **state) {
+  enum { WORDS = 1000, ROUNDS = 200, THREADS = 4 };
+  static uint32_t words[WORDS];
+  (void)state;
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int w = 0; w < WORDS; w++)
+      words[w] = dvt_study_bits(INFINITY);
+#pragma omp parallel num_threads(THREADS)
+    for (int w = 0; w < WORDS; w++)
+      for (int step = THREADS; step >= 0; step--)
+        dvt_study_atomic_min(&words[w], (float)(THREADS * step + (omp_get_thread_num() + w) % THREADS));
+    for (int w = 0; w < WORDS; w++)
+      assert_true(dvt_study_float(words[w]) == 0);
+  }
+}
+
+/* ---- layouts ---- */
+
+static void test_pixels(void **state) {
+  enum { N = 1000 };
+  uint64_t seed = 7;
+  uint8_t colours[N][3];
+  (void)state;
+  for (int i = 0; i < N; i++)
+    for (int c = 0; c < 3; c++)
+      colours[i][c] = (uint8_t)random_below(&seed, 256);
+  assert_int_equal(dvt_study_pixels_bytes(DVT_STUDY_AOS, N), 3 * N);
+  assert_int_equal(dvt_study_pixels_bytes(DVT_STUDY_AOS_PADDED, N), 4 * N);
+  assert_int_equal(dvt_study_pixels_bytes(DVT_STUDY_SOA, N), 3 * N);
+  for (int d = 0; d < 2; d++)
+    for (int layout = 0; layout < DVT_STUDY_LAYOUTS; layout++) {
+      dvt_study_layout l = (dvt_study_layout)layout;
+      size_t bytes = (size_t)dvt_study_pixels_bytes(l, N);
+      uint8_t *pixels = memory(bytes), grey[N] = {0}, red[N] = {0};
+      for (int i = 0; i < N; i++)
+        for (int c = 0; c < 3; c++)
+          pixels[dvt_study_pixel_at(l, N, i, c)] = colours[i][c];
+      void *there = on_device(study_places[d], pixels, bytes);
+      void *grey_there = on_device(study_places[d], grey, N), *red_there = on_device(study_places[d], red, N);
+      CHECK(dvt_study_grey(study_places[d], l, N, there, grey_there));
+      CHECK(dvt_study_red(study_places[d], l, N, there, red_there));
+      from_device(grey_there, grey, N);
+      from_device(red_there, red, N);
+      CHECK(davit_free(there));
+      for (int i = 0; i < N; i++) {
+        assert_int_equal(grey[i], (colours[i][0] + colours[i][1] + colours[i][2]) / 3);
+        assert_int_equal(red[i], colours[i][0]);
+      }
+      free(pixels);
+    }
+  CHECK_FAILS(dvt_study_grey(DAVIT_HOST, DVT_STUDY_LAYOUTS, 0, NULL, NULL), DAVIT_INVALID_ARGUMENT,
+              "layout is 3");
+}
+
+static void test_norms(void **state) {
+  enum { N = 1003 };
+  (void)state;
+  float *aos = numbers(2 * N, 8), soa[2 * N], out[2][N] = {{0}};
+  for (int i = 0; i < N; i++) {
+    soa[i] = aos[2 * i];
+    soa[N + i] = aos[2 * i + 1];
+  }
+  for (int d = 0; d < 2; d++) {
+    for (int s = 0; s < 2; s++) {
+      void *in = on_device(study_places[d], s ? soa : aos, sizeof soa),
+           *there = on_device(study_places[d], out[s], sizeof out[s]);
+      CHECK(dvt_study_norms(study_places[d], s, N, in, there));
+      from_device(there, out[s], sizeof out[s]);
+      CHECK(davit_free(in));
+    }
+    assert_memory_equal(out[0], out[1], sizeof out[0]);
+    for (int i = 0; i < N; i++)
+      assert_true(out[0][i] == fabsf(aos[2 * i]) + fabsf(aos[2 * i + 1]));
+  }
+  free(aos);
+}
+
+/* ---- streams ---- */
+
+static void test_streams(void **state) {
+  static const int64_t sizes[] = {2, 3, 1000, 100 * 512 * 2 + 5};
+  int devices[MOST_PLACES], count = all_devices(devices);
+  (void)state;
+  for (int d = 0; d < count; d++)
+    for (int s = 0; s < COUNT(sizes); s++)
+      for (int breadth = 0; breadth < 2; breadth++) {
+        size_t bytes = (size_t)sizes[s] * sizeof(int32_t);
+        int32_t *input = new_memory(bytes, DAVIT_PINNED), *output = new_memory(bytes, DAVIT_PINNED);
+        dvt_study_streams streams = {.queue = new_queue(devices[d], 2),
+                                     .breadth_first = breadth,
+                                     .n = sizes[s],
+                                     .input = input,
+                                     .output = output,
+                                     .device_input = new_memory(bytes, place_for(devices[d])),
+                                     .device_output = new_memory(bytes, place_for(devices[d]))};
+        double elapsed = -1;
+        for (int64_t i = 0; i < sizes[s]; i++) {
+          input[i] = (int32_t)(i * 7 - 3);
+          output[i] = 0;
+        }
+        CHECK(dvt_study_streams_run(&streams, &elapsed));
+        for (int64_t i = 0; i < sizes[s]; i++)
+          assert_int_equal(output[i], dvt_study_streams_kernel(input[i]));
+        assert_true(elapsed >= 0);
+        CHECK(davit_free(streams.device_input));
+        CHECK(davit_free(streams.device_output));
+        CHECK(davit_free(input));
+        CHECK(davit_free(output));
+        CHECK(davit_queue_destroy(streams.queue));
+      }
+}
+
+/* A queue with one sub-queue has no second stream; a failure leaves the queue usable. */
+static void test_streams_need_two(void **state) {
+  int32_t x[2] = {0};
+  double elapsed = 5;
+  (void)state;
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  dvt_study_streams streams = {queue, false, 2, x, x, x, x};
+  CHECK_FAILS(dvt_study_streams_run(&streams, &elapsed), DAVIT_INVALID_ARGUMENT, "");
+  assert_true(elapsed == 5);
+  CHECK(davit_queue_synchronize(queue));
+  CHECK(davit_queue_destroy(queue));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_vector_add),
+      cmocka_unit_test(test_swapped_shape),
+      cmocka_unit_test(test_picture),
+      cmocka_unit_test(test_matrix_product),
+      cmocka_unit_test(test_scalar_add),
+      cmocka_unit_test(test_cas),
+      cmocka_unit_test(test_atomic_minimum),
+      cmocka_unit_test(test_atomic_minimum_in_between),
+      cmocka_unit_test(test_atomic_minimum_of_threads),
+      cmocka_unit_test(test_pixels),
+      cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_streams),
+      cmocka_unit_test(test_streams_need_two),
+  };
+  return cmocka_run_group_tests(tests, find_study_places, NULL);
+}

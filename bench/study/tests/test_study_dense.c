@@ -1,0 +1,824 @@
+/* The course report's three kernels: the corrected ones against loops, and each defect of the printed
+ * ones. */
+#include "tests/support.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "bench/study/dense.h"
+#include "bench/study/printed.h"
+#include "src/base/inject.h"
+
+static const double divisor = 3214212.01;
+
+/* `n` doubles and a NaN on either side. */
+static double *doubles(int64_t n) {
+  double *x = malloc((size_t)(n + 2) * sizeof *x);
+  assert_non_null(x);
+  for (int64_t i = 0; i < n + 2; i++)
+    x[i] = NAN;
+  return x + 1;
+}
+
+static void drop(double *x) {
+  free(x - 1);
+}
+
+static double *random_doubles(int64_t n, uint64_t seed) {
+  double *x = doubles(n);
+  for (int64_t i = 0; i < n; i++)
+    x[i] = 0x1p-53 * (double)(next_random(&seed) >> 11) - 0.25;
+  return x;
+}
+
+/* The handout's matrix, i j / n: symmetric, which hides a wrong transposition. */
+static double *handout_matrix(int64_t n) {
+  double *x = doubles(n * n);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++)
+      x[i * n + j] = (double)(i * j) / (double)n;
+  return x;
+}
+
+static double *on_device(int device, const double *data, int64_t n) {
+  double *memory = new_memory((size_t)(n + 2) * sizeof *memory, place_for(device));
+  CHECK(davit_copy(memory, data - 1, (size_t)(n + 2) * sizeof *memory));
+  return memory + 1;
+}
+
+/* Copies back, with the two numbers around, which must still be NaN. */
+static void fetch(double *data, double *memory, int64_t n) {
+  CHECK(davit_copy(data - 1, memory - 1, (size_t)(n + 2) * sizeof *memory));
+  assert_true(isnan(data[-1]) && isnan(data[n]));
+  CHECK(davit_free(memory - 1));
+}
+
+/* Largest difference by the largest magnitude; infinite where one of them is no number. */
+static double difference(int64_t n, const double *is, const double *right) {
+  double largest = 0, off = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (!isfinite(is[i]) || !isfinite(right[i]))
+      return INFINITY;
+    largest = fmax(largest, fabs(right[i]));
+    off = fmax(off, fabs(is[i] - right[i]));
+  }
+  return largest > 0 ? off / largest : off;
+}
+
+#define CLOSE 1e-12
+#define FAR 1e-3
+
+/* ---- references ---- */
+
+static void convolve(int64_t ni, int64_t nj, const double *a, double *b) {
+  for (int64_t i = 1; i < ni - 1; i++)
+    for (int64_t j = 1; j < nj - 1; j++)
+      b[i * nj + j] = 0.2 * a[(i - 1) * nj + j - 1] + 0.5 * a[(i - 1) * nj + j] -
+                      0.8 * a[(i - 1) * nj + j + 1] - 0.3 * a[i * nj + j - 1] + 0.6 * a[i * nj + j] -
+                      0.9 * a[i * nj + j + 1] + 0.4 * a[(i + 1) * nj + j - 1] + 0.7 * a[(i + 1) * nj + j] +
+                      0.1 * a[(i + 1) * nj + j + 1];
+}
+
+/* y = A v, or Aᵀ v. */
+static void multiply(bool transposed, int64_t nx, int64_t ny, const double *a, const double *v, double *y) {
+  for (int64_t i = 0; i < (transposed ? ny : nx); i++) {
+    y[i] = 0;
+    for (int64_t j = 0; j < (transposed ? nx : ny); j++)
+      y[i] += (transposed ? a[j * ny + i] : a[i * ny + j]) * v[j];
+  }
+}
+
+static void column_means(int64_t m, int64_t n, const double *data, double *mean) {
+  for (int64_t j = 0; j < n; j++) {
+    mean[j] = 0;
+    for (int64_t i = 0; i < m; i++)
+      mean[j] += data[i * n + j];
+    mean[j] /= divisor;
+  }
+}
+
+/* data - times mean */
+static void subtract(int64_t m, int64_t n, double times, const double *mean, double *data) {
+  for (int64_t i = 0; i < m * n; i++)
+    data[i] -= times * mean[i % n];
+}
+
+/* Dᵀ D, or D D for a square D. */
+static void square(bool transposed, int64_t m, int64_t n, const double *d, double *c) {
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++) {
+      c[i * n + j] = 0;
+      for (int64_t k = 0; k < m; k++)
+        c[i * n + j] += (transposed ? d[k * n + i] : d[i * n + k]) * d[k * n + j];
+    }
+}
+
+/* ---- corrected ---- */
+
+static const int blocks[] = {16, 32, 64, 128, 256, 512}, sides[] = {8, 16, 32};
+
+static void test_convolution(void **state) {
+  static const int64_t sizes[][2] = {{1, 1}, {2, 9}, {9, 2}, {3, 3}, {16, 16}, {17, 33}, {64, 61}, {5, 200}};
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int z = 0; z < COUNT(sizes); z++)
+      for (int s = 0; s < 3; s++) {
+        int64_t ni = sizes[z][0], nj = sizes[z][1], n = ni * nj;
+        double *a = random_doubles(n, 1), *b = random_doubles(n, 2), *right = random_doubles(n, 2);
+        double *device_a = on_device(study_places[d], a, n), *device_b = on_device(study_places[d], b, n);
+        convolve(ni, nj, a, right);
+        CHECK(dvt_study_convolution(study_places[d], sides[s], ni, nj, device_a, device_b, NULL));
+        fetch(b, device_b, n);
+        assert_true(difference(n, b, right) < CLOSE);
+        for (int64_t i = 0; i < n; i++) /* the border holds what it held */
+          if (i / nj == 0 || i / nj == ni - 1 || i % nj == 0 || i % nj == nj - 1)
+            assert_true(b[i] == right[i]);
+        fetch(a, device_a, n);
+        drop(a);
+        drop(b);
+        drop(right);
+      }
+  CHECK_FAILS(dvt_study_convolution(DAVIT_HOST, 7, 3, 3, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT, "side");
+}
+
+/* Fields whose result is known: k gives 0.5 k, the column 0.5 col - 1.9, the row 0.5 row + 1.3. */
+static void test_convolution_of_known_fields(void **state) {
+  enum { NI = 11, NJ = 13 };
+  (void)state;
+  for (int field = 0; field < 3; field++)
+    for (int printed = 0; printed < 2; printed++) {
+      double a[NI * NJ], b[NI * NJ];
+      dvt_study_guard reads;
+      for (int i = 0; i < NI * NJ; i++)
+        a[i] = field == 0 ? 7 : field == 1 ? i % NJ : i / NJ;
+      if (printed)
+        dvt_study_printed_convolution(16, NI, NJ, a, b, &reads);
+      else
+        CHECK(dvt_study_convolution(DAVIT_HOST, 16, NI, NJ, a, b, NULL));
+      for (int i = 1; i < NI - 1; i++)
+        for (int j = 1; j < NJ - 1; j++) {
+          double right = field == 0 ? 3.5 : field == 1 ? 0.5 * j - 1.9 : 0.5 * i + 1.3;
+          assert_true(fabs(b[i * NJ + j] - right) < 1e-13);
+        }
+    }
+}
+
+static void check_atax(int place, int block, int64_t nx, int64_t ny) {
+  double *a = random_doubles(nx * ny, 3), *x = random_doubles(ny, 4), *tmp = doubles(nx), *y = doubles(ny);
+  double *right_tmp = doubles(nx), *right = doubles(ny);
+  double *on_a = on_device(place, a, nx * ny), *on_x = on_device(place, x, ny);
+  double *on_tmp = on_device(place, tmp, nx), *on_y = on_device(place, y, ny); /* NaN */
+  multiply(false, nx, ny, a, x, right_tmp);
+  multiply(true, nx, ny, a, right_tmp, right);
+  CHECK(dvt_study_atax(place, block, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
+  fetch(tmp, on_tmp, nx);
+  fetch(y, on_y, ny);
+  assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
+  assert_true(difference(ny, y, right) < CLOSE * (double)nx);
+  fetch(a, on_a, nx * ny);
+  fetch(x, on_x, ny);
+  drop(a);
+  drop(x);
+  drop(tmp);
+  drop(y);
+  drop(right_tmp);
+  drop(right);
+}
+
+static void test_atax(void **state) {
+  static const int64_t sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {37, 101}, {101, 37}, {257, 256}, {520, 33}};
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int z = 0; z < COUNT(sizes); z++)
+      for (int b = 0; b < COUNT(blocks); b++)
+        check_atax(study_places[d], blocks[b], sizes[z][0], sizes[z][1]);
+  CHECK_FAILS(dvt_study_atax(DAVIT_HOST, 8, 1, 1, NULL, NULL, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT,
+              "block is 8");
+}
+
+/* Every block runs beside or after others; what one launch leaves, the next one needs: tmp and y are NaN before each of
+ * many repeats, with more than 1000 blocks in the first launch, then in the second. */
+static void test_atax_waits_for_all_blocks(void **state) {
+  static const int64_t sizes[][2] = {{1100, 40}, {24, 16100}};
+  enum { LEAST = 16, REPEATS = 100 };
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int z = 0; z < COUNT(sizes); z++) {
+      const int64_t nx = sizes[z][0], ny = sizes[z][1];
+      double *a = random_doubles(nx * ny, 25), *x = random_doubles(ny, 26), *none = doubles(nx + ny),
+             *tmp = doubles(nx), *y = doubles(ny), *right_tmp = doubles(nx), *right = doubles(ny);
+      double *on_a = on_device(study_places[d], a, nx * ny), *on_x = on_device(study_places[d], x, ny),
+             *on_tmp = on_device(study_places[d], none, nx), *on_y = on_device(study_places[d], none, ny);
+      assert_true((z == 0 ? nx : ny / LEAST) > 1000);
+      multiply(false, nx, ny, a, x, right_tmp);
+      multiply(true, nx, ny, a, right_tmp, right);
+      for (int r = 0; r < scaled(REPEATS); r++) {
+        CHECK(davit_copy(on_tmp, none, (size_t)nx * sizeof *none));
+        CHECK(davit_copy(on_y, none, (size_t)ny * sizeof *none));
+        CHECK(dvt_study_atax(study_places[d], LEAST, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
+        CHECK(davit_copy(tmp, on_tmp, (size_t)nx * sizeof *tmp));
+        CHECK(davit_copy(y, on_y, (size_t)ny * sizeof *y));
+        assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
+        assert_true(difference(ny, y, right) < CLOSE * (double)nx);
+      }
+      fetch(tmp, on_tmp, nx);
+      fetch(y, on_y, ny);
+      fetch(a, on_a, nx * ny);
+      fetch(x, on_x, ny);
+      drop(a);
+      drop(x);
+      drop(none);
+      drop(tmp);
+      drop(y);
+      drop(right_tmp);
+      drop(right);
+    }
+}
+
+static void check_covariance(int place, int side, int64_t m, int64_t n) {
+  double *data = random_doubles(m * n, 5), *right_data = random_doubles(m * n, 5), *mean = doubles(n);
+  double *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
+  double *on_data = on_device(place, data, m * n), *on_mean = on_device(place, mean, n);
+  double *on_symmat = on_device(place, symmat, n * n); /* NaN */
+  column_means(m, n, right_data, right_mean);
+  subtract(m, n, 1, right_mean, right_data);
+  square(true, m, n, right_data, right);
+  CHECK(dvt_study_covariance(place, side, m, n, divisor, on_data, on_mean, on_symmat, NULL));
+  fetch(data, on_data, m * n);
+  fetch(mean, on_mean, n);
+  fetch(symmat, on_symmat, n * n);
+  assert_true(difference(n, mean, right_mean) < CLOSE);
+  assert_true(difference(m * n, data, right_data) < CLOSE);
+  assert_true(difference(n * n, symmat, right) < CLOSE * (double)m);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < i; j++)
+      assert_true(symmat[i * n + j] == symmat[j * n + i]);
+  drop(data);
+  drop(right_data);
+  drop(mean);
+  drop(symmat);
+  drop(right_mean);
+  drop(right);
+}
+
+static void test_covariance(void **state) {
+  static const int64_t sizes[][2] = {{1, 1}, {5, 17}, {17, 5}, {16, 16}, {48, 33}, {100, 70}, {1, 300}};
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int z = 0; z < COUNT(sizes); z++)
+      for (int s = 0; s < COUNT(sides); s++)
+        check_covariance(study_places[d], sides[s], sizes[z][0], sizes[z][1]);
+  CHECK_FAILS(dvt_study_covariance(DAVIT_HOST, 12, 1, 1, divisor, NULL, NULL, NULL, NULL),
+              DAVIT_INVALID_ARGUMENT, "side is 12");
+}
+
+/* ---- on the CPU ---- */
+
+enum { HANDOUT, ALONE, THREE, ALL, PROGRAMS };
+static const int threads_of[PROGRAMS] = {0, 1, 3, 0};
+
+static void cpu_convolution(int program, int64_t ni, int64_t nj, const double *a, double *b) {
+  if (program == HANDOUT)
+    dvt_study_convolution_handout(ni, nj, a, b);
+  else
+    dvt_study_convolution_cpu(threads_of[program], ni, nj, a, b);
+}
+
+static void cpu_atax(int program, int64_t nx, int64_t ny, const double *a, const double *x, double *tmp,
+                     double *y) {
+  if (program == HANDOUT)
+    dvt_study_atax_handout(nx, ny, a, x, tmp, y);
+  else
+    CHECK(dvt_study_atax_cpu(threads_of[program], nx, ny, a, x, tmp, y));
+}
+
+static void cpu_covariance(int program, int64_t m, int64_t n, double *data, double *mean, double *symmat) {
+  if (program == HANDOUT)
+    dvt_study_covariance_handout(m, n, divisor, data, mean, symmat);
+  else
+    dvt_study_covariance_cpu(threads_of[program], m, n, divisor, data, mean, symmat);
+}
+
+static bool guarded(const double *x, int64_t n) {
+  return isnan(x[-1]) && isnan(x[n]);
+}
+
+static const int64_t cpu_sizes[][2] = {{1, 1},  {2, 9},    {3, 3},    {37, 101}, {101, 37},
+                                       {5, 70}, {100, 64}, {33, 130}, {257, 60}};
+
+static void test_convolution_on_the_cpu(void **state) {
+  (void)state;
+  for (int z = 0; z < COUNT(cpu_sizes); z++)
+    for (int p = 0; p < PROGRAMS; p++) {
+      int64_t ni = cpu_sizes[z][0], nj = cpu_sizes[z][1], n = ni * nj;
+      double *a = random_doubles(n, 20), *b = random_doubles(n, 21), *right = random_doubles(n, 21);
+      convolve(ni, nj, a, right);
+      cpu_convolution(p, ni, nj, a, b);
+      assert_true(difference(n, b, right) < CLOSE && guarded(b, n));
+      drop(a);
+      drop(b);
+      drop(right);
+    }
+}
+
+static void test_atax_on_the_cpu(void **state) {
+  (void)state;
+  for (int z = 0; z < COUNT(cpu_sizes); z++)
+    for (int p = 0; p < PROGRAMS; p++) {
+      int64_t nx = cpu_sizes[z][0], ny = cpu_sizes[z][1];
+      double *a = random_doubles(nx * ny, 22), *x = random_doubles(ny, 23), *tmp = doubles(nx),
+             *y = doubles(ny), *right_tmp = doubles(nx), *right = doubles(ny);
+      multiply(false, nx, ny, a, x, right_tmp);
+      multiply(true, nx, ny, a, right_tmp, right);
+      cpu_atax(p, nx, ny, a, x, tmp, y);
+      assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny && guarded(tmp, nx));
+      assert_true(difference(ny, y, right) < CLOSE * (double)nx && guarded(y, ny));
+      drop(a);
+      drop(x);
+      drop(tmp);
+      drop(y);
+      drop(right_tmp);
+      drop(right);
+    }
+}
+
+static void test_covariance_on_the_cpu(void **state) {
+  (void)state;
+  for (int z = 0; z < COUNT(cpu_sizes); z++)
+    for (int p = 0; p < PROGRAMS; p++) {
+      int64_t m = cpu_sizes[z][0], n = cpu_sizes[z][1];
+      double *data = random_doubles(m * n, 24), *right_data = random_doubles(m * n, 24), *mean = doubles(n),
+             *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
+      column_means(m, n, right_data, right_mean);
+      subtract(m, n, 1, right_mean, right_data);
+      square(true, m, n, right_data, right);
+      cpu_covariance(p, m, n, data, mean, symmat);
+      assert_true(difference(n, mean, right_mean) < CLOSE && guarded(mean, n));
+      assert_true(difference(m * n, data, right_data) < CLOSE && guarded(data, m * n));
+      assert_true(difference(n * n, symmat, right) < CLOSE * (double)m && guarded(symmat, n * n));
+      for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++)
+          assert_true(symmat[i * n + j] == symmat[j * n + i]);
+      drop(data);
+      drop(right_data);
+      drop(mean);
+      drop(symmat);
+      drop(right_mean);
+      drop(right);
+    }
+}
+
+/* The handout's A and x = j π have y_j = π j S² / n², S = Σ i². */
+static void test_atax_of_the_handout(void **state) {
+  static const int64_t sizes[] = {96, 4096};
+  (void)state;
+  for (int z = 0; z < COUNT(sizes); z++) {
+    const int64_t size = sizes[z];
+    const double n = (double)size, s = (n - 1) * n * (2 * n - 1) / 6, pi = acos(-1);
+    double *a = handout_matrix(size), *x = doubles(size), *tmp = doubles(size), *y = doubles(size),
+           *right = doubles(size);
+    for (int64_t j = 0; j < size; j++) {
+      x[j] = (double)j * pi;
+      right[j] = pi * (double)j * s * s / n / n;
+    }
+    for (int d = 0; d < 2; d++) {
+      CHECK(dvt_study_atax_run(&(dvt_study_dense){0}, study_places[d], size, size, a, x, tmp, y, NULL));
+      assert_true(difference(size, y, right) < CLOSE);
+    }
+    for (int p = 0; p < PROGRAMS; p++) {
+      cpu_atax(p, size, size, a, x, tmp, y);
+      assert_true(difference(size, y, right) < CLOSE);
+    }
+    drop(a);
+    drop(x);
+    drop(tmp);
+    drop(y);
+    drop(right);
+  }
+}
+
+/* ---- runs: host memory, a budget ---- */
+
+/* The three runs on data of their own, and whether their results are right. */
+static davit_status run_all(const dvt_study_dense *d, int place, dvt_study_dense_times times[3]) {
+  enum { ROWS = 37, COLS = 51 };
+  double *a = random_doubles(ROWS * COLS, 27), *b = random_doubles(ROWS * COLS, 28),
+         *x = random_doubles(COLS, 29);
+  double *right_b = random_doubles(ROWS * COLS, 28), *tmp = doubles(ROWS), *right_tmp = doubles(ROWS),
+         *y = doubles(COLS), *right_y = doubles(COLS), *data = random_doubles(ROWS * COLS, 27),
+         *means = doubles(COLS), *right_means = doubles(COLS), *products = doubles(COLS * COLS),
+         *right = doubles(COLS * COLS);
+  davit_status status = dvt_study_convolution_run(d, place, ROWS, COLS, a, b, &times[0]);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_study_atax_run(d, place, ROWS, COLS, a, x, tmp, y, &times[1]);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_study_covariance_run(d, place, ROWS, COLS, divisor, data, means, products, &times[2]);
+  if (status == DAVIT_SUCCESS) {
+    convolve(ROWS, COLS, a, right_b);
+    multiply(false, ROWS, COLS, a, x, right_tmp);
+    multiply(true, ROWS, COLS, a, right_tmp, right_y);
+    column_means(ROWS, COLS, a, right_means);
+    subtract(ROWS, COLS, 1, right_means, a);
+    square(true, ROWS, COLS, a, right);
+    assert_true(difference(ROWS * COLS, b, right_b) < CLOSE && guarded(b, ROWS * COLS));
+    assert_true(difference(ROWS, tmp, right_tmp) < CLOSE * (double)COLS && guarded(tmp, ROWS));
+    assert_true(difference(COLS, y, right_y) < CLOSE * (double)ROWS && guarded(y, COLS));
+    assert_true(difference(COLS, means, right_means) < CLOSE && guarded(means, COLS));
+    assert_true(difference(ROWS * COLS, data, a) < CLOSE && guarded(data, ROWS * COLS));
+    assert_true(difference(COLS * COLS, products, right) < CLOSE * (double)ROWS &&
+                guarded(products, COLS * COLS));
+  }
+  double *all[] = {a, b, x, right_b, tmp, right_tmp, y, right_y, data, means, right_means, products, right};
+  for (int i = 0; i < COUNT(all); i++)
+    drop(all[i]);
+  return status;
+}
+
+static void test_runs(void **state) {
+  static const int block_or_side[] = {0, 16, 32}; /* 0: by default */
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int b = 0; b < COUNT(block_or_side); b++) {
+      dvt_study_dense_times times[3];
+      CHECK(run_all(&(dvt_study_dense){.block = block_or_side[b]}, study_places[d], times));
+      for (int i = 0; i < 3; i++) {
+        assert_true(times[i].transfer_ms >= 0);
+        for (int phase = 0; phase < 3; phase++)
+          assert_true(phase <= i ? times[i].phase_ms[phase] >= 0 : times[i].phase_ms[phase] == 0);
+      }
+    }
+}
+
+/* The report's card: 9000 × 9000 fits into 1536 MB, 10000 × 10000 does not into what is left of them. */
+static void test_memory_budget(void **state) {
+  const dvt_study_dense card = {.memory_bytes = (size_t)1536 << 20}, less = {.memory_bytes = 1599999999};
+  (void)state;
+  assert_true(dvt_study_convolution_bytes(9000, 9000) == 1296000000.0);
+  assert_true(dvt_study_convolution_bytes(10000, 10000) == 1.6e9);
+  CHECK(dvt_study_dense_room(&card, DAVIT_HOST, dvt_study_convolution_bytes(9000, 9000)));
+  CHECK_FAILS(dvt_study_convolution_run(&less, DAVIT_HOST, 10000, 10000, NULL, NULL, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "1600000000 bytes, and memory_bytes is 1599999999");
+  CHECK_FAILS(dvt_study_atax_run(&card, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL, NULL, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "memory_bytes");
+  CHECK_FAILS(dvt_study_covariance_run(&card, DAVIT_HOST, 1, 1 << 30, divisor, NULL, NULL, NULL, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "memory_bytes");
+  CHECK_FAILS(
+      dvt_study_convolution_run(&(dvt_study_dense){0}, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL),
+      DAVIT_OUT_OF_DEVICE_MEMORY, "the device has");
+}
+
+/* To the byte; and an allocation that fails in spite of the budget. */
+static void test_memory_that_is_not_there(void **state) {
+  double a[12] = {0}, b[12];
+  (void)state;
+  for (int d = 0; d < 2; d++) {
+    dvt_study_dense just = {.memory_bytes = 2 * sizeof a};
+    CHECK(dvt_study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL));
+    just.memory_bytes--;
+    CHECK_FAILS(dvt_study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL),
+                DAVIT_OUT_OF_DEVICE_MEMORY, "need 192 bytes");
+  }
+  CHECK(davit_memory_trim(study_places[1]));
+  dvt_inject(DVT_INJECT_DEVICE_MEMORY, 1);
+  CHECK_FAILS(dvt_study_convolution_run(&(dvt_study_dense){0}, study_places[1], 3, 4, a, b, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "");
+  dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
+}
+
+/* ---- printed: Convolution ---- */
+
+/* Right inside, whatever the sizes; b's border is never written. */
+static void test_printed_convolution_leaves_the_border(void **state) {
+  enum { NI = 19, NJ = 35 };
+  double *a = random_doubles(NI * NJ, 6), b[NI * NJ], right[NI * NJ];
+  dvt_study_guard reads;
+  int untouched = 0;
+  (void)state;
+  for (int i = 0; i < NI * NJ; i++)
+    b[i] = right[i] = -77;
+  convolve(NI, NJ, a, right);
+  dvt_study_printed_convolution(16, NI, NJ, a, b, &reads);
+  assert_true(difference(NI * NJ, b, right) < CLOSE);
+  assert_int_equal(reads.outside, 0);
+  for (int i = 0; i < NI * NJ; i++)
+    untouched += b[i] == -77;
+  assert_int_equal(untouched, 2 * NI + 2 * NJ - 4);
+  drop(a);
+}
+
+/* ---- printed: trans_norm_vector ---- */
+
+enum { BLOCK = 16, ATAX_N = 48 };
+
+/* Both loops multiply by Aᵀ. It does not show with the handout's A. */
+static void test_printed_atax_multiplies_by_the_transposed_twice(void **state) {
+  enum { N = BLOCK };
+  double *matrices[] = {random_doubles(N * N, 7), handout_matrix(N)}, *x = random_doubles(N, 8);
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const double *a = matrices[i];
+    double once[N], twice[N], right_tmp[N], right[N], tmp[N], y[N];
+    dvt_study_guard reads;
+    multiply(true, N, N, a, x, once);
+    multiply(true, N, N, a, once, twice);
+    multiply(false, N, N, a, x, right_tmp);
+    multiply(true, N, N, a, right_tmp, right);
+    dvt_study_printed_atax(BLOCK, false, N, N, a, x, NAN, tmp, y, &reads);
+    assert_int_equal(reads.outside, 0);
+    assert_true(difference(N, tmp, once) < CLOSE);
+    assert_true(difference(N, y, twice) < CLOSE);
+    assert_true((difference(N, y, right) > FAR) == (i == 0));
+    CHECK(dvt_study_atax(DAVIT_HOST, 256, N, N, a, x, tmp, y, NULL));
+    assert_true(difference(N, y, right) < CLOSE);
+    drop(matrices[i]);
+  }
+  drop(x);
+}
+
+/* The second loop reads what other blocks of the launch may not have written yet; the block that runs last
+ * is right. */
+static void test_printed_atax_does_not_wait_for_other_blocks(void **state) {
+  double *a = handout_matrix(ATAX_N), *x = random_doubles(ATAX_N, 9);
+  double right_tmp[ATAX_N], right[ATAX_N];
+  (void)state;
+  multiply(false, ATAX_N, ATAX_N, a, x, right_tmp);
+  multiply(true, ATAX_N, ATAX_N, a, right_tmp, right);
+  for (int down = 0; down < 2; down++) {
+    double tmp[ATAX_N], y[ATAX_N];
+    dvt_study_guard reads;
+    for (int i = 0; i < ATAX_N; i++)
+      tmp[i] = NAN; /* as fresh memory may be */
+    dvt_study_printed_atax(BLOCK, down, ATAX_N, ATAX_N, a, x, NAN, tmp, y, &reads);
+    assert_int_equal(reads.outside, 0);
+    assert_true(difference(ATAX_N, tmp, right_tmp) < CLOSE);
+    int last = down ? 0 : ATAX_N - BLOCK;
+    for (int i = 0; i < ATAX_N; i++)
+      assert_true(isnan(y[i]) == (i < last || i >= last + BLOCK));
+    assert_true(difference(BLOCK, y + last, right + last) < CLOSE);
+  }
+  drop(a);
+  drop(x);
+}
+
+/* Where the block does not divide the size, A is read beyond its end, times 0: harmless unless what lies
+ * there is no number. */
+static void test_printed_atax_reads_past_the_end(void **state) {
+  enum { N = 40 }; /* 3 blocks: threads to 48, rows to 48 */
+  double *a = handout_matrix(N), *x = random_doubles(N, 10), right_tmp[N];
+  (void)state;
+  multiply(false, N, N, a, x, right_tmp);
+  for (int garbage = 0; garbage < 2; garbage++) {
+    double tmp[N] = {0}, y[N];
+    dvt_study_guard reads;
+    dvt_study_printed_atax(BLOCK, false, N, N, a, x, garbage ? NAN : 5, tmp, y, &reads);
+    assert_true(reads.outside > 0);
+    assert_int_equal(reads.highest, 47 * N + 47);
+    assert_true((difference(N, tmp, right_tmp) < CLOSE) == !garbage);
+    double *on_x = doubles(N), *on_a = doubles(N * N), *on_tmp = doubles(N),
+           *on_y = doubles(N); /* NaN around */
+    memcpy(on_x, x, sizeof tmp);
+    memcpy(on_a, a, N * N * sizeof *a);
+    CHECK(dvt_study_atax(DAVIT_HOST, 256, N, N, on_a, on_x, on_tmp, on_y, NULL));
+    assert_true(difference(N, on_tmp, right_tmp) < CLOSE);
+    drop(on_x);
+    drop(on_a);
+    drop(on_tmp);
+    drop(on_y);
+  }
+  drop(a);
+  drop(x);
+}
+
+/* Rectangular matrices: neither A x nor Aᵀ x comes out, as rows are taken to be nx long and tmp to have ny
+ * entries. */
+static void test_printed_atax_is_for_squares(void **state) {
+  enum { NX = 16, NY = 32 };
+  double *a = random_doubles(NX * NY, 11), *x = random_doubles(NY, 12), right_tmp[NX], right[NY], tmp[NX],
+         y[NY];
+  dvt_study_guard reads;
+  (void)state;
+  for (int i = 0; i < NY; i++)
+    y[i] = -77;
+  multiply(false, NX, NY, a, x, right_tmp);
+  multiply(true, NX, NY, a, right_tmp, right);
+  dvt_study_printed_atax(BLOCK, false, NX, NY, a, x, 0, tmp, y, &reads);
+  assert_true(difference(NX, tmp, right_tmp) > FAR);
+  for (int i = 0; i < NX; i++) { /* A taken for a matrix of ny rows of nx */
+    double sum = 0;
+    for (int j = 0; j < NY; j++)
+      sum += a[i + j * NX] * x[j];
+    assert_true(fabs(tmp[i] - sum) < 1e-12);
+  }
+  assert_true(reads.outside > 0); /* of tmp */
+  for (int i = NX; i < NY; i++)
+    assert_true(y[i] == -77); /* nobody's element */
+  CHECK(dvt_study_atax(DAVIT_HOST, 256, NX, NY, a, x, tmp, y, NULL));
+  assert_true(difference(NY, y, right) < CLOSE);
+  drop(a);
+  drop(x);
+}
+
+/* ---- printed: covariance ---- */
+
+enum { SIDE = 16, N = 32 };
+
+typedef struct covariance_run {
+  double data[N * N], mean[N], symmat[N * N];
+  dvt_study_guard reads, writes;
+} covariance_run;
+
+/* The printed kernel with some defects mended, on `original`; what it does not write is NaN. */
+static void run_printed(covariance_run *run, int mended, bool descending, const double *original) {
+  dvt_study_printed_covariance p = {mended, SIDE, descending, N, N, 100, NAN}; /* a divisor that shows */
+  memcpy(run->data, original, sizeof run->data);
+  for (int i = 0; i < N * N; i++)
+    run->symmat[i] = NAN;
+  for (int i = 0; i < N; i++)
+    run->mean[i] = NAN;
+  dvt_study_printed_covariance_run(&p, run->data, run->mean, run->symmat, &run->reads, &run->writes);
+}
+
+/* What is right for the divisor above. */
+static void right_covariance(const double *original, double *mean, double *centred, double *symmat) {
+  for (int j = 0; j < N; j++) {
+    mean[j] = 0;
+    for (int i = 0; i < N; i++)
+      mean[j] += original[i * N + j] / 100;
+  }
+  memcpy(centred, original, N * N * sizeof *centred);
+  subtract(N, N, 1, mean, centred);
+  square(true, N, N, centred, symmat);
+}
+
+static covariance_run run;
+static double mean[N], centred[N * N], symmat[N * N];
+
+/* Col stands at n after the loop of the means and is not set back: the loop that subtracts them never
+ * begins. */
+static void test_printed_covariance_does_not_centre(void **state) {
+  double *original = random_doubles(N * N, 13);
+  (void)state;
+  right_covariance(original, mean, centred, symmat);
+  run_printed(&run, 0, false, original);
+  assert_true(difference(N, run.mean, mean) < CLOSE);
+  assert_memory_equal(run.data, original, sizeof run.data);
+  assert_true(difference(N * N, run.data, centred) > FAR);
+  run_printed(&run, DVT_STUDY_COVARIANCE_ALL, false, original);
+  assert_true(difference(N * N, run.data, centred) < CLOSE);
+  drop(original);
+}
+
+/* In the product Col is a whole row too far: row 0 of the result is not written, a row behind its end is,
+ * and data is read past its end. */
+static void test_printed_covariance_writes_a_row_too_far(void **state) {
+  double *original = random_doubles(N * N, 14);
+  (void)state;
+  run_printed(&run, 0, false, original);
+  for (int j = 0; j < N; j++)
+    assert_true(isnan(run.symmat[j]));
+  assert_int_equal(run.writes.outside, N);
+  assert_int_equal(run.writes.highest, N * N + N - 1);
+  assert_int_equal(run.reads.highest, N * N + N - 1);
+  assert_true(isnan(run.symmat[N])); /* what was read there is in every sum */
+  run_printed(&run, DVT_STUDY_COLUMN_RESET, false, original);
+  assert_int_equal(run.writes.outside + run.reads.outside, 0);
+  drop(original);
+}
+
+/* With Col set back every row of threads subtracts the means: gridDim.y × blockDim.y times in all. */
+static void test_printed_covariance_centres_many_times(void **state) {
+  double *original = random_doubles(N * N, 15), many[N * N];
+  (void)state;
+  right_covariance(original, mean, centred, symmat);
+  memcpy(many, original, sizeof many);
+  subtract(N, N, N / SIDE * SIDE, mean, many);
+  run_printed(&run, DVT_STUDY_COLUMN_RESET | DVT_STUDY_LAUNCHES, false, original);
+  assert_true(difference(N * N, run.data, many) < CLOSE);
+  assert_true(difference(N * N, run.data, centred) > FAR);
+  drop(original);
+}
+
+/* One launch: blocks take the means of columns that others have centred already, or multiply columns that
+ * nobody has centred yet. */
+static void test_printed_covariance_does_not_wait_for_other_blocks(void **state) {
+  double *original = random_doubles(N * N, 16);
+  int mended = DVT_STUDY_COVARIANCE_ALL & ~DVT_STUDY_LAUNCHES;
+  (void)state;
+  right_covariance(original, mean, centred, symmat);
+  run_printed(&run, mended, false, original);
+  assert_true(difference(N, run.mean, mean) > FAR);
+  run_printed(&run, mended, true, original);
+  assert_true(difference(N * N, run.symmat, symmat) > FAR);
+  for (int down = 0; down < 2; down++) {
+    run_printed(&run, DVT_STUDY_COVARIANCE_ALL, down, original);
+    assert_true(difference(N, run.mean, mean) < CLOSE);
+    assert_true(difference(N * N, run.symmat, symmat) < CLOSE);
+  }
+  drop(original);
+}
+
+/* The tiles give D D. With the handout's data it passes for Dᵀ D, or D Dᵀ, at the tolerances of such
+ * tests. */
+static void test_printed_covariance_multiplies_without_transposing(void **state) {
+  double *originals[] = {random_doubles(N * N, 17), handout_matrix(N)}, wrong[N * N];
+  int mended = DVT_STUDY_COVARIANCE_ALL & ~DVT_STUDY_TRANSPOSED;
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    right_covariance(originals[i], mean, centred, symmat);
+    square(false, N, N, centred, wrong);
+    run_printed(&run, mended, false, originals[i]);
+    assert_true(difference(N * N, run.symmat, wrong) < CLOSE);
+    if (i == 0)
+      assert_true(difference(N * N, run.symmat, symmat) > FAR);
+    drop(originals[i]);
+  }
+  double *handout = handout_matrix(N), *right = doubles(N * N);
+  column_means(N, N, handout, mean); /* by 3214212.01, as printed */
+  subtract(N, N, 1, mean, handout);
+  square(true, N, N, handout, right);
+  square(false, N, N, handout, wrong);
+  double off = difference(N * N, wrong, right);
+  assert_true(off > 0 && off < 2e-5);
+  drop(handout);
+  drop(right);
+}
+
+/* No load and no store of the product asks for the size; the test for k leaves one row too many. */
+static void test_printed_covariance_goes_past_the_end(void **state) {
+  enum { ODD = 28 };
+  double *original = random_doubles(ODD * ODD, 18), *data = doubles(ODD * ODD), *result = doubles(ODD * ODD);
+  double *right = doubles(ODD * ODD);
+  dvt_study_guard reads, writes;
+  (void)state;
+  memcpy(data, original, ODD * ODD * sizeof *data);
+  dvt_study_printed_covariance p = {DVT_STUDY_COVARIANCE_ALL, SIDE, false, ODD, ODD, divisor, NAN};
+  dvt_study_printed_covariance_run(&p, data, mean, result, &reads, &writes);
+  assert_true(reads.outside > 0);
+  assert_true(writes.outside > 0);
+  assert_int_equal(writes.highest, 31 * ODD + 31);
+  for (int i = 0; i < ODD * ODD; i++)
+    assert_true(isnan(result[i])); /* row m of data, beyond its end, is in every sum */
+  memcpy(data, original, ODD * ODD * sizeof *data);
+  CHECK(dvt_study_covariance(DAVIT_HOST, 16, ODD, ODD, divisor, data, mean, result, NULL));
+  square(true, ODD, ODD, data, right);
+  assert_true(difference(ODD * ODD, result, right) < 10 * CLOSE);
+  drop(original);
+  drop(data);
+  drop(result);
+  drop(right);
+}
+
+/* The grid is m wide while Col runs over n, and data's rows are taken to be m long: only squares work. */
+static void test_printed_covariance_is_for_squares(void **state) {
+  static const int64_t sizes[][2] = {{16, 32}, {32, 16}};
+  (void)state;
+  for (int z = 0; z < 2; z++) {
+    int64_t m = sizes[z][0], n = sizes[z][1];
+    double *original = random_doubles(m * n, 19), *data = doubles(m * n), *result = doubles(n * n);
+    double *right = doubles(n * n), means[N];
+    dvt_study_guard reads, writes;
+    memcpy(data, original, (size_t)(m * n) * sizeof *data);
+    dvt_study_printed_covariance p = {DVT_STUDY_COVARIANCE_ALL, SIDE, false, m, n, divisor, 0};
+    dvt_study_printed_covariance_run(&p, data, means, result, &reads, &writes);
+    memcpy(data, original, (size_t)(m * n) * sizeof *data);
+    CHECK(dvt_study_covariance(DAVIT_HOST, 16, m, n, divisor, data, means, right, NULL));
+    assert_true(difference(n * n, result, right) > FAR);
+    assert_true(m > n ? writes.outside > 0 : isnan(result[n - 1])); /* columns from m on: nobody's */
+    square(true, m, n, data, result);
+    assert_true(difference(n * n, right, result) < CLOSE * (double)m);
+    drop(original);
+    drop(data);
+    drop(result);
+    drop(right);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_convolution),
+      cmocka_unit_test(test_convolution_of_known_fields),
+      cmocka_unit_test(test_atax),
+      cmocka_unit_test(test_atax_waits_for_all_blocks),
+      cmocka_unit_test(test_covariance),
+      cmocka_unit_test(test_convolution_on_the_cpu),
+      cmocka_unit_test(test_atax_on_the_cpu),
+      cmocka_unit_test(test_covariance_on_the_cpu),
+      cmocka_unit_test(test_atax_of_the_handout),
+      cmocka_unit_test(test_runs),
+      cmocka_unit_test(test_memory_budget),
+      cmocka_unit_test(test_memory_that_is_not_there),
+      cmocka_unit_test(test_printed_convolution_leaves_the_border),
+      cmocka_unit_test(test_printed_atax_multiplies_by_the_transposed_twice),
+      cmocka_unit_test(test_printed_atax_does_not_wait_for_other_blocks),
+      cmocka_unit_test(test_printed_atax_reads_past_the_end),
+      cmocka_unit_test(test_printed_atax_is_for_squares),
+      cmocka_unit_test(test_printed_covariance_does_not_centre),
+      cmocka_unit_test(test_printed_covariance_writes_a_row_too_far),
+      cmocka_unit_test(test_printed_covariance_centres_many_times),
+      cmocka_unit_test(test_printed_covariance_does_not_wait_for_other_blocks),
+      cmocka_unit_test(test_printed_covariance_multiplies_without_transposing),
+      cmocka_unit_test(test_printed_covariance_goes_past_the_end),
+      cmocka_unit_test(test_printed_covariance_is_for_squares),
+  };
+  return cmocka_run_group_tests(tests, find_study_places, NULL);
+}

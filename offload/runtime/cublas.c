@@ -1,0 +1,128 @@
+/* Loading cuBLAS, its handles and its errors.
+ *
+ * Invariant: `entries` and `missing` are written once, under pthread_once, before any handle exists, and
+ * only read afterwards; the library is never unloaded, as handles may outlive everything else. */
+#include "offload/runtime/cublas.h"
+
+#ifdef DAVIT_WITH_CUDA
+#include <cublas_v2.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+
+static dvt_cublas_function entries[DVT_CUBLAS_COUNT];
+static char missing[256];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void *open_library(void) {
+  static const char *const names[] = {
+      "libcublas.so.13",
+      "libcublas.so.12",
+      "libcublas.so",
+#ifdef DAVIT_CUDA_LIBRARY_DIR
+      DAVIT_CUDA_LIBRARY_DIR "/libcublas.so.13",
+      DAVIT_CUDA_LIBRARY_DIR "/libcublas.so.12",
+      DAVIT_CUDA_LIBRARY_DIR "/libcublas.so",
+#endif
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (library)
+      return library;
+    if (i == 0) {
+      const char *reason = dlerror();
+      snprintf(missing, sizeof missing, "cuBLAS cannot be loaded: %s", reason ? reason : names[i]);
+    }
+  }
+  return NULL;
+}
+
+static void load(void) {
+#define NAME(name) "cublas" #name,
+  static const char *const names[DVT_CUBLAS_COUNT] = {DVT_CUBLAS_FUNCTIONS(NAME)};
+#undef NAME
+  void *library = open_library();
+  if (!library)
+    return;
+  missing[0] = '\0';
+  for (int i = 0; i < DVT_CUBLAS_COUNT; i++) {
+    *(void **)&entries[i] = dlsym(library, names[i]); /* POSIX's way round object and function pointers */
+    if (!entries[i] && !missing[0])
+      snprintf(missing, sizeof missing, "the cuBLAS found is older than CUDA 12: it has no %s", names[i]);
+  }
+}
+
+dvt_cublas_function dvt_cublas_entry(enum dvt_cublas_number number) {
+  return entries[number];
+}
+
+davit_status dvt_cublas_status(int result, const char *operation) {
+  static const struct {
+    cublasStatus_t result;
+    davit_status status;
+  } table[] = {
+      {CUBLAS_STATUS_ALLOC_FAILED, DAVIT_OUT_OF_DEVICE_MEMORY},
+      {CUBLAS_STATUS_INVALID_VALUE, DAVIT_INVALID_ARGUMENT},
+      {CUBLAS_STATUS_ARCH_MISMATCH, DAVIT_UNSUPPORTED},
+      {CUBLAS_STATUS_NOT_SUPPORTED, DAVIT_UNSUPPORTED},
+      {CUBLAS_STATUS_LICENSE_ERROR, DAVIT_UNSUPPORTED},
+  };
+  if (result == CUBLAS_STATUS_SUCCESS)
+    return DAVIT_SUCCESS;
+  davit_status status = DAVIT_DEVICE_ERROR;
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if ((int)table[i].result == result)
+      status = table[i].status;
+  return davit_fail(status, "%s: cuBLAS says: %s", operation,
+                    DVT_CUBLAS(GetStatusString)((cublasStatus_t)result));
+}
+
+davit_status dvt_cublas_create(void *cuda_stream, void **handle) {
+  pthread_once(&once, load);
+  if (missing[0])
+    return davit_fail(DAVIT_UNSUPPORTED, "%s", missing);
+  cublasHandle_t made = NULL;
+  cublasStatus_t result = DVT_CUBLAS(Create_v2)(&made);
+  if (result != CUBLAS_STATUS_SUCCESS)
+    return dvt_cublas_status((int)result, "making a cuBLAS handle");
+  result = DVT_CUBLAS(SetStream_v2)(made, cuda_stream);
+  if (result == CUBLAS_STATUS_SUCCESS)
+    result = DVT_CUBLAS(SetPointerMode_v2)(made, CUBLAS_POINTER_MODE_HOST);
+  if (result == CUBLAS_STATUS_SUCCESS)
+    result = DVT_CUBLAS(SetMathMode)(made, CUBLAS_DEFAULT_MATH);
+  if (result != CUBLAS_STATUS_SUCCESS) {
+    dvt_cublas_destroy(made);
+    return dvt_cublas_status((int)result, "setting up a cuBLAS handle");
+  }
+  *handle = made;
+  return DAVIT_SUCCESS;
+}
+
+void dvt_cublas_destroy(void *handle) {
+  if (handle)
+    DVT_CUBLAS(Destroy_v2)(handle);
+}
+
+/* geam computes alpha A + beta B, may work in place, and reads no operand whose factor is 0. */
+#define DEFINE(p, P, T)                                                                                      \
+  davit_status dvt_cublas_##p##scale(void *handle, int64_t m, int64_t n, T factor, T *c, int64_t ldc) {      \
+    T zero = 0;                                                                                              \
+    return dvt_cublas_status((int)DVT_CUBLAS(P##geam_64)(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, &factor, c, \
+                                                         ldc, &zero, c, ldc, c, ldc),                        \
+                             "scaling by cuBLAS");                                                           \
+  }
+
+DEFINE(d, D, double)
+DEFINE(s, S, float)
+
+#else
+
+davit_status dvt_cublas_create(void *cuda_stream, void **handle) {
+  (void)cuda_stream, (void)handle;
+  return davit_fail(DAVIT_UNSUPPORTED, "this build has no CUDA");
+}
+
+void dvt_cublas_destroy(void *handle) {
+  (void)handle;
+}
+#endif

@@ -1,0 +1,265 @@
+/* The device table: built once, read-only afterwards, so readers take no lock. */
+#include "offload/runtime/device.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef DAVIT_WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+enum { MOST_DEVICES = 64 };
+
+static dvt_device table[MOST_DEVICES + 1];
+static int device_count;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static size_t meminfo_bytes(const char *field) {
+  FILE *file = fopen("/proc/meminfo", "r");
+  if (!file)
+    return 0;
+  char line[256];
+  unsigned long long kib = 0;
+  size_t length = strlen(field);
+  while (fgets(line, sizeof line, file))
+    if (strncmp(line, field, length) == 0 && sscanf(line + length, ": %llu kB", &kib) == 1)
+      break;
+  fclose(file);
+  return (size_t)kib * 1024;
+}
+
+static void describe_cpu(davit_device_info *info) {
+  snprintf(info->name, sizeof info->name, "CPU");
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  if (file) {
+    char line[256];
+    while (fgets(line, sizeof line, file)) {
+      const char *colon = strchr(line, ':');
+      if (strncmp(line, "model name", 10) == 0 && colon) {
+        snprintf(info->name, sizeof info->name, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+      }
+    }
+    fclose(file);
+  }
+  info->memory_bytes = meminfo_bytes("MemTotal");
+  info->compute_units = (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int dvt_cuda_current(void) {
+  int current = -1;
+#ifdef DAVIT_WITH_CUDA
+  if (cudaGetDevice(&current) != cudaSuccess) {
+    (void)cudaGetLastError();
+    current = -1;
+  }
+#endif
+  return current;
+}
+
+void dvt_cuda_restore(int current) {
+#ifdef DAVIT_WITH_CUDA
+  if (current >= 0)
+    cudaSetDevice(current);
+#else
+  (void)current;
+#endif
+}
+
+#ifdef DAVIT_WITH_CUDA
+davit_status dvt_cuda_status(unsigned result, const char *operation) {
+  switch ((cudaError_t)result) {
+  case cudaSuccess:
+    return DAVIT_SUCCESS;
+  case cudaErrorMemoryAllocation:
+    return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, "%s: the device is out of memory", operation);
+  case cudaErrorNoDevice:
+  case cudaErrorDevicesUnavailable:
+  case cudaErrorECCUncorrectable:
+  case cudaErrorContained:
+  case cudaErrorNvlinkUncorrectable:
+    return davit_fail(DAVIT_DEVICE_LOST, "%s: the device is lost: %s", operation,
+                      cudaGetErrorString((cudaError_t)result));
+  default:
+    return davit_fail(DAVIT_DEVICE_ERROR, "%s: %s", operation, cudaGetErrorString((cudaError_t)result));
+  }
+}
+
+static void describe_nvidia(dvt_device *device) {
+  void *probe = omp_target_alloc(256, device->info.device);
+  struct cudaPointerAttributes attributes;
+  if (!probe || cudaPointerGetAttributes(&attributes, probe) != cudaSuccess ||
+      attributes.type != cudaMemoryTypeDevice) {
+    /* Without its ordinal the device still runs target regions: treat it as one of unknown make. */
+    device->info.kind = DAVIT_DEVICE_OTHER;
+    snprintf(device->info.name, sizeof device->info.name, "NVIDIA device unknown to CUDA");
+    omp_target_free(probe, device->info.device);
+    return;
+  }
+  omp_target_free(probe, device->info.device);
+  device->ordinal = attributes.device;
+  struct cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, device->ordinal) == cudaSuccess) {
+    snprintf(device->info.name, sizeof device->info.name, "%s", properties.name);
+    device->info.memory_bytes = properties.totalGlobalMem;
+    device->info.compute_units = properties.multiProcessorCount;
+    device->info.compute_capability = 10 * properties.major + properties.minor;
+  }
+  if (cudaDeviceGetPCIBusId(device->info.bus, sizeof device->info.bus, device->ordinal) != cudaSuccess)
+    device->info.bus[0] = '\0';
+}
+
+/* The plugin enables peer access lazily and one way only, so both directions are enabled here. */
+static void enable_peers(void) {
+  for (int i = 1; i <= device_count; i++)
+    for (int j = 1; j <= device_count; j++) {
+      int possible = 0;
+      if (i == j || table[i].ordinal < 0 || table[j].ordinal < 0 ||
+          cudaDeviceCanAccessPeer(&possible, table[i].ordinal, table[j].ordinal) != cudaSuccess || !possible)
+        continue;
+      cudaSetDevice(table[i].ordinal);
+      cudaDeviceEnablePeerAccess(table[j].ordinal, 0);
+      (void)cudaGetLastError(); /* "already enabled" is what we want */
+    }
+}
+#endif
+
+static davit_device_kind probe_kind(int device) {
+  int kind = DAVIT_DEVICE_OTHER;
+#pragma omp target device(device) map(from : kind)
+  {
+#if defined(__NVPTX__)
+    kind = DAVIT_DEVICE_NVIDIA;
+#elif defined(__AMDGCN__)
+    kind = DAVIT_DEVICE_AMD;
+#elif defined(__x86_64__) || defined(__aarch64__) || defined(__powerpc64__) || defined(__s390x__)
+    kind = omp_is_initial_device() ? DAVIT_DEVICE_OTHER : DAVIT_DEVICE_HOST_OFFLOAD;
+#else
+    kind = DAVIT_DEVICE_OTHER;
+#endif
+  }
+  return (davit_device_kind)kind;
+}
+
+static void describe(dvt_device *device) {
+  device->ordinal = -1;
+  switch (device->info.kind) {
+  case DAVIT_DEVICE_CPU:
+  case DAVIT_DEVICE_HOST_OFFLOAD:
+    device->shares_host_memory = true;
+    describe_cpu(&device->info);
+    break;
+#ifdef DAVIT_WITH_CUDA
+  case DAVIT_DEVICE_NVIDIA:
+    describe_nvidia(device);
+    break;
+#endif
+  default:
+    snprintf(device->info.name, sizeof device->info.name, "OpenMP device %d", device->info.device);
+    break;
+  }
+}
+
+/* libomptarget writes each host-offload device's image to a file of its own, loads it, and leaves the file behind: megabytes for each
+ * program that ran. What is loaded needs no name. */
+static void remove_image_files(void) {
+  static const char prefix[] = "/tmp/tmpfile_";
+  enum { NAME = sizeof prefix - 1 + 6 };
+  FILE *maps = fopen("/proc/self/maps", "r");
+  if (!maps)
+    return;
+  char line[512];
+  while (fgets(line, sizeof line, maps)) {
+    char *name = strstr(line, prefix);
+    if (name && strlen(name) == NAME + 1) { /* and the line's end */
+      name[NAME] = '\0';
+      unlink(name);
+    }
+  }
+  fclose(maps);
+}
+
+static void build(void) {
+  const int current = dvt_cuda_current();
+  table[0].info.device = DAVIT_HOST;
+  table[0].info.kind = DAVIT_DEVICE_CPU;
+  describe(&table[0]);
+  device_count = omp_get_num_devices();
+  if (device_count > MOST_DEVICES)
+    device_count = MOST_DEVICES;
+  for (int i = 0; i < device_count; i++) {
+    table[i + 1].info.device = i;
+    table[i + 1].info.kind = probe_kind(i);
+    describe(&table[i + 1]);
+  }
+  remove_image_files();
+#ifdef DAVIT_WITH_CUDA
+  enable_peers();
+#endif
+  dvt_cuda_restore(current);
+}
+
+const dvt_device *dvt_devices(int *count) {
+  pthread_once(&once, build);
+  if (count)
+    *count = device_count;
+  return table;
+}
+
+const dvt_device *dvt_device_find(int device) {
+  int count;
+  const dvt_device *devices = dvt_devices(&count);
+  return device >= DAVIT_HOST && device < count ? &devices[device + 1] : NULL;
+}
+
+davit_status dvt_device_memory(const dvt_device *device, size_t *free_bytes, size_t *total_bytes) {
+  if (device->shares_host_memory) {
+    *total_bytes = device->info.memory_bytes;
+    *free_bytes = meminfo_bytes("MemAvailable");
+    return DAVIT_SUCCESS;
+  }
+#ifdef DAVIT_WITH_CUDA
+  if (device->ordinal >= 0) {
+    const int current = dvt_cuda_current();
+    cudaError_t result = cudaSetDevice(device->ordinal);
+    if (result == cudaSuccess)
+      result = cudaMemGetInfo(free_bytes, total_bytes);
+    dvt_cuda_restore(current);
+    return dvt_cuda_status(result, "memory information");
+  }
+#endif
+  return davit_fail(DAVIT_UNSUPPORTED, "device %d does not tell how much memory it has", device->info.device);
+}
+
+bool dvt_device_peers(const dvt_device *from, const dvt_device *to) {
+#ifdef DAVIT_WITH_CUDA
+  int possible = 0;
+  return from->ordinal >= 0 && to->ordinal >= 0 &&
+         cudaDeviceCanAccessPeer(&possible, from->ordinal, to->ordinal) == cudaSuccess && possible;
+#else
+  (void)from, (void)to;
+  return false;
+#endif
+}
+
+davit_status dvt_device_error(const dvt_device *device) {
+#ifdef DAVIT_WITH_CUDA
+  if (device->ordinal >= 0) {
+    const int current = dvt_cuda_current();
+    cudaError_t result = cudaSetDevice(device->ordinal);
+    if (result == cudaSuccess)
+      result = cudaPeekAtLastError();
+    if (result == cudaSuccess) /* a poisoned context fails every call */
+      result =
+          cudaStreamQuery(cudaStreamPerThread) == cudaErrorNotReady ? cudaSuccess : cudaPeekAtLastError();
+    dvt_cuda_restore(current);
+    return dvt_cuda_status(result, "device check");
+  }
+#endif
+  (void)device;
+  return DAVIT_SUCCESS;
+}

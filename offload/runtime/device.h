@@ -1,0 +1,45 @@
+/* What the OpenMP runtime's devices are.
+ *
+ * A device's kind is found by running a target region on it: the region is compiled once per
+ * architecture, so it knows for certain where it runs. The CUDA ordinal of an NVIDIA device is found from
+ * the memory the OpenMP runtime allocates on it, which holds whatever order either runtime numbers in. */
+#ifndef DAVIT_OFFLOAD_RUNTIME_DEVICE_H
+#define DAVIT_OFFLOAD_RUNTIME_DEVICE_H
+
+#include <davit/device.h>
+
+typedef struct dvt_device {
+  davit_device_info info;
+  int ordinal;             /* CUDA's number, -1 if no NVIDIA device */
+  bool shares_host_memory; /* the CPU and host-offload devices */
+} dvt_device;
+
+/* The table of all devices, entry i + 1 for device i and entry 0 for DAVIT_HOST; built on the first call, never
+ * changed. `count` leaves DAVIT_HOST out. */
+const dvt_device *dvt_devices(int *count);
+
+/* The device of that number, NULL if there is none. */
+const dvt_device *dvt_device_find(int device);
+
+/* Free and total bytes now. */
+davit_status dvt_device_memory(const dvt_device *device, size_t *free_bytes, size_t *total_bytes);
+
+/* Whether `from` can copy to `to` directly (peer access, enabled in both directions at start). */
+bool dvt_device_peers(const dvt_device *from, const dvt_device *to);
+
+/* An error the device's runtime has already met, without waiting. */
+davit_status dvt_device_error(const dvt_device *device);
+
+/* CUDA's current device of the calling thread, -1 where there is none, and putting it back: CUDA code of the user's own
+ * relies on it, and both davit and the OpenMP runtime change it. Whatever may run on a thread of the user's ends with what it
+ * found. */
+int dvt_cuda_current(void);
+void dvt_cuda_restore(int current);
+
+#ifdef DAVIT_WITH_CUDA
+/* Turns a CUDA runtime result (an unsigned, so that no vendor type shows) into a status with a sentence that names
+ * the operation. */
+davit_status dvt_cuda_status(unsigned result, const char *operation);
+#endif
+
+#endif

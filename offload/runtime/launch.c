@@ -1,0 +1,269 @@
+/* The kernels of the library's own device images, by the name of the function they were written in.
+ *
+ * Invariant: a handle is looked up once for each kernel and device and never changes; images are loaded once for each
+ * device. The images are those that the OpenMP runtime registers as well: cmake/Library.cmake gives their
+ * descriptor a name. The driver shares nothing between the two loads, so that device globals would exist twice; kernels
+ * here have none. */
+#include "offload/runtime/launch.h"
+
+#include <string.h>
+
+#include "offload/runtime/device.h"
+
+dvt_argument dvt_double_argument(double value) {
+  dvt_argument argument;
+  memcpy(&argument, &value, sizeof argument);
+  return argument;
+}
+
+#ifdef DAVIT_WITH_CUDA
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#if CUDART_VERSION < 12080
+#error "davit needs CUDA 12.8 or later"
+#endif
+
+/* What LLVM's linker wrapper writes for the OpenMP runtime (__tgt_bin_desc, __tgt_device_image). */
+typedef struct device_image {
+  const unsigned char *start, *end;
+  const void *entries_begin, *entries_end;
+} device_image;
+
+typedef struct image_descriptor {
+  int32_t count;
+  const device_image *images;
+  const void *entries_begin, *entries_end;
+} image_descriptor;
+
+extern const image_descriptor dvt_device_images __attribute__((visibility("hidden")));
+
+/* An image may stand inside LLVM's OffloadBinary container: magic, version, size, offset and size of the one entry; in
+ * the entry the image's offset and size follow after 24 bytes. */
+static const unsigned char *unwrap(const device_image *image) {
+  static const unsigned char magic[4] = {0x10, 0xff, 0x10, 0xad};
+  const unsigned char *start = image->start;
+  if (image->end - start < 32 || memcmp(start, magic, sizeof magic) != 0)
+    return start;
+  uint64_t entry, offset;
+  memcpy(&entry, start + 16, sizeof entry);
+  memcpy(&offset, start + entry + 24, sizeof offset);
+  return start + offset;
+}
+
+/* ELF, 64 bit, machine CUDA. */
+static bool is_cuda(const unsigned char *image) {
+  enum { MACHINE = 18, CUDA = 190 };
+  uint16_t machine;
+  if (memcmp(image, "\177ELF", 4) != 0)
+    return false;
+  memcpy(&machine, image + MACHINE, sizeof machine);
+  return machine == CUDA;
+}
+
+typedef struct kernel_list {
+  unsigned count;
+  cudaKernel_t *kernels;
+} kernel_list;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static kernel_list lists[DVT_MOST_ORDINALS]; /* guarded by lock */
+
+/* The image's kernels if the current device runs them. */
+static bool load(const unsigned char *image, kernel_list *list) {
+  cudaLibrary_t library;
+  unsigned count = 0;
+  if (cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0) != cudaSuccess)
+    return false;
+  cudaKernel_t *kernels = NULL;
+  struct cudaFuncAttributes attributes;
+  if (cudaLibraryGetKernelCount(&count, library) == cudaSuccess && count > 0 &&
+      (kernels = malloc(count * sizeof *kernels)) != NULL &&
+      cudaLibraryEnumerateKernels(kernels, count, library) == cudaSuccess &&
+      cudaFuncGetAttributes(&attributes, (const void *)kernels[0]) == cudaSuccess) {
+    *list = (kernel_list){count, kernels};
+    return true;
+  }
+  free(kernels);
+  cudaLibraryUnload(library);
+  return false;
+}
+
+static davit_status find_list(int ordinal, const kernel_list **found) {
+  kernel_list *list = &lists[ordinal];
+  /* Newer architectures come last, and at most one image of a major version fits a device better than another. */
+  for (int i = dvt_device_images.count - 1; i >= 0 && !list->kernels; i--) {
+    const unsigned char *image = unwrap(&dvt_device_images.images[i]);
+    if (is_cuda(image) && !load(image, list))
+      (void)cudaGetLastError(); /* an answer, not an error that davit_device_check() should find */
+  }
+  if (!list->kernels)
+    return davit_fail(DAVIT_UNSUPPORTED, "davit was built without code for the device's architecture");
+  *found = list;
+  return DAVIT_SUCCESS;
+}
+
+/* Clang calls a region's kernel __omp_offloading_<file>_<function>_l<line>. */
+static bool is_region_of(const char *kernel, const char *function) {
+  const char *line = strrchr(kernel, '_');
+  size_t length = strlen(function);
+  return line && line[1] == 'l' && (size_t)(line - kernel) > length && line[-(ptrdiff_t)length - 1] == '_' &&
+         memcmp(line - length, function, length) == 0;
+}
+
+static davit_status find(dvt_kernel *kernel, int ordinal, const void **handle) {
+  *handle = atomic_load_explicit(&kernel->handle[ordinal], memory_order_acquire);
+  if (*handle)
+    return DAVIT_SUCCESS;
+  pthread_mutex_lock(&lock);
+  const kernel_list *list = NULL;
+  davit_status status = find_list(ordinal, &list);
+  for (unsigned i = 0; status == DAVIT_SUCCESS && i < list->count && !*handle; i++) {
+    const char *name = NULL;
+    status = dvt_cuda_status(cudaFuncGetName(&name, (const void *)list->kernels[i]), "looking for a kernel");
+    if (status == DAVIT_SUCCESS && is_region_of(name, kernel->function)) {
+      *handle = (const void *)list->kernels[i];
+      atomic_store_explicit(&kernel->handle[ordinal], (void *)list->kernels[i], memory_order_release);
+    }
+  }
+  pthread_mutex_unlock(&lock);
+  if (status == DAVIT_SUCCESS && !*handle)
+    status = davit_fail(DAVIT_INTERNAL_ERROR, "no kernel %s in davit's device code", kernel->function);
+  return status;
+}
+
+/* Allows a kernel its team memory, on the current device. What is allowed only grows: another lane may be about to launch
+ * the kernel with more. */
+static davit_status allow(const void *handle, const char *name, size_t shared_bytes) {
+  struct cudaFuncAttributes attributes;
+  pthread_mutex_lock(&lock);
+  davit_status status = dvt_cuda_status(cudaFuncGetAttributes(&attributes, handle), name);
+  if (status == DAVIT_SUCCESS && (int)shared_bytes > attributes.maxDynamicSharedSizeBytes)
+    status = dvt_cuda_status(
+        cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes), name);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+/* Finds the kernel and allows it its team memory. */
+static davit_status prepare(dvt_kernel *kernel, dvt_stream *stream, size_t shared_bytes,
+                            const void **handle) {
+  enum { ALWAYS_ALLOWED = 48 << 10 };
+  davit_status status = dvt_stream_use(stream);
+  if (status == DAVIT_SUCCESS)
+    status = find(kernel, dvt_stream_ordinal(stream), handle);
+  if (status == DAVIT_SUCCESS && shared_bytes > ALWAYS_ALLOWED)
+    status = allow(*handle, kernel->function, shared_bytes);
+  return status;
+}
+
+davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
+                        size_t shared_bytes, const dvt_argument *arguments, int count) {
+  /* First comes a pointer that bare kernels do not read, last what the region captures for its clauses. */
+  enum { CLAUSES = 4 };
+  static const dvt_argument none = 0;
+  const void *slots[1 + DVT_MOST_ARGUMENTS + CLAUSES];
+  if (teams < 1)
+    return DAVIT_SUCCESS;
+  if (teams > INT32_MAX || count > DVT_MOST_ARGUMENTS)
+    return davit_fail(DAVIT_INTERNAL_ERROR, "%s: too many teams or arguments", kernel->function);
+  for (int i = 0; i < 1 + DVT_MOST_ARGUMENTS + CLAUSES; i++)
+    slots[i] = i >= 1 && i <= count ? &arguments[i - 1] : &none;
+  const void *handle;
+  davit_status status = prepare(kernel, stream, shared_bytes, &handle);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  return dvt_cuda_status(cudaLaunchKernel(handle, (dim3){(unsigned)teams, 1, 1},
+                                          (dim3){(unsigned)threads, 1, 1}, (void **)slots, shared_bytes,
+                                          dvt_stream_native(stream)),
+                         kernel->function);
+}
+
+davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
+                                  int *teams) {
+  const void *handle;
+  int units = 0, each = 0;
+  davit_status status = prepare(kernel, stream, shared_bytes, &handle);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(
+        cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, dvt_stream_ordinal(stream)),
+        kernel->function);
+  if (status == DAVIT_SUCCESS)
+    status =
+        dvt_cuda_status(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, handle, threads, shared_bytes),
+                        kernel->function);
+  if (status == DAVIT_SUCCESS && each < 1)
+    status = davit_fail(DAVIT_UNSUPPORTED, "%s: a team does not fit on the device", kernel->function);
+  *teams = units * each;
+  return status;
+}
+
+davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes) {
+  int most = 0;
+  davit_status status = dvt_cuda_status(
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, dvt_stream_ordinal(stream)),
+      "team memory");
+  *bytes = (size_t)most;
+  return status;
+}
+
+static davit_status measure(const void *handle, int threads, size_t shared_bytes, dvt_kernel_fit *fit) {
+  struct cudaFuncAttributes attributes;
+  davit_status status = dvt_cuda_status(cudaFuncGetName(&fit->name, handle), "looking at a kernel");
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(cudaFuncGetAttributes(&attributes, handle), fit->name);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  fit->threads = threads < attributes.maxThreadsPerBlock ? threads : attributes.maxThreadsPerBlock;
+  fit->registers = attributes.numRegs;
+  fit->static_bytes = attributes.sharedSizeBytes;
+  status = allow(handle, fit->name, shared_bytes);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_cuda_status(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit->teams, handle, fit->threads, shared_bytes),
+        fit->name);
+  return status;
+}
+
+davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t shared_bytes,
+                            dvt_kernel_fit *fit) {
+  const kernel_list *list = NULL;
+  davit_status status = dvt_stream_use(stream);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  pthread_mutex_lock(&lock);
+  status = find_list(dvt_stream_ordinal(stream), &list);
+  pthread_mutex_unlock(&lock);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  if (index < 0 || index >= (int)list->count)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "index is %d; there are %u kernels", index, list->count);
+  return measure(list->kernels[index], threads, shared_bytes, fit);
+}
+
+#else
+
+davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
+                        size_t shared_bytes, const dvt_argument *arguments, int count) {
+  (void)stream, (void)teams, (void)threads, (void)shared_bytes, (void)arguments, (void)count;
+  return davit_fail(DAVIT_UNSUPPORTED, "%s: this build has no CUDA", kernel->function);
+}
+
+davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
+                                  int *teams) {
+  (void)stream, (void)threads, (void)shared_bytes, (void)teams;
+  return davit_fail(DAVIT_UNSUPPORTED, "%s: this build has no CUDA", kernel->function);
+}
+
+davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes) {
+  (void)stream, (void)bytes;
+  return davit_fail(DAVIT_UNSUPPORTED, "this build has no CUDA");
+}
+
+davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t shared_bytes,
+                            dvt_kernel_fit *fit) {
+  (void)stream, (void)index, (void)threads, (void)shared_bytes, (void)fit;
+  return davit_fail(DAVIT_UNSUPPORTED, "this build has no CUDA");
+}
+#endif

@@ -1,0 +1,257 @@
+/* Memory of OpenMP devices, of CUDA devices through the CUDA runtime (the OpenMP runtime's row-wise 2-D copy
+ * reaches 2 GB/s where one pitched copy reaches the link's 55), and of the host. */
+#include "offload/runtime/space.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "ref/philox.h"
+#include "ref/ref.h"
+#include "src/base/arithmetic.h"
+
+#ifdef DAVIT_WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+static bool on_host(int place) {
+  const dvt_device *device = place >= 0 ? dvt_device_find(place) : NULL;
+  return !device || device->shares_host_memory;
+}
+
+#ifdef DAVIT_WITH_CUDA
+static int first_ordinal(void) {
+  int count;
+  const dvt_device *devices = dvt_devices(&count);
+  for (int i = 1; i <= count; i++)
+    if (devices[i].ordinal >= 0)
+      return devices[i].ordinal;
+  return -1;
+}
+#endif
+
+#ifdef DAVIT_WITH_CUDA
+/* Whether CUDA allocates at the place: the OpenMP runtime would print when a device is full. */
+static bool is_cuda(int place) {
+  return place >= 0 ? dvt_device_find(place)->ordinal >= 0 : place == DAVIT_PINNED && first_ordinal() >= 0;
+}
+
+static void *cuda_alloc(size_t bytes, int place) {
+  void *pointer = NULL;
+  const int current = dvt_cuda_current();
+  cudaError_t result = cudaSetDevice(place >= 0 ? dvt_device_find(place)->ordinal : first_ordinal());
+  if (result == cudaSuccess)
+    result = place >= 0 ? cudaMalloc(&pointer, bytes) : cudaHostAlloc(&pointer, bytes, cudaHostAllocPortable);
+  if (result != cudaSuccess)
+    (void)cudaGetLastError();
+  dvt_cuda_restore(current);
+  return result == cudaSuccess ? pointer : NULL;
+}
+#endif
+
+void *dvt_space_alloc(size_t bytes, int place) {
+#ifdef DAVIT_WITH_CUDA
+  if (is_cuda(place))
+    return cuda_alloc(bytes, place);
+#endif
+  if (!on_host(place))
+    return omp_target_alloc(bytes, place);
+  void *pointer = NULL;
+  return posix_memalign(&pointer, DVT_ALIGNMENT, bytes) == 0 ? pointer : NULL;
+}
+
+void dvt_space_free(void *pointer, int place) {
+#ifdef DAVIT_WITH_CUDA
+  if (is_cuda(place)) {
+    (void)(place >= 0 ? cudaFree(pointer) : cudaFreeHost(pointer));
+    return;
+  }
+#endif
+  if (on_host(place))
+    free(pointer);
+  else
+    omp_target_free(pointer, place);
+}
+
+int dvt_space_place(const void *pointer) {
+#ifdef DAVIT_WITH_CUDA
+  struct cudaPointerAttributes attributes;
+  if (first_ordinal() < 0)
+    return DAVIT_PAGEABLE;
+  if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return DAVIT_PAGEABLE;
+  }
+  if (attributes.type == cudaMemoryTypeHost)
+    return DAVIT_PINNED;
+  if (attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged) {
+    int count;
+    const dvt_device *devices = dvt_devices(&count);
+    for (int i = 1; i <= count; i++)
+      if (devices[i].ordinal == attributes.device)
+        return devices[i].info.device;
+  }
+#else
+  (void)pointer;
+#endif
+  return DAVIT_PAGEABLE;
+}
+
+davit_status dvt_space_pin(void *pointer, size_t bytes) {
+#ifdef DAVIT_WITH_CUDA
+  if (first_ordinal() >= 0) {
+    cudaError_t result = cudaHostRegister(pointer, bytes, cudaHostRegisterPortable);
+    if (result == cudaErrorHostMemoryAlreadyRegistered) {
+      (void)cudaGetLastError();
+      return davit_fail(DAVIT_INVALID_STATE, "these pages are pinned already");
+    }
+    if (result == cudaErrorMemoryAllocation)
+      return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no more memory can be pinned");
+    return dvt_cuda_status(result, "pinning memory");
+  }
+#else
+  (void)pointer, (void)bytes;
+#endif
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_space_unpin(void *pointer) {
+#ifdef DAVIT_WITH_CUDA
+  if (first_ordinal() >= 0) {
+    cudaError_t result = cudaHostUnregister(pointer);
+    (void)cudaGetLastError();
+    return dvt_cuda_status(result, "unpinning memory");
+  }
+#else
+  (void)pointer;
+#endif
+  return DAVIT_SUCCESS;
+}
+
+static davit_status host_copy(char *destination, size_t destination_pitch, const char *source,
+                              size_t source_pitch, size_t row_bytes, size_t cols) {
+  if (destination_pitch == row_bytes && source_pitch == row_bytes)
+    memcpy(destination, source, row_bytes * cols);
+  else
+    for (size_t j = 0; j < cols; j++)
+      memcpy(destination + j * destination_pitch, source + j * source_pitch, row_bytes);
+  return DAVIT_SUCCESS;
+}
+
+#ifdef DAVIT_WITH_CUDA
+static bool is_nvidia(int place) {
+  return place >= 0 && dvt_device_find(place)->ordinal >= 0;
+}
+
+/* On the calling thread's own stream, so that concurrent callers do not wait for each other. */
+static davit_status cuda_copy(void *destination, size_t destination_pitch, const void *source,
+                              size_t source_pitch, size_t row_bytes, size_t cols, int device) {
+  const int current = dvt_cuda_current();
+  cudaSetDevice(dvt_device_find(device)->ordinal);
+  bool linear = cols == 1 || (destination_pitch == row_bytes && source_pitch == row_bytes);
+  cudaError_t result =
+      linear ? cudaMemcpyAsync(destination, source, row_bytes * cols, cudaMemcpyDefault, cudaStreamPerThread)
+             : cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch, row_bytes, cols,
+                                 cudaMemcpyDefault, cudaStreamPerThread);
+  if (result == cudaSuccess)
+    result = cudaStreamSynchronize(cudaStreamPerThread);
+  dvt_cuda_restore(current);
+  return dvt_cuda_status(result, "copy");
+}
+#endif
+
+davit_status dvt_space_copy(void *destination, size_t destination_pitch, int destination_place,
+                            const void *source, size_t source_pitch, int source_place, size_t row_bytes,
+                            size_t cols) {
+  if (row_bytes == 0 || cols == 0)
+    return DAVIT_SUCCESS;
+  bool to_host = on_host(destination_place), from_host = on_host(source_place);
+  if (to_host && from_host)
+    return host_copy(destination, destination_pitch, source, source_pitch, row_bytes, cols);
+#ifdef DAVIT_WITH_CUDA
+  if ((to_host || is_nvidia(destination_place)) && (from_host || is_nvidia(source_place)))
+    return cuda_copy(destination, destination_pitch, source, source_pitch, row_bytes, cols,
+                     to_host ? source_place : destination_place);
+#endif
+  int host = omp_get_initial_device();
+  size_t volume[2] = {cols, row_bytes}, zero[2] = {0, 0};
+  if (destination_pitch == row_bytes && source_pitch == row_bytes) {
+    volume[0] = 1;
+    volume[1] = cols * row_bytes;
+  }
+  size_t destination_extent[2] = {volume[0], destination_pitch > volume[1] ? destination_pitch : volume[1]};
+  size_t source_extent[2] = {volume[0], source_pitch > volume[1] ? source_pitch : volume[1]};
+  int failed =
+      omp_target_memcpy_rect(destination, source, 1, 2, volume, zero, zero, destination_extent, source_extent,
+                             to_host ? host : destination_place, from_host ? host : source_place);
+  return failed ? davit_fail(DAVIT_DEVICE_ERROR, "copy from place %d to place %d failed", source_place,
+                             destination_place)
+                : DAVIT_SUCCESS;
+}
+
+davit_status dvt_space_fill(void *pointer, int place, int value, size_t bytes) {
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  if (on_host(place)) {
+    memset(pointer, value, bytes);
+    return DAVIT_SUCCESS;
+  }
+#ifdef DAVIT_WITH_CUDA
+  if (is_nvidia(place)) {
+    const int current = dvt_cuda_current();
+    cudaSetDevice(dvt_device_find(place)->ordinal);
+    cudaError_t result = cudaMemsetAsync(pointer, value, bytes, cudaStreamPerThread);
+    if (result == cudaSuccess)
+      result = cudaStreamSynchronize(cudaStreamPerThread);
+    dvt_cuda_restore(current);
+    return dvt_cuda_status(result, "fill");
+  }
+#endif
+  unsigned char *target = pointer;
+  unsigned char byte = (unsigned char)value;
+#pragma omp target teams distribute parallel for device(place) is_device_ptr(target)
+  for (size_t i = 0; i < bytes; i++)
+    target[i] = byte;
+  return DAVIT_SUCCESS;
+}
+
+/* Both fills write one Philox block (2 doubles, 4 floats) per iteration: the device's floor is the bytes
+ * written, the generator's ten rounds cost about 60 integer operations a block. */
+davit_status dvt_space_random_double(double *pointer, int place, int64_t count, uint64_t seed) {
+  if (on_host(place)) {
+    dvt_ref_random_double(pointer, 0, count, seed);
+    return DAVIT_SUCCESS;
+  }
+  int64_t blocks = (count + 1) / 2;
+  const int current = dvt_cuda_current();
+#pragma omp target teams distribute parallel for device(place) is_device_ptr(pointer)
+  for (int64_t block = 0; block < blocks; block++) {
+    double values[2];
+    dvt_philox_double((uint64_t)block, seed, values);
+    pointer[2 * block] = values[0];
+    if (2 * block + 1 < count)
+      pointer[2 * block + 1] = values[1];
+  }
+  dvt_cuda_restore(current);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_space_random_float(float *pointer, int place, int64_t count, uint64_t seed) {
+  if (on_host(place)) {
+    dvt_ref_random_float(pointer, 0, count, seed);
+    return DAVIT_SUCCESS;
+  }
+  int64_t blocks = (count + 3) / 4;
+  const int current = dvt_cuda_current();
+#pragma omp target teams distribute parallel for device(place) is_device_ptr(pointer)
+  for (int64_t block = 0; block < blocks; block++) {
+    float values[4];
+    dvt_philox_float((uint64_t)block, seed, values);
+    for (int i = 0; i < 4; i++)
+      if (4 * block + i < count)
+        pointer[4 * block + i] = values[i];
+  }
+  dvt_cuda_restore(current);
+  return DAVIT_SUCCESS;
+}

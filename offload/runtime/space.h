@@ -1,0 +1,32 @@
+/* Raw memory of devices, and blocking operations on it.
+ *
+ * `place` is a device number, DAVIT_PINNED or DAVIT_PAGEABLE, as in davit/memory.h. Nothing here keeps
+ * books: pooling and the table of blocks are the caller's. */
+#ifndef DAVIT_OFFLOAD_RUNTIME_SPACE_H
+#define DAVIT_OFFLOAD_RUNTIME_SPACE_H
+
+#include <davit/memory.h>
+#include <stdbool.h>
+
+/* Allocates and frees; NULL when there is no memory. Device and pinned memory wait for the device here. */
+void *dvt_space_alloc(size_t bytes, int place);
+void dvt_space_free(void *pointer, int place);
+
+/* The place of memory that davit did not allocate: asks the device runtime. */
+int dvt_space_place(const void *pointer);
+
+davit_status dvt_space_pin(void *pointer, size_t bytes);
+davit_status dvt_space_unpin(void *pointer);
+
+/* Blocking 2-D copy between two places (columns of row_bytes bytes, pitches in bytes). Reaches link speed when
+ * host memory is pinned; pageable memory of some size is better staged by the caller. */
+davit_status dvt_space_copy(void *destination, size_t destination_pitch, int destination_place,
+                            const void *source, size_t source_pitch, int source_place, size_t row_bytes,
+                            size_t cols);
+
+/* Blocking fills: of bytes with a value, and with the numbers of davit_random_*(). */
+davit_status dvt_space_fill(void *pointer, int place, int value, size_t bytes);
+davit_status dvt_space_random_double(double *pointer, int place, int64_t count, uint64_t seed);
+davit_status dvt_space_random_float(float *pointer, int place, int64_t count, uint64_t seed);
+
+#endif

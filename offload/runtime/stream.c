@@ -1,0 +1,382 @@
+/* Streams and marks over CUDA.
+ *
+ * Invariant: every stream ever made is either in use by one owner or in the free list of its device; none is
+ * destroyed, because destroying an interop object aborts the process in LLVM 22's runtime. Marks are CUDA
+ * events, pooled per device in the same way because creating one costs about a microsecond and they come by
+ * the thousand. */
+#include "offload/runtime/stream.h"
+
+#include "offload/runtime/cublas.h"
+#include "offload/runtime/device.h"
+
+#ifdef DAVIT_WITH_CUDA
+#include <cuda_runtime_api.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct dvt_stream {
+  int device;
+  int ordinal;
+  cudaStream_t stream;
+  cudaStream_t side; /* callbacks run here: they hold their stream up, and must not hold up work */
+  pthread_mutex_t side_lock;
+  void *cublas;
+  dvt_stream *next;
+};
+
+struct dvt_mark {
+  dvt_stream *stream; /* where it was recorded last */
+  cudaEvent_t event;
+  dvt_mark *next;
+};
+
+typedef struct notifier {
+  dvt_notify function;
+  void *argument;
+} notifier;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static dvt_stream *free_streams[DVT_MOST_ORDINALS];
+static dvt_mark *free_marks[DVT_MOST_ORDINALS];
+
+static davit_status use(int ordinal) {
+  static _Thread_local int current = -1;
+  int now = -1;
+  /* The OpenMP runtime switches contexts under us, so CUDA is asked what is current. */
+  if (current == ordinal && cudaGetDevice(&now) == cudaSuccess && now == ordinal)
+    return DAVIT_SUCCESS;
+  davit_status status = dvt_cuda_status(cudaSetDevice(ordinal), "selecting the device");
+  current = status == DAVIT_SUCCESS ? ordinal : -1;
+  return status;
+}
+
+davit_status dvt_stream_use(dvt_stream *stream) {
+  return use(stream->ordinal);
+}
+
+void *dvt_stream_native(dvt_stream *stream) {
+  return stream->stream;
+}
+
+/* The interop object's stream. LLVM 22's runtime hands the device's number to its plugin, which counts its own
+ * devices only, and crashes where the two differ: davit is linked so that GPUs come first and they agree
+ * (cmake/Offload.cmake). In a program that is linked otherwise the stream is CUDA's own. */
+static cudaStream_t new_stream(const dvt_device *device) {
+  int number = device->info.device, result = 0;
+  if (number == device->ordinal) {
+    omp_interop_t interop = omp_interop_none;
+#pragma omp interop init(targetsync : interop) device(number)
+    return interop == omp_interop_none ? NULL : omp_get_interop_ptr(interop, omp_ipr_targetsync, &result);
+  }
+  cudaStream_t stream = NULL;
+  return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess ? stream : NULL;
+}
+
+static davit_status make(const dvt_device *device, dvt_stream **stream) {
+  dvt_stream *made = calloc(1, sizeof *made);
+  if (!made)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a stream");
+  davit_status status = use(device->ordinal);
+  if (status == DAVIT_SUCCESS) {
+    made->stream = new_stream(device);
+    if (!made->stream)
+      status = davit_fail(DAVIT_DEVICE_ERROR, "device %d gives no stream to work on", device->info.device);
+  }
+  if (status != DAVIT_SUCCESS) {
+    free(made);
+    return status;
+  }
+  pthread_mutex_init(&made->side_lock, NULL);
+  made->device = device->info.device;
+  made->ordinal = device->ordinal;
+  *stream = made;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
+  const dvt_device *found = dvt_device_find(device);
+  if (!found || found->ordinal < 0 || found->ordinal >= DVT_MOST_ORDINALS)
+    return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams", device);
+  pthread_mutex_lock(&lock);
+  dvt_stream *taken = free_streams[found->ordinal];
+  if (taken)
+    free_streams[found->ordinal] = taken->next;
+  pthread_mutex_unlock(&lock);
+  if (!taken) {
+    const int current = dvt_cuda_current();
+    davit_status status = make(found, &taken);
+    dvt_cuda_restore(current);
+    if (status != DAVIT_SUCCESS)
+      return status;
+  }
+  *stream = taken;
+  return DAVIT_SUCCESS;
+}
+
+void dvt_stream_release(dvt_stream *stream) {
+  pthread_mutex_lock(&lock);
+  stream->next = free_streams[stream->ordinal];
+  free_streams[stream->ordinal] = stream;
+  pthread_mutex_unlock(&lock);
+}
+
+int dvt_stream_device(const dvt_stream *stream) {
+  return stream->device;
+}
+
+int dvt_stream_ordinal(const dvt_stream *stream) {
+  return stream->ordinal;
+}
+
+davit_status dvt_stream_synchronize(dvt_stream *stream) {
+  return dvt_cuda_status(cudaStreamSynchronize(stream->stream), "waiting for a stream");
+}
+
+/* What cudaStreamQuery or cudaEventQuery says. */
+static davit_status answer(cudaError_t result, const char *what, bool *over) {
+  *over = result == cudaSuccess;
+  if (result == cudaErrorNotReady)
+    (void)cudaGetLastError(); /* an answer, not an error that davit_device_check() should find */
+  return result == cudaErrorNotReady ? DAVIT_SUCCESS : dvt_cuda_status(result, what);
+}
+
+davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
+  return answer(cudaStreamQuery(stream->stream), "asking for a stream", idle);
+}
+
+static davit_status mark_make(dvt_stream *stream, dvt_mark **mark) {
+  int ordinal = stream->ordinal;
+  pthread_mutex_lock(&lock);
+  dvt_mark *taken = free_marks[ordinal];
+  if (taken)
+    free_marks[ordinal] = taken->next;
+  pthread_mutex_unlock(&lock);
+  if (!taken) {
+    taken = calloc(1, sizeof *taken);
+    if (!taken)
+      return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a mark");
+    davit_status status =
+        dvt_cuda_status(cudaEventCreateWithFlags(&taken->event, cudaEventDefault), "making a device event");
+    if (status != DAVIT_SUCCESS) {
+      free(taken);
+      return status;
+    }
+  }
+  taken->stream = stream;
+  *mark = taken;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark) {
+  davit_status status = use(stream->ordinal);
+  if (status == DAVIT_SUCCESS)
+    status = mark_make(stream, mark);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  status = dvt_cuda_status(cudaEventRecord((*mark)->event, stream->stream), "recording a device event");
+  if (status != DAVIT_SUCCESS) {
+    dvt_mark_free(*mark);
+    *mark = NULL;
+  }
+  return status;
+}
+
+void dvt_mark_free(dvt_mark *mark) {
+  if (!mark)
+    return;
+  pthread_mutex_lock(&lock);
+  mark->next = free_marks[mark->stream->ordinal];
+  free_marks[mark->stream->ordinal] = mark;
+  pthread_mutex_unlock(&lock);
+}
+
+davit_status dvt_stream_wait(dvt_stream *stream, dvt_mark *mark) {
+  davit_status status = use(stream->ordinal);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  return dvt_cuda_status(cudaStreamWaitEvent(stream->stream, mark->event, 0), "waiting for a device event");
+}
+
+davit_status dvt_mark_query(dvt_mark *mark, bool *reached) {
+  return answer(cudaEventQuery(mark->event), "asking for a device event", reached);
+}
+
+davit_status dvt_mark_wait(dvt_mark *mark) {
+  return dvt_cuda_status(cudaEventSynchronize(mark->event), "waiting for device work");
+}
+
+/* cudaLaunchHostFunc would never call back after a device error, cudaStreamAddCallback does. */
+static void CUDART_CB called_back(cudaStream_t stream, cudaError_t result, void *argument) {
+  (void)stream;
+  notifier *n = argument;
+  n->function(n->argument, dvt_cuda_status(result, "device work"));
+  free(n);
+}
+
+static davit_status notify(dvt_mark *mark, dvt_notify function, void *argument) {
+  dvt_stream *stream = mark->stream;
+  notifier *n = malloc(sizeof *n);
+  if (!n)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a notification");
+  *n = (notifier){function, argument};
+  pthread_mutex_lock(&stream->side_lock);
+  cudaError_t result = cudaSuccess;
+  if (!stream->side)
+    result = cudaStreamCreateWithFlags(&stream->side, cudaStreamNonBlocking);
+  /* The pair must not interleave with another thread's, or this callback would wait for a later mark. */
+  if (result == cudaSuccess)
+    result = cudaStreamWaitEvent(stream->side, mark->event, 0);
+  if (result == cudaSuccess)
+    result = cudaStreamAddCallback(stream->side, called_back, n, 0);
+  pthread_mutex_unlock(&stream->side_lock);
+  if (result != cudaSuccess)
+    free(n);
+  return dvt_cuda_status(result, "asking to be notified");
+}
+
+/* Whoever waits for an event may come here. */
+davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+  const int current = dvt_cuda_current();
+  davit_status status = use(mark->stream->ordinal);
+  if (status == DAVIT_SUCCESS)
+    status = notify(mark, function, argument);
+  dvt_cuda_restore(current);
+  return status;
+}
+
+davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
+  if (start->stream->ordinal != stop->stream->ordinal)
+    return davit_fail(DAVIT_UNSUPPORTED, "the two points lie on different devices");
+  float elapsed = 0;
+  davit_status status = dvt_cuda_status(cudaEventElapsedTime(&elapsed, start->event, stop->event),
+                                        "reading the device's clock");
+  *milliseconds = elapsed;
+  return status;
+}
+
+davit_status dvt_stream_copy(dvt_stream *stream, void *destination, size_t destination_pitch,
+                             const void *source, size_t source_pitch, size_t row_bytes, size_t cols) {
+  davit_status status = use(stream->ordinal);
+  if (status != DAVIT_SUCCESS || row_bytes == 0 || cols == 0)
+    return status;
+  bool linear = cols == 1 || (destination_pitch == row_bytes && source_pitch == row_bytes);
+  cudaError_t result =
+      linear ? cudaMemcpyAsync(destination, source, row_bytes * cols, cudaMemcpyDefault, stream->stream)
+             : cudaMemcpy2DAsync(destination, destination_pitch, source, source_pitch, row_bytes, cols,
+                                 cudaMemcpyDefault, stream->stream);
+  return dvt_cuda_status(result, "copy");
+}
+
+davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes) {
+  davit_status status = use(stream->ordinal);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  return dvt_cuda_status(cudaMemsetAsync(pointer, value, bytes, stream->stream), "fill");
+}
+
+davit_status dvt_stream_cublas(dvt_stream *stream, void **handle) {
+  davit_status status = use(stream->ordinal);
+  if (status == DAVIT_SUCCESS && !stream->cublas)
+    status = dvt_cublas_create(stream->stream, &stream->cublas);
+  if (status == DAVIT_SUCCESS)
+    *handle = stream->cublas;
+  return status;
+}
+
+#else /* no CUDA: there is never a stream, so only acquiring can be called */
+
+static davit_status none(void) {
+  return davit_fail(DAVIT_UNSUPPORTED, "this build has no CUDA");
+}
+
+davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
+  (void)device, (void)stream;
+  return none();
+}
+
+void dvt_stream_release(dvt_stream *stream) {
+  (void)stream;
+}
+
+int dvt_stream_device(const dvt_stream *stream) {
+  (void)stream;
+  return DAVIT_HOST;
+}
+
+int dvt_stream_ordinal(const dvt_stream *stream) {
+  (void)stream;
+  return -1;
+}
+
+davit_status dvt_stream_use(dvt_stream *stream) {
+  (void)stream;
+  return none();
+}
+
+void *dvt_stream_native(dvt_stream *stream) {
+  (void)stream;
+  return NULL;
+}
+
+davit_status dvt_stream_synchronize(dvt_stream *stream) {
+  (void)stream;
+  return none();
+}
+
+davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
+  (void)stream, (void)idle;
+  return none();
+}
+
+davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark) {
+  (void)stream, (void)mark;
+  return none();
+}
+
+void dvt_mark_free(dvt_mark *mark) {
+  (void)mark;
+}
+
+davit_status dvt_stream_wait(dvt_stream *stream, dvt_mark *mark) {
+  (void)stream, (void)mark;
+  return none();
+}
+
+davit_status dvt_mark_query(dvt_mark *mark, bool *reached) {
+  (void)mark, (void)reached;
+  return none();
+}
+
+davit_status dvt_mark_wait(dvt_mark *mark) {
+  (void)mark;
+  return none();
+}
+
+davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+  (void)mark, (void)function, (void)argument;
+  return none();
+}
+
+davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
+  (void)start, (void)stop, (void)milliseconds;
+  return none();
+}
+
+davit_status dvt_stream_copy(dvt_stream *stream, void *destination, size_t destination_pitch,
+                             const void *source, size_t source_pitch, size_t row_bytes, size_t cols) {
+  (void)stream, (void)destination, (void)destination_pitch, (void)source, (void)source_pitch;
+  (void)row_bytes, (void)cols;
+  return none();
+}
+
+davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes) {
+  (void)stream, (void)pointer, (void)value, (void)bytes;
+  return none();
+}
+
+davit_status dvt_stream_cublas(dvt_stream *stream, void **handle) {
+  (void)stream, (void)handle;
+  return none();
+}
+#endif

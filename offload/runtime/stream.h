@@ -1,0 +1,76 @@
+/* Streams of NVIDIA devices: in-order work that the device runs by itself, taken from the OpenMP runtime by
+ * interop and kept for the life of the process (the runtime cannot destroy an interop object safely), and
+ * marks: points in a stream's work.
+ *
+ * A stream is used by one thread at a time. On builds without CUDA, acquiring fails with
+ * DAVIT_UNSUPPORTED and nothing else is ever called. All functions that enqueue return at once. */
+#ifndef DAVIT_OFFLOAD_RUNTIME_STREAM_H
+#define DAVIT_OFFLOAD_RUNTIME_STREAM_H
+
+#include <davit/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DVT_MOST_ORDINALS = 64 }; /* NVIDIA devices beyond have no streams */
+
+typedef struct dvt_stream dvt_stream;
+typedef struct dvt_mark dvt_mark;
+
+/* Takes a stream of the device from the pool, or makes one. Released streams must be idle. */
+davit_status dvt_stream_acquire(int device, dvt_stream **stream);
+void dvt_stream_release(dvt_stream *stream);
+int dvt_stream_device(const dvt_stream *stream);
+
+/* CUDA's number of the stream's device, less than DVT_MOST_ORDINALS. */
+int dvt_stream_ordinal(const dvt_stream *stream);
+
+/* Makes the stream's device current for the calling thread, as vendor calls need it. */
+davit_status dvt_stream_use(dvt_stream *stream);
+
+/* The device runtime's own stream (a cudaStream_t). */
+void *dvt_stream_native(dvt_stream *stream);
+
+/* Blocks until the stream is idle. */
+davit_status dvt_stream_synchronize(dvt_stream *stream);
+
+/* True in *idle if all work enqueued so far is over; the status is the device's error, if it has one. */
+davit_status dvt_stream_query(dvt_stream *stream, bool *idle);
+
+/* A mark after the work enqueued so far; freed by dvt_mark_free() (any thread, any time). */
+davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark);
+void dvt_mark_free(dvt_mark *mark);
+
+/* Later work of `stream` waits for `mark`, which may be on another device. */
+davit_status dvt_stream_wait(dvt_stream *stream, dvt_mark *mark);
+
+/* True in *reached once the mark is reached; the status is the device's error, if it has one. */
+davit_status dvt_mark_query(dvt_mark *mark, bool *reached);
+
+/* Blocks the thread until the mark is reached. */
+davit_status dvt_mark_wait(dvt_mark *mark);
+
+/* Calls function(argument, status) on a thread of the device runtime once the mark is reached or the device has
+ * failed. The function must be short and make no device call. Any thread may ask. */
+typedef void (*dvt_notify)(void *argument, davit_status status);
+davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument);
+
+/* Milliseconds from `start` to `stop`, both reached, both on one device; DAVIT_UNSUPPORTED otherwise. */
+davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds);
+
+/* Enqueues a 2-D copy (columns of `row_bytes` contiguous bytes, pitches in bytes) between any two memories the
+ * device reaches, pinned host or device; `cols` = 1 is a linear copy. */
+davit_status dvt_stream_copy(dvt_stream *stream, void *destination, size_t destination_pitch,
+                             const void *source, size_t source_pitch, size_t row_bytes, size_t cols);
+
+static inline davit_status dvt_stream_copy_bytes(dvt_stream *stream, void *destination, const void *source,
+                                                 size_t bytes) {
+  return dvt_stream_copy(stream, destination, bytes, source, bytes, bytes, 1);
+}
+
+davit_status dvt_stream_fill(dvt_stream *stream, void *pointer, int value, size_t bytes);
+
+/* The cuBLAS handle bound to the stream (made on first use; a cublasHandle_t). */
+davit_status dvt_stream_cublas(dvt_stream *stream, void **handle);
+
+#endif

@@ -1,0 +1,29 @@
+/* Code for the CPU in several variants, of which the best that the processor runs is taken: the library itself is
+ * built for the architecture's baseline.
+ *
+ * A variant is a function that does nothing but call an always-inline one: the compiler makes it once more with
+ * the instructions named. DVT_CPU_VARIANTS(X) expands X(number, attributes) for each, in the order of dvt_cpu. */
+#ifndef DAVIT_SRC_BASE_CPU_H
+#define DAVIT_SRC_BASE_CPU_H
+
+typedef enum dvt_cpu { DVT_CPU_PLAIN, DVT_CPU_AVX2, DVT_CPU_AVX512, DVT_CPU_COUNT } dvt_cpu;
+
+/* x86-64 code is being made, and no device's with x86-64 as its host. */
+#if defined(__x86_64__) && !defined(__NVPTX__) && !defined(__AMDGCN__)
+#define DVT_CPU_X86 1
+#endif
+
+#ifdef DVT_CPU_X86
+#define DVT_CPU_VARIANTS(X)                                                                                  \
+  X(0, )                                                                                                     \
+  X(1, __attribute__((target("avx2,fma"))))                                                                  \
+  X(2, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"))))
+#else
+#define DVT_CPU_VARIANTS(X) X(0, )
+#endif
+
+/* The best variant of this processor, or what tests allow at most. */
+dvt_cpu dvt_cpu_best(void);
+void dvt_cpu_allow(dvt_cpu most);
+
+#endif

@@ -1,0 +1,15 @@
+#include "src/base/inject.h"
+
+#include <stdatomic.h>
+
+static atomic_int remaining[DVT_INJECTIONS];
+
+void dvt_inject(dvt_injection kind, int n) {
+  atomic_store(&remaining[kind], n);
+}
+
+bool dvt_injected(dvt_injection kind) {
+  if (atomic_load_explicit(&remaining[kind], memory_order_relaxed) <= 0)
+    return false;
+  return atomic_fetch_sub(&remaining[kind], 1) == 1;
+}

@@ -1,0 +1,163 @@
+/* Arrays: memory, order and norms. */
+#include "src/cli/formats/array.h"
+
+#include <davit/memory.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/frame/command.h"
+
+static const struct {
+  const char *name;
+  size_t bytes;
+} types[CLI_TYPES] = {
+    [CLI_F4] = {"float32", 4}, [CLI_F8] = {"float64", 8}, [CLI_I4] = {"int32", 4},
+    [CLI_I8] = {"int64", 8},   [CLI_U1] = {"uint8", 1},
+};
+
+size_t cli_type_bytes(cli_type type) {
+  return types[type].bytes;
+}
+
+const char *cli_type_name(cli_type type) {
+  return types[type].name;
+}
+
+int64_t cli_array_count(const cli_array *array) {
+  return array->shape[0] * array->shape[1];
+}
+
+int64_t cli_array_row_stride(const cli_array *array) {
+  return array->fortran ? 1 : array->shape[1];
+}
+
+int64_t cli_array_col_stride(const cli_array *array) {
+  return array->fortran ? array->shape[0] : 1;
+}
+
+bool cli_array_size(cli_type type, int64_t rows, int64_t cols, size_t *bytes) {
+  int64_t count, total;
+  if (__builtin_mul_overflow(rows, cols, &count) ||
+      __builtin_mul_overflow(count, (int64_t)types[type].bytes, &total))
+    return false;
+  *bytes = (size_t)total;
+  return true;
+}
+
+/* ---- memory ---- */
+
+static void *allocate(size_t bytes, cli_memory wanted, cli_memory *actual) {
+  enum { ALIGNMENT = 256 };
+  void *block = NULL;
+  *actual = CLI_MEMORY_PINNED;
+  if (wanted == CLI_MEMORY_PINNED && davit_malloc(bytes, DAVIT_PINNED, &block) == DAVIT_SUCCESS)
+    return block;
+  *actual = CLI_MEMORY_PLAIN;
+  return bytes > SIZE_MAX - ALIGNMENT
+             ? NULL
+             : aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+static void release(void *block, cli_memory actual) {
+  if (actual == CLI_MEMORY_PINNED)
+    davit_free(block);
+  else
+    free(block);
+}
+
+void cli_array_free(cli_array *array) {
+  release(array->data, array->actual);
+  *array = (cli_array){0};
+}
+
+int cli_array_reserve(cli_array *array, size_t used, size_t capacity) {
+  if (capacity <= array->capacity)
+    return CLI_OK;
+  cli_memory actual;
+  void *block = allocate(capacity, array->wanted, &actual);
+  if (!block)
+    return cli_fail(CLI_DEVICE, "not enough memory for an array of %zu bytes", capacity);
+  if (used)
+    memcpy(block, array->data, used);
+  release(array->data, array->actual);
+  array->data = block;
+  array->capacity = capacity;
+  array->actual = actual;
+  return CLI_OK;
+}
+
+int cli_array_create(cli_type type, int ndim, int64_t rows, int64_t cols, cli_memory memory,
+                     cli_array *array) {
+  *array = (cli_array){.type = type, .ndim = ndim, .shape = {rows, cols}, .fortran = true, .wanted = memory};
+  if (!cli_array_size(type, rows, cols, &array->bytes))
+    return cli_fail(CLI_DEVICE, "a matrix of %lld x %lld %s is larger than any memory", (long long)rows,
+                    (long long)cols, cli_type_name(type));
+  return cli_array_reserve(array, 0, array->bytes);
+}
+
+/* ---- order ---- */
+
+/* Transposes in blocks that fit a first-level cache; the elements' type only matters by its size. */
+#define DEFINE_TRANSPOSE(name, T)                                                                            \
+  static void name(T *restrict to, const T *restrict from, int64_t rows, int64_t cols) {                     \
+    enum { BLOCK = 32 };                                                                                     \
+    for (int64_t row = 0; row < rows; row += BLOCK)                                                          \
+      for (int64_t col = 0; col < cols; col += BLOCK)                                                        \
+        for (int64_t i = row; i < rows && i < row + BLOCK; i++)                                              \
+          for (int64_t j = col; j < cols && j < col + BLOCK; j++)                                            \
+            to[i + j * rows] = from[i * cols + j];                                                           \
+  }
+DEFINE_TRANSPOSE(transpose_1, uint8_t)
+DEFINE_TRANSPOSE(transpose_4, uint32_t)
+DEFINE_TRANSPOSE(transpose_8, uint64_t)
+#undef DEFINE_TRANSPOSE
+
+int cli_array_to_fortran(cli_array *array) {
+  if (array->fortran)
+    return CLI_OK;
+  const int64_t rows = array->shape[0], cols = array->shape[1];
+  cli_array turned;
+  const int code = cli_array_create(array->type, array->ndim, rows, cols, array->wanted, &turned);
+  if (code != CLI_OK)
+    return code;
+  switch (cli_type_bytes(array->type)) {
+  case 1:
+    transpose_1(turned.data, array->data, rows, cols);
+    break;
+  case 4:
+    transpose_4(turned.data, array->data, rows, cols);
+    break;
+  default:
+    transpose_8(turned.data, array->data, rows, cols);
+  }
+  cli_array_free(array);
+  *array = turned;
+  return CLI_OK;
+}
+
+/* ---- norms ---- */
+
+double cli_array_norm(const cli_array *array) {
+  long double sum = 0;
+  const int64_t count = cli_array_count(array);
+  if (array->type == CLI_F8)
+    for (int64_t i = 0; i < count; i++)
+      sum += (long double)((const double *)array->data)[i] * ((const double *)array->data)[i];
+  else
+    for (int64_t i = 0; i < count; i++)
+      sum += (long double)((const float *)array->data)[i] * ((const float *)array->data)[i];
+  return (double)sqrtl(sum);
+}
+
+double cli_array_distance(const cli_array *a, const cli_array *b) {
+  long double sum = 0;
+  const int64_t count = cli_array_count(a);
+  for (int64_t i = 0; i < count; i++) {
+    const long double difference =
+        a->type == CLI_F8 ? (long double)((const double *)a->data)[i] - ((const double *)b->data)[i]
+                          : (long double)((const float *)a->data)[i] - ((const float *)b->data)[i];
+    sum += difference * difference;
+  }
+  return (double)sqrtl(sum);
+}

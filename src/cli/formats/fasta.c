@@ -1,0 +1,274 @@
+/* Sequences out of FASTA and FASTQ files. */
+#include "src/cli/formats/fasta.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/formats/lines.h"
+#include "src/cli/frame/command.h"
+
+/* Names that messages show. */
+#define NAME "%.60s"
+
+typedef struct reader {
+  cli_lines lines;
+  const cli_matrix *alphabet;
+  cli_sequences *to;
+  int64_t letters; /* of the record at hand */
+} reader;
+
+/* ---- memory ---- */
+
+static int grow(void **block, size_t *room, size_t wanted) {
+  if (wanted <= *room)
+    return CLI_OK;
+  const size_t bytes = wanted < 2 * *room ? 2 * *room : wanted + 4096;
+  void *grown = realloc(*block, bytes);
+  if (!grown)
+    return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes of sequences", bytes);
+  *block = grown;
+  *room = bytes;
+  return CLI_OK;
+}
+
+static int room_for_record(cli_sequences *s) {
+  if (s->count < s->record_room)
+    return CLI_OK;
+  const int64_t room = 2 * s->record_room + 64;
+  cli_record *records = realloc(s->records, (size_t)room * sizeof *records);
+  if (records)
+    s->records = records;
+  int64_t *offsets = records ? realloc(s->offsets, (size_t)(room + 1) * sizeof *offsets) : NULL;
+  if (!offsets)
+    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " sequences", room);
+  s->offsets = offsets;
+  s->offsets[0] = 0;
+  s->record_room = room;
+  return CLI_OK;
+}
+
+void cli_sequences_free(cli_sequences *sequences) {
+  free(sequences->offsets);
+  free(sequences->symbols);
+  free(sequences->records);
+  free(sequences->names);
+  *sequences = (cli_sequences){0};
+}
+
+const char *cli_sequences_name(const cli_sequences *sequences, int64_t index) {
+  return sequences->names + sequences->records[index].name;
+}
+
+davit_sequences cli_sequences_view(const cli_sequences *sequences) {
+  return (davit_sequences){sequences->count, sequences->offsets, sequences->symbols};
+}
+
+/* ---- records ---- */
+
+/* Name of the record at hand: the last one. */
+static const char *name_of(const reader *r) {
+  return cli_sequences_name(r->to, r->to->count - 1);
+}
+
+static bool is_blank(const cli_lines *lines) {
+  for (int64_t i = 0; i < lines->length; i++)
+    if (!isspace((unsigned char)lines->text[i]))
+      return false;
+  return true;
+}
+
+/* The line at hand begins with the record's mark. */
+static int begin_record(reader *r) {
+  cli_sequences *s = r->to;
+  const char *name = r->lines.text + 1;
+  int64_t length = 0;
+  while (length < r->lines.length - 1 && name[length] && !isspace((unsigned char)name[length]))
+    length++;
+  if (length == 0)
+    return cli_lines_fail(&r->lines, "record %" PRId64 ": expected a name after '%c'", s->count + 1,
+                          name[-1]);
+  int code = room_for_record(s);
+  if (code == CLI_OK)
+    code = grow((void **)&s->names, &s->name_room, s->name_bytes + (size_t)length + 1);
+  if (code != CLI_OK)
+    return code;
+  memcpy(s->names + s->name_bytes, name, (size_t)length);
+  s->names[s->name_bytes + (size_t)length] = 0;
+  s->records[s->count] = (cli_record){s->name_bytes, r->lines.number};
+  s->name_bytes += (size_t)length + 1;
+  s->offsets[s->count + 1] = s->offsets[s->count];
+  s->count++;
+  r->letters = 0;
+  return CLI_OK;
+}
+
+static int foreign(const reader *r, unsigned char letter) {
+  char found[16];
+  snprintf(found, sizeof found, isgraph(letter) ? "'%c'" : "byte %d", letter);
+  return cli_lines_fail(&r->lines, "record '" NAME "', letter %" PRId64 ": expected one of %s%s, found %s",
+                        name_of(r), r->letters + 1, r->alphabet->letters,
+                        r->alphabet->code['U'] == r->alphabet->code['T'] &&
+                                r->alphabet->code['U'] != CLI_FOREIGN_LETTER
+                            ? " (or U)"
+                            : "",
+                        found);
+}
+
+static int take_letters(reader *r) {
+  cli_sequences *s = r->to;
+  int64_t *end = &s->offsets[s->count];
+  const int code = grow((void **)&s->symbols, &s->symbol_room, (size_t)(*end + r->lines.length));
+  for (int64_t i = 0; code == CLI_OK && i < r->lines.length; i++) {
+    const unsigned char letter = (unsigned char)r->lines.text[i];
+    if (letter == ' ' || letter == '\t')
+      continue;
+    const uint8_t symbol = r->alphabet->code[letter];
+    if (symbol == CLI_FOREIGN_LETTER)
+      return foreign(r, letter);
+    s->symbols[(*end)++] = symbol;
+    r->letters++;
+  }
+  return code;
+}
+
+static int check_not_empty(const reader *r) {
+  return r->letters
+             ? CLI_OK
+             : cli_fail(CLI_INPUT, "%s: line %" PRId64 ": record '" NAME "': expected letters, found none",
+                        r->lines.name, r->to->records[r->to->count - 1].line, name_of(r));
+}
+
+/* Lines of letters up to one that begins with `mark`, or to the end. */
+static int read_letters(reader *r, char mark) {
+  int code;
+  while ((code = cli_lines_next(&r->lines)) == CLI_OK && !r->lines.end && r->lines.text[0] != mark)
+    if ((code = take_letters(r)) != CLI_OK)
+      return code;
+  return code == CLI_OK ? check_not_empty(r) : code;
+}
+
+static int count_qualities(const reader *r, int64_t *count) {
+  for (int64_t i = 0; i < r->lines.length; i++, ++*count)
+    if (!isgraph((unsigned char)r->lines.text[i]))
+      return cli_lines_fail(&r->lines,
+                            "record '" NAME "', quality %" PRId64
+                            ": expected a character from '!' to '~', found byte %d",
+                            name_of(r), *count + 1, (unsigned char)r->lines.text[i]);
+  return CLI_OK;
+}
+
+/* The line at hand is that with '+'. Leaves the reader at the next record, or the end. */
+static int skip_qualities(reader *r) {
+  int64_t count = 0;
+  if (r->lines.end)
+    return cli_lines_fail(&r->lines, "record '" NAME "': expected a line with '+', found the end of the file",
+                          name_of(r));
+  while (count < r->letters) {
+    int code = cli_lines_next(&r->lines);
+    if (code == CLI_OK && !r->lines.end)
+      code = count_qualities(r, &count);
+    if (code != CLI_OK)
+      return code;
+    if (r->lines.end)
+      break;
+  }
+  return count == r->letters
+             ? CLI_OK
+             : cli_lines_fail(&r->lines,
+                              "record '" NAME "': expected %" PRId64 " quality characters, found %" PRId64,
+                              name_of(r), r->letters, count);
+}
+
+/* To the next line that is not blank, or the end. */
+static int skip_blank(reader *r) {
+  int code;
+  do
+    code = cli_lines_next(&r->lines);
+  while (code == CLI_OK && !r->lines.end && is_blank(&r->lines));
+  return code;
+}
+
+/* The reader is at a record's first line, and is left at the next one's or the end. */
+static int read_record(reader *r, char mark) {
+  if (r->lines.text[0] != mark)
+    return cli_lines_fail(&r->lines, "record %" PRId64 ": expected '%c' and a name, found '%.40s'",
+                          r->to->count + 1, mark, r->lines.text);
+  const char *carriage_return = strchr(r->lines.text, '\r');
+  if (carriage_return && carriage_return[1])
+    return cli_lines_fail(&r->lines,
+                          "record %" PRId64
+                          ": expected lines that end with a line feed, found a carriage return alone",
+                          r->to->count + 1);
+  int code = begin_record(r);
+  if (code == CLI_OK)
+    code = read_letters(r, mark == '>' ? '>' : '+');
+  if (code == CLI_OK && mark == '@')
+    code = skip_qualities(r);
+  if (code == CLI_OK && mark == '@')
+    code = skip_blank(r);
+  return code;
+}
+
+/* ---- names ---- */
+
+typedef struct named {
+  const char *name;
+  int64_t record;
+} named;
+
+static int compare_named(const void *x, const void *y) {
+  const named *a = x, *b = y;
+  const int order = strcmp(a->name, b->name);
+  return order ? order : (a->record > b->record) - (a->record < b->record);
+}
+
+/* The first record in the file whose name an earlier one has. */
+static int check_names(const reader *r) {
+  const cli_sequences *s = r->to;
+  named *all = malloc((size_t)s->count * sizeof *all);
+  if (!all)
+    return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " names", s->count);
+  for (int64_t k = 0; k < s->count; k++)
+    all[k] = (named){cli_sequences_name(s, k), k};
+  qsort(all, (size_t)s->count, sizeof *all, compare_named);
+  int64_t second = s->count, first = 0;
+  for (int64_t k = 1; k < s->count; k++)
+    if (all[k].record < second && !strcmp(all[k].name, all[k - 1].name)) {
+      second = all[k].record;
+      first = all[k - 1].record;
+    }
+  free(all);
+  return second == s->count ? CLI_OK
+                            : cli_fail(CLI_INPUT,
+                                       "%s: line %" PRId64 ": expected a name of its own, found '" NAME
+                                       "', which the record of line %" PRId64 " has",
+                                       r->lines.name, s->records[second].line, cli_sequences_name(s, second),
+                                       s->records[first].line);
+}
+
+/* ---- files ---- */
+
+static int read_all(reader *r) {
+  int code = skip_blank(r);
+  if (code != CLI_OK)
+    return code;
+  const char mark = r->lines.end ? 0 : r->lines.text[0];
+  if (mark != '>' && mark != '@')
+    return cli_lines_fail(&r->lines, "expected '>' (FASTA) or '@' (FASTQ), found %s",
+                          r->lines.end ? "the end of the file" : "something else");
+  while (code == CLI_OK && !r->lines.end)
+    code = read_record(r, mark);
+  return code == CLI_OK ? check_names(r) : code;
+}
+
+int cli_sequences_read(const char *path, const cli_matrix *alphabet, cli_sequences *sequences) {
+  reader r = {.alphabet = alphabet, .to = sequences};
+  *sequences = (cli_sequences){0};
+  int code = cli_lines_open(path, &r.lines);
+  if (code == CLI_OK)
+    code = read_all(&r);
+  cli_lines_close(&r.lines);
+  return code;
+}

@@ -1,0 +1,253 @@
+/* Streams of feature vectors.
+ *
+ * The change of a frame needs the frame after it, so a block of sound is read with one frame more, which begins the next
+ * block. So the blocks' features are those of the whole. */
+#include "src/cli/formats/frames.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ref/ref.h"
+#include "src/cli/formats/numeric.h"
+#include "src/cli/formats/operand.h"
+#include "src/cli/frame/job.h"
+
+enum { BLOCK_SAMPLES = 1 << 22 };
+
+/* ---- options ---- */
+
+int cli_frames_options_read(const cli_frames_options *given, davit_features_options *options) {
+  *options = davit_features_defaults();
+  if (given->rate.given && !(given->rate.value >= 1 && given->rate.value <= 1e9))
+    return cli_fail(CLI_USAGE, "--rate takes a number from 1 to 1e9");
+  if (given->frame && (given->frame < 2 || given->frame > 1 << 24))
+    return cli_fail(CLI_USAGE, "--frame takes 2 to 16777216 samples, not %" PRId64, given->frame);
+  if (given->binning && strcmp(given->binning, "shared") && strcmp(given->binning, "hard"))
+    return cli_fail(CLI_USAGE, "--binning takes shared or hard, not '%s'", given->binning);
+  if (given->rate.given)
+    options->rate = given->rate.value;
+  if (given->frame)
+    options->frame = given->frame;
+  if (given->binning && !strcmp(given->binning, "hard"))
+    options->binning = DAVIT_BINNING_HARD;
+  return CLI_OK;
+}
+
+/* ---- opening: features ---- */
+
+/* The file's matrix, frame after frame. In Fortran order frames have their features far apart, and all of it is read. */
+static int open_array(cli_frames *f) {
+  cli_array *a = &f->array;
+  int code = cli_npy_open(&f->input, a);
+  if (code != CLI_OK)
+    return code;
+  if (!cli_is_floating(a->type))
+    return cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", f->name, cli_type_name(a->type));
+  if (a->ndim != 2 || a->shape[0] < 1 || a->shape[1] < 1 || a->shape[1] > 1 << 20)
+    return cli_shape_fail(f->name, a, "frames x features, at least 1 x 1");
+  const int64_t rows = a->shape[0];
+  f->width = (int)a->shape[1];
+  if (!a->fortran)
+    return CLI_OK;
+  code = cli_npy_elements(&f->input, a);
+  a->shape[0] = f->width; /* the transpose, in C order */
+  a->shape[1] = rows;
+  a->fortran = false;
+  if (code == CLI_OK)
+    code = cli_array_to_fortran(a);
+  a->shape[0] = rows;
+  a->shape[1] = f->width;
+  return code;
+}
+
+/* ---- opening: sound ---- */
+
+static int64_t block_frames(const cli_frames *f) {
+  return f->options.frame < BLOCK_SAMPLES ? BLOCK_SAMPLES / f->options.frame : 1;
+}
+
+static int make_blocks(cli_frames *f) {
+  const size_t frames = (size_t)block_frames(f) + 1;
+  f->width = DAVIT_FEATURES;
+  f->samples = malloc(frames * (size_t)f->options.frame * sizeof *f->samples);
+  f->block = malloc(frames * DAVIT_FEATURES * sizeof *f->block);
+  return f->samples && f->block
+             ? CLI_OK
+             : cli_fail(CLI_DEVICE, "not enough memory for frames of %" PRId64 " samples", f->options.frame);
+}
+
+int cli_frames_open(const char *path, const davit_features_options *options, cli_frames *f) {
+  *f = (cli_frames){.options = *options};
+  int code = cli_input_open(path, &f->input);
+  if (code != CLI_OK)
+    return code;
+  f->name = f->input.name;
+  if (cli_input_peek(&f->input) == CLI_NPY_FIRST_BYTE)
+    return open_array(f);
+  code = cli_sound_open(&f->input, options->rate, &f->sound);
+  return code == CLI_OK ? make_blocks(f) : code;
+}
+
+void cli_frames_close(cli_frames *f) {
+  cli_sound_close(f->sound);
+  cli_array_free(&f->array);
+  cli_input_close(&f->input);
+  free(f->samples);
+  free(f->block);
+  *f = (cli_frames){0};
+}
+
+double cli_frames_seconds(const cli_frames *f) {
+  return f->sound ? cli_sound_seconds(f->sound)
+                  : (double)f->array.shape[0] * (double)f->options.frame / f->options.rate;
+}
+
+/* ---- reading ---- */
+
+/* The power of all bands. */
+static double power_of(const float *frame) {
+  double sum = 0;
+  for (int band = 0; band < DAVIT_BANDS; band++)
+    sum += (double)frame[band];
+  return sum;
+}
+
+static int compare(cli_frames *f, int64_t frames) {
+  float *right = malloc((size_t)frames * DAVIT_FEATURES * sizeof *right);
+  if (!right ||
+      dvt_ref_features(frames * f->options.frame, f->samples, &f->options, right) != DAVIT_SUCCESS) {
+    free(right);
+    return cli_fail(CLI_DEVICE, "not enough memory for the check");
+  }
+  for (int64_t i = 0; i < frames; i++) {
+    const float *wanted = right + i * DAVIT_FEATURES, *found = f->block + i * DAVIT_FEATURES;
+    const double power = power_of(wanted) + (i + 1 < frames ? power_of(wanted + DAVIT_FEATURES) : 0);
+    for (int k = 0; k < DAVIT_FEATURES; k++) {
+      const double difference = fabs((double)found[k] - (double)wanted[k]);
+      if (difference > 0)
+        f->error = fmax(f->error, difference / power);
+    }
+  }
+  free(right);
+  return CLI_OK;
+}
+
+static int analyse(cli_frames *f, int64_t frames) {
+  const double start = cli_job_now();
+  const davit_status status = davit_features(frames * f->options.frame, f->samples, &f->options, f->block);
+  f->seconds += cli_job_now() - start;
+  if (status == DAVIT_INVALID_ARGUMENT)
+    return cli_fail(CLI_INPUT, "%s: from second %.3f on: %s", f->name,
+                    (double)f->at * (double)f->options.frame / f->options.rate, davit_last_error());
+  if (status != DAVIT_SUCCESS)
+    return cli_fail_status(status);
+  return f->check ? compare(f, frames) : CLI_OK;
+}
+
+/* At most block_frames(). */
+static int read_sound(cli_frames *f, int64_t count, float *features, int64_t *got) {
+  const int64_t frame = f->options.frame;
+  int64_t samples = 0;
+  *got = 0;
+  if (f->ended)
+    return CLI_OK;
+  int code = cli_sound_read(f->sound, (count + 1) * frame - f->kept, f->samples + f->kept, &samples);
+  if (code != CLI_OK)
+    return code;
+  const int64_t frames = (f->kept + samples) / frame;
+  f->ended = frames <= count;
+  code = analyse(f, frames);
+  if (code != CLI_OK)
+    return code;
+  *got = f->ended ? frames : count;
+  f->kept = f->ended ? 0 : frame;
+  memcpy(features, f->block, (size_t)*got * DAVIT_FEATURES * sizeof *features);
+  memmove(f->samples, f->samples + *got * frame, (size_t)f->kept * sizeof *f->samples);
+  return CLI_OK;
+}
+
+/* Elements of the file from number `first` on. */
+static int take_elements(cli_frames *f, int64_t first, size_t count, void *elements) {
+  const size_t size = cli_type_bytes(f->array.type);
+  if (!f->array.data)
+    return cli_input_read(&f->input, elements, count * size, "elements");
+  memcpy(elements, (const char *)f->array.data + (size_t)first * size, count * size);
+  return CLI_OK;
+}
+
+static int take_floats(cli_frames *f, int64_t first, size_t count, float *features) {
+  double wide[4096];
+  if (f->array.type == CLI_F4)
+    return take_elements(f, first, count, features);
+  for (size_t done = 0; done < count;) {
+    const size_t left = count - done, most = sizeof wide / sizeof *wide, part = left < most ? left : most;
+    const int code = take_elements(f, first + (int64_t)done, part, wide);
+    if (code != CLI_OK)
+      return code;
+    for (size_t i = 0; i < part; i++)
+      features[done + i] = (float)wide[i];
+    done += part;
+  }
+  return CLI_OK;
+}
+
+static int check_finite(const cli_frames *f, int64_t frames, const float *features) {
+  for (int64_t i = 0; i < frames * f->width; i++)
+    if (!isfinite(features[i]))
+      return cli_fail(CLI_INPUT,
+                      "%s: frame %" PRId64 ", feature %" PRId64 ": expected a finite float32, found %g",
+                      f->name, f->at + i / f->width, i % f->width, (double)features[i]);
+  return CLI_OK;
+}
+
+static int read_array(cli_frames *f, int64_t count, float *features, int64_t *got) {
+  const int64_t left = f->array.shape[0] - f->at;
+  *got = left < count ? left : count;
+  const int code = take_floats(f, f->at * f->width, (size_t)(*got * f->width), features);
+  return code == CLI_OK ? check_finite(f, *got, features) : code;
+}
+
+static int read_part(cli_frames *f, int64_t count, float *features, int64_t *got) {
+  if (f->sound)
+    return read_sound(f, count < block_frames(f) ? count : block_frames(f), features, got);
+  return read_array(f, count, features, got);
+}
+
+int cli_frames_read(cli_frames *f, int64_t count, float *features, int64_t *got) {
+  *got = 0;
+  while (*got < count) {
+    int64_t more = 0;
+    const int code = read_part(f, count - *got, features + *got * f->width, &more);
+    if (code != CLI_OK)
+      return code;
+    if (more == 0)
+      break;
+    f->at += more;
+    *got += more;
+  }
+  if (f->at == 0 && count > 0)
+    return cli_fail(CLI_INPUT,
+                    "%s: expected at least one frame of %" PRId64 " samples at %g a second, found less",
+                    f->name, f->options.frame, f->options.rate);
+  return CLI_OK;
+}
+
+int cli_frames_read_all(cli_frames *f, cli_array *array) {
+  const size_t bytes = (size_t)f->width * sizeof(float), part = 4096;
+  *array = (cli_array){.type = CLI_F4, .ndim = 2, .shape = {0, f->width}};
+  for (int64_t got = 1; got > 0;) {
+    const size_t used = (size_t)array->shape[0] * bytes;
+    int code = CLI_OK;
+    if (used + part * bytes > array->capacity)
+      code = cli_array_reserve(array, used, 2 * used + part * bytes);
+    if (code == CLI_OK)
+      code = cli_frames_read(f, (int64_t)part, (float *)array->data + array->shape[0] * f->width, &got);
+    if (code != CLI_OK)
+      return code;
+    array->shape[0] += got;
+  }
+  array->bytes = (size_t)array->shape[0] * bytes;
+  return CLI_OK;
+}

@@ -1,0 +1,53 @@
+/* Feature vectors as a stream: of sound, or from a .npy file; the first byte tells which. Of sound a block of samples and
+ * the frames asked for are in memory, of a .npy file these alone, unless it is in Fortran order.
+ *
+ * Functions with an exit code have said what is wrong. */
+#ifndef DAVIT_SRC_CLI_FORMATS_FRAMES_H
+#define DAVIT_SRC_CLI_FORMATS_FRAMES_H
+
+#include <davit/features.h>
+
+#include "src/cli/formats/input.h"
+#include "src/cli/formats/sound.h"
+#include "src/cli/frame/options.h"
+
+typedef struct cli_frames {
+  const char *name;
+  davit_features_options options; /* of sound */
+  int width;                      /* features of a frame */
+  cli_input input;
+  cli_sound *sound; /* NULL: `array` */
+  cli_array array;  /* frames x width, in C order; `data` is NULL where the elements are still in the file */
+  int64_t at;       /* frames given so far */
+  float *samples;   /* of a block's frames and the one after them */
+  float *block;     /* features of the same */
+  int64_t kept;     /* samples of the frame after the last block, which has been read already: 0 or a frame */
+  bool ended;
+  double seconds; /* spent on computing features */
+  bool check;     /* compare with the reference; what is found: */
+  double error;   /* the largest difference by the power of the frame and the next */
+} cli_frames;
+
+/* cli_frames_close() is due whatever is returned. */
+int cli_frames_open(const char *path, const davit_features_options *options, cli_frames *frames);
+void cli_frames_close(cli_frames *frames);
+
+/* The next `count` frames; *got is less than that at the end only. A stream without any is malformed. */
+int cli_frames_read(cli_frames *frames, int64_t count, float *features, int64_t *got);
+
+/* All that is left: frames x width float32, in C order. */
+int cli_frames_read_all(cli_frames *frames, cli_array *array);
+
+/* Length as far as it is known, else 0. */
+double cli_frames_seconds(const cli_frames *frames);
+
+/* --rate, --frame and --binning. */
+typedef struct cli_frames_options {
+  cli_real rate;
+  int64_t frame;
+  const char *binning;
+} cli_frames_options;
+
+int cli_frames_options_read(const cli_frames_options *given, davit_features_options *options);
+
+#endif

@@ -1,0 +1,98 @@
+/* Input files. */
+#include "src/cli/formats/input.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/cli/frame/command.h"
+
+int cli_input_open(const char *path, cli_input *input) {
+  static bool standard_input_taken;
+  const bool standard = !strcmp(path, "-");
+  *input = (cli_input){.name = standard ? "standard input" : path};
+  if (standard && standard_input_taken)
+    return cli_fail(CLI_USAGE, "standard input ('-') can stand for one operand only");
+  standard_input_taken |= standard;
+  input->file = standard ? stdin : fopen(path, "rbe");
+  struct stat status;
+  const bool found = input->file && !fstat(fileno(input->file), &status);
+  if (!found || S_ISDIR(status.st_mode)) {
+    const int why = found ? EISDIR : errno;
+    cli_input_close(input);
+    return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", input->name, strerror(why));
+  }
+  const off_t start = S_ISREG(status.st_mode) ? ftello(input->file) : -1;
+  if (start >= 0 && start <= status.st_size) {
+    input->sized = true;
+    input->size = (uint64_t)(status.st_size - start);
+  }
+  return CLI_OK;
+}
+
+void cli_input_close(cli_input *input) {
+  if (input->file && input->file != stdin)
+    fclose(input->file);
+  input->file = NULL;
+}
+
+int cli_input_peek(cli_input *input) {
+  const int byte = getc(input->file);
+  return byte == EOF ? EOF : ungetc(byte, input->file);
+}
+
+int cli_input_fail(cli_input *input, const char *format, ...) {
+  if (ferror(input->file))
+    return cli_fail(CLI_INPUT, "%s: offset %llu: expected more data, but reading failed: %s", input->name,
+                    (unsigned long long)input->offset, strerror(errno));
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return cli_fail(CLI_INPUT, "%s: offset %llu: %s", input->name, (unsigned long long)input->offset, text);
+}
+
+int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what) {
+  const size_t got = count ? fread(bytes, 1, count, input->file) : 0;
+  input->offset += got;
+  if (got == count)
+    return CLI_OK;
+  return cli_input_fail(input, "expected %zu more bytes of %s, found the end of the file", count - got, what);
+}
+
+size_t cli_input_room(const cli_input *input, size_t used, size_t total) {
+  const size_t first = (size_t)64 << 20;
+  const size_t next = used < first ? first : 2 * used;
+  return input->sized || next > total ? total : next;
+}
+
+static int refuse(cli_input *input, cli_array *array) {
+  (void)array;
+  return cli_input_fail(input, "expected the \\x93NUMPY magic or a %%%%MatrixMarket banner, found %s",
+                        cli_input_peek(input) == EOF ? "the end of the file" : "something else");
+}
+
+int cli_array_read(const char *path, cli_memory memory, cli_array *array) {
+  return cli_array_read_or(path, memory, refuse, array);
+}
+
+int cli_array_read_or(const char *path, cli_memory memory, cli_array_reader *other, cli_array *array) {
+  *array = (cli_array){.wanted = memory};
+  cli_input input;
+  int code = cli_input_open(path, &input);
+  if (code != CLI_OK)
+    return code;
+  const int first = cli_input_peek(&input);
+  if (first == CLI_NPY_FIRST_BYTE)
+    code = cli_npy_read(&input, array);
+  else if (first == '%')
+    code = cli_mtx_read(&input, array);
+  else
+    code = other(&input, array);
+  cli_input_close(&input);
+  if (code != CLI_OK)
+    cli_array_free(array);
+  return code;
+}

@@ -1,0 +1,80 @@
+/* Text read line by line. */
+#include "src/cli/formats/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <htslib/hts_log.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/formats/input.h"
+#include "src/cli/frame/command.h"
+
+/* A descriptor, so that no path is taken for the address of something remote. */
+static int descriptor_of(const char *path) {
+  return strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+}
+
+int cli_lines_open(const char *path, cli_lines *lines) {
+  static bool standard_input_taken;
+  const bool standard = !strcmp(path, "-");
+  *lines = (cli_lines){.name = standard ? "standard input" : path};
+  if (standard && standard_input_taken)
+    return cli_fail(CLI_USAGE, "standard input ('-') can stand for one operand only");
+  standard_input_taken |= standard;
+  hts_set_log_level(HTS_LOG_OFF);
+  const int descriptor = descriptor_of(path);
+  if (descriptor >= 0)
+    lines->file = bgzf_dopen(descriptor, "r");
+  if (lines->file)
+    return CLI_OK;
+  const int error = errno;
+  if (descriptor >= 0)
+    close(descriptor);
+  return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", lines->name, strerror(error));
+}
+
+void cli_lines_close(cli_lines *lines) {
+  if (lines->file)
+    (void)bgzf_close(lines->file);
+  free(lines->buffer.s);
+  *lines = (cli_lines){0};
+}
+
+/* bgzip ends its files with an empty block, so that those cut between blocks can be told. */
+static int check_end(const cli_lines *lines) {
+  const bool blocks = bgzf_compression(lines->file) == 2;
+  return blocks && bgzf_check_EOF(lines->file) == 0
+             ? cli_lines_fail(lines, "expected bgzip's last block, found the end of a truncated file")
+             : CLI_OK;
+}
+
+int cli_lines_next(cli_lines *lines) {
+  const int got = bgzf_getline(lines->file, '\n', &lines->buffer);
+  if (got < -1)
+    return cli_lines_fail(lines, "expected more data, but the file is truncated, damaged or unreadable");
+  lines->end = got == -1;
+  lines->text = lines->buffer.s;
+  lines->length = lines->end ? 0 : (int64_t)lines->buffer.l;
+  lines->number += !lines->end;
+  if (lines->number == 1) {
+    const size_t mark = cli_mark_length(lines->text, (size_t)lines->length);
+    lines->text += mark;
+    lines->length -= (int64_t)mark;
+  }
+  return lines->end ? check_end(lines) : CLI_OK;
+}
+
+int cli_lines_fail(const cli_lines *lines, const char *format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return lines->number ? cli_fail(CLI_INPUT, "%s: line %" PRId64 ": %s", lines->name, lines->number, text)
+                       : cli_fail(CLI_INPUT, "%s: %s", lines->name, text);
+}

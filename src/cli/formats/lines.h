@@ -1,0 +1,32 @@
+/* Text read line by line, compressed by gzip or bgzip or not at all: htslib's reader behind lines that are counted.
+ *
+ * A byte order mark before UTF-8 is left out. A compressed file that ends too early is noticed, also where it was cut between two blocks of bgzip. */
+#ifndef DAVIT_SRC_CLI_FORMATS_LINES_H
+#define DAVIT_SRC_CLI_FORMATS_LINES_H
+
+#include <htslib/bgzf.h>
+#include <htslib/kstring.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct cli_lines {
+  const char *name; /* for messages */
+  BGZF *file;
+  kstring_t buffer;
+  const char *text; /* the line, without its end; a zero byte follows */
+  int64_t length;
+  int64_t number; /* from 1; 0 before the first line */
+  bool end;       /* there was no further line */
+} cli_lines;
+
+/* Opens `path`, or standard input for "-", which can be taken once in a process. Says why it cannot. */
+int cli_lines_open(const char *path, cli_lines *lines);
+void cli_lines_close(cli_lines *lines);
+
+/* The next line, or `end`. CLI_INPUT, with a message, when the file cannot be read. */
+int cli_lines_next(cli_lines *lines);
+
+/* CLI_INPUT, after "NAME: line N: …"; before the first line, or where there is none, without a number. */
+int cli_lines_fail(const cli_lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,255 @@
+/* Sound: libsndfile, then the mean of the channels, then soxr if the rate is another one. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "src/cli/formats/sound.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sndfile.h>
+#include <soxr.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/formats/sound_file.h"
+#include "src/cli/frame/command.h"
+
+enum { CHUNK = 1 << 18 /* samples that are read at once, all channels together */ };
+
+struct cli_sound {
+  const char *name;
+  int descriptor;
+  cli_sound_file bytes; /* behind `descriptor` */
+  SNDFILE *file;        /* reads `bytes` */
+  SF_INFO info;
+  soxr_t resampler; /* NULL: the file has the rate that is wanted */
+  float *interleaved, *mono;
+  int64_t chunk;       /* frames of the buffers */
+  int64_t at;          /* frames read from the file */
+  int64_t used, ready; /* of `mono` */
+  bool end;            /* of the file */
+};
+
+/* ---- a descriptor that can be read here and there ---- */
+
+static int system_fail(const char *name) {
+  return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
+}
+
+static bool copy_pipe(FILE *from, FILE *to) {
+  char bytes[1 << 16];
+  size_t got;
+  while ((got = fread(bytes, 1, sizeof bytes, from)) > 0)
+    if (fwrite(bytes, 1, got, to) != got)
+      return false;
+  return !ferror(from) && !fflush(to);
+}
+
+static int spool(const cli_input *input, int *descriptor) {
+  FILE *copy = tmpfile();
+  if (!copy || !copy_pipe(input->file, copy) || (*descriptor = dup(fileno(copy))) < 0) {
+    const int code =
+        cli_fail(CLI_INPUT, "%s: cannot be kept in a temporary file: %s", input->name, strerror(errno));
+    if (copy)
+      fclose(copy);
+    return code;
+  }
+  fclose(copy);
+  return lseek(*descriptor, 0, SEEK_SET) < 0 ? system_fail(input->name) : CLI_OK;
+}
+
+static int descriptor_of(const cli_input *input, int *descriptor) {
+  if (!input->sized)
+    return spool(input, descriptor);
+  *descriptor = dup(fileno(input->file));
+  const off_t size = *descriptor < 0 ? -1 : lseek(*descriptor, 0, SEEK_END);
+  return size < 0 || lseek(*descriptor, size - (off_t)input->size, SEEK_SET) < 0 ? system_fail(input->name)
+                                                                                 : CLI_OK;
+}
+
+/* ---- what libsndfile reads through ---- */
+
+static sf_count_t size_of(void *state) {
+  const cli_sound_file *bytes = state;
+  return bytes->size;
+}
+
+static sf_count_t seek(sf_count_t offset, int whence, void *state) {
+  cli_sound_file *bytes = state;
+  const int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? bytes->at : bytes->size;
+  if (offset < -from)
+    return -1;
+  bytes->at = from + offset;
+  return bytes->at;
+}
+
+static sf_count_t read_bytes(void *to, sf_count_t count, void *state) {
+  return cli_sound_file_read(state, to, count);
+}
+
+static sf_count_t tell(void *state) {
+  const cli_sound_file *bytes = state;
+  return bytes->at;
+}
+
+/* ---- opening ---- */
+
+static int check_info(const cli_sound *s) {
+  if (s->info.channels < 1)
+    return cli_fail(CLI_INPUT, "%s: expected at least 1 channel, found %d", s->name, s->info.channels);
+  if (s->info.samplerate < 1)
+    return cli_fail(CLI_INPUT, "%s: expected a sample rate above 0, found %d", s->name, s->info.samplerate);
+  if (s->info.frames < 1)
+    return cli_fail(CLI_INPUT, "%s: expected samples, found none", s->name);
+  return CLI_OK;
+}
+
+static int open_file(const cli_input *input, cli_sound *s) {
+  static SF_VIRTUAL_IO calls = {.get_filelen = size_of, .seek = seek, .read = read_bytes, .tell = tell};
+  int code = descriptor_of(input, &s->descriptor);
+  if (code == CLI_OK)
+    code = cli_sound_file_open(input->name, s->descriptor, &s->bytes);
+  if (code != CLI_OK)
+    return code;
+  s->file = sf_open_virtual(&calls, SFM_READ, &s->info, &s->bytes);
+  if (!s->file)
+    return cli_fail(CLI_INPUT, "%s: expected sound that libsndfile reads: %s", s->name, sf_strerror(NULL));
+  return check_info(s);
+}
+
+static int make_resampler(cli_sound *s, double rate) {
+  if (rate >= s->info.samplerate && rate <= s->info.samplerate)
+    return CLI_OK;
+  soxr_error_t error = NULL;
+  const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
+  s->resampler = soxr_create(s->info.samplerate, rate, 1, &error, NULL, &quality, NULL);
+  return s->resampler ? CLI_OK
+                      : cli_fail(CLI_INPUT, "%s: %d samples a second cannot be brought to %g: %s", s->name,
+                                 s->info.samplerate, rate, soxr_strerror(error));
+}
+
+static int make_buffers(cli_sound *s) {
+  s->chunk = CHUNK / s->info.channels > 0 ? CHUNK / s->info.channels : 1;
+  s->interleaved = malloc((size_t)s->chunk * (size_t)s->info.channels * sizeof(float));
+  s->mono = malloc((size_t)s->chunk * sizeof(float));
+  return s->interleaved && s->mono ? CLI_OK : cli_fail(CLI_DEVICE, "not enough memory to read '%s'", s->name);
+}
+
+int cli_sound_open(cli_input *input, double rate, cli_sound **sound) {
+  cli_sound *s = calloc(1, sizeof *s);
+  *sound = NULL;
+  if (!s)
+    return cli_fail(CLI_DEVICE, "not enough memory to read '%s'", input->name);
+  s->name = input->name;
+  s->descriptor = -1;
+  int code = open_file(input, s);
+  if (code == CLI_OK)
+    code = make_resampler(s, rate);
+  if (code == CLI_OK)
+    code = make_buffers(s);
+  if (code == CLI_OK)
+    *sound = s;
+  else
+    cli_sound_close(s);
+  return code;
+}
+
+void cli_sound_close(cli_sound *s) {
+  if (!s)
+    return;
+  if (s->file)
+    sf_close(s->file);
+  if (s->descriptor >= 0)
+    close(s->descriptor);
+  soxr_delete(s->resampler);
+  free(s->interleaved);
+  free(s->mono);
+  free(s);
+}
+
+double cli_sound_seconds(const cli_sound *s) {
+  return s->info.frames < SF_COUNT_MAX ? (double)s->info.frames / s->info.samplerate : 0;
+}
+
+/* ---- reading ---- */
+
+/* What the file says of its length is exact, but for MPEG, where it is an estimate. */
+static int check_end(const cli_sound *s) {
+  const int error = sf_error(s->file);
+  const bool exact = (s->info.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG && s->info.frames < SF_COUNT_MAX;
+  if (error)
+    return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected more samples: %s", s->name, s->at,
+                    sf_error_number(error));
+  if (exact && s->at < s->info.frames)
+    return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected %" PRId64 " frames, found the end", s->name,
+                    s->at, (int64_t)s->info.frames);
+  return CLI_OK;
+}
+
+static int mix(cli_sound *s, int64_t frames) {
+  const int channels = s->info.channels;
+  for (int64_t i = 0; i < frames; i++) {
+    double sum = 0;
+    for (int c = 0; c < channels; c++)
+      sum += (double)s->interleaved[i * channels + c];
+    if (!isfinite(sum))
+      return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected finite samples, found %g", s->name,
+                      s->at + i, sum);
+    s->mono[i] = (float)(sum / channels);
+  }
+  return CLI_OK;
+}
+
+static int refill(cli_sound *s) {
+  const int64_t got = sf_readf_float(s->file, s->interleaved, s->chunk);
+  int code = mix(s, got);
+  s->at += got;
+  s->used = 0;
+  s->ready = got;
+  s->end = got < s->chunk;
+  if (code == CLI_OK && s->end)
+    code = check_end(s);
+  return code;
+}
+
+static int copy(cli_sound *s, int64_t count, float *samples, int64_t *got) {
+  const int64_t left = s->ready - s->used, taken = left < count ? left : count;
+  memcpy(samples, s->mono + s->used, (size_t)taken * sizeof *samples);
+  s->used += taken;
+  *got = taken;
+  return CLI_OK;
+}
+
+/* At the end of the file soxr gives what it still holds. */
+static int resample(cli_sound *s, int64_t count, float *samples, int64_t *got) {
+  const bool flush = s->end && s->used == s->ready;
+  size_t taken = 0, made = 0;
+  const soxr_error_t error =
+      soxr_process(s->resampler, flush ? NULL : s->mono + s->used, flush ? 0 : (size_t)(s->ready - s->used),
+                   &taken, samples, (size_t)count, &made);
+  if (error)
+    return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": resampling failed: %s", s->name, s->at,
+                    soxr_strerror(error));
+  s->used += (int64_t)taken;
+  *got = (int64_t)made;
+  return CLI_OK;
+}
+
+int cli_sound_read(cli_sound *s, int64_t count, float *samples, int64_t *got) {
+  *got = 0;
+  while (*got < count) {
+    int64_t more = 0;
+    int code = s->used == s->ready && !s->end ? refill(s) : CLI_OK;
+    const bool last = s->end && s->used == s->ready;
+    if (code == CLI_OK)
+      code = (s->resampler ? resample : copy)(s, count - *got, samples + *got, &more);
+    if (code != CLI_OK)
+      return code;
+    *got += more;
+    if (last && more == 0)
+      break;
+  }
+  return CLI_OK;
+}

@@ -1,0 +1,90 @@
+/* The devices that --devices names. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "src/cli/frame/device_set.h"
+
+#include <davit/device.h>
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/frame/command.h"
+
+int cli_threads(void) {
+  cpu_set_t processors;
+  return sched_getaffinity(0, sizeof processors, &processors) ? 1 : CPU_COUNT(&processors);
+}
+
+static int parse_default(cli_device_set *set) {
+  const davit_status status = davit_default_devices(CLI_MOST_DEVICES, set->ids, &set->count);
+  if (status != DAVIT_SUCCESS)
+    return cli_fail_status(status);
+  if (set->count > CLI_MOST_DEVICES)
+    set->count = CLI_MOST_DEVICES;
+  return CLI_OK;
+}
+
+/* Host-offload devices, or everything else, of those the runtime has. */
+static int parse_kind(bool host, cli_device_set *set) {
+  int count;
+  davit_status status = davit_device_count(&count);
+  for (int device = 0; status == DAVIT_SUCCESS && device < count && set->count < CLI_MOST_DEVICES; device++) {
+    davit_device_info info;
+    status = davit_device_describe(device, &info);
+    if (status == DAVIT_SUCCESS && (info.kind == DAVIT_DEVICE_HOST_OFFLOAD) == host)
+      set->ids[set->count++] = device;
+  }
+  if (status != DAVIT_SUCCESS)
+    return cli_fail_status(status);
+  if (!set->count && !host)
+    return cli_fail(CLI_USAGE, "--devices gpu: there is no GPU; 'davit devices' lists what there is");
+  if (!set->count)
+    set->ids[set->count++] = DAVIT_HOST;
+  return CLI_OK;
+}
+
+static int add_device(long device, cli_device_set *set) {
+  for (int i = 0; i < set->count; i++)
+    if (set->ids[i] == device)
+      return cli_fail(CLI_USAGE, "--devices names device %ld twice", device);
+  if (set->count == CLI_MOST_DEVICES)
+    return cli_fail(CLI_USAGE, "--devices takes at most %d devices", CLI_MOST_DEVICES);
+  davit_device_info info;
+  const davit_status status = davit_device_describe((int)device, &info);
+  if (status != DAVIT_SUCCESS)
+    return cli_fail_status(status);
+  set->ids[set->count++] = (int)device;
+  return CLI_OK;
+}
+
+static int parse_numbers(const char *text, cli_device_set *set) {
+  for (const char *at = text;; at++) {
+    char *end;
+    errno = 0;
+    const long device = strtol(at, &end, 10);
+    if (end == at || strspn(at, "-0123456789") < (size_t)(end - at) || errno || device < DAVIT_HOST ||
+        device > INT_MAX || (*end && *end != ','))
+      return cli_fail(CLI_USAGE, "--devices takes all, gpu, host, cpu or numbers such as 0,2, not '%s'",
+                      text);
+    const int code = add_device(device, set);
+    if (code != CLI_OK || !*end)
+      return code;
+    at = end;
+  }
+}
+
+int cli_device_set_parse(const char *text, cli_device_set *set) {
+  *set = (cli_device_set){0};
+  if (!strcmp(text, "cpu")) {
+    *set = (cli_device_set){.reference = true, .count = 1, .ids = {DAVIT_HOST}};
+    return CLI_OK;
+  }
+  if (!strcmp(text, "all"))
+    return parse_default(set);
+  if (!strcmp(text, "gpu") || !strcmp(text, "host"))
+    return parse_kind(*text == 'h', set);
+  return parse_numbers(text, set);
+}

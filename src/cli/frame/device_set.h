@@ -1,0 +1,22 @@
+/* The devices that --devices names. */
+#ifndef DAVIT_SRC_CLI_FRAME_DEVICE_SET_H
+#define DAVIT_SRC_CLI_FRAME_DEVICE_SET_H
+
+#include <stdbool.h>
+
+enum { CLI_MOST_DEVICES = 64 };
+
+typedef struct cli_device_set {
+  bool reference; /* "cpu": dvt_ref_* on this process's threads; the library's offload is not started */
+  int count;      /* at least 1 */
+  int ids[CLI_MOST_DEVICES]; /* of "cpu": DAVIT_HOST */
+} cli_device_set;
+
+/* Reads "all", "gpu", "host", "cpu" or a list of numbers (DAVIT_HOST is -1), each of which must exist and
+ * stand there once. */
+int cli_device_set_parse(const char *text, cli_device_set *set);
+
+/* Threads that the reference may use: the processors this process may run on. */
+int cli_threads(void);
+
+#endif

@@ -1,0 +1,49 @@
+/* The tool's failures: one line on standard error and an exit code. */
+#include "src/cli/frame/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *command_name;
+
+void cli_fail_name(const char *command) {
+  command_name = command;
+}
+
+int cli_fail(int code, const char *format, ...) {
+  char text[4096];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  for (char *c = text; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 127)
+      *c = '?';
+  if (command_name)
+    fprintf(stderr, "davit %s: %s\n", command_name, text);
+  else
+    fprintf(stderr, "davit: %s\n", text);
+  return code;
+}
+
+static int exit_code(davit_status status) {
+  switch (status) {
+  case DAVIT_SUCCESS:
+    return CLI_OK;
+  case DAVIT_INVALID_ARGUMENT:
+  case DAVIT_UNKNOWN_DEVICE:
+    return CLI_USAGE;
+  case DAVIT_OUT_OF_HOST_MEMORY:
+  case DAVIT_OUT_OF_DEVICE_MEMORY:
+  case DAVIT_DEVICE_ERROR:
+  case DAVIT_DEVICE_LOST:
+    return CLI_DEVICE;
+  default:
+    return CLI_FAILED;
+  }
+}
+
+int cli_fail_status(davit_status status) {
+  const char *sentence = davit_last_error();
+  return cli_fail(exit_code(status), "%s", *sentence ? sentence : davit_status_string(status));
+}

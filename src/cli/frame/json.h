@@ -1,0 +1,30 @@
+/* A JSON writer for one value on one stream: objects and arrays that nest, no state beyond depth.
+ *
+ * `key` is the member's name inside an object and NULL inside an array (and for the outermost value).
+ * Doubles are written with 17 digits; NaN and infinities, which JSON lacks, are null. */
+#ifndef DAVIT_SRC_CLI_FRAME_JSON_H
+#define DAVIT_SRC_CLI_FRAME_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct cli_json {
+  FILE *file;
+  bool comma; /* the next value follows another */
+} cli_json;
+
+void cli_json_open_object(cli_json *json, const char *key);
+void cli_json_close_object(cli_json *json);
+void cli_json_open_array(cli_json *json, const char *key);
+void cli_json_close_array(cli_json *json);
+void cli_json_string(cli_json *json, const char *key, const char *value);
+void cli_json_integer(cli_json *json, const char *key, int64_t value);
+void cli_json_real(cli_json *json, const char *key, double value);
+void cli_json_bool(cli_json *json, const char *key, bool value);
+
+/* A value that is an object already, the whole contents of `from`. False, and nothing is written, if the
+ * file does not look like one. */
+bool cli_json_copy(cli_json *json, const char *key, FILE *from);
+
+#endif

@@ -1,0 +1,49 @@
+/* Output files, written whole or not at all.
+ *
+ * Opening creates a temporary file beside the target, so that an unwritable place is noticed before any work
+ * is done; writing fills it and flushes it to the disk; committing renames it. Whatever ends the program
+ * before that, signals included, removes the temporary file and leaves the target as it was. A target that
+ * exists and is not a regular file (/dev/null, a pipe) is written directly, and so is standard output ("-").
+ * Outputs that belong together are all written before the first is committed. */
+#ifndef DAVIT_SRC_CLI_FRAME_OUTPUT_H
+#define DAVIT_SRC_CLI_FRAME_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "src/cli/formats/array.h"
+
+enum { CLI_MOST_OUTPUTS = 2 }; /* that are open at a time */
+
+typedef struct cli_output {
+  const char *path; /* as given; NULL: no output wanted */
+  char *target;     /* what is replaced, links followed */
+  char *temporary;  /* NULL when written directly */
+  FILE *file;
+} cli_output;
+
+/* CLI_FAILED when `path` cannot be written; NULL is allowed and opens nothing. */
+int cli_output_open(const char *path, cli_output *output);
+
+/* Writes `array` as .mtx if the path ends so, else as .npy, and closes the file. CLI_FAILED, and an output
+ * that is discarded, if that cannot be done. Without a path, nothing. */
+int cli_output_write(cli_output *output, const cli_array *array);
+
+/* The same for what `write` makes of `state`; it returns false on a write error, with errno. */
+int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const void *state),
+                          const void *state);
+
+/* Whether the name, which decides on the format, ends so. */
+bool cli_output_ends_with(const char *path, const char *end);
+
+/* Ends an output that was written: it stands under its name, or CLI_FAILED. */
+int cli_output_commit(cli_output *output);
+
+/* Removes what is not committed. {0} and a committed output are allowed. */
+void cli_output_discard(cli_output *output);
+
+/* The formats; false on a write error, with errno. */
+bool cli_npy_write(FILE *file, const cli_array *array);
+bool cli_mtx_write(FILE *file, const cli_array *array);
+
+#endif

@@ -1,0 +1,123 @@
+/* The product's front: argument checks, and one product on one lane. */
+#include "src/gemm/gemm.h"
+
+#include "offload/blas.h"
+#include "ref/ref.h"
+#include "src/blas.h"
+#include "src/runtime/queue.h"
+
+size_t dvt_element_bytes(char type) {
+  return type == 'd' ? sizeof(double) : sizeof(float);
+}
+
+static davit_status check(dvt_gemm *g) {
+  DVT_TRY(dvt_check_trans("transa", g->transa, &g->transa));
+  DVT_TRY(dvt_check_trans("transb", g->transb, &g->transb));
+  DVT_TRY(dvt_check_length("m", g->m));
+  DVT_TRY(dvt_check_length("n", g->n));
+  DVT_TRY(dvt_check_length("k", g->k));
+  int64_t rows_a = g->transa == 'N' ? g->m : g->k, cols_a = g->transa == 'N' ? g->k : g->m;
+  int64_t rows_b = g->transb == 'N' ? g->k : g->n, cols_b = g->transb == 'N' ? g->n : g->k;
+  DVT_TRY(dvt_check_ld("lda", g->lda, rows_a));
+  DVT_TRY(dvt_check_ld("ldb", g->ldb, rows_b));
+  DVT_TRY(dvt_check_ld("ldc", g->ldc, g->m));
+  if (g->m == 0 || g->n == 0)
+    return DAVIT_SUCCESS;
+  bool reads = g->k > 0 && g->alpha != 0;
+  if (!g->c || (reads && (!g->a || !g->b)))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", !g->c ? "c" : g->a ? "b" : "a");
+  size_t size = dvt_element_bytes(g->type);
+  if (reads && dvt_blocks_overlap(g->c, g->ldc, g->m, g->n, g->a, g->lda, rows_a, cols_a, size))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "c overlaps a");
+  if (reads && dvt_blocks_overlap(g->c, g->ldc, g->m, g->n, g->b, g->ldb, rows_b, cols_b, size))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "c overlaps b");
+  return DAVIT_SUCCESS;
+}
+
+/* ---- on a lane ---- */
+
+static davit_status run_stream(dvt_lane *lane, void *arguments) {
+  const dvt_gemm *g = arguments;
+  if (g->type == 'd')
+    return dvt_cublas_dgemm(lane->stream, g->transa, g->transb, g->m, g->n, g->k, g->alpha, g->a, g->lda,
+                            g->b, g->ldb, g->beta, g->c, g->ldc);
+  return dvt_cublas_sgemm(lane->stream, g->transa, g->transb, g->m, g->n, g->k, (float)g->alpha, g->a, g->lda,
+                          g->b, g->ldb, (float)g->beta, g->c, g->ldc);
+}
+
+static davit_status run_ref(dvt_lane *lane, void *arguments) {
+  const dvt_gemm *g = arguments;
+  int threads = dvt_blas_threads(lane->device);
+  if (g->type == 'd')
+    dvt_ref_dgemm(g->transa, g->transb, g->m, g->n, g->k, g->alpha, g->a, g->lda, g->b, g->ldb, g->beta, g->c,
+                  g->ldc, threads);
+  else
+    dvt_ref_sgemm(g->transa, g->transb, g->m, g->n, g->k, (float)g->alpha, g->a, g->lda, g->b, g->ldb,
+                  (float)g->beta, g->c, g->ldc, threads);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_target(dvt_lane *lane, void *arguments) {
+  const dvt_gemm *g = arguments;
+  if (g->type == 'd')
+    return dvt_target_dgemm(lane->device, g->transa, g->transb, g->m, g->n, g->k, g->alpha, g->a, g->lda,
+                            g->b, g->ldb, g->beta, g->c, g->ldc);
+  return dvt_target_sgemm(lane->device, g->transa, g->transb, g->m, g->n, g->k, (float)g->alpha, g->a, g->lda,
+                          g->b, g->ldb, (float)g->beta, g->c, g->ldc);
+}
+
+davit_status dvt_gemm_submit(dvt_lane *lane, const dvt_gemm *g) {
+  static const dvt_blas_works works = {run_stream, run_ref, run_target};
+  return dvt_blas_submit(lane, works, g, sizeof *g);
+}
+
+static davit_status enqueue(davit_queue *queue, dvt_gemm *g) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(check(g));
+  return g->m == 0 || g->n == 0 ? DAVIT_SUCCESS : dvt_gemm_submit(lane, g);
+}
+
+davit_status davit_queue_dgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                               double alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
+                               double beta, double *c, int64_t ldc) {
+  dvt_gemm g = {'d', transa, transb, m, n, k, alpha, beta, a, b, c, lda, ldb, ldc};
+  return enqueue(queue, &g);
+}
+
+davit_status davit_queue_sgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                               float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                               float beta, float *c, int64_t ldc) {
+  dvt_gemm g = {'s', transa, transb, m, n, k, (double)alpha, (double)beta, a, b, c, lda, ldb, ldc};
+  return enqueue(queue, &g);
+}
+
+/* ---- over several devices ---- */
+
+static davit_status run(dvt_gemm *g, const davit_gemm_options *given) {
+  static const davit_gemm_options defaults;
+  davit_gemm_options options = given ? *given : defaults;
+  DVT_TRY(check(g));
+  DVT_TRY(dvt_check_length("options->tile", options.tile));
+  int devices[DVT_MOST_DEVICES];
+  DVT_TRY(dvt_choose_devices(options.devices, options.device_count, devices, &options.device_count));
+  options.devices = devices;
+  if (g->alpha == 0)
+    g->k = 0;
+  return dvt_gemm_run(g, &options);
+}
+
+davit_status davit_dgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
+                         const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
+                         int64_t ldc, const davit_gemm_options *options) {
+  dvt_gemm g = {'d', transa, transb, m, n, k, alpha, beta, a, b, c, lda, ldb, ldc};
+  return run(&g, options);
+}
+
+davit_status davit_sgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha,
+                         const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
+                         int64_t ldc, const davit_gemm_options *options) {
+  dvt_gemm g = {'s', transa, transb, m, n, k, (double)alpha, (double)beta, a, b, c, lda, ldb, ldc};
+  return run(&g, options);
+}

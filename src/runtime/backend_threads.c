@@ -1,0 +1,127 @@
+/* One host thread per lane, and nothing else: the second back end.
+ *
+ * The thread takes the lane's commands one by one; work for the device stream is launched and waited for
+ * before the next command, so that records are simply the thread's own progress. Idle threads and threads that
+ * wait for a record sleep on condition variables. */
+#include <stdlib.h>
+
+#include "src/base/allocate.h"
+#include "src/runtime/lane.h"
+
+typedef struct lane_thread {
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  dvt_command *head, **tail;
+  bool stop;
+} lane_thread;
+
+static dvt_command *take(lane_thread *self) {
+  pthread_mutex_lock(&self->lock);
+  while (!self->head && !self->stop)
+    pthread_cond_wait(&self->changed, &self->lock);
+  dvt_command *command = self->head;
+  if (command) {
+    self->head = command->next;
+    if (!self->head)
+      self->tail = &self->head;
+  }
+  pthread_mutex_unlock(&self->lock);
+  return command;
+}
+
+static void run_streamed(dvt_command *command) {
+  dvt_lane *lane = command->lane;
+  dvt_command_work(command);
+  if (atomic_load(&lane->failed))
+    return;
+  davit_status status = dvt_stream_synchronize(lane->stream);
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(lane, status, davit_last_error());
+}
+
+static void run(dvt_command *command) {
+  switch (command->kind) {
+  case DVT_STREAMED:
+    run_streamed(command);
+    break;
+  case DVT_BLOCKING:
+    dvt_command_work(command);
+    break;
+  case DVT_RECORD:
+    dvt_command_finish_record(command);
+    break;
+  case DVT_WAIT:
+    dvt_record_wait(command->record);
+    dvt_command_pass_failure(command);
+    break;
+  }
+}
+
+static void *loop(void *argument) {
+  dvt_command *command;
+  while ((command = take(argument))) {
+    run(command);
+    dvt_command_free(command);
+  }
+  return NULL;
+}
+
+static void submit(dvt_command *command) {
+  lane_thread *self = command->lane->backend;
+  command->next = NULL;
+  pthread_mutex_lock(&self->lock);
+  *self->tail = command;
+  self->tail = &command->next;
+  pthread_cond_signal(&self->changed);
+  pthread_mutex_unlock(&self->lock);
+}
+
+static davit_status open_lane(dvt_lane *lane) {
+  lane_thread *self = dvt_allocate(1, sizeof *self);
+  if (!self)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  if (dvt_lane_wants_stream(lane)) {
+    davit_status status = dvt_stream_acquire(lane->device, &lane->stream);
+    if (status != DAVIT_SUCCESS) {
+      free(self);
+      return status;
+    }
+  }
+  pthread_mutex_init(&self->lock, NULL);
+  pthread_cond_init(&self->changed, NULL);
+  self->tail = &self->head;
+  lane->backend = self;
+  if (pthread_create(&self->thread, NULL, loop, self) == 0)
+    return DAVIT_SUCCESS;
+  if (lane->stream)
+    dvt_stream_release(lane->stream);
+  free(self);
+  return davit_fail(DAVIT_INTERNAL_ERROR, "no thread can be made for a sub-queue");
+}
+
+static void close_lane(dvt_lane *lane) {
+  lane_thread *self = lane->backend;
+  pthread_mutex_lock(&self->lock);
+  self->stop = true;
+  pthread_cond_signal(&self->changed);
+  pthread_mutex_unlock(&self->lock);
+  pthread_join(self->thread, NULL);
+  if (lane->stream)
+    dvt_stream_release(lane->stream);
+  pthread_mutex_destroy(&self->lock);
+  pthread_cond_destroy(&self->changed);
+  free(self);
+}
+
+static davit_status start(void) {
+  return DAVIT_SUCCESS;
+}
+
+static void stop(void) {
+}
+
+static void leave(void) {
+}
+
+const dvt_backend dvt_backend_threads = {"threads", start, stop, leave, open_lane, close_lane, submit};

@@ -1,0 +1,111 @@
+#include <davit/device.h>
+
+#include "offload/runtime/device.h"
+#include "src/base/error.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/memory.h"
+
+static _Thread_local int selected = DAVIT_CURRENT; /* DAVIT_CURRENT: nothing selected yet */
+
+static int current_device(void) {
+  int count;
+  dvt_devices(&count);
+  return selected != DAVIT_CURRENT ? selected : count > 0 ? 0 : DAVIT_HOST;
+}
+
+davit_status dvt_resolve_device(int device, int *resolved) {
+  if (device == DAVIT_CURRENT)
+    device = current_device();
+  if (!dvt_device_find(device)) {
+    int count;
+    dvt_devices(&count);
+    return davit_fail(DAVIT_UNKNOWN_DEVICE, "device %d does not exist; there are %d, and DAVIT_HOST (-1)",
+                      device, count);
+  }
+  *resolved = device;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_device_count(int *count) {
+  if (!count)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "count is NULL");
+  DVT_TRY(dvt_start());
+  dvt_devices(count);
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_device_describe(int device, davit_device_info *info) {
+  if (!info)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "info is NULL");
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_device(device, &device));
+  *info = dvt_device_find(device)->info;
+  return DAVIT_SUCCESS;
+}
+
+const char *davit_device_kind_string(davit_device_kind kind) {
+  static const char *const names[] = {"cpu", "host-offload", "nvidia", "amd", "other"};
+  return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
+}
+
+davit_status davit_device_memory(int device, size_t *free_bytes, size_t *total_bytes) {
+  if (!free_bytes || !total_bytes)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", free_bytes ? "total_bytes" : "free_bytes");
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_device(device, &device));
+  size_t unused = 0, total = 0;
+  DVT_TRY(dvt_device_memory(dvt_device_find(device), &unused, &total));
+  *free_bytes = unused + dvt_memory_kept(device);
+  *total_bytes = total;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_device_link(int from, int to, davit_link_kind *link) {
+  if (!link)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "link is NULL");
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_device(from, &from));
+  DVT_TRY(dvt_resolve_device(to, &to));
+  const dvt_device *a = dvt_device_find(from), *b = dvt_device_find(to);
+  *link = from == to || (a->shares_host_memory && b->shares_host_memory) ? DAVIT_LINK_SAME
+          : dvt_device_peers(a, b)                                       ? DAVIT_LINK_PEER
+                                                                         : DAVIT_LINK_STAGED;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_device_select(int device) {
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_device(device, &device));
+  selected = device;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_device_current(int *device) {
+  if (!device)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "device is NULL");
+  DVT_TRY(dvt_start());
+  *device = current_device();
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_default_devices(int capacity, int *devices, int *count) {
+  if (!count || (capacity > 0 && !devices))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", count ? "devices" : "count");
+  DVT_TRY(dvt_start());
+  int total, found = 0;
+  const dvt_device *table = dvt_devices(&total);
+  for (int pass = 0; pass < 2 && found == 0; pass++) /* GPUs first, host-offload devices if there are none */
+    for (int i = 1; i <= total; i++)
+      if (table[i].shares_host_memory == (pass == 1)) {
+        if (found < capacity)
+          devices[found] = i - 1;
+        found++;
+      }
+  if (found == 0) {
+    if (capacity > 0)
+      devices[0] = DAVIT_HOST;
+    found = 1;
+  }
+  *count = found;
+  return DAVIT_SUCCESS;
+}

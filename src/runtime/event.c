@@ -1,0 +1,147 @@
+/* Events: a handle on the newest record, under a lock of its own. */
+#include "src/runtime/event.h"
+
+#include <stdlib.h>
+
+#include "src/base/allocate.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/queue.h"
+
+struct davit_event {
+  pthread_mutex_t lock;
+  dvt_record *record; /* NULL: UNRECORDED, or CHECKED if checked */
+  bool checked;
+};
+
+davit_status davit_event_create(davit_event **event) {
+  if (!event)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "event is NULL");
+  davit_event *made = dvt_allocate(1, sizeof *made);
+  if (!made)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  pthread_mutex_init(&made->lock, NULL);
+  *event = made;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_event_destroy(davit_event *event) {
+  if (!event)
+    return DAVIT_SUCCESS;
+  dvt_record_drop(event->record);
+  pthread_mutex_destroy(&event->lock);
+  free(event);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status no_event(void) {
+  return davit_fail(DAVIT_INVALID_ARGUMENT, "event is NULL");
+}
+
+/* Lets the old record go; its work and its waiters keep it as long as they need. */
+static void replace(davit_event *event, dvt_record *record, bool checked) {
+  dvt_record_drop(event->record);
+  event->record = record;
+  event->checked = checked;
+}
+
+static davit_event_state state_of(davit_event *event) {
+  if (event->checked)
+    return DAVIT_EVENT_CHECKED;
+  if (!event->record)
+    return DAVIT_EVENT_UNRECORDED;
+  switch (dvt_record_query(event->record)) {
+  case DVT_RECORD_DONE:
+    return DAVIT_EVENT_COMPLETE;
+  case DVT_RECORD_FAILED:
+    return DAVIT_EVENT_ERROR;
+  default:
+    return DAVIT_EVENT_RECORDED;
+  }
+}
+
+davit_status davit_event_record(davit_event *event, davit_queue *queue) {
+  if (!event)
+    return no_event();
+  dvt_lane *lane = queue ? dvt_queue_lane(queue) : NULL;
+  davit_status status = DAVIT_SUCCESS;
+  pthread_mutex_lock(&event->lock);
+  if (!lane) {
+    replace(event, NULL, true);
+  } else if (state_of(event) == DAVIT_EVENT_RECORDED && event->record->device != lane->device) {
+    status = davit_fail(DAVIT_INVALID_STATE, "the event is still recorded on device %d; reset it first",
+                        event->record->device);
+  } else {
+    dvt_record *record = NULL;
+    status = dvt_lane_record(lane, false, &record);
+    if (status == DAVIT_SUCCESS)
+      replace(event, record, false);
+  }
+  pthread_mutex_unlock(&event->lock);
+  return status;
+}
+
+davit_status davit_event_query(davit_event *event, davit_event_state *state) {
+  if (!event || !state)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", event ? "state" : "event");
+  pthread_mutex_lock(&event->lock);
+  *state = state_of(event);
+  pthread_mutex_unlock(&event->lock);
+  return DAVIT_SUCCESS;
+}
+
+dvt_record *dvt_event_record(davit_event *event) {
+  pthread_mutex_lock(&event->lock);
+  dvt_record *record = event->record && !event->checked ? dvt_record_hold(event->record) : NULL;
+  pthread_mutex_unlock(&event->lock);
+  return record;
+}
+
+davit_status davit_event_synchronize(davit_event *event) {
+  if (!event)
+    return no_event();
+  dvt_record *record = dvt_event_record(event);
+  if (!record)
+    return DAVIT_SUCCESS;
+  davit_status status = dvt_record_wait(record);
+  pthread_mutex_lock(&event->lock);
+  if (event->record == record && status == DAVIT_SUCCESS)
+    event->checked = true;
+  pthread_mutex_unlock(&event->lock);
+  dvt_record_drop(record);
+  return status;
+}
+
+davit_status davit_event_check(davit_event *event) {
+  if (!event)
+    return no_event();
+  pthread_mutex_lock(&event->lock);
+  davit_event_state state = state_of(event);
+  if (state == DAVIT_EVENT_COMPLETE)
+    event->checked = true;
+  pthread_mutex_unlock(&event->lock);
+  if (state == DAVIT_EVENT_COMPLETE)
+    return DAVIT_SUCCESS;
+  return davit_fail(DAVIT_INVALID_STATE, "only a complete event can be checked, this one is %s",
+                    davit_event_state_string(state));
+}
+
+davit_status davit_event_soft_reset(davit_event *event) {
+  if (!event)
+    return no_event();
+  pthread_mutex_lock(&event->lock);
+  replace(event, NULL, false);
+  pthread_mutex_unlock(&event->lock);
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_event_reset(davit_event *event) {
+  davit_status status = davit_event_synchronize(event);
+  if (event)
+    davit_event_soft_reset(event);
+  return status;
+}
+
+const char *davit_event_state_string(davit_event_state state) {
+  static const char *const names[] = {"unrecorded", "recorded", "complete", "checked", "error"};
+  return (unsigned)state < sizeof names / sizeof *names ? names[state] : "unknown";
+}

@@ -1,0 +1,373 @@
+#include "src/runtime/lane.h"
+
+#include <davit/device.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "src/base/allocate.h"
+#include "src/base/inject.h"
+#include "src/runtime/memory.h"
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(const dvt_backend *) backend;
+static atomic_int open_lanes;
+static _Thread_local dvt_lane *current;
+
+/* ---- start and stop ---- */
+
+/* The native CUDA back end of bench/peers/, present in programs that link it (tests and benchmarks). */
+extern const dvt_backend dvt_backend_cuda __attribute__((weak, visibility("hidden")));
+
+static davit_status choose(const dvt_backend **found) {
+  const dvt_backend *const table[] = {&dvt_backend_openmp, &dvt_backend_threads, &dvt_backend_cuda};
+  const char *name = getenv("DAVIT_BACKEND");
+  if (!name || !*name)
+    name = table[0]->name;
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (table[i] && strcmp(name, table[i]->name) == 0) {
+      *found = table[i];
+      return DAVIT_SUCCESS;
+    }
+  return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: no back end is called \"%s\"", name);
+}
+
+/* At exit the threads are stopped where nothing is left to do; work that still runs is not waited for, as that
+ * could take for ever, but no longer enters a runtime that is being taken down. Registered after the OpenMP
+ * runtime has started, so this comes before its own end. */
+static void at_exit(void) {
+  const dvt_backend *running = atomic_load(&backend);
+  if (running)
+    atomic_load(&open_lanes) == 0 ? running->stop() : running->leave();
+}
+
+davit_status dvt_start(void) {
+  if (atomic_load_explicit(&backend, memory_order_acquire))
+    return DAVIT_SUCCESS;
+  pthread_mutex_lock(&start_lock);
+  davit_status status = DAVIT_SUCCESS;
+  if (!atomic_load(&backend)) {
+    const dvt_backend *chosen = NULL;
+    dvt_devices(NULL);
+    status = choose(&chosen);
+    if (status == DAVIT_SUCCESS)
+      status = chosen->start();
+    static bool registered;
+    if (status == DAVIT_SUCCESS) {
+      if (!registered)
+        registered = atexit(at_exit) == 0;
+      atomic_store(&backend, chosen);
+    }
+  }
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}
+
+const char *dvt_backend_name(void) {
+  const dvt_backend *running = atomic_load(&backend);
+  return running ? running->name : "none";
+}
+
+davit_status davit_finalize(void) {
+  pthread_mutex_lock(&start_lock);
+  const dvt_backend *running = atomic_load(&backend);
+  davit_status status = DAVIT_SUCCESS;
+  if (running && atomic_load(&open_lanes) > 0) {
+    status =
+        davit_fail(DAVIT_INVALID_STATE, "%d sub-queues have not been destroyed", atomic_load(&open_lanes));
+  } else if (running) {
+    running->stop();
+    atomic_store(&backend, NULL);
+    dvt_records_trim();
+    dvt_memory_trim_all();
+  }
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}
+
+/* ---- lanes ---- */
+
+dvt_lane *dvt_lane_current(void) {
+  return current;
+}
+
+void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message) {
+  pthread_mutex_lock(&lane->lock);
+  if (lane->error.status == DAVIT_SUCCESS) {
+    lane->error.status = status;
+    snprintf(lane->error.message, sizeof lane->error.message, "%s",
+             *message ? message : davit_status_string(status));
+    atomic_store(&lane->failed, true);
+  }
+  pthread_mutex_unlock(&lane->lock);
+}
+
+davit_status dvt_lane_error(dvt_lane *lane) {
+  if (!atomic_load(&lane->failed))
+    return DAVIT_SUCCESS;
+  pthread_mutex_lock(&lane->lock);
+  dvt_error error = lane->error;
+  pthread_mutex_unlock(&lane->lock);
+  return dvt_error_report(&error);
+}
+
+static davit_status take_error(dvt_lane *lane) {
+  pthread_mutex_lock(&lane->lock);
+  dvt_error error = lane->error;
+  lane->error.status = DAVIT_SUCCESS;
+  atomic_store(&lane->failed, false);
+  pthread_mutex_unlock(&lane->lock);
+  return dvt_error_report(&error);
+}
+
+/* ---- enqueueing ---- */
+
+static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t bytes) {
+  dvt_command *command =
+      dvt_injected(DVT_INJECT_ENQUEUE) ? NULL : malloc(offsetof(dvt_command, arguments) + bytes);
+  if (!command) {
+    davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory to enqueue a command");
+    return NULL;
+  }
+  command->next = NULL;
+  command->lane = lane;
+  command->kind = kind;
+  command->work = NULL;
+  command->record = NULL;
+  return command;
+}
+
+/* Counted when it is in the back end's hands: whoever sees the count and then records comes after it. */
+static void submit(dvt_command *command) {
+  dvt_lane *lane = command->lane;
+  atomic_load_explicit(&backend, memory_order_acquire)->submit(command);
+  atomic_fetch_add(&lane->enqueued, 1);
+}
+
+davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_work work, const void *arguments,
+                             size_t bytes) {
+  dvt_command *command = command_new(lane, kind, bytes);
+  if (!command)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  command->work = work;
+  memcpy(command->arguments, arguments, bytes);
+  submit(command);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record) {
+  dvt_command *command = command_new(lane, DVT_RECORD, 0);
+  dvt_record *made = command ? dvt_record_new(lane->device, lane->marks_records, timed) : NULL;
+  if (!made) {
+    free(command);
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  }
+  command->record = dvt_record_hold(made);
+  submit(command);
+  *record = made;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record) {
+  dvt_command *command = command_new(lane, DVT_WAIT, 0);
+  if (!command)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  command->record = dvt_record_hold(record);
+  submit(command);
+  return DAVIT_SUCCESS;
+}
+
+/* Waits for a record of the lane. If it failed, the lane's error is this caller's to report and to clear; an error
+ * met after the record belongs to a later synchronisation. */
+static davit_status drained(dvt_lane *lane, dvt_record *record, long long upto) {
+  davit_status status = dvt_record_wait(record);
+  davit_status kept = status == DAVIT_SUCCESS ? DAVIT_SUCCESS : take_error(lane);
+  if (atomic_load(&lane->enqueued) == upto + 1)
+    atomic_store(&lane->synchronised, upto + 1);
+  return kept != DAVIT_SUCCESS ? kept : status;
+}
+
+/* One record per lane first, then one wait after the other: a snapshot of all lanes. */
+davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
+  enum { BATCH = 64 };
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  for (int begin = 0; begin < count; begin += BATCH) {
+    int n = count - begin < BATCH ? count - begin : BATCH;
+    dvt_record *records[BATCH] = {NULL};
+    long long upto[BATCH];
+    davit_status statuses[BATCH];
+    for (int i = 0; i < n; i++) {
+      dvt_lane *lane = lanes[begin + i];
+      upto[i] = atomic_load(&lane->enqueued);
+      bool idle = upto[i] == atomic_load(&lane->synchronised) && !atomic_load(&lane->failed);
+      statuses[i] = idle ? DAVIT_SUCCESS : dvt_lane_record(lane, false, &records[i]);
+    }
+    for (int i = 0; i < n; i++) {
+      if (records[i])
+        statuses[i] = drained(lanes[begin + i], records[i], upto[i]);
+      dvt_error_keep(&first, statuses[i]);
+      dvt_record_drop(records[i]);
+    }
+  }
+  return dvt_error_report(&first);
+}
+
+/* ---- scratch memory ---- */
+
+struct dvt_workspace {
+  dvt_workspace *older;
+  void *memory;
+  size_t bytes;
+};
+
+davit_status dvt_lane_workspace(dvt_lane *lane, size_t bytes, void **pointer) {
+  enum { LEAST = 1 << 20 };
+  dvt_workspace *newest = lane->workspace;
+  if (!newest || newest->bytes < bytes) {
+    dvt_workspace *made = dvt_allocate(1, sizeof *made);
+    if (!made)
+      return DAVIT_OUT_OF_HOST_MEMORY;
+    /* At least doubled: all older ones together are smaller than the newest. */
+    size_t least = newest ? 2 * newest->bytes : LEAST;
+    made->bytes = bytes > least ? bytes : least;
+    davit_status status = davit_malloc(made->bytes, lane->device, &made->memory);
+    if (status != DAVIT_SUCCESS && made->bytes > bytes) {
+      made->bytes = bytes;
+      status = davit_malloc(made->bytes, lane->device, &made->memory);
+    }
+    if (status != DAVIT_SUCCESS) {
+      free(made);
+      return status;
+    }
+    made->older = newest;
+    lane->workspace = made;
+  }
+  *pointer = lane->workspace->memory;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_counters(dvt_lane *lane, uint32_t **counters) {
+  if (!lane->counters) {
+    void *memory;
+    size_t bytes = DVT_LANE_COUNTERS * sizeof *lane->counters;
+    DVT_TRY(davit_malloc(bytes, lane->device, &memory));
+    davit_status status = dvt_stream_fill(lane->stream, memory, 0, bytes);
+    if (status != DAVIT_SUCCESS) {
+      davit_free(memory);
+      return status;
+    }
+    lane->counters = memory;
+  }
+  *counters = lane->counters;
+  return DAVIT_SUCCESS;
+}
+
+static void scratch_free(dvt_lane *lane) {
+  while (lane->workspace) {
+    dvt_workspace *older = lane->workspace->older;
+    davit_free(lane->workspace->memory);
+    free(lane->workspace);
+    lane->workspace = older;
+  }
+  davit_free(lane->counters);
+}
+
+/* ---- opening and closing ---- */
+
+static void lane_free(dvt_lane *lane) {
+  if (lane->last_command)
+    dvt_command_free(lane->last_command);
+  pthread_mutex_destroy(&lane->lock);
+  free(lane);
+}
+
+static davit_status lane_prepare(dvt_lane *lane) {
+  DVT_TRY(atomic_load(&backend)->open(lane));
+  lane->last_command = command_new(lane, DVT_RECORD, 0);
+  if (lane->last_command)
+    lane->last_command->record = dvt_record_new(lane->device, lane->marks_records, false);
+  if (lane->last_command && lane->last_command->record)
+    return DAVIT_SUCCESS;
+  atomic_load(&backend)->close(lane);
+  return DAVIT_OUT_OF_HOST_MEMORY;
+}
+
+davit_status dvt_lane_open(int device, dvt_lane **lane) {
+  DVT_TRY(dvt_start());
+  dvt_lane *made = dvt_allocate(1, sizeof *made);
+  if (!made)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  made->device = device;
+  pthread_mutex_init(&made->lock, NULL);
+  davit_status status = lane_prepare(made);
+  if (status != DAVIT_SUCCESS) {
+    lane_free(made);
+    return status;
+  }
+  atomic_fetch_add(&open_lanes, 1);
+  *lane = made;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_finish(dvt_lane *lane) {
+  dvt_command *command = lane->last_command;
+  dvt_record *record = dvt_record_hold(command->record);
+  lane->last_command = NULL;
+  submit(command);
+  davit_status status = drained(lane, record, atomic_load(&lane->enqueued));
+  dvt_record_drop(record);
+  return status;
+}
+
+void dvt_lane_release(dvt_lane *lane) {
+  atomic_load(&backend)->close(lane);
+  scratch_free(lane);
+  lane_free(lane);
+  atomic_fetch_sub(&open_lanes, 1);
+}
+
+davit_status dvt_lane_close(dvt_lane *lane) {
+  davit_status status = dvt_lane_finish(lane);
+  dvt_lane_release(lane);
+  return status;
+}
+
+/* ---- for back ends ---- */
+
+bool dvt_lane_wants_stream(const dvt_lane *lane) {
+  return dvt_device_find(lane->device)->ordinal >= 0;
+}
+
+void dvt_command_work(dvt_command *command) {
+  dvt_lane *lane = command->lane;
+  if (atomic_load(&lane->failed))
+    return;
+  dvt_lane *outer = current;
+  if (command->kind == DVT_BLOCKING)
+    current = lane;
+  dvt_error_clear();
+  davit_status status = dvt_injected(DVT_INJECT_RUN)
+                            ? davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", lane->device)
+                            : command->work(lane, command->arguments);
+  current = outer;
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(lane, status, davit_last_error());
+}
+
+void dvt_command_pass_failure(dvt_command *command) {
+  dvt_record *record = command->record;
+  dvt_record_state state = dvt_record_query(record);
+  if (state == DVT_RECORD_FAILED || (state == DVT_RECORD_ISSUED && record->doomed))
+    dvt_lane_fail(command->lane, record->error.status, record->error.message);
+}
+
+void dvt_command_finish_record(dvt_command *command) {
+  davit_status status = dvt_lane_error(command->lane);
+  dvt_record_finish(command->record, status, status == DAVIT_SUCCESS ? "" : davit_last_error());
+}
+
+void dvt_command_free(dvt_command *command) {
+  dvt_record_drop(command->record);
+  free(command);
+}

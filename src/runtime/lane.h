@@ -1,0 +1,131 @@
+/* Lanes and commands: what sub-queues are made of, and the seam between the public queues and the back ends
+ * that carry them out.
+ *
+ * A lane is an in-order sequence of commands on one device. A command is of one of four kinds:
+ *   STREAMED  enqueues work on the lane's device stream and returns at once;
+ *   BLOCKING  runs on a host thread once everything before it is finished, and may take its time;
+ *   RECORD    marks the point with a record;
+ *   WAIT      holds the lane until a record is reached.
+ * A lane has a stream where its device is NVIDIA's; lanes without a stream take no STREAMED commands.
+ *
+ * A back end (table below, one is chosen at start) takes commands by submit(), which never waits for work and
+ * never fails: all memory is in the command already. Whatever the back end, errors go the same way: the first
+ * failure stops the lane (dvt_lane_fail), a stopped lane skips commands and fails records, a failed record
+ * stops the lanes that wait for it, and the next synchronisation lets the lane go on. */
+#ifndef DAVIT_SRC_RUNTIME_LANE_H
+#define DAVIT_SRC_RUNTIME_LANE_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stddef.h>
+
+#include "src/runtime/record.h"
+
+typedef struct dvt_lane dvt_lane;
+typedef struct dvt_command dvt_command;
+typedef struct dvt_workspace dvt_workspace;
+
+typedef enum dvt_command_kind { DVT_STREAMED, DVT_BLOCKING, DVT_RECORD, DVT_WAIT } dvt_command_kind;
+
+/* What a STREAMED or BLOCKING command does; `lane` tells device and stream. Arguments are its own copy. */
+typedef davit_status (*dvt_work)(dvt_lane *lane, void *arguments);
+
+struct dvt_command {
+  dvt_command *next; /* in the back end's lists */
+  dvt_lane *lane;
+  dvt_command_kind kind;
+  dvt_work work;
+  dvt_record *record;
+  /* Kept by the task graph in the first command of a segment. */
+  dvt_command *last, *next_segment;
+  uintptr_t event;
+  alignas(16) unsigned char arguments[];
+};
+
+struct dvt_lane {
+  int device;
+  dvt_stream *stream; /* NULL: the lane works on host threads alone */
+  bool marks_records; /* its records pass through ISSUED */
+  char token;         /* the address that orders the lane's tasks */
+  atomic_bool failed;
+  pthread_mutex_t lock; /* guards error */
+  dvt_error error;
+  atomic_llong enqueued;     /* commands ever */
+  atomic_llong synchronised; /* `enqueued` when the lane was last found drained */
+  dvt_command *last_command; /* a RECORD made at open, so that closing never lacks the memory to wait */
+  dvt_workspace *workspace;  /* the newest and largest; older ones may still be in use by the stream */
+  uint32_t *counters;
+  void *backend;
+};
+
+typedef struct dvt_backend {
+  const char *name;
+  davit_status (*start)(void);
+  void (*stop)(void);                   /* all lanes are closed */
+  void (*leave)(void);                  /* the process ends with lanes open: leave what runs alone */
+  davit_status (*open)(dvt_lane *lane); /* sets stream, marks_records, backend */
+  void (*close)(dvt_lane *lane);        /* the lane is drained */
+  void (*submit)(dvt_command *command); /* takes the command; any thread */
+} dvt_backend;
+
+extern const dvt_backend dvt_backend_openmp, dvt_backend_threads;
+
+/* Starts the library on first use, with the back end named by DAVIT_BACKEND: "openmp" (default), "threads", or "cuda"
+ * in programs that link bench/peers/backend_cuda.c. */
+davit_status dvt_start(void);
+const char *dvt_backend_name(void);
+
+davit_status dvt_lane_open(int device, dvt_lane **lane);
+
+/* Waits for the lane's work, frees the lane, returns the first error. The same in two steps: finish waits, and may be
+ * called once; release frees, when nothing enqueued on the lane is left, synchronisations included. */
+davit_status dvt_lane_close(dvt_lane *lane);
+davit_status dvt_lane_finish(dvt_lane *lane);
+void dvt_lane_release(dvt_lane *lane);
+
+/* Scratch memory on the lane's device (on the host for host lanes), for the command whose work calls: its own until the
+ * lane's next command that asks, as commands run in order. Kept until the lane is closed, so that asking neither
+ * allocates nor waits once there is enough. The contents are undefined. */
+davit_status dvt_lane_workspace(dvt_lane *lane, size_t bytes, void **pointer);
+
+/* DVT_LANE_COUNTERS counters in the device's memory that are 0; whoever takes them leaves them at 0. For lanes with a
+ * stream. */
+enum { DVT_LANE_COUNTERS = 1024 };
+davit_status dvt_lane_counters(dvt_lane *lane, uint32_t **counters);
+
+/* Enqueues work with a copy of `bytes` bytes of arguments. */
+davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_work work, const void *arguments,
+                             size_t bytes);
+
+/* Enqueue a new record (returned with one reference for the caller), and a wait for one. */
+davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record);
+davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record);
+
+/* Waits for what is enqueued on the lanes now, then returns and clears their first error. */
+davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count);
+
+/* The lane's error so far, left in place. */
+davit_status dvt_lane_error(dvt_lane *lane);
+
+/* The lane whose BLOCKING command the calling thread is running, NULL if none. */
+dvt_lane *dvt_lane_current(void);
+
+/* ---- for back ends ---- */
+
+/* Whether the lane's device has streams. */
+bool dvt_lane_wants_stream(const dvt_lane *lane);
+
+void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message);
+
+/* Runs a STREAMED or BLOCKING command unless the lane is stopped. */
+void dvt_command_work(dvt_command *command);
+
+/* A WAIT whose record is over, or issued: passes its failure on. */
+void dvt_command_pass_failure(dvt_command *command);
+
+/* A RECORD on a lane that is drained up to here: finishes it with the lane's error. */
+void dvt_command_finish_record(dvt_command *command);
+
+void dvt_command_free(dvt_command *command);
+
+#endif

@@ -1,0 +1,352 @@
+/* Blocks and pools.
+ *
+ * Invariant: every block given out is in `blocks`, sorted by address and disjoint, so the place of any
+ * pointer is one binary search. Freed device and pinned blocks wait in a list per place until an allocation of
+ * the same class takes them: giving them back to the driver would wait for the device. Classes are powers of
+ * two below 1 MiB and multiples of an eighth of the power of two above, so at most 12.5 % is wasted. Host
+ * memory goes straight to malloc. */
+#include "src/runtime/memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "offload/runtime/space.h"
+#include "src/base/allocate.h"
+#include "src/base/inject.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/staging.h"
+
+typedef struct block {
+  char *base;
+  size_t bytes; /* of the class */
+  int place;
+  struct block *next; /* in the list of kept blocks */
+} block;
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER; /* guards all below */
+static block **blocks;
+static size_t block_count, block_capacity;
+static block *kept;
+
+bool dvt_place_is_host(int place) {
+  return place < 0 || dvt_device_find(place)->shares_host_memory;
+}
+
+static bool has_nvidia(void) {
+  int count;
+  const dvt_device *devices = dvt_devices(&count);
+  for (int i = 1; i <= count; i++)
+    if (devices[i].ordinal >= 0)
+      return true;
+  return false;
+}
+
+bool dvt_place_is_streamable(int place) {
+  return place == DAVIT_PINNED ? has_nvidia() : place >= 0 && dvt_device_find(place)->ordinal >= 0;
+}
+
+static bool is_pooled(int place) {
+  return place == DAVIT_PINNED ? has_nvidia() : !dvt_place_is_host(place);
+}
+
+static size_t class_bytes(size_t bytes) {
+  enum { SMALLEST = 256 };
+  size_t power = SMALLEST;
+  while (power < bytes && power <= SIZE_MAX / 2)
+    power *= 2;
+  if (power <= 1 << 20)
+    return power;
+  size_t step = power / 16;
+  return bytes > SIZE_MAX - step ? bytes : (bytes + step - 1) / step * step;
+}
+
+/* Index of the first block whose base is above `pointer`. */
+static size_t upper(const char *pointer) {
+  size_t low = 0, high = block_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (blocks[middle]->base <= pointer)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static block *find(const char *pointer) {
+  size_t i = upper(pointer);
+  if (i == 0 || (size_t)(pointer - blocks[i - 1]->base) >= blocks[i - 1]->bytes)
+    return NULL;
+  return blocks[i - 1];
+}
+
+static bool insert(block *added) {
+  if (block_count == block_capacity) {
+    size_t capacity = block_capacity ? 2 * block_capacity : 64;
+    block **grown = dvt_allocate(capacity, sizeof(block *));
+    if (!grown)
+      return false;
+    if (block_count)
+      memcpy(grown, blocks, block_count * sizeof(block *));
+    free(blocks);
+    blocks = grown;
+    block_capacity = capacity;
+  }
+  size_t at = upper(added->base);
+  memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof(block *));
+  blocks[at] = added;
+  block_count++;
+  return true;
+}
+
+static block *take_out(char *base) {
+  size_t i = upper(base);
+  if (i == 0 || blocks[i - 1]->base != base)
+    return NULL;
+  block *found = blocks[i - 1];
+  memmove(blocks + i - 1, blocks + i, (block_count - i) * sizeof(block *));
+  if (--block_count == 0) {
+    free(blocks);
+    blocks = NULL;
+    block_capacity = 0;
+  }
+  return found;
+}
+
+/* Gives back the kept blocks of `place`, or of all places. */
+static void trim(int place, bool all) {
+  for (block **at = &kept; *at;) {
+    block *one = *at;
+    if (all || one->place == place) {
+      *at = one->next;
+      dvt_space_free(one->base, one->place);
+      free(one);
+    } else {
+      at = &one->next;
+    }
+  }
+}
+
+static block *take_kept(size_t bytes, int place) {
+  for (block **at = &kept; *at; at = &(*at)->next)
+    if ((*at)->place == place && (*at)->bytes == bytes) {
+      block *found = *at;
+      *at = found->next;
+      return found;
+    }
+  return NULL;
+}
+
+static davit_status no_memory(size_t bytes, int place) {
+  if (place < 0)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no %s host memory for %zu bytes",
+                      place == DAVIT_PINNED ? "pinned" : "pageable", bytes);
+  return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, "device %d has no memory for %zu bytes", place, bytes);
+}
+
+static bool refused(int place) {
+  return dvt_injected(place >= 0              ? DVT_INJECT_DEVICE_MEMORY
+                      : place == DAVIT_PINNED ? DVT_INJECT_PINNED_MEMORY
+                                              : DVT_INJECT_HOST_MEMORY);
+}
+
+static davit_status make_block(size_t bytes, int place, block **made) {
+  if (refused(place))
+    return no_memory(bytes, place);
+  block *found = take_kept(bytes, place);
+  if (!found) {
+    found = dvt_allocate(1, sizeof *found);
+    if (!found)
+      return DAVIT_OUT_OF_HOST_MEMORY;
+    *found = (block){.base = dvt_space_alloc(bytes, place), .bytes = bytes, .place = place};
+    if (!found->base) {
+      trim(place, false); /* what is kept in other sizes may make room */
+      found->base = dvt_space_alloc(bytes, place);
+    }
+    if (!found->base) {
+      free(found);
+      return no_memory(bytes, place);
+    }
+  }
+  *made = found;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_malloc(size_t bytes, int place, void **pointer) {
+  if (!pointer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  DVT_TRY(dvt_start());
+  if (place != DAVIT_PINNED && place != DAVIT_PAGEABLE)
+    DVT_TRY(dvt_resolve_device(place, &place));
+  if (bytes == 0) {
+    *pointer = NULL;
+    return DAVIT_SUCCESS;
+  }
+  block *made = NULL;
+  pthread_rwlock_wrlock(&lock);
+  davit_status status = make_block(class_bytes(bytes), place, &made);
+  if (status == DAVIT_SUCCESS && !insert(made)) {
+    made->next = kept;
+    kept = made;
+    status = DAVIT_OUT_OF_HOST_MEMORY;
+  }
+  pthread_rwlock_unlock(&lock);
+  if (status == DAVIT_SUCCESS)
+    *pointer = made->base;
+  return status;
+}
+
+davit_status davit_free(void *pointer) {
+  if (!pointer)
+    return DAVIT_SUCCESS;
+  pthread_rwlock_wrlock(&lock);
+  block *found = take_out(pointer);
+  if (found && is_pooled(found->place)) {
+    found->next = kept;
+    kept = found;
+  } else if (found) {
+    dvt_space_free(found->base, found->place);
+    free(found);
+  }
+  pthread_rwlock_unlock(&lock);
+  return found ? DAVIT_SUCCESS
+               : davit_fail(DAVIT_INVALID_ARGUMENT, "pointer %p is not the start of a block of davit_malloc",
+                            pointer);
+}
+
+davit_status davit_memory_trim(int place) {
+  DVT_TRY(dvt_start());
+  if (place != DAVIT_PINNED && place != DAVIT_PAGEABLE)
+    DVT_TRY(dvt_resolve_device(place, &place));
+  pthread_rwlock_wrlock(&lock);
+  trim(place, false);
+  pthread_rwlock_unlock(&lock);
+  return DAVIT_SUCCESS;
+}
+
+void dvt_memory_trim_all(void) {
+  pthread_rwlock_wrlock(&lock);
+  trim(0, true);
+  pthread_rwlock_unlock(&lock);
+}
+
+size_t dvt_memory_kept(int place) {
+  size_t bytes = 0;
+  pthread_rwlock_rdlock(&lock);
+  for (block *one = kept; one; one = one->next)
+    if (one->place == place)
+      bytes += one->bytes;
+  pthread_rwlock_unlock(&lock);
+  return bytes;
+}
+
+int dvt_place_of(const void *pointer) {
+  pthread_rwlock_rdlock(&lock);
+  block *found = find(pointer);
+  int place = found ? found->place : DAVIT_PAGEABLE;
+  pthread_rwlock_unlock(&lock);
+  return found ? place : dvt_space_place(pointer);
+}
+
+davit_status davit_pointer_place(const void *pointer, int *place) {
+  if (!pointer || !place)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", pointer ? "place" : "pointer");
+  DVT_TRY(dvt_start());
+  *place = dvt_place_of(pointer);
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_pin(void *pointer, size_t bytes) {
+  if (!pointer || bytes == 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, pointer ? "bytes is 0" : "pointer is NULL");
+  DVT_TRY(dvt_start());
+  return dvt_space_pin(pointer, bytes);
+}
+
+davit_status davit_unpin(void *pointer) {
+  if (!pointer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  DVT_TRY(dvt_start());
+  return dvt_space_unpin(pointer);
+}
+
+davit_status dvt_copy_blocking(void *destination, size_t destination_pitch, int destination_place,
+                               const void *source, size_t source_pitch, int source_place, size_t row_bytes,
+                               size_t cols) {
+  enum { WORTH_STAGING = 1 << 17 };
+  bool up = dvt_place_is_streamable(destination_place) && destination_place >= 0 &&
+            dvt_place_is_host(source_place) && source_place != DAVIT_PINNED;
+  bool down = dvt_place_is_streamable(source_place) && source_place >= 0 &&
+              dvt_place_is_host(destination_place) && destination_place != DAVIT_PINNED;
+  if ((up || down) && row_bytes * cols >= WORTH_STAGING)
+    return up ? dvt_stage_up(destination_place, destination, destination_pitch, source, source_pitch,
+                             row_bytes, cols)
+              : dvt_stage_down(source_place, destination, destination_pitch, source, source_pitch, row_bytes,
+                               cols);
+  return dvt_space_copy(destination, destination_pitch, destination_place, source, source_pitch, source_place,
+                        row_bytes, cols);
+}
+
+davit_status dvt_check_copy_2d(const void *destination, int64_t destination_ld, const void *source,
+                               int64_t source_ld, int64_t rows, int64_t cols, size_t element_bytes) {
+  if (rows < 0 || cols < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is negative", rows < 0 ? "rows" : "cols");
+  if (destination_ld < rows || source_ld < rows)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is smaller than rows",
+                      destination_ld < rows ? "destination_ld" : "source_ld");
+  if (element_bytes == 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is 0");
+  if (rows > 0 && cols > 0 && (!destination || !source))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", destination ? "source" : "destination");
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_copy(void *destination, const void *source, size_t bytes) {
+  if (bytes > 0 && (!destination || !source))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", destination ? "source" : "destination");
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_start());
+  return dvt_copy_blocking(destination, bytes, dvt_place_of(destination), source, bytes, dvt_place_of(source),
+                           bytes, 1);
+}
+
+davit_status davit_copy_2d(void *destination, int64_t destination_ld, const void *source, int64_t source_ld,
+                           int64_t rows, int64_t cols, size_t element_bytes) {
+  DVT_TRY(dvt_check_copy_2d(destination, destination_ld, source, source_ld, rows, cols, element_bytes));
+  if (rows == 0 || cols == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_start());
+  return dvt_copy_blocking(destination, (size_t)destination_ld * element_bytes, dvt_place_of(destination),
+                           source, (size_t)source_ld * element_bytes, dvt_place_of(source),
+                           (size_t)rows * element_bytes, (size_t)cols);
+}
+
+davit_status davit_fill(void *pointer, int value, size_t bytes) {
+  if (bytes > 0 && !pointer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_start());
+  return dvt_space_fill(pointer, dvt_place_of(pointer), value, bytes);
+}
+
+static davit_status check_random(const void *pointer, int64_t count) {
+  if (count < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "count is negative");
+  if (count > 0 && !pointer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  return dvt_start();
+}
+
+davit_status davit_random_double(double *pointer, int64_t count, uint64_t seed) {
+  DVT_TRY(check_random(pointer, count));
+  return count == 0 ? DAVIT_SUCCESS : dvt_space_random_double(pointer, dvt_place_of(pointer), count, seed);
+}
+
+davit_status davit_random_float(float *pointer, int64_t count, uint64_t seed) {
+  DVT_TRY(check_random(pointer, count));
+  return count == 0 ? DAVIT_SUCCESS : dvt_space_random_float(pointer, dvt_place_of(pointer), count, seed);
+}

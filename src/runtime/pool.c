@@ -1,0 +1,128 @@
+#include "src/runtime/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "src/base/allocate.h"
+
+enum { IDLE_SECONDS = 10, SPINS = 100 };
+
+typedef struct worker {
+  pthread_cond_t wake;
+  bool sleeping;
+  _Atomic(void (*)(void *)) function; /* written last, so that a spinning worker finds its argument */
+  void *argument;
+  struct worker *next; /* in the stack of idle workers */
+} worker;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+static worker *idle; /* the last to become idle is the first to work again: its cache is warm */
+static int alive;
+static bool stopping; /* workers that become idle now end */
+
+static void remove_idle(worker *self) {
+  for (worker **at = &idle; *at; at = &(*at)->next)
+    if (*at == self) {
+      *at = self->next;
+      return;
+    }
+}
+
+/* Work often follows at once: a look around costs less than a sleep and a wake. */
+static bool spin_for_work(worker *self) {
+  pthread_mutex_lock(&lock);
+  self->next = idle;
+  idle = self;
+  pthread_mutex_unlock(&lock);
+  for (int i = 0; i < SPINS; i++) {
+    if (atomic_load(&self->function))
+      return true;
+    sched_yield();
+  }
+  return false;
+}
+
+/* False when the worker, asleep for long or told to stop, should end. */
+static bool sleep_for_work(worker *self) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += IDLE_SECONDS;
+  pthread_mutex_lock(&lock);
+  self->sleeping = true;
+  bool late = false;
+  while (!atomic_load(&self->function) && !stopping && !late)
+    late = pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT;
+  self->sleeping = false;
+  bool more = atomic_load(&self->function) != NULL;
+  if (!more) {
+    remove_idle(self);
+    alive--;
+    pthread_cond_signal(&ended);
+  }
+  pthread_mutex_unlock(&lock);
+  return more;
+}
+
+static void *work(void *argument) {
+  worker *self = argument;
+  do {
+    void (*function)(void *) = atomic_exchange(&self->function, NULL);
+    function(self->argument);
+  } while (spin_for_work(self) || sleep_for_work(self));
+  pthread_cond_destroy(&self->wake);
+  free(self);
+  return NULL;
+}
+
+static bool start_worker(void (*function)(void *), void *argument) {
+  worker *made = dvt_allocate(1, sizeof *made);
+  if (!made)
+    return false;
+  pthread_cond_init(&made->wake, NULL);
+  made->argument = argument;
+  atomic_store(&made->function, function);
+  pthread_mutex_lock(&lock);
+  alive++;
+  pthread_mutex_unlock(&lock);
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, work, made) == 0) {
+    pthread_detach(thread);
+    return true;
+  }
+  pthread_mutex_lock(&lock);
+  alive--;
+  pthread_mutex_unlock(&lock);
+  pthread_cond_destroy(&made->wake);
+  free(made);
+  return false;
+}
+
+bool dvt_pool_run(void (*function)(void *), void *argument) {
+  pthread_mutex_lock(&lock);
+  worker *chosen = idle;
+  if (chosen) {
+    idle = chosen->next;
+    chosen->argument = argument;
+    atomic_store(&chosen->function, function);
+    if (chosen->sleeping)
+      pthread_cond_signal(&chosen->wake);
+  }
+  pthread_mutex_unlock(&lock);
+  return chosen || start_worker(function, argument);
+}
+
+void dvt_pool_stop(void) {
+  pthread_mutex_lock(&lock);
+  stopping = true;
+  for (worker *one = idle; one; one = one->next)
+    pthread_cond_signal(&one->wake);
+  while (alive > 0)
+    pthread_cond_wait(&ended, &lock);
+  stopping = false;
+  pthread_mutex_unlock(&lock);
+}

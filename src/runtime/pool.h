@@ -1,0 +1,17 @@
+/* Host threads that may block: made when all others are busy, kept for a while when idle.
+ *
+ * The task graph never blocks a thread of its own; whatever may block (host functions, regions, copies of
+ * pageable memory) is handed to a thread here. There are at most as many as lanes with blocking work, so
+ * work that waits for other lanes' work never starves it. Idle threads sleep. */
+#ifndef DAVIT_SRC_RUNTIME_POOL_H
+#define DAVIT_SRC_RUNTIME_POOL_H
+
+#include <stdbool.h>
+
+/* Runs function(argument) on a thread of the pool. False if no thread can be made. */
+bool dvt_pool_run(void (*function)(void *), void *argument);
+
+/* Ends all idle threads and waits for them; nothing may be running. */
+void dvt_pool_stop(void);
+
+#endif

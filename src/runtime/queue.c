@@ -1,0 +1,452 @@
+/* Queues: a row of lanes, a registry of queues, and the commands that are not BLAS.
+ *
+ * Which sub-queue is current is kept per thread and queue, in a list of the queue's: two producers that take
+ * turns can never send each other's work to the wrong sub-queue.
+ *
+ * Queues are counted: a device-wide synchronisation holds those it waits for, and whoever lets go of one last frees it.
+ * Destroying waits for the queue's work and never for who holds it, because that one may be waiting for the very
+ * work that destroys. */
+#include "src/runtime/queue.h"
+
+#include <davit/event.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "offload/runtime/space.h"
+#include "src/base/allocate.h"
+#include "src/runtime/copy.h"
+#include "src/runtime/event.h"
+#include "src/runtime/memory.h"
+
+typedef struct choice {
+  unsigned long long thread;
+  int subqueue;
+} choice;
+
+struct davit_queue {
+  int device;
+  int subqueues;
+  pthread_mutex_t choice_lock; /* guards the choices */
+  choice *choices;
+  int choice_count, choice_capacity;
+  int references; /* the owner's and those of device-wide calls; under registry_lock */
+  davit_queue *next;
+  dvt_lane *lanes[];
+};
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static davit_queue *registry;
+
+/* Threads have serial numbers of their own: a pthread_t may be used again after its thread has ended. */
+static unsigned long long thread_serial(void) {
+  static atomic_ullong last;
+  static _Thread_local unsigned long long own;
+  if (own == 0)
+    own = atomic_fetch_add(&last, 1) + 1;
+  return own;
+}
+
+/* The calling thread's sub-queue: 0 unless it has chosen another. */
+static int chosen(davit_queue *queue) {
+  unsigned long long thread = thread_serial();
+  int subqueue = 0;
+  pthread_mutex_lock(&queue->choice_lock);
+  for (int i = 0; i < queue->choice_count; i++)
+    if (queue->choices[i].thread == thread)
+      subqueue = queue->choices[i].subqueue;
+  pthread_mutex_unlock(&queue->choice_lock);
+  return subqueue;
+}
+
+static davit_status add_choice(davit_queue *queue, choice added) {
+  if (queue->choice_count == queue->choice_capacity) {
+    int capacity = queue->choice_capacity ? 2 * queue->choice_capacity : 8;
+    choice *grown = dvt_allocate((size_t)capacity, sizeof *grown);
+    if (!grown)
+      return DAVIT_OUT_OF_HOST_MEMORY;
+    if (queue->choice_count)
+      memcpy(grown, queue->choices, (size_t)queue->choice_count * sizeof *grown);
+    free(queue->choices);
+    queue->choices = grown;
+    queue->choice_capacity = capacity;
+  }
+  queue->choices[queue->choice_count++] = added;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status choose(davit_queue *queue, int subqueue) {
+  unsigned long long thread = thread_serial();
+  davit_status status = DAVIT_SUCCESS;
+  pthread_mutex_lock(&queue->choice_lock);
+  int i = 0;
+  while (i < queue->choice_count && queue->choices[i].thread != thread)
+    i++;
+  if (i < queue->choice_count)
+    queue->choices[i].subqueue = subqueue;
+  else
+    status = add_choice(queue, (choice){thread, subqueue});
+  pthread_mutex_unlock(&queue->choice_lock);
+  return status;
+}
+
+dvt_lane *dvt_queue_lane(davit_queue *queue) {
+  if (queue)
+    return queue->lanes[queue->subqueues == 1 ? 0 : chosen(queue)];
+  davit_fail(DAVIT_INVALID_ARGUMENT, "queue is NULL");
+  return NULL;
+}
+
+/* ---- life ---- */
+
+static void free_queue(davit_queue *queue) {
+  for (int i = 0; i < queue->subqueues; i++)
+    dvt_lane_release(queue->lanes[i]);
+  pthread_mutex_destroy(&queue->choice_lock);
+  free(queue->choices);
+  free(queue);
+}
+
+static void drop(davit_queue *queue) {
+  pthread_mutex_lock(&registry_lock);
+  bool last = --queue->references == 0;
+  pthread_mutex_unlock(&registry_lock);
+  if (last)
+    free_queue(queue);
+}
+
+davit_status davit_queue_create(int device, int subqueues, davit_queue **queue) {
+  enum { MOST_SUBQUEUES = 64 };
+  if (!queue)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "queue is NULL");
+  if (subqueues < 1 || subqueues > MOST_SUBQUEUES)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "subqueues is %d, not 1 to %d", subqueues, MOST_SUBQUEUES);
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_device(device, &device));
+  davit_queue *made = dvt_allocate(1, sizeof *made + (size_t)subqueues * sizeof(dvt_lane *));
+  if (!made)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  made->device = device;
+  pthread_mutex_init(&made->choice_lock, NULL);
+  for (; made->subqueues < subqueues; made->subqueues++) {
+    davit_status status = dvt_lane_open(device, &made->lanes[made->subqueues]);
+    if (status != DAVIT_SUCCESS) {
+      free_queue(made);
+      return status;
+    }
+  }
+  pthread_mutex_lock(&registry_lock);
+  made->references = 1;
+  made->next = registry;
+  registry = made;
+  pthread_mutex_unlock(&registry_lock);
+  *queue = made;
+  return DAVIT_SUCCESS;
+}
+
+static bool inside(const davit_queue *queue) {
+  const dvt_lane *current = dvt_lane_current();
+  for (int i = 0; current && i < queue->subqueues; i++)
+    if (queue->lanes[i] == current)
+      return true;
+  return false;
+}
+
+static void leave_registry(davit_queue *queue) {
+  pthread_mutex_lock(&registry_lock);
+  davit_queue **at = &registry;
+  while (*at != queue)
+    at = &(*at)->next;
+  *at = queue->next;
+  pthread_mutex_unlock(&registry_lock);
+}
+
+davit_status davit_queue_destroy(davit_queue *queue) {
+  if (!queue)
+    return DAVIT_SUCCESS;
+  if (inside(queue))
+    return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot destroy the queue");
+  leave_registry(queue);
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  for (int i = 0; i < queue->subqueues; i++)
+    dvt_error_keep(&first, dvt_lane_finish(queue->lanes[i]));
+  drop(queue);
+  return dvt_error_report(&first);
+}
+
+davit_status davit_queue_device(const davit_queue *queue, int *device) {
+  if (!queue || !device)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", queue ? "device" : "queue");
+  *device = queue->device;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_queue_synchronize(davit_queue *queue) {
+  if (!queue)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "queue is NULL");
+  if (inside(queue))
+    return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot wait for the queue");
+  return dvt_lanes_synchronize(queue->lanes, queue->subqueues);
+}
+
+/* ---- sub-queues ---- */
+
+davit_status davit_queue_request_subqueue(davit_queue *queue, int *subqueue) {
+  if (!queue || !subqueue)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", queue ? "subqueue" : "queue");
+  int next = (chosen(queue) + 1) % queue->subqueues;
+  DVT_TRY(choose(queue, next));
+  *subqueue = next;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_queue_set_subqueue(davit_queue *queue, int subqueue) {
+  if (!queue)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "queue is NULL");
+  if (subqueue < 0 || subqueue >= queue->subqueues)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "subqueue is %d, the queue has 0 to %d", subqueue,
+                      queue->subqueues - 1);
+  return choose(queue, subqueue);
+}
+
+davit_status davit_queue_subqueue(davit_queue *queue, int *subqueue, int *subqueues) {
+  if (!queue || !subqueue || !subqueues)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL",
+                      !queue     ? "queue"
+                      : subqueue ? "subqueues"
+                                 : "subqueue");
+  *subqueue = chosen(queue);
+  *subqueues = queue->subqueues;
+  return DAVIT_SUCCESS;
+}
+
+/* ---- device-wide ---- */
+
+/* The queues of a device, each held; NULL with count 0 if there are none. */
+static davit_status hold_queues(int device, davit_queue ***queues, int *count) {
+  pthread_mutex_lock(&registry_lock);
+  int n = 0;
+  for (davit_queue *q = registry; q; q = q->next)
+    n += q->device == device;
+  davit_queue **held = n ? dvt_allocate((size_t)n, sizeof(davit_queue *)) : NULL;
+  *count = 0;
+  for (davit_queue *q = registry; held && q; q = q->next)
+    if (q->device == device) {
+      q->references++;
+      held[(*count)++] = q;
+    }
+  pthread_mutex_unlock(&registry_lock);
+  *queues = held;
+  return n && !held ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
+}
+
+static void drop_queues(davit_queue **queues, int count) {
+  for (int i = 0; i < count; i++)
+    drop(queues[i]);
+  free(queues);
+}
+
+static davit_status synchronize_all(davit_queue **queues, int count) {
+  int lanes = 0;
+  for (int i = 0; i < count; i++) {
+    if (inside(queues[i]))
+      return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot wait for the queue's device");
+    lanes += queues[i]->subqueues;
+  }
+  dvt_lane **all = dvt_allocate((size_t)lanes + 1, sizeof(dvt_lane *));
+  if (!all)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  lanes = 0;
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < queues[i]->subqueues; j++)
+      all[lanes++] = queues[i]->lanes[j];
+  davit_status status = dvt_lanes_synchronize(all, lanes);
+  free(all);
+  return status;
+}
+
+davit_status davit_device_synchronize(int device) {
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_device(device, &device));
+  davit_queue **queues;
+  int count;
+  DVT_TRY(hold_queues(device, &queues, &count));
+  davit_status status = synchronize_all(queues, count);
+  drop_queues(queues, count);
+  return status;
+}
+
+davit_status davit_device_check(int device) {
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_device(device, &device));
+  davit_queue **queues;
+  int count;
+  DVT_TRY(hold_queues(device, &queues, &count));
+  davit_status status = dvt_device_error(dvt_device_find(device));
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < queues[i]->subqueues && status == DAVIT_SUCCESS; j++)
+      status = dvt_lane_error(queues[i]->lanes[j]);
+  drop_queues(queues, count);
+  return status;
+}
+
+/* ---- commands ---- */
+
+typedef struct host_function_arguments {
+  davit_host_function function;
+  void *argument;
+} host_function_arguments;
+
+static davit_status run_host_function(dvt_lane *lane, void *arguments) {
+  (void)lane;
+  host_function_arguments *a = arguments;
+  return a->function(a->argument);
+}
+
+davit_status davit_queue_host_function(davit_queue *queue, davit_host_function function, void *argument) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane || !function)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", lane ? "function" : "queue");
+  host_function_arguments a = {function, argument};
+  return dvt_lane_submit(lane, DVT_BLOCKING, run_host_function, &a, sizeof a);
+}
+
+typedef struct region_arguments {
+  davit_region region;
+  void *argument;
+} region_arguments;
+
+static davit_status run_region(dvt_lane *lane, void *arguments) {
+  region_arguments *a = arguments;
+  return a->region(lane->device == DAVIT_HOST ? omp_get_initial_device() : lane->device, a->argument);
+}
+
+davit_status davit_queue_region(davit_queue *queue, davit_region region, void *argument) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane || !region)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", lane ? "region" : "queue");
+  region_arguments a = {region, argument};
+  return dvt_lane_submit(lane, DVT_BLOCKING, run_region, &a, sizeof a);
+}
+
+static davit_status enqueue_copy(dvt_lane *lane, dvt_copy *copy) {
+  copy->destination_place = dvt_place_of(copy->destination);
+  copy->source_place = dvt_place_of(copy->source);
+  return dvt_copy_submit(lane, copy);
+}
+
+davit_status davit_queue_copy(davit_queue *queue, void *destination, const void *source, size_t bytes) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  if (!destination || !source)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", destination ? "source" : "destination");
+  dvt_copy copy = {destination, source, bytes, bytes, bytes, 1, 0, 0};
+  return enqueue_copy(lane, &copy);
+}
+
+davit_status davit_queue_copy_2d(davit_queue *queue, void *destination, int64_t destination_ld,
+                                 const void *source, int64_t source_ld, int64_t rows, int64_t cols,
+                                 size_t element_bytes) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(dvt_check_copy_2d(destination, destination_ld, source, source_ld, rows, cols, element_bytes));
+  if (rows == 0 || cols == 0)
+    return DAVIT_SUCCESS;
+  dvt_copy copy = {.destination = destination,
+                   .source = source,
+                   .destination_pitch = (size_t)destination_ld * element_bytes,
+                   .source_pitch = (size_t)source_ld * element_bytes,
+                   .row_bytes = (size_t)rows * element_bytes,
+                   .cols = (size_t)cols};
+  return enqueue_copy(lane, &copy);
+}
+
+typedef struct fill_arguments {
+  void *pointer;
+  size_t bytes;
+  int value, place;
+} fill_arguments;
+
+static davit_status stream_fill(dvt_lane *lane, void *arguments) {
+  fill_arguments *a = arguments;
+  return dvt_stream_fill(lane->stream, a->pointer, a->value, a->bytes);
+}
+
+static davit_status blocking_fill(dvt_lane *lane, void *arguments) {
+  (void)lane;
+  fill_arguments *a = arguments;
+  return dvt_space_fill(a->pointer, a->place, a->value, a->bytes);
+}
+
+davit_status davit_queue_fill(davit_queue *queue, void *pointer, int value, size_t bytes) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  if (!pointer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  fill_arguments a = {pointer, bytes, value, dvt_place_of(pointer)};
+  bool streamed = lane->stream && a.place == lane->device;
+  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING, streamed ? stream_fill : blocking_fill,
+                         &a, sizeof a);
+}
+
+typedef struct random_arguments {
+  void *pointer;
+  int64_t count;
+  uint64_t seed;
+  int place;
+} random_arguments;
+
+static davit_status run_random_double(dvt_lane *lane, void *arguments) {
+  (void)lane;
+  random_arguments *a = arguments;
+  return dvt_space_random_double(a->pointer, a->place, a->count, a->seed);
+}
+
+static davit_status run_random_float(dvt_lane *lane, void *arguments) {
+  (void)lane;
+  random_arguments *a = arguments;
+  return dvt_space_random_float(a->pointer, a->place, a->count, a->seed);
+}
+
+static davit_status enqueue_random(davit_queue *queue, void *pointer, int64_t count, uint64_t seed,
+                                   dvt_work work) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  if (count < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "count is negative");
+  if (count == 0)
+    return DAVIT_SUCCESS;
+  if (!pointer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+  random_arguments a = {pointer, count, seed, dvt_place_of(pointer)};
+  return dvt_lane_submit(lane, DVT_BLOCKING, work, &a, sizeof a);
+}
+
+davit_status davit_queue_random_double(davit_queue *queue, double *pointer, int64_t count, uint64_t seed) {
+  return enqueue_random(queue, pointer, count, seed, run_random_double);
+}
+
+davit_status davit_queue_random_float(davit_queue *queue, float *pointer, int64_t count, uint64_t seed) {
+  return enqueue_random(queue, pointer, count, seed, run_random_float);
+}
+
+davit_status davit_queue_wait(davit_queue *queue, davit_event *event) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane || !event)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", lane ? "event" : "queue");
+  dvt_record *record = dvt_event_record(event);
+  if (!record)
+    return DAVIT_SUCCESS;
+  davit_status status = dvt_lane_wait(lane, record);
+  dvt_record_drop(record);
+  return status;
+}

@@ -1,0 +1,220 @@
+#include "src/runtime/record.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/base/allocate.h"
+
+/* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
+ * by the million, and a condition variable in each would cost more than the record. */
+enum {
+  STRIPES = 64,
+  SPIN_NS =
+      200000, /* a thread yields for so long before it sleeps, as waking it takes longer than short work */
+  POLL_NS = 30000 /* and asks a device for so long before it lets itself be told */
+};
+
+static struct stripe {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  atomic_int waiters;
+} stripes[STRIPES];
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static dvt_record *pool;
+
+static void initialise(void) {
+  for (int i = 0; i < STRIPES; i++) {
+    pthread_mutex_init(&stripes[i].lock, NULL);
+    pthread_cond_init(&stripes[i].changed, NULL);
+  }
+}
+
+static struct stripe *stripe_of(const dvt_record *record) {
+  return &stripes[((uintptr_t)record / sizeof(dvt_record)) % STRIPES];
+}
+
+int64_t dvt_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Records are pooled so that the addresses the task graph's hash table has seen stay few. */
+dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
+  pthread_once(&once, initialise);
+  pthread_mutex_lock(&pool_lock);
+  dvt_record *record = pool;
+  if (record)
+    pool = record->next_free;
+  pthread_mutex_unlock(&pool_lock);
+  if (!record) {
+    record = dvt_allocate(1, sizeof *record);
+    if (!record)
+      return NULL;
+  }
+  atomic_store(&record->references, 1);
+  atomic_store(&record->state, DVT_RECORD_PENDING);
+  record->device = device;
+  record->on_stream = on_stream;
+  record->timed = timed;
+  record->mark = NULL;
+  record->time_ns = 0;
+  record->error.status = DAVIT_SUCCESS;
+  record->bridged = false;
+  record->doomed = false;
+  return record;
+}
+
+dvt_record *dvt_record_hold(dvt_record *record) {
+  atomic_fetch_add(&record->references, 1);
+  return record;
+}
+
+void dvt_record_drop(dvt_record *record) {
+  if (!record || atomic_fetch_sub(&record->references, 1) != 1)
+    return;
+  dvt_mark_free(record->mark);
+  record->mark = NULL;
+  pthread_mutex_lock(&pool_lock);
+  record->next_free = pool;
+  pool = record;
+  pthread_mutex_unlock(&pool_lock);
+}
+
+void dvt_records_trim(void) {
+  pthread_mutex_lock(&pool_lock);
+  while (pool) {
+    dvt_record *record = pool;
+    pool = record->next_free;
+    free(record);
+  }
+  pthread_mutex_unlock(&pool_lock);
+}
+
+static void wake(dvt_record *record) {
+  struct stripe *stripe = stripe_of(record);
+  if (atomic_load(&stripe->waiters) == 0)
+    return;
+  pthread_mutex_lock(&stripe->lock);
+  pthread_cond_broadcast(&stripe->changed);
+  pthread_mutex_unlock(&stripe->lock);
+}
+
+static void reached(void *argument, davit_status status) {
+  dvt_record *record = argument;
+  dvt_record_finish(record, status, davit_last_error());
+  dvt_record_drop(record);
+}
+
+void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message) {
+  record->doomed = true;
+  record->error.status = status;
+  snprintf(record->error.message, sizeof record->error.message, "%s", message);
+  dvt_record_issue(record, mark);
+}
+
+void dvt_record_issue(dvt_record *record, dvt_mark *mark) {
+  record->mark = mark;
+  if (record->timed) {
+    dvt_record_hold(record);
+    if (dvt_mark_notify(mark, reached, record) != DAVIT_SUCCESS)
+      dvt_record_drop(record); /* then the time is read when somebody asks */
+  }
+  int expected = DVT_RECORD_PENDING;
+  atomic_compare_exchange_strong(&record->state, &expected, DVT_RECORD_ISSUED);
+  wake(record);
+}
+
+void dvt_record_finish(dvt_record *record, davit_status status, const char *message) {
+  /* Of several finishers (a query, a notification) one wins the right to write. */
+  enum { FINISHING = 100 };
+  int state = atomic_load(&record->state);
+  do {
+    if (state != DVT_RECORD_PENDING && state != DVT_RECORD_ISSUED)
+      return;
+  } while (!atomic_compare_exchange_weak(&record->state, &state, FINISHING));
+  record->time_ns = dvt_now_ns();
+  if (!record->doomed) {
+    record->error.status = status;
+    if (status != DAVIT_SUCCESS)
+      snprintf(record->error.message, sizeof record->error.message, "%s", message);
+  }
+  atomic_store(&record->state, record->error.status == DAVIT_SUCCESS ? DVT_RECORD_DONE : DVT_RECORD_FAILED);
+  wake(record);
+}
+
+dvt_record_state dvt_record_query(dvt_record *record) {
+  int state = atomic_load(&record->state);
+  if (state == DVT_RECORD_ISSUED) {
+    bool is_reached = false;
+    davit_status status = dvt_mark_query(record->mark, &is_reached);
+    if (is_reached || status != DAVIT_SUCCESS)
+      dvt_record_finish(record, status, davit_last_error());
+    state = atomic_load(&record->state);
+  }
+  /* Between the two writes of dvt_record_finish() the record still counts as on its way. */
+  return state > DVT_RECORD_FAILED ? DVT_RECORD_ISSUED : (dvt_record_state)state;
+}
+
+static bool over(dvt_record *record) {
+  dvt_record_state state = (dvt_record_state)atomic_load(&record->state);
+  return state == DVT_RECORD_DONE || state == DVT_RECORD_FAILED;
+}
+
+static bool issued_or_over(dvt_record *record) {
+  return atomic_load(&record->state) != DVT_RECORD_PENDING;
+}
+
+/* Sleeps until the condition holds. A waiter is counted before it looks at the state and a finisher looks at the
+ * count after it wrote the state, so one of the two always sees the other. */
+static void sleep_until(dvt_record *record, bool (*condition)(dvt_record *)) {
+  const int64_t until = dvt_now_ns() + SPIN_NS;
+  do {
+    if (condition(record))
+      return;
+    sched_yield();
+  } while (dvt_now_ns() < until);
+  struct stripe *stripe = stripe_of(record);
+  pthread_mutex_lock(&stripe->lock);
+  atomic_fetch_add(&stripe->waiters, 1);
+  while (!condition(record))
+    pthread_cond_wait(&stripe->changed, &stripe->lock);
+  atomic_fetch_sub(&stripe->waiters, 1);
+  pthread_mutex_unlock(&stripe->lock);
+}
+
+void dvt_record_wait_issued(dvt_record *record) {
+  sleep_until(record, issued_or_over);
+}
+
+/* Short work is polled, because a notification costs more than it takes; long work is slept for. */
+static void wait_for_mark(dvt_record *record) {
+  int64_t until = dvt_now_ns() + POLL_NS;
+  while (dvt_record_query(record) == DVT_RECORD_ISSUED)
+    if (dvt_now_ns() > until) {
+      dvt_record_hold(record);
+      if (dvt_mark_notify(record->mark, reached, record) == DAVIT_SUCCESS) {
+        sleep_until(record, over);
+      } else {
+        dvt_record_drop(record);
+        davit_status status = dvt_mark_wait(record->mark);
+        dvt_record_finish(record, status, davit_last_error());
+      }
+    }
+}
+
+davit_status dvt_record_wait(dvt_record *record) {
+  dvt_record_wait_issued(record);
+  if (atomic_load(&record->state) == DVT_RECORD_ISSUED)
+    wait_for_mark(record);
+  sleep_until(record, over);
+  if (record->error.status != DAVIT_SUCCESS)
+    return davit_fail(record->error.status, "%s", record->error.message);
+  return DAVIT_SUCCESS;
+}

@@ -1,0 +1,71 @@
+/* A record: one generation of an event.
+ *
+ * Counted references: the event, the command that records it, every wait and every notification hold
+ * one, so an event can be reset or destroyed while others still wait, and late work only ever finishes its own
+ * generation. State moves one way: PENDING -> (ISSUED ->) DONE or FAILED. ISSUED: the point is placed in a
+ * device stream as `mark`; the device decides when it is reached. `time_ns` and the error are written before the
+ * state that publishes them. */
+#ifndef DAVIT_SRC_RUNTIME_RECORD_H
+#define DAVIT_SRC_RUNTIME_RECORD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "offload/runtime/stream.h"
+#include "src/base/error.h"
+
+typedef enum dvt_record_state {
+  DVT_RECORD_PENDING,
+  DVT_RECORD_ISSUED,
+  DVT_RECORD_DONE,
+  DVT_RECORD_FAILED
+} dvt_record_state;
+
+typedef struct dvt_record {
+  atomic_int references;
+  _Atomic int state;
+  int device;
+  bool on_stream; /* recorded in a device stream: passes through ISSUED */
+  bool timed;     /* note the time when it is reached */
+  bool doomed;    /* ISSUED only to fail: `error` is set already */
+  dvt_mark *mark;
+  int64_t time_ns; /* CLOCK_MONOTONIC */
+  dvt_error error;
+  struct dvt_record *next_free;
+  /* For the task graph: the addresses that `depend` clauses name, and what the generating thread keeps. */
+  char issued_token, done_token;
+  bool bridged;
+  uintptr_t bridge_event;
+} dvt_record;
+
+/* A PENDING record with one reference; NULL sets the sentence. */
+dvt_record *dvt_record_new(int device, bool on_stream, bool timed);
+dvt_record *dvt_record_hold(dvt_record *record);
+void dvt_record_drop(dvt_record *record);
+
+/* PENDING -> ISSUED; takes the mark. */
+void dvt_record_issue(dvt_record *record, dvt_mark *mark);
+
+/* PENDING -> ISSUED, doomed to fail with the status and message when the mark is reached; takes the mark. */
+void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message);
+
+/* -> DONE (status success) or FAILED with `message`. The first call counts, later ones do nothing. */
+void dvt_record_finish(dvt_record *record, davit_status status, const char *message);
+
+/* The state now, asking the device where it decides. */
+dvt_record_state dvt_record_query(dvt_record *record);
+
+/* Waits until DONE or FAILED; returns the status with its sentence. */
+davit_status dvt_record_wait(dvt_record *record);
+
+/* Waits until the record is no longer PENDING. */
+void dvt_record_wait_issued(dvt_record *record);
+
+/* Nanoseconds of the monotonic clock. */
+int64_t dvt_now_ns(void);
+
+/* Frees the pool of records; none may be in use. */
+void dvt_records_trim(void);
+
+#endif

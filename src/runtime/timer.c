@@ -1,0 +1,72 @@
+#include <davit/timer.h>
+#include <stdlib.h>
+
+#include "src/base/allocate.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/queue.h"
+
+struct davit_timer {
+  dvt_record *start, *stop;
+};
+
+davit_status davit_timer_create(davit_timer **timer) {
+  if (!timer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "timer is NULL");
+  davit_timer *made = dvt_allocate(1, sizeof *made);
+  if (!made)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  *timer = made;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_timer_destroy(davit_timer *timer) {
+  if (!timer)
+    return DAVIT_SUCCESS;
+  dvt_record_drop(timer->start);
+  dvt_record_drop(timer->stop);
+  free(timer);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status record(davit_queue *queue, dvt_record **point) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  dvt_record *made = NULL;
+  DVT_TRY(dvt_lane_record(lane, true, &made));
+  dvt_record_drop(*point);
+  *point = made;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_timer_start(davit_timer *timer, davit_queue *queue) {
+  if (!timer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "timer is NULL");
+  DVT_TRY(record(queue, &timer->start));
+  dvt_record_drop(timer->stop);
+  timer->stop = NULL;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_timer_stop(davit_timer *timer, davit_queue *queue) {
+  if (!timer)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "timer is NULL");
+  return record(queue, &timer->stop);
+}
+
+davit_status davit_timer_elapsed(davit_timer *timer, double *milliseconds) {
+  if (!timer || !milliseconds)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", timer ? "milliseconds" : "timer");
+  if (!timer->start) {
+    *milliseconds = 0;
+    return DAVIT_SUCCESS;
+  }
+  if (!timer->stop)
+    return davit_fail(DAVIT_INVALID_STATE, "the timer was started and not stopped");
+  DVT_TRY(dvt_record_wait(timer->start));
+  DVT_TRY(dvt_record_wait(timer->stop));
+  if (timer->start->mark && timer->stop->mark && timer->start->device == timer->stop->device)
+    return dvt_mark_elapsed(timer->start->mark, timer->stop->mark, milliseconds);
+  *milliseconds = 1e-6 * (double)(timer->stop->time_ns - timer->start->time_ns);
+  return DAVIT_SUCCESS;
+}
