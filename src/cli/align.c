@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "ref/ref.h"
+#include "src/cli/clock.h"
 #include "src/cli/formats/fasta.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/frame/progress.h"
@@ -39,12 +39,6 @@ typedef struct comparison {
   int64_t row_count, row_room;
   double create_seconds, trace_seconds;
 } comparison;
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static int64_t length_of(const cli_sequences *s, int64_t index) {
   return s->offsets[index + 1] - s->offsets[index];
@@ -146,12 +140,12 @@ static int make_database(comparison *c) {
   cli_progress progress;
   cli_progress_start(&progress, "align: database", c->job.common.quiet);
   const davit_sequences targets = cli_sequences_view(&c->target);
-  const double start = now();
+  const double start = cli_now();
   const davit_status status = davit_database_create(&targets, c->matrix.symbols, c->job.devices.ids,
                                                     c->job.devices.count, &c->database);
-  c->create_seconds = now() - start;
+  c->create_seconds = cli_now() - start;
   cli_progress_stop(&progress);
-  return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+  return cli_status(status);
 }
 
 /* ---- the alignments ---- */
@@ -169,7 +163,7 @@ static davit_status trace(const comparison *c, row *r) {
 static int trace_all(comparison *c) {
   cli_progress progress;
   cli_progress_start(&progress, "align: alignments", c->job.common.quiet);
-  const double start = now();
+  const double start = cli_now();
 #pragma omp parallel for num_threads(cli_threads()) schedule(dynamic, 1) if (c->row_count > cli_threads())
   for (int64_t k = 0; k < c->row_count; k++)
     c->rows[k].status = trace(c, &c->rows[k]);
@@ -177,9 +171,9 @@ static int trace_all(comparison *c) {
   for (int64_t k = 0; k < c->row_count && status == DAVIT_SUCCESS; k++)
     if (c->rows[k].status != DAVIT_SUCCESS)
       status = trace(c, &c->rows[k]);
-  c->trace_seconds = now() - start;
+  c->trace_seconds = cli_now() - start;
   cli_progress_stop(&progress);
-  return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+  return cli_status(status);
 }
 
 /* ---- the check ---- */
@@ -229,7 +223,7 @@ static int check(void *state, cli_check *check) {
       const davit_status status = davit_align_scores(c->database, &c->scoring, length_of(&c->query, query),
                                                      symbols_of(&c->query, query), c->scores);
       if (status != DAVIT_SUCCESS)
-        return cli_fail_status(status);
+        return cli_status(status);
       for (int64_t k = 0; k < c->target.count; k++)
         wrong += c->scores[k] != c->expected[k];
     }

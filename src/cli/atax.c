@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "ref/ref.h"
-#include "src/cli/formats/numeric.h"
+#include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 
@@ -70,11 +70,12 @@ static int check(void *state, cli_check *check) {
     return code;
   cli_restore(&p->reference, NULL);
   multiply(p, p->reference.data, true);
-  const double norm = cli_finite_norm(&p->a);
+  const double norm = cli_norm(&p->a, CLI_NONFINITE_PASSES);
   const double terms = sqrt((double)p->a.shape[0] + 2) + sqrt((double)p->a.shape[1] + 2);
   *check = (cli_check){.measure = "||y - y_ref||_2 <= 3 eps (sqrt(m + 2) + sqrt(n + 2)) ||A||_F^2 ||x||_2",
-                       .error = cli_distance(&p->y, &p->reference),
-                       .bound = 3 * cli_epsilon(p->a.type) * terms * norm * norm * cli_finite_norm(&p->x)};
+                       .error = cli_distance(&p->y, &p->reference, CLI_NONFINITE_PASSES),
+                       .bound = 3 * cli_epsilon(p->a.type) * terms * norm * norm *
+                                cli_norm(&p->x, CLI_NONFINITE_PASSES)};
   return CLI_OK;
 }
 

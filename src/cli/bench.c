@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "src/cli/clock.h"
 #include "src/cli/frame/device_set.h"
 #include "src/cli/frame/json.h"
 #include "src/cli/frame/options.h"
@@ -184,12 +184,6 @@ static int run_all(benchmarks *b) {
   return first;
 }
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* The devices are looked for when all is measured: until then this process leaves them alone. */
 static int finish_json(cli_json *json, double seconds) {
   cli_device_set devices;
@@ -218,9 +212,9 @@ static int run_benchmarks(benchmarks *b) {
     cli_json_string(&b->json, "command", "bench");
     cli_json_open_array(&b->json, "benchmarks");
   }
-  const double start_s = now();
+  const double start_s = cli_now();
   code = run_all(b);
-  const int ending = b->common.json ? finish_json(&b->json, now() - start_s) : CLI_OK;
+  const int ending = b->common.json ? finish_json(&b->json, cli_now() - start_s) : CLI_OK;
   return code == CLI_OK ? ending : code;
 }
 

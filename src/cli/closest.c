@@ -1,15 +1,12 @@
 /* davit closest: the closest pair of points. */
 #include <davit/closest_pair.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/cli/formats/input.h"
-#include "src/cli/formats/numeric.h"
-#include "src/cli/formats/operand.h"
+#include "src/cli/formats/array_file.h"
 #include "src/cli/frame/job.h"
 
 typedef struct search {
@@ -24,133 +21,6 @@ typedef struct search {
 
 static const char *const algorithm_names[] = {"auto", "brute", "divide", "grid"};
 enum { ALGORITHMS = sizeof algorithm_names / sizeof algorithm_names[0] };
-
-/* ---- CSV: one point a line ----
- *
- * Numbers are separated by commas, semicolons or blanks; lines that are blank or begin with '#' count but say nothing. The
- * first line that says something may hold names, without a number among them. All lines have 2 numbers or all have 3. A
- * byte order mark before all that is skipped. */
-
-enum { LINE = 1024, FEWEST = 2, MOST = 3 };
-
-typedef struct csv {
-  cli_input *input;
-  cli_array *array;
-  int64_t line, points;
-  int width; /* 0: not known yet */
-  bool end;
-  char text[LINE];
-} csv;
-
-static int csv_fail(csv *c, const char *expected) {
-  if (ferror(c->input->file))
-    return cli_input_fail(c->input, "%s", expected);
-  return cli_fail(CLI_INPUT, "%s: line %" PRId64 ": expected %s, found '%.40s'", c->input->name, c->line,
-                  expected, c->text);
-}
-
-static int read_line(csv *c) {
-  int length = 0, byte;
-  c->line++;
-  while ((byte = cli_input_byte(c->input)) != EOF && byte != '\n') {
-    c->text[length] = 0;
-    if (!byte || length == LINE - 1)
-      return csv_fail(c, byte ? "a line of less than 1024 characters" : "text without zero bytes");
-    c->text[length++] = (char)byte;
-  }
-  c->text[length] = 0;
-  c->end = byte == EOF && !length;
-  const size_t mark = c->line == 1 ? cli_mark_length(c->text, (size_t)length) : 0;
-  if (mark)
-    memmove(c->text, c->text + mark, (size_t)length + 1 - mark);
-  return ferror(c->input->file) ? csv_fail(c, "more data") : CLI_OK;
-}
-
-static const char *after_blanks(const char *at) {
-  return at + strspn(at, " \t\r");
-}
-
-/* Numbers of the line; at most MOST + 1 are read. -1: there is something else. */
-static int parse_numbers(const char *at, double values[MOST + 1]) {
-  int count = 0;
-  for (at = after_blanks(at); *at && count <= MOST; count++) {
-    char *end;
-    if (count > 0 && strchr(",;", *at))
-      at = after_blanks(at + 1);
-    values[count] = strtod(at, &end);
-    if (end == at || (*end && !strchr(",; \t\r", *end)))
-      return -1;
-    at = after_blanks(end);
-  }
-  return count;
-}
-
-/* Whether one of the line's fields is a number, in quotes or not: such a line is no line of names. */
-static bool holds_number(const char *at) {
-  static const char between[] = ",; \t\r\"'";
-  while (*(at += strspn(at, between))) {
-    const char *end = at + strcspn(at, between);
-    char *parsed;
-    (void)strtod(at, &parsed);
-    if (parsed == end)
-      return true;
-    at = end;
-  }
-  return false;
-}
-
-static int keep(csv *c, const double *values) {
-  cli_array *a = c->array;
-  const size_t bytes = (size_t)c->width * sizeof *values, used = (size_t)c->points * bytes;
-  if (used + bytes > a->capacity) {
-    const int code = cli_array_reserve(a, used, used < 1 << 20 ? 1 << 20 : 2 * used);
-    if (code != CLI_OK)
-      return code;
-  }
-  memcpy((char *)a->data + used, values, bytes);
-  c->points++;
-  return CLI_OK;
-}
-
-static int take_line(csv *c, bool first) {
-  double values[MOST + 1];
-  const int count = parse_numbers(c->text, values);
-  if (count < 0 && first && !holds_number(c->text))
-    return CLI_OK;
-  if (count < 0)
-    return csv_fail(c, "numbers");
-  if (count < FEWEST || count > MOST)
-    return csv_fail(c, "2 or 3 numbers");
-  if (c->width && count != c->width)
-    return csv_fail(c, c->width == FEWEST ? "2 numbers as before" : "3 numbers as before");
-  for (int k = 0; k < count; k++)
-    if (!isfinite(values[k]))
-      return csv_fail(c, "finite numbers");
-  c->width = count;
-  return keep(c, values);
-}
-
-static int read_csv(cli_input *input, cli_array *array) {
-  csv c = {.input = input, .array = array};
-  bool first = true;
-  int code = CLI_OK;
-  array->type = CLI_F8;
-  while (code == CLI_OK && !c.end) {
-    code = read_line(&c);
-    const char *start = after_blanks(c.text);
-    if (code != CLI_OK || !*start || *start == '#')
-      continue;
-    code = take_line(&c, first);
-    first = false;
-  }
-  if (code == CLI_OK && !c.points)
-    return cli_input_fail(input, "expected points, found the end of the file");
-  array->ndim = 2;
-  array->shape[0] = c.points;
-  array->shape[1] = c.width;
-  array->bytes = (size_t)c.points * (size_t)c.width * sizeof(double);
-  return code;
-}
 
 /* ---- points ---- */
 
@@ -173,12 +43,12 @@ static int check_finite(const char *path, const search *s) {
 
 static int load(search *s, const char *path) {
   cli_array *a = &s->points;
-  int code = cli_array_read_or(path, s->job.memory, read_csv, a);
+  int code = cli_points_read(path, s->job.memory, a);
   if (code != CLI_OK)
     return code;
-  if (!cli_is_floating(a->type))
-    return cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", path, cli_type_name(a->type));
-  if (a->ndim != 2 || a->shape[1] < FEWEST || a->shape[1] > MOST)
+  if ((code = cli_check_floating(path, a)) != CLI_OK)
+    return code;
+  if (a->ndim != 2 || a->shape[1] < 2 || a->shape[1] > 3)
     return cli_shape_fail(path, a, "a matrix of n x 2 or n x 3");
   if (a->shape[0] < 2)
     return cli_shape_fail(path, a, "at least 2 points");
@@ -282,7 +152,7 @@ static int compute(search *s, const cli_command *self, const char *path) {
     code = make_scratch(s);
   const davit_status status = code == CLI_OK ? choose(s) : DAVIT_SUCCESS;
   if (status != DAVIT_SUCCESS)
-    return cli_fail_status(status);
+    return cli_status(status);
   return code == CLI_OK ? cli_job_run(&s->job, &steps, NULL, s) : code;
 }
 

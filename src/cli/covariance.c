@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/cli/formats/numeric.h"
+#include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 
@@ -197,7 +197,7 @@ static double distance(const covariance *c) {
  * reciprocals of divisors, in products, in means and elements of S. */
 static double bound(const covariance *c, const column_norms *columns) {
   const double rows = (double)c->d.shape[0], cols = (double)c->d.shape[1], eps = cli_epsilon(c->d.type),
-               least = cli_least(c->d.type), norm = cli_finite_norm(&c->centred);
+               least = cli_smallest(c->d.type), norm = cli_norm(&c->centred, CLI_NONFINITE_PASSES);
   const double growth = c->job.devices.reference ? rows : sqrt(rows + 2);
   const double e = (eps * growth / fabs(c->mean_divisor) + least) * columns->magnitudes + least * sqrt(cols);
   return 3 *

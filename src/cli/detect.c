@@ -223,7 +223,7 @@ static int check_block(search *s) {
     return CLI_OK;
   const davit_status status = by_reference(s, s->right);
   if (status != DAVIT_SUCCESS)
-    return cli_fail_status(status);
+    return cli_status(status);
   for (int64_t i = 0; i < s->windows * s->paths.count; i++)
     s->differences += !alike(&s->found[i], &s->right[i]);
   return CLI_OK;

@@ -43,7 +43,7 @@ static int take_inventory(inventory *all) {
   clock_gettime(CLOCK_MONOTONIC, &start);
   davit_status status = davit_device_count(&all->count);
   if (status != DAVIT_SUCCESS)
-    return cli_fail_status(status);
+    return cli_status(status);
   all->count++;
   all->entries = calloc((size_t)all->count, sizeof *all->entries);
   all->links = calloc((size_t)all->count * (size_t)all->count, sizeof *all->links);
@@ -52,7 +52,7 @@ static int take_inventory(inventory *all) {
   status = describe(all);
   clock_gettime(CLOCK_MONOTONIC, &end);
   all->seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-  return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+  return cli_status(status);
 }
 
 static void json_entry(cli_json *json, const inventory *all, int i) {

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ref/ref.h"
+#include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 
@@ -54,7 +55,7 @@ static int check(void *state, cli_check *check) {
   product *p = state;
   double reference;
   (p->x.type == CLI_F8 ? multiply_d : multiply_s)(p, &reference, true);
-  const double norms = cli_array_norm(&p->x) * cli_array_norm(&p->y);
+  const double norms = cli_norm(&p->x, CLI_NONFINITE_FAILS) * cli_norm(&p->y, CLI_NONFINITE_FAILS);
   *check = (cli_check){.measure = "|r - r_ref| <= 3 eps sqrt(n + 2) ||x||_2 ||y||_2",
                        .error = fabs(p->result - reference),
                        .bound = 3 * cli_epsilon(p->x.type) * sqrt((double)p->x.shape[0] + 2) * norms};

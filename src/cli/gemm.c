@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ref/ref.h"
+#include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 
@@ -92,11 +93,12 @@ static int check(void *state, cli_check *check) {
     return code;
   cli_restore(&p->reference, p->c0.ndim ? &p->c0 : NULL);
   (p->a.type == CLI_F8 ? multiply_d : multiply_s)(p, &p->reference, true);
-  const double product_norm = fabs(p->alpha) * cli_array_norm(&p->a) * cli_array_norm(&p->b);
-  const double addend_norm = p->c0.ndim ? fabs(p->beta) * cli_array_norm(&p->c0) : 0;
+  const double product_norm =
+      fabs(p->alpha) * cli_norm(&p->a, CLI_NONFINITE_FAILS) * cli_norm(&p->b, CLI_NONFINITE_FAILS);
+  const double addend_norm = p->c0.ndim ? fabs(p->beta) * cli_norm(&p->c0, CLI_NONFINITE_FAILS) : 0;
   *check = (cli_check){
       .measure = "||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)",
-      .error = cli_array_distance(&p->c, &p->reference),
+      .error = cli_distance(&p->c, &p->reference, CLI_NONFINITE_FAILS),
       .bound = 3 * cli_epsilon(p->a.type) * (sqrt((double)p->k + 2) * product_norm + 2 * addend_norm)};
   return CLI_OK;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ref/ref.h"
+#include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 
@@ -81,12 +82,13 @@ static int check(void *state, cli_check *check) {
     return code;
   cli_restore(&p->reference, p->y0.ndim ? &p->y0 : NULL);
   (p->a.type == CLI_F8 ? multiply_d : multiply_s)(p, &p->reference, true);
-  const double product_norm = fabs(p->alpha) * cli_array_norm(&p->a) * cli_array_norm(&p->x);
-  const double addend_norm = p->y0.ndim ? fabs(p->beta) * cli_array_norm(&p->y0) : 0;
+  const double product_norm =
+      fabs(p->alpha) * cli_norm(&p->a, CLI_NONFINITE_FAILS) * cli_norm(&p->x, CLI_NONFINITE_FAILS);
+  const double addend_norm = p->y0.ndim ? fabs(p->beta) * cli_norm(&p->y0, CLI_NONFINITE_FAILS) : 0;
   const double terms = (double)p->x.shape[0];
   *check = (cli_check){
       .measure = "||y - y_ref||_2 <= 3 eps (sqrt(n + 2) |alpha| ||A||_F ||x||_2 + 2 |beta| ||y0||_2)",
-      .error = cli_array_distance(&p->y, &p->reference),
+      .error = cli_distance(&p->y, &p->reference, CLI_NONFINITE_FAILS),
       .bound = 3 * cli_epsilon(p->a.type) * (sqrt(terms + 2) * product_norm + 2 * addend_norm)};
   return CLI_OK;
 }

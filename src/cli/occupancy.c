@@ -47,7 +47,7 @@ static int first_card(calculation *c) {
       return CLI_OK;
     }
   if (status != DAVIT_SUCCESS)
-    return cli_fail_status(status);
+    return cli_status(status);
   (void)davit_card_find("", &c->card); /* for the sentence, which has the names */
   return cli_fail(CLI_USAGE, "there is no NVIDIA device here; --card names a card: %s",
                   strstr(davit_last_error(), ": ") + 2);
@@ -265,7 +265,7 @@ static int compute(calculation *c, const arguments *given) {
   const davit_status status = calculate(c);
   clock_gettime(CLOCK_MONOTONIC, &end);
   c->seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-  return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+  return cli_status(status);
 }
 
 static int run(const cli_command *self, int argc, char **argv) {

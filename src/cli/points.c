@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "ref/philox.h"
-#include "src/cli/formats/numeric.h"
+#include "src/cli/formats/compare.h"
 #include "src/cli/frame/job.h"
 
 typedef enum kind { UNIFORM, SIGNED, NORMAL, KINDS } kind;
@@ -133,19 +133,6 @@ static davit_status work(void *state) {
   return DAVIT_SUCCESS;
 }
 
-/* ---- CSV ---- */
-
-/* A point a line, with digits that give the same numbers back when they are read as float64. */
-static bool write_csv(FILE *file, const void *state) {
-  const generator *g = state;
-  bool written = true;
-  for (int64_t i = 0; i < g->n && written; i++)
-    for (int k = 0; k < g->dim && written; k++)
-      written =
-          fprintf(file, "%.17Lg%c", cli_number(&g->points, i + k * g->n), k < g->dim - 1 ? ',' : '\n') > 0;
-  return written;
-}
-
 /* ---- report ---- */
 
 static void print_text(FILE *file, const void *state) {
@@ -205,7 +192,6 @@ static int read_arguments(generator *g, const arguments *given) {
 static int generate(generator *g, const cli_command *self, const char *output) {
   static const cli_job_steps steps = {prepare, work, NULL, {print_text, print_json}};
   g->job.common.devices = "cpu";
-  g->job.write = cli_output_ends_with(output, ".csv") ? write_csv : NULL;
   int code = cli_job_open(&g->job, self, output);
   if (code == CLI_OK)
     code = cli_array_create(g->type, 2, g->n, g->dim, CLI_MEMORY_PLAIN, &g->points);

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "ref/ref.h"
-#include "src/cli/formats/numeric.h"
+#include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "src/cli/clock.h"
 #include "src/cli/frame/device_set.h"
 #include "src/cli/frame/json.h"
 #include "src/cli/frame/options.h"
@@ -59,12 +59,6 @@ struct tuning {
   char path[PATH_MAX]; /* of the tuning file */
   double seconds;
 };
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* ---- what is measured ---- */
 
@@ -210,7 +204,7 @@ static int choose_devices(tuning *t) {
     davit_device_info info;
     const davit_status status = davit_device_describe(t->devices.ids[i], &info);
     if (status != DAVIT_SUCCESS)
-      return cli_fail_status(status);
+      return cli_status(status);
     t->gpu = t->gpu || (info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD);
   }
   return CLI_OK;
@@ -321,7 +315,7 @@ static int open_operands(tuning *t) {
     if (status == DAVIT_SUCCESS)
       status = davit_random_double(t->operand[i], count, (uint64_t)i);
     if (status != DAVIT_SUCCESS)
-      return cli_fail_status(status);
+      return cli_status(status);
   }
   return CLI_OK;
 }
@@ -337,16 +331,16 @@ static davit_status set_values(const tuning *t, const int64_t *values, double se
 static int measure(void *state, const int64_t *values, double *seconds) {
   tuning *t = state;
   davit_status status = set_values(t, values, 0);
-  const double start = now();
+  const double start = cli_now();
   if (status == DAVIT_SUCCESS)
     status = t->capability->work(t);
-  *seconds = now() - start;
-  return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+  *seconds = cli_now() - start;
+  return cli_status(status);
 }
 
 static double clock_of(void *state) {
   (void)state;
-  return now();
+  return cli_now();
 }
 
 static int search(tuning *t) {
@@ -358,12 +352,12 @@ static int search(tuning *t) {
   s->state = t;
   int code = open_operands(t);
   cli_progress progress;
-  const double start = now();
+  const double start = cli_now();
   cli_progress_start(&progress, "tune", t->common.quiet);
   if (code == CLI_OK)
     code = tune_search_run(s);
   cli_progress_stop(&progress);
-  t->seconds = now() - start;
+  t->seconds = cli_now() - start;
   return code;
 }
 
@@ -399,7 +393,7 @@ static int open_file(tuning *t) {
     return cli_fail(CLI_USAGE, "there is no tuning file (DAVIT_TUNING_FILE is empty); -o names one");
   if (access(t->path, F_OK)) {
     const davit_status status = davit_tuning_clear();
-    return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+    return cli_status(status);
   }
   return davit_tuning_load(t->path) == DAVIT_SUCCESS ? CLI_OK : cli_fail(CLI_INPUT, "%s", davit_last_error());
 }
@@ -407,7 +401,7 @@ static int open_file(tuning *t) {
 static int write_file(const tuning *t) {
   const davit_status status = set_values(t, t->search.winner.value, t->search.winner.seconds);
   if (status != DAVIT_SUCCESS)
-    return cli_fail_status(status);
+    return cli_status(status);
   return davit_tuning_save(t->output) == DAVIT_SUCCESS ? CLI_OK
                                                        : cli_fail(CLI_FAILED, "%s", davit_last_error());
 }
@@ -527,7 +521,7 @@ static void show_json(const tuning *t, const davit_tuning_entry *entries, int co
 /* What the library would read. */
 static int show(tuning *t) {
   int count = 0;
-  const double start = now();
+  const double start = cli_now();
   davit_status status = davit_tuning_path(PATH_MAX, t->path);
   if (status == DAVIT_SUCCESS)
     status = davit_tuning_list(0, NULL, &count);
@@ -536,11 +530,11 @@ static int show(tuning *t) {
     return cli_fail(CLI_DEVICE, "not enough memory for %d entries", count);
   if (status == DAVIT_SUCCESS)
     status = davit_tuning_list(count, entries, &count);
-  t->seconds = now() - start;
+  t->seconds = cli_now() - start;
   if (status == DAVIT_SUCCESS)
     (t->common.json ? show_json : show_text)(t, entries, count);
   free(entries);
-  return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+  return cli_status(status);
 }
 
 /* ---- command ---- */

@@ -164,7 +164,7 @@ def test_bad_input():
     for text in ("", "\n\n", "# nothing\n", "x,y\n", b"\xef\xbb\xbf"):
         bad(text, "expected points, found the end of the file")
     bad(b"1,2\n3,\x004\n", "line 2", "zero bytes")
-    bad("1,2\n" + "3" * 2000 + ",4\n", "line 2", "1024")
+    bad("1,2\n" + "3" * 5000 + ",4\n", "line 2", "4096")
 
     def bad_array(array, *words):
         save("bad.npy", array)

@@ -1,19 +1,23 @@
-/* Arrays: memory, order and norms. */
+/* Arrays: types, memory, order and elements. */
 #include "src/cli/formats/array.h"
 
 #include <davit/memory.h>
-#include <math.h>
+#include <float.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/frame/command.h"
+#include "src/cli/fail.h"
 
 static const struct {
   const char *name;
   size_t bytes;
+  davit_type type;
 } types[CLI_TYPES] = {
-    [CLI_F4] = {"float32", 4}, [CLI_F8] = {"float64", 8}, [CLI_I4] = {"int32", 4},
-    [CLI_I8] = {"int64", 8},   [CLI_U1] = {"uint8", 1},
+    [CLI_F4] = {"float32", 4, DAVIT_FLOAT},    [CLI_F8] = {"float64", 8, DAVIT_DOUBLE},
+    [CLI_I4] = {"int32", 4, DAVIT_INT32},      [CLI_I8] = {"int64", 8, DAVIT_INT64},
+    [CLI_U1] = {"uint8", 1, DAVIT_TYPE_COUNT},
 };
 
 size_t cli_type_bytes(cli_type type) {
@@ -22,6 +26,22 @@ size_t cli_type_bytes(cli_type type) {
 
 const char *cli_type_name(cli_type type) {
   return types[type].name;
+}
+
+davit_type cli_number_type(cli_type type) {
+  return types[type].type;
+}
+
+bool cli_is_floating(cli_type type) {
+  return type == CLI_F4 || type == CLI_F8;
+}
+
+double cli_epsilon(cli_type type) {
+  return type == CLI_F8 ? DBL_EPSILON : (double)FLT_EPSILON;
+}
+
+double cli_smallest(cli_type type) {
+  return type == CLI_F8 ? DBL_MIN : (double)FLT_MIN;
 }
 
 int64_t cli_array_count(const cli_array *array) {
@@ -136,28 +156,56 @@ int cli_array_to_fortran(cli_array *array) {
   return CLI_OK;
 }
 
-/* ---- norms ---- */
+/* ---- elements ---- */
 
-double cli_array_norm(const cli_array *array) {
-  long double sum = 0;
-  const int64_t count = cli_array_count(array);
-  if (array->type == CLI_F8)
-    for (int64_t i = 0; i < count; i++)
-      sum += (long double)((const double *)array->data)[i] * ((const double *)array->data)[i];
-  else
-    for (int64_t i = 0; i < count; i++)
-      sum += (long double)((const float *)array->data)[i] * ((const float *)array->data)[i];
-  return (double)sqrtl(sum);
+int64_t cli_integer(const cli_array *array, int64_t index) {
+  switch (array->type) {
+  case CLI_I4:
+    return ((const int32_t *)array->data)[index];
+  case CLI_I8:
+    return ((const int64_t *)array->data)[index];
+  default:
+    return ((const uint8_t *)array->data)[index];
+  }
 }
 
-double cli_array_distance(const cli_array *a, const cli_array *b) {
-  long double sum = 0;
-  const int64_t count = cli_array_count(a);
-  for (int64_t i = 0; i < count; i++) {
-    const long double difference =
-        a->type == CLI_F8 ? (long double)((const double *)a->data)[i] - ((const double *)b->data)[i]
-                          : (long double)((const float *)a->data)[i] - ((const float *)b->data)[i];
-    sum += difference * difference;
+long double cli_number(const cli_array *array, int64_t index) {
+  switch (array->type) {
+  case CLI_F4:
+    return ((const float *)array->data)[index];
+  case CLI_F8:
+    return ((const double *)array->data)[index];
+  default:
+    return cli_integer(array, index);
   }
-  return (double)sqrtl(sum);
+}
+
+void cli_restore(cli_array *to, const cli_array *from) {
+  if (!to->bytes)
+    return;
+  if (from)
+    memcpy(to->data, from->data, to->bytes);
+  else
+    memset(to->data, 0, to->bytes);
+}
+
+/* ---- failures ---- */
+
+int cli_check_floating(const char *path, const cli_array *array) {
+  return cli_is_floating(array->type) ? CLI_OK
+                                      : cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", path,
+                                                 cli_type_name(array->type));
+}
+
+int cli_shape_fail(const char *path, const cli_array *array, const char *format, ...) {
+  char expected[256], found[64] = "a scalar";
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(expected, sizeof expected, format, arguments);
+  va_end(arguments);
+  if (array->ndim == 1)
+    snprintf(found, sizeof found, "a vector of %lld", (long long)array->shape[0]);
+  else if (array->ndim == 2)
+    snprintf(found, sizeof found, "%lld x %lld", (long long)array->shape[0], (long long)array->shape[1]);
+  return cli_fail(CLI_INPUT, "%s: expected %s, found %s", path, expected, found);
 }

@@ -6,6 +6,7 @@
 #ifndef DAVIT_SRC_CLI_FORMATS_ARRAY_H
 #define DAVIT_SRC_CLI_FORMATS_ARRAY_H
 
+#include <davit/operator.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,16 @@ size_t cli_type_bytes(cli_type type);
 /* NumPy's name: "float64". */
 const char *cli_type_name(cli_type type);
 
+/* The library's name; there is none for uint8. */
+davit_type cli_number_type(cli_type type);
+
+bool cli_is_floating(cli_type type);
+
+/* Of a floating type: distance from 1 to the next number, and the smallest normal number, which a result may
+ * lose to underflow. */
+double cli_epsilon(cli_type type);
+double cli_smallest(cli_type type);
+
 /* An array of this shape, column-major, not initialised; freed by cli_array_free(). The empty array
  * {0} may be freed too. CLI_DEVICE when memory is short. */
 int cli_array_create(cli_type type, int ndim, int64_t rows, int64_t cols, cli_memory memory,
@@ -54,9 +65,18 @@ int64_t cli_array_col_stride(const cli_array *array);
 /* Re-orders a C-order matrix to column-major. */
 int cli_array_to_fortran(cli_array *array);
 
-/* Frobenius norm of a floating array, and of the difference of two with the same type and count; both
- * must have the same order. Sums are kept in long double, which neither overflows nor loses the tail. */
-double cli_array_norm(const cli_array *array);
-double cli_array_distance(const cli_array *a, const cli_array *b);
+/* One element; cli_integer() is for whole numbers. */
+long double cli_number(const cli_array *array, int64_t index);
+int64_t cli_integer(const cli_array *array, int64_t index);
+
+/* Copies the elements of an array of the same type and count, or writes zeros if `from` is NULL. */
+void cli_restore(cli_array *to, const cli_array *from);
+
+/* CLI_INPUT, with a message, if the array read from `path` is not float64 or float32. */
+int cli_check_floating(const char *path, const cli_array *array);
+
+/* Reports that the array read from `path` does not fit: what was expected, and its shape. CLI_INPUT. */
+int cli_shape_fail(const char *path, const cli_array *array, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

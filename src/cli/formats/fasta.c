@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cli/fail.h"
 #include "src/cli/formats/lines.h"
-#include "src/cli/frame/command.h"
 
 /* Names that messages show. */
 #define NAME "%.60s"

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/cli/formats/numeric.h"
-#include "src/cli/formats/operand.h"
-#include "src/cli/frame/job.h"
+#include "src/cli/clock.h"
+#include "src/cli/fail.h"
+#include "src/cli/formats/array_file.h"
 
 enum { BLOCK_SAMPLES = 1 << 22 };
 
@@ -43,8 +43,8 @@ static int open_array(cli_frames *f) {
   int code = cli_npy_open(&f->input, a);
   if (code != CLI_OK)
     return code;
-  if (!cli_is_floating(a->type))
-    return cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", f->name, cli_type_name(a->type));
+  if ((code = cli_check_floating(f->name, a)) != CLI_OK)
+    return code;
   if (a->ndim != 2 || a->shape[0] < 1 || a->shape[1] < 1 || a->shape[1] > 1 << 20)
     return cli_shape_fail(f->name, a, "frames x features, at least 1 x 1");
   const int64_t rows = a->shape[0];
@@ -135,14 +135,14 @@ static int compare(cli_frames *f, int64_t frames) {
 }
 
 static int analyse(cli_frames *f, int64_t frames) {
-  const double start = cli_job_now();
+  const double start = cli_now();
   const davit_status status = davit_features(frames * f->options.frame, f->samples, &f->options, f->block);
-  f->seconds += cli_job_now() - start;
+  f->seconds += cli_now() - start;
   if (status == DAVIT_INVALID_ARGUMENT)
     return cli_fail(CLI_INPUT, "%s: from second %.3f on: %s", f->name,
                     (double)f->at * (double)f->options.frame / f->options.rate, davit_last_error());
   if (status != DAVIT_SUCCESS)
-    return cli_fail_status(status);
+    return cli_status(status);
   return f->check ? compare(f, frames) : CLI_OK;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/cli/frame/command.h"
+#include "src/cli/fail.h"
 
 int cli_input_open(const char *path, cli_input *input) {
   static bool standard_input_taken;
@@ -66,33 +66,4 @@ size_t cli_input_room(const cli_input *input, size_t used, size_t total) {
   const size_t first = (size_t)64 << 20;
   const size_t next = used < first ? first : 2 * used;
   return input->sized || next > total ? total : next;
-}
-
-static int refuse(cli_input *input, cli_array *array) {
-  (void)array;
-  return cli_input_fail(input, "expected the \\x93NUMPY magic or a %%%%MatrixMarket banner, found %s",
-                        cli_input_peek(input) == EOF ? "the end of the file" : "something else");
-}
-
-int cli_array_read(const char *path, cli_memory memory, cli_array *array) {
-  return cli_array_read_or(path, memory, refuse, array);
-}
-
-int cli_array_read_or(const char *path, cli_memory memory, cli_array_reader *other, cli_array *array) {
-  *array = (cli_array){.wanted = memory};
-  cli_input input;
-  int code = cli_input_open(path, &input);
-  if (code != CLI_OK)
-    return code;
-  const int first = cli_input_peek(&input);
-  if (first == CLI_NPY_FIRST_BYTE)
-    code = cli_npy_read(&input, array);
-  else if (first == '%')
-    code = cli_mtx_read(&input, array);
-  else
-    code = other(&input, array);
-  cli_input_close(&input);
-  if (code != CLI_OK)
-    cli_array_free(array);
-  return code;
 }

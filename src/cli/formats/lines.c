@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/cli/fail.h"
 #include "src/cli/formats/input.h"
-#include "src/cli/frame/command.h"
 
 /* A descriptor, so that no path is taken for the address of something remote. */
 static int descriptor_of(const char *path) {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cli/fail.h"
 #include "src/cli/formats/lines.h"
-#include "src/cli/frame/command.h"
 
 enum { LEAST_SCORE = -128, LARGEST_SCORE = 127 };
 

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/formats/input.h"
-#include "src/cli/frame/command.h"
-#include "src/cli/frame/output.h"
+#include "src/cli/fail.h"
+#include "src/cli/formats/array_file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "elements are read and written as they lie in memory");

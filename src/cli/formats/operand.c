@@ -1,15 +1,12 @@
-/* Operands of the BLAS commands. */
+/* Operands of the commands. */
 #include "src/cli/formats/operand.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "src/cli/formats/input.h"
-#include "src/cli/formats/numeric.h"
-#include "src/cli/frame/command.h"
+#include "src/cli/fail.h"
+#include "src/cli/formats/array_file.h"
 
 cli_operand cli_operand_of(const cli_array *array, bool transposed) {
   const int64_t rows = array->shape[0], cols = array->shape[1];
@@ -22,17 +19,16 @@ cli_operand cli_operand_of(const cli_array *array, bool transposed) {
   return operand;
 }
 
-int cli_shape_fail(const char *path, const cli_array *array, const char *format, ...) {
-  char expected[256], found[64] = "a scalar";
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(expected, sizeof expected, format, arguments);
-  va_end(arguments);
-  if (array->ndim == 1)
-    snprintf(found, sizeof found, "a vector of %lld", (long long)array->shape[0]);
-  else if (array->ndim == 2)
-    snprintf(found, sizeof found, "%lld x %lld", (long long)array->shape[0], (long long)array->shape[1]);
-  return cli_fail(CLI_INPUT, "%s: expected %s, found %s", path, expected, found);
+/* ---- reading ---- */
+
+static int to_vector(const char *path, cli_array *array) {
+  if (array->shape[0] != 1 && array->shape[1] != 1)
+    return cli_shape_fail(path, array, "a vector");
+  array->shape[0] = cli_array_count(array);
+  array->shape[1] = 1;
+  array->ndim = 1;
+  array->fortran = true;
+  return CLI_OK;
 }
 
 static int read_floating(const char *path, cli_memory memory, const cli_array *like, cli_array *array) {
@@ -42,9 +38,7 @@ static int read_floating(const char *path, cli_memory memory, const cli_array *l
   if (like && array->type != like->type)
     return cli_fail(CLI_INPUT, "%s: expected %s as in the first operand, found %s", path,
                     cli_type_name(like->type), cli_type_name(array->type));
-  if (!cli_is_floating(array->type))
-    return cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", path, cli_type_name(array->type));
-  return CLI_OK;
+  return cli_check_floating(path, array);
 }
 
 int cli_read_matrix(const char *path, cli_memory memory, const cli_array *like, cli_array *array) {
@@ -54,29 +48,45 @@ int cli_read_matrix(const char *path, cli_memory memory, const cli_array *like, 
 
 int cli_read_vector(const char *path, cli_memory memory, const cli_array *like, cli_array *array) {
   const int code = read_floating(path, memory, like, array);
-  return code == CLI_OK ? cli_to_vector(path, array) : code;
+  return code == CLI_OK ? to_vector(path, array) : code;
 }
 
-int cli_scalar(const cli_real *option, const char *name, cli_type type, double fallback, double *value) {
-  *value = option->given ? option->value : fallback;
-  if (type == CLI_F4 && isfinite(*value) && fabs(*value) > (double)FLT_MAX)
-    return cli_fail(CLI_USAGE, "--%s %g is beyond the range of float32", name, *value);
-  return CLI_OK;
+int cli_read_vector_of(int64_t length, const char *path, cli_memory memory, const cli_array *like,
+                       cli_array *array) {
+  const int code = cli_read_vector(path, memory, like, array);
+  return code == CLI_OK && array->shape[0] != length
+             ? cli_shape_fail(path, array, "a vector of %" PRId64, length)
+             : code;
 }
 
-double cli_epsilon(cli_type type) {
-  return type == CLI_F8 ? DBL_EPSILON : (double)FLT_EPSILON;
+int cli_read_numbers(const char *path, cli_memory memory, cli_array *array) {
+  const int code = cli_array_read(path, memory, array);
+  return code == CLI_OK && array->type == CLI_U1
+             ? cli_fail(CLI_INPUT, "%s: expected float64, float32, int64 or int32, found uint8", path)
+             : code;
 }
 
-double cli_least(cli_type type) {
-  return type == CLI_F8 ? DBL_MIN : (double)FLT_MIN;
+int cli_read_number_vector(const char *path, cli_memory memory, cli_array *array) {
+  const int code = cli_read_numbers(path, memory, array);
+  return code == CLI_OK ? to_vector(path, array) : code;
 }
 
-void cli_restore(cli_array *to, const cli_array *from) {
-  if (!to->bytes)
-    return;
-  if (from)
-    memcpy(to->data, from->data, to->bytes);
-  else
-    memset(to->data, 0, to->bytes);
+int cli_read_flags(const char *path, cli_memory memory, const char *of_path, const cli_array *of,
+                   cli_array *flags) {
+  int code = cli_array_read(path, memory, flags);
+  if (code == CLI_OK && flags->type != CLI_U1)
+    return cli_fail(CLI_INPUT, "%s: expected uint8, found %s", path, cli_type_name(flags->type));
+  if (code == CLI_OK)
+    code = to_vector(path, flags);
+  if (code == CLI_OK && flags->shape[0] != of->shape[0])
+    return cli_shape_fail(path, flags, "a vector of %" PRId64 " as in %s", of->shape[0], of_path);
+  return code;
+}
+
+/* ---- scalars ---- */
+
+int cli_check_scalar(const char *name, double value, cli_type type) {
+  return type == CLI_F4 && isfinite(value) && fabs(value) > (double)FLT_MAX
+             ? cli_fail(CLI_USAGE, "--%s %g is beyond the range of float32", name, value)
+             : CLI_OK;
 }

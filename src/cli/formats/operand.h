@@ -1,18 +1,20 @@
-/* Operands of the BLAS commands. */
+/* Operands of the commands: arrays of the types and shapes that an operation takes.
+ *
+ * Each reader refuses other types and shapes: it reports the file, what was expected and what was found, and
+ * returns CLI_INPUT. A vector has one dimension, or two of which one is 1; it comes back with one. */
 #ifndef DAVIT_SRC_CLI_FORMATS_OPERAND_H
 #define DAVIT_SRC_CLI_FORMATS_OPERAND_H
 
 #include "src/cli/formats/array.h"
-#include "src/cli/frame/options.h"
 
 /* Runs a macro for the prefix and the type of each precision. */
 #define CLI_FOR_PRECISIONS(X)                                                                                \
   X(d, double)                                                                                               \
   X(s, float)
 
-/* A matrix as BLAS takes it. A C-order matrix is the transpose of the column-major matrix that lies at the
- * same place, so no element moves: `rows`, `cols` and `ld` are those of the latter, and `trans` makes up
- * for it. op_rows × op_cols is the shape of op(A). */
+/* A matrix as BLAS takes it. A C-order matrix is the transpose of the column-major matrix in the same memory, so
+ * no element moves: `rows`, `cols` and `ld` are those of the latter, and `trans` makes up for it.
+ * op_rows × op_cols is the shape of op(A). */
 typedef struct cli_operand {
   char trans;
   int64_t rows, cols, ld;
@@ -21,26 +23,23 @@ typedef struct cli_operand {
 
 cli_operand cli_operand_of(const cli_array *array, bool transposed);
 
-/* Reads a matrix (two dimensions), or a vector (at most one dimension that is not 1). The elements must be
- * float64 or float32, and those of *like if it is not NULL. */
+/* Float64 or float32, and the type of *like if it is not NULL. */
 int cli_read_matrix(const char *path, cli_memory memory, const cli_array *like, cli_array *array);
 int cli_read_vector(const char *path, cli_memory memory, const cli_array *like, cli_array *array);
 
-/* Says that the array read from `path` does not fit: its shape, and what was expected. */
-int cli_shape_fail(const char *path, const cli_array *array, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* The same, with a length. */
+int cli_read_vector_of(int64_t length, const char *path, cli_memory memory, const cli_array *like,
+                       cli_array *array);
 
-/* The option's value or `fallback`; a finite one must be finite in `type` too. */
-int cli_scalar(const cli_real *option, const char *name, cli_type type, double fallback, double *value);
+/* Float64, float32, int64 or int32: any shape, and a vector. */
+int cli_read_numbers(const char *path, cli_memory memory, cli_array *array);
+int cli_read_number_vector(const char *path, cli_memory memory, cli_array *array);
 
-/* Distance from 1 to the next number. */
-double cli_epsilon(cli_type type);
+/* A uint8 vector as long as `of`, which was read from `of_path`. */
+int cli_read_flags(const char *path, cli_memory memory, const char *of_path, const cli_array *of,
+                   cli_array *flags);
 
-/* The least normal number: what a result may lose to underflow. */
-double cli_least(cli_type type);
-
-/* Copies one array of floating elements over another of the same type and count, or zeros if `from` is
- * NULL. */
-void cli_restore(cli_array *to, const cli_array *from);
+/* Checks that the value of the option --`name`, if it is finite, is finite in `type` too; else CLI_USAGE. */
+int cli_check_scalar(const char *name, double value, cli_type type);
 
 #endif

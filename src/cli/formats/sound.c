@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/cli/fail.h"
 #include "src/cli/formats/sound_file.h"
-#include "src/cli/frame/command.h"
 
 enum { CHUNK = 1 << 18 /* samples that are read at once, all channels together */ };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli/frame/command.h"
+#include "src/cli/fail.h"
 
 /* Formats that consist of chunks, each with a name and a size before it. */
 typedef struct container {

@@ -21,7 +21,7 @@ int cli_threads(void) {
 static int parse_default(cli_device_set *set) {
   const davit_status status = davit_default_devices(CLI_MOST_DEVICES, set->ids, &set->count);
   if (status != DAVIT_SUCCESS)
-    return cli_fail_status(status);
+    return cli_status(status);
   if (set->count > CLI_MOST_DEVICES)
     set->count = CLI_MOST_DEVICES;
   return CLI_OK;
@@ -38,7 +38,7 @@ static int parse_kind(bool host, cli_device_set *set) {
       set->ids[set->count++] = device;
   }
   if (status != DAVIT_SUCCESS)
-    return cli_fail_status(status);
+    return cli_status(status);
   if (!set->count && !host)
     return cli_fail(CLI_USAGE, "--devices gpu: there is no GPU; 'davit devices' lists what there is");
   if (!set->count)
@@ -55,7 +55,7 @@ static int add_device(long device, cli_device_set *set) {
   davit_device_info info;
   const davit_status status = davit_device_describe((int)device, &info);
   if (status != DAVIT_SUCCESS)
-    return cli_fail_status(status);
+    return cli_status(status);
   set->ids[set->count++] = (int)device;
   return CLI_OK;
 }

@@ -4,7 +4,8 @@
 #include <davit/device.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "src/cli/clock.h"
 
 static bool is_standard(const char *path) {
   return path && !strcmp(path, "-");
@@ -37,12 +38,6 @@ void cli_job_close(cli_job *job) {
 
 /* ---- timing ---- */
 
-double cli_job_now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static int compare_doubles(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -62,15 +57,15 @@ int cli_job_measure_part(cli_job *job, davit_status (*work)(void *state), void (
   davit_status status = DAVIT_SUCCESS;
   for (int64_t i = -job->common.warmup; i < repeat && status == DAVIT_SUCCESS; i++) {
     prepare(state);
-    const double start = cli_job_now();
+    const double start = cli_now();
     status = work(state);
     if (i >= 0)
-      seconds[i] = cli_job_now() - start;
+      seconds[i] = cli_now() - start;
   }
   if (status == DAVIT_SUCCESS)
     job->seconds += median(seconds, (size_t)repeat);
   free(seconds);
-  return status == DAVIT_SUCCESS ? CLI_OK : cli_fail_status(status);
+  return cli_status(status);
 }
 
 int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),

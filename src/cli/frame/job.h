@@ -62,9 +62,6 @@ int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prep
 int cli_job_measure_part(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
                          void *state);
 
-/* Seconds of a clock that only goes forward. */
-double cli_job_now(void);
-
 /* Runs `reference` (what --check compares with) under the progress line, if the check is wanted. */
 int cli_job_reference(cli_job *job, int (*reference)(void *state, cli_check *check), void *state);
 

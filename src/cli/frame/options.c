@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cli/formats/operand.h"
+
 /* Times of all repetitions are kept for the median. */
 enum { MAX_REPEAT = 1000000 };
 
@@ -84,6 +86,21 @@ bool cli_real_parse(const char *text, cli_real *real) {
     return false;
   *real = (cli_real){value, true};
   return true;
+}
+
+int cli_scalar(const cli_real *option, const char *name, cli_type type, double fallback, double *value) {
+  *value = option->given ? option->value : fallback;
+  return cli_check_scalar(name, *value, type);
+}
+
+int cli_operator(const char *text, davit_operator *op) {
+  *op = DAVIT_SUM;
+  if (!text)
+    return CLI_OK;
+  while (*op < DAVIT_OPERATOR_COUNT && strcmp(text, davit_operator_string(*op)))
+    ++*op;
+  return *op < DAVIT_OPERATOR_COUNT ? CLI_OK
+                                    : cli_fail(CLI_USAGE, "--op takes sum, prod, min or max, not '%s'", text);
 }
 
 static bool is_transpose(const char *text) {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/cli/formats/array.h"
 #include "src/cli/frame/command.h"
 
 typedef enum cli_option_kind {
@@ -38,6 +39,12 @@ typedef struct cli_list {
 
 /* Reads a number, all of `text`; false if it is none. */
 bool cli_real_parse(const char *text, cli_real *real);
+
+/* The option's value or `fallback`; a finite one must be finite in `type` too. */
+int cli_scalar(const cli_real *option, const char *name, cli_type type, double fallback, double *value);
+
+/* "sum", "prod", "min", "max"; NULL is sum. */
+int cli_operator(const char *text, davit_operator *op);
 
 /* One row; the type behind `target` is the kind's. A table ends with a row whose name is NULL. */
 typedef struct cli_option {

@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/frame/command.h"
+#include "src/cli/fail.h"
+#include "src/cli/formats/array_file.h"
 
 /* ---- removal on signals ---- */
 
@@ -132,11 +133,6 @@ static int end_fail(cli_output *output) {
   return code;
 }
 
-bool cli_output_ends_with(const char *path, const char *end) {
-  const size_t length = strlen(path), tail = strlen(end);
-  return length >= tail && !strcmp(path + length - tail, end);
-}
-
 /* Everything that may fail for want of space. */
 static bool close_file(cli_output *output) {
   FILE *file = output->file;
@@ -150,8 +146,7 @@ static bool close_file(cli_output *output) {
 int cli_output_write(cli_output *output, const cli_array *array) {
   if (!output->file)
     return CLI_OK;
-  const bool market = cli_output_ends_with(output->path, ".mtx");
-  const bool written = (market ? cli_mtx_write : cli_npy_write)(output->file, array) && close_file(output);
+  const bool written = cli_writer_of(output->path)(output->file, array) && close_file(output);
   return written ? CLI_OK : end_fail(output);
 }
 

@@ -25,7 +25,7 @@ typedef struct cli_output {
 /* CLI_FAILED when `path` cannot be written; NULL is allowed and opens nothing. */
 int cli_output_open(const char *path, cli_output *output);
 
-/* Writes `array` as .mtx if the path ends so, else as .npy, and closes the file. CLI_FAILED, and an output
+/* Writes `array` in the format that the name decides, and closes the file. CLI_FAILED, and an output
  * that is discarded, if that cannot be done. Without a path, nothing. */
 int cli_output_write(cli_output *output, const cli_array *array);
 
@@ -33,17 +33,10 @@ int cli_output_write(cli_output *output, const cli_array *array);
 int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const void *state),
                           const void *state);
 
-/* Whether the name, which decides on the format, ends so. */
-bool cli_output_ends_with(const char *path, const char *end);
-
 /* Ends an output that was written: it stands under its name, or CLI_FAILED. */
 int cli_output_commit(cli_output *output);
 
 /* Removes what is not committed. {0} and a committed output are allowed. */
 void cli_output_discard(cli_output *output);
-
-/* The formats; false on a write error, with errno. */
-bool cli_npy_write(FILE *file, const cli_array *array);
-bool cli_mtx_write(FILE *file, const cli_array *array);
 
 #endif

@@ -1,5 +1,5 @@
 /* The tool's failures: one line on standard error and an exit code. */
-#include "src/cli/frame/command.h"
+#include "src/cli/fail.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,8 +28,6 @@ int cli_fail(int code, const char *format, ...) {
 
 static int exit_code(davit_status status) {
   switch (status) {
-  case DAVIT_SUCCESS:
-    return CLI_OK;
   case DAVIT_INVALID_ARGUMENT:
   case DAVIT_UNKNOWN_DEVICE:
     return CLI_USAGE;
@@ -43,7 +41,9 @@ static int exit_code(davit_status status) {
   }
 }
 
-int cli_fail_status(davit_status status) {
+int cli_status(davit_status status) {
+  if (status == DAVIT_SUCCESS)
+    return CLI_OK;
   const char *sentence = davit_last_error();
   return cli_fail(exit_code(status), "%s", *sentence ? sentence : davit_status_string(status));
 }

@@ -1,0 +1,14 @@
+/* The clock of all times that the tool reports. */
+#ifndef DAVIT_SRC_CLI_CLOCK_H
+#define DAVIT_SRC_CLI_CLOCK_H
+
+#include <time.h>
+
+/* Seconds since some moment; never goes back. */
+static inline double cli_now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+#endif

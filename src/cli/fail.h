@@ -1,0 +1,27 @@
+/* Exit codes and failures of the tool. Every other file of the tool may use this one; it uses none of them. */
+#ifndef DAVIT_SRC_CLI_FAIL_H
+#define DAVIT_SRC_CLI_FAIL_H
+
+#include <davit/status.h>
+
+/* Exit codes that scripts rely on. CLI_HELP never leaves the process: main() prints the help and returns CLI_OK. */
+enum {
+  CLI_HELP = -1,
+  CLI_OK = 0,
+  CLI_FAILED = 1, /* a check, a computation or the writing of a result failed */
+  CLI_USAGE = 2,
+  CLI_INPUT = 3, /* unreadable or malformed input */
+  CLI_DEVICE = 4 /* device or memory failure */
+};
+
+/* Sets the sub-command that the messages of cli_fail() name; NULL for none. */
+void cli_fail_name(const char *command);
+
+/* Prints one line, "davit COMMAND: …", on standard error and returns `code`. Control characters, which
+ * a file name may contain, are printed as '?', so that a message is always one line. */
+int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* CLI_OK for DAVIT_SUCCESS; else prints the library's sentence and returns the exit code for that status. */
+int cli_status(davit_status status);
+
+#endif

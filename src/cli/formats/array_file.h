@@ -1,0 +1,37 @@
+/* Files that contain an array: .npy, dense Matrix Market, and CSV for points. Each format is a file of its own.
+ *
+ * On failure a reader reports the file, the place and what was expected, and returns the exit code. */
+#ifndef DAVIT_SRC_CLI_FORMATS_ARRAY_FILE_H
+#define DAVIT_SRC_CLI_FORMATS_ARRAY_FILE_H
+
+#include "src/cli/formats/array.h"
+#include "src/cli/formats/input.h"
+
+/* Reads the .npy or .mtx file at `path` ("-": standard input). The first byte decides which it is. */
+int cli_array_read(const char *path, cli_memory memory, cli_array *array);
+
+/* The same for points, one a row; anything else is read as CSV. */
+int cli_points_read(const char *path, cli_memory memory, cli_array *array);
+
+/* The formats. `array` comes with `wanted` set and without a block; the caller frees what a failed reader leaves
+ * in it. A reader makes room for as many elements as the file's length allows; where that is not known, the
+ * block grows as data arrive. */
+enum { CLI_NPY_FIRST_BYTE = 0x93 };
+int cli_npy_read(cli_input *input, cli_array *array);
+int cli_mtx_read(cli_input *input, cli_array *array);
+int cli_csv_read(cli_input *input, cli_array *array);
+
+/* The two steps of cli_npy_read(): all but the elements, which come next in the file, and the elements. */
+int cli_npy_open(cli_input *input, cli_array *array);
+int cli_npy_elements(cli_input *input, cli_array *array);
+
+/* Write an array; false on a write error, with errno. */
+bool cli_npy_write(FILE *file, const cli_array *array);
+bool cli_mtx_write(FILE *file, const cli_array *array);
+bool cli_csv_write(FILE *file, const cli_array *array);
+
+/* The writer for a file of this name: .mtx and .csv by the name's end, else .npy. */
+typedef bool cli_array_writer(FILE *file, const cli_array *array);
+cli_array_writer *cli_writer_of(const char *path);
+
+#endif

@@ -1,0 +1,46 @@
+/* Comparing results with a reference, for --check.
+ *
+ * Equal elements differ by 0, infinities and NaNs included; zeros are equal whatever their sign. */
+#ifndef DAVIT_SRC_CLI_FORMATS_COMPARE_H
+#define DAVIT_SRC_CLI_FORMATS_COMPARE_H
+
+#include "src/cli/formats/array.h"
+
+bool cli_same(long double a, long double b);
+long double cli_difference(long double a, long double b);
+
+/* Number of elements that differ between two arrays of one type and count. */
+int64_t cli_differences(const cli_array *a, const cli_array *b);
+
+/* Whether a NaN or an infinity that the reference has as well fails the check. */
+typedef enum cli_nonfinite { CLI_NONFINITE_FAILS, CLI_NONFINITE_PASSES } cli_nonfinite;
+
+/* Frobenius norm of an array, and of the difference of two with the same type, count and order. With
+ * CLI_NONFINITE_PASSES the norm is that of the finite elements, and equal elements differ by 0; else a NaN in an
+ * operand makes the result NaN. Sums are in long double, which neither overflows nor loses small terms. */
+double cli_norm(const cli_array *array, cli_nonfinite nonfinite);
+double cli_distance(const cli_array *a, const cli_array *b, cli_nonfinite nonfinite);
+
+/* Sums and products of floating elements in long double, one element after the other. A sum is compensated
+ * (Neumaier 1974), so its own error does not grow with the number of terms. */
+typedef struct cli_running {
+  davit_operator op; /* DAVIT_SUM or DAVIT_PROD */
+  int64_t terms;
+  long double value;
+  long double rest;      /* of a sum: what `value` has lost */
+  long double magnitude; /* of a sum: the sum of the absolute values */
+} cli_running;
+
+cli_running cli_running_start(davit_operator op);
+void cli_running_add(cli_running *running, long double x);
+
+/* Distance of `found`, of `type`, from the running value. Where that is not finite in `type`: 0 if `found` is
+ * the same, else infinity. */
+double cli_running_error(const cli_running *running, cli_type type, long double found);
+
+/* What the error may be: of a sum 2 eps `depth` sum |x_i|, of a product of n terms n eps |value|, and the
+ * smallest normal number where it may have been lost to underflow. `depth` is the maximum number of additions that
+ * an element goes through. */
+double cli_running_bound(const cli_running *running, cli_type type, double depth);
+
+#endif
