@@ -35,7 +35,8 @@ typedef struct problem {
 
 static davit_status queue_call(void *argument) {
   const problem *p = argument;
-  return davit_queue_atax(p->site->queue, p->type, p->trans, p->m, p->n, p->a, p->m, p->x, p->tmp, p->y);
+  return davit_queue_atax(p->site->queue, p->type, p->trans, p->m, p->n, p->a, p->m, p->x, p->tmp, p->y,
+                          NULL);
 }
 
 #ifdef DAVIT_WITH_CUDA
@@ -73,7 +74,8 @@ static davit_status slabs_call(void *argument) {
   for (int i = 0; i < p->batch && status == DAVIT_SUCCESS; i++)
     for (int d = 0; d < p->device_count && status == DAVIT_SUCCESS; d++) {
       const slab *s = &p->slabs[d];
-      status = davit_queue_atax(s->queue, p->type, 'T', p->m, p->slab_cols, s->a, p->m, s->x, s->tmp, s->y);
+      status =
+          davit_queue_atax(s->queue, p->type, 'T', p->m, p->slab_cols, s->a, p->m, s->x, s->tmp, s->y, NULL);
     }
   for (int d = 0; d < p->device_count; d++) {
     davit_status end = davit_queue_synchronize(p->slabs[d].queue);
@@ -84,8 +86,8 @@ static davit_status slabs_call(void *argument) {
 
 static davit_status plain_call(void *argument) {
   const problem *p = argument;
-  return davit_atax(p->type, p->trans, p->m, p->n, p->a, p->m, p->x, p->tmp, p->y, p->devices,
-                    p->device_count);
+  return davit_atax(p->type, p->trans, p->m, p->n, p->a, p->m, p->x, p->tmp, p->y,
+                    &(davit_atax_options){.devices = p->devices, .device_count = p->device_count});
 }
 
 static bench_case case_of(const problem *p, const char *form, int64_t cols) {
@@ -182,7 +184,7 @@ static bool open_slab(const problem *p, int device, slab *s) {
               .tmp = bench_vector(device, p->type, p->n),
               .y = bench_vector(device, p->type, p->m)};
   const bool complete = s->a && s->x && s->tmp && s->y;
-  if (!complete || davit_queue_create(device, 1, &s->queue) == DAVIT_SUCCESS)
+  if (!complete || davit_queue_create(device, &s->queue, NULL) == DAVIT_SUCCESS)
     return complete;
   bench_failure("queue", davit_last_error());
   return false;

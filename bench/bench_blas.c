@@ -49,13 +49,13 @@ static davit_status enqueue(const problem *p) {
   int64_t n = p->n;
   switch (p->what) {
   case GEMM:
-    return davit_queue_dgemm(p->queue, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n);
+    return davit_queue_dgemm(p->queue, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n, NULL);
   case GEMV:
-    return davit_queue_dgemv(p->queue, 'N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1);
+    return davit_queue_dgemv(p->queue, 'N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1, NULL);
   case AXPY:
-    return davit_queue_daxpy(p->queue, n, 0.5, p->a, 1, p->c, 1);
+    return davit_queue_daxpy(p->queue, n, 0.5, p->a, 1, p->c, 1, NULL);
   default:
-    return davit_queue_ddot(p->queue, n, p->a, 1, p->b, 1, p->c);
+    return davit_queue_ddot(p->queue, n, p->a, 1, p->b, 1, p->c, NULL);
   }
 }
 
@@ -107,11 +107,14 @@ static davit_status plain(const problem *p) {
   int64_t n = p->n;
   switch (p->what) {
   case GEMV:
-    return davit_dgemv('N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1, p->devices, p->device_count);
+    return davit_dgemv('N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1,
+                       &(davit_gemv_options){.devices = p->devices, .device_count = p->device_count});
   case AXPY:
-    return davit_daxpy(n, 0.5, p->a, 1, p->c, 1, p->devices, p->device_count);
+    return davit_daxpy(n, 0.5, p->a, 1, p->c, 1,
+                       &(davit_axpy_options){.devices = p->devices, .device_count = p->device_count});
   default:
-    return davit_ddot(n, p->a, 1, p->b, 1, p->devices, p->device_count, p->c);
+    return davit_ddot(n, p->a, 1, p->b, 1, p->c,
+                      &(davit_dot_options){.devices = p->devices, .device_count = p->device_count});
   }
 }
 
@@ -256,7 +259,7 @@ static double measure(const problem *p, const char *form, void (*run)(const prob
 static double *vector(int64_t count, int place) {
   void *pointer;
   bench_check(davit_malloc((size_t)count * sizeof(double), place, &pointer), "memory");
-  bench_check(davit_random_double(pointer, count, (uint64_t)count + 3), "fill");
+  bench_check(davit_random(DAVIT_DOUBLE, count, (uint64_t)count + 3, pointer), "fill");
   return pointer;
 }
 
@@ -295,7 +298,7 @@ static void on_device(problem *p) {
 
 static void spread(problem *p, const int64_t *counts, int count_count) {
   int present;
-  bench_check(davit_default_devices(MOST, p->devices, &present), "devices");
+  bench_check(davit_device_defaults(MOST, p->devices, &present), "devices");
   p->batch = 1;
   make_operands(p, DAVIT_PINNED);
   double one = 0;
@@ -316,11 +319,11 @@ static void copy_on_device(const problem *p) {
   double times[MOST];
   bench_check(davit_malloc(bytes, p->device, &from), "memory");
   bench_check(davit_malloc(bytes, p->device, &to), "memory");
-  bench_check(davit_fill(from, 1, bytes), "fill");
+  bench_check(davit_fill(bytes, 1, from), "fill");
   for (int r = -1; r < p->repeats; r++) {
     double start = bench_now();
     for (int i = 0; i < copies; i++)
-      bench_check(davit_queue_copy(p->queue, to, from, bytes), "copy");
+      bench_check(davit_queue_copy(p->queue, bytes, from, to), "copy");
     bench_check(davit_queue_synchronize(p->queue), "synchronize");
     times[r < 0 ? 0 : r] = (bench_now() - start) / copies;
   }
@@ -354,14 +357,14 @@ static void configure(problem *p, int argc, char **argv) {
   int first, count;
   char fallback[16];
   davit_device_info info;
-  bench_check(davit_default_devices(1, &first, &count), "devices");
+  bench_check(davit_device_defaults(1, &first, &count), "devices");
   snprintf(fallback, sizeof fallback, "%d", first);
   p->device = atoi(bench_option(argc, argv, "device", fallback));
   bench_check(davit_device_describe(p->device, &info), "device");
   p->gpu = info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
   p->repeats = atoi(bench_option(argc, argv, "repeats", "5"));
   p->repeats = p->repeats < 1 ? 1 : p->repeats > MOST ? MOST : p->repeats;
-  bench_check(davit_queue_create(p->device, 1, &p->queue), "queue");
+  bench_check(davit_queue_create(p->device, &p->queue, NULL), "queue");
   p->link = p->gpu ? 1e9 * atof(bench_option(argc, argv, "link", "55")) : 0;
   p->peak = 1e12 * atof(bench_option(argc, argv, "peak", info.compute_capability == 90 ? "66.9" : "0"));
   p->bandwidth = 1e9 * atof(bench_option(argc, argv, "bandwidth", "0"));

@@ -18,8 +18,8 @@ typedef struct problem {
   int dim;
   int64_t n;
   void *points;
-  davit_closest_algorithm algorithm;
-  davit_pair pair;
+  davit_closest_pair_algorithm algorithm;
+  davit_closest_pair_result pair;
   int devices[BENCH_MOST], device_count;
 } problem;
 
@@ -148,7 +148,7 @@ static bool points_make(problem *p, int which, int place) {
   }
   p->points = bench_memory(place, bytes_of(p));
   if (p->points)
-    bench_check(davit_copy(p->points, host, bytes_of(p)), "copy");
+    bench_check(davit_copy(bytes_of(p), host, p->points), "copy");
   davit_free(host);
   return p->points != NULL;
 }
@@ -157,16 +157,18 @@ static bool points_make(problem *p, int which, int place) {
 
 static davit_status queue_call(void *argument) {
   problem *p = argument;
-  davit_status status =
-      davit_queue_closest_pair(p->site->queue, p->type, p->dim, p->n, p->points, p->algorithm, &p->pair);
+  davit_status status = davit_queue_closest_pair(p->site->queue, p->type, p->dim, p->n, p->points, &p->pair,
+                                                 &(davit_closest_pair_options){.algorithm = p->algorithm});
   davit_status end = davit_queue_synchronize(p->site->queue);
   return status != DAVIT_SUCCESS ? status : end;
 }
 
 static davit_status spread_call(void *argument) {
   problem *p = argument;
-  return davit_closest_pair(p->type, p->dim, p->n, p->points, p->algorithm, p->devices, p->device_count,
-                            &p->pair);
+  return davit_closest_pair(p->type, p->dim, p->n, p->points, &p->pair,
+                            &(davit_closest_pair_options){.algorithm = p->algorithm,
+                                                          .devices = p->devices,
+                                                          .device_count = p->device_count});
 }
 
 static void row(const problem *p, const char *form, int which, const bench_time *time, double uniform_time) {
@@ -187,7 +189,7 @@ static void row(const problem *p, const char *form, int which, const bench_time 
 
 static void by_grid(problem *p, bool all) {
   double uniform_time = 0;
-  p->algorithm = DAVIT_CLOSEST_GRID;
+  p->algorithm = DAVIT_CLOSEST_PAIR_GRID;
   for (int which = 0; which < (all ? DATA : 1); which++) {
     if (points_make(p, which, bench_place(p->site))) {
       bench_time time = bench_wall_time(p->site, queue_call, p);
@@ -198,7 +200,7 @@ static void by_grid(problem *p, bool all) {
   }
 }
 
-static void by_other(problem *p, davit_closest_algorithm algorithm, const char *form, int64_t n) {
+static void by_other(problem *p, davit_closest_pair_algorithm algorithm, const char *form, int64_t n) {
   p->algorithm = algorithm;
   p->n = n;
   if (n < 2)
@@ -206,7 +208,7 @@ static void by_other(problem *p, davit_closest_algorithm algorithm, const char *
   if (points_make(p, 0, bench_place(p->site))) {
     bench_time time = bench_wall_time(p->site, queue_call, p);
     row(p, form, 0, &time, 0);
-    if (algorithm == DAVIT_CLOSEST_BRUTE && time.median > 0)
+    if (algorithm == DAVIT_CLOSEST_PAIR_BRUTE && time.median > 0)
       bench_number("pairs_per_s", 0.5 * (double)n * (double)(n - 1) / time.median);
   }
   davit_free(p->points);
@@ -228,8 +230,8 @@ static void on_device(const bench_settings *settings, problem *p) {
         p->n = sizes[i];
         by_grid(p, all);
       }
-      by_other(p, DAVIT_CLOSEST_BRUTE, "brute", bench_size(settings, "brute", gpu, 1 << 16, 1 << 14));
-      by_other(p, DAVIT_CLOSEST_DIVIDE, "divide", bench_size(settings, "divide", gpu, 1 << 20, 1 << 20));
+      by_other(p, DAVIT_CLOSEST_PAIR_BRUTE, "brute", bench_size(settings, "brute", gpu, 1 << 16, 1 << 14));
+      by_other(p, DAVIT_CLOSEST_PAIR_DIVIDE, "divide", bench_size(settings, "divide", gpu, 1 << 20, 1 << 20));
     }
 }
 
@@ -241,7 +243,7 @@ static void from_host(const bench_settings *settings, problem *p) {
   const int count_count = bench_spread(settings, p->devices, counts);
   p->type = DAVIT_FLOAT;
   p->dim = 3;
-  p->algorithm = DAVIT_CLOSEST_GRID;
+  p->algorithm = DAVIT_CLOSEST_PAIR_GRID;
   p->n = bench_size(settings, "plain", p->site->gpu, 1 << 26, 1 << 20);
   if (p->n < 2 || !points_make(p, 0, DAVIT_PINNED))
     return;

@@ -28,8 +28,9 @@ typedef struct problem {
 
 static davit_status queue_call(void *argument) {
   const problem *p = argument;
-  return davit_queue_covariance(p->site->queue, p->type, p->trans, p->n, p->n, p->d, p->n, (double)p->n,
-                                (double)(p->n - 1), p->mean, NULL, p->n, DAVIT_FULL, p->s, p->n);
+  return davit_queue_covariance(
+      p->site->queue, p->type, p->trans, p->n, p->n, p->d, p->n, p->mean, NULL, p->n, p->s, p->n,
+      &(davit_covariance_options){.mean_divisor = (double)p->n, .divisor = (double)(p->n - 1)});
 }
 
 static davit_status syrk_call(void *argument) {
@@ -57,8 +58,11 @@ static davit_status loop_call(void *argument) {
 
 static davit_status plain_call(void *argument) {
   const problem *p = argument;
-  return davit_covariance(p->type, p->trans, p->n, p->n, p->d, p->n, (double)p->n, (double)(p->n - 1),
-                          p->mean, NULL, p->n, DAVIT_FULL, p->s, p->n, p->devices, p->device_count);
+  return davit_covariance(p->type, p->trans, p->n, p->n, p->d, p->n, p->mean, NULL, p->n, p->s, p->n,
+                          &(davit_covariance_options){.mean_divisor = (double)p->n,
+                                                      .divisor = (double)(p->n - 1),
+                                                      .devices = p->devices,
+                                                      .device_count = p->device_count});
 }
 
 static bench_case case_of(const problem *p, const char *form) {

@@ -102,8 +102,8 @@ static void *matrix(const setup *s, const char *place) {
               : strcmp(place, "pageable") == 0 ? DAVIT_PAGEABLE
                                                : DAVIT_PINNED;
   bench_check(davit_malloc(bytes, where, &pointer), "memory");
-  bench_check(s->type == 'd' ? davit_random_double(pointer, s->n * s->n, 1 + (uint64_t)(s->n & 7))
-                             : davit_random_float(pointer, s->n * s->n, 1),
+  bench_check(s->type == 'd' ? davit_random(DAVIT_DOUBLE, s->n * s->n, 1 + (uint64_t)(s->n & 7), pointer)
+                             : davit_random(DAVIT_FLOAT, s->n * s->n, 1, pointer),
               "fill");
   return pointer;
 }

@@ -75,7 +75,7 @@ static void enqueue(davit_queue *queue, operation what, void *memory) {
     bench_check(davit_queue_region(queue, empty_region, NULL), "region");
     break;
   case FILL:
-    bench_check(davit_queue_fill(queue, memory, 0, 64), "fill");
+    bench_check(davit_queue_fill(queue, 64, 0, memory), "fill");
     break;
   default:
     bench_check(davit_queue_host_function(queue, nothing, NULL), "host function");
@@ -91,7 +91,7 @@ typedef struct lines {
 
 static void open_lines(const settings *s, lines *l) {
   for (int i = 0; i < QUEUES; i++) {
-    bench_check(davit_queue_create(s->device, 1, &l->queue[i]), "queue");
+    bench_check(davit_queue_create(s->device, &l->queue[i], NULL), "queue");
     bench_check(davit_event_create(&l->event[i]), "event");
     bench_check(davit_malloc(256, s->device, &l->memory[i]), "memory"); /* the host: pinned */
   }
@@ -164,7 +164,8 @@ static void synchronisation(const settings *s) {
   bench_check(davit_malloc(256, s->device, &memory), "memory");
   for (int subqueues = 1; subqueues <= QUEUES; subqueues *= 2) {
     davit_queue *queue;
-    bench_check(davit_queue_create(s->device, subqueues, &queue), "queue");
+    bench_check(davit_queue_create(s->device, &queue, &(davit_queue_options){.subqueues = subqueues}),
+                "queue");
     sync_row(s, queue, subqueues, 0, FILL, memory, "sync, idle");
     sync_row(s, queue, subqueues, 1, HOST_FUNCTION, memory, "sync, one host function");
     sync_row(s, queue, subqueues, 1, FILL, memory, "sync, one fill");
@@ -257,7 +258,7 @@ static void copy(const settings *s, const char *test, int64_t n, const transfer 
     for (int i = 0; i < batch; i++)
       for (int j = 0; j < count; j++) {
         const transfer *t = &transfers[j];
-        bench_check(davit_queue_copy_2d(t->queue, t->to, t->to_ld, t->from, t->from_ld, n, n, sizeof(double)),
+        bench_check(davit_queue_copy_2d(t->queue, n, n, sizeof(double), t->from, t->from_ld, t->to, t->to_ld),
                     "copy");
       }
     for (int j = 0; j < count; j++)
@@ -277,7 +278,7 @@ static int64_t largest_tile(const settings *s) {
 static double *matrix(size_t elements, int place) {
   void *pointer;
   bench_check(davit_malloc(elements * sizeof(double), place, &pointer), "memory");
-  bench_check(davit_fill(pointer, 1, elements * sizeof(double)), "fill");
+  bench_check(davit_fill(elements * sizeof(double), 1, pointer), "fill");
   return pointer;
 }
 
@@ -302,7 +303,7 @@ static void host_copies(const settings *s, int place, davit_queue *const queues[
 /* The next device that work is spread over, if it is a GPU too. */
 static int second_device(const settings *s) {
   int devices[MOST_LIST], count;
-  bench_check(davit_default_devices(MOST_LIST, devices, &count), "devices");
+  bench_check(davit_device_defaults(MOST_LIST, devices, &count), "devices");
   for (int i = 0; i < count && i < MOST_LIST && s->gpu; i++)
     if (devices[i] != s->device)
       return devices[i];
@@ -316,7 +317,7 @@ static void peer_copies(const settings *s, davit_queue *queue, double *const til
   int64_t most = largest_tile(s);
   davit_queue *back;
   double *remote[2];
-  bench_check(davit_queue_create(other, 1, &back), "queue");
+  bench_check(davit_queue_create(other, &back, NULL), "queue");
   for (int i = 0; i < 2; i++)
     remote[i] = matrix((size_t)(most * most), other);
   for (int i = 0; i < s->tile_count; i++) {
@@ -335,7 +336,7 @@ static void copies(const settings *s) {
   double *tiles[2];
   int64_t most = largest_tile(s);
   for (int i = 0; i < 2; i++) {
-    bench_check(davit_queue_create(s->device, 1, &queues[i]), "queue");
+    bench_check(davit_queue_create(s->device, &queues[i], NULL), "queue");
     tiles[i] = matrix((size_t)(most * most), s->device);
   }
   host_copies(s, DAVIT_PINNED, queues, tiles);
@@ -602,7 +603,7 @@ static settings configure(int argc, char **argv, int64_t *devices, int *device_c
   s.repeats = s.repeats < 1 ? 1 : s.repeats > MOST_REPEATS ? MOST_REPEATS : s.repeats;
   s.length = s.length < 1 ? 1 : s.length;
   int first, count;
-  bench_check(davit_default_devices(1, &first, &count), "devices");
+  bench_check(davit_device_defaults(1, &first, &count), "devices");
   char fallback[32];
   snprintf(fallback, sizeof fallback, first == DAVIT_HOST ? "%d" : "%d,-1", first);
   *device_count = bench_list(bench_option(argc, argv, "device", fallback), devices, MOST_LIST);

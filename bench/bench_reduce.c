@@ -17,14 +17,14 @@ typedef struct problem {
   int64_t n;
   void *x, *result, *temp;
   size_t temp_bytes;
-  davit_part parts[BENCH_MOST];
+  davit_reduce_part parts[BENCH_MOST];
   int devices[BENCH_MOST], device_count;
   double host_result;
 } problem;
 
 static davit_status queue_call(void *argument) {
   const problem *p = argument;
-  return davit_queue_reduce(p->site->queue, p->op, p->type, p->n, p->x, p->result);
+  return davit_queue_reduce(p->site->queue, p->op, p->type, p->n, p->x, p->result, NULL);
 }
 
 static davit_status round_trip(void *argument) {
@@ -58,7 +58,8 @@ static davit_status parts_call(void *argument) {
 
 static davit_status plain_call(void *argument) {
   problem *p = argument;
-  return davit_reduce(p->op, p->type, p->n, p->x, p->devices, p->device_count, &p->host_result);
+  return davit_reduce(p->op, p->type, p->n, p->x, &p->host_result,
+                      &(davit_reduce_options){.devices = p->devices, .device_count = p->device_count});
 }
 
 /* ---- on one device ---- */

@@ -24,15 +24,15 @@ typedef struct problem {
   int32_t *keys;  /* CUB's, on NVIDIA devices */
   const char *variant;
   size_t temp_bytes;
-  davit_part parts[BENCH_MOST];
+  davit_scan_part parts[BENCH_MOST];
   int devices[BENCH_MOST], device_count;
 } problem;
 
 static davit_status queue_call(void *argument) {
   const problem *p = argument;
   return p->flags ? davit_queue_segmented_scan(p->site->queue, DAVIT_SUM, p->type, p->kind, p->n, p->x,
-                                               p->flags, p->y)
-                  : davit_queue_scan(p->site->queue, DAVIT_SUM, p->type, p->kind, p->n, p->x, p->y);
+                                               p->flags, p->y, NULL)
+                  : davit_queue_scan(p->site->queue, DAVIT_SUM, p->type, p->kind, p->n, p->x, p->y, NULL);
 }
 
 static davit_status cub_call(void *argument) {
@@ -60,7 +60,8 @@ static davit_status parts_call(void *argument) {
 
 static davit_status plain_call(void *argument) {
   const problem *p = argument;
-  return davit_scan(DAVIT_SUM, p->type, p->kind, p->n, p->x, p->y, p->devices, p->device_count);
+  return davit_scan(DAVIT_SUM, p->type, p->kind, p->n, p->x, p->y,
+                    &(davit_scan_options){.devices = p->devices, .device_count = p->device_count});
 }
 
 /* ---- on one device ---- */
@@ -112,13 +113,13 @@ static void plain_scans(const bench_settings *settings, problem *p) {
       bench_sizes(settings, "sizes", p->site->gpu, "4096,65536,262144,1048576,16777216,268435456,1073741824",
                   "4096,262144,4194304,33554432", sizes);
   int type_count = bench_types(settings, "dsil", types);
-  davit_scan_kind last = p->site->gpu ? DAVIT_EXCLUSIVE : DAVIT_INCLUSIVE;
+  davit_scan_kind last = p->site->gpu ? DAVIT_SCAN_EXCLUSIVE : DAVIT_SCAN_INCLUSIVE;
   for (int t = 0; t < type_count; t++) {
     p->type = types[t];
     if (make_vectors(p, bench_largest(sizes, size_count)))
-      for (p->kind = DAVIT_INCLUSIVE; p->kind <= last; p->kind++)
+      for (p->kind = DAVIT_SCAN_INCLUSIVE; p->kind <= last; p->kind++)
         for (int i = 0; i < size_count; i++) {
-          p->variant = p->kind == DAVIT_INCLUSIVE ? "inclusive" : "exclusive";
+          p->variant = p->kind == DAVIT_SCAN_INCLUSIVE ? "inclusive" : "exclusive";
           p->n = sizes[i];
           measure(p);
         }
@@ -146,7 +147,7 @@ static void *moved(const bench_site *site, void *pointer, size_t bytes) {
   if (!pointer || !site->gpu)
     return pointer;
   void *there = bench_memory(site->device, bytes);
-  if (there && davit_copy(there, pointer, bytes) != DAVIT_SUCCESS) {
+  if (there && davit_copy(bytes, pointer, there) != DAVIT_SUCCESS) {
     bench_failure("copy", davit_last_error());
     davit_free(there);
     there = NULL;
@@ -179,7 +180,7 @@ static void segmented_scans(const bench_settings *settings, problem *p) {
   int size_count = bench_sizes(settings, "segmented", p->site->gpu, "65536,1048576,16777216,268435456",
                                "65536,1048576,16777216", sizes);
   int type_count = bench_types(settings, "ds", types);
-  p->kind = DAVIT_INCLUSIVE;
+  p->kind = DAVIT_SCAN_INCLUSIVE;
   for (pattern what = RANDOM; what < PATTERNS && size_count > 0; what++) {
     bool segments = make_segments(p, what, bench_largest(sizes, size_count));
     for (int t = 0; t < type_count && segments; t++) {
@@ -213,16 +214,16 @@ static void parts_series(problem *p, bool weak, int64_t whole, const int *counts
 }
 
 /* Operands on a device; what is not there is NULL. */
-static bool make_part(const problem *p, int device, int64_t n, const uint8_t *flags, davit_part *part) {
+static bool make_part(const problem *p, int device, int64_t n, const uint8_t *flags, davit_scan_part *part) {
   void *here = flags ? bench_memory(device, (size_t)n) : NULL;
-  if (here && davit_copy(here, flags, (size_t)n) != DAVIT_SUCCESS)
+  if (here && davit_copy((size_t)n, flags, here) != DAVIT_SUCCESS)
     bench_failure("copy", davit_last_error());
-  *part = (davit_part){.x = bench_vector(device, p->type, n), .flags = here};
+  *part = (davit_scan_part){.x = bench_vector(device, p->type, n), .flags = here};
   part->y = part->x ? bench_vector(device, p->type, n) : NULL;
   return part->y && (here || !flags);
 }
 
-static void free_part(davit_part *part) {
+static void free_part(davit_scan_part *part) {
   davit_free((void *)(uintptr_t)part->x);
   davit_free((void *)(uintptr_t)part->flags);
   davit_free(part->y);
@@ -252,7 +253,7 @@ static void all_parts(const bench_settings *settings, problem *p) {
   uint8_t *flags = type_count > 0 ? bench_memory(DAVIT_PAGEABLE, (size_t)whole / 2) : NULL;
   if (flags)
     mark(RANDOM, whole / 2, flags, NULL);
-  p->kind = DAVIT_INCLUSIVE;
+  p->kind = DAVIT_SCAN_INCLUSIVE;
   for (int t = 0; t < type_count && flags; t++) {
     p->type = types[t];
     p->variant = "inclusive";
@@ -267,7 +268,7 @@ static void from_host(const bench_settings *settings, problem *p) {
   int counts[BENCH_MOST];
   bench_series series = {.bytes = 0};
   p->n = bench_size(settings, "plain", p->site->gpu, 1 << 27, 1 << 22);
-  p->kind = DAVIT_INCLUSIVE;
+  p->kind = DAVIT_SCAN_INCLUSIVE;
   p->type = DAVIT_DOUBLE;
   p->variant = "inclusive";
   int count_count = bench_spread(settings, p->devices, counts);

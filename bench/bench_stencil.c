@@ -27,26 +27,24 @@ typedef struct problem {
 
 static davit_status queue_call(void *argument) {
   const problem *p = argument;
-  return davit_queue_stencil2d(p->site->queue, p->type, p->n, p->n, p->a, p->n, NULL, DAVIT_BORDER_UNTOUCHED,
-                               p->b, p->n);
+  return davit_queue_stencil(p->site->queue, p->type, p->n, p->n, p->a, p->n, NULL, p->b, p->n, NULL);
 }
 
 static davit_status cuda_call(void *argument) {
   const problem *p = argument;
   return bench_cuda(p->site->cub->stencil(p->site->stream, p->type, (int)p->n, (int)p->n, p->a, (int)p->n,
-                                          davit_stencil2d_coefficients, p->b, (int)p->n),
+                                          davit_stencil_coefficients, p->b, (int)p->n),
                     "plain kernel");
 }
 
 static davit_status loop_call(void *argument) {
   const problem *p = argument;
-  peer_loop_stencil(p->type, p->n, p->n, p->a, p->n, davit_stencil2d_coefficients, p->b, p->n);
+  peer_loop_stencil(p->type, p->n, p->n, p->a, p->n, davit_stencil_coefficients, p->b, p->n);
   return DAVIT_SUCCESS;
 }
 
 static davit_status enqueue_slab(const problem *p, const slab *s) {
-  return davit_queue_stencil2d(s->queue, p->type, p->n, s->cols, s->a, p->n, NULL, DAVIT_BORDER_UNTOUCHED,
-                               s->b, p->n);
+  return davit_queue_stencil(s->queue, p->type, p->n, s->cols, s->a, p->n, NULL, s->b, p->n, NULL);
 }
 
 static davit_status slabs_call(void *argument) {
@@ -64,8 +62,8 @@ static davit_status slabs_call(void *argument) {
 
 static davit_status plain_call(void *argument) {
   const problem *p = argument;
-  return davit_stencil2d(p->type, p->n, p->n, p->a, p->n, NULL, DAVIT_BORDER_UNTOUCHED, p->b, p->n,
-                         p->devices, p->device_count);
+  return davit_stencil(p->type, p->n, p->n, p->a, p->n, NULL, p->b, p->n,
+                       &(davit_stencil_options){.devices = p->devices, .device_count = p->device_count});
 }
 
 static bench_case case_of(const problem *p, const char *form, int64_t cols) {
@@ -141,7 +139,7 @@ static void slabs_series(problem *p, bool weak, const int *counts, int count_cou
 static bool open_slab(const problem *p, int device, slab *s) {
   *s = (slab){.a = bench_vector(device, p->type, p->n * p->n)};
   s->b = s->a ? bench_vector(device, p->type, p->n * p->n) : NULL;
-  if (!s->b || davit_queue_create(device, 1, &s->queue) == DAVIT_SUCCESS)
+  if (!s->b || davit_queue_create(device, &s->queue, NULL) == DAVIT_SUCCESS)
     return s->b;
   bench_failure("queue", davit_last_error());
   return false;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/cpu.h"
-#include "src/blas.h"
+#include "src/runtime/operation.h"
 
 void bench_cells_open(const bench_settings *settings, int device, bench_site *site, bench_cells *cells) {
   davit_device_info info;

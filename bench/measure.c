@@ -44,7 +44,7 @@ void bench_settings_read(bench_settings *settings, const char *usage, int argc, 
   int64_t listed[BENCH_MOST];
   int first = DAVIT_HOST, count = 0;
   char fallback[16] = "-1";
-  bench_check(davit_default_devices(1, &first, &count), "devices");
+  bench_check(davit_device_defaults(1, &first, &count), "devices");
   if (is_gpu(first))
     snprintf(fallback, sizeof fallback, "%d,-1", first);
   *settings = (bench_settings){.argc = argc, .argv = argv};
@@ -121,7 +121,8 @@ void *bench_memory(int place, size_t bytes) {
 void *bench_vector(int place, davit_type type, int64_t n) {
   void *pointer = bench_memory(place, (size_t)n * davit_type_bytes(type));
   bool wide = davit_type_bytes(type) == sizeof(double);
-  if (pointer && (wide ? davit_random_double(pointer, n, 7) : davit_random_float(pointer, n, 7))) {
+  if (pointer &&
+      (wide ? davit_random(DAVIT_DOUBLE, n, 7, pointer) : davit_random(DAVIT_FLOAT, n, 7, pointer))) {
     bench_failure("fill", davit_last_error());
     davit_free(pointer);
     pointer = NULL;
@@ -141,8 +142,8 @@ typedef davit_status (*round_function)(const bench_site *site, bench_work work, 
 
 static davit_status queue_points(const bench_site *site, bench_work work, void *argument, int batch) {
   if (site->gpu)
-    TRY(davit_queue_copy(site->queue, site->to, site->from,
-                         site->bytes < delay_bytes ? site->bytes : delay_bytes));
+    TRY(davit_queue_copy(site->queue, site->bytes < delay_bytes ? site->bytes : delay_bytes, site->from,
+                         site->to));
   TRY(davit_timer_start(site->timer, site->queue));
   for (int i = 0; i < batch; i++)
     TRY(work(argument));
@@ -441,7 +442,7 @@ void bench_series_row(bench_series *series, const bench_site *site, const bench_
 
 int bench_spread(const bench_settings *settings, int *devices, int *counts) {
   int present = 0, kept = 0;
-  if (davit_default_devices(BENCH_MOST, devices, &present) != DAVIT_SUCCESS) {
+  if (davit_device_defaults(BENCH_MOST, devices, &present) != DAVIT_SUCCESS) {
     bench_failure("devices", davit_last_error());
     return 0;
   }
@@ -455,7 +456,7 @@ int bench_spread(const bench_settings *settings, int *devices, int *counts) {
 
 static davit_status copy_queue(void *argument) {
   const bench_site *site = argument;
-  return davit_queue_copy(site->queue, site->to, site->from, site->bytes);
+  return davit_queue_copy(site->queue, site->bytes, site->from, site->to);
 }
 
 static davit_status copy_kernel(void *argument) {
@@ -542,11 +543,11 @@ static davit_status open_memory(bench_site *site) {
     site->bytes /= 2;
   TRY(davit_malloc(site->bytes, bench_place(site), &site->from));
   TRY(davit_malloc(site->bytes, bench_place(site), &site->to));
-  return davit_random_double(site->from, (int64_t)(site->bytes / sizeof(double)), 7);
+  return davit_random(DAVIT_DOUBLE, (int64_t)(site->bytes / sizeof(double)), 7, site->from);
 }
 
 static davit_status open_site(bench_site *site) {
-  TRY(davit_queue_create(site->device, 1, &site->queue));
+  TRY(davit_queue_create(site->device, &site->queue, NULL));
   TRY(davit_timer_create(&site->timer));
   TRY(open_memory(site));
   return open_peers(site);

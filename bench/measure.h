@@ -18,7 +18,7 @@
  *
  * Options of every program, beside its own sizes (lists have commas; 0 leaves a figure out where there is one size):
  *   --device LIST   where operations on one device run (default: the first GPU, and -1, the CPU)
- *   --devices LIST  how many devices work is spread over (1,2,4), those of davit_default_devices()
+ *   --devices LIST  how many devices work is spread over (1,2,4), those of davit_device_defaults()
  *   --repeats N     rounds (7; 3 on the CPU)
  *   --types LIST    d,s,i,l: f64, f32, i32, i64, those that the operation has
  *   --peers 0       without peers

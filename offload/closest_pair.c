@@ -359,7 +359,7 @@ INLINE bool is_last_team(dvt_closest_state *s) {
 }
 
 /* The least of the team's pairs, in thread 0. */
-INLINE davit_pair team_pair(davit_pair best) {
+INLINE davit_closest_pair_result team_pair(davit_closest_pair_result best) {
   DVT_SHARED double distance[THREADS];
   DVT_SHARED int64_t first[THREADS], second[THREADS];
   const int thread = dvt_thread();
@@ -380,7 +380,7 @@ INLINE davit_pair team_pair(davit_pair best) {
 }
 
 /* The state's pair is the least of all threads'. */
-INLINE void conclude(dvt_closest_state *s, davit_pair best, char *partials) {
+INLINE void conclude(dvt_closest_state *s, davit_closest_pair_result best, char *partials) {
   best = team_pair(best);
   if (dvt_thread() == 0) {
     uint64_t *mine = (uint64_t *)(void *)(partials + (int64_t)dvt_team() * PARTIAL_BYTES);

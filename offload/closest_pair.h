@@ -46,7 +46,7 @@ typedef struct dvt_closest_state {
   int64_t bad; /* the first point that is not finite, INT64_MAX if none */
   dvt_closest_grid grid;
   uint64_t ranks;
-  davit_pair pair;
+  davit_closest_pair_result pair;
   /* while it is found; 0 before: slots of _EQUAL, the complement of a distance's bits, flags */
   int64_t slots;
   uint64_t bound;

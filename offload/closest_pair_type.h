@@ -66,7 +66,7 @@ typedef struct NAME(search) {
   int64_t index;
   double limit;
   bool nearer; /* than anything before: to be told */
-  davit_pair best;
+  davit_closest_pair_result best;
 } NAME(search);
 
 INLINE void NAME(compare)(NAME(search) * c, const NAME(record) * records, uint32_t from, uint32_t to) {
@@ -274,7 +274,7 @@ INLINE void NAME(brute_body)(int64_t n, STATE, const void *points, uint32_t *tab
   const int64_t blocks = (n + BLOCK - 1) / BLOCK, parts = s->sample ? 1 : s->parts,
                 part = s->sample ? 0 : s->part;
   const double known = s->known;
-  davit_pair best = DVT_NO_PAIR;
+  davit_closest_pair_result best = DVT_NO_PAIR;
   for (int64_t unit = dvt_team(); unit < blocks * blocks; unit += dvt_teams()) {
     const int64_t row = unit / blocks, column = unit % blocks, first = row * BLOCK, second = column * BLOCK;
     if (column < row || row % parts != part) /* shares are rows of tiles, on the host as well */
@@ -546,7 +546,7 @@ INLINE void NAME(insert_body)(int64_t n, STATE, const void *points, uint32_t *sl
 INLINE void NAME(equal_body)(int64_t n, STATE, const void *points, uint32_t *slots, uint16_t *ranks,
                              void *records, char *partials) {
   (void)ranks, (void)records;
-  davit_pair best = DVT_NO_PAIR;
+  davit_closest_pair_result best = DVT_NO_PAIR;
   const int64_t end = share_of(n, s->part + 1, s->parts);
   for (int64_t i = share_of(n, s->part, s->parts) + global_thread(); i < end; i += global_threads()) {
     const int64_t first = NAME(least_equal)(points, slots, s->slots - 1, i);
@@ -664,7 +664,7 @@ static void NAME(equal_host)(int threads, int64_t n, dvt_closest_state *s, const
   const int64_t begin = share_of(n, s->part, s->parts), end = share_of(n, s->part + 1, s->parts);
 #pragma omp parallel num_threads(threads)
   {
-    davit_pair best = DVT_NO_PAIR;
+    davit_closest_pair_result best = DVT_NO_PAIR;
 #pragma omp for schedule(static)
     for (int64_t i = begin; i < end; i++) {
       const int64_t first = NAME(least_equal)(points, slots, s->slots - 1, i);
@@ -690,7 +690,8 @@ INLINE bool NAME(any_near)(const double *x, int64_t stride, int64_t count, point
 }
 
 /* Point i against those behind it: each line of them in vectors first. */
-INLINE void NAME(brute_row)(const double *x, int64_t n, int64_t i, dvt_closest_state *s, davit_pair *best) {
+INLINE void NAME(brute_row)(const double *x, int64_t n, int64_t i, dvt_closest_state *s,
+                            davit_closest_pair_result *best) {
   const point own = {x[i], x[n + i], DIM > 2 ? x[2 * n + i] : 0};
   double limit = dvt_pair_limit(bound_of(s, s->known));
   for (int64_t first = i + 1; first < n; first += LINE) {
@@ -713,10 +714,10 @@ INLINE void NAME(brute_row)(const double *x, int64_t n, int64_t i, dvt_closest_s
 }
 
 typedef void NAME(brute_variant)(const double *x, int64_t n, int64_t i, dvt_closest_state *s,
-                                 davit_pair *best);
+                                 davit_closest_pair_result *best);
 #define VARIANT(number, attributes)                                                                          \
   attributes static void NAME(brute_row_##number)(const double *x, int64_t n, int64_t i,                     \
-                                                  dvt_closest_state *s, davit_pair *best) {                  \
+                                                  dvt_closest_state *s, davit_closest_pair_result *best) {   \
     NAME(brute_row)(x, n, i, s, best);                                                                       \
   }
 DVT_CPU_VARIANTS(VARIANT)
@@ -738,7 +739,7 @@ static void NAME(brute_host)(int threads, int64_t n, dvt_closest_state *s, const
     for (int64_t i = 0; i < n; i++)
       for (int k = 0; k < DIM; k++)
         x[k * n + i] = (double)((const T *)points)[i * DIM + k];
-    davit_pair best = DVT_NO_PAIR;
+    davit_closest_pair_result best = DVT_NO_PAIR;
 #pragma omp for schedule(dynamic, 16)
     for (int64_t i = 0; i < n; i++)
       if (i / BLOCK % s->parts == s->part)

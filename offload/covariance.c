@@ -252,7 +252,7 @@ static inline void NAME(transpose_tiles)(const REAL *from, int64_t ld_from, REAL
 static inline void NAME(pack_columns)(const REAL *from, int64_t ld, REAL *packed, int64_t side,
                                       int64_t width) {
   for (int64_t j = dvt_team(); j < width; j += dvt_teams()) {
-    REAL *to = packed + davit_packed_index(side, j, j + 1) - (j + 1);
+    REAL *to = packed + davit_covariance_packed_index(side, j, j + 1) - (j + 1);
 #pragma unroll 4
     for (int64_t i = j + 1 + dvt_thread(); i < side; i += TEAM)
       to[i] = from[i + j * ld];
@@ -382,7 +382,7 @@ static void NAME(pack_cpu)(int threads, int64_t side, int64_t width, const REAL 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
   for (int64_t j = 0; j < width; j++)
     if (j + 1 < side)
-      memcpy(packed + davit_packed_index(side, j, j + 1), from + j + 1 + j * ld,
+      memcpy(packed + davit_covariance_packed_index(side, j, j + 1), from + j + 1 + j * ld,
              (size_t)(side - j - 1) * sizeof(REAL));
 }
 

@@ -26,7 +26,7 @@ typedef struct dvt_covariance {
   double mean_divisor, divisor;
   void *mean, *centred;
   int64_t ldc;
-  davit_triangle triangle;
+  davit_covariance_form triangle;
   void *s;
   int64_t lds;
 } dvt_covariance;

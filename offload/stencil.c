@@ -210,9 +210,9 @@ DVT_CPU_VARIANTS(VARIANT)
 /* Rows [first, end) of column j of b, which are borders. */
 static void NAME(border)(const dvt_stencil *s, int64_t j, int64_t first, int64_t end) {
   REAL *to = (REAL *)s->b + j * s->ldb + first;
-  if (first >= end || s->border == DAVIT_BORDER_UNTOUCHED)
+  if (first >= end || s->border == DAVIT_STENCIL_BORDER_UNTOUCHED)
     return;
-  if (s->border == DAVIT_BORDER_COPY)
+  if (s->border == DAVIT_STENCIL_BORDER_COPY)
     memcpy(to, (const REAL *)s->a + j * s->lda + first, (size_t)(end - first) * sizeof *to);
   else
     memset(to, 0, (size_t)(end - first) * sizeof *to);
@@ -380,7 +380,8 @@ static inline void KERNEL(outer_tile)(const REAL *a, int64_t lda, REAL *b, int64
                                       int64_t cols, const KERNEL(place) * at, int64_t border, const REAL *c) {
   const KERNEL(reach) r = KERNEL(reach_of)(at->row, at->down, rows, at->lane);
   const extent across = at->across;
-  const bool has_border = border != DAVIT_BORDER_UNTOUCHED && (r.first_inner > 0 || r.end_inner < r.end);
+  const bool has_border =
+      border != DAVIT_STENCIL_BORDER_UNTOUCHED && (r.first_inner > 0 || r.end_inner < r.end);
   REAL started[WIDE] = {0}, continued[WIDE] = {0}, finished[WIDE];
   KERNEL(piece) column[TILE + 2];
 #pragma unroll
@@ -398,9 +399,11 @@ static inline void KERNEL(outer_tile)(const REAL *a, int64_t lda, REAL *b, int64
     KERNEL(pass)(&column[u], at->lane, c, finished, continued, started);
     if (u >= 2 && j > across.first && j <= across.end)
       KERNEL(store)(b + (u - 2) * ldb, finished, r);
-    const bool border_column = border != DAVIT_BORDER_UNTOUCHED && (j < across.first || j >= across.end);
+    const bool border_column =
+        border != DAVIT_STENCIL_BORDER_UNTOUCHED && (j < across.first || j >= across.end);
     if (u >= 1 && u <= TILE && (has_border || border_column) && j < cols)
-      KERNEL(store_border)(b + (u - 1) * ldb, column[u].own, r, border_column, border == DAVIT_BORDER_ZERO);
+      KERNEL(store_border)(b + (u - 1) * ldb, column[u].own, r, border_column,
+                           border == DAVIT_STENCIL_BORDER_ZERO);
   }
 }
 

@@ -17,7 +17,7 @@ typedef struct dvt_stencil {
   const void *a;
   int64_t lda;
   double coefficients[9];
-  davit_border border;
+  davit_stencil_border border;
   int edges;
   void *b;
   int64_t ldb;

@@ -37,8 +37,8 @@ static double between(const record *a, const record *b, const frame *f) {
 
 /* ---- all pairs ---- */
 
-davit_pair dvt_ref_closest_brute(davit_type type, int dim, int64_t n, const void *points) {
-  davit_pair best = DVT_NO_PAIR;
+davit_closest_pair_result dvt_ref_closest_brute(davit_type type, int dim, int64_t n, const void *points) {
+  davit_closest_pair_result best = DVT_NO_PAIR;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = i + 1; j < n; j++) {
       double d[MOST_DIM] = {0};
@@ -94,18 +94,18 @@ static void sort(record *r, record *spare, int64_t n, int axis) {
 /* ---- divide and conquer ---- */
 
 /* Records in the order of `axis`: each with those that follow within the distance on that axis. */
-static void compare(const record *r, int64_t n, int axis, const frame *f, davit_pair *best) {
+static void compare(const record *r, int64_t n, int axis, const frame *f, davit_closest_pair_result *best) {
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = i + 1; j < n && r[j].at[axis] - r[i].at[axis] <= best->distance; j++)
       dvt_pair_offer(between(&r[i], &r[j], f), r[i].index, r[j].index, best);
 }
 
-static davit_pair conquer(record *r, record *spare, record *more, int64_t n, int axis, const frame *f,
-                          davit_pair best);
+static davit_closest_pair_result conquer(record *r, record *spare, record *more, int64_t n, int axis,
+                                         const frame *f, davit_closest_pair_result best);
 
 /* Both halves are conquered, so in the order of the axis after `axis`; `cut` is where they meet on `axis`. */
-static davit_pair join(record *r, record *spare, record *more, int64_t half, int64_t n, double cut, int axis,
-                       const frame *f, davit_pair best) {
+static davit_closest_pair_result join(record *r, record *spare, record *more, int64_t half, int64_t n,
+                                      double cut, int axis, const frame *f, davit_closest_pair_result best) {
   merge(r, spare, half, n, axis + 1);
   int64_t strip = 0;
   for (int64_t i = 0; i < n; i++)
@@ -119,8 +119,8 @@ static davit_pair join(record *r, record *spare, record *more, int64_t half, int
 
 /* The closest pair of records in the order of `axis`, or `best` if that comes before. They are left in the order of
  * the next axis. */
-static davit_pair conquer(record *r, record *spare, record *more, int64_t n, int axis, const frame *f,
-                          davit_pair best) {
+static davit_closest_pair_result conquer(record *r, record *spare, record *more, int64_t n, int axis,
+                                         const frame *f, davit_closest_pair_result best) {
   if (n <= FEW) {
     compare(r, n, axis, f, &best);
     insertion_sort(r, n, axis + 1);
@@ -134,8 +134,8 @@ static davit_pair conquer(record *r, record *spare, record *more, int64_t n, int
 }
 
 /* Of records in order, in which equal points are neighbours: the least pair of such. */
-static davit_pair equal_pair(const record *r, int64_t n) {
-  davit_pair best = DVT_NO_PAIR;
+static davit_closest_pair_result equal_pair(const record *r, int64_t n) {
+  davit_closest_pair_result best = DVT_NO_PAIR;
   for (int64_t i = 1; i < n; i++)
     if (r[i].at[0] == r[i - 1].at[0] && r[i].at[1] == r[i - 1].at[1] && r[i].at[2] == r[i - 1].at[2])
       dvt_pair_offer(0, r[i - 1].index, r[i].index, &best);
@@ -221,19 +221,20 @@ static void sort_all(blocks *b) {
   }
 }
 
-static davit_pair conquer_all(blocks *b) {
-  davit_pair best = DVT_NO_PAIR;
+static davit_closest_pair_result conquer_all(blocks *b) {
+  davit_closest_pair_result best = DVT_NO_PAIR;
   for (int k = 0; k < b->count; k++)
     b->cut[k] = b->r[first_of(b, k)].at[0];
   for (int width = 0; width < b->count; width = width ? 2 * width : 1) {
-    const davit_pair before_all = best;
+    const davit_closest_pair_result before_all = best;
 #pragma omp parallel for num_threads(b->threads) schedule(dynamic, 1)
     for (int k = 0; k < b->count; k += width ? 2 * width : 1) {
       const int64_t begin = first_of(b, k), end = first_of(b, k + (width ? 2 * width : 1));
       record *r = b->r + begin, *spare = b->spare + begin, *more = b->more + begin;
-      const davit_pair found = width ? join(r, spare, more, first_of(b, k + width) - begin, end - begin,
-                                            b->cut[k + width], 0, &b->frame, before_all)
-                                     : conquer(r, spare, more, end - begin, 0, &b->frame, before_all);
+      const davit_closest_pair_result found =
+          width ? join(r, spare, more, first_of(b, k + width) - begin, end - begin, b->cut[k + width], 0,
+                       &b->frame, before_all)
+                : conquer(r, spare, more, end - begin, 0, &b->frame, before_all);
 #pragma omp critical(closest_divide)
       dvt_pair_offer(found.distance, found.i, found.j, &best);
     }
@@ -245,8 +246,8 @@ size_t dvt_ref_closest_scratch(int64_t n) {
   return 3 * (size_t)n * sizeof(record);
 }
 
-davit_pair dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const void *points, int threads,
-                                  void *scratch) {
+davit_closest_pair_result dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const void *points,
+                                                 int threads, void *scratch) {
   record *r = scratch;
   blocks b = {.n = n, .threads = threads, .count = 1, .r = r, .spare = r + n, .more = r + 2 * n};
   while (b.count < MOST_BLOCKS && threads > 1 && b.count < 4 * threads && n / b.count > LEAST_BLOCK)
@@ -254,6 +255,6 @@ davit_pair dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const voi
   copy_points(type, dim, n, points, threads, r);
   b.frame = order_axes(r, n, dim);
   sort_all(&b);
-  const davit_pair equal = equal_pair(r, n);
+  const davit_closest_pair_result equal = equal_pair(r, n);
   return equal.distance > 0 ? conquer_all(&b) : equal;
 }

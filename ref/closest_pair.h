@@ -20,7 +20,7 @@
 #define DVT_PAIR_INLINE static inline __attribute__((always_inline))
 
 /* What no pair is after. */
-#define DVT_NO_PAIR ((davit_pair){INT64_MAX, INT64_MAX, __builtin_inf()})
+#define DVT_NO_PAIR ((davit_closest_pair_result){INT64_MAX, INT64_MAX, __builtin_inf()})
 
 /* The square of the distance, but where it overflows or vanishes. */
 DVT_PAIR_INLINE double dvt_pair_square(double dx, double dy, double dz) {
@@ -49,18 +49,19 @@ DVT_PAIR_INLINE double dvt_pair_limit(double distance) {
   return distance < 0x1p-459 ? 0x1p-917 : distance * distance * (1 + 0x1p-40);
 }
 
-DVT_PAIR_INLINE bool dvt_pair_before(double distance, int64_t i, int64_t j, const davit_pair *than) {
+DVT_PAIR_INLINE bool dvt_pair_before(double distance, int64_t i, int64_t j,
+                                     const davit_closest_pair_result *than) {
   if (distance != than->distance)
     return distance < than->distance;
   return i != than->i ? i < than->i : j < than->j;
 }
 
 /* `best` becomes the pair of points a and b, in either order, if that comes before it; true then. */
-DVT_PAIR_INLINE bool dvt_pair_offer(double distance, int64_t a, int64_t b, davit_pair *best) {
+DVT_PAIR_INLINE bool dvt_pair_offer(double distance, int64_t a, int64_t b, davit_closest_pair_result *best) {
   const int64_t i = a < b ? a : b, j = a < b ? b : a;
   if (!dvt_pair_before(distance, i, j, best))
     return false;
-  *best = (davit_pair){i, j, distance};
+  *best = (davit_closest_pair_result){i, j, distance};
   return true;
 }
 

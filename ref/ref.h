@@ -22,7 +22,7 @@
   void dvt_ref_##p##axpy(int64_t n, T alpha, const T *x, int64_t incx, T *y, int64_t incy);                  \
   T dvt_ref_##p##dot(int64_t n, const T *x, int64_t incx, const T *y, int64_t incy);                         \
   void dvt_ref_##p##stencil(int64_t rows, int64_t cols, const T *a, int64_t lda, const double *coefficients, \
-                            davit_border border, T *b, int64_t ldb);                                         \
+                            davit_stencil_border border, T *b, int64_t ldb);                                 \
   void dvt_ref_##p##atax(char trans, int64_t m, int64_t n, const T *a, int64_t lda, const T *x, T *tmp,      \
                          T *y);                                                                              \
   /* The lower triangle of alpha A A' ('N', A is n by k) or alpha A' A ('T', A is k by n), by BLIS. */       \
@@ -47,10 +47,10 @@ void dvt_ref_scan(davit_operator op, davit_type type, davit_scan_kind kind, int6
                   const uint8_t *flags, void *y);
 
 /* The closest pair of n >= 2 points: all pairs, and divide and conquer with scratch memory. */
-davit_pair dvt_ref_closest_brute(davit_type type, int dim, int64_t n, const void *points);
+davit_closest_pair_result dvt_ref_closest_brute(davit_type type, int dim, int64_t n, const void *points);
 size_t dvt_ref_closest_scratch(int64_t n);
-davit_pair dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const void *points, int threads,
-                                  void *scratch);
+davit_closest_pair_result dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const void *points,
+                                                 int threads, void *scratch);
 
 /* Options are valid. */
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,

@@ -25,5 +25,5 @@ static void (*const table[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT])(bool exclusiv
 
 void dvt_ref_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n, const void *x,
                   const uint8_t *flags, void *y) {
-  table[op][type](kind == DAVIT_EXCLUSIVE, n, x, flags, y);
+  table[op][type](kind == DAVIT_SCAN_EXCLUSIVE, n, x, flags, y);
 }

@@ -12,7 +12,7 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
-#include "src/blas.h"
+#include "src/runtime/operation.h"
 
 /* The targets of one device. */
 typedef struct share {
@@ -179,8 +179,8 @@ static davit_status send_targets(share *s) {
   DVT_TRY(davit_malloc(offsets, device, (void **)&s->device.offsets));
   DVT_TRY(davit_malloc(symbols, device, (void **)&s->device.symbols));
   DVT_TRY(davit_malloc(((size_t)s->count + 1) * sizeof *s->scores, device, (void **)&s->device.scores));
-  DVT_TRY(davit_copy(s->device.offsets, s->offsets, offsets));
-  return davit_copy(s->device.symbols, s->symbols, symbols);
+  DVT_TRY(davit_copy(offsets, s->offsets, s->device.offsets));
+  return davit_copy(symbols, s->symbols, s->device.symbols);
 }
 
 static davit_status make_shares(davit_database *d, const davit_sequences *targets, const int *devices,

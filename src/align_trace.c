@@ -24,7 +24,7 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
-#include "src/blas.h"
+#include "src/runtime/operation.h"
 
 /* ---- checks ---- */
 

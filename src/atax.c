@@ -108,10 +108,12 @@ static davit_status submit(dvt_lane *lane, const dvt_atax *g) {
 }
 
 davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, int64_t m, int64_t n,
-                              const void *a, int64_t lda, const void *x, void *tmp, void *y) {
+                              const void *a, int64_t lda, const void *x, void *tmp, void *y,
+                              const davit_atax_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false};
   DVT_TRY(check(&g));
   return submit(lane, &g);
@@ -208,7 +210,7 @@ static davit_status spread(const dvt_atax *g, const int *devices, int count) {
   davit_status status = dvt_vector_close(&run.vector, run_all(&run));
   if (status == DAVIT_SUCCESS) {
     add_up(&run);
-    status = davit_copy(g->y, run.sums, row);
+    status = davit_copy(row, run.sums, g->y);
   }
   for (int lane = 0; lane < run.lanes; lane++)
     davit_free(run.y[lane]);
@@ -233,15 +235,15 @@ static davit_status run_alone(const dvt_atax *g, int device) {
 }
 
 davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const void *a, int64_t lda,
-                        const void *x, void *tmp, void *y, const int *devices, int device_count) {
+                        const void *x, void *tmp, void *y, const davit_atax_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
   dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false};
   DVT_TRY(check(&g));
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (m == 0 || n == 0) {
     size_t bytes = davit_type_bytes(g.type);
-    DVT_TRY(outer(&g) > 0 ? davit_fill(y, 0, (size_t)outer(&g) * bytes) : DAVIT_SUCCESS);
-    return tmp && inner(&g) > 0 ? davit_fill(tmp, 0, (size_t)inner(&g) * bytes) : DAVIT_SUCCESS;
+    DVT_TRY(outer(&g) > 0 ? davit_fill((size_t)outer(&g) * bytes, 0, y) : DAVIT_SUCCESS);
+    return tmp && inner(&g) > 0 ? davit_fill((size_t)inner(&g) * bytes, 0, tmp) : DAVIT_SUCCESS;
   }
   if (count == 1 && reaches(chosen[0], a) && reaches(chosen[0], x) && reaches(chosen[0], tmp) &&
       reaches(chosen[0], y))

@@ -55,22 +55,23 @@ static davit_status submit(dvt_lane *lane, const axpy *g) {
   return dvt_blas_submit(lane, works, g, sizeof *g);
 }
 
-static davit_status enqueue(davit_queue *queue, const axpy *g) {
+static davit_status enqueue(davit_queue *queue, const axpy *g, const davit_axpy_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(g));
   return g->n == 0 || g->alpha == 0 ? DAVIT_SUCCESS : submit(lane, g);
 }
 
 davit_status davit_queue_daxpy(davit_queue *queue, int64_t n, double alpha, const double *x, int64_t incx,
-                               double *y, int64_t incy) {
-  return enqueue(queue, &(axpy){'d', n, alpha, x, incx, y, incy});
+                               double *y, int64_t incy, const davit_axpy_options *options) {
+  return enqueue(queue, &(axpy){'d', n, alpha, x, incx, y, incy}, options);
 }
 
 davit_status davit_queue_saxpy(davit_queue *queue, int64_t n, float alpha, const float *x, int64_t incx,
-                               float *y, int64_t incy) {
-  return enqueue(queue, &(axpy){'s', n, (double)alpha, x, incx, y, incy});
+                               float *y, int64_t incy, const davit_axpy_options *options) {
+  return enqueue(queue, &(axpy){'s', n, (double)alpha, x, incx, y, incy}, options);
 }
 
 /* ---- over several devices ---- */
@@ -111,12 +112,12 @@ static davit_status run_all(dvt_vector_run *run, const axpy *g) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status spread(const axpy *g, const int *devices, int device_count) {
+static davit_status spread(const axpy *g, const davit_axpy_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
   DVT_TRY(check(g));
   if (dvt_vectors_overlap(g->x, g->n, g->incx, g->y, g->n, g->incy, dvt_element_bytes(g->type)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps x");
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (g->n == 0 || g->alpha == 0)
     return DAVIT_SUCCESS;
   dvt_vector_run run;
@@ -126,11 +127,11 @@ static davit_status spread(const axpy *g, const int *devices, int device_count) 
 }
 
 davit_status davit_daxpy(int64_t n, double alpha, const double *x, int64_t incx, double *y, int64_t incy,
-                         const int *devices, int device_count) {
-  return spread(&(axpy){'d', n, alpha, x, incx, y, incy}, devices, device_count);
+                         const davit_axpy_options *options) {
+  return spread(&(axpy){'d', n, alpha, x, incx, y, incy}, options);
 }
 
 davit_status davit_saxpy(int64_t n, float alpha, const float *x, int64_t incx, float *y, int64_t incy,
-                         const int *devices, int device_count) {
-  return spread(&(axpy){'s', n, (double)alpha, x, incx, y, incy}, devices, device_count);
+                         const davit_axpy_options *options) {
+  return spread(&(axpy){'s', n, (double)alpha, x, incx, y, incy}, options);
 }

@@ -36,9 +36,9 @@ typedef struct problem {
   int dim;
   int64_t n;
   const void *points;
-  davit_closest_algorithm algorithm;
+  davit_closest_pair_algorithm algorithm;
   int threads; /* of a CPU; 0: as many as its device has */
-  davit_pair *pair;
+  davit_closest_pair_result *pair;
 } problem;
 
 static size_t point_bytes(const problem *p) {
@@ -53,14 +53,14 @@ static davit_status check(const problem *p) {
     return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, less than 2", (long long)p->n);
   if (!p->points)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "points is NULL");
-  if ((unsigned)p->algorithm > DAVIT_CLOSEST_GRID)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "algorithm is %d, which is none", (int)p->algorithm);
+  if ((unsigned)p->algorithm > DAVIT_CLOSEST_PAIR_GRID)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->algorithm is %d, which is none", (int)p->algorithm);
   return DAVIT_SUCCESS;
 }
 
 static davit_status check_search(const problem *p) {
   DVT_TRY(check(p));
-  return p->pair ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "pair is NULL");
+  return dvt_check_pointer("result", p->pair);
 }
 
 static bool any_gpu(const int *devices, int count) {
@@ -70,14 +70,14 @@ static bool any_gpu(const int *devices, int count) {
   return gpu;
 }
 
-static davit_closest_algorithm algorithm_of(const problem *p, bool gpu) {
-  davit_closest_algorithm chosen = p->algorithm;
-  if (chosen == DAVIT_CLOSEST_AUTO)
-    chosen = p->n <= (gpu ? FEW_GPU : FEW_CPU) ? DAVIT_CLOSEST_BRUTE : DAVIT_CLOSEST_GRID;
-  if (chosen == DAVIT_CLOSEST_GRID && p->n < LEAST_GRID)
-    return DAVIT_CLOSEST_BRUTE;
+static davit_closest_pair_algorithm algorithm_of(const problem *p, bool gpu) {
+  davit_closest_pair_algorithm chosen = p->algorithm;
+  if (chosen == DAVIT_CLOSEST_PAIR_AUTO)
+    chosen = p->n <= (gpu ? FEW_GPU : FEW_CPU) ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_GRID;
+  if (chosen == DAVIT_CLOSEST_PAIR_GRID && p->n < LEAST_GRID)
+    return DAVIT_CLOSEST_PAIR_BRUTE;
   /* Places in the grid have 32 bits. */
-  return chosen == DAVIT_CLOSEST_GRID && p->n >= UINT32_MAX ? DAVIT_CLOSEST_DIVIDE : chosen;
+  return chosen == DAVIT_CLOSEST_PAIR_GRID && p->n >= UINT32_MAX ? DAVIT_CLOSEST_PAIR_DIVIDE : chosen;
 }
 
 /* ---- the search ---- */
@@ -140,7 +140,7 @@ static davit_status by_grids(search *s, bool *found) {
   DVT_TRY(by_dense_grid(s, found));
   if (is_one_place(s)) {
     *found = true;
-    s->state.pair = (davit_pair){0, 1, 0};
+    s->state.pair = (davit_closest_pair_result){0, 1, 0};
   }
   for (int round = 0; round < DVT_CLOSEST_ROUNDS && !*found; round++)
     DVT_TRY(by_hashed_grid(s, round, found));
@@ -176,16 +176,16 @@ static davit_status divide(const problem *p, int threads) {
 /* ---- by an algorithm ---- */
 
 /* The whole search; `last` tells up to which stage it may go. */
-static dvt_closest_stage last_stage(davit_closest_algorithm algorithm) {
-  return algorithm == DAVIT_CLOSEST_GRID    ? DVT_CLOSEST_EQUAL
-         : algorithm == DAVIT_CLOSEST_BRUTE ? DVT_CLOSEST_BRUTE
-                                            : DVT_CLOSEST_BOX;
+static dvt_closest_stage last_stage(davit_closest_pair_algorithm algorithm) {
+  return algorithm == DAVIT_CLOSEST_PAIR_GRID    ? DVT_CLOSEST_EQUAL
+         : algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DVT_CLOSEST_BRUTE
+                                                 : DVT_CLOSEST_BOX;
 }
 
-static davit_status find(search *s, davit_closest_algorithm algorithm) {
-  bool found = algorithm == DAVIT_CLOSEST_BRUTE;
+static davit_status find(search *s, davit_closest_pair_algorithm algorithm) {
+  bool found = algorithm == DAVIT_CLOSEST_PAIR_BRUTE;
   s->state = (dvt_closest_state){.parts = 1, .known = INFINITY};
-  if (algorithm == DAVIT_CLOSEST_GRID)
+  if (algorithm == DAVIT_CLOSEST_PAIR_GRID)
     DVT_TRY(by_grids(s, &found));
   else
     DVT_TRY(
@@ -224,7 +224,7 @@ static davit_status run_here(dvt_lane *lane, void *arguments) {
   const problem *p = arguments;
   dvt_closest_site site = site_of(lane, p, p->points);
   search s = {.p = p, .perform = perform_here, .context = &site};
-  const davit_closest_algorithm algorithm = algorithm_of(p, site.gpu);
+  const davit_closest_pair_algorithm algorithm = algorithm_of(p, site.gpu);
   DVT_TRY(dvt_lane_workspace(lane, dvt_closest_bytes(&site, last_stage(algorithm)), &site.memory));
   if (site.stream)
     DVT_TRY(davit_malloc(sizeof *site.staged, DAVIT_PINNED, (void **)&site.staged));
@@ -233,13 +233,20 @@ static davit_status run_here(dvt_lane *lane, void *arguments) {
   return status;
 }
 
+/* options NULL: the defaults. */
+static problem problem_of(davit_type type, int dim, int64_t n, const void *points,
+                          const davit_closest_pair_options *options, davit_closest_pair_result *result) {
+  return (problem){type, dim, n, points, options ? options->algorithm : DAVIT_CLOSEST_PAIR_AUTO, 0, result};
+}
+
 davit_status davit_queue_closest_pair(davit_queue *queue, davit_type type, int dim, int64_t n,
-                                      const void *points, davit_closest_algorithm algorithm,
-                                      davit_pair *pair) {
-  const problem p = {type, dim, n, points, algorithm, 0, pair};
+                                      const void *points, davit_closest_pair_result *result,
+                                      const davit_closest_pair_options *options) {
+  const problem p = problem_of(type, dim, n, points, options, result);
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check_search(&p));
   return dvt_lane_submit(lane, DVT_BLOCKING, run_here, &p, sizeof p);
 }
@@ -338,7 +345,7 @@ static davit_status fetch_all(spread *all) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status search_spread(spread *all, davit_closest_algorithm algorithm) {
+static davit_status search_spread(spread *all, davit_closest_pair_algorithm algorithm) {
   search s = {.p = all->p, .perform = perform_everywhere, .context = all};
   DVT_TRY(fetch_all(all));
   for (int d = 0; d < all->count; d++) {
@@ -359,7 +366,7 @@ static davit_status spread_over(const problem *p, const int *devices, int count)
     dvt_error_keep(&first, dvt_lane_open(devices[d], &all->lane[d]));
     all->count += first.status == DAVIT_SUCCESS;
   }
-  const davit_closest_algorithm algorithm = algorithm_of(p, any_gpu(devices, count));
+  const davit_closest_pair_algorithm algorithm = algorithm_of(p, any_gpu(devices, count));
   all->last = last_stage(algorithm);
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, search_spread(all, algorithm));
@@ -383,37 +390,37 @@ typedef struct places {
 } places;
 
 /* p->threads too. */
-static davit_status find_places(problem *p, const int *devices, int device_count, places *w) {
-  DVT_TRY(dvt_choose_devices(devices, device_count, w->chosen, &w->count));
+static davit_status find_places(problem *p, const davit_closest_pair_options *options, places *w) {
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, w->chosen, &w->count));
   w->device = DAVIT_HOST;
-  w->alone = p->algorithm == DAVIT_CLOSEST_DIVIDE && dvt_place_is_host(dvt_place_of(p->points));
+  w->alone = p->algorithm == DAVIT_CLOSEST_PAIR_DIVIDE && dvt_place_is_host(dvt_place_of(p->points));
   if (w->alone)
     return DAVIT_SUCCESS;
-  w->alone = dvt_monoid_home(&p->points, 1, w->chosen, w->count, devices == NULL, &w->device, &p->threads);
+  w->alone = dvt_monoid_home(&p->points, 1, w->chosen, w->count, !options || !options->devices, &w->device,
+                             &p->threads);
   if (!w->alone)
     p->threads = 0;
   return DAVIT_SUCCESS;
 }
 
 davit_status davit_closest_pair(davit_type type, int dim, int64_t n, const void *points,
-                                davit_closest_algorithm algorithm, const int *devices, int device_count,
-                                davit_pair *pair) {
-  problem p = {type, dim, n, points, algorithm, 0, pair};
+                                davit_closest_pair_result *result,
+                                const davit_closest_pair_options *options) {
+  problem p = problem_of(type, dim, n, points, options, result);
   places w;
   DVT_TRY(check_search(&p));
-  DVT_TRY(find_places(&p, devices, device_count, &w));
+  DVT_TRY(find_places(&p, options, &w));
   return w.alone ? run_alone(&p, w.device) : spread_over(&p, w.chosen, w.count);
 }
 
-davit_status davit_closest_pair_algorithm(davit_type type, int dim, int64_t n, const void *points,
-                                          davit_closest_algorithm algorithm, const int *devices,
-                                          int device_count, davit_closest_algorithm *taken) {
-  problem p = {type, dim, n, points, algorithm, 0, NULL};
+davit_status davit_closest_pair_plan(davit_type type, int dim, int64_t n, const void *points,
+                                     davit_closest_pair_algorithm *algorithm,
+                                     const davit_closest_pair_options *options) {
+  problem p = problem_of(type, dim, n, points, options, NULL);
   places w;
   DVT_TRY(check(&p));
-  if (!taken)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "taken is NULL");
-  DVT_TRY(find_places(&p, devices, device_count, &w));
-  *taken = algorithm_of(&p, w.alone ? any_gpu(&w.device, 1) : any_gpu(w.chosen, w.count));
+  DVT_TRY(dvt_check_pointer("algorithm", algorithm));
+  DVT_TRY(find_places(&p, options, &w));
+  *algorithm = algorithm_of(&p, w.alone ? any_gpu(&w.device, 1) : any_gpu(w.chosen, w.count));
   return DAVIT_SUCCESS;
 }

@@ -27,7 +27,7 @@ static int64_t triangle_length(int64_t cols) {
 /* ---- arguments ---- */
 
 static davit_status check_divisor(davit_type type, const char *argument, double given) {
-  if (given == 0 || isnan(given))
+  if (isnan(given))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %g", argument, given);
   if (isinf(type == DAVIT_DOUBLE ? 1 / given : (double)(float)(1 / given)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %g, whose reciprocal is beyond the range of %s",
@@ -41,14 +41,15 @@ static davit_status check_sizes(dvt_covariance *g) {
   DVT_TRY(dvt_check_length("rows", g->rows));
   DVT_TRY(dvt_check_length("cols", g->cols));
   DVT_TRY(dvt_check_ld("ldd", g->ldd, height(g)));
-  DVT_TRY(check_divisor(g->type, "mean_divisor", g->mean_divisor));
-  DVT_TRY(check_divisor(g->type, "divisor", g->divisor));
+  DVT_TRY(check_divisor(g->type, "options->mean_divisor", g->mean_divisor));
+  DVT_TRY(check_divisor(g->type, "options->divisor", g->divisor));
   if (g->centred)
     DVT_TRY(dvt_check_ld("ldc", g->ldc, height(g)));
-  if (g->triangle != DAVIT_FULL && g->triangle != DAVIT_PACKED)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "triangle is %d, neither DAVIT_FULL nor DAVIT_PACKED",
+  if (g->triangle != DAVIT_COVARIANCE_FULL && g->triangle != DAVIT_COVARIANCE_PACKED)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "options->form is %d, neither DAVIT_COVARIANCE_FULL nor DAVIT_COVARIANCE_PACKED",
                       (int)g->triangle);
-  return g->triangle == DAVIT_FULL ? dvt_check_ld("lds", g->lds, g->cols) : DAVIT_SUCCESS;
+  return g->triangle == DAVIT_COVARIANCE_FULL ? dvt_check_ld("lds", g->lds, g->cols) : DAVIT_SUCCESS;
 }
 
 typedef struct region {
@@ -59,7 +60,7 @@ typedef struct region {
 
 static davit_status check_overlaps(const dvt_covariance *g) {
   int64_t packed = triangle_length(g->cols);
-  bool full = g->triangle == DAVIT_FULL;
+  bool full = g->triangle == DAVIT_COVARIANCE_FULL;
   const region regions[] = {
       {"d", g->d, g->ldd, height(g), breadth(g)},
       {"centred", g->centred, g->ldc, height(g), breadth(g)},
@@ -83,7 +84,7 @@ static davit_status check(dvt_covariance *g) {
   DVT_TRY(check_sizes(g));
   if (!g->d && g->rows > 0 && g->cols > 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "d is NULL");
-  if (!g->s && (g->triangle == DAVIT_FULL ? g->cols : triangle_length(g->cols)) > 0)
+  if (!g->s && (g->triangle == DAVIT_COVARIANCE_FULL ? g->cols : triangle_length(g->cols)) > 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "s is NULL");
   return check_overlaps(g);
 }
@@ -133,7 +134,7 @@ static void *complete(dvt_covariance *g, scratch *from, void **square, int64_t *
   }
   *square = g->s;
   *ld = g->lds;
-  if (g->triangle == DAVIT_PACKED) {
+  if (g->triangle == DAVIT_COVARIANCE_PACKED) {
     *ld = padded(g->cols, element);
     *square = take(from, (size_t)(*ld * g->cols) * element);
   }
@@ -154,20 +155,42 @@ static davit_status run(dvt_lane *lane, void *arguments) {
   void *rest = complete(&g, &all, &square, &ld);
   DVT_TRY(dvt_centre(&where, &g, rest));
   DVT_TRY(dvt_product(&where, &g, 0, g.cols, square, ld));
-  return g.triangle == DAVIT_PACKED
+  return g.triangle == DAVIT_COVARIANCE_PACKED
              ? dvt_pack(&where, g.type, g.cols, g.cols, square, ld, g.s)
              : dvt_transpose(&where, g.type, g.cols, g.cols, square, ld, square, ld, true);
 }
 
+/* The arguments with the defaults of the options filled in. */
+static dvt_covariance arguments_of(davit_type type, char trans, int64_t rows, int64_t cols, const void *d,
+                                   int64_t ldd, void *mean, void *centred, int64_t ldc, void *s, int64_t lds,
+                                   const davit_covariance_options *options) {
+  const davit_covariance_options defaults = {0}, *o = options ? options : &defaults;
+  return (dvt_covariance){.type = type,
+                          .trans = trans,
+                          .rows = rows,
+                          .cols = cols,
+                          .d = d,
+                          .ldd = ldd,
+                          .mean_divisor =
+                              o->mean_divisor != 0 ? o->mean_divisor : (double)dvt_at_least(rows, 1),
+                          .divisor = o->divisor != 0 ? o->divisor : (double)dvt_at_least(rows - 1, 1),
+                          .mean = mean,
+                          .centred = centred,
+                          .ldc = ldc,
+                          .triangle = o->form,
+                          .s = s,
+                          .lds = lds};
+}
+
 davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char trans, int64_t rows,
-                                    int64_t cols, const void *d, int64_t ldd, double mean_divisor,
-                                    double divisor, void *mean, void *centred, int64_t ldc,
-                                    davit_triangle triangle, void *s, int64_t lds) {
+                                    int64_t cols, const void *d, int64_t ldd, void *mean, void *centred,
+                                    int64_t ldc, void *s, int64_t lds,
+                                    const davit_covariance_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
-  dvt_covariance g = {type,    trans, rows,    cols, d,        ldd, mean_divisor,
-                      divisor, mean,  centred, ldc,  triangle, s,   lds};
+  dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(&g));
   return cols == 0 ? DAVIT_SUCCESS : submit(lane, run, &g, sizeof g);
 }
@@ -317,7 +340,7 @@ static davit_status run_panel(dvt_lane *lane, void *arguments) {
   dvt_where where = where_of(lane);
   int64_t width = p->end - p->begin, below = g->cols - p->end;
   DVT_TRY(dvt_product(&where, g, p->begin, p->end, p->square, p->ld));
-  if (g->triangle == DAVIT_PACKED)
+  if (g->triangle == DAVIT_COVARIANCE_PACKED)
     return dvt_pack(&where, g->type, g->cols - p->begin, width, p->square, p->ld, p->image);
   DVT_TRY(dvt_transpose(&where, g->type, width, width, p->square, p->ld, p->square, p->ld, true));
   const char *rectangle = (const char *)p->square + (size_t)width * davit_type_bytes(g->type);
@@ -342,8 +365,8 @@ static davit_status hold_panel(covariance_run *r, member *m, int lane, bool squa
 static davit_status packed_panel(covariance_run *r, member *m, int lane, panel *p) {
   const dvt_covariance *g = r->g;
   size_t element = davit_type_bytes(g->type);
-  int64_t first = davit_packed_index(g->cols, p->begin, p->begin + 1);
-  int64_t count = davit_packed_index(g->cols, p->end, p->end + 1) - first;
+  int64_t first = davit_covariance_packed_index(g->cols, p->begin, p->begin + 1);
+  int64_t count = davit_covariance_packed_index(g->cols, p->end, p->end + 1) - first;
   if (count == 0)
     return DAVIT_SUCCESS;
   void *home = (char *)g->s + (size_t)first * element;
@@ -398,7 +421,8 @@ static davit_status run_all(covariance_run *r) {
     member *m = &r->member[index % r->count];
     int lane = (int)(index / r->count % PANEL_LANES);
     panel p = {.g = m->g, .begin = begin, .end = begin + r->width < g->cols ? begin + r->width : g->cols};
-    DVT_TRY(g->triangle == DAVIT_PACKED ? packed_panel(r, m, lane, &p) : full_panel(r, m, lane, &p));
+    DVT_TRY(g->triangle == DAVIT_COVARIANCE_PACKED ? packed_panel(r, m, lane, &p)
+                                                   : full_panel(r, m, lane, &p));
   }
   return send_data(r);
 }
@@ -435,21 +459,19 @@ static davit_status close(covariance_run *r, davit_status status) {
 /* Wide enough for the products to be fast, and several for each device, as the first are the longest. One device that
  * reaches S takes it in one. */
 static int64_t panel_width(const dvt_covariance *g, const int *devices, int count) {
-  if (count == 1 && g->s && reaches(devices[0], g->s) && g->triangle == DAVIT_FULL)
+  if (count == 1 && g->s && reaches(devices[0], g->s) && g->triangle == DAVIT_COVARIANCE_FULL)
     return g->cols;
   int64_t width = g->cols / (4 * count) / LEAST_PANEL * LEAST_PANEL;
   return width < LEAST_PANEL ? LEAST_PANEL : width < MOST_PANEL ? width : MOST_PANEL;
 }
 
 davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t cols, const void *d,
-                              int64_t ldd, double mean_divisor, double divisor, void *mean, void *centred,
-                              int64_t ldc, davit_triangle triangle, void *s, int64_t lds, const int *devices,
-                              int device_count) {
+                              int64_t ldd, void *mean, void *centred, int64_t ldc, void *s, int64_t lds,
+                              const davit_covariance_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
-  dvt_covariance g = {type,    trans, rows,    cols, d,        ldd, mean_divisor,
-                      divisor, mean,  centred, ldc,  triangle, s,   lds};
+  dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
   DVT_TRY(check(&g));
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (cols == 0)
     return DAVIT_SUCCESS;
   covariance_run r = {.g = &g, .count = count, .width = panel_width(&g, chosen, count)};
@@ -471,8 +493,8 @@ static davit_status check_triangle(davit_type type, int64_t cols, const void *pa
   return DAVIT_SUCCESS;
 }
 
-davit_status davit_triangle_unpack(davit_type type, int64_t cols, const void *packed, const void *diagonal,
-                                   void *s, int64_t lds) {
+davit_status davit_covariance_unpack(davit_type type, int64_t cols, const void *packed, const void *diagonal,
+                                     void *s, int64_t lds) {
   DVT_TRY(check_triangle(type, cols, packed, s, lds));
   const dvt_where here = {.threads = 1, .device = DAVIT_HOST};
   size_t element = type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
@@ -481,14 +503,15 @@ davit_status davit_triangle_unpack(davit_type type, int64_t cols, const void *pa
     if (diagonal)
       memcpy(corner, (const char *)diagonal + (size_t)j * element, element);
     if (j + 1 < cols)
-      memcpy(corner + element, (const char *)packed + (size_t)davit_packed_index(cols, j, j + 1) * element,
+      memcpy(corner + element,
+             (const char *)packed + (size_t)davit_covariance_packed_index(cols, j, j + 1) * element,
              (size_t)(cols - j - 1) * element);
   }
   return cols > 1 ? dvt_transpose(&here, type, cols, cols, s, lds, s, lds, true) : DAVIT_SUCCESS;
 }
 
-davit_status davit_triangle_pack(davit_type type, int64_t cols, const void *s, int64_t lds, void *packed,
-                                 void *diagonal) {
+davit_status davit_covariance_pack(davit_type type, int64_t cols, const void *s, int64_t lds, void *packed,
+                                   void *diagonal) {
   DVT_TRY(check_triangle(type, cols, packed, s, lds));
   const dvt_where here = {.threads = 1, .device = DAVIT_HOST};
   size_t element = type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);

@@ -16,8 +16,8 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
-#include "src/blas.h"
 #include "src/runtime/memory.h"
+#include "src/runtime/operation.h"
 
 enum {
   MOST_WINDOW = UINT16_MAX,

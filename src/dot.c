@@ -76,22 +76,23 @@ static davit_status submit(dvt_lane *lane, const dot *g) {
   return dvt_blas_submit(lane, works, g, sizeof *g);
 }
 
-static davit_status enqueue(davit_queue *queue, const dot *g) {
+static davit_status enqueue(davit_queue *queue, const dot *g, const davit_dot_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(g));
   return submit(lane, g);
 }
 
 davit_status davit_queue_ddot(davit_queue *queue, int64_t n, const double *x, int64_t incx, const double *y,
-                              int64_t incy, double *result) {
-  return enqueue(queue, &(dot){'d', n, x, incx, y, incy, result});
+                              int64_t incy, double *result, const davit_dot_options *options) {
+  return enqueue(queue, &(dot){'d', n, x, incx, y, incy, result}, options);
 }
 
 davit_status davit_queue_sdot(davit_queue *queue, int64_t n, const float *x, int64_t incx, const float *y,
-                              int64_t incy, float *result) {
-  return enqueue(queue, &(dot){'s', n, x, incx, y, incy, result});
+                              int64_t incy, float *result, const davit_dot_options *options) {
+  return enqueue(queue, &(dot){'s', n, x, incx, y, incy, result}, options);
 }
 
 /* ---- over several devices ---- */
@@ -141,10 +142,10 @@ static void add_up(const dot *g, const char *sums, int64_t chunks) {
     *(float *)g->result = (float)sum;
 }
 
-static davit_status spread(const dot *g, const int *devices, int device_count) {
+static davit_status spread(const dot *g, const davit_dot_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
   DVT_TRY(check(g));
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   int64_t chunks = g->n > 0 ? (g->n + CHUNK - 1) / CHUNK : 0;
   size_t element = dvt_element_bytes(g->type);
   void *sums = NULL;
@@ -163,11 +164,11 @@ static davit_status spread(const dot *g, const int *devices, int device_count) {
 }
 
 davit_status davit_ddot(int64_t n, const double *x, int64_t incx, const double *y, int64_t incy,
-                        const int *devices, int device_count, double *result) {
-  return spread(&(dot){'d', n, x, incx, y, incy, result}, devices, device_count);
+                        double *result, const davit_dot_options *options) {
+  return spread(&(dot){'d', n, x, incx, y, incy, result}, options);
 }
 
-davit_status davit_sdot(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy,
-                        const int *devices, int device_count, float *result) {
-  return spread(&(dot){'s', n, x, incx, y, incy, result}, devices, device_count);
+davit_status davit_sdot(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy, float *result,
+                        const davit_dot_options *options) {
+  return spread(&(dot){'s', n, x, incx, y, incy, result}, options);
 }

@@ -16,7 +16,7 @@
 #include "ref/bands.h"
 #include "src/base/allocate.h"
 #include "src/base/error.h"
-#include "src/blas.h"
+#include "src/runtime/operation.h"
 
 enum { MOST_FRAME = 1 << 24, LEAST_WORK = 1 << 16, ALIGNMENT = 64 };
 

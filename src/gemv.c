@@ -81,24 +81,26 @@ static davit_status submit(dvt_lane *lane, const gemv *g) {
   return dvt_blas_submit(lane, works, g, sizeof *g);
 }
 
-static davit_status enqueue(davit_queue *queue, gemv *g) {
+static davit_status enqueue(davit_queue *queue, gemv *g, const davit_gemv_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(g));
   return g->m == 0 || g->n == 0 ? DAVIT_SUCCESS : submit(lane, g);
 }
 
 davit_status davit_queue_dgemv(davit_queue *queue, char trans, int64_t m, int64_t n, double alpha,
                                const double *a, int64_t lda, const double *x, int64_t incx, double beta,
-                               double *y, int64_t incy) {
-  return enqueue(queue, &(gemv){'d', trans, m, n, alpha, a, lda, x, incx, beta, y, incy});
+                               double *y, int64_t incy, const davit_gemv_options *options) {
+  return enqueue(queue, &(gemv){'d', trans, m, n, alpha, a, lda, x, incx, beta, y, incy}, options);
 }
 
 davit_status davit_queue_sgemv(davit_queue *queue, char trans, int64_t m, int64_t n, float alpha,
                                const float *a, int64_t lda, const float *x, int64_t incx, float beta,
-                               float *y, int64_t incy) {
-  return enqueue(queue, &(gemv){'s', trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy});
+                               float *y, int64_t incy, const davit_gemv_options *options) {
+  return enqueue(queue, &(gemv){'s', trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy},
+                 options);
 }
 
 /* ---- over several devices ---- */
@@ -179,10 +181,10 @@ static davit_status run_all(dvt_vector_run *run, const gemv *g) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status spread(gemv *g, const int *devices, int device_count) {
+static davit_status spread(gemv *g, const davit_gemv_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
   DVT_TRY(check(g));
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;
   dvt_vector_run run;
@@ -193,13 +195,12 @@ static davit_status spread(gemv *g, const int *devices, int device_count) {
 
 davit_status davit_dgemv(char trans, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
                          const double *x, int64_t incx, double beta, double *y, int64_t incy,
-                         const int *devices, int device_count) {
-  return spread(&(gemv){'d', trans, m, n, alpha, a, lda, x, incx, beta, y, incy}, devices, device_count);
+                         const davit_gemv_options *options) {
+  return spread(&(gemv){'d', trans, m, n, alpha, a, lda, x, incx, beta, y, incy}, options);
 }
 
 davit_status davit_sgemv(char trans, int64_t m, int64_t n, float alpha, const float *a, int64_t lda,
-                         const float *x, int64_t incx, float beta, float *y, int64_t incy, const int *devices,
-                         int device_count) {
-  return spread(&(gemv){'s', trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy}, devices,
-                device_count);
+                         const float *x, int64_t incx, float beta, float *y, int64_t incy,
+                         const davit_gemv_options *options) {
+  return spread(&(gemv){'s', trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy}, options);
 }

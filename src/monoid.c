@@ -26,7 +26,8 @@ static void make_builtin(void) {
       const dvt_builtin_reduce *reduce = &dvt_builtin_reduces[op][type];
       const dvt_builtin_scan *scan = &dvt_builtin_scans[op][type];
       builtin_kernels[op][type] = (kernels){reduce, scan};
-      builtin[op][type] = (davit_monoid){.name = davit_operator_string((davit_operator)op),
+      builtin[op][type] = (davit_monoid){.version = DAVIT_MONOID_VERSION,
+                                         .name = davit_operator_string((davit_operator)op),
                                          .bytes = scan->bytes,
                                          .identity = scan->identity,
                                          .combine = scan->combine,
@@ -40,7 +41,7 @@ static void make_builtin(void) {
     }
 }
 
-davit_status davit_monoid_of(davit_operator op, davit_type type, const davit_monoid **monoid) {
+davit_status davit_monoid_builtin(davit_operator op, davit_type type, const davit_monoid **monoid) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (!monoid)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "monoid is NULL");
@@ -56,11 +57,16 @@ davit_status davit_monoid_of(davit_operator op, davit_type type, const davit_mon
 /* ---- checks and choices ---- */
 
 davit_status dvt_check_monoid(const davit_monoid *monoid) {
-  return monoid ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "monoid is NULL");
+  DVT_TRY(dvt_check_pointer("monoid", monoid));
+  if (monoid->version != DAVIT_MONOID_VERSION)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "monoid has version %lld, this library has %d: compile it again with its headers",
+                      (long long)monoid->version, DAVIT_MONOID_VERSION);
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_check_kind(davit_scan_kind kind) {
-  return kind == DAVIT_INCLUSIVE || kind == DAVIT_EXCLUSIVE
+  return kind == DAVIT_SCAN_INCLUSIVE || kind == DAVIT_SCAN_EXCLUSIVE
              ? DAVIT_SUCCESS
              : davit_fail(DAVIT_INVALID_ARGUMENT, "kind is %d, neither inclusive nor exclusive", (int)kind);
 }
@@ -270,7 +276,7 @@ davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const 
   DVT_TRY(davit_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
   task.result = (char *)task.levels + (size_t)all * monoid->bytes;
   monoid->reduce(&task);
-  davit_status status = davit_copy(result, task.result, monoid->bytes);
+  davit_status status = davit_copy(monoid->bytes, task.result, result);
   davit_free(task.levels);
   return status;
 }
@@ -280,7 +286,7 @@ davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const 
 static int64_t modes_of(const dvt_scan *s) {
   enum { EXCLUSIVE = 1, ALIGNED = 2 };
   const bool fits = (((uintptr_t)s->x | (uintptr_t)s->y) & 15) == 0 && ((uintptr_t)s->flags & 3) == 0;
-  return (s->kind == DAVIT_EXCLUSIVE ? EXCLUSIVE : 0) | (fits ? ALIGNED : 0);
+  return (s->kind == DAVIT_SCAN_EXCLUSIVE ? EXCLUSIVE : 0) | (fits ? ALIGNED : 0);
 }
 
 static davit_status run_scan_stream(dvt_lane *lane, void *arguments) {

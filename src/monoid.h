@@ -7,7 +7,7 @@
 
 #include <davit/monoid.h>
 
-#include "src/blas.h"
+#include "src/runtime/operation.h"
 #include "src/runtime/tuning.h"
 
 /* `values` = 0: `result`, anywhere, gets the reduction. `values` = 1: `result`, host memory that devices reach, gets the values

@@ -20,10 +20,11 @@ static davit_status check(const davit_monoid *monoid, int64_t n, const void *x, 
 }
 
 davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *monoid, int64_t n,
-                                       const void *x, void *result) {
+                                       const void *x, void *result, const davit_reduce_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(monoid, n, x, result));
   return dvt_reduce_submit(
       lane, &(dvt_reduce){monoid, dvt_blas_threads(lane->device), n, x, .values = 0, .result = result});
@@ -79,14 +80,14 @@ static davit_status streamed(const davit_monoid *monoid, int64_t n, const void *
   return status;
 }
 
-davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const void *x, const int *devices,
-                                 int device_count, void *result) {
+davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const void *x, void *result,
+                                 const davit_reduce_options *options) {
   int chosen[DVT_MOST_DEVICES], count, device, threads;
   DVT_TRY(check(monoid, n, x, result));
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (n == 0)
-    return davit_copy(result, monoid->identity, monoid->bytes);
-  if (dvt_monoid_home(&x, 1, chosen, count, !devices, &device, &threads))
+    return davit_copy(monoid->bytes, monoid->identity, result);
+  if (dvt_monoid_home(&x, 1, chosen, count, !options || !options->devices, &device, &threads))
     return at_home(device, &(dvt_reduce){monoid, threads, n, x, .values = 0, .result = result});
   return streamed(monoid, n, x, chosen, count, result);
 }
@@ -94,7 +95,7 @@ davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const vo
 /* ---- in parts ---- */
 
 /* How far each part goes up the tree by itself: parts that begin at whole tiles of tiles leave few values. */
-static int64_t values_of_parts(const davit_monoid *monoid, int count, const davit_part *parts) {
+static int64_t values_of_parts(const davit_monoid *monoid, int count, const davit_reduce_part *parts) {
   const int64_t twice = monoid->reduce_tile * monoid->reduce_tile;
   for (int p = 0; p + 1 < count; p++)
     if (parts[p].n % twice != 0)
@@ -110,7 +111,7 @@ typedef struct parts_run {
   char *values;
 } parts_run;
 
-static davit_status submit_parts(parts_run *run, const davit_part *parts) {
+static davit_status submit_parts(parts_run *run, const davit_reduce_part *parts) {
   size_t at = 0;
   for (int p = 0; p < run->count; p++) {
     if (parts[p].n == 0)
@@ -126,7 +127,7 @@ static davit_status submit_parts(parts_run *run, const davit_part *parts) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status check_parts(const davit_monoid *monoid, int count, const davit_part *parts,
+static davit_status check_parts(const davit_monoid *monoid, int count, const davit_reduce_part *parts,
                                 const void *result) {
   DVT_TRY(dvt_check_monoid(monoid));
   if (count < 0)
@@ -140,7 +141,7 @@ static davit_status check_parts(const davit_monoid *monoid, int count, const dav
   return result ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "result is NULL");
 }
 
-davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, const davit_part *parts,
+davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, const davit_reduce_part *parts,
                                        void *result) {
   DVT_TRY(check_parts(monoid, count, parts, result));
   DVT_TRY(dvt_start());
@@ -149,7 +150,7 @@ davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, co
   for (int p = 0; p < count; p++)
     values += parts[p].n > 0 ? dvt_monoid_values(monoid, parts[p].n, run.level) : 0;
   if (values == 0)
-    return davit_copy(result, monoid->identity, monoid->bytes);
+    return davit_copy(monoid->bytes, monoid->identity, result);
   void *memory = NULL;
   run.lanes = dvt_allocate((size_t)count, sizeof *run.lanes);
   davit_status status = run.lanes ? davit_malloc((size_t)values * monoid->bytes, DAVIT_PINNED, &memory)
@@ -172,22 +173,22 @@ davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, co
 /* ---- built-in operators ---- */
 
 davit_status davit_queue_reduce(davit_queue *queue, davit_operator op, davit_type type, int64_t n,
-                                const void *x, void *result) {
+                                const void *x, void *result, const davit_reduce_options *options) {
   const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_of(op, type, &monoid));
-  return davit_queue_monoid_reduce(queue, monoid, n, x, result);
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
+  return davit_queue_monoid_reduce(queue, monoid, n, x, result, options);
 }
 
-davit_status davit_reduce(davit_operator op, davit_type type, int64_t n, const void *x, const int *devices,
-                          int device_count, void *result) {
+davit_status davit_reduce(davit_operator op, davit_type type, int64_t n, const void *x, void *result,
+                          const davit_reduce_options *options) {
   const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_of(op, type, &monoid));
-  return davit_monoid_reduce(monoid, n, x, devices, device_count, result);
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
+  return davit_monoid_reduce(monoid, n, x, result, options);
 }
 
-davit_status davit_reduce_parts(davit_operator op, davit_type type, int count, const davit_part *parts,
+davit_status davit_reduce_parts(davit_operator op, davit_type type, int count, const davit_reduce_part *parts,
                                 void *result) {
   const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
   return davit_monoid_reduce_parts(monoid, count, parts, result);
 }

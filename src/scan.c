@@ -35,10 +35,12 @@ static davit_status check(const davit_monoid *monoid, davit_scan_kind kind, int6
 }
 
 davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *monoid, davit_scan_kind kind,
-                                     int64_t n, const void *x, const uint8_t *flags, void *y) {
+                                     int64_t n, const void *x, const uint8_t *flags, void *y,
+                                     const davit_scan_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(monoid, kind, n, x, flags, y));
   if (n == 0)
     return DAVIT_SUCCESS;
@@ -115,15 +117,16 @@ static davit_status at_home(int device, const dvt_scan *s) {
 }
 
 davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind, int64_t n, const void *x,
-                               const uint8_t *flags, void *y, const int *devices, int device_count) {
+                               const uint8_t *flags, void *y, const davit_scan_options *options) {
   int chosen[DVT_MOST_DEVICES], count, device;
   DVT_TRY(check(monoid, kind, n, x, flags, y));
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (n == 0)
     return DAVIT_SUCCESS;
   dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
   const void *const arrays[] = {x, y, flags};
-  if (dvt_monoid_home(arrays, flags ? 3 : 2, chosen, count, !devices, &device, &scan.threads))
+  if (dvt_monoid_home(arrays, flags ? 3 : 2, chosen, count, !options || !options->devices, &device,
+                      &scan.threads))
     return at_home(device, &scan);
   return streamed(&scan, chosen, count);
 }
@@ -132,14 +135,14 @@ davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind,
  *
  * Part p > 0 needs the sum of all before. Not segmented: every part but the last is reduced first, then all are scanned with their
  * carry; memory is read twice and written once. Segmented: a head cuts what comes from before, so each part is scanned at
- * once, and the elements up to its first head are mended afterwards; usually few. */
+ * once, and the elements up to its first head are fixed up afterwards; usually few. */
 
 typedef struct parts_run {
   const davit_monoid *monoid;
   davit_scan_kind kind;
   bool segmented;
   int count;
-  const davit_part *parts;
+  const davit_scan_part *parts;
   dvt_lane **lanes;
   char *carries; /* count + 1 of what enters a part, then count sums of the parts; pinned */
 } parts_run;
@@ -153,14 +156,14 @@ static void *sum_of(const parts_run *run, int part) {
 }
 
 static davit_status check_parts(const davit_monoid *monoid, davit_scan_kind kind, int count,
-                                const davit_part *parts) {
+                                const davit_scan_part *parts) {
   DVT_TRY(dvt_check_monoid(monoid));
   DVT_TRY(dvt_check_kind(kind));
   if (count < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "count is %d, less than 0", count);
   if (count > 0 && !parts)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "parts is NULL");
-  const davit_part *first = NULL; /* that is not empty */
+  const davit_scan_part *first = NULL; /* that is not empty */
   for (int p = 0; p < count; p++) {
     davit_status status = check(monoid, kind, parts[p].n, parts[p].x, parts[p].flags, parts[p].y);
     if (status == DAVIT_SUCCESS && parts[p].n > 0) {
@@ -179,7 +182,7 @@ static davit_status check_parts(const davit_monoid *monoid, davit_scan_kind kind
 }
 
 /* All pointers of a part lie in one place, or in the host's memory. */
-static davit_status check_places(int count, const davit_part *parts) {
+static davit_status check_places(int count, const davit_scan_part *parts) {
   for (int p = 0; p < count; p++) {
     const void *const arrays[] = {parts[p].x, parts[p].flags};
     const int place = parts[p].n > 0 ? dvt_place_of(parts[p].y) : 0;
@@ -211,7 +214,7 @@ static davit_status synchronize(const parts_run *run) {
 }
 
 static dvt_scan scan_of(const parts_run *run, int p) {
-  const davit_part *part = &run->parts[p];
+  const davit_scan_part *part = &run->parts[p];
   return (dvt_scan){.monoid = run->monoid,
                     .threads = dvt_blas_threads(run->lanes[p]->device),
                     .kind = run->kind,
@@ -223,7 +226,7 @@ static dvt_scan scan_of(const parts_run *run, int p) {
 
 static davit_status scan_after_reducing(parts_run *run) {
   for (int p = 0; p + 1 < run->count; p++) {
-    const davit_part *part = &run->parts[p];
+    const davit_scan_part *part = &run->parts[p];
     memcpy(sum_of(run, p), run->monoid->identity, run->monoid->bytes);
     if (part->n > 0)
       DVT_TRY(dvt_reduce_submit(run->lanes[p],
@@ -258,7 +261,7 @@ static davit_status first_head(int64_t n, const uint8_t *flags, int64_t *before)
       break;
     }
     window = larger;
-    status = davit_copy(window, flags + *before, (size_t)length);
+    status = davit_copy((size_t)length, flags + *before, window);
     int64_t i = 0;
     while (status == DAVIT_SUCCESS && i < length && !window[i])
       i++;
@@ -270,7 +273,7 @@ static davit_status first_head(int64_t n, const uint8_t *flags, int64_t *before)
   return status;
 }
 
-static davit_status scan_then_mend(parts_run *run) {
+static davit_status scan_then_fix_up(parts_run *run) {
   for (int p = 0; p < run->count; p++)
     if (run->parts[p].n > 0) {
       dvt_scan scan = scan_of(run, p);
@@ -291,16 +294,16 @@ static davit_status scan_then_mend(parts_run *run) {
       run->monoid->combine(carry_of(run, p), sum_of(run, p), carry_of(run, p + 1));
     if (p == 0 || before == 0)
       continue;
-    dvt_scan mend = scan_of(run, p);
-    mend.n = before;
-    mend.carry_in = carry_of(run, p);
-    DVT_TRY(dvt_prepend_submit(run->lanes[p], &mend));
+    dvt_scan fix = scan_of(run, p);
+    fix.n = before;
+    fix.carry_in = carry_of(run, p);
+    DVT_TRY(dvt_prepend_submit(run->lanes[p], &fix));
   }
   return synchronize(run);
 }
 
 davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit_scan_kind kind, int count,
-                                     const davit_part *parts) {
+                                     const davit_scan_part *parts) {
   DVT_TRY(check_parts(monoid, kind, count, parts));
   DVT_TRY(dvt_start());
   DVT_TRY(check_places(count, parts));
@@ -319,7 +322,7 @@ davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit_scan_kind
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, open_parts(&run));
   if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first, run.segmented ? scan_then_mend(&run) : scan_after_reducing(&run));
+    dvt_error_keep(&first, run.segmented ? scan_then_fix_up(&run) : scan_after_reducing(&run));
   for (int p = 0; run.lanes && p < count; p++)
     if (run.lanes[p])
       dvt_error_keep(&first, dvt_lane_close(run.lanes[p]));
@@ -335,41 +338,41 @@ static davit_status check_flags(int64_t n, const uint8_t *flags) {
 }
 
 davit_status davit_queue_scan(davit_queue *queue, davit_operator op, davit_type type, davit_scan_kind kind,
-                              int64_t n, const void *x, void *y) {
+                              int64_t n, const void *x, void *y, const davit_scan_options *options) {
   const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_of(op, type, &monoid));
-  return davit_queue_monoid_scan(queue, monoid, kind, n, x, NULL, y);
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
+  return davit_queue_monoid_scan(queue, monoid, kind, n, x, NULL, y, options);
 }
 
 davit_status davit_queue_segmented_scan(davit_queue *queue, davit_operator op, davit_type type,
                                         davit_scan_kind kind, int64_t n, const void *x, const uint8_t *flags,
-                                        void *y) {
+                                        void *y, const davit_scan_options *options) {
   const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
   DVT_TRY(check_flags(n, flags));
-  return davit_queue_monoid_scan(queue, monoid, kind, n, x, flags, y);
+  return davit_queue_monoid_scan(queue, monoid, kind, n, x, flags, y, options);
 }
 
 davit_status davit_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n, const void *x,
-                        void *y, const int *devices, int device_count) {
+                        void *y, const davit_scan_options *options) {
   const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_of(op, type, &monoid));
-  return davit_monoid_scan(monoid, kind, n, x, NULL, y, devices, device_count);
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
+  return davit_monoid_scan(monoid, kind, n, x, NULL, y, options);
 }
 
 davit_status davit_segmented_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
-                                  const void *x, const uint8_t *flags, void *y, const int *devices,
-                                  int device_count) {
+                                  const void *x, const uint8_t *flags, void *y,
+                                  const davit_scan_options *options) {
   const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
   DVT_TRY(check_flags(n, flags));
-  return davit_monoid_scan(monoid, kind, n, x, flags, y, devices, device_count);
+  return davit_monoid_scan(monoid, kind, n, x, flags, y, options);
 }
 
 davit_status davit_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
-                              const davit_part *parts) {
+                              const davit_scan_part *parts) {
   const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
   for (int p = 0; p < count && parts; p++)
     if (parts[p].flags)
       return davit_fail(DAVIT_INVALID_ARGUMENT,
@@ -378,9 +381,9 @@ davit_status davit_scan_parts(davit_operator op, davit_type type, davit_scan_kin
 }
 
 davit_status davit_segmented_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
-                                        const davit_part *parts) {
+                                        const davit_scan_part *parts) {
   const davit_monoid *monoid;
-  DVT_TRY(davit_monoid_of(op, type, &monoid));
+  DVT_TRY(davit_monoid_builtin(op, type, &monoid));
   for (int p = 0; p < count && parts; p++)
     if (parts[p].n > 0 && !parts[p].flags)
       return davit_fail(DAVIT_INVALID_ARGUMENT, "parts[%d].flags is NULL", p);
@@ -389,7 +392,7 @@ davit_status davit_segmented_scan_parts(davit_operator op, davit_type type, davi
 
 /* ---- segments ---- */
 
-davit_status davit_segment_flags(int64_t count, const int64_t *starts, int64_t n, uint8_t *flags) {
+davit_status davit_scan_flags(int64_t count, const int64_t *starts, int64_t n, uint8_t *flags) {
   DVT_TRY(dvt_check_length("n", n));
   DVT_TRY(dvt_check_length("count", count));
   if (count > 0 && !starts)
@@ -402,10 +405,11 @@ davit_status davit_segment_flags(int64_t count, const int64_t *starts, int64_t n
     if (s > 0 && starts[s] <= starts[s - 1])
       return davit_fail(DAVIT_INVALID_ARGUMENT, "starts[%lld] is %lld after %lld: %s", (long long)s,
                         (long long)starts[s], (long long)starts[s - 1],
-                        starts[s] == starts[s - 1] ? "flags cannot say an empty segment" : "not ascending");
-    if (starts[s] >= n)
-      return davit_fail(DAVIT_INVALID_ARGUMENT, "starts[%lld] is %lld, not below n = %lld", (long long)s,
-                        (long long)starts[s], (long long)n);
+                        starts[s] == starts[s - 1] ? "flags cannot represent an empty segment"
+                                                   : "not ascending");
+    if (starts[s] < 0 || starts[s] >= n)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "starts[%lld] is %lld, not in 0 … n - 1, n = %lld",
+                        (long long)s, (long long)starts[s], (long long)n);
   }
   if (n > 0)
     memset(flags, 0, (size_t)n);
@@ -414,8 +418,8 @@ davit_status davit_segment_flags(int64_t count, const int64_t *starts, int64_t n
   return DAVIT_SUCCESS;
 }
 
-davit_status davit_segment_starts(int64_t n, const uint8_t *flags, int64_t capacity, int64_t *starts,
-                                  int64_t *count) {
+davit_status davit_scan_starts(int64_t n, const uint8_t *flags, int64_t capacity, int64_t *starts,
+                               int64_t *count) {
   DVT_TRY(dvt_check_length("n", n));
   DVT_TRY(dvt_check_length("capacity", capacity));
   if (n > 0 && !flags)

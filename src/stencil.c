@@ -10,7 +10,7 @@
 #include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
 
-const double davit_stencil2d_coefficients[9] = {0.2, -0.3, 0.4, 0.5, 0.6, 0.7, -0.8, -0.9, 0.1};
+const double davit_stencil_coefficients[9] = {0.2, -0.3, 0.4, 0.5, 0.6, 0.7, -0.8, -0.9, 0.1};
 
 static davit_status check(const dvt_stencil *s) {
   DVT_TRY(dvt_check_floating(s->type));
@@ -18,8 +18,8 @@ static davit_status check(const dvt_stencil *s) {
   DVT_TRY(dvt_check_length("cols", s->cols));
   DVT_TRY(dvt_check_ld("lda", s->lda, s->rows));
   DVT_TRY(dvt_check_ld("ldb", s->ldb, s->rows));
-  if ((unsigned)s->border > DAVIT_BORDER_ZERO)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "border is %d, not a davit_border", (int)s->border);
+  if ((unsigned)s->border > DAVIT_STENCIL_BORDER_ZERO)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "border is %d, not a davit_stencil_border", (int)s->border);
   if (s->rows == 0 || s->cols == 0)
     return DAVIT_SUCCESS;
   if (!s->a || !s->b)
@@ -31,7 +31,8 @@ static davit_status check(const dvt_stencil *s) {
 }
 
 static davit_status make(dvt_stencil *s, davit_type type, int64_t rows, int64_t cols, const void *a,
-                         int64_t lda, const double *coefficients, davit_border border, void *b, int64_t ldb) {
+                         int64_t lda, const double *coefficients, davit_stencil_border border, void *b,
+                         int64_t ldb) {
   *s = (dvt_stencil){.type = type,
                      .rows = rows,
                      .cols = cols,
@@ -41,7 +42,7 @@ static davit_status make(dvt_stencil *s, davit_type type, int64_t rows, int64_t 
                      .edges = DVT_TOP | DVT_BOTTOM | DVT_LEFT | DVT_RIGHT,
                      .b = b,
                      .ldb = ldb};
-  memcpy(s->coefficients, coefficients ? coefficients : davit_stencil2d_coefficients, sizeof s->coefficients);
+  memcpy(s->coefficients, coefficients ? coefficients : davit_stencil_coefficients, sizeof s->coefficients);
   return check(s);
 }
 
@@ -67,14 +68,19 @@ static davit_status submit(dvt_lane *lane, const dvt_stencil *s) {
   return s->rows == 0 || s->cols == 0 ? DAVIT_SUCCESS : dvt_blas_submit(lane, works, s, sizeof *s);
 }
 
-davit_status davit_queue_stencil2d(davit_queue *queue, davit_type type, int64_t rows, int64_t cols,
-                                   const void *a, int64_t lda, const double *coefficients,
-                                   davit_border border, void *b, int64_t ldb) {
+static davit_stencil_border border_of(const davit_stencil_options *options) {
+  return options ? options->border : DAVIT_STENCIL_BORDER_UNTOUCHED;
+}
+
+davit_status davit_queue_stencil(davit_queue *queue, davit_type type, int64_t rows, int64_t cols,
+                                 const void *a, int64_t lda, const double *coefficients, void *b, int64_t ldb,
+                                 const davit_stencil_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   dvt_stencil s;
-  DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border, b, ldb));
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border_of(options), b, ldb));
   return submit(lane, &s);
 }
 
@@ -100,7 +106,7 @@ static void *at(const void *base, int64_t ld, int64_t row, int64_t column, size_
 
 /* What of a chunk is written: all but borders that are to stay untouched. */
 static span written(const dvt_stencil *s, span range, int64_t length) {
-  bool whole = s->border != DAVIT_BORDER_UNTOUCHED;
+  bool whole = s->border != DAVIT_STENCIL_BORDER_UNTOUCHED;
   span w = {whole || range.begin > 0 ? range.begin : 1, whole || range.end < length ? range.end : length - 1};
   return w.end < w.begin ? (span){w.begin, w.begin} : w;
 }
@@ -171,13 +177,13 @@ static davit_status run_all(dvt_vector_run *run, const dvt_stencil *s, chunk_sha
   return DAVIT_SUCCESS;
 }
 
-davit_status davit_stencil2d(davit_type type, int64_t rows, int64_t cols, const void *a, int64_t lda,
-                             const double *coefficients, davit_border border, void *b, int64_t ldb,
-                             const int *devices, int device_count) {
+davit_status davit_stencil(davit_type type, int64_t rows, int64_t cols, const void *a, int64_t lda,
+                           const double *coefficients, void *b, int64_t ldb,
+                           const davit_stencil_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
   dvt_stencil s;
-  DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border, b, ldb));
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
+  DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border_of(options), b, ldb));
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
   dvt_vector_run run;

@@ -52,12 +52,12 @@ static inline void dense_set(dense *m, int64_t i, int64_t j, double value) {
 
 /* The image goes to its place. */
 static inline void dense_send(dense *m) {
-  CHECK(davit_copy(m->there, m->image, m->bytes));
+  CHECK(davit_copy(m->bytes, m->image, m->there));
 }
 
 /* The image becomes what lies at the place. */
 static inline void dense_fetch(dense *m) {
-  CHECK(davit_copy(m->image, m->there, m->bytes));
+  CHECK(davit_copy(m->bytes, m->there, m->image));
 }
 
 /* NaNs, gaps and guard zones included. The matrix starts `shift` elements behind a multiple of 16 bytes. */
@@ -94,7 +94,7 @@ static inline void dense_drop(dense *m) {
 static inline bool dense_as_image(const dense *m) {
   char *now = malloc(m->bytes);
   assert_non_null(now);
-  CHECK(davit_copy(now, m->there, m->bytes));
+  CHECK(davit_copy(m->bytes, m->there, now));
   bool same = memcmp(now, m->image, m->bytes) == 0;
   free(now);
   return same;

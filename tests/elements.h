@@ -24,7 +24,7 @@ typedef struct zone {
 /* `bytes` bytes of poison, `shift` bytes behind a multiple of 256. */
 static inline zone zone_new(size_t bytes, int place, size_t shift) {
   zone z = {bytes, shift, new_memory(bytes + shift + 2 * ZONE_GUARD, place)};
-  CHECK(davit_fill(z.block, 0xff, bytes + shift + 2 * ZONE_GUARD));
+  CHECK(davit_fill(bytes + shift + 2 * ZONE_GUARD, 0xff, z.block));
   return z;
 }
 
@@ -36,7 +36,7 @@ static inline void *zone_data(const zone *z) {
 static inline zone zone_of(const void *from, size_t bytes, int place, size_t shift) {
   zone z = zone_new(bytes, place, shift);
   if (bytes > 0)
-    CHECK(davit_copy(zone_data(&z), from, bytes));
+    CHECK(davit_copy(bytes, from, zone_data(&z)));
   return z;
 }
 
@@ -44,12 +44,12 @@ static inline zone zone_of(const void *from, size_t bytes, int place, size_t shi
 static inline void zone_take(const zone *z, void *to) {
   unsigned char guard[2][ZONE_GUARD], poison[ZONE_GUARD];
   memset(poison, 0xff, sizeof poison);
-  CHECK(davit_copy(guard[0], (const unsigned char *)zone_data(z) - ZONE_GUARD, ZONE_GUARD));
-  CHECK(davit_copy(guard[1], (const unsigned char *)zone_data(z) + z->bytes, ZONE_GUARD));
+  CHECK(davit_copy(ZONE_GUARD, (const unsigned char *)zone_data(z) - ZONE_GUARD, guard[0]));
+  CHECK(davit_copy(ZONE_GUARD, (const unsigned char *)zone_data(z) + z->bytes, guard[1]));
   assert_memory_equal(guard[0], poison, ZONE_GUARD);
   assert_memory_equal(guard[1], poison, ZONE_GUARD);
   if (z->bytes > 0)
-    CHECK(davit_copy(to, zone_data(z), z->bytes));
+    CHECK(davit_copy(z->bytes, zone_data(z), to));
 }
 
 static inline void zone_drop(zone *z) {
@@ -144,7 +144,7 @@ static inline void expect_elements(davit_type type, int64_t n, const void *is, c
 /* Devices for the plain forms: those that work is spread over by default. */
 static inline int spread_devices(int devices[MOST_PLACES]) {
   int count;
-  CHECK(davit_default_devices(MOST_PLACES, devices, &count));
+  CHECK(davit_device_defaults(MOST_PLACES, devices, &count));
   return count;
 }
 

@@ -34,7 +34,7 @@ static inline void check(davit_status status) {
 
 static int strided_find_devices(void **state) {
   (void)state;
-  check(davit_default_devices(STRIDED_DEVICES, strided_devices, &strided_count));
+  check(davit_device_defaults(STRIDED_DEVICES, strided_devices, &strided_count));
   strided_count = strided_count < STRIDED_DEVICES ? strided_count : STRIDED_DEVICES;
   return 0;
 }
@@ -61,14 +61,15 @@ static inline strided strided_make(char type, int64_t count, int place, uint64_t
   strided x = {type, (size_t)count * strided_element(type), NULL, NULL};
   x.host = malloc(x.bytes + 1);
   assert_non_null(x.host);
-  check(type == 'd' ? davit_random_double(x.host, count, seed) : davit_random_float(x.host, count, seed));
+  check(type == 'd' ? davit_random(DAVIT_DOUBLE, count, seed, x.host)
+                    : davit_random(DAVIT_FLOAT, count, seed, x.host));
   for (int64_t i = 0; i < count; i++)
     if (type == 'd')
       ((double *)x.host)[i] -= 0.5;
     else
       ((float *)x.host)[i] -= 0.5f;
   check(davit_malloc(x.bytes, place, &x.data));
-  check(davit_copy(x.data, x.host, x.bytes));
+  check(davit_copy(x.bytes, x.host, x.data));
   return x;
 }
 
@@ -80,7 +81,7 @@ static inline void strided_drop(strided *x) {
 static inline void *strided_fetch(const strided *x) {
   void *now = malloc(x->bytes + 1);
   assert_non_null(now);
-  check(davit_copy(now, x->data, x->bytes));
+  check(davit_copy(x->bytes, x->data, now));
   return now;
 }
 

@@ -82,7 +82,7 @@ int find_study_places(void **state) {
   int count;
   (void)state;
   study_places[0] = DAVIT_HOST;
-  CHECK(davit_default_devices(1, &study_places[1], &count));
+  CHECK(davit_device_defaults(1, &study_places[1], &count));
   return 0;
 }
 
@@ -108,7 +108,7 @@ bool place_is_host(int place) {
 
 davit_queue *new_queue(int device, int subqueues) {
   davit_queue *queue = NULL;
-  CHECK(davit_queue_create(device, subqueues, &queue));
+  CHECK(davit_queue_create(device, &queue, &(davit_queue_options){.subqueues = subqueues}));
   assert_non_null(queue);
   return queue;
 }

@@ -90,7 +90,7 @@ static void on_queue(const atax_case *c, int device) {
   operands o = make(c, (int[]){place, place, place, place});
   davit_queue *queue = new_queue(device, 1);
   CHECK(davit_queue_atax(queue, c->type, c->trans, c->m, c->n, dense_there(&o.a), o.a.ld, dense_there(&o.x),
-                         c->no_tmp ? NULL : dense_there(&o.tmp), dense_there(&o.y)));
+                         c->no_tmp ? NULL : dense_there(&o.tmp), dense_there(&o.y), NULL));
   CHECK(davit_queue_synchronize(queue));
   CHECK(davit_queue_destroy(queue));
   expect(c, &o);
@@ -99,7 +99,8 @@ static void on_queue(const atax_case *c, int device) {
 
 static davit_status call(const atax_case *c, const operands *o, const int *devices, int count) {
   return davit_atax(c->type, c->trans, c->m, c->n, dense_there(&o->a), o->a.ld, dense_there(&o->x),
-                    c->no_tmp ? NULL : dense_there(&o->tmp), dense_there(&o->y), devices, count);
+                    c->no_tmp ? NULL : dense_there(&o->tmp), dense_there(&o->y),
+                    &(davit_atax_options){.devices = devices, .device_count = count});
 }
 
 static void spread(const atax_case *c, const int places[4], const int *devices, int count) {
@@ -196,7 +197,7 @@ static void test_closed_form(void **state) {
       a[i + j * SIZE] = i * j / n;
   }
   for (int v = 0; v < 3; v++) {
-    CHECK(davit_atax(DAVIT_DOUBLE, "NTc"[v], SIZE, SIZE, a, SIZE, x, NULL, y, NULL, 0));
+    CHECK(davit_atax(DAVIT_DOUBLE, "NTc"[v], SIZE, SIZE, a, SIZE, x, NULL, y, NULL));
     for (int j = 0; j < SIZE; j++)
       assert_true(fabs(y[j] - pi * j * s * s / n / n) <= (2 * n + 8) * DBL_EPSILON * fabs(y[j]));
   }
@@ -247,10 +248,10 @@ static void same_bits(const atax_case *c, int device) {
   operands o = make(c, (int[]){place, place, place, place});
   davit_queue *queue = new_queue(device, 1);
   for (int n = 0; n < 100; n++) {
-    CHECK(davit_queue_fill(queue, o.tmp.there, 0xff, o.tmp.bytes));
-    CHECK(davit_queue_fill(queue, o.y.there, 0xff, o.y.bytes));
+    CHECK(davit_queue_fill(queue, o.tmp.bytes, 0xff, o.tmp.there));
+    CHECK(davit_queue_fill(queue, o.y.bytes, 0xff, o.y.there));
     CHECK(davit_queue_atax(queue, c->type, c->trans, c->m, c->n, dense_there(&o.a), o.a.ld, dense_there(&o.x),
-                           dense_there(&o.tmp), dense_there(&o.y)));
+                           dense_there(&o.tmp), dense_there(&o.y), NULL));
     CHECK(davit_queue_synchronize(queue));
     if (n == 0) {
       dense_take(&o.tmp);
@@ -278,25 +279,27 @@ static void test_bad_arguments(void **state) {
   double a[16] = {0}, x[4] = {0}, tmp[4], y[4];
   const davit_status bad = DAVIT_INVALID_ARGUMENT;
   const davit_type d = DAVIT_DOUBLE;
-  CHECK_FAILS(davit_atax(DAVIT_INT64, 'N', 4, 4, a, 4, x, tmp, y, NULL, 0), bad, "type");
-  CHECK_FAILS(davit_atax((davit_type)77, 'N', 4, 4, a, 4, x, tmp, y, NULL, 0), bad, "type is 77");
-  CHECK_FAILS(davit_atax(d, 'X', 4, 4, a, 4, x, tmp, y, NULL, 0), bad, "trans");
-  CHECK_FAILS(davit_atax(d, 'N', -4, 4, a, 4, x, tmp, y, NULL, 0), bad, "m is -4");
-  CHECK_FAILS(davit_atax(d, 'N', 4, -4, a, 4, x, tmp, y, NULL, 0), bad, "n is -4");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 3, x, tmp, y, NULL, 0), bad, "lda is 3");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, NULL, 4, x, tmp, y, NULL, 0), bad, "a is NULL");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, NULL, tmp, y, NULL, 0), bad, "x is NULL");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, tmp, NULL, NULL, 0), bad, "y is NULL");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, y, y, NULL, 0), bad, "tmp overlaps y");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, tmp, x, NULL, 0), bad, "y overlaps x");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, tmp, a + 3, NULL, 0), bad, "y overlaps a");
-  CHECK_FAILS(davit_atax(d, 'T', 4, 4, a, 4, x, a, y, NULL, 0), bad, "tmp overlaps a");
-  CHECK_FAILS(davit_atax(d, 'T', 4, 4, a, 4, x, x, y, NULL, 0), bad, "tmp overlaps x");
-  CHECK_FAILS(davit_atax(d, 'T', 4, 4, a, 4, x, tmp, y, NULL, 2), bad, "devices");
-  CHECK_FAILS(davit_queue_atax(NULL, d, 'T', 4, 4, a, 4, x, tmp, y), bad, "queue");
+  CHECK_FAILS(davit_atax(DAVIT_INT64, 'N', 4, 4, a, 4, x, tmp, y, NULL), bad, "type");
+  CHECK_FAILS(davit_atax((davit_type)77, 'N', 4, 4, a, 4, x, tmp, y, NULL), bad, "type is 77");
+  CHECK_FAILS(davit_atax(d, 'X', 4, 4, a, 4, x, tmp, y, NULL), bad, "trans");
+  CHECK_FAILS(davit_atax(d, 'N', -4, 4, a, 4, x, tmp, y, NULL), bad, "m is -4");
+  CHECK_FAILS(davit_atax(d, 'N', 4, -4, a, 4, x, tmp, y, NULL), bad, "n is -4");
+  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 3, x, tmp, y, NULL), bad, "lda is 3");
+  CHECK_FAILS(davit_atax(d, 'N', 4, 4, NULL, 4, x, tmp, y, NULL), bad, "a is NULL");
+  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, NULL, tmp, y, NULL), bad, "x is NULL");
+  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, tmp, NULL, NULL), bad, "y is NULL");
+  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, y, y, NULL), bad, "tmp overlaps y");
+  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, tmp, x, NULL), bad, "y overlaps x");
+  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, tmp, a + 3, NULL), bad, "y overlaps a");
+  CHECK_FAILS(davit_atax(d, 'T', 4, 4, a, 4, x, a, y, NULL), bad, "tmp overlaps a");
+  CHECK_FAILS(davit_atax(d, 'T', 4, 4, a, 4, x, x, y, NULL), bad, "tmp overlaps x");
+  CHECK_FAILS(
+      davit_atax(d, 'T', 4, 4, a, 4, x, tmp, y, &(davit_atax_options){.devices = NULL, .device_count = 2}),
+      bad, "devices");
+  CHECK_FAILS(davit_queue_atax(NULL, d, 'T', 4, 4, a, 4, x, tmp, y, NULL), bad, "queue");
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  CHECK_FAILS(davit_queue_atax(queue, d, 'Q', 4, 4, a, 4, x, tmp, y), bad, "trans");
-  CHECK_FAILS(davit_queue_atax(queue, d, 'T', 4, 4, a, 4, x, tmp, NULL), bad, "y is NULL");
+  CHECK_FAILS(davit_queue_atax(queue, d, 'Q', 4, 4, a, 4, x, tmp, y, NULL), bad, "trans");
+  CHECK_FAILS(davit_queue_atax(queue, d, 'T', 4, 4, a, 4, x, tmp, NULL, NULL), bad, "y is NULL");
   CHECK(davit_queue_destroy(queue));
 }
 

@@ -31,9 +31,11 @@ static void run(const axpy_case *c, int devices) {
   strided x = strided_make(c->type, strided_extent(c->n, c->incx), strided_place(c->place_x), 1);
   strided y = strided_make(c->type, strided_extent(c->n, c->incy), strided_place(c->place_y), 2);
   if (c->type == 'd')
-    check(davit_daxpy(c->n, c->alpha, x.data, c->incx, y.data, c->incy, strided_devices, devices));
+    check(davit_daxpy(c->n, c->alpha, x.data, c->incx, y.data, c->incy,
+                      &(davit_axpy_options){.devices = strided_devices, .device_count = devices}));
   else
-    check(davit_saxpy(c->n, (float)c->alpha, x.data, c->incx, y.data, c->incy, strided_devices, devices));
+    check(davit_saxpy(c->n, (float)c->alpha, x.data, c->incx, y.data, c->incy,
+                      &(davit_axpy_options){.devices = strided_devices, .device_count = devices}));
   assert_sum(c, &x, &y);
   void *now = strided_fetch(&x);
   assert_memory_equal(now, x.host, x.bytes);
@@ -67,7 +69,7 @@ static void test_long(void **state) {
 static void test_alpha_zero_does_not_read_x(void **state) {
   (void)state;
   double x[3] = {NAN, NAN, NAN}, y[3] = {1, 2, 3};
-  check(davit_daxpy(3, 0, x, 1, y, 1, NULL, 0));
+  check(davit_daxpy(3, 0, x, 1, y, 1, NULL));
   assert_true(y[0] == 1 && y[1] == 2 && y[2] == 3);
 }
 
@@ -77,14 +79,14 @@ static void test_on_a_queue(void **state) {
     int device = d < 0 ? DAVIT_HOST : strided_devices[d];
     axpy_case c = {d % 2 ? 's' : 'd', 1234, 2, -3, 0.3, 0, 0};
     davit_queue *queue;
-    check(davit_queue_create(device, 1, &queue));
+    check(davit_queue_create(device, &queue, NULL));
     int place = device == DAVIT_HOST ? DAVIT_PAGEABLE : device;
     strided x = strided_make(c.type, strided_extent(c.n, c.incx), place, 1);
     strided y = strided_make(c.type, strided_extent(c.n, c.incy), place, 2);
     if (c.type == 'd')
-      check(davit_queue_daxpy(queue, c.n, c.alpha, x.data, c.incx, y.data, c.incy));
+      check(davit_queue_daxpy(queue, c.n, c.alpha, x.data, c.incx, y.data, c.incy, NULL));
     else
-      check(davit_queue_saxpy(queue, c.n, (float)c.alpha, x.data, c.incx, y.data, c.incy));
+      check(davit_queue_saxpy(queue, c.n, (float)c.alpha, x.data, c.incx, y.data, c.incy, NULL));
     check(davit_queue_synchronize(queue));
     if (c.type == 's')
       c.alpha = (double)(float)c.alpha;
@@ -99,14 +101,15 @@ static void test_bad_arguments(void **state) {
   (void)state;
   double x[4] = {0}, y[4] = {0};
   int wrong = 999;
-  strided_refused(davit_daxpy(-1, 1, x, 1, y, 1, NULL, 0), DAVIT_INVALID_ARGUMENT, "n is -1");
-  strided_refused(davit_daxpy(4, 1, x, 0, y, 1, NULL, 0), DAVIT_INVALID_ARGUMENT, "incx");
-  strided_refused(davit_daxpy(4, 1, x, 1, y, 0, NULL, 0), DAVIT_INVALID_ARGUMENT, "incy");
-  strided_refused(davit_daxpy(4, 1, NULL, 1, y, 1, NULL, 0), DAVIT_INVALID_ARGUMENT, "x is NULL");
-  strided_refused(davit_daxpy(4, 1, x, 1, NULL, 1, NULL, 0), DAVIT_INVALID_ARGUMENT, "y is NULL");
-  strided_refused(davit_daxpy(3, 1, y, 1, y + 1, 1, NULL, 0), DAVIT_INVALID_ARGUMENT, "overlaps");
-  strided_refused(davit_daxpy(4, 1, x, 1, y, 1, &wrong, 1), DAVIT_UNKNOWN_DEVICE, "999");
-  strided_refused(davit_queue_daxpy(NULL, 4, 1, x, 1, y, 1), DAVIT_INVALID_ARGUMENT, "queue");
+  strided_refused(davit_daxpy(-1, 1, x, 1, y, 1, NULL), DAVIT_INVALID_ARGUMENT, "n is -1");
+  strided_refused(davit_daxpy(4, 1, x, 0, y, 1, NULL), DAVIT_INVALID_ARGUMENT, "incx");
+  strided_refused(davit_daxpy(4, 1, x, 1, y, 0, NULL), DAVIT_INVALID_ARGUMENT, "incy");
+  strided_refused(davit_daxpy(4, 1, NULL, 1, y, 1, NULL), DAVIT_INVALID_ARGUMENT, "x is NULL");
+  strided_refused(davit_daxpy(4, 1, x, 1, NULL, 1, NULL), DAVIT_INVALID_ARGUMENT, "y is NULL");
+  strided_refused(davit_daxpy(3, 1, y, 1, y + 1, 1, NULL), DAVIT_INVALID_ARGUMENT, "overlaps");
+  strided_refused(davit_daxpy(4, 1, x, 1, y, 1, &(davit_axpy_options){.devices = &wrong, .device_count = 1}),
+                  DAVIT_UNKNOWN_DEVICE, "999");
+  strided_refused(davit_queue_daxpy(NULL, 4, 1, x, 1, y, 1, NULL), DAVIT_INVALID_ARGUMENT, "queue");
 }
 
 int main(void) {

@@ -247,27 +247,30 @@ static cloud cloud_of(int which, davit_type type, int dim, int64_t n) {
 
 /* ---- comparing ---- */
 
-static davit_pair brute(const cloud *c) {
+static davit_closest_pair_result brute(const cloud *c) {
   return dvt_ref_closest_brute(c->type, c->dim, c->n, c->points);
 }
 
-static void expect(const char *name, const cloud *c, davit_pair right, davit_pair is) {
+static void expect(const char *name, const cloud *c, davit_closest_pair_result right,
+                   davit_closest_pair_result is) {
   if (is.i != right.i || is.j != right.j || memcmp(&is.distance, &right.distance, sizeof is.distance) != 0)
     fail_msg("%s, %s, dim %d, n %lld: (%lld, %lld) at %.17g, not (%lld, %lld) at %.17g", name,
              davit_type_string(c->type), c->dim, (long long)c->n, (long long)is.i, (long long)is.j,
              is.distance, (long long)right.i, (long long)right.j, right.distance);
 }
 
-static davit_pair nowhere(void) {
-  return (davit_pair){-1, -1, NAN};
+static davit_closest_pair_result nowhere(void) {
+  return (davit_closest_pair_result){-1, -1, NAN};
 }
 
-static davit_pair on_queue(const cloud *c, int device, davit_closest_algorithm algorithm, size_t shift) {
-  davit_pair pair = nowhere();
+static davit_closest_pair_result on_queue(const cloud *c, int device, davit_closest_pair_algorithm algorithm,
+                                          size_t shift) {
+  davit_closest_pair_result pair = nowhere();
   davit_queue *queue = new_queue(device, 1);
   zone points = zone_of(c->points, cloud_bytes(c), place_for(device), shift);
   void *after = poisoned(cloud_bytes(c));
-  CHECK(davit_queue_closest_pair(queue, c->type, c->dim, c->n, zone_data(&points), algorithm, &pair));
+  CHECK(davit_queue_closest_pair(queue, c->type, c->dim, c->n, zone_data(&points), &pair,
+                                 &(davit_closest_pair_options){.algorithm = algorithm}));
   CHECK(davit_queue_synchronize(queue));
   CHECK(davit_queue_destroy(queue));
   zone_take(&points, after);
@@ -277,14 +280,17 @@ static davit_pair on_queue(const cloud *c, int device, davit_closest_algorithm a
   return pair;
 }
 
-static davit_pair anywhere(const cloud *c, davit_closest_algorithm algorithm, const int *devices, int count) {
-  davit_pair pair = nowhere();
-  CHECK(davit_closest_pair(c->type, c->dim, c->n, c->points, algorithm, devices, count, &pair));
+static davit_closest_pair_result anywhere(const cloud *c, davit_closest_pair_algorithm algorithm,
+                                          const int *devices, int count) {
+  davit_closest_pair_result pair = nowhere();
+  CHECK(davit_closest_pair(
+      c->type, c->dim, c->n, c->points, &pair,
+      &(davit_closest_pair_options){.algorithm = algorithm, .devices = devices, .device_count = count}));
   return pair;
 }
 
-static const davit_closest_algorithm algorithms[] = {DAVIT_CLOSEST_AUTO, DAVIT_CLOSEST_BRUTE,
-                                                     DAVIT_CLOSEST_DIVIDE, DAVIT_CLOSEST_GRID};
+static const davit_closest_pair_algorithm algorithms[] = {DAVIT_CLOSEST_PAIR_AUTO, DAVIT_CLOSEST_PAIR_BRUTE,
+                                                          DAVIT_CLOSEST_PAIR_DIVIDE, DAVIT_CLOSEST_PAIR_GRID};
 
 /* ---- tests ---- */
 
@@ -294,8 +300,9 @@ static void test_worked_example(void **state) {
   static const float points[] = {4, 0, 9, 12, 10, 7,  0,  8,  14, 10, 8,  14, 3,  1, 7,  3,
                                  1, 9, 2, 13, 6,  11, 12, 15, 5,  2,  13, 4,  15, 6, 11, 5};
   for (int a = 0; a < COUNT(algorithms); a++) {
-    davit_pair pair = nowhere();
-    CHECK(davit_closest_pair(DAVIT_FLOAT, 2, 16, points, algorithms[a], NULL, 0, &pair));
+    davit_closest_pair_result pair = nowhere();
+    CHECK(davit_closest_pair(DAVIT_FLOAT, 2, 16, points, &pair,
+                             &(davit_closest_pair_options){.algorithm = algorithms[a]}));
     assert_int_equal(pair.i, 0);
     assert_int_equal(pair.j, 6);
     assert_true(pair.distance == sqrt(2));
@@ -309,7 +316,7 @@ static void test_all_data_on_the_host(void **state) {
     for (int s = 0; s < COUNT(sizes); s++)
       for (int v = 0; v < 4; v++) {
         cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s]);
-        const davit_pair right = brute(&c);
+        const davit_closest_pair_result right = brute(&c);
         for (int a = 0; a < COUNT(algorithms); a++)
           expect(generators[g].name, &c, right, on_queue(&c, DAVIT_HOST, algorithms[a], 0));
         cloud_drop(&c);
@@ -324,7 +331,8 @@ static void test_all_data_on_devices(void **state) {
     for (int s = 0; s < COUNT(sizes); s++)
       for (int v = 0; v < 4; v++) {
         cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s]);
-        const davit_pair right = anywhere(&c, s < 3 ? DAVIT_CLOSEST_BRUTE : DAVIT_CLOSEST_DIVIDE, NULL, 0);
+        const davit_closest_pair_result right =
+            anywhere(&c, s < 3 ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
         const size_t shift = (size_t)(g % 3) * davit_type_bytes(c.type);
         for (int d = 0; d < count; d++)
           for (int a = 0; a < COUNT(algorithms); a++)
@@ -342,9 +350,9 @@ static void test_large(void **state) {
   for (int g = 0; g < COUNT(generators); g++)
     for (int v = g % 2; v < 4; v += 2) {
       cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, n);
-      const davit_pair right = anywhere(&c, DAVIT_CLOSEST_DIVIDE, NULL, 0);
+      const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
       for (int d = 0; d < count && d < 2; d++)
-        expect(generators[g].name, &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_GRID, 0));
+        expect(generators[g].name, &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_PAIR_GRID, 0));
       cloud_drop(&c);
     }
 }
@@ -359,17 +367,17 @@ static void test_many(void **state) {
   for (int v = 0; v < 4 + gpu; v++) {
     const int64_t n = v == 4 ? (INT64_C(1) << 26) + 54321 : scaled(gpu ? 3200000 : 300000) + 1024;
     cloud c = cloud_of(0, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, v < 2 ? 2 : 3, n);
-    const davit_pair right = anywhere(&c, DAVIT_CLOSEST_DIVIDE, NULL, 0);
+    const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
     uint64_t random = (uint64_t)n;
-    expect("many", &c, right, on_queue(&c, device, DAVIT_CLOSEST_GRID, 0));
+    expect("many", &c, right, on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0));
     assert_true(right.distance > 0);
     for (int trial = 0; trial < (gpu ? 6 : 1); trial++) {
       const int64_t a = (int64_t)(next_random(&random) % (uint64_t)n),
                     b = (a + 1 + (int64_t)(next_random(&random) % (uint64_t)(n - 1))) % n;
       const double x = get(&c, b, 0), y = get(&c, b, 1), z = get(&c, b, c.dim - 1);
       put(&c, b, get(&c, a, 0), get(&c, a, 1), get(&c, a, c.dim - 1));
-      expect("many, two equal", &c, (davit_pair){a < b ? a : b, a < b ? b : a, 0},
-             on_queue(&c, device, DAVIT_CLOSEST_GRID, 0));
+      expect("many, two equal", &c, (davit_closest_pair_result){a < b ? a : b, a < b ? b : a, 0},
+             on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0));
       put(&c, b, x, y, z);
     }
     cloud_drop(&c);
@@ -387,13 +395,14 @@ static void test_several_devices(void **state) {
       for (int s = 0; s < COUNT(sizes); s++) {
         const int v = (g + s) % 4;
         cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s]);
-        const davit_pair right = anywhere(&c, DAVIT_CLOSEST_DIVIDE, NULL, 0);
-        expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_GRID, devices, count));
-        expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_AUTO, NULL, 0));
+        const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
+        expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, devices, count));
+        expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_AUTO, NULL, 0));
         if (s < 4)
-          expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_BRUTE, devices, count));
+          expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_BRUTE, devices, count));
         if (count > 1)
-          expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_GRID, devices + 1, count - 1));
+          expect(generators[g].name, &c, right,
+                 anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, devices + 1, count - 1));
         cloud_drop(&c);
       }
   }
@@ -404,14 +413,16 @@ static void test_where_the_points_are(void **state) {
   int places[MOST_PLACES], count = all_places(places), devices[MOST_PLACES];
   const int device_count = all_devices(devices);
   cloud c = cloud_of(0, DAVIT_FLOAT, 2, 3001);
-  const davit_pair right = brute(&c);
+  const davit_closest_pair_result right = brute(&c);
   for (int p = 0; p < count; p++) {
     zone points = zone_of(c.points, cloud_bytes(&c), places[p], 0);
     for (int d = -1; d < device_count; d++)
       for (int a = 0; a < COUNT(algorithms); a++) {
-        davit_pair pair = nowhere();
-        CHECK(davit_closest_pair(c.type, c.dim, c.n, zone_data(&points), algorithms[a],
-                                 d < 0 ? NULL : &devices[d], d < 0 ? 0 : 1, &pair));
+        davit_closest_pair_result pair = nowhere();
+        CHECK(davit_closest_pair(c.type, c.dim, c.n, zone_data(&points), &pair,
+                                 &(davit_closest_pair_options){.algorithm = algorithms[a],
+                                                               .devices = d < 0 ? NULL : &devices[d],
+                                                               .device_count = d < 0 ? 0 : 1}));
         expect("places", &c, right, pair);
       }
     zone_take(&points, c.points);
@@ -427,7 +438,7 @@ static void test_without_streams(void **state) {
   for (int g = 0; g < COUNT(generators); g++)
     for (int d = 0; d < count; d++) {
       cloud c = cloud_of(g, g % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + g / 2 % 2, 1500);
-      const davit_pair right = brute(&c);
+      const davit_closest_pair_result right = brute(&c);
       for (int a = 0; a < COUNT(algorithms); a++)
         expect(generators[g].name, &c, right, on_queue(&c, devices[d], algorithms[a], 0));
       cloud_drop(&c);
@@ -441,7 +452,7 @@ static void test_variants(void **state) {
     dvt_cpu_allow((dvt_cpu)most);
     for (int g = 0; g < COUNT(generators); g++) {
       cloud c = cloud_of(g, g % 2 ? DAVIT_FLOAT : DAVIT_DOUBLE, 2 + g / 2 % 2, 777);
-      expect(generators[g].name, &c, brute(&c), on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_BRUTE, 0));
+      expect(generators[g].name, &c, brute(&c), on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_PAIR_BRUTE, 0));
       cloud_drop(&c);
     }
   }
@@ -454,9 +465,9 @@ static void test_again_and_again(void **state) {
   for (int g = 7; g < 8; g++)
     for (int d = 0; d < count; d++) {
       cloud c = cloud_of(g, DAVIT_FLOAT, 2, 40000);
-      const davit_pair right = on_queue(&c, devices[d], DAVIT_CLOSEST_GRID, 0);
+      const davit_closest_pair_result right = on_queue(&c, devices[d], DAVIT_CLOSEST_PAIR_GRID, 0);
       for (int repeat = 0; repeat < 20; repeat++)
-        expect(generators[g].name, &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_GRID, 0));
+        expect(generators[g].name, &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_PAIR_GRID, 0));
       cloud_drop(&c);
     }
 }
@@ -474,7 +485,7 @@ static void test_motion(void **state) {
       put(&c, i, ldexp((double)(next_random(&random) % (1 << 20)), -10),
           ldexp((double)(next_random(&random) % (1 << 20)), -10),
           ldexp((double)(next_random(&random) % (1 << 20)), -10));
-    const davit_pair right = anywhere(&c, DAVIT_CLOSEST_GRID, NULL, 0);
+    const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, NULL, 0);
     for (int motion = 0; motion < 4; motion++) {
       for (int64_t i = 0; i < N; i++) {
         const double x = get(&c, i, 0), y = get(&c, i, 1), z = dim > 2 ? get(&c, i, 2) : 0;
@@ -487,13 +498,13 @@ static void test_motion(void **state) {
         else
           put(&moved, i, 0x1p40 * x, 0x1p40 * y, 0x1p40 * z);
       }
-      davit_pair is = anywhere(&moved, DAVIT_CLOSEST_GRID, NULL, 0);
+      davit_closest_pair_result is = anywhere(&moved, DAVIT_CLOSEST_PAIR_GRID, NULL, 0);
       is.distance = motion == 3 ? is.distance * 0x1p-40 : is.distance;
       expect("motion", &moved, right, is);
     }
     for (int64_t i = 0; i < N; i++)
       put(&moved, (i * 7 + 3) % N, get(&c, i, 0), get(&c, i, 1), dim > 2 ? get(&c, i, 2) : 0);
-    const davit_pair is = anywhere(&moved, DAVIT_CLOSEST_GRID, NULL, 0);
+    const davit_closest_pair_result is = anywhere(&moved, DAVIT_CLOSEST_PAIR_GRID, NULL, 0);
     assert_true(is.distance == right.distance);
     expect("permuted", &moved, brute(&moved), is);
     cloud_drop(&c);
@@ -547,9 +558,9 @@ static void test_every_direction(void **state) {
       }
       if (v > 1)
         put(&c, n / 3, 1e5, 1e5, 1e5);
-      const davit_pair right = brute(&c);
-      expect("turned lattice", &c, right, on_queue(&c, devices[repeat % count], DAVIT_CLOSEST_GRID, 0));
-      expect("turned lattice", &c, right, on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_DIVIDE, 0));
+      const davit_closest_pair_result right = brute(&c);
+      expect("turned lattice", &c, right, on_queue(&c, devices[repeat % count], DAVIT_CLOSEST_PAIR_GRID, 0));
+      expect("turned lattice", &c, right, on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_PAIR_DIVIDE, 0));
       cloud_drop(&c);
     }
 }
@@ -565,9 +576,11 @@ static void test_wider_than_cells(void **state) {
     for (int i = 0; i < 64; i++)
       put(&c, i, i % 4 + shake * uniform(&random), i / 4 % 4 + shake * uniform(&random),
           i / 16 + shake * uniform(&random));
-    davit_pair pair = nowhere();
+    davit_closest_pair_result pair = nowhere();
     const int host = DAVIT_HOST;
-    CHECK(davit_closest_pair(c.type, 3, 64, c.points, DAVIT_CLOSEST_GRID, &host, 1, &pair));
+    CHECK(davit_closest_pair(c.type, 3, 64, c.points, &pair,
+                             &(davit_closest_pair_options){
+                                 .algorithm = DAVIT_CLOSEST_PAIR_GRID, .devices = &host, .device_count = 1}));
     expect("wide pairs", &c, brute(&c), pair);
     cloud_drop(&c);
   }
@@ -582,15 +595,17 @@ static void test_not_finite(void **state) {
       for (int a = 0; a < COUNT(algorithms); a++)
         for (int dim = 2; dim <= 3; dim++) {
           cloud c = cloud_of(0, a % 2 ? DAVIT_FLOAT : DAVIT_DOUBLE, dim, 2000);
-          davit_pair pair = nowhere();
+          davit_closest_pair_result pair = nowhere();
           element_set(c.type, c.points, 1789 * dim + dim - 1, values[v]);
           element_set(c.type, c.points, 1234 * dim + v % dim, values[v]);
           zone points = zone_of(c.points, cloud_bytes(&c), place_for(devices[d]), 0);
           davit_queue *queue = new_queue(devices[d], 1);
-          CHECK(davit_queue_closest_pair(queue, c.type, dim, c.n, zone_data(&points), algorithms[a], &pair));
+          CHECK(davit_queue_closest_pair(queue, c.type, dim, c.n, zone_data(&points), &pair,
+                                         &(davit_closest_pair_options){.algorithm = algorithms[a]}));
           CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_INVALID_ARGUMENT, "point 1234 ");
           CHECK(davit_queue_destroy(queue));
-          CHECK_FAILS(davit_closest_pair(c.type, dim, c.n, c.points, algorithms[a], NULL, 0, &pair),
+          CHECK_FAILS(davit_closest_pair(c.type, dim, c.n, c.points, &pair,
+                                         &(davit_closest_pair_options){.algorithm = algorithms[a]}),
                       DAVIT_INVALID_ARGUMENT, "point 1234 ");
           assert_int_equal(pair.i, -1);
           zone_drop(&points);
@@ -605,18 +620,19 @@ static void test_algorithm(void **state) {
   const int host = DAVIT_HOST;
   const struct {
     int64_t n;
-    davit_closest_algorithm wanted, taken;
-  } cases[] = {{512, DAVIT_CLOSEST_AUTO, DAVIT_CLOSEST_BRUTE},
-               {513, DAVIT_CLOSEST_AUTO, DAVIT_CLOSEST_GRID},
-               {63, DAVIT_CLOSEST_GRID, DAVIT_CLOSEST_BRUTE},
-               {64, DAVIT_CLOSEST_GRID, DAVIT_CLOSEST_GRID},
-               {INT64_C(1) << 32, DAVIT_CLOSEST_AUTO, DAVIT_CLOSEST_DIVIDE},
-               {9000, DAVIT_CLOSEST_BRUTE, DAVIT_CLOSEST_BRUTE},
-               {2, DAVIT_CLOSEST_DIVIDE, DAVIT_CLOSEST_DIVIDE}};
+    davit_closest_pair_algorithm wanted, taken;
+  } cases[] = {{512, DAVIT_CLOSEST_PAIR_AUTO, DAVIT_CLOSEST_PAIR_BRUTE},
+               {513, DAVIT_CLOSEST_PAIR_AUTO, DAVIT_CLOSEST_PAIR_GRID},
+               {63, DAVIT_CLOSEST_PAIR_GRID, DAVIT_CLOSEST_PAIR_BRUTE},
+               {64, DAVIT_CLOSEST_PAIR_GRID, DAVIT_CLOSEST_PAIR_GRID},
+               {INT64_C(1) << 32, DAVIT_CLOSEST_PAIR_AUTO, DAVIT_CLOSEST_PAIR_DIVIDE},
+               {9000, DAVIT_CLOSEST_PAIR_BRUTE, DAVIT_CLOSEST_PAIR_BRUTE},
+               {2, DAVIT_CLOSEST_PAIR_DIVIDE, DAVIT_CLOSEST_PAIR_DIVIDE}};
   for (size_t i = 0; i < COUNT(cases); i++) {
-    davit_closest_algorithm taken;
-    CHECK(
-        davit_closest_pair_algorithm(DAVIT_FLOAT, 3, cases[i].n, points, cases[i].wanted, &host, 1, &taken));
+    davit_closest_pair_algorithm taken;
+    CHECK(davit_closest_pair_plan(
+        DAVIT_FLOAT, 3, cases[i].n, points, &taken,
+        &(davit_closest_pair_options){.algorithm = cases[i].wanted, .devices = &host, .device_count = 1}));
     assert_int_equal(taken, cases[i].taken);
   }
 }
@@ -624,48 +640,81 @@ static void test_algorithm(void **state) {
 static void test_bad_arguments(void **state) {
   (void)state;
   const davit_status bad = DAVIT_INVALID_ARGUMENT;
-  const davit_closest_algorithm a = DAVIT_CLOSEST_AUTO;
+  const davit_closest_pair_algorithm a = DAVIT_CLOSEST_PAIR_AUTO;
   double points[12] = {0};
   int wrong = -7;
-  davit_pair pair = nowhere();
-  CHECK_FAILS(davit_closest_pair(DAVIT_INT32, 2, 4, points, a, NULL, 0, &pair), bad, "type");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 1, 4, points, a, NULL, 0, &pair), bad, "dim is 1");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 4, 4, points, a, NULL, 0, &pair), bad, "dim is 4");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 1, points, a, NULL, 0, &pair), bad, "n is 1");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 0, points, a, NULL, 0, &pair), bad, "n is 0");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, -5, points, a, NULL, 0, &pair), bad, "n is -5");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, NULL, a, NULL, 0, &pair), bad, "points is NULL");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, (davit_closest_algorithm)9, NULL, 0, &pair), bad,
-              "algorithm is 9");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, a, NULL, 0, NULL), bad, "pair is NULL");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, a, &wrong, 1, &pair), DAVIT_UNKNOWN_DEVICE,
-              "-7");
-  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, a, NULL, 2, &pair), bad, "devices");
-  CHECK_FAILS(davit_queue_closest_pair(NULL, DAVIT_DOUBLE, 2, 4, points, a, &pair), bad, "queue");
-  davit_closest_algorithm taken = DAVIT_CLOSEST_AUTO;
-  CHECK_FAILS(davit_closest_pair_algorithm(DAVIT_DOUBLE, 2, 1, points, a, NULL, 0, &taken), bad, "n is 1");
-  CHECK_FAILS(davit_closest_pair_algorithm(DAVIT_DOUBLE, 2, 4, points, a, &wrong, 1, &taken),
+  davit_closest_pair_result pair = nowhere();
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_INT32, 2, 4, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
+      bad, "type");
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_DOUBLE, 1, 4, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
+      bad, "dim is 1");
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_DOUBLE, 4, 4, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
+      bad, "dim is 4");
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_DOUBLE, 2, 1, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
+      bad, "n is 1");
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_DOUBLE, 2, 0, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
+      bad, "n is 0");
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_DOUBLE, 2, -5, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
+      bad, "n is -5");
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_DOUBLE, 2, 4, NULL, &pair, &(davit_closest_pair_options){.algorithm = a}), bad,
+      "points is NULL");
+  CHECK_FAILS(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, &pair,
+                                 &(davit_closest_pair_options){.algorithm = (davit_closest_pair_algorithm)9}),
+              bad, "options->algorithm is 9");
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, NULL, &(davit_closest_pair_options){.algorithm = a}),
+      bad, "result is NULL");
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, &pair,
+                         &(davit_closest_pair_options){.algorithm = a, .devices = &wrong, .device_count = 1}),
+      DAVIT_UNKNOWN_DEVICE, "-7");
+  CHECK_FAILS(
+      davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, &pair,
+                         &(davit_closest_pair_options){.algorithm = a, .devices = NULL, .device_count = 2}),
+      bad, "devices");
+  CHECK_FAILS(davit_queue_closest_pair(NULL, DAVIT_DOUBLE, 2, 4, points, &pair,
+                                       &(davit_closest_pair_options){.algorithm = a}),
+              bad, "queue");
+  davit_closest_pair_algorithm taken = DAVIT_CLOSEST_PAIR_AUTO;
+  CHECK_FAILS(davit_closest_pair_plan(DAVIT_DOUBLE, 2, 1, points, &taken,
+                                      &(davit_closest_pair_options){.algorithm = a}),
+              bad, "n is 1");
+  CHECK_FAILS(davit_closest_pair_plan(
+                  DAVIT_DOUBLE, 2, 4, points, &taken,
+                  &(davit_closest_pair_options){.algorithm = a, .devices = &wrong, .device_count = 1}),
               DAVIT_UNKNOWN_DEVICE, "-7");
-  CHECK_FAILS(davit_closest_pair_algorithm(DAVIT_DOUBLE, 2, 4, points, a, NULL, 0, NULL), bad,
-              "taken is NULL");
-  assert_int_equal(taken, DAVIT_CLOSEST_AUTO);
+  CHECK_FAILS(davit_closest_pair_plan(DAVIT_DOUBLE, 2, 4, points, NULL,
+                                      &(davit_closest_pair_options){.algorithm = a}),
+              bad, "algorithm is NULL");
+  assert_int_equal(taken, DAVIT_CLOSEST_PAIR_AUTO);
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  CHECK_FAILS(davit_queue_closest_pair(queue, DAVIT_DOUBLE, 2, 1, points, a, &pair), bad, "n is 1");
+  CHECK_FAILS(davit_queue_closest_pair(queue, DAVIT_DOUBLE, 2, 1, points, &pair,
+                                       &(davit_closest_pair_options){.algorithm = a}),
+              bad, "n is 1");
   CHECK(davit_queue_destroy(queue));
   assert_int_equal(pair.i, -1);
 }
 
 typedef struct attempt {
   const cloud *c;
-  davit_closest_algorithm algorithm;
+  davit_closest_pair_algorithm algorithm;
 } attempt;
 
 static davit_status spread_over_all(void *argument) {
   attempt *t = argument;
   int devices[MOST_PLACES], count = all_devices(devices);
-  davit_pair pair;
-  return davit_closest_pair(t->c->type, t->c->dim, t->c->n, t->c->points, t->algorithm, devices,
-                            count < 16 ? count : 16, &pair);
+  davit_closest_pair_result pair;
+  return davit_closest_pair(t->c->type, t->c->dim, t->c->n, t->c->points, &pair,
+                            &(davit_closest_pair_options){.algorithm = t->algorithm,
+                                                          .devices = devices,
+                                                          .device_count = count < 16 ? count : 16});
 }
 
 static void test_failures(void **state) {
@@ -676,10 +725,10 @@ static void test_failures(void **state) {
     for (int g = 0; g < COUNT(generators); g++)
       if (!strcmp(generators[g].name, names[v])) {
         cloud c = cloud_of(g, DAVIT_FLOAT, 2, 2000);
-        attempt t = {&c, DAVIT_CLOSEST_GRID};
+        attempt t = {&c, DAVIT_CLOSEST_PAIR_GRID};
         fail_everywhere(spread_over_all, &t);
         dvt_monoid_travel(false);
-        t.algorithm = DAVIT_CLOSEST_DIVIDE;
+        t.algorithm = DAVIT_CLOSEST_PAIR_DIVIDE;
         fail_everywhere(spread_over_all, &t);
         dvt_monoid_travel(true);
         cloud_drop(&c);

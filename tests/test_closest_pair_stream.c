@@ -55,7 +55,7 @@ typedef struct cloud {
   int dim;
   int64_t n;
   void *points;
-  davit_pair right;
+  davit_closest_pair_result right;
 } cloud;
 
 typedef void fill(uint64_t *random, int64_t i, int64_t n, double at[3]);
@@ -131,7 +131,7 @@ static cloud cloud_of(fill *fill_point, davit_type type, int dim, int64_t n) {
 
 /* ---- stages ---- */
 
-static bool is_pair(davit_pair a, davit_pair b) {
+static bool is_pair(davit_closest_pair_result a, davit_closest_pair_result b) {
   return a.i == b.i && a.j == b.j && memcmp(&a.distance, &b.distance, sizeof a.distance) == 0;
 }
 
@@ -198,7 +198,7 @@ static dvt_closest_state perform(const cloud *c, dvt_closest_stage stage, dvt_cl
   return all;
 }
 
-static void expect_right(const cloud *c, const char *what, davit_pair is) {
+static void expect_right(const cloud *c, const char *what, davit_closest_pair_result is) {
   if (!is_pair(is, c->right))
     fail_msg("%s of %lld, %s, dim %d: (%lld, %lld) at %g, not (%lld, %lld) at %g", what, (long long)c->n,
              davit_type_string(c->type), c->dim, (long long)is.i, (long long)is.j, is.distance,

@@ -14,7 +14,7 @@ typedef struct covariance_case {
   char trans;
   int64_t rows, cols, extra_ld;
   int shift;
-  davit_triangle triangle;
+  davit_covariance_form triangle;
   bool in_place, no_mean, no_centred;
   double mean_divisor, divisor;
 } covariance_case;
@@ -29,7 +29,7 @@ static int64_t packed_length(const covariance_case *c) {
 
 static operands make(const covariance_case *c, const int places[4]) {
   int64_t high = c->trans == 'N' ? c->rows : c->cols, wide = c->trans == 'N' ? c->cols : c->rows;
-  bool full = c->triangle == DAVIT_FULL;
+  bool full = c->triangle == DAVIT_COVARIANCE_FULL;
   operands o = {.d = dense_random(c->type, high, wide, c->extra_ld, c->shift, places[0], 5),
                 .centred = dense_new(c->type, high, wide, c->extra_ld / 2, c->shift, places[1]),
                 .mean = dense_new(c->type, c->cols, 1, 0, c->shift / 2, places[2]),
@@ -120,18 +120,19 @@ static void expect_product(const covariance_case *c, operands *o, const exact *e
   long double u = (long double)(c->rows + 4) * (long double)dense_epsilon(c->type);
   dense_take(&o->s);
   for (int64_t j = 0; j < c->cols; j++)
-    for (int64_t i = 0; i < j + (c->triangle == DAVIT_FULL); i++) {
+    for (int64_t i = 0; i < j + (c->triangle == DAVIT_COVARIANCE_FULL); i++) {
       const long double *x = e->centred + i * c->rows, *y = e->centred + j * c->rows;
       long double sum = 0, bound = (long double)c->rows * e->bound[i] * e->bound[j];
       for (int64_t k = 0; k < c->rows; k++) {
         sum += x[k] * y[k];
         bound += u * fabsl(x[k] * y[k]) + fabsl(x[k]) * e->bound[j] + fabsl(y[k]) * e->bound[i];
       }
-      double is = c->triangle == DAVIT_FULL ? dense_at(&o->s, i, j)
-                                            : dense_at(&o->s, davit_packed_index(c->cols, i, j), 0);
+      double is = c->triangle == DAVIT_COVARIANCE_FULL
+                      ? dense_at(&o->s, i, j)
+                      : dense_at(&o->s, davit_covariance_packed_index(c->cols, i, j), 0);
       expect_near(c, "s", i, j, (long double)is, sum / (long double)c->divisor,
                   bound / fabsl((long double)c->divisor));
-      if (c->triangle == DAVIT_FULL)
+      if (c->triangle == DAVIT_COVARIANCE_FULL)
         assert_true(is == dense_at(&o->s, j, i));
     }
 }
@@ -148,14 +149,20 @@ static void expect(const covariance_case *c, operands *o) {
 
 static davit_status enqueue(const covariance_case *c, const operands *o, davit_queue *queue) {
   return davit_queue_covariance(queue, c->type, c->trans, c->rows, c->cols, dense_there(&o->d), o->d.ld,
-                                c->mean_divisor, c->divisor, mean_of(c, o), centred_of(c, o), ldc_of(c, o),
-                                c->triangle, dense_there(&o->s), o->s.ld);
+                                mean_of(c, o), centred_of(c, o), ldc_of(c, o), dense_there(&o->s), o->s.ld,
+                                &(davit_covariance_options){.mean_divisor = c->mean_divisor,
+                                                            .divisor = c->divisor,
+                                                            .form = c->triangle});
 }
 
 static davit_status call(const covariance_case *c, const operands *o, const int *devices, int count) {
-  return davit_covariance(c->type, c->trans, c->rows, c->cols, dense_there(&o->d), o->d.ld, c->mean_divisor,
-                          c->divisor, mean_of(c, o), centred_of(c, o), ldc_of(c, o), c->triangle,
-                          dense_there(&o->s), o->s.ld, devices, count);
+  return davit_covariance(c->type, c->trans, c->rows, c->cols, dense_there(&o->d), o->d.ld, mean_of(c, o),
+                          centred_of(c, o), ldc_of(c, o), dense_there(&o->s), o->s.ld,
+                          &(davit_covariance_options){.mean_divisor = c->mean_divisor,
+                                                      .divisor = c->divisor,
+                                                      .form = c->triangle,
+                                                      .devices = devices,
+                                                      .device_count = count});
 }
 
 static void on_queue(const covariance_case *c, int device) {
@@ -187,7 +194,7 @@ static covariance_case variant(int s, int v) {
                            .cols = shapes[s][1],
                            .extra_ld = v / 4 % 4,
                            .shift = v / 8 % 4,
-                           .triangle = v / 4 % 2 ? DAVIT_PACKED : DAVIT_FULL,
+                           .triangle = v / 4 % 2 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
                            .in_place = v % 3 == 0,
                            .no_mean = v % 5 == 0,
                            .no_centred = v % 7 == 0,
@@ -241,7 +248,7 @@ static void test_many_columns(void **state) {
                          .trans = "NT"[v / 2],
                          .rows = 20,
                          .cols = 1111,
-                         .triangle = v == 1 ? DAVIT_PACKED : DAVIT_FULL,
+                         .triangle = v == 1 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
                          .mean_divisor = 20,
                          .divisor = 19};
     spread(&c, places, devices, count < 16 ? count : 16);
@@ -256,7 +263,7 @@ static void test_reference(void **state) {
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 1; v < 4; v += 2) {
       covariance_case c = variant(s, v);
-      c.triangle = DAVIT_FULL;
+      c.triangle = DAVIT_COVARIANCE_FULL;
       c.in_place = c.no_mean = c.no_centred = false;
       operands o = make(&c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
       dvt_ref_dcovariance(c.trans, c.rows, c.cols, dense_there(&o.d), o.d.ld, c.mean_divisor, c.divisor,
@@ -300,9 +307,9 @@ static void test_same_bits_again(void **state) {
       operands o = make(&c, (int[]){place, place, place, place});
       davit_queue *queue = new_queue(devices[d], 1);
       for (int n = 0; n < 100; n++) {
-        CHECK(davit_queue_fill(queue, o.s.there, 0xff, o.s.bytes));
-        CHECK(davit_queue_fill(queue, o.centred.there, 0xff, o.centred.bytes));
-        CHECK(davit_queue_fill(queue, o.mean.there, 0xff, o.mean.bytes));
+        CHECK(davit_queue_fill(queue, o.s.bytes, 0xff, o.s.there));
+        CHECK(davit_queue_fill(queue, o.centred.bytes, 0xff, o.centred.there));
+        CHECK(davit_queue_fill(queue, o.mean.bytes, 0xff, o.mean.there));
         CHECK(enqueue(&c, &o, queue));
         CHECK(davit_queue_synchronize(queue));
         if (n == 0)
@@ -322,15 +329,16 @@ static void test_packed_index(void **state) {
     int64_t next = 0;
     for (int64_t i = 0; i < sizes[s]; i++)
       for (int64_t j = i + 1; j < sizes[s]; j++)
-        assert_true(davit_packed_index(sizes[s], i, j) == next++);
+        assert_true(davit_covariance_packed_index(sizes[s], i, j) == next++);
     assert_true(next == sizes[s] * (sizes[s] - 1) / 2);
   }
   const int64_t large = 50000;
   for (int64_t i = 0; i + 2 < large; i++)
-    assert_true(davit_packed_index(large, i, large - 1) + 1 == davit_packed_index(large, i + 1, i + 2));
-  assert_true(davit_packed_index(large, large - 2, large - 1) == INT64_C(1249974999));
+    assert_true(davit_covariance_packed_index(large, i, large - 1) + 1 ==
+                davit_covariance_packed_index(large, i + 1, i + 2));
+  assert_true(davit_covariance_packed_index(large, large - 2, large - 1) == INT64_C(1249974999));
   const int64_t huge = INT64_C(3000000000);
-  assert_true(davit_packed_index(huge, huge - 2, huge - 1) == huge / 2 * (huge - 1) - 1);
+  assert_true(davit_covariance_packed_index(huge, huge - 2, huge - 1) == huge / 2 * (huge - 1) - 1);
 }
 
 static void test_pack_and_unpack(void **state) {
@@ -343,8 +351,8 @@ static void test_pack_and_unpack(void **state) {
       dense packed = dense_random(type, n * (n - 1) / 2, 1, 0, 0, DAVIT_PAGEABLE, 3);
       dense diagonal = dense_random(type, n, 1, 0, 0, DAVIT_PAGEABLE, 4);
       dense full = dense_new(type, n, n, v, 1, DAVIT_PAGEABLE);
-      CHECK(davit_triangle_unpack(type, n, dense_there(&packed), v < 2 ? dense_there(&diagonal) : NULL,
-                                  dense_there(&full), full.ld));
+      CHECK(davit_covariance_unpack(type, n, dense_there(&packed), v < 2 ? dense_there(&diagonal) : NULL,
+                                    dense_there(&full), full.ld));
       dense_take(&full);
       for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) {
@@ -352,12 +360,13 @@ static void test_pack_and_unpack(void **state) {
           if (i == j)
             assert_true(v < 2 ? is == dense_at(&diagonal, i, 0) : isnan(is));
           else
-            assert_true(is == dense_at(&packed, davit_packed_index(n, i < j ? i : j, i < j ? j : i), 0));
+            assert_true(is ==
+                        dense_at(&packed, davit_covariance_packed_index(n, i < j ? i : j, i < j ? j : i), 0));
         }
       dense again = dense_new(type, n * (n - 1) / 2, 1, 0, 0, DAVIT_PAGEABLE);
       dense ends = dense_new(type, n, 1, 0, 0, DAVIT_PAGEABLE);
-      CHECK(davit_triangle_pack(type, n, dense_there(&full), full.ld, dense_there(&again),
-                                v < 2 ? dense_there(&ends) : NULL));
+      CHECK(davit_covariance_pack(type, n, dense_there(&full), full.ld, dense_there(&again),
+                                  v < 2 ? dense_there(&ends) : NULL));
       dense_take(&again);
       assert_memory_equal(again.image, packed.image, again.bytes);
       if (v < 2)
@@ -375,55 +384,89 @@ static void test_bad_arguments(void **state) {
   double d[16] = {0}, mean[4], c[16], s[16];
   const davit_status bad = DAVIT_INVALID_ARGUMENT;
   const davit_type t = DAVIT_DOUBLE;
-  const davit_triangle full = DAVIT_FULL, packed = DAVIT_PACKED;
-  CHECK_FAILS(davit_covariance(DAVIT_INT32, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "type");
-  CHECK_FAILS(davit_covariance(t, 'Z', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad, "trans");
-  CHECK_FAILS(davit_covariance(t, 'N', -1, 4, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "rows is -1");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, -1, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "cols is -1");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 3, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad, "ldd is 3");
-  CHECK_FAILS(davit_covariance(t, 'T', 3, 4, d, 3, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad, "ldd is 3");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 0, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "mean_divisor is 0");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, NAN, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "mean_divisor");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 0, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "divisor is 0");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, NAN, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "divisor is");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 1e-320, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "mean_divisor is 9.99989e-321, whose reciprocal is beyond the range of double");
-  CHECK_FAILS(davit_covariance(DAVIT_FLOAT, 'N', 4, 4, d, 4, 4, -1e-39, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "divisor is -1e-39, whose reciprocal is beyond the range of float");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 3, full, s, 4, NULL, 0), bad, "ldc is 3");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 3, NULL, 0), bad, "lds is 3");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, (davit_triangle)2, s, 4, NULL, 0), bad,
-              "triangle is 2");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, NULL, 4, 4, 3, mean, c, 4, full, s, 4, NULL, 0), bad,
-              "d is NULL");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, NULL, 4, NULL, 0), bad,
-              "s is NULL");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, d, 5, full, s, 4, NULL, 0), bad, "ldc is 5");
-  CHECK_FAILS(davit_covariance(t, 'N', 3, 3, d, 4, 4, 3, mean, d + 1, 4, full, s, 4, NULL, 0), bad,
-              "centred overlaps d");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, d, 4, NULL, 0), bad,
-              "s overlaps d");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, packed, c + 15, 4, NULL, 0), bad,
-              "s overlaps centred");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, s, c, 4, packed, s, 4, NULL, 0), bad,
-              "s overlaps mean");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, d, NULL, 0, packed, s, 0, NULL, 0), bad,
-              "mean overlaps d");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 4, NULL, -1), bad, "devices");
-  CHECK_FAILS(davit_queue_covariance(NULL, t, 'N', 4, 4, d, 4, 4, 3, mean, c, 4, full, s, 4), bad, "queue");
-  CHECK_FAILS(davit_triangle_pack(DAVIT_INT64, 4, s, 4, c, NULL), bad, "type");
-  CHECK_FAILS(davit_triangle_pack(t, -2, s, 4, c, NULL), bad, "cols is -2");
-  CHECK_FAILS(davit_triangle_pack(t, 4, s, 2, c, NULL), bad, "lds is 2");
-  CHECK_FAILS(davit_triangle_pack(t, 4, NULL, 4, c, NULL), bad, "s is NULL");
-  CHECK_FAILS(davit_triangle_unpack(t, 4, NULL, NULL, s, 4), bad, "packed is NULL");
-  CHECK(davit_covariance(t, 'N', 4, 1, d, 4, 4, 3, mean, NULL, 0, packed, NULL, 0, NULL, 0));
+  const davit_covariance_form full = DAVIT_COVARIANCE_FULL, packed = DAVIT_COVARIANCE_PACKED;
+  CHECK_FAILS(davit_covariance(DAVIT_INT32, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "type");
+  CHECK_FAILS(davit_covariance(t, 'Z', 4, 4, d, 4, mean, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "trans");
+  CHECK_FAILS(davit_covariance(t, 'N', -1, 4, d, 4, mean, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "rows is -1");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, -1, d, 4, mean, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "cols is -1");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 3, mean, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "ldd is 3");
+  CHECK_FAILS(davit_covariance(t, 'T', 3, 4, d, 3, mean, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "ldd is 3");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = NAN, .divisor = 3, .form = full}),
+              bad, "mean_divisor");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = NAN, .form = full}),
+              bad, "divisor is");
+  CHECK_FAILS(
+      davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+                       &(davit_covariance_options){.mean_divisor = 1e-320, .divisor = 3, .form = full}),
+      bad, "mean_divisor is 9.99989e-321, whose reciprocal is beyond the range of double");
+  CHECK_FAILS(
+      davit_covariance(DAVIT_FLOAT, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+                       &(davit_covariance_options){.mean_divisor = 4, .divisor = -1e-39, .form = full}),
+      bad, "divisor is -1e-39, whose reciprocal is beyond the range of float");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 3, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "ldc is 3");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 3,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "lds is 3");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+                               &(davit_covariance_options){
+                                   .mean_divisor = 4, .divisor = 3, .form = (davit_covariance_form)2}),
+              bad, "options->form is 2");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, NULL, 4, mean, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "d is NULL");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, NULL, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "s is NULL");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, d, 5, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "ldc is 5");
+  CHECK_FAILS(davit_covariance(t, 'N', 3, 3, d, 4, mean, d + 1, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "centred overlaps d");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, d, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+              bad, "s overlaps d");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, c + 15, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = packed}),
+              bad, "s overlaps centred");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, s, c, 4, s, 4,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = packed}),
+              bad, "s overlaps mean");
+  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, d, NULL, 0, s, 0,
+                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = packed}),
+              bad, "mean overlaps d");
+  CHECK_FAILS(davit_covariance(
+                  t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+                  &(davit_covariance_options){
+                      .mean_divisor = 4, .divisor = 3, .form = full, .devices = NULL, .device_count = -1}),
+              bad, "devices");
+  CHECK_FAILS(
+      davit_queue_covariance(NULL, t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+                             &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
+      bad, "queue");
+  CHECK_FAILS(davit_covariance_pack(DAVIT_INT64, 4, s, 4, c, NULL), bad, "type");
+  CHECK_FAILS(davit_covariance_pack(t, -2, s, 4, c, NULL), bad, "cols is -2");
+  CHECK_FAILS(davit_covariance_pack(t, 4, s, 2, c, NULL), bad, "lds is 2");
+  CHECK_FAILS(davit_covariance_pack(t, 4, NULL, 4, c, NULL), bad, "s is NULL");
+  CHECK_FAILS(davit_covariance_unpack(t, 4, NULL, NULL, s, 4), bad, "packed is NULL");
+  CHECK(davit_covariance(t, 'N', 4, 1, d, 4, mean, NULL, 0, NULL, 0,
+                         &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = packed}));
 }
 
 typedef struct attempt {
@@ -444,7 +487,7 @@ static void test_failures(void **state) {
                        .trans = "NT"[v],
                        .rows = 30,
                        .cols = 150,
-                       .triangle = v ? DAVIT_PACKED : DAVIT_FULL,
+                       .triangle = v ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
                        .mean_divisor = 30,
                        .divisor = 29}};
     t.o = make(&t.c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});

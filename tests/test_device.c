@@ -85,7 +85,7 @@ static void test_kind_names(void **state) {
 
 static void test_unknown_devices(void **state) {
   (void)state;
-  const int unknown[] = {device_count(), 1000, -2, -99, -101, INT_MAX, INT_MIN};
+  const int unknown[] = {device_count(), 1000, DAVIT_PINNED, DAVIT_PAGEABLE, -5, -99, INT_MAX, INT_MIN};
   davit_device_info info;
   davit_link_kind link;
   davit_queue *queue = NULL;
@@ -102,8 +102,8 @@ static void test_unknown_devices(void **state) {
     CHECK_FAILS(davit_device_select(d), DAVIT_UNKNOWN_DEVICE, number);
     CHECK_FAILS(davit_device_synchronize(d), DAVIT_UNKNOWN_DEVICE, number);
     CHECK_FAILS(davit_device_check(d), DAVIT_UNKNOWN_DEVICE, number);
-    CHECK_FAILS(davit_queue_create(d, 1, &queue), DAVIT_UNKNOWN_DEVICE, number);
-    if (d != DAVIT_PAGEABLE) {
+    CHECK_FAILS(davit_queue_create(d, &queue, NULL), DAVIT_UNKNOWN_DEVICE, number);
+    if (d != DAVIT_PINNED && d != DAVIT_PAGEABLE) {
       CHECK_FAILS(davit_malloc(1, d, &memory), DAVIT_UNKNOWN_DEVICE, number);
       CHECK_FAILS(davit_memory_trim(d), DAVIT_UNKNOWN_DEVICE, number);
     }
@@ -178,10 +178,10 @@ static void test_work_leaves_the_choice_alone(void **state) {
   for (int i = 0; i < count; i++) {
     davit_queue *queue = new_queue(devices[i], 2);
     double *memory = new_memory(BYTES, place_for(devices[i]));
-    CHECK(davit_queue_fill(queue, memory, 0, BYTES));
-    CHECK(davit_random_double(memory, 100, 1));
+    CHECK(davit_queue_fill(queue, BYTES, 0, memory));
+    CHECK(davit_random(DAVIT_DOUBLE, 100, 1, memory));
     CHECK(davit_device_synchronize(devices[i]));
-    CHECK(davit_copy(memory, pageable, BYTES));
+    CHECK(davit_copy(BYTES, pageable, memory));
     CHECK(davit_queue_destroy(queue));
     CHECK(davit_free(memory));
     assert_int_equal(current(), chosen);
@@ -255,16 +255,16 @@ static void test_links(void **state) {
 static void test_default_devices(void **state) {
   (void)state;
   int devices[MOST_PLACES], count = 0, again = 0, total = device_count(), gpus = 0;
-  CHECK(davit_default_devices(0, NULL, &count));
+  CHECK(davit_device_defaults(0, NULL, &count));
   assert_true(count >= 1 && count <= (total > 1 ? total : 1));
-  CHECK_FAILS(davit_default_devices(0, NULL, NULL), DAVIT_INVALID_ARGUMENT, "count");
-  CHECK_FAILS(davit_default_devices(1, NULL, &again), DAVIT_INVALID_ARGUMENT, "devices");
+  CHECK_FAILS(davit_device_defaults(0, NULL, NULL), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK_FAILS(davit_device_defaults(1, NULL, &again), DAVIT_INVALID_ARGUMENT, "devices");
   for (int i = 0; i < MOST_PLACES; i++)
     devices[i] = 4711;
-  CHECK(davit_default_devices(count - 1, devices, &again)); /* one too few */
+  CHECK(davit_device_defaults(count - 1, devices, &again)); /* one too few */
   assert_int_equal(again, count);
   assert_int_equal(devices[count - 1], 4711);
-  CHECK(davit_default_devices(MOST_PLACES, devices, &again));
+  CHECK(davit_device_defaults(MOST_PLACES, devices, &again));
   assert_int_equal(devices[count], 4711);
   for (int i = 0; i < total; i++)
     gpus += !place_is_host(i);

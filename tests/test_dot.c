@@ -19,10 +19,12 @@ static double spread(char type, int64_t n, const strided *x, int64_t incx, const
   double result = NAN;
   float single = NAN;
   if (type == 'd') {
-    check(davit_ddot(n, x->data, incx, y->data, incy, strided_devices, devices, &result));
+    check(davit_ddot(n, x->data, incx, y->data, incy, &result,
+                     &(davit_dot_options){.devices = strided_devices, .device_count = devices}));
     return result;
   }
-  check(davit_sdot(n, x->data, incx, y->data, incy, strided_devices, devices, &single));
+  check(davit_sdot(n, x->data, incx, y->data, incy, &single,
+                   &(davit_dot_options){.devices = strided_devices, .device_count = devices}));
   return (double)single;
 }
 
@@ -75,11 +77,11 @@ static void test_on_a_queue(void **state) {
       davit_queue *queue;
       void *result;
       double is, bound;
-      check(davit_queue_create(device, 1, &queue));
+      check(davit_queue_create(device, &queue, NULL));
       check(davit_malloc(sizeof is, result_place, &result));
       strided x = strided_make('d', strided_extent(777, 2), place, 1), y = strided_make('d', 777, place, 2);
-      check(davit_queue_ddot(queue, 777, x.data, 2, y.data, -1, result));
-      check(davit_queue_copy(queue, &is, result, sizeof is));
+      check(davit_queue_ddot(queue, 777, x.data, 2, y.data, -1, result, NULL));
+      check(davit_queue_copy(queue, sizeof is, result, &is));
       check(davit_queue_synchronize(queue));
       double right = exact('d', 777, &x, 2, &y, -1, &bound);
       assert_true(fabs(is - right) <= bound);
@@ -94,14 +96,16 @@ static void test_bad_arguments(void **state) {
   (void)state;
   double x[4] = {0}, y[4] = {0}, result = 5;
   int wrong = -7;
-  strided_refused(davit_ddot(4, x, 0, y, 1, NULL, 0, &result), DAVIT_INVALID_ARGUMENT, "incx");
-  strided_refused(davit_ddot(4, x, 1, y, 0, NULL, 0, &result), DAVIT_INVALID_ARGUMENT, "incy");
-  strided_refused(davit_ddot(4, NULL, 1, y, 1, NULL, 0, &result), DAVIT_INVALID_ARGUMENT, "x is NULL");
-  strided_refused(davit_ddot(4, x, 1, NULL, 1, NULL, 0, &result), DAVIT_INVALID_ARGUMENT, "y is NULL");
-  strided_refused(davit_ddot(4, x, 1, y, 1, NULL, 0, NULL), DAVIT_INVALID_ARGUMENT, "result is NULL");
-  strided_refused(davit_ddot(4, x, 1, y, 1, &wrong, 1, &result), DAVIT_UNKNOWN_DEVICE, "-7");
+  strided_refused(davit_ddot(4, x, 0, y, 1, &result, NULL), DAVIT_INVALID_ARGUMENT, "incx");
+  strided_refused(davit_ddot(4, x, 1, y, 0, &result, NULL), DAVIT_INVALID_ARGUMENT, "incy");
+  strided_refused(davit_ddot(4, NULL, 1, y, 1, &result, NULL), DAVIT_INVALID_ARGUMENT, "x is NULL");
+  strided_refused(davit_ddot(4, x, 1, NULL, 1, &result, NULL), DAVIT_INVALID_ARGUMENT, "y is NULL");
+  strided_refused(davit_ddot(4, x, 1, y, 1, NULL, NULL), DAVIT_INVALID_ARGUMENT, "result is NULL");
+  strided_refused(
+      davit_ddot(4, x, 1, y, 1, &result, &(davit_dot_options){.devices = &wrong, .device_count = 1}),
+      DAVIT_UNKNOWN_DEVICE, "-7");
   assert_true(result == 5);
-  check(davit_ddot(-3, x, 1, y, 1, NULL, 0, &result));
+  check(davit_ddot(-3, x, 1, y, 1, &result, NULL));
   assert_true(result == 0);
 }
 

@@ -336,11 +336,11 @@ static void expect_wait(int from, int to) {
   atomic_int before = 0, beside = 0, after = 0;
   int64_t sent = 4711, received = 0, *there = new_memory(sizeof *there, place_for(from));
   gate *g = gate_at_head(a);
-  CHECK(davit_queue_copy(a, there, &sent, sizeof sent));
+  CHECK(davit_queue_copy(a, sizeof sent, &sent, there));
   CHECK(davit_event_record(event, a));
   CHECK(davit_queue_host_function(b, set_flag, &before));
   CHECK(davit_queue_wait(b, event));
-  CHECK(davit_queue_copy(b, &received, there, sizeof received));
+  CHECK(davit_queue_copy(b, sizeof received, there, &received));
   CHECK(davit_queue_host_function(b, set_flag, &after));
   CHECK(davit_queue_set_subqueue(b, 1));
   CHECK(davit_queue_host_function(b, set_flag, &beside));
@@ -381,7 +381,7 @@ static void test_wait_between_subqueues(void **state) {
       CHECK(davit_queue_wait(queue, events[i - 1]));
     if (i == 0)
       CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)HOLD_MS));
-    CHECK(davit_queue_copy(queue, &cells[i + 1], &cells[i], sizeof *cells));
+    CHECK(davit_queue_copy(queue, sizeof *cells, &cells[i], &cells[i + 1]));
     CHECK(davit_event_record(events[i], queue));
   }
   CHECK(davit_event_synchronize(events[ROUNDS - 1]));

@@ -48,7 +48,7 @@ static void check(davit_status status) {
 
 static int find_devices(void **state) {
   (void)state;
-  check(davit_default_devices(MOST_DEVICES, devices, &device_count));
+  check(davit_device_defaults(MOST_DEVICES, devices, &device_count));
   device_count = device_count < MOST_DEVICES ? device_count : MOST_DEVICES;
   return 0;
 }
@@ -71,14 +71,15 @@ static matrix make(char type, int64_t rows, int64_t cols, int64_t extra_ld, int 
   x.bytes = (size_t)count * element(type);
   x.host = malloc(x.bytes);
   assert_non_null(x.host);
-  check(type == 'd' ? davit_random_double(x.host, count, seed) : davit_random_float(x.host, count, seed));
+  check(type == 'd' ? davit_random(DAVIT_DOUBLE, count, seed, x.host)
+                    : davit_random(DAVIT_FLOAT, count, seed, x.host));
   for (int64_t i = 0; i < count; i++)
     if (type == 'd')
       ((double *)x.host)[i] -= 0.5;
     else
       ((float *)x.host)[i] -= 0.5f;
   check(davit_malloc(x.bytes, place_number(place), &x.data));
-  check(davit_copy(x.data, x.host, x.bytes));
+  check(davit_copy(x.bytes, x.host, x.data));
   return x;
 }
 
@@ -126,7 +127,7 @@ static void reference(const problem *p, void *c) {
 static void *fetched(const matrix *x) {
   void *copy = malloc(x->bytes);
   assert_non_null(copy);
-  check(davit_copy(copy, x->data, x->bytes));
+  check(davit_copy(x->bytes, x->data, copy));
   return copy;
 }
 
@@ -256,7 +257,7 @@ static void poison(const problem *p, matrix *x) {
         ((double *)x->host)[i + j * x->ld] = NAN;
       else
         ((float *)x->host)[i + j * x->ld] = NAN;
-  check(davit_copy(x->data, x->host, x->bytes));
+  check(davit_copy(x->bytes, x->host, x->data));
 }
 
 static void test_beta_zero_does_not_read_c(void **state) {
@@ -389,7 +390,7 @@ static void test_same_call_same_bits(void **state) {
     check(run(&p));
     void *once = fetched(&p.c);
     for (int repeat = 0; repeat < 5; repeat++) {
-      check(davit_copy(p.c.data, p.c.host, p.c.bytes));
+      check(davit_copy(p.c.bytes, p.c.host, p.c.data));
       check(run(&p));
       void *again = fetched(&p.c);
       assert_memory_equal(again, once, p.c.bytes);
@@ -407,7 +408,7 @@ static void test_blocks_of_one_array(void **state) {
   double *array = malloc(sizeof(double) * 2 * N * 2 * N), *expected = malloc(sizeof(double) * 2 * N * 2 * N);
   assert_non_null(array);
   assert_non_null(expected);
-  check(davit_random_double(array, 4 * N * N, 5));
+  check(davit_random(DAVIT_DOUBLE, 4 * N * N, 5, array));
   memcpy(expected, array, sizeof(double) * 4 * N * N);
   davit_gemm_options options = {.devices = devices, .device_count = device_count, .tile = 32};
   check(davit_dgemm('N', 'N', N, N, N, -1, array + N, 2 * N, array + 2 * N * N, 2 * N, 1,
@@ -439,7 +440,7 @@ static void test_on_a_queue(void **state) {
   for (int d = DAVIT_HOST; d < device_count; d++) {
     int device = d == DAVIT_HOST ? DAVIT_HOST : devices[d];
     davit_queue *queue;
-    check(davit_queue_create(device, 2, &queue));
+    check(davit_queue_create(device, &queue, &(davit_queue_options){.subqueues = 2}));
     for (int trans = 0; trans < 4; trans++) {
       problem p = basic(trans % 2 ? 'd' : 's', 61, 83, 47);
       p.transa = trans & 1 ? 'T' : 'N';
@@ -449,15 +450,15 @@ static void test_on_a_queue(void **state) {
       const matrix *x[3] = {&p.a, &p.b, &p.c};
       for (int i = 0; i < 3; i++) {
         check(davit_malloc(x[i]->bytes, device == DAVIT_HOST ? DAVIT_PAGEABLE : device, &on[i]));
-        check(davit_queue_copy(queue, on[i], x[i]->host, x[i]->bytes));
+        check(davit_queue_copy(queue, x[i]->bytes, x[i]->host, on[i]));
       }
       if (p.type == 'd')
         check(davit_queue_dgemm(queue, p.transa, p.transb, p.m, p.n, p.k, p.alpha, on[0], p.a.ld, on[1],
-                                p.b.ld, p.beta, on[2], p.c.ld));
+                                p.b.ld, p.beta, on[2], p.c.ld, NULL));
       else
         check(davit_queue_sgemm(queue, p.transa, p.transb, p.m, p.n, p.k, (float)p.alpha, on[0], p.a.ld,
-                                on[1], p.b.ld, (float)p.beta, on[2], p.c.ld));
-      check(davit_queue_copy(queue, p.c.data, on[2], p.c.bytes));
+                                on[1], p.b.ld, (float)p.beta, on[2], p.c.ld, NULL));
+      check(davit_queue_copy(queue, p.c.bytes, on[2], p.c.data));
       check(davit_queue_synchronize(queue));
       assert_result(&p);
       for (int i = 0; i < 3; i++)
@@ -505,7 +506,7 @@ static void test_bad_arguments(void **state) {
                  "1000");
   davit_gemm_options doubled = {.devices = twice, .device_count = 2};
   assert_refused(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &doubled), bad, "twice");
-  assert_refused(davit_queue_dgemm(NULL, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N), bad, "queue");
+  assert_refused(davit_queue_dgemm(NULL, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, NULL), bad, "queue");
   assert_memory_equal(c, before, sizeof c);
 }
 

@@ -57,10 +57,11 @@ static void run(const gemv_case *c, int devices) {
   strided y = strided_make(c->type, strided_extent(outer(c), c->incy), strided_place(c->place_y), 3);
   if (c->type == 'd')
     check(davit_dgemv(c->trans, c->m, c->n, c->alpha, a.data, ld_of(c), x.data, c->incx, c->beta, y.data,
-                      c->incy, strided_devices, devices));
+                      c->incy, &(davit_gemv_options){.devices = strided_devices, .device_count = devices}));
   else
     check(davit_sgemv(c->trans, c->m, c->n, (float)c->alpha, a.data, ld_of(c), x.data, c->incx,
-                      (float)c->beta, y.data, c->incy, strided_devices, devices));
+                      (float)c->beta, y.data, c->incy,
+                      &(davit_gemv_options){.devices = strided_devices, .device_count = devices}));
   assert_product(c, &a, &x, &y);
   strided_drop(&a);
   strided_drop(&x);
@@ -114,7 +115,7 @@ static void test_several_chunks(void **state) {
 static void test_beta_zero_does_not_read_y(void **state) {
   (void)state;
   double a[4] = {1, 2, 3, 4}, x[2] = {1, 1}, y[2] = {NAN, NAN};
-  check(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, y, 1, NULL, 0));
+  check(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, y, 1, NULL));
   assert_true(y[0] == 4 && y[1] == 6);
 }
 
@@ -126,16 +127,16 @@ static void test_on_a_queue(void **state) {
       int place = device == DAVIT_HOST ? DAVIT_PAGEABLE : device;
       gemv_case c = {"ds"[t], "NT"[t], 123, 77, 2, 2, -1, 0.5, 2, 0, 0, 0};
       davit_queue *queue;
-      check(davit_queue_create(device, 1, &queue));
+      check(davit_queue_create(device, &queue, NULL));
       strided a = strided_make(c.type, ld_of(&c) * c.n, place, 1);
       strided x = strided_make(c.type, strided_extent(inner(&c), c.incx), place, 2);
       strided y = strided_make(c.type, strided_extent(outer(&c), c.incy), place, 3);
       if (c.type == 'd')
         check(davit_queue_dgemv(queue, c.trans, c.m, c.n, c.alpha, a.data, ld_of(&c), x.data, c.incx, c.beta,
-                                y.data, c.incy));
+                                y.data, c.incy, NULL));
       else
         check(davit_queue_sgemv(queue, c.trans, c.m, c.n, (float)c.alpha, a.data, ld_of(&c), x.data, c.incx,
-                                (float)c.beta, y.data, c.incy));
+                                (float)c.beta, y.data, c.incy, NULL));
       check(davit_queue_synchronize(queue));
       assert_product(&c, &a, &x, &y);
       strided_drop(&a);
@@ -149,16 +150,16 @@ static void test_bad_arguments(void **state) {
   (void)state;
   double a[4] = {0}, x[2] = {0}, y[2] = {0};
   const davit_status bad = DAVIT_INVALID_ARGUMENT;
-  strided_refused(davit_dgemv('Q', 2, 2, 1, a, 2, x, 1, 0, y, 1, NULL, 0), bad, "trans");
-  strided_refused(davit_dgemv('N', -2, 2, 1, a, 2, x, 1, 0, y, 1, NULL, 0), bad, "m is -2");
-  strided_refused(davit_dgemv('N', 2, -2, 1, a, 2, x, 1, 0, y, 1, NULL, 0), bad, "n is -2");
-  strided_refused(davit_dgemv('N', 2, 2, 1, a, 1, x, 1, 0, y, 1, NULL, 0), bad, "lda");
-  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, x, 0, 0, y, 1, NULL, 0), bad, "incx");
-  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, y, 0, NULL, 0), bad, "incy");
-  strided_refused(davit_dgemv('N', 2, 2, 1, NULL, 2, x, 1, 0, y, 1, NULL, 0), bad, "a is NULL");
-  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, NULL, 1, 0, y, 1, NULL, 0), bad, "x is NULL");
-  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, NULL, 1, NULL, 0), bad, "y is NULL");
-  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, y, 1, 0, y, 1, NULL, 0), bad, "overlaps");
+  strided_refused(davit_dgemv('Q', 2, 2, 1, a, 2, x, 1, 0, y, 1, NULL), bad, "trans");
+  strided_refused(davit_dgemv('N', -2, 2, 1, a, 2, x, 1, 0, y, 1, NULL), bad, "m is -2");
+  strided_refused(davit_dgemv('N', 2, -2, 1, a, 2, x, 1, 0, y, 1, NULL), bad, "n is -2");
+  strided_refused(davit_dgemv('N', 2, 2, 1, a, 1, x, 1, 0, y, 1, NULL), bad, "lda");
+  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, x, 0, 0, y, 1, NULL), bad, "incx");
+  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, y, 0, NULL), bad, "incy");
+  strided_refused(davit_dgemv('N', 2, 2, 1, NULL, 2, x, 1, 0, y, 1, NULL), bad, "a is NULL");
+  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, NULL, 1, 0, y, 1, NULL), bad, "x is NULL");
+  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, NULL, 1, NULL), bad, "y is NULL");
+  strided_refused(davit_dgemv('N', 2, 2, 1, a, 2, y, 1, 0, y, 1, NULL), bad, "overlaps");
 }
 
 int main(void) {

@@ -29,8 +29,8 @@ static double entry(int i) {
 }
 
 static davit_status acquire(scenario *s) {
-  DVT_TRY(davit_queue_create(s->devices[0], 3, &s->first));
-  DVT_TRY(davit_queue_create(s->devices[1], 1, &s->second));
+  DVT_TRY(davit_queue_create(s->devices[0], &s->first, &(davit_queue_options){.subqueues = 3}));
+  DVT_TRY(davit_queue_create(s->devices[1], &s->second, NULL));
   DVT_TRY(davit_event_create(&s->event));
   DVT_TRY(davit_timer_create(&s->timer));
   for (int i = 0; i < 2; i++)
@@ -42,15 +42,15 @@ static davit_status acquire(scenario *s) {
 static davit_status use_queues(scenario *s) {
   int subqueue = 0;
   DVT_TRY(davit_timer_start(s->timer, s->first));
-  DVT_TRY(davit_queue_fill(s->first, s->there[0], 1, BYTES));
+  DVT_TRY(davit_queue_fill(s->first, BYTES, 1, s->there[0]));
   DVT_TRY(davit_queue_host_function(s->first, add_one, &s->ran));
   DVT_TRY(davit_event_record(s->event, s->first));
   DVT_TRY(davit_queue_wait(s->second, s->event));
-  DVT_TRY(davit_queue_copy(s->second, s->there[1], s->there[0], BYTES));
-  DVT_TRY(davit_queue_copy_2d(s->second, s->pinned, 101, s->there[1], 100, 99, 100, 1));
-  DVT_TRY(davit_queue_copy(s->second, s->pageable, s->there[1], BYTES));
+  DVT_TRY(davit_queue_copy(s->second, BYTES, s->there[0], s->there[1]));
+  DVT_TRY(davit_queue_copy_2d(s->second, 99, 100, 1, s->there[1], 100, s->pinned, 101));
+  DVT_TRY(davit_queue_copy(s->second, BYTES, s->there[1], s->pageable));
   DVT_TRY(davit_queue_request_subqueue(s->first, &subqueue));
-  DVT_TRY(davit_queue_random_double(s->first, (double *)(void *)s->there[0] + 4096, 100, 1));
+  DVT_TRY(davit_queue_random(s->first, DAVIT_DOUBLE, 100, 1, (double *)(void *)s->there[0] + 4096));
   DVT_TRY(davit_timer_stop(s->timer, s->second));
   DVT_TRY(davit_event_reset(s->event));
   DVT_TRY(davit_queue_synchronize(s->first));
@@ -69,7 +69,7 @@ static davit_status multiply(scenario *s) {
 static davit_status act(scenario *s) {
   DVT_TRY(acquire(s));
   DVT_TRY(use_queues(s));
-  DVT_TRY(davit_copy(s->pinned, s->there[0], BYTES));
+  DVT_TRY(davit_copy(BYTES, s->there[0], s->pinned));
   return multiply(s);
 }
 

@@ -43,7 +43,7 @@ static void multiply(int n, const double *a, const double *b, double *c) {
 
 static double *blank(const graph *g, int place) {
   double *matrix = new_memory(g->bytes, place);
-  CHECK(davit_fill(matrix, 0, g->bytes));
+  CHECK(davit_fill(g->bytes, 0, matrix));
   return matrix;
 }
 
@@ -86,7 +86,7 @@ static void take_down(graph *g) {
 }
 
 static void product_on(davit_queue *queue, int n, const double *a, const double *b, double *c) {
-  CHECK(davit_queue_dgemm(queue, 'N', 'N', n, n, n, 1, a, n, b, n, 0, c, n));
+  CHECK(davit_queue_dgemm(queue, 'N', 'N', n, n, n, 1, a, n, b, n, 0, c, n, NULL));
 }
 
 static void enqueue(graph *g, int dropped) {
@@ -94,19 +94,19 @@ static void enqueue(graph *g, int dropped) {
   for (int i = 0; i < PRODUCTS; i++) {
     davit_queue *q = g->queue[i];
     if (i == 0)
-      CHECK(davit_queue_copy_2d(q, g->factor[0], n, g->host[0], n, n, n, sizeof(double)));
-    CHECK(davit_queue_copy_2d(q, g->factor[i + 1], n, g->host[i + 1], n, n, n, sizeof(double)));
+      CHECK(davit_queue_copy_2d(q, n, n, sizeof(double), g->host[0], n, g->factor[0], n));
+    CHECK(davit_queue_copy_2d(q, n, n, sizeof(double), g->host[i + 1], n, g->factor[i + 1], n));
     if (i > 0 && dropped != i - 1)
       CHECK(davit_queue_wait(q, g->event[i - 1]));
     product_on(q, n, i == 0 ? g->factor[0] : g->product[i - 1], g->factor[i + 1], g->product[i]);
     CHECK(davit_event_record(g->event[i], q));
   }
-  CHECK(davit_queue_copy_2d(g->reader, g->m, n, g->host[FACTORS], n, n, n, sizeof(double)));
+  CHECK(davit_queue_copy_2d(g->reader, n, n, sizeof(double), g->host[FACTORS], n, g->m, n));
   if (dropped != EDGES - 1)
     CHECK(davit_queue_wait(g->reader, g->event[PRODUCTS - 1]));
-  CHECK(davit_queue_copy_2d(g->reader, g->passed_on, n, g->product[PRODUCTS - 1], n, n, n, sizeof(double)));
+  CHECK(davit_queue_copy_2d(g->reader, n, n, sizeof(double), g->product[PRODUCTS - 1], n, g->passed_on, n));
   product_on(g->reader, n, g->passed_on, g->m, g->last);
-  CHECK(davit_queue_copy_2d(g->reader, g->answer, n, g->last, n, n, n, sizeof(double)));
+  CHECK(davit_queue_copy_2d(g->reader, n, n, sizeof(double), g->last, n, g->answer, n));
 }
 
 static bool is_right(const graph *g) {
@@ -134,7 +134,7 @@ static bool is_right(const graph *g) {
 static bool run(graph *g, int stalled, int dropped) {
   gate *held = gate_at_head(g->queue[stalled]);
   davit_event *end = new_event();
-  CHECK(davit_fill(g->answer, 0, g->bytes));
+  CHECK(davit_fill(g->bytes, 0, g->answer));
   enqueue(g, dropped);
   CHECK(davit_event_record(end, g->reader));
   if (dropped == NO_EDGE) {
@@ -154,7 +154,7 @@ static bool run(graph *g, int stalled, int dropped) {
 /* Old products would be right ones. */
 static void forget_products(graph *g) {
   for (int i = 0; i < PRODUCTS; i++)
-    CHECK(davit_fill(g->product[i], 0, g->bytes));
+    CHECK(davit_fill(g->bytes, 0, g->product[i]));
 }
 
 static void test_complete_graph_is_right(void **state) {
@@ -240,16 +240,16 @@ static void test_cpu_and_all_devices(void **state) {
     s->result = new_memory(2 * sizeof sum, s->place);
     if (i == 0)
       g = gate_at_head(s->queue);
-    CHECK(davit_queue_copy(s->queue, s->factor, factors[i], sizeof sum));
+    CHECK(davit_queue_copy(s->queue, sizeof sum, factors[i], s->factor));
     if (i > 0)
       CHECK(davit_queue_wait(s->queue, stations[i - 1].event));
     double *input = s->result + N * N;
-    CHECK(davit_queue_copy(s->queue, input, i ? stations[i - 1].result : start, sizeof sum));
+    CHECK(davit_queue_copy(s->queue, sizeof sum, i ? stations[i - 1].result : start, input));
     product_on(s->queue, N, input, s->factor, s->result);
     CHECK(davit_event_record(s->event, s->queue));
     CHECK(davit_queue_wait(adder, s->event));
-    CHECK(davit_queue_copy(adder, arrived, s->result, sizeof sum));
-    CHECK(davit_queue_daxpy(adder, N * N, 1, arrived, 1, sum, 1));
+    CHECK(davit_queue_copy(adder, sizeof sum, s->result, arrived));
+    CHECK(davit_queue_daxpy(adder, N * N, 1, arrived, 1, sum, 1, NULL));
     for (int k = 0; k < N * N; k++)
       expected_sum[k] += expected[i][k];
   }

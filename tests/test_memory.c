@@ -28,8 +28,8 @@ static void test_blocks_at_every_place(void **state) {
       assert_int_equal(place_of(block), places[i]);
       assert_int_equal(place_of(block + sizes[s] / 2), places[i]);
       assert_int_equal(place_of(block + sizes[s] - 1), places[i]);
-      CHECK(davit_fill(block, 0xa5, sizes[s]));
-      CHECK(davit_copy(&last, block + sizes[s] - 1, 1));
+      CHECK(davit_fill(sizes[s], 0xa5, block));
+      CHECK(davit_copy(1, block + sizes[s] - 1, &last));
       assert_int_equal(last, 0xa5);
       CHECK(davit_free(block));
     }
@@ -52,7 +52,7 @@ static void test_nothing_and_too_much(void **state) {
   }
   CHECK(davit_free(NULL));
   CHECK_FAILS(davit_malloc(1, DAVIT_PAGEABLE, NULL), DAVIT_INVALID_ARGUMENT, "pointer");
-  CHECK_FAILS(davit_malloc(1, -3, (void **)&places), DAVIT_UNKNOWN_DEVICE, "-3");
+  CHECK_FAILS(davit_malloc(1, -5, (void **)&places), DAVIT_UNKNOWN_DEVICE, "place is -5");
 }
 
 static void test_wrong_frees(void **state) {
@@ -162,8 +162,8 @@ static void test_pinning(void **state) {
   CHECK(davit_pin(memory, BYTES));
   for (int i = 0; i < count; i++) {
     char *there = new_memory(BYTES, places[i]);
-    CHECK(davit_copy(there, memory, BYTES));
-    CHECK(davit_copy(&back, there + BYTES - 1, 1));
+    CHECK(davit_copy(BYTES, memory, there));
+    CHECK(davit_copy(1, there + BYTES - 1, &back));
     assert_int_equal(back, 5);
     CHECK(davit_free(there));
   }
@@ -196,7 +196,7 @@ static image new_image(int64_t ld, const shape *s, int place, uint64_t seed) {
     uint64_t word = next_random(&seed);
     memcpy(i.bytes + k, &word, i.size - k < sizeof word ? i.size - k : sizeof word);
   }
-  CHECK(davit_copy(i.block, i.bytes, i.size));
+  CHECK(davit_copy(i.size, i.bytes, i.block));
   return i;
 }
 
@@ -207,7 +207,7 @@ static void free_image(image *i) {
 
 static void expect_image(const image *i) {
   unsigned char *found = malloc(i->size);
-  CHECK(davit_copy(found, i->block, i->size));
+  CHECK(davit_copy(i->size, i->block, found));
   assert_memory_equal(found, i->bytes, i->size);
   free(found);
 }
@@ -219,10 +219,10 @@ static void expect_copy(const shape *s, int to, int from, bool linear) {
     memcpy(destination.bytes + GUARD + (size_t)(j * s->destination_ld) * s->element,
            source.bytes + GUARD + (size_t)(j * s->source_ld) * s->element, column);
   if (linear)
-    CHECK(davit_copy(destination.block + GUARD, source.block + GUARD, column * (size_t)s->cols));
+    CHECK(davit_copy(column * (size_t)s->cols, source.block + GUARD, destination.block + GUARD));
   else
-    CHECK(davit_copy_2d(destination.block + GUARD, s->destination_ld, source.block + GUARD, s->source_ld,
-                        s->rows, s->cols, s->element));
+    CHECK(davit_copy_2d(s->rows, s->cols, s->element, source.block + GUARD, s->source_ld,
+                        destination.block + GUARD, s->destination_ld));
   expect_image(&destination);
   expect_image(&source);
   free_image(&destination);
@@ -267,26 +267,27 @@ static void test_big_copies(void **state) {
 static void test_empty_copies_and_arguments(void **state) {
   (void)state;
   char x[16] = "0123456789abcde", y[16] = {0};
-  CHECK(davit_copy(NULL, NULL, 0));
-  CHECK(davit_copy_2d(NULL, 3, NULL, 3, 0, 3, 1));
-  CHECK(davit_copy_2d(NULL, 3, NULL, 3, 3, 0, 1));
-  CHECK(davit_fill(NULL, 1, 0));
-  CHECK_FAILS(davit_copy(NULL, x, 1), DAVIT_INVALID_ARGUMENT, "destination");
-  CHECK_FAILS(davit_copy(x, NULL, 1), DAVIT_INVALID_ARGUMENT, "source");
-  CHECK_FAILS(davit_copy_2d(NULL, 2, x, 2, 2, 2, 1), DAVIT_INVALID_ARGUMENT, "destination");
-  CHECK_FAILS(davit_copy_2d(y, 2, NULL, 2, 2, 2, 1), DAVIT_INVALID_ARGUMENT, "source");
-  CHECK_FAILS(davit_copy_2d(y, 1, x, 2, 2, 2, 1), DAVIT_INVALID_ARGUMENT, "destination_ld");
-  CHECK_FAILS(davit_copy_2d(y, 2, x, 1, 2, 2, 1), DAVIT_INVALID_ARGUMENT, "source_ld");
-  CHECK_FAILS(davit_copy_2d(y, 2, x, 2, -2, 2, 1), DAVIT_INVALID_ARGUMENT, "rows");
-  CHECK_FAILS(davit_copy_2d(y, 2, x, 2, 2, -2, 1), DAVIT_INVALID_ARGUMENT, "cols");
-  CHECK_FAILS(davit_copy_2d(y, 2, x, 2, 2, 2, 0), DAVIT_INVALID_ARGUMENT, "element_bytes");
-  CHECK_FAILS(davit_fill(NULL, 1, 1), DAVIT_INVALID_ARGUMENT, "pointer");
-  CHECK_FAILS(davit_random_double(NULL, 1, 1), DAVIT_INVALID_ARGUMENT, "pointer");
-  CHECK_FAILS(davit_random_double((double *)(void *)y, -1, 1), DAVIT_INVALID_ARGUMENT, "count");
-  CHECK_FAILS(davit_random_float(NULL, 1, 1), DAVIT_INVALID_ARGUMENT, "pointer");
-  CHECK_FAILS(davit_random_float((float *)(void *)y, -1, 1), DAVIT_INVALID_ARGUMENT, "count");
-  CHECK(davit_random_double(NULL, 0, 1));
-  CHECK(davit_random_float(NULL, 0, 1));
+  CHECK(davit_copy(0, NULL, NULL));
+  CHECK(davit_copy_2d(0, 3, 1, NULL, 3, NULL, 3));
+  CHECK(davit_copy_2d(3, 0, 1, NULL, 3, NULL, 3));
+  CHECK(davit_fill(0, 1, NULL));
+  CHECK_FAILS(davit_copy(1, x, NULL), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_copy(1, NULL, x), DAVIT_INVALID_ARGUMENT, "source");
+  CHECK_FAILS(davit_copy_2d(2, 2, 1, x, 2, NULL, 2), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_copy_2d(2, 2, 1, NULL, 2, y, 2), DAVIT_INVALID_ARGUMENT, "source");
+  CHECK_FAILS(davit_copy_2d(2, 2, 1, x, 2, y, 1), DAVIT_INVALID_ARGUMENT, "destination_ld");
+  CHECK_FAILS(davit_copy_2d(2, 2, 1, x, 1, y, 2), DAVIT_INVALID_ARGUMENT, "source_ld");
+  CHECK_FAILS(davit_copy_2d(-2, 2, 1, x, 2, y, 2), DAVIT_INVALID_ARGUMENT, "rows");
+  CHECK_FAILS(davit_copy_2d(2, -2, 1, x, 2, y, 2), DAVIT_INVALID_ARGUMENT, "cols");
+  CHECK_FAILS(davit_copy_2d(2, 2, 0, x, 2, y, 2), DAVIT_INVALID_ARGUMENT, "element_bytes");
+  CHECK_FAILS(davit_fill(1, 1, NULL), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_random(DAVIT_DOUBLE, 1, 1, NULL), DAVIT_INVALID_ARGUMENT, "x is NULL");
+  CHECK_FAILS(davit_random(DAVIT_DOUBLE, -1, 1, (double *)(void *)y), DAVIT_INVALID_ARGUMENT, "n is -1");
+  CHECK_FAILS(davit_random(DAVIT_FLOAT, 1, 1, NULL), DAVIT_INVALID_ARGUMENT, "x is NULL");
+  CHECK_FAILS(davit_random(DAVIT_FLOAT, -1, 1, (float *)(void *)y), DAVIT_INVALID_ARGUMENT, "n is -1");
+  CHECK_FAILS(davit_random(DAVIT_INT32, 1, 1, y), DAVIT_INVALID_ARGUMENT, "type is 2");
+  CHECK(davit_random(DAVIT_DOUBLE, 0, 1, NULL));
+  CHECK(davit_random(DAVIT_FLOAT, 0, 1, NULL));
   for (int i = 0; i < COUNT(y); i++)
     assert_int_equal(y[i], 0);
 }
@@ -302,7 +303,7 @@ static void test_fill(void **state) {
       shape s = {sizes[k], 1, sizes[k], sizes[k], 1};
       image im = new_image(sizes[k], &s, places[i], 7);
       memset(im.bytes + GUARD, 0xab, (size_t)sizes[k]);
-      CHECK(davit_fill(im.block + GUARD, 0xab - 256 * (k % 2), (size_t)sizes[k])); /* the low byte counts */
+      CHECK(davit_fill((size_t)sizes[k], 0xab - 256 * (k % 2), im.block + GUARD)); /* the low byte counts */
       expect_image(&im);
       free_image(&im);
     }
@@ -325,12 +326,12 @@ static void test_random(void **state) {
         size_t n = (size_t)counts[k];
         double *x = new_memory((n + 1) * sizeof *x, places[i]);
         float *y = new_memory((n + 1) * sizeof *y, places[i]);
-        CHECK(davit_fill(x, 0xff, (n + 1) * sizeof *x));
-        CHECK(davit_fill(y, 0xff, (n + 1) * sizeof *y));
-        CHECK(davit_random_double(x, counts[k], seeds[s]));
-        CHECK(davit_random_float(y, counts[k], seeds[s]));
-        CHECK(davit_copy(d_found, x, (n + 1) * sizeof *x));
-        CHECK(davit_copy(f_found, y, (n + 1) * sizeof *y));
+        CHECK(davit_fill((n + 1) * sizeof *x, 0xff, x));
+        CHECK(davit_fill((n + 1) * sizeof *y, 0xff, y));
+        CHECK(davit_random(DAVIT_DOUBLE, counts[k], seeds[s], x));
+        CHECK(davit_random(DAVIT_FLOAT, counts[k], seeds[s], y));
+        CHECK(davit_copy((n + 1) * sizeof *x, x, d_found));
+        CHECK(davit_copy((n + 1) * sizeof *y, y, f_found));
         assert_memory_equal(d_found, d, n * sizeof *d);
         assert_memory_equal(f_found, f, n * sizeof *f);
         assert_true(d_found[n] != d_found[n] && f_found[n] != f_found[n]); /* still the NaN it was */

@@ -209,7 +209,7 @@ static void loop(const kind *k, davit_scan_kind scan, int64_t n, const char *x, 
     memcpy(before, last, bytes);
     k->monoid->combine(before, x + (size_t)i * bytes, last);
     if (y)
-      memcpy(y + (size_t)i * bytes, scan == DAVIT_EXCLUSIVE ? before : last, bytes);
+      memcpy(y + (size_t)i * bytes, scan == DAVIT_SCAN_EXCLUSIVE ? before : last, bytes);
   }
 }
 
@@ -228,7 +228,7 @@ static void reduce_in_parts(const kind *k, int64_t n, const char *x, uint64_t *s
   enum { PARTS = 7 };
   const size_t bytes = k->monoid->bytes;
   int places[MOST_PLACES], place_count = all_places(places);
-  davit_part parts[PARTS] = {0};
+  davit_reduce_part parts[PARTS] = {0};
   zone zones[PARTS];
   element result;
   int64_t begin = 0;
@@ -236,7 +236,7 @@ static void reduce_in_parts(const kind *k, int64_t n, const char *x, uint64_t *s
     const int64_t left = n - begin, size = p + 1 == PARTS ? left : random_below(seed, (int)left / 2 + 1);
     zones[p] = zone_of(x + (size_t)begin * bytes, (size_t)size * bytes,
                        places[random_below(seed, place_count)], (size_t)random_below(seed, 2) * bytes);
-    parts[p] = (davit_part){.n = size, .x = zone_data(&zones[p])};
+    parts[p] = (davit_reduce_part){.n = size, .x = zone_data(&zones[p])};
     begin += size;
   }
   CHECK(davit_monoid_reduce_parts(k->monoid, PARTS, parts, result));
@@ -254,7 +254,7 @@ static void reduce_on_queues(const kind *k, int64_t n, const char *x, const char
     zone there = zone_of(x, (size_t)n * bytes, place, (size_t)(d % 2) * bytes);
     zone answer = zone_new(bytes, d % 3 ? place : DAVIT_PAGEABLE, 0);
     davit_queue *queue = new_queue(devices[d], 1);
-    CHECK(davit_queue_monoid_reduce(queue, k->monoid, n, zone_data(&there), zone_data(&answer)));
+    CHECK(davit_queue_monoid_reduce(queue, k->monoid, n, zone_data(&there), zone_data(&answer), NULL));
     CHECK(davit_queue_synchronize(queue));
     CHECK(davit_queue_destroy(queue));
     zone_take(&answer, result);
@@ -271,9 +271,10 @@ static void reduce_plainly(const kind *k, int64_t n, const char *x, const char *
   element result;
   for (int p = 0; p < place_count; p++) {
     zone there = zone_of(x, (size_t)n * bytes, places[p], (size_t)(p % 3) * bytes);
-    CHECK(davit_monoid_reduce(k->monoid, n, zone_data(&there), NULL, 0, result));
+    CHECK(davit_monoid_reduce(k->monoid, n, zone_data(&there), result, NULL));
     expect_bytes(k, "place", places[p], 1, result, should);
-    CHECK(davit_monoid_reduce(k->monoid, n, zone_data(&there), spread, 1 + p % count, result));
+    CHECK(davit_monoid_reduce(k->monoid, n, zone_data(&there), result,
+                              &(davit_reduce_options){.devices = spread, .device_count = 1 + p % count}));
     expect_bytes(k, "place, list", places[p], 1, result, should);
     zone_drop(&there);
   }
@@ -286,7 +287,7 @@ static void test_reduce(void **state) {
     for (int s = 0; s < COUNT(sizes) && sizes[s] <= most_elements(&kinds[t]); s++) {
       char *x = make_elements(&kinds[t], sizes[s], next_random(&seed));
       element should;
-      loop(&kinds[t], DAVIT_INCLUSIVE, sizes[s], x, NULL, NULL, should);
+      loop(&kinds[t], DAVIT_SCAN_INCLUSIVE, sizes[s], x, NULL, NULL, should);
       reduce_on_queues(&kinds[t], sizes[s], x, should);
       reduce_plainly(&kinds[t], sizes[s], x, should);
       reduce_in_parts(&kinds[t], sizes[s], x, &seed, should);
@@ -344,7 +345,7 @@ static void scan_on_queues(const job *j) {
     arrays a = arrays_new(j, 0, j->n, place_for(devices[d]), (size_t)(d % 2));
     davit_queue *queue = new_queue(devices[d], 1);
     CHECK(davit_queue_monoid_scan(queue, j->k->monoid, j->scan, j->n, zone_data(&a.x), flags_there(j, &a),
-                                  zone_data(&a.y)));
+                                  zone_data(&a.y), NULL));
     CHECK(davit_queue_synchronize(queue));
     CHECK(davit_queue_destroy(queue));
     arrays_expect(j, &a, 0, j->n, "queue of device", devices[d]);
@@ -356,8 +357,9 @@ static void scan_plainly(const job *j) {
                            count = spread_devices(spread);
   for (int p = 0; p < place_count; p++) {
     arrays a = arrays_new(j, 0, j->n, places[p], (size_t)(p % 2));
-    CHECK(davit_monoid_scan(j->k->monoid, j->scan, j->n, zone_data(&a.x), flags_there(j, &a), zone_data(&a.y),
-                            p % 2 ? spread : NULL, p % 2 ? count : 0));
+    CHECK(davit_monoid_scan(
+        j->k->monoid, j->scan, j->n, zone_data(&a.x), flags_there(j, &a), zone_data(&a.y),
+        &(davit_scan_options){.devices = p % 2 ? spread : NULL, .device_count = p % 2 ? count : 0}));
     arrays_expect(j, &a, 0, j->n, "place", places[p]);
   }
 }
@@ -365,14 +367,14 @@ static void scan_plainly(const job *j) {
 static void scan_in_parts(const job *j, uint64_t *seed) {
   enum { PARTS = 6 };
   int places[MOST_PLACES], place_count = all_places(places);
-  davit_part parts[PARTS] = {0};
+  davit_scan_part parts[PARTS] = {0};
   arrays a[PARTS];
   int64_t begin[PARTS + 1] = {0};
   for (int p = 0; p < PARTS; p++) {
     const int64_t left = j->n - begin[p];
     const int64_t n = p + 1 == PARTS ? left : p == 2 ? 0 : random_below(seed, (int)left / 2 + 1);
     a[p] = arrays_new(j, begin[p], n, places[random_below(seed, place_count)], (size_t)(p % 2));
-    parts[p] = (davit_part){
+    parts[p] = (davit_scan_part){
         .n = n, .x = zone_data(&a[p].x), .y = zone_data(&a[p].y), .flags = flags_there(j, &a[p])};
     begin[p + 1] = begin[p] + n;
   }
@@ -396,7 +398,8 @@ static void test_scan(void **state) {
         const int density = turn % 3 == 0 ? 7 : turn % 3 == 1 ? 300 : 1 << 20;
         for (int64_t i = 0; i < n && flags; i++)
           flags[i] = random_below(&seed, density) ? 0 : (uint8_t)(1 + i % 255);
-        job j = {&kinds[t], way % 2 ? DAVIT_EXCLUSIVE : DAVIT_INCLUSIVE, turn % 5 < 2, n, x, should, flags};
+        job j = {&kinds[t], way % 2 ? DAVIT_SCAN_EXCLUSIVE : DAVIT_SCAN_INCLUSIVE, turn % 5 < 2, n, x, should,
+                 flags};
         loop(j.k, j.scan, n, x, flags, should, last);
         scan_on_queues(&j);
         scan_plainly(&j);
@@ -416,11 +419,13 @@ static void test_many_pieces(void **state) {
   int devices[MOST_PLACES], count = spread_devices(devices);
   char *x = make_elements(k, n, 3), *should = poisoned((size_t)n * 12);
   element last, result;
-  loop(k, DAVIT_INCLUSIVE, n, x, NULL, should, last);
+  loop(k, DAVIT_SCAN_INCLUSIVE, n, x, NULL, should, last);
   dvt_monoid_travel(true);
-  CHECK(davit_monoid_reduce(k->monoid, n, x, devices, count, result));
+  CHECK(davit_monoid_reduce(k->monoid, n, x, result,
+                            &(davit_reduce_options){.devices = devices, .device_count = count}));
   expect_bytes(k, "reduction of pieces", 0, 1, result, last);
-  CHECK(davit_monoid_scan(k->monoid, DAVIT_INCLUSIVE, n, x, NULL, x, devices, count));
+  CHECK(davit_monoid_scan(k->monoid, DAVIT_SCAN_INCLUSIVE, n, x, NULL, x,
+                          &(davit_scan_options){.devices = devices, .device_count = count}));
   expect_bytes(k, "scan of pieces", 0, n, x, should);
   dvt_monoid_travel(false);
   free(x), free(should);
@@ -438,9 +443,11 @@ static void test_letters_stay_in_order(void **state) {
   for (int i = 0; i < 8; i++)
     x[i].length = 1, x[i].text[0] = letters[i];
   for (int d = 0; d < count; d++) {
-    CHECK(davit_monoid_reduce(&concatenation, 8, x, &devices[d], 1, &result));
+    CHECK(davit_monoid_reduce(&concatenation, 8, x, &result,
+                              &(davit_reduce_options){.devices = &devices[d], .device_count = 1}));
     assert_string_equal(result.text, letters);
-    CHECK(davit_monoid_scan(&concatenation, DAVIT_EXCLUSIVE, 8, x, NULL, y, &devices[d], 1));
+    CHECK(davit_monoid_scan(&concatenation, DAVIT_SCAN_EXCLUSIVE, 8, x, NULL, y,
+                            &(davit_scan_options){.devices = &devices[d], .device_count = 1}));
     for (int i = 0; i < 8; i++) {
       assert_int_equal(y[i].length, i);
       assert_memory_equal(y[i].text, letters, (size_t)i);
@@ -453,15 +460,15 @@ static void test_bicyclic(void **state) {
   (void)state;
   const word p = {0, 1}, q = {1, 0};
   word result;
-  CHECK(davit_monoid_reduce(&bicyclic, 2, ((word[]){p, q}), NULL, 0, &result));
+  CHECK(davit_monoid_reduce(&bicyclic, 2, ((word[]){p, q}), &result, NULL));
   assert_true(result.m == 0 && result.n == 0);
-  CHECK(davit_monoid_reduce(&bicyclic, 2, ((word[]){q, p}), NULL, 0, &result));
+  CHECK(davit_monoid_reduce(&bicyclic, 2, ((word[]){q, p}), &result, NULL));
   assert_true(result.m == 1 && result.n == 1);
-  CHECK(davit_monoid_reduce(&bicyclic, 0, NULL, NULL, 0, &result));
+  CHECK(davit_monoid_reduce(&bicyclic, 0, NULL, &result, NULL));
   assert_true(result.m == 0 && result.n == 0);
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
   result.m = 7;
-  CHECK(davit_queue_monoid_reduce(queue, &bicyclic, 0, NULL, &result));
+  CHECK(davit_queue_monoid_reduce(queue, &bicyclic, 0, NULL, &result, NULL));
   CHECK(davit_queue_destroy(queue));
   assert_true(result.m == 0 && result.n == 0);
 }
@@ -506,8 +513,8 @@ static void test_pairs_are_segments(void **state) {
     x[i] = pairs[i].sum;
     flags[i] = pairs[i].head ? (uint8_t)(1 + random_below(&seed, 255)) : 0;
   }
-  CHECK(davit_monoid_scan(&segments, DAVIT_INCLUSIVE, N, pairs, NULL, pairs, NULL, 0));
-  CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, N, x, flags, y, NULL, 0));
+  CHECK(davit_monoid_scan(&segments, DAVIT_SCAN_INCLUSIVE, N, pairs, NULL, pairs, NULL));
+  CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, N, x, flags, y, NULL));
   for (int i = 0; i < N; i++)
     assert_int_equal(pairs[i].sum, y[i]);
   free(pairs), free(x), free(y), free(flags);
@@ -521,12 +528,12 @@ static void test_builtin(void **state) {
     for (int type = 0; type < DAVIT_TYPE_COUNT; type++) {
       const davit_monoid *m;
       char a[8], b[8], left[8];
-      CHECK(davit_monoid_of((davit_operator)op, (davit_type)type, &m));
+      CHECK(davit_monoid_builtin((davit_operator)op, (davit_type)type, &m));
       assert_int_equal(m->bytes, davit_type_bytes((davit_type)type));
       assert_string_equal(m->name, davit_operator_string((davit_operator)op));
       void *x = rough_data((davit_operator)op, (davit_type)type, N, 7);
-      CHECK(davit_monoid_reduce(m, N, x, NULL, 0, a));
-      CHECK(davit_reduce((davit_operator)op, (davit_type)type, N, x, NULL, 0, b));
+      CHECK(davit_monoid_reduce(m, N, x, a, NULL));
+      CHECK(davit_reduce((davit_operator)op, (davit_type)type, N, x, b, NULL));
       assert_memory_equal(a, b, m->bytes);
       m->combine(m->identity, b, left);
       assert_memory_equal(left, b, m->bytes);
@@ -542,24 +549,29 @@ static void test_bad_arguments(void **state) {
   (void)state;
   const davit_monoid *m = NULL;
   word x[4] = {{1, 2}}, y[4] = {{7, 7}}, result = {7, 7};
-  const davit_part part = {.n = 4, .x = x, .y = y};
+  const davit_reduce_part read_part = {.n = 4, .x = x};
+  const davit_scan_part part = {.n = 4, .x = x, .y = y};
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  REFUSED(davit_monoid_of(DAVIT_SUM, DAVIT_FLOAT, NULL), "monoid is NULL");
-  REFUSED(davit_monoid_of(DAVIT_OPERATOR_COUNT, DAVIT_FLOAT, &m), "op is 4");
-  REFUSED(davit_monoid_of(DAVIT_SUM, (davit_type)-1, &m), "type is -1");
+  REFUSED(davit_monoid_builtin(DAVIT_SUM, DAVIT_FLOAT, NULL), "monoid is NULL");
+  REFUSED(davit_monoid_builtin(DAVIT_OPERATOR_COUNT, DAVIT_FLOAT, &m), "op is 4");
+  REFUSED(davit_monoid_builtin(DAVIT_SUM, (davit_type)-1, &m), "type is -1");
   assert_null(m);
-  REFUSED(davit_monoid_reduce(NULL, 4, x, NULL, 0, &result), "monoid is NULL");
-  REFUSED(davit_monoid_reduce(&bicyclic, -4, x, NULL, 0, &result), "n is -4");
-  REFUSED(davit_monoid_reduce(&bicyclic, 4, x, NULL, 0, NULL), "result is NULL");
-  REFUSED(davit_monoid_reduce_parts(NULL, 1, &part, &result), "monoid is NULL");
-  REFUSED(davit_queue_monoid_reduce(queue, NULL, 4, x, &result), "monoid is NULL");
-  REFUSED(davit_queue_monoid_reduce(NULL, &bicyclic, 4, x, &result), "queue");
-  REFUSED(davit_monoid_scan(NULL, DAVIT_INCLUSIVE, 4, x, NULL, y, NULL, 0), "monoid is NULL");
-  REFUSED(davit_monoid_scan(&bicyclic, (davit_scan_kind)5, 4, x, NULL, y, NULL, 0), "kind is 5");
-  REFUSED(davit_monoid_scan(&bicyclic, DAVIT_INCLUSIVE, 3, x, NULL, x + 1, NULL, 0), "y overlaps x");
-  REFUSED(davit_monoid_scan_parts(NULL, DAVIT_INCLUSIVE, 1, &part), "monoid is NULL");
-  REFUSED(davit_queue_monoid_scan(queue, NULL, DAVIT_INCLUSIVE, 4, x, NULL, y), "monoid is NULL");
-  REFUSED(davit_queue_monoid_scan(NULL, &bicyclic, DAVIT_INCLUSIVE, 4, x, NULL, y), "queue");
+  REFUSED(davit_monoid_reduce(NULL, 4, x, &result, NULL), "monoid is NULL");
+  REFUSED(davit_monoid_reduce(&bicyclic, -4, x, &result, NULL), "n is -4");
+  REFUSED(davit_monoid_reduce(&bicyclic, 4, x, NULL, NULL), "result is NULL");
+  davit_monoid old = bicyclic;
+  old.version = DAVIT_MONOID_VERSION - 1;
+  REFUSED(davit_monoid_reduce(&old, 4, x, &result, NULL), "monoid has version 0");
+  REFUSED(davit_monoid_scan(&old, DAVIT_SCAN_INCLUSIVE, 4, x, NULL, y, NULL), "monoid has version 0");
+  REFUSED(davit_monoid_reduce_parts(NULL, 1, &read_part, &result), "monoid is NULL");
+  REFUSED(davit_queue_monoid_reduce(queue, NULL, 4, x, &result, NULL), "monoid is NULL");
+  REFUSED(davit_queue_monoid_reduce(NULL, &bicyclic, 4, x, &result, NULL), "queue");
+  REFUSED(davit_monoid_scan(NULL, DAVIT_SCAN_INCLUSIVE, 4, x, NULL, y, NULL), "monoid is NULL");
+  REFUSED(davit_monoid_scan(&bicyclic, (davit_scan_kind)5, 4, x, NULL, y, NULL), "kind is 5");
+  REFUSED(davit_monoid_scan(&bicyclic, DAVIT_SCAN_INCLUSIVE, 3, x, NULL, x + 1, NULL), "y overlaps x");
+  REFUSED(davit_monoid_scan_parts(NULL, DAVIT_SCAN_INCLUSIVE, 1, &part), "monoid is NULL");
+  REFUSED(davit_queue_monoid_scan(queue, NULL, DAVIT_SCAN_INCLUSIVE, 4, x, NULL, y, NULL), "monoid is NULL");
+  REFUSED(davit_queue_monoid_scan(NULL, &bicyclic, DAVIT_SCAN_INCLUSIVE, 4, x, NULL, y, NULL), "queue");
   CHECK(davit_queue_destroy(queue));
   assert_true(y[0].m == 7 && result.m == 7);
 }
@@ -580,8 +592,8 @@ static void test_without_code(void **state) {
   davit_monoid hollow = bicyclic;
   hollow.works = never_works;
   word *x = new_memory(4 * sizeof *x, device), result = {7, 7};
-  CHECK_FAILS(davit_monoid_reduce(&hollow, 4, x, NULL, 0, &result), DAVIT_UNSUPPORTED, "bicyclic");
-  CHECK_FAILS(davit_monoid_scan(&hollow, DAVIT_INCLUSIVE, 4, x, NULL, x, NULL, 0), DAVIT_UNSUPPORTED,
+  CHECK_FAILS(davit_monoid_reduce(&hollow, 4, x, &result, NULL), DAVIT_UNSUPPORTED, "bicyclic");
+  CHECK_FAILS(davit_monoid_scan(&hollow, DAVIT_SCAN_INCLUSIVE, 4, x, NULL, x, NULL), DAVIT_UNSUPPORTED,
               "bicyclic");
   assert_int_equal(result.m, 7);
   CHECK(davit_free(x));
@@ -595,15 +607,16 @@ static davit_status scan_on_queue(const char *x, char *y) {
   void *there = NULL;
   const size_t bytes = SCENARIO_N * sizeof(hash_part);
   two_devices(pair);
-  davit_status status = davit_queue_create(pair[1], 1, &queue);
+  davit_status status = davit_queue_create(pair[1], &queue, NULL);
   if (status == DAVIT_SUCCESS)
     status = davit_malloc(bytes, place_for(pair[1]), &there);
   if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, there, x, bytes);
+    status = davit_queue_copy(queue, bytes, x, there);
   if (status == DAVIT_SUCCESS)
-    status = davit_queue_monoid_scan(queue, &hashing, DAVIT_INCLUSIVE, SCENARIO_N, there, NULL, there);
+    status =
+        davit_queue_monoid_scan(queue, &hashing, DAVIT_SCAN_INCLUSIVE, SCENARIO_N, there, NULL, there, NULL);
   if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, y, there, bytes);
+    status = davit_queue_copy(queue, bytes, there, y);
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, status);
   dvt_error_keep(&first, davit_queue_destroy(queue));
@@ -618,7 +631,7 @@ static davit_status scan_and_reduce(void *argument) {
   davit_status status = scan_on_queue(x, y);
   dvt_monoid_travel(true);
   if (status == DAVIT_SUCCESS)
-    status = davit_monoid_reduce(&hashing, SCENARIO_N, x, NULL, 0, &result);
+    status = davit_monoid_reduce(&hashing, SCENARIO_N, x, &result, NULL);
   dvt_monoid_travel(false);
   if (status == DAVIT_SUCCESS)
     assert_memory_equal(&result, y + (SCENARIO_N - 1) * sizeof result, sizeof result);

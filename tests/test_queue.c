@@ -14,11 +14,14 @@ static void test_create_and_arguments(void **state) {
   (void)state;
   davit_queue *queue = NULL;
   int number = 0, most = 0;
-  CHECK_FAILS(davit_queue_create(DAVIT_HOST, 1, NULL), DAVIT_INVALID_ARGUMENT, "queue");
-  CHECK_FAILS(davit_queue_create(DAVIT_HOST, 0, &queue), DAVIT_INVALID_ARGUMENT, "subqueues is 0");
-  CHECK_FAILS(davit_queue_create(DAVIT_HOST, -1, &queue), DAVIT_INVALID_ARGUMENT, "subqueues is -1");
-  CHECK_FAILS(davit_queue_create(DAVIT_HOST, 65, &queue), DAVIT_INVALID_ARGUMENT, "subqueues is 65");
-  CHECK_FAILS(davit_queue_create(4711, 1, &queue), DAVIT_UNKNOWN_DEVICE, "4711");
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, NULL, NULL), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.reserved = {[3] = 5}}),
+              DAVIT_INVALID_ARGUMENT, "options->reserved[3] is 5");
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.subqueues = -1}),
+              DAVIT_INVALID_ARGUMENT, "subqueues is -1");
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.subqueues = 65}),
+              DAVIT_INVALID_ARGUMENT, "subqueues is 65");
+  CHECK_FAILS(davit_queue_create(4711, &queue, NULL), DAVIT_UNKNOWN_DEVICE, "4711");
   assert_null(queue);
   CHECK(davit_queue_destroy(NULL));
   CHECK_FAILS(davit_queue_synchronize(NULL), DAVIT_INVALID_ARGUMENT, "queue");
@@ -43,23 +46,23 @@ static void test_command_arguments(void **state) {
   CHECK_FAILS(davit_queue_host_function(q, NULL, x), DAVIT_INVALID_ARGUMENT, "function");
   CHECK_FAILS(davit_queue_region(NULL, NULL, x), DAVIT_INVALID_ARGUMENT, "queue");
   CHECK_FAILS(davit_queue_region(q, NULL, x), DAVIT_INVALID_ARGUMENT, "region");
-  CHECK_FAILS(davit_queue_copy(NULL, x, y, 8), DAVIT_INVALID_ARGUMENT, "queue");
-  CHECK_FAILS(davit_queue_copy(q, NULL, y, 8), DAVIT_INVALID_ARGUMENT, "destination");
-  CHECK_FAILS(davit_queue_copy(q, x, NULL, 8), DAVIT_INVALID_ARGUMENT, "source");
-  CHECK(davit_queue_copy(q, NULL, NULL, 0));
-  CHECK_FAILS(davit_queue_copy_2d(q, x, 1, y, 2, 2, 2, 8), DAVIT_INVALID_ARGUMENT, "destination_ld");
-  CHECK_FAILS(davit_queue_copy_2d(q, x, 2, y, 1, 2, 2, 8), DAVIT_INVALID_ARGUMENT, "source_ld");
-  CHECK_FAILS(davit_queue_copy_2d(q, x, 2, y, 2, -1, 2, 8), DAVIT_INVALID_ARGUMENT, "rows");
-  CHECK_FAILS(davit_queue_copy_2d(q, x, 2, y, 2, 2, -1, 8), DAVIT_INVALID_ARGUMENT, "cols");
-  CHECK_FAILS(davit_queue_copy_2d(q, x, 2, y, 2, 2, 2, 0), DAVIT_INVALID_ARGUMENT, "element_bytes");
-  CHECK_FAILS(davit_queue_copy_2d(q, NULL, 2, y, 2, 2, 2, 8), DAVIT_INVALID_ARGUMENT, "destination");
-  CHECK_FAILS(davit_queue_copy_2d(NULL, x, 2, y, 2, 2, 2, 8), DAVIT_INVALID_ARGUMENT, "queue");
-  CHECK_FAILS(davit_queue_fill(q, NULL, 1, 8), DAVIT_INVALID_ARGUMENT, "pointer");
-  CHECK_FAILS(davit_queue_fill(NULL, x, 1, 8), DAVIT_INVALID_ARGUMENT, "queue");
-  CHECK_FAILS(davit_queue_random_double(q, NULL, 8, 1), DAVIT_INVALID_ARGUMENT, "pointer");
-  CHECK_FAILS(davit_queue_random_double(q, x, -8, 1), DAVIT_INVALID_ARGUMENT, "count");
-  CHECK_FAILS(davit_queue_random_float(NULL, f, 8, 1), DAVIT_INVALID_ARGUMENT, "queue");
-  CHECK_FAILS(davit_queue_random_float(q, f, -1, 1), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK_FAILS(davit_queue_copy(NULL, 8, y, x), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_copy(q, 8, y, NULL), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_queue_copy(q, 8, NULL, x), DAVIT_INVALID_ARGUMENT, "source");
+  CHECK(davit_queue_copy(q, 0, NULL, NULL));
+  CHECK_FAILS(davit_queue_copy_2d(q, 2, 2, 8, y, 2, x, 1), DAVIT_INVALID_ARGUMENT, "destination_ld");
+  CHECK_FAILS(davit_queue_copy_2d(q, 2, 2, 8, y, 1, x, 2), DAVIT_INVALID_ARGUMENT, "source_ld");
+  CHECK_FAILS(davit_queue_copy_2d(q, -1, 2, 8, y, 2, x, 2), DAVIT_INVALID_ARGUMENT, "rows");
+  CHECK_FAILS(davit_queue_copy_2d(q, 2, -1, 8, y, 2, x, 2), DAVIT_INVALID_ARGUMENT, "cols");
+  CHECK_FAILS(davit_queue_copy_2d(q, 2, 2, 0, y, 2, x, 2), DAVIT_INVALID_ARGUMENT, "element_bytes");
+  CHECK_FAILS(davit_queue_copy_2d(q, 2, 2, 8, y, 2, NULL, 2), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_queue_copy_2d(NULL, 2, 2, 8, y, 2, x, 2), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_fill(q, 8, 1, NULL), DAVIT_INVALID_ARGUMENT, "destination");
+  CHECK_FAILS(davit_queue_fill(NULL, 8, 1, x), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_random(q, DAVIT_DOUBLE, 8, 1, NULL), DAVIT_INVALID_ARGUMENT, "x is NULL");
+  CHECK_FAILS(davit_queue_random(q, DAVIT_DOUBLE, -8, 1, x), DAVIT_INVALID_ARGUMENT, "n is -8");
+  CHECK_FAILS(davit_queue_random(NULL, DAVIT_FLOAT, 8, 1, f), DAVIT_INVALID_ARGUMENT, "queue");
+  CHECK_FAILS(davit_queue_random(q, DAVIT_FLOAT, -1, 1, f), DAVIT_INVALID_ARGUMENT, "n is -1");
   CHECK_FAILS(davit_queue_wait(q, NULL), DAVIT_INVALID_ARGUMENT, "event");
   CHECK(davit_queue_destroy(q)); /* a refused command leaves no error behind */
 }
@@ -75,8 +78,8 @@ static void test_destroy_finishes_the_work(void **state) {
     CHECK(davit_queue_device(queue, &told));
     assert_int_equal(told, devices[i]);
     CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)20));
-    CHECK(davit_queue_copy(queue, there, &source, sizeof source));
-    CHECK(davit_queue_copy(queue, &back, there, sizeof back));
+    CHECK(davit_queue_copy(queue, sizeof source, &source, there));
+    CHECK(davit_queue_copy(queue, sizeof back, there, &back));
     CHECK(davit_queue_set_subqueue(queue, 1));
     CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)30));
     CHECK(davit_queue_host_function(queue, set_flag, &last));
@@ -129,15 +132,15 @@ static void enqueue_step(chain *c, uint64_t *random) {
     c->device_model = c->device_model * 5 % 1000003 + 7;
     break;
   case 4:
-    CHECK(davit_queue_copy(c->queue, c->on_device, c->host, sizeof(int64_t)));
+    CHECK(davit_queue_copy(c->queue, sizeof(int64_t), c->host, c->on_device));
     c->device_model = c->host_model;
     break;
   case 5:
-    CHECK(davit_queue_copy_2d(c->queue, c->host, 3, c->on_device, 2, 2, 1, 4));
+    CHECK(davit_queue_copy_2d(c->queue, 2, 1, 4, c->on_device, 2, c->host, 3));
     c->host_model = c->device_model;
     break;
   case 6:
-    CHECK(davit_queue_fill(c->queue, c->on_device, 0, 2));
+    CHECK(davit_queue_fill(c->queue, 2, 0, c->on_device));
     c->device_model = c->device_model / 65536 * 65536;
     break;
   case 7:
@@ -156,7 +159,7 @@ static void run_chain(int device, int place, bool gated) {
   c.on_device = new_memory(sizeof(int64_t), place_for(device));
   *c.host = c.host_model = 1;
   c.device_model = 2;
-  CHECK(davit_copy(c.on_device, &c.device_model, sizeof(int64_t)));
+  CHECK(davit_copy(sizeof(int64_t), &c.device_model, c.on_device));
   gate *g = gated ? gate_at_head(c.queue) : NULL;
   for (int i = 0; i < scaled(STEPS); i++)
     enqueue_step(&c, &random);
@@ -164,7 +167,7 @@ static void run_chain(int device, int place, bool gated) {
     gate_open(g);
   CHECK(davit_queue_synchronize(c.queue));
   int64_t found = 0;
-  CHECK(davit_copy(&found, c.on_device, sizeof found));
+  CHECK(davit_copy(sizeof found, c.on_device, &found));
   assert_int_equal(*c.host, c.host_model);
   assert_int_equal(found, c.device_model);
   assert_int_equal(c.regions_elsewhere, 0);
@@ -296,19 +299,19 @@ static void test_products_on_subqueues(void **state) {
   for (int i = 0; i < count; i++) {
     davit_queue *queue = new_queue(devices[i], SUBQUEUES);
     double *a = new_memory(sizeof ones, place_for(devices[i])), *c[SUBQUEUES];
-    CHECK(davit_copy(a, ones, sizeof ones));
+    CHECK(davit_copy(sizeof ones, ones, a));
     for (int j = 0; j < SUBQUEUES; j++) {
       c[j] = new_memory(sizeof found, place_for(devices[i]));
-      CHECK(davit_fill(c[j], 0, sizeof found));
+      CHECK(davit_fill(sizeof found, 0, c[j]));
     }
     for (int round = 0; round < ROUNDS; round++)
       for (int j = 0; j < SUBQUEUES; j++) {
         CHECK(davit_queue_set_subqueue(queue, j));
-        CHECK(davit_queue_dgemm(queue, 'N', 'N', M, N, K, j + 1, a, M, a, K, 1, c[j], M));
+        CHECK(davit_queue_dgemm(queue, 'N', 'N', M, N, K, j + 1, a, M, a, K, 1, c[j], M, NULL));
       }
     CHECK(davit_queue_synchronize(queue));
     for (int j = 0; j < SUBQUEUES; j++) {
-      CHECK(davit_copy(found, c[j], sizeof found));
+      CHECK(davit_copy(sizeof found, c[j], found));
       for (int k = 0; k < M * N; k++)
         assert_true(found[k] == ROUNDS * K * (j + 1));
       CHECK(davit_free(c[j]));
@@ -422,14 +425,14 @@ static void expect_copy_behind_gate(int device, int place) {
   unsigned char *host = malloc(BYTES), *back = malloc(BYTES), *there = new_memory(BYTES, place);
   memset(host, 1, BYTES);
   memset(back, 2, BYTES);
-  CHECK(davit_fill(there, 3, BYTES));
+  CHECK(davit_fill(BYTES, 3, there));
   davit_queue *queue = new_queue(device, 1);
   gate *g = gate_at_head(queue);
-  CHECK(davit_queue_copy(queue, there, host, BYTES));
-  CHECK(davit_queue_fill(queue, there + 5, 9, 1));
-  CHECK(davit_queue_copy_2d(queue, back, ROWS + 1, there, ROWS, ROWS, COLS, 1));
+  CHECK(davit_queue_copy(queue, BYTES, host, there));
+  CHECK(davit_queue_fill(queue, 1, 9, there + 5));
+  CHECK(davit_queue_copy_2d(queue, ROWS, COLS, 1, there, ROWS, back, ROWS + 1));
   unsigned char first = 0;
-  CHECK(davit_copy(&first, there, 1));
+  CHECK(davit_copy(1, there, &first));
   assert_int_equal(first, 3);
   assert_int_equal(back[0], 2);
   memset(host, 7, BYTES);
@@ -461,21 +464,21 @@ static void test_random_on_queues(void **state) {
   int devices[MOST_PLACES], count = all_devices(devices);
   static double expected[N], found[N];
   static float expected_float[N], found_float[N];
-  CHECK(davit_random_double(expected, N, 5));
-  CHECK(davit_random_float(expected_float, N, 6));
+  CHECK(davit_random(DAVIT_DOUBLE, N, 5, expected));
+  CHECK(davit_random(DAVIT_FLOAT, N, 6, expected_float));
   for (int i = 0; i < count; i++) {
     davit_queue *queue = new_queue(devices[i], 1);
     double *x = new_memory(sizeof expected, place_for(devices[i]));
     float *y = new_memory(sizeof expected_float, place_for(devices[i]));
-    CHECK(davit_fill(x, 0, sizeof expected));
+    CHECK(davit_fill(sizeof expected, 0, x));
     gate *g = gate_at_head(queue);
-    CHECK(davit_queue_random_double(queue, x, N, 5));
-    CHECK(davit_queue_random_float(queue, y, N, 6));
-    CHECK(davit_copy(found, x, sizeof *found));
+    CHECK(davit_queue_random(queue, DAVIT_DOUBLE, N, 5, x));
+    CHECK(davit_queue_random(queue, DAVIT_FLOAT, N, 6, y));
+    CHECK(davit_copy(sizeof *found, x, found));
     assert_true(found[0] == 0);
     gate_open(g);
-    CHECK(davit_queue_copy(queue, found, x, sizeof found));
-    CHECK(davit_queue_copy(queue, found_float, y, sizeof found_float));
+    CHECK(davit_queue_copy(queue, sizeof found, x, found));
+    CHECK(davit_queue_copy(queue, sizeof found_float, y, found_float));
     CHECK(davit_queue_destroy(queue));
     assert_memory_equal(found, expected, sizeof found);
     assert_memory_equal(found_float, expected_float, sizeof found_float);
@@ -603,7 +606,7 @@ static void test_error_stops_its_subqueue(void **state) {
     CHECK(davit_event_record(before, queue));
     CHECK(davit_queue_host_function(queue, always_fail, NULL));
     CHECK(davit_queue_host_function(queue, set_flag, &skipped));
-    CHECK(davit_queue_copy(queue, &destination, &source, sizeof source));
+    CHECK(davit_queue_copy(queue, sizeof source, &source, &destination));
     CHECK(davit_event_record(after, queue));
     CHECK(davit_queue_set_subqueue(queue, 1));
     CHECK(davit_queue_host_function(queue, set_flag, &beside));

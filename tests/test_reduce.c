@@ -48,7 +48,7 @@ static zone place_x(const job *j, int place) {
 static void on_queue(const job *j, int device, int result_place, void *result) {
   zone x = place_x(j, place_for(device)), r = zone_new(davit_type_bytes(j->type), result_place, 0);
   davit_queue *queue = new_queue(device, 1);
-  CHECK(davit_queue_reduce(queue, j->op, j->type, j->n, zone_data(&x), zone_data(&r)));
+  CHECK(davit_queue_reduce(queue, j->op, j->type, j->n, zone_data(&x), zone_data(&r), NULL));
   CHECK(davit_queue_synchronize(queue));
   CHECK(davit_queue_destroy(queue));
   zone_take(&r, result);
@@ -58,7 +58,8 @@ static void on_queue(const job *j, int device, int result_place, void *result) {
 
 static void plain(const job *j, int place, int result_place, const int *devices, int count, void *result) {
   zone x = place_x(j, place), r = zone_new(davit_type_bytes(j->type), result_place, 0);
-  CHECK(davit_reduce(j->op, j->type, j->n, zone_data(&x), devices, count, zone_data(&r)));
+  CHECK(davit_reduce(j->op, j->type, j->n, zone_data(&x), zone_data(&r),
+                     &(davit_reduce_options){.devices = devices, .device_count = count}));
   zone_take(&r, result);
   zone_drop(&x);
   zone_drop(&r);
@@ -69,7 +70,7 @@ static void in_parts(const job *j, int64_t unit, uint64_t *seed, void *result) {
   const size_t element = davit_type_bytes(j->type);
   const int count = 1 + random_below(seed, MOST_PARTS);
   int places[MOST_PLACES], place_count = all_places(places);
-  davit_part parts[MOST_PARTS] = {0};
+  davit_reduce_part parts[MOST_PARTS] = {0};
   zone zones[MOST_PARTS];
   int64_t begin = 0;
   for (int p = 0; p < count; p++) {
@@ -80,7 +81,7 @@ static void in_parts(const job *j, int64_t unit, uint64_t *seed, void *result) {
                                               : 0;
     zones[p] = zone_of((const char *)j->x + (size_t)begin * element, (size_t)n * element,
                        places[random_below(seed, place_count)], j->shift * element);
-    parts[p] = (davit_part){.n = n, .x = n > 0 ? zone_data(&zones[p]) : NULL};
+    parts[p] = (davit_reduce_part){.n = n, .x = n > 0 ? zone_data(&zones[p]) : NULL};
     begin += n;
   }
   CHECK(davit_reduce_parts(j->op, j->type, count, parts, result));
@@ -258,7 +259,7 @@ static void test_again_and_again(void **state) {
     for (int r = 0; r < repeats; r++) {
       CHECK(davit_queue_set_subqueue(queue, r % 3));
       CHECK(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, N, zone_data(&there),
-                               (float *)zone_data(&results) + r));
+                               (float *)zone_data(&results) + r, NULL));
     }
     CHECK(davit_queue_synchronize(queue));
     CHECK(davit_queue_destroy(queue));
@@ -284,7 +285,7 @@ static void *call_often(void *argument) {
   caller *c = argument;
   for (int r = 0; r < c->repeats; r++) {
     double result = NAN;
-    if (davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, c->n, c->x, NULL, 0, &result) != DAVIT_SUCCESS ||
+    if (davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, c->n, c->x, &result, NULL) != DAVIT_SUCCESS ||
         memcmp(&result, &c->should, sizeof result) != 0)
       c->wrong++;
   }
@@ -327,7 +328,7 @@ static void test_error_bound(void **state) {
           size += fabsl((long double)element_at((davit_type)type, x, i));
         }
         double result[1];
-        CHECK(davit_reduce(DAVIT_SUM, (davit_type)type, n, x, NULL, 0, result));
+        CHECK(davit_reduce(DAVIT_SUM, (davit_type)type, n, x, result, NULL));
         const double error = (double)fabsl((long double)element_at((davit_type)type, result, 0) - sum);
         const double bound = (8 + log2((double)n)) * element_epsilon((davit_type)type) * (double)size;
         if (!(error <= bound))
@@ -345,15 +346,15 @@ static void test_wrap_around(void **state) {
     for (int n = 0; n <= COUNT(narrow); n++) {
       int32_t is = 5, should = 6;
       int64_t wide_is = 5, wide_should = 6;
-      CHECK(davit_reduce((davit_operator)op, DAVIT_INT32, n, narrow, NULL, 0, &is));
-      CHECK(davit_reduce((davit_operator)op, DAVIT_INT64, n, wide, NULL, 0, &wide_is));
+      CHECK(davit_reduce((davit_operator)op, DAVIT_INT32, n, narrow, &is, NULL));
+      CHECK(davit_reduce((davit_operator)op, DAVIT_INT64, n, wide, &wide_is, NULL));
       dvt_ref_reduce((davit_operator)op, DAVIT_INT32, n, narrow, &should);
       dvt_ref_reduce((davit_operator)op, DAVIT_INT64, n, wide, &wide_should);
       assert_int_equal(is, should);
       assert_true(wide_is == wide_should);
     }
   int32_t sum;
-  CHECK(davit_reduce(DAVIT_SUM, DAVIT_INT32, 2, narrow, NULL, 0, &sum));
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_INT32, 2, narrow, &sum, NULL));
   assert_int_equal(sum, INT32_MIN);
 }
 
@@ -386,11 +387,11 @@ static void test_nan_and_infinity(void **state) {
 static void test_infinities_of_both_signs(void **state) {
   (void)state;
   double x[] = {1, INFINITY, 2, -INFINITY}, result = 0;
-  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, 4, x, NULL, 0, &result));
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, 4, x, &result, NULL));
   assert_true(isnan(result));
-  CHECK(davit_reduce(DAVIT_MIN, DAVIT_DOUBLE, 4, x, NULL, 0, &result));
+  CHECK(davit_reduce(DAVIT_MIN, DAVIT_DOUBLE, 4, x, &result, NULL));
   assert_true(result == -INFINITY);
-  CHECK(davit_reduce(DAVIT_MAX, DAVIT_DOUBLE, 4, x, NULL, 0, &result));
+  CHECK(davit_reduce(DAVIT_MAX, DAVIT_DOUBLE, 4, x, &result, NULL));
   assert_true(result == INFINITY);
 }
 
@@ -418,8 +419,8 @@ static void test_empty(void **state) {
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++) {
     double result = NAN;
     float narrow = NAN;
-    const davit_part nothing[3] = {{0}};
-    CHECK(davit_reduce((davit_operator)op, DAVIT_DOUBLE, 0, NULL, NULL, 0, &result));
+    const davit_reduce_part nothing[3] = {{0}};
+    CHECK(davit_reduce((davit_operator)op, DAVIT_DOUBLE, 0, NULL, &result, NULL));
     assert_true(result == should[op]);
     result = NAN;
     CHECK(davit_reduce_parts((davit_operator)op, DAVIT_DOUBLE, 0, NULL, &result));
@@ -428,7 +429,7 @@ static void test_empty(void **state) {
     assert_true((double)narrow == should[op]);
     davit_queue *queue = new_queue(DAVIT_HOST, 1);
     result = NAN;
-    CHECK(davit_queue_reduce(queue, (davit_operator)op, DAVIT_DOUBLE, 0, NULL, &result));
+    CHECK(davit_queue_reduce(queue, (davit_operator)op, DAVIT_DOUBLE, 0, NULL, &result, NULL));
     CHECK(davit_queue_destroy(queue));
     assert_true(result == should[op]);
   }
@@ -446,18 +447,19 @@ static void test_beyond_two_to_the_31(void **state) {
   const int64_t odd[] = {0, 1, INT32_MAX, INT64_C(1) << 31, n - 1};
   int32_t *x = new_memory((size_t)n * 4, device);
   uint32_t sum = 0x01010101u * (uint32_t)n;
-  CHECK(davit_fill(x, 1, (size_t)n * 4));
+  CHECK(davit_fill((size_t)n * 4, 1, x));
   for (int i = 0; i < COUNT(odd); i++) {
     const int32_t value = 0x02000000 + i;
-    CHECK(davit_copy(x + odd[i], &value, sizeof value));
+    CHECK(davit_copy(sizeof value, &value, x + odd[i]));
     sum += (uint32_t)value - 0x01010101u;
   }
   int32_t result;
-  CHECK(davit_reduce(DAVIT_SUM, DAVIT_INT32, n, x, &device, 1, &result));
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_INT32, n, x, &result,
+                     &(davit_reduce_options){.devices = &device, .device_count = 1}));
   assert_int_equal((uint32_t)result, sum);
-  CHECK(davit_reduce(DAVIT_MAX, DAVIT_INT32, n, x, NULL, 0, &result));
+  CHECK(davit_reduce(DAVIT_MAX, DAVIT_INT32, n, x, &result, NULL));
   assert_int_equal(result, 0x02000000 + COUNT(odd) - 1);
-  CHECK(davit_reduce(DAVIT_MIN, DAVIT_INT32, n, x, NULL, 0, &result));
+  CHECK(davit_reduce(DAVIT_MIN, DAVIT_INT32, n, x, &result, NULL));
   assert_int_equal(result, 0x01010101);
   CHECK(davit_free(x));
 }
@@ -470,31 +472,35 @@ static void test_bad_arguments(void **state) {
   const davit_type no_type = (davit_type)-1;
   float x[4] = {1, 2, 3, 4}, result = 5;
   const int wrong = -7, twice[] = {DAVIT_HOST, DAVIT_HOST};
-  CHECK_FAILS(davit_reduce(no_op, DAVIT_FLOAT, 4, x, NULL, 0, &result), DAVIT_INVALID_ARGUMENT, "op is 9");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, no_type, 4, x, NULL, 0, &result), DAVIT_INVALID_ARGUMENT, "type is -1");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, -1, x, NULL, 0, &result), DAVIT_INVALID_ARGUMENT,
-              "n is -1");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, NULL, NULL, 0, &result), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(davit_reduce(no_op, DAVIT_FLOAT, 4, x, &result, NULL), DAVIT_INVALID_ARGUMENT, "op is 9");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, no_type, 4, x, &result, NULL), DAVIT_INVALID_ARGUMENT, "type is -1");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, -1, x, &result, NULL), DAVIT_INVALID_ARGUMENT, "n is -1");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result, NULL), DAVIT_INVALID_ARGUMENT,
               "x is NULL");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, 0, NULL), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, NULL), DAVIT_INVALID_ARGUMENT,
               "result is NULL");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &wrong, 1, &result), DAVIT_UNKNOWN_DEVICE, "-7");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, twice, 2, &result), DAVIT_INVALID_ARGUMENT, "twice");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, 2, &result), DAVIT_INVALID_ARGUMENT,
-              "devices is NULL");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
+                           &(davit_reduce_options){.devices = &wrong, .device_count = 1}),
+              DAVIT_UNKNOWN_DEVICE, "-7");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
+                           &(davit_reduce_options){.devices = twice, .device_count = 2}),
+              DAVIT_INVALID_ARGUMENT, "twice");
+  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
+                           &(davit_reduce_options){.devices = NULL, .device_count = 2}),
+              DAVIT_INVALID_ARGUMENT, "devices is NULL");
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  CHECK_FAILS(davit_queue_reduce(NULL, DAVIT_SUM, DAVIT_FLOAT, 4, x, &result), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(davit_queue_reduce(NULL, DAVIT_SUM, DAVIT_FLOAT, 4, x, &result, NULL), DAVIT_INVALID_ARGUMENT,
               "queue");
-  CHECK_FAILS(davit_queue_reduce(queue, no_op, DAVIT_FLOAT, 4, x, &result), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(davit_queue_reduce(queue, no_op, DAVIT_FLOAT, 4, x, &result, NULL), DAVIT_INVALID_ARGUMENT,
               "op is 9");
-  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, -4, x, &result), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, -4, x, &result, NULL), DAVIT_INVALID_ARGUMENT,
               "n is -4");
-  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result), DAVIT_INVALID_ARGUMENT,
-              "x is NULL");
-  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result, NULL),
+              DAVIT_INVALID_ARGUMENT, "x is NULL");
+  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, NULL), DAVIT_INVALID_ARGUMENT,
               "result is NULL");
   CHECK(davit_queue_destroy(queue));
-  davit_part parts[] = {{.n = 2, .x = x}, {.n = -2, .x = x}, {.n = 2}};
+  davit_reduce_part parts[] = {{.n = 2, .x = x}, {.n = -2, .x = x}, {.n = 2}};
   CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, -1, parts, &result), DAVIT_INVALID_ARGUMENT,
               "count is -1");
   CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 1, NULL, &result), DAVIT_INVALID_ARGUMENT,
@@ -530,18 +536,18 @@ static davit_status reduce_on_devices(const int32_t *x, int32_t is[3]) {
   davit_queue *queue = NULL;
   void *there = NULL;
   two_devices(pair);
-  davit_status status = davit_queue_create(pair[0], 1, &queue);
+  davit_status status = davit_queue_create(pair[0], &queue, NULL);
   if (status == DAVIT_SUCCESS)
     status = davit_malloc(SCENARIO_N * sizeof *x, place_for(pair[0]), &there);
   if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, there, x, SCENARIO_N * sizeof *x);
+    status = davit_queue_copy(queue, SCENARIO_N * sizeof *x, x, there);
   if (status == DAVIT_SUCCESS)
-    status = davit_queue_reduce(queue, DAVIT_SUM, DAVIT_INT32, SCENARIO_N, there, &is[0]);
+    status = davit_queue_reduce(queue, DAVIT_SUM, DAVIT_INT32, SCENARIO_N, there, &is[0], NULL);
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, status);
   dvt_error_keep(&first, davit_queue_destroy(queue));
   if (first.status == DAVIT_SUCCESS) {
-    const davit_part parts[] = {{.n = 50000, .x = there}, {.n = SCENARIO_N - 50000, .x = x + 50000}};
+    const davit_reduce_part parts[] = {{.n = 50000, .x = there}, {.n = SCENARIO_N - 50000, .x = x + 50000}};
     dvt_error_keep(&first, davit_reduce_parts(DAVIT_SUM, DAVIT_INT32, 2, parts, &is[1]));
   }
   CHECK(davit_free(there));
@@ -554,7 +560,7 @@ static davit_status reduce_all(void *argument) {
   davit_status status = reduce_on_devices(x, is);
   dvt_monoid_travel(true);
   if (status == DAVIT_SUCCESS)
-    status = davit_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, x, NULL, 0, &is[2]);
+    status = davit_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, x, &is[2], NULL);
   dvt_monoid_travel(false);
   dvt_ref_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, x, &should);
   for (int i = 0; i < 3 && status == DAVIT_SUCCESS; i++)

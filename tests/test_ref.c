@@ -565,7 +565,8 @@ static void TEST(P(dot_long))(void **state) {
     sum += (long double)x[i] * x[i];
   }
   double bound = 3 * (double)EPSILON * sqrt((double)n + 2) * (double)sum;
-  assert_true(fabsl(REF(dot)(n, x, 1, x, 1) - sum) <= bound);
+  /* BLIS keeps as many partial sums as its kernel for this processor has registers, one at worst. */
+  assert_true(fabsl(REF(dot)(n, x, 1, x, 1) - sum) <= (long double)n * EPSILON * sum);
   REAL first = 0;
   for (int device = 0; device < (int)smaller(omp_get_num_devices(), 4); device++) {
     REAL *copy = omp_target_alloc(bytes, device), got[2];

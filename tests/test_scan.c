@@ -34,7 +34,7 @@ typedef struct job {
 static const char *label(const job *j, const char *path, int where) {
   static char text[160];
   snprintf(text, sizeof text, "%s%s %s of %s, n %lld, shift %d, %s, %s %d", j->flags ? "segmented " : "",
-           j->kind == DAVIT_EXCLUSIVE ? "exclusive" : "inclusive", davit_operator_string(j->op),
+           j->kind == DAVIT_SCAN_EXCLUSIVE ? "exclusive" : "inclusive", davit_operator_string(j->op),
            davit_type_string(j->type), (long long)j->n, (int)j->shift,
            j->in_place ? "in place" : "out of place", path, where);
   return text;
@@ -110,10 +110,10 @@ static void arrays_take(const job *j, arrays *a, int64_t begin, void *y) {
 }
 
 static davit_status enqueue(const job *j, davit_queue *queue, const arrays *a) {
-  return j->flags
-             ? davit_queue_segmented_scan(queue, j->op, j->type, j->kind, j->n, zone_data(&a->x),
-                                          flags_there(j, a), zone_data(&a->y))
-             : davit_queue_scan(queue, j->op, j->type, j->kind, j->n, zone_data(&a->x), zone_data(&a->y));
+  return j->flags ? davit_queue_segmented_scan(queue, j->op, j->type, j->kind, j->n, zone_data(&a->x),
+                                               flags_there(j, a), zone_data(&a->y), NULL)
+                  : davit_queue_scan(queue, j->op, j->type, j->kind, j->n, zone_data(&a->x), zone_data(&a->y),
+                                     NULL);
 }
 
 static void on_queue(const job *j, int device, void *y) {
@@ -130,9 +130,11 @@ static void plain(const job *j, const int place[3], const int *devices, int coun
   arrays a = arrays_new(j, 0, j->n, place[0], place[1], place[2]);
   if (j->flags)
     CHECK(davit_segmented_scan(j->op, j->type, j->kind, j->n, zone_data(&a.x), flags_there(j, &a),
-                               zone_data(&a.y), devices, count));
+                               zone_data(&a.y),
+                               &(davit_scan_options){.devices = devices, .device_count = count}));
   else
-    CHECK(davit_scan(j->op, j->type, j->kind, j->n, zone_data(&a.x), zone_data(&a.y), devices, count));
+    CHECK(davit_scan(j->op, j->type, j->kind, j->n, zone_data(&a.x), zone_data(&a.y),
+                     &(davit_scan_options){.devices = devices, .device_count = count}));
   arrays_take(j, &a, 0, y);
 }
 
@@ -141,7 +143,7 @@ static void in_parts(const job *j, uint64_t *seed, void *y) {
   const size_t element = davit_type_bytes(j->type);
   const int count = 1 + random_below(seed, MOST_PARTS);
   int places[MOST_PLACES], place_count = all_places(places);
-  davit_part parts[MOST_PARTS] = {0};
+  davit_scan_part parts[MOST_PARTS] = {0};
   arrays a[MOST_PARTS];
   int64_t begin[MOST_PARTS + 1] = {0};
   for (int p = 0; p < count; p++) {
@@ -151,7 +153,7 @@ static void in_parts(const job *j, uint64_t *seed, void *y) {
     begin[p + 1] = begin[p] + n;
     a[p] = arrays_new(j, begin[p], n, place, place, place);
     if (n > 0)
-      parts[p] = (davit_part){
+      parts[p] = (davit_scan_part){
           .n = n, .x = zone_data(&a[p].x), .y = zone_data(&a[p].y), .flags = flags_there(j, &a[p])};
   }
   if (j->flags)
@@ -219,7 +221,7 @@ static void test_small_against_reference(void **state) {
   int turn = 0;
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
     for (int type = 0; type < DAVIT_TYPE_COUNT; type++)
-      for (int kind = DAVIT_INCLUSIVE; kind <= DAVIT_EXCLUSIVE; kind++)
+      for (int kind = DAVIT_SCAN_INCLUSIVE; kind <= DAVIT_SCAN_EXCLUSIVE; kind++)
         for (int s = 0; s < COUNT(small_sizes); s++, turn++) {
           job j = {.op = (davit_operator)op,
                    .type = (davit_type)type,
@@ -237,7 +239,7 @@ static void test_large_against_reference(void **state) {
   uint64_t seed = 2;
   int turn = 0;
   for (int s = 0; s < COUNT(large_sizes); s++)
-    for (int kind = DAVIT_INCLUSIVE; kind <= DAVIT_EXCLUSIVE; kind++)
+    for (int kind = DAVIT_SCAN_INCLUSIVE; kind <= DAVIT_SCAN_EXCLUSIVE; kind++)
       for (int flags = -1; flags < FLAGS_KINDS; flags++, turn++) {
         job j = {.op = (davit_operator)(turn % DAVIT_OPERATOR_COUNT),
                  .type = (davit_type)(turn / 3 % DAVIT_TYPE_COUNT),
@@ -311,9 +313,9 @@ static void test_two_segments(void **state) {
   for (int first = 0; first < 2; first++) {
     const uint8_t flags[] = {(uint8_t)first, 0, 0, 1, 0, 0, 0, 0};
     int32_t y[8];
-    CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, 8, x, flags, y, NULL, 0));
+    CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, 8, x, flags, y, NULL));
     assert_memory_equal(y, inclusive, sizeof y);
-    CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_EXCLUSIVE, 8, x, flags, y, NULL, 0));
+    CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_EXCLUSIVE, 8, x, flags, y, NULL));
     assert_memory_equal(y, exclusive, sizeof y);
   }
 }
@@ -326,7 +328,8 @@ static void test_triangular_numbers(void **state) {
     x[i] = i + 1;
   int devices[MOST_PLACES], count = all_devices(devices);
   for (int d = 0; d < count; d++) {
-    CHECK(davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, 128, x, y, &devices[d], 1));
+    CHECK(davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, 128, x, y,
+                     &(davit_scan_options){.devices = &devices[d], .device_count = 1}));
     for (int i = 0; i < 128; i++)
       assert_int_equal(y[i], (i + 1) * (i + 2) / 2);
     assert_int_equal(y[32], 561);
@@ -341,8 +344,8 @@ static void test_differences_give_the_input_back(void **state) {
   int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 5), *y = poisoned(sizeof *y * N);
   uint8_t *flags = make_flags(FLAGS_SHORT, N, 6);
   for (int segmented = 0; segmented < 2; segmented++) {
-    CHECK(segmented ? davit_segmented_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, N, x, flags, y, NULL, 0)
-                    : davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, N, x, y, NULL, 0));
+    CHECK(segmented ? davit_segmented_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, flags, y, NULL)
+                    : davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, y, NULL));
     for (int64_t i = 0; i < N; i++) {
       const uint64_t before = i == 0 || (segmented && flags[i]) ? 0 : (uint64_t)y[i - 1];
       assert_true((uint64_t)y[i] - before == (uint64_t)x[i]);
@@ -357,9 +360,9 @@ static void test_exclusive_and_inclusive_and_reduction(void **state) {
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++) {
     int32_t *x = exact_data((davit_operator)op, DAVIT_INT32, N, 7), *in = poisoned(sizeof *in * N),
             *ex = poisoned(sizeof *ex * N), last, step;
-    CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_INCLUSIVE, N, x, in, NULL, 0));
-    CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_EXCLUSIVE, N, x, ex, NULL, 0));
-    CHECK(davit_reduce((davit_operator)op, DAVIT_INT32, N, x, NULL, 0, &last));
+    CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, N, x, in, NULL));
+    CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_SCAN_EXCLUSIVE, N, x, ex, NULL));
+    CHECK(davit_reduce((davit_operator)op, DAVIT_INT32, N, x, &last, NULL));
     assert_int_equal(last, in[N - 1]);
     for (int i = 0; i < N; i++) {
       const int32_t pair[] = {ex[i], x[i]};
@@ -398,7 +401,7 @@ static void test_error_bound(void **state) {
       const long double term = (long double)element_at(j.type, x, i);
       if (flags && flags[i])
         sum = size = 0;
-      should[i] = j.kind == DAVIT_EXCLUSIVE ? sum : sum + term;
+      should[i] = j.kind == DAVIT_SCAN_EXCLUSIVE ? sum : sum + term;
       sum += term;
       size += fabsl(term);
       should[j.n + i] = size;
@@ -462,11 +465,11 @@ static void test_same_bits_again_and_again(void **state) {
       arrays a = arrays_new(&j, 0, N, place, place, place);
       davit_queue *queue = new_queue(devices[d], 1);
       for (int r = 0; r < repeats; r++) {
-        CHECK(davit_queue_fill(queue, zone_data(&a.y), 0xff, a.y.bytes));
+        CHECK(davit_queue_fill(queue, a.y.bytes, 0xff, zone_data(&a.y)));
         CHECK(enqueue(&j, queue, &a));
         if (r % EVERY != 0 && r + 1 != repeats && place_is_host(place))
           continue;
-        CHECK(davit_queue_copy(queue, r == 0 ? first : again, zone_data(&a.y), a.y.bytes));
+        CHECK(davit_queue_copy(queue, a.y.bytes, zone_data(&a.y), r == 0 ? first : again));
         CHECK(davit_queue_synchronize(queue));
         if (r > 0)
           expect_elements(DAVIT_FLOAT, N, again, first, label(&j, "repeat", r));
@@ -487,7 +490,7 @@ static void *call_often(void *argument) {
   caller *c = argument;
   int64_t *y = malloc((size_t)c->n * sizeof *y);
   for (int r = 0; r < c->repeats; r++)
-    if (davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, c->n, c->x, y, NULL, 0) != DAVIT_SUCCESS ||
+    if (davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, c->n, c->x, y, NULL) != DAVIT_SUCCESS ||
         memcmp(y, c->should, (size_t)c->n * sizeof *y) != 0)
       c->wrong++;
   free(y);
@@ -498,7 +501,7 @@ static void test_from_many_threads(void **state) {
   (void)state;
   enum { THREADS = 6, N = 150000 };
   int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 12), *should = poisoned(sizeof *x * N);
-  dvt_ref_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_INCLUSIVE, N, x, NULL, should);
+  dvt_ref_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, NULL, should);
   pthread_t threads[THREADS];
   caller callers[THREADS];
   for (int t = 0; t < THREADS; t++) {
@@ -522,11 +525,11 @@ static void test_in_order_on_a_queue(void **state) {
     zone there = zone_of(x, sizeof *x * N, place_for(devices[d]), 0);
     davit_queue *queue = new_queue(devices[d], 1);
     for (int r = 0; r < 5; r++) {
-      CHECK(davit_queue_scan(queue, DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, r % 2 ? N : N / 3,
-                             zone_data(&there), zone_data(&there)));
-      dvt_ref_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, r % 2 ? N : N / 3, x, NULL, x);
+      CHECK(davit_queue_scan(queue, DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, r % 2 ? N : N / 3,
+                             zone_data(&there), zone_data(&there), NULL));
+      dvt_ref_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, r % 2 ? N : N / 3, x, NULL, x);
     }
-    CHECK(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_INT32, N, zone_data(&there), &total));
+    CHECK(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_INT32, N, zone_data(&there), &total, NULL));
     CHECK(davit_queue_synchronize(queue));
     CHECK(davit_queue_destroy(queue));
     zone_take(&there, y);
@@ -542,15 +545,16 @@ static void test_in_order_on_a_queue(void **state) {
 
 static void test_nothing(void **state) {
   (void)state;
-  const davit_part nothing[2] = {{0}};
+  const davit_scan_part nothing[2] = {{0}};
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  CHECK(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 0, NULL, NULL, NULL, 0));
-  CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 0, NULL, NULL, NULL, NULL, 0));
-  CHECK(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 0, NULL, NULL));
-  CHECK(davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 0, NULL, NULL, NULL));
-  CHECK(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 0, NULL));
-  CHECK(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 2, nothing));
-  CHECK(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_EXCLUSIVE, 2, nothing));
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 0, NULL, NULL, NULL));
+  CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 0, NULL, NULL, NULL, NULL));
+  CHECK(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_EXCLUSIVE, 0, NULL, NULL, NULL));
+  CHECK(davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_EXCLUSIVE, 0, NULL, NULL, NULL,
+                                   NULL));
+  CHECK(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_EXCLUSIVE, 0, NULL));
+  CHECK(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_EXCLUSIVE, 2, nothing));
+  CHECK(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_EXCLUSIVE, 2, nothing));
   CHECK(davit_queue_destroy(queue));
 }
 
@@ -567,15 +571,15 @@ static void test_beyond_two_to_the_31(void **state) {
   const int64_t begins[] = {0, 1000000007, head - WINDOW / 2, INT32_MAX - WINDOW / 2, n - WINDOW};
   int32_t *x = new_memory((size_t)n * 4, device), window[WINDOW];
   uint8_t *flags = new_memory((size_t)n, device), one = 1;
-  CHECK(davit_fill(flags, 0, (size_t)n));
-  CHECK(davit_copy(flags + head, &one, 1));
+  CHECK(davit_fill((size_t)n, 0, flags));
+  CHECK(davit_copy(1, &one, flags + head));
   for (int segmented = 0; segmented < 2; segmented++) {
-    CHECK(davit_fill(x, 1, (size_t)n * 4));
-    CHECK(segmented
-              ? davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, n, x, flags, x, &device, 1)
-              : davit_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, n, x, x, NULL, 0));
+    CHECK(davit_fill((size_t)n * 4, 1, x));
+    CHECK(segmented ? davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, n, x, flags, x,
+                                           &(davit_scan_options){.devices = &device, .device_count = 1})
+                    : davit_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, n, x, x, NULL));
     for (int b = 0; b < COUNT(begins); b++) {
-      CHECK(davit_copy(window, x + begins[b], sizeof window));
+      CHECK(davit_copy(sizeof window, x + begins[b], window));
       for (int64_t i = 0; i < WINDOW; i++) {
         const int64_t at = begins[b] + i, terms = segmented && at >= head ? at - head + 1 : at + 1;
         assert_int_equal((uint32_t)window[i], 0x01010101u * (uint32_t)terms);
@@ -600,24 +604,24 @@ static void test_segments_round_trip(void **state) {
       if (i == 0 || random_below(&seed, density) == 0)
         starts[made++] = i;
     memset(flags, 7, sizeof flags);
-    CHECK(davit_segment_flags(made, starts, N, flags));
+    CHECK(davit_scan_flags(made, starts, N, flags));
     for (int64_t i = 0; i < N; i++)
       assert_true(flags[i] <= 1);
-    CHECK(davit_segment_starts(N, flags, N, again, &count));
+    CHECK(davit_scan_starts(N, flags, N, again, &count));
     assert_int_equal(count, made);
     assert_memory_equal(again, starts, (size_t)made * sizeof *starts);
-    CHECK(davit_segment_starts(N, flags, 0, NULL, &count));
+    CHECK(davit_scan_starts(N, flags, 0, NULL, &count));
     assert_int_equal(count, made);
   }
   memset(again, 0xff, sizeof again);
   memset(flags, 3, sizeof flags);
   flags[0] = 0; /* a start whatever its flag */
-  CHECK(davit_segment_starts(N, flags, 5, again, &count));
+  CHECK(davit_scan_starts(N, flags, 5, again, &count));
   assert_int_equal(count, N);
   for (int i = 0; i < 10; i++)
     assert_int_equal(again[i], i < 5 ? i : -1);
-  CHECK(davit_segment_flags(0, NULL, 0, NULL));
-  CHECK(davit_segment_starts(0, NULL, 0, NULL, &count));
+  CHECK(davit_scan_flags(0, NULL, 0, NULL));
+  CHECK(davit_scan_starts(0, NULL, 0, NULL, &count));
   assert_int_equal(count, 0);
 }
 
@@ -627,26 +631,28 @@ static void test_segments_refused(void **state) {
   int64_t count = 77, starts[8];
   const int64_t empty[] = {0, 3, 3, 5}, falling[] = {0, 5, 4}, beyond[] = {0, 8}, late[] = {1, 3},
                 before[] = {-1, 2};
-  CHECK_FAILS(davit_segment_flags(4, empty, 8, flags), DAVIT_INVALID_ARGUMENT, "starts[2] is 3 after 3");
-  CHECK_FAILS(davit_segment_flags(4, empty, 8, flags), DAVIT_INVALID_ARGUMENT, "empty segment");
-  CHECK_FAILS(davit_segment_flags(3, falling, 8, flags), DAVIT_INVALID_ARGUMENT, "not ascending");
-  CHECK_FAILS(davit_segment_flags(2, beyond, 8, flags), DAVIT_INVALID_ARGUMENT,
-              "starts[1] is 8, not below n = 8");
-  CHECK_FAILS(davit_segment_flags(2, late, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
-  CHECK_FAILS(davit_segment_flags(2, before, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
-  CHECK_FAILS(davit_segment_flags(0, NULL, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
-  CHECK_FAILS(davit_segment_flags(1, late, 0, NULL), DAVIT_INVALID_ARGUMENT, "starts");
-  CHECK_FAILS(davit_segment_flags(-1, late, 8, flags), DAVIT_INVALID_ARGUMENT, "count is -1");
-  CHECK_FAILS(davit_segment_flags(1, NULL, 8, flags), DAVIT_INVALID_ARGUMENT, "starts is NULL");
-  CHECK_FAILS(davit_segment_flags(1, empty, 8, NULL), DAVIT_INVALID_ARGUMENT, "flags is NULL");
-  CHECK_FAILS(davit_segment_flags(1, empty, -8, flags), DAVIT_INVALID_ARGUMENT, "n is -8");
+  CHECK_FAILS(davit_scan_flags(4, empty, 8, flags), DAVIT_INVALID_ARGUMENT, "starts[2] is 3 after 3");
+  CHECK_FAILS(davit_scan_flags(4, empty, 8, flags), DAVIT_INVALID_ARGUMENT, "empty segment");
+  CHECK_FAILS(davit_scan_flags(3, falling, 8, flags), DAVIT_INVALID_ARGUMENT, "not ascending");
+  CHECK_FAILS(davit_scan_flags(2, beyond, 8, flags), DAVIT_INVALID_ARGUMENT,
+              "starts[1] is 8, not in 0 … n - 1, n = 8");
+  CHECK_FAILS(davit_scan_flags(2, late, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
+  CHECK_FAILS(davit_scan_flags(1, (const int64_t[]){-3}, 0, flags), DAVIT_INVALID_ARGUMENT,
+              "starts[0] is -3");
+  CHECK_FAILS(davit_scan_flags(2, before, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
+  CHECK_FAILS(davit_scan_flags(0, NULL, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
+  CHECK_FAILS(davit_scan_flags(1, late, 0, NULL), DAVIT_INVALID_ARGUMENT, "starts");
+  CHECK_FAILS(davit_scan_flags(-1, late, 8, flags), DAVIT_INVALID_ARGUMENT, "count is -1");
+  CHECK_FAILS(davit_scan_flags(1, NULL, 8, flags), DAVIT_INVALID_ARGUMENT, "starts is NULL");
+  CHECK_FAILS(davit_scan_flags(1, empty, 8, NULL), DAVIT_INVALID_ARGUMENT, "flags is NULL");
+  CHECK_FAILS(davit_scan_flags(1, empty, -8, flags), DAVIT_INVALID_ARGUMENT, "n is -8");
   for (int i = 0; i < 8; i++)
     assert_int_equal(flags[i], 9);
-  CHECK_FAILS(davit_segment_starts(-1, flags, 8, starts, &count), DAVIT_INVALID_ARGUMENT, "n is -1");
-  CHECK_FAILS(davit_segment_starts(8, NULL, 8, starts, &count), DAVIT_INVALID_ARGUMENT, "flags is NULL");
-  CHECK_FAILS(davit_segment_starts(8, flags, -8, starts, &count), DAVIT_INVALID_ARGUMENT, "capacity is -8");
-  CHECK_FAILS(davit_segment_starts(8, flags, 8, NULL, &count), DAVIT_INVALID_ARGUMENT, "starts is NULL");
-  CHECK_FAILS(davit_segment_starts(8, flags, 8, starts, NULL), DAVIT_INVALID_ARGUMENT, "count is NULL");
+  CHECK_FAILS(davit_scan_starts(-1, flags, 8, starts, &count), DAVIT_INVALID_ARGUMENT, "n is -1");
+  CHECK_FAILS(davit_scan_starts(8, NULL, 8, starts, &count), DAVIT_INVALID_ARGUMENT, "flags is NULL");
+  CHECK_FAILS(davit_scan_starts(8, flags, -8, starts, &count), DAVIT_INVALID_ARGUMENT, "capacity is -8");
+  CHECK_FAILS(davit_scan_starts(8, flags, 8, NULL, &count), DAVIT_INVALID_ARGUMENT, "starts is NULL");
+  CHECK_FAILS(davit_scan_starts(8, flags, 8, starts, NULL), DAVIT_INVALID_ARGUMENT, "count is NULL");
   assert_int_equal(count, 77);
 }
 
@@ -660,33 +666,37 @@ static void test_bad_arguments(void **state) {
   uint8_t flags[8] = {0};
   const int wrong = -7;
   const davit_scan_kind no_kind = (davit_scan_kind)2;
-  REFUSED(davit_scan((davit_operator)-1, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, y, NULL, 0), "op is -1");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_TYPE_COUNT, DAVIT_INCLUSIVE, 8, x, y, NULL, 0), "type is 4");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y, NULL, 0), "kind is 2");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, -8, x, y, NULL, 0), "n is -8");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, NULL, y, NULL, 0), "x is NULL");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, NULL, NULL, 0), "y is NULL");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, x + 1, NULL, 0), "y overlaps x");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x + 7, x, NULL, 0), "y overlaps x");
-  REFUSED(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, NULL, y, NULL, 0),
-          "flags is NULL");
-  REFUSED(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, (uint8_t *)y + 31, y, NULL, 0),
-          "y overlaps flags");
-  CHECK_FAILS(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, y, &wrong, 1), DAVIT_UNKNOWN_DEVICE,
-              "-7");
-  davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  REFUSED(davit_queue_scan(NULL, DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, y), "queue");
-  REFUSED(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y), "kind is 2");
-  REFUSED(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, x + 3), "y overlaps x");
-  REFUSED(davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, NULL, y),
+  REFUSED(davit_scan((davit_operator)-1, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "op is -1");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_TYPE_COUNT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "type is 4");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y, NULL), "kind is 2");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, -8, x, y, NULL), "n is -8");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, NULL, y, NULL), "x is NULL");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, NULL, NULL), "y is NULL");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, x + 1, NULL), "y overlaps x");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x + 7, x, NULL), "y overlaps x");
+  REFUSED(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, NULL, y, NULL),
           "flags is NULL");
   REFUSED(
-      davit_queue_segmented_scan(queue, DAVIT_OPERATOR_COUNT, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, flags, y),
-      "op is 4");
+      davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, (uint8_t *)y + 31, y, NULL),
+      "y overlaps flags");
+  CHECK_FAILS(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, y,
+                         &(davit_scan_options){.devices = &wrong, .device_count = 1}),
+              DAVIT_UNKNOWN_DEVICE, "-7");
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  REFUSED(davit_queue_scan(NULL, DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "queue");
+  REFUSED(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y, NULL), "kind is 2");
+  REFUSED(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, x + 3, NULL),
+          "y overlaps x");
+  REFUSED(
+      davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, NULL, y, NULL),
+      "flags is NULL");
+  REFUSED(davit_queue_segmented_scan(queue, DAVIT_OPERATOR_COUNT, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x,
+                                     flags, y, NULL),
+          "op is 4");
   CHECK(davit_queue_destroy(queue));
   assert_true(y[0] == 42);
   /* neighbours are no overlap */
-  CHECK(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 8, x, x + 8, NULL, 0));
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, x + 8, NULL));
   assert_true(x[15] == 36);
 }
 
@@ -694,39 +704,40 @@ static void test_bad_parts(void **state) {
   (void)state;
   float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {42};
   uint8_t flags[8] = {0};
-  davit_part parts[] = {{.n = 0}, {.n = 4, .x = x, .y = y}, {.n = 4, .x = x + 4, .y = y + 4}};
-  const davit_part right = parts[2];
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, -1, parts), "count is -1");
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, NULL), "parts is NULL");
-  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, NULL), "parts is NULL");
+  davit_scan_part parts[] = {{.n = 0}, {.n = 4, .x = x, .y = y}, {.n = 4, .x = x + 4, .y = y + 4}};
+  const davit_scan_part right = parts[2];
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, -1, parts), "count is -1");
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, NULL), "parts is NULL");
+  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, NULL), "parts is NULL");
   REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, (davit_scan_kind)-1, 3, parts), "kind is -1");
   parts[2].n = -1;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].n is -1");
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts), "parts[2].n is -1");
   parts[2] = right;
   parts[2].x = NULL;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].x is NULL");
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts), "parts[2].x is NULL");
   parts[2] = right;
   parts[2].y = NULL;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].y is NULL");
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts), "parts[2].y is NULL");
   parts[2].y = x + 5;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].y overlaps x");
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts), "parts[2].y overlaps x");
   parts[2] = right;
   parts[2].flags = flags;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts), "parts[2].flags is not NULL");
-  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts),
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts),
+          "parts[2].flags is not NULL");
+  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts),
           "parts[1].flags is NULL");
   const davit_monoid *sum;
-  CHECK(davit_monoid_of(DAVIT_SUM, DAVIT_FLOAT, &sum));
-  REFUSED(davit_monoid_scan_parts(sum, DAVIT_INCLUSIVE, 3, parts),
+  CHECK(davit_monoid_builtin(DAVIT_SUM, DAVIT_FLOAT, &sum));
+  REFUSED(davit_monoid_scan_parts(sum, DAVIT_SCAN_INCLUSIVE, 3, parts),
           "parts[2].flags is not NULL, unlike that of parts[1]");
   parts[1].flags = flags;
   parts[2].flags = (uint8_t *)(y + 7);
-  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_INCLUSIVE, 3, parts),
+  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts),
           "parts[2].y overlaps flags");
   assert_true(y[0] == 42);
   parts[1].flags = parts[2].flags = NULL;
   parts[0].flags = flags; /* of an empty part: not looked at */
-  CHECK(davit_monoid_scan_parts(sum, DAVIT_INCLUSIVE, 3, parts));
+  CHECK(davit_monoid_scan_parts(sum, DAVIT_SCAN_INCLUSIVE, 3, parts));
   assert_true(y[7] == 36);
 }
 
@@ -739,8 +750,8 @@ static void test_parts_in_two_places(void **state) {
     skip();
   }
   int32_t x[4] = {1, 2, 3, 4}, *there = new_memory(sizeof x, device);
-  const davit_part parts[] = {{.n = 4, .x = x, .y = x}, {.n = 4, .x = x, .y = there}};
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, 2, parts),
+  const davit_scan_part parts[] = {{.n = 4, .x = x, .y = x}, {.n = 4, .x = x, .y = there}};
+  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, 2, parts),
           "parts[1].x lies in another place");
   CHECK(davit_free(there));
 }
@@ -759,29 +770,30 @@ static davit_status scan_on_devices(const scenario *s, int32_t *y) {
   davit_queue *queue = NULL;
   void *there = NULL;
   two_devices(pair);
-  davit_status status = davit_queue_create(pair[0], 1, &queue);
+  davit_status status = davit_queue_create(pair[0], &queue, NULL);
   if (status == DAVIT_SUCCESS)
     status = davit_malloc(bytes + SCENARIO_N, place_for(pair[0]), &there);
   uint8_t *flags = there ? (uint8_t *)there + bytes : NULL;
   if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, there, s->x, bytes);
+    status = davit_queue_copy(queue, bytes, s->x, there);
   if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, flags, s->flags, SCENARIO_N);
+    status = davit_queue_copy(queue, SCENARIO_N, s->flags, flags);
   if (status == DAVIT_SUCCESS)
-    status =
-        davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, cut, there, flags, there);
+    status = davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, cut, there,
+                                        flags, there, NULL);
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, status);
   dvt_error_keep(&first, davit_queue_destroy(queue));
   if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first, davit_copy(there, s->x, bytes));
-  const davit_part parts[] = {
+    dvt_error_keep(&first, davit_copy(bytes, s->x, there));
+  const davit_scan_part parts[] = {
       {.n = cut, .x = there, .y = there, .flags = flags},
       {.n = SCENARIO_N - cut, .x = s->x + cut, .y = y + cut, .flags = s->flags + cut}};
   if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first, davit_segmented_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, 2, parts));
+    dvt_error_keep(&first,
+                   davit_segmented_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, 2, parts));
   if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first, davit_copy(y, there, (size_t)cut * sizeof *y));
+    dvt_error_keep(&first, davit_copy((size_t)cut * sizeof *y, there, y));
   CHECK(davit_free(there));
   return dvt_error_report(&first);
 }
@@ -794,13 +806,13 @@ static davit_status scan_all(void *argument) {
     expect_elements(DAVIT_INT32, SCENARIO_N, y, s->right, "on devices");
   dvt_monoid_travel(true);
   if (status == DAVIT_SUCCESS)
-    status =
-        davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, SCENARIO_N, s->x, s->flags, y, NULL, 0);
+    status = davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, SCENARIO_N, s->x, s->flags, y,
+                                  NULL);
   dvt_monoid_travel(false);
   if (status == DAVIT_SUCCESS) {
-    const davit_part parts[] = {{.n = 5, .x = y, .y = y}, {.n = 100, .x = y + 5, .y = y + 5}};
+    const davit_scan_part parts[] = {{.n = 5, .x = y, .y = y}, {.n = 100, .x = y + 5, .y = y + 5}};
     expect_elements(DAVIT_INT32, SCENARIO_N, y, s->right, "streamed");
-    status = davit_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, 2, parts);
+    status = davit_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, 2, parts);
   }
   free(y);
   return status;
@@ -811,7 +823,7 @@ static void test_failures(void **state) {
   scenario s = {exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 15), poisoned(SCENARIO_N * sizeof(int32_t)),
                 make_flags(FLAGS_LONG, SCENARIO_N, 16)};
   s.flags[30001] = s.flags[30002] = 0;
-  dvt_ref_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_INCLUSIVE, SCENARIO_N, s.x, s.flags, s.right);
+  dvt_ref_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, SCENARIO_N, s.x, s.flags, s.right);
   fail_everywhere(scan_all, &s);
   free(s.x), free(s.right), free(s.flags);
 }
@@ -849,8 +861,10 @@ static void expect_variants(job j) {
     memset(y, 0x5a, bytes + 128);
     if (j.in_place)
       memcpy(y + shift, x, bytes);
-    CHECK(j.flags ? davit_segmented_scan(j.op, j.type, j.kind, j.n, from, j.flags, y + shift, &device, 1)
-                  : davit_scan(j.op, j.type, j.kind, j.n, from, y + shift, &device, 1));
+    CHECK(j.flags ? davit_segmented_scan(j.op, j.type, j.kind, j.n, from, j.flags, y + shift,
+                                         &(davit_scan_options){.devices = &device, .device_count = 1})
+                  : davit_scan(j.op, j.type, j.kind, j.n, from, y + shift,
+                               &(davit_scan_options){.devices = &device, .device_count = 1}));
     if (most == 0)
       memcpy(plain, y + shift, bytes);
     assert_memory_equal(y + shift, plain, bytes);
@@ -895,7 +909,7 @@ static void test_past_the_caches(void **state) {
                             .n = n,
                             .shift = (size_t)turn % 2,
                             .flags = turn / 2 ? flags : NULL});
-    expect_variants((job){.type = types[t], .kind = DAVIT_EXCLUSIVE, .n = n, .flags = flags});
+    expect_variants((job){.type = types[t], .kind = DAVIT_SCAN_EXCLUSIVE, .n = n, .flags = flags});
     free(flags);
   }
 }

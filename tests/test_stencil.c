@@ -9,7 +9,7 @@
 typedef struct stencil_case {
   davit_type type;
   int64_t rows, cols, extra_lda, extra_ldb;
-  davit_border border;
+  davit_stencil_border border;
   int shift_a, shift_b;
   const double *coefficients;
 } stencil_case;
@@ -26,7 +26,7 @@ static dense output(const stencil_case *c, int place) {
 
 /* The image of b becomes what it should be. */
 static void refer(const stencil_case *c, const dense *a, dense *b) {
-  const double *k = c->coefficients ? c->coefficients : davit_stencil2d_coefficients;
+  const double *k = c->coefficients ? c->coefficients : davit_stencil_coefficients;
   if (c->type == DAVIT_DOUBLE)
     dvt_ref_dstencil(c->rows, c->cols, dense_image(a), a->ld, k, c->border, dense_image(b), b->ld);
   else
@@ -44,8 +44,8 @@ static void on_queue(const stencil_case *c, int device) {
   int place = place_for(device);
   dense a = input(c, place), b = output(c, place);
   davit_queue *queue = new_queue(device, 1);
-  CHECK(davit_queue_stencil2d(queue, c->type, c->rows, c->cols, dense_there(&a), a.ld, c->coefficients,
-                              c->border, dense_there(&b), b.ld));
+  CHECK(davit_queue_stencil(queue, c->type, c->rows, c->cols, dense_there(&a), a.ld, c->coefficients,
+                            dense_there(&b), b.ld, &(davit_stencil_options){.border = c->border}));
   CHECK(davit_queue_synchronize(queue));
   CHECK(davit_queue_destroy(queue));
   refer(c, &a, &b);
@@ -56,8 +56,9 @@ static void on_queue(const stencil_case *c, int device) {
 
 static davit_status call(const stencil_case *c, const dense *a, const dense *b, const int *devices,
                          int count) {
-  return davit_stencil2d(c->type, c->rows, c->cols, dense_there(a), a->ld, c->coefficients, c->border,
-                         dense_there(b), b->ld, devices, count);
+  return davit_stencil(
+      c->type, c->rows, c->cols, dense_there(a), a->ld, c->coefficients, dense_there(b), b->ld,
+      &(davit_stencil_options){.border = c->border, .devices = devices, .device_count = count});
 }
 
 static void spread(const stencil_case *c, int place_a, int place_b, const int *devices, int count) {
@@ -82,7 +83,7 @@ static void on_all_devices(void) {
                         shapes[s][1],
                         v / 4 % 3,
                         v / 2 % 4,
-                        (davit_border)(v % 3),
+                        (davit_stencil_border)(v % 3),
                         v < 8 ? 0 : v % 4,
                         v < 12 ? 0 : v % 3,
                         v % 5 ? skewed : NULL};
@@ -114,7 +115,7 @@ static void test_large_and_aligned(void **state) {
                         .cols = 999,
                         .extra_lda = v == 5 ? 3 : 0,
                         .extra_ldb = v == 5 ? 7 : 0,
-                        .border = (davit_border)(v % 3)};
+                        .border = (davit_stencil_border)(v % 3)};
       on_queue(&c, devices[d]);
     }
 }
@@ -145,7 +146,7 @@ static void test_places_and_devices(void **state) {
                         .cols = shapes[s][1],
                         .extra_lda = v % 3,
                         .extra_ldb = v % 2,
-                        .border = (davit_border)(v % 3)};
+                        .border = (davit_stencil_border)(v % 3)};
       spread(&c, dense_place(v / 4), dense_place(v % 4), NULL, 0);
       spread(&c, dense_place(v / 4), dense_place(v % 4), devices, count < 16 ? count : 16);
     }
@@ -156,10 +157,12 @@ static void test_several_chunks(void **state) {
   (void)state;
   int devices[MOST_PLACES];
   all_devices(devices);
-  stencil_case wide = {.type = DAVIT_DOUBLE, .rows = 3001, .cols = 4000, .border = DAVIT_BORDER_UNTOUCHED};
+  stencil_case wide = {
+      .type = DAVIT_DOUBLE, .rows = 3001, .cols = 4000, .border = DAVIT_STENCIL_BORDER_UNTOUCHED};
   spread(&wide, DAVIT_PAGEABLE, DAVIT_PAGEABLE, NULL, 0);
   for (int border = 0; border < 3; border++) {
-    stencil_case tall = {.type = DAVIT_FLOAT, .rows = 1100003, .cols = 9, .border = (davit_border)border};
+    stencil_case tall = {
+        .type = DAVIT_FLOAT, .rows = 1100003, .cols = 9, .border = (davit_stencil_border)border};
     spread(&tall, DAVIT_PAGEABLE, DAVIT_PINNED, devices, 1);
     spread(&tall, DAVIT_PINNED, DAVIT_PAGEABLE, NULL, 0);
   }
@@ -198,7 +201,8 @@ static void test_known_fields(void **state) {
   for (int field = 0; field < 3; field++) {
     for (int e = 0; e < ROWS * COLS; e++)
       a[e] = field == 0 ? 3 : field == 1 ? e % ROWS : e / ROWS;
-    CHECK(davit_stencil2d(DAVIT_DOUBLE, ROWS, COLS, a, ROWS, NULL, DAVIT_BORDER_ZERO, b, ROWS, NULL, 0));
+    CHECK(davit_stencil(DAVIT_DOUBLE, ROWS, COLS, a, ROWS, NULL, b, ROWS,
+                        &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_ZERO}));
     for (int e = 0; e < ROWS * COLS; e++) {
       int i = e % ROWS, j = e / ROWS;
       bool border = i == 0 || j == 0 || i == ROWS - 1 || j == COLS - 1;
@@ -213,7 +217,7 @@ static void test_transposed_coefficients_differ(void **state) {
   (void)state;
   double transposed[9];
   for (int k = 0; k < 9; k++)
-    transposed[k] = davit_stencil2d_coefficients[k / 3 + k % 3 * 3];
+    transposed[k] = davit_stencil_coefficients[k / 3 + k % 3 * 3];
   stencil_case c = {.type = DAVIT_DOUBLE, .rows = 30, .cols = 30, .coefficients = transposed};
   dense a = input(&c, DAVIT_PAGEABLE), b = output(&c, DAVIT_PAGEABLE);
   CHECK(call(&c, &a, &b, NULL, 0));
@@ -238,24 +242,42 @@ static void test_bad_arguments(void **state) {
   double a[16] = {0}, b[16] = {0};
   const davit_status bad = DAVIT_INVALID_ARGUMENT;
   const davit_type d = DAVIT_DOUBLE;
-  CHECK_FAILS(davit_stencil2d(DAVIT_INT32, 4, 4, a, 4, NULL, 0, b, 4, NULL, 0), bad, "type");
-  CHECK_FAILS(davit_stencil2d(DAVIT_TYPE_COUNT, 4, 4, a, 4, NULL, 0, b, 4, NULL, 0), bad, "type");
-  CHECK_FAILS(davit_stencil2d(d, -1, 4, a, 4, NULL, 0, b, 4, NULL, 0), bad, "rows is -1");
-  CHECK_FAILS(davit_stencil2d(d, 4, -1, a, 4, NULL, 0, b, 4, NULL, 0), bad, "cols is -1");
-  CHECK_FAILS(davit_stencil2d(d, 4, 4, a, 3, NULL, 0, b, 4, NULL, 0), bad, "lda is 3");
-  CHECK_FAILS(davit_stencil2d(d, 4, 4, a, 4, NULL, 0, b, 3, NULL, 0), bad, "ldb is 3");
-  CHECK_FAILS(davit_stencil2d(d, 0, 4, a, 0, NULL, 0, b, 1, NULL, 0), bad, "lda is 0");
-  CHECK_FAILS(davit_stencil2d(d, 4, 4, a, 4, NULL, (davit_border)3, b, 4, NULL, 0), bad, "border");
-  CHECK_FAILS(davit_stencil2d(d, 4, 4, NULL, 4, NULL, 0, b, 4, NULL, 0), bad, "a is NULL");
-  CHECK_FAILS(davit_stencil2d(d, 4, 4, a, 4, NULL, 0, NULL, 4, NULL, 0), bad, "b is NULL");
-  CHECK_FAILS(davit_stencil2d(d, 4, 4, a, 4, NULL, 0, a, 4, NULL, 0), bad, "b overlaps a");
-  CHECK_FAILS(davit_stencil2d(d, 4, 4, a, 4, NULL, 0, b, 4, NULL, 3), bad, "devices");
-  CHECK_FAILS(davit_queue_stencil2d(NULL, d, 4, 4, a, 4, NULL, 0, b, 4), bad, "queue");
+  CHECK_FAILS(davit_stencil(DAVIT_INT32, 4, 4, a, 4, NULL, b, 4, &(davit_stencil_options){.border = 0}), bad,
+              "type");
+  CHECK_FAILS(davit_stencil(DAVIT_TYPE_COUNT, 4, 4, a, 4, NULL, b, 4, &(davit_stencil_options){.border = 0}),
+              bad, "type");
+  CHECK_FAILS(davit_stencil(d, -1, 4, a, 4, NULL, b, 4, &(davit_stencil_options){.border = 0}), bad,
+              "rows is -1");
+  CHECK_FAILS(davit_stencil(d, 4, -1, a, 4, NULL, b, 4, &(davit_stencil_options){.border = 0}), bad,
+              "cols is -1");
+  CHECK_FAILS(davit_stencil(d, 4, 4, a, 3, NULL, b, 4, &(davit_stencil_options){.border = 0}), bad,
+              "lda is 3");
+  CHECK_FAILS(davit_stencil(d, 4, 4, a, 4, NULL, b, 3, &(davit_stencil_options){.border = 0}), bad,
+              "ldb is 3");
+  CHECK_FAILS(davit_stencil(d, 0, 4, a, 0, NULL, b, 1, &(davit_stencil_options){.border = 0}), bad,
+              "lda is 0");
+  CHECK_FAILS(
+      davit_stencil(d, 4, 4, a, 4, NULL, b, 4, &(davit_stencil_options){.border = (davit_stencil_border)3}),
+      bad, "border");
+  CHECK_FAILS(davit_stencil(d, 4, 4, NULL, 4, NULL, b, 4, &(davit_stencil_options){.border = 0}), bad,
+              "a is NULL");
+  CHECK_FAILS(davit_stencil(d, 4, 4, a, 4, NULL, NULL, 4, &(davit_stencil_options){.border = 0}), bad,
+              "b is NULL");
+  CHECK_FAILS(davit_stencil(d, 4, 4, a, 4, NULL, a, 4, &(davit_stencil_options){.border = 0}), bad,
+              "b overlaps a");
+  CHECK_FAILS(davit_stencil(d, 4, 4, a, 4, NULL, b, 4,
+                            &(davit_stencil_options){.border = 0, .devices = NULL, .device_count = 3}),
+              bad, "devices");
+  CHECK_FAILS(davit_queue_stencil(NULL, d, 4, 4, a, 4, NULL, b, 4, &(davit_stencil_options){.border = 0}),
+              bad, "queue");
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  CHECK_FAILS(davit_queue_stencil2d(queue, DAVIT_INT64, 4, 4, a, 4, NULL, 0, b, 4), bad, "type");
-  CHECK_FAILS(davit_queue_stencil2d(queue, d, 4, 4, a, 4, NULL, 0, NULL, 4), bad, "b is NULL");
+  CHECK_FAILS(
+      davit_queue_stencil(queue, DAVIT_INT64, 4, 4, a, 4, NULL, b, 4, &(davit_stencil_options){.border = 0}),
+      bad, "type");
+  CHECK_FAILS(davit_queue_stencil(queue, d, 4, 4, a, 4, NULL, NULL, 4, &(davit_stencil_options){.border = 0}),
+              bad, "b is NULL");
   CHECK(davit_queue_destroy(queue));
-  CHECK(davit_stencil2d(d, 0, 4, NULL, 1, NULL, 0, NULL, 1, NULL, 0));
+  CHECK(davit_stencil(d, 0, 4, NULL, 1, NULL, NULL, 1, &(davit_stencil_options){.border = 0}));
 }
 
 typedef struct attempt {

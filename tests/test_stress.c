@@ -183,10 +183,10 @@ static void enqueue_operation(davit_queue *queue, command *c) {
     CHECK(davit_queue_host_function(queue, mix_on_host, c));
     break;
   case COPY:
-    CHECK(davit_queue_copy(queue, c->to->memory, c->from->memory, sizeof c->to->model));
+    CHECK(davit_queue_copy(queue, sizeof c->to->model, c->from->memory, c->to->memory));
     break;
   case FILL:
-    CHECK(davit_queue_fill(queue, c->to->memory, (int)(c->constant & 0xff), sizeof c->to->model));
+    CHECK(davit_queue_fill(queue, sizeof c->to->model, (int)(c->constant & 0xff), c->to->memory));
     break;
   case ON_DEVICE:
     CHECK(davit_queue_region(queue, mix_on_device, c));
@@ -240,7 +240,7 @@ static void run_program(machine *m, int program) {
     x->readers = 0;
     for (int w = 0; w < WORDS; w++)
       x->model[w] = next_random(&m->random);
-    CHECK(davit_copy(x->memory, x->model, sizeof x->model));
+    CHECK(davit_copy(sizeof x->model, x->model, x->memory));
   }
   for (int i = 0; i < COMMANDS; i++)
     enqueue(m, i);
@@ -248,7 +248,7 @@ static void run_program(machine *m, int program) {
     CHECK(davit_queue_synchronize(m->queues[i]));
   for (int i = 0; i < m->cell_count; i++) {
     uint64_t found[WORDS];
-    CHECK(davit_copy(found, m->cells[i].memory, sizeof found));
+    CHECK(davit_copy(sizeof found, m->cells[i].memory, found));
     if (memcmp(found, m->cells[i].model, sizeof found) != 0) {
       print_error("program %d: cell %d at place %d is wrong\n", program, i, m->cells[i].place);
       fail();
@@ -317,8 +317,9 @@ static davit_status destroy_from_inside(void *queue) {
 static davit_status one_life(storm *s, const int *devices, int count) {
   davit_queue *a = NULL, *b = NULL;
   davit_event *event = NULL;
-  DVT_TRY(davit_queue_create(devices[random_below(&s->random, count)], 1 + random_below(&s->random, 3), &a));
-  DVT_TRY(davit_queue_create(devices[random_below(&s->random, count)], 1, &b));
+  DVT_TRY(davit_queue_create(devices[random_below(&s->random, count)], &a,
+                             &(davit_queue_options){.subqueues = 1 + random_below(&s->random, 3)}));
+  DVT_TRY(davit_queue_create(devices[random_below(&s->random, count)], &b, NULL));
   DVT_TRY(davit_event_create(&event));
   int commands = random_below(&s->random, 8), subqueue = 0;
   for (int i = 0; i < commands; i++) {

@@ -444,7 +444,7 @@ static void test_gemm_uses_it(void **state) {
     skip();
   enum { N = 1024 };
   double *a = new_memory(sizeof(double) * N * N, DAVIT_PAGEABLE), *c = new_memory(sizeof(double) * N * N, -2);
-  CHECK(davit_fill(a, 0, sizeof(double) * N * N));
+  CHECK(davit_fill(sizeof(double) * N * N, 0, a));
   davit_gemm_report report;
   davit_gemm_options options = {.devices = devices, .device_count = 2, .report = &report};
   CHECK(davit_tuning_clear());
@@ -478,7 +478,7 @@ static void set_all(int more) {
 typedef struct results {
   double reduced;
   double scanned[3], stencil[3], axpy[3], gemv[3], atax[3];
-  davit_pair pair;
+  davit_closest_pair_result pair;
 } results;
 
 static void some_of(const double *x, int64_t n, double out[3]) {
@@ -500,22 +500,24 @@ static results run_all(void) {
     a[i] = (double)(i % 13);
   const double coefficients[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   dvt_monoid_travel(true);
-  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, LENGTH, a, NULL, 0, &r.reduced));
-  CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_INCLUSIVE, LENGTH, a, b, NULL, 0));
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, LENGTH, a, &r.reduced, NULL));
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, LENGTH, a, b, NULL));
   dvt_monoid_travel(false);
   some_of(b, LENGTH, r.scanned);
-  CHECK(davit_stencil2d(DAVIT_DOUBLE, N, N, a, N, coefficients, DAVIT_BORDER_COPY, b, N, NULL, 0));
+  CHECK(davit_stencil(DAVIT_DOUBLE, N, N, a, N, coefficients, b, N,
+                      &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_COPY}));
   some_of(b, LENGTH, r.stencil);
-  CHECK(davit_copy(b, a, sizeof(double) * LENGTH));
-  CHECK(davit_daxpy(LENGTH, 2, a, 1, b, 1, NULL, 0));
+  CHECK(davit_copy(sizeof(double) * LENGTH, a, b));
+  CHECK(davit_daxpy(LENGTH, 2, a, 1, b, 1, NULL));
   some_of(b, LENGTH, r.axpy);
-  CHECK(davit_dgemv('N', N, N, 1, a, N, a, 1, 0, b, 1, NULL, 0));
+  CHECK(davit_dgemv('N', N, N, 1, a, N, a, 1, 0, b, 1, NULL));
   some_of(b, N, r.gemv);
-  CHECK(davit_atax(DAVIT_DOUBLE, 'T', N, N, a, N, a, NULL, b, NULL, 0));
+  CHECK(davit_atax(DAVIT_DOUBLE, 'T', N, N, a, N, a, NULL, b, NULL));
   some_of(b, N, r.atax);
   for (int i = 0; i < LENGTH; i++)
     a[i] = (double)(i * INT64_C(7919) % LENGTH);
-  CHECK(davit_closest_pair(DAVIT_DOUBLE, 2, LENGTH / 2, a, DAVIT_CLOSEST_GRID, NULL, 0, &r.pair));
+  CHECK(davit_closest_pair(DAVIT_DOUBLE, 2, LENGTH / 2, a, &r.pair,
+                           &(davit_closest_pair_options){.algorithm = DAVIT_CLOSEST_PAIR_GRID}));
   davit_free(a);
   davit_free(b);
   return r;

@@ -54,7 +54,7 @@ int scan_of(cudaStream_t stream, davit_scan_kind kind, int n, const void *x, voi
             size_t *bytes) {
   const T *in = static_cast<const T *>(x);
   T *out = static_cast<T *>(y);
-  return kind == DAVIT_INCLUSIVE ? cub::DeviceScan::InclusiveSum(temp, *bytes, in, out, n, stream)
+  return kind == DAVIT_SCAN_INCLUSIVE ? cub::DeviceScan::InclusiveSum(temp, *bytes, in, out, n, stream)
                                  : cub::DeviceScan::ExclusiveSum(temp, *bytes, in, out, n, stream);
 }
 

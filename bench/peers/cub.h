@@ -26,7 +26,7 @@ typedef struct peer_cub {
   int (*scan_by_key)(void *stream, davit_type type, int n, const int32_t *keys, const void *x, void *y,
                      void *temp, size_t *temp_bytes);
 
-  /* davit_queue_stencil2d() with an untouched border; one thread for each element. */
+  /* davit_queue_stencil() with an untouched border; one thread for each element. */
   int (*stencil)(void *stream, davit_type type, int rows, int cols, const void *a, int lda,
                  const double *coefficients, void *b, int ldb);
   /* Multiples of 16 bytes. */

@@ -87,7 +87,8 @@ double peer_cublas_gemm(char type, int64_t n, int repeats) {
   for (int i = 0; i < 3; i++)
     ok = ok && cudaMalloc(&m[i], bytes) == cudaSuccess;
   for (int i = 0; i < 2 && ok; i++) /* random operands: zeros run faster than real data */
-    bench_check(type == 'd' ? davit_random_double(m[i], n * n, 7) : davit_random_float(m[i], n * n, 7),
+    bench_check(type == 'd' ? davit_random(DAVIT_DOUBLE, n * n, 7, m[i])
+                            : davit_random(DAVIT_FLOAT, n * n, 7, m[i]),
                 "fill");
   for (int i = 0; i <= repeats && ok; i++) {
     cudaDeviceSynchronize();

@@ -64,7 +64,7 @@ static void NAME(run)(davit_scan_kind kind, int64_t n, const T *x, const uint8_t
   for (int64_t i = 0; i < n; i++) {
     WRAPPING before = flags && flags[i] ? 0 : run;
     run = before + (WRAPPING)x[i];
-    y[i] = (T)(kind == DAVIT_INCLUSIVE ? run : before);
+    y[i] = (T)(kind == DAVIT_SCAN_INCLUSIVE ? run : before);
   }
 }
 

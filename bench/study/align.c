@@ -327,15 +327,15 @@ static void release_device(program *p) {
 static davit_status copy_in(program *p) {
   const size_t width = (size_t)p->input->width * sizeof(float);
   davit_status status =
-      davit_copy((void *)p->task.movie, p->movie, (size_t)(windows_of(p) * p->a->window) * width);
+      davit_copy((size_t)(windows_of(p) * p->a->window) * width, p->movie, (void *)p->task.movie);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy((void *)p->task.patterns, p->patterns, (size_t)pattern_frames(p) * width);
+    status = davit_copy((size_t)pattern_frames(p) * width, p->patterns, (void *)p->task.patterns);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy((void *)p->task.starts, p->starts,
-                        ((size_t)p->input->effect_count + 1) * sizeof *p->starts);
+    status = davit_copy(((size_t)p->input->effect_count + 1) * sizeof *p->starts, p->starts,
+                        (void *)p->task.starts);
   if (status == DAVIT_SUCCESS && host_draws(p->a) && p->a->permutations)
-    status = davit_copy((void *)p->task.orders, p->orders,
-                        (size_t)p->a->permutations * (size_t)p->a->window * sizeof *p->orders);
+    status = davit_copy((size_t)p->a->permutations * (size_t)p->a->window * sizeof *p->orders, p->orders,
+                        (void *)p->task.orders);
   return status;
 }
 
@@ -392,7 +392,7 @@ static davit_status run_on_device(program *p, float *scores) {
     return status;
   launch(p);
   p->times.kernel_ms = lap(&since);
-  status = davit_copy(scores, p->task.scores, (size_t)p->units * (size_t)p->task.runs * sizeof *scores);
+  status = davit_copy((size_t)p->units * (size_t)p->task.runs * sizeof *scores, p->task.scores, scores);
   p->times.transfer_ms += lap(&since);
   return status == DAVIT_SUCCESS ? check_heap(p, scores) : status;
 }

@@ -305,10 +305,10 @@ static davit_status enqueue(davit_queue *queue, int stream, int command, part *p
   if (status != DAVIT_SUCCESS)
     return status;
   if (command == 0)
-    return davit_queue_copy(queue, p->device_input, p->input, bytes);
+    return davit_queue_copy(queue, bytes, p->input, p->device_input);
   if (command == 1)
     return davit_queue_region(queue, kernel_of_part, p);
-  return davit_queue_copy(queue, p->output, p->device_output, bytes);
+  return davit_queue_copy(queue, bytes, p->device_output, p->output);
 }
 
 /* All commands in the order of the issue, between start and stop in sub-queue 0. */

@@ -59,7 +59,7 @@ static float *features_of(int64_t frames, uint64_t seed) {
     fprintf(stderr, "no memory for %lld frames\n", (long long)frames);
     exit(4);
   }
-  bench_check(davit_random_float(features, count, seed), "features");
+  bench_check(davit_random(DAVIT_FLOAT, count, seed, features), "features");
   for (int64_t i = 0; i < count; i++)
     features[i] -= 0.5f;
   return features;
@@ -262,7 +262,7 @@ static void read_options(study *s) {
   char fallback[16];
   int first, count;
   davit_device_info info;
-  bench_check(davit_default_devices(1, &first, &count), "devices");
+  bench_check(davit_device_defaults(1, &first, &count), "devices");
   snprintf(fallback, sizeof fallback, "%d", first);
   s->device = atoi(bench_option(s->argc, s->argv, "device", fallback));
   bench_check(davit_device_describe(s->device, &info), "device");

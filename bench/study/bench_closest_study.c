@@ -467,7 +467,7 @@ static void table_sorts(study *s) {
 static void *device_memory(const study *s, int64_t bytes) {
   void *pointer;
   bench_check(davit_malloc((size_t)bytes, dvt_study_closest_place(s->device), &pointer), "memory");
-  bench_check(davit_fill(pointer, 1, (size_t)bytes), "fill");
+  bench_check(davit_fill((size_t)bytes, 1, pointer), "fill");
   return pointer;
 }
 
@@ -537,7 +537,7 @@ static void table_streams(study *s) {
   streams.output = host[1];
   streams.device_input = device_memory(s, 4 * n);
   streams.device_output = device_memory(s, 4 * n);
-  bench_check(davit_queue_create(s->device, 2, &streams.queue), "queue");
+  bench_check(davit_queue_create(s->device, &streams.queue, &(davit_queue_options){.subqueues = 2}), "queue");
   fprintf(s->table,
           "\nTwo streams: copy in, kernel, copy out of two halves of %lld ints (ms between events)\n",
           (long long)n);
@@ -583,7 +583,7 @@ static bool has(const char *names, const char *name) {
 static void read_options(study *s) {
   char fallback[16];
   int first, count;
-  bench_check(davit_default_devices(1, &first, &count), "devices");
+  bench_check(davit_device_defaults(1, &first, &count), "devices");
   snprintf(fallback, sizeof fallback, "%d", first);
   s->device = atoi(bench_option(s->argc, s->argv, "device", fallback));
   bench_check(dvt_study_closest_on_gpu(s->device, &s->gpu), "device");

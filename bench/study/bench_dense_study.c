@@ -97,9 +97,9 @@ static davit_status convolution_kernels(problem *p, const dvt_study_dense *d, dv
 static davit_status convolution_product(problem *p) {
   double turned[9]; /* a row-major matrix is the transpose of a column-major one */
   for (int i = 0; i < 9; i++)
-    turned[i] = davit_stencil2d_coefficients[i % 3 * 3 + i / 3];
-  return davit_queue_stencil2d(p->queue, DAVIT_DOUBLE, p->n, p->n, p->on_a, p->n, turned, DAVIT_BORDER_ZERO,
-                               p->on_out, p->n);
+    turned[i] = davit_stencil_coefficients[i % 3 * 3 + i / 3];
+  return davit_queue_stencil(p->queue, DAVIT_DOUBLE, p->n, p->n, p->on_a, p->n, turned, p->on_out, p->n,
+                             &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_ZERO});
 }
 
 /* ---- atax ---- */
@@ -122,7 +122,7 @@ static davit_status atax_kernels(problem *p, const dvt_study_dense *d, dvt_study
 
 static davit_status atax_product(problem *p) {
   return davit_queue_atax(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, p->on_x, p->on_tmp,
-                          p->on_out);
+                          p->on_out, NULL);
 }
 
 /* ---- covariance ---- */
@@ -149,8 +149,9 @@ static davit_status covariance_kernels(problem *p, const dvt_study_dense *d, dvt
 }
 
 static davit_status covariance_product(problem *p) {
-  return davit_queue_covariance(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, divisor, 1, p->on_tmp,
-                                NULL, p->n, DAVIT_FULL, p->on_out, p->n);
+  return davit_queue_covariance(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, p->on_tmp, NULL, p->n,
+                                p->on_out, p->n,
+                                &(davit_covariance_options){.mean_divisor = divisor, .divisor = 1});
 }
 
 static const exercise exercises[] = {
@@ -233,8 +234,8 @@ static problem open_problem(const study *s, const exercise *e, int64_t n) {
   p.tmp = doubles(DAVIT_PAGEABLE, n);
   p.out = doubles(DAVIT_PAGEABLE, out_count(&p));
   p.right = doubles(DAVIT_PAGEABLE, out_count(&p));
-  bench_check(davit_random_double(p.a, n * n, s->seed), "data");
-  bench_check(davit_random_double(p.x, n, s->seed + 1), "data");
+  bench_check(davit_random(DAVIT_DOUBLE, n * n, s->seed, p.a), "data");
+  bench_check(davit_random(DAVIT_DOUBLE, n, s->seed + 1, p.x), "data");
   memcpy(p.data, p.a, (size_t)(n * n) * sizeof *p.data);
   memset(p.out, 0, (size_t)out_count(&p) * sizeof *p.out);
   bench_check(e->loops(&p), "loops");
@@ -255,15 +256,15 @@ static void send(problem *p) {
   p->on_x = doubles(place, p->n);
   p->on_tmp = doubles(place, p->n);
   p->on_out = doubles(place, out_count(p));
-  bench_check(davit_copy(p->on_a, p->a, (size_t)(p->n * p->n) * sizeof *p->a), "copy");
-  bench_check(davit_copy(p->on_x, p->x, (size_t)p->n * sizeof *p->x), "copy");
-  bench_check(davit_queue_create(p->s->device, 1, &p->queue), "queue");
+  bench_check(davit_copy((size_t)(p->n * p->n) * sizeof *p->a, p->a, p->on_a), "copy");
+  bench_check(davit_copy((size_t)p->n * sizeof *p->x, p->x, p->on_x), "copy");
+  bench_check(davit_queue_create(p->s->device, &p->queue, NULL), "queue");
 }
 
 /* Takes the result along. */
 static void fetch(problem *p) {
   double *all[] = {p->on_a, p->on_x, p->on_tmp, p->on_out};
-  bench_check(davit_copy(p->out, p->on_out, (size_t)out_count(p) * sizeof *p->out), "copy");
+  bench_check(davit_copy((size_t)out_count(p) * sizeof *p->out, p->on_out, p->out), "copy");
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     bench_check(davit_free(all[i]), "memory");
   bench_check(davit_queue_destroy(p->queue), "queue");
@@ -513,7 +514,7 @@ static void read_options(study *s) {
   char fallback[16];
   int first, count;
   davit_device_info info;
-  bench_check(davit_default_devices(1, &first, &count), "devices");
+  bench_check(davit_device_defaults(1, &first, &count), "devices");
   snprintf(fallback, sizeof fallback, "%d", first);
   s->device = (int)whole(s, "device", fallback);
   bench_check(davit_device_describe(s->device, &info), "device");

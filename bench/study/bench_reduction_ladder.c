@@ -76,7 +76,9 @@ static void clause(job *j) {
 
 static void product(job *j) {
   const int *devices = &j->p->device;
-  bench_check(davit_reduce(DAVIT_SUM, DAVIT_INT32, j->p->n, j->p->x, devices, 1, &j->result), "davit_reduce");
+  bench_check(davit_reduce(DAVIT_SUM, DAVIT_INT32, j->p->n, j->p->x, &j->result,
+                           &(davit_reduce_options){.devices = devices, .device_count = 1}),
+              "davit_reduce");
 }
 
 static void cpu_clause(job *j) {
@@ -219,7 +221,7 @@ static void measure(problem *p, const int64_t *each, int each_count) {
   dvt_study_reference_reduce(DVT_STUDY_SUM, p->n, host, &p->right);
   bench_check(davit_malloc(bytes, place, &x), "memory");
   bench_check(davit_malloc(bytes / 2 + sizeof(int32_t), place, &partials), "memory");
-  bench_check(davit_copy(x, host, bytes), "copy");
+  bench_check(davit_copy(bytes, host, x), "copy");
   p->x = x;
   p->partials = partials;
   job empty = {.p = p};
@@ -249,7 +251,7 @@ int main(int argc, char **argv) {
   int first, count_of_devices;
   char fallback[16];
   davit_device_info info;
-  bench_check(davit_default_devices(1, &first, &count_of_devices), "devices");
+  bench_check(davit_device_defaults(1, &first, &count_of_devices), "devices");
   snprintf(fallback, sizeof fallback, "%d", first);
   p.device = atoi(bench_option(argc, argv, "device", fallback));
   bench_check(davit_device_describe(p.device, &info), "device");

@@ -97,7 +97,7 @@ static davit_status search(const dvt_study_brute *b, int device, int64_t n, cons
                            const memory *m, dvt_study_closest *result, dvt_study_brute_times *times) {
   int64_t candidates = dvt_study_brute_candidates(b, n);
   double start = omp_get_wtime(), since = start;
-  davit_status status = davit_copy(m->points, points, (size_t)n * sizeof *points);
+  davit_status status = davit_copy((size_t)n * sizeof *points, points, m->points);
   times->transfer_ms = lap(&since);
   if (status == DAVIT_SUCCESS)
     status = dvt_study_compare_points(b, device, n, m->points, m->dist, m->pairs, m->comparisons);
@@ -107,9 +107,9 @@ static davit_status search(const dvt_study_brute *b, int device, int64_t n, cons
   times->reduce_ms = lap(&since);
   float square = 0;
   if (status == DAVIT_SUCCESS)
-    status = davit_copy(&square, m->dist, sizeof square);
+    status = davit_copy(sizeof square, m->dist, &square);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy(&result->pair, m->pairs, sizeof result->pair);
+    status = davit_copy(sizeof result->pair, m->pairs, &result->pair);
   times->transfer_ms += lap(&since);
   times->total_ms = 1e3 * (since - start);
   result->distance = sqrtf(square);
@@ -133,7 +133,7 @@ davit_status dvt_study_closest_brute(const dvt_study_brute *b, int device, int64
   if (status == DAVIT_SUCCESS)
     status = search(b, device, n, points, &m, &found, &taken);
   if (status == DAVIT_SUCCESS && rows)
-    status = davit_copy(comparisons, m.comparisons, (size_t)rows * sizeof *comparisons);
+    status = davit_copy((size_t)rows * sizeof *comparisons, m.comparisons, comparisons);
   release(&m);
   if (status != DAVIT_SUCCESS)
     return status;

@@ -205,9 +205,9 @@ static davit_status reduce(run *r, dvt_study_closest *least) {
   int most = dvt_study_closest_blocks[DVT_STUDY_CLOSEST_BLOCKS - 1];
   davit_status status = dvt_study_min_dist(r->device, most, r->blocks, r->dist, r->pairs);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy(&least->distance, r->dist, sizeof least->distance);
+    status = davit_copy(sizeof least->distance, r->dist, &least->distance);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy(&least->pair, r->pairs, sizeof least->pair);
+    status = davit_copy(sizeof least->pair, r->pairs, &least->pair);
   return status;
 }
 
@@ -238,9 +238,9 @@ static void sum_counts(run *r, dvt_study_step *step) {
 /* The flags, and with a watcher everything else, to the host. */
 static davit_status look(run *r, dvt_study_step *step) {
   size_t n = (size_t)r->n, blocks = (size_t)r->blocks;
-  davit_status status = davit_copy(r->host_flags, r->flags, blocks * sizeof *r->flags);
+  davit_status status = davit_copy(blocks * sizeof *r->flags, r->flags, r->host_flags);
   if (status == DAVIT_SUCCESS && r->d->counting)
-    status = davit_copy(r->host_counts, r->counts, n * sizeof *r->counts);
+    status = davit_copy(n * sizeof *r->counts, r->counts, r->host_counts);
   if (status != DAVIT_SUCCESS)
     return status;
   for (int64_t i = 0; i < r->blocks; i++)
@@ -249,13 +249,13 @@ static davit_status look(run *r, dvt_study_step *step) {
     sum_counts(r, step);
   if (!r->d->watch)
     return DAVIT_SUCCESS;
-  status = davit_copy(r->host_sx, r->sx, n * sizeof *r->sx);
+  status = davit_copy(n * sizeof *r->sx, r->sx, r->host_sx);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy(r->host_sy, r->sy, n * sizeof *r->sy);
+    status = davit_copy(n * sizeof *r->sy, r->sy, r->host_sy);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy(r->host_dist, r->dist, blocks * sizeof *r->dist);
+    status = davit_copy(blocks * sizeof *r->dist, r->dist, r->host_dist);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy(r->host_pairs, r->pairs, blocks * sizeof *r->pairs);
+    status = davit_copy(blocks * sizeof *r->pairs, r->pairs, r->host_pairs);
   if (status == DAVIT_SUCCESS)
     r->d->watch(r->d->context, &(dvt_study_step_arrays){r->n, r->blocks, step->length, r->host_sx, r->host_sy,
                                                         r->host_flags, r->host_dist, r->host_pairs});
@@ -280,7 +280,7 @@ static davit_status join(run *r, int64_t length, dvt_study_step *step) {
     status =
         dvt_study_find_strip(r->device, s.base, 0, r->n, length, s.least.distance, r->sx, r->sy, r->flags);
   if (status == DAVIT_SUCCESS && r->d->every_block)
-    status = davit_fill(r->flags, true, (size_t)r->blocks * sizeof *r->flags);
+    status = davit_fill((size_t)r->blocks * sizeof *r->flags, true, r->flags);
   lap(r, &step->strip_ms);
   if (status == DAVIT_SUCCESS)
     status = dvt_study_compare_strip(&s, r->device, r->sx, r->sy, r->flags, r->dist, r->pairs, r->counts);
@@ -294,7 +294,7 @@ static davit_status join(run *r, int64_t length, dvt_study_step *step) {
 static davit_status search(run *r, dvt_study_closest *result) {
   dvt_study_divide_report *report = r->report;
   double looking = 0, start = r->since = omp_get_wtime();
-  davit_status status = davit_copy(r->sx, r->host_sx, (size_t)r->n * sizeof *r->sx);
+  davit_status status = davit_copy((size_t)r->n * sizeof *r->sx, r->host_sx, r->sx);
   lap(r, &report->transfer_ms);
   if (status == DAVIT_SUCCESS)
     status = sort(r, DVT_STUDY_BY_X, r->n, r->sx);

@@ -56,7 +56,7 @@ static davit_status copy(const operand *o, int64_t border, double *to, const dou
     return DAVIT_SUCCESS;
   const double start = omp_get_wtime();
   davit_status status =
-      davit_copy_2d(to + first, o->cols, from + first, o->cols, cols, rows, sizeof *o->there);
+      davit_copy_2d(cols, rows, sizeof *o->there, from + first, o->cols, to + first, o->cols);
   times->transfer_ms += 1e3 * (omp_get_wtime() - start);
   return status;
 }

@@ -41,7 +41,7 @@ typedef struct davit_sequences {
 /* Targets made ready for searching: on the devices, in the order and shape that their kernels like. */
 typedef struct davit_database davit_database;
 
-/* Copies `targets`, whose symbols are below `symbols`, to the devices (NULL and 0: davit_default_devices()), each a
+/* Copies `targets`, whose symbols are below `symbols`, to the devices (NULL and 0: davit_device_defaults()), each a
  * share. */
 DAVIT_API davit_status davit_database_create(const davit_sequences *targets, int symbols, const int *devices,
                                              int device_count, davit_database **database);

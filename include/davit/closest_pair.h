@@ -1,13 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair of a set of points in two or three dimensions.
  *
- * Point k has the coordinates points[dim k] … points[dim k + dim - 1]. The answer is unique and the same on every device: of all
- * pairs i < j it is the least by (distance, i, j). Distances are computed and compared in double, whatever the type of the
- * coordinates, without overflow or underflow; equal points have distance 0.
+ * Point k has the coordinates points[dim k] … points[dim k + dim - 1]. The answer is unique and the same on every device:
+ * of all pairs i < j it is the minimum by (distance, i, j). Distances are computed and compared in double, whatever the
+ * type of the coordinates, without overflow or underflow; equal points have distance 0.
  *
- * Coordinates must be finite: a NaN or an infinity is DAVIT_INVALID_ARGUMENT, and the sentence names the point. n < 2 too.
- * Cost: DAVIT_CLOSEST_GRID expected O(n) time and memory for any input. Source: grids with the cell of a sampled bound, after
- * Rabin, Probabilistic Algorithms (1976), and Khuller and Matias, A Simple Randomized Sieve Algorithm (1995);
- * docs/closest_pair.md. Thread safety: any thread. */
+ * type is DAVIT_FLOAT or DAVIT_DOUBLE, dim 2 or 3, n at least 2. Coordinates must be finite: a NaN or an infinity is
+ * DAVIT_INVALID_ARGUMENT, and the sentence names the point (of a queue's command: at the next synchronisation).
+ * Cost: DAVIT_CLOSEST_PAIR_GRID expects O(n) time and memory for any input. Source: grids with the cell of a sampled
+ * bound, after Rabin, Probabilistic Algorithms (1976), and Khuller and Matias, A Simple Randomized Sieve Algorithm
+ * (1995); docs/closest_pair.md. Thread safety: any thread. */
 #ifndef DAVIT_CLOSEST_PAIR_H
 #define DAVIT_CLOSEST_PAIR_H
 
@@ -18,34 +20,38 @@
 extern "C" {
 #endif
 
-typedef enum davit_closest_algorithm {
-  DAVIT_CLOSEST_AUTO,   /* brute for few points, else grid */
-  DAVIT_CLOSEST_BRUTE,  /* all pairs, O(n^2) */
-  DAVIT_CLOSEST_DIVIDE, /* divide and conquer on the host's threads, O(n log n) */
-  DAVIT_CLOSEST_GRID
-} davit_closest_algorithm;
+typedef enum davit_closest_pair_algorithm {
+  DAVIT_CLOSEST_PAIR_AUTO,   /* brute for few points, else grid */
+  DAVIT_CLOSEST_PAIR_BRUTE,  /* all pairs, O(n^2) */
+  DAVIT_CLOSEST_PAIR_DIVIDE, /* divide and conquer on the host's threads, O(n log n) */
+  DAVIT_CLOSEST_PAIR_GRID
+} davit_closest_pair_algorithm;
 
-typedef struct davit_pair {
+typedef struct davit_closest_pair_options {
+  const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;   /* 0 with devices = NULL */
+  davit_closest_pair_algorithm algorithm;
+  uint64_t reserved[4]; /* 0 */
+} davit_closest_pair_options;
+
+typedef struct davit_closest_pair_result {
   int64_t i, j; /* i < j */
   double distance;
-} davit_pair;
+} davit_closest_pair_result;
 
-/* Enqueues the search on the queue's device: points are memory that it reaches, `pair` is host memory. type is DAVIT_FLOAT or
- * DAVIT_DOUBLE, dim 2 or 3. A failure (a coordinate that is not finite, no memory) is the command's. */
-DAVIT_API davit_status davit_queue_closest_pair(davit_queue *queue, davit_type type, int dim, int64_t n,
-                                                const void *points, davit_closest_algorithm algorithm,
-                                                davit_pair *pair);
-
-/* Points anywhere; spread over the devices (NULL and 0: davit_default_devices()), or on the device where they lie. */
+/* Points anywhere: on the device where they lie, or spread over the devices. `result` is host memory, in both forms. */
 DAVIT_API davit_status davit_closest_pair(davit_type type, int dim, int64_t n, const void *points,
-                                          davit_closest_algorithm algorithm, const int *devices,
-                                          int device_count, davit_pair *pair);
+                                          davit_closest_pair_result *result,
+                                          const davit_closest_pair_options *options);
+DAVIT_API davit_status davit_queue_closest_pair(davit_queue *queue, davit_type type, int dim, int64_t n,
+                                                const void *points, davit_closest_pair_result *result,
+                                                const davit_closest_pair_options *options);
 
-/* Which algorithm davit_closest_pair() takes with these arguments, never DAVIT_CLOSEST_AUTO. (A grid that meets crowded cells
- * again and again ends in divide and conquer.) The points are not read. */
-DAVIT_API davit_status davit_closest_pair_algorithm(davit_type type, int dim, int64_t n, const void *points,
-                                                    davit_closest_algorithm algorithm, const int *devices,
-                                                    int device_count, davit_closest_algorithm *taken);
+/* The algorithm that davit_closest_pair() takes with these arguments, never DAVIT_CLOSEST_PAIR_AUTO. (A grid that finds
+ * crowded cells again and again ends in divide and conquer.) The points are not read. */
+DAVIT_API davit_status davit_closest_pair_plan(davit_type type, int dim, int64_t n, const void *points,
+                                               davit_closest_pair_algorithm *algorithm,
+                                               const davit_closest_pair_options *options);
 
 #ifdef __cplusplus
 }

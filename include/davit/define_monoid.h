@@ -34,6 +34,7 @@ _Static_assert(sizeof(DVT_T) <= 256, "an element has at most 256 bytes");
 #include <davit/kernel/probe.h>
 
 static const davit_monoid DAVIT_MONOID = {
+    .version = DAVIT_MONOID_VERSION,
     .name = DVT_QUOTE(DAVIT_MONOID),
     .bytes = sizeof(DVT_T),
     .identity = &DVT_M(identity),

@@ -68,7 +68,7 @@ typedef struct davit_detection {
 DAVIT_API int64_t davit_detect_windows(int64_t frames, const davit_detect_options *options);
 
 /* Looks for `effect_count` effects in a stream of `frames` frames of `width` features (host memory), on devices (NULL
- * and 0: davit_default_devices()). detections has davit_detect_windows() times effect_count elements, window after
+ * and 0: davit_device_defaults()). detections has davit_detect_windows() times effect_count elements, window after
  * window. A feature that is not finite is DAVIT_INVALID_ARGUMENT, and the sentence names its place. */
 DAVIT_API davit_status davit_detect(int width, int64_t frames, const float *stream, int effect_count,
                                     const davit_effect *effects, const davit_detect_options *options,

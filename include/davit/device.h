@@ -1,24 +1,27 @@
-/* Devices: what there is, what it is called, how much memory it has, how it is linked.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices: kind, name, memory, links.
  *
- * Devices are numbered 0 … count-1 in the OpenMP runtime's order; DAVIT_HOST (-1) is the CPU that runs
- * the program. A host-offload device is the CPU too, reached through the offload runtime: on a machine
- * without accelerators there are several of them, and all multi-device code runs on them.
+ * Devices are numbered 0 … count-1 in the OpenMP runtime's order. DAVIT_HOST is the CPU that runs the program.
+ * DAVIT_CURRENT is accepted wherever a device is, and means the calling thread's current device. A host-offload device
+ * is the CPU too, reached through the offload runtime: a machine without accelerators has several of them, and all
+ * multi-device code runs on them.
  *
- * The first call of any davit function starts the library; nothing has to be initialised.
- * Thread safety: every function may be called from any thread. */
+ * The first call of any davit function starts the library; there is nothing to initialise.
+ * Thread safety: any thread may call any function. */
 #ifndef DAVIT_DEVICE_H
 #define DAVIT_DEVICE_H
 
+#include <davit/status.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#include <davit/status.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { DAVIT_HOST = -1 };
+/* Special places: <davit/memory.h>. */
+enum { DAVIT_HOST = -1, DAVIT_CURRENT = -4 };
 
 typedef enum davit_device_kind {
   DAVIT_DEVICE_CPU,          /* DAVIT_HOST itself */
@@ -36,6 +39,7 @@ typedef struct davit_device_info {
   int compute_units;      /* streaming multiprocessors of a GPU, hardware threads of a CPU */
   int compute_capability; /* NVIDIA: 10 * major + minor; else 0 */
   char bus[32];           /* PCI address, "" if none */
+  uint64_t reserved[4];   /* 0 */
 } davit_device_info;
 
 typedef enum davit_link_kind {
@@ -47,7 +51,7 @@ typedef enum davit_link_kind {
 /* Number of devices, DAVIT_HOST not counted. */
 DAVIT_API davit_status davit_device_count(int *count);
 
-/* What `device` is (DAVIT_HOST allowed). */
+/* Describes `device` (DAVIT_HOST allowed). */
 DAVIT_API davit_status davit_device_describe(int device, davit_device_info *info);
 
 /* "cpu", "host-offload", "nvidia", "amd" or "other". */
@@ -59,30 +63,27 @@ DAVIT_API davit_status davit_device_memory(int device, size_t *free_bytes, size_
 /* How bytes travel from one device to another. Peer access is enabled for all pairs at start. */
 DAVIT_API davit_status davit_device_link(int from, int to, davit_link_kind *link);
 
-/* The calling thread's current device: 0 at first, DAVIT_HOST where there is no device. Only
- * DAVIT_CURRENT, accepted wherever a device number is, reads it. */
-enum { DAVIT_CURRENT = -100 };
+/* The calling thread's current device: 0 at first, DAVIT_HOST where there is no device. */
 DAVIT_API davit_status davit_device_select(int device);
 DAVIT_API davit_status davit_device_current(int *device);
 
-/* Waits until every queue of `device` (DAVIT_HOST allowed) has finished what was enqueued before the
- * call, and returns the first error of that work. Work outside davit's queues is not waited for. Queues may be
- * created and destroyed meanwhile, by that work as well; from within a queue of `device` the call is
- * DAVIT_WOULD_DEADLOCK. */
+/* Waits until every queue of `device` (DAVIT_HOST allowed) has finished what was enqueued before the call, and returns
+ * the first error of that work. It does not wait for work outside davit's queues. Queues may be created and destroyed
+ * meanwhile, also by that work. From within a queue of `device` the call is DAVIT_WOULD_DEADLOCK. */
 DAVIT_API davit_status davit_device_synchronize(int device);
 
 /* Like davit_device_synchronize() but never waits: an error that has already surfaced, else success. The
  * error stays to be reported by the next synchronisation. */
 DAVIT_API davit_status davit_device_check(int device);
 
-/* The devices that work is spread over when the caller names none: all GPUs, or the host-offload devices
- * where there is no GPU, or DAVIT_HOST where there is neither. Writes at most `capacity` numbers to
- * `devices` (NULL allowed with capacity 0) and their full number to `count`. */
-DAVIT_API davit_status davit_default_devices(int capacity, int *devices, int *count);
+/* The devices that work is spread over when options name none: all GPUs, or the host-offload devices where there is no
+ * GPU, or DAVIT_HOST where there is neither. Writes at most `capacity` numbers to `devices` (NULL allowed with
+ * capacity 0) and their full number to `count`. */
+DAVIT_API davit_status davit_device_defaults(int capacity, int *devices, int *count);
 
-/* Finishes all queues' work, stops the library's threads and frees its pooled memory. Only for programs
- * that must end with nothing allocated; the process's end does the same. No davit call may run beside
- * it; a later call starts the library again. Queues and events must have been destroyed. */
+/* Finishes all queues' work, stops the library's threads and frees its pooled memory. Needed only by programs that must
+ * end with nothing allocated. No other davit call may run at the same time; a later call starts the library again.
+ * Destroy queues and events before. */
 DAVIT_API davit_status davit_finalize(void);
 
 #ifdef __cplusplus

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions and scans with an operator of your own.
  *
  * A monoid is a type, an associative operation on it and the operation's identity. The operation need not be
- * commutative: every path keeps the operands' order. You define one by naming four things and including a header,
- * in a source that is compiled with offloading and -fopenmp-cuda-mode (target davit::monoid in CMake), for its kernels are
- * made there. (Without that option Clang 19 drops the kernels' bodies; the calls then fail with DAVIT_UNSUPPORTED.)
+ * commutative: operands keep their order everywhere. You define a monoid by naming four things and including a header,
+ * in a source that is compiled with offloading and -fopenmp-cuda-mode (target davit::monoid in CMake), because its
+ * kernels are compiled there. (Without that option Clang 19 removes the kernels' bodies; the calls then fail with
+ * DAVIT_UNSUPPORTED.)
  *
  *   typedef struct pair { int32_t m, n; } pair;
  *   static inline pair product(pair a, pair b) { ... }
@@ -14,30 +16,34 @@
  *   #define DAVIT_MONOID_COMBINE product
  *   #include <davit/define_monoid.h>
  *
- *   davit_monoid_scan(&bicyclic, DAVIT_INCLUSIVE, n, x, NULL, y, NULL, 0);
+ *   davit_monoid_scan(&bicyclic, DAVIT_SCAN_INCLUSIVE, n, x, NULL, y, NULL);
  *
- * The include defines `static const davit_monoid bicyclic`, and names that begin with dvt_bicyclic_. The type is plain data whose
- * size is a multiple of 4 bytes, at most 256; the function must be one that a target region can call. Define as many
- * monoids as you like, each once in a source file.
+ * The include defines `static const davit_monoid bicyclic`, and names that begin with dvt_bicyclic_. The type is plain
+ * data whose size is a multiple of 4 bytes, at most 256; the function must be one that a target region can call. Define
+ * as many monoids as you like, each once in a source file.
  *
- * The built-in operators are monoids too: davit_reduce() is davit_monoid_reduce() with davit_monoid_of(). On NVIDIA
+ * The built-in operators are monoids too: davit_reduce() is davit_monoid_reduce() with davit_monoid_builtin(). On NVIDIA
  * devices those are enqueued on the queue's stream; a monoid of your own runs as a region, once everything before it is
- * finished. Meaning, order and cost are those of <davit/reduce.h> and <davit/scan.h>; the bits of a reduction that rounds
- * are the same from run to run on one device, but those of a CPU differ from those of a GPU. */
+ * finished. Meaning, order and cost are those of <davit/reduce.h> and <davit/scan.h>. A reduction that rounds has the same
+ * bits from run to run on one device, but those of a CPU differ from those of a GPU. */
 #ifndef DAVIT_MONOID_H
 #define DAVIT_MONOID_H
 
 #include <stdbool.h>
 
+#include <davit/reduce.h>
 #include <davit/scan.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What <davit/define_monoid.h> fills in; programs use its address only. */
+/* Filled in by <davit/define_monoid.h>; programs use its address only. */
 typedef struct davit_monoid_task davit_monoid_task;
+enum { DAVIT_MONOID_VERSION = 1 };
+
 typedef struct davit_monoid {
+  int64_t version; /* DAVIT_MONOID_VERSION of the headers that it was compiled with; the calls check it */
   const char *name;
   size_t bytes; /* of an element */
   const void *identity;
@@ -52,23 +58,25 @@ typedef struct davit_monoid {
 } davit_monoid;
 
 /* The monoid of a built-in operator; DAVIT_INVALID_ARGUMENT names an unknown operator or type. */
-DAVIT_API davit_status davit_monoid_of(davit_operator op, davit_type type, const davit_monoid **monoid);
+DAVIT_API davit_status davit_monoid_builtin(davit_operator op, davit_type type, const davit_monoid **monoid);
 
-/* As davit_reduce() and davit_scan() and their kin. `flags` NULL: not segmented (for parts: those of the first). */
+/* As davit_reduce(), davit_scan() and their forms. `flags` NULL: not segmented (for parts: those of the first part). */
+DAVIT_API davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const void *x, void *result,
+                                           const davit_reduce_options *options);
 DAVIT_API davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *monoid, int64_t n,
-                                                 const void *x, void *result);
-DAVIT_API davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const void *x,
-                                           const int *devices, int device_count, void *result);
+                                                 const void *x, void *result,
+                                                 const davit_reduce_options *options);
 DAVIT_API davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count,
-                                                 const davit_part *parts, void *result);
+                                                 const davit_reduce_part *parts, void *result);
+DAVIT_API davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind, int64_t n,
+                                         const void *x, const uint8_t *flags, void *y,
+                                         const davit_scan_options *options);
 DAVIT_API davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *monoid,
                                                davit_scan_kind kind, int64_t n, const void *x,
-                                               const uint8_t *flags, void *y);
-DAVIT_API davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind, int64_t n,
-                                         const void *x, const uint8_t *flags, void *y, const int *devices,
-                                         int device_count);
+                                               const uint8_t *flags, void *y,
+                                               const davit_scan_options *options);
 DAVIT_API davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit_scan_kind kind, int count,
-                                               const davit_part *parts);
+                                               const davit_scan_part *parts);
 
 /* One piece of work, on the host or as a target region; between the library and <davit/define_monoid.h>. */
 struct davit_monoid_task {

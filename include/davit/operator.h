@@ -1,16 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Element types and operators of reductions and scans.
  *
- * Integers wrap around (the result is that of two's complement, modulo 2^32 or 2^64); the result has the
- * elements' type, no wider one. Floating sums and products follow IEEE 754 in the order that the operation states.
- * The minimum or maximum of floating elements is NaN as soon as one of them is NaN; which of two zeros is
- * taken is not specified. Operators on types of your own: <davit/monoid.h>.
- * Thread safety: any thread. */
+ * Integers wrap around: results are those of two's complement modulo 2^32 or 2^64, and have the elements' type.
+ * Floating-point sums and products follow IEEE 754 in the order that the operation states. A minimum or maximum is NaN
+ * if one of the elements is NaN; which of two zeros is taken is not specified. Operators on types of your own:
+ * <davit/monoid.h>. Thread safety: any thread. */
 #ifndef DAVIT_OPERATOR_H
 #define DAVIT_OPERATOR_H
 
-#include <stddef.h>
-
 #include <davit/status.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,15 +20,15 @@ typedef enum davit_type { DAVIT_FLOAT, DAVIT_DOUBLE, DAVIT_INT32, DAVIT_INT64, D
 typedef enum davit_operator {
   DAVIT_SUM,  /* identity 0 */
   DAVIT_PROD, /* identity 1 */
-  DAVIT_MIN,  /* identity: the type's greatest value, infinity for floating types */
-  DAVIT_MAX,  /* identity: the type's least value, -infinity for floating types */
+  DAVIT_MIN,  /* identity: the type's maximum, infinity for floating-point types */
+  DAVIT_MAX,  /* identity: the type's minimum, -infinity for floating-point types */
   DAVIT_OPERATOR_COUNT
 } davit_operator;
 
 /* Bytes of an element; 0 for an unknown type. */
 DAVIT_API size_t davit_type_bytes(davit_type type);
 
-/* "float", "double", "int32", "int64"; "sum", "prod", "min", "max"; "unknown" for foreign numbers. Never NULL. */
+/* "float", "double", "int32", "int64"; "sum", "prod", "min", "max"; "unknown" for other numbers. Never NULL. */
 DAVIT_API const char *davit_type_string(davit_type type);
 DAVIT_API const char *davit_operator_string(davit_operator op);
 

@@ -1,56 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scan (prefix sums) and segmented scan, for any operator.
  *
- * Inclusive: y_i = x_0 ∘ … ∘ x_i. Exclusive: y_i = x_0 ∘ … ∘ x_{i-1}, y_0 = identity. y may be x; otherwise they must
- * not overlap. A segmented scan starts anew at each head: flags[i] != 0 marks element i as the first of a segment
- * (element 0 always is one); in exclusive form a head gets the identity.
+ * Inclusive: y_i = x_0 ∘ … ∘ x_i. Exclusive: y_i = x_0 ∘ … ∘ x_{i-1}, and y_0 is the identity. y may be x; otherwise they
+ * must not overlap. A segmented scan starts again at each head: flags[i] != 0 marks element i as the first of a
+ * segment. Element 0 always is one. In exclusive form a head gets the identity.
  *
- * The order of combination depends on n and the flags alone for one device: the same call gives the same bits from run
- * to run. Operands keep their order, so operators need not be commutative. On another device, or spread over several,
- * floating results may differ in rounding.
- * Cost: one pass, reads x (and flags) once and writes y once. Source: single-pass scan after Merrill and Garland,
- * Single-pass Parallel Prefix Scan with Decoupled Look-back (2016); docs/scan.md says where davit differs.
- * Segments: Blelloch, Prefix Sums and Their Applications (1990).
+ * Operands keep their order, so operators need not be commutative. On one device the order of combination depends on
+ * n and the flags alone: the same call gives the same bits from run to run. On another device, or spread over several,
+ * floating-point results may differ in rounding.
+ *
+ * Cost: one pass, reads x (and flags) once and writes y once. Source: D. Merrill and M. Garland, Single-pass Parallel
+ * Prefix Scan with Decoupled Look-back (2016), changed as docs/scan.md says; segments after G. Blelloch, Prefix Sums
+ * and Their Applications (1990).
  * Thread safety: any thread; outputs of calls at the same time must be distinct. */
 #ifndef DAVIT_SCAN_H
 #define DAVIT_SCAN_H
 
-#include <davit/reduce.h>
+#include <davit/operator.h>
+#include <davit/queue.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef enum davit_scan_kind { DAVIT_INCLUSIVE, DAVIT_EXCLUSIVE } davit_scan_kind;
+typedef enum davit_scan_kind { DAVIT_SCAN_INCLUSIVE, DAVIT_SCAN_EXCLUSIVE } davit_scan_kind;
 
-/* Enqueue on a device; all arrays are memory that the queue's device reaches. */
-DAVIT_API davit_status davit_queue_scan(davit_queue *queue, davit_operator op, davit_type type,
-                                        davit_scan_kind kind, int64_t n, const void *x, void *y);
-DAVIT_API davit_status davit_queue_segmented_scan(davit_queue *queue, davit_operator op, davit_type type,
-                                                  davit_scan_kind kind, int64_t n, const void *x,
-                                                  const uint8_t *flags, void *y);
+typedef struct davit_scan_options {
+  const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;     /* 0 with devices = NULL */
+  uint64_t reserved[4]; /* 0 */
+} davit_scan_options;
 
-/* Scan and return when y is there. Arrays lie anywhere; where x and y (and flags) lie on one of the devices, that
- * device works in place, else the array is streamed through the devices. */
+/* Arrays lie anywhere. Where x and y (and flags) lie on one of the devices, that device works in place; other arrays
+ * are streamed through the devices. */
 DAVIT_API davit_status davit_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
-                                  const void *x, void *y, const int *devices, int device_count);
+                                  const void *x, void *y, const davit_scan_options *options);
 DAVIT_API davit_status davit_segmented_scan(davit_operator op, davit_type type, davit_scan_kind kind,
                                             int64_t n, const void *x, const uint8_t *flags, void *y,
-                                            const int *devices, int device_count);
+                                            const davit_scan_options *options);
 
-/* Scan an array in parts, each on the device where it lies, all at the same time; the scan runs on from part to part. */
+/* The queue's device must reach all arrays. */
+DAVIT_API davit_status davit_queue_scan(davit_queue *queue, davit_operator op, davit_type type,
+                                        davit_scan_kind kind, int64_t n, const void *x, void *y,
+                                        const davit_scan_options *options);
+DAVIT_API davit_status davit_queue_segmented_scan(davit_queue *queue, davit_operator op, davit_type type,
+                                                  davit_scan_kind kind, int64_t n, const void *x,
+                                                  const uint8_t *flags, void *y,
+                                                  const davit_scan_options *options);
+
+/* A piece of arrays that lie in several places; x, flags and y of a part lie in the same place. */
+typedef struct davit_scan_part {
+  int64_t n;
+  const void *x;
+  const uint8_t *flags; /* of segmented scans */
+  void *y;              /* may be x */
+} davit_scan_part;
+
+/* Scan an array in parts, each on the device where it lies, all at the same time. The scan continues from part to
+ * part. */
 DAVIT_API davit_status davit_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
-                                        const davit_part *parts);
+                                        const davit_scan_part *parts);
 DAVIT_API davit_status davit_segmented_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind,
-                                                  int count, const davit_part *parts);
+                                                  int count, const davit_scan_part *parts);
 
-/* Head flags from the first elements of `count` segments: starts[0] = 0, ascending, below n. Writes n flags, 0 or 1. An
- * empty segment (two equal starts) cannot be said by flags and is refused. Host memory. */
-DAVIT_API davit_status davit_segment_flags(int64_t count, const int64_t *starts, int64_t n, uint8_t *flags);
+/* Head flags of `count` segments that begin at `starts`: starts[0] = 0, ascending, below n. Writes n flags, 0 or 1.
+ * Flags cannot represent empty segments, so two equal starts are refused. Host memory. */
+DAVIT_API davit_status davit_scan_flags(int64_t count, const int64_t *starts, int64_t n, uint8_t *flags);
 
 /* The reverse: writes at most `capacity` starts (NULL allowed with capacity 0) and their full number to `count`.
  * Element 0 is a start whatever its flag. Host memory. */
-DAVIT_API davit_status davit_segment_starts(int64_t n, const uint8_t *flags, int64_t capacity,
-                                            int64_t *starts, int64_t *count);
+DAVIT_API davit_status davit_scan_starts(int64_t n, const uint8_t *flags, int64_t capacity, int64_t *starts,
+                                         int64_t *count);
 
 #ifdef __cplusplus
 }

@@ -218,7 +218,7 @@ davit_status dvt_space_fill(void *pointer, int place, int value, size_t bytes) {
 
 /* Both fills write one Philox block (2 doubles, 4 floats) per iteration: the device's floor is the bytes
  * written, the generator's ten rounds cost about 60 integer operations a block. */
-davit_status dvt_space_random_double(double *pointer, int place, int64_t count, uint64_t seed) {
+static davit_status random_double(double *pointer, int place, int64_t count, uint64_t seed) {
   if (on_host(place)) {
     dvt_ref_random_double(pointer, 0, count, seed);
     return DAVIT_SUCCESS;
@@ -237,7 +237,7 @@ davit_status dvt_space_random_double(double *pointer, int place, int64_t count, 
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_space_random_float(float *pointer, int place, int64_t count, uint64_t seed) {
+static davit_status random_float(float *pointer, int place, int64_t count, uint64_t seed) {
   if (on_host(place)) {
     dvt_ref_random_float(pointer, 0, count, seed);
     return DAVIT_SUCCESS;
@@ -254,4 +254,8 @@ davit_status dvt_space_random_float(float *pointer, int place, int64_t count, ui
   }
   dvt_cuda_restore(current);
   return DAVIT_SUCCESS;
+}
+
+davit_status dvt_space_random(davit_type type, void *x, int place, int64_t n, uint64_t seed) {
+  return type == DAVIT_DOUBLE ? random_double(x, place, n, seed) : random_float(x, place, n, seed);
 }

@@ -41,8 +41,9 @@ static int load(product *p, const arguments *given) {
 static davit_status multiply(const product *p, void *y, bool reference) {
   const cli_operand *a = &p->matrix;
   if (!reference)
-    return davit_atax(cli_number_type(p->a.type), a->trans, a->rows, a->cols, p->a.data, a->ld, p->x.data,
-                      NULL, y, p->job.devices.ids, p->job.devices.count);
+    return davit_atax(
+        cli_number_type(p->a.type), a->trans, a->rows, a->cols, p->a.data, a->ld, p->x.data, NULL, y,
+        &(davit_atax_options){.devices = p->job.devices.ids, .device_count = p->job.devices.count});
   if (!p->a.bytes) /* the reference takes no NULL */
     return DAVIT_SUCCESS;
   if (p->a.type == CLI_F8)

@@ -41,8 +41,9 @@ static int load(sum *s, const arguments *given) {
   static davit_status add_##p(const sum *s, cli_array *z, bool reference) {                                  \
     const int64_t n = s->x.shape[0];                                                                         \
     if (!reference)                                                                                          \
-      return davit_##p##axpy(n, (T)s->alpha, s->x.data, 1, z->data, 1, s->job.devices.ids,                   \
-                             s->job.devices.count);                                                          \
+      return davit_##p##axpy(                                                                                \
+          n, (T)s->alpha, s->x.data, 1, z->data, 1,                                                          \
+          &(davit_axpy_options){.devices = s->job.devices.ids, .device_count = s->job.devices.count});       \
     dvt_ref_##p##axpy(n, (T)s->alpha, s->x.data, 1, z->data, 1);                                             \
     return DAVIT_SUCCESS;                                                                                    \
   }                                                                                                          \

@@ -14,8 +14,8 @@ typedef struct search {
   cli_array points; /* point after point */
   int dim;
   int64_t n;
-  davit_closest_algorithm algorithm, taken; /* as asked for; what ran */
-  davit_pair pair;
+  davit_closest_pair_algorithm algorithm, taken; /* as asked for; what ran */
+  davit_closest_pair_result pair;
   void *scratch; /* of the reference */
 } search;
 
@@ -64,8 +64,8 @@ static davit_type type_of(const search *s) {
   return cli_number_type(s->points.type);
 }
 
-static davit_status by_reference(const search *s, davit_pair *pair) {
-  if (s->algorithm == DAVIT_CLOSEST_BRUTE)
+static davit_status by_reference(const search *s, davit_closest_pair_result *pair) {
+  if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
     *pair = dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->points.data);
   else
     *pair = dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->points.data, cli_threads(), s->scratch);
@@ -74,29 +74,33 @@ static davit_status by_reference(const search *s, davit_pair *pair) {
 
 static void prepare(void *state) {
   search *s = state;
-  s->pair = (davit_pair){0};
+  s->pair = (davit_closest_pair_result){0};
 }
 
 static davit_status choose(search *s) {
   const cli_device_set *devices = &s->job.devices;
-  s->taken = s->algorithm == DAVIT_CLOSEST_BRUTE ? DAVIT_CLOSEST_BRUTE : DAVIT_CLOSEST_DIVIDE;
+  s->taken = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE;
   return devices->reference
              ? DAVIT_SUCCESS
-             : davit_closest_pair_algorithm(type_of(s), s->dim, s->n, s->points.data, s->algorithm,
-                                            devices->ids, devices->count, &s->taken);
+             : davit_closest_pair_plan(type_of(s), s->dim, s->n, s->points.data, &s->taken,
+                                       &(davit_closest_pair_options){.algorithm = s->algorithm,
+                                                                     .devices = devices->ids,
+                                                                     .device_count = devices->count});
 }
 
 static davit_status work(void *state) {
   search *s = state;
   if (s->job.devices.reference)
     return by_reference(s, &s->pair);
-  return davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, s->algorithm, s->job.devices.ids,
-                            s->job.devices.count, &s->pair);
+  return davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, &s->pair,
+                            &(davit_closest_pair_options){.algorithm = s->algorithm,
+                                                          .devices = s->job.devices.ids,
+                                                          .device_count = s->job.devices.count});
 }
 
 static int check(void *state, cli_check *check) {
   const search *s = state;
-  davit_pair right;
+  davit_closest_pair_result right;
   by_reference(s, &right);
   *check = (cli_check){.measure = "differences of (distance, i, j)",
                        .error = (s->pair.i != right.i) + (s->pair.j != right.j) +
@@ -133,13 +137,13 @@ static void print_json(cli_json *json, const void *state) {
 
 /* ---- command ---- */
 
-static int read_algorithm(const char *text, davit_closest_algorithm *algorithm) {
+static int read_algorithm(const char *text, davit_closest_pair_algorithm *algorithm) {
   int found = 0;
   while (text && found < ALGORITHMS && strcmp(text, algorithm_names[found]))
     found++;
   if (found == ALGORITHMS)
     return cli_fail(CLI_USAGE, "--algorithm takes auto, brute, divide or grid, not '%s'", text);
-  *algorithm = (davit_closest_algorithm)found;
+  *algorithm = (davit_closest_pair_algorithm)found;
   return CLI_OK;
 }
 

@@ -15,7 +15,7 @@ typedef struct covariance {
   cli_array centred, full; /* of the reference: C, and S that is not packed */
   cli_operand matrix;
   double mean_divisor, divisor;
-  davit_triangle triangle;
+  davit_covariance_form triangle;
 } covariance;
 
 /* ---- operands ---- */
@@ -72,7 +72,7 @@ static int load(covariance *c, const arguments *given) {
   if (code == CLI_OK)
     code = set_divisor(c, "mean-divisor", given->path, &given->mean_divisor, &c->mean_divisor);
   c->matrix = cli_operand_of(&c->d, false);
-  c->triangle = given->packed ? DAVIT_PACKED : DAVIT_FULL;
+  c->triangle = given->packed ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL;
   return code;
 }
 
@@ -90,7 +90,7 @@ static int create_scratch(covariance *c, cli_type type) {
 
 static int create_results(covariance *c) {
   const int64_t cols = c->d.shape[1];
-  const bool packed = c->triangle == DAVIT_PACKED;
+  const bool packed = c->triangle == DAVIT_COVARIANCE_PACKED;
   int code = cli_array_create(c->d.type, 1, cols, 1, CLI_MEMORY_PLAIN, &c->mean);
   if (code == CLI_OK)
     code = packed ? cli_array_create(c->d.type, 1, packed_count(cols), 1, c->job.memory, &c->s)
@@ -115,10 +115,10 @@ CLI_FOR_PRECISIONS(DEFINE_REFERENCE)
 #undef DEFINE_REFERENCE
 
 static davit_status reference(covariance *c) {
-  const bool packed = c->triangle == DAVIT_PACKED;
+  const bool packed = c->triangle == DAVIT_COVARIANCE_PACKED;
   (c->d.type == CLI_F8 ? reference_d : reference_s)(c, packed ? c->full.data : c->s.data);
-  return packed ? davit_triangle_pack(cli_number_type(c->d.type), c->d.shape[1], c->full.data, leading(c),
-                                      c->s.data, NULL)
+  return packed ? davit_covariance_pack(cli_number_type(c->d.type), c->d.shape[1], c->full.data, leading(c),
+                                        c->s.data, NULL)
                 : DAVIT_SUCCESS;
 }
 
@@ -134,8 +134,12 @@ static davit_status work(void *state) {
   if (c->job.devices.reference)
     return reference(c);
   return davit_covariance(cli_number_type(c->d.type), d->trans, d->op_rows, d->op_cols, c->d.data, d->ld,
-                          c->mean_divisor, c->divisor, c->mean.data, NULL, d->ld, c->triangle, c->s.data,
-                          leading(c), c->job.devices.ids, c->job.devices.count);
+                          c->mean.data, NULL, d->ld, c->s.data, leading(c),
+                          &(davit_covariance_options){.mean_divisor = c->mean_divisor,
+                                                      .divisor = c->divisor,
+                                                      .form = c->triangle,
+                                                      .devices = c->job.devices.ids,
+                                                      .device_count = c->job.devices.count});
 }
 
 /* ---- check ---- */
@@ -181,12 +185,13 @@ static double distance(const covariance *c) {
   for (int64_t j = 0; j < cols; j++)
     for (int64_t i = j; i < cols; i++) {
       const double wanted = lower[i + j * cols];
-      if (c->triangle == DAVIT_FULL)
+      if (c->triangle == DAVIT_COVARIANCE_FULL)
         sum += square(cli_difference(cli_number(&c->s, i + j * cols), wanted));
       if (i > j)
-        sum += square(cli_difference(
-            cli_number(&c->s, c->triangle == DAVIT_FULL ? j + i * cols : davit_packed_index(cols, j, i)),
-            wanted));
+        sum += square(cli_difference(cli_number(&c->s, c->triangle == DAVIT_COVARIANCE_FULL
+                                                           ? j + i * cols
+                                                           : davit_covariance_packed_index(cols, j, i)),
+                                     wanted));
     }
   return (double)sqrtl(sum);
 }

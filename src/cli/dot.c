@@ -32,8 +32,9 @@ static int load(product *p, const char *const paths[2]) {
     if (reference)                                                                                           \
       sum = dvt_ref_##p##dot(q->x.shape[0], q->x.data, 1, q->y.data, 1);                                     \
     else                                                                                                     \
-      status = davit_##p##dot(q->x.shape[0], q->x.data, 1, q->y.data, 1, q->job.devices.ids,                 \
-                              q->job.devices.count, &sum);                                                   \
+      status = davit_##p##dot(                                                                               \
+          q->x.shape[0], q->x.data, 1, q->y.data, 1, &sum,                                                   \
+          &(davit_dot_options){.devices = q->job.devices.ids, .device_count = q->job.devices.count});        \
     *result = (double)sum;                                                                                   \
     return status;                                                                                           \
   }

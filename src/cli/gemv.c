@@ -55,8 +55,9 @@ static int load_y0(product *p, const arguments *given) {
   static davit_status multiply_##p(const product *q, cli_array *y, bool reference) {                         \
     const cli_operand *a = &q->matrix;                                                                       \
     if (!reference)                                                                                          \
-      return davit_##p##gemv(a->trans, a->rows, a->cols, (T)q->alpha, q->a.data, a->ld, q->x.data, 1,        \
-                             (T)q->beta, y->data, 1, q->job.devices.ids, q->job.devices.count);              \
+      return davit_##p##gemv(                                                                                \
+          a->trans, a->rows, a->cols, (T)q->alpha, q->a.data, a->ld, q->x.data, 1, (T)q->beta, y->data, 1,   \
+          &(davit_gemv_options){.devices = q->job.devices.ids, .device_count = q->job.devices.count});       \
     dvt_ref_##p##gemv(a->trans, a->rows, a->cols, (T)q->alpha, q->a.data, a->ld, q->x.data, 1, (T)q->beta,   \
                       y->data, 1);                                                                           \
     return DAVIT_SUCCESS;                                                                                    \

@@ -22,7 +22,9 @@ static davit_status reduce(const reduction *r, void *result, bool reference) {
   const int64_t n = cli_array_count(&r->x);
   const davit_type type = cli_number_type(r->x.type);
   if (!reference)
-    return davit_reduce(r->op, type, n, r->x.data, r->job.devices.ids, r->job.devices.count, result);
+    return davit_reduce(
+        r->op, type, n, r->x.data, result,
+        &(davit_reduce_options){.devices = r->job.devices.ids, .device_count = r->job.devices.count});
   dvt_ref_reduce(r->op, type, n, r->x.data, result);
   return DAVIT_SUCCESS;
 }

@@ -25,7 +25,7 @@ typedef struct arguments {
 
 static int load(prefix *p, const arguments *given) {
   const cli_memory memory = p->job.memory;
-  p->kind = given->exclusive ? DAVIT_EXCLUSIVE : DAVIT_INCLUSIVE;
+  p->kind = given->exclusive ? DAVIT_SCAN_EXCLUSIVE : DAVIT_SCAN_INCLUSIVE;
   int code = cli_read_number_vector(given->path, memory, &p->x);
   if (code == CLI_OK && given->flags)
     code = cli_read_flags(given->flags, memory, given->path, &p->x, &p->flags);
@@ -42,9 +42,12 @@ static davit_status scan(const prefix *p, void *y, bool reference) {
     dvt_ref_scan(p->op, type, p->kind, n, p->x.data, p->flags.data, y);
     return DAVIT_SUCCESS;
   }
-  return p->flags.ndim ? davit_segmented_scan(p->op, type, p->kind, n, p->x.data, p->flags.data, y,
-                                              devices->ids, devices->count)
-                       : davit_scan(p->op, type, p->kind, n, p->x.data, y, devices->ids, devices->count);
+  return p->flags.ndim
+             ? davit_segmented_scan(
+                   p->op, type, p->kind, n, p->x.data, p->flags.data, y,
+                   &(davit_scan_options){.devices = devices->ids, .device_count = devices->count})
+             : davit_scan(p->op, type, p->kind, n, p->x.data, y,
+                          &(davit_scan_options){.devices = devices->ids, .device_count = devices->count});
 }
 
 static void prepare(void *state) {
@@ -79,7 +82,7 @@ static double worst_error(const prefix *p) {
   for (int64_t i = 0; i < p->x.shape[0]; i++) {
     if (flags && flags[i])
       running = cli_running_start(p->op);
-    if (p->kind == DAVIT_INCLUSIVE)
+    if (p->kind == DAVIT_SCAN_INCLUSIVE)
       cli_running_add(&running, cli_number(&p->x, i));
     const double error = cli_running_error(&running, p->x.type, cli_number(&p->y, i));
     const double bound = cli_running_bound(&running, p->x.type, 0.5 * (double)running.terms);
@@ -87,7 +90,7 @@ static double worst_error(const prefix *p) {
       worst = fmax(worst, error / bound);
     if (isnan(error))
       return error;
-    if (p->kind == DAVIT_EXCLUSIVE)
+    if (p->kind == DAVIT_SCAN_EXCLUSIVE)
       cli_running_add(&running, cli_number(&p->x, i));
   }
   return worst;
@@ -114,14 +117,15 @@ static double gbytes_per_s(const prefix *p) {
 static void print_text(FILE *file, const void *state) {
   const prefix *p = state;
   fprintf(file, "%s %s of %" PRId64 " %s%s\n%.6g s, %.6g GB/s\n",
-          p->kind == DAVIT_INCLUSIVE ? "inclusive" : "exclusive", davit_operator_string(p->op), p->x.shape[0],
-          cli_type_name(p->x.type), p->flags.ndim ? " in segments" : "", p->job.seconds, gbytes_per_s(p));
+          p->kind == DAVIT_SCAN_INCLUSIVE ? "inclusive" : "exclusive", davit_operator_string(p->op),
+          p->x.shape[0], cli_type_name(p->x.type), p->flags.ndim ? " in segments" : "", p->job.seconds,
+          gbytes_per_s(p));
 }
 
 static void print_json(cli_json *json, const void *state) {
   const prefix *p = state;
   cli_json_string(json, "op", davit_operator_string(p->op));
-  cli_json_bool(json, "exclusive", p->kind == DAVIT_EXCLUSIVE);
+  cli_json_bool(json, "exclusive", p->kind == DAVIT_SCAN_EXCLUSIVE);
   cli_json_integer(json, "n", p->x.shape[0]);
   cli_json_real(json, "gbytes_per_s", gbytes_per_s(p));
 }

@@ -18,7 +18,7 @@ typedef struct image {
   cli_array reference;    /* b of --check */
   cli_operand matrix;     /* a as it lies there */
   double coefficients[9]; /* for `matrix`, column by column */
-  davit_border border;
+  davit_stencil_border border;
 } image;
 
 /* ---- operands ---- */
@@ -27,11 +27,11 @@ typedef struct arguments {
   const char *path, *border, *coefficients, *output;
 } arguments;
 
-static int parse_border(const char *text, davit_border *border) {
-  *border = DAVIT_BORDER_COPY;
+static int parse_border(const char *text, davit_stencil_border *border) {
+  *border = DAVIT_STENCIL_BORDER_COPY;
   if (!text || !strcmp(text, "keep"))
     return CLI_OK;
-  *border = DAVIT_BORDER_ZERO;
+  *border = DAVIT_STENCIL_BORDER_ZERO;
   return strcmp(text, "zero") ? cli_fail(CLI_USAGE, "--border takes keep or zero, not '%s'", text) : CLI_OK;
 }
 
@@ -48,7 +48,7 @@ static int load(image *p, const arguments *given) {
 /* The nine, column by column: those of the file, or the library's own. */
 static int read_coefficients(const char *path, cli_type type, double values[9]) {
   cli_array file;
-  memcpy(values, davit_stencil2d_coefficients, sizeof davit_stencil2d_coefficients);
+  memcpy(values, davit_stencil_coefficients, sizeof davit_stencil_coefficients);
   if (!path)
     return CLI_OK;
   int code = cli_read_numbers(path, CLI_MEMORY_PLAIN, &file);
@@ -78,8 +78,10 @@ static int load_coefficients(image *p, const arguments *given) {
 static davit_status convolve(const image *p, cli_array *b, bool reference) {
   const cli_operand *a = &p->matrix;
   if (!reference)
-    return davit_stencil2d(cli_number_type(p->a.type), a->rows, a->cols, p->a.data, a->ld, p->coefficients,
-                           p->border, b->data, a->ld, p->job.devices.ids, p->job.devices.count);
+    return davit_stencil(
+        cli_number_type(p->a.type), a->rows, a->cols, p->a.data, a->ld, p->coefficients, b->data, a->ld,
+        &(davit_stencil_options){
+            .border = p->border, .devices = p->job.devices.ids, .device_count = p->job.devices.count});
   if (p->a.type == CLI_F8)
     dvt_ref_dstencil(a->rows, a->cols, p->a.data, a->ld, p->coefficients, p->border, b->data, a->ld);
   else

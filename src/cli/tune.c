@@ -62,7 +62,7 @@ struct tuning {
 
 /* ---- what is measured ---- */
 
-#define DEVICES(t) (t)->devices.ids, (t)->devices.count
+#define DEVICES(t) .devices = (t)->devices.ids, .device_count = (t)->devices.count
 
 static davit_status work_gemm(tuning *t) {
   const int64_t n = t->size;
@@ -72,43 +72,45 @@ static davit_status work_gemm(tuning *t) {
 
 static davit_status work_gemv(tuning *t) {
   const int64_t n = t->size;
-  return davit_dgemv('N', n, n, 1, t->operand[0], n, t->operand[1], 1, 0, t->operand[2], 1, DEVICES(t));
+  return davit_dgemv('N', n, n, 1, t->operand[0], n, t->operand[1], 1, 0, t->operand[2], 1,
+                     &(davit_gemv_options){DEVICES(t)});
 }
 
 static davit_status work_axpy(tuning *t) {
-  return davit_daxpy(t->size, 1e-3, t->operand[0], 1, t->operand[1], 1, DEVICES(t));
+  return davit_daxpy(t->size, 1e-3, t->operand[0], 1, t->operand[1], 1, &(davit_axpy_options){DEVICES(t)});
 }
 
 static davit_status work_reduce(tuning *t) {
   double sum;
-  return davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, t->size, t->operand[0], DEVICES(t), &sum);
+  return davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, t->size, t->operand[0], &sum,
+                      &(davit_reduce_options){DEVICES(t)});
 }
 
 static davit_status work_scan(tuning *t) {
-  return davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_INCLUSIVE, t->size, t->operand[0], t->operand[1],
-                    DEVICES(t));
+  return davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, t->size, t->operand[0], t->operand[1],
+                    &(davit_scan_options){DEVICES(t)});
 }
 
 static davit_status work_stencil(tuning *t) {
   const int64_t n = t->size;
-  return davit_stencil2d(DAVIT_DOUBLE, n, n, t->operand[0], n, NULL, DAVIT_BORDER_COPY, t->operand[1], n,
-                         DEVICES(t));
+  return davit_stencil(DAVIT_DOUBLE, n, n, t->operand[0], n, NULL, t->operand[1], n,
+                       &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_COPY, DEVICES(t)});
 }
 
 static davit_status work_atax(tuning *t) {
   const int64_t n = t->size;
   return davit_atax(DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, t->operand[1], NULL, t->operand[2],
-                    DEVICES(t));
+                    &(davit_atax_options){DEVICES(t)});
 }
 
 static davit_status work_closest_pair(tuning *t) {
-  davit_pair pair;
-  return davit_closest_pair(DAVIT_DOUBLE, 2, t->size / 2, t->operand[1], DAVIT_CLOSEST_GRID, DEVICES(t),
-                            &pair);
+  davit_closest_pair_result pair;
+  return davit_closest_pair(DAVIT_DOUBLE, 2, t->size / 2, t->operand[1], &pair,
+                            &(davit_closest_pair_options){.algorithm = DAVIT_CLOSEST_PAIR_GRID, DEVICES(t)});
 }
 
 static davit_status work_copy(tuning *t) {
-  return davit_copy(t->operand[1], t->operand[0], (size_t)t->size * sizeof(double));
+  return davit_copy((size_t)t->size * sizeof(double), t->operand[0], t->operand[1]);
 }
 
 enum { MIB = 1 << 17 }; /* doubles */
@@ -313,7 +315,7 @@ static int open_operands(tuning *t) {
     const int place = !c->on_device ? DAVIT_PINNED : i == 0 ? DAVIT_PAGEABLE : t->devices.ids[0];
     davit_status status = davit_malloc((size_t)count * sizeof(double), place, (void **)&t->operand[i]);
     if (status == DAVIT_SUCCESS)
-      status = davit_random_double(t->operand[i], count, (uint64_t)i);
+      status = davit_random(DAVIT_DOUBLE, count, (uint64_t)i, t->operand[i]);
     if (status != DAVIT_SUCCESS)
       return cli_status(status);
   }

@@ -3,7 +3,7 @@
 
 #include "offload/blas.h"
 #include "ref/ref.h"
-#include "src/blas.h"
+#include "src/runtime/operation.h"
 #include "src/runtime/queue.h"
 
 size_t dvt_element_bytes(char type) {
@@ -71,26 +71,33 @@ davit_status dvt_gemm_submit(dvt_lane *lane, const dvt_gemm *g) {
   return dvt_blas_submit(lane, works, g, sizeof *g);
 }
 
-static davit_status enqueue(davit_queue *queue, dvt_gemm *g) {
+static davit_status enqueue(davit_queue *queue, dvt_gemm *g, const davit_gemm_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  if (options && (options->tile || options->cache_bytes || options->separate_memory || options->report))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one product as a whole",
+                      options->tile          ? "tile"
+                      : options->cache_bytes ? "cache_bytes"
+                      : options->report      ? "report"
+                                             : "separate_memory");
   DVT_TRY(check(g));
   return g->m == 0 || g->n == 0 ? DAVIT_SUCCESS : dvt_gemm_submit(lane, g);
 }
 
 davit_status davit_queue_dgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n, int64_t k,
                                double alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
-                               double beta, double *c, int64_t ldc) {
+                               double beta, double *c, int64_t ldc, const davit_gemm_options *options) {
   dvt_gemm g = {'d', transa, transb, m, n, k, alpha, beta, a, b, c, lda, ldb, ldc};
-  return enqueue(queue, &g);
+  return enqueue(queue, &g, options);
 }
 
 davit_status davit_queue_sgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n, int64_t k,
                                float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
-                               float beta, float *c, int64_t ldc) {
+                               float beta, float *c, int64_t ldc, const davit_gemm_options *options) {
   dvt_gemm g = {'s', transa, transb, m, n, k, (double)alpha, (double)beta, a, b, c, lda, ldb, ldc};
-  return enqueue(queue, &g);
+  return enqueue(queue, &g, options);
 }
 
 /* ---- over several devices ---- */
@@ -99,6 +106,7 @@ static davit_status run(dvt_gemm *g, const davit_gemm_options *given) {
   static const davit_gemm_options defaults;
   davit_gemm_options options = given ? *given : defaults;
   DVT_TRY(check(g));
+  DVT_TRY(DVT_CHECK_OPTIONS(given));
   DVT_TRY(dvt_check_length("options->tile", options.tile));
   int devices[DVT_MOST_DEVICES];
   DVT_TRY(dvt_choose_devices(options.devices, options.device_count, devices, &options.device_count));

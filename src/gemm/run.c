@@ -17,11 +17,11 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
-#include "src/blas.h"
 #include "src/gemm/gemm.h"
 #include "src/gemm/plan.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
+#include "src/runtime/operation.h"
 #include "src/runtime/tuning.h"
 
 enum { MOST_PRODUCT_LANES = 64, STREAM_PRODUCT_LANES = 2, PACK_LANES = 4, RING = 8, LANE_WORDS = 24 };

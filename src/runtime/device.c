@@ -88,7 +88,7 @@ davit_status davit_device_current(int *device) {
   return DAVIT_SUCCESS;
 }
 
-davit_status davit_default_devices(int capacity, int *devices, int *count) {
+davit_status davit_device_defaults(int capacity, int *devices, int *count) {
   if (!count || (capacity > 0 && !devices))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", count ? "devices" : "count");
   DVT_TRY(dvt_start());

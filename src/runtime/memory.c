@@ -14,6 +14,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/space.h"
 #include "src/base/allocate.h"
+#include "src/base/check.h"
 #include "src/base/inject.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/staging.h"
@@ -174,12 +175,25 @@ static davit_status make_block(size_t bytes, int place, block **made) {
   return DAVIT_SUCCESS;
 }
 
+/* A device's memory, DAVIT_PINNED or DAVIT_PAGEABLE. */
+static davit_status resolve_place(int place, int *resolved) {
+  *resolved = place;
+  if (place == DAVIT_PINNED || place == DAVIT_PAGEABLE)
+    return DAVIT_SUCCESS;
+  if (place < 0 && place != DAVIT_HOST && place != DAVIT_CURRENT)
+    return davit_fail(DAVIT_UNKNOWN_DEVICE,
+                      "place is %d, neither a device nor DAVIT_PINNED (%d) nor DAVIT_PAGEABLE (%d)", place,
+                      DAVIT_PINNED, DAVIT_PAGEABLE);
+  DVT_TRY(dvt_resolve_device(place, resolved));
+  *resolved = dvt_place_for(*resolved);
+  return DAVIT_SUCCESS;
+}
+
 davit_status davit_malloc(size_t bytes, int place, void **pointer) {
   if (!pointer)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
   DVT_TRY(dvt_start());
-  if (place != DAVIT_PINNED && place != DAVIT_PAGEABLE)
-    DVT_TRY(dvt_resolve_device(place, &place));
+  DVT_TRY(resolve_place(place, &place));
   if (bytes == 0) {
     *pointer = NULL;
     return DAVIT_SUCCESS;
@@ -218,8 +232,7 @@ davit_status davit_free(void *pointer) {
 
 davit_status davit_memory_trim(int place) {
   DVT_TRY(dvt_start());
-  if (place != DAVIT_PINNED && place != DAVIT_PAGEABLE)
-    DVT_TRY(dvt_resolve_device(place, &place));
+  DVT_TRY(resolve_place(place, &place));
   pthread_rwlock_wrlock(&lock);
   trim(place, false);
   pthread_rwlock_unlock(&lock);
@@ -303,7 +316,7 @@ davit_status dvt_check_copy_2d(const void *destination, int64_t destination_ld, 
   return DAVIT_SUCCESS;
 }
 
-davit_status davit_copy(void *destination, const void *source, size_t bytes) {
+davit_status davit_copy(size_t bytes, const void *source, void *destination) {
   if (bytes > 0 && (!destination || !source))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", destination ? "source" : "destination");
   if (bytes == 0)
@@ -313,8 +326,8 @@ davit_status davit_copy(void *destination, const void *source, size_t bytes) {
                            bytes, 1);
 }
 
-davit_status davit_copy_2d(void *destination, int64_t destination_ld, const void *source, int64_t source_ld,
-                           int64_t rows, int64_t cols, size_t element_bytes) {
+davit_status davit_copy_2d(int64_t rows, int64_t cols, size_t element_bytes, const void *source,
+                           int64_t source_ld, void *destination, int64_t destination_ld) {
   DVT_TRY(dvt_check_copy_2d(destination, destination_ld, source, source_ld, rows, cols, element_bytes));
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
@@ -324,29 +337,24 @@ davit_status davit_copy_2d(void *destination, int64_t destination_ld, const void
                            (size_t)rows * element_bytes, (size_t)cols);
 }
 
-davit_status davit_fill(void *pointer, int value, size_t bytes) {
-  if (bytes > 0 && !pointer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
+davit_status davit_fill(size_t bytes, int value, void *destination) {
   if (bytes == 0)
     return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_pointer("destination", destination));
   DVT_TRY(dvt_start());
-  return dvt_space_fill(pointer, dvt_place_of(pointer), value, bytes);
+  return dvt_space_fill(destination, dvt_place_of(destination), value, bytes);
 }
 
-static davit_status check_random(const void *pointer, int64_t count) {
-  if (count < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "count is negative");
-  if (count > 0 && !pointer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
-  return dvt_start();
+davit_status dvt_check_random(davit_type type, int64_t n, const void *x) {
+  DVT_TRY(dvt_check_floating(type));
+  DVT_TRY(dvt_check_length("n", n));
+  return n > 0 ? dvt_check_pointer("x", x) : DAVIT_SUCCESS;
 }
 
-davit_status davit_random_double(double *pointer, int64_t count, uint64_t seed) {
-  DVT_TRY(check_random(pointer, count));
-  return count == 0 ? DAVIT_SUCCESS : dvt_space_random_double(pointer, dvt_place_of(pointer), count, seed);
-}
-
-davit_status davit_random_float(float *pointer, int64_t count, uint64_t seed) {
-  DVT_TRY(check_random(pointer, count));
-  return count == 0 ? DAVIT_SUCCESS : dvt_space_random_float(pointer, dvt_place_of(pointer), count, seed);
+davit_status davit_random(davit_type type, int64_t n, uint64_t seed, void *x) {
+  DVT_TRY(dvt_check_random(type, n, x));
+  if (n == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_start());
+  return dvt_space_random(type, x, dvt_place_of(x), n, seed);
 }

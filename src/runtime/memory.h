@@ -8,6 +8,11 @@
 /* The place of a pointer (never fails: unknown memory is pageable). */
 int dvt_place_of(const void *pointer);
 
+/* Where davit_malloc() puts memory for a device: its own, or pinned for DAVIT_HOST. */
+static inline int dvt_place_for(int device) {
+  return device == DAVIT_HOST ? DAVIT_PINNED : device;
+}
+
 /* Whether memory at `place` is the host's: pageable, pinned, or of a device that shares it. */
 bool dvt_place_is_host(int place);
 
@@ -23,6 +28,8 @@ davit_status dvt_copy_blocking(void *destination, size_t destination_pitch, int 
 /* Checks the arguments of a 2-D copy, naming the bad one. */
 davit_status dvt_check_copy_2d(const void *destination, int64_t destination_ld, const void *source,
                                int64_t source_ld, int64_t rows, int64_t cols, size_t element_bytes);
+
+davit_status dvt_check_random(davit_type type, int64_t n, const void *x);
 
 /* Bytes kept for re-use at `place`. */
 size_t dvt_memory_kept(int place);

@@ -16,6 +16,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/space.h"
 #include "src/base/allocate.h"
+#include "src/base/check.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/event.h"
 #include "src/runtime/memory.h"
@@ -116,12 +117,14 @@ static void drop(davit_queue *queue) {
     free_queue(queue);
 }
 
-davit_status davit_queue_create(int device, int subqueues, davit_queue **queue) {
+davit_status davit_queue_create(int device, davit_queue **queue, const davit_queue_options *options) {
   enum { MOST_SUBQUEUES = 64 };
-  if (!queue)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "queue is NULL");
+  const int subqueues = options && options->subqueues ? options->subqueues : 1;
+  DVT_TRY(dvt_check_pointer("queue", queue));
+  DVT_TRY(DVT_CHECK_OPTIONS(options));
   if (subqueues < 1 || subqueues > MOST_SUBQUEUES)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "subqueues is %d, not 1 to %d", subqueues, MOST_SUBQUEUES);
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->subqueues is %d, not 1 to %d", subqueues,
+                      MOST_SUBQUEUES);
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   davit_queue *made = dvt_allocate(1, sizeof *made + (size_t)subqueues * sizeof(dvt_lane *));
@@ -336,7 +339,7 @@ static davit_status enqueue_copy(dvt_lane *lane, dvt_copy *copy) {
   return dvt_copy_submit(lane, copy);
 }
 
-davit_status davit_queue_copy(davit_queue *queue, void *destination, const void *source, size_t bytes) {
+davit_status davit_queue_copy(davit_queue *queue, size_t bytes, const void *source, void *destination) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
@@ -348,9 +351,9 @@ davit_status davit_queue_copy(davit_queue *queue, void *destination, const void 
   return enqueue_copy(lane, &copy);
 }
 
-davit_status davit_queue_copy_2d(davit_queue *queue, void *destination, int64_t destination_ld,
-                                 const void *source, int64_t source_ld, int64_t rows, int64_t cols,
-                                 size_t element_bytes) {
+davit_status davit_queue_copy_2d(davit_queue *queue, int64_t rows, int64_t cols, size_t element_bytes,
+                                 const void *source, int64_t source_ld, void *destination,
+                                 int64_t destination_ld) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
@@ -383,60 +386,42 @@ static davit_status blocking_fill(dvt_lane *lane, void *arguments) {
   return dvt_space_fill(a->pointer, a->place, a->value, a->bytes);
 }
 
-davit_status davit_queue_fill(davit_queue *queue, void *pointer, int value, size_t bytes) {
+davit_status davit_queue_fill(davit_queue *queue, size_t bytes, int value, void *destination) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   if (bytes == 0)
     return DAVIT_SUCCESS;
-  if (!pointer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
-  fill_arguments a = {pointer, bytes, value, dvt_place_of(pointer)};
+  DVT_TRY(dvt_check_pointer("destination", destination));
+  fill_arguments a = {destination, bytes, value, dvt_place_of(destination)};
   bool streamed = lane->stream && a.place == lane->device;
   return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING, streamed ? stream_fill : blocking_fill,
                          &a, sizeof a);
 }
 
 typedef struct random_arguments {
-  void *pointer;
-  int64_t count;
+  davit_type type;
+  void *x;
+  int64_t n;
   uint64_t seed;
   int place;
 } random_arguments;
 
-static davit_status run_random_double(dvt_lane *lane, void *arguments) {
+static davit_status run_random(dvt_lane *lane, void *arguments) {
   (void)lane;
-  random_arguments *a = arguments;
-  return dvt_space_random_double(a->pointer, a->place, a->count, a->seed);
+  const random_arguments *a = arguments;
+  return dvt_space_random(a->type, a->x, a->place, a->n, a->seed);
 }
 
-static davit_status run_random_float(dvt_lane *lane, void *arguments) {
-  (void)lane;
-  random_arguments *a = arguments;
-  return dvt_space_random_float(a->pointer, a->place, a->count, a->seed);
-}
-
-static davit_status enqueue_random(davit_queue *queue, void *pointer, int64_t count, uint64_t seed,
-                                   dvt_work work) {
+davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, uint64_t seed, void *x) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
-  if (count < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "count is negative");
-  if (count == 0)
+  DVT_TRY(dvt_check_random(type, n, x));
+  if (n == 0)
     return DAVIT_SUCCESS;
-  if (!pointer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
-  random_arguments a = {pointer, count, seed, dvt_place_of(pointer)};
-  return dvt_lane_submit(lane, DVT_BLOCKING, work, &a, sizeof a);
-}
-
-davit_status davit_queue_random_double(davit_queue *queue, double *pointer, int64_t count, uint64_t seed) {
-  return enqueue_random(queue, pointer, count, seed, run_random_double);
-}
-
-davit_status davit_queue_random_float(davit_queue *queue, float *pointer, int64_t count, uint64_t seed) {
-  return enqueue_random(queue, pointer, count, seed, run_random_float);
+  random_arguments a = {type, x, n, seed, dvt_place_of(x)};
+  return dvt_lane_submit(lane, DVT_BLOCKING, run_random, &a, sizeof a);
 }
 
 davit_status davit_queue_wait(davit_queue *queue, davit_event *event) {

@@ -7,7 +7,7 @@
 #ifndef DAVIT_SRC_RUNTIME_SPREAD_H
 #define DAVIT_SRC_RUNTIME_SPREAD_H
 
-#include "src/blas.h"
+#include "src/runtime/operation.h"
 
 enum { DVT_VECTOR_LANES = 3, DVT_VECTOR_OPERANDS = 3 };
 

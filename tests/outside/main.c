@@ -21,7 +21,7 @@ static davit_status add_one_there(int device, void *argument) {
 
 static davit_status work(int device, int *value) {
   davit_queue *queue;
-  davit_status status = davit_queue_create(device, 1, &queue);
+  davit_status status = davit_queue_create(device, &queue, NULL);
   if (status != DAVIT_SUCCESS)
     return status;
   status = davit_queue_host_function(queue, add_one, value);

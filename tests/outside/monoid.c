@@ -36,9 +36,11 @@ int main(void) {
     x[i] = (map){2 * i + 1, i};
   for (int device = DAVIT_HOST; status == DAVIT_SUCCESS && device < count; device++) {
     map all;
-    status = davit_monoid_reduce(&maps, N, x, &device, 1, &all);
+    status = davit_monoid_reduce(&maps, N, x, &all,
+                                 &(davit_reduce_options){.devices = &device, .device_count = 1});
     if (status == DAVIT_SUCCESS)
-      status = davit_monoid_scan(&maps, DAVIT_INCLUSIVE, N, x, NULL, y, &device, 1);
+      status = davit_monoid_scan(&maps, DAVIT_SCAN_INCLUSIVE, N, x, NULL, y,
+                                 &(davit_scan_options){.devices = &device, .device_count = 1});
     if (status == DAVIT_SUCCESS && wrong(&all) > 0) {
       fprintf(stderr, "device %d: %d wrong\n", device, wrong(&all));
       return 1;

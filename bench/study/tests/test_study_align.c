@@ -670,7 +670,7 @@ static void test_failing_allocations(void **state) {
   dvt_study_align a = program(DVT_STUDY_ALIGN_V5);
   int device, count, failures = 0;
   (void)state;
-  CHECK(davit_default_devices(1, &device, &count));
+  CHECK(davit_device_defaults(1, &device, &count));
   a.window = 10;
   a.permutations = 2;
   for (int n = 1; n < 20; n++) {

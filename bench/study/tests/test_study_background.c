@@ -15,12 +15,12 @@ static void *memory(size_t bytes) {
 
 static void *on_device(int device, const void *data, size_t bytes) {
   void *there = new_memory(bytes, place_for(device));
-  CHECK(davit_copy(there, data, bytes));
+  CHECK(davit_copy(bytes, data, there));
   return there;
 }
 
 static void from_device(void *there, void *data, size_t bytes) {
-  CHECK(davit_copy(data, there, bytes));
+  CHECK(davit_copy(bytes, there, data));
   CHECK(davit_free(there));
 }
 

@@ -31,7 +31,7 @@ static void *on_device(int device, const void *data, size_t bytes) {
   memset(host, POISON, bytes + ZONE);
   if (data)
     memcpy(host, data, bytes);
-  CHECK(davit_copy(there, host, bytes + ZONE));
+  CHECK(davit_copy(bytes + ZONE, host, there));
   free(host);
   return there;
 }
@@ -39,7 +39,7 @@ static void *on_device(int device, const void *data, size_t bytes) {
 /* Copies `bytes` back, sees that the zone behind them is as it was, and frees. */
 static void from_device(void *there, void *data, size_t bytes) {
   char *host = memory(bytes + ZONE);
-  CHECK(davit_copy(host, there, bytes + ZONE));
+  CHECK(davit_copy(bytes + ZONE, there, host));
   for (size_t i = 0; i < ZONE; i++)
     assert_int_equal(host[bytes + i], POISON);
   if (bytes)

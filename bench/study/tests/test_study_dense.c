@@ -42,13 +42,13 @@ static double *handout_matrix(int64_t n) {
 
 static double *on_device(int device, const double *data, int64_t n) {
   double *memory = new_memory((size_t)(n + 2) * sizeof *memory, place_for(device));
-  CHECK(davit_copy(memory, data - 1, (size_t)(n + 2) * sizeof *memory));
+  CHECK(davit_copy((size_t)(n + 2) * sizeof *memory, data - 1, memory));
   return memory + 1;
 }
 
 /* Copies back, with the two numbers around, which must still be NaN. */
 static void fetch(double *data, double *memory, int64_t n) {
-  CHECK(davit_copy(data - 1, memory - 1, (size_t)(n + 2) * sizeof *memory));
+  CHECK(davit_copy((size_t)(n + 2) * sizeof *memory, memory - 1, data - 1));
   assert_true(isnan(data[-1]) && isnan(data[n]));
   CHECK(davit_free(memory - 1));
 }
@@ -213,11 +213,11 @@ static void test_atax_waits_for_all_blocks(void **state) {
       multiply(false, nx, ny, a, x, right_tmp);
       multiply(true, nx, ny, a, right_tmp, right);
       for (int r = 0; r < scaled(REPEATS); r++) {
-        CHECK(davit_copy(on_tmp, none, (size_t)nx * sizeof *none));
-        CHECK(davit_copy(on_y, none, (size_t)ny * sizeof *none));
+        CHECK(davit_copy((size_t)nx * sizeof *none, none, on_tmp));
+        CHECK(davit_copy((size_t)ny * sizeof *none, none, on_y));
         CHECK(dvt_study_atax(study_places[d], LEAST, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
-        CHECK(davit_copy(tmp, on_tmp, (size_t)nx * sizeof *tmp));
-        CHECK(davit_copy(y, on_y, (size_t)ny * sizeof *y));
+        CHECK(davit_copy((size_t)nx * sizeof *tmp, on_tmp, tmp));
+        CHECK(davit_copy((size_t)ny * sizeof *y, on_y, y));
         assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
         assert_true(difference(ny, y, right) < CLOSE * (double)nx);
       }

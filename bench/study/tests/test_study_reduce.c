@@ -37,7 +37,7 @@ static void *on_device(int device, const void *data, size_t bytes) {
   if (bytes)
     memcpy(host, data, bytes);
   memset(host + bytes, POISON & 0xff, ZONE * sizeof(int32_t));
-  CHECK(davit_copy(memory, host, bytes + ZONE * sizeof(int32_t)));
+  CHECK(davit_copy(bytes + ZONE * sizeof(int32_t), host, memory));
   free(host);
   return memory;
 }
@@ -133,7 +133,7 @@ static void test_partials_of_a_grid(void **state) {
       void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
       void *partials = on_device(study_places[d], host, (size_t)count * sizeof *host);
       CHECK(dvt_study_reduce_grid(&r, study_places[d], n, x, partials));
-      CHECK(davit_copy(got, partials, (size_t)(count + ZONE) * sizeof *got));
+      CHECK(davit_copy((size_t)(count + ZONE) * sizeof *got, partials, got));
       for (int64_t b = 0; b < count; b++) {
         int32_t right = 0;
         for (int64_t i = b * tile; i < n; i += count * tile)

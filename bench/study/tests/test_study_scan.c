@@ -55,15 +55,15 @@ static void scans(scan_call *call, const dvt_study_scan *s, int device, int64_t 
        *to = in_place ? from : new_memory(whole, place_for(device));
   char *host = some_memory(whole);
   memset(host, 0x5a, whole);
-  CHECK(davit_copy(to, host, whole));
+  CHECK(davit_copy(whole, host, to));
   memcpy(host + ZONE, x, bytes);
-  CHECK(davit_copy(from, host, whole));
+  CHECK(davit_copy(whole, host, from));
   CHECK(call(s, device, n, from + ZONE, to + ZONE));
   if (!in_place) {
-    CHECK(davit_copy(host, from, whole));
+    CHECK(davit_copy(whole, from, host));
     assert_memory_equal(host + ZONE, x, bytes);
   }
-  CHECK(davit_copy(host, to, whole));
+  CHECK(davit_copy(whole, to, host));
   for (int i = 0; i < ZONE; i++)
     assert_true(host[i] == 0x5a && host[ZONE + bytes + (size_t)i] == 0x5a);
   const dvt_study_monoid *m = dvt_study_monoid_of(s->op);
@@ -306,9 +306,9 @@ static void segmented(int device, bool exclusive, int64_t n, const int32_t *a, c
   void *memory = new_memory((size_t)(n + 1) * sizeof *pairs, place_for(device));
   for (int64_t i = 0; i < n; i++)
     pairs[i] = dvt_study_pair(a[i], flags[i] != 0); /* any flag but 0 is a start */
-  CHECK(davit_copy(memory, pairs, (size_t)n * sizeof *pairs));
+  CHECK(davit_copy((size_t)n * sizeof *pairs, pairs, memory));
   CHECK(dvt_study_scan_grid(&s, device, n, memory, memory));
-  CHECK(davit_copy(pairs, memory, (size_t)n * sizeof *pairs));
+  CHECK(davit_copy((size_t)n * sizeof *pairs, memory, pairs));
   for (int64_t i = 0; i < n;
        i++) /* an exclusive sum begins anew at a start, so it is not the scan's neighbour there */
     out[i] = !exclusive ? (int32_t)pairs[i] : i > 0 && flags[i] == 0 ? (int32_t)pairs[i - 1] : 0;

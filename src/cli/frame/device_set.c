@@ -19,7 +19,7 @@ int cli_threads(void) {
 }
 
 static int parse_default(cli_device_set *set) {
-  const davit_status status = davit_default_devices(CLI_MOST_DEVICES, set->ids, &set->count);
+  const davit_status status = davit_device_defaults(CLI_MOST_DEVICES, set->ids, &set->count);
   if (status != DAVIT_SUCCESS)
     return cli_status(status);
   if (set->count > CLI_MOST_DEVICES)
