@@ -1,66 +1,59 @@
-/* Scores of alignments. On the CPU most targets go in batches, 64 side by side in bytes (align_lanes.h). What passes a byte is done
- * again: the whole batch in words of 16 bits if that is many, one by one (align_striped.h) if it is few, or does
- * not fit 16 bits either. */
+/* Scores of a query with many targets on the CPU. Most targets go in batches, 64 side by side in bytes
+ * (align_lanes.inc). A score that does not fit a byte is computed again: with the whole batch in words of 16
+ * bits if there are many of them, one by one (align_striped.inc) if there are few, or if it does not fit 16
+ * bits either. Cost: docs/align.md; memory bytes_of() a thread. */
 #include "offload/align.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
 #ifdef DVT_CPU_X86
 #include <immintrin.h>
 #endif
 
 enum {
-  FEW = 6,      /* targets of a batch that are done again one by one */
-  STRETCH = 256 /* symbols of a target, after which a striped pass looks whether its words still do */
+  FEW = 6,      /* targets of a batch that are computed again one by one */
+  STRETCH = 256 /* symbols of a target, after which a striped pass checks whether its scores still fit */
 };
 
-typedef struct query_tables query_tables;
-struct query_tables {
+/* What the symbols 0 … 31 of a target score against symbol q of the query: table[q]. */
+typedef struct query_tables {
   const dvt_align_query *query;
-  /* Row q: what the symbols 0 … 31 of a target score against q. */
   int8_t table[DAVIT_ALIGN_MOST_SYMBOLS][32];
-  /* scores[q][l] for the symbols of all lanes; 0 for DVT_ALIGN_PAD. */
-  void (*look_up)(const query_tables *t, const uint8_t *symbols, int8_t *scores);
-};
+} query_tables;
 
-typedef void (*batch_function)(const query_tables *t, const uint8_t *rows, int64_t count, int first,
-                               void *memory, int32_t *best);
-typedef int32_t (*pair_function)(const dvt_align_query *query, int64_t n, const uint8_t *target,
-                                 void *memory);
+/* scores[q][l] for the symbols of all lanes; 0 for DVT_ALIGN_PAD. */
+static void look_up(const query_tables *t, const uint8_t *symbols, int8_t *scores);
 
-/* Words without sign of the same width, for the subtraction that stops at 0. */
+/* Words without sign, for the subtraction that stops at 0. */
 typedef uint8_t unsigned_8 __attribute__((vector_size(64)));
 typedef uint16_t unsigned_16 __attribute__((vector_size(64)));
 typedef uint32_t unsigned_32 __attribute__((vector_size(64)));
-#define LESS(width, h, o)                                                                                    \
+#define SATURATED(width, h, o)                                                                               \
   (__typeof__(h))__builtin_elementwise_sub_sat((unsigned_##width)(h), (unsigned_##width)(o))
 
-#define DVT_T int8_t
-#define DVT_N(name) name##_byte
-#define DVT_OPEN(h, o) LESS(8, h, o)
-#define DVT_MATCH(x) (x)
-#define DVT_SCORE(row, at, j) (row)[(at)[j]]
-#include "offload/align_lanes.h"
+#define T int8_t
+#define NAME(x) x##_byte
+#define OPENED(h, open) SATURATED(8, h, open)
+#include "offload/align_lanes.inc"
 
-#define DVT_T int16_t
-#define DVT_N(name) name##_short
-#define DVT_OPEN(h, o) LESS(16, h, o)
-#define DVT_MATCH(x) (x)
-#define DVT_SCORE(row, at, j) (row)[(at)[j]]
-#include "offload/align_lanes.h"
+#define T int16_t
+#define NAME(x) x##_short
+#define OPENED(h, open) SATURATED(16, h, open)
+#include "offload/align_lanes.inc"
 
-#define DVT_T int16_t
-#define DVT_N(name) name##_striped_short
-#define DVT_OPEN(h, o) LESS(16, h, o)
-#include "offload/align_striped.h"
+#define T int16_t
+#define NAME(x) x##_striped_short
+#define OPENED(h, open) SATURATED(16, h, open)
+#include "offload/align_striped.inc"
 
-#define DVT_T int32_t
-#define DVT_N(name) name##_striped_int
-#define DVT_OPEN(h, o) LESS(32, h, o)
-#include "offload/align_striped.h"
+#define T int32_t
+#define NAME(x) x##_striped_int
+#define OPENED(h, open) SATURATED(32, h, open)
+#include "offload/align_striped.inc"
 
 /* ---- tables ---- */
 
@@ -71,8 +64,8 @@ static void look_up_0(const query_tables *t, const uint8_t *symbols, int8_t *sco
 }
 
 #ifdef DVT_CPU_X86
-/* A byte shuffle looks up 16 entries, and gives 0 where the index has its highest bit set: so two of them, each with the
- * other's indices made such. */
+/* A byte shuffle looks up 16 entries, and gives 0 where the index has its highest bit set: so two of them,
+ * each with the other's indices made such. */
 __attribute__((target("avx2"))) static void look_up_1(const query_tables *t, const uint8_t *symbols,
                                                       int8_t *scores) {
   for (int part = 0; part < DVT_ALIGN_LANES; part += 32) {
@@ -103,14 +96,18 @@ __attribute__((target("avx512f,avx512bw"))) static void look_up_2(const query_ta
 }
 #endif
 
-static void make_tables(const dvt_align_query *query, query_tables *t) {
+static void look_up(const query_tables *t, const uint8_t *symbols, int8_t *scores) {
   static void (*const variants[])(const query_tables *, const uint8_t *, int8_t *) = {
 #define VARIANT(number, attributes) look_up_##number,
       DVT_CPU_VARIANTS(VARIANT)
 #undef VARIANT
   };
+  variants[dvt_cpu_best()](t, symbols, scores);
+}
+
+static void make_tables(const dvt_align_query *query, query_tables *t) {
   const int symbols = query->scoring->symbols;
-  *t = (query_tables){.query = query, .look_up = variants[dvt_cpu_best()]};
+  *t = (query_tables){.query = query};
   for (int q = 0; q < symbols; q++)
     for (int s = 0; s < symbols; s++)
       t->table[q][s] = query->scoring->matrix[q + s * symbols];
@@ -136,9 +133,9 @@ typedef struct worker {
 static void do_single(const worker *w, int64_t k) {
   const dvt_align_query *query = w->tables->query;
   const int64_t begin = w->targets->offsets[k], n = w->targets->offsets[k + 1] - begin;
-  int32_t score = pairs_striped_short[dvt_cpu_best()](query, n, w->targets->symbols + begin, w->memory);
+  int32_t score = pair_striped_short(query, n, w->targets->symbols + begin, w->memory);
   if (score > INT16_MAX - query->largest)
-    score = pairs_striped_int[dvt_cpu_best()](query, n, w->targets->symbols + begin, w->memory);
+    score = pair_striped_int(query, n, w->targets->symbols + begin, w->memory);
   w->scores[k] = score;
 }
 
@@ -153,15 +150,15 @@ static void do_batch(worker *w, int64_t b) {
   const dvt_align_targets *t = w->targets;
   const int64_t first = t->singles + b * DVT_ALIGN_LANES, left = t->count - first,
                 rows = t->rows[b + 1] - t->rows[b];
-  const int count = left < DVT_ALIGN_LANES ? (int)left : DVT_ALIGN_LANES, variant = (int)dvt_cpu_best();
+  const int count = left < DVT_ALIGN_LANES ? (int)left : DVT_ALIGN_LANES;
   const uint8_t *lanes = t->lanes + t->rows[b] * DVT_ALIGN_LANES;
   int32_t best[DVT_ALIGN_LANES], most = INT8_MAX - w->tables->query->largest;
   if (!w->wide)
-    batches_byte[variant](w->tables, lanes, rows, 0, w->memory, best);
+    batch_byte(w->tables, lanes, rows, 0, w->memory, best);
   if (w->wide || count_above(best, count, most) > FEW) {
     most = INT16_MAX - w->tables->query->largest;
     for (int half = 0; half < count; half += LANES_short)
-      batches_short[variant](w->tables, lanes, rows, half, w->memory, best);
+      batch_short(w->tables, lanes, rows, half, w->memory, best);
     w->wide = count_above(best, count, INT8_MAX - w->tables->query->largest) > FEW;
   }
   for (int l = 0; l < count; l++)

@@ -1,19 +1,35 @@
-/* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits, and once more, one by one in 32 bits, those whose
- * score passes these. A query of more columns than a warp has goes in strips, whose borders pass through memory. */
+/* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits, and once more, one by one in
+ * 32 bits, those whose score passes these. A query of more columns than a warp has goes in strips, whose
+ * borders pass through memory. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "offload/align.h"
-#include "offload/align_kernels.h"
 #include "offload/runtime/launch.h"
+#include "offload/warp.h"
 #include "src/base/arithmetic.h"
 
 enum {
+  SEARCH_THREADS = 256,
+  WIDE_COLUMNS = 16, /* of a lane, where scores have 32 bits */
   PAIR_THREADS = 128,
   BORDER_BYTES = 8,      /* of a row */
   BORDER_ROWS = 1 << 27, /* of the targets that go through the strips together */
   MOST_SCORE = 1 << 30   /* so that no sum in 32 bits overflows, whatever gaps cost */
 };
+
+#define SYMBOL uint8_t
+
+#define KERNEL "offload/align_kernel.inc"
+#define KIND two
+#include "offload/each_shape.inc"
+
+/* For scores that do not fit 16 bits. */
+#define KERNEL "offload/align_kernel.inc"
+#define KIND one
+#define T int32_t
+#define ONE_SHAPE
+#include "offload/each_shape.inc"
 
 /* A way to work: strips of the query, in pairs of 16 bits or alone in 32. */
 typedef struct way {

@@ -1,13 +1,15 @@
-/* Tiles of the matrix of one alignment on the CPU, in vectors and exact: what passes over a long pair are made of (src/align_pass.h).
+/* Tiles of the matrix of one alignment on the CPU, in vectors and exact: what passes over a long pair are
+ * made of (src/align_pass.h).
  *
- * Rows are query symbols, columns target symbols, both counted from 1; row and column 0 are the edges. h is the best score of the first i
- * query symbols with the first j target symbols, d that of alignments that end in a gap of target symbols (Gotoh 1982). A gap of k
- * symbols costs first + k extend.
+ * Rows are query symbols, columns target symbols, both counted from 1; row and column 0 are the edges. h is
+ * the best score of the first i query symbols with the first j target symbols, d that of alignments that end
+ * in a gap of target symbols (Gotoh 1982). A gap of k symbols costs first + k extend.
  *
- * A tile is a strip of rows by a block of columns. It takes h and d of the column before, h and the gap of query symbols of the row
- * above, and leaves those of its last column and row. Inside, scores count from that of the corner, in the narrowest words
- * that hold them: a cell scores at least `open` less than the one before it in its row or column, as one more symbol in a gap would do,
- * and at most open + largest more, so what a tile spans is known before. */
+ * A tile is a strip of rows by a block of columns. It takes h and d of the column before, h and the gap of
+ * query symbols of the row above, and leaves those of its last column and row. Inside, scores count from that
+ * of the corner, in the narrowest words that hold them: a cell scores at least `open` less than the one
+ * before it in its row or column, as one more symbol in a gap would do, and at most open + largest more, so
+ * what a tile spans is known before. */
 #ifndef DAVIT_OFFLOAD_ALIGN_TILE_H
 #define DAVIT_OFFLOAD_ALIGN_TILE_H
 
@@ -46,8 +48,8 @@ typedef struct dvt_align_border {
   int64_t h[DVT_ALIGN_BLOCK], gap[DVT_ALIGN_BLOCK];
 } dvt_align_border;
 
-/* A step, by which a cell is reached: where h comes from, whether the gap of target symbols that ends here began before, and whether
- * the gap of query symbols that may go on below did. */
+/* A step, by which a cell is reached: where h comes from, whether the gap of target symbols that ends here
+ * began before, and whether the gap of query symbols that may go on below did. */
 enum {
   DVT_ALIGN_BOTH = 0,
   DVT_ALIGN_D = 1,

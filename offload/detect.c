@@ -1,13 +1,14 @@
-/* Scores of detection. On the CPU windows lie in the lanes of vectors (detect_lanes.h), and a share of the work is LANES
- * windows, one effect and some permutations. */
+/* Scores of detection on the CPU, and where the best alignments lie. Windows lie in the lanes of vectors
+ * (detect_lanes.inc); a share of the work is LANES windows, one effect and some permutations. Memory of a
+ * share: bytes_of(). */
 #include "offload/detect.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ref/detect.h"
-#include "ref/similarity.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
 
@@ -17,24 +18,23 @@ enum {
   SHARES = 4         /* for each thread, where there is so much to do */
 };
 typedef float float_lanes __attribute__((vector_size(64)));
-
+typedef int32_t int_lanes __attribute__((vector_size(64)));
 typedef uint16_t words __attribute__((vector_size(64)));
+typedef uint8_t byte_lanes __attribute__((vector_size(FLOATS)));
 
-#define DVT_T int16_t
-#define DVT_N(name) name##_short
-#define DVT_OPEN(h, o) (lanes_short) __builtin_elementwise_sub_sat((words)(h), (words)(o))
-#define DVT_MATCH(x) (x)
-#define DVT_SCORE(row, at, j) (row)[j]
-#include "offload/detect_lanes.h"
+#define T int16_t
+#define NAME(x) x##_short
+#define OPENED(h, open) (lanes_short) __builtin_elementwise_sub_sat((words)(h), (words)(open))
+#include "offload/detect_lanes.inc"
 
-#define DVT_T float
-#define DVT_N(name) name##_float
-#define DVT_OPEN(h, o) ((h) - (o))
-#define DVT_MATCH(x) __builtin_elementwise_max(x, (lanes_float){0})
-#define DVT_SCORE(row, at, j) (row)[j]
-#include "offload/detect_lanes.h"
-
-#include "offload/detect_trace.h"
+#define T float
+#define NAME(x) x##_float
+#define MATCHED(x) __builtin_elementwise_max(x, (lanes_float){0})
+#define STEP int_lanes
+#define WHERE(condition) (condition)
+#define NOTE byte_lanes
+#define NOTED(step) __builtin_convertvector(step, byte_lanes)
+#include "offload/detect_lanes.inc"
 
 static bool is_integer(float x) {
   return !(floorf(x) < x);
@@ -75,7 +75,7 @@ static void do_share(const dvt_detect_task *t, int e, const shares *s, int64_t i
   const int64_t block = index / s->pieces, begin = index % s->pieces * s->runs, first = block * s->lanes;
   const int64_t count = dvt_at_most(t->windows - first, s->lanes),
                 end = dvt_at_most(begin + s->runs, t->runs);
-  (is_short(t, e) ? blocks_short : blocks_float)[dvt_cpu_best()](t, e, first, count, begin, end, memory);
+  (is_short(t, e) ? block_short : block_float)(t, e, first, count, begin, end, memory);
 }
 
 davit_status dvt_detect_cpu(const dvt_detect_task *t, int threads) {
@@ -97,6 +97,33 @@ davit_status dvt_detect_cpu(const dvt_detect_task *t, int threads) {
   return atomic_load(&failed) ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
 }
 
+/* ---- where the best alignments lie ---- */
+
+/* What dvt_detect_trace_bytes() makes room for. */
+typedef struct trace_memory {
+  lanes_float *s; /* similarities of a row */
+  border_float *border;
+  float *x;
+  byte_lanes *steps;
+} trace_memory;
+
+DVT_CPU_INLINE void trace_inline(const dvt_detect_task *t, int e, int64_t first, int64_t count,
+                                 const trace_memory *m, best_float *best) {
+  const int64_t columns = t->effects[e].frames;
+  const lanes_float open = (lanes_float){0} + t->gap_open, extend = (lanes_float){0} + t->gap_extend;
+  *best = (best_float){.row = (int_lanes){0} - 1};
+  memset(m->border, 0, (size_t)columns * sizeof *m->border);
+  for (int64_t i = 0; i < t->window; i++) {
+    similarities_float(t, e, first, count, i, m->x, m->s);
+    noted_row_float(columns, m->s, open, extend, i, m->border, m->steps + i * columns, best);
+  }
+}
+
+DVT_CPU_DISPATCH(void, trace, trace_inline,
+                 (const dvt_detect_task *t, int e, int64_t first, int64_t count, const trace_memory *m,
+                  best_float *best),
+                 (t, e, first, count, m, best))
+
 size_t dvt_detect_trace_bytes(const dvt_detect_task *t) {
   return 64 * (3 * (size_t)dvt_detect_longest(t) + (size_t)t->width) +
          FLOATS * (size_t)(t->window * dvt_detect_longest(t));
@@ -104,17 +131,17 @@ size_t dvt_detect_trace_bytes(const dvt_detect_task *t) {
 
 void dvt_detect_trace(const dvt_detect_task *t, int e, int64_t first, int64_t count, void *memory,
                       int64_t *begin, int64_t *end) {
-  const int64_t effect = t->effects[e].frames;
+  const int64_t columns = t->effects[e].frames;
   trace_memory m = {.s = memory};
-  m.border = (borders_float *)(m.s + effect);
-  m.x = (float *)(m.border + effect);
-  m.choices = (byte_lanes *)(void *)(m.x + FLOATS * t->width);
-  trace_best best;
-  traces[dvt_cpu_best()](t, e, first, count, &m, &best);
+  m.border = (border_float *)(m.s + columns);
+  m.x = (float *)(m.border + columns);
+  m.steps = (byte_lanes *)(void *)(m.x + FLOATS * t->width);
+  best_float best;
+  trace(t, e, first, count, &m, &best);
   for (int64_t l = 0; l < count; l++) {
-    const uint8_t *choices = (const uint8_t *)m.choices + l;
+    const uint8_t *steps = (const uint8_t *)m.steps + l;
     begin[l] =
-        best.row[l] < 0 ? 0 : dvt_ref_detect_begin(effect, choices, FLOATS, best.row[l], best.column[l]);
+        best.row[l] < 0 ? 0 : dvt_ref_detect_begin(columns, steps, FLOATS, best.row[l], best.column[l]);
     end[l] = best.row[l] + 1;
   }
 }

@@ -1,8 +1,9 @@
-/* Scores of detection by plain target regions, for any OpenMP device: a thread for each run, similarities in memory. */
-#include <math.h>
+/* Scores of detection by plain target regions, for any OpenMP device: a thread for each run, similarities in
+ * memory. */
 #include <omp.h>
 
 #include "offload/detect.h"
+#include "ref/cell.h"
 #include "ref/similarity.h"
 #include "src/base/arithmetic.h"
 
@@ -14,7 +15,8 @@ typedef struct target_memory {
 
 enum { TARGET_THREADS = 1 << 14, TARGET_WINDOWS = 256, TARGET_BYTES = 1 << 30 };
 
-/* Windows that are scored together: similarities and scores take TARGET_BYTES at most, or what one window needs. */
+/* Windows that are scored together: similarities and scores take TARGET_BYTES at most, or what one window
+ * needs. */
 static int64_t target_windows(const dvt_detect_task *t) {
   const int64_t each = (t->window * dvt_detect_longest(t) + t->runs) * (int64_t)sizeof(float),
                 most = dvt_at_most(TARGET_BYTES / each, TARGET_WINDOWS);
@@ -80,15 +82,12 @@ static void target_scores(int device, const dvt_detect_task *t, const target_mem
       for (int64_t j = 0; j < 2 * n; j++)
         state[j * threads + thread] = 0;
       for (int64_t i = 0; i < window; i++) {
-        float diagonal = 0, left = 0, e = 0;
+        float diagonal = 0, e = 0;
         for (int64_t j = 0; j < n; j++) {
-          float *h = &state[2 * j * threads + thread], *f = h + threads;
-          e = fmaxf(e - extend, left - open);
-          *f = fmaxf(*f - extend, *h - open);
-          left = fmaxf(fmaxf(diagonal + s[order[i] * n + j], 0), fmaxf(e, *f));
+          float *h = &state[2 * j * threads + thread];
+          const float matched = diagonal + s[order[i] * n + j];
           diagonal = *h;
-          *h = left;
-          best = fmaxf(best, left);
+          *h = dvt_float_cell(matched, open, extend, &e, h + threads, &best);
         }
       }
       scores[run] = best;

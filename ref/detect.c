@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ref/permutation.h"
 #include "ref/ref.h"
@@ -15,87 +16,47 @@ void dvt_ref_detect_similarity(int width, int64_t window, const float *x, int64_
           dvt_similarity(width, x + i * width, y + j * width, (float)options->threshold, options->round);
 }
 
-static float larger(float a, float b) {
-  return a > b ? a : b;
-}
-
-/* One row for each frame of the window; h and f are the row before and the gaps that go down from it. */
 float dvt_ref_detect_score(int64_t window, int64_t effect, const float *similarity, const uint16_t *order,
-                           dvt_detect_gaps gaps, float *state) {
-  float *h = state, *f = state + effect, best = 0;
-  for (int64_t j = 0; j < effect; j++)
-    h[j] = f[j] = 0;
+                           dvt_detect_gaps gaps, dvt_float_border *border) {
+  float best = 0;
+  memset(border, 0, (size_t)effect * sizeof *border);
   for (int64_t i = 0; i < window; i++) {
     const float *s = similarity + order[i] * effect;
-    float diagonal = 0, left = 0, e = 0;
+    float diagonal = 0, e = 0;
     for (int64_t j = 0; j < effect; j++) {
-      e = larger(e - gaps.extend, left - gaps.open);
-      f[j] = larger(f[j] - gaps.extend, h[j] - gaps.open);
-      left = larger(larger(diagonal + s[j], 0), larger(e, f[j]));
-      diagonal = h[j];
-      h[j] = left;
-      best = larger(best, left);
+      const float matched = diagonal + s[j];
+      diagonal = border[j].h;
+      border[j].h = dvt_float_cell(matched, gaps.open, gaps.extend, &e, &border[j].gap, &best);
     }
   }
   return best;
 }
 
-/* Without branches: which it will be is hard to foresee. */
-static uint8_t choice_of(float h, float diagonal, float e, bool across, bool down) {
-  const int matched = h <= diagonal, way = matched + (1 - matched) * (DVT_DOWN - (h <= e));
-  return (uint8_t)((h > 0) * way | across * DVT_ACROSS_ON | down * DVT_DOWN_ON);
-}
-
-int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *choices, int64_t stride, int64_t i, int64_t j) {
+int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *steps, int64_t stride, int64_t i, int64_t j) {
   int64_t first = i;
-  int way = choices[(i * effect + j) * stride] & 3;
+  int way = steps[(i * effect + j) * stride] & DVT_WAY;
   while (way != DVT_STOP) {
-    const uint8_t here = choices[(i * effect + j) * stride];
-    int on = DVT_DIAGONAL;
-    if (way == DVT_DIAGONAL) {
-      first = i;
-      i--;
-      j--;
-    } else if (way == DVT_ACROSS) {
-      on = here & DVT_ACROSS_ON ? DVT_ACROSS : DVT_DIAGONAL;
-      j--;
-    } else {
-      on = here & DVT_DOWN_ON ? DVT_DOWN : DVT_DIAGONAL;
-      i--;
-    }
+    first = way == DVT_DIAGONAL ? i : first;
+    i -= way != DVT_ALONG;
+    j -= way != DVT_DOWN;
     if (i < 0 || j < 0)
       break;
-    way = on == DVT_DIAGONAL ? choices[(i * effect + j) * stride] & 3 : on;
+    const uint8_t step = steps[(i * effect + j) * stride];
+    const bool goes_on = (way == DVT_ALONG && step & DVT_ALONG_ON) || (way == DVT_DOWN && step & DVT_DOWN_ON);
+    way = goes_on ? way : step & DVT_WAY;
   }
   return first;
 }
 
 void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarity, dvt_detect_gaps gaps,
-                          float *state, uint8_t *choices, int64_t *begin, int64_t *end) {
-  float *h = state, *f = state + effect, best = 0;
-  int64_t best_i = -1, best_j = -1;
-  for (int64_t j = 0; j < effect; j++)
-    h[j] = f[j] = 0;
-  for (int64_t i = 0; i < window; i++) {
-    float diagonal = 0, left = 0, e = 0;
-    for (int64_t j = 0; j < effect; j++) {
-      const bool across = e - gaps.extend > left - gaps.open, down = f[j] - gaps.extend > h[j] - gaps.open;
-      e = larger(e - gaps.extend, left - gaps.open);
-      f[j] = larger(f[j] - gaps.extend, h[j] - gaps.open);
-      const float matched = diagonal + similarity[i * effect + j];
-      left = larger(larger(matched, 0), larger(e, f[j]));
-      choices[i * effect + j] = choice_of(left, matched, e, across, down);
-      diagonal = h[j];
-      h[j] = left;
-      if (left > best) {
-        best = left;
-        best_i = i;
-        best_j = j;
-      }
-    }
-  }
-  *begin = best_i < 0 ? 0 : dvt_ref_detect_begin(effect, choices, 1, best_i, best_j);
-  *end = best_i + 1;
+                          dvt_float_border *border, uint8_t *steps, int64_t *begin, int64_t *end) {
+  dvt_float_best best = {.row = -1};
+  memset(border, 0, (size_t)effect * sizeof *border);
+  for (int64_t i = 0; i < window; i++)
+    dvt_float_noted_row(effect, similarity + i * effect, gaps.open, gaps.extend, i, border,
+                        steps + i * effect, &best);
+  *begin = best.row < 0 ? 0 : dvt_ref_detect_begin(effect, steps, 1, best.row, best.column);
+  *end = best.row + 1;
 }
 
 void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,
@@ -124,10 +85,11 @@ void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_
 /* ---- all of it, one window and effect after the other ---- */
 
 typedef struct workbench {
-  float *x, *y, *similarity, *state, *scores;
+  float *x, *y, *similarity, *scores;
+  dvt_float_border *border;
   uint16_t *orders; /* of windows of `length` frames */
   int64_t length;
-  uint8_t *choices;
+  uint8_t *steps;
 } workbench;
 
 static int64_t longest(int effect_count, const davit_effect *effects) {
@@ -141,10 +103,10 @@ static void release(workbench *b) {
   free(b->x);
   free(b->y);
   free(b->similarity);
-  free(b->state);
+  free(b->border);
   free(b->scores);
   free(b->orders);
-  free(b->choices);
+  free(b->steps);
 }
 
 static bool reserve(workbench *b, int width, int64_t window, int64_t effect, int64_t permutations) {
@@ -152,11 +114,11 @@ static bool reserve(workbench *b, int width, int64_t window, int64_t effect, int
   *b = (workbench){.x = malloc(w * (size_t)width * sizeof(float)),
                    .y = malloc(n * (size_t)width * sizeof(float)),
                    .similarity = malloc(w * n * sizeof(float)),
-                   .state = malloc(2 * n * sizeof(float)),
+                   .border = malloc(n * sizeof(dvt_float_border)),
                    .scores = malloc(runs * sizeof(float)),
                    .orders = malloc(runs * w * sizeof(uint16_t)),
-                   .choices = malloc(w * n)};
-  return b->x && b->y && b->similarity && b->state && b->scores && b->orders && b->choices;
+                   .steps = malloc(w * n)};
+  return b->x && b->y && b->similarity && b->border && b->scores && b->orders && b->steps;
 }
 
 static void draw(workbench *b, int64_t length, const davit_detect_options *options) {
@@ -176,8 +138,8 @@ static void detect_one(workbench *b, int width, int64_t length, const davit_effe
   dvt_ref_detect_similarity(width, length, b->x, effect->frames, b->y, options, b->similarity);
   for (int64_t r = 0; r <= options->permutations; r++)
     b->scores[r] =
-        dvt_ref_detect_score(length, effect->frames, b->similarity, b->orders + r * length, gaps, b->state);
-  dvt_ref_detect_trace(length, effect->frames, b->similarity, gaps, b->state, b->choices, &d->onset,
+        dvt_ref_detect_score(length, effect->frames, b->similarity, b->orders + r * length, gaps, b->border);
+  dvt_ref_detect_trace(length, effect->frames, b->similarity, gaps, b->border, b->steps, &d->onset,
                        &d->offset);
   d->onset += first;
   d->offset += first;

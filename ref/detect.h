@@ -1,9 +1,12 @@
-/* Detection step by step: one window, one effect. What every device has to agree with, and what the host adds to scores
- * from any device. Similarities are a window x effect matrix, row after row, in the window's own order. */
+/* Detection step by step: one window, one effect. What every device has to agree with, and what the host adds
+ * to scores from any device. Similarities are a window x effect matrix, row after row, in the window's own
+ * order. */
 #ifndef DAVIT_REF_DETECT_H
 #define DAVIT_REF_DETECT_H
 
 #include <davit/detect.h>
+
+#include "ref/cell.h"
 
 typedef struct dvt_detect_gaps {
   float open, extend;
@@ -36,20 +39,18 @@ static inline int64_t dvt_detect_windows(int64_t frames, const davit_detect_opti
 void dvt_ref_detect_similarity(int width, int64_t window, const float *x, int64_t effect, const float *y,
                                const davit_detect_options *options, float *similarity);
 
-/* The best score with the window's frames in `order`. `state` is scratch of 2 effect elements. */
+/* The best score with the window's frames in `order`. `border` is scratch of `effect` elements. */
 float dvt_ref_detect_score(int64_t window, int64_t effect, const float *similarity, const uint16_t *order,
-                           dvt_detect_gaps gaps, float *state);
+                           dvt_detect_gaps gaps, dvt_float_border *border);
 
-/* Frames [*begin, *end) of the best alignment of the window as it is. `choices` is scratch of window x effect bytes, `state` of
- * 2 effect elements. */
+/* Frames [*begin, *end) of the best alignment of the window as it is. `steps` is scratch of window x effect
+ * bytes, `border` of `effect` elements. */
 void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarity, dvt_detect_gaps gaps,
-                          float *state, uint8_t *choices, int64_t *begin, int64_t *end);
+                          dvt_float_border *border, uint8_t *steps, int64_t *begin, int64_t *end);
 
-/* What made a cell, as a traceback needs it: its score in two bits, and whether the gaps that end there go on. */
-enum { DVT_STOP, DVT_DIAGONAL, DVT_ACROSS, DVT_DOWN, DVT_ACROSS_ON = 4, DVT_DOWN_ON = 8 };
-
-/* From the cell (i, j) back to where its alignment begins: the row. choices[(i effect + j) stride] is that of a cell. */
-int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *choices, int64_t stride, int64_t i, int64_t j);
+/* From the cell (i, j) back to the first cell of its alignment: the row. The step of a cell is steps[(i
+ * effect + j) stride]. */
+int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *steps, int64_t stride, int64_t i, int64_t j);
 
 /* Fills in what follows from the score of an effect of so many frames and those of the permutations. */
 void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,

@@ -1,4 +1,5 @@
-/* How similar two frames of sound are, in the same bits on every device: multiplications and additions in one order, fused.
+/* How similar two frames of sound are, in the same bits on every device: multiplications and additions in one
+ * order, fused.
  *
  * A header of inline functions because devices compute it too. */
 #ifndef DAVIT_REF_SIMILARITY_H

@@ -1,5 +1,5 @@
-/* Databases, and queries against them. A database's targets are sorted by length, the longest first, and dealt to the devices in
- * groups of what a CPU's vector holds, so each has a share of every length. */
+/* Databases, and queries against them. A database's targets are sorted by length, the longest first, and
+ * dealt to the devices in groups of what a CPU's vector holds, so each has a share of every length. */
 #include <davit/align.h>
 #include <davit/memory.h>
 #include <pthread.h>
@@ -195,8 +195,8 @@ static davit_status make_shares(davit_database *d, const davit_sequences *target
     if (status == DAVIT_SUCCESS)
       status = fill_share(d, i, targets, order);
     if (status == DAVIT_SUCCESS)
-      status = dvt_blas_path_of(d->share[i].lane) == DVT_BLAS_STREAM ? send_targets(&d->share[i])
-                                                                     : make_batches(&d->share[i]);
+      status = dvt_blas_path_of(d->share[i].lane) == DVT_BLAS_REF ? make_batches(&d->share[i])
+                                                                  : send_targets(&d->share[i]);
   }
   free(order);
   return status;
@@ -274,22 +274,22 @@ typedef struct query_command {
   const dvt_align_query *query;
 } query_command;
 
-static davit_status run_on_stream(dvt_lane *lane, share *s, const dvt_align_query *query) {
-  void *memory;
-  DVT_TRY(dvt_lane_workspace(lane, dvt_align_stream_bytes(&s->targets, query), &memory));
-  return dvt_align_stream(lane->stream, &s->targets, &s->device, query, memory, s->scores);
-}
-
 static davit_status run_query(dvt_lane *lane, void *arguments) {
   const query_command *c = arguments;
-  const dvt_align_targets *targets = &c->share->targets;
+  share *s = c->share;
   const dvt_blas_path path = dvt_blas_path_of(lane);
-  if (path == DVT_BLAS_STREAM && dvt_align_streams(targets, c->query))
-    return run_on_stream(lane, c->share, c->query);
-  davit_status status =
-      path == DVT_BLAS_REF
-          ? dvt_align_cpu(targets, c->query, dvt_blas_threads(lane->device), c->share->scores)
-          : dvt_align_target(lane->device, targets, c->query, c->share->scores);
+  const bool stream = path == DVT_BLAS_STREAM && dvt_align_streams(&s->targets, c->query);
+  davit_status status;
+  void *memory;
+  if (path == DVT_BLAS_REF) {
+    status = dvt_align_cpu(&s->targets, c->query, dvt_blas_threads(lane->device), s->scores);
+  } else {
+    const size_t bytes = (stream ? dvt_align_stream_bytes : dvt_align_target_bytes)(&s->targets, c->query);
+    DVT_TRY(dvt_lane_workspace(lane, bytes, &memory));
+    if (stream)
+      return dvt_align_stream(lane->stream, &s->targets, &s->device, c->query, memory, s->scores);
+    status = dvt_align_target(lane->device, &s->targets, &s->device, c->query, memory, s->scores);
+  }
   return status == DAVIT_SUCCESS
              ? status
              : davit_fail(status, "a query of %lld symbols could not be aligned on device %d",

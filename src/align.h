@@ -1,4 +1,5 @@
-/* Local alignment inside the library: the checks that all its calls make, and the trace with a limit of one's own. */
+/* Local alignment inside the library: the checks that all its calls make, and the trace with a limit of one's
+ * own. */
 #ifndef DAVIT_SRC_ALIGN_H
 #define DAVIT_SRC_ALIGN_H
 
@@ -7,7 +8,8 @@
 /* The parameters' own validity. */
 davit_status dvt_check_scoring(const davit_scoring *scoring);
 
-/* A sequence of `length` symbols, all below `symbols`; the sentences call it `name` and its length `length_name`. */
+/* A sequence of `length` symbols, all below `symbols`; the sentences call it `name` and its length
+ * `length_name`. */
 davit_status dvt_check_sequence(const char *name, const char *length_name, int64_t length,
                                 const uint8_t *sequence, int symbols);
 
@@ -17,8 +19,8 @@ int dvt_largest_entry(const davit_scoring *scoring);
 /* Whether the best score that lengths m and n allow is at most 2^31 - 1. */
 davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int64_t n);
 
-/* davit_align_trace() by so many threads (0: those of the host), with rectangles of at most `cells` cells traced through a matrix and
- * larger ones divided. */
+/* davit_align_trace() by so many threads (0: those of the host), with rectangles of at most `cells` cells
+ * traced through a matrix and larger ones divided. */
 enum { DVT_ALIGN_TRACE_CELLS = 1 << 20 };
 davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                              const uint8_t *target, int64_t cells, int threads, davit_alignment *alignment,

@@ -1,19 +1,19 @@
-/* One local alignment in full, in memory linear in m + n, by passes (align_pass.h):
+/* One local alignment in full, in memory linear in m + n, by passes over its matrix (align_pass.h):
  *
- *   end      forward, scores kept at 0 or more: the best score and the first cell that has it.
- *   begin    backward from there, until the score is reached.
- *   columns  What lies between is one global alignment, by Myers and Miller (1988): the target is halved, the forward scores of the first
- *            half meet the backward scores of the second, and where they meet best the query is divided. A gap of
- *            target symbols may go on through the cut, and is then opened on neither side of it. Small rectangles are traced
- *            through a matrix of bytes.
+ *   end      Forward, scores kept at 0 or more: the best score and the first cell that has it.
+ *   begin    Backward from there, until the score is reached.
+ *   columns  What lies between is one global alignment, by Myers and Miller (1988): the target is halved, the
+ *            forward scores of the first half are added to the backward scores of the second, and where the
+ *            sum is a maximum the query is divided. A gap of target symbols may go on through the cut, and is
+ *            then opened on neither side of it. Small rectangles are traced through a matrix of bytes.
  *
- * A gap of k symbols costs first + k extend, first = gap_open - gap_extend. Gaps may adjoin, so an extension costs at most
- * gap_open; first is 0 or more. A rectangle is told what a gap of target symbols pays for being opened in its first or closed in its last
- * corner: `first`, or 0 if it goes on there.
+ * A gap of k symbols costs first + k extend, first = gap_open - gap_extend. Gaps may adjoin, so an extension
+ * costs at most gap_open; first is 0 or more. A rectangle has `corners`: what a gap of target symbols pays for
+ * being opened in its first or closed in its last corner, which is `first`, or 0 if it goes on there.
  *
- * At most 4 m n cells; 33 m + n bytes, the larger of m and DVT_ALIGN_TRACE_CELLS and an eighth more for the matrix, 70 KiB a thread, half
- * of them of its stack, and the string. What is kept of a pass has 64 bits: scores of global alignments may be far below 0, and no sum of
- * penalties overflows. */
+ * Cost: at most 4 m n cells; 33 m + n bytes, the larger of m and DVT_ALIGN_TRACE_CELLS and an eighth more for
+ * the matrix, 70 KiB a thread, half of them of its stack, and the string. What is kept of a pass has 64 bits:
+ * scores of global alignments may be far below 0, and no sum of penalties overflows. */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,7 +97,8 @@ static void find_end(trace *t, const dvt_align_stretch *s, davit_alignment *a) {
   a->target_end = end.column;
 }
 
-/* Of the stretches that end there and score the same, the one with the least of the target, then of the query. */
+/* Of the stretches that end there and score the same, the one with the least of the target, then of the
+ * query. */
 static void find_begin(trace *t, const dvt_align_stretch *s, davit_alignment *a) {
   const dvt_align_stretch back = {s->query + a->query_end - 1, s->target + a->target_end - 1, a->query_end,
                                   a->target_end, -1};
@@ -115,7 +116,8 @@ static void emit(trace *t, char column, int64_t count) {
     t->columns[t->used++] = column;
 }
 
-/* From the last cell back to an edge; the columns come out in reverse. `state` is where the path is: in h (DVT_ALIGN_BOTH) or in a gap. */
+/* From the last cell back to an edge; the columns come out in reverse. `state` is where the path is: in h
+ * (DVT_ALIGN_BOTH) or in a gap. */
 static void walk_back(trace *t, const dvt_align_stretch *s, int state) {
   int64_t i = s->m, j = s->n;
   while (i > 0 && j > 0) {
@@ -160,7 +162,8 @@ static void solve_by_matrix(trace *t, const dvt_align_stretch *s, corners c) {
   reverse(t->columns + start, t->used - start);
 }
 
-/* Where the best path meets the cut behind target symbol `cut`: in row *row, and *through if a gap of target symbols goes on there. */
+/* Where the best path meets the cut behind target symbol `cut`: in row *row, and *through if a gap of target
+ * symbols goes on there. */
 static void find_meeting(trace *t, const dvt_align_stretch *s, corners c, int64_t cut, int64_t *row,
                          bool *through) {
   const dvt_align_stretch before = {s->query, s->target, s->m, cut, 1};
@@ -193,7 +196,8 @@ static void solve(trace *t, const dvt_align_stretch *s, corners c) {
   bool through = false;
   const int64_t cut = s->n / 2;
   find_meeting(t, s, c, cut, &row, &through);
-  /* Of a gap that goes on, the symbols on both sides of the cut are settled: each half is left with a gap that may end in its corner. */
+  /* Of a gap that goes on, the symbols on both sides of the cut are settled: each half is left with a gap
+   * that may end in its corner. */
   const int64_t settled = through;
   const dvt_align_stretch left = {s->query, s->target, row, cut - settled, 1};
   const dvt_align_stretch right = {s->query + row, s->target + cut + settled, s->m - row,

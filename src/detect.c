@@ -1,7 +1,9 @@
-/* Detection on devices: vectors of unit length, orders, and portions of windows that devices take until there are none left.
+/* Detection on devices: vectors of unit length, orders, and portions of windows that devices take until there
+ * are none left.
  *
- * A device's worker takes a portion, gets its scores from the device, and judges them on the host's threads. A GPU has two workers,
- * so that one portion is judged while the next is computed. Windows that the stream's end cuts short are a portion of their own. */
+ * A device's worker takes a portion, gets its scores from the device, and judges them on the host's threads.
+ * A GPU has two workers, so that one portion is judged while the next is computed. Windows that the stream's
+ * end cuts short are a portion of their own. */
 #include <davit/detect.h>
 #include <float.h>
 #include <math.h>
@@ -260,7 +262,8 @@ static bool take_portion(detection *d, int64_t *begin, int64_t *end) {
   return true;
 }
 
-/* Windows first … of a portion that begins with window `begin`, as many as are traced together, and effect e. */
+/* Windows first … of a portion that begins with window `begin`, as many as are traced together, and effect e.
+ */
 static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t begin, int64_t first, int e,
                           void *memory) {
   const int64_t count = dvt_at_most(t->windows - first, DVT_DETECT_TRACED);
@@ -347,8 +350,9 @@ static davit_status work(dvt_lane *lane, void *arguments) {
   return status == DAVIT_SUCCESS ? freed : status;
 }
 
-/* Of a CPU's windows, as many as the scores' memory allows, but enough portions for all workers; vectors are filled, whatever that takes.
- * A GPU computes one portion while another is judged, so its workers get several each, as long as they fill the GPU. */
+/* Of a CPU's windows, as many as the scores' memory allows, but enough portions for all workers; vectors are
+ * filled, whatever that takes. A GPU computes one portion while another is judged, so its workers get several
+ * each, as long as they fill the GPU. */
 static int64_t choose_portion(const detection *d, int workers) {
   const int64_t each = d->task.effect_count * d->task.runs * (int64_t)sizeof(float),
                 shares = dvt_divide_up(d->whole, workers), unit = d->gpus ? 1 : UNIT;

@@ -1,9 +1,9 @@
-/* A GPU on the CPU, for tests of kernels that need no GPU: what offload/kernel/gpu.h declares, and of a stream what
- * launches kernels. Included before the source under test, which is included as text: its functions are then called
- * emulated_NAME, where EMULATED(NAME) says so.
+/* A GPU on the CPU, for tests of kernels that need no GPU: what offload/kernel/gpu.h declares, and of a
+ * stream what launches kernels. Included before the source under test, which is included as text: its
+ * functions are then called emulated_NAME, where EMULATED(NAME) says so.
  *
- * Threads are contexts that take turns; whoever waits for others passes the turn on. Kernels run at once when they are
- * launched. */
+ * Threads are contexts that take turns; whoever waits for others passes the turn on. Kernels run at once when
+ * they are launched. */
 #ifndef DAVIT_TESTS_EMULATOR_H
 #define DAVIT_TESTS_EMULATOR_H
 #define DAVIT_KERNEL_GPU_H
@@ -130,7 +130,8 @@ static void emulator_run_team(void) {
       }
 }
 
-/* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first. */
+/* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first.
+ */
 static inline void emulator_run(int teams, int threads, void (*body)(void *argument), void *argument) {
   emulator.teams = teams;
   emulator.threads = threads;

@@ -1,5 +1,5 @@
-/* Local alignment against general gaps in O(n^3), against the reference and against parasail; the columns of an alignment score what
- * it says, whichever way they were found. */
+/* Local alignment against general gaps in O(n^3), against the reference and against parasail; the columns of
+ * an alignment score what it says, whichever way they were found. */
 #include "tests/elements.h"
 
 #include <parasail.h>
@@ -128,7 +128,8 @@ static int64_t score_of_columns(const davit_scoring *scoring, const sequence *q,
   return score;
 }
 
-/* Of the alignments that score so it ends first in the target, then in the query: less of either does not score so. */
+/* Of the alignments that score so it ends first in the target, then in the query: less of either does not
+ * score so. */
 static void expect_first_end(const davit_scoring *scoring, const sequence *q, const sequence *t,
                              const davit_alignment *a) {
   const sequence less_target = {a->target_end - 1, t->symbols}, to_end = {a->target_end, t->symbols};
@@ -255,8 +256,8 @@ static void test_worked_example(void **state) {
 
 static const char generic_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef";
 
-/* Its matrix for ours, symbol k being letter k, for its striped functions: they take rows for the target's symbols, where
- * parasail_sw() takes them for the query's. */
+/* Its matrix for ours, symbol k being letter k, for its striped functions: they take rows for the target's
+ * symbols, where parasail_sw() takes them for the query's. */
 static parasail_matrix_t *parasail_matrix_of(const davit_scoring *scoring) {
   char letters[MOST_SYMBOLS + 1] = "";
   memcpy(letters, generic_letters, (size_t)scoring->symbols);
@@ -276,8 +277,8 @@ static char *text_of(const sequence *s) {
   return text;
 }
 
-/* Its plain loops are right for all penalties, its vectors (parasail 2.6: striped and scan) only where an opening costs more than an
- * extension: else they stop following gaps too early. */
+/* Its plain loops are right for all penalties, its vectors (parasail 2.6: striped and scan) only where an
+ * opening costs more than an extension: else they stop following gaps too early. */
 static int32_t by_parasail(const davit_scoring *scoring, const parasail_matrix_t *matrix, const sequence *q,
                            const sequence *t, bool vectors) {
   if (q->length == 0 || t->length == 0)
@@ -385,8 +386,8 @@ static void put_run(sequence *s, uint8_t symbol, int64_t count) {
   s->length += count;
 }
 
-/* Two begins score the same: one with less of the target and far more of the query, in the rows of another thread, which comes
- * to that column later. */
+/* Two begins score the same: one with less of the target and far more of the query, in the rows of another
+ * thread, which comes to that column later. */
 static void test_begins_far_apart(void **state) {
   (void)state;
   enum {
@@ -515,8 +516,8 @@ static sequence joined(const sequence *a, const sequence *middle, int64_t count,
   return s;
 }
 
-/* One gap of any length, which the cuts of the target meet at its begin, inside and at its end. The symbol of the gap is that of no
- * other place, so that there is one best alignment. */
+/* One gap of any length, which the cuts of the target meet at its begin, inside and at its end. The symbol of
+ * the gap is that of no other place, so that there is one best alignment. */
 static void test_one_gap(void **state) {
   (void)state;
   int8_t matrix[25];

@@ -1,5 +1,5 @@
-/* Passes over the matrix of an alignment, in words of every width by every variant of instructions, against the plain recurrence: every score and
- * step, the best cell, and what ends a pass. */
+/* Passes over the matrix of an alignment, in words of every width by every variant of instructions, against
+ * the plain recurrence: every score and step, the best cell, and what ends a pass. */
 #include "tests/elements.h"
 
 #include "src/align_pass.h"

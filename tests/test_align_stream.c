@@ -1,4 +1,5 @@
-/* Alignment on a GPU without one: its kernels thread by thread, and what launches them, against the reference. */
+/* Alignment on a GPU without one: its kernels thread by thread, and what launches them, against the
+ * reference. */
 #include "tests/emulator.h"
 /* The source under test. */
 #define dvt_align_streams emulated_align_streams
@@ -33,7 +34,8 @@ typedef struct database {
   uint8_t *symbols;
 } database;
 
-/* Targets of falling lengths; some resemble the query, with a gap, across the border of its first strip where there is one. */
+/* Targets of falling lengths; some resemble the query, with a gap, across the border of its first strip where
+ * there is one. */
 static database make_database(int64_t count, const int64_t *lengths, int symbols, int64_t m,
                               const uint8_t *query, uint64_t *random) {
   database d = {.count = count, .offsets = calloc((size_t)count + 1, sizeof *d.offsets)};

@@ -1,5 +1,5 @@
-/* Detection: against the reference bit for bit, against alignment with any gap by brute force, against parasail; the examples that can
- * be checked by hand, and properties. */
+/* Detection: against the reference bit for bit, against alignment with any gap by brute force, against
+ * parasail; the examples that can be checked by hand, and properties. */
 #include <davit/detect.h>
 #include <math.h>
 #include <parasail.h>
@@ -112,7 +112,8 @@ static void test_reference_on_every_device(void **unused) {
     }
 }
 
-/* Words of 16 bits hold the scores of effects up to 327 frames; beyond, and with a threshold between integers, floats do. */
+/* Words of 16 bits hold the scores of effects up to 327 frames; beyond, and with a threshold between
+ * integers, floats do. */
 static void test_long_effects(void **unused) {
   (void)unused;
   for (int k = 0; k < 3; k++) {
@@ -219,8 +220,8 @@ static void test_brute_force(void **unused) {
   }
 }
 
-/* parasail aligns with a matrix of one column for each frame of the effect: the window is a string of its frames, and a permutation
- * another. Its symbols are letters, so the window is short. */
+/* parasail aligns with a matrix of one column for each frame of the effect: the window is a string of its
+ * frames, and a permutation another. Its symbols are letters, so the window is short. */
 static void test_parasail(void **unused) {
   (void)unused;
   enum { WINDOW = 50, EFFECT = 30, RUNS = 101 };
@@ -465,8 +466,8 @@ static void test_permutations_are_even(void **unused) {
         assert_true(abs(count[a * 9 + b * 3 + 3 - a - b] - DRAWS / 6) < 5 * 92);
 }
 
-/* In frames that know nothing of the effect, and nothing of each other, p-values are even: at most alpha happens with
- * probability alpha. 5 standard deviations. */
+/* In frames that know nothing of the effect, and nothing of each other, p-values are even: at most alpha
+ * happens with probability alpha. 5 standard deviations. */
 static void test_false_alarms(void **unused) {
   (void)unused;
   enum { WINDOWS = 2000 };

@@ -1,4 +1,5 @@
-/* Detection on a GPU without one: its kernels thread by thread, and what launches them, against the reference. */
+/* Detection on a GPU without one: its kernels thread by thread, and what launches them, against the
+ * reference. */
 #include <omp.h>
 
 #include "tests/emulator.h"
@@ -50,14 +51,14 @@ static void expect_effect(const dvt_detect_task *t, int e) {
   const int64_t n = t->effects[e].frames;
   const davit_detect_options o = {
       .threshold = (double)t->threshold, .gap_penalty = (double)t->gap_extend, .round = t->round};
-  float *similarity = malloc((size_t)(t->window * n) * sizeof *similarity),
-        *state = malloc(2 * (size_t)n * sizeof *state);
+  float *similarity = malloc((size_t)(t->window * n) * sizeof *similarity);
+  dvt_float_border *border = malloc((size_t)n * sizeof *border);
   for (int64_t w = 0; w < t->windows; w++) {
     dvt_ref_detect_similarity(FEATURES, t->window, t->stream + w * t->hop * FEATURES, n,
                               t->effects[e].features, &o, similarity);
     for (int64_t r = 0; r < t->runs; r++) {
       const float wanted = dvt_ref_detect_score(t->window, n, similarity, t->orders + r * t->window,
-                                                dvt_detect_gaps_of(&o), state),
+                                                dvt_detect_gaps_of(&o), border),
                   *got = &t->scores[(w * t->effect_count + e) * t->runs + r];
       if (memcmp(&wanted, got, sizeof wanted))
         fail_msg("%s, window %lld of %lld, effect of %lld, run %lld: %g, not %g",
@@ -66,7 +67,7 @@ static void expect_effect(const dvt_detect_task *t, int e) {
     }
   }
   free(similarity);
-  free(state);
+  free(border);
 }
 
 /* Scores of all effects in all windows; whatever else is in the memory stays as it is. */

@@ -17,6 +17,9 @@ static inline int64_t dvt_divide_up(int64_t value, int64_t by) {
   return (value + by - 1) / by;
 }
 
+/* The largest value of a signed integer type. */
+#define DVT_LARGEST(T) ((int64_t)((UINT64_C(1) << (8 * sizeof(T) - 1)) - 1))
+
 /* Blocks of memory begin at multiples of this, and so do the parts that they are cut into. */
 enum { DVT_ALIGNMENT = 256 };
 

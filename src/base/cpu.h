@@ -22,6 +22,36 @@ typedef enum dvt_cpu { DVT_CPU_PLAIN, DVT_CPU_AVX2, DVT_CPU_AVX512, DVT_CPU_COUN
 #define DVT_CPU_VARIANTS(X) X(0, )
 #endif
 
+/* Defines static function `name`, which calls the best variant of the always-inline function `body`:
+ *   DVT_CPU_DISPATCH(int, sum, sum_inline, (int n, const int *x), (n, x)) */
+#define DVT_CPU_DISPATCH(result, name, body, parameters, arguments)                                          \
+  DVT_CPU_DISPATCH_(result, name, body, parameters, arguments)
+#ifdef DVT_CPU_X86
+#define DVT_CPU_DISPATCH_(result, name, body, parameters, arguments)                                         \
+  static result name##_0 parameters {                                                                        \
+    return body arguments;                                                                                   \
+  }                                                                                                          \
+  __attribute__((target("avx2,fma"))) static result name##_1 parameters {                                    \
+    return body arguments;                                                                                   \
+  }                                                                                                          \
+  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"))) static result name##_2 parameters { \
+    return body arguments;                                                                                   \
+  }                                                                                                          \
+  static result name parameters {                                                                            \
+    static result(*const variants[]) parameters = {name##_0, name##_1, name##_2};                            \
+    return variants[dvt_cpu_best()] arguments;                                                               \
+  }
+#else
+#define DVT_CPU_DISPATCH_(result, name, body, parameters, arguments)                                         \
+  static result name parameters {                                                                            \
+    return body arguments;                                                                                   \
+  }
+#endif
+
+/* A function that becomes part of its callers, so it does not matter how a call would pass vectors. */
+#pragma clang diagnostic ignored "-Wpsabi"
+#define DVT_CPU_INLINE static inline __attribute__((always_inline))
+
 /* The best variant of this processor, or what tests allow at most. */
 dvt_cpu dvt_cpu_best(void);
 void dvt_cpu_allow(dvt_cpu most);
