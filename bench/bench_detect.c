@@ -1,14 +1,18 @@
-/* Detection in its audio form: windows of 200 frames of 62 features, effects of 108 frames; on one device and on several, and the way
- * from samples to detections. Clocks and the options of all programs: bench/measure.h; floors: bench/cells.h.
+/* Detection in its audio form: windows of 200 frames of 62 features, effects of 108 frames; on one device and
+ * on several, and the way from samples to detections. Clocks and the options of all programs:
+ * bench/measure.h; floors: bench/cells.h.
  *
- * 775 windows are two hours; on the CPU the default is 64, with 100 and 1000 permutations. Features are random, each effect is in one
- * of the windows. --end-to-end: seconds of synthetic sound, 0 for none (120 on the CPU).
+ * 775 windows are two hours; on the CPU the default is 64, with 100 and 1000 permutations. Features are
+ * random, each effect is in one of the windows. --end-to-end: seconds of synthetic sound, 0 for none (120 on
+ * the CPU).
  *
- * Rows: "detect" is a call of davit_detect: unit vectors, orders, similarities, scores of the window as it is and of its
- * permutations, and judging. gcups counts the cells of all runs. "rounded" scores are words of 16 bits, "real" ones floats. The peer of
- * the rounded ones on the CPU is parasail, striped, 16 bits, in turns with davit on as many threads: a profile for each window and
- * effect, used by all runs; it is given similarities and orders, and judges nothing. Its scores are compared with davit's.
- * "end to end" is davit_features and davit_detect with six effects (and 10^4 permutations, 10^3 on the CPU), each by itself. */
+ * Rows: "detect" is a call of davit_detect: unit vectors, orders, similarities, scores of the window as it is
+ * and of its permutations, and judging. gcups counts the cells of all runs. "rounded" scores are words of 16
+ * bits, "real" ones floats. The peer of the rounded ones on the CPU is parasail, striped, 16 bits, in turns
+ * with davit on as many threads: a profile for each window and effect, used by all runs; it is given
+ * similarities and orders, and judges nothing. Its scores are compared with davit's. "end to end" is
+ * davit_features and davit_detect with six effects (and 10^4 permutations, 10^3 on the CPU), each by itself.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,7 +244,7 @@ static void make_samples(int64_t count, double rate, float *samples) {
 
 static davit_status features_call(void *argument) {
   const sound *s = argument;
-  return davit_features(s->count, s->samples, NULL, s->p.stream);
+  return davit_features(s->count, s->samples, s->p.stream, NULL);
 }
 
 static davit_status sound_detect_call(void *argument) {
@@ -277,7 +281,7 @@ static void report_sound(sound *s, int64_t seconds, bench_time *times) {
 /* What is left over of the last window is dropped, so that all cells are counted. */
 static void end_to_end(const bench_settings *settings, bench_cells *cells) {
   static const bench_work works[] = {features_call, sound_detect_call};
-  const davit_features_options o = davit_features_defaults();
+  const davit_features_options o = {.rate = DAVIT_FEATURES_RATE, .frame = DAVIT_FEATURES_FRAME};
   const int64_t seconds = bench_size(settings, "end-to-end", cells->site->gpu, 7200, 120);
   sound s = {.p = {.cells = cells, .effect_count = EFFECTS, .device_count = 1}};
   problem *p = &s.p;

@@ -1,10 +1,10 @@
-/* Features of sound on the host's threads, against FFTW alone: the same transforms of the same frames, which is what the
- * definition cannot do without; the rest is the window, the bands and their changes. Clocks and the options of all programs:
- * bench/measure.h.
+/* Features of sound on the host's threads, against FFTW alone: the same transforms of the same frames, which
+ * is what the definition cannot do without; the rest is the window, the bands and their changes. Clocks and
+ * the options of all programs: bench/measure.h.
  *
- * --seconds of sound at 22050 Hz (noise), in frames of each of --frames samples. Both take turns. Bytes: each sample read and each
- * feature written once. `us_a_frame` is by the clock, of all threads together, `processor_us_a_frame` of one; `real_time` is how many seconds of sound a
- * second of the clock analyses. */
+ * --seconds of sound at 22050 Hz (noise), in frames of each of --frames samples. Both take turns. Bytes: each
+ * sample read and each feature written once. `us_a_frame` is by the clock, of all threads together,
+ * `processor_us_a_frame` of one; `real_time` is how many seconds of sound a second of the clock analyses. */
 #include <fftw3.h>
 #include <math.h>
 #include <omp.h>
@@ -25,7 +25,7 @@ typedef struct problem {
 
 static davit_status features_call(void *argument) {
   const problem *p = argument;
-  return davit_features(p->samples, p->sound, &p->options, p->features);
+  return davit_features(p->samples, p->sound, p->features, &p->options);
 }
 
 /* Each begins with a line of the processor's cache. */
@@ -48,13 +48,12 @@ static davit_status transforms_call(void *argument) {
 static bool open_problem(problem *p) {
   p->frames = p->samples / p->frame;
   p->line = (p->frame + 15) / 16 * 16;
-  p->options = davit_features_defaults();
-  p->options.frame = p->frame;
+  p->options = (davit_features_options){.rate = DAVIT_FEATURES_RATE, .frame = p->frame};
   p->buffers = fftwf_malloc(sizeof(float) * (size_t)(omp_get_max_threads() * 2 * (p->line + 16)));
   if (p->buffers)
     p->plan = fftwf_plan_dft_r2c_1d((int)p->frame, p->buffers,
                                     (fftwf_complex *)(void *)(p->buffers + p->line), FFTW_ESTIMATE);
-  p->features = malloc((size_t)(p->frames * DAVIT_FEATURES) * sizeof *p->features + 1);
+  p->features = malloc((size_t)(p->frames * DAVIT_FEATURES_WIDTH) * sizeof *p->features + 1);
   if (p->buffers && p->plan && p->features)
     return true;
   bench_failure("features", "no memory for the transforms");
@@ -82,7 +81,7 @@ static void measure(const bench_site *site, problem *p) {
                            .form = "host",
                            .rows = p->frames,
                            .cols = p->frame,
-                           .bytes = 4.0 * ((double)p->samples + (double)(p->frames * DAVIT_FEATURES)),
+                           .bytes = 4.0 * ((double)p->samples + (double)(p->frames * DAVIT_FEATURES_WIDTH)),
                            .flops = 2.5 * (double)(p->frames * p->frame) * log2((double)p->frame)};
   bench_wall_turns(site, site->peers ? 2 : 1, works, p, times);
   bench_report(site, &what, &times[0], site->peers ? "FFTW alone" : NULL, site->peers ? &times[1] : NULL);

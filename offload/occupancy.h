@@ -6,6 +6,6 @@
 
 #include "offload/runtime/device.h"
 
-davit_status dvt_device_card(const dvt_device *device, davit_card *card);
+davit_status dvt_device_card(const dvt_device *device, davit_occupancy_card *card);
 
 #endif

@@ -33,15 +33,16 @@ static void fill_bands(const davit_features_options *o, const float *samples, do
                        float *bands) {
   const int64_t n = o->frame;
   const dvt_band_edges edges = dvt_band_edges_for(o->rate);
-  double sums[DAVIT_BANDS] = {0};
+  double sums[DAVIT_FEATURES_BANDS] = {0};
   for (int64_t i = 0; i < n; i++)
     tables[WINDOWED * n + i] = (double)samples[i] * tables[WINDOW * n + i];
   for (int64_t line = 0; line <= n / 2; line++) {
     const double power = line_square(line, n, tables) * dvt_line_weight(line, n, squares);
-    for (int b = 0; b < DAVIT_BANDS; b++)
-      sums[b] += power * dvt_band_share(line, o, edges.at[b], edges.at[b + 1], edges.at[DAVIT_BANDS]);
+    for (int b = 0; b < DAVIT_FEATURES_BANDS; b++)
+      sums[b] +=
+          power * dvt_band_share(line, o, edges.at[b], edges.at[b + 1], edges.at[DAVIT_FEATURES_BANDS]);
   }
-  for (int b = 0; b < DAVIT_BANDS; b++)
+  for (int b = 0; b < DAVIT_FEATURES_BANDS; b++)
     bands[b] = (float)sums[b];
 }
 
@@ -53,11 +54,11 @@ davit_status dvt_ref_features(int64_t count, const float *samples, const davit_f
     return DAVIT_OUT_OF_HOST_MEMORY;
   const double squares = fill_tables(n, tables);
   for (int64_t f = 0; f < frames; f++)
-    fill_bands(options, samples + f * n, squares, tables, features + f * DAVIT_FEATURES);
+    fill_bands(options, samples + f * n, squares, tables, features + f * DAVIT_FEATURES_WIDTH);
   for (int64_t f = 0; f < frames; f++)
-    for (int b = 0; b < DAVIT_BANDS; b++) {
-      float *here = features + f * DAVIT_FEATURES + b;
-      here[DAVIT_BANDS] = f + 1 < frames ? DVT_CHANGE * (here[DAVIT_FEATURES] - here[0]) : 0;
+    for (int b = 0; b < DAVIT_FEATURES_BANDS; b++) {
+      float *here = features + f * DAVIT_FEATURES_WIDTH + b;
+      here[DAVIT_FEATURES_BANDS] = f + 1 < frames ? DVT_CHANGE * (here[DAVIT_FEATURES_WIDTH] - here[0]) : 0;
     }
   free(tables);
   return DAVIT_SUCCESS;

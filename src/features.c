@@ -1,11 +1,12 @@
 /* Features of sound. A frame costs one real transform of its length and a pass over its lines.
  *
- * Where a line's power goes does not depend on the frame, so it is worked out once, as a sparse table: the interval of a
- * line overlaps one band mostly, a few where bands are narrow, and none beyond the last edge. An edge adds at most one
- * overlap, so there are at most lines + DAVIT_BANDS of them.
+ * To which bands a line's power goes does not depend on the frame, so it is computed once, as a sparse table:
+ * the interval of a line overlaps mostly one band, a few where bands are narrow, and none beyond the last
+ * edge. An edge adds at most one overlap, so there are at most lines + DAVIT_FEATURES_BANDS of them.
  *
- * Powers are normalised such that the lines of a frame sum up to the mean square of its samples, weighted by the squared window
- * (Parseval); lines that stand for two, at positive and negative frequency, count twice. */
+ * Powers are normalised so that the sum over the lines of a frame is the mean square of its samples, weighted
+ * by the squared window (Parseval); lines that stand for two, at positive and negative frequency, count
+ * twice. */
 #include <davit/features.h>
 #include <fftw3.h>
 #include <math.h>
@@ -22,10 +23,6 @@ enum { MOST_FRAME = 1 << 24, LEAST_WORK = 1 << 16, ALIGNMENT = 64 };
 
 /* FFTW's planner is not thread safe, its plans are. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
-
-davit_features_options davit_features_defaults(void) {
-  return (davit_features_options){.rate = 22050, .frame = 1024, .binning = DAVIT_BINNING_SHARED};
-}
 
 /* The power of one line in one band. */
 typedef struct overlap {
@@ -49,13 +46,16 @@ typedef struct analysis {
 
 static davit_status check(int64_t count, const float *samples, const davit_features_options *o,
                           const float *features) {
+  DVT_TRY(DVT_CHECK_OPTIONS(o));
   if (!(o->rate > 0) || isinf(o->rate))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->rate is %g, not a finite number above 0", o->rate);
   if (o->frame < 2 || o->frame > MOST_FRAME)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->frame is %lld, not in 2 ... 2^24",
                       (long long)o->frame);
-  if ((unsigned)o->binning > DAVIT_BINNING_HARD)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->binning is %d, not a davit_binning", (int)o->binning);
+  if ((unsigned)o->binning > DAVIT_FEATURES_BINNING_HARD)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "options->binning is %d, neither DAVIT_FEATURES_BINNING_SHARED nor _HARD",
+                      (int)o->binning);
   DVT_TRY(dvt_check_length("count", count));
   if (count > 0 && !samples)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "samples is NULL");
@@ -95,14 +95,14 @@ static double fill_window(int64_t n, float *window) {
 static void fill_overlaps(analysis *a, double squares) {
   const davit_features_options *o = &a->options;
   const dvt_band_edges edges = dvt_band_edges_for(o->rate);
-  const double end = edges.at[DAVIT_BANDS];
+  const double end = edges.at[DAVIT_FEATURES_BANDS];
   for (int64_t line = 0, first = 0; line < a->lines; line++) {
     const double weight = dvt_line_weight(line, o->frame, squares);
     const double from = ((double)line - 1) * o->rate / (double)o->frame;
     const double to = ((double)line + 1) * o->rate / (double)o->frame;
-    while (first < DAVIT_BANDS && edges.at[first + 1] < from)
+    while (first < DAVIT_FEATURES_BANDS && edges.at[first + 1] < from)
       first++;
-    for (int band = (int)first; band < DAVIT_BANDS && edges.at[band] < to; band++) {
+    for (int band = (int)first; band < DAVIT_FEATURES_BANDS && edges.at[band] < to; band++) {
       const double share = dvt_band_share(line, o, edges.at[band], edges.at[band + 1], end);
       if (share > 0)
         a->overlaps[a->overlap_count++] = (overlap){line, band, weight * share};
@@ -138,7 +138,7 @@ static davit_status prepare(analysis *a) {
   a->samples_bytes = rounded_up(frame * sizeof(float));
   a->thread_bytes = a->samples_bytes + rounded_up(lines * sizeof(fftwf_complex));
   a->window = dvt_allocate(frame, sizeof *a->window);
-  a->overlaps = a->window ? dvt_allocate(lines + DAVIT_BANDS, sizeof *a->overlaps) : NULL;
+  a->overlaps = a->window ? dvt_allocate(lines + DAVIT_FEATURES_BANDS, sizeof *a->overlaps) : NULL;
   a->scratch = a->overlaps ? dvt_allocate(a->thread_bytes * (size_t)a->threads + ALIGNMENT, 1) : NULL;
   if (!a->scratch)
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -162,7 +162,7 @@ static void release(analysis *a) {
 static void analyse_frame(const analysis *a, int thread, const float *samples, float *bands) {
   float *windowed = samples_of(a, thread);
   fftwf_complex *spectrum = spectrum_of(a, thread);
-  double sums[DAVIT_BANDS] = {0};
+  double sums[DAVIT_FEATURES_BANDS] = {0};
   for (int64_t i = 0; i < a->options.frame; i++)
     windowed[i] = samples[i] * a->window[i];
   fftwf_execute_dft_r2c(a->plan, windowed, spectrum);
@@ -171,7 +171,7 @@ static void analyse_frame(const analysis *a, int thread, const float *samples, f
     const double re = spectrum[o->line][0], im = spectrum[o->line][1];
     sums[o->band] += o->share * (re * re + im * im);
   }
-  for (int band = 0; band < DAVIT_BANDS; band++)
+  for (int band = 0; band < DAVIT_FEATURES_BANDS; band++)
     bands[band] = (float)sums[band];
 }
 
@@ -181,17 +181,17 @@ static void analyse(const analysis *a, const float *samples, float *features) {
     const int thread = omp_get_thread_num();
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < a->frames; i++)
-      analyse_frame(a, thread, samples + i * a->options.frame, features + i * DAVIT_FEATURES);
+      analyse_frame(a, thread, samples + i * a->options.frame, features + i * DAVIT_FEATURES_WIDTH);
   }
 }
 
 static void add_changes(const analysis *a, float *features) {
 #pragma omp parallel for num_threads(a->threads) schedule(static)
   for (int64_t i = 0; i < a->frames; i++) {
-    float *here = features + i * DAVIT_FEATURES;
-    const float *next = i + 1 < a->frames ? here + DAVIT_FEATURES : here;
-    for (int band = 0; band < DAVIT_BANDS; band++)
-      here[DAVIT_BANDS + band] = DVT_CHANGE * (next[band] - here[band]);
+    float *here = features + i * DAVIT_FEATURES_WIDTH;
+    const float *next = i + 1 < a->frames ? here + DAVIT_FEATURES_WIDTH : here;
+    for (int band = 0; band < DAVIT_FEATURES_BANDS; band++)
+      here[DAVIT_FEATURES_BANDS + band] = DVT_CHANGE * (next[band] - here[band]);
   }
 }
 
@@ -202,9 +202,13 @@ static int threads_for(int64_t count) {
   return worth < threads ? (int)worth : threads;
 }
 
-davit_status davit_features(int64_t count, const float *samples, const davit_features_options *options,
-                            float *features) {
-  const davit_features_options chosen = options ? *options : davit_features_defaults();
+davit_status davit_features(int64_t count, const float *samples, float *features,
+                            const davit_features_options *options) {
+  davit_features_options chosen = options ? *options : (davit_features_options){0};
+  if (chosen.rate == 0)
+    chosen.rate = DAVIT_FEATURES_RATE;
+  if (chosen.frame == 0)
+    chosen.frame = DAVIT_FEATURES_FRAME;
   DVT_TRY(check(count, samples, &chosen, features));
   analysis a = {.options = chosen,
                 .frames = count / chosen.frame,

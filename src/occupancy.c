@@ -7,88 +7,35 @@
 
 #include "offload/occupancy.h"
 #include "offload/runtime/device.h"
+#include "src/base/check.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/memory.h"
 
 enum { KIB = 1024 };
 
-/* The GT 560M is as the course report on dense kernels tabulates it (docs/occupancy.md), the GTX 670 as the thesis on the
- * closest pair does; the others as NVIDIA's tuning guides and the CUDA C++ programming guide have them. */
-static const davit_card cards[] = {
-    {.name = "GT 560M",
-     .compute_capability = 21,
-     .warp_size = 32,
-     .block_threads = 1024,
-     .threads = 1536,
-     .warps = 48,
-     .blocks = 8,
-     .registers = 32768,
-     .block_registers = 32768,
-     .thread_registers = 63,
-     .register_unit = 128,
-     .warp_unit = 2,
-     .shared_bytes = 48 * KIB,
-     .block_shared_bytes = 48 * KIB,
-     .shared_unit = 128},
-    {.name = "GTX 670",
-     .compute_capability = 30,
-     .warp_size = 32,
-     .block_threads = 1024,
-     .threads = 2048,
-     .warps = 64,
-     .blocks = 16,
-     .registers = 65536,
-     .block_registers = 65536,
-     .thread_registers = 63,
-     .register_unit = 256,
-     .warp_unit = 4,
-     .shared_bytes = 48 * KIB,
-     .block_shared_bytes = 48 * KIB,
-     .shared_unit = 256},
-    {.name = "V100",
-     .compute_capability = 70,
-     .warp_size = 32,
-     .block_threads = 1024,
-     .threads = 2048,
-     .warps = 64,
-     .blocks = 32,
-     .registers = 65536,
-     .block_registers = 65536,
-     .thread_registers = 255,
-     .register_unit = 256,
-     .warp_unit = 4,
-     .shared_bytes = 96 * KIB,
-     .block_shared_bytes = 96 * KIB,
-     .shared_unit = 256},
-#define AMPERE_AND_HOPPER(card, capability, kib)                                                             \
-  {.name = (card),                                                                                           \
-   .compute_capability = (capability),                                                                       \
-   .warp_size = 32,                                                                                          \
-   .block_threads = 1024,                                                                                    \
-   .threads = 2048,                                                                                          \
-   .warps = 64,                                                                                              \
-   .blocks = 32,                                                                                             \
-   .registers = 65536,                                                                                       \
-   .block_registers = 65536,                                                                                 \
-   .thread_registers = 255,                                                                                  \
-   .register_unit = 256,                                                                                     \
-   .warp_unit = 4,                                                                                           \
-   .shared_bytes = (kib) * KIB,                                                                              \
-   .block_shared_bytes = ((kib) - 1) * KIB,                                                                  \
-   .block_reserved_bytes = KIB,                                                                              \
-   .shared_unit = 128}
+/* The rule is the same from capability 8.0 on. A block reserves 1 KiB there. */
+#define AMPERE_AND_HOPPER(name, capability, kib)                                                             \
+  {name,        capability,        32,  1024, 2048, 64, 32, 65536, 65536, 255, 256, false, 4,                \
+   (kib) * KIB, ((kib) - 1) * KIB, KIB, 128,  {0}}
+
+/* In the order of davit_occupancy_card. The first two are as the sources of docs/occupancy.md list them, the
+ * others as NVIDIA's tuning guides and the CUDA C++ programming guide do. */
+static const davit_occupancy_card cards[] = {
+    // clang-format off
+    {"GT 560M", 21, 32, 1024, 1536, 48, 8, 32768, 32768, 63, 128, false, 2, 48 * KIB, 48 * KIB, 0, 128, {0}},
+    {"GTX 670", 30, 32, 1024, 2048, 64, 16, 65536, 65536, 63, 256, false, 4, 48 * KIB, 48 * KIB, 0, 256, {0}},
+    {"V100", 70, 32, 1024, 2048, 64, 32, 65536, 65536, 255, 256, false, 4, 96 * KIB, 96 * KIB, 0, 256, {0}},
     AMPERE_AND_HOPPER("A100", 80, 164),
     AMPERE_AND_HOPPER("H100", 90, 228),
     AMPERE_AND_HOPPER("H200", 90, 228),
-#undef AMPERE_AND_HOPPER
+    // clang-format on
 };
 enum { CARDS = sizeof cards / sizeof *cards };
 
 /* ---- cards ---- */
 
-davit_status davit_card_list(int capacity, davit_card *list, int *count) {
-  if (!count || (capacity > 0 && !list))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", count ? "cards" : "count");
+davit_status davit_occupancy_card_list(int capacity, davit_occupancy_card *list, int *count) {
+  DVT_TRY(dvt_check_list("cards", capacity, list, count));
   for (int i = 0; i < CARDS && i < capacity; i++)
     list[i] = cards[i];
   *count = CARDS;
@@ -108,9 +55,9 @@ static bool same_name(const char *a, const char *b) {
   return !*a && !*b;
 }
 
-davit_status davit_card_find(const char *name, davit_card *card) {
-  if (!name || !card)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", name ? "card" : "name");
+davit_status davit_occupancy_card_find(const char *name, davit_occupancy_card *card) {
+  DVT_TRY(dvt_check_pointer("name", name));
+  DVT_TRY(dvt_check_pointer("card", card));
   char names[128] = "";
   size_t used = 0;
   for (int i = 0; i < CARDS; i++) {
@@ -124,9 +71,8 @@ davit_status davit_card_find(const char *name, davit_card *card) {
   return davit_fail(DAVIT_INVALID_ARGUMENT, "name is '%.60s', not one of: %s", name, names);
 }
 
-davit_status davit_card_describe(int device, davit_card *card) {
-  if (!card)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "card is NULL");
+davit_status davit_occupancy_card_describe(int device, davit_occupancy_card *card) {
+  DVT_TRY(dvt_check_pointer("card", card));
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   return dvt_device_card(dvt_device_find(device), card);
@@ -134,7 +80,7 @@ davit_status davit_card_describe(int device, davit_card *card) {
 
 /* ---- the rule ---- */
 
-/* In 64 bits, for arguments are the caller's; divide() comes back. */
+/* In 64 bits, as the caller may give any int. */
 static int64_t rounded_up(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -144,16 +90,16 @@ static int divide(int64_t have, int64_t need) {
   return need <= 0 ? INT_MAX : (int)(have / need);
 }
 
-static int block_warps(const davit_card *card, const davit_block *block) {
+static int block_warps(const davit_occupancy_card *card, const davit_occupancy_block *block) {
   return (int)(((int64_t)block->threads + card->warp_size - 1) / card->warp_size);
 }
 
-static int by_warps(const davit_card *card, const davit_block *block, bool hand) {
+static int by_warps(const davit_occupancy_card *card, const davit_occupancy_block *block, bool hand) {
   return hand ? divide(card->threads, block->threads) : divide(card->warps, block_warps(card, block));
 }
 
 /* Registers given to warps: as many warps as each part of the multiprocessor holds, in all parts. */
-static int by_warp_registers(const davit_card *card, int64_t warps, int64_t warp_registers) {
+static int by_warp_registers(const davit_occupancy_card *card, int64_t warps, int64_t warp_registers) {
   int64_t each = rounded_up(warp_registers, card->register_unit);
   /* Whether a block may be launched is judged as if all parts got as many warps. */
   if (each * rounded_up(warps, card->warp_unit) > card->block_registers)
@@ -162,12 +108,12 @@ static int by_warp_registers(const davit_card *card, int64_t warps, int64_t warp
   return holds == INT_MAX ? INT_MAX : divide(holds / card->warp_unit * card->warp_unit, warps);
 }
 
-static int by_block_registers(const davit_card *card, int64_t warps, int64_t warp_registers) {
+static int by_block_registers(const davit_occupancy_card *card, int64_t warps, int64_t warp_registers) {
   int64_t each = rounded_up(rounded_up(warps, card->warp_unit) * warp_registers, card->register_unit);
   return each > card->block_registers ? 0 : divide(card->registers, each);
 }
 
-static int by_registers(const davit_card *card, const davit_block *block, bool hand) {
+static int by_registers(const davit_occupancy_card *card, const davit_occupancy_block *block, bool hand) {
   if (block->registers > card->thread_registers)
     return 0;
   if (hand)
@@ -176,7 +122,7 @@ static int by_registers(const davit_card *card, const davit_block *block, bool h
       card, block_warps(card, block), (int64_t)block->registers * card->warp_size);
 }
 
-static int by_shared(const davit_card *card, const davit_block *block, bool hand) {
+static int by_shared(const davit_occupancy_card *card, const davit_occupancy_block *block, bool hand) {
   if (block->shared_bytes > card->block_shared_bytes)
     return 0;
   int64_t needed = (int64_t)block->shared_bytes;
@@ -189,28 +135,33 @@ static int smaller(int a, int b) {
   return a < b ? a : b;
 }
 
-static void explain(const davit_card *card, const davit_block *block, davit_occupancy *o) {
-  if (o->limits & DAVIT_LIMIT_BLOCK_SIZE)
+static void explain(const davit_occupancy_card *card, const davit_occupancy_block *block,
+                    davit_occupancy_result *o) {
+  if (o->limits & DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE)
     snprintf(o->reason, sizeof o->reason, "a block of %d threads is larger than the largest, %d",
              block->threads, card->block_threads);
-  else if ((o->limits & DAVIT_LIMIT_REGISTERS) && block->registers > card->thread_registers)
+  else if ((o->limits & DAVIT_OCCUPANCY_LIMIT_REGISTERS) && block->registers > card->thread_registers)
     snprintf(o->reason, sizeof o->reason, "a thread has at most %d registers, not %d", card->thread_registers,
              block->registers);
-  else if (o->limits & DAVIT_LIMIT_REGISTERS)
+  else if (o->limits & DAVIT_OCCUPANCY_LIMIT_REGISTERS)
     snprintf(o->reason, sizeof o->reason,
              "%d threads with %d registers need more than the %d registers of a block", block->threads,
              block->registers, card->block_registers);
-  else if (o->limits & DAVIT_LIMIT_SHARED)
+  else if (o->limits & DAVIT_OCCUPANCY_LIMIT_SHARED)
     snprintf(o->reason, sizeof o->reason, "a block has at most %zu bytes of shared memory, not %zu",
              card->block_shared_bytes, block->shared_bytes);
   else
     snprintf(o->reason, sizeof o->reason, "a multiprocessor has no place for %d threads", block->threads);
 }
 
-static davit_status check(const davit_card *card, const davit_block *block, davit_occupancy_model model,
-                          const davit_occupancy *occupancy) {
-  if (!card || !block || !occupancy)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", !card ? "card" : block ? "occupancy" : "block");
+static davit_status check(const davit_occupancy_card *card, const davit_occupancy_block *block,
+                          const davit_occupancy_result *result, const davit_occupancy_options *options) {
+  DVT_TRY(dvt_check_pointer("card", card));
+  DVT_TRY(dvt_check_pointer("block", block));
+  DVT_TRY(dvt_check_pointer("result", result));
+  DVT_TRY(dvt_check_reserved("card", card->reserved, sizeof card->reserved / sizeof *card->reserved));
+  DVT_TRY(dvt_check_reserved("block", block->reserved, sizeof block->reserved / sizeof *block->reserved));
+  DVT_TRY(DVT_CHECK_OPTIONS(options));
   if (card->warp_size < 1 || card->warps < 1 || card->register_unit < 1 || card->warp_unit < 1 ||
       card->shared_unit < 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "card has a warp size, a number of warps or a unit below 1");
@@ -218,46 +169,49 @@ static davit_status check(const davit_card *card, const davit_block *block, davi
     return davit_fail(DAVIT_INVALID_ARGUMENT, "block->threads is %d, less than 1", block->threads);
   if (block->registers < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "block->registers is %d, less than 0", block->registers);
-  if (model != DAVIT_OCCUPANCY_RULE && model != DAVIT_OCCUPANCY_HAND)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "model is %d, not a davit_occupancy_model", (int)model);
+  if (options && options->model != DAVIT_OCCUPANCY_RULE && options->model != DAVIT_OCCUPANCY_HAND)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "options->model is %d, neither DAVIT_OCCUPANCY_RULE nor DAVIT_OCCUPANCY_HAND",
+                      (int)options->model);
   return DAVIT_SUCCESS;
 }
 
-davit_status davit_occupancy_of(const davit_card *card, const davit_block *block, davit_occupancy_model model,
-                                davit_occupancy *occupancy) {
-  DVT_TRY(check(card, block, model, occupancy));
-  bool hand = model == DAVIT_OCCUPANCY_HAND, fits = block->threads <= card->block_threads;
-  davit_occupancy o = {.blocks_by_warps = by_warps(card, block, hand),
-                       .blocks_by_blocks = card->blocks,
-                       .blocks_by_registers = by_registers(card, block, hand),
-                       .blocks_by_shared = by_shared(card, block, hand)};
+davit_status davit_occupancy(const davit_occupancy_card *card, const davit_occupancy_block *block,
+                             davit_occupancy_result *result, const davit_occupancy_options *options) {
+  DVT_TRY(check(card, block, result, options));
+  bool hand = options && options->model == DAVIT_OCCUPANCY_HAND, fits = block->threads <= card->block_threads;
+  davit_occupancy_result o = {.blocks_by_warps = by_warps(card, block, hand),
+                              .blocks_by_blocks = card->blocks,
+                              .blocks_by_registers = by_registers(card, block, hand),
+                              .blocks_by_shared = by_shared(card, block, hand)};
   int found = smaller(smaller(o.blocks_by_warps, o.blocks_by_blocks),
                       smaller(o.blocks_by_registers, o.blocks_by_shared));
   o.blocks = fits ? found : 0;
-  o.limits = (fits ? 0U : DAVIT_LIMIT_BLOCK_SIZE) | (o.blocks_by_warps == o.blocks ? DAVIT_LIMIT_WARPS : 0U) |
-             (o.blocks_by_blocks == o.blocks ? DAVIT_LIMIT_BLOCKS : 0U) |
-             (o.blocks_by_registers == o.blocks ? DAVIT_LIMIT_REGISTERS : 0U) |
-             (o.blocks_by_shared == o.blocks ? DAVIT_LIMIT_SHARED : 0U);
+  o.limits = (fits ? 0U : DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE) |
+             (o.blocks_by_warps == o.blocks ? DAVIT_OCCUPANCY_LIMIT_WARPS : 0U) |
+             (o.blocks_by_blocks == o.blocks ? DAVIT_OCCUPANCY_LIMIT_BLOCKS : 0U) |
+             (o.blocks_by_registers == o.blocks ? DAVIT_OCCUPANCY_LIMIT_REGISTERS : 0U) |
+             (o.blocks_by_shared == o.blocks ? DAVIT_OCCUPANCY_LIMIT_SHARED : 0U);
   o.warps = o.blocks * block_warps(card, block);
   o.threads = o.blocks * block->threads;
   o.occupancy = (double)o.warps / card->warps;
   if (o.blocks == 0)
     explain(card, block, &o);
-  *occupancy = o;
+  *result = o;
   return DAVIT_SUCCESS;
 }
 
 const char *davit_occupancy_limit_string(davit_occupancy_limit limit) {
   switch (limit) {
-  case DAVIT_LIMIT_WARPS:
+  case DAVIT_OCCUPANCY_LIMIT_WARPS:
     return "warps";
-  case DAVIT_LIMIT_BLOCKS:
+  case DAVIT_OCCUPANCY_LIMIT_BLOCKS:
     return "blocks";
-  case DAVIT_LIMIT_REGISTERS:
+  case DAVIT_OCCUPANCY_LIMIT_REGISTERS:
     return "registers";
-  case DAVIT_LIMIT_SHARED:
+  case DAVIT_OCCUPANCY_LIMIT_SHARED:
     return "shared memory";
-  case DAVIT_LIMIT_BLOCK_SIZE:
+  case DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE:
     return "block size";
   }
   return "unknown";

@@ -1,5 +1,6 @@
-/* Features of sound against the definition, summed line by line in double, and by what must hold without it: sines light their
- * band, no power is lost, a constant sound does not change, twice as loud is four times the power. */
+/* Features of sound against the definition, summed line by line in double, and by what must hold without it:
+ * sines light their band, no power is lost, a constant sound does not change, twice as loud is four times the
+ * power. */
 #include <math.h>
 
 #include "ref/bands.h"
@@ -24,19 +25,19 @@ static void fill_sine(int64_t count, float *samples, double hertz, double rate) 
 
 /* Memory for the features, which the call must fill and not exceed. */
 static float *features_of(int64_t count, const float *samples, const davit_features_options *o) {
-  const int64_t size = count / o->frame * DAVIT_FEATURES;
+  const int64_t size = count / o->frame * DAVIT_FEATURES_WIDTH;
   float *features = malloc((size_t)(size + 1) * sizeof *features);
   assert_non_null(features);
   for (int64_t i = 0; i <= size; i++)
     features[i] = -77;
-  CHECK(davit_features(count, samples, o, features));
+  CHECK(davit_features(count, samples, features, o));
   assert_true(features[size] == -77);
   return features;
 }
 
 static double power_of(const float *frame) {
   double sum = 0;
-  for (int b = 0; b < DAVIT_BANDS; b++)
+  for (int b = 0; b < DAVIT_FEATURES_BANDS; b++)
     sum += (double)frame[b];
   return sum;
 }
@@ -63,13 +64,13 @@ static void compare(int64_t count, const davit_features_options *o) {
   float *samples = new_samples(count, (uint64_t)count);
   const int64_t frames = count / o->frame;
   float *features = features_of(count, samples, o);
-  float *right = malloc((size_t)(frames + 1) * DAVIT_FEATURES * sizeof *right);
+  float *right = malloc((size_t)(frames + 1) * DAVIT_FEATURES_WIDTH * sizeof *right);
   CHECK(dvt_ref_features(count, samples, o, right));
   for (int64_t i = 0; i < frames; i++) {
-    const float *here = right + i * DAVIT_FEATURES;
-    const double power = power_of(here) + (i + 1 < frames ? power_of(here + DAVIT_FEATURES) : 0);
-    for (int k = 0; k < DAVIT_FEATURES; k++)
-      expect_near((double)features[i * DAVIT_FEATURES + k], (double)here[k], 2e-6 * power);
+    const float *here = right + i * DAVIT_FEATURES_WIDTH;
+    const double power = power_of(here) + (i + 1 < frames ? power_of(here + DAVIT_FEATURES_WIDTH) : 0);
+    for (int k = 0; k < DAVIT_FEATURES_WIDTH; k++)
+      expect_near((double)features[i * DAVIT_FEATURES_WIDTH + k], (double)here[k], 2e-6 * power);
   }
   free(samples);
   free(features);
@@ -82,8 +83,9 @@ static void test_definition(void **state) {
   static const double rates[] = {22050, 44100, 16000, 100, 8000.5};
   for (int l = 0; l < COUNT(lengths); l++)
     for (int r = 0; r < COUNT(rates); r++)
-      for (int binning = DAVIT_BINNING_SHARED; binning <= DAVIT_BINNING_HARD; binning++) {
-        const davit_features_options o = {rates[r], lengths[l], (davit_binning)binning};
+      for (int binning = DAVIT_FEATURES_BINNING_SHARED; binning <= DAVIT_FEATURES_BINNING_HARD; binning++) {
+        const davit_features_options o = {
+            .rate = rates[r], .frame = lengths[l], .binning = (davit_features_binning)binning};
         compare(3 * lengths[l] + lengths[l] / 2, &o);
       }
 }
@@ -91,18 +93,20 @@ static void test_definition(void **state) {
 /* More work than one thread gets. */
 static void test_many_frames(void **state) {
   (void)state;
-  const davit_features_options o = {22050, 256, DAVIT_BINNING_SHARED};
+  const davit_features_options o = {.rate = 22050, .frame = 256, .binning = DAVIT_FEATURES_BINNING_SHARED};
   compare(1 << 18, &o);
 }
 
 static void test_defaults(void **state) {
   (void)state;
-  const davit_features_options o = davit_features_defaults();
-  assert_true(o.rate == 22050 && o.frame == 1024 && o.binning == DAVIT_BINNING_SHARED);
-  float *samples = new_samples(4096, 3), by_null[4 * DAVIT_FEATURES];
+  const davit_features_options o = {.rate = 22050, .frame = 1024, .binning = DAVIT_FEATURES_BINNING_SHARED},
+                               zero = {0};
+  float *samples = new_samples(4096, 3), given[4 * DAVIT_FEATURES_WIDTH];
   float *features = features_of(4096, samples, &o);
-  CHECK(davit_features(4096, samples, NULL, by_null));
-  assert_memory_equal(features, by_null, sizeof by_null);
+  CHECK(davit_features(4096, samples, given, NULL));
+  assert_memory_equal(features, given, sizeof given);
+  CHECK(davit_features(4096, samples, given, &zero));
+  assert_memory_equal(features, given, sizeof given);
   free(samples);
   free(features);
 }
@@ -111,20 +115,21 @@ static void test_defaults(void **state) {
 
 static void test_frame_counts(void **state) {
   (void)state;
-  const davit_features_options o = {22050, 64, DAVIT_BINNING_SHARED};
+  const davit_features_options o = {.rate = 22050, .frame = 64, .binning = DAVIT_FEATURES_BINNING_SHARED};
   float *samples = new_samples(1000, 5), nothing = -77;
   float *all = features_of(960, samples, &o);
   for (int64_t count = 0; count < 64; count += 21)
-    CHECK(davit_features(count, samples, &o, &nothing));
-  CHECK(davit_features(0, NULL, &o, NULL));
+    CHECK(davit_features(count, samples, &nothing, &o));
+  CHECK(davit_features(0, NULL, NULL, &o));
   assert_true(nothing == -77);
   for (int64_t count = 64; count <= 1000; count += 59) {
     float *some = features_of(count, samples, &o);
     const int64_t frames = count / 64;
     for (int64_t i = 0; i < frames; i++)
-      for (int k = 0; k < DAVIT_FEATURES; k++) {
-        const bool last_change = i == frames - 1 && k >= DAVIT_BANDS;
-        assert_true(some[i * DAVIT_FEATURES + k] == (last_change ? 0 : all[i * DAVIT_FEATURES + k]));
+      for (int k = 0; k < DAVIT_FEATURES_WIDTH; k++) {
+        const bool last_change = i == frames - 1 && k >= DAVIT_FEATURES_BANDS;
+        assert_true(some[i * DAVIT_FEATURES_WIDTH + k] ==
+                    (last_change ? 0 : all[i * DAVIT_FEATURES_WIDTH + k]));
       }
     free(some);
   }
@@ -134,13 +139,14 @@ static void test_frame_counts(void **state) {
 
 static void test_changes(void **state) {
   (void)state;
-  const davit_features_options o = {22050, 128, DAVIT_BINNING_HARD};
+  const davit_features_options o = {.rate = 22050, .frame = 128, .binning = DAVIT_FEATURES_BINNING_HARD};
   float *samples = new_samples(128 * 9, 8);
   float *features = features_of(128 * 9, samples, &o);
   for (int i = 0; i < 9; i++)
-    for (int b = 0; b < DAVIT_BANDS; b++) {
-      const float *here = features + i * DAVIT_FEATURES + b;
-      assert_true(here[DAVIT_BANDS] == (i < 8 ? 0.375f * (here[DAVIT_FEATURES] - here[0]) : 0));
+    for (int b = 0; b < DAVIT_FEATURES_BANDS; b++) {
+      const float *here = features + i * DAVIT_FEATURES_WIDTH + b;
+      assert_true(here[DAVIT_FEATURES_BANDS] ==
+                  (i < 8 ? 0.375f * (here[DAVIT_FEATURES_WIDTH] - here[0]) : 0));
     }
   free(features);
   /* The same frame again and again does not change; one that grows does so in every band that it has. */
@@ -148,16 +154,16 @@ static void test_changes(void **state) {
     samples[i] = samples[i - 128];
   features = features_of(128 * 9, samples, &o);
   for (int i = 0; i < 9; i++)
-    for (int b = 0; b < DAVIT_BANDS; b++)
-      assert_true(features[i * DAVIT_FEATURES + DAVIT_BANDS + b] == 0);
+    for (int b = 0; b < DAVIT_FEATURES_BANDS; b++)
+      assert_true(features[i * DAVIT_FEATURES_WIDTH + DAVIT_FEATURES_BANDS + b] == 0);
   free(features);
   for (int i = 128; i < 128 * 9; i++)
     samples[i] = 2 * samples[i - 128];
   features = features_of(128 * 9, samples, &o);
   for (int i = 0; i < 8; i++)
-    for (int b = 0; b < DAVIT_BANDS; b++) {
-      const float *here = features + i * DAVIT_FEATURES + b;
-      assert_true(here[DAVIT_BANDS] == 0.375f * (4 * here[0] - here[0]));
+    for (int b = 0; b < DAVIT_FEATURES_BANDS; b++) {
+      const float *here = features + i * DAVIT_FEATURES_WIDTH + b;
+      assert_true(here[DAVIT_FEATURES_BANDS] == 0.375f * (4 * here[0] - here[0]));
     }
   free(features);
   free(samples);
@@ -178,13 +184,17 @@ static void expect_band(double hertz, int band, const davit_features_options *o)
 /* Long frames, whose lines are narrow by any band. */
 static void test_sines(void **state) {
   (void)state;
-  for (int binning = DAVIT_BINNING_SHARED; binning <= DAVIT_BINNING_HARD; binning++) {
-    const davit_features_options o = {8000, 4096, (davit_binning)binning},
-                                 wide = {44100, 4096, (davit_binning)binning};
+  for (int binning = DAVIT_FEATURES_BINNING_SHARED; binning <= DAVIT_FEATURES_BINNING_HARD; binning++) {
+    const davit_features_options o = {.rate = 8000,
+                                      .frame = 4096,
+                                      .binning = (davit_features_binning)binning},
+                                 wide = {.rate = 44100,
+                                         .frame = 4096,
+                                         .binning = (davit_features_binning)binning};
     expect_band(30, 0, &o);
-    for (int b = 1; b < DAVIT_BANDS && 62.5 * exp2(b / 4.0) < 4000; b++)
+    for (int b = 1; b < DAVIT_FEATURES_BANDS && 62.5 * exp2(b / 4.0) < 4000; b++)
       expect_band(62.5 * exp2((b - 0.5) / 4), b, &o);
-    for (int b = 12; b < DAVIT_BANDS - 1; b++)
+    for (int b = 12; b < DAVIT_FEATURES_BANDS - 1; b++)
       expect_band(62.5 * exp2((b - 0.5) / 4), b, &wide);
     expect_band(10000, 30, &wide);
   }
@@ -194,25 +204,31 @@ static void test_sines(void **state) {
 static void test_edges(void **state) {
   (void)state;
   float samples[4096];
-  const davit_features_options high = {44100, 4096, DAVIT_BINNING_SHARED},
-                               low = {1000, 512, DAVIT_BINNING_SHARED};
+  const davit_features_options high = {.rate = 44100,
+                                       .frame = 4096,
+                                       .binning = DAVIT_FEATURES_BINNING_SHARED},
+                               low = {.rate = 1000, .frame = 512, .binning = DAVIT_FEATURES_BINNING_SHARED};
   fill_sine(4096, samples, 15000, 44100);
   float *features = features_of(4096, samples, &high);
   assert_true(power_of(features) < 1e-4);
   free(features);
   float *noise = new_samples(4096, 2);
   features = features_of(4096, noise, &low);
-  for (int b = 0; b < DAVIT_BANDS; b++) /* [420.4, 500) is the last */
+  for (int b = 0; b < DAVIT_FEATURES_BANDS; b++) /* [420.4, 500) is the last */
     assert_true(b <= 12 ? features[b] > 0 : features[b] == 0);
   free(features);
   free(noise);
 }
 
-/* A line's shares by hand: lines of 1024 samples at 22050 a second are 21.53 apart. That at 86.13 Hz stands for [75.37, 96.90); the
- * edge at 88.39 Hz cuts it. That at 64.60 Hz, [53.83, 75.37), is cut twice, at 62.5 and 74.33 Hz. */
+/* A line's shares by hand: lines of 1024 samples at 22050 a second are 21.53 apart. That at 86.13 Hz stands
+ * for [75.37, 96.90); the edge at 88.39 Hz cuts it. That at 64.60 Hz, [53.83, 75.37), is cut twice, at 62.5
+ * and 74.33 Hz. */
 static void test_shares(void **state) {
   (void)state;
-  const davit_features_options shared = davit_features_defaults(), hard = {22050, 1024, DAVIT_BINNING_HARD};
+  const davit_features_options shared = {.rate = 22050,
+                                         .frame = 1024,
+                                         .binning = DAVIT_FEATURES_BINNING_SHARED},
+                               hard = {.rate = 22050, .frame = 1024, .binning = DAVIT_FEATURES_BINNING_HARD};
   const dvt_band_edges e = dvt_band_edges_for(22050);
   static const struct {
     int64_t line;
@@ -235,8 +251,9 @@ static void test_no_power_is_lost(void **state) {
   static const double rates[] = {22050, 16000, 500, 90, 20};
   for (int l = 0; l < COUNT(lengths); l++)
     for (int r = 0; r < COUNT(rates); r++)
-      for (int binning = DAVIT_BINNING_SHARED; binning <= DAVIT_BINNING_HARD; binning++) {
-        const davit_features_options o = {rates[r], lengths[l], (davit_binning)binning};
+      for (int binning = DAVIT_FEATURES_BINNING_SHARED; binning <= DAVIT_FEATURES_BINNING_HARD; binning++) {
+        const davit_features_options o = {
+            .rate = rates[r], .frame = lengths[l], .binning = (davit_features_binning)binning};
         float *samples = new_samples(lengths[l], 17);
         float *features = features_of(lengths[l], samples, &o);
         const double wanted = weighted_square(lengths[l], samples);
@@ -248,25 +265,25 @@ static void test_no_power_is_lost(void **state) {
 
 static void test_scale(void **state) {
   (void)state;
-  const davit_features_options o = davit_features_defaults();
+  const davit_features_options o = {.rate = DAVIT_FEATURES_RATE, .frame = DAVIT_FEATURES_FRAME};
   float *samples = new_samples(8192, 4);
   float *once = features_of(8192, samples, &o);
   for (int i = 0; i < 8192; i++)
     samples[i] *= 2;
   float *twice = features_of(8192, samples, &o);
-  for (int i = 0; i < 8 * DAVIT_FEATURES; i++)
+  for (int i = 0; i < 8 * DAVIT_FEATURES_WIDTH; i++)
     assert_true(twice[i] == 4 * once[i]);
   free(once);
   free(twice);
   for (int i = 0; i < 8192; i++)
     samples[i] = i % 2 ? -0x1p63f : 0x1p63f;
   once = features_of(8192, samples, &o);
-  for (int i = 0; i < 8 * DAVIT_FEATURES; i++)
+  for (int i = 0; i < 8 * DAVIT_FEATURES_WIDTH; i++)
     assert_true(isfinite(once[i]));
   free(once);
   memset(samples, 0, 8192 * sizeof *samples);
   once = features_of(8192, samples, &o);
-  for (int i = 0; i < 8 * DAVIT_FEATURES; i++)
+  for (int i = 0; i < 8 * DAVIT_FEATURES_WIDTH; i++)
     assert_true(once[i] == 0);
   free(once);
   free(samples);
@@ -280,12 +297,12 @@ static void test_bad_samples(void **state) {
   float *samples = new_samples(200000, 6), *features = malloc(200000);
   for (int v = 0; v < COUNT(values); v++) {
     samples[150001] = samples[123457] = values[v];
-    CHECK_FAILS(davit_features(200000, samples, NULL, features), DAVIT_INVALID_ARGUMENT,
+    CHECK_FAILS(davit_features(200000, samples, features, NULL), DAVIT_INVALID_ARGUMENT,
                 "samples[123457] is ");
-    CHECK_FAILS(davit_features(123458, samples, NULL, features), DAVIT_INVALID_ARGUMENT,
+    CHECK_FAILS(davit_features(123458, samples, features, NULL), DAVIT_INVALID_ARGUMENT,
                 "samples[123457] is ");
   }
-  CHECK(davit_features(123457, samples, NULL, features));
+  CHECK(davit_features(123457, samples, features, NULL));
   free(samples);
   free(features);
 }
@@ -293,45 +310,49 @@ static void test_bad_samples(void **state) {
 static void test_bad_arguments(void **state) {
   (void)state;
   const davit_status bad = DAVIT_INVALID_ARGUMENT;
-  float samples[64] = {0}, features[32 * DAVIT_FEATURES] = {-77};
-  davit_features_options o = {22050, 2, DAVIT_BINNING_SHARED};
-  CHECK_FAILS(davit_features(-1, samples, &o, features), bad, "count");
-  CHECK_FAILS(davit_features(64, NULL, &o, features), bad, "samples is NULL");
-  CHECK_FAILS(davit_features(64, samples, &o, NULL), bad, "features is NULL");
-  static const double rates[] = {0, -1, NAN, INFINITY};
+  float samples[64] = {0}, features[32 * DAVIT_FEATURES_WIDTH] = {-77};
+  davit_features_options o = {.rate = 22050, .frame = 2, .binning = DAVIT_FEATURES_BINNING_SHARED};
+  CHECK_FAILS(davit_features(-1, samples, features, &o), bad, "count");
+  CHECK_FAILS(davit_features(64, NULL, features, &o), bad, "samples is NULL");
+  CHECK_FAILS(davit_features(64, samples, NULL, &o), bad, "features is NULL");
+  static const double rates[] = {-1, NAN, INFINITY};
   for (int i = 0; i < COUNT(rates); i++) {
     o.rate = rates[i];
-    CHECK_FAILS(davit_features(64, samples, &o, features), bad, "options->rate");
+    CHECK_FAILS(davit_features(64, samples, features, &o), bad, "options->rate");
   }
   o.rate = 22050;
-  static const int64_t lengths[] = {1, 0, -5, (1 << 24) + 1};
+  static const int64_t lengths[] = {1, -5, (1 << 24) + 1};
   for (int i = 0; i < COUNT(lengths); i++) {
     o.frame = lengths[i];
-    CHECK_FAILS(davit_features(64, samples, &o, features), bad, "options->frame");
+    CHECK_FAILS(davit_features(64, samples, features, &o), bad, "options->frame");
   }
   o.frame = 2;
-  o.binning = (davit_binning)7;
-  CHECK_FAILS(davit_features(64, samples, &o, features), bad, "options->binning is 7");
+  o.binning = (davit_features_binning)7;
+  CHECK_FAILS(davit_features(64, samples, features, &o), bad, "options->binning is 7");
+  o.binning = (davit_features_binning)-1;
+  CHECK_FAILS(davit_features(64, samples, features, &o), bad, "options->binning is -1");
+  o = (davit_features_options){.reserved = {0, 5}};
+  CHECK_FAILS(davit_features(64, samples, features, &o), bad, "reserved[1] is 5");
   assert_true(features[0] == -77);
 }
 
 static void test_memory(void **state) {
   (void)state;
-  float samples[4096] = {1}, features[4 * DAVIT_FEATURES] = {-77};
+  float samples[4096] = {1}, features[4 * DAVIT_FEATURES_WIDTH] = {-77};
   for (int n = 1; n <= 3; n++) {
     dvt_inject(DVT_INJECT_HOST_MEMORY, n);
-    CHECK_FAILS(davit_features(4096, samples, NULL, features), DAVIT_OUT_OF_HOST_MEMORY, "memory");
+    CHECK_FAILS(davit_features(4096, samples, features, NULL), DAVIT_OUT_OF_HOST_MEMORY, "memory");
     assert_true(features[0] == -77);
   }
   dvt_inject(DVT_INJECT_HOST_MEMORY, 0);
-  CHECK(davit_features(4096, samples, NULL, features));
+  CHECK(davit_features(4096, samples, features, NULL));
 }
 
 /* Plans are made under a lock. */
 static void *call_often(void *samples) {
-  float features[4 * DAVIT_FEATURES];
+  float features[4 * DAVIT_FEATURES_WIDTH];
   for (int i = 0; i < 50; i++)
-    if (davit_features(4096, samples, NULL, features) != DAVIT_SUCCESS)
+    if (davit_features(4096, samples, features, NULL) != DAVIT_SUCCESS)
       return samples;
   return NULL;
 }

@@ -1,5 +1,6 @@
-/* Occupancy: every figure that the sources print, the properties of the rule, CUDA's calculator in its header (a build with
- * CUDA has it, GPU or not), and what CUDA says of the library's own kernels where there is a GPU. */
+/* Occupancy: every figure that the sources print, the properties of the rule, CUDA's calculator in its header
+ * (a build with CUDA has it, GPU or not), and what CUDA says of the library's own kernels where there is a
+ * GPU. */
 #include "tests/support.h"
 
 #include <davit/occupancy.h>
@@ -13,16 +14,17 @@
 #include <cuda_occupancy.h>
 #endif
 
-static davit_card card_of(const char *name) {
-  davit_card card;
-  CHECK(davit_card_find(name, &card));
+static davit_occupancy_card card_of(const char *name) {
+  davit_occupancy_card card;
+  CHECK(davit_occupancy_card_find(name, &card));
   return card;
 }
 
-static davit_occupancy fit(const davit_card *card, int threads, int registers, size_t shared_bytes,
-                           davit_occupancy_model model) {
-  davit_occupancy occupancy;
-  CHECK(davit_occupancy_of(card, &(davit_block){threads, registers, shared_bytes}, model, &occupancy));
+static davit_occupancy_result fit(const davit_occupancy_card *card, int threads, int registers,
+                                  size_t shared_bytes, davit_occupancy_model model) {
+  davit_occupancy_result occupancy;
+  const davit_occupancy_block block = {threads, registers, shared_bytes, {0}};
+  CHECK(davit_occupancy(card, &block, &occupancy, &(davit_occupancy_options){.model = model}));
   return occupancy;
 }
 
@@ -39,41 +41,44 @@ typedef struct figure {
   unsigned limits; /* by the rule */
 } figure;
 
-/* The Fermi figures come from the course report on dense kernels, the GTX 670's from the thesis on the closest pair;
- * where one of them prints a figure, it is that of the column `rule`. 28 bytes of shared memory a thread are its point,
- * distance and pair, 20 a distance and a pair, 4 a counter. */
+/* The Fermi figures come from the course report on dense kernels, the GTX 670's from the thesis on the
+ * closest pair; where one of them prints a figure, it is that of the column `rule`. 28 bytes of shared memory
+ * a thread are its point, distance and pair, 20 a distance and a pair, 4 a counter. */
 static const figure figures[] = {
-    {"stencil, 40 registers", "GT 560M", 256, 40, 0, 3, 3, 24, 50, DAVIT_LIMIT_REGISTERS},
-    {"stencil, block of 32 x 32", "GT 560M", 1024, 40, 0, 0, 0, 0, 0, DAVIT_LIMIT_REGISTERS},
-    {"stencil, without the register limit", "GT 560M", 256, 0, 0, 6, 6, 48, 100, DAVIT_LIMIT_WARPS},
+    {"stencil, 40 registers", "GT 560M", 256, 40, 0, 3, 3, 24, 50, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
+    {"stencil, block of 32 x 32", "GT 560M", 1024, 40, 0, 0, 0, 0, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
+    {"stencil, without the register limit", "GT 560M", 256, 0, 0, 6, 6, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
     {"stencil, 20 registers", "GT 560M", 256, 20, 0, 6, 6, 48, 100,
-     DAVIT_LIMIT_WARPS | DAVIT_LIMIT_REGISTERS},
+     DAVIT_OCCUPANCY_LIMIT_WARPS | DAVIT_OCCUPANCY_LIMIT_REGISTERS},
     /* One register more: the units make the difference that a division does not see. */
-    {"stencil, 21 registers", "GT 560M", 256, 21, 0, 5, 6, 40, 83.33, DAVIT_LIMIT_REGISTERS},
-    {"atax, 256 threads", "GT 560M", 256, 0, 4096, 6, 6, 48, 100, DAVIT_LIMIT_WARPS},
-    {"atax, shared memory as printed", "GT 560M", 256, 0, 2048, 6, 6, 48, 100, DAVIT_LIMIT_WARPS},
-    {"atax, 128 threads", "GT 560M", 128, 0, 2048, 8, 8, 32, 66.67, DAVIT_LIMIT_BLOCKS},
-    {"atax, 512 threads", "GT 560M", 512, 0, 8192, 3, 3, 48, 100, DAVIT_LIMIT_WARPS},
-    {"covariance, 16 x 16", "GT 560M", 256, 0, 4096, 6, 6, 48, 100, DAVIT_LIMIT_WARPS},
-    {"covariance, 8 x 8", "GT 560M", 64, 0, 1024, 8, 8, 16, 33.33, DAVIT_LIMIT_BLOCKS},
-    {"covariance, 32 x 32", "GT 560M", 1024, 0, 16384, 1, 1, 32, 66.67, DAVIT_LIMIT_WARPS},
-    {"compare_points_bf, 256", "GTX 670", 256, 0, 28 * 256 + 4, 6, 6, 48, 75, DAVIT_LIMIT_SHARED},
-    {"compare_points_bf, 512", "GTX 670", 512, 0, 28 * 512 + 4, 3, 3, 48, 75, DAVIT_LIMIT_SHARED},
-    {"compare_points_bf, 1024", "GTX 670", 1024, 0, 28 * 1024 + 4, 1, 1, 32, 50, DAVIT_LIMIT_SHARED},
-    {"minDistReduction, 256", "GTX 670", 256, 0, 20 * 256, 8, 8, 64, 100, DAVIT_LIMIT_WARPS},
+    {"stencil, 21 registers", "GT 560M", 256, 21, 0, 5, 6, 40, 83.33, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
+    {"atax, 256 threads", "GT 560M", 256, 0, 4096, 6, 6, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
+    {"atax, shared memory as printed", "GT 560M", 256, 0, 2048, 6, 6, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
+    {"atax, 128 threads", "GT 560M", 128, 0, 2048, 8, 8, 32, 66.67, DAVIT_OCCUPANCY_LIMIT_BLOCKS},
+    {"atax, 512 threads", "GT 560M", 512, 0, 8192, 3, 3, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
+    {"covariance, 16 x 16", "GT 560M", 256, 0, 4096, 6, 6, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
+    {"covariance, 8 x 8", "GT 560M", 64, 0, 1024, 8, 8, 16, 33.33, DAVIT_OCCUPANCY_LIMIT_BLOCKS},
+    {"covariance, 32 x 32", "GT 560M", 1024, 0, 16384, 1, 1, 32, 66.67, DAVIT_OCCUPANCY_LIMIT_WARPS},
+    {"compare_points_bf, 256", "GTX 670", 256, 0, 28 * 256 + 4, 6, 6, 48, 75, DAVIT_OCCUPANCY_LIMIT_SHARED},
+    {"compare_points_bf, 512", "GTX 670", 512, 0, 28 * 512 + 4, 3, 3, 48, 75, DAVIT_OCCUPANCY_LIMIT_SHARED},
+    {"compare_points_bf, 1024", "GTX 670", 1024, 0, 28 * 1024 + 4, 1, 1, 32, 50,
+     DAVIT_OCCUPANCY_LIMIT_SHARED},
+    {"minDistReduction, 256", "GTX 670", 256, 0, 20 * 256, 8, 8, 64, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
     /* Printed 12, which needs the units: by hand it is 13. */
-    {"compareStripPoints, 128", "GTX 670", 128, 0, 28 * 128 + 4, 12, 13, 48, 75, DAVIT_LIMIT_SHARED},
-    {"base of 1024, 12 KB", "GTX 670", 1024, 0, 12 << 10, 2, 2, 64, 100, DAVIT_LIMIT_WARPS},
-    {"registers as many as there are", "GTX 670", 1024, 63, 0, 1, 1, 32, 50, DAVIT_LIMIT_REGISTERS},
+    {"compareStripPoints, 128", "GTX 670", 128, 0, 28 * 128 + 4, 12, 13, 48, 75,
+     DAVIT_OCCUPANCY_LIMIT_SHARED},
+    {"base of 1024, 12 KB", "GTX 670", 1024, 0, 12 << 10, 2, 2, 64, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
+    {"registers as many as there are", "GTX 670", 1024, 63, 0, 1, 1, 32, 50, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
 };
 
 static void test_printed_figures(void **state) {
   (void)state;
   for (int i = 0; i < COUNT(figures); i++) {
     const figure *f = &figures[i];
-    davit_card card = card_of(f->card);
-    davit_occupancy o = fit(&card, f->threads, f->registers, f->shared_bytes, DAVIT_OCCUPANCY_RULE);
-    davit_occupancy by_hand = fit(&card, f->threads, f->registers, f->shared_bytes, DAVIT_OCCUPANCY_HAND);
+    davit_occupancy_card card = card_of(f->card);
+    davit_occupancy_result o = fit(&card, f->threads, f->registers, f->shared_bytes, DAVIT_OCCUPANCY_RULE);
+    davit_occupancy_result by_hand =
+        fit(&card, f->threads, f->registers, f->shared_bytes, DAVIT_OCCUPANCY_HAND);
     if (o.blocks != f->rule || by_hand.blocks != f->hand || o.warps != f->warps || o.limits != f->limits ||
         o.threads != f->rule * f->threads || fabs(100 * o.occupancy - f->percent) > 0.01)
       fail_msg("%s: %d blocks (%d by hand), %d warps, %.2f %%, limits %x", f->where, o.blocks, by_hand.blocks,
@@ -82,26 +87,28 @@ static void test_printed_figures(void **state) {
   }
 }
 
-/* "819 threads by registers", "30720 registers", "1535 threads" (1536), "512 threads": numbers of the text. */
+/* "819 threads by registers", "30720 registers", "1535 threads" (1536), "512 threads": numbers of the text.
+ */
 static void test_printed_numbers(void **state) {
   (void)state;
-  davit_card fermi = card_of("gt560m");
+  davit_occupancy_card fermi = card_of("gt560m");
   assert_int_equal(fermi.registers / 40, 819);
-  davit_occupancy o = fit(&fermi, 256, 40, 0, DAVIT_OCCUPANCY_RULE);
+  davit_occupancy_result o = fit(&fermi, 256, 40, 0, DAVIT_OCCUPANCY_RULE);
   assert_int_equal(o.threads, 768);
   assert_int_equal(o.threads * 40, 30720);
   assert_int_equal(fit(&fermi, 256, 0, 0, DAVIT_OCCUPANCY_RULE).threads, 1536);
   assert_int_equal(fit(&fermi, 64, 0, 0, DAVIT_OCCUPANCY_RULE).threads, 512);
   assert_int_equal(fit(&fermi, 128, 0, 0, DAVIT_OCCUPANCY_RULE).threads, 1024);
-  davit_card kepler = card_of("GTX 670");
+  davit_occupancy_card kepler = card_of("GTX 670");
   assert_int_equal(fit(&kepler, 256, 0, 28 * 256 + 4, DAVIT_OCCUPANCY_RULE).threads, 1536);
   assert_int_equal(fit(&kepler, 128, 0, 28 * 128 + 4, DAVIT_OCCUPANCY_RULE).threads, 1536);
 }
 
-/* Registers given to whole blocks, as on the first CUDA cards (1.3: 16384, in units of 512, 32 warps, 8 blocks). */
+/* Registers given to whole blocks, as on the first CUDA cards (1.3: 16384, in units of 512, 32 warps, 8
+ * blocks). */
 static void test_registers_by_block(void **state) {
   (void)state;
-  davit_card card = card_of("GT 560M");
+  davit_occupancy_card card = card_of("GT 560M");
   card.registers = card.block_registers = 16384;
   card.thread_registers = 124;
   card.registers_by_block = true;
@@ -118,10 +125,10 @@ static void test_registers_by_block(void **state) {
 
 /* ---- why none ---- */
 
-static void expect_none(const davit_card *card, int threads, int registers, size_t shared_bytes,
+static void expect_none(const davit_occupancy_card *card, int threads, int registers, size_t shared_bytes,
                         unsigned limits, const char *words) {
   for (int model = 0; model < 2; model++) {
-    davit_occupancy o = fit(card, threads, registers, shared_bytes, (davit_occupancy_model)model);
+    davit_occupancy_result o = fit(card, threads, registers, shared_bytes, (davit_occupancy_model)model);
     assert_int_equal(o.blocks, 0);
     assert_int_equal(o.warps, 0);
     assert_int_equal(o.threads, 0);
@@ -134,21 +141,24 @@ static void expect_none(const davit_card *card, int threads, int registers, size
 
 static void test_reasons(void **state) {
   (void)state;
-  davit_card card = card_of("GTX 670"), h100 = card_of("H100");
-  expect_none(&card, 1024, 64, 0, DAVIT_LIMIT_REGISTERS, "at most 63 registers, not 64");
-  expect_none(&h100, 1024, 65, 0, DAVIT_LIMIT_REGISTERS, "65 registers need more than the 65536");
-  expect_none(&card, 32, 0, (48 << 10) + 1, DAVIT_LIMIT_SHARED, "at most 49152 bytes of shared memory");
-  expect_none(&card, 1025, 0, 0, DAVIT_LIMIT_BLOCK_SIZE, "1025 threads is larger than the largest, 1024");
-  expect_none(&card, INT_MAX, 0, 0, DAVIT_LIMIT_BLOCK_SIZE | DAVIT_LIMIT_WARPS, "larger than the largest");
-  expect_none(&card, 32, 0, SIZE_MAX, DAVIT_LIMIT_SHARED, "shared memory");
-  expect_none(&card, 64, INT_MAX, 0, DAVIT_LIMIT_REGISTERS, "at most 63");
+  davit_occupancy_card card = card_of("GTX 670"), h100 = card_of("H100");
+  expect_none(&card, 1024, 64, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS, "at most 63 registers, not 64");
+  expect_none(&h100, 1024, 65, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS, "65 registers need more than the 65536");
+  expect_none(&card, 32, 0, (48 << 10) + 1, DAVIT_OCCUPANCY_LIMIT_SHARED,
+              "at most 49152 bytes of shared memory");
+  expect_none(&card, 1025, 0, 0, DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE,
+              "1025 threads is larger than the largest, 1024");
+  expect_none(&card, INT_MAX, 0, 0, DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE | DAVIT_OCCUPANCY_LIMIT_WARPS,
+              "larger than the largest");
+  expect_none(&card, 32, 0, SIZE_MAX, DAVIT_OCCUPANCY_LIMIT_SHARED, "shared memory");
+  expect_none(&card, 64, INT_MAX, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS, "at most 63");
   /* Several at once, each of which forbids a block. */
-  expect_none(&card, 32, 64, SIZE_MAX, DAVIT_LIMIT_REGISTERS | DAVIT_LIMIT_SHARED, "63");
+  expect_none(&card, 32, 64, SIZE_MAX, DAVIT_OCCUPANCY_LIMIT_REGISTERS | DAVIT_OCCUPANCY_LIMIT_SHARED, "63");
 }
 
 static void test_reserved_memory(void **state) {
   (void)state;
-  davit_card a100 = card_of("A100"), h100 = card_of("H100"), v100 = card_of("V100");
+  davit_occupancy_card a100 = card_of("A100"), h100 = card_of("H100"), v100 = card_of("V100");
   assert_int_equal(fit(&a100, 128, 0, 163 << 10, DAVIT_OCCUPANCY_RULE).blocks, 1);
   assert_int_equal(fit(&a100, 128, 0, (163 << 10) + 1, DAVIT_OCCUPANCY_RULE).blocks, 0);
   assert_int_equal(fit(&a100, 128, 0, 82 << 10, DAVIT_OCCUPANCY_RULE).blocks, 1);
@@ -158,23 +168,23 @@ static void test_reserved_memory(void **state) {
   assert_int_equal(fit(&h100, 128, 0, 113 << 10, DAVIT_OCCUPANCY_RULE).blocks, 2);
   assert_int_equal(fit(&v100, 128, 0, 48 << 10, DAVIT_OCCUPANCY_RULE).blocks, 2);
   /* Blocks without shared memory cost 1 KiB each, which bounds nothing. */
-  assert_int_equal(fit(&h100, 32, 0, 0, DAVIT_OCCUPANCY_RULE).limits, DAVIT_LIMIT_BLOCKS);
+  assert_int_equal(fit(&h100, 32, 0, 0, DAVIT_OCCUPANCY_RULE).limits, DAVIT_OCCUPANCY_LIMIT_BLOCKS);
 }
 
 /* ---- properties ---- */
 
 static void test_properties(void **state) {
   (void)state;
-  davit_card cards[8];
+  davit_occupancy_card cards[8];
   int count = 0;
   uint64_t random = 7;
-  CHECK(davit_card_list(COUNT(cards), cards, &count));
+  CHECK(davit_occupancy_card_list(COUNT(cards), cards, &count));
   for (int trial = 0; trial < 20000; trial++) {
-    const davit_card *card = &cards[random_below(&random, count)];
+    const davit_occupancy_card *card = &cards[random_below(&random, count)];
     int threads = 1 + random_below(&random, 1100), registers = random_below(&random, 100);
     size_t shared = (size_t)random_below(&random, 60000);
-    davit_occupancy o = fit(card, threads, registers, shared, DAVIT_OCCUPANCY_RULE);
-    davit_occupancy hand = fit(card, threads, registers, shared, DAVIT_OCCUPANCY_HAND);
+    davit_occupancy_result o = fit(card, threads, registers, shared, DAVIT_OCCUPANCY_RULE);
+    davit_occupancy_result hand = fit(card, threads, registers, shared, DAVIT_OCCUPANCY_HAND);
     /* No resource is overdrawn, and one block more would overdraw one of those that are named. */
     assert_true(o.threads <= card->threads && o.warps <= card->warps && o.blocks <= card->blocks);
     assert_true((int64_t)o.threads * registers <= card->registers);
@@ -192,43 +202,55 @@ static void test_properties(void **state) {
 
 static void test_names(void **state) {
   (void)state;
-  davit_card card, list[2];
+  davit_occupancy_card card, list[2];
   int count = 0;
-  CHECK(davit_card_find("gtx-670", &card));
+  CHECK(davit_occupancy_card_find("gtx-670", &card));
   assert_string_equal(card.name, "GTX 670");
   assert_int_equal(card.compute_capability, 30);
-  CHECK_FAILS(davit_card_find("GTX 67", &card), DAVIT_INVALID_ARGUMENT, "GT 560M, GTX 670, V100, A100, H100");
-  CHECK_FAILS(davit_card_find("", &card), DAVIT_INVALID_ARGUMENT, "name");
-  CHECK_FAILS(davit_card_find(NULL, &card), DAVIT_INVALID_ARGUMENT, "name");
-  CHECK_FAILS(davit_card_find("H100", NULL), DAVIT_INVALID_ARGUMENT, "card");
-  CHECK(davit_card_list(0, NULL, &count));
+  CHECK_FAILS(davit_occupancy_card_find("GTX 67", &card), DAVIT_INVALID_ARGUMENT,
+              "GT 560M, GTX 670, V100, A100, H100");
+  CHECK_FAILS(davit_occupancy_card_find("", &card), DAVIT_INVALID_ARGUMENT, "name");
+  CHECK_FAILS(davit_occupancy_card_find(NULL, &card), DAVIT_INVALID_ARGUMENT, "name");
+  CHECK_FAILS(davit_occupancy_card_find("H100", NULL), DAVIT_INVALID_ARGUMENT, "card");
+  CHECK(davit_occupancy_card_list(0, NULL, &count));
   assert_int_equal(count, 6);
-  CHECK(davit_card_list(2, list, &count));
+  CHECK(davit_occupancy_card_list(2, list, &count));
   assert_string_equal(list[1].name, "GTX 670");
-  CHECK_FAILS(davit_card_list(1, NULL, &count), DAVIT_INVALID_ARGUMENT, "cards");
-  CHECK_FAILS(davit_card_list(1, list, NULL), DAVIT_INVALID_ARGUMENT, "count");
-  assert_string_equal(davit_occupancy_limit_string(DAVIT_LIMIT_SHARED), "shared memory");
+  CHECK_FAILS(davit_occupancy_card_list(1, NULL, &count), DAVIT_INVALID_ARGUMENT, "cards");
+  CHECK_FAILS(davit_occupancy_card_list(1, list, NULL), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK_FAILS(davit_occupancy_card_list(-1, list, &count), DAVIT_INVALID_ARGUMENT, "capacity is -1");
+  assert_string_equal(davit_occupancy_limit_string(DAVIT_OCCUPANCY_LIMIT_SHARED), "shared memory");
 }
 
 static void test_arguments(void **state) {
   (void)state;
-  davit_card card = card_of("H200");
-  davit_block block = {256, 32, 0};
-  davit_occupancy o = {.blocks = 77};
-  CHECK_FAILS(davit_occupancy_of(NULL, &block, DAVIT_OCCUPANCY_RULE, &o), DAVIT_INVALID_ARGUMENT, "card");
-  CHECK_FAILS(davit_occupancy_of(&card, NULL, DAVIT_OCCUPANCY_RULE, &o), DAVIT_INVALID_ARGUMENT, "block");
-  CHECK_FAILS(davit_occupancy_of(&card, &block, DAVIT_OCCUPANCY_RULE, NULL), DAVIT_INVALID_ARGUMENT,
-              "occupancy");
-  CHECK_FAILS(davit_occupancy_of(&card, &block, (davit_occupancy_model)2, &o), DAVIT_INVALID_ARGUMENT,
-              "model");
-  block.threads = 0;
-  CHECK_FAILS(davit_occupancy_of(&card, &block, DAVIT_OCCUPANCY_RULE, &o), DAVIT_INVALID_ARGUMENT, "threads");
-  block = (davit_block){256, -1, 0};
-  CHECK_FAILS(davit_occupancy_of(&card, &block, DAVIT_OCCUPANCY_RULE, &o), DAVIT_INVALID_ARGUMENT,
-              "registers");
+  davit_occupancy_card card = card_of("H200");
+  davit_occupancy_block block = {.threads = 256, .registers = 32};
+  davit_occupancy_options options = {.model = DAVIT_OCCUPANCY_RULE};
+  davit_occupancy_result o = {.blocks = 77};
+#define BAD(card, block, result, words)                                                                      \
+  CHECK_FAILS(davit_occupancy(card, block, result, &options), DAVIT_INVALID_ARGUMENT, words)
+  BAD(NULL, &block, &o, "card is NULL");
+  BAD(&card, NULL, &o, "block is NULL");
+  BAD(&card, &block, NULL, "result is NULL");
+  options.model = (davit_occupancy_model)2;
+  BAD(&card, &block, &o, "options->model is 2");
+  options = (davit_occupancy_options){.reserved = {0, 0, 0, 9}};
+  BAD(&card, &block, &o, "options->reserved[3] is 9");
+  options = (davit_occupancy_options){.model = DAVIT_OCCUPANCY_RULE};
+  block.reserved[1] = 1;
+  BAD(&card, &block, &o, "block->reserved[1] is 1");
+  block = (davit_occupancy_block){.threads = 0};
+  BAD(&card, &block, &o, "block->threads is 0");
+  block = (davit_occupancy_block){.threads = 256, .registers = -1};
+  BAD(&card, &block, &o, "block->registers is -1");
   block.registers = 0;
+  card.reserved[0] = 3;
+  BAD(&card, &block, &o, "card->reserved[0] is 3");
+  card.reserved[0] = 0;
   card.shared_unit = 0;
-  CHECK_FAILS(davit_occupancy_of(&card, &block, DAVIT_OCCUPANCY_RULE, &o), DAVIT_INVALID_ARGUMENT, "unit");
+  BAD(&card, &block, &o, "unit");
+#undef BAD
   assert_int_equal(o.blocks, 77);
 }
 
@@ -236,7 +258,7 @@ static void test_arguments(void **state) {
 
 #ifdef DAVIT_WITH_CUDA
 /* Blocks by cuda_occupancy.h, which keeps to 48 KiB of shared memory unless a kernel opts in, as ours do. */
-static int by_cuda(const davit_card *card, int threads, int registers, size_t shared_bytes) {
+static int by_cuda(const davit_occupancy_card *card, int threads, int registers, size_t shared_bytes) {
   const cudaOccDeviceProp properties = {.computeMajor = card->compute_capability / 10,
                                         .computeMinor = card->compute_capability % 10,
                                         .maxThreadsPerBlock = card->block_threads,
@@ -268,7 +290,7 @@ static void test_cuda_header(void **state) {
   static const char *const names[] = {"GTX 670", "V100", "A100", "H100"}; /* it no longer knows Fermi */
   uint64_t random = 1;
   for (int trial = 0; trial < 200000; trial++) {
-    davit_card card = card_of(names[random_below(&random, COUNT(names))]);
+    davit_occupancy_card card = card_of(names[random_below(&random, COUNT(names))]);
     if (card.compute_capability == 30 &&
         random_below(&random, 2)) { /* 3.7: a block gets half of the registers */
       card.compute_capability = 37;
@@ -308,18 +330,18 @@ static int first_nvidia(void) {
 
 static void test_devices(void **state) {
   (void)state;
-  davit_card card;
+  davit_occupancy_card card;
   int devices[MOST_PLACES], count = all_devices(devices);
-  CHECK_FAILS(davit_card_describe(0, NULL), DAVIT_INVALID_ARGUMENT, "card");
-  CHECK_FAILS(davit_card_describe(1000, &card), DAVIT_UNKNOWN_DEVICE, "1000");
+  CHECK_FAILS(davit_occupancy_card_describe(0, NULL), DAVIT_INVALID_ARGUMENT, "card");
+  CHECK_FAILS(davit_occupancy_card_describe(1000, &card), DAVIT_UNKNOWN_DEVICE, "1000");
   for (int i = 0; i < count; i++) {
     davit_device_info info;
     CHECK(davit_device_describe(devices[i], &info));
     if (info.kind != DAVIT_DEVICE_NVIDIA) {
-      CHECK_FAILS(davit_card_describe(devices[i], &card), DAVIT_UNSUPPORTED, "no NVIDIA device");
+      CHECK_FAILS(davit_occupancy_card_describe(devices[i], &card), DAVIT_UNSUPPORTED, "no NVIDIA device");
       continue;
     }
-    CHECK(davit_card_describe(devices[i], &card));
+    CHECK(davit_occupancy_card_describe(devices[i], &card));
     assert_string_equal(card.name, info.name);
     assert_int_equal(card.compute_capability, info.compute_capability);
     assert_true(card.warp_size == 32 && card.warps * 32 == card.threads);
@@ -330,7 +352,7 @@ static void test_devices(void **state) {
     static const char *const names[] = {"V100", "A100", "H100", "H200"};
     for (int k = 0; k < COUNT(names); k++)
       if (strstr(info.name, names[k])) {
-        davit_card known = card_of(names[k]);
+        davit_occupancy_card known = card_of(names[k]);
 #define SAME(member) assert_int_equal(known.member, card.member)
         SAME(compute_capability);
         SAME(warp_size);
@@ -353,7 +375,7 @@ static void test_devices(void **state) {
 }
 
 /* CUDA's answer for one shape of one kernel; false when there is no such kernel. */
-static bool same_as_cuda(dvt_stream *stream, const davit_card *card, int index, int threads,
+static bool same_as_cuda(dvt_stream *stream, const davit_occupancy_card *card, int index, int threads,
                          size_t shared_bytes) {
   dvt_kernel_fit kernel = {.name = ""};
   davit_status status = dvt_launch_fit(stream, index, threads, 0, &kernel);
@@ -363,7 +385,7 @@ static bool same_as_cuda(dvt_stream *stream, const davit_card *card, int index, 
   if (kernel.static_bytes + shared_bytes > card->block_shared_bytes)
     return true;
   CHECK(dvt_launch_fit(stream, index, threads, shared_bytes, &kernel));
-  davit_occupancy o =
+  davit_occupancy_result o =
       fit(card, kernel.threads, kernel.registers, kernel.static_bytes + shared_bytes, DAVIT_OCCUPANCY_RULE);
   if (o.blocks != kernel.teams)
     fail_msg("%s, %d threads, %d registers, %zu + %zu bytes: %d blocks, CUDA says %d", kernel.name,
@@ -376,9 +398,9 @@ static void test_own_kernels(void **state) {
   int device = first_nvidia();
   if (device == DAVIT_HOST)
     skip();
-  davit_card card;
+  davit_occupancy_card card;
   dvt_stream *stream = NULL;
-  CHECK(davit_card_describe(device, &card));
+  CHECK(davit_occupancy_card_describe(device, &card));
   CHECK(dvt_stream_acquire(device, &stream));
   int index = 0;
   for (bool more = true; more; index += more)

@@ -1,5 +1,5 @@
-/* The tuning table and its file: what is read and what is left out, files written whole or not at all, values that
- * operations use; and the search of `davit tune`, on made-up machines. */
+/* The tuning table and its file: what is read and what is left out, files written whole or not at all, values
+ * that operations use; and the search of `davit tune`, on made-up machines. */
 #include "tests/support.h"
 
 #include <davit/tuning.h>
@@ -268,16 +268,16 @@ static void test_round_trip(void **state) {
   assert_int_equal(count, DVT_TUNE_COUNT);
   CHECK(davit_tuning_clear());
   for (int i = 0; i < count; i++) {
-    assert_true(parameters[i].least >= 1 && parameters[i].least < parameters[i].most);
-    CHECK(davit_tuning_set(DAVIT_HOST, parameters[i].capability, parameters[i].parameter, parameters[i].most,
-                           1e-6 * i));
+    assert_true(parameters[i].minimum >= 1 && parameters[i].minimum < parameters[i].maximum);
+    CHECK(davit_tuning_set(DAVIT_HOST, parameters[i].capability, parameters[i].parameter,
+                           parameters[i].maximum, 1e-6 * i));
   }
   CHECK(davit_tuning_save(file));
   CHECK(davit_tuning_clear());
   CHECK(davit_tuning_load(file));
   expect_warning("");
   for (int i = 0; i < count; i++)
-    assert_int_equal(dvt_tuned(DAVIT_HOST, (dvt_tunable)i, 0), parameters[i].most);
+    assert_int_equal(dvt_tuned(DAVIT_HOST, (dvt_tunable)i, 0), parameters[i].maximum);
   davit_tuning_entry entries[128];
   CHECK(davit_tuning_list(COUNT(entries), entries, &count));
   for (int i = 0; i < count; i++)
@@ -408,6 +408,7 @@ static void test_paths(void **state) {
   CHECK_FAILS(davit_tuning_path(1, NULL), DAVIT_INVALID_ARGUMENT, "path");
   CHECK_FAILS(davit_tuning_warning(1, NULL), DAVIT_INVALID_ARGUMENT, "text");
   CHECK_FAILS(davit_tuning_list(1, NULL, NULL), DAVIT_INVALID_ARGUMENT, "count");
+  CHECK_FAILS(davit_tuning_list(-1, NULL, &(int){0}), DAVIT_INVALID_ARGUMENT, "capacity is -1");
   CHECK_FAILS(davit_tuning_parameters(1, NULL, &(int){0}), DAVIT_INVALID_ARGUMENT, "parameters");
   unsetenv("XDG_CONFIG_HOME");
   setenv("HOME", home, 1);
@@ -464,7 +465,8 @@ static void test_gemm_uses_it(void **state) {
   davit_free(c);
 }
 
-/* The least values, or larger ones, for all parameters on all devices: sizes by `more`, numbers of threads by 1. */
+/* The minimum values, or larger ones, for all parameters on all devices: sizes by `more`, numbers of threads
+ * by 1. */
 static void set_all(int more) {
   davit_tuning_parameter parameters[128];
   int count = 0, devices[MOST_PLACES], device_count = all_devices(devices);
@@ -472,7 +474,7 @@ static void set_all(int more) {
   for (int d = 0; d < device_count; d++)
     for (int i = 0; i < count; i++)
       CHECK(davit_tuning_set(devices[d], parameters[i].capability, parameters[i].parameter,
-                             parameters[i].least + (parameters[i].most > 2048 ? more : more > 0), 0));
+                             parameters[i].minimum + (parameters[i].maximum > 2048 ? more : more > 0), 0));
 }
 
 typedef struct results {
@@ -492,7 +494,7 @@ static void some_of(const double *x, int64_t n, double out[3]) {
 
 /* Whole numbers, so that no order of additions matters. */
 static results run_all(void) {
-  enum { N = 700, LENGTH = N * N }; /* several of the least pieces */
+  enum { N = 700, LENGTH = N * N }; /* several of the smallest pieces */
   double *a = new_memory(sizeof(double) * LENGTH, DAVIT_PINNED);
   double *b = new_memory(sizeof(double) * LENGTH, DAVIT_PINNED);
   results r;

@@ -1,17 +1,19 @@
-/* Tuning: values, measured on a machine, for choices that the library otherwise makes by itself: the tile of a product,
- * the size of the pieces in which arrays travel, threads and teams.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tuning: values, measured on a machine, for choices that the library otherwise makes by itself: the tile of
+ * a product, the size of the pieces in which arrays are copied, threads and teams.
  *
- * A value belongs to a kind of device (what it is and what it is called), a capability and a parameter. The values are
- * in a table; the first operation that looks for one fills it from the tuning file:
+ * A value belongs to a kind of device (its kind and its name), a capability and a parameter. The values are
+ * in a table. The first operation that looks for one fills the table from the tuning file:
  *   $DAVIT_TUNING_FILE, where that variable is set (empty: no file at all);
  *   else $XDG_CONFIG_HOME/davit/tuning.tsv, else ~/.config/davit/tuning.tsv, if it exists.
- * `davit tune` measures and writes that file; docs/tune.md lists the parameters and has the format. Lines that cannot be
- * used (malformed, of another version of davit, of a device that is not here, of a parameter or value that
- * davit does not know) are left out, and davit_tuning_warning() says so; the operations work all the same.
+ * `davit tune` measures and writes that file; docs/tune.md lists the parameters and has the format. Lines
+ * that cannot be used (malformed, of another version of davit, of a device that this machine lacks, of a
+ * parameter or value that davit does not know) are ignored, and davit_tuning_warning() reports them; all
+ * operations work without them.
  *
- * A tuned value may change the rounding of a floating-point result, as another number of devices may; it never
- * changes what a result means. An operation under way when a value changes uses the old or the new one.
- * Thread safety: any thread. */
+ * A tuned value may change the rounding of a floating-point result, as another number of devices may; it
+ * never changes the meaning of a result. An operation that runs while a value changes uses the old or the new
+ * one. Thread safety: any thread. */
 #ifndef DAVIT_TUNING_H
 #define DAVIT_TUNING_H
 
@@ -26,44 +28,50 @@ extern "C" {
 typedef struct davit_tuning_entry {
   char device[128];
   char capability[24], parameter[24];
-  int64_t value;  /* greater than 0 */
-  double seconds; /* measured with it; 0: unknown */
+  int64_t value;        /* greater than 0 */
+  double seconds;       /* measured with it; 0: unknown */
+  uint64_t reserved[2]; /* 0 */
 } davit_tuning_entry;
 
 /* What can be tuned. */
 typedef struct davit_tuning_parameter {
   char capability[24], parameter[24];
-  int64_t least, most;
+  int64_t minimum, maximum; /* of the value */
+  uint64_t reserved[2];     /* 0 */
 } davit_tuning_parameter;
 
-/* Writes at most `capacity` to `parameters` (NULL allowed with capacity 0) and their full number to `count`. */
+/* Writes at most `capacity` to `parameters` (NULL allowed with capacity 0) and their full number to `count`.
+ */
 DAVIT_API davit_status davit_tuning_parameters(int capacity, davit_tuning_parameter *parameters, int *count);
 
-/* Replaces the table by what is in the file; NULL is the tuning file. DAVIT_INVALID_ARGUMENT if it cannot be read (the
- * table stays as it was) or, for NULL, if there is none to read. */
+/* Replaces the table by the contents of the file; NULL is the tuning file. DAVIT_INVALID_ARGUMENT if it
+ * cannot be read or, for NULL, if there is none; the table then stays as it was. */
 DAVIT_API davit_status davit_tuning_load(const char *path);
 
-/* Writes the table, entries of other machines' devices included, to the file, whole or not at all; NULL is the tuning
- * file, whose directory is made. DAVIT_INVALID_ARGUMENT if it cannot be written; it is then as it was. */
+/* Writes the table, entries of other machines' devices included, to the file, whole or not at all; NULL is
+ * the tuning file, whose directory is made. DAVIT_INVALID_ARGUMENT if it cannot be written; it is then as it
+ * was. */
 DAVIT_API davit_status davit_tuning_save(const char *path);
 
-/* Empties the table, so that the library decides everything by itself; no file is read any more. */
+/* Empties the table, so that the library decides everything by itself. The tuning file is not read after this
+ * call. */
 DAVIT_API davit_status davit_tuning_clear(void);
 
-/* Sets a value for all devices of the kind of `device` (DAVIT_HOST allowed); 0 takes it out again. `seconds` is what was
- * measured, 0 if nothing was. */
+/* Sets a value for all devices of the kind of `device` (DAVIT_HOST allowed); 0 removes it. `seconds` is the
+ * measured time, 0 if none was measured. */
 DAVIT_API davit_status davit_tuning_set(int device, const char *capability, const char *parameter,
                                         int64_t value, double seconds);
 
-/* The table: writes at most `capacity` entries (NULL allowed with capacity 0) and their full number to `count`. */
+/* The table: writes at most `capacity` entries (NULL allowed with capacity 0) and their full number to
+ * `count`. */
 DAVIT_API davit_status davit_tuning_list(int capacity, davit_tuning_entry *entries, int *count);
 
-/* The tuning file's path with its final 0, at most `capacity` characters of it; "" where there is none (an
- * empty DAVIT_TUNING_FILE, or no home directory). It need not exist. */
+/* Writes the tuning file's path, at most `capacity` characters with the final 0; "" where there is none (an
+ * empty DAVIT_TUNING_FILE, or no home directory). The file need not exist. */
 DAVIT_API davit_status davit_tuning_path(int capacity, char *path);
 
-/* What was left out when the table was last filled, in one sentence for each reason, separated by "; ": at most
- * `capacity` characters with the final 0. "" if nothing was, and as long as no file has been read. */
+/* Writes what was ignored when the table was last filled, one sentence for each reason, separated by "; ", at
+ * most `capacity` characters with the final 0. "" if nothing was ignored, and before a file is read. */
 DAVIT_API davit_status davit_tuning_warning(int capacity, char *text);
 
 #ifdef __cplusplus

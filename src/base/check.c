@@ -5,16 +5,22 @@
 
 #include "src/base/error.h"
 
-davit_status dvt_check_reserved(const uint64_t *reserved, size_t count) {
+davit_status dvt_check_reserved(const char *argument, const uint64_t *reserved, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (reserved[i])
-      return davit_fail(DAVIT_INVALID_ARGUMENT, "options->reserved[%zu] is %llu: reserved words must be 0", i,
-                        (unsigned long long)reserved[i]);
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "%s->reserved[%zu] is %llu: reserved words must be 0",
+                        argument, i, (unsigned long long)reserved[i]);
   return DAVIT_SUCCESS;
 }
 
 davit_status dvt_check_pointer(const char *argument, const void *given) {
   return given ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", argument);
+}
+
+davit_status dvt_check_list(const char *argument, int capacity, const void *list, const int *count) {
+  DVT_TRY(dvt_check_pointer("count", count));
+  DVT_TRY(dvt_check_length("capacity", capacity));
+  return capacity > 0 ? dvt_check_pointer(argument, list) : DAVIT_SUCCESS;
 }
 
 davit_status dvt_check_trans(const char *argument, char given, char *trans) {

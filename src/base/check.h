@@ -1,4 +1,5 @@
-/* Argument checks, in the order and words of the reference BLAS. A sentence names the argument and its value. */
+/* Argument checks, in the order and words of the reference BLAS. A sentence names the argument and its value.
+ */
 #ifndef DAVIT_SRC_BASE_CHECK_H
 #define DAVIT_SRC_BASE_CHECK_H
 
@@ -7,11 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The reserved words at the end of options (NULL allowed) are 0. */
+/* The reserved words at the end of options (NULL allowed), or of another argument, are 0. */
 #define DVT_CHECK_OPTIONS(options)                                                                           \
-  ((options) ? dvt_check_reserved((options)->reserved, sizeof(options)->reserved / sizeof(uint64_t))         \
-             : DAVIT_SUCCESS)
-davit_status dvt_check_reserved(const uint64_t *reserved, size_t count);
+  ((options)                                                                                                 \
+       ? dvt_check_reserved("options", (options)->reserved, sizeof(options)->reserved / sizeof(uint64_t))    \
+       : DAVIT_SUCCESS)
+davit_status dvt_check_reserved(const char *argument, const uint64_t *reserved, size_t count);
+
+/* Where a list goes: `capacity` elements (NULL allowed with 0), and their number. */
+davit_status dvt_check_list(const char *argument, int capacity, const void *list, const int *count);
 
 davit_status dvt_check_pointer(const char *argument, const void *given);
 

@@ -43,7 +43,7 @@ static void print_json(cli_json *json, const void *state) {
   cli_json_integer(json, "width", x->features.shape[1]);
   cli_json_real(json, "rate", x->options.rate);
   cli_json_integer(json, "frame", x->options.frame);
-  cli_json_string(json, "binning", x->options.binning == DAVIT_BINNING_HARD ? "hard" : "shared");
+  cli_json_string(json, "binning", x->options.binning == DAVIT_FEATURES_BINNING_HARD ? "hard" : "shared");
   cli_json_real(json, "sound_seconds", sound_seconds(x));
 }
 

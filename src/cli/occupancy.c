@@ -16,15 +16,15 @@ enum { MOST_POINTS = 512, LIMITS = 5 };
 
 typedef struct point {
   int64_t value;
-  davit_occupancy occupancy;
+  davit_occupancy_result occupancy;
 } point;
 
 typedef struct calculation {
   cli_common common;
-  davit_card card;
+  davit_occupancy_card card;
   int device; /* the card's number on this machine, -1 of a built-in one */
-  davit_block block;
-  davit_occupancy rule, hand;
+  davit_occupancy_block block;
+  davit_occupancy_result rule, hand;
   sweep over;
   int points;
   point point[MOST_POINTS];
@@ -42,13 +42,13 @@ static int first_card(calculation *c) {
   int count = 0;
   davit_status status = davit_device_count(&count);
   for (int device = 0; device < count && status == DAVIT_SUCCESS; device++)
-    if (davit_card_describe(device, &c->card) == DAVIT_SUCCESS) {
+    if (davit_occupancy_card_describe(device, &c->card) == DAVIT_SUCCESS) {
       c->device = device;
       return CLI_OK;
     }
   if (status != DAVIT_SUCCESS)
     return cli_status(status);
-  (void)davit_card_find("", &c->card); /* for the sentence, which has the names */
+  (void)davit_occupancy_card_find("", &c->card); /* for the sentence, which has the names */
   return cli_fail(CLI_USAGE, "there is no NVIDIA device here; --card names a card: %s",
                   strstr(davit_last_error(), ": ") + 2);
 }
@@ -60,10 +60,10 @@ static int choose_card(calculation *c, const char *name) {
   davit_status status;
   if (strspn(name, "0123456789") == strlen(name)) {
     c->device = (int)strtol(name, NULL, 10);
-    status = strlen(name) < 9 ? davit_card_describe(c->device, &c->card)
+    status = strlen(name) < 9 ? davit_occupancy_card_describe(c->device, &c->card)
                               : davit_fail(DAVIT_UNKNOWN_DEVICE, "device %s does not exist", name);
   } else {
-    status = davit_card_find(name, &c->card);
+    status = davit_occupancy_card_find(name, &c->card);
   }
   if (status == DAVIT_SUCCESS)
     return CLI_OK;
@@ -85,16 +85,16 @@ static int choose_block(calculation *c, const arguments *given) {
     return cli_fail(CLI_USAGE, "--threads says how many threads a block has");
   if (given->threads > most || given->registers > most || given->shared_bytes > most)
     return cli_fail(CLI_USAGE, "--threads, --registers and --shared take at most %lld", (long long)most);
-  c->block = (davit_block){.threads = given->threads ? (int)given->threads : c->card.warp_size,
-                           .registers = (int)given->registers,
-                           .shared_bytes = (size_t)given->shared_bytes};
+  c->block = (davit_occupancy_block){.threads = given->threads ? (int)given->threads : c->card.warp_size,
+                                     .registers = (int)given->registers,
+                                     .shared_bytes = (size_t)given->shared_bytes};
   return CLI_OK;
 }
 
 /* ---- work ---- */
 
 static davit_status add_point(calculation *c, int64_t value) {
-  davit_block block = c->block;
+  davit_occupancy_block block = c->block;
   point *p = &c->point[c->points++];
   p->value = value;
   if (c->over == OVER_THREADS)
@@ -103,12 +103,13 @@ static davit_status add_point(calculation *c, int64_t value) {
     block.registers = (int)value;
   else
     block.shared_bytes = (size_t)value;
-  return davit_occupancy_of(&c->card, &block, DAVIT_OCCUPANCY_RULE, &p->occupancy);
+  return davit_occupancy(&c->card, &block, &p->occupancy, NULL);
 }
 
-/* In steps that can make a difference: whole warps, units of registers, KiB. Ends with the most there may be. */
+/* In steps that can make a difference: whole warps, units of registers, KiB. Ends with the most there may be.
+ */
 static davit_status sweep_over(calculation *c) {
-  const davit_card *card = &c->card;
+  const davit_occupancy_card *card = &c->card;
   int64_t most = card->block_threads, step = card->warp_size, first = step;
   if (c->over == OVER_REGISTERS) {
     most = card->thread_registers;
@@ -127,9 +128,10 @@ static davit_status sweep_over(calculation *c) {
 }
 
 static davit_status calculate(calculation *c) {
-  davit_status status = davit_occupancy_of(&c->card, &c->block, DAVIT_OCCUPANCY_RULE, &c->rule);
+  const davit_occupancy_options by_hand = {.model = DAVIT_OCCUPANCY_HAND};
+  davit_status status = davit_occupancy(&c->card, &c->block, &c->rule, NULL);
   if (status == DAVIT_SUCCESS)
-    status = davit_occupancy_of(&c->card, &c->block, DAVIT_OCCUPANCY_HAND, &c->hand);
+    status = davit_occupancy(&c->card, &c->block, &c->hand, &by_hand);
   return status == DAVIT_SUCCESS && c->over ? sweep_over(c) : status;
 }
 
@@ -149,7 +151,7 @@ static void print_sweep(const calculation *c) {
   enum { WIDTH = 32 };
   printf("%9s  blocks  warps  occupancy\n", sweep_names[c->over]);
   for (int i = 0; i < c->points; i++) {
-    const davit_occupancy *o = &c->point[i].occupancy;
+    const davit_occupancy_result *o = &c->point[i].occupancy;
     const int bar = (int)(o->occupancy * (double)WIDTH + 0.5);
     printf("%9lld  %6d  %5d  %7.2f %%  %.*s%*s  ", (long long)c->point[i].value, o->blocks, o->warps,
            100 * o->occupancy, bar, "################################", WIDTH - bar, "");
@@ -159,8 +161,8 @@ static void print_sweep(const calculation *c) {
 }
 
 static void print_text(const calculation *c) {
-  const davit_card *card = &c->card;
-  const davit_occupancy *o = &c->rule;
+  const davit_occupancy_card *card = &c->card;
+  const davit_occupancy_result *o = &c->rule;
   printf("%s, capability %d.%d: %d threads, %d warps, %d blocks, %d registers, %zu bytes of shared memory\n",
          card->name, card->compute_capability / 10, card->compute_capability % 10, card->threads, card->warps,
          card->blocks, card->registers, card->shared_bytes);
@@ -179,7 +181,7 @@ static void print_text(const calculation *c) {
            c->hand.warps, 100 * c->hand.occupancy);
 }
 
-static void json_members(cli_json *json, const davit_occupancy *o) {
+static void json_members(cli_json *json, const davit_occupancy_result *o) {
   cli_json_integer(json, "blocks", o->blocks);
   cli_json_integer(json, "warps", o->warps);
   cli_json_integer(json, "active_threads", o->threads);
@@ -191,7 +193,7 @@ static void json_members(cli_json *json, const davit_occupancy *o) {
   cli_json_close_array(json);
 }
 
-static void json_card(cli_json *json, const davit_card *card) {
+static void json_card(cli_json *json, const davit_occupancy_card *card) {
   cli_json_open_object(json, "card");
   cli_json_string(json, "name", card->name);
   cli_json_integer(json, "compute_capability", card->compute_capability);

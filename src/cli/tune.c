@@ -1,5 +1,6 @@
-/* davit tune: measures which values of a capability's parameters are fastest on the devices at hand, and writes them to
- * the tuning file. The search is tune_search.c's; here are what is measured, and the report. */
+/* davit tune: measures which values of a capability's parameters are fastest on the devices at hand, and
+ * writes them to the tuning file. The search is tune_search.c's; here are what is measured, and the report.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -230,8 +231,8 @@ static void find_range(const char *capability, const char *name, int64_t *least,
     return;
   for (int i = 0; i < count && i < 256; i++)
     if (!strcmp(all[i].capability, capability) && !strcmp(all[i].parameter, name)) {
-      *least = all[i].least;
-      *most = all[i].most;
+      *least = all[i].minimum;
+      *most = all[i].maximum;
     }
 }
 
@@ -369,7 +370,8 @@ static int unwritable(const char *path) {
   return cli_fail(CLI_FAILED, "%s: cannot be written", path);
 }
 
-/* An unwritable place is noticed before any work. The directory of the usual file is made when it is written. */
+/* An unwritable place is noticed before any work. The directory of the usual file is made when it is written.
+ */
 static int check_place(const tuning *t) {
   char folder[PATH_MAX];
   if (!access(t->path, F_OK))

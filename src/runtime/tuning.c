@@ -1,13 +1,13 @@
 /* The tuning table.
  *
- * Invariant: `table` holds at most one entry for a device kind, capability and parameter, in the order in which they
- * came; `values` holds, for each device that is here, those of its kind, and 0 elsewhere. `values` is read without a lock:
- * every value is good by itself. Everything else is guarded by `lock`. 200 KB, allocated statically, so that looking for a
- * value cannot fail.
+ * Invariant: `table` holds at most one entry for a device kind, capability and parameter, in the order in
+ * which they came; `values` holds, for each device of this machine, those of its kind, and 0 elsewhere.
+ * `values` is read without a lock: every value is valid by itself. Everything else is guarded by `lock`. 200
+ * KB, allocated statically, so that looking for a value cannot fail.
  *
- * The file is text: a line "davit-tuning<TAB>VERSION", then one line for each entry, "DEVICE<TAB>CAPABILITY<TAB>
- * PARAMETER<TAB>VALUE<TAB>NANOSECONDS"; lines that are empty or begin with # are skipped. Whole numbers only, as decimal
- * points depend on the locale. */
+ * The file is text: a line "davit-tuning<TAB>VERSION", then one line for each entry,
+ * "DEVICE<TAB>CAPABILITY<TAB> PARAMETER<TAB>VALUE<TAB>NANOSECONDS"; lines that are empty or begin with # are
+ * skipped. Whole numbers only, as decimal points depend on the locale. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/check.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/memory.h"
 
@@ -36,7 +37,8 @@ enum { MOST_ENTRIES = 512, MOST_LINE = 512, MOST_DEVICES = 64, FIELDS = 5, WARNI
 static const char magic[] = "davit-tuning";
 
 static const davit_tuning_parameter tunables[DVT_TUNE_COUNT] = {
-#define TUNABLE_ROW(name, capability, parameter, least, most) {capability, parameter, least, most},
+#define TUNABLE_ROW(name, capability, parameter, minimum, maximum)                                           \
+  {capability, parameter, minimum, maximum, {0}},
     DVT_TUNABLES(TUNABLE_ROW)
 #undef TUNABLE_ROW
 };
@@ -70,7 +72,7 @@ static int find_tunable(const char *capability, const char *parameter) {
 }
 
 static bool in_range(int which, int64_t value) {
-  return value >= tunables[which].least && value <= tunables[which].most;
+  return value >= tunables[which].minimum && value <= tunables[which].maximum;
 }
 
 static davit_tuning_entry *find_entry(entry_list *list, const char *device, const char *capability,
@@ -97,7 +99,7 @@ static bool is_here(const char *device) {
   return false;
 }
 
-/* Brings `values` in line with the table. With the lock held. */
+/* Writes the table's values to `values`. With the lock held. */
 static void publish(void) {
   int count;
   const dvt_device *devices = dvt_devices(&count);
@@ -215,7 +217,8 @@ static void take_line(char *line, int number, complaints *c) {
   }
 }
 
-/* A line without its end; false at the end of the file. Of one that is too long or holds a 0, `whole` is false. */
+/* A line without its end; false at the end of the file. Of one that is too long or holds a 0, `whole` is
+ * false. */
 static bool next_line(FILE *file, char line[static MOST_LINE], bool *whole) {
   size_t length = 0;
   int byte;
@@ -337,8 +340,7 @@ int64_t dvt_tuned_tile(int device, int count, int64_t longest) {
 /* ---- public ---- */
 
 davit_status davit_tuning_parameters(int capacity, davit_tuning_parameter *parameters, int *count) {
-  if (!count || (capacity > 0 && !parameters))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", count ? "parameters" : "count");
+  DVT_TRY(dvt_check_list("parameters", capacity, parameters, count));
   for (int i = 0; i < DVT_TUNE_COUNT && i < capacity; i++)
     parameters[i] = tunables[i];
   *count = DVT_TUNE_COUNT;
@@ -389,8 +391,8 @@ static davit_status set_entry(const davit_tuning_entry *new) {
 
 davit_status davit_tuning_set(int device, const char *capability, const char *parameter, int64_t value,
                               double seconds) {
-  if (!capability || !parameter)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", capability ? "parameter" : "capability");
+  DVT_TRY(dvt_check_pointer("capability", capability));
+  DVT_TRY(dvt_check_pointer("parameter", parameter));
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   int which = find_tunable(capability, parameter);
@@ -398,7 +400,7 @@ davit_status davit_tuning_set(int device, const char *capability, const char *pa
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%.40s has no parameter '%.40s'", capability, parameter);
   if (value != 0 && !in_range(which, value))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "value is %lld, not %lld to %lld", (long long)value,
-                      (long long)tunables[which].least, (long long)tunables[which].most);
+                      (long long)tunables[which].minimum, (long long)tunables[which].maximum);
   if (!(seconds >= 0 && seconds < 1e9))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "seconds is %g", seconds);
   davit_tuning_entry new = {.value = value, .seconds = seconds};
@@ -413,8 +415,7 @@ davit_status davit_tuning_set(int device, const char *capability, const char *pa
 }
 
 davit_status davit_tuning_list(int capacity, davit_tuning_entry *entries, int *count) {
-  if (!count || (capacity > 0 && !entries))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", count ? "entries" : "count");
+  DVT_TRY(dvt_check_list("entries", capacity, entries, count));
   DVT_TRY(dvt_start());
   lock_filled();
   *count = table.count;
@@ -425,8 +426,7 @@ davit_status davit_tuning_list(int capacity, davit_tuning_entry *entries, int *c
 }
 
 static davit_status copy_text(const char *name, int capacity, char *to, const char *from) {
-  if (!to)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", name);
+  DVT_TRY(dvt_check_pointer(name, to));
   if (capacity < 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "capacity is %d, less than 1", capacity);
   snprintf(to, (size_t)capacity, "%s", from);

@@ -4,14 +4,15 @@
 
 #include <davit/tuning.h>
 
-/* Tiles of gemm, by the longest dimension (n up to below 2 n) and the number of devices (d up to below 2 d). */
+/* Tiles of gemm, by the longest dimension (n up to below 2 n) and the number of devices (d up to below 2 d).
+ */
 #define DVT_TUNABLE_TILES(X, n)                                                                              \
   X(GEMM_TILE_##n##_1, "gemm", "tile_" #n "_1", 64, 32768)                                                   \
   X(GEMM_TILE_##n##_2, "gemm", "tile_" #n "_2", 64, 32768)                                                   \
   X(GEMM_TILE_##n##_4, "gemm", "tile_" #n "_4", 64, 32768)                                                   \
   X(GEMM_TILE_##n##_8, "gemm", "tile_" #n "_8", 64, 32768)
 
-/* name, capability, parameter, least, most. Only parameters that somebody reads. */
+/* name, capability, parameter, minimum, maximum. Only parameters that somebody reads. */
 #define DVT_TUNABLES(X)                                                                                      \
   DVT_TUNABLE_TILES(X, 1024)                                                                                 \
   DVT_TUNABLE_TILES(X, 2048)                                                                                 \
@@ -32,17 +33,19 @@
   X(COPY_STAGE_BYTES, "copy", "stage_bytes", 1 << 16, 1 << 28)
 
 typedef enum dvt_tunable {
-#define DVT_TUNABLE_NAME(name, capability, parameter, least, most) DVT_TUNE_##name,
+#define DVT_TUNABLE_NAME(name, capability, parameter, minimum, maximum) DVT_TUNE_##name,
   DVT_TUNABLES(DVT_TUNABLE_NAME)
 #undef DVT_TUNABLE_NAME
       DVT_TUNE_COUNT
 } dvt_tunable;
 
-/* The value for the device (a number, DAVIT_HOST allowed), which is in the parameter's range, or `fallback`. Costs two
- * loads, but for the first call, which reads the file. An operation that needs a value twice reads it once. */
+/* The value for the device (a number, DAVIT_HOST allowed), which is in the parameter's range, or `fallback`.
+ * Costs two loads, but for the first call, which reads the file. An operation that needs a value twice reads
+ * it once. */
 int64_t dvt_tuned(int device, dvt_tunable which, int64_t fallback);
 
-/* The tile for a product of that longest dimension over `count` devices, the first of which is `device`; 0: none. */
+/* The tile for a product of that longest dimension over `count` devices, the first of which is `device`; 0:
+ * none. */
 int64_t dvt_tuned_tile(int device, int count, int64_t longest);
 
 #endif

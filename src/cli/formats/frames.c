@@ -1,7 +1,7 @@
 /* Streams of feature vectors.
  *
- * The change of a frame needs the frame after it, so a block of sound is read with one frame more, which begins the next
- * block. So the blocks' features are those of the whole. */
+ * The change of a frame needs the frame after it, so a block of sound is read with one frame more, which
+ * begins the next block. So the blocks' features are those of the whole. */
 #include "src/cli/formats/frames.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ enum { BLOCK_SAMPLES = 1 << 22 };
 /* ---- options ---- */
 
 int cli_frames_options_read(const cli_frames_options *given, davit_features_options *options) {
-  *options = davit_features_defaults();
+  *options = (davit_features_options){.rate = DAVIT_FEATURES_RATE, .frame = DAVIT_FEATURES_FRAME};
   if (given->rate.given && !(given->rate.value >= 1 && given->rate.value <= 1e9))
     return cli_fail(CLI_USAGE, "--rate takes a number from 1 to 1e9");
   if (given->frame && (given->frame < 2 || given->frame > 1 << 24))
@@ -31,13 +31,14 @@ int cli_frames_options_read(const cli_frames_options *given, davit_features_opti
   if (given->frame)
     options->frame = given->frame;
   if (given->binning && !strcmp(given->binning, "hard"))
-    options->binning = DAVIT_BINNING_HARD;
+    options->binning = DAVIT_FEATURES_BINNING_HARD;
   return CLI_OK;
 }
 
 /* ---- opening: features ---- */
 
-/* The file's matrix, frame after frame. In Fortran order frames have their features far apart, and all of it is read. */
+/* The file's matrix, frame after frame. In Fortran order frames have their features far apart, and all of it
+ * is read. */
 static int open_array(cli_frames *f) {
   cli_array *a = &f->array;
   int code = cli_npy_open(&f->input, a);
@@ -70,9 +71,9 @@ static int64_t block_frames(const cli_frames *f) {
 
 static int make_blocks(cli_frames *f) {
   const size_t frames = (size_t)block_frames(f) + 1;
-  f->width = DAVIT_FEATURES;
+  f->width = DAVIT_FEATURES_WIDTH;
   f->samples = malloc(frames * (size_t)f->options.frame * sizeof *f->samples);
-  f->block = malloc(frames * DAVIT_FEATURES * sizeof *f->block);
+  f->block = malloc(frames * DAVIT_FEATURES_WIDTH * sizeof *f->block);
   return f->samples && f->block
              ? CLI_OK
              : cli_fail(CLI_DEVICE, "not enough memory for frames of %" PRId64 " samples", f->options.frame);
@@ -109,22 +110,22 @@ double cli_frames_seconds(const cli_frames *f) {
 /* The power of all bands. */
 static double power_of(const float *frame) {
   double sum = 0;
-  for (int band = 0; band < DAVIT_BANDS; band++)
+  for (int band = 0; band < DAVIT_FEATURES_BANDS; band++)
     sum += (double)frame[band];
   return sum;
 }
 
 static int compare(cli_frames *f, int64_t frames) {
-  float *right = malloc((size_t)frames * DAVIT_FEATURES * sizeof *right);
+  float *right = malloc((size_t)frames * DAVIT_FEATURES_WIDTH * sizeof *right);
   if (!right ||
       dvt_ref_features(frames * f->options.frame, f->samples, &f->options, right) != DAVIT_SUCCESS) {
     free(right);
     return cli_fail(CLI_DEVICE, "not enough memory for the check");
   }
   for (int64_t i = 0; i < frames; i++) {
-    const float *wanted = right + i * DAVIT_FEATURES, *found = f->block + i * DAVIT_FEATURES;
-    const double power = power_of(wanted) + (i + 1 < frames ? power_of(wanted + DAVIT_FEATURES) : 0);
-    for (int k = 0; k < DAVIT_FEATURES; k++) {
+    const float *wanted = right + i * DAVIT_FEATURES_WIDTH, *found = f->block + i * DAVIT_FEATURES_WIDTH;
+    const double power = power_of(wanted) + (i + 1 < frames ? power_of(wanted + DAVIT_FEATURES_WIDTH) : 0);
+    for (int k = 0; k < DAVIT_FEATURES_WIDTH; k++) {
       const double difference = fabs((double)found[k] - (double)wanted[k]);
       if (difference > 0)
         f->error = fmax(f->error, difference / power);
@@ -136,7 +137,7 @@ static int compare(cli_frames *f, int64_t frames) {
 
 static int analyse(cli_frames *f, int64_t frames) {
   const double start = cli_now();
-  const davit_status status = davit_features(frames * f->options.frame, f->samples, &f->options, f->block);
+  const davit_status status = davit_features(frames * f->options.frame, f->samples, f->block, &f->options);
   f->seconds += cli_now() - start;
   if (status == DAVIT_INVALID_ARGUMENT)
     return cli_fail(CLI_INPUT, "%s: from second %.3f on: %s", f->name,
@@ -163,7 +164,7 @@ static int read_sound(cli_frames *f, int64_t count, float *features, int64_t *go
     return code;
   *got = f->ended ? frames : count;
   f->kept = f->ended ? 0 : frame;
-  memcpy(features, f->block, (size_t)*got * DAVIT_FEATURES * sizeof *features);
+  memcpy(features, f->block, (size_t)*got * DAVIT_FEATURES_WIDTH * sizeof *features);
   memmove(f->samples, f->samples + *got * frame, (size_t)f->kept * sizeof *f->samples);
   return CLI_OK;
 }
