@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* y = opᵀ(A) (op(A) x), with tmp = op(A) x exposed.
  *
- * A is m × n, column-major, lda >= max(1, m); op is the matrix ('N') or its transpose ('T', 'C'). For 'N' x and y have n
- * elements and tmp has m, for 'T' the reverse. Row-major: for Aᵀ A x of a C array a[m][n] pass trans = 'T', m = n, n = m,
- * lda = its row length. tmp may be NULL. y and tmp must overlap neither each other nor A and x. m = 0 or n = 0 gives zeros.
- * type is DAVIT_DOUBLE or DAVIT_FLOAT.
+ * A is m × n, column-major, lda >= max(1, m); op is the matrix ('N') or its transpose ('T', 'C'). For 'N'
+ * x and y have n elements and tmp has m, for 'T' the reverse. Row-major: for Aᵀ A x of a C array a[m][n]
+ * pass trans = 'T', m = n, n = m, lda = its row length. tmp may be NULL. y and tmp must overlap neither
+ * each other nor A and x. m = 0 or n = 0 gives zeros. type is DAVIT_DOUBLE or DAVIT_FLOAT.
  *
- * A NaN in A or x makes all of y NaN, except one in A that meets a 0 of x, which may be skipped as in BLAS.
+ * A NaN in A or x makes all of y NaN, except one in A that meets a 0 of x, which may be skipped as in
+ * BLAS.
  * Accuracy: each of the two products has the bound of a conventional one, length * eps * |op(A)| |x|.
- * Cost: 4 m n flops. An NVIDIA device reads A once for 'T' and columns of at most 12288 doubles (24576 floats); 'N' and
- * longer columns are two products, which read it twice. The CPU reads A once unless the matrix is wide; docs/atax.md.
- * The same call on the same device gives the same bits. Thread safety: any thread. */
+ * Cost: 4 m n flops. An NVIDIA device reads A once for 'T' and columns of at most 12288 doubles (24576
+ * floats); 'N' and longer columns are two products, which read it twice. The CPU reads A once unless the
+ * matrix is wide; docs/atax.md. The same call on the same device gives the same bits. Thread safety: any
+ * thread. */
 #ifndef DAVIT_ATAX_H
 #define DAVIT_ATAX_H
 

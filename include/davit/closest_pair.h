@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair of a set of points in two or three dimensions.
  *
- * Point k has the coordinates points[dim k] … points[dim k + dim - 1]. The answer is unique and the same on every device:
- * of all pairs i < j it is the minimum by (distance, i, j). Distances are computed and compared in double, whatever the
- * type of the coordinates, without overflow or underflow; equal points have distance 0.
+ * Point k has the coordinates points[dim k] … points[dim k + dim - 1]. The answer is unique and the same
+ * on every device: of all pairs i < j it is the minimum by (distance, i, j). Distances are computed and
+ * compared in double, whatever the type of the coordinates, without overflow or underflow; equal points
+ * have distance 0.
  *
- * type is DAVIT_FLOAT or DAVIT_DOUBLE, dim 2 or 3, n at least 2. Coordinates must be finite: a NaN or an infinity is
- * DAVIT_INVALID_ARGUMENT, and the sentence names the point (of a queue's command: at the next synchronisation).
- * Cost: DAVIT_CLOSEST_PAIR_GRID expects O(n) time and memory for any input. Source: grids with the cell of a sampled
- * bound, after Rabin, Probabilistic Algorithms (1976), and Khuller and Matias, A Simple Randomized Sieve Algorithm
- * (1995); docs/closest_pair.md. Thread safety: any thread. */
+ * type is DAVIT_FLOAT or DAVIT_DOUBLE, dim 2 or 3, n at least 2. Coordinates must be finite: a NaN or an
+ * infinity is DAVIT_INVALID_ARGUMENT, and the sentence names the point (of a queue's command: at the next
+ * synchronisation).
+ * Cost: DAVIT_CLOSEST_PAIR_GRID expects O(n) time and memory for any input. Source: grids with the cell of
+ * a sampled bound, after Rabin, Probabilistic Algorithms (1976), and Khuller and Matias, A Simple
+ * Randomized Sieve Algorithm (1995); docs/closest_pair.md. Thread safety: any thread. */
 #ifndef DAVIT_CLOSEST_PAIR_H
 #define DAVIT_CLOSEST_PAIR_H
 
@@ -39,7 +41,8 @@ typedef struct davit_closest_pair_result {
   double distance;
 } davit_closest_pair_result;
 
-/* Points anywhere: on the device where they lie, or spread over the devices. `result` is host memory, in both forms. */
+/* Points anywhere: on the device where they lie, or spread over the devices. `result` is host memory, in
+ * both forms. */
 DAVIT_API davit_status davit_closest_pair(davit_type type, int dim, int64_t n, const void *points,
                                           davit_closest_pair_result *result,
                                           const davit_closest_pair_options *options);
@@ -47,8 +50,8 @@ DAVIT_API davit_status davit_queue_closest_pair(davit_queue *queue, davit_type t
                                                 const void *points, davit_closest_pair_result *result,
                                                 const davit_closest_pair_options *options);
 
-/* The algorithm that davit_closest_pair() takes with these arguments, never DAVIT_CLOSEST_PAIR_AUTO. (A grid that finds
- * crowded cells again and again ends in divide and conquer.) The points are not read. */
+/* The algorithm that davit_closest_pair() takes with these arguments, never DAVIT_CLOSEST_PAIR_AUTO. (A
+ * grid that finds crowded cells again and again ends in divide and conquer.) The points are not read. */
 DAVIT_API davit_status davit_closest_pair_plan(davit_type type, int dim, int64_t n, const void *points,
                                                davit_closest_pair_algorithm *algorithm,
                                                const davit_closest_pair_options *options);

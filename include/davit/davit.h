@@ -1,4 +1,5 @@
-/* All of davit. Conventions that hold everywhere stand in docs/architecture.md. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All public headers of davit. docs/interface.md lists all functions and the rules that they follow. */
 #ifndef DAVIT_DAVIT_H
 #define DAVIT_DAVIT_H
 

@@ -1,5 +1,5 @@
-/* Makes a davit_monoid of DAVIT_MONOID, DAVIT_MONOID_TYPE, DAVIT_MONOID_IDENTITY and DAVIT_MONOID_COMBINE, and undefines
- * them; <davit/monoid.h> tells how. Meant to be included several times. */
+/* Makes a davit_monoid of DAVIT_MONOID, DAVIT_MONOID_TYPE, DAVIT_MONOID_IDENTITY and DAVIT_MONOID_COMBINE,
+ * and undefines them; see <davit/monoid.h>. Meant to be included several times. */
 #include <davit/monoid.h>
 #include <omp.h>
 

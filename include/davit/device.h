@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices: kind, name, memory, links.
  *
- * Devices are numbered 0 … count-1 in the OpenMP runtime's order. DAVIT_HOST is the CPU that runs the program.
- * DAVIT_CURRENT is accepted wherever a device is, and means the calling thread's current device. A host-offload device
- * is the CPU too, reached through the offload runtime: a machine without accelerators has several of them, and all
- * multi-device code runs on them.
+ * Devices are numbered 0 … count-1 in the OpenMP runtime's order. DAVIT_HOST is the CPU that runs the
+ * program. DAVIT_CURRENT is accepted wherever a device is, and means the calling thread's current device.
+ * A host-offload device is the CPU too, reached through the offload runtime: a machine without
+ * accelerators has several of them, and all multi-device code runs on them.
  *
  * The first call of any davit function starts the library; there is nothing to initialise.
  * Thread safety: any thread may call any function. */
@@ -67,23 +67,24 @@ DAVIT_API davit_status davit_device_link(int from, int to, davit_link_kind *link
 DAVIT_API davit_status davit_device_select(int device);
 DAVIT_API davit_status davit_device_current(int *device);
 
-/* Waits until every queue of `device` (DAVIT_HOST allowed) has finished what was enqueued before the call, and returns
- * the first error of that work. It does not wait for work outside davit's queues. Queues may be created and destroyed
- * meanwhile, also by that work. From within a queue of `device` the call is DAVIT_WOULD_DEADLOCK. */
+/* Waits until every queue of `device` (DAVIT_HOST allowed) has finished what was enqueued before the call,
+ * and returns the first error of that work. It does not wait for work outside davit's queues. Queues may
+ * be created and destroyed meanwhile, also by that work. From within a queue of `device` the call is
+ * DAVIT_WOULD_DEADLOCK. */
 DAVIT_API davit_status davit_device_synchronize(int device);
 
 /* Like davit_device_synchronize() but never waits: an error that has already surfaced, else success. The
  * error stays to be reported by the next synchronisation. */
 DAVIT_API davit_status davit_device_check(int device);
 
-/* The devices that work is spread over when options name none: all GPUs, or the host-offload devices where there is no
- * GPU, or DAVIT_HOST where there is neither. Writes at most `capacity` numbers to `devices` (NULL allowed with
- * capacity 0) and their full number to `count`. */
+/* The devices that work is spread over when options name none: all GPUs, or the host-offload devices where
+ * there is no GPU, or DAVIT_HOST where there is neither. Writes at most `capacity` numbers to `devices`
+ * (NULL allowed with capacity 0) and their full number to `count`. */
 DAVIT_API davit_status davit_device_defaults(int capacity, int *devices, int *count);
 
-/* Finishes all queues' work, stops the library's threads and frees its pooled memory. Needed only by programs that must
- * end with nothing allocated. No other davit call may run at the same time; a later call starts the library again.
- * Destroy queues and events before. */
+/* Finishes all queues' work, stops the library's threads and frees its pooled memory. Needed only by
+ * programs that must end with nothing allocated. No other davit call may run at the same time; a later
+ * call starts the library again. Destroy queues and events before. */
 DAVIT_API davit_status davit_finalize(void);
 
 #ifdef __cplusplus

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dot product.
  *
- * Reference BLAS semantics, column-major. The plain form takes operands in any memory (pageable, pinned, any device,
- * mixed), spreads the work over several devices and returns when the result is there. The queue form enqueues on the
- * queue's device and returns; its operands must be memory that the device reaches, and stay valid until the command
- * has run. NVIDIA devices run cuBLAS, the CPU and host-offload devices BLIS, other devices target regions of davit.
+ * Reference BLAS semantics, column-major. The plain form takes operands in any memory (pageable, pinned,
+ * any device, mixed), spreads the work over several devices and returns when the result is there. The
+ * queue form enqueues on the queue's device and returns; its operands must be memory that the device
+ * reaches, and stay valid until the command has run. NVIDIA devices run cuBLAS, the CPU and host-offload
+ * devices BLIS, other devices target regions of davit.
  * Thread safety: any thread, any number of calls at the same time on distinct outputs. */
 #ifndef DAVIT_DOT_H
 #define DAVIT_DOT_H
@@ -21,9 +22,10 @@ typedef struct davit_dot_options {
   uint64_t reserved[4]; /* 0 */
 } davit_dot_options;
 
-/* *result = sum of x[i] y[i] over n elements; 0 for n <= 0. Increments are not 0. The plain form's result is host
- * memory; it sums ranges of fixed length in ascending order, so that the same devices give the same bits. The queue
- * form's result is memory of the host or of the queue's device, and is written when the command runs. */
+/* *result = sum of x[i] y[i] over n elements; 0 for n <= 0. Increments are not 0. The plain form's result
+ * is host memory; it sums ranges of fixed length in ascending order, so that the same devices give the
+ * same bits. The queue form's result is memory of the host or of the queue's device, and is written when
+ * the command runs. */
 DAVIT_API davit_status davit_ddot(int64_t n, const double *x, int64_t incx, const double *y, int64_t incy,
                                   double *result, const davit_dot_options *options);
 DAVIT_API davit_status davit_sdot(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy,

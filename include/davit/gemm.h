@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix product.
  *
- * Reference BLAS semantics, column-major. The plain form takes operands in any memory (pageable, pinned, any device,
- * mixed), spreads the work over several devices and returns when the result is there. The queue form enqueues on the
- * queue's device and returns; its operands must be memory that the device reaches, and stay valid until the command
- * has run. NVIDIA devices run cuBLAS, the CPU and host-offload devices BLIS, other devices target regions of davit.
+ * Reference BLAS semantics, column-major. The plain form takes operands in any memory (pageable, pinned,
+ * any device, mixed), spreads the work over several devices and returns when the result is there. The
+ * queue form enqueues on the queue's device and returns; its operands must be memory that the device
+ * reaches, and stay valid until the command has run. NVIDIA devices run cuBLAS, the CPU and host-offload
+ * devices BLIS, other devices target regions of davit.
  * Thread safety: any thread, any number of calls at the same time on distinct outputs.
  *
- * Row-major: for C = A B with C arrays a[m][k], b[k][n], c[m][n] exchange the operands:
- * davit_dgemm('N', 'N', n, m, k, alpha, b, n, a, k, beta, c, n, options), because the transpose of a product is the
- * product of the transposes in reverse order. */
+ * Row-major: for C = A B with C arrays a[m][k], b[k][n], c[m][n] exchange the operands: davit_dgemm('N',
+ * 'N', n, m, k, alpha, b, n, a, k, beta, c, n, options), because the transpose of a product is the product
+ * of the transposes in reverse order. */
 #ifndef DAVIT_GEMM_H
 #define DAVIT_GEMM_H
 
@@ -50,13 +51,13 @@ struct davit_gemm_report {
   uint64_t reserved[4]; /* 0 */
 };
 
-/* C = alpha op(A) op(B) + beta C. op(A) is m × k, op(B) k × n, C m × n; op is the matrix ('N') or its transpose
- * ('T', 'C'). lda >= the rows of A as stored (m for 'N', else k), likewise ldb; ldc >= m. k = 0 or alpha = 0 does not
- * read A and B; beta = 0 does not read C, so NaN there does not spread. C must not overlap A or B. The bytes of C
- * beyond its rows stay untouched. Operands may be larger than device memory. The same call on the same devices
- * gives the same bits. Accuracy: the bound of a conventional product; a tile's products are summed in ascending k.
- * Algorithm: each device gets blocks of tiles of C; a tile of A or B is fetched once from the host and copied on
- * between devices (docs/gemm.md). */
+/* C = alpha op(A) op(B) + beta C. op(A) is m × k, op(B) k × n, C m × n; op is the matrix ('N') or its
+ * transpose ('T', 'C'). lda >= the rows of A as stored (m for 'N', else k), likewise ldb; ldc >= m. k = 0
+ * or alpha = 0 does not read A and B; beta = 0 does not read C, so NaN there does not spread. C must not
+ * overlap A or B. The bytes of C beyond its rows stay untouched. Operands may be larger than device
+ * memory. The same call on the same devices gives the same bits. Accuracy: the bound of a conventional
+ * product; a tile's products are summed in ascending k. Algorithm: each device gets blocks of tiles of C;
+ * a tile of A or B is fetched once from the host and copied on between devices (docs/gemm.md). */
 DAVIT_API davit_status davit_dgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
                                    const double *a, int64_t lda, const double *b, int64_t ldb, double beta,
                                    double *c, int64_t ldc, const davit_gemm_options *options);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix-vector product.
  *
- * Reference BLAS semantics, column-major. The plain form takes operands in any memory (pageable, pinned, any device,
- * mixed), spreads the work over several devices and returns when the result is there. The queue form enqueues on the
- * queue's device and returns; its operands must be memory that the device reaches, and stay valid until the command
- * has run. NVIDIA devices run cuBLAS, the CPU and host-offload devices BLIS, other devices target regions of davit.
+ * Reference BLAS semantics, column-major. The plain form takes operands in any memory (pageable, pinned,
+ * any device, mixed), spreads the work over several devices and returns when the result is there. The
+ * queue form enqueues on the queue's device and returns; its operands must be memory that the device
+ * reaches, and stay valid until the command has run. NVIDIA devices run cuBLAS, the CPU and host-offload
+ * devices BLIS, other devices target regions of davit.
  * Thread safety: any thread, any number of calls at the same time on distinct outputs.
  *
  * Row-major: for y = A x with a C array a[m][n] pass trans = 'T', m = n, n = m, lda = its row length. */
@@ -23,9 +24,9 @@ typedef struct davit_gemv_options {
   uint64_t reserved[4]; /* 0 */
 } davit_gemv_options;
 
-/* y = alpha op(A) x + beta y. A is m × n with lda >= max(1, m); op(A) is A ('N') or its transpose ('T', 'C').
- * Increments are not 0; a negative one walks backwards from the end, as in BLAS. beta = 0 does not read y. x and y
- * must not overlap. Each device gets a block of rows ('N') or columns ('T'). */
+/* y = alpha op(A) x + beta y. A is m × n with lda >= max(1, m); op(A) is A ('N') or its transpose ('T',
+ * 'C'). Increments are not 0; a negative one walks backwards from the end, as in BLAS. beta = 0 does not
+ * read y. x and y must not overlap. Each device gets a block of rows ('N') or columns ('T'). */
 DAVIT_API davit_status davit_dgemv(char trans, int64_t m, int64_t n, double alpha, const double *a,
                                    int64_t lda, const double *x, int64_t incx, double beta, double *y,
                                    int64_t incy, const davit_gemv_options *options);

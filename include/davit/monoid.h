@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions and scans with an operator of your own.
  *
- * A monoid is a type, an associative operation on it and the operation's identity. The operation need not be
- * commutative: operands keep their order everywhere. You define a monoid by naming four things and including a header,
- * in a source that is compiled with offloading and -fopenmp-cuda-mode (target davit::monoid in CMake), because its
- * kernels are compiled there. (Without that option Clang 19 removes the kernels' bodies; the calls then fail with
- * DAVIT_UNSUPPORTED.)
+ * A monoid is a type, an associative operation on it and the operation's identity. The operation need not
+ * be commutative: operands keep their order everywhere. You define a monoid by naming four things and
+ * including a header, in a source that is compiled with offloading and -fopenmp-cuda-mode (target
+ * davit::monoid in CMake), because its kernels are compiled there. (Without that option Clang 19 removes
+ * the kernels' bodies; the calls then fail with DAVIT_UNSUPPORTED.)
  *
  *   typedef struct pair { int32_t m, n; } pair;
  *   static inline pair product(pair a, pair b) { ... }
@@ -18,14 +18,15 @@
  *
  *   davit_monoid_scan(&bicyclic, DAVIT_SCAN_INCLUSIVE, n, x, NULL, y, NULL);
  *
- * The include defines `static const davit_monoid bicyclic`, and names that begin with dvt_bicyclic_. The type is plain
- * data whose size is a multiple of 4 bytes, at most 256; the function must be one that a target region can call. Define
- * as many monoids as you like, each once in a source file.
+ * The include defines `static const davit_monoid bicyclic`, and names that begin with dvt_bicyclic_. The
+ * type is plain data whose size is a multiple of 4 bytes, at most 256; the function must be one that a
+ * target region can call. Define as many monoids as you like, each once in a source file.
  *
- * The built-in operators are monoids too: davit_reduce() is davit_monoid_reduce() with davit_monoid_builtin(). On NVIDIA
- * devices those are enqueued on the queue's stream; a monoid of your own runs as a region, once everything before it is
- * finished. Meaning, order and cost are those of <davit/reduce.h> and <davit/scan.h>. A reduction that rounds has the same
- * bits from run to run on one device, but those of a CPU differ from those of a GPU. */
+ * The built-in operators are monoids too: davit_reduce() is davit_monoid_reduce() with
+ * davit_monoid_builtin(). On NVIDIA devices those are enqueued on the queue's stream; a monoid of your own
+ * runs as a region, once everything before it is finished. Meaning, order and cost are those of
+ * <davit/reduce.h> and <davit/scan.h>. A reduction that rounds has the same bits from run to run on one
+ * device, but those of a CPU differ from those of a GPU. */
 #ifndef DAVIT_MONOID_H
 #define DAVIT_MONOID_H
 
@@ -60,7 +61,8 @@ typedef struct davit_monoid {
 /* The monoid of a built-in operator; DAVIT_INVALID_ARGUMENT names an unknown operator or type. */
 DAVIT_API davit_status davit_monoid_builtin(davit_operator op, davit_type type, const davit_monoid **monoid);
 
-/* As davit_reduce(), davit_scan() and their forms. `flags` NULL: not segmented (for parts: those of the first part). */
+/* As davit_reduce(), davit_scan() and their forms. `flags` NULL: not segmented (for parts: those of the
+ * first part). */
 DAVIT_API davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const void *x, void *result,
                                            const davit_reduce_options *options);
 DAVIT_API davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *monoid, int64_t n,

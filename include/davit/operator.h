@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element types and operators of reductions and scans.
  *
- * Integers wrap around: results are those of two's complement modulo 2^32 or 2^64, and have the elements' type.
- * Floating-point sums and products follow IEEE 754 in the order that the operation states. A minimum or maximum is NaN
- * if one of the elements is NaN; which of two zeros is taken is not specified. Operators on types of your own:
- * <davit/monoid.h>. Thread safety: any thread. */
+ * Integers wrap around: results are those of two's complement modulo 2^32 or 2^64, and have the elements'
+ * type. Floating-point sums and products follow IEEE 754 in the order that the operation states. A minimum
+ * or maximum is NaN if one of the elements is NaN; which of two zeros is taken is not specified. Operators
+ * on types of your own: <davit/monoid.h>. Thread safety: any thread. */
 #ifndef DAVIT_OPERATOR_H
 #define DAVIT_OPERATOR_H
 
@@ -28,7 +28,7 @@ typedef enum davit_operator {
 /* Bytes of an element; 0 for an unknown type. */
 DAVIT_API size_t davit_type_bytes(davit_type type);
 
-/* "float", "double", "int32", "int64"; "sum", "prod", "min", "max"; "unknown" for other numbers. Never NULL. */
+/* "float", "double", "int32", "int64"; "sum", "prod", "min", "max"; "unknown" for other numbers. */
 DAVIT_API const char *davit_type_string(davit_type type);
 DAVIT_API const char *davit_operator_string(davit_operator op);
 

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command queues: work in order on a device or on the host, without waiting for it.
  *
- * A queue has one or more sub-queues. Commands of one sub-queue run one after another in the order of the calls;
- * commands of different sub-queues and different queues may run at the same time. Each host thread has its own current
- * sub-queue in each queue (the first, until it selects another).
+ * A queue has one or more sub-queues. Commands of one sub-queue run one after another in the order of the
+ * calls; commands of different sub-queues and different queues may run at the same time. Each host thread
+ * has its own current sub-queue in each queue (the first, until it selects another).
  *
- * Every davit_queue_* command returns when it is enqueued; it never waits for work. Pointers must stay valid until the
- * command has run. Options are read before the call returns. A command sees memory as the commands before it left it.
+ * Every davit_queue_* command returns when it is enqueued; it never waits for work. Pointers must stay
+ * valid until the command has run. Options are read before the call returns. A command sees memory as the
+ * commands before it left it.
  *
- * Errors: a command that fails stops its sub-queue. Later commands there are skipped, events recorded there reach
- * DAVIT_EVENT_ERROR, and a sub-queue that waits for such an event stops too. The next synchronisation of each such
- * queue returns the first error and restarts it.
+ * Errors: a command that fails stops its sub-queue. Later commands there are skipped, events recorded
+ * there reach DAVIT_EVENT_ERROR, and a sub-queue that waits for such an event stops too. The next
+ * synchronisation of each such queue returns the first error and restarts it.
  *
- * Thread safety: any number of threads may enqueue on any queue; the commands of one thread keep their order. Any
- * thread may destroy a queue, also from within the work of another queue, and at the same time as
- * davit_device_synchronize() and davit_device_check(); no other call may use the queue then, or afterwards. */
+ * Thread safety: any number of threads may enqueue on any queue; the commands of one thread keep their
+ * order. Any thread may destroy a queue, also from within the work of another queue, and at the same time
+ * as davit_device_synchronize() and davit_device_check(); no other call may use the queue then, or
+ * afterwards. */
 #ifndef DAVIT_QUEUE_H
 #define DAVIT_QUEUE_H
 
@@ -28,13 +30,13 @@ typedef struct davit_queue davit_queue;
 typedef struct davit_event davit_event;
 
 /* Work on the host. A result other than DAVIT_SUCCESS is the command's failure; davit_fail() gives it a
- * sentence. It may block, it may enqueue on any queue, and it may create, synchronise and destroy other queues; to
- * synchronise or destroy its own is DAVIT_WOULD_DEADLOCK. */
+ * sentence. It may block, it may enqueue on any queue, and it may create, synchronise and destroy other
+ * queues; to synchronise or destroy its own is DAVIT_WOULD_DEADLOCK. */
 typedef davit_status (*davit_host_function)(void *argument);
 
-/* Your own target regions: runs on a host thread after all earlier commands of the sub-queue and launches target
- * regions with device(device). When it returns, they must be finished (plain target regions are). `device` is the
- * queue's device, for host queues omp_get_initial_device(). */
+/* Your own target regions: runs on a host thread after all earlier commands of the sub-queue and launches
+ * target regions with device(device). When it returns, they must be finished (plain target regions are).
+ * `device` is the queue's device, for host queues omp_get_initial_device(). */
 typedef davit_status (*davit_region)(int device, void *argument);
 
 typedef struct davit_queue_options {
@@ -54,8 +56,8 @@ DAVIT_API davit_status davit_queue_device(const davit_queue *queue, int *device)
 /* Waits until everything enqueued before the call, on all sub-queues, has finished. */
 DAVIT_API davit_status davit_queue_synchronize(davit_queue *queue);
 
-/* The calling thread's current sub-queue in this queue: `request` selects the next one in turn and returns its number,
- * `set` selects the given one, `subqueue` returns the current one and how many there are. */
+/* The calling thread's current sub-queue in this queue: `request` selects the next one in turn and returns
+ * its number, `set` selects the given one, `subqueue` returns the current one and how many there are. */
 DAVIT_API davit_status davit_queue_request_subqueue(davit_queue *queue, int *subqueue);
 DAVIT_API davit_status davit_queue_set_subqueue(davit_queue *queue, int subqueue);
 DAVIT_API davit_status davit_queue_subqueue(davit_queue *queue, int *subqueue, int *subqueues);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scan (prefix sums) and segmented scan, for any operator.
  *
- * Inclusive: y_i = x_0 ∘ … ∘ x_i. Exclusive: y_i = x_0 ∘ … ∘ x_{i-1}, and y_0 is the identity. y may be x; otherwise they
- * must not overlap. A segmented scan starts again at each head: flags[i] != 0 marks element i as the first of a
- * segment. Element 0 always is one. In exclusive form a head gets the identity.
+ * Inclusive: y_i = x_0 ∘ … ∘ x_i. Exclusive: y_i = x_0 ∘ … ∘ x_{i-1}, and y_0 is the identity. y may be x;
+ * otherwise they must not overlap. A segmented scan starts again at each head: flags[i] != 0 marks element
+ * i as the first of a segment. Element 0 always is one. In exclusive form a head gets the identity.
  *
- * Operands keep their order, so operators need not be commutative. On one device the order of combination depends on
- * n and the flags alone: the same call gives the same bits from run to run. On another device, or spread over several,
- * floating-point results may differ in rounding.
+ * Operands keep their order, so operators need not be commutative. On one device the order of combination
+ * depends on n and the flags alone: the same call gives the same bits from run to run. On another device,
+ * or spread over several, floating-point results may differ in rounding.
  *
- * Cost: one pass, reads x (and flags) once and writes y once. Source: D. Merrill and M. Garland, Single-pass Parallel
- * Prefix Scan with Decoupled Look-back (2016), changed as docs/scan.md says; segments after G. Blelloch, Prefix Sums
- * and Their Applications (1990).
+ * Cost: one pass, reads x (and flags) once and writes y once. Source: D. Merrill and M. Garland,
+ * Single-pass Parallel Prefix Scan with Decoupled Look-back (2016), changed as docs/scan.md says; segments
+ * after G. Blelloch, Prefix Sums and Their Applications (1990).
  * Thread safety: any thread; outputs of calls at the same time must be distinct. */
 #ifndef DAVIT_SCAN_H
 #define DAVIT_SCAN_H
@@ -31,8 +31,8 @@ typedef struct davit_scan_options {
   uint64_t reserved[4]; /* 0 */
 } davit_scan_options;
 
-/* Arrays lie anywhere. Where x and y (and flags) lie on one of the devices, that device works in place; other arrays
- * are streamed through the devices. */
+/* Arrays lie anywhere. Where x and y (and flags) lie on one of the devices, that device works in place;
+ * other arrays are streamed through the devices. */
 DAVIT_API davit_status davit_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
                                   const void *x, void *y, const davit_scan_options *options);
 DAVIT_API davit_status davit_segmented_scan(davit_operator op, davit_type type, davit_scan_kind kind,
@@ -56,19 +56,19 @@ typedef struct davit_scan_part {
   void *y;              /* may be x */
 } davit_scan_part;
 
-/* Scan an array in parts, each on the device where it lies, all at the same time. The scan continues from part to
- * part. */
+/* Scan an array in parts, each on the device where it lies, all at the same time. The scan continues from
+ * part to part. */
 DAVIT_API davit_status davit_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind, int count,
                                         const davit_scan_part *parts);
 DAVIT_API davit_status davit_segmented_scan_parts(davit_operator op, davit_type type, davit_scan_kind kind,
                                                   int count, const davit_scan_part *parts);
 
-/* Head flags of `count` segments that begin at `starts`: starts[0] = 0, ascending, below n. Writes n flags, 0 or 1.
- * Flags cannot represent empty segments, so two equal starts are refused. Host memory. */
+/* Head flags of `count` segments that begin at `starts`: starts[0] = 0, ascending, below n. Writes n
+ * flags, 0 or 1. Flags cannot represent empty segments, so two equal starts are refused. Host memory. */
 DAVIT_API davit_status davit_scan_flags(int64_t count, const int64_t *starts, int64_t n, uint8_t *flags);
 
-/* The reverse: writes at most `capacity` starts (NULL allowed with capacity 0) and their full number to `count`.
- * Element 0 is a start whatever its flag. Host memory. */
+/* The reverse: writes at most `capacity` starts (NULL allowed with capacity 0) and their full number to
+ * `count`. Element 0 is a start whatever its flag. Host memory. */
 DAVIT_API davit_status davit_scan_starts(int64_t n, const uint8_t *flags, int64_t capacity, int64_t *starts,
                                          int64_t *count);
 

@@ -1,10 +1,12 @@
-/* Status codes and the sentence behind them.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Status codes, and the sentence that explains a failure.
  *
- * Every public function returns a davit_status; outputs are the last parameters and are written only
- * on success unless the function says otherwise. A function that fails leaves a sentence for the
- * calling thread, read by davit_last_error(). Nothing in the library prints.
+ * Every function returns a davit_status, except those that return a fixed text, a version, a size or an
+ * index. Outputs are written on success only. A function that fails also stores a sentence for the calling
+ * thread; davit_last_error() returns it. The library prints nothing. docs/errors.md lists what each status
+ * means and what to do.
  *
- * Thread safety: all functions here may be called from any thread; the sentence is per thread. */
+ * Thread safety: any thread may call any function; each thread has its own sentence. */
 #ifndef DAVIT_STATUS_H
 #define DAVIT_STATUS_H
 
@@ -20,29 +22,29 @@ extern "C" {
 
 typedef enum davit_status {
   DAVIT_SUCCESS = 0,
-  DAVIT_INVALID_ARGUMENT,     /* the sentence names the argument */
+  DAVIT_INVALID_ARGUMENT,     /* the sentence names the argument and its value */
   DAVIT_UNKNOWN_DEVICE,       /* no device has this number */
   DAVIT_OUT_OF_HOST_MEMORY,   /* pageable or pinned host memory */
-  DAVIT_OUT_OF_DEVICE_MEMORY, /* the device is full */
-  DAVIT_INVALID_STATE,        /* the call is not allowed now, e.g. checking an unfinished event */
-  DAVIT_WOULD_DEADLOCK,       /* a queue's own work asked to wait for that queue */
-  DAVIT_UNSUPPORTED,          /* this device or build cannot do it */
-  DAVIT_DEVICE_ERROR,         /* a device operation failed */
-  DAVIT_DEVICE_LOST,          /* the device does not answer any more */
-  DAVIT_WORK_FAILED,          /* a host function or region returned failure */
-  DAVIT_INTERNAL_ERROR,       /* a system call failed that should not */
+  DAVIT_OUT_OF_DEVICE_MEMORY, /* memory of a device */
+  DAVIT_INVALID_STATE,        /* not allowed now, for example checking an event that is not complete */
+  DAVIT_WOULD_DEADLOCK,       /* work of a queue asked to wait for that queue */
+  DAVIT_UNSUPPORTED,          /* this device, build or environment cannot do it */
+  DAVIT_DEVICE_ERROR,         /* an operation of the device failed */
+  DAVIT_DEVICE_LOST,          /* the device no longer answers */
+  DAVIT_WORK_FAILED,          /* a host function or region returned a failure */
+  DAVIT_INTERNAL_ERROR,       /* a call to the system failed, or davit has a defect */
   DAVIT_STATUS_COUNT
 } davit_status;
 
-/* A short fixed text for a status, never NULL ("unknown status" for a foreign number). */
+/* A short fixed text, never NULL; "unknown status" for any other number. */
 DAVIT_API const char *davit_status_string(davit_status status);
 
-/* The sentence of the last failure on this thread; "" if none failed. Valid until the next davit call
- * of this thread that fails. */
+/* The sentence of this thread's last failure; "" if there was none. Valid until the next failure of a davit
+ * call on this thread. */
 DAVIT_API const char *davit_last_error(void);
 
-/* Sets this thread's sentence (printf format) and returns `status`: how host functions and regions
- * say why they failed, e.g. `return davit_fail(DAVIT_WORK_FAILED, "line %d is empty", line);`. */
+/* Stores a sentence (printf format) for this thread and returns `status`. Host functions and regions use it
+ * to explain a failure, for example `return davit_fail(DAVIT_WORK_FAILED, "line %d is empty", line);`. */
 DAVIT_API davit_status davit_fail(davit_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

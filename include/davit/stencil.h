@@ -3,12 +3,13 @@
  *
  *   b(i, j) = sum over r, c in 0 … 2 of coefficients[r + 3 c] * a(i + r - 1, j + c - 1)
  *
- * for 0 < i < rows - 1, 0 < j < cols - 1. Column-major, lda and ldb >= max(1, rows). Row-major: a C array a[rows][cols] is
- * its transpose: pass rows = cols, cols = rows, and the transposed coefficients.
+ * for 0 < i < rows - 1, 0 < j < cols - 1. Column-major, lda and ldb >= max(1, rows). Row-major: a C array
+ * a[rows][cols] is its transpose: pass rows = cols, cols = rows, and the transposed coefficients.
  *
- * The nine products are added in the order of the array, each fused with its addition, so the bits are the same on
- * every device. NaN times any coefficient is NaN. a and b must not overlap; the bytes of b beyond its rows stay
- * untouched. Cost: reads a once, writes b once; 17 flops an element. Thread safety: any thread. */
+ * The nine products are added in the order of the array, each fused with its addition, so the bits are the
+ * same on every device. NaN times any coefficient is NaN. a and b must not overlap; the bytes of b beyond
+ * its rows stay untouched. Cost: reads a once, writes b once; 17 flops an element. Thread safety: any
+ * thread. */
 #ifndef DAVIT_STENCIL_H
 #define DAVIT_STENCIL_H
 
@@ -33,11 +34,11 @@ typedef struct davit_stencil_options {
   uint64_t reserved[4]; /* 0 */
 } davit_stencil_options;
 
-/* The nine coefficients used for NULL: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1 (2DCONV of PolyBench). */
+/* The nine coefficients used for NULL: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1 (PolyBench's 2DCONV). */
 extern DAVIT_API const double davit_stencil_coefficients[9];
 
-/* type is DAVIT_DOUBLE or DAVIT_FLOAT; coefficients are rounded to it, and read before the queue form returns. The
- * plain form takes arrays anywhere and spreads the columns over the devices. */
+/* type is DAVIT_DOUBLE or DAVIT_FLOAT; coefficients are rounded to it, and read before the queue form
+ * returns. The plain form takes arrays anywhere and spreads the columns over the devices. */
 DAVIT_API davit_status davit_stencil(davit_type type, int64_t rows, int64_t cols, const void *a, int64_t lda,
                                      const double *coefficients, void *b, int64_t ldb,
                                      const davit_stencil_options *options);

@@ -1,4 +1,6 @@
-/* The library's version. Compare DAVIT_VERSION (compiled against) with davit_version() (running). */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Versions: DAVIT_VERSION is that of the headers a program was compiled with, davit_version() that of the
+ * library it runs with. */
 #ifndef DAVIT_VERSION_H
 #define DAVIT_VERSION_H
 
@@ -13,7 +15,7 @@
 extern "C" {
 #endif
 
-/* "MAJOR.MINOR.PATCH" of the running library. */
+/* "MAJOR.MINOR.PATCH" of the library. Never NULL. */
 DAVIT_API const char *davit_version(void);
 
 #ifdef __cplusplus
