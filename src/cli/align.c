@@ -10,7 +10,7 @@
 #include "ref/ref.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/fasta.h"
-#include "src/cli/frame/job.h"
+#include "src/cli/frame/old_job.h"
 #include "src/cli/frame/progress.h"
 
 /* A line of the result. */
@@ -23,7 +23,7 @@ typedef struct row {
 } row;
 
 typedef struct comparison {
-  cli_job job;
+  cli_old_job job;
   const char *matrix_name;
   cli_matrix matrix;
   davit_scoring scoring;
@@ -126,7 +126,7 @@ static davit_status work(void *state) {
   davit_status status = DAVIT_SUCCESS;
   for (int64_t query = 0; query < c->query.count && status == DAVIT_SUCCESS; query++) {
     int64_t found = 0;
-    cli_progress_say(&c->job.progress, "align: %" PRId64 " of %" PRId64 " queries", query, c->query.count);
+    cli_progress_at(&c->job.progress, (double)query, (double)c->query.count, "sequences");
     status = search(c, query, &found);
     if (status == DAVIT_SUCCESS)
       status = keep(c, query, found);
@@ -278,11 +278,11 @@ static void print_json(cli_json *json, const void *state) {
 
 typedef struct arguments {
   const char *paths[2], *output, *matrix;
-  cli_real match, mismatch;
+  cli_old_real match, mismatch;
   int64_t gap_open, gap_extend, top;
 } arguments;
 
-static int read_score(const char *name, const cli_real *given, int least, int most, int8_t *score) {
+static int read_score(const char *name, const cli_old_real *given, int least, int most, int8_t *score) {
   if (!given->given)
     return cli_fail(CLI_USAGE, "--match and --mismatch go together");
   if (!(given->value >= least && given->value <= most) || given->value != floor(given->value))
@@ -350,25 +350,25 @@ static int load(comparison *c, const arguments *given) {
 }
 
 static int compute(comparison *c, const cli_command *self, const arguments *given) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_old_job_report report = {print_text, print_json};
   const char *output = given->output || c->job.common.json ? given->output : "-";
   c->job.write = write_rows;
-  int code = cli_job_open(&c->job, self, output);
+  int code = cli_old_job_open(&c->job, self, output);
   if (code == CLI_OK)
     code = load(c, given);
   if (code == CLI_OK)
     code = make_database(c);
   if (code == CLI_OK)
-    code = cli_job_measure(&c->job, work, prepare, c);
+    code = cli_old_job_measure(&c->job, work, prepare, c);
   if (code == CLI_OK)
     code = trace_all(c);
   if (code == CLI_OK)
-    code = cli_job_reference(&c->job, check, c);
-  return code == CLI_OK ? cli_job_finish(&c->job, NULL, &report, c) : code;
+    code = cli_old_job_reference(&c->job, check, c);
+  return code == CLI_OK ? cli_old_job_finish(&c->job, NULL, &report, c) : code;
 }
 
 static void end(comparison *c) {
-  cli_job_close(&c->job);
+  cli_old_job_close(&c->job);
   davit_database_destroy(c->database);
   for (int64_t k = 0; k < c->row_count; k++)
     free(c->rows[k].cigar);
@@ -385,16 +385,16 @@ static int run(const cli_command *self, int argc, char **argv) {
   enum { GAP_OPEN = 11, GAP_EXTEND = 1, TOP = 10 };
   comparison c = {0};
   arguments given = {.gap_open = GAP_OPEN, .gap_extend = GAP_EXTEND, .top = TOP};
-  const cli_option options[] = {{"matrix", CLI_OPTION_TEXT, &given.matrix},
-                                {"match", CLI_OPTION_REAL, &given.match},
-                                {"mismatch", CLI_OPTION_REAL, &given.mismatch},
-                                {"gap-open", CLI_OPTION_SIZE, &given.gap_open},
-                                {"gap-extend", CLI_OPTION_SIZE, &given.gap_extend},
-                                {"top", CLI_OPTION_SIZE, &given.top},
-                                {"cigar", CLI_OPTION_FLAG, &c.cigar},
-                                {"o", CLI_OPTION_TEXT, &given.output},
-                                {0}};
-  int code = cli_options_parse(self, options, argc, argv, &c.job.common, given.paths, 2);
+  const cli_old_option options[] = {{"matrix", CLI_OLD_TEXT, &given.matrix},
+                                    {"match", CLI_OLD_REAL, &given.match},
+                                    {"mismatch", CLI_OLD_REAL, &given.mismatch},
+                                    {"gap-open", CLI_OLD_SIZE, &given.gap_open},
+                                    {"gap-extend", CLI_OLD_SIZE, &given.gap_extend},
+                                    {"top", CLI_OLD_SIZE, &given.top},
+                                    {"cigar", CLI_OLD_FLAG, &c.cigar},
+                                    {"o", CLI_OLD_TEXT, &given.output},
+                                    {0}};
+  int code = cli_old_parse(self, options, argc, argv, &c.job.common, given.paths, 2);
   if (code == CLI_OK)
     code = compute(&c, self, &given);
   end(&c);
@@ -423,5 +423,5 @@ const cli_command cli_command_align = {
         "else *\n"
         "  -o FILE          in place of standard output; with --json, lines are written only to FILE\n",
     .common = CLI_COMMON_NUMERIC,
-    .run = run,
+    .old_run = run,
 };

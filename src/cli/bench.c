@@ -20,7 +20,7 @@
 #include "src/cli/clock.h"
 #include "src/cli/frame/device_set.h"
 #include "src/cli/frame/json.h"
-#include "src/cli/frame/options.h"
+#include "src/cli/frame/old_options.h"
 
 enum { MOST_NAMES = 64 };
 
@@ -220,8 +220,8 @@ static int run_benchmarks(benchmarks *b) {
 
 static int run(const cli_command *self, int argc, char **argv) {
   benchmarks b = {0};
-  const cli_option options[] = {{"peers", CLI_OPTION_FLAG, &b.peers}, {0}};
-  int code = cli_options_parse_list(self, options, argc, argv, &b.common, b.names, MOST_NAMES, &b.name_count);
+  const cli_old_option options[] = {{"peers", CLI_OLD_FLAG, &b.peers}, {0}};
+  int code = cli_old_parse_list(self, options, argc, argv, &b.common, b.names, MOST_NAMES, &b.name_count);
   if (code == CLI_OK)
     code = run_benchmarks(&b);
   drop_programs(&b);
@@ -240,5 +240,5 @@ const cli_command cli_command_bench = {
         "\"benchmarks\".\n\n"
         "  --peers          measure what davit is compared with as well\n",
     .common = CLI_COMMON_JSON,
-    .run = run,
+    .old_run = run,
 };

@@ -7,10 +7,10 @@
 
 #include "ref/ref.h"
 #include "src/cli/formats/array_file.h"
-#include "src/cli/frame/job.h"
+#include "src/cli/frame/old_job.h"
 
 typedef struct search {
-  cli_job job;
+  cli_old_job job;
   cli_array points; /* point after point */
   int dim;
   int64_t n;
@@ -148,8 +148,8 @@ static int read_algorithm(const char *text, davit_closest_pair_algorithm *algori
 }
 
 static int compute(search *s, const cli_command *self, const char *path) {
-  static const cli_job_steps steps = {prepare, work, check, {print_text, print_json}};
-  int code = cli_job_open(&s->job, self, NULL);
+  static const cli_old_job_steps steps = {prepare, work, check, {print_text, print_json}};
+  int code = cli_old_job_open(&s->job, self, NULL);
   if (code == CLI_OK)
     code = load(s, path);
   if (code == CLI_OK)
@@ -157,19 +157,19 @@ static int compute(search *s, const cli_command *self, const char *path) {
   const davit_status status = code == CLI_OK ? choose(s) : DAVIT_SUCCESS;
   if (status != DAVIT_SUCCESS)
     return cli_status(status);
-  return code == CLI_OK ? cli_job_run(&s->job, &steps, NULL, s) : code;
+  return code == CLI_OK ? cli_old_job_run(&s->job, &steps, NULL, s) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {
   search s = {0};
   const char *path, *algorithm = NULL;
-  const cli_option options[] = {{"algorithm", CLI_OPTION_TEXT, &algorithm}, {0}};
-  int code = cli_options_parse(self, options, argc, argv, &s.job.common, &path, 1);
+  const cli_old_option options[] = {{"algorithm", CLI_OLD_TEXT, &algorithm}, {0}};
+  int code = cli_old_parse(self, options, argc, argv, &s.job.common, &path, 1);
   if (code == CLI_OK)
     code = read_algorithm(algorithm, &s.algorithm);
   if (code == CLI_OK)
     code = compute(&s, self, path);
-  cli_job_close(&s.job);
+  cli_old_job_close(&s.job);
   cli_array_free(&s.points);
   free(s.scratch);
   return code;
@@ -187,5 +187,5 @@ const cli_command cli_command_closest = {
              "  --algorithm A    auto (default), brute (all pairs), divide (divide and conquer, on the host) "
              "or grid\n",
     .common = CLI_COMMON_NUMERIC,
-    .run = run,
+    .old_run = run,
 };

@@ -1,8 +1,6 @@
 /* davit covariance: the covariance matrix of the columns of a data set. */
 #include <davit/covariance.h>
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "ref/ref.h"
 #include "src/cli/formats/compare.h"
@@ -11,69 +9,31 @@
 
 typedef struct covariance {
   cli_job job;
-  cli_array d, mean, s;
-  cli_array centred, full; /* of the reference: C, and S that is not packed */
+  const char *path;
+  cli_output output, mean_output;
+  cli_real_or_choice divisor_given, mean_divisor_given;
+  bool packed;
   cli_operand matrix;
   double mean_divisor, divisor;
-  davit_covariance_form triangle;
+  cli_array d, mean, s;
+  cli_array centred, full; /* of the reference: C, and S that is not packed */
 } covariance;
 
 /* ---- operands ---- */
 
-/* "rows", "rows-1" or a number. */
-typedef struct divisor {
-  bool from_rows;
-  double value; /* what is subtracted from the rows, or the number */
-} divisor;
+enum { ROWS = 1, ROWS_LESS_1 };
 
-typedef struct arguments {
-  const char *path, *output, *mean, *divisor_text, *mean_divisor_text;
-  divisor divisor, mean_divisor;
-  bool packed;
-} arguments;
-
-static int parse_divisor(const char *name, const char *text, bool less, divisor *d) {
-  *d = (divisor){.from_rows = !strcmp(text, "rows") || (less && !strcmp(text, "rows-1")),
-                 .value = strcmp(text, "rows-1") ? 0 : 1};
-  if (d->from_rows)
-    return CLI_OK;
-  cli_real number;
-  if (!cli_real_parse(text, &number))
-    return cli_fail(CLI_USAGE, "--%s takes rows, %sor a number, not '%s'", name, less ? "rows-1 " : "", text);
-  if (number.value == 0 || isnan(number.value))
-    return cli_fail(CLI_USAGE, "--%s cannot be %s: nothing can be divided by it", name, text);
-  d->value = number.value;
-  return CLI_OK;
-}
-
-static int parse(arguments *given) {
-  const char *text = given->divisor_text ? given->divisor_text : "rows-1";
-  const char *mean_text = given->mean_divisor_text ? given->mean_divisor_text : "rows";
-  const int code = parse_divisor("divisor", text, true, &given->divisor);
-  return code == CLI_OK ? parse_divisor("mean-divisor", mean_text, false, &given->mean_divisor) : code;
-}
-
-static int set_divisor(const covariance *c, const char *name, const char *path, const divisor *d,
+static int set_divisor(const covariance *c, const char *name, const cli_real_or_choice *given,
                        double *value) {
-  *value = d->from_rows ? (double)c->d.shape[0] - d->value : d->value;
-  if (d->from_rows && *value <= 0)
-    return cli_shape_fail(path, &c->d, "at least %d rows for the divisor %s", d->value > 0 ? 2 : 1,
-                          d->value > 0 ? "rows-1" : "rows");
-  return isinf(c->d.type == CLI_F8 ? 1 / *value : (double)(float)(1 / *value))
-             ? cli_fail(CLI_USAGE, "--%s cannot be %g: 1 / %g is beyond the range of %s", name, *value,
-                        *value, cli_type_name(c->d.type))
-             : CLI_OK;
-}
-
-static int load(covariance *c, const arguments *given) {
-  int code = cli_read_matrix(given->path, c->job.memory, NULL, &c->d);
-  if (code == CLI_OK)
-    code = set_divisor(c, "divisor", given->path, &given->divisor, &c->divisor);
-  if (code == CLI_OK)
-    code = set_divisor(c, "mean-divisor", given->path, &given->mean_divisor, &c->mean_divisor);
-  c->matrix = cli_operand_of(&c->d, false);
-  c->triangle = given->packed ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL;
-  return code;
+  const double less = given->chosen == ROWS_LESS_1 ? 1 : 0;
+  *value = given->chosen ? (double)c->d.shape[0] - less : given->value;
+  if (given->chosen && *value <= 0)
+    return cli_shape_fail(c->path, &c->d, "at least %d rows for the divisor %s", less > 0 ? 2 : 1,
+                          less > 0 ? "rows-1" : "rows");
+  if (*value == 0 || isnan(*value) || isinf(c->d.type == CLI_F8 ? 1 / *value : (double)(float)(1 / *value)))
+    return cli_fail(CLI_USAGE, "--%s cannot be %g: 1 / %g is beyond the range of %s", name, *value, *value,
+                    cli_type_name(c->d.type));
+  return CLI_OK;
 }
 
 /* Elements of the strict upper triangle. */
@@ -90,12 +50,28 @@ static int create_scratch(covariance *c, cli_type type) {
 
 static int create_results(covariance *c) {
   const int64_t cols = c->d.shape[1];
-  const bool packed = c->triangle == DAVIT_COVARIANCE_PACKED;
   int code = cli_array_create(c->d.type, 1, cols, 1, CLI_MEMORY_PLAIN, &c->mean);
   if (code == CLI_OK)
-    code = packed ? cli_array_create(c->d.type, 1, packed_count(cols), 1, c->job.memory, &c->s)
-                  : cli_array_create(c->d.type, 2, cols, cols, c->job.memory, &c->s);
+    code = c->packed ? cli_array_create(c->d.type, 1, packed_count(cols), 1, c->job.memory, &c->s)
+                     : cli_array_create(c->d.type, 2, cols, cols, c->job.memory, &c->s);
+  if (code == CLI_OK)
+    cli_restore(&c->mean, NULL);
   return code == CLI_OK && c->job.devices.reference ? create_scratch(c, c->d.type) : code;
+}
+
+static int load(void *state) {
+  covariance *c = state;
+  int code = cli_read_matrix(c->path, c->job.memory, NULL, &c->d);
+  if (code == CLI_OK)
+    code = set_divisor(c, "divisor", &c->divisor_given, &c->divisor);
+  if (code == CLI_OK)
+    code = set_divisor(c, "mean-divisor", &c->mean_divisor_given, &c->mean_divisor);
+  if (code != CLI_OK)
+    return code;
+  const double rows = (double)c->d.shape[0], cols = (double)c->d.shape[1];
+  c->matrix = cli_operand_of(&c->d, false);
+  c->job.rate = (cli_rate){CLI_GFLOPS, rows * cols * (cols + 1)};
+  return create_results(c);
 }
 
 /* ---- work ---- */
@@ -114,32 +90,25 @@ static int64_t leading(const covariance *c) {
 CLI_FOR_PRECISIONS(DEFINE_REFERENCE)
 #undef DEFINE_REFERENCE
 
-static davit_status reference(covariance *c) {
-  const bool packed = c->triangle == DAVIT_COVARIANCE_PACKED;
-  (c->d.type == CLI_F8 ? reference_d : reference_s)(c, packed ? c->full.data : c->s.data);
-  return packed ? davit_covariance_pack(cli_number_type(c->d.type), c->d.shape[1], c->full.data, leading(c),
-                                        c->s.data, NULL)
-                : DAVIT_SUCCESS;
+static davit_status by_reference(covariance *c, void *s) {
+  (c->d.type == CLI_F8 ? reference_d : reference_s)(c, c->packed ? c->full.data : s);
+  return c->packed ? davit_covariance_pack(cli_number_type(c->d.type), c->d.shape[1], c->full.data,
+                                           leading(c), s, NULL)
+                   : DAVIT_SUCCESS;
 }
 
-static void prepare(void *state) {
-  covariance *c = state;
-  cli_restore(&c->mean, NULL);
-  cli_restore(&c->s, NULL);
-}
-
-static davit_status work(void *state) {
+static davit_status work(void *state, cli_array *s, bool reference) {
   covariance *c = state;
   const cli_operand *d = &c->matrix;
-  if (c->job.devices.reference)
-    return reference(c);
+  if (reference)
+    return by_reference(c, s->data);
+  const davit_covariance_options options = {.mean_divisor = c->mean_divisor,
+                                            .divisor = c->divisor,
+                                            .form =
+                                                c->packed ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
+                                            CLI_DEVICES(c)};
   return davit_covariance(cli_number_type(c->d.type), d->trans, d->op_rows, d->op_cols, c->d.data, d->ld,
-                          c->mean.data, NULL, d->ld, c->s.data, leading(c),
-                          &(davit_covariance_options){.mean_divisor = c->mean_divisor,
-                                                      .divisor = c->divisor,
-                                                      .form = c->triangle,
-                                                      .devices = c->job.devices.ids,
-                                                      .device_count = c->job.devices.count});
+                          c->mean.data, NULL, d->ld, s->data, leading(c), &options);
 }
 
 /* ---- check ---- */
@@ -185,13 +154,11 @@ static double distance(const covariance *c) {
   for (int64_t j = 0; j < cols; j++)
     for (int64_t i = j; i < cols; i++) {
       const double wanted = lower[i + j * cols];
-      if (c->triangle == DAVIT_COVARIANCE_FULL)
+      if (!c->packed)
         sum += square(cli_difference(cli_number(&c->s, i + j * cols), wanted));
       if (i > j)
-        sum += square(cli_difference(cli_number(&c->s, c->triangle == DAVIT_COVARIANCE_FULL
-                                                           ? j + i * cols
-                                                           : davit_covariance_packed_index(cols, j, i)),
-                                     wanted));
+        sum += square(cli_difference(
+            cli_number(&c->s, c->packed ? davit_covariance_packed_index(cols, j, i) : j + i * cols), wanted));
     }
   return (double)sqrtl(sum);
 }
@@ -238,21 +205,8 @@ static int check(void *state, cli_check *check) {
 
 /* ---- report ---- */
 
-static double gflops(const covariance *c) {
-  const double rows = (double)c->d.shape[0], cols = (double)c->d.shape[1];
-  return 1e-9 * rows * cols * (cols + 1) / c->job.seconds;
-}
-
-static void print_text(FILE *file, const void *state) {
+static void report(cli_json *json, const void *state) {
   const covariance *c = state;
-  fprintf(file,
-          "%" PRId64 " observations of %" PRId64 " variables, %s, divisor %.17g\n%.6g s, %.6g GFLOP/s\n",
-          c->d.shape[0], c->d.shape[1], cli_type_name(c->d.type), c->divisor, c->job.seconds, gflops(c));
-}
-
-static void print_json(cli_json *json, const void *state) {
-  const covariance *c = state;
-  cli_json_real(json, "gflops", gflops(c));
   cli_json_integer(json, "rows", c->d.shape[0]);
   cli_json_integer(json, "cols", c->d.shape[1]);
   cli_json_real(json, "divisor", c->divisor);
@@ -261,51 +215,56 @@ static void print_json(cli_json *json, const void *state) {
 
 /* ---- command ---- */
 
-static int compute(covariance *c, const cli_command *self, const arguments *given) {
-  static const cli_job_steps steps = {prepare, work, check, {print_text, print_json}};
-  int code = cli_job_open(&c->job, self, given->output);
-  if (code == CLI_OK && given->mean)
-    code = cli_job_open_second(&c->job, "mean", given->mean, &c->mean);
-  if (code == CLI_OK)
-    code = load(c, given);
-  if (code == CLI_OK)
-    code = create_results(c);
-  return code == CLI_OK ? cli_job_run(&c->job, &steps, &c->s, c) : code;
-}
+static const cli_place operands[] = {{.name = "D",
+                                      .at = offsetof(covariance, path),
+                                      .help = "a float64 or float32 matrix; rows are observations"},
+                                     {0}};
 
-static int run(const cli_command *self, int argc, char **argv) {
-  covariance c = {0};
-  arguments given = {0};
-  const cli_option options[] = {{"o", CLI_OPTION_TEXT, &given.output},
-                                {"divisor", CLI_OPTION_TEXT, &given.divisor_text},
-                                {"mean-divisor", CLI_OPTION_TEXT, &given.mean_divisor_text},
-                                {"packed", CLI_OPTION_FLAG, &given.packed},
-                                {"mean", CLI_OPTION_TEXT, &given.mean},
-                                {0}};
-  int code = cli_options_parse(self, options, argc, argv, &c.job.common, &given.path, 1);
-  if (code == CLI_OK)
-    code = parse(&given);
-  if (code == CLI_OK)
-    code = compute(&c, self, &given);
-  cli_job_close(&c.job);
-  cli_array *const arrays[] = {&c.d, &c.mean, &c.s, &c.centred, &c.full};
-  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
-    cli_array_free(arrays[i]);
-  return code;
-}
+static const cli_choice divisors[] = {{"rows", ROWS, NULL}, {"rows-1", ROWS_LESS_1, NULL}, {0}};
+static const cli_choice mean_divisors[] = {{"rows", ROWS, NULL}, {0}};
+
+static const cli_option options[] = {
+    CLI_RESULT_OPTION(covariance, "S"),
+    {.name = "mean",
+     .argument = "FILE",
+     .kind = CLI_OUTPUT,
+     CLI_AT(covariance, mean_output),
+     .array = offsetof(covariance, mean),
+     .help = "write the means; if -o is given too, both files are written or neither is"},
+    {.name = "divisor",
+     .argument = "X",
+     .kind = CLI_REAL,
+     CLI_AT(covariance, divisor_given),
+     .choices = divisors,
+     .value = "rows-1",
+     .help = "divisor of the products, not 0"},
+    {.name = "mean-divisor",
+     .argument = "X",
+     .kind = CLI_REAL,
+     CLI_AT(covariance, mean_divisor_given),
+     .choices = mean_divisors,
+     .value = "rows",
+     .help = "divisor of the sums of columns for the means, not 0"},
+    {.name = "packed",
+     .kind = CLI_FLAG,
+     CLI_AT(covariance, packed),
+     .help = "write only the elements above the diagonal, row by row, as S[numpy.triu_indices(n, 1)]"},
+    {0}};
 
 const cli_command cli_command_covariance = {
     .name = "covariance",
     .summary = "covariance matrix of the columns of a data set",
-    .usage = "davit covariance D [-o S] [options]\n\n"
-             "S = C^T C / divisor, C = D less the mean of each column. D is a float64 or float32 matrix "
-             "whose rows\n"
-             "are observations.\n\n"
-             "  -o S             write the result (.npy, or .mtx when the name ends so)\n"
-             "  --divisor X      rows-1 (default), rows or a number\n"
-             "  --mean-divisor X sums of columns by this are the means: rows (default) or a number\n"
-             "  --packed         write the elements above the diagonal alone, row by row\n"
-             "  --mean FILE      write the means\n",
-    .common = CLI_COMMON_NUMERIC,
-    .run = run,
+    .description = "Computes S = C^T C / divisor, where C is D with the mean of each column subtracted.",
+    .examples = "davit covariance D.npy -o S.npy --mean m.npy\n"
+                "davit covariance D.npy --divisor rows --packed -o p.npy\n",
+    .operands = operands,
+    .options = options,
+    .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .state = sizeof(covariance),
+    CLI_ARRAYS(covariance, d, full),
+    .result = offsetof(covariance, s),
+    .read = load,
+    .work = work,
+    .check = check,
+    .report = report,
 };

@@ -11,7 +11,7 @@
 
 #include "ref/ref.h"
 #include "src/cli/formats/frames.h"
-#include "src/cli/frame/job.h"
+#include "src/cli/frame/old_job.h"
 
 /* Of a block. Its runs take a core some seconds, and an H200 a tenth of one; progress is told between blocks. */
 enum {
@@ -26,7 +26,7 @@ typedef struct effect {
 } effect;
 
 typedef struct search {
-  cli_job job;
+  cli_old_job job;
   davit_features_options sound;
   davit_detect_options options;
   cli_list paths;
@@ -276,19 +276,15 @@ static int take_block(search *s) {
 }
 
 static void say_position(search *s) {
-  const char *name = s->job.command->name;
-  const double position = seconds_of(s, s->first), length = cli_frames_seconds(&s->stream);
-  if (length > 0)
-    cli_progress_say(&s->job.progress, "%s: %.0f of %.0f s of the stream", name, position, length);
-  else
-    cli_progress_say(&s->job.progress, "%s: %.0f s of the stream", name, position);
+  cli_progress_at(&s->job.progress, seconds_of(s, s->first), cli_frames_seconds(&s->stream),
+                  "seconds of sound");
 }
 
 static int search_block(search *s) {
   say_position(s);
   int code = read_block(s);
   if (code == CLI_OK)
-    code = cli_job_measure_part(&s->job, work, prepare, s);
+    code = cli_old_job_measure_part(&s->job, work, prepare, s);
   if (code == CLI_OK)
     code = check_block(s);
   count_cells(s);
@@ -365,11 +361,11 @@ typedef struct arguments {
   const char *stream, *output;
   cli_frames_options frames;
   int64_t window, hop, permutations, block;
-  cli_real threshold, gap_penalty, alpha, coverage;
+  cli_old_real threshold, gap_penalty, alpha, coverage;
   bool round;
 } arguments;
 
-static bool within(const cli_real *given, double least, double most) {
+static bool within(const cli_old_real *given, double least, double most) {
   return !given->given || (given->value >= least && given->value <= most);
 }
 
@@ -428,10 +424,10 @@ static bool write_rows(FILE *file, const void *state) {
 }
 
 static int compute(search *s, const cli_command *self, const arguments *a) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_old_job_report report = {print_text, print_json};
   const char *output = a->output ? a->output : s->job.common.json ? NULL : "-";
   s->job.write = write_rows;
-  int code = cli_job_open(&s->job, self, output);
+  int code = cli_old_job_open(&s->job, self, output);
   if (code == CLI_OK)
     code = cli_frames_open(a->stream, &s->sound, &s->stream);
   if (code == CLI_OK)
@@ -440,11 +436,11 @@ static int compute(search *s, const cli_command *self, const arguments *a) {
     code = make_block(s);
   if (code == CLI_OK)
     code = search_stream(s);
-  return code == CLI_OK ? cli_job_finish(&s->job, NULL, &report, s) : code;
+  return code == CLI_OK ? cli_old_job_finish(&s->job, NULL, &report, s) : code;
 }
 
 static void release(search *s) {
-  cli_job_close(&s->job);
+  cli_old_job_close(&s->job);
   cli_frames_close(&s->stream);
   for (int e = 0; s->effects && e < s->paths.count; e++) {
     free(s->effects[e].name);
@@ -460,22 +456,22 @@ static void release(search *s) {
 static int run(const cli_command *self, int argc, char **argv) {
   search s = {.paths.values = calloc((size_t)argc, sizeof(char *))};
   arguments a = {0};
-  const cli_option options[] = {{"o", CLI_OPTION_TEXT, &a.output},
-                                {"effect", CLI_OPTION_LIST, &s.paths},
-                                {"rate", CLI_OPTION_REAL, &a.frames.rate},
-                                {"frame", CLI_OPTION_SIZE, &a.frames.frame},
-                                {"binning", CLI_OPTION_TEXT, &a.frames.binning},
-                                {"window", CLI_OPTION_SIZE, &a.window},
-                                {"hop", CLI_OPTION_SIZE, &a.hop},
-                                {"threshold", CLI_OPTION_REAL, &a.threshold},
-                                {"gap-penalty", CLI_OPTION_REAL, &a.gap_penalty},
-                                {"permutations", CLI_OPTION_SIZE, &a.permutations},
-                                {"block", CLI_OPTION_SIZE, &a.block},
-                                {"round", CLI_OPTION_FLAG, &a.round},
-                                {"alpha", CLI_OPTION_REAL, &a.alpha},
-                                {"coverage", CLI_OPTION_REAL, &a.coverage},
-                                {0}};
-  int code = s.paths.values ? cli_options_parse(self, options, argc, argv, &s.job.common, &a.stream, 1)
+  const cli_old_option options[] = {{"o", CLI_OLD_TEXT, &a.output},
+                                    {"effect", CLI_OLD_LIST, &s.paths},
+                                    {"rate", CLI_OLD_REAL, &a.frames.rate},
+                                    {"frame", CLI_OLD_SIZE, &a.frames.frame},
+                                    {"binning", CLI_OLD_TEXT, &a.frames.binning},
+                                    {"window", CLI_OLD_SIZE, &a.window},
+                                    {"hop", CLI_OLD_SIZE, &a.hop},
+                                    {"threshold", CLI_OLD_REAL, &a.threshold},
+                                    {"gap-penalty", CLI_OLD_REAL, &a.gap_penalty},
+                                    {"permutations", CLI_OLD_SIZE, &a.permutations},
+                                    {"block", CLI_OLD_SIZE, &a.block},
+                                    {"round", CLI_OLD_FLAG, &a.round},
+                                    {"alpha", CLI_OLD_REAL, &a.alpha},
+                                    {"coverage", CLI_OLD_REAL, &a.coverage},
+                                    {0}};
+  int code = s.paths.values ? cli_old_parse(self, options, argc, argv, &s.job.common, &a.stream, 1)
                             : cli_fail(CLI_DEVICE, "not enough memory for the arguments");
   if (code == CLI_OK)
     code = read_arguments(&s, &a);
@@ -514,5 +510,5 @@ const cli_command cli_command_detect = {
         "lasts\n"
         "  --binning B      shared (default) or hard; see davit help features\n",
     .common = CLI_COMMON_NUMERIC | CLI_COMMON_SEED,
-    .run = run,
+    .old_run = run,
 };

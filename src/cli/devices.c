@@ -6,7 +6,7 @@
 
 #include "src/cli/frame/command.h"
 #include "src/cli/frame/json.h"
-#include "src/cli/frame/options.h"
+#include "src/cli/frame/old_options.h"
 
 typedef struct entry {
   davit_device_info info;
@@ -121,9 +121,9 @@ static void print_text(const inventory *all) {
 }
 
 static int run(const cli_command *self, int argc, char **argv) {
-  const cli_option options[] = {{0}};
+  const cli_old_option options[] = {{0}};
   cli_common common;
-  int code = cli_options_parse(self, options, argc, argv, &common, NULL, 0);
+  int code = cli_old_parse(self, options, argc, argv, &common, NULL, 0);
   if (code != CLI_OK)
     return code;
   inventory all = {0};
@@ -143,5 +143,5 @@ const cli_command cli_command_devices = {
              "capability, and how bytes travel from row to column: same (one memory), peer (direct), staged\n"
              "(through the host).\n\n",
     .common = CLI_COMMON_JSON,
-    .run = run,
+    .old_run = run,
 };

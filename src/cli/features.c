@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "src/cli/formats/frames.h"
-#include "src/cli/frame/job.h"
+#include "src/cli/frame/old_job.h"
 #include "src/cli/frame/progress.h"
 
 typedef struct extraction {
-  cli_job job;
+  cli_old_job job;
   davit_features_options options;
   cli_frames sound;
   cli_array features;
@@ -69,33 +69,33 @@ static int extract(extraction *x) {
 }
 
 static int compute(extraction *x, const cli_command *self, const char *path, const char *output) {
-  static const cli_job_report report = {print_text, print_json};
+  static const cli_old_job_report report = {print_text, print_json};
   x->job.common.devices = "cpu";
-  int code = cli_job_open(&x->job, self, output);
+  int code = cli_old_job_open(&x->job, self, output);
   if (code == CLI_OK)
     code = open_sound(x, path);
   if (code == CLI_OK)
     code = extract(x);
-  return code == CLI_OK ? cli_job_finish(&x->job, &x->features, &report, x) : code;
+  return code == CLI_OK ? cli_old_job_finish(&x->job, &x->features, &report, x) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {
   extraction x = {0};
   cli_frames_options given = {0};
   const char *path, *output = NULL;
-  const cli_option options[] = {{"o", CLI_OPTION_TEXT, &output},
-                                {"rate", CLI_OPTION_REAL, &given.rate},
-                                {"frame", CLI_OPTION_SIZE, &given.frame},
-                                {"binning", CLI_OPTION_TEXT, &given.binning},
-                                {0}};
-  int code = cli_options_parse(self, options, argc, argv, &x.job.common, &path, 1);
+  const cli_old_option options[] = {{"o", CLI_OLD_TEXT, &output},
+                                    {"rate", CLI_OLD_REAL, &given.rate},
+                                    {"frame", CLI_OLD_SIZE, &given.frame},
+                                    {"binning", CLI_OLD_TEXT, &given.binning},
+                                    {0}};
+  int code = cli_old_parse(self, options, argc, argv, &x.job.common, &path, 1);
   if (code == CLI_OK && !output)
     code = cli_fail(CLI_USAGE, "-o is missing");
   if (code == CLI_OK)
     code = cli_frames_options_read(&given, &x.options);
   if (code == CLI_OK)
     code = compute(&x, self, path, output);
-  cli_job_close(&x.job);
+  cli_old_job_close(&x.job);
   cli_frames_close(&x.sound);
   cli_array_free(&x.features);
   return code;
@@ -116,5 +116,5 @@ const cli_command cli_command_features = {
         "  --binning B      spectral lines on the edge of two bands: shared (default) or hard, all to "
         "one\n",
     .common = CLI_COMMON_JSON | CLI_COMMON_CHECK | CLI_COMMON_QUIET,
-    .run = run,
+    .old_run = run,
 };

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/cli/frame/command.h"
-#include "src/cli/frame/options.h"
+#include "src/cli/frame/help.h"
+#include "src/cli/frame/job.h"
+#include "src/cli/frame/nearest.h"
+#include "src/cli/frame/old_options.h"
 
 #define COMMAND_ROW(name) &cli_command_##name,
 static const cli_command *const commands[] = {CLI_COMMANDS(COMMAND_ROW)};
@@ -19,41 +21,54 @@ static const cli_command *find_command(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-  return cli_fail(CLI_USAGE, "unknown command '%s'; 'davit help' lists the commands", name);
+  cli_nearest nearest = {.word = name};
+  for (int i = 0; i < COMMANDS; i++)
+    cli_nearest_try(&nearest, commands[i]->name);
+  cli_nearest_try(&nearest, "help");
+  cli_nearest_try(&nearest, "version");
+  return cli_fail(CLI_USAGE, "unknown command '%s'; %s%s%s'davit help' lists the commands", name,
+                  nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
+                  nearest.name ? "? " : "");
 }
 
 static void print_overview(void) {
   printf("usage: davit COMMAND [operands] [options]\n\n");
   for (int i = 0; i < COMMANDS; i++)
     printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
-  printf("  %-12s %s\n\n", "help", "this text, or 'davit help COMMAND'");
+  printf("  %-12s %s\n", "help", "this text, or 'davit help COMMAND'");
+  printf("  %-12s %s\n\n", "version", "version of davit; with -v, of what it was built with");
   printf("Arrays are NumPy .npy files or dense Matrix Market .mtx files; '-' is standard input or output.\n"
          "Exit: 0 done, 1 check or computation failed, 2 usage, 3 malformed input, 4 device or memory "
          "failure.\n");
 }
 
 static void print_help(const cli_command *command) {
+  if (!command->old_run) {
+    cli_help_print(command);
+    return;
+  }
   printf("usage: %s", command->usage);
-  cli_options_print_common(command->common);
+  cli_old_print_common(command->common);
 }
 
 static int help(int argc, char **argv) {
   if (argc > 2)
     return cli_fail(CLI_USAGE, "help takes one command");
-  if (argc == 2) {
-    const cli_command *command = find_command(argv[1]);
-    if (!command)
-      return unknown_command(argv[1]);
-    print_help(command);
-  } else {
+  if (argc < 2) {
     print_overview();
+    return CLI_OK;
   }
+  const cli_command *command = find_command(argv[1]);
+  if (!command)
+    return unknown_command(argv[1]);
+  print_help(command);
   return CLI_OK;
 }
 
-static int version(int argc) {
-  if (argc > 1)
-    return cli_fail(CLI_USAGE, "--version takes no operands");
+static int version(int argc, char **argv) {
+  const bool verbose = argc == 2 && !strcmp(argv[1], "-v");
+  if (argc > 1 && !verbose)
+    return cli_fail(CLI_USAGE, "%s takes -v and nothing else", argv[0]);
   printf("davit %s\n", davit_version());
   return CLI_OK;
 }
@@ -63,13 +78,14 @@ static int dispatch(int argc, char **argv) {
     return cli_fail(CLI_USAGE, "no command given; 'davit help' lists the commands");
   if (!strcmp(argv[0], "help") || !strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))
     return help(argc, argv);
-  if (!strcmp(argv[0], "--version"))
-    return version(argc);
+  if (!strcmp(argv[0], "version") || !strcmp(argv[0], "--version"))
+    return version(argc, argv);
   const cli_command *command = find_command(argv[0]);
   if (!command)
     return unknown_command(argv[0]);
   cli_fail_name(command->name);
-  const int code = command->run(command, argc, argv);
+  const int code =
+      command->old_run ? command->old_run(command, argc, argv) : cli_job_run(command, argc, argv);
   if (code != CLI_HELP)
     return code;
   print_help(command);

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "src/cli/frame/json.h"
-#include "src/cli/frame/options.h"
+#include "src/cli/frame/old_options.h"
 
 typedef enum sweep { NO_SWEEP, OVER_THREADS, OVER_REGISTERS, OVER_SHARED, SWEEPS } sweep;
 static const char *const sweep_names[SWEEPS] = {"", "threads", "registers", "shared"};
@@ -275,11 +275,11 @@ static int run(const cli_command *self, int argc, char **argv) {
   if (!c)
     return cli_fail(CLI_DEVICE, "not enough memory for the table");
   arguments given = {0};
-  const cli_option options[] = {
-      {"threads", CLI_OPTION_SIZE, &given.threads},      {"registers", CLI_OPTION_COUNT, &given.registers},
-      {"shared", CLI_OPTION_COUNT, &given.shared_bytes}, {"card", CLI_OPTION_TEXT, &given.card},
-      {"sweep", CLI_OPTION_TEXT, &given.sweep},          {0}};
-  int code = cli_options_parse(self, options, argc, argv, &c->common, NULL, 0);
+  const cli_old_option options[] = {
+      {"threads", CLI_OLD_SIZE, &given.threads},      {"registers", CLI_OLD_COUNT, &given.registers},
+      {"shared", CLI_OLD_COUNT, &given.shared_bytes}, {"card", CLI_OLD_TEXT, &given.card},
+      {"sweep", CLI_OLD_TEXT, &given.sweep},          {0}};
+  int code = cli_old_parse(self, options, argc, argv, &c->common, NULL, 0);
   if (code == CLI_OK)
     code = compute(c, &given);
   if (code == CLI_OK)
@@ -301,5 +301,5 @@ const cli_command cli_command_occupancy = {
         "                   first NVIDIA device)\n"
         "  --sweep WHAT     threads, registers or shared: a table over all values of it\n",
     .common = CLI_COMMON_JSON,
-    .run = run,
+    .old_run = run,
 };

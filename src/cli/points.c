@@ -13,14 +13,14 @@
 
 #include "ref/philox.h"
 #include "src/cli/formats/compare.h"
-#include "src/cli/frame/job.h"
+#include "src/cli/frame/old_job.h"
 
 typedef enum kind { UNIFORM, SIGNED, NORMAL, KINDS } kind;
 
 static const char *const kind_names[KINDS] = {"uniform", "signed", "normal"};
 
 typedef struct generator {
-  cli_job job;
+  cli_old_job job;
   cli_array points;
   kind kind;
   cli_type type;
@@ -153,7 +153,7 @@ static void print_json(cli_json *json, const void *state) {
 typedef struct arguments {
   const char *output, *kind, *type;
   int64_t n, dim;
-  cli_real sigma;
+  cli_old_real sigma;
 } arguments;
 
 static int read_kind(const char *text, kind *found) {
@@ -190,30 +190,30 @@ static int read_arguments(generator *g, const arguments *given) {
 }
 
 static int generate(generator *g, const cli_command *self, const char *output) {
-  static const cli_job_steps steps = {prepare, work, NULL, {print_text, print_json}};
+  static const cli_old_job_steps steps = {prepare, work, NULL, {print_text, print_json}};
   g->job.common.devices = "cpu";
-  int code = cli_job_open(&g->job, self, output);
+  int code = cli_old_job_open(&g->job, self, output);
   if (code == CLI_OK)
     code = cli_array_create(g->type, 2, g->n, g->dim, CLI_MEMORY_PLAIN, &g->points);
-  return code == CLI_OK ? cli_job_run(&g->job, &steps, &g->points, g) : code;
+  return code == CLI_OK ? cli_old_job_run(&g->job, &steps, &g->points, g) : code;
 }
 
 static int run(const cli_command *self, int argc, char **argv) {
   generator g = {0};
   arguments given = {.dim = 2};
-  const cli_option options[] = {{"n", CLI_OPTION_SIZE, &given.n},
-                                {"o", CLI_OPTION_TEXT, &given.output},
-                                {"kind", CLI_OPTION_TEXT, &given.kind},
-                                {"sigma", CLI_OPTION_REAL, &given.sigma},
-                                {"dim", CLI_OPTION_SIZE, &given.dim},
-                                {"type", CLI_OPTION_TEXT, &given.type},
-                                {0}};
-  int code = cli_options_parse(self, options, argc, argv, &g.job.common, NULL, 0);
+  const cli_old_option options[] = {{"n", CLI_OLD_SIZE, &given.n},
+                                    {"o", CLI_OLD_TEXT, &given.output},
+                                    {"kind", CLI_OLD_TEXT, &given.kind},
+                                    {"sigma", CLI_OLD_REAL, &given.sigma},
+                                    {"dim", CLI_OLD_SIZE, &given.dim},
+                                    {"type", CLI_OLD_TEXT, &given.type},
+                                    {0}};
+  int code = cli_old_parse(self, options, argc, argv, &g.job.common, NULL, 0);
   if (code == CLI_OK)
     code = read_arguments(&g, &given);
   if (code == CLI_OK)
     code = generate(&g, self, given.output);
-  cli_job_close(&g.job);
+  cli_old_job_close(&g.job);
   cli_array_free(&g.points);
   return code;
 }
@@ -232,5 +232,5 @@ const cli_command cli_command_points = {
              "  --dim D          2 (default) or 3 dimensions\n"
              "  --type TYPE      float32 (default) or float64\n",
     .common = CLI_COMMON_JSON | CLI_COMMON_SEED | CLI_COMMON_QUIET,
-    .run = run,
+    .old_run = run,
 };

@@ -1,4 +1,4 @@
-/* davit reduce: the sum, product, least or greatest of all elements. */
+/* davit reduce: the sum, product, minimum or maximum of all elements. */
 #include <davit/reduce.h>
 #include <inttypes.h>
 #include <math.h>
@@ -7,49 +7,42 @@
 #include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
+#include "src/cli/operator.h"
 
 typedef struct reduction {
   cli_job job;
-  cli_array x;
-  cli_array result;    /* one element */
-  cli_array reference; /* that of --check */
+  const char *path;
   davit_operator op;
+  bool ordered;        /* changes nothing: the library has one order */
+  cli_array x, result; /* `result`: one element */
 } reduction;
 
-/* ---- work ---- */
+static int load(void *state) {
+  reduction *r = state;
+  const int code = cli_read_numbers(r->path, r->job.memory, &r->x);
+  r->job.rate = (cli_rate){CLI_GBYTES, (double)r->x.bytes};
+  return code == CLI_OK ? cli_array_create(r->x.type, 0, 1, 1, CLI_MEMORY_PLAIN, &r->result) : code;
+}
 
-static davit_status reduce(const reduction *r, void *result, bool reference) {
+static davit_status work(void *state, cli_array *result, bool reference) {
+  const reduction *r = state;
   const int64_t n = cli_array_count(&r->x);
   const davit_type type = cli_number_type(r->x.type);
   if (!reference)
-    return davit_reduce(
-        r->op, type, n, r->x.data, result,
-        &(davit_reduce_options){.devices = r->job.devices.ids, .device_count = r->job.devices.count});
-  dvt_ref_reduce(r->op, type, n, r->x.data, result);
+    return davit_reduce(r->op, type, n, r->x.data, result->data, &(davit_reduce_options){CLI_DEVICES(r)});
+  dvt_ref_reduce(r->op, type, n, r->x.data, result->data);
   return DAVIT_SUCCESS;
 }
 
-static void prepare(void *state) {
-  reduction *r = state;
-  cli_restore(&r->result, NULL);
-}
-
-static davit_status work(void *state) {
-  reduction *r = state;
-  return reduce(r, r->result.data, r->job.devices.reference);
-}
-
-/* ---- check ---- */
-
-/* Whole numbers, the least and the greatest are what they are, in any order. */
+/* Whole numbers, minima and maxima have no rounding. */
 static int check_exact(reduction *r, cli_check *check) {
-  const int code = cli_array_create(r->x.type, 0, 1, 1, CLI_MEMORY_PLAIN, &r->reference);
+  const int code = cli_job_reference(&r->job);
+  const cli_array *reference = &r->job.reference;
   if (code != CLI_OK)
     return code;
-  reduce(r, r->reference.data, true);
-  const double error = (double)fabsl(cli_number(&r->result, 0) - cli_number(&r->reference, 0));
-  *check = (cli_check){.measure = "|r - r_ref| = 0",
-                       .error = cli_differences(&r->result, &r->reference) ? error : 0};
+  const double error = (double)fabsl(cli_number(&r->result, 0) - cli_number(reference, 0));
+  *check =
+      (cli_check){.measure = "|r - r_ref| = 0", .error = cli_differences(&r->result, reference) ? error : 0};
   return CLI_OK;
 }
 
@@ -72,74 +65,61 @@ static int check(void *state, cli_check *check) {
   return CLI_OK;
 }
 
-/* ---- report ---- */
-
-static double gbytes_per_s(const reduction *r) {
-  return 1e-9 * (double)r->x.bytes / r->job.seconds;
-}
-
-static void print_text(FILE *file, const void *state) {
+static void print(const void *state) {
   const reduction *r = state;
-  fprintf(file, "%s of %" PRId64 " %s\nresult ", davit_operator_string(r->op), cli_array_count(&r->x),
-          cli_type_name(r->x.type));
   if (cli_is_floating(r->x.type))
-    fprintf(file, "%.*Lg\n", r->x.type == CLI_F8 ? 17 : 9, cli_number(&r->result, 0));
+    printf("%.*Lg\n", r->x.type == CLI_F8 ? 17 : 9, cli_number(&r->result, 0));
   else
-    fprintf(file, "%" PRId64 "\n", cli_integer(&r->result, 0));
-  fprintf(file, "%.6g s, %.6g GB/s\n", r->job.seconds, gbytes_per_s(r));
+    printf("%" PRId64 "\n", cli_integer(&r->result, 0));
 }
 
-static void print_json(cli_json *json, const void *state) {
+static void json(cli_json *json, const void *state) {
   const reduction *r = state;
-  cli_json_string(json, "op", davit_operator_string(r->op));
-  cli_json_integer(json, "n", cli_array_count(&r->x));
   if (cli_is_floating(r->x.type))
     cli_json_real(json, "result", (double)cli_number(&r->result, 0));
   else
     cli_json_integer(json, "result", cli_integer(&r->result, 0));
-  cli_json_real(json, "gbytes_per_s", gbytes_per_s(r));
 }
 
-/* ---- command ---- */
-
-static int compute(reduction *r, const cli_command *self, const char *path) {
-  static const cli_job_steps steps = {prepare, work, check, {print_text, print_json}};
-  int code = cli_job_open(&r->job, self, NULL);
-  if (code == CLI_OK)
-    code = cli_read_numbers(path, r->job.memory, &r->x);
-  if (code == CLI_OK)
-    code = cli_array_create(r->x.type, 0, 1, 1, CLI_MEMORY_PLAIN, &r->result);
-  return code == CLI_OK ? cli_job_run(&r->job, &steps, NULL, r) : code;
+static void report(cli_json *json, const void *state) {
+  const reduction *r = state;
+  cli_json_string(json, "op", davit_operator_string(r->op));
+  cli_json_integer(json, "n", cli_array_count(&r->x));
 }
 
-static int run(const cli_command *self, int argc, char **argv) {
-  reduction r = {0};
-  const char *path, *op = NULL;
-  bool ordered; /* changes nothing: the library has one order */
-  const cli_option options[] = {{"op", CLI_OPTION_TEXT, &op}, {"ordered", CLI_OPTION_FLAG, &ordered}, {0}};
-  int code = cli_options_parse(self, options, argc, argv, &r.job.common, &path, 1);
-  if (code == CLI_OK)
-    code = cli_operator(op, &r.op);
-  if (code == CLI_OK)
-    code = compute(&r, self, path);
-  cli_job_close(&r.job);
-  cli_array *const arrays[] = {&r.x, &r.result, &r.reference};
-  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
-    cli_array_free(arrays[i]);
-  return code;
-}
+static const cli_place operands[] = {
+    {.name = "X", .at = offsetof(reduction, path), .help = "an array of float64, float32, int64 or int32"},
+    {0}};
+
+static const cli_option options[] = {
+    CLI_OPERATOR_OPTION(reduction),
+    {.name = "ordered",
+     .kind = CLI_FLAG,
+     CLI_AT(reduction, ordered),
+     .help =
+         "the same bits on all devices and from run to run; that is always so, with and without this option "
+         "(--devices cpu, a loop from left to right, may round differently)"},
+    {0}};
 
 const cli_command cli_command_reduce = {
     .name = "reduce",
-    .summary = "sum, product, least or greatest of all elements",
-    .usage =
-        "davit reduce X [options]\n\n"
-        "One value from all elements of X, an array of float64, float32, int64 or int32. Integers wrap\n"
-        "around; the least or greatest of floats is NaN as soon as one of them is. No elements give 0,\n"
-        "1, and for min and max the greatest and least number of the type (infinities of floats).\n\n"
-        "  --op OP          sum (default), prod, min or max\n"
-        "  --ordered        the same bits on all devices and from run to run: always so (--devices cpu, a\n"
-        "                   loop from left to right, may round differently)\n",
-    .common = CLI_COMMON_NUMERIC,
-    .run = run,
+    .summary = "sum, product, minimum or maximum of all elements",
+    .description =
+        "Prints one value from all elements of X. Integers wrap around; the minimum or maximum of floats "
+        "is NaN as soon as one of them is. No elements give 0, 1, and for min and max the maximum and "
+        "minimum number of the type (infinities of floats).",
+    .examples = "davit reduce x.npy\n"
+                "davit reduce A.npy --op max\n",
+    .operands = operands,
+    .options = options,
+    .common = CLI_COMMON_COMPUTE,
+    .state = sizeof(reduction),
+    CLI_ARRAYS(reduction, x, result),
+    .result = offsetof(reduction, result),
+    .read = load,
+    .work = work,
+    .check = check,
+    .print = print,
+    .json = json,
+    .report = report,
 };

@@ -15,7 +15,7 @@
 #include "src/cli/clock.h"
 #include "src/cli/frame/device_set.h"
 #include "src/cli/frame/json.h"
-#include "src/cli/frame/options.h"
+#include "src/cli/frame/old_options.h"
 #include "src/cli/frame/progress.h"
 #include "src/cli/tune_search.h"
 
@@ -50,7 +50,7 @@ struct tuning {
   cli_device_set devices;
   const capability *capability;
   int64_t size, repeat;
-  cli_real budget;
+  cli_old_real budget;
   const char *output;
   bool show;
   bool gpu; /* among the devices */
@@ -582,11 +582,11 @@ static int run(const cli_command *self, int argc, char **argv) {
   int operands = 0;
   t->repeat = 5;
   t->budget.value = 60;
-  const cli_option options[] = {
-      {"o", CLI_OPTION_TEXT, &t->output},      {"size", CLI_OPTION_SIZE, &t->size},
-      {"budget", CLI_OPTION_REAL, &t->budget}, {"repeat", CLI_OPTION_SIZE, &t->repeat},
-      {"show", CLI_OPTION_FLAG, &t->show},     {0}};
-  int code = cli_options_parse_list(self, options, argc, argv, &t->common, &name, 1, &operands);
+  const cli_old_option options[] = {
+      {"o", CLI_OLD_TEXT, &t->output},      {"size", CLI_OLD_SIZE, &t->size},
+      {"budget", CLI_OLD_REAL, &t->budget}, {"repeat", CLI_OLD_SIZE, &t->repeat},
+      {"show", CLI_OLD_FLAG, &t->show},     {0}};
+  int code = cli_old_parse_list(self, options, argc, argv, &t->common, &name, 1, &operands);
   if (code == CLI_OK)
     code = check_arguments(t, operands);
   if (code == CLI_OK)
@@ -614,5 +614,5 @@ const cli_command cli_command_tune = {
         "  -o FILE          the tuning file to read and write\n"
         "  --show           print the values in use\n",
     .common = CLI_COMMON_DEVICES | CLI_COMMON_JSON | CLI_COMMON_QUIET,
-    .run = run,
+    .old_run = run,
 };

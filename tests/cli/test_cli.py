@@ -10,6 +10,7 @@ import io
 import os
 import pty
 import random
+import re
 import signal
 import stat
 import subprocess
@@ -182,10 +183,15 @@ def test_gemm_edges():
 
 def test_gemm_text():
     save("a.npy", np.eye(4))
-    text = davit("gemm", "a.npy", "a.npy", "--check").out.decode()
-    for part in ("GFLOP/s", "error", "of bound", "device"):
-        expect(part in text, f"{part} in {text}")
-    expect("cpu: reference" in davit("gemm", "a.npy", "a.npy", "--devices", "cpu").out.decode(), "cpu is named")
+    result = davit("gemm", "a.npy", "a.npy", "--check", "-v", "--repeat", 3)
+    for part in ("gflops: ", "error", "of bound", "device", "seconds_minimum: ", "the result was not kept; -o C"):
+        expect(part in result.err, f"{part} in {result.err}")
+    expect(not result.out, f"nothing on standard output: {result.out}")
+    expect("cpu: reference" in davit("gemm", "a.npy", "a.npy", "--devices", "cpu", "-v").err, "cpu is named")
+    expect(davit("gemm", "a.npy", "a.npy", "--quiet").err == "", "--quiet makes no remark")
+    report = run_json("gemm", "a.npy", "a.npy", "--repeat", 5)
+    expect(0 < report["seconds_minimum"] <= report["seconds"] <= report["seconds_maximum"], f"times: {report}")
+    expect(report["seconds_deviation"] >= 0, f"deviation: {report}")
 
 
 def test_gemv():
@@ -227,7 +233,8 @@ def test_axpy_dot():
         expect_keys(report, "gflops", "result")
         exact = np.dot(x.astype(float), y.astype(float))
         expect(abs(report["result"] - exact) <= bound(1, x, y), f"dot {dtype}: {report['result']}, not {exact}")
-        expect("result" in davit("dot", "x.npy", "y.npy").out.decode(), "dot prints its result")
+        text = davit("dot", "x.npy", "y.npy").out.decode()
+        expect(np.dtype(dtype).type(text) == np.dtype(dtype).type(report["result"]), f"dot prints its result: {text}")
     save("empty.npy", np.zeros(0))
     expect(run_json("dot", "empty.npy", "empty.npy", "--check")["result"] == 0, "an empty dot product is 0")
     davit("axpy", "empty.npy", "empty.npy", "-o", "z.npy")
@@ -404,9 +411,9 @@ def test_streams():
     save("a.npy", a)
     save("b.npy", b)
     for arguments, data in ((["-", "b.npy"], a), (["a.npy", "-"], b)):
-        result = davit("gemm", *arguments, "-o", "-", data=npy_bytes(data))
+        result = davit("gemm", *arguments, "-o", "-", "-v", data=npy_bytes(data))
         expect_close(np.load(io.BytesIO(result.out)), a @ b, bound(1, a, b), f"a pipe for {arguments}")
-        expect("GFLOP/s" in result.err, "the text goes to standard error when the result takes standard output")
+        expect("gflops: " in result.err, "rates go to standard error")
     davit("gemm", "-", "-", code=2, data=npy_bytes(a))
     davit("gemm", "a.npy", "b.npy", "-o", "-", "--json", code=2)
     with open("a.npy", "rb") as file:
@@ -499,7 +506,8 @@ def test_progress():
     quiet.terminate()
     quiet.wait(LIMIT_S)
     shown, silent = drain(ours, terminal), drain(quiet_ours, quiet_terminal)
-    expect(b"dot: 2 s" in shown and shown.endswith(b"\r\x1b[Kend"), f"the time is shown, then removed: {shown!r}")
+    line = re.search(rb"dot: [1-9]\d* of [1-9]\d* runs, 2 s, about \d+ s left", shown)
+    expect(line and shown.endswith(b"\r\x1b[Kend"), f"runs and times are shown, then removed: {shown!r}")
     expect(silent == b"end", f"--quiet shows nothing: {silent!r}")
     for file in (ours, terminal, quiet_ours, quiet_terminal):
         os.close(file)

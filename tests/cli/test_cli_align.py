@@ -199,7 +199,7 @@ def test_progress():
     rng = random.Random(5)
     put("q.fa", fasta([(f"q{k}", "".join(rng.choices(AMINO, k=3000))) for k in range(40)]))
     put("t.fa", fasta([(f"t{k}", "".join(rng.choices(AMINO, k=3000))) for k in range(2000)]))
-    watch(r"align: [1-9]\d* of 40 queries: \d", "align", "q.fa", "t.fa", "--repeat", 100)
+    watch(r"align: [1-9]\d* of 40 sequences, \d+ s, about \d+ s left", "align", "q.fa", "t.fa", "--repeat", 100)
 
 
 def test_usage():

@@ -389,9 +389,9 @@ def test_progress():
     rng = np.random.default_rng(14)
     save("s.npy", rng.random((60000, 8), "f4"))
     save("e.npy", rng.random((100, 8), "f4"))
-    watch("detect: 0 of 2786 s of the stream: 2 s", "detect", "s.npy", "--effect", "e.npy", "--permutations", 1000000)
+    watch("detect: 0 of 2786 seconds of sound, 2 s", "detect", "s.npy", "--effect", "e.npy", "--permutations", 1000000)
     save("short.npy", rng.random((10, 8), "f4"))
-    watch(r"detect: [1-9]\d* of 2786 s of the stream: ", "detect", "s.npy", "--effect", "short.npy", "--permutations", 100000)
+    watch(r"detect: [1-9]\d* of 2786 seconds of sound, \d+ s, about ", "detect", "s.npy", "--effect", "short.npy", "--permutations", 100000)
 
 
 # ---- what cannot be read ----

@@ -124,15 +124,15 @@ def test_warnings():
                            (table((host_key(), "axpy", "colour", 1, 1)), "does not know"),
                            (table(("nvidia Nothing", "axpy", "chunk", 8192, 1)), "devices that are not here")):
         use(put("t.tsv", content))
-        result = davit("axpy", x, y, "--check")
+        result = davit("axpy", x, y, "-o", "z.npy")
         expect(result.err.count("\n") == 1 and words in result.err and result.err.startswith("davit: t.tsv: "),
                f"one line: {result}")
         expect(words in run_json("tune", "--show")["warning"], f"--show tells, too: {words}")
         expect(davit("help").err == "", "commands that read no value do not read the file")
     use("nowhere.tsv")
-    expect("nowhere.tsv: cannot be read" in davit("axpy", x, y).err, "a named file that is missing is worth a word")
+    expect("nowhere.tsv: cannot be read" in davit("axpy", x, y, "-o", "z.npy").err, "a named file that is missing is worth a word")
     use(put("t.tsv", table((host_key(), "axpy", "chunk", 8192, 1))))
-    expect(davit("axpy", x, y, "--check", "--devices", -1).err == "", "a good file is worth none")
+    expect(davit("axpy", x, y, "--devices", -1, "-o", "z.npy").err == "", "a good file is worth none")
     use("")
 
 

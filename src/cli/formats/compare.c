@@ -42,6 +42,13 @@ int64_t cli_differences(const cli_array *a, const cli_array *b) {
   return differences;
 }
 
+double cli_product_bound(int64_t k, double alpha, const cli_array *a, const cli_array *b, double beta,
+                         const cli_array *c0) {
+  const double product = fabs(alpha) * cli_norm(a, CLI_NONFINITE_FAILS) * cli_norm(b, CLI_NONFINITE_FAILS);
+  const double addend = c0->ndim ? fabs(beta) * cli_norm(c0, CLI_NONFINITE_FAILS) : 0;
+  return 3 * cli_epsilon(a->type) * (sqrt((double)k + 2) * product + 2 * addend);
+}
+
 /* ---- running values ---- */
 
 cli_running cli_running_start(davit_operator op) {

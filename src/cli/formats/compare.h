@@ -21,6 +21,10 @@ typedef enum cli_nonfinite { CLI_NONFINITE_FAILS, CLI_NONFINITE_PASSES } cli_non
 double cli_norm(const cli_array *array, cli_nonfinite nonfinite);
 double cli_distance(const cli_array *a, const cli_array *b, cli_nonfinite nonfinite);
 
+/* The bound of gemm, 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F); an empty `c0` counts as 0. */
+double cli_product_bound(int64_t k, double alpha, const cli_array *a, const cli_array *b, double beta,
+                         const cli_array *c0);
+
 /* Sums and products of floating elements in long double, one element after the other. A sum is compensated
  * (Neumaier 1974), so its own error does not grow with the number of terms. */
 typedef struct cli_running {

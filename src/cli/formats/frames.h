@@ -9,7 +9,7 @@
 
 #include "src/cli/formats/input.h"
 #include "src/cli/formats/sound.h"
-#include "src/cli/frame/options.h"
+#include "src/cli/frame/old_options.h"
 
 typedef struct cli_frames {
   const char *name;
@@ -43,7 +43,7 @@ double cli_frames_seconds(const cli_frames *frames);
 
 /* --rate, --frame and --binning. */
 typedef struct cli_frames_options {
-  cli_real rate;
+  cli_old_real rate;
   int64_t frame;
   const char *binning;
 } cli_frames_options;

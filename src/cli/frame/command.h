@@ -1,11 +1,43 @@
-/* What all sub-commands share: the table row.
+/* What a sub-command is: rows of constants, from which everything that all commands share follows.
  *
- * A sub-command is one file that defines `const cli_command cli_command_NAME` and one entry in
- * CLI_COMMANDS below; help, dispatch and the common options come from the row. */
+ * A sub-command is one file. It defines a state, which begins with a cli_job and contains a member for each operand,
+ * each option and each array, and `const cli_command cli_command_NAME`, which says
+ *
+ *   what the user reads      name, summary, description, examples;
+ *   what the user gives      the operands and the options, a row each, and which common options are taken;
+ *   what there is to free    the arrays of the state;
+ *   what is done             functions, each with the state as its first argument.
+ *
+ * An option's row has its name, placeholder, kind, range, default, choices, relations to other options, help, and the
+ * place of its value in the state. The parser (options.h) reads the command line into the state by the rows and
+ * checks all of that; help and usage texts (help.h) are written from the same rows, and so are messages. So a range
+ * or a default stands once, and a command checks by itself only what depends on several options or on the operands.
+ *
+ * The driver (job.h) runs every command in the same steps:
+ *
+ *   parse     the command line into a state of zeros
+ *   open      the devices of --devices, then the outputs, before any work
+ *   read      command: read operands, create results, set job->rate
+ *   run       work, warmup + repeat times, each timed; or the command's own `run`
+ *   check     command, with --check: compare with the reference, set job->check
+ *   finish    command: what the result still needs before it is written
+ *   write     all outputs, then give all of them their names; nothing if the check failed
+ *   report    --json: one object on standard output. Else: the result of `print` on standard output, and with -v
+ *             devices, figures and times on standard error
+ *   free      outputs, arrays, the job's memory, and what `release` frees
+ *
+ * A step that returns anything but CLI_OK ends the command with that exit code; `free` always runs. Every function but
+ * `work`, `print`, `json`, `report` and `write` may be NULL. */
 #ifndef DAVIT_SRC_CLI_FRAME_COMMAND_H
 #define DAVIT_SRC_CLI_FRAME_COMMAND_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
 #include "src/cli/fail.h"
+#include "src/cli/formats/array.h"
+#include "src/cli/frame/json.h"
 
 /* The order is that of `davit help`. */
 #define CLI_COMMANDS(X)                                                                                      \
@@ -28,14 +60,133 @@
   X(tune)                                                                                                    \
   X(bench)
 
+/* ---- rows ---- */
+
+/* The kind of an option's value, and the type of the state's member. */
+typedef enum cli_kind {
+  CLI_FLAG,   /* bool: true if given; takes no value */
+  CLI_TEXT,   /* const char *; NULL: not given */
+  CLI_LIST,   /* cli_list: all arguments up to the next option; may be repeated */
+  CLI_CHOICE, /* int or an enumeration: one of `choices` */
+  CLI_WHOLE, /* int, int64_t or uint64_t: a whole number in the range; the value of a choice, where there are any */
+  CLI_REAL,  /* double: a number in the range; with choices, cli_real_or_choice */
+  CLI_OUTPUT /* cli_output: a file to write */
+} cli_kind;
+
+typedef struct cli_list {
+  const char **values;
+  int count;
+} cli_list;
+
+/* A number, or the value of one of the choices (`chosen`, not 0), which has no number. */
+typedef struct cli_real_or_choice {
+  double value;
+  int chosen;
+} cli_real_or_choice;
+
+/* A name for a value; a list of them ends with a row without a name. A name in capitals may be given in either
+ * case. */
+typedef struct cli_choice {
+  const char *name;
+  int value;
+  const char *help; /* may be NULL */
+} cli_choice;
+
+/* A list of options ends with a row without a name. What is not given is zero. */
+typedef struct cli_option {
+  const char *name;     /* --gap-open is "gap-open"; a name of one letter is written -o */
+  const char *argument; /* placeholder of the value in help texts */
+  cli_kind kind;
+  size_t at, bytes;        /* of the value in the state: CLI_AT() */
+  double minimum, maximum; /* of numbers; where maximum <= minimum, CLI_WHOLE has none, CLI_REAL no range */
+  bool above;              /* the value must be above the minimum */
+  const cli_choice *choices;
+  const char *value;   /* default, as it would be written on the command line */
+  const char *implied; /* the value where none of the choices follows */
+  bool required;
+  const char *needs, *excludes; /* another option that must be, or must not be, given too */
+  size_t array; /* of CLI_OUTPUT: place in the state of the array to write; 0: the command's result */
+  const char *help;
+} cli_option;
+
+/* A list of operands ends with a row without a name. */
+typedef struct cli_place {
+  const char *name;
+  size_t at;     /* of a const char *, or of a cli_list if there are many */
+  bool optional; /* after those that are not */
+  bool many;     /* any number; the last row */
+  const char *help;
+} cli_place;
+
+/* Place and size of a member of a state, for a row. */
+#define CLI_AT(type, member) .at = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
+
+/* The row of -o for the command's result. */
+#define CLI_RESULT_OPTION(type, placeholder)                                                                 \
+  {.name = "o",                                                                                              \
+   .argument = placeholder,                                                                                  \
+   .kind = CLI_OUTPUT,                                                                                       \
+   CLI_AT(type, output),                                                                                     \
+   .help = "write the result: .npy, or .mtx or .csv if the name ends so"}
+
+/* ---- commands ---- */
+
+/* Which common options a command takes; their rows stand in options.c. */
+typedef enum cli_common_option {
+  CLI_COMMON_DEVICES = 1,
+  CLI_COMMON_JSON = 2,
+  CLI_COMMON_CHECK = 4,
+  CLI_COMMON_REPEAT = 8, /* --repeat and --warmup */
+  CLI_COMMON_SEED = 16,
+  CLI_COMMON_QUIET = 32,
+  CLI_COMMON_VERBOSE = 64,
+  CLI_COMMON_FORCE = 128,
+  CLI_COMMON_RUN = CLI_COMMON_JSON | CLI_COMMON_QUIET | CLI_COMMON_VERBOSE,
+  CLI_COMMON_COMPUTE = CLI_COMMON_RUN | CLI_COMMON_DEVICES | CLI_COMMON_CHECK | CLI_COMMON_REPEAT
+} cli_common_option;
+
+/* What --check found. */
+typedef struct cli_check {
+  const char *measure; /* a formula: "||C - C_ref||_F <= …"; NULL: nothing was checked */
+  double error;
+  double bound;
+} cli_check;
+
 typedef struct cli_command cli_command;
 struct cli_command {
   const char *name;
-  const char *summary; /* one line */
-  const char *usage;   /* synopsis and own options; the common ones are added by `davit help` */
-  unsigned common;     /* bits of cli_common_option that the command takes */
-  int (*run)(const cli_command *self, int argc, char **argv); /* argv[0] is the command's name */
+  const char *summary;     /* one line, for the overview */
+  const char *description; /* paragraphs, which help texts wrap; between them an empty line */
+  const char *examples;    /* command lines, each ended by a line feed; the tests run them */
+  const cli_place *operands;
+  const cli_option *options;
+  unsigned common; /* bits of cli_common_option */
+
+  size_t state;               /* bytes */
+  size_t arrays, array_count; /* the state's arrays, which are consecutive members: CLI_ARRAYS() */
+  size_t result, initial; /* of these: what `work` computes, and its contents before each run (0: zeros) */
+
+  int (*read)(void *state);
+  int (*run)(void *state); /* in place of `work` */
+  /* Computes the result, on the devices or by the CPU reference, into `result`: the command's array of results or
+   * the reference's (cli_job_reference()); NULL for a command that has no such array. */
+  davit_status (*work)(void *state, cli_array *result, bool reference);
+  int (*check)(void *state, cli_check *check);
+  int (*finish)(void *state);
+  bool (*write)(FILE *file, const void *state);    /* to outputs that are no array; false on a write error */
+  void (*print)(const void *state);                /* the result, on standard output */
+  void (*json)(cli_json *json, const void *state); /* the same, as members of the object */
+  void (*report)(cli_json *json, const void *state); /* further figures, for --json and -v */
+  void (*release)(void *state);
+
+  const char *usage;
+  int (*old_run)(const cli_command *self, int argc, char **argv);
 };
+
+/* All members from `first` to `last`, which must be arrays. */
+#define CLI_ARRAYS(type, first, last)                                                                        \
+  .arrays = offsetof(type, first),                                                                           \
+  .array_count = (offsetof(type, last) - offsetof(type, first)) / sizeof(cli_array) + 1
 
 #define CLI_DECLARE_COMMAND(name) extern const cli_command cli_command_##name;
 CLI_COMMANDS(CLI_DECLARE_COMMAND)

@@ -1,94 +1,267 @@
-/* What the commands that compute have in common. */
+/* The driver of all commands. */
 #include "src/cli/frame/job.h"
 
 #include <davit/device.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/cli/clock.h"
 
-static bool is_standard(const char *path) {
-  return path && !strcmp(path, "-");
+/* ---- the state ---- */
+
+/* The common options are where the state begins. */
+_Static_assert(offsetof(cli_job, common) == 0,
+               "the parser finds the common options at the state's beginning");
+
+static void *member(cli_job *job, size_t at) {
+  return (char *)job + at;
 }
 
-int cli_job_open(cli_job *job, const cli_command *command, const char *path) {
-  job->command = command;
-  if (is_standard(path) && job->common.json)
-    return cli_fail(CLI_USAGE, "--json and -o - both want standard output");
-  const int code = cli_device_set_parse(job->common.devices, &job->devices);
-  if (code != CLI_OK)
-    return code;
+static cli_array *array_at(cli_job *job, size_t at) {
+  return at ? member(job, at) : NULL;
+}
+
+static const cli_array *result_of(const cli_job *job) {
+  return (const cli_array *)((const char *)job + job->command->result);
+}
+
+/* The rows of the command's outputs, one after the other; NULL after the last. */
+static const cli_option *next_output(const cli_job *job, const cli_option *row) {
+  row = row ? row + 1 : job->command->options;
+  while (row && row->name && row->kind != CLI_OUTPUT)
+    row++;
+  return row && row->name ? row : NULL;
+}
+
+struct cli_block {
+  struct cli_block *next;
+  max_align_t memory[];
+};
+
+void *cli_job_memory(cli_job *job, size_t count, size_t size) {
+  size_t bytes = 0;
+  struct cli_block *block = NULL;
+  if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= SIZE_MAX - sizeof *block)
+    block = calloc(1, sizeof *block + bytes);
+  if (!block) {
+    cli_fail(CLI_DEVICE, "not enough memory for %zu x %zu bytes", count, size);
+    return NULL;
+  }
+  block->next = job->blocks;
+  job->blocks = block;
+  return block->memory;
+}
+
+static void free_state(cli_job *job) {
+  const cli_command *command = job->command;
+  for (const cli_option *row = NULL; (row = next_output(job, row));)
+    cli_output_discard(member(job, row->at));
+  if (command->release)
+    command->release(job);
+  for (size_t i = 0; i < command->array_count; i++)
+    cli_array_free(array_at(job, command->arrays + i * sizeof(cli_array)));
+  cli_array_free(&job->reference);
+  while (job->blocks) {
+    struct cli_block *next = job->blocks->next;
+    free(job->blocks);
+    job->blocks = next;
+  }
+  cli_options_free(command, job);
+  free(job);
+}
+
+/* ---- open ---- */
+
+static int open_devices(cli_job *job) {
+  const bool chosen = job->command->common & CLI_COMMON_DEVICES;
+  const int code = cli_device_set_parse(chosen ? job->common.devices : "cpu", &job->devices);
   job->memory = job->devices.reference ? CLI_MEMORY_PLAIN : CLI_MEMORY_PINNED;
-  return cli_output_open(path, &job->output);
+  return code;
 }
 
-int cli_job_open_second(cli_job *job, const char *name, const char *path, const cli_array *result) {
-  if (is_standard(path) && job->common.json)
-    return cli_fail(CLI_USAGE, "--json and --%s - both want standard output", name);
-  if (path && job->output.path && !strcmp(path, job->output.path))
-    return cli_fail(CLI_USAGE, "-o and --%s both want '%s'", name, path);
-  job->second_result = result;
-  return cli_output_open(path, &job->second);
+static bool is_standard(const cli_output *output) {
+  return output->path && !strcmp(output->path, "-");
 }
 
-void cli_job_close(cli_job *job) {
-  cli_output_discard(&job->output);
-  cli_output_discard(&job->second);
+/* What is no array is text. */
+static bool is_binary(const cli_job *job, const cli_option *row) {
+  return row->array || job->command->result;
 }
 
-/* ---- timing ---- */
+static int check_output(cli_job *job, const cli_option *row) {
+  const cli_output *output = member(job, row->at);
+  const char *dashes = cli_option_dashes(row);
+  if (!output->path)
+    return CLI_OK;
+  for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
+    const cli_output *earlier = member(job, other->at);
+    if (earlier->path && !strcmp(output->path, earlier->path))
+      return cli_fail(CLI_USAGE, "%s%s and %s%s both want '%s'", cli_option_dashes(other), other->name,
+                      dashes, row->name, output->path);
+  }
+  if (is_standard(output) && job->common.json)
+    return cli_fail(CLI_USAGE, "--json and %s%s - both want standard output", dashes, row->name);
+  if (is_standard(output) && is_binary(job, row) && !job->common.force && isatty(STDOUT_FILENO))
+    return cli_fail(CLI_USAGE,
+                    "%s%s -: standard output is a terminal, the result is binary; -f writes it there", dashes,
+                    row->name);
+  return CLI_OK;
+}
+
+static int open_outputs(cli_job *job) {
+  int code = CLI_OK;
+  for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));) {
+    cli_output *output = member(job, row->at);
+    if (!output->path && !job->common.json)
+      output->path = row->value;
+    code = check_output(job, row);
+    if (code == CLI_OK)
+      code = cli_output_open(output->path, output);
+  }
+  return code;
+}
+
+/* ---- run ---- */
+
+static int read_operands(cli_job *job) {
+  return job->command->read ? job->command->read(job) : CLI_OK;
+}
 
 static int compare_doubles(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static double median(double *values, size_t count) {
+static void add_times(cli_times *times, double *values, size_t count) {
   qsort(values, count, sizeof *values, compare_doubles);
-  return (values[(count - 1) / 2] + values[count / 2]) / 2;
+  double mean = 0, squares = 0;
+  for (size_t i = 0; i < count; i++)
+    mean += values[i] / (double)count;
+  for (size_t i = 0; i < count; i++)
+    squares += (values[i] - mean) * (values[i] - mean);
+  times->median += (values[(count - 1) / 2] + values[count / 2]) / 2;
+  times->minimum += values[0];
+  times->maximum += values[count - 1];
+  times->deviation = hypot(times->deviation, count > 1 ? sqrt(squares / (double)(count - 1)) : 0);
 }
 
-int cli_job_measure_part(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
-                         void *state) {
-  const int64_t repeat = job->common.repeat;
+static void restore(cli_job *job, cli_array *result) {
+  const cli_array *initial = array_at(job, job->command->initial);
+  if (result)
+    cli_restore(result, initial && initial->data ? initial : NULL);
+}
+
+int cli_job_measure(cli_job *job) {
+  const int64_t repeat = job->common.repeat ? job->common.repeat : 1, all = repeat + job->common.warmup;
+  cli_array *result = array_at(job, job->command->result);
   double *seconds = malloc((size_t)repeat * sizeof *seconds);
   if (!seconds)
     return cli_fail(CLI_DEVICE, "not enough memory for %lld times", (long long)repeat);
   davit_status status = DAVIT_SUCCESS;
-  for (int64_t i = -job->common.warmup; i < repeat && status == DAVIT_SUCCESS; i++) {
-    prepare(state);
+  for (int64_t i = 0; i < all && status == DAVIT_SUCCESS; i++) {
+    if (all > 1 && !job->command->run)
+      cli_progress_at(&job->progress, (double)i, (double)all, "runs");
+    restore(job, result);
     const double start = cli_now();
-    status = work(state);
-    if (i >= 0)
-      seconds[i] = cli_now() - start;
+    status = job->command->work(job, result, job->devices.reference);
+    if (i >= job->common.warmup)
+      seconds[i - job->common.warmup] = cli_now() - start;
   }
   if (status == DAVIT_SUCCESS)
-    job->seconds += median(seconds, (size_t)repeat);
+    add_times(&job->seconds, seconds, (size_t)repeat);
   free(seconds);
   return cli_status(status);
 }
 
-int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
-                    void *state) {
+static int run(cli_job *job) {
   cli_progress_start(&job->progress, job->command->name, job->common.quiet);
-  job->seconds = 0;
-  const int code = cli_job_measure_part(job, work, prepare, state);
+  const int code = job->command->run ? job->command->run(job) : cli_job_measure(job);
   cli_progress_stop(&job->progress);
   return code;
 }
 
-int cli_job_reference(cli_job *job, int (*reference)(void *state, cli_check *check), void *state) {
+/* ---- check ---- */
+
+int cli_job_reference(cli_job *job) {
+  const cli_array *result = array_at(job, job->command->result);
+  const int code = cli_array_create(result->type, result->ndim, result->shape[0], result->shape[1],
+                                    CLI_MEMORY_PLAIN, &job->reference);
+  if (code != CLI_OK)
+    return code;
+  job->reference.fortran = result->fortran;
+  restore(job, &job->reference);
+  return cli_status(job->command->work(job, &job->reference, true));
+}
+
+/* An error that is NaN does not hold. */
+static bool check_holds(const cli_job *job) {
+  return !job->check.measure || job->check.error <= job->check.bound;
+}
+
+static int check(cli_job *job) {
+  int code = CLI_OK;
   if (!job->common.check)
-    return CLI_OK;
-  cli_progress_start(&job->progress, "check", job->common.quiet);
-  const int code = reference(state, &job->check);
-  cli_progress_stop(&job->progress);
+    return code;
+  if (job->command->check) {
+    cli_progress_start(&job->progress, "check", job->common.quiet);
+    code = job->command->check(job, &job->check);
+    cli_progress_stop(&job->progress);
+  }
+  if (!check_holds(job))
+    job->code = CLI_FAILED;
+  return code;
+}
+
+/* ---- write ---- */
+
+static int finish(cli_job *job) {
+  return job->command->finish ? job->command->finish(job) : CLI_OK;
+}
+
+static int write_output(cli_job *job, const cli_option *row) {
+  cli_output *output = member(job, row->at);
+  const cli_array *array = array_at(job, row->array ? row->array : job->command->result);
+  return array ? cli_output_write(output, array) : cli_output_write_text(output, job->command->write, job);
+}
+
+static int write_outputs(cli_job *job) {
+  int code = CLI_OK;
+  if (!check_holds(job))
+    return code;
+  for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));)
+    code = write_output(job, row);
+  for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));)
+    code = cli_output_commit(member(job, row->at));
   return code;
 }
 
 /* ---- report ---- */
 
-static void print_json(const cli_job *job, const cli_job_report *report, const void *state) {
+/* Members that have the same form in JSON and for people. */
+static void report_figures(cli_json *json, const cli_job *job) {
+  static const struct {
+    const char *name;
+    double scale;
+  } units[] = {
+      [CLI_GFLOPS] = {"gflops", 1e-9}, [CLI_GBYTES] = {"gbytes_per_s", 1e-9}, [CLI_GCUPS] = {"gcups", 1e-9}};
+  cli_json_real(json, "seconds", job->seconds.median);
+  if (job->common.repeat > 1) {
+    cli_json_real(json, "seconds_minimum", job->seconds.minimum);
+    cli_json_real(json, "seconds_maximum", job->seconds.maximum);
+    cli_json_real(json, "seconds_deviation", job->seconds.deviation);
+  }
+  if (job->rate.unit)
+    cli_json_real(json, units[job->rate.unit].name,
+                  units[job->rate.unit].scale * job->rate.amount / job->seconds.median);
+  if (job->command->result)
+    cli_json_string(json, "type", cli_type_name(result_of(job)->type));
+  if (job->command->report)
+    job->command->report(json, job);
+}
+
+static void print_json(const cli_job *job) {
   cli_json json = {.file = stdout};
   cli_json_open_object(&json, NULL);
   cli_json_string(&json, "command", job->command->name);
@@ -96,8 +269,9 @@ static void print_json(const cli_job *job, const cli_job_report *report, const v
   for (int i = 0; i < job->devices.count; i++)
     cli_json_integer(&json, NULL, job->devices.ids[i]);
   cli_json_close_array(&json);
-  cli_json_real(&json, "seconds", job->seconds);
-  report->json(&json, state);
+  report_figures(&json, job);
+  if (job->command->json)
+    job->command->json(&json, job);
   if (job->check.measure) {
     cli_json_string(&json, "check", job->check.measure);
     cli_json_real(&json, "error", job->check.error);
@@ -107,59 +281,64 @@ static void print_json(const cli_job *job, const cli_job_report *report, const v
   putchar('\n');
 }
 
-static void print_devices(FILE *file, const cli_device_set *devices) {
-  if (devices->reference)
-    fprintf(file, "cpu: reference on %d threads\n", cli_threads());
-  for (int i = 0; i < devices->count && !devices->reference; i++) {
+static void print_details(const cli_job *job) {
+  cli_json lines = {.file = stderr, .lines = true};
+  const bool chosen = job->command->common & CLI_COMMON_DEVICES;
+  if (chosen && job->devices.reference)
+    fprintf(stderr, "cpu: reference on %d threads\n", cli_threads());
+  for (int i = 0; chosen && !job->devices.reference && i < job->devices.count; i++) {
     davit_device_info info;
-    if (davit_device_describe(devices->ids[i], &info) == DAVIT_SUCCESS)
-      fprintf(file, "device %d: %s, %s\n", info.device, davit_device_kind_string(info.kind), info.name);
+    if (davit_device_describe(job->devices.ids[i], &info) == DAVIT_SUCCESS)
+      fprintf(stderr, "device %d: %s, %s\n", info.device, davit_device_kind_string(info.kind), info.name);
   }
+  cli_json_open_object(&lines, NULL);
+  report_figures(&lines, job);
+  cli_json_close_object(&lines);
 }
 
-static void print_text(FILE *file, const cli_job *job, const cli_job_report *report, const void *state) {
-  print_devices(file, &job->devices);
-  report->text(file, state);
-  if (job->check.measure)
-    fprintf(file, "error %.3g of bound %.3g: %s\n", job->check.error, job->check.bound, job->check.measure);
+/* Work whose result is not kept anywhere is rarely meant. */
+static void remark_lost_result(const cli_job *job) {
+  const cli_option *first = next_output(job, NULL);
+  bool kept = !first || job->command->print || job->common.quiet;
+  for (const cli_option *row = NULL; (row = next_output(job, row));)
+    kept |= cli_is_given(job->command, &job->common, row->name) || row->value;
+  if (!kept)
+    fprintf(stderr, "davit %s: the result was not kept; %s%s %s writes it\n", job->command->name,
+            cli_option_dashes(first), first->name, first->argument);
 }
 
-static int write_results(cli_job *job, const cli_array *result, const void *state) {
-  int code = CLI_OK;
-  if (job->write)
-    code = cli_output_write_text(&job->output, job->write, state);
-  else if (result)
-    code = cli_output_write(&job->output, result);
-  if (code == CLI_OK && job->second_result)
-    code = cli_output_write(&job->second, job->second_result);
-  if (code == CLI_OK)
-    code = cli_output_commit(&job->output);
-  return code == CLI_OK ? cli_output_commit(&job->second) : code;
-}
-
-/* Whether the check, if there was one, holds; an error that is NaN does not. */
-static bool check_holds(const cli_job *job) {
-  return !job->check.measure || job->check.error <= job->check.bound;
-}
-
-int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *report, const void *state) {
+static int report(cli_job *job) {
   const bool holds = check_holds(job);
-  FILE *text = job->output.file == stdout || job->second.file == stdout ? stderr : stdout;
-  const int code = holds ? write_results(job, result, state) : CLI_OK;
-  if (code != CLI_OK)
-    return code;
+  const cli_check *found = &job->check;
   if (job->common.json)
-    print_json(job, report, state);
-  else
-    print_text(text, job, report, state);
-  return holds ? CLI_OK
-               : cli_fail(CLI_FAILED, "check failed: error %.3g of bound %.3g: %s", job->check.error,
-                          job->check.bound, job->check.measure);
+    print_json(job);
+  else if (holds && job->command->print)
+    job->command->print(job);
+  if (job->common.verbose && !job->common.json)
+    print_details(job);
+  if (!holds)
+    return cli_fail(job->code, "check failed: error %.3g of bound %.3g: %s", found->error, found->bound,
+                    found->measure);
+  if (job->common.json)
+    return job->code;
+  if (found->measure)
+    fprintf(stderr, "error %.3g of bound %.3g: %s\n", found->error, found->bound, found->measure);
+  remark_lost_result(job);
+  return job->code;
 }
 
-int cli_job_run(cli_job *job, const cli_job_steps *steps, const cli_array *result, void *state) {
-  int code = cli_job_measure(job, steps->work, steps->prepare, state);
-  if (code == CLI_OK)
-    code = cli_job_reference(job, steps->check, state);
-  return code == CLI_OK ? cli_job_finish(job, result, &steps->report, state) : code;
+/* ---- all of it ---- */
+
+int cli_job_run(const cli_command *command, int argc, char **argv) {
+  static int (*const steps[])(cli_job *job) = {open_devices, open_outputs, read_operands, run,
+                                               check,        finish,       write_outputs, report};
+  cli_job *job = calloc(1, command->state);
+  if (!job)
+    return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes", command->state);
+  job->command = command;
+  int code = cli_options_parse(command, argc, argv, job);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CLI_OK; i++)
+    code = steps[i](job);
+  free_state(job);
+  return code;
 }

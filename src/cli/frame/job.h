@@ -1,78 +1,57 @@
-/* A job: what the commands that compute have in common. It knows the devices, the output file, the
- * timing and the form of the report, and runs in this order: open (devices, output), the command reads its
- * operands, measure, check, finish (write, report). cli_job_run() is the last three; a command with work of its own
- * between them calls them one by one. Every function returns an exit code. */
+/* The driver: runs a command in the steps that command.h describes. */
 #ifndef DAVIT_SRC_CLI_FRAME_JOB_H
 #define DAVIT_SRC_CLI_FRAME_JOB_H
 
-#include "src/cli/formats/array.h"
+#include "src/cli/frame/command.h"
 #include "src/cli/frame/device_set.h"
-#include "src/cli/frame/json.h"
 #include "src/cli/frame/options.h"
 #include "src/cli/frame/output.h"
 #include "src/cli/frame/progress.h"
 
-/* What --check found; a check that was not asked for has no measure. */
-typedef struct cli_check {
-  const char *measure; /* a formula: "||C - C_ref||_F <= …" */
-  double error;
-  double bound;
-} cli_check;
+/* Seconds of the runs of one piece of work. */
+typedef struct cli_times {
+  double median, minimum, maximum, deviation;
+} cli_times;
 
+/* What a second of work achieves: the unit, and how much of it a run does (flops, bytes, cells). */
+typedef enum cli_unit { CLI_NO_RATE, CLI_GFLOPS, CLI_GBYTES, CLI_GCUPS } cli_unit;
+
+typedef struct cli_rate {
+  cli_unit unit;
+  double amount;
+} cli_rate;
+
+/* The part of every state that the driver uses; the state's first member. */
 typedef struct cli_job {
+  cli_common common; /* first: the parser fills it in */
   const cli_command *command;
-  cli_common common;
   cli_device_set devices;
-  cli_memory memory; /* where operands should live for these devices */
-  cli_output output;
-  cli_output second;                            /* of a command with two results */
-  const cli_array *second_result;               /* what goes there */
-  bool (*write)(FILE *file, const void *state); /* of a command whose result is a text: writes it */
-  cli_progress progress;                        /* runs while the job is measured or checked */
-  double seconds;                               /* median over the repetitions */
+  cli_memory memory; /* where operands should be for these devices */
+  cli_rate rate;     /* set by the command */
+  cli_progress progress;
+  cli_times seconds; /* without reading and writing files */
   cli_check check;
+  cli_array reference; /* of cli_job_reference() */
+  struct cli_block *blocks;
+  int code; /* what a command that reports returns in the end */
 } cli_job;
 
-/* What a command adds to the report; `state` is the command's own. */
-typedef struct cli_job_report {
-  void (*text)(FILE *file, const void *state);
-  void (*json)(cli_json *json, const void *state);
-} cli_job_report;
+/* The members of an options struct of the library that name the devices; `state` is a pointer. */
+#define CLI_DEVICES(state) .devices = (state)->job.devices.ids, .device_count = (state)->job.devices.count
 
-/* The steps of a command whose operands are read. */
-typedef struct cli_job_steps {
-  void (*prepare)(void *state);
-  davit_status (*work)(void *state);
-  int (*check)(void *state, cli_check *check); /* NULL: the command takes no --check */
-  cli_job_report report;
-} cli_job_steps;
+/* Runs the command; argv[0] is its name. Returns the exit code, or CLI_HELP. */
+int cli_job_run(const cli_command *command, int argc, char **argv);
 
-/* Devices and output of job->common. `path` is the output's or NULL. */
-int cli_job_open(cli_job *job, const cli_command *command, const char *path);
+/* ---- for commands; `job` is the state's first member ---- */
 
-/* The file at `path` (NULL: none), which the option --`name` gave, gets `result` when the job is finished;
- * both files are written or neither is. */
-int cli_job_open_second(cli_job *job, const char *name, const char *path, const cli_array *result);
+/* Memory of zeros that the driver frees, count × size bytes; NULL, after a message, when memory is short. */
+void *cli_job_memory(cli_job *job, size_t count, size_t size);
 
-/* Runs `work` warmup + repeat times, each after `prepare`, which is not timed, and sets job->seconds. */
-int cli_job_measure(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
-                    void *state);
+/* Runs the command's `work` warmup + repeat times, each time with the result as it was before the first run, and
+ * adds the times to job->seconds. `run` of commands without one of their own. */
+int cli_job_measure(cli_job *job);
 
-/* The same for a part of the work, one of several: adds to job->seconds, and shows no progress. */
-int cli_job_measure_part(cli_job *job, davit_status (*work)(void *state), void (*prepare)(void *state),
-                         void *state);
-
-/* Runs `reference` (what --check compares with) under the progress line, if the check is wanted. */
-int cli_job_reference(cli_job *job, int (*reference)(void *state, cli_check *check), void *state);
-
-/* Writes `result` (NULL: nothing) if the check holds, then prints the report; CLI_FAILED when it does not
- * hold, and nothing is written then. */
-int cli_job_finish(cli_job *job, const cli_array *result, const cli_job_report *report, const void *state);
-
-/* cli_job_measure(), cli_job_reference(), cli_job_finish(). */
-int cli_job_run(cli_job *job, const cli_job_steps *steps, const cli_array *result, void *state);
-
-/* Ends the job; of an output that is not finished nothing remains. */
-void cli_job_close(cli_job *job);
+/* Creates job->reference like the command's result and lets `work` compute it by the CPU reference. */
+int cli_job_reference(cli_job *job);
 
 #endif

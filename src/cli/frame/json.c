@@ -19,41 +19,59 @@ static void write_quoted(FILE *file, const char *text) {
   putc('"', file);
 }
 
+/* Whether the next value is a line of its own. */
+static bool is_line(const cli_json *json) {
+  return json->lines && json->depth == 1;
+}
+
 static void begin_value(cli_json *json, const char *key) {
   if (json->comma)
-    fputs(", ", json->file);
-  if (key) {
+    fputs(is_line(json) ? "\n" : ", ", json->file);
+  if (key && is_line(json))
+    fputs(key, json->file);
+  else if (key)
     write_quoted(json->file, key);
+  if (key)
     fputs(": ", json->file);
-  }
+  json->comma = true;
+}
+
+static void open_nested(cli_json *json, const char *key, char bracket) {
+  begin_value(json, key);
+  if (!json->lines || json->depth > 0)
+    putc(bracket, json->file);
+  json->depth++;
+  json->comma = false;
+}
+
+static void close_nested(cli_json *json, char bracket) {
+  json->depth--;
+  putc(json->lines && json->depth == 0 ? '\n' : bracket, json->file);
   json->comma = true;
 }
 
 void cli_json_open_object(cli_json *json, const char *key) {
-  begin_value(json, key);
-  putc('{', json->file);
-  json->comma = false;
+  open_nested(json, key, '{');
 }
 
 void cli_json_close_object(cli_json *json) {
-  putc('}', json->file);
-  json->comma = true;
+  close_nested(json, '}');
 }
 
 void cli_json_open_array(cli_json *json, const char *key) {
-  begin_value(json, key);
-  putc('[', json->file);
-  json->comma = false;
+  open_nested(json, key, '[');
 }
 
 void cli_json_close_array(cli_json *json) {
-  putc(']', json->file);
-  json->comma = true;
+  close_nested(json, ']');
 }
 
 void cli_json_string(cli_json *json, const char *key, const char *value) {
   begin_value(json, key);
-  write_quoted(json->file, value);
+  if (is_line(json))
+    fputs(value, json->file);
+  else
+    write_quoted(json->file, value);
 }
 
 void cli_json_integer(cli_json *json, const char *key, int64_t value) {
@@ -64,7 +82,7 @@ void cli_json_integer(cli_json *json, const char *key, int64_t value) {
 void cli_json_real(cli_json *json, const char *key, double value) {
   begin_value(json, key);
   if (isfinite(value))
-    fprintf(json->file, "%.17g", value);
+    fprintf(json->file, "%.*g", json->lines ? 6 : 17, value);
   else
     fputs("null", json->file);
 }

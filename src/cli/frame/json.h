@@ -1,5 +1,6 @@
-/* A JSON writer for one value on one stream: objects and arrays that nest, no state beyond depth.
+/* A JSON writer for one value on one stream: objects and arrays that nest.
  *
+ * With `lines` the outermost object is written for people: a line for each member, without braces and quotes.
  * `key` is the member's name inside an object and NULL inside an array (and for the outermost value).
  * Doubles are written with 17 digits; NaN and infinities, which JSON lacks, are null. */
 #ifndef DAVIT_SRC_CLI_FRAME_JSON_H
@@ -11,6 +12,8 @@
 
 typedef struct cli_json {
   FILE *file;
+  bool lines;
+  int depth;  /* objects and arrays that are open */
   bool comma; /* the next value follows another */
 } cli_json;
 

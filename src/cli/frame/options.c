@@ -1,244 +1,381 @@
-/* Long options from a table; see options.h for the grammar. */
+/* The command line, read by a command's rows. */
 #include "src/cli/frame/options.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "src/cli/formats/operand.h"
+#include "src/cli/frame/nearest.h"
+#include "src/cli/frame/output.h"
 
-/* Times of all repetitions are kept for the median. */
-enum { MAX_REPEAT = 1000000 };
+/* ---- rows ---- */
 
-enum { COMMON_OPTIONS = 7 };
+enum { MAX_REPEAT = 1000000 }; /* the times of all runs are kept for the median */
 
-typedef struct common_row {
+static const struct {
   unsigned bit;
-  cli_option option;
-  const char *help;
-} common_row;
+  cli_option row;
+} common_rows[] = {
+    {CLI_COMMON_DEVICES,
+     {.name = "devices",
+      .argument = "LIST",
+      .kind = CLI_TEXT,
+      CLI_AT(cli_common, devices),
+      .value = "all",
+      .help = "all GPUs, or the host devices where there is no GPU (all); gpu; host; cpu, the CPU reference "
+              "without "
+              "offload; or numbers such as 0,2"}},
+    {CLI_COMMON_CHECK,
+     {.name = "check",
+      .kind = CLI_FLAG,
+      CLI_AT(cli_common, check),
+      .help = "compare with the CPU reference; exit 1 if the error is above its bound"}},
+    {CLI_COMMON_REPEAT,
+     {.name = "repeat",
+      .argument = "R",
+      .kind = CLI_WHOLE,
+      CLI_AT(cli_common, repeat),
+      .minimum = 1,
+      .maximum = MAX_REPEAT,
+      .value = "1",
+      .help = "run R times and report the median time"}},
+    {CLI_COMMON_REPEAT,
+     {.name = "warmup",
+      .argument = "W",
+      .kind = CLI_WHOLE,
+      CLI_AT(cli_common, warmup),
+      .maximum = MAX_REPEAT,
+      .value = "0",
+      .help = "run W times before that, without timing"}},
+    {CLI_COMMON_SEED,
+     {.name = "seed",
+      .argument = "S",
+      .kind = CLI_WHOLE,
+      CLI_AT(cli_common, seed),
+      .maximum = 0x1p64,
+      .value = "0",
+      .help = "seed of the random numbers"}},
+    {CLI_COMMON_JSON,
+     {.name = "json",
+      .kind = CLI_FLAG,
+      CLI_AT(cli_common, json),
+      .help = "print one JSON object on standard output"}},
+    {CLI_COMMON_FORCE,
+     {.name = "f",
+      .kind = CLI_FLAG,
+      CLI_AT(cli_common, force),
+      .help = "write binary output even if standard output is a terminal"}},
+    {CLI_COMMON_VERBOSE,
+     {.name = "v",
+      .kind = CLI_FLAG,
+      CLI_AT(cli_common, verbose),
+      .help = "print devices, times and rates on standard error"}},
+    {CLI_COMMON_QUIET,
+     {.name = "quiet",
+      .kind = CLI_FLAG,
+      CLI_AT(cli_common, quiet),
+      .help = "no progress and no remarks on standard error"}},
+};
 
-static void common_table(cli_common *common, common_row rows[COMMON_OPTIONS]) {
-  const common_row table[COMMON_OPTIONS] = {
-      {CLI_COMMON_DEVICES,
-       {"devices", CLI_OPTION_TEXT, &common->devices},
-       "--devices LIST   all (default), gpu, host, cpu (no offload) or numbers such as 0,2"},
-      {CLI_COMMON_JSON, {"json", CLI_OPTION_FLAG, &common->json}, "--json           print one JSON object"},
-      {CLI_COMMON_CHECK,
-       {"check", CLI_OPTION_FLAG, &common->check},
-       "--check          compare with the CPU reference; exit 1 when the bound is broken"},
-      {CLI_COMMON_REPEAT,
-       {"repeat", CLI_OPTION_SIZE, &common->repeat},
-       "--repeat R       run R times and report the median time (default 1)"},
-      {CLI_COMMON_REPEAT,
-       {"warmup", CLI_OPTION_COUNT, &common->warmup},
-       "--warmup W       run W times first, without timing (default 0)"},
-      {CLI_COMMON_SEED,
-       {"seed", CLI_OPTION_SEED, &common->seed},
-       "--seed S         seed of random numbers (default 0)"},
-      {CLI_COMMON_QUIET,
-       {"quiet", CLI_OPTION_FLAG, &common->quiet},
-       "--quiet          no progress on standard error"},
-  };
-  memcpy(rows, table, sizeof table);
+const cli_option *cli_option_row(const cli_command *command, int index) {
+  for (const cli_option *row = command->options; row && row->name; row++)
+    if (index-- == 0)
+      return row;
+  for (size_t i = 0; i < sizeof common_rows / sizeof *common_rows; i++)
+    if ((command->common & common_rows[i].bit) && index-- == 0)
+      return &common_rows[i].row;
+  return NULL;
 }
 
-void cli_options_print_common(unsigned common) {
-  cli_common unused;
-  common_row rows[COMMON_OPTIONS];
-  common_table(&unused, rows);
-  for (int i = 0; i < COMMON_OPTIONS; i++)
-    if (common & rows[i].bit)
-      printf("  %s\n", rows[i].help);
+/* The index of the row with this name, of `length` characters; -1: there is none. */
+static int find_row(const cli_command *command, const char *name, size_t length) {
+  const cli_option *row;
+  for (int i = 0; (row = cli_option_row(command, i)); i++)
+    if (strlen(row->name) == length && !memcmp(row->name, name, length))
+      return i;
+  return -1;
 }
 
-static int bad_value(const char *name, const char *text, const char *expected) {
-  return cli_fail(CLI_USAGE, "%s%s takes %s, not '%s'", name[1] ? "--" : "-", name, expected, text);
+bool cli_is_given(const cli_command *command, const cli_common *common, const char *name) {
+  return common->given >> find_row(command, name, strlen(name)) & 1;
 }
 
-static int read_integer(const char *name, const char *text, int64_t least, int64_t *value) {
-  const char *expected = least > 0 ? "a whole number from 1" : "a whole number from 0";
-  if (!*text || strspn(text, "0123456789") != strlen(text))
-    return bad_value(name, text, expected);
-  errno = 0;
-  const long long parsed = strtoll(text, NULL, 10);
-  if (errno || parsed < least)
-    return bad_value(name, text, expected);
-  *value = parsed;
+/* ---- texts ---- */
+
+const char *cli_option_dashes(const cli_option *option) {
+  return option->name[1] ? "--" : "-";
+}
+
+static bool has_range(const cli_option *option) {
+  return option->kind == CLI_WHOLE || (option->kind == CLI_REAL && option->maximum > option->minimum);
+}
+
+static bool has_maximum(const cli_option *option) {
+  return option->maximum > option->minimum && option->maximum < 0x1p63;
+}
+
+void cli_option_range(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
+  *text = 0;
+  if (!has_range(option))
+    return;
+  const int used =
+      snprintf(text, CLI_OPTION_TEXT, "%s %.15g", option->above ? "above" : "from", option->minimum);
+  if (has_maximum(option))
+    snprintf(text + used, CLI_OPTION_TEXT - (size_t)used, "%s %.15g", option->above ? ", at most" : " to",
+             option->maximum);
+}
+
+void cli_option_choices(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
+  size_t used = 0;
+  for (const cli_choice *choice = option->choices; choice->name; choice++)
+    used += (size_t)snprintf(text + used, CLI_OPTION_TEXT - used, "%s%s",
+                             choice == option->choices ? ""
+                             : choice[1].name          ? ", "
+                                                       : " or ",
+                             choice->name);
+}
+
+static int bad_value(const cli_option *option, const char *text) {
+  char choices[CLI_OPTION_TEXT] = "", range[CLI_OPTION_TEXT];
+  const char *noun = option->kind == CLI_WHOLE  ? "a whole number"
+                     : option->kind == CLI_REAL ? "a number"
+                                                : "a value";
+  cli_option_range(option, range);
+  if (option->choices)
+    cli_option_choices(option, choices);
+  if (option->kind == CLI_CHOICE)
+    noun = "";
+  return cli_fail(CLI_USAGE, "%s%s takes %s%s%s%s%s, not '%s'", cli_option_dashes(option), option->name,
+                  choices, *choices && *noun ? " or " : "", noun, *range ? " " : "", range, text);
+}
+
+/* ---- values ---- */
+
+static const cli_choice *find_choice(const cli_option *option, const char *text) {
+  for (const cli_choice *choice = option->choices; text && choice && choice->name; choice++)
+    if (!(isupper((unsigned char)*choice->name) ? strcasecmp : strcmp)(choice->name, text))
+      return choice;
+  return NULL;
+}
+
+static void store_whole(const cli_option *option, void *member, long double value) {
+  if (option->bytes == sizeof(int))
+    *(int *)member = (int)value;
+  else if (option->maximum > 0x1p63)
+    *(uint64_t *)member = (uint64_t)value;
+  else
+    *(int64_t *)member = (int64_t)value;
+}
+
+/* A long double holds every 64-bit number. */
+static int set_whole(const cli_option *option, void *member, const char *text) {
+  const long double limit = option->bytes == sizeof(int) ? INT_MAX
+                            : option->maximum > 0x1p63   ? UINT64_MAX
+                                                         : INT64_MAX;
+  const long double maximum = has_maximum(option) ? (long double)option->maximum : limit;
+  char *end;
+  const long double value = strtold(text, &end);
+  if (*text == '+' || strspn(text, "0123456789.eE+-") != strlen(text) || end == text || *end ||
+      value != floorl(value) || value < (long double)option->minimum || value > maximum)
+    return bad_value(option, text);
+  store_whole(option, member, value);
   return CLI_OK;
 }
 
-static int read_seed(const char *name, const char *text, uint64_t *value) {
-  errno = 0;
-  if (!*text || strspn(text, "0123456789") != strlen(text))
-    return bad_value(name, text, "a whole number from 0 to 2^64-1");
-  *value = strtoull(text, NULL, 10);
-  return errno ? bad_value(name, text, "a whole number from 0 to 2^64-1") : CLI_OK;
-}
-
-bool cli_real_parse(const char *text, cli_real *real) {
+static int set_real(const cli_option *option, void *member, const char *text) {
   char *end;
   errno = 0;
   const double value = strtod(text, &end);
   const bool overflow = errno == ERANGE && (value > 1 || value < -1);
   if (end == text || *end || strchr(" \t\n\v\f\r", *text) || overflow)
-    return false;
-  *real = (cli_real){value, true};
-  return true;
+    return bad_value(option, text);
+  if (has_range(option) &&
+      !((option->above ? value > option->minimum : value >= option->minimum) && value <= option->maximum))
+    return bad_value(option, text);
+  if (option->choices)
+    *(cli_real_or_choice *)member = (cli_real_or_choice){.value = value};
+  else
+    *(double *)member = value;
+  return CLI_OK;
 }
 
-int cli_scalar(const cli_real *option, const char *name, cli_type type, double fallback, double *value) {
-  *value = option->given ? option->value : fallback;
-  return cli_check_scalar(name, *value, type);
+static int set_choice(const cli_option *option, void *member, const cli_choice *choice) {
+  if (option->kind == CLI_REAL)
+    *(cli_real_or_choice *)member = (cli_real_or_choice){.chosen = choice->value};
+  else if (option->kind == CLI_WHOLE)
+    store_whole(option, member, choice->value);
+  else
+    *(int *)member = choice->value;
+  return CLI_OK;
 }
 
-int cli_operator(const char *text, davit_operator *op) {
-  *op = DAVIT_SUM;
-  if (!text)
-    return CLI_OK;
-  while (*op < DAVIT_OPERATOR_COUNT && strcmp(text, davit_operator_string(*op)))
-    ++*op;
-  return *op < DAVIT_OPERATOR_COUNT ? CLI_OK
-                                    : cli_fail(CLI_USAGE, "--op takes sum, prod, min or max, not '%s'", text);
+/* `room` is how many values a list may get. */
+static int add_value(cli_list *list, int room, const char *text) {
+  if (!list->values)
+    list->values = calloc((size_t)room, sizeof *list->values);
+  if (!list->values)
+    return cli_fail(CLI_DEVICE, "not enough memory for the arguments");
+  list->values[list->count++] = text;
+  return CLI_OK;
 }
 
-static bool is_transpose(const char *text) {
-  return text && *text && strchr("NTCntc", *text) && !text[1];
-}
-
-static int read_value(const cli_option *option, const char *text) {
+static int set_value(const cli_option *option, char *state, int room, const char *text) {
+  void *member = state + option->at;
+  const cli_choice *choice = find_choice(option, text);
+  if (option->kind == CLI_FLAG)
+    return cli_fail(CLI_USAGE, "%s%s takes no value", cli_option_dashes(option), option->name);
+  if (!*text)
+    return bad_value(option, text);
+  if (choice)
+    return set_choice(option, member, choice);
   switch (option->kind) {
-  case CLI_OPTION_FLAG:
-    return cli_fail(CLI_USAGE, "--%s takes no value", option->name);
-  case CLI_OPTION_TEXT:
-    *(const char **)option->target = text;
-    return *text ? CLI_OK : bad_value(option->name, text, "a value");
-  case CLI_OPTION_LIST: {
-    cli_list *list = option->target;
-    list->values[list->count++] = text;
-    return *text ? CLI_OK : bad_value(option->name, text, "a value");
-  }
-  case CLI_OPTION_REAL:
-    return cli_real_parse(text, option->target) ? CLI_OK : bad_value(option->name, text, "a number");
-  case CLI_OPTION_SIZE:
-    return read_integer(option->name, text, 1, option->target);
-  case CLI_OPTION_COUNT:
-    return read_integer(option->name, text, 0, option->target);
-  case CLI_OPTION_AUTO_SIZE:
-    if (strcmp(text, "auto"))
-      return read_integer(option->name, text, 1, option->target);
-    *(int64_t *)option->target = 0;
+  case CLI_LIST:
+    return add_value(member, room, text);
+  case CLI_WHOLE:
+    return set_whole(option, member, text);
+  case CLI_REAL:
+    return set_real(option, member, text);
+  case CLI_TEXT:
+    *(const char **)member = text;
     return CLI_OK;
-  case CLI_OPTION_SEED:
-    return read_seed(option->name, text, option->target);
-  case CLI_OPTION_TRANSPOSE:
-    *(bool *)option->target = *text != 'N' && *text != 'n';
-    return is_transpose(text) ? CLI_OK : bad_value(option->name, text, "N, T or C");
+  case CLI_OUTPUT:
+    ((cli_output *)member)->path = text;
+    return CLI_OK;
+  default:
+    return bad_value(option, text);
   }
-  return CLI_USAGE;
 }
 
-/* The row named `name` (of `length` characters), in the command's own table or among its common options. */
-static bool find_option(const cli_command *command, const cli_option *options, cli_common *common,
-                        const char *name, size_t length, cli_option *found) {
-  for (const cli_option *option = options; option->name; option++)
-    if (strlen(option->name) == length && !memcmp(option->name, name, length)) {
-      *found = *option;
-      return true;
-    }
-  common_row rows[COMMON_OPTIONS];
-  common_table(common, rows);
-  for (int i = 0; i < COMMON_OPTIONS; i++) {
-    *found = rows[i].option;
-    if ((command->common & rows[i].bit) && strlen(found->name) == length &&
-        !memcmp(found->name, name, length))
-      return true;
-  }
-  return false;
-}
+/* ---- arguments ---- */
+
+typedef struct parser {
+  const cli_command *command;
+  char *state;
+  cli_common *common; /* where the state begins */
+  char **argv;
+  int argc, at;
+  const cli_place *place; /* of the next operand */
+} parser;
 
 /* '-' is a value. */
 static bool is_option(const char *argument) {
   return argument[0] == '-' && argument[1];
 }
 
-/* Reads the option argv[*at] and moves *at to the last argument it used. */
-static int read_option(const cli_command *command, const cli_option *options, cli_common *common, int argc,
-                       char **argv, int *at) {
-  const char *argument = argv[*at];
-  const bool is_long = argument[1] == '-';
-  const char *name = argument + 1 + is_long;
+static int unknown_option(const parser *p, const char *argument) {
+  char name[64];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
+  cli_nearest nearest = {.word = name + strspn(name, "-")};
+  const cli_option *row;
+  for (int i = 0; (row = cli_option_row(p->command, i)); i++)
+    if (row->name[1])
+      cli_nearest_try(&nearest, row->name);
+  return cli_fail(CLI_USAGE, "unknown option '%s'%s%s%s 'davit help %s' lists the options", argument,
+                  nearest.name ? "; did you mean --" : ";", nearest.name ? nearest.name : "",
+                  nearest.name ? "?" : "", p->command->name);
+}
+
+/* Reads the option at p->at, and leaves p->at at the last argument that it used. */
+static int read_option(parser *p) {
+  const char *argument = p->argv[p->at], *name = argument + 1 + (argument[1] == '-');
   const size_t length = strcspn(name, "=");
-  cli_option option;
-  if ((length > 1) != is_long || !find_option(command, options, common, name, length, &option))
-    return cli_fail(CLI_USAGE, "unknown option '%s'; 'davit help %s' lists them", argument, command->name);
+  const int index = (length > 1) == (argument[1] == '-') ? find_row(p->command, name, length) : -1;
+  if (index < 0)
+    return unknown_option(p, argument);
+  const cli_option *option = cli_option_row(p->command, index);
+  p->common->given |= UINT64_C(1) << index;
   if (name[length] == '=')
-    return read_value(&option, name + length + 1);
-  const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
-  if (option.kind == CLI_OPTION_FLAG || (option.kind == CLI_OPTION_TRANSPOSE && !is_transpose(next))) {
-    *(bool *)option.target = true;
+    return set_value(option, p->state, p->argc, name + length + 1);
+  if (option->kind == CLI_FLAG) {
+    *(bool *)(p->state + option->at) = true;
     return CLI_OK;
   }
+  const char *next = p->at + 1 < p->argc ? p->argv[p->at + 1] : NULL;
+  if (option->implied && !find_choice(option, next))
+    return set_value(option, p->state, p->argc, option->implied);
   if (!next)
     return cli_fail(CLI_USAGE, "%s needs a value", argument);
-  ++*at;
-  int code = read_value(&option, next);
-  while (code == CLI_OK && option.kind == CLI_OPTION_LIST && *at + 1 < argc && !is_option(argv[*at + 1]))
-    code = read_value(&option, argv[++*at]);
+  p->at++;
+  int code = set_value(option, p->state, p->argc, next);
+  while (code == CLI_OK && option->kind == CLI_LIST && p->at + 1 < p->argc && !is_option(p->argv[p->at + 1]))
+    code = set_value(option, p->state, p->argc, p->argv[++p->at]);
   return code;
 }
 
-/* What stands between the options. */
-typedef struct operand_list {
-  const char **values;
-  int least, most, count;
-} operand_list;
-
-static int read_arguments(const cli_command *command, const cli_option *options, int argc, char **argv,
-                          cli_common *common, operand_list *operands) {
-  bool only_operands = false;
-  for (int i = 1; i < argc; i++) {
-    const bool option = !only_operands && is_option(argv[i]);
-    if (option && !strcmp(argv[i], "--")) {
-      only_operands = true;
-    } else if (option && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
-      return CLI_HELP;
-    } else if (option) {
-      const int code = read_option(command, options, common, argc, argv, &i);
-      if (code != CLI_OK)
-        return code;
-    } else if (operands->count < operands->most) {
-      operands->values[operands->count++] = argv[i];
-    } else {
-      return cli_fail(CLI_USAGE, "unexpected operand '%s'; see 'davit help %s'", argv[i], command->name);
-    }
-  }
-  if (operands->count < operands->least)
-    return cli_fail(CLI_USAGE, "%d of %d operands are missing; see 'davit help %s'",
-                    operands->least - operands->count, operands->least, command->name);
+static int read_operand(parser *p, const char *argument) {
+  if (!p->place || !p->place->name)
+    return cli_fail(CLI_USAGE, "unexpected operand '%s'; see 'davit help %s'", argument, p->command->name);
+  if (p->place->many)
+    return add_value((cli_list *)(p->state + p->place->at), p->argc, argument);
+  *(const char **)(p->state + p->place->at) = argument;
+  p->place++;
   return CLI_OK;
 }
 
-static int parse(const cli_command *command, const cli_option *options, int argc, char **argv,
-                 cli_common *common, operand_list *operands) {
-  *common = (cli_common){.devices = "all", .repeat = 1};
-  const int code = read_arguments(command, options, argc, argv, common, operands);
-  if (code == CLI_OK && (common->repeat > MAX_REPEAT || common->warmup > MAX_REPEAT))
-    return cli_fail(CLI_USAGE, "--repeat and --warmup take at most %d", MAX_REPEAT);
+static int read_arguments(parser *p) {
+  bool only_operands = false;
+  int code = CLI_OK;
+  for (p->at = 1; p->at < p->argc && code == CLI_OK; p->at++) {
+    const char *argument = p->argv[p->at];
+    if (only_operands || !is_option(argument))
+      code = read_operand(p, argument);
+    else if (!strcmp(argument, "--"))
+      only_operands = true;
+    else if (!strcmp(argument, "--help") || !strcmp(argument, "-h"))
+      code = CLI_HELP;
+    else
+      code = read_option(p);
+  }
   return code;
 }
 
-int cli_options_parse(const cli_command *command, const cli_option *options, int argc, char **argv,
-                      cli_common *common, const char **operands, int operand_count) {
-  operand_list list = {.values = operands, .least = operand_count, .most = operand_count};
-  return parse(command, options, argc, argv, common, &list);
+/* What the rows say of several options, and of what is missing. */
+static int check_rows(const parser *p) {
+  const cli_command *command = p->command;
+  const cli_option *row;
+  if (p->place && p->place->name && !p->place->optional && !p->place->many)
+    return cli_fail(CLI_USAGE, "operand %s is missing; see 'davit help %s'", p->place->name, command->name);
+  for (int i = 0; (row = cli_option_row(command, i)); i++) {
+    const bool given = p->common->given >> i & 1;
+    if (!given && row->required)
+      return cli_fail(CLI_USAGE, "%s%s is missing", cli_option_dashes(row), row->name);
+    if (given && row->needs && !cli_is_given(command, p->common, row->needs))
+      return cli_fail(CLI_USAGE, "--%s needs --%s", row->name, row->needs);
+    if (given && row->excludes && cli_is_given(command, p->common, row->excludes))
+      return cli_fail(CLI_USAGE, "--%s and --%s exclude each other", row->name, row->excludes);
+  }
+  return CLI_OK;
 }
 
-int cli_options_parse_list(const cli_command *command, const cli_option *options, int argc, char **argv,
-                           cli_common *common, const char **operands, int most, int *count) {
-  operand_list list = {.values = operands, .most = most};
-  const int code = parse(command, options, argc, argv, common, &list);
-  *count = list.count;
-  return code;
+int cli_options_parse(const cli_command *command, int argc, char **argv, void *state) {
+  parser p = {.command = command,
+              .state = state,
+              .common = state,
+              .argv = argv,
+              .argc = argc,
+              .place = command->operands};
+  const cli_option *row;
+  for (int i = 0; (row = cli_option_row(command, i)); i++)
+    if (row->value &&
+        row->kind != CLI_OUTPUT) { /* what is an output's default depends on --json: see job.c */
+      const int code = set_value(row, state, argc, row->value);
+      if (code != CLI_OK)
+        return code;
+    }
+  const int code = read_arguments(&p);
+  return code == CLI_OK ? check_rows(&p) : code;
+}
+
+void cli_options_free(const cli_command *command, void *state) {
+  const cli_option *row;
+  for (int i = 0; (row = cli_option_row(command, i)); i++)
+    if (row->kind == CLI_LIST)
+      free(((cli_list *)((char *)state + row->at))->values);
+  for (const cli_place *place = command->operands; place && place->name; place++)
+    if (place->many)
+      free(((cli_list *)((char *)state + place->at))->values);
 }

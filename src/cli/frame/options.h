@@ -1,91 +1,52 @@
-/* Long options from a table.
+/* The command line, read by a command's rows.
  *
  * `--name value` and `--name=value` are the same; a one-letter name is written `-o value`. `--` ends the
  * options; `-` is an operand (standard input or output). Names are not abbreviated. A later option
- * overrides an earlier one. Numbers are read whole: trailing characters, overflow and, where a count is
- * meant, anything but decimal digits are usage errors. */
+ * overrides an earlier one. Numbers are read whole: trailing characters and overflow are usage errors. Whole numbers
+ * may be written with an exponent, such as 1e6. */
 #ifndef DAVIT_SRC_CLI_FRAME_OPTIONS_H
 #define DAVIT_SRC_CLI_FRAME_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/cli/formats/array.h"
 #include "src/cli/frame/command.h"
 
-typedef enum cli_option_kind {
-  CLI_OPTION_FLAG,      /* bool: becomes true */
-  CLI_OPTION_TEXT,      /* const char * */
-  CLI_OPTION_LIST,      /* cli_list: takes all arguments up to the next option, and may be repeated */
-  CLI_OPTION_REAL,      /* cli_real: any double, infinities and NaN included */
-  CLI_OPTION_SIZE,      /* int64_t, at least 1 */
-  CLI_OPTION_COUNT,     /* int64_t, at least 0 */
-  CLI_OPTION_AUTO_SIZE, /* int64_t, at least 1, or "auto", which is 0 */
-  CLI_OPTION_SEED,      /* uint64_t */
-  CLI_OPTION_TRANSPOSE  /* bool: true; "N", "T" or "C" may follow, and "N" means false */
-} cli_option_kind;
-
-/* A number that knows whether it was given. */
-typedef struct cli_real {
-  double value;
-  bool given;
-} cli_real;
-
-/* The values of an option in their order; `values` has room for as many as there are arguments. */
-typedef struct cli_list {
-  const char **values;
-  int count;
-} cli_list;
-
-/* Reads a number, all of `text`; false if it is none. */
-bool cli_real_parse(const char *text, cli_real *real);
-
-/* The option's value or `fallback`; a finite one must be finite in `type` too. */
-int cli_scalar(const cli_real *option, const char *name, cli_type type, double fallback, double *value);
-
-/* "sum", "prod", "min", "max"; NULL is sum. */
-int cli_operator(const char *text, davit_operator *op);
-
-/* One row; the type behind `target` is the kind's. A table ends with a row whose name is NULL. */
-typedef struct cli_option {
-  const char *name;
-  cli_option_kind kind;
-  void *target;
-} cli_option;
-
-/* Which common options a command takes. */
-typedef enum cli_common_option {
-  CLI_COMMON_DEVICES = 1,
-  CLI_COMMON_JSON = 2,
-  CLI_COMMON_CHECK = 4,
-  CLI_COMMON_REPEAT = 8, /* --repeat and --warmup */
-  CLI_COMMON_SEED = 16,
-  CLI_COMMON_QUIET = 32,
-  CLI_COMMON_NUMERIC =
-      CLI_COMMON_DEVICES | CLI_COMMON_JSON | CLI_COMMON_CHECK | CLI_COMMON_REPEAT | CLI_COMMON_QUIET
-} cli_common_option;
-
+/* The values of the common options; every state begins with them. */
 typedef struct cli_common {
   const char *devices; /* as given; cli_device_set_parse() reads it */
   bool json;
   bool check;
   bool quiet;
+  bool verbose;
+  bool force;
   int64_t repeat;
   int64_t warmup;
   uint64_t seed;
+  uint64_t given; /* bit i: the option cli_option_row(command, i) was given */
 } cli_common;
 
-/* Reads argv[1 …] into the targets of `options` and into `common` (defaults are set first), and exactly
- * `operand_count` operands into `operands`. Returns CLI_OK, CLI_HELP when --help or -h stands there, or
- * CLI_USAGE after saying what is wrong. */
-int cli_options_parse(const cli_command *command, const cli_option *options, int argc, char **argv,
-                      cli_common *common, const char **operands, int operand_count);
+/* Reads argv[1 …] into `state`, which is zeros. Returns CLI_OK, CLI_HELP when --help or -h is given, or
+ * CLI_USAGE after a message. */
+int cli_options_parse(const cli_command *command, int argc, char **argv, void *state);
 
-/* The same for any number of operands up to `most`; `count` tells how many there are. */
-int cli_options_parse_list(const cli_command *command, const cli_option *options, int argc, char **argv,
-                           cli_common *common, const char **operands, int most, int *count);
+/* Frees the lists that the parser made. */
+void cli_options_free(const cli_command *command, void *state);
 
-/* The help lines of the common options in `common`. */
-void cli_options_print_common(unsigned common);
+/* Row number `index` of the command's own options and then of the common ones it takes; NULL after the last. */
+const cli_option *cli_option_row(const cli_command *command, int index);
+
+bool cli_is_given(const cli_command *command, const cli_common *common, const char *name);
+
+/* "-" or "--", as a message has it before the option's name. */
+const char *cli_option_dashes(const cli_option *option);
+
+enum { CLI_OPTION_TEXT = 256 };
+
+/* The range: "from 1 to 100", "above 0, at most 10"; "" without one. */
+void cli_option_range(const cli_option *option, char text[static CLI_OPTION_TEXT]);
+
+/* The names of the choices: "sum, prod, min or max"; `last` takes the place of "or". */
+void cli_option_choices(const cli_option *option, char text[static CLI_OPTION_TEXT]);
 
 #endif

@@ -1,11 +1,25 @@
-/* The progress line. The library's calls block, so a thread of its own shows the time. */
+/* The progress line. The library's calls block, so a thread shows the time. */
 #include "src/cli/frame/progress.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "src/cli/clock.h"
+
+static void print_line(const cli_progress *progress) {
+  const double seconds = cli_now() - progress->start;
+  fprintf(stderr, "\r%s: ", progress->what);
+  if (progress->unit && progress->total > 0)
+    fprintf(stderr, "%.0f of %.0f %s, ", progress->done, progress->total, progress->unit);
+  else if (progress->unit)
+    fprintf(stderr, "%.0f %s, ", progress->done, progress->unit);
+  fprintf(stderr, "%.0f s", seconds);
+  if (progress->done > 0 && progress->total > progress->done)
+    fprintf(stderr, ", about %.0f s left", seconds / progress->done * (progress->total - progress->done));
+  fputs("\033[K", stderr);
+}
 
 static void *show(void *argument) {
   enum { FIRST_SECOND = 2 };
@@ -15,13 +29,12 @@ static void *show(void *argument) {
   next.tv_sec += FIRST_SECOND;
   bool shown = false;
   pthread_mutex_lock(&progress->mutex);
-  for (int seconds = FIRST_SECOND; !progress->stop;) {
+  while (!progress->stop) {
     if (pthread_cond_timedwait(&progress->changed, &progress->mutex, &next) != ETIMEDOUT)
       continue;
-    fprintf(stderr, "\r%s: %d s\033[K", progress->text, seconds);
+    print_line(progress);
     shown = true;
     next.tv_sec++;
-    seconds++;
   }
   pthread_mutex_unlock(&progress->mutex);
   if (shown)
@@ -29,9 +42,8 @@ static void *show(void *argument) {
   return NULL;
 }
 
-void cli_progress_start(cli_progress *progress, const char *text, bool quiet) {
-  *progress = (cli_progress){0};
-  snprintf(progress->text, sizeof progress->text, "%s", text);
+void cli_progress_start(cli_progress *progress, const char *what, bool quiet) {
+  *progress = (cli_progress){.what = what, .start = cli_now()};
   if (quiet || !isatty(STDERR_FILENO))
     return;
   pthread_condattr_t attributes;
@@ -43,15 +55,14 @@ void cli_progress_start(cli_progress *progress, const char *text, bool quiet) {
   progress->running = !pthread_create(&progress->thread, NULL, show, progress);
 }
 
-void cli_progress_say(cli_progress *progress, const char *format, ...) {
+void cli_progress_at(cli_progress *progress, double done, double total, const char *unit) {
   if (!progress->running)
     return;
-  va_list arguments;
-  va_start(arguments, format);
   pthread_mutex_lock(&progress->mutex);
-  vsnprintf(progress->text, sizeof progress->text, format, arguments);
+  progress->done = done;
+  progress->total = total;
+  progress->unit = unit;
   pthread_mutex_unlock(&progress->mutex);
-  va_end(arguments);
 }
 
 void cli_progress_stop(cli_progress *progress) {

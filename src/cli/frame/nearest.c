@@ -1,0 +1,35 @@
+/* The name nearest to a misspelt one. */
+#include "src/cli/frame/nearest.h"
+
+#include <string.h>
+
+enum { MOST = 32 }; /* characters that are compared */
+
+static int smaller(int a, int b) {
+  return a < b ? a : b;
+}
+
+/* Optimal string alignment distance (Damerau 1964). */
+static int distance_of(const char *a, const char *b) {
+  int d[MOST + 1][MOST + 1];
+  const int m = (int)strnlen(a, MOST), n = (int)strnlen(b, MOST);
+  for (int i = 0; i <= m; i++)
+    for (int j = 0; j <= n; j++) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = smaller(smaller(d[i - 1][j], d[i][j - 1]) + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = smaller(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[m][n];
+}
+
+void cli_nearest_try(cli_nearest *nearest, const char *name) {
+  const int distance = distance_of(nearest->word, name), most = (int)strlen(name) / 3;
+  if (distance > (most > 1 ? most : 1) || (nearest->name && distance >= nearest->distance))
+    return;
+  nearest->name = name;
+  nearest->distance = distance;
+}
