@@ -6,7 +6,7 @@
  * in a table. The first operation that looks for one fills the table from the tuning file:
  *   $DAVIT_TUNING_FILE, where that variable is set (empty: no file at all);
  *   else $XDG_CONFIG_HOME/davit/tuning.tsv, else ~/.config/davit/tuning.tsv, if it exists.
- * `davit tune` measures and writes that file; docs/tune.md lists the parameters and has the format. Lines
+ * `davit tune` measures and writes that file; docs/tuning.md lists the parameters and has the format. Lines
  * that cannot be used (malformed, of another version of davit, of a device that this machine lacks, of a
  * parameter or value that davit does not know) are ignored, and davit_tuning_warning() reports them; all
  * operations work without them.

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Checks that every relative link in a *.md file points to a file that is there, and every #part to a heading of it.
+
+    links.py SOURCE_DIR
+"""
+import pathlib
+import re
+import sys
+
+FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
+CODE = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.*?)\s*$", re.M)
+
+
+def parts(path):
+    """The names by which GitHub links to the headings."""
+    text = FENCE.sub("", path.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading.replace("`", "")).lower().replace(" ", "-")
+            for heading in HEADING.findall(text)}
+
+
+def problems(source):
+    documents = [path for path in sorted(source.rglob("*.md"))
+                 if not any(part.startswith((".", "build")) for part in path.relative_to(source).parts)]
+    for document in documents:
+        text = CODE.sub("", FENCE.sub("", document.read_text()))
+        for link in LINK.findall(text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            name, _, part = link.partition("#")
+            target = (document.parent / name) if name else document
+            if not target.exists():
+                yield f"{document.relative_to(source)}: {link}: no such file"
+            elif part and target.suffix == ".md" and part not in parts(target):
+                yield f"{document.relative_to(source)}: {link}: no such heading"
+
+
+def main():
+    found = list(problems(pathlib.Path(sys.argv[1]).resolve()))
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
