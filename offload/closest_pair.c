@@ -393,7 +393,7 @@ INLINE void conclude(dvt_closest_state *s, davit_closest_pair_result best, char 
   best = DVT_NO_PAIR;
   for (int t = dvt_thread(); t < dvt_teams(); t += THREADS) {
     const uint64_t *at = (const uint64_t *)(const void *)(partials + (int64_t)t * PARTIAL_BYTES);
-    dvt_pair_offer(from_bits(dvt_observe(at)), (int64_t)dvt_observe(at + 1), (int64_t)dvt_observe(at + 2),
+    dvt_pair_offer(from_bits(dvt_load_word(at)), (int64_t)dvt_load_word(at + 1), (int64_t)dvt_load_word(at + 2),
                    &best);
   }
   best = team_pair(best);

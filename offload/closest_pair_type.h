@@ -237,7 +237,7 @@ INLINE void NAME(box_body)(int64_t n, STATE, const void *points, uint32_t *table
 #pragma unroll
     for (int k = 0; k <= 2 * DIM; k++) {
       const double other =
-          from_bits(dvt_observe((const uint64_t *)(const void *)(partials + (int64_t)t * PARTIAL_BYTES) + k));
+          from_bits(dvt_load_word((const uint64_t *)(const void *)(partials + (int64_t)t * PARTIAL_BYTES) + k));
       least[k] = other < least[k] ? other : least[k];
     }
   NAME(team_box)(least);

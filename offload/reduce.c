@@ -1,28 +1,20 @@
-/* Reduction for the built-in operators: instances of kernel/tree.h.
- *
- * The file includes itself once for each operator and type: the part after #else. */
-#ifndef DVT_EACH
-
+/* Reduction for the built-in monoids: the instances of kernel/tree.inc, and the table of their functions and
+ * kernels. */
 #include "offload/kernel/gpu.h"
+#include "offload/kernel/instance.h"
 #include "offload/monoid.h"
 #include "src/base/cpu.h"
+#include "src/base/operator.h"
 
-#define DVT_EACH "offload/reduce.c"
-#include "offload/builtin.h"
+#define EACH "offload/kernel/tree.inc"
+#include "offload/each_monoid.inc"
 
-#define ENTRY(op, type)                                                                                      \
-  {dvt_##type##_##op##_tree_task, &dvt_##type##_##op##_tree_kernel, dvt_##type##_##op##_lanes,               \
-   dvt_##type##_##op##_chunk}
-#define ENTRIES(op) {ENTRY(op, float), ENTRY(op, double), ENTRY(op, int32), ENTRY(op, int64)}
+#define KERNEL(OPERATOR, op, TYPE, type)                                                                     \
+  static dvt_kernel dvt_##type##_##op##_kernel = {.function = "dvt_" #type "_" #op "_reduce_region"};
+DVT_EACH_MONOID(KERNEL)
 
+#define ENTRY(OPERATOR, op, TYPE, type)                                                                      \
+  [OPERATOR][TYPE] = {dvt_##type##_##op##_reduce_levels, &dvt_##type##_##op##_kernel,                        \
+                      dvt_##type##_##op##_reduce_threads, dvt_##type##_##op##_reduce_tile},
 const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT] = {
-    ENTRIES(sum), ENTRIES(prod), ENTRIES(min), ENTRIES(max)};
-
-#else
-#include "offload/kernel/tree.h"
-#define QUOTE_(name) #name
-#define QUOTE(name) QUOTE_(name)
-static dvt_kernel DVT_M(tree_kernel) = {.function = QUOTE(DVT_M(tree_region))};
-#undef QUOTE
-#undef QUOTE_
-#endif
+    DVT_EACH_MONOID(ENTRY)};

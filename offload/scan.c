@@ -1,49 +1,33 @@
-/* Scan and segmented scan for the built-in operators: instances of kernel/scan.h and kernel/host.h.
- *
- * The file includes itself once for each operator and type: the part after #else. */
-#ifndef DVT_EACH
-
+/* Scan and segmented scan of the built-in monoids: the instances of kernel/scan.inc, and the table of their
+ * functions and kernels. Cost: kernel/scan.inc, on the CPU kernel/scan_host.inc. */
 #include <omp.h>
 
 #include "offload/kernel/gpu.h"
+#include "offload/kernel/instance.h"
 #include "offload/monoid.h"
 #include "src/base/cpu.h"
+#include "src/base/operator.h"
 
-#define DVT_EACH "offload/scan.c"
-#include "offload/builtin.h"
+#define EACH "offload/kernel/scan.inc"
+#include "offload/each_monoid.inc"
 
-#define ENTRY(op, type)                                                                                      \
-  {.bytes = sizeof dvt_##type##_##op##_identity,                                                             \
-   .slot_bytes = dvt_##type##_n_slot_words * sizeof(uint64_t),                                               \
-   .identity = &dvt_##type##_##op##_identity,                                                                \
-   .combine = dvt_##type##_##op##_combine_task,                                                              \
-   .scan = dvt_##type##_##op##_scan_task,                                                                    \
-   .prepend = dvt_##type##_##op##_prepend_task,                                                              \
-   .kernel = &dvt_##type##_##op##_scan_kernel,                                                               \
-   .segmented = &dvt_##type##_##op##_segmented_kernel,                                                       \
-   .prepend_kernel = &dvt_##type##_##op##_prepend_kernel,                                                    \
-   .threads = dvt_##type##_##op##_threads,                                                                   \
-   .tile = dvt_##type##_##op##_tile}
-#define ENTRIES(op) {ENTRY(op, float), ENTRY(op, double), ENTRY(op, int32), ENTRY(op, int64)}
+#define OBJECTS(OPERATOR, op, TYPE, type)                                                                    \
+  static const DVT_C_##type dvt_##type##_##op##_identity = DVT_IDENTITY_##op(type);                          \
+  static dvt_kernel dvt_##type##_##op##_kernels[] = {{.function = "dvt_" #type "_" #op "_scan_region"},      \
+                                                     {.function = "dvt_" #type "_" #op "_segmented_region"}, \
+                                                     {.function = "dvt_" #type "_" #op "_prepend_region"}};
+DVT_EACH_MONOID(OBJECTS)
 
-const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT] = {
-    ENTRIES(sum), ENTRIES(prod), ENTRIES(min), ENTRIES(max)};
-
-#else
-/* In this order. */
-#include "offload/kernel/scan.h"
-
-#include "offload/kernel/prepend.h"
-
-#include "offload/kernel/host.h"
-
-#include "offload/kernel/tasks.h"
-
-#define QUOTE_(name) #name
-#define QUOTE(name) QUOTE_(name)
-static dvt_kernel DVT_M(scan_kernel) = {.function = QUOTE(DVT_M(scan_region))};
-static dvt_kernel DVT_M(segmented_kernel) = {.function = QUOTE(DVT_M(segmented_region))};
-static dvt_kernel DVT_M(prepend_kernel) = {.function = QUOTE(DVT_M(prepend_region))};
-#undef QUOTE
-#undef QUOTE_
-#endif
+#define ENTRY(OPERATOR, op, TYPE, type)                                                                      \
+  [OPERATOR][TYPE] = {.bytes = sizeof(DVT_C_##type),                                                         \
+                      .slot_bytes = DVT_SLOT_WORDS(DVT_C_##type) * sizeof(uint64_t),                         \
+                      .identity = &dvt_##type##_##op##_identity,                                             \
+                      .combine = dvt_##type##_##op##_combine_task,                                           \
+                      .scan = dvt_##type##_##op##_scan_task,                                                 \
+                      .prepend = dvt_##type##_##op##_prepend_task,                                           \
+                      .kernel = &dvt_##type##_##op##_kernels[0],                                             \
+                      .segmented = &dvt_##type##_##op##_kernels[1],                                          \
+                      .prepend_kernel = &dvt_##type##_##op##_kernels[2],                                     \
+                      .threads = dvt_##type##_##op##_threads,                                                \
+                      .tile = dvt_##type##_##op##_tile},
+const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT] = {DVT_EACH_MONOID(ENTRY)};

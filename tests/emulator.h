@@ -96,7 +96,7 @@ DVT_INLINE uint32_t dvt_atomic_add(uint32_t *counter, uint32_t value) {
   return before;
 }
 
-DVT_INLINE uint64_t dvt_observe(const uint64_t *at) {
+DVT_INLINE uint64_t dvt_load_word(const uint64_t *at) {
   return *at;
 }
 

@@ -33,11 +33,21 @@ static inline affine_map affine_then(affine_map f, affine_map g) {
   return (affine_map){g.a * f.a, g.a * f.b + g.b};
 }
 
+/* By macros of the program whose names the kernels' texts use as well; they are kept. */
+#define T affine_map
+#define NAME(x) affine_##x
+#define IDENTITY ((T){1, 0})
+#define COMBINE NAME(then)
 #define DAVIT_MONOID affine
-#define DAVIT_MONOID_TYPE affine_map
-#define DAVIT_MONOID_IDENTITY ((affine_map){1, 0})
-#define DAVIT_MONOID_COMBINE affine_then
+#define DAVIT_MONOID_TYPE T
+#define DAVIT_MONOID_IDENTITY IDENTITY
+#define DAVIT_MONOID_COMBINE COMBINE
 #include <davit/define_monoid.h>
+_Static_assert(sizeof COMBINE(IDENTITY, IDENTITY) == sizeof(T), "the program's macros are kept");
+#undef T
+#undef NAME
+#undef IDENTITY
+#undef COMBINE
 
 /* The operator of the segmented scan: a sum, and whether it holds a head. */
 typedef struct flagged_sum {

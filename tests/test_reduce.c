@@ -134,7 +134,7 @@ static void test_against_reference(void **state) {
 
 /* ---- bits ---- */
 
-/* The tree of <davit/reduce.h> and offload/kernel/tree.h, written again from their words. */
+/* The tree of <davit/reduce.h> and offload/kernel/tree.inc, written again from their words. */
 #define DEFINE_MODEL(T)                                                                                      \
   static T model_chunk_##T(int64_t n, const T *x) {                                                          \
     enum { WIDTH = 16 / sizeof(T), LINE = 512 * WIDTH };                                                     \
@@ -384,6 +384,39 @@ static void test_nan_and_infinity(void **state) {
         }
 }
 
+/* Each operator on two elements, by rules that are written here once more. */
+static double on_two_doubles(davit_operator op, double a, double b) {
+  switch (op) {
+  case DAVIT_SUM:
+    return a + b;
+  case DAVIT_PROD:
+    return a * b;
+  default:
+    if (isnan(a) || isnan(b))
+      return NAN;
+    return op == DAVIT_MIN ? fmin(a, b) : fmax(a, b);
+  }
+}
+
+static void test_two_elements(void **state) {
+  (void)state;
+  const double values[] = {0, 1, -2.5, 1e300, INFINITY, -INFINITY, NAN};
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+    for (int i = 0; i < COUNT(values) * COUNT(values); i++) {
+      const double x[] = {values[i / COUNT(values)], values[i % COUNT(values)]};
+      const double right = on_two_doubles((davit_operator)op, x[0], x[1]);
+      const float narrow[] = {(float)x[0], (float)x[1]};
+      const double narrow_right = on_two_doubles((davit_operator)op, (double)narrow[0], (double)narrow[1]);
+      double result = 0, reference = 0;
+      float narrow_result = 0;
+      CHECK(davit_reduce((davit_operator)op, DAVIT_DOUBLE, 2, x, &result, NULL));
+      CHECK(davit_reduce((davit_operator)op, DAVIT_FLOAT, 2, narrow, &narrow_result, NULL));
+      dvt_ref_reduce((davit_operator)op, DAVIT_DOUBLE, 2, x, &reference);
+      assert_true(isnan(right) ? isnan(result) && isnan(reference) : result == right && reference == right);
+      assert_true(isnan(narrow_right) ? isnan(narrow_result) : narrow_result == (float)narrow_right);
+    }
+}
+
 static void test_infinities_of_both_signs(void **state) {
   (void)state;
   double x[] = {1, INFINITY, 2, -INFINITY}, result = 0;
@@ -585,6 +618,7 @@ int main(void) {
       cmocka_unit_test(test_error_bound),
       cmocka_unit_test(test_wrap_around),
       cmocka_unit_test(test_nan_and_infinity),
+      cmocka_unit_test(test_two_elements),
       cmocka_unit_test(test_infinities_of_both_signs),
       cmocka_unit_test(test_negative_zeros),
       cmocka_unit_test(test_empty),

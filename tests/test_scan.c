@@ -12,7 +12,7 @@
 
 enum { MOST_PARTS = 9 };
 
-/* Around rows, tiles of 1024 to 4096 elements, and the pieces and blocks of offload/kernel/host.h. */
+/* Around rows, tiles of 1024 to 4096 elements, and the pieces and blocks of offload/kernel/scan_host.inc. */
 static const int64_t small_sizes[] = {1,    2,    31,   33,   127,  128,   129,   511,
                                       513,  1023, 1024, 1025, 2047, 2048,  2049,  4095,
                                       4096, 4097, 8191, 8193, 9999, 32767, 32768, 32769};
@@ -916,7 +916,7 @@ static void test_past_the_caches(void **state) {
 
 /* ---- heads where something begins or ends ---- */
 
-enum { STRIP = 528, PIECE = 8 * STRIP, BLOCK = 8 * PIECE }; /* of offload/kernel/host.h */
+enum { STRIP = 528, PIECE = 8 * STRIP, BLOCK = 8 * PIECE }; /* of offload/kernel/scan_host.inc */
 
 static void test_segments_of_a_length(void **state) {
   (void)state;

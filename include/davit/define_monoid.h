@@ -1,62 +1,65 @@
-/* Makes a davit_monoid of DAVIT_MONOID, DAVIT_MONOID_TYPE, DAVIT_MONOID_IDENTITY and DAVIT_MONOID_COMBINE,
- * and undefines them; see <davit/monoid.h>. Meant to be included several times. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Defines a davit_monoid from DAVIT_MONOID, DAVIT_MONOID_TYPE, DAVIT_MONOID_IDENTITY and
+ * DAVIT_MONOID_COMBINE, and undefines these four; <davit/monoid.h> says how. May be included several times.
+ * All other macros of the program are kept. */
 #include <davit/monoid.h>
 #include <omp.h>
 
 #include <davit/kernel/gpu.h>
+#include <davit/kernel/instance.h>
 
-#define DVT_PASTE_(a, b, c) a##b##c
-#define DVT_PASTE(a, b, c) DVT_PASTE_(a, b, c)
-#define DVT_QUOTE_(name) #name
-#define DVT_QUOTE(name) DVT_QUOTE_(name)
-#define DVT_T DAVIT_MONOID_TYPE
-#define DVT_N(name) DVT_PASTE(dvt_, DAVIT_MONOID, _n_##name)
-#define DVT_M(name) DVT_PASTE(dvt_, DAVIT_MONOID, _##name)
-#define DVT_COMBINE(a, b) DAVIT_MONOID_COMBINE(a, b)
-#define DVT_IDENTITY DAVIT_MONOID_IDENTITY
+/* The program's macros are used here, before texts of kernels define T and the like. */
+#define DVT_OWN(x) DVT_PASTE(dvt_, DAVIT_MONOID, _##x)
+typedef DAVIT_MONOID_TYPE DVT_OWN(type);
+_Static_assert(sizeof(DVT_OWN(type)) % 4 == 0 && sizeof(DVT_OWN(type)) <= 256,
+               "the size of DAVIT_MONOID_TYPE is a multiple of 4 bytes, at most 256");
+static const DVT_OWN(type) DVT_OWN(identity) = DAVIT_MONOID_IDENTITY;
+static inline __attribute__((always_inline)) DVT_OWN(type) DVT_OWN(identity_value)(void) {
+  return DAVIT_MONOID_IDENTITY;
+}
+static inline __attribute__((always_inline)) DVT_OWN(type)
+    DVT_OWN(combine)(DVT_OWN(type) a, DVT_OWN(type) b) {
+  return DAVIT_MONOID_COMBINE(a, b);
+}
 
-_Static_assert(sizeof(DVT_T) <= 256, "an element has at most 256 bytes");
-
-#include <davit/kernel/words.h>
-
-#include <davit/kernel/scan.h>
-
-#include <davit/kernel/reduce.h>
-
-#include <davit/kernel/prepend.h>
-
-#include <davit/kernel/host.h>
-
-#include <davit/kernel/tasks.h>
-
-#include <davit/kernel/reduce_host.h>
-
-#include <davit/kernel/probe.h>
+/* push_macro and pop_macro keep what the program defines by these names. */
+#pragma push_macro("T")
+#pragma push_macro("NAME")
+#pragma push_macro("COMBINE")
+#pragma push_macro("IDENTITY")
+#pragma push_macro("OPERATE")
+#undef T
+#undef NAME
+#undef COMBINE
+#undef IDENTITY
+#undef OPERATE
+#define T DVT_OWN(type)
+#define NAME(x) DVT_OWN(x)
+#define COMBINE(a, b) DVT_OWN(combine)(a, b)
+#define IDENTITY DVT_OWN(identity_value)()
+#include <davit/kernel/monoid.inc>
+#pragma pop_macro("T")
+#pragma pop_macro("NAME")
+#pragma pop_macro("COMBINE")
+#pragma pop_macro("IDENTITY")
+#pragma pop_macro("OPERATE")
 
 static const davit_monoid DAVIT_MONOID = {
     .version = DAVIT_MONOID_VERSION,
     .name = DVT_QUOTE(DAVIT_MONOID),
-    .bytes = sizeof(DVT_T),
-    .identity = &DVT_M(identity),
-    .combine = DVT_M(combine_task),
-    .reduce = DVT_M(reduce_task),
-    .scan = DVT_M(scan_task),
-    .prepend = DVT_M(prepend_task),
-    .works = DVT_M(works),
-    .reduce_tile = DVT_M(tile),
-    .scan_tile = DVT_M(tile),
-    .slot_bytes = DVT_N(slot_words) * sizeof(uint64_t),
+    .bytes = sizeof(DVT_OWN(type)),
+    .identity = &DVT_OWN(identity),
+    .combine = DVT_OWN(combine_task),
+    .reduce = DVT_OWN(reduce_task),
+    .scan = DVT_OWN(scan_task),
+    .prepend = DVT_OWN(prepend_task),
+    .works = DVT_OWN(works),
+    .reduce_tile = DVT_OWN(reduce_tile),
+    .scan_tile = DVT_OWN(tile),
+    .slot_bytes = DVT_SLOT_WORDS(DVT_OWN(type)) * sizeof(uint64_t),
 };
 
-#undef DVT_IDENTITY
-#undef DVT_COMBINE
-#undef DVT_M
-#undef DVT_N
-#undef DVT_T
-#undef DVT_QUOTE
-#undef DVT_QUOTE_
-#undef DVT_PASTE
-#undef DVT_PASTE_
+#undef DVT_OWN
 #undef DAVIT_MONOID
 #undef DAVIT_MONOID_TYPE
 #undef DAVIT_MONOID_IDENTITY

@@ -89,11 +89,11 @@ struct davit_monoid_task {
   const void *x;
   const uint8_t *flags; /* NULL: not segmented */
   void *y;
-  /* reduce: see offload/kernel/reduce.h; prepend: result is the left operand */
+  /* reduce: see offload/kernel/levels.inc; prepend: result is the left operand */
   void *levels, *result;
   uint32_t *counters;
   int64_t stop;
-  /* scan: see offload/kernel/scan.h */
+  /* scan: see offload/kernel/scan.inc */
   uint64_t *sums, *prefixes;
   const void *carry_in;
   void *carry_out;

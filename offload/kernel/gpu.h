@@ -1,9 +1,11 @@
-/* What a kernel on a GPU is written with: the numbers of thread and team, barriers, words passed among the 32
- * lanes of a warp, memory shared by a team.
+/* The vocabulary of kernels on a GPU: the numbers of thread, lane and team, barriers, values exchanged among
+ * the 32 lanes of a warp, values published to other teams, memory that a team shares.
  *
- * Kernels are `target teams ompx_bare` regions: every thread runs the body from its beginning, as in a kernel
- * language. DVT_GPU is defined where the compiler makes code for a GPU; elsewhere this file defines nothing, and such
- * regions have no body, as they are never launched there.
+ * A kernel is a `target teams ompx_bare` region: every thread runs the body from its beginning, as in a
+ * kernel language. A region consists of DVT_BODY(function, arguments...): a call of the function where code
+ * for a GPU is compiled. Elsewhere nothing is called, as such regions are never launched there, but the
+ * region keeps the same arguments. DVT_GPU is defined where code for a GPU is compiled; functions that use
+ * this vocabulary stand inside #ifdef DVT_GPU.
  *
  * On AMD GPUs a warp is one half of a wavefront of 64, or a wavefront of 32. */
 #ifndef DAVIT_KERNEL_GPU_H
@@ -12,8 +14,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* 64-bit words of a slot for a value of type T (dvt_publish_slot): one, or whole pairs. */
+#define DVT_SLOT_WORDS(T) (sizeof(T) == 4 ? 1 : (sizeof(T) / 4 + 1) / 2 * 2)
+
+/* Elements of type T that a lane loads at once: 16 bytes where they fit. */
+#define DVT_PACK(T) (sizeof(T) <= 16 && 16 % sizeof(T) == 0 ? 16 / sizeof(T) : 1)
+
 #if defined(__NVPTX__) || defined(__AMDGCN__)
 #define DVT_GPU 1
+#define DVT_BODY(function, ...) function(__VA_ARGS__)
 
 /* Everything that a kernel calls becomes part of it: a call would pass values through memory. */
 #define DVT_INLINE static inline __attribute__((always_inline))
@@ -72,11 +81,11 @@ DVT_INLINE uint32_t dvt_atomic_add(uint32_t *counter, uint32_t value) {
 }
 
 /* Aligned words that other teams write and read meanwhile: each word is whole, whatever its neighbour is. */
-DVT_INLINE void dvt_publish(uint64_t *at, uint64_t word) {
+DVT_INLINE void dvt_publish_word(uint64_t *at, uint64_t word) {
   __asm__ volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(word) : "memory");
 }
 
-DVT_INLINE uint64_t dvt_observe(const uint64_t *at) {
+DVT_INLINE uint64_t dvt_load_word(const uint64_t *at) {
   uint64_t word;
   __asm__ volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
   return word;
@@ -88,15 +97,15 @@ DVT_INLINE void dvt_publish_pair(uint64_t *at, uint64_t first, uint64_t second) 
                    : "memory");
 }
 
-DVT_INLINE void dvt_observe_pair(const uint64_t *at, uint64_t *first, uint64_t *second) {
+DVT_INLINE void dvt_load_pair(const uint64_t *at, uint64_t *first, uint64_t *second) {
   __asm__ volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
                    : "=l"(*first), "=l"(*second)
                    : "l"(at)
                    : "memory");
 }
 
-/* 16 bytes at an address that is a multiple of 16. Written out so that the compiler does not split the access to share
- * half of it with another path. */
+/* 16 bytes at an address that is a multiple of 16. Written out so that the compiler does not split the access
+ * to share half of it with another path. */
 DVT_INLINE void dvt_load_16(const void *at, uint32_t word[4]) {
   __asm__("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
           : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
@@ -104,7 +113,8 @@ DVT_INLINE void dvt_load_16(const void *at, uint32_t word[4]) {
           : "memory");
 }
 
-/* The same of memory that nobody writes during the launch: such loads may be moved, and so need fewer registers. */
+/* The same of memory that nobody writes during the launch: such loads may be moved, and so need fewer
+ * registers. */
 DVT_INLINE void dvt_load_constant_16(const void *at, uint32_t word[4]) {
   __asm__("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
           : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
@@ -182,22 +192,22 @@ DVT_INLINE uint32_t dvt_atomic_add(uint32_t *counter, uint32_t value) {
   return __scoped_atomic_fetch_add(counter, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
 
-DVT_INLINE void dvt_publish(uint64_t *at, uint64_t word) {
+DVT_INLINE void dvt_publish_word(uint64_t *at, uint64_t word) {
   __scoped_atomic_store_n(at, word, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
 
-DVT_INLINE uint64_t dvt_observe(const uint64_t *at) {
+DVT_INLINE uint64_t dvt_load_word(const uint64_t *at) {
   return __scoped_atomic_load_n(at, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
 
 DVT_INLINE void dvt_publish_pair(uint64_t *at, uint64_t first, uint64_t second) {
-  dvt_publish(at, first);
-  dvt_publish(at + 1, second);
+  dvt_publish_word(at, first);
+  dvt_publish_word(at + 1, second);
 }
 
-DVT_INLINE void dvt_observe_pair(const uint64_t *at, uint64_t *first, uint64_t *second) {
-  *first = dvt_observe(at);
-  *second = dvt_observe(at + 1);
+DVT_INLINE void dvt_load_pair(const uint64_t *at, uint64_t *first, uint64_t *second) {
+  *first = dvt_load_word(at);
+  *second = dvt_load_word(at + 1);
 }
 
 typedef uint32_t dvt_quad __attribute__((ext_vector_type(4)));
@@ -234,6 +244,60 @@ DVT_INLINE int dvt_lane_number(void) {
     __builtin_memcpy(&value, word, sizeof value);                                                            \
     return value;                                                                                            \
   }
+
+/* Defines T name(const T *at): a value that another team wrote in this launch, read past the multiprocessor's
+ * cache. */
+#define DVT_DEFINE_LOAD_FRESH(T, name)                                                                       \
+  DVT_INLINE T name(const T *at) {                                                                           \
+    T value;                                                                                                 \
+    uint32_t word[sizeof(T) / 4];                                                                            \
+    _Pragma("unroll") for (unsigned w = 0; w < sizeof(T) / 4; w++) word[w] =                                 \
+        ((const volatile uint32_t *)(const volatile void *)at)[w];                                           \
+    __builtin_memcpy(&value, word, sizeof value);                                                            \
+    return value;                                                                                            \
+  }
+
+/* A slot carries a value of at most 256 bytes from one team to others: each 32-bit word of the value lies in
+ * the lower half of a 64-bit word, the slot's state in the upper half. 64-bit words are written whole, so a
+ * reader that finds the same state in all of them has the value of that state, without a fence. State 0:
+ * nothing was published yet. */
+DVT_INLINE void dvt_publish_slot(uint64_t *slot, uint32_t state, const void *value, unsigned bytes) {
+  uint32_t word[64] = {0};
+  const uint64_t tag = (uint64_t)state << 32;
+  __builtin_memcpy(word, value, bytes);
+  if (bytes == 4)
+    dvt_publish_word(slot, tag | word[0]);
+  else
+#pragma unroll
+    for (unsigned w = 0; w < bytes / 4; w += 2)
+      dvt_publish_pair(slot + w, tag | word[w], tag | word[w + 1]);
+}
+
+/* Returns the slot's state; the value is valid if that is not 0. */
+DVT_INLINE uint32_t dvt_load_slot(const uint64_t *slot, void *value, unsigned bytes) {
+  uint64_t tagged[64];
+  uint32_t word[64], state;
+  if (bytes == 4)
+    tagged[0] = dvt_load_word(slot);
+  else
+#pragma unroll
+    for (unsigned w = 0; w < bytes / 4; w += 2)
+      dvt_load_pair(slot + w, &tagged[w], &tagged[w + 1]);
+  state = (uint32_t)(tagged[0] >> 32);
+#pragma unroll
+  for (unsigned w = 0; w < (bytes == 4 ? 1 : (bytes / 4 + 1) / 2 * 2); w++) {
+    word[w] = (uint32_t)tagged[w];
+    state = (uint32_t)(tagged[w] >> 32) == state ? state : 0;
+  }
+  __builtin_memcpy(value, word, bytes);
+  return state;
+}
+
+#else
+#define DVT_BODY(function, ...) dvt_no_body(0, __VA_ARGS__)
+static inline void dvt_no_body(int first, ...) {
+  (void)first;
+}
 #endif
 
 #endif

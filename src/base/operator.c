@@ -1,25 +1,21 @@
-#include <davit/operator.h>
-#include <stdint.h>
+#include "src/base/operator.h"
 
-static const struct {
-  const char *name;
-  size_t bytes;
-} types[DAVIT_TYPE_COUNT] = {[DAVIT_FLOAT] = {"float", sizeof(float)},
-                             [DAVIT_DOUBLE] = {"double", sizeof(double)},
-                             [DAVIT_INT32] = {"int32", sizeof(int32_t)},
-                             [DAVIT_INT64] = {"int64", sizeof(int64_t)}};
+#define TYPE_BYTES(TYPE, type, ...) [TYPE] = sizeof(DVT_C_##type),
+#define TYPE_NAME(TYPE, type, ...) [TYPE] = #type,
+#define OPERATOR_NAME(OPERATOR, op, ...) [OPERATOR] = #op,
 
-static const char *const operators[DAVIT_OPERATOR_COUNT] = {
-    [DAVIT_SUM] = "sum", [DAVIT_PROD] = "prod", [DAVIT_MIN] = "min", [DAVIT_MAX] = "max"};
+static const size_t type_bytes[DAVIT_TYPE_COUNT] = {DVT_EACH_TYPE(TYPE_BYTES, )};
+static const char *const type_names[DAVIT_TYPE_COUNT] = {DVT_EACH_TYPE(TYPE_NAME, )};
+static const char *const operator_names[DAVIT_OPERATOR_COUNT] = {DVT_EACH_OPERATOR(OPERATOR_NAME, )};
 
 size_t davit_type_bytes(davit_type type) {
-  return (unsigned)type < DAVIT_TYPE_COUNT ? types[type].bytes : 0;
+  return (unsigned)type < DAVIT_TYPE_COUNT ? type_bytes[type] : 0;
 }
 
 const char *davit_type_string(davit_type type) {
-  return (unsigned)type < DAVIT_TYPE_COUNT ? types[type].name : "unknown";
+  return (unsigned)type < DAVIT_TYPE_COUNT ? type_names[type] : "unknown";
 }
 
 const char *davit_operator_string(davit_operator op) {
-  return (unsigned)op < DAVIT_OPERATOR_COUNT ? operators[op] : "unknown";
+  return (unsigned)op < DAVIT_OPERATOR_COUNT ? operator_names[op] : "unknown";
 }

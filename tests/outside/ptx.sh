@@ -14,7 +14,7 @@ build=$1
 table='scan dvt_[a-z0-9]*_[a-z]*_scan_region shared load store
 scan dvt_[a-z0-9]*_[a-z]*_segmented_region shared load store
 scan dvt_[a-z0-9]*_[a-z]*_prepend_region
-reduce dvt_[a-z0-9]*_[a-z]*_tree_region shared load
+reduce dvt_[a-z0-9]*_[a-z]*_reduce_region shared load
 stencil [ds]stencil_wide store
 stencil [ds]stencil_narrow
 atax [ds]atax_pass_[0-9]* shared load store

@@ -1,0 +1,30 @@
+/* How the text of a kernel becomes functions.
+ *
+ * A text is an .inc file: functions for one element type, or for one element type and one operator. It has no
+ * include guard and is included once for each instance, after these macros are defined:
+ *
+ *   T               the element type
+ *   NAME(x)         the instance's own name for x
+ *   COMBINE(a, b)   a ∘ b, a stands left of b: where the text needs an operator
+ *   IDENTITY        a value: where it needs the operator's identity
+ *
+ * The text's opening comment lists what else it needs. No text leaves a macro behind. The parameters are
+ * undefined by the file that defined them, or by the text if it is the only one of its instance. No .c file
+ * includes itself.
+ *
+ * To instantiate a text for all types of a list, define EACH as its path and include
+ *
+ *   "offload/each_floating.inc"   for float and double: NAME(x) is sx and dx
+ *   "offload/each_monoid.inc"     for each element type and each operator of src/base/operator.h: NAME(x) is
+ *                                 dvt_float_sum_x and so on
+ *
+ * Programs instantiate texts for operators of their own by <davit/define_monoid.h>. */
+#ifndef DAVIT_KERNEL_INSTANCE_H
+#define DAVIT_KERNEL_INSTANCE_H
+
+#define DVT_PASTE_(a, b, c) a##b##c
+#define DVT_PASTE(a, b, c) DVT_PASTE_(a, b, c)
+#define DVT_QUOTE_(x) #x
+#define DVT_QUOTE(x) DVT_QUOTE_(x)
+
+#endif
