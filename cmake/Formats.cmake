@@ -1,7 +1,12 @@
-# What sound and sequences are read with: FFTW for libdavit; libsndfile, soxr and htslib for the tool.
+# Libraries found by pkg-config: FFTW for libdavit; libsndfile, soxr and htslib for the tool, which reads sounds and
+# sequences with them.
 find_package(PkgConfig REQUIRED)
+set(wanted fftw3f:libfftw3-dev)
+if(DAVIT_TOOL OR DAVIT_TESTS OR DAVIT_BENCH)
+  list(APPEND wanted sndfile:libsndfile1-dev soxr:libsoxr-dev htslib:libhts-dev)
+endif()
 set(missing "")
-foreach(pair fftw3f:libfftw3-dev sndfile:libsndfile1-dev soxr:libsoxr-dev htslib:libhts-dev)
+foreach(pair ${wanted})
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 module)
   list(GET pair 1 package)
@@ -12,6 +17,6 @@ foreach(pair fftw3f:libfftw3-dev sndfile:libsndfile1-dev soxr:libsoxr-dev htslib
 endforeach()
 if(missing)
   list(JOIN missing " " missing)
-  message(FATAL_ERROR "davit needs FFTW (single precision), libsndfile, soxr and htslib, found by pkg-config.\n"
+  message(FATAL_ERROR "davit needs FFTW (single precision), and its tool libsndfile, soxr and htslib, found by pkg-config.\n"
     "Not found; on Debian: apt-get install ${missing}")
 endif()

@@ -152,3 +152,11 @@ add_library(davit_offload INTERFACE)
 target_compile_options(davit_offload INTERFACE "SHELL:${DAVIT_OFFLOAD_CFLAGS}")
 target_link_options(davit_offload INTERFACE "SHELL:${DAVIT_OFFLOAD_LDFLAGS}")
 set_target_properties(davit_offload PROPERTIES EXPORT_NAME offload)
+
+# Gives PROGRAM the flags for target regions if SOURCE has any: device code costs time to compile and to link.
+function(davit_use_offload program source)
+  file(STRINGS ${source} regions LIMIT_COUNT 1 REGEX "^ *#pragma omp target|define_monoid\\.h")
+  if(regions)
+    target_link_libraries(${program} PRIVATE davit_offload)
+  endif()
+endfunction()

@@ -1,0 +1,10 @@
+# The tool `davit`. It links the shared library, and has the references that --check compares with (ref/) in itself,
+# because the library does not export them.
+file(GLOB tool_sources CONFIGURE_DEPENDS src/cli/*.c src/cli/*/*.c)
+add_executable(davit_tool ${tool_sources} $<TARGET_OBJECTS:davit_ref>)
+target_link_libraries(davit_tool PRIVATE davit_compile davit_shared ${DAVIT_OMP} ${BLIS_LIBRARY} -lm
+                      PkgConfig::DAVIT_sndfile PkgConfig::DAVIT_soxr PkgConfig::DAVIT_htslib)
+# An installed tool finds the library of its own prefix, wherever that lies.
+file(RELATIVE_PATH to_library /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
+set_target_properties(davit_tool PROPERTIES OUTPUT_NAME davit BUILD_WITH_INSTALL_RPATH OFF
+                      INSTALL_RPATH "$ORIGIN/${to_library};${CMAKE_INSTALL_RPATH}")
