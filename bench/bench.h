@@ -1,8 +1,8 @@
 /* What all benchmarks share: a clock, medians, and one JSON document on standard output.
  *
- * A benchmark prints one object {"benchmark", "date", "command", "machine", "rows": [...]}; rows are flat
- * objects of numbers and strings, so that results of real runs can be kept under bench/results/ as they
- * are. Progress goes to standard error. */
+ * A benchmark prints one object {"benchmark", "date", "command", "machine", "rows": [...]} to standard output; rows
+ * are flat objects of numbers and strings, so that results of real runs can be kept under bench/results/ as they
+ * are. Tables for people and progress go to standard error. */
 #ifndef DAVIT_BENCH_BENCH_H
 #define DAVIT_BENCH_BENCH_H
 
@@ -24,10 +24,6 @@ void bench_row(void);
 void bench_text(const char *key, const char *value);
 void bench_number(const char *key, double value);
 void bench_end(void);
-
-/* For programs that print tables for people: bench_begin() with --json, and the tables go to standard error; without there is
- * no document, rows and what is in them go nowhere, and the tables to standard output. Returns where tables go. */
-FILE *bench_begin_tables(const char *name, int argc, char **argv);
 
 /* The first call of a program. `usage` has "[--name VALUE]" or "[--name]" for each option; --json and --peers, which
  * `davit bench` gives, need not be there. Prints it and ends the program for --help, with 0, and for what is no option, with 2. */

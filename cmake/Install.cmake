@@ -1,17 +1,15 @@
-# Headers, both libraries, the tool, and what find_package() and pkg-config read.
+# Headers, both libraries, the tool, the documentation, and the files of find_package() and pkg-config.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS davit_shared davit_static davit_offload davit_monoid EXPORT davitTargets)
-if(TARGET davit_tool)
+if(DAVIT_TOOL)
   install(TARGETS davit_tool)
-endif()
-if(DAVIT_BENCH) # the benchmarks stand where `davit bench` looks for them
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/bin/ DESTINATION libexec/davit USE_SOURCE_PERMISSIONS
-          FILES_MATCHING PATTERN "bench_*")
 endif()
 install(DIRECTORY include/davit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY offload/kernel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/davit)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg"
+        PATTERN demo EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/davit)
 install(EXPORT davitTargets NAMESPACE davit:: DESTINATION ${package_dir})

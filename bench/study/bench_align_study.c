@@ -23,7 +23,6 @@ typedef struct study {
   int argc;
   char **argv;
   bool gpu;
-  FILE *table;
   int device, repeats, cpu_repeats;
   const char *random;
   dvt_study_align options;
@@ -197,20 +196,19 @@ static void row(const study *s, const char *table, const program *p, const resul
 
 static void line(const study *s, const program *p, const result *r, double serial_ms, double cpu_ms) {
   row(s, "programs", p, r, serial_ms, cpu_ms);
-  fprintf(s->table, "%-4s %7d %12.2f %12.2f %9.4f %10.2f", p->name, r->threads, r->median, r->times.kernel_ms,
+  fprintf(stderr, "%-4s %7d %12.2f %12.2f %9.4f %10.2f", p->name, r->threads, r->median, r->times.kernel_ms,
           gcups(s, r->median), serial_ms / r->median);
   if (cpu_ms > 0)
-    fprintf(s->table, " %10.2f", cpu_ms / r->median);
-  fprintf(s->table, "\n");
-  fflush(s->table);
+    fprintf(stderr, " %10.2f", cpu_ms / r->median);
+  fprintf(stderr, "\n");
 }
 
 /* Table A: one effect. */
 static void table_programs(study *s) {
   const int threads = atoi(bench_option(s->argc, s->argv, "threads", "0"));
   use_effects(s, 1);
-  fprintf(s->table, "\nEvery program, one effect (threads 0: all)\n"
-                    "     threads           ms   kernels ms     GCUPS        x S      x CPU\n");
+  fprintf(stderr, "\nEvery program, one effect (threads 0: all)\n"
+                  "     threads           ms   kernels ms     GCUPS        x S      x CPU\n");
   const result one = measure(s, &serial, 1), cpu_one = measure(s, &on_cpu, 1),
                cpu = measure(s, &on_cpu, threads);
   line(s, &serial, &one, one.median, cpu.median);
@@ -227,8 +225,8 @@ static void table_effects(study *s) {
   int64_t counts[MOST_EFFECTS];
   const int most = bench_list(bench_option(s->argc, s->argv, "effects", "1,2,3,4,5,6"), counts, MOST_EFFECTS);
   double first = 0;
-  fprintf(s->table, "\nV2 by the number of effects, serial times measured\n"
-                    "effects     S ms        V2 ms     GCUPS        x S   x V2 with the first number\n");
+  fprintf(stderr, "\nV2 by the number of effects, serial times measured\n"
+                  "effects     S ms        V2 ms     GCUPS        x S   x V2 with the first number\n");
   for (int i = 0; i < most; i++) {
     if (counts[i] < 1 || counts[i] > MOST_EFFECTS)
       continue;
@@ -237,9 +235,8 @@ static void table_effects(study *s) {
     first = first > 0 ? first : r.median;
     row(s, "effects", &serial, &one, one.median, 0);
     row(s, "effects", &v2, &r, one.median, 0);
-    fprintf(s->table, "%7d %10.2f %10.2f %9.4f %10.2f %10.2f\n", s->input.effect_count, one.median, r.median,
+    fprintf(stderr, "%7d %10.2f %10.2f %9.4f %10.2f %10.2f\n", s->input.effect_count, one.median, r.median,
             gcups(s, r.median), one.median / r.median, r.median / first);
-    fflush(s->table);
   }
 }
 
@@ -277,7 +274,7 @@ static void read_options(study *s) {
   s->options.seed = (uint64_t)whole(s, "seed", "1", "1");
 }
 
-static const char usage[] = "bench_align_study [--json] [--device 0] [--tables programs,effects] [--windows "
+static const char usage[] = "bench_align_study [--device 0] [--tables programs,effects] [--windows "
                             "775] [--window 200] [--pattern 108]\n"
                             "                  [--permutations 100] [--effects 1,2,3,4,5,6] [--random "
                             "natural|host|device] [--threads 0]\n"
@@ -294,7 +291,7 @@ int main(int argc, char **argv) {
   }
   make_movie(&s, windows, pattern, s.options.seed);
   const char *wanted = bench_option(argc, argv, "tables", "programs,effects");
-  s.table = bench_begin_tables("align_study", argc, argv);
+  bench_begin("align_study", argc, argv);
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
     if (strstr(wanted, tables[i].name))
       tables[i].measure(&s);

@@ -3,8 +3,7 @@
  * the limit of 8 flagged blocks, load balance; and the layouts and streams of the introduction.
  *
  * By default the first device that work is spread over; where that is the CPU, sizes are small. A table
- * for each name on standard output; with --json the rows of the other benchmarks there, and the tables on
- * standard error.
+ * for each name.
  *
  * Times are medians of the repeats after one that is not counted; the rows have the means as well. A
  * program's time is without allocations and with its copies unless a column says `kernels`; parts of a
@@ -27,7 +26,6 @@ typedef struct study {
   int argc;
   char **argv;
   bool gpu;
-  FILE *table;
   int device, repeats;
   int64_t cpu_most;
   dvt_study_points source;
@@ -57,8 +55,8 @@ static void row(const study *s, const char *table) {
   bench_number("device", s->device);
 }
 
-static void title(const study *s, const char *words) {
-  fprintf(s->table, "\n%s\n", words);
+static void title(const char *words) {
+  fprintf(stderr, "\n%s\n", words);
 }
 
 /* ---- points ---- */
@@ -178,7 +176,7 @@ static void table_blocked(study *s) {
   int size_count = list(s, "cpu", "8192,16384,32768", "2048,4096", sizes);
   int block_count =
       list(s, "blocks", "128,256,512,1024,2048,4096,8192,16384,32768", "128,512,2048,4096", blocks);
-  title(s, "P1 and P2: all pairs on one core, ms by block size B, and the gain over P1");
+  title("P1 and P2: all pairs on one core, ms by block size B, and the gain over P1");
   for (int i = 0; i < size_count; i++) {
     bool measured;
     use_points(s, sizes[i]);
@@ -187,7 +185,7 @@ static void table_blocked(study *s) {
     row(s, "blocked");
     bench_number("b", 0);
     bench_number("ms", plain);
-    fprintf(s->table, "%9lld  plain %10.2f\n", (long long)s->n, plain);
+    fprintf(stderr, "%9lld  plain %10.2f\n", (long long)s->n, plain);
     for (int b = 0; b < block_count; b++) {
       job j = job_of(s);
       j.b = blocks[b];
@@ -199,7 +197,7 @@ static void table_blocked(study *s) {
       bench_number("ms", t.median);
       bench_number("mean_ms", t.mean);
       bench_number("gain", plain / t.median);
-      fprintf(s->table, "%9lld %6lld %10.2f %6.2f\n", (long long)s->n, (long long)j.b, t.median,
+      fprintf(stderr, "%9lld %6lld %10.2f %6.2f\n", (long long)s->n, (long long)j.b, t.median,
               plain / t.median);
     }
   }
@@ -213,8 +211,8 @@ static void table_brute(study *s) {
   int team_count = list(s, "teams", "0", "0", teams);
   double sum = 0;
   int count = 0;
-  title(s, "P3: all pairs on the device by threads of a block (ms; kernels alone; x one core, ~ reckoned)\n"
-           "        n   threads    teams         ms    kernels   one core ms        x");
+  title("P3: all pairs on the device by threads of a block (ms; kernels alone; x one core, ~ reckoned)\n"
+        "        n   threads    teams         ms    kernels   one core ms        x");
   for (int i = 0; i < size_count; i++)
     for (int t = 0; t < thread_count; t++)
       for (int g = 0; g < team_count; g++) {
@@ -238,20 +236,20 @@ static void table_brute(study *s) {
         bench_number("one_core_ms", cpu);
         bench_number("one_core_measured", measured);
         bench_number("speedup", ratio);
-        fprintf(s->table, "%9lld %9lld %8lld %10.3f %10.3f %c%12.2f %8.1f\n", (long long)s->n,
+        fprintf(stderr, "%9lld %9lld %8lld %10.3f %10.3f %c%12.2f %8.1f\n", (long long)s->n,
                 (long long)threads[t], (long long)teams[g], ms.median, kernels, measured ? ' ' : '~', cpu,
                 ratio);
       }
   if (count)
-    fprintf(s->table, "average x %.1f\n", sum / count);
+    fprintf(stderr, "average x %.1f\n", sum / count);
 }
 
 /* Fig 3.9: equal work for all threads. */
 static void table_balance(study *s) {
   int64_t sizes[MOST];
   int size_count = list(s, "brute", "65536,131072,262144,524288,1048576", "2048,4096", sizes);
-  title(s, "P3 and P3b: rows as they are, and complementary ones for equal work (ms)\n"
-           "        n       rows   balanced    ratio  comparisons of a thread: rows     balanced");
+  title("P3 and P3b: rows as they are, and complementary ones for equal work (ms)\n"
+        "        n       rows   balanced    ratio  comparisons of a thread: rows     balanced");
   for (int i = 0; i < size_count; i++) {
     times ms[2];
     int64_t least[2], greatest[2];
@@ -280,7 +278,7 @@ static void table_balance(study *s) {
     bench_number("rows_greatest", (double)greatest[0]);
     bench_number("balanced_least", (double)least[1]);
     bench_number("balanced_greatest", (double)greatest[1]);
-    fprintf(s->table, "%9lld %10.3f %10.3f %8.2f  %12lld … %-8lld %9lld … %-8lld\n", (long long)s->n,
+    fprintf(stderr, "%9lld %10.3f %10.3f %8.2f  %12lld … %-8lld %9lld … %-8lld\n", (long long)s->n,
             ms[0].median, ms[1].median, ms[0].median / ms[1].median, (long long)least[0],
             (long long)greatest[0], (long long)least[1], (long long)greatest[1]);
   }
@@ -291,7 +289,7 @@ static void table_divide_cpu(study *s) {
   int64_t sizes[MOST], cutoffs[MOST];
   int size_count = list(s, "divide", "131072,524288,1048576,2097152,4194304", "8192,16384", sizes);
   int cutoff_count = list(s, "cutoff", "3,8", "3,8", cutoffs);
-  title(s, "P4: divide and conquer on one core (ms)\n        n  cut-off     search      total   sort %");
+  title("P4: divide and conquer on one core (ms)\n        n  cut-off     search      total   sort %");
   for (int i = 0; i < size_count; i++)
     for (int c = 0; c < cutoff_count; c++) {
       job j = job_of(s);
@@ -306,7 +304,7 @@ static void table_divide_cpu(study *s) {
       bench_number("mean_ms", ms.mean);
       bench_number("sort_percent", share);
       bench_number("comparisons", (double)j.divide_cpu.comparisons);
-      fprintf(s->table, "%9lld %8d %10.2f %10.2f %8.1f\n", (long long)s->n, j.cutoff,
+      fprintf(stderr, "%9lld %8d %10.2f %10.2f %8.1f\n", (long long)s->n, j.cutoff,
               ms.median * (1 - 0.01 * share), ms.median, share);
     }
 }
@@ -318,8 +316,8 @@ static void table_divide(study *s) {
   int base_count = list(s, "base", "64,128,256,512", "64,128,256", bases);
   double sum = 0;
   int count = 0;
-  title(s, "P5: divide and conquer on the device by base = threads of a block (ms; x P4)\n"
-           "        n    base         ms    P4 ms        x   sort %");
+  title("P5: divide and conquer on the device by base = threads of a block (ms; x P4)\n"
+        "        n    base         ms    P4 ms        x   sort %");
   for (int i = 0; i < size_count; i++) {
     use_points(s, sizes[i]);
     job cpu = job_of(s);
@@ -344,13 +342,13 @@ static void table_divide(study *s) {
       bench_number("one_core_ms", one);
       bench_number("speedup", one / ms.median);
       bench_number("sort_percent", sort);
-      fprintf(s->table, "%9lld %7lld %10.3f %8.2f %8.2f %8.1f\n", (long long)s->n, (long long)bases[b],
+      fprintf(stderr, "%9lld %7lld %10.3f %8.2f %8.2f %8.1f\n", (long long)s->n, (long long)bases[b],
               ms.median, one, one / ms.median, sort);
     }
-    fprintf(s->table, "%9lld    best base %lld\n", (long long)s->n, (long long)best);
+    fprintf(stderr, "%9lld    best base %lld\n", (long long)s->n, (long long)best);
   }
   if (count)
-    fprintf(s->table, "average x %.2f\n", sum / count);
+    fprintf(stderr, "average x %.2f\n", sum / count);
 }
 
 static void share_row(const study *s, const char *kernel, double ms, double all, double without_sort) {
@@ -360,11 +358,11 @@ static void share_row(const study *s, const char *kernel, double ms, double all,
   bench_number("percent", 100 * ms / all);
   bool sort = strcmp(kernel, "bitonicSort") == 0;
   bench_number("percent_without_sort", sort ? NAN : 100 * ms / without_sort);
-  fprintf(s->table, "%-20s %10.3f %8.1f", kernel, ms, 100 * ms / all);
+  fprintf(stderr, "%-20s %10.3f %8.1f", kernel, ms, 100 * ms / all);
   if (sort)
-    fprintf(s->table, "\n");
+    fprintf(stderr, "\n");
   else
-    fprintf(s->table, " %8.1f\n", 100 * ms / without_sort);
+    fprintf(stderr, " %8.1f\n", 100 * ms / without_sort);
 }
 
 /* The share of each kernel of P5; the source has 68 % for compareStripPoints without the sorts. */
@@ -379,7 +377,7 @@ static void table_kernels(study *s) {
     dvt_study_divide_shares sum = dvt_study_divide_sum(j.report);
     double without = sum.brute_ms + sum.reduce_ms + sum.strip_ms + sum.compare_ms,
            all = without + sum.sort_ms;
-    fprintf(s->table, "\nP5: kernels, %lld points, base 128, %d steps (the last run)\n%-20s %10s %8s %8s\n",
+    fprintf(stderr, "\nP5: kernels, %lld points, base 128, %d steps (the last run)\n%-20s %10s %8s %8s\n",
             (long long)s->n, j.report->steps, "kernel", "ms", "%", "no sort");
     share_row(s, "bitonicSort", sum.sort_ms, all, without);
     share_row(s, "bruteForce", sum.brute_ms, all, without);
@@ -396,8 +394,7 @@ static void table_limit(study *s) {
   static const char *const names[] = {"limit", "limit, merged", "no limit", "every block"};
   int64_t sizes[MOST];
   int size_count = list(s, "limit", "131072,1048576", "4096,16384", sizes);
-  title(s,
-        "P5: the limit of 8 flagged blocks (base 128, ms), and what compareStripPoints does in all steps\n"
+  title("P5: the limit of 8 flagged blocks (base 128, ms), and what compareStripPoints does in all steps\n"
         "        n variant          no sort    compare        tests   taken %  inside %  divergent warps %");
   for (int i = 0; i < size_count; i++)
     for (int v = 0; v < COUNT; v++) {
@@ -433,10 +430,10 @@ static void table_limit(study *s) {
       bench_number("taken_percent", taken);
       bench_number("inside_percent", inside);
       bench_number("divergent_warps_percent", divergent);
-      fprintf(s->table, "%9lld %-14s %9.3f %10.3f", (long long)s->n, names[v], without, sum.compare_ms);
+      fprintf(stderr, "%9lld %-14s %9.3f %10.3f", (long long)s->n, names[v], without, sum.compare_ms);
       if (v != MERGED)
-        fprintf(s->table, " %12lld %9.1f %9.1f %9.1f", (long long)all.tests, taken, inside, divergent);
-      fprintf(s->table, "\n");
+        fprintf(stderr, " %12lld %9.1f %9.1f %9.1f", (long long)all.tests, taken, inside, divergent);
+      fprintf(stderr, "\n");
     }
 }
 
@@ -445,7 +442,7 @@ static void table_sorts(study *s) {
   static const char *const names[DVT_STUDY_SORTS] = {"bitonic", "odd-even"};
   int64_t sizes[MOST];
   int size_count = list(s, "sorts", "131072,1048576", "4096,16384", sizes);
-  title(s, "P5: the sorts of a run (base 128, ms)\n        n sort          sorts    total  comparators");
+  title("P5: the sorts of a run (base 128, ms)\n        n sort          sorts    total  comparators");
   for (int i = 0; i < size_count; i++)
     for (int k = 0; k < DVT_STUDY_SORTS; k++) {
       use_points(s, sizes[i]);
@@ -459,7 +456,7 @@ static void table_sorts(study *s) {
       bench_number("ms", ms.median);
       bench_number("comparators", (double)j.report->comparators);
       bench_number("launches_by_x", (double)dvt_study_sort_launches(j.divide.sort, j.report->n));
-      fprintf(s->table, "%9lld %-9s %9.3f %8.3f %12lld\n", (long long)s->n, names[k], sort, ms.median,
+      fprintf(stderr, "%9lld %-9s %9.3f %8.3f %12lld\n", (long long)s->n, names[k], sort, ms.median,
               (long long)j.report->comparators);
     }
 }
@@ -495,8 +492,7 @@ static double norms_ms(const study *s, bool soa, int64_t n, const float *in, flo
   return bench_median(each, s->repeats);
 }
 
-static void layout_row(const study *s, const char *data, const char *layout, int64_t n, double all,
-                       double one) {
+static void layout_row(const char *data, const char *layout, int64_t n, double all, double one) {
   bench_row();
   bench_text("table", "layouts");
   bench_text("data", data);
@@ -504,23 +500,23 @@ static void layout_row(const study *s, const char *data, const char *layout, int
   bench_number("n", (double)n);
   bench_number("all_ms", all);
   bench_number("one_ms", one);
-  fprintf(s->table, "%-8s %-12s %10.4f", data, layout, all);
+  fprintf(stderr, "%-8s %-12s %10.4f", data, layout, all);
   if (isfinite(one))
-    fprintf(s->table, " %10.4f", one);
-  fprintf(s->table, "\n");
+    fprintf(stderr, " %10.4f", one);
+  fprintf(stderr, "\n");
 }
 
 static void table_layouts(study *s) {
   static const char *const names[DVT_STUDY_LAYOUTS] = {"aos", "aos padded", "soa"};
   int64_t n = strtoll(option(s, "elements", "16777216", "262144"), NULL, 10);
   void *in = device_memory(s, 8 * n), *out = device_memory(s, 4 * n);
-  fprintf(s->table, "\nLayouts: %lld elements, a launch that waits (ms): all members wanted, and one\n",
+  fprintf(stderr, "\nLayouts: %lld elements, a launch that waits (ms): all members wanted, and one\n",
           (long long)n);
   for (int l = 0; l < DVT_STUDY_LAYOUTS; l++)
-    layout_row(s, "pixels", names[l], n, pixels_ms(s, dvt_study_grey, (dvt_study_layout)l, n, in, out),
+    layout_row("pixels", names[l], n, pixels_ms(s, dvt_study_grey, (dvt_study_layout)l, n, in, out),
                pixels_ms(s, dvt_study_red, (dvt_study_layout)l, n, in, out));
-  layout_row(s, "points", "aos", n, norms_ms(s, false, n, in, out), NAN);
-  layout_row(s, "points", "soa", n, norms_ms(s, true, n, in, out), NAN);
+  layout_row("points", "aos", n, norms_ms(s, false, n, in, out), NAN);
+  layout_row("points", "soa", n, norms_ms(s, true, n, in, out), NAN);
   bench_check(davit_free(in), "free");
   bench_check(davit_free(out), "free");
 }
@@ -538,8 +534,7 @@ static void table_streams(study *s) {
   streams.device_input = device_memory(s, 4 * n);
   streams.device_output = device_memory(s, 4 * n);
   bench_check(davit_queue_create(s->device, &streams.queue, &(davit_queue_options){.subqueues = 2}), "queue");
-  fprintf(s->table,
-          "\nTwo streams: copy in, kernel, copy out of two halves of %lld ints (ms between events)\n",
+  fprintf(stderr, "\nTwo streams: copy in, kernel, copy out of two halves of %lld ints (ms between events)\n",
           (long long)n);
   for (int order = 0; order < 2; order++) {
     double each[MOST];
@@ -552,7 +547,7 @@ static void table_streams(study *s) {
     bench_text("order", names[order]);
     bench_number("n", (double)n);
     bench_number("ms", ms);
-    fprintf(s->table, "%-14s %10.3f\n", names[order], ms);
+    fprintf(stderr, "%-14s %10.3f\n", names[order], ms);
   }
   bench_check(davit_queue_destroy(streams.queue), "queue");
   bench_check(davit_free(streams.device_input), "free");
@@ -602,20 +597,21 @@ static void read_options(study *s) {
 }
 
 static const char usage[] =
-    "bench_closest_study [--json] [--device 0] [--tables "
+    "bench_closest_study [--device 0] [--tables "
     "blocked,brute,balance,divide-cpu,divide,kernels,limit,sorts,layouts,streams]\n"
     "                    [--cpu 8192,...] [--brute 65536,...] [--threads 64,128,256,512,1024] [--teams 0] "
     "[--blocks 128,512,...]\n"
     "                    [--divide 131072,...] [--base 64,128,256,512] [--cutoff 8] [--cpu-most 131072] "
     "[--elements 16777216]\n"
-    "                    [--distribution uniform|signed|normal] [--v 1] [--seed 1] [--repeats 10]\n";
+    "                    [--limit 131072,...] [--sorts 131072,...] [--kernels 1048576] [--distribution "
+    "uniform|signed|normal] [--v 1] [--seed 1] [--repeats 10]\n";
 
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
   study s = {.argc = argc, .argv = argv};
   read_options(&s);
   const char *wanted = bench_option(argc, argv, "tables", NULL);
-  s.table = bench_begin_tables("closest_study", argc, argv);
+  bench_begin("closest_study", argc, argv);
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
     if (!wanted || has(wanted, tables[i].name))
       tables[i].measure(&s);

@@ -2,8 +2,7 @@
  * size; the handout's serial program, the best loops on one core and on all, the report's kernels corrected, and the
  * library's own operation; and the kernels by the size of their blocks.
  *
- * By default the first device that work is spread over; where that is the CPU, sizes are small. A table for each name on
- * standard output; with --json the rows of the other benchmarks there, and the tables on standard error.
+ * By default the first device that work is spread over; where that is the CPU, sizes are small. A table for each name.
  *
  * Times are medians of the repeats after one that is not counted, of the host's clock. Kernels: all launches of a run, each
  * waited for; with copies: those to the device and back as well, no allocation. The library's operation finds its data on
@@ -28,7 +27,6 @@ typedef struct study {
   int argc;
   char **argv;
   bool gpu;
-  FILE *table;
   int device, threads, repeats;
   int64_t covariance_most;
   size_t memory_bytes;
@@ -447,7 +445,7 @@ static void rows_of(const problem *p, const line *l) {
 static void table_sizes(const study *s, const exercise *e) {
   int64_t sizes[MOST];
   const int count = sizes_of(s, e, sizes);
-  fprintf(s->table,
+  fprintf(stderr,
           "\n%s (ms; ~ reckoned; x the handout's; rates of the kernels)\n"
           "    n     handout   one core  all cores    kernels with copies    library | x: one    all kernels "
           " copies library | GFLOP/s    GB/s%s\n",
@@ -459,15 +457,14 @@ static void table_sizes(const study *s, const exercise *e) {
     const line l = measure_line(&p);
     const double kernels = l.kernels.ms[KERNELS], whole = l.kernels.ms[WHOLE];
     rows_of(&p, &l);
-    fprintf(s->table,
+    fprintf(stderr,
             "%5lld %c%10.2f %10.2f %10.2f %10.3f %11.3f %10.3f | %6.2f %6.2f %7.2f %7.2f %7.2f | %7.1f %7.1f",
             (long long)p.n, l.handout_measured ? ' ' : '~', l.handout, l.one, l.all, kernels, whole,
             l.product, l.handout / l.one, l.handout / l.all, l.handout / kernels, l.handout / whole,
             l.handout / l.product, gflops(&p, kernels), gbs(&p, kernels));
     if (e->halves)
-      fprintf(s->table, " %7.1f %7.1f", half_gbs(&p, &l.kernels, 0), half_gbs(&p, &l.kernels, 1));
-    fprintf(s->table, "\n");
-    fflush(s->table);
+      fprintf(stderr, " %7.1f %7.1f", half_gbs(&p, &l.kernels, 0), half_gbs(&p, &l.kernels, 1));
+    fprintf(stderr, "\n");
     close_problem(&p);
   }
 }
@@ -483,7 +480,7 @@ static void table_blocks(const study *s, const exercise *e) {
   if (largest < 1)
     return;
   problem p = open_problem(s, e, largest);
-  fprintf(s->table, "\n%s by blocks, n %lld\nblock  threads kernels ms  GFLOP/s     GB/s%s\n", e->name,
+  fprintf(stderr, "\n%s by blocks, n %lld\nblock  threads kernels ms  GFLOP/s     GB/s%s\n", e->name,
           (long long)largest, e->halves ? "     rows  columns" : "");
   for (int i = 0; i < block_count; i++) {
     p.block = (int)blocks[i];
@@ -495,12 +492,11 @@ static void table_blocks(const study *s, const exercise *e) {
     bench_number("block", p.block);
     bench_number("threads", threads);
     kernels_apart(&p, &kernels);
-    fprintf(s->table, "%5d %8d %10.3f %8.1f %8.1f", p.block, threads, ms, gflops(&p, ms), gbs(&p, ms));
+    fprintf(stderr, "%5d %8d %10.3f %8.1f %8.1f", p.block, threads, ms, gflops(&p, ms), gbs(&p, ms));
     if (e->halves)
-      fprintf(s->table, " %8.1f %8.1f", half_gbs(&p, &kernels, 0), half_gbs(&p, &kernels, 1));
-    fprintf(s->table, "\n");
+      fprintf(stderr, " %8.1f %8.1f", half_gbs(&p, &kernels, 0), half_gbs(&p, &kernels, 1));
+    fprintf(stderr, "\n");
   }
-  fflush(s->table);
   close_problem(&p);
 }
 
@@ -529,7 +525,7 @@ static void read_options(study *s) {
 }
 
 static const char usage[] =
-    "bench_dense_study [--json] [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution "
+    "bench_dense_study [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution "
     "4096,...]\n"
     "                  [--atax 4096,...] [--covariance 1024,...] [--sides 8,16,32] [--blocks "
     "16,32,64,128,256,512]\n"
@@ -540,7 +536,7 @@ int main(int argc, char **argv) {
   study s = {.argc = argc, .argv = argv};
   read_options(&s);
   const char *wanted = bench_option(argc, argv, "tables", "convolution,atax,covariance,blocks");
-  s.table = bench_begin_tables("dense_study", argc, argv);
+  bench_begin("dense_study", argc, argv);
   for (int i = 0; i < EXERCISES; i++)
     if (strstr(wanted, exercises[i].name))
       table_sizes(&s, &exercises[i]);

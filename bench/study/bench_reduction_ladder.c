@@ -3,8 +3,7 @@
  * forms. Sums of random ints, each checked.
  *
  * By default the first device that work is spread over; the CPU gets a smaller n. --each: elements a
- * thread of K6, a row for each. A table on standard output; with --json the rows of the other benchmarks
- * there, and the table on standard error.
+ * thread of K6, a row for each.
  *
  * Kernels run in launches that wait. A kernel's time is that of --launches launches of its first grid, one
  * after another, divided by their number, minus that of a kernel that does nothing, measured in the same
@@ -41,7 +40,6 @@ static const rung rungs[RUNGS] = {
 };
 
 typedef struct problem {
-  FILE *table;
   int device, block, repeats, launches;
   int64_t n;
   const int32_t *host;
@@ -170,7 +168,7 @@ static void ladder_row(const problem *p, int number, int64_t each, double *secon
   bench_text("remark", r->remark);
   char name[32];
   snprintf(name, sizeof name, r->kernel == 6 ? "%s, each %lld" : "%s", r->name, (long long)each);
-  fprintf(p->table, "%-20s %9.1f %8.1f %6.2f/%-6.2f %9.1f %8.1f %10lld %4d %4d %6.2f%c %s\n", name,
+  fprintf(stderr, "%-20s %9.1f %8.1f %6.2f/%-6.2f %9.1f %8.1f %10lld %4d %4d %6.2f%c %s\n", name,
           1e6 * seconds[number], gbs(p, seconds[number]), step, total, 1e6 * all, gbs(p, all),
           (long long)warps, divergent, ways, cost.efficiency, cost.optimal ? '*' : ' ', r->remark);
 }
@@ -182,7 +180,7 @@ static void plain_row(const problem *p, const char *name, void (*run)(job *)) {
   begin_row(p, name);
   bench_number("whole_us", 1e6 * all);
   bench_number("whole_gbs", gbs(p, all));
-  fprintf(p->table, "%-20s %9s %8s %6s/%-6s %9.1f %8.1f\n", name, "", "", "", "", 1e6 * all, gbs(p, all));
+  fprintf(stderr, "%-20s %9s %8s %6s/%-6s %9.1f %8.1f\n", name, "", "", "", "", 1e6 * all, gbs(p, all));
 }
 
 /* ---- one n ---- */
@@ -197,7 +195,7 @@ static void fill(int32_t *x, int64_t n) {
 
 static void table_head(const problem *p) {
   int64_t workers = dvt_study_workers(p->n);
-  fprintf(p->table,
+  fprintf(stderr,
           "\n%lld ints, device %d, block %d; an empty launch takes %.1f us (taken off), %d launches each\n"
           "model: n / log2 n = %lld workers, %lld elements each, E = %.2f\n"
           "%-20s %9s %8s %6s/%-6s %9s %8s %10s %4s %4s %6s\n",
@@ -240,7 +238,7 @@ static void measure(problem *p, const int64_t *each, int each_count) {
   free(host);
 }
 
-static const char usage[] = "bench_reduction_ladder [--json] [--device 0] [--n 4194304,67108864,268435456] "
+static const char usage[] = "bench_reduction_ladder [--device 0] [--n 4194304,67108864,268435456] "
                             "[--block 256] [--each 8,64]\n"
                             "                       [--repeats 5] [--launches 20]\n";
 
@@ -264,7 +262,7 @@ int main(int argc, char **argv) {
   int size_count =
       bench_list(bench_option(argc, argv, "n", gpu ? "4194304,67108864,268435456" : "262144"), sizes, MOST);
   int each_count = bench_list(bench_option(argc, argv, "each", "8,64"), each, MOST);
-  p.table = bench_begin_tables("reduction_ladder", argc, argv);
+  bench_begin("reduction_ladder", argc, argv);
   for (int i = 0; i < size_count; i++)
     if ((p.n = sizes[i]) > 0)
       measure(&p, each, each_count);

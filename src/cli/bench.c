@@ -1,8 +1,8 @@
 /* davit bench: runs the benchmark programs, bench_NAME.
  *
- * They lie in the directory that DAVIT_BENCH_DIR names, else beside this executable (a build tree), else in
- * ../libexec/davit from there (an installation). Each writes one JSON object to its standard output and text
- * for humans to its standard error; the one or the other becomes the output of this command. */
+ * They lie in the directory that DAVIT_BENCH_DIR names, else beside this executable in a build tree; they are not
+ * installed. Each writes one JSON object to its standard output and tables for people to its standard error; the one
+ * or the other becomes the output of this command. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -52,34 +52,25 @@ static void drop_programs(benchmarks *b) {
   b->program_count = 0;
 }
 
-/* The programs in `folder` followed by `below`; their number, 0 also where there is no such directory. */
-static int look_into(benchmarks *b, const char *folder, const char *below) {
-  drop_programs(b);
-  const int length = snprintf(b->folder, sizeof b->folder, "%s%s", folder, below);
-  if (length > 0 && (size_t)length < sizeof b->folder)
-    b->program_count = scandir(b->folder, &b->programs, is_program, alphasort);
-  if (b->program_count < 0)
-    b->program_count = 0;
-  return b->program_count;
-}
-
 static int find_programs(benchmarks *b) {
   const char *given = getenv("DAVIT_BENCH_DIR");
-  char self[PATH_MAX] = ".";
-  if (given && *given)
-    return look_into(b, given, "")
-               ? CLI_OK
-               : cli_fail(CLI_USAGE, "there is no benchmark (bench_*) in DAVIT_BENCH_DIR, '%s'", given);
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length > 0) {
-    self[length] = 0;
-    *strrchr(self, '/') = 0;
+  if (given && *given) {
+    snprintf(b->folder, sizeof b->folder, "%s", given);
+  } else {
+    const ssize_t length = readlink("/proc/self/exe", b->folder, sizeof b->folder - 1);
+    if (length < 0)
+      return cli_fail(CLI_FAILED, "/proc/self/exe cannot be read: %s", strerror(errno));
+    b->folder[length] = 0;
+    *strrchr(b->folder, '/') = 0;
   }
-  if (look_into(b, self, "") || look_into(b, self, "/../libexec/davit"))
+  b->program_count = scandir(b->folder, &b->programs, is_program, alphasort);
+  if (b->program_count > 0)
     return CLI_OK;
-  return cli_fail(CLI_USAGE,
-                  "there is no benchmark (bench_*) in '%s' or '%s'; DAVIT_BENCH_DIR names another directory",
-                  self, b->folder);
+  return cli_fail(
+      CLI_USAGE,
+      "there are no benchmarks (bench_*) in '%s': they are not installed, ./run bench in a clone of davit "
+      "builds and runs them, and DAVIT_BENCH_DIR names another directory",
+      b->folder);
 }
 
 /* A name as given, "reduction-ladder", is that of bench_reduction_ladder. */
@@ -235,9 +226,9 @@ const cli_command cli_command_bench = {
         "davit bench [NAME ...] [options]\n\n"
         "Runs the benchmark programs bench_NAME, all of them if none is named; 'reduction-ladder' stands "
         "for\n"
-        "bench_reduction_ladder. They lie beside davit or in ../libexec/davit from there, or where the\n"
-        "environment variable DAVIT_BENCH_DIR says. With --json, what each of them measured is an object of\n"
-        "\"benchmarks\".\n\n"
+        "bench_reduction_ladder. They lie beside davit in a build tree, or in the directory that the\n"
+        "environment variable DAVIT_BENCH_DIR names; they are not installed. With --json, what each of them\n"
+        "measured is an object of \"benchmarks\".\n\n"
         "  --peers          measure what davit is compared with as well\n",
     .common = CLI_COMMON_JSON,
     .old_run = run,

@@ -117,7 +117,7 @@ def test_failures():
 
 
 def test_places():
-    """Beside the executable; in an installation, in libexec/davit."""
+    """Beside the executable, or in DAVIT_BENCH_DIR."""
     os.environ.pop("DAVIT_BENCH_DIR", None)
     os.makedirs("prefix/bin")
     copy = shutil.copy(DAVIT, "prefix/bin/davit")
@@ -126,14 +126,26 @@ def test_places():
         return subprocess.run([copy, "bench", *arguments], capture_output=True, timeout=LIMIT_S)
 
     nothing = run()
-    expect(nothing.returncode == 2 and b"libexec/davit" in nothing.stderr, f"no benchmark anywhere: {nothing.stderr}")
-    program("prefix/libexec/davit/bench_installed")
-    expect(b"bench_installed measures" in run().stdout, "an installed benchmark")
+    expect(nothing.returncode == 2 and b"they are not installed" in nothing.stderr and nothing.stderr.count(b"\n") == 1,
+           f"no benchmark anywhere: {nothing.stderr}")
     program("prefix/bin/bench_built")
     expect(b"bench_built measures" in run().stdout, "a benchmark beside the executable")
-    os.environ["DAVIT_BENCH_DIR"] = os.path.abspath("prefix/libexec/davit")
-    expect(b"bench_installed measures" in run().stdout, "DAVIT_BENCH_DIR comes first")
+    program("other/bench_other")
+    os.environ["DAVIT_BENCH_DIR"] = os.path.abspath("other")
+    expect(b"bench_other measures" in run().stdout, "DAVIT_BENCH_DIR comes first")
     os.environ.pop("DAVIT_BENCH_DIR")
+
+
+def test_real():
+    """A program of the study, where it is built: its table without --json, its document with it."""
+    if not os.path.exists(os.path.join(os.path.dirname(DAVIT), "bench_reduction_ladder")):
+        return
+    lines = davit("bench", "reduction-ladder").out.decode().splitlines()
+    expect(lines[0] == "== bench_reduction_ladder" and not any(line.startswith("{") for line in lines), str(lines[:3]))
+    for kernel in ("K1", "K6 shuffles, each 64", "reduction clause", "davit_reduce", "CPU, padded"):
+        expect(any(line.startswith(kernel + " ") for line in lines), f"{kernel} in {lines}")
+    rows = run_json("bench", "reduction-ladder")["benchmarks"][0]["rows"]
+    expect([row["kernel"] for row in rows].count("K6") == 2 and rows[0]["n"] == 262144, f"rows: {rows[:1]}")
 
 
 if __name__ == "__main__":
