@@ -23,7 +23,7 @@ typedef struct davit_axpy_options {
 } davit_axpy_options;
 
 /* y = alpha x + y over n elements. Increments are not 0; a negative one walks backwards from the end, as
- * in BLAS. n <= 0 does nothing; alpha = 0 does not read x. x and y must not overlap. Each device gets a
+ * in BLAS. n = 0 does nothing; alpha = 0 does not read x. x and y must not overlap. Each device gets a
  * range of the elements. */
 DAVIT_API davit_status davit_daxpy(int64_t n, double alpha, const double *x, int64_t incx, double *y,
                                    int64_t incy, const davit_axpy_options *options);

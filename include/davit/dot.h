@@ -22,7 +22,7 @@ typedef struct davit_dot_options {
   uint64_t reserved[4]; /* 0 */
 } davit_dot_options;
 
-/* *result = sum of x[i] y[i] over n elements; 0 for n <= 0. Increments are not 0. The plain form's result
+/* *result = sum of x[i] y[i] over n elements; 0 for n = 0. Increments are not 0. The plain form's result
  * is host memory; it sums ranges of fixed length in ascending order, so that the same devices give the
  * same bits. The queue form's result is memory of the host or of the queue's device, and is written when
  * the command runs. */
