@@ -22,15 +22,12 @@
 #include "src/runtime/operation.h"
 
 enum {
-  MOST_WINDOW = UINT16_MAX,
-  MOST_PERMUTATIONS = 1000000,
   UNIT = 32, /* windows: what a CPU's vectors hold */
   GPU_WORKERS = 2,
   GPU_PORTIONS = 4, /* of a worker */
   GPU_PORTION_RUNS = 1 << 18,
   GPU_PORTION_WINDOWS = 4096 /* at most: each has a profile in the GPU's memory */
 };
-static const double most_gap_penalty = 10000;
 static const int64_t portion_bytes = INT64_C(1) << 26; /* of scores */
 
 davit_detect_options davit_detect_defaults(void) {
@@ -46,22 +43,23 @@ davit_detect_options davit_detect_defaults(void) {
 /* ---- arguments ---- */
 
 static davit_status check_options(const davit_detect_options *o) {
-  if (o->window < 1 || o->window > MOST_WINDOW)
+  if (o->window < 1 || o->window > DAVIT_DETECT_WINDOW_MAXIMUM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "window is %lld, not 1 to %d", (long long)o->window,
-                      MOST_WINDOW);
+                      DAVIT_DETECT_WINDOW_MAXIMUM);
   if (o->hop < 0 || o->hop > o->window)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "hop is %lld, not 0 to the window's %lld", (long long)o->hop,
                       (long long)o->window);
   if (!(o->threshold >= 0 && o->threshold <= 100))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "threshold is %g, not 0 to 100", o->threshold);
-  if (!(o->gap_penalty > 0 && o->gap_penalty <= most_gap_penalty))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "gap_penalty is %g, not more than 0 and at most %g",
-                      o->gap_penalty, most_gap_penalty);
-  if (o->permutations < 1 || o->permutations > MOST_PERMUTATIONS)
+  if (!(o->gap_penalty > 0 && o->gap_penalty <= (double)DAVIT_DETECT_GAP_PENALTY_MAXIMUM))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "gap_penalty is %g, not more than 0 and at most %d",
+                      o->gap_penalty, DAVIT_DETECT_GAP_PENALTY_MAXIMUM);
+  if (o->permutations < 1 || o->permutations > DAVIT_DETECT_PERMUTATIONS_MAXIMUM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "permutations is %lld, not 1 to %d", (long long)o->permutations,
-                      MOST_PERMUTATIONS);
-  if (o->block < 1 || o->block > MOST_WINDOW)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %lld, not 1 to %d", (long long)o->block, MOST_WINDOW);
+                      DAVIT_DETECT_PERMUTATIONS_MAXIMUM);
+  if (o->block < 1 || o->block > DAVIT_DETECT_WINDOW_MAXIMUM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %lld, not 1 to %d", (long long)o->block,
+                      DAVIT_DETECT_WINDOW_MAXIMUM);
   if (!(o->coverage >= 0 && o->coverage <= 1))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "coverage is %g, not 0 to 1", o->coverage);
   if (!(o->alpha >= 0 && o->alpha <= 1))
@@ -133,12 +131,14 @@ int64_t davit_detect_windows(int64_t frames, const davit_detect_options *options
 davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, int64_t block, uint16_t *order) {
   if (r < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "r is %lld, less than 0", (long long)r);
-  if (n < 1 || n > MOST_WINDOW)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, not 1 to %d", (long long)n, MOST_WINDOW);
+  if (n < 1 || n > DAVIT_DETECT_WINDOW_MAXIMUM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, not 1 to %d", (long long)n,
+                      DAVIT_DETECT_WINDOW_MAXIMUM);
   if (!order)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "order is NULL");
-  if (block < 1 || block > MOST_WINDOW)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %lld, not 1 to %d", (long long)block, MOST_WINDOW);
+  if (block < 1 || block > DAVIT_DETECT_WINDOW_MAXIMUM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %lld, not 1 to %d", (long long)block,
+                      DAVIT_DETECT_WINDOW_MAXIMUM);
   dvt_block_permutation(seed, (uint64_t)r, (int)n, (int)block, order);
   return DAVIT_SUCCESS;
 }

@@ -19,7 +19,7 @@
 #include "src/base/error.h"
 #include "src/runtime/operation.h"
 
-enum { MOST_FRAME = 1 << 24, LEAST_WORK = 1 << 16, ALIGNMENT = 64 };
+enum { LEAST_WORK = 1 << 16, ALIGNMENT = 64 };
 
 /* FFTW's planner is not thread safe, its plans are. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
@@ -49,7 +49,7 @@ static davit_status check(int64_t count, const float *samples, const davit_featu
   DVT_TRY(DVT_CHECK_OPTIONS(o));
   if (!(o->rate > 0) || isinf(o->rate))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->rate is %g, not a finite number above 0", o->rate);
-  if (o->frame < 2 || o->frame > MOST_FRAME)
+  if (o->frame < 2 || o->frame > DAVIT_FEATURES_FRAME_MAXIMUM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->frame is %lld, not in 2 ... 2^24",
                       (long long)o->frame);
   if ((unsigned)o->binning > DAVIT_FEATURES_BINNING_HARD)

@@ -28,6 +28,12 @@
 extern "C" {
 #endif
 
+enum {
+  DAVIT_DETECT_WINDOW_MAXIMUM = 65535, /* frames */
+  DAVIT_DETECT_PERMUTATIONS_MAXIMUM = 1000000,
+  DAVIT_DETECT_GAP_PENALTY_MAXIMUM = 10000
+};
+
 typedef struct davit_detect_options {
   int64_t window;       /* frames, 1 … 65535 */
   int64_t hop;          /* frames, 1 … window; 0: as window */

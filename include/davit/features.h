@@ -22,7 +22,8 @@ enum {
   DAVIT_FEATURES_BANDS = 31,
   DAVIT_FEATURES_WIDTH = 2 * DAVIT_FEATURES_BANDS, /* features of a frame */
   DAVIT_FEATURES_RATE = 22050,                     /* the default rate */
-  DAVIT_FEATURES_FRAME = 1024                      /* the default frame */
+  DAVIT_FEATURES_FRAME = 1024,                     /* the default frame */
+  DAVIT_FEATURES_FRAME_MAXIMUM = 1 << 24
 };
 
 /* A spectral line stands for the interval of half a line spacing to either side. Where it crosses the edge of
@@ -34,7 +35,7 @@ typedef enum davit_features_binning {
 
 typedef struct davit_features_options {
   double rate;   /* samples per second, more than 0; 0: DAVIT_FEATURES_RATE */
-  int64_t frame; /* samples, 2 to 2^24; 0: DAVIT_FEATURES_FRAME */
+  int64_t frame; /* samples, 2 to DAVIT_FEATURES_FRAME_MAXIMUM; 0: DAVIT_FEATURES_FRAME */
   davit_features_binning binning;
   uint64_t reserved[4]; /* 0 */
 } davit_features_options;

@@ -2,29 +2,25 @@
 #include <davit/closest_pair.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ref/ref.h"
 #include "src/cli/formats/array_file.h"
-#include "src/cli/frame/old_job.h"
+#include "src/cli/frame/job.h"
 
 typedef struct search {
-  cli_old_job job;
-  cli_array points; /* point after point */
+  cli_job job;
+  const char *path;
+  davit_closest_pair_algorithm algorithm, taken; /* as asked for; what ran */
   int dim;
   int64_t n;
-  davit_closest_pair_algorithm algorithm, taken; /* as asked for; what ran */
   davit_closest_pair_result pair;
-  void *scratch; /* of the reference */
+  void *scratch;    /* of the reference */
+  cli_array points; /* point after point */
 } search;
-
-static const char *const algorithm_names[] = {"auto", "brute", "divide", "grid"};
-enum { ALGORITHMS = sizeof algorithm_names / sizeof algorithm_names[0] };
 
 /* ---- points ---- */
 
-/* Coordinates of a point come to lie side by side: a matrix of points in C order is its transpose in Fortran order. */
+/* Puts the coordinates of a point side by side: a matrix in C order is its transpose in Fortran order. */
 static int to_points(cli_array *a) {
   const int64_t rows = a->shape[0];
   a->shape[0] = a->shape[1];
@@ -41,21 +37,21 @@ static int check_finite(const char *path, const search *s) {
   return CLI_OK;
 }
 
-static int load(search *s, const char *path) {
+static int read_points(search *s) {
   cli_array *a = &s->points;
-  int code = cli_points_read(path, s->job.memory, a);
+  int code = cli_points_read(s->path, s->job.memory, a);
+  if (code == CLI_OK)
+    code = cli_check_floating(s->path, a);
   if (code != CLI_OK)
     return code;
-  if ((code = cli_check_floating(path, a)) != CLI_OK)
-    return code;
   if (a->ndim != 2 || a->shape[1] < 2 || a->shape[1] > 3)
-    return cli_shape_fail(path, a, "a matrix of n x 2 or n x 3");
+    return cli_shape_fail(s->path, a, "a matrix of n x 2 or n x 3");
   if (a->shape[0] < 2)
-    return cli_shape_fail(path, a, "at least 2 points");
+    return cli_shape_fail(s->path, a, "at least 2 points");
   s->n = a->shape[0];
   s->dim = (int)a->shape[1];
   code = to_points(a);
-  return code == CLI_OK ? check_finite(path, s) : code;
+  return code == CLI_OK ? check_finite(s->path, s) : code;
 }
 
 /* ---- work ---- */
@@ -72,30 +68,35 @@ static davit_status by_reference(const search *s, davit_closest_pair_result *pai
   return DAVIT_SUCCESS;
 }
 
-static void prepare(void *state) {
+static davit_status work(void *state, cli_array *unused, bool reference) {
   search *s = state;
+  (void)unused; /* the result is s->pair */
   s->pair = (davit_closest_pair_result){0};
-}
-
-static davit_status choose(search *s) {
-  const cli_device_set *devices = &s->job.devices;
-  s->taken = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE;
-  return devices->reference
-             ? DAVIT_SUCCESS
-             : davit_closest_pair_plan(type_of(s), s->dim, s->n, s->points.data, &s->taken,
-                                       &(davit_closest_pair_options){.algorithm = s->algorithm,
-                                                                     .devices = devices->ids,
-                                                                     .device_count = devices->count});
-}
-
-static davit_status work(void *state) {
-  search *s = state;
-  if (s->job.devices.reference)
+  if (reference)
     return by_reference(s, &s->pair);
   return davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, &s->pair,
-                            &(davit_closest_pair_options){.algorithm = s->algorithm,
-                                                          .devices = s->job.devices.ids,
-                                                          .device_count = s->job.devices.count});
+                            &(davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)});
+}
+
+static int choose_algorithm(search *s) {
+  const davit_closest_pair_options options = {.algorithm = s->algorithm, CLI_DEVICES(s)};
+  s->taken = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE;
+  return s->job.devices.reference ? CLI_OK
+                                  : cli_status(davit_closest_pair_plan(type_of(s), s->dim, s->n,
+                                                                       s->points.data, &s->taken, &options));
+}
+
+static int load(void *state) {
+  search *s = state;
+  const int code = read_points(s);
+  if (code != CLI_OK)
+    return code;
+  if (s->job.devices.reference || s->job.common.check) {
+    s->scratch = cli_job_memory(&s->job, 1, dvt_ref_closest_scratch(s->n));
+    if (!s->scratch)
+      return CLI_DEVICE;
+  }
+  return choose_algorithm(s);
 }
 
 static int check(void *state, cli_check *check) {
@@ -109,83 +110,68 @@ static int check(void *state, cli_check *check) {
   return CLI_OK;
 }
 
-static int make_scratch(search *s) {
-  if (!s->job.devices.reference && !s->job.common.check)
-    return CLI_OK;
-  s->scratch = malloc(dvt_ref_closest_scratch(s->n));
-  return s->scratch ? CLI_OK : cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " points", s->n);
+/* ---- command ---- */
+
+static const cli_choice algorithms[] = {
+    {"auto", DAVIT_CLOSEST_PAIR_AUTO, "brute for few points, else grid"},
+    {"brute", DAVIT_CLOSEST_PAIR_BRUTE, "all pairs"},
+    {"divide", DAVIT_CLOSEST_PAIR_DIVIDE, "divide and conquer, on the host"},
+    {"grid", DAVIT_CLOSEST_PAIR_GRID, "cells of a grid, on the devices"},
+    {0}};
+
+static void print(const void *state) {
+  const search *s = state;
+  printf("i\tj\tdistance\n%" PRId64 "\t%" PRId64 "\t%.17g\n", s->pair.i, s->pair.j, s->pair.distance);
 }
 
-/* ---- report ---- */
-
-static void print_text(FILE *file, const void *state) {
+static void json(cli_json *json, const void *state) {
   const search *s = state;
-  fprintf(file, "%" PRId64 " points, %d-D, %s, by %s\ni %" PRId64 ", j %" PRId64 ", distance %.17g\n%.6g s\n",
-          s->n, s->dim, cli_type_name(s->points.type), algorithm_names[s->taken], s->pair.i, s->pair.j,
-          s->pair.distance, s->job.seconds);
-}
-
-static void print_json(cli_json *json, const void *state) {
-  const search *s = state;
-  cli_json_string(json, "algorithm", algorithm_names[s->taken]);
-  cli_json_integer(json, "n", s->n);
-  cli_json_integer(json, "dim", s->dim);
   cli_json_integer(json, "i", s->pair.i);
   cli_json_integer(json, "j", s->pair.j);
   cli_json_real(json, "distance", s->pair.distance);
 }
 
-/* ---- command ---- */
-
-static int read_algorithm(const char *text, davit_closest_pair_algorithm *algorithm) {
-  int found = 0;
-  while (text && found < ALGORITHMS && strcmp(text, algorithm_names[found]))
-    found++;
-  if (found == ALGORITHMS)
-    return cli_fail(CLI_USAGE, "--algorithm takes auto, brute, divide or grid, not '%s'", text);
-  *algorithm = (davit_closest_pair_algorithm)found;
-  return CLI_OK;
+static void report(cli_json *json, const void *state) {
+  const search *s = state;
+  cli_json_string(json, "algorithm", cli_choice_name(algorithms, (int)s->taken));
+  cli_json_integer(json, "n", s->n);
+  cli_json_integer(json, "dim", s->dim);
 }
 
-static int compute(search *s, const cli_command *self, const char *path) {
-  static const cli_old_job_steps steps = {prepare, work, check, {print_text, print_json}};
-  int code = cli_old_job_open(&s->job, self, NULL);
-  if (code == CLI_OK)
-    code = load(s, path);
-  if (code == CLI_OK)
-    code = make_scratch(s);
-  const davit_status status = code == CLI_OK ? choose(s) : DAVIT_SUCCESS;
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
-  return code == CLI_OK ? cli_old_job_run(&s->job, &steps, NULL, s) : code;
-}
+static const cli_place operands[] = {
+    {.name = "POINTS",
+     .at = offsetof(search, path),
+     .help = "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point a line, numbers "
+             "separated by commas, "
+             "semicolons or blanks; lines that begin with # are skipped, and the first line may hold names"},
+    {0}};
 
-static int run(const cli_command *self, int argc, char **argv) {
-  search s = {0};
-  const char *path, *algorithm = NULL;
-  const cli_old_option options[] = {{"algorithm", CLI_OLD_TEXT, &algorithm}, {0}};
-  int code = cli_old_parse(self, options, argc, argv, &s.job.common, &path, 1);
-  if (code == CLI_OK)
-    code = read_algorithm(algorithm, &s.algorithm);
-  if (code == CLI_OK)
-    code = compute(&s, self, path);
-  cli_old_job_close(&s.job);
-  cli_array_free(&s.points);
-  free(s.scratch);
-  return code;
-}
+static const cli_option options[] = {{.name = "algorithm",
+                                      .argument = "A",
+                                      .kind = CLI_CHOICE,
+                                      CLI_AT(search, algorithm),
+                                      .choices = algorithms,
+                                      .value = "auto",
+                                      .help = "how to search; the answer is the same"},
+                                     {0}};
 
 const cli_command cli_command_closest = {
     .name = "closest",
     .summary = "closest pair of points",
-    .usage = "davit closest POINTS [options]\n\n"
-             "The two points that are closest to each other; of several pairs the least (i, j). POINTS is an "
-             "n x 2 or\n"
-             "n x 3 matrix of float64 or float32, or a CSV file: a point a line, separated by commas, "
-             "semicolons or\n"
-             "blanks; '#' begins a line that is skipped, and the first line may hold names alone.\n\n"
-             "  --algorithm A    auto (default), brute (all pairs), divide (divide and conquer, on the host) "
-             "or grid\n",
-    .common = CLI_COMMON_NUMERIC,
-    .old_run = run,
+    .description =
+        "Prints the two points that are closest to each other and their distance; of several such pairs the "
+        "one with the minimum (i, j).",
+    .examples = "davit closest points.csv\n"
+                "davit points -n 1e4 -o - | davit closest - --json\n",
+    .operands = operands,
+    .options = options,
+    .common = CLI_COMMON_COMPUTE,
+    .state = sizeof(search),
+    CLI_ARRAYS(search, points, points),
+    .read = load,
+    .work = work,
+    .check = check,
+    .print = print,
+    .json = json,
+    .report = report,
 };

@@ -1,8 +1,8 @@
 /* davit detect: effects in a stream.
  *
- * The stream is searched in blocks of whole windows, so that it may be longer than memory. Permutations depend on the seed, their
- * number and the length of the window alone, and a block that is not the last ends with its last window: so the detections are those of the
- * whole. Rows are kept in a temporary file until all is well. */
+ * The stream is searched in blocks of whole windows, so that it may be longer than memory. Permutations depend only on the
+ * seed, their number and the length of the window, and a block that is not the last ends with its last window, so the
+ * detections are those of the whole stream. Rows are kept in a temporary file until the end. */
 #include <davit/detect.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,13 +11,15 @@
 
 #include "ref/ref.h"
 #include "src/cli/formats/frames.h"
-#include "src/cli/frame/old_job.h"
+#include "src/cli/frame/job.h"
+#include "src/cli/sound_options.h"
 
-/* Of a block. Its runs take a core some seconds, and an H200 a tenth of one; progress is told between blocks. */
+/* Size of a block. Its runs take a core a few seconds, and an H200 a tenth of one; progress is reported between
+ * blocks. */
 enum {
   BLOCK = 1 << 16, /* frames, or one window */
   RUNS = 1 << 24,  /* of all windows and effects, or of */
-  LEAST = 32       /* windows: fewer leave lanes of a CPU's vectors without one */
+  FEWEST = 32      /* windows: fewer leave lanes of a CPU's vectors without one */
 };
 
 typedef struct effect {
@@ -26,17 +28,19 @@ typedef struct effect {
 } effect;
 
 typedef struct search {
-  cli_old_job job;
+  cli_job job;
+  const char *path;
+  cli_list paths; /* of the effects */
+  cli_output output;
   davit_features_options sound;
   davit_detect_options options;
-  cli_list paths;
   effect *effects;
   davit_effect *patterns; /* the same, for the library */
   cli_frames stream;
-  int64_t step,
-      capacity;        /* windows of a block that is not the last, and frames: of such a block and one more */
-  float *frames;       /* of the block */
-  int64_t held, count; /* frames in memory, and of these in the block */
+  int64_t step;          /* windows of a block that is not the last */
+  int64_t capacity;      /* frames of such a block and one more */
+  float *frames;         /* of the block */
+  int64_t held, count;   /* frames in memory, and of these in the block */
   int64_t first, window; /* the block's first frame, and number of its first window, in the stream */
   davit_detection *found, *right;
   int64_t windows; /* in the block */
@@ -44,15 +48,17 @@ typedef struct search {
   davit_detection *hits; /* frames and windows are the stream's */
   int64_t hit_count, hit_capacity;
   int64_t differences;
-  double cells, effect_seconds; /* of the effects' features */
+  double effect_seconds; /* of the effects' features */
 } search;
 
 /* ---- effects ---- */
 
-/* The file's name without folders and ending, and without what would break a line of the table. */
-static char *base_name(const char *path) {
+enum { NUMBER = 24 }; /* characters that "#2" may need */
+
+/* The file's name without folders and ending, and without characters that would break a line of the table. */
+static char *base_name(search *s, const char *path) {
   const char *slash = strrchr(path, '/'), *start = slash && slash[1] ? slash + 1 : path;
-  char *name = malloc(strlen(start) + 24); /* room for a number */
+  char *name = cli_job_memory(&s->job, strlen(start) + NUMBER, 1);
   if (!name)
     return NULL;
   strcpy(name, start);
@@ -74,12 +80,12 @@ static bool is_taken(const search *s, int count, const char *name) {
 
 /* The second effect called NAME is NAME#2. */
 static int name_effect(search *s, int e, const char *path) {
-  char *name = base_name(path);
+  char *name = base_name(s, path);
   if (!name)
-    return cli_fail(CLI_DEVICE, "not enough memory for a name");
+    return CLI_DEVICE;
   const size_t length = strlen(name);
   for (int number = 2; is_taken(s, e, name); number++)
-    snprintf(name + length, 24, "#%d", number);
+    snprintf(name + length, NUMBER, "#%d", number);
   s->effects[e].name = name;
   return CLI_OK;
 }
@@ -100,8 +106,8 @@ static int load_effect(search *s, int e) {
   int code = name_effect(s, e, s->paths.values[e]);
   if (code == CLI_OK)
     code = cli_frames_open(s->paths.values[e], &s->sound, &file);
-  if (code == CLI_OK)
-    code = cli_frames_read_all(&file, features);
+  for (int64_t got = 1; code == CLI_OK && got > 0;)
+    code = cli_frames_append(&file, features, &got);
   if (code == CLI_OK)
     code = check_effect(s, &file, features);
   s->effect_seconds += file.seconds;
@@ -112,11 +118,9 @@ static int load_effect(search *s, int e) {
 
 static int load_effects(search *s) {
   const size_t count = (size_t)s->paths.count;
-  s->effects = calloc(count, sizeof *s->effects);
-  s->patterns = calloc(count, sizeof *s->patterns);
-  if (!s->effects || !s->patterns)
-    return cli_fail(CLI_DEVICE, "not enough memory for %zu effects", count);
-  int code = CLI_OK;
+  s->effects = cli_job_memory(&s->job, count, sizeof *s->effects);
+  s->patterns = cli_job_memory(&s->job, count, sizeof *s->patterns);
+  int code = s->effects && s->patterns ? CLI_OK : CLI_DEVICE;
   for (int e = 0; e < s->paths.count && code == CLI_OK; e++)
     code = load_effect(s, e);
   return code;
@@ -128,12 +132,12 @@ static int64_t hop_of(const search *s) {
   return s->options.hop ? s->options.hop : s->options.window;
 }
 
-/* Windows of a block: as many as it has room for, unless that is a lot of work, of which the progress line is to say more. */
+/* Windows of a block: as many as it has room for; fewer where that is so much work that progress would be seldom. */
 static int64_t choose_step(const search *s) {
   const int64_t window = s->options.window, beyond = window < BLOCK ? BLOCK - window : 0,
                 fitting = 1 + beyond / hop_of(s),
-                worked = RUNS / ((s->options.permutations + 1) * s->paths.count) / LEAST * LEAST,
-                most = worked > LEAST ? worked : LEAST;
+                worked = RUNS / ((s->options.permutations + 1) * s->paths.count) / FEWEST * FEWEST,
+                most = worked > FEWEST ? worked : FEWEST;
   return fitting < most ? fitting : most;
 }
 
@@ -142,18 +146,16 @@ static int make_block(search *s) {
   s->step = choose_step(s);
   s->capacity = window + (s->step - 1) * hop_of(s) + 1;
   const size_t most = (size_t)s->step * (size_t)s->paths.count;
-  s->frames = malloc((size_t)s->capacity * (size_t)s->stream.width * sizeof *s->frames);
-  s->found = calloc(most, sizeof *s->found);
-  s->right = s->job.common.check ? calloc(most, sizeof *s->right) : NULL;
+  s->frames = cli_job_memory(&s->job, (size_t)s->capacity * (size_t)s->stream.width, sizeof *s->frames);
+  s->found = cli_job_memory(&s->job, most, sizeof *s->found);
+  s->right = cli_job_memory(&s->job, s->job.common.check ? most : 0, sizeof *s->right);
   s->rows = tmpfile();
   if (!s->rows)
     return cli_fail(CLI_FAILED, "no temporary file can be made");
-  return s->frames && s->found && (s->right || !s->job.common.check)
-             ? CLI_OK
-             : cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " frames", s->capacity);
+  return s->frames && s->found && s->right ? CLI_OK : CLI_DEVICE;
 }
 
-/* One frame more than a block of whole windows tells that the block is not the last. */
+/* Reads one frame more than a block of whole windows has, to know whether the block is the last. */
 static int read_block(search *s) {
   int64_t got = 0;
   const int code =
@@ -184,14 +186,11 @@ static davit_status by_reference(const search *s, davit_detection *detections) {
                         detections);
 }
 
-static void prepare(void *state) {
+static davit_status work(void *state, cli_array *unused, bool reference) {
   search *s = state;
+  (void)unused;
   memset(s->found, 0, (size_t)(s->windows * s->paths.count) * sizeof *s->found);
-}
-
-static davit_status work(void *state) {
-  search *s = state;
-  if (s->job.devices.reference)
+  if (reference)
     return by_reference(s, s->found);
   return davit_detect(s->stream.width, s->count, s->frames, s->paths.count, s->patterns, &s->options,
                       s->job.devices.ids, s->job.devices.count, s->found);
@@ -204,7 +203,7 @@ static void count_cells(search *s) {
   for (int64_t w = 0; w < s->windows; w++) {
     const int64_t left = s->count - w * hop_of(s),
                   length = left < s->options.window ? left : s->options.window;
-    s->cells += (double)length * effects * (double)(s->options.permutations + 1);
+    s->job.rate.amount += (double)length * effects * (double)(s->options.permutations + 1);
   }
 }
 
@@ -221,9 +220,9 @@ static bool alike(const davit_detection *a, const davit_detection *b) {
 static int check_block(search *s) {
   if (!s->job.common.check)
     return CLI_OK;
-  const davit_status status = by_reference(s, s->right);
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
+  const int code = cli_status(by_reference(s, s->right));
+  if (code != CLI_OK)
+    return code;
   for (int64_t i = 0; i < s->windows * s->paths.count; i++)
     s->differences += !alike(&s->found[i], &s->right[i]);
   return CLI_OK;
@@ -275,54 +274,36 @@ static int take_block(search *s) {
   return code;
 }
 
-static void say_position(search *s) {
+static int search_block(search *s) {
   cli_progress_at(&s->job.progress, seconds_of(s, s->first), cli_frames_seconds(&s->stream),
                   "seconds of sound");
-}
-
-static int search_block(search *s) {
-  say_position(s);
   int code = read_block(s);
   if (code == CLI_OK)
-    code = cli_old_job_measure_part(&s->job, work, prepare, s);
+    code = cli_job_measure(&s->job);
   if (code == CLI_OK)
     code = check_block(s);
   count_cells(s);
   return code == CLI_OK ? take_block(s) : code;
 }
 
-static int search_stream(search *s) {
+static int run(void *state) {
+  search *s = state;
   fputs("effect\twindow\tonset_s\toffset_s\tscore\tnull_mean\tnull_sd\tz\tp_value\tdecision\n", s->rows);
-  cli_progress_start(&s->job.progress, s->job.command->name, s->job.common.quiet);
   int code = search_block(s);
   while (code == CLI_OK && !is_last(s)) {
     next_block(s);
     code = search_block(s);
   }
-  cli_progress_stop(&s->job.progress);
-  if (s->job.common.check)
-    s->job.check = (cli_check){.measure = "rows that differ", .error = (double)s->differences};
   return code;
 }
 
-/* ---- report ---- */
-
-static double features_seconds(const search *s) {
-  return s->stream.seconds + s->effect_seconds;
-}
-
-static double gcups(const search *s) {
-  return 1e-9 * s->cells / s->job.seconds;
-}
-
-static void print_text(FILE *file, const void *state) {
+static int check(void *state, cli_check *check) {
   const search *s = state;
-  fprintf(file,
-          "%.3f s of %s, %" PRId64 " windows, %d effects: %" PRId64
-          " detected\n%.6g s, %.6g GCUPS; features %.3g s\n",
-          seconds_of(s, s->first + s->count), s->stream.name, s->window + s->windows, s->paths.count,
-          s->hit_count, s->job.seconds, gcups(s), features_seconds(s));
+  *check = (cli_check){.measure = "rows that differ", .error = (double)s->differences};
+  return CLI_OK;
 }
+
+/* ---- report ---- */
 
 static void print_hit(cli_json *json, const search *s, const davit_detection *d) {
   cli_json_open_object(json, NULL);
@@ -339,16 +320,19 @@ static void print_hit(cli_json *json, const search *s, const davit_detection *d)
   cli_json_close_object(json);
 }
 
-static void print_json(cli_json *json, const void *state) {
+static void report(cli_json *json, const void *state) {
   const search *s = state;
-  cli_json_real(json, "seconds_features", features_seconds(s));
+  cli_json_real(json, "seconds_features", s->stream.seconds + s->effect_seconds);
   cli_json_integer(json, "frames", s->first + s->count);
   cli_json_integer(json, "windows", s->window + s->windows);
   cli_json_open_array(json, "effects");
   for (int e = 0; e < s->paths.count; e++)
     cli_json_string(json, NULL, s->effects[e].name);
   cli_json_close_array(json);
-  cli_json_real(json, "gcups", gcups(s));
+}
+
+static void json(cli_json *json, const void *state) {
+  const search *s = state;
   cli_json_open_array(json, "hits");
   for (int64_t i = 0; i < s->hit_count; i++)
     print_hit(json, s, &s->hits[i]);
@@ -357,59 +341,38 @@ static void print_json(cli_json *json, const void *state) {
 
 /* ---- command ---- */
 
-typedef struct arguments {
-  const char *stream, *output;
-  cli_frames_options frames;
-  int64_t window, hop, permutations, block;
-  cli_old_real threshold, gap_penalty, alpha, coverage;
-  bool round;
-} arguments;
-
-static bool within(const cli_old_real *given, double least, double most) {
-  return !given->given || (given->value >= least && given->value <= most);
+static void set_defaults(void *state) {
+  search *s = state;
+  s->sound = cli_sound_defaults;
+  s->options = davit_detect_defaults();
 }
 
-static int check_arguments(const arguments *a, const davit_detect_options *o) {
-  if (o->window > UINT16_MAX)
-    return cli_fail(CLI_USAGE, "--window takes at most 65535 frames, not %" PRId64, o->window);
+/* What depends on several options. */
+static int check_options(search *s) {
+  davit_detect_options *o = &s->options;
+  if (!cli_is_given(s->job.command, &s->job.common, "block") && o->block > o->window)
+    o->block = o->window;
+  o->seed = s->job.common.seed;
   if (o->hop > o->window)
     return cli_fail(CLI_USAGE, "--hop takes at most the window's %" PRId64 " frames, not %" PRId64, o->window,
                     o->hop);
-  if (o->permutations > 1000000)
-    return cli_fail(CLI_USAGE, "--permutations takes at most 1000000, not %" PRId64, o->permutations);
   if (o->block > o->window)
     return cli_fail(CLI_USAGE, "--block takes at most the window's %" PRId64 " frames, not %" PRId64,
                     o->window, o->block);
-  if (!within(&a->threshold, 0, 100))
-    return cli_fail(CLI_USAGE, "--threshold takes a number from 0 to 100");
-  if (!within(&a->alpha, 0, 1))
-    return cli_fail(CLI_USAGE, "--alpha takes a number from 0 to 1");
-  if (!within(&a->coverage, 0, 1))
-    return cli_fail(CLI_USAGE, "--coverage takes a number from 0 to 1");
-  if (!(o->gap_penalty > 0 && o->gap_penalty <= 1e4))
-    return cli_fail(CLI_USAGE, "--gap-penalty takes a number above 0, at most 10000");
   if (o->round && o->gap_penalty > floor(o->gap_penalty))
     return cli_fail(CLI_USAGE, "--gap-penalty takes a whole number when --round is given");
   return CLI_OK;
 }
 
-static int read_arguments(search *s, const arguments *a) {
-  davit_detect_options *o = &s->options;
-  *o = davit_detect_defaults();
-  if (!s->paths.count)
-    return cli_fail(CLI_USAGE, "--effect is missing");
-  o->window = a->window ? a->window : o->window;
-  o->hop = a->hop ? a->hop : o->hop;
-  o->permutations = a->permutations ? a->permutations : o->permutations;
-  o->block = a->block ? a->block : o->block < o->window ? o->block : o->window;
-  o->threshold = a->threshold.given ? a->threshold.value : o->threshold;
-  o->gap_penalty = a->gap_penalty.given ? a->gap_penalty.value : o->gap_penalty;
-  o->alpha = a->alpha.given ? a->alpha.value : o->alpha;
-  o->coverage = a->coverage.given ? a->coverage.value : o->coverage;
-  o->round = a->round;
-  o->seed = s->job.common.seed;
-  const int code = check_arguments(a, o);
-  return code == CLI_OK ? cli_frames_options_read(&a->frames, &s->sound) : code;
+static int load(void *state) {
+  search *s = state;
+  s->job.rate.unit = CLI_GCUPS;
+  int code = check_options(s);
+  if (code == CLI_OK)
+    code = cli_frames_open(s->path, &s->sound, &s->stream);
+  if (code == CLI_OK)
+    code = load_effects(s);
+  return code == CLI_OK ? make_block(s) : code;
 }
 
 static bool write_rows(FILE *file, const void *state) {
@@ -423,92 +386,121 @@ static bool write_rows(FILE *file, const void *state) {
   return !ferror(s->rows);
 }
 
-static int compute(search *s, const cli_command *self, const arguments *a) {
-  static const cli_old_job_report report = {print_text, print_json};
-  const char *output = a->output ? a->output : s->job.common.json ? NULL : "-";
-  s->job.write = write_rows;
-  int code = cli_old_job_open(&s->job, self, output);
-  if (code == CLI_OK)
-    code = cli_frames_open(a->stream, &s->sound, &s->stream);
-  if (code == CLI_OK)
-    code = load_effects(s);
-  if (code == CLI_OK)
-    code = make_block(s);
-  if (code == CLI_OK)
-    code = search_stream(s);
-  return code == CLI_OK ? cli_old_job_finish(&s->job, NULL, &report, s) : code;
-}
-
-static void release(search *s) {
-  cli_old_job_close(&s->job);
+static void release(void *state) {
+  search *s = state;
   cli_frames_close(&s->stream);
-  for (int e = 0; s->effects && e < s->paths.count; e++) {
-    free(s->effects[e].name);
+  for (int e = 0; s->effects && e < s->paths.count; e++)
     cli_array_free(&s->effects[e].features);
-  }
   if (s->rows)
     fclose(s->rows);
-  void *const blocks[] = {s->paths.values, s->effects, s->patterns, s->frames, s->found, s->right, s->hits};
-  for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
-    free(blocks[i]);
+  free(s->hits);
 }
 
-static int run(const cli_command *self, int argc, char **argv) {
-  search s = {.paths.values = calloc((size_t)argc, sizeof(char *))};
-  arguments a = {0};
-  const cli_old_option options[] = {{"o", CLI_OLD_TEXT, &a.output},
-                                    {"effect", CLI_OLD_LIST, &s.paths},
-                                    {"rate", CLI_OLD_REAL, &a.frames.rate},
-                                    {"frame", CLI_OLD_SIZE, &a.frames.frame},
-                                    {"binning", CLI_OLD_TEXT, &a.frames.binning},
-                                    {"window", CLI_OLD_SIZE, &a.window},
-                                    {"hop", CLI_OLD_SIZE, &a.hop},
-                                    {"threshold", CLI_OLD_REAL, &a.threshold},
-                                    {"gap-penalty", CLI_OLD_REAL, &a.gap_penalty},
-                                    {"permutations", CLI_OLD_SIZE, &a.permutations},
-                                    {"block", CLI_OLD_SIZE, &a.block},
-                                    {"round", CLI_OLD_FLAG, &a.round},
-                                    {"alpha", CLI_OLD_REAL, &a.alpha},
-                                    {"coverage", CLI_OLD_REAL, &a.coverage},
-                                    {0}};
-  int code = s.paths.values ? cli_old_parse(self, options, argc, argv, &s.job.common, &a.stream, 1)
-                            : cli_fail(CLI_DEVICE, "not enough memory for the arguments");
-  if (code == CLI_OK)
-    code = read_arguments(&s, &a);
-  if (code == CLI_OK)
-    code = compute(&s, self, &a);
-  release(&s);
-  return code;
-}
+static const cli_place operands[] = {{.name = "STREAM",
+                                      .at = offsetof(search, path),
+                                      .help = "sound, or feature vectors (.npy, frames x features)"},
+                                     {0}};
+
+static const cli_option options[] = {
+    {.name = "effect",
+     .argument = "E ...",
+     .kind = CLI_LIST,
+     CLI_AT(search, paths),
+     .required = true,
+     .help = "the effects: all arguments up to the next option. Their names are those of the files, without "
+             "folder and "
+             "ending; the second effect of a name is NAME#2"},
+    {.name = "o",
+     .argument = "FILE",
+     .kind = CLI_OUTPUT,
+     CLI_AT(search, output),
+     .value = "-",
+     .otherwise = "standard output",
+     .help = "write the rows there; with --json, rows are written only to a file"},
+    {.name = "window",
+     .argument = "W",
+     .kind = CLI_WHOLE,
+     CLI_AT(search, options.window),
+     .minimum = 1,
+     .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
+     .help = "frames of a window; no effect may be longer"},
+    {.name = "hop",
+     .argument = "H",
+     .kind = CLI_WHOLE,
+     CLI_AT(search, options.hop),
+     .minimum = 1,
+     .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
+     .otherwise = "the window",
+     .help = "frames from one window to the next, at most a window"},
+    {.name = "threshold",
+     .argument = "T",
+     .kind = CLI_REAL,
+     CLI_AT(search, options.threshold),
+     .maximum = 100,
+     .help = "a similarity below T counts as -T"},
+    {.name = "gap-penalty",
+     .argument = "G",
+     .kind = CLI_REAL,
+     CLI_AT(search, options.gap_penalty),
+     .maximum = DAVIT_DETECT_GAP_PENALTY_MAXIMUM,
+     .above = true,
+     .help = "the first frame of a gap costs 100 + G, each further one G"},
+    {.name = "round",
+     .kind = CLI_FLAG,
+     CLI_AT(search, options.round),
+     .help = "round similarities to whole numbers; --gap-penalty must be whole too"},
+    {.name = "permutations",
+     .argument = "R",
+     .kind = CLI_WHOLE,
+     CLI_AT(search, options.permutations),
+     .minimum = 1,
+     .maximum = DAVIT_DETECT_PERMUTATIONS_MAXIMUM,
+     .help = "size of the null distribution"},
+    {.name = "block",
+     .argument = "B",
+     .kind = CLI_WHOLE,
+     CLI_AT(search, options.block),
+     .minimum = 1,
+     .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
+     .help = "frames that stay together in permutations, at most a window"},
+    {.name = "alpha",
+     .argument = "P",
+     .kind = CLI_REAL,
+     CLI_AT(search, options.alpha),
+     .maximum = 1,
+     .help = "an effect is detected if its p-value is at most P"},
+    {.name = "coverage",
+     .argument = "C",
+     .kind = CLI_REAL,
+     CLI_AT(search, options.coverage),
+     .maximum = 1,
+     .help = "and its score at least C times 100 for each of its frames"},
+    CLI_SOUND_OPTIONS(search),
+    {0}};
 
 const cli_command cli_command_detect = {
     .name = "detect",
     .summary = "effects in a stream of sound",
-    .usage =
-        "davit detect STREAM --effect E ... [options]\n\n"
-        "Where each effect E is in STREAM, both sound or both feature vectors (.npy, frames x "
-        "features). A row for "
-        "each\n"
-        "window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, p_value, "
-        "decision. "
-        "What\n"
-        "stands between --effect and the next option are effects, so STREAM comes before.\n\n"
-        "  --effect E ...   the effects; their names are those of the files\n"
-        "  -o FILE          the rows (default: standard output, nothing with --json)\n"
-        "  --window W       frames of a window (default 200)\n"
-        "  --hop H          frames from one window to the next (default: the window)\n"
-        "  --threshold T    what is less similar counts as -T; 0 to 100 (default 50)\n"
-        "  --gap-penalty G  the first frame of a gap costs 100 + G, each further one G (default 33)\n"
-        "  --round          whole similarities\n"
-        "  --permutations R the null distribution's size (default 100)\n"
-        "  --block B        frames that stay together in permutations (default 3)\n"
-        "  --alpha P        detected is what has a p-value of at most P (default 0.01)\n"
-        "  --coverage C     and a score of at least C times 100 for each of the effect's frames (default "
-        "0.3)\n"
-        "  --rate R         of sound: samples a second (default 22050)\n"
-        "  --frame N        samples of a frame (default 1024); of feature vectors it says what a frame "
-        "lasts\n"
-        "  --binning B      shared (default) or hard; see davit help features\n",
-    .common = CLI_COMMON_NUMERIC | CLI_COMMON_SEED,
-    .old_run = run,
+    .description =
+        "Searches each effect in STREAM; both are sound or both feature vectors. Prints a row for each "
+        "window and "
+        "effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, p_value, decision.\n\n"
+        "STREAM stands before --effect. For feature vectors --rate and --frame only say how long a frame "
+        "lasts.",
+    .examples =
+        "davit detect stream.wav --effect door.wav shot.wav --window 50\n"
+        "davit detect stream.wav --effect door.wav --window 50 --hop 25 --alpha 0.05 --json -o rows.tsv\n",
+    .operands = operands,
+    .options = options,
+    .common = CLI_COMMON_COMPUTE | CLI_COMMON_SEED,
+    .state = sizeof(search),
+    .defaults = set_defaults,
+    .read = load,
+    .run = run,
+    .work = work,
+    .check = check,
+    .write = write_rows,
+    .json = json,
+    .report = report,
+    .release = release,
 };

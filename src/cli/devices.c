@@ -1,12 +1,8 @@
 /* davit devices: what there is, and how it is linked. */
 #include <davit/device.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "src/cli/frame/command.h"
-#include "src/cli/frame/json.h"
-#include "src/cli/frame/old_options.h"
+#include "src/cli/frame/job.h"
 
 typedef struct entry {
   davit_device_info info;
@@ -15,18 +11,35 @@ typedef struct entry {
 
 /* Entry 0 is the host; entry i + 1 is device i. links[i * count + j]: from entry i to entry j. */
 typedef struct inventory {
+  cli_job job;
   int count;
   entry *entries;
   davit_link_kind *links;
-  double seconds;
 } inventory;
 
 static const char *link_name(davit_link_kind link) {
   return link == DAVIT_LINK_SAME ? "same" : link == DAVIT_LINK_PEER ? "peer" : "staged";
 }
 
-static davit_status describe(inventory *all) {
+static int load(void *state) {
+  inventory *all = state;
+  int code = cli_status(davit_device_count(&all->count));
+  if (code != CLI_OK)
+    return code;
+  all->count++;
+  const size_t count = (size_t)all->count;
+  all->entries = cli_job_memory(&all->job, count, sizeof *all->entries);
+  all->links = cli_job_memory(&all->job, count * count, sizeof *all->links);
+  cli_device_set *set = &all->job.devices;
+  for (set->count = 0; set->count < all->count && set->count < CLI_MOST_DEVICES; set->count++)
+    set->ids[set->count] = set->count - 1;
+  return all->entries && all->links ? CLI_OK : CLI_DEVICE;
+}
+
+static davit_status work(void *state, cli_array *unused, bool reference) {
+  inventory *all = state;
   davit_status status = DAVIT_SUCCESS;
+  (void)unused, (void)reference;
   for (int i = 0; i < all->count && status == DAVIT_SUCCESS; i++) {
     entry *e = &all->entries[i];
     status = davit_device_describe(i - 1, &e->info);
@@ -36,23 +49,6 @@ static davit_status describe(inventory *all) {
       status = davit_device_link(i - 1, j - 1, &all->links[i * all->count + j]);
   }
   return status;
-}
-
-static int take_inventory(inventory *all) {
-  struct timespec start, end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  davit_status status = davit_device_count(&all->count);
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
-  all->count++;
-  all->entries = calloc((size_t)all->count, sizeof *all->entries);
-  all->links = calloc((size_t)all->count * (size_t)all->count, sizeof *all->links);
-  if (!all->entries || !all->links)
-    return cli_fail(CLI_DEVICE, "not enough memory for a list of %d devices", all->count);
-  status = describe(all);
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  all->seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-  return cli_status(status);
 }
 
 static void json_entry(cli_json *json, const inventory *all, int i) {
@@ -79,24 +75,16 @@ static void json_entry(cli_json *json, const inventory *all, int i) {
   cli_json_close_object(json);
 }
 
-static void print_json(const inventory *all) {
-  cli_json json = {.file = stdout};
-  cli_json_open_object(&json, NULL);
-  cli_json_string(&json, "command", "devices");
-  cli_json_open_array(&json, "devices");
+static void json(cli_json *json, const void *state) {
+  const inventory *all = state;
+  cli_json_open_array(json, "list");
   for (int i = 0; i < all->count; i++)
-    cli_json_integer(&json, NULL, i - 1);
-  cli_json_close_array(&json);
-  cli_json_real(&json, "seconds", all->seconds);
-  cli_json_open_array(&json, "list");
-  for (int i = 0; i < all->count; i++)
-    json_entry(&json, all, i);
-  cli_json_close_array(&json);
-  cli_json_close_object(&json);
-  putchar('\n');
+    json_entry(json, all, i);
+  cli_json_close_array(json);
 }
 
-static void print_text(const inventory *all) {
+static void print(const void *state) {
+  const inventory *all = state;
   const double gib = 1024.0 * 1024.0 * 1024.0;
   printf("device  kind          memory free of total  units  capability  name\n");
   for (int i = 0; i < all->count; i++) {
@@ -120,28 +108,19 @@ static void print_text(const inventory *all) {
   printf("\n");
 }
 
-static int run(const cli_command *self, int argc, char **argv) {
-  const cli_old_option options[] = {{0}};
-  cli_common common;
-  int code = cli_old_parse(self, options, argc, argv, &common, NULL, 0);
-  if (code != CLI_OK)
-    return code;
-  inventory all = {0};
-  code = take_inventory(&all);
-  if (code == CLI_OK)
-    (common.json ? print_json : print_text)(&all);
-  free(all.entries);
-  free(all.links);
-  return code;
-}
-
 const cli_command cli_command_devices = {
     .name = "devices",
     .summary = "list the devices, their memory and their links",
-    .usage = "davit devices [options]\n\n"
-             "Lists the host (-1) and every device: kind, name, free and total memory, compute units, CUDA\n"
-             "capability, and how bytes travel from row to column: same (one memory), peer (direct), staged\n"
-             "(through the host).\n\n",
+    .description =
+        "Lists the host (-1) and every device: kind, name, free and total memory, compute units, CUDA "
+        "capability, and "
+        "how bytes travel from row to column: same (one memory), peer (direct), staged (through the host).",
+    .examples = "davit devices\n"
+                "davit devices --json\n",
     .common = CLI_COMMON_JSON,
-    .old_run = run,
+    .state = sizeof(inventory),
+    .read = load,
+    .work = work,
+    .print = print,
+    .json = json,
 };

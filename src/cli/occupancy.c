@@ -1,16 +1,13 @@
 /* davit occupancy: how many blocks of a kernel a multiprocessor holds, and what bounds them. */
 #include <davit/device.h>
 #include <davit/occupancy.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "src/cli/frame/json.h"
-#include "src/cli/frame/old_options.h"
+#include "src/cli/frame/job.h"
 
-typedef enum sweep { NO_SWEEP, OVER_THREADS, OVER_REGISTERS, OVER_SHARED, SWEEPS } sweep;
-static const char *const sweep_names[SWEEPS] = {"", "threads", "registers", "shared"};
+typedef enum sweep { NO_SWEEP, OVER_THREADS, OVER_REGISTERS, OVER_SHARED } sweep;
 
 enum { MOST_POINTS = 512, LIMITS = 5 };
 
@@ -20,32 +17,34 @@ typedef struct point {
 } point;
 
 typedef struct calculation {
-  cli_common common;
-  davit_occupancy_card card;
-  int device; /* the card's number on this machine, -1 of a built-in one */
-  davit_occupancy_block block;
-  davit_occupancy_result rule, hand;
+  cli_job job;
+  const char *card_name;
   sweep over;
+  davit_occupancy_block block;
+  davit_occupancy_card card;
+  davit_occupancy_result rule, hand;
   int points;
   point point[MOST_POINTS];
-  double seconds;
 } calculation;
 
-typedef struct arguments {
-  const char *card, *sweep;
-  int64_t threads, registers, shared_bytes;
-} arguments;
+static const cli_choice sweeps[] = {
+    {"threads", OVER_THREADS, NULL}, {"registers", OVER_REGISTERS, NULL}, {"shared", OVER_SHARED, NULL}, {0}};
 
 /* ---- arguments ---- */
+
+/* The card is a device of this machine. */
+static int take_device(calculation *c, int device) {
+  c->job.devices.count = 1;
+  c->job.devices.ids[0] = device;
+  return CLI_OK;
+}
 
 static int first_card(calculation *c) {
   int count = 0;
   davit_status status = davit_device_count(&count);
   for (int device = 0; device < count && status == DAVIT_SUCCESS; device++)
-    if (davit_occupancy_card_describe(device, &c->card) == DAVIT_SUCCESS) {
-      c->device = device;
-      return CLI_OK;
-    }
+    if (davit_occupancy_card_describe(device, &c->card) == DAVIT_SUCCESS)
+      return take_device(c, device);
   if (status != DAVIT_SUCCESS)
     return cli_status(status);
   (void)davit_occupancy_card_find("", &c->card); /* for the sentence, which has the names */
@@ -53,41 +52,31 @@ static int first_card(calculation *c) {
                   strstr(davit_last_error(), ": ") + 2);
 }
 
-static int choose_card(calculation *c, const char *name) {
-  c->device = -1;
+static int choose_card(calculation *c) {
+  const char *name = c->card_name;
+  c->job.devices.count = 0;
   if (!name)
     return first_card(c);
-  davit_status status;
-  if (strspn(name, "0123456789") == strlen(name)) {
-    c->device = (int)strtol(name, NULL, 10);
-    status = strlen(name) < 9 ? davit_occupancy_card_describe(c->device, &c->card)
-                              : davit_fail(DAVIT_UNKNOWN_DEVICE, "device %s does not exist", name);
-  } else {
-    status = davit_occupancy_card_find(name, &c->card);
-  }
-  if (status == DAVIT_SUCCESS)
-    return CLI_OK;
-  return cli_fail(CLI_USAGE, "--card: %s", davit_last_error());
+  const bool number = strspn(name, "0123456789") == strlen(name);
+  const long device = number ? strtol(name, NULL, 10) : 0;
+  const davit_status status = !number ? davit_occupancy_card_find(name, &c->card)
+                              : device < INT_MAX
+                                  ? davit_occupancy_card_describe((int)device, &c->card)
+                                  : davit_fail(DAVIT_UNKNOWN_DEVICE, "device %s does not exist", name);
+  if (status != DAVIT_SUCCESS)
+    return cli_fail(CLI_USAGE, "--card: %s", davit_last_error());
+  return number ? take_device(c, (int)device) : CLI_OK;
 }
 
-static int choose_sweep(calculation *c, const char *name) {
-  if (!name)
-    return CLI_OK;
-  for (int i = OVER_THREADS; i < SWEEPS; i++)
-    if (!strcmp(name, sweep_names[i]))
-      c->over = (sweep)i;
-  return c->over ? CLI_OK : cli_fail(CLI_USAGE, "--sweep takes threads, registers or shared, not '%s'", name);
-}
-
-static int choose_block(calculation *c, const arguments *given) {
-  const int64_t most = 1 << 30;
-  if (!given->threads && c->over != OVER_THREADS)
-    return cli_fail(CLI_USAGE, "--threads says how many threads a block has");
-  if (given->threads > most || given->registers > most || given->shared_bytes > most)
-    return cli_fail(CLI_USAGE, "--threads, --registers and --shared take at most %lld", (long long)most);
-  c->block = (davit_occupancy_block){.threads = given->threads ? (int)given->threads : c->card.warp_size,
-                                     .registers = (int)given->registers,
-                                     .shared_bytes = (size_t)given->shared_bytes};
+static int load(void *state) {
+  calculation *c = state;
+  const int code = choose_card(c);
+  if (code != CLI_OK)
+    return code;
+  if (!c->block.threads && c->over != OVER_THREADS)
+    return cli_fail(CLI_USAGE, "--threads is missing: how many threads a block has");
+  if (!c->block.threads)
+    c->block.threads = c->card.warp_size;
   return CLI_OK;
 }
 
@@ -127,7 +116,10 @@ static davit_status sweep_over(calculation *c) {
   return status == DAVIT_SUCCESS ? add_point(c, most) : status;
 }
 
-static davit_status calculate(calculation *c) {
+static davit_status work(void *state, cli_array *unused, bool reference) {
+  calculation *c = state;
+  (void)unused, (void)reference;
+  c->points = 0;
   const davit_occupancy_options by_hand = {.model = DAVIT_OCCUPANCY_HAND};
   davit_status status = davit_occupancy(&c->card, &c->block, &c->rule, NULL);
   if (status == DAVIT_SUCCESS)
@@ -149,7 +141,7 @@ static void print_limits(unsigned limits, const char *separator) {
 
 static void print_sweep(const calculation *c) {
   enum { WIDTH = 32 };
-  printf("%9s  blocks  warps  occupancy\n", sweep_names[c->over]);
+  printf("%9s  blocks  warps  occupancy\n", cli_choice_name(sweeps, (int)c->over));
   for (int i = 0; i < c->points; i++) {
     const davit_occupancy_result *o = &c->point[i].occupancy;
     const int bar = (int)(o->occupancy * (double)WIDTH + 0.5);
@@ -160,7 +152,8 @@ static void print_sweep(const calculation *c) {
   }
 }
 
-static void print_text(const calculation *c) {
+static void print(const void *state) {
+  const calculation *c = state;
   const davit_occupancy_card *card = &c->card;
   const davit_occupancy_result *o = &c->rule;
   printf("%s, capability %d.%d: %d threads, %d warps, %d blocks, %d registers, %zu bytes of shared memory\n",
@@ -215,7 +208,7 @@ static void json_card(cli_json *json, const davit_occupancy_card *card) {
 }
 
 static void json_sweep(cli_json *json, const calculation *c) {
-  cli_json_string(json, "sweep", sweep_names[c->over]);
+  cli_json_string(json, "sweep", cli_choice_name(sweeps, (int)c->over));
   cli_json_open_array(json, "points");
   for (int i = 0; i < c->points; i++) {
     cli_json_open_object(json, NULL);
@@ -226,80 +219,75 @@ static void json_sweep(cli_json *json, const calculation *c) {
   cli_json_close_array(json);
 }
 
-static void print_json(const calculation *c) {
-  cli_json json = {.file = stdout};
-  cli_json_open_object(&json, NULL);
-  cli_json_string(&json, "command", "occupancy");
-  cli_json_open_array(&json, "devices");
-  if (c->device >= 0)
-    cli_json_integer(&json, NULL, c->device);
-  cli_json_close_array(&json);
-  cli_json_real(&json, "seconds", c->seconds);
-  json_card(&json, &c->card);
+static void json(cli_json *json, const void *state) {
+  const calculation *c = state;
+  json_card(json, &c->card);
   if (c->over) {
-    json_sweep(&json, c);
-  } else {
-    cli_json_integer(&json, "threads", c->block.threads);
-    cli_json_integer(&json, "registers", c->block.registers);
-    cli_json_integer(&json, "shared_bytes", (int64_t)c->block.shared_bytes);
-    json_members(&json, &c->rule);
-    cli_json_string(&json, "reason", c->rule.reason);
-    cli_json_open_object(&json, "hand");
-    json_members(&json, &c->hand);
-    cli_json_close_object(&json);
+    json_sweep(json, c);
+    return;
   }
-  cli_json_close_object(&json);
-  putchar('\n');
+  cli_json_integer(json, "threads", c->block.threads);
+  cli_json_integer(json, "registers", c->block.registers);
+  cli_json_integer(json, "shared_bytes", (int64_t)c->block.shared_bytes);
+  json_members(json, &c->rule);
+  cli_json_string(json, "reason", c->rule.reason);
+  cli_json_open_object(json, "hand");
+  json_members(json, &c->hand);
+  cli_json_close_object(json);
 }
 
 /* ---- command ---- */
 
-static int compute(calculation *c, const arguments *given) {
-  int code = choose_sweep(c, given->sweep);
-  if (code == CLI_OK)
-    code = choose_card(c, given->card);
-  if (code == CLI_OK)
-    code = choose_block(c, given);
-  if (code != CLI_OK)
-    return code;
-  struct timespec start, end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  const davit_status status = calculate(c);
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  c->seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-  return cli_status(status);
-}
-
-static int run(const cli_command *self, int argc, char **argv) {
-  calculation *c = calloc(1, sizeof *c);
-  if (!c)
-    return cli_fail(CLI_DEVICE, "not enough memory for the table");
-  arguments given = {0};
-  const cli_old_option options[] = {
-      {"threads", CLI_OLD_SIZE, &given.threads},      {"registers", CLI_OLD_COUNT, &given.registers},
-      {"shared", CLI_OLD_COUNT, &given.shared_bytes}, {"card", CLI_OLD_TEXT, &given.card},
-      {"sweep", CLI_OLD_TEXT, &given.sweep},          {0}};
-  int code = cli_old_parse(self, options, argc, argv, &c->common, NULL, 0);
-  if (code == CLI_OK)
-    code = compute(c, &given);
-  if (code == CLI_OK)
-    (c->common.json ? print_json : print_text)(c);
-  free(c);
-  return code;
-}
+static const cli_option options[] = {
+    {.name = "threads",
+     .argument = "T",
+     .kind = CLI_WHOLE,
+     CLI_AT(calculation, block.threads),
+     .minimum = 1,
+     .maximum = 1 << 30,
+     .help = "threads of a block; with --sweep threads it may be left out"},
+    {.name = "registers",
+     .argument = "R",
+     .kind = CLI_WHOLE,
+     CLI_AT(calculation, block.registers),
+     .maximum = 1 << 30,
+     .value = "0",
+     .help = "registers of a thread; 0: no limit by registers"},
+    {.name = "shared",
+     .argument = "S",
+     .kind = CLI_WHOLE,
+     CLI_AT(calculation, block.shared_bytes),
+     .maximum = 1 << 30,
+     .value = "0",
+     .help = "bytes of shared memory of a block, static and dynamic"},
+    {.name = "card",
+     .argument = "NAME",
+     .kind = CLI_TEXT,
+     CLI_AT(calculation, card_name),
+     .otherwise = "the first NVIDIA device",
+     .help = "GT 560M, GTX 670, V100, A100, H100, H200 (letters and digits count, case does not), or a "
+             "device's number"},
+    {.name = "sweep",
+     .argument = "WHAT",
+     .kind = CLI_CHOICE,
+     CLI_AT(calculation, over),
+     .choices = sweeps,
+     .help = "print a table over all values of it"},
+    {0}};
 
 const cli_command cli_command_occupancy = {
     .name = "occupancy",
     .summary = "how many blocks of a kernel a multiprocessor of a GPU holds",
-    .usage =
-        "davit occupancy --threads T [--registers R] [--shared S] [--card NAME] [options]\n\n"
-        "Blocks, warps and occupancy of a multiprocessor, and what bounds them, from what a block needs.\n\n"
-        "  --threads T      of a block\n"
-        "  --registers R    of a thread (default 0: they bound nothing)\n"
-        "  --shared S       bytes of shared memory of a block, static and dynamic (default 0)\n"
-        "  --card NAME      GT 560M, GTX 670, V100, A100, H100, H200, or a device's number (default: the\n"
-        "                   first NVIDIA device)\n"
-        "  --sweep WHAT     threads, registers or shared: a table over all values of it\n",
+    .description = "Prints blocks, warps and occupancy of a multiprocessor, and the resources that limit "
+                   "them, from what a "
+                   "block needs.",
+    .examples = "davit occupancy --threads 256 --registers 40 --card A100\n"
+                "davit occupancy --card H200 --threads 128 --sweep shared\n",
+    .options = options,
     .common = CLI_COMMON_JSON,
-    .old_run = run,
+    .state = sizeof(calculation),
+    .read = load,
+    .work = work,
+    .print = print,
+    .json = json,
 };

@@ -1,37 +1,33 @@
 /* davit points: random points.
  *
  * Point i depends on the kind, the seed and i alone, by Philox (ref/philox.h) and operations that IEEE 754 rounds
- * correctly: the same bits everywhere.
+ * correctly, so the bits are the same everywhere.
  *
- * Uniform points are all different. A coordinate is one of 2^b values, b = 24 for float32, 53 for float64; the
- * first two of point i are what a Feistel network with Philox as its round function makes of i, a permutation of the 2^2b
- * pairs. So there is no more to keep or to look up than for points that may be equal. Normal coordinates are
- * Marsaglia's polar method (1964), drawn again until they are within [-1, 1]. */
+ * Uniform points are all different. A coordinate is one of 2^b values, b = 24 for float32 and 53 for float64. The
+ * first two coordinates of point i are the image of i under a Feistel network with Philox as its round function,
+ * which is a permutation of the 2^2b pairs. So distinct points need no memory and no look-up. Normal coordinates
+ * follow Marsaglia's polar method (1964) and are drawn again until they are within [-1, 1]. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ref/philox.h"
-#include "src/cli/formats/compare.h"
-#include "src/cli/frame/old_job.h"
+#include "src/cli/frame/job.h"
 
-typedef enum kind { UNIFORM, SIGNED, NORMAL, KINDS } kind;
-
-static const char *const kind_names[KINDS] = {"uniform", "signed", "normal"};
+typedef enum kind { UNIFORM, SIGNED, NORMAL } kind;
 
 typedef struct generator {
-  cli_old_job job;
-  cli_array points;
+  cli_job job;
+  cli_output output;
   kind kind;
   cli_type type;
   int64_t n;
   int dim;
   double sigma;
+  cli_array points;
 } generator;
 
 /* ---- numbers ---- */
 
-/* What a block of random words is for, so that no two are the same. */
+/* What a block of random words is for; no block is used twice. */
 enum { FEISTEL = 1, REST, SIGN, DRAW, ROUNDS = 6 };
 
 static dvt_philox_block words(uint64_t i, uint32_t purpose, uint32_t number, uint64_t seed) {
@@ -43,7 +39,7 @@ static uint64_t first_word(dvt_philox_block block) {
   return (uint64_t)block.word[1] << 32 | block.word[0];
 }
 
-/* Numbers in (0, 1] of `bits` bits each: at[0] and at[1] are other ones for every i. */
+/* Numbers in (0, 1] of `bits` bits each. The pairs (at[0], at[1]) of any two i differ. */
 static void draw_uniform(uint64_t i, int bits, int dim, uint64_t seed, double at[3]) {
   const uint64_t mask = (UINT64_C(1) << bits) - 1;
   uint64_t number[3] = {i & mask, i >> bits, 0};
@@ -64,7 +60,7 @@ static void draw_signed(uint64_t i, int bits, int dim, uint64_t seed, double at[
     at[k] = signs >> k & 1 ? -at[k] : at[k];
 }
 
-/* The natural logarithm, by the series of the area tangent: the same bits with any library. */
+/* The natural logarithm by the series of artanh: the same bits with any library. */
 static double logarithm(double x) {
 #pragma STDC FP_CONTRACT OFF
   enum { TERMS = 12 };
@@ -114,123 +110,104 @@ static void draw(const generator *g, int64_t i, double at[3]) {
 
 /* ---- work ---- */
 
-static void prepare(void *state) {
-  (void)state;
-}
-
-static davit_status work(void *state) {
+static davit_status work(void *state, cli_array *points, bool reference) {
   const generator *g = state;
+  (void)reference; /* there is one way */
 #pragma omp parallel for num_threads(cli_threads()) schedule(static)
   for (int64_t i = 0; i < g->n; i++) {
     double at[3];
     draw(g, i, at);
     for (int k = 0; k < g->dim; k++)
       if (g->type == CLI_F4)
-        ((float *)g->points.data)[i + k * g->n] = (float)at[k];
+        ((float *)points->data)[i + k * g->n] = (float)at[k];
       else
-        ((double *)g->points.data)[i + k * g->n] = at[k];
+        ((double *)points->data)[i + k * g->n] = at[k];
   }
   return DAVIT_SUCCESS;
 }
 
-/* ---- report ---- */
+/* ---- command ---- */
 
-static void print_text(FILE *file, const void *state) {
-  const generator *g = state;
-  fprintf(file, "%lld points, %d-D, %s, %s\n%.6g s\n", (long long)g->n, g->dim, kind_names[g->kind],
-          cli_type_name(g->type), g->job.seconds);
+static int load(void *state) {
+  generator *g = state;
+  if (cli_is_given(g->job.command, &g->job.common, "sigma") && g->kind != NORMAL)
+    return cli_fail(CLI_USAGE, "--sigma is for --kind normal");
+  if (g->type == CLI_F4 && g->kind != NORMAL && g->n > INT64_C(1) << 48)
+    return cli_fail(CLI_USAGE, "float32 has no more than 2^48 different points");
+  return cli_array_create(g->type, 2, g->n, g->dim, CLI_MEMORY_PLAIN, &g->points);
 }
 
-static void print_json(cli_json *json, const void *state) {
+static const cli_choice kinds[] = {{"uniform", UNIFORM, "in (0, 1], all different"},
+                                   {"signed", SIGNED, "in [-1, 0) and (0, 1], all different"},
+                                   {"normal", NORMAL, "around 0, within [-1, 1]"},
+                                   {0}};
+static const cli_choice types[] = {{"float32", CLI_F4, NULL}, {"float64", CLI_F8, NULL}, {0}};
+
+static void report(cli_json *json, const void *state) {
   const generator *g = state;
-  cli_json_string(json, "kind", kind_names[g->kind]);
+  cli_json_string(json, "kind", cli_choice_name(kinds, (int)g->kind));
   cli_json_integer(json, "n", g->n);
   cli_json_integer(json, "dim", g->dim);
 }
 
-/* ---- command ---- */
-
-typedef struct arguments {
-  const char *output, *kind, *type;
-  int64_t n, dim;
-  cli_old_real sigma;
-} arguments;
-
-static int read_kind(const char *text, kind *found) {
-  *found = UNIFORM;
-  while (text && *found < KINDS && strcmp(text, kind_names[*found]))
-    ++*found;
-  return *found < KINDS ? CLI_OK
-                        : cli_fail(CLI_USAGE, "--kind takes uniform, signed or normal, not '%s'", text);
-}
-
-static int read_arguments(generator *g, const arguments *given) {
-  const int code = read_kind(given->kind, &g->kind);
-  if (code != CLI_OK)
-    return code;
-  if (!given->n)
-    return cli_fail(CLI_USAGE, "-n is missing");
-  if (!given->output)
-    return cli_fail(CLI_USAGE, "-o is missing");
-  if (given->dim != 2 && given->dim != 3)
-    return cli_fail(CLI_USAGE, "--dim takes 2 or 3, not %lld", (long long)given->dim);
-  if (given->type && strcmp(given->type, "float32") && strcmp(given->type, "float64"))
-    return cli_fail(CLI_USAGE, "--type takes float32 or float64, not '%s'", given->type);
-  if (given->sigma.given && g->kind != NORMAL)
-    return cli_fail(CLI_USAGE, "--sigma is for --kind normal");
-  if (given->sigma.given && !(given->sigma.value > 0 && given->sigma.value <= 10))
-    return cli_fail(CLI_USAGE, "--sigma takes a number above 0, at most 10");
-  g->type = given->type && !strcmp(given->type, "float64") ? CLI_F8 : CLI_F4;
-  if (g->type == CLI_F4 && g->kind != NORMAL && given->n > INT64_C(1) << 48)
-    return cli_fail(CLI_USAGE, "there are no more than 2^48 different points in float32");
-  g->n = given->n;
-  g->dim = (int)given->dim;
-  g->sigma = given->sigma.given ? given->sigma.value : 1;
-  return CLI_OK;
-}
-
-static int generate(generator *g, const cli_command *self, const char *output) {
-  static const cli_old_job_steps steps = {prepare, work, NULL, {print_text, print_json}};
-  g->job.common.devices = "cpu";
-  int code = cli_old_job_open(&g->job, self, output);
-  if (code == CLI_OK)
-    code = cli_array_create(g->type, 2, g->n, g->dim, CLI_MEMORY_PLAIN, &g->points);
-  return code == CLI_OK ? cli_old_job_run(&g->job, &steps, &g->points, g) : code;
-}
-
-static int run(const cli_command *self, int argc, char **argv) {
-  generator g = {0};
-  arguments given = {.dim = 2};
-  const cli_old_option options[] = {{"n", CLI_OLD_SIZE, &given.n},
-                                    {"o", CLI_OLD_TEXT, &given.output},
-                                    {"kind", CLI_OLD_TEXT, &given.kind},
-                                    {"sigma", CLI_OLD_REAL, &given.sigma},
-                                    {"dim", CLI_OLD_SIZE, &given.dim},
-                                    {"type", CLI_OLD_TEXT, &given.type},
-                                    {0}};
-  int code = cli_old_parse(self, options, argc, argv, &g.job.common, NULL, 0);
-  if (code == CLI_OK)
-    code = read_arguments(&g, &given);
-  if (code == CLI_OK)
-    code = generate(&g, self, given.output);
-  cli_old_job_close(&g.job);
-  cli_array_free(&g.points);
-  return code;
-}
+static const cli_option options[] = {{.name = "n",
+                                      .argument = "N",
+                                      .kind = CLI_WHOLE,
+                                      CLI_AT(generator, n),
+                                      .minimum = 1,
+                                      .required = true,
+                                      .help = "number of points"},
+                                     {.name = "o",
+                                      .argument = "P",
+                                      .kind = CLI_OUTPUT,
+                                      CLI_AT(generator, output),
+                                      .required = true,
+                                      .help = "the file: .npy, or .mtx or .csv if the name ends so"},
+                                     {.name = "kind",
+                                      .argument = "KIND",
+                                      .kind = CLI_CHOICE,
+                                      CLI_AT(generator, kind),
+                                      .choices = kinds,
+                                      .value = "uniform",
+                                      .help = "how the points are spread"},
+                                     {.name = "sigma",
+                                      .argument = "X",
+                                      .kind = CLI_REAL,
+                                      CLI_AT(generator, sigma),
+                                      .maximum = 10,
+                                      .above = true,
+                                      .value = "1",
+                                      .help = "standard deviation of normal points"},
+                                     {.name = "dim",
+                                      .argument = "D",
+                                      .kind = CLI_WHOLE,
+                                      CLI_AT(generator, dim),
+                                      .minimum = 2,
+                                      .maximum = 3,
+                                      .value = "2",
+                                      .help = "dimensions"},
+                                     {.name = "type",
+                                      .argument = "TYPE",
+                                      .kind = CLI_CHOICE,
+                                      CLI_AT(generator, type),
+                                      .choices = types,
+                                      .value = "float32",
+                                      .help = "type of the coordinates"},
+                                     {0}};
 
 const cli_command cli_command_points = {
     .name = "points",
     .summary = "random points",
-    .usage = "davit points -n N -o P [options]\n\n"
-             "N random points, an N x 2 or N x 3 matrix. The same seed gives the same points everywhere.\n\n"
-             "  -n N             points\n"
-             "  -o P             the file (.npy, or .mtx or .csv when the name ends so)\n"
-             "  --kind KIND      uniform (default): in (0, 1], no two alike; signed: in [-1, 0) and (0, 1], "
-             "no two\n"
-             "                   alike; normal: around 0, within [-1, 1]\n"
-             "  --sigma X        standard deviation of normal, above 0 and at most 10 (default 1)\n"
-             "  --dim D          2 (default) or 3 dimensions\n"
-             "  --type TYPE      float32 (default) or float64\n",
-    .common = CLI_COMMON_JSON | CLI_COMMON_SEED | CLI_COMMON_QUIET,
-    .old_run = run,
+    .description =
+        "Makes N random points, an N x 2 or N x 3 matrix. The same seed gives the same points everywhere.",
+    .examples = "davit points -n 1e5 -o P.npy\n"
+                "davit points -n 1000 --kind normal --sigma 0.1 --dim 3 --seed 7 -o P.csv\n",
+    .options = options,
+    .common = CLI_COMMON_RUN | CLI_COMMON_SEED | CLI_COMMON_FORCE,
+    .state = sizeof(generator),
+    CLI_ARRAYS(generator, points, points),
+    .result = offsetof(generator, points),
+    .read = load,
+    .work = work,
+    .report = report,
 };

@@ -16,25 +16,6 @@
 
 enum { BLOCK_SAMPLES = 1 << 22 };
 
-/* ---- options ---- */
-
-int cli_frames_options_read(const cli_frames_options *given, davit_features_options *options) {
-  *options = (davit_features_options){.rate = DAVIT_FEATURES_RATE, .frame = DAVIT_FEATURES_FRAME};
-  if (given->rate.given && !(given->rate.value >= 1 && given->rate.value <= 1e9))
-    return cli_fail(CLI_USAGE, "--rate takes a number from 1 to 1e9");
-  if (given->frame && (given->frame < 2 || given->frame > 1 << 24))
-    return cli_fail(CLI_USAGE, "--frame takes 2 to 16777216 samples, not %" PRId64, given->frame);
-  if (given->binning && strcmp(given->binning, "shared") && strcmp(given->binning, "hard"))
-    return cli_fail(CLI_USAGE, "--binning takes shared or hard, not '%s'", given->binning);
-  if (given->rate.given)
-    options->rate = given->rate.value;
-  if (given->frame)
-    options->frame = given->frame;
-  if (given->binning && !strcmp(given->binning, "hard"))
-    options->binning = DAVIT_FEATURES_BINNING_HARD;
-  return CLI_OK;
-}
-
 /* ---- opening: features ---- */
 
 /* The file's matrix, frame after frame. In Fortran order frames have their features far apart, and all of it
@@ -235,20 +216,19 @@ int cli_frames_read(cli_frames *f, int64_t count, float *features, int64_t *got)
   return CLI_OK;
 }
 
-int cli_frames_read_all(cli_frames *f, cli_array *array) {
-  const size_t bytes = (size_t)f->width * sizeof(float), part = 4096;
-  *array = (cli_array){.type = CLI_F4, .ndim = 2, .shape = {0, f->width}};
-  for (int64_t got = 1; got > 0;) {
-    const size_t used = (size_t)array->shape[0] * bytes;
-    int code = CLI_OK;
-    if (used + part * bytes > array->capacity)
-      code = cli_array_reserve(array, used, 2 * used + part * bytes);
-    if (code == CLI_OK)
-      code = cli_frames_read(f, (int64_t)part, (float *)array->data + array->shape[0] * f->width, &got);
-    if (code != CLI_OK)
-      return code;
-    array->shape[0] += got;
-  }
-  array->bytes = (size_t)array->shape[0] * bytes;
+int cli_frames_append(cli_frames *f, cli_array *array, int64_t *got) {
+  enum { PART = 4096 };
+  const size_t bytes = (size_t)f->width * sizeof(float);
+  int code = CLI_OK;
+  if (!array->ndim)
+    *array = (cli_array){.type = CLI_F4, .ndim = 2, .shape = {0, f->width}};
+  if (array->bytes + PART * bytes > array->capacity)
+    code = cli_array_reserve(array, array->bytes, 2 * array->bytes + PART * bytes);
+  if (code == CLI_OK)
+    code = cli_frames_read(f, PART, (float *)array->data + array->shape[0] * f->width, got);
+  if (code != CLI_OK)
+    return code;
+  array->shape[0] += *got;
+  array->bytes += (size_t)*got * bytes;
   return CLI_OK;
 }

@@ -7,9 +7,9 @@
 
 #include <davit/features.h>
 
+#include "src/cli/formats/array.h"
 #include "src/cli/formats/input.h"
 #include "src/cli/formats/sound.h"
-#include "src/cli/frame/old_options.h"
 
 typedef struct cli_frames {
   const char *name;
@@ -35,19 +35,11 @@ void cli_frames_close(cli_frames *frames);
 /* The next `count` frames; *got is less than that at the end only. A stream without any is malformed. */
 int cli_frames_read(cli_frames *frames, int64_t count, float *features, int64_t *got);
 
-/* All that is left: frames x width float32, in C order. */
-int cli_frames_read_all(cli_frames *frames, cli_array *array);
+/* Appends the next frames, *got of them and none at the end, to an array of frames x width float32 in C order,
+ * which is {0} at first. */
+int cli_frames_append(cli_frames *frames, cli_array *array, int64_t *got);
 
 /* Length as far as it is known, else 0. */
 double cli_frames_seconds(const cli_frames *frames);
-
-/* --rate, --frame and --binning. */
-typedef struct cli_frames_options {
-  cli_old_real rate;
-  int64_t frame;
-  const char *binning;
-} cli_frames_options;
-
-int cli_frames_options_read(const cli_frames_options *given, davit_features_options *options);
 
 #endif

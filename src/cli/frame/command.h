@@ -101,8 +101,9 @@ typedef struct cli_option {
   double minimum, maximum; /* of numbers; where maximum <= minimum, CLI_WHOLE has none, CLI_REAL no range */
   bool above;              /* the value must be above the minimum */
   const cli_choice *choices;
-  const char *value;   /* default, as it would be written on the command line */
-  const char *implied; /* the value where none of the choices follows */
+  const char *value;     /* default, as it would be written on the command line */
+  const char *otherwise; /* default in words, for help texts */
+  const char *implied;   /* the value where none of the choices follows */
   bool required;
   const char *needs, *excludes; /* another option that must be, or must not be, given too */
   size_t array; /* of CLI_OUTPUT: place in the state of the array to write; 0: the command's result */
@@ -166,6 +167,7 @@ struct cli_command {
   size_t arrays, array_count; /* the state's arrays, which are consecutive members: CLI_ARRAYS() */
   size_t result, initial; /* of these: what `work` computes, and its contents before each run (0: zeros) */
 
+  void (*defaults)(void *state); /* sets defaults that the library knows, in place of their rows' `value` */
   int (*read)(void *state);
   int (*run)(void *state); /* in place of `work` */
   /* Computes the result, on the devices or by the CPU reference, into `result`: the command's array of results or

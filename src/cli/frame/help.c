@@ -63,17 +63,17 @@ static void print_choices(const cli_option *option) {
   }
 }
 
-static void print_option(const cli_option *option) {
-  char name[CLI_OPTION_TEXT], range[CLI_OPTION_TEXT], text[4 * CLI_OPTION_TEXT],
-      choices[CLI_OPTION_TEXT] = "";
+static void print_option(const cli_command *command, const cli_option *option) {
+  char name[CLI_OPTION_TEXT], range[CLI_OPTION_TEXT], value[CLI_OPTION_TEXT], choices[CLI_OPTION_TEXT] = "";
+  char text[4 * CLI_OPTION_TEXT];
   name_of(option, name);
   cli_option_range(option, range);
   if (option->choices && !has_choice_help(option))
     cli_option_choices(option, choices);
-  const bool brackets = *range || option->value;
+  const bool has_default = cli_option_default(command, option, value), brackets = *range || has_default;
   snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", option->help, *choices ? ": " : "", choices,
-           brackets ? " (" : "", range, *range && option->value ? "; " : "", option->value ? "default " : "",
-           option->value ? option->value : "", brackets ? ")" : "");
+           brackets ? " (" : "", range, *range && has_default ? "; " : "", has_default ? "default " : "",
+           has_default ? value : "", brackets ? ")" : "");
   print_row(name, text);
   if (has_choice_help(option))
     print_choices(option);
@@ -105,7 +105,7 @@ void cli_help_print(const cli_command *command) {
     print_row(place->name, place->help);
   printf("\noptions:\n");
   for (int i = 0; (option = cli_option_row(command, i)); i++)
-    print_option(option);
+    print_option(command, option);
   print_row("-h, --help", "print this text");
   printf("\nexamples:\n");
   for (const char *line = command->examples; *line; line += strcspn(line, "\n") + 1)

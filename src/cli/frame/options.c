@@ -26,9 +26,9 @@ static const struct {
       .kind = CLI_TEXT,
       CLI_AT(cli_common, devices),
       .value = "all",
-      .help = "all GPUs, or the host devices where there is no GPU (all); gpu; host; cpu, the CPU reference "
-              "without "
-              "offload; or numbers such as 0,2"}},
+      .help =
+          "all, gpu, host, cpu or numbers such as 0,2. all: the GPUs, or the host devices where there is no "
+          "GPU; cpu: the CPU reference, without offload"}},
     {CLI_COMMON_CHECK,
      {.name = "check",
       .kind = CLI_FLAG,
@@ -105,6 +105,12 @@ bool cli_is_given(const cli_command *command, const cli_common *common, const ch
 }
 
 /* ---- texts ---- */
+
+const char *cli_choice_name(const cli_choice *choices, int value) {
+  while (choices->value != value)
+    choices++;
+  return choices->name;
+}
 
 const char *cli_option_dashes(const cli_option *option) {
   return option->name[1] ? "--" : "-";
@@ -351,6 +357,18 @@ static int check_rows(const parser *p) {
   return CLI_OK;
 }
 
+/* What is an output's default depends on --json; job.c sets it. */
+static int set_defaults(const cli_command *command, int argc, void *state) {
+  const cli_option *row;
+  int code = CLI_OK;
+  if (command->defaults)
+    command->defaults(state);
+  for (int i = 0; code == CLI_OK && (row = cli_option_row(command, i)); i++)
+    if (row->value && row->kind != CLI_OUTPUT)
+      code = set_value(row, state, argc, row->value);
+  return code;
+}
+
 int cli_options_parse(const cli_command *command, int argc, char **argv, void *state) {
   parser p = {.command = command,
               .state = state,
@@ -358,16 +376,33 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, void *s
               .argv = argv,
               .argc = argc,
               .place = command->operands};
-  const cli_option *row;
-  for (int i = 0; (row = cli_option_row(command, i)); i++)
-    if (row->value &&
-        row->kind != CLI_OUTPUT) { /* what is an output's default depends on --json: see job.c */
-      const int code = set_value(row, state, argc, row->value);
-      if (code != CLI_OK)
-        return code;
-    }
-  const int code = read_arguments(&p);
+  int code = set_defaults(command, argc, state);
+  if (code == CLI_OK)
+    code = read_arguments(&p);
   return code == CLI_OK ? check_rows(&p) : code;
+}
+
+/* The default that the library sets, as it would be written; "0" for kinds without one. */
+static void print_number(const cli_option *option, const void *member, char text[static CLI_OPTION_TEXT]) {
+  double value = 0;
+  if (option->kind == CLI_REAL)
+    value = *(const double *)member;
+  else if (option->kind == CLI_WHOLE)
+    value = option->bytes == sizeof(int) ? *(const int *)member : (double)*(const int64_t *)member;
+  snprintf(text, CLI_OPTION_TEXT, "%.15g", value);
+}
+
+bool cli_option_default(const cli_command *command, const cli_option *option,
+                        char text[static CLI_OPTION_TEXT]) {
+  const char *written = option->otherwise ? option->otherwise : option->value;
+  char *state = command->defaults ? calloc(1, command->state) : NULL;
+  snprintf(text, CLI_OPTION_TEXT, "%s", written ? written : "0");
+  if (!written && state) {
+    command->defaults(state);
+    print_number(option, state + option->at, text);
+  }
+  free(state);
+  return written || strcmp(text, "0");
 }
 
 void cli_options_free(const cli_command *command, void *state) {

@@ -38,10 +38,17 @@ const cli_option *cli_option_row(const cli_command *command, int index);
 
 bool cli_is_given(const cli_command *command, const cli_common *common, const char *name);
 
+/* The name of the choice with this value; there must be one. */
+const char *cli_choice_name(const cli_choice *choices, int value);
+
 /* "-" or "--", as a message has it before the option's name. */
 const char *cli_option_dashes(const cli_option *option);
 
 enum { CLI_OPTION_TEXT = 256 };
+
+/* The default, as it would be written; false if there is none. */
+bool cli_option_default(const cli_command *command, const cli_option *option,
+                        char text[static CLI_OPTION_TEXT]);
 
 /* The range: "from 1 to 100", "above 0, at most 10"; "" without one. */
 void cli_option_range(const cli_option *option, char text[static CLI_OPTION_TEXT]);
