@@ -1,15 +1,17 @@
-/* Alignment: a query against a database of proteins and of reads, and one long pair, on one device and on several. Clocks and the
- * options of all programs: bench/measure.h; floors: bench/cells.h.
+/* Alignment: a query against a database of proteins and of reads, and one long pair, on one device and on
+ * several. Clocks and the options of all programs: bench/measure.h; floors: bench/cells.h.
  *
- * Databases are synthetic: --count proteins of one length ("even"), or of lengths as Swiss-Prot has them ("mixed": log-normal,
- * median 295, sigma 0.63, 20 to 35000), residues by the frequencies of A. B. Robinson and L. R. Robinson (1991); BLOSUM62, gaps 11 and
- * 1. On the CPU --count is 20000. --reads: that many reads of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --pair: a
- * sequence of bases and, as the query, a tenth of it with a change in every tenth place. 0 leaves a figure out.
+ * Databases are synthetic: --count proteins of one length ("even"), or of lengths as Swiss-Prot has them
+ * ("mixed": log-normal, median 295, sigma 0.63, 20 to 35000), residues by the frequencies of A. B. Robinson
+ * and L. R. Robinson (1991); BLOSUM62, gaps 11 and 1. On the CPU --count is 20000. --reads: that many reads
+ * of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --pair: a sequence of bases and, as the
+ * query, a tenth of it with a change in every tenth place. 0 leaves a figure out.
  *
- * Rows: "search" is a call of davit_align_scores with the wait for its scores; on a CPU in turns with parasail's striped functions on
- * as many threads, with words of 16 bits, and with words of 8 bits and 16 where these overflow ("sat"). Scores are compared.
- * parasail_16_ratio_core and the like are the peer's processor time by davit's. "trace" is davit_align_trace with the columns, on the
- * host. --avx2 1 leaves vectors of 512 bits out, which parasail does not have. */
+ * Rows: "search" is a call of davit_align_scores with the wait for its scores; on a CPU in turns with
+ * parasail's striped functions on as many threads, with words of 16 bits, and with words of 8 bits and 16
+ * where these overflow ("sat"). Scores are compared. parasail_16_ratio_core and the like are the peer's
+ * processor time by davit's. "trace" is davit_align_trace with the columns, on the host. --avx2 1 leaves
+ * vectors of 512 bits out, which parasail does not have. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,18 +20,17 @@
 #include "bench/cells.h"
 #include "bench/peers/parasail.h"
 #include "src/base/cpu.h"
-#include "src/cli/formats/matrix.h"
 
 enum { READ_LENGTH = 150, DEALT = 4096 /* entries of a table of residues, 2^12 */ };
 
 typedef struct problem {
   bench_cells *cells;
   const char *variant;
-  davit_scoring scoring;
-  davit_sequences targets;
+  davit_align_scoring scoring;
+  davit_align_sequences targets;
   int64_t m;
   uint8_t *query;
-  davit_database *database;
+  davit_align_database *database;
   peer_parasail_targets *peer;
   int32_t *scores, *peer_scores;
   int devices;
@@ -78,14 +79,14 @@ static int64_t mixed_length(uint64_t *state) {
 static bool make_targets(problem *p, const chances table, int64_t count, int64_t length) {
   int64_t *offsets = bench_memory(DAVIT_PAGEABLE, ((size_t)count + 1) * sizeof *offsets);
   uint64_t state = 17;
-  p->targets = (davit_sequences){.offsets = offsets};
+  p->targets = (davit_align_sequences){.offsets = offsets};
   if (!offsets)
     return false;
   offsets[0] = 0;
   for (int64_t k = 0; k < count; k++)
     offsets[k + 1] = offsets[k] + (length > 0 ? length : mixed_length(&state));
   uint8_t *symbols = bench_memory(DAVIT_PAGEABLE, (size_t)offsets[count] + 1);
-  p->targets = (davit_sequences){count, offsets, symbols};
+  p->targets = (davit_align_sequences){count, offsets, symbols};
   if (!symbols)
     return false;
 #pragma omp parallel for schedule(static)
@@ -143,7 +144,8 @@ static bench_time search(problem *p, bench_words words) {
   return times[0];
 }
 
-/* A database for the targets and memory for their scores, on the devices; in what is there at least the pointers can be freed. */
+/* A database for the targets and memory for their scores, on the devices; in what is there at least the
+ * pointers can be freed. */
 static bool open_database(problem *p, const int *devices, int count) {
   const size_t bytes = (size_t)p->targets.count * sizeof *p->scores;
   const bool peer = p->cells->threads > 0 && p->cells->site->peers && peer_parasail_there();
@@ -152,13 +154,14 @@ static bool open_database(problem *p, const int *devices, int count) {
   p->peer = peer ? peer_parasail_targets_create(&p->targets) : NULL;
   p->scores = bench_memory(DAVIT_PAGEABLE, bytes);
   p->peer_scores = bench_memory(DAVIT_PAGEABLE, bytes);
-  if (davit_database_create(&p->targets, p->scoring.symbols, devices, count, &p->database) != DAVIT_SUCCESS)
+  const davit_align_database_options options = {.devices = devices, .device_count = count};
+  if (davit_align_database_create(&p->targets, p->scoring.symbols, &p->database, &options) != DAVIT_SUCCESS)
     bench_failure("database", davit_last_error());
   return p->database && p->scores && p->peer_scores;
 }
 
 static void close_database(problem *p) {
-  bench_check(davit_database_destroy(p->database), "database");
+  bench_check(davit_align_database_destroy(p->database), "database");
   peer_parasail_targets_destroy(p->peer);
   davit_free(p->scores);
   davit_free(p->peer_scores);
@@ -209,10 +212,11 @@ static void proteins(const bench_settings *settings, problem *p, bool several) {
   const int64_t count = bench_size(settings, "count", gpu, 1000000, 20000),
                 length = bench_size(settings, "length", gpu, 360, 360),
                 mixed = bench_size(settings, "mixed", gpu, 1, 1);
-  cli_matrix matrix;
-  cli_matrix_blosum62(&matrix);
+  davit_align_matrix matrix;
+  bench_check(davit_align_matrix_find("BLOSUM62", &matrix), "matrix");
   protein_chances(table);
-  p->scoring = (davit_scoring){matrix.symbols, matrix.scores, 11, 1};
+  p->scoring = (davit_align_scoring){
+      .symbols = matrix.symbols, .matrix = matrix.scores, .gap_open = 11, .gap_extend = 1};
   for (int kind = 0; kind < (mixed ? 2 : 1) && count > 0; kind++) {
     p->variant = kind == 0 ? "even" : "mixed";
     if (make_targets(p, table, count, kind == 0 ? length : 0)) {
@@ -243,7 +247,8 @@ static void reads(const bench_settings *settings, problem *p, const chances tabl
   free_targets(p);
 }
 
-/* A stretch of the target, changed: of 30 places one has another base, one is left out and one comes twice. */
+/* A stretch of the target, changed: of 30 places one has another base, one is left out and one comes twice.
+ */
 static int64_t changed(const uint8_t *from, int64_t length, uint8_t *query) {
   int64_t m = 0;
   for (int64_t i = 0; i < length; i++) {
@@ -258,12 +263,12 @@ static int64_t changed(const uint8_t *from, int64_t length, uint8_t *query) {
 
 static davit_status trace_call(void *argument) {
   const problem *p = argument;
-  davit_alignment alignment;
+  davit_align_result result;
   char *cigar;
   davit_status status = davit_align_trace(&p->scoring, p->m, p->query, p->targets.offsets[1],
-                                          p->targets.symbols, &alignment, &cigar);
+                                          p->targets.symbols, &result, &cigar);
   if (status == DAVIT_SUCCESS)
-    free(cigar);
+    davit_free(cigar);
   return status;
 }
 
@@ -313,7 +318,7 @@ static void bases(const bench_settings *settings, problem *p) {
   for (int k = 0; k < 16; k++)
     matrix[k] = k % 4 == k / 4 ? 2 : -3;
   base_chances(table);
-  p->scoring = (davit_scoring){4, matrix, 5, 2};
+  p->scoring = (davit_align_scoring){.symbols = 4, .matrix = matrix, .gap_open = 5, .gap_extend = 2};
   reads(settings, p, table);
   pair(settings, p, table);
 }

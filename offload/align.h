@@ -10,7 +10,7 @@
 
 /* The query, and what columns score. */
 typedef struct dvt_align_query {
-  const davit_scoring *scoring; /* gap_extend is not more than gap_open */
+  const davit_align_scoring *scoring; /* gap_extend is not more than gap_open */
   int64_t m;
   const uint8_t *symbols;
   int largest; /* entry of the matrix, at least 0 */

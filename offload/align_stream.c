@@ -109,7 +109,7 @@ size_t dvt_align_stream_bytes(const dvt_align_targets *t, const dvt_align_query 
 /* ---- profiles ---- */
 
 static void fill_strip(const dvt_align_query *q, const way *w, int64_t strip, char *profile) {
-  const davit_scoring *s = q->scoring;
+  const davit_align_scoring *s = q->scoring;
   const int64_t begin = strip * w->columns, end = dvt_at_most(begin + w->columns, q->m);
   for (int t = 0; t < s->symbols; t++)
     for (int64_t j = begin; j < end; j++) {
@@ -162,7 +162,7 @@ static davit_status launch_strip(const search *s, const way *w, int64_t strip, i
   if (status != DAVIT_SUCCESS)
     return status;
   const int64_t groups = PAIR_THREADS / w->shape.lanes, items = dvt_divide_up(count, w->pairs ? 2 : 1);
-  const davit_scoring *scoring = s->query->scoring;
+  const davit_align_scoring *scoring = s->query->scoring;
   const dvt_argument arguments[] = {
       dvt_pointer_argument(s->memory.profiles + (size_t)strip * w->profile_bytes),
       dvt_integer_argument(scoring->symbols),

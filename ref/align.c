@@ -4,7 +4,7 @@
 #include "ref/cell.h"
 #include "ref/ref.h"
 
-int32_t dvt_ref_align_score(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
+int32_t dvt_ref_align_score(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                             const uint8_t *target, int32_t *scratch) {
   int32_t *h = scratch, *e = scratch + m, best = 0;
   for (int64_t i = 0; i < 2 * m; i++)

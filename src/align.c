@@ -1,5 +1,6 @@
-/* Databases, and queries against them. A database's targets are sorted by length, the longest first, and
- * dealt to the devices in groups of what a CPU's vector holds, so each has a share of every length. */
+/* Databases, and queries against them. A database's targets are sorted by length, the longest first, and dealt to the
+ * devices in groups of DVT_ALIGN_LANES, so that each device has a share of every length. A query is one command on the lane of
+ * each device. Memory: 9 bytes a target and its symbols, on the host and on each GPU; on the CPU the symbols once more. */
 #include <davit/align.h>
 #include <davit/memory.h>
 #include <pthread.h>
@@ -29,7 +30,7 @@ typedef struct share {
   int32_t *scores;
 } share;
 
-struct davit_database {
+struct davit_align_database {
   int symbols;
   int64_t count, longest;
   pthread_mutex_t lock; /* a call at a time */
@@ -39,10 +40,10 @@ struct davit_database {
 
 /* ---- arguments ---- */
 
-static davit_status check_target(const davit_sequences *targets, int64_t k, int symbols) {
+static davit_status check_target(const davit_align_sequences *targets, int64_t k, int symbols) {
   const int64_t begin = targets->offsets[k], n = targets->offsets[k + 1] - begin;
   if (n < 0 || begin < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets: offsets[%lld] is %lld, after %lld", (long long)k + 1,
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets->offsets[%lld] is %lld, after %lld", (long long)k + 1,
                       (long long)(begin + n), (long long)begin);
   for (int64_t i = 0; i < n; i++)
     if (targets->symbols[begin + i] >= symbols)
@@ -52,21 +53,16 @@ static davit_status check_target(const davit_sequences *targets, int64_t k, int 
   return DAVIT_SUCCESS;
 }
 
-static davit_status check_targets(const davit_sequences *targets, int symbols) {
-  if (!targets)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets is NULL");
-  if (symbols < 1 || symbols > DAVIT_ALIGN_MOST_SYMBOLS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "symbols is %d, not 1 to %d", symbols,
-                      DAVIT_ALIGN_MOST_SYMBOLS);
-  if (targets->count < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets: count is %lld, less than 0",
-                      (long long)targets->count);
+static davit_status check_targets(const davit_align_sequences *targets, int symbols) {
+  DVT_TRY(dvt_check_pointer("targets", targets));
+  if (symbols < 1 || symbols > DAVIT_ALIGN_MAX_SYMBOLS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "symbols is %d, not 1 to %d", symbols, DAVIT_ALIGN_MAX_SYMBOLS);
+  DVT_TRY(dvt_check_length("targets->count", targets->count));
   if (targets->count == 0)
     return DAVIT_SUCCESS;
-  if (!targets->offsets)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets: offsets is NULL");
-  if (!targets->symbols && targets->offsets[targets->count] > targets->offsets[0])
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "targets: symbols is NULL");
+  DVT_TRY(dvt_check_pointer("targets->offsets", targets->offsets));
+  if (targets->offsets[targets->count] > targets->offsets[0])
+    DVT_TRY(dvt_check_pointer("targets->symbols", targets->symbols));
   for (int64_t k = 0; k < targets->count; k++)
     DVT_TRY(check_target(targets, k, symbols));
   return DAVIT_SUCCESS;
@@ -85,7 +81,7 @@ static int by_length(const void *x, const void *y) {
                                 : (a->which > b->which) - (a->which < b->which);
 }
 
-static sized *sort_targets(const davit_sequences *targets) {
+static sized *sort_targets(const davit_align_sequences *targets) {
   sized *order = dvt_allocate((size_t)targets->count + 1, sizeof *order);
   for (int64_t k = 0; order && k < targets->count; k++)
     order[k] = (sized){targets->offsets[k + 1] - targets->offsets[k], k};
@@ -94,11 +90,11 @@ static sized *sort_targets(const davit_sequences *targets) {
   return order;
 }
 
-static int dealt_to(const davit_database *d, int64_t place) {
+static int dealt_to(const davit_align_database *d, int64_t place) {
   return (int)(place / DVT_ALIGN_LANES % d->shares);
 }
 
-static davit_status fill_share(davit_database *d, int index, const davit_sequences *targets,
+static davit_status fill_share(davit_align_database *d, int index, const davit_align_sequences *targets,
                                const sized *order) {
   share *s = &d->share[index];
   int64_t bytes = 0, k = 0;
@@ -183,8 +179,8 @@ static davit_status send_targets(share *s) {
   return davit_copy(symbols, s->symbols, s->device.symbols);
 }
 
-static davit_status make_shares(davit_database *d, const davit_sequences *targets, const int *devices,
-                                int count) {
+static davit_status make_shares(davit_align_database *d, const davit_align_sequences *targets,
+                                const int *devices, int count) {
   sized *order = sort_targets(targets);
   davit_status status = order ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
   d->longest = order && d->count > 0 ? order[0].length : 0;
@@ -202,14 +198,14 @@ static davit_status make_shares(davit_database *d, const davit_sequences *target
   return status;
 }
 
-davit_status davit_database_create(const davit_sequences *targets, int symbols, const int *devices,
-                                   int device_count, davit_database **database) {
+davit_status davit_align_database_create(const davit_align_sequences *targets, int symbols,
+                                         davit_align_database **database,
+                                         const davit_align_database_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
   DVT_TRY(check_targets(targets, symbols));
-  if (!database)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "database is NULL");
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
-  davit_database *d = dvt_allocate(1, sizeof *d);
+  DVT_TRY(dvt_check_pointer("database", database));
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  davit_align_database *d = dvt_allocate(1, sizeof *d);
   if (!d)
     return DAVIT_OUT_OF_HOST_MEMORY;
   d->symbols = symbols;
@@ -220,12 +216,12 @@ davit_status davit_database_create(const davit_sequences *targets, int symbols, 
   if (first.status == DAVIT_SUCCESS)
     *database = d;
   else
-    davit_database_destroy(d);
+    davit_align_database_destroy(d);
   return dvt_error_report(&first);
 }
 
 /* Waits for the lanes' commands, whatever fails. */
-static void close_lanes(davit_database *d, dvt_error *first) {
+static void close_lanes(davit_align_database *d, dvt_error *first) {
   for (int i = 0; i < d->shares; i++) {
     if (d->share[i].lane)
       dvt_error_keep(first, dvt_lane_close(d->share[i].lane));
@@ -233,7 +229,7 @@ static void close_lanes(davit_database *d, dvt_error *first) {
   }
 }
 
-davit_status davit_database_destroy(davit_database *database) {
+davit_status davit_align_database_destroy(davit_align_database *database) {
   dvt_error first = {.status = DAVIT_SUCCESS};
   if (!database)
     return DAVIT_SUCCESS;
@@ -257,13 +253,12 @@ davit_status davit_database_destroy(davit_database *database) {
 
 /* ---- queries ---- */
 
-static davit_status check_query(const davit_database *database, const davit_scoring *scoring, int64_t m,
-                                const uint8_t *query) {
-  if (!database)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "database is NULL");
+static davit_status check_query(const davit_align_database *database, const davit_align_scoring *scoring,
+                                int64_t m, const uint8_t *query) {
+  DVT_TRY(dvt_check_pointer("database", database));
   DVT_TRY(dvt_check_scoring(scoring));
   if (scoring->symbols != database->symbols)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: symbols is %d, the database's %d", scoring->symbols,
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->symbols is %d, the database's %d", scoring->symbols,
                       database->symbols);
   DVT_TRY(dvt_check_sequence("query", "m", m, query, scoring->symbols));
   return dvt_check_score_range(scoring, m, database->longest);
@@ -296,7 +291,7 @@ static davit_status run_query(dvt_lane *lane, void *arguments) {
                           (long long)c->query->m, lane->device);
 }
 
-static davit_status submit_queries(davit_database *d, const dvt_align_query *query) {
+static davit_status submit_queries(davit_align_database *d, const dvt_align_query *query) {
   for (int i = 0; i < d->shares; i++) {
     share *s = &d->share[i];
     const query_command c = {s, query};
@@ -308,14 +303,14 @@ static davit_status submit_queries(davit_database *d, const dvt_align_query *que
   return DAVIT_SUCCESS;
 }
 
-static davit_status wait_for_queries(const davit_database *d) {
+static davit_status wait_for_queries(const davit_align_database *d) {
   dvt_lane *lanes[DVT_MOST_DEVICES];
   for (int i = 0; i < d->shares; i++)
     lanes[i] = d->share[i].lane;
   return dvt_lanes_synchronize(lanes, d->shares);
 }
 
-static davit_status run_queries(davit_database *d, const dvt_align_query *query, int32_t *scores) {
+static davit_status run_queries(davit_align_database *d, const dvt_align_query *query, int32_t *scores) {
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, submit_queries(d, query));
   if (first.status == DAVIT_SUCCESS)
@@ -328,17 +323,16 @@ static davit_status run_queries(davit_database *d, const dvt_align_query *query,
   return dvt_error_report(&first);
 }
 
-davit_status davit_align_scores(davit_database *database, const davit_scoring *scoring, int64_t m,
+davit_status davit_align_scores(davit_align_database *database, const davit_align_scoring *scoring, int64_t m,
                                 const uint8_t *query, int32_t *scores) {
   DVT_TRY(check_query(database, scoring, m, query));
   if (database->count == 0)
     return DAVIT_SUCCESS;
-  if (!scores)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "scores is NULL");
-  /* Where opening costs less than going on, a gap goes on by being opened again. */
-  davit_scoring least = *scoring;
-  least.gap_extend = (int32_t)dvt_at_most(least.gap_extend, least.gap_open);
-  const dvt_align_query q = {&least, m, query, dvt_largest_entry(scoring)};
+  DVT_TRY(dvt_check_pointer("scores", scores));
+  /* Where opening costs less than extending, a gap is opened again instead. */
+  davit_align_scoring cheaper = *scoring;
+  cheaper.gap_extend = (int32_t)dvt_at_most(cheaper.gap_extend, cheaper.gap_open);
+  const dvt_align_query q = {&cheaper, m, query, dvt_largest_entry(scoring)};
   pthread_mutex_lock(&database->lock);
   davit_status status = run_queries(database, &q, scores);
   pthread_mutex_unlock(&database->lock);
@@ -347,63 +341,62 @@ davit_status davit_align_scores(davit_database *database, const davit_scoring *s
 
 /* ---- the best ---- */
 
-static bool is_better(const davit_hit *a, const davit_hit *b) {
+static bool is_better(const davit_align_hit *a, const davit_align_hit *b) {
   return a->score != b->score ? a->score > b->score : a->target < b->target;
 }
 
-/* Lets the hit at `at` of a heap, whose root is the worst, sink to its place. */
-static void sink(davit_hit *heap, int64_t count, int64_t at) {
+static void swap_hits(davit_align_hit *a, davit_align_hit *b) {
+  const davit_align_hit moved = *a;
+  *a = *b;
+  *b = moved;
+}
+
+/* Moves the hit at `at` down to its place in a heap whose root is the worst. */
+static void sift_down(davit_align_hit *heap, int64_t count, int64_t at) {
   for (int64_t child; (child = 2 * at + 1) < count; at = child) {
     if (child + 1 < count && is_better(&heap[child], &heap[child + 1]))
       child++;
     if (!is_better(&heap[at], &heap[child]))
       return;
-    const davit_hit moved = heap[at];
-    heap[at] = heap[child];
-    heap[child] = moved;
+    swap_hits(&heap[at], &heap[child]);
   }
 }
 
-static void rise(davit_hit *heap, int64_t at) {
-  for (int64_t parent; at > 0 && is_better(&heap[parent = (at - 1) / 2], &heap[at]); at = parent) {
-    const davit_hit moved = heap[at];
-    heap[at] = heap[parent];
-    heap[parent] = moved;
-  }
+static void make_heap(davit_align_hit *hits, int64_t count) {
+  for (int64_t at = count / 2 - 1; at >= 0; at--)
+    sift_down(hits, count, at);
 }
 
-/* The best, best first; the number of them. */
-static int64_t select_hits(int64_t count, const int32_t *scores, int64_t top, davit_hit *hits) {
+/* The best, best first, by a heap of `top`; their number. */
+static int64_t select_hits(int64_t count, const int32_t *scores, int64_t top, davit_align_hit *hits) {
   int64_t kept = 0;
-  for (int64_t k = 0; k < count; k++) {
-    const davit_hit hit = {k, scores[k]};
-    if (hit.score <= 0)
-      continue;
-    if (kept < top) {
-      hits[kept] = hit;
-      rise(hits, kept++);
-    } else if (top > 0 && is_better(&hit, &hits[0])) {
+  for (int64_t k = 0; k < count && top > 0; k++) {
+    const davit_align_hit hit = {k, scores[k]};
+    if (hit.score > 0 && kept < top) {
+      hits[kept++] = hit;
+      if (kept == top)
+        make_heap(hits, kept);
+    } else if (hit.score > 0 && is_better(&hit, &hits[0])) {
       hits[0] = hit;
-      sink(hits, kept, 0);
+      sift_down(hits, kept, 0);
     }
   }
+  if (kept < top)
+    make_heap(hits, kept);
   for (int64_t last = kept - 1; last > 0; last--) {
-    const davit_hit worst = hits[0];
-    hits[0] = hits[last];
-    hits[last] = worst;
-    sink(hits, last, 0);
+    swap_hits(&hits[0], &hits[last]);
+    sift_down(hits, last, 0);
   }
   return kept;
 }
 
-davit_status davit_align_search(davit_database *database, const davit_scoring *scoring, int64_t m,
-                                const uint8_t *query, int64_t top, davit_hit *hits, int64_t *found) {
+davit_status davit_align_search(davit_align_database *database, const davit_align_scoring *scoring, int64_t m,
+                                const uint8_t *query, int64_t top, davit_align_hit *hits, int64_t *found) {
   DVT_TRY(check_query(database, scoring, m, query));
   DVT_TRY(dvt_check_length("top", top));
-  if (!hits && top > 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "hits is NULL");
-  if (!found)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "found is NULL");
+  if (top > 0)
+    DVT_TRY(dvt_check_pointer("hits", hits));
+  DVT_TRY(dvt_check_pointer("found", found));
   int32_t *scores = dvt_allocate((size_t)database->count + 1, sizeof *scores);
   if (!scores)
     return DAVIT_OUT_OF_HOST_MEMORY;

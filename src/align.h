@@ -6,7 +6,7 @@
 #include <davit/align.h>
 
 /* The parameters' own validity. */
-davit_status dvt_check_scoring(const davit_scoring *scoring);
+davit_status dvt_check_scoring(const davit_align_scoring *scoring);
 
 /* A sequence of `length` symbols, all below `symbols`; the sentences call it `name` and its length
  * `length_name`. */
@@ -14,16 +14,16 @@ davit_status dvt_check_sequence(const char *name, const char *length_name, int64
                                 const uint8_t *sequence, int symbols);
 
 /* Of the matrix; 0 if all are negative. */
-int dvt_largest_entry(const davit_scoring *scoring);
+int dvt_largest_entry(const davit_align_scoring *scoring);
 
 /* Whether the best score that lengths m and n allow is at most 2^31 - 1. */
-davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int64_t n);
+davit_status dvt_check_score_range(const davit_align_scoring *scoring, int64_t m, int64_t n);
 
 /* davit_align_trace() by so many threads (0: those of the host), with rectangles of at most `cells` cells
  * traced through a matrix and larger ones divided. */
 enum { DVT_ALIGN_TRACE_CELLS = 1 << 20 };
-davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
-                             const uint8_t *target, int64_t cells, int threads, davit_alignment *alignment,
+davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
+                             const uint8_t *target, int64_t cells, int threads, davit_align_result *result,
                              char **cigar);
 
 #endif

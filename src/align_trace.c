@@ -14,6 +14,7 @@
  * Cost: at most 4 m n cells; 33 m + n bytes, the larger of m and DVT_ALIGN_TRACE_CELLS and an eighth more for
  * the matrix, 70 KiB a thread, half of them of its stack, and the string. What is kept of a pass has 64 bits:
  * scores of global alignments may be far below 0, and no sum of penalties overflows. */
+#include <davit/memory.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,27 +29,26 @@
 
 /* ---- checks ---- */
 
-davit_status dvt_check_scoring(const davit_scoring *scoring) {
-  if (!scoring)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring is NULL");
-  if (scoring->symbols < 1 || scoring->symbols > DAVIT_ALIGN_MOST_SYMBOLS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: symbols is %d, not 1 to %d", scoring->symbols,
-                      DAVIT_ALIGN_MOST_SYMBOLS);
-  if (!scoring->matrix)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: matrix is NULL");
+davit_status dvt_check_scoring(const davit_align_scoring *scoring) {
+  DVT_TRY(dvt_check_pointer("scoring", scoring));
+  DVT_TRY(
+      dvt_check_reserved("scoring", scoring->reserved, sizeof scoring->reserved / sizeof *scoring->reserved));
+  if (scoring->symbols < 1 || scoring->symbols > DAVIT_ALIGN_MAX_SYMBOLS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->symbols is %d, not 1 to %d", scoring->symbols,
+                      DAVIT_ALIGN_MAX_SYMBOLS);
+  DVT_TRY(dvt_check_pointer("scoring->matrix", scoring->matrix));
   if (scoring->gap_open < 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: gap_open is %d, less than 1", scoring->gap_open);
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->gap_open is %d, less than 1", scoring->gap_open);
   if (scoring->gap_extend < 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring: gap_extend is %d, less than 1", scoring->gap_extend);
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->gap_extend is %d, less than 1", scoring->gap_extend);
   return DAVIT_SUCCESS;
 }
 
 davit_status dvt_check_sequence(const char *name, const char *length_name, int64_t length,
                                 const uint8_t *sequence, int symbols) {
-  if (length < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %lld, less than 0", length_name, (long long)length);
-  if (length > 0 && !sequence)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", name);
+  DVT_TRY(dvt_check_length(length_name, length));
+  if (length > 0)
+    DVT_TRY(dvt_check_pointer(name, sequence));
   for (int64_t i = 0; i < length; i++)
     if (sequence[i] >= symbols)
       return davit_fail(DAVIT_INVALID_ARGUMENT, "%s: symbol %lld is %d, not below %d", name, (long long)i,
@@ -56,14 +56,14 @@ davit_status dvt_check_sequence(const char *name, const char *length_name, int64
   return DAVIT_SUCCESS;
 }
 
-int dvt_largest_entry(const davit_scoring *scoring) {
+int dvt_largest_entry(const davit_align_scoring *scoring) {
   int largest = 0;
   for (int k = 0; k < scoring->symbols * scoring->symbols; k++)
     largest = scoring->matrix[k] > largest ? scoring->matrix[k] : largest;
   return largest;
 }
 
-davit_status dvt_check_score_range(const davit_scoring *scoring, int64_t m, int64_t n) {
+davit_status dvt_check_score_range(const davit_align_scoring *scoring, int64_t m, int64_t n) {
   const int64_t shorter = dvt_at_most(m, n);
   const int largest = dvt_largest_entry(scoring);
   if (largest > 0 && shorter > INT32_MAX / largest)
@@ -86,7 +86,7 @@ typedef struct trace {
   int64_t used;
 } trace;
 
-static void find_end(trace *t, const dvt_align_stretch *s, davit_alignment *a) {
+static void find_end(trace *t, const dvt_align_stretch *s, davit_align_result *a) {
   for (int64_t i = 0; i <= s->m; i++) {
     t->h[i] = 0;
     t->d[i] = DVT_ALIGN_NONE;
@@ -99,7 +99,7 @@ static void find_end(trace *t, const dvt_align_stretch *s, davit_alignment *a) {
 
 /* Of the stretches that end there and score the same, the one with the least of the target, then of the
  * query. */
-static void find_begin(trace *t, const dvt_align_stretch *s, davit_alignment *a) {
+static void find_begin(trace *t, const dvt_align_stretch *s, davit_align_result *a) {
   const dvt_align_stretch back = {s->query + a->query_end - 1, s->target + a->target_end - 1, a->query_end,
                                   a->target_end, -1};
   dvt_align_edge(&t->costs, back.m, t->costs.first, t->h, t->d);
@@ -209,16 +209,19 @@ static void solve(trace *t, const dvt_align_stretch *s, corners c) {
 
 /* ---- the string ---- */
 
-/* A run of k columns takes no more than 2 k characters. */
-static char *to_cigar(const trace *t) {
+/* The string for the user. A run of k columns takes no more than 2 k characters. */
+static davit_status make_cigar(const trace *t, char **cigar) {
   const size_t bytes = 2 * (size_t)t->used + 1;
-  char *cigar = dvt_allocate(1, bytes), *at = cigar;
-  for (int64_t i = 0, end; cigar && i < t->used; i = end) {
+  char *at;
+  DVT_TRY(davit_malloc(bytes, DAVIT_PAGEABLE, (void **)&at));
+  *cigar = at;
+  *at = '\0';
+  for (int64_t i = 0, end; i < t->used; i = end) {
     for (end = i + 1; end < t->used && t->columns[end] == t->columns[i];)
       end++;
-    at += snprintf(at, bytes - (size_t)(at - cigar), "%lld%c", (long long)(end - i), t->columns[i]);
+    at += snprintf(at, bytes - (size_t)(at - *cigar), "%lld%c", (long long)(end - i), t->columns[i]);
   }
-  return cigar;
+  return DAVIT_SUCCESS;
 }
 
 /* ---- the call ---- */
@@ -242,13 +245,12 @@ static davit_status find_columns(trace *t, const dvt_align_stretch *s, char **ci
   if (!t->columns || !t->steps)
     return DAVIT_OUT_OF_HOST_MEMORY;
   solve(t, s, (corners){t->costs.first, t->costs.first});
-  *cigar = to_cigar(t);
-  return *cigar ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  return make_cigar(t, cigar);
 }
 
-static davit_status run(trace *t, const dvt_align_stretch *s, int threads, davit_alignment *alignment,
+static davit_status run(trace *t, const dvt_align_stretch *s, int threads, davit_align_result *result,
                         char **cigar) {
-  davit_alignment a = {0};
+  davit_align_result a = {0};
   DVT_TRY(allocate(t, s->m, s->n, threads));
   find_end(t, s, &a);
   if (a.score > 0)
@@ -257,25 +259,24 @@ static davit_status run(trace *t, const dvt_align_stretch *s, int threads, davit
   const dvt_align_stretch between = {s->query + q, s->target + j, a.query_end - q, a.target_end - j, 1};
   if (cigar)
     DVT_TRY(find_columns(t, &between, cigar));
-  *alignment = a;
+  *result = a;
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
-                             const uint8_t *target, int64_t cells, int threads, davit_alignment *alignment,
+davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
+                             const uint8_t *target, int64_t cells, int threads, davit_align_result *result,
                              char **cigar) {
   static const uint8_t nothing[1];
   DVT_TRY(dvt_check_scoring(scoring));
   DVT_TRY(dvt_check_sequence("query", "m", m, query, scoring->symbols));
   DVT_TRY(dvt_check_sequence("target", "n", n, target, scoring->symbols));
   DVT_TRY(dvt_check_score_range(scoring, m, n));
-  if (!alignment)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "alignment is NULL");
+  DVT_TRY(dvt_check_pointer("result", result));
   const int64_t open = scoring->gap_open, extend = dvt_at_most(scoring->gap_extend, open);
   trace t = {.costs = {scoring->matrix, scoring->symbols, dvt_largest_entry(scoring), open - extend, extend},
              .cells = cells};
   const dvt_align_stretch all = {m ? query : nothing, n ? target : nothing, m, n, 1};
-  const davit_status status = run(&t, &all, threads, alignment, cigar);
+  const davit_status status = run(&t, &all, threads, result, cigar);
   dvt_align_team_close(&t.team);
   free(t.vectors);
   free(t.steps);
@@ -283,7 +284,7 @@ davit_status dvt_align_trace(const davit_scoring *scoring, int64_t m, const uint
   return status;
 }
 
-davit_status davit_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
-                               const uint8_t *target, davit_alignment *alignment, char **cigar) {
-  return dvt_align_trace(scoring, m, query, n, target, DVT_ALIGN_TRACE_CELLS, 0, alignment, cigar);
+davit_status davit_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
+                               const uint8_t *target, davit_align_result *result, char **cigar) {
+  return dvt_align_trace(scoring, m, query, n, target, DVT_ALIGN_TRACE_CELLS, 0, result, cigar);
 }

@@ -1,5 +1,4 @@
 /* The occupancy rule and the built-in cards. Pure arithmetic: a handful of divisions a call. */
-#include <ctype.h>
 #include <davit/occupancy.h>
 #include <limits.h>
 #include <stdio.h>
@@ -42,26 +41,13 @@ davit_status davit_occupancy_card_list(int capacity, davit_occupancy_card *list,
   return DAVIT_SUCCESS;
 }
 
-static const char *next_letter(const char *text) {
-  while (*text && !isalnum((unsigned char)*text))
-    text++;
-  return text;
-}
-
-static bool same_name(const char *a, const char *b) {
-  for (a = next_letter(a), b = next_letter(b); *a && *b; a = next_letter(a + 1), b = next_letter(b + 1))
-    if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-      return false;
-  return !*a && !*b;
-}
-
 davit_status davit_occupancy_card_find(const char *name, davit_occupancy_card *card) {
   DVT_TRY(dvt_check_pointer("name", name));
   DVT_TRY(dvt_check_pointer("card", card));
   char names[128] = "";
   size_t used = 0;
   for (int i = 0; i < CARDS; i++) {
-    if (same_name(name, cards[i].name)) {
+    if (dvt_same_name(name, cards[i].name)) {
       *card = cards[i];
       return DAVIT_SUCCESS;
     }

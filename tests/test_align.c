@@ -1,108 +1,32 @@
-/* Local alignment against general gaps in O(n^3), against the reference and against parasail; the columns of
- * an alignment score what it says, whichever way they were found. */
-#include "tests/elements.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pair: local alignment against general gaps in O(n^3), against the reference and against parasail; the
+ * columns of an alignment score what it says, whichever way they were found. Matrices by name against
+ * parasail's tables. */
+#include "tests/sequences.h"
 
+#include <ctype.h>
 #include <parasail.h>
 #include <parasail/matrix_lookup.h>
 #include <stdio.h>
 
-#include "ref/ref.h"
 #include "src/align.h"
 #include "src/cli/formats/matrix.h"
 
-enum { MOST_SYMBOLS = DAVIT_ALIGN_MOST_SYMBOLS, SQUARE = MOST_SYMBOLS * MOST_SYMBOLS };
-
-/* ---- scoring ---- */
-
-static cli_matrix protein_matrix;
-
-static davit_scoring protein(int32_t gap_open, int32_t gap_extend) {
-  cli_matrix_blosum62(&protein_matrix);
-  return (davit_scoring){protein_matrix.symbols, protein_matrix.scores, gap_open, gap_extend};
-}
-
-static void fill_diagonal(int symbols, int8_t match, int8_t mismatch, int8_t *matrix) {
-  for (int i = 0; i < symbols * symbols; i++)
-    matrix[i] = i % symbols == i / symbols ? match : mismatch;
-}
-
-/* Not symmetric; scores of equal symbols are somewhat larger. */
-static void fill_random(int symbols, int least, int most, uint64_t *random, int8_t *matrix) {
-  for (int i = 0; i < symbols * symbols; i++) {
-    const int score = least + random_below(random, most - least + 1);
-    matrix[i] = (int8_t)(i % symbols == i / symbols && score < 0 ? -score - 1 : score);
-  }
-}
-
 /* Gaps may adjoin, so an extension never costs more than an opening. */
-static int64_t gap_cost(const davit_scoring *scoring, int64_t length) {
+static int64_t gap_cost(const davit_align_scoring *scoring, int64_t length) {
   const int64_t open = scoring->gap_open, extend = scoring->gap_extend < open ? scoring->gap_extend : open;
   return length ? open + (length - 1) * extend : 0;
 }
 
-static int score_of(const davit_scoring *scoring, uint8_t q, uint8_t t) {
+static int score_of(const davit_align_scoring *scoring, uint8_t q, uint8_t t) {
   return scoring->matrix[q + t * scoring->symbols];
-}
-
-/* ---- sequences ---- */
-
-typedef struct sequence {
-  int64_t length;
-  uint8_t *symbols;
-} sequence;
-
-static sequence sequence_new(int64_t length) {
-  return (sequence){length, poisoned((size_t)length)};
-}
-
-static sequence random_sequence(int64_t length, int symbols, uint64_t *random) {
-  sequence s = sequence_new(length);
-  for (int64_t i = 0; i < length; i++)
-    s.symbols[i] = (uint8_t)random_below(random, symbols);
-  return s;
-}
-
-/* A relative: some symbols are others, some are lost, some repeated runs come in. */
-static sequence relative_of(const sequence *s, int symbols, uint64_t *random) {
-  sequence r = sequence_new(3 * s->length + 64);
-  r.length = 0;
-  for (int64_t i = 0; i < s->length; i++) {
-    const int chance = random_below(random, 100);
-    if (chance < 2)
-      i += random_below(random, 30);
-    else if (chance < 4)
-      for (int k = random_below(random, 30); k > 0 && r.length < 2 * s->length; k--)
-        r.symbols[r.length++] = (uint8_t)random_below(random, symbols);
-    else
-      r.symbols[r.length++] = chance < 30 ? (uint8_t)random_below(random, symbols) : s->symbols[i];
-  }
-  return r;
-}
-
-static void sequence_drop(sequence *s) {
-  free(s->symbols);
-  s->symbols = NULL;
-}
-
-static sequence sequence_of(const char *text, const char *letters) {
-  sequence s = sequence_new((int64_t)strlen(text));
-  for (int64_t i = 0; i < s.length; i++)
-    s.symbols[i] = (uint8_t)(strchr(letters, text[i]) - letters);
-  return s;
-}
-
-static int32_t reference(const davit_scoring *scoring, const sequence *q, const sequence *t) {
-  int32_t *scratch = poisoned((size_t)(2 * (q->length + 1)) * sizeof *scratch);
-  const int32_t score = dvt_ref_align_score(scoring, q->length, q->symbols, t->length, t->symbols, scratch);
-  free(scratch);
-  return score;
 }
 
 /* ---- what an alignment has to be ---- */
 
 /* The score of the columns, which have to be those of the stretches. */
-static int64_t score_of_columns(const davit_scoring *scoring, const sequence *q, const sequence *t,
-                                const davit_alignment *a, const char *cigar) {
+static int64_t score_of_columns(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
+                                const davit_align_result *a, const char *cigar) {
   int64_t i = a->query_begin, j = a->target_begin, score = 0;
   char before = 0;
   while (*cigar) {
@@ -130,8 +54,8 @@ static int64_t score_of_columns(const davit_scoring *scoring, const sequence *q,
 
 /* Of the alignments that score so it ends first in the target, then in the query: less of either does not
  * score so. */
-static void expect_first_end(const davit_scoring *scoring, const sequence *q, const sequence *t,
-                             const davit_alignment *a) {
+static void expect_first_end(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
+                             const davit_align_result *a) {
   const sequence less_target = {a->target_end - 1, t->symbols}, to_end = {a->target_end, t->symbols};
   const sequence less_query = {a->query_end - 1, q->symbols}, to_query_end = {a->query_end, q->symbols};
   assert_true(reference(scoring, q, &less_target) < a->score);
@@ -139,9 +63,9 @@ static void expect_first_end(const davit_scoring *scoring, const sequence *q, co
   assert_int_equal(reference(scoring, &to_query_end, &to_end), a->score);
 }
 
-static void expect_alignment(const davit_scoring *scoring, const sequence *q, const sequence *t,
+static void expect_alignment(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
                              int64_t cells, int32_t score) {
-  davit_alignment a, b;
+  davit_align_result a, b;
   char *cigar = NULL;
   CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, 1, &a, &cigar));
   CHECK(davit_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, &b, NULL));
@@ -155,13 +79,20 @@ static void expect_alignment(const davit_scoring *scoring, const sequence *q, co
              (long long)t->length, (long long)cells, (long long)is, score);
   if (score == 0)
     assert_true(a.query_end == 0 && a.target_end == 0 && !*cigar);
-  free(cigar);
+  davit_free(cigar);
+}
+
+static sequence sequence_of(const char *text, const char *letters) {
+  sequence s = sequence_new((int64_t)strlen(text));
+  for (int64_t i = 0; i < s.length; i++)
+    s.symbols[i] = (uint8_t)(strchr(letters, text[i]) - letters);
+  return s;
 }
 
 /* ---- one pair ---- */
 
 /* Every pair of positions by every gap that may lead there. */
-static int32_t by_general_gaps(const davit_scoring *scoring, const sequence *q, const sequence *t) {
+static int32_t by_general_gaps(const davit_align_scoring *scoring, const sequence *q, const sequence *t) {
   enum { MOST = 32 };
   int64_t h[MOST][MOST] = {{0}}, best = 0;
   assert_true(q->length < MOST && t->length < MOST);
@@ -189,8 +120,8 @@ static void test_general_gaps(void **state) {
     int8_t matrix[SQUARE];
     const int symbols = 1 + random_below(&random, 4);
     fill_random(symbols, -4, 6, &random, matrix);
-    const davit_scoring scoring = {symbols, matrix, 1 + random_below(&random, 7),
-                                   1 + random_below(&random, repeat % 3 ? 2 : 9)};
+    const davit_align_scoring scoring = scoring_of(symbols, matrix, 1 + random_below(&random, 7),
+                                                   1 + random_below(&random, repeat % 3 ? 2 : 9));
     sequence q = random_sequence(random_below(&random, 20), symbols, &random),
              t = random_sequence(random_below(&random, 20), symbols, &random);
     const int32_t score = by_general_gaps(&scoring, &q, &t);
@@ -198,13 +129,11 @@ static void test_general_gaps(void **state) {
     static const int64_t limits[] = {0, 1, 7, 40, 1 << 20};
     for (int l = 0; l < COUNT(limits); l++)
       expect_alignment(&scoring, &q, &t, limits[l], score);
-    davit_alignment a;
+    davit_align_result a;
     CHECK(davit_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, &a, NULL));
     if (score > 0)
       expect_first_end(&scoring, &q, &t, &a);
     gapped += a.query_end - a.query_begin != a.target_end - a.target_begin;
-    sequence_drop(&q);
-    sequence_drop(&t);
   }
   assert_true(gapped > repeats / 20);
 }
@@ -231,7 +160,7 @@ static void test_worked_example(void **state) {
   (void)state;
   int8_t matrix[16];
   fill_diagonal(4, 2, -3, matrix);
-  const davit_scoring scoring = {4, matrix, 2, 2};
+  const davit_align_scoring scoring = scoring_of(4, matrix, 2, 2);
   sequence rows = sequence_of(worked_rows, "ACGT"), cols = sequence_of(worked_cols, "ACGT");
   for (int64_t m = 0; m <= rows.length; m++)
     for (int64_t n = 0; n <= cols.length; n++) {
@@ -240,16 +169,14 @@ static void test_worked_example(void **state) {
       expect_alignment(&scoring, &q, &t, 0, worked_best(m, n));
       expect_alignment(&scoring, &t, &q, 20, worked_best(m, n));
     }
-  davit_alignment a;
+  davit_align_result a;
   char *cigar;
   CHECK(davit_align_trace(&scoring, cols.length, cols.symbols, rows.length, rows.symbols, &a, &cigar));
   assert_int_equal(a.score, 8);
   assert_int_equal(a.query_end, 8);
   assert_int_equal(a.target_end, 9);
   assert_string_equal(cigar, "4=");
-  free(cigar);
-  sequence_drop(&rows);
-  sequence_drop(&cols);
+  davit_free(cigar);
 }
 
 /* ---- parasail ---- */
@@ -258,8 +185,8 @@ static const char generic_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef";
 
 /* Its matrix for ours, symbol k being letter k, for its striped functions: they take rows for the target's
  * symbols, where parasail_sw() takes them for the query's. */
-static parasail_matrix_t *parasail_matrix_of(const davit_scoring *scoring) {
-  char letters[MOST_SYMBOLS + 1] = "";
+static parasail_matrix_t *parasail_matrix_of(const davit_align_scoring *scoring) {
+  char letters[MAX_SYMBOLS + 1] = "";
   memcpy(letters, generic_letters, (size_t)scoring->symbols);
   parasail_matrix_t *matrix = parasail_matrix_create_case_sensitive(letters, 1, -1);
   assert_non_null(matrix);
@@ -270,7 +197,7 @@ static parasail_matrix_t *parasail_matrix_of(const davit_scoring *scoring) {
 }
 
 static char *text_of(const sequence *s) {
-  char *text = poisoned((size_t)s->length + 1);
+  char *text = kept((size_t)s->length + 1);
   for (int64_t i = 0; i < s->length; i++)
     text[i] = generic_letters[s->symbols[i]];
   text[s->length] = 0;
@@ -279,8 +206,8 @@ static char *text_of(const sequence *s) {
 
 /* Its plain loops are right for all penalties, its vectors (parasail 2.6: striped and scan) only where an
  * opening costs more than an extension: else they stop following gaps too early. */
-static int32_t by_parasail(const davit_scoring *scoring, const parasail_matrix_t *matrix, const sequence *q,
-                           const sequence *t, bool vectors) {
+static int32_t by_parasail(const davit_align_scoring *scoring, const parasail_matrix_t *matrix,
+                           const sequence *q, const sequence *t, bool vectors) {
   if (q->length == 0 || t->length == 0)
     return 0;
   char *query = text_of(q), *target = text_of(t);
@@ -290,12 +217,10 @@ static int32_t by_parasail(const davit_scoring *scoring, const parasail_matrix_t
   assert_non_null(result);
   const int32_t score = parasail_result_get_score(result);
   parasail_result_free(result);
-  free(query);
-  free(target);
   return score;
 }
 
-static void expect_as_parasail(const davit_scoring *scoring, const sequence *q, const sequence *t) {
+static void expect_as_parasail(const davit_align_scoring *scoring, const sequence *q, const sequence *t) {
   parasail_matrix_t *matrix = parasail_matrix_of(scoring);
   const int32_t score = by_parasail(scoring, matrix, q, t, false);
   if (scoring->gap_open > scoring->gap_extend)
@@ -306,27 +231,65 @@ static void expect_as_parasail(const davit_scoring *scoring, const sequence *q, 
   expect_alignment(scoring, q, t, DVT_ALIGN_TRACE_CELLS, score);
 }
 
+static void expect_parasail_matrix(const davit_align_matrix *m) {
+  char name[16] = "";
+  for (int i = 0, to = 0; m->name[i]; i++)
+    if (m->name[i] != '.')
+      name[to++] = (char)tolower(m->name[i]);
+  const parasail_matrix_t *theirs = parasail_matrix_lookup(name);
+  assert_non_null(theirs);
+  const bool bases = name[0] == 'n';
+  assert_int_equal(m->symbols,
+                   theirs->size - bases); /* to NUC.4.4 parasail adds a symbol for other letters */
+  assert_int_equal(strlen(m->letters), m->symbols);
+  for (int q = 0; q < m->symbols; q++)
+    for (int t = 0; t < m->symbols; t++)
+      assert_int_equal(m->scores[q + t * m->symbols], theirs->matrix[q * theirs->size + t]);
+  for (int c = 0; c < 256; c++) { /* parasail has no letters that count as others */
+    const bool other = c && c < 128 && strchr(bases ? "Uu" : "UuOoJj", c);
+    assert_int_equal(theirs->mapper[c],
+                     other || m->code[c] == DAVIT_ALIGN_NO_SYMBOL ? theirs->size - 1 : m->code[c]);
+    assert_true(!other || m->code[c] == m->code[bases ? 'T' : 'X']);
+  }
+}
+
 static void test_matrices(void **state) {
   (void)state;
-  const davit_scoring blosum = protein(11, 1);
-  const parasail_matrix_t *theirs = parasail_matrix_lookup("blosum62");
-  assert_int_equal(blosum.symbols, theirs->size);
-  for (int c = 0; c < 128; c++) {
-    const int code = protein_matrix.code[c];
-    const bool rare = c && strchr("UuOoJj", c); /* which the matrix lacks: X here, foreign there */
-    assert_int_equal(theirs->mapper[c], rare || code == CLI_FOREIGN_LETTER ? 23 : code);
-    assert_true(!rare || code == protein_matrix.code['X']);
+  static const char *const names[] = {"BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "BLOSUM90",
+                                      "PAM30",    "PAM70",    "PAM250",   "NUC.4.4"};
+  static davit_align_matrix all[COUNT(names)], found;
+  int count = -1;
+  CHECK(davit_align_matrix_list(0, NULL, &count));
+  assert_int_equal(count, COUNT(names));
+  CHECK(davit_align_matrix_list(COUNT(all), all, &count));
+  for (int k = 0; k < COUNT(names); k++) {
+    assert_string_equal(all[k].name, names[k]);
+    CHECK(davit_align_matrix_find(names[k], &found));
+    assert_memory_equal(&found, &all[k], sizeof found);
+    expect_parasail_matrix(&found);
   }
-  for (int q = 0; q < blosum.symbols; q++)
-    for (int t = 0; t < blosum.symbols; t++)
-      assert_int_equal(blosum.matrix[q + t * blosum.symbols], theirs->matrix[q * theirs->size + t]);
-  cli_matrix dna;
+  CHECK(davit_align_matrix_find("nuc44", &found));
+  assert_string_equal(found.name, "NUC.4.4");
+  CHECK(davit_align_matrix_list(1, &found, &count));
+  assert_string_equal(found.name, names[0]);
+  const davit_status bad = DAVIT_INVALID_ARGUMENT;
+  CHECK_FAILS(davit_align_matrix_find("PAM2", &found), bad, "name is 'PAM2', not one of: BLOSUM45, ");
+  CHECK_FAILS(davit_align_matrix_find(NULL, &found), bad, "name is NULL");
+  CHECK_FAILS(davit_align_matrix_find("PAM30", NULL), bad, "matrix is NULL");
+  CHECK_FAILS(davit_align_matrix_list(1, NULL, &count), bad, "matrices is NULL");
+  CHECK_FAILS(davit_align_matrix_list(-1, all, &count), bad, "capacity is -1");
+  CHECK_FAILS(davit_align_matrix_list(1, all, NULL), bad, "count is NULL");
+}
+
+static void test_bases(void **state) {
+  (void)state;
+  davit_align_matrix dna;
   cli_matrix_dna(5, -4, &dna);
   assert_string_equal(dna.letters, "ACGTN");
   assert_int_equal(dna.code['u'], dna.code['T']);
   for (const char *c = "RYSWKMBDHVrn"; *c; c++)
     assert_int_equal(dna.code[(int)*c], dna.code['N']);
-  assert_int_equal(dna.code['E'], CLI_FOREIGN_LETTER);
+  assert_int_equal(dna.code['E'], DAVIT_ALIGN_NO_SYMBOL);
   for (int i = 0; i < 25; i++)
     assert_int_equal(dna.scores[i], i % 6 == 0 && i < 24 ? 5 : -4);
 }
@@ -342,17 +305,14 @@ static void test_parasail(void **state) {
       int8_t dna[16], any[SQUARE];
       fill_diagonal(4, 2, -3, dna);
       fill_random(31, -9, 7, &random, any);
-      const davit_scoring scorings[] = {
-          protein(gap[0], gap[1]), {4, dna, gap[0], gap[1]}, {31, any, gap[0], gap[1]}};
-      const davit_scoring *scoring = &scorings[(a * 5 + b) % 3];
+      const davit_align_scoring scorings[] = {protein(gap[0], gap[1]), scoring_of(4, dna, gap[0], gap[1]),
+                                              scoring_of(31, any, gap[0], gap[1])};
+      const davit_align_scoring *scoring = &scorings[(a * 5 + b) % 3];
       sequence q = random_sequence(lengths[a], scoring->symbols, &random),
                t = random_sequence(lengths[b], scoring->symbols, &random),
                r = relative_of(&q, scoring->symbols, &random);
       expect_as_parasail(scoring, &q, &t);
       expect_as_parasail(scoring, &q, &r);
-      sequence_drop(&q);
-      sequence_drop(&t);
-      sequence_drop(&r);
     }
 }
 
@@ -361,11 +321,11 @@ static void test_thread_counts(void **state) {
   (void)state;
   static const int threads[] = {1, 2, 3, 7};
   uint64_t random = 17;
-  const davit_scoring scoring = protein(11, 1);
+  const davit_align_scoring scoring = protein(11, 1);
   for (int repeat = 0; repeat < 4; repeat++) {
     sequence q = random_sequence(repeat % 2 ? 1500 : 4000, 20, &random),
              t = repeat < 2 ? relative_of(&q, 20, &random) : random_sequence(2600, 20, &random);
-    davit_alignment first = {0}, a;
+    davit_align_result first = {0}, a;
     for (int k = 0; k < COUNT(threads); k++) {
       char *cigar;
       CHECK(
@@ -373,11 +333,9 @@ static void test_thread_counts(void **state) {
       first = k ? first : a;
       assert_memory_equal(&a, &first, sizeof a);
       assert_int_equal(score_of_columns(&scoring, &q, &t, &a, cigar), a.score);
-      free(cigar);
+      davit_free(cigar);
     }
     assert_int_equal(reference(&scoring, &q, &t), first.score);
-    sequence_drop(&q);
-    sequence_drop(&t);
   }
 }
 
@@ -400,8 +358,8 @@ static void test_begins_far_apart(void **state) {
   };
   int8_t matrix[SYMBOLS * SYMBOLS];
   fill_diagonal(SYMBOLS, EACH, -EACH, matrix);
-  const davit_scoring scoring = {SYMBOLS, matrix, 1, 1};
-  sequence q = {0, poisoned(5000)}, t = {0, poisoned(5000)};
+  const davit_align_scoring scoring = scoring_of(SYMBOLS, matrix, 1, 1);
+  sequence q = {0, kept(5000)}, t = {0, kept(5000)};
   put_run(&q, 2, FAR);
   put_run(&q, 3, BETWEEN);
   put_run(&q, 1, NEAR);
@@ -411,30 +369,26 @@ static void test_begins_far_apart(void **state) {
   put_run(&t, 2, FAR);
   put_run(&t, 0, 100);
   for (int threads = 1; threads < 8; threads++) {
-    davit_alignment a;
+    davit_align_result a;
     char *cigar;
     CHECK(dvt_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, 0, threads, &a, &cigar));
     assert_int_equal(a.score, (100 + NEAR) * EACH - FAR);
     assert_true(a.query_begin == 0 && a.target_begin == FOREIGN + NEAR);
     assert_string_equal(cigar, "40=3088I100=");
-    free(cigar);
+    davit_free(cigar);
   }
-  sequence_drop(&q);
-  sequence_drop(&t);
 }
 
 static void test_long_pairs(void **state) {
   (void)state;
   const int sizes[][2] = {{20000, 3000}, {12000, 12000}};
   uint64_t random = 3;
-  const davit_scoring scoring = protein(11, 1);
+  const davit_align_scoring scoring = protein(11, 1);
   parasail_matrix_t *matrix = parasail_matrix_of(&scoring);
   for (int k = 0; k < COUNT(sizes); k++) {
     sequence q = random_sequence(scaled(sizes[k][0]), 20, &random),
              t = k ? relative_of(&q, 20, &random) : random_sequence(scaled(sizes[k][1]), 20, &random);
     expect_alignment(&scoring, &q, &t, DVT_ALIGN_TRACE_CELLS, by_parasail(&scoring, matrix, &q, &t, true));
-    sequence_drop(&q);
-    sequence_drop(&t);
   }
   parasail_matrix_free(matrix);
 }
@@ -444,12 +398,12 @@ static void test_long_pairs(void **state) {
 static void test_self(void **state) {
   (void)state;
   uint64_t random = 4;
-  const davit_scoring scoring = protein(11, 1);
+  const davit_align_scoring scoring = protein(11, 1);
   for (int length = 1; length < 2000; length = length * 3 + 1) {
     sequence s = random_sequence(length, 20, &random);
     int32_t score = 0;
     char wanted[32], *cigar;
-    davit_alignment a;
+    davit_align_result a;
     for (int i = 0; i < length; i++)
       score += score_of(&scoring, s.symbols[i], s.symbols[i]);
     snprintf(wanted, sizeof wanted, "%d=", length);
@@ -459,9 +413,8 @@ static void test_self(void **state) {
       assert_true(a.query_begin == 0 && a.query_end == length);
       assert_true(a.target_begin == 0 && a.target_end == length);
       assert_string_equal(cigar, wanted);
-      free(cigar);
+      davit_free(cigar);
     }
-    sequence_drop(&s);
   }
 }
 
@@ -475,15 +428,13 @@ static void test_transposed(void **state) {
     for (int q = 0; q < 6; q++)
       for (int t = 0; t < 6; t++)
         transposed[t + q * 6] = matrix[q + t * 6];
-    const davit_scoring one = {6, matrix, 7, 2}, other = {6, transposed, 7, 2};
+    const davit_align_scoring one = scoring_of(6, matrix, 7, 2), other = scoring_of(6, transposed, 7, 2);
     sequence q = random_sequence(random_below(&random, 200), 6, &random),
              t = random_sequence(random_below(&random, 200), 6, &random);
     const int32_t score = reference(&one, &q, &t);
     assert_int_equal(reference(&other, &t, &q), score);
     expect_alignment(&one, &q, &t, 64, score);
     expect_alignment(&other, &t, &q, 64, score);
-    sequence_drop(&q);
-    sequence_drop(&t);
   }
 }
 
@@ -493,7 +444,7 @@ static void test_growing(void **state) {
   uint64_t random = 6;
   int8_t dna[16];
   fill_diagonal(4, 1, -2, dna);
-  const davit_scoring scoring = {4, dna, 3, 1};
+  const davit_align_scoring scoring = scoring_of(4, dna, 3, 1);
   sequence q = random_sequence(300, 4, &random), t = random_sequence(300, 4, &random);
   int32_t before = 0;
   for (int64_t length = 0; length < 200; length++) {
@@ -504,8 +455,6 @@ static void test_growing(void **state) {
     expect_alignment(&scoring, &a, &b, 100, score);
     before = score;
   }
-  sequence_drop(&q);
-  sequence_drop(&t);
 }
 
 static sequence joined(const sequence *a, const sequence *middle, int64_t count, const sequence *b) {
@@ -522,7 +471,7 @@ static void test_one_gap(void **state) {
   (void)state;
   int8_t matrix[25];
   fill_diagonal(5, 2, -3, matrix);
-  const davit_scoring scoring = {5, matrix, 6, 1};
+  const davit_align_scoring scoring = scoring_of(5, matrix, 6, 1);
   uint64_t random = 7;
   for (int length = 1; length <= 60; length++)
     for (int before = 40; before < 100; before += 7) {
@@ -533,22 +482,17 @@ static void test_one_gap(void **state) {
       tail.symbols[0] = 1;
       sequence with = joined(&head, &foreign, length, &tail), without = joined(&head, &foreign, 0, &tail);
       char wanted[64], *cigar;
-      davit_alignment a;
+      davit_align_result a;
       snprintf(wanted, sizeof wanted, "%d=%dD70=", before, length);
       CHECK(dvt_align_trace(&scoring, without.length, without.symbols, with.length, with.symbols, 0, 0, &a,
                             &cigar));
       assert_string_equal(cigar, wanted);
-      free(cigar);
+      davit_free(cigar);
       snprintf(wanted, sizeof wanted, "%d=%dI70=", before, length);
       CHECK(dvt_align_trace(&scoring, with.length, with.symbols, without.length, without.symbols, 0, 0, &a,
                             &cigar));
       assert_string_equal(cigar, wanted);
-      free(cigar);
-      sequence_drop(&head);
-      sequence_drop(&tail);
-      sequence_drop(&foreign);
-      sequence_drop(&with);
-      sequence_drop(&without);
+      davit_free(cigar);
     }
 }
 
@@ -562,508 +506,36 @@ static void test_extremes(void **state) {
     for (int fill = 0; fill < 3; fill++) {
       for (int i = 0; i < SQUARE; i++)
         matrix[i] = fill == 0 ? INT8_MIN : fill == 1 ? INT8_MAX : i % 33 ? INT8_MIN : INT8_MAX;
-      const davit_scoring scoring = {32, matrix, gaps[g][0], gaps[g][1]};
+      const davit_align_scoring scoring = scoring_of(32, matrix, gaps[g][0], gaps[g][1]);
       sequence q = random_sequence(500, 32, &random), t = relative_of(&q, 32, &random);
       const int32_t score = reference(&scoring, &q, &t);
       assert_true(fill ? score > 0 : score == 0);
       expect_alignment(&scoring, &q, &t, 0, score);
       expect_alignment(&scoring, &q, &t, 1 << 20, score);
-      sequence_drop(&q);
-      sequence_drop(&t);
     }
-}
-
-/* ---- databases ---- */
-
-typedef struct targets {
-  davit_sequences view;
-  int64_t *offsets;
-  uint8_t *symbols;
-} targets;
-
-static targets targets_of(int64_t count, const sequence *all) {
-  targets t = {.offsets = poisoned((size_t)(count + 1) * sizeof(int64_t))};
-  t.offsets[0] = 0;
-  for (int64_t k = 0; k < count; k++)
-    t.offsets[k + 1] = t.offsets[k] + all[k].length;
-  t.symbols = poisoned((size_t)t.offsets[count]);
-  for (int64_t k = 0; k < count; k++)
-    memcpy(t.symbols + t.offsets[k], all[k].symbols, (size_t)all[k].length);
-  t.view = (davit_sequences){count, t.offsets, t.symbols};
-  return t;
-}
-
-static sequence target_at(const targets *t, int64_t k) {
-  return (sequence){t->offsets[k + 1] - t->offsets[k], t->symbols + t->offsets[k]};
-}
-
-static void targets_drop(targets *t) {
-  free(t->offsets);
-  free(t->symbols);
-}
-
-static int32_t *expected_scores(const targets *t, const davit_scoring *scoring, const sequence *q) {
-  int32_t *scores = poisoned((size_t)t->view.count * sizeof *scores);
-  for (int64_t k = 0; k < t->view.count; k++) {
-    const sequence target = target_at(t, k);
-    scores[k] = reference(scoring, q, &target);
-  }
-  return scores;
-}
-
-static void expect_scores(davit_database *database, const targets *t, const davit_scoring *scoring,
-                          const sequence *q, const int32_t *wanted) {
-  const size_t bytes = (size_t)t->view.count * sizeof(int32_t);
-  zone z = zone_new(bytes, DAVIT_PAGEABLE, 4);
-  int32_t *scores = poisoned(bytes);
-  CHECK(davit_align_scores(database, scoring, q->length, q->symbols, zone_data(&z)));
-  zone_take(&z, scores);
-  for (int64_t k = 0; k < t->view.count; k++)
-    if (scores[k] != wanted[k])
-      fail_msg("query of %lld, target %lld of %lld: %d, not %d", (long long)q->length, (long long)k,
-               (long long)(t->offsets[k + 1] - t->offsets[k]), scores[k], wanted[k]);
-  free(scores);
-  zone_drop(&z);
-}
-
-/* The best, by looking for the next one again and again. */
-static void expect_hits(davit_database *database, const targets *t, const davit_scoring *scoring,
-                        const sequence *q, int64_t top, const int32_t *wanted) {
-  const size_t bytes = (size_t)top * sizeof(davit_hit);
-  zone z = zone_new(bytes, DAVIT_PAGEABLE, 8);
-  davit_hit *hits = poisoned(bytes);
-  bool *taken = calloc((size_t)t->view.count + 1, sizeof *taken);
-  int64_t found = -1, count = 0;
-  CHECK(davit_align_search(database, scoring, q->length, q->symbols, top, zone_data(&z), &found));
-  zone_take(&z, hits);
-  for (; count < top; count++) {
-    int64_t best = -1;
-    for (int64_t k = 0; k < t->view.count; k++)
-      if (!taken[k] && wanted[k] > 0 && (best < 0 || wanted[k] > wanted[best]))
-        best = k;
-    if (best < 0)
-      break;
-    taken[best] = true;
-    assert_true(count < found);
-    assert_int_equal(hits[count].target, best);
-    assert_int_equal(hits[count].score, wanted[best]);
-  }
-  assert_int_equal(found, count);
-  free(taken);
-  free(hits);
-  zone_drop(&z);
-}
-
-/* By every device alone, by all of them, and by those of no choice. */
-typedef struct device_list {
-  int count;
-  int devices[MOST_PLACES];
-} device_list;
-
-static int device_lists(device_list lists[MOST_PLACES + 2]) {
-  int all[MOST_PLACES], count = all_devices(all), kept = 0;
-  for (int d = 0; d < count && d < 3; d++)
-    lists[kept++] = (device_list){1, {all[d]}};
-  lists[kept].count = count < 16 ? count : 16;
-  memcpy(lists[kept++].devices, all, sizeof all);
-  lists[kept++] = (device_list){0, {0}};
-  return kept;
-}
-
-static davit_database *database_on(const targets *t, int symbols, const device_list *list) {
-  davit_database *database = NULL;
-  CHECK(davit_database_create(&t->view, symbols, list->count ? list->devices : NULL, list->count, &database));
-  assert_non_null(database);
-  return database;
-}
-
-/* One query after the other by one database, on all lists of devices. */
-static void expect_all(const targets *t, const davit_scoring *scoring, int queries, const sequence *query) {
-  device_list *lists = poisoned((MOST_PLACES + 2) * sizeof *lists);
-  const int count = device_lists(lists);
-  int32_t *wanted[8];
-  assert_true(queries <= COUNT(wanted));
-  for (int q = 0; q < queries; q++)
-    wanted[q] = expected_scores(t, scoring, &query[q]);
-  for (int l = 0; l < count; l++) {
-    davit_database *database = database_on(t, scoring->symbols, &lists[l]);
-    for (int q = 0; q < queries; q++) {
-      expect_scores(database, t, scoring, &query[q], wanted[q]);
-      expect_hits(database, t, scoring, &query[q], 10, wanted[q]);
-    }
-    CHECK(davit_database_destroy(database));
-  }
-  for (int q = 0; q < queries; q++)
-    free(wanted[q]);
-  free(lists);
-}
-
-/* ---- what is in them ---- */
-
-static void test_small_databases(void **state) {
-  (void)state;
-  static const int64_t lengths[] = {0, 1, 2, 33, 375};
-  uint64_t random = 9;
-  const davit_scoring scoring = protein(11, 1);
-  sequence queries[COUNT(lengths)], many[40];
-  for (int q = 0; q < COUNT(lengths); q++)
-    queries[q] = random_sequence(lengths[q], 24, &random);
-  for (int k = 0; k < COUNT(many); k++)
-    many[k] = random_sequence(k % 3 ? k * k % 97 : 0, 24, &random);
-  static const int counts[] = {0, 1, 2, 3, 31, 32, 33, 40};
-  for (int c = 0; c < COUNT(counts); c++) {
-    targets t = targets_of(counts[c], many);
-    expect_all(&t, &scoring, COUNT(queries), queries);
-    targets_drop(&t);
-  }
-  for (int q = 0; q < COUNT(queries); q++)
-    sequence_drop(&queries[q]);
-  for (int k = 0; k < COUNT(many); k++)
-    sequence_drop(&many[k]);
-}
-
-static void test_random_database(void **state) {
-  (void)state;
-  enum { MANY = 1000 };
-  static const int64_t lengths[] = {0, 1, 33, 375, 1000};
-  const int count = scaled(MANY);
-  uint64_t random = 10;
-  int8_t any[SQUARE];
-  fill_random(20, -6, 5, &random, any);
-  const davit_scoring scorings[] = {protein(11, 1), {20, any, 4, 3}};
-  sequence queries[COUNT(lengths)], many[MANY];
-  for (int q = 0; q < COUNT(lengths); q++)
-    queries[q] = random_sequence(lengths[q], 20, &random);
-  for (int k = 0; k < count; k++)
-    many[k] = k % 10 ? random_sequence(random_below(&random, k % 7 ? 200 : 600), 20, &random)
-                     : relative_of(&queries[k / 10 % COUNT(lengths)], 20, &random);
-  targets t = targets_of(count, many);
-  for (int s = 0; s < COUNT(scorings); s++)
-    expect_all(&t, &scorings[s], COUNT(queries), queries);
-  targets_drop(&t);
-  for (int q = 0; q < COUNT(queries); q++)
-    sequence_drop(&queries[q]);
-  for (int k = 0; k < count; k++)
-    sequence_drop(&many[k]);
-}
-
-/* A sequence that scores `score` with itself: symbol 1 scores 127, symbol 0 scores 1. */
-static sequence scoring_itself(int score) {
-  sequence s = sequence_new(score / 127 + score % 127);
-  memset(s.symbols, 0, (size_t)s.length);
-  memset(s.symbols, 1, (size_t)(score / 127));
-  return s;
-}
-
-/* Scores on both sides of what narrow words hold. */
-static void test_score_limits(void **state) {
-  (void)state;
-  static const int scores[] = {126,  127,   128,   129,   253,   254,   255,   256,   257,   2047,  2048,
-                               2049, 32766, 32767, 32768, 32769, 65534, 65535, 65536, 65537, 70000, 100000};
-  int8_t matrix[9] = {1, -128, -128, -128, 127, -128, -128, -128, -128};
-  const davit_scoring scoring = {3, matrix, 1000, 1000};
-  sequence s[COUNT(scores)];
-  for (int k = 0; k < COUNT(scores); k++)
-    s[k] = scoring_itself(scores[k]);
-  targets t = targets_of(COUNT(scores), s);
-  for (int k = 0; k < COUNT(scores); k++)
-    assert_int_equal(reference(&scoring, &s[k], &s[k]), scores[k]);
-  for (int k = 0; k < COUNT(scores); k += 7)
-    expect_all(&t, &scoring, COUNT(scores) - k < 7 ? COUNT(scores) - k : 7, &s[k]);
-  targets_drop(&t);
-  for (int k = 0; k < COUNT(scores); k++)
-    sequence_drop(&s[k]);
-}
-
-/* W and C, which score 11 and 9 with themselves. */
-static sequence heavy_sequence(int64_t length, uint64_t *random) {
-  sequence s = random_sequence(length, 2, random);
-  for (int64_t i = 0; i < length; i++)
-    s.symbols[i] = s.symbols[i] ? 17 : 4;
-  return s;
-}
-
-/* Long targets among short ones, whose scores pass 65535 by many steps and with gaps. */
-static void test_long_targets(void **state) {
-  (void)state;
-  uint64_t random = 11;
-  const davit_scoring scoring = protein(11, 1);
-  sequence queries[2] = {heavy_sequence(scaled(8000), &random), random_sequence(300, 20, &random)};
-  sequence all[6] = {random_sequence(10, 20, &random), relative_of(&queries[0], 20, &random),
-                     random_sequence(0, 20, &random),  relative_of(&queries[1], 20, &random),
-                     sequence_new(queries[0].length),  random_sequence(scaled(100000) / 20, 20, &random)};
-  memcpy(all[4].symbols, queries[0].symbols, (size_t)queries[0].length);
-  targets t = targets_of(COUNT(all), all);
-  expect_all(&t, &scoring, 2, queries);
-  targets_drop(&t);
-  for (int k = 0; k < COUNT(all); k++)
-    sequence_drop(&all[k]);
-  sequence_drop(&queries[0]);
-  sequence_drop(&queries[1]);
-}
-
-static void test_extreme_databases(void **state) {
-  (void)state;
-  static const int32_t gaps[][2] = {
-      {INT32_MAX, INT32_MAX}, {INT32_MAX, 1}, {1, INT32_MAX}, {1, 1}, {127, 3}, {128, 128}, {255, 256},
-      {40000, 70000}};
-  uint64_t random = 12;
-  int8_t matrix[SQUARE];
-  sequence query = random_sequence(200, 32, &random), all[20];
-  for (int k = 0; k < COUNT(all); k++)
-    all[k] = k % 2 ? relative_of(&query, 32, &random) : random_sequence(17 * k, 32, &random);
-  targets t = targets_of(COUNT(all), all);
-  for (int g = 0; g < COUNT(gaps); g++)
-    for (int fill = 0; fill < 4; fill++) {
-      for (int i = 0; i < SQUARE; i++)
-        matrix[i] = fill == 0   ? INT8_MIN
-                    : fill == 1 ? INT8_MAX
-                    : fill == 2 ? (int8_t)(i % 33 ? INT8_MIN : INT8_MAX)
-                                : (int8_t)(random_below(&random, 256) - 128);
-      const davit_scoring scoring = {32, matrix, gaps[g][0], gaps[g][1]};
-      expect_all(&t, &scoring, 1, &query);
-    }
-  targets_drop(&t);
-  for (int k = 0; k < COUNT(all); k++)
-    sequence_drop(&all[k]);
-  sequence_drop(&query);
-}
-
-/* A database outlives its targets' memory and takes one scoring after the other. */
-static void test_own_memory(void **state) {
-  (void)state;
-  uint64_t random = 13;
-  sequence all[50], query = random_sequence(120, 4, &random);
-  for (int k = 0; k < COUNT(all); k++)
-    all[k] = random_sequence(random_below(&random, 300), 4, &random);
-  targets t = targets_of(COUNT(all), all), lent = targets_of(COUNT(all), all);
-  davit_database *database = database_on(&lent, 4, &(device_list){0, {0}});
-  targets_drop(&lent);
-  for (int repeat = 0; repeat < 10; repeat++) {
-    int8_t matrix[16];
-    fill_random(4, -4, 4, &random, matrix);
-    const davit_scoring scoring = {4, matrix, 1 + repeat, 1 + repeat % 3};
-    const sequence q = {query.length - 11 * repeat, query.symbols};
-    int32_t *wanted = expected_scores(&t, &scoring, &q);
-    expect_scores(database, &t, &scoring, &q, wanted);
-    free(wanted);
-  }
-  CHECK(davit_database_destroy(database));
-  targets_drop(&t);
-  sequence_drop(&query);
-  for (int k = 0; k < COUNT(all); k++)
-    sequence_drop(&all[k]);
-}
-
-/* Equal targets come in their own order; `top` at, below and above the number of targets. */
-static void test_ties(void **state) {
-  (void)state;
-  enum { MANY = 70 };
-  uint64_t random = 14;
-  int8_t dna[16];
-  fill_diagonal(4, 1, -9, dna);
-  const davit_scoring scoring = {4, dna, 9, 9};
-  sequence query = random_sequence(40, 4, &random), all[MANY];
-  for (int k = 0; k < MANY; k++)
-    all[k] = (sequence){k % 5 * 3, query.symbols}; /* scores 0, 3, 6, 9 and 12, or by chance a little more */
-  targets t = targets_of(MANY, all);
-  int32_t *wanted = expected_scores(&t, &scoring, &query);
-  device_list *lists = poisoned((MOST_PLACES + 2) * sizeof *lists);
-  const int count = device_lists(lists);
-  static const int64_t tops[] = {0, 1, 2, 13, 14, 15, 56, 57, 69, 70, 71, 500};
-  for (int l = 0; l < count; l++) {
-    davit_database *database = database_on(&t, 4, &lists[l]);
-    for (int k = 0; k < COUNT(tops); k++)
-      expect_hits(database, &t, &scoring, &query, tops[k], wanted);
-    CHECK(davit_database_destroy(database));
-  }
-  free(lists);
-  free(wanted);
-  targets_drop(&t);
-  sequence_drop(&query);
-}
-
-/* ---- threads ---- */
-
-typedef struct caller {
-  pthread_t thread;
-  davit_database *database;
-  const targets *t;
-  const davit_scoring *scoring;
-  sequence query;
-  bool right;
-} caller;
-
-static void *call_often(void *argument) {
-  caller *c = argument;
-  int32_t *wanted = expected_scores(c->t, c->scoring, &c->query);
-  int32_t *scores = poisoned((size_t)c->t->view.count * sizeof *scores);
-  c->right = true;
-  for (int repeat = 0; repeat < 10; repeat++) {
-    davit_alignment a;
-    const sequence first = target_at(c->t, 0);
-    c->right = c->right &&
-               davit_align_scores(c->database, c->scoring, c->query.length, c->query.symbols, scores) ==
-                   DAVIT_SUCCESS &&
-               !memcmp(scores, wanted, (size_t)c->t->view.count * sizeof *scores) &&
-               davit_align_trace(c->scoring, c->query.length, c->query.symbols, first.length, first.symbols,
-                                 &a, NULL) == DAVIT_SUCCESS &&
-               a.score == wanted[0];
-  }
-  free(scores);
-  free(wanted);
-  return NULL;
-}
-
-static void test_threads(void **state) {
-  (void)state;
-  enum { CALLERS = 4 };
-  uint64_t random = 15;
-  const davit_scoring scoring = protein(11, 1);
-  sequence all[60];
-  for (int k = 0; k < COUNT(all); k++)
-    all[k] = random_sequence(1 + random_below(&random, 150), 20, &random);
-  targets t = targets_of(COUNT(all), all);
-  davit_database *database = database_on(&t, scoring.symbols, &(device_list){0, {0}});
-  caller callers[CALLERS];
-  for (int k = 0; k < CALLERS; k++) {
-    callers[k] = (caller){.database = database,
-                          .t = &t,
-                          .scoring = &scoring,
-                          .query = random_sequence(50 + 60 * k, 20, &random)};
-    assert_int_equal(pthread_create(&callers[k].thread, NULL, call_often, &callers[k]), 0);
-  }
-  for (int k = 0; k < CALLERS; k++) {
-    assert_int_equal(pthread_join(callers[k].thread, NULL), 0);
-    assert_true(callers[k].right);
-    sequence_drop(&callers[k].query);
-  }
-  CHECK(davit_database_destroy(database));
-  targets_drop(&t);
-  for (int k = 0; k < COUNT(all); k++)
-    sequence_drop(&all[k]);
 }
 
 /* ---- refusals ---- */
 
-static const davit_status bad = DAVIT_INVALID_ARGUMENT;
-static uint8_t three[3] = {0, 1, 2};
-
-static void expect_scoring_refused(const davit_scoring *scoring, davit_database *database,
-                                   const char *words) {
-  davit_alignment a;
-  davit_hit hit;
-  int32_t scores[2];
-  int64_t found;
-  CHECK_FAILS(davit_align_trace(scoring, 3, three, 3, three, &a, NULL), bad, words);
-  CHECK_FAILS(davit_align_scores(database, scoring, 3, three, scores), bad, words);
-  CHECK_FAILS(davit_align_search(database, scoring, 3, three, 1, &hit, &found), bad, words);
-}
-
-static davit_database *two_targets(void) {
-  static const int64_t offsets[] = {0, 1, 3};
-  const davit_sequences view = {2, offsets, three};
-  davit_database *database = NULL;
-  CHECK(davit_database_create(&view, 3, NULL, 0, &database));
-  return database;
-}
-
-static void test_bad_scoring(void **state) {
-  (void)state;
-  int8_t matrix[9] = {0};
-  davit_database *database = two_targets();
-  const davit_scoring good = {3, matrix, 2, 1};
-  davit_scoring s = good;
-  expect_scoring_refused(NULL, database, "scoring is NULL");
-  s.symbols = 0;
-  expect_scoring_refused(&s, database, "symbols is 0");
-  s.symbols = 33;
-  expect_scoring_refused(&s, database, "symbols is 33");
-  s = good;
-  s.matrix = NULL;
-  expect_scoring_refused(&s, database, "matrix is NULL");
-  s = good;
-  s.gap_open = 0;
-  expect_scoring_refused(&s, database, "gap_open is 0");
-  s.gap_open = INT32_MIN;
-  expect_scoring_refused(&s, database, "gap_open is -2147483648");
-  s = good;
-  s.gap_extend = -1;
-  expect_scoring_refused(&s, database, "gap_extend is -1");
-  CHECK(davit_database_destroy(database));
-}
-
 static void test_bad_trace(void **state) {
   (void)state;
   int8_t matrix[9] = {0};
-  const davit_scoring scoring = {3, matrix, 2, 1};
-  davit_alignment a = {.score = -7};
+  const davit_align_scoring scoring = scoring_of(3, matrix, 2, 1);
+  davit_align_result a = {.score = -7};
   char *cigar = (char *)matrix;
-  uint8_t foreign[3] = {0, 3, 0};
+  uint8_t foreign[3] = {0, 3, 0}, three[3] = {0, 1, 2};
+  const davit_status bad = DAVIT_INVALID_ARGUMENT;
   CHECK_FAILS(davit_align_trace(&scoring, -1, three, 3, three, &a, &cigar), bad, "m is -1");
   CHECK_FAILS(davit_align_trace(&scoring, 3, NULL, 3, three, &a, &cigar), bad, "query is NULL");
   CHECK_FAILS(davit_align_trace(&scoring, 3, three, -1, three, &a, &cigar), bad, "n is -1");
   CHECK_FAILS(davit_align_trace(&scoring, 3, three, 3, NULL, &a, &cigar), bad, "target is NULL");
   CHECK_FAILS(davit_align_trace(&scoring, 3, foreign, 3, three, &a, &cigar), bad, "query: symbol 1 is 3");
   CHECK_FAILS(davit_align_trace(&scoring, 3, three, 3, foreign, &a, &cigar), bad, "target: symbol 1 is 3");
-  CHECK_FAILS(davit_align_trace(&scoring, 3, three, 3, three, NULL, &cigar), bad, "alignment is NULL");
+  CHECK_FAILS(davit_align_trace(&scoring, 3, three, 3, three, NULL, &cigar), bad, "result is NULL");
   assert_true(a.score == -7 && cigar == (char *)matrix);
   CHECK(davit_align_trace(&scoring, 0, NULL, 0, NULL, &a, &cigar));
   assert_true(a.score == 0 && !*cigar);
-  free(cigar);
-}
-
-static void test_bad_database(void **state) {
-  (void)state;
-  static const int64_t offsets[] = {0, 1, 3}, falling[] = {0, 2, 1}, negative[] = {-1, 1, 3};
-  static const uint8_t foreign[3] = {0, 3, 0};
-  davit_database *database = NULL;
-  int wrong = -7;
-  davit_sequences view = {2, offsets, three};
-  CHECK_FAILS(davit_database_create(NULL, 3, NULL, 0, &database), bad, "targets is NULL");
-  CHECK_FAILS(davit_database_create(&view, 0, NULL, 0, &database), bad, "symbols is 0");
-  CHECK_FAILS(davit_database_create(&view, 33, NULL, 0, &database), bad, "symbols is 33");
-  CHECK_FAILS(davit_database_create(&view, 3, NULL, 0, NULL), bad, "database is NULL");
-  CHECK_FAILS(davit_database_create(&view, 3, NULL, 2, &database), bad, "devices");
-  CHECK_FAILS(davit_database_create(&view, 3, &wrong, 1, &database), DAVIT_UNKNOWN_DEVICE, "-7");
-  view.count = -1;
-  CHECK_FAILS(davit_database_create(&view, 3, NULL, 0, &database), bad, "count is -1");
-  view = (davit_sequences){2, NULL, three};
-  CHECK_FAILS(davit_database_create(&view, 3, NULL, 0, &database), bad, "offsets is NULL");
-  view = (davit_sequences){2, offsets, NULL};
-  CHECK_FAILS(davit_database_create(&view, 3, NULL, 0, &database), bad, "symbols is NULL");
-  view = (davit_sequences){2, falling, three};
-  CHECK_FAILS(davit_database_create(&view, 3, NULL, 0, &database), bad, "offsets");
-  view = (davit_sequences){2, negative, three};
-  CHECK_FAILS(davit_database_create(&view, 3, NULL, 0, &database), bad, "offsets");
-  view = (davit_sequences){2, offsets, foreign};
-  CHECK_FAILS(davit_database_create(&view, 3, NULL, 0, &database), bad, "targets");
-  assert_null(database);
-  CHECK(davit_database_destroy(NULL));
-}
-
-static void test_bad_search(void **state) {
-  (void)state;
-  int8_t matrix[9] = {0};
-  const davit_scoring scoring = {3, matrix, 2, 1}, narrow = {2, matrix, 2, 1};
-  uint8_t foreign[3] = {0, 3, 0};
-  davit_hit hit;
-  int32_t scores[2] = {-7, -7};
-  int64_t found = -7;
-  davit_database *database = two_targets();
-  CHECK_FAILS(davit_align_scores(NULL, &scoring, 3, three, scores), bad, "database is NULL");
-  CHECK_FAILS(davit_align_scores(database, &narrow, 1, three, scores), bad, "symbols");
-  CHECK_FAILS(davit_align_scores(database, &scoring, -1, three, scores), bad, "m is -1");
-  CHECK_FAILS(davit_align_scores(database, &scoring, 3, NULL, scores), bad, "query is NULL");
-  CHECK_FAILS(davit_align_scores(database, &scoring, 3, foreign, scores), bad, "query: symbol 1 is 3");
-  CHECK_FAILS(davit_align_scores(database, &scoring, 3, three, NULL), bad, "scores is NULL");
-  CHECK_FAILS(davit_align_search(NULL, &scoring, 3, three, 1, &hit, &found), bad, "database is NULL");
-  CHECK_FAILS(davit_align_search(database, &scoring, 3, NULL, 1, &hit, &found), bad, "query is NULL");
-  CHECK_FAILS(davit_align_search(database, &scoring, 3, three, -1, &hit, &found), bad, "top is -1");
-  CHECK_FAILS(davit_align_search(database, &scoring, 3, three, 1, NULL, &found), bad, "hits is NULL");
-  CHECK_FAILS(davit_align_search(database, &scoring, 3, three, 1, &hit, NULL), bad, "found is NULL");
-  assert_true(scores[0] == -7 && scores[1] == -7 && found == -7);
-  CHECK(davit_database_destroy(database));
+  davit_free(cigar);
 }
 
 /* Lengths whose score may pass 2^31 - 1 are refused before anything is computed. */
@@ -1071,99 +543,23 @@ static void test_too_long(void **state) {
   (void)state;
   const int64_t length = INT32_MAX / INT8_MAX + 1;
   int8_t matrix[1] = {INT8_MAX};
-  const davit_scoring scoring = {1, matrix, 2, 1};
-  uint8_t *symbols = calloc((size_t)length, 1);
-  davit_alignment a;
-  CHECK_FAILS(davit_align_trace(&scoring, length, symbols, length, symbols, &a, NULL), bad, "2^31");
+  const davit_align_scoring scoring = scoring_of(1, matrix, 2, 1);
+  uint8_t *symbols = kept((size_t)length);
+  memset(symbols, 0, (size_t)length);
+  davit_align_result a;
+  CHECK_FAILS(davit_align_trace(&scoring, length, symbols, length, symbols, &a, NULL), DAVIT_INVALID_ARGUMENT,
+              "2^31");
   CHECK(davit_align_trace(&scoring, length, symbols, 1, symbols, &a, NULL));
   assert_int_equal(a.score, INT8_MAX);
-  free(symbols);
-}
-
-typedef struct attempt {
-  const targets *t;
-  const davit_scoring *scoring;
-  const sequence *query;
-  const int32_t *wanted;
-} attempt;
-
-static davit_status search_and_trace(const attempt *x, davit_database *database) {
-  int32_t *scores = poisoned((size_t)x->t->view.count * sizeof *scores);
-  davit_hit hits[3];
-  davit_alignment a;
-  int64_t found;
-  char *cigar = NULL;
-  const sequence *q = x->query, t = target_at(x->t, 1);
-  davit_status status = davit_align_scores(database, x->scoring, q->length, q->symbols, scores);
-  if (status == DAVIT_SUCCESS)
-    assert_memory_equal(scores, x->wanted, (size_t)x->t->view.count * sizeof *scores);
-  if (status == DAVIT_SUCCESS)
-    status = davit_align_search(database, x->scoring, q->length, q->symbols, 3, hits, &found);
-  if (status == DAVIT_SUCCESS)
-    status = davit_align_trace(x->scoring, q->length, q->symbols, t.length, t.symbols, &a, &cigar);
-  free(cigar);
-  free(scores);
-  return status;
-}
-
-static davit_status whole_story(void *argument) {
-  const attempt *x = argument;
-  int devices[MOST_PLACES], count = all_devices(devices);
-  davit_database *database = NULL;
-  davit_status status =
-      davit_database_create(&x->t->view, x->scoring->symbols, devices, count < 16 ? count : 16, &database);
-  if (status == DAVIT_SUCCESS)
-    status = search_and_trace(x, database);
-  davit_status end = davit_database_destroy(database);
-  return status == DAVIT_SUCCESS ? end : status;
-}
-
-static void test_failures(void **state) {
-  (void)state;
-  uint64_t random = 16;
-  const davit_scoring scoring = protein(11, 1);
-  sequence query = random_sequence(60, 20, &random), all[20];
-  for (int k = 0; k < COUNT(all); k++)
-    all[k] = random_sequence(5 + 3 * k, 20, &random);
-  targets t = targets_of(COUNT(all), all);
-  int32_t *wanted = expected_scores(&t, &scoring, &query);
-  attempt x = {&t, &scoring, &query, wanted};
-  fail_everywhere(whole_story, &x);
-  free(wanted);
-  targets_drop(&t);
-  sequence_drop(&query);
-  for (int k = 0; k < COUNT(all); k++)
-    sequence_drop(&all[k]);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_worked_example),
-      cmocka_unit_test(test_general_gaps),
-      cmocka_unit_test(test_matrices),
-      cmocka_unit_test(test_parasail),
-      cmocka_unit_test(test_long_pairs),
-      cmocka_unit_test(test_thread_counts),
-      cmocka_unit_test(test_begins_far_apart),
-      cmocka_unit_test(test_self),
-      cmocka_unit_test(test_transposed),
-      cmocka_unit_test(test_growing),
-      cmocka_unit_test(test_one_gap),
-      cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_small_databases),
-      cmocka_unit_test(test_random_database),
-      cmocka_unit_test(test_score_limits),
-      cmocka_unit_test(test_long_targets),
-      cmocka_unit_test(test_extreme_databases),
-      cmocka_unit_test(test_own_memory),
-      cmocka_unit_test(test_ties),
-      cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_bad_scoring),
-      cmocka_unit_test(test_bad_trace),
-      cmocka_unit_test(test_bad_database),
-      cmocka_unit_test(test_bad_search),
-      cmocka_unit_test(test_too_long),
-      cmocka_unit_test(test_failures),
+      TEST(test_worked_example), TEST(test_general_gaps),     TEST(test_matrices),
+      TEST(test_bases),          TEST(test_parasail),         TEST(test_long_pairs),
+      TEST(test_thread_counts),  TEST(test_begins_far_apart), TEST(test_self),
+      TEST(test_transposed),     TEST(test_growing),          TEST(test_one_gap),
+      TEST(test_extremes),       TEST(test_bad_trace),        TEST(test_too_long),
   };
   return cmocka_run_group_tests(tests, NULL, elements_stop);
 }

@@ -51,7 +51,8 @@ static database make_database(int64_t count, const int64_t *lengths, int symbols
   return d;
 }
 
-static void expect_scores(const davit_scoring *scoring, int64_t m, const uint8_t *query, const database *d) {
+static void expect_scores(const davit_align_scoring *scoring, int64_t m, const uint8_t *query,
+                          const database *d) {
   int largest = 0;
   for (int i = 0; i < scoring->symbols * scoring->symbols; i++)
     largest = scoring->matrix[i] > largest ? scoring->matrix[i] : largest;
@@ -94,7 +95,8 @@ static void run_case(int symbols, int64_t m, int64_t count, int64_t longest, int
   for (int64_t k = 0; k < count; k++)
     lengths[k] = longest * (count - k - 1) / count + (k < 3 ? longest / count : 0);
   database d = make_database(count, lengths, symbols, m, query, &random);
-  const davit_scoring scoring = {symbols, matrix, open, extend};
+  const davit_align_scoring scoring = {
+      .symbols = symbols, .matrix = matrix, .gap_open = open, .gap_extend = extend};
   expect_scores(&scoring, m, query, &d);
   free(d.offsets);
   free(d.symbols);
@@ -141,7 +143,7 @@ static void test_refused_launches(void **unused) {
   static int8_t matrix[] = {127};
   static uint8_t query[M], symbols[COUNT_OF_TARGETS * LENGTH];
   static const int64_t offsets[] = {0, LENGTH, 2 * LENGTH, 3 * LENGTH};
-  const davit_scoring scoring = {1, matrix, 11, 1};
+  const davit_align_scoring scoring = {.symbols = 1, .matrix = matrix, .gap_open = 11, .gap_extend = 1};
   const dvt_align_query q = {&scoring, M, query, 127};
   const dvt_align_targets t = {.count = COUNT_OF_TARGETS, .offsets = offsets, .symbols = symbols};
   int32_t device_scores[COUNT_OF_TARGETS], scores[COUNT_OF_TARGETS];

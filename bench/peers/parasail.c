@@ -27,7 +27,7 @@ static char *text_of(int64_t length, const uint8_t *symbols) {
   return text;
 }
 
-peer_parasail_targets *peer_parasail_targets_create(const davit_sequences *targets) {
+peer_parasail_targets *peer_parasail_targets_create(const davit_align_sequences *targets) {
   peer_parasail_targets *t = malloc(sizeof *t);
   if (!t)
     return NULL;
@@ -46,7 +46,7 @@ void peer_parasail_targets_destroy(peer_parasail_targets *targets) {
 }
 
 /* Symbol k is letter k. */
-static parasail_matrix_t *matrix_of(const davit_scoring *scoring) {
+static parasail_matrix_t *matrix_of(const davit_align_scoring *scoring) {
   char alphabet[sizeof letters] = "";
   memcpy(alphabet, letters, (size_t)scoring->symbols);
   parasail_matrix_t *matrix = parasail_matrix_create_case_sensitive(alphabet, 1, -1);
@@ -68,7 +68,7 @@ static bool score_of(aligner align, const parasail_profile_t *profile, const cha
   return true;
 }
 
-static bool score_targets(const peer_parasail_targets *t, const davit_scoring *scoring, aligner align,
+static bool score_targets(const peer_parasail_targets *t, const davit_align_scoring *scoring, aligner align,
                           const parasail_profile_t *profile, int threads, int32_t *scores) {
   atomic_bool failed = false;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
@@ -79,7 +79,7 @@ static bool score_targets(const peer_parasail_targets *t, const davit_scoring *s
   return !atomic_load(&failed);
 }
 
-davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_scoring *scoring,
+davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_align_scoring *scoring,
                                   int64_t m, const uint8_t *query, peer_parasail_words words, int threads,
                                   int32_t *scores) {
   const bool narrow = words == PEER_PARASAIL_SATURATING;
@@ -101,8 +101,8 @@ davit_status peer_parasail_scores(const peer_parasail_targets *targets, const da
   return done ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 
-/* The frames of a window are the symbols of an alphabet, the effect is a matrix with a row for each frame, and an order of the frames
- * is a string. */
+/* The frames of a window are the symbols of an alphabet, the effect is a matrix with a row for each frame,
+ * and an order of the frames is a string. */
 static bool detect_pair(const peer_parasail_detection *d, int64_t pair, int32_t *scores) {
   char alphabet[256] = "", text[256] = "";
   for (int64_t i = 0; i < d->window; i++)
@@ -140,7 +140,7 @@ bool peer_parasail_there(void) {
   return false;
 }
 
-peer_parasail_targets *peer_parasail_targets_create(const davit_sequences *targets) {
+peer_parasail_targets *peer_parasail_targets_create(const davit_align_sequences *targets) {
   (void)targets;
   return NULL;
 }
@@ -149,7 +149,7 @@ void peer_parasail_targets_destroy(peer_parasail_targets *targets) {
   (void)targets;
 }
 
-davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_scoring *scoring,
+davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_align_scoring *scoring,
                                   int64_t m, const uint8_t *query, peer_parasail_words words, int threads,
                                   int32_t *scores) {
   (void)targets, (void)scoring, (void)m, (void)query, (void)words, (void)threads, (void)scores;

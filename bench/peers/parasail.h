@@ -1,5 +1,6 @@
-/* The peer of alignment and detection on the CPU: parasail's striped functions (J. Daily, 2016), with profiles that are used for
- * as many strings as there are. Where parasail was not installed nothing is there, and peer_parasail_there() says so.
+/* The peer of alignment and detection on the CPU: parasail's striped functions (J. Daily, 2016), with
+ * profiles that are used for as many strings as there are. Where parasail was not installed nothing is there,
+ * and peer_parasail_there() says so.
  *
  * Functions with a status fail for want of memory or of parasail. */
 #ifndef DAVIT_BENCH_PEERS_PARASAIL_H
@@ -15,16 +16,16 @@ typedef enum peer_parasail_words { PEER_PARASAIL_16, PEER_PARASAIL_SATURATING } 
 
 /* Targets as strings; the offsets stay the caller's. NULL where there are none to be had. */
 typedef struct peer_parasail_targets peer_parasail_targets;
-peer_parasail_targets *peer_parasail_targets_create(const davit_sequences *targets);
+peer_parasail_targets *peer_parasail_targets_create(const davit_align_sequences *targets);
 void peer_parasail_targets_destroy(peer_parasail_targets *targets);
 
 /* As davit_align_scores(). Making the profile is part of it. gap_open is more than gap_extend. */
-davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_scoring *scoring,
+davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_align_scoring *scoring,
                                   int64_t m, const uint8_t *query, peer_parasail_words words, int threads,
                                   int32_t *scores);
 
-/* Effects in windows. A pair is one of both: similarities[(pair effect + j) window + i] is that of frame j of the effect with frame
- * i of the window. Window and effect are their frames; window is at most 255. */
+/* Effects in windows. A pair is one of both: similarities[(pair effect + j) window + i] is that of frame j of
+ * the effect with frame i of the window. Window and effect are their frames; window is at most 255. */
 typedef struct peer_parasail_detection {
   int64_t pairs, window, effect, runs;
   const int *similarities;

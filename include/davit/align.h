@@ -1,82 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Local alignment of sequences: a query against a database, and one pair in full.
  *
- * A sequence is a string of symbols 0 … symbols - 1, one byte each. The score of an alignment is the sum over its
- * columns: the matrix's entry for two symbols, and for a gap of k symbols -(gap_open + (k - 1) gap_extend). Gaps may
- * adjoin, so a gap_extend larger than gap_open counts as gap_open. The score of a pair is the largest of all
- * alignments of a stretch of the query with a stretch of the target; the empty one scores 0. Scores are exact: what
- * does not fit the narrow words of the fast path is done again in wider ones. (The worst of all is limited to
- * 2^31 - 1: lengths m, n with min(m, n) times the matrix's largest entry beyond that are refused.)
+ * A sequence is an array of symbols 0 … symbols - 1, one byte each. The score of an alignment is the sum over
+ * its columns: the matrix's entry for two symbols, and -(gap_open + (k - 1) gap_extend) for a gap of k
+ * symbols. Gaps may adjoin, so a gap_extend larger than gap_open counts as gap_open. The score of a pair is
+ * the maximum over all alignments of a stretch of the query with a stretch of the target; the empty alignment
+ * scores 0. Scores are exact: those that do not fit the narrow words of the fast path are computed again in
+ * wider ones. Lengths m, n for which min(m, n) times the largest entry of the matrix exceeds 2^31 - 1 are
+ * DAVIT_INVALID_ARGUMENT.
  *
- * Source: T. F. Smith and M. S. Waterman, Identification of Common Molecular Subsequences (1981); O. Gotoh, An
- * Improved Algorithm for Matching Biological Sequences (1982); linear memory after E. W. Myers and W. Miller, Optimal
- * Alignments in Linear Space (1988). Cost: m n cells, docs/align.md. */
+ * Source: T. F. Smith and M. S. Waterman, Identification of Common Molecular Subsequences (1981); O. Gotoh,
+ * An Improved Algorithm for Matching Biological Sequences (1982); linear memory after E. W. Myers and W.
+ * Miller, Optimal Alignments in Linear Space (1988). Cost: m n cells, docs/align.md. Thread safety: any
+ * thread; calls on one database wait for each other. */
 #ifndef DAVIT_ALIGN_H
 #define DAVIT_ALIGN_H
 
 #include <davit/device.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { DAVIT_ALIGN_MOST_SYMBOLS = 32 };
+enum {
+  DAVIT_ALIGN_MAX_SYMBOLS = 32,
+  DAVIT_ALIGN_NO_SYMBOL = 255 /* of a letter that a matrix lacks */
+};
 
-/* What columns score. */
-typedef struct davit_scoring {
-  int symbols; /* of the alphabet, 1 … DAVIT_ALIGN_MOST_SYMBOLS */
-  const int8_t *
-      matrix; /* symbols x symbols, column-major: query symbol q against target symbol t at [q + t symbols] */
-  int32_t gap_open;   /* > 0: the first symbol of a gap costs this, */
-  int32_t gap_extend; /* > 0: each further one this */
-} davit_scoring;
+/* What the columns of an alignment score. */
+typedef struct davit_align_scoring {
+  int symbols;          /* of the alphabet, 1 to DAVIT_ALIGN_MAX_SYMBOLS */
+  const int8_t *matrix; /* query symbol q with target symbol t: [q + t symbols] */
+  int32_t gap_open;     /* > 0: cost of the first symbol of a gap */
+  int32_t gap_extend;   /* > 0: cost of each further symbol */
+  uint64_t reserved[4]; /* 0 */
+} davit_align_scoring;
+
+/* A substitution matrix by name. */
+typedef struct davit_align_matrix {
+  char name[16];
+  int symbols;
+  char letters[DAVIT_ALIGN_MAX_SYMBOLS + 1]; /* of the symbols, upper case, with a final 0 */
+  uint8_t code[256]; /* the symbol of a letter, either case, or DAVIT_ALIGN_NO_SYMBOL */
+  int8_t scores[DAVIT_ALIGN_MAX_SYMBOLS * DAVIT_ALIGN_MAX_SYMBOLS]; /* for davit_align_scoring */
+  uint64_t reserved[4];                                             /* 0 */
+} davit_align_matrix;
+
+/* The matrix of that name: BLOSUM45, BLOSUM50, BLOSUM62, BLOSUM80, BLOSUM90, PAM30, PAM70, PAM250 (amino
+ * acids) or NUC.4.4 (bases); only letters and digits count, upper or lower case. DAVIT_INVALID_ARGUMENT, with
+ * all names, if there is none. Values as NCBI distributes them with BLAST. */
+DAVIT_API davit_status davit_align_matrix_find(const char *name, davit_align_matrix *matrix);
+
+/* All of them: writes at most `capacity` to `matrices` (NULL allowed with capacity 0) and their full number
+ * to `count`. */
+DAVIT_API davit_status davit_align_matrix_list(int capacity, davit_align_matrix *matrices, int *count);
 
 /* Sequence k is symbols[offsets[k]] … symbols[offsets[k + 1] - 1]; it may be empty. Host memory. */
-typedef struct davit_sequences {
+typedef struct davit_align_sequences {
   int64_t count;
   const int64_t *offsets; /* count + 1 */
   const uint8_t *symbols;
-} davit_sequences;
+} davit_align_sequences;
 
-/* Targets made ready for searching: on the devices, in the order and shape that their kernels like. */
-typedef struct davit_database davit_database;
+/* Targets prepared for searching, in the memory of the devices. */
+typedef struct davit_align_database davit_align_database;
 
-/* Copies `targets`, whose symbols are below `symbols`, to the devices (NULL and 0: davit_device_defaults()), each a
- * share. */
-DAVIT_API davit_status davit_database_create(const davit_sequences *targets, int symbols, const int *devices,
-                                             int device_count, davit_database **database);
+typedef struct davit_align_database_options {
+  const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;     /* 0 with devices = NULL */
+  uint64_t reserved[4]; /* 0 */
+} davit_align_database_options;
+
+/* Copies `targets`, whose symbols are below `symbols`, to the devices, a share to each. `targets` may be
+ * freed after the call. */
+DAVIT_API davit_status davit_align_database_create(const davit_align_sequences *targets, int symbols,
+                                                   davit_align_database **database,
+                                                   const davit_align_database_options *options);
 
 /* NULL is no error. */
-DAVIT_API davit_status davit_database_destroy(davit_database *database);
+DAVIT_API davit_status davit_align_database_destroy(davit_align_database *database);
 
-/* scores[k] becomes the score of the query, of m symbols, with target k. Any thread; calls on one database wait for
- * each other. */
-DAVIT_API davit_status davit_align_scores(davit_database *database, const davit_scoring *scoring, int64_t m,
-                                          const uint8_t *query, int32_t *scores);
+/* scores[k] becomes the score of the query, which has m symbols, with target k. Host memory. */
+DAVIT_API davit_status davit_align_scores(davit_align_database *database, const davit_align_scoring *scoring,
+                                          int64_t m, const uint8_t *query, int32_t *scores);
 
-typedef struct davit_hit {
+typedef struct davit_align_hit {
   int64_t target;
   int32_t score;
-} davit_hit;
+} davit_align_hit;
 
-/* The `top` best targets with a score above 0, best first, of equal ones the earlier target first; *found tells how
- * many there are, at most `top`. */
-DAVIT_API davit_status davit_align_search(davit_database *database, const davit_scoring *scoring, int64_t m,
-                                          const uint8_t *query, int64_t top, davit_hit *hits, int64_t *found);
+/* Finds the `top` best targets with a score above 0: hits[top], best first, of equal ones the earlier target
+ * first. *found becomes their number, at most `top`. */
+DAVIT_API davit_status davit_align_search(davit_align_database *database, const davit_align_scoring *scoring,
+                                          int64_t m, const uint8_t *query, int64_t top, davit_align_hit *hits,
+                                          int64_t *found);
 
 /* One alignment: query symbols [query_begin, query_end) with target symbols [target_begin, target_end). */
-typedef struct davit_alignment {
+typedef struct davit_align_result {
   int32_t score;
   int64_t query_begin, query_end;
   int64_t target_begin, target_end;
-} davit_alignment;
+  uint64_t reserved[2]; /* 0 */
+} davit_align_result;
 
-/* The best alignment of a pair, on the host, in memory linear in m + n. Of several that score the same it is one that
- * ends first in the target, then in the query. If cigar is not NULL, *cigar becomes its columns as a string to be
- * freed with free(): runs of '=' (equal symbols), 'X' (others), 'I' (query symbols in no target) and 'D' (target
- * symbols in no query), as "12=1X3I5=". An empty alignment has score 0, empty stretches at 0 and the string "". */
-DAVIT_API davit_status davit_align_trace(const davit_scoring *scoring, int64_t m, const uint8_t *query,
-                                         int64_t n, const uint8_t *target, davit_alignment *alignment,
+/* The best alignment of a pair, on the host, in memory linear in m + n. Of several with the same score it is
+ * one that ends first in the target, then in the query. If `cigar` is not NULL, *cigar becomes its columns as
+ * a string: runs of '=' (equal symbols), 'X' (different symbols), 'I' (query symbols in no target) and 'D'
+ * (target symbols in no query), such as "12=1X3I5=". Free it with davit_free(). An empty alignment has score
+ * 0, empty stretches at 0 and the string "". */
+DAVIT_API davit_status davit_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query,
+                                         int64_t n, const uint8_t *target, davit_align_result *result,
                                          char **cigar);
 
 #ifdef __cplusplus

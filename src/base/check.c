@@ -1,5 +1,6 @@
 #include "src/base/check.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,19 @@ davit_status dvt_check_reserved(const char *argument, const uint64_t *reserved, 
 
 davit_status dvt_check_pointer(const char *argument, const void *given) {
   return given ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", argument);
+}
+
+static const char *next_letter(const char *text) {
+  while (*text && !isalnum((unsigned char)*text))
+    text++;
+  return text;
+}
+
+bool dvt_same_name(const char *a, const char *b) {
+  for (a = next_letter(a), b = next_letter(b); *a && *b; a = next_letter(a + 1), b = next_letter(b + 1))
+    if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+      return false;
+  return !*a && !*b;
 }
 
 davit_status dvt_check_list(const char *argument, int capacity, const void *list, const int *count) {

@@ -15,6 +15,9 @@
        : DAVIT_SUCCESS)
 davit_status dvt_check_reserved(const char *argument, const uint64_t *reserved, size_t count);
 
+/* Whether two names are the same in their letters and digits, upper or lower case. */
+bool dvt_same_name(const char *a, const char *b);
+
 /* Where a list goes: `capacity` elements (NULL allowed with 0), and their number. */
 davit_status dvt_check_list(const char *argument, int capacity, const void *list, const int *count);
 

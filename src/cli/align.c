@@ -5,7 +5,6 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "ref/ref.h"
 #include "src/cli/clock.h"
@@ -16,8 +15,8 @@
 /* A line of the result. */
 typedef struct row {
   int64_t query;
-  davit_hit hit;
-  davit_alignment alignment;
+  davit_align_hit hit;
+  davit_align_result alignment;
   char *cigar;
   davit_status status; /* of the trace */
 } row;
@@ -25,14 +24,14 @@ typedef struct row {
 typedef struct comparison {
   cli_old_job job;
   const char *matrix_name;
-  cli_matrix matrix;
-  davit_scoring scoring;
+  davit_align_matrix matrix;
+  davit_align_scoring scoring;
   cli_sequences query, target;
-  davit_database *database; /* NULL for the reference */
-  int64_t top;              /* at most as many as there are targets */
+  davit_align_database *database; /* NULL for the reference */
+  int64_t top;                    /* at most as many as there are targets */
   bool cigar;
-  davit_hit *hits; /* of a query: one for each target */
-  int32_t *scores; /* of a query */
+  davit_align_hit *hits; /* of a query: one for each target */
+  int32_t *scores;       /* of a query */
   int32_t *expected;
   int32_t *scratch; /* of the reference, for each thread */
   row *rows;
@@ -75,7 +74,7 @@ static void score_by_reference(const comparison *c, int64_t query, int32_t *scor
 }
 
 static int compare_hits(const void *x, const void *y) {
-  const davit_hit *a = x, *b = y;
+  const davit_align_hit *a = x, *b = y;
   if (a->score != b->score)
     return (a->score < b->score) - (a->score > b->score);
   return (a->target > b->target) - (a->target < b->target);
@@ -86,7 +85,7 @@ static int64_t select_hits(const comparison *c, const int32_t *scores) {
   int64_t count = 0;
   for (int64_t k = 0; k < c->target.count; k++)
     if (scores[k] > 0)
-      c->hits[count++] = (davit_hit){k, scores[k]};
+      c->hits[count++] = (davit_align_hit){k, scores[k]};
   qsort(c->hits, (size_t)count, sizeof *c->hits, compare_hits);
   return count < c->top ? count : c->top;
 }
@@ -139,10 +138,12 @@ static int make_database(comparison *c) {
     return CLI_OK;
   cli_progress progress;
   cli_progress_start(&progress, "align: database", c->job.common.quiet);
-  const davit_sequences targets = cli_sequences_view(&c->target);
+  const davit_align_sequences targets = cli_sequences_view(&c->target);
+  const davit_align_database_options options = {.devices = c->job.devices.ids,
+                                                .device_count = c->job.devices.count};
   const double start = cli_now();
-  const davit_status status = davit_database_create(&targets, c->matrix.symbols, c->job.devices.ids,
-                                                    c->job.devices.count, &c->database);
+  const davit_status status =
+      davit_align_database_create(&targets, c->matrix.symbols, &c->database, &options);
   c->create_seconds = cli_now() - start;
   cli_progress_stop(&progress);
   return cli_status(status);
@@ -180,7 +181,7 @@ static int trace_all(comparison *c) {
 
 /* What the columns of an alignment score by themselves; -1 if they are not those of its stretches. */
 static int64_t score_of_columns(const comparison *c, const row *r) {
-  const davit_scoring *scoring = &c->scoring;
+  const davit_align_scoring *scoring = &c->scoring;
   const uint8_t *query = symbols_of(&c->query, r->query), *target = symbols_of(&c->target, r->hit.target);
   const int64_t open = scoring->gap_open, extend = scoring->gap_extend < open ? scoring->gap_extend : open;
   int64_t i = r->alignment.query_begin, j = r->alignment.target_begin, score = 0;
@@ -240,7 +241,7 @@ static bool write_rows(FILE *file, const void *state) {
   fputs("query\ttarget\tscore\tqstart\tqend\ttstart\ttend\tcigar\n", file);
   for (int64_t k = 0; k < c->row_count; k++) {
     const row *r = &c->rows[k];
-    const davit_alignment *a = &r->alignment;
+    const davit_align_result *a = &r->alignment;
     fprintf(file, "%s\t%s\t%" PRId32 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n",
             cli_sequences_name(&c->query, r->query), cli_sequences_name(&c->target, r->hit.target), a->score,
             a->query_begin + 1, a->query_end, a->target_begin + 1, a->target_end, c->cigar ? r->cigar : "*");
@@ -307,20 +308,19 @@ static int make_matrix(comparison *c, const arguments *given) {
   if (given->match.given || given->mismatch.given)
     return make_dna(c, given);
   c->matrix_name = given->matrix ? given->matrix : "blosum62";
-  if (strcasecmp(c->matrix_name, "blosum62"))
-    return cli_matrix_read(c->matrix_name, &c->matrix);
-  cli_matrix_blosum62(&c->matrix);
-  return CLI_OK;
+  const bool file =
+      strchr(c->matrix_name, '/') || davit_align_matrix_find(c->matrix_name, &c->matrix) != DAVIT_SUCCESS;
+  return file ? cli_matrix_read(c->matrix_name, &c->matrix) : CLI_OK;
 }
 
 static int make_scoring(comparison *c, const arguments *given) {
   if (given->gap_open > INT32_MAX || given->gap_extend > INT32_MAX)
     return cli_fail(CLI_USAGE, "--gap-open and --gap-extend take at most %d", INT32_MAX);
   const int code = make_matrix(c, given);
-  c->scoring = (davit_scoring){.symbols = c->matrix.symbols,
-                               .matrix = c->matrix.scores,
-                               .gap_open = (int32_t)given->gap_open,
-                               .gap_extend = (int32_t)given->gap_extend};
+  c->scoring = (davit_align_scoring){.symbols = c->matrix.symbols,
+                                     .matrix = c->matrix.scores,
+                                     .gap_open = (int32_t)given->gap_open,
+                                     .gap_extend = (int32_t)given->gap_extend};
   return code;
 }
 
@@ -369,9 +369,9 @@ static int compute(comparison *c, const cli_command *self, const arguments *give
 
 static void end(comparison *c) {
   cli_old_job_close(&c->job);
-  davit_database_destroy(c->database);
+  davit_align_database_destroy(c->database);
   for (int64_t k = 0; k < c->row_count; k++)
-    free(c->rows[k].cigar);
+    davit_free(c->rows[k].cigar);
   free(c->rows);
   free(c->hits);
   free(c->scores);
@@ -413,7 +413,8 @@ const cli_command cli_command_align = {
         "under a line of these names. Positions count from 1, both ends belong to the alignment. Pairs that "
         "score 0\n"
         "are left out.\n\n"
-        "  --matrix M       blosum62 (default) or a file in NCBI's format, whose letters are the alphabet\n"
+        "  --matrix M       blosum62 (default), blosum45, 50, 80, 90, pam30, 70, 250 or nuc.4.4, or a file\n"
+        "                   in NCBI's format, whose letters are the alphabet\n"
         "  --match X, --mismatch Y   DNA instead: X > 0 for equal bases, Y <= 0 for others and for N\n"
         "  --gap-open X     what the first symbol of a gap costs (default 11),\n"
         "  --gap-extend X   and each further one (default 1)\n"

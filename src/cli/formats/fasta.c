@@ -14,7 +14,7 @@
 
 typedef struct reader {
   cli_lines lines;
-  const cli_matrix *alphabet;
+  const davit_align_matrix *alphabet;
   cli_sequences *to;
   int64_t letters; /* of the record at hand */
 } reader;
@@ -61,8 +61,8 @@ const char *cli_sequences_name(const cli_sequences *sequences, int64_t index) {
   return sequences->names + sequences->records[index].name;
 }
 
-davit_sequences cli_sequences_view(const cli_sequences *sequences) {
-  return (davit_sequences){sequences->count, sequences->offsets, sequences->symbols};
+davit_align_sequences cli_sequences_view(const cli_sequences *sequences) {
+  return (davit_align_sequences){sequences->count, sequences->offsets, sequences->symbols};
 }
 
 /* ---- records ---- */
@@ -110,7 +110,7 @@ static int foreign(const reader *r, unsigned char letter) {
   return cli_lines_fail(&r->lines, "record '" NAME "', letter %" PRId64 ": expected one of %s%s, found %s",
                         name_of(r), r->letters + 1, r->alphabet->letters,
                         r->alphabet->code['U'] == r->alphabet->code['T'] &&
-                                r->alphabet->code['U'] != CLI_FOREIGN_LETTER
+                                r->alphabet->code['U'] != DAVIT_ALIGN_NO_SYMBOL
                             ? " (or U)"
                             : "",
                         found);
@@ -125,7 +125,7 @@ static int take_letters(reader *r) {
     if (letter == ' ' || letter == '\t')
       continue;
     const uint8_t symbol = r->alphabet->code[letter];
-    if (symbol == CLI_FOREIGN_LETTER)
+    if (symbol == DAVIT_ALIGN_NO_SYMBOL)
       return foreign(r, letter);
     s->symbols[(*end)++] = symbol;
     r->letters++;
@@ -263,7 +263,7 @@ static int read_all(reader *r) {
   return code == CLI_OK ? check_names(r) : code;
 }
 
-int cli_sequences_read(const char *path, const cli_matrix *alphabet, cli_sequences *sequences) {
+int cli_sequences_read(const char *path, const davit_align_matrix *alphabet, cli_sequences *sequences) {
   reader r = {.alphabet = alphabet, .to = sequences};
   *sequences = (cli_sequences){0};
   int code = cli_lines_open(path, &r.lines);

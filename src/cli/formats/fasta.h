@@ -30,7 +30,7 @@ typedef struct cli_sequences {
 /* Reads all records of `path` ("-": standard input), with the letters of `alphabet`. CLI_INPUT, after naming file, line and record,
  * when a letter is foreign, a record empty, a name missing or not the only one of its kind, or the file ends too early;
  * what was read till then is freed by the caller. */
-int cli_sequences_read(const char *path, const cli_matrix *alphabet, cli_sequences *sequences);
+int cli_sequences_read(const char *path, const davit_align_matrix *alphabet, cli_sequences *sequences);
 
 /* {0} is allowed. */
 void cli_sequences_free(cli_sequences *sequences);
@@ -38,6 +38,6 @@ void cli_sequences_free(cli_sequences *sequences);
 const char *cli_sequences_name(const cli_sequences *sequences, int64_t index);
 
 /* The public form of them. */
-davit_sequences cli_sequences_view(const cli_sequences *sequences);
+davit_align_sequences cli_sequences_view(const cli_sequences *sequences);
 
 #endif

@@ -1,4 +1,4 @@
-/* Substitution matrices. */
+/* Substitution matrices from files, and from the score of a match and of a mismatch. */
 #include "src/cli/formats/matrix.h"
 
 #include <ctype.h>
@@ -9,11 +9,11 @@
 #include "src/cli/fail.h"
 #include "src/cli/formats/lines.h"
 
-enum { LEAST_SCORE = -128, LARGEST_SCORE = 127 };
+enum { SMALLEST_SCORE = -128, LARGEST_SCORE = 127 };
 
-static void set_letters(cli_matrix *m, const char *letters, int count) {
+static void set_letters(davit_align_matrix *m, const char *letters, int count) {
   memset(m, 0, sizeof *m);
-  memset(m->code, CLI_FOREIGN_LETTER, sizeof m->code);
+  memset(m->code, DAVIT_ALIGN_NO_SYMBOL, sizeof m->code);
   m->symbols = count;
   for (int i = 0; i < count; i++) {
     const int letter = toupper((unsigned char)letters[i]);
@@ -23,62 +23,17 @@ static void set_letters(cli_matrix *m, const char *letters, int count) {
 }
 
 /* Letters that the matrix lacks count as one that it has. */
-static void count_as(cli_matrix *m, const char *letters, char as) {
+static void count_as(davit_align_matrix *m, const char *letters, char as) {
   for (; *letters; letters++)
     m->code[toupper((unsigned char)*letters)] = m->code[tolower((unsigned char)*letters)] =
         m->code[(unsigned char)as];
 }
 
-/* ---- built in ---- */
-
-/* The lower triangle, which is symmetric. S. Henikoff and J. G. Henikoff, Amino Acid Substitution Matrices from Protein Blocks
- * (1992); B, Z, X and * as NCBI distributes them. */
-static const char blosum62_letters[] = "ARNDCQEGHILKMFPSTWYVBZX*";
-static const int8_t blosum62[] = {
-    // clang-format off
-    /* A */ 4,
-    /* R */ -1, 5,
-    /* N */ -2, 0, 6,
-    /* D */ -2, -2, 1, 6,
-    /* C */ 0, -3, -3, -3, 9,
-    /* Q */ -1, 1, 0, 0, -3, 5,
-    /* E */ -1, 0, 0, 2, -4, 2, 5,
-    /* G */ 0, -2, 0, -1, -3, -2, -2, 6,
-    /* H */ -2, 0, 1, -1, -3, 0, 0, -2, 8,
-    /* I */ -1, -3, -3, -3, -1, -3, -3, -4, -3, 4,
-    /* L */ -1, -2, -3, -4, -1, -2, -3, -4, -3, 2, 4,
-    /* K */ -1, 2, 0, -1, -3, 1, 1, -2, -1, -3, -2, 5,
-    /* M */ -1, -1, -2, -3, -1, 0, -2, -3, -2, 1, 2, -1, 5,
-    /* F */ -2, -3, -3, -3, -2, -3, -3, -3, -1, 0, 0, -3, 0, 6,
-    /* P */ -1, -2, -2, -1, -3, -1, -1, -2, -2, -3, -3, -1, -2, -4, 7,
-    /* S */ 1, -1, 1, 0, -1, 0, 0, 0, -1, -2, -2, 0, -1, -2, -1, 4,
-    /* T */ 0, -1, 0, -1, -1, -1, -1, -2, -2, -1, -1, -1, -1, -2, -1, 1, 5,
-    /* W */ -3, -3, -4, -4, -2, -2, -3, -2, -2, -3, -2, -3, -1, 1, -4, -3, -2, 11,
-    /* Y */ -2, -2, -2, -3, -2, -1, -2, -3, 2, -1, -1, -2, -1, 3, -3, -2, -2, 2, 7,
-    /* V */ 0, -3, -3, -3, -1, -2, -2, -3, -3, 3, 1, -2, 1, -1, -2, -2, 0, -3, -1, 4,
-    /* B */ -2, -1, 3, 4, -3, 0, 1, -1, 0, -3, -4, 0, -3, -3, -2, 0, -1, -4, -3, -3, 4,
-    /* Z */ -1, 0, 0, 1, -3, 3, 4, -2, 0, -3, -3, 1, -1, -3, -1, 0, -1, -3, -2, -2, 1, 4,
-    /* X */ 0, -1, -1, -1, -2, -1, -1, -1, -1, -1, -1, -1, -1, -1, -2, 0, 0, -2, -1, -1, -1, -1, -1,
-    /* * */ -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, 1,
-    // clang-format on
-};
-
-void cli_matrix_blosum62(cli_matrix *matrix) {
-  const int count = (int)strlen(blosum62_letters);
-  const int8_t *next = blosum62;
-  set_letters(matrix, blosum62_letters, count);
-  for (int q = 0; q < count; q++)
-    for (int t = 0; t <= q; t++, next++)
-      matrix->scores[q + t * count] = matrix->scores[t + q * count] = *next;
-  count_as(matrix, "UOJ", 'X'); /* residues that databases have: unknown, as in BLAST */
-}
-
-void cli_matrix_dna(int8_t match, int8_t mismatch, cli_matrix *matrix) {
+void cli_matrix_dna(int8_t match, int8_t mismatch, davit_align_matrix *matrix) {
   enum { BASES = 4, LETTERS = 5 };
   set_letters(matrix, "ACGTN", LETTERS);
   count_as(matrix, "U", 'T');
-  count_as(matrix, "RYSWKMBDHV",
-           'N'); /* bases that are not known for certain (IUPAC), as genomes have some */
+  count_as(matrix, "RYSWKMBDHV", 'N'); /* uncertain bases (IUPAC), which genomes have */
   for (int q = 0; q < LETTERS; q++)
     for (int t = 0; t < LETTERS; t++)
       matrix->scores[q + t * LETTERS] = q == t && q < BASES ? match : mismatch;
@@ -106,8 +61,8 @@ static int next_row(cli_lines *lines) {
   return code;
 }
 
-static int read_letters(cli_lines *lines, cli_matrix *m) {
-  char letters[DAVIT_ALIGN_MOST_SYMBOLS];
+static int read_letters(cli_lines *lines, davit_align_matrix *m) {
+  char letters[DAVIT_ALIGN_MAX_SYMBOLS];
   const char *at = lines->text, *word;
   int count = 0, length;
   if (lines->end)
@@ -115,8 +70,8 @@ static int read_letters(cli_lines *lines, cli_matrix *m) {
   while ((length = next_word(&at, &word))) {
     if (length != 1 || !isgraph((unsigned char)*word))
       return cli_lines_fail(lines, "expected single letters, found '%.*s'", length > 40 ? 40 : length, word);
-    if (count == DAVIT_ALIGN_MOST_SYMBOLS)
-      return cli_lines_fail(lines, "expected at most %d letters", DAVIT_ALIGN_MOST_SYMBOLS);
+    if (count == DAVIT_ALIGN_MAX_SYMBOLS)
+      return cli_lines_fail(lines, "expected at most %d letters", DAVIT_ALIGN_MAX_SYMBOLS);
     const char letter = (char)toupper((unsigned char)*word);
     if (memchr(letters, letter, (size_t)count))
       return cli_lines_fail(lines, "expected each letter once, found '%c' again", letter);
@@ -130,18 +85,18 @@ static int read_score(const cli_lines *lines, const char *word, int length, int8
   char *end;
   errno = 0;
   const long value = strtol(word, &end, 10);
-  if (end != word + length || errno || value < LEAST_SCORE || value > LARGEST_SCORE)
-    return cli_lines_fail(lines, "expected a whole number from %d to %d, found '%.*s'", LEAST_SCORE,
+  if (end != word + length || errno || value < SMALLEST_SCORE || value > LARGEST_SCORE)
+    return cli_lines_fail(lines, "expected a whole number from %d to %d, found '%.*s'", SMALLEST_SCORE,
                           LARGEST_SCORE, length > 40 ? 40 : length, word);
   *score = (int8_t)value;
   return CLI_OK;
 }
 
-static int read_row(cli_lines *lines, cli_matrix *m, bool *seen) {
+static int read_row(cli_lines *lines, davit_align_matrix *m, bool *seen) {
   const char *at = lines->text, *word;
   int length = next_word(&at, &word);
-  const int q = length == 1 ? m->code[(unsigned char)*word] : CLI_FOREIGN_LETTER;
-  if (q == CLI_FOREIGN_LETTER)
+  const int q = length == 1 ? m->code[(unsigned char)*word] : DAVIT_ALIGN_NO_SYMBOL;
+  if (q == DAVIT_ALIGN_NO_SYMBOL)
     return cli_lines_fail(lines, "expected a letter out of %s, found '%.*s'", m->letters,
                           length > 40 ? 40 : length, word);
   if (seen[q])
@@ -157,8 +112,8 @@ static int read_row(cli_lines *lines, cli_matrix *m, bool *seen) {
   return next_word(&at, &word) ? cli_lines_fail(lines, "expected %d scores, found more", m->symbols) : CLI_OK;
 }
 
-static int read_rows(cli_lines *lines, cli_matrix *m) {
-  bool seen[DAVIT_ALIGN_MOST_SYMBOLS] = {false};
+static int read_rows(cli_lines *lines, davit_align_matrix *m) {
+  bool seen[DAVIT_ALIGN_MAX_SYMBOLS] = {false};
   for (int row = 0; row < m->symbols; row++) {
     int code = next_row(lines);
     if (code == CLI_OK && lines->end)
@@ -174,7 +129,7 @@ static int read_rows(cli_lines *lines, cli_matrix *m) {
              : code;
 }
 
-int cli_matrix_read(const char *path, cli_matrix *matrix) {
+int cli_matrix_read(const char *path, davit_align_matrix *matrix) {
   cli_lines lines;
   int code = cli_lines_open(path, &lines);
   if (code == CLI_OK)

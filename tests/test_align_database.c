@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Databases of targets: scores and hits of queries on every list of devices against the reference. */
+#include "tests/sequences.h"
+
+typedef struct targets {
+  davit_align_sequences view;
+  int64_t *offsets;
+  uint8_t *symbols;
+} targets;
+
+static targets targets_of(int64_t count, const sequence *all) {
+  targets t = {.offsets = kept((size_t)(count + 1) * sizeof(int64_t))};
+  t.offsets[0] = 0;
+  for (int64_t k = 0; k < count; k++)
+    t.offsets[k + 1] = t.offsets[k] + all[k].length;
+  t.symbols = kept((size_t)t.offsets[count]);
+  for (int64_t k = 0; k < count; k++)
+    memcpy(t.symbols + t.offsets[k], all[k].symbols, (size_t)all[k].length);
+  t.view = (davit_align_sequences){count, t.offsets, t.symbols};
+  return t;
+}
+
+static sequence target_at(const targets *t, int64_t k) {
+  return (sequence){t->offsets[k + 1] - t->offsets[k], t->symbols + t->offsets[k]};
+}
+
+static int32_t *expected_scores(const targets *t, const davit_align_scoring *scoring, const sequence *q) {
+  int32_t *scores = kept((size_t)t->view.count * sizeof *scores);
+  for (int64_t k = 0; k < t->view.count; k++) {
+    const sequence target = target_at(t, k);
+    scores[k] = reference(scoring, q, &target);
+  }
+  return scores;
+}
+
+static void expect_scores(davit_align_database *database, const targets *t,
+                          const davit_align_scoring *scoring, const sequence *q, const int32_t *wanted) {
+  const size_t bytes = (size_t)t->view.count * sizeof(int32_t);
+  zone z = zone_new(bytes, DAVIT_PAGEABLE, 4);
+  int32_t *scores = kept(bytes);
+  CHECK(davit_align_scores(database, scoring, q->length, q->symbols, zone_data(&z)));
+  zone_take(&z, scores);
+  for (int64_t k = 0; k < t->view.count; k++)
+    if (scores[k] != wanted[k])
+      fail_msg("query of %lld, target %lld of %lld: %d, not %d", (long long)q->length, (long long)k,
+               (long long)(t->offsets[k + 1] - t->offsets[k]), scores[k], wanted[k]);
+  zone_drop(&z);
+}
+
+/* The best, by looking for the next one again and again. */
+static void expect_hits(davit_align_database *database, const targets *t, const davit_align_scoring *scoring,
+                        const sequence *q, int64_t top, const int32_t *wanted) {
+  const size_t bytes = (size_t)top * sizeof(davit_align_hit);
+  zone z = zone_new(bytes, DAVIT_PAGEABLE, 8);
+  davit_align_hit *hits = kept(bytes);
+  bool *taken = kept((size_t)t->view.count);
+  memset(taken, 0, (size_t)t->view.count);
+  int64_t found = -1, count = 0;
+  CHECK(davit_align_search(database, scoring, q->length, q->symbols, top, zone_data(&z), &found));
+  zone_take(&z, hits);
+  for (; count < top; count++) {
+    int64_t best = -1;
+    for (int64_t k = 0; k < t->view.count; k++)
+      if (!taken[k] && wanted[k] > 0 && (best < 0 || wanted[k] > wanted[best]))
+        best = k;
+    if (best < 0)
+      break;
+    taken[best] = true;
+    assert_true(count < found);
+    assert_int_equal(hits[count].target, best);
+    assert_int_equal(hits[count].score, wanted[best]);
+  }
+  assert_int_equal(found, count);
+  zone_drop(&z);
+}
+
+/* By every device alone, by all of them, and by those of no choice. */
+typedef struct device_list {
+  int count;
+  int devices[MOST_PLACES];
+} device_list;
+
+static int device_lists(device_list lists[MOST_PLACES + 2]) {
+  int all[MOST_PLACES], count = all_devices(all), found = 0;
+  for (int d = 0; d < count && d < 3; d++)
+    lists[found++] = (device_list){1, {all[d]}};
+  lists[found].count = count < 16 ? count : 16;
+  memcpy(lists[found++].devices, all, sizeof all);
+  lists[found++] = (device_list){0, {0}};
+  return found;
+}
+
+static davit_align_database *database_on(const targets *t, int symbols, const device_list *list) {
+  davit_align_database *database = NULL;
+  const davit_align_database_options options = {.devices = list->count ? list->devices : NULL,
+                                                .device_count = list->count};
+  CHECK(davit_align_database_create(&t->view, symbols, &database, &options));
+  assert_non_null(database);
+  return database;
+}
+
+/* One query after the other by one database, on all lists of devices. */
+static void expect_all(const targets *t, const davit_align_scoring *scoring, int queries,
+                       const sequence *query) {
+  device_list *lists = kept((MOST_PLACES + 2) * sizeof *lists);
+  const int count = device_lists(lists);
+  int32_t *wanted[8];
+  assert_true(queries <= COUNT(wanted));
+  for (int q = 0; q < queries; q++)
+    wanted[q] = expected_scores(t, scoring, &query[q]);
+  for (int l = 0; l < count; l++) {
+    davit_align_database *database = database_on(t, scoring->symbols, &lists[l]);
+    for (int q = 0; q < queries; q++) {
+      expect_scores(database, t, scoring, &query[q], wanted[q]);
+      expect_hits(database, t, scoring, &query[q], 10, wanted[q]);
+    }
+    CHECK(davit_align_database_destroy(database));
+  }
+}
+
+/* ---- what is in them ---- */
+
+static void test_small_databases(void **state) {
+  (void)state;
+  static const int64_t lengths[] = {0, 1, 2, 33, 375};
+  uint64_t random = 9;
+  const davit_align_scoring scoring = protein(11, 1);
+  sequence queries[COUNT(lengths)], many[40];
+  for (int q = 0; q < COUNT(lengths); q++)
+    queries[q] = random_sequence(lengths[q], 24, &random);
+  for (int k = 0; k < COUNT(many); k++)
+    many[k] = random_sequence(k % 3 ? k * k % 97 : 0, 24, &random);
+  static const int counts[] = {0, 1, 2, 3, 31, 32, 33, 40};
+  for (int c = 0; c < COUNT(counts); c++) {
+    targets t = targets_of(counts[c], many);
+    expect_all(&t, &scoring, COUNT(queries), queries);
+  }
+}
+
+static void test_random_database(void **state) {
+  (void)state;
+  enum { MANY = 1000 };
+  static const int64_t lengths[] = {0, 1, 33, 375, 1000};
+  const int count = scaled(MANY);
+  uint64_t random = 10;
+  int8_t any[SQUARE];
+  fill_random(20, -6, 5, &random, any);
+  const davit_align_scoring scorings[] = {protein(11, 1), scoring_of(20, any, 4, 3)};
+  sequence queries[COUNT(lengths)], many[MANY];
+  for (int q = 0; q < COUNT(lengths); q++)
+    queries[q] = random_sequence(lengths[q], 20, &random);
+  for (int k = 0; k < count; k++)
+    many[k] = k % 10 ? random_sequence(random_below(&random, k % 7 ? 200 : 600), 20, &random)
+                     : relative_of(&queries[k / 10 % COUNT(lengths)], 20, &random);
+  targets t = targets_of(count, many);
+  for (int s = 0; s < COUNT(scorings); s++)
+    expect_all(&t, &scorings[s], COUNT(queries), queries);
+}
+
+/* A sequence that scores `score` with itself: symbol 1 scores 127, symbol 0 scores 1. */
+static sequence scoring_itself(int score) {
+  sequence s = sequence_new(score / 127 + score % 127);
+  memset(s.symbols, 0, (size_t)s.length);
+  memset(s.symbols, 1, (size_t)(score / 127));
+  return s;
+}
+
+/* Scores on both sides of what narrow words hold. */
+static void test_score_limits(void **state) {
+  (void)state;
+  static const int scores[] = {126,  127,   128,   129,   253,   254,   255,   256,   257,   2047,  2048,
+                               2049, 32766, 32767, 32768, 32769, 65534, 65535, 65536, 65537, 70000, 100000};
+  int8_t matrix[9] = {1, -128, -128, -128, 127, -128, -128, -128, -128};
+  const davit_align_scoring scoring = scoring_of(3, matrix, 1000, 1000);
+  sequence s[COUNT(scores)];
+  for (int k = 0; k < COUNT(scores); k++)
+    s[k] = scoring_itself(scores[k]);
+  targets t = targets_of(COUNT(scores), s);
+  for (int k = 0; k < COUNT(scores); k++)
+    assert_int_equal(reference(&scoring, &s[k], &s[k]), scores[k]);
+  for (int k = 0; k < COUNT(scores); k += 7)
+    expect_all(&t, &scoring, COUNT(scores) - k < 7 ? COUNT(scores) - k : 7, &s[k]);
+}
+
+/* W and C, which score 11 and 9 with themselves. */
+static sequence heavy_sequence(int64_t length, uint64_t *random) {
+  sequence s = random_sequence(length, 2, random);
+  for (int64_t i = 0; i < length; i++)
+    s.symbols[i] = s.symbols[i] ? 17 : 4;
+  return s;
+}
+
+/* Long targets among short ones, whose scores pass 65535 by many steps and with gaps. */
+static void test_long_targets(void **state) {
+  (void)state;
+  uint64_t random = 11;
+  const davit_align_scoring scoring = protein(11, 1);
+  sequence queries[2] = {heavy_sequence(scaled(8000), &random), random_sequence(300, 20, &random)};
+  sequence all[6] = {random_sequence(10, 20, &random), relative_of(&queries[0], 20, &random),
+                     random_sequence(0, 20, &random),  relative_of(&queries[1], 20, &random),
+                     sequence_new(queries[0].length),  random_sequence(scaled(100000) / 20, 20, &random)};
+  memcpy(all[4].symbols, queries[0].symbols, (size_t)queries[0].length);
+  targets t = targets_of(COUNT(all), all);
+  expect_all(&t, &scoring, 2, queries);
+}
+
+static void test_extreme_databases(void **state) {
+  (void)state;
+  static const int32_t gaps[][2] = {
+      {INT32_MAX, INT32_MAX}, {INT32_MAX, 1}, {1, INT32_MAX}, {1, 1}, {127, 3}, {128, 128}, {255, 256},
+      {40000, 70000}};
+  uint64_t random = 12;
+  int8_t matrix[SQUARE];
+  sequence query = random_sequence(200, 32, &random), all[20];
+  for (int k = 0; k < COUNT(all); k++)
+    all[k] = k % 2 ? relative_of(&query, 32, &random) : random_sequence(17 * k, 32, &random);
+  targets t = targets_of(COUNT(all), all);
+  for (int g = 0; g < COUNT(gaps); g++)
+    for (int fill = 0; fill < 4; fill++) {
+      for (int i = 0; i < SQUARE; i++)
+        matrix[i] = fill == 0   ? INT8_MIN
+                    : fill == 1 ? INT8_MAX
+                    : fill == 2 ? (int8_t)(i % 33 ? INT8_MIN : INT8_MAX)
+                                : (int8_t)(random_below(&random, 256) - 128);
+      const davit_align_scoring scoring = scoring_of(32, matrix, gaps[g][0], gaps[g][1]);
+      expect_all(&t, &scoring, 1, &query);
+    }
+}
+
+/* A database outlives its targets' memory and takes one scoring after the other. */
+static void test_own_memory(void **state) {
+  (void)state;
+  uint64_t random = 13;
+  sequence all[50], query = random_sequence(120, 4, &random);
+  for (int k = 0; k < COUNT(all); k++)
+    all[k] = random_sequence(random_below(&random, 300), 4, &random);
+  targets t = targets_of(COUNT(all), all), lent = targets_of(COUNT(all), all);
+  davit_align_database *database = database_on(&lent, 4, &(device_list){0, {0}});
+  for (int repeat = 0; repeat < 10; repeat++) {
+    int8_t matrix[16];
+    fill_random(4, -4, 4, &random, matrix);
+    const davit_align_scoring scoring = scoring_of(4, matrix, 1 + repeat, 1 + repeat % 3);
+    const sequence q = {query.length - 11 * repeat, query.symbols};
+    int32_t *wanted = expected_scores(&t, &scoring, &q);
+    expect_scores(database, &t, &scoring, &q, wanted);
+  }
+  CHECK(davit_align_database_destroy(database));
+}
+
+/* Equal targets come in their own order; `top` at, below and above the number of targets. */
+static void test_ties(void **state) {
+  (void)state;
+  enum { MANY = 70 };
+  uint64_t random = 14;
+  int8_t dna[16];
+  fill_diagonal(4, 1, -9, dna);
+  const davit_align_scoring scoring = scoring_of(4, dna, 9, 9);
+  sequence query = random_sequence(40, 4, &random), all[MANY];
+  for (int k = 0; k < MANY; k++)
+    all[k] = (sequence){k % 5 * 3, query.symbols}; /* scores 0, 3, 6, 9 and 12, or by chance a little more */
+  targets t = targets_of(MANY, all);
+  int32_t *wanted = expected_scores(&t, &scoring, &query);
+  device_list *lists = kept((MOST_PLACES + 2) * sizeof *lists);
+  const int count = device_lists(lists);
+  static const int64_t tops[] = {0, 1, 2, 13, 14, 15, 56, 57, 69, 70, 71, 500};
+  for (int l = 0; l < count; l++) {
+    davit_align_database *database = database_on(&t, 4, &lists[l]);
+    for (int k = 0; k < COUNT(tops); k++)
+      expect_hits(database, &t, &scoring, &query, tops[k], wanted);
+    CHECK(davit_align_database_destroy(database));
+  }
+}
+
+/* ---- threads ---- */
+
+typedef struct caller {
+  pthread_t thread;
+  davit_align_database *database;
+  const targets *t;
+  const davit_align_scoring *scoring;
+  sequence query;
+  bool right;
+} caller;
+
+static void *call_often(void *argument) {
+  caller *c = argument;
+  int32_t *wanted = expected_scores(c->t, c->scoring, &c->query);
+  int32_t *scores = kept((size_t)c->t->view.count * sizeof *scores);
+  c->right = true;
+  for (int repeat = 0; repeat < 10; repeat++) {
+    davit_align_result a;
+    const sequence first = target_at(c->t, 0);
+    c->right = c->right &&
+               davit_align_scores(c->database, c->scoring, c->query.length, c->query.symbols, scores) ==
+                   DAVIT_SUCCESS &&
+               !memcmp(scores, wanted, (size_t)c->t->view.count * sizeof *scores) &&
+               davit_align_trace(c->scoring, c->query.length, c->query.symbols, first.length, first.symbols,
+                                 &a, NULL) == DAVIT_SUCCESS &&
+               a.score == wanted[0];
+  }
+  return NULL;
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  enum { CALLERS = 4 };
+  uint64_t random = 15;
+  const davit_align_scoring scoring = protein(11, 1);
+  sequence all[60];
+  for (int k = 0; k < COUNT(all); k++)
+    all[k] = random_sequence(1 + random_below(&random, 150), 20, &random);
+  targets t = targets_of(COUNT(all), all);
+  davit_align_database *database = database_on(&t, scoring.symbols, &(device_list){0, {0}});
+  caller callers[CALLERS];
+  for (int k = 0; k < CALLERS; k++) {
+    callers[k] = (caller){.database = database,
+                          .t = &t,
+                          .scoring = &scoring,
+                          .query = random_sequence(50 + 60 * k, 20, &random)};
+    assert_int_equal(pthread_create(&callers[k].thread, NULL, call_often, &callers[k]), 0);
+  }
+  for (int k = 0; k < CALLERS; k++) {
+    assert_int_equal(pthread_join(callers[k].thread, NULL), 0);
+    assert_true(callers[k].right);
+  }
+  CHECK(davit_align_database_destroy(database));
+}
+
+/* ---- refusals ---- */
+
+static const davit_status bad = DAVIT_INVALID_ARGUMENT;
+static uint8_t three[3] = {0, 1, 2};
+
+static void expect_scoring_refused(const davit_align_scoring *scoring, davit_align_database *database,
+                                   const char *words) {
+  davit_align_result a;
+  davit_align_hit hit;
+  int32_t scores[2];
+  int64_t found;
+  CHECK_FAILS(davit_align_trace(scoring, 3, three, 3, three, &a, NULL), bad, words);
+  CHECK_FAILS(davit_align_scores(database, scoring, 3, three, scores), bad, words);
+  CHECK_FAILS(davit_align_search(database, scoring, 3, three, 1, &hit, &found), bad, words);
+}
+
+static davit_align_database *two_targets(void) {
+  static const int64_t offsets[] = {0, 1, 3};
+  const davit_align_sequences view = {2, offsets, three};
+  davit_align_database *database = NULL;
+  CHECK(davit_align_database_create(&view, 3, &database, NULL));
+  return database;
+}
+
+static void test_bad_scoring(void **state) {
+  (void)state;
+  int8_t matrix[9] = {0};
+  davit_align_database *database = two_targets();
+  const davit_align_scoring good = scoring_of(3, matrix, 2, 1);
+  davit_align_scoring s = good;
+  expect_scoring_refused(NULL, database, "scoring is NULL");
+  s.symbols = 0;
+  expect_scoring_refused(&s, database, "symbols is 0");
+  s.symbols = 33;
+  expect_scoring_refused(&s, database, "symbols is 33");
+  s = good;
+  s.matrix = NULL;
+  expect_scoring_refused(&s, database, "matrix is NULL");
+  s = good;
+  s.gap_open = 0;
+  expect_scoring_refused(&s, database, "gap_open is 0");
+  s.gap_open = INT32_MIN;
+  expect_scoring_refused(&s, database, "gap_open is -2147483648");
+  s = good;
+  s.gap_extend = -1;
+  expect_scoring_refused(&s, database, "gap_extend is -1");
+  s = good;
+  s.reserved[3] = 1;
+  expect_scoring_refused(&s, database, "scoring->reserved[3] is 1");
+  CHECK(davit_align_database_destroy(database));
+}
+
+static void test_bad_database(void **state) {
+  (void)state;
+  static const int64_t offsets[] = {0, 1, 3}, falling[] = {0, 2, 1}, negative[] = {-1, 1, 3};
+  static const uint8_t foreign[3] = {0, 3, 0};
+  davit_align_database *database = NULL;
+  int wrong = -7;
+  davit_align_sequences view = {2, offsets, three};
+  CHECK_FAILS(davit_align_database_create(NULL, 3, &database, NULL), bad, "targets is NULL");
+  CHECK_FAILS(davit_align_database_create(&view, 0, &database, NULL), bad, "symbols is 0");
+  CHECK_FAILS(davit_align_database_create(&view, 33, &database, NULL), bad, "symbols is 33");
+  CHECK_FAILS(davit_align_database_create(&view, 3, NULL, NULL), bad, "database is NULL");
+  davit_align_database_options options = {.device_count = 2};
+  CHECK_FAILS(davit_align_database_create(&view, 3, &database, &options), bad, "devices");
+  options = (davit_align_database_options){.devices = &wrong, .device_count = 1};
+  CHECK_FAILS(davit_align_database_create(&view, 3, &database, &options), DAVIT_UNKNOWN_DEVICE, "-7");
+  options = (davit_align_database_options){.reserved = {0, 0, 8}};
+  CHECK_FAILS(davit_align_database_create(&view, 3, &database, &options), bad, "options->reserved[2] is 8");
+  view.count = -1;
+  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "count is -1");
+  view = (davit_align_sequences){2, NULL, three};
+  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "offsets is NULL");
+  view = (davit_align_sequences){2, offsets, NULL};
+  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "symbols is NULL");
+  view = (davit_align_sequences){2, falling, three};
+  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "offsets");
+  view = (davit_align_sequences){2, negative, three};
+  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "offsets");
+  view = (davit_align_sequences){2, offsets, foreign};
+  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "targets");
+  assert_null(database);
+  CHECK(davit_align_database_destroy(NULL));
+}
+
+static void test_bad_search(void **state) {
+  (void)state;
+  int8_t matrix[9] = {0};
+  const davit_align_scoring scoring = scoring_of(3, matrix, 2, 1), narrow = scoring_of(2, matrix, 2, 1);
+  uint8_t foreign[3] = {0, 3, 0};
+  davit_align_hit hit;
+  int32_t scores[2] = {-7, -7};
+  int64_t found = -7;
+  davit_align_database *database = two_targets();
+  CHECK_FAILS(davit_align_scores(NULL, &scoring, 3, three, scores), bad, "database is NULL");
+  CHECK_FAILS(davit_align_scores(database, &narrow, 1, three, scores), bad, "symbols");
+  CHECK_FAILS(davit_align_scores(database, &scoring, -1, three, scores), bad, "m is -1");
+  CHECK_FAILS(davit_align_scores(database, &scoring, 3, NULL, scores), bad, "query is NULL");
+  CHECK_FAILS(davit_align_scores(database, &scoring, 3, foreign, scores), bad, "query: symbol 1 is 3");
+  CHECK_FAILS(davit_align_scores(database, &scoring, 3, three, NULL), bad, "scores is NULL");
+  CHECK_FAILS(davit_align_search(NULL, &scoring, 3, three, 1, &hit, &found), bad, "database is NULL");
+  CHECK_FAILS(davit_align_search(database, &scoring, 3, NULL, 1, &hit, &found), bad, "query is NULL");
+  CHECK_FAILS(davit_align_search(database, &scoring, 3, three, -1, &hit, &found), bad, "top is -1");
+  CHECK_FAILS(davit_align_search(database, &scoring, 3, three, 1, NULL, &found), bad, "hits is NULL");
+  CHECK_FAILS(davit_align_search(database, &scoring, 3, three, 1, &hit, NULL), bad, "found is NULL");
+  assert_true(scores[0] == -7 && scores[1] == -7 && found == -7);
+  CHECK(davit_align_database_destroy(database));
+}
+
+typedef struct attempt {
+  const targets *t;
+  const davit_align_scoring *scoring;
+  const sequence *query;
+  const int32_t *wanted;
+} attempt;
+
+static davit_status search_and_trace(const attempt *x, davit_align_database *database) {
+  int32_t *scores = kept((size_t)x->t->view.count * sizeof *scores);
+  davit_align_hit hits[3];
+  davit_align_result a;
+  int64_t found;
+  char *cigar = NULL;
+  const sequence *q = x->query, t = target_at(x->t, 1);
+  davit_status status = davit_align_scores(database, x->scoring, q->length, q->symbols, scores);
+  if (status == DAVIT_SUCCESS)
+    assert_memory_equal(scores, x->wanted, (size_t)x->t->view.count * sizeof *scores);
+  if (status == DAVIT_SUCCESS)
+    status = davit_align_search(database, x->scoring, q->length, q->symbols, 3, hits, &found);
+  if (status == DAVIT_SUCCESS)
+    status = davit_align_trace(x->scoring, q->length, q->symbols, t.length, t.symbols, &a, &cigar);
+  davit_free(cigar);
+  return status;
+}
+
+static davit_status whole_story(void *argument) {
+  const attempt *x = argument;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  davit_align_database *database = NULL;
+  const davit_align_database_options options = {.devices = devices, .device_count = count < 16 ? count : 16};
+  davit_status status = davit_align_database_create(&x->t->view, x->scoring->symbols, &database, &options);
+  if (status == DAVIT_SUCCESS)
+    status = search_and_trace(x, database);
+  davit_status end = davit_align_database_destroy(database);
+  return status == DAVIT_SUCCESS ? end : status;
+}
+
+static void test_failures(void **state) {
+  (void)state;
+  uint64_t random = 16;
+  const davit_align_scoring scoring = protein(11, 1);
+  sequence query = random_sequence(60, 20, &random), all[20];
+  for (int k = 0; k < COUNT(all); k++)
+    all[k] = random_sequence(5 + 3 * k, 20, &random);
+  targets t = targets_of(COUNT(all), all);
+  int32_t *wanted = expected_scores(&t, &scoring, &query);
+  attempt x = {&t, &scoring, &query, wanted};
+  fail_everywhere(whole_story, &x);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(test_small_databases),
+      TEST(test_random_database),
+      TEST(test_score_limits),
+      TEST(test_long_targets),
+      TEST(test_extreme_databases),
+      TEST(test_own_memory),
+      TEST(test_ties),
+      TEST(test_threads),
+      TEST(test_bad_scoring),
+      TEST(test_bad_database),
+      TEST(test_bad_search),
+      TEST(test_failures),
+  };
+  return cmocka_run_group_tests(tests, NULL, elements_stop);
+}
