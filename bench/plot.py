@@ -1,42 +1,86 @@
 #!/usr/bin/env python3
-"""Plots of rate against size from results of the benchmarks: davit, its peer, and what a copy gives.
+"""Plots and tables of figures, from results of the benchmarks.
 
-    bench/plot.py RESULT.json... [--out docs/plots]
+    bench/plot.py rates RESULT.json... [--out docs/plots]
+    bench/plot.py readme [--check]
 
-Writes OPERATION-KIND.svg (reduce-nvidia.svg, ...) with a panel for each type and variant of the rows on one device;
-an operation in several files goes into the last one's plot. Rates are GB/s, and GFLOP/s for the covariance. The
-peer's rate is that of davit's bytes in the peer's time. Rectangular matrices are left out.
+`rates` writes OPERATION-KIND.svg (reduce-nvidia.svg, ...): rate against size of davit, its peer, and what a copy
+reaches, with a panel for each type and variant of the rows on one device; an operation in several files goes into
+the last one's plot. Rates are GB/s, and GFLOP/s for the covariance. The peer's rate is that of davit's bytes in the
+peer's time. Rectangular matrices are left out.
+
+`readme` writes docs/plots/overview.svg and the block `figures:readme` of README.md from the newest file of each
+benchmark in bench/results/ (DATE-BENCHMARK-MACHINE.json). With --check it writes nothing, and exits with 1 if what
+is there differs from what the files give.
 """
 import argparse
 import json
 import math
 import pathlib
+import re
+import sys
 from html import escape
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PLOTS = ROOT / "docs/plots"
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, COLUMNS, HEAD = 400, 270, 64, 16, 30, 50, 3, 64
-INK, GRID = "#222222", "#dddddd"
-STYLE = {"davit": ("#1756a9", ""), "peer": ("#c75a12", ""), "copy": ("#666666", "6 4")}
-
-
-def nice_step(top):
-    power = 10 ** math.floor(math.log10(top / 4))
-    return next(power * m for m in (1, 2, 5, 10) if power * m >= top / 4)
+# name: its color on a light and on a dark ground
+COLORS = {"ground": ("#ffffff", "#0d1117"), "ink": ("#222222", "#d6dbe1"), "grid": ("#dddddd", "#3a424d"),
+          "davit": ("#1756a9", "#6cabff"), "peer": ("#c75a12", "#f2a267"), "copy": ("#666666", "#9aa4b0")}
+DASHES = {"copy": "6 4"}
 
 
 def text(x, y, content, anchor="middle", size=12, extra=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" {extra}>{content}</text>'
 
 
-def rule(x1, y1, x2, y2, color, dash="", width=1):
-    return (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}" '
-            f'stroke-width="{width}" stroke-dasharray="{dash}"/>')
+def rule(x1, y1, x2, y2, name, width=1):
+    return (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="line-{name}" '
+            f'stroke-width="{width}" stroke-dasharray="{DASHES.get(name, "")}"/>')
+
+
+def bar(x, y, width, height, name):
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" class="fill-{name}"/>'
+
+
+def style(mode):
+    return " ".join(f".line-{name} {{ stroke: {colors[mode]} }} .fill-{name} {{ fill: {colors[mode]} }}"
+                    for name, colors in COLORS.items())
+
+
+def document(title, width, height, parts):
+    """The text of an SVG file that follows the reader's choice of a light or a dark ground."""
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="sans-serif" class="fill-ink">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{style(0)} @media (prefers-color-scheme: dark) {{ {style(1)} }}</style>",
+        bar(0, 0, width, height, "ground"), text(16, 24, escape(title), "start", 16, 'font-weight="bold"'),
+        *parts, "</svg>"]) + "\n"
+
+
+def legend(entries, x, y):
+    parts = []
+    for name, label in entries:
+        parts += [rule(x, y - 4, x + 26, y - 4, name, 2), text(x + 32, y, escape(label), "start")]
+        x += 56 + 7 * len(label)
+    return parts
+
+
+def nice_top(most, marks=4):
+    """The end of an axis to `most`, and the distance of its marks."""
+    power = 10 ** math.floor(math.log10(most / marks))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= most / marks)
+    return step * math.ceil(1.02 * most / step), step
+
+
+# ---- rates ----
 
 
 def curve(points, name):
-    color, dash = STYLE[name]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color}"/>' for x, y in points)
-    return f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{dash}"/>' + dots
+    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="fill-{name}"/>' for x, y in points)
+    return f'<polyline points="{line}" fill="none" class="line-{name}" stroke-width="2"/>' + dots
 
 
 def panel(title, rows, ceiling, left, top):
@@ -48,28 +92,27 @@ def panel(title, rows, ceiling, left, top):
     curves = {"davit": [(n, row[work]) for n, row in zip(sizes, rows)],
               "peer": [(n, row[work] * row["ratio"] ** -1) for n, row in zip(sizes, rows) if row.get("ratio")]}
     low, high = math.log2(sizes[0]), math.log2(max(sizes[-1], 2 * sizes[0]))
-    most = max([ceiling or 0] * (not flops) + [rate for points in curves.values() for _, rate in points])
-    step = nice_step(most)
-    top_rate = step * math.ceil(1.02 * most / step)
+    rates = [rate for points in curves.values() for _, rate in points]
+    top_rate, step = nice_top(max([ceiling or 0] * (not flops) + rates))
     right, bottom = left + WIDTH - RIGHT, top + HEIGHT - BOTTOM
     x_of = lambda n: left + LEFT + (math.log2(n) - low) / (high - low) * (right - left - LEFT)
     y_of = lambda rate: bottom - rate / top_rate * (bottom - top - TOP)
 
     out = [text(left + LEFT, top + 18, escape(title), "start", 13, 'font-weight="bold"')]
     for i in range(round(top_rate / step) + 1):
-        out += [rule(left + LEFT, y_of(i * step), right, y_of(i * step), GRID),
+        out += [rule(left + LEFT, y_of(i * step), right, y_of(i * step), "grid"),
                 text(left + LEFT - 6, y_of(i * step) + 4, f"{i * step:g}", "end")]
     every = max(1, math.ceil((math.floor(high) - math.ceil(low)) / 7))
     for k in range(math.ceil(low), math.floor(high) + 1, every):
         label = f"{2 ** k}" if matrix else f'2<tspan dy="-5" font-size="9">{k}</tspan>'
-        out += [rule(x_of(2 ** k), bottom, x_of(2 ** k), bottom + 4, INK), text(x_of(2 ** k), bottom + 18, label)]
-    out += [rule(left + LEFT, bottom, right, bottom, INK),
+        out += [rule(x_of(2 ** k), bottom, x_of(2 ** k), bottom + 4, "ink"), text(x_of(2 ** k), bottom + 18, label)]
+    out += [rule(left + LEFT, bottom, right, bottom, "ink"),
             text((left + LEFT + right) / 2, bottom + 37, "order of the matrix" if matrix else "elements")]
     middle = (top + TOP + bottom) / 2
     out.append(text(left + 14, middle, "GFLOP/s" if flops else "GB/s",
                     extra=f'transform="rotate(-90 {left + 14:.1f} {middle:.1f})"'))
     if ceiling and not flops:
-        out.append(rule(left + LEFT, y_of(ceiling), right, y_of(ceiling), *STYLE["copy"], 1.5))
+        out.append(rule(left + LEFT, y_of(ceiling), right, y_of(ceiling), "copy", 1.5))
     return out + [curve([(x_of(n), y_of(r)) for n, r in points], name) for name, points in curves.items() if points]
 
 
@@ -78,22 +121,13 @@ def plot(title, rows, ceiling, path):
     for row in rows:
         panels.setdefault((row["type"], row.get("variant", "")), []).append(row)
     across = min(COLUMNS, len(panels))
-    width, height = across * WIDTH, HEAD + math.ceil(len(panels) / across) * HEIGHT
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-           f'viewBox="0 0 {width} {height}" font-family="sans-serif" fill="{INK}">',
-           f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-           text(16, 24, escape(title), "start", 16, 'font-weight="bold"')]
     peers = ", ".join(sorted({row["peer"] for row in rows if row.get("ratio")}))
-    legend = [("davit", "davit")] + [("peer", peers)] * bool(peers)
-    legend += [("copy", "copy, read + written")] * bool(ceiling and rows[0]["operation"] != "covariance")
-    at = 16
-    for name, label in legend:
-        color, dash = STYLE[name]
-        out += [rule(at, 45, at + 26, 45, color, dash, 2), text(at + 32, 49, escape(label), "start")]
-        at += 56 + 7 * len(label)
+    entries = [("davit", "davit")] + [("peer", peers)] * bool(peers)
+    entries += [("copy", "copy, read + written")] * bool(ceiling and rows[0]["operation"] != "covariance")
+    parts = legend(entries, 16, 49)
     for i, ((kind, variant), group) in enumerate(panels.items()):
-        out += panel(f"{kind} {variant}".strip(), group, ceiling, i % across * WIDTH, HEAD + i // across * HEIGHT)
-    path.write_text("\n".join(out + ["</svg>"]) + "\n")
+        parts += panel(f"{kind} {variant}".strip(), group, ceiling, i % across * WIDTH, HEAD + i // across * HEIGHT)
+    path.write_text(document(title, across * WIDTH, HEAD + math.ceil(len(panels) / across) * HEIGHT, parts))
     print(path)
 
 
@@ -111,11 +145,193 @@ def plot_result(path, folder):
         plot(f"{operation}, {about['name']}", rows, ceilings.get(device), folder / f"{operation}-{about['kind']}.svg")
 
 
+# ---- readme ----
+
+GEMM = {"type": "f64", "n": 16384}
+# label, benchmark, what its row has, the peer's name
+KERNELS = [
+    ("sum, 2³⁰ doubles", "reduce", {"operation": "reduce", "type": "f64", "variant": "sum", "n": 2 ** 30}, "CUB"),
+    ("inclusive scan, 2³⁰ doubles", "scan",
+     {"operation": "scan", "type": "f64", "variant": "inclusive", "n": 2 ** 30}, "CUB"),
+    ("inclusive scan, 2³⁰ floats", "scan",
+     {"operation": "scan", "type": "f32", "variant": "inclusive", "n": 2 ** 30}, "CUB"),
+    ("segmented scan, 2²⁸ floats", "scan",
+     {"operation": "segmented", "type": "f32", "variant": "random", "n": 2 ** 28}, "CUB by key"),
+    ("3 × 3 stencil, 9000² doubles", "stencil", {"operation": "stencil", "type": "f64", "rows": 9000}, "plain CUDA"),
+    ("AᵀA x, 12000² doubles, row-major A", "atax",
+     {"operation": "atax", "type": "f64", "variant": "T", "rows": 12000}, "two cuBLAS gemv"),
+]
+OTHERS = [
+    ("covariance, 3000² doubles", "covariance",
+     {"operation": "covariance", "type": "f64", "variant": "N", "form": "queue", "rows": 3000}, "cuBLAS syrk alone"),
+    ("protein of 375 residues against 10⁶ of 360", "align",
+     {"operation": "align", "variant": "even", "form": "search", "rows": 375}, ""),
+    ("6 sounds found in 2 hours, 10⁴ permutations, rounded", "detect",
+     {"form": "end to end", "variant": "rounded"}, ""),
+    ("closest of 2²⁰ points of the plane, floats", "closest_pair",
+     {"form": "grid", "type": "f32", "variant": "uniform 2-D", "n": 2 ** 20}, ""),
+    ("closest of 2²⁴ points of the plane, floats", "closest_pair",
+     {"form": "grid", "type": "f32", "variant": "uniform 2-D", "n": 2 ** 24}, ""),
+]
+
+# label, davit's row, queues, the bare runtime and its row of the same work, the runtime's name
+QUEUES = [
+    ("chain of empty target regions on one queue", "empty region", 1,
+     "raw-omp", "empty target nowait depend", "`target nowait depend`"),
+    ("eight such chains", "empty region", 8, "raw-omp", "empty target nowait depend", "`target nowait depend`"),
+    ("chain of fills on one queue", "fill", 1, "raw-cuda", "fill", "CUDA"),
+    ("chain of fills across eight queues, by events", "fill, event, wait", 8, "raw-cuda", "fill, event, wait", "CUDA"),
+    ("chain of host functions across eight queues, by events", "host function, event, wait", 8,
+     "raw-cuda", "host function, event, wait", "CUDA"),
+    ("synchronisation after one fill", "sync, one fill", 1, "raw-cuda", "sync, one fill", "CUDA"),
+]
+
+
+def newest(benchmark, machine):
+    paths = sorted((ROOT / "bench/results").glob(f"????-??-??-{benchmark}-{machine}.json"))
+    return paths[-1] if paths else sys.exit(f"bench/results has no file of {benchmark} on {machine}")
+
+
+def same(found, wanted):
+    """Results have eight digits."""
+    return abs(found - wanted) <= 1e-7 * abs(wanted) if isinstance(found, (int, float)) else found == wanted
+
+
+def find(path, wanted):
+    for row in json.loads(path.read_text())["rows"]:
+        if all(key in row and same(row[key], value) for key, value in wanted.items()):
+            return row
+    sys.exit(f"{path.name} has no row with {wanted}")
+
+
+def kernel_row(benchmark, wanted):
+    return find(newest(benchmark, "h200"), {"form": "queue", "devices": 1, **wanted})
+
+
+def gemm_row(who, devices):
+    return find(newest("gemm", "4xh200"), {"who": who, "devices": devices, **GEMM})
+
+
+def digits(value):
+    return f"{value:#.3g}".rstrip(".") if value < 1000 else f"{value:.0f}"
+
+
+def time_text(us):
+    power = 0 if us < 1000 else 1 if us < 3e5 else 2
+    return f"{digits(us / 1000 ** power)} {('µs', 'ms', 's')[power]}"
+
+
+def rate_text(row):
+    if row.get("operation") == "closest":
+        return "–"
+    units = [("tflops", "TFLOP/s", 1), ("gcups", "TCUPS", 1e-3), ("gbs", "TB/s", 1e-3)]
+    if row.get("operation") == "covariance":
+        units.insert(0, ("gflops", "TFLOP/s", 1e-3))
+    return next(f"{digits(row[key] * factor)} {unit}" for key, unit, factor in units if key in row)
+
+
+def table():
+    """The block of README.md, without its markers."""
+    lines = ["| work | GPUs | davit | rate | peer, in the same run | made by |", "|" + 6 * " --- |"]
+
+    def line(label, devices, row, us, peer, benchmark):
+        cells = (label, str(devices), time_text(us), rate_text(row), peer or "–", f"`bench_{benchmark}`")
+        lines.append("| " + " | ".join(cells) + " |")
+
+    for devices in (1, 2, 4):
+        row, peer = gemm_row("davit", devices), gemm_row("cublasxt", devices)
+        line("C = A B, 16384² doubles in host memory", devices, row, 1000 * row["median_ms"],
+             f"cuBLASXt {time_text(1000 * peer['median_ms'])}", "gemm")
+    for label, benchmark, wanted, peer in KERNELS + OTHERS:
+        row = kernel_row(benchmark, wanted)
+        line(label, 1, row, row["median_us"], peer and f"{peer} {time_text(row['peer_us'])}", benchmark)
+    lines += ["", "| commands of queues, µs each | davit | the bare runtime, in the same run |", "|" + 3 * " --- |"]
+    for label, test, queues, bare, bare_test, name in QUEUES:
+        rows = [find(newest("queue_openmp", "2xh200"), {"backend": backend, "device": 0, "test": t, "queues": queues})
+                for backend, t in (("openmp", test), (bare, bare_test))]
+        lines.append(f"| {label} | {digits(rows[0]['us'])} | {digits(rows[1]['us'])}, {name} |")
+    files = {newest(b, "h200").name for _, b, _, _ in KERNELS + OTHERS}
+    files |= {newest("gemm", "4xh200").name, newest("queue_openmp", "2xh200").name}
+    return "\n".join(lines + ["", "Files in `bench/results/`:", ",\n".join(f"`{f}`" for f in sorted(files)) + "."])
+
+
+def gemm_panel(left, top, width, height):
+    """Bars of the product on 1, 2 and 4 GPUs."""
+    rates = {who: [gemm_row(who, devices)["tflops"] for devices in (1, 2, 4)] for who in ("davit", "cublasxt")}
+    most, step = nice_top(max(rates["davit"] + rates["cublasxt"]))
+    bottom, right = top + height, left + width
+    y_of = lambda rate: bottom - rate / most * height
+    out = [text(left, top - 34, "product of host matrices, 16384² doubles", "start", 13, 'font-weight="bold"'),
+           text(left, top - 16, "TFLOP/s, transfers included", "start")]
+    for i in range(round(most / step) + 1):
+        out += [rule(left, y_of(i * step), right, y_of(i * step), "grid"),
+                text(left - 6, y_of(i * step) + 4, f"{i * step:g}", "end")]
+    for i, devices in enumerate((1, 2, 4)):
+        middle = left + (i + 0.5) * width / 3
+        for name, who, x in (("davit", "davit", middle - 34), ("peer", "cublasxt", middle + 2)):
+            rate = rates[who][i]
+            out += [bar(x, y_of(rate), 32, bottom - y_of(rate), name), text(x + 16, y_of(rate) - 4, f"{rate:.0f}")]
+        out.append(text(middle, bottom + 18, f"{devices} GPU{'s' * (devices > 1)}"))
+    out.append(rule(left, bottom, right, bottom, "ink"))
+    return out + legend([("davit", "davit"), ("peer", "cuBLASXt")], left, bottom + 44)
+
+
+def kernel_panel(left, top, width, height):
+    """Bars of what runs on one device, with what a copy reaches."""
+    copy = find(newest("reduce", "h200"), {"operation": "copy", "form": "queue"})["gbs"] / 1000
+    rows = [kernel_row(benchmark, wanted) for _, benchmark, wanted, _ in KERNELS]
+    most, step = nice_top(max(row["gbs"] for row in rows) / 1000, 5)
+    bottom, each = top + height, height / len(KERNELS)
+    x_of = lambda rate: left + rate / most * width
+    out = [text(left, top - 34, "one GPU, data in its memory", "start", 13, 'font-weight="bold"'),
+           text(left, top - 16, "TB/s read and written", "start")]
+    for i in range(round(most / step) + 1):
+        out += [rule(x_of(i * step), top, x_of(i * step), bottom, "grid"),
+                text(x_of(i * step), bottom + 18, f"{i * step:g}")]
+    out.append(rule(x_of(copy), top, x_of(copy), bottom, "copy", 2))
+    for i, ((label, _, _, peer), row) in enumerate(zip(KERNELS, rows)):
+        y, rate = top + i * each + each / 2, row["gbs"] / 1000
+        for name, end, who, at in (("davit", rate, "davit", y - 17), ("peer", rate / row["ratio"], peer, y + 1)):
+            label_in_bar = text(x_of(end) - 6, at + 12, f"{escape(who)} {end:.2f}", "end", 11, 'class="fill-ground"')
+            out += [bar(left, at, x_of(end) - left, 16, name), label_in_bar]
+        out.append(text(left - 8, y + 4, escape(label), "end"))
+    out.append(rule(left, top, left, bottom, "ink"))
+    return out + legend([("davit", "davit"), ("peer", "its peer"), ("copy", "copy on the device")], left, bottom + 44)
+
+
+def overview():
+    return document("davit and its peers on NVIDIA H200", 1060, 440,
+                    gemm_panel(60, 92, 300, 280) + kernel_panel(640, 92, 400, 280))
+
+
+def write_readme(check):
+    readme, plot_path = ROOT / "README.md", PLOTS / "overview.svg"
+    old = readme.read_text()
+    block = f"<!-- figures:readme -->\n{table()}\n<!-- end -->"
+    new, blocks = re.subn(r"<!-- figures:readme -->.*?<!-- end -->", lambda m: block, old, flags=re.S)
+    if blocks != 1:
+        sys.exit("README.md has no block figures:readme")
+    outdated = [path for path, text in ((readme, new), (plot_path, overview()))
+                if not path.exists() or path.read_text() != text]
+    if check:
+        for path in outdated:
+            print(f"{path.relative_to(ROOT)} differs from bench/results; bench/plot.py readme writes it")
+        return 1 if outdated else 0
+    readme.write_text(new)
+    plot_path.write_text(overview())
+    return 0
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", nargs="+")
-    parser.add_argument("--out", default=pathlib.Path(__file__).parent.parent / "docs/plots", type=pathlib.Path)
+    commands = parser.add_subparsers(dest="command", required=True)
+    rates = commands.add_parser("rates")
+    rates.add_argument("results", nargs="+")
+    rates.add_argument("--out", default=PLOTS, type=pathlib.Path)
+    commands.add_parser("readme").add_argument("--check", action="store_true")
     options = parser.parse_args()
+    if options.command == "readme":
+        sys.exit(write_readme(options.check))
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.results:
         plot_result(name, options.out)

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Checks that the pages are complete: docs/README.md names every page, docs/errors.md every status, and README.md has
+the figures of the newest results.
+
+    tests/docs/pages.py      (ctest runs it as `pages`)
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+problems = []
+
+
+def expect(ok, problem):
+    if not ok:
+        problems.append(problem)
+
+
+def check_index():
+    index = (ROOT / "docs/README.md").read_text()
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        expect(page.name == "README.md" or f"({page.name}" in index, f"docs/README.md does not name {page.name}")
+
+
+def check_statuses():
+    header, page = (ROOT / "include/davit/status.h").read_text(), (ROOT / "docs/errors.md").read_text()
+    statuses = re.search(r"enum davit_status \{(.*?)\}", header, re.S)[1]
+    for status in re.findall(r"^  (DAVIT_\w+)", statuses, re.M):
+        expect(status == "DAVIT_STATUS_COUNT" or f"| `{status}` |" in page, f"docs/errors.md does not explain {status}")
+
+
+def check_figures():
+    plot = subprocess.run([sys.executable, "-B", ROOT / "bench/plot.py", "readme", "--check"],
+                          capture_output=True, text=True)
+    expect(plot.returncode == 0, (plot.stdout + plot.stderr).strip())
+
+
+check_index()
+check_statuses()
+check_figures()
+print("\n".join(problems) or "all pages hold")
+sys.exit(1 if problems else 0)
