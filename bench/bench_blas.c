@@ -17,7 +17,6 @@
 #include "offload/blas.h"
 #include "offload/runtime/cublas.h"
 #include "offload/runtime/device.h"
-#include "ref/ref.h"
 #include "src/runtime/lane.h"
 
 #ifdef DAVIT_WITH_CUDA
@@ -69,13 +68,17 @@ static davit_status target(const problem *p) {
   int64_t n = p->n;
   switch (p->what) {
   case GEMM:
-    return dvt_target_dgemm(p->device, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n);
+    return dvt_gemm_region(&(dvt_site){.device = p->device},
+                           &(dvt_gemm){DAVIT_DOUBLE, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n});
   case GEMV:
-    return dvt_target_dgemv(p->device, 'N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1);
+    return dvt_gemv_region(&(dvt_site){.device = p->device},
+                           &(dvt_gemv){DAVIT_DOUBLE, 'N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1});
   case AXPY:
-    return dvt_target_daxpy(p->device, n, 0.5, p->a, 1, p->c, 1);
+    return dvt_axpy_region(&(dvt_site){.device = p->device},
+                           &(dvt_axpy){DAVIT_DOUBLE, n, 0.5, p->a, 1, p->c, 1});
   default:
-    return dvt_target_ddot(p->device, n, p->a, 1, p->b, 1, p->c);
+    return dvt_dot_region(&(dvt_site){.device = p->device},
+                          &(dvt_dot){DAVIT_DOUBLE, n, p->a, 1, p->b, 1, p->c});
   }
 }
 
@@ -89,16 +92,17 @@ static void run_blis(const problem *p) {
   for (int i = 0; i < p->batch; i++)
     switch (p->what) {
     case GEMM:
-      dvt_ref_dgemm('N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n, 1);
+      dvt_gemm_host(&(dvt_site){.threads = 1},
+                    &(dvt_gemm){DAVIT_DOUBLE, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n});
       break;
     case GEMV:
-      dvt_ref_dgemv('N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1);
+      dvt_gemv_host(NULL, &(dvt_gemv){DAVIT_DOUBLE, 'N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1});
       break;
     case AXPY:
-      dvt_ref_daxpy(n, 0.5, p->a, 1, p->c, 1);
+      dvt_axpy_host(NULL, &(dvt_axpy){DAVIT_DOUBLE, n, 0.5, p->a, 1, p->c, 1});
       break;
     default:
-      *p->c = dvt_ref_ddot(n, p->a, 1, p->b, 1);
+      dvt_dot_host(NULL, &(dvt_dot){DAVIT_DOUBLE, n, p->a, 1, p->b, 1, p->c});
       break;
     }
 }

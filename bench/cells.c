@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/cpu.h"
-#include "src/runtime/operation.h"
+#include "src/runtime/place.h"
 
 void bench_cells_open(const bench_settings *settings, int device, bench_site *site, bench_cells *cells) {
   davit_device_info info;
@@ -14,7 +14,7 @@ void bench_cells_open(const bench_settings *settings, int device, bench_site *si
                        .gpu = gpu,
                        .peers = settings->peers,
                        .repeats = settings->repeats > 0 ? settings->repeats : 5};
-  *cells = (bench_cells){.site = site, .threads = gpu ? 0 : dvt_blas_threads(device)};
+  *cells = (bench_cells){.site = site, .threads = gpu ? 0 : dvt_device_threads(device)};
   cells->clock =
       gpu ? 1e9 * atof(bench_option(settings->argc, settings->argv, "clock", "1.98")) : bench_core_clock();
   cells->units = info.compute_units;

@@ -136,17 +136,11 @@ enum { SHAPES = 3 };
 static const shape shapes[SHAPES] = {{1, 12}, {4, 3}, {12, 1}};
 
 #define REAL double
-#define CUBLAS_GEMV dvt_cublas_dgemv
-#define TARGET_GEMV dvt_target_dgemv
 #define NAME(operation) d##operation
 #include "offload/atax.c"
 #undef REAL
-#undef CUBLAS_GEMV
-#undef TARGET_GEMV
 #undef NAME
 #define REAL float
-#define CUBLAS_GEMV dvt_cublas_sgemv
-#define TARGET_GEMV dvt_target_sgemv
 #define NAME(operation) s##operation
 #include "offload/atax.c"
 
@@ -310,26 +304,27 @@ static davit_status NAME(one_pass)(dvt_stream *stream, const dvt_atax *g, const 
   return dvt_launch(&adding, stream, dvt_divide_up(g->m, 32), SUM_THREADS, 0, add, sizeof add / sizeof *add);
 }
 
-static davit_status NAME(two_products)(dvt_stream *stream, const dvt_atax *g, REAL *tmp) {
-  char back = g->trans == 'N' ? 'T' : 'N';
-  davit_status status = CUBLAS_GEMV(stream, g->trans, g->m, g->n, 1, g->a, g->lda, g->x, 1, 0, tmp, 1);
-  return status == DAVIT_SUCCESS
-             ? CUBLAS_GEMV(stream, back, g->m, g->n, 1, g->a, g->lda, tmp, 1, g->add, g->y, 1)
-             : status;
+/* tmp = op(A) x and y = opᵀ(A) tmp, or y += …, in the form that fits the site. */
+static davit_status NAME(two_products)(const dvt_site *site, const dvt_atax *g, REAL *tmp) {
+  const dvt_form multiply = site->stream ? dvt_gemv_stream : dvt_gemv_region;
+  const dvt_gemv first = {g->type, g->trans, g->m, g->n, 1, g->a, g->lda, g->x, 1, 0, tmp, 1};
+  dvt_gemv second = first;
+  second.trans = g->trans == 'N' ? 'T' : 'N';
+  second.x = tmp;
+  second.beta = g->add;
+  second.y = g->y;
+  DVT_TRY(multiply(site, &first));
+  return multiply(site, &second);
 }
 
 static davit_status NAME(atax_stream)(dvt_stream *stream, const dvt_atax *g, const dvt_atax_plan *plan,
                                       void *scratch) {
   return plan->shape >= 0 ? NAME(one_pass)(stream, g, plan, scratch)
-                          : NAME(two_products)(stream, g, g->tmp ? g->tmp : scratch);
+                          : NAME(two_products)(&(dvt_site){.stream = stream}, g, g->tmp ? g->tmp : scratch);
 }
 
 static davit_status NAME(atax_target)(int device, const dvt_atax *g, void *scratch) {
-  REAL *tmp = g->tmp ? g->tmp : scratch;
-  davit_status status = TARGET_GEMV(device, g->trans, g->m, g->n, 1, g->a, g->lda, g->x, 1, 0, tmp, 1);
-  return status == DAVIT_SUCCESS ? TARGET_GEMV(device, g->trans == 'N' ? 'T' : 'N', g->m, g->n, 1, g->a,
-                                               g->lda, tmp, 1, g->add, g->y, 1)
-                                 : status;
+  return NAME(two_products)(&(dvt_site){.device = device}, g, g->tmp ? g->tmp : scratch);
 }
 
 /* ---- CPU ---- */

@@ -18,38 +18,8 @@
 #include "offload/blas.h"
 #include "offload/covariance.h"
 #include "offload/kernel/gpu.h"
-#include "offload/runtime/cublas.h"
 #include "offload/runtime/launch.h"
-#include "ref/ref.h"
 #include "src/base/arithmetic.h"
-
-#ifdef DAVIT_WITH_CUDA
-#include <cublas_v2.h>
-
-#define DEFINE(p, P, T)                                                                                      \
-  static davit_status p##syrk(dvt_stream *stream, char trans, int64_t n, int64_t k, T alpha, const T *a,     \
-                              int64_t lda, T *c, int64_t ldc) {                                              \
-    void *handle;                                                                                            \
-    T zero = 0;                                                                                              \
-    davit_status status = dvt_stream_cublas(stream, &handle);                                                \
-    if (status != DAVIT_SUCCESS)                                                                             \
-      return status;                                                                                         \
-    cublasOperation_t op = trans == 'N' ? CUBLAS_OP_N : CUBLAS_OP_T;                                         \
-    return dvt_cublas_status((int)DVT_CUBLAS(P##syrk_v2_64)(handle, CUBLAS_FILL_MODE_LOWER, op, n, k,        \
-                                                            &alpha, a, lda, &zero, c, ldc),                  \
-                             #p "syrk");                                                                     \
-  }
-#else
-#define DEFINE(p, P, T)                                                                                      \
-  static davit_status p##syrk(dvt_stream *stream, char trans, int64_t n, int64_t k, T alpha, const T *a,     \
-                              int64_t lda, T *c, int64_t ldc) {                                              \
-    (void)stream, (void)trans, (void)n, (void)k, (void)alpha, (void)a, (void)lda, (void)c, (void)ldc;        \
-    return davit_fail(DAVIT_UNSUPPORTED, #p "syrk: this build has no CUDA");                                 \
-  }
-#endif
-
-DEFINE(d, D, double)
-DEFINE(s, S, float)
 
 enum {
   TILE = 32,
@@ -87,7 +57,7 @@ static inline void no_body(const void *first, ...) {
 #define LAUNCH(name, teams, arguments)                                                                       \
   do {                                                                                                       \
     static dvt_kernel kernel = {.function = TEXT(NAME(name))};                                               \
-    davit_status launched = dvt_launch(&kernel, where->stream, teams, TEAM, 0, arguments,                    \
+    davit_status launched = dvt_launch(&kernel, site->stream, teams, TEAM, 0, arguments,                     \
                                        (int)(sizeof(arguments) / sizeof *(arguments)));                      \
     if (launched != DAVIT_SUCCESS)                                                                           \
       return launched;                                                                                       \
@@ -95,45 +65,33 @@ static inline void no_body(const void *first, ...) {
 
 #define REAL double
 #define NAME(operation) d##operation
-#define CUBLAS_GEMM dvt_cublas_dgemm
-#define TARGET_GEMM dvt_target_dgemm
-#define REF_GEMM dvt_ref_dgemm
-#define REF_SYRK dvt_ref_dsyrk
 #include "offload/covariance.c"
 #undef REAL
 #undef NAME
-#undef CUBLAS_GEMM
-#undef TARGET_GEMM
-#undef REF_GEMM
-#undef REF_SYRK
 #define REAL float
 #define NAME(operation) s##operation
-#define CUBLAS_GEMM dvt_cublas_sgemm
-#define TARGET_GEMM dvt_target_sgemm
-#define REF_GEMM dvt_ref_sgemm
-#define REF_SYRK dvt_ref_ssyrk
 #include "offload/covariance.c"
 
-davit_status dvt_centre(const dvt_where *where, const dvt_covariance *g, void *scratch) {
-  return g->type == DAVIT_DOUBLE ? dcentre(where, g, scratch) : scentre(where, g, scratch);
+davit_status dvt_centre(const dvt_site *site, const dvt_covariance *g, void *scratch) {
+  return g->type == DAVIT_DOUBLE ? dcentre(site, g, scratch) : scentre(site, g, scratch);
 }
 
-davit_status dvt_product(const dvt_where *where, const dvt_covariance *g, int64_t begin, int64_t end, void *s,
+davit_status dvt_product(const dvt_site *site, const dvt_covariance *g, int64_t begin, int64_t end, void *s,
                          int64_t lds) {
-  return g->type == DAVIT_DOUBLE ? dproduct(where, g, begin, end, s, lds)
-                                 : sproduct(where, g, begin, end, s, lds);
+  return g->type == DAVIT_DOUBLE ? dproduct(site, g, begin, end, s, lds)
+                                 : sproduct(site, g, begin, end, s, lds);
 }
 
-davit_status dvt_transpose(const dvt_where *where, davit_type type, int64_t rows, int64_t cols,
+davit_status dvt_transpose(const dvt_site *site, davit_type type, int64_t rows, int64_t cols,
                            const void *from, int64_t ld_from, void *to, int64_t ld_to, bool mirror) {
-  return type == DAVIT_DOUBLE ? dtranspose(where, rows, cols, from, ld_from, to, ld_to, mirror)
-                              : stranspose(where, rows, cols, from, ld_from, to, ld_to, mirror);
+  return type == DAVIT_DOUBLE ? dtranspose(site, rows, cols, from, ld_from, to, ld_to, mirror)
+                              : stranspose(site, rows, cols, from, ld_from, to, ld_to, mirror);
 }
 
-davit_status dvt_pack(const dvt_where *where, davit_type type, int64_t side, int64_t width, const void *from,
+davit_status dvt_pack(const dvt_site *site, davit_type type, int64_t side, int64_t width, const void *from,
                       int64_t ld, void *packed) {
-  return type == DAVIT_DOUBLE ? dpack(where, side, width, from, ld, packed)
-                              : spack(where, side, width, from, ld, packed);
+  return type == DAVIT_DOUBLE ? dpack(site, side, width, from, ld, packed)
+                              : spack(site, side, width, from, ld, packed);
 }
 
 #else /* one type */
@@ -388,28 +346,28 @@ static void NAME(pack_cpu)(int threads, int64_t side, int64_t width, const REAL 
 
 /* ---- steps ---- */
 
-static davit_status NAME(centre_on_gpu)(const dvt_where *where, const dvt_covariance *g, REAL *sums) {
+static davit_status NAME(centre_on_gpu)(const dvt_site *site, const dvt_covariance *g, REAL *sums) {
   if (g->trans == 'N') {
     int teams = (int)dvt_at_most(g->cols, MOST_TEAMS);
     dvt_argument arguments[] = {dvt_pointer_argument(g->d),       dvt_integer_argument(g->ldd),
                                 dvt_pointer_argument(g->centred), dvt_integer_argument(g->ldc),
                                 dvt_pointer_argument(g->mean),    dvt_integer_argument(g->rows),
                                 dvt_integer_argument(g->cols),    dvt_double_argument(g->mean_divisor)};
-    if (where->stream)
+    if (site->stream)
       LAUNCH(centre_columns_region, teams, arguments);
     else
       NAME(centre_columns_region)
-    (where->device, teams, g->d, g->ldd, g->centred, g->ldc, g->mean, g->rows, g->cols, g->mean_divisor);
+    (site->device, teams, g->d, g->ldd, g->centred, g->ldc, g->mean, g->rows, g->cols, g->mean_divisor);
     return DAVIT_SUCCESS;
   }
   int64_t shares = share_count(g), teams = shares * dvt_divide_up(g->cols, 32),
           mean_teams = dvt_divide_up(g->cols, TEAM);
-  if (!where->stream) {
-    NAME(add_rows_region)(where->device, (int)teams, g->d, g->ldd, sums, g->cols, g->rows, shares);
-    NAME(mean_of_shares_region)(where->device, (int)mean_teams, sums, g->mean, g->cols, shares,
+  if (!site->stream) {
+    NAME(add_rows_region)(site->device, (int)teams, g->d, g->ldd, sums, g->cols, g->rows, shares);
+    NAME(mean_of_shares_region)(site->device, (int)mean_teams, sums, g->mean, g->cols, shares,
                                 g->mean_divisor);
     NAME(centre_rows_region)
-    (where->device, (int)teams, g->d, g->ldd, g->centred, g->ldc, g->mean, g->cols, g->rows, shares);
+    (site->device, (int)teams, g->d, g->ldd, g->centred, g->ldc, g->mean, g->cols, g->rows, shares);
     return DAVIT_SUCCESS;
   }
   dvt_argument add[] = {dvt_pointer_argument(g->d),    dvt_integer_argument(g->ldd),
@@ -428,86 +386,95 @@ static davit_status NAME(centre_on_gpu)(const dvt_where *where, const dvt_covari
   return DAVIT_SUCCESS;
 }
 
-static davit_status NAME(centre)(const dvt_where *where, const dvt_covariance *g, void *scratch) {
-  if (where->threads == 0)
-    return NAME(centre_on_gpu)(where, g, scratch);
-  NAME(centre_cpu)(g, where->threads);
+static davit_status NAME(centre)(const dvt_site *site, const dvt_covariance *g, void *scratch) {
+  if (site->threads == 0)
+    return NAME(centre_on_gpu)(site, g, scratch);
+  NAME(centre_cpu)(g, site->threads);
   return DAVIT_SUCCESS;
 }
 
 /* C = alpha op(X) op'(Y), op of the data: m and n variables. */
-static davit_status NAME(multiply)(const dvt_where *where, const dvt_covariance *g, int64_t m, int64_t n,
+static davit_status NAME(multiply)(const dvt_site *site, const dvt_covariance *g, int64_t m, int64_t n,
                                    REAL alpha, const REAL *x, const REAL *y, REAL *c, int64_t ldc) {
-  char left = g->trans == 'N' ? 'T' : 'N', right = g->trans;
-  if (where->stream)
-    return CUBLAS_GEMM(where->stream, left, right, m, n, g->rows, alpha, x, g->ldc, y, g->ldc, 0, c, ldc);
-  if (where->threads == 0)
-    return TARGET_GEMM(where->device, left, right, m, n, g->rows, alpha, x, g->ldc, y, g->ldc, 0, c, ldc);
-  REF_GEMM(left, right, m, n, g->rows, alpha, x, g->ldc, y, g->ldc, 0, c, ldc, where->threads);
-  return DAVIT_SUCCESS;
+  const dvt_gemm product = {.type = g->type,
+                            .transa = g->trans == 'N' ? 'T' : 'N',
+                            .transb = g->trans,
+                            .m = m,
+                            .n = n,
+                            .k = g->rows,
+                            .alpha = (double)alpha,
+                            .a = x,
+                            .lda = g->ldc,
+                            .b = y,
+                            .ldb = g->ldc,
+                            .c = c,
+                            .ldc = ldc};
+  const dvt_form form = site->stream ? dvt_gemm_stream : site->threads > 0 ? dvt_gemm_host : dvt_gemm_region;
+  return form(site, &product);
 }
 
 /* Without syrk: blocks of columns, each from its first row on the diagonal down. */
-static davit_status NAME(blocks)(const dvt_where *where, const dvt_covariance *g, int64_t width,
-                                 int64_t height, REAL alpha, const REAL *centred, int64_t step, REAL *s,
-                                 int64_t lds) {
+static davit_status NAME(blocks)(const dvt_site *site, const dvt_covariance *g, int64_t width, int64_t height,
+                                 REAL alpha, const REAL *centred, int64_t step, REAL *s, int64_t lds) {
   davit_status status = DAVIT_SUCCESS;
   for (int64_t j = 0; j < width && status == DAVIT_SUCCESS; j += BLOCK)
-    status = NAME(multiply)(where, g, height - j, dvt_at_most(BLOCK, width - j), alpha, centred + j * step,
+    status = NAME(multiply)(site, g, height - j, dvt_at_most(BLOCK, width - j), alpha, centred + j * step,
                             centred + j * step, s + j + j * lds, lds);
   return status;
 }
 
-static davit_status NAME(product)(const dvt_where *where, const dvt_covariance *g, int64_t begin, int64_t end,
+static davit_status NAME(product)(const dvt_site *site, const dvt_covariance *g, int64_t begin, int64_t end,
                                   REAL *s, int64_t lds) {
   int64_t width = end - begin, below = g->cols - end, step = g->trans == 'N' ? g->ldc : 1;
   REAL alpha = (REAL)(1 / g->divisor);
   if (g->rows == 0) /* sums over nothing: zeros, and nothing to read */
-    return NAME(blocks)(where, g, width, g->cols - begin, alpha, s, 0, s, lds);
+    return NAME(blocks)(site, g, width, g->cols - begin, alpha, s, 0, s, lds);
   const REAL *centred = (const REAL *)g->centred + begin * step;
-  char op = g->trans == 'N' ? 'T' : 'N';
-  if (!where->stream && where->threads == 0)
-    return NAME(blocks)(where, g, width, g->cols - begin, alpha, centred, step, s, lds);
-  if (where->stream) {
-    davit_status status = NAME(syrk)(where->stream, op, width, g->rows, alpha, centred, g->ldc, s, lds);
-    if (status != DAVIT_SUCCESS)
-      return status;
-  } else {
-    REF_SYRK(op, width, g->rows, alpha, centred, g->ldc, s, lds, where->threads);
-  }
+  if (!site->stream && site->threads == 0)
+    return NAME(blocks)(site, g, width, g->cols - begin, alpha, centred, step, s, lds);
+  const dvt_syrk triangle = {.type = g->type,
+                             .trans = g->trans == 'N' ? 'T' : 'N',
+                             .n = width,
+                             .k = g->rows,
+                             .alpha = (double)alpha,
+                             .a = centred,
+                             .lda = g->ldc,
+                             .c = s,
+                             .ldc = lds};
+  DVT_TRY((site->stream ? dvt_syrk_stream : dvt_syrk_host)(site, &triangle));
   return below > 0
-             ? NAME(multiply)(where, g, below, width, alpha, centred + width * step, centred, s + width, lds)
+             ? NAME(multiply)(site, g, below, width, alpha, centred + width * step, centred, s + width, lds)
              : DAVIT_SUCCESS;
 }
 
-static davit_status NAME(transpose)(const dvt_where *where, int64_t rows, int64_t cols, const REAL *from,
+static davit_status NAME(transpose)(const dvt_site *site, int64_t rows, int64_t cols, const REAL *from,
                                     int64_t ld_from, REAL *to, int64_t ld_to, bool mirror) {
   int teams = (int)dvt_at_most(dvt_divide_up(rows, TILE) * dvt_divide_up(cols, TILE), MOST_TEAMS);
   dvt_argument arguments[] = {dvt_pointer_argument(from),  dvt_integer_argument(ld_from),
                               dvt_pointer_argument(to),    dvt_integer_argument(ld_to),
                               dvt_integer_argument(rows),  dvt_integer_argument(cols),
                               dvt_integer_argument(mirror)};
-  if (where->stream)
+  if (site->stream)
     LAUNCH(transpose_region, teams, arguments);
-  else if (where->threads > 0)
-    NAME(transpose_cpu)(where->threads, rows, cols, from, ld_from, to, ld_to, mirror);
+  else if (site->threads > 0)
+    NAME(transpose_cpu)(site->threads, rows, cols, from, ld_from, to, ld_to, mirror);
   else
-    NAME(transpose_region)(where->device, teams, from, ld_from, to, ld_to, rows, cols, mirror);
+    NAME(transpose_region)(site->device, teams, from, ld_from, to, ld_to, rows, cols, mirror);
   return DAVIT_SUCCESS;
 }
 
-static davit_status NAME(pack)(const dvt_where *where, int64_t side, int64_t width, const REAL *from,
+static davit_status NAME(pack)(const dvt_site *site, int64_t side, int64_t width, const REAL *from,
                                int64_t ld, REAL *packed) {
   int teams = (int)dvt_at_most(width, MOST_TEAMS);
   dvt_argument arguments[] = {dvt_pointer_argument(from), dvt_integer_argument(ld),
                               dvt_pointer_argument(packed), dvt_integer_argument(side),
                               dvt_integer_argument(width)};
-  if (where->stream)
+  if (site->stream)
     LAUNCH(pack_region, teams, arguments);
-  else if (where->threads > 0)
-    NAME(pack_cpu)(where->threads, side, width, from, ld, packed);
+  else if (site->threads > 0)
+    NAME(pack_cpu)(site->threads, side, width, from, ld, packed);
   else
-    NAME(pack_region)(where->device, teams, from, ld, packed, side, width);
+    NAME(pack_region)(site->device, teams, from, ld, packed, side, width);
   return DAVIT_SUCCESS;
 }
 

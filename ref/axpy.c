@@ -1,21 +1,19 @@
-/* y = alpha x + y on the CPU, by BLIS on the calling thread: 2 n flops, reads x and y and writes y once.
- *
- * As in the reference BLAS, alpha = 0 does not read x, and a negative increment walks back from the end of the
- * vector, where BLIS wants the pointer to its first element in walking order. */
+/* y = alpha x + y on the CPU, by BLIS. As in the reference BLAS, alpha = 0 does not read x. */
 #include <blis.h>
 
-#include "ref/ref.h"
+#include "ref/blas.h"
 
-#define DEFINE(p, T)                                                                                         \
-  void dvt_ref_##p##axpy(int64_t n, T alpha, const T *x, int64_t incx, T *y, int64_t incy) {                 \
-    if (n <= 0 || alpha == 0)                                                                                \
-      return;                                                                                                \
-    if (incx < 0)                                                                                            \
-      x -= (n - 1) * incx;                                                                                   \
-    if (incy < 0)                                                                                            \
-      y -= (n - 1) * incy;                                                                                   \
-    bli_##p##axpyv_ex(BLIS_NO_CONJUGATE, n, &alpha, (T *)x, incx, y, incy, NULL, NULL);                      \
-  }
-
-DEFINE(d, double)
-DEFINE(s, float)
+davit_status dvt_axpy_host(const dvt_site *site, const void *axpy) {
+  const dvt_axpy *g = axpy;
+  (void)site;
+  if (g->n <= 0 || g->alpha == 0)
+    return DAVIT_SUCCESS;
+  void *x = dvt_walk_from(g->x, g->n, g->incx, g->type), *y = dvt_walk_from(g->y, g->n, g->incy, g->type);
+  double alpha = g->alpha;
+  float alpha_s = (float)alpha;
+  if (g->type == DAVIT_DOUBLE)
+    bli_daxpyv_ex(BLIS_NO_CONJUGATE, g->n, &alpha, x, g->incx, y, g->incy, NULL, NULL);
+  else
+    bli_saxpyv_ex(BLIS_NO_CONJUGATE, g->n, &alpha_s, x, g->incx, y, g->incy, NULL, NULL);
+  return DAVIT_SUCCESS;
+}

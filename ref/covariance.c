@@ -1,22 +1,8 @@
-/* Covariance on the CPU: plain loops, each element of S one sum divided at the end; and the product of a matrix by its own
- * transpose by BLIS, n (n + 1) k flops. */
-#include <blis.h>
-#include <omp.h>
+/* Covariance on the CPU: plain loops, each element of S one sum divided at the end. */
 
 #include "ref/ref.h"
 
 #define DEFINE(p, T)                                                                                         \
-  void dvt_ref_##p##syrk(char trans, int64_t n, int64_t k, T alpha, const T *a, int64_t lda, T *c,           \
-                         int64_t ldc, int threads) {                                                         \
-    T zero = 0;                                                                                              \
-    rntm_t runtime = BLIS_RNTM_INITIALIZER;                                                                  \
-    bli_rntm_set_num_threads(dvt_ref_threads(threads), &runtime);                                            \
-    int dynamic = omp_get_dynamic();                                                                         \
-    omp_set_dynamic(0);                                                                                      \
-    bli_##p##syrk_ex(BLIS_LOWER, trans == 'N' ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE, n, k, &alpha, (T *)a, 1, \
-                     lda, &zero, c, 1, ldc, NULL, &runtime);                                                 \
-    omp_set_dynamic(dynamic);                                                                                \
-  }                                                                                                          \
   void dvt_ref_##p##covariance(char trans, int64_t rows, int64_t cols, const T *d, int64_t ldd,              \
                                double mean_divisor, double divisor, T *mean, T *centred, int64_t ldc, T *s,  \
                                int64_t lds) {                                                                \

@@ -1,24 +1,25 @@
-/* Sum of x[i] y[i] on the CPU, by BLIS on the calling thread: 2 n flops, reads x and y once.
- *
- * The float product accumulates in float, in as many partial sums as BLIS's kernel keeps, as BLAS libraries
- * do: the error bound is n eps |x|'|y|. A negative increment walks back from the end of the vector, where BLIS
- * wants the pointer to its first element in walking order. */
+/* Sum of x[i] y[i] on the CPU, by BLIS. The float product accumulates in float, in as many partial sums as BLIS's kernel
+ * keeps, as BLAS libraries do: the error bound is n eps |x|ᵀ|y|. */
 #include <blis.h>
 
-#include "ref/ref.h"
+#include "ref/blas.h"
 
-#define DEFINE(p, T)                                                                                         \
-  T dvt_ref_##p##dot(int64_t n, const T *x, int64_t incx, const T *y, int64_t incy) {                        \
-    T sum = 0;                                                                                               \
-    if (n <= 0)                                                                                              \
-      return sum;                                                                                            \
-    if (incx < 0)                                                                                            \
-      x -= (n - 1) * incx;                                                                                   \
-    if (incy < 0)                                                                                            \
-      y -= (n - 1) * incy;                                                                                   \
-    bli_##p##dotv_ex(BLIS_NO_CONJUGATE, BLIS_NO_CONJUGATE, n, (T *)x, incx, (T *)y, incy, &sum, NULL, NULL); \
-    return sum;                                                                                              \
+davit_status dvt_dot_host(const dvt_site *site, const void *dot) {
+  const dvt_dot *g = dot;
+  (void)site;
+  const int64_t n = g->n > 0 ? g->n : 0;
+  void *x = dvt_walk_from(g->x, n, g->incx, g->type), *y = dvt_walk_from(g->y, n, g->incy, g->type);
+  const conj_t plain = BLIS_NO_CONJUGATE;
+  double sum = 0;
+  float sum_s = 0;
+  if (g->type == DAVIT_DOUBLE) {
+    if (n > 0)
+      bli_ddotv_ex(plain, plain, n, x, g->incx, y, g->incy, &sum, NULL, NULL);
+    *(double *)g->result = sum;
+  } else {
+    if (n > 0)
+      bli_sdotv_ex(plain, plain, n, x, g->incx, y, g->incy, &sum_s, NULL, NULL);
+    *(float *)g->result = sum_s;
   }
-
-DEFINE(d, double)
-DEFINE(s, float)
+  return DAVIT_SUCCESS;
+}

@@ -1,18 +1,17 @@
-/* C = alpha op(A) op(B) + beta C on the CPU, by BLIS: 2 m n k flops.
+/* C = alpha op(A) op(B) + beta C on the CPU, by BLIS.
  *
- * BLIS keeps the rules of the reference BLAS that tests/test_ref.c checks: beta = 0 does not read C, alpha = 0
- * or k = 0 does not read A and B. It splits the work over m and n, never over k, and any number of threads may
- * call at once: each call brings its own thread count and BLIS initialises itself once under a lock. */
+ * BLIS splits the work over m and n, never over k, and any number of threads may call at the same time: each call has
+ * its own thread count, and BLIS initialises itself once under a lock. */
 #include <blis.h>
 #include <limits.h>
 #include <omp.h>
 
-#include "ref/ref.h"
+#include "ref/blas.h"
 
-/* BLIS aborts the process when a parallel region gives it several threads but fewer than it asked for. With
- * the runtime's dynamic adjustment off, OMP_THREAD_LIMIT takes threads away: outside of parallel regions it
- * says how many there are, inside of them the other threads' share is unknown. (LLVM's KMP_DEVICE_THREAD_LIMIT
- * counts the whole process, about which nobody can ask: it must not be set below what all calls use.) */
+/* BLIS aborts the process when a parallel region gives it several threads but fewer than it asked for. With the runtime's
+ * dynamic adjustment off, OMP_THREAD_LIMIT takes threads away: outside of parallel regions it says how many there are,
+ * inside of them the other threads' share is unknown. (LLVM's KMP_DEVICE_THREAD_LIMIT counts the whole process, and
+ * cannot be asked for: it must not be set below what all calls use.) */
 int dvt_ref_threads(int threads) {
   int limit = omp_get_thread_limit();
   if (omp_in_parallel() && limit < INT_MAX)
@@ -20,21 +19,25 @@ int dvt_ref_threads(int threads) {
   return threads < limit ? threads : limit;
 }
 
-#define DEFINE(p, T)                                                                                         \
-  void dvt_ref_##p##gemm(char transa, char transb, int64_t m, int64_t n, int64_t k, T alpha, const T *a,     \
-                         int64_t lda, const T *b, int64_t ldb, T beta, T *c, int64_t ldc, int threads) {     \
-    if (m == 0 || n == 0)                                                                                    \
-      return;                                                                                                \
-    trans_t opa = transa == 'N' ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE;                                        \
-    trans_t opb = transb == 'N' ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE;                                        \
-    rntm_t runtime = BLIS_RNTM_INITIALIZER;                                                                  \
-    bli_rntm_set_num_threads(dvt_ref_threads(threads), &runtime);                                            \
-    int dynamic = omp_get_dynamic();                                                                         \
-    omp_set_dynamic(0);                                                                                      \
-    bli_##p##gemm_ex(opa, opb, m, n, k, &alpha, (T *)a, 1, lda, (T *)b, 1, ldb, &beta, c, 1, ldc, NULL,      \
-                     &runtime);                                                                              \
-    omp_set_dynamic(dynamic);                                                                                \
-  }
-
-DEFINE(d, double)
-DEFINE(s, float)
+davit_status dvt_gemm_host(const dvt_site *site, const void *gemm) {
+  const dvt_gemm *g = gemm;
+  if (g->m == 0 || g->n == 0)
+    return DAVIT_SUCCESS;
+  const trans_t opa = g->transa == 'N' ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE;
+  const trans_t opb = g->transb == 'N' ? BLIS_NO_TRANSPOSE : BLIS_TRANSPOSE;
+  void *a = (void *)(uintptr_t)g->a, *b = (void *)(uintptr_t)g->b;
+  double alpha = g->alpha, beta = g->beta;
+  float alpha_s = (float)alpha, beta_s = (float)beta;
+  rntm_t runtime = BLIS_RNTM_INITIALIZER;
+  bli_rntm_set_num_threads(dvt_ref_threads(site->threads), &runtime);
+  int dynamic = omp_get_dynamic();
+  omp_set_dynamic(0);
+  if (g->type == DAVIT_DOUBLE)
+    bli_dgemm_ex(opa, opb, g->m, g->n, g->k, &alpha, a, 1, g->lda, b, 1, g->ldb, &beta, g->c, 1, g->ldc, NULL,
+                 &runtime);
+  else
+    bli_sgemm_ex(opa, opb, g->m, g->n, g->k, &alpha_s, a, 1, g->lda, b, 1, g->ldb, &beta_s, g->c, 1, g->ldc,
+                 NULL, &runtime);
+  omp_set_dynamic(dynamic);
+  return DAVIT_SUCCESS;
+}

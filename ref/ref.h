@@ -15,25 +15,13 @@
 #include <stdint.h>
 
 #define DVT_REF_DECLARE(p, T)                                                                                \
-  void dvt_ref_##p##gemm(char transa, char transb, int64_t m, int64_t n, int64_t k, T alpha, const T *a,     \
-                         int64_t lda, const T *b, int64_t ldb, T beta, T *c, int64_t ldc, int threads);      \
-  void dvt_ref_##p##gemv(char trans, int64_t m, int64_t n, T alpha, const T *a, int64_t lda, const T *x,     \
-                         int64_t incx, T beta, T *y, int64_t incy);                                          \
-  void dvt_ref_##p##axpy(int64_t n, T alpha, const T *x, int64_t incx, T *y, int64_t incy);                  \
-  T dvt_ref_##p##dot(int64_t n, const T *x, int64_t incx, const T *y, int64_t incy);                         \
   void dvt_ref_##p##stencil(int64_t rows, int64_t cols, const T *a, int64_t lda, const double *coefficients, \
                             davit_stencil_border border, T *b, int64_t ldb);                                 \
   void dvt_ref_##p##atax(char trans, int64_t m, int64_t n, const T *a, int64_t lda, const T *x, T *tmp,      \
                          T *y);                                                                              \
-  /* The lower triangle of alpha A A' ('N', A is n by k) or alpha A' A ('T', A is k by n), by BLIS. */       \
-  void dvt_ref_##p##syrk(char trans, int64_t n, int64_t k, T alpha, const T *a, int64_t lda, T *c,           \
-                         int64_t ldc, int threads);                                                          \
   void dvt_ref_##p##covariance(char trans, int64_t rows, int64_t cols, const T *d, int64_t ldd,              \
                                double mean_divisor, double divisor, T *mean, T *centred, int64_t ldc, T *s,  \
                                int64_t lds);
-
-/* Threads that BLIS may be asked for, of those one would like. */
-int dvt_ref_threads(int threads);
 
 DVT_REF_DECLARE(d, double)
 DVT_REF_DECLARE(s, float)

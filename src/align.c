@@ -191,7 +191,7 @@ static davit_status make_shares(davit_align_database *d, const davit_align_seque
     if (status == DAVIT_SUCCESS)
       status = fill_share(d, i, targets, order);
     if (status == DAVIT_SUCCESS)
-      status = dvt_blas_path_of(d->share[i].lane) == DVT_BLAS_REF ? make_batches(&d->share[i])
+      status = dvt_path_of(d->share[i].lane, NULL) == DVT_ON_HOST ? make_batches(&d->share[i])
                                                                   : send_targets(&d->share[i]);
   }
   free(order);
@@ -269,26 +269,26 @@ typedef struct query_command {
   const dvt_align_query *query;
 } query_command;
 
-static davit_status run_query(dvt_lane *lane, void *arguments) {
+static davit_status run_query(const dvt_site *site, const void *arguments) {
   const query_command *c = arguments;
   share *s = c->share;
-  const dvt_blas_path path = dvt_blas_path_of(lane);
-  const bool stream = path == DVT_BLAS_STREAM && dvt_align_streams(&s->targets, c->query);
+  const dvt_path path = dvt_path_of(site->owner, NULL);
+  const bool stream = path == DVT_ON_STREAM && dvt_align_streams(&s->targets, c->query);
   davit_status status;
   void *memory;
-  if (path == DVT_BLAS_REF) {
-    status = dvt_align_cpu(&s->targets, c->query, dvt_blas_threads(lane->device), s->scores);
+  if (path == DVT_ON_HOST) {
+    status = dvt_align_cpu(&s->targets, c->query, site->threads, s->scores);
   } else {
     const size_t bytes = (stream ? dvt_align_stream_bytes : dvt_align_target_bytes)(&s->targets, c->query);
-    DVT_TRY(dvt_lane_workspace(lane, bytes, &memory));
+    DVT_TRY(site->workspace(site, bytes, &memory));
     if (stream)
-      return dvt_align_stream(lane->stream, &s->targets, &s->device, c->query, memory, s->scores);
-    status = dvt_align_target(lane->device, &s->targets, &s->device, c->query, memory, s->scores);
+      return dvt_align_stream(site->stream, &s->targets, &s->device, c->query, memory, s->scores);
+    status = dvt_align_target(site->device, &s->targets, &s->device, c->query, memory, s->scores);
   }
   return status == DAVIT_SUCCESS
              ? status
              : davit_fail(status, "a query of %lld symbols could not be aligned on device %d",
-                          (long long)c->query->m, lane->device);
+                          (long long)c->query->m, site->device);
 }
 
 static davit_status submit_queries(davit_align_database *d, const dvt_align_query *query) {

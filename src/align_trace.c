@@ -26,6 +26,7 @@
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
 #include "src/runtime/operation.h"
+#include "src/runtime/place.h"
 
 /* ---- checks ---- */
 
@@ -234,7 +235,7 @@ static davit_status allocate(trace *t, int64_t m, int64_t n, int threads) {
   t->d = t->h + m + 1;
   t->rh = t->d + m + 1;
   t->rd = t->rh + m + 1;
-  return dvt_align_team_open(&t->costs, m, n, threads ? threads : dvt_blas_threads(DAVIT_HOST), &t->team);
+  return dvt_align_team_open(&t->costs, m, n, threads ? threads : dvt_device_threads(DAVIT_HOST), &t->team);
 }
 
 static davit_status find_columns(trace *t, const dvt_align_stretch *s, char **cigar) {

@@ -7,7 +7,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/space.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/queue.h"
+#include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
 
@@ -44,7 +44,8 @@ static davit_status check_pointers(const dvt_atax *g) {
   return g->tmp ? check_output(g, "tmp", g->tmp, inner(g)) : DAVIT_SUCCESS;
 }
 
-static davit_status check(dvt_atax *g) {
+static davit_status check(void *arguments) {
+  dvt_atax *g = arguments;
   DVT_TRY(dvt_check_floating(g->type));
   DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
   DVT_TRY(dvt_check_length("m", g->m));
@@ -53,40 +54,39 @@ static davit_status check(dvt_atax *g) {
   return check_pointers(g);
 }
 
-static davit_status run_stream(dvt_lane *lane, void *arguments) {
+static davit_status run_stream(const dvt_site *site, const void *arguments) {
   const dvt_atax *g = arguments;
   dvt_atax_plan plan;
   void *scratch = NULL;
-  DVT_TRY(dvt_stream_atax_plan(lane->stream, g, &plan));
+  DVT_TRY(dvt_stream_atax_plan(site->stream, g, &plan));
   int64_t teams =
-      dvt_tuned(lane->device, DVT_TUNE_ATAX_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;
+      dvt_tuned(site->device, DVT_TUNE_ATAX_TEAMS, 0) * dvt_device_find(site->device)->info.compute_units;
   if (teams > 0 && teams < plan.teams) /* the plan has as many as run at once */
     plan.teams = (int)teams;
   if (plan.scratch_bytes > 0)
-    DVT_TRY(dvt_lane_workspace(lane, plan.scratch_bytes, &scratch));
-  return dvt_stream_atax(lane->stream, g, &plan, scratch);
+    DVT_TRY(site->workspace(site, plan.scratch_bytes, &scratch));
+  return dvt_stream_atax(site->stream, g, &plan, scratch);
 }
 
-static davit_status run_cpu(dvt_lane *lane, void *arguments) {
+static davit_status run_cpu(const dvt_site *site, const void *arguments) {
   const dvt_atax *g = arguments;
-  int threads = (int)dvt_tuned(lane->device, DVT_TUNE_ATAX_THREADS, dvt_blas_threads(lane->device));
   void *scratch;
-  DVT_TRY(dvt_lane_workspace(lane, dvt_cpu_atax_scratch(g, threads), &scratch));
-  dvt_cpu_atax(g, threads, scratch);
+  DVT_TRY(site->workspace(site, dvt_cpu_atax_scratch(g, site->threads), &scratch));
+  dvt_cpu_atax(g, site->threads, scratch);
   return DAVIT_SUCCESS;
 }
 
-static davit_status run_target(dvt_lane *lane, void *arguments) {
+static davit_status run_target(const dvt_site *site, const void *arguments) {
   const dvt_atax *g = arguments;
   size_t bytes = dvt_target_atax_scratch(g);
   void *scratch = NULL;
   if (bytes > 0)
-    DVT_TRY(dvt_lane_workspace(lane, bytes, &scratch));
-  return dvt_target_atax(lane->device, g, scratch);
+    DVT_TRY(site->workspace(site, bytes, &scratch));
+  return dvt_target_atax(site->device, g, scratch);
 }
 
 /* Sums over nothing. */
-static davit_status fill_zero(dvt_lane *lane, void *arguments) {
+static davit_status fill_zero(const dvt_site *site, const void *arguments) {
   const dvt_atax *g = arguments;
   struct {
     void *pointer;
@@ -95,16 +95,24 @@ static davit_status fill_zero(dvt_lane *lane, void *arguments) {
                  {g->tmp, (size_t)inner(g) * davit_type_bytes(g->type)}};
   for (int i = 0; i < 2; i++)
     if (outputs[i].pointer && outputs[i].bytes > 0)
-      DVT_TRY(lane->stream ? dvt_stream_fill(lane->stream, outputs[i].pointer, 0, outputs[i].bytes)
-                           : dvt_space_fill(outputs[i].pointer, lane->device, 0, outputs[i].bytes));
+      DVT_TRY(site->stream ? dvt_stream_fill(site->stream, outputs[i].pointer, 0, outputs[i].bytes)
+                           : dvt_space_fill(outputs[i].pointer, site->device, 0, outputs[i].bytes));
   return DAVIT_SUCCESS;
 }
 
+static const dvt_operation operation = {.name = "atax",
+                                        .bytes = sizeof(dvt_atax),
+                                        .check = check,
+                                        .stream = run_stream,
+                                        .host = run_cpu,
+                                        .region = run_target,
+                                        .region_on_host = true,
+                                        .tuned_threads = DVT_TUNE_ATAX_THREADS};
+
 static davit_status submit(dvt_lane *lane, const dvt_atax *g) {
-  static const dvt_blas_works works = {run_stream, run_cpu, run_target};
   if (g->m == 0 || g->n == 0)
     return dvt_lane_submit(lane, lane->stream ? DVT_STREAMED : DVT_BLOCKING, fill_zero, g, sizeof *g);
-  return dvt_blas_submit(lane, works, g, sizeof *g);
+  return dvt_operation_submit(lane, &operation, g, 0);
 }
 
 davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, int64_t m, int64_t n,
@@ -228,10 +236,7 @@ static bool reaches(int device, const void *pointer) {
 static davit_status run_alone(const dvt_atax *g, int device) {
   dvt_lane *lane;
   DVT_TRY(dvt_lane_open(device, &lane));
-  dvt_error first = {.status = DAVIT_SUCCESS};
-  dvt_error_keep(&first, submit(lane, g));
-  dvt_error_keep(&first, dvt_lane_close(lane));
-  return dvt_error_report(&first);
+  return dvt_lane_end(lane, submit(lane, g));
 }
 
 davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const void *a, int64_t lda,

@@ -3,23 +3,12 @@
 #include <davit/axpy.h>
 
 #include "offload/blas.h"
-#include "ref/ref.h"
-#include "src/gemm/gemm.h"
-#include "src/runtime/queue.h"
+#include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
 
-typedef struct axpy {
-  char type;
-  int64_t n;
-  double alpha;
-  const void *x;
-  int64_t incx;
-  void *y;
-  int64_t incy;
-} axpy;
-
-static davit_status check(const axpy *g) {
+static davit_status check(void *arguments) {
+  const dvt_axpy *g = arguments;
   DVT_TRY(dvt_check_length("n", g->n));
   DVT_TRY(dvt_check_increment("incx", g->incx));
   DVT_TRY(dvt_check_increment("incy", g->incy));
@@ -28,78 +17,53 @@ static davit_status check(const axpy *g) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status run_stream(dvt_lane *lane, void *arguments) {
-  const axpy *g = arguments;
-  return g->type == 'd' ? dvt_cublas_daxpy(lane->stream, g->n, g->alpha, g->x, g->incx, g->y, g->incy)
-                        : dvt_cublas_saxpy(lane->stream, g->n, (float)g->alpha, g->x, g->incx, g->y, g->incy);
-}
-
-static davit_status run_ref(dvt_lane *lane, void *arguments) {
-  (void)lane;
-  const axpy *g = arguments;
-  if (g->type == 'd')
-    dvt_ref_daxpy(g->n, g->alpha, g->x, g->incx, g->y, g->incy);
-  else
-    dvt_ref_saxpy(g->n, (float)g->alpha, g->x, g->incx, g->y, g->incy);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status run_target(dvt_lane *lane, void *arguments) {
-  const axpy *g = arguments;
-  return g->type == 'd' ? dvt_target_daxpy(lane->device, g->n, g->alpha, g->x, g->incx, g->y, g->incy)
-                        : dvt_target_saxpy(lane->device, g->n, (float)g->alpha, g->x, g->incx, g->y, g->incy);
-}
-
-static davit_status submit(dvt_lane *lane, const axpy *g) {
-  static const dvt_blas_works works = {run_stream, run_ref, run_target};
-  return dvt_blas_submit(lane, works, g, sizeof *g);
-}
-
-static davit_status enqueue(davit_queue *queue, const axpy *g, const davit_axpy_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  DVT_TRY(check(g));
-  return g->n == 0 || g->alpha == 0 ? DAVIT_SUCCESS : submit(lane, g);
-}
+static const dvt_operation operation = {.name = "axpy",
+                                        .bytes = sizeof(dvt_axpy),
+                                        .check = check,
+                                        .stream = dvt_axpy_stream,
+                                        .host = dvt_axpy_host,
+                                        .region = dvt_axpy_region,
+                                        .region_on_host = true};
 
 davit_status davit_queue_daxpy(davit_queue *queue, int64_t n, double alpha, const double *x, int64_t incx,
                                double *y, int64_t incy, const davit_axpy_options *options) {
-  return enqueue(queue, &(axpy){'d', n, alpha, x, incx, y, incy}, options);
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  return dvt_operation_enqueue(queue, &operation, &(dvt_axpy){DAVIT_DOUBLE, n, alpha, x, incx, y, incy});
 }
 
 davit_status davit_queue_saxpy(davit_queue *queue, int64_t n, float alpha, const float *x, int64_t incx,
                                float *y, int64_t incy, const davit_axpy_options *options) {
-  return enqueue(queue, &(axpy){'s', n, (double)alpha, x, incx, y, incy}, options);
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  return dvt_operation_enqueue(queue, &operation,
+                               &(dvt_axpy){DAVIT_FLOAT, n, (double)alpha, x, incx, y, incy});
 }
 
 /* ---- over several devices ---- */
 
 enum { CHUNK = 1 << 20 };
 
-static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const axpy *g, int64_t begin,
+static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_axpy *g, int64_t begin,
                               int64_t end) {
-  size_t element = dvt_element_bytes(g->type);
+  size_t element = davit_type_bytes(g->type);
   dvt_vector_chunk x = dvt_vector_cut(g->x, g->n, g->incx, begin, end, element);
   dvt_vector_chunk y = dvt_vector_cut(g->y, g->n, g->incy, begin, end, element);
   void *at_x, *at_y;
   size_t pitch_x, pitch_y;
   DVT_TRY(dvt_vector_operand(run, lane, 0, true, x.base, x.pitch, x.row_bytes, x.cols, &at_x, &pitch_x));
   DVT_TRY(dvt_vector_operand(run, lane, 1, true, y.base, y.pitch, y.row_bytes, y.cols, &at_y, &pitch_y));
-  axpy part = {g->type,
-               end - begin,
-               g->alpha,
-               at_x,
-               dvt_vector_step(g->incx, pitch_x, element),
-               at_y,
-               dvt_vector_step(g->incy, pitch_y, element)};
-  DVT_TRY(submit(lane->lane, &part));
+  dvt_axpy part = {g->type,
+                   end - begin,
+                   g->alpha,
+                   at_x,
+                   dvt_vector_step(g->incx, pitch_x, element),
+                   at_y,
+                   dvt_vector_step(g->incy, pitch_y, element)};
+  DVT_TRY(dvt_operation_submit(lane->lane, &operation, &part, 0));
   return dvt_vector_store(lane, at_y, pitch_y, y.base, y.pitch, y.row_bytes, y.cols);
 }
 
-static davit_status run_all(dvt_vector_run *run, const axpy *g) {
-  int64_t chunk = (int64_t)(run->buffer_bytes / dvt_element_bytes(g->type));
+static davit_status run_all(dvt_vector_run *run, const dvt_axpy *g) {
+  int64_t chunk = (int64_t)(run->buffer_bytes / davit_type_bytes(g->type));
   for (int i = 0; i < run->devices; i++) {
     int64_t begin, end;
     dvt_vector_range(g->n, i, run->devices, &begin, &end);
@@ -112,26 +76,26 @@ static davit_status run_all(dvt_vector_run *run, const axpy *g) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status spread(const axpy *g, const davit_axpy_options *options) {
+static davit_status spread(const dvt_axpy *g, const davit_axpy_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
-  DVT_TRY(check(g));
-  if (dvt_vectors_overlap(g->x, g->n, g->incx, g->y, g->n, g->incy, dvt_element_bytes(g->type)))
+  DVT_TRY(operation.check((void *)(uintptr_t)g));
+  if (dvt_vectors_overlap(g->x, g->n, g->incx, g->y, g->n, g->incy, davit_type_bytes(g->type)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps x");
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (g->n == 0 || g->alpha == 0)
     return DAVIT_SUCCESS;
   dvt_vector_run run;
   size_t chunk = (size_t)dvt_tuned(chosen[0], DVT_TUNE_AXPY_CHUNK, CHUNK);
-  DVT_TRY(dvt_vector_open(&run, chosen, count, chunk * dvt_element_bytes(g->type)));
+  DVT_TRY(dvt_vector_open(&run, chosen, count, chunk * davit_type_bytes(g->type)));
   return dvt_vector_close(&run, run_all(&run, g));
 }
 
 davit_status davit_daxpy(int64_t n, double alpha, const double *x, int64_t incx, double *y, int64_t incy,
                          const davit_axpy_options *options) {
-  return spread(&(axpy){'d', n, alpha, x, incx, y, incy}, options);
+  return spread(&(dvt_axpy){DAVIT_DOUBLE, n, alpha, x, incx, y, incy}, options);
 }
 
 davit_status davit_saxpy(int64_t n, float alpha, const float *x, int64_t incx, float *y, int64_t incy,
                          const davit_axpy_options *options) {
-  return spread(&(axpy){'s', n, (double)alpha, x, incx, y, incy}, options);
+  return spread(&(dvt_axpy){DAVIT_FLOAT, n, (double)alpha, x, incx, y, incy}, options);
 }

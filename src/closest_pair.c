@@ -191,7 +191,7 @@ static davit_status find(search *s, davit_closest_pair_algorithm algorithm) {
     DVT_TRY(
         stage(s, found ? DVT_CLOSEST_BRUTE : DVT_CLOSEST_BOX)); /* the box, to see that points are finite */
   if (!found)
-    return divide(s->p, s->p->threads ? s->p->threads : dvt_blas_threads(DAVIT_HOST));
+    return divide(s->p, s->p->threads ? s->p->threads : dvt_device_threads(DAVIT_HOST));
   *s->p->pair = s->state.pair;
   return DAVIT_SUCCESS;
 }
@@ -207,9 +207,9 @@ static dvt_closest_site site_of(const dvt_lane *lane, const problem *p, const vo
   const bool gpu = any_gpu(&lane->device, 1);
   return (dvt_closest_site){.device = lane->device,
                             .gpu = gpu,
-                            .threads = p->threads ? p->threads : dvt_blas_threads(lane->device),
+                            .threads = p->threads ? p->threads : dvt_device_threads(lane->device),
                             .teams = gpu ? teams_of(lane->device) : 0,
-                            .stream = gpu && dvt_blas_path_of(lane) == DVT_BLAS_STREAM ? lane->stream : NULL,
+                            .stream = gpu && dvt_path_of(lane, NULL) == DVT_ON_STREAM ? lane->stream : NULL,
                             .type = p->type,
                             .dim = p->dim,
                             .n = p->n,
@@ -220,16 +220,16 @@ static davit_status perform_here(void *context, dvt_closest_stage which, dvt_clo
   return dvt_closest_perform(context, which, state);
 }
 
-static davit_status run_here(dvt_lane *lane, void *arguments) {
+static davit_status run_here(const dvt_site *site, const void *arguments) {
   const problem *p = arguments;
-  dvt_closest_site site = site_of(lane, p, p->points);
-  search s = {.p = p, .perform = perform_here, .context = &site};
-  const davit_closest_pair_algorithm algorithm = algorithm_of(p, site.gpu);
-  DVT_TRY(dvt_lane_workspace(lane, dvt_closest_bytes(&site, last_stage(algorithm)), &site.memory));
-  if (site.stream)
-    DVT_TRY(davit_malloc(sizeof *site.staged, DAVIT_PINNED, (void **)&site.staged));
+  dvt_closest_site here = site_of(site->owner, p, p->points);
+  search s = {.p = p, .perform = perform_here, .context = &here};
+  const davit_closest_pair_algorithm algorithm = algorithm_of(p, here.gpu);
+  DVT_TRY(site->workspace(site, dvt_closest_bytes(&here, last_stage(algorithm)), &here.memory));
+  if (here.stream)
+    DVT_TRY(davit_malloc(sizeof *here.staged, DAVIT_PINNED, (void **)&here.staged));
   davit_status status = find(&s, algorithm);
-  davit_free(site.staged);
+  davit_free(here.staged);
   return status;
 }
 
@@ -254,9 +254,7 @@ davit_status davit_queue_closest_pair(davit_queue *queue, davit_type type, int d
 static davit_status run_alone(const problem *p, int device) {
   dvt_lane *lane;
   DVT_TRY(dvt_lane_open(device, &lane));
-  davit_status status = dvt_lane_submit(lane, DVT_BLOCKING, run_here, p, sizeof *p),
-               end = dvt_lane_close(lane);
-  return status == DAVIT_SUCCESS ? end : status;
+  return dvt_lane_end(lane, dvt_lane_submit(lane, DVT_BLOCKING, run_here, p, sizeof *p));
 }
 
 /* ---- on several devices ---- */
@@ -280,11 +278,11 @@ typedef struct stage_command {
   dvt_closest_stage stage;
 } stage_command;
 
-static davit_status run_stage(dvt_lane *lane, void *arguments) {
+static davit_status run_stage(const dvt_site *site, const void *arguments) {
   const stage_command *c = arguments;
-  dvt_closest_site *site = &c->all->site[c->which];
-  DVT_TRY(dvt_lane_workspace(lane, dvt_closest_bytes(site, c->all->last), &site->memory));
-  return dvt_closest_perform(site, c->stage, &c->all->state[c->which]);
+  dvt_closest_site *here = &c->all->site[c->which];
+  DVT_TRY(site->workspace(site, dvt_closest_bytes(here, c->all->last), &here->memory));
+  return dvt_closest_perform(here, c->stage, &c->all->state[c->which]);
 }
 
 static davit_status perform_everywhere(void *context, dvt_closest_stage which, dvt_closest_state *state) {

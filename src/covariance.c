@@ -8,7 +8,7 @@
 #include "src/base/arithmetic.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/queue.h"
+#include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
 
 /* Rows and columns of the data as they lie. */
@@ -80,7 +80,8 @@ static davit_status check_overlaps(const dvt_covariance *g) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status check(dvt_covariance *g) {
+static davit_status check(void *arguments) {
+  dvt_covariance *g = arguments;
   DVT_TRY(check_sizes(g));
   if (!g->d && g->rows > 0 && g->cols > 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "d is NULL");
@@ -90,20 +91,6 @@ static davit_status check(dvt_covariance *g) {
 }
 
 /* ---- on a lane ---- */
-
-/* The kernels are made for GPUs alone: of davit's own regions the CPU runs none. */
-static dvt_where where_of(const dvt_lane *lane) {
-  dvt_blas_path path = dvt_blas_path_of(lane);
-  bool cpu = path != DVT_BLAS_STREAM && dvt_place_is_host(lane->device);
-  return (dvt_where){.stream = path == DVT_BLAS_STREAM ? lane->stream : NULL,
-                     .threads = cpu ? dvt_blas_threads(lane->device) : 0,
-                     .device = lane->device};
-}
-
-static davit_status submit(dvt_lane *lane, dvt_work work, const void *arguments, size_t bytes) {
-  const dvt_blas_works works = {work, work, work};
-  return dvt_blas_submit(lane, works, arguments, bytes);
-}
 
 /* Leading dimension of a matrix of davit's own: whole lines, so that all columns are aligned. */
 static int64_t padded(int64_t rows, size_t element) {
@@ -141,24 +128,32 @@ static void *complete(dvt_covariance *g, scratch *from, void **square, int64_t *
   return take(from, dvt_centre_scratch(g));
 }
 
-static davit_status run(dvt_lane *lane, void *arguments) {
+static davit_status run(const dvt_site *site, const void *arguments) {
   dvt_covariance g = *(const dvt_covariance *)arguments;
-  dvt_where where = where_of(lane);
+  if (g.cols == 0)
+    return DAVIT_SUCCESS;
   scratch all = {NULL, 0};
   void *square, *memory = NULL;
   int64_t ld;
   dvt_covariance sizes = g;
   complete(&sizes, &all, &square, &ld);
   if (all.used > 0)
-    DVT_TRY(dvt_lane_workspace(lane, all.used, &memory));
+    DVT_TRY(site->workspace(site, all.used, &memory));
   all = (scratch){memory, 0};
   void *rest = complete(&g, &all, &square, &ld);
-  DVT_TRY(dvt_centre(&where, &g, rest));
-  DVT_TRY(dvt_product(&where, &g, 0, g.cols, square, ld));
+  DVT_TRY(dvt_centre(site, &g, rest));
+  DVT_TRY(dvt_product(site, &g, 0, g.cols, square, ld));
   return g.triangle == DAVIT_COVARIANCE_PACKED
-             ? dvt_pack(&where, g.type, g.cols, g.cols, square, ld, g.s)
-             : dvt_transpose(&where, g.type, g.cols, g.cols, square, ld, square, ld, true);
+             ? dvt_pack(site, g.type, g.cols, g.cols, square, ld, g.s)
+             : dvt_transpose(site, g.type, g.cols, g.cols, square, ld, square, ld, true);
 }
+
+static const dvt_operation operation = {.name = "covariance",
+                                        .bytes = sizeof(dvt_covariance),
+                                        .check = check,
+                                        .stream = run,
+                                        .host = run,
+                                        .region = run};
 
 /* The arguments with the defaults of the options filled in. */
 static dvt_covariance arguments_of(davit_type type, char trans, int64_t rows, int64_t cols, const void *d,
@@ -186,13 +181,9 @@ davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char tr
                                     int64_t cols, const void *d, int64_t ldd, void *mean, void *centred,
                                     int64_t ldc, void *s, int64_t lds,
                                     const davit_covariance_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
   dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  DVT_TRY(check(&g));
-  return cols == 0 ? DAVIT_SUCCESS : submit(lane, run, &g, sizeof g);
+  return dvt_operation_enqueue(queue, &operation, &g);
 }
 
 /* ---- over several devices ---- */
@@ -296,15 +287,20 @@ typedef struct centring {
   void *scratch;
 } centring;
 
-static davit_status run_centring(dvt_lane *lane, void *arguments) {
+static davit_status run_centring(const dvt_site *site, const void *arguments) {
   const centring *c = arguments;
-  dvt_where where = where_of(lane);
-  return dvt_centre(&where, &c->g, c->scratch);
+  return dvt_centre(site, &c->g, c->scratch);
 }
+
+static const dvt_operation centring_operation = {.name = "covariance: centring",
+                                                 .bytes = sizeof(centring),
+                                                 .stream = run_centring,
+                                                 .host = run_centring,
+                                                 .region = run_centring};
 
 static davit_status centre(member *m) {
   centring c = {m->g, m->own[2]};
-  return m->centres ? submit(m->lane[0], run_centring, &c, sizeof c) : DAVIT_SUCCESS;
+  return m->centres ? dvt_operation_submit(m->lane[0], &centring_operation, &c, 0) : DAVIT_SUCCESS;
 }
 
 /* The first device's means and centred data, to where the caller wants them and no device has left them. */
@@ -334,20 +330,25 @@ typedef struct panel {
   int64_t ld, ld_image;
 } panel;
 
-static davit_status run_panel(dvt_lane *lane, void *arguments) {
+static davit_status run_panel(const dvt_site *site, const void *arguments) {
   const panel *p = arguments;
   const dvt_covariance *g = &p->g;
-  dvt_where where = where_of(lane);
   int64_t width = p->end - p->begin, below = g->cols - p->end;
-  DVT_TRY(dvt_product(&where, g, p->begin, p->end, p->square, p->ld));
+  DVT_TRY(dvt_product(site, g, p->begin, p->end, p->square, p->ld));
   if (g->triangle == DAVIT_COVARIANCE_PACKED)
-    return dvt_pack(&where, g->type, g->cols - p->begin, width, p->square, p->ld, p->image);
-  DVT_TRY(dvt_transpose(&where, g->type, width, width, p->square, p->ld, p->square, p->ld, true));
+    return dvt_pack(site, g->type, g->cols - p->begin, width, p->square, p->ld, p->image);
+  DVT_TRY(dvt_transpose(site, g->type, width, width, p->square, p->ld, p->square, p->ld, true));
   const char *rectangle = (const char *)p->square + (size_t)width * davit_type_bytes(g->type);
   return below == 0
              ? DAVIT_SUCCESS
-             : dvt_transpose(&where, g->type, below, width, rectangle, p->ld, p->image, p->ld_image, false);
+             : dvt_transpose(site, g->type, below, width, rectangle, p->ld, p->image, p->ld_image, false);
 }
+
+static const dvt_operation panel_operation = {.name = "covariance: columns",
+                                              .bytes = sizeof(panel),
+                                              .stream = run_panel,
+                                              .host = run_panel,
+                                              .region = run_panel};
 
 static char *element_of_s(const dvt_covariance *g, int64_t i, int64_t j) {
   return (char *)g->s + (size_t)(i + j * g->lds) * davit_type_bytes(g->type);
@@ -375,7 +376,7 @@ static davit_status packed_panel(covariance_run *r, member *m, int lane, panel *
   p->square = m->panel[lane];
   p->ld = padded(g->cols - p->begin, element);
   p->image = here ? home : m->image[lane];
-  DVT_TRY(submit(m->lane[lane], run_panel, p, sizeof *p));
+  DVT_TRY(dvt_operation_submit(m->lane[lane], &panel_operation, p, 0));
   return copy_block(m->lane[lane], home, count, p->image, count, count, 1, element);
 }
 
@@ -390,7 +391,7 @@ static davit_status full_panel(covariance_run *r, member *m, int lane, panel *p)
   p->ld = here ? g->lds : padded(g->cols - p->begin, element);
   p->image = here ? home_image : m->image[lane];
   p->ld_image = here ? g->lds : padded(width, element);
-  DVT_TRY(submit(m->lane[lane], run_panel, p, sizeof *p));
+  DVT_TRY(dvt_operation_submit(m->lane[lane], &panel_operation, p, 0));
   if (here)
     return DAVIT_SUCCESS;
   DVT_TRY(copy_block(m->lane[lane], home, g->lds, p->square, p->ld, g->cols - p->begin, width, element));
@@ -496,7 +497,7 @@ static davit_status check_triangle(davit_type type, int64_t cols, const void *pa
 davit_status davit_covariance_unpack(davit_type type, int64_t cols, const void *packed, const void *diagonal,
                                      void *s, int64_t lds) {
   DVT_TRY(check_triangle(type, cols, packed, s, lds));
-  const dvt_where here = {.threads = 1, .device = DAVIT_HOST};
+  const dvt_site here = {.threads = 1, .device = DAVIT_HOST};
   size_t element = type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
   for (int64_t j = 0; j < cols; j++) {
     char *corner = (char *)s + (size_t)(j + j * lds) * element;
@@ -513,7 +514,7 @@ davit_status davit_covariance_unpack(davit_type type, int64_t cols, const void *
 davit_status davit_covariance_pack(davit_type type, int64_t cols, const void *s, int64_t lds, void *packed,
                                    void *diagonal) {
   DVT_TRY(check_triangle(type, cols, packed, s, lds));
-  const dvt_where here = {.threads = 1, .device = DAVIT_HOST};
+  const dvt_site here = {.threads = 1, .device = DAVIT_HOST};
   size_t element = type == DAVIT_DOUBLE ? sizeof(double) : sizeof(float);
   for (int64_t j = 0; j < cols && diagonal; j++)
     memcpy((char *)diagonal + (size_t)j * element, (const char *)s + (size_t)(j + j * lds) * element,

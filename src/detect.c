@@ -77,7 +77,7 @@ static bool is_finite_frame(int width, const float *features) {
 static davit_status check_finite(const char *name, int effect, int64_t frames, int width,
                                  const float *features) {
   int64_t i = INT64_MAX;
-#pragma omp parallel for num_threads(dvt_blas_threads(DAVIT_HOST)) schedule(static) reduction(min : i)
+#pragma omp parallel for num_threads(dvt_device_threads(DAVIT_HOST)) schedule(static) reduction(min : i)
   for (int64_t f = 0; f < frames; f++)
     if (!is_finite_frame(width, features + f * width))
       i = f < i ? f : i;
@@ -161,13 +161,13 @@ typedef struct detection {
 } detection;
 
 static void make_units(int width, int64_t frames, const float *from, float *to) {
-#pragma omp parallel for num_threads(dvt_blas_threads(DAVIT_HOST)) schedule(static)
+#pragma omp parallel for num_threads(dvt_device_threads(DAVIT_HOST)) schedule(static)
   for (int64_t i = 0; i < frames; i++)
     dvt_unit_vector(width, from + i * width, to + i * width);
 }
 
 static void draw_orders(const davit_detect_options *o, int64_t length, uint16_t *orders) {
-#pragma omp parallel for num_threads(dvt_blas_threads(DAVIT_HOST)) schedule(static)
+#pragma omp parallel for num_threads(dvt_device_threads(DAVIT_HOST)) schedule(static)
   for (int64_t r = 0; r <= o->permutations; r++)
     dvt_block_permutation(o->seed, (uint64_t)r, (int)length, (int)o->block, orders + r * length);
 }
@@ -304,29 +304,28 @@ static davit_status judge_portion(const detection *d, const dvt_detect_task *t, 
 
 /* ---- workers ---- */
 
-static davit_status score_portion(dvt_lane *lane, const dvt_detect_task *t) {
-  const dvt_blas_path path = dvt_blas_path_of(lane);
-  if (path == DVT_BLAS_STREAM && dvt_detect_streams(lane->stream, t)) {
+static davit_status score_portion(const dvt_site *site, const dvt_detect_task *t) {
+  const dvt_path path = dvt_path_of(site->owner, NULL);
+  if (path == DVT_ON_STREAM && dvt_detect_streams(site->stream, t)) {
     void *memory;
-    DVT_TRY(dvt_lane_workspace(lane, dvt_detect_stream_bytes(lane->stream, t), &memory));
-    return dvt_detect_stream(lane->stream, lane->device, t, memory);
+    DVT_TRY(site->workspace(site, dvt_detect_stream_bytes(site->stream, t), &memory));
+    return dvt_detect_stream(site->stream, site->device, t, memory);
   }
-  davit_status status = path == DVT_BLAS_REF ? dvt_detect_cpu(t, dvt_blas_threads(lane->device))
-                                             : dvt_detect_target(lane->device, t, 0, t->effect_count);
+  davit_status status = path == DVT_ON_HOST ? dvt_detect_cpu(t, site->threads)
+                                            : dvt_detect_target(site->device, t, 0, t->effect_count);
   return status == DAVIT_SUCCESS ? status
                                  : davit_fail(status, "%lld windows could not be scored on device %d",
-                                              (long long)t->windows, lane->device);
+                                              (long long)t->windows, site->device);
 }
 
-static davit_status take_portions(detection *d, dvt_lane *lane, float *scores) {
+static davit_status take_portions(detection *d, const dvt_site *site, float *scores) {
   int64_t begin, end;
-  const bool gpu = !dvt_device_find(lane->device)->shares_host_memory;
-  const int share =
-                gpu ? dvt_blas_threads(DAVIT_HOST) / (d->gpus * GPU_WORKERS) : dvt_blas_threads(lane->device),
+  const bool gpu = !dvt_device_find(site->device)->shares_host_memory;
+  const int share = gpu ? dvt_device_threads(DAVIT_HOST) / (d->gpus * GPU_WORKERS) : site->threads,
             threads = share > 0 ? share : 1;
   while (take_portion(d, &begin, &end)) {
     const dvt_detect_task t = portion_of(d, begin, end, scores);
-    DVT_TRY(score_portion(lane, &t));
+    DVT_TRY(score_portion(site, &t));
     DVT_TRY(judge_portion(d, &t, begin, threads));
   }
   return DAVIT_SUCCESS;
@@ -337,13 +336,13 @@ static size_t scores_bytes(const detection *d) {
          (size_t)(d->task.effect_count * d->task.runs) * sizeof(float);
 }
 
-static davit_status work(dvt_lane *lane, void *arguments) {
-  detection *d = *(detection **)arguments;
+static davit_status work(const dvt_site *site, const void *arguments) {
+  detection *d = *(detection *const *)arguments;
   float *scores = NULL;
   davit_status status =
-      davit_malloc(scores_bytes(d), lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores);
+      davit_malloc(scores_bytes(d), site->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores);
   if (status == DAVIT_SUCCESS)
-    status = take_portions(d, lane, scores);
+    status = take_portions(d, site, scores);
   davit_status freed = davit_free(scores);
   if (status != DAVIT_SUCCESS)
     atomic_store(&d->next, d->windows + d->portion); /* the others need not go on */

@@ -3,23 +3,12 @@
 #include <string.h>
 
 #include "offload/blas.h"
-#include "ref/ref.h"
-#include "src/gemm/gemm.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/queue.h"
+#include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
 
-typedef struct dot {
-  char type;
-  int64_t n;
-  const void *x;
-  int64_t incx;
-  const void *y;
-  int64_t incy;
-  void *result;
-} dot;
-
-static davit_status check(const dot *g) {
+static davit_status check(void *arguments) {
+  const dvt_dot *g = arguments;
   DVT_TRY(dvt_check_increment("incx", g->incx));
   DVT_TRY(dvt_check_increment("incy", g->incy));
   if (!g->result)
@@ -29,70 +18,31 @@ static davit_status check(const dot *g) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status on_stream(dvt_lane *lane, const dot *g) {
-  return g->type == 'd' ? dvt_cublas_ddot(lane->stream, g->n, g->x, g->incx, g->y, g->incy, g->result)
-                        : dvt_cublas_sdot(lane->stream, g->n, g->x, g->incx, g->y, g->incy, g->result);
-}
+static const dvt_operation operation = {.name = "dot",
+                                        .bytes = sizeof(dvt_dot),
+                                        .check = check,
+                                        .stream = dvt_dot_stream,
+                                        .host = dvt_dot_host,
+                                        .region = dvt_dot_region,
+                                        .region_on_host = true};
 
-static davit_status run_stream(dvt_lane *lane, void *arguments) {
-  return on_stream(lane, arguments);
-}
-
-/* A result in pageable memory, which the device cannot write: through pinned memory, on a host thread. */
-static davit_status run_through_pinned(dvt_lane *lane, void *arguments) {
-  dot g = *(const dot *)arguments;
-  void *result = g.result;
-  size_t element = dvt_element_bytes(g.type);
-  DVT_TRY(davit_malloc(element, DAVIT_PINNED, &g.result));
-  davit_status status = on_stream(lane, &g);
-  davit_status end = dvt_stream_synchronize(lane->stream);
-  status = status == DAVIT_SUCCESS ? end : status;
-  if (status == DAVIT_SUCCESS)
-    memcpy(result, g.result, element);
-  davit_free(g.result);
-  return status;
-}
-
-static davit_status run_ref(dvt_lane *lane, void *arguments) {
-  (void)lane;
-  const dot *g = arguments;
-  if (g->type == 'd')
-    *(double *)g->result = dvt_ref_ddot(g->n, g->x, g->incx, g->y, g->incy);
-  else
-    *(float *)g->result = dvt_ref_sdot(g->n, g->x, g->incx, g->y, g->incy);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status run_target(dvt_lane *lane, void *arguments) {
-  const dot *g = arguments;
-  return g->type == 'd' ? dvt_target_ddot(lane->device, g->n, g->x, g->incx, g->y, g->incy, g->result)
-                        : dvt_target_sdot(lane->device, g->n, g->x, g->incx, g->y, g->incy, g->result);
-}
-
-static davit_status submit(dvt_lane *lane, const dot *g) {
-  static const dvt_blas_works works = {run_stream, run_ref, run_target};
-  if (dvt_blas_path_of(lane) == DVT_BLAS_STREAM && !dvt_place_is_streamable(dvt_place_of(g->result)))
-    return dvt_lane_submit(lane, DVT_BLOCKING, run_through_pinned, g, sizeof *g);
-  return dvt_blas_submit(lane, works, g, sizeof *g);
-}
-
-static davit_status enqueue(davit_queue *queue, const dot *g, const davit_dot_options *options) {
+static davit_status enqueue(davit_queue *queue, dvt_dot *g, const davit_dot_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(g));
-  return submit(lane, g);
+  return dvt_operation_submit_result(lane, &operation, g, 0, &g->result, davit_type_bytes(g->type));
 }
 
 davit_status davit_queue_ddot(davit_queue *queue, int64_t n, const double *x, int64_t incx, const double *y,
                               int64_t incy, double *result, const davit_dot_options *options) {
-  return enqueue(queue, &(dot){'d', n, x, incx, y, incy, result}, options);
+  return enqueue(queue, &(dvt_dot){DAVIT_DOUBLE, n, x, incx, y, incy, result}, options);
 }
 
 davit_status davit_queue_sdot(davit_queue *queue, int64_t n, const float *x, int64_t incx, const float *y,
                               int64_t incy, float *result, const davit_dot_options *options) {
-  return enqueue(queue, &(dot){'s', n, x, incx, y, incy, result}, options);
+  return enqueue(queue, &(dvt_dot){DAVIT_FLOAT, n, x, incx, y, incy, result}, options);
 }
 
 /* ---- over several devices ---- */
@@ -101,9 +51,9 @@ davit_status davit_queue_sdot(davit_queue *queue, int64_t n, const float *x, int
  * number of devices of one kind. */
 enum { CHUNK = 1 << 20 };
 
-static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dot *g, char *sums,
+static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_dot *g, char *sums,
                               int64_t chunk) {
-  size_t element = dvt_element_bytes(g->type);
+  size_t element = davit_type_bytes(g->type);
   int64_t begin = chunk * CHUNK, end = g->n - begin < CHUNK ? g->n : begin + CHUNK;
   dvt_vector_chunk x = dvt_vector_cut(g->x, g->n, g->incx, begin, end, element);
   dvt_vector_chunk y = dvt_vector_cut(g->y, g->n, g->incy, begin, end, element);
@@ -111,17 +61,17 @@ static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const 
   size_t pitch_x, pitch_y;
   DVT_TRY(dvt_vector_operand(run, lane, 0, true, x.base, x.pitch, x.row_bytes, x.cols, &at_x, &pitch_x));
   DVT_TRY(dvt_vector_operand(run, lane, 1, true, y.base, y.pitch, y.row_bytes, y.cols, &at_y, &pitch_y));
-  dot part = {g->type,
-              end - begin,
-              at_x,
-              dvt_vector_step(g->incx, pitch_x, element),
-              at_y,
-              dvt_vector_step(g->incy, pitch_y, element),
-              sums + (size_t)chunk * element};
-  return submit(lane->lane, &part);
+  dvt_dot part = {g->type,
+                  end - begin,
+                  at_x,
+                  dvt_vector_step(g->incx, pitch_x, element),
+                  at_y,
+                  dvt_vector_step(g->incy, pitch_y, element),
+                  sums + (size_t)chunk * element};
+  return dvt_operation_submit(lane->lane, &operation, &part, 0);
 }
 
-static davit_status run_all(dvt_vector_run *run, const dot *g, char *sums, int64_t chunks) {
+static davit_status run_all(dvt_vector_run *run, const dvt_dot *g, char *sums, int64_t chunks) {
   for (int i = 0; i < run->devices; i++) {
     int64_t begin, end;
     dvt_vector_range(chunks, i, run->devices, &begin, &end);
@@ -131,23 +81,23 @@ static davit_status run_all(dvt_vector_run *run, const dot *g, char *sums, int64
   return DAVIT_SUCCESS;
 }
 
-static void add_up(const dot *g, const char *sums, int64_t chunks) {
+static void add_up(const dvt_dot *g, const char *sums, int64_t chunks) {
   double sum = 0;
   for (int64_t i = 0; i < chunks; i++)
-    sum += g->type == 'd' ? ((const double *)(const void *)sums)[i]
-                          : (double)((const float *)(const void *)sums)[i];
-  if (g->type == 'd')
+    sum += g->type == DAVIT_DOUBLE ? ((const double *)(const void *)sums)[i]
+                                   : (double)((const float *)(const void *)sums)[i];
+  if (g->type == DAVIT_DOUBLE)
     *(double *)g->result = sum;
   else
     *(float *)g->result = (float)sum;
 }
 
-static davit_status spread(const dot *g, const davit_dot_options *options) {
+static davit_status spread(const dvt_dot *g, const davit_dot_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
-  DVT_TRY(check(g));
+  DVT_TRY(operation.check((void *)(uintptr_t)g));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   int64_t chunks = g->n > 0 ? (g->n + CHUNK - 1) / CHUNK : 0;
-  size_t element = dvt_element_bytes(g->type);
+  size_t element = davit_type_bytes(g->type);
   void *sums = NULL;
   davit_status status = DAVIT_SUCCESS;
   if (chunks > 0) {
@@ -165,10 +115,10 @@ static davit_status spread(const dot *g, const davit_dot_options *options) {
 
 davit_status davit_ddot(int64_t n, const double *x, int64_t incx, const double *y, int64_t incy,
                         double *result, const davit_dot_options *options) {
-  return spread(&(dot){'d', n, x, incx, y, incy, result}, options);
+  return spread(&(dvt_dot){DAVIT_DOUBLE, n, x, incx, y, incy, result}, options);
 }
 
 davit_status davit_sdot(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy, float *result,
                         const davit_dot_options *options) {
-  return spread(&(dot){'s', n, x, incx, y, incy, result}, options);
+  return spread(&(dvt_dot){DAVIT_FLOAT, n, x, incx, y, incy, result}, options);
 }

@@ -18,6 +18,7 @@
 #include "src/base/allocate.h"
 #include "src/base/error.h"
 #include "src/runtime/operation.h"
+#include "src/runtime/place.h"
 
 enum { LEAST_WORK = 1 << 16, ALIGNMENT = 64 };
 
@@ -198,7 +199,7 @@ static void add_changes(const analysis *a, float *features) {
 /* Little work is not worth waking threads for. */
 static int threads_for(int64_t count) {
   const int64_t worth = 1 + count / LEAST_WORK;
-  const int threads = dvt_blas_threads(DAVIT_HOST);
+  const int threads = dvt_device_threads(DAVIT_HOST);
   return worth < threads ? (int)worth : threads;
 }
 

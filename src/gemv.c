@@ -3,36 +3,21 @@
 #include <davit/gemv.h>
 
 #include "offload/blas.h"
-#include "ref/ref.h"
-#include "src/gemm/gemm.h"
-#include "src/runtime/queue.h"
+#include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
 
-typedef struct gemv {
-  char type;
-  char trans;
-  int64_t m, n;
-  double alpha;
-  const void *a;
-  int64_t lda;
-  const void *x;
-  int64_t incx;
-  double beta;
-  void *y;
-  int64_t incy;
-} gemv;
-
 /* Lengths of y and x. */
-static int64_t outer(const gemv *g) {
+static int64_t outer(const dvt_gemv *g) {
   return g->trans == 'N' ? g->m : g->n;
 }
 
-static int64_t inner(const gemv *g) {
+static int64_t inner(const dvt_gemv *g) {
   return g->trans == 'N' ? g->n : g->m;
 }
 
-static davit_status check(gemv *g) {
+static davit_status check(void *arguments) {
+  dvt_gemv *g = arguments;
   DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
   DVT_TRY(dvt_check_length("m", g->m));
   DVT_TRY(dvt_check_length("n", g->n));
@@ -43,64 +28,35 @@ static davit_status check(gemv *g) {
     return DAVIT_SUCCESS;
   if (!g->y || (g->alpha != 0 && (!g->a || !g->x)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", !g->y ? "y" : g->a ? "x" : "a");
-  size_t element = dvt_element_bytes(g->type);
+  size_t element = davit_type_bytes(g->type);
   if (g->alpha != 0 && dvt_vectors_overlap(g->x, inner(g), g->incx, g->y, outer(g), g->incy, element))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps x");
   return DAVIT_SUCCESS;
 }
 
-static davit_status run_stream(dvt_lane *lane, void *arguments) {
-  const gemv *g = arguments;
-  return g->type == 'd' ? dvt_cublas_dgemv(lane->stream, g->trans, g->m, g->n, g->alpha, g->a, g->lda, g->x,
-                                           g->incx, g->beta, g->y, g->incy)
-                        : dvt_cublas_sgemv(lane->stream, g->trans, g->m, g->n, (float)g->alpha, g->a, g->lda,
-                                           g->x, g->incx, (float)g->beta, g->y, g->incy);
-}
-
-static davit_status run_ref(dvt_lane *lane, void *arguments) {
-  (void)lane;
-  const gemv *g = arguments;
-  if (g->type == 'd')
-    dvt_ref_dgemv(g->trans, g->m, g->n, g->alpha, g->a, g->lda, g->x, g->incx, g->beta, g->y, g->incy);
-  else
-    dvt_ref_sgemv(g->trans, g->m, g->n, (float)g->alpha, g->a, g->lda, g->x, g->incx, (float)g->beta, g->y,
-                  g->incy);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status run_target(dvt_lane *lane, void *arguments) {
-  const gemv *g = arguments;
-  return g->type == 'd' ? dvt_target_dgemv(lane->device, g->trans, g->m, g->n, g->alpha, g->a, g->lda, g->x,
-                                           g->incx, g->beta, g->y, g->incy)
-                        : dvt_target_sgemv(lane->device, g->trans, g->m, g->n, (float)g->alpha, g->a, g->lda,
-                                           g->x, g->incx, (float)g->beta, g->y, g->incy);
-}
-
-static davit_status submit(dvt_lane *lane, const gemv *g) {
-  static const dvt_blas_works works = {run_stream, run_ref, run_target};
-  return dvt_blas_submit(lane, works, g, sizeof *g);
-}
-
-static davit_status enqueue(davit_queue *queue, gemv *g, const davit_gemv_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  DVT_TRY(check(g));
-  return g->m == 0 || g->n == 0 ? DAVIT_SUCCESS : submit(lane, g);
-}
+static const dvt_operation operation = {.name = "gemv",
+                                        .bytes = sizeof(dvt_gemv),
+                                        .check = check,
+                                        .stream = dvt_gemv_stream,
+                                        .host = dvt_gemv_host,
+                                        .region = dvt_gemv_region,
+                                        .region_on_host = true};
 
 davit_status davit_queue_dgemv(davit_queue *queue, char trans, int64_t m, int64_t n, double alpha,
                                const double *a, int64_t lda, const double *x, int64_t incx, double beta,
                                double *y, int64_t incy, const davit_gemv_options *options) {
-  return enqueue(queue, &(gemv){'d', trans, m, n, alpha, a, lda, x, incx, beta, y, incy}, options);
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  return dvt_operation_enqueue(queue, &operation,
+                               &(dvt_gemv){DAVIT_DOUBLE, trans, m, n, alpha, a, lda, x, incx, beta, y, incy});
 }
 
 davit_status davit_queue_sgemv(davit_queue *queue, char trans, int64_t m, int64_t n, float alpha,
                                const float *a, int64_t lda, const float *x, int64_t incx, float beta,
                                float *y, int64_t incy, const davit_gemv_options *options) {
-  return enqueue(queue, &(gemv){'s', trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy},
-                 options);
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  return dvt_operation_enqueue(
+      queue, &operation,
+      &(dvt_gemv){DAVIT_FLOAT, trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy});
 }
 
 /* ---- over several devices ---- */
@@ -117,9 +73,9 @@ static span along(int64_t begin, int64_t length, int64_t end) {
   return (span){begin, end - begin < length ? end : begin + length};
 }
 
-static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const gemv *g, span out, span in,
-                              void *y, int64_t incy) {
-  size_t element = dvt_element_bytes(g->type), pitch_a = 0, pitch_x = 0;
+static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_gemv *g, span out,
+                              span in, void *y, int64_t incy) {
+  size_t element = davit_type_bytes(g->type), pitch_a = 0, pitch_x = 0;
   span rows = g->trans == 'N' ? out : in, cols = g->trans == 'N' ? in : out;
   void *a = NULL, *x = NULL;
   if (g->alpha != 0) {
@@ -131,7 +87,7 @@ static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const 
     DVT_TRY(dvt_vector_operand(run, lane, 1, true, part.base, part.pitch, part.row_bytes, part.cols, &x,
                                &pitch_x));
   }
-  gemv part = *g;
+  dvt_gemv part = *g;
   part.m = rows.end - rows.begin;
   part.n = cols.end - cols.begin;
   part.a = a;
@@ -141,11 +97,11 @@ static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const 
   part.beta = in.begin == 0 ? g->beta : 1;
   part.y = y;
   part.incy = incy;
-  return submit(lane->lane, &part);
+  return dvt_operation_submit(lane->lane, &operation, &part, 0);
 }
 
-static davit_status run_range(dvt_vector_run *run, dvt_vector_lane *lane, const gemv *g, span range) {
-  size_t element = dvt_element_bytes(g->type), pitch;
+static davit_status run_range(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_gemv *g, span range) {
+  size_t element = davit_type_bytes(g->type), pitch;
   int64_t length_in = inner(g), chunk_in = length_in, chunk_out;
   int64_t chunk = (int64_t)(run->buffer_bytes / element);
   if (g->trans == 'N') {
@@ -171,7 +127,7 @@ static davit_status run_range(dvt_vector_run *run, dvt_vector_lane *lane, const 
   return DAVIT_SUCCESS;
 }
 
-static davit_status run_all(dvt_vector_run *run, const gemv *g) {
+static davit_status run_all(dvt_vector_run *run, const dvt_gemv *g) {
   int lanes = run->devices * DVT_VECTOR_LANES;
   for (int i = 0; i < lanes; i++) {
     span range;
@@ -181,7 +137,7 @@ static davit_status run_all(dvt_vector_run *run, const gemv *g) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status spread(gemv *g, const davit_gemv_options *options) {
+static davit_status spread(dvt_gemv *g, const davit_gemv_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
   DVT_TRY(check(g));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
@@ -189,18 +145,19 @@ static davit_status spread(gemv *g, const davit_gemv_options *options) {
     return DAVIT_SUCCESS;
   dvt_vector_run run;
   size_t chunk = (size_t)dvt_tuned(chosen[0], DVT_TUNE_GEMV_CHUNK, CHUNK);
-  DVT_TRY(dvt_vector_open(&run, chosen, count, chunk * dvt_element_bytes(g->type)));
+  DVT_TRY(dvt_vector_open(&run, chosen, count, chunk * davit_type_bytes(g->type)));
   return dvt_vector_close(&run, run_all(&run, g));
 }
 
 davit_status davit_dgemv(char trans, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
                          const double *x, int64_t incx, double beta, double *y, int64_t incy,
                          const davit_gemv_options *options) {
-  return spread(&(gemv){'d', trans, m, n, alpha, a, lda, x, incx, beta, y, incy}, options);
+  return spread(&(dvt_gemv){DAVIT_DOUBLE, trans, m, n, alpha, a, lda, x, incx, beta, y, incy}, options);
 }
 
 davit_status davit_sgemv(char trans, int64_t m, int64_t n, float alpha, const float *a, int64_t lda,
                          const float *x, int64_t incx, float beta, float *y, int64_t incy,
                          const davit_gemv_options *options) {
-  return spread(&(gemv){'s', trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy}, options);
+  return spread(&(dvt_gemv){DAVIT_FLOAT, trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy},
+                options);
 }

@@ -89,7 +89,7 @@ bool dvt_monoid_home(const void *const arrays[], int count, const int *chosen, i
     for (int i = 0; i < chosen_count; i++) {
       if (!dvt_device_find(chosen[i])->shares_host_memory)
         return false;
-      *threads += dvt_blas_threads(chosen[i]);
+      *threads += dvt_device_threads(chosen[i]);
     }
     *device = chosen[0];
     return true;
@@ -102,7 +102,7 @@ bool dvt_monoid_home(const void *const arrays[], int count, const int *chosen, i
   for (int i = 0; i < chosen_count; i++)
     among = among || chosen[i] == place;
   *device = place;
-  *threads = dvt_blas_threads(place);
+  *threads = dvt_device_threads(place);
   return among && place >= 0;
 }
 
@@ -112,23 +112,14 @@ int64_t dvt_monoid_piece(const davit_monoid *monoid, int64_t tile, int device, d
   return dvt_at_least(tiles, 1) * tile;
 }
 
-/* Where a lane's work is done. */
-typedef enum path { ON_STREAM, ON_HOST, AS_REGION } path;
-
-static path path_of(const dvt_lane *lane, const davit_monoid *monoid) {
-  if (dvt_device_find(lane->device)->shares_host_memory)
-    return ON_HOST;
-  return lane->stream && monoid->kernels && dvt_blas_path_of(lane) == DVT_BLAS_STREAM ? ON_STREAM : AS_REGION;
-}
-
 /* Whether the monoid's regions were compiled as they must be. The built-in ones were. */
-static davit_status check_works(const dvt_lane *lane, const davit_monoid *monoid) {
-  if (monoid->kernels || monoid->works(lane->device))
+static davit_status check_works(const dvt_site *site, const davit_monoid *monoid) {
+  if (monoid->kernels || monoid->works(site->device))
     return DAVIT_SUCCESS;
   return davit_fail(DAVIT_UNSUPPORTED,
                     "monoid %s has no code for device %d: compile its source with offloading and "
                     "-fopenmp-cuda-mode",
-                    monoid->name, lane->device);
+                    monoid->name, site->device);
 }
 
 /* ---- reduce ---- */
@@ -162,57 +153,39 @@ static int64_t first_of_level(const davit_monoid *monoid, int64_t n, int64_t val
   return first;
 }
 
-static davit_status reduce_on_stream(dvt_lane *lane, const dvt_reduce *r, void *result) {
+static davit_status run_reduce_stream(const dvt_site *site, const void *arguments) {
+  const dvt_reduce *r = arguments;
   const davit_monoid *monoid = r->monoid;
   const dvt_builtin_reduce *kernel = ((const kernels *)monoid->kernels)->reduce;
   int64_t all, counted;
   void *levels;
   uint32_t *counters;
   count_levels(monoid, r->n, r->values, &all, &counted);
-  DVT_TRY(dvt_lane_workspace(lane, (size_t)all * monoid->bytes, &levels));
-  DVT_TRY(dvt_lane_counters(lane, &counters));
-  if (counted > DVT_LANE_COUNTERS)
+  DVT_TRY(site->workspace(site, (size_t)all * monoid->bytes, &levels));
+  DVT_TRY(site->counters(site, &counters));
+  if (counted > DVT_SITE_COUNTERS)
     return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, too many elements for one reduction", (long long)r->n);
-  const dvt_argument arguments[] = {dvt_integer_argument(r->n),   dvt_pointer_argument(r->x),
-                                    dvt_pointer_argument(levels), dvt_pointer_argument(counters),
-                                    dvt_pointer_argument(result), dvt_integer_argument(r->values)};
-  DVT_TRY(dvt_launch(kernel->kernel, lane->stream, tiles_of(r->n, monoid->reduce_tile), kernel->threads, 0,
-                     arguments, 6));
+  const dvt_argument pass[] = {dvt_integer_argument(r->n),      dvt_pointer_argument(r->x),
+                               dvt_pointer_argument(levels),    dvt_pointer_argument(counters),
+                               dvt_pointer_argument(r->result), dvt_integer_argument(r->values)};
+  DVT_TRY(dvt_launch(kernel->kernel, site->stream, tiles_of(r->n, monoid->reduce_tile), kernel->threads, 0,
+                     pass, 6));
   if (r->values == 0)
     return DAVIT_SUCCESS;
   size_t bytes = (size_t)dvt_monoid_values(monoid, r->n, r->values) * monoid->bytes;
   const char *values = (const char *)levels + (size_t)first_of_level(monoid, r->n, r->values) * monoid->bytes;
-  return dvt_stream_copy_bytes(lane->stream, result, values, bytes);
+  return dvt_stream_copy_bytes(site->stream, r->result, values, bytes);
 }
 
-static davit_status run_reduce_stream(dvt_lane *lane, void *arguments) {
-  const dvt_reduce *r = arguments;
-  return reduce_on_stream(lane, r, r->result);
-}
-
-/* A result in pageable memory, which the device cannot write. */
-static davit_status run_reduce_through_pinned(dvt_lane *lane, void *arguments) {
-  const dvt_reduce *r = arguments;
-  void *result;
-  DVT_TRY(davit_malloc(r->monoid->bytes, DAVIT_PINNED, &result));
-  davit_status status = reduce_on_stream(lane, r, result);
-  davit_status end = dvt_stream_synchronize(lane->stream);
-  status = status == DAVIT_SUCCESS ? end : status;
-  if (status == DAVIT_SUCCESS)
-    memcpy(r->result, result, r->monoid->bytes);
-  davit_free(result);
-  return status;
-}
-
-static davit_status run_reduce_host(dvt_lane *lane, void *arguments) {
+static davit_status run_reduce_host(const dvt_site *site, const void *arguments) {
   const dvt_reduce *r = arguments;
   davit_monoid_task task = {
-      .device = lane->device, .threads = r->threads, .n = r->n, .x = r->x, .stop = r->values};
+      .device = site->device, .threads = site->threads, .n = r->n, .x = r->x, .stop = r->values};
   const size_t element = r->monoid->bytes;
   int64_t all, counted;
   void *memory;
   count_levels(r->monoid, r->n, r->values, &all, &counted);
-  DVT_TRY(dvt_lane_workspace(lane, (size_t)(all + 1) * element, &memory));
+  DVT_TRY(site->workspace(site, (size_t)(all + 1) * element, &memory));
   task.levels = memory;
   task.result = (char *)memory + (size_t)all * element;
   r->monoid->reduce(&task);
@@ -225,19 +198,19 @@ static davit_status run_reduce_host(dvt_lane *lane, void *arguments) {
   return dvt_copy_blocking(r->result, bytes, dvt_place_of(r->result), from, bytes, DAVIT_PAGEABLE, bytes, 1);
 }
 
-static davit_status run_reduce_region(dvt_lane *lane, void *arguments) {
+static davit_status run_reduce_region(const dvt_site *site, const void *arguments) {
   const dvt_reduce *r = arguments;
-  DVT_TRY(check_works(lane, r->monoid));
+  DVT_TRY(check_works(site, r->monoid));
   const size_t element = r->monoid->bytes;
   int64_t all, counted;
   void *memory;
   count_levels(r->monoid, r->n, r->values, &all, &counted);
   const size_t level_bytes = dvt_aligned_up((size_t)all * element),
                counter_bytes = dvt_aligned_up((size_t)counted * 4 + 4);
-  DVT_TRY(dvt_lane_workspace(lane, level_bytes + counter_bytes + element, &memory));
+  DVT_TRY(site->workspace(site, level_bytes + counter_bytes + element, &memory));
   char *levels = memory;
-  DVT_TRY(dvt_space_fill(levels + level_bytes, lane->device, 0, counter_bytes));
-  davit_monoid_task task = {.device = lane->device,
+  DVT_TRY(dvt_space_fill(levels + level_bytes, site->device, 0, counter_bytes));
+  davit_monoid_task task = {.device = site->device,
                             .gpu = true,
                             .n = r->n,
                             .x = r->x,
@@ -252,26 +225,27 @@ static davit_status run_reduce_region(dvt_lane *lane, void *arguments) {
     bytes = (size_t)dvt_monoid_values(r->monoid, r->n, r->values) * element;
     from = levels + (size_t)first_of_level(r->monoid, r->n, r->values) * element;
   }
-  return dvt_copy_blocking(r->result, bytes, dvt_place_of(r->result), from, bytes, lane->device, bytes, 1);
+  return dvt_copy_blocking(r->result, bytes, dvt_place_of(r->result), from, bytes, site->device, bytes, 1);
 }
 
-davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r) {
-  switch (path_of(lane, r->monoid)) {
-  case ON_HOST:
-    return dvt_lane_submit(lane, DVT_BLOCKING, run_reduce_host, r, sizeof *r);
-  case AS_REGION:
-    return dvt_lane_submit(lane, DVT_BLOCKING, run_reduce_region, r, sizeof *r);
-  default:
-    return dvt_place_is_streamable(dvt_place_of(r->result))
-               ? dvt_lane_submit(lane, DVT_STREAMED, run_reduce_stream, r, sizeof *r)
-               : dvt_lane_submit(lane, DVT_BLOCKING, run_reduce_through_pinned, r, sizeof *r);
-  }
+/* The built-in monoids have kernels for streams; a user's runs as a region on every GPU. */
+static const dvt_operation builtin_reduce = {.name = "reduce",
+                                             .bytes = sizeof(dvt_reduce),
+                                             .stream = run_reduce_stream,
+                                             .host = run_reduce_host,
+                                             .region = run_reduce_region};
+static const dvt_operation user_reduce = {
+    .name = "reduce", .bytes = sizeof(dvt_reduce), .host = run_reduce_host, .region = run_reduce_region};
+
+davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads) {
+  return dvt_operation_submit_result(lane, r->monoid->kernels ? &builtin_reduce : &user_reduce, r, threads,
+                                     &r->result, r->monoid->bytes);
 }
 
 davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result) {
   int64_t all, counted;
   davit_monoid_task task = {
-      .device = DAVIT_HOST, .threads = dvt_blas_threads(DAVIT_HOST), .n = count, .x = values};
+      .device = DAVIT_HOST, .threads = dvt_device_threads(DAVIT_HOST), .n = count, .x = values};
   count_levels(monoid, count, 0, &all, &counted);
   DVT_TRY(davit_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
   task.result = (char *)task.levels + (size_t)all * monoid->bytes;
@@ -289,14 +263,14 @@ static int64_t modes_of(const dvt_scan *s) {
   return (s->kind == DAVIT_SCAN_EXCLUSIVE ? EXCLUSIVE : 0) | (fits ? ALIGNED : 0);
 }
 
-static davit_status run_scan_stream(dvt_lane *lane, void *arguments) {
+static davit_status run_scan_stream(const dvt_site *site, const void *arguments) {
   const dvt_scan *s = arguments;
   const dvt_builtin_scan *kernel = ((const kernels *)s->monoid->kernels)->scan;
   const int64_t tiles = tiles_of(s->n, kernel->tile);
   const size_t slots = (size_t)tiles * kernel->slot_bytes;
   void *sums;
-  DVT_TRY(dvt_lane_workspace(lane, 2 * slots, &sums));
-  DVT_TRY(dvt_stream_fill(lane->stream, sums, 0, 2 * slots));
+  DVT_TRY(site->workspace(site, 2 * slots, &sums));
+  DVT_TRY(dvt_stream_fill(site->stream, sums, 0, 2 * slots));
   const dvt_argument given[] = {dvt_integer_argument(s->n),
                                 dvt_pointer_argument(s->x),
                                 dvt_pointer_argument(s->flags),
@@ -306,14 +280,14 @@ static davit_status run_scan_stream(dvt_lane *lane, void *arguments) {
                                 dvt_pointer_argument(s->carry_out),
                                 dvt_pointer_argument(s->y),
                                 dvt_integer_argument(modes_of(s))};
-  return dvt_launch(s->flags ? kernel->segmented : kernel->kernel, lane->stream, tiles + 1, kernel->threads,
+  return dvt_launch(s->flags ? kernel->segmented : kernel->kernel, site->stream, tiles + 1, kernel->threads,
                     0, given, 9);
 }
 
-static davit_status run_scan_host(dvt_lane *lane, void *arguments) {
+static davit_status run_scan_host(const dvt_site *site, const void *arguments) {
   const dvt_scan *s = arguments;
-  davit_monoid_task task = {.device = lane->device,
-                            .threads = s->threads,
+  davit_monoid_task task = {.device = site->device,
+                            .threads = site->threads,
                             .n = s->n,
                             .x = s->x,
                             .flags = s->flags,
@@ -326,24 +300,25 @@ static davit_status run_scan_host(dvt_lane *lane, void *arguments) {
 }
 
 /* One element between the host and the lane's device. */
-static davit_status move(dvt_lane *lane, const davit_monoid *monoid, void *to, const void *from, bool in) {
+static davit_status move(const dvt_site *site, const davit_monoid *monoid, void *to, const void *from,
+                         bool in) {
   const size_t bytes = monoid->bytes;
-  return dvt_copy_blocking(to, bytes, in ? lane->device : dvt_place_of(to), from, bytes,
-                           in ? dvt_place_of(from) : lane->device, bytes, 1);
+  return dvt_copy_blocking(to, bytes, in ? site->device : dvt_place_of(to), from, bytes,
+                           in ? dvt_place_of(from) : site->device, bytes, 1);
 }
 
-static davit_status run_scan_region(dvt_lane *lane, void *arguments) {
+static davit_status run_scan_region(const dvt_site *site, const void *arguments) {
   const dvt_scan *s = arguments;
-  DVT_TRY(check_works(lane, s->monoid));
+  DVT_TRY(check_works(site, s->monoid));
   const size_t slots = dvt_aligned_up((size_t)tiles_of(s->n, s->monoid->scan_tile) * s->monoid->slot_bytes);
   const size_t element = dvt_aligned_up(s->monoid->bytes);
   void *memory;
-  DVT_TRY(dvt_lane_workspace(lane, 2 * slots + 2 * element, &memory));
-  DVT_TRY(dvt_space_fill(memory, lane->device, 0, 2 * slots));
+  DVT_TRY(site->workspace(site, 2 * slots + 2 * element, &memory));
+  DVT_TRY(dvt_space_fill(memory, site->device, 0, 2 * slots));
   char *carry_in = (char *)memory + 2 * slots, *carry_out = carry_in + element;
   if (s->carry_in)
-    DVT_TRY(move(lane, s->monoid, carry_in, s->carry_in, true));
-  davit_monoid_task task = {.device = lane->device,
+    DVT_TRY(move(site, s->monoid, carry_in, s->carry_in, true));
+  davit_monoid_task task = {.device = site->device,
                             .gpu = true,
                             .n = s->n,
                             .x = s->x,
@@ -355,48 +330,55 @@ static davit_status run_scan_region(dvt_lane *lane, void *arguments) {
                             .carry_out = carry_out,
                             .modes = modes_of(s)};
   s->monoid->scan(&task);
-  return s->carry_out ? move(lane, s->monoid, s->carry_out, carry_out, false) : DAVIT_SUCCESS;
+  return s->carry_out ? move(site, s->monoid, s->carry_out, carry_out, false) : DAVIT_SUCCESS;
 }
 
-davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *s) {
-  switch (path_of(lane, s->monoid)) {
-  case ON_HOST:
-    return dvt_lane_submit(lane, DVT_BLOCKING, run_scan_host, s, sizeof *s);
-  case AS_REGION:
-    return dvt_lane_submit(lane, DVT_BLOCKING, run_scan_region, s, sizeof *s);
-  default:
-    return dvt_lane_submit(lane, DVT_STREAMED, run_scan_stream, s, sizeof *s);
-  }
+static const dvt_operation builtin_scan = {.name = "scan",
+                                           .bytes = sizeof(dvt_scan),
+                                           .stream = run_scan_stream,
+                                           .host = run_scan_host,
+                                           .region = run_scan_region};
+static const dvt_operation user_scan = {
+    .name = "scan", .bytes = sizeof(dvt_scan), .host = run_scan_host, .region = run_scan_region};
+
+davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *s, int threads) {
+  return dvt_operation_submit(lane, s->monoid->kernels ? &builtin_scan : &user_scan, s, threads);
 }
 
 /* ---- prepend ---- */
 
-static davit_status run_prepend_stream(dvt_lane *lane, void *arguments) {
+static davit_status run_prepend_stream(const dvt_site *site, const void *arguments) {
   enum { MOST_TEAMS = 2048 };
   const dvt_scan *s = arguments;
   const dvt_builtin_scan *kernel = ((const kernels *)s->monoid->kernels)->scan;
   const int64_t teams = tiles_of(s->n, kernel->threads);
   const dvt_argument given[] = {dvt_integer_argument(s->n), dvt_pointer_argument(s->carry_in),
                                 dvt_pointer_argument(s->y)};
-  return dvt_launch(kernel->prepend_kernel, lane->stream, teams < MOST_TEAMS ? teams : MOST_TEAMS,
+  return dvt_launch(kernel->prepend_kernel, site->stream, teams < MOST_TEAMS ? teams : MOST_TEAMS,
                     kernel->threads, 0, given, 3);
 }
 
-static davit_status run_prepend(dvt_lane *lane, void *arguments) {
+static davit_status run_prepend(const dvt_site *site, const void *arguments) {
   const dvt_scan *s = arguments;
-  davit_monoid_task task = {.device = lane->device, .threads = s->threads, .n = s->n, .y = s->y};
-  task.gpu = path_of(lane, s->monoid) == AS_REGION;
-  DVT_TRY(dvt_lane_workspace(lane, s->monoid->bytes, &task.result));
+  davit_monoid_task task = {.device = site->device, .threads = site->threads, .n = s->n, .y = s->y};
+  task.gpu = site->threads == 0;
+  DVT_TRY(site->workspace(site, s->monoid->bytes, &task.result));
   if (task.gpu)
-    DVT_TRY(move(lane, s->monoid, task.result, s->carry_in, true));
+    DVT_TRY(move(site, s->monoid, task.result, s->carry_in, true));
   else
     memcpy(task.result, s->carry_in, s->monoid->bytes);
   s->monoid->prepend(&task);
   return DAVIT_SUCCESS;
 }
 
+static const dvt_operation builtin_prepend = {.name = "prepend",
+                                              .bytes = sizeof(dvt_scan),
+                                              .stream = run_prepend_stream,
+                                              .host = run_prepend,
+                                              .region = run_prepend};
+static const dvt_operation user_prepend = {
+    .name = "prepend", .bytes = sizeof(dvt_scan), .host = run_prepend, .region = run_prepend};
+
 davit_status dvt_prepend_submit(dvt_lane *lane, const dvt_scan *s) {
-  const bool streamed = path_of(lane, s->monoid) == ON_STREAM;
-  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING,
-                         streamed ? run_prepend_stream : run_prepend, s, sizeof *s);
+  return dvt_operation_submit(lane, s->monoid->kernels ? &builtin_prepend : &user_prepend, s, 0);
 }

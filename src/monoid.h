@@ -11,16 +11,15 @@
 #include "src/runtime/tuning.h"
 
 /* `values` = 0: `result`, anywhere, gets the reduction. `values` = 1: `result`, host memory that devices reach, gets the values
- * of the tiles, dvt_monoid_values() of them; 2: those of tiles of tiles. `threads`: what a CPU may use. x is reachable. */
+ * of the tiles, dvt_monoid_values() of them; 2: those of tiles of tiles. `threads`: what a CPU may use; 0: all of the lane. x is reachable. */
 typedef struct dvt_reduce {
   const davit_monoid *monoid;
-  int threads;
   int64_t n;
   const void *x;
   int64_t values;
   void *result;
 } dvt_reduce;
-davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *reduce);
+davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *reduce, int threads);
 
 int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values);
 
@@ -31,7 +30,6 @@ davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const 
  * devices reach. n > 0. */
 typedef struct dvt_scan {
   const davit_monoid *monoid;
-  int threads;
   davit_scan_kind kind;
   int64_t n;
   const void *x;
@@ -40,7 +38,7 @@ typedef struct dvt_scan {
   const void *carry_in;
   void *carry_out;
 } dvt_scan;
-davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *scan);
+davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *scan, int threads);
 
 /* y_i = carry_in ∘ y_i for n elements. */
 davit_status dvt_prepend_submit(dvt_lane *lane, const dvt_scan *scan);

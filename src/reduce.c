@@ -26,17 +26,7 @@ davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *m
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(monoid, n, x, result));
-  return dvt_reduce_submit(
-      lane, &(dvt_reduce){monoid, dvt_blas_threads(lane->device), n, x, .values = 0, .result = result});
-}
-
-/* ---- where it lies ---- */
-
-static davit_status at_home(int device, const dvt_reduce *reduce) {
-  dvt_lane *lane;
-  DVT_TRY(dvt_lane_open(device, &lane));
-  davit_status status = dvt_reduce_submit(lane, reduce), end = dvt_lane_close(lane);
-  return status == DAVIT_SUCCESS ? end : status;
+  return dvt_reduce_submit(lane, &(dvt_reduce){monoid, n, x, .values = 0, .result = result}, 0);
 }
 
 /* ---- streamed ---- */
@@ -47,8 +37,7 @@ static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, con
   void *here;
   size_t pitch;
   DVT_TRY(dvt_vector_operand(run, lane, 0, true, (void *)(uintptr_t)x, bytes, bytes, 1, &here, &pitch));
-  return dvt_reduce_submit(lane->lane, &(dvt_reduce){monoid, dvt_blas_threads(lane->lane->device), n, here,
-                                                     .values = 1, .result = values});
+  return dvt_reduce_submit(lane->lane, &(dvt_reduce){monoid, n, here, .values = 1, .result = values}, 0);
 }
 
 static davit_status stream_all(dvt_vector_run *run, const davit_monoid *monoid, int64_t n, const char *x,
@@ -87,8 +76,12 @@ davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const vo
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (n == 0)
     return davit_copy(monoid->bytes, monoid->identity, result);
-  if (dvt_monoid_home(&x, 1, chosen, count, !options || !options->devices, &device, &threads))
-    return at_home(device, &(dvt_reduce){monoid, threads, n, x, .values = 0, .result = result});
+  if (dvt_monoid_home(&x, 1, chosen, count, !options || !options->devices, &device, &threads)) {
+    dvt_lane *lane;
+    DVT_TRY(dvt_lane_open(device, &lane));
+    return dvt_lane_end(lane,
+                        dvt_reduce_submit(lane, &(dvt_reduce){monoid, n, x, .result = result}, threads));
+  }
   return streamed(monoid, n, x, chosen, count, result);
 }
 
@@ -119,9 +112,10 @@ static davit_status submit_parts(parts_run *run, const davit_reduce_part *parts)
     const int place = dvt_place_of(parts[p].x);
     const int device = dvt_place_is_host(place) && place < 0 ? DAVIT_HOST : place;
     DVT_TRY(dvt_lane_open(device, &run->lanes[p]));
-    DVT_TRY(dvt_reduce_submit(run->lanes[p],
-                              &(dvt_reduce){run->monoid, dvt_blas_threads(device), parts[p].n, parts[p].x,
-                                            .values = run->level, .result = run->values + at}));
+    DVT_TRY(dvt_reduce_submit(
+        run->lanes[p],
+        &(dvt_reduce){run->monoid, parts[p].n, parts[p].x, .values = run->level, .result = run->values + at},
+        0));
     at += (size_t)dvt_monoid_values(run->monoid, parts[p].n, run->level) * run->monoid->bytes;
   }
   return DAVIT_SUCCESS;

@@ -44,8 +44,7 @@ davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *mon
   DVT_TRY(check(monoid, kind, n, x, flags, y));
   if (n == 0)
     return DAVIT_SUCCESS;
-  return dvt_scan_submit(
-      lane, &(dvt_scan){monoid, dvt_blas_threads(lane->device), kind, n, x, flags, y, NULL, NULL});
+  return dvt_scan_submit(lane, &(dvt_scan){monoid, kind, n, x, flags, y, NULL, NULL}, 0);
 }
 
 /* ---- streamed ---- */
@@ -67,7 +66,7 @@ static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, con
   here.flags = flags;
   if (*last)
     DVT_TRY(dvt_lane_wait(lane->lane, *last));
-  DVT_TRY(dvt_scan_submit(lane->lane, &here));
+  DVT_TRY(dvt_scan_submit(lane->lane, &here, 0));
   dvt_record_drop(*last);
   *last = NULL;
   DVT_TRY(dvt_lane_record(lane->lane, false, last));
@@ -82,7 +81,6 @@ static davit_status stream_all(dvt_vector_run *run, const dvt_scan *s, char *car
   for (int64_t i = 0, begin = 0; begin < s->n && status == DAVIT_SUCCESS; i++, begin += piece) {
     dvt_vector_lane *lane = &run->device[i % run->devices].lane[i / run->devices % DVT_VECTOR_LANES];
     dvt_scan part = *s;
-    part.threads = dvt_blas_threads(lane->lane->device);
     part.n = s->n - begin < piece ? s->n - begin : piece;
     part.x = (const char *)s->x + (size_t)begin * element;
     part.y = (char *)s->y + (size_t)begin * element;
@@ -109,16 +107,9 @@ static davit_status streamed(const dvt_scan *s, const int *devices, int count) {
   return status;
 }
 
-static davit_status at_home(int device, const dvt_scan *s) {
-  dvt_lane *lane;
-  DVT_TRY(dvt_lane_open(device, &lane));
-  davit_status status = dvt_scan_submit(lane, s), end = dvt_lane_close(lane);
-  return status == DAVIT_SUCCESS ? end : status;
-}
-
 davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind, int64_t n, const void *x,
                                const uint8_t *flags, void *y, const davit_scan_options *options) {
-  int chosen[DVT_MOST_DEVICES], count, device;
+  int chosen[DVT_MOST_DEVICES], count, device, threads;
   DVT_TRY(check(monoid, kind, n, x, flags, y));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (n == 0)
@@ -126,8 +117,11 @@ davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind,
   dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
   const void *const arrays[] = {x, y, flags};
   if (dvt_monoid_home(arrays, flags ? 3 : 2, chosen, count, !options || !options->devices, &device,
-                      &scan.threads))
-    return at_home(device, &scan);
+                      &threads)) {
+    dvt_lane *lane;
+    DVT_TRY(dvt_lane_open(device, &lane));
+    return dvt_lane_end(lane, dvt_scan_submit(lane, &scan, threads));
+  }
   return streamed(&scan, chosen, count);
 }
 
@@ -216,7 +210,6 @@ static davit_status synchronize(const parts_run *run) {
 static dvt_scan scan_of(const parts_run *run, int p) {
   const davit_scan_part *part = &run->parts[p];
   return (dvt_scan){.monoid = run->monoid,
-                    .threads = dvt_blas_threads(run->lanes[p]->device),
                     .kind = run->kind,
                     .n = part->n,
                     .x = part->x,
@@ -230,8 +223,7 @@ static davit_status scan_after_reducing(parts_run *run) {
     memcpy(sum_of(run, p), run->monoid->identity, run->monoid->bytes);
     if (part->n > 0)
       DVT_TRY(dvt_reduce_submit(run->lanes[p],
-                                &(dvt_reduce){run->monoid, dvt_blas_threads(run->lanes[p]->device), part->n,
-                                              part->x, .values = 0, .result = sum_of(run, p)}));
+                                &(dvt_reduce){run->monoid, part->n, part->x, .result = sum_of(run, p)}, 0));
   }
   DVT_TRY(synchronize(run));
   memcpy(carry_of(run, 0), run->monoid->identity, run->monoid->bytes);
@@ -242,7 +234,7 @@ static davit_status scan_after_reducing(parts_run *run) {
       continue;
     dvt_scan scan = scan_of(run, p);
     scan.carry_in = carry_of(run, p);
-    DVT_TRY(dvt_scan_submit(run->lanes[p], &scan));
+    DVT_TRY(dvt_scan_submit(run->lanes[p], &scan, 0));
   }
   return synchronize(run);
 }
@@ -278,7 +270,7 @@ static davit_status scan_then_fix_up(parts_run *run) {
     if (run->parts[p].n > 0) {
       dvt_scan scan = scan_of(run, p);
       scan.carry_out = sum_of(run, p);
-      DVT_TRY(dvt_scan_submit(run->lanes[p], &scan));
+      DVT_TRY(dvt_scan_submit(run->lanes[p], &scan, 0));
     }
   DVT_TRY(synchronize(run));
   memcpy(carry_of(run, 0), run->monoid->identity, run->monoid->bytes);

@@ -6,7 +6,7 @@
 #include "offload/stencil.h"
 #include "src/base/arithmetic.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/queue.h"
+#include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
 
@@ -19,7 +19,8 @@ static davit_status check(const dvt_stencil *s) {
   DVT_TRY(dvt_check_ld("lda", s->lda, s->rows));
   DVT_TRY(dvt_check_ld("ldb", s->ldb, s->rows));
   if ((unsigned)s->border > DAVIT_STENCIL_BORDER_ZERO)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "border is %d, not a davit_stencil_border", (int)s->border);
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->border is %d, not a davit_stencil_border",
+                      (int)s->border);
   if (s->rows == 0 || s->cols == 0)
     return DAVIT_SUCCESS;
   if (!s->a || !s->b)
@@ -46,26 +47,28 @@ static davit_status make(dvt_stencil *s, davit_type type, int64_t rows, int64_t 
   return check(s);
 }
 
-static davit_status run_stream(dvt_lane *lane, void *arguments) {
-  return dvt_stream_stencil(lane->stream, arguments);
+static davit_status run_stream(const dvt_site *site, const void *arguments) {
+  return dvt_stream_stencil(site->stream, arguments);
 }
 
-static davit_status run_cpu(dvt_lane *lane, void *arguments) {
-  int64_t threads = dvt_tuned(lane->device, DVT_TUNE_STENCIL_THREADS, dvt_blas_threads(lane->device));
-  dvt_cpu_stencil(arguments, (int)threads);
+static davit_status run_cpu(const dvt_site *site, const void *arguments) {
+  dvt_cpu_stencil(arguments, site->threads);
   return DAVIT_SUCCESS;
 }
 
-/* The kernels are made for GPUs alone. */
-static davit_status run_target(dvt_lane *lane, void *arguments) {
-  if (dvt_place_is_host(lane->device))
-    return run_cpu(lane, arguments);
-  return dvt_target_stencil(lane->device, arguments);
+static davit_status run_target(const dvt_site *site, const void *arguments) {
+  return dvt_target_stencil(site->device, arguments);
 }
 
+static const dvt_operation operation = {.name = "stencil",
+                                        .bytes = sizeof(dvt_stencil),
+                                        .stream = run_stream,
+                                        .host = run_cpu,
+                                        .region = run_target,
+                                        .tuned_threads = DVT_TUNE_STENCIL_THREADS};
+
 static davit_status submit(dvt_lane *lane, const dvt_stencil *s) {
-  static const dvt_blas_works works = {run_stream, run_cpu, run_target};
-  return s->rows == 0 || s->cols == 0 ? DAVIT_SUCCESS : dvt_blas_submit(lane, works, s, sizeof *s);
+  return s->rows == 0 || s->cols == 0 ? DAVIT_SUCCESS : dvt_operation_submit(lane, &operation, s, 0);
 }
 
 static davit_stencil_border border_of(const davit_stencil_options *options) {

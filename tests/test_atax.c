@@ -6,6 +6,7 @@
  * whatever the order of the sums. Everything around the outputs is compared bytewise. */
 #include "tests/dense.h"
 
+#include "ref/blas.h"
 #include "ref/ref.h"
 #include "src/base/cpu.h"
 
@@ -214,8 +215,10 @@ static void test_wrong_operator_differs(void **state) {
   for (int wrong = 0; wrong < 3; wrong++) {
     double tmp[SIZE], y[SIZE], distance = 0;
     char first = "NTN"[wrong], second = "TTN"[wrong];
-    dvt_ref_dgemv(first, SIZE, SIZE, 1, dense_image(&o.a), SIZE, dense_image(&o.x), 1, 0, tmp, 1);
-    dvt_ref_dgemv(second, SIZE, SIZE, 1, dense_image(&o.a), SIZE, tmp, 1, 0, y, 1);
+    dvt_gemv_host(NULL, &(dvt_gemv){DAVIT_DOUBLE, first, SIZE, SIZE, 1, dense_image(&o.a), SIZE,
+                                    dense_image(&o.x), 1, 0, tmp, 1});
+    dvt_gemv_host(NULL,
+                  &(dvt_gemv){DAVIT_DOUBLE, second, SIZE, SIZE, 1, dense_image(&o.a), SIZE, tmp, 1, 0, y, 1});
     for (int i = 0; i < SIZE; i++)
       distance = fmax(distance, fabs(y[i] - dense_at(&o.y, i, 0)));
     assert_true(distance > 0.1);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ref/blas.h"
 #include "ref/ref.h"
 
 enum { GUARD = 5, MOST_DEVICES = 4 };
@@ -117,11 +118,13 @@ static davit_status run(problem *p) {
 
 static void reference(const problem *p, void *c) {
   if (p->type == 'd')
-    dvt_ref_dgemm(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a.host, p->a.ld, p->b.host, p->b.ld,
-                  p->beta, c, p->c.ld, 1);
+    dvt_gemm_host(&(dvt_site){.threads = 1},
+                  &(dvt_gemm){DAVIT_DOUBLE, p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a.host,
+                              p->a.ld, p->b.host, p->b.ld, p->beta, c, p->c.ld});
   else
-    dvt_ref_sgemm(p->transa, p->transb, p->m, p->n, p->k, (float)p->alpha, p->a.host, p->a.ld, p->b.host,
-                  p->b.ld, (float)p->beta, c, p->c.ld, 1);
+    dvt_gemm_host(&(dvt_site){.threads = 1},
+                  &(dvt_gemm){DAVIT_FLOAT, p->transa, p->transb, p->m, p->n, p->k, (float)p->alpha, p->a.host,
+                              p->a.ld, p->b.host, p->b.ld, (float)p->beta, c, p->c.ld});
 }
 
 static void *fetched(const matrix *x) {
@@ -413,8 +416,9 @@ static void test_blocks_of_one_array(void **state) {
   davit_gemm_options options = {.devices = devices, .device_count = device_count, .tile = 32};
   check(davit_dgemm('N', 'N', N, N, N, -1, array + N, 2 * N, array + 2 * N * N, 2 * N, 1,
                     array + 2 * N * N + N, 2 * N, &options));
-  dvt_ref_dgemm('N', 'N', N, N, N, -1, expected + N, 2 * N, expected + 2 * N * N, 2 * N, 1,
-                expected + 2 * N * N + N, 2 * N, 1);
+  dvt_gemm_host(&(dvt_site){.threads = 1},
+                &(dvt_gemm){DAVIT_DOUBLE, 'N', 'N', N, N, N, -1, expected + N, 2 * N, expected + 2 * N * N,
+                            2 * N, 1, expected + 2 * N * N + N, 2 * N});
   for (int i = 0; i < 4 * N * N; i++)
     assert_true(fabs(array[i] - expected[i]) < 1e-12);
   free(array);

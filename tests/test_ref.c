@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "offload/blas.h"
+#include "offload/runtime/stream.h"
 #include "ref/philox.h"
 #include "ref/ref.h"
 
@@ -119,22 +120,16 @@ static void test_random_is_philox_by_element(void **state) {
 
 #define REAL double
 #define P(name) d##name
-#define REF(name) dvt_ref_d##name
-#define ON_TARGET(name) dvt_target_d##name
-#define ON_CUBLAS(name) dvt_cublas_d##name
+#define TYPE DAVIT_DOUBLE
 #define EPSILON DBL_EPSILON
 #include "tests/test_ref.c"
 #undef REAL
 #undef P
-#undef REF
-#undef ON_TARGET
-#undef ON_CUBLAS
+#undef TYPE
 #undef EPSILON
 #define REAL float
 #define P(name) s##name
-#define REF(name) dvt_ref_s##name
-#define ON_TARGET(name) dvt_target_s##name
-#define ON_CUBLAS(name) dvt_cublas_s##name
+#define TYPE DAVIT_FLOAT
 #define EPSILON FLT_EPSILON
 #include "tests/test_ref.c"
 
@@ -147,7 +142,8 @@ static void test_gemm_with_dynamic_threads(void **state) {
   for (int i = 0; i < N * N; i++)
     a[i] = 1;
   omp_set_dynamic(1);
-  dvt_ref_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, 7);
+  dvt_gemm_host(&(dvt_site){.threads = 7},
+                &(dvt_gemm){DAVIT_DOUBLE, 'N', 'N', N, N, N, 1, a, N, a, N, 0, c, N});
   assert_true(omp_get_dynamic());
   omp_set_dynamic(0);
   const double expected = N;
@@ -164,7 +160,8 @@ static void *multiply(void *argument) {
   }
   bool right = true;
   for (int repeat = 0; repeat < 20; repeat++) {
-    dvt_ref_dgemm('T', 'N', N, N, N, 1, a, N, b, N, 0, c, N, threads);
+    dvt_gemm_host(&(dvt_site){.threads = threads},
+                  &(dvt_gemm){DAVIT_DOUBLE, 'T', 'N', N, N, N, 1, a, N, b, N, 0, c, N});
     right = right && c[0] == threads * N * (N - 1) / 2 && c[N * N - 1] == c[0];
   }
   free(a);
@@ -319,6 +316,12 @@ static double TYPED(bound)(int64_t k, REAL alpha, REAL beta) {
   return 3 * (double)EPSILON * (sqrt((double)k + 2) * product + 2 * fabs((double)beta) * TYPED(c).norm);
 }
 
+static REAL TYPED(host_dot)(int64_t n, const REAL *x, int64_t incx, const REAL *y, int64_t incy) {
+  REAL sum;
+  dvt_dot_host(NULL, &(dvt_dot){TYPE, n, x, incx, y, incy, &sum});
+  return sum;
+}
+
 static void TYPED(try_gemm)(char transa, char transb, int64_t m, int64_t n, int64_t k, REAL alpha,
                             REAL beta) {
   bool ta = transa != 'N', tb = transb != 'N';
@@ -343,11 +346,15 @@ static void TYPED(try_gemm)(char transa, char transb, int64_t m, int64_t n, int6
     REAL *c = p.c + GUARD;
     davit_status status = DAVIT_SUCCESS;
     if (i == REFERENCE)
-      REF(gemm)(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1 + (int)(m + n + k) % 3);
+      dvt_gemm_host(&(dvt_site){.threads = 1 + (int)(m + n + k) % 3},
+                    &(dvt_gemm){TYPE, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
     else if (i == TARGET)
-      status = ON_TARGET(gemm)(0, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      status = dvt_gemm_region(&(dvt_site){.device = 0}, &(dvt_gemm){TYPE, transa, transb, m, n, k, alpha, a,
+                                                                     lda, b, ldb, beta, c, ldc});
     else
-      status = ON_CUBLAS(gemm)(stream, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      status =
+          dvt_gemm_stream(&(dvt_site){.stream = stream},
+                          &(dvt_gemm){TYPE, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
     assert_int_equal(status, DAVIT_SUCCESS);
     TYPED(take_back)(i, p);
     TYPED(check)(TYPED(bound)(k, alpha, beta));
@@ -422,11 +429,13 @@ static void TYPED(try_gemv)(char trans, int64_t m, int64_t n, int64_t incx, int6
     REAL *y = p.c + GUARD;
     davit_status status = DAVIT_SUCCESS;
     if (i == REFERENCE)
-      REF(gemv)(trans, m, n, alpha, a, lda, x, incx, beta, y, incy);
+      dvt_gemv_host(NULL, &(dvt_gemv){TYPE, trans, m, n, alpha, a, lda, x, incx, beta, y, incy});
     else if (i == TARGET)
-      status = ON_TARGET(gemv)(0, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);
+      status = dvt_gemv_region(&(dvt_site){.device = 0},
+                               &(dvt_gemv){TYPE, trans, m, n, alpha, a, lda, x, incx, beta, y, incy});
     else
-      status = ON_CUBLAS(gemv)(stream, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);
+      status = dvt_gemv_stream(&(dvt_site){.stream = stream},
+                               &(dvt_gemv){TYPE, trans, m, n, alpha, a, lda, x, incx, beta, y, incy});
     assert_int_equal(status, DAVIT_SUCCESS);
     TYPED(take_back)(i, p);
     TYPED(check)(TYPED(bound)(inner, alpha, beta));
@@ -478,11 +487,11 @@ static void TYPED(try_axpy)(int64_t n, int64_t incx, int64_t incy, REAL alpha) {
     REAL *y = p.c + GUARD;
     davit_status status = DAVIT_SUCCESS;
     if (i == REFERENCE)
-      REF(axpy)(n, alpha, x, incx, y, incy);
+      dvt_axpy_host(NULL, &(dvt_axpy){TYPE, n, alpha, x, incx, y, incy});
     else if (i == TARGET)
-      status = ON_TARGET(axpy)(0, n, alpha, x, incx, y, incy);
+      status = dvt_axpy_region(&(dvt_site){.device = 0}, &(dvt_axpy){TYPE, n, alpha, x, incx, y, incy});
     else
-      status = ON_CUBLAS(axpy)(stream, n, alpha, x, incx, y, incy);
+      status = dvt_axpy_stream(&(dvt_site){.stream = stream}, &(dvt_axpy){TYPE, n, alpha, x, incx, y, incy});
     assert_int_equal(status, DAVIT_SUCCESS);
     TYPED(take_back)(i, p);
     TYPED(check)(TYPED(bound)(1, alpha, 1));
@@ -508,13 +517,19 @@ static REAL TYPED(device_dot)(enum implementation implementation, int64_t n, con
   REAL here = (REAL)NAN, there = (REAL)NAN;
   REAL *memory = to_device(&there, sizeof there);
   if (implementation == TARGET) {
-    assert_int_equal(ON_TARGET(dot)(0, n, x, incx, y, incy, &here), DAVIT_SUCCESS);
-    assert_int_equal(ON_TARGET(dot)(0, n, x, incx, y, incy, memory), DAVIT_SUCCESS);
+    assert_int_equal(dvt_dot_region(&(dvt_site){.device = 0}, &(dvt_dot){TYPE, n, x, incx, y, incy, &here}),
+                     DAVIT_SUCCESS);
+    assert_int_equal(dvt_dot_region(&(dvt_site){.device = 0}, &(dvt_dot){TYPE, n, x, incx, y, incy, memory}),
+                     DAVIT_SUCCESS);
     from_device(&there, memory, sizeof there);
     assert_memory_equal(&here, &there, sizeof here);
   } else {
-    assert_int_equal(ON_CUBLAS(dot)(stream, n, x, incx, y, incy, &here), DAVIT_UNSUPPORTED);
-    assert_int_equal(ON_CUBLAS(dot)(stream, n, x, incx, y, incy, memory), DAVIT_SUCCESS);
+    assert_int_equal(
+        dvt_dot_stream(&(dvt_site){.stream = stream}, &(dvt_dot){TYPE, n, x, incx, y, incy, &here}),
+        DAVIT_UNSUPPORTED);
+    assert_int_equal(
+        dvt_dot_stream(&(dvt_site){.stream = stream}, &(dvt_dot){TYPE, n, x, incx, y, incy, memory}),
+        DAVIT_SUCCESS);
     assert_int_equal(dvt_stream_synchronize(stream), DAVIT_SUCCESS);
     from_device(&there, memory, sizeof there);
   }
@@ -533,7 +548,8 @@ static void TYPED(try_dot)(int64_t n, int64_t incx, int64_t incy) {
       continue;
     TYPED(pointers) p = TYPED(hand_over)(i);
     const REAL *x = p.a + GUARD, *y = p.b + GUARD;
-    REAL got = i == REFERENCE ? REF(dot)(n, x, incx, y, incy) : TYPED(device_dot)(i, n, x, incx, y, incy);
+    REAL got =
+        i == REFERENCE ? TYPED(host_dot)(n, x, incx, y, incy) : TYPED(device_dot)(i, n, x, incx, y, incy);
     TYPED(take_back)(i, p);
     assert_true(fabsl(got - sum) <= TYPED(bound)(n, 1, 0));
   }
@@ -566,14 +582,16 @@ static void TEST(P(dot_long))(void **state) {
   }
   double bound = 3 * (double)EPSILON * sqrt((double)n + 2) * (double)sum;
   /* BLIS keeps as many partial sums as its kernel for this processor has registers, one at worst. */
-  assert_true(fabsl(REF(dot)(n, x, 1, x, 1) - sum) <= (long double)n * EPSILON * sum);
+  assert_true(fabsl(TYPED(host_dot)(n, x, 1, x, 1) - sum) <= (long double)n * EPSILON * sum);
   REAL first = 0;
   for (int device = 0; device < (int)smaller(omp_get_num_devices(), 4); device++) {
     REAL *copy = omp_target_alloc(bytes, device), got[2];
     assert_non_null(copy);
     assert_int_equal(omp_target_memcpy(copy, x, bytes, 0, 0, device, omp_get_initial_device()), 0);
     for (int i = 0; i < 2; i++) {
-      assert_int_equal(ON_TARGET(dot)(device, n, copy, 1, copy, 1, &got[i]), DAVIT_SUCCESS);
+      assert_int_equal(
+          dvt_dot_region(&(dvt_site){.device = device}, &(dvt_dot){TYPE, n, copy, 1, copy, 1, &got[i]}),
+          DAVIT_SUCCESS);
       first = device == 0 && i == 0 ? got[0] : first;
       assert_memory_equal(&got[i], &first, sizeof first);
     }

@@ -18,8 +18,6 @@
 #include "src/runtime/lane.h"
 #include "src/runtime/pool.h"
 
-extern const dvt_backend dvt_backend_cuda;
-
 typedef struct cuda_lane {
   pthread_mutex_t lock;
   dvt_command *head, **tail; /* not issued yet; the head of a held lane is its pool thread's */
@@ -226,4 +224,7 @@ static void stop(void) {
 static void leave(void) {
 }
 
-const dvt_backend dvt_backend_cuda = {"cuda", start, stop, leave, open_lane, close_lane, submit};
+__attribute__((constructor)) static void register_here(void) {
+  static dvt_backend here = {"cuda", start, stop, leave, open_lane, close_lane, submit, NULL};
+  dvt_backend_register(&here);
+}

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ref/ref.h"
+#include "ref/blas.h"
 
 #ifdef __x86_64__
 #define BEST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -41,13 +41,13 @@ static void *scratch(size_t bytes) {
 #define NAME(stem) stem##_f32
 #define T float
 #define WRAPPING float
-#define SYRK dvt_ref_ssyrk
+#define SYRK DAVIT_FLOAT
 #include "bench/peers/loops_type.h"
 
 #define NAME(stem) stem##_f64
 #define T double
 #define WRAPPING double
-#define SYRK dvt_ref_dsyrk
+#define SYRK DAVIT_DOUBLE
 #include "bench/peers/loops_type.h"
 
 #define NAME(stem) stem##_i32

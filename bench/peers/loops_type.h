@@ -156,7 +156,8 @@ static void NAME(covariance)(int64_t rows, int64_t cols, const T *d, T *s, T *ce
     for (int64_t i = 0; i < rows; i++)
       centred[j * rows + i] = d[j * rows + i] - mean;
   }
-  SYRK('T', cols, rows, (T)1 / (T)(rows - 1), centred, rows, s, cols, threads);
+  dvt_syrk_host(&(dvt_site){.threads = threads},
+                &(dvt_syrk){SYRK, 'T', cols, rows, (T)1 / (T)(rows - 1), centred, rows, s, cols});
 #pragma omp parallel for num_threads(threads)
   for (int64_t j = 0; j < cols; j++)
     for (int64_t i = 0; i < j; i++)

@@ -103,18 +103,6 @@ void dvt_cublas_destroy(void *handle) {
     DVT_CUBLAS(Destroy_v2)(handle);
 }
 
-/* geam computes alpha A + beta B, may work in place, and reads no operand whose factor is 0. */
-#define DEFINE(p, P, T)                                                                                      \
-  davit_status dvt_cublas_##p##scale(void *handle, int64_t m, int64_t n, T factor, T *c, int64_t ldc) {      \
-    T zero = 0;                                                                                              \
-    return dvt_cublas_status((int)DVT_CUBLAS(P##geam_64)(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, &factor, c, \
-                                                         ldc, &zero, c, ldc, c, ldc),                        \
-                             "scaling by cuBLAS");                                                           \
-  }
-
-DEFINE(d, D, double)
-DEFINE(s, S, float)
-
 #else
 
 davit_status dvt_cublas_create(void *cuda_stream, void **handle) {

@@ -18,6 +18,7 @@ void dvt_cublas_destroy(void *handle);
 
 #ifdef DAVIT_WITH_CUDA
 
+/* Entry points by type: the one for float follows the one for double. */
 #define DVT_CUBLAS_FUNCTIONS(X)                                                                              \
   X(Create_v2)                                                                                               \
   X(Destroy_v2)                                                                                              \
@@ -27,16 +28,8 @@ void dvt_cublas_destroy(void *handle);
   X(GetStatusString)                                                                                         \
   X(Dgeam_64)                                                                                                \
   X(Sgeam_64)                                                                                                \
-  X(Dgemm_v2_64)                                                                                             \
-  X(Sgemm_v2_64)                                                                                             \
-  X(Dgemv_v2_64)                                                                                             \
-  X(Sgemv_v2_64)                                                                                             \
-  X(Daxpy_v2_64)                                                                                             \
-  X(Saxpy_v2_64)                                                                                             \
-  X(Dsyrk_v2_64)                                                                                             \
-  X(Ssyrk_v2_64)                                                                                             \
-  X(Ddot_v2_64)                                                                                              \
-  X(Sdot_v2_64)
+  X(Dgemm_v2_64) X(Sgemm_v2_64) X(Dgemv_v2_64) X(Sgemv_v2_64) X(Daxpy_v2_64) X(Saxpy_v2_64) X(Ddot_v2_64)    \
+      X(Sdot_v2_64) X(Dsyrk_v2_64) X(Ssyrk_v2_64)
 
 #define DVT_CUBLAS_NUMBER(name) DVT_CUBLAS_##name,
 enum dvt_cublas_number { DVT_CUBLAS_FUNCTIONS(DVT_CUBLAS_NUMBER) DVT_CUBLAS_COUNT };
@@ -48,13 +41,12 @@ typedef void (*dvt_cublas_function)(void);
 dvt_cublas_function dvt_cublas_entry(enum dvt_cublas_number number);
 #define DVT_CUBLAS(name) ((__typeof__(cublas##name) *)dvt_cublas_entry(DVT_CUBLAS_##name))
 
+/* The same for cublasD<name> or cublasS<name> by type; the prototype of the former, pointers given as void *, serves both. */
+#define DVT_CUBLAS_OF(type, name)                                                                            \
+  ((__typeof__(cublasD##name) *)dvt_cublas_entry(DVT_CUBLAS_D##name + ((type) == DAVIT_FLOAT)))
+
 /* Turns a cublasStatus_t into a status with a sentence that names the operation. */
 davit_status dvt_cublas_status(int result, const char *operation);
-
-/* C = factor C, m × n; factor = 0 does not read C. For the cases in which the product itself vanishes, where
- * the manual does not promise that cuBLAS leaves A and B unread. */
-davit_status dvt_cublas_dscale(void *handle, int64_t m, int64_t n, double factor, double *c, int64_t ldc);
-davit_status dvt_cublas_sscale(void *handle, int64_t m, int64_t n, float factor, float *c, int64_t ldc);
 
 #endif
 #endif

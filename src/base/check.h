@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/error.h"
+
 /* The reserved words at the end of options (NULL allowed), or of another argument, are 0. */
 #define DVT_CHECK_OPTIONS(options)                                                                           \
   ((options)                                                                                                 \

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "ref/ref.h"
+#include "ref/blas.h"
 #include "src/cli/blas_options.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
@@ -32,8 +32,7 @@ static int load(void *state) {
     const int64_t n = s->x.shape[0];                                                                         \
     if (!reference)                                                                                          \
       return davit_##p##axpy(n, (T)s->alpha, s->x.data, 1, z, 1, &(davit_axpy_options){CLI_DEVICES(s)});     \
-    dvt_ref_##p##axpy(n, (T)s->alpha, s->x.data, 1, z, 1);                                                   \
-    return DAVIT_SUCCESS;                                                                                    \
+    return dvt_axpy_host(NULL, &(dvt_axpy){cli_number_type(s->x.type), n, s->alpha, s->x.data, 1, z, 1});    \
   }
 CLI_FOR_PRECISIONS(DEFINE_ADD)
 #undef DEFINE_ADD

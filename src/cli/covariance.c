@@ -2,6 +2,7 @@
 #include <davit/covariance.h>
 #include <math.h>
 
+#include "ref/blas.h"
 #include "ref/ref.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
@@ -195,7 +196,9 @@ static int check(void *state, cli_check *check) {
   cli_restore(&c->full, NULL);
   if (c->d.bytes) {
     columns = centre(c);
-    dvt_ref_dsyrk('T', cols, rows, 1 / c->divisor, c->centred.data, rows, c->full.data, cols, cli_threads());
+    dvt_syrk_host(&(dvt_site){.threads = cli_threads()},
+                  &(dvt_syrk){DAVIT_DOUBLE, 'T', cols, rows, 1 / c->divisor, c->centred.data, rows,
+                              c->full.data, cols});
   }
   *check = (cli_check){.measure = c->job.devices.reference ? MEASURE("rows") : MEASURE("sqrt(rows + 2)"),
                        .error = distance(c),

@@ -2,7 +2,7 @@
 #include <davit/dot.h>
 #include <math.h>
 
-#include "ref/ref.h"
+#include "ref/blas.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
@@ -29,8 +29,8 @@ static int load(void *state) {
     const int64_t n = q->x.shape[0];                                                                         \
     if (!reference)                                                                                          \
       return davit_##p##dot(n, q->x.data, 1, q->y.data, 1, result, &(davit_dot_options){CLI_DEVICES(q)});    \
-    *result = dvt_ref_##p##dot(n, q->x.data, 1, q->y.data, 1);                                               \
-    return DAVIT_SUCCESS;                                                                                    \
+    return dvt_dot_host(NULL,                                                                                \
+                        &(dvt_dot){cli_number_type(q->x.type), n, q->x.data, 1, q->y.data, 1, result});      \
   }
 CLI_FOR_PRECISIONS(DEFINE_MULTIPLY)
 #undef DEFINE_MULTIPLY

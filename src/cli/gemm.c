@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "ref/ref.h"
+#include "ref/blas.h"
 #include "src/cli/blas_options.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
@@ -64,9 +64,9 @@ static int load(void *state) {
     if (!reference)                                                                                          \
       return davit_##p##gemm(a->trans, b->trans, q->m, q->n, q->k, alpha, q->a.data, a->ld, q->b.data,       \
                              b->ld, beta, c, ldc, options);                                                  \
-    dvt_ref_##p##gemm(a->trans, b->trans, q->m, q->n, q->k, alpha, q->a.data, a->ld, q->b.data, b->ld, beta, \
-                      c, ldc, cli_threads());                                                                \
-    return DAVIT_SUCCESS;                                                                                    \
+    return dvt_gemm_host(&(dvt_site){.threads = cli_threads()},                                              \
+                         &(dvt_gemm){cli_number_type(q->a.type), a->trans, b->trans, q->m, q->n, q->k,       \
+                                     q->alpha, q->a.data, a->ld, q->b.data, b->ld, q->beta, c, ldc});        \
   }
 CLI_FOR_PRECISIONS(DEFINE_MULTIPLY)
 #undef DEFINE_MULTIPLY

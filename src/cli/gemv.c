@@ -2,7 +2,7 @@
 #include <davit/gemv.h>
 #include <math.h>
 
-#include "ref/ref.h"
+#include "ref/blas.h"
 #include "src/cli/blas_options.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
@@ -48,8 +48,8 @@ static int load(void *state) {
     if (!reference)                                                                                          \
       return davit_##p##gemv(a->trans, a->rows, a->cols, alpha, q->a.data, a->ld, q->x.data, 1, beta, y, 1,  \
                              &(davit_gemv_options){CLI_DEVICES(q)});                                         \
-    dvt_ref_##p##gemv(a->trans, a->rows, a->cols, alpha, q->a.data, a->ld, q->x.data, 1, beta, y, 1);        \
-    return DAVIT_SUCCESS;                                                                                    \
+    return dvt_gemv_host(NULL, &(dvt_gemv){cli_number_type(q->a.type), a->trans, a->rows, a->cols, alpha,    \
+                                           q->a.data, a->ld, q->x.data, 1, beta, y, 1});                     \
   }
 CLI_FOR_PRECISIONS(DEFINE_MULTIPLY)
 #undef DEFINE_MULTIPLY

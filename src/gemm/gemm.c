@@ -1,16 +1,10 @@
 /* The product's front: argument checks, and one product on one lane. */
 #include "src/gemm/gemm.h"
 
-#include "offload/blas.h"
-#include "ref/ref.h"
 #include "src/runtime/operation.h"
-#include "src/runtime/queue.h"
 
-size_t dvt_element_bytes(char type) {
-  return type == 'd' ? sizeof(double) : sizeof(float);
-}
-
-static davit_status check(dvt_gemm *g) {
+static davit_status check(void *arguments) {
+  dvt_gemm *g = arguments;
   DVT_TRY(dvt_check_trans("transa", g->transa, &g->transa));
   DVT_TRY(dvt_check_trans("transb", g->transb, &g->transb));
   DVT_TRY(dvt_check_length("m", g->m));
@@ -26,7 +20,7 @@ static davit_status check(dvt_gemm *g) {
   bool reads = g->k > 0 && g->alpha != 0;
   if (!g->c || (reads && (!g->a || !g->b)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", !g->c ? "c" : g->a ? "b" : "a");
-  size_t size = dvt_element_bytes(g->type);
+  size_t size = davit_type_bytes(g->type);
   if (reads && dvt_blocks_overlap(g->c, g->ldc, g->m, g->n, g->a, g->lda, rows_a, cols_a, size))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "c overlaps a");
   if (reads && dvt_blocks_overlap(g->c, g->ldc, g->m, g->n, g->b, g->ldb, rows_b, cols_b, size))
@@ -36,45 +30,19 @@ static davit_status check(dvt_gemm *g) {
 
 /* ---- on a lane ---- */
 
-static davit_status run_stream(dvt_lane *lane, void *arguments) {
-  const dvt_gemm *g = arguments;
-  if (g->type == 'd')
-    return dvt_cublas_dgemm(lane->stream, g->transa, g->transb, g->m, g->n, g->k, g->alpha, g->a, g->lda,
-                            g->b, g->ldb, g->beta, g->c, g->ldc);
-  return dvt_cublas_sgemm(lane->stream, g->transa, g->transb, g->m, g->n, g->k, (float)g->alpha, g->a, g->lda,
-                          g->b, g->ldb, (float)g->beta, g->c, g->ldc);
-}
-
-static davit_status run_ref(dvt_lane *lane, void *arguments) {
-  const dvt_gemm *g = arguments;
-  int threads = dvt_blas_threads(lane->device);
-  if (g->type == 'd')
-    dvt_ref_dgemm(g->transa, g->transb, g->m, g->n, g->k, g->alpha, g->a, g->lda, g->b, g->ldb, g->beta, g->c,
-                  g->ldc, threads);
-  else
-    dvt_ref_sgemm(g->transa, g->transb, g->m, g->n, g->k, (float)g->alpha, g->a, g->lda, g->b, g->ldb,
-                  (float)g->beta, g->c, g->ldc, threads);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status run_target(dvt_lane *lane, void *arguments) {
-  const dvt_gemm *g = arguments;
-  if (g->type == 'd')
-    return dvt_target_dgemm(lane->device, g->transa, g->transb, g->m, g->n, g->k, g->alpha, g->a, g->lda,
-                            g->b, g->ldb, g->beta, g->c, g->ldc);
-  return dvt_target_sgemm(lane->device, g->transa, g->transb, g->m, g->n, g->k, (float)g->alpha, g->a, g->lda,
-                          g->b, g->ldb, (float)g->beta, g->c, g->ldc);
-}
+static const dvt_operation operation = {.name = "gemm",
+                                        .bytes = sizeof(dvt_gemm),
+                                        .check = check,
+                                        .stream = dvt_gemm_stream,
+                                        .host = dvt_gemm_host,
+                                        .region = dvt_gemm_region,
+                                        .region_on_host = true};
 
 davit_status dvt_gemm_submit(dvt_lane *lane, const dvt_gemm *g) {
-  static const dvt_blas_works works = {run_stream, run_ref, run_target};
-  return dvt_blas_submit(lane, works, g, sizeof *g);
+  return dvt_operation_submit(lane, &operation, g, 0);
 }
 
 static davit_status enqueue(davit_queue *queue, dvt_gemm *g, const davit_gemm_options *options) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   if (options && (options->tile || options->cache_bytes || options->separate_memory || options->report))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one product as a whole",
@@ -82,21 +50,20 @@ static davit_status enqueue(davit_queue *queue, dvt_gemm *g, const davit_gemm_op
                       : options->cache_bytes ? "cache_bytes"
                       : options->report      ? "report"
                                              : "separate_memory");
-  DVT_TRY(check(g));
-  return g->m == 0 || g->n == 0 ? DAVIT_SUCCESS : dvt_gemm_submit(lane, g);
+  return dvt_operation_enqueue(queue, &operation, g);
 }
 
 davit_status davit_queue_dgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n, int64_t k,
                                double alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
                                double beta, double *c, int64_t ldc, const davit_gemm_options *options) {
-  dvt_gemm g = {'d', transa, transb, m, n, k, alpha, beta, a, b, c, lda, ldb, ldc};
+  dvt_gemm g = {DAVIT_DOUBLE, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
   return enqueue(queue, &g, options);
 }
 
 davit_status davit_queue_sgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n, int64_t k,
                                float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                                float beta, float *c, int64_t ldc, const davit_gemm_options *options) {
-  dvt_gemm g = {'s', transa, transb, m, n, k, (double)alpha, (double)beta, a, b, c, lda, ldb, ldc};
+  dvt_gemm g = {DAVIT_FLOAT, transa, transb, m, n, k, (double)alpha, a, lda, b, ldb, (double)beta, c, ldc};
   return enqueue(queue, &g, options);
 }
 
@@ -119,13 +86,13 @@ static davit_status run(dvt_gemm *g, const davit_gemm_options *given) {
 davit_status davit_dgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
                          const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
                          int64_t ldc, const davit_gemm_options *options) {
-  dvt_gemm g = {'d', transa, transb, m, n, k, alpha, beta, a, b, c, lda, ldb, ldc};
+  dvt_gemm g = {DAVIT_DOUBLE, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
   return run(&g, options);
 }
 
 davit_status davit_sgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha,
                          const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
                          int64_t ldc, const davit_gemm_options *options) {
-  dvt_gemm g = {'s', transa, transb, m, n, k, (double)alpha, (double)beta, a, b, c, lda, ldb, ldc};
+  dvt_gemm g = {DAVIT_FLOAT, transa, transb, m, n, k, (double)alpha, a, lda, b, ldb, (double)beta, c, ldc};
   return run(&g, options);
 }

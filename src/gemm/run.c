@@ -347,7 +347,7 @@ static int product_lanes(const run *r, int device, bool streams) {
     return STREAM_PRODUCT_LANES;
   if (!dvt_device_find(device)->shares_host_memory || device == DAVIT_HOST)
     return 1; /* target regions fill the device, the CPU's own product uses all cores */
-  int lanes = (int)sysconf(_SC_NPROCESSORS_ONLN) / (r->plan.devices * dvt_blas_threads(device));
+  int lanes = (int)sysconf(_SC_NPROCESSORS_ONLN) / (r->plan.devices * dvt_device_threads(device));
   return lanes < 1 ? 1 : lanes > MOST_PRODUCT_LANES ? MOST_PRODUCT_LANES : lanes;
 }
 
@@ -518,7 +518,7 @@ static davit_status prepare_and_carry_out(run *r) {
   r->shape.k = r->g.k;
   r->shape.load_c = r->g.beta != 0;
   r->shape.devices = r->options->device_count;
-  r->element = dvt_element_bytes(r->g.type);
+  r->element = davit_type_bytes(r->g.type);
   r->place[DVT_A] = r->g.k > 0 ? dvt_place_of(r->g.a) : DAVIT_PAGEABLE;
   r->place[DVT_B] = r->g.k > 0 ? dvt_place_of(r->g.b) : DAVIT_PAGEABLE;
   r->place[DVT_C] = dvt_place_of(r->g.c);

@@ -481,4 +481,7 @@ static void close_lane(dvt_lane *lane) {
   free(lane->backend);
 }
 
-const dvt_backend dvt_backend_openmp = {"openmp", start, stop, leave, open_lane, close_lane, submit};
+__attribute__((constructor)) static void register_here(void) {
+  static dvt_backend here = {"openmp", start, stop, leave, open_lane, close_lane, submit, NULL};
+  dvt_backend_register(&here);
+}

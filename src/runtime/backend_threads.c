@@ -124,4 +124,7 @@ static void stop(void) {
 static void leave(void) {
 }
 
-const dvt_backend dvt_backend_threads = {"threads", start, stop, leave, open_lane, close_lane, submit};
+__attribute__((constructor)) static void register_here(void) {
+  static dvt_backend here = {"threads", start, stop, leave, open_lane, close_lane, submit, NULL};
+  dvt_backend_register(&here);
+}

@@ -2,14 +2,14 @@
 
 #include "src/runtime/memory.h"
 
-static davit_status on_stream(dvt_lane *lane, void *arguments) {
+static davit_status on_stream(const dvt_site *site, const void *arguments) {
   const dvt_copy *c = arguments;
-  return dvt_stream_copy(lane->stream, c->destination, c->destination_pitch, c->source, c->source_pitch,
+  return dvt_stream_copy(site->stream, c->destination, c->destination_pitch, c->source, c->source_pitch,
                          c->row_bytes, c->cols);
 }
 
-static davit_status blocking(dvt_lane *lane, void *arguments) {
-  (void)lane;
+static davit_status blocking(const dvt_site *site, const void *arguments) {
+  (void)site;
   const dvt_copy *c = arguments;
   return dvt_copy_blocking(c->destination, c->destination_pitch, c->destination_place, c->source,
                            c->source_pitch, c->source_place, c->row_bytes, c->cols);

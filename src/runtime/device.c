@@ -2,29 +2,8 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/error.h"
-#include "src/runtime/lane.h"
+#include "src/runtime/backend.h"
 #include "src/runtime/memory.h"
-
-static _Thread_local int selected = DAVIT_CURRENT; /* DAVIT_CURRENT: nothing selected yet */
-
-static int current_device(void) {
-  int count;
-  dvt_devices(&count);
-  return selected != DAVIT_CURRENT ? selected : count > 0 ? 0 : DAVIT_HOST;
-}
-
-davit_status dvt_resolve_device(int device, int *resolved) {
-  if (device == DAVIT_CURRENT)
-    device = current_device();
-  if (!dvt_device_find(device)) {
-    int count;
-    dvt_devices(&count);
-    return davit_fail(DAVIT_UNKNOWN_DEVICE, "device %d does not exist; there are %d, and DAVIT_HOST (-1)",
-                      device, count);
-  }
-  *resolved = device;
-  return DAVIT_SUCCESS;
-}
 
 davit_status davit_device_count(int *count) {
   if (!count)
@@ -70,21 +49,6 @@ davit_status davit_device_link(int from, int to, davit_link_kind *link) {
   *link = from == to || (a->shares_host_memory && b->shares_host_memory) ? DAVIT_LINK_SAME
           : dvt_device_peers(a, b)                                       ? DAVIT_LINK_PEER
                                                                          : DAVIT_LINK_STAGED;
-  return DAVIT_SUCCESS;
-}
-
-davit_status davit_device_select(int device) {
-  DVT_TRY(dvt_start());
-  DVT_TRY(dvt_resolve_device(device, &device));
-  selected = device;
-  return DAVIT_SUCCESS;
-}
-
-davit_status davit_device_current(int *device) {
-  if (!device)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "device is NULL");
-  DVT_TRY(dvt_start());
-  *device = current_device();
   return DAVIT_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
 /* Events: a handle on the newest record, under a lock of its own. */
-#include "src/runtime/event.h"
+#include <davit/event.h>
 
 #include <stdlib.h>
 
@@ -31,6 +31,14 @@ davit_status davit_event_destroy(davit_event *event) {
   pthread_mutex_destroy(&event->lock);
   free(event);
   return DAVIT_SUCCESS;
+}
+
+/* The event's record, held for the caller; NULL if there is nothing to wait for. */
+static dvt_record *record_of(davit_event *event) {
+  pthread_mutex_lock(&event->lock);
+  dvt_record *record = event->record && !event->checked ? dvt_record_hold(event->record) : NULL;
+  pthread_mutex_unlock(&event->lock);
+  return record;
 }
 
 static davit_status no_event(void) {
@@ -89,17 +97,10 @@ davit_status davit_event_query(davit_event *event, davit_event_state *state) {
   return DAVIT_SUCCESS;
 }
 
-dvt_record *dvt_event_record(davit_event *event) {
-  pthread_mutex_lock(&event->lock);
-  dvt_record *record = event->record && !event->checked ? dvt_record_hold(event->record) : NULL;
-  pthread_mutex_unlock(&event->lock);
-  return record;
-}
-
 davit_status davit_event_synchronize(davit_event *event) {
   if (!event)
     return no_event();
-  dvt_record *record = dvt_event_record(event);
+  dvt_record *record = record_of(event);
   if (!record)
     return DAVIT_SUCCESS;
   davit_status status = dvt_record_wait(record);
@@ -144,4 +145,16 @@ davit_status davit_event_reset(davit_event *event) {
 const char *davit_event_state_string(davit_event_state state) {
   static const char *const names[] = {"unrecorded", "recorded", "complete", "checked", "error"};
   return (unsigned)state < sizeof names / sizeof *names ? names[state] : "unknown";
+}
+
+davit_status davit_queue_wait(davit_queue *queue, davit_event *event) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane || !event)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", lane ? "event" : "queue");
+  dvt_record *record = record_of(event);
+  if (!record)
+    return DAVIT_SUCCESS;
+  davit_status status = dvt_lane_wait(lane, record);
+  dvt_record_drop(record);
+  return status;
 }

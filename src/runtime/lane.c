@@ -10,81 +10,7 @@
 #include "src/base/inject.h"
 #include "src/runtime/memory.h"
 
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(const dvt_backend *) backend;
-static atomic_int open_lanes;
 static _Thread_local dvt_lane *current;
-
-/* ---- start and stop ---- */
-
-/* The native CUDA back end of bench/peers/, present in programs that link it (tests and benchmarks). */
-extern const dvt_backend dvt_backend_cuda __attribute__((weak, visibility("hidden")));
-
-static davit_status choose(const dvt_backend **found) {
-  const dvt_backend *const table[] = {&dvt_backend_openmp, &dvt_backend_threads, &dvt_backend_cuda};
-  const char *name = getenv("DAVIT_BACKEND");
-  if (!name || !*name)
-    name = table[0]->name;
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (table[i] && strcmp(name, table[i]->name) == 0) {
-      *found = table[i];
-      return DAVIT_SUCCESS;
-    }
-  return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: no back end is called \"%s\"", name);
-}
-
-/* At exit the threads are stopped where nothing is left to do; work that still runs is not waited for, as that
- * could take for ever, but no longer enters a runtime that is being taken down. Registered after the OpenMP
- * runtime has started, so this comes before its own end. */
-static void at_exit(void) {
-  const dvt_backend *running = atomic_load(&backend);
-  if (running)
-    atomic_load(&open_lanes) == 0 ? running->stop() : running->leave();
-}
-
-davit_status dvt_start(void) {
-  if (atomic_load_explicit(&backend, memory_order_acquire))
-    return DAVIT_SUCCESS;
-  pthread_mutex_lock(&start_lock);
-  davit_status status = DAVIT_SUCCESS;
-  if (!atomic_load(&backend)) {
-    const dvt_backend *chosen = NULL;
-    dvt_devices(NULL);
-    status = choose(&chosen);
-    if (status == DAVIT_SUCCESS)
-      status = chosen->start();
-    static bool registered;
-    if (status == DAVIT_SUCCESS) {
-      if (!registered)
-        registered = atexit(at_exit) == 0;
-      atomic_store(&backend, chosen);
-    }
-  }
-  pthread_mutex_unlock(&start_lock);
-  return status;
-}
-
-const char *dvt_backend_name(void) {
-  const dvt_backend *running = atomic_load(&backend);
-  return running ? running->name : "none";
-}
-
-davit_status davit_finalize(void) {
-  pthread_mutex_lock(&start_lock);
-  const dvt_backend *running = atomic_load(&backend);
-  davit_status status = DAVIT_SUCCESS;
-  if (running && atomic_load(&open_lanes) > 0) {
-    status =
-        davit_fail(DAVIT_INVALID_STATE, "%d sub-queues have not been destroyed", atomic_load(&open_lanes));
-  } else if (running) {
-    running->stop();
-    atomic_store(&backend, NULL);
-    dvt_records_trim();
-    dvt_memory_trim_all();
-  }
-  pthread_mutex_unlock(&start_lock);
-  return status;
-}
 
 /* ---- lanes ---- */
 
@@ -141,19 +67,26 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
 /* Counted when it is in the back end's hands: whoever sees the count and then records comes after it. */
 static void submit(dvt_command *command) {
   dvt_lane *lane = command->lane;
-  atomic_load_explicit(&backend, memory_order_acquire)->submit(command);
+  dvt_backend_running()->submit(command);
   atomic_fetch_add(&lane->enqueued, 1);
 }
 
-davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_work work, const void *arguments,
-                             size_t bytes) {
+davit_status dvt_lane_submit_form(dvt_lane *lane, dvt_command_kind kind, dvt_form work, bool stream,
+                                  int threads, const void *arguments, size_t bytes) {
   dvt_command *command = command_new(lane, kind, bytes);
   if (!command)
     return DAVIT_OUT_OF_HOST_MEMORY;
   command->work = work;
+  command->stream = stream;
+  command->threads = threads;
   memcpy(command->arguments, arguments, bytes);
   submit(command);
   return DAVIT_SUCCESS;
+}
+
+davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_form work, const void *arguments,
+                             size_t bytes) {
+  return dvt_lane_submit_form(lane, kind, work, true, lane->threads, arguments, bytes);
 }
 
 davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record) {
@@ -221,8 +154,9 @@ struct dvt_workspace {
   size_t bytes;
 };
 
-davit_status dvt_lane_workspace(dvt_lane *lane, size_t bytes, void **pointer) {
+static davit_status workspace(const dvt_site *site, size_t bytes, void **pointer) {
   enum { LEAST = 1 << 20 };
+  dvt_lane *lane = site->owner;
   dvt_workspace *newest = lane->workspace;
   if (!newest || newest->bytes < bytes) {
     dvt_workspace *made = dvt_allocate(1, sizeof *made);
@@ -247,10 +181,11 @@ davit_status dvt_lane_workspace(dvt_lane *lane, size_t bytes, void **pointer) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_lane_counters(dvt_lane *lane, uint32_t **counters) {
+static davit_status counters_of(const dvt_site *site, uint32_t **counters) {
+  dvt_lane *lane = site->owner;
   if (!lane->counters) {
     void *memory;
-    size_t bytes = DVT_LANE_COUNTERS * sizeof *lane->counters;
+    size_t bytes = DVT_SITE_COUNTERS * sizeof *lane->counters;
     DVT_TRY(davit_malloc(bytes, lane->device, &memory));
     davit_status status = dvt_stream_fill(lane->stream, memory, 0, bytes);
     if (status != DAVIT_SUCCESS) {
@@ -283,13 +218,13 @@ static void lane_free(dvt_lane *lane) {
 }
 
 static davit_status lane_prepare(dvt_lane *lane) {
-  DVT_TRY(atomic_load(&backend)->open(lane));
+  DVT_TRY(dvt_backend_running()->open(lane));
   lane->last_command = command_new(lane, DVT_RECORD, 0);
   if (lane->last_command)
     lane->last_command->record = dvt_record_new(lane->device, lane->marks_records, false);
   if (lane->last_command && lane->last_command->record)
     return DAVIT_SUCCESS;
-  atomic_load(&backend)->close(lane);
+  dvt_backend_running()->close(lane);
   return DAVIT_OUT_OF_HOST_MEMORY;
 }
 
@@ -299,13 +234,14 @@ davit_status dvt_lane_open(int device, dvt_lane **lane) {
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   made->device = device;
+  made->threads = dvt_device_threads(device);
   pthread_mutex_init(&made->lock, NULL);
   davit_status status = lane_prepare(made);
   if (status != DAVIT_SUCCESS) {
     lane_free(made);
     return status;
   }
-  atomic_fetch_add(&open_lanes, 1);
+  dvt_backend_hold();
   *lane = made;
   return DAVIT_SUCCESS;
 }
@@ -321,16 +257,23 @@ davit_status dvt_lane_finish(dvt_lane *lane) {
 }
 
 void dvt_lane_release(dvt_lane *lane) {
-  atomic_load(&backend)->close(lane);
+  dvt_backend_running()->close(lane);
   scratch_free(lane);
   lane_free(lane);
-  atomic_fetch_sub(&open_lanes, 1);
+  dvt_backend_drop();
 }
 
 davit_status dvt_lane_close(dvt_lane *lane) {
   davit_status status = dvt_lane_finish(lane);
   dvt_lane_release(lane);
   return status;
+}
+
+davit_status dvt_lane_end(dvt_lane *lane, davit_status status) {
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, status);
+  dvt_error_keep(&first, dvt_lane_close(lane));
+  return dvt_error_report(&first);
 }
 
 /* ---- for back ends ---- */
@@ -343,13 +286,19 @@ void dvt_command_work(dvt_command *command) {
   dvt_lane *lane = command->lane;
   if (atomic_load(&lane->failed))
     return;
+  const dvt_site site = {.device = lane->device,
+                         .stream = command->stream ? lane->stream : NULL,
+                         .threads = command->threads,
+                         .owner = lane,
+                         .workspace = workspace,
+                         .counters = counters_of};
   dvt_lane *outer = current;
   if (command->kind == DVT_BLOCKING)
     current = lane;
   dvt_error_clear();
   davit_status status = dvt_injected(DVT_INJECT_RUN)
                             ? davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", lane->device)
-                            : command->work(lane, command->arguments);
+                            : command->work(&site, command->arguments);
   current = outer;
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(lane, status, davit_last_error());

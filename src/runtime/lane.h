@@ -8,8 +8,7 @@
  *   WAIT      holds the lane until a record is reached.
  * A lane has a stream where its device is NVIDIA's; lanes without a stream take no STREAMED commands.
  *
- * A back end (table below, one is chosen at start) takes commands by submit(), which never waits for work and
- * never fails: all memory is in the command already. Whatever the back end, errors go the same way: the first
+ * A back end (backend.h) takes commands. Whatever the back end, errors go the same way: the first
  * failure stops the lane (dvt_lane_fail), a stopped lane skips commands and fails records, a failed record
  * stops the lanes that wait for it, and the next synchronisation lets the lane go on. */
 #ifndef DAVIT_SRC_RUNTIME_LANE_H
@@ -19,22 +18,21 @@
 #include <stdalign.h>
 #include <stddef.h>
 
+#include "src/base/operation.h"
+#include "src/runtime/backend.h"
 #include "src/runtime/record.h"
 
-typedef struct dvt_lane dvt_lane;
-typedef struct dvt_command dvt_command;
 typedef struct dvt_workspace dvt_workspace;
 
 typedef enum dvt_command_kind { DVT_STREAMED, DVT_BLOCKING, DVT_RECORD, DVT_WAIT } dvt_command_kind;
-
-/* What a STREAMED or BLOCKING command does; `lane` tells device and stream. Arguments are its own copy. */
-typedef davit_status (*dvt_work)(dvt_lane *lane, void *arguments);
 
 struct dvt_command {
   dvt_command *next; /* in the back end's lists */
   dvt_lane *lane;
   dvt_command_kind kind;
-  dvt_work work;
+  dvt_form work;
+  bool stream; /* the work sees the lane's stream */
+  int threads; /* that it may use */
   dvt_record *record;
   /* Kept by the task graph in the first command of a segment. */
   dvt_command *last, *next_segment;
@@ -44,6 +42,7 @@ struct dvt_command {
 
 struct dvt_lane {
   int device;
+  int threads;        /* of the host that one command may use */
   dvt_stream *stream; /* NULL: the lane works on host threads alone */
   bool marks_records; /* its records pass through ISSUED */
   char token;         /* the address that orders the lane's tasks */
@@ -58,44 +57,24 @@ struct dvt_lane {
   void *backend;
 };
 
-typedef struct dvt_backend {
-  const char *name;
-  davit_status (*start)(void);
-  void (*stop)(void);                   /* all lanes are closed */
-  void (*leave)(void);                  /* the process ends with lanes open: leave what runs alone */
-  davit_status (*open)(dvt_lane *lane); /* sets stream, marks_records, backend */
-  void (*close)(dvt_lane *lane);        /* the lane is drained */
-  void (*submit)(dvt_command *command); /* takes the command; any thread */
-} dvt_backend;
-
-extern const dvt_backend dvt_backend_openmp, dvt_backend_threads;
-
-/* Starts the library on first use, with the back end named by DAVIT_BACKEND: "openmp" (default), "threads", or "cuda"
- * in programs that link bench/peers/backend_cuda.c. */
-davit_status dvt_start(void);
-const char *dvt_backend_name(void);
-
 davit_status dvt_lane_open(int device, dvt_lane **lane);
 
 /* Waits for the lane's work, frees the lane, returns the first error. The same in two steps: finish waits, and may be
  * called once; release frees, when nothing enqueued on the lane is left, synchronisations included. */
 davit_status dvt_lane_close(dvt_lane *lane);
+
+/* Closes the lane; returns `status`, or else the first error of the lane. */
+davit_status dvt_lane_end(dvt_lane *lane, davit_status status);
+
 davit_status dvt_lane_finish(dvt_lane *lane);
 void dvt_lane_release(dvt_lane *lane);
 
-/* Scratch memory on the lane's device (on the host for host lanes), for the command whose work calls: its own until the
- * lane's next command that asks, as commands run in order. Kept until the lane is closed, so that asking neither
- * allocates nor waits once there is enough. The contents are undefined. */
-davit_status dvt_lane_workspace(dvt_lane *lane, size_t bytes, void **pointer);
-
-/* DVT_LANE_COUNTERS counters in the device's memory that are 0; whoever takes them leaves them at 0. For lanes with a
- * stream. */
-enum { DVT_LANE_COUNTERS = 1024 };
-davit_status dvt_lane_counters(dvt_lane *lane, uint32_t **counters);
-
-/* Enqueues work with a copy of `bytes` bytes of arguments. */
-davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_work work, const void *arguments,
+/* Enqueues work with a copy of `bytes` bytes of arguments. The work's site has the lane as its owner and shows its stream
+ * and threads; dvt_lane_submit_form() chooses what it shows. */
+davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_form work, const void *arguments,
                              size_t bytes);
+davit_status dvt_lane_submit_form(dvt_lane *lane, dvt_command_kind kind, dvt_form work, bool stream,
+                                  int threads, const void *arguments, size_t bytes);
 
 /* Enqueue a new record (returned with one reference for the caller), and a wait for one. */
 davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record);

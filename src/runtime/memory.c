@@ -15,8 +15,9 @@
 #include "offload/runtime/space.h"
 #include "src/base/allocate.h"
 #include "src/base/check.h"
+#include "src/base/error.h"
 #include "src/base/inject.h"
-#include "src/runtime/lane.h"
+#include "src/runtime/backend.h"
 #include "src/runtime/staging.h"
 
 typedef struct block {
@@ -31,25 +32,8 @@ static block **blocks;
 static size_t block_count, block_capacity;
 static block *kept;
 
-bool dvt_place_is_host(int place) {
-  return place < 0 || dvt_device_find(place)->shares_host_memory;
-}
-
-static bool has_nvidia(void) {
-  int count;
-  const dvt_device *devices = dvt_devices(&count);
-  for (int i = 1; i <= count; i++)
-    if (devices[i].ordinal >= 0)
-      return true;
-  return false;
-}
-
-bool dvt_place_is_streamable(int place) {
-  return place == DAVIT_PINNED ? has_nvidia() : place >= 0 && dvt_device_find(place)->ordinal >= 0;
-}
-
 static bool is_pooled(int place) {
-  return place == DAVIT_PINNED ? has_nvidia() : !dvt_place_is_host(place);
+  return place == DAVIT_PINNED ? dvt_place_is_streamable(place) : !dvt_place_is_host(place);
 }
 
 static size_t class_bytes(size_t bytes) {
@@ -175,25 +159,11 @@ static davit_status make_block(size_t bytes, int place, block **made) {
   return DAVIT_SUCCESS;
 }
 
-/* A device's memory, DAVIT_PINNED or DAVIT_PAGEABLE. */
-static davit_status resolve_place(int place, int *resolved) {
-  *resolved = place;
-  if (place == DAVIT_PINNED || place == DAVIT_PAGEABLE)
-    return DAVIT_SUCCESS;
-  if (place < 0 && place != DAVIT_HOST && place != DAVIT_CURRENT)
-    return davit_fail(DAVIT_UNKNOWN_DEVICE,
-                      "place is %d, neither a device nor DAVIT_PINNED (%d) nor DAVIT_PAGEABLE (%d)", place,
-                      DAVIT_PINNED, DAVIT_PAGEABLE);
-  DVT_TRY(dvt_resolve_device(place, resolved));
-  *resolved = dvt_place_for(*resolved);
-  return DAVIT_SUCCESS;
-}
-
 davit_status davit_malloc(size_t bytes, int place, void **pointer) {
   if (!pointer)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
   DVT_TRY(dvt_start());
-  DVT_TRY(resolve_place(place, &place));
+  DVT_TRY(dvt_resolve_place(place, &place));
   if (bytes == 0) {
     *pointer = NULL;
     return DAVIT_SUCCESS;
@@ -232,17 +202,21 @@ davit_status davit_free(void *pointer) {
 
 davit_status davit_memory_trim(int place) {
   DVT_TRY(dvt_start());
-  DVT_TRY(resolve_place(place, &place));
+  DVT_TRY(dvt_resolve_place(place, &place));
   pthread_rwlock_wrlock(&lock);
   trim(place, false);
   pthread_rwlock_unlock(&lock);
   return DAVIT_SUCCESS;
 }
 
-void dvt_memory_trim_all(void) {
+static void trim_all(void) {
   pthread_rwlock_wrlock(&lock);
   trim(0, true);
   pthread_rwlock_unlock(&lock);
+}
+
+__attribute__((constructor)) static void trim_at_stop(void) {
+  dvt_on_stop(trim_all);
 }
 
 size_t dvt_memory_kept(int place) {

@@ -2,22 +2,10 @@
 #ifndef DAVIT_SRC_RUNTIME_MEMORY_H
 #define DAVIT_SRC_RUNTIME_MEMORY_H
 
-#include <davit/memory.h>
-#include <stdbool.h>
+#include "src/runtime/place.h"
 
 /* The place of a pointer (never fails: unknown memory is pageable). */
 int dvt_place_of(const void *pointer);
-
-/* Where davit_malloc() puts memory for a device: its own, or pinned for DAVIT_HOST. */
-static inline int dvt_place_for(int device) {
-  return device == DAVIT_HOST ? DAVIT_PINNED : device;
-}
-
-/* Whether memory at `place` is the host's: pageable, pinned, or of a device that shares it. */
-bool dvt_place_is_host(int place);
-
-/* Whether a stream of `device` can reach memory at `place` directly and asynchronously. */
-bool dvt_place_is_streamable(int place);
 
 /* Blocking 2-D copy between known places (pitches and row in bytes); pageable memory is staged through pinned
  * buffers where a device is at the other end. */
@@ -33,11 +21,5 @@ davit_status dvt_check_random(davit_type type, int64_t n, const void *x);
 
 /* Bytes kept for re-use at `place`. */
 size_t dvt_memory_kept(int place);
-
-/* Gives back everything kept for re-use. */
-void dvt_memory_trim_all(void);
-
-/* DAVIT_CURRENT resolved and the number checked against the device table. */
-davit_status dvt_resolve_device(int device, int *resolved);
 
 #endif

@@ -1,38 +1,14 @@
 #include "src/runtime/operation.h"
 
-#include <davit/device.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "offload/runtime/device.h"
+#include "offload/runtime/stream.h"
 #include "src/runtime/memory.h"
+#include "src/runtime/tuning.h"
 
-dvt_blas_path dvt_blas_path_of(const dvt_lane *lane) {
-  const char *forced = getenv("DAVIT_BLAS");
-  if (forced && strcmp(forced, "target") == 0 && lane->device != DAVIT_HOST)
-    return DVT_BLAS_TARGET;
-  if (lane->stream)
-    return DVT_BLAS_STREAM;
-  return dvt_device_find(lane->device)->shares_host_memory ? DVT_BLAS_REF : DVT_BLAS_TARGET;
-}
-
-davit_status dvt_blas_submit(dvt_lane *lane, const dvt_blas_works works, const void *arguments,
-                             size_t bytes) {
-  dvt_blas_path path = dvt_blas_path_of(lane);
-  return dvt_lane_submit(lane, path == DVT_BLAS_STREAM ? DVT_STREAMED : DVT_BLOCKING, works[path], arguments,
-                         bytes);
-}
-
-int dvt_blas_threads(int device) {
-  int count, sharing = 0;
-  const dvt_device *devices = dvt_devices(&count);
-  for (int i = 1; i <= count; i++)
-    sharing += devices[i].shares_host_memory;
-  int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  int threads = device == DAVIT_HOST || sharing == 0 ? cores : cores / sharing;
-  return threads > 1 ? threads : 1;
-}
+/* ---- options ---- */
 
 davit_status dvt_choose_devices(const int *devices, int device_count, int *chosen, int *count) {
   DVT_TRY(dvt_start());
@@ -62,4 +38,81 @@ davit_status dvt_check_no_devices(const int *devices, int device_count) {
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but the queue has its device",
                       devices ? "devices" : "device_count");
   return DAVIT_SUCCESS;
+}
+
+/* ---- commands ---- */
+
+dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation) {
+  const char *forced = getenv("DAVIT_BLAS");
+  const bool shares = dvt_device_find(lane->device)->shares_host_memory;
+  if (forced && strcmp(forced, "target") == 0 && lane->device != DAVIT_HOST &&
+      (!shares || !operation || operation->region_on_host))
+    return DVT_AS_REGION;
+  if (lane->stream && (!operation || operation->stream))
+    return DVT_ON_STREAM;
+  return shares ? DVT_ON_HOST : DVT_AS_REGION;
+}
+
+davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
+                                  int threads) {
+  switch (dvt_path_of(lane, operation)) {
+  case DVT_ON_STREAM:
+    return dvt_lane_submit_form(lane, DVT_STREAMED, operation->stream, true, 0, arguments, operation->bytes);
+  case DVT_ON_HOST:
+    if (threads == 0)
+      threads = operation->tuned_threads
+                    ? (int)dvt_tuned(lane->device, (dvt_tunable)operation->tuned_threads, lane->threads)
+                    : lane->threads;
+    return dvt_lane_submit_form(lane, DVT_BLOCKING, operation->host, false, threads, arguments,
+                                operation->bytes);
+  default:
+    return dvt_lane_submit_form(lane, DVT_BLOCKING, operation->region, false, 0, arguments, operation->bytes);
+  }
+}
+
+/* A stream form whose result is pageable: the arguments follow this head. */
+typedef struct staged {
+  const dvt_operation *operation;
+  size_t offset, bytes; /* of the pointer to the result in the arguments; of the result */
+  alignas(16) unsigned char arguments[256];
+} staged;
+
+static davit_status run_staged(const dvt_site *site, const void *arguments) {
+  staged s = *(const staged *)arguments;
+  void *result, *pinned;
+  DVT_TRY(davit_malloc(s.bytes, DAVIT_PINNED, &pinned));
+  memcpy(&result, s.arguments + s.offset, sizeof result);
+  memcpy(s.arguments + s.offset, &pinned, sizeof pinned);
+  davit_status status = s.operation->stream(site, s.arguments);
+  davit_status end = dvt_stream_synchronize(site->stream);
+  status = status == DAVIT_SUCCESS ? end : status;
+  if (status == DAVIT_SUCCESS)
+    memcpy(result, pinned, s.bytes);
+  davit_free(pinned);
+  return status;
+}
+
+davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *operation,
+                                         const void *arguments, int threads, void *const *result,
+                                         size_t bytes) {
+  if (dvt_path_of(lane, operation) != DVT_ON_STREAM || dvt_place_is_streamable(dvt_place_of(*result)))
+    return dvt_operation_submit(lane, operation, arguments, threads);
+  staged s = {operation, (size_t)((const char *)result - (const char *)arguments), bytes, {0}};
+  memcpy(s.arguments, arguments, operation->bytes);
+  return dvt_lane_submit(lane, DVT_BLOCKING, run_staged, &s, sizeof s);
+}
+
+davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(operation->check(arguments));
+  return dvt_operation_submit(lane, operation, arguments, 0);
+}
+
+davit_status dvt_operation_run(int device, const dvt_operation *operation, const void *arguments,
+                               int threads) {
+  dvt_lane *lane;
+  DVT_TRY(dvt_lane_open(device, &lane));
+  return dvt_lane_end(lane, dvt_operation_submit(lane, operation, arguments, threads));
 }

@@ -18,7 +18,6 @@
 #include "src/base/allocate.h"
 #include "src/base/check.h"
 #include "src/runtime/copy.h"
-#include "src/runtime/event.h"
 #include "src/runtime/memory.h"
 
 typedef struct choice {
@@ -301,9 +300,9 @@ typedef struct host_function_arguments {
   void *argument;
 } host_function_arguments;
 
-static davit_status run_host_function(dvt_lane *lane, void *arguments) {
-  (void)lane;
-  host_function_arguments *a = arguments;
+static davit_status run_host_function(const dvt_site *site, const void *arguments) {
+  (void)site;
+  const host_function_arguments *a = arguments;
   return a->function(a->argument);
 }
 
@@ -320,9 +319,9 @@ typedef struct region_arguments {
   void *argument;
 } region_arguments;
 
-static davit_status run_region(dvt_lane *lane, void *arguments) {
-  region_arguments *a = arguments;
-  return a->region(lane->device == DAVIT_HOST ? omp_get_initial_device() : lane->device, a->argument);
+static davit_status run_region(const dvt_site *site, const void *arguments) {
+  const region_arguments *a = arguments;
+  return a->region(site->device == DAVIT_HOST ? omp_get_initial_device() : site->device, a->argument);
 }
 
 davit_status davit_queue_region(davit_queue *queue, davit_region region, void *argument) {
@@ -375,14 +374,14 @@ typedef struct fill_arguments {
   int value, place;
 } fill_arguments;
 
-static davit_status stream_fill(dvt_lane *lane, void *arguments) {
-  fill_arguments *a = arguments;
-  return dvt_stream_fill(lane->stream, a->pointer, a->value, a->bytes);
+static davit_status stream_fill(const dvt_site *site, const void *arguments) {
+  const fill_arguments *a = arguments;
+  return dvt_stream_fill(site->stream, a->pointer, a->value, a->bytes);
 }
 
-static davit_status blocking_fill(dvt_lane *lane, void *arguments) {
-  (void)lane;
-  fill_arguments *a = arguments;
+static davit_status blocking_fill(const dvt_site *site, const void *arguments) {
+  (void)site;
+  const fill_arguments *a = arguments;
   return dvt_space_fill(a->pointer, a->place, a->value, a->bytes);
 }
 
@@ -407,8 +406,8 @@ typedef struct random_arguments {
   int place;
 } random_arguments;
 
-static davit_status run_random(dvt_lane *lane, void *arguments) {
-  (void)lane;
+static davit_status run_random(const dvt_site *site, const void *arguments) {
+  (void)site;
   const random_arguments *a = arguments;
   return dvt_space_random(a->type, a->x, a->place, a->n, a->seed);
 }
@@ -422,16 +421,4 @@ davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, 
     return DAVIT_SUCCESS;
   random_arguments a = {type, x, n, seed, dvt_place_of(x)};
   return dvt_lane_submit(lane, DVT_BLOCKING, run_random, &a, sizeof a);
-}
-
-davit_status davit_queue_wait(davit_queue *queue, davit_event *event) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane || !event)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", lane ? "event" : "queue");
-  dvt_record *record = dvt_event_record(event);
-  if (!record)
-    return DAVIT_SUCCESS;
-  davit_status status = dvt_lane_wait(lane, record);
-  dvt_record_drop(record);
-  return status;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "src/base/allocate.h"
+#include "src/runtime/backend.h"
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
  * by the million, and a condition variable in each would cost more than the record. */
@@ -87,7 +88,7 @@ void dvt_record_drop(dvt_record *record) {
   pthread_mutex_unlock(&pool_lock);
 }
 
-void dvt_records_trim(void) {
+static void trim(void) {
   pthread_mutex_lock(&pool_lock);
   while (pool) {
     dvt_record *record = pool;
@@ -95,6 +96,10 @@ void dvt_records_trim(void) {
     free(record);
   }
   pthread_mutex_unlock(&pool_lock);
+}
+
+__attribute__((constructor)) static void trim_at_stop(void) {
+  dvt_on_stop(trim);
 }
 
 static void wake(dvt_record *record) {

@@ -65,7 +65,4 @@ void dvt_record_wait_issued(dvt_record *record);
 /* Nanoseconds of the monotonic clock. */
 int64_t dvt_now_ns(void);
 
-/* Frees the pool of records; none may be in use. */
-void dvt_records_trim(void);
-
 #endif

@@ -29,8 +29,8 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/check.h"
-#include "src/runtime/lane.h"
-#include "src/runtime/memory.h"
+#include "src/runtime/backend.h"
+#include "src/runtime/place.h"
 
 enum { MOST_ENTRIES = 512, MOST_LINE = 512, MOST_DEVICES = 64, FIELDS = 5, WARNING_BYTES = 1024 };
 

@@ -1,0 +1,102 @@
+#include "src/runtime/backend.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "src/base/error.h"
+
+static dvt_backend *registered; /* by constructors, before there are threads */
+static void (*stops[DVT_MOST_STOPS])(void);
+static int stop_count;
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(const dvt_backend *) running;
+static atomic_int open_lanes;
+
+void dvt_backend_register(dvt_backend *backend) {
+  backend->next = registered;
+  registered = backend;
+}
+
+void dvt_on_stop(void (*function)(void)) {
+  stops[stop_count++] = function;
+}
+
+static davit_status choose(const dvt_backend **found) {
+  const char *name = getenv("DAVIT_BACKEND");
+  if (!name || !*name)
+    name = "openmp";
+  for (const dvt_backend *one = registered; one; one = one->next)
+    if (strcmp(name, one->name) == 0) {
+      *found = one;
+      return DAVIT_SUCCESS;
+    }
+  return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: no back end is called \"%s\"", name);
+}
+
+/* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for, because that
+ * could take for ever, but does not enter the OpenMP runtime any more. Registered after that runtime has started, so
+ * this comes before its own end. */
+static void at_exit(void) {
+  const dvt_backend *backend = atomic_load(&running);
+  if (backend)
+    atomic_load(&open_lanes) == 0 ? backend->stop() : backend->leave();
+}
+
+static davit_status start(void) {
+  static bool at_exit_is_set;
+  const dvt_backend *chosen = NULL;
+  dvt_devices(NULL);
+  DVT_TRY(choose(&chosen));
+  DVT_TRY(chosen->start());
+  if (!at_exit_is_set)
+    at_exit_is_set = atexit(at_exit) == 0;
+  atomic_store(&running, chosen);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_start(void) {
+  if (dvt_backend_running())
+    return DAVIT_SUCCESS;
+  pthread_mutex_lock(&start_lock);
+  davit_status status = atomic_load(&running) ? DAVIT_SUCCESS : start();
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}
+
+const dvt_backend *dvt_backend_running(void) {
+  return atomic_load_explicit(&running, memory_order_acquire);
+}
+
+const char *dvt_backend_name(void) {
+  const dvt_backend *backend = dvt_backend_running();
+  return backend ? backend->name : "none";
+}
+
+void dvt_backend_hold(void) {
+  atomic_fetch_add(&open_lanes, 1);
+}
+
+void dvt_backend_drop(void) {
+  atomic_fetch_sub(&open_lanes, 1);
+}
+
+davit_status davit_finalize(void) {
+  pthread_mutex_lock(&start_lock);
+  const dvt_backend *backend = atomic_load(&running);
+  davit_status status = DAVIT_SUCCESS;
+  if (backend && atomic_load(&open_lanes) > 0) {
+    status =
+        davit_fail(DAVIT_INVALID_STATE, "%d sub-queues have not been destroyed", atomic_load(&open_lanes));
+  } else if (backend) {
+    backend->stop();
+    atomic_store(&running, NULL);
+    for (int i = 0; i < stop_count; i++)
+      stops[i]();
+  }
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}

@@ -1,0 +1,42 @@
+/* Back ends: who carries out the commands of lanes. One is chosen when the library starts.
+ *
+ * A back end registers itself before main() (a constructor in its source), so a program that links another one can
+ * choose it by DAVIT_BACKEND. submit() never waits for work and never fails: all memory is in the command already. */
+#ifndef DAVIT_SRC_RUNTIME_BACKEND_H
+#define DAVIT_SRC_RUNTIME_BACKEND_H
+
+#include <davit/status.h>
+
+typedef struct dvt_lane dvt_lane;
+typedef struct dvt_command dvt_command;
+
+typedef struct dvt_backend {
+  const char *name;
+  davit_status (*start)(void);
+  void (*stop)(void);                   /* all lanes are closed */
+  void (*leave)(void);                  /* the process ends with lanes open: leave what runs alone */
+  davit_status (*open)(dvt_lane *lane); /* sets stream, marks_records, backend */
+  void (*close)(dvt_lane *lane);        /* the lane is drained */
+  void (*submit)(dvt_command *command); /* takes the command; any thread */
+  struct dvt_backend *next;             /* of the registered ones */
+} dvt_backend;
+
+void dvt_backend_register(dvt_backend *backend);
+
+/* Starts the library on first use, with the back end named by DAVIT_BACKEND; "openmp" by default. */
+davit_status dvt_start(void);
+
+/* The back end that runs; NULL before the start. */
+const dvt_backend *dvt_backend_running(void);
+const char *dvt_backend_name(void);
+
+/* Counts open lanes: the library cannot be stopped while there are any. */
+void dvt_backend_hold(void);
+void dvt_backend_drop(void);
+
+/* Calls `function` each time the library has stopped, in the order of registration. At most DVT_MOST_STOPS functions,
+ * each registered once, by a constructor. */
+enum { DVT_MOST_STOPS = 4 };
+void dvt_on_stop(void (*function)(void));
+
+#endif

@@ -1,0 +1,29 @@
+/* Devices and places by their numbers: what exists, what is the host's. Also davit_device_select() and _current(). */
+#ifndef DAVIT_SRC_RUNTIME_PLACE_H
+#define DAVIT_SRC_RUNTIME_PLACE_H
+
+#include <davit/memory.h>
+#include <stdbool.h>
+
+/* DAVIT_CURRENT resolved and the number checked against the device table. */
+davit_status dvt_resolve_device(int device, int *resolved);
+
+/* The same for a place: a device with memory of its own or the host's, DAVIT_PINNED or DAVIT_PAGEABLE. */
+davit_status dvt_resolve_place(int place, int *resolved);
+
+/* Where davit_malloc() puts memory for a device: its own, or pinned for DAVIT_HOST. */
+static inline int dvt_place_for(int device) {
+  return device == DAVIT_HOST ? DAVIT_PINNED : device;
+}
+
+/* Whether memory at `place` is the host's: pageable, pinned, or of a device that shares it. */
+bool dvt_place_is_host(int place);
+
+/* Whether streams reach memory at `place` directly and asynchronously. */
+bool dvt_place_is_streamable(int place);
+
+/* Host threads that one operation of the device may use: all for the CPU, its share for one of several host-offload
+ * devices. */
+int dvt_device_threads(int device);
+
+#endif
