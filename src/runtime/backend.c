@@ -8,7 +8,9 @@
 #include "offload/runtime/device.h"
 #include "src/base/error.h"
 
-static dvt_backend *registered; /* by constructors, before there are threads */
+/* The library's own; others register by constructors, before there are threads. */
+extern dvt_backend dvt_backend_openmp, dvt_backend_threads;
+static dvt_backend *registered;
 static void (*stops[DVT_MOST_STOPS])(void);
 static int stop_count;
 
@@ -29,11 +31,16 @@ static davit_status choose(const dvt_backend **found) {
   const char *name = getenv("DAVIT_BACKEND");
   if (!name || !*name)
     name = "openmp";
-  for (const dvt_backend *one = registered; one; one = one->next)
-    if (strcmp(name, one->name) == 0) {
-      *found = one;
-      return DAVIT_SUCCESS;
-    }
+  dvt_backend *const own[] = {&dvt_backend_openmp, &dvt_backend_threads};
+  const dvt_backend *one = registered;
+  while (one && strcmp(name, one->name) != 0)
+    one = one->next;
+  for (size_t i = 0; !one && i < sizeof own / sizeof *own; i++)
+    one = strcmp(name, own[i]->name) == 0 ? own[i] : NULL;
+  if (one) {
+    *found = one;
+    return DAVIT_SUCCESS;
+  }
   return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: no back end is called \"%s\"", name);
 }
 

@@ -1,7 +1,7 @@
 /* Back ends: who carries out the commands of lanes. One is chosen when the library starts.
  *
- * A back end registers itself before main() (a constructor in its source), so a program that links another one can
- * choose it by DAVIT_BACKEND. submit() never waits for work and never fails: all memory is in the command already. */
+ * The library has two of its own. A program that links another one, which registers itself before main() by a
+ * constructor in its source, can choose that by DAVIT_BACKEND. submit() never waits for work and never fails: all memory is in the command already. */
 #ifndef DAVIT_SRC_RUNTIME_BACKEND_H
 #define DAVIT_SRC_RUNTIME_BACKEND_H
 

@@ -481,7 +481,4 @@ static void close_lane(dvt_lane *lane) {
   free(lane->backend);
 }
 
-__attribute__((constructor)) static void register_here(void) {
-  static dvt_backend here = {"openmp", start, stop, leave, open_lane, close_lane, submit, NULL};
-  dvt_backend_register(&here);
-}
+dvt_backend dvt_backend_openmp = {"openmp", start, stop, leave, open_lane, close_lane, submit, NULL};

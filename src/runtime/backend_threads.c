@@ -124,7 +124,4 @@ static void stop(void) {
 static void leave(void) {
 }
 
-__attribute__((constructor)) static void register_here(void) {
-  static dvt_backend here = {"threads", start, stop, leave, open_lane, close_lane, submit, NULL};
-  dvt_backend_register(&here);
-}
+dvt_backend dvt_backend_threads = {"threads", start, stop, leave, open_lane, close_lane, submit, NULL};
