@@ -1,6 +1,6 @@
 # Finds the Clang to compile with and the libomptarget to link with, by running a target region.
 #
-# Included before project(), so that plain `cmake -B build` works where cc is GCC. Sets
+# Included before project(), so that plain `cmake -B build` works where cc is GCC. It sets
 #   CMAKE_C_COMPILER            unless the user named one (CC, -DCMAKE_C_COMPILER)
 #   DAVIT_HOST_TRIPLE           the host as an offload target
 #   DAVIT_LLVM_LIBRARY_DIR      the compiler's own libraries: libomp, device runtime
@@ -12,8 +12,8 @@ set(DAVIT_OMPTARGET_DIR "" CACHE PATH "Directory of the libomptarget to use (emp
 set(DAVIT_PACKAGES "clang-19 clang-tools-19 lld-19 llvm-19 libomp-19-dev liboffload-22-dev")
 
 # Debian's libomptarget of LLVM 19 reports no GPU; the one of LLVM 22 (liboffload-22-dev) drives NVIDIA, AMD and
-# host devices and runs what Clang 19 compiles. So with Debian's Clang every packaged version, newest first, is
-# tried; a Clang from elsewhere goes with the runtime it brought.
+# host devices and runs what Clang 19 compiles. So with Debian's Clang every packaged version is tried, the newest
+# first; a Clang from elsewhere is used with the runtime beside it.
 function(davit_omptarget_dirs own_dir result)
   set(dirs "${own_dir}")
   if(DAVIT_OMPTARGET_DIR)
@@ -64,7 +64,10 @@ function(davit_try_compiler compiler result)
   set(DAVIT_TRY_OUTPUT "${DAVIT_TRY_OUTPUT}" PARENT_SCOPE)
 endfunction()
 
-if(CMAKE_C_COMPILER)
+if(CMAKE_C_COMPILER_ID AND NOT CMAKE_C_COMPILER_ID STREQUAL "Clang") # that of a project which davit is a part of
+  message(FATAL_ERROR "davit cannot be built with ${CMAKE_C_COMPILER_ID}: configure the whole project with Clang "
+    "(-DCMAKE_C_COMPILER=clang-19), or install davit and use find_package(davit) in place of add_subdirectory().")
+elseif(CMAKE_C_COMPILER)
   set(DAVIT_COMPILERS "${CMAKE_C_COMPILER}")
 elseif(DEFINED ENV{CC})
   set(DAVIT_COMPILERS "$ENV{CC}")
@@ -95,7 +98,7 @@ if(NOT DAVIT_COMPILER_WORKS)
   message(FATAL_ERROR
     "davit needs a Clang that compiles and runs OpenMP target regions; tried ${DAVIT_COMPILERS}.\n"
     "On Debian: apt-get install ${DAVIT_PACKAGES}\n"
-    "Another compiler is named by -DCMAKE_C_COMPILER=... (or CC), another libomptarget by "
-    "-DDAVIT_OMPTARGET_DIR=...; then configure in a fresh build directory. What was tried:"
+    "-DCMAKE_C_COMPILER=... (or CC) names another compiler, -DDAVIT_OMPTARGET_DIR=... another libomptarget; "
+    "then configure in a fresh build directory. What was tried:"
     "${DAVIT_COMPILER_TRIALS}")
 endif()

@@ -1,7 +1,8 @@
 # Headers, both libraries, the tool, the documentation, and the files of find_package() and pkg-config.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS davit_shared davit_static davit_offload davit_monoid EXPORT davitTargets)
+install(TARGETS davit_shared davit_static EXPORT davitTargets)
+install(TARGETS davit_offload davit_monoid EXPORT davitOffloadTargets)
 if(DAVIT_TOOL)
   install(TARGETS davit_tool)
 endif()
@@ -13,6 +14,8 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTE
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/davit)
 install(EXPORT davitTargets NAMESPACE davit:: DESTINATION ${package_dir})
+install(EXPORT davitOffloadTargets NAMESPACE davit:: DESTINATION ${package_dir})
+string(REGEX MATCH "^[0-9]+" DAVIT_CLANG_VERSION ${CMAKE_C_COMPILER_VERSION})
 configure_package_config_file(cmake/davitConfig.cmake.in davitConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(davitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/davitConfig.cmake ${PROJECT_BINARY_DIR}/davitConfigVersion.cmake

@@ -2,6 +2,9 @@
 /* Defines a davit_monoid from DAVIT_MONOID, DAVIT_MONOID_TYPE, DAVIT_MONOID_IDENTITY and
  * DAVIT_MONOID_COMBINE, and undefines these four; <davit/monoid.h> says how. May be included several times.
  * All other macros of the program are kept. */
+#if !defined(__clang__) || !defined(_OPENMP)
+#error "<davit/define_monoid.h> needs Clang and its OpenMP target regions: link davit::monoid (docs/install.md)"
+#else
 #include <davit/monoid.h>
 #include <omp.h>
 
@@ -64,3 +67,4 @@ static const davit_monoid DAVIT_MONOID = {
 #undef DAVIT_MONOID_TYPE
 #undef DAVIT_MONOID_IDENTITY
 #undef DAVIT_MONOID_COMBINE
+#endif

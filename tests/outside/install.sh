@@ -4,10 +4,12 @@
 #   install.sh CMAKE BUILD LIBDIR CLANG      (ctest runs it as `install`)
 #
 # By find_package() with the system's compiler and with the Clang that built davit, and by pkg-config; shared and
-# static; without and with target regions, or an operator, of the program's own. Each program is run.
+# static; without and with target regions, or an operator, of the program's own. Each program is run. Then what cannot
+# work has to be refused with a sentence: davit::offload and <davit/define_monoid.h> without Clang, davit as a part of a
+# project of GCC.
 # shellcheck disable=SC2046 # pkg-config prints words
 set -euo pipefail
-[ $# -eq 4 ] || { sed -n '2,7p' "$0" >&2; exit 2; }
+[ $# -eq 4 ] || { sed -n '2,9p' "$0" >&2; exit 2; }
 cmake=$1 build=$2 libdir=$3 clang=$4
 source=$(cd "$(dirname "$0")" && pwd)
 unset CC CFLAGS LDFLAGS LIBRARY_PATH LD_LIBRARY_PATH C_INCLUDE_PATH CPATH # what is installed has to suffice
@@ -25,18 +27,50 @@ run() {
   "$2"
 }
 
-by_find_package() { # FOLDER COMPILER PROGRAM...
+configure() { # FOLDER COMPILER OPTION...
   local folder=$work/$1 compiler=$2
   shift 2
-  "$cmake" -S "$source" -B "$folder" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" >"$folder.log"
-  "$cmake" --build "$folder" >>"$folder.log" || { cat "$folder.log"; return 1; }
+  "$cmake" -S "$source" -B "$folder" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" "$@" \
+    >"$folder.log" 2>&1
+}
+
+by_find_package() { # FOLDER COMPILER PROGRAM...
+  local folder=$work/$1 compiler=$2
+  configure "$1" "$compiler" || { cat "$folder.log"; return 1; }
+  shift 2
+  "$cmake" --build "$folder" >>"$folder.log" 2>&1 || { cat "$folder.log"; return 1; }
   for program; do
     run "find_package, $compiler: $program" "$folder/$program"
   done
 }
 
+# COMMAND fails, and SENTENCE, wherever its lines are broken, is in LOG.
+refused() { # LOG SENTENCE COMMAND...
+  local log=$work/$1 sentence=$2
+  shift 2
+  echo "== refused: $sentence"
+  if "$@" || ! tr -s '\n ' ' ' <"$log" | grep -qF -- "$sentence"; then
+    echo "expected another result of $*:"
+    cat "$log"
+    return 1
+  fi
+}
+
 by_find_package cc "$cc" shared static
 by_find_package clang "$clang" shared static own_regions own_monoid
+configure required "$clang" -DDAVIT_COMPONENTS=offload
+configure part "$clang" -DDAVIT_SOURCE="$source/../.." -DDAVIT_CUDA=OFF || { cat "$work/part.log"; exit 1; }
+compile() { # LOG COMPILER OPTION...
+  local log=$work/$1
+  shift
+  "$@" -I"$prefix/include" -fsyntax-only "$source/monoid.c" >"$log" 2>&1
+}
+refused plain.log "needs Clang and its OpenMP target regions" compile plain.log "$clang"
+if ! "$cc" --version | grep -q clang; then
+  refused gcc.log "needs Clang and its OpenMP target regions" compile gcc.log "$cc" -fopenmp
+  refused offload.log "davit::offload and davit::monoid need Clang" configure offload "$cc" -DDAVIT_COMPONENTS=offload
+  refused part_cc.log "davit cannot be built with" configure part_cc "$cc" -DDAVIT_SOURCE="$source/../.."
+fi
 
 command -v pkg-config >/dev/null || { echo "pkg-config is missing (Debian: pkg-config)" >&2; exit 1; }
 export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
@@ -55,6 +89,9 @@ run "pkg-config, $clang: static, own target regions" ./pc_own_regions
 run "pkg-config, $clang: static, own operator" ./pc_own_monoid
 
 if [ -x "$prefix/bin/davit" ]; then
-  echo "== the installed tool"
+  echo "== the installed tool, and the documentation; no benchmark"
   "$prefix/bin/davit" --version
+  readelf -d "$prefix/bin/davit" | grep -q 'NEEDED.*libdavit'
+  [ -f "$prefix/share/doc/davit/install.md" ]
+  [ -z "$(find "$prefix" -name 'bench_*')" ]
 fi
