@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every relative link in a *.md file points to a file that is there, and every #part to a heading of it.
+"""Checks that every relative link in a *.md file points to a file that is there, every #part to a heading of it, and
+that every result file (2026-11-21-….json) that a page names is in bench/results.
 
     links.py SOURCE_DIR
 """
@@ -10,6 +11,7 @@ import sys
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+RESULT = re.compile(r"\b\d{4}-\d\d-\d\d-[\w-]+\.json")
 HEADING = re.compile(r"^#+ +(.*?)\s*$", re.M)
 
 
@@ -24,8 +26,11 @@ def problems(source):
     documents = [path for path in sorted(source.rglob("*.md"))
                  if not any(part.startswith((".", "build")) for part in path.relative_to(source).parts)]
     for document in documents:
-        text = CODE.sub("", FENCE.sub("", document.read_text()))
-        for link in LINK.findall(text):
+        text = FENCE.sub("", document.read_text())
+        for result in RESULT.findall(text):
+            if not (source / "bench/results" / result).exists():
+                yield f"{document.relative_to(source)}: {result}: no such result"
+        for link in LINK.findall(CODE.sub("", text)):
             if re.match(r"[a-z]+:", link):
                 continue
             name, _, part = link.partition("#")
