@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Arrows between rooms point one way (docs/architecture.md), and no files include each other in a circle.
+
+    layers.py SOURCE_DIR [NM BUILD_DIR]
+
+Checks the #include lines of all sources and, given a build, the symbols: an object may use what objects of its own room
+and of the rooms below it define. Prints each arrow that is wrong; exits 1 if there is one.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# A room, and the rooms that it may use beside itself. The longest prefix of a path is its room.
+ROOMS = {
+    "src/base": [],
+    "ref": ["src/base"],
+    "offload/kernel": [],
+    "offload/runtime": ["ref", "src/base"],
+    "offload": ["offload/runtime", "offload/kernel", "ref", "src/base"],
+    "src/runtime": ["offload/runtime", "ref", "src/base"],
+    "src": ["src/runtime", "offload", "offload/runtime", "offload/kernel", "ref", "src/base"],
+    "src/cli/formats": ["src/cli/base", "ref", "src/base"],
+    "src/cli/frame": ["src/cli/formats", "src/cli/base"],
+    "src/cli": ["src/cli/frame", "src/cli/formats", "src/cli/base", "ref", "src/base"],
+}
+# Files that belong to a room other than their folder's.
+MOVED = {"src/cli/fail.h": "src/cli/base", "src/cli/fail.c": "src/cli/base", "src/cli/clock.h": "src/cli/base"}
+ROOMS["src/cli/base"] = []
+
+
+def room_of(path):
+    if path in MOVED:
+        return MOVED[path]
+    if path.startswith("src/gemm/"):
+        return "src"
+    found = [room for room in ROOMS if path.startswith(room + "/")]
+    return max(found, key=len) if found else None
+
+
+def allowed(source, target):
+    return source == target or target in ROOMS[source]
+
+
+def includes(root):
+    for folder in ("src", "offload", "ref"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".c", ".h", ".inc"):
+                name = path.relative_to(root).as_posix()
+                for line in re.findall(r'^#\s*include "([^"]+)"', path.read_text(), re.M):
+                    beside = path.parent / line  # installed texts name each other so
+                    yield name, beside.relative_to(root).as_posix() if beside.exists() else line
+
+
+def check_includes(root):
+    wrong, graph = [], {}
+    for source, target in includes(root):
+        if not (root / target).exists():
+            wrong.append(f"{source} includes {target}, which is no path from the top")
+        elif room_of(target) is None or not allowed(room_of(source), room_of(target)):
+            wrong.append(f"{source} includes {target}: {room_of(source)} may not use {room_of(target)}")
+        unit, used = (re.sub(r"\.(c|h|inc)$", "", name) for name in (source, target))
+        if unit != used:
+            graph.setdefault(unit, set()).add(used)
+    return wrong + [" -> ".join(circle) for circle in circles(graph)]
+
+
+def circles(graph):
+    """One circle for each that a depth-first search closes."""
+    state, stack, found = {}, [], []
+
+    def visit(node):
+        state[node] = "open"
+        stack.append(node)
+        for following in sorted(graph.get(node, ())):
+            if state.get(following) == "open":
+                found.append(stack[stack.index(following):] + [following])
+            elif following not in state:
+                visit(following)
+        stack.pop()
+        state[node] = "done"
+
+    for node in sorted(graph):
+        if node not in state:
+            visit(node)
+    return found
+
+
+def symbols(nm, build, root):
+    """(object's source, defined names, undefined names) of the library's and the tool's objects."""
+    for path in sorted(build.rglob("*.c.o")):
+        name = re.search(r"\.dir/((?:src|offload|ref)/.*)\.o$", path.as_posix())
+        if not name or not (root / name.group(1)).exists():
+            continue
+        output = subprocess.run([nm, "-P", path], capture_output=True, text=True, check=True).stdout
+        rows = [line.split()[:2] for line in output.splitlines() if len(line.split()) > 1]
+        yield (name.group(1), {symbol for symbol, kind in rows if kind in "TDBRVWC"},
+               {symbol for symbol, kind in rows if kind == "U"})
+
+
+def check_symbols(nm, build, root):
+    objects = list(symbols(nm, build, root))
+    home = {symbol: source for source, defined, _ in objects for symbol in defined}
+    if not home:
+        return [f"{build} has no objects"]
+    wrong = []
+    for source, _, used in objects:
+        for symbol in sorted(used & home.keys()):
+            # Anyone above the library's runtime may call the public interface.
+            if symbol.startswith("davit_") and room_of(source).startswith("src/cli"):
+                continue
+            if not allowed(room_of(source), room_of(home[symbol])):
+                wrong.append(f"{source} uses {symbol} of {home[symbol]}")
+    return wrong
+
+
+def main():
+    root = Path(sys.argv[1])
+    wrong = check_includes(root)
+    if len(sys.argv) > 3:
+        wrong += check_symbols(sys.argv[2], Path(sys.argv[3]), root)
+    print("\n".join(wrong) if wrong else "all arrows point one way")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
