@@ -163,25 +163,14 @@ static davit_status launch_strip(const search *s, const way *w, int64_t strip, i
     return status;
   const int64_t groups = PAIR_THREADS / w->shape.lanes, items = dvt_divide_up(count, w->pairs ? 2 : 1);
   const davit_align_scoring *scoring = s->query->scoring;
-  const dvt_argument arguments[] = {
-      dvt_pointer_argument(s->memory.profiles + (size_t)strip * w->profile_bytes),
-      dvt_integer_argument(scoring->symbols),
-      dvt_integer_argument(w->shape.lanes * w->shape.chunk),
-      dvt_pointer_argument(s->device->symbols),
-      dvt_pointer_argument(s->device->offsets),
-      dvt_pointer_argument(s->list ? s->memory.list : NULL),
-      dvt_integer_argument(first),
-      dvt_integer_argument(count),
-      dvt_pointer_argument(s->device->scores),
-      dvt_pointer_argument(s->memory.border),
-      dvt_integer_argument(strip > 0),
-      dvt_integer_argument(strip + 1 < w->strips),
-      dvt_integer_argument(w->shape.lanes),
-      dvt_integer_argument(PAIR_THREADS),
-      dvt_integer_argument(dvt_at_most(scoring->gap_open, MOST_SCORE)),
-      dvt_integer_argument(dvt_at_most(scoring->gap_extend, MOST_SCORE))};
   return dvt_launch(kernel, s->stream, dvt_at_most(residents, dvt_divide_up(items, groups)), PAIR_THREADS,
-                    w->profile_bytes, arguments, sizeof arguments / sizeof *arguments);
+                    w->profile_bytes,
+                    DVT_ARGUMENTS(s->memory.profiles + (size_t)strip * w->profile_bytes, scoring->symbols,
+                                  w->shape.lanes * w->shape.chunk, s->device->symbols, s->device->offsets,
+                                  s->list ? s->memory.list : NULL, first, count, s->device->scores,
+                                  s->memory.border, strip > 0, strip + 1 < w->strips, w->shape.lanes,
+                                  PAIR_THREADS, dvt_at_most(scoring->gap_open, MOST_SCORE),
+                                  dvt_at_most(scoring->gap_extend, MOST_SCORE)));
 }
 
 static int64_t target_at(const search *s, int64_t i) {

@@ -289,19 +289,13 @@ static davit_status NAME(one_pass)(dvt_stream *stream, const dvt_atax *g, const 
   static dvt_kernel adding = {.function = TEXT(NAME(atax_sums))};
   int64_t pitch = NAME(pitch)(plan);
   bool aligned = ((uintptr_t)g->a | (uintptr_t)g->lda * sizeof(REAL)) % 16 == 0;
-  dvt_argument pass[] = {dvt_pointer_argument(g->a),          dvt_integer_argument(g->lda),
-                         dvt_pointer_argument(g->x),          dvt_pointer_argument(g->tmp),
-                         dvt_pointer_argument(sums),          dvt_integer_argument(pitch),
-                         dvt_integer_argument(g->m),          dvt_integer_argument(g->n),
-                         dvt_integer_argument(plan->threads), dvt_integer_argument(aligned)};
-  davit_status status = dvt_launch(&NAME(kernels)[plan->shape], stream, plan->teams, plan->threads,
-                                   plan->shared_bytes, pass, sizeof pass / sizeof *pass);
+  davit_status status =
+      dvt_launch(&NAME(kernels)[plan->shape], stream, plan->teams, plan->threads, plan->shared_bytes,
+                 DVT_ARGUMENTS(g->a, g->lda, g->x, g->tmp, sums, pitch, g->m, g->n, plan->threads, aligned));
   if (status != DAVIT_SUCCESS)
     return status;
-  dvt_argument add[] = {dvt_pointer_argument(sums),        dvt_pointer_argument(g->y),
-                        dvt_integer_argument(g->m),        dvt_integer_argument(pitch),
-                        dvt_integer_argument(plan->teams), dvt_integer_argument(g->add)};
-  return dvt_launch(&adding, stream, dvt_divide_up(g->m, 32), SUM_THREADS, 0, add, sizeof add / sizeof *add);
+  return dvt_launch(&adding, stream, dvt_divide_up(g->m, 32), SUM_THREADS, 0,
+                    DVT_ARGUMENTS(sums, g->y, g->m, pitch, plan->teams, g->add));
 }
 
 /* tmp = op(A) x and y = opᵀ(A) tmp, or y += …, in the form that fits the site. */

@@ -393,8 +393,8 @@ INLINE void conclude(dvt_closest_state *s, davit_closest_pair_result best, char 
   best = DVT_NO_PAIR;
   for (int t = dvt_thread(); t < dvt_teams(); t += THREADS) {
     const uint64_t *at = (const uint64_t *)(const void *)(partials + (int64_t)t * PARTIAL_BYTES);
-    dvt_pair_offer(from_bits(dvt_load_word(at)), (int64_t)dvt_load_word(at + 1), (int64_t)dvt_load_word(at + 2),
-                   &best);
+    dvt_pair_offer(from_bits(dvt_load_word(at)), (int64_t)dvt_load_word(at + 1),
+                   (int64_t)dvt_load_word(at + 2), &best);
   }
   best = team_pair(best);
   if (dvt_thread() == 0)
@@ -666,11 +666,8 @@ static davit_status gpu_step(const dvt_closest_site *site, step which, int64_t n
     k->step[which].region(site->device, teams, n, site->memory, points, table, ranks, records, partials);
     return DAVIT_SUCCESS;
   }
-  const dvt_argument arguments[] = {dvt_integer_argument(n),       dvt_pointer_argument(memory),
-                                    dvt_pointer_argument(points),  dvt_pointer_argument(table),
-                                    dvt_pointer_argument(ranks),   dvt_pointer_argument(records),
-                                    dvt_pointer_argument(partials)};
-  return dvt_launch(k->step[which].kernel, site->stream, teams, THREADS, 0, arguments, 7);
+  return dvt_launch(k->step[which].kernel, site->stream, teams, THREADS, 0,
+                    DVT_ARGUMENTS(n, memory, points, table, ranks, records, partials));
 }
 
 static davit_status gpu_fill(const dvt_closest_site *site, void *pointer, int value, size_t bytes) {
@@ -698,11 +695,8 @@ static davit_status gpu_scan(const dvt_closest_site *site, uint32_t *table, int6
     scan->scan(&task);
     return DAVIT_SUCCESS;
   }
-  const dvt_argument arguments[] = {
-      dvt_integer_argument(buckets), dvt_pointer_argument(table),         dvt_pointer_argument(NULL),
-      dvt_pointer_argument(slots),   dvt_pointer_argument(slots + bytes), dvt_pointer_argument(NULL),
-      dvt_pointer_argument(NULL),    dvt_pointer_argument(table),         dvt_integer_argument(ALIGNED)};
-  return dvt_launch(scan->kernel, site->stream, tiles + 1, scan->threads, 0, arguments, 9);
+  return dvt_launch(scan->kernel, site->stream, tiles + 1, scan->threads, 0,
+                    DVT_ARGUMENTS(buckets, table, NULL, slots, slots + bytes, NULL, NULL, table, ALIGNED));
 }
 
 #define THEN(call)                                                                                           \

@@ -1,8 +1,8 @@
-/* The steps of a covariance on devices: centring, columns of the product, and bringing the product into the shape asked
- * for.
+/* The steps of a covariance on devices: centring, columns of the product, and conversion of the product to
+ * the form that was asked for.
  *
- * Pointers are the device's, arguments have been checked. Each step goes where dvt_site says: enqueued on an NVIDIA
- * stream, on threads of the CPU, or as target regions, of which the latter two return when they are done. */
+ * Pointers are the device's, arguments have been checked. The site says where a step runs: enqueued on an
+ * NVIDIA stream, on threads of the CPU, or as target regions; the last two return when the step is done. */
 #ifndef DAVIT_OFFLOAD_COVARIANCE_H
 #define DAVIT_OFFLOAD_COVARIANCE_H
 
@@ -29,17 +29,18 @@ typedef struct dvt_covariance {
 size_t dvt_centre_scratch(const dvt_covariance *g);
 davit_status dvt_centre(const dvt_site *site, const dvt_covariance *g, void *scratch);
 
-/* Columns [begin, end) of the lower triangle of S, from the centred data: rows from `begin` on, to `s`. What stands
- * above the diagonal there is undefined afterwards. */
+/* Columns [begin, end) of the lower triangle of S, from the centred data: rows from `begin` on, to `s`. What
+ * stands above the diagonal there is undefined afterwards. */
 davit_status dvt_product(const dvt_site *site, const dvt_covariance *g, int64_t begin, int64_t end, void *s,
                          int64_t lds);
 
-/* `to` (cols × rows) becomes the transpose of `from`; with `mirror` only of what lies below its diagonal, so that `to` may
- * be `from`. */
+/* `to` (cols × rows) becomes the transpose of `from`; with `mirror` only of what lies below its diagonal, so
+ * that `to` may be `from`. */
 davit_status dvt_transpose(const dvt_site *site, davit_type type, int64_t rows, int64_t cols,
                            const void *from, int64_t ld_from, void *to, int64_t ld_to, bool mirror);
 
-/* What stands below the diagonal of the first `width` columns of a square of `side`, column by column without gaps. */
+/* What stands below the diagonal of the first `width` columns of a square of `side`, column by column without
+ * gaps. */
 davit_status dvt_pack(const dvt_site *site, davit_type type, int64_t side, int64_t width, const void *from,
                       int64_t ld, void *packed);
 

@@ -182,23 +182,10 @@ static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, 
   static dvt_kernel kernel = {.function = "detect_profiles_region"};
   const int64_t cells =
       t->windows * dvt_divide_up(t->window + 1, DETECT_ROWS) * s->shape.lanes * s->shape.columns;
-  const dvt_argument arguments[] = {dvt_pointer_argument(m->x),
-                                    dvt_pointer_argument(m->y),
-                                    dvt_pointer_argument(m->profiles),
-                                    dvt_integer_argument(t->width),
-                                    dvt_integer_argument(t->window),
-                                    dvt_integer_argument(t->hop),
-                                    dvt_integer_argument(t->windows),
-                                    dvt_integer_argument(frames),
-                                    dvt_integer_argument(s->shape.columns),
-                                    dvt_integer_argument(s->shape.lanes),
-                                    dvt_integer_argument(s->shape.chunk),
-                                    dvt_integer_argument(s->pairs),
-                                    dvt_integer_argument(t->round),
-                                    dvt_double_argument((double)t->threshold),
-                                    dvt_integer_argument(DETECT_THREADS)};
-  return dvt_launch(&kernel, stream, dvt_divide_up(cells, DETECT_THREADS), DETECT_THREADS, 0, arguments,
-                    sizeof arguments / sizeof *arguments);
+  return dvt_launch(&kernel, stream, dvt_divide_up(cells, DETECT_THREADS), DETECT_THREADS, 0,
+                    DVT_ARGUMENTS(m->x, m->y, m->profiles, t->width, t->window, t->hop, t->windows, frames,
+                                  s->shape.columns, s->shape.lanes, s->shape.chunk, s->pairs, t->round,
+                                  (double)t->threshold, DETECT_THREADS));
 }
 
 /* Threads of a team: of few items as many as leave few lanes idle in the last round. */
@@ -252,20 +239,11 @@ static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, 
   if (status != DAVIT_SUCCESS)
     return status;
   const int64_t slices = slices_for(t->windows, dvt_divide_up(items, threads / s->shape.lanes), residents);
-  const dvt_argument arguments[] = {dvt_pointer_argument(m->profiles),
-                                    dvt_integer_argument(s->shape.lanes * s->shape.chunk),
-                                    dvt_pointer_argument(m->orders),
-                                    dvt_pointer_argument(m->scores + e * t->runs),
-                                    dvt_integer_argument(t->effect_count * t->runs),
-                                    dvt_integer_argument(t->window),
-                                    dvt_integer_argument(t->runs),
-                                    dvt_integer_argument(s->shape.lanes),
-                                    dvt_integer_argument(slices),
-                                    dvt_integer_argument(threads),
-                                    dvt_double_argument((double)t->gap_open),
-                                    dvt_double_argument((double)t->gap_extend)};
-  return dvt_launch(kernel, stream, t->windows * slices, threads, (size_t)s->profile_bytes, arguments,
-                    sizeof arguments / sizeof *arguments);
+  return dvt_launch(kernel, stream, t->windows * slices, threads, (size_t)s->profile_bytes,
+                    DVT_ARGUMENTS(m->profiles, s->shape.lanes * s->shape.chunk, m->orders,
+                                  m->scores + e * t->runs, t->effect_count * t->runs, t->window, t->runs,
+                                  s->shape.lanes, slices, threads, (double)t->gap_open,
+                                  (double)t->gap_extend));
 }
 
 static davit_status stream_effect(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,

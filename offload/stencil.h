@@ -1,7 +1,8 @@
-/* The stencil on devices: the three ways to compute one rectangle of b.
+/* The stencil on devices: three ways to compute one rectangle of b.
  *
- * The rectangle may be part of a larger matrix: `edges` tells which of its sides are borders of the matrix; beyond
- * the others a has one more row or column, which is read. Pointers are the device's, arguments have been checked. */
+ * The rectangle may be part of a larger matrix: `edges` says which of its sides are borders of the matrix.
+ * Beyond the other sides a has one more row or column, which is read. Pointers are the device's, arguments
+ * have been checked. */
 #ifndef DAVIT_OFFLOAD_STENCIL_H
 #define DAVIT_OFFLOAD_STENCIL_H
 

@@ -1,25 +1,25 @@
-/* 3 × 3 stencil on the CPU, one element after another: the nine terms in the order of the coefficients, fused. */
-#include <math.h>
+/* 3 × 3 stencil on the CPU, one element after another. */
+#include "ref/stencil.h"
+
 #include <stdbool.h>
 
 #include "ref/ref.h"
 
-#define DEFINE(p, T, fused)                                                                                  \
+#define DEFINE(p, T)                                                                                         \
   void dvt_ref_##p##stencil(int64_t rows, int64_t cols, const T *a, int64_t lda, const double *coefficients, \
                             davit_stencil_border border, T *b, int64_t ldb) {                                \
+    T c[9];                                                                                                  \
+    for (int k = 0; k < 9; k++)                                                                              \
+      c[k] = (T)coefficients[k];                                                                             \
     for (int64_t j = 0; j < cols; j++)                                                                       \
       for (int64_t i = 0; i < rows; i++) {                                                                   \
-        bool inner = i > 0 && i < rows - 1 && j > 0 && j < cols - 1;                                         \
-        if (!inner && border == DAVIT_STENCIL_BORDER_UNTOUCHED)                                              \
-          continue;                                                                                          \
-        T sum = 0;                                                                                           \
-        for (int k = 0; k < 9 && inner; k++) {                                                               \
-          T c = (T)coefficients[k], element = a[i + k % 3 - 1 + (j + k / 3 - 1) * lda];                      \
-          sum = k == 0 ? c * element : fused(c, element, sum);                                               \
-        }                                                                                                    \
-        b[i + j * ldb] = inner ? sum : border == DAVIT_STENCIL_BORDER_COPY ? a[i + j * lda] : 0;             \
+        const T *middle = a + i + j * lda;                                                                   \
+        if (i > 0 && i < rows - 1 && j > 0 && j < cols - 1)                                                  \
+          b[i + j * ldb] = dvt_##p##stencil_element(middle, lda, c);                                         \
+        else if (border != DAVIT_STENCIL_BORDER_UNTOUCHED)                                                   \
+          b[i + j * ldb] = border == DAVIT_STENCIL_BORDER_COPY ? *middle : 0;                                \
       }                                                                                                      \
   }
 
-DEFINE(d, double, fma)
-DEFINE(s, float, fmaf)
+DEFINE(d, double)
+DEFINE(s, float)

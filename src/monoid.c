@@ -165,11 +165,8 @@ static davit_status run_reduce_stream(const dvt_site *site, const void *argument
   DVT_TRY(site->counters(site, &counters));
   if (counted > DVT_SITE_COUNTERS)
     return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, too many elements for one reduction", (long long)r->n);
-  const dvt_argument pass[] = {dvt_integer_argument(r->n),      dvt_pointer_argument(r->x),
-                               dvt_pointer_argument(levels),    dvt_pointer_argument(counters),
-                               dvt_pointer_argument(r->result), dvt_integer_argument(r->values)};
   DVT_TRY(dvt_launch(kernel->kernel, site->stream, tiles_of(r->n, monoid->reduce_tile), kernel->threads, 0,
-                     pass, 6));
+                     DVT_ARGUMENTS(r->n, r->x, levels, counters, r->result, r->values)));
   if (r->values == 0)
     return DAVIT_SUCCESS;
   size_t bytes = (size_t)dvt_monoid_values(monoid, r->n, r->values) * monoid->bytes;
@@ -271,17 +268,10 @@ static davit_status run_scan_stream(const dvt_site *site, const void *arguments)
   void *sums;
   DVT_TRY(site->workspace(site, 2 * slots, &sums));
   DVT_TRY(dvt_stream_fill(site->stream, sums, 0, 2 * slots));
-  const dvt_argument given[] = {dvt_integer_argument(s->n),
-                                dvt_pointer_argument(s->x),
-                                dvt_pointer_argument(s->flags),
-                                dvt_pointer_argument(sums),
-                                dvt_pointer_argument((char *)sums + slots),
-                                dvt_pointer_argument(s->carry_in),
-                                dvt_pointer_argument(s->carry_out),
-                                dvt_pointer_argument(s->y),
-                                dvt_integer_argument(modes_of(s))};
   return dvt_launch(s->flags ? kernel->segmented : kernel->kernel, site->stream, tiles + 1, kernel->threads,
-                    0, given, 9);
+                    0,
+                    DVT_ARGUMENTS(s->n, s->x, s->flags, sums, (char *)sums + slots, s->carry_in, s->carry_out,
+                                  s->y, modes_of(s)));
 }
 
 static davit_status run_scan_host(const dvt_site *site, const void *arguments) {
@@ -352,10 +342,8 @@ static davit_status run_prepend_stream(const dvt_site *site, const void *argumen
   const dvt_scan *s = arguments;
   const dvt_builtin_scan *kernel = ((const kernels *)s->monoid->kernels)->scan;
   const int64_t teams = tiles_of(s->n, kernel->threads);
-  const dvt_argument given[] = {dvt_integer_argument(s->n), dvt_pointer_argument(s->carry_in),
-                                dvt_pointer_argument(s->y)};
   return dvt_launch(kernel->prepend_kernel, site->stream, teams < MOST_TEAMS ? teams : MOST_TEAMS,
-                    kernel->threads, 0, given, 3);
+                    kernel->threads, 0, DVT_ARGUMENTS(s->n, s->carry_in, s->y));
 }
 
 static davit_status run_prepend(const dvt_site *site, const void *arguments) {

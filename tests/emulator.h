@@ -227,6 +227,4 @@ davit_status emulated_stream_synchronize(dvt_stream *stream) {
   return DAVIT_SUCCESS;
 }
 
-dvt_argument dvt_double_argument(double value);
-
 #endif

@@ -1,20 +1,12 @@
 /* The kernels of the library's own device images, by the name of the function they were written in.
  *
- * Invariant: a handle is looked up once for each kernel and device and never changes; images are loaded once for each
- * device. The images are those that the OpenMP runtime registers as well: cmake/Library.cmake gives their
- * descriptor a name. The driver shares nothing between the two loads, so that device globals would exist twice; kernels
- * here have none. */
+ * Invariant: a handle is looked up once for each kernel and device and never changes; images are loaded once
+ * for each device. The images are those that the OpenMP runtime registers as well: cmake/Library.cmake gives
+ * their descriptor a name. The driver shares nothing between the two loads, so that device globals would
+ * exist twice; kernels here have none. */
 #include "offload/runtime/launch.h"
 
-#include <string.h>
-
 #include "offload/runtime/device.h"
-
-dvt_argument dvt_double_argument(double value) {
-  dvt_argument argument;
-  memcpy(&argument, &value, sizeof argument);
-  return argument;
-}
 
 #ifdef DAVIT_WITH_CUDA
 #include <cuda_runtime_api.h>
@@ -39,8 +31,8 @@ typedef struct image_descriptor {
 
 extern const image_descriptor dvt_device_images __attribute__((visibility("hidden")));
 
-/* An image may stand inside LLVM's OffloadBinary container: magic, version, size, offset and size of the one entry; in
- * the entry the image's offset and size follow after 24 bytes. */
+/* An image may stand inside LLVM's OffloadBinary container: magic, version, size, offset and size of the one
+ * entry; in the entry the image's offset and size follow after 24 bytes. */
 static const unsigned char *unwrap(const device_image *image) {
   static const unsigned char magic[4] = {0x10, 0xff, 0x10, 0xad};
   const unsigned char *start = image->start;
@@ -92,7 +84,8 @@ static bool load(const unsigned char *image, kernel_list *list) {
 
 static davit_status find_list(int ordinal, const kernel_list **found) {
   kernel_list *list = &lists[ordinal];
-  /* Newer architectures come last, and at most one image of a major version fits a device better than another. */
+  /* Newer architectures come last, and at most one image of a major version fits a device better than
+   * another. */
   for (int i = dvt_device_images.count - 1; i >= 0 && !list->kernels; i--) {
     const unsigned char *image = unwrap(&dvt_device_images.images[i]);
     if (is_cuda(image) && !load(image, list))
@@ -133,8 +126,8 @@ static davit_status find(dvt_kernel *kernel, int ordinal, const void **handle) {
   return status;
 }
 
-/* Allows a kernel its team memory, on the current device. What is allowed only grows: another lane may be about to launch
- * the kernel with more. */
+/* Allows a kernel its team memory, on the current device. What is allowed only grows: another lane may be
+ * about to launch the kernel with more. */
 static davit_status allow(const void *handle, const char *name, size_t shared_bytes) {
   struct cudaFuncAttributes attributes;
   pthread_mutex_lock(&lock);

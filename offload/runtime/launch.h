@@ -8,18 +8,18 @@
  * A region that is launched so
  *   - stands alone in a function whose name is unique in the library;
  *   - is `target teams ompx_bare` and consists of one call whose arguments are, in order, the region's:
- *     pointers
- *     (is_device_ptr), 64-bit integers, doubles. The compiler passes them to the kernel in the order in which
- *     the region
- *     names them, each in 8 bytes.
+ *     pointers (is_device_ptr), 64-bit integers, doubles. The compiler passes them to the kernel in the order
+ *     in which the region names them, each in 8 bytes.
  * A kernel has at most DVT_MOST_ARGUMENTS arguments. */
 #ifndef DAVIT_OFFLOAD_RUNTIME_LAUNCH_H
 #define DAVIT_OFFLOAD_RUNTIME_LAUNCH_H
 
 #include <davit/status.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "offload/runtime/stream.h"
 
@@ -31,18 +31,45 @@ typedef struct dvt_kernel {
   _Atomic(void *) handle[DVT_MOST_ORDINALS];
 } dvt_kernel;
 
-/* An argument as the kernel gets it. */
+/* An argument as the kernel gets it: a pointer, an integer or a double in 8 bytes. */
 typedef uint64_t dvt_argument;
 
-static inline dvt_argument dvt_pointer_argument(const void *value) {
+static inline dvt_argument dvt_argument_of_pointer(const void *value) {
   return (dvt_argument)(uintptr_t)value;
 }
 
-static inline dvt_argument dvt_integer_argument(int64_t value) {
+static inline dvt_argument dvt_argument_of_integer(int64_t value) {
   return (dvt_argument)value;
 }
 
-dvt_argument dvt_double_argument(double value);
+static inline dvt_argument dvt_argument_of_double(double value) {
+  dvt_argument argument;
+  memcpy(&argument, &value, sizeof argument);
+  return argument;
+}
+
+/* DVT_ARGUMENTS(a, b, …): the last two arguments of dvt_launch(), from those of the kernel in their order. */
+#define DVT_ARGUMENTS(...)                                                                                   \
+  (const dvt_argument[]){DVT_CONVERTED(__VA_ARGS__)},                                                        \
+      (int)(sizeof((const dvt_argument[]){DVT_CONVERTED(__VA_ARGS__)}) / sizeof(dvt_argument))
+#define DVT_ARGUMENT(x)                                                                                      \
+  _Generic((x),                                                                                              \
+      double: dvt_argument_of_double,                                                                        \
+      bool: dvt_argument_of_integer,                                                                         \
+      int: dvt_argument_of_integer,                                                                          \
+      unsigned: dvt_argument_of_integer,                                                                     \
+      int64_t: dvt_argument_of_integer,                                                                      \
+      default: dvt_argument_of_pointer)(x)
+/* Applies DVT_ARGUMENT to each of up to 28 arguments. A macro is not expanded inside itself, but DVT_CONVERT
+ * leaves one that every rescan expands to the next DVT_CONVERT. */
+#define DVT_CONVERTED(...) DVT_RESCAN_27(DVT_CONVERT(__VA_ARGS__))
+#define DVT_CONVERT(x, ...) DVT_ARGUMENT(x) __VA_OPT__(, DVT_CONVERT_NEXT DVT_NO_ARGUMENTS(__VA_ARGS__))
+#define DVT_CONVERT_NEXT() DVT_CONVERT
+#define DVT_NO_ARGUMENTS ()
+#define DVT_RESCAN_27(...) DVT_RESCAN_9(DVT_RESCAN_9(DVT_RESCAN_9(__VA_ARGS__)))
+#define DVT_RESCAN_9(...) DVT_RESCAN_3(DVT_RESCAN_3(DVT_RESCAN_3(__VA_ARGS__)))
+#define DVT_RESCAN_3(...) DVT_RESCAN_1(DVT_RESCAN_1(DVT_RESCAN_1(__VA_ARGS__)))
+#define DVT_RESCAN_1(...) __VA_ARGS__
 
 /* Enqueues `teams` teams of `threads` threads, each team with shared_bytes of dynamic team memory beyond the
  * static (the device may give more than 48 KiB). Reads `arguments` before it returns. */

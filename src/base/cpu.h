@@ -1,8 +1,9 @@
-/* Code for the CPU in several variants, of which the best that the processor runs is taken: the library itself is
- * built for the architecture's baseline.
+/* Code for the CPU in several variants, of which the best that the processor runs is taken: the library
+ * itself is built for the architecture's baseline.
  *
- * A variant is a function that does nothing but call an always-inline one: the compiler makes it once more with
- * the instructions named. DVT_CPU_VARIANTS(X) expands X(number, attributes) for each, in the order of dvt_cpu. */
+ * A variant is a function that does nothing but call an always-inline one: the compiler makes it once more
+ * with the instructions named. DVT_CPU_VARIANTS(X) expands X(number, attributes) for each, in the order of
+ * dvt_cpu. */
 #ifndef DAVIT_SRC_BASE_CPU_H
 #define DAVIT_SRC_BASE_CPU_H
 
@@ -51,6 +52,13 @@ typedef enum dvt_cpu { DVT_CPU_PLAIN, DVT_CPU_AVX2, DVT_CPU_AVX512, DVT_CPU_COUN
 /* A function that becomes part of its callers, so it does not matter how a call would pass vectors. */
 #pragma clang diagnostic ignored "-Wpsabi"
 #define DVT_CPU_INLINE static inline __attribute__((always_inline))
+
+/* To be called after stores that bypass the caches: they are not ordered with others. */
+static inline void dvt_cpu_end_bypass(void) {
+#ifdef DVT_CPU_X86
+  __builtin_ia32_sfence();
+#endif
+}
 
 /* The best variant of this processor, or what tests allow at most. */
 dvt_cpu dvt_cpu_best(void);
