@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/study/align.h"
+#include "bench/study/align/align.h"
 
 enum { MOST = 64, MOST_EFFECTS = 6, WIDTH = 62 };
 
@@ -25,29 +25,27 @@ typedef struct study {
   bool gpu;
   int device, repeats, cpu_repeats;
   const char *random;
-  dvt_study_align options;
-  dvt_study_effect effects[MOST_EFFECTS];
-  dvt_study_align_input input;
+  study_align options;
+  study_effect effects[MOST_EFFECTS];
+  study_align_input input;
   float *movie, *patterns;
   int64_t score_count;
   float *scores, *right; /* of the program that runs; of the serial one */
 } study;
 
 typedef struct program {
-  dvt_study_align_program number;
+  study_align_program number;
   const char *name;
-  dvt_study_align_random natural;
+  study_align_random natural;
 } program;
 
-static const program serial = {DVT_STUDY_ALIGN_SERIAL, "S", DVT_STUDY_ALIGN_BY_HOST};
-static const program on_cpu = {DVT_STUDY_ALIGN_CPU, "CPU", DVT_STUDY_ALIGN_BY_HOST};
-static const program v2 = {DVT_STUDY_ALIGN_V2, "V2", DVT_STUDY_ALIGN_BY_HOST};
-static const program on_device[] = {{DVT_STUDY_ALIGN_V1, "V1", DVT_STUDY_ALIGN_BY_DEVICE},
-                                    {DVT_STUDY_ALIGN_V2, "V2", DVT_STUDY_ALIGN_BY_HOST},
-                                    {DVT_STUDY_ALIGN_V3, "V3", DVT_STUDY_ALIGN_BY_DEVICE},
-                                    {DVT_STUDY_ALIGN_V4A, "V4a", DVT_STUDY_ALIGN_BY_DEVICE},
-                                    {DVT_STUDY_ALIGN_V4B, "V4b", DVT_STUDY_ALIGN_BY_DEVICE},
-                                    {DVT_STUDY_ALIGN_V5, "V5", DVT_STUDY_ALIGN_BY_HOST}};
+static const program serial = {STUDY_ALIGN_SERIAL, "S", STUDY_ALIGN_BY_HOST};
+static const program on_cpu = {STUDY_ALIGN_CPU, "CPU", STUDY_ALIGN_BY_HOST};
+static const program v2 = {STUDY_ALIGN_V2, "V2", STUDY_ALIGN_BY_HOST};
+static const program on_device[] = {
+    {STUDY_ALIGN_V1, "V1", STUDY_ALIGN_BY_DEVICE},   {STUDY_ALIGN_V2, "V2", STUDY_ALIGN_BY_HOST},
+    {STUDY_ALIGN_V3, "V3", STUDY_ALIGN_BY_DEVICE},   {STUDY_ALIGN_V4A, "V4a", STUDY_ALIGN_BY_DEVICE},
+    {STUDY_ALIGN_V4B, "V4b", STUDY_ALIGN_BY_DEVICE}, {STUDY_ALIGN_V5, "V5", STUDY_ALIGN_BY_HOST}};
 
 /* ---- the movie ---- */
 
@@ -69,20 +67,20 @@ static void make_movie(study *s, int64_t windows, int64_t pattern, uint64_t seed
   s->movie = features_of(windows * window, seed);
   s->patterns = features_of(MOST_EFFECTS * pattern, seed + 1);
   for (int e = 0; e < MOST_EFFECTS; e++)
-    s->effects[e] = (dvt_study_effect){pattern, s->patterns + e * pattern * WIDTH};
+    s->effects[e] = (study_effect){pattern, s->patterns + e * pattern * WIDTH};
   for (int64_t w = 0; w < windows; w += 3)
     for (int64_t i = 0; i < kept * WIDTH; i++) {
       float *at = &s->movie[(w * window + (window - kept) / 2) * WIDTH + i];
       *at = s->effects[w / 3 % MOST_EFFECTS].features[i] + 0.5f * *at;
     }
-  s->input = (dvt_study_align_input){WIDTH, windows * window, s->movie, 1, s->effects};
+  s->input = (study_align_input){WIDTH, windows * window, s->movie, 1, s->effects};
 }
 
 /* The right scores with so many effects have to be computed anew. */
 static void use_effects(study *s, int count) {
   s->input.effect_count = count;
   s->score_count =
-      dvt_study_align_windows(s->input.frames, s->options.window) * count * (s->options.permutations + 1);
+      study_align_windows(s->input.frames, s->options.window) * count * (s->options.permutations + 1);
   free(s->scores);
   free(s->right);
   s->scores = malloc((size_t)s->score_count * sizeof *s->scores);
@@ -96,23 +94,23 @@ static void use_effects(study *s, int count) {
 /* ---- runs ---- */
 
 typedef struct result {
-  double median, mean, best;   /* ms */
-  dvt_study_align_times times; /* of the last run */
-  dvt_study_align_random random;
+  double median, mean, best; /* ms */
+  study_align_times times;   /* of the last run */
+  study_align_random random;
   int threads;
   int repeats;
 } result;
 
 /* Once; smaller launches while V4a's threads find the heap full. */
-static dvt_study_align_times run_once(study *s, dvt_study_align *a) {
+static study_align_times run_once(study *s, study_align *a) {
   const size_t most = (size_t)1 << 30, least = (size_t)1 << 16;
-  dvt_study_align_times times;
-  davit_status status = dvt_study_align_run(a, s->device, &s->input, s->scores, &times);
-  if (a->program == DVT_STUDY_ALIGN_V4A)
+  study_align_times times;
+  davit_status status = study_align_run(a, s->device, &s->input, s->scores, &times);
+  if (a->program == STUDY_ALIGN_V4A)
     for (size_t bytes = a->memory_bytes ? a->memory_bytes : most;
          status == DAVIT_OUT_OF_DEVICE_MEMORY && bytes > least; bytes /= 2) {
       a->memory_bytes = bytes;
-      status = dvt_study_align_run(a, s->device, &s->input, s->scores, &times);
+      status = study_align_run(a, s->device, &s->input, s->scores, &times);
     }
   bench_check(status, "alignment");
   return times;
@@ -131,16 +129,16 @@ static void check(study *s, const program *p) {
   }
 }
 
-static dvt_study_align_random random_of(const study *s, const program *p) {
-  return strcmp(s->random, "host") == 0     ? DVT_STUDY_ALIGN_BY_HOST
-         : strcmp(s->random, "device") == 0 ? DVT_STUDY_ALIGN_BY_DEVICE
+static study_align_random random_of(const study *s, const program *p) {
+  return strcmp(s->random, "host") == 0     ? STUDY_ALIGN_BY_HOST
+         : strcmp(s->random, "device") == 0 ? STUDY_ALIGN_BY_DEVICE
                                             : p->natural;
 }
 
 static result measure(study *s, const program *p, int threads) {
-  const bool host = p->number == DVT_STUDY_ALIGN_SERIAL || p->number == DVT_STUDY_ALIGN_CPU;
+  const bool host = p->number == STUDY_ALIGN_SERIAL || p->number == STUDY_ALIGN_CPU;
   result r = {.random = random_of(s, p), .threads = threads, .repeats = host ? s->cpu_repeats : s->repeats};
-  dvt_study_align a = s->options;
+  study_align a = s->options;
   double each[MOST], sum = 0;
   a.program = p->number;
   a.random = r.random;
@@ -160,20 +158,20 @@ static result measure(study *s, const program *p, int threads) {
 /* ---- rows ---- */
 
 static double gcups(const study *s, double ms) {
-  return dvt_study_align_cells(&s->options, &s->input) / ms * 1e-6;
+  return study_align_cells(&s->options, &s->input) / ms * 1e-6;
 }
 
 static void row(const study *s, const char *table, const program *p, const result *r, double serial_ms,
                 double cpu_ms) {
-  const bool host = p->number == DVT_STUDY_ALIGN_SERIAL || p->number == DVT_STUDY_ALIGN_CPU;
+  const bool host = p->number == STUDY_ALIGN_SERIAL || p->number == STUDY_ALIGN_CPU;
   bench_row();
   bench_text("table", table);
   bench_text("program", p->name);
   bench_number("device", host ? DAVIT_HOST : s->device);
   bench_number("host_threads", host && r->threads ? r->threads : omp_get_max_threads());
   if (!host)
-    bench_text("random", r->random == DVT_STUDY_ALIGN_BY_HOST ? "host" : "device");
-  bench_number("windows", (double)dvt_study_align_windows(s->input.frames, s->options.window));
+    bench_text("random", r->random == STUDY_ALIGN_BY_HOST ? "host" : "device");
+  bench_number("windows", (double)study_align_windows(s->input.frames, s->options.window));
   bench_number("window", (double)s->options.window);
   bench_number("pattern", (double)s->effects[0].frames);
   bench_number("effects", s->input.effect_count);
@@ -267,7 +265,7 @@ static void read_options(study *s) {
   s->repeats = repeats_of(whole(s, "repeats", "10", "3"));
   s->cpu_repeats = repeats_of(whole(s, "cpu-repeats", "3", "3"));
   s->random = bench_option(s->argc, s->argv, "random", "natural");
-  s->options = dvt_study_align_defaults();
+  s->options = study_align_defaults();
   s->options.window = whole(s, "window", "200", "200");
   s->options.permutations = (int)whole(s, "permutations", "100", "100");
   s->options.rounded = whole(s, "rounded", "0", "0") != 0;

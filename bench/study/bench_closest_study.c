@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/study/background.h"
-#include "bench/study/closest.h"
-#include "bench/study/closest_points.h"
+#include "bench/study/closest/background.h"
+#include "bench/study/closest/closest.h"
+#include "bench/study/closest/points.h"
 
 enum { MOST = 64 };
 
@@ -28,9 +28,9 @@ typedef struct study {
   bool gpu;
   int device, repeats;
   int64_t cpu_most;
-  dvt_study_points source;
+  study_points source;
   int64_t n; /* of the points below */
-  dvt_study_point *points;
+  study_point *points;
   float right;
 } study;
 
@@ -61,7 +61,7 @@ static void title(const char *words) {
 
 /* ---- points ---- */
 
-static void check(const study *s, const dvt_study_closest *is, const char *program) {
+static void check(const study *s, const study_closest *is, const char *program) {
   if (is->distance == s->right)
     return;
   fprintf(stderr, "%s, n %lld: %.9g, not %.9g\n", program, (long long)s->n, (double)is->distance,
@@ -70,7 +70,7 @@ static void check(const study *s, const dvt_study_closest *is, const char *progr
 }
 
 static void use_points(study *s, int64_t n) {
-  dvt_study_closest right;
+  study_closest right;
   if (s->n == n)
     return;
   free(s->points);
@@ -80,8 +80,8 @@ static void use_points(study *s, int64_t n) {
     exit(4);
   }
   s->n = n;
-  bench_check(dvt_study_points_make(&s->source, n, s->points), "points");
-  bench_check(dvt_study_closest_divide_cpu(n, s->points, 8, &right, NULL), "P4");
+  bench_check(study_points_make(&s->source, n, s->points), "points");
+  bench_check(study_closest_divide_cpu(n, s->points, 8, &right, NULL), "P4");
   s->right = right.distance;
 }
 
@@ -91,12 +91,12 @@ typedef struct job {
   study *s;
   int64_t b; /* P2 */
   int cutoff;
-  dvt_study_brute brute;
-  dvt_study_divide divide;
-  dvt_study_closest result;
-  dvt_study_divide_cpu divide_cpu;
-  dvt_study_brute_times brute_times;
-  dvt_study_divide_report *report;
+  study_brute brute;
+  study_divide divide;
+  study_closest result;
+  study_divide_cpu divide_cpu;
+  study_brute_times brute_times;
+  study_divide_report *report;
 } job;
 
 /* A run; milliseconds. */
@@ -104,32 +104,31 @@ typedef double (*run)(job *j);
 
 static double run_cpu(job *j) {
   double start = bench_now();
-  bench_check(dvt_study_closest_cpu(j->s->n, j->s->points, &j->result), "P1");
+  bench_check(study_closest_cpu(j->s->n, j->s->points, &j->result), "P1");
   return 1e3 * (bench_now() - start);
 }
 
 static double run_blocked(job *j) {
   double start = bench_now();
-  bench_check(dvt_study_closest_blocked(j->s->n, j->b, j->s->points, &j->result), "P2");
+  bench_check(study_closest_blocked(j->s->n, j->b, j->s->points, &j->result), "P2");
   return 1e3 * (bench_now() - start);
 }
 
 static double run_brute(job *j) {
-  bench_check(dvt_study_closest_brute(&j->brute, j->s->device, j->s->n, j->s->points, &j->result, NULL,
-                                      &j->brute_times),
-              "P3");
+  bench_check(
+      study_closest_brute(&j->brute, j->s->device, j->s->n, j->s->points, &j->result, NULL, &j->brute_times),
+      "P3");
   return j->brute_times.total_ms;
 }
 
 static double run_divide_cpu(job *j) {
-  bench_check(dvt_study_closest_divide_cpu(j->s->n, j->s->points, j->cutoff, &j->result, &j->divide_cpu),
-              "P4");
+  bench_check(study_closest_divide_cpu(j->s->n, j->s->points, j->cutoff, &j->result, &j->divide_cpu), "P4");
   return j->divide_cpu.sort_ms + j->divide_cpu.search_ms;
 }
 
 static double run_divide(job *j) {
-  bench_check(
-      dvt_study_closest_divide(&j->divide, j->s->device, j->s->n, j->s->points, &j->result, j->report), "P5");
+  bench_check(study_closest_divide(&j->divide, j->s->device, j->s->n, j->s->points, &j->result, j->report),
+              "P5");
   return j->report->total_ms;
 }
 
@@ -145,7 +144,7 @@ static times measure(run once, job *j, int repeats, const char *program) {
 }
 
 static job job_of(study *s) {
-  static dvt_study_divide_report report;
+  static study_divide_report report;
   return (job){.s = s, .cutoff = 8, .report = &report};
 }
 
@@ -220,14 +219,14 @@ static void table_brute(study *s) {
         use_points(s, sizes[i]);
         double cpu = one_core(s, &measured);
         job j = job_of(s);
-        j.brute = (dvt_study_brute){(int)threads[t], teams[g], false};
+        j.brute = (study_brute){(int)threads[t], teams[g], false};
         times ms = measure(run_brute, &j, s->repeats, "P3");
         double kernels = j.brute_times.compare_ms + j.brute_times.reduce_ms, ratio = cpu / ms.median;
         sum += ratio;
         count++;
         row(s, "brute");
         bench_number("threads", (double)threads[t]);
-        bench_number("teams", (double)(teams[g] ? teams[g] : dvt_study_brute_candidates(&j.brute, s->n)));
+        bench_number("teams", (double)(teams[g] ? teams[g] : study_brute_candidates(&j.brute, s->n)));
         bench_number("ms", ms.median);
         bench_number("mean_ms", ms.mean);
         bench_number("kernels_ms", kernels);
@@ -256,13 +255,13 @@ static void table_balance(study *s) {
     use_points(s, sizes[i]);
     for (int balanced = 0; balanced < 2; balanced++) {
       job j = job_of(s);
-      j.brute = (dvt_study_brute){256, 0, balanced};
-      int64_t rows = dvt_study_brute_rows(&j.brute, s->n),
+      j.brute = (study_brute){256, 0, balanced};
+      int64_t rows = study_brute_rows(&j.brute, s->n),
               *comparisons = malloc((size_t)rows * sizeof *comparisons);
       if (!comparisons)
         exit(4);
       ms[balanced] = measure(run_brute, &j, s->repeats, "P3b");
-      bench_check(dvt_study_closest_brute(&j.brute, s->device, s->n, s->points, &j.result, comparisons, NULL),
+      bench_check(study_closest_brute(&j.brute, s->device, s->n, s->points, &j.result, comparisons, NULL),
                   "P3b");
       least[balanced] = greatest[balanced] = comparisons[0];
       for (int64_t k = 1; k < rows; k++) {
@@ -326,9 +325,9 @@ static void table_divide(study *s) {
     int64_t best = 0;
     for (int b = 0; b < base_count; b++) {
       job j = job_of(s);
-      j.divide = (dvt_study_divide){.base = (int)bases[b]};
+      j.divide = (study_divide){.base = (int)bases[b]};
       times ms = measure(run_divide, &j, s->repeats, "P5");
-      double sort = 100 * dvt_study_divide_sum(j.report).sort_ms / j.report->total_ms;
+      double sort = 100 * study_divide_sum(j.report).sort_ms / j.report->total_ms;
       sum += one / ms.median;
       count++;
       best = ms.median < least ? bases[b] : best;
@@ -372,9 +371,9 @@ static void table_kernels(study *s) {
   for (int i = 0; i < size_count; i++) {
     job j = job_of(s);
     use_points(s, sizes[i]);
-    j.divide = (dvt_study_divide){.base = 128};
+    j.divide = (study_divide){.base = 128};
     measure(run_divide, &j, s->repeats, "P5");
-    dvt_study_divide_shares sum = dvt_study_divide_sum(j.report);
+    study_divide_shares sum = study_divide_sum(j.report);
     double without = sum.brute_ms + sum.reduce_ms + sum.strip_ms + sum.compare_ms,
            all = without + sum.sort_ms;
     fprintf(stderr, "\nP5: kernels, %lld points, base 128, %d steps (the last run)\n%-20s %10s %8s %8s\n",
@@ -400,17 +399,17 @@ static void table_limit(study *s) {
     for (int v = 0; v < COUNT; v++) {
       use_points(s, sizes[i]);
       job j = job_of(s);
-      j.divide = (dvt_study_divide){.base = 128, .unlimited = v >= NO_LIMIT, .every_block = v == EVERY_BLOCK};
-      j.divide.strip_test = v == MERGED ? DVT_STUDY_STRIP_MERGED : DVT_STUDY_STRIP_SEPARATE;
+      j.divide = (study_divide){.base = 128, .unlimited = v >= NO_LIMIT, .every_block = v == EVERY_BLOCK};
+      j.divide.strip_test = v == MERGED ? STUDY_STRIP_MERGED : STUDY_STRIP_SEPARATE;
       measure(run_divide, &j, s->repeats, "P5");
-      dvt_study_divide_shares sum = dvt_study_divide_sum(j.report);
+      study_divide_shares sum = study_divide_sum(j.report);
       double without = sum.brute_ms + sum.reduce_ms + sum.strip_ms + sum.compare_ms;
-      dvt_study_step all = {0};
+      study_step all = {0};
       if (v != MERGED) {
         j.divide.counting = true;
         run_divide(&j);
         for (int k = 0; k < j.report->steps; k++) {
-          const dvt_study_step *step = &j.report->step[k];
+          const study_step *step = &j.report->step[k];
           all.worked += step->worked;
           all.inside += step->inside;
           all.tests += step->tests;
@@ -439,23 +438,23 @@ static void table_limit(study *s) {
 
 /* Bitonic and odd-even merge sort in P5. */
 static void table_sorts(study *s) {
-  static const char *const names[DVT_STUDY_SORTS] = {"bitonic", "odd-even"};
+  static const char *const names[STUDY_SORTS] = {"bitonic", "odd-even"};
   int64_t sizes[MOST];
   int size_count = list(s, "sorts", "131072,1048576", "4096,16384", sizes);
   title("P5: the sorts of a run (base 128, ms)\n        n sort          sorts    total  comparators");
   for (int i = 0; i < size_count; i++)
-    for (int k = 0; k < DVT_STUDY_SORTS; k++) {
+    for (int k = 0; k < STUDY_SORTS; k++) {
       use_points(s, sizes[i]);
       job j = job_of(s);
-      j.divide = (dvt_study_divide){.base = 128, .sort = (dvt_study_sort)k};
+      j.divide = (study_divide){.base = 128, .sort = (study_sort)k};
       times ms = measure(run_divide, &j, s->repeats, "P5");
-      double sort = dvt_study_divide_sum(j.report).sort_ms;
+      double sort = study_divide_sum(j.report).sort_ms;
       row(s, "sorts");
       bench_text("sort", names[k]);
       bench_number("sort_ms", sort);
       bench_number("ms", ms.median);
       bench_number("comparators", (double)j.report->comparators);
-      bench_number("launches_by_x", (double)dvt_study_sort_launches(j.divide.sort, j.report->n));
+      bench_number("launches_by_x", (double)study_sort_launches(j.divide.sort, j.report->n));
       fprintf(stderr, "%9lld %-9s %9.3f %8.3f %12lld\n", (long long)s->n, names[k], sort, ms.median,
               (long long)j.report->comparators);
     }
@@ -463,16 +462,16 @@ static void table_sorts(study *s) {
 
 static void *device_memory(const study *s, int64_t bytes) {
   void *pointer;
-  bench_check(davit_malloc((size_t)bytes, dvt_study_closest_place(s->device), &pointer), "memory");
+  bench_check(davit_malloc((size_t)bytes, study_closest_place(s->device), &pointer), "memory");
   bench_check(davit_fill((size_t)bytes, 1, pointer), "fill");
   return pointer;
 }
 
-typedef davit_status (*of_pixels)(int device, dvt_study_layout layout, int64_t n, const uint8_t *pixels,
+typedef davit_status (*of_pixels)(int device, study_layout layout, int64_t n, const uint8_t *pixels,
                                   uint8_t *out);
 
-static double pixels_ms(const study *s, of_pixels kernel, dvt_study_layout layout, int64_t n,
-                        const uint8_t *in, uint8_t *out) {
+static double pixels_ms(const study *s, of_pixels kernel, study_layout layout, int64_t n, const uint8_t *in,
+                        uint8_t *out) {
   double each[MOST];
   for (int i = -1; i < s->repeats; i++) {
     double start = bench_now();
@@ -486,7 +485,7 @@ static double norms_ms(const study *s, bool soa, int64_t n, const float *in, flo
   double each[MOST];
   for (int i = -1; i < s->repeats; i++) {
     double start = bench_now();
-    bench_check(dvt_study_norms(s->device, soa, n, in, out), "norms");
+    bench_check(study_norms(s->device, soa, n, in, out), "norms");
     each[i < 0 ? 0 : i] = 1e3 * (bench_now() - start);
   }
   return bench_median(each, s->repeats);
@@ -507,14 +506,14 @@ static void layout_row(const char *data, const char *layout, int64_t n, double a
 }
 
 static void table_layouts(study *s) {
-  static const char *const names[DVT_STUDY_LAYOUTS] = {"aos", "aos padded", "soa"};
+  static const char *const names[STUDY_LAYOUTS] = {"aos", "aos padded", "soa"};
   int64_t n = strtoll(option(s, "elements", "16777216", "262144"), NULL, 10);
   void *in = device_memory(s, 8 * n), *out = device_memory(s, 4 * n);
   fprintf(stderr, "\nLayouts: %lld elements, a launch that waits (ms): all members wanted, and one\n",
           (long long)n);
-  for (int l = 0; l < DVT_STUDY_LAYOUTS; l++)
-    layout_row("pixels", names[l], n, pixels_ms(s, dvt_study_grey, (dvt_study_layout)l, n, in, out),
-               pixels_ms(s, dvt_study_red, (dvt_study_layout)l, n, in, out));
+  for (int l = 0; l < STUDY_LAYOUTS; l++)
+    layout_row("pixels", names[l], n, pixels_ms(s, study_grey, (study_layout)l, n, in, out),
+               pixels_ms(s, study_red, (study_layout)l, n, in, out));
   layout_row("points", "aos", n, norms_ms(s, false, n, in, out), NAN);
   layout_row("points", "soa", n, norms_ms(s, true, n, in, out), NAN);
   bench_check(davit_free(in), "free");
@@ -524,7 +523,7 @@ static void table_layouts(study *s) {
 static void table_streams(study *s) {
   static const char *const names[] = {"depth first", "breadth first"};
   int64_t n = strtoll(option(s, "elements", "16777216", "262144"), NULL, 10);
-  dvt_study_streams streams = {.n = n};
+  study_streams streams = {.n = n};
   void *host[2];
   for (int i = 0; i < 2; i++)
     bench_check(davit_malloc((size_t)n * sizeof(int32_t), DAVIT_PINNED, &host[i]), "pinned memory");
@@ -540,7 +539,7 @@ static void table_streams(study *s) {
     double each[MOST];
     streams.breadth_first = order;
     for (int i = -1; i < s->repeats; i++)
-      bench_check(dvt_study_streams_run(&streams, &each[i < 0 ? 0 : i]), "streams");
+      bench_check(study_streams_run(&streams, &each[i < 0 ? 0 : i]), "streams");
     double ms = bench_median(each, s->repeats);
     bench_row();
     bench_text("table", "streams");
@@ -581,17 +580,16 @@ static void read_options(study *s) {
   bench_check(davit_device_defaults(1, &first, &count), "devices");
   snprintf(fallback, sizeof fallback, "%d", first);
   s->device = atoi(bench_option(s->argc, s->argv, "device", fallback));
-  bench_check(dvt_study_closest_on_gpu(s->device, &s->gpu), "device");
+  bench_check(study_closest_on_gpu(s->device, &s->gpu), "device");
   s->repeats = atoi(option(s, "repeats", "10", "3"));
   s->repeats = s->repeats < 1 ? 1 : s->repeats > MOST ? MOST : s->repeats;
   s->cpu_most = strtoll(option(s, "cpu-most", "131072", "8192"), NULL, 10);
-  static const char *const names[DVT_STUDY_DISTRIBUTIONS] = {"uniform", "signed", "normal"};
+  static const char *const names[STUDY_DISTRIBUTIONS] = {"uniform", "signed", "normal"};
   const char *distribution = option(s, "distribution", names[0], names[0]);
   int number_of = 0;
-  while (number_of < DVT_STUDY_DISTRIBUTIONS && strcmp(names[number_of], distribution) != 0)
+  while (number_of < STUDY_DISTRIBUTIONS && strcmp(names[number_of], distribution) != 0)
     number_of++;
-  s->source.distribution =
-      (dvt_study_distribution)number_of; /* a name that is none: the points' error says so */
+  s->source.distribution = (study_distribution)number_of; /* a name that is none: the points' error says so */
   s->source.v = atoi(option(s, "v", "1", "1"));
   s->source.seed = strtoull(option(s, "seed", "1", "1"), NULL, 10);
 }

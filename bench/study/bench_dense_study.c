@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/study/dense.h"
+#include "bench/study/dense/dense.h"
 
 enum { MOST = 64 };
 
@@ -65,7 +65,7 @@ typedef struct exercise {
   double (*memory)(int64_t rows, int64_t cols); /* of the arrays on the device */
   void (*handout)(problem *p);
   davit_status (*loops)(problem *p);
-  davit_status (*kernels)(problem *p, const dvt_study_dense *d, dvt_study_dense_times *times);
+  davit_status (*kernels)(problem *p, const study_dense *d, study_dense_times *times);
   davit_status (*product)(problem *p);
 } exercise;
 
@@ -80,16 +80,16 @@ static double two_matrices(double n) {
 }
 
 static void convolution_handout(problem *p) {
-  dvt_study_convolution_handout(p->n, p->n, p->a, p->out);
+  study_convolution_handout(p->n, p->n, p->a, p->out);
 }
 
 static davit_status convolution_loops(problem *p) {
-  dvt_study_convolution_cpu(p->threads, p->n, p->n, p->a, p->out);
+  study_convolution_cpu(p->threads, p->n, p->n, p->a, p->out);
   return DAVIT_SUCCESS;
 }
 
-static davit_status convolution_kernels(problem *p, const dvt_study_dense *d, dvt_study_dense_times *times) {
-  return dvt_study_convolution_run(d, p->s->device, p->n, p->n, p->a, p->out, times);
+static davit_status convolution_kernels(problem *p, const study_dense *d, study_dense_times *times) {
+  return study_convolution_run(d, p->s->device, p->n, p->n, p->a, p->out, times);
 }
 
 static davit_status convolution_product(problem *p) {
@@ -107,15 +107,15 @@ static double atax_flops(double n) {
 }
 
 static void atax_handout(problem *p) {
-  dvt_study_atax_handout(p->n, p->n, p->a, p->x, p->tmp, p->out);
+  study_atax_handout(p->n, p->n, p->a, p->x, p->tmp, p->out);
 }
 
 static davit_status atax_loops(problem *p) {
-  return dvt_study_atax_cpu(p->threads, p->n, p->n, p->a, p->x, p->tmp, p->out);
+  return study_atax_cpu(p->threads, p->n, p->n, p->a, p->x, p->tmp, p->out);
 }
 
-static davit_status atax_kernels(problem *p, const dvt_study_dense *d, dvt_study_dense_times *times) {
-  return dvt_study_atax_run(d, p->s->device, p->n, p->n, p->a, p->x, p->tmp, p->out, times);
+static davit_status atax_kernels(problem *p, const study_dense *d, study_dense_times *times) {
+  return study_atax_run(d, p->s->device, p->n, p->n, p->a, p->x, p->tmp, p->out, times);
 }
 
 static davit_status atax_product(problem *p) {
@@ -134,16 +134,16 @@ static double three_matrices(double n) {
 }
 
 static void covariance_handout(problem *p) {
-  dvt_study_covariance_handout(p->n, p->n, divisor, p->data, p->tmp, p->out);
+  study_covariance_handout(p->n, p->n, divisor, p->data, p->tmp, p->out);
 }
 
 static davit_status covariance_loops(problem *p) {
-  dvt_study_covariance_cpu(p->threads, p->n, p->n, divisor, p->data, p->tmp, p->out);
+  study_covariance_cpu(p->threads, p->n, p->n, divisor, p->data, p->tmp, p->out);
   return DAVIT_SUCCESS;
 }
 
-static davit_status covariance_kernels(problem *p, const dvt_study_dense *d, dvt_study_dense_times *times) {
-  return dvt_study_covariance_run(d, p->s->device, p->n, p->n, divisor, p->data, p->tmp, p->out, times);
+static davit_status covariance_kernels(problem *p, const study_dense *d, study_dense_times *times) {
+  return study_covariance_run(d, p->s->device, p->n, p->n, divisor, p->data, p->tmp, p->out, times);
 }
 
 static davit_status covariance_product(problem *p) {
@@ -164,7 +164,7 @@ static const exercise exercises[] = {
         .accuracy = 1e-12,
         .flops = convolution_flops,
         .bytes = two_matrices,
-        .memory = dvt_study_convolution_bytes,
+        .memory = study_convolution_bytes,
         .handout = convolution_handout,
         .loops = convolution_loops,
         .kernels = convolution_kernels,
@@ -182,7 +182,7 @@ static const exercise exercises[] = {
         .accuracy = 1e-10,
         .flops = atax_flops,
         .bytes = two_matrices,
-        .memory = dvt_study_atax_bytes,
+        .memory = study_atax_bytes,
         .handout = atax_handout,
         .loops = atax_loops,
         .kernels = atax_kernels,
@@ -200,7 +200,7 @@ static const exercise exercises[] = {
         .accuracy = 1e-10,
         .flops = covariance_flops,
         .bytes = three_matrices,
-        .memory = dvt_study_covariance_bytes,
+        .memory = study_covariance_bytes,
         .handout = covariance_handout,
         .loops = covariance_loops,
         .kernels = covariance_kernels,
@@ -224,8 +224,8 @@ static int64_t out_count(const problem *p) {
 
 static problem open_problem(const study *s, const exercise *e, int64_t n) {
   problem p = {.s = s, .e = e, .n = n, .threads = 1, .block = e->block};
-  const dvt_study_dense d = {.memory_bytes = s->memory_bytes};
-  bench_check(dvt_study_dense_room(&d, s->device, e->memory(n, n)), e->name);
+  const study_dense d = {.memory_bytes = s->memory_bytes};
+  bench_check(study_dense_room(&d, s->device, e->memory(n, n)), e->name);
   p.a = doubles(DAVIT_PAGEABLE, n * n);
   p.data = doubles(DAVIT_PAGEABLE, n * n);
   p.x = doubles(DAVIT_PAGEABLE, n);
@@ -303,8 +303,8 @@ static sample run_loops(problem *p) {
 }
 
 static sample run_kernels(problem *p) {
-  const dvt_study_dense d = {p->block, p->s->memory_bytes};
-  dvt_study_dense_times times;
+  const study_dense d = {p->block, p->s->memory_bytes};
+  study_dense_times times;
   sample one = {{0}};
   bench_check(p->e->kernels(p, &d, &times), p->e->name);
   for (int i = 0; i < PARTS - FIRST; i++) {

@@ -16,27 +16,27 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/study/cpu.h"
-#include "bench/study/model.h"
-#include "bench/study/reduce.h"
+#include "bench/study/reduce/cpu.h"
+#include "bench/study/reduce/model.h"
+#include "bench/study/reduce/reduce.h"
 
 enum { MOST = 64, RUNGS = 8 };
 
 typedef struct rung {
   const char *name, *remark;
   int kernel, before; /* the rung whose step this is; -1: the first */
-  dvt_study_last_warp last_warp;
+  study_last_warp last_warp;
 } rung;
 
 static const rung rungs[RUNGS] = {
-    {"K1", "divergent warps, slow remainder", 1, -1, DVT_STUDY_BARRIERS},
-    {"K2", "bank conflicts", 2, 0, DVT_STUDY_BARRIERS},
-    {"K3", "idle threads", 3, 1, DVT_STUDY_BARRIERS},
-    {"K4", "the loop", 4, 2, DVT_STUDY_BARRIERS},
-    {"K5", "not cost-optimal", 5, 3, DVT_STUDY_BARRIERS},
-    {"K5 shuffles", "not cost-optimal", 5, 3, DVT_STUDY_SHUFFLES},
-    {"K6", "", 6, 4, DVT_STUDY_BARRIERS},
-    {"K6 shuffles", "", 6, 5, DVT_STUDY_SHUFFLES},
+    {"K1", "divergent warps, slow remainder", 1, -1, STUDY_BARRIERS},
+    {"K2", "bank conflicts", 2, 0, STUDY_BARRIERS},
+    {"K3", "idle threads", 3, 1, STUDY_BARRIERS},
+    {"K4", "the loop", 4, 2, STUDY_BARRIERS},
+    {"K5", "not cost-optimal", 5, 3, STUDY_BARRIERS},
+    {"K5 shuffles", "not cost-optimal", 5, 3, STUDY_SHUFFLES},
+    {"K6", "", 6, 4, STUDY_BARRIERS},
+    {"K6 shuffles", "", 6, 5, STUDY_SHUFFLES},
 };
 
 typedef struct problem {
@@ -50,26 +50,26 @@ typedef struct problem {
 
 typedef struct job {
   const problem *p;
-  dvt_study_reduction r;
+  study_reduction r;
   int32_t result;
 } job;
 
 /* ---- what is measured ---- */
 
 static void one_grid(job *j) {
-  bench_check(dvt_study_reduce_grid(&j->r, j->p->device, j->p->n, j->p->x, j->p->partials), "grid");
+  bench_check(study_reduce_grid(&j->r, j->p->device, j->p->n, j->p->x, j->p->partials), "grid");
 }
 
 static void nothing(job *j) {
-  bench_check(dvt_study_empty_grid(j->p->device, j->p->n, j->p->x, j->p->partials), "empty grid");
+  bench_check(study_empty_grid(j->p->device, j->p->n, j->p->x, j->p->partials), "empty grid");
 }
 
 static void whole(job *j) {
-  bench_check(dvt_study_reduce(&j->r, j->p->device, j->p->n, j->p->x, &j->result), "reduction");
+  bench_check(study_reduce(&j->r, j->p->device, j->p->n, j->p->x, &j->result), "reduction");
 }
 
 static void clause(job *j) {
-  j->result = dvt_study_clause_sum(j->p->device, j->p->n, j->p->x);
+  j->result = study_clause_sum(j->p->device, j->p->n, j->p->x);
 }
 
 static void product(job *j) {
@@ -80,15 +80,15 @@ static void product(job *j) {
 }
 
 static void cpu_clause(job *j) {
-  j->result = dvt_study_cpu_sum(DVT_STUDY_CPU_CLAUSE, omp_get_max_threads(), j->p->n, j->p->host);
+  j->result = study_cpu_sum(STUDY_CPU_CLAUSE, omp_get_max_threads(), j->p->n, j->p->host);
 }
 
 static void cpu_padded(job *j) {
-  j->result = dvt_study_cpu_sum(DVT_STUDY_CPU_PADDED, omp_get_max_threads(), j->p->n, j->p->host);
+  j->result = study_cpu_sum(STUDY_CPU_PADDED, omp_get_max_threads(), j->p->n, j->p->host);
 }
 
 static void cpu_unpadded(job *j) {
-  j->result = dvt_study_cpu_sum(DVT_STUDY_CPU_UNPADDED, omp_get_max_threads(), j->p->n, j->p->host);
+  j->result = study_cpu_sum(STUDY_CPU_UNPADDED, omp_get_max_threads(), j->p->n, j->p->host);
 }
 
 /* Seconds of one call, of `launches` after one another; the median. */
@@ -118,15 +118,15 @@ static double gbs(const problem *p, double seconds) {
 
 /* Warps of a block of K1 … K6 that diverge and the worst conflict of its first warp, by the model. */
 static void count(const job *j, int *divergent, int *ways) {
-  dvt_study_trace trace = {0};
-  bench_check(dvt_study_trace_block(&j->r, j->p->n, j->p->host, &trace), "trace");
-  *divergent = dvt_study_divergent_warps(&trace);
+  study_trace trace = {0};
+  bench_check(study_trace_block(&j->r, j->p->n, j->p->host, &trace), "trace");
+  *divergent = study_divergent_warps(&trace);
   *ways = 0;
   for (int step = 0; step <= trace.step; step++) {
-    int of_step = dvt_study_conflict_ways(&trace, step, 0);
+    int of_step = study_conflict_ways(&trace, step, 0);
     *ways = of_step > *ways ? of_step : *ways;
   }
-  dvt_study_trace_free(&trace);
+  study_trace_free(&trace);
 }
 
 static void begin_row(const problem *p, const char *name) {
@@ -146,8 +146,8 @@ static void ladder_row(const problem *p, int number, int64_t each, double *secon
   seconds[number] = raw - p->empty;
   double step = r->before < 0 ? 1 : seconds[r->before] / seconds[number],
          total = seconds[0] / seconds[number];
-  int64_t warps = dvt_study_launched_warps(&j.r, p->n);
-  dvt_study_cost cost = dvt_study_cost_of(p->n, dvt_study_partials(&j.r, p->n) * p->block);
+  int64_t warps = study_launched_warps(&j.r, p->n);
+  study_cost cost = study_cost_of(p->n, study_partials(&j.r, p->n) * p->block);
   count(&j, &divergent, &ways);
   begin_row(p, r->name);
   bench_number("block", p->block);
@@ -194,13 +194,13 @@ static void fill(int32_t *x, int64_t n) {
 }
 
 static void table_head(const problem *p) {
-  int64_t workers = dvt_study_workers(p->n);
+  int64_t workers = study_workers(p->n);
   fprintf(stderr,
           "\n%lld ints, device %d, block %d; an empty launch takes %.1f us (taken off), %d launches each\n"
           "model: n / log2 n = %lld workers, %lld elements each, E = %.2f\n"
           "%-20s %9s %8s %6s/%-6s %9s %8s %10s %4s %4s %6s\n",
           (long long)p->n, p->device, p->block, 1e6 * p->empty, p->launches, (long long)workers,
-          (long long)(p->n / workers), dvt_study_cost_of(p->n, workers).efficiency, "kernel", "us", "GB/s",
+          (long long)(p->n / workers), study_cost_of(p->n, workers).efficiency, "kernel", "us", "GB/s",
           "step", "all", "whole us", "GB/s", "warps", "div", "ways", "E");
 }
 
@@ -216,7 +216,7 @@ static void measure(problem *p, const int64_t *each, int each_count) {
   }
   fill(host, p->n);
   p->host = host;
-  dvt_study_reference_reduce(DVT_STUDY_SUM, p->n, host, &p->right);
+  study_reference_reduce(STUDY_SUM, p->n, host, &p->right);
   bench_check(davit_malloc(bytes, place, &x), "memory");
   bench_check(davit_malloc(bytes / 2 + sizeof(int32_t), place, &partials), "memory");
   bench_check(davit_copy(bytes, host, x), "copy");

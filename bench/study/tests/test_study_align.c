@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "bench/study/align.h"
-#include "bench/study/align_printed.h"
+#include "bench/study/align/align.h"
+#include "bench/study/align/printed.h"
 #include "ref/permutation.h"
 #include "ref/similarity.h"
 #include "src/base/cpu.h"
@@ -13,8 +13,8 @@
 
 enum { ZONE = 16, WIDTH = 7, PATTERN = 6 };
 
-static const char *const names[DVT_STUDY_ALIGN_PROGRAMS] = {"serial", "cpu", "v1",  "v2",
-                                                            "v3",     "v4a", "v4b", "v5"};
+static const char *const names[STUDY_ALIGN_PROGRAMS] = {"serial", "cpu", "v1",  "v2",
+                                                        "v3",     "v4a", "v4b", "v5"};
 
 static int places[MOST_PLACES], place_count;
 
@@ -35,8 +35,8 @@ static void *memory(size_t bytes) {
 /* A movie and its effects; features are random. */
 typedef struct sound {
   float *features;
-  dvt_study_effect *effects;
-  dvt_study_align_input input;
+  study_effect *effects;
+  study_align_input input;
 } sound;
 
 static sound random_sound(int width, int64_t frames, int effect_count, const int64_t *effect_frames,
@@ -53,7 +53,7 @@ static sound random_sound(int width, int64_t frames, int effect_count, const int
   s.input.effects = s.effects;
   const float *next = s.features + frames * width;
   for (int e = 0; e < effect_count; e++) {
-    s.effects[e] = (dvt_study_effect){effect_frames[e], next};
+    s.effects[e] = (study_effect){effect_frames[e], next};
     next += effect_frames[e] * width;
   }
   return s;
@@ -86,30 +86,30 @@ static void spell(const char *letters, float scale, float *features) {
 
 /* ---- runs ---- */
 
-static dvt_study_align program(dvt_study_align_program number) {
-  dvt_study_align a = dvt_study_align_defaults();
+static study_align program(study_align_program number) {
+  study_align a = study_align_defaults();
   a.program = number;
   return a;
 }
 
-static int64_t score_count(const dvt_study_align *a, const dvt_study_align_input *input) {
-  return dvt_study_align_windows(input->frames, a->window) * input->effect_count * (a->permutations + 1);
+static int64_t score_count(const study_align *a, const study_align_input *input) {
+  return study_align_windows(input->frames, a->window) * input->effect_count * (a->permutations + 1);
 }
 
 /* Caller's. What is behind the scores stays as it is. */
-static float *scores_of(const dvt_study_align *a, int device, const dvt_study_align_input *input,
-                        dvt_study_align_times *times) {
+static float *scores_of(const study_align *a, int device, const study_align_input *input,
+                        study_align_times *times) {
   const int64_t count = score_count(a, input);
   float *scores = memory((size_t)(count + ZONE) * sizeof *scores);
   for (int64_t i = 0; i < count + ZONE; i++)
     scores[i] = -7;
-  CHECK(dvt_study_align_run(a, device, input, scores, times));
+  CHECK(study_align_run(a, device, input, scores, times));
   for (int i = 0; i < ZONE; i++)
     assert_true(scores[count + i] == -7);
   return scores;
 }
 
-static void expect_scores(const dvt_study_align *a, int device, const dvt_study_align_input *input,
+static void expect_scores(const study_align *a, int device, const study_align_input *input,
                           const float *expected) {
   float *scores = scores_of(a, device, input, NULL);
   const int64_t count = score_count(a, input);
@@ -123,7 +123,7 @@ static void expect_scores(const dvt_study_align *a, int device, const dvt_study_
 
 /* ---- a plain reference ---- */
 
-static void plain_similarities(const dvt_study_align *a, int width, const float *movie, int64_t n,
+static void plain_similarities(const study_align *a, int width, const float *movie, int64_t n,
                                const float *pattern, float *d) {
   float x[64], y[64];
   for (int64_t i = 0; i < a->window; i++)
@@ -166,7 +166,7 @@ static void test_against_reference(void **state) {
   static const int64_t windows[] = {1, 2, 9, 31}, lengths[] = {1, 5, 12, 40};
   (void)state;
   for (int k = 0; k < COUNT(windows); k++) {
-    dvt_study_align a = program(DVT_STUDY_ALIGN_SERIAL);
+    study_align a = program(STUDY_ALIGN_SERIAL);
     a.window = windows[k];
     a.rounded = true;
     a.threshold = 20;
@@ -199,15 +199,15 @@ static void test_against_reference(void **state) {
 /* ---- the same bits ---- */
 
 /* All programs on all devices from both sources of random numbers, in one launch and in several. */
-static void expect_agreement(dvt_study_align a, const dvt_study_align_input *input) {
-  a.program = DVT_STUDY_ALIGN_SERIAL;
+static void expect_agreement(study_align a, const study_align_input *input) {
+  a.program = STUDY_ALIGN_SERIAL;
   float *expected = scores_of(&a, DAVIT_HOST, input, NULL);
-  for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++)
+  for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++)
     for (int p = 0; p < place_count; p++)
       for (int random = 0; random < 2; random++) {
-        a.program = (dvt_study_align_program)number;
-        a.random = (dvt_study_align_random)random;
-        a.layout = (dvt_study_align_layout)((number + p + random) % 3);
+        a.program = (study_align_program)number;
+        a.random = (study_align_random)random;
+        a.layout = (study_align_layout)((number + p + random) % 3);
         expect_scores(&a, places[p], input, expected);
       }
   free(expected);
@@ -227,7 +227,7 @@ static void test_sizes(void **state) {
                {200, 417, 62, 1, {7}}};
   (void)state;
   for (int k = 0; k < COUNT(cases); k++) {
-    dvt_study_align a = dvt_study_align_defaults();
+    study_align a = study_align_defaults();
     a.window = cases[k].window;
     a.permutations = 1 + 3 * k;
     a.seed = (uint64_t)k << 40;
@@ -245,7 +245,7 @@ static void test_sizes(void **state) {
 /* The source's sizes: D is two tiles, of 55 and 54 columns. */
 static void test_source_sizes(void **state) {
   const int64_t lengths[] = {108, 108};
-  dvt_study_align a = dvt_study_align_defaults();
+  study_align a = study_align_defaults();
   (void)state;
   a.permutations = scaled(32);
   sound s = random_sound(62, 450, 1, lengths, 7);
@@ -256,19 +256,19 @@ static void test_source_sizes(void **state) {
 
 static void test_tiles(void **state) {
   const int64_t lengths[] = {1, 20, 54, 55, 56};
-  dvt_study_align a = dvt_study_align_defaults();
+  study_align a = study_align_defaults();
   (void)state;
   a.window = 40;
   a.permutations = 9;
   sound s = random_sound(8, 80, COUNT(lengths), lengths, 8);
   plant(&s, 4);
-  a.program = DVT_STUDY_ALIGN_SERIAL;
+  a.program = STUDY_ALIGN_SERIAL;
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
-  a.program = DVT_STUDY_ALIGN_V5;
+  a.program = STUDY_ALIGN_V5;
   for (a.tile_columns = 1; a.tile_columns <= 57; a.tile_columns += 1 + a.tile_columns % 9)
     for (int random = 0; random < 2; random++) {
-      a.random = (dvt_study_align_random)random;
-      a.layout = a.tile_columns % 2 ? DVT_STUDY_ALIGN_APART : DVT_STUDY_ALIGN_INTERLEAVED;
+      a.random = (study_align_random)random;
+      a.layout = a.tile_columns % 2 ? STUDY_ALIGN_APART : STUDY_ALIGN_INTERLEAVED;
       expect_scores(&a, places[place_count - 1], &s.input, expected);
     }
   free(expected);
@@ -278,15 +278,15 @@ static void test_tiles(void **state) {
 /* A launch for each unit, and for 3: the last one has less. */
 static void test_batches(void **state) {
   const int64_t lengths[] = {10, 4};
-  dvt_study_align a = dvt_study_align_defaults();
-  dvt_study_align_times times;
+  study_align a = study_align_defaults();
+  study_align_times times;
   (void)state;
   a.window = 12;
   a.permutations = 4;
   sound s = random_sound(6, 50, 2, lengths, 9);
-  a.program = DVT_STUDY_ALIGN_SERIAL;
+  a.program = STUDY_ALIGN_SERIAL;
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
-  a.program = DVT_STUDY_ALIGN_V1;
+  a.program = STUDY_ALIGN_V1;
   const size_t unit = 4 * 13 * 11 * sizeof(float) + 12 * sizeof(uint16_t);
   for (int units = 1; units <= 9; units += 2) {
     a.memory_bytes = (size_t)units * unit;
@@ -303,12 +303,12 @@ static void test_batches(void **state) {
 /* All threads, few, and more than there is work; with every set of vector instructions. */
 static void test_cpu_program(void **state) {
   const int64_t lengths[] = {10};
-  dvt_study_align a = program(DVT_STUDY_ALIGN_SERIAL);
+  study_align a = program(STUDY_ALIGN_SERIAL);
   (void)state;
   a.window = 12;
   sound s = random_sound(6, 50, 1, lengths, 10);
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
-  a.program = DVT_STUDY_ALIGN_CPU;
+  a.program = STUDY_ALIGN_CPU;
   for (dvt_cpu most = DVT_CPU_PLAIN; most < DVT_CPU_COUNT; most++)
     for (a.threads = 0; a.threads <= 9; a.threads += 3) {
       dvt_cpu_allow(most);
@@ -320,16 +320,16 @@ static void test_cpu_program(void **state) {
 
 static void test_effects_together_and_apart(void **state) {
   const int64_t lengths[] = {9, 9, 30, 1, 9, 17};
-  dvt_study_align a = dvt_study_align_defaults();
+  study_align a = study_align_defaults();
   (void)state;
-  a.program = DVT_STUDY_ALIGN_V2;
+  a.program = STUDY_ALIGN_V2;
   a.window = 20;
   a.permutations = 7;
   sound s = random_sound(6, 60, COUNT(lengths), lengths, 12);
   plant(&s, 5);
   float *together = scores_of(&a, places[0], &s.input, NULL);
   for (int e = 0; e < COUNT(lengths); e++) {
-    dvt_study_align_input one = s.input;
+    study_align_input one = s.input;
     one.effects = &s.effects[e];
     one.effect_count = 1;
     float *apart = scores_of(&a, places[0], &one, NULL);
@@ -346,14 +346,14 @@ static void test_effects_together_and_apart(void **state) {
 /* `movie` is one window, aligned with abcdef by all programs. */
 static void expect_by_hand(const char *movie, float scale, float expected) {
   float effect[PATTERN * WIDTH], features[32 * WIDTH];
-  const dvt_study_effect effects[] = {{PATTERN, effect}};
+  const study_effect effects[] = {{PATTERN, effect}};
   spell("abcdef", 1, effect);
   spell(movie, scale, features);
   const int64_t frames = (int64_t)strlen(movie);
-  const dvt_study_align_input input = {WIDTH, frames, features, 1, effects};
-  for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++)
+  const study_align_input input = {WIDTH, frames, features, 1, effects};
+  for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++)
     for (int rounded = 0; rounded < 2; rounded++) {
-      dvt_study_align a = program((dvt_study_align_program)number);
+      study_align a = program((study_align_program)number);
       a.window = frames;
       a.permutations = 0;
       a.rounded = rounded;
@@ -412,7 +412,7 @@ static void test_permutations(void **state) {
 /* The score of permutation r is that of a movie whose frames were moved: the index array loses and doubles none. */
 static void test_permuted_movie(void **state) {
   const int64_t lengths[] = {15};
-  dvt_study_align a = program(DVT_STUDY_ALIGN_V1), plain;
+  study_align a = program(STUDY_ALIGN_V1), plain;
   uint16_t order[25];
   (void)state;
   a.window = COUNT(order);
@@ -435,7 +435,7 @@ static void test_permuted_movie(void **state) {
 
 static void test_seeds(void **state) {
   const int64_t lengths[] = {15};
-  dvt_study_align a = program(DVT_STUDY_ALIGN_V1);
+  study_align a = program(STUDY_ALIGN_V1);
   (void)state;
   a.window = 25;
   sound s = random_sound(6, a.window, 1, lengths, 14);
@@ -457,10 +457,10 @@ static void test_seeds(void **state) {
 /* The score of one frame with another whose cosine with it is `cosine`, by all programs. */
 static void expect_one_frame(float cosine, bool rounded, float expected) {
   const float movie[] = {1, 0}, pattern[] = {cosine, sqrtf(1 - cosine * cosine)};
-  const dvt_study_effect effects[] = {{1, pattern}};
-  const dvt_study_align_input input = {2, 1, movie, 1, effects};
-  for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++) {
-    dvt_study_align a = program((dvt_study_align_program)number);
+  const study_effect effects[] = {{1, pattern}};
+  const study_align_input input = {2, 1, movie, 1, effects};
+  for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
+    study_align a = program((study_align_program)number);
     a.window = 1;
     a.rounded = rounded;
     a.permutations = 0;
@@ -483,12 +483,11 @@ static void test_rounding(void **state) {
 }
 
 static void printed_and_ours(sound *s, int64_t window, int64_t n, float *printed, float *ours) {
-  dvt_study_align a = dvt_study_align_defaults();
+  study_align a = study_align_defaults();
   a.window = window;
   for (int64_t k = 0; k < (window + 1) * (n + 1); k++)
     printed[k] = 0;
-  dvt_study_printed_similarities(s->input.width, window, n, s->input.movie, s->effects[0].features, 50,
-                                 printed);
+  study_printed_similarities(s->input.width, window, n, s->input.movie, s->effects[0].features, 50, printed);
   plain_similarities(&a, s->input.width, s->input.movie, n, s->effects[0].features, ours);
 }
 
@@ -533,7 +532,7 @@ static void own_similarities(float d[(PATTERN + 1) * (PATTERN + 1)]) {
   float effect[PATTERN * WIDTH];
   spell("abcdef", 1, effect);
   memset(d, 0, (PATTERN + 1) * (PATTERN + 1) * sizeof *d);
-  dvt_study_printed_similarities(WIDTH, PATTERN, PATTERN, effect, effect, 50, d);
+  study_printed_similarities(WIDTH, PATTERN, PATTERN, effect, effect, 50, d);
 }
 
 /* Index 0 takes part: the frame in slot 0 is lost, and the padding row comes in for it. */
@@ -542,9 +541,9 @@ static void test_printed_shuffle(void **state) {
   float d[(PATTERN + 1) * (PATTERN + 1)];
   (void)state;
   own_similarities(d);
-  assert_true(dvt_study_printed_score(PATTERN, PATTERN, d, 33, NULL, 0, 0) == 600);
-  assert_true(dvt_study_printed_score(PATTERN, PATTERN, d, 33, identity, 0, 0) == 600);
-  assert_true(dvt_study_printed_score(PATTERN, PATTERN, d, 33, shifted, 0, 0) == 500);
+  assert_true(study_printed_score(PATTERN, PATTERN, d, 33, NULL, 0, 0) == 600);
+  assert_true(study_printed_score(PATTERN, PATTERN, d, 33, identity, 0, 0) == 600);
+  assert_true(study_printed_score(PATTERN, PATTERN, d, 33, shifted, 0, 0) == 500);
   expect_by_hand("bcdefa", 1, 500); /* a real permutation: a is last, and is not lost */
 }
 
@@ -558,31 +557,31 @@ static void test_printed_boundary(void **state) {
   for (int trial = 0; trial < scaled(40); trial++) {
     for (int k = 0; k < (WINDOW + 1) * (N + 1); k++)
       d[k] = random_below(&seed, 3) ? -50 : (float)(50 + random_below(&seed, 51));
-    assert_true(dvt_study_printed_score(WINDOW, N, d, 33, NULL, 0, 0) ==
-                dvt_study_printed_score(WINDOW, N, d, 33, NULL, 0, -1e9f));
+    assert_true(study_printed_score(WINDOW, N, d, 33, NULL, 0, 0) ==
+                study_printed_score(WINDOW, N, d, 33, NULL, 0, -1e9f));
   }
   free(d);
   own_similarities(own);
-  assert_true(dvt_study_printed_score(PATTERN, PATTERN, own, 33, NULL, 1000, 0) == 1600);
-  assert_true(dvt_study_printed_score(PATTERN, PATTERN, own, 33, NULL, 0, 1000) > 600);
+  assert_true(study_printed_score(PATTERN, PATTERN, own, 33, NULL, 1000, 0) == 1600);
+  assert_true(study_printed_score(PATTERN, PATTERN, own, 33, NULL, 0, 1000) > 600);
 }
 
 /* No guard: threads of windows that are not there, or not whole, read behind the movie. Ours leave the tail out. */
 static void test_printed_tail(void **state) {
   const int64_t lengths[] = {6};
-  dvt_study_align a = program(DVT_STUDY_ALIGN_V1);
+  study_align a = program(STUDY_ALIGN_V1);
   (void)state;
-  assert_int_equal(dvt_study_printed_frames_outside(800, 200, 4), 0);
-  assert_int_equal(dvt_study_printed_frames_outside(850, 200, 5), 150);
-  assert_int_equal(dvt_study_printed_frames_outside(800, 200, 32), 28 * 200);
-  assert_int_equal(dvt_study_printed_frames_outside(800, 200, INT64_C(4) * 101), 400 * 200);
+  assert_int_equal(study_printed_frames_outside(800, 200, 4), 0);
+  assert_int_equal(study_printed_frames_outside(850, 200, 5), 150);
+  assert_int_equal(study_printed_frames_outside(800, 200, 32), 28 * 200);
+  assert_int_equal(study_printed_frames_outside(800, 200, INT64_C(4) * 101), 400 * 200);
   a.window = 10;
   a.permutations = 2;
   for (int64_t frames = 0; frames <= 41; frames += 41) {
     sound s = random_sound(4, frames, 1, lengths, 19);
-    assert_int_equal(dvt_study_align_windows(frames, a.window), frames / 10);
-    for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++) {
-      a.program = (dvt_study_align_program)number;
+    assert_int_equal(study_align_windows(frames, a.window), frames / 10);
+    for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
+      a.program = (study_align_program)number;
       free(scores_of(&a, places[0], &s.input, NULL));
     }
     free_sound(&s);
@@ -593,20 +592,20 @@ static void test_printed_tail(void **state) {
 static void test_printed_maximum(void **state) {
   static const float own[] = {600, 100, 200};
   (void)state;
-  assert_true(dvt_study_printed_maximum(0, COUNT(own), own) == 200);
-  assert_true(dvt_study_printed_maximum(1e9f, COUNT(own), own) == 1e9f);
+  assert_true(study_printed_maximum(0, COUNT(own), own) == 200);
+  assert_true(study_printed_maximum(1e9f, COUNT(own), own) == 1e9f);
 }
 
 /* An effect across a border of windows: half of it in each, half the score. */
 static void test_straddling(void **state) {
   float effect[PATTERN * WIDTH], features[12 * WIDTH];
-  const dvt_study_effect effects[] = {{PATTERN, effect}};
-  const dvt_study_align_input input = {WIDTH, 12, features, 1, effects};
+  const study_effect effects[] = {{PATTERN, effect}};
+  const study_align_input input = {WIDTH, 12, features, 1, effects};
   const float within[] = {600, 0}, across[] = {300, 300};
   (void)state;
   spell("abcdef", 1, effect);
-  for (int number = 0; number < DVT_STUDY_ALIGN_PROGRAMS; number++) {
-    dvt_study_align a = program((dvt_study_align_program)number);
+  for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
+    study_align a = program((study_align_program)number);
     a.window = PATTERN;
     a.permutations = 0;
     spell("abcdefgggggg", 1, features);
@@ -647,18 +646,17 @@ static void test_no_memory(void **state) {
   const int64_t lengths[] = {6};
   sound s = random_sound(4, 40, 1, lengths, 20);
   float scores[12];
-  dvt_study_align a = program(DVT_STUDY_ALIGN_V4A);
+  study_align a = program(STUDY_ALIGN_V4A);
   (void)state;
   a.window = 10;
   a.permutations = 2;
   a.heap_bytes = 100;
   for (int p = 0; p < place_count; p++)
-    CHECK_FAILS(dvt_study_align_run(&a, places[p], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
+    CHECK_FAILS(study_align_run(&a, places[p], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
                 "4 of 4 threads got no memory from its heap");
   a.heap_bytes = 0;
   a.memory_bytes = 100;
-  CHECK_FAILS(dvt_study_align_run(&a, places[0], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
-              "of 100");
+  CHECK_FAILS(study_align_run(&a, places[0], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY, "of 100");
   free_sound(&s);
 }
 
@@ -667,7 +665,7 @@ static void test_failing_allocations(void **state) {
   const int64_t lengths[] = {6};
   sound s = random_sound(4, 40, 1, lengths, 21);
   float scores[12];
-  dvt_study_align a = program(DVT_STUDY_ALIGN_V5);
+  study_align a = program(STUDY_ALIGN_V5);
   int device, count, failures = 0;
   (void)state;
   CHECK(davit_device_defaults(1, &device, &count));
@@ -676,7 +674,7 @@ static void test_failing_allocations(void **state) {
   for (int n = 1; n < 20; n++) {
     CHECK(davit_memory_trim(place_for(device)));
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, n);
-    const davit_status status = dvt_study_align_run(&a, device, &s.input, scores, NULL);
+    const davit_status status = study_align_run(&a, device, &s.input, scores, NULL);
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
     assert_true(status == DAVIT_SUCCESS || status == DAVIT_OUT_OF_DEVICE_MEMORY);
     failures += status != DAVIT_SUCCESS;
@@ -689,17 +687,17 @@ static void test_bad_arguments(void **state) {
   const int64_t lengths[] = {6};
   sound s = random_sound(4, 20, 1, lengths, 22);
   float scores[202];
-  const dvt_study_align good = {.program = DVT_STUDY_ALIGN_V5, .window = 10, .threshold = 50, .penalty = 33};
+  const study_align good = {.program = STUDY_ALIGN_V5, .window = 10, .threshold = 50, .penalty = 33};
   (void)state;
 #define BAD(member, value, result, words)                                                                    \
   do {                                                                                                       \
-    dvt_study_align a = good;                                                                                \
+    study_align a = good;                                                                                    \
     a.member = (value);                                                                                      \
-    CHECK_FAILS(dvt_study_align_run(&a, DAVIT_HOST, &s.input, scores, NULL), result, words);                 \
+    CHECK_FAILS(study_align_run(&a, DAVIT_HOST, &s.input, scores, NULL), result, words);                     \
   } while (0)
-  BAD(program, DVT_STUDY_ALIGN_PROGRAMS, DAVIT_INVALID_ARGUMENT, "program is 8");
-  BAD(random, (dvt_study_align_random)2, DAVIT_INVALID_ARGUMENT, "random is 2");
-  BAD(layout, (dvt_study_align_layout)3, DAVIT_INVALID_ARGUMENT, "layout is 3");
+  BAD(program, STUDY_ALIGN_PROGRAMS, DAVIT_INVALID_ARGUMENT, "program is 8");
+  BAD(random, (study_align_random)2, DAVIT_INVALID_ARGUMENT, "random is 2");
+  BAD(layout, (study_align_layout)3, DAVIT_INVALID_ARGUMENT, "layout is 3");
   BAD(threads, -1, DAVIT_INVALID_ARGUMENT, "threads is -1");
   BAD(window, 0, DAVIT_INVALID_ARGUMENT, "window is 0");
   BAD(window, 65536, DAVIT_INVALID_ARGUMENT, "window is 65536");
@@ -710,13 +708,13 @@ static void test_bad_arguments(void **state) {
   BAD(permutations, -1, DAVIT_INVALID_ARGUMENT, "permutations is -1");
   BAD(tile_columns, 1006, DAVIT_INVALID_ARGUMENT, "tile_columns is 1006");
 #undef BAD
-  CHECK_FAILS(dvt_study_align_run(&good, 99, &s.input, scores, NULL), DAVIT_UNKNOWN_DEVICE, "99");
+  CHECK_FAILS(study_align_run(&good, 99, &s.input, scores, NULL), DAVIT_UNKNOWN_DEVICE, "99");
   s.features[9] = INFINITY;
-  CHECK_FAILS(dvt_study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), DAVIT_INVALID_ARGUMENT,
               "movie has a feature that is not finite: frame 2, feature 1");
   s.features[9] = 0;
   s.effects[0].frames = 0;
-  CHECK_FAILS(dvt_study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), DAVIT_INVALID_ARGUMENT,
               "effect 0 has 0 frames");
   free_sound(&s);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <omp.h>
 
-#include "bench/study/background.h"
+#include "bench/study/closest/background.h"
 
 static void *memory(size_t bytes) {
   void *pointer = calloc(bytes ? bytes : 1, 1);
@@ -36,30 +36,30 @@ static float *numbers(int64_t n, uint64_t seed) {
 static void test_shapes(void **state) {
   int64_t across, down;
   (void)state;
-  dvt_study_shape shape = dvt_study_shape_for(1000, 256);
+  study_shape shape = study_shape_for(1000, 256);
   assert_int_equal(shape.blocks, 4);
-  assert_int_equal(dvt_study_shape_idle(shape, 1000), 24);
-  assert_int_equal(dvt_study_shape_for(4000, 256).blocks, 16);
-  dvt_study_shape_2d(76, 62, 16, &across, &down);
+  assert_int_equal(study_shape_idle(shape, 1000), 24);
+  assert_int_equal(study_shape_for(4000, 256).blocks, 16);
+  study_shape_2d(76, 62, 16, &across, &down);
   assert_int_equal(across, 5);
   assert_int_equal(down, 4);
   assert_int_equal(across * 16, 80);
   assert_int_equal(down * 16, 64);
-  dvt_study_shape_2d(2000, 1500, 16, &across,
-                     &down); /* three million pixels; the source prints 150 × 94 blocks */
+  study_shape_2d(2000, 1500, 16, &across,
+                 &down); /* three million pixels; the source prints 150 × 94 blocks */
   assert_int_equal(across, 125);
   assert_int_equal(down, 94);
 }
 
 /* ---- kernels ---- */
 
-static void adds(int device, dvt_study_shape shape, int64_t n) {
+static void adds(int device, study_shape shape, int64_t n) {
   size_t bytes = (size_t)n * sizeof(float);
   float *a = numbers(n, 1), *b = numbers(n, 2), *c = memory(bytes + sizeof *c);
   c[n] = 77;
   void *a_there = on_device(device, a, bytes), *b_there = on_device(device, b, bytes);
   void *c_there = on_device(device, c, bytes + sizeof *c);
-  CHECK(dvt_study_vector_add(device, shape, n, a_there, b_there, c_there));
+  CHECK(study_vector_add(device, shape, n, a_there, b_there, c_there));
   from_device(c_there, c, bytes + sizeof *c);
   for (int64_t i = 0; i < n; i++)
     assert_true(c[i] == a[i] + b[i]);
@@ -76,10 +76,10 @@ static void test_vector_add(void **state) {
   (void)state;
   for (int d = 0; d < 2; d++) {
     for (int s = 0; s < COUNT(sizes); s++)
-      adds(study_places[d], dvt_study_shape_for(sizes[s], 256), sizes[s]);
-    adds(study_places[d], (dvt_study_shape){1, 77}, 77); /* one block of N threads */
-    adds(study_places[d], (dvt_study_shape){1, 1024}, 1024);
-    adds(study_places[d], (dvt_study_shape){99, 32}, 50); /* whole blocks have nothing to do */
+      adds(study_places[d], study_shape_for(sizes[s], 256), sizes[s]);
+    adds(study_places[d], (study_shape){1, 77}, 77); /* one block of N threads */
+    adds(study_places[d], (study_shape){1, 1024}, 1024);
+    adds(study_places[d], (study_shape){99, 32}, 50); /* whole blocks have nothing to do */
   }
 }
 
@@ -89,17 +89,17 @@ static void test_swapped_shape(void **state) {
   float x[1] = {0};
   (void)state;
   for (int64_t n = 1000; n <= 4000; n += 3000) {
-    dvt_study_shape right = dvt_study_shape_for(n, 256), swapped = {right.threads, (int)right.blocks};
+    study_shape right = study_shape_for(n, 256), swapped = {right.threads, (int)right.blocks};
     adds(study_places[1], swapped, n);
   }
-  dvt_study_shape right = dvt_study_shape_for(1 << 20, 256);
-  CHECK_FAILS(dvt_study_vector_add(study_places[1], (dvt_study_shape){right.threads, (int)right.blocks},
-                                   1 << 20, x, x, x),
-              DAVIT_INVALID_ARGUMENT, "threads is 4096");
-  CHECK_FAILS(dvt_study_vector_add(study_places[1], (dvt_study_shape){3, 256}, 1000, x, x, x),
-              DAVIT_INVALID_ARGUMENT, "blocks is 3");
-  CHECK_FAILS(dvt_study_vector_add(study_places[1], (dvt_study_shape){1, 0}, 0, x, x, x),
-              DAVIT_INVALID_ARGUMENT, "threads is 0");
+  study_shape right = study_shape_for(1 << 20, 256);
+  CHECK_FAILS(
+      study_vector_add(study_places[1], (study_shape){right.threads, (int)right.blocks}, 1 << 20, x, x, x),
+      DAVIT_INVALID_ARGUMENT, "threads is 4096");
+  CHECK_FAILS(study_vector_add(study_places[1], (study_shape){3, 256}, 1000, x, x, x), DAVIT_INVALID_ARGUMENT,
+              "blocks is 3");
+  CHECK_FAILS(study_vector_add(study_places[1], (study_shape){1, 0}, 0, x, x, x), DAVIT_INVALID_ARGUMENT,
+              "threads is 0");
 }
 
 static void test_picture(void **state) {
@@ -114,7 +114,7 @@ static void test_picture(void **state) {
         float *in = numbers(n, 3), *out = memory(bytes);
         void *in_there = on_device(study_places[d], in, bytes),
              *out_there = on_device(study_places[d], out, bytes);
-        CHECK(dvt_study_picture(study_places[d], sides[k], sizes[s][0], sizes[s][1], in_there, out_there));
+        CHECK(study_picture(study_places[d], sides[k], sizes[s][0], sizes[s][1], in_there, out_there));
         from_device(out_there, out, bytes);
         CHECK(davit_free(in_there));
         for (int64_t i = 0; i < n; i++)
@@ -122,7 +122,7 @@ static void test_picture(void **state) {
         free(in);
         free(out);
       }
-  CHECK_FAILS(dvt_study_picture(DAVIT_HOST, 4, 4, 4, NULL, NULL), DAVIT_INVALID_ARGUMENT, "side is 4");
+  CHECK_FAILS(study_picture(DAVIT_HOST, 4, 4, 4, NULL, NULL), DAVIT_INVALID_ARGUMENT, "side is 4");
 }
 
 static void test_matrix_product(void **state) {
@@ -139,7 +139,7 @@ static void test_matrix_product(void **state) {
         void *a_there = on_device(study_places[d], a, bytes + 16 * sizeof *a);
         void *b_there = on_device(study_places[d], b, bytes + 16 * sizeof *b);
         void *c_there = on_device(study_places[d], c, bytes);
-        CHECK(dvt_study_square_product(study_places[d], tiled, n, a_there, b_there, c_there));
+        CHECK(study_square_product(study_places[d], tiled, n, a_there, b_there, c_there));
         from_device(c_there, c, bytes);
         CHECK(davit_free(a_there));
         CHECK(davit_free(b_there));
@@ -156,8 +156,8 @@ static void test_matrix_product(void **state) {
         free(b);
         free(c);
       }
-  assert_true(dvt_study_square_product_ratio(false) == 1);
-  assert_true(dvt_study_square_product_ratio(true) == 16);
+  assert_true(study_square_product_ratio(false) == 1);
+  assert_true(study_square_product_ratio(true) == 16);
 }
 
 static void test_scalar_add(void **state) {
@@ -165,7 +165,7 @@ static void test_scalar_add(void **state) {
   for (int d = 0; d < 2; d++) {
     int32_t c = 0;
     void *there = on_device(study_places[d], &c, sizeof c);
-    CHECK(dvt_study_scalar_add(study_places[d], 2, 7, there));
+    CHECK(study_scalar_add(study_places[d], 2, 7, there));
     from_device(there, &c, sizeof c);
     assert_int_equal(c, 9);
   }
@@ -176,9 +176,9 @@ static void test_scalar_add(void **state) {
 static void test_cas(void **state) {
   uint32_t word = 5;
   (void)state;
-  assert_int_equal(dvt_study_cas(&word, 4, 9), 5);
+  assert_int_equal(study_cas(&word, 4, 9), 5);
   assert_int_equal(word, 5);
-  assert_int_equal(dvt_study_cas(&word, 5, 9), 5);
+  assert_int_equal(study_cas(&word, 5, 9), 5);
   assert_int_equal(word, 9);
 }
 
@@ -191,33 +191,33 @@ static void test_atomic_minimum(void **state) {
       float *x = numbers(n, 6), right = INFINITY;
       for (int64_t i = 0; i < n; i++)
         right = fminf(right, x[i]);
-      uint32_t least = dvt_study_bits(INFINITY);
+      uint32_t least = study_bits(INFINITY);
       void *x_there = on_device(study_places[d], x, (size_t)n * sizeof *x),
            *there = on_device(study_places[d], &least, sizeof least);
-      CHECK(dvt_study_atomic_minimum(study_places[d], n, x_there, there));
-      CHECK(dvt_study_atomic_minimum(study_places[d], n, x_there, there)); /* what is less already stays */
+      CHECK(study_atomic_minimum(study_places[d], n, x_there, there));
+      CHECK(study_atomic_minimum(study_places[d], n, x_there, there)); /* what is less already stays */
       from_device(there, &least, sizeof least);
       CHECK(davit_free(x_there));
-      assert_true(dvt_study_float(least) == right);
+      assert_true(study_float(least) == right);
       free(x);
     }
 }
 
 /* Another thread writes between an attempt's look and its exchange. */
 static void test_atomic_minimum_in_between(void **state) {
-  uint32_t word = dvt_study_bits(7), assumed = dvt_study_bits(9);
+  uint32_t word = study_bits(7), assumed = study_bits(9);
   (void)state;
-  assert_false(dvt_study_atomic_min_try(&word, 5, &assumed));
-  assert_true(dvt_study_float(word) == 7 && dvt_study_float(assumed) == 7);
-  assert_true(dvt_study_atomic_min_try(&word, 5, &assumed));
-  assert_true(dvt_study_float(word) == 5);
-  assert_true(dvt_study_atomic_min_try(&word, 6, &word)); /* what is there is smaller */
-  assert_true(dvt_study_float(word) == 5);
-  word = dvt_study_bits(4);
-  assumed = dvt_study_bits(9);
-  assert_false(dvt_study_atomic_min_try(&word, 5, &assumed));
-  assert_true(dvt_study_atomic_min_try(&word, 5, &assumed)); /* the other one was smaller */
-  assert_true(dvt_study_float(word) == 4);
+  assert_false(study_atomic_min_try(&word, 5, &assumed));
+  assert_true(study_float(word) == 7 && study_float(assumed) == 7);
+  assert_true(study_atomic_min_try(&word, 5, &assumed));
+  assert_true(study_float(word) == 5);
+  assert_true(study_atomic_min_try(&word, 6, &word)); /* what is there is smaller */
+  assert_true(study_float(word) == 5);
+  word = study_bits(4);
+  assumed = study_bits(9);
+  assert_false(study_atomic_min_try(&word, 5, &assumed));
+  assert_true(study_atomic_min_try(&word, 5, &assumed)); /* the other one was smaller */
+  assert_true(study_float(word) == 4);
 }
 
 /* Host threads that meet at many words one after another: no minimum is lost. */
@@ -227,13 +227,13 @@ static void test_atomic_minimum_of_threads(void **state) {
   (void)state;
   for (int round = 0; round < ROUNDS; round++) {
     for (int w = 0; w < WORDS; w++)
-      words[w] = dvt_study_bits(INFINITY);
+      words[w] = study_bits(INFINITY);
 #pragma omp parallel num_threads(THREADS)
     for (int w = 0; w < WORDS; w++)
       for (int step = THREADS; step >= 0; step--)
-        dvt_study_atomic_min(&words[w], (float)(THREADS * step + (omp_get_thread_num() + w) % THREADS));
+        study_atomic_min(&words[w], (float)(THREADS * step + (omp_get_thread_num() + w) % THREADS));
     for (int w = 0; w < WORDS; w++)
-      assert_true(dvt_study_float(words[w]) == 0);
+      assert_true(study_float(words[w]) == 0);
   }
 }
 
@@ -247,21 +247,21 @@ static void test_pixels(void **state) {
   for (int i = 0; i < N; i++)
     for (int c = 0; c < 3; c++)
       colours[i][c] = (uint8_t)random_below(&seed, 256);
-  assert_int_equal(dvt_study_pixels_bytes(DVT_STUDY_AOS, N), 3 * N);
-  assert_int_equal(dvt_study_pixels_bytes(DVT_STUDY_AOS_PADDED, N), 4 * N);
-  assert_int_equal(dvt_study_pixels_bytes(DVT_STUDY_SOA, N), 3 * N);
+  assert_int_equal(study_pixels_bytes(STUDY_AOS, N), 3 * N);
+  assert_int_equal(study_pixels_bytes(STUDY_AOS_PADDED, N), 4 * N);
+  assert_int_equal(study_pixels_bytes(STUDY_SOA, N), 3 * N);
   for (int d = 0; d < 2; d++)
-    for (int layout = 0; layout < DVT_STUDY_LAYOUTS; layout++) {
-      dvt_study_layout l = (dvt_study_layout)layout;
-      size_t bytes = (size_t)dvt_study_pixels_bytes(l, N);
+    for (int layout = 0; layout < STUDY_LAYOUTS; layout++) {
+      study_layout l = (study_layout)layout;
+      size_t bytes = (size_t)study_pixels_bytes(l, N);
       uint8_t *pixels = memory(bytes), grey[N] = {0}, red[N] = {0};
       for (int i = 0; i < N; i++)
         for (int c = 0; c < 3; c++)
-          pixels[dvt_study_pixel_at(l, N, i, c)] = colours[i][c];
+          pixels[study_pixel_at(l, N, i, c)] = colours[i][c];
       void *there = on_device(study_places[d], pixels, bytes);
       void *grey_there = on_device(study_places[d], grey, N), *red_there = on_device(study_places[d], red, N);
-      CHECK(dvt_study_grey(study_places[d], l, N, there, grey_there));
-      CHECK(dvt_study_red(study_places[d], l, N, there, red_there));
+      CHECK(study_grey(study_places[d], l, N, there, grey_there));
+      CHECK(study_red(study_places[d], l, N, there, red_there));
       from_device(grey_there, grey, N);
       from_device(red_there, red, N);
       CHECK(davit_free(there));
@@ -271,8 +271,7 @@ static void test_pixels(void **state) {
       }
       free(pixels);
     }
-  CHECK_FAILS(dvt_study_grey(DAVIT_HOST, DVT_STUDY_LAYOUTS, 0, NULL, NULL), DAVIT_INVALID_ARGUMENT,
-              "layout is 3");
+  CHECK_FAILS(study_grey(DAVIT_HOST, STUDY_LAYOUTS, 0, NULL, NULL), DAVIT_INVALID_ARGUMENT, "layout is 3");
 }
 
 static void test_norms(void **state) {
@@ -287,7 +286,7 @@ static void test_norms(void **state) {
     for (int s = 0; s < 2; s++) {
       void *in = on_device(study_places[d], s ? soa : aos, sizeof soa),
            *there = on_device(study_places[d], out[s], sizeof out[s]);
-      CHECK(dvt_study_norms(study_places[d], s, N, in, there));
+      CHECK(study_norms(study_places[d], s, N, in, there));
       from_device(there, out[s], sizeof out[s]);
       CHECK(davit_free(in));
     }
@@ -309,21 +308,21 @@ static void test_streams(void **state) {
       for (int breadth = 0; breadth < 2; breadth++) {
         size_t bytes = (size_t)sizes[s] * sizeof(int32_t);
         int32_t *input = new_memory(bytes, DAVIT_PINNED), *output = new_memory(bytes, DAVIT_PINNED);
-        dvt_study_streams streams = {.queue = new_queue(devices[d], 2),
-                                     .breadth_first = breadth,
-                                     .n = sizes[s],
-                                     .input = input,
-                                     .output = output,
-                                     .device_input = new_memory(bytes, place_for(devices[d])),
-                                     .device_output = new_memory(bytes, place_for(devices[d]))};
+        study_streams streams = {.queue = new_queue(devices[d], 2),
+                                 .breadth_first = breadth,
+                                 .n = sizes[s],
+                                 .input = input,
+                                 .output = output,
+                                 .device_input = new_memory(bytes, place_for(devices[d])),
+                                 .device_output = new_memory(bytes, place_for(devices[d]))};
         double elapsed = -1;
         for (int64_t i = 0; i < sizes[s]; i++) {
           input[i] = (int32_t)(i * 7 - 3);
           output[i] = 0;
         }
-        CHECK(dvt_study_streams_run(&streams, &elapsed));
+        CHECK(study_streams_run(&streams, &elapsed));
         for (int64_t i = 0; i < sizes[s]; i++)
-          assert_int_equal(output[i], dvt_study_streams_kernel(input[i]));
+          assert_int_equal(output[i], study_streams_kernel(input[i]));
         assert_true(elapsed >= 0);
         CHECK(davit_free(streams.device_input));
         CHECK(davit_free(streams.device_output));
@@ -339,8 +338,8 @@ static void test_streams_need_two(void **state) {
   double elapsed = 5;
   (void)state;
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  dvt_study_streams streams = {queue, false, 2, x, x, x, x};
-  CHECK_FAILS(dvt_study_streams_run(&streams, &elapsed), DAVIT_INVALID_ARGUMENT, "");
+  study_streams streams = {queue, false, 2, x, x, x, x};
+  CHECK_FAILS(study_streams_run(&streams, &elapsed), DAVIT_INVALID_ARGUMENT, "");
   assert_true(elapsed == 5);
   CHECK(davit_queue_synchronize(queue));
   CHECK(davit_queue_destroy(queue));

@@ -5,16 +5,16 @@
 
 #include <math.h>
 
-#include "bench/study/closest.h"
-#include "bench/study/closest_points.h"
-#include "bench/study/closest_printed.h"
-#include "bench/study/trace.h"
+#include "bench/study/closest/closest.h"
+#include "bench/study/closest/points.h"
+#include "bench/study/closest/printed.h"
+#include "bench/study/common/trace.h"
 
 enum { ZONE = 64, POISON = 0x2b };
 
 static bool on_gpu(int device) {
   bool gpu;
-  CHECK(dvt_study_closest_on_gpu(device, &gpu));
+  CHECK(study_closest_on_gpu(device, &gpu));
   return gpu;
 }
 
@@ -70,19 +70,19 @@ static const char *const input_names[INPUTS] = {"uniform", "signed",     "normal
                                                 "lattice", "vertical",   "horizontal", "columns",
                                                 "equal",   "duplicates", "clusters",   "wide row"};
 
-static void generate(dvt_study_distribution distribution, int v, int bits, uint64_t seed, int64_t n,
-                     dvt_study_point *p) {
-  CHECK(dvt_study_points_make(&(dvt_study_points){distribution, v, bits, seed}, n, p));
+static void generate(study_distribution distribution, int v, int bits, uint64_t seed, int64_t n,
+                     study_point *p) {
+  CHECK(study_points_make(&(study_points){distribution, v, bits, seed}, n, p));
 }
 
 /* x = i and y within 0.1, in any order of y; one pair across the middle is nearer than the rest, and far
  * apart in y order. Few points of a batch are in its strip. */
-static void wide_row(int64_t n, uint64_t seed, dvt_study_point *p) {
+static void wide_row(int64_t n, uint64_t seed, study_point *p) {
   for (int64_t i = 0; i < n; i++)
-    p[i] = (dvt_study_point){(float)i, 0.01f + 0.08f * (float)random_below(&seed, 1 << 20) * 0x1p-20f};
+    p[i] = (study_point){(float)i, 0.01f + 0.08f * (float)random_below(&seed, 1 << 20) * 0x1p-20f};
   if (n > 2) {
-    p[n / 2 - 1] = (dvt_study_point){(float)(n / 2) - 0.75f, 0};
-    p[n / 2] = (dvt_study_point){(float)(n / 2) - 0.25f, 0.1f};
+    p[n / 2 - 1] = (study_point){(float)(n / 2) - 0.75f, 0};
+    p[n / 2] = (study_point){(float)(n / 2) - 0.25f, 0.1f};
   }
 }
 
@@ -93,30 +93,30 @@ static int bits_for(int64_t n) {
   return bits;
 }
 
-static dvt_study_point *points_of(input which, int64_t n, uint64_t seed) {
-  dvt_study_point *p = memory((size_t)n * sizeof *p);
+static study_point *points_of(input which, int64_t n, uint64_t seed) {
+  study_point *p = memory((size_t)n * sizeof *p);
   uint64_t random = seed;
   switch (which) {
   case UNIFORM:
-    generate(DVT_STUDY_UNIFORM, 0, 0, seed, n, p);
+    generate(STUDY_UNIFORM, 0, 0, seed, n, p);
     break;
   case SIGNED:
-    generate(DVT_STUDY_SIGNED, 0, 0, seed, n, p);
+    generate(STUDY_SIGNED, 0, 0, seed, n, p);
     break;
   case NORMAL_1:
-    generate(DVT_STUDY_NORMAL, 1, 0, seed, n, p);
+    generate(STUDY_NORMAL, 1, 0, seed, n, p);
     break;
   case NORMAL_5:
-    generate(DVT_STUDY_NORMAL, 5, 16, seed, n, p);
+    generate(STUDY_NORMAL, 5, 16, seed, n, p);
     break;
   case LATTICE:
-    generate(DVT_STUDY_UNIFORM, 0, bits_for(n), seed, n, p);
+    generate(STUDY_UNIFORM, 0, bits_for(n), seed, n, p);
     break;
   case WIDE_ROW:
     wide_row(n, seed, p);
     break;
   default:
-    generate(DVT_STUDY_UNIFORM, 0, 0, seed, n, p);
+    generate(STUDY_UNIFORM, 0, 0, seed, n, p);
     break;
   }
   for (int64_t i = 0; i < n; i++)
@@ -146,7 +146,7 @@ static dvt_study_point *points_of(input which, int64_t n, uint64_t seed) {
   return p;
 }
 
-static bool has_point(int64_t n, const dvt_study_point *p, float x, float y) {
+static bool has_point(int64_t n, const study_point *p, float x, float y) {
   for (int64_t i = 0; i < n; i++)
     if (p[i].x == x && p[i].y == y)
       return true;
@@ -154,18 +154,18 @@ static bool has_point(int64_t n, const dvt_study_point *p, float x, float y) {
 }
 
 /* The result has this distance, and its pair has it and is one of the points'. */
-static void is_closest(const dvt_study_closest *is, float distance, int64_t n, const dvt_study_point *p,
+static void is_closest(const study_closest *is, float distance, int64_t n, const study_point *p,
                        const char *what) {
-  dvt_study_point a = {is->pair.x1, is->pair.y1}, b = {is->pair.x2, is->pair.y2};
-  if (is->distance != distance || dvt_study_distance(a, b) != distance || !has_point(n, p, a.x, a.y) ||
+  study_point a = {is->pair.x1, is->pair.y1}, b = {is->pair.x2, is->pair.y2};
+  if (is->distance != distance || study_distance(a, b) != distance || !has_point(n, p, a.x, a.y) ||
       !has_point(n, p, b.x, b.y))
     fail_msg("%s, n %lld: %.9g for (%g, %g) (%g, %g), not %.9g", what, (long long)n, (double)is->distance,
              (double)a.x, (double)a.y, (double)b.x, (double)b.y, (double)distance);
 }
 
-static float right_distance(int64_t n, const dvt_study_point *p) {
-  dvt_study_closest result;
-  CHECK(dvt_study_closest_cpu(n, p, &result));
+static float right_distance(int64_t n, const study_point *p) {
+  study_closest result;
+  CHECK(study_closest_cpu(n, p, &result));
   return result.distance;
 }
 
@@ -173,11 +173,11 @@ static float right_distance(int64_t n, const dvt_study_point *p) {
 
 static void test_types(void **state) {
   (void)state;
-  assert_int_equal(sizeof(dvt_study_point), 8);
-  assert_int_equal(_Alignof(dvt_study_point), 8);
-  assert_int_equal(sizeof(dvt_study_two_points), 16);
-  assert_int_equal(_Alignof(dvt_study_two_points), 16);
-  assert_int_equal((32 << 10) / sizeof(dvt_study_point), 4096); /* points in 32 KiB; the source prints 512 */
+  assert_int_equal(sizeof(study_point), 8);
+  assert_int_equal(_Alignof(study_point), 8);
+  assert_int_equal(sizeof(study_two_points), 16);
+  assert_int_equal(_Alignof(study_two_points), 16);
+  assert_int_equal((32 << 10) / sizeof(study_point), 4096); /* points in 32 KiB; the source prints 512 */
 }
 
 static void test_shifts_and_masks(void **state) {
@@ -186,21 +186,21 @@ static void test_shifts_and_masks(void **state) {
   for (int log = 0; log < 40; log++)
     for (int repeat = 0; repeat < 50; repeat++) {
       int64_t power = (int64_t)1 << log, i = (int64_t)(next_random(&seed) >> (random_below(&seed, 40) + 2));
-      assert_int_equal(dvt_study_shift_of(power), log);
-      assert_true(dvt_study_quotient(i, power) == i / power);
-      assert_true(dvt_study_remainder(i, power) == i % power);
-      assert_true(dvt_study_batch_start(i, power) == i / power * power);
+      assert_int_equal(study_shift_of(power), log);
+      assert_true(study_quotient(i, power) == i / power);
+      assert_true(study_remainder(i, power) == i % power);
+      assert_true(study_batch_start(i, power) == i / power * power);
     }
 }
 
 /* ---- generators ---- */
 
 static int by_bits(const void *a, const void *b) {
-  return memcmp(a, b, sizeof(dvt_study_point));
+  return memcmp(a, b, sizeof(study_point));
 }
 
-static int64_t equal_points(int64_t n, const dvt_study_point *points) {
-  dvt_study_point *p = memory((size_t)n * sizeof *p);
+static int64_t equal_points(int64_t n, const study_point *points) {
+  study_point *p = memory((size_t)n * sizeof *p);
   int64_t equal = 0;
   memcpy(p, points, (size_t)n * sizeof *p);
   qsort(p, (size_t)n, sizeof *p, by_bits);
@@ -215,10 +215,10 @@ static void test_uniform_points(void **state) {
   (void)state;
   for (int s = 0; s < 2; s++)
     for (int bits = 8; bits <= 24; bits += 8) { /* with 8 bits almost a third of the places is taken */
-      dvt_study_point p[N];
+      study_point p[N];
       double sum = 0, squares = 0;
       bool low = false, high = false;
-      generate(s ? DVT_STUDY_SIGNED : DVT_STUDY_UNIFORM, 0, bits, 5, N, p);
+      generate(s ? STUDY_SIGNED : STUDY_UNIFORM, 0, bits, 5, N, p);
       assert_int_equal(equal_points(N, p), 0);
       for (int i = 0; i < N; i++) {
         float x[2] = {p[i].x, p[i].y};
@@ -241,9 +241,9 @@ static void test_normal_points(void **state) {
   enum { N = 20000 };
   (void)state;
   for (int v = 1; v <= 5; v++) {
-    dvt_study_point p[N];
-    double sum = 0, squares = 0, deviation = dvt_study_points_deviation(v);
-    generate(DVT_STUDY_NORMAL, v, 0, 7, N, p);
+    study_point p[N];
+    double sum = 0, squares = 0, deviation = study_points_deviation(v);
+    generate(STUDY_NORMAL, v, 0, 7, N, p);
     for (int i = 0; i < N; i++) {
       assert_true(fabsf(p[i].x) <= 1 && fabsf(p[i].y) <= 1);
       sum += (double)p[i].x + (double)p[i].y;
@@ -254,57 +254,57 @@ static void test_normal_points(void **state) {
     assert_true(fabs(sum / (2 * N)) < 0.02 * deviation);
     assert_true(fabs(sqrt(squares / (2 * N)) / right - 1) < 0.02);
   }
-  assert_true(fabs(dvt_study_points_deviation(3) - 0.01) < 1e-15);
-  dvt_study_point p[N];
-  generate(DVT_STUDY_NORMAL, 5, 16, 7, N, p);
+  assert_true(fabs(study_points_deviation(3) - 0.01) < 1e-15);
+  study_point p[N];
+  generate(STUDY_NORMAL, 5, 16, 7, N, p);
   assert_true(equal_points(N, p) > 0); /* allowed, and with 16 bits not avoidable */
 }
 
 static void test_points_by_seed(void **state) {
-  dvt_study_point a[1000], b[2000];
+  study_point a[1000], b[2000];
   (void)state;
-  for (int d = 0; d < DVT_STUDY_DISTRIBUTIONS; d++) {
-    generate((dvt_study_distribution)d, 1, 0, 11, 1000, a);
-    generate((dvt_study_distribution)d, 1, 0, 11, 2000, b);
+  for (int d = 0; d < STUDY_DISTRIBUTIONS; d++) {
+    generate((study_distribution)d, 1, 0, 11, 1000, a);
+    generate((study_distribution)d, 1, 0, 11, 2000, b);
     assert_memory_equal(a, b, sizeof a); /* point i does not depend on n */
-    generate((dvt_study_distribution)d, 1, 0, 12, 2000, b);
+    generate((study_distribution)d, 1, 0, 12, 2000, b);
     assert_memory_not_equal(a, b, sizeof a);
   }
 }
 
 static void test_points_bad_arguments(void **state) {
-  dvt_study_point p[4];
+  study_point p[4];
   (void)state;
-  CHECK_FAILS(dvt_study_points_make(&(dvt_study_points){DVT_STUDY_DISTRIBUTIONS, 1, 0, 1}, 4, p),
-              DAVIT_INVALID_ARGUMENT, "distribution");
-  CHECK_FAILS(dvt_study_points_make(&(dvt_study_points){DVT_STUDY_NORMAL, 6, 0, 1}, 4, p),
-              DAVIT_INVALID_ARGUMENT, "v is 6");
-  CHECK_FAILS(dvt_study_points_make(&(dvt_study_points){DVT_STUDY_UNIFORM, 0, 25, 1}, 4, p),
-              DAVIT_INVALID_ARGUMENT, "bits is 25");
-  CHECK_FAILS(dvt_study_points_make(&(dvt_study_points){DVT_STUDY_UNIFORM, 0, 1, 1}, 3, p),
-              DAVIT_INVALID_ARGUMENT, "n is 3");
-  CHECK(dvt_study_points_make(&(dvt_study_points){DVT_STUDY_UNIFORM, 0, 1, 1}, 2, p));
-  CHECK(dvt_study_points_make(&(dvt_study_points){DVT_STUDY_UNIFORM, 0, 1, 1}, 0, p));
+  CHECK_FAILS(study_points_make(&(study_points){STUDY_DISTRIBUTIONS, 1, 0, 1}, 4, p), DAVIT_INVALID_ARGUMENT,
+              "distribution");
+  CHECK_FAILS(study_points_make(&(study_points){STUDY_NORMAL, 6, 0, 1}, 4, p), DAVIT_INVALID_ARGUMENT,
+              "v is 6");
+  CHECK_FAILS(study_points_make(&(study_points){STUDY_UNIFORM, 0, 25, 1}, 4, p), DAVIT_INVALID_ARGUMENT,
+              "bits is 25");
+  CHECK_FAILS(study_points_make(&(study_points){STUDY_UNIFORM, 0, 1, 1}, 3, p), DAVIT_INVALID_ARGUMENT,
+              "n is 3");
+  CHECK(study_points_make(&(study_points){STUDY_UNIFORM, 0, 1, 1}, 2, p));
+  CHECK(study_points_make(&(study_points){STUDY_UNIFORM, 0, 1, 1}, 0, p));
 }
 
 /* ---- P1, P2 ---- */
 
 static void test_p1(void **state) {
   (void)state;
-  dvt_study_closest is;
-  static const dvt_study_point ties[] = {{0, 0}, {5, 0}, {10, 0}, {10, 1}, {0, 1}, {5, 1}};
-  CHECK(dvt_study_closest_cpu(6, ties, &is));
+  study_closest is;
+  static const study_point ties[] = {{0, 0}, {5, 0}, {10, 0}, {10, 1}, {0, 1}, {5, 1}};
+  CHECK(study_closest_cpu(6, ties, &is));
   assert_true(is.distance == 1 && is.pair.x1 == 0 && is.pair.y1 == 0 && is.pair.x2 == 0 && is.pair.y2 == 1);
-  static const dvt_study_point same[] = {{1, 2}, {7, 7}, {1, 2}};
-  CHECK(dvt_study_closest_cpu(3, same, &is));
+  static const study_point same[] = {{1, 2}, {7, 7}, {1, 2}};
+  CHECK(study_closest_cpu(3, same, &is));
   assert_true(is.distance == 0 && is.pair.x1 == 1 && is.pair.y2 == 2);
   for (int which = 0; which < INPUTS; which++) {
-    dvt_study_point *p = points_of((input)which, 300, 3);
+    study_point *p = points_of((input)which, 300, 3);
     double least = INFINITY;
     for (int i = 0; i < 300; i++)
       for (int j = 0; j < i; j++)
         least = fmin(least, hypot((double)p[i].x - (double)p[j].x, (double)p[i].y - (double)p[j].y));
-    CHECK(dvt_study_closest_cpu(300, p, &is));
+    CHECK(study_closest_cpu(300, p, &is));
     assert_true(fabs((double)is.distance - least) <= 1e-6 * least);
     is_closest(&is, is.distance, 300, p, input_names[which]);
     free(p);
@@ -319,14 +319,14 @@ static void test_p2(void **state) {
     for (int b = 0; b < COUNT(blocks); b++)
       for (int which = 0; which < INPUTS; which++) {
         int64_t n = sizes[s];
-        dvt_study_point *p = points_of((input)which, n, 9);
-        dvt_study_closest is;
-        CHECK(dvt_study_closest_blocked(n, blocks[b], p, &is));
+        study_point *p = points_of((input)which, n, 9);
+        study_closest is;
+        CHECK(study_closest_blocked(n, blocks[b], p, &is));
         is_closest(&is, right_distance(n, p), n, p, input_names[which]);
         free(p);
         uint8_t *visits = calloc((size_t)(n * n), 1);
         assert_non_null(visits);
-        dvt_study_blocked_visits(n, blocks[b], visits);
+        study_blocked_visits(n, blocks[b], visits);
         for (int64_t i = 0; i < n; i++)
           for (int64_t j = 0; j < n; j++)
             assert_int_equal(visits[i * n + j], i != j);
@@ -341,15 +341,15 @@ static void test_p3(void **state) {
   (void)state;
   for (int s = 0; s < COUNT(sizes); s++) {
     int64_t n = sizes[s];
-    dvt_study_point *p = points_of((input)(s % INPUTS), n, 13);
+    study_point *p = points_of((input)(s % INPUTS), n, 13);
     float right = right_distance(n, p);
     for (int d = 0; d < 2; d++)
-      for (int k = 0; k < DVT_STUDY_CLOSEST_BLOCKS; k++)
+      for (int k = 0; k < STUDY_CLOSEST_BLOCKS; k++)
         for (int t = 0; t < COUNT(teams); t++)
           for (int balanced = 0; balanced < 2; balanced++) {
-            dvt_study_brute b = {dvt_study_closest_blocks[k], teams[t], balanced};
-            dvt_study_closest is;
-            CHECK(dvt_study_closest_brute(&b, study_places[d], n, p, &is, NULL, NULL));
+            study_brute b = {study_closest_blocks[k], teams[t], balanced};
+            study_closest is;
+            CHECK(study_closest_brute(&b, study_places[d], n, p, &is, NULL, NULL));
             is_closest(&is, right, n, p, balanced ? "balanced" : "rows");
           }
     free(p);
@@ -359,11 +359,10 @@ static void test_p3(void **state) {
 static void test_p3_inputs(void **state) {
   (void)state;
   for (int which = 0; which < INPUTS; which++) {
-    dvt_study_point *p = points_of((input)which, 777, 17);
+    study_point *p = points_of((input)which, 777, 17);
     for (int balanced = 0; balanced < 2; balanced++) {
-      dvt_study_closest is;
-      CHECK(dvt_study_closest_brute(&(dvt_study_brute){64, 0, balanced}, study_places[1], 777, p, &is, NULL,
-                                    NULL));
+      study_closest is;
+      CHECK(study_closest_brute(&(study_brute){64, 0, balanced}, study_places[1], 777, p, &is, NULL, NULL));
       is_closest(&is, right_distance(777, p), 777, p, input_names[which]);
     }
     free(p);
@@ -374,19 +373,19 @@ static void test_p3_inputs(void **state) {
 static void test_candidates(void **state) {
   enum { N = 1003, THREADS = 64 };
   (void)state;
-  dvt_study_point *p = points_of(UNIFORM, N, 19);
+  study_point *p = points_of(UNIFORM, N, 19);
   for (int d = 0; d < 2; d++)
     for (int balanced = 0; balanced < 2; balanced++) {
-      dvt_study_brute b = {THREADS, 3, balanced};
-      int64_t rows = dvt_study_brute_rows(&b, N), count = dvt_study_brute_candidates(&b, N);
+      study_brute b = {THREADS, 3, balanced};
+      int64_t rows = study_brute_rows(&b, N), count = study_brute_candidates(&b, N);
       assert_int_equal(rows, balanced ? 501 : N);
       assert_int_equal(count, balanced ? 8 : 16);
       float *dist = memory((size_t)count * sizeof *dist);
-      dvt_study_two_points *pairs = memory((size_t)count * sizeof *pairs);
+      study_two_points *pairs = memory((size_t)count * sizeof *pairs);
       void *points_there = on_device(study_places[d], p, N * sizeof *p);
       void *dist_there = on_device(study_places[d], NULL, (size_t)count * sizeof *dist);
       void *pairs_there = on_device(study_places[d], NULL, (size_t)count * sizeof *pairs);
-      CHECK(dvt_study_compare_points(&b, study_places[d], N, points_there, dist_there, pairs_there, NULL));
+      CHECK(study_compare_points(&b, study_places[d], N, points_there, dist_there, pairs_there, NULL));
       from_device(dist_there, dist, (size_t)count * sizeof *dist);
       from_device(pairs_there, pairs, (size_t)count * sizeof *pairs);
       CHECK(davit_free(points_there));
@@ -396,10 +395,10 @@ static void test_candidates(void **state) {
           for (int half = 0; half <= balanced; half++)
             for (int64_t i = half ? N - 2 - t : t, j = i + 1; j < N;
                  j++) /* N is odd: the last row is empty */
-              least = fminf(least, dvt_study_square(p[i], p[j]));
+              least = fminf(least, study_square(p[i], p[j]));
         assert_true(dist[k] == least);
-        assert_true(least == dvt_study_square((dvt_study_point){pairs[k].x1, pairs[k].y1},
-                                              (dvt_study_point){pairs[k].x2, pairs[k].y2}));
+        assert_true(least == study_square((study_point){pairs[k].x1, pairs[k].y1},
+                                          (study_point){pairs[k].x2, pairs[k].y2}));
       }
       free(dist);
       free(pairs);
@@ -416,11 +415,11 @@ static void test_balance(void **state) {
     for (int s = 0; s < COUNT(sizes); s++)
       for (int balanced = 0; balanced < 2; balanced++) {
         int64_t n = sizes[s], sum = 0, comparisons[1001];
-        dvt_study_point *p = points_of(UNIFORM, n, 23);
-        dvt_study_brute b = {32, 2, balanced};
-        dvt_study_closest is;
-        CHECK(dvt_study_closest_brute(&b, study_places[d], n, p, &is, comparisons, NULL));
-        int64_t rows = dvt_study_brute_rows(&b, n);
+        study_point *p = points_of(UNIFORM, n, 23);
+        study_brute b = {32, 2, balanced};
+        study_closest is;
+        CHECK(study_closest_brute(&b, study_places[d], n, p, &is, comparisons, NULL));
+        int64_t rows = study_brute_rows(&b, n);
         assert_int_equal(rows, balanced ? n / 2 : n);
         for (int64_t i = 0; i < rows; i++) {
           assert_int_equal(comparisons[i], !balanced ? n - 1 - i : n % 2 ? n : n - 1);
@@ -438,20 +437,20 @@ static void test_min_dist(void **state) {
   uint64_t seed = 3;
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int k = 0; k < DVT_STUDY_CLOSEST_BLOCKS; k++)
+    for (int k = 0; k < STUDY_CLOSEST_BLOCKS; k++)
       for (int s = 0; s < COUNT(sizes); s++)
         for (int last = 0; last < 2; last++) {
           int64_t m = sizes[s], at = last ? m - 1 : random_below(&seed, (int)m);
           float *dist = memory((size_t)m * sizeof *dist);
-          dvt_study_two_points *pairs = memory((size_t)m * sizeof *pairs);
+          study_two_points *pairs = memory((size_t)m * sizeof *pairs);
           for (int64_t i = 0; i < m; i++) {
             dist[i] = i == at ? 0.5f : i % 3 ? (float)(1 + random_below(&seed, 1000)) : INFINITY;
-            pairs[i] = (dvt_study_two_points){(float)i, dist[i], 1, 2};
+            pairs[i] = (study_two_points){(float)i, dist[i], 1, 2};
           }
           void *dist_there = on_device(study_places[d], dist, (size_t)m * sizeof *dist);
           void *pairs_there = on_device(study_places[d], pairs, (size_t)m * sizeof *pairs);
-          CHECK(dvt_study_min_dist(study_places[d], dvt_study_closest_blocks[k], m, dist_there, pairs_there));
-          dvt_study_two_points right = pairs[at];
+          CHECK(study_min_dist(study_places[d], study_closest_blocks[k], m, dist_there, pairs_there));
+          study_two_points right = pairs[at];
           from_device(dist_there, dist, (size_t)m * sizeof *dist);
           from_device(pairs_there, pairs, (size_t)m * sizeof *pairs);
           assert_true(dist[0] == 0.5f);
@@ -472,10 +471,10 @@ static void test_p4(void **state) {
       for (int c = 0; c < COUNT(cutoffs); c++)
         for (int repeat = 0; repeat < 5; repeat++) {
           int64_t n = sizes[s];
-          dvt_study_point *p = points_of((input)which, n, 100 + (uint64_t)repeat);
-          dvt_study_closest is;
-          dvt_study_divide_cpu report;
-          CHECK(dvt_study_closest_divide_cpu(n, p, cutoffs[c], &is, &report));
+          study_point *p = points_of((input)which, n, 100 + (uint64_t)repeat);
+          study_closest is;
+          study_divide_cpu report;
+          CHECK(study_closest_divide_cpu(n, p, cutoffs[c], &is, &report));
           is_closest(&is, right_distance(n, p), n, p, input_names[which]);
           assert_int_equal(report.sorts, 2); /* by x and by y, and never in the recursion */
           free(p);
@@ -485,15 +484,15 @@ static void test_p4(void **state) {
 static void test_p4_cost(void **state) {
   (void)state;
   int64_t n = 1 << 16;
-  dvt_study_point *p = points_of(UNIFORM, n, 29);
-  dvt_study_closest is, other;
-  dvt_study_divide_cpu report;
-  CHECK(dvt_study_closest_divide_cpu(n, p, 3, &is, &report));
+  study_point *p = points_of(UNIFORM, n, 29);
+  study_closest is, other;
+  study_divide_cpu report;
+  CHECK(study_closest_divide_cpu(n, p, 3, &is, &report));
   assert_int_equal(report.sorts, 2);
   assert_int_equal(report.depth, 16); /* 65536 points halved down to 2 or 3 */
   assert_true(report.comparisons < 8 * n);
   assert_true(report.sort_ms > 0 && report.search_ms > 0);
-  CHECK(dvt_study_closest_divide_cpu(n, p, 8, &other, &report));
+  CHECK(study_closest_divide_cpu(n, p, 8, &other, &report));
   assert_true(is.distance == other.distance);
   assert_int_equal(report.depth, 14);
   free(p);
@@ -501,40 +500,40 @@ static void test_p4_cost(void **state) {
 
 /* ---- sorts ---- */
 
-static bool comes_before(dvt_study_point a, dvt_study_point b, dvt_study_key key) {
-  float ka = key == DVT_STUDY_BY_X ? a.x : a.y, kb = key == DVT_STUDY_BY_X ? b.x : b.y;
-  float oa = key == DVT_STUDY_BY_X ? a.y : a.x, ob = key == DVT_STUDY_BY_X ? b.y : b.x;
+static bool comes_before(study_point a, study_point b, study_key key) {
+  float ka = key == STUDY_BY_X ? a.x : a.y, kb = key == STUDY_BY_X ? b.x : b.y;
+  float oa = key == STUDY_BY_X ? a.y : a.x, ob = key == STUDY_BY_X ? b.y : b.x;
   return ka < kb || (ka == kb && oa < ob);
 }
 
 static int by_x(const void *a, const void *b) {
-  const dvt_study_point *p = a, *q = b;
-  return comes_before(*q, *p, DVT_STUDY_BY_X) - comes_before(*p, *q, DVT_STUDY_BY_X);
+  const study_point *p = a, *q = b;
+  return comes_before(*q, *p, STUDY_BY_X) - comes_before(*p, *q, STUDY_BY_X);
 }
 
 static int by_y(const void *a, const void *b) {
-  const dvt_study_point *p = a, *q = b;
-  return comes_before(*q, *p, DVT_STUDY_BY_Y) - comes_before(*p, *q, DVT_STUDY_BY_Y);
+  const study_point *p = a, *q = b;
+  return comes_before(*q, *p, STUDY_BY_Y) - comes_before(*p, *q, STUDY_BY_Y);
 }
 
-static void sort_batches(dvt_study_key key, int64_t batches, int64_t length, dvt_study_point *p) {
+static void sort_batches(study_key key, int64_t batches, int64_t length, study_point *p) {
   for (int64_t b = 0; b < batches; b++)
-    qsort(p + b * length, (size_t)length, sizeof *p, key == DVT_STUDY_BY_X ? by_x : by_y);
+    qsort(p + b * length, (size_t)length, sizeof *p, key == STUDY_BY_X ? by_x : by_y);
 }
 
-static void sorts_right(dvt_study_sort sort, dvt_study_key key, int device, int64_t batches, int64_t length,
+static void sorts_right(study_sort sort, study_key key, int device, int64_t batches, int64_t length,
                         input which, bool in_place) {
   int64_t n = batches * length;
-  dvt_study_point *p = points_of(which, n, 31), *right = memory((size_t)n * sizeof *p),
-                  *kept = memory((size_t)n * sizeof *p);
+  study_point *p = points_of(which, n, 31), *right = memory((size_t)n * sizeof *p),
+              *kept = memory((size_t)n * sizeof *p);
   if (n > 3)
-    p[n / 3] = p[n / 2] = (dvt_study_point){INFINITY, INFINITY};
+    p[n / 3] = p[n / 2] = (study_point){INFINITY, INFINITY};
   memcpy(right, p, (size_t)n * sizeof *p);
   memcpy(kept, p, (size_t)n * sizeof *p);
   sort_batches(key, batches, length, right);
   void *source = on_device(device, p, (size_t)n * sizeof *p);
   void *sorted = in_place ? source : on_device(device, NULL, (size_t)n * sizeof *p);
-  CHECK(dvt_study_sort_points(sort, key, device, batches, length, source, sorted));
+  CHECK(study_sort_points(sort, key, device, batches, length, source, sorted));
   from_device(sorted, p, (size_t)n * sizeof *p);
   if (memcmp(p, right, (size_t)n * sizeof *p) != 0)
     fail_msg("sort %d, key %d, %lld batches of %lld", (int)sort, (int)key, (long long)batches,
@@ -551,23 +550,22 @@ static void sorts_right(dvt_study_sort sort, dvt_study_key key, int device, int6
 static void test_sorts(void **state) {
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int sort = 0; sort < DVT_STUDY_SORTS; sort++)
+    for (int sort = 0; sort < STUDY_SORTS; sort++)
       for (int key = 0; key < 2; key++) {
         int most = on_gpu(study_places[d]) ? 20 : 13;
         for (int log = 0; log <= most; log++)
-          sorts_right((dvt_study_sort)sort, (dvt_study_key)key, study_places[d], 1, (int64_t)1 << log,
-                      UNIFORM, log % 2);
+          sorts_right((study_sort)sort, (study_key)key, study_places[d], 1, (int64_t)1 << log, UNIFORM,
+                      log % 2);
         for (int64_t length = 1; length <= 4096; length *= 4)
           for (int64_t batches = 2; batches <= 7; batches += 5)
-            sorts_right((dvt_study_sort)sort, (dvt_study_key)key, study_places[d], batches, length, COLUMNS,
-                        false);
-        sorts_right((dvt_study_sort)sort, (dvt_study_key)key, study_places[d], 300, 16, EQUAL, true);
+            sorts_right((study_sort)sort, (study_key)key, study_places[d], batches, length, COLUMNS, false);
+        sorts_right((study_sort)sort, (study_key)key, study_places[d], 300, 16, EQUAL, true);
       }
   for (int d = 0; d < 2; d++)
-    CHECK(dvt_study_sort_points(DVT_STUDY_BITONIC, DVT_STUDY_BY_X, study_places[d], 0, 8, NULL, NULL));
+    CHECK(study_sort_points(STUDY_BITONIC, STUDY_BY_X, study_places[d], 0, 8, NULL, NULL));
   if (on_gpu(study_places[1]))
-    for (int sort = 0; sort < DVT_STUDY_SORTS; sort++)
-      sorts_right((dvt_study_sort)sort, DVT_STUDY_BY_Y, study_places[1], 2, 1 << 23, UNIFORM, false);
+    for (int sort = 0; sort < STUDY_SORTS; sort++)
+      sorts_right((study_sort)sort, STUDY_BY_Y, study_places[1], 2, 1 << 23, UNIFORM, false);
 }
 
 /* The networks' own formulas; a launch for each stage beyond a tile. */
@@ -577,21 +575,20 @@ static void test_sort_counts(void **state) {
   for (int log = 1; log <= 24; log++) {
     int64_t n = (int64_t)1 << log, far = log > 10 ? log - 10 : 0;
     odd_even = 2 * odd_even + n / 2 * (log - 1) + 1;
-    assert_int_equal(dvt_study_sort_comparators(DVT_STUDY_BITONIC, 1, n),
-                     n / 4 * log * (log + 1) + (log == 1));
-    assert_int_equal(dvt_study_sort_comparators(DVT_STUDY_ODD_EVEN, 3, n), 3 * odd_even);
-    assert_int_equal(dvt_study_sort_launches(DVT_STUDY_BITONIC, n), 1 + far * (far + 3) / 2);
-    assert_int_equal(dvt_study_sort_launches(DVT_STUDY_ODD_EVEN, n), 1 + far * (far + 21) / 2);
+    assert_int_equal(study_sort_comparators(STUDY_BITONIC, 1, n), n / 4 * log * (log + 1) + (log == 1));
+    assert_int_equal(study_sort_comparators(STUDY_ODD_EVEN, 3, n), 3 * odd_even);
+    assert_int_equal(study_sort_launches(STUDY_BITONIC, n), 1 + far * (far + 3) / 2);
+    assert_int_equal(study_sort_launches(STUDY_ODD_EVEN, n), 1 + far * (far + 21) / 2);
   }
 }
 
 /* ---- P5: the whole ---- */
 
-static float divides(const dvt_study_divide *d, int device, int64_t n, const dvt_study_point *p, float right,
+static float divides(const study_divide *d, int device, int64_t n, const study_point *p, float right,
                      const char *what) {
-  dvt_study_closest is;
-  dvt_study_divide_report report;
-  CHECK(dvt_study_closest_divide(d, device, n, p, &is, &report));
+  study_closest is;
+  study_divide_report report;
+  CHECK(study_closest_divide(d, device, n, p, &is, &report));
   is_closest(&is, right, n, p, what);
   int steps = 0;
   for (int64_t length = 2 * (int64_t)d->base; length <= report.n; length *= 2)
@@ -608,13 +605,12 @@ static void test_p5(void **state) {
   for (int which = 0; which < INPUTS; which++)
     for (int s = 0; s < COUNT(sizes); s++) {
       int64_t n = sizes[s];
-      dvt_study_point *p = points_of((input)which, n, 37);
+      study_point *p = points_of((input)which, n, 37);
       float right = right_distance(n, p);
       for (int d = 0; d < 2; d++)
-        for (int k = (which + s + d) % 2; k < DVT_STUDY_CLOSEST_BLOCKS; k += 2) {
-          dvt_study_divide divide = {.base = dvt_study_closest_blocks[k],
-                                     .sort = (dvt_study_sort)((s + k / 2) % 2)};
-          divide.strip_test = (dvt_study_strip_test)((which + k / 2) % 2);
+        for (int k = (which + s + d) % 2; k < STUDY_CLOSEST_BLOCKS; k += 2) {
+          study_divide divide = {.base = study_closest_blocks[k], .sort = (study_sort)((s + k / 2) % 2)};
+          divide.strip_test = (study_strip_test)((which + k / 2) % 2);
           divides(&divide, study_places[d], n, p, right, input_names[which]);
           divide.unlimited = true;
           divides(&divide, study_places[d], n, p, right, input_names[which]);
@@ -630,10 +626,10 @@ static void test_p5_choices(void **state) {
   for (int s = 0; s < COUNT(sizes); s++)
     for (int i = 0; i < 3; i++) {
       input which = ((input[]){UNIFORM, WIDE_ROW, DUPLICATES})[i];
-      dvt_study_point *p = points_of(which, sizes[s], 41);
+      study_point *p = points_of(which, sizes[s], 41);
       float right = right_distance(sizes[s], p);
       for (int c = 0; c < 16; c++) {
-        dvt_study_divide divide = {.base = 32, .sort = c & 1, .unlimited = c & 2, .strip_test = c >> 2 & 1};
+        study_divide divide = {.base = 32, .sort = c & 1, .unlimited = c & 2, .strip_test = c >> 2 & 1};
         divide.counting = (c & 12) == 8;
         divides(&divide, study_places[1], sizes[s], p, right, input_names[which]);
         divide.every_block = divide.unlimited;
@@ -650,8 +646,8 @@ static void test_p5_small(void **state) {
   for (int repeat = 0; repeat < scaled(600); repeat++) {
     int64_t n = 2 + random_below(&seed, 60);
     input which = (input)random_below(&seed, INPUTS);
-    dvt_study_point *p = points_of(which, n, next_random(&seed));
-    dvt_study_divide divide = {.base = 2, .sort = repeat & 1, .unlimited = repeat % 5 == 0};
+    study_point *p = points_of(which, n, next_random(&seed));
+    study_divide divide = {.base = 2, .sort = repeat & 1, .unlimited = repeat % 5 == 0};
     divides(&divide, study_places[repeat & 1], n, p, right_distance(n, p), input_names[which]);
     free(p);
   }
@@ -662,79 +658,79 @@ static void test_p5_large(void **state) {
   bool gpu = on_gpu(study_places[1]);
   int64_t sizes[] = {gpu ? 1 << 20 : 1 << 14, gpu ? 1000001 : 10001};
   for (int s = 0; s < COUNT(sizes); s++)
-    for (int distribution = 0; distribution < DVT_STUDY_DISTRIBUTIONS; distribution++) {
+    for (int distribution = 0; distribution < STUDY_DISTRIBUTIONS; distribution++) {
       int64_t n = sizes[s];
-      dvt_study_point *p = memory((size_t)n * sizeof *p);
-      dvt_study_closest right, is;
-      dvt_study_divide divide = {.base = 128};
-      generate((dvt_study_distribution)distribution, 2, 0, 47, n, p);
-      CHECK(dvt_study_closest_divide_cpu(n, p, 8, &right, NULL));
-      CHECK(dvt_study_closest_divide(&divide, study_places[1], n, p, &is, NULL));
+      study_point *p = memory((size_t)n * sizeof *p);
+      study_closest right, is;
+      study_divide divide = {.base = 128};
+      generate((study_distribution)distribution, 2, 0, 47, n, p);
+      CHECK(study_closest_divide_cpu(n, p, 8, &right, NULL));
+      CHECK(study_closest_divide(&divide, study_places[1], n, p, &is, NULL));
       assert_true(is.distance == right.distance);
-      dvt_study_point a = {is.pair.x1, is.pair.y1}, b = {is.pair.x2, is.pair.y2};
-      assert_true(dvt_study_distance(a, b) == is.distance);
+      study_point a = {is.pair.x1, is.pair.y1}, b = {is.pair.x2, is.pair.y2};
+      assert_true(study_distance(a, b) == is.distance);
       free(p);
     }
 }
 
 /* ---- P5: the source's example ---- */
 
-static const dvt_study_point example[16] = {{4, 0}, {9, 12}, {10, 7}, {0, 8},  {14, 10}, {8, 14},
-                                            {3, 1}, {7, 3},  {1, 9},  {2, 13}, {6, 11},  {12, 15},
-                                            {5, 2}, {13, 4}, {15, 6}, {11, 5}};
-static const dvt_study_point example_x[16] = {{0, 8},   {1, 9},  {2, 13},  {3, 1},  {4, 0},  {5, 2},
-                                              {6, 11},  {7, 3},  {8, 14},  {9, 12}, {10, 7}, {11, 5},
-                                              {12, 15}, {13, 4}, {14, 10}, {15, 6}};
-static const dvt_study_point example_y[3][16] = {{{3, 1},
-                                                  {0, 8},
-                                                  {1, 9},
-                                                  {2, 13},
-                                                  {4, 0},
-                                                  {5, 2},
-                                                  {7, 3},
-                                                  {6, 11},
-                                                  {11, 5},
-                                                  {10, 7},
-                                                  {9, 12},
-                                                  {8, 14},
-                                                  {13, 4},
-                                                  {15, 6},
-                                                  {14, 10},
-                                                  {12, 15}},
-                                                 {{4, 0},
-                                                  {3, 1},
-                                                  {5, 2},
-                                                  {7, 3},
-                                                  {0, 8},
-                                                  {1, 9},
-                                                  {6, 11},
-                                                  {2, 13},
-                                                  {13, 4},
-                                                  {11, 5},
-                                                  {15, 6},
-                                                  {10, 7},
-                                                  {14, 10},
-                                                  {9, 12},
-                                                  {8, 14},
-                                                  {12, 15}},
-                                                 {{4, 0},
-                                                  {3, 1},
-                                                  {5, 2},
-                                                  {7, 3},
-                                                  {13, 4},
-                                                  {11, 5},
-                                                  {15, 6},
-                                                  {10, 7},
-                                                  {0, 8},
-                                                  {1, 9},
-                                                  {14, 10},
-                                                  {6, 11},
-                                                  {9, 12},
-                                                  {2, 13},
-                                                  {8, 14},
-                                                  {12, 15}}};
+static const study_point example[16] = {{4, 0}, {9, 12}, {10, 7}, {0, 8},  {14, 10}, {8, 14},
+                                        {3, 1}, {7, 3},  {1, 9},  {2, 13}, {6, 11},  {12, 15},
+                                        {5, 2}, {13, 4}, {15, 6}, {11, 5}};
+static const study_point example_x[16] = {{0, 8},   {1, 9},  {2, 13},  {3, 1},  {4, 0},  {5, 2},
+                                          {6, 11},  {7, 3},  {8, 14},  {9, 12}, {10, 7}, {11, 5},
+                                          {12, 15}, {13, 4}, {14, 10}, {15, 6}};
+static const study_point example_y[3][16] = {{{3, 1},
+                                              {0, 8},
+                                              {1, 9},
+                                              {2, 13},
+                                              {4, 0},
+                                              {5, 2},
+                                              {7, 3},
+                                              {6, 11},
+                                              {11, 5},
+                                              {10, 7},
+                                              {9, 12},
+                                              {8, 14},
+                                              {13, 4},
+                                              {15, 6},
+                                              {14, 10},
+                                              {12, 15}},
+                                             {{4, 0},
+                                              {3, 1},
+                                              {5, 2},
+                                              {7, 3},
+                                              {0, 8},
+                                              {1, 9},
+                                              {6, 11},
+                                              {2, 13},
+                                              {13, 4},
+                                              {11, 5},
+                                              {15, 6},
+                                              {10, 7},
+                                              {14, 10},
+                                              {9, 12},
+                                              {8, 14},
+                                              {12, 15}},
+                                             {{4, 0},
+                                              {3, 1},
+                                              {5, 2},
+                                              {7, 3},
+                                              {13, 4},
+                                              {11, 5},
+                                              {15, 6},
+                                              {10, 7},
+                                              {0, 8},
+                                              {1, 9},
+                                              {14, 10},
+                                              {6, 11},
+                                              {9, 12},
+                                              {2, 13},
+                                              {8, 14},
+                                              {12, 15}}};
 
-static void watch_example(void *context, const dvt_study_step_arrays *a) {
+static void watch_example(void *context, const study_step_arrays *a) {
   int *step = context;
   assert_int_equal(a->n, 16);
   assert_int_equal(a->blocks, 8);
@@ -759,10 +755,9 @@ static void watch_example(void *context, const dvt_study_step_arrays *a) {
 static void test_p5_example(void **state) {
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int sort = 0; sort < DVT_STUDY_SORTS; sort++) {
+    for (int sort = 0; sort < STUDY_SORTS; sort++) {
       int step = 0;
-      dvt_study_divide divide = {
-          .base = 2, .sort = (dvt_study_sort)sort, .watch = watch_example, .context = &step};
+      study_divide divide = {.base = 2, .sort = (study_sort)sort, .watch = watch_example, .context = &step};
       divides(&divide, study_places[d], 16, example, sqrtf(2), "example");
       assert_int_equal(step, 3);
     }
@@ -779,24 +774,24 @@ static void test_brute_blocks(void **state) {
   enum { N = 2048 };
   static const int64_t teams[] = {0, 1, 5};
   (void)state;
-  dvt_study_point *p = points_of(NORMAL_1, N, 53);
+  study_point *p = points_of(NORMAL_1, N, 53);
   qsort(p, N, sizeof *p, by_x);
   for (int d = 0; d < 2; d++)
-    for (int k = 0; k < DVT_STUDY_CLOSEST_BLOCKS; k++)
+    for (int k = 0; k < STUDY_CLOSEST_BLOCKS; k++)
       for (int t = 0; t < COUNT(teams); t++) {
-        int base = dvt_study_closest_blocks[k];
+        int base = study_closest_blocks[k];
         size_t blocks = (size_t)(N / base);
         float dist[N / 2];
-        dvt_study_two_points pairs[N / 2];
+        study_two_points pairs[N / 2];
         void *sx = on_device(study_places[d], p, N * sizeof *p),
              *dist_there = on_device(study_places[d], NULL, blocks * sizeof *dist);
         void *pairs_there = on_device(study_places[d], NULL, blocks * sizeof *pairs);
-        CHECK(dvt_study_brute_blocks(study_places[d], base, teams[t], N, sx, dist_there, pairs_there));
+        CHECK(study_brute_blocks(study_places[d], base, teams[t], N, sx, dist_there, pairs_there));
         from_device(dist_there, dist, blocks * sizeof *dist);
         from_device(pairs_there, pairs, blocks * sizeof *pairs);
         CHECK(davit_free(sx));
         for (size_t b = 0; b < blocks; b++) {
-          dvt_study_closest is = {dist[b], pairs[b]};
+          study_closest is = {dist[b], pairs[b]};
           is_closest(&is, right_distance(base, p + b * (size_t)base), base, p + b * (size_t)base, "block");
         }
       }
@@ -808,8 +803,8 @@ typedef struct strip {
   int64_t n, length;
   int base;
   float delta;
-  dvt_study_two_points pair;
-  dvt_study_point *sx, *sy;
+  study_two_points pair;
+  study_point *sx, *sy;
   bool *flags;
 } strip;
 
@@ -820,7 +815,7 @@ static strip strip_of(input which, int64_t n, int base, int64_t length, float de
   s.flags = memory((size_t)(n / base) * sizeof *s.flags);
   qsort(s.sx, (size_t)n, sizeof *s.sx, by_x);
   memcpy(s.sy, s.sx, (size_t)n * sizeof *s.sy);
-  sort_batches(DVT_STUDY_BY_Y, n / length, length, s.sy);
+  sort_batches(STUDY_BY_Y, n / length, length, s.sy);
   for (int64_t b = 0; b < n / base; b++) {
     s.flags[b] = false;
     for (int64_t i = b * base; i < (b + 1) * base; i++)
@@ -840,17 +835,16 @@ static void test_find_strip(void **state) {
   static const int64_t teams[] = {0, 1, 7};
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int k = 0; k < DVT_STUDY_CLOSEST_BLOCKS; k++)
+    for (int k = 0; k < STUDY_CLOSEST_BLOCKS; k++)
       for (int t = 0; t < COUNT(teams); t++) {
-        int base = dvt_study_closest_blocks[k];
+        int base = study_closest_blocks[k];
         for (int64_t length = 2 * base; length <= N; length *= 8) {
           strip s = strip_of(UNIFORM, N, base, length, 0.01f);
           bool flags[N / 2];
           void *sx = on_device(study_places[d], s.sx, N * sizeof *s.sx),
                *sy = on_device(study_places[d], s.sy, N * sizeof *s.sy);
           void *flags_there = on_device(study_places[d], NULL, (size_t)(N / base)); /* POISON is true */
-          CHECK(
-              dvt_study_find_strip(study_places[d], base, teams[t], N, length, s.delta, sx, sy, flags_there));
+          CHECK(study_find_strip(study_places[d], base, teams[t], N, length, s.delta, sx, sy, flags_there));
           from_device(flags_there, flags, (size_t)(N / base));
           CHECK(davit_free(sx));
           CHECK(davit_free(sy));
@@ -862,9 +856,8 @@ static void test_find_strip(void **state) {
 }
 
 /* compareStripPoints of a block, by the definition. */
-static dvt_study_strip_count compare_on_host(const strip *s, int64_t block, int limit, int thread,
-                                             float *least) {
-  dvt_study_strip_count count = {1, 0, 0, 0, 0};
+static study_strip_count compare_on_host(const strip *s, int64_t block, int limit, int thread, float *least) {
+  study_strip_count count = {1, 0, 0, 0, 0};
   int64_t own = block * s->base + thread, start = own / s->length * s->length;
   float middle = s->sx[start + s->length / 2].x, before = s->delta;
   bool inside = fabsf(s->sy[own].x - middle) <= s->delta;
@@ -878,7 +871,7 @@ static dvt_study_strip_count compare_on_host(const strip *s, int64_t block, int 
       if (fabsf(s->sy[i].x - middle) > s->delta)
         continue;
       count.taken++;
-      float distance = dvt_study_distance(s->sy[own], s->sy[i]);
+      float distance = study_distance(s->sy[own], s->sy[i]);
       count.nearer += distance < before;
       before = distance < before ? distance : before;
     }
@@ -887,20 +880,20 @@ static dvt_study_strip_count compare_on_host(const strip *s, int64_t block, int 
   return count;
 }
 
-static void compares_right(const strip *s, int device, int64_t teams, int limit, dvt_study_strip_test test,
+static void compares_right(const strip *s, int device, int64_t teams, int limit, study_strip_test test,
                            bool counting) {
   size_t blocks = (size_t)(s->n / s->base), n = (size_t)s->n;
   float *dist = memory(blocks * sizeof *dist);
-  dvt_study_two_points *pairs = memory(blocks * sizeof *pairs);
-  dvt_study_strip_count *counts = memory(n * sizeof *counts);
-  dvt_study_strip how = {s->base, teams, s->n, s->length, limit, test, {s->delta, {7, 7, 7, 7}}};
+  study_two_points *pairs = memory(blocks * sizeof *pairs);
+  study_strip_count *counts = memory(n * sizeof *counts);
+  study_strip how = {s->base, teams, s->n, s->length, limit, test, {s->delta, {7, 7, 7, 7}}};
   void *sx = on_device(device, s->sx, n * sizeof *s->sx), *sy = on_device(device, s->sy, n * sizeof *s->sy);
   void *flags = on_device(device, s->flags, blocks),
        *dist_there = on_device(device, NULL, blocks * sizeof *dist);
   void *pairs_there = on_device(device, NULL, blocks * sizeof *pairs);
   void *counts_there = on_device(device, NULL, n * sizeof *counts);
-  CHECK(dvt_study_compare_strip(&how, device, sx, sy, flags, dist_there, pairs_there,
-                                counting ? counts_there : NULL));
+  CHECK(study_compare_strip(&how, device, sx, sy, flags, dist_there, pairs_there,
+                            counting ? counts_there : NULL));
   from_device(dist_there, dist, blocks * sizeof *dist);
   from_device(pairs_there, pairs, blocks * sizeof *pairs);
   from_device(counts_there, counts, n * sizeof *counts);
@@ -910,7 +903,7 @@ static void compares_right(const strip *s, int device, int64_t teams, int limit,
   for (size_t b = 0; b < blocks; b++) {
     float least = s->delta;
     for (int t = 0; t < s->base && s->flags[b]; t++) {
-      dvt_study_strip_count count = compare_on_host(s, (int64_t)b, limit, t, &least);
+      study_strip_count count = compare_on_host(s, (int64_t)b, limit, t, &least);
       if (counting)
         assert_memory_equal(&counts[b * (size_t)s->base + (size_t)t], &count, sizeof count);
     }
@@ -921,11 +914,11 @@ static void compares_right(const strip *s, int device, int64_t teams, int limit,
       continue;
     }
     assert_true(dist[b] == least);
-    dvt_study_point first = {pairs[b].x1, pairs[b].y1}, second = {pairs[b].x2, pairs[b].y2};
+    study_point first = {pairs[b].x1, pairs[b].y1}, second = {pairs[b].x2, pairs[b].y2};
     if (least == s->delta)
       assert_true(first.x == 7 && second.y == 7);
     else
-      assert_true(dvt_study_distance(first, second) == least);
+      assert_true(study_distance(first, second) == least);
   }
   free(dist);
   free(pairs);
@@ -938,15 +931,15 @@ static void test_compare_strip(void **state) {
   static const float deltas[] = {0.1f, 0.02f, 0};
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int k = 0; k < DVT_STUDY_CLOSEST_BLOCKS; k++)
+    for (int k = 0; k < STUDY_CLOSEST_BLOCKS; k++)
       for (int e = 0; e < COUNT(deltas); e++) {
-        int base = dvt_study_closest_blocks[k];
+        int base = study_closest_blocks[k];
         for (int64_t length = 2 * base; length <= N; length *= 4) {
           strip s = strip_of(SIGNED, N, base, length, deltas[e]);
-          compares_right(&s, study_places[d], teams[e], 8, DVT_STUDY_STRIP_SEPARATE, true);
-          compares_right(&s, study_places[d], teams[e], 8, DVT_STUDY_STRIP_SEPARATE, false);
-          compares_right(&s, study_places[d], teams[e], INT32_MAX, DVT_STUDY_STRIP_MERGED, false);
-          compares_right(&s, study_places[d], teams[e], 1, DVT_STUDY_STRIP_MERGED, false);
+          compares_right(&s, study_places[d], teams[e], 8, STUDY_STRIP_SEPARATE, true);
+          compares_right(&s, study_places[d], teams[e], 8, STUDY_STRIP_SEPARATE, false);
+          compares_right(&s, study_places[d], teams[e], INT32_MAX, STUDY_STRIP_MERGED, false);
+          compares_right(&s, study_places[d], teams[e], 1, STUDY_STRIP_MERGED, false);
           strip_free(&s);
         }
       }
@@ -959,23 +952,23 @@ static void test_compare_strip(void **state) {
 static void test_limit_and_counters(void **state) {
   enum { N = 8192, BASE = 32 };
   (void)state;
-  dvt_study_point *p = points_of(COLUMNS, N, 61); /* a strip has a whole column */
-  dvt_study_divide_report report[3];
-  dvt_study_closest is[3];
+  study_point *p = points_of(COLUMNS, N, 61); /* a strip has a whole column */
+  study_divide_report report[3];
+  study_closest is[3];
   for (int v = 0; v < 3; v++) {
-    dvt_study_divide divide = {.base = BASE, .unlimited = v > 0, .every_block = v > 1, .counting = true};
-    CHECK(dvt_study_closest_divide(&divide, study_places[1], N, p, &is[v], &report[v]));
+    study_divide divide = {.base = BASE, .unlimited = v > 0, .every_block = v > 1, .counting = true};
+    CHECK(study_closest_divide(&divide, study_places[1], N, p, &is[v], &report[v]));
   }
   assert_true(is[0].distance == is[1].distance && is[0].distance == is[2].distance);
   assert_int_equal(report[0].steps, 8);
   bool fewer = false;
   for (int s = 0; s < report[0].steps; s++) {
-    const dvt_study_step *limited = &report[0].step[s], *all = &report[1].step[s];
+    const study_step *limited = &report[0].step[s], *all = &report[1].step[s];
     assert_true(limited->delta == all->delta);
     assert_int_equal(limited->flagged, all->flagged);
     assert_true(limited->tests <= all->tests && limited->taken <= all->taken);
     fewer |= limited->tests < all->tests;
-    const dvt_study_step *every = &report[2].step[s];
+    const study_step *every = &report[2].step[s];
     assert_int_equal(every->flagged, N / BASE);
     assert_true(every->tests >= all->tests);
     assert_int_equal(every->taken, all->taken); /* what is flagged has all points of the strip */
@@ -989,27 +982,27 @@ static void test_limit_and_counters(void **state) {
 }
 
 typedef struct counted {
-  dvt_study_step step[DVT_STUDY_MOST_STEPS];
+  study_step step[STUDY_MOST_STEPS];
   int steps;
 } counted;
 
-static void count_on_host(void *context, const dvt_study_step_arrays *a) {
+static void count_on_host(void *context, const study_step_arrays *a) {
   counted *c = context;
-  dvt_study_step *step = &c->step[c->steps++];
+  study_step *step = &c->step[c->steps++];
   int base = (int)(a->n / a->blocks);
   strip s = {.n = a->n,
              .length = a->length,
              .base = base,
              .delta = step->delta,
-             .sx = (dvt_study_point *)(uintptr_t)a->sx,
-             .sy = (dvt_study_point *)(uintptr_t)a->sy,
+             .sx = (study_point *)(uintptr_t)a->sx,
+             .sy = (study_point *)(uintptr_t)a->sy,
              .flags = (bool *)(uintptr_t)a->flags};
   for (int64_t b = 0; b < a->blocks; b++)
     for (int warp = 0; a->flags[b] && warp < base; warp += 32) {
       uint32_t inside = 0;
       for (int t = warp; t < warp + 32; t++) {
         float least = INFINITY;
-        dvt_study_strip_count count = compare_on_host(&s, b, DVT_STUDY_FLAGGED_LIMIT, t, &least);
+        study_strip_count count = compare_on_host(&s, b, STUDY_FLAGGED_LIMIT, t, &least);
         step->tests += count.tests;
         step->taken += count.taken;
         step->nearer += count.nearer;
@@ -1023,18 +1016,18 @@ static void count_on_host(void *context, const dvt_study_step_arrays *a) {
 static void test_counters_against_host(void **state) {
   enum { N = 2048 };
   (void)state;
-  dvt_study_point *p = points_of(CLUSTERS, N, 67);
+  study_point *p = points_of(CLUSTERS, N, 67);
   for (int base = 32; base <= 128; base *= 2) {
     counted on_host = {.steps = 0};
-    dvt_study_closest is;
-    dvt_study_divide_report report;
-    dvt_study_divide divide = {.base = base, .counting = true};
-    CHECK(dvt_study_closest_divide(&divide, study_places[1], N, p, &is, &report));
+    study_closest is;
+    study_divide_report report;
+    study_divide divide = {.base = base, .counting = true};
+    CHECK(study_closest_divide(&divide, study_places[1], N, p, &is, &report));
     for (int s = 0; s < report.steps; s++)
       on_host.step[s].delta = report.step[s].delta;
     divide.watch = count_on_host;
     divide.context = &on_host;
-    CHECK(dvt_study_closest_divide(&divide, study_places[1], N, p, &is, &report));
+    CHECK(study_closest_divide(&divide, study_places[1], N, p, &is, &report));
     assert_int_equal(on_host.steps, report.steps);
     for (int s = 0; s < report.steps; s++) {
       assert_int_equal(report.step[s].tests, on_host.step[s].tests);
@@ -1052,24 +1045,23 @@ static void test_counters_against_host(void **state) {
 static void test_report(void **state) {
   enum { N = 1 << 14, BASE = 64 };
   (void)state;
-  dvt_study_point *p = points_of(UNIFORM, N, 71);
-  dvt_study_closest is;
-  dvt_study_divide_report report;
-  dvt_study_brute_times times;
-  CHECK(dvt_study_closest_divide(&(dvt_study_divide){.base = BASE}, study_places[1], N, p, &is, &report));
-  dvt_study_divide_shares sum = dvt_study_divide_sum(&report);
+  study_point *p = points_of(UNIFORM, N, 71);
+  study_closest is;
+  study_divide_report report;
+  study_brute_times times;
+  CHECK(study_closest_divide(&(study_divide){.base = BASE}, study_places[1], N, p, &is, &report));
+  study_divide_shares sum = study_divide_sum(&report);
   double parts =
       report.transfer_ms + sum.sort_ms + sum.brute_ms + sum.reduce_ms + sum.strip_ms + sum.compare_ms;
   assert_true(sum.sort_ms > 0 && sum.brute_ms > 0 && sum.reduce_ms >= 0 && sum.strip_ms >= 0 &&
               sum.compare_ms > 0);
   assert_true(fabs(parts - report.total_ms) <= 1e-6 * report.total_ms);
-  int64_t comparators = dvt_study_sort_comparators(DVT_STUDY_BITONIC, 1, N);
+  int64_t comparators = study_sort_comparators(STUDY_BITONIC, 1, N);
   for (int64_t length = 2 * BASE; length <= N; length *= 2)
-    comparators += dvt_study_sort_comparators(DVT_STUDY_BITONIC, N / length, length);
+    comparators += study_sort_comparators(STUDY_BITONIC, N / length, length);
   assert_int_equal(report.comparators, comparators);
   assert_true(report.comparators > 10 * N * 14);
-  CHECK(
-      dvt_study_closest_brute(&(dvt_study_brute){64, 0, false}, study_places[1], 1000, p, &is, NULL, &times));
+  CHECK(study_closest_brute(&(study_brute){64, 0, false}, study_places[1], 1000, p, &is, NULL, &times));
   assert_true(times.compare_ms > 0 && times.transfer_ms >= 0 && times.reduce_ms >= 0);
   assert_true(fabs(times.transfer_ms + times.compare_ms + times.reduce_ms - times.total_ms) <=
               1e-6 * times.total_ms);
@@ -1080,41 +1072,41 @@ static void test_report(void **state) {
  * arrays are the same. And on a GPU a hundred runs are. */
 static void test_order_of_threads(void **state) {
   (void)state;
-  dvt_study_trace trace = {.descending = true};
-  dvt_study_closest is[2];
+  study_trace trace = {.descending = true};
+  study_closest is[2];
   for (int which = 0; which < INPUTS; which++) {
-    dvt_study_point *p = points_of((input)which, 1500, 73);
+    study_point *p = points_of((input)which, 1500, 73);
     for (int program = 0; program < 6; program++) {
       for (int descending = 0; descending < 2; descending++) {
         if (descending)
-          dvt_study_record(&trace);
+          study_record(&trace);
         if (program < 2)
-          CHECK(dvt_study_closest_brute(&(dvt_study_brute){64, 0, program}, DAVIT_HOST, 1500, p,
-                                        &is[descending], NULL, NULL));
+          CHECK(study_closest_brute(&(study_brute){64, 0, program}, DAVIT_HOST, 1500, p, &is[descending],
+                                    NULL, NULL));
         else
-          CHECK(dvt_study_closest_divide(
-              &(dvt_study_divide){.base = 64, .sort = program & 1, .strip_test = program >> 1 & 1},
-              DAVIT_HOST, 1500, p, &is[descending], NULL));
-        dvt_study_stop();
+          CHECK(study_closest_divide(
+              &(study_divide){.base = 64, .sort = program & 1, .strip_test = program >> 1 & 1}, DAVIT_HOST,
+              1500, p, &is[descending], NULL));
+        study_stop();
       }
       assert_memory_equal(&is[0].distance, &is[1].distance, sizeof(float));
       assert_memory_equal(&is[0].pair, &is[1].pair, sizeof is[0].pair);
     }
     free(p);
   }
-  dvt_study_trace_free(&trace);
+  study_trace_free(&trace);
 }
 
 static void test_repeats_are_identical(void **state) {
   (void)state;
   int64_t n = on_gpu(study_places[1]) ? 200000 : 5000;
-  dvt_study_point *p = points_of(COLUMNS, n, 79);
-  dvt_study_closest first[2], is;
+  study_point *p = points_of(COLUMNS, n, 79);
+  study_closest first[2], is;
   int repeats = on_gpu(study_places[1]) ? scaled(100) : 2;
   for (int i = -1; i < repeats; i++)
     for (int limit = 0; limit < 2; limit++) {
-      dvt_study_divide divide = {.base = 128, .unlimited = limit};
-      CHECK(dvt_study_closest_divide(&divide, study_places[1], n, p, &is, NULL));
+      study_divide divide = {.base = 128, .unlimited = limit};
+      CHECK(study_closest_divide(&divide, study_places[1], n, p, &is, NULL));
       if (i < 0)
         first[limit] = is;
       assert_true(is.distance == first[limit].distance);
@@ -1128,35 +1120,35 @@ static void test_repeats_are_identical(void **state) {
 static void test_printed_p1_and_p2(void **state) {
   enum { N = 50, MOST = 1000 };
   (void)state;
-  dvt_study_point *p = points_of(UNIFORM, N, 83);
-  const dvt_study_point *p1 = NULL, *p2 = NULL;
-  dvt_study_guard reads = dvt_study_guard_of(N);
-  dvt_study_printed_closest_cpu(N, p, p1, p2, MOST, &reads);
+  study_point *p = points_of(UNIFORM, N, 83);
+  const study_point *p1 = NULL, *p2 = NULL;
+  study_guard reads = study_guard_of(N);
+  study_printed_closest_cpu(N, p, p1, p2, MOST, &reads);
   assert_int_equal(reads.outside, MOST); /* `j * N` is never 0: the loop leaves the array and goes on */
   assert_true(reads.highest >= N + MOST - 1);
-  assert_true(dvt_study_printed_closest_blocked(N, 16, p, p1, p2) == right_distance(N, p));
+  assert_true(study_printed_closest_blocked(N, 16, p, p1, p2) == right_distance(N, p));
   assert_true(p1 == NULL && p2 == NULL); /* the distance is right, and no pair comes back */
   free(p);
 }
 
 /* As the listing sorts: by one coordinate, whatever the other is. */
 static int by_x_alone(const void *a, const void *b) {
-  const dvt_study_point *p = *(const dvt_study_point *const *)a, *q = *(const dvt_study_point *const *)b;
+  const study_point *p = *(const study_point *const *)a, *q = *(const study_point *const *)b;
   return p->x != q->x ? (p->x > q->x) - (p->x < q->x) : (p > q) - (p < q);
 }
 
 static int by_y_alone(const void *a, const void *b) {
-  const dvt_study_point *p = *(const dvt_study_point *const *)a, *q = *(const dvt_study_point *const *)b;
+  const study_point *p = *(const study_point *const *)a, *q = *(const study_point *const *)b;
   return p->y != q->y ? (p->y > q->y) - (p->y < q->y) : (p > q) - (p < q);
 }
 
-static float printed_p4(int64_t n, const dvt_study_point *p) {
-  const dvt_study_point **sx = memory((size_t)n * sizeof *sx), **sy = memory((size_t)n * sizeof *sy);
+static float printed_p4(int64_t n, const study_point *p) {
+  const study_point **sx = memory((size_t)n * sizeof *sx), **sy = memory((size_t)n * sizeof *sy);
   for (int64_t i = 0; i < n; i++)
     sx[i] = sy[i] = &p[i];
   qsort(sx, (size_t)n, sizeof *sx, by_x_alone);
   qsort(sy, (size_t)n, sizeof *sy, by_y_alone);
-  float distance = dvt_study_printed_closest_divide(n, sx, sy, 8);
+  float distance = study_printed_closest_divide(n, sx, sy, 8);
   free(sx);
   free(sy);
   return distance;
@@ -1169,13 +1161,13 @@ static void test_printed_p4(void **state) {
   (void)state;
   for (int which = 0; which < INPUTS; which++)
     for (uint64_t seed = 0; seed < 40; seed++) {
-      dvt_study_point *p = points_of((input)which, 64, seed);
-      dvt_study_closest mended;
+      study_point *p = points_of((input)which, 64, seed);
+      study_closest mended;
       float right = right_distance(64, p);
       float printed = printed_p4(64, p);
       assert_true(printed >= right);
       wrong[which] += printed > right;
-      CHECK(dvt_study_closest_divide_cpu(64, p, 8, &mended, NULL));
+      CHECK(study_closest_divide_cpu(64, p, 8, &mended, NULL));
       assert_true(mended.distance == right);
       free(p);
     }
@@ -1190,11 +1182,11 @@ static void test_printed_p5_loop(void **state) {
   enum { N = 256, MOST = 100 };
   (void)state;
   int steps;
-  dvt_study_point *p = points_of(WIDE_ROW, N, 3);
-  dvt_study_closest is = dvt_study_printed_divide(DVT_STUDY_SHIFT_DOWN, N, 8, 8, p, MOST, &steps);
+  study_point *p = points_of(WIDE_ROW, N, 3);
+  study_closest is = study_printed_divide(STUDY_SHIFT_DOWN, N, 8, 8, p, MOST, &steps);
   assert_int_equal(steps, MOST);                   /* batchLength >> 1 ends at 0, which is below N for ever */
   assert_true(is.distance > right_distance(N, p)); /* and never joins the halves */
-  is = dvt_study_printed_divide(0, N, 8, 8, p, MOST, &steps);
+  is = study_printed_divide(0, N, 8, 8, p, MOST, &steps);
   assert_int_equal(steps, 5);
   assert_true(is.distance == right_distance(N, p));
   free(p);
@@ -1204,17 +1196,17 @@ static void test_printed_p5_loop(void **state) {
  * the three defects of the flags give wrong answers; on uniform points none shows. Without the limit none
  * does. */
 static void test_printed_flags(void **state) {
-  static const int defects[] = {0, DVT_STUDY_NO_ABS, DVT_STUDY_ALWAYS_TRUE, DVT_STUDY_NEVER_RESET};
+  static const int defects[] = {0, STUDY_NO_ABS, STUDY_ALWAYS_TRUE, STUDY_NEVER_RESET};
   enum { N = 1024, BASE = 8, SETS = 20 };
   (void)state;
   for (int defect = 0; defect < COUNT(defects); defect++) {
     int wrong[2] = {0, 0}, steps;
     for (uint64_t seed = 0; seed < SETS; seed++)
       for (int wide = 0; wide < 2; wide++) {
-        dvt_study_point *p = points_of(wide ? WIDE_ROW : UNIFORM, N, seed);
+        study_point *p = points_of(wide ? WIDE_ROW : UNIFORM, N, seed);
         float right = right_distance(N, p);
-        wrong[wide] += dvt_study_printed_divide(defects[defect], N, BASE, 8, p, 99, &steps).distance != right;
-        assert_true(dvt_study_printed_divide(defects[defect], N, BASE, N, p, 99, &steps).distance == right);
+        wrong[wide] += study_printed_divide(defects[defect], N, BASE, 8, p, 99, &steps).distance != right;
+        assert_true(study_printed_divide(defects[defect], N, BASE, N, p, 99, &steps).distance == right);
         free(p);
       }
     assert_int_equal(wrong[0], 0);
@@ -1227,14 +1219,14 @@ static void test_wide_row(void **state) {
   (void)state;
   for (int64_t n = 4096; n <= 8192; n *= 2)
     for (uint64_t seed = 0; seed < 3; seed++) {
-      dvt_study_point *p = points_of(WIDE_ROW, n, seed);
+      study_point *p = points_of(WIDE_ROW, n, seed);
       int steps;
       float right = right_distance(n, p);
-      dvt_study_divide divide = {.base = 32, .counting = true};
+      study_divide divide = {.base = 32, .counting = true};
       divides(&divide, study_places[1], n, p, right, "wide row");
-      assert_true(dvt_study_printed_divide(DVT_STUDY_ALWAYS_TRUE, n, 32, 8, p, 99, &steps).distance > right);
-      assert_true(dvt_study_printed_divide(DVT_STUDY_NO_ABS, n, 32, 8, p, 99, &steps).distance > right);
-      assert_true(dvt_study_printed_divide(DVT_STUDY_NEVER_RESET, n, 32, 8, p, 99, &steps).distance > right);
+      assert_true(study_printed_divide(STUDY_ALWAYS_TRUE, n, 32, 8, p, 99, &steps).distance > right);
+      assert_true(study_printed_divide(STUDY_NO_ABS, n, 32, 8, p, 99, &steps).distance > right);
+      assert_true(study_printed_divide(STUDY_NEVER_RESET, n, 32, 8, p, 99, &steps).distance > right);
       free(p);
     }
 }
@@ -1244,8 +1236,8 @@ static void test_printed_squares(void **state) {
   (void)state;
   int wrong = 0, steps;
   for (uint64_t seed = 0; seed < 20; seed++) {
-    dvt_study_point *p = points_of(UNIFORM, 256, seed);
-    wrong += dvt_study_printed_divide(DVT_STUDY_SQUARED_DELTA, 256, 2, 8, p, 99, &steps).distance !=
+    study_point *p = points_of(UNIFORM, 256, seed);
+    wrong += study_printed_divide(STUDY_SQUARED_DELTA, 256, 2, 8, p, 99, &steps).distance !=
              right_distance(256, p);
     free(p);
   }
@@ -1257,23 +1249,22 @@ static void test_printed_squares(void **state) {
  * own, and test_compare_strip() sees all comparisons. */
 static void test_printed_block_count(void **state) {
   (void)state;
-  assert_int_equal(dvt_study_printed_strip_passes(false, 0, 20), 8);
-  assert_int_equal(dvt_study_printed_strip_passes(true, 0, 20), 9);
-  assert_int_equal(dvt_study_printed_strip_passes(true, 8, 20), 0);
-  assert_int_equal(dvt_study_printed_strip_passes(false, 8, 20), 8);
-  assert_int_equal(dvt_study_printed_strip_passes(true, 0, 5),
-                   5); /* nothing shows before the limit is reached */
+  assert_int_equal(study_printed_strip_passes(false, 0, 20), 8);
+  assert_int_equal(study_printed_strip_passes(true, 0, 20), 9);
+  assert_int_equal(study_printed_strip_passes(true, 8, 20), 0);
+  assert_int_equal(study_printed_strip_passes(false, 8, 20), 8);
+  assert_int_equal(study_printed_strip_passes(true, 0, 5), 5); /* nothing shows before the limit is reached */
 }
 
 static void test_printed_delta(void **state) {
   (void)state;
-  dvt_study_closest found = {1, {0, 0, 1, 0}};
+  study_closest found = {1, {0, 0, 1, 0}};
   float dist[2] = {5, 9};
-  dvt_study_two_points pairs[2] = {{0, 0, 3, 4}, {0, 0, 9, 0}};
-  dvt_study_printed_delta_race(&found, dist, pairs);
+  study_two_points pairs[2] = {{0, 0, 3, 4}, {0, 0, 9, 0}};
+  study_printed_delta_race(&found, dist, pairs);
   for (int i = 0; i < 2; i++) {
-    float is = dvt_study_distance((dvt_study_point){pairs[i].x1, pairs[i].y1},
-                                  (dvt_study_point){pairs[i].x2, pairs[i].y2});
+    float is =
+        study_distance((study_point){pairs[i].x1, pairs[i].y1}, (study_point){pairs[i].x2, pairs[i].y2});
     assert_int_equal(is == dist[i], i == 0); /* block 1 has block 0's distance and the old pair */
   }
 }
@@ -1283,22 +1274,21 @@ static void test_printed_p3(void **state) {
   enum { N = 100 };
   (void)state;
   int arrived;
-  dvt_study_point *p = points_of(HORIZONTAL, N, 89);
+  study_point *p = points_of(HORIZONTAL, N, 89);
   for (int i = 0; i < N; i++)
     p[i].x = (float)(i * i); /* the nearest neighbour of row i is i + 1, and row 0 is nearest of all */
-  float right = dvt_study_square(p[0], p[1]);
-  assert_true(dvt_study_printed_candidate(64, 64, p, 0, 0, &arrived) == right);
+  float right = study_square(p[0], p[1]);
+  assert_true(study_printed_candidate(64, 64, p, 0, 0, &arrived) == right);
   assert_int_equal(arrived, 64);
-  assert_true(dvt_study_printed_candidate(64, N, p, 1, 0.25f, &arrived) ==
-              0.25f);            /* what somebody left there */
+  assert_true(study_printed_candidate(64, N, p, 1, 0.25f, &arrived) == 0.25f); /* what somebody left there */
   assert_int_equal(arrived, 36); /* of the 64 threads that the barrier waits for */
   p[3].x = p[2].x;               /* word 2 of 96 is dropped when 3 words are halved */
-  assert_true(dvt_study_printed_candidate(96, N, p, 0, INFINITY, &arrived) > 0);
-  assert_true(dvt_study_printed_candidate(128, N, p, 0, INFINITY, &arrived) == 0);
-  dvt_study_closest is;
-  for (int k = 0; k < DVT_STUDY_CLOSEST_BLOCKS; k++) {
-    CHECK(dvt_study_closest_brute(&(dvt_study_brute){dvt_study_closest_blocks[k], 0, false}, study_places[1],
-                                  N, p, &is, NULL, NULL));
+  assert_true(study_printed_candidate(96, N, p, 0, INFINITY, &arrived) > 0);
+  assert_true(study_printed_candidate(128, N, p, 0, INFINITY, &arrived) == 0);
+  study_closest is;
+  for (int k = 0; k < STUDY_CLOSEST_BLOCKS; k++) {
+    CHECK(study_closest_brute(&(study_brute){study_closest_blocks[k], 0, false}, study_places[1], N, p, &is,
+                              NULL, NULL));
     assert_true(is.distance == 0);
   }
   free(p);
@@ -1307,66 +1297,65 @@ static void test_printed_p3(void **state) {
 static void test_printed_min_dist(void **state) {
   static const float dist[] = {4, 3, 5};
   (void)state;
-  dvt_study_guard reads = dvt_study_guard_of(3);
-  assert_true(dvt_study_printed_min_dist(32, 3, dist, 1, &reads) == 1); /* not one of the three */
+  study_guard reads = study_guard_of(3);
+  assert_true(study_printed_min_dist(32, 3, dist, 1, &reads) == 1); /* not one of the three */
   assert_int_equal(reads.outside, 29);
-  reads = dvt_study_guard_of(3);
-  assert_true(dvt_study_printed_min_dist(2, 3, dist, 1, &reads) == 3);
+  reads = study_guard_of(3);
+  assert_true(study_printed_min_dist(2, 3, dist, 1, &reads) == 3);
   assert_int_equal(reads.outside, 0);
 }
 
 /* ---- bad arguments ---- */
 
 static void test_bad_arguments(void **state) {
-  dvt_study_point p[4] = {{0, 0}, {1, 1}, {2, NAN}, {INFINITY, 0}};
-  dvt_study_closest is = {5, {0, 0, 0, 0}};
+  study_point p[4] = {{0, 0}, {1, 1}, {2, NAN}, {INFINITY, 0}};
+  study_closest is = {5, {0, 0, 0, 0}};
   float dist[4];
-  dvt_study_two_points pairs[4];
+  study_two_points pairs[4];
   bool flags[4];
   (void)state;
   for (int64_t n = -1; n < 2; n++) {
-    CHECK_FAILS(dvt_study_closest_cpu(n, p, &is), DAVIT_INVALID_ARGUMENT, "n is");
-    CHECK_FAILS(dvt_study_closest_blocked(n, 8, p, &is), DAVIT_INVALID_ARGUMENT, "n is");
-    CHECK_FAILS(dvt_study_closest_divide_cpu(n, p, 8, &is, NULL), DAVIT_INVALID_ARGUMENT, "n is");
-    CHECK_FAILS(dvt_study_closest_brute(&(dvt_study_brute){32, 0, false}, DAVIT_HOST, n, p, &is, NULL, NULL),
+    CHECK_FAILS(study_closest_cpu(n, p, &is), DAVIT_INVALID_ARGUMENT, "n is");
+    CHECK_FAILS(study_closest_blocked(n, 8, p, &is), DAVIT_INVALID_ARGUMENT, "n is");
+    CHECK_FAILS(study_closest_divide_cpu(n, p, 8, &is, NULL), DAVIT_INVALID_ARGUMENT, "n is");
+    CHECK_FAILS(study_closest_brute(&(study_brute){32, 0, false}, DAVIT_HOST, n, p, &is, NULL, NULL),
                 DAVIT_INVALID_ARGUMENT, "n is");
-    CHECK_FAILS(dvt_study_closest_divide(&(dvt_study_divide){.base = 32}, DAVIT_HOST, n, p, &is, NULL),
+    CHECK_FAILS(study_closest_divide(&(study_divide){.base = 32}, DAVIT_HOST, n, p, &is, NULL),
                 DAVIT_INVALID_ARGUMENT, "n is");
   }
-  CHECK_FAILS(dvt_study_closest_cpu(3, p, &is), DAVIT_INVALID_ARGUMENT, "points[2]");
+  CHECK_FAILS(study_closest_cpu(3, p, &is), DAVIT_INVALID_ARGUMENT, "points[2]");
   p[2].y = 0;
-  CHECK_FAILS(dvt_study_closest_divide(&(dvt_study_divide){.base = 32}, DAVIT_HOST, 4, p, &is, NULL),
+  CHECK_FAILS(study_closest_divide(&(study_divide){.base = 32}, DAVIT_HOST, 4, p, &is, NULL),
               DAVIT_INVALID_ARGUMENT, "points[3]");
-  CHECK_FAILS(dvt_study_closest_blocked(2, 0, p, &is), DAVIT_INVALID_ARGUMENT, "b is 0");
-  CHECK_FAILS(dvt_study_closest_divide_cpu(2, p, 1, &is, NULL), DAVIT_INVALID_ARGUMENT, "cutoff is 1");
-  CHECK_FAILS(dvt_study_closest_brute(&(dvt_study_brute){48, 0, false}, DAVIT_HOST, 2, p, &is, NULL, NULL),
+  CHECK_FAILS(study_closest_blocked(2, 0, p, &is), DAVIT_INVALID_ARGUMENT, "b is 0");
+  CHECK_FAILS(study_closest_divide_cpu(2, p, 1, &is, NULL), DAVIT_INVALID_ARGUMENT, "cutoff is 1");
+  CHECK_FAILS(study_closest_brute(&(study_brute){48, 0, false}, DAVIT_HOST, 2, p, &is, NULL, NULL),
               DAVIT_INVALID_ARGUMENT, "threads is 48");
-  CHECK_FAILS(dvt_study_closest_brute(&(dvt_study_brute){32, -1, false}, DAVIT_HOST, 2, p, &is, NULL, NULL),
+  CHECK_FAILS(study_closest_brute(&(study_brute){32, -1, false}, DAVIT_HOST, 2, p, &is, NULL, NULL),
               DAVIT_INVALID_ARGUMENT, "teams is -1");
-  CHECK_FAILS(dvt_study_closest_divide(&(dvt_study_divide){.base = 16}, DAVIT_HOST, 2, p, &is, NULL),
+  CHECK_FAILS(study_closest_divide(&(study_divide){.base = 16}, DAVIT_HOST, 2, p, &is, NULL),
               DAVIT_INVALID_ARGUMENT, "base is 16");
+  CHECK_FAILS(study_closest_divide(&(study_divide){.base = 32, .sort = 7}, DAVIT_HOST, 2, p, &is, NULL),
+              DAVIT_INVALID_ARGUMENT, "sort is 7");
   CHECK_FAILS(
-      dvt_study_closest_divide(&(dvt_study_divide){.base = 32, .sort = 7}, DAVIT_HOST, 2, p, &is, NULL),
-      DAVIT_INVALID_ARGUMENT, "sort is 7");
-  CHECK_FAILS(dvt_study_closest_divide(
-                  &(dvt_study_divide){.base = 2, .counting = true, .strip_test = DVT_STUDY_STRIP_MERGED},
-                  DAVIT_HOST, 3, p, &is, NULL),
-              DAVIT_INVALID_ARGUMENT, "counts");
-  CHECK_FAILS(dvt_study_closest_divide(&(dvt_study_divide){.base = 32, .every_block = true}, DAVIT_HOST, 2, p,
-                                       &is, NULL),
-              DAVIT_INVALID_ARGUMENT, "every_block");
-  CHECK_FAILS(dvt_study_closest_divide(&(dvt_study_divide){.base = 32}, 77, 2, p, &is, NULL),
-              DAVIT_UNKNOWN_DEVICE, "77");
-  CHECK_FAILS(dvt_study_min_dist(DAVIT_HOST, 32, 0, dist, pairs), DAVIT_INVALID_ARGUMENT, "m is 0");
-  CHECK_FAILS(dvt_study_sort_points(DVT_STUDY_BITONIC, DVT_STUDY_BY_X, DAVIT_HOST, 1, 3, p, p),
-              DAVIT_INVALID_ARGUMENT, "length is 3");
-  CHECK_FAILS(dvt_study_brute_blocks(DAVIT_HOST, 2, 0, 3, p, dist, pairs), DAVIT_INVALID_ARGUMENT, "n is 3");
-  CHECK_FAILS(dvt_study_find_strip(DAVIT_HOST, 2, 0, 4, 2, 1, p, p, flags), DAVIT_INVALID_ARGUMENT,
+      study_closest_divide(&(study_divide){.base = 2, .counting = true, .strip_test = STUDY_STRIP_MERGED},
+                           DAVIT_HOST, 3, p, &is, NULL),
+      DAVIT_INVALID_ARGUMENT, "counts");
+  CHECK_FAILS(
+      study_closest_divide(&(study_divide){.base = 32, .every_block = true}, DAVIT_HOST, 2, p, &is, NULL),
+      DAVIT_INVALID_ARGUMENT, "every_block");
+  CHECK_FAILS(study_closest_divide(&(study_divide){.base = 32}, 77, 2, p, &is, NULL), DAVIT_UNKNOWN_DEVICE,
+              "77");
+  CHECK_FAILS(study_min_dist(DAVIT_HOST, 32, 0, dist, pairs), DAVIT_INVALID_ARGUMENT, "m is 0");
+  CHECK_FAILS(study_sort_points(STUDY_BITONIC, STUDY_BY_X, DAVIT_HOST, 1, 3, p, p), DAVIT_INVALID_ARGUMENT,
+              "length is 3");
+  CHECK_FAILS(study_brute_blocks(DAVIT_HOST, 2, 0, 3, p, dist, pairs), DAVIT_INVALID_ARGUMENT, "n is 3");
+  CHECK_FAILS(study_find_strip(DAVIT_HOST, 2, 0, 4, 2, 1, p, p, flags), DAVIT_INVALID_ARGUMENT,
               "length is 2");
-  CHECK_FAILS(dvt_study_find_strip(DAVIT_HOST, 2, 0, 4, 8, 1, p, p, flags), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(study_find_strip(DAVIT_HOST, 2, 0, 4, 8, 1, p, p, flags), DAVIT_INVALID_ARGUMENT,
               "length is 8");
-  CHECK_FAILS(dvt_study_compare_strip(&(dvt_study_strip){.base = 2, .n = 4, .length = 4, .limit = 0},
-                                      DAVIT_HOST, p, p, flags, dist, pairs, NULL),
+  CHECK_FAILS(study_compare_strip(&(study_strip){.base = 2, .n = 4, .length = 4, .limit = 0}, DAVIT_HOST, p,
+                                  p, flags, dist, pairs, NULL),
               DAVIT_INVALID_ARGUMENT, "limit is 0");
   assert_true(is.distance == 5);
 }

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "bench/study/dense.h"
-#include "bench/study/printed.h"
+#include "bench/study/dense/dense.h"
+#include "bench/study/dense/printed.h"
 #include "src/base/inject.h"
 
 static const double divisor = 3214212.01;
@@ -127,7 +127,7 @@ static void test_convolution(void **state) {
         double *a = random_doubles(n, 1), *b = random_doubles(n, 2), *right = random_doubles(n, 2);
         double *device_a = on_device(study_places[d], a, n), *device_b = on_device(study_places[d], b, n);
         convolve(ni, nj, a, right);
-        CHECK(dvt_study_convolution(study_places[d], sides[s], ni, nj, device_a, device_b, NULL));
+        CHECK(study_convolution(study_places[d], sides[s], ni, nj, device_a, device_b, NULL));
         fetch(b, device_b, n);
         assert_true(difference(n, b, right) < CLOSE);
         for (int64_t i = 0; i < n; i++) /* the border holds what it held */
@@ -138,7 +138,7 @@ static void test_convolution(void **state) {
         drop(b);
         drop(right);
       }
-  CHECK_FAILS(dvt_study_convolution(DAVIT_HOST, 7, 3, 3, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT, "side");
+  CHECK_FAILS(study_convolution(DAVIT_HOST, 7, 3, 3, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT, "side");
 }
 
 /* Fields whose result is known: k gives 0.5 k, the column 0.5 col - 1.9, the row 0.5 row + 1.3. */
@@ -148,13 +148,13 @@ static void test_convolution_of_known_fields(void **state) {
   for (int field = 0; field < 3; field++)
     for (int printed = 0; printed < 2; printed++) {
       double a[NI * NJ], b[NI * NJ];
-      dvt_study_guard reads;
+      study_guard reads;
       for (int i = 0; i < NI * NJ; i++)
         a[i] = field == 0 ? 7 : field == 1 ? i % NJ : i / NJ;
       if (printed)
-        dvt_study_printed_convolution(16, NI, NJ, a, b, &reads);
+        study_printed_convolution(16, NI, NJ, a, b, &reads);
       else
-        CHECK(dvt_study_convolution(DAVIT_HOST, 16, NI, NJ, a, b, NULL));
+        CHECK(study_convolution(DAVIT_HOST, 16, NI, NJ, a, b, NULL));
       for (int i = 1; i < NI - 1; i++)
         for (int j = 1; j < NJ - 1; j++) {
           double right = field == 0 ? 3.5 : field == 1 ? 0.5 * j - 1.9 : 0.5 * i + 1.3;
@@ -170,7 +170,7 @@ static void check_atax(int place, int block, int64_t nx, int64_t ny) {
   double *on_tmp = on_device(place, tmp, nx), *on_y = on_device(place, y, ny); /* NaN */
   multiply(false, nx, ny, a, x, right_tmp);
   multiply(true, nx, ny, a, right_tmp, right);
-  CHECK(dvt_study_atax(place, block, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
+  CHECK(study_atax(place, block, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
   fetch(tmp, on_tmp, nx);
   fetch(y, on_y, ny);
   assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
@@ -192,7 +192,7 @@ static void test_atax(void **state) {
     for (int z = 0; z < COUNT(sizes); z++)
       for (int b = 0; b < COUNT(blocks); b++)
         check_atax(study_places[d], blocks[b], sizes[z][0], sizes[z][1]);
-  CHECK_FAILS(dvt_study_atax(DAVIT_HOST, 8, 1, 1, NULL, NULL, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(study_atax(DAVIT_HOST, 8, 1, 1, NULL, NULL, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT,
               "block is 8");
 }
 
@@ -215,7 +215,7 @@ static void test_atax_waits_for_all_blocks(void **state) {
       for (int r = 0; r < scaled(REPEATS); r++) {
         CHECK(davit_copy((size_t)nx * sizeof *none, none, on_tmp));
         CHECK(davit_copy((size_t)ny * sizeof *none, none, on_y));
-        CHECK(dvt_study_atax(study_places[d], LEAST, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
+        CHECK(study_atax(study_places[d], LEAST, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
         CHECK(davit_copy((size_t)nx * sizeof *tmp, on_tmp, tmp));
         CHECK(davit_copy((size_t)ny * sizeof *y, on_y, y));
         assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
@@ -243,7 +243,7 @@ static void check_covariance(int place, int side, int64_t m, int64_t n) {
   column_means(m, n, right_data, right_mean);
   subtract(m, n, 1, right_mean, right_data);
   square(true, m, n, right_data, right);
-  CHECK(dvt_study_covariance(place, side, m, n, divisor, on_data, on_mean, on_symmat, NULL));
+  CHECK(study_covariance(place, side, m, n, divisor, on_data, on_mean, on_symmat, NULL));
   fetch(data, on_data, m * n);
   fetch(mean, on_mean, n);
   fetch(symmat, on_symmat, n * n);
@@ -268,8 +268,8 @@ static void test_covariance(void **state) {
     for (int z = 0; z < COUNT(sizes); z++)
       for (int s = 0; s < COUNT(sides); s++)
         check_covariance(study_places[d], sides[s], sizes[z][0], sizes[z][1]);
-  CHECK_FAILS(dvt_study_covariance(DAVIT_HOST, 12, 1, 1, divisor, NULL, NULL, NULL, NULL),
-              DAVIT_INVALID_ARGUMENT, "side is 12");
+  CHECK_FAILS(study_covariance(DAVIT_HOST, 12, 1, 1, divisor, NULL, NULL, NULL, NULL), DAVIT_INVALID_ARGUMENT,
+              "side is 12");
 }
 
 /* ---- on the CPU ---- */
@@ -279,24 +279,24 @@ static const int threads_of[PROGRAMS] = {0, 1, 3, 0};
 
 static void cpu_convolution(int program, int64_t ni, int64_t nj, const double *a, double *b) {
   if (program == HANDOUT)
-    dvt_study_convolution_handout(ni, nj, a, b);
+    study_convolution_handout(ni, nj, a, b);
   else
-    dvt_study_convolution_cpu(threads_of[program], ni, nj, a, b);
+    study_convolution_cpu(threads_of[program], ni, nj, a, b);
 }
 
 static void cpu_atax(int program, int64_t nx, int64_t ny, const double *a, const double *x, double *tmp,
                      double *y) {
   if (program == HANDOUT)
-    dvt_study_atax_handout(nx, ny, a, x, tmp, y);
+    study_atax_handout(nx, ny, a, x, tmp, y);
   else
-    CHECK(dvt_study_atax_cpu(threads_of[program], nx, ny, a, x, tmp, y));
+    CHECK(study_atax_cpu(threads_of[program], nx, ny, a, x, tmp, y));
 }
 
 static void cpu_covariance(int program, int64_t m, int64_t n, double *data, double *mean, double *symmat) {
   if (program == HANDOUT)
-    dvt_study_covariance_handout(m, n, divisor, data, mean, symmat);
+    study_covariance_handout(m, n, divisor, data, mean, symmat);
   else
-    dvt_study_covariance_cpu(threads_of[program], m, n, divisor, data, mean, symmat);
+    study_covariance_cpu(threads_of[program], m, n, divisor, data, mean, symmat);
 }
 
 static bool guarded(const double *x, int64_t n) {
@@ -382,7 +382,7 @@ static void test_atax_of_the_handout(void **state) {
       right[j] = pi * (double)j * s * s / n / n;
     }
     for (int d = 0; d < 2; d++) {
-      CHECK(dvt_study_atax_run(&(dvt_study_dense){0}, study_places[d], size, size, a, x, tmp, y, NULL));
+      CHECK(study_atax_run(&(study_dense){0}, study_places[d], size, size, a, x, tmp, y, NULL));
       assert_true(difference(size, y, right) < CLOSE);
     }
     for (int p = 0; p < PROGRAMS; p++) {
@@ -400,7 +400,7 @@ static void test_atax_of_the_handout(void **state) {
 /* ---- runs: host memory, a budget ---- */
 
 /* The three runs on data of their own, and whether their results are right. */
-static davit_status run_all(const dvt_study_dense *d, int place, dvt_study_dense_times times[3]) {
+static davit_status run_all(const study_dense *d, int place, study_dense_times times[3]) {
   enum { ROWS = 37, COLS = 51 };
   double *a = random_doubles(ROWS * COLS, 27), *b = random_doubles(ROWS * COLS, 28),
          *x = random_doubles(COLS, 29);
@@ -408,11 +408,11 @@ static davit_status run_all(const dvt_study_dense *d, int place, dvt_study_dense
          *y = doubles(COLS), *right_y = doubles(COLS), *data = random_doubles(ROWS * COLS, 27),
          *means = doubles(COLS), *right_means = doubles(COLS), *products = doubles(COLS * COLS),
          *right = doubles(COLS * COLS);
-  davit_status status = dvt_study_convolution_run(d, place, ROWS, COLS, a, b, &times[0]);
+  davit_status status = study_convolution_run(d, place, ROWS, COLS, a, b, &times[0]);
   if (status == DAVIT_SUCCESS)
-    status = dvt_study_atax_run(d, place, ROWS, COLS, a, x, tmp, y, &times[1]);
+    status = study_atax_run(d, place, ROWS, COLS, a, x, tmp, y, &times[1]);
   if (status == DAVIT_SUCCESS)
-    status = dvt_study_covariance_run(d, place, ROWS, COLS, divisor, data, means, products, &times[2]);
+    status = study_covariance_run(d, place, ROWS, COLS, divisor, data, means, products, &times[2]);
   if (status == DAVIT_SUCCESS) {
     convolve(ROWS, COLS, a, right_b);
     multiply(false, ROWS, COLS, a, x, right_tmp);
@@ -439,8 +439,8 @@ static void test_runs(void **state) {
   (void)state;
   for (int d = 0; d < 2; d++)
     for (int b = 0; b < COUNT(block_or_side); b++) {
-      dvt_study_dense_times times[3];
-      CHECK(run_all(&(dvt_study_dense){.block = block_or_side[b]}, study_places[d], times));
+      study_dense_times times[3];
+      CHECK(run_all(&(study_dense){.block = block_or_side[b]}, study_places[d], times));
       for (int i = 0; i < 3; i++) {
         assert_true(times[i].transfer_ms >= 0);
         for (int phase = 0; phase < 3; phase++)
@@ -451,20 +451,19 @@ static void test_runs(void **state) {
 
 /* The report's card: 9000 × 9000 fits into 1536 MB, 10000 × 10000 does not into what is left of them. */
 static void test_memory_budget(void **state) {
-  const dvt_study_dense card = {.memory_bytes = (size_t)1536 << 20}, less = {.memory_bytes = 1599999999};
+  const study_dense card = {.memory_bytes = (size_t)1536 << 20}, less = {.memory_bytes = 1599999999};
   (void)state;
-  assert_true(dvt_study_convolution_bytes(9000, 9000) == 1296000000.0);
-  assert_true(dvt_study_convolution_bytes(10000, 10000) == 1.6e9);
-  CHECK(dvt_study_dense_room(&card, DAVIT_HOST, dvt_study_convolution_bytes(9000, 9000)));
-  CHECK_FAILS(dvt_study_convolution_run(&less, DAVIT_HOST, 10000, 10000, NULL, NULL, NULL),
+  assert_true(study_convolution_bytes(9000, 9000) == 1296000000.0);
+  assert_true(study_convolution_bytes(10000, 10000) == 1.6e9);
+  CHECK(study_dense_room(&card, DAVIT_HOST, study_convolution_bytes(9000, 9000)));
+  CHECK_FAILS(study_convolution_run(&less, DAVIT_HOST, 10000, 10000, NULL, NULL, NULL),
               DAVIT_OUT_OF_DEVICE_MEMORY, "1600000000 bytes, and memory_bytes is 1599999999");
-  CHECK_FAILS(dvt_study_atax_run(&card, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL, NULL, NULL),
+  CHECK_FAILS(study_atax_run(&card, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL, NULL, NULL),
               DAVIT_OUT_OF_DEVICE_MEMORY, "memory_bytes");
-  CHECK_FAILS(dvt_study_covariance_run(&card, DAVIT_HOST, 1, 1 << 30, divisor, NULL, NULL, NULL, NULL),
+  CHECK_FAILS(study_covariance_run(&card, DAVIT_HOST, 1, 1 << 30, divisor, NULL, NULL, NULL, NULL),
               DAVIT_OUT_OF_DEVICE_MEMORY, "memory_bytes");
-  CHECK_FAILS(
-      dvt_study_convolution_run(&(dvt_study_dense){0}, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL),
-      DAVIT_OUT_OF_DEVICE_MEMORY, "the device has");
+  CHECK_FAILS(study_convolution_run(&(study_dense){0}, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, "the device has");
 }
 
 /* To the byte; and an allocation that fails in spite of the budget. */
@@ -472,15 +471,15 @@ static void test_memory_that_is_not_there(void **state) {
   double a[12] = {0}, b[12];
   (void)state;
   for (int d = 0; d < 2; d++) {
-    dvt_study_dense just = {.memory_bytes = 2 * sizeof a};
-    CHECK(dvt_study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL));
+    study_dense just = {.memory_bytes = 2 * sizeof a};
+    CHECK(study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL));
     just.memory_bytes--;
-    CHECK_FAILS(dvt_study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL),
-                DAVIT_OUT_OF_DEVICE_MEMORY, "need 192 bytes");
+    CHECK_FAILS(study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
+                "need 192 bytes");
   }
   CHECK(davit_memory_trim(study_places[1]));
   dvt_inject(DVT_INJECT_DEVICE_MEMORY, 1);
-  CHECK_FAILS(dvt_study_convolution_run(&(dvt_study_dense){0}, study_places[1], 3, 4, a, b, NULL),
+  CHECK_FAILS(study_convolution_run(&(study_dense){0}, study_places[1], 3, 4, a, b, NULL),
               DAVIT_OUT_OF_DEVICE_MEMORY, "");
   dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
 }
@@ -491,13 +490,13 @@ static void test_memory_that_is_not_there(void **state) {
 static void test_printed_convolution_leaves_the_border(void **state) {
   enum { NI = 19, NJ = 35 };
   double *a = random_doubles(NI * NJ, 6), b[NI * NJ], right[NI * NJ];
-  dvt_study_guard reads;
+  study_guard reads;
   int untouched = 0;
   (void)state;
   for (int i = 0; i < NI * NJ; i++)
     b[i] = right[i] = -77;
   convolve(NI, NJ, a, right);
-  dvt_study_printed_convolution(16, NI, NJ, a, b, &reads);
+  study_printed_convolution(16, NI, NJ, a, b, &reads);
   assert_true(difference(NI * NJ, b, right) < CLOSE);
   assert_int_equal(reads.outside, 0);
   for (int i = 0; i < NI * NJ; i++)
@@ -518,17 +517,17 @@ static void test_printed_atax_multiplies_by_the_transposed_twice(void **state) {
   for (int i = 0; i < 2; i++) {
     const double *a = matrices[i];
     double once[N], twice[N], right_tmp[N], right[N], tmp[N], y[N];
-    dvt_study_guard reads;
+    study_guard reads;
     multiply(true, N, N, a, x, once);
     multiply(true, N, N, a, once, twice);
     multiply(false, N, N, a, x, right_tmp);
     multiply(true, N, N, a, right_tmp, right);
-    dvt_study_printed_atax(BLOCK, false, N, N, a, x, NAN, tmp, y, &reads);
+    study_printed_atax(BLOCK, false, N, N, a, x, NAN, tmp, y, &reads);
     assert_int_equal(reads.outside, 0);
     assert_true(difference(N, tmp, once) < CLOSE);
     assert_true(difference(N, y, twice) < CLOSE);
     assert_true((difference(N, y, right) > FAR) == (i == 0));
-    CHECK(dvt_study_atax(DAVIT_HOST, 256, N, N, a, x, tmp, y, NULL));
+    CHECK(study_atax(DAVIT_HOST, 256, N, N, a, x, tmp, y, NULL));
     assert_true(difference(N, y, right) < CLOSE);
     drop(matrices[i]);
   }
@@ -545,10 +544,10 @@ static void test_printed_atax_does_not_wait_for_other_blocks(void **state) {
   multiply(true, ATAX_N, ATAX_N, a, right_tmp, right);
   for (int down = 0; down < 2; down++) {
     double tmp[ATAX_N], y[ATAX_N];
-    dvt_study_guard reads;
+    study_guard reads;
     for (int i = 0; i < ATAX_N; i++)
       tmp[i] = NAN; /* as fresh memory may be */
-    dvt_study_printed_atax(BLOCK, down, ATAX_N, ATAX_N, a, x, NAN, tmp, y, &reads);
+    study_printed_atax(BLOCK, down, ATAX_N, ATAX_N, a, x, NAN, tmp, y, &reads);
     assert_int_equal(reads.outside, 0);
     assert_true(difference(ATAX_N, tmp, right_tmp) < CLOSE);
     int last = down ? 0 : ATAX_N - BLOCK;
@@ -569,8 +568,8 @@ static void test_printed_atax_reads_past_the_end(void **state) {
   multiply(false, N, N, a, x, right_tmp);
   for (int garbage = 0; garbage < 2; garbage++) {
     double tmp[N] = {0}, y[N];
-    dvt_study_guard reads;
-    dvt_study_printed_atax(BLOCK, false, N, N, a, x, garbage ? NAN : 5, tmp, y, &reads);
+    study_guard reads;
+    study_printed_atax(BLOCK, false, N, N, a, x, garbage ? NAN : 5, tmp, y, &reads);
     assert_true(reads.outside > 0);
     assert_int_equal(reads.highest, 47 * N + 47);
     assert_true((difference(N, tmp, right_tmp) < CLOSE) == !garbage);
@@ -578,7 +577,7 @@ static void test_printed_atax_reads_past_the_end(void **state) {
            *on_y = doubles(N); /* NaN around */
     memcpy(on_x, x, sizeof tmp);
     memcpy(on_a, a, N * N * sizeof *a);
-    CHECK(dvt_study_atax(DAVIT_HOST, 256, N, N, on_a, on_x, on_tmp, on_y, NULL));
+    CHECK(study_atax(DAVIT_HOST, 256, N, N, on_a, on_x, on_tmp, on_y, NULL));
     assert_true(difference(N, on_tmp, right_tmp) < CLOSE);
     drop(on_x);
     drop(on_a);
@@ -595,13 +594,13 @@ static void test_printed_atax_is_for_squares(void **state) {
   enum { NX = 16, NY = 32 };
   double *a = random_doubles(NX * NY, 11), *x = random_doubles(NY, 12), right_tmp[NX], right[NY], tmp[NX],
          y[NY];
-  dvt_study_guard reads;
+  study_guard reads;
   (void)state;
   for (int i = 0; i < NY; i++)
     y[i] = -77;
   multiply(false, NX, NY, a, x, right_tmp);
   multiply(true, NX, NY, a, right_tmp, right);
-  dvt_study_printed_atax(BLOCK, false, NX, NY, a, x, 0, tmp, y, &reads);
+  study_printed_atax(BLOCK, false, NX, NY, a, x, 0, tmp, y, &reads);
   assert_true(difference(NX, tmp, right_tmp) > FAR);
   for (int i = 0; i < NX; i++) { /* A taken for a matrix of ny rows of nx */
     double sum = 0;
@@ -612,7 +611,7 @@ static void test_printed_atax_is_for_squares(void **state) {
   assert_true(reads.outside > 0); /* of tmp */
   for (int i = NX; i < NY; i++)
     assert_true(y[i] == -77); /* nobody's element */
-  CHECK(dvt_study_atax(DAVIT_HOST, 256, NX, NY, a, x, tmp, y, NULL));
+  CHECK(study_atax(DAVIT_HOST, 256, NX, NY, a, x, tmp, y, NULL));
   assert_true(difference(NY, y, right) < CLOSE);
   drop(a);
   drop(x);
@@ -624,18 +623,18 @@ enum { SIDE = 16, N = 32 };
 
 typedef struct covariance_run {
   double data[N * N], mean[N], symmat[N * N];
-  dvt_study_guard reads, writes;
+  study_guard reads, writes;
 } covariance_run;
 
 /* The printed kernel with some defects mended, on `original`; what it does not write is NaN. */
 static void run_printed(covariance_run *run, int mended, bool descending, const double *original) {
-  dvt_study_printed_covariance p = {mended, SIDE, descending, N, N, 100, NAN}; /* a divisor that shows */
+  study_printed_covariance p = {mended, SIDE, descending, N, N, 100, NAN}; /* a divisor that shows */
   memcpy(run->data, original, sizeof run->data);
   for (int i = 0; i < N * N; i++)
     run->symmat[i] = NAN;
   for (int i = 0; i < N; i++)
     run->mean[i] = NAN;
-  dvt_study_printed_covariance_run(&p, run->data, run->mean, run->symmat, &run->reads, &run->writes);
+  study_printed_covariance_run(&p, run->data, run->mean, run->symmat, &run->reads, &run->writes);
 }
 
 /* What is right for the divisor above. */
@@ -663,7 +662,7 @@ static void test_printed_covariance_does_not_centre(void **state) {
   assert_true(difference(N, run.mean, mean) < CLOSE);
   assert_memory_equal(run.data, original, sizeof run.data);
   assert_true(difference(N * N, run.data, centred) > FAR);
-  run_printed(&run, DVT_STUDY_COVARIANCE_ALL, false, original);
+  run_printed(&run, STUDY_COVARIANCE_ALL, false, original);
   assert_true(difference(N * N, run.data, centred) < CLOSE);
   drop(original);
 }
@@ -680,7 +679,7 @@ static void test_printed_covariance_writes_a_row_too_far(void **state) {
   assert_int_equal(run.writes.highest, N * N + N - 1);
   assert_int_equal(run.reads.highest, N * N + N - 1);
   assert_true(isnan(run.symmat[N])); /* what was read there is in every sum */
-  run_printed(&run, DVT_STUDY_COLUMN_RESET, false, original);
+  run_printed(&run, STUDY_COLUMN_RESET, false, original);
   assert_int_equal(run.writes.outside + run.reads.outside, 0);
   drop(original);
 }
@@ -692,7 +691,7 @@ static void test_printed_covariance_centres_many_times(void **state) {
   right_covariance(original, mean, centred, symmat);
   memcpy(many, original, sizeof many);
   subtract(N, N, N / SIDE * SIDE, mean, many);
-  run_printed(&run, DVT_STUDY_COLUMN_RESET | DVT_STUDY_LAUNCHES, false, original);
+  run_printed(&run, STUDY_COLUMN_RESET | STUDY_LAUNCHES, false, original);
   assert_true(difference(N * N, run.data, many) < CLOSE);
   assert_true(difference(N * N, run.data, centred) > FAR);
   drop(original);
@@ -702,7 +701,7 @@ static void test_printed_covariance_centres_many_times(void **state) {
  * nobody has centred yet. */
 static void test_printed_covariance_does_not_wait_for_other_blocks(void **state) {
   double *original = random_doubles(N * N, 16);
-  int mended = DVT_STUDY_COVARIANCE_ALL & ~DVT_STUDY_LAUNCHES;
+  int mended = STUDY_COVARIANCE_ALL & ~STUDY_LAUNCHES;
   (void)state;
   right_covariance(original, mean, centred, symmat);
   run_printed(&run, mended, false, original);
@@ -710,7 +709,7 @@ static void test_printed_covariance_does_not_wait_for_other_blocks(void **state)
   run_printed(&run, mended, true, original);
   assert_true(difference(N * N, run.symmat, symmat) > FAR);
   for (int down = 0; down < 2; down++) {
-    run_printed(&run, DVT_STUDY_COVARIANCE_ALL, down, original);
+    run_printed(&run, STUDY_COVARIANCE_ALL, down, original);
     assert_true(difference(N, run.mean, mean) < CLOSE);
     assert_true(difference(N * N, run.symmat, symmat) < CLOSE);
   }
@@ -721,7 +720,7 @@ static void test_printed_covariance_does_not_wait_for_other_blocks(void **state)
  * tests. */
 static void test_printed_covariance_multiplies_without_transposing(void **state) {
   double *originals[] = {random_doubles(N * N, 17), handout_matrix(N)}, wrong[N * N];
-  int mended = DVT_STUDY_COVARIANCE_ALL & ~DVT_STUDY_TRANSPOSED;
+  int mended = STUDY_COVARIANCE_ALL & ~STUDY_TRANSPOSED;
   (void)state;
   for (int i = 0; i < 2; i++) {
     right_covariance(originals[i], mean, centred, symmat);
@@ -748,18 +747,18 @@ static void test_printed_covariance_goes_past_the_end(void **state) {
   enum { ODD = 28 };
   double *original = random_doubles(ODD * ODD, 18), *data = doubles(ODD * ODD), *result = doubles(ODD * ODD);
   double *right = doubles(ODD * ODD);
-  dvt_study_guard reads, writes;
+  study_guard reads, writes;
   (void)state;
   memcpy(data, original, ODD * ODD * sizeof *data);
-  dvt_study_printed_covariance p = {DVT_STUDY_COVARIANCE_ALL, SIDE, false, ODD, ODD, divisor, NAN};
-  dvt_study_printed_covariance_run(&p, data, mean, result, &reads, &writes);
+  study_printed_covariance p = {STUDY_COVARIANCE_ALL, SIDE, false, ODD, ODD, divisor, NAN};
+  study_printed_covariance_run(&p, data, mean, result, &reads, &writes);
   assert_true(reads.outside > 0);
   assert_true(writes.outside > 0);
   assert_int_equal(writes.highest, 31 * ODD + 31);
   for (int i = 0; i < ODD * ODD; i++)
     assert_true(isnan(result[i])); /* row m of data, beyond its end, is in every sum */
   memcpy(data, original, ODD * ODD * sizeof *data);
-  CHECK(dvt_study_covariance(DAVIT_HOST, 16, ODD, ODD, divisor, data, mean, result, NULL));
+  CHECK(study_covariance(DAVIT_HOST, 16, ODD, ODD, divisor, data, mean, result, NULL));
   square(true, ODD, ODD, data, right);
   assert_true(difference(ODD * ODD, result, right) < 10 * CLOSE);
   drop(original);
@@ -776,12 +775,12 @@ static void test_printed_covariance_is_for_squares(void **state) {
     int64_t m = sizes[z][0], n = sizes[z][1];
     double *original = random_doubles(m * n, 19), *data = doubles(m * n), *result = doubles(n * n);
     double *right = doubles(n * n), means[N];
-    dvt_study_guard reads, writes;
+    study_guard reads, writes;
     memcpy(data, original, (size_t)(m * n) * sizeof *data);
-    dvt_study_printed_covariance p = {DVT_STUDY_COVARIANCE_ALL, SIDE, false, m, n, divisor, 0};
-    dvt_study_printed_covariance_run(&p, data, means, result, &reads, &writes);
+    study_printed_covariance p = {STUDY_COVARIANCE_ALL, SIDE, false, m, n, divisor, 0};
+    study_printed_covariance_run(&p, data, means, result, &reads, &writes);
     memcpy(data, original, (size_t)(m * n) * sizeof *data);
-    CHECK(dvt_study_covariance(DAVIT_HOST, 16, m, n, divisor, data, means, right, NULL));
+    CHECK(study_covariance(DAVIT_HOST, 16, m, n, divisor, data, means, right, NULL));
     assert_true(difference(n * n, result, right) > FAR);
     assert_true(m > n ? writes.outside > 0 : isnan(result[n - 1])); /* columns from m on: nobody's */
     square(true, m, n, data, result);

@@ -1,12 +1,12 @@
 /* Sorting networks: counts and stages, the 0-1 principle, what a network does to given sequences. */
 #include "tests/support.h"
 
-#include "bench/study/network.h"
+#include "bench/study/closest/network.h"
 
-typedef davit_status (*maker)(int n, dvt_study_network **network);
+typedef davit_status (*maker)(int n, study_network **network);
 
-static dvt_study_network *made(maker make, int n) {
-  dvt_study_network *network = NULL;
+static study_network *made(maker make, int n) {
+  study_network *network = NULL;
   CHECK(make(n, &network));
   return network;
 }
@@ -19,42 +19,42 @@ static int log_of(int n) {
 }
 
 static void has_counts(maker make, int n, int64_t comparators, int stages) {
-  dvt_study_network *network = made(make, n);
-  assert_int_equal(dvt_study_network_width(network), n);
-  assert_int_equal(dvt_study_network_comparators(network), comparators);
-  assert_int_equal(dvt_study_network_stages(network), stages);
-  dvt_study_network_free(network);
+  study_network *network = made(make, n);
+  assert_int_equal(study_network_width(network), n);
+  assert_int_equal(study_network_comparators(network), comparators);
+  assert_int_equal(study_network_stages(network), stages);
+  study_network_free(network);
 }
 
 static void test_counts(void **state) {
   (void)state;
   for (int n = 2; n <= 40; n++)
-    has_counts(dvt_study_network_bubble, n, n * (n - 1) / 2, 2 * n - 3);
-  has_counts(dvt_study_network_bubble, 1, 0, 0);
+    has_counts(study_network_bubble, n, n * (n - 1) / 2, 2 * n - 3);
+  has_counts(study_network_bubble, 1, 0, 0);
   int64_t odd_even_sort = 0; /* T(n) = 2 T(n/2) + the merge */
   for (int n = 2; n <= 1024; n *= 2) {
     int log = log_of(n);
     int64_t merge = n / 2 * (log - 1) + 1;
     odd_even_sort = 2 * odd_even_sort + merge;
-    has_counts(dvt_study_network_half_cleaner, n, n / 2, 1);
-    has_counts(dvt_study_network_bitonic_merge, n, (int64_t)n / 2 * log, log);
-    has_counts(dvt_study_network_bitonic_sort, n, (int64_t)n * log * (log + 1) / 4, log * (log + 1) / 2);
-    has_counts(dvt_study_network_odd_even_merge, n, merge, log);
-    has_counts(dvt_study_network_odd_even_sort, n, odd_even_sort, log * (log + 1) / 2);
+    has_counts(study_network_half_cleaner, n, n / 2, 1);
+    has_counts(study_network_bitonic_merge, n, (int64_t)n / 2 * log, log);
+    has_counts(study_network_bitonic_sort, n, (int64_t)n * log * (log + 1) / 4, log * (log + 1) / 2);
+    has_counts(study_network_odd_even_merge, n, merge, log);
+    has_counts(study_network_odd_even_sort, n, odd_even_sort, log * (log + 1) / 2);
   }
 }
 
 /* Every stage is one of disjoint comparators, and the stages together are all of them. */
 static void test_stages_are_disjoint(void **state) {
-  static const maker makers[] = {dvt_study_network_bubble, dvt_study_network_bitonic_sort,
-                                 dvt_study_network_odd_even_sort};
+  static const maker makers[] = {study_network_bubble, study_network_bitonic_sort,
+                                 study_network_odd_even_sort};
   (void)state;
   for (int m = 0; m < COUNT(makers); m++) {
-    dvt_study_network *network = made(makers[m], 32);
+    study_network *network = made(makers[m], 32);
     int64_t all = 0;
-    for (int stage = 0; stage < dvt_study_network_stages(network); stage++) {
+    for (int stage = 0; stage < study_network_stages(network); stage++) {
       int count, used[32] = {0};
-      const dvt_study_comparator *c = dvt_study_network_stage_at(network, stage, &count);
+      const study_comparator *c = study_network_stage_at(network, stage, &count);
       assert_true(count > 0);
       for (int i = 0; i < count; i++) {
         assert_int_equal(used[c[i].smaller]++, 0);
@@ -62,25 +62,25 @@ static void test_stages_are_disjoint(void **state) {
       }
       all += count;
     }
-    assert_int_equal(all, dvt_study_network_comparators(network));
-    dvt_study_network_free(network);
+    assert_int_equal(all, study_network_comparators(network));
+    study_network_free(network);
   }
 }
 
 static void test_sort_all_zeros_and_ones(void **state) {
   (void)state;
   for (int n = 1; n <= 16; n++) {
-    static const maker makers[] = {dvt_study_network_bubble, dvt_study_network_bitonic_sort,
-                                   dvt_study_network_odd_even_sort};
+    static const maker makers[] = {study_network_bubble, study_network_bitonic_sort,
+                                   study_network_odd_even_sort};
     for (int m = 0; m < COUNT(makers); m++) {
       bool sorts = false;
       uint32_t witness;
       if (m > 0 && (n & (n - 1)) != 0)
         continue;
-      dvt_study_network *network = made(makers[m], n);
-      CHECK(dvt_study_network_sorts(network, &sorts, &witness));
+      study_network *network = made(makers[m], n);
+      CHECK(study_network_sorts(network, &sorts, &witness));
       assert_true(sorts);
-      dvt_study_network_free(network);
+      study_network_free(network);
     }
   }
 }
@@ -91,8 +91,8 @@ static int ascending(const void *a, const void *b) {
 }
 
 static void test_sort_numbers(void **state) {
-  static const maker makers[] = {dvt_study_network_bubble, dvt_study_network_bitonic_sort,
-                                 dvt_study_network_odd_even_sort};
+  static const maker makers[] = {study_network_bubble, study_network_bitonic_sort,
+                                 study_network_odd_even_sort};
   uint64_t seed = 1;
   (void)state;
   for (int m = 0; m < COUNT(makers); m++)
@@ -101,10 +101,10 @@ static void test_sort_numbers(void **state) {
       for (int i = 0; i < n; i++)
         values[i] = right[i] = (float)random_below(&seed, 2 * n);
       qsort(right, (size_t)n, sizeof *right, ascending);
-      dvt_study_network *network = made(makers[m], n);
-      dvt_study_network_apply(network, values);
+      study_network *network = made(makers[m], n);
+      study_network_apply(network, values);
       assert_memory_equal(values, right, (size_t)n * sizeof *values);
-      dvt_study_network_free(network);
+      study_network_free(network);
     }
 }
 
@@ -112,69 +112,69 @@ static void test_sort_numbers(void **state) {
  * it is said not to sort, it does not sort. */
 static void test_witness(void **state) {
   (void)state;
-  dvt_study_network *whole = made(dvt_study_network_odd_even_sort, 8);
-  for (int64_t without = 0; without < dvt_study_network_comparators(whole); without++) {
-    dvt_study_network *part;
+  study_network *whole = made(study_network_odd_even_sort, 8);
+  for (int64_t without = 0; without < study_network_comparators(whole); without++) {
+    study_network *part;
     int64_t at = 0;
     bool sorts = true;
     uint32_t witness = 0;
-    CHECK(dvt_study_network_create(8, &part));
-    for (int stage = 0; stage < dvt_study_network_stages(whole); stage++) {
+    CHECK(study_network_create(8, &part));
+    for (int stage = 0; stage < study_network_stages(whole); stage++) {
       int count;
-      const dvt_study_comparator *c = dvt_study_network_stage_at(whole, stage, &count);
-      CHECK(dvt_study_network_stage(part));
+      const study_comparator *c = study_network_stage_at(whole, stage, &count);
+      CHECK(study_network_stage(part));
       for (int i = 0; i < count; i++)
         if (at++ != without)
-          CHECK(dvt_study_network_add(part, c[i].smaller, c[i].larger));
+          CHECK(study_network_add(part, c[i].smaller, c[i].larger));
     }
-    CHECK(dvt_study_network_sorts(part, &sorts, &witness));
+    CHECK(study_network_sorts(part, &sorts, &witness));
     assert_false(sorts);
     float values[8];
     bool sorted = true;
     for (int i = 0; i < 8; i++)
       values[i] = (float)(witness >> i & 1);
-    dvt_study_network_apply(part, values);
+    study_network_apply(part, values);
     for (int i = 0; i < 7; i++)
       sorted &= values[i] <= values[i + 1];
     assert_false(sorted);
-    dvt_study_network_free(part);
+    study_network_free(part);
   }
-  dvt_study_network_free(whole);
+  study_network_free(whole);
 }
 
 /* More elements than fit in one word of the check. */
 static void test_witness_of_many_elements(void **state) {
   (void)state;
   for (int n = 7; n <= 16; n++) {
-    dvt_study_network *network;
+    study_network *network;
     bool sorts = true;
     uint32_t witness = 0;
-    CHECK(dvt_study_network_bubble(n - 1, &network)); /* sorts all but the last element */
-    dvt_study_network *wider;
-    CHECK(dvt_study_network_create(n, &wider));
-    for (int stage = 0; stage < dvt_study_network_stages(network); stage++) {
+    CHECK(study_network_bubble(n - 1, &network)); /* sorts all but the last element */
+    study_network *wider;
+    CHECK(study_network_create(n, &wider));
+    for (int stage = 0; stage < study_network_stages(network); stage++) {
       int count;
-      const dvt_study_comparator *c = dvt_study_network_stage_at(network, stage, &count);
-      CHECK(dvt_study_network_stage(wider));
+      const study_comparator *c = study_network_stage_at(network, stage, &count);
+      CHECK(study_network_stage(wider));
       for (int i = 0; i < count; i++)
-        CHECK(dvt_study_network_add(wider, c[i].smaller, c[i].larger));
+        CHECK(study_network_add(wider, c[i].smaller, c[i].larger));
     }
-    CHECK(dvt_study_network_sorts(wider, &sorts, &witness));
+    CHECK(study_network_sorts(wider, &sorts, &witness));
     assert_false(sorts);
     assert_int_equal(witness >> (n - 1), 0); /* the last element must be smaller than another */
     assert_true(witness != 0);
-    dvt_study_network_free(network);
-    dvt_study_network_free(wider);
+    study_network_free(network);
+    study_network_free(wider);
   }
 }
 
-static dvt_study_network *of_stages(int n, const int stages[][4], int stage_count) {
-  dvt_study_network *network;
-  CHECK(dvt_study_network_create(n, &network));
+static study_network *of_stages(int n, const int stages[][4], int stage_count) {
+  study_network *network;
+  CHECK(study_network_create(n, &network));
   for (int s = 0; s < stage_count; s++) {
-    CHECK(dvt_study_network_stage(network));
+    CHECK(study_network_stage(network));
     for (int c = 0; c < 4 && stages[s][c] >= 0; c += 2)
-      CHECK(dvt_study_network_add(network, stages[s][c], stages[s][c + 1]));
+      CHECK(study_network_add(network, stages[s][c], stages[s][c + 1]));
   }
   return network;
 }
@@ -185,10 +185,10 @@ static void test_example(void **state) {
   static const float after[] = {6, 5, 1, 8};
   float values[] = {6, 8, 5, 1};
   (void)state;
-  dvt_study_network *network = of_stages(4, stages, 2);
-  dvt_study_network_apply(network, values);
+  study_network *network = of_stages(4, stages, 2);
+  study_network_apply(network, values);
   assert_memory_equal(values, after, sizeof values);
-  dvt_study_network_free(network);
+  study_network_free(network);
 }
 
 /* A network that sorts many sequences and not 3, 1, 4, 2: an odd-even merge sort without its last
@@ -199,20 +199,20 @@ static void test_counterexample(void **state) {
   bool sorts = true;
   uint32_t witness = 0;
   (void)state;
-  dvt_study_network *network = of_stages(4, stages, 2);
+  study_network *network = of_stages(4, stages, 2);
   float values[] = {3, 1, 4, 2};
-  dvt_study_network_apply(network, values);
+  study_network_apply(network, values);
   assert_memory_equal(values, unsorted, sizeof values);
-  CHECK(dvt_study_network_sorts(network, &sorts, &witness));
+  CHECK(study_network_sorts(network, &sorts, &witness));
   assert_false(sorts);
-  dvt_study_network_free(network);
+  study_network_free(network);
   network = of_stages(4, stages, 3);
   float again[] = {3, 1, 4, 2};
-  dvt_study_network_apply(network, again);
+  study_network_apply(network, again);
   assert_memory_equal(again, sorted, sizeof again);
-  CHECK(dvt_study_network_sorts(network, &sorts, &witness));
+  CHECK(study_network_sorts(network, &sorts, &witness));
   assert_true(sorts);
-  dvt_study_network_free(network);
+  study_network_free(network);
 }
 
 /* Zeros and ones that go up at most once and down at most once, as on a circle. */
@@ -228,15 +228,15 @@ static bool is_bitonic(int n, uint32_t sequence) {
 static void test_half_cleaner_and_merge(void **state) {
   (void)state;
   for (int n = 2; n <= 16; n *= 2) {
-    dvt_study_network *cleaner = made(dvt_study_network_half_cleaner, n);
-    dvt_study_network *merge = made(dvt_study_network_bitonic_merge, n);
+    study_network *cleaner = made(study_network_half_cleaner, n);
+    study_network *merge = made(study_network_bitonic_merge, n);
     for (uint32_t sequence = 0; sequence < 1u << n; sequence++) {
       float values[16], merged[16];
       if (!is_bitonic(n, sequence))
         continue;
       for (int i = 0; i < n; i++)
         values[i] = merged[i] = (float)(sequence >> i & 1);
-      dvt_study_network_apply(cleaner, values);
+      study_network_apply(cleaner, values);
       uint32_t low = 0, high = 0, all = (1u << (n / 2)) - 1;
       for (int i = 0; i < n / 2; i++) {
         low |= (uint32_t)values[i] << i;
@@ -244,12 +244,12 @@ static void test_half_cleaner_and_merge(void **state) {
       }
       assert_true(is_bitonic(n / 2, low) && is_bitonic(n / 2, high));
       assert_true(low == 0 || high == all);
-      dvt_study_network_apply(merge, merged);
+      study_network_apply(merge, merged);
       for (int i = 0; i + 1 < n; i++)
         assert_true(merged[i] <= merged[i + 1]);
     }
-    dvt_study_network_free(cleaner);
-    dvt_study_network_free(merge);
+    study_network_free(cleaner);
+    study_network_free(merge);
   }
 }
 
@@ -257,7 +257,7 @@ static void test_half_cleaner_and_merge(void **state) {
 static void test_odd_even_merge(void **state) {
   (void)state;
   for (int n = 2; n <= 32; n *= 2) {
-    dvt_study_network *merge = made(dvt_study_network_odd_even_merge, n);
+    study_network *merge = made(study_network_odd_even_merge, n);
     for (int low = 0; low <= n / 2; low++)
       for (int high = 0; high <= n / 2; high++) {
         float values[32];
@@ -265,47 +265,47 @@ static void test_odd_even_merge(void **state) {
           values[i] = i >= low;
           values[n / 2 + i] = i >= high;
         }
-        dvt_study_network_apply(merge, values);
+        study_network_apply(merge, values);
         for (int i = 0; i + 1 < n; i++)
           assert_true(values[i] <= values[i + 1]);
       }
     if (n > 2 && n <= 16) {
       bool sorts = true;
       uint32_t witness = 0;
-      CHECK(dvt_study_network_sorts(merge, &sorts, &witness));
+      CHECK(study_network_sorts(merge, &sorts, &witness));
       assert_false(sorts);
     }
-    dvt_study_network_free(merge);
+    study_network_free(merge);
   }
 }
 
 static void test_bad_arguments(void **state) {
-  dvt_study_network *network = NULL;
+  study_network *network = NULL;
   bool sorts;
   uint32_t witness;
   (void)state;
-  CHECK_FAILS(dvt_study_network_create(0, &network), DAVIT_INVALID_ARGUMENT, "n is 0");
-  CHECK_FAILS(dvt_study_network_half_cleaner(7, &network), DAVIT_INVALID_ARGUMENT,
+  CHECK_FAILS(study_network_create(0, &network), DAVIT_INVALID_ARGUMENT, "n is 0");
+  CHECK_FAILS(study_network_half_cleaner(7, &network), DAVIT_INVALID_ARGUMENT,
               "no halves"); /* printed: n odd */
-  CHECK_FAILS(dvt_study_network_bitonic_sort(12, &network), DAVIT_INVALID_ARGUMENT, "power of two");
-  CHECK_FAILS(dvt_study_network_bitonic_merge(0, &network), DAVIT_INVALID_ARGUMENT, "power of two");
-  CHECK_FAILS(dvt_study_network_odd_even_sort(3, &network), DAVIT_INVALID_ARGUMENT, "power of two");
-  CHECK_FAILS(dvt_study_network_odd_even_merge(-4, &network), DAVIT_INVALID_ARGUMENT, "power of two");
+  CHECK_FAILS(study_network_bitonic_sort(12, &network), DAVIT_INVALID_ARGUMENT, "power of two");
+  CHECK_FAILS(study_network_bitonic_merge(0, &network), DAVIT_INVALID_ARGUMENT, "power of two");
+  CHECK_FAILS(study_network_odd_even_sort(3, &network), DAVIT_INVALID_ARGUMENT, "power of two");
+  CHECK_FAILS(study_network_odd_even_merge(-4, &network), DAVIT_INVALID_ARGUMENT, "power of two");
   assert_null(network);
-  CHECK(dvt_study_network_create(4, &network));
-  CHECK_FAILS(dvt_study_network_add(network, 0, 1), DAVIT_INVALID_ARGUMENT, "no stage");
-  CHECK(dvt_study_network_stage(network));
-  CHECK(dvt_study_network_add(network, 0, 1));
-  CHECK_FAILS(dvt_study_network_add(network, 1, 2), DAVIT_INVALID_ARGUMENT, "shares");
-  CHECK_FAILS(dvt_study_network_add(network, 2, 2), DAVIT_INVALID_ARGUMENT, "no comparator");
-  CHECK_FAILS(dvt_study_network_add(network, 2, 4), DAVIT_INVALID_ARGUMENT, "no comparator");
-  CHECK(dvt_study_network_add(network, 3, 2));
-  assert_int_equal(dvt_study_network_comparators(network), 2);
-  dvt_study_network_free(network);
-  CHECK(dvt_study_network_create(31, &network));
-  CHECK_FAILS(dvt_study_network_sorts(network, &sorts, &witness), DAVIT_INVALID_ARGUMENT, "too many");
-  dvt_study_network_free(network);
-  dvt_study_network_free(NULL);
+  CHECK(study_network_create(4, &network));
+  CHECK_FAILS(study_network_add(network, 0, 1), DAVIT_INVALID_ARGUMENT, "no stage");
+  CHECK(study_network_stage(network));
+  CHECK(study_network_add(network, 0, 1));
+  CHECK_FAILS(study_network_add(network, 1, 2), DAVIT_INVALID_ARGUMENT, "shares");
+  CHECK_FAILS(study_network_add(network, 2, 2), DAVIT_INVALID_ARGUMENT, "no comparator");
+  CHECK_FAILS(study_network_add(network, 2, 4), DAVIT_INVALID_ARGUMENT, "no comparator");
+  CHECK(study_network_add(network, 3, 2));
+  assert_int_equal(study_network_comparators(network), 2);
+  study_network_free(network);
+  CHECK(study_network_create(31, &network));
+  CHECK_FAILS(study_network_sorts(network, &sorts, &witness), DAVIT_INVALID_ARGUMENT, "too many");
+  study_network_free(network);
+  study_network_free(NULL);
 }
 
 int main(void) {

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "bench/study/cpu.h"
-#include "bench/study/model.h"
-#include "bench/study/printed.h"
-#include "bench/study/reduce.h"
+#include "bench/study/reduce/cpu.h"
+#include "bench/study/reduce/model.h"
+#include "bench/study/reduce/printed.h"
+#include "bench/study/reduce/reduce.h"
 
 enum { ZONE = 64, POISON = 0x2b2b2b2b };
 
@@ -42,17 +42,16 @@ static void *on_device(int device, const void *data, size_t bytes) {
   return memory;
 }
 
-static dvt_study_reduction reduction(int kernel, int block, dvt_study_last_warp last_warp) {
-  return (dvt_study_reduction){.kernel = kernel, .block = block, .last_warp = last_warp};
+static study_reduction reduction(int kernel, int block, study_last_warp last_warp) {
+  return (study_reduction){.kernel = kernel, .block = block, .last_warp = last_warp};
 }
 
 /* Kernels, block sizes and variants, in turn; false when all have been. */
-static bool next_reduction(dvt_study_reduction *r) {
+static bool next_reduction(study_reduction *r) {
   static const struct {
     int kernel;
-    dvt_study_last_warp last_warp;
-  } forms[] = {
-      {1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {5, DVT_STUDY_SHUFFLES}, {6, 0}, {6, DVT_STUDY_SHUFFLES}};
+    study_last_warp last_warp;
+  } forms[] = {{1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {5, STUDY_SHUFFLES}, {6, 0}, {6, STUDY_SHUFFLES}};
   int at = 0;
   while (at < COUNT(blocks) * COUNT(forms) && r->kernel != 0) {
     int f = at / COUNT(blocks);
@@ -71,9 +70,9 @@ static bool next_reduction(dvt_study_reduction *r) {
   return false;
 }
 
-static void reduces(const dvt_study_reduction *r, int device, int64_t n, const void *x, int32_t right) {
+static void reduces(const study_reduction *r, int device, int64_t n, const void *x, int32_t right) {
   int32_t is = ~right;
-  CHECK(dvt_study_reduce(r, device, n, x, &is));
+  CHECK(study_reduce(r, device, n, x, &is));
   if (is != right)
     fail_msg("device %d, K%d, block %d, variant %d, n %lld: %d, not %d", device, r->kernel, r->block,
              (int)r->last_warp, (long long)n, is, right);
@@ -88,8 +87,8 @@ static void test_every_kernel_block_and_length(void **state) {
     for (int s = 0; s < COUNT(sizes); s++) {
       int32_t right, *host = random_words(sizes[s], (uint64_t)s);
       void *x = on_device(study_places[d], host, (size_t)sizes[s] * sizeof *host);
-      dvt_study_reference_reduce(DVT_STUDY_SUM, sizes[s], host, &right);
-      for (dvt_study_reduction r = {.kernel = 0}; next_reduction(&r);)
+      study_reference_reduce(STUDY_SUM, sizes[s], host, &right);
+      for (study_reduction r = {.kernel = 0}; next_reduction(&r);)
         reduces(&r, study_places[d], sizes[s], x, right);
       CHECK(davit_free(x));
       free(host);
@@ -103,10 +102,10 @@ static void test_levels_and_cpu_threshold(void **state) {
     int64_t n = on_gpu(study_places[d]) ? 1 << 24 : 1000003;
     int32_t right, *host = random_words(n, 5);
     void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
-    dvt_study_reference_reduce(DVT_STUDY_SUM, n, host, &right);
+    study_reference_reduce(STUDY_SUM, n, host, &right);
     for (int kernel = 1; kernel <= 6; kernel++)
       for (int t = 0; t < COUNT(thresholds); t++) {
-        dvt_study_reduction r = reduction(kernel, 256, DVT_STUDY_SHUFFLES);
+        study_reduction r = reduction(kernel, 256, STUDY_SHUFFLES);
         r.cpu_threshold = thresholds[t];
         reduces(&r, study_places[d], n, x, right);
       }
@@ -124,21 +123,21 @@ static int64_t up(int64_t n, int64_t by) {
 static void test_partials_of_a_grid(void **state) {
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (dvt_study_reduction r = {.kernel = 0}; next_reduction(&r);) {
+    for (study_reduction r = {.kernel = 0}; next_reduction(&r);) {
       int64_t n = 5 * r.block + 3, two = 2 * (int64_t)r.block;
       r.grid = 2; /* K6's; the others have no choice */
-      int64_t count = dvt_study_partials(&r, n), tile = r.kernel < 4 ? r.block : two;
+      int64_t count = study_partials(&r, n), tile = r.kernel < 4 ? r.block : two;
       assert_int_equal(count, r.kernel < 4 ? up(n, r.block) : r.kernel < 6 ? up(n, two) : 2);
       int32_t *host = random_words(n, 7), *got = malloc((size_t)(count + ZONE) * sizeof *got);
       void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
       void *partials = on_device(study_places[d], host, (size_t)count * sizeof *host);
-      CHECK(dvt_study_reduce_grid(&r, study_places[d], n, x, partials));
+      CHECK(study_reduce_grid(&r, study_places[d], n, x, partials));
       CHECK(davit_copy((size_t)(count + ZONE) * sizeof *got, partials, got));
       for (int64_t b = 0; b < count; b++) {
         int32_t right = 0;
         for (int64_t i = b * tile; i < n; i += count * tile)
           for (int64_t j = i; j < i + tile && j < n && (r.kernel == 6 || i == b * tile); j++)
-            right = dvt_study_add(right, host[j]);
+            right = study_add(right, host[j]);
         assert_int_equal(got[b], right);
       }
       for (int64_t i = count; i < count + ZONE; i++)
@@ -152,14 +151,14 @@ static void test_partials_of_a_grid(void **state) {
 
 static void test_elements_of_a_thread(void **state) {
   (void)state;
-  dvt_study_reduction r = reduction(6, 256, DVT_STUDY_BARRIERS);
-  assert_int_equal(dvt_study_partials(&r, 1 << 20), (1 << 20) / 256 / 8);
+  study_reduction r = reduction(6, 256, STUDY_BARRIERS);
+  assert_int_equal(study_partials(&r, 1 << 20), (1 << 20) / 256 / 8);
   r.each = 64;
-  assert_int_equal(dvt_study_partials(&r, 1 << 20), (1 << 20) / 256 / 64);
-  assert_int_equal(dvt_study_partials(&r, 3), 1);
+  assert_int_equal(study_partials(&r, 1 << 20), (1 << 20) / 256 / 64);
+  assert_int_equal(study_partials(&r, 3), 1);
   r.grid = 1000;
-  assert_int_equal(dvt_study_partials(&r, 1 << 20), 1000);
-  assert_int_equal(dvt_study_partials(&r, 513), 2); /* no more than have something to do */
+  assert_int_equal(study_partials(&r, 1 << 20), 1000);
+  assert_int_equal(study_partials(&r, 513), 2); /* no more than have something to do */
 }
 
 static void test_repeats_are_identical(void **state) {
@@ -169,11 +168,11 @@ static void test_repeats_are_identical(void **state) {
     int64_t n = 70001;
     int32_t right, *host = random_words(n, 11);
     void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
-    dvt_study_reference_reduce(DVT_STUDY_SUM, n, host, &right);
+    study_reference_reduce(STUDY_SUM, n, host, &right);
     for (int i = 0; i < repeats; i++)
       for (int kernel = 5; kernel <= 6; kernel++)
         for (int v = 0; v < 2; v++) {
-          dvt_study_reduction r = reduction(kernel, blocks[i % COUNT(blocks)], (dvt_study_last_warp)v);
+          study_reduction r = reduction(kernel, blocks[i % COUNT(blocks)], (study_last_warp)v);
           reduces(&r, study_places[d], n, x, right);
         }
     CHECK(davit_free(x));
@@ -187,8 +186,8 @@ static void test_clause(void **state) {
     int64_t n = 100003;
     int32_t right, *host = random_words(n, 13);
     void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
-    dvt_study_reference_reduce(DVT_STUDY_SUM, n, host, &right);
-    assert_int_equal(dvt_study_clause_sum(study_places[d], n, x), right);
+    study_reference_reduce(STUDY_SUM, n, host, &right);
+    assert_int_equal(study_clause_sum(study_places[d], n, x), right);
     CHECK(davit_free(x));
     free(host);
   }
@@ -199,33 +198,33 @@ static void test_clause(void **state) {
 static void test_order_of_combination(void **state) {
   char order[257], letters[257];
   (void)state;
-  for (dvt_study_reduction r = {.kernel = 0}; next_reduction(&r);) {
-    dvt_study_reduction eight = r;
+  for (study_reduction r = {.kernel = 0}; next_reduction(&r);) {
+    study_reduction eight = r;
     eight.block = 8;
-    CHECK(dvt_study_combination_order(&eight, "abcdefgh", order));
+    CHECK(study_combination_order(&eight, "abcdefgh", order));
     assert_string_equal(order, r.kernel < 3 ? "abcdefgh" : "aecgbfdh");
     for (int i = 0; i < 256; i++)
       letters[i] = (char)('!' + i % 90);
     letters[r.block < 256 ? r.block : 256] = 0;
-    CHECK(dvt_study_combination_order(&r, letters, order));
+    CHECK(study_combination_order(&r, letters, order));
     assert_int_equal(strlen(order), strlen(letters));
     if (r.kernel < 3)
       assert_string_equal(order, letters);
     else if (r.block > 2)
       assert_string_not_equal(order, letters);
   }
-  dvt_study_reduction k3 = reduction(3, 4, DVT_STUDY_BARRIERS);
-  CHECK_FAILS(dvt_study_combination_order(&k3, "abcde", order), DAVIT_INVALID_ARGUMENT, "letters");
+  study_reduction k3 = reduction(3, 4, STUDY_BARRIERS);
+  CHECK_FAILS(study_combination_order(&k3, "abcde", order), DAVIT_INVALID_ARGUMENT, "letters");
 }
 
 /* The left map is applied first. */
 static void test_composition_of_maps(void **state) {
-  uint64_t f = dvt_study_affine(3, 5), g = dvt_study_affine(7, 11), both = dvt_study_compose(f, g);
+  uint64_t f = study_affine(3, 5), g = study_affine(7, 11), both = study_compose(f, g);
   (void)state;
   for (uint32_t x = 0; x < 100; x++)
     assert_int_equal((uint32_t)(both >> 32) * x + (uint32_t)both, 7 * (3 * x + 5) + 11);
-  assert_true(dvt_study_compose(DVT_STUDY_COMPOSE_IDENTITY, f) == f);
-  assert_true(dvt_study_compose(f, DVT_STUDY_COMPOSE_IDENTITY) == f);
+  assert_true(study_compose(STUDY_COMPOSE_IDENTITY, f) == f);
+  assert_true(study_compose(f, STUDY_COMPOSE_IDENTITY) == f);
 }
 
 static void test_operators_that_do_not_commute(void **state) {
@@ -235,16 +234,16 @@ static void test_operators_that_do_not_commute(void **state) {
     for (int s = 0; s < COUNT(sizes); s++) {
       uint64_t right, is, *host = random_words(2 * sizes[s], 17);
       void *x = on_device(study_places[d], host, (size_t)sizes[s] * sizeof *host);
-      dvt_study_reference_reduce(DVT_STUDY_COMPOSE, sizes[s], host, &right);
-      for (dvt_study_reduction r = {.kernel = 0}; next_reduction(&r);) {
-        r.op = DVT_STUDY_COMPOSE;
+      study_reference_reduce(STUDY_COMPOSE, sizes[s], host, &right);
+      for (study_reduction r = {.kernel = 0}; next_reduction(&r);) {
+        r.op = STUDY_COMPOSE;
         if (r.kernel > 2) {
-          CHECK_FAILS(dvt_study_reduce(&r, study_places[d], sizes[s], x, &is), DAVIT_UNSUPPORTED, "commute");
+          CHECK_FAILS(study_reduce(&r, study_places[d], sizes[s], x, &is), DAVIT_UNSUPPORTED, "commute");
         } else {
-          CHECK(dvt_study_reduce(&r, study_places[d], sizes[s], x, &is));
+          CHECK(study_reduce(&r, study_places[d], sizes[s], x, &is));
           assert_true(is == right);
           r.cpu_threshold = 40; /* the CPU keeps the order as well */
-          CHECK(dvt_study_reduce(&r, study_places[d], sizes[s], x, &is));
+          CHECK(study_reduce(&r, study_places[d], sizes[s], x, &is));
           assert_true(is == right);
         }
       }
@@ -259,13 +258,13 @@ static void test_ranks(void **state) {
   (void)state;
   for (int64_t n = 0; n < 4000; n += n < 5 ? 1 : 1333) {
     uint64_t sum, right, *host = random_words(2 * n, 19);
-    for (int op = DVT_STUDY_SUM; op <= DVT_STUDY_COMPOSE; op++)
+    for (int op = STUDY_SUM; op <= STUDY_COMPOSE; op++)
       for (int ranks = 1; ranks <= 4; ranks++) {
-        dvt_study_reduction r = reduction(2, 64, DVT_STUDY_BARRIERS);
-        r.op = (dvt_study_operator)op;
+        study_reduction r = reduction(2, 64, STUDY_BARRIERS);
+        r.op = (study_operator)op;
         sum = right = 0;
-        dvt_study_reference_reduce(r.op, n, host, &right);
-        CHECK(dvt_study_reduce_ranks(&r, ranks, devices, n, host, &sum));
+        study_reference_reduce(r.op, n, host, &right);
+        CHECK(study_reduce_ranks(&r, ranks, devices, n, host, &sum));
         assert_true(sum == right);
       }
     free(host);
@@ -280,26 +279,26 @@ static void test_phases_in_any_order(void **state) {
   int64_t n = 3000;
   int32_t *x = random_words(n, 23);
   (void)state;
-  for (dvt_study_reduction r = {.kernel = 0}; next_reduction(&r);) {
-    dvt_study_trace down = {.descending = true};
+  for (study_reduction r = {.kernel = 0}; next_reduction(&r);) {
+    study_trace down = {.descending = true};
     int32_t up_partials[1500], down_partials[1500];
-    CHECK(dvt_study_reduce_grid(&r, DAVIT_HOST, n, x, up_partials));
-    dvt_study_record(&down);
-    CHECK(dvt_study_reduce_grid(&r, DAVIT_HOST, n, x, down_partials));
-    dvt_study_stop();
+    CHECK(study_reduce_grid(&r, DAVIT_HOST, n, x, up_partials));
+    study_record(&down);
+    CHECK(study_reduce_grid(&r, DAVIT_HOST, n, x, down_partials));
+    study_stop();
     assert_false(down.full);
     assert_true(down.combination_count > 0);
-    assert_memory_equal(up_partials, down_partials, (size_t)dvt_study_partials(&r, n) * sizeof *x);
-    dvt_study_trace_free(&down);
+    assert_memory_equal(up_partials, down_partials, (size_t)study_partials(&r, n) * sizeof *x);
+    study_trace_free(&down);
   }
   free(x);
 }
 
-static dvt_study_trace traced(int kernel, int block, int64_t n) {
-  dvt_study_trace trace = {0};
-  dvt_study_reduction r = reduction(kernel, block, DVT_STUDY_BARRIERS);
+static study_trace traced(int kernel, int block, int64_t n) {
+  study_trace trace = {0};
+  study_reduction r = reduction(kernel, block, STUDY_BARRIERS);
   int32_t *x = random_words(n, 29);
-  CHECK(dvt_study_trace_block(&r, n, x, &trace));
+  CHECK(study_trace_block(&r, n, x, &trace));
   free(x);
   return trace;
 }
@@ -310,14 +309,14 @@ static void test_access_pattern(void **state) {
   for (int kernel = 1; kernel <= 5; kernel++)
     for (int b = 4; b < COUNT(blocks); b++) {
       int block = blocks[b];
-      dvt_study_trace trace = traced(kernel, block, 2 * block);
+      study_trace trace = traced(kernel, block, 2 * block);
       int64_t at = 0;
       for (int i = 0, s = kernel < 3 ? 1 : block / 2; kernel < 3 ? s < block : s > 0;
            i++, s = kernel < 3 ? 2 * s : s / 2)
         for (int tid = 0; tid < block; tid++) {
           int left = kernel == 2 ? 2 * tid * s : tid;
           if (kernel == 1 ? tid % (2 * s) == 0 : kernel == 2 ? left < block : tid < s) {
-            const dvt_study_combination *c = &trace.combinations[at++];
+            const study_combination *c = &trace.combinations[at++];
             assert_true(at <= trace.combination_count && c->thread == tid && c->left == left);
             assert_int_equal(c->right, left + s);
             assert_int_equal(c->step, i + 1);
@@ -326,20 +325,20 @@ static void test_access_pattern(void **state) {
       assert_int_equal(at, trace.combination_count);
       assert_int_equal(at, block - 1);
       assert_int_equal(trace.load_count, kernel < 4 ? block : 2 * block);
-      dvt_study_trace_free(&trace);
+      study_trace_free(&trace);
     }
 }
 
 /* K6 with 3 blocks: block 0 reads tiles 0, 3, 6, …, and stops at n. */
 static void test_grid_stride_loads(void **state) {
   enum { N = 1000, BLOCK = 32 };
-  dvt_study_trace trace = {0};
-  dvt_study_reduction r = reduction(6, BLOCK, DVT_STUDY_SHUFFLES);
+  study_trace trace = {0};
+  study_reduction r = reduction(6, BLOCK, STUDY_SHUFFLES);
   int32_t *x = random_words(N, 31);
   int64_t at = 0;
   (void)state;
   r.grid = 3;
-  CHECK(dvt_study_trace_block(&r, N, x, &trace));
+  CHECK(study_trace_block(&r, N, x, &trace));
   for (int tid = 0; tid < BLOCK; tid++)
     for (int64_t i = tid; i < N; i += 3 * 2 * BLOCK)
       for (int64_t j = i; j <= i + BLOCK && j < N; j += BLOCK) {
@@ -347,28 +346,28 @@ static void test_grid_stride_loads(void **state) {
         assert_int_equal(trace.loads[at++].index, j);
       }
   assert_int_equal(at, trace.load_count);
-  dvt_study_trace_free(&trace);
+  study_trace_free(&trace);
   free(x);
 }
 
 static void expect_ways(int block, const int *ways, int count) {
-  dvt_study_trace trace = traced(2, block, block);
+  study_trace trace = traced(2, block, block);
   for (int i = 0; i < count; i++)
-    assert_int_equal(dvt_study_conflict_ways(&trace, i + 1, 0), ways[i]);
+    assert_int_equal(study_conflict_ways(&trace, i + 1, 0), ways[i]);
   assert_int_equal(trace.step, count + 1); /* a barrier after the loads, and one for each step */
-  dvt_study_trace_free(&trace);
+  study_trace_free(&trace);
 }
 
 /* The lanes of a warp ask for words `apart` from each other, on the left and on the right. */
 static int ways_of(int left_apart, int right_apart) {
-  dvt_study_trace trace = {0};
-  dvt_study_record(&trace);
+  study_trace trace = {0};
+  study_record(&trace);
   for (int lane = 0; lane < 32; lane++)
-    dvt_study_note_combine(32 + lane, left_apart * lane, right_apart * lane);
-  dvt_study_stop();
-  int ways = dvt_study_conflict_ways(&trace, 0, 1);
-  assert_int_equal(dvt_study_conflict_ways(&trace, 0, 0), 0);
-  dvt_study_trace_free(&trace);
+    study_note_combine(32 + lane, left_apart * lane, right_apart * lane);
+  study_stop();
+  int ways = study_conflict_ways(&trace, 0, 1);
+  assert_int_equal(study_conflict_ways(&trace, 0, 0), 0);
+  study_trace_free(&trace);
   return ways;
 }
 
@@ -386,30 +385,30 @@ static void test_counters(void **state) {
                    of_1024[] = {2, 4, 8, 16, 32, 16, 8, 4, 2, 1};
   (void)state;
   for (int kernel = 1; kernel <= 4; kernel++) {
-    dvt_study_trace trace = traced(kernel, 256, 512);
-    assert_int_equal(dvt_study_divergent_warps(&trace), divergent[kernel - 1]);
+    study_trace trace = traced(kernel, 256, 512);
+    assert_int_equal(study_divergent_warps(&trace), divergent[kernel - 1]);
     if (kernel != 2) /* neighbouring addresses, or in K1 addresses so far apart that few threads ask */
       for (int step = 1; step <= 8; step++)
-        assert_int_equal(dvt_study_conflict_ways(&trace, step, 0), 1);
-    dvt_study_trace_free(&trace);
+        assert_int_equal(study_conflict_ways(&trace, step, 0), 1);
+    study_trace_free(&trace);
   }
   expect_ways(256, of_256, COUNT(of_256));
   expect_ways(1024, of_1024, COUNT(of_1024));
-  dvt_study_reduction k3 = reduction(3, 256, 0), k4 = reduction(4, 256, 0);
-  assert_int_equal(dvt_study_launched_warps(&k3, 1 << 22), (1 << 22) / 32);
-  assert_int_equal(dvt_study_launched_warps(&k4, 1 << 22), (1 << 22) / 64);
+  study_reduction k3 = reduction(3, 256, 0), k4 = reduction(4, 256, 0);
+  assert_int_equal(study_launched_warps(&k3, 1 << 22), (1 << 22) / 32);
+  assert_int_equal(study_launched_warps(&k4, 1 << 22), (1 << 22) / 64);
 }
 
 /* The lecture says blockDim.x / s threads work in a step of K2; it is half of that. */
 static void test_active_threads_of_k2(void **state) {
-  dvt_study_trace trace = traced(2, 256, 256);
+  study_trace trace = traced(2, 256, 256);
   (void)state;
   for (int i = 0; i < 8; i++) {
-    int last, active = dvt_study_active(&trace, i + 1, &last);
+    int last, active = study_active(&trace, i + 1, &last);
     assert_int_equal(active, 256 / (2 << i));
     assert_int_equal(last, active - 1);
   }
-  dvt_study_trace_free(&trace);
+  study_trace_free(&trace);
 }
 
 /* The stages with shuffles keep all lanes busy; the ones with barriers leave idle lanes in a warp. */
@@ -417,32 +416,32 @@ static void test_shuffles_do_not_diverge(void **state) {
   int32_t x[512] = {0};
   (void)state;
   for (int v = 0; v < 2; v++) {
-    dvt_study_trace trace = {0};
-    dvt_study_reduction r = reduction(5, 256, (dvt_study_last_warp)v);
-    CHECK(dvt_study_trace_block(&r, 512, x, &trace));
-    assert_int_equal(dvt_study_divergent_warps(&trace), v == DVT_STUDY_SHUFFLES ? 0 : 5);
+    study_trace trace = {0};
+    study_reduction r = reduction(5, 256, (study_last_warp)v);
+    CHECK(study_trace_block(&r, 512, x, &trace));
+    assert_int_equal(study_divergent_warps(&trace), v == STUDY_SHUFFLES ? 0 : 5);
     assert_int_equal(trace.step,
-                     v == DVT_STUDY_SHUFFLES ? 8 : 9); /* the first 32 + 32 need no step of their own */
+                     v == STUDY_SHUFFLES ? 8 : 9); /* the first 32 + 32 need no step of their own */
     r.block = 8;
-    CHECK(dvt_study_trace_block(&r, 16, x, &trace));
+    CHECK(study_trace_block(&r, 16, x, &trace));
     assert_int_equal(trace.step, 4); /* no stage is there for lanes that are not */
-    dvt_study_trace_free(&trace);
+    study_trace_free(&trace);
   }
 }
 
 /* ---- the printed kernels ---- */
 
 typedef struct printed_run {
-  dvt_study_guard input, shared;
+  study_guard input, shared;
   int32_t partials[64], sum;
 } printed_run;
 
-static printed_run print_run(int kernel, dvt_study_printed_launch launch, int64_t length, const int32_t *x) {
+static printed_run print_run(int kernel, study_printed_launch launch, int64_t length, const int32_t *x) {
   printed_run run = {.sum = 0};
   assert_true(launch.teams <= COUNT(run.partials));
-  dvt_study_printed_reduce(kernel, &launch, length, x, length, run.partials, &run.input, &run.shared);
+  study_printed_reduce(kernel, &launch, length, x, length, run.partials, &run.input, &run.shared);
   for (int64_t i = 0; i < launch.teams; i++)
-    run.sum = dvt_study_add(run.sum, run.partials[i]);
+    run.sum = study_add(run.sum, run.partials[i]);
   return run;
 }
 
@@ -452,10 +451,10 @@ static void test_printed_kernels_where_they_hold(void **state) {
   enum { N = 4096 };
   int32_t right, *x = random_words(N, 37);
   (void)state;
-  dvt_study_reference_reduce(DVT_STUDY_SUM, N, x, &right);
+  study_reference_reduce(STUDY_SUM, N, x, &right);
   for (int kernel = 1; kernel <= 6; kernel++)
     for (int block = 64; block <= 1024 && kernel != 2; block *= 2) {
-      dvt_study_printed_launch launch = {block, kernel < 4 ? N / block : N / block / 2, true, false};
+      study_printed_launch launch = {block, kernel < 4 ? N / block : N / block / 2, true, false};
       printed_run run = print_run(kernel, launch, N, x);
       assert_int_equal(run.sum, right);
       assert_int_equal(run.input.outside, 0);
@@ -472,18 +471,18 @@ static void test_printed_k2_has_its_barrier_outside(void **state) {
   (void)state;
   for (int i = 0; i < 256; i++)
     x[i] = i + 1;
-  dvt_study_printed_launch launch = {256, 1, true, false};
+  study_printed_launch launch = {256, 1, true, false};
   assert_int_not_equal(print_run(2, launch, 256, x).sum, right);
   launch.descending = true; /* the one order of warps that happens to be right */
   assert_int_equal(print_run(2, launch, 256, x).sum, right);
-  dvt_study_reduction corrected = reduction(2, 256, DVT_STUDY_BARRIERS);
+  study_reduction corrected = reduction(2, 256, STUDY_BARRIERS);
   for (int down = 0; down < 2; down++) {
-    dvt_study_trace trace = {.descending = down};
-    dvt_study_record(&trace);
-    CHECK(dvt_study_reduce_grid(&corrected, DAVIT_HOST, 256, x, &is));
-    dvt_study_stop();
+    study_trace trace = {.descending = down};
+    study_record(&trace);
+    CHECK(study_reduce_grid(&corrected, DAVIT_HOST, 256, x, &is));
+    study_stop();
     assert_int_equal(is, right);
-    dvt_study_trace_free(&trace);
+    study_trace_free(&trace);
   }
 }
 
@@ -493,15 +492,15 @@ static void test_printed_kernels_read_past_the_end(void **state) {
   enum { N = 1000, BLOCK = 64 };
   int32_t right, *x = random_words(N, 41);
   (void)state;
-  dvt_study_reference_reduce(DVT_STUDY_SUM, N, x, &right);
+  study_reference_reduce(STUDY_SUM, N, x, &right);
   for (int kernel = 1; kernel <= 6; kernel++) {
     int64_t tile = kernel < 4 ? BLOCK : 2 * BLOCK;
-    dvt_study_printed_launch launch = {BLOCK, kernel < 6 ? up(N, tile) : 3, true, true};
+    study_printed_launch launch = {BLOCK, kernel < 6 ? up(N, tile) : 3, true, true};
     printed_run run = print_run(kernel, launch, N, x);
     assert_int_equal(run.input.outside, 1024 - N);
     assert_int_equal(run.input.highest, 1023);
     assert_int_not_equal(run.sum, right);
-    dvt_study_reduction corrected = reduction(kernel, BLOCK, DVT_STUDY_BARRIERS);
+    study_reduction corrected = reduction(kernel, BLOCK, STUDY_BARRIERS);
     reduces(&corrected, DAVIT_HOST, N, x, right);
   }
   free(x);
@@ -512,11 +511,11 @@ static void test_printed_k4_with_a_full_grid(void **state) {
   enum { N = 1024, BLOCK = 64 };
   int32_t *x = random_words(N, 43);
   (void)state;
-  printed_run run = print_run(4, (dvt_study_printed_launch){BLOCK, N / BLOCK, true, false}, N, x);
+  printed_run run = print_run(4, (study_printed_launch){BLOCK, N / BLOCK, true, false}, N, x);
   assert_int_equal(run.input.outside, N);
   assert_int_equal(run.input.highest, 2 * N - 1);
-  dvt_study_reduction k3 = reduction(3, BLOCK, 0), k4 = reduction(4, BLOCK, 0);
-  assert_int_equal(dvt_study_partials(&k3, N), 2 * dvt_study_partials(&k4, N));
+  study_reduction k3 = reduction(3, BLOCK, 0), k4 = reduction(4, BLOCK, 0);
+  assert_int_equal(study_partials(&k3, N), 2 * study_partials(&k4, N));
   free(x);
 }
 
@@ -526,16 +525,16 @@ static void test_printed_last_warp_of_small_blocks(void **state) {
   (void)state;
   for (int kernel = 5; kernel <= 6; kernel++)
     for (int block = 2; block <= 64; block *= 2) {
-      printed_run run = print_run(kernel, (dvt_study_printed_launch){block, 1, true, false}, 2 * block, x);
+      printed_run run = print_run(kernel, (study_printed_launch){block, 1, true, false}, 2 * block, x);
       assert_int_equal(run.shared.highest, block < 64 ? block + block / 2 - 1 : 63);
       assert_true((run.shared.outside > 0) == (block < 64));
       for (int v = 0; v < 2; v++) {
-        dvt_study_trace trace = {0};
-        dvt_study_reduction corrected = reduction(kernel, block, (dvt_study_last_warp)v);
-        CHECK(dvt_study_trace_block(&corrected, 2 * block, x, &trace));
-        for (int64_t i = 0; i < trace.combination_count && v == DVT_STUDY_BARRIERS; i++)
+        study_trace trace = {0};
+        study_reduction corrected = reduction(kernel, block, (study_last_warp)v);
+        CHECK(study_trace_block(&corrected, 2 * block, x, &trace));
+        for (int64_t i = 0; i < trace.combination_count && v == STUDY_BARRIERS; i++)
           assert_true(trace.combinations[i].right < block);
-        dvt_study_trace_free(&trace);
+        study_trace_free(&trace);
       }
     }
   free(x);
@@ -549,7 +548,7 @@ static void test_printed_last_warp_needs_lanes_in_step(void **state) {
     x[i] = i + 1;
   for (int kernel = 5; kernel <= 6; kernel++)
     for (int down = 0; down < 2; down++) {
-      dvt_study_printed_launch launch = {256, 1, true, down};
+      study_printed_launch launch = {256, 1, true, down};
       assert_int_equal(print_run(kernel, launch, 512, x).sum, right);
       launch.lockstep = false;
       assert_int_not_equal(print_run(kernel, launch, 512, x).sum, right);
@@ -562,35 +561,35 @@ static void test_model(void **state) {
   (void)state;
   for (int64_t p = 1; p <= 4096; p *= 2)
     for (int64_t n = p; n <= 1 << 20; n *= 2) {
-      dvt_study_cost c = dvt_study_cost_of(n, p);
+      study_cost c = study_cost_of(n, p);
       assert_true(fabs(c.efficiency * c.cost - c.sequential) < 1e-9 * c.sequential);
       assert_true(fabs(c.speedup * c.parallel - c.sequential) < 1e-9 * c.sequential);
       assert_true(fabs(c.cost - ((double)n + (double)p * log2((double)p))) < 1e-6 * c.cost);
       assert_true(c.optimal == ((double)n >= (double)p * log2((double)p)));
       assert_true(!c.optimal || c.cost <= 2 * c.sequential);
     }
-  assert_true(dvt_study_cost_of(1 << 20, 1 << 20).parallel == 21);
-  assert_false(dvt_study_cost_of(8, 8).optimal);
-  assert_true(dvt_study_cost_of(8, 4).optimal);
+  assert_true(study_cost_of(1 << 20, 1 << 20).parallel == 21);
+  assert_false(study_cost_of(8, 8).optimal);
+  assert_true(study_cost_of(8, 4).optimal);
 }
 
 /* The lecture: p = n / log n = 341 for 2048 elements, rounded to 256, so 8 elements a thread. The rule
  * gives 186; 341 is the sixth part; both round to 256. */
 static void test_choice_of_workers(void **state) {
   (void)state;
-  assert_int_equal(dvt_study_workers(2048), 186);
+  assert_int_equal(study_workers(2048), 186);
   assert_int_equal(2048 / 6, 341);
-  assert_int_equal(dvt_study_block_for(186), 256);
-  assert_int_equal(dvt_study_block_for(341), 256);
-  assert_int_equal(2048 / dvt_study_block_for(dvt_study_workers(2048)), 8);
-  assert_int_equal(dvt_study_workers(0), 1);
-  assert_int_equal(dvt_study_workers(1), 1);
-  assert_int_equal(dvt_study_workers(2), 2);
-  assert_int_equal(dvt_study_block_for(0), 1);
-  assert_int_equal(dvt_study_block_for(1), 1);
-  assert_int_equal(dvt_study_block_for(1000000), 1024);
+  assert_int_equal(study_block_for(186), 256);
+  assert_int_equal(study_block_for(341), 256);
+  assert_int_equal(2048 / study_block_for(study_workers(2048)), 8);
+  assert_int_equal(study_workers(0), 1);
+  assert_int_equal(study_workers(1), 1);
+  assert_int_equal(study_workers(2), 2);
+  assert_int_equal(study_block_for(0), 1);
+  assert_int_equal(study_block_for(1), 1);
+  assert_int_equal(study_block_for(1000000), 1024);
   for (int64_t n = 4; n < 1 << 20; n = 3 * n / 2)
-    assert_true(dvt_study_cost_of(n, dvt_study_workers(n)).optimal);
+    assert_true(study_cost_of(n, study_workers(n)).optimal);
 }
 
 static void test_cost_optimal_reduction(void **state) {
@@ -600,9 +599,9 @@ static void test_cost_optimal_reduction(void **state) {
     for (int64_t p = 1; p <= 300; p += p < 10 ? 1 : 59) {
       int64_t n = sizes[s], used = p < n ? p : n, levels = 0;
       uint64_t right, is = 0, *x = random_words(2 * n, 53);
-      dvt_study_work work;
-      dvt_study_reference_reduce(DVT_STUDY_COMPOSE, n, x, &right);
-      assert_true(dvt_study_workers_reduce(DVT_STUDY_COMPOSE, p, n, x, &is, &work));
+      study_work work;
+      study_reference_reduce(STUDY_COMPOSE, n, x, &right);
+      assert_true(study_workers_reduce(STUDY_COMPOSE, p, n, x, &is, &work));
       assert_true(is == right);
       while ((INT64_C(1) << levels) < used)
         levels++;
@@ -621,15 +620,15 @@ static void test_cpu_forms(void **state) {
     for (int threads = 1; threads <= 5; threads++) {
       int64_t n = sizes[s];
       int32_t right, least = INT32_MAX, greatest = INT32_MIN, *x = random_words(n, 59);
-      dvt_study_reference_reduce(DVT_STUDY_SUM, n, x, &right);
+      study_reference_reduce(STUDY_SUM, n, x, &right);
       for (int64_t i = 0; i < n; i++) {
         least = x[i] < least ? x[i] : least;
         greatest = x[i] > greatest ? x[i] : greatest;
       }
-      for (int form = 0; form < DVT_STUDY_CPU_FORMS; form++)
-        assert_int_equal(dvt_study_cpu_sum((dvt_study_cpu_form)form, threads, n, x), right);
-      assert_int_equal(dvt_study_cpu_min(threads, n, x), least);
-      assert_int_equal(dvt_study_cpu_max(threads, n, x), greatest);
+      for (int form = 0; form < STUDY_CPU_FORMS; form++)
+        assert_int_equal(study_cpu_sum((study_cpu_form)form, threads, n, x), right);
+      assert_int_equal(study_cpu_min(threads, n, x), least);
+      assert_int_equal(study_cpu_max(threads, n, x), greatest);
       free(x);
     }
 }
@@ -637,30 +636,30 @@ static void test_cpu_forms(void **state) {
 static void test_cpu_products(void **state) {
   enum { N = 1001 };
   uint64_t seed = 61;
-  static dvt_study_matrix any[N], commuting[N];
+  static study_matrix any[N], commuting[N];
   (void)state;
-  dvt_study_matrix right = {{{1, 0}, {0, 1}}}, right_commuting = right, reversed = right;
+  study_matrix right = {{{1, 0}, {0, 1}}}, right_commuting = right, reversed = right;
   for (int i = 0; i < N; i++) {
     uint32_t a = (uint32_t)next_random(&seed), b = (uint32_t)next_random(&seed);
-    any[i] = (dvt_study_matrix){{{a, b}, {(uint32_t)next_random(&seed), a ^ b}}};
+    any[i] = (study_matrix){{{a, b}, {(uint32_t)next_random(&seed), a ^ b}}};
     any[i].at[0][0] |= 1; /* so that products do not die out modulo 2^32 */
     any[i].at[1][1] |= 1;
     any[i].at[0][1] &= ~1u;
-    commuting[i] = (dvt_study_matrix){{{a, b}, {b, a}}}; /* all polynomials of one matrix */
+    commuting[i] = (study_matrix){{{a, b}, {b, a}}}; /* all polynomials of one matrix */
     commuting[i].at[0][0] = 2 * a + 1;
     commuting[i].at[1][1] = 2 * a + 1;
     commuting[i].at[0][1] = commuting[i].at[1][0] = 2 * b;
-    right = dvt_study_matrix_product(right, any[i]);
-    reversed = dvt_study_matrix_product(any[i], reversed);
-    right_commuting = dvt_study_matrix_product(right_commuting, commuting[i]);
+    right = study_matrix_product(right, any[i]);
+    reversed = study_matrix_product(any[i], reversed);
+    right_commuting = study_matrix_product(right_commuting, commuting[i]);
   }
   assert_memory_not_equal(&right, &reversed, sizeof right);
   for (int threads = 1; threads <= 5; threads++) {
-    dvt_study_matrix is = dvt_study_cpu_product_in_order(threads, N, any);
+    study_matrix is = study_cpu_product_in_order(threads, N, any);
     assert_memory_equal(&is, &right, sizeof is);
-    is = dvt_study_cpu_product_in_order(threads, N, commuting);
+    is = study_cpu_product_in_order(threads, N, commuting);
     assert_memory_equal(&is, &right_commuting, sizeof is);
-    is = dvt_study_cpu_product(threads, N, commuting);
+    is = study_cpu_product(threads, N, commuting);
     assert_memory_equal(&is, &right_commuting, sizeof is);
   }
 }
@@ -671,35 +670,35 @@ static void test_bad_arguments(void **state) {
   int32_t x[4] = {1, 2, 3, 4}, result = 5;
   int devices[1] = {DAVIT_HOST};
   (void)state;
-  dvt_study_reduction good = reduction(6, 32, DVT_STUDY_SHUFFLES), bad = good;
+  study_reduction good = reduction(6, 32, STUDY_SHUFFLES), bad = good;
   bad.kernel = 7;
-  CHECK_FAILS(dvt_study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "kernel");
+  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "kernel");
   bad.kernel = 0;
-  CHECK_FAILS(dvt_study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "kernel");
+  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "kernel");
   static const int wrong_blocks[] = {-2, 0, 1, 3, 48, 2048};
   for (int i = 0; i < COUNT(wrong_blocks); i++) {
     bad = good;
     bad.block = wrong_blocks[i];
-    CHECK_FAILS(dvt_study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "block");
+    CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "block");
   }
   for (int kernel = 1; kernel <= 4; kernel++) {
     bad = reduction(kernel, 16, 0);
-    CHECK_FAILS(dvt_study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "block");
+    CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "block");
   }
   bad = good;
-  bad.op = DVT_STUDY_SEGMENTS;
-  CHECK_FAILS(dvt_study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "op");
+  bad.op = STUDY_SEGMENTS;
+  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "op");
   bad = good;
-  bad.last_warp = (dvt_study_last_warp)2;
-  CHECK_FAILS(dvt_study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "last_warp");
+  bad.last_warp = (study_last_warp)2;
+  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "last_warp");
   bad = good;
   bad.each = 1;
-  CHECK_FAILS(dvt_study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "each");
-  CHECK_FAILS(dvt_study_reduce(&good, DAVIT_HOST, -1, x, &result), DAVIT_INVALID_ARGUMENT, "n is -1");
-  CHECK_FAILS(dvt_study_reduce(&good, -7, 4, x, &result), DAVIT_UNKNOWN_DEVICE, "-7");
-  CHECK_FAILS(dvt_study_reduce_grid(&good, DAVIT_HOST, 0, x, &result), DAVIT_INVALID_ARGUMENT, "n is 0");
-  CHECK_FAILS(dvt_study_reduce_ranks(&good, 0, devices, 4, x, &result), DAVIT_INVALID_ARGUMENT, "ranks");
-  CHECK_FAILS(dvt_study_reduce(&good, DAVIT_HOST, INT64_C(1) << 60, x, &result), DAVIT_OUT_OF_DEVICE_MEMORY,
+  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "each");
+  CHECK_FAILS(study_reduce(&good, DAVIT_HOST, -1, x, &result), DAVIT_INVALID_ARGUMENT, "n is -1");
+  CHECK_FAILS(study_reduce(&good, -7, 4, x, &result), DAVIT_UNKNOWN_DEVICE, "-7");
+  CHECK_FAILS(study_reduce_grid(&good, DAVIT_HOST, 0, x, &result), DAVIT_INVALID_ARGUMENT, "n is 0");
+  CHECK_FAILS(study_reduce_ranks(&good, 0, devices, 4, x, &result), DAVIT_INVALID_ARGUMENT, "ranks");
+  CHECK_FAILS(study_reduce(&good, DAVIT_HOST, INT64_C(1) << 60, x, &result), DAVIT_OUT_OF_DEVICE_MEMORY,
               "partial results");
   assert_int_equal(result, 5);
 }

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "bench/study/cpu.h"
-#include "bench/study/scan.h"
+#include "bench/study/reduce/cpu.h"
+#include "bench/study/reduce/scan.h"
 
 enum { ZONE = 64 };
 
@@ -22,35 +22,34 @@ static void *some_memory(size_t bytes) {
   return memory;
 }
 
-static void *random_elements(dvt_study_operator op, int64_t n, uint64_t seed) {
-  const dvt_study_monoid *m = dvt_study_monoid_of(op);
+static void *random_elements(study_operator op, int64_t n, uint64_t seed) {
+  const study_monoid *m = study_monoid_of(op);
   void *x = some_memory((size_t)n * m->bytes);
   for (int64_t i = 0; i < n; i++) {
     uint64_t value = next_random(&seed);
-    dvt_study_set(m, x, i,
-                  op == DVT_STUDY_SEGMENTS ? dvt_study_pair((int32_t)value, value >> 60 == 0) : value);
+    study_set(m, x, i, op == STUDY_SEGMENTS ? study_pair((int32_t)value, value >> 60 == 0) : value);
   }
   return x;
 }
 
 /* The scan of each tile of `tile` elements for itself. */
-static void reference_tiles(const dvt_study_scan *s, int64_t tile, int64_t n, const void *x, void *y) {
-  size_t bytes = dvt_study_monoid_of(s->op)->bytes;
+static void reference_tiles(const study_scan *s, int64_t tile, int64_t n, const void *x, void *y) {
+  size_t bytes = study_monoid_of(s->op)->bytes;
   for (int64_t i = 0; i < n; i += tile)
-    dvt_study_reference_scan(s->op, s->exclusive, n - i < tile ? n - i : tile,
-                             (const char *)x + (size_t)i * bytes, (char *)y + (size_t)i * bytes);
+    study_reference_scan(s->op, s->exclusive, n - i < tile ? n - i : tile,
+                         (const char *)x + (size_t)i * bytes, (char *)y + (size_t)i * bytes);
 }
 
-typedef davit_status scan_call(const dvt_study_scan *s, int device, int64_t n, const void *x, void *y);
+typedef davit_status scan_call(const study_scan *s, int device, int64_t n, const void *x, void *y);
 
-static davit_status tiles_call(const dvt_study_scan *s, int device, int64_t n, const void *x, void *y) {
-  return dvt_study_scan_tiles(s, device, n, x, y, NULL);
+static davit_status tiles_call(const study_scan *s, int device, int64_t n, const void *x, void *y) {
+  return study_scan_tiles(s, device, n, x, y, NULL);
 }
 
 /* Scans on the device, in place or not; what lies around y, and x where it is not y, stays. */
-static void scans(scan_call *call, const dvt_study_scan *s, int device, int64_t n, const void *x,
+static void scans(scan_call *call, const study_scan *s, int device, int64_t n, const void *x,
                   const void *right, bool in_place) {
-  size_t element = dvt_study_monoid_of(s->op)->bytes, bytes = (size_t)n * element, whole = bytes + 2 * ZONE;
+  size_t element = study_monoid_of(s->op)->bytes, bytes = (size_t)n * element, whole = bytes + 2 * ZONE;
   char *from = new_memory(whole, place_for(device)),
        *to = in_place ? from : new_memory(whole, place_for(device));
   char *host = some_memory(whole);
@@ -66,9 +65,9 @@ static void scans(scan_call *call, const dvt_study_scan *s, int device, int64_t 
   CHECK(davit_copy(whole, to, host));
   for (int i = 0; i < ZONE; i++)
     assert_true(host[i] == 0x5a && host[ZONE + bytes + (size_t)i] == 0x5a);
-  const dvt_study_monoid *m = dvt_study_monoid_of(s->op);
+  const study_monoid *m = study_monoid_of(s->op);
   for (int64_t i = 0; i < n; i++)
-    if (dvt_study_get(m, host + ZONE, i) != dvt_study_get(m, right, i))
+    if (study_get(m, host + ZONE, i) != study_get(m, right, i))
       fail_msg("device %d, %s, form %d, block %d, exclusive %d, n %lld, in place %d: element %lld", device,
                m->name, (int)s->form, s->block, s->exclusive, (long long)n, in_place, (long long)i);
   CHECK(davit_free(from));
@@ -83,16 +82,15 @@ static void test_tiles(void **state) {
   static const int64_t sizes[] = {0, 1, 2, 31, 32, 33, 1000, 2047, 9001};
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int op = 0; op < DVT_STUDY_OPERATORS; op++)
+    for (int op = 0; op < STUDY_OPERATORS; op++)
       for (int z = 0; z < COUNT(sizes); z++) {
-        void *x = random_elements((dvt_study_operator)op, sizes[z], (uint64_t)z);
+        void *x = random_elements((study_operator)op, sizes[z], (uint64_t)z);
         void *right = some_memory((size_t)sizes[z] * sizeof(uint64_t));
-        for (int form = 0; form < DVT_STUDY_SCAN_FORMS; form++)
-          for (int b = 0; b < DVT_STUDY_SCAN_BLOCKS; b++)
-            for (int kind = form == DVT_STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
-              dvt_study_scan s = {(dvt_study_operator)op, (dvt_study_scan_form)form, dvt_study_scan_blocks[b],
-                                  kind == 0, 0};
-              reference_tiles(&s, dvt_study_scan_tile(&s), sizes[z], x, right);
+        for (int form = 0; form < STUDY_SCAN_FORMS; form++)
+          for (int b = 0; b < STUDY_SCAN_BLOCKS; b++)
+            for (int kind = form == STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
+              study_scan s = {(study_operator)op, (study_scan_form)form, study_scan_blocks[b], kind == 0, 0};
+              reference_tiles(&s, study_scan_tile(&s), sizes[z], x, right);
               scans(tiles_call, &s, study_places[d], sizes[z], x, right, (b + kind + z) % 2);
             }
         free(x);
@@ -102,12 +100,12 @@ static void test_tiles(void **state) {
 
 /* Every length of one block: n = blockDim, 1 … 1024, for the naive scan and the scan of a block. */
 static void test_every_length_of_a_block(void **state) {
-  int32_t *x = random_elements(DVT_STUDY_SUM, 1024, 3), right[1024];
+  int32_t *x = random_elements(STUDY_SUM, 1024, 3), right[1024];
   (void)state;
   for (int d = 0; d < 2; d++)
     for (int64_t n = 1; n <= 1024; n += on_gpu(study_places[d]) || n < 70 ? 1 : 37)
-      for (int form = DVT_STUDY_NAIVE; form <= DVT_STUDY_BLOCK_SCAN; form += 2) {
-        dvt_study_scan s = {.form = (dvt_study_scan_form)form, .block = 1024};
+      for (int form = STUDY_NAIVE; form <= STUDY_BLOCK_SCAN; form += 2) {
+        study_scan s = {.form = (study_scan_form)form, .block = 1024};
         reference_tiles(&s, 1024, n, x, right);
         scans(tiles_call, &s, study_places[d], n, x, right, n % 2);
       }
@@ -116,17 +114,16 @@ static void test_every_length_of_a_block(void **state) {
 
 static void test_totals_of_blocks(void **state) {
   enum { N = 1237 };
-  uint64_t *x = random_elements(DVT_STUDY_COMPOSE, N, 5), y[N], totals[N], right;
+  uint64_t *x = random_elements(STUDY_COMPOSE, N, 5), y[N], totals[N], right;
   (void)state;
-  for (int form = 0; form < DVT_STUDY_SCAN_FORMS; form++)
-    for (int b = 0; b < DVT_STUDY_SCAN_BLOCKS && form != DVT_STUDY_WARP_SCAN; b++)
-      for (int kind = form == DVT_STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
-        dvt_study_scan s = {DVT_STUDY_COMPOSE, (dvt_study_scan_form)form, dvt_study_scan_blocks[b], kind == 0,
-                            0};
-        int64_t tile = dvt_study_scan_tile(&s);
-        CHECK(dvt_study_scan_tiles(&s, DAVIT_HOST, N, x, y, totals));
+  for (int form = 0; form < STUDY_SCAN_FORMS; form++)
+    for (int b = 0; b < STUDY_SCAN_BLOCKS && form != STUDY_WARP_SCAN; b++)
+      for (int kind = form == STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
+        study_scan s = {STUDY_COMPOSE, (study_scan_form)form, study_scan_blocks[b], kind == 0, 0};
+        int64_t tile = study_scan_tile(&s);
+        CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, y, totals));
         for (int64_t i = 0; i < N; i += tile) {
-          dvt_study_reference_reduce(DVT_STUDY_COMPOSE, N - i < tile ? N - i : tile, x + i, &right);
+          study_reference_reduce(STUDY_COMPOSE, N - i < tile ? N - i : tile, x + i, &right);
           assert_true(totals[i / tile] == right);
         }
       }
@@ -139,17 +136,17 @@ static void test_grid(void **state) {
   static const int64_t sizes[] = {0, 1, 33, 1023, 32 * 32 * 32 + 5, 70001};
   (void)state;
   for (int d = 0; d < 2; d++)
-    for (int op = 0; op < DVT_STUDY_OPERATORS; op++)
+    for (int op = 0; op < STUDY_OPERATORS; op++)
       for (int z = 0; z < COUNT(sizes); z++) {
-        void *x = random_elements((dvt_study_operator)op, sizes[z], (uint64_t)z + 50);
+        void *x = random_elements((study_operator)op, sizes[z], (uint64_t)z + 50);
         void *right = some_memory((size_t)sizes[z] * sizeof(uint64_t));
-        for (int form = 0; form < DVT_STUDY_SCAN_FORMS; form++)
-          for (int b = 0; b < DVT_STUDY_SCAN_BLOCKS && form != DVT_STUDY_WARP_SCAN; b++)
-            for (int kind = form == DVT_STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
-              dvt_study_scan s = {(dvt_study_operator)op, (dvt_study_scan_form)form, dvt_study_scan_blocks[b],
-                                  kind == 0, b % 2 ? 7 : 0}; /* 7: a grid takes several launches */
-              dvt_study_reference_scan(s.op, s.exclusive, sizes[z], x, right);
-              scans(dvt_study_scan_grid, &s, study_places[d], sizes[z], x, right, (b + kind) % 2);
+        for (int form = 0; form < STUDY_SCAN_FORMS; form++)
+          for (int b = 0; b < STUDY_SCAN_BLOCKS && form != STUDY_WARP_SCAN; b++)
+            for (int kind = form == STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
+              study_scan s = {(study_operator)op, (study_scan_form)form, study_scan_blocks[b], kind == 0,
+                              b % 2 ? 7 : 0}; /* 7: a grid takes several launches */
+              study_reference_scan(s.op, s.exclusive, sizes[z], x, right);
+              scans(study_scan_grid, &s, study_places[d], sizes[z], x, right, (b + kind) % 2);
             }
         free(x);
         free(right);
@@ -158,24 +155,24 @@ static void test_grid(void **state) {
 
 /* Many levels; 2^28 elements and more where there is a GPU for it. */
 static void test_levels(void **state) {
-  dvt_study_scan s = {.form = DVT_STUDY_BLOCK_SCAN, .block = 256};
+  study_scan s = {.form = STUDY_BLOCK_SCAN, .block = 256};
   (void)state;
-  assert_int_equal(dvt_study_scan_levels(&s, 0), 0);
-  assert_int_equal(dvt_study_scan_levels(&s, 256), 1);
-  assert_int_equal(dvt_study_scan_levels(&s, 257), 2);
-  assert_int_equal(dvt_study_scan_levels(&s, 1 << 24), 3);
-  assert_int_equal(dvt_study_scan_levels(&s, (1 << 24) + 1), 4);
-  assert_int_equal(dvt_study_scan_levels(&s, 1 << 28), 4);
+  assert_int_equal(study_scan_levels(&s, 0), 0);
+  assert_int_equal(study_scan_levels(&s, 256), 1);
+  assert_int_equal(study_scan_levels(&s, 257), 2);
+  assert_int_equal(study_scan_levels(&s, 1 << 24), 3);
+  assert_int_equal(study_scan_levels(&s, (1 << 24) + 1), 4);
+  assert_int_equal(study_scan_levels(&s, 1 << 28), 4);
   for (int d = 0; d < 2; d++) {
     if (!on_gpu(study_places[d]))
       s.block = 32;
     else
       s.block = 256;
     int64_t n = on_gpu(study_places[d]) ? (1 << 28) + 77 : (1 << 20) + 77;
-    assert_true(dvt_study_scan_levels(&s, n) >= 4);
-    int32_t *x = random_elements(DVT_STUDY_SUM, n, 9), *right = some_memory((size_t)n * sizeof *right);
-    dvt_study_reference_scan(DVT_STUDY_SUM, false, n, x, right);
-    scans(dvt_study_scan_grid, &s, study_places[d], n, x, right, true);
+    assert_true(study_scan_levels(&s, n) >= 4);
+    int32_t *x = random_elements(STUDY_SUM, n, 9), *right = some_memory((size_t)n * sizeof *right);
+    study_reference_scan(STUDY_SUM, false, n, x, right);
+    scans(study_scan_grid, &s, study_places[d], n, x, right, true);
     free(x);
     free(right);
   }
@@ -184,40 +181,40 @@ static void test_levels(void **state) {
 /* Exclusive sums are inclusive sums without the element itself, σ_i = s_i - a_i: for + alone. */
 static void test_relations_of_the_kinds(void **state) {
   enum { N = 5000 };
-  int32_t *x = random_elements(DVT_STUDY_SUM, N, 15), s[N], sigma[N];
-  dvt_study_scan scan = {.form = DVT_STUDY_SEVERAL, .block = 48};
+  int32_t *x = random_elements(STUDY_SUM, N, 15), s[N], sigma[N];
+  study_scan scan = {.form = STUDY_SEVERAL, .block = 48};
   (void)state;
-  CHECK(dvt_study_scan_grid(&scan, DAVIT_HOST, N, x, s));
+  CHECK(study_scan_grid(&scan, DAVIT_HOST, N, x, s));
   scan.exclusive = true;
-  CHECK(dvt_study_scan_grid(&scan, DAVIT_HOST, N, x, sigma));
+  CHECK(study_scan_grid(&scan, DAVIT_HOST, N, x, sigma));
   assert_int_equal(sigma[0], 0);
   for (int i = 0; i < N; i++)
-    assert_int_equal(dvt_study_add(sigma[i], x[i]), s[i]);
+    assert_int_equal(study_add(sigma[i], x[i]), s[i]);
   free(x);
 }
 
 /* ---- order and work ---- */
 
-static void letters_of(int n, dvt_study_printed_word *words) {
+static void letters_of(int n, study_printed_word *words) {
   memset(words, 0, (size_t)n * sizeof *words);
   for (int i = 0; i < n; i++)
     words[i].text[0] = (char)('!' + i % 90);
 }
 
 static void test_order_of_operands(void **state) {
-  enum { N = DVT_STUDY_PRINTED_LETTERS };
-  static dvt_study_printed_word words[N], letters[N];
+  enum { N = STUDY_PRINTED_LETTERS };
+  static study_printed_word words[N], letters[N];
   char right[N + 1] = "";
   (void)state;
   letters_of(N, letters);
-  for (int form = 0; form < DVT_STUDY_SCAN_FORMS; form++)
+  for (int form = 0; form < STUDY_SCAN_FORMS; form++)
     for (int b = 0; b < 4; b++) { /* up to 128 */
-      dvt_study_scan s = {.form = (dvt_study_scan_form)form, .block = dvt_study_scan_blocks[b]};
+      study_scan s = {.form = (study_scan_form)form, .block = study_scan_blocks[b]};
       int n = s.block - b;
       memcpy(words, letters, sizeof words);
-      CHECK(dvt_study_scan_words(&s, n, words));
+      CHECK(study_scan_words(&s, n, words));
       for (int i = 0; i < n; i++) {
-        int first = form == DVT_STUDY_WARP_SCAN ? i / 32 * 32 : 0;
+        int first = form == STUDY_WARP_SCAN ? i / 32 * 32 : 0;
         for (int j = first; j <= i; j++)
           right[j - first] = letters[j].text[0];
         right[i + 1 - first] = 0;
@@ -230,33 +227,33 @@ static void test_order_of_operands(void **state) {
  * phase. */
 static void test_phases_in_any_order(void **state) {
   enum { N = 3001 };
-  uint64_t *x = random_elements(DVT_STUDY_COMPOSE, N, 21), up[N], down[N];
+  uint64_t *x = random_elements(STUDY_COMPOSE, N, 21), up[N], down[N];
   (void)state;
-  for (int form = 0; form < DVT_STUDY_SCAN_FORMS; form++)
-    for (int b = 0; b < DVT_STUDY_SCAN_BLOCKS; b++) {
-      dvt_study_trace trace = {.descending = true};
-      dvt_study_scan s = {DVT_STUDY_COMPOSE, (dvt_study_scan_form)form, dvt_study_scan_blocks[b], false, 0};
-      CHECK(dvt_study_scan_tiles(&s, DAVIT_HOST, N, x, up, NULL));
-      dvt_study_record(&trace);
-      CHECK(dvt_study_scan_tiles(&s, DAVIT_HOST, N, x, down, NULL));
-      dvt_study_stop();
+  for (int form = 0; form < STUDY_SCAN_FORMS; form++)
+    for (int b = 0; b < STUDY_SCAN_BLOCKS; b++) {
+      study_trace trace = {.descending = true};
+      study_scan s = {STUDY_COMPOSE, (study_scan_form)form, study_scan_blocks[b], false, 0};
+      CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, up, NULL));
+      study_record(&trace);
+      CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, down, NULL));
+      study_stop();
       assert_true(trace.combination_count > 0);
       assert_memory_equal(up, down, sizeof up);
-      dvt_study_trace_free(&trace);
+      study_trace_free(&trace);
     }
   free(x);
 }
 
-static int64_t combinations_of(dvt_study_scan_form form, int block, int64_t n) {
-  dvt_study_trace trace = {0};
-  dvt_study_scan s = {.form = form, .block = block};
-  int32_t *x = random_elements(DVT_STUDY_SUM, n, 25);
-  dvt_study_record(&trace);
-  CHECK(dvt_study_scan_grid(&s, DAVIT_HOST, n, x, x));
-  dvt_study_stop();
+static int64_t combinations_of(study_scan_form form, int block, int64_t n) {
+  study_trace trace = {0};
+  study_scan s = {.form = form, .block = block};
+  int32_t *x = random_elements(STUDY_SUM, n, 25);
+  study_record(&trace);
+  CHECK(study_scan_grid(&s, DAVIT_HOST, n, x, x));
+  study_stop();
   int64_t count = trace.combination_count;
   assert_false(trace.full);
-  dvt_study_trace_free(&trace);
+  study_trace_free(&trace);
   free(x);
   return count;
 }
@@ -265,29 +262,29 @@ static int64_t combinations_of(dvt_study_scan_form form, int block, int64_t n) {
  * element. */
 static void test_work(void **state) {
   (void)state;
-  assert_int_equal(combinations_of(DVT_STUDY_NAIVE, 1024, 1024), 10 * 1024 - 1023);
-  int64_t several = combinations_of(DVT_STUDY_SEVERAL, 1024, 8 * 1024);
+  assert_int_equal(combinations_of(STUDY_NAIVE, 1024, 1024), 10 * 1024 - 1023);
+  int64_t several = combinations_of(STUDY_SEVERAL, 1024, 8 * 1024);
   assert_true(several > 2 * 8 * 1024 - 1024 && several < 3 * 8 * 1024);
-  assert_true(several < combinations_of(DVT_STUDY_BLOCK_SCAN, 1024, 8 * 1024) / 2);
+  assert_true(several < combinations_of(STUDY_BLOCK_SCAN, 1024, 8 * 1024) / 2);
 }
 
 static void test_workers(void **state) {
   static const int64_t sizes[] = {0, 1, 2, 31, 1000, 4099};
   (void)state;
-  for (int op = 0; op < DVT_STUDY_OPERATORS; op++)
+  for (int op = 0; op < STUDY_OPERATORS; op++)
     for (int z = 0; z < COUNT(sizes); z++)
       for (int64_t p = 1; p <= 600; p += p < 9 ? 1 : 197)
         for (int kind = 0; kind < 2; kind++) {
           int64_t n = sizes[z], used = p < n ? p : n;
-          void *x = random_elements((dvt_study_operator)op, n, 27);
+          void *x = random_elements((study_operator)op, n, 27);
           void *right = some_memory((size_t)n * sizeof(uint64_t)),
                *y = some_memory((size_t)n * sizeof(uint64_t));
-          dvt_study_work work;
-          size_t bytes = (size_t)n * dvt_study_monoid_of((dvt_study_operator)op)->bytes;
-          dvt_study_reference_scan((dvt_study_operator)op, kind == 0, n, x, right);
-          assert_true(dvt_study_workers_scan((dvt_study_operator)op, kind == 0, p, n, x, y, &work));
+          study_work work;
+          size_t bytes = (size_t)n * study_monoid_of((study_operator)op)->bytes;
+          study_reference_scan((study_operator)op, kind == 0, n, x, right);
+          assert_true(study_workers_scan((study_operator)op, kind == 0, p, n, x, y, &work));
           assert_memory_equal(y, right, bytes);
-          assert_true(dvt_study_workers_scan((dvt_study_operator)op, kind == 0, p, n, x, x, &work));
+          assert_true(study_workers_scan((study_operator)op, kind == 0, p, n, x, x, &work));
           assert_memory_equal(x, right, bytes);
           assert_true(work.combinations <= 2 * n);
           assert_true(n == 0 || work.depth == 2 * ((n + used - 1) / used) - 1 + used);
@@ -301,13 +298,13 @@ static void test_workers(void **state) {
 
 static void segmented(int device, bool exclusive, int64_t n, const int32_t *a, const int32_t *flags,
                       int32_t *out) {
-  dvt_study_scan s = {DVT_STUDY_SEGMENTS, DVT_STUDY_BLOCK_SCAN, 64, false, 0};
+  study_scan s = {STUDY_SEGMENTS, STUDY_BLOCK_SCAN, 64, false, 0};
   uint64_t *pairs = some_memory((size_t)n * sizeof *pairs);
   void *memory = new_memory((size_t)(n + 1) * sizeof *pairs, place_for(device));
   for (int64_t i = 0; i < n; i++)
-    pairs[i] = dvt_study_pair(a[i], flags[i] != 0); /* any flag but 0 is a start */
+    pairs[i] = study_pair(a[i], flags[i] != 0); /* any flag but 0 is a start */
   CHECK(davit_copy((size_t)n * sizeof *pairs, pairs, memory));
-  CHECK(dvt_study_scan_grid(&s, device, n, memory, memory));
+  CHECK(study_scan_grid(&s, device, n, memory, memory));
   CHECK(davit_copy((size_t)n * sizeof *pairs, memory, pairs));
   for (int64_t i = 0; i < n;
        i++) /* an exclusive sum begins anew at a start, so it is not the scan's neighbour there */
@@ -327,9 +324,9 @@ static void test_segments(void **state) {
     segmented(study_places[d], true, 8, a, flags, out);
     assert_memory_equal(out, exclusive, sizeof out);
   }
-  dvt_study_reference_segments(false, 8, a, flags, right);
+  study_reference_segments(false, 8, a, flags, right);
   assert_memory_equal(right, inclusive, sizeof right);
-  dvt_study_reference_segments(true, 8, a, flags, right);
+  study_reference_segments(true, 8, a, flags, right);
   assert_memory_equal(right, exclusive, sizeof right);
 }
 
@@ -345,17 +342,16 @@ static void test_segments_of_all_lengths(void **state) {
           for (int kind = 0; kind < 2; kind++) {
             int64_t n = sizes[z];
             uint64_t seed = (uint64_t)(z + 10 * f);
-            int32_t *x = random_elements(DVT_STUDY_SUM, n, 33),
-                    *flags = some_memory((size_t)n * sizeof *flags);
+            int32_t *x = random_elements(STUDY_SUM, n, 33), *flags = some_memory((size_t)n * sizeof *flags);
             int32_t *out = some_memory((size_t)n * sizeof *out),
                     *right = some_memory((size_t)n * sizeof *right);
             for (int64_t i = 0; i < n; i++)
               flags[i] = i == 0 ? first : next_random(&seed) % (uint64_t)one_in[f] == 0;
-            dvt_study_reference_segments(kind, n, x, flags, right);
+            study_reference_segments(kind, n, x, flags, right);
             segmented(study_places[d], kind, n, x, flags, out);
             assert_memory_equal(out, right, (size_t)n * sizeof *out);
             if (one_in[f] == INT64_MAX) { /* no start: the plain scan */
-              dvt_study_reference_scan(DVT_STUDY_SUM, kind, n, x, right);
+              study_reference_scan(STUDY_SUM, kind, n, x, right);
               assert_memory_equal(out, right, (size_t)n * sizeof *out);
             }
             free(x);
@@ -366,19 +362,19 @@ static void test_segments_of_all_lengths(void **state) {
 }
 
 static void test_pair_operator(void **state) {
-  uint64_t *x = random_elements(DVT_STUDY_SEGMENTS, 300, 35);
+  uint64_t *x = random_elements(STUDY_SEGMENTS, 300, 35);
   bool commutes = true;
   (void)state;
   for (int i = 0; i + 2 < 300; i++) {
-    assert_true(dvt_study_join(dvt_study_join(x[i], x[i + 1]), x[i + 2]) ==
-                dvt_study_join(x[i], dvt_study_join(x[i + 1], x[i + 2])));
-    assert_true(dvt_study_join(DVT_STUDY_SEGMENTS_IDENTITY, x[i]) == x[i]);
-    assert_true(dvt_study_join(x[i], DVT_STUDY_SEGMENTS_IDENTITY) == x[i]);
-    commutes = commutes && dvt_study_join(x[i], x[i + 1]) == dvt_study_join(x[i + 1], x[i]);
+    assert_true(study_join(study_join(x[i], x[i + 1]), x[i + 2]) ==
+                study_join(x[i], study_join(x[i + 1], x[i + 2])));
+    assert_true(study_join(STUDY_SEGMENTS_IDENTITY, x[i]) == x[i]);
+    assert_true(study_join(x[i], STUDY_SEGMENTS_IDENTITY) == x[i]);
+    commutes = commutes && study_join(x[i], x[i + 1]) == study_join(x[i + 1], x[i]);
   }
   assert_false(commutes);
-  assert_true(dvt_study_join(dvt_study_pair(5, true), dvt_study_pair(7, true)) == dvt_study_pair(7, true));
-  assert_true(dvt_study_join(dvt_study_pair(5, true), dvt_study_pair(7, false)) == dvt_study_pair(12, true));
+  assert_true(study_join(study_pair(5, true), study_pair(7, true)) == study_pair(7, true));
+  assert_true(study_join(study_pair(5, true), study_pair(7, false)) == study_pair(12, true));
   free(x);
 }
 
@@ -389,12 +385,12 @@ static void test_printed_sequential_scan(void **state) {
   static const int32_t a[5] = {1, 2, 3, 4, 5}, right[5] = {1, 3, 6, 10, 15};
   int32_t zeros[5] = {0}, used[5] = {9, 9, 9, 9, 9}, corrected[5] = {9, 9, 9, 9, 9};
   (void)state;
-  dvt_study_printed_sequential_scan(5, a, zeros);
+  study_printed_sequential_scan(5, a, zeros);
   assert_memory_equal(zeros, right, sizeof right);
-  dvt_study_printed_sequential_scan(5, a, used);
+  study_printed_sequential_scan(5, a, used);
   assert_int_equal(used[1], 12);
   assert_int_equal(used[4], 51);
-  dvt_study_reference_scan(DVT_STUDY_SUM, false, 5, a, corrected);
+  study_reference_scan(STUDY_SUM, false, 5, a, corrected);
   assert_memory_equal(corrected, right, sizeof right);
 }
 
@@ -404,7 +400,7 @@ static void test_printed_naive_scan_does_not_end(void **state) {
   (void)state;
   for (int n = 1; n <= 256; n++) {
     memset(values, 0, sizeof values);
-    assert_true(dvt_study_printed_naive_scan(n, values, 100000) == (n < 2));
+    assert_true(study_printed_naive_scan(n, values, 100000) == (n < 2));
   }
 }
 
@@ -416,7 +412,7 @@ static void test_printed_warp_scan_needs_lanes_in_step(void **state) {
     for (int lockstep = 1; lockstep >= 0; lockstep--) {
       for (uint32_t i = 0; i < 32; i++)
         values[i] = i + 1;
-      dvt_study_printed_warp_scan(kind, lockstep, values, returned);
+      study_printed_warp_scan(kind, lockstep, values, returned);
       for (uint32_t i = 0; i < 32; i++)
         wrong += returned[i] != (kind ? i * (i + 1) / 2 : (i + 1) * (i + 2) / 2);
       assert_true((wrong == 0) == lockstep);
@@ -433,40 +429,40 @@ static void one_to(int n, uint32_t *values) {
 static void test_printed_block_scan_loses_exclusive_totals(void **state) {
   uint32_t values[128];
   int32_t corrected[128];
-  dvt_study_printed_block inclusive = {.exclusive = false}, exclusive = {.exclusive = true};
-  dvt_study_scan s = {.form = DVT_STUDY_BLOCK_SCAN, .block = 128};
+  study_printed_block inclusive = {.exclusive = false}, exclusive = {.exclusive = true};
+  study_scan s = {.form = STUDY_BLOCK_SCAN, .block = 128};
   int unwritten;
   (void)state;
   one_to(128, values);
-  dvt_study_printed_block_scan(&inclusive, 128, values, &unwritten);
+  study_printed_block_scan(&inclusive, 128, values, &unwritten);
   assert_int_equal(values[31], 528); /* the first warp adds nothing */
   assert_int_equal(values[32], 2113);
   one_to(128, values);
-  dvt_study_printed_block_scan(&exclusive, 128, values, &unwritten);
+  study_printed_block_scan(&exclusive, 128, values, &unwritten);
   assert_int_equal(values[32], 2080);
   one_to(128, values);
-  CHECK(dvt_study_scan_tiles(&s, DAVIT_HOST, 128, values, corrected, NULL));
+  CHECK(study_scan_tiles(&s, DAVIT_HOST, 128, values, corrected, NULL));
   assert_int_equal(corrected[32], 561);
   s.exclusive = true;
-  CHECK(dvt_study_scan_tiles(&s, DAVIT_HOST, 128, values, corrected, NULL));
+  CHECK(study_scan_tiles(&s, DAVIT_HOST, 128, values, corrected, NULL));
   assert_int_equal(corrected[32], 528);
 }
 
 /* val += sdata[…] puts what comes before to the right. */
 static void test_printed_block_scan_turns_operands_round(void **state) {
   enum { N = 64 };
-  static dvt_study_printed_word words[N], letters[N];
-  dvt_study_printed_block inclusive = {.exclusive = false};
-  dvt_study_scan s = {.form = DVT_STUDY_BLOCK_SCAN, .block = N};
+  static study_printed_word words[N], letters[N];
+  study_printed_block inclusive = {.exclusive = false};
+  study_scan s = {.form = STUDY_BLOCK_SCAN, .block = N};
   int unwritten;
   (void)state;
   letters_of(N, letters);
   memcpy(words, letters, sizeof words);
-  dvt_study_printed_block_scan_words(&inclusive, N, words, &unwritten);
+  study_printed_block_scan_words(&inclusive, N, words, &unwritten);
   assert_true(words[40].text[0] == letters[32].text[0]); /* its own warp first, the first warp behind */
   assert_true(words[40].text[9] == letters[0].text[0]);
   memcpy(words, letters, sizeof words);
-  CHECK(dvt_study_scan_words(&s, N, words));
+  CHECK(study_scan_words(&s, N, words));
   assert_true(words[40].text[0] == letters[0].text[0]);
   assert_int_equal(strlen(words[40].text), 41);
 }
@@ -475,31 +471,31 @@ static void test_printed_block_scan_turns_operands_round(void **state) {
 static void test_printed_block_scan_has_zero_for_identity(void **state) {
   uint32_t values[32];
   uint64_t maps[32], corrected[32];
-  dvt_study_printed_block exclusive = {.exclusive = true};
-  dvt_study_scan s = {DVT_STUDY_COMPOSE, DVT_STUDY_BLOCK_SCAN, 32, true, 0};
+  study_printed_block exclusive = {.exclusive = true};
+  study_scan s = {STUDY_COMPOSE, STUDY_BLOCK_SCAN, 32, true, 0};
   int unwritten;
   (void)state;
   for (uint32_t i = 0; i < 32; i++) {
     values[i] = 3;
-    maps[i] = dvt_study_affine(3, 0); /* products, as maps */
+    maps[i] = study_affine(3, 0); /* products, as maps */
   }
-  dvt_study_printed_block_scan_product(&exclusive, 32, values, &unwritten);
+  study_printed_block_scan_product(&exclusive, 32, values, &unwritten);
   assert_int_equal(values[0], 0);
   assert_int_equal(values[1], 3);
-  CHECK(dvt_study_scan_tiles(&s, DAVIT_HOST, 32, maps, corrected, NULL));
-  assert_true(corrected[0] == dvt_study_affine(1, 0) && corrected[1] == dvt_study_affine(3, 0));
+  CHECK(study_scan_tiles(&s, DAVIT_HOST, 32, maps, corrected, NULL));
+  assert_true(corrected[0] == study_affine(1, 0) && corrected[1] == study_affine(3, 0));
 }
 
 /* With fewer than 32 warps the one that scans sdata reads entries that nobody wrote; with no whole warp,
  * all of them. */
 static void test_printed_block_scan_reads_what_nobody_wrote(void **state) {
   uint32_t values[1024];
-  dvt_study_printed_block how = {.exclusive = false};
+  study_printed_block how = {.exclusive = false};
   (void)state;
   for (int n = 1; n <= 1024; n = n < 32 ? 2 * n : n + 31) {
     int unwritten;
     one_to(n, values);
-    dvt_study_printed_block_scan(&how, n, values, &unwritten);
+    study_printed_block_scan(&how, n, values, &unwritten);
     assert_int_equal(unwritten, (n < 32 ? n : 32) - n / 32);
   }
 }
@@ -511,13 +507,13 @@ static void test_printed_block_scan_aliased(void **state) {
   (void)state;
   for (int n = 992; n <= 1024; n += 32)
     for (int down = 0; down < 2; down++) {
-      dvt_study_printed_block how = {.aliased = false, .descending = down};
+      study_printed_block how = {.aliased = false, .descending = down};
       int unwritten;
       one_to(n, apart);
       one_to(n, aliased);
-      dvt_study_printed_block_scan(&how, n, apart, &unwritten);
+      study_printed_block_scan(&how, n, apart, &unwritten);
       how.aliased = true;
-      dvt_study_printed_block_scan(&how, n, aliased, &unwritten);
+      study_printed_block_scan(&how, n, aliased, &unwritten);
       assert_true((memcmp(apart, aliased, (size_t)n * sizeof *apart) == 0) == (n < 1024 || !down));
     }
 }
@@ -527,16 +523,16 @@ static void test_printed_grid_scan_loses_last_inputs(void **state) {
   enum { N = 96 };
   uint32_t x[N], y[N];
   int32_t corrected[N];
-  dvt_study_scan s = {.form = DVT_STUDY_BLOCK_SCAN, .block = 32, .exclusive = true};
+  study_scan s = {.form = STUDY_BLOCK_SCAN, .block = 32, .exclusive = true};
   (void)state;
   one_to(N, x);
-  dvt_study_printed_grid_scan(false, 32, N, x, y);
+  study_printed_grid_scan(false, 32, N, x, y);
   assert_int_equal(y[95], 96 * 97 / 2);
-  dvt_study_printed_grid_scan(true, 32, N, x, y);
+  study_printed_grid_scan(true, 32, N, x, y);
   assert_int_equal(y[31], 31 * 32 / 2);
   assert_int_equal(y[32], 32 * 33 / 2 - 32);
   assert_int_equal(y[64], 64 * 65 / 2 - 32 - 64);
-  CHECK(dvt_study_scan_grid(&s, DAVIT_HOST, N, x, corrected));
+  CHECK(study_scan_grid(&s, DAVIT_HOST, N, x, corrected));
   assert_int_equal(corrected[32], 32 * 33 / 2);
   assert_int_equal(corrected[64], 64 * 65 / 2);
 }
@@ -546,40 +542,40 @@ static void test_printed_segments(void **state) {
   static const int32_t a[] = {1, 2, 3, 4, 5, 6, 7, 8}, flags[] = {1, 0, 0, 1, 0, 0, 0, 0};
   static const int32_t right[] = {1, 3, 6, 4, 9, 15, 22, 30};
   int32_t out[8];
-  dvt_study_guard reads;
+  study_guard reads;
   (void)state;
-  dvt_study_printed_segments(8, a, flags, out, &reads);
+  study_printed_segments(8, a, flags, out, &reads);
   assert_memory_equal(out, right, sizeof right);
   assert_int_equal(reads.outside, 0);
-  dvt_study_printed_segments(0, a, flags, out, &reads);
+  study_printed_segments(0, a, flags, out, &reads);
   assert_int_equal(reads.outside, 1);
-  dvt_study_reference_segments(false, 0, NULL, NULL, NULL); /* the corrected one reads nothing */
+  study_reference_segments(false, 0, NULL, NULL, NULL); /* the corrected one reads nothing */
 }
 
 /* ---- refusals ---- */
 
 static void test_bad_arguments(void **state) {
   int32_t x[4] = {1, 2, 3, 4}, y[4] = {5, 5, 5, 5};
-  dvt_study_printed_word word;
+  study_printed_word word;
   (void)state;
-  dvt_study_scan good = {.form = DVT_STUDY_BLOCK_SCAN, .block = 32}, bad = good;
+  study_scan good = {.form = STUDY_BLOCK_SCAN, .block = 32}, bad = good;
   bad.block = 33;
-  CHECK_FAILS(dvt_study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_INVALID_ARGUMENT, "block");
+  CHECK_FAILS(study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_INVALID_ARGUMENT, "block");
   bad = good;
-  bad.op = DVT_STUDY_OPERATORS;
-  CHECK_FAILS(dvt_study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_INVALID_ARGUMENT, "op");
+  bad.op = STUDY_OPERATORS;
+  CHECK_FAILS(study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_INVALID_ARGUMENT, "op");
   bad = good;
-  bad.form = DVT_STUDY_SCAN_FORMS;
-  CHECK_FAILS(dvt_study_scan_tiles(&bad, DAVIT_HOST, 4, x, y, NULL), DAVIT_INVALID_ARGUMENT, "form");
+  bad.form = STUDY_SCAN_FORMS;
+  CHECK_FAILS(study_scan_tiles(&bad, DAVIT_HOST, 4, x, y, NULL), DAVIT_INVALID_ARGUMENT, "form");
   bad = good;
-  bad.form = DVT_STUDY_WARP_SCAN;
-  CHECK_FAILS(dvt_study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_UNSUPPORTED, "warps");
-  bad.form = DVT_STUDY_NAIVE;
+  bad.form = STUDY_WARP_SCAN;
+  CHECK_FAILS(study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_UNSUPPORTED, "warps");
+  bad.form = STUDY_NAIVE;
   bad.exclusive = true;
-  CHECK_FAILS(dvt_study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_UNSUPPORTED, "inclusive");
-  CHECK_FAILS(dvt_study_scan_grid(&good, -7, 4, x, y), DAVIT_UNKNOWN_DEVICE, "-7");
-  CHECK_FAILS(dvt_study_scan_grid(&good, DAVIT_HOST, INT64_MAX, x, y), DAVIT_OUT_OF_DEVICE_MEMORY, "totals");
-  CHECK_FAILS(dvt_study_scan_words(&good, 33, &word), DAVIT_INVALID_ARGUMENT, "n is 33");
+  CHECK_FAILS(study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_UNSUPPORTED, "inclusive");
+  CHECK_FAILS(study_scan_grid(&good, -7, 4, x, y), DAVIT_UNKNOWN_DEVICE, "-7");
+  CHECK_FAILS(study_scan_grid(&good, DAVIT_HOST, INT64_MAX, x, y), DAVIT_OUT_OF_DEVICE_MEMORY, "totals");
+  CHECK_FAILS(study_scan_words(&good, 33, &word), DAVIT_INVALID_ARGUMENT, "n is 33");
   assert_int_equal(y[0], 5);
 }
 

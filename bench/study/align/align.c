@@ -1,0 +1,427 @@
+/* The host's side of the programs on alignment: checks, memory, copies, launches in batches that fit. */
+#include "bench/study/align/align.h"
+
+#include <davit/device.h>
+#include <davit/memory.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/study/align/launch.h"
+
+enum { MOST_WINDOW = 65535, MOST_PERMUTATIONS = 1000000, WARP = 32, MOST_TEAM = 1024 };
+
+static const size_t HOST_MEMORY_BYTES = (size_t)64 << 20;
+
+study_align study_align_defaults(void) {
+  return (study_align){.program = STUDY_ALIGN_V1,
+                       .random = STUDY_ALIGN_BY_DEVICE,
+                       .window = 200,
+                       .threshold = 50,
+                       .penalty = 33,
+                       .permutations = 100};
+}
+
+int64_t study_align_windows(int64_t frames, int64_t window) {
+  return window > 0 ? frames / window : 0;
+}
+
+double study_align_cells(const study_align *a, const study_align_input *input) {
+  double columns = 0;
+  for (int e = 0; e < input->effect_count; e++)
+    columns += (double)input->effects[e].frames;
+  return columns * (double)(study_align_windows(input->frames, a->window) * a->window) *
+         (1.0 + a->permutations);
+}
+
+/* ---- arguments ---- */
+
+static davit_status check_choices(const study_align *a) {
+  if (a->program < 0 || a->program >= STUDY_ALIGN_PROGRAMS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "program is %d, which is none", (int)a->program);
+  if (a->random != STUDY_ALIGN_BY_HOST && a->random != STUDY_ALIGN_BY_DEVICE)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "random is %d, which is no source", (int)a->random);
+  if (a->layout < STUDY_ALIGN_NATURAL || a->layout > STUDY_ALIGN_INTERLEAVED)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "layout is %d, which is none", (int)a->layout);
+  if (a->threads < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "threads is %d", a->threads);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_numbers(const study_align *a) {
+  if (a->window < 1 || a->window > MOST_WINDOW)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "window is %lld, not 1 to %d", (long long)a->window,
+                      MOST_WINDOW);
+  if (!(a->threshold >= 0 && a->threshold <= 100))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "threshold is %g, not 0 to 100", (double)a->threshold);
+  if (!(a->penalty >= 0 && a->penalty <= 1e4f))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "penalty is %g, not 0 to 10000", (double)a->penalty);
+  if (a->permutations < 0 || a->permutations > MOST_PERMUTATIONS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "permutations is %d, not 0 to %d", a->permutations,
+                      MOST_PERMUTATIONS);
+  const int64_t room = STUDY_TILE_FLOATS / (a->window + 1);
+  if (a->program == STUDY_ALIGN_V5 && room < 1)
+    return davit_fail(DAVIT_UNSUPPORTED, "window is %lld: a column of V5's tile has at most %d frames",
+                      (long long)a->window, STUDY_TILE_FLOATS - 1);
+  if (a->tile_columns < 0 || a->tile_columns > STUDY_TILE_FLOATS ||
+      (a->program == STUDY_ALIGN_V5 && a->tile_columns > room))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "tile_columns is %d; a tile has room for %lld", a->tile_columns,
+                      (long long)room);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_finite(const char *name, int64_t frames, int width, const float *features) {
+  for (int64_t i = 0; i < frames * width; i++)
+    if (!isfinite(features[i]))
+      return davit_fail(DAVIT_INVALID_ARGUMENT,
+                        "%s has a feature that is not finite: frame %lld, feature %lld", name,
+                        (long long)(i / width), (long long)(i % width));
+  return DAVIT_SUCCESS;
+}
+
+static davit_status check_input(const study_align_input *input) {
+  if (input->width < 1 || input->frames < 0 || input->effect_count < 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "width is %d, frames is %lld, effect_count is %d", input->width,
+                      (long long)input->frames, input->effect_count);
+  davit_status status = check_finite("movie", input->frames, input->width, input->movie);
+  for (int e = 0; e < input->effect_count && status == DAVIT_SUCCESS; e++)
+    if (input->effects[e].frames < 1)
+      status = davit_fail(DAVIT_INVALID_ARGUMENT, "effect %d has %lld frames", e,
+                          (long long)input->effects[e].frames);
+    else
+      status = check_finite("an effect", input->effects[e].frames, input->width, input->effects[e].features);
+  return status;
+}
+
+static davit_status is_gpu(int device, bool *gpu) {
+  davit_device_info info;
+  davit_status status = davit_device_describe(device, &info);
+  *gpu = status == DAVIT_SUCCESS && info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
+  return status;
+}
+
+/* ---- a run ---- */
+
+/* What one call works with. Host memory is prepared, device memory is what the task points to. */
+typedef struct program {
+  const study_align *a;
+  const study_align_input *input;
+  int device, place; /* of a program for the host: DAVIT_HOST */
+  bool gpu;
+  int cpu_threads;
+  int64_t units, batch, longest;
+  float *movie, *patterns; /* unit vectors */
+  int64_t *starts;
+  uint16_t *orders;
+  study_align_task task;
+  study_align_times times;
+} program;
+
+static double lap(double *since) {
+  const double now = omp_get_wtime(), ms = 1e3 * (now - *since);
+  *since = now;
+  return ms;
+}
+
+static bool on_host(study_align_program number) {
+  return number == STUDY_ALIGN_SERIAL || number == STUDY_ALIGN_CPU;
+}
+
+static bool by_team(study_align_program number) {
+  return number == STUDY_ALIGN_V3 || number == STUDY_ALIGN_V5;
+}
+
+static bool host_draws(const study_align *a) {
+  return a->random == STUDY_ALIGN_BY_HOST || on_host(a->program);
+}
+
+static int64_t windows_of(const program *p) {
+  return study_align_windows(p->input->frames, p->a->window);
+}
+
+static int64_t pattern_frames(const program *p) {
+  int64_t frames = 0;
+  for (int e = 0; e < p->input->effect_count; e++)
+    frames += p->input->effects[e].frames;
+  return frames;
+}
+
+/* Floats that a unit needs for matrices. */
+static int64_t unit_floats(const program *p) {
+  const int64_t window = p->a->window, n = p->longest, full = study_align_full_floats(window, n);
+  const int runs = p->task.runs;
+  switch (p->a->program) {
+  case STUDY_ALIGN_CPU:
+    return study_align_cpu_floats(window, n, p->input->width);
+  case STUDY_ALIGN_V2:
+    return study_align_rows_floats(window, n);
+  case STUDY_ALIGN_V3:
+    return runs * full;
+  case STUDY_ALIGN_V5:
+    return runs * study_align_tile_run_floats(window, p->task.tile_columns) +
+           (p->gpu ? 0 : STUDY_TILE_FLOATS);
+  case STUDY_ALIGN_V4A: /* its heap, which no host allocates */
+  default:
+    return full;
+  }
+}
+
+static int natural_tile(const study_align *a) {
+  const int64_t room = STUDY_TILE_FLOATS / (a->window + 1);
+  return a->tile_columns ? a->tile_columns : (int)(room < STUDY_TILE_COLUMNS ? room : STUDY_TILE_COLUMNS);
+}
+
+/* What the launches are told but for pointers. */
+static void describe(program *p) {
+  const study_align *a = p->a;
+  const bool team = by_team(a->program),
+             apart = a->program == STUDY_ALIGN_V4A || a->program == STUDY_ALIGN_V4B;
+  for (int e = 0; e < p->input->effect_count; e++)
+    p->longest = p->input->effects[e].frames > p->longest ? p->input->effects[e].frames : p->longest;
+  p->units = windows_of(p) * p->input->effect_count;
+  p->task = (study_align_task){.window = a->window,
+                               .width = p->input->width,
+                               .effects = p->input->effect_count,
+                               .runs = a->permutations + 1,
+                               .threshold = a->threshold,
+                               .open = 100 + a->penalty,
+                               .extend = a->penalty,
+                               .rounded = a->rounded,
+                               .seed = a->seed,
+                               .heap_bytes = a->heap_bytes};
+  p->task.tile_columns = natural_tile(a);
+  p->task.interleaved = !apart && !on_host(a->program) &&
+                        (a->layout == STUDY_ALIGN_NATURAL ? p->gpu : a->layout == STUDY_ALIGN_INTERLEAVED);
+  p->task.slot_floats = unit_floats(p);
+  p->task.slot_orders = a->window * (team ? p->task.runs : 1);
+}
+
+/* As many units a launch as memory allows. */
+static davit_status plan_batches(program *p) {
+  size_t room = p->a->memory_bytes, total;
+  if (!room && p->gpu) {
+    davit_status status = davit_device_memory(p->device, &room, &total);
+    if (status != DAVIT_SUCCESS)
+      return status;
+    room /= 2;
+  }
+  room = room ? room : HOST_MEMORY_BYTES;
+  const size_t unit = (size_t)p->task.slot_floats * sizeof(float) +
+                      (host_draws(p->a) ? 0 : (size_t)p->task.slot_orders * sizeof(uint16_t));
+  p->batch = (int64_t)(room / unit);
+  if (p->batch < 1 && (p->gpu || p->a->memory_bytes))
+    return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY,
+                      "a window and an effect need %zu bytes for matrices, of %zu", unit, room);
+  p->batch = p->batch < 1 ? 1 : p->batch > p->units ? p->units : p->batch;
+  return DAVIT_SUCCESS;
+}
+
+/* ---- what the host prepares ---- */
+
+static void unit_vectors(int64_t frames, int width, const float *features, float *units) {
+  for (int64_t i = 0; i < frames; i++)
+    dvt_unit_vector(width, features + i * width, units + i * width);
+}
+
+static davit_status allocate_host(program *p) {
+  const size_t width = (size_t)p->input->width, orders = (size_t)p->a->permutations * (size_t)p->a->window;
+  p->movie = malloc((size_t)(windows_of(p) * p->a->window) * width * sizeof(float));
+  p->patterns = malloc((size_t)pattern_frames(p) * width * sizeof(float));
+  p->starts = malloc(((size_t)p->input->effect_count + 1) * sizeof(int64_t));
+  p->orders = malloc((orders + 1) * sizeof(uint16_t));
+  return p->movie && p->patterns && p->starts && p->orders
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the unit vectors of %lld frames",
+                          (long long)p->input->frames);
+}
+
+static void prepare(program *p) {
+  const int width = p->input->width;
+  unit_vectors(windows_of(p) * p->a->window, width, p->input->movie, p->movie);
+  p->starts[0] = 0;
+  for (int e = 0; e < p->input->effect_count; e++) {
+    const study_effect *effect = &p->input->effects[e];
+    unit_vectors(effect->frames, width, effect->features, p->patterns + p->starts[e] * width);
+    p->starts[e + 1] = p->starts[e] + effect->frames;
+  }
+  for (int r = 1; host_draws(p->a) && r < p->task.runs; r++)
+    dvt_permutation(p->a->seed, (uint64_t)r, (int)p->a->window, p->orders + (r - 1) * p->a->window);
+}
+
+static void release_host(program *p) {
+  free(p->movie);
+  free(p->patterns);
+  free(p->starts);
+  free(p->orders);
+}
+
+/* ---- programs for the host ---- */
+
+static davit_status run_on_host(program *p, float *scores) {
+  double since = omp_get_wtime();
+  const bool serial = p->a->program == STUDY_ALIGN_SERIAL;
+  const int threads = serial ? 1 : p->a->threads ? p->a->threads : omp_get_max_threads();
+  float *matrices = malloc((size_t)threads * (size_t)p->task.slot_floats * sizeof(float));
+  if (!matrices)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the matrices of %d threads", threads);
+  prepare(p);
+  p->times.prepare_ms = lap(&since);
+  p->task.movie = p->movie;
+  p->task.patterns = p->patterns;
+  p->task.starts = p->starts;
+  p->task.orders = p->orders;
+  p->task.scores = scores;
+  p->task.matrices = matrices;
+  p->task.count = p->units;
+  if (serial)
+    study_align_cpu_serial(&p->task);
+  else
+    study_align_cpu_rows(&p->task, threads);
+  p->times.kernel_ms = lap(&since);
+  free(matrices);
+  return DAVIT_SUCCESS;
+}
+
+/* ---- programs for devices ---- */
+
+/* Memory of the device for what the task points to. */
+static davit_status allocate_device(program *p) {
+  const size_t width = (size_t)p->input->width * sizeof(float), batch = (size_t)p->batch;
+  const struct {
+    size_t bytes;
+    void *at;
+  } blocks[] = {
+      {(size_t)(windows_of(p) * p->a->window) * width, &p->task.movie},
+      {(size_t)pattern_frames(p) * width, &p->task.patterns},
+      {((size_t)p->input->effect_count + 1) * sizeof(int64_t), &p->task.starts},
+      {host_draws(p->a) ? ((size_t)p->a->permutations * (size_t)p->a->window + 1) * sizeof(uint16_t) : 0,
+       &p->task.orders},
+      {(size_t)p->units * (size_t)p->task.runs * sizeof(float), &p->task.scores},
+      {p->a->program == STUDY_ALIGN_V4A ? 0 : batch * (size_t)p->task.slot_floats * sizeof(float),
+       &p->task.matrices},
+      {host_draws(p->a) ? 0 : batch * (size_t)p->task.slot_orders * sizeof(uint16_t), &p->task.drawn},
+  };
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+    void *memory;
+    davit_status status = davit_malloc(blocks[i].bytes, p->place, &memory);
+    if (status != DAVIT_SUCCESS)
+      return status;
+    memcpy(blocks[i].at, &memory, sizeof memory);
+  }
+  return DAVIT_SUCCESS;
+}
+
+static void release_device(program *p) {
+  (void)davit_free((void *)p->task.movie);
+  (void)davit_free((void *)p->task.patterns);
+  (void)davit_free((void *)p->task.starts);
+  (void)davit_free((void *)p->task.orders);
+  (void)davit_free(p->task.scores);
+  (void)davit_free(p->task.matrices);
+  (void)davit_free(p->task.drawn);
+}
+
+static davit_status copy_in(program *p) {
+  const size_t width = (size_t)p->input->width * sizeof(float);
+  davit_status status =
+      davit_copy((size_t)(windows_of(p) * p->a->window) * width, p->movie, (void *)p->task.movie);
+  if (status == DAVIT_SUCCESS)
+    status = davit_copy((size_t)pattern_frames(p) * width, p->patterns, (void *)p->task.patterns);
+  if (status == DAVIT_SUCCESS)
+    status = davit_copy(((size_t)p->input->effect_count + 1) * sizeof *p->starts, p->starts,
+                        (void *)p->task.starts);
+  if (status == DAVIT_SUCCESS && host_draws(p->a) && p->a->permutations)
+    status = davit_copy((size_t)p->a->permutations * (size_t)p->a->window * sizeof *p->orders, p->orders,
+                        (void *)p->task.orders);
+  return status;
+}
+
+static int at_most(int64_t value, int64_t most) {
+  return (int)(value < most ? value : most);
+}
+
+/* On a GPU small teams, one for each unit or for each 32; on the CPU one team of all threads. */
+static study_align_shape shape_of(const program *p) {
+  const int device = p->device == DAVIT_HOST ? omp_get_initial_device() : p->device;
+  if (!p->gpu)
+    return (study_align_shape){device, 1, omp_get_num_procs()};
+  if (!by_team(p->a->program))
+    return (study_align_shape){device, at_most((p->task.count + WARP - 1) / WARP, INT32_MAX), WARP};
+  const int whole_warps = (p->task.runs + WARP - 1) / WARP * WARP;
+  return (study_align_shape){device, at_most(p->task.count, INT32_MAX), at_most(whole_warps, MOST_TEAM)};
+}
+
+static void launch(program *p) {
+  static void (*const launches[STUDY_ALIGN_PROGRAMS])(const study_align_task *, study_align_shape) = {
+      [STUDY_ALIGN_V1] = study_align_launch_full,  [STUDY_ALIGN_V2] = study_align_launch_rows,
+      [STUDY_ALIGN_V3] = study_align_launch_team,  [STUDY_ALIGN_V4A] = study_align_launch_heap,
+      [STUDY_ALIGN_V4B] = study_align_launch_full, [STUDY_ALIGN_V5] = study_align_launch_tiles};
+  for (p->task.first = 0; p->task.first < p->units; p->task.first += p->batch) {
+    const int64_t left = p->units - p->task.first;
+    p->task.count = left < p->batch ? left : p->batch;
+    launches[p->a->program](&p->task, shape_of(p));
+    p->times.launches++;
+  }
+}
+
+/* Whether a thread of V4A found the heap full. */
+static davit_status check_heap(const program *p, const float *scores) {
+  int64_t without = 0;
+  for (int64_t unit = 0; unit < p->units; unit++)
+    without += scores[unit * p->task.runs] == STUDY_ALIGN_NO_HEAP;
+  return without ? davit_fail(
+                       DAVIT_OUT_OF_DEVICE_MEMORY,
+                       "device %d: %lld of %lld threads got no memory from its heap, at most %lld at a time",
+                       p->device, (long long)without, (long long)p->units, (long long)p->batch)
+                 : DAVIT_SUCCESS;
+}
+
+static davit_status run_on_device(program *p, float *scores) {
+  davit_status status = allocate_device(p);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  double since = omp_get_wtime();
+  prepare(p);
+  p->times.prepare_ms = lap(&since);
+  status = copy_in(p);
+  p->times.transfer_ms = lap(&since);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  launch(p);
+  p->times.kernel_ms = lap(&since);
+  status = davit_copy((size_t)p->units * (size_t)p->task.runs * sizeof *scores, p->task.scores, scores);
+  p->times.transfer_ms += lap(&since);
+  return status == DAVIT_SUCCESS ? check_heap(p, scores) : status;
+}
+
+davit_status study_align_run(const study_align *a, int device, const study_align_input *input, float *scores,
+                             study_align_times *times) {
+  program p = {.a = a, .input = input, .device = device};
+  davit_status status = check_choices(a);
+  if (status == DAVIT_SUCCESS)
+    status = check_numbers(a);
+  if (status == DAVIT_SUCCESS)
+    status = check_input(input);
+  if (status == DAVIT_SUCCESS)
+    status = is_gpu(device, &p.gpu);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  p.gpu = p.gpu && !on_host(a->program);
+  p.place = device == DAVIT_HOST ? DAVIT_PAGEABLE : device;
+  describe(&p);
+  if (p.units > 0) {
+    status = on_host(a->program) ? DAVIT_SUCCESS : plan_batches(&p);
+    if (status == DAVIT_SUCCESS)
+      status = allocate_host(&p);
+    if (status == DAVIT_SUCCESS)
+      status = on_host(a->program) ? run_on_host(&p, scores) : run_on_device(&p, scores);
+    if (!on_host(a->program))
+      release_device(&p);
+    release_host(&p);
+  }
+  p.times.total_ms = p.times.prepare_ms + p.times.transfer_ms + p.times.kernel_ms;
+  if (status == DAVIT_SUCCESS && times)
+    *times = p.times;
+  return status;
+}

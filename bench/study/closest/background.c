@@ -1,0 +1,374 @@
+#include "bench/study/closest/background.h"
+
+#include <davit/event.h>
+#include <davit/timer.h>
+
+#include "bench/study/closest/closest.h"
+#include "bench/study/common/kernel.h"
+
+enum { THREADS = 256, SIDE = 16, STREAM_BLOCKS = 100, STREAM_THREADS = 512 };
+
+/* ---- shapes ---- */
+
+static int64_t quotient_up(int64_t n, int64_t by) {
+  return n / by + (n % by != 0);
+}
+
+study_shape study_shape_for(int64_t n, int threads) {
+  return (study_shape){quotient_up(n, threads), threads};
+}
+
+int64_t study_shape_idle(study_shape shape, int64_t n) {
+  return shape.blocks * shape.threads - n;
+}
+
+void study_shape_2d(int64_t width, int64_t height, int side, int64_t *across, int64_t *down) {
+  *across = quotient_up(width, side);
+  *down = quotient_up(height, side);
+}
+
+/* ---- kernels: one block each ---- */
+
+STUDY_INLINE void vector_add(int64_t team, int64_t threads, int64_t n, const float *a, const float *b,
+                             float *c) {
+  PHASE(t, (int)threads) {
+    const int64_t i = team * threads + t;
+    if (i < n)
+      c[i] = a[i] + b[i];
+  }
+}
+
+STUDY_INLINE void picture(int64_t team, int64_t side, int64_t width, int64_t height, const float *in,
+                          float *out) {
+  const int64_t across = (width + side - 1) / side;
+  PHASE(t, (int)(side * side)) {
+    const int64_t i = team % across * side + t % side, j = team / across * side + t / side;
+    if (i < width && j < height)
+      out[j * width + i] = 2 * in[j * width + i];
+  }
+}
+
+STUDY_INLINE void product(int64_t team, int64_t n, const float *a, const float *b, float *c) {
+  const int64_t across = (n + SIDE - 1) / SIDE;
+  PHASE(t, SIDE * SIDE) {
+    const int64_t col = team % across * SIDE + t % SIDE, row = team / across * SIDE + t / SIDE;
+    float sum = 0;
+    for (int64_t k = 0; k < n && row < n && col < n; k++)
+      sum += a[row * n + k] * b[k * n + col];
+    if (row < n && col < n)
+      c[row * n + col] = sum;
+  }
+}
+
+STUDY_INLINE void product_tiled(int64_t team, int64_t n, const float *a, const float *b, float *c) {
+  SHARED(float, left, SIDE *SIDE);
+  SHARED(float, right, SIDE *SIDE);
+  PRIVATE(float, sum, SIDE *SIDE);
+  const int64_t across = (n + SIDE - 1) / SIDE, col0 = team % across * SIDE, row0 = team / across * SIDE;
+  PHASE(t, SIDE * SIDE)
+  OWN(sum, t) = 0;
+  for (int64_t k0 = 0; k0 < n; k0 += SIDE) {
+    PHASE(t, SIDE * SIDE) {
+      const int64_t row = row0 + t / SIDE, col = col0 + t % SIDE, k = k0 + t % SIDE, l = k0 + t / SIDE;
+      left[t] = row < n && k < n ? a[row * n + k] : 0;
+      right[t] = l < n && col < n ? b[l * n + col] : 0;
+    }
+    BARRIER();
+    PHASE(t, SIDE * SIDE)
+    for (int k = 0; k < SIDE; k++)
+      OWN(sum, t) += left[t / SIDE * SIDE + k] * right[k * SIDE + t % SIDE];
+    BARRIER();
+  }
+  PHASE(t, SIDE * SIDE)
+  if (row0 + t / SIDE < n && col0 + t % SIDE < n)
+    c[(row0 + t / SIDE) * n + col0 + t % SIDE] = OWN(sum, t);
+}
+
+STUDY_INLINE void scalar_add(int64_t team, int64_t a, int64_t b, int32_t *c) {
+  (void)team;
+  PHASE(t, 1)
+  c[t] = (int32_t)(a + b);
+}
+
+STUDY_INLINE void atomic_minimum(int64_t team, int64_t n, const float *x, uint32_t *least) {
+  PHASE(t, THREADS)
+  if (team * THREADS + t < n)
+    study_atomic_min(least, x[team * THREADS + t]);
+}
+
+STUDY_INLINE int64_t channel_at(int layout, int64_t n, int64_t i, int channel) {
+  return layout == STUDY_SOA ? channel * n + i : (layout == STUDY_AOS ? 3 : 4) * i + channel;
+}
+
+STUDY_INLINE void pixels(int64_t team, const int layout, const bool grey, int64_t n, const uint8_t *in,
+                         uint8_t *out) {
+  PHASE(t, THREADS) {
+    const int64_t i = team * THREADS + t;
+    if (i < n) {
+      unsigned r, g = 0, b = 0;
+      if (layout == STUDY_AOS_PADDED) {
+        const uint32_t word = ((const uint32_t *)(const void *)in)[i];
+        r = word & 255;
+        g = word >> 8 & 255;
+        b = word >> 16 & 255;
+      } else {
+        r = in[channel_at(layout, n, i, 0)];
+        if (grey) {
+          g = in[channel_at(layout, n, i, 1)];
+          b = in[channel_at(layout, n, i, 2)];
+        }
+      }
+      out[i] = (uint8_t)(grey ? (r + g + b) / 3 : r);
+    }
+  }
+}
+
+STUDY_INLINE void norms(int64_t team, const bool soa, int64_t n, const float *in, float *out) {
+  PHASE(t, THREADS) {
+    const int64_t i = team * THREADS + t;
+    if (i < n) {
+      study_point p;
+      if (soa)
+        p = (study_point){in[i], in[n + i]};
+      else
+        __builtin_memcpy(&p, __builtin_assume_aligned(in + 2 * i, sizeof p), sizeof p);
+      out[i] = __builtin_fabsf(p.x) + __builtin_fabsf(p.y);
+    }
+  }
+}
+
+STUDY_INLINE void stream_kernel(int64_t team, int64_t n, const int32_t *in, int32_t *out) {
+  PHASE(t, STREAM_THREADS)
+  for (int64_t i = team * STREAM_THREADS + t; i < n; i += STREAM_BLOCKS * STREAM_THREADS)
+    out[i] = study_streams_kernel(in[i]);
+}
+
+/* ---- grids: every kernel once as a region for GPUs and once as a block for the CPU ---- */
+
+/* What a kernel gets beside the team: three sizes, two inputs and an output, as far as it has them. */
+#define PARAMETERS int64_t p, int64_t q, int64_t r, const void *in, const void *in2, void *out
+#define ARGUMENTS p, q, r, in, in2, out
+
+#ifdef DVT_GPU
+#define ON_GPU(kernel, ...) kernel(dvt_team(), __VA_ARGS__)
+#else
+#define ON_GPU(kernel, ...) ((void)0)
+#endif
+
+typedef struct form {
+  void (*block)(int64_t team, PARAMETERS);
+  void (*grid)(int device, int teams, int threads, PARAMETERS);
+} form;
+
+#define FORM(name, kernel, ...)                                                                              \
+  STUDY_INLINE void name##_body(PARAMETERS) {                                                                \
+    (void)p, (void)q, (void)r, (void)in, (void)in2, (void)out; /* not all kernels have all */                \
+    ON_GPU(kernel, __VA_ARGS__);                                                                             \
+  }                                                                                                          \
+  static void name##_grid(int device, int teams, int threads, PARAMETERS) {                                  \
+    PRAGMA(omp target teams ompx_bare num_teams(teams) thread_limit(threads) device(device)                  \
+               is_device_ptr(in, in2, out))                                                                  \
+    name##_body(ARGUMENTS);                                                                                  \
+  }                                                                                                          \
+  static void name##_block(int64_t team, PARAMETERS) {                                                       \
+    (void)p, (void)q, (void)r, (void)in, (void)in2, (void)out;                                               \
+    kernel(team, __VA_ARGS__);                                                                               \
+  }                                                                                                          \
+  static const form name##_form = {name##_block, name##_grid};
+
+FORM(vector_add, vector_add, p, q, in, in2, out)
+FORM(picture, picture, p, q, r, in, out)
+FORM(product, product, p, in, in2, out)
+FORM(product_tiled, product_tiled, p, in, in2, out)
+FORM(scalar_add, scalar_add, p, q, out)
+FORM(atomic_minimum, atomic_minimum, p, in, out)
+FORM(grey_aos, pixels, STUDY_AOS, true, p, in, out)
+FORM(grey_padded, pixels, STUDY_AOS_PADDED, true, p, in, out)
+FORM(grey_soa, pixels, STUDY_SOA, true, p, in, out)
+FORM(red_aos, pixels, STUDY_AOS, false, p, in, out)
+FORM(red_padded, pixels, STUDY_AOS_PADDED, false, p, in, out)
+FORM(red_soa, pixels, STUDY_SOA, false, p, in, out)
+FORM(norms_aos, norms, false, p, in, out)
+FORM(norms_soa, norms, true, p, in, out)
+FORM(stream_kernel, stream_kernel, p, in, out)
+
+static void run(const form *f, bool gpu, int device, int64_t teams, int threads, PARAMETERS) {
+  if (gpu && teams > 0)
+    f->grid(device, (int)teams, WARPS_OF(threads) * 32, ARGUMENTS);
+  else
+    for (int64_t team = 0; team < teams; team++)
+      f->block(team, ARGUMENTS);
+}
+
+static davit_status launch(const form *f, int device, int64_t teams, int threads, PARAMETERS) {
+  bool gpu;
+  davit_status status = study_closest_on_gpu(device, &gpu);
+  if (status == DAVIT_SUCCESS && teams > INT32_MAX)
+    status = davit_fail(DAVIT_INVALID_ARGUMENT, "%lld blocks are more than a grid has", (long long)teams);
+  if (status == DAVIT_SUCCESS)
+    run(f, gpu, device, teams, threads, ARGUMENTS);
+  return status;
+}
+
+davit_status study_vector_add(int device, study_shape shape, int64_t n, const float *a, const float *b,
+                              float *c) {
+  if (shape.threads < 1 || shape.threads > STUDY_MOST_THREADS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "threads is %d, not 1 to %d", shape.threads,
+                      STUDY_MOST_THREADS);
+  if (shape.blocks < 0 || study_shape_idle(shape, n) < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "blocks is %lld: too few threads for n = %lld",
+                      (long long)shape.blocks, (long long)n);
+  return launch(&vector_add_form, device, shape.blocks, shape.threads, shape.threads, n, 0, a, b, c);
+}
+
+davit_status study_picture(int device, int side, int64_t width, int64_t height, const float *in, float *out) {
+  int64_t across, down;
+  if (side != 8 && side != 16 && side != 32)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "side is %d, not 8, 16 or 32", side);
+  study_shape_2d(width, height, side, &across, &down);
+  return launch(&picture_form, device, across * down, side * side, side, width, height, in, in, out);
+}
+
+davit_status study_square_product(int device, bool tiled, int64_t n, const float *a, const float *b,
+                                  float *c) {
+  int64_t side = quotient_up(n, SIDE);
+  return launch(tiled ? &product_tiled_form : &product_form, device, side * side, SIDE * SIDE, n, 0, 0, a, b,
+                c);
+}
+
+double study_square_product_ratio(bool tiled) {
+  return tiled ? SIDE : 1; /* two operations for two accesses, which SIDE threads share */
+}
+
+davit_status study_scalar_add(int device, int32_t a, int32_t b, int32_t *c) {
+  return launch(&scalar_add_form, device, 1, 1, a, b, 0, c, c, c);
+}
+
+davit_status study_atomic_minimum(int device, int64_t n, const float *x, uint32_t *least) {
+  return launch(&atomic_minimum_form, device, quotient_up(n, THREADS), THREADS, n, 0, 0, x, x, least);
+}
+
+int64_t study_pixels_bytes(study_layout layout, int64_t n) {
+  return (layout == STUDY_AOS_PADDED ? 4 : 3) * n;
+}
+
+int64_t study_pixel_at(study_layout layout, int64_t n, int64_t i, int channel) {
+  return channel_at((int)layout, n, i, channel);
+}
+
+static davit_status of_pixels(const form *const forms[STUDY_LAYOUTS], int device, study_layout layout,
+                              int64_t n, const uint8_t *in, uint8_t *out) {
+  if ((unsigned)layout >= STUDY_LAYOUTS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "layout is %d, which is none", (int)layout);
+  return launch(forms[layout], device, quotient_up(n, THREADS), THREADS, n, 0, 0, in, in, out);
+}
+
+davit_status study_grey(int device, study_layout layout, int64_t n, const uint8_t *in, uint8_t *out) {
+  static const form *const forms[] = {&grey_aos_form, &grey_padded_form, &grey_soa_form};
+  return of_pixels(forms, device, layout, n, in, out);
+}
+
+davit_status study_red(int device, study_layout layout, int64_t n, const uint8_t *in, uint8_t *out) {
+  static const form *const forms[] = {&red_aos_form, &red_padded_form, &red_soa_form};
+  return of_pixels(forms, device, layout, n, in, out);
+}
+
+davit_status study_norms(int device, bool soa, int64_t n, const float *points, float *out) {
+  return launch(soa ? &norms_soa_form : &norms_aos_form, device, quotient_up(n, THREADS), THREADS, n, 0, 0,
+                points, points, out);
+}
+
+/* ---- streams ---- */
+
+enum { STREAMS = 2 };
+
+/* One half; lives until the queue has run it. */
+typedef struct part {
+  bool gpu;
+  int64_t n;
+  const int32_t *input;
+  int32_t *output, *device_input, *device_output;
+} part;
+
+static davit_status kernel_of_part(int device, void *argument) {
+  const part *p = argument;
+  run(&stream_kernel_form, p->gpu, device, STREAM_BLOCKS, STREAM_THREADS, p->n, 0, 0, p->device_input,
+      p->device_input, p->device_output);
+  return DAVIT_SUCCESS;
+}
+
+/* Command 0, 1 or 2 of a half in its sub-queue: copy in, kernel, copy out. */
+static davit_status enqueue(davit_queue *queue, int stream, int command, part *p) {
+  size_t bytes = (size_t)p->n * sizeof *p->input;
+  davit_status status = davit_queue_set_subqueue(queue, stream);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  if (command == 0)
+    return davit_queue_copy(queue, bytes, p->input, p->device_input);
+  if (command == 1)
+    return davit_queue_region(queue, kernel_of_part, p);
+  return davit_queue_copy(queue, bytes, p->device_output, p->output);
+}
+
+/* All commands in the order of the issue, between start and stop in sub-queue 0. */
+static davit_status issue(const study_streams *s, part parts[STREAMS], davit_event *point,
+                          davit_timer *timer) {
+  enum { COMMANDS = 3 };
+  davit_status status = davit_queue_set_subqueue(s->queue, 0);
+  if (status == DAVIT_SUCCESS)
+    status = davit_timer_start(timer, s->queue);
+  if (status == DAVIT_SUCCESS)
+    status = davit_event_record(point, s->queue);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_set_subqueue(s->queue, 1);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_wait(s->queue, point);
+  for (int i = 0; i < STREAMS * COMMANDS && status == DAVIT_SUCCESS; i++) {
+    int stream = s->breadth_first ? i % STREAMS : i / COMMANDS;
+    status = enqueue(s->queue, stream, s->breadth_first ? i / STREAMS : i % COMMANDS, &parts[stream]);
+  }
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_set_subqueue(s->queue, 1);
+  if (status == DAVIT_SUCCESS)
+    status = davit_event_record(point, s->queue);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_set_subqueue(s->queue, 0);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_wait(s->queue, point);
+  if (status == DAVIT_SUCCESS)
+    status = davit_timer_stop(timer, s->queue);
+  return status;
+}
+
+davit_status study_streams_run(const study_streams *s, double *elapsed_ms) {
+  int device;
+  bool gpu;
+  part parts[STREAMS];
+  davit_event *point = NULL;
+  davit_timer *timer = NULL;
+  davit_status status = davit_queue_device(s->queue, &device);
+  if (status == DAVIT_SUCCESS)
+    status = study_closest_on_gpu(device, &gpu);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  for (int i = 0; i < STREAMS; i++) {
+    int64_t first = i * (s->n / STREAMS), count = i + 1 < STREAMS ? s->n / STREAMS : s->n - first;
+    parts[i] = (part){
+        gpu, count, s->input + first, s->output + first, s->device_input + first, s->device_output + first};
+  }
+  status = davit_event_create(&point);
+  if (status == DAVIT_SUCCESS)
+    status = davit_timer_create(&timer);
+  if (status == DAVIT_SUCCESS)
+    status = issue(s, parts, point, timer);
+  davit_status done =
+      davit_queue_synchronize(s->queue); /* whatever failed, the parts are still in use until now */
+  if (status == DAVIT_SUCCESS)
+    status = done;
+  if (status == DAVIT_SUCCESS)
+    status = davit_timer_elapsed(timer, elapsed_ms);
+  (void)davit_event_destroy(point);
+  if (timer)
+    (void)davit_timer_destroy(timer);
+  return status;
+}

@@ -1,0 +1,278 @@
+#include "bench/study/closest/network.h"
+
+#include <stdlib.h>
+
+struct study_network {
+  int n, stages, stage_capacity;
+  int64_t count, capacity;
+  int64_t *first; /* comparator of each stage */
+  study_comparator *comparators;
+  int *busy; /* element i has a comparator in stage busy[i] */
+};
+
+static davit_status no_memory(void) {
+  return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the network");
+}
+
+davit_status study_network_create(int n, study_network **network) {
+  if (n < 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d", n);
+  study_network *made = calloc(1, sizeof *made);
+  if (made)
+    made->busy = malloc((size_t)n * sizeof *made->busy);
+  if (!made || !made->busy) {
+    free(made);
+    return no_memory();
+  }
+  made->n = n;
+  for (int i = 0; i < n; i++)
+    made->busy[i] = -1;
+  *network = made;
+  return DAVIT_SUCCESS;
+}
+
+void study_network_free(study_network *network) {
+  if (!network)
+    return;
+  free(network->first);
+  free(network->comparators);
+  free(network->busy);
+  free(network);
+}
+
+davit_status study_network_stage(study_network *network) {
+  if (network->stages == network->stage_capacity) {
+    int larger = network->stage_capacity ? 2 * network->stage_capacity : 16;
+    int64_t *moved = realloc(network->first, (size_t)larger * sizeof *moved);
+    if (!moved)
+      return no_memory();
+    network->first = moved;
+    network->stage_capacity = larger;
+  }
+  network->first[network->stages++] = network->count;
+  return DAVIT_SUCCESS;
+}
+
+davit_status study_network_add(study_network *network, int smaller, int larger) {
+  const int stage = network->stages - 1;
+  if (stage < 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "the network has no stage yet");
+  if (smaller < 0 || smaller >= network->n || larger < 0 || larger >= network->n || smaller == larger)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "[%d:%d] is no comparator of %d elements", smaller, larger,
+                      network->n);
+  if (network->busy[smaller] == stage || network->busy[larger] == stage)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "[%d:%d] shares an element with its stage", smaller, larger);
+  if (network->count == network->capacity) {
+    int64_t more = network->capacity ? 2 * network->capacity : 64;
+    study_comparator *moved = realloc(network->comparators, (size_t)more * sizeof *moved);
+    if (!moved)
+      return no_memory();
+    network->comparators = moved;
+    network->capacity = more;
+  }
+  network->comparators[network->count++] = (study_comparator){smaller, larger};
+  network->busy[smaller] = network->busy[larger] = stage;
+  return DAVIT_SUCCESS;
+}
+
+int study_network_width(const study_network *network) {
+  return network->n;
+}
+
+int study_network_stages(const study_network *network) {
+  return network->stages;
+}
+
+int64_t study_network_comparators(const study_network *network) {
+  return network->count;
+}
+
+const study_comparator *study_network_stage_at(const study_network *network, int stage, int *count) {
+  int64_t end = stage + 1 < network->stages ? network->first[stage + 1] : network->count;
+  *count = (int)(end - network->first[stage]);
+  return *count ? &network->comparators[network->first[stage]] : NULL;
+}
+
+void study_network_apply(const study_network *network, float *values) {
+  for (int64_t c = 0; c < network->count; c++) {
+    float *smaller = &values[network->comparators[c].smaller],
+          *larger = &values[network->comparators[c].larger];
+    if (*larger < *smaller) {
+      float moved = *smaller;
+      *smaller = *larger;
+      *larger = moved;
+    }
+  }
+}
+
+/* ---- the 0-1 principle ---- */
+
+enum { MOST_ELEMENTS = 30, AT_A_TIME = 64, LOG_AT_A_TIME = 6 };
+
+/* Element i of sequences 64 group … 64 group + 63, a bit each. */
+static uint64_t column_of(uint32_t group, int i) {
+  static const uint64_t low[LOG_AT_A_TIME] = {UINT64_C(0xAAAAAAAAAAAAAAAA), UINT64_C(0xCCCCCCCCCCCCCCCC),
+                                              UINT64_C(0xF0F0F0F0F0F0F0F0), UINT64_C(0xFF00FF00FF00FF00),
+                                              UINT64_C(0xFFFF0000FFFF0000), UINT64_C(0xFFFFFFFF00000000)};
+  return i < LOG_AT_A_TIME ? low[i] : group >> (i - LOG_AT_A_TIME) & 1 ? ~UINT64_C(0) : 0;
+}
+
+/* A bit for each of the 64 sequences that is not sorted. */
+static uint64_t unsorted(const study_network *network, uint32_t group) {
+  uint64_t column[MOST_ELEMENTS], wrong = 0;
+  for (int i = 0; i < network->n; i++)
+    column[i] = column_of(group, i);
+  for (int64_t c = 0; c < network->count; c++) {
+    study_comparator at = network->comparators[c];
+    uint64_t both = column[at.smaller] & column[at.larger], any = column[at.smaller] | column[at.larger];
+    column[at.smaller] = both;
+    column[at.larger] = any;
+  }
+  for (int i = 0; i + 1 < network->n; i++)
+    wrong |= column[i] & ~column[i + 1];
+  return wrong;
+}
+
+davit_status study_network_sorts(const study_network *network, bool *sorts, uint32_t *witness) {
+  if (network->n > MOST_ELEMENTS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "2^%d sequences are too many", network->n);
+  uint32_t groups = network->n > LOG_AT_A_TIME ? UINT32_C(1) << (network->n - LOG_AT_A_TIME) : 1;
+  *sorts = true;
+  for (uint32_t group = 0; group < groups; group++) {
+    uint64_t wrong = unsorted(network, group);
+    if (wrong) {
+      uint32_t sequence = group * AT_A_TIME + (uint32_t)__builtin_ctzll(wrong);
+      *sorts = false;
+      *witness =
+          sequence & (uint32_t)((UINT64_C(1) << network->n) - 1); /* few elements: the same ones again */
+      return DAVIT_SUCCESS;
+    }
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* ---- networks ---- */
+
+/* Stages that are filled in any order: the comparators of stage s are those for which `has` says so. */
+typedef bool (*link_function)(int n, int stage, int i, study_comparator *comparator);
+
+static davit_status build(int n, int stages, link_function link, study_network **network) {
+  study_network *made;
+  davit_status status = study_network_create(n, &made);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  for (int stage = 0; stage < stages && status == DAVIT_SUCCESS; stage++) {
+    status = study_network_stage(made);
+    for (int i = 0; i < n && status == DAVIT_SUCCESS; i++) {
+      study_comparator c;
+      if (link(n, stage, i, &c))
+        status = study_network_add(made, c.smaller, c.larger);
+    }
+  }
+  if (status == DAVIT_SUCCESS)
+    *network = made;
+  else
+    study_network_free(made);
+  return status;
+}
+
+static davit_status check_power(int n) {
+  if (n > 0 && (n & (n - 1)) == 0)
+    return DAVIT_SUCCESS;
+  return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d, not a power of two", n);
+}
+
+static int log_of(int n) {
+  return __builtin_ctz((unsigned)n);
+}
+
+/* Pass p compares [i:i+1] in stage 2 p + i, so a pass follows the one before it two stages later. */
+static bool bubble_link(int n, int stage, int i, study_comparator *c) {
+  *c = (study_comparator){i, i + 1};
+  return i <= stage && (stage - i) % 2 == 0 && i <= n - 2 - (stage - i) / 2;
+}
+
+davit_status study_network_bubble(int n, study_network **network) {
+  return build(n, n > 1 ? 2 * n - 3 : 0, bubble_link, network);
+}
+
+/* The first of two elements that are `reach` apart in groups of 2 reach. */
+static bool pair_of(int reach, int i, bool ascending, study_comparator *c) {
+  *c = ascending ? (study_comparator){i, i + reach} : (study_comparator){i + reach, i};
+  return (i & reach) == 0;
+}
+
+static bool half_cleaner_link(int n, int stage, int i, study_comparator *c) {
+  (void)stage;
+  *c = (study_comparator){i, i + n / 2};
+  return i < n / 2;
+}
+
+davit_status study_network_half_cleaner(int n, study_network **network) {
+  if (n < 2 || n % 2 != 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d, which has no halves", n);
+  return build(n, 1, half_cleaner_link, network);
+}
+
+static bool bitonic_merge_link(int n, int stage, int i, study_comparator *c) {
+  return pair_of(n >> (stage + 1), i, true, c);
+}
+
+davit_status study_network_bitonic_merge(int n, study_network **network) {
+  davit_status status = check_power(n);
+  return status == DAVIT_SUCCESS ? build(n, log_of(n), bitonic_merge_link, network) : status;
+}
+
+/* Stage `stage` of all merges, which take 1, 2, 3, … stages: the size of the merge and the stage within
+ * it. */
+static int merge_of(int stage, int *within) {
+  int log = 1;
+  for (; stage >= log; log++)
+    stage -= log;
+  *within = stage;
+  return 1 << log;
+}
+
+static bool bitonic_sort_link(int n, int stage, int i, study_comparator *c) {
+  (void)n;
+  int within, size = merge_of(stage, &within);
+  return pair_of(size >> (within + 1), i, (i & size) == 0, c);
+}
+
+davit_status study_network_bitonic_sort(int n, study_network **network) {
+  davit_status status = check_power(n);
+  return status == DAVIT_SUCCESS ? build(n, log_of(n) * (log_of(n) + 1) / 2, bitonic_sort_link, network)
+                                 : status;
+}
+
+/* Stage `within` of odd-even merges of `size`: first the halves against each other, then [i:i+reach] for i
+ * an odd multiple of reach, as the merges of even and of odd elements leave it; the last group has no
+ * partner within the merge. */
+static bool odd_even_link(int size, int within, int i, study_comparator *c) {
+  int reach = size >> (within + 1);
+  *c = (study_comparator){i, i + reach};
+  if (within == 0)
+    return (i & reach) == 0;
+  return (i & reach) != 0 && (i & (size - 1)) + reach < size;
+}
+
+static bool odd_even_merge_link(int n, int stage, int i, study_comparator *c) {
+  return odd_even_link(n, stage, i, c);
+}
+
+davit_status study_network_odd_even_merge(int n, study_network **network) {
+  davit_status status = check_power(n);
+  return status == DAVIT_SUCCESS ? build(n, log_of(n), odd_even_merge_link, network) : status;
+}
+
+static bool odd_even_sort_link(int n, int stage, int i, study_comparator *c) {
+  (void)n;
+  int within, size = merge_of(stage, &within);
+  return odd_even_link(size, within, i, c);
+}
+
+davit_status study_network_odd_even_sort(int n, study_network **network) {
+  davit_status status = check_power(n);
+  return status == DAVIT_SUCCESS ? build(n, log_of(n) * (log_of(n) + 1) / 2, odd_even_sort_link, network)
+                                 : status;
+}

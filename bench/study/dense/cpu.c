@@ -1,0 +1,198 @@
+/* The exercises on the CPU: the handout's serial programs, and what they have to be compared with.
+ *
+ * The handout's loops are plain and in its order. The others are one text for a core and for many: pieces of work in the
+ * vectors of the processor, dealt to threads. A piece of the product is one row of symmat and a few rows of D, which stay
+ * in the second cache while all rows of symmat pass by. */
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/study/dense/dense.h"
+#include "bench/study/dense/point.h"
+#include "src/base/cpu.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { STRIP = 32 }; /* rows of D that stay in the cache */
+
+/* ---- the handout ---- */
+
+void study_convolution_handout(int64_t ni, int64_t nj, const double *a, double *b) {
+  for (int64_t i = 1; i < ni - 1; i++)
+    for (int64_t j = 1; j < nj - 1; j++)
+      b[i * nj + j] = study_convolve(&a[i * nj + j], nj);
+}
+
+void study_atax_handout(int64_t nx, int64_t ny, const double *a, const double *x, double *tmp, double *y) {
+  for (int64_t j = 0; j < ny; j++)
+    y[j] = 0;
+  for (int64_t i = 0; i < nx; i++) {
+    tmp[i] = 0;
+    for (int64_t j = 0; j < ny; j++)
+      tmp[i] += a[i * ny + j] * x[j];
+    for (int64_t j = 0; j < ny; j++)
+      y[j] += a[i * ny + j] * tmp[i];
+  }
+}
+
+void study_covariance_handout(int64_t m, int64_t n, double divisor, double *data, double *mean,
+                              double *symmat) {
+  for (int64_t j = 0; j < n; j++) {
+    mean[j] = 0;
+    for (int64_t i = 0; i < m; i++)
+      mean[j] += data[i * n + j];
+    mean[j] /= divisor;
+  }
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++)
+      data[i * n + j] -= mean[j];
+  for (int64_t j1 = 0; j1 < n; j1++)
+    for (int64_t j2 = j1; j2 < n; j2++) {
+      symmat[j1 * n + j2] = 0;
+      for (int64_t i = 0; i < m; i++)
+        symmat[j1 * n + j2] += data[i * n + j1] * data[i * n + j2];
+      symmat[j2 * n + j1] = symmat[j1 * n + j2];
+    }
+}
+
+/* ---- pieces ---- */
+
+INLINE void convolve_row(int64_t nj, const double *a, double *b) {
+#pragma omp simd
+  for (int64_t j = 1; j < nj - 1; j++)
+    b[j] = study_convolve(&a[j], nj);
+}
+
+/* The row's element of tmp, and what it adds to y while the row is in the cache. */
+INLINE double atax_row(int64_t ny, const double *row, const double *x, double *y) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = 0; j < ny; j++)
+    sum += row[j] * x[j];
+#pragma omp simd
+  for (int64_t j = 0; j < ny; j++)
+    y[j] += row[j] * sum;
+  return sum;
+}
+
+/* Adds what `count` rows of D give to row j of symmat, from the diagonal on. */
+INLINE void product_row(int64_t count, int64_t n, const double *d, int64_t j, double *row) {
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const double *d0 = d + i * n, *d1 = d0 + n, *d2 = d1 + n, *d3 = d2 + n;
+#pragma omp simd
+    for (int64_t k = j; k < n; k++)
+      row[k] += d0[j] * d0[k] + d1[j] * d1[k] + d2[j] * d2[k] + d3[j] * d3[k];
+  }
+  for (; i < count; i++)
+#pragma omp simd
+    for (int64_t k = j; k < n; k++)
+      row[k] += d[i * n + j] * d[i * n + k];
+}
+
+typedef struct pieces {
+  void (*convolve_row)(int64_t nj, const double *a, double *b);
+  double (*atax_row)(int64_t ny, const double *row, const double *x, double *y);
+  void (*product_row)(int64_t count, int64_t n, const double *d, int64_t j, double *row);
+} pieces;
+
+#define VARIANT(number, attributes)                                                                          \
+  attributes static void convolve_row_##number(int64_t nj, const double *a, double *b) {                     \
+    convolve_row(nj, a, b);                                                                                  \
+  }                                                                                                          \
+  attributes static double atax_row_##number(int64_t ny, const double *row, const double *x, double *y) {    \
+    return atax_row(ny, row, x, y);                                                                          \
+  }                                                                                                          \
+  attributes static void product_row_##number(int64_t count, int64_t n, const double *d, int64_t j,          \
+                                              double *row) {                                                 \
+    product_row(count, n, d, j, row);                                                                        \
+  }
+DVT_CPU_VARIANTS(VARIANT)
+
+static const pieces *best_pieces(void) {
+#define NAMED(number, attributes) {convolve_row_##number, atax_row_##number, product_row_##number},
+  static const pieces variants[] = {DVT_CPU_VARIANTS(NAMED)};
+  return &variants[dvt_cpu_best()];
+}
+
+/* ---- the same on threads ---- */
+
+static int threads_of(int threads) {
+  return threads > 0 ? threads : omp_get_max_threads();
+}
+
+/* The part of n elements that thread `t` of `threads` takes begins here. */
+static int64_t part_begin(int64_t n, int threads, int t) {
+  return n / threads * t + (t < n % threads ? t : n % threads);
+}
+
+void study_convolution_cpu(int threads, int64_t ni, int64_t nj, const double *a, double *b) {
+  const pieces *best = best_pieces();
+#pragma omp parallel for num_threads(threads_of(threads)) schedule(static)
+  for (int64_t i = 1; i < ni - 1; i++)
+    best->convolve_row(nj, a + i * nj, b + i * nj);
+}
+
+davit_status study_atax_cpu(int threads, int64_t nx, int64_t ny, const double *a, const double *x,
+                            double *tmp, double *y) {
+  const pieces *best = best_pieces();
+  const int most = threads_of(threads);
+  double *sums = malloc(((size_t)ny * (size_t)(most - 1) + 1) * sizeof *sums);
+  if (!sums)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the sums of %d threads", most);
+#pragma omp parallel num_threads(most)
+  {
+    const int mine = omp_get_thread_num(), count = omp_get_num_threads();
+    double *own = mine == 0 ? y : sums + (mine - 1) * ny;
+    memset(own, 0, (size_t)ny * sizeof *own);
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < nx; i++)
+      tmp[i] = best->atax_row(ny, a + i * ny, x, own);
+#pragma omp for schedule(static)
+    for (int64_t j = 0; j < ny; j++)
+      for (int t = 1; t < count; t++)
+        y[j] += sums[(t - 1) * ny + j];
+  }
+  free(sums);
+  return DAVIT_SUCCESS;
+}
+
+/* The columns from `first` to `last`, of which a thread reads rows. */
+static void column_means(int64_t m, int64_t n, double divisor, const double *data, int64_t first,
+                         int64_t last, double *mean) {
+  for (int64_t j = first; j < last; j++)
+    mean[j] = 0;
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = first; j < last; j++)
+      mean[j] += data[i * n + j];
+  for (int64_t j = first; j < last; j++)
+    mean[j] /= divisor;
+}
+
+void study_covariance_cpu(int threads, int64_t m, int64_t n, double divisor, double *data, double *mean,
+                          double *symmat) {
+  const pieces *best = best_pieces();
+#pragma omp parallel num_threads(threads_of(threads))
+  {
+    const int mine = omp_get_thread_num(), count = omp_get_num_threads();
+    column_means(m, n, divisor, data, part_begin(n, count, mine), part_begin(n, count, mine + 1), mean);
+#pragma omp barrier
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < m; i++)
+      for (int64_t j = 0; j < n; j++)
+        data[i * n + j] -= mean[j];
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < n * n; i++)
+      symmat[i] = 0;
+    /* Row j is the same thread's for every strip; in turns, as they grow shorter. */
+    for (int64_t i = 0; i < m; i += STRIP)
+#pragma omp for schedule(static, 1) nowait
+      for (int64_t j = 0; j < n; j++)
+        best->product_row(m - i < STRIP ? m - i : STRIP, n, data + i * n, j, symmat + j * n);
+#pragma omp barrier
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t j = 0; j < i; j++)
+        symmat[i * n + j] = symmat[j * n + i];
+  }
+}

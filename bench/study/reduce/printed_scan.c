@@ -1,0 +1,141 @@
+/* The scans as printed. The file includes itself for P3's element types: the part after #else. */
+#ifndef ELEMENT
+
+#include <string.h>
+
+#include "bench/study/reduce/printed.h"
+
+void study_printed_sequential_scan(int64_t n, const int32_t *a, int32_t *s) {
+  s[0] = a[0];
+  for (int64_t i = 1; i < n; i++)
+    s[i] = (int32_t)((uint32_t)s[i] + (uint32_t)a[i] + (uint32_t)s[i - 1]); /* s[i] += … */
+}
+
+bool study_printed_naive_scan(int n, uint32_t *values, int64_t most_steps) {
+  uint32_t t[1024] = {0};
+  int64_t steps = 0;
+  for (int offset = 1; offset < n; (void)(offset << 1)) {
+    if (++steps > most_steps)
+      return false;
+    for (int i = offset; i < n; i++)
+      t[i] = values[i - offset];
+    for (int i = offset; i < n; i++)
+      values[i] += t[i];
+  }
+  return true;
+}
+
+void study_printed_warp_scan(bool exclusive, bool lockstep, uint32_t values[32], uint32_t returned[32]) {
+  enum { WARP = STUDY_WARP };
+  if (lockstep) {
+    for (int d = 1; d < WARP; d *= 2)
+      for (int lane = WARP - 1; lane >= d; lane--) /* from above: each reads what was there before the step */
+        values[lane] = values[lane - d] + values[lane];
+  } else {
+    for (int lane = 0; lane < WARP; lane++)
+      for (int d = 1; d <= lane && d < WARP; d *= 2)
+        values[lane] = values[lane - d] + values[lane];
+  }
+  for (int lane = 0; lane < WARP; lane++)
+    returned[lane] = !exclusive ? values[lane] : lane > 0 ? values[lane - 1] : 0;
+}
+
+void study_printed_grid_scan(bool exclusive, int block, int64_t n, const uint32_t *x, uint32_t *y) {
+  uint32_t results = 0; /* the exclusive scan of the blocks' results, as far as it has come */
+  for (int64_t first = 0; first < n; first += block) {
+    int64_t end = first + block < n ? first + block : n;
+    uint32_t sum = 0, last = 0;
+    for (int64_t i = first; i < end; i++) {
+      last = exclusive ? sum : sum + x[i];
+      sum += x[i];
+      y[i] = results + last;
+    }
+    results += last;
+  }
+}
+
+void study_printed_segments(int64_t n, const int32_t *a, const int32_t *segments, int32_t *out,
+                            study_guard *reads) {
+  *reads = study_guard_of(n);
+  int32_t first = study_inside(reads, 0) ? a[0] : STUDY_POISON;
+  if (n > 0)
+    out[0] = first;
+  for (int64_t i = 1; i < n; i++)
+    out[i] = segments[i] == 0 ? (int32_t)((uint32_t)out[i - 1] + (uint32_t)a[i]) : a[i];
+}
+
+static study_printed_word joined(study_printed_word left, study_printed_word right) {
+  size_t length = strlen(left.text), room = sizeof left.text - 1 - length;
+  strncat(left.text, right.text, room);
+  return left;
+}
+
+static uint32_t times(uint32_t left, uint32_t right) {
+  return left * right;
+}
+
+static uint32_t plus(uint32_t left, uint32_t right) {
+  return left + right;
+}
+
+#define ELEMENT uint32_t
+#define COMBINE plus
+#define UNWRITTEN STUDY_POISON
+#define ZERO 0
+#define NAME(name) plus_##name
+#define PUBLIC study_printed_block_scan
+#include "bench/study/reduce/printed_scan.c"
+#undef COMBINE
+#undef NAME
+#undef PUBLIC
+#define COMBINE times
+#define NAME(name) times_##name
+#define PUBLIC study_printed_block_scan_product
+#include "bench/study/reduce/printed_scan.c"
+#undef ELEMENT
+#undef COMBINE
+#undef UNWRITTEN
+#undef ZERO
+#undef NAME
+#undef PUBLIC
+#define ELEMENT study_printed_word
+#define COMBINE joined
+#define UNWRITTEN ((study_printed_word){"?"})
+#define ZERO ((study_printed_word){""})
+#define NAME(name) word_##name
+#define PUBLIC study_printed_block_scan_words
+#include "bench/study/reduce/printed_scan.c"
+
+#else /* P3 on one type */
+
+/* The warp of values[first …], `count` lanes in step; returned[] what each lane gets, or NULL where nobody
+ * looks. */
+static void NAME(warp)(bool exclusive, ELEMENT *values, int first, int count, ELEMENT *returned) {
+  for (int d = 1; d < STUDY_WARP; d *= 2)
+    for (int lane = count - 1; lane >= d; lane--)
+      values[first + lane] = COMBINE(values[first + lane - d], values[first + lane]);
+  for (int lane = 0; lane < count && returned; lane++)
+    returned[first + lane] = !exclusive ? values[first + lane] : lane > 0 ? values[first + lane - 1] : ZERO;
+}
+
+void PUBLIC(const study_printed_block *how, int n, ELEMENT *values, int *unwritten) {
+  enum { WARP = STUDY_WARP };
+  ELEMENT value[1024], own[WARP], *sdata = how->aliased ? values : own;
+  for (int i = 0; i < WARP; i++)
+    own[i] = UNWRITTEN;
+  for (int first = 0; first < n; first += WARP)
+    NAME(warp)(how->exclusive, values, first, n - first < WARP ? n - first : WARP, value);
+  for (int i = 0; i < n / WARP; i++) { /* lane 31 of each warp that has one */
+    int warp = how->descending ? n / WARP - 1 - i : i;
+    sdata[warp] = values[warp * WARP + WARP - 1];
+  }
+  *unwritten = how->aliased ? 0 : (n < WARP ? n : WARP) - n / WARP;
+  NAME(warp)(true, sdata, 0, n < WARP ? n : WARP,
+             NULL); /* returns the exclusive sums, and nobody takes them */
+  for (int tid = WARP; tid < n; tid++)
+    value[tid] = COMBINE(value[tid], sdata[tid / WARP]);
+  for (int tid = 0; tid < n; tid++)
+    values[tid] = value[tid];
+}
+
+#endif

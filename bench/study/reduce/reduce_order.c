@@ -1,0 +1,48 @@
+/* The ladder's kernels on strings, joined end to end: the result spells the order in which a block
+ * combines its operands. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/study/common/kernel.h"
+#include "bench/study/reduce/reduce.h"
+
+enum { LETTERS = 256 };
+
+typedef struct word {
+  char text[LETTERS + 1];
+} word;
+
+static word join(word left, word right) {
+  size_t length = strlen(left.text);
+  memcpy(left.text + length, right.text, strlen(right.text) + 1);
+  return left;
+}
+
+#define ELEMENT word
+#define COMBINE(left, right) join(left, right)
+#define IDENTITY ((word){""})
+#define TYPE_NAME(name) word_##name
+#define TABLE word_table
+#define COMMUTES
+#define HOST_ONLY
+#include "bench/study/reduce/reduce_sizes.inc"
+
+davit_status study_combination_order(const study_reduction *r, const char *letters, char *order) {
+  int block_number;
+  study_reduce_form_number form;
+  davit_status status = study_reduction_find(r, true, &block_number, &form);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  int64_t n = (int64_t)strlen(letters);
+  if (n < 1 || n > LETTERS || study_partials(r, n) != 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "letters are %lld, more than one block takes", (long long)n);
+  word *words = calloc((size_t)n + 1, sizeof *words); /* the result comes last */
+  if (!words)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for %lld words", (long long)n);
+  for (int64_t i = 0; i < n; i++)
+    words[i].text[0] = letters[i];
+  word_table[block_number][form].block(0, 1, &words[n], words, n);
+  strcpy(order, words[n].text);
+  free(words);
+  return DAVIT_SUCCESS;
+}
