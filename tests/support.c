@@ -3,6 +3,27 @@
 #include <stdio.h>
 #include <time.h>
 
+/* ---- cases and assertions ---- */
+
+enum { MOST_CASES = 64 };
+static struct CMUnitTest cases[MOST_CASES];
+static int case_count;
+
+void add_case(const char *name, CMUnitTestFunction function) {
+  if (case_count == MOST_CASES)
+    abort();
+  cases[case_count++] = (struct CMUnitTest){.name = name, .test_func = function};
+}
+
+int run_cases(CMFixtureFunction set_up, CMFixtureFunction tear_down) {
+  return _cmocka_run_group_tests("tests", cases, (size_t)case_count, set_up, tear_down);
+}
+
+int finalize(void **state) {
+  (void)state;
+  return davit_finalize() == DAVIT_SUCCESS ? 0 : -1;
+}
+
 void support_check(davit_status status, const char *call, const char *file, int line) {
   if (status != DAVIT_SUCCESS) {
     print_error("%s\n  gives \"%s\": %s\n", call, davit_status_string(status), davit_last_error());
@@ -56,19 +77,39 @@ int random_below(uint64_t *state, int below) {
   return (int)(next_random(state) % (uint64_t)below);
 }
 
+double random_unit(uint64_t *state) {
+  return (double)(next_random(state) >> 11) * 0x1p-52 - 1;
+}
+
 /* ---- devices and places ---- */
 
-int all_devices(int devices[MOST_PLACES]) {
+int device_count(void) {
   int count = 0;
   CHECK(davit_device_count(&count));
+  return count;
+}
+
+int all_devices(int devices[MOST_PLACES]) {
+  const int count = device_count();
   for (int i = 0; i <= count; i++)
     devices[i] = i - 1; /* DAVIT_HOST is -1 */
   return count + 1;
 }
 
+int plain_devices(int devices[MOST_PLACES]) {
+  enum { MOST = 16 };
+  const int count = all_devices(devices);
+  return count < MOST ? count : MOST;
+}
+
+int spread_devices(int devices[MOST_PLACES]) {
+  int count;
+  CHECK(davit_device_defaults(MOST_PLACES, devices, &count));
+  return count;
+}
+
 int all_places(int places[MOST_PLACES]) {
-  int count = 0;
-  CHECK(davit_device_count(&count));
+  const int count = device_count();
   places[0] = DAVIT_PAGEABLE;
   places[1] = DAVIT_PINNED;
   for (int i = 0; i < count; i++)
@@ -87,11 +128,21 @@ int find_study_places(void **state) {
 }
 
 bool two_devices(int pair[2]) {
-  int count = 0;
-  CHECK(davit_device_count(&count));
   pair[0] = 0;
   pair[1] = 1;
-  return count >= 2;
+  return device_count() >= 2;
+}
+
+int roomy_gpu(size_t bytes) {
+  for (int device = 0; device < device_count(); device++) {
+    size_t available, total;
+    if (place_is_host(device))
+      continue;
+    CHECK(davit_device_memory(device, &available, &total));
+    if (available > bytes)
+      return device;
+  }
+  return -1;
 }
 
 int place_for(int device) {
@@ -111,6 +162,11 @@ davit_queue *new_queue(int device, int subqueues) {
   CHECK(davit_queue_create(device, &queue, &(davit_queue_options){.subqueues = subqueues}));
   assert_non_null(queue);
   return queue;
+}
+
+void finish(davit_queue *queue) {
+  CHECK(davit_queue_synchronize(queue));
+  CHECK(davit_queue_destroy(queue));
 }
 
 davit_event *new_event(void) {
@@ -140,7 +196,28 @@ bool becomes(davit_event *event, davit_event_state state) {
   return false;
 }
 
-/* ---- work ---- */
+/* ---- threads and work ---- */
+
+pthread_t start_thread(void *(*body)(void *argument), void *argument) {
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, body, argument), 0);
+  return thread;
+}
+
+void *join_thread(pthread_t thread) {
+  void *result = NULL;
+  assert_int_equal(pthread_join(thread, &result), 0);
+  return result;
+}
+
+void in_threads(int count, void *(*body)(void *argument), void *arguments, size_t bytes) {
+  pthread_t threads[MOST_THREADS];
+  assert_true(count <= MOST_THREADS);
+  for (int i = 0; i < count; i++)
+    threads[i] = start_thread(body, (char *)arguments + (size_t)i * bytes);
+  for (int i = 0; i < count; i++)
+    join_thread(threads[i]);
+}
 
 struct gate {
   pthread_mutex_t lock;

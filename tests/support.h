@@ -1,9 +1,9 @@
-/* What the tests of the runtime share: assertions that show the library's sentence, work that stops a queue
- * until it is told to go on, and the lists of devices and places.
+/* What all tests share: cases, assertions that show the library's sentence, devices and places, threads, and work that
+ * stops a queue until the test lets it go on.
  *
- * Nothing here waits for ever: work that is not let go within PATIENCE_S seconds fails with a sentence, so a
- * library that loses a wake-up fails its test and does not hang it. Memory of a device is looked at through
- * davit_copy() alone; the same programs run on GPUs. */
+ * Nothing here waits longer than PATIENCE_S seconds: work that is held for so long fails with a sentence, so a library
+ * that loses a wake-up fails its test and does not hang it. Tests read memory of a device by davit_copy() alone; the
+ * same programs run on GPUs. */
 #ifndef DAVIT_TESTS_SUPPORT_H
 #define DAVIT_TESTS_SUPPORT_H
 
@@ -22,14 +22,31 @@
 
 #include "src/base/error.h"
 
-enum { PATIENCE_S = 30, MOST_PLACES = 66 };
+enum { PATIENCE_S = 30, MOST_PLACES = 66, MOST_THREADS = 32 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
-/* The call succeeds; the call fails with `status` and a sentence that contains `words`. */
+/* ---- cases and assertions ---- */
+
+/* Defines a case. run_cases() runs the cases of a program in the order of their definition. */
+#define CASE(name)                                                                                           \
+  static void name(void **state);                                                                            \
+  __attribute__((constructor)) static void add_##name(void) {                                                \
+    add_case(#name, name);                                                                                   \
+  }                                                                                                          \
+  static void name(void **state __attribute__((unused)))
+void add_case(const char *name, CMUnitTestFunction function);
+int run_cases(CMFixtureFunction set_up, CMFixtureFunction tear_down);
+
+/* davit_finalize() for run_cases(). */
+int finalize(void **state);
+
+/* The call succeeds; the call fails with `status` and a sentence that contains `words`; so does the last, with
+ * DAVIT_INVALID_ARGUMENT. */
 #define CHECK(call) support_check((call), #call, __FILE__, __LINE__)
 #define CHECK_FAILS(call, status, words)                                                                     \
   (dvt_error_clear(), support_check_fails((call), (status), (words), #call, __FILE__, __LINE__))
+#define REFUSED(call, words) CHECK_FAILS(call, DAVIT_INVALID_ARGUMENT, words)
 void support_check(davit_status status, const char *call, const char *file, int line);
 void support_check_fails(davit_status status, davit_status expected, const char *words, const char *call,
                          const char *file, int line);
@@ -40,17 +57,25 @@ double now_ms(void);
 double patience_ends_ms(void); /* PATIENCE_S from now */
 void sleep_ms(int milliseconds);
 
-/* DAVIT_TEST_SCALE, 1 where it is not set: how much of a long test to run. */
+/* `count` times DAVIT_TEST_SCALE (1 where it is not set), at least 1: how much of a long test to run. */
 int scaled(int count);
 
-/* The next of a sequence of well mixed numbers (SplitMix64), and one below `below`. */
+/* The next of a sequence of well mixed numbers (SplitMix64); one below `below`; one in [-1, 1). */
 uint64_t next_random(uint64_t *state);
 int random_below(uint64_t *state, int below);
+double random_unit(uint64_t *state);
 
 /* ---- devices and places ---- */
 
+/* Devices are DAVIT_HOST … device_count() - 1, that is -1, 0, 1 … */
+int device_count(void);
+
 /* DAVIT_HOST and all devices; the number of them. */
 int all_devices(int devices[MOST_PLACES]);
+
+/* The same, as many as a plain form takes; the devices that plain forms use by default. */
+int plain_devices(int devices[MOST_PLACES]);
+int spread_devices(int devices[MOST_PLACES]);
 
 /* DAVIT_PAGEABLE, DAVIT_PINNED and all devices. */
 int all_places(int places[MOST_PLACES]);
@@ -63,12 +88,16 @@ int find_study_places(void **state);
 /* Two devices that differ, or false. */
 bool two_devices(int pair[2]);
 
+/* A GPU with so much memory free, or -1. */
+int roomy_gpu(size_t bytes);
+
 /* Where a queue of `device` has its operands. */
 int place_for(int device);
 
 bool place_is_host(int place);
 
 davit_queue *new_queue(int device, int subqueues);
+void finish(davit_queue *queue); /* synchronises and destroys */
 davit_event *new_event(void);
 void *new_memory(size_t bytes, int place);
 davit_event_state state_of(davit_event *event);
@@ -76,7 +105,12 @@ davit_event_state state_of(davit_event *event);
 /* Whether the event reaches the state within PATIENCE_S. */
 bool becomes(davit_event *event, davit_event_state state);
 
-/* ---- work ---- */
+/* ---- threads and work ---- */
+
+/* Starts `count` threads, the i-th with argument + i * bytes, and waits for all. */
+void in_threads(int count, void *(*body)(void *argument), void *arguments, size_t bytes);
+pthread_t start_thread(void *(*body)(void *argument), void *argument);
+void *join_thread(pthread_t thread);
 
 /* A gate: gate_pass() as a host function stops its sub-queue until gate_open(). */
 typedef struct gate gate;

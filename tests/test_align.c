@@ -561,5 +561,5 @@ int main(void) {
       TEST(test_transposed),     TEST(test_growing),          TEST(test_one_gap),
       TEST(test_extremes),       TEST(test_bad_trace),        TEST(test_too_long),
   };
-  return cmocka_run_group_tests(tests, NULL, elements_stop);
+  return cmocka_run_group_tests(tests, NULL, finalize);
 }

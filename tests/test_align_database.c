@@ -500,5 +500,5 @@ int main(void) {
       TEST(test_bad_search),
       TEST(test_failures),
   };
-  return cmocka_run_group_tests(tests, NULL, elements_stop);
+  return cmocka_run_group_tests(tests, NULL, finalize);
 }

@@ -277,5 +277,5 @@ int main(void) {
       cmocka_unit_test(test_edges),     cmocka_unit_test(test_blocks), cmocka_unit_test(test_bands),
       cmocka_unit_test(test_one_score), cmocka_unit_test(test_ranges),
   };
-  return cmocka_run_group_tests(tests, NULL, elements_stop);
+  return cmocka_run_group_tests(tests, NULL, finalize);
 }

@@ -37,6 +37,8 @@ static operands make(const atax_case *c, const int places[4]) {
                     dense_new(c->type, outer(c), 1, 0, c->shift, places[3])};
 }
 
+static const int pageable[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
+
 static void drop(operands *o) {
   dense_drop(&o->a);
   dense_drop(&o->x);
@@ -58,7 +60,7 @@ static long double element(const atax_case *c, const operands *o, int64_t i, int
 }
 
 static void expect(const atax_case *c, operands *o) {
-  long double eps = (long double)dense_epsilon(c->type);
+  long double eps = (long double)element_epsilon(c->type);
   long double *tmp = calloc((size_t)(2 * inner(c)) + 1, sizeof *tmp), *size = tmp + inner(c);
   assert_non_null(tmp);
   dense_take(&o->y);
@@ -86,27 +88,29 @@ static void expect(const atax_case *c, operands *o) {
   free(tmp);
 }
 
+/* On the queue, or without one over the devices. */
+static davit_status call(const atax_case *c, const operands *o, davit_queue *queue, const int *devices,
+                         int count) {
+  const void *a = dense_there(&o->a), *x = dense_there(&o->x);
+  void *tmp = c->no_tmp ? NULL : dense_there(&o->tmp), *y = dense_there(&o->y);
+  const davit_atax_options options = {.devices = devices, .device_count = count};
+  return queue ? davit_queue_atax(queue, c->type, c->trans, c->m, c->n, a, o->a.ld, x, tmp, y, &options)
+               : davit_atax(c->type, c->trans, c->m, c->n, a, o->a.ld, x, tmp, y, &options);
+}
+
 static void on_queue(const atax_case *c, int device) {
-  int place = place_for(device);
+  const int place = place_for(device);
   operands o = make(c, (int[]){place, place, place, place});
   davit_queue *queue = new_queue(device, 1);
-  CHECK(davit_queue_atax(queue, c->type, c->trans, c->m, c->n, dense_there(&o.a), o.a.ld, dense_there(&o.x),
-                         c->no_tmp ? NULL : dense_there(&o.tmp), dense_there(&o.y), NULL));
-  CHECK(davit_queue_synchronize(queue));
-  CHECK(davit_queue_destroy(queue));
+  CHECK(call(c, &o, queue, NULL, 0));
+  finish(queue);
   expect(c, &o);
   drop(&o);
 }
 
-static davit_status call(const atax_case *c, const operands *o, const int *devices, int count) {
-  return davit_atax(c->type, c->trans, c->m, c->n, dense_there(&o->a), o->a.ld, dense_there(&o->x),
-                    c->no_tmp ? NULL : dense_there(&o->tmp), dense_there(&o->y),
-                    &(davit_atax_options){.devices = devices, .device_count = count});
-}
-
 static void spread(const atax_case *c, const int places[4], const int *devices, int count) {
   operands o = make(c, places);
-  CHECK(call(c, &o, devices, count));
+  CHECK(call(c, &o, NULL, devices, count));
   expect(c, &o);
   drop(&o);
 }
@@ -116,51 +120,44 @@ static const int64_t shapes[][2] = {{0, 0},    {0, 7},    {7, 0},    {1, 1},    
                                     {769, 50}, {50, 769}, {1537, 9}, {3100, 70}, {12288, 5}, {12289, 3}};
 
 static void on_all_devices(void) {
-  int devices[MOST_PLACES], count = all_devices(devices);
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 16; v++) {
-      atax_case c = {v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT,
-                     "NT"[v / 2 % 2],
-                     shapes[s][0],
-                     shapes[s][1],
-                     v / 4 % 4,
-                     v < 8 ? 0 : v % 4,
-                     v % 5 == 0};
-      for (int d = 0; d < count; d++)
-        on_queue(&c, devices[d]);
+      const atax_case c = {.type = real_type(v),
+                           .trans = "NT"[v / 2 % 2],
+                           .m = shapes[s][0],
+                           .n = shapes[s][1],
+                           .extra_ld = v / 4 % 4,
+                           .shift = v < 8 ? 0 : v % 4,
+                           .no_tmp = v % 5 == 0};
+      for (int device = DAVIT_HOST; device < device_count(); device++)
+        on_queue(&c, device);
     }
 }
 
-static void test_queues(void **state) {
-  (void)state;
+CASE(test_queues) {
   on_all_devices();
 }
 
-static void test_queues_without_cublas(void **state) {
-  (void)state;
-  assert_int_equal(setenv("DAVIT_BLAS", "target", 1), 0);
-  on_all_devices();
-  unsetenv("DAVIT_BLAS");
+CASE(test_queues_without_cublas) {
+  without_blas(on_all_devices);
 }
 
-static void test_variants(void **state) {
-  (void)state;
+CASE(test_variants) {
   for (int most = DVT_CPU_COUNT - 1; most >= 0; most--) {
     dvt_cpu_allow((dvt_cpu)most);
     for (int v = 0; v < 4; v++) {
-      atax_case c = {.type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, .trans = "NT"[v / 2], .m = 203, .n = 401};
+      atax_case c = {.type = real_type(v), .trans = "NT"[v / 2], .m = 203, .n = 401};
       on_queue(&c, DAVIT_HOST);
     }
   }
   dvt_cpu_allow(DVT_CPU_COUNT - 1);
 }
 
-static void test_places_and_devices(void **state) {
-  (void)state;
-  int devices[MOST_PLACES], count = all_devices(devices);
+CASE(test_places_and_devices) {
+  int devices[MOST_PLACES], count = plain_devices(devices);
   for (int s = 0; s < 12; s++)
     for (int v = 0; v < 64; v += 3) {
-      atax_case c = {.type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT,
+      atax_case c = {.type = real_type(v),
                      .trans = "NT"[v / 2 % 2],
                      .m = shapes[s][0],
                      .n = shapes[s][1],
@@ -169,16 +166,15 @@ static void test_places_and_devices(void **state) {
       int places[4] = {dense_place(v % 4), dense_place(v / 4 % 4), dense_place(v / 16),
                        dense_place((v + 1) % 4)};
       spread(&c, places, NULL, 0);
-      spread(&c, places, devices, count < 16 ? count : 16);
+      spread(&c, places, devices, count);
       spread(&c, places, devices, 1);
     }
 }
 
 /* Several chunks for each lane of two devices. */
-static void test_several_chunks(void **state) {
-  (void)state;
+CASE(test_several_chunks) {
   int places[4] = {DAVIT_PINNED, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MOST_PLACES], count = plain_devices(devices);
   for (int v = 0; v < 2; v++) {
     atax_case c = {.type = DAVIT_DOUBLE, .trans = "NT"[v], .m = 5300, .n = 5101, .extra_ld = 1};
     spread(&c, places, devices, count < 2 ? count : 2);
@@ -186,8 +182,7 @@ static void test_several_chunks(void **state) {
 }
 
 /* The initial values of the handed-out program: A_ij = i j / n, x_j = j pi; y_j = pi j S² / n², S = sum of i². */
-static void test_closed_form(void **state) {
-  (void)state;
+CASE(test_closed_form) {
   enum { SIZE = 200 };
   const double pi = acos(-1), n = (double)SIZE;
   static double a[SIZE * SIZE], x[SIZE], y[SIZE];
@@ -205,12 +200,11 @@ static void test_closed_form(void **state) {
 }
 
 /* Random data tell A'A from AA', A'A' and AA, which symmetric data do not. */
-static void test_wrong_operator_differs(void **state) {
-  (void)state;
+CASE(test_wrong_operator_differs) {
   enum { SIZE = 60 };
   atax_case c = {.type = DAVIT_DOUBLE, .trans = 'T', .m = SIZE, .n = SIZE};
-  operands o = make(&c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
-  CHECK(call(&c, &o, NULL, 0));
+  operands o = make(&c, pageable);
+  CHECK(call(&c, &o, NULL, NULL, 0));
   dense_take(&o.y);
   for (int wrong = 0; wrong < 3; wrong++) {
     double tmp[SIZE], y[SIZE], distance = 0;
@@ -226,15 +220,11 @@ static void test_wrong_operator_differs(void **state) {
   drop(&o);
 }
 
-static void test_reference(void **state) {
-  (void)state;
+CASE(test_reference) {
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 4; v++) {
-      atax_case c = {.type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT,
-                     .trans = "NT"[v / 2],
-                     .m = shapes[s][0],
-                     .n = shapes[s][1]};
-      operands o = make(&c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
+      const atax_case c = {.type = real_type(v), .trans = "NT"[v / 2], .m = shapes[s][0], .n = shapes[s][1]};
+      operands o = make(&c, pageable);
       if (v % 2)
         dvt_ref_datax(c.trans, c.m, c.n, dense_there(&o.a), o.a.ld, dense_there(&o.x), dense_there(&o.tmp),
                       dense_there(&o.y));
@@ -247,63 +237,58 @@ static void test_reference(void **state) {
 }
 
 static void same_bits(const atax_case *c, int device) {
-  int place = place_for(device);
+  const int place = place_for(device);
   operands o = make(c, (int[]){place, place, place, place});
   davit_queue *queue = new_queue(device, 1);
   for (int n = 0; n < 100; n++) {
     CHECK(davit_queue_fill(queue, o.tmp.bytes, 0xff, o.tmp.there));
     CHECK(davit_queue_fill(queue, o.y.bytes, 0xff, o.y.there));
-    CHECK(davit_queue_atax(queue, c->type, c->trans, c->m, c->n, dense_there(&o.a), o.a.ld, dense_there(&o.x),
-                           dense_there(&o.tmp), dense_there(&o.y), NULL));
+    CHECK(call(c, &o, queue, NULL, 0));
     CHECK(davit_queue_synchronize(queue));
-    if (n == 0) {
-      dense_take(&o.tmp);
-      dense_take(&o.y);
-    }
+    if (n == 0)
+      expect(c, &o);
     assert_true(dense_as_image(&o.tmp) && dense_as_image(&o.y));
   }
-  CHECK(davit_queue_destroy(queue));
-  expect(c, &o);
+  finish(queue);
   drop(&o);
 }
 
-static void test_same_bits_again(void **state) {
-  (void)state;
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int d = 0; d < count; d++)
+CASE(test_same_bits_again) {
+  for (int device = DAVIT_HOST; device < device_count(); device++)
     for (int v = 0; v < 4; v++) {
-      atax_case c = {.type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, .trans = "NT"[v / 2], .m = 401, .n = 217};
-      same_bits(&c, devices[d]);
+      const atax_case c = {.type = real_type(v), .trans = "NT"[v / 2], .m = 401, .n = 217};
+      same_bits(&c, device);
     }
 }
 
-static void test_bad_arguments(void **state) {
-  (void)state;
-  double a[16] = {0}, x[4] = {0}, tmp[4], y[4];
-  const davit_status bad = DAVIT_INVALID_ARGUMENT;
-  const davit_type d = DAVIT_DOUBLE;
-  CHECK_FAILS(davit_atax(DAVIT_INT64, 'N', 4, 4, a, 4, x, tmp, y, NULL), bad, "type");
-  CHECK_FAILS(davit_atax((davit_type)77, 'N', 4, 4, a, 4, x, tmp, y, NULL), bad, "type is 77");
-  CHECK_FAILS(davit_atax(d, 'X', 4, 4, a, 4, x, tmp, y, NULL), bad, "trans");
-  CHECK_FAILS(davit_atax(d, 'N', -4, 4, a, 4, x, tmp, y, NULL), bad, "m is -4");
-  CHECK_FAILS(davit_atax(d, 'N', 4, -4, a, 4, x, tmp, y, NULL), bad, "n is -4");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 3, x, tmp, y, NULL), bad, "lda is 3");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, NULL, 4, x, tmp, y, NULL), bad, "a is NULL");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, NULL, tmp, y, NULL), bad, "x is NULL");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, tmp, NULL, NULL), bad, "y is NULL");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, y, y, NULL), bad, "tmp overlaps y");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, tmp, x, NULL), bad, "y overlaps x");
-  CHECK_FAILS(davit_atax(d, 'N', 4, 4, a, 4, x, tmp, a + 3, NULL), bad, "y overlaps a");
-  CHECK_FAILS(davit_atax(d, 'T', 4, 4, a, 4, x, a, y, NULL), bad, "tmp overlaps a");
-  CHECK_FAILS(davit_atax(d, 'T', 4, 4, a, 4, x, x, y, NULL), bad, "tmp overlaps x");
-  CHECK_FAILS(
-      davit_atax(d, 'T', 4, 4, a, 4, x, tmp, y, &(davit_atax_options){.devices = NULL, .device_count = 2}),
-      bad, "devices");
-  CHECK_FAILS(davit_queue_atax(NULL, d, 'T', 4, 4, a, 4, x, tmp, y, NULL), bad, "queue");
+/* Both forms refuse the arguments of 4 x 4 elements. */
+static void expect_refused(davit_type type, char trans, int64_t m, int64_t n, const double *a, int64_t lda,
+                           const double *x, double *tmp, double *y, const char *words) {
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  CHECK_FAILS(davit_queue_atax(queue, d, 'Q', 4, 4, a, 4, x, tmp, y, NULL), bad, "trans");
-  CHECK_FAILS(davit_queue_atax(queue, d, 'T', 4, 4, a, 4, x, tmp, NULL, NULL), bad, "y is NULL");
-  CHECK(davit_queue_destroy(queue));
+  REFUSED(davit_atax(type, trans, m, n, a, lda, x, tmp, y, NULL), words);
+  REFUSED(davit_queue_atax(queue, type, trans, m, n, a, lda, x, tmp, y, NULL), words);
+  finish(queue);
+}
+
+CASE(test_bad_arguments) {
+  double a[16] = {0}, x[4] = {0}, tmp[4], y[4];
+  const davit_type d = DAVIT_DOUBLE;
+  expect_refused(DAVIT_INT64, 'N', 4, 4, a, 4, x, tmp, y, "type");
+  expect_refused((davit_type)77, 'N', 4, 4, a, 4, x, tmp, y, "type is 77");
+  expect_refused(d, 'X', 4, 4, a, 4, x, tmp, y, "trans");
+  expect_refused(d, 'N', -4, 4, a, 4, x, tmp, y, "m is -4");
+  expect_refused(d, 'N', 4, -4, a, 4, x, tmp, y, "n is -4");
+  expect_refused(d, 'N', 4, 4, a, 3, x, tmp, y, "lda is 3");
+  expect_refused(d, 'N', 4, 4, NULL, 4, x, tmp, y, "a is NULL");
+  expect_refused(d, 'N', 4, 4, a, 4, NULL, tmp, y, "x is NULL");
+  expect_refused(d, 'N', 4, 4, a, 4, x, tmp, NULL, "y is NULL");
+  expect_refused(d, 'N', 4, 4, a, 4, x, y, y, "tmp overlaps y");
+  expect_refused(d, 'N', 4, 4, a, 4, x, tmp, x, "y overlaps x");
+  expect_refused(d, 'N', 4, 4, a, 4, x, tmp, a + 3, "y overlaps a");
+  expect_refused(d, 'T', 4, 4, a, 4, x, a, y, "tmp overlaps a");
+  expect_refused(d, 'T', 4, 4, a, 4, x, x, y, "tmp overlaps x");
+  REFUSED(davit_atax(d, 'T', 4, 4, a, 4, x, tmp, y, &(davit_atax_options){.device_count = 2}), "devices");
+  REFUSED(davit_queue_atax(NULL, d, 'T', 4, 4, a, 4, x, tmp, y, NULL), "queue");
 }
 
 typedef struct attempt {
@@ -313,35 +298,20 @@ typedef struct attempt {
 
 static davit_status spread_over_all(void *argument) {
   attempt *t = argument;
-  int devices[MOST_PLACES], count = all_devices(devices);
-  return call(&t->c, &t->o, devices, count < 16 ? count : 16);
+  int devices[MOST_PLACES], count = plain_devices(devices);
+  return call(&t->c, &t->o, NULL, devices, count);
 }
 
-static void test_failures(void **state) {
-  (void)state;
+CASE(test_failures) {
   for (int v = 0; v < 2; v++) {
     attempt t = {.c = {.type = DAVIT_DOUBLE, .trans = "NT"[v], .m = 90, .n = 70}};
-    t.o = make(&t.c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
-    dense_fail_everywhere(spread_over_all, &t);
-    CHECK(spread_over_all(&t));
+    t.o = make(&t.c, pageable);
+    fail_everywhere(spread_over_all, &t);
     expect(&t.c, &t.o);
     drop(&t.o);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reference),
-      cmocka_unit_test(test_queues),
-      cmocka_unit_test(test_queues_without_cublas),
-      cmocka_unit_test(test_variants),
-      cmocka_unit_test(test_places_and_devices),
-      cmocka_unit_test(test_several_chunks),
-      cmocka_unit_test(test_closed_form),
-      cmocka_unit_test(test_wrong_operator_differs),
-      cmocka_unit_test(test_same_bits_again),
-      cmocka_unit_test(test_bad_arguments),
-      cmocka_unit_test(test_failures),
-  };
-  return cmocka_run_group_tests(tests, NULL, dense_stop);
+  return run_cases(NULL, finalize);
 }

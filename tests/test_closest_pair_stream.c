@@ -245,16 +245,14 @@ static void run(fill *fill_point, davit_type type, int dim, int64_t n, int parts
 
 /* ---- tests ---- */
 
-static void test_kinds(void **unused) {
-  (void)unused;
+CASE(test_kinds) {
   static const int64_t sizes[] = {64, 65, 700, STEPS_FROM - 1};
   for (int v = 0; v < 4; v++)
     for (int s = 0; s < COUNT(sizes); s++)
       run(uniform, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s], 1 + s % 2, true);
 }
 
-static void test_data(void **unused) {
-  (void)unused;
+CASE(test_data) {
   static const struct {
     fill *fill_point;
     bool useful;
@@ -269,8 +267,7 @@ static void test_data(void **unused) {
 
 /* Records that go to their places in steps: as few as do, with parts of all lengths, so many that a part has several windows, and
  * counted in two launches. */
-static void test_steps(void **unused) {
-  (void)unused;
+CASE(test_steps) {
   const int64_t most = scaled(PROBED * 16) + 4077;
   const int64_t sizes[] = {STEPS_FROM + 1, 4096, 4097, 20011, most};
   for (int s = 0; s < COUNT(sizes); s++) {
@@ -281,8 +278,7 @@ static void test_steps(void **unused) {
 }
 
 /* Every record comes to its own place, whatever is found there. */
-static void test_places(void **unused) {
-  (void)unused;
+CASE(test_places) {
   quad nothing;                            /* its address alone is used */
   for (int bits = 11; bits < 32; bits++) { /* parts are whole tiles, and numbered by a place's bits */
     const parting to = parting_of(&nothing, INT64_C(1) << bits);
@@ -319,8 +315,7 @@ static void test_places(void **unused) {
 }
 
 /* A launch that is refused is the stage's failure. */
-static void test_refused(void **unused) {
-  (void)unused;
+CASE(test_refused) {
   cloud c = cloud_of(uniform, DAVIT_FLOAT, 2, STEPS_FROM + 1);
   dvt_closest_state staged;
   dvt_closest_site site = site_of(&c, true, &staged);
@@ -347,8 +342,5 @@ static void test_refused(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_data),
-                                     cmocka_unit_test(test_steps), cmocka_unit_test(test_places),
-                                     cmocka_unit_test(test_refused)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_cases(NULL, NULL);
 }

@@ -15,7 +15,7 @@ typedef struct covariance_case {
   char trans;
   int64_t rows, cols, extra_ld;
   int shift;
-  davit_covariance_form triangle;
+  davit_covariance_form form;
   bool in_place, no_mean, no_centred;
   double mean_divisor, divisor;
 } covariance_case;
@@ -24,13 +24,17 @@ typedef struct operands {
   dense d, centred, mean, s;
 } operands;
 
+static bool is_full(const covariance_case *c) {
+  return c->form == DAVIT_COVARIANCE_FULL;
+}
+
 static int64_t packed_length(const covariance_case *c) {
   return c->cols * (c->cols - 1) / 2;
 }
 
 static operands make(const covariance_case *c, const int places[4]) {
   int64_t high = c->trans == 'N' ? c->rows : c->cols, wide = c->trans == 'N' ? c->cols : c->rows;
-  bool full = c->triangle == DAVIT_COVARIANCE_FULL;
+  const bool full = is_full(c);
   operands o = {.d = dense_random(c->type, high, wide, c->extra_ld, c->shift, places[0], 5),
                 .centred = dense_new(c->type, high, wide, c->extra_ld / 2, c->shift, places[1]),
                 .mean = dense_new(c->type, c->cols, 1, 0, c->shift / 2, places[2]),
@@ -39,23 +43,13 @@ static operands make(const covariance_case *c, const int places[4]) {
   return o;
 }
 
+static const int pageable[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
+
 static void drop(operands *o) {
   dense_drop(&o->d);
   dense_drop(&o->centred);
   dense_drop(&o->mean);
   dense_drop(&o->s);
-}
-
-static void *mean_of(const covariance_case *c, const operands *o) {
-  return c->no_mean ? NULL : dense_there(&o->mean);
-}
-
-static void *centred_of(const covariance_case *c, const operands *o) {
-  return c->no_centred ? NULL : dense_there(c->in_place ? &o->d : &o->centred);
-}
-
-static int64_t ldc_of(const covariance_case *c, const operands *o) {
-  return c->in_place ? o->d.ld : o->centred.ld;
 }
 
 /* Observation i of variable j. */
@@ -66,9 +60,9 @@ static long double at(const covariance_case *c, const dense *m, int64_t i, int64
 static void expect_near(const covariance_case *c, const char *name, int64_t i, int64_t j, long double is,
                         long double right, long double bound) {
   if (!(fabsl(is - right) <= bound)) /* catches NaN */
-    fail_msg("type %d %c %lld x %lld ld +%lld triangle %d: %s(%lld, %lld) is %Lg, not %Lg within %Lg",
+    fail_msg("type %d %c %lld x %lld ld +%lld form %d: %s(%lld, %lld) is %Lg, not %Lg within %Lg",
              (int)c->type, c->trans, (long long)c->rows, (long long)c->cols, (long long)c->extra_ld,
-             (int)c->triangle, name, (long long)i, (long long)j, is, right, bound);
+             (int)c->form, name, (long long)i, (long long)j, is, right, bound);
 }
 
 /* The exact answer from the data as they were, and how far off means and centred data may be. */
@@ -81,7 +75,7 @@ static exact solve(const covariance_case *c, const operands *o) {
   exact e = {calloc(cols + 1, sizeof(long double)), calloc(cols + 1, sizeof(long double)),
              calloc(cols + 1, sizeof(long double)), calloc(cols * (size_t)c->rows + 1, sizeof(long double))};
   assert_true(e.mean && e.mean_bound && e.bound && e.centred);
-  long double u = (long double)(c->rows + 4) * (long double)dense_epsilon(c->type);
+  long double u = (long double)(c->rows + 4) * (long double)element_epsilon(c->type);
   for (int64_t j = 0; j < c->cols; j++) {
     long double most = 0, size = 0;
     for (int64_t i = 0; i < c->rows; i++) {
@@ -118,22 +112,21 @@ static void expect_data(const covariance_case *c, operands *o, const exact *e) {
 }
 
 static void expect_product(const covariance_case *c, operands *o, const exact *e) {
-  long double u = (long double)(c->rows + 4) * (long double)dense_epsilon(c->type);
+  long double u = (long double)(c->rows + 4) * (long double)element_epsilon(c->type);
   dense_take(&o->s);
   for (int64_t j = 0; j < c->cols; j++)
-    for (int64_t i = 0; i < j + (c->triangle == DAVIT_COVARIANCE_FULL); i++) {
+    for (int64_t i = 0; i < j + (is_full(c)); i++) {
       const long double *x = e->centred + i * c->rows, *y = e->centred + j * c->rows;
       long double sum = 0, bound = (long double)c->rows * e->bound[i] * e->bound[j];
       for (int64_t k = 0; k < c->rows; k++) {
         sum += x[k] * y[k];
         bound += u * fabsl(x[k] * y[k]) + fabsl(x[k]) * e->bound[j] + fabsl(y[k]) * e->bound[i];
       }
-      double is = c->triangle == DAVIT_COVARIANCE_FULL
-                      ? dense_at(&o->s, i, j)
-                      : dense_at(&o->s, davit_covariance_packed_index(c->cols, i, j), 0);
+      double is = is_full(c) ? dense_at(&o->s, i, j)
+                             : dense_at(&o->s, davit_covariance_packed_index(c->cols, i, j), 0);
       expect_near(c, "s", i, j, (long double)is, sum / (long double)c->divisor,
                   bound / fabsl((long double)c->divisor));
-      if (c->triangle == DAVIT_COVARIANCE_FULL)
+      if (is_full(c))
         assert_true(is == dense_at(&o->s, j, i));
     }
 }
@@ -148,38 +141,37 @@ static void expect(const covariance_case *c, operands *o) {
   free(e.centred);
 }
 
-static davit_status enqueue(const covariance_case *c, const operands *o, davit_queue *queue) {
-  return davit_queue_covariance(queue, c->type, c->trans, c->rows, c->cols, dense_there(&o->d), o->d.ld,
-                                mean_of(c, o), centred_of(c, o), ldc_of(c, o), dense_there(&o->s), o->s.ld,
-                                &(davit_covariance_options){.mean_divisor = c->mean_divisor,
-                                                            .divisor = c->divisor,
-                                                            .form = c->triangle});
-}
-
-static davit_status call(const covariance_case *c, const operands *o, const int *devices, int count) {
-  return davit_covariance(c->type, c->trans, c->rows, c->cols, dense_there(&o->d), o->d.ld, mean_of(c, o),
-                          centred_of(c, o), ldc_of(c, o), dense_there(&o->s), o->s.ld,
-                          &(davit_covariance_options){.mean_divisor = c->mean_divisor,
-                                                      .divisor = c->divisor,
-                                                      .form = c->triangle,
-                                                      .devices = devices,
-                                                      .device_count = count});
+/* On the queue, or without one over the devices. */
+static davit_status call(const covariance_case *c, const operands *o, davit_queue *queue, const int *devices,
+                         int count) {
+  const void *d = dense_there(&o->d);
+  void *mean = c->no_mean ? NULL : dense_there(&o->mean), *s = dense_there(&o->s);
+  void *centred = c->no_centred ? NULL : dense_there(c->in_place ? &o->d : &o->centred);
+  const int64_t ldc = c->in_place ? o->d.ld : o->centred.ld;
+  const davit_covariance_options options = {.mean_divisor = c->mean_divisor,
+                                            .divisor = c->divisor,
+                                            .form = c->form,
+                                            .devices = devices,
+                                            .device_count = count};
+  return queue ? davit_queue_covariance(queue, c->type, c->trans, c->rows, c->cols, d, o->d.ld, mean, centred,
+                                        ldc, s, o->s.ld, &options)
+               : davit_covariance(c->type, c->trans, c->rows, c->cols, d, o->d.ld, mean, centred, ldc, s,
+                                  o->s.ld, &options);
 }
 
 static void on_queue(const covariance_case *c, int device) {
-  int place = place_for(device);
+  const int place = place_for(device);
   operands o = make(c, (int[]){place, place, place, place});
   davit_queue *queue = new_queue(device, 1);
-  CHECK(enqueue(c, &o, queue));
-  CHECK(davit_queue_synchronize(queue));
-  CHECK(davit_queue_destroy(queue));
+  CHECK(call(c, &o, queue, NULL, 0));
+  finish(queue);
   expect(c, &o);
   drop(&o);
 }
 
 static void spread(const covariance_case *c, const int places[4], const int *devices, int count) {
   operands o = make(c, places);
-  CHECK(call(c, &o, devices, count));
+  CHECK(call(c, &o, NULL, devices, count));
   expect(c, &o);
   drop(&o);
 }
@@ -189,13 +181,13 @@ static const int64_t shapes[][2] = {{0, 4},  {4, 0},  {0, 0},    {1, 1},    {1, 
                                     {3, 70}, {5, 31}, {300, 20}, {20, 150}, {1000, 9}, {129, 67}};
 
 static covariance_case variant(int s, int v) {
-  return (covariance_case){.type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT,
+  return (covariance_case){.type = real_type(v),
                            .trans = "NT"[v / 2 % 2],
                            .rows = shapes[s][0],
                            .cols = shapes[s][1],
                            .extra_ld = v / 4 % 4,
                            .shift = v / 8 % 4,
-                           .triangle = v / 4 % 2 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
+                           .form = v / 4 % 2 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
                            .in_place = v % 3 == 0,
                            .no_mean = v % 5 == 0,
                            .no_centred = v % 7 == 0,
@@ -204,69 +196,61 @@ static covariance_case variant(int s, int v) {
 }
 
 static void on_all_devices(void) {
-  int devices[MOST_PLACES], count = all_devices(devices);
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 24; v++) {
-      covariance_case c = variant(s, v);
-      for (int d = 0; d < count; d++)
-        on_queue(&c, devices[d]);
+      const covariance_case c = variant(s, v);
+      for (int device = DAVIT_HOST; device < device_count(); device++)
+        on_queue(&c, device);
     }
 }
 
-static void test_queues(void **state) {
-  (void)state;
+CASE(test_queues) {
   on_all_devices();
 }
 
-static void test_queues_without_cublas(void **state) {
-  (void)state;
-  assert_int_equal(setenv("DAVIT_BLAS", "target", 1), 0);
-  on_all_devices();
-  unsetenv("DAVIT_BLAS");
+CASE(test_queues_without_cublas) {
+  without_blas(on_all_devices);
 }
 
-static void test_places_and_devices(void **state) {
-  (void)state;
-  int devices[MOST_PLACES], count = all_devices(devices);
+CASE(test_places_and_devices) {
+  int devices[MOST_PLACES], count = plain_devices(devices);
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 32; v++) {
       covariance_case c = variant(s, v);
       int places[4] = {dense_place(v % 4), dense_place(v / 4 % 4), dense_place(v / 2 % 4),
                        dense_place(v / 8)};
       spread(&c, places, NULL, 0);
-      spread(&c, places, devices, count < 16 ? count : 16);
+      spread(&c, places, devices, count);
       spread(&c, places, devices + count - 1, 1);
     }
 }
 
 /* Several panels a device, and more than one block of columns without cuBLAS. */
-static void test_many_columns(void **state) {
-  (void)state;
-  int devices[MOST_PLACES], count = all_devices(devices);
+CASE(test_many_columns) {
+  int devices[MOST_PLACES], count = plain_devices(devices);
   const int places[4] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PINNED, DAVIT_PAGEABLE};
   for (int v = 0; v < 4; v++) {
-    covariance_case c = {.type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT,
+    covariance_case c = {.type = real_type(v),
                          .trans = "NT"[v / 2],
                          .rows = 20,
                          .cols = 1111,
-                         .triangle = v == 1 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
+                         .form = v == 1 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
                          .mean_divisor = 20,
                          .divisor = 19};
-    spread(&c, places, devices, count < 16 ? count : 16);
+    spread(&c, places, devices, count);
     if (v == 0)
       for (int d = 0; d < count; d++)
         on_queue(&c, devices[d]);
   }
 }
 
-static void test_reference(void **state) {
-  (void)state;
+CASE(test_reference) {
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 1; v < 4; v += 2) {
       covariance_case c = variant(s, v);
-      c.triangle = DAVIT_COVARIANCE_FULL;
+      c.form = DAVIT_COVARIANCE_FULL;
       c.in_place = c.no_mean = c.no_centred = false;
-      operands o = make(&c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
+      operands o = make(&c, pageable);
       dvt_ref_dcovariance(c.trans, c.rows, c.cols, dense_there(&o.d), o.d.ld, c.mean_divisor, c.divisor,
                           dense_there(&o.mean), dense_there(&o.centred), o.centred.ld, dense_there(&o.s),
                           o.s.ld);
@@ -276,13 +260,12 @@ static void test_reference(void **state) {
 }
 
 /* On centred random data D D is far from D' D, D D' too; on symmetric data they are the same. */
-static void test_wrong_product_differs(void **state) {
-  (void)state;
+CASE(test_wrong_product_differs) {
   enum { SIZE = 40 };
   covariance_case c = {
       .type = DAVIT_DOUBLE, .trans = 'N', .rows = SIZE, .cols = SIZE, .mean_divisor = 40, .divisor = 1};
-  operands o = make(&c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
-  CHECK(call(&c, &o, NULL, 0));
+  operands o = make(&c, pageable);
+  CHECK(call(&c, &o, NULL, NULL, 0));
   dense_take(&o.s);
   dense_take(&o.centred);
   for (int wrong = 0; wrong < 2; wrong++) {
@@ -298,34 +281,31 @@ static void test_wrong_product_differs(void **state) {
   drop(&o);
 }
 
-static void test_same_bits_again(void **state) {
-  (void)state;
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int d = 0; d < count; d++)
+CASE(test_same_bits_again) {
+  for (int device = DAVIT_HOST; device < device_count(); device++)
     for (int v = 0; v < 2; v++) {
-      covariance_case c = {
+      const covariance_case c = {
           .type = DAVIT_DOUBLE, .trans = "NT"[v], .rows = 90, .cols = 70, .mean_divisor = 90, .divisor = 89};
-      int place = place_for(devices[d]);
+      const int place = place_for(device);
       operands o = make(&c, (int[]){place, place, place, place});
-      davit_queue *queue = new_queue(devices[d], 1);
+      davit_queue *queue = new_queue(device, 1);
       for (int n = 0; n < 100; n++) {
         CHECK(davit_queue_fill(queue, o.s.bytes, 0xff, o.s.there));
         CHECK(davit_queue_fill(queue, o.centred.bytes, 0xff, o.centred.there));
         CHECK(davit_queue_fill(queue, o.mean.bytes, 0xff, o.mean.there));
-        CHECK(enqueue(&c, &o, queue));
+        CHECK(call(&c, &o, queue, NULL, 0));
         CHECK(davit_queue_synchronize(queue));
         if (n == 0)
           expect(&c, &o);
         assert_true(dense_as_image(&o.s) && dense_as_image(&o.centred) && dense_as_image(&o.mean));
       }
-      CHECK(davit_queue_destroy(queue));
+      finish(queue);
       drop(&o);
     }
 }
 
 /* The packed index runs through 0 … N (N - 1) / 2 - 1, each once, row by row. */
-static void test_packed_index(void **state) {
-  (void)state;
+CASE(test_packed_index) {
   static const int64_t sizes[] = {1, 2, 3, 7, 64, 1000};
   for (int s = 0; s < COUNT(sizes); s++) {
     int64_t next = 0;
@@ -343,12 +323,11 @@ static void test_packed_index(void **state) {
   assert_true(davit_covariance_packed_index(huge, huge - 2, huge - 1) == huge / 2 * (huge - 1) - 1);
 }
 
-static void test_pack_and_unpack(void **state) {
-  (void)state;
+CASE(test_pack_and_unpack) {
   static const int64_t sizes[] = {0, 1, 2, 3, 7, 64, 201};
   for (int s = 0; s < COUNT(sizes); s++)
     for (int v = 0; v < 4; v++) {
-      davit_type type = v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT;
+      davit_type type = real_type(v);
       int64_t n = sizes[s];
       dense packed = dense_random(type, n * (n - 1) / 2, 1, 0, 0, DAVIT_PAGEABLE, 3);
       dense diagonal = dense_random(type, n, 1, 0, 0, DAVIT_PAGEABLE, 4);
@@ -381,94 +360,59 @@ static void test_pack_and_unpack(void **state) {
     }
 }
 
-static void test_bad_arguments(void **state) {
-  (void)state;
+/* Both forms refuse the arguments. */
+static void expect_refused(const char *words, davit_type type, char trans, int64_t rows, int64_t cols,
+                           const double *d, int64_t ldd, double *mean, double *centred, int64_t ldc,
+                           double *s, int64_t lds, davit_covariance_options o) {
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  REFUSED(davit_covariance(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, &o), words);
+  REFUSED(davit_queue_covariance(queue, type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, &o),
+          words);
+  finish(queue);
+}
+
+static davit_covariance_options divided(double mean_divisor, double divisor) {
+  return (davit_covariance_options){.mean_divisor = mean_divisor, .divisor = divisor};
+}
+
+CASE(test_bad_arguments) {
   double d[16] = {0}, mean[4], c[16], s[16];
-  const davit_status bad = DAVIT_INVALID_ARGUMENT;
   const davit_type t = DAVIT_DOUBLE;
-  const davit_covariance_form full = DAVIT_COVARIANCE_FULL, packed = DAVIT_COVARIANCE_PACKED;
-  CHECK_FAILS(davit_covariance(DAVIT_INT32, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "type");
-  CHECK_FAILS(davit_covariance(t, 'Z', 4, 4, d, 4, mean, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "trans");
-  CHECK_FAILS(davit_covariance(t, 'N', -1, 4, d, 4, mean, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "rows is -1");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, -1, d, 4, mean, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "cols is -1");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 3, mean, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "ldd is 3");
-  CHECK_FAILS(davit_covariance(t, 'T', 3, 4, d, 3, mean, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "ldd is 3");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = NAN, .divisor = 3, .form = full}),
-              bad, "mean_divisor");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = NAN, .form = full}),
-              bad, "divisor is");
-  CHECK_FAILS(
-      davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
-                       &(davit_covariance_options){.mean_divisor = 1e-320, .divisor = 3, .form = full}),
-      bad, "mean_divisor is 9.99989e-321, whose reciprocal is beyond the range of double");
-  CHECK_FAILS(
-      davit_covariance(DAVIT_FLOAT, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
-                       &(davit_covariance_options){.mean_divisor = 4, .divisor = -1e-39, .form = full}),
-      bad, "divisor is -1e-39, whose reciprocal is beyond the range of float");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 3, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "ldc is 3");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 3,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "lds is 3");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
-                               &(davit_covariance_options){
-                                   .mean_divisor = 4, .divisor = 3, .form = (davit_covariance_form)2}),
-              bad, "options->form is 2");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, NULL, 4, mean, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "d is NULL");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, NULL, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "s is NULL");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, d, 5, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "ldc is 5");
-  CHECK_FAILS(davit_covariance(t, 'N', 3, 3, d, 4, mean, d + 1, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "centred overlaps d");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, d, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-              bad, "s overlaps d");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, c + 15, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = packed}),
-              bad, "s overlaps centred");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, s, c, 4, s, 4,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = packed}),
-              bad, "s overlaps mean");
-  CHECK_FAILS(davit_covariance(t, 'N', 4, 4, d, 4, d, NULL, 0, s, 0,
-                               &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = packed}),
-              bad, "mean overlaps d");
-  CHECK_FAILS(davit_covariance(
-                  t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
-                  &(davit_covariance_options){
-                      .mean_divisor = 4, .divisor = 3, .form = full, .devices = NULL, .device_count = -1}),
-              bad, "devices");
-  CHECK_FAILS(
-      davit_queue_covariance(NULL, t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
-                             &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = full}),
-      bad, "queue");
-  CHECK_FAILS(davit_covariance_pack(DAVIT_INT64, 4, s, 4, c, NULL), bad, "type");
-  CHECK_FAILS(davit_covariance_pack(t, -2, s, 4, c, NULL), bad, "cols is -2");
-  CHECK_FAILS(davit_covariance_pack(t, 4, s, 2, c, NULL), bad, "lds is 2");
-  CHECK_FAILS(davit_covariance_pack(t, 4, NULL, 4, c, NULL), bad, "s is NULL");
-  CHECK_FAILS(davit_covariance_unpack(t, 4, NULL, NULL, s, 4), bad, "packed is NULL");
-  CHECK(davit_covariance(t, 'N', 4, 1, d, 4, mean, NULL, 0, NULL, 0,
-                         &(davit_covariance_options){.mean_divisor = 4, .divisor = 3, .form = packed}));
+  const davit_covariance_options full = divided(4, 3), packed = {.form = DAVIT_COVARIANCE_PACKED},
+                                 other = {.form = (davit_covariance_form)2};
+  expect_refused("type", DAVIT_INT32, 'N', 4, 4, d, 4, mean, c, 4, s, 4, full);
+  expect_refused("trans", t, 'Z', 4, 4, d, 4, mean, c, 4, s, 4, full);
+  expect_refused("rows is -1", t, 'N', -1, 4, d, 4, mean, c, 4, s, 4, full);
+  expect_refused("cols is -1", t, 'N', 4, -1, d, 4, mean, c, 4, s, 4, full);
+  expect_refused("ldd is 3", t, 'N', 4, 4, d, 3, mean, c, 4, s, 4, full);
+  expect_refused("ldd is 3", t, 'T', 3, 4, d, 3, mean, c, 4, s, 4, full);
+  expect_refused("mean_divisor", t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, divided(NAN, 3));
+  expect_refused("divisor is", t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, divided(4, NAN));
+  expect_refused("mean_divisor is 9.99989e-321, whose reciprocal is beyond the range of double", t, 'N', 4, 4,
+                 d, 4, mean, c, 4, s, 4, divided(1e-320, 3));
+  expect_refused("divisor is -1e-39, whose reciprocal is beyond the range of float", DAVIT_FLOAT, 'N', 4, 4,
+                 d, 4, mean, c, 4, s, 4, divided(4, -1e-39));
+  expect_refused("ldc is 3", t, 'N', 4, 4, d, 4, mean, c, 3, s, 4, full);
+  expect_refused("lds is 3", t, 'N', 4, 4, d, 4, mean, c, 4, s, 3, full);
+  expect_refused("options->form is 2", t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, other);
+  expect_refused("d is NULL", t, 'N', 4, 4, NULL, 4, mean, c, 4, s, 4, full);
+  expect_refused("s is NULL", t, 'N', 4, 4, d, 4, mean, c, 4, NULL, 4, full);
+  expect_refused("ldc is 5", t, 'N', 4, 4, d, 4, mean, d, 5, s, 4, full);
+  expect_refused("centred overlaps d", t, 'N', 3, 3, d, 4, mean, d + 1, 4, s, 4, full);
+  expect_refused("s overlaps d", t, 'N', 4, 4, d, 4, mean, c, 4, d, 4, full);
+  expect_refused("s overlaps centred", t, 'N', 4, 4, d, 4, mean, c, 4, c + 15, 4, packed);
+  expect_refused("s overlaps mean", t, 'N', 4, 4, d, 4, s, c, 4, s, 4, packed);
+  expect_refused("mean overlaps d", t, 'N', 4, 4, d, 4, d, NULL, 0, s, 0, packed);
+  REFUSED(
+      davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, &(davit_covariance_options){.device_count = -1}),
+      "devices");
+  REFUSED(davit_queue_covariance(NULL, t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, &full), "queue");
+  REFUSED(davit_covariance_pack(DAVIT_INT64, 4, s, 4, c, NULL), "type");
+  REFUSED(davit_covariance_pack(t, -2, s, 4, c, NULL), "cols is -2");
+  REFUSED(davit_covariance_pack(t, 4, s, 2, c, NULL), "lds is 2");
+  REFUSED(davit_covariance_pack(t, 4, NULL, 4, c, NULL), "s is NULL");
+  REFUSED(davit_covariance_unpack(t, 4, NULL, NULL, s, 4), "packed is NULL");
+  CHECK(davit_covariance(t, 'N', 4, 1, d, 4, mean, NULL, 0, NULL, 0, &packed));
 }
 
 typedef struct attempt {
@@ -478,43 +422,40 @@ typedef struct attempt {
 
 static davit_status spread_over_all(void *argument) {
   attempt *t = argument;
-  int devices[MOST_PLACES], count = all_devices(devices);
-  return call(&t->c, &t->o, devices, count < 16 ? count : 16);
+  int devices[MOST_PLACES], count = plain_devices(devices);
+  return call(&t->c, &t->o, NULL, devices, count);
 }
 
-static void test_failures(void **state) {
-  (void)state;
+CASE(test_failures) {
   for (int v = 0; v < 2; v++) {
     attempt t = {.c = {.type = DAVIT_DOUBLE,
                        .trans = "NT"[v],
                        .rows = 30,
                        .cols = 150,
-                       .triangle = v ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
+                       .form = v ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
                        .mean_divisor = 30,
                        .divisor = 29}};
-    t.o = make(&t.c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
-    dense_fail_everywhere(spread_over_all, &t);
-    CHECK(spread_over_all(&t));
+    t.o = make(&t.c, pageable);
+    fail_everywhere(spread_over_all, &t);
     expect(&t.c, &t.o);
     drop(&t.o);
   }
 }
 
 /* A device that cannot hold the data says so. */
-static void test_out_of_device_memory(void **state) {
-  (void)state;
-  int devices[MOST_PLACES], count = all_devices(devices);
-  covariance_case c = {.type = DAVIT_DOUBLE,
-                       .trans = 'N',
-                       .rows = 30,
-                       .cols = 20,
-                       .mean_divisor = 30,
-                       .divisor = 29,
-                       .no_centred = true};
-  operands o = make(&c, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE});
-  if (count > 1) {
+CASE(test_out_of_device_memory) {
+  const int device = 0;
+  const covariance_case c = {.type = DAVIT_DOUBLE,
+                             .trans = 'N',
+                             .rows = 30,
+                             .cols = 20,
+                             .mean_divisor = 30,
+                             .divisor = 29,
+                             .no_centred = true};
+  operands o = make(&c, pageable);
+  if (device_count() > 0) {
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, 1);
-    CHECK_FAILS(call(&c, &o, devices + 1, 1), DAVIT_OUT_OF_DEVICE_MEMORY,
+    CHECK_FAILS(call(&c, &o, NULL, &device, 1), DAVIT_OUT_OF_DEVICE_MEMORY,
                 "each device holds all 30 x 20 data");
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
   }
@@ -522,19 +463,5 @@ static void test_out_of_device_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reference),
-      cmocka_unit_test(test_queues),
-      cmocka_unit_test(test_queues_without_cublas),
-      cmocka_unit_test(test_places_and_devices),
-      cmocka_unit_test(test_many_columns),
-      cmocka_unit_test(test_wrong_product_differs),
-      cmocka_unit_test(test_same_bits_again),
-      cmocka_unit_test(test_packed_index),
-      cmocka_unit_test(test_pack_and_unpack),
-      cmocka_unit_test(test_bad_arguments),
-      cmocka_unit_test(test_failures),
-      cmocka_unit_test(test_out_of_device_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, dense_stop);
+  return run_cases(NULL, finalize);
 }

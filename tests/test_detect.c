@@ -604,5 +604,5 @@ int main(void) {
       cmocka_unit_test(test_arguments),
       cmocka_unit_test(test_failures),
   };
-  return cmocka_run_group_tests(tests, NULL, elements_stop);
+  return cmocka_run_group_tests(tests, NULL, finalize);
 }

@@ -1,15 +1,7 @@
 /* The plan of the tiled product by itself: random shapes, devices and caches, each plan replayed on a model that
  * knows what every slot holds. A plan is right if every product finds its operands, each product is done once, k
  * ascends, and every tile of C goes home once, complete. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support.h"
 
 #include "src/gemm/plan.h"
 
@@ -129,8 +121,7 @@ static void check_plan(const dvt_plan_shape *shape, const dvt_plan *plan) {
   free(m.stored);
 }
 
-static void test_random_plans(void **state) {
-  (void)state;
+CASE(test_random_plans) {
   srand(1);
   int refused = 0, evicting = 0;
   for (int trial = 0; trial < 3000; trial++) {
@@ -165,8 +156,7 @@ static void test_random_plans(void **state) {
 }
 
 /* With peers and room for all, each tile of A and B crosses the host link once, in equal shares. */
-static void test_each_tile_is_loaded_once(void **state) {
-  (void)state;
+CASE(test_each_tile_is_loaded_once) {
   for (int devices = 1; devices <= 8; devices *= 2) {
     dvt_plan_shape shape = {.m = 4096, .n = 4096, .k = 4096, .tile = 256, .peers = true, .devices = devices};
     dvt_plan plan;
@@ -187,8 +177,7 @@ static void test_each_tile_is_loaded_once(void **state) {
   }
 }
 
-static void test_same_shape_same_plan(void **state) {
-  (void)state;
+CASE(test_same_shape_same_plan) {
   dvt_plan_shape shape = {.m = 1000, .n = 900, .k = 800, .tile = 64, .peers = true, .devices = 4};
   for (int d = 0; d < 4; d++)
     shape.device[d].slots = 40;
@@ -203,10 +192,5 @@ static void test_same_shape_same_plan(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_random_plans),
-      cmocka_unit_test(test_each_tile_is_loaded_once),
-      cmocka_unit_test(test_same_shape_same_plan),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_cases(NULL, NULL);
 }

@@ -175,38 +175,32 @@ static void fail_at_every_passage(dvt_injection kind) {
   print_message("%s: %d passages, %d failures\n", kind_names[kind], n - 2, failures);
 }
 
-static void test_device_memory(void **state) {
-  (void)state;
+CASE(test_device_memory) {
   int pair[2];
   if (!two_devices(pair))
     skip();
   fail_at_every_passage(DVT_INJECT_DEVICE_MEMORY);
 }
 
-static void test_pinned_memory(void **state) {
-  (void)state;
+CASE(test_pinned_memory) {
   fail_at_every_passage(DVT_INJECT_PINNED_MEMORY);
 }
 
-static void test_host_memory(void **state) {
-  (void)state;
+CASE(test_host_memory) {
   fail_at_every_passage(DVT_INJECT_HOST_MEMORY);
 }
 
-static void test_enqueue(void **state) {
-  (void)state;
+CASE(test_enqueue) {
   fail_at_every_passage(DVT_INJECT_ENQUEUE);
 }
 
-static void test_run(void **state) {
-  (void)state;
+CASE(test_run) {
   fail_at_every_passage(DVT_INJECT_RUN);
 }
 
 /* The n-th of ten commands meets a lost device: those before have run, those after are skipped, an event
  * behind it is an error, other queues do not notice, and the queue goes on. */
-static void test_device_lost_in_mid_work(void **state) {
-  (void)state;
+CASE(test_device_lost_in_mid_work) {
   enum { COMMANDS = 10 };
   int devices[MOST_PLACES], count = all_devices(devices);
   for (int i = 0; i < count; i++)
@@ -238,8 +232,7 @@ static void test_device_lost_in_mid_work(void **state) {
 }
 
 /* A full device: davit_malloc() says so, keeps the caller's pointer, and works again at once. */
-static void test_refused_block(void **state) {
-  (void)state;
+CASE(test_refused_block) {
   int places[MOST_PLACES], count = all_places(places);
   for (int i = 0; i < count; i++) {
     dvt_injection kind = places[i] >= 0              ? DVT_INJECT_DEVICE_MEMORY
@@ -256,11 +249,5 @@ static void test_refused_block(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_device_memory), cmocka_unit_test(test_pinned_memory),
-      cmocka_unit_test(test_host_memory),   cmocka_unit_test(test_enqueue),
-      cmocka_unit_test(test_run),           cmocka_unit_test(test_device_lost_in_mid_work),
-      cmocka_unit_test(test_refused_block),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_cases(NULL, NULL);
 }

@@ -290,8 +290,7 @@ static void reduce_plainly(const kind *k, int64_t n, const char *x, const char *
   }
 }
 
-static void test_reduce(void **state) {
-  (void)state;
+CASE(test_reduce) {
   uint64_t seed = 1;
   for (int t = 0; t < COUNT(kinds); t++)
     for (int s = 0; s < COUNT(sizes) && sizes[s] <= most_elements(&kinds[t]); s++) {
@@ -393,8 +392,7 @@ static void scan_in_parts(const job *j, uint64_t *seed) {
     arrays_expect(j, &a[p], begin[p], parts[p].n, "part", p);
 }
 
-static void test_scan(void **state) {
-  (void)state;
+CASE(test_scan) {
   uint64_t seed = 2;
   int turn = 0;
   for (int t = 0; t < COUNT(kinds); t++)
@@ -422,8 +420,7 @@ static void test_scan(void **state) {
 }
 
 /* Beyond two pieces of 32 MiB, of elements that do not divide them. */
-static void test_many_pieces(void **state) {
-  (void)state;
+CASE(test_many_pieces) {
   const kind *k = &kinds[3];
   const int64_t n = 2 * ((32 << 20) / 12) + 777;
   int devices[MOST_PLACES], count = spread_devices(devices);
@@ -444,8 +441,7 @@ static void test_many_pieces(void **state) {
 /* ---- what they are for ---- */
 
 /* The source's kernels made aecgbfdh of this. */
-static void test_letters_stay_in_order(void **state) {
-  (void)state;
+CASE(test_letters_stay_in_order) {
   const char letters[] = "abcdefgh";
   bounded_text x[8], y[8], result;
   int devices[MOST_PLACES], count = all_devices(devices);
@@ -466,8 +462,7 @@ static void test_letters_stay_in_order(void **state) {
 }
 
 /* q^m p^n by its rules. */
-static void test_bicyclic(void **state) {
-  (void)state;
+CASE(test_bicyclic) {
   const word p = {0, 1}, q = {1, 0};
   word result;
   CHECK(davit_monoid_reduce(&bicyclic, 2, ((word[]){p, q}), &result, NULL));
@@ -484,8 +479,7 @@ static void test_bicyclic(void **state) {
 }
 
 /* The operators are what they have to be: associative, with an identity, and not commutative. */
-static void test_laws(void **state) {
-  (void)state;
+CASE(test_laws) {
   uint64_t seed = 4;
   for (int t = 0; t < COUNT(kinds); t++) {
     const davit_monoid *m = kinds[t].monoid;
@@ -512,8 +506,7 @@ static void test_laws(void **state) {
 }
 
 /* The segmented scan is the scan of pairs of value and flag. */
-static void test_pairs_are_segments(void **state) {
-  (void)state;
+CASE(test_pairs_are_segments) {
   enum { N = 50021 };
   uint64_t seed = 5;
   flagged_sum *pairs = (flagged_sum *)(void *)make_elements(&kinds[2], N, 6);
@@ -531,8 +524,7 @@ static void test_pairs_are_segments(void **state) {
 }
 
 /* The built-in operators are monoids as well, with the same results by either door. */
-static void test_builtin(void **state) {
-  (void)state;
+CASE(test_builtin) {
   enum { N = 40001 };
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
     for (int type = 0; type < DAVIT_TYPE_COUNT; type++) {
@@ -553,10 +545,7 @@ static void test_builtin(void **state) {
 
 /* ---- refusals and failures ---- */
 
-#define REFUSED(call, words) CHECK_FAILS(call, DAVIT_INVALID_ARGUMENT, words)
-
-static void test_bad_arguments(void **state) {
-  (void)state;
+CASE(test_bad_arguments) {
   const davit_monoid *m = NULL;
   word x[4] = {{1, 2}}, y[4] = {{7, 7}}, result = {7, 7};
   const davit_reduce_part read_part = {.n = 4, .x = x};
@@ -592,8 +581,7 @@ static bool never_works(int device) {
 }
 
 /* Code for a GPU that does nothing is noticed. */
-static void test_without_code(void **state) {
-  (void)state;
+CASE(test_without_code) {
   const int device = roomy_gpu(1 << 20);
   if (device < 0) {
     print_message("no GPU\n");
@@ -649,26 +637,12 @@ static davit_status scan_and_reduce(void *argument) {
   return status;
 }
 
-static void test_failures(void **state) {
-  (void)state;
+CASE(test_failures) {
   char *x = make_elements(&kinds[3], SCENARIO_N, 8);
   fail_everywhere(scan_and_reduce, x);
   free(x);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reduce),
-      cmocka_unit_test(test_scan),
-      cmocka_unit_test(test_many_pieces),
-      cmocka_unit_test(test_letters_stay_in_order),
-      cmocka_unit_test(test_bicyclic),
-      cmocka_unit_test(test_laws),
-      cmocka_unit_test(test_pairs_are_segments),
-      cmocka_unit_test(test_builtin),
-      cmocka_unit_test(test_bad_arguments),
-      cmocka_unit_test(test_without_code),
-      cmocka_unit_test(test_failures),
-  };
-  return cmocka_run_group_tests(tests, NULL, elements_stop);
+  return run_cases(NULL, finalize);
 }

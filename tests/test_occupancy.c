@@ -71,8 +71,7 @@ static const figure figures[] = {
     {"registers as many as there are", "GTX 670", 1024, 63, 0, 1, 1, 32, 50, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
 };
 
-static void test_printed_figures(void **state) {
-  (void)state;
+CASE(test_printed_figures) {
   for (int i = 0; i < COUNT(figures); i++) {
     const figure *f = &figures[i];
     davit_occupancy_card card = card_of(f->card);
@@ -89,8 +88,7 @@ static void test_printed_figures(void **state) {
 
 /* "819 threads by registers", "30720 registers", "1535 threads" (1536), "512 threads": numbers of the text.
  */
-static void test_printed_numbers(void **state) {
-  (void)state;
+CASE(test_printed_numbers) {
   davit_occupancy_card fermi = card_of("gt560m");
   assert_int_equal(fermi.registers / 40, 819);
   davit_occupancy_result o = fit(&fermi, 256, 40, 0, DAVIT_OCCUPANCY_RULE);
@@ -106,8 +104,7 @@ static void test_printed_numbers(void **state) {
 
 /* Registers given to whole blocks, as on the first CUDA cards (1.3: 16384, in units of 512, 32 warps, 8
  * blocks). */
-static void test_registers_by_block(void **state) {
-  (void)state;
+CASE(test_registers_by_block) {
   davit_occupancy_card card = card_of("GT 560M");
   card.registers = card.block_registers = 16384;
   card.thread_registers = 124;
@@ -139,8 +136,7 @@ static void expect_none(const davit_occupancy_card *card, int threads, int regis
   }
 }
 
-static void test_reasons(void **state) {
-  (void)state;
+CASE(test_reasons) {
   davit_occupancy_card card = card_of("GTX 670"), h100 = card_of("H100");
   expect_none(&card, 1024, 64, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS, "at most 63 registers, not 64");
   expect_none(&h100, 1024, 65, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS, "65 registers need more than the 65536");
@@ -156,8 +152,7 @@ static void test_reasons(void **state) {
   expect_none(&card, 32, 64, SIZE_MAX, DAVIT_OCCUPANCY_LIMIT_REGISTERS | DAVIT_OCCUPANCY_LIMIT_SHARED, "63");
 }
 
-static void test_reserved_memory(void **state) {
-  (void)state;
+CASE(test_reserved_memory) {
   davit_occupancy_card a100 = card_of("A100"), h100 = card_of("H100"), v100 = card_of("V100");
   assert_int_equal(fit(&a100, 128, 0, 163 << 10, DAVIT_OCCUPANCY_RULE).blocks, 1);
   assert_int_equal(fit(&a100, 128, 0, (163 << 10) + 1, DAVIT_OCCUPANCY_RULE).blocks, 0);
@@ -173,8 +168,7 @@ static void test_reserved_memory(void **state) {
 
 /* ---- properties ---- */
 
-static void test_properties(void **state) {
-  (void)state;
+CASE(test_properties) {
   davit_occupancy_card cards[8];
   int count = 0;
   uint64_t random = 7;
@@ -200,30 +194,27 @@ static void test_properties(void **state) {
   }
 }
 
-static void test_names(void **state) {
-  (void)state;
+CASE(test_names) {
   davit_occupancy_card card, list[2];
   int count = 0;
   CHECK(davit_occupancy_card_find("gtx-670", &card));
   assert_string_equal(card.name, "GTX 670");
   assert_int_equal(card.compute_capability, 30);
-  CHECK_FAILS(davit_occupancy_card_find("GTX 67", &card), DAVIT_INVALID_ARGUMENT,
-              "GT 560M, GTX 670, V100, A100, H100");
-  CHECK_FAILS(davit_occupancy_card_find("", &card), DAVIT_INVALID_ARGUMENT, "name");
-  CHECK_FAILS(davit_occupancy_card_find(NULL, &card), DAVIT_INVALID_ARGUMENT, "name");
-  CHECK_FAILS(davit_occupancy_card_find("H100", NULL), DAVIT_INVALID_ARGUMENT, "card");
+  REFUSED(davit_occupancy_card_find("GTX 67", &card), "GT 560M, GTX 670, V100, A100, H100");
+  REFUSED(davit_occupancy_card_find("", &card), "name");
+  REFUSED(davit_occupancy_card_find(NULL, &card), "name");
+  REFUSED(davit_occupancy_card_find("H100", NULL), "card");
   CHECK(davit_occupancy_card_list(0, NULL, &count));
   assert_int_equal(count, 6);
   CHECK(davit_occupancy_card_list(2, list, &count));
   assert_string_equal(list[1].name, "GTX 670");
-  CHECK_FAILS(davit_occupancy_card_list(1, NULL, &count), DAVIT_INVALID_ARGUMENT, "cards");
-  CHECK_FAILS(davit_occupancy_card_list(1, list, NULL), DAVIT_INVALID_ARGUMENT, "count");
-  CHECK_FAILS(davit_occupancy_card_list(-1, list, &count), DAVIT_INVALID_ARGUMENT, "capacity is -1");
+  REFUSED(davit_occupancy_card_list(1, NULL, &count), "cards");
+  REFUSED(davit_occupancy_card_list(1, list, NULL), "count");
+  REFUSED(davit_occupancy_card_list(-1, list, &count), "capacity is -1");
   assert_string_equal(davit_occupancy_limit_string(DAVIT_OCCUPANCY_LIMIT_SHARED), "shared memory");
 }
 
-static void test_arguments(void **state) {
-  (void)state;
+CASE(test_arguments) {
   davit_occupancy_card card = card_of("H200");
   davit_occupancy_block block = {.threads = 256, .registers = 32};
   davit_occupancy_options options = {.model = DAVIT_OCCUPANCY_RULE};
@@ -285,8 +276,7 @@ static int by_cuda(const davit_occupancy_card *card, int threads, int registers,
   return result.activeBlocksPerMultiprocessor;
 }
 
-static void test_cuda_header(void **state) {
-  (void)state;
+CASE(test_cuda_header) {
   static const char *const names[] = {"GTX 670", "V100", "A100", "H100"}; /* it no longer knows Fermi */
   uint64_t random = 1;
   for (int trial = 0; trial < 200000; trial++) {
@@ -309,8 +299,7 @@ static void test_cuda_header(void **state) {
   }
 }
 #else
-static void test_cuda_header(void **state) {
-  (void)state;
+CASE(test_cuda_header) {
   skip();
 }
 #endif
@@ -328,11 +317,10 @@ static int first_nvidia(void) {
   return DAVIT_HOST;
 }
 
-static void test_devices(void **state) {
-  (void)state;
+CASE(test_devices) {
   davit_occupancy_card card;
   int devices[MOST_PLACES], count = all_devices(devices);
-  CHECK_FAILS(davit_occupancy_card_describe(0, NULL), DAVIT_INVALID_ARGUMENT, "card");
+  REFUSED(davit_occupancy_card_describe(0, NULL), "card");
   CHECK_FAILS(davit_occupancy_card_describe(1000, &card), DAVIT_UNKNOWN_DEVICE, "1000");
   for (int i = 0; i < count; i++) {
     davit_device_info info;
@@ -393,8 +381,7 @@ static bool same_as_cuda(dvt_stream *stream, const davit_occupancy_card *card, i
   return true;
 }
 
-static void test_own_kernels(void **state) {
-  (void)state;
+CASE(test_own_kernels) {
   int device = first_nvidia();
   if (device == DAVIT_HOST)
     skip();
@@ -412,18 +399,5 @@ static void test_own_kernels(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_printed_figures),
-      cmocka_unit_test(test_printed_numbers),
-      cmocka_unit_test(test_registers_by_block),
-      cmocka_unit_test(test_reasons),
-      cmocka_unit_test(test_reserved_memory),
-      cmocka_unit_test(test_properties),
-      cmocka_unit_test(test_names),
-      cmocka_unit_test(test_arguments),
-      cmocka_unit_test(test_cuda_header),
-      cmocka_unit_test(test_devices),
-      cmocka_unit_test(test_own_kernels),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_cases(NULL, NULL);
 }

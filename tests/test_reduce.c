@@ -111,8 +111,7 @@ static void walk_all_paths(const job *j, const void *should, uint64_t *seed) {
   expect(j, result, should, "aligned parts", 0);
 }
 
-static void test_against_reference(void **state) {
-  (void)state;
+CASE(test_against_reference) {
   uint64_t seed = 1;
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
     for (int type = 0; type < DAVIT_TYPE_COUNT; type++)
@@ -194,8 +193,7 @@ static void expect_bits_everywhere(const job *j, const void *should, uint64_t *s
   expect(j, result, should, "host and devices", count);
 }
 
-static void test_same_bits_everywhere(void **state) {
-  (void)state;
+CASE(test_same_bits_everywhere) {
   static const int64_t sizes[] = {2,     1000,  16384,      16385,   32768,          32769,
                                   65536, 77777, 17 * 32768, 1000003, 100 * 32768 - 1};
   uint64_t seed = 2;
@@ -218,8 +216,7 @@ static void test_same_bits_everywhere(void **state) {
 }
 
 /* Beyond two pieces of 32 MiB. */
-static void test_many_pieces(void **state) {
-  (void)state;
+CASE(test_many_pieces) {
   static const int64_t pieces[] = {[DAVIT_FLOAT] = 8 << 20, [DAVIT_DOUBLE] = 4 << 20};
   uint64_t seed = 3;
   for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++) {
@@ -245,8 +242,7 @@ static void test_many_pieces(void **state) {
   }
 }
 
-static void test_again_and_again(void **state) {
-  (void)state;
+CASE(test_again_and_again) {
   enum { N = 300001 };
   float *x = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 5);
   int devices[MOST_PLACES], count = all_devices(devices);
@@ -292,8 +288,7 @@ static void *call_often(void *argument) {
   return NULL;
 }
 
-static void test_from_many_threads(void **state) {
-  (void)state;
+CASE(test_from_many_threads) {
   enum { THREADS = 6, N = 200000 };
   double *x = rough_data(DAVIT_SUM, DAVIT_DOUBLE, N, 6);
   pthread_t threads[THREADS];
@@ -312,8 +307,7 @@ static void test_from_many_threads(void **state) {
 
 /* ---- values ---- */
 
-static void test_error_bound(void **state) {
-  (void)state;
+CASE(test_error_bound) {
   static const int64_t sizes[] = {1, 100, 5000, 16384, 32768, 1000003, 5000000};
   for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
     for (int s = 0; s < COUNT(sizes); s++)
@@ -338,8 +332,7 @@ static void test_error_bound(void **state) {
       }
 }
 
-static void test_wrap_around(void **state) {
-  (void)state;
+CASE(test_wrap_around) {
   const int32_t narrow[] = {INT32_MAX, 1, INT32_MIN, INT32_MIN, -1, 3, INT32_MAX, 7};
   const int64_t wide[] = {INT64_MAX, 1, INT64_MIN, INT64_MIN, -1, 3, INT64_MAX, 7};
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
@@ -359,8 +352,7 @@ static void test_wrap_around(void **state) {
 }
 
 /* One special value at any position, on all paths. */
-static void test_nan_and_infinity(void **state) {
-  (void)state;
+CASE(test_nan_and_infinity) {
   static const int64_t positions[] = {0, 1, 2047, 2048, 16384, 32767, 32768, 40000};
   const double specials[] = {NAN, INFINITY, -INFINITY};
   uint64_t seed = 8;
@@ -398,8 +390,7 @@ static double on_two_doubles(davit_operator op, double a, double b) {
   }
 }
 
-static void test_two_elements(void **state) {
-  (void)state;
+CASE(test_two_elements) {
   const double values[] = {0, 1, -2.5, 1e300, INFINITY, -INFINITY, NAN};
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
     for (int i = 0; i < COUNT(values) * COUNT(values); i++) {
@@ -417,8 +408,7 @@ static void test_two_elements(void **state) {
     }
 }
 
-static void test_infinities_of_both_signs(void **state) {
-  (void)state;
+CASE(test_infinities_of_both_signs) {
   double x[] = {1, INFINITY, 2, -INFINITY}, result = 0;
   CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, 4, x, &result, NULL));
   assert_true(isnan(result));
@@ -429,8 +419,7 @@ static void test_infinities_of_both_signs(void **state) {
 }
 
 /* The sum of negative zeros has one sign, whatever the path. */
-static void test_negative_zeros(void **state) {
-  (void)state;
+CASE(test_negative_zeros) {
   static const int64_t sizes[] = {1, 2, 2048, 16383, 16384, 16385, 32767, 32768, 32769, 65536};
   uint64_t seed = 10;
   for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
@@ -446,8 +435,7 @@ static void test_negative_zeros(void **state) {
     }
 }
 
-static void test_empty(void **state) {
-  (void)state;
+CASE(test_empty) {
   const double should[DAVIT_OPERATOR_COUNT] = {0, 1, INFINITY, -INFINITY};
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++) {
     double result = NAN;
@@ -469,8 +457,7 @@ static void test_empty(void **state) {
 }
 
 /* Constant elements with some that differ, beyond 2^31 of them. */
-static void test_beyond_two_to_the_31(void **state) {
-  (void)state;
+CASE(test_beyond_two_to_the_31) {
   const int64_t n = (INT64_C(1) << 31) + 12345;
   const int device = roomy_gpu((size_t)n * 4 + (size_t)(1 << 30));
   if (device < 0) {
@@ -499,60 +486,46 @@ static void test_beyond_two_to_the_31(void **state) {
 
 /* ---- refusals and failures ---- */
 
-static void test_bad_arguments(void **state) {
-  (void)state;
+CASE(test_bad_arguments) {
   const davit_operator no_op = (davit_operator)9;
   const davit_type no_type = (davit_type)-1;
   float x[4] = {1, 2, 3, 4}, result = 5;
   const int wrong = -7, twice[] = {DAVIT_HOST, DAVIT_HOST};
-  CHECK_FAILS(davit_reduce(no_op, DAVIT_FLOAT, 4, x, &result, NULL), DAVIT_INVALID_ARGUMENT, "op is 9");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, no_type, 4, x, &result, NULL), DAVIT_INVALID_ARGUMENT, "type is -1");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, -1, x, &result, NULL), DAVIT_INVALID_ARGUMENT, "n is -1");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result, NULL), DAVIT_INVALID_ARGUMENT,
-              "x is NULL");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, NULL), DAVIT_INVALID_ARGUMENT,
-              "result is NULL");
+  REFUSED(davit_reduce(no_op, DAVIT_FLOAT, 4, x, &result, NULL), "op is 9");
+  REFUSED(davit_reduce(DAVIT_SUM, no_type, 4, x, &result, NULL), "type is -1");
+  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, -1, x, &result, NULL), "n is -1");
+  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result, NULL), "x is NULL");
+  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, NULL), "result is NULL");
   CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
                            &(davit_reduce_options){.devices = &wrong, .device_count = 1}),
               DAVIT_UNKNOWN_DEVICE, "-7");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
-                           &(davit_reduce_options){.devices = twice, .device_count = 2}),
-              DAVIT_INVALID_ARGUMENT, "twice");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
-                           &(davit_reduce_options){.devices = NULL, .device_count = 2}),
-              DAVIT_INVALID_ARGUMENT, "devices is NULL");
+  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
+                       &(davit_reduce_options){.devices = twice, .device_count = 2}),
+          "twice");
+  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
+                       &(davit_reduce_options){.devices = NULL, .device_count = 2}),
+          "devices is NULL");
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  CHECK_FAILS(davit_queue_reduce(NULL, DAVIT_SUM, DAVIT_FLOAT, 4, x, &result, NULL), DAVIT_INVALID_ARGUMENT,
-              "queue");
-  CHECK_FAILS(davit_queue_reduce(queue, no_op, DAVIT_FLOAT, 4, x, &result, NULL), DAVIT_INVALID_ARGUMENT,
-              "op is 9");
-  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, -4, x, &result, NULL), DAVIT_INVALID_ARGUMENT,
-              "n is -4");
-  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result, NULL),
-              DAVIT_INVALID_ARGUMENT, "x is NULL");
-  CHECK_FAILS(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, NULL), DAVIT_INVALID_ARGUMENT,
-              "result is NULL");
+  REFUSED(davit_queue_reduce(NULL, DAVIT_SUM, DAVIT_FLOAT, 4, x, &result, NULL), "queue");
+  REFUSED(davit_queue_reduce(queue, no_op, DAVIT_FLOAT, 4, x, &result, NULL), "op is 9");
+  REFUSED(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, -4, x, &result, NULL), "n is -4");
+  REFUSED(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result, NULL), "x is NULL");
+  REFUSED(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, NULL), "result is NULL");
   CHECK(davit_queue_destroy(queue));
   davit_reduce_part parts[] = {{.n = 2, .x = x}, {.n = -2, .x = x}, {.n = 2}};
-  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, -1, parts, &result), DAVIT_INVALID_ARGUMENT,
-              "count is -1");
-  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 1, NULL, &result), DAVIT_INVALID_ARGUMENT,
-              "parts is NULL");
-  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 3, parts, &result), DAVIT_INVALID_ARGUMENT,
-              "parts[1].n");
+  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, -1, parts, &result), "count is -1");
+  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 1, NULL, &result), "parts is NULL");
+  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 3, parts, &result), "parts[1].n");
   parts[1].n = 0;
-  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 3, parts, &result), DAVIT_INVALID_ARGUMENT,
-              "parts[2].x is NULL");
-  CHECK_FAILS(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 1, parts, NULL), DAVIT_INVALID_ARGUMENT,
-              "result is NULL");
-  CHECK_FAILS(davit_reduce_parts(no_op, DAVIT_FLOAT, 1, parts, &result), DAVIT_INVALID_ARGUMENT, "op is 9");
+  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 3, parts, &result), "parts[2].x is NULL");
+  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 1, parts, NULL), "result is NULL");
+  REFUSED(davit_reduce_parts(no_op, DAVIT_FLOAT, 1, parts, &result), "op is 9");
   assert_true(result == 5);
   CHECK(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 2, parts, &result));
   assert_true(result == 3);
 }
 
-static void test_names(void **state) {
-  (void)state;
+CASE(test_names) {
   assert_string_equal(davit_operator_string(DAVIT_MAX), "max");
   assert_string_equal(davit_operator_string((davit_operator)4), "unknown");
   assert_string_equal(davit_type_string(DAVIT_INT64), "int64");
@@ -601,31 +574,12 @@ static davit_status reduce_all(void *argument) {
   return status;
 }
 
-static void test_failures(void **state) {
-  (void)state;
+CASE(test_failures) {
   int32_t *x = exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 11);
   fail_everywhere(reduce_all, x);
   free(x);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_reference),
-      cmocka_unit_test(test_same_bits_everywhere),
-      cmocka_unit_test(test_many_pieces),
-      cmocka_unit_test(test_again_and_again),
-      cmocka_unit_test(test_from_many_threads),
-      cmocka_unit_test(test_error_bound),
-      cmocka_unit_test(test_wrap_around),
-      cmocka_unit_test(test_nan_and_infinity),
-      cmocka_unit_test(test_two_elements),
-      cmocka_unit_test(test_infinities_of_both_signs),
-      cmocka_unit_test(test_negative_zeros),
-      cmocka_unit_test(test_empty),
-      cmocka_unit_test(test_beyond_two_to_the_31),
-      cmocka_unit_test(test_bad_arguments),
-      cmocka_unit_test(test_names),
-      cmocka_unit_test(test_failures),
-  };
-  return cmocka_run_group_tests(tests, NULL, elements_stop);
+  return run_cases(NULL, finalize);
 }

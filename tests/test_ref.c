@@ -159,7 +159,7 @@ static void *multiply(void *argument) {
     b[i] = threads;
   }
   bool right = true;
-  for (int repeat = 0; repeat < 20; repeat++) {
+  for (int repeat = 0; repeat < 5; repeat++) {
     dvt_gemm_host(&(dvt_site){.threads = threads},
                   &(dvt_gemm){DAVIT_DOUBLE, 'T', 'N', N, N, N, 1, a, N, b, N, 0, c, N});
     right = right && c[0] == threads * N * (N - 1) / 2 && c[N * N - 1] == c[0];
@@ -338,6 +338,8 @@ static void TYPED(try_gemm)(char transa, char transb, int64_t m, int64_t n, int6
       TYPED(expected)
       [i + j * m] = alpha * sum + (beta == 0 ? 0 : beta * (long double)*TYPED(at)(&TYPED(c), i, j));
     }
+  /* BLIS's threads spin where they wait for each other, so only some cases have two or three. */
+  const int threads = (m + n + k) % 16 < 2 ? 2 + (int)((m + n + k) % 16) : 1;
   for (enum implementation i = REFERENCE; i < IMPLEMENTATIONS; i++) {
     if (!available(i))
       continue;
@@ -346,7 +348,7 @@ static void TYPED(try_gemm)(char transa, char transb, int64_t m, int64_t n, int6
     REAL *c = p.c + GUARD;
     davit_status status = DAVIT_SUCCESS;
     if (i == REFERENCE)
-      dvt_gemm_host(&(dvt_site){.threads = 1 + (int)(m + n + k) % 3},
+      dvt_gemm_host(&(dvt_site){.threads = threads},
                     &(dvt_gemm){TYPE, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
     else if (i == TARGET)
       status = dvt_gemm_region(&(dvt_site){.device = 0}, &(dvt_gemm){TYPE, transa, transb, m, n, k, alpha, a,

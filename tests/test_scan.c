@@ -215,8 +215,7 @@ static void against_reference(job *j, int flags_kind, uint64_t *seed) {
 
 /* ---- results ---- */
 
-static void test_small_against_reference(void **state) {
-  (void)state;
+CASE(test_small_against_reference) {
   uint64_t seed = 1;
   int turn = 0;
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
@@ -234,8 +233,7 @@ static void test_small_against_reference(void **state) {
         }
 }
 
-static void test_large_against_reference(void **state) {
-  (void)state;
+CASE(test_large_against_reference) {
   uint64_t seed = 2;
   int turn = 0;
   for (int s = 0; s < COUNT(large_sizes); s++)
@@ -252,8 +250,7 @@ static void test_large_against_reference(void **state) {
 }
 
 /* Streamed through all lists of devices, also where the arrays need not travel, beyond two pieces of 32 MiB. */
-static void test_many_pieces(void **state) {
-  (void)state;
+CASE(test_many_pieces) {
   static const int64_t pieces[] = {8 << 20, 4 << 20, 8 << 20, 4 << 20};
   uint64_t seed = 3;
   dvt_monoid_travel(true);
@@ -283,8 +280,7 @@ static void test_many_pieces(void **state) {
   dvt_monoid_travel(false);
 }
 
-static void test_streamed_small(void **state) {
-  (void)state;
+CASE(test_streamed_small) {
   uint64_t seed = 4;
   dvt_monoid_travel(true);
   for (int turn = 0; turn < 32; turn++) {
@@ -306,8 +302,7 @@ static void test_streamed_small(void **state) {
 }
 
 /* The source's example. */
-static void test_two_segments(void **state) {
-  (void)state;
+CASE(test_two_segments) {
   const int32_t x[] = {1, 2, 3, 4, 5, 6, 7, 8}, inclusive[] = {1, 3, 6, 4, 9, 15, 22, 30};
   const int32_t exclusive[] = {0, 1, 3, 0, 4, 9, 15, 22};
   for (int first = 0; first < 2; first++) {
@@ -321,8 +316,7 @@ static void test_two_segments(void **state) {
 }
 
 /* The source's block scan went wrong here: 1 + … + 33. */
-static void test_triangular_numbers(void **state) {
-  (void)state;
+CASE(test_triangular_numbers) {
   int64_t x[128], y[128];
   for (int i = 0; i < 128; i++)
     x[i] = i + 1;
@@ -338,8 +332,7 @@ static void test_triangular_numbers(void **state) {
 
 /* ---- properties ---- */
 
-static void test_differences_give_the_input_back(void **state) {
-  (void)state;
+CASE(test_differences_give_the_input_back) {
   enum { N = 777777 };
   int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 5), *y = poisoned(sizeof *y * N);
   uint8_t *flags = make_flags(FLAGS_SHORT, N, 6);
@@ -354,8 +347,7 @@ static void test_differences_give_the_input_back(void **state) {
   free(x), free(y), free(flags);
 }
 
-static void test_exclusive_and_inclusive_and_reduction(void **state) {
-  (void)state;
+CASE(test_exclusive_and_inclusive_and_reduction) {
   enum { N = 200003 };
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++) {
     int32_t *x = exact_data((davit_operator)op, DAVIT_INT32, N, 7), *in = poisoned(sizeof *in * N),
@@ -384,8 +376,7 @@ static void within_bound(const job *j, const void *y, const void *should, const 
   }
 }
 
-static void test_error_bound(void **state) {
-  (void)state;
+CASE(test_error_bound) {
   static const int64_t sizes[] = {5000, 100001, 1000003};
   uint64_t seed = 8;
   for (int turn = 0; turn < 12; turn++) {
@@ -426,8 +417,7 @@ static void nan_where_it_should(const job *j, const void *y, const void *should,
   }
 }
 
-static void test_nan(void **state) {
-  (void)state;
+CASE(test_nan) {
   uint64_t seed = 9;
   for (int turn = 0; turn < 16; turn++) {
     job j = {.op = (davit_operator)(turn / 4),
@@ -451,8 +441,7 @@ static void test_nan(void **state) {
 /* ---- again and again ---- */
 
 /* On a GPU every tile waits for what others publish; whatever their order, the bits are the same. */
-static void test_same_bits_again_and_again(void **state) {
-  (void)state;
+CASE(test_same_bits_again_and_again) {
   enum { N = 400001, EVERY = 25 };
   float *x = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 10), *first = poisoned(sizeof *x * N),
         *again = poisoned(sizeof *x * N);
@@ -497,8 +486,7 @@ static void *call_often(void *argument) {
   return NULL;
 }
 
-static void test_from_many_threads(void **state) {
-  (void)state;
+CASE(test_from_many_threads) {
   enum { THREADS = 6, N = 150000 };
   int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 12), *should = poisoned(sizeof *x * N);
   dvt_ref_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, NULL, should);
@@ -516,8 +504,7 @@ static void test_from_many_threads(void **state) {
 }
 
 /* Commands of one queue, one after another on the same memory. */
-static void test_in_order_on_a_queue(void **state) {
-  (void)state;
+CASE(test_in_order_on_a_queue) {
   enum { N = 50000 };
   int devices[MOST_PLACES], count = all_devices(devices);
   for (int d = 0; d < count; d++) {
@@ -543,8 +530,7 @@ static void test_in_order_on_a_queue(void **state) {
 
 /* ---- sizes ---- */
 
-static void test_nothing(void **state) {
-  (void)state;
+CASE(test_nothing) {
   const davit_scan_part nothing[2] = {{0}};
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
   CHECK(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 0, NULL, NULL, NULL));
@@ -559,8 +545,7 @@ static void test_nothing(void **state) {
 }
 
 /* y_i = (i + 1) c of constant elements c, modulo 2^32; windows of it are looked at. */
-static void test_beyond_two_to_the_31(void **state) {
-  (void)state;
+CASE(test_beyond_two_to_the_31) {
   enum { WINDOW = 20000 };
   const int64_t n = (INT64_C(1) << 31) + 12345, head = (INT64_C(1) << 31) - 7777;
   const int device = roomy_gpu((size_t)n * 5 + (size_t)(1 << 30));
@@ -592,8 +577,7 @@ static void test_beyond_two_to_the_31(void **state) {
 
 /* ---- segments ---- */
 
-static void test_segments_round_trip(void **state) {
-  (void)state;
+CASE(test_segments_round_trip) {
   enum { N = 10007 };
   uint64_t seed = 14;
   int64_t starts[N], again[N], count;
@@ -625,43 +609,37 @@ static void test_segments_round_trip(void **state) {
   assert_int_equal(count, 0);
 }
 
-static void test_segments_refused(void **state) {
-  (void)state;
+CASE(test_segments_refused) {
   uint8_t flags[8] = {9, 9, 9, 9, 9, 9, 9, 9};
   int64_t count = 77, starts[8];
   const int64_t empty[] = {0, 3, 3, 5}, falling[] = {0, 5, 4}, beyond[] = {0, 8}, late[] = {1, 3},
                 before[] = {-1, 2};
-  CHECK_FAILS(davit_scan_flags(4, empty, 8, flags), DAVIT_INVALID_ARGUMENT, "starts[2] is 3 after 3");
-  CHECK_FAILS(davit_scan_flags(4, empty, 8, flags), DAVIT_INVALID_ARGUMENT, "empty segment");
-  CHECK_FAILS(davit_scan_flags(3, falling, 8, flags), DAVIT_INVALID_ARGUMENT, "not ascending");
-  CHECK_FAILS(davit_scan_flags(2, beyond, 8, flags), DAVIT_INVALID_ARGUMENT,
-              "starts[1] is 8, not in 0 … n - 1, n = 8");
-  CHECK_FAILS(davit_scan_flags(2, late, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
-  CHECK_FAILS(davit_scan_flags(1, (const int64_t[]){-3}, 0, flags), DAVIT_INVALID_ARGUMENT,
-              "starts[0] is -3");
-  CHECK_FAILS(davit_scan_flags(2, before, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
-  CHECK_FAILS(davit_scan_flags(0, NULL, 8, flags), DAVIT_INVALID_ARGUMENT, "does not begin with 0");
-  CHECK_FAILS(davit_scan_flags(1, late, 0, NULL), DAVIT_INVALID_ARGUMENT, "starts");
-  CHECK_FAILS(davit_scan_flags(-1, late, 8, flags), DAVIT_INVALID_ARGUMENT, "count is -1");
-  CHECK_FAILS(davit_scan_flags(1, NULL, 8, flags), DAVIT_INVALID_ARGUMENT, "starts is NULL");
-  CHECK_FAILS(davit_scan_flags(1, empty, 8, NULL), DAVIT_INVALID_ARGUMENT, "flags is NULL");
-  CHECK_FAILS(davit_scan_flags(1, empty, -8, flags), DAVIT_INVALID_ARGUMENT, "n is -8");
+  REFUSED(davit_scan_flags(4, empty, 8, flags), "starts[2] is 3 after 3");
+  REFUSED(davit_scan_flags(4, empty, 8, flags), "empty segment");
+  REFUSED(davit_scan_flags(3, falling, 8, flags), "not ascending");
+  REFUSED(davit_scan_flags(2, beyond, 8, flags), "starts[1] is 8, not in 0 … n - 1, n = 8");
+  REFUSED(davit_scan_flags(2, late, 8, flags), "does not begin with 0");
+  REFUSED(davit_scan_flags(1, (const int64_t[]){-3}, 0, flags), "starts[0] is -3");
+  REFUSED(davit_scan_flags(2, before, 8, flags), "does not begin with 0");
+  REFUSED(davit_scan_flags(0, NULL, 8, flags), "does not begin with 0");
+  REFUSED(davit_scan_flags(1, late, 0, NULL), "starts");
+  REFUSED(davit_scan_flags(-1, late, 8, flags), "count is -1");
+  REFUSED(davit_scan_flags(1, NULL, 8, flags), "starts is NULL");
+  REFUSED(davit_scan_flags(1, empty, 8, NULL), "flags is NULL");
+  REFUSED(davit_scan_flags(1, empty, -8, flags), "n is -8");
   for (int i = 0; i < 8; i++)
     assert_int_equal(flags[i], 9);
-  CHECK_FAILS(davit_scan_starts(-1, flags, 8, starts, &count), DAVIT_INVALID_ARGUMENT, "n is -1");
-  CHECK_FAILS(davit_scan_starts(8, NULL, 8, starts, &count), DAVIT_INVALID_ARGUMENT, "flags is NULL");
-  CHECK_FAILS(davit_scan_starts(8, flags, -8, starts, &count), DAVIT_INVALID_ARGUMENT, "capacity is -8");
-  CHECK_FAILS(davit_scan_starts(8, flags, 8, NULL, &count), DAVIT_INVALID_ARGUMENT, "starts is NULL");
-  CHECK_FAILS(davit_scan_starts(8, flags, 8, starts, NULL), DAVIT_INVALID_ARGUMENT, "count is NULL");
+  REFUSED(davit_scan_starts(-1, flags, 8, starts, &count), "n is -1");
+  REFUSED(davit_scan_starts(8, NULL, 8, starts, &count), "flags is NULL");
+  REFUSED(davit_scan_starts(8, flags, -8, starts, &count), "capacity is -8");
+  REFUSED(davit_scan_starts(8, flags, 8, NULL, &count), "starts is NULL");
+  REFUSED(davit_scan_starts(8, flags, 8, starts, NULL), "count is NULL");
   assert_int_equal(count, 77);
 }
 
 /* ---- refusals and failures ---- */
 
-#define REFUSED(call, words) CHECK_FAILS(call, DAVIT_INVALID_ARGUMENT, words)
-
-static void test_bad_arguments(void **state) {
-  (void)state;
+CASE(test_bad_arguments) {
   float x[16] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {42};
   uint8_t flags[8] = {0};
   const int wrong = -7;
@@ -700,8 +678,7 @@ static void test_bad_arguments(void **state) {
   assert_true(x[15] == 36);
 }
 
-static void test_bad_parts(void **state) {
-  (void)state;
+CASE(test_bad_parts) {
   float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {42};
   uint8_t flags[8] = {0};
   davit_scan_part parts[] = {{.n = 0}, {.n = 4, .x = x, .y = y}, {.n = 4, .x = x + 4, .y = y + 4}};
@@ -742,8 +719,7 @@ static void test_bad_parts(void **state) {
 }
 
 /* Parts whose arrays lie on different sides of the link. */
-static void test_parts_in_two_places(void **state) {
-  (void)state;
+CASE(test_parts_in_two_places) {
   const int device = roomy_gpu(1 << 20);
   if (device < 0) {
     print_message("no GPU\n");
@@ -818,8 +794,7 @@ static davit_status scan_all(void *argument) {
   return status;
 }
 
-static void test_failures(void **state) {
-  (void)state;
+CASE(test_failures) {
   scenario s = {exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 15), poisoned(SCENARIO_N * sizeof(int32_t)),
                 make_flags(FLAGS_LONG, SCENARIO_N, 16)};
   s.flags[30001] = s.flags[30002] = 0;
@@ -881,8 +856,7 @@ static void expect_variants(job j) {
 
 static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_INT64, DAVIT_INT32};
 
-static void test_processor_variants(void **state) {
-  (void)state;
+CASE(test_processor_variants) {
   uint8_t *flags = make_flags(FLAGS_ODD, 100003, 17);
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
     for (int t = 0; t < COUNT(types); t++)
@@ -898,8 +872,7 @@ static void test_processor_variants(void **state) {
 }
 
 /* So large that it goes past the caches, from the beginning of a line and not. */
-static void test_past_the_caches(void **state) {
-  (void)state;
+CASE(test_past_the_caches) {
   for (int t = 0; t < COUNT(types); t++) {
     const int64_t n = (INT64_C(1) << 25) / (int64_t)davit_type_bytes(types[t]) + 4711;
     uint8_t *flags = make_flags(FLAGS_LONG, n, 18);
@@ -918,8 +891,7 @@ static void test_past_the_caches(void **state) {
 
 enum { STRIP = 528, PIECE = 8 * STRIP, BLOCK = 8 * PIECE }; /* of offload/kernel/scan_host.inc */
 
-static void test_segments_of_a_length(void **state) {
-  (void)state;
+CASE(test_segments_of_a_length) {
   enum { N = 4 * BLOCK + PIECE + 77 };
   static const int lengths[] = {1,         2,     7,         8,
                                 9,         15,    16,        17,
@@ -944,8 +916,7 @@ static void test_segments_of_a_length(void **state) {
 }
 
 /* One head: in the first and last lanes of each strip of a piece, of the first thread's block and of another's. */
-static void test_one_head(void **state) {
-  (void)state;
+CASE(test_one_head) {
   enum { N = 2 * BLOCK + 5 };
   static const int places[] = {0, 1, 7, 8, 15, 16, STRIP - 16, STRIP - 9, STRIP - 8, STRIP - 1};
   uint8_t *flags = make_flags(FLAGS_NONE, N, 0);
@@ -966,32 +937,5 @@ static void test_one_head(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_processor_variants),
-      cmocka_unit_test(test_past_the_caches),
-      cmocka_unit_test(test_segments_of_a_length),
-      cmocka_unit_test(test_one_head),
-      cmocka_unit_test(test_small_against_reference),
-      cmocka_unit_test(test_large_against_reference),
-      cmocka_unit_test(test_many_pieces),
-      cmocka_unit_test(test_streamed_small),
-      cmocka_unit_test(test_two_segments),
-      cmocka_unit_test(test_triangular_numbers),
-      cmocka_unit_test(test_differences_give_the_input_back),
-      cmocka_unit_test(test_exclusive_and_inclusive_and_reduction),
-      cmocka_unit_test(test_error_bound),
-      cmocka_unit_test(test_nan),
-      cmocka_unit_test(test_same_bits_again_and_again),
-      cmocka_unit_test(test_from_many_threads),
-      cmocka_unit_test(test_in_order_on_a_queue),
-      cmocka_unit_test(test_nothing),
-      cmocka_unit_test(test_beyond_two_to_the_31),
-      cmocka_unit_test(test_segments_round_trip),
-      cmocka_unit_test(test_segments_refused),
-      cmocka_unit_test(test_bad_arguments),
-      cmocka_unit_test(test_bad_parts),
-      cmocka_unit_test(test_parts_in_two_places),
-      cmocka_unit_test(test_failures),
-  };
-  return cmocka_run_group_tests(tests, NULL, elements_stop);
+  return run_cases(NULL, finalize);
 }

@@ -50,8 +50,7 @@ static void *produce(void *argument) {
   return NULL;
 }
 
-static void test_many_producers(void **state) {
-  (void)state;
+CASE(test_many_producers) {
   int devices[MOST_PLACES], count = all_devices(devices);
   davit_queue *shared[SHARED];
   static producer producers[THREADS];
@@ -289,8 +288,7 @@ static void tear_down(machine *m) {
     CHECK(davit_free(m->cells[i].memory));
 }
 
-static void test_random_programs(void **state) {
-  (void)state;
+CASE(test_random_programs) {
   static machine m;
   int programs = scaled(PROGRAMS);
   set_up(&m);
@@ -362,8 +360,7 @@ static void *look_around(void *argument) {
 
 /* Queues and events are made and destroyed, some queues by the work of others, while another thread synchronises all
  * devices all the time. */
-static void test_storm(void **state) {
-  (void)state;
+CASE(test_storm) {
   storm storms[STORM_THREADS + 1];
   pthread_t threads[STORM_THREADS + 1];
   atomic_int stop = 0;
@@ -397,8 +394,7 @@ static void *destroy_from_thread(void *queue) {
   return (void *)(intptr_t)davit_queue_destroy(queue);
 }
 
-static void test_queues_end_within_a_batch(void **state) {
-  (void)state;
+CASE(test_queues_end_within_a_batch) {
   davit_queue *held = new_queue(DAVIT_HOST, 1), *crowd[CROWDS], *closed[CLOSERS];
   davit_event *event = new_event();
   pthread_t closers[CLOSERS];
@@ -433,11 +429,5 @@ static void test_queues_end_within_a_batch(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_many_producers),
-      cmocka_unit_test(test_random_programs),
-      cmocka_unit_test(test_storm),
-      cmocka_unit_test(test_queues_end_within_a_batch),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_cases(NULL, NULL);
 }

@@ -1,0 +1,86 @@
+#include "tests/dense.h"
+
+enum { DENSE_GUARD = 24 }; /* elements before and behind a matrix */
+
+dense dense_new(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, int shift, int place) {
+  const size_t element = davit_type_bytes(type);
+  dense m = {.type = type, .rows = rows, .cols = cols, .ld = (rows > 0 ? rows : 1) + extra_ld};
+  m.bytes = (size_t)(m.ld * cols + 2 * DENSE_GUARD) * element;
+  m.start = (size_t)(DENSE_GUARD + shift % 4) * element;
+  m.image = poisoned(m.bytes);
+  m.there = new_memory(m.bytes, place);
+  dense_send(&m);
+  return m;
+}
+
+static void fill(dense *m, uint64_t seed) {
+  for (int64_t j = 0; j < m->cols; j++)
+    for (int64_t i = 0; i < m->rows; i++)
+      dense_set(m, i, j, 0.5 * random_unit(&seed));
+  dense_send(m);
+}
+
+dense dense_random(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, int shift, int place,
+                   uint64_t seed) {
+  dense m = dense_new(type, rows, cols, extra_ld, shift, place);
+  fill(&m, seed);
+  return m;
+}
+
+dense vector_random(davit_type type, int64_t n, int64_t inc, int place, uint64_t seed) {
+  dense v = dense_new(type, 1, n, llabs(inc) - 1, 0, place);
+  v.backwards = inc < 0;
+  fill(&v, seed);
+  return v;
+}
+
+void dense_drop(dense *m) {
+  CHECK(davit_free(m->there));
+  free(m->image);
+  free(m->before);
+}
+
+double dense_norm(const dense *m) {
+  long double squares = 0;
+  for (int64_t j = 0; j < m->cols; j++)
+    for (int64_t i = 0; i < m->rows; i++)
+      squares += (long double)dense_at(m, i, j) * (long double)dense_at(m, i, j);
+  return (double)sqrtl(squares);
+}
+
+void dense_send(dense *m) {
+  CHECK(davit_copy(m->bytes, m->image, m->there));
+}
+
+bool dense_as_image(const dense *m) {
+  char *now = poisoned(m->bytes);
+  CHECK(davit_copy(m->bytes, m->there, now));
+  bool same = memcmp(now, m->image, m->bytes) == 0;
+  free(now);
+  return same;
+}
+
+void dense_take(dense *m) {
+  char *before = m->image, *now = poisoned(m->bytes);
+  CHECK(davit_copy(m->bytes, m->there, now));
+  const size_t element = davit_type_bytes(m->type), row = (size_t)m->rows * element,
+               pitch = (size_t)m->ld * element, end = m->start + (size_t)m->cols * pitch;
+  assert_memory_equal(now, before, m->start);
+  for (size_t gap = m->start + row; gap < end; gap += pitch)
+    assert_memory_equal(now + gap, before + gap, pitch - row);
+  assert_memory_equal(now + end, before + end, m->bytes - end);
+  free(m->before);
+  m->before = before;
+  m->image = now;
+}
+
+int dense_place(int which) {
+  int places[MOST_PLACES], count = all_places(places);
+  return places[which < 2 ? which : which == 2 ? (count > 2 ? 2 : 0) : count - 1];
+}
+
+void without_blas(void (*work)(void)) {
+  assert_int_equal(setenv("DAVIT_BLAS", "target", 1), 0);
+  work();
+  unsetenv("DAVIT_BLAS");
+}
