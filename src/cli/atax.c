@@ -69,22 +69,15 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "n", p->a.shape[1]);
 }
 
-static const cli_place operands[] = {
-    {.name = "A", .at = offsetof(product, a_path), .help = "a float64 or float32 matrix"},
-    {.name = "X", .at = offsetof(product, x_path), .help = "a vector of the same type"},
-    {0}};
-
-static const cli_option options[] = {CLI_RESULT_OPTION(product, "Y"), {0}};
-
 const cli_command cli_command_atax = {
     .name = "atax",
     .summary = "product with a matrix and its transpose, y = A^T (A x)",
-    .description =
-        "Computes y = A^T (A x). A GPU reads A once if it is in C order with rows of at most 12288 "
-        "float64 or 24576 float32, else twice, as two products.",
+    .description = "Computes y = A^T (A x). A GPU reads A once if it is in C order with rows of at most "
+                   "12288 float64 or 24576 float32, else twice, as two products.",
     .examples = "davit atax A.npy x.npy -o y.npy\n",
-    .operands = operands,
-    .options = options,
+    .operands = CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64 or float32 matrix"),
+                           CLI_PLACE(product, x_path, "X", "a vector of the same type")),
+    .options = CLI_OPTIONS(CLI_RESULT_OPTION(product, "Y")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(product),
     CLI_ARRAYS(product, a, tmp),

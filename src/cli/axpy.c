@@ -70,20 +70,14 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "n", s->x.shape[0]);
 }
 
-static const cli_place operands[] = {
-    {.name = "X", .at = offsetof(sum, x_path), .help = "a float64 or float32 vector"},
-    {.name = "Y", .at = offsetof(sum, y_path), .help = "a vector of the same length and type"},
-    {0}};
-
-static const cli_option options[] = {CLI_RESULT_OPTION(sum, "Z"), CLI_ALPHA_OPTION(sum), {0}};
-
 const cli_command cli_command_axpy = {
     .name = "axpy",
     .summary = "scaled vector addition, z = alpha x + y",
     .description = "Computes z = alpha x + y.",
     .examples = "davit axpy x.npy y.npy --alpha 0.5 -o z.npy\n",
-    .operands = operands,
-    .options = options,
+    .operands = CLI_PLACES(CLI_PLACE(sum, x_path, "X", "a float64 or float32 vector"),
+                           CLI_PLACE(sum, y_path, "Y", "a vector of the same length and type")),
+    .options = CLI_OPTIONS(CLI_RESULT_OPTION(sum, "Z"), CLI_ALPHA_OPTION(sum)),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(sum),
     CLI_ARRAYS(sum, x, z),

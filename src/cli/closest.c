@@ -138,33 +138,19 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "dim", s->dim);
 }
 
-static const cli_place operands[] = {
-    {.name = "POINTS",
-     .at = offsetof(search, path),
-     .help = "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point a line, numbers "
-             "separated by commas, "
-             "semicolons or blanks; lines that begin with # are skipped, and the first line may hold names"},
-    {0}};
-
-static const cli_option options[] = {{.name = "algorithm",
-                                      .argument = "A",
-                                      .kind = CLI_CHOICE,
-                                      CLI_AT(search, algorithm),
-                                      .choices = algorithms,
-                                      .value = "auto",
-                                      .help = "how to search; the answer is the same"},
-                                     {0}};
-
 const cli_command cli_command_closest = {
     .name = "closest",
     .summary = "closest pair of points",
-    .description =
-        "Prints the two points that are closest to each other and their distance; of several such pairs the "
-        "one with the minimum (i, j).",
+    .description = "Prints the two points that are closest to each other and their distance; of several such "
+                   "pairs the one with the minimum (i, j).",
     .examples = "davit closest points.csv\n"
                 "davit points -n 1e4 -o - | davit closest - --json\n",
-    .operands = operands,
-    .options = options,
+    .operands = CLI_PLACES(CLI_PLACE(search, path, "POINTS",
+                                     "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point "
+                                     "a line, numbers separated by commas, semicolons or blanks; lines that "
+                                     "begin with # are skipped, and the first line may hold names")),
+    .options = CLI_OPTIONS(CLI_OPTION(CHOICE, search, algorithm, "algorithm", "A", .choices = algorithms,
+                                      .value = "auto", .help = "how to search; the answer is the same")),
     .common = CLI_COMMON_COMPUTE,
     .state = sizeof(search),
     CLI_ARRAYS(search, points, points),

@@ -218,41 +218,8 @@ static void report(cli_json *json, const void *state) {
 
 /* ---- command ---- */
 
-static const cli_place operands[] = {{.name = "D",
-                                      .at = offsetof(covariance, path),
-                                      .help = "a float64 or float32 matrix; rows are observations"},
-                                     {0}};
-
 static const cli_choice divisors[] = {{"rows", ROWS, NULL}, {"rows-1", ROWS_LESS_1, NULL}, {0}};
 static const cli_choice mean_divisors[] = {{"rows", ROWS, NULL}, {0}};
-
-static const cli_option options[] = {
-    CLI_RESULT_OPTION(covariance, "S"),
-    {.name = "mean",
-     .argument = "FILE",
-     .kind = CLI_OUTPUT,
-     CLI_AT(covariance, mean_output),
-     .array = offsetof(covariance, mean),
-     .help = "write the means; if -o is given too, both files are written or neither is"},
-    {.name = "divisor",
-     .argument = "X",
-     .kind = CLI_REAL,
-     CLI_AT(covariance, divisor_given),
-     .choices = divisors,
-     .value = "rows-1",
-     .help = "divisor of the products, not 0"},
-    {.name = "mean-divisor",
-     .argument = "X",
-     .kind = CLI_REAL,
-     CLI_AT(covariance, mean_divisor_given),
-     .choices = mean_divisors,
-     .value = "rows",
-     .help = "divisor of the sums of columns for the means, not 0"},
-    {.name = "packed",
-     .kind = CLI_FLAG,
-     CLI_AT(covariance, packed),
-     .help = "write only the elements above the diagonal, row by row, as S[numpy.triu_indices(n, 1)]"},
-    {0}};
 
 const cli_command cli_command_covariance = {
     .name = "covariance",
@@ -260,8 +227,20 @@ const cli_command cli_command_covariance = {
     .description = "Computes S = C^T C / divisor, where C is D with the mean of each column subtracted.",
     .examples = "davit covariance D.npy -o S.npy --mean m.npy\n"
                 "davit covariance D.npy --divisor rows --packed -o p.npy\n",
-    .operands = operands,
-    .options = options,
+    .operands =
+        CLI_PLACES(CLI_PLACE(covariance, path, "D", "a float64 or float32 matrix; rows are observations")),
+    .options = CLI_OPTIONS(
+        CLI_RESULT_OPTION(covariance, "S"),
+        CLI_OPTION(OUTPUT, covariance, mean_output, "mean", "FILE", .array = offsetof(covariance, mean),
+                   .help = "write the means; if -o is given too, both files are written or neither is"),
+        CLI_OPTION(REAL, covariance, divisor_given, "divisor", "X", .choices = divisors, .value = "rows-1",
+                   .help = "divisor of the products, not 0"),
+        CLI_OPTION(REAL, covariance, mean_divisor_given, "mean-divisor", "X", .choices = mean_divisors,
+                   .value = "rows", .help = "divisor of the sums of columns for the means, not 0"),
+        CLI_OPTION(
+            FLAG, covariance, packed, "packed", NULL,
+            .help =
+                "write only the elements above the diagonal, row by row, as S[numpy.triu_indices(n, 1)]")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(covariance),
     CLI_ARRAYS(covariance, d, full),

@@ -111,10 +111,9 @@ static void print(const void *state) {
 const cli_command cli_command_devices = {
     .name = "devices",
     .summary = "list the devices, their memory and their links",
-    .description =
-        "Lists the host (-1) and every device: kind, name, free and total memory, compute units, CUDA "
-        "capability, and "
-        "how bytes travel from row to column: same (one memory), peer (direct), staged (through the host).",
+    .description = "Lists the host (-1) and every device: kind, name, free and total memory, compute units, "
+                   "CUDA capability, and how bytes travel from row to column: same (one memory), peer "
+                   "(direct), staged (through the host).",
     .examples = "davit devices\n"
                 "davit devices --json\n",
     .common = CLI_COMMON_JSON,

@@ -69,17 +69,13 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "n", p->x.shape[0]);
 }
 
-static const cli_place operands[] = {
-    {.name = "X", .at = offsetof(product, x_path), .help = "a float64 or float32 vector"},
-    {.name = "Y", .at = offsetof(product, y_path), .help = "a vector of the same length and type"},
-    {0}};
-
 const cli_command cli_command_dot = {
     .name = "dot",
     .summary = "dot product of two vectors",
     .description = "Prints the sum of x_i y_i.",
     .examples = "davit dot x.npy y.npy\n",
-    .operands = operands,
+    .operands = CLI_PLACES(CLI_PLACE(product, x_path, "X", "a float64 or float32 vector"),
+                           CLI_PLACE(product, y_path, "Y", "a vector of the same length and type")),
     .common = CLI_COMMON_COMPUTE,
     .state = sizeof(product),
     CLI_ARRAYS(product, x, result),

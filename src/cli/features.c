@@ -70,30 +70,18 @@ static void release(void *state) {
   cli_frames_close(&x->frames);
 }
 
-static const cli_place operands[] = {{.name = "SOUND",
-                                      .at = offsetof(extraction, path),
-                                      .help = "anything that libsndfile reads; channels are averaged"},
-                                     {0}};
-
-static const cli_option options[] = {{.name = "o",
-                                      .argument = "F",
-                                      .kind = CLI_OUTPUT,
-                                      CLI_AT(extraction, output),
-                                      .required = true,
-                                      .help = "the file: .npy, or .mtx or .csv if the name ends so"},
-                                     CLI_SOUND_OPTIONS(extraction),
-                                     {0}};
-
 const cli_command cli_command_features = {
     .name = "features",
     .summary = "feature vectors of sound",
-    .description =
-        "Computes the audio spectrum envelope of each frame (31 bands) and its change (31 more): frames x 62 "
-        "float32, in C order.",
+    .description = "Computes the audio spectrum envelope of each frame (31 bands) and its change (31 more): "
+                   "frames x 62 float32, in C order.",
     .examples = "davit features door.wav -o door.npy\n"
                 "davit features stream.wav --frame 2048 --json -o stream.npy\n",
-    .operands = operands,
-    .options = options,
+    .operands = CLI_PLACES(
+        CLI_PLACE(extraction, path, "SOUND", "anything that libsndfile reads; channels are averaged")),
+    .options = CLI_OPTIONS(CLI_OPTION(OUTPUT, extraction, output, "o", "F", .required = true,
+                                      .help = "the file: .npy, or .mtx or .csv if the name ends so"),
+                           CLI_SOUND_OPTIONS(extraction)),
     .common = CLI_COMMON_RUN | CLI_COMMON_CHECK | CLI_COMMON_FORCE,
     .state = sizeof(extraction),
     CLI_ARRAYS(extraction, features, features),

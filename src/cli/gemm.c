@@ -113,32 +113,7 @@ static void report(cli_json *json, const void *state) {
   cli_json_close_array(json);
 }
 
-static const cli_place operands[] = {
-    {.name = "A", .at = offsetof(product, a_path), .help = "a float64 or float32 matrix"},
-    {.name = "B", .at = offsetof(product, b_path), .help = "a matrix of the same type"},
-    {0}};
-
 static const cli_choice tiles[] = {{"auto", 0, NULL}, {0}};
-
-static const cli_option options[] = {CLI_RESULT_OPTION(product, "C"),
-                                     CLI_ALPHA_OPTION(product),
-                                     CLI_BETA_OPTION(product, "C0"),
-                                     {.name = "c0",
-                                      .argument = "FILE",
-                                      .kind = CLI_TEXT,
-                                      CLI_AT(product, c0_path),
-                                      .help = "C before the product; without it that term is left out"},
-                                     CLI_TRANSPOSE_OPTION(product, transa, "A"),
-                                     CLI_TRANSPOSE_OPTION(product, transb, "B"),
-                                     {.name = "tile",
-                                      .argument = "N",
-                                      .kind = CLI_WHOLE,
-                                      CLI_AT(product, tile),
-                                      .minimum = 1,
-                                      .choices = tiles,
-                                      .value = "auto",
-                                      .help = "rows and columns of a tile"},
-                                     {0}};
 
 const cli_command cli_command_gemm = {
     .name = "gemm",
@@ -147,8 +122,15 @@ const cli_command cli_command_gemm = {
         "Computes C = alpha op(A) op(B) + beta C0 on several devices, op(A) being A or its transpose.",
     .examples = "davit gemm A.npy B.npy -o C.npy\n"
                 "davit gemm A.npy B.npy --transa --alpha 2 --c0 C.npy --beta -1 -o D.npy --check -v\n",
-    .operands = operands,
-    .options = options,
+    .operands = CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64 or float32 matrix"),
+                           CLI_PLACE(product, b_path, "B", "a matrix of the same type")),
+    .options = CLI_OPTIONS(
+        CLI_RESULT_OPTION(product, "C"), CLI_ALPHA_OPTION(product), CLI_BETA_OPTION(product, "C0"),
+        CLI_OPTION(TEXT, product, c0_path, "c0", "FILE",
+                   .help = "C before the product; without it that term is left out"),
+        CLI_TRANSPOSE_OPTION(product, transa, "A"), CLI_TRANSPOSE_OPTION(product, transb, "B"),
+        CLI_OPTION(WHOLE, product, tile, "tile", "N", .minimum = 1, .choices = tiles, .value = "auto",
+                   .help = "rows and columns of a tile")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(product),
     CLI_ARRAYS(product, a, c),

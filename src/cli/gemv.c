@@ -77,30 +77,19 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "n", p->matrix.op_cols);
 }
 
-static const cli_place operands[] = {
-    {.name = "A", .at = offsetof(product, a_path), .help = "a float64 or float32 matrix"},
-    {.name = "X", .at = offsetof(product, x_path), .help = "a vector of the same type"},
-    {0}};
-
-static const cli_option options[] = {CLI_RESULT_OPTION(product, "Y"),
-                                     CLI_ALPHA_OPTION(product),
-                                     CLI_BETA_OPTION(product, "y0"),
-                                     {.name = "y0",
-                                      .argument = "FILE",
-                                      .kind = CLI_TEXT,
-                                      CLI_AT(product, y0_path),
-                                      .help = "y before the product; without it that term is left out"},
-                                     CLI_TRANSPOSE_OPTION(product, trans, "A"),
-                                     {0}};
-
 const cli_command cli_command_gemv = {
     .name = "gemv",
     .summary = "matrix-vector product, y = alpha op(A) x + beta y0",
     .description = "Computes y = alpha op(A) x + beta y0, op(A) being A or its transpose.",
     .examples = "davit gemv A.npy x.npy -o y.npy\n"
                 "davit gemv A.npy x.npy --trans --y0 y.npy --beta -1 -o y.npy\n",
-    .operands = operands,
-    .options = options,
+    .operands = CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64 or float32 matrix"),
+                           CLI_PLACE(product, x_path, "X", "a vector of the same type")),
+    .options = CLI_OPTIONS(CLI_RESULT_OPTION(product, "Y"), CLI_ALPHA_OPTION(product),
+                           CLI_BETA_OPTION(product, "y0"),
+                           CLI_OPTION(TEXT, product, y0_path, "y0", "FILE",
+                                      .help = "y before the product; without it that term is left out"),
+                           CLI_TRANSPOSE_OPTION(product, trans, "A")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(product),
     CLI_ARRAYS(product, a, y),

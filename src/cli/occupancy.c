@@ -238,52 +238,25 @@ static void json(cli_json *json, const void *state) {
 
 /* ---- command ---- */
 
-static const cli_option options[] = {
-    {.name = "threads",
-     .argument = "T",
-     .kind = CLI_WHOLE,
-     CLI_AT(calculation, block.threads),
-     .minimum = 1,
-     .maximum = 1 << 30,
-     .help = "threads of a block; with --sweep threads it may be left out"},
-    {.name = "registers",
-     .argument = "R",
-     .kind = CLI_WHOLE,
-     CLI_AT(calculation, block.registers),
-     .maximum = 1 << 30,
-     .value = "0",
-     .help = "registers of a thread; 0: no limit by registers"},
-    {.name = "shared",
-     .argument = "S",
-     .kind = CLI_WHOLE,
-     CLI_AT(calculation, block.shared_bytes),
-     .maximum = 1 << 30,
-     .value = "0",
-     .help = "bytes of shared memory of a block, static and dynamic"},
-    {.name = "card",
-     .argument = "NAME",
-     .kind = CLI_TEXT,
-     CLI_AT(calculation, card_name),
-     .otherwise = "the first NVIDIA device",
-     .help = "GT 560M, GTX 670, V100, A100, H100, H200 (letters and digits count, case does not), or a "
-             "device's number"},
-    {.name = "sweep",
-     .argument = "WHAT",
-     .kind = CLI_CHOICE,
-     CLI_AT(calculation, over),
-     .choices = sweeps,
-     .help = "print a table over all values of it"},
-    {0}};
-
 const cli_command cli_command_occupancy = {
     .name = "occupancy",
     .summary = "how many blocks of a kernel a multiprocessor of a GPU holds",
     .description = "Prints blocks, warps and occupancy of a multiprocessor, and the resources that limit "
-                   "them, from what a "
-                   "block needs.",
+                   "them, from what a block needs.",
     .examples = "davit occupancy --threads 256 --registers 40 --card A100\n"
                 "davit occupancy --card H200 --threads 128 --sweep shared\n",
-    .options = options,
+    .options = CLI_OPTIONS(
+        CLI_OPTION(WHOLE, calculation, block.threads, "threads", "T", .minimum = 1, .maximum = 1 << 30,
+                   .help = "threads of a block; with --sweep threads it may be left out"),
+        CLI_OPTION(WHOLE, calculation, block.registers, "registers", "R", .maximum = 1 << 30, .value = "0",
+                   .help = "registers of a thread; 0: no limit by registers"),
+        CLI_OPTION(WHOLE, calculation, block.shared_bytes, "shared", "S", .maximum = 1 << 30, .value = "0",
+                   .help = "bytes of shared memory of a block, static and dynamic"),
+        CLI_OPTION(TEXT, calculation, card_name, "card", "NAME", .otherwise = "the first NVIDIA device",
+                   .help = "GT 560M, GTX 670, V100, A100, H100, H200 (letters and digits count, case does "
+                           "not), or a device's number"),
+        CLI_OPTION(CHOICE, calculation, over, "sweep", "WHAT", .choices = sweeps,
+                   .help = "print a table over all values of it")),
     .common = CLI_COMMON_JSON,
     .state = sizeof(calculation),
     .read = load,

@@ -14,12 +14,6 @@ static const cli_choice cli_operators[] = {{"sum", DAVIT_SUM, NULL},
 
 /* The row; the state has a davit_operator `op`. */
 #define CLI_OPERATOR_OPTION(type)                                                                            \
-  {.name = "op",                                                                                             \
-   .argument = "OP",                                                                                         \
-   .kind = CLI_CHOICE,                                                                                       \
-   CLI_AT(type, op),                                                                                         \
-   .choices = cli_operators,                                                                                 \
-   .value = "sum",                                                                                           \
-   .help = "the operator"}
+  CLI_OPTION(CHOICE, type, op, "op", "OP", .choices = cli_operators, .value = "sum", .help = "the operator")
 
 #endif

@@ -87,31 +87,21 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "n", cli_array_count(&r->x));
 }
 
-static const cli_place operands[] = {
-    {.name = "X", .at = offsetof(reduction, path), .help = "an array of float64, float32, int64 or int32"},
-    {0}};
-
-static const cli_option options[] = {
-    CLI_OPERATOR_OPTION(reduction),
-    {.name = "ordered",
-     .kind = CLI_FLAG,
-     CLI_AT(reduction, ordered),
-     .help =
-         "the same bits on all devices and from run to run; that is always so, with and without this option "
-         "(--devices cpu, a loop from left to right, may round differently)"},
-    {0}};
-
 const cli_command cli_command_reduce = {
     .name = "reduce",
     .summary = "sum, product, minimum or maximum of all elements",
-    .description =
-        "Prints one value from all elements of X. Integers wrap around; the minimum or maximum of floats "
-        "is NaN as soon as one of them is. No elements give 0, 1, and for min and max the maximum and "
-        "minimum number of the type (infinities of floats).",
+    .description = "Prints one value from all elements of X. Integers wrap around; the minimum or maximum of "
+                   "floats is NaN as soon as one of them is. No elements give 0, 1, and for min and max the "
+                   "maximum and minimum number of the type (infinities of floats).",
     .examples = "davit reduce x.npy\n"
                 "davit reduce A.npy --op max\n",
-    .operands = operands,
-    .options = options,
+    .operands = CLI_PLACES(CLI_PLACE(reduction, path, "X", "an array of float64, float32, int64 or int32")),
+    .options = CLI_OPTIONS(
+        CLI_OPERATOR_OPTION(reduction),
+        CLI_OPTION(
+            FLAG, reduction, ordered, "ordered", NULL,
+            .help = "the same bits on all devices and from run to run; that is always so, with and without "
+                    "this option (--devices cpu, a loop from left to right, may round differently)")),
     .common = CLI_COMMON_COMPUTE,
     .state = sizeof(reduction),
     CLI_ARRAYS(reduction, x, result),

@@ -92,31 +92,19 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "n", p->x.shape[0]);
 }
 
-static const cli_place operands[] = {
-    {.name = "X", .at = offsetof(prefix, path), .help = "a vector of float64, float32, int64 or int32"}, {0}};
-
-static const cli_option options[] = {
-    CLI_RESULT_OPTION(prefix, "Y"),
-    CLI_OPERATOR_OPTION(prefix),
-    {.name = "exclusive",
-     .kind = CLI_FLAG,
-     CLI_AT(prefix, exclusive),
-     .help = "y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity"},
-    {.name = "flags",
-     .argument = "F",
-     .kind = CLI_TEXT,
-     CLI_AT(prefix, flags_path),
-     .help = "segments: a uint8 or bool vector of X's length, not 0 where a segment begins"},
-    {0}};
-
 const cli_command cli_command_scan = {
     .name = "scan",
     .summary = "prefix sums, products, minima or maxima",
     .description = "Computes y_i = x_0 op ... op x_i. Integers wrap around.",
     .examples = "davit scan x.npy -o y.npy\n"
                 "davit scan x.npy --op max --exclusive --flags flags.npy -o y.npy\n",
-    .operands = operands,
-    .options = options,
+    .operands = CLI_PLACES(CLI_PLACE(prefix, path, "X", "a vector of float64, float32, int64 or int32")),
+    .options = CLI_OPTIONS(
+        CLI_RESULT_OPTION(prefix, "Y"), CLI_OPERATOR_OPTION(prefix),
+        CLI_OPTION(FLAG, prefix, exclusive, "exclusive", NULL,
+                   .help = "y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity"),
+        CLI_OPTION(TEXT, prefix, flags_path, "flags", "F",
+                   .help = "segments: a uint8 or bool vector of X's length, not 0 where a segment begins")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(prefix),
     CLI_ARRAYS(prefix, x, y),

@@ -94,27 +94,8 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "cols", p->a.shape[1]);
 }
 
-static const cli_place operands[] = {
-    {.name = "A", .at = offsetof(image, path), .help = "a float64 or float32 matrix"}, {0}};
-
 static const cli_choice borders[] = {
     {"keep", DAVIT_STENCIL_BORDER_COPY, "those of A"}, {"zero", DAVIT_STENCIL_BORDER_ZERO, "zeros"}, {0}};
-
-static const cli_option options[] = {
-    CLI_RESULT_OPTION(image, "B"),
-    {.name = "border",
-     .argument = "KIND",
-     .kind = CLI_CHOICE,
-     CLI_AT(image, border),
-     .choices = borders,
-     .value = "keep",
-     .help = "first and last row and column of B; all of B where A has fewer than 3 rows or columns"},
-    {.name = "coefficients",
-     .argument = "C",
-     .kind = CLI_TEXT,
-     CLI_AT(image, coefficients_path),
-     .help = "3 x 3 numbers of any type (default: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1)"},
-    {0}};
 
 const cli_command cli_command_stencil = {
     .name = "stencil",
@@ -123,8 +104,15 @@ const cli_command cli_command_stencil = {
         "Computes B[i, j] = sum of C[r, c] A[i + r - 1, j + c - 1] over r, c = 0, 1, 2, without flipping.",
     .examples = "davit stencil A.npy -o B.npy\n"
                 "davit stencil A.npy --coefficients C3.npy --border zero -o B.npy\n",
-    .operands = operands,
-    .options = options,
+    .operands = CLI_PLACES(CLI_PLACE(image, path, "A", "a float64 or float32 matrix")),
+    .options = CLI_OPTIONS(
+        CLI_RESULT_OPTION(image, "B"),
+        CLI_OPTION(
+            CHOICE, image, border, "border", "KIND", .choices = borders, .value = "keep",
+            .help = "first and last row and column of B; all of B where A has fewer than 3 rows or columns"),
+        CLI_OPTION(TEXT, image, coefficients_path, "coefficients", "C",
+                   .help =
+                       "3 x 3 numbers of any type (default: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1)")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(image),
     CLI_ARRAYS(image, a, file),

@@ -122,13 +122,29 @@ typedef struct cli_place {
 /* Place and size of a member of a state, for a row. */
 #define CLI_AT(type, member) .at = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
 
+/* The row of an option whose value is `member` of the state `type`; KIND is WHOLE, TEXT … The other members of the
+ * row follow. */
+#define CLI_OPTION(KIND, type, member, its_name, its_argument, ...)                                          \
+  {.kind = CLI_##KIND, CLI_AT(type, member), .name = (its_name), .argument = (its_argument), __VA_ARGS__}
+
 /* The row of -o for the command's result. */
-#define CLI_RESULT_OPTION(type, placeholder)                                                                 \
-  {.name = "o",                                                                                              \
-   .argument = placeholder,                                                                                  \
-   .kind = CLI_OUTPUT,                                                                                       \
-   CLI_AT(type, output),                                                                                     \
-   .help = "write the result: .npy, or .mtx or .csv if the name ends so"}
+#define CLI_RESULT_OPTION(type, its_argument)                                                                \
+  CLI_OPTION(OUTPUT, type, output, "o", its_argument,                                                        \
+             .help = "write the result: .npy, or .mtx or .csv if the name ends so")
+
+#define CLI_OPTIONS(...)                                                                                     \
+  (const cli_option[]) {                                                                                     \
+    __VA_ARGS__, {0}                                                                                         \
+  }
+
+/* The row of an operand. */
+#define CLI_PLACE(type, member, its_name, its_help)                                                          \
+  {.name = (its_name), .at = offsetof(type, member), .help = (its_help)}
+
+#define CLI_PLACES(...)                                                                                      \
+  (const cli_place[]) {                                                                                      \
+    __VA_ARGS__, {0}                                                                                         \
+  }
 
 /* ---- commands ---- */
 
