@@ -13,29 +13,24 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/cli/clock.h"
-#include "src/cli/frame/device_set.h"
-#include "src/cli/frame/json.h"
-#include "src/cli/frame/old_options.h"
-
-enum { MOST_NAMES = 64 };
+#include "src/cli/frame/job.h"
 
 static const char prefix[] = "bench_";
 enum { PREFIX = sizeof prefix - 1 };
 
 typedef struct benchmarks {
-  cli_common common;
+  cli_job job;
+  cli_list names; /* as given; none means all */
   bool peers;
-  const char *names[MOST_NAMES]; /* as given; none means all */
-  int name_count;
   char folder[PATH_MAX];
-  struct dirent **programs; /* all that lie in `folder`, sorted */
+  struct dirent **programs; /* all that are in `folder`, sorted */
   int program_count;
-  cli_json json;
+  FILE **documents; /* what the programs that ran well printed, with --json */
+  int document_count;
 } benchmarks;
 
 /* ---- programs ---- */
@@ -44,12 +39,15 @@ static int is_program(const struct dirent *entry) {
   return !strncmp(entry->d_name, prefix, PREFIX) && entry->d_name[PREFIX] && !strchr(entry->d_name, '.');
 }
 
-static void drop_programs(benchmarks *b) {
+static void release(void *state) {
+  benchmarks *b = state;
   for (int i = 0; i < b->program_count; i++)
     free(b->programs[i]);
   free(b->programs);
   b->programs = NULL;
   b->program_count = 0;
+  for (int i = 0; i < b->document_count; i++)
+    fclose(b->documents[i]);
 }
 
 static int find_programs(benchmarks *b) {
@@ -117,7 +115,7 @@ static int start(const benchmarks *b, const char *program, FILE *document, pid_t
     return ENOMEM;
   char json[] = "--json", peers[] = "--peers", *arguments[4] = {path};
   int count = 1;
-  if (b->common.json)
+  if (b->job.common.json)
     arguments[count++] = json;
   if (b->peers)
     arguments[count++] = peers;
@@ -145,91 +143,80 @@ static int wait_for(pid_t child, const char *program) {
 }
 
 static int run_program(benchmarks *b, const char *program) {
-  FILE *document = b->common.json ? tmpfile() : NULL;
-  if (b->common.json && !document)
+  FILE *document = b->job.common.json ? tmpfile() : NULL;
+  if (b->job.common.json && !document)
     return cli_fail(CLI_FAILED, "no temporary file can be made: %s", strerror(errno));
   pid_t child;
   const int error = start(b, program, document, &child);
   int code = error ? cli_fail(CLI_FAILED, "%s: cannot be run: %s", program, strerror(error))
                    : wait_for(child, program);
-  if (code == CLI_OK && document && !cli_json_copy(&b->json, NULL, document))
+  if (code == CLI_OK && document && !cli_json_is_object(document))
     code = cli_fail(CLI_FAILED, "%s: expected one JSON object on its standard output", program);
-  if (document)
+  if (code == CLI_OK && document)
+    b->documents[b->document_count++] = document;
+  else if (document)
     fclose(document);
   return code;
 }
 
 /* ---- command ---- */
 
-/* Runs what was asked for. A failure does not stop those that follow; the first one is the exit code. */
-static int run_all(benchmarks *b) {
-  int first = CLI_OK;
-  const int count = b->name_count ? b->name_count : b->program_count;
+static int load(void *state) {
+  benchmarks *b = state;
+  int code = find_programs(b);
+  for (int i = 0; code == CLI_OK && i < b->names.count; i++)
+    if (!find_program(b, b->names.values[i]))
+      code = unknown(b, b->names.values[i]);
+  const int most = b->names.count > b->program_count ? b->names.count : b->program_count;
+  b->documents = cli_job_memory(&b->job, (size_t)most, sizeof *b->documents);
+  return b->documents ? code : CLI_DEVICE;
+}
+
+/* A failure does not stop the programs that follow; the first one is the exit code. The devices are looked up at the
+ * end: until then this process does not touch them. */
+static int run(void *state) {
+  benchmarks *b = state;
+  const double start_s = cli_now();
+  const int count = b->names.count ? b->names.count : b->program_count;
   for (int i = 0; i < count; i++) {
-    const char *program = b->name_count ? find_program(b, b->names[i]) : b->programs[i]->d_name;
-    if (!b->common.json)
+    const char *program = b->names.count ? find_program(b, b->names.values[i]) : b->programs[i]->d_name;
+    if (!b->job.common.json)
       printf("== %s\n", program);
     const int code = run_program(b, program);
-    first = first == CLI_OK ? code : first;
+    b->job.code = b->job.code ? b->job.code : code;
   }
-  return first;
+  b->job.seconds.median = cli_now() - start_s;
+  return b->job.common.json ? cli_device_set_parse("all", &b->job.devices) : CLI_OK;
 }
 
-/* The devices are looked for when all is measured: until then this process leaves them alone. */
-static int finish_json(cli_json *json, double seconds) {
-  cli_device_set devices;
-  const int code = cli_device_set_parse("all", &devices);
+static void json(cli_json *json, const void *state) {
+  const benchmarks *b = state;
+  cli_json_open_array(json, "benchmarks");
+  for (int i = 0; i < b->document_count; i++)
+    cli_json_copy(json, NULL, b->documents[i]);
   cli_json_close_array(json);
-  cli_json_open_array(json, "devices");
-  for (int i = 0; code == CLI_OK && i < devices.count; i++)
-    cli_json_integer(json, NULL, devices.ids[i]);
-  cli_json_close_array(json);
-  cli_json_real(json, "seconds", seconds);
-  cli_json_close_object(json);
-  putchar('\n');
-  return code;
-}
-
-static int run_benchmarks(benchmarks *b) {
-  int code = find_programs(b);
-  for (int i = 0; code == CLI_OK && i < b->name_count; i++)
-    if (!find_program(b, b->names[i]))
-      code = unknown(b, b->names[i]);
-  if (code != CLI_OK)
-    return code;
-  b->json = (cli_json){.file = stdout};
-  if (b->common.json) {
-    cli_json_open_object(&b->json, NULL);
-    cli_json_string(&b->json, "command", "bench");
-    cli_json_open_array(&b->json, "benchmarks");
-  }
-  const double start_s = cli_now();
-  code = run_all(b);
-  const int ending = b->common.json ? finish_json(&b->json, cli_now() - start_s) : CLI_OK;
-  return code == CLI_OK ? ending : code;
-}
-
-static int run(const cli_command *self, int argc, char **argv) {
-  benchmarks b = {0};
-  const cli_old_option options[] = {{"peers", CLI_OLD_FLAG, &b.peers}, {0}};
-  int code = cli_old_parse_list(self, options, argc, argv, &b.common, b.names, MOST_NAMES, &b.name_count);
-  if (code == CLI_OK)
-    code = run_benchmarks(&b);
-  drop_programs(&b);
-  return code;
 }
 
 const cli_command cli_command_bench = {
     .name = "bench",
-    .summary = "runs the benchmarks",
-    .usage =
-        "davit bench [NAME ...] [options]\n\n"
-        "Runs the benchmark programs bench_NAME, all of them if none is named; 'reduction-ladder' stands "
-        "for\n"
-        "bench_reduction_ladder. They lie beside davit in a build tree, or in the directory that the\n"
-        "environment variable DAVIT_BENCH_DIR names; they are not installed. With --json, what each of them\n"
-        "measured is an object of \"benchmarks\".\n\n"
-        "  --peers          measure what davit is compared with as well\n",
+    .summary = "run the benchmarks",
+    .description =
+        "Runs the benchmark programs bench_NAME. They are beside davit or in ../libexec/davit from there, or "
+        "in "
+        "the directory that the environment variable DAVIT_BENCH_DIR names. With --json, what each of them "
+        "measured is an object of \"benchmarks\".",
+    .examples = "davit bench queue --json\n",
+    .operands =
+        CLI_PLACES({.name = "NAME",
+                    .at = offsetof(benchmarks, names),
+                    .many = true,
+                    .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all"}),
+    .options = CLI_OPTIONS(CLI_OPTION(FLAG, benchmarks, peers, "peers", NULL,
+                                      .help = "measure what davit is compared with as well")),
     .common = CLI_COMMON_JSON,
-    .old_run = run,
+    .state = sizeof(benchmarks),
+    .read = load,
+    .run = run,
+    .json = json,
+    .release = release,
 };

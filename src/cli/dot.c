@@ -54,16 +54,6 @@ static int check(void *state, cli_check *check) {
   return CLI_OK;
 }
 
-static void print(const void *state) {
-  const product *p = state;
-  printf("%.*Lg\n", p->x.type == CLI_F8 ? 17 : 9, cli_number(&p->result, 0));
-}
-
-static void json(cli_json *json, const void *state) {
-  const product *p = state;
-  cli_json_real(json, "result", (double)cli_number(&p->result, 0));
-}
-
 static void report(cli_json *json, const void *state) {
   const product *p = state;
   cli_json_integer(json, "n", p->x.shape[0]);
@@ -83,7 +73,5 @@ const cli_command cli_command_dot = {
     .read = load,
     .work = work,
     .check = check,
-    .print = print,
-    .json = json,
     .report = report,
 };

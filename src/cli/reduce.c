@@ -1,6 +1,5 @@
 /* davit reduce: the sum, product, minimum or maximum of all elements. */
 #include <davit/reduce.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include "ref/ref.h"
@@ -65,22 +64,6 @@ static int check(void *state, cli_check *check) {
   return CLI_OK;
 }
 
-static void print(const void *state) {
-  const reduction *r = state;
-  if (cli_is_floating(r->x.type))
-    printf("%.*Lg\n", r->x.type == CLI_F8 ? 17 : 9, cli_number(&r->result, 0));
-  else
-    printf("%" PRId64 "\n", cli_integer(&r->result, 0));
-}
-
-static void json(cli_json *json, const void *state) {
-  const reduction *r = state;
-  if (cli_is_floating(r->x.type))
-    cli_json_real(json, "result", (double)cli_number(&r->result, 0));
-  else
-    cli_json_integer(json, "result", cli_integer(&r->result, 0));
-}
-
 static void report(cli_json *json, const void *state) {
   const reduction *r = state;
   cli_json_string(json, "op", davit_operator_string(r->op));
@@ -109,7 +92,5 @@ const cli_command cli_command_reduce = {
     .read = load,
     .work = work,
     .check = check,
-    .print = print,
-    .json = json,
     .report = report,
 };

@@ -2,6 +2,7 @@
 #include "src/cli/frame/job.h"
 
 #include <davit/device.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,9 @@ static cli_array *array_at(cli_job *job, size_t at) {
   return at ? member(job, at) : NULL;
 }
 
+/* The command's result, or NULL. */
 static const cli_array *result_of(const cli_job *job) {
-  return (const cli_array *)((const char *)job + job->command->result);
+  return job->command->result ? (const cli_array *)((const char *)job + job->command->result) : NULL;
 }
 
 /* The rows of the command's outputs, one after the other; NULL after the last. */
@@ -239,6 +241,25 @@ static int write_outputs(cli_job *job) {
 
 /* ---- report ---- */
 
+/* A result of one value, or NULL. */
+static const cli_array *value_of(const cli_job *job) {
+  return next_output(job, NULL) ? NULL : result_of(job);
+}
+
+static void print_value(const cli_array *value) {
+  if (cli_is_floating(value->type))
+    printf("%.*Lg\n", value->type == CLI_F8 ? 17 : 9, cli_number(value, 0));
+  else
+    printf("%" PRId64 "\n", cli_integer(value, 0));
+}
+
+static void json_value(cli_json *json, const cli_array *value) {
+  if (cli_is_floating(value->type))
+    cli_json_real(json, "result", (double)cli_number(value, 0));
+  else
+    cli_json_integer(json, "result", cli_integer(value, 0));
+}
+
 /* Members that have the same form in JSON and for people. */
 static void report_figures(cli_json *json, const cli_job *job) {
   static const struct {
@@ -255,7 +276,7 @@ static void report_figures(cli_json *json, const cli_job *job) {
   if (job->rate.unit)
     cli_json_real(json, units[job->rate.unit].name,
                   units[job->rate.unit].scale * job->rate.amount / job->seconds.median);
-  if (job->command->result)
+  if (result_of(job))
     cli_json_string(json, "type", cli_type_name(result_of(job)->type));
   if (job->command->report)
     job->command->report(json, job);
@@ -272,6 +293,8 @@ static void print_json(const cli_job *job) {
   report_figures(&json, job);
   if (job->command->json)
     job->command->json(&json, job);
+  else if (value_of(job))
+    json_value(&json, value_of(job));
   if (job->check.measure) {
     cli_json_string(&json, "check", job->check.measure);
     cli_json_real(&json, "error", job->check.error);
@@ -314,6 +337,8 @@ static int report(cli_job *job) {
     print_json(job);
   else if (holds && job->command->print)
     job->command->print(job);
+  else if (holds && value_of(job))
+    print_value(value_of(job));
   if (job->common.verbose && !job->common.json)
     print_details(job);
   if (!holds)

@@ -92,19 +92,20 @@ void cli_json_bool(cli_json *json, const char *key, bool value) {
   fputs(value ? "true" : "false", json->file);
 }
 
-bool cli_json_copy(cli_json *json, const char *key, FILE *from) {
+bool cli_json_is_object(FILE *file) {
   int first = EOF, last = EOF;
-  rewind(from);
-  for (int byte; (byte = getc(from)) != EOF;)
+  rewind(file);
+  for (int byte; (byte = getc(file)) != EOF;)
     if (!isspace(byte)) {
       first = first == EOF ? byte : first;
       last = byte;
     }
-  if (first != '{' || last != '}' || ferror(from))
-    return false;
+  return first == '{' && last == '}' && !ferror(file);
+}
+
+void cli_json_copy(cli_json *json, const char *key, FILE *from) {
   begin_value(json, key);
   rewind(from);
   for (int byte; (byte = getc(from)) != EOF;)
     putc(byte, json->file);
-  return true;
 }

@@ -26,8 +26,8 @@ void cli_json_integer(cli_json *json, const char *key, int64_t value);
 void cli_json_real(cli_json *json, const char *key, double value);
 void cli_json_bool(cli_json *json, const char *key, bool value);
 
-/* A value that is an object already, the whole contents of `from`. False, and nothing is written, if the
- * file does not look like one. */
-bool cli_json_copy(cli_json *json, const char *key, FILE *from);
+/* Whether the contents of a file look like one object; and its contents as a value. */
+bool cli_json_is_object(FILE *file);
+void cli_json_copy(cli_json *json, const char *key, FILE *from);
 
 #endif
