@@ -1,7 +1,6 @@
 /* davit align: every sequence of one file against all of another, best local alignments first. */
 #include <davit/align.h>
 #include <inttypes.h>
-#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,7 @@
 #include "ref/ref.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/fasta.h"
-#include "src/cli/frame/old_job.h"
-#include "src/cli/frame/progress.h"
+#include "src/cli/frame/job.h"
 
 /* A line of the result. */
 typedef struct row {
@@ -22,16 +20,18 @@ typedef struct row {
 } row;
 
 typedef struct comparison {
-  cli_old_job job;
-  const char *matrix_name;
+  cli_job job;
+  const char *query_path, *target_path, *matrix_name;
+  cli_output output;
+  int match, mismatch;
+  int64_t top;
+  bool cigar;
   davit_align_matrix matrix;
   davit_align_scoring scoring;
   cli_sequences query, target;
   davit_align_database *database; /* NULL for the reference */
-  int64_t top;                    /* at most as many as there are targets */
-  bool cigar;
-  davit_align_hit *hits; /* of a query: one for each target */
-  int32_t *scores;       /* of a query */
+  davit_align_hit *hits;          /* of a query: one for each target */
+  int32_t *scores;                /* of a query */
   int32_t *expected;
   int32_t *scratch; /* of the reference, for each thread */
   row *rows;
@@ -53,10 +53,6 @@ static int64_t longest(const cli_sequences *s) {
     if (length_of(s, k) > most)
       most = length_of(s, k);
   return most;
-}
-
-static double cells(const comparison *c) {
-  return (double)c->query.offsets[c->query.count] * (double)c->target.offsets[c->target.count];
 }
 
 /* ---- the reference ---- */
@@ -106,8 +102,8 @@ static davit_status keep(comparison *c, int64_t query, int64_t found) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status search(comparison *c, int64_t query, int64_t *found) {
-  if (!c->job.devices.reference)
+static davit_status search(comparison *c, int64_t query, bool reference, int64_t *found) {
+  if (!reference)
     return davit_align_search(c->database, &c->scoring, length_of(&c->query, query),
                               symbols_of(&c->query, query), c->top, c->hits, found);
   score_by_reference(c, query, c->scores);
@@ -115,18 +111,15 @@ static davit_status search(comparison *c, int64_t query, int64_t *found) {
   return DAVIT_SUCCESS;
 }
 
-static void prepare(void *state) {
-  comparison *c = state;
-  c->row_count = 0;
-}
-
-static davit_status work(void *state) {
+static davit_status work(void *state, cli_array *unused, bool reference) {
   comparison *c = state;
   davit_status status = DAVIT_SUCCESS;
+  (void)unused;
+  c->row_count = 0;
   for (int64_t query = 0; query < c->query.count && status == DAVIT_SUCCESS; query++) {
     int64_t found = 0;
     cli_progress_at(&c->job.progress, (double)query, (double)c->query.count, "sequences");
-    status = search(c, query, &found);
+    status = search(c, query, reference, &found);
     if (status == DAVIT_SUCCESS)
       status = keep(c, query, found);
   }
@@ -136,16 +129,12 @@ static davit_status work(void *state) {
 static int make_database(comparison *c) {
   if (c->job.devices.reference)
     return CLI_OK;
-  cli_progress progress;
-  cli_progress_start(&progress, "align: database", c->job.common.quiet);
   const davit_align_sequences targets = cli_sequences_view(&c->target);
-  const davit_align_database_options options = {.devices = c->job.devices.ids,
-                                                .device_count = c->job.devices.count};
+  const davit_align_database_options options = {CLI_DEVICES(c)};
   const double start = cli_now();
   const davit_status status =
       davit_align_database_create(&targets, c->matrix.symbols, &c->database, &options);
   c->create_seconds = cli_now() - start;
-  cli_progress_stop(&progress);
   return cli_status(status);
 }
 
@@ -159,11 +148,9 @@ static davit_status trace(const comparison *c, row *r) {
                            wanted ? &r->cigar : NULL);
 }
 
-/* Many: each on one thread, all threads at a time; few: one after the other, on all threads. Those for which memory was short are tried
- * again alone. */
+/* Many: each on one thread, all threads at a time. Few: one after the other, on all threads. Those for which memory was
+ * short are tried again alone. */
 static int trace_all(comparison *c) {
-  cli_progress progress;
-  cli_progress_start(&progress, "align: alignments", c->job.common.quiet);
   const double start = cli_now();
 #pragma omp parallel for num_threads(cli_threads()) schedule(dynamic, 1) if (c->row_count > cli_threads())
   for (int64_t k = 0; k < c->row_count; k++)
@@ -173,8 +160,15 @@ static int trace_all(comparison *c) {
     if (c->rows[k].status != DAVIT_SUCCESS)
       status = trace(c, &c->rows[k]);
   c->trace_seconds = cli_now() - start;
-  cli_progress_stop(&progress);
   return cli_status(status);
+}
+
+static int run(void *state) {
+  comparison *c = state;
+  int code = make_database(c);
+  if (code == CLI_OK)
+    code = cli_job_measure(&c->job);
+  return code == CLI_OK ? trace_all(c) : code;
 }
 
 /* ---- the check ---- */
@@ -249,180 +243,117 @@ static bool write_rows(FILE *file, const void *state) {
   return !ferror(file);
 }
 
-static double gcups(const comparison *c) {
-  return cells(c) / c->job.seconds * 1e-9;
-}
-
-static void print_text(FILE *file, const void *state) {
+static void report(cli_json *json, const void *state) {
   const comparison *c = state;
-  fprintf(file, "%" PRId64 " queries, %" PRId64 " targets, %.6g cells, %" PRId64 " alignments\n",
-          c->query.count, c->target.count, cells(c), c->row_count);
-  fprintf(file, "%.6g s, %.4g GCUPS; database %.3g s, alignments %.3g s\n", c->job.seconds, gcups(c),
-          c->create_seconds, c->trace_seconds);
-}
-
-static void print_json(cli_json *json, const void *state) {
-  const comparison *c = state;
-  cli_json_real(json, "seconds_transfer_included", c->job.seconds + c->create_seconds);
+  cli_json_real(json, "seconds_transfer_included", c->job.seconds.median + c->create_seconds);
   cli_json_real(json, "seconds_alignments", c->trace_seconds);
-  cli_json_real(json, "gcups", gcups(c));
   cli_json_string(json, "matrix", c->matrix_name);
   cli_json_integer(json, "gap_open", c->scoring.gap_open);
   cli_json_integer(json, "gap_extend", c->scoring.gap_extend);
   cli_json_integer(json, "queries", c->query.count);
   cli_json_integer(json, "targets", c->target.count);
-  cli_json_real(json, "cells", cells(c));
+  cli_json_real(json, "cells", c->job.rate.amount);
   cli_json_integer(json, "alignments", c->row_count);
 }
 
 /* ---- command ---- */
 
-typedef struct arguments {
-  const char *paths[2], *output, *matrix;
-  cli_old_real match, mismatch;
-  int64_t gap_open, gap_extend, top;
-} arguments;
-
-static int read_score(const char *name, const cli_old_real *given, int least, int most, int8_t *score) {
-  if (!given->given)
-    return cli_fail(CLI_USAGE, "--match and --mismatch go together");
-  if (!(given->value >= least && given->value <= most) || given->value != floor(given->value))
-    return cli_fail(CLI_USAGE, "--%s takes a whole number from %d to %d", name, least, most);
-  *score = (int8_t)given->value;
-  return CLI_OK;
-}
-
-static int make_dna(comparison *c, const arguments *given) {
-  int8_t match = 0, mismatch = 0;
-  if (given->matrix)
-    return cli_fail(CLI_USAGE, "--matrix and --match exclude each other");
-  int code = read_score("match", &given->match, 1, INT8_MAX, &match);
-  if (code == CLI_OK)
-    code = read_score("mismatch", &given->mismatch, INT8_MIN, 0, &mismatch);
-  cli_matrix_dna(match, mismatch, &c->matrix);
-  c->matrix_name = "dna";
-  return code;
-}
-
-static int make_matrix(comparison *c, const arguments *given) {
-  if (given->match.given || given->mismatch.given)
-    return make_dna(c, given);
-  c->matrix_name = given->matrix ? given->matrix : "blosum62";
+static int make_matrix(comparison *c) {
+  if (c->match) {
+    cli_matrix_dna((int8_t)c->match, (int8_t)c->mismatch, &c->matrix);
+    c->matrix_name = "dna";
+    return CLI_OK;
+  }
   const bool file =
       strchr(c->matrix_name, '/') || davit_align_matrix_find(c->matrix_name, &c->matrix) != DAVIT_SUCCESS;
   return file ? cli_matrix_read(c->matrix_name, &c->matrix) : CLI_OK;
 }
 
-static int make_scoring(comparison *c, const arguments *given) {
-  if (given->gap_open > INT32_MAX || given->gap_extend > INT32_MAX)
-    return cli_fail(CLI_USAGE, "--gap-open and --gap-extend take at most %d", INT32_MAX);
-  const int code = make_matrix(c, given);
-  c->scoring = (davit_align_scoring){.symbols = c->matrix.symbols,
-                                     .matrix = c->matrix.scores,
-                                     .gap_open = (int32_t)given->gap_open,
-                                     .gap_extend = (int32_t)given->gap_extend};
-  return code;
-}
-
 static int make_room(comparison *c) {
   const size_t targets = (size_t)c->target.count;
   const bool reference = c->job.devices.reference || c->job.common.check;
-  const size_t words = reference ? (size_t)cli_threads() * scratch_words(c) : 1;
-  c->hits = malloc(targets * sizeof *c->hits);
-  c->scores = malloc(targets * sizeof *c->scores);
-  c->expected = malloc(targets * sizeof *c->expected);
-  c->scratch = malloc(words * sizeof *c->scratch);
-  if (!c->hits || !c->scores || !c->expected || !c->scratch)
-    return cli_fail(CLI_DEVICE, "not enough memory for the scores of %" PRId64 " targets", c->target.count);
-  return CLI_OK;
+  const size_t words = reference ? (size_t)cli_threads() * scratch_words(c) : 0;
+  c->hits = cli_job_memory(&c->job, targets, sizeof *c->hits);
+  c->scores = cli_job_memory(&c->job, targets, sizeof *c->scores);
+  c->expected = cli_job_memory(&c->job, targets, sizeof *c->expected);
+  c->scratch = cli_job_memory(&c->job, words, sizeof *c->scratch);
+  return c->hits && c->scores && c->expected && c->scratch ? CLI_OK : CLI_DEVICE;
 }
 
-static int load(comparison *c, const arguments *given) {
-  int code = make_scoring(c, given);
+static int load(void *state) {
+  comparison *c = state;
+  int code = make_matrix(c);
   if (code == CLI_OK)
-    code = cli_sequences_read(given->paths[0], &c->matrix, &c->query);
+    code = cli_sequences_read(c->query_path, &c->matrix, &c->query);
   if (code == CLI_OK)
-    code = cli_sequences_read(given->paths[1], &c->matrix, &c->target);
+    code = cli_sequences_read(c->target_path, &c->matrix, &c->target);
   if (code != CLI_OK)
     return code;
-  c->top = given->top < c->target.count ? given->top : c->target.count;
+  c->scoring.symbols = c->matrix.symbols;
+  c->scoring.matrix = c->matrix.scores;
+  c->top = c->top < c->target.count ? c->top : c->target.count;
+  c->job.rate = (cli_rate){CLI_GCUPS, (double)c->query.offsets[c->query.count] *
+                                          (double)c->target.offsets[c->target.count]};
   return make_room(c);
 }
 
-static int compute(comparison *c, const cli_command *self, const arguments *given) {
-  static const cli_old_job_report report = {print_text, print_json};
-  const char *output = given->output || c->job.common.json ? given->output : "-";
-  c->job.write = write_rows;
-  int code = cli_old_job_open(&c->job, self, output);
-  if (code == CLI_OK)
-    code = load(c, given);
-  if (code == CLI_OK)
-    code = make_database(c);
-  if (code == CLI_OK)
-    code = cli_old_job_measure(&c->job, work, prepare, c);
-  if (code == CLI_OK)
-    code = trace_all(c);
-  if (code == CLI_OK)
-    code = cli_old_job_reference(&c->job, check, c);
-  return code == CLI_OK ? cli_old_job_finish(&c->job, NULL, &report, c) : code;
-}
-
-static void end(comparison *c) {
-  cli_old_job_close(&c->job);
+static void release(void *state) {
+  comparison *c = state;
   davit_align_database_destroy(c->database);
   for (int64_t k = 0; k < c->row_count; k++)
     davit_free(c->rows[k].cigar);
   free(c->rows);
-  free(c->hits);
-  free(c->scores);
-  free(c->expected);
-  free(c->scratch);
   cli_sequences_free(&c->query);
   cli_sequences_free(&c->target);
-}
-
-static int run(const cli_command *self, int argc, char **argv) {
-  enum { GAP_OPEN = 11, GAP_EXTEND = 1, TOP = 10 };
-  comparison c = {0};
-  arguments given = {.gap_open = GAP_OPEN, .gap_extend = GAP_EXTEND, .top = TOP};
-  const cli_old_option options[] = {{"matrix", CLI_OLD_TEXT, &given.matrix},
-                                    {"match", CLI_OLD_REAL, &given.match},
-                                    {"mismatch", CLI_OLD_REAL, &given.mismatch},
-                                    {"gap-open", CLI_OLD_SIZE, &given.gap_open},
-                                    {"gap-extend", CLI_OLD_SIZE, &given.gap_extend},
-                                    {"top", CLI_OLD_SIZE, &given.top},
-                                    {"cigar", CLI_OLD_FLAG, &c.cigar},
-                                    {"o", CLI_OLD_TEXT, &given.output},
-                                    {0}};
-  int code = cli_old_parse(self, options, argc, argv, &c.job.common, given.paths, 2);
-  if (code == CLI_OK)
-    code = compute(&c, self, &given);
-  end(&c);
-  return code;
 }
 
 const cli_command cli_command_align = {
     .name = "align",
     .summary = "best local alignments of sequences",
-    .usage =
-        "davit align QUERY TARGET [options]\n\n"
-        "Every sequence of QUERY against all of TARGET (FASTA or FASTQ, gzip too): the best local "
-        "alignments\n"
-        "(Smith-Waterman with affine gaps), as tab-separated lines\n"
-        "  query target score qstart qend tstart tend cigar\n"
-        "under a line of these names. Positions count from 1, both ends belong to the alignment. Pairs that "
-        "score 0\n"
-        "are left out.\n\n"
-        "  --matrix M       blosum62 (default), blosum45, 50, 80, 90, pam30, 70, 250 or nuc.4.4, or a file\n"
-        "                   in NCBI's format, whose letters are the alphabet\n"
-        "  --match X, --mismatch Y   DNA instead: X > 0 for equal bases, Y <= 0 for others and for N\n"
-        "  --gap-open X     what the first symbol of a gap costs (default 11),\n"
-        "  --gap-extend X   and each further one (default 1)\n"
-        "  --top K          at most K targets for a query, best first, then in the order of TARGET (default "
-        "10)\n"
-        "  --cigar          the columns: runs of = (equal) X (not equal) I (query alone) D (target alone); "
-        "else *\n"
-        "  -o FILE          in place of standard output; with --json, lines are written only to FILE\n",
-    .common = CLI_COMMON_NUMERIC,
-    .old_run = run,
+    .description =
+        "Aligns every sequence of QUERY with all of TARGET and prints the best local alignments "
+        "(Smith-Waterman "
+        "with affine gaps) as tab-separated lines: query target score qstart qend tstart tend cigar. The "
+        "first line "
+        "has these names. Positions count from 1, and both ends belong to the alignment. Pairs that score 0 "
+        "are left out.",
+    .examples =
+        "davit align query.fa targets.fa.gz --top 5 --cigar\n"
+        "davit align reads.fq genes.fa --match 2 --mismatch -3 --gap-open 5 --gap-extend 2 -o hits.tsv\n",
+    .operands = CLI_PLACES(
+        CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
+        CLI_PLACE(comparison, target_path, "TARGET", "the same")),
+    .options = CLI_OPTIONS(
+        CLI_OPTION(OUTPUT, comparison, output, "o", "FILE", .value = "-", .otherwise = "standard output",
+                   .help = "write the lines there; with --json, lines are written only to a file"),
+        CLI_OPTION(
+            TEXT, comparison, matrix_name, "matrix", "M", .value = "blosum62",
+            .help =
+                "blosum45, 50, 62, 80 or 90, pam30, 70 or 250, nuc.4.4, or a file in NCBI's format, whose "
+                "letters are the alphabet"),
+        CLI_OPTION(WHOLE, comparison, match, "match", "X", .minimum = 1, .maximum = INT8_MAX,
+                   .needs = "mismatch", .excludes = "matrix",
+                   .help = "DNA instead: the score of equal bases"),
+        CLI_OPTION(WHOLE, comparison, mismatch, "mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,
+                   .needs = "match", .help = "the score of other bases, and of N with any"),
+        CLI_OPTION(WHOLE, comparison, scoring.gap_open, "gap-open", "X", .minimum = 1, .maximum = INT32_MAX,
+                   .value = "11", .help = "what the first symbol of a gap costs"),
+        CLI_OPTION(WHOLE, comparison, scoring.gap_extend, "gap-extend", "X", .minimum = 1,
+                   .maximum = INT32_MAX, .value = "1", .help = "what each further symbol of a gap costs"),
+        CLI_OPTION(WHOLE, comparison, top, "top", "K", .minimum = 1, .value = "10",
+                   .help = "at most K targets for a query, best first, then in the order of TARGET"),
+        CLI_OPTION(
+            FLAG, comparison, cigar, "cigar", NULL,
+            .help =
+                "fill the column cigar: runs of = (equal), X (not equal), I (query alone), D (target alone); "
+                "else it is *")),
+    .common = CLI_COMMON_COMPUTE,
+    .state = sizeof(comparison),
+    .read = load,
+    .run = run,
+    .work = work,
+    .check = check,
+    .write = write_rows,
+    .report = report,
+    .release = release,
 };

@@ -7,7 +7,6 @@
 #include "src/cli/frame/help.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/frame/nearest.h"
-#include "src/cli/frame/old_options.h"
 
 #define COMMAND_ROW(name) &cli_command_##name,
 static const cli_command *const commands[] = {CLI_COMMANDS(COMMAND_ROW)};
@@ -42,15 +41,6 @@ static void print_overview(void) {
          "failure.\n");
 }
 
-static void print_help(const cli_command *command) {
-  if (!command->old_run) {
-    cli_help_print(command);
-    return;
-  }
-  printf("usage: %s", command->usage);
-  cli_old_print_common(command->common);
-}
-
 static int help(int argc, char **argv) {
   if (argc > 2)
     return cli_fail(CLI_USAGE, "help takes one command");
@@ -61,7 +51,7 @@ static int help(int argc, char **argv) {
   const cli_command *command = find_command(argv[1]);
   if (!command)
     return unknown_command(argv[1]);
-  print_help(command);
+  cli_help_print(command);
   return CLI_OK;
 }
 
@@ -84,11 +74,10 @@ static int dispatch(int argc, char **argv) {
   if (!command)
     return unknown_command(argv[0]);
   cli_fail_name(command->name);
-  const int code =
-      command->old_run ? command->old_run(command, argc, argv) : cli_job_run(command, argc, argv);
+  const int code = cli_job_run(command, argc, argv);
   if (code != CLI_HELP)
     return code;
-  print_help(command);
+  cli_help_print(command);
   return CLI_OK;
 }
 

@@ -196,9 +196,6 @@ struct cli_command {
   void (*json)(cli_json *json, const void *state); /* the same, as members of the object */
   void (*report)(cli_json *json, const void *state); /* further figures, for --json and -v */
   void (*release)(void *state);
-
-  const char *usage;
-  int (*old_run)(const cli_command *self, int argc, char **argv);
 };
 
 /* All members from `first` to `last`, which must be arrays. */
