@@ -6,6 +6,7 @@
 #include "offload/atax.h"
 #include "offload/runtime/device.h"
 #include "offload/runtime/space.h"
+#include "src/base/arithmetic.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
@@ -135,58 +136,57 @@ davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, i
 enum { CHUNK = 32 << 20, OPERAND_A = 0, OPERAND_TMP = 1, OPERAND_X = 2 };
 
 typedef struct spread_run {
-  dvt_vector_run vector;
+  dvt_spread vector;
   const dvt_atax *g;
   int64_t chunk; /* rows of op(A) */
   int lanes;
   char *sums; /* pinned: the lanes' ys */
-  void *y[DVT_MOST_DEVICES * DVT_VECTOR_LANES];
+  void *y[DVT_MOST_DEVICES * DVT_SPREAD_LANES];
 } spread_run;
 
-static dvt_vector_lane *lane_of(spread_run *run, int lane) {
-  return &run->vector.device[lane / DVT_VECTOR_LANES].lane[lane % DVT_VECTOR_LANES];
+static dvt_spread_lane *lane_of(spread_run *run, int lane) {
+  return &run->vector.device[lane / DVT_SPREAD_LANES].lane[lane % DVT_SPREAD_LANES];
 }
 
 static davit_status run_chunk(spread_run *run, int lane, const void *x, int64_t begin, int64_t end,
                               bool add) {
   const dvt_atax *g = run->g;
-  dvt_vector_lane *on = lane_of(run, lane);
+  dvt_spread_lane *on = lane_of(run, lane);
   size_t element = davit_type_bytes(g->type), pitch, rows, count = (size_t)(end - begin);
   dvt_atax part = *g;
   char *block = (char *)(uintptr_t)g->a + (size_t)(g->trans == 'N' ? begin : begin * g->lda) * element;
   *(g->trans == 'N' ? &part.m : &part.n) = end - begin;
   rows = (size_t)part.m * element;
   void *a, *tmp = NULL, *home = g->tmp ? (char *)g->tmp + (size_t)begin * element : NULL;
-  DVT_TRY(dvt_vector_operand(&run->vector, on, OPERAND_A, true, block, (size_t)g->lda * element, rows,
+  DVT_TRY(dvt_spread_operand(&run->vector, on, OPERAND_A, true, block, (size_t)g->lda * element, rows,
                              (size_t)part.n, &a, &pitch));
   part.a = a;
   part.lda = (int64_t)(pitch / element);
   if (home)
-    DVT_TRY(dvt_vector_operand(&run->vector, on, OPERAND_TMP, false, home, count * element, count * element,
+    DVT_TRY(dvt_spread_operand(&run->vector, on, OPERAND_TMP, false, home, count * element, count * element,
                                1, &tmp, &pitch));
   part.x = x;
   part.tmp = tmp;
   part.y = run->y[lane];
   part.add = add;
   DVT_TRY(submit(on->lane, &part));
-  return home ? dvt_vector_store(on, tmp, pitch, home, count * element, count * element, 1) : DAVIT_SUCCESS;
+  return home ? dvt_spread_store(on, tmp, pitch, home, count * element, count * element, 1) : DAVIT_SUCCESS;
 }
 
 static davit_status run_lane(spread_run *run, int lane) {
   const dvt_atax *g = run->g;
-  dvt_vector_lane *on = lane_of(run, lane);
+  dvt_spread_lane *on = lane_of(run, lane);
   size_t bytes = (size_t)outer(g) * davit_type_bytes(g->type), pitch;
-  int64_t begin, end;
-  dvt_vector_range(inner(g), lane, run->lanes, &begin, &end);
-  if (begin == end)
+  const dvt_span range = dvt_spread_range(inner(g), lane, run->lanes);
+  if (range.begin == range.end)
     return DAVIT_SUCCESS;
   void *x;
   DVT_TRY(davit_malloc(bytes, on->lane->device, &run->y[lane]));
-  DVT_TRY(dvt_vector_operand(&run->vector, on, OPERAND_X, true, (void *)(uintptr_t)g->x, bytes, bytes, 1, &x,
+  DVT_TRY(dvt_spread_operand(&run->vector, on, OPERAND_X, true, (void *)(uintptr_t)g->x, bytes, bytes, 1, &x,
                              &pitch));
-  for (int64_t i = begin; i < end; i += run->chunk)
-    DVT_TRY(run_chunk(run, lane, x, i, end - i < run->chunk ? end : i + run->chunk, i > begin));
-  return dvt_vector_store(on, run->y[lane], bytes, run->sums + (size_t)lane * bytes, bytes, bytes, 1);
+  for (int64_t i = range.begin; i < range.end; i += run->chunk)
+    DVT_TRY(run_chunk(run, lane, x, i, dvt_at_most(i + run->chunk, range.end), i > range.begin));
+  return dvt_spread_store(on, run->y[lane], bytes, run->sums + (size_t)lane * bytes, bytes, bytes, 1);
 }
 
 /* The first of the lanes' ys becomes the sum of all. */
@@ -211,11 +211,11 @@ static davit_status run_all(spread_run *run) {
 static davit_status spread(const dvt_atax *g, const int *devices, int count) {
   size_t element = davit_type_bytes(g->type), row = (size_t)outer(g) * element;
   spread_run run = {.g = g,
-                    .lanes = count * DVT_VECTOR_LANES,
+                    .lanes = count * DVT_SPREAD_LANES,
                     .chunk = dvt_tuned(devices[0], DVT_TUNE_ATAX_CHUNK_BYTES, CHUNK) / (int64_t)row};
   run.chunk = run.chunk > 1 ? run.chunk : 1;
-  DVT_TRY(dvt_vector_open(&run.vector, devices, count, (size_t)run.chunk * row));
-  davit_status status = dvt_vector_close(&run.vector, run_all(&run));
+  DVT_TRY(dvt_spread_open(&run.vector, devices, count, (size_t)run.chunk * row));
+  davit_status status = dvt_spread_close(&run.vector, run_all(&run));
   if (status == DAVIT_SUCCESS) {
     add_up(&run);
     status = davit_copy(row, run.sums, g->y);
@@ -224,12 +224,6 @@ static davit_status spread(const dvt_atax *g, const int *devices, int count) {
     davit_free(run.y[lane]);
   davit_free(run.sums);
   return status;
-}
-
-/* Whether the device reaches a pointer as it is. */
-static bool reaches(int device, const void *pointer) {
-  int place = pointer ? dvt_place_of(pointer) : device;
-  return place == device || (dvt_place_is_host(device) && dvt_place_is_host(place));
 }
 
 /* All of it by one device that reaches everything, or nothing to multiply. */
@@ -250,8 +244,10 @@ davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const
     DVT_TRY(outer(&g) > 0 ? davit_fill((size_t)outer(&g) * bytes, 0, y) : DAVIT_SUCCESS);
     return tmp && inner(&g) > 0 ? davit_fill((size_t)inner(&g) * bytes, 0, tmp) : DAVIT_SUCCESS;
   }
-  if (count == 1 && reaches(chosen[0], a) && reaches(chosen[0], x) && reaches(chosen[0], tmp) &&
-      reaches(chosen[0], y))
+  if (count == 1 && dvt_place_reached(chosen[0], dvt_place_of(a)) &&
+      dvt_place_reached(chosen[0], dvt_place_of(x)) &&
+      (!tmp || dvt_place_reached(chosen[0], dvt_place_of(tmp))) &&
+      dvt_place_reached(chosen[0], dvt_place_of(y)))
     return run_alone(&g, chosen[0]);
   return spread(&g, chosen, count);
 }

@@ -42,34 +42,34 @@ davit_status davit_queue_saxpy(davit_queue *queue, int64_t n, float alpha, const
 
 enum { CHUNK = 1 << 20 };
 
-static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_axpy *g, int64_t begin,
+static davit_status run_chunk(dvt_spread *run, dvt_spread_lane *lane, const dvt_axpy *g, int64_t begin,
                               int64_t end) {
   size_t element = davit_type_bytes(g->type);
-  dvt_vector_chunk x = dvt_vector_cut(g->x, g->n, g->incx, begin, end, element);
-  dvt_vector_chunk y = dvt_vector_cut(g->y, g->n, g->incy, begin, end, element);
+  dvt_spread_chunk x = dvt_spread_cut(g->x, g->n, g->incx, begin, end, element);
+  dvt_spread_chunk y = dvt_spread_cut(g->y, g->n, g->incy, begin, end, element);
   void *at_x, *at_y;
   size_t pitch_x, pitch_y;
-  DVT_TRY(dvt_vector_operand(run, lane, 0, true, x.base, x.pitch, x.row_bytes, x.cols, &at_x, &pitch_x));
-  DVT_TRY(dvt_vector_operand(run, lane, 1, true, y.base, y.pitch, y.row_bytes, y.cols, &at_y, &pitch_y));
+  DVT_TRY(dvt_spread_operand(run, lane, 0, true, x.base, x.pitch, x.row_bytes, x.cols, &at_x, &pitch_x));
+  DVT_TRY(dvt_spread_operand(run, lane, 1, true, y.base, y.pitch, y.row_bytes, y.cols, &at_y, &pitch_y));
   dvt_axpy part = {g->type,
                    end - begin,
                    g->alpha,
                    at_x,
-                   dvt_vector_step(g->incx, pitch_x, element),
+                   dvt_spread_step(g->incx, pitch_x, element),
                    at_y,
-                   dvt_vector_step(g->incy, pitch_y, element)};
+                   dvt_spread_step(g->incy, pitch_y, element)};
   DVT_TRY(dvt_operation_submit(lane->lane, &operation, &part, 0));
-  return dvt_vector_store(lane, at_y, pitch_y, y.base, y.pitch, y.row_bytes, y.cols);
+  return dvt_spread_store(lane, at_y, pitch_y, y.base, y.pitch, y.row_bytes, y.cols);
 }
 
-static davit_status run_all(dvt_vector_run *run, const dvt_axpy *g) {
+static davit_status run_all(dvt_spread *run, const dvt_axpy *g) {
   int64_t chunk = (int64_t)(run->buffer_bytes / davit_type_bytes(g->type));
   for (int i = 0; i < run->devices; i++) {
-    int64_t begin, end;
-    dvt_vector_range(g->n, i, run->devices, &begin, &end);
-    for (int turn = 0; begin < end; turn++) {
-      int64_t stop = end - begin < chunk ? end : begin + chunk;
-      DVT_TRY(run_chunk(run, &run->device[i].lane[turn % DVT_VECTOR_LANES], g, begin, stop));
+    const dvt_span range = dvt_spread_range(g->n, i, run->devices);
+    int64_t begin = range.begin;
+    for (int turn = 0; begin < range.end; turn++) {
+      int64_t stop = range.end - begin < chunk ? range.end : begin + chunk;
+      DVT_TRY(run_chunk(run, &run->device[i].lane[turn % DVT_SPREAD_LANES], g, begin, stop));
       begin = stop;
     }
   }
@@ -84,10 +84,10 @@ static davit_status spread(const dvt_axpy *g, const davit_axpy_options *options)
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (g->n == 0 || g->alpha == 0)
     return DAVIT_SUCCESS;
-  dvt_vector_run run;
+  dvt_spread run;
   size_t chunk = (size_t)dvt_tuned(chosen[0], DVT_TUNE_AXPY_CHUNK, CHUNK);
-  DVT_TRY(dvt_vector_open(&run, chosen, count, chunk * davit_type_bytes(g->type)));
-  return dvt_vector_close(&run, run_all(&run, g));
+  DVT_TRY(dvt_spread_open(&run, chosen, count, chunk * davit_type_bytes(g->type)));
+  return dvt_spread_close(&run, run_all(&run, g));
 }
 
 davit_status davit_daxpy(int64_t n, double alpha, const double *x, int64_t incx, double *y, int64_t incy,

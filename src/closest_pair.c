@@ -63,13 +63,6 @@ static davit_status check_search(const problem *p) {
   return dvt_check_pointer("result", p->pair);
 }
 
-static bool any_gpu(const int *devices, int count) {
-  bool gpu = false;
-  for (int d = 0; d < count; d++)
-    gpu = gpu || !dvt_device_find(devices[d])->shares_host_memory;
-  return gpu;
-}
-
 static davit_closest_pair_algorithm algorithm_of(const problem *p, bool gpu) {
   davit_closest_pair_algorithm chosen = p->algorithm;
   if (chosen == DAVIT_CLOSEST_PAIR_AUTO)
@@ -204,7 +197,7 @@ static int teams_of(int device) {
 }
 
 static dvt_closest_site site_of(const dvt_lane *lane, const problem *p, const void *points) {
-  const bool gpu = any_gpu(&lane->device, 1);
+  const bool gpu = dvt_place_any_gpu(&lane->device, 1);
   return (dvt_closest_site){.device = lane->device,
                             .gpu = gpu,
                             .threads = p->threads ? p->threads : dvt_device_threads(lane->device),
@@ -306,10 +299,9 @@ static davit_status perform_everywhere(void *context, dvt_closest_stage which, d
 
 /* The bytes of the points of share d. */
 static void share_of(const spread *all, int d, size_t *begin, size_t *bytes) {
-  int64_t first, end;
-  dvt_vector_range(all->p->n, d, all->count, &first, &end);
-  *begin = (size_t)first * point_bytes(all->p);
-  *bytes = (size_t)(end - first) * point_bytes(all->p);
+  const dvt_span range = dvt_spread_range(all->p->n, d, all->count);
+  *begin = (size_t)range.begin * point_bytes(all->p);
+  *bytes = (size_t)(range.end - range.begin) * point_bytes(all->p);
 }
 
 static davit_status fetch(spread *all, int to, int share, const void *from) {
@@ -364,7 +356,7 @@ static davit_status spread_over(const problem *p, const int *devices, int count)
     dvt_error_keep(&first, dvt_lane_open(devices[d], &all->lane[d]));
     all->count += first.status == DAVIT_SUCCESS;
   }
-  const davit_closest_pair_algorithm algorithm = algorithm_of(p, any_gpu(devices, count));
+  const davit_closest_pair_algorithm algorithm = algorithm_of(p, dvt_place_any_gpu(devices, count));
   all->last = last_stage(algorithm);
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, search_spread(all, algorithm));
@@ -419,6 +411,7 @@ davit_status davit_closest_pair_plan(davit_type type, int dim, int64_t n, const 
   DVT_TRY(check(&p));
   DVT_TRY(dvt_check_pointer("algorithm", algorithm));
   DVT_TRY(find_places(&p, options, &w));
-  *algorithm = algorithm_of(&p, w.alone ? any_gpu(&w.device, 1) : any_gpu(w.chosen, w.count));
+  *algorithm =
+      algorithm_of(&p, w.alone ? dvt_place_any_gpu(&w.device, 1) : dvt_place_any_gpu(w.chosen, w.count));
   return DAVIT_SUCCESS;
 }

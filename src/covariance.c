@@ -210,8 +210,7 @@ typedef struct covariance_run {
 } covariance_run;
 
 static bool reaches(int device, const void *pointer) {
-  int place = dvt_place_of(pointer);
-  return place == device || (dvt_place_is_host(device) && dvt_place_is_host(place));
+  return dvt_place_reached(device, dvt_place_of(pointer));
 }
 
 static davit_status hold(const dvt_covariance *g, int device, size_t bytes, void **memory) {

@@ -383,13 +383,6 @@ static davit_status run_workers(detection *d, const int *devices, int count) {
   return dvt_error_report(&first);
 }
 
-static bool travels(const int *devices, int count) {
-  for (int i = 0; i < count; i++)
-    if (!dvt_device_find(devices[i])->shares_host_memory)
-      return true;
-  return false;
-}
-
 davit_status davit_detect(int width, int64_t frames, const float *stream, int effect_count,
                           const davit_effect *effects, const davit_detect_options *options,
                           const int *devices, int device_count, davit_detection *detections) {
@@ -401,7 +394,7 @@ davit_status davit_detect(int width, int64_t frames, const float *stream, int ef
     return DAVIT_SUCCESS;
   detection d = {.options = &o,
                  .windows = dvt_detect_windows(frames, &o),
-                 .place = travels(chosen, count) ? DAVIT_PINNED : DAVIT_PAGEABLE,
+                 .place = dvt_place_any_gpu(chosen, count) ? DAVIT_PINNED : DAVIT_PAGEABLE,
                  .detections = detections};
   davit_status status = prepare(&d, width, frames, stream, effect_count, effects);
   if (status == DAVIT_SUCCESS)

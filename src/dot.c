@@ -51,32 +51,31 @@ davit_status davit_queue_sdot(davit_queue *queue, int64_t n, const float *x, int
  * number of devices of one kind. */
 enum { CHUNK = 1 << 20 };
 
-static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_dot *g, char *sums,
+static davit_status run_chunk(dvt_spread *run, dvt_spread_lane *lane, const dvt_dot *g, char *sums,
                               int64_t chunk) {
   size_t element = davit_type_bytes(g->type);
   int64_t begin = chunk * CHUNK, end = g->n - begin < CHUNK ? g->n : begin + CHUNK;
-  dvt_vector_chunk x = dvt_vector_cut(g->x, g->n, g->incx, begin, end, element);
-  dvt_vector_chunk y = dvt_vector_cut(g->y, g->n, g->incy, begin, end, element);
+  dvt_spread_chunk x = dvt_spread_cut(g->x, g->n, g->incx, begin, end, element);
+  dvt_spread_chunk y = dvt_spread_cut(g->y, g->n, g->incy, begin, end, element);
   void *at_x, *at_y;
   size_t pitch_x, pitch_y;
-  DVT_TRY(dvt_vector_operand(run, lane, 0, true, x.base, x.pitch, x.row_bytes, x.cols, &at_x, &pitch_x));
-  DVT_TRY(dvt_vector_operand(run, lane, 1, true, y.base, y.pitch, y.row_bytes, y.cols, &at_y, &pitch_y));
+  DVT_TRY(dvt_spread_operand(run, lane, 0, true, x.base, x.pitch, x.row_bytes, x.cols, &at_x, &pitch_x));
+  DVT_TRY(dvt_spread_operand(run, lane, 1, true, y.base, y.pitch, y.row_bytes, y.cols, &at_y, &pitch_y));
   dvt_dot part = {g->type,
                   end - begin,
                   at_x,
-                  dvt_vector_step(g->incx, pitch_x, element),
+                  dvt_spread_step(g->incx, pitch_x, element),
                   at_y,
-                  dvt_vector_step(g->incy, pitch_y, element),
+                  dvt_spread_step(g->incy, pitch_y, element),
                   sums + (size_t)chunk * element};
   return dvt_operation_submit(lane->lane, &operation, &part, 0);
 }
 
-static davit_status run_all(dvt_vector_run *run, const dvt_dot *g, char *sums, int64_t chunks) {
+static davit_status run_all(dvt_spread *run, const dvt_dot *g, char *sums, int64_t chunks) {
   for (int i = 0; i < run->devices; i++) {
-    int64_t begin, end;
-    dvt_vector_range(chunks, i, run->devices, &begin, &end);
-    for (int64_t chunk = begin; chunk < end; chunk++)
-      DVT_TRY(run_chunk(run, &run->device[i].lane[chunk % DVT_VECTOR_LANES], g, sums, chunk));
+    const dvt_span range = dvt_spread_range(chunks, i, run->devices);
+    for (int64_t chunk = range.begin; chunk < range.end; chunk++)
+      DVT_TRY(run_chunk(run, &run->device[i].lane[chunk % DVT_SPREAD_LANES], g, sums, chunk));
   }
   return DAVIT_SUCCESS;
 }
@@ -102,10 +101,10 @@ static davit_status spread(const dvt_dot *g, const davit_dot_options *options) {
   davit_status status = DAVIT_SUCCESS;
   if (chunks > 0) {
     DVT_TRY(davit_malloc((size_t)chunks * element, DAVIT_PINNED, &sums));
-    dvt_vector_run run;
-    status = dvt_vector_open(&run, chosen, count, CHUNK * element);
+    dvt_spread run;
+    status = dvt_spread_open(&run, chosen, count, CHUNK * element);
     if (status == DAVIT_SUCCESS)
-      status = dvt_vector_close(&run, run_all(&run, g, sums, chunks));
+      status = dvt_spread_close(&run, run_all(&run, g, sums, chunks));
   }
   if (status == DAVIT_SUCCESS)
     add_up(g, sums, chunks);

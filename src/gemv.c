@@ -65,26 +65,22 @@ davit_status davit_queue_sgemv(davit_queue *queue, char trans, int64_t m, int64_
  * most CHUNK elements; chunks are kept long in the direction of the columns, which are contiguous. */
 enum { CHUNK = 1 << 21 };
 
-typedef struct span {
-  int64_t begin, end;
-} span;
-
-static span along(int64_t begin, int64_t length, int64_t end) {
-  return (span){begin, end - begin < length ? end : begin + length};
+static dvt_span along(int64_t begin, int64_t length, int64_t end) {
+  return (dvt_span){begin, end - begin < length ? end : begin + length};
 }
 
-static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_gemv *g, span out,
-                              span in, void *y, int64_t incy) {
+static davit_status run_chunk(dvt_spread *run, dvt_spread_lane *lane, const dvt_gemv *g, dvt_span out,
+                              dvt_span in, void *y, int64_t incy) {
   size_t element = davit_type_bytes(g->type), pitch_a = 0, pitch_x = 0;
-  span rows = g->trans == 'N' ? out : in, cols = g->trans == 'N' ? in : out;
+  dvt_span rows = g->trans == 'N' ? out : in, cols = g->trans == 'N' ? in : out;
   void *a = NULL, *x = NULL;
   if (g->alpha != 0) {
     char *block = (char *)(uintptr_t)g->a + (size_t)(rows.begin + cols.begin * g->lda) * element;
-    DVT_TRY(dvt_vector_operand(run, lane, 0, true, block, (size_t)g->lda * element,
+    DVT_TRY(dvt_spread_operand(run, lane, 0, true, block, (size_t)g->lda * element,
                                (size_t)(rows.end - rows.begin) * element, (size_t)(cols.end - cols.begin), &a,
                                &pitch_a));
-    dvt_vector_chunk part = dvt_vector_cut(g->x, inner(g), g->incx, in.begin, in.end, element);
-    DVT_TRY(dvt_vector_operand(run, lane, 1, true, part.base, part.pitch, part.row_bytes, part.cols, &x,
+    dvt_spread_chunk part = dvt_spread_cut(g->x, inner(g), g->incx, in.begin, in.end, element);
+    DVT_TRY(dvt_spread_operand(run, lane, 1, true, part.base, part.pitch, part.row_bytes, part.cols, &x,
                                &pitch_x));
   }
   dvt_gemv part = *g;
@@ -93,14 +89,14 @@ static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const 
   part.a = a;
   part.lda = a ? (int64_t)(pitch_a / element) : part.m;
   part.x = x;
-  part.incx = dvt_vector_step(g->incx, pitch_x ? pitch_x : element, element);
+  part.incx = dvt_spread_step(g->incx, pitch_x ? pitch_x : element, element);
   part.beta = in.begin == 0 ? g->beta : 1;
   part.y = y;
   part.incy = incy;
   return dvt_operation_submit(lane->lane, &operation, &part, 0);
 }
 
-static davit_status run_range(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_gemv *g, span range) {
+static davit_status run_range(dvt_spread *run, dvt_spread_lane *lane, const dvt_gemv *g, dvt_span range) {
   size_t element = davit_type_bytes(g->type), pitch;
   int64_t length_in = inner(g), chunk_in = length_in, chunk_out;
   int64_t chunk = (int64_t)(run->buffer_bytes / element);
@@ -111,28 +107,27 @@ static davit_status run_range(dvt_vector_run *run, dvt_vector_lane *lane, const 
     chunk_in = length_in < chunk ? length_in : chunk;
     chunk_out = chunk / chunk_in;
   }
-  for (span out = {range.begin, range.begin}; out.end < range.end;) {
+  for (dvt_span out = {range.begin, range.begin}; out.end < range.end;) {
     out = along(out.end, chunk_out, range.end);
-    dvt_vector_chunk home = dvt_vector_cut(g->y, outer(g), g->incy, out.begin, out.end, element);
+    dvt_spread_chunk home = dvt_spread_cut(g->y, outer(g), g->incy, out.begin, out.end, element);
     void *y;
-    DVT_TRY(dvt_vector_operand(run, lane, 2, g->beta != 0, home.base, home.pitch, home.row_bytes, home.cols,
+    DVT_TRY(dvt_spread_operand(run, lane, 2, g->beta != 0, home.base, home.pitch, home.row_bytes, home.cols,
                                &y, &pitch));
-    int64_t incy = dvt_vector_step(g->incy, pitch, element);
-    for (span in = {0, 0}; in.end < length_in;) {
+    int64_t incy = dvt_spread_step(g->incy, pitch, element);
+    for (dvt_span in = {0, 0}; in.end < length_in;) {
       in = along(in.end, chunk_in, length_in);
       DVT_TRY(run_chunk(run, lane, g, out, in, y, incy));
     }
-    DVT_TRY(dvt_vector_store(lane, y, pitch, home.base, home.pitch, home.row_bytes, home.cols));
+    DVT_TRY(dvt_spread_store(lane, y, pitch, home.base, home.pitch, home.row_bytes, home.cols));
   }
   return DAVIT_SUCCESS;
 }
 
-static davit_status run_all(dvt_vector_run *run, const dvt_gemv *g) {
-  int lanes = run->devices * DVT_VECTOR_LANES;
+static davit_status run_all(dvt_spread *run, const dvt_gemv *g) {
+  int lanes = run->devices * DVT_SPREAD_LANES;
   for (int i = 0; i < lanes; i++) {
-    span range;
-    dvt_vector_range(outer(g), i, lanes, &range.begin, &range.end);
-    DVT_TRY(run_range(run, &run->device[i / DVT_VECTOR_LANES].lane[i % DVT_VECTOR_LANES], g, range));
+    dvt_spread_lane *lane = &run->device[i / DVT_SPREAD_LANES].lane[i % DVT_SPREAD_LANES];
+    DVT_TRY(run_range(run, lane, g, dvt_spread_range(outer(g), i, lanes)));
   }
   return DAVIT_SUCCESS;
 }
@@ -143,10 +138,10 @@ static davit_status spread(dvt_gemv *g, const davit_gemv_options *options) {
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;
-  dvt_vector_run run;
+  dvt_spread run;
   size_t chunk = (size_t)dvt_tuned(chosen[0], DVT_TUNE_GEMV_CHUNK, CHUNK);
-  DVT_TRY(dvt_vector_open(&run, chosen, count, chunk * davit_type_bytes(g->type)));
-  return dvt_vector_close(&run, run_all(&run, g));
+  DVT_TRY(dvt_spread_open(&run, chosen, count, chunk * davit_type_bytes(g->type)));
+  return dvt_spread_close(&run, run_all(&run, g));
 }
 
 davit_status davit_dgemv(char trans, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,

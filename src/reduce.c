@@ -31,21 +31,21 @@ davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *m
 
 /* ---- streamed ---- */
 
-static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, const davit_monoid *monoid,
+static davit_status stream_piece(dvt_spread *run, dvt_spread_lane *lane, const davit_monoid *monoid,
                                  int64_t n, const char *x, void *values) {
   const size_t bytes = (size_t)n * monoid->bytes;
   void *here;
   size_t pitch;
-  DVT_TRY(dvt_vector_operand(run, lane, 0, true, (void *)(uintptr_t)x, bytes, bytes, 1, &here, &pitch));
+  DVT_TRY(dvt_spread_operand(run, lane, 0, true, (void *)(uintptr_t)x, bytes, bytes, 1, &here, &pitch));
   return dvt_reduce_submit(lane->lane, &(dvt_reduce){monoid, n, here, .values = 1, .result = values}, 0);
 }
 
-static davit_status stream_all(dvt_vector_run *run, const davit_monoid *monoid, int64_t n, const char *x,
+static davit_status stream_all(dvt_spread *run, const davit_monoid *monoid, int64_t n, const char *x,
                                char *values) {
   const int64_t piece = (int64_t)(run->buffer_bytes / monoid->bytes);
   for (int64_t i = 0, begin = 0; begin < n; i++, begin += piece) {
     const int64_t turn = i / run->devices, size = n - begin < piece ? n - begin : piece;
-    dvt_vector_lane *lane = &run->device[i % run->devices].lane[turn % DVT_VECTOR_LANES];
+    dvt_spread_lane *lane = &run->device[i % run->devices].lane[turn % DVT_SPREAD_LANES];
     DVT_TRY(stream_piece(run, lane, monoid, size, x + (size_t)begin * monoid->bytes,
                          values + (size_t)(begin / monoid->reduce_tile) * monoid->bytes));
   }
@@ -58,11 +58,11 @@ static davit_status streamed(const davit_monoid *monoid, int64_t n, const void *
   const int64_t piece =
       dvt_monoid_piece(monoid, monoid->reduce_tile, devices[0], DVT_TUNE_REDUCE_PIECE_BYTES);
   void *memory;
-  dvt_vector_run run;
+  dvt_spread run;
   DVT_TRY(davit_malloc((size_t)values * monoid->bytes, DAVIT_PINNED, &memory));
-  davit_status status = dvt_vector_open(&run, devices, count, (size_t)piece * monoid->bytes);
+  davit_status status = dvt_spread_open(&run, devices, count, (size_t)piece * monoid->bytes);
   if (status == DAVIT_SUCCESS)
-    status = dvt_vector_close(&run, stream_all(&run, monoid, n, x, memory));
+    status = dvt_spread_close(&run, stream_all(&run, monoid, n, x, memory));
   if (status == DAVIT_SUCCESS)
     status = dvt_reduce_values(monoid, values, memory, result);
   davit_free(memory);

@@ -50,15 +50,15 @@ davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *mon
 /* ---- streamed ---- */
 
 /* The records of the last pieces: a piece waits for the one before. */
-static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_scan *s,
+static davit_status stream_piece(dvt_spread *run, dvt_spread_lane *lane, const dvt_scan *s,
                                  dvt_record **last) {
   const size_t bytes = (size_t)s->n * s->monoid->bytes, flag_bytes = (size_t)s->n;
   void *x, *y, *flags = NULL;
   size_t pitch;
-  DVT_TRY(dvt_vector_operand(run, lane, 0, true, (void *)(uintptr_t)s->x, bytes, bytes, 1, &x, &pitch));
-  DVT_TRY(dvt_vector_operand(run, lane, 1, false, s->y, bytes, bytes, 1, &y, &pitch));
+  DVT_TRY(dvt_spread_operand(run, lane, 0, true, (void *)(uintptr_t)s->x, bytes, bytes, 1, &x, &pitch));
+  DVT_TRY(dvt_spread_operand(run, lane, 1, false, s->y, bytes, bytes, 1, &y, &pitch));
   if (s->flags)
-    DVT_TRY(dvt_vector_operand(run, lane, 2, true, (void *)(uintptr_t)s->flags, flag_bytes, flag_bytes, 1,
+    DVT_TRY(dvt_spread_operand(run, lane, 2, true, (void *)(uintptr_t)s->flags, flag_bytes, flag_bytes, 1,
                                &flags, &pitch));
   dvt_scan here = *s;
   here.x = x;
@@ -70,16 +70,16 @@ static davit_status stream_piece(dvt_vector_run *run, dvt_vector_lane *lane, con
   dvt_record_drop(*last);
   *last = NULL;
   DVT_TRY(dvt_lane_record(lane->lane, false, last));
-  return dvt_vector_store(lane, y, bytes, s->y, bytes, bytes, 1);
+  return dvt_spread_store(lane, y, bytes, s->y, bytes, bytes, 1);
 }
 
-static davit_status stream_all(dvt_vector_run *run, const dvt_scan *s, char *carries) {
+static davit_status stream_all(dvt_spread *run, const dvt_scan *s, char *carries) {
   const size_t element = s->monoid->bytes;
   const int64_t piece = (int64_t)(run->buffer_bytes / element);
   dvt_record *last = NULL;
   davit_status status = DAVIT_SUCCESS;
   for (int64_t i = 0, begin = 0; begin < s->n && status == DAVIT_SUCCESS; i++, begin += piece) {
-    dvt_vector_lane *lane = &run->device[i % run->devices].lane[i / run->devices % DVT_VECTOR_LANES];
+    dvt_spread_lane *lane = &run->device[i % run->devices].lane[i / run->devices % DVT_SPREAD_LANES];
     dvt_scan part = *s;
     part.n = s->n - begin < piece ? s->n - begin : piece;
     part.x = (const char *)s->x + (size_t)begin * element;
@@ -98,11 +98,11 @@ static davit_status streamed(const dvt_scan *s, const int *devices, int count) {
   const int64_t piece = dvt_monoid_piece(monoid, monoid->scan_tile, devices[0], DVT_TUNE_SCAN_PIECE_BYTES);
   const int64_t pieces = (s->n + piece - 1) / piece;
   void *carries;
-  dvt_vector_run run;
+  dvt_spread run;
   DVT_TRY(davit_malloc((size_t)(pieces + 1) * monoid->bytes, DAVIT_PINNED, &carries));
-  davit_status status = dvt_vector_open(&run, devices, count, (size_t)piece * monoid->bytes);
+  davit_status status = dvt_spread_open(&run, devices, count, (size_t)piece * monoid->bytes);
   if (status == DAVIT_SUCCESS)
-    status = dvt_vector_close(&run, stream_all(&run, s, carries));
+    status = dvt_spread_close(&run, stream_all(&run, s, carries));
   davit_free(carries);
   return status;
 }

@@ -94,13 +94,9 @@ davit_status davit_queue_stencil(davit_queue *queue, davit_type type, int64_t ro
  * for that are cut as well. */
 enum { CHUNK = 32 << 20, LEAST_COLS = 4 };
 
-typedef struct span {
-  int64_t begin, end;
-} span;
-
 /* `range` of `length` with its neighbours. */
-static span widened(span range, int64_t length) {
-  return (span){range.begin > 0 ? range.begin - 1 : 0, range.end < length ? range.end + 1 : length};
+static dvt_span widened(dvt_span range, int64_t length) {
+  return (dvt_span){range.begin > 0 ? range.begin - 1 : 0, range.end < length ? range.end + 1 : length};
 }
 
 static void *at(const void *base, int64_t ld, int64_t row, int64_t column, size_t element) {
@@ -108,33 +104,34 @@ static void *at(const void *base, int64_t ld, int64_t row, int64_t column, size_
 }
 
 /* What of a chunk is written: all but borders that are to stay untouched. */
-static span written(const dvt_stencil *s, span range, int64_t length) {
+static dvt_span written(const dvt_stencil *s, dvt_span range, int64_t length) {
   bool whole = s->border != DAVIT_STENCIL_BORDER_UNTOUCHED;
-  span w = {whole || range.begin > 0 ? range.begin : 1, whole || range.end < length ? range.end : length - 1};
-  return w.end < w.begin ? (span){w.begin, w.begin} : w;
+  dvt_span w = {whole || range.begin > 0 ? range.begin : 1,
+                whole || range.end < length ? range.end : length - 1};
+  return w.end < w.begin ? (dvt_span){w.begin, w.begin} : w;
 }
 
-static davit_status store(dvt_vector_lane *lane, const dvt_stencil *s, span rows, span cols, void *b,
+static davit_status store(dvt_spread_lane *lane, const dvt_stencil *s, dvt_span rows, dvt_span cols, void *b,
                           size_t pitch) {
   size_t element = davit_type_bytes(s->type);
-  span r = written(s, rows, s->rows), c = written(s, cols, s->cols);
+  dvt_span r = written(s, rows, s->rows), c = written(s, cols, s->cols);
   if (r.begin >= r.end || c.begin >= c.end)
     return DAVIT_SUCCESS;
   void *from = (char *)b + (size_t)(r.begin - rows.begin) * element + (size_t)(c.begin - cols.begin) * pitch;
-  return dvt_vector_store(lane, from, pitch, at(s->b, s->ldb, r.begin, c.begin, element),
+  return dvt_spread_store(lane, from, pitch, at(s->b, s->ldb, r.begin, c.begin, element),
                           (size_t)s->ldb * element, (size_t)(r.end - r.begin) * element,
                           (size_t)(c.end - c.begin));
 }
 
-static davit_status run_chunk(dvt_vector_run *run, dvt_vector_lane *lane, const dvt_stencil *s, span rows,
-                              span cols) {
+static davit_status run_chunk(dvt_spread *run, dvt_spread_lane *lane, const dvt_stencil *s, dvt_span rows,
+                              dvt_span cols) {
   size_t element = davit_type_bytes(s->type), pitch_a, pitch_b;
-  span r = widened(rows, s->rows), c = widened(cols, s->cols);
+  dvt_span r = widened(rows, s->rows), c = widened(cols, s->cols);
   void *a, *b;
-  DVT_TRY(dvt_vector_operand(run, lane, 0, true, at(s->a, s->lda, r.begin, c.begin, element),
+  DVT_TRY(dvt_spread_operand(run, lane, 0, true, at(s->a, s->lda, r.begin, c.begin, element),
                              (size_t)s->lda * element, (size_t)(r.end - r.begin) * element,
                              (size_t)(c.end - c.begin), &a, &pitch_a));
-  DVT_TRY(dvt_vector_operand(run, lane, 1, false, at(s->b, s->ldb, rows.begin, cols.begin, element),
+  DVT_TRY(dvt_spread_operand(run, lane, 1, false, at(s->b, s->ldb, rows.begin, cols.begin, element),
                              (size_t)s->ldb * element, (size_t)(rows.end - rows.begin) * element,
                              (size_t)(cols.end - cols.begin), &b, &pitch_b));
   dvt_stencil part = *s;
@@ -160,22 +157,20 @@ static chunk_shape shape_of(const dvt_stencil *s, int64_t bytes) {
   return (chunk_shape){rows, dvt_at_most(s->cols, dvt_at_least(fitting, LEAST_COLS))};
 }
 
-static davit_status run_device(dvt_vector_run *run, dvt_vector_device *device, const dvt_stencil *s,
-                               chunk_shape shape, span range) {
+static davit_status run_device(dvt_spread *run, dvt_spread_device *device, const dvt_stencil *s,
+                               chunk_shape shape, dvt_span range) {
   int64_t chunk = 0;
   for (int64_t j = range.begin; j < range.end; j += shape.cols)
     for (int64_t i = 0; i < s->rows; i += shape.rows, chunk++)
-      DVT_TRY(run_chunk(run, &device->lane[chunk % DVT_VECTOR_LANES], s,
-                        (span){i, dvt_at_most(i + shape.rows, s->rows)},
-                        (span){j, dvt_at_most(j + shape.cols, range.end)}));
+      DVT_TRY(run_chunk(run, &device->lane[chunk % DVT_SPREAD_LANES], s,
+                        (dvt_span){i, dvt_at_most(i + shape.rows, s->rows)},
+                        (dvt_span){j, dvt_at_most(j + shape.cols, range.end)}));
   return DAVIT_SUCCESS;
 }
 
-static davit_status run_all(dvt_vector_run *run, const dvt_stencil *s, chunk_shape shape) {
+static davit_status run_all(dvt_spread *run, const dvt_stencil *s, chunk_shape shape) {
   for (int i = 0; i < run->devices; i++) {
-    span range;
-    dvt_vector_range(s->cols, i, run->devices, &range.begin, &range.end);
-    DVT_TRY(run_device(run, &run->device[i], s, shape, range));
+    DVT_TRY(run_device(run, &run->device[i], s, shape, dvt_spread_range(s->cols, i, run->devices)));
   }
   return DAVIT_SUCCESS;
 }
@@ -189,9 +184,9 @@ davit_status davit_stencil(davit_type type, int64_t rows, int64_t cols, const vo
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
-  dvt_vector_run run;
+  dvt_spread run;
   chunk_shape shape = shape_of(&s, dvt_tuned(chosen[0], DVT_TUNE_STENCIL_CHUNK_BYTES, CHUNK));
   size_t buffer = (size_t)(shape.rows + 2) * (size_t)(shape.cols + 2) * davit_type_bytes(s.type);
-  DVT_TRY(dvt_vector_open(&run, chosen, count, buffer));
-  return dvt_vector_close(&run, run_all(&run, &s, shape));
+  DVT_TRY(dvt_spread_open(&run, chosen, count, buffer));
+  return dvt_spread_close(&run, run_all(&run, &s, shape));
 }

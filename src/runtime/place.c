@@ -81,3 +81,14 @@ int dvt_device_threads(int device) {
   int threads = device == DAVIT_HOST || sharing == 0 ? cores : cores / sharing;
   return threads > 1 ? threads : 1;
 }
+
+bool dvt_place_reached(int device, int place) {
+  return place == device || (dvt_place_is_host(device) && dvt_place_is_host(place));
+}
+
+bool dvt_place_any_gpu(const int *devices, int count) {
+  bool any = false;
+  for (int i = 0; i < count; i++)
+    any = any || !dvt_device_find(devices[i])->shares_host_memory;
+  return any;
+}

@@ -19,6 +19,12 @@ static inline int dvt_place_for(int device) {
 /* Whether memory at `place` is the host's: pageable, pinned, or of a device that shares it. */
 bool dvt_place_is_host(int place);
 
+/* Whether the device reaches memory at `place` without a copy. */
+bool dvt_place_reached(int device, int place);
+
+/* Whether one of the devices has memory of its own. */
+bool dvt_place_any_gpu(const int *devices, int count);
+
 /* Whether streams reach memory at `place` directly and asynchronously. */
 bool dvt_place_is_streamable(int place);
 

@@ -5,71 +5,67 @@
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
 
-static davit_status open_device(dvt_vector_device *d, int device) {
+static davit_status open_device(dvt_spread_device *d, int device) {
   d->device = device;
-  for (int i = 0; i < DVT_VECTOR_LANES; i++)
+  for (int i = 0; i < DVT_SPREAD_LANES; i++)
     DVT_TRY(dvt_lane_open(device, &d->lane[i].lane));
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_vector_open(dvt_vector_run *run, const int *devices, int count, size_t buffer_bytes) {
-  *run = (dvt_vector_run){.buffer_bytes = buffer_bytes, .devices = count};
+davit_status dvt_spread_open(dvt_spread *run, const int *devices, int count, size_t buffer_bytes) {
+  *run = (dvt_spread){.buffer_bytes = buffer_bytes, .devices = count};
   for (int i = 0; i < count; i++) {
     davit_status status = open_device(&run->device[i], devices[i]);
     if (status != DAVIT_SUCCESS)
-      return dvt_vector_close(run, status);
+      return dvt_spread_close(run, status);
   }
   return DAVIT_SUCCESS;
 }
 
-static void close_lane(dvt_vector_lane *lane, dvt_error *first) {
+static void close_lane(dvt_spread_lane *lane, dvt_error *first) {
   davit_status status = lane->lane ? dvt_lane_close(lane->lane) : DAVIT_SUCCESS;
   dvt_error_keep(first, status);
-  for (int i = 0; i < DVT_VECTOR_OPERANDS; i++)
+  for (int i = 0; i < DVT_SPREAD_OPERANDS; i++)
     davit_free(lane->buffer[i]);
 }
 
-davit_status dvt_vector_close(dvt_vector_run *run, davit_status status) {
+davit_status dvt_spread_close(dvt_spread *run, davit_status status) {
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, status);
   for (int i = 0; i < run->devices; i++)
-    for (int j = 0; j < DVT_VECTOR_LANES; j++)
+    for (int j = 0; j < DVT_SPREAD_LANES; j++)
       close_lane(&run->device[i].lane[j], &first);
   return dvt_error_report(&first);
 }
 
-void dvt_vector_range(int64_t n, int index, int count, int64_t *begin, int64_t *end) {
-  int64_t each = n / count, rest = n % count;
-  *begin = index * each + (index < rest ? index : rest);
-  *end = *begin + each + (index < rest);
+dvt_span dvt_spread_range(int64_t n, int index, int count) {
+  const int64_t each = n / count, rest = n % count;
+  const int64_t begin = index * each + (index < rest ? index : rest);
+  return (dvt_span){begin, begin + each + (index < rest)};
 }
 
-dvt_vector_chunk dvt_vector_cut(const void *x, int64_t n, int64_t inc, int64_t begin, int64_t end,
+dvt_spread_chunk dvt_spread_cut(const void *x, int64_t n, int64_t inc, int64_t begin, int64_t end,
                                 size_t element_bytes) {
   int64_t stride = inc < 0 ? -inc : inc, length = end - begin;
   int64_t first =
       inc < 0 ? (n - end) * stride : begin * stride; /* a negative increment counts from the end */
   size_t pitch = (size_t)stride * element_bytes;
-  return (dvt_vector_chunk){.base = (char *)(uintptr_t)x + (size_t)first * element_bytes,
+  return (dvt_spread_chunk){.base = (char *)(uintptr_t)x + (size_t)first * element_bytes,
                             .pitch = pitch,
                             .row_bytes = stride == 1 ? (size_t)length * element_bytes : element_bytes,
                             .cols = stride == 1 ? 1 : (size_t)length};
 }
 
-int64_t dvt_vector_step(int64_t inc, size_t pitch, size_t element_bytes) {
+int64_t dvt_spread_step(int64_t inc, size_t pitch, size_t element_bytes) {
   int64_t stride = inc == 1 || inc == -1 ? 1 : (int64_t)(pitch / element_bytes);
   return inc < 0 ? -stride : stride;
 }
 
-static bool in_place(const dvt_lane *lane, int place) {
-  return place == lane->device || (dvt_place_is_host(lane->device) && dvt_place_is_host(place));
-}
-
-davit_status dvt_vector_operand(dvt_vector_run *run, dvt_vector_lane *lane, int which, bool load,
-                                void *source, size_t source_pitch, size_t row_bytes, size_t cols,
-                                void **pointer, size_t *pitch) {
+davit_status dvt_spread_operand(dvt_spread *run, dvt_spread_lane *lane, int which, bool load, void *source,
+                                size_t source_pitch, size_t row_bytes, size_t cols, void **pointer,
+                                size_t *pitch) {
   int place = dvt_place_of(source);
-  if (in_place(lane->lane, place)) {
+  if (dvt_place_reached(lane->lane->device, place)) {
     *pointer = source;
     *pitch = source_pitch;
     return DAVIT_SUCCESS;
@@ -84,7 +80,7 @@ davit_status dvt_vector_operand(dvt_vector_run *run, dvt_vector_lane *lane, int 
   return dvt_copy_submit(lane->lane, &copy);
 }
 
-davit_status dvt_vector_store(dvt_vector_lane *lane, void *pointer, size_t pitch, void *home,
+davit_status dvt_spread_store(dvt_spread_lane *lane, void *pointer, size_t pitch, void *home,
                               size_t home_pitch, size_t row_bytes, size_t cols) {
   if (pointer == home)
     return DAVIT_SUCCESS;

@@ -9,53 +9,57 @@
 
 #include "src/runtime/operation.h"
 
-enum { DVT_VECTOR_LANES = 3, DVT_VECTOR_OPERANDS = 3 };
+enum { DVT_SPREAD_LANES = 3, DVT_SPREAD_OPERANDS = 3 };
 
-typedef struct dvt_vector_lane {
+typedef struct dvt_spread_lane {
   dvt_lane *lane;
-  void *buffer[DVT_VECTOR_OPERANDS]; /* device memory of buffer_bytes each, made when first asked for */
-} dvt_vector_lane;
+  void *buffer[DVT_SPREAD_OPERANDS]; /* device memory of buffer_bytes each, made when first asked for */
+} dvt_spread_lane;
 
-typedef struct dvt_vector_device {
+typedef struct dvt_spread_device {
   int device;
-  dvt_vector_lane lane[DVT_VECTOR_LANES];
-} dvt_vector_device;
+  dvt_spread_lane lane[DVT_SPREAD_LANES];
+} dvt_spread_device;
 
-typedef struct dvt_vector_run {
+typedef struct dvt_spread {
   size_t buffer_bytes;
   int devices;
-  dvt_vector_device device[DVT_MOST_DEVICES];
-} dvt_vector_run;
+  dvt_spread_device device[DVT_MOST_DEVICES];
+} dvt_spread;
 
 /* Opens lanes on the devices; nothing is held after a failure. */
-davit_status dvt_vector_open(dvt_vector_run *run, const int *devices, int count, size_t buffer_bytes);
+davit_status dvt_spread_open(dvt_spread *run, const int *devices, int count, size_t buffer_bytes);
 
 /* Waits for all lanes, frees all memory, returns `status` or else the first error of the work. */
-davit_status dvt_vector_close(dvt_vector_run *run, davit_status status);
+davit_status dvt_spread_close(dvt_spread *run, davit_status status);
 
-/* The part [begin, end) of n elements that device `index` of `count` gets. */
-void dvt_vector_range(int64_t n, int index, int count, int64_t *begin, int64_t *end);
+typedef struct dvt_span {
+  int64_t begin, end;
+} dvt_span;
+
+/* The part of n elements that device `index` of `count` gets. */
+dvt_span dvt_spread_range(int64_t n, int index, int count);
 
 /* A strided vector of BLAS as memory: elements [begin, end) of n with increment `inc` start at `base`, as
  * columns of row_bytes bytes (all of it at once where the increment is 1). `step` is the increment of the
  * same chunk where its columns lie `pitch` apart. */
-typedef struct dvt_vector_chunk {
+typedef struct dvt_spread_chunk {
   char *base;
   size_t pitch, row_bytes, cols;
-} dvt_vector_chunk;
-dvt_vector_chunk dvt_vector_cut(const void *x, int64_t n, int64_t inc, int64_t begin, int64_t end,
+} dvt_spread_chunk;
+dvt_spread_chunk dvt_spread_cut(const void *x, int64_t n, int64_t inc, int64_t begin, int64_t end,
                                 size_t element_bytes);
-int64_t dvt_vector_step(int64_t inc, size_t pitch, size_t element_bytes);
+int64_t dvt_spread_step(int64_t inc, size_t pitch, size_t element_bytes);
 
 /* Operand `which` of a chunk on the lane: *pointer is where the lane's device finds cols columns of row_bytes
  * contiguous bytes, *pitch their distance: in place if the device reaches the memory, else a buffer,
  * filled by a copy if `load`. */
-davit_status dvt_vector_operand(dvt_vector_run *run, dvt_vector_lane *lane, int which, bool load,
-                                void *source, size_t source_pitch, size_t row_bytes, size_t cols,
-                                void **pointer, size_t *pitch);
+davit_status dvt_spread_operand(dvt_spread *run, dvt_spread_lane *lane, int which, bool load, void *source,
+                                size_t source_pitch, size_t row_bytes, size_t cols, void **pointer,
+                                size_t *pitch);
 
-/* Sends a buffer that dvt_vector_operand() gave back to where it belongs; nothing to do for memory in place. */
-davit_status dvt_vector_store(dvt_vector_lane *lane, void *pointer, size_t pitch, void *home,
+/* Copies a buffer of dvt_spread_operand() back to where the operand lies; does nothing for memory in place. */
+davit_status dvt_spread_store(dvt_spread_lane *lane, void *pointer, size_t pitch, void *home,
                               size_t home_pitch, size_t row_bytes, size_t cols);
 
 #endif
