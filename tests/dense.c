@@ -2,36 +2,33 @@
 
 enum { DENSE_GUARD = 24 }; /* elements before and behind a matrix */
 
-dense dense_new(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, int shift, int place) {
+static dense image_new(davit_type type, int64_t rows, int64_t cols, int64_t ld, int shift) {
   const size_t element = davit_type_bytes(type);
-  dense m = {.type = type, .rows = rows, .cols = cols, .ld = (rows > 0 ? rows : 1) + extra_ld};
-  m.bytes = (size_t)(m.ld * cols + 2 * DENSE_GUARD) * element;
+  dense m = {.type = type, .rows = rows, .cols = cols, .ld = ld};
+  m.bytes = (size_t)(ld * cols + 2 * DENSE_GUARD) * element;
   m.start = (size_t)(DENSE_GUARD + shift % 4) * element;
   m.image = poisoned(m.bytes);
+  return m;
+}
+
+static dense place_image(dense m, int place, uint64_t seed) {
+  for (int64_t j = 0; j < m.cols && seed != UNSET; j++)
+    for (int64_t i = 0; i < m.rows; i++)
+      dense_set(&m, i, j, 0.5 * random_unit(&seed));
   m.there = new_memory(m.bytes, place);
-  dense_send(&m);
+  CHECK(davit_copy(m.bytes, m.image, m.there));
   return m;
 }
 
-static void fill(dense *m, uint64_t seed) {
-  for (int64_t j = 0; j < m->cols; j++)
-    for (int64_t i = 0; i < m->rows; i++)
-      dense_set(m, i, j, 0.5 * random_unit(&seed));
-  dense_send(m);
+dense dense_new(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, int shift, int place,
+                uint64_t seed) {
+  return place_image(image_new(type, rows, cols, (rows > 0 ? rows : 1) + extra_ld, shift), place, seed);
 }
 
-dense dense_random(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, int shift, int place,
-                   uint64_t seed) {
-  dense m = dense_new(type, rows, cols, extra_ld, shift, place);
-  fill(&m, seed);
-  return m;
-}
-
-dense vector_random(davit_type type, int64_t n, int64_t inc, int place, uint64_t seed) {
-  dense v = dense_new(type, 1, n, llabs(inc) - 1, 0, place);
+dense vector_new(davit_type type, int64_t n, int64_t inc, int place, uint64_t seed) {
+  dense v = image_new(type, 1, n, llabs(inc), 0);
   v.backwards = inc < 0;
-  fill(&v, seed);
-  return v;
+  return place_image(v, place, seed);
 }
 
 void dense_drop(dense *m) {
@@ -48,8 +45,9 @@ double dense_norm(const dense *m) {
   return (double)sqrtl(squares);
 }
 
-void dense_send(dense *m) {
-  CHECK(davit_copy(m->bytes, m->image, m->there));
+double product_bound(int64_t k, double alpha, const dense *a, const dense *b, double beta, const dense *c) {
+  const double ab = alpha == 0 ? 0 : dense_norm(a) * dense_norm(b), c0 = beta == 0 ? 0 : dense_norm(c);
+  return 3 * element_epsilon(c->type) * (sqrt((double)k + 2) * fabs(alpha) * ab + 2 * fabs(beta) * c0);
 }
 
 bool dense_as_image(const dense *m) {

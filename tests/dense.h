@@ -15,16 +15,20 @@ typedef struct dense {
   char *image, *there, *before; /* `before`: the image that dense_take() replaced */
 } dense;
 
-/* Elements that are NaN, or random in [-0.5, 0.5). The matrix starts `shift` elements behind a multiple of 16 bytes. */
-dense dense_new(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, int shift, int place);
-dense dense_random(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, int shift, int place,
-                   uint64_t seed);
+/* Random elements in [-0.5, 0.5), or NaN where the seed is UNSET. The matrix starts `shift` elements behind a multiple of
+ * 16 bytes. */
+enum { UNSET = 0 };
+dense dense_new(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, int shift, int place,
+                uint64_t seed);
 
 /* A vector as BLAS counts it: 1 x n, with |inc| as the leading dimension. */
-dense vector_random(davit_type type, int64_t n, int64_t inc, int place, uint64_t seed);
+dense vector_new(davit_type type, int64_t n, int64_t inc, int place, uint64_t seed);
 void dense_drop(dense *m);
 
-double dense_norm(const dense *m); /* Frobenius' */
+/* Frobenius' norm; and the bound of SLATE's testers for that of the error of C = alpha A B + beta C, k the length of the
+ * sums: 3 eps (sqrt(k + 2) |alpha| |A| |B| + 2 |beta| |C|). */
+double dense_norm(const dense *m);
+double product_bound(int64_t k, double alpha, const dense *a, const dense *b, double beta, const dense *c);
 
 static inline void *dense_image(const dense *m) {
   return m->image + m->start;
@@ -50,9 +54,6 @@ static inline double dense_was(const dense *m, int64_t i, int64_t j) {
 static inline void dense_set(dense *m, int64_t i, int64_t j, double value) {
   element_set(m->type, dense_image(m), dense_index(m, i, j), value);
 }
-
-/* The image goes to the place. */
-void dense_send(dense *m);
 
 /* Whether the place holds the image, to the last byte. */
 bool dense_as_image(const dense *m);

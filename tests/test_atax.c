@@ -31,10 +31,10 @@ static int64_t outer(const atax_case *c) {
 }
 
 static operands make(const atax_case *c, const int places[4]) {
-  return (operands){dense_random(c->type, c->m, c->n, c->extra_ld, c->shift, places[0], 1),
-                    dense_random(c->type, outer(c), 1, 0, c->shift / 2, places[1], 2),
-                    dense_new(c->type, inner(c), 1, 0, c->shift, places[2]),
-                    dense_new(c->type, outer(c), 1, 0, c->shift, places[3])};
+  return (operands){dense_new(c->type, c->m, c->n, c->extra_ld, c->shift, places[0], 1),
+                    dense_new(c->type, outer(c), 1, 0, c->shift / 2, places[1], 2),
+                    dense_new(c->type, inner(c), 1, 0, c->shift, places[2], UNSET),
+                    dense_new(c->type, outer(c), 1, 0, c->shift, places[3], UNSET)};
 }
 
 static const int pageable[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};

@@ -22,8 +22,8 @@ static void run(const axpy_case *c, davit_queue *queue, int place_x, int place_y
   int devices[MOST_PLACES];
   spread_devices(devices);
   const double alpha = c->type == DAVIT_DOUBLE ? c->alpha : (double)(float)c->alpha;
-  dense x = vector_random(c->type, c->n, c->incx, place_x, 1);
-  dense y = vector_random(c->type, c->n, c->incy, place_y, 2);
+  dense x = vector_new(c->type, c->n, c->incx, place_x, 1);
+  dense y = vector_new(c->type, c->n, c->incy, place_y, 2);
   const davit_axpy_options options = {.devices = devices, .device_count = count};
   CHECK(call(c, queue, dense_there(&x), dense_there(&y), queue ? NULL : &options));
   if (queue)

@@ -35,11 +35,11 @@ static int64_t packed_length(const covariance_case *c) {
 static operands make(const covariance_case *c, const int places[4]) {
   int64_t high = c->trans == 'N' ? c->rows : c->cols, wide = c->trans == 'N' ? c->cols : c->rows;
   const bool full = is_full(c);
-  operands o = {.d = dense_random(c->type, high, wide, c->extra_ld, c->shift, places[0], 5),
-                .centred = dense_new(c->type, high, wide, c->extra_ld / 2, c->shift, places[1]),
-                .mean = dense_new(c->type, c->cols, 1, 0, c->shift / 2, places[2]),
+  operands o = {.d = dense_new(c->type, high, wide, c->extra_ld, c->shift, places[0], 5),
+                .centred = dense_new(c->type, high, wide, c->extra_ld / 2, c->shift, places[1], UNSET),
+                .mean = dense_new(c->type, c->cols, 1, 0, c->shift / 2, places[2], UNSET),
                 .s = dense_new(c->type, full ? c->cols : packed_length(c), full ? c->cols : 1,
-                               full ? c->extra_ld : 0, c->shift, places[3])};
+                               full ? c->extra_ld : 0, c->shift, places[3], UNSET)};
   return o;
 }
 
@@ -329,9 +329,9 @@ CASE(test_pack_and_unpack) {
     for (int v = 0; v < 4; v++) {
       davit_type type = real_type(v);
       int64_t n = sizes[s];
-      dense packed = dense_random(type, n * (n - 1) / 2, 1, 0, 0, DAVIT_PAGEABLE, 3);
-      dense diagonal = dense_random(type, n, 1, 0, 0, DAVIT_PAGEABLE, 4);
-      dense full = dense_new(type, n, n, v, 1, DAVIT_PAGEABLE);
+      dense packed = dense_new(type, n * (n - 1) / 2, 1, 0, 0, DAVIT_PAGEABLE, 3);
+      dense diagonal = dense_new(type, n, 1, 0, 0, DAVIT_PAGEABLE, 4);
+      dense full = dense_new(type, n, n, v, 1, DAVIT_PAGEABLE, UNSET);
       CHECK(davit_covariance_unpack(type, n, dense_there(&packed), v < 2 ? dense_there(&diagonal) : NULL,
                                     dense_there(&full), full.ld));
       dense_take(&full);
@@ -344,8 +344,8 @@ CASE(test_pack_and_unpack) {
             assert_true(is ==
                         dense_at(&packed, davit_covariance_packed_index(n, i < j ? i : j, i < j ? j : i), 0));
         }
-      dense again = dense_new(type, n * (n - 1) / 2, 1, 0, 0, DAVIT_PAGEABLE);
-      dense ends = dense_new(type, n, 1, 0, 0, DAVIT_PAGEABLE);
+      dense again = dense_new(type, n * (n - 1) / 2, 1, 0, 0, DAVIT_PAGEABLE, UNSET);
+      dense ends = dense_new(type, n, 1, 0, 0, DAVIT_PAGEABLE, UNSET);
       CHECK(davit_covariance_pack(type, n, dense_there(&full), full.ld, dense_there(&again),
                                   v < 2 ? dense_there(&ends) : NULL));
       dense_take(&again);

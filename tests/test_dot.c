@@ -9,8 +9,8 @@ typedef struct pair {
 } pair;
 
 static pair pair_new(davit_type type, int64_t n, int64_t incx, int64_t incy, int place_x, int place_y) {
-  pair p = {.x = vector_random(type, n, incx, place_x, 1),
-            .y = vector_random(type, n, incy, place_y, 2),
+  pair p = {.x = vector_new(type, n, incx, place_x, 1),
+            .y = vector_new(type, n, incy, place_y, 2),
             .incx = incx,
             .incy = incy};
   long double sum = 0, size = 0;

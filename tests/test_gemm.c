@@ -30,8 +30,7 @@ static int find_devices(void **state) {
 
 /* Matrices that the product must not read are NaN. */
 static dense operand(const problem *p, bool unread, int64_t rows, int64_t cols, int which) {
-  return unread ? dense_new(p->type, rows, cols, 3, 0, p->places[which])
-                : dense_random(p->type, rows, cols, 3, 0, p->places[which], (uint64_t)which);
+  return dense_new(p->type, rows, cols, 3, 0, p->places[which], unread ? UNSET : (uint64_t)which + 1);
 }
 
 static void prepare(problem *p) {
@@ -80,9 +79,7 @@ static void refer(problem *p) {
 
 /* The product is right, and nothing else was written. */
 static void expect_product(problem *p) {
-  const double c0 = p->beta == 0 ? 0 : 2 * fabs(p->beta) * dense_norm(&p->c),
-               ab = p->alpha == 0 ? 0 : dense_norm(&p->a) * dense_norm(&p->b),
-               bound = 3 * element_epsilon(p->type) * (sqrt((double)p->k + 2) * fabs(p->alpha) * ab + c0);
+  const double bound = product_bound(p->k, p->alpha, &p->a, &p->b, p->beta, &p->c);
   double error = 0;
   dense_take(&p->c);
   refer(p);

@@ -49,9 +49,9 @@ static void run(const gemv_case *c, davit_queue *queue, int count) {
   int devices[MOST_PLACES];
   const int64_t inner = c->trans == 'N' ? c->n : c->m, outer = c->trans == 'N' ? c->m : c->n;
   spread_devices(devices);
-  dense a = dense_random(c->type, c->m, c->n, c->extra_ld, 0, c->places[0], 1);
-  dense x = vector_random(c->type, inner, c->incx, c->places[1], 2);
-  dense y = vector_random(c->type, outer, c->incy, c->places[2], 3);
+  dense a = dense_new(c->type, c->m, c->n, c->extra_ld, 0, c->places[0], 1);
+  dense x = vector_new(c->type, inner, c->incx, c->places[1], 2);
+  dense y = vector_new(c->type, outer, c->incy, c->places[2], 3);
   const davit_gemv_options options = {.devices = devices, .device_count = count};
   CHECK(call(c, queue, &a, dense_there(&x), dense_there(&y), queue ? NULL : &options));
   if (queue)

@@ -17,11 +17,11 @@ typedef struct stencil_case {
 static const double skewed[9] = {1, 2, -3, 0.25, -5, 6.5, 7, -0.125, 9};
 
 static dense input(const stencil_case *c, int place) {
-  return dense_random(c->type, c->rows, c->cols, c->extra_lda, c->shift_a, place, 7);
+  return dense_new(c->type, c->rows, c->cols, c->extra_lda, c->shift_a, place, 7);
 }
 
 static dense output(const stencil_case *c, int place) {
-  return dense_new(c->type, c->rows, c->cols, c->extra_ldb, c->shift_b, place);
+  return dense_new(c->type, c->rows, c->cols, c->extra_ldb, c->shift_b, place, UNSET);
 }
 
 /* The image of b becomes what it should be. */
