@@ -6,11 +6,11 @@
  * random, each effect is in one of the windows. --end-to-end: seconds of synthetic sound, 0 for none (120 on
  * the CPU).
  *
- * Rows: "detect" is a call of davit_detect: unit vectors, orders, similarities, scores of the window as it is
- * and of its permutations, and judging. gcups counts the cells of all runs. "rounded" scores are words of 16
- * bits, "real" ones floats. The peer of the rounded ones on the CPU is parasail, striped, 16 bits, in turns
- * with davit on as many threads: a profile for each window and effect, used by all runs; it is given
- * similarities and orders, and judges nothing. Its scores are compared with davit's. "end to end" is
+ * Rows: "detect" is a detector and a call of davit_detect: unit vectors, orders, similarities, scores of the
+ * window as it is and of its permutations, and judging. gcups counts the cells of all runs. "rounded" scores
+ * are words of 16 bits, "real" ones floats. The peer of the rounded ones on the CPU is parasail, striped, 16
+ * bits, in turns with davit on as many threads: a profile for each window and effect, used by all runs; it is
+ * given similarities and orders, and judges nothing. Its scores are compared with davit's. "end to end" is
  * davit_features and davit_detect with six effects (and 10^4 permutations, 10^3 on the CPU), each by itself.
  */
 #include <math.h>
@@ -30,9 +30,9 @@ typedef struct problem {
   int64_t windows;
   int effect_count, devices[BENCH_MOST], device_count;
   float *stream, *effect_features;
-  davit_effect effects[BENCH_MOST];
+  davit_detect_effect effects[BENCH_MOST];
   davit_detect_options options;
-  davit_detection *detections;
+  davit_detect_hit *detections;
   peer_parasail_detection peer;
   int32_t *peer_scores; /* NULL: no peer */
 } problem;
@@ -60,7 +60,7 @@ static bool make_sound(problem *p) {
   fill(1, count, p->stream);
   fill(2, p->effect_count * each, p->effect_features);
   for (int e = 0; e < p->effect_count; e++) {
-    p->effects[e] = (davit_effect){EFFECT, p->effect_features + e * each};
+    p->effects[e] = (davit_detect_effect){EFFECT, p->effect_features + e * each};
     if (e < p->windows)
       memcpy(p->stream + (e * WINDOW + 50) * WIDTH, p->effects[e].features, (size_t)each * sizeof(float));
   }
@@ -131,8 +131,15 @@ static bool same_scores(const problem *p) {
 
 static davit_status detect_call(void *argument) {
   const problem *p = argument;
-  return davit_detect(WIDTH, p->windows * WINDOW, p->stream, p->effect_count, p->effects, &p->options,
-                      p->devices, p->device_count, p->detections);
+  davit_detect_options options = p->options;
+  davit_detector *detector = NULL;
+  options.devices = p->devices;
+  options.device_count = p->device_count;
+  davit_status status = davit_detector_create(WIDTH, p->effect_count, p->effects, &detector, &options);
+  if (status == DAVIT_SUCCESS)
+    status = davit_detect(detector, p->windows * WINDOW, p->stream, p->detections);
+  davit_status end = davit_detector_destroy(detector);
+  return status == DAVIT_SUCCESS ? end : status;
 }
 
 static davit_status peer_call(void *argument) {
@@ -205,7 +212,8 @@ static void detections(const bench_settings *settings, bench_cells *cells, bool 
   int64_t effects[BENCH_MOST];
   const int count = bench_sizes(settings, "effects", cells->site->gpu, "1,6", "1,6", effects);
   for (int i = 0; i < count; i++) {
-    problem p = {.cells = cells, .options = davit_detect_defaults()};
+    problem p = {.cells = cells};
+    bench_check(davit_detect_defaults(&p.options), "defaults");
     p.windows = bench_size(settings, "windows", cells->site->gpu, 775, 64);
     p.effect_count = (int)(effects[i] < BENCH_MOST ? effects[i] : BENCH_MOST);
     if (p.windows < 1)
@@ -286,7 +294,7 @@ static void end_to_end(const bench_settings *settings, bench_cells *cells) {
   sound s = {.p = {.cells = cells, .effect_count = EFFECTS, .device_count = 1}};
   problem *p = &s.p;
   bench_time times[2];
-  p->options = davit_detect_defaults();
+  bench_check(davit_detect_defaults(&p->options), "defaults");
   p->options.permutations = cells->site->gpu ? 10000 : 1000;
   p->devices[0] = cells->site->device;
   p->windows = (int64_t)(o.rate * (double)seconds) / (o.frame * WINDOW);

@@ -22,7 +22,7 @@ enum {
 /* What the symbols 0 … 31 of a target score against symbol q of the query: table[q]. */
 typedef struct query_tables {
   const dvt_align_query *query;
-  int8_t table[DAVIT_ALIGN_MAX_SYMBOLS][32];
+  int8_t table[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32];
 } query_tables;
 
 /* scores[q][l] for the symbols of all lanes; 0 for DVT_ALIGN_PAD. */
@@ -116,7 +116,7 @@ static void make_tables(const dvt_align_query *query, query_tables *t) {
 /* ---- the CPU ---- */
 
 static size_t bytes_of(const dvt_align_query *query) {
-  const size_t lanes = 64 * (4 * DAVIT_ALIGN_MAX_SYMBOLS + 2 * (size_t)query->m),
+  const size_t lanes = 64 * (4 * DAVIT_ALIGN_SYMBOLS_MAXIMUM + 2 * (size_t)query->m),
                striped = 64 * ((size_t)query->scoring->symbols + 2) * ((size_t)query->m / 16 + 1);
   return lanes > striped ? lanes : striped;
 }

@@ -1,8 +1,8 @@
 /* Scores of effects in windows, of the windows as they are and permuted: what a device does for detection.
  *
- * Everything that devices could see differently has been settled on the host: feature vectors have unit
- * length (or are 0), orders are drawn, and similarities are a fixed sequence of fused operations
- * (ref/similarity.h). So scores are the same bits everywhere. */
+ * What devices could compute differently comes from the host: feature vectors have unit length (or are 0),
+ * orders are drawn; and similarities are a fixed sequence of fused operations (ref/similarity.h). So scores
+ * are the same bits everywhere. */
 #ifndef DAVIT_OFFLOAD_DETECT_H
 #define DAVIT_OFFLOAD_DETECT_H
 
@@ -11,21 +11,22 @@
 
 #include "offload/runtime/stream.h"
 
-/* An effect; `features` are unit vectors, frame after frame. */
-typedef struct dvt_detect_effect {
-  int64_t frames;
-  const float *features;
-  const float *transposed; /* width x frames: feature after feature */
-} dvt_detect_effect;
+/* An effect's frames among those of all effects. */
+typedef struct dvt_detect_range {
+  int64_t first, frames;
+} dvt_detect_range;
 
-/* Windows of one length that lie `hop` frames apart; all pointers are host memory. */
+/* Windows of one length that lie `hop` frames apart; pointers are host memory but for `transposed`. */
 typedef struct dvt_detect_task {
   int width;
   int64_t windows, window, hop;
   const float *stream; /* of the first window: unit vectors, frame after frame */
   int effect_count;
-  const dvt_detect_effect *effects;
-  int64_t runs;           /* 1 + permutations */
+  const dvt_detect_range *effects;
+  const float *features; /* of all effects: unit vectors, frame after frame */
+  const float
+      *transposed; /* the same in the device's memory, each effect feature after feature; NULL on the CPU */
+  int64_t runs;    /* 1 + permutations */
   const uint16_t *orders; /* runs x window; order 0 is the identity */
   float threshold, gap_open, gap_extend;
   bool round;
@@ -33,15 +34,15 @@ typedef struct dvt_detect_task {
 } dvt_detect_task;
 
 static inline int64_t dvt_detect_longest(const dvt_detect_task *t) {
-  int64_t most = 0;
+  int64_t longest = 0;
   for (int e = 0; e < t->effect_count; e++)
-    most = t->effects[e].frames > most ? t->effects[e].frames : most;
-  return most;
+    longest = t->effects[e].frames > longest ? t->effects[e].frames : longest;
+  return longest;
 }
 
-/* Whether the scores of an effect fit signed 16-bit words: similarities and gaps are integers, and no score
- * is larger. */
-bool dvt_detect_fits(const dvt_detect_task *task, int64_t effect);
+/* Whether the scores of an effect of so many frames fit signed 16-bit words: similarities and gaps are
+ * integers, and no score is larger. */
+bool dvt_detect_fits(const dvt_detect_task *task, int64_t frames);
 
 /* On the CPU with so many threads. */
 davit_status dvt_detect_cpu(const dvt_detect_task *task, int threads);
@@ -54,14 +55,34 @@ size_t dvt_detect_trace_bytes(const dvt_detect_task *task);
 void dvt_detect_trace(const dvt_detect_task *task, int e, int64_t first, int64_t count, void *memory,
                       int64_t *begin, int64_t *end);
 
-/* On an NVIDIA device, if dvt_detect_streams(): its team memory holds the profiles of some effect. The others
- * go to dvt_detect_target(). Returns when it is done. `memory` is the device's, of dvt_detect_stream_bytes().
- * Task memory that is pinned is copied without a detour. */
+/* What lies in a device's memory during a task: the windows' frames, the orders, all scores, profiles for
+ * kernels, similarities and states for regions. */
+typedef struct dvt_detect_memory {
+  float *x, *scores, *similarity, *state;
+  uint16_t *orders;
+  char *profiles;
+  size_t bytes;
+} dvt_detect_memory;
+
+/* How they lie in `memory`, which is NULL if only the bytes are wanted. profile_bytes is 0 without kernels;
+ * `regions`: regions compute some effect. */
+dvt_detect_memory dvt_detect_lay_out(const dvt_detect_task *task, size_t profile_bytes, bool regions,
+                                     char *memory);
+size_t dvt_detect_frames_bytes(const dvt_detect_task *task);
+size_t dvt_detect_orders_bytes(const dvt_detect_task *task);
+size_t dvt_detect_scores_bytes(const dvt_detect_task *task);
+
+/* On an NVIDIA device, if dvt_detect_streams(): its team memory holds the profiles of some effect. Regions
+ * compute the others. Returns when it is done. `memory` is the device's, of dvt_detect_stream_bytes(). Task
+ * memory that is pinned is copied directly. */
 bool dvt_detect_streams(dvt_stream *stream, const dvt_detect_task *task);
 size_t dvt_detect_stream_bytes(dvt_stream *stream, const dvt_detect_task *task);
 davit_status dvt_detect_stream(dvt_stream *stream, int device, const dvt_detect_task *task, void *memory);
 
-/* Effects begin … end - 1 on any device, by plain target regions; returns when it is done. */
-davit_status dvt_detect_target(int device, const dvt_detect_task *task, int begin, int end);
+/* On any device by plain target regions; returns when it is done. `memory` is the device's, of
+ * dvt_detect_target_bytes(). dvt_detect_regions() scores effect e alone, with all else in place. */
+size_t dvt_detect_target_bytes(const dvt_detect_task *task);
+davit_status dvt_detect_target(int device, const dvt_detect_task *task, void *memory);
+void dvt_detect_regions(int device, const dvt_detect_task *task, int e, const dvt_detect_memory *m);
 
 #endif

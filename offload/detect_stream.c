@@ -5,6 +5,7 @@
 #include "offload/warp.h"
 #include "ref/similarity.h"
 #include "src/base/arithmetic.h"
+#include "src/base/error.h"
 
 enum {
   DETECT_THREADS = 256,
@@ -141,51 +142,31 @@ bool dvt_detect_streams(dvt_stream *stream, const dvt_detect_task *t) {
   return largest_profile(t, most_profile_bytes(stream)) > 0;
 }
 
-/* What lies in the device's memory, one after the other. */
-typedef struct stream_memory {
-  float *x, *y, *scores;
-  uint16_t *orders;
-  char *profiles;
-  size_t bytes;
-} stream_memory;
-
-static size_t stream_frames_bytes(const dvt_detect_task *t) {
-  return (size_t)(((t->windows - 1) * t->hop + t->window) * t->width) * sizeof(float);
-}
-
-static stream_memory lay_out(const dvt_detect_task *t, size_t most, char *memory) {
-  stream_memory m;
-  const size_t sizes[] = {stream_frames_bytes(t), (size_t)(dvt_detect_longest(t) * t->width) * sizeof(float),
-                          (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float),
-                          (size_t)(t->runs * t->window) * sizeof(uint16_t),
-                          (size_t)t->windows * largest_profile(t, most)};
-  size_t at[6] = {0};
-  for (int i = 0; i < 5; i++)
-    at[i + 1] = at[i] + dvt_aligned_up(sizes[i]);
-  m = (stream_memory){.bytes = at[5]};
-  if (memory) {
-    m.x = (float *)(void *)memory;
-    m.y = (float *)(void *)(memory + at[1]);
-    m.scores = (float *)(void *)(memory + at[2]);
-    m.orders = (uint16_t *)(void *)(memory + at[3]);
-    m.profiles = memory + at[4];
+/* Some effect does not fit, and is left to regions. */
+static bool needs_regions(const dvt_detect_task *t, size_t most) {
+  for (int e = 0; e < t->effect_count; e++) {
+    const effect_shape s = shape_of(t, t->effects[e].frames);
+    if (!fits_team(&s, most))
+      return true;
   }
-  return m;
+  return false;
 }
 
 size_t dvt_detect_stream_bytes(dvt_stream *stream, const dvt_detect_task *t) {
-  return lay_out(t, most_profile_bytes(stream), NULL).bytes;
+  const size_t most = most_profile_bytes(stream);
+  return dvt_detect_lay_out(t, largest_profile(t, most), needs_regions(t, most), NULL).bytes;
 }
 
-static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s,
-                                  int64_t frames, const stream_memory *m) {
+static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
+                                  const dvt_detect_memory *m) {
   static dvt_kernel kernel = {.function = "detect_profiles_region"};
   const int64_t cells =
       t->windows * dvt_divide_up(t->window + 1, DETECT_ROWS) * s->shape.lanes * s->shape.columns;
   return dvt_launch(&kernel, stream, dvt_divide_up(cells, DETECT_THREADS), DETECT_THREADS, 0,
-                    DVT_ARGUMENTS(m->x, m->y, m->profiles, t->width, t->window, t->hop, t->windows, frames,
-                                  s->shape.columns, s->shape.lanes, s->shape.chunk, s->pairs, t->round,
-                                  (double)t->threshold, DETECT_THREADS));
+                    DVT_ARGUMENTS(m->x, t->transposed + t->effects[e].first * t->width, m->profiles, t->width,
+                                  t->window, t->hop, t->windows, t->effects[e].frames, s->shape.columns,
+                                  s->shape.lanes, s->shape.chunk, s->pairs, t->round, (double)t->threshold,
+                                  DETECT_THREADS));
 }
 
 /* Threads of a team: of few items as many as leave few lanes idle in the last round. */
@@ -220,7 +201,7 @@ static int64_t slices_for(int64_t windows, int64_t rounds, int64_t residents) {
 }
 
 static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
-                                  const stream_memory *m) {
+                                  const dvt_detect_memory *m) {
   static dvt_kernel kernels[2][DVT_SHAPES] = {{{.function = "detect_region_float_16"},
                                                {.function = "detect_region_float_20"},
                                                {.function = "detect_region_float_24"},
@@ -246,46 +227,38 @@ static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, 
                                   (double)t->gap_extend));
 }
 
-static davit_status stream_effect(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
-                                  const stream_memory *m) {
-  const dvt_detect_effect *effect = &t->effects[e];
-  davit_status status = dvt_stream_copy_bytes(stream, m->y, effect->transposed,
-                                              (size_t)(effect->frames * t->width) * sizeof(float));
-  if (status == DAVIT_SUCCESS)
-    status = make_profiles(stream, t, s, effect->frames, m);
-  return status == DAVIT_SUCCESS ? launch_scores(stream, t, s, e, m) : status;
-}
-
-static davit_status stream_effects(dvt_stream *stream, const dvt_detect_task *t, size_t most,
-                                   const stream_memory *m) {
-  davit_status status = dvt_stream_copy_bytes(stream, m->x, t->stream, stream_frames_bytes(t));
-  if (status == DAVIT_SUCCESS)
-    status =
-        dvt_stream_copy_bytes(stream, m->orders, t->orders, (size_t)(t->runs * t->window) * sizeof(uint16_t));
-  for (int e = 0; e < t->effect_count && status == DAVIT_SUCCESS; e++) {
+/* What fits, then the rest, which needs x and orders in place. */
+static davit_status score_effects(dvt_stream *stream, int device, const dvt_detect_task *t, size_t most,
+                                  const dvt_detect_memory *m) {
+  for (int e = 0; e < t->effect_count; e++) {
     const effect_shape s = shape_of(t, t->effects[e].frames);
-    if (fits_team(&s, most))
-      status = stream_effect(stream, t, &s, e, m);
+    if (!fits_team(&s, most))
+      continue;
+    DVT_TRY(make_profiles(stream, t, &s, e, m));
+    DVT_TRY(launch_scores(stream, t, &s, e, m));
   }
-  if (status == DAVIT_SUCCESS)
-    status = dvt_stream_copy_bytes(stream, t->scores, m->scores,
-                                   (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float));
-  davit_status end = dvt_stream_synchronize(stream);
-  return status == DAVIT_SUCCESS ? end : status;
+  if (!needs_regions(t, most))
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_stream_synchronize(stream));
+  for (int e = 0; e < t->effect_count; e++) {
+    const effect_shape s = shape_of(t, t->effects[e].frames);
+    if (!fits_team(&s, most))
+      dvt_detect_regions(device, t, e, m);
+  }
+  return DAVIT_SUCCESS;
 }
 
-/* What the stream brought back of the effects that do not fit is no score, and replaced. */
+static davit_status run(dvt_stream *stream, int device, const dvt_detect_task *t, size_t most,
+                        const dvt_detect_memory *m) {
+  DVT_TRY(dvt_stream_copy_bytes(stream, m->x, t->stream, dvt_detect_frames_bytes(t)));
+  DVT_TRY(dvt_stream_copy_bytes(stream, m->orders, t->orders, dvt_detect_orders_bytes(t)));
+  DVT_TRY(score_effects(stream, device, t, most, m));
+  return dvt_stream_copy_bytes(stream, t->scores, m->scores, dvt_detect_scores_bytes(t));
+}
+
 davit_status dvt_detect_stream(dvt_stream *stream, int device, const dvt_detect_task *t, void *memory) {
   const size_t most = most_profile_bytes(stream);
-  const stream_memory m = lay_out(t, most, memory);
-  davit_status status = stream_effects(stream, t, most, &m);
-  for (int e = 0; e < t->effect_count && status == DAVIT_SUCCESS; e++) {
-    const effect_shape s = shape_of(t, t->effects[e].frames);
-    if (fits_team(&s, most))
-      continue;
-    status = dvt_detect_target(device, t, e, e + 1);
-    if (status != DAVIT_SUCCESS)
-      davit_fail(status, "%lld windows could not be scored on device %d", (long long)t->windows, device);
-  }
-  return status;
+  const dvt_detect_memory m = dvt_detect_lay_out(t, largest_profile(t, most), needs_regions(t, most), memory);
+  const davit_status status = run(stream, device, t, most, &m), end = dvt_stream_synchronize(stream);
+  return status == DAVIT_SUCCESS ? end : status;
 }

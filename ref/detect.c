@@ -1,3 +1,5 @@
+/* Detection on the CPU: one window, one effect, one permutation after the other. Cost: docs/detect.md; memory
+ * of one window and effect. */
 #include "ref/detect.h"
 
 #include <math.h>
@@ -60,7 +62,7 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
 }
 
 void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,
-                          davit_detection *detection) {
+                          davit_detect_hit *detection) {
   const int64_t n = options->permutations;
   const double score = detection->score;
   int64_t no_less = 0;
@@ -92,7 +94,7 @@ typedef struct workbench {
   uint8_t *steps;
 } workbench;
 
-static int64_t longest(int effect_count, const davit_effect *effects) {
+static int64_t longest(int effect_count, const davit_detect_effect *effects) {
   int64_t most = 0;
   for (int e = 0; e < effect_count; e++)
     most = effects[e].frames > most ? effects[e].frames : most;
@@ -130,8 +132,8 @@ static void draw(workbench *b, int64_t length, const davit_detect_options *optio
   b->length = length;
 }
 
-static void detect_one(workbench *b, int width, int64_t length, const davit_effect *effect,
-                       const davit_detect_options *options, int64_t first, davit_detection *d) {
+static void detect_one(workbench *b, int width, int64_t length, const davit_detect_effect *effect,
+                       const davit_detect_options *options, int64_t first, davit_detect_hit *d) {
   const dvt_detect_gaps gaps = dvt_detect_gaps_of(options);
   for (int64_t j = 0; j < effect->frames; j++)
     dvt_unit_vector(width, effect->features + j * width, b->y + j * width);
@@ -148,24 +150,22 @@ static void detect_one(workbench *b, int width, int64_t length, const davit_effe
 }
 
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,
-                            const davit_effect *effects, const davit_detect_options *options,
-                            davit_detection *detections) {
+                            const davit_detect_effect *effects, const davit_detect_options *options,
+                            davit_detect_hit *detections) {
+  const davit_detect_options o = dvt_detect_resolved(options);
   workbench b;
-  davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
-  if (reserve(&b, width, options->window, longest(effect_count, effects), options->permutations)) {
-    status = DAVIT_SUCCESS;
-    for (int64_t w = 0; w < dvt_detect_windows(frames, options); w++) {
-      const int64_t first = w * dvt_detect_hop(options), length = dvt_detect_length(frames, options, w);
-      draw(&b, length, options);
-      for (int64_t i = 0; i < length; i++)
-        dvt_unit_vector(width, stream + (first + i) * width, b.x + i * width);
-      for (int e = 0; e < effect_count; e++) {
-        davit_detection *d = &detections[w * effect_count + e];
-        *d = (davit_detection){.window = w, .effect = e};
-        detect_one(&b, width, length, &effects[e], options, first, d);
-      }
+  const bool reserved = reserve(&b, width, o.window, longest(effect_count, effects), o.permutations);
+  for (int64_t w = 0; reserved && w < dvt_detect_windows(frames, &o); w++) {
+    const int64_t first = w * dvt_detect_hop(&o), length = dvt_detect_length(frames, &o, w);
+    draw(&b, length, &o);
+    for (int64_t i = 0; i < length; i++)
+      dvt_unit_vector(width, stream + (first + i) * width, b.x + i * width);
+    for (int e = 0; e < effect_count; e++) {
+      davit_detect_hit *d = &detections[w * effect_count + e];
+      *d = (davit_detect_hit){.window = w, .effect = e};
+      detect_one(&b, width, length, &effects[e], &o, first, d);
     }
   }
   release(&b);
-  return status;
+  return reserved ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }

@@ -8,6 +8,26 @@
 
 #include "ref/cell.h"
 
+static inline double dvt_detect_or(double given, double fallback) {
+  return given == 0 ? fallback : given == DAVIT_DETECT_ZERO ? 0 : given;
+}
+
+/* The options (NULL allowed) with every member that is 0 replaced by its default, but for hop, and
+ * DAVIT_DETECT_ZERO by 0. */
+static inline davit_detect_options dvt_detect_resolved(const davit_detect_options *options) {
+  davit_detect_options o = options ? *options : (davit_detect_options){0};
+  o.window = o.window ? o.window : 200;
+  o.threshold = dvt_detect_or(o.threshold, 50);
+  o.gap_penalty = o.gap_penalty == 0 ? 33 : o.gap_penalty;
+  o.permutations = o.permutations ? o.permutations : 100;
+  o.block = o.block ? o.block : 3;
+  o.alpha = dvt_detect_or(o.alpha, 0.01);
+  o.coverage = dvt_detect_or(o.coverage, 0.3);
+  return o;
+}
+
+/* What follows takes resolved options. */
+
 typedef struct dvt_detect_gaps {
   float open, extend;
 } dvt_detect_gaps;
@@ -54,6 +74,6 @@ int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *steps, int64_t strid
 
 /* Fills in what follows from the score of an effect of so many frames and those of the permutations. */
 void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,
-                          davit_detection *detection);
+                          davit_detect_hit *detection);
 
 #endif

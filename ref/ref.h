@@ -40,10 +40,10 @@ size_t dvt_ref_closest_scratch(int64_t n);
 davit_closest_pair_result dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const void *points,
                                                  int threads, void *scratch);
 
-/* Options are valid. */
+/* Options are valid, and may be NULL; their devices are not read. */
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,
-                            const davit_effect *effects, const davit_detect_options *options,
-                            davit_detection *detections);
+                            const davit_detect_effect *effects, const davit_detect_options *options,
+                            davit_detect_hit *detections);
 
 /* The best local score of a pair; `scratch` holds 2 (m + 1) words. */
 int32_t dvt_ref_align_score(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,

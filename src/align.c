@@ -1,6 +1,7 @@
-/* Databases, and queries against them. A database's targets are sorted by length, the longest first, and dealt to the
- * devices in groups of DVT_ALIGN_LANES, so that each device has a share of every length. A query is one command on the lane of
- * each device. Memory: 9 bytes a target and its symbols, on the host and on each GPU; on the CPU the symbols once more. */
+/* Databases, and queries against them. A database's targets are sorted by length, the longest first, and
+ * dealt to the devices in groups of DVT_ALIGN_LANES, so that each device has a share of every length. A query
+ * is one command on the lane of each device. Memory: 9 bytes a target and its symbols, on the host and on
+ * each GPU; on the CPU the symbols once more. */
 #include <davit/align.h>
 #include <davit/memory.h>
 #include <pthread.h>
@@ -55,8 +56,9 @@ static davit_status check_target(const davit_align_sequences *targets, int64_t k
 
 static davit_status check_targets(const davit_align_sequences *targets, int symbols) {
   DVT_TRY(dvt_check_pointer("targets", targets));
-  if (symbols < 1 || symbols > DAVIT_ALIGN_MAX_SYMBOLS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "symbols is %d, not 1 to %d", symbols, DAVIT_ALIGN_MAX_SYMBOLS);
+  if (symbols < 1 || symbols > DAVIT_ALIGN_SYMBOLS_MAXIMUM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "symbols is %d, not 1 to %d", symbols,
+                      DAVIT_ALIGN_SYMBOLS_MAXIMUM);
   DVT_TRY(dvt_check_length("targets->count", targets->count));
   if (targets->count == 0)
     return DAVIT_SUCCESS;

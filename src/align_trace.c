@@ -8,8 +8,8 @@
  *            then opened on neither side of it. Small rectangles are traced through a matrix of bytes.
  *
  * A gap of k symbols costs first + k extend, first = gap_open - gap_extend. Gaps may adjoin, so an extension
- * costs at most gap_open; first is 0 or more. A rectangle has `corners`: what a gap of target symbols pays for
- * being opened in its first or closed in its last corner, which is `first`, or 0 if it goes on there.
+ * costs at most gap_open; first is 0 or more. A rectangle has `corners`: what a gap of target symbols pays
+ * for being opened in its first or closed in its last corner, which is `first`, or 0 if it goes on there.
  *
  * Cost: at most 4 m n cells; 33 m + n bytes, the larger of m and DVT_ALIGN_TRACE_CELLS and an eighth more for
  * the matrix, 70 KiB a thread, half of them of its stack, and the string. What is kept of a pass has 64 bits:
@@ -34,9 +34,9 @@ davit_status dvt_check_scoring(const davit_align_scoring *scoring) {
   DVT_TRY(dvt_check_pointer("scoring", scoring));
   DVT_TRY(
       dvt_check_reserved("scoring", scoring->reserved, sizeof scoring->reserved / sizeof *scoring->reserved));
-  if (scoring->symbols < 1 || scoring->symbols > DAVIT_ALIGN_MAX_SYMBOLS)
+  if (scoring->symbols < 1 || scoring->symbols > DAVIT_ALIGN_SYMBOLS_MAXIMUM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->symbols is %d, not 1 to %d", scoring->symbols,
-                      DAVIT_ALIGN_MAX_SYMBOLS);
+                      DAVIT_ALIGN_SYMBOLS_MAXIMUM);
   DVT_TRY(dvt_check_pointer("scoring->matrix", scoring->matrix));
   if (scoring->gap_open < 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->gap_open is %d, less than 1", scoring->gap_open);

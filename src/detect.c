@@ -1,13 +1,17 @@
-/* Detection on devices: vectors of unit length, orders, and portions of windows that devices take until there
- * are none left.
+/* Detection on devices. A detector holds what depends on effects and options: unit vectors of the effects, on
+ * the host and on each device, and the orders of a whole window. A call makes the stream's frames unit
+ * vectors and deals out portions of windows, which devices take until none is left.
  *
  * A device's worker takes a portion, gets its scores from the device, and judges them on the host's threads.
- * A GPU has two workers, so that one portion is judged while the next is computed. Windows that the stream's
- * end cuts short are a portion of their own. */
+ * A GPU has two workers, so that one portion is judged while the next is computed. A window that the stream's
+ * end cuts short is a portion of its own, with orders of its own. Memory: the effects and orders twice, the
+ * stream once, portion_bytes of scores a worker. */
 #include <davit/detect.h>
+#include <davit/memory.h>
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "offload/detect.h"
@@ -18,8 +22,8 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
-#include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
+#include "src/runtime/place.h"
 
 enum {
   UNIT = 32, /* windows: what a CPU's vectors hold */
@@ -30,40 +34,43 @@ enum {
 };
 static const int64_t portion_bytes = INT64_C(1) << 26; /* of scores */
 
-davit_detect_options davit_detect_defaults(void) {
-  return (davit_detect_options){.window = 200,
-                                .threshold = 50,
-                                .gap_penalty = 33,
-                                .permutations = 100,
-                                .block = 3,
-                                .alpha = 0.01,
-                                .coverage = 0.3};
-}
+/* A device and the effects in its memory; NULL on DAVIT_HOST. */
+typedef struct place {
+  int device;
+  float *transposed;
+} place;
+
+struct davit_detector {
+  davit_detect_options options; /* resolved */
+  int width, effect_count;
+  dvt_detect_range *effects;
+  float *features;  /* unit vectors, frame after frame */
+  uint16_t *orders; /* of whole windows */
+  int memory;       /* place of what is copied to devices: pinned if one has memory of its own */
+  int place_count;
+  place places[DVT_MOST_DEVICES];
+};
 
 /* ---- arguments ---- */
 
+static davit_status in_range(const char *member, double given, double low, double high) {
+  return given >= low && given <= high
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is %.10g, not %g to %g", member, given, low,
+                          high);
+}
+
+/* Resolved ones. */
 static davit_status check_options(const davit_detect_options *o) {
-  if (o->window < 1 || o->window > DAVIT_DETECT_WINDOW_MAXIMUM)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "window is %lld, not 1 to %d", (long long)o->window,
-                      DAVIT_DETECT_WINDOW_MAXIMUM);
-  if (o->hop < 0 || o->hop > o->window)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "hop is %lld, not 0 to the window's %lld", (long long)o->hop,
-                      (long long)o->window);
-  if (!(o->threshold >= 0 && o->threshold <= 100))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "threshold is %g, not 0 to 100", o->threshold);
-  if (!(o->gap_penalty > 0 && o->gap_penalty <= (double)DAVIT_DETECT_GAP_PENALTY_MAXIMUM))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "gap_penalty is %g, not more than 0 and at most %d",
-                      o->gap_penalty, DAVIT_DETECT_GAP_PENALTY_MAXIMUM);
-  if (o->permutations < 1 || o->permutations > DAVIT_DETECT_PERMUTATIONS_MAXIMUM)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "permutations is %lld, not 1 to %d", (long long)o->permutations,
-                      DAVIT_DETECT_PERMUTATIONS_MAXIMUM);
-  if (o->block < 1 || o->block > DAVIT_DETECT_WINDOW_MAXIMUM)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %lld, not 1 to %d", (long long)o->block,
-                      DAVIT_DETECT_WINDOW_MAXIMUM);
-  if (!(o->coverage >= 0 && o->coverage <= 1))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "coverage is %g, not 0 to 1", o->coverage);
-  if (!(o->alpha >= 0 && o->alpha <= 1))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "alpha is %g, not 0 to 1", o->alpha);
+  DVT_TRY(DVT_CHECK_OPTIONS(o));
+  DVT_TRY(in_range("window", (double)o->window, 1, (double)DAVIT_DETECT_WINDOW_MAXIMUM));
+  DVT_TRY(in_range("hop", (double)o->hop, 0, (double)o->window));
+  DVT_TRY(in_range("threshold", o->threshold, 0, 100));
+  DVT_TRY(in_range("gap_penalty", o->gap_penalty, 0, (double)DAVIT_DETECT_GAP_PENALTY_MAXIMUM));
+  DVT_TRY(in_range("permutations", (double)o->permutations, 1, (double)DAVIT_DETECT_PERMUTATIONS_MAXIMUM));
+  DVT_TRY(in_range("block", (double)o->block, 1, (double)DAVIT_DETECT_WINDOW_MAXIMUM));
+  DVT_TRY(in_range("alpha", o->alpha, 0, 1));
+  DVT_TRY(in_range("coverage", o->coverage, 0, 1));
   return DAVIT_SUCCESS;
 }
 
@@ -74,8 +81,8 @@ static bool is_finite_frame(int width, const float *features) {
   return !bad;
 }
 
-static davit_status check_finite(const char *name, int effect, int64_t frames, int width,
-                                 const float *features) {
+/* Names the first feature that is not finite, of an effect or, with -1, of the stream. */
+static davit_status check_finite(int effect, int64_t frames, int width, const float *features) {
   int64_t i = INT64_MAX;
 #pragma omp parallel for num_threads(dvt_device_threads(DAVIT_HOST)) schedule(static) reduction(min : i)
   for (int64_t f = 0; f < frames; f++)
@@ -86,79 +93,60 @@ static davit_status check_finite(const char *name, int effect, int64_t frames, i
   int k = 0;
   while (isfinite(features[i * width + k]))
     k++;
-  const double feature = (double)features[i * width + k];
-  return effect < 0 ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s: frame %lld: feature %d is %g", name,
-                                 (long long)i, k, feature)
-                    : davit_fail(DAVIT_INVALID_ARGUMENT, "%s[%d]: frame %lld: feature %d is %g", name, effect,
-                                 (long long)i, k, feature);
+  char name[24] = "stream";
+  if (effect >= 0)
+    snprintf(name, sizeof name, "effects[%d]", effect);
+  return davit_fail(DAVIT_INVALID_ARGUMENT, "%s: frame %lld: feature %d is %g", name, (long long)i, k,
+                    (double)features[i * width + k]);
 }
 
-static davit_status check_effect(int which, const davit_effect *effect, int width,
-                                 const davit_detect_options *o) {
-  if (effect->frames < 1 || effect->frames > o->window)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "effects[%d] has %lld frames, not 1 to the window's %lld",
-                      which, (long long)effect->frames, (long long)o->window);
-  if (!effect->features)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "effects[%d].features is NULL", which);
-  return check_finite("effects", which, effect->frames, width, effect->features);
-}
-
-static davit_status check(int width, int64_t frames, const float *stream, int effect_count,
-                          const davit_effect *effects, const davit_detect_options *o,
-                          const davit_detection *detections) {
+static davit_status check_effects(int width, int count, const davit_detect_effect *effects,
+                                  const davit_detect_options *o) {
   if (width < 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "width is %d, less than 1", width);
-  DVT_TRY(dvt_check_length("frames", frames));
-  DVT_TRY(dvt_check_length("effect_count", effect_count));
-  DVT_TRY(check_options(o));
-  if (frames == 0 || effect_count == 0)
-    return DAVIT_SUCCESS;
-  if (!stream || !effects || !detections)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL",
-                      !stream   ? "stream"
-                      : effects ? "detections"
-                                : "effects");
-  for (int e = 0; e < effect_count; e++)
-    DVT_TRY(check_effect(e, &effects[e], width, o));
-  return check_finite("stream", -1, frames, width, stream);
+  DVT_TRY(dvt_check_length("effect_count", count));
+  if (count > 0)
+    DVT_TRY(dvt_check_pointer("effects", effects));
+  for (int e = 0; e < count; e++) {
+    if (effects[e].frames < 1 || effects[e].frames > o->window)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "effects[%d] has %lld frames, not 1 to the window's %lld", e,
+                        (long long)effects[e].frames, (long long)o->window);
+    if (!effects[e].features)
+      return davit_fail(DAVIT_INVALID_ARGUMENT, "effects[%d].features is NULL", e);
+    DVT_TRY(check_finite(e, effects[e].frames, width, effects[e].features));
+  }
+  return DAVIT_SUCCESS;
 }
 
-int64_t davit_detect_windows(int64_t frames, const davit_detect_options *options) {
-  const davit_detect_options o = options ? *options : davit_detect_defaults();
-  return check_options(&o) == DAVIT_SUCCESS ? dvt_detect_windows(frames, &o) : 0;
+davit_status davit_detect_defaults(davit_detect_options *options) {
+  DVT_TRY(dvt_check_pointer("options", options));
+  *options = dvt_detect_resolved(NULL);
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_detect_windows(int64_t frames, int64_t *windows, const davit_detect_options *options) {
+  const davit_detect_options o = dvt_detect_resolved(options);
+  DVT_TRY(dvt_check_length("frames", frames));
+  DVT_TRY(dvt_check_pointer("windows", windows));
+  DVT_TRY(check_options(&o));
+  *windows = dvt_detect_windows(frames, &o);
+  return DAVIT_SUCCESS;
 }
 
 davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, int64_t block, uint16_t *order) {
-  if (r < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "r is %lld, less than 0", (long long)r);
+  DVT_TRY(dvt_check_length("r", r));
   if (n < 1 || n > DAVIT_DETECT_WINDOW_MAXIMUM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, not 1 to %d", (long long)n,
                       DAVIT_DETECT_WINDOW_MAXIMUM);
-  if (!order)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "order is NULL");
   if (block < 1 || block > DAVIT_DETECT_WINDOW_MAXIMUM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %lld, not 1 to %d", (long long)block,
                       DAVIT_DETECT_WINDOW_MAXIMUM);
+  DVT_TRY(dvt_check_pointer("order", order));
   dvt_block_permutation(seed, (uint64_t)r, (int)n, (int)block, order);
   return DAVIT_SUCCESS;
 }
 
-/* ---- preparation ---- */
-
-/* All that the workers share. Windows [0, whole) have the full length, a last one may be shorter. */
-typedef struct detection {
-  const davit_detect_options *options;
-  dvt_detect_task task; /* of all whole windows; scores belong to portions */
-  float *stream, *features, *transposed;
-  dvt_detect_effect *effects;
-  uint16_t *orders, *short_orders;
-  int64_t windows, whole, short_length; /* 0: no shorter window */
-  int64_t portion;                      /* windows that a worker takes at a time */
-  int place;                            /* of what travels to devices: the stream and the orders */
-  int gpus;                             /* that share the host's threads for judging */
-  atomic_llong next;                    /* the first window that nobody has taken */
-  davit_detection *detections;
-} detection;
+/* ---- the detector ---- */
 
 static void make_units(int width, int64_t frames, const float *from, float *to) {
 #pragma omp parallel for num_threads(dvt_device_threads(DAVIT_HOST)) schedule(static)
@@ -166,81 +154,153 @@ static void make_units(int width, int64_t frames, const float *from, float *to) 
     dvt_unit_vector(width, from + i * width, to + i * width);
 }
 
-static void draw_orders(const davit_detect_options *o, int64_t length, uint16_t *orders) {
+/* The orders of windows of so many frames, for davit_free(). */
+static davit_status make_orders(const davit_detector *d, int64_t length, uint16_t **orders) {
+  const davit_detect_options *o = &d->options;
+  uint16_t *made;
+  DVT_TRY(davit_malloc((size_t)((o->permutations + 1) * length) * sizeof *made, d->memory, (void **)&made));
 #pragma omp parallel for num_threads(dvt_device_threads(DAVIT_HOST)) schedule(static)
   for (int64_t r = 0; r <= o->permutations; r++)
-    dvt_block_permutation(o->seed, (uint64_t)r, (int)length, (int)o->block, orders + r * length);
+    dvt_block_permutation(o->seed, (uint64_t)r, (int)length, (int)o->block, made + r * length);
+  *orders = made;
+  return DAVIT_SUCCESS;
 }
 
-static davit_status make_effects(detection *d, int width, int count, const davit_effect *effects) {
-  int64_t frames = 0;
-  for (int e = 0; e < count; e++)
-    frames += effects[e].frames;
-  d->features = dvt_allocate((size_t)frames * (size_t)width, sizeof(float));
-  d->transposed = dvt_allocate((size_t)frames * (size_t)width, sizeof(float));
-  d->effects = dvt_allocate((size_t)count, sizeof *d->effects);
-  if (!d->features || !d->transposed || !d->effects)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  float *to = d->features, *turned = d->transposed;
-  for (int e = 0; e < count; e++) {
+/* Unit vectors of the effects in d->features, and in `transposed`, where each effect lies feature after
+ * feature. */
+static void fill_effects(davit_detector *d, const davit_detect_effect *effects, float *transposed) {
+  int64_t first = 0;
+  for (int e = 0; e < d->effect_count; e++) {
     const int64_t n = effects[e].frames;
-    make_units(width, n, effects[e].features, to);
+    float *to = d->features + first * d->width, *turned = transposed + first * d->width;
+    make_units(d->width, n, effects[e].features, to);
     for (int64_t j = 0; j < n; j++)
-      for (int k = 0; k < width; k++)
-        turned[k * n + j] = to[j * width + k];
-    d->effects[e] = (dvt_detect_effect){n, to, turned};
-    to += n * width;
-    turned += n * width;
+      for (int k = 0; k < d->width; k++)
+        turned[k * n + j] = to[j * d->width + k];
+    d->effects[e] = (dvt_detect_range){first, n};
+    first += n;
   }
+}
+
+static davit_status send_effects(davit_detector *d, size_t bytes, const float *transposed) {
+  for (int i = 0; i < d->place_count; i++)
+    if (d->places[i].device != DAVIT_HOST) {
+      DVT_TRY(davit_malloc(bytes, d->places[i].device, (void **)&d->places[i].transposed));
+      DVT_TRY(davit_copy(bytes, transposed, d->places[i].transposed));
+    }
   return DAVIT_SUCCESS;
 }
 
-static davit_status make_orders(detection *d) {
-  const int64_t runs = d->options->permutations + 1;
-  DVT_TRY(
-      davit_malloc((size_t)(runs * d->options->window) * sizeof *d->orders, d->place, (void **)&d->orders));
-  if (d->short_length)
-    DVT_TRY(davit_malloc((size_t)(runs * d->short_length) * sizeof *d->short_orders, d->place,
-                         (void **)&d->short_orders));
-  draw_orders(d->options, d->options->window, d->orders);
-  if (d->short_length)
-    draw_orders(d->options, d->short_length, d->short_orders);
-  return DAVIT_SUCCESS;
+static davit_status make_effects(davit_detector *d, const davit_detect_effect *effects) {
+  int64_t frames = 0;
+  for (int e = 0; e < d->effect_count; e++)
+    frames += effects[e].frames;
+  const size_t count = (size_t)frames * (size_t)d->width;
+  float *transposed = dvt_allocate(count + 1, sizeof *transposed);
+  d->features = dvt_allocate(count + 1, sizeof *d->features);
+  d->effects = dvt_allocate((size_t)d->effect_count + 1, sizeof *d->effects);
+  davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
+  if (transposed && d->features && d->effects) {
+    fill_effects(d, effects, transposed);
+    status = count > 0 ? send_effects(d, count * sizeof *transposed, transposed) : DAVIT_SUCCESS;
+  }
+  free(transposed);
+  return status;
 }
 
-static davit_status prepare(detection *d, int width, int64_t frames, const float *stream, int effect_count,
-                            const davit_effect *effects) {
-  const int64_t last = dvt_detect_length(frames, d->options, d->windows - 1);
-  d->short_length = last < d->options->window ? last : 0;
-  d->whole = d->windows - (d->short_length ? 1 : 0);
-  DVT_TRY(davit_malloc((size_t)(frames * width) * sizeof *d->stream, d->place, (void **)&d->stream));
-  make_units(width, frames, stream, d->stream);
-  DVT_TRY(make_effects(d, width, effect_count, effects));
-  DVT_TRY(make_orders(d));
-  const dvt_detect_gaps gaps = dvt_detect_gaps_of(d->options);
-  d->task = (dvt_detect_task){.width = width,
-                              .windows = d->whole,
-                              .window = d->options->window,
-                              .hop = dvt_detect_hop(d->options),
-                              .stream = d->stream,
-                              .effect_count = effect_count,
-                              .effects = d->effects,
-                              .runs = d->options->permutations + 1,
-                              .orders = d->orders,
-                              .threshold = (float)d->options->threshold,
-                              .gap_open = gaps.open,
-                              .gap_extend = gaps.extend,
-                              .round = d->options->round};
-  return DAVIT_SUCCESS;
+davit_status davit_detector_create(int width, int effect_count, const davit_detect_effect *effects,
+                                   davit_detector **detector, const davit_detect_options *options) {
+  const davit_detect_options o = dvt_detect_resolved(options);
+  int devices[DVT_MOST_DEVICES], count;
+  DVT_TRY(check_options(&o));
+  DVT_TRY(check_effects(width, effect_count, effects, &o));
+  DVT_TRY(dvt_check_pointer("detector", detector));
+  DVT_TRY(DVT_CHOOSE_DEVICES(&o, devices, &count));
+  davit_detector *d = dvt_allocate(1, sizeof *d);
+  if (!d)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  *d = (davit_detector){.options = o,
+                        .width = width,
+                        .effect_count = effect_count,
+                        .memory = dvt_place_any_gpu(devices, count) ? DAVIT_PINNED : DAVIT_PAGEABLE,
+                        .place_count = count};
+  for (int i = 0; i < count; i++)
+    d->places[i].device = devices[i];
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, make_effects(d, effects));
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, make_orders(d, o.window, &d->orders));
+  if (first.status == DAVIT_SUCCESS)
+    *detector = d;
+  else
+    davit_detector_destroy(d);
+  return dvt_error_report(&first);
+}
+
+davit_status davit_detector_destroy(davit_detector *detector) {
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  if (!detector)
+    return DAVIT_SUCCESS;
+  for (int i = 0; i < detector->place_count; i++)
+    dvt_error_keep(&first, davit_free(detector->places[i].transposed));
+  dvt_error_keep(&first, davit_free(detector->orders));
+  free(detector->features);
+  free(detector->effects);
+  free(detector);
+  return dvt_error_report(&first);
 }
 
 /* ---- portions ---- */
 
+/* What the workers of a call share. Windows [0, whole) have the full length, a last one may be shorter. */
+typedef struct detection {
+  const davit_detector *detector;
+  dvt_detect_task task; /* of all whole windows; scores and `transposed` belong to workers */
+  float *stream;
+  uint16_t *short_orders;
+  int64_t windows, whole, short_length; /* 0: no shorter window */
+  int64_t portion;                      /* windows that a worker takes at a time */
+  int gpus;                             /* that share the host's threads for judging */
+  atomic_llong next;                    /* the first window that nobody has taken */
+  davit_detect_hit *detections;
+} detection;
+
+static davit_status prepare(detection *d, int64_t frames, const float *stream) {
+  const davit_detector *detector = d->detector;
+  const davit_detect_options *o = &detector->options;
+  const int64_t last = dvt_detect_length(frames, o, d->windows - 1);
+  const dvt_detect_gaps gaps = dvt_detect_gaps_of(o);
+  d->short_length = last < o->window ? last : 0;
+  d->whole = d->windows - (d->short_length ? 1 : 0);
+  DVT_TRY(davit_malloc((size_t)(frames * detector->width) * sizeof *d->stream, detector->memory,
+                       (void **)&d->stream));
+  make_units(detector->width, frames, stream, d->stream);
+  if (d->short_length)
+    DVT_TRY(make_orders(detector, d->short_length, &d->short_orders));
+  d->task = (dvt_detect_task){.width = detector->width,
+                              .windows = d->whole,
+                              .window = o->window,
+                              .hop = dvt_detect_hop(o),
+                              .stream = d->stream,
+                              .effect_count = detector->effect_count,
+                              .effects = detector->effects,
+                              .features = detector->features,
+                              .runs = o->permutations + 1,
+                              .orders = detector->orders,
+                              .threshold = (float)o->threshold,
+                              .gap_open = gaps.open,
+                              .gap_extend = gaps.extend,
+                              .round = o->round};
+  return DAVIT_SUCCESS;
+}
+
 /* Windows [begin, end) as a task. */
-static dvt_detect_task portion_of(const detection *d, int64_t begin, int64_t end, float *scores) {
+static dvt_detect_task portion_of(const detection *d, int64_t begin, int64_t end, const float *transposed,
+                                  float *scores) {
   dvt_detect_task t = d->task;
   t.windows = end - begin;
   t.stream += begin * t.hop * t.width;
+  t.transposed = transposed;
   t.scores = scores;
   if (begin == d->whole) {
     t.window = d->short_length;
@@ -272,13 +332,13 @@ static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t 
   for (int64_t k = 0; k < count; k++) {
     const float *scores = t->scores + ((first + k) * t->effect_count + e) * t->runs;
     const int64_t window = begin + first + k, frame = window * t->hop;
-    davit_detection *result = &d->detections[window * t->effect_count + e];
-    *result = (davit_detection){.window = window,
-                                .effect = e,
-                                .onset = frame + onset[k],
-                                .offset = frame + offset[k],
-                                .score = scores[0]};
-    dvt_ref_detect_judge(t->effects[e].frames, scores + 1, d->options, result);
+    davit_detect_hit *result = &d->detections[window * t->effect_count + e];
+    *result = (davit_detect_hit){.window = window,
+                                 .effect = e,
+                                 .onset = frame + onset[k],
+                                 .offset = frame + offset[k],
+                                 .score = scores[0]};
+    dvt_ref_detect_judge(t->effects[e].frames, scores + 1, &d->detector->options, result);
   }
 }
 
@@ -304,45 +364,54 @@ static davit_status judge_portion(const detection *d, const dvt_detect_task *t, 
 
 /* ---- workers ---- */
 
+/* One of a call, on a lane of its own. */
+typedef struct worker {
+  detection *d;
+  const float *transposed;
+} worker;
+
 static davit_status score_portion(const dvt_site *site, const dvt_detect_task *t) {
   const dvt_path path = dvt_path_of(site->owner, NULL);
+  void *memory;
   if (path == DVT_ON_STREAM && dvt_detect_streams(site->stream, t)) {
-    void *memory;
     DVT_TRY(site->workspace(site, dvt_detect_stream_bytes(site->stream, t), &memory));
     return dvt_detect_stream(site->stream, site->device, t, memory);
   }
-  davit_status status = path == DVT_ON_HOST ? dvt_detect_cpu(t, site->threads)
-                                            : dvt_detect_target(site->device, t, 0, t->effect_count);
+  davit_status status;
+  if (path == DVT_ON_HOST) {
+    status = dvt_detect_cpu(t, site->threads);
+  } else {
+    DVT_TRY(site->workspace(site, dvt_detect_target_bytes(t), &memory));
+    status = dvt_detect_target(site->device, t, memory);
+  }
   return status == DAVIT_SUCCESS ? status
                                  : davit_fail(status, "%lld windows could not be scored on device %d",
                                               (long long)t->windows, site->device);
 }
 
-static davit_status take_portions(detection *d, const dvt_site *site, float *scores) {
+static davit_status take_portions(const worker *w, const dvt_site *site, float *scores) {
+  detection *d = w->d;
   int64_t begin, end;
   const bool gpu = !dvt_device_find(site->device)->shares_host_memory;
   const int share = gpu ? dvt_device_threads(DAVIT_HOST) / (d->gpus * GPU_WORKERS) : site->threads,
             threads = share > 0 ? share : 1;
   while (take_portion(d, &begin, &end)) {
-    const dvt_detect_task t = portion_of(d, begin, end, scores);
+    const dvt_detect_task t = portion_of(d, begin, end, w->transposed, scores);
     DVT_TRY(score_portion(site, &t));
     DVT_TRY(judge_portion(d, &t, begin, threads));
   }
   return DAVIT_SUCCESS;
 }
 
-static size_t scores_bytes(const detection *d) {
-  return (size_t)dvt_at_most(d->portion, dvt_at_least(d->whole, 1)) *
-         (size_t)(d->task.effect_count * d->task.runs) * sizeof(float);
-}
-
 static davit_status work(const dvt_site *site, const void *arguments) {
-  detection *d = *(detection *const *)arguments;
+  const worker *w = arguments;
+  detection *d = w->d;
+  const size_t windows = (size_t)dvt_at_most(d->portion, dvt_at_least(d->whole, 1));
   float *scores = NULL;
-  davit_status status =
-      davit_malloc(scores_bytes(d), site->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores);
+  davit_status status = davit_malloc(windows * (size_t)(d->task.effect_count * d->task.runs) * sizeof *scores,
+                                     site->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&scores);
   if (status == DAVIT_SUCCESS)
-    status = take_portions(d, site, scores);
+    status = take_portions(w, site, scores);
   davit_status freed = davit_free(scores);
   if (status != DAVIT_SUCCESS)
     atomic_store(&d->next, d->windows + d->portion); /* the others need not go on */
@@ -363,47 +432,45 @@ static int64_t choose_portion(const detection *d, int workers) {
   return dvt_at_least(dvt_divide_up(portion, unit), 1) * unit;
 }
 
-static davit_status run_workers(detection *d, const int *devices, int count) {
+static davit_status run_workers(detection *d) {
   dvt_lane *lanes[DVT_MOST_DEVICES * GPU_WORKERS];
-  int workers = 0;
+  worker workers[DVT_MOST_DEVICES * GPU_WORKERS];
+  int count = 0;
   dvt_error first = {.status = DAVIT_SUCCESS};
-  for (int i = 0; i < count; i++) {
-    const bool has_memory = !dvt_device_find(devices[i])->shares_host_memory;
-    d->gpus += has_memory;
-    for (int k = 0; k < (has_memory ? GPU_WORKERS : 1) && first.status == DAVIT_SUCCESS; k++) {
-      dvt_error_keep(&first, dvt_lane_open(devices[i], &lanes[workers]));
-      workers += first.status == DAVIT_SUCCESS;
+  for (int i = 0; i < d->detector->place_count; i++) {
+    const place *p = &d->detector->places[i];
+    const bool gpu = !dvt_device_find(p->device)->shares_host_memory;
+    d->gpus += gpu;
+    for (int k = 0; k < (gpu ? GPU_WORKERS : 1) && first.status == DAVIT_SUCCESS; k++) {
+      workers[count] = (worker){d, p->transposed};
+      dvt_error_keep(&first, dvt_lane_open(p->device, &lanes[count]));
+      count += first.status == DAVIT_SUCCESS;
     }
   }
-  d->portion = choose_portion(d, workers > 0 ? workers : 1);
-  for (int i = 0; i < workers && first.status == DAVIT_SUCCESS; i++)
-    dvt_error_keep(&first, dvt_lane_submit(lanes[i], DVT_BLOCKING, work, &d, sizeof d));
-  for (int i = 0; i < workers; i++)
+  d->portion = choose_portion(d, count > 0 ? count : 1);
+  for (int i = 0; i < count && first.status == DAVIT_SUCCESS; i++)
+    dvt_error_keep(&first, dvt_lane_submit(lanes[i], DVT_BLOCKING, work, &workers[i], sizeof workers[i]));
+  for (int i = 0; i < count; i++)
     dvt_error_keep(&first, dvt_lane_close(lanes[i]));
   return dvt_error_report(&first);
 }
 
-davit_status davit_detect(int width, int64_t frames, const float *stream, int effect_count,
-                          const davit_effect *effects, const davit_detect_options *options,
-                          const int *devices, int device_count, davit_detection *detections) {
-  const davit_detect_options o = options ? *options : davit_detect_defaults();
-  int chosen[DVT_MOST_DEVICES], count;
-  DVT_TRY(check(width, frames, stream, effect_count, effects, &o, detections));
-  DVT_TRY(dvt_choose_devices(devices, device_count, chosen, &count));
-  if (frames == 0 || effect_count == 0)
+davit_status davit_detect(const davit_detector *detector, int64_t frames, const float *stream,
+                          davit_detect_hit *detections) {
+  DVT_TRY(dvt_check_pointer("detector", detector));
+  DVT_TRY(dvt_check_length("frames", frames));
+  if (frames == 0 || detector->effect_count == 0)
     return DAVIT_SUCCESS;
-  detection d = {.options = &o,
-                 .windows = dvt_detect_windows(frames, &o),
-                 .place = dvt_place_any_gpu(chosen, count) ? DAVIT_PINNED : DAVIT_PAGEABLE,
+  DVT_TRY(dvt_check_pointer("stream", stream));
+  DVT_TRY(dvt_check_pointer("detections", detections));
+  DVT_TRY(check_finite(-1, frames, detector->width, stream));
+  detection d = {.detector = detector,
+                 .windows = dvt_detect_windows(frames, &detector->options),
                  .detections = detections};
-  davit_status status = prepare(&d, width, frames, stream, effect_count, effects);
+  davit_status status = prepare(&d, frames, stream);
   if (status == DAVIT_SUCCESS)
-    status = run_workers(&d, chosen, count);
+    status = run_workers(&d);
   davit_free(d.stream);
-  davit_free(d.orders);
   davit_free(d.short_orders);
-  free(d.features);
-  free(d.transposed);
-  free(d.effects);
   return status;
 }

@@ -8,38 +8,7 @@
 
 #include "ref/ref.h"
 
-enum { MAX_SYMBOLS = DAVIT_ALIGN_MAX_SYMBOLS, SQUARE = MAX_SYMBOLS * MAX_SYMBOLS };
-
-/* ---- memory ---- */
-
-typedef struct kept_block {
-  struct kept_block *next;
-  void *memory;
-} kept_block;
-static kept_block *kept_blocks;
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Poisoned host memory until the test ends; TEST(function) is a row of the table of tests. */
-static inline void *kept(size_t bytes) {
-  kept_block *block = malloc(sizeof *block);
-  assert_non_null(block);
-  pthread_mutex_lock(&kept_lock);
-  *block = (kept_block){kept_blocks, poisoned(bytes)};
-  kept_blocks = block;
-  pthread_mutex_unlock(&kept_lock);
-  return block->memory;
-}
-
-static inline int drop_kept(void **state) {
-  (void)state;
-  for (kept_block *next; kept_blocks; kept_blocks = next) {
-    next = kept_blocks->next;
-    free(kept_blocks->memory);
-    free(kept_blocks);
-  }
-  return 0;
-}
-#define TEST(function) cmocka_unit_test_teardown(function, drop_kept)
+enum { MAX_SYMBOLS = DAVIT_ALIGN_SYMBOLS_MAXIMUM, SQUARE = MAX_SYMBOLS * MAX_SYMBOLS };
 
 /* ---- scoring ---- */
 

@@ -487,18 +487,18 @@ static void test_failures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_small_databases),
-      TEST(test_random_database),
-      TEST(test_score_limits),
-      TEST(test_long_targets),
-      TEST(test_extreme_databases),
-      TEST(test_own_memory),
-      TEST(test_ties),
-      TEST(test_threads),
-      TEST(test_bad_scoring),
-      TEST(test_bad_database),
-      TEST(test_bad_search),
-      TEST(test_failures),
+      KEPT_TEST(test_small_databases),
+      KEPT_TEST(test_random_database),
+      KEPT_TEST(test_score_limits),
+      KEPT_TEST(test_long_targets),
+      KEPT_TEST(test_extreme_databases),
+      KEPT_TEST(test_own_memory),
+      KEPT_TEST(test_ties),
+      KEPT_TEST(test_threads),
+      KEPT_TEST(test_bad_scoring),
+      KEPT_TEST(test_bad_database),
+      KEPT_TEST(test_bad_search),
+      KEPT_TEST(test_failures),
   };
   return cmocka_run_group_tests(tests, NULL, finalize);
 }

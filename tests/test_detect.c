@@ -11,6 +11,7 @@
 #include "tests/elements.h"
 
 enum { WIDTH = 62 };
+static const int host = DAVIT_HOST;
 
 /* ---- data ---- */
 
@@ -20,7 +21,7 @@ static float uniform(uint64_t *state) {
 
 /* Frames that resemble each other more or less. */
 static float *random_frames(uint64_t seed, int width, int64_t frames) {
-  float *x = malloc((size_t)(frames * width) * sizeof *x);
+  float *x = kept((size_t)(frames * width) * sizeof *x);
   for (int64_t i = 0; i < frames * width; i++)
     x[i] = uniform(&seed) - 0.3f;
   return x;
@@ -28,25 +29,47 @@ static float *random_frames(uint64_t seed, int width, int64_t frames) {
 
 /* Frame k of `order` is the unit vector of axis order[k], `scale` long. */
 static float *axes(int width, int count, const int *order, float scale) {
-  float *x = calloc((size_t)(count * width), sizeof *x);
+  float *x = kept((size_t)(count * width) * sizeof *x);
+  memset(x, 0, (size_t)(count * width) * sizeof *x);
   for (int k = 0; k < count; k++)
     x[k * width + order[k]] = scale;
   return x;
 }
 
-static davit_detection *detect_on(int device, int width, int64_t frames, const float *stream,
-                                  int effect_count, const davit_effect *effects,
-                                  const davit_detect_options *options) {
-  const int64_t count = davit_detect_windows(frames, options) * effect_count;
-  davit_detection *d = malloc((size_t)(count + 1) * sizeof *d);
-  memset(d, 0x5a, (size_t)(count + 1) * sizeof *d);
-  const davit_detection guard = d[count];
-  CHECK(davit_detect(width, frames, stream, effect_count, effects, options, &device, 1, d));
+static int64_t windows_of(int64_t frames, const davit_detect_options *options) {
+  int64_t windows = -1;
+  CHECK(davit_detect_windows(frames, &windows, options));
+  return windows;
+}
+
+/* By a detector for this call. */
+static davit_status detect(int width, int64_t frames, const float *stream, int effect_count,
+                           const davit_detect_effect *effects, const davit_detect_options *options,
+                           davit_detect_hit *detections) {
+  davit_detector *detector = NULL;
+  davit_status status = davit_detector_create(width, effect_count, effects, &detector, options);
+  if (status == DAVIT_SUCCESS)
+    status = davit_detect(detector, frames, stream, detections);
+  davit_status end = davit_detector_destroy(detector);
+  return status == DAVIT_SUCCESS ? end : status;
+}
+
+/* On one device, or on the default ones if it is NULL. */
+static davit_detect_hit *detect_on(const int *device, int width, int64_t frames, const float *stream,
+                                   int effect_count, const davit_detect_effect *effects,
+                                   const davit_detect_options *options) {
+  const int64_t count = windows_of(frames, options) * effect_count;
+  davit_detect_hit *d = kept((size_t)(count + 1) * sizeof *d);
+  const davit_detect_hit guard = d[count];
+  davit_detect_options o = *options;
+  o.devices = device;
+  o.device_count = device != NULL;
+  CHECK(detect(width, frames, stream, effect_count, effects, &o, d));
   assert_memory_equal(&guard, &d[count], sizeof guard);
   return d;
 }
 
-static void expect_same(const davit_detection *a, const davit_detection *b) {
+static void expect_same(const davit_detect_hit *a, const davit_detect_hit *b) {
   assert_int_equal(a->window, b->window);
   assert_int_equal(a->effect, b->effect);
   assert_int_equal(a->onset, b->onset);
@@ -61,26 +84,19 @@ static void expect_same(const davit_detection *a, const davit_detection *b) {
 
 /* ---- the same on all devices ---- */
 
-static void expect_reference(int width, int64_t frames, int effect_count, const davit_effect *effects,
+static void expect_reference(int width, int64_t frames, int effect_count, const davit_detect_effect *effects,
                              const davit_detect_options *o) {
   int devices[MOST_PLACES], device_count = all_devices(devices);
   float *stream = random_frames(11, width, frames);
-  const int64_t count = davit_detect_windows(frames, o) * effect_count;
-  davit_detection *expected = malloc((size_t)count * sizeof *expected);
+  const int64_t count = windows_of(frames, o) * effect_count;
+  davit_detect_hit *expected = kept((size_t)count * sizeof *expected);
   CHECK(dvt_ref_detect(width, frames, stream, effect_count, effects, o, expected));
-  for (int i = 0; i < device_count; i++) {
-    davit_detection *d = detect_on(devices[i], width, frames, stream, effect_count, effects, o);
+  for (int i = -1; i < device_count; i++) {
+    davit_detect_hit *d =
+        detect_on(i < 0 ? NULL : &devices[i], width, frames, stream, effect_count, effects, o);
     for (int64_t k = 0; k < count; k++)
       expect_same(&d[k], &expected[k]);
-    free(d);
   }
-  davit_detection *d = malloc((size_t)count * sizeof *d);
-  CHECK(davit_detect(width, frames, stream, effect_count, effects, o, NULL, 0, d));
-  for (int64_t k = 0; k < count; k++)
-    expect_same(&d[k], &expected[k]);
-  free(d);
-  free(expected);
-  free(stream);
 }
 
 static void test_reference_on_every_device(void **unused) {
@@ -92,11 +108,12 @@ static void test_reference_on_every_device(void **unused) {
   static const int64_t lengths[] = {1, 2, 3, 5, 33, 108};
   for (int c = 0; c < COUNT(cases); c++)
     for (int rounded = 0; rounded < 2; rounded++) {
-      davit_effect effects[COUNT(lengths)];
+      davit_detect_effect effects[COUNT(lengths)];
       int count = 0;
       for (int e = 0; e < COUNT(lengths); e++)
         if (lengths[e] <= cases[c].window)
-          effects[count++] = (davit_effect){lengths[e], random_frames(100 + (uint64_t)e, 5, lengths[e])};
+          effects[count++] =
+              (davit_detect_effect){lengths[e], random_frames(100 + (uint64_t)e, 5, lengths[e])};
       const davit_detect_options o = {.window = cases[c].window,
                                       .hop = cases[c].hop,
                                       .threshold = 20,
@@ -107,8 +124,6 @@ static void test_reference_on_every_device(void **unused) {
                                       .alpha = 0.3,
                                       .seed = 5};
       expect_reference(5, cases[c].frames, count, effects, &o);
-      for (int e = 0; e < count; e++)
-        free((void *)(uintptr_t)effects[e].features);
     }
 }
 
@@ -119,42 +134,36 @@ static void test_long_effects(void **unused) {
   for (int k = 0; k < 3; k++) {
     const int64_t frames = 326 + k;
     float *sound = random_frames(3, 4, frames);
-    const davit_effect effect = {frames, sound};
-    davit_detect_options o = davit_detect_defaults();
+    const davit_detect_effect effect = {frames, sound};
+    davit_detect_options o = {0};
     o.window = 700;
     o.round = true;
     o.permutations = 2;
     o.threshold = k == 0 ? 20.5 : 10;
     expect_reference(4, 1500, 1, &effect, &o);
-    davit_detection *d = detect_on(DAVIT_HOST, 4, frames, sound, 1, &effect, &o);
+    davit_detect_hit *d = detect_on(&host, 4, frames, sound, 1, &effect, &o);
     assert_true(d->score >= 100.0 * (double)frames);
-    free(d);
-    free(sound);
   }
 }
 
 static void test_processor_variants(void **unused) {
   (void)unused;
   float *stream = random_frames(1, WIDTH, 900), *sound = random_frames(2, WIDTH, 30);
-  const davit_effect effect = {30, sound};
-  davit_detect_options o = davit_detect_defaults();
+  const davit_detect_effect effect = {30, sound};
+  davit_detect_options o = {0};
   o.window = 60;
   o.permutations = 5;
   for (int rounded = 0; rounded < 2; rounded++) {
     o.round = rounded;
-    davit_detection *best = detect_on(DAVIT_HOST, WIDTH, 900, stream, 1, &effect, &o);
+    davit_detect_hit *best = detect_on(&host, WIDTH, 900, stream, 1, &effect, &o);
     for (int variant = 0; variant < DVT_CPU_COUNT; variant++) {
       dvt_cpu_allow((dvt_cpu)variant);
-      davit_detection *d = detect_on(DAVIT_HOST, WIDTH, 900, stream, 1, &effect, &o);
+      davit_detect_hit *d = detect_on(&host, WIDTH, 900, stream, 1, &effect, &o);
       for (int w = 0; w < 15; w++)
         expect_same(&d[w], &best[w]);
-      free(d);
     }
     dvt_cpu_allow(DVT_CPU_COUNT - 1);
-    free(best);
   }
-  free(stream);
-  free(sound);
 }
 
 /* ---- outside oracles ---- */
@@ -166,7 +175,8 @@ static double gap(double penalty, int64_t k) {
 /* All gaps tried at every cell; cosines in double. */
 static double brute_force(int width, int64_t m, const float *x, int64_t n, const float *y,
                           const uint16_t *order, const davit_detect_options *o) {
-  double *h = calloc((size_t)((m + 1) * (n + 1)), sizeof *h), best = 0;
+  double *h = kept((size_t)((m + 1) * (n + 1)) * sizeof *h), best = 0;
+  memset(h, 0, (size_t)((m + 1) * (n + 1)) * sizeof *h);
   for (int64_t i = 1; i <= m; i++)
     for (int64_t j = 1; j <= n; j++) {
       const float *a = x + order[i - 1] * width, *b = y + (j - 1) * width;
@@ -186,7 +196,6 @@ static double brute_force(int width, int64_t m, const float *x, int64_t n, const
       h[i * (n + 1) + j] = top;
       best = fmax(best, top);
     }
-  free(h);
   return best;
 }
 
@@ -197,7 +206,7 @@ static void test_brute_force(void **unused) {
     uint64_t state = (uint64_t)trial;
     const int64_t m = 1 + random_below(&state, 40), n = 1 + random_below(&state, (int)m);
     float *stream = random_frames(50 + (uint64_t)trial, 3, m), *sound = random_frames(7, 3, n);
-    const davit_effect effect = {n, sound};
+    const davit_detect_effect effect = {n, sound};
     const davit_detect_options o = {.window = m,
                                     .threshold = 37.5,
                                     .gap_penalty = 3,
@@ -206,7 +215,7 @@ static void test_brute_force(void **unused) {
                                     .round = trial % 2,
                                     .alpha = 1,
                                     .seed = (uint64_t)trial};
-    davit_detection *d = detect_on(DAVIT_HOST, 3, m, stream, 1, &effect, &o);
+    davit_detect_hit *d = detect_on(&host, 3, m, stream, 1, &effect, &o);
     CHECK(davit_detect_permutation(o.seed, 0, m, o.block, order));
     const double real = brute_force(3, m, stream, n, sound, order, &o);
     CHECK(davit_detect_permutation(o.seed, 1, m, o.block, order));
@@ -214,9 +223,6 @@ static void test_brute_force(void **unused) {
     assert_true(fabs(d->score - real) <= 1e-3);
     assert_true(fabs(d->null_mean - null) <= 1e-3);
     assert_true(d->p_value == (d->null_mean >= d->score ? 1 : 0.5));
-    free(d);
-    free(stream);
-    free(sound);
   }
 }
 
@@ -226,15 +232,16 @@ static void test_parasail(void **unused) {
   (void)unused;
   enum { WINDOW = 50, EFFECT = 30, RUNS = 101 };
   float *stream = random_frames(21, 5, WINDOW), *sound = random_frames(22, 5, EFFECT);
-  const davit_effect effect = {EFFECT, sound};
-  davit_detect_options o = davit_detect_defaults();
+  const davit_detect_effect effect = {EFFECT, sound};
+  davit_detect_options o = {0};
   o.window = WINDOW;
   o.round = true;
   o.threshold = 10;
+  o.block = 3;
   char alphabet[WINDOW + 1] = "", text[WINDOW + 1] = "";
   for (int i = 0; i < WINDOW; i++)
     alphabet[i] = (char)(i < 25 ? 'A' + i : 'a' + i - 25);
-  int *values = malloc(sizeof(int) * WINDOW * EFFECT);
+  int *values = kept(sizeof(int) * WINDOW * EFFECT);
   for (int j = 0; j < EFFECT; j++)
     for (int i = 0; i < WINDOW; i++) {
       double ab = 0, aa = 0, bb = 0;
@@ -258,37 +265,30 @@ static void test_parasail(void **unused) {
     *(r ? &sum : &real) += parasail_result_get_score(result);
     parasail_result_free(result);
   }
-  davit_detection *d = detect_on(DAVIT_HOST, 5, WINDOW, stream, 1, &effect, &o);
+  davit_detect_hit *d = detect_on(&host, 5, WINDOW, stream, 1, &effect, &o);
   assert_true(real > 100);
   assert_true(d->score == real);
   assert_true(d->null_mean == sum / 100);
   parasail_matrix_free(matrix);
-  free(values);
-  free(d);
-  free(stream);
-  free(sound);
 }
 
 /* ---- by hand ---- */
 
-static davit_detection detect_axes(int count, const int *order, float scale) {
+static davit_detect_hit detect_axes(int count, const int *order, float scale) {
   static const int pattern[] = {0, 1, 2, 3, 4, 5};
   float *stream = axes(7, count, order, scale), *sound = axes(7, 6, pattern, 1);
-  const davit_effect effect = {6, sound};
-  davit_detect_options o = davit_detect_defaults();
+  const davit_detect_effect effect = {6, sound};
+  davit_detect_options o = {0};
   o.window = 16;
   o.threshold = 50;
-  davit_detection *d = detect_on(DAVIT_HOST, 7, count, stream, 1, &effect, &o), result = *d;
-  free(d);
-  free(stream);
-  free(sound);
+  davit_detect_hit *d = detect_on(&host, 7, count, stream, 1, &effect, &o), result = *d;
   return result;
 }
 
 #define EXPECT_AXES(expected, begin, end, ...)                                                               \
   do {                                                                                                       \
     const int order[] = {__VA_ARGS__};                                                                       \
-    const davit_detection d = detect_axes(COUNT(order), order, 2);                                           \
+    const davit_detect_hit d = detect_axes(COUNT(order), order, 2);                                          \
     assert_true(d.score == (expected));                                                                      \
     assert_int_equal(d.onset, (begin));                                                                      \
     assert_int_equal(d.offset, (end));                                                                       \
@@ -316,20 +316,18 @@ static void test_silence_and_constant_sound(void **unused) {
   float silence[40 * 3] = {0}, tone[40 * 3];
   for (int i = 0; i < 40 * 3; i++)
     tone[i] = i % 3 == 0 ? 1 : 0.5f;
-  davit_detect_options o = davit_detect_defaults();
+  davit_detect_options o = {0};
   o.window = 40;
-  const davit_effect effects[] = {{10, silence}, {10, tone}};
-  davit_detection *d = detect_on(DAVIT_HOST, 3, 40, silence, 2, effects, &o);
+  const davit_detect_effect effects[] = {{10, silence}, {10, tone}};
+  davit_detect_hit *d = detect_on(&host, 3, 40, silence, 2, effects, &o);
   for (int e = 0; e < 2; e++) {
     assert_true(d[e].score == 0 && d[e].null_sd == 0 && d[e].z == 0 && d[e].p_value == 1);
     assert_false(d[e].detected);
   }
-  free(d);
-  d = detect_on(DAVIT_HOST, 3, 40, tone, 2, effects, &o);
+  d = detect_on(&host, 3, 40, tone, 2, effects, &o);
   assert_true(d[0].score == 0);
   assert_true(fabs(d[1].score - 1000) < 1e-3 && d[1].p_value == 1);
   assert_false(d[1].detected);
-  free(d);
 }
 
 /* What is alike is so both ways: the window in the effect's place scores the same. */
@@ -337,18 +335,14 @@ static void test_transposed(void **unused) {
   (void)unused;
   for (int n = 1; n <= 40; n += 3) {
     float *a = random_frames((uint64_t)n, 5, 40), *b = random_frames(99, 5, n);
-    davit_detect_options o = davit_detect_defaults();
+    davit_detect_options o = {0};
     o.window = 40;
     o.threshold = 10;
-    const davit_effect short_one = {n, b}, long_one = {40, a};
-    davit_detection *d = detect_on(DAVIT_HOST, 5, 40, a, 1, &short_one, &o), *turned;
+    const davit_detect_effect short_one = {n, b}, long_one = {40, a};
+    davit_detect_hit *d = detect_on(&host, 5, 40, a, 1, &short_one, &o), *turned;
     o.window = 41; /* so that an effect may be longer than what there is of the window */
-    turned = detect_on(DAVIT_HOST, 5, n, b, 1, &long_one, &o);
+    turned = detect_on(&host, 5, n, b, 1, &long_one, &o);
     assert_true(d->score == turned->score);
-    free(d);
-    free(turned);
-    free(a);
-    free(b);
   }
 }
 
@@ -356,33 +350,30 @@ static void test_transposed(void **unused) {
 static void test_growing(void **unused) {
   (void)unused;
   float *stream = random_frames(5, 5, 60), *sound = random_frames(6, 5, 30);
-  davit_detect_options o = davit_detect_defaults();
+  davit_detect_options o = {0};
   o.window = 61;
   o.threshold = 20;
   double last = 0;
   for (int n = 1; n <= 30; n++) {
-    const davit_effect effect = {n, sound};
+    const davit_detect_effect effect = {n, sound};
     memcpy(stream + (20 + n) * 5, sound + (n - 1) * 5, 5 * sizeof *sound);
-    davit_detection *d = detect_on(DAVIT_HOST, 5, 60, stream, 1, &effect, &o);
+    davit_detect_hit *d = detect_on(&host, 5, 60, stream, 1, &effect, &o);
     assert_true(d->score >= last && d->score >= 100 * n - 0.01);
     last = d->score;
-    free(d);
   }
-  free(stream);
-  free(sound);
 }
 
-/* An effect is found where it was put, with the least p-value; the rank is what it says. */
+/* An effect is found where it was put, with the smallest p-value; the rank is what it says. */
 static void test_planted_effect(void **unused) {
   (void)unused;
   enum { FRAMES = 2000, EFFECT = 60, AT = 1234 };
   float *stream = random_frames(31, WIDTH, FRAMES), *sound = random_frames(32, WIDTH, EFFECT);
   memcpy(stream + AT * WIDTH, sound, sizeof(float) * EFFECT * WIDTH);
-  const davit_effect effect = {EFFECT, sound};
-  davit_detect_options o = davit_detect_defaults();
+  const davit_detect_effect effect = {EFFECT, sound};
+  davit_detect_options o = {0};
   o.hop = 100;
-  davit_detection *d = detect_on(DAVIT_HOST, WIDTH, FRAMES, stream, 1, &effect, &o);
-  for (int64_t w = 0; w < davit_detect_windows(FRAMES, &o); w++) {
+  davit_detect_hit *d = detect_on(&host, WIDTH, FRAMES, stream, 1, &effect, &o);
+  for (int64_t w = 0; w < windows_of(FRAMES, &o); w++) {
     const bool there = w * 100 <= AT && AT + EFFECT <= w * 100 + 200;
     if (there) {
       assert_int_equal(d[w].onset, AT);
@@ -391,16 +382,13 @@ static void test_planted_effect(void **unused) {
       assert_true(d[w].detected);
     }
   }
-  free(d);
-  free(stream);
-  free(sound);
 }
 
 /* ---- windows and permutations ---- */
 
 static void test_windows(void **unused) {
   (void)unused;
-  davit_detect_options o = davit_detect_defaults();
+  davit_detect_options o = {0};
   static const int64_t cases[][4] = {/* frames, window, hop, windows */ {0, 200, 0, 0},
                                      {1, 200, 0, 1},
                                      {200, 200, 0, 1},
@@ -415,18 +403,16 @@ static void test_windows(void **unused) {
   for (int c = 0; c < COUNT(cases); c++) {
     o.window = cases[c][1];
     o.hop = cases[c][2];
-    assert_int_equal(davit_detect_windows(cases[c][0], &o), cases[c][3]);
+    assert_int_equal(windows_of(cases[c][0], &o), cases[c][3]);
   }
-  assert_int_equal(davit_detect_windows(1000, NULL), 5);
-  o.window = 0;
-  assert_int_equal(davit_detect_windows(10, &o), 0);
+  assert_int_equal(windows_of(1000, NULL), 5);
 }
 
 static void test_permutations(void **unused) {
   (void)unused;
   static const int lengths[] = {1, 2, 3, 7, 200, 203, 65535}, blocks[] = {1, 2, 4, 7, 300};
-  uint16_t *order = malloc(65535 * sizeof *order), *other = malloc(65535 * sizeof *order);
-  char *seen = malloc(65535);
+  uint16_t *order = kept(65535 * sizeof *order), *other = kept(65535 * sizeof *order);
+  char *seen = kept(65535);
   for (int k = 0; k < COUNT(lengths); k++)
     for (int b = 0; b < COUNT(blocks); b++)
       for (int r = 0; r < 5; r++) {
@@ -445,9 +431,6 @@ static void test_permutations(void **unused) {
         assert_true(breaks <= (n - 1) / blocks[b]);
         assert_true(n <= 7 || differ > 0);
       }
-  free(order);
-  free(other);
-  free(seen);
 }
 
 /* Each of the 6 orders of 3 frames comes up equally often: 5 standard deviations. */
@@ -472,99 +455,190 @@ static void test_false_alarms(void **unused) {
   (void)unused;
   enum { WINDOWS = 2000 };
   float *stream = random_frames(77, 3, WINDOWS * 12), *sound = random_frames(78, 3, 6);
-  const davit_effect effect = {6, sound};
-  davit_detect_options o = davit_detect_defaults();
+  const davit_detect_effect effect = {6, sound};
+  davit_detect_options o = {0};
   o.window = 12;
   o.permutations = 39;
   o.block = 1;
-  o.coverage = 0;
+  o.coverage = DAVIT_DETECT_ZERO;
   o.alpha = 0.1;
-  davit_detection *d = detect_on(DAVIT_HOST, 3, WINDOWS * 12, stream, 1, &effect, &o);
+  davit_detect_hit *d = detect_on(&host, 3, WINDOWS * 12, stream, 1, &effect, &o);
   int alarms = 0;
   for (int w = 0; w < WINDOWS; w++)
     alarms += d[w].detected;
   assert_in_range(alarms, 100, WINDOWS / 10 + 5 * 14);
-  free(d);
-  free(stream);
-  free(sound);
 }
 
 /* ---- bad arguments ---- */
 
+static void test_defaults(void **unused) {
+  (void)unused;
+  float *stream = random_frames(8, 5, 700), *sound = random_frames(9, 5, 20);
+  const davit_detect_effect effect = {20, sound};
+  davit_detect_options o;
+  davit_detect_hit d[2][4];
+  CHECK(davit_detect_defaults(&o));
+  assert_true(o.window == 200 && o.threshold == 50 && o.gap_penalty == 33 && o.permutations == 100 &&
+              o.block == 3 && o.alpha == 0.01 && o.coverage == 0.3 && !o.round && o.seed == 0);
+  CHECK(detect(5, 700, stream, 1, &effect, NULL, d[0]));
+  CHECK(detect(5, 700, stream, 1, &effect, &o, d[1]));
+  for (int w = 0; w < 4; w++)
+    expect_same(&d[0][w], &d[1][w]);
+  o = (davit_detect_options){.threshold = DAVIT_DETECT_ZERO, .alpha = DAVIT_DETECT_ZERO};
+  CHECK(detect(5, 700, stream, 1, &effect, &o, d[1]));
+  assert_true(d[1][0].score > d[0][0].score && !d[1][0].detected);
+  CHECK_FAILS(davit_detect_defaults(NULL), DAVIT_INVALID_ARGUMENT, "options is NULL");
+}
+
 static void test_arguments(void **unused) {
   (void)unused;
+  const davit_status bad = DAVIT_INVALID_ARGUMENT;
   float x[20] = {1};
-  davit_detection d[4];
-  davit_effect effect = {2, x};
-  davit_detect_options o = davit_detect_defaults();
-#define DETECT(width, frames, stream, count, effects, detections)                                            \
-  davit_detect(width, frames, stream, count, effects, &o, NULL, 0, detections)
-#define BAD(field, value, words)                                                                             \
+  int64_t windows = -7;
+  davit_detect_hit d[4];
+  davit_detect_effect effect = {2, x};
+  davit_detect_options o = {0};
+  davit_detector *detector = NULL;
+#define BAD(member, value, words)                                                                            \
   do {                                                                                                       \
-    o = davit_detect_defaults();                                                                             \
-    o.field = (value);                                                                                       \
-    CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, words);                             \
+    o = (davit_detect_options){.member = (value)};                                                           \
+    CHECK_FAILS(davit_detector_create(2, 1, &effect, &detector, &o), bad, words);                            \
   } while (0)
-  BAD(window, 0, "window is 0");
-  BAD(window, 65536, "window is 65536");
+  BAD(window, -1, "options->window is -1");
+  BAD(window, 65536, "options->window is 65536");
   BAD(window, 1, "effects[0] has 2 frames");
-  BAD(hop, -1, "hop is -1");
-  BAD(hop, 201, "hop is 201");
-  BAD(threshold, -1, "threshold is -1");
-  BAD(threshold, NAN, "threshold is");
-  BAD(threshold, 100.5, "threshold is 100.5");
-  BAD(gap_penalty, 0, "gap_penalty is 0");
-  BAD(gap_penalty, -33, "gap_penalty is -33");
-  BAD(permutations, 0, "permutations is 0");
-  BAD(permutations, 1000001, "permutations is 1000001");
-  BAD(block, 0, "block is 0");
-  BAD(block, 65536, "block is 65536");
-  BAD(coverage, -0.1, "coverage is -0.1");
-  BAD(coverage, NAN, "coverage is");
-  BAD(alpha, 1.5, "alpha is 1.5");
-  BAD(alpha, NAN, "alpha is");
-  o = davit_detect_defaults();
-  CHECK_FAILS(DETECT(0, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "width is 0");
-  CHECK_FAILS(DETECT(2, -1, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "frames is -1");
-  CHECK_FAILS(DETECT(2, 10, NULL, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "stream is NULL");
-  CHECK_FAILS(DETECT(2, 10, x, 1, NULL, d), DAVIT_INVALID_ARGUMENT, "effects is NULL");
-  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, NULL), DAVIT_INVALID_ARGUMENT, "detections is NULL");
-  CHECK_FAILS(DETECT(2, 10, x, -1, &effect, d), DAVIT_INVALID_ARGUMENT, "effect_count is -1");
+  BAD(hop, -1, "options->hop is -1");
+  BAD(hop, 201, "options->hop is 201");
+  BAD(threshold, -2, "options->threshold is -2");
+  BAD(threshold, NAN, "options->threshold is");
+  BAD(threshold, 100.5, "options->threshold is 100.5");
+  BAD(gap_penalty, -33, "options->gap_penalty is -33");
+  BAD(gap_penalty, 10001, "options->gap_penalty is 10001");
+  BAD(permutations, -1, "options->permutations is -1");
+  BAD(permutations, 1000001, "options->permutations is 1000001");
+  BAD(block, -1, "options->block is -1");
+  BAD(block, 65536, "options->block is 65536");
+  BAD(coverage, -0.1, "options->coverage is -0.1");
+  BAD(coverage, NAN, "options->coverage is");
+  BAD(alpha, 1.5, "options->alpha is 1.5");
+  BAD(alpha, NAN, "options->alpha is");
+  BAD(device_count, 3, "options->device_count is 3");
+  BAD(reserved[2], 6, "options->reserved[2] is 6");
+#undef BAD
+#define BAD(width, count, effects, detector, words)                                                          \
+  CHECK_FAILS(davit_detector_create(width, count, effects, detector, NULL), bad, words)
+  BAD(0, 1, &effect, &detector, "width is 0");
+  BAD(2, -1, &effect, &detector, "effect_count is -1");
+  BAD(2, 1, NULL, &detector, "effects is NULL");
+  BAD(2, 1, &effect, NULL, "detector is NULL");
   effect.frames = 0;
-  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "effects[0] has 0 frames");
-  effect = (davit_effect){2, NULL};
-  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "effects[0].features is NULL");
+  BAD(2, 1, &effect, &detector, "effects[0] has 0 frames");
+  effect = (davit_detect_effect){2, NULL};
+  BAD(2, 1, &effect, &detector, "effects[0].features is NULL");
   effect.features = x;
-  x[15] = NAN;
-  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT, "stream: frame 7: feature 1 is");
   x[3] = INFINITY;
-  CHECK_FAILS(DETECT(2, 10, x, 1, &effect, d), DAVIT_INVALID_ARGUMENT,
-              "effects[0]: frame 1: feature 1 is inf");
-  CHECK(DETECT(2, 0, NULL, 1, &effect, NULL));
-  CHECK(DETECT(2, 10, x, 0, NULL, NULL));
+  BAD(2, 1, &effect, &detector, "effects[0]: frame 1: feature 1 is inf");
+#undef BAD
+  x[3] = 0;
+  assert_null(detector);
+  CHECK(davit_detector_create(2, 1, &effect, &detector, NULL));
+  CHECK_FAILS(davit_detect(NULL, 10, x, d), bad, "detector is NULL");
+  CHECK_FAILS(davit_detect(detector, -1, x, d), bad, "frames is -1");
+  CHECK_FAILS(davit_detect(detector, 10, NULL, d), bad, "stream is NULL");
+  CHECK_FAILS(davit_detect(detector, 10, x, NULL), bad, "detections is NULL");
+  x[15] = NAN;
+  CHECK_FAILS(davit_detect(detector, 10, x, d), bad, "stream: frame 7: feature 1 is");
+  CHECK(davit_detect(detector, 0, NULL, NULL));
+  CHECK(davit_detector_destroy(detector));
+  CHECK(davit_detector_create(2, 0, NULL, &detector, NULL));
+  CHECK(davit_detect(detector, 10, x, NULL));
+  CHECK(davit_detector_destroy(detector));
+  CHECK(davit_detector_destroy(NULL));
+  o = (davit_detect_options){.window = -5};
+  CHECK_FAILS(davit_detect_windows(10, &windows, &o), bad, "options->window is -5");
+  CHECK_FAILS(davit_detect_windows(-1, &windows, NULL), bad, "frames is -1");
+  CHECK_FAILS(davit_detect_windows(1, NULL, NULL), bad, "windows is NULL");
+  assert_int_equal(windows, -7);
   uint16_t order[1];
-  CHECK_FAILS(davit_detect_permutation(0, 1, 1, 0, order), DAVIT_INVALID_ARGUMENT, "block is 0");
-  CHECK_FAILS(davit_detect_permutation(0, -1, 1, 1, order), DAVIT_INVALID_ARGUMENT, "r is -1");
-  CHECK_FAILS(davit_detect_permutation(0, 1, 0, 1, order), DAVIT_INVALID_ARGUMENT, "n is 0");
-  CHECK_FAILS(davit_detect_permutation(0, 1, 65536, 1, order), DAVIT_INVALID_ARGUMENT, "n is 65536");
-  CHECK_FAILS(davit_detect_permutation(0, 1, 1, 1, NULL), DAVIT_INVALID_ARGUMENT, "order is NULL");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 1, 0, order), bad, "block is 0");
+  CHECK_FAILS(davit_detect_permutation(0, -1, 1, 1, order), bad, "r is -1");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 0, 1, order), bad, "n is 0");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 65536, 1, order), bad, "n is 65536");
+  CHECK_FAILS(davit_detect_permutation(0, 1, 1, 1, NULL), bad, "order is NULL");
+}
+
+/* ---- a detector ---- */
+
+enum { STREAMS = 4, LONGEST = 300, SOUND = 25 };
+
+typedef struct searcher {
+  pthread_t thread;
+  const davit_detector *detector;
+  int64_t frames;
+  float *stream;
+  davit_detect_hit *wanted, *found;
+  bool right;
+} searcher;
+
+static void *search_often(void *argument) {
+  searcher *s = argument;
+  s->right = true;
+  for (int repeat = 0; repeat < 5; repeat++)
+    s->right = davit_detect(s->detector, s->frames, s->stream, s->found) == DAVIT_SUCCESS && s->right;
+  return NULL;
+}
+
+/* One detector for streams of several lengths, from several threads; the effects' memory is gone. */
+static void test_kept_detector(void **unused) {
+  (void)unused;
+  int devices[MOST_PLACES], count = all_devices(devices);
+  const davit_detect_options o = {
+      .window = 64, .permutations = 7, .devices = devices, .device_count = count < 16 ? count : 16};
+  float *sound = random_frames(3, 5, SOUND);
+  const davit_detect_effect effect = {SOUND, sound};
+  davit_detector *detector;
+  searcher searchers[STREAMS];
+  for (int k = 0; k < STREAMS; k++) {
+    searcher *s = &searchers[k];
+    const int64_t frames = LONGEST - k * 90, windows = windows_of(frames, &o);
+    *s = (searcher){.frames = frames, .stream = random_frames(60 + (uint64_t)k, 5, frames)};
+    s->wanted = kept((size_t)windows * sizeof *s->wanted);
+    s->found = kept((size_t)windows * sizeof *s->found);
+    CHECK(dvt_ref_detect(5, frames, s->stream, 1, &effect, &o, s->wanted));
+  }
+  CHECK(davit_detector_create(5, 1, &effect, &detector, &o));
+  memset(sound, 0xff, SOUND * 5 * sizeof *sound);
+  for (int k = 0; k < STREAMS; k++) {
+    searchers[k].detector = detector;
+    assert_int_equal(pthread_create(&searchers[k].thread, NULL, search_often, &searchers[k]), 0);
+  }
+  for (int k = 0; k < STREAMS; k++) {
+    const searcher *s = &searchers[k];
+    assert_int_equal(pthread_join(s->thread, NULL), 0);
+    assert_true(s->right);
+    for (int64_t w = 0; w < windows_of(s->frames, &o); w++)
+      expect_same(&s->found[w], &s->wanted[w]);
+  }
+  CHECK(davit_detector_destroy(detector));
 }
 
 /* ---- failures ---- */
 
 typedef struct attempt {
   const float *stream;
-  const davit_effect *effect;
+  const davit_detect_effect *effect;
   const davit_detect_options *options;
-  const davit_detection *wanted;
+  const davit_detect_hit *wanted;
 } attempt;
 
 static davit_status whole_story(void *argument) {
   const attempt *a = argument;
   int devices[MOST_PLACES], count = all_devices(devices);
-  davit_detection d[8];
-  davit_status status =
-      davit_detect(5, 450, a->stream, 1, a->effect, a->options, devices, count < 16 ? count : 16, d);
+  davit_detect_hit d[8];
+  davit_detect_options o = *a->options;
+  o.devices = devices;
+  o.device_count = count < 16 ? count : 16;
+  davit_status status = detect(5, 450, a->stream, 1, a->effect, &o, d);
   for (int w = 0; w < 8 && status == DAVIT_SUCCESS; w++)
     expect_same(&d[w], &a->wanted[w]);
   return status;
@@ -573,36 +647,36 @@ static davit_status whole_story(void *argument) {
 static void test_failures(void **unused) {
   (void)unused;
   float *stream = random_frames(1, 5, 450), *sound = random_frames(2, 5, 20);
-  const davit_effect effect = {20, sound};
-  davit_detect_options o = davit_detect_defaults();
+  const davit_detect_effect effect = {20, sound};
+  davit_detect_options o = {0};
   o.window = 60;
   o.permutations = 3;
-  davit_detection wanted[8];
+  davit_detect_hit wanted[8];
   CHECK(dvt_ref_detect(5, 450, stream, 1, &effect, &o, wanted));
   attempt a = {stream, &effect, &o, wanted};
   fail_everywhere(whole_story, &a);
-  free(stream);
-  free(sound);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reference_on_every_device),
-      cmocka_unit_test(test_long_effects),
-      cmocka_unit_test(test_processor_variants),
-      cmocka_unit_test(test_brute_force),
-      cmocka_unit_test(test_parasail),
-      cmocka_unit_test(test_examples_by_hand),
-      cmocka_unit_test(test_silence_and_constant_sound),
-      cmocka_unit_test(test_transposed),
-      cmocka_unit_test(test_growing),
-      cmocka_unit_test(test_planted_effect),
-      cmocka_unit_test(test_windows),
-      cmocka_unit_test(test_permutations),
-      cmocka_unit_test(test_permutations_are_even),
-      cmocka_unit_test(test_false_alarms),
-      cmocka_unit_test(test_arguments),
-      cmocka_unit_test(test_failures),
+      KEPT_TEST(test_reference_on_every_device),
+      KEPT_TEST(test_long_effects),
+      KEPT_TEST(test_processor_variants),
+      KEPT_TEST(test_brute_force),
+      KEPT_TEST(test_parasail),
+      KEPT_TEST(test_examples_by_hand),
+      KEPT_TEST(test_silence_and_constant_sound),
+      KEPT_TEST(test_transposed),
+      KEPT_TEST(test_growing),
+      KEPT_TEST(test_planted_effect),
+      KEPT_TEST(test_windows),
+      KEPT_TEST(test_permutations),
+      KEPT_TEST(test_permutations_are_even),
+      KEPT_TEST(test_false_alarms),
+      KEPT_TEST(test_defaults),
+      KEPT_TEST(test_arguments),
+      KEPT_TEST(test_kept_detector),
+      KEPT_TEST(test_failures),
   };
   return cmocka_run_group_tests(tests, NULL, finalize);
 }

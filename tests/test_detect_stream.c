@@ -55,7 +55,7 @@ static void expect_effect(const dvt_detect_task *t, int e) {
   dvt_float_border *border = malloc((size_t)n * sizeof *border);
   for (int64_t w = 0; w < t->windows; w++) {
     dvt_ref_detect_similarity(FEATURES, t->window, t->stream + w * t->hop * FEATURES, n,
-                              t->effects[e].features, &o, similarity);
+                              t->features + t->effects[e].first * FEATURES, &o, similarity);
     for (int64_t r = 0; r < t->runs; r++) {
       const float wanted = dvt_ref_detect_score(t->window, n, similarity, t->orders + r * t->window,
                                                 dvt_detect_gaps_of(&o), border),
@@ -89,17 +89,19 @@ static void expect_task(dvt_detect_task *t) {
 
 static void run_case(bool rounded, int64_t windows, int64_t window, int64_t runs, int effect_count,
                      const int64_t *lengths, float gap) {
-  dvt_detect_effect effects[MOST_EFFECTS];
-  float *stream = unit_vectors(1, (windows - 1) * HOP + window), *features[MOST_EFFECTS],
-        *turned[MOST_EFFECTS];
+  dvt_detect_range effects[MOST_EFFECTS];
+  int64_t frames = 0;
   for (int e = 0; e < effect_count; e++) {
-    features[e] = unit_vectors(2 + (uint64_t)e, lengths[e]);
-    turned[e] = malloc((size_t)lengths[e] * FEATURES * sizeof(float));
+    effects[e] = (dvt_detect_range){frames, lengths[e]};
+    frames += lengths[e];
+  }
+  float *stream = unit_vectors(1, (windows - 1) * HOP + window), *features = unit_vectors(2, frames),
+        *transposed = malloc((size_t)(frames * FEATURES) * sizeof *transposed);
+  for (int e = 0; e < effect_count; e++)
     for (int64_t j = 0; j < lengths[e]; j++)
       for (int k = 0; k < FEATURES; k++)
-        turned[e][k * lengths[e] + j] = features[e][j * FEATURES + k];
-    effects[e] = (dvt_detect_effect){lengths[e], features[e], turned[e]};
-  }
+        transposed[effects[e].first * FEATURES + k * lengths[e] + j] =
+            features[(effects[e].first + j) * FEATURES + k];
   uint16_t *orders = malloc((size_t)(runs * window) * sizeof *orders);
   for (int64_t r = 0; r < runs; r++)
     dvt_permutation(3, (uint64_t)r, (int)window, orders + r * window);
@@ -110,6 +112,8 @@ static void run_case(bool rounded, int64_t windows, int64_t window, int64_t runs
                        .stream = stream,
                        .effect_count = effect_count,
                        .effects = effects,
+                       .features = features,
+                       .transposed = transposed,
                        .runs = runs,
                        .orders = orders,
                        .threshold = 20,
@@ -117,10 +121,8 @@ static void run_case(bool rounded, int64_t windows, int64_t window, int64_t runs
                        .gap_extend = gap,
                        .round = rounded};
   expect_task(&t);
-  for (int e = 0; e < effect_count; e++) {
-    free(features[e]);
-    free(turned[e]);
-  }
+  free(features);
+  free(transposed);
   free(stream);
   free(orders);
 }
@@ -166,7 +168,7 @@ static void test_some_too_large(void **unused) {
 /* What does not fit a warp or the team's memory is left to others. */
 static void test_too_large(void **unused) {
   (void)unused;
-  dvt_detect_effect effect = {.frames = 1025};
+  dvt_detect_range effect = {.frames = 1025};
   dvt_detect_task t = {.window = 200, .effect_count = 1, .effects = &effect, .round = true};
   assert_false(dvt_detect_streams(NULL, &t));
   effect.frames = 1024;

@@ -23,13 +23,13 @@ extern "C" {
 #endif
 
 enum {
-  DAVIT_ALIGN_MAX_SYMBOLS = 32,
+  DAVIT_ALIGN_SYMBOLS_MAXIMUM = 32,
   DAVIT_ALIGN_NO_SYMBOL = 255 /* of a letter that a matrix lacks */
 };
 
 /* What the columns of an alignment score. */
 typedef struct davit_align_scoring {
-  int symbols;          /* of the alphabet, 1 to DAVIT_ALIGN_MAX_SYMBOLS */
+  int symbols;          /* of the alphabet, 1 to DAVIT_ALIGN_SYMBOLS_MAXIMUM */
   const int8_t *matrix; /* query symbol q with target symbol t: [q + t symbols] */
   int32_t gap_open;     /* > 0: cost of the first symbol of a gap */
   int32_t gap_extend;   /* > 0: cost of each further symbol */
@@ -40,9 +40,9 @@ typedef struct davit_align_scoring {
 typedef struct davit_align_matrix {
   char name[16];
   int symbols;
-  char letters[DAVIT_ALIGN_MAX_SYMBOLS + 1]; /* of the symbols, upper case, with a final 0 */
+  char letters[DAVIT_ALIGN_SYMBOLS_MAXIMUM + 1]; /* of the symbols, upper case, with a final 0 */
   uint8_t code[256]; /* the symbol of a letter, either case, or DAVIT_ALIGN_NO_SYMBOL */
-  int8_t scores[DAVIT_ALIGN_MAX_SYMBOLS * DAVIT_ALIGN_MAX_SYMBOLS]; /* for davit_align_scoring */
+  int8_t scores[DAVIT_ALIGN_SYMBOLS_MAXIMUM * DAVIT_ALIGN_SYMBOLS_MAXIMUM]; /* for davit_align_scoring */
   uint64_t reserved[4];                                             /* 0 */
 } davit_align_matrix;
 

@@ -1,8 +1,9 @@
 /* davit detect: effects in a stream.
  *
- * The stream is searched in blocks of whole windows, so that it may be longer than memory. Permutations depend only on the
- * seed, their number and the length of the window, and a block that is not the last ends with its last window, so the
- * detections are those of the whole stream. Rows are kept in a temporary file until the end. */
+ * The stream is searched in blocks of whole windows, so that it may be longer than memory. Permutations
+ * depend only on the seed, their number and the length of the window, and a block that is not the last ends
+ * with its last window, so the detections are those of the whole stream. Rows are kept in a temporary file
+ * until the end. */
 #include <davit/detect.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,8 +15,8 @@
 #include "src/cli/frame/job.h"
 #include "src/cli/sound_options.h"
 
-/* Size of a block. Its runs take a core a few seconds, and an H200 a tenth of one; progress is reported between
- * blocks. */
+/* Size of a block. Its runs take a core a few seconds, and an H200 a tenth of one; progress is reported
+ * between blocks. */
 enum {
   BLOCK = 1 << 16, /* frames, or one window */
   RUNS = 1 << 24,  /* of all windows and effects, or of */
@@ -35,17 +36,18 @@ typedef struct search {
   davit_features_options sound;
   davit_detect_options options;
   effect *effects;
-  davit_effect *patterns; /* the same, for the library */
+  davit_detect_effect *patterns; /* the same, for the library */
+  davit_detector *detector;      /* made by the first block */
   cli_frames stream;
   int64_t step;          /* windows of a block that is not the last */
   int64_t capacity;      /* frames of such a block and one more */
   float *frames;         /* of the block */
   int64_t held, count;   /* frames in memory, and of these in the block */
   int64_t first, window; /* the block's first frame, and number of its first window, in the stream */
-  davit_detection *found, *right;
+  davit_detect_hit *found, *right;
   int64_t windows; /* in the block */
   FILE *rows;
-  davit_detection *hits; /* frames and windows are the stream's */
+  davit_detect_hit *hits; /* frames and windows are the stream's */
   int64_t hit_count, hit_capacity;
   int64_t differences;
   double effect_seconds; /* of the effects' features */
@@ -112,7 +114,7 @@ static int load_effect(search *s, int e) {
     code = check_effect(s, &file, features);
   s->effect_seconds += file.seconds;
   cli_frames_close(&file);
-  s->patterns[e] = (davit_effect){.frames = features->shape[0], .features = features->data};
+  s->patterns[e] = (davit_detect_effect){.frames = features->shape[0], .features = features->data};
   return code;
 }
 
@@ -132,7 +134,8 @@ static int64_t hop_of(const search *s) {
   return s->options.hop ? s->options.hop : s->options.window;
 }
 
-/* Windows of a block: as many as it has room for; fewer where that is so much work that progress would be seldom. */
+/* Windows of a block: as many as it has room for; fewer where that is so much work that progress would be
+ * seldom. */
 static int64_t choose_step(const search *s) {
   const int64_t window = s->options.window, beyond = window < BLOCK ? BLOCK - window : 0,
                 fitting = 1 + beyond / hop_of(s),
@@ -162,8 +165,7 @@ static int read_block(search *s) {
       cli_frames_read(&s->stream, s->capacity - s->held, s->frames + s->held * s->stream.width, &got);
   s->held += got;
   s->count = s->held < s->capacity ? s->held : s->capacity - 1;
-  s->windows = davit_detect_windows(s->count, &s->options);
-  return code;
+  return code == CLI_OK ? cli_status(davit_detect_windows(s->count, &s->windows, &s->options)) : code;
 }
 
 static bool is_last(const search *s) {
@@ -181,7 +183,7 @@ static void next_block(search *s) {
 
 /* ---- work ---- */
 
-static davit_status by_reference(const search *s, davit_detection *detections) {
+static davit_status by_reference(const search *s, davit_detect_hit *detections) {
   return dvt_ref_detect(s->stream.width, s->count, s->frames, s->paths.count, s->patterns, &s->options,
                         detections);
 }
@@ -192,8 +194,15 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
   memset(s->found, 0, (size_t)(s->windows * s->paths.count) * sizeof *s->found);
   if (reference)
     return by_reference(s, s->found);
-  return davit_detect(s->stream.width, s->count, s->frames, s->paths.count, s->patterns, &s->options,
-                      s->job.devices.ids, s->job.devices.count, s->found);
+  if (!s->detector) {
+    s->options.devices = s->job.devices.ids;
+    s->options.device_count = s->job.devices.count;
+    const davit_status status =
+        davit_detector_create(s->stream.width, s->paths.count, s->patterns, &s->detector, &s->options);
+    if (status != DAVIT_SUCCESS)
+      return status;
+  }
+  return davit_detect(s->detector, s->count, s->frames, s->found);
 }
 
 static void count_cells(search *s) {
@@ -211,7 +220,7 @@ static bool same(double a, double b) {
   return a <= b && a >= b;
 }
 
-static bool alike(const davit_detection *a, const davit_detection *b) {
+static bool alike(const davit_detect_hit *a, const davit_detect_hit *b) {
   return a->window == b->window && a->effect == b->effect && a->onset == b->onset && a->offset == b->offset &&
          same(a->score, b->score) && same(a->null_mean, b->null_mean) && same(a->null_sd, b->null_sd) &&
          same(a->z, b->z) && same(a->p_value, b->p_value) && a->detected == b->detected;
@@ -234,20 +243,20 @@ static double seconds_of(const search *s, int64_t frames) {
   return (double)frames * (double)s->sound.frame / s->sound.rate;
 }
 
-static const char *decision_of(const davit_detection *d) {
+static const char *decision_of(const davit_detect_hit *d) {
   return d->detected ? "detected" : "-";
 }
 
-static void print_row(const search *s, const davit_detection *d) {
+static void print_row(const search *s, const davit_detect_hit *d) {
   fprintf(s->rows, "%s\t%" PRId64 "\t%.3f\t%.3f\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%s\n",
           s->effects[d->effect].name, d->window, seconds_of(s, d->onset), seconds_of(s, d->offset), d->score,
           d->null_mean, d->null_sd, d->z, d->p_value, decision_of(d));
 }
 
-static int keep_hit(search *s, const davit_detection *d) {
+static int keep_hit(search *s, const davit_detect_hit *d) {
   if (s->hit_count == s->hit_capacity) {
     const int64_t more = s->hit_capacity ? 2 * s->hit_capacity : 64;
-    davit_detection *hits = realloc(s->hits, (size_t)more * sizeof *hits);
+    davit_detect_hit *hits = realloc(s->hits, (size_t)more * sizeof *hits);
     if (!hits)
       return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " hits", more);
     s->hits = hits;
@@ -261,7 +270,7 @@ static int keep_hit(search *s, const davit_detection *d) {
 static int take_block(search *s) {
   int code = CLI_OK;
   for (int64_t i = 0; i < s->windows * s->paths.count && code == CLI_OK; i++) {
-    davit_detection d = s->found[i];
+    davit_detect_hit d = s->found[i];
     d.window += s->window;
     d.onset += s->first;
     d.offset += s->first;
@@ -305,7 +314,7 @@ static int check(void *state, cli_check *check) {
 
 /* ---- report ---- */
 
-static void print_hit(cli_json *json, const search *s, const davit_detection *d) {
+static void print_hit(cli_json *json, const search *s, const davit_detect_hit *d) {
   cli_json_open_object(json, NULL);
   cli_json_string(json, "effect", s->effects[d->effect].name);
   cli_json_integer(json, "window", d->window);
@@ -344,12 +353,19 @@ static void json(cli_json *json, const void *state) {
 static void set_defaults(void *state) {
   search *s = state;
   s->sound = cli_sound_defaults;
-  s->options = davit_detect_defaults();
+  (void)davit_detect_defaults(&s->options);
+}
+
+static double or_zero(double given) {
+  return given > 0 ? given : DAVIT_DETECT_ZERO;
 }
 
 /* What depends on several options. */
 static int check_options(search *s) {
   davit_detect_options *o = &s->options;
+  o->threshold = or_zero(o->threshold);
+  o->alpha = or_zero(o->alpha);
+  o->coverage = or_zero(o->coverage);
   if (!cli_is_given(s->job.command, &s->job.common, "block") && o->block > o->window)
     o->block = o->window;
   o->seed = s->job.common.seed;
@@ -394,6 +410,7 @@ static void release(void *state) {
   if (s->rows)
     fclose(s->rows);
   free(s->hits);
+  davit_detector_destroy(s->detector);
 }
 
 const cli_command cli_command_detect = {

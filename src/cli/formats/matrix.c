@@ -62,7 +62,7 @@ static int next_row(cli_lines *lines) {
 }
 
 static int read_letters(cli_lines *lines, davit_align_matrix *m) {
-  char letters[DAVIT_ALIGN_MAX_SYMBOLS];
+  char letters[DAVIT_ALIGN_SYMBOLS_MAXIMUM];
   const char *at = lines->text, *word;
   int count = 0, length;
   if (lines->end)
@@ -70,8 +70,8 @@ static int read_letters(cli_lines *lines, davit_align_matrix *m) {
   while ((length = next_word(&at, &word))) {
     if (length != 1 || !isgraph((unsigned char)*word))
       return cli_lines_fail(lines, "expected single letters, found '%.*s'", length > 40 ? 40 : length, word);
-    if (count == DAVIT_ALIGN_MAX_SYMBOLS)
-      return cli_lines_fail(lines, "expected at most %d letters", DAVIT_ALIGN_MAX_SYMBOLS);
+    if (count == DAVIT_ALIGN_SYMBOLS_MAXIMUM)
+      return cli_lines_fail(lines, "expected at most %d letters", DAVIT_ALIGN_SYMBOLS_MAXIMUM);
     const char letter = (char)toupper((unsigned char)*word);
     if (memchr(letters, letter, (size_t)count))
       return cli_lines_fail(lines, "expected each letter once, found '%c' again", letter);
@@ -113,7 +113,7 @@ static int read_row(cli_lines *lines, davit_align_matrix *m, bool *seen) {
 }
 
 static int read_rows(cli_lines *lines, davit_align_matrix *m) {
-  bool seen[DAVIT_ALIGN_MAX_SYMBOLS] = {false};
+  bool seen[DAVIT_ALIGN_SYMBOLS_MAXIMUM] = {false};
   for (int row = 0; row < m->symbols; row++) {
     int code = next_row(lines);
     if (code == CLI_OK && lines->end)
