@@ -1,17 +1,10 @@
 /* y = alpha x + y as a target region: the elements are spread over all threads of the device, neighbours to neighbours. As
  * in the reference BLAS, alpha = 0 does not read x. */
 #include "offload/blas.h"
+#include "offload/kernel/instance.h"
 
-#define T double
-#define NAME(x) double_##x
-#include "offload/axpy.inc"
-#undef T
-#undef NAME
-#define T float
-#define NAME(x) float_##x
-#include "offload/axpy.inc"
-#undef T
-#undef NAME
+#define EACH "offload/axpy.inc"
+#include "offload/each_floating.inc"
 
 davit_status dvt_axpy_region(const dvt_site *site, const void *axpy) {
   dvt_axpy g = *(const dvt_axpy *)axpy;

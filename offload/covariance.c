@@ -50,17 +50,18 @@ size_t dvt_centre_scratch(const dvt_covariance *g) {
 #include "offload/each_floating.inc"
 
 davit_status dvt_centre(const dvt_site *site, const dvt_covariance *g, void *scratch) {
-  return (g->type == DAVIT_DOUBLE ? dcentre : scentre)(site, g, scratch);
+  return (g->type == DAVIT_DOUBLE ? double_centre : float_centre)(site, g, scratch);
 }
 
 davit_status dvt_transpose(const dvt_site *site, davit_type type, int64_t rows, int64_t cols,
                            const void *from, int64_t ld_from, void *to, int64_t ld_to, bool mirror) {
-  return (type == DAVIT_DOUBLE ? dtranspose : stranspose)(site, rows, cols, from, ld_from, to, ld_to, mirror);
+  return (type == DAVIT_DOUBLE ? double_transpose : float_transpose)(site, rows, cols, from, ld_from, to,
+                                                                     ld_to, mirror);
 }
 
 davit_status dvt_pack(const dvt_site *site, davit_type type, int64_t side, int64_t width, const void *from,
                       int64_t ld, void *packed) {
-  return (type == DAVIT_DOUBLE ? dpack : spack)(site, side, width, from, ld, packed);
+  return (type == DAVIT_DOUBLE ? double_pack : float_pack)(site, side, width, from, ld, packed);
 }
 
 /* ---- the product ---- */

@@ -8,27 +8,15 @@
 #include <omp.h>
 
 #include "offload/blas.h"
+#include "offload/kernel/gpu.h"
+#include "offload/kernel/instance.h"
 #include "offload/runtime/space.h"
 
 /* 1023 sums and the result fit into the 8 KiB that omp_target_alloc() has without asking the driver. */
 enum { LANES = 256, MIN_CHUNK = 16 * LANES, MAX_CHUNKS = 1023 };
 
-/* On a GPU the team's arrays are placed in its fast memory; a CPU's runtime warns about the request, and a variable of
- * the teams region is shared by the team's threads there anyway. */
-#if defined(__NVPTX__) || defined(__AMDGCN__)
-#define GPU
-#endif
-
-#define T double
-#define NAME(x) double_##x
-#include "offload/dot.inc"
-#undef T
-#undef NAME
-#define T float
-#define NAME(x) float_##x
-#include "offload/dot.inc"
-#undef T
-#undef NAME
+#define EACH "offload/dot.inc"
+#include "offload/each_floating.inc"
 
 davit_status dvt_dot_region(const dvt_site *site, const void *dot) {
   dvt_dot g = *(const dvt_dot *)dot;

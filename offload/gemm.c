@@ -9,6 +9,8 @@
 #include <omp.h>
 
 #include "offload/blas.h"
+#include "offload/kernel/gpu.h"
+#include "offload/kernel/instance.h"
 #include "src/base/arithmetic.h"
 
 enum {
@@ -38,22 +40,8 @@ static inline int smaller(int64_t value, int most) {
   return value < most ? (int)value : most;
 }
 
-/* On a GPU the team's arrays are placed in its fast memory; a CPU's runtime warns about the request, and a
- * variable of the teams region is shared by the team's threads there anyway. */
-#if defined(__NVPTX__) || defined(__AMDGCN__)
-#define GPU
-#endif
-
-#define T double
-#define NAME(x) double_##x
-#include "offload/gemm.inc"
-#undef T
-#undef NAME
-#define T float
-#define NAME(x) float_##x
-#include "offload/gemm.inc"
-#undef T
-#undef NAME
+#define EACH "offload/gemm.inc"
+#include "offload/each_floating.inc"
 
 davit_status dvt_gemm_region(const dvt_site *site, const void *gemm) {
   const dvt_gemm *g = gemm;

@@ -9,6 +9,8 @@
 #include <omp.h>
 
 #include "offload/blas.h"
+#include "offload/kernel/gpu.h"
+#include "offload/kernel/instance.h"
 
 enum { WIDE = 32, GROUPS = 8, LANES = WIDE * GROUPS, MOST_TEAMS = 65536 };
 
@@ -17,22 +19,8 @@ static inline int team_count(int64_t length, int each) {
   return teams < MOST_TEAMS ? (int)teams : MOST_TEAMS;
 }
 
-/* On a GPU the team's arrays are placed in its fast memory; a CPU's runtime warns about the request, and a
- * variable of the teams region is shared by the team's threads there anyway. */
-#if defined(__NVPTX__) || defined(__AMDGCN__)
-#define GPU
-#endif
-
-#define T double
-#define NAME(x) double_##x
-#include "offload/gemv.inc"
-#undef T
-#undef NAME
-#define T float
-#define NAME(x) float_##x
-#include "offload/gemv.inc"
-#undef T
-#undef NAME
+#define EACH "offload/gemv.inc"
+#include "offload/each_floating.inc"
 
 davit_status dvt_gemv_region(const dvt_site *site, const void *gemv) {
   dvt_gemv g = *(const dvt_gemv *)gemv;

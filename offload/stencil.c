@@ -37,13 +37,13 @@ static inline extent extent_of(int64_t length, bool low_border, bool high_border
                   high_border ? length : length + 1};
 }
 
-#define NAME(x) DVT_PASTE(LETTER, x, _wide)
+#define NAME(x) DVT_PASTE(TYPE, _##x, _wide)
 #define WIDE (16 / (int)sizeof(T))
 #define EACH "offload/stencil_kernel.inc"
 #include "offload/each_floating.inc"
 #undef WIDE
 
-#define NAME(x) DVT_PASTE(LETTER, x, _narrow)
+#define NAME(x) DVT_PASTE(TYPE, _##x, _narrow)
 #define WIDE 1
 #define EACH "offload/stencil_kernel.inc"
 #include "offload/each_floating.inc"
@@ -52,30 +52,31 @@ static inline extent extent_of(int64_t length, bool low_border, bool high_border
 #define EACH "offload/stencil_cpu.inc"
 #include "offload/each_floating.inc"
 
-typedef struct form {
-  davit_status (*launch)(dvt_stream *stream, const dvt_stencil *s);
-  void (*region)(int device, const dvt_stencil *s);
-} form;
-
 /* Wide rows need columns of both matrices that begin at multiples of 16 bytes. */
-static form form_of(const dvt_stencil *s) {
-  static const form forms[2][2] = {{{slaunch_narrow, sstencil_narrow}, {slaunch_wide, sstencil_wide}},
-                                   {{dlaunch_narrow, dstencil_narrow}, {dlaunch_wide, dstencil_wide}}};
-  const uintptr_t element = davit_type_bytes(s->type), bits = (uintptr_t)s->a | (uintptr_t)s->b |
-                                                              (uintptr_t)s->lda * element |
-                                                              (uintptr_t)s->ldb * element;
-  return forms[s->type == DAVIT_DOUBLE][bits % 16 == 0];
+static bool is_wide(const dvt_stencil *s) {
+  const uintptr_t element = davit_type_bytes(s->type);
+  return ((uintptr_t)s->a | (uintptr_t)s->b | (uintptr_t)s->lda * element | (uintptr_t)s->ldb * element) %
+             16 ==
+         0;
 }
 
-davit_status dvt_stream_stencil(dvt_stream *stream, const dvt_stencil *s) {
-  return form_of(s).launch(stream, s);
+davit_status dvt_stencil_stream(const dvt_site *site, const void *stencil) {
+  static davit_status (*const launches[2][2])(dvt_stream *, const dvt_stencil *) = {
+      {float_launch_narrow, float_launch_wide}, {double_launch_narrow, double_launch_wide}};
+  const dvt_stencil *s = stencil;
+  return launches[s->type == DAVIT_DOUBLE][is_wide(s)](site->stream, s);
 }
 
-davit_status dvt_target_stencil(int device, const dvt_stencil *s) {
-  form_of(s).region(device, s);
+davit_status dvt_stencil_region(const dvt_site *site, const void *stencil) {
+  static void (*const regions[2][2])(int, const dvt_stencil *) = {
+      {float_stencil_narrow, float_stencil_wide}, {double_stencil_narrow, double_stencil_wide}};
+  const dvt_stencil *s = stencil;
+  regions[s->type == DAVIT_DOUBLE][is_wide(s)](site->device, s);
   return DAVIT_SUCCESS;
 }
 
-void dvt_cpu_stencil(const dvt_stencil *s, int threads) {
-  (s->type == DAVIT_DOUBLE ? dstencil_cpu : sstencil_cpu)(s, threads);
+davit_status dvt_stencil_host(const dvt_site *site, const void *stencil) {
+  const dvt_stencil *s = stencil;
+  (s->type == DAVIT_DOUBLE ? double_stencil_host : float_stencil_host)(s, site->threads);
+  return DAVIT_SUCCESS;
 }

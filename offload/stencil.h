@@ -1,4 +1,4 @@
-/* The stencil on devices: three ways to compute one rectangle of b.
+/* The stencil on devices: the three forms, of one rectangle of b.
  *
  * The rectangle may be part of a larger matrix: `edges` says which of its sides are borders of the matrix.
  * Beyond the other sides a has one more row or column, which is read. Pointers are the device's, arguments
@@ -8,7 +8,7 @@
 
 #include <davit/stencil.h>
 
-#include "offload/runtime/stream.h"
+#include "src/base/operation.h"
 
 enum { DVT_TOP = 1, DVT_BOTTOM = 2, DVT_LEFT = 4, DVT_RIGHT = 8 };
 
@@ -24,13 +24,8 @@ typedef struct dvt_stencil {
   int64_t ldb;
 } dvt_stencil;
 
-/* Enqueues on an NVIDIA stream. */
-davit_status dvt_stream_stencil(dvt_stream *stream, const dvt_stencil *s);
-
-/* Runs on any GPU, and returns when it is done. */
-davit_status dvt_target_stencil(int device, const dvt_stencil *s);
-
-/* Runs on `threads` threads of the CPU. */
-void dvt_cpu_stencil(const dvt_stencil *s, int threads);
+davit_status dvt_stencil_stream(const dvt_site *site, const void *stencil);
+davit_status dvt_stencil_host(const dvt_site *site, const void *stencil);
+davit_status dvt_stencil_region(const dvt_site *site, const void *stencil);
 
 #endif

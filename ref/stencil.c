@@ -15,7 +15,7 @@
       for (int64_t i = 0; i < rows; i++) {                                                                   \
         const T *middle = a + i + j * lda;                                                                   \
         if (i > 0 && i < rows - 1 && j > 0 && j < cols - 1)                                                  \
-          b[i + j * ldb] = dvt_##p##stencil_element(middle, lda, c);                                         \
+          b[i + j * ldb] = dvt_stencil_element_##T(middle, lda, c);                                          \
         else if (border != DAVIT_STENCIL_BORDER_UNTOUCHED)                                                   \
           b[i + j * ldb] = border == DAVIT_STENCIL_BORDER_COPY ? *middle : 0;                                \
       }                                                                                                      \

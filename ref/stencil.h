@@ -13,8 +13,8 @@
         __builtin_elementwise_fma(c[k], a[k % 3 - 1 + (k / 3 - 1) * lda], sum);                              \
     return sum;                                                                                              \
   }
-DVT_DEFINE(dvt_dstencil_element, double)
-DVT_DEFINE(dvt_sstencil_element, float)
+DVT_DEFINE(dvt_stencil_element_double, double)
+DVT_DEFINE(dvt_stencil_element_float, float)
 #undef DVT_DEFINE
 
 #endif

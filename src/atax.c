@@ -12,19 +12,10 @@
 #include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
 
-/* Lengths of tmp, and of x and y. */
-static int64_t inner(const dvt_atax *g) {
-  return g->trans == 'N' ? g->m : g->n;
-}
-
-static int64_t outer(const dvt_atax *g) {
-  return g->trans == 'N' ? g->n : g->m;
-}
-
 /* Whether the vector, an output, shares an element with another argument. */
 static davit_status check_output(const dvt_atax *g, const char *name, const void *vector, int64_t length) {
   size_t element = davit_type_bytes(g->type);
-  if (dvt_vectors_overlap(vector, length, 1, g->x, outer(g), 1, element))
+  if (dvt_vectors_overlap(vector, length, 1, g->x, dvt_atax_outer(g), 1, element))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s overlaps x", name);
   if (dvt_blocks_overlap(g->a, g->lda, g->m, g->n, vector, length > 0 ? length : 1, length, 1, element))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s overlaps a", name);
@@ -35,14 +26,15 @@ static davit_status check_pointers(const dvt_atax *g) {
   bool empty = g->m == 0 || g->n == 0;
   if (!empty && (!g->a || !g->x))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", g->a ? "x" : "a");
-  if (!g->y && outer(g) > 0)
+  if (!g->y && dvt_atax_outer(g) > 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "y is NULL");
-  if (g->tmp && dvt_vectors_overlap(g->tmp, inner(g), 1, g->y, outer(g), 1, davit_type_bytes(g->type)))
+  if (g->tmp && dvt_vectors_overlap(g->tmp, dvt_atax_inner(g), 1, g->y, dvt_atax_outer(g), 1,
+                                    davit_type_bytes(g->type)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "tmp overlaps y");
   if (empty)
     return DAVIT_SUCCESS;
-  DVT_TRY(check_output(g, "y", g->y, outer(g)));
-  return g->tmp ? check_output(g, "tmp", g->tmp, inner(g)) : DAVIT_SUCCESS;
+  DVT_TRY(check_output(g, "y", g->y, dvt_atax_outer(g)));
+  return g->tmp ? check_output(g, "tmp", g->tmp, dvt_atax_inner(g)) : DAVIT_SUCCESS;
 }
 
 static davit_status check(void *arguments) {
@@ -55,45 +47,14 @@ static davit_status check(void *arguments) {
   return check_pointers(g);
 }
 
-static davit_status run_stream(const dvt_site *site, const void *arguments) {
-  const dvt_atax *g = arguments;
-  dvt_atax_plan plan;
-  void *scratch = NULL;
-  DVT_TRY(dvt_stream_atax_plan(site->stream, g, &plan));
-  int64_t teams =
-      dvt_tuned(site->device, DVT_TUNE_ATAX_TEAMS, 0) * dvt_device_find(site->device)->info.compute_units;
-  if (teams > 0 && teams < plan.teams) /* the plan has as many as run at once */
-    plan.teams = (int)teams;
-  if (plan.scratch_bytes > 0)
-    DVT_TRY(site->workspace(site, plan.scratch_bytes, &scratch));
-  return dvt_stream_atax(site->stream, g, &plan, scratch);
-}
-
-static davit_status run_cpu(const dvt_site *site, const void *arguments) {
-  const dvt_atax *g = arguments;
-  void *scratch;
-  DVT_TRY(site->workspace(site, dvt_cpu_atax_scratch(g, site->threads), &scratch));
-  dvt_cpu_atax(g, site->threads, scratch);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status run_target(const dvt_site *site, const void *arguments) {
-  const dvt_atax *g = arguments;
-  size_t bytes = dvt_target_atax_scratch(g);
-  void *scratch = NULL;
-  if (bytes > 0)
-    DVT_TRY(site->workspace(site, bytes, &scratch));
-  return dvt_target_atax(site->device, g, scratch);
-}
-
 /* Sums over nothing. */
 static davit_status fill_zero(const dvt_site *site, const void *arguments) {
   const dvt_atax *g = arguments;
   struct {
     void *pointer;
     size_t bytes;
-  } outputs[] = {{g->y, (size_t)outer(g) * davit_type_bytes(g->type)},
-                 {g->tmp, (size_t)inner(g) * davit_type_bytes(g->type)}};
+  } outputs[] = {{g->y, (size_t)dvt_atax_outer(g) * davit_type_bytes(g->type)},
+                 {g->tmp, (size_t)dvt_atax_inner(g) * davit_type_bytes(g->type)}};
   for (int i = 0; i < 2; i++)
     if (outputs[i].pointer && outputs[i].bytes > 0)
       DVT_TRY(site->stream ? dvt_stream_fill(site->stream, outputs[i].pointer, 0, outputs[i].bytes)
@@ -104,16 +65,19 @@ static davit_status fill_zero(const dvt_site *site, const void *arguments) {
 static const dvt_operation operation = {.name = "atax",
                                         .bytes = sizeof(dvt_atax),
                                         .check = check,
-                                        .stream = run_stream,
-                                        .host = run_cpu,
-                                        .region = run_target,
+                                        .stream = dvt_atax_stream,
+                                        .host = dvt_atax_host,
+                                        .region = dvt_atax_region,
                                         .region_on_host = true,
                                         .tuned_threads = DVT_TUNE_ATAX_THREADS};
 
 static davit_status submit(dvt_lane *lane, const dvt_atax *g) {
   if (g->m == 0 || g->n == 0)
     return dvt_lane_submit(lane, lane->stream ? DVT_STREAMED : DVT_BLOCKING, fill_zero, g, sizeof *g);
-  return dvt_operation_submit(lane, &operation, g, 0);
+  dvt_atax tuned = *g;
+  tuned.teams =
+      dvt_tuned(lane->device, DVT_TUNE_ATAX_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;
+  return dvt_operation_submit(lane, &operation, &tuned, 0);
 }
 
 davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, int64_t m, int64_t n,
@@ -123,7 +87,7 @@ davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, i
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false};
+  dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false, 0};
   DVT_TRY(check(&g));
   return submit(lane, &g);
 }
@@ -176,8 +140,8 @@ static davit_status run_chunk(spread_run *run, int lane, const void *x, int64_t 
 static davit_status run_lane(spread_run *run, int lane) {
   const dvt_atax *g = run->g;
   dvt_spread_lane *on = lane_of(run, lane);
-  size_t bytes = (size_t)outer(g) * davit_type_bytes(g->type), pitch;
-  const dvt_span range = dvt_spread_range(inner(g), lane, run->lanes);
+  size_t bytes = (size_t)dvt_atax_outer(g) * davit_type_bytes(g->type), pitch;
+  const dvt_span range = dvt_spread_range(dvt_atax_inner(g), lane, run->lanes);
   if (range.begin == range.end)
     return DAVIT_SUCCESS;
   void *x;
@@ -191,7 +155,8 @@ static davit_status run_lane(spread_run *run, int lane) {
 
 /* The first of the lanes' ys becomes the sum of all. */
 static void add_up(const spread_run *run) {
-  int64_t length = outer(run->g), used = inner(run->g) < run->lanes ? inner(run->g) : run->lanes;
+  int64_t length = dvt_atax_outer(run->g),
+          used = dvt_atax_inner(run->g) < run->lanes ? dvt_atax_inner(run->g) : run->lanes;
   for (int64_t k = 1; k < used; k++)
     for (int64_t i = 0; i < length; i++)
       if (run->g->type == DAVIT_DOUBLE)
@@ -201,7 +166,7 @@ static void add_up(const spread_run *run) {
 }
 
 static davit_status run_all(spread_run *run) {
-  DVT_TRY(davit_malloc((size_t)run->lanes * (size_t)outer(run->g) * davit_type_bytes(run->g->type),
+  DVT_TRY(davit_malloc((size_t)run->lanes * (size_t)dvt_atax_outer(run->g) * davit_type_bytes(run->g->type),
                        DAVIT_PINNED, (void **)&run->sums));
   for (int lane = 0; lane < run->lanes; lane++)
     DVT_TRY(run_lane(run, lane));
@@ -209,7 +174,7 @@ static davit_status run_all(spread_run *run) {
 }
 
 static davit_status spread(const dvt_atax *g, const int *devices, int count) {
-  size_t element = davit_type_bytes(g->type), row = (size_t)outer(g) * element;
+  size_t element = davit_type_bytes(g->type), row = (size_t)dvt_atax_outer(g) * element;
   spread_run run = {.g = g,
                     .lanes = count * DVT_SPREAD_LANES,
                     .chunk = dvt_tuned(devices[0], DVT_TUNE_ATAX_CHUNK_BYTES, CHUNK) / (int64_t)row};
@@ -236,13 +201,14 @@ static davit_status run_alone(const dvt_atax *g, int device) {
 davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const void *a, int64_t lda,
                         const void *x, void *tmp, void *y, const davit_atax_options *options) {
   int chosen[DVT_MOST_DEVICES], count;
-  dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false};
+  dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false, 0};
   DVT_TRY(check(&g));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (m == 0 || n == 0) {
     size_t bytes = davit_type_bytes(g.type);
-    DVT_TRY(outer(&g) > 0 ? davit_fill((size_t)outer(&g) * bytes, 0, y) : DAVIT_SUCCESS);
-    return tmp && inner(&g) > 0 ? davit_fill((size_t)inner(&g) * bytes, 0, tmp) : DAVIT_SUCCESS;
+    DVT_TRY(dvt_atax_outer(&g) > 0 ? davit_fill((size_t)dvt_atax_outer(&g) * bytes, 0, y) : DAVIT_SUCCESS);
+    return tmp && dvt_atax_inner(&g) > 0 ? davit_fill((size_t)dvt_atax_inner(&g) * bytes, 0, tmp)
+                                         : DAVIT_SUCCESS;
   }
   if (count == 1 && dvt_place_reached(chosen[0], dvt_place_of(a)) &&
       dvt_place_reached(chosen[0], dvt_place_of(x)) &&

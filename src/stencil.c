@@ -47,24 +47,11 @@ static davit_status make(dvt_stencil *s, davit_type type, int64_t rows, int64_t 
   return check(s);
 }
 
-static davit_status run_stream(const dvt_site *site, const void *arguments) {
-  return dvt_stream_stencil(site->stream, arguments);
-}
-
-static davit_status run_cpu(const dvt_site *site, const void *arguments) {
-  dvt_cpu_stencil(arguments, site->threads);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status run_target(const dvt_site *site, const void *arguments) {
-  return dvt_target_stencil(site->device, arguments);
-}
-
 static const dvt_operation operation = {.name = "stencil",
                                         .bytes = sizeof(dvt_stencil),
-                                        .stream = run_stream,
-                                        .host = run_cpu,
-                                        .region = run_target,
+                                        .stream = dvt_stencil_stream,
+                                        .host = dvt_stencil_host,
+                                        .region = dvt_stencil_region,
                                         .tuned_threads = DVT_TUNE_STENCIL_THREADS};
 
 static davit_status submit(dvt_lane *lane, const dvt_stencil *s) {

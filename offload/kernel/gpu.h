@@ -20,6 +20,14 @@
 /* Elements of type T that a lane loads at once: 16 bytes where they fit. */
 #define DVT_PACK(T) (sizeof(T) <= 16 && 16 % sizeof(T) == 0 ? 16 / sizeof(T) : 1)
 
+/* DVT_IN_TEAM_MEMORY(arrays), after the declaration of an array in an ordinary teams region: on a GPU the
+ * array lies in the team's memory. A CPU's runtime warns about such a request; there the team's threads share
+ * the array anyway. */
+
+static inline void dvt_no_body(int first, ...) {
+  (void)first;
+}
+
 #if defined(__NVPTX__) || defined(__AMDGCN__)
 #define DVT_GPU 1
 #define DVT_BODY(function, ...) function(__VA_ARGS__)
@@ -143,6 +151,47 @@ DVT_INLINE uint32_t dvt_byte_pair(uint32_t low, uint32_t high, int k) {
 DVT_INLINE void dvt_pause(void) {
   __asm__ volatile("nanosleep.u32 40;" ::: "memory");
 }
+
+/* The team's dynamic memory, as much as the launch says. */
+extern DVT_TEAM char dvt_team_memory[] __attribute__((aligned(16)));
+
+/* Start copies to the team's memory, which dvt_copies_done() waits for: `bytes` of 16, or of an element of 8
+ * (`wide`) or 4 bytes, the rest is 0. Devices older than sm_80 wait for each copy. */
+#if __CUDA_ARCH__ >= 800
+DVT_INLINE void dvt_copy_16(DVT_TEAM void *to, const void *from, int bytes) {
+  __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)(uintptr_t)to), "l"(from),
+                   "r"(bytes)
+                   : "memory");
+}
+
+DVT_INLINE void dvt_copy_element(DVT_TEAM void *to, const void *from, int bytes, bool wide) {
+  if (wide)
+    __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((uint32_t)(uintptr_t)to), "l"(from),
+                     "r"(bytes)
+                     : "memory");
+  else
+    __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((uint32_t)(uintptr_t)to), "l"(from),
+                     "r"(bytes)
+                     : "memory");
+}
+
+DVT_INLINE void dvt_copies_done(void) {
+  __asm__ volatile("cp.async.wait_all;" ::: "memory");
+}
+#else
+DVT_INLINE void dvt_copy_element(DVT_TEAM void *to, const void *from, int bytes, bool wide) {
+  for (int i = 0; i < 1 + wide; i++)
+    ((DVT_TEAM uint32_t *)to)[i] = 4 * i < bytes ? ((const uint32_t *)from)[i] : 0;
+}
+
+DVT_INLINE void dvt_copy_16(DVT_TEAM void *to, const void *from, int bytes) {
+  dvt_copy_element(to, from, bytes, true);
+  dvt_copy_element((DVT_TEAM char *)to + 8, (const char *)from + 8, bytes - 8, true);
+}
+
+DVT_INLINE void dvt_copies_done(void) {
+}
+#endif
 #else
 DVT_INLINE int dvt_thread(void) {
   return (int)__builtin_amdgcn_workitem_id_x();
@@ -293,11 +342,18 @@ DVT_INLINE uint32_t dvt_load_slot(const uint64_t *slot, void *value, unsigned by
   return state;
 }
 
+#define DVT_IN_TEAM_MEMORY(...) DVT_PRAGMA(omp allocate(__VA_ARGS__) allocator(omp_pteam_mem_alloc))
+#define DVT_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #else
+#define DVT_IN_TEAM_MEMORY(...)
 #define DVT_BODY(function, ...) dvt_no_body(0, __VA_ARGS__)
-static inline void dvt_no_body(int first, ...) {
-  (void)first;
-}
+#endif
+
+/* The same for kernels that are for NVIDIA devices alone. */
+#ifdef __NVPTX__
+#define DVT_NVIDIA_BODY DVT_BODY
+#else
+#define DVT_NVIDIA_BODY(function, ...) dvt_no_body(0, __VA_ARGS__)
 #endif
 
 #endif

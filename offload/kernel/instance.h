@@ -14,7 +14,7 @@
  *
  * To instantiate a text for all types of a list, define EACH as its path and include
  *
- *   "offload/each_floating.inc"   for float and double: NAME(x) is sx and dx
+ *   "offload/each_floating.inc"   for float and double: NAME(x) is float_x and double_x
  *   "offload/each_monoid.inc"     for each element type and each operator of src/base/operator.h: NAME(x) is
  *                                 dvt_float_sum_x and so on
  *

@@ -15,12 +15,12 @@ table='scan dvt_[a-z0-9]*_[a-z]*_scan_region shared load store
 scan dvt_[a-z0-9]*_[a-z]*_segmented_region shared load store
 scan dvt_[a-z0-9]*_[a-z]*_prepend_region
 reduce dvt_[a-z0-9]*_[a-z]*_reduce_region shared load
-stencil [ds]stencil_wide store
-stencil [ds]stencil_narrow
-atax [ds]atax_pass_[0-9]* shared load store
-atax [ds]atax_sums shared
-covariance [ds]centre_columns_region shared
-covariance [ds]transpose_region shared
+stencil (float|double)_stencil_wide store
+stencil (float|double)_stencil_narrow
+atax (float|double)_atax_pass_[0-9]* shared load store
+atax (float|double)_atax_sums shared
+covariance (float|double)_centre_columns_region shared
+covariance (float|double)_transpose_region shared
 closest_pair closest_[a-z]*[23]_box shared
 closest_pair closest_[a-z]*[23]_brute shared
 closest_pair closest_[a-z]*[23]_count shared
