@@ -89,7 +89,7 @@ DAVIT_API davit_status davit_detector_create(int width, int effect_count, const 
 DAVIT_API davit_status davit_detector_destroy(davit_detector *detector);
 
 /* Looks for the effects in a stream of `frames` frames (host memory, all features finite), on the detector's
- * devices: hits[windows * effect_count], window after window. */
+ * devices: detections[windows * effect_count], window after window. */
 DAVIT_API davit_status davit_detect(const davit_detector *detector, int64_t frames, const float *stream,
                                     davit_detect_hit *detections);
 
