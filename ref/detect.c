@@ -86,41 +86,28 @@ void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_
 
 /* ---- all of it, one window and effect after the other ---- */
 
+/* Parts of one block of memory. */
 typedef struct workbench {
   float *x, *y, *similarity, *scores;
   dvt_float_border *border;
   uint16_t *orders; /* of windows of `length` frames */
-  int64_t length;
   uint8_t *steps;
+  int64_t length;
 } workbench;
 
-static int64_t longest(int effect_count, const davit_detect_effect *effects) {
-  int64_t most = 0;
-  for (int e = 0; e < effect_count; e++)
-    most = effects[e].frames > most ? effects[e].frames : most;
-  return most;
-}
-
-static void release(workbench *b) {
-  free(b->x);
-  free(b->y);
-  free(b->similarity);
-  free(b->border);
-  free(b->scores);
-  free(b->orders);
-  free(b->steps);
-}
-
 static bool reserve(workbench *b, int width, int64_t window, int64_t effect, int64_t permutations) {
-  const size_t w = (size_t)window, n = (size_t)effect, runs = (size_t)permutations + 1;
-  *b = (workbench){.x = malloc(w * (size_t)width * sizeof(float)),
-                   .y = malloc(n * (size_t)width * sizeof(float)),
-                   .similarity = malloc(w * n * sizeof(float)),
-                   .border = malloc(n * sizeof(dvt_float_border)),
-                   .scores = malloc(runs * sizeof(float)),
-                   .orders = malloc(runs * w * sizeof(uint16_t)),
-                   .steps = malloc(w * n)};
-  return b->x && b->y && b->similarity && b->border && b->scores && b->orders && b->steps;
+  const size_t w = (size_t)window, n = (size_t)effect, runs = (size_t)permutations + 1,
+               floats = (w + n) * (size_t)width + w * n + runs + 2 * n;
+  *b = (workbench){.x = malloc(floats * sizeof(float) + runs * w * sizeof(uint16_t) + w * n)};
+  if (!b->x)
+    return false;
+  b->y = b->x + w * (size_t)width;
+  b->similarity = b->y + n * (size_t)width;
+  b->scores = b->similarity + w * n;
+  b->border = (dvt_float_border *)(b->scores + runs);
+  b->orders = (uint16_t *)(b->border + n);
+  b->steps = (uint8_t *)(b->orders + runs * w);
+  return true;
 }
 
 static void draw(workbench *b, int64_t length, const davit_detect_options *options) {
@@ -154,7 +141,10 @@ davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int 
                             davit_detect_hit *detections) {
   const davit_detect_options o = dvt_detect_resolved(options);
   workbench b;
-  const bool reserved = reserve(&b, width, o.window, longest(effect_count, effects), o.permutations);
+  int64_t longest = 0;
+  for (int e = 0; e < effect_count; e++)
+    longest = effects[e].frames > longest ? effects[e].frames : longest;
+  const bool reserved = reserve(&b, width, o.window, longest, o.permutations);
   for (int64_t w = 0; reserved && w < dvt_detect_windows(frames, &o); w++) {
     const int64_t first = w * dvt_detect_hop(&o), length = dvt_detect_length(frames, &o, w);
     draw(&b, length, &o);
@@ -166,6 +156,6 @@ davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int 
       detect_one(&b, width, length, &effects[e], &o, first, d);
     }
   }
-  release(&b);
+  free(b.x);
   return reserved ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }

@@ -40,33 +40,6 @@ void *poisoned(size_t bytes) {
   return memory;
 }
 
-typedef struct kept_block {
-  struct kept_block *next;
-  void *memory;
-} kept_block;
-static kept_block *kept_blocks;
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-
-void *kept(size_t bytes) {
-  kept_block *block = malloc(sizeof *block);
-  assert_non_null(block);
-  pthread_mutex_lock(&kept_lock);
-  *block = (kept_block){kept_blocks, poisoned(bytes)};
-  kept_blocks = block;
-  pthread_mutex_unlock(&kept_lock);
-  return block->memory;
-}
-
-int drop_kept(void **state) {
-  (void)state;
-  for (kept_block *next; kept_blocks; kept_blocks = next) {
-    next = kept_blocks->next;
-    free(kept_blocks->memory);
-    free(kept_blocks);
-  }
-  return 0;
-}
-
 /* ---- elements ---- */
 
 davit_type real_type(int v) {

@@ -33,11 +33,6 @@ void zone_drop(zone *z);
 /* Host memory, poisoned. */
 void *poisoned(size_t bytes);
 
-/* The same until the test ends, whose row in the table of tests is KEPT_TEST(function). */
-void *kept(size_t bytes);
-int drop_kept(void **state);
-#define KEPT_TEST(function) cmocka_unit_test_teardown(function, drop_kept)
-
 /* ---- elements ---- */
 
 /* DAVIT_DOUBLE for odd v, DAVIT_FLOAT for even ones. */

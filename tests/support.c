@@ -9,10 +9,39 @@ enum { MOST_CASES = 64 };
 static struct CMUnitTest cases[MOST_CASES];
 static int case_count;
 
+typedef struct kept_block {
+  struct kept_block *next;
+  void *memory;
+} kept_block;
+static kept_block *kept_blocks;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void *kept(size_t bytes) {
+  kept_block *block = malloc(sizeof *block);
+  void *memory = malloc(bytes + 1);
+  assert_true(block && memory);
+  memset(memory, 0xff, bytes + 1);
+  pthread_mutex_lock(&kept_lock);
+  *block = (kept_block){kept_blocks, memory};
+  kept_blocks = block;
+  pthread_mutex_unlock(&kept_lock);
+  return memory;
+}
+
+static int drop_kept(void **state) {
+  (void)state;
+  for (kept_block *next; kept_blocks; kept_blocks = next) {
+    next = kept_blocks->next;
+    free(kept_blocks->memory);
+    free(kept_blocks);
+  }
+  return 0;
+}
+
 void add_case(const char *name, CMUnitTestFunction function) {
   if (case_count == MOST_CASES)
     abort();
-  cases[case_count++] = (struct CMUnitTest){.name = name, .test_func = function};
+  cases[case_count++] = (struct CMUnitTest){.name = name, .test_func = function, .teardown_func = drop_kept};
 }
 
 int run_cases(CMFixtureFunction set_up, CMFixtureFunction tear_down) {

@@ -38,6 +38,9 @@ enum { PATIENCE_S = 30, MOST_PLACES = 66, MOST_THREADS = 32 };
 void add_case(const char *name, CMUnitTestFunction function);
 int run_cases(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
+/* Poisoned host memory, which is freed when the case ends. */
+void *kept(size_t bytes);
+
 /* davit_finalize() for run_cases(). */
 int finalize(void **state);
 

@@ -111,8 +111,7 @@ static int32_t by_general_gaps(const davit_align_scoring *scoring, const sequenc
   return (int32_t)best;
 }
 
-static void test_general_gaps(void **state) {
-  (void)state;
+CASE(test_general_gaps) {
   const int repeats = scaled(4000);
   uint64_t random = 1;
   int gapped = 0;
@@ -156,8 +155,7 @@ static int32_t worked_best(int64_t rows, int64_t cols) {
   return best;
 }
 
-static void test_worked_example(void **state) {
-  (void)state;
+CASE(test_worked_example) {
   int8_t matrix[16];
   fill_diagonal(4, 2, -3, matrix);
   const davit_align_scoring scoring = scoring_of(4, matrix, 2, 2);
@@ -253,8 +251,7 @@ static void expect_parasail_matrix(const davit_align_matrix *m) {
   }
 }
 
-static void test_matrices(void **state) {
-  (void)state;
+CASE(test_matrices) {
   static const char *const names[] = {"BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "BLOSUM90",
                                       "PAM30",    "PAM70",    "PAM250",   "NUC.4.4"};
   static davit_align_matrix all[COUNT(names)], found;
@@ -272,17 +269,15 @@ static void test_matrices(void **state) {
   assert_string_equal(found.name, "NUC.4.4");
   CHECK(davit_align_matrix_list(1, &found, &count));
   assert_string_equal(found.name, names[0]);
-  const davit_status bad = DAVIT_INVALID_ARGUMENT;
-  CHECK_FAILS(davit_align_matrix_find("PAM2", &found), bad, "name is 'PAM2', not one of: BLOSUM45, ");
-  CHECK_FAILS(davit_align_matrix_find(NULL, &found), bad, "name is NULL");
-  CHECK_FAILS(davit_align_matrix_find("PAM30", NULL), bad, "matrix is NULL");
-  CHECK_FAILS(davit_align_matrix_list(1, NULL, &count), bad, "matrices is NULL");
-  CHECK_FAILS(davit_align_matrix_list(-1, all, &count), bad, "capacity is -1");
-  CHECK_FAILS(davit_align_matrix_list(1, all, NULL), bad, "count is NULL");
+  REFUSED(davit_align_matrix_find("PAM2", &found), "name is 'PAM2', not one of: BLOSUM45, ");
+  REFUSED(davit_align_matrix_find(NULL, &found), "name is NULL");
+  REFUSED(davit_align_matrix_find("PAM30", NULL), "matrix is NULL");
+  REFUSED(davit_align_matrix_list(1, NULL, &count), "matrices is NULL");
+  REFUSED(davit_align_matrix_list(-1, all, &count), "capacity is -1");
+  REFUSED(davit_align_matrix_list(1, all, NULL), "count is NULL");
 }
 
-static void test_bases(void **state) {
-  (void)state;
+CASE(test_bases) {
   davit_align_matrix dna;
   cli_matrix_dna(5, -4, &dna);
   assert_string_equal(dna.letters, "ACGTN");
@@ -294,8 +289,7 @@ static void test_bases(void **state) {
     assert_int_equal(dna.scores[i], i % 6 == 0 && i < 24 ? 5 : -4);
 }
 
-static void test_parasail(void **state) {
-  (void)state;
+CASE(test_parasail) {
   static const int64_t lengths[] = {0, 1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 255, 375, 1000};
   static const int32_t gaps[][2] = {{11, 1}, {10, 10}, {5, 2}, {1, 1}, {3, 7}, {200, 100}};
   uint64_t random = 2;
@@ -317,8 +311,7 @@ static void test_parasail(void **state) {
 }
 
 /* Any number of threads finds the same stretches, and columns that score the same. */
-static void test_thread_counts(void **state) {
-  (void)state;
+CASE(test_thread_counts) {
   static const int threads[] = {1, 2, 3, 7};
   uint64_t random = 17;
   const davit_align_scoring scoring = protein(11, 1);
@@ -346,8 +339,7 @@ static void put_run(sequence *s, uint8_t symbol, int64_t count) {
 
 /* Two begins score the same: one with less of the target and far more of the query, in the rows of another
  * thread, which comes to that column later. */
-static void test_begins_far_apart(void **state) {
-  (void)state;
+CASE(test_begins_far_apart) {
   enum {
     SYMBOLS = 5,
     EACH = 127,
@@ -379,8 +371,7 @@ static void test_begins_far_apart(void **state) {
   }
 }
 
-static void test_long_pairs(void **state) {
-  (void)state;
+CASE(test_long_pairs) {
   const int sizes[][2] = {{20000, 3000}, {12000, 12000}};
   uint64_t random = 3;
   const davit_align_scoring scoring = protein(11, 1);
@@ -395,8 +386,7 @@ static void test_long_pairs(void **state) {
 
 /* ---- properties ---- */
 
-static void test_self(void **state) {
-  (void)state;
+CASE(test_self) {
   uint64_t random = 4;
   const davit_align_scoring scoring = protein(11, 1);
   for (int length = 1; length < 2000; length = length * 3 + 1) {
@@ -419,8 +409,7 @@ static void test_self(void **state) {
 }
 
 /* Query and target change places with the matrix's rows and columns. */
-static void test_transposed(void **state) {
-  (void)state;
+CASE(test_transposed) {
   uint64_t random = 5;
   for (int repeat = 0; repeat < scaled(100); repeat++) {
     int8_t matrix[SQUARE], transposed[SQUARE];
@@ -439,8 +428,7 @@ static void test_transposed(void **state) {
 }
 
 /* The same symbol behind both never makes the score fall. */
-static void test_growing(void **state) {
-  (void)state;
+CASE(test_growing) {
   uint64_t random = 6;
   int8_t dna[16];
   fill_diagonal(4, 1, -2, dna);
@@ -467,8 +455,7 @@ static sequence joined(const sequence *a, const sequence *middle, int64_t count,
 
 /* One gap of any length, which the cuts of the target meet at its begin, inside and at its end. The symbol of
  * the gap is that of no other place, so that there is one best alignment. */
-static void test_one_gap(void **state) {
-  (void)state;
+CASE(test_one_gap) {
   int8_t matrix[25];
   fill_diagonal(5, 2, -3, matrix);
   const davit_align_scoring scoring = scoring_of(5, matrix, 6, 1);
@@ -497,8 +484,7 @@ static void test_one_gap(void **state) {
 }
 
 /* Penalties and scores at the ends of their ranges. */
-static void test_extremes(void **state) {
-  (void)state;
+CASE(test_extremes) {
   static const int32_t gaps[][2] = {{INT32_MAX, INT32_MAX}, {INT32_MAX, 1}, {1, INT32_MAX}, {1, 1}};
   uint64_t random = 8;
   int8_t matrix[SQUARE];
@@ -517,21 +503,19 @@ static void test_extremes(void **state) {
 
 /* ---- refusals ---- */
 
-static void test_bad_trace(void **state) {
-  (void)state;
+CASE(test_bad_trace) {
   int8_t matrix[9] = {0};
   const davit_align_scoring scoring = scoring_of(3, matrix, 2, 1);
   davit_align_result a = {.score = -7};
   char *cigar = (char *)matrix;
   uint8_t foreign[3] = {0, 3, 0}, three[3] = {0, 1, 2};
-  const davit_status bad = DAVIT_INVALID_ARGUMENT;
-  CHECK_FAILS(davit_align_trace(&scoring, -1, three, 3, three, &a, &cigar), bad, "m is -1");
-  CHECK_FAILS(davit_align_trace(&scoring, 3, NULL, 3, three, &a, &cigar), bad, "query is NULL");
-  CHECK_FAILS(davit_align_trace(&scoring, 3, three, -1, three, &a, &cigar), bad, "n is -1");
-  CHECK_FAILS(davit_align_trace(&scoring, 3, three, 3, NULL, &a, &cigar), bad, "target is NULL");
-  CHECK_FAILS(davit_align_trace(&scoring, 3, foreign, 3, three, &a, &cigar), bad, "query: symbol 1 is 3");
-  CHECK_FAILS(davit_align_trace(&scoring, 3, three, 3, foreign, &a, &cigar), bad, "target: symbol 1 is 3");
-  CHECK_FAILS(davit_align_trace(&scoring, 3, three, 3, three, NULL, &cigar), bad, "result is NULL");
+  REFUSED(davit_align_trace(&scoring, -1, three, 3, three, &a, &cigar), "m is -1");
+  REFUSED(davit_align_trace(&scoring, 3, NULL, 3, three, &a, &cigar), "query is NULL");
+  REFUSED(davit_align_trace(&scoring, 3, three, -1, three, &a, &cigar), "n is -1");
+  REFUSED(davit_align_trace(&scoring, 3, three, 3, NULL, &a, &cigar), "target is NULL");
+  REFUSED(davit_align_trace(&scoring, 3, foreign, 3, three, &a, &cigar), "query: symbol 1 is 3");
+  REFUSED(davit_align_trace(&scoring, 3, three, 3, foreign, &a, &cigar), "target: symbol 1 is 3");
+  REFUSED(davit_align_trace(&scoring, 3, three, 3, three, NULL, &cigar), "result is NULL");
   assert_true(a.score == -7 && cigar == (char *)matrix);
   CHECK(davit_align_trace(&scoring, 0, NULL, 0, NULL, &a, &cigar));
   assert_true(a.score == 0 && !*cigar);
@@ -539,8 +523,7 @@ static void test_bad_trace(void **state) {
 }
 
 /* Lengths whose score may pass 2^31 - 1 are refused before anything is computed. */
-static void test_too_long(void **state) {
-  (void)state;
+CASE(test_too_long) {
   const int64_t length = INT32_MAX / INT8_MAX + 1;
   int8_t matrix[1] = {INT8_MAX};
   const davit_align_scoring scoring = scoring_of(1, matrix, 2, 1);
@@ -554,12 +537,5 @@ static void test_too_long(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      KEPT_TEST(test_worked_example), KEPT_TEST(test_general_gaps),     KEPT_TEST(test_matrices),
-      KEPT_TEST(test_bases),          KEPT_TEST(test_parasail),         KEPT_TEST(test_long_pairs),
-      KEPT_TEST(test_thread_counts),  KEPT_TEST(test_begins_far_apart), KEPT_TEST(test_self),
-      KEPT_TEST(test_transposed),     KEPT_TEST(test_growing),          KEPT_TEST(test_one_gap),
-      KEPT_TEST(test_extremes),       KEPT_TEST(test_bad_trace),        KEPT_TEST(test_too_long),
-  };
-  return cmocka_run_group_tests(tests, NULL, finalize);
+  return run_cases(NULL, finalize);
 }

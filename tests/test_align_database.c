@@ -120,8 +120,7 @@ static void expect_all(const targets *t, const davit_align_scoring *scoring, int
 
 /* ---- what is in them ---- */
 
-static void test_small_databases(void **state) {
-  (void)state;
+CASE(test_small_databases) {
   static const int64_t lengths[] = {0, 1, 2, 33, 375};
   uint64_t random = 9;
   const davit_align_scoring scoring = protein(11, 1);
@@ -137,8 +136,7 @@ static void test_small_databases(void **state) {
   }
 }
 
-static void test_random_database(void **state) {
-  (void)state;
+CASE(test_random_database) {
   enum { MANY = 1000 };
   static const int64_t lengths[] = {0, 1, 33, 375, 1000};
   const int count = scaled(MANY);
@@ -166,8 +164,7 @@ static sequence scoring_itself(int score) {
 }
 
 /* Scores on both sides of what narrow words hold. */
-static void test_score_limits(void **state) {
-  (void)state;
+CASE(test_score_limits) {
   static const int scores[] = {126,  127,   128,   129,   253,   254,   255,   256,   257,   2047,  2048,
                                2049, 32766, 32767, 32768, 32769, 65534, 65535, 65536, 65537, 70000, 100000};
   int8_t matrix[9] = {1, -128, -128, -128, 127, -128, -128, -128, -128};
@@ -191,8 +188,7 @@ static sequence heavy_sequence(int64_t length, uint64_t *random) {
 }
 
 /* Long targets among short ones, whose scores pass 65535 by many steps and with gaps. */
-static void test_long_targets(void **state) {
-  (void)state;
+CASE(test_long_targets) {
   uint64_t random = 11;
   const davit_align_scoring scoring = protein(11, 1);
   sequence queries[2] = {heavy_sequence(scaled(8000), &random), random_sequence(300, 20, &random)};
@@ -204,8 +200,7 @@ static void test_long_targets(void **state) {
   expect_all(&t, &scoring, 2, queries);
 }
 
-static void test_extreme_databases(void **state) {
-  (void)state;
+CASE(test_extreme_databases) {
   static const int32_t gaps[][2] = {
       {INT32_MAX, INT32_MAX}, {INT32_MAX, 1}, {1, INT32_MAX}, {1, 1}, {127, 3}, {128, 128}, {255, 256},
       {40000, 70000}};
@@ -228,8 +223,7 @@ static void test_extreme_databases(void **state) {
 }
 
 /* A database outlives its targets' memory and takes one scoring after the other. */
-static void test_own_memory(void **state) {
-  (void)state;
+CASE(test_own_memory) {
   uint64_t random = 13;
   sequence all[50], query = random_sequence(120, 4, &random);
   for (int k = 0; k < COUNT(all); k++)
@@ -248,8 +242,7 @@ static void test_own_memory(void **state) {
 }
 
 /* Equal targets come in their own order; `top` at, below and above the number of targets. */
-static void test_ties(void **state) {
-  (void)state;
+CASE(test_ties) {
   enum { MANY = 70 };
   uint64_t random = 14;
   int8_t dna[16];
@@ -301,8 +294,7 @@ static void *call_often(void *argument) {
   return NULL;
 }
 
-static void test_threads(void **state) {
-  (void)state;
+CASE(test_threads) {
   enum { CALLERS = 4 };
   uint64_t random = 15;
   const davit_align_scoring scoring = protein(11, 1);
@@ -328,7 +320,6 @@ static void test_threads(void **state) {
 
 /* ---- refusals ---- */
 
-static const davit_status bad = DAVIT_INVALID_ARGUMENT;
 static uint8_t three[3] = {0, 1, 2};
 
 static void expect_scoring_refused(const davit_align_scoring *scoring, davit_align_database *database,
@@ -337,9 +328,9 @@ static void expect_scoring_refused(const davit_align_scoring *scoring, davit_ali
   davit_align_hit hit;
   int32_t scores[2];
   int64_t found;
-  CHECK_FAILS(davit_align_trace(scoring, 3, three, 3, three, &a, NULL), bad, words);
-  CHECK_FAILS(davit_align_scores(database, scoring, 3, three, scores), bad, words);
-  CHECK_FAILS(davit_align_search(database, scoring, 3, three, 1, &hit, &found), bad, words);
+  REFUSED(davit_align_trace(scoring, 3, three, 3, three, &a, NULL), words);
+  REFUSED(davit_align_scores(database, scoring, 3, three, scores), words);
+  REFUSED(davit_align_search(database, scoring, 3, three, 1, &hit, &found), words);
 }
 
 static davit_align_database *two_targets(void) {
@@ -350,8 +341,7 @@ static davit_align_database *two_targets(void) {
   return database;
 }
 
-static void test_bad_scoring(void **state) {
-  (void)state;
+CASE(test_bad_scoring) {
   int8_t matrix[9] = {0};
   davit_align_database *database = two_targets();
   const davit_align_scoring good = scoring_of(3, matrix, 2, 1);
@@ -378,41 +368,39 @@ static void test_bad_scoring(void **state) {
   CHECK(davit_align_database_destroy(database));
 }
 
-static void test_bad_database(void **state) {
-  (void)state;
+CASE(test_bad_database) {
   static const int64_t offsets[] = {0, 1, 3}, falling[] = {0, 2, 1}, negative[] = {-1, 1, 3};
   static const uint8_t foreign[3] = {0, 3, 0};
   davit_align_database *database = NULL;
   int wrong = -7;
   davit_align_sequences view = {2, offsets, three};
-  CHECK_FAILS(davit_align_database_create(NULL, 3, &database, NULL), bad, "targets is NULL");
-  CHECK_FAILS(davit_align_database_create(&view, 0, &database, NULL), bad, "symbols is 0");
-  CHECK_FAILS(davit_align_database_create(&view, 33, &database, NULL), bad, "symbols is 33");
-  CHECK_FAILS(davit_align_database_create(&view, 3, NULL, NULL), bad, "database is NULL");
+  REFUSED(davit_align_database_create(NULL, 3, &database, NULL), "targets is NULL");
+  REFUSED(davit_align_database_create(&view, 0, &database, NULL), "symbols is 0");
+  REFUSED(davit_align_database_create(&view, 33, &database, NULL), "symbols is 33");
+  REFUSED(davit_align_database_create(&view, 3, NULL, NULL), "database is NULL");
   davit_align_database_options options = {.device_count = 2};
-  CHECK_FAILS(davit_align_database_create(&view, 3, &database, &options), bad, "devices");
+  REFUSED(davit_align_database_create(&view, 3, &database, &options), "devices");
   options = (davit_align_database_options){.devices = &wrong, .device_count = 1};
   CHECK_FAILS(davit_align_database_create(&view, 3, &database, &options), DAVIT_UNKNOWN_DEVICE, "-7");
   options = (davit_align_database_options){.reserved = {0, 0, 8}};
-  CHECK_FAILS(davit_align_database_create(&view, 3, &database, &options), bad, "options->reserved[2] is 8");
+  REFUSED(davit_align_database_create(&view, 3, &database, &options), "options->reserved[2] is 8");
   view.count = -1;
-  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "count is -1");
+  REFUSED(davit_align_database_create(&view, 3, &database, NULL), "count is -1");
   view = (davit_align_sequences){2, NULL, three};
-  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "offsets is NULL");
+  REFUSED(davit_align_database_create(&view, 3, &database, NULL), "offsets is NULL");
   view = (davit_align_sequences){2, offsets, NULL};
-  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "symbols is NULL");
+  REFUSED(davit_align_database_create(&view, 3, &database, NULL), "symbols is NULL");
   view = (davit_align_sequences){2, falling, three};
-  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "offsets");
+  REFUSED(davit_align_database_create(&view, 3, &database, NULL), "offsets");
   view = (davit_align_sequences){2, negative, three};
-  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "offsets");
+  REFUSED(davit_align_database_create(&view, 3, &database, NULL), "offsets");
   view = (davit_align_sequences){2, offsets, foreign};
-  CHECK_FAILS(davit_align_database_create(&view, 3, &database, NULL), bad, "targets");
+  REFUSED(davit_align_database_create(&view, 3, &database, NULL), "targets");
   assert_null(database);
   CHECK(davit_align_database_destroy(NULL));
 }
 
-static void test_bad_search(void **state) {
-  (void)state;
+CASE(test_bad_search) {
   int8_t matrix[9] = {0};
   const davit_align_scoring scoring = scoring_of(3, matrix, 2, 1), narrow = scoring_of(2, matrix, 2, 1);
   uint8_t foreign[3] = {0, 3, 0};
@@ -420,17 +408,17 @@ static void test_bad_search(void **state) {
   int32_t scores[2] = {-7, -7};
   int64_t found = -7;
   davit_align_database *database = two_targets();
-  CHECK_FAILS(davit_align_scores(NULL, &scoring, 3, three, scores), bad, "database is NULL");
-  CHECK_FAILS(davit_align_scores(database, &narrow, 1, three, scores), bad, "symbols");
-  CHECK_FAILS(davit_align_scores(database, &scoring, -1, three, scores), bad, "m is -1");
-  CHECK_FAILS(davit_align_scores(database, &scoring, 3, NULL, scores), bad, "query is NULL");
-  CHECK_FAILS(davit_align_scores(database, &scoring, 3, foreign, scores), bad, "query: symbol 1 is 3");
-  CHECK_FAILS(davit_align_scores(database, &scoring, 3, three, NULL), bad, "scores is NULL");
-  CHECK_FAILS(davit_align_search(NULL, &scoring, 3, three, 1, &hit, &found), bad, "database is NULL");
-  CHECK_FAILS(davit_align_search(database, &scoring, 3, NULL, 1, &hit, &found), bad, "query is NULL");
-  CHECK_FAILS(davit_align_search(database, &scoring, 3, three, -1, &hit, &found), bad, "top is -1");
-  CHECK_FAILS(davit_align_search(database, &scoring, 3, three, 1, NULL, &found), bad, "hits is NULL");
-  CHECK_FAILS(davit_align_search(database, &scoring, 3, three, 1, &hit, NULL), bad, "found is NULL");
+  REFUSED(davit_align_scores(NULL, &scoring, 3, three, scores), "database is NULL");
+  REFUSED(davit_align_scores(database, &narrow, 1, three, scores), "symbols");
+  REFUSED(davit_align_scores(database, &scoring, -1, three, scores), "m is -1");
+  REFUSED(davit_align_scores(database, &scoring, 3, NULL, scores), "query is NULL");
+  REFUSED(davit_align_scores(database, &scoring, 3, foreign, scores), "query: symbol 1 is 3");
+  REFUSED(davit_align_scores(database, &scoring, 3, three, NULL), "scores is NULL");
+  REFUSED(davit_align_search(NULL, &scoring, 3, three, 1, &hit, &found), "database is NULL");
+  REFUSED(davit_align_search(database, &scoring, 3, NULL, 1, &hit, &found), "query is NULL");
+  REFUSED(davit_align_search(database, &scoring, 3, three, -1, &hit, &found), "top is -1");
+  REFUSED(davit_align_search(database, &scoring, 3, three, 1, NULL, &found), "hits is NULL");
+  REFUSED(davit_align_search(database, &scoring, 3, three, 1, &hit, NULL), "found is NULL");
   assert_true(scores[0] == -7 && scores[1] == -7 && found == -7);
   CHECK(davit_align_database_destroy(database));
 }
@@ -472,8 +460,7 @@ static davit_status whole_story(void *argument) {
   return status == DAVIT_SUCCESS ? end : status;
 }
 
-static void test_failures(void **state) {
-  (void)state;
+CASE(test_failures) {
   uint64_t random = 16;
   const davit_align_scoring scoring = protein(11, 1);
   sequence query = random_sequence(60, 20, &random), all[20];
@@ -486,19 +473,5 @@ static void test_failures(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      KEPT_TEST(test_small_databases),
-      KEPT_TEST(test_random_database),
-      KEPT_TEST(test_score_limits),
-      KEPT_TEST(test_long_targets),
-      KEPT_TEST(test_extreme_databases),
-      KEPT_TEST(test_own_memory),
-      KEPT_TEST(test_ties),
-      KEPT_TEST(test_threads),
-      KEPT_TEST(test_bad_scoring),
-      KEPT_TEST(test_bad_database),
-      KEPT_TEST(test_bad_search),
-      KEPT_TEST(test_failures),
-  };
-  return cmocka_run_group_tests(tests, NULL, finalize);
+  return run_cases(NULL, finalize);
 }

@@ -195,8 +195,7 @@ static void check(int64_t m, int64_t n, const gaps *g, int threads, uint64_t *ra
 }
 
 /* Rows about the widths of vectors, lanes and strips, and no less of columns. */
-static void test_edges(void **state) {
-  (void)state;
+CASE(test_edges) {
   static const int64_t rows[] = {1,   2,   7,   8,   9,   15,  16,  17,  31,  32,  33,
                                  47,  63,  64,  65,  100, 127, 128, 129, 130, 240, 241,
                                  255, 256, 257, 300, 481, 511, 512, 513, 545, 1025};
@@ -211,8 +210,7 @@ static void test_edges(void **state) {
 }
 
 /* Columns about the ends of blocks, where scores are counted anew. */
-static void test_blocks(void **state) {
-  (void)state;
+CASE(test_blocks) {
   static const int64_t columns[] = {1023, 1024, 1025, 2047, 2048, 2049, 3100};
   uint64_t random = 2;
   int widths = 0;
@@ -223,8 +221,7 @@ static void test_blocks(void **state) {
 }
 
 /* Bands of rows, of which the last may be cut short. */
-static void test_bands(void **state) {
-  (void)state;
+CASE(test_bands) {
   static const int64_t rows[] = {1024, 1025, 1280, 1537};
   uint64_t random = 3;
   int widths = 0;
@@ -236,8 +233,7 @@ static void test_bands(void **state) {
 }
 
 /* Nothing but ties: every symbol scores the same with every other. */
-static void test_one_score(void **state) {
-  (void)state;
+CASE(test_one_score) {
   uint8_t symbols[1100] = {0};
   int widths = 0;
   for (int score = -1; score <= 1; score++)
@@ -251,8 +247,7 @@ static void test_one_score(void **state) {
 }
 
 /* The largest differences that words of a width have to hold: nothing but matches, and no match at all. */
-static void test_ranges(void **state) {
-  (void)state;
+CASE(test_ranges) {
   uint8_t one[1500], other[1500];
   int widths = 0;
   for (int largest = 1; largest < 128; largest += 14)
@@ -273,9 +268,5 @@ static void test_ranges(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_edges),     cmocka_unit_test(test_blocks), cmocka_unit_test(test_bands),
-      cmocka_unit_test(test_one_score), cmocka_unit_test(test_ranges),
-  };
-  return cmocka_run_group_tests(tests, NULL, finalize);
+  return run_cases(NULL, finalize);
 }

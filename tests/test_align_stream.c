@@ -38,10 +38,11 @@ typedef struct database {
  * there is one. */
 static database make_database(int64_t count, const int64_t *lengths, int symbols, int64_t m,
                               const uint8_t *query, uint64_t *random) {
-  database d = {.count = count, .offsets = calloc((size_t)count + 1, sizeof *d.offsets)};
+  database d = {.count = count, .offsets = kept(((size_t)count + 1) * sizeof *d.offsets)};
+  d.offsets[0] = 0;
   for (int64_t k = 0; k < count; k++)
     d.offsets[k + 1] = d.offsets[k] + lengths[k];
-  d.symbols = malloc((size_t)d.offsets[count] + 1);
+  d.symbols = kept((size_t)d.offsets[count] + 1);
   for (int64_t k = 0; k < count; k++)
     for (int64_t i = 0; i < lengths[k]; i++) {
       const int64_t j = i + (i > lengths[k] / 2 ? 6 : 0) + (m > 1024 ? 1024 - 3 - lengths[k] / 2 : 0);
@@ -58,9 +59,9 @@ static void expect_scores(const davit_align_scoring *scoring, int64_t m, const u
     largest = scoring->matrix[i] > largest ? scoring->matrix[i] : largest;
   const dvt_align_query q = {scoring, m, query, largest};
   const dvt_align_targets t = {.count = d->count, .offsets = d->offsets, .symbols = d->symbols};
-  int32_t *device_scores = malloc((size_t)d->count * sizeof *device_scores),
-          *scores = malloc((size_t)d->count * sizeof *scores),
-          *scratch = malloc(2 * ((size_t)m + 1) * sizeof *scratch);
+  int32_t *device_scores = kept((size_t)d->count * sizeof *device_scores),
+          *scores = kept((size_t)d->count * sizeof *scores),
+          *scratch = kept(2 * ((size_t)m + 1) * sizeof *scratch);
   const dvt_align_device device = {d->offsets, d->symbols, device_scores};
   assert_true(dvt_align_streams(&t, &q));
   const size_t bytes = dvt_align_stream_bytes(&t, &q);
@@ -77,17 +78,14 @@ static void expect_scores(const davit_align_scoring *scoring, int64_t m, const u
                (long long)(d->offsets[k + 1] - d->offsets[k]), scores[k], wanted);
   }
   free(memory);
-  free(device_scores);
-  free(scores);
-  free(scratch);
 }
 
 static void run_case(int symbols, int64_t m, int64_t count, int64_t longest, int most, int32_t open,
                      int32_t extend, uint64_t seed) {
   uint64_t random = seed;
   int8_t matrix[32 * 32];
-  uint8_t *query = malloc((size_t)m);
-  int64_t *lengths = malloc((size_t)count * sizeof *lengths);
+  uint8_t *query = kept((size_t)m);
+  int64_t *lengths = kept((size_t)count * sizeof *lengths);
   for (int i = 0; i < symbols * symbols; i++)
     matrix[i] = (int8_t)(i % (symbols + 1) == 0 ? most : random_below(&random, 5) - 4);
   for (int64_t j = 0; j < m; j++)
@@ -98,38 +96,30 @@ static void run_case(int symbols, int64_t m, int64_t count, int64_t longest, int
   const davit_align_scoring scoring = {
       .symbols = symbols, .matrix = matrix, .gap_open = open, .gap_extend = extend};
   expect_scores(&scoring, m, query, &d);
-  free(d.offsets);
-  free(d.symbols);
-  free(lengths);
-  free(query);
 }
 
-static void test_every_shape(void **unused) {
-  (void)unused;
+CASE(test_every_shape) {
   static const int64_t lengths[] = {1,  15, 16, 17, 20, 21,  28,  29,  33,
                                     40, 56, 63, 64, 65, 100, 129, 200, 375};
   for (int i = 0; i < COUNT(lengths); i++)
     run_case(24, lengths[i], 13, 60, 5, 11, 1, (uint64_t)i);
 }
 
-static void test_strips(void **unused) {
-  (void)unused;
+CASE(test_strips) {
   run_case(4, 1024, 3, 40, 2, 3, 1, 1);
   run_case(4, 1025, 5, 60, 2, 3, 1, 2);
   run_case(20, 3000, 4, 50, 3, 5, 2, 3);
 }
 
 /* Scores beyond 16 bits, and penalties that do not fit them. */
-static void test_wide(void **unused) {
-  (void)unused;
+CASE(test_wide) {
   run_case(24, 400, 7, 500, 127, 11, 1, 1);
   run_case(24, 600, 4, 700, 127, 40, 3, 2);
   run_case(24, 60, 9, 80, 6, 30000, 3000, 3);
   run_case(24, 60, 9, 80, 6, INT32_MAX, 1, 4);
 }
 
-static void test_odd_databases(void **unused) {
-  (void)unused;
+CASE(test_odd_databases) {
   run_case(1, 5, 1, 1, 1, 1, 1, 1);
   run_case(32, 40, 1, 30, 4, 2, 2, 2);
   run_case(24, 40, 200, 20, 5, 11, 1, 3);
@@ -137,8 +127,7 @@ static void test_odd_databases(void **unused) {
 }
 
 /* Whichever launch is refused, nothing still runs when that is told. */
-static void test_refused_launches(void **unused) {
-  (void)unused;
+CASE(test_refused_launches) {
   enum { M = 1100, COUNT_OF_TARGETS = 3, LENGTH = 300 };
   static int8_t matrix[] = {127};
   static uint8_t query[M], symbols[COUNT_OF_TARGETS * LENGTH];
@@ -168,8 +157,5 @@ static void test_refused_launches(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_shape), cmocka_unit_test(test_strips),
-                                     cmocka_unit_test(test_wide), cmocka_unit_test(test_odd_databases),
-                                     cmocka_unit_test(test_refused_launches)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_cases(NULL, NULL);
 }

@@ -39,7 +39,7 @@ const emulator_kernel emulator_kernels[] = {
     {"detect_profiles_region", run_profiles}, ROWS(pair), ROWS(float)};
 
 static float *unit_vectors(uint64_t seed, int64_t frames) {
-  float *x = malloc((size_t)frames * FEATURES * sizeof *x);
+  float *x = kept((size_t)frames * FEATURES * sizeof *x);
   for (int64_t i = 0; i < frames * FEATURES; i++)
     x[i] = (float)(next_random(&seed) >> 40) * 0x1p-24f - 0.3f;
   for (int64_t i = 0; i < frames; i++)
@@ -51,8 +51,8 @@ static void expect_effect(const dvt_detect_task *t, int e) {
   const int64_t n = t->effects[e].frames;
   const davit_detect_options o = {
       .threshold = (double)t->threshold, .gap_penalty = (double)t->gap_extend, .round = t->round};
-  float *similarity = malloc((size_t)(t->window * n) * sizeof *similarity);
-  dvt_float_border *border = malloc((size_t)n * sizeof *border);
+  float *similarity = kept((size_t)(t->window * n) * sizeof *similarity);
+  dvt_float_border *border = kept((size_t)n * sizeof *border);
   for (int64_t w = 0; w < t->windows; w++) {
     dvt_ref_detect_similarity(FEATURES, t->window, t->stream + w * t->hop * FEATURES, n,
                               t->features + t->effects[e].first * FEATURES, &o, similarity);
@@ -66,14 +66,12 @@ static void expect_effect(const dvt_detect_task *t, int e) {
                  (long long)r, (double)*got, (double)wanted);
     }
   }
-  free(similarity);
-  free(border);
 }
 
 /* Scores of all effects in all windows; whatever else is in the memory stays as it is. */
 static void expect_task(dvt_detect_task *t) {
   const size_t scores = (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float);
-  t->scores = malloc(scores);
+  t->scores = kept(scores);
   assert_true(dvt_detect_streams(NULL, t));
   const size_t bytes = dvt_detect_stream_bytes(NULL, t);
   char *memory = aligned_alloc(256, (bytes + GUARD + 255) / 256 * 256);
@@ -84,7 +82,6 @@ static void expect_task(dvt_detect_task *t) {
   for (int e = 0; e < t->effect_count; e++)
     expect_effect(t, e);
   free(memory);
-  free(t->scores);
 }
 
 static void run_case(bool rounded, int64_t windows, int64_t window, int64_t runs, int effect_count,
@@ -96,13 +93,13 @@ static void run_case(bool rounded, int64_t windows, int64_t window, int64_t runs
     frames += lengths[e];
   }
   float *stream = unit_vectors(1, (windows - 1) * HOP + window), *features = unit_vectors(2, frames),
-        *transposed = malloc((size_t)(frames * FEATURES) * sizeof *transposed);
+        *transposed = kept((size_t)(frames * FEATURES) * sizeof *transposed);
   for (int e = 0; e < effect_count; e++)
     for (int64_t j = 0; j < lengths[e]; j++)
       for (int k = 0; k < FEATURES; k++)
         transposed[effects[e].first * FEATURES + k * lengths[e] + j] =
             features[(effects[e].first + j) * FEATURES + k];
-  uint16_t *orders = malloc((size_t)(runs * window) * sizeof *orders);
+  uint16_t *orders = kept((size_t)(runs * window) * sizeof *orders);
   for (int64_t r = 0; r < runs; r++)
     dvt_permutation(3, (uint64_t)r, (int)window, orders + r * window);
   dvt_detect_task t = {.width = FEATURES,
@@ -121,15 +118,10 @@ static void run_case(bool rounded, int64_t windows, int64_t window, int64_t runs
                        .gap_extend = gap,
                        .round = rounded};
   expect_task(&t);
-  free(features);
-  free(transposed);
-  free(stream);
-  free(orders);
 }
 
 /* Lengths around all that lanes and columns make. */
-static void test_every_shape(void **unused) {
-  (void)unused;
+CASE(test_every_shape) {
   static const int64_t lengths[] = {1,  15, 16, 17, 20, 21, 24, 25, 28,  29, 32,
                                     33, 40, 48, 56, 63, 64, 65, 80, 108, 129};
   for (int rounded = 0; rounded < 2; rounded++)
@@ -137,8 +129,7 @@ static void test_every_shape(void **unused) {
       run_case(rounded, 2, 21, 5, 1, &lengths[i], 33);
 }
 
-static void test_odd_tasks(void **unused) {
-  (void)unused;
+CASE(test_odd_tasks) {
   for (int rounded = 0; rounded < 2; rounded++) {
     run_case(rounded, 1, 1, 1, 1, (const int64_t[]){1}, 33);
     run_case(rounded, 1, 1, 2, 1, (const int64_t[]){1}, 33);
@@ -151,8 +142,7 @@ static void test_odd_tasks(void **unused) {
 }
 
 /* One effect that does not fit keeps no other from the kernels. */
-static void test_some_too_large(void **unused) {
-  (void)unused;
+CASE(test_some_too_large) {
   for (int rounded = 0; rounded < 2; rounded++) {
     const int before = emulator_launches;
     run_case(rounded, 2, 20, 3, 3, (const int64_t[]){7, 1025, 30}, 33);
@@ -166,8 +156,7 @@ static void test_some_too_large(void **unused) {
 }
 
 /* What does not fit a warp or the team's memory is left to others. */
-static void test_too_large(void **unused) {
-  (void)unused;
+CASE(test_too_large) {
   dvt_detect_range effect = {.frames = 1025};
   dvt_detect_task t = {.window = 200, .effect_count = 1, .effects = &effect, .round = true};
   assert_false(dvt_detect_streams(NULL, &t));
@@ -188,7 +177,5 @@ static void test_too_large(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_shape), cmocka_unit_test(test_odd_tasks),
-                                     cmocka_unit_test(test_some_too_large), cmocka_unit_test(test_too_large)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_cases(NULL, NULL);
 }
