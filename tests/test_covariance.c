@@ -65,30 +65,63 @@ static void expect_near(const covariance_case *c, const char *name, int64_t i, i
              (int)c->form, name, (long long)i, (long long)j, is, right, bound);
 }
 
-/* The exact answer from the data as they were, and how far off means and centred data may be. */
+/* The exact answer, and how far off each number may be. */
 typedef struct exact {
-  long double *mean, *mean_bound, *bound, *centred;
+  long double *mean, *mean_bound, *bound, *centred, *s, *s_bound; /* bound: of a column of centred */
 } exact;
 
-static exact solve(const covariance_case *c, const operands *o) {
-  size_t cols = (size_t)c->cols;
-  exact e = {calloc(cols + 1, sizeof(long double)), calloc(cols + 1, sizeof(long double)),
-             calloc(cols + 1, sizeof(long double)), calloc(cols * (size_t)c->rows + 1, sizeof(long double))};
-  assert_true(e.mean && e.mean_bound && e.bound && e.centred);
-  long double u = (long double)(c->rows + 4) * (long double)element_epsilon(c->type);
+static long double *numbers(int64_t count) {
+  long double *x = calloc((size_t)count + 1, sizeof *x);
+  assert_non_null(x);
+  return x;
+}
+
+static void solve_data(const covariance_case *c, const dense *d, long double u, exact *e) {
   for (int64_t j = 0; j < c->cols; j++) {
     long double most = 0, size = 0;
     for (int64_t i = 0; i < c->rows; i++) {
-      e.mean[j] += at(c, &o->d, i, j) / (long double)c->mean_divisor;
-      size += fabsl(at(c, &o->d, i, j) / (long double)c->mean_divisor);
-      most = fmaxl(most, fabsl(at(c, &o->d, i, j)));
+      e->mean[j] += at(c, d, i, j) / (long double)c->mean_divisor;
+      size += fabsl(at(c, d, i, j) / (long double)c->mean_divisor);
+      most = fmaxl(most, fabsl(at(c, d, i, j)));
     }
-    e.mean_bound[j] = u * size;
-    e.bound[j] = u * (size + most);
+    e->mean_bound[j] = u * size;
+    e->bound[j] = u * (size + most);
     for (int64_t i = 0; i < c->rows; i++)
-      e.centred[i + j * c->rows] = at(c, &o->d, i, j) - e.mean[j];
+      e->centred[i + j * c->rows] = at(c, d, i, j) - e->mean[j];
   }
-  return e;
+}
+
+static void solve_product(const covariance_case *c, long double u, exact *e) {
+  const long double divisor = (long double)c->divisor;
+  for (int64_t j = 0; j < c->cols; j++)
+    for (int64_t i = 0; i <= j; i++) {
+      const long double *x = e->centred + i * c->rows, *y = e->centred + j * c->rows;
+      long double sum = 0, bound = (long double)c->rows * e->bound[i] * e->bound[j];
+      for (int64_t k = 0; k < c->rows; k++) {
+        sum += x[k] * y[k];
+        bound += u * fabsl(x[k] * y[k]) + fabsl(x[k]) * e->bound[j] + fabsl(y[k]) * e->bound[i];
+      }
+      e->s[i + j * c->cols] = sum / divisor;
+      e->s_bound[i + j * c->cols] = bound / fabsl(divisor);
+    }
+}
+
+/* From the case's data; kept, for a case is tried on all devices. */
+static const exact *solve(const covariance_case *c) {
+  static covariance_case last;
+  static exact e;
+  if (e.s && memcmp(c, &last, sizeof last) == 0)
+    return &e;
+  free(e.mean), free(e.mean_bound), free(e.bound), free(e.centred), free(e.s), free(e.s_bound);
+  e = (exact){numbers(c->cols),           numbers(c->cols),           numbers(c->cols),
+              numbers(c->cols * c->rows), numbers(c->cols * c->cols), numbers(c->cols * c->cols)};
+  const long double u = (long double)(c->rows + 4) * (long double)element_epsilon(c->type);
+  operands o = make(c, pageable);
+  solve_data(c, &o.d, u, &e);
+  solve_product(c, u, &e);
+  drop(&o);
+  last = *c;
+  return &e;
 }
 
 static void expect_data(const covariance_case *c, operands *o, const exact *e) {
@@ -112,33 +145,20 @@ static void expect_data(const covariance_case *c, operands *o, const exact *e) {
 }
 
 static void expect_product(const covariance_case *c, operands *o, const exact *e) {
-  long double u = (long double)(c->rows + 4) * (long double)element_epsilon(c->type);
   dense_take(&o->s);
   for (int64_t j = 0; j < c->cols; j++)
-    for (int64_t i = 0; i < j + (is_full(c)); i++) {
-      const long double *x = e->centred + i * c->rows, *y = e->centred + j * c->rows;
-      long double sum = 0, bound = (long double)c->rows * e->bound[i] * e->bound[j];
-      for (int64_t k = 0; k < c->rows; k++) {
-        sum += x[k] * y[k];
-        bound += u * fabsl(x[k] * y[k]) + fabsl(x[k]) * e->bound[j] + fabsl(y[k]) * e->bound[i];
-      }
-      double is = is_full(c) ? dense_at(&o->s, i, j)
-                             : dense_at(&o->s, davit_covariance_packed_index(c->cols, i, j), 0);
-      expect_near(c, "s", i, j, (long double)is, sum / (long double)c->divisor,
-                  bound / fabsl((long double)c->divisor));
-      if (is_full(c))
-        assert_true(is == dense_at(&o->s, j, i));
+    for (int64_t i = 0; i < j + is_full(c); i++) {
+      const double is = is_full(c) ? dense_at(&o->s, i, j)
+                                   : dense_at(&o->s, davit_covariance_packed_index(c->cols, i, j), 0);
+      expect_near(c, "s", i, j, (long double)is, e->s[i + j * c->cols], e->s_bound[i + j * c->cols]);
+      assert_true(!is_full(c) || is == dense_at(&o->s, j, i));
     }
 }
 
 static void expect(const covariance_case *c, operands *o) {
-  exact e = solve(c, o);
-  expect_data(c, o, &e);
-  expect_product(c, o, &e);
-  free(e.mean);
-  free(e.mean_bound);
-  free(e.bound);
-  free(e.centred);
+  const exact *e = solve(c);
+  expect_data(c, o, e);
+  expect_product(c, o, e);
 }
 
 /* On the queue, or without one over the devices. */
