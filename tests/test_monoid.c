@@ -1,8 +1,6 @@
 /* Operators of the program's own, made by <davit/define_monoid.h>: associative and not commutative, so that every element
  * must stay in its place; elements of 8, 12, 16, 32 and 256 bytes. All are exact: results are compared bytewise with a loop. */
-#include "tests/elements.h"
-
-#include <stdio.h>
+#include "tests/paths.h"
 
 #include "src/monoid.h"
 
@@ -223,173 +221,18 @@ static void loop(const kind *k, davit_scan_kind scan, int64_t n, const char *x, 
   }
 }
 
-static void expect_bytes(const kind *k, const char *path, int where, int64_t n, const char *is,
-                         const char *should) {
-  const size_t bytes = k->monoid->bytes;
-  for (int64_t i = 0; i < n; i++)
-    if (memcmp(is + (size_t)i * bytes, should + (size_t)i * bytes, bytes) != 0)
-      fail_msg("%s, %s %d: element %lld of %lld is wrong", k->monoid->name, path, where, (long long)i,
-               (long long)n);
-}
-
-/* ---- reductions ---- */
-
-static void reduce_in_parts(const kind *k, int64_t n, const char *x, uint64_t *seed, const char *should) {
-  enum { PARTS = 7 };
-  const size_t bytes = k->monoid->bytes;
-  int places[MOST_PLACES], place_count = all_places(places);
-  davit_reduce_part parts[PARTS] = {0};
-  zone zones[PARTS];
-  element result;
-  int64_t begin = 0;
-  for (int p = 0; p < PARTS; p++) {
-    const int64_t left = n - begin, size = p + 1 == PARTS ? left : random_below(seed, (int)left / 2 + 1);
-    zones[p] = zone_of(x + (size_t)begin * bytes, (size_t)size * bytes,
-                       places[random_below(seed, place_count)], (size_t)random_below(seed, 2) * bytes);
-    parts[p] = (davit_reduce_part){.n = size, .x = zone_data(&zones[p])};
-    begin += size;
-  }
-  CHECK(davit_monoid_reduce_parts(k->monoid, PARTS, parts, result));
-  expect_bytes(k, "parts", 0, 1, result, should);
-  for (int p = 0; p < PARTS; p++)
-    zone_drop(&zones[p]);
-}
-
-static void reduce_on_queues(const kind *k, int64_t n, const char *x, const char *should) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  const size_t bytes = k->monoid->bytes;
-  element result;
-  for (int d = 0; d < count; d++) {
-    const int place = place_for(devices[d]);
-    zone there = zone_of(x, (size_t)n * bytes, place, (size_t)(d % 2) * bytes);
-    zone answer = zone_new(bytes, d % 3 ? place : DAVIT_PAGEABLE, 0);
-    davit_queue *queue = new_queue(devices[d], 1);
-    CHECK(davit_queue_monoid_reduce(queue, k->monoid, n, zone_data(&there), zone_data(&answer), NULL));
-    CHECK(davit_queue_synchronize(queue));
-    CHECK(davit_queue_destroy(queue));
-    zone_take(&answer, result);
-    expect_bytes(k, "queue of device", devices[d], 1, result, should);
-    zone_drop(&there);
-    zone_drop(&answer);
-  }
-}
-
-static void reduce_plainly(const kind *k, int64_t n, const char *x, const char *should) {
-  int places[MOST_PLACES], place_count = all_places(places), spread[MOST_PLACES],
-                           count = spread_devices(spread);
-  const size_t bytes = k->monoid->bytes;
-  element result;
-  for (int p = 0; p < place_count; p++) {
-    zone there = zone_of(x, (size_t)n * bytes, places[p], (size_t)(p % 3) * bytes);
-    CHECK(davit_monoid_reduce(k->monoid, n, zone_data(&there), result, NULL));
-    expect_bytes(k, "place", places[p], 1, result, should);
-    CHECK(davit_monoid_reduce(k->monoid, n, zone_data(&there), result,
-                              &(davit_reduce_options){.devices = spread, .device_count = 1 + p % count}));
-    expect_bytes(k, "place, list", places[p], 1, result, should);
-    zone_drop(&there);
-  }
-}
-
 CASE(test_reduce) {
   uint64_t seed = 1;
   for (int t = 0; t < COUNT(kinds); t++)
     for (int s = 0; s < COUNT(sizes) && sizes[s] <= most_elements(&kinds[t]); s++) {
       char *x = make_elements(&kinds[t], sizes[s], next_random(&seed));
       element should;
+      const job j = {.monoid = kinds[t].monoid, .n = sizes[s], .shift = (size_t)(s % 3), .x = x};
       loop(&kinds[t], DAVIT_SCAN_INCLUSIVE, sizes[s], x, NULL, NULL, should);
-      reduce_on_queues(&kinds[t], sizes[s], x, should);
-      reduce_plainly(&kinds[t], sizes[s], x, should);
-      reduce_in_parts(&kinds[t], sizes[s], x, &seed, should);
-      dvt_monoid_travel(true);
-      reduce_plainly(&kinds[t], sizes[s], x, should);
-      dvt_monoid_travel(false);
+      walk_all_paths(&j, 1, same_bits, should, &seed);
+      walk_streamed(&j, same_bits, should, &seed);
       free(x);
     }
-}
-
-/* ---- scans ---- */
-
-typedef struct job {
-  const kind *k;
-  davit_scan_kind scan;
-  bool in_place;
-  int64_t n;
-  const char *x, *should;
-  const uint8_t *flags;
-} job;
-
-typedef struct arrays {
-  zone x, y, flags;
-} arrays;
-
-static arrays arrays_new(const job *j, int64_t begin, int64_t n, int place, size_t shift) {
-  const size_t element = j->k->monoid->bytes;
-  arrays a = {.x = zone_of(j->x + (size_t)begin * element, (size_t)n * element, place, shift * element)};
-  a.y = j->in_place ? a.x : zone_new((size_t)n * element, place, shift * element);
-  if (j->flags)
-    a.flags = zone_of(j->flags + begin, (size_t)n, place, shift);
-  return a;
-}
-
-static const uint8_t *flags_there(const job *j, const arrays *a) {
-  return j->flags ? zone_data(&a->flags) : NULL;
-}
-
-static void arrays_expect(const job *j, arrays *a, int64_t begin, int64_t n, const char *path, int where) {
-  const size_t element = j->k->monoid->bytes;
-  char *y = poisoned((size_t)n * element);
-  zone_take(&a->y, y);
-  expect_bytes(j->k, path, where, n, y, j->should + (size_t)begin * element);
-  free(y);
-  zone_drop(&a->x);
-  if (!j->in_place)
-    zone_drop(&a->y);
-  if (j->flags)
-    zone_drop(&a->flags);
-}
-
-static void scan_on_queues(const job *j) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int d = 0; d < count; d++) {
-    arrays a = arrays_new(j, 0, j->n, place_for(devices[d]), (size_t)(d % 2));
-    davit_queue *queue = new_queue(devices[d], 1);
-    CHECK(davit_queue_monoid_scan(queue, j->k->monoid, j->scan, j->n, zone_data(&a.x), flags_there(j, &a),
-                                  zone_data(&a.y), NULL));
-    CHECK(davit_queue_synchronize(queue));
-    CHECK(davit_queue_destroy(queue));
-    arrays_expect(j, &a, 0, j->n, "queue of device", devices[d]);
-  }
-}
-
-static void scan_plainly(const job *j) {
-  int places[MOST_PLACES], place_count = all_places(places), spread[MOST_PLACES],
-                           count = spread_devices(spread);
-  for (int p = 0; p < place_count; p++) {
-    arrays a = arrays_new(j, 0, j->n, places[p], (size_t)(p % 2));
-    CHECK(davit_monoid_scan(
-        j->k->monoid, j->scan, j->n, zone_data(&a.x), flags_there(j, &a), zone_data(&a.y),
-        &(davit_scan_options){.devices = p % 2 ? spread : NULL, .device_count = p % 2 ? count : 0}));
-    arrays_expect(j, &a, 0, j->n, "place", places[p]);
-  }
-}
-
-static void scan_in_parts(const job *j, uint64_t *seed) {
-  enum { PARTS = 6 };
-  int places[MOST_PLACES], place_count = all_places(places);
-  davit_scan_part parts[PARTS] = {0};
-  arrays a[PARTS];
-  int64_t begin[PARTS + 1] = {0};
-  for (int p = 0; p < PARTS; p++) {
-    const int64_t left = j->n - begin[p];
-    const int64_t n = p + 1 == PARTS ? left : p == 2 ? 0 : random_below(seed, (int)left / 2 + 1);
-    a[p] = arrays_new(j, begin[p], n, places[random_below(seed, place_count)], (size_t)(p % 2));
-    parts[p] = (davit_scan_part){
-        .n = n, .x = zone_data(&a[p].x), .y = zone_data(&a[p].y), .flags = flags_there(j, &a[p])};
-    begin[p + 1] = begin[p] + n;
-  }
-  CHECK(davit_monoid_scan_parts(j->k->monoid, j->scan, PARTS, parts));
-  for (int p = 0; p < PARTS; p++)
-    arrays_expect(j, &a[p], begin[p], parts[p].n, "part", p);
 }
 
 CASE(test_scan) {
@@ -398,23 +241,23 @@ CASE(test_scan) {
   for (int t = 0; t < COUNT(kinds); t++)
     for (int s = 0; s < COUNT(sizes) && sizes[s] <= most_elements(&kinds[t]); s++)
       for (int way = 0; way < 4; way++, turn++) {
-        const int64_t n = sizes[s];
-        const size_t bytes = (size_t)n * kinds[t].monoid->bytes;
-        char *x = make_elements(&kinds[t], n, next_random(&seed)), *should = poisoned(bytes);
+        static const flag_pattern patterns[] = {FLAGS_SHORT, FLAGS_ODD, FLAGS_LONG};
+        char *x = make_elements(&kinds[t], sizes[s], next_random(&seed));
+        uint8_t *flags = way >= 2 ? make_flags(patterns[turn % 3], sizes[s], next_random(&seed)) : NULL;
+        const job j = {.scan = true,
+                       .monoid = kinds[t].monoid,
+                       .kind = way % 2 ? DAVIT_SCAN_EXCLUSIVE : DAVIT_SCAN_INCLUSIVE,
+                       .n = sizes[s],
+                       .in_place = turn % 5 < 2,
+                       .shift = (size_t)(turn % 2),
+                       .x = x,
+                       .flags = flags};
+        char *should = poisoned(job_bytes(&j));
         element last;
-        uint8_t *flags = way >= 2 ? poisoned((size_t)n) : NULL;
-        const int density = turn % 3 == 0 ? 7 : turn % 3 == 1 ? 300 : 1 << 20;
-        for (int64_t i = 0; i < n && flags; i++)
-          flags[i] = random_below(&seed, density) ? 0 : (uint8_t)(1 + i % 255);
-        job j = {&kinds[t], way % 2 ? DAVIT_SCAN_EXCLUSIVE : DAVIT_SCAN_INCLUSIVE, turn % 5 < 2, n, x, should,
-                 flags};
-        loop(j.k, j.scan, n, x, flags, should, last);
-        scan_on_queues(&j);
-        scan_plainly(&j);
-        scan_in_parts(&j, &seed);
-        dvt_monoid_travel(true);
-        scan_plainly(&j);
-        dvt_monoid_travel(false);
+        loop(&kinds[t], j.kind, j.n, x, flags, should, last);
+        walk_all_paths(&j, 1, same_bits, should, &seed);
+        if (turn % 2)
+          walk_streamed(&j, same_bits, should, &seed);
         free(x), free(should), free(flags);
       }
 }
@@ -430,10 +273,10 @@ CASE(test_many_pieces) {
   dvt_monoid_travel(true);
   CHECK(davit_monoid_reduce(k->monoid, n, x, result,
                             &(davit_reduce_options){.devices = devices, .device_count = count}));
-  expect_bytes(k, "reduction of pieces", 0, 1, result, last);
+  assert_memory_equal(result, last, 12);
   CHECK(davit_monoid_scan(k->monoid, DAVIT_SCAN_INCLUSIVE, n, x, NULL, x,
                           &(davit_scan_options){.devices = devices, .device_count = count}));
-  expect_bytes(k, "scan of pieces", 0, n, x, should);
+  assert_int_equal(memcmp(x, should, (size_t)n * 12), 0);
   dvt_monoid_travel(false);
   free(x), free(should);
 }
@@ -444,16 +287,15 @@ CASE(test_many_pieces) {
 CASE(test_letters_stay_in_order) {
   const char letters[] = "abcdefgh";
   bounded_text x[8], y[8], result;
-  int devices[MOST_PLACES], count = all_devices(devices);
   memset(x, 0, sizeof x);
   for (int i = 0; i < 8; i++)
     x[i].length = 1, x[i].text[0] = letters[i];
-  for (int d = 0; d < count; d++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     CHECK(davit_monoid_reduce(&concatenation, 8, x, &result,
-                              &(davit_reduce_options){.devices = &devices[d], .device_count = 1}));
+                              &(davit_reduce_options){.devices = &device, .device_count = 1}));
     assert_string_equal(result.text, letters);
     CHECK(davit_monoid_scan(&concatenation, DAVIT_SCAN_EXCLUSIVE, 8, x, NULL, y,
-                            &(davit_scan_options){.devices = &devices[d], .device_count = 1}));
+                            &(davit_scan_options){.devices = &device, .device_count = 1}));
     for (int i = 0; i < 8; i++) {
       assert_int_equal(y[i].length, i);
       assert_memory_equal(y[i].text, letters, (size_t)i);

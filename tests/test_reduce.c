@@ -1,132 +1,37 @@
 /* Reductions: results that are exact in any order against the reference; the tree's bits, the same on the CPU, on every
  * device, for any list of devices and for aligned parts; |error| <= (8 + log2 n) eps sum |x|. */
-#include "tests/elements.h"
-
-#include <stdio.h>
+#include "tests/paths.h"
 
 #include "ref/ref.h"
 #include "src/monoid.h"
 
-enum { CHUNK_BYTES = 128 << 10, MOST_PARTS = 12 };
+enum { CHUNK_BYTES = 128 << 10 };
 
-static const int64_t small_sizes[] = {0,    1,    2,    31,    33,    511,   513,   1023,  1024,  1025,
-                                      2047, 2048, 2049, 16383, 16384, 16385, 32767, 32768, 32769, 40000};
-static const int64_t large_sizes[] = {131071, 131072, 131073, 1000003};
-
-typedef struct job {
-  davit_operator op;
-  davit_type type;
-  int64_t n;
-  size_t shift; /* elements by which x is off a multiple of 256 bytes */
-  const void *x;
-} job;
+static const int64_t lengths[] = {0,     1,     2,     31,    33,     511,    513,    1023,
+                                  1024,  1025,  2047,  2048,  2049,   16383,  16384,  16385,
+                                  32767, 32768, 32769, 40000, 131071, 131072, 131073, 1000003};
 
 /* Elements of a chunk. */
 static int64_t chunk_of(davit_type type) {
   return CHUNK_BYTES / (int64_t)davit_type_bytes(type);
 }
 
-static const char *label(const job *j, const char *path, int where) {
-  static char text[128];
-  snprintf(text, sizeof text, "%s of %s, n %lld, shift %d, %s %d", davit_operator_string(j->op),
-           davit_type_string(j->type), (long long)j->n, (int)j->shift, path, where);
-  return text;
-}
-
-/* Any NaN is as good as another. */
-static void expect(const job *j, const void *is, const void *should, const char *path, int where) {
-  const bool nan = is_floating(j->type) && isnan(element_at(j->type, should, 0));
-  if (!nan || !isnan(element_at(j->type, is, 0)))
-    expect_elements(j->type, 1, is, should, label(j, path, where));
-}
-
-static zone place_x(const job *j, int place) {
-  const size_t element = davit_type_bytes(j->type);
-  return zone_of(j->x, (size_t)j->n * element, place, j->shift * element);
-}
-
-static void on_queue(const job *j, int device, int result_place, void *result) {
-  zone x = place_x(j, place_for(device)), r = zone_new(davit_type_bytes(j->type), result_place, 0);
-  davit_queue *queue = new_queue(device, 1);
-  CHECK(davit_queue_reduce(queue, j->op, j->type, j->n, zone_data(&x), zone_data(&r), NULL));
-  CHECK(davit_queue_synchronize(queue));
-  CHECK(davit_queue_destroy(queue));
-  zone_take(&r, result);
-  zone_drop(&x);
-  zone_drop(&r);
-}
-
-static void plain(const job *j, int place, int result_place, const int *devices, int count, void *result) {
-  zone x = place_x(j, place), r = zone_new(davit_type_bytes(j->type), result_place, 0);
-  CHECK(davit_reduce(j->op, j->type, j->n, zone_data(&x), zone_data(&r),
-                     &(davit_reduce_options){.devices = devices, .device_count = count}));
-  zone_take(&r, result);
-  zone_drop(&x);
-  zone_drop(&r);
-}
-
-/* Cut at random, at multiples of `unit`; some parts are empty, each lies at a place of its own. */
-static void in_parts(const job *j, int64_t unit, uint64_t *seed, void *result) {
-  const size_t element = davit_type_bytes(j->type);
-  const int count = 1 + random_below(seed, MOST_PARTS);
-  int places[MOST_PLACES], place_count = all_places(places);
-  davit_reduce_part parts[MOST_PARTS] = {0};
-  zone zones[MOST_PARTS];
-  int64_t begin = 0;
-  for (int p = 0; p < count; p++) {
-    const int64_t left = j->n - begin, units = left / unit;
-    const int64_t most = units < INT32_MAX / 2 ? units : INT32_MAX / 2;
-    const int64_t n = p + 1 == count          ? left
-                      : random_below(seed, 3) ? unit * random_below(seed, (int)most + 1)
-                                              : 0;
-    zones[p] = zone_of((const char *)j->x + (size_t)begin * element, (size_t)n * element,
-                       places[random_below(seed, place_count)], j->shift * element);
-    parts[p] = (davit_reduce_part){.n = n, .x = n > 0 ? zone_data(&zones[p]) : NULL};
-    begin += n;
-  }
-  CHECK(davit_reduce_parts(j->op, j->type, count, parts, result));
-  for (int p = 0; p < count; p++)
-    zone_drop(&zones[p]);
-}
-
-/* All paths give the bits of `should`. */
-static void walk_all_paths(const job *j, const void *should, uint64_t *seed) {
-  int devices[MOST_PLACES], places[MOST_PLACES], device_count = all_devices(devices);
-  int place_count = all_places(places);
-  double result[1];
-  for (int d = 0; d < device_count; d++) {
-    on_queue(j, devices[d], places[random_below(seed, place_count)], result);
-    expect(j, result, should, "queue of device", devices[d]);
-  }
-  for (int p = 0; p < place_count; p++) {
-    plain(j, places[p], places[random_below(seed, place_count)], NULL, 0, result);
-    expect(j, result, should, "default devices, place", places[p]);
-  }
-  int spread[MOST_PLACES], spread_count = spread_devices(spread);
-  for (int d = 1; d <= spread_count; d++) {
-    plain(j, places[random_below(seed, 2)], DAVIT_PAGEABLE, spread, d, result);
-    expect(j, result, should, "so many devices:", d);
-  }
-  in_parts(j, chunk_of(j->type), seed, result);
-  expect(j, result, should, "aligned parts", 0);
-}
-
 CASE(test_against_reference) {
   uint64_t seed = 1;
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
     for (int type = 0; type < DAVIT_TYPE_COUNT; type++)
-      for (int s = 0; s < COUNT(small_sizes) + COUNT(large_sizes); s++) {
-        const bool large = s >= COUNT(small_sizes);
-        job j = {(davit_operator)op, (davit_type)type,
-                 large ? large_sizes[s - COUNT(small_sizes)] : small_sizes[s], (size_t)(op + type + s) % 4,
-                 NULL};
+      for (int s = 0; s < COUNT(lengths); s++) {
+        job j = {.op = (davit_operator)op,
+                 .type = (davit_type)type,
+                 .n = lengths[s],
+                 .shift = (size_t)(op + type + s) % 4};
         void *x = exact_data(j.op, j.type, j.n, next_random(&seed));
         double should[1], result[1];
         j.x = x;
         dvt_ref_reduce(j.op, j.type, j.n, j.x, should);
-        walk_all_paths(&j, should, &seed);
+        walk_all_paths(&j, chunk_of(j.type), same_bits_or_nan, should, &seed);
         in_parts(&j, 1, &seed, result);
-        expect(&j, result, should, "odd parts", 0);
+        same_bits_or_nan(&j, result, should, "odd parts", 0);
         free(x);
       }
 }
@@ -181,16 +86,9 @@ static void model(davit_type type, int64_t n, const void *x, void *result) {
     *(double *)result = model_double(n, x);
 }
 
-/* Also on a device list that makes the array travel though it need not. */
 static void expect_bits_everywhere(const job *j, const void *should, uint64_t *seed) {
-  double result[1];
-  walk_all_paths(j, should, seed);
-  dvt_monoid_travel(true);
-  walk_all_paths(j, should, seed);
-  int mixed[MOST_PLACES], count = all_devices(mixed);
-  plain(j, DAVIT_PAGEABLE, DAVIT_PAGEABLE, mixed, count < 16 ? count : 16, result);
-  dvt_monoid_travel(false);
-  expect(j, result, should, "host and devices", count);
+  walk_all_paths(j, chunk_of(j->type), same_bits_or_nan, should, seed);
+  walk_streamed(j, same_bits_or_nan, should, seed);
 }
 
 CASE(test_same_bits_everywhere) {
@@ -202,13 +100,14 @@ CASE(test_same_bits_everywhere) {
       for (int s = 0; s < COUNT(sizes); s++)
         for (size_t shift = 0; shift < 2; shift++) {
           void *x = rough_data((davit_operator)op, (davit_type)type, sizes[s], next_random(&seed));
-          job j = {(davit_operator)op, (davit_type)type, sizes[s], shift, x};
+          const job j = {
+              .op = (davit_operator)op, .type = (davit_type)type, .n = sizes[s], .shift = shift, .x = x};
           double should[1];
           on_queue(&j, DAVIT_HOST, DAVIT_PAGEABLE, should);
           if (op == DAVIT_SUM) {
             double modelled[1];
             model(j.type, j.n, x, modelled);
-            expect(&j, should, modelled, "the model", 0);
+            same_bits_or_nan(&j, should, modelled, "the model", 0);
           }
           expect_bits_everywhere(&j, should, &seed);
           free(x);
@@ -222,22 +121,22 @@ CASE(test_many_pieces) {
   for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++) {
     const int64_t n = 3 * pieces[type] + 12345;
     void *x = rough_data(DAVIT_SUM, (davit_type)type, n, 4);
-    job j = {DAVIT_SUM, (davit_type)type, n, 1, x};
+    const job j = {.type = (davit_type)type, .n = n, .shift = 1, .x = x};
     int spread[MOST_PLACES], count = spread_devices(spread);
     double should[1], result[1];
     model(j.type, n, x, should);
     for (int travel = 0; travel < 2; travel++) {
       dvt_monoid_travel(travel);
       for (int d = 1; d <= count; d += d < 2 || d == count ? 1 : count - d) {
-        plain(&j, d % 2 ? DAVIT_PINNED : DAVIT_PAGEABLE, DAVIT_PAGEABLE, spread, d, result);
-        expect(&j, result, should, "so many devices:", d);
+        plain(&j, d % 2 ? DAVIT_PINNED : DAVIT_PAGEABLE, DAVIT_PAGEABLE, 0, spread, d, result);
+        same_bits_or_nan(&j, result, should, "so many devices:", d);
       }
     }
     dvt_monoid_travel(false);
     in_parts(&j, chunk_of(j.type), &seed, result);
-    expect(&j, result, should, "aligned parts", 0);
+    same_bits_or_nan(&j, result, should, "aligned parts", 0);
     on_queue(&j, count > 0 ? spread[0] : DAVIT_HOST, DAVIT_PINNED, result);
-    expect(&j, result, should, "queue of device", 0);
+    same_bits_or_nan(&j, result, should, "queue of device", 0);
     free(x);
   }
 }
@@ -245,20 +144,18 @@ CASE(test_many_pieces) {
 CASE(test_again_and_again) {
   enum { N = 300001 };
   float *x = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 5);
-  int devices[MOST_PLACES], count = all_devices(devices);
   const float should = model_float(N, x);
-  for (int d = 0; d < count; d++) {
-    const int repeats = scaled(place_is_host(place_for(devices[d])) ? 40 : 1000);
-    zone there = zone_of(x, sizeof *x * N, place_for(devices[d]), 0);
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
+    const int repeats = scaled(place_is_host(place_for(device)) ? 40 : 1000);
+    zone there = zone_of(x, sizeof *x * N, place_for(device), 0);
     zone results = zone_new(sizeof(float) * (size_t)repeats, DAVIT_PINNED, 0);
-    davit_queue *queue = new_queue(devices[d], 3);
+    davit_queue *queue = new_queue(device, 3);
     for (int r = 0; r < repeats; r++) {
       CHECK(davit_queue_set_subqueue(queue, r % 3));
       CHECK(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, N, zone_data(&there),
                                (float *)zone_data(&results) + r, NULL));
     }
-    CHECK(davit_queue_synchronize(queue));
-    CHECK(davit_queue_destroy(queue));
+    finish(queue);
     float *is = poisoned(results.bytes);
     zone_take(&results, is);
     for (int r = 0; r < repeats; r++)
@@ -291,17 +188,12 @@ static void *call_often(void *argument) {
 CASE(test_from_many_threads) {
   enum { THREADS = 6, N = 200000 };
   double *x = rough_data(DAVIT_SUM, DAVIT_DOUBLE, N, 6);
-  pthread_t threads[THREADS];
   caller callers[THREADS];
-  for (int t = 0; t < THREADS; t++) {
-    const int64_t n = N - t * 1111;
-    callers[t] = (caller){x, n, model_double(n, x), scaled(20), 0};
-    assert_int_equal(pthread_create(&threads[t], NULL, call_often, &callers[t]), 0);
-  }
-  for (int t = 0; t < THREADS; t++) {
-    pthread_join(threads[t], NULL);
+  for (int t = 0; t < THREADS; t++)
+    callers[t] = (caller){x, N - t * 1111, model_double(N - t * 1111, x), scaled(20), 0};
+  in_threads(THREADS, call_often, callers, sizeof *callers);
+  for (int t = 0; t < THREADS; t++)
     assert_int_equal(callers[t].wrong, 0);
-  }
   free(x);
 }
 
@@ -361,17 +253,17 @@ CASE(test_nan_and_infinity) {
       for (int p = 0; p < COUNT(positions); p++)
         for (int s = 0; s < COUNT(specials); s++) {
           void *x = exact_data((davit_operator)op, (davit_type)type, 40001, 9);
-          job j = {(davit_operator)op, (davit_type)type, 40001, (size_t)p % 2, x};
+          const job j = {
+              .op = (davit_operator)op, .type = (davit_type)type, .n = 40001, .shift = (size_t)p % 2, .x = x};
           double should[1], result[1];
           element_set(j.type, x, positions[p], specials[s]);
           dvt_ref_reduce(j.op, j.type, j.n, x, should);
           on_queue(&j, DAVIT_HOST, DAVIT_PAGEABLE, result);
-          expect(&j, result, should, "special", s);
-          int devices[MOST_PLACES], count = all_devices(devices);
-          on_queue(&j, devices[count - 1], DAVIT_PAGEABLE, result);
-          expect(&j, result, should, "special, last device", s);
+          same_bits_or_nan(&j, result, should, "special", s);
+          on_queue(&j, device_count() - 1, DAVIT_PAGEABLE, result);
+          same_bits_or_nan(&j, result, should, "special, last device", s);
           in_parts(&j, 1, &seed, result);
-          expect(&j, result, should, "special, parts", s);
+          same_bits_or_nan(&j, result, should, "special, parts", s);
           free(x);
         }
 }
@@ -427,7 +319,7 @@ CASE(test_negative_zeros) {
       void *x = poisoned((size_t)sizes[s] * davit_type_bytes((davit_type)type));
       for (int64_t i = 0; i < sizes[s]; i++)
         element_set((davit_type)type, x, i, -0.0);
-      job j = {DAVIT_SUM, (davit_type)type, sizes[s], 0, x};
+      const job j = {.type = (davit_type)type, .n = sizes[s], .x = x};
       double should[1];
       model(j.type, j.n, x, should);
       expect_bits_everywhere(&j, should, &seed);

@@ -1,16 +1,11 @@
 /* Scans and segmented scans: results that are exact in any order, bit for bit against the reference; properties that need no
  * reference; |error| <= (5120 + n / 512) eps sum |x_j| over the elements that go into y_i, as on a CPU 512 to 4095 of
  * them are added one after another, and so are the sums of strips of 512. */
-#include "tests/elements.h"
-
-#include <math.h>
-#include <stdio.h>
+#include "tests/paths.h"
 
 #include "ref/ref.h"
 #include "src/base/cpu.h"
 #include "src/monoid.h"
-
-enum { MOST_PARTS = 9 };
 
 /* Around rows, tiles of 1024 to 4096 elements, and the pieces and blocks of offload/kernel/scan_host.inc. */
 static const int64_t small_sizes[] = {1,    2,    31,   33,   127,  128,   129,   511,
@@ -18,199 +13,36 @@ static const int64_t small_sizes[] = {1,    2,    31,   33,   127,  128,   129, 
                                       4096, 4097, 8191, 8193, 9999, 32767, 32768, 32769};
 static const int64_t large_sizes[] = {65535, 65536, 65537, 131071, 131073, 262145, 1000003};
 
-enum { FLAGS_NONE, FLAGS_ALL, FLAGS_SHORT, FLAGS_LONG, FLAGS_ODD, FLAGS_KINDS };
+/* Exact data in memory of their own, with flags of the pattern (-1: none) and the reference's result. */
+typedef struct trial {
+  job j;
+  void *x, *should;
+  uint8_t *flags;
+} trial;
 
-typedef struct job {
-  davit_operator op;
-  davit_type type;
-  davit_scan_kind kind;
-  int64_t n;
-  bool in_place;
-  size_t shift; /* elements by which arrays are off a multiple of 256 bytes */
-  const void *x;
-  const uint8_t *flags; /* NULL: not segmented */
-} job;
-
-static const char *label(const job *j, const char *path, int where) {
-  static char text[160];
-  snprintf(text, sizeof text, "%s%s %s of %s, n %lld, shift %d, %s, %s %d", j->flags ? "segmented " : "",
-           j->kind == DAVIT_SCAN_EXCLUSIVE ? "exclusive" : "inclusive", davit_operator_string(j->op),
-           davit_type_string(j->type), (long long)j->n, (int)j->shift,
-           j->in_place ? "in place" : "out of place", path, where);
-  return text;
+static trial trial_new(job j, int pattern, uint64_t *seed) {
+  trial t = {
+      .j = j, .x = exact_data(j.op, j.type, j.n, next_random(seed)), .should = poisoned(job_bytes(&j))};
+  t.flags = pattern < 0 ? NULL : make_flags((flag_pattern)pattern, j.n, next_random(seed));
+  t.j.scan = true;
+  t.j.x = t.x;
+  t.j.flags = t.flags;
+  return t;
 }
 
-static size_t bytes_of(const job *j) {
-  return (size_t)j->n * davit_type_bytes(j->type);
+static void refer(const trial *t) {
+  dvt_ref_scan(t->j.op, t->j.type, t->j.kind, t->j.n, t->x, t->j.flags, t->should);
 }
 
-/* Values that mark a head: 1 and others; what stands before the first is not looked at. */
-static uint8_t *make_flags(int kind, int64_t n, uint64_t seed) {
-  uint8_t *flags = poisoned((size_t)n);
-  for (int64_t i = 0; i < n; i++) {
-    const uint64_t word = next_random(&seed);
-    switch (kind) {
-    case FLAGS_NONE:
-      flags[i] = 0;
-      break;
-    case FLAGS_ALL:
-      flags[i] = 1;
-      break;
-    case FLAGS_SHORT:
-      flags[i] = word % 5 == 0;
-      break;
-    case FLAGS_LONG:
-      flags[i] = word % 20011 == 0;
-      break;
-    default:
-      flags[i] = word % 37 == 0 ? (uint8_t)(1 << (word >> 32) % 8) : word % 97 == 0 ? 255 : 0;
-    }
-  }
-  return flags;
+static void trial_drop(trial *t) {
+  free(t->x), free(t->should), free(t->flags);
 }
 
-/* ---- paths ---- */
-
-typedef struct arrays {
-  zone x, y, flags;
-} arrays;
-
-static arrays arrays_new(const job *j, int64_t begin, int64_t n, int x_place, int y_place, int flags_place) {
-  const size_t element = davit_type_bytes(j->type), bytes = (size_t)n * element;
-  arrays a = {.x = zone_of((const char *)j->x + (size_t)begin * element, bytes, x_place, j->shift * element)};
-  a.y = j->in_place ? a.x : zone_new(bytes, y_place, (j->shift ^ 1) * element);
-  if (j->flags)
-    a.flags = zone_of(j->flags + begin, (size_t)n, flags_place, j->shift);
-  return a;
-}
-
-static const uint8_t *flags_there(const job *j, const arrays *a) {
-  return j->flags ? zone_data(&a->flags) : NULL;
-}
-
-/* y to the host; x and the flags are what they were. */
-static void arrays_take(const job *j, arrays *a, int64_t begin, void *y) {
-  const size_t element = davit_type_bytes(j->type);
-  zone_take(&a->y, y);
-  if (!j->in_place) {
-    void *x = poisoned(a->x.bytes);
-    zone_take(&a->x, x);
-    assert_int_equal(memcmp(x, (const char *)j->x + (size_t)begin * element, a->x.bytes), 0);
-    free(x);
-    zone_drop(&a->y);
-  }
-  zone_drop(&a->x);
-  if (j->flags) {
-    uint8_t *flags = poisoned(a->flags.bytes);
-    zone_take(&a->flags, flags);
-    assert_int_equal(memcmp(flags, j->flags + begin, a->flags.bytes), 0);
-    free(flags);
-    zone_drop(&a->flags);
-  }
-}
-
-static davit_status enqueue(const job *j, davit_queue *queue, const arrays *a) {
-  return j->flags ? davit_queue_segmented_scan(queue, j->op, j->type, j->kind, j->n, zone_data(&a->x),
-                                               flags_there(j, a), zone_data(&a->y), NULL)
-                  : davit_queue_scan(queue, j->op, j->type, j->kind, j->n, zone_data(&a->x), zone_data(&a->y),
-                                     NULL);
-}
-
-static void on_queue(const job *j, int device, void *y) {
-  const int place = place_for(device);
-  arrays a = arrays_new(j, 0, j->n, place, place, place);
-  davit_queue *queue = new_queue(device, 1);
-  CHECK(enqueue(j, queue, &a));
-  CHECK(davit_queue_synchronize(queue));
-  CHECK(davit_queue_destroy(queue));
-  arrays_take(j, &a, 0, y);
-}
-
-static void plain(const job *j, const int place[3], const int *devices, int count, void *y) {
-  arrays a = arrays_new(j, 0, j->n, place[0], place[1], place[2]);
-  if (j->flags)
-    CHECK(davit_segmented_scan(j->op, j->type, j->kind, j->n, zone_data(&a.x), flags_there(j, &a),
-                               zone_data(&a.y),
-                               &(davit_scan_options){.devices = devices, .device_count = count}));
-  else
-    CHECK(davit_scan(j->op, j->type, j->kind, j->n, zone_data(&a.x), zone_data(&a.y),
-                     &(davit_scan_options){.devices = devices, .device_count = count}));
-  arrays_take(j, &a, 0, y);
-}
-
-/* Cut at random; some parts are empty, each lies at a place of its own. */
-static void in_parts(const job *j, uint64_t *seed, void *y) {
-  const size_t element = davit_type_bytes(j->type);
-  const int count = 1 + random_below(seed, MOST_PARTS);
-  int places[MOST_PLACES], place_count = all_places(places);
-  davit_scan_part parts[MOST_PARTS] = {0};
-  arrays a[MOST_PARTS];
-  int64_t begin[MOST_PARTS + 1] = {0};
-  for (int p = 0; p < count; p++) {
-    const int64_t left = j->n - begin[p];
-    const int64_t n = p + 1 == count ? left : random_below(seed, 3) ? random_below(seed, (int)left + 1) : 0;
-    const int place = places[random_below(seed, place_count)];
-    begin[p + 1] = begin[p] + n;
-    a[p] = arrays_new(j, begin[p], n, place, place, place);
-    if (n > 0)
-      parts[p] = (davit_scan_part){
-          .n = n, .x = zone_data(&a[p].x), .y = zone_data(&a[p].y), .flags = flags_there(j, &a[p])};
-  }
-  if (j->flags)
-    CHECK(davit_segmented_scan_parts(j->op, j->type, j->kind, count, parts));
-  else
-    CHECK(davit_scan_parts(j->op, j->type, j->kind, count, parts));
-  for (int p = 0; p < count; p++)
-    arrays_take(j, &a[p], begin[p], (char *)y + (size_t)begin[p] * element);
-}
-
-/* `expect` is told every result. */
-typedef void expectation(const job *j, const void *y, const void *should, const char *path, int where);
-
-static void same_bits(const job *j, const void *y, const void *should, const char *path, int where) {
-  expect_elements(j->type, j->n, y, should, label(j, path, where));
-}
-
-static void walk_plain_paths(const job *j, expectation *expect, const void *should, uint64_t *seed) {
-  int places[MOST_PLACES], spread[MOST_PLACES], place_count = all_places(places);
-  const int spread_count = spread_devices(spread), most = spread_count < 16 ? spread_count : 16;
-  void *y = poisoned(bytes_of(j));
-  for (int p = 0; p < place_count; p++) {
-    plain(j, (int[]){places[p], places[p], places[p]}, NULL, 0, y);
-    expect(j, y, should, "place", places[p]);
-  }
-  const int mixed[] = {places[random_below(seed, place_count)], places[random_below(seed, place_count)],
-                       places[random_below(seed, place_count)]};
-  for (int d = 1; d <= most; d++) {
-    plain(j, d % 2 ? mixed : (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE}, spread, d, y);
-    expect(j, y, should, "so many devices:", d);
-  }
-  free(y);
-}
-
-static void walk_all_paths(const job *j, expectation *expect, const void *should, uint64_t *seed) {
-  int devices[MOST_PLACES], device_count = all_devices(devices);
-  void *y = poisoned(bytes_of(j));
-  for (int d = 0; d < device_count; d++) {
-    on_queue(j, devices[d], y);
-    expect(j, y, should, "queue of device", devices[d]);
-  }
-  in_parts(j, seed, y);
-  expect(j, y, should, "parts", 0);
-  free(y);
-  walk_plain_paths(j, expect, should, seed);
-}
-
-static void against_reference(job *j, int flags_kind, uint64_t *seed) {
-  void *x = exact_data(j->op, j->type, j->n, next_random(seed)), *should = poisoned(bytes_of(j));
-  uint8_t *flags = flags_kind >= 0 ? make_flags(flags_kind, j->n, next_random(seed)) : NULL;
-  j->x = x;
-  j->flags = flags;
-  dvt_ref_scan(j->op, j->type, j->kind, j->n, x, flags, should);
-  walk_all_paths(j, same_bits, should, seed);
-  free(x);
-  free(should);
-  free(flags);
+static void against_reference(job j, int pattern, uint64_t *seed) {
+  trial t = trial_new(j, pattern, seed);
+  refer(&t);
+  walk_all_paths(&t.j, 1, same_bits, t.should, seed);
+  trial_drop(&t);
 }
 
 /* ---- results ---- */
@@ -222,14 +54,14 @@ CASE(test_small_against_reference) {
     for (int type = 0; type < DAVIT_TYPE_COUNT; type++)
       for (int kind = DAVIT_SCAN_INCLUSIVE; kind <= DAVIT_SCAN_EXCLUSIVE; kind++)
         for (int s = 0; s < COUNT(small_sizes); s++, turn++) {
-          job j = {.op = (davit_operator)op,
-                   .type = (davit_type)type,
-                   .kind = (davit_scan_kind)kind,
-                   .n = small_sizes[s],
-                   .in_place = turn % 2,
-                   .shift = (size_t)(turn / 2 % 3)};
-          against_reference(&j, -1, &seed);
-          against_reference(&j, turn % FLAGS_KINDS, &seed);
+          const job j = {.op = (davit_operator)op,
+                         .type = (davit_type)type,
+                         .kind = (davit_scan_kind)kind,
+                         .n = small_sizes[s],
+                         .in_place = turn % 2,
+                         .shift = (size_t)(turn / 2 % 3)};
+          against_reference(j, -1, &seed);
+          against_reference(j, turn % FLAGS_PATTERNS, &seed);
         }
 }
 
@@ -238,67 +70,58 @@ CASE(test_large_against_reference) {
   int turn = 0;
   for (int s = 0; s < COUNT(large_sizes); s++)
     for (int kind = DAVIT_SCAN_INCLUSIVE; kind <= DAVIT_SCAN_EXCLUSIVE; kind++)
-      for (int flags = -1; flags < FLAGS_KINDS; flags++, turn++) {
-        job j = {.op = (davit_operator)(turn % DAVIT_OPERATOR_COUNT),
-                 .type = (davit_type)(turn / 3 % DAVIT_TYPE_COUNT),
-                 .kind = (davit_scan_kind)kind,
-                 .n = large_sizes[s],
-                 .in_place = turn % 2,
-                 .shift = (size_t)(turn % 3)};
-        against_reference(&j, flags, &seed);
-      }
+      for (int pattern = -1; pattern < FLAGS_PATTERNS; pattern++, turn++)
+        against_reference((job){.op = (davit_operator)(turn % DAVIT_OPERATOR_COUNT),
+                                .type = (davit_type)(turn / 3 % DAVIT_TYPE_COUNT),
+                                .kind = (davit_scan_kind)kind,
+                                .n = large_sizes[s],
+                                .in_place = turn % 2,
+                                .shift = (size_t)(turn % 3)},
+                          pattern, &seed);
 }
 
 /* Streamed through all lists of devices, also where the arrays need not travel, beyond two pieces of 32 MiB. */
 CASE(test_many_pieces) {
-  static const int64_t pieces[] = {8 << 20, 4 << 20, 8 << 20, 4 << 20};
   uint64_t seed = 3;
   dvt_monoid_travel(true);
   for (int turn = 0; turn < 2 * DAVIT_TYPE_COUNT; turn++) {
     const davit_type type = (davit_type)(turn % DAVIT_TYPE_COUNT);
-    job j = {.op = turn == 5 ? DAVIT_MAX : DAVIT_SUM,
-             .type = type,
-             .kind = (davit_scan_kind)(turn / 2 % 2),
-             .n = 3 * pieces[type] + 54321,
-             .in_place = turn % 2,
-             .shift = (size_t)(turn % 3 == 2)};
-    void *x = exact_data(j.op, type, j.n, next_random(&seed)), *should = poisoned(bytes_of(&j));
-    void *y = poisoned(bytes_of(&j));
-    uint8_t *flags = turn >= DAVIT_TYPE_COUNT ? make_flags(FLAGS_NONE, j.n, 1) : NULL;
-    if (flags) /* a segment that begins in the first piece and ends in the last */
-      flags[pieces[type] / 2] = flags[3 * pieces[type] + 3] = 2;
-    j.x = x;
-    j.flags = flags;
-    dvt_ref_scan(j.op, type, j.kind, j.n, x, flags, should);
-    int devices[MOST_PLACES], count = turn == 0 ? all_devices(devices) : spread_devices(devices);
+    const int64_t piece = (32 << 20) / (int64_t)davit_type_bytes(type);
+    trial t = trial_new((job){.op = turn == 5 ? DAVIT_MAX : DAVIT_SUM,
+                              .type = type,
+                              .kind = (davit_scan_kind)(turn / 2 % 2),
+                              .n = 3 * piece + 54321,
+                              .in_place = turn % 2,
+                              .shift = (size_t)(turn % 3 == 2)},
+                        turn >= DAVIT_TYPE_COUNT ? FLAGS_NONE : -1, &seed);
+    if (t.flags) /* a segment that begins in the first piece and ends in the last */
+      t.flags[piece / 2] = t.flags[3 * piece + 3] = 2;
+    refer(&t);
+    int devices[MOST_PLACES], count = turn == 0 ? plain_devices(devices) : spread_devices(devices);
     const int place = turn % 2 ? DAVIT_PINNED : DAVIT_PAGEABLE;
+    void *y = poisoned(job_bytes(&t.j));
     count = turn == 1 ? 1 : count < 16 ? count : 16;
-    plain(&j, (int[]){place, place, place}, devices, count, y);
-    same_bits(&j, y, should, "pieces on so many devices:", count);
-    free(x), free(y), free(should), free(flags);
+    plain(&t.j, place, place, place, devices, count, y);
+    same_bits(&t.j, y, t.should, "pieces on so many devices:", count);
+    trial_drop(&t), free(y);
   }
   dvt_monoid_travel(false);
 }
 
 CASE(test_streamed_small) {
   uint64_t seed = 4;
-  dvt_monoid_travel(true);
   for (int turn = 0; turn < 32; turn++) {
-    job j = {.op = (davit_operator)(turn % 4),
-             .type = (davit_type)(turn / 4 % 4),
-             .kind = (davit_scan_kind)(turn / 2 % 2),
-             .n = 1 + random_below(&seed, 5000),
-             .in_place = turn % 3 == 0,
-             .shift = (size_t)(turn % 2)};
-    void *x = exact_data(j.op, j.type, j.n, next_random(&seed)), *should = poisoned(bytes_of(&j));
-    uint8_t *flags = turn % 4 ? make_flags(FLAGS_ODD, j.n, next_random(&seed)) : NULL;
-    j.x = x;
-    j.flags = flags;
-    dvt_ref_scan(j.op, j.type, j.kind, j.n, x, flags, should);
-    walk_plain_paths(&j, same_bits, should, &seed);
-    free(x), free(should), free(flags);
+    trial t = trial_new((job){.op = (davit_operator)(turn % 4),
+                              .type = (davit_type)(turn / 4 % 4),
+                              .kind = (davit_scan_kind)(turn / 2 % 2),
+                              .n = 1 + random_below(&seed, 5000),
+                              .in_place = turn % 3 == 0,
+                              .shift = (size_t)(turn % 2)},
+                        turn % 4 ? FLAGS_ODD : -1, &seed);
+    refer(&t);
+    walk_streamed(&t.j, same_bits, t.should, &seed);
+    trial_drop(&t);
   }
-  dvt_monoid_travel(false);
 }
 
 /* The source's example. */
@@ -320,10 +143,9 @@ CASE(test_triangular_numbers) {
   int64_t x[128], y[128];
   for (int i = 0; i < 128; i++)
     x[i] = i + 1;
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int d = 0; d < count; d++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     CHECK(davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, 128, x, y,
-                     &(davit_scan_options){.devices = &devices[d], .device_count = 1}));
+                     &(davit_scan_options){.devices = &device, .device_count = 1}));
     for (int i = 0; i < 128; i++)
       assert_int_equal(y[i], (i + 1) * (i + 2) / 2);
     assert_int_equal(y[32], 561);
@@ -366,13 +188,14 @@ CASE(test_exclusive_and_inclusive_and_reduction) {
 }
 
 /* `should` is the result in long double, then the sum of the sizes of what went into it. */
-static void within_bound(const job *j, const void *y, const void *should, const char *path, int where) {
+static void within_bound(const job *j, void *y, const void *should, const char *path, int where) {
   const long double *exact = should, *size = exact + j->n;
   for (int64_t i = 0; i < j->n; i++) {
     const long double error = fabsl((long double)element_at(j->type, y, i) - exact[i]);
     const double bound = (5120 + (double)j->n / 512) * element_epsilon(j->type) * (double)size[i];
     if (!((double)error <= bound))
-      fail_msg("%s: element %lld: error %g > %g", label(j, path, where), (long long)i, (double)error, bound);
+      fail_msg("%s: element %lld: error %g > %g", job_label(j, path, where), (long long)i, (double)error,
+               bound);
   }
 }
 
@@ -380,7 +203,8 @@ CASE(test_error_bound) {
   static const int64_t sizes[] = {5000, 100001, 1000003};
   uint64_t seed = 8;
   for (int turn = 0; turn < 12; turn++) {
-    job j = {.op = DAVIT_SUM,
+    job j = {.scan = true,
+             .op = DAVIT_SUM,
              .type = (davit_type)(turn % 2),
              .kind = (davit_scan_kind)(turn / 2 % 2),
              .n = sizes[turn / 4],
@@ -399,42 +223,29 @@ CASE(test_error_bound) {
     }
     j.x = x;
     j.flags = flags;
-    walk_all_paths(&j, within_bound, should, &seed);
-    dvt_monoid_travel(true);
-    walk_plain_paths(&j, within_bound, should, &seed);
-    dvt_monoid_travel(false);
+    walk_all_paths(&j, 1, within_bound, should, &seed);
+    walk_streamed(&j, within_bound, should, &seed);
     free(x), free(flags), free(should);
   }
 }
 
 /* NaN in a minimum or maximum reaches all behind it, up to the next head, and nothing else. */
-static void nan_where_it_should(const job *j, const void *y, const void *should, const char *path,
-                                int where) {
-  for (int64_t i = 0; i < j->n; i++) {
-    const double is = element_at(j->type, y, i), right = element_at(j->type, should, i);
-    if (isnan(is) != isnan(right) || (!isnan(is) && is != right))
-      fail_msg("%s: element %lld is %g, not %g", label(j, path, where), (long long)i, is, right);
-  }
-}
-
 CASE(test_nan) {
   uint64_t seed = 9;
   for (int turn = 0; turn < 16; turn++) {
-    job j = {.op = (davit_operator)(turn / 4),
-             .type = (davit_type)(turn % 2),
-             .kind = (davit_scan_kind)(turn / 2 % 2),
-             .n = 70001};
-    void *x = exact_data(j.op, j.type, j.n, next_random(&seed)), *should = poisoned(bytes_of(&j));
-    uint8_t *flags = make_flags(FLAGS_LONG, j.n, next_random(&seed));
-    element_set(j.type, x, 5000, turn % 3 == 0 ? INFINITY : (double)NAN);
-    element_set(j.type, x, 66000, NAN);
-    j.x = x;
+    trial t = trial_new((job){.op = (davit_operator)(turn / 4),
+                              .type = (davit_type)(turn % 2),
+                              .kind = (davit_scan_kind)(turn / 2 % 2),
+                              .n = 70001},
+                        FLAGS_LONG, &seed);
+    element_set(t.j.type, t.x, 5000, turn % 3 == 0 ? INFINITY : (double)NAN);
+    element_set(t.j.type, t.x, 66000, NAN);
     for (int segmented = 0; segmented < 2; segmented++) {
-      j.flags = segmented ? flags : NULL;
-      dvt_ref_scan(j.op, j.type, j.kind, j.n, x, j.flags, should);
-      walk_all_paths(&j, nan_where_it_should, should, &seed);
+      t.j.flags = segmented ? t.flags : NULL;
+      refer(&t);
+      walk_all_paths(&t.j, 1, same_bits_or_nan, t.should, &seed);
     }
-    free(x), free(should), free(flags);
+    trial_drop(&t);
   }
 }
 
@@ -446,25 +257,24 @@ CASE(test_same_bits_again_and_again) {
   float *x = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 10), *first = poisoned(sizeof *x * N),
         *again = poisoned(sizeof *x * N);
   uint8_t *flags = make_flags(FLAGS_LONG, N, 11);
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int d = 0; d < count; d++)
+  for (int device = DAVIT_HOST; device < device_count(); device++)
     for (int segmented = 0; segmented < 2; segmented++) {
-      const job j = {.op = DAVIT_SUM, .type = DAVIT_FLOAT, .n = N, .x = x, .flags = segmented ? flags : NULL};
-      const int place = place_for(devices[d]), repeats = scaled(place_is_host(place) ? 30 : 1000);
-      arrays a = arrays_new(&j, 0, N, place, place, place);
-      davit_queue *queue = new_queue(devices[d], 1);
+      const job j = {.scan = true, .n = N, .x = x, .flags = segmented ? flags : NULL};
+      const int place = place_for(device), repeats = scaled(place_is_host(place) ? 30 : 1000);
+      arrays a = job_place(&j, 0, N, place, place, place);
+      davit_queue *queue = new_queue(device, 1);
       for (int r = 0; r < repeats; r++) {
         CHECK(davit_queue_fill(queue, a.y.bytes, 0xff, zone_data(&a.y)));
-        CHECK(enqueue(&j, queue, &a));
+        CHECK(job_call(&j, queue, &a, NULL, 0));
         if (r % EVERY != 0 && r + 1 != repeats && place_is_host(place))
           continue;
         CHECK(davit_queue_copy(queue, a.y.bytes, zone_data(&a.y), r == 0 ? first : again));
         CHECK(davit_queue_synchronize(queue));
         if (r > 0)
-          expect_elements(DAVIT_FLOAT, N, again, first, label(&j, "repeat", r));
+          same_bits(&j, again, first, "repeat", r);
       }
-      CHECK(davit_queue_destroy(queue));
-      arrays_take(&j, &a, 0, again);
+      finish(queue);
+      job_take(&j, &a, 0, again);
     }
   free(x), free(first), free(again), free(flags);
 }
@@ -490,35 +300,29 @@ CASE(test_from_many_threads) {
   enum { THREADS = 6, N = 150000 };
   int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 12), *should = poisoned(sizeof *x * N);
   dvt_ref_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, NULL, should);
-  pthread_t threads[THREADS];
   caller callers[THREADS];
-  for (int t = 0; t < THREADS; t++) {
+  for (int t = 0; t < THREADS; t++)
     callers[t] = (caller){N - t * 1111, x, should, scaled(20), 0};
-    assert_int_equal(pthread_create(&threads[t], NULL, call_often, &callers[t]), 0);
-  }
-  for (int t = 0; t < THREADS; t++) {
-    pthread_join(threads[t], NULL);
+  in_threads(THREADS, call_often, callers, sizeof *callers);
+  for (int t = 0; t < THREADS; t++)
     assert_int_equal(callers[t].wrong, 0);
-  }
   free(x), free(should);
 }
 
 /* Commands of one queue, one after another on the same memory. */
 CASE(test_in_order_on_a_queue) {
   enum { N = 50000 };
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int d = 0; d < count; d++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     int32_t *x = exact_data(DAVIT_SUM, DAVIT_INT32, N, 13), *y = poisoned(sizeof *x * N), total = 0, right;
-    zone there = zone_of(x, sizeof *x * N, place_for(devices[d]), 0);
-    davit_queue *queue = new_queue(devices[d], 1);
+    zone there = zone_of(x, sizeof *x * N, place_for(device), 0);
+    davit_queue *queue = new_queue(device, 1);
     for (int r = 0; r < 5; r++) {
       CHECK(davit_queue_scan(queue, DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, r % 2 ? N : N / 3,
                              zone_data(&there), zone_data(&there), NULL));
       dvt_ref_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, r % 2 ? N : N / 3, x, NULL, x);
     }
     CHECK(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_INT32, N, zone_data(&there), &total, NULL));
-    CHECK(davit_queue_synchronize(queue));
-    CHECK(davit_queue_destroy(queue));
+    finish(queue);
     zone_take(&there, y);
     expect_elements(DAVIT_INT32, N, y, x, "scans in order");
     dvt_ref_reduce(DAVIT_SUM, DAVIT_INT32, N, x, &right);
@@ -801,139 +605,6 @@ CASE(test_failures) {
   dvt_ref_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, SCENARIO_N, s.x, s.flags, s.right);
   fail_everywhere(scan_all, &s);
   free(s.x), free(s.right), free(s.flags);
-}
-
-/* ---- the processor's instructions ---- */
-
-/* Small numbers, so that products neither vanish nor pass the largest, with a NaN in the last tenth of floating ones. */
-static void fill_for(davit_type type, int64_t n, void *x) {
-  uint64_t random = 3;
-  for (int64_t i = 0; i < n; i++) {
-    const int value = random_below(&random, 3) - 1;
-    const bool nan = i == n - n / 10 - 1;
-    if (type == DAVIT_DOUBLE)
-      ((double *)x)[i] = nan ? NAN : value + 0.125 * (i % 3);
-    else if (type == DAVIT_FLOAT)
-      ((float *)x)[i] = nan ? NAN : (float)value + 0.25f * (float)(i % 3);
-    else if (type == DAVIT_INT64)
-      ((int64_t *)x)[i] = value * 5;
-    else
-      ((int32_t *)x)[i] = value * 3;
-  }
-}
-
-/* All instructions give the same bits: the order of operands is the same. They are right where rounding does not matter. */
-static void expect_variants(job j) {
-  const size_t bytes = bytes_of(&j), shift = j.shift * davit_type_bytes(j.type);
-  const int device = DAVIT_HOST;
-  char *x = aligned_alloc(64, (bytes + 127) / 64 * 64), *y = aligned_alloc(64, (bytes + 191) / 64 * 64),
-       *plain = malloc(bytes), *should = malloc(bytes);
-  fill_for(j.type, j.n, x);
-  dvt_ref_scan(j.op, j.type, j.kind, j.n, x, j.flags, should);
-  for (int most = 0; most < DVT_CPU_COUNT; most++) {
-    const void *from = j.in_place ? y + shift : x;
-    dvt_cpu_allow((dvt_cpu)most);
-    memset(y, 0x5a, bytes + 128);
-    if (j.in_place)
-      memcpy(y + shift, x, bytes);
-    CHECK(j.flags ? davit_segmented_scan(j.op, j.type, j.kind, j.n, from, j.flags, y + shift,
-                                         &(davit_scan_options){.devices = &device, .device_count = 1})
-                  : davit_scan(j.op, j.type, j.kind, j.n, from, y + shift,
-                               &(davit_scan_options){.devices = &device, .device_count = 1}));
-    if (most == 0)
-      memcpy(plain, y + shift, bytes);
-    assert_memory_equal(y + shift, plain, bytes);
-    for (size_t k = 0; k < 64; k++)
-      assert_int_equal(y[shift + bytes + k], 0x5a);
-  }
-  if (j.type == DAVIT_INT64 || j.type == DAVIT_INT32)
-    same_bits(&j, plain, should, "variant", 0);
-  else if (j.op != DAVIT_PROD)
-    nan_where_it_should(&j, plain, should, "variant", 0);
-  dvt_cpu_allow(DVT_CPU_COUNT - 1);
-  free(x), free(y), free(plain), free(should);
-}
-
-static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_INT64, DAVIT_INT32};
-
-CASE(test_processor_variants) {
-  uint8_t *flags = make_flags(FLAGS_ODD, 100003, 17);
-  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
-    for (int t = 0; t < COUNT(types); t++)
-      for (int kind = 0; kind < 2; kind++)
-        for (int segmented = 0; segmented < 2; segmented++)
-          expect_variants((job){.op = (davit_operator)op,
-                                .type = types[t],
-                                .kind = (davit_scan_kind)kind,
-                                .n = 100003,
-                                .shift = (size_t)op % 2,
-                                .flags = segmented ? flags : NULL});
-  free(flags);
-}
-
-/* So large that it goes past the caches, from the beginning of a line and not. */
-CASE(test_past_the_caches) {
-  for (int t = 0; t < COUNT(types); t++) {
-    const int64_t n = (INT64_C(1) << 25) / (int64_t)davit_type_bytes(types[t]) + 4711;
-    uint8_t *flags = make_flags(FLAGS_LONG, n, 18);
-    for (int turn = 0; turn < 4; turn++)
-      expect_variants((job){.type = types[t],
-                            .kind = (davit_scan_kind)(turn % 2 && turn / 2),
-                            .n = n,
-                            .shift = (size_t)turn % 2,
-                            .flags = turn / 2 ? flags : NULL});
-    expect_variants((job){.type = types[t], .kind = DAVIT_SCAN_EXCLUSIVE, .n = n, .flags = flags});
-    free(flags);
-  }
-}
-
-/* ---- heads where something begins or ends ---- */
-
-enum { STRIP = 528, PIECE = 8 * STRIP, BLOCK = 8 * PIECE }; /* of offload/kernel/scan_host.inc */
-
-CASE(test_segments_of_a_length) {
-  enum { N = 4 * BLOCK + PIECE + 77 };
-  static const int lengths[] = {1,         2,     7,         8,
-                                9,         15,    16,        17,
-                                STRIP - 1, STRIP, STRIP + 1, PIECE - STRIP,
-                                PIECE - 1, PIECE, PIECE + 1, BLOCK - PIECE,
-                                BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK};
-  int turn = 0;
-  for (int l = 0; l < COUNT(lengths); l++)
-    for (int t = 0; t < COUNT(types); t++)
-      for (int kind = 0; kind < 2; kind++, turn++) {
-        uint8_t *flags = make_flags(FLAGS_NONE, N, 0);
-        for (int64_t i = lengths[l] - turn % 3 % lengths[l]; i < N; i += lengths[l])
-          flags[i] = (uint8_t)(1 << turn % 8);
-        expect_variants((job){.op = turn % 3 ? DAVIT_SUM : DAVIT_MAX,
-                              .type = types[t],
-                              .kind = (davit_scan_kind)kind,
-                              .n = N,
-                              .in_place = turn % 5 == 0,
-                              .flags = flags});
-        free(flags);
-      }
-}
-
-/* One head: in the first and last lanes of each strip of a piece, of the first thread's block and of another's. */
-CASE(test_one_head) {
-  enum { N = 2 * BLOCK + 5 };
-  static const int places[] = {0, 1, 7, 8, 15, 16, STRIP - 16, STRIP - 9, STRIP - 8, STRIP - 1};
-  uint8_t *flags = make_flags(FLAGS_NONE, N, 0);
-  int turn = 0;
-  for (int s = 0; s < 8; s++)
-    for (int p = 0; p < COUNT(places); p++, turn++) {
-      const int at = (turn % 2 ? 0 : BLOCK) + (turn % 3 ? 0 : 7 * PIECE) + s * STRIP + places[p];
-      flags[at] = (uint8_t)(1 << turn % 8);
-      for (int kind = 0; kind < 2; kind++)
-        expect_variants((job){.type = types[turn % COUNT(types)],
-                              .kind = (davit_scan_kind)kind,
-                              .n = N,
-                              .in_place = turn % 5 == 0,
-                              .flags = flags});
-      flags[at] = 0;
-    }
-  free(flags);
 }
 
 int main(void) {

@@ -1,0 +1,140 @@
+/* Scans on the host: every instruction set gives the same bits; heads where strips, pieces and blocks of
+ * offload/kernel/scan_host.inc begin and end. */
+#include "tests/paths.h"
+
+#include "ref/ref.h"
+#include "src/base/cpu.h"
+
+/* Small numbers, so that products neither vanish nor pass the largest, with a NaN in the last tenth of floating ones. */
+static void fill_for(davit_type type, int64_t n, void *x) {
+  uint64_t random = 3;
+  for (int64_t i = 0; i < n; i++) {
+    const int value = random_below(&random, 3) - 1;
+    const bool nan = i == n - n / 10 - 1;
+    if (type == DAVIT_DOUBLE)
+      ((double *)x)[i] = nan ? NAN : value + 0.125 * (i % 3);
+    else if (type == DAVIT_FLOAT)
+      ((float *)x)[i] = nan ? NAN : (float)value + 0.25f * (float)(i % 3);
+    else if (type == DAVIT_INT64)
+      ((int64_t *)x)[i] = value * 5;
+    else
+      ((int32_t *)x)[i] = value * 3;
+  }
+}
+
+/* All instructions give the same bits: the order of operands is the same. They are right where rounding does not matter. */
+static void expect_variants(job j) {
+  j.scan = true;
+  const size_t bytes = job_bytes(&j), shift = j.shift * davit_type_bytes(j.type);
+  const int device = DAVIT_HOST;
+  char *x = aligned_alloc(64, (bytes + 127) / 64 * 64), *y = aligned_alloc(64, (bytes + 191) / 64 * 64),
+       *first = malloc(bytes), *should = malloc(bytes);
+  fill_for(j.type, j.n, x);
+  dvt_ref_scan(j.op, j.type, j.kind, j.n, x, j.flags, should);
+  for (int most = 0; most < DVT_CPU_COUNT; most++) {
+    const void *from = j.in_place ? y + shift : x;
+    dvt_cpu_allow((dvt_cpu)most);
+    memset(y, 0x5a, bytes + 128);
+    if (j.in_place)
+      memcpy(y + shift, x, bytes);
+    CHECK(j.flags ? davit_segmented_scan(j.op, j.type, j.kind, j.n, from, j.flags, y + shift,
+                                         &(davit_scan_options){.devices = &device, .device_count = 1})
+                  : davit_scan(j.op, j.type, j.kind, j.n, from, y + shift,
+                               &(davit_scan_options){.devices = &device, .device_count = 1}));
+    if (most == 0)
+      memcpy(first, y + shift, bytes);
+    assert_memory_equal(y + shift, first, bytes);
+    for (size_t k = 0; k < 64; k++)
+      assert_int_equal(y[shift + bytes + k], 0x5a);
+  }
+  if (!is_floating(j.type) || j.op != DAVIT_PROD)
+    same_bits_or_nan(&j, first, should, "variant", 0);
+  dvt_cpu_allow(DVT_CPU_COUNT - 1);
+  free(x), free(y), free(first), free(should);
+}
+
+static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_INT64, DAVIT_INT32};
+
+CASE(test_processor_variants) {
+  uint8_t *flags = make_flags(FLAGS_ODD, 100003, 17);
+  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+    for (int t = 0; t < COUNT(types); t++)
+      for (int kind = 0; kind < 2; kind++)
+        for (int segmented = 0; segmented < 2; segmented++)
+          expect_variants((job){.op = (davit_operator)op,
+                                .type = types[t],
+                                .kind = (davit_scan_kind)kind,
+                                .n = 100003,
+                                .shift = (size_t)op % 2,
+                                .flags = segmented ? flags : NULL});
+  free(flags);
+}
+
+/* So large that it goes past the caches, from the beginning of a line and not. */
+CASE(test_past_the_caches) {
+  for (int t = 0; t < COUNT(types); t++) {
+    const int64_t n = (INT64_C(1) << 25) / (int64_t)davit_type_bytes(types[t]) + 4711;
+    uint8_t *flags = make_flags(FLAGS_LONG, n, 18);
+    for (int turn = 0; turn < 4; turn++)
+      expect_variants((job){.type = types[t],
+                            .kind = (davit_scan_kind)(turn % 2 && turn / 2),
+                            .n = n,
+                            .shift = (size_t)turn % 2,
+                            .flags = turn / 2 ? flags : NULL});
+    expect_variants((job){.type = types[t], .kind = DAVIT_SCAN_EXCLUSIVE, .n = n, .flags = flags});
+    free(flags);
+  }
+}
+
+/* ---- heads where something begins or ends ---- */
+
+enum { STRIP = 528, PIECE = 8 * STRIP, BLOCK = 8 * PIECE }; /* of offload/kernel/scan_host.inc */
+
+CASE(test_segments_of_a_length) {
+  enum { N = 4 * BLOCK + PIECE + 77 };
+  static const int lengths[] = {1,         2,     7,         8,
+                                9,         15,    16,        17,
+                                STRIP - 1, STRIP, STRIP + 1, PIECE - STRIP,
+                                PIECE - 1, PIECE, PIECE + 1, BLOCK - PIECE,
+                                BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK};
+  int turn = 0;
+  for (int l = 0; l < COUNT(lengths); l++)
+    for (int t = 0; t < COUNT(types); t++)
+      for (int kind = 0; kind < 2; kind++, turn++) {
+        uint8_t *flags = make_flags(FLAGS_NONE, N, 0);
+        for (int64_t i = lengths[l] - turn % 3 % lengths[l]; i < N; i += lengths[l])
+          flags[i] = (uint8_t)(1 << turn % 8);
+        expect_variants((job){.op = turn % 3 ? DAVIT_SUM : DAVIT_MAX,
+                              .type = types[t],
+                              .kind = (davit_scan_kind)kind,
+                              .n = N,
+                              .in_place = turn % 5 == 0,
+                              .flags = flags});
+        free(flags);
+      }
+}
+
+/* One head: in the first and last lanes of each strip of a piece, of the first thread's block and of another's. */
+CASE(test_one_head) {
+  enum { N = 2 * BLOCK + 5 };
+  static const int places[] = {0, 1, 7, 8, 15, 16, STRIP - 16, STRIP - 9, STRIP - 8, STRIP - 1};
+  uint8_t *flags = make_flags(FLAGS_NONE, N, 0);
+  int turn = 0;
+  for (int s = 0; s < 8; s++)
+    for (int p = 0; p < COUNT(places); p++, turn++) {
+      const int at = (turn % 2 ? 0 : BLOCK) + (turn % 3 ? 0 : 7 * PIECE) + s * STRIP + places[p];
+      flags[at] = (uint8_t)(1 << turn % 8);
+      for (int kind = 0; kind < 2; kind++)
+        expect_variants((job){.type = types[turn % COUNT(types)],
+                              .kind = (davit_scan_kind)kind,
+                              .n = N,
+                              .in_place = turn % 5 == 0,
+                              .flags = flags});
+      flags[at] = 0;
+    }
+  free(flags);
+}
+
+int main(void) {
+  return run_cases(NULL, finalize);
+}
