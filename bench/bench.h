@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all benchmarks share: a clock, medians, and one JSON document on standard output.
  *
  * A benchmark prints one object {"benchmark", "date", "command", "machine", "rows": [...]} to standard output; rows

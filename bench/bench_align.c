@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Alignment: a query against a database of proteins and of reads, and one long pair, on one device and on
  * several. Clocks and the options of all programs: bench/measure.h; floors: bench/cells.h.
  *

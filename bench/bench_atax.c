@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* y = Aᵀ (A x): on a queue against two cuBLAS gemv (NVIDIA) and OpenMP loops (CPU), over several devices, each with
  * its own slab of columns, and of pinned host data. Clocks, ceilings and the options of all programs: bench/measure.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BLAS on a queue with data on the device, against cuBLAS called directly (NVIDIA), BLIS on one thread (the
  * CPU and host-offload devices) and davit's own target kernels; and the plain forms of gemv, axpy and dot
  * on pinned host data over several devices. Double precision, random operands, one run for all.

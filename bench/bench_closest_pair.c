@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair: on one device, for points that are spread evenly and for those that are not, by each algorithm, and of
  * points in pinned host memory over several devices. Clocks, ceilings and the options of all programs: bench/measure.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Covariance of square data, the whole of S: on a queue against cuBLAS's syrk alone (NVIDIA) and OpenMP loops with
  * BLIS's syrk (CPU), and of pinned host data over several devices. Clocks, ceilings and the options of all programs:
  * bench/measure.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detection in its audio form: windows of 200 frames of 62 features, effects of 108 frames; on one device and
  * on several, and the way from samples to detections. Clocks and the options of all programs:
  * bench/measure.h; floors: bench/cells.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Features of sound on the host's threads, against FFTW alone: the same transforms of the same frames, which
  * is what the definition cannot do without; the rest is the window, the bands and their changes. Clocks and
  * the options of all programs: bench/measure.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tiled product against cuBLASXt (best block size) and cuBLAS with data on the device, in one run.
  *
  * Floors printed with each row, from the figures of the machine the run was on: arithmetic = the rate of cuBLAS on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What queues cost: microseconds per command, event and synchronisation, and the rate of tile copies, of
  * the back end named by DAVIT_BACKEND, beside raw OpenMP and raw CUDA in the same run.
  *

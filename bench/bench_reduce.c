@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction: on a queue against CUB (NVIDIA) and an OpenMP loop (CPU), in parts over several devices, of pinned host
  * data, and what a launch costs. Clocks, ceilings and the options of all programs: bench/measure.h.
  *

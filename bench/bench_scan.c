@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scan and segmented scan: on a queue against CUB (NVIDIA) and an OpenMP loop in two passes (CPU), in parts over
  * several devices, and of pinned host data. Sums; exclusive scans on GPUs only. Clocks, ceilings and the options of
  * all programs: bench/measure.h.

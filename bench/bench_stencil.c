@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The 3 x 3 stencil: on a queue against a plain CUDA kernel (NVIDIA) and an OpenMP loop (CPU), over several devices,
  * each with its own slab of columns, and of pinned host data. Clocks, ceilings and the options of all programs:
  * bench/measure.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What rows of alignments have in common: cells a second, and the time that they must take.
  *
  * The floor of a cell is its arithmetic, everything else being free:

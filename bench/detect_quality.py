@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """How well davit detect finds real sounds: the tables of docs/detect.md.
 
 usage: detect_quality.py DAVIT [OPTION OF DAVIT DETECT ...]

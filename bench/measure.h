@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the benchmarks of single operations share: the devices, clocks, ceilings and rows.
  *
  * Clocks. Work on a queue is timed by a davit_timer: on a GPU between two points of the stream, by the device. Before

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plots and tables of figures, from results of the benchmarks.
 
     bench/plot.py rates RESULT.json... [--out docs/plots]

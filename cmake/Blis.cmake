@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # BLIS: BLIS_INCLUDE_DIR holds blis.h (Debian: at the top, BLIS's own install: below blis/), BLIS_LIBRARY links.
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds the Clang to compile with and the libomptarget to link with, by running a target region.
 #
 # Included before project(), so that plain `cmake -B build` works where cc is GCC. It sets

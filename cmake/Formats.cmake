@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Libraries found by pkg-config: FFTW for libdavit; libsndfile, soxr and htslib for the tool, which reads sounds and
 # sequences with them.
 find_package(PkgConfig REQUIRED)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Headers, both libraries, the tool, the documentation, and the files of find_package() and pkg-config.
 include(CMakePackageConfigHelpers)
 

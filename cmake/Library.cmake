@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libdavit, static (davit_static) and shared (davit_shared), from one set of objects:
 #   davit_ref       the references on the CPU (ref/)
 #   davit_host      everything else without target regions

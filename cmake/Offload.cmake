@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The offload targets of this build: the host always, NVIDIA and AMD as asked, each tried before it is used.
 #
 # Sets DAVIT_WITH_CUDA, DAVIT_TARGETS (what is built, for people), and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # -DDAVIT_SANITIZE=address,undefined or thread: sanitizers for the host code and, for address, for the target regions
 # that run on the host. Sets DAVIT_SANITIZE_RUNTIME and puts the flags on everything that follows.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The tool `davit`. It links the shared library, and has the references that --check compares with (ref/) in itself,
 # because the library does not export them.
 file(GLOB tool_sources CONFIGURE_DEPENDS src/cli/*.c src/cli/*/*.c)

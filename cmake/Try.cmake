@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # davit_try(RESULT SOURCE [RUN] COMMAND...): whether the compiler command makes a program of cmake/try/SOURCE, and
 # with RUN whether that program exits 0. On failure DAVIT_TRY_OUTPUT holds the command and what it said, indented, as
 # message() leaves only indented lines as they are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of a query with many targets on the CPU. Most targets go in batches, 64 side by side in bytes
  * (align_lanes.inc). A score that does not fit a byte is computed again: with the whole batch in words of 16
  * bits if there are many of them, one by one (align_striped.inc) if there are few, or if it does not fit 16

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of a query with many targets: what a device does for alignment. Arguments have been checked. */
 #ifndef DAVIT_OFFLOAD_ALIGN_H
 #define DAVIT_OFFLOAD_ALIGN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits, and once more, one by one in
  * 32 bits, those whose score passes these. A query of more columns than a warp has goes in strips, whose
  * borders pass through memory. */

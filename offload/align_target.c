@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of a query with many targets by a plain target region, for any OpenMP device: a thread for each
  * target. Cost: m n cells, whose state lies in the device's memory: 8 m bytes a thread. */
 #include <omp.h>

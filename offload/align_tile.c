@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles of an alignment's matrix: the words that they are computed in, and where their steps lie. */
 #include "offload/align_tile.h"
 

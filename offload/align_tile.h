@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles of the matrix of one alignment on the CPU, in vectors and exact: what passes over a long pair are
  * made of (src/align_pass.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* y = opᵀ(A) (op(A) x) on devices. Pointers are the device's, arguments have been checked; m and n are
  * not 0. */
 #ifndef DAVIT_OFFLOAD_ATAX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BLAS on devices: the stream forms enqueue cuBLAS on an NVIDIA stream, the region forms run davit's own target regions
  * on any OpenMP device. Arguments: ref/blas.h; pointers are the device's. The result of a dot product may lie on the
  * host or on the device. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The search for a closest pair by cells, on GPUs and on the CPU's threads: the same steps with the same numbers.
  *
  * Points are brought into the order of their cells by a counting sort: counts by atomic addition, which also gives each point its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stages of the search for a closest pair, each one piece of work on one device.
  *
  * A stage gets a state, does its work and gives the state back with what it found. What comes after what, and with which

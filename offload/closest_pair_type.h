@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One kind of points of closest_pair.c: of T (float, double) in DIM dimensions (2, 3). Their records, what is compared with
  * what, the kernels, and the same on the CPU. */
 typedef struct NAME(record) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of a covariance on a device. The centred data are written and read once more than necessary: the
  * product loads them from memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of a covariance on devices: centring, columns of the product, and conversion of the product to
  * the form that was asked for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of detection on the CPU, and where the best alignments lie. Windows lie in the lanes of vectors
  * (detect_lanes.inc); a share of the work is LANES windows, one effect and some permutations. Memory of a
  * share: bytes_of(). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of effects in windows, of the windows as they are and permuted: what a device does for detection.
  *
  * What devices could compute differently comes from the host: feature vectors have unit length (or are 0),

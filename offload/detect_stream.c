@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of detection on an NVIDIA device: one launch makes the profiles of an effect in all windows, the
  * next scores all permutations in each. */
 #include "offload/detect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of detection by plain target regions, for any OpenMP device: similarities in memory, then a thread
  * for each run. */
 #include <math.h>

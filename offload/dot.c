@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sum of x[i] y[i] as target regions.
  *
  * The range is cut into at most MAX_CHUNKS chunks, as its length alone decides. A team takes a chunk: LANES lanes stride

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* C = alpha op(A) op(B) + beta C as a target region: 2 m n k flops.
  *
  * A team of SIDE_M × SIDE_N threads computes one TILE_M × TILE_N tile of C after another. It loads TILE_K columns of

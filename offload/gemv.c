@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* y = alpha op(A) x + beta y as target regions; reads A once. As in the reference BLAS, y stays as it is when m or n is 0.
  *
  * A team has WIDE × GROUPS lanes. For 'N' it computes WIDE elements of y: each group of lanes takes every GROUPS-th

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The built-in monoids: what offload/reduce.c and offload/scan.c give for each operator and type. */
 #ifndef DAVIT_OFFLOAD_MONOID_H
 #define DAVIT_OFFLOAD_MONOID_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an NVIDIA device's runtime tells of its multiprocessors. */
 #ifndef DAVIT_OFFLOAD_OCCUPANCY_H
 #define DAVIT_OFFLOAD_OCCUPANCY_H

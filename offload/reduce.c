@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction for the built-in monoids: the instances of kernel/tree.inc, and the table of their functions and
  * kernels. */
 #include "offload/kernel/gpu.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scan and segmented scan of the built-in monoids: the instances of kernel/scan.inc, and the table of their
  * functions and kernels. Cost: kernel/scan.inc, on the CPU kernel/scan_host.inc. */
 #include <omp.h>

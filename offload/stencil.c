@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* 3 × 3 stencil on a device: reads a once, writes b once, 17 flops an element.
  *
  * Invariant: every way computes the same bits. An element is the sum of nine terms in the order of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stencil on devices: the three forms, of one rectangle of b.
  *
  * The rectangle may be part of a larger matrix: `edges` says which of its sides are borders of the matrix.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the lanes of a warp share the columns of an alignment (warp.inc), known to the host, which chooses, and
  * to kernels.
  *

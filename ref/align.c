@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of local alignment on the CPU, cell by cell, with one column of the matrix at a time: h[i] is the
  * score of query symbol i with the target symbol of the column, e[i] the gap of query symbol i that goes on
  * in the next one. Cost: m n cells, 8 m bytes. */

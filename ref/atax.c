@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tmp = op(A) x, y = opᵀ(A) tmp on the CPU: two products by BLIS, which read A twice; tmp is not NULL. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* y = alpha x + y on the CPU, by BLIS. As in the reference BLAS, alpha = 0 does not read x. */
 #include <blis.h>
 

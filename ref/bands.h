@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The definition of the features of sound, short of the transform: window, bands, what a spectral line is
  * worth and where its power goes. docs/features.md says why so.
  *

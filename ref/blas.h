@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The BLAS operations: their arguments, and the host forms by BLIS.
  *
  * Meaning and order of the arguments are those of the reference BLAS; they have been checked. A scalar of a float

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cells of local alignment (cell.inc) of scalars, for the reference and plain target regions. Scores of
  * symbols are integers: gaps stay at 0 or more, so that no penalty, however large, overflows. Scores of
  * frames are floats. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair on the CPU: all pairs, and divide and conquer.
  *
  * Divide and conquer: Shamos and Hoey, Closest-point Problems (1975); in space Bentley and Shamos, Divide and Conquer in

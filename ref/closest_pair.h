@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The distance of two points, as everything that looks for a closest pair computes it: the same bits on the CPU and on every
  * device.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Covariance on the CPU: plain loops, each element of S one sum divided at the end. */
 
 #include "ref/ref.h"

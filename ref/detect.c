@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detection on the CPU: one window, one effect, one permutation after the other. Cost: docs/detect.md; memory
  * of one window and effect. */
 #include "ref/detect.h"

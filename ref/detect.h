@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detection step by step: one window, one effect. What every device has to agree with, and what the host adds
  * to scores from any device. Similarities are a window x effect matrix, row after row, in the window's own
  * order. */

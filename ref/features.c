@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Features of sound by the definition: in double, each line a sum over all samples, n^2 of them a frame. */
 #include <stdlib.h>
 

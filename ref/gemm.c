@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* C = alpha op(A) op(B) + beta C on the CPU, by BLIS.
  *
  * BLIS splits the work over m and n, never over k, and any number of threads may call at the same time: each call has

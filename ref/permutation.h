@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random orders by counting: the same on every device.
  *
  * Order r of n things is a Fisher-Yates shuffle of 0 … n - 1 from the top, whose draws are the words of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Philox4x32-10: random numbers by counting.
  *
  * A block of four 32-bit words is a pure function of a 128-bit counter and a 64-bit key (Salmon, Moraes, Dror,

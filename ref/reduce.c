@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction on the CPU, from left to right: n operations, reads x once. */
 #include "ref/ref.h"
 #include "src/base/operator.h"

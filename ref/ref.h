@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU reference: the operations davit runs on the host and on host-offload devices, and the yardstick
  * of its tests. BLIS where the operation is BLAS, plain loops elsewhere.
  *

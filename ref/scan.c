@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scan and segmented scan on the CPU, from left to right: n operations, reads x (and flags) once and writes y
  * once. */
 #include <stdbool.h>

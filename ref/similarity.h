@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How similar two frames of sound are, in the same bits on every device: multiplications and additions in one
  * order, fused.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* 3 × 3 stencil on the CPU, one element after another. */
 #include "ref/stencil.h"
 

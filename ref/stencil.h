@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One element of the 3 × 3 stencil: nine terms in the order of the coefficients, a product and eight fused
  * additions. The reference and the CPU's way use it; vectors and kernels compute the same sequence. */
 #ifndef DAVIT_REF_STENCIL_H

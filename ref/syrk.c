@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The product of a matrix by its own transpose on the CPU, by BLIS. */
 #include <blis.h>
 #include <omp.h>

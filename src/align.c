@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Databases, and queries against them. A database's targets are sorted by length, the longest first, and
  * dealt to the devices in groups of DVT_ALIGN_LANES, so that each device has a share of every length. A query
  * is one command on the lane of each device. Memory: 9 bytes a target and its symbols, on the host and on

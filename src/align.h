@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Local alignment inside the library: the checks that all its calls make, and the trace with a limit of one's
  * own. */
 #ifndef DAVIT_SRC_ALIGN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Substitution matrices by name: NCBI's tables, as distributed with BLAST. Each is symmetric, so that its
  * lower triangle is enough.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pass over the matrix of an alignment. */
 #include "src/align_pass.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pass over the matrix of an alignment that keeps one column of it, h and d as offload/align_tile.h says:
  * what src/align_trace.c is made of.
  *

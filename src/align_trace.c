@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One local alignment in full, in memory linear in m + n, by passes over its matrix (align_pass.h):
  *
  *   end      Forward, scores kept at 0 or more: the best score and the first cell that has it.

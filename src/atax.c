@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* y = opᵀ(A) (op(A) x): on a queue, and spread over devices. 4 m n flops over m n elements of A, each read once by a
  * device: where A lies on the host the link's m n elements are the floor. */
 #include <davit/atax.h>

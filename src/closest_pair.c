@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair: checks, the choice of the algorithm, and what follows what in the search by cells.
  *
  *   dense grid   over the box of all points, about two a cell. Done, if a pair is found that is closer than a cell is wide and no cell is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Covariance: on a queue, and spread over devices. rows cols (cols + 1) flops for the product; every device has all of the
  * centred data, rows cols elements, and computes its columns of the lower triangle. */
 #include <davit/covariance.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detection on devices. A detector holds what depends on effects and options: unit vectors of the effects, on
  * the host and on each device, and the orders of a whole window. A call makes the stream's frames unit
  * vectors and deals out portions of windows, which devices take until none is left.

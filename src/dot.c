@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The dot product: on a queue, and spread over devices. 2 n flops over 2 n elements read. */
 #include <davit/dot.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Features of sound. A frame costs one real transform of its length and a pass over its lines.
  *
  * To which bands a line's power goes does not depend on the frame, so it is computed once, as a sparse table:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* y = alpha op(A) x + beta y: on a queue, and spread over devices. 2 m n flops over m n elements of A, each read
  * once: where A lies on the host the link's m n elements are the floor. */
 #include <davit/gemv.h>

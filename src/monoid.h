@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions and scans of one piece, as commands on a lane, for any monoid.
  *
  * The built-in monoids are enqueued on the lane's stream where it has one. Everything else runs on a host thread: on the CPU

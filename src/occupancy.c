@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The occupancy rule and the built-in cards. Pure arithmetic: a handful of divisions a call. */
 #include <davit/occupancy.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction: on a queue, over several devices, and of an array in parts.
  *
  * An array that has to travel goes in pieces through three lanes a device; the devices leave the values of the tree's first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scan: on a queue, streamed through several devices, and of an array in parts.
  *
  * What a piece passes on to the next, its carry, lies in pinned memory: the device that scans a piece reads one and writes the

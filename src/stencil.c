@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stencil: on a queue, and spread over devices. Reads a once and writes b once: where they lie on the host, the
  * link's 2 rows cols elements are the floor. */
 #include <davit/stencil.h>

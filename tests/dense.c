@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/dense.h"
 
 enum { DENSE_GUARD = 24 }; /* elements before and behind a matrix */

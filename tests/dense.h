@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of matrix routines share: matrices and strided vectors of either floating type at any place, between guard
  * zones. All that is no element (guard zones, gaps between columns or strided elements) is NaN; dense_take() compares it
  * bytewise. */

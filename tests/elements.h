@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of operations on arrays share: memory between guard zones at any place, elements of every type, data
  * whose results are exact in any order and data that round, and a scenario whose every step is made to fail.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all tests share: cases, assertions that show the library's sentence, devices and places, threads, and work that
  * stops a queue until the test lets it go on.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over the matrix of an alignment, in words of every width by every variant of instructions, against
  * the plain recurrence: every score and step, the best cell, and what ends a pass. */
 #include "tests/elements.h"

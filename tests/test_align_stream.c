@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Alignment on a GPU without one: its kernels thread by thread, and what launches them, against the
  * reference. */
 #include "tests/emulator.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* atax against long double loops. With d the length of op(A)'s rows and e that of its columns,
  *
  *   |tmp_i - exact| <= (d + 2) eps sum |a_ij| |x_j|

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* axpy against a plain loop: every element within 2 eps of its exact value, gaps and x untouched. */
 #include "tests/dense.h"
 

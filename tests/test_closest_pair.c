@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair against all pairs, compared by (distance, i, j) to the last bit. */
 #include "tests/elements.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stages of the closest pair on a GPU without one: their kernels thread by thread, and what launches them, against all pairs and
  * divide and conquer, and against the same stages on the CPU. */
 #include <omp.h>

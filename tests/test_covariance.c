@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Covariance against long double. With u = (rows + 4) eps, M_j = sum_i |d_ij| / |mean_divisor|, C the exact centred data:
  *
  *   |mean_j - exact|     <= u M_j

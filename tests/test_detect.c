@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detection: against the reference bit for bit, against alignment with any gap by brute force, against
  * parasail; the examples that can be checked by hand, and properties. */
 #include <davit/detect.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices: what is said of them is true, on machines with many and with none. */
 #include "tests/support.h"
 

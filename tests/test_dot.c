@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dot against a long double loop: |error| <= n eps sum |x y|, and the promised equality of bits. */
 #include "tests/dense.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events: states, generations, waits across queues and devices, errors, re-use.
  *
  * A wait is proved to hold by a closed gate before the record: what must wait has not run while the gate is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Features of sound against the definition, summed line by line in double, and by what must hold without it:
  * sines light their band, no power is lost, a constant sound does not change, twice as loud is four times the
  * power. */

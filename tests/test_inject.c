@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Failures made on purpose: the n-th allocation, enqueue or command fails, for every n that a scenario
  * reaches.
  *

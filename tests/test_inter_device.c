@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source's simpleInterDevice: A B C D E on one device over four queues, times M on another.
  *
  *   device 0, queue i      upload a factor; [wait for product i-1]; product i; record

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: blocks, places, copies between all places, fills and random numbers.
  *
  * A copy is checked byte by byte against plain loops over host images of the whole buffers, guard zones

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Occupancy: every figure that the sources print, the properties of the rule, CUDA's calculator in its header
  * (a build with CUDA has it, GPU or not), and what CUDA says of the library's own kernels where there is a
  * GPU. */

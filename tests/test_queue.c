@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Queues and sub-queues: order, concurrency, asynchrony, errors, device-wide calls, idle cost.
  *
  * Order is proved by commands that check their predecessor, concurrency by meetings that nobody passes alone,

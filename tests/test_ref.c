@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The BLAS of one device and the random numbers against their definitions.
  *
  * Every form that this machine has (host, region on device 0, stream of device 0 if that is an NVIDIA GPU) runs every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many threads, many commands, random programs against a sequential model, storms of short lives, crowds.
  * DAVIT_TEST_SCALE makes it shorter. */
 #include "tests/support.h"

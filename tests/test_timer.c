@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Timers: points on one queue, on two, on two devices, and what is said when a point is missing. */
 #include "tests/support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tuning table and its file: what is read and what is left out, files written whole or not at all, values
  * that operations use; and the search of `davit tune`, on made-up machines. */
 #include "tests/support.h"

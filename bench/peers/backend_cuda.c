@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Native CUDA streams and events behind the interface of src/runtime/lane.h: the peer of davit's back ends, chosen
  * by DAVIT_BACKEND=cuda in programs that this object is linked into (tests and benchmarks).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What reductions, scans and the stencil are measured against on NVIDIA devices: CUB, a plain CUDA stencil, and
  * kernels that only copy or only read. They are compiled by nvcc, where it is found, into a library of its own
  * (cub.cu), which lies next to the programs and is loaded at run time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/peers/cublasxt.h"
 
 #ifdef DAVIT_WITH_CUDA

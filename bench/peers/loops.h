@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the CPU is measured against: the loops that one writes with OpenMP, on all processors, in the best of three
  * instruction sets; and what the machine's memory gives to a copy and to a sum.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of loops.c for one type; included there with
  *
  *   NAME(stem)   the name for this type

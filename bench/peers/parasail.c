@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/peers/parasail.h"
 
 #ifdef DAVIT_WITH_PARASAIL

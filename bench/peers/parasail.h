@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The peer of alignment and detection on the CPU: parasail's striped functions (J. Daily, 2016), with
  * profiles that are used for as many strings as there are. Where parasail was not installed nothing is there,
  * and peer_parasail_there() says so.

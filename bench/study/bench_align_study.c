@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source's tables on alignment, measured anew (bench/study/docs/align-study.md): A, every program with one effect, and B, V2 with 1
  * to 6 effects, each beside serial times that were measured as well.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder of reduction kernels (bench/study/docs/reduction-ladder.md): 10^9 bytes of input per second of K1 … K6,
  * each step and all steps together, beside the compiler's reduction clause, davit_reduce() and the CPU's
  * forms. Sums of random ints, each checked.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tried at configuration: the parts of BLIS that davit calls exist and link. */
 #include <blis.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tried at configuration: exits 0 when a target region runs on a device and its result comes back. */
 #include <omp.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The NumPy side of demo.sh: makes the matrices, and checks and times the product.
 
 make DEVICES.json                 writes A.npy (C order) and B.npy (Fortran order)

@@ -6,6 +6,7 @@
 # Makes two matrices with NumPy (one in C order, one in Fortran order), multiplies them with davit on all
 # devices, compares the result with NumPy's own product and prints what ran where and how fast. Exits
 # non-zero when they differ. Needs python3 with NumPy (PYTHON names another interpreter).
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 
 davit=$(realpath -- "${1:?usage: demo.sh DAVIT}")

@@ -43,7 +43,7 @@ typedef struct davit_align_matrix {
   char letters[DAVIT_ALIGN_SYMBOLS_MAXIMUM + 1]; /* of the symbols, upper case, with a final 0 */
   uint8_t code[256]; /* the symbol of a letter, either case, or DAVIT_ALIGN_NO_SYMBOL */
   int8_t scores[DAVIT_ALIGN_SYMBOLS_MAXIMUM * DAVIT_ALIGN_SYMBOLS_MAXIMUM]; /* for davit_align_scoring */
-  uint64_t reserved[4];                                             /* 0 */
+  uint64_t reserved[4];                                                     /* 0 */
 } davit_align_matrix;
 
 /* The matrix of that name: BLOSUM45, BLOSUM50, BLOSUM62, BLOSUM80, BLOSUM90, PAM30, PAM70, PAM250 (amino

@@ -3,7 +3,7 @@
  * DAVIT_MONOID_COMBINE, and undefines these four; <davit/monoid.h> says how. May be included several times.
  * All other macros of the program are kept. */
 #if !defined(__clang__) || !defined(_OPENMP)
-#error "<davit/define_monoid.h> needs Clang and its OpenMP target regions: link davit::monoid (docs/install.md)"
+#error "<davit/define_monoid.h> needs Clang and its OpenMP target regions: link davit::monoid (install.md)"
 #else
 #include <davit/monoid.h>
 #include <omp.h>

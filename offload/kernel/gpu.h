@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The vocabulary of kernels on a GPU: the numbers of thread, lane and team, barriers, values exchanged among
  * the 32 lanes of a warp, values published to other teams, memory that a team shares.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the text of a kernel becomes functions.
  *
  * A text is an .inc file: functions for one element type, or for one element type and one operator. It has no

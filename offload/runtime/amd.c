@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the compiler takes from the C library in code for AMD GPUs, where there is none: copies of structures that it does
  * not unroll. */
 #include <stddef.h>

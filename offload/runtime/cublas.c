@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loading cuBLAS, its handles and its errors.
  *
  * Invariant: `entries` and `missing` are written once, under pthread_once, before any handle exists, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuBLAS, loaded at run time: programs and machines without it lose nothing but the NVIDIA path.
  *
  * Internal to offload/. The table of entry points is filled once, on the first handle, from the 64-bit

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The device table: built once, read-only afterwards, so readers take no lock. */
 #include "offload/runtime/device.h"
 

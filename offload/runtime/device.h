@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the OpenMP runtime's devices are.
  *
  * A device's kind is found by running a target region on it: the region is compiled once per

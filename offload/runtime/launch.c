@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of the library's own device images, by the name of the function they were written in.
  *
  * Invariant: a handle is looked up once for each kernel and device and never changes; images are loaded once

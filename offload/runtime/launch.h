@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Target regions enqueued on a stream.
  *
  * The OpenMP runtime launches a region on a stream of its own choice and waits for it. To keep regions in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of OpenMP devices, of CUDA devices through the CUDA runtime (the OpenMP runtime's row-wise 2-D copy
  * reaches 2 GB/s where one pitched copy reaches the link's 55), and of the host. */
 #include "offload/runtime/space.h"

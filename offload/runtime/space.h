@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Raw memory of devices, and blocking operations on it.
  *
  * `place` is a device number, DAVIT_PINNED or DAVIT_PAGEABLE, as in davit/memory.h. Nothing here keeps

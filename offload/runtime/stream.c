@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams and marks over CUDA.
  *
  * Invariant: every stream ever made is either in use by one owner or in the free list of its device; none is

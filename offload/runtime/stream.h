@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of NVIDIA devices: in-order work that the device runs by itself, taken from the OpenMP runtime by
  * interop and kept for the life of the process (the runtime cannot destroy an interop object safely), and
  * marks: points in a stream's work.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library's own host memory: malloc and calloc under failure injection, with the sentence set. */
 #ifndef DAVIT_SRC_BASE_ALLOCATE_H
 #define DAVIT_SRC_BASE_ALLOCATE_H

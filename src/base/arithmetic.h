@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic of sizes, on the host and in kernels. */
 #ifndef DAVIT_SRC_BASE_ARITHMETIC_H
 #define DAVIT_SRC_BASE_ARITHMETIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Argument checks, in the order and words of the reference BLAS. A sentence names the argument and its value.
  */
 #ifndef DAVIT_SRC_BASE_CHECK_H

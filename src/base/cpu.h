@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Code for the CPU in several variants, of which the best that the processor runs is taken: the library
  * itself is built for the architecture's baseline.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An error that outlives the thread that met it: a status with its sentence, kept until somebody
  * synchronises. */
 #ifndef DAVIT_SRC_BASE_ERROR_H

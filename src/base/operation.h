@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations and the sites that they run on.
  *
  * An operation is one row: how its arguments are checked, and a form for each way to compute it. The arguments travel in

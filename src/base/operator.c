@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "src/base/operator.h"
 
 #define TYPE_BYTES(TYPE, type, ...) [TYPE] = sizeof(DVT_C_##type),

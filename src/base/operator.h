@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The element types and the operators of <davit/operator.h>: the one list of each, and what each operator
  * computes.
  *

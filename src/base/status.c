@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Status texts and the per-thread sentence. */
 #include <davit/status.h>
 #include <davit/version.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit align: every sequence of one file against all of another, best local alignments first. */
 #include <davit/align.h>
 #include <inttypes.h>

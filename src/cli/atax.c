@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit atax: y = Aᵀ (A x). */
 #include <davit/atax.h>
 #include <math.h>

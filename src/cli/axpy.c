@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit axpy: z = alpha x + y. */
 #include <davit/axpy.h>
 #include <float.h>

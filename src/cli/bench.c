@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit bench: runs the benchmark programs, bench_NAME.
  *
  * They lie in the directory that DAVIT_BENCH_DIR names, else beside this executable in a build tree; they are not

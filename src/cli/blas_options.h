@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that the BLAS commands share. The state has members of the options' names. */
 #ifndef DAVIT_SRC_CLI_BLAS_OPTIONS_H
 #define DAVIT_SRC_CLI_BLAS_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The clock of all times that the tool reports. */
 #ifndef DAVIT_SRC_CLI_CLOCK_H
 #define DAVIT_SRC_CLI_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit closest: the closest pair of points. */
 #include <davit/closest_pair.h>
 #include <inttypes.h>

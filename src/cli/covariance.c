@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit covariance: the covariance matrix of the columns of a data set. */
 #include <davit/covariance.h>
 #include <math.h>

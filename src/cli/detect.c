@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit detect: effects in a stream.
  *
  * The stream is searched in blocks of whole windows, so that it may be longer than memory. Permutations

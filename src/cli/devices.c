@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit devices: what there is, and how it is linked. */
 #include <davit/device.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit dot: the sum of x_i y_i. */
 #include <davit/dot.h>
 #include <math.h>

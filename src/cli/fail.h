@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exit codes and failures of the tool. Every other file of the tool may use this one; it uses none of them. */
 #ifndef DAVIT_SRC_CLI_FAIL_H
 #define DAVIT_SRC_CLI_FAIL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit features: feature vectors of sound. */
 #include <math.h>
 

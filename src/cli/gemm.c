@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit gemm: C = alpha op(A) op(B) + beta C. */
 #include <davit/gemm.h>
 #include <inttypes.h>

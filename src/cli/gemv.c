@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit gemv: y = alpha op(A) x + beta y. */
 #include <davit/gemv.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit: the command-line tool. Dispatches to one sub-command; docs/cli.md is the user's page. */
 #include <davit/tuning.h>
 #include <davit/version.h>

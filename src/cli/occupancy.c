@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit occupancy: how many blocks of a kernel a multiprocessor holds, and what bounds them. */
 #include <davit/device.h>
 #include <davit/occupancy.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --op of reduce and scan. */
 #ifndef DAVIT_SRC_CLI_OPERATOR_H
 #define DAVIT_SRC_CLI_OPERATOR_H

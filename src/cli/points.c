@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit points: random points.
  *
  * Point i depends on the kind, the seed and i alone, by Philox (ref/philox.h) and operations that IEEE 754 rounds

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit reduce: the sum, product, minimum or maximum of all elements. */
 #include <davit/reduce.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit scan: prefix sums, products, minima and maxima, of one sequence or of segments. */
 #include <davit/scan.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --rate, --frame and --binning of features and detect. */
 #ifndef DAVIT_SRC_CLI_SOUND_OPTIONS_H
 #define DAVIT_SRC_CLI_SOUND_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit stencil: a 3 × 3 stencil on an image. */
 #include <davit/stencil.h>
 #include <float.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit tune: measures which values of a capability's parameters are fastest on the devices of this machine, and
  * writes them to the tuning file. The search is in tune_search.c; here is what is measured, and the report. */
 #ifndef _GNU_SOURCE

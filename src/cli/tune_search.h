@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A search for the fastest values of a few parameters by measuring, with few trials and in spite of noise.
  *
  * Each parameter is an axis of values. From the library's own choice (a trial like any other, the first) the search goes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The product's front: argument checks, and one product on one lane. */
 #include "src/gemm/gemm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The product as the parts of src/gemm share it. */
 #ifndef DAVIT_SRC_GEMM_GEMM_H
 #define DAVIT_SRC_GEMM_GEMM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a tiled multi-device product: which device computes which tile of C, in which order, what is
  * fetched from where into which slot. A pure function of shapes and sizes: no device, no pointer, no
  * queue; src/gemm/gemm.c carries it out.

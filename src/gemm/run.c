@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Carries out a plan: every step becomes commands on lanes, every dependence a record.
  *
  * A device has one lane for loads, one for copies from peers, one for stores and a few for products, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Back ends: who carries out the commands of lanes. One is chosen when the library starts.
  *
  * The library has two of its own. A program that links another one, which registers itself before main() by a

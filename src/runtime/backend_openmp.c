@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The task graph: lanes carried by OpenMP tasks with `depend`.
  *
  * One thread, the generator, owns the graph. It takes commands from a lock-free inbox, joins commands of a lane that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One host thread per lane, and nothing else: the second back end.
  *
  * The thread takes the lane's commands one by one; work for the device stream is launched and waited for

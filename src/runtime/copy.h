@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A 2-D copy as a command: on the lane's stream if it reaches both places, else blocking on a host thread. */
 #ifndef DAVIT_SRC_RUNTIME_COPY_H
 #define DAVIT_SRC_RUNTIME_COPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <davit/device.h>
 
 #include "offload/runtime/device.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events: a handle on the newest record, under a lock of its own. */
 #include <davit/event.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes and commands: what sub-queues are made of, and the seam between the public queues and the back ends
  * that carry them out.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks and pools.
  *
  * Invariant: every block given out is in `blocks`, sorted by address and disjoint, so the place of any

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of blocks and the pools behind davit/memory.h, for the other parts of the library. */
 #ifndef DAVIT_SRC_RUNTIME_MEMORY_H
 #define DAVIT_SRC_RUNTIME_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations as commands: which form a lane takes, and what the fronts of all operations share. */
 #ifndef DAVIT_SRC_RUNTIME_OPERATION_H
 #define DAVIT_SRC_RUNTIME_OPERATION_H

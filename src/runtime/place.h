@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices and places by their numbers: what exists, what is the host's. Also davit_device_select() and _current(). */
 #ifndef DAVIT_SRC_RUNTIME_PLACE_H
 #define DAVIT_SRC_RUNTIME_PLACE_H

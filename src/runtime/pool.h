@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host threads that may block: made when all others are busy, kept for a while when idle.
  *
  * The task graph never blocks a thread of its own; whatever may block (host functions, regions, copies of

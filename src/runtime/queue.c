@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Queues: a row of lanes, a registry of queues, and the commands that are not BLAS.
  *
  * Which sub-queue is current is kept per thread and queue, in a list of the queue's: two producers that take

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the other parts of the library know of queues. */
 #ifndef DAVIT_SRC_RUNTIME_QUEUE_H
 #define DAVIT_SRC_RUNTIME_QUEUE_H

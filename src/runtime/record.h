@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A record: one generation of an event.
  *
  * Counted references: the event, the command that records it, every wait and every notification hold

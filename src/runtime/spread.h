@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Long vectors of the BLAS 1 and 2 operations spread over devices: how a range is cut, and where the pieces of
  * operands that are not on the device are put.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tuning table.
  *
  * Invariant: `table` holds at most one entry for a device kind, capability and parameter, in the order in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tuned values, for those who use them: a number out of a table by device and parameter. */
 #ifndef DAVIT_SRC_RUNTIME_TUNING_H
 #define DAVIT_SRC_RUNTIME_TUNING_H

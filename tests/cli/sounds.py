@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real sounds for tests and measurements: effects from Debian's sound-theme-freedesktop and alsa-utils, speech by espeak-ng, noise,
 and streams in which effects are planted at known times and levels.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the command-line tool share: running it, counting checks, making files.
 
 A test program is called with DAVIT [NAME ...] and runs the groups (functions test_*) whose name contains one of NAME,

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of davit reduce, scan, stencil, atax and covariance against NumPy (docs/cli.md is the contract).
 
 usage: test_arrays.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the command-line tool against its contract (docs/cli.md): exit codes, formats, files, results.
 
 usage: test_cli.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all

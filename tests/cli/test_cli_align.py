@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of davit align against a plain Gotoh in Python, of its readers and of what they refuse.
 
 usage: test_cli_align.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of davit bench with programs made for them (docs/cli.md is the contract).
 
 usage: test_cli_bench.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of davit features and detect, on sounds that NumPy makes.
 
 usage: test_detect.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of davit occupancy (docs/cli.md is the contract; the figures are checked in tests/test_occupancy.c).
 
 usage: test_cli_occupancy.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all

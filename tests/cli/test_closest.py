@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of davit closest and points against SciPy's k-d tree where it is installed, else against all pairs in NumPy.
 
 usage: test_closest.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of davit detect on real sounds: effects of Debian's sound themes in speech of espeak-ng and in pink noise.
 
 usage: test_detect_sounds.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all

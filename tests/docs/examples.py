@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles and runs the examples of README.md and docs/*.md against the shared library.
 
     examples.py SOURCE_DIR BUILD_DIR LIBRARY_DIR CLANG OFFLOAD_CFLAGS OFFLOAD_LDFLAGS

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that every relative link in a *.md file points to a file that is there, every #part to a heading of it, and
 that every result file (2026-11-21-….json) that a page names is in bench/results.
 

@@ -2,6 +2,7 @@
 # The shared library exports what the headers declare, all of them and nothing else.
 #
 #   exports.sh NM LIBRARY HEADERS      (ctest runs it as `exports`)
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 [ $# -eq 3 ] || { sed -n '2,4p' "$0" >&2; exit 2; }
 nm=$1 library=$2 headers=$3

@@ -8,6 +8,7 @@
 # work has to be refused with a sentence: davit::offload and <davit/define_monoid.h> without Clang, davit as a part of a
 # project of GCC.
 # shellcheck disable=SC2046 # pkg-config prints words
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 [ $# -eq 4 ] || { sed -n '2,9p' "$0" >&2; exit 2; }
 cmake=$1 build=$2 libdir=$3 clang=$4

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Arrows between rooms point one way (docs/architecture.md), and no files include each other in a circle.
 
     layers.py SOURCE_DIR [NM BUILD_DIR]

@@ -6,6 +6,7 @@
 # Compiles the sources below to PTX for the newest architecture of the build, with the flags of its
 # compile_commands.json. Every kernel works in registers and team memory alone: no stack, no global variable, no call,
 # and a body. Those of the table use team memory, and load or store 16 bytes at once, as it says.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 [ $# -eq 1 ] || { sed -n '2,4p' "$0" >&2; exit 2; }
 build=$1

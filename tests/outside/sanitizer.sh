@@ -7,6 +7,7 @@
 #
 # Racecheck knows barriers only, and names what the first team of a scan passes from warp to warp by a fence and a flag
 # (docs/scan.md); hazards of scans are left out of account, all others are not.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '2,4p' "$0" >&2; exit 2; }
 davit=$(realpath "$1") python=${2:-python3}

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's side of the programs on alignment: checks, memory, copies, launches in batches that fit. */
 #include "bench/study/align/align.h"
 

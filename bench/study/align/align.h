@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Effects in a sound track by alignment, with the scores of permuted windows: the source's programs, corrected. They are
  * here to be studied and measured; the library's own detection is <davit/detect.h>.
  *

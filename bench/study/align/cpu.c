@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The programs for the host: SERIAL, and the fair CPU program.
  *
  * An alignment's cells wait for each other, one addition or comparison after another, so one alignment alone leaves most of a

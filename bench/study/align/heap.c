@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* V4a: V1 with matrices from the device's heap. In a file apart, as every thread that has a heap costs registers. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The launches of the programs on alignment: a task on a device, done when they return. */
 #ifndef DAVIT_STUDY_ALIGN_LAUNCH_H
 #define DAVIT_STUDY_ALIGN_LAUNCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SimMatrix and SW as they are printed, defects and all, as models on the CPU.
  *
  * Nothing here has undefined behaviour: what the printed code leaves to chance (memory that nobody initialised, which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* V3 and V5: a team for each unit, a thread for each run.
  *
  * `parallel` follows `teams` with nothing in between, so every thread of a GPU's block runs from the beginning; the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SimMatrix and SW, as all programs on alignment have them, and what a launch is told.
  *
  * A unit is a (window, effect): number w effect_count + e. A run is one alignment of a unit: 0, or a permutation.

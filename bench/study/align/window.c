@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* V1, V2 and V4b: a thread for each unit. */
 #include "bench/study/align/launch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The small programs of the source's introduction to GPUs: vector addition, a picture, matrix products, a
  * sum of two scalars, atomics from compare-and-swap, copies and kernels in two streams, and one array laid
  * out in several ways.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* P3 and P3b. */
 #include "bench/study/closest/closest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair of points in the plane, by the source's programs, corrected. They are here to be
  * studied and measured; the library's own search is <davit/closest_pair.h>.
  *

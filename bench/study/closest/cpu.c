@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* P1, P2 and P4: one core. And what the programs share. */
 #include "bench/study/closest/closest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* P5: its kernels, and the loop over batches. */
 #include "bench/study/closest/closest.h"
 

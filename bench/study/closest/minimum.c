@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* minDistReduction, of P3 and P5. */
 #include "bench/study/closest/closest.h"
 

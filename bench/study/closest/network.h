@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting networks: comparators [i:j] that leave the smaller of two elements at i and the larger at j, in
  * stages of comparators that share no element.
  *

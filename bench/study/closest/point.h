@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Points of the plane, and indices of blocks and batches of points, for kernels and for the CPU. */
 #ifndef DAVIT_STUDY_CLOSEST_POINT_H
 #define DAVIT_STUDY_CLOSEST_POINT_H

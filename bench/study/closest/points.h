@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of points by counting: point i of a seed is a pure function of both (ref/philox.h), whatever n is,
  * unless its place is taken.
  *

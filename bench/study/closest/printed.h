@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closest-pair listings as they are printed, defects and all, as models on the CPU.
  *
  * As in printed.h there is no undefined behaviour here: reads outside an array are counted by a guard and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting of batches of points on the device by sorting networks: bitonic, and odd-even merge sort as the
  * alternative.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a study kernel does, recorded while its block runs on the CPU; and what is read from the record.
  *
  * A record holds the loads of the input and the combinations of two elements in shared memory (or in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exercises on the CPU: the handout's serial programs, and what they have to be compared with.
  *
  * The handout's loops are plain and in its order. The others are one text for a core and for many: pieces of work in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The course report's three kernels, corrected: what printed.h has, as it was meant. Row-major, double
  * precision, 64-bit indices, any sizes, no access outside; what all blocks must have finished is a launch
  * of its own. They are here to be studied; the library's own are <davit/stencil.h>, <davit/atax.h> and

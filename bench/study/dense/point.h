@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One element of the convolution, for kernels and loops alike: `a` is the element, its rows are nj apart. */
 #ifndef DAVIT_STUDY_DENSE_POINT_H
 #define DAVIT_STUDY_DENSE_POINT_H

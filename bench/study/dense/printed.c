@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The course report's three kernels as printed, block by block, the threads of a block in phases between
  * its barriers. */
 #include "bench/study/dense/printed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The course report's kernels as they are printed, defects and all, run by a model of a GPU on the CPU; see
  * bench/study/reduce/printed.h. Row-major, double precision. */
 #ifndef DAVIT_STUDY_DENSE_PRINTED_H

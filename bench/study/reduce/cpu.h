@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lecture's CPU side: sequential references, OpenMP reductions, and the cost-optimal forms with p
  * workers. */
 #ifndef DAVIT_STUDY_REDUCE_CPU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lecture's analytic model of reduction and scan: n elements, p processors, unit time an operation.
  *
  *   T_S = n,  T_P = n/p + log2 p,  S = T_S / T_P,  E = S / p,  C = p T_P

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/study/reduce/operator.h"
 
 static uint64_t add(uint64_t left, uint64_t right) {

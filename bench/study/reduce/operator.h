@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operators of the study. Arithmetic is modulo 2^32, so results are exact and tests compare bits.
  *
  *   SUM       int32_t: addition, commutative; what the source's kernels do.

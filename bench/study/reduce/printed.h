@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sources' code as it is printed, defects and all, run by a model of a GPU on the CPU.
  *
  * Nothing here has undefined behaviour: accesses outside an array are counted by a guard (trace.h), give a

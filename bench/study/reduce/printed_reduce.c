@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* K1 … K6 as printed, in a model of a block: barriers are between the statements of printed_block(), warps
  * and lanes run in the order that the launch tells. */
 #include "bench/study/reduce/printed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder of reduction kernels, K1 … K6, as the lecture has them: each fixes what holds the one before
  * it back. They are here to be studied and measured; the library's own reduction is <davit/reduce.h>.
  *

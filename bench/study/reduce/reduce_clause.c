@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the ladder is measured against: the loop with the compiler's own reduction. In a file apart, since
  * several reductions in one file cost registers. */
 #include <davit/device.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lecture's scans, built up from the warp to the grid, corrected. They are here to be studied; the
  * library's own scan is <davit/scan.h>.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the scans' members may be, and the scans' kernels on words. */
 #include <string.h>
 

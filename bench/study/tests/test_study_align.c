@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The programs on alignment: against each other bit for bit, against a plain reference with general gaps, on vectors that
  * can be checked by hand; and the defects of the printed listings. */
 #include "tests/support.h"

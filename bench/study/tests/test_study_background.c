@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The small programs of the introduction to GPUs, each against the CPU, on the CPU and on a device; the
  * streams on all devices in both orders of issue. */
 #include "tests/support.h"

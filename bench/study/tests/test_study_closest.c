@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair's programs P1 … P5 against each other on kind and on ugly inputs; every kernel against
  * the CPU; counters; the source's example; the defects of the printed listings beside the corrected
  * programs. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The course report's three kernels: the corrected ones against loops, and each defect of the printed
  * ones. */
 #include "tests/support.h"

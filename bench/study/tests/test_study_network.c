@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting networks: counts and stages, the 0-1 principle, what a network does to given sequences. */
 #include "tests/support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder of reduction kernels: every kernel, block size and ugly length against a loop; what the
  * kernels touch and in which order; the defects of the printed kernels beside the corrected ones; the
  * lecture's figures and model. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lecture's scans, from the warp to the grid, against loops; segmented scans as scans of pairs; the
  * order of operands; the work of the cost-optimal forms; the printed scans' defects beside the corrected
  * ones. */

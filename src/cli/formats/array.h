@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays of up to two dimensions, as the files hold them.
  *
  * Invariant: shape[0] * shape[1] elements; unused dimensions are 1 (a scalar has ndim 0, a vector ndim 1

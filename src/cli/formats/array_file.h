@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that contain an array: .npy, dense Matrix Market, and CSV for points. Each format is a file of its own.
  *
  * On failure a reader reports the file, the place and what was expected, and returns the exit code. */

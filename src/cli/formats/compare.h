@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comparing results with a reference, for --check.
  *
  * Equal elements differ by 0, infinities and NaNs included; zeros are equal whatever their sign. */

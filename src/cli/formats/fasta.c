@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sequences out of FASTA and FASTQ files. */
 #include "src/cli/formats/fasta.h"
 

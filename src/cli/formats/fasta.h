@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sequences out of FASTA and FASTQ files, compressed or not (lines.h).
  *
  * FASTA: a line ">NAME description", then lines of letters up to the next such line. FASTQ: "@NAME description", lines of letters, a line

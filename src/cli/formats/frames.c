@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of feature vectors.
  *
  * The change of a frame needs the frame after it, so a block of sound is read with one frame more, which

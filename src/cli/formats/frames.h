@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Feature vectors as a stream: of sound, or from a .npy file; the first byte tells which. Of sound a block of samples and
  * the frames asked for are in memory, of a .npy file these alone, unless it is in Fortran order.
  *

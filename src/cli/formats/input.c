@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Input files. */
 #include "src/cli/formats/input.h"
 

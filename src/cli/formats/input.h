@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Input files: position, and length where it can be known. */
 #ifndef DAVIT_SRC_CLI_FORMATS_INPUT_H
 #define DAVIT_SRC_CLI_FORMATS_INPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text read line by line, compressed by gzip or bgzip or not at all: htslib's reader behind lines that are counted.
  *
  * A byte order mark before UTF-8 is left out. A compressed file that ends too early is noticed, also where it was cut between two blocks of bgzip. */

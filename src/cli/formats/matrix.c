@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Substitution matrices from files, and from the score of a match and of a mismatch. */
 #include "src/cli/formats/matrix.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dense Matrix Market files: "%%MatrixMarket matrix array real|integer general|symmetric", comment lines
  * that begin with '%', a size line "rows cols", then one element a line, column by column; of a
  * symmetric matrix only the lower triangle. Source: Boisvert, Pozo, Remington, The Matrix Market Exchange

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operands of the commands: arrays of the types and shapes that an operation takes.
  *
  * Each reader refuses other types and shapes: it reports the file, what was expected and what was found, and

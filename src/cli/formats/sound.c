@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sound: libsndfile, then the mean of the channels, then soxr if the rate is another one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

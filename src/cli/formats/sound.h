@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sound as a stream of samples: whatever libsndfile reads, mixed to mono (the mean of the channels) and brought to one rate
  * by soxr. A block of samples is in memory at a time, never the whole.
  *

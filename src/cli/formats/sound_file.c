@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of sound that were cut, and such whose sizes were left open. */
 #include "src/cli/formats/sound_file.h"
 

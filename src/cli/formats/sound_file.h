@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes of a sound file as libsndfile is to see them: looked through for a length that the header promises and
  * the file lacks, of which libsndfile says nothing, and with sizes in place of those that a program which wrote to a
  * pipe had to leave open. */

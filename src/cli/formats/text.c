@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text of an input file, line by line. */
 #include "src/cli/formats/text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text of an input file, line by line, for the array formats. (lines.h reads compressed text.) */
 #ifndef DAVIT_SRC_CLI_FORMATS_TEXT_H
 #define DAVIT_SRC_CLI_FORMATS_TEXT_H

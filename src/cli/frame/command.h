@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a sub-command is: rows of constants, from which everything that all commands share follows.
  *
  * A sub-command is one file. It defines a state, which begins with a cli_job and contains a member for each operand,

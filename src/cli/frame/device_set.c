@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The devices that --devices names. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The devices that --devices names. */
 #ifndef DAVIT_SRC_CLI_FRAME_DEVICE_SET_H
 #define DAVIT_SRC_CLI_FRAME_DEVICE_SET_H

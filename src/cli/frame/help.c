@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Help texts. */
 #include "src/cli/frame/help.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Help texts, written from the rows of a command. */
 #ifndef DAVIT_SRC_CLI_FRAME_HELP_H
 #define DAVIT_SRC_CLI_FRAME_HELP_H

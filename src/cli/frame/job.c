@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver of all commands. */
 #include "src/cli/frame/job.h"
 

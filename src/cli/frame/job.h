@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver: runs a command in the steps that command.h describes. */
 #ifndef DAVIT_SRC_CLI_FRAME_JOB_H
 #define DAVIT_SRC_CLI_FRAME_JOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A JSON writer for one value on one stream: objects and arrays that nest.
  *
  * With `lines` the outermost object is written for people: a line for each member, without braces and quotes.

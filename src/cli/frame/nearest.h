@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The name nearest to a misspelt one, for "did you mean". */
 #ifndef DAVIT_SRC_CLI_FRAME_NEAREST_H
 #define DAVIT_SRC_CLI_FRAME_NEAREST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line, read by a command's rows. */
 #include "src/cli/frame/options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line, read by a command's rows.
  *
  * `--name value` and `--name=value` are the same; a one-letter name is written `-o value`. `--` ends the

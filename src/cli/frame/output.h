@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Output files, written whole or not at all.
  *
  * Opening creates a temporary file beside the target, so that an unwritable place is noticed before any work

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The progress line. The library's calls block, so a thread shows the time. */
 #include "src/cli/frame/progress.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A line on standard error, when that is a terminal, that shows for how long the work has been running and, as far as
  * the work reports it, how much of it is done and when it will end: from the third second on, until the work ends. */
 #ifndef DAVIT_SRC_CLI_FRAME_PROGRESS_H
