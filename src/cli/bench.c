@@ -201,11 +201,10 @@ static void json(cli_json *json, const void *state) {
 const cli_command cli_command_bench = {
     .name = "bench",
     .summary = "run the benchmarks",
-    .description =
-        "Runs the benchmark programs bench_NAME. They are beside davit or in ../libexec/davit from there, or "
-        "in "
-        "the directory that the environment variable DAVIT_BENCH_DIR names. With --json, what each of them "
-        "measured is an object of \"benchmarks\".",
+    .description = "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the "
+                   "directory that the environment variable DAVIT_BENCH_DIR names; they are not installed. "
+                   "With --json, what each of them measured is an object of \"benchmarks\". A program that "
+                   "fails is named, the others run all the same; the exit code is 4 if it was 4, else 1.",
     .examples = "davit bench queue --json\n",
     .operands =
         CLI_PLACES({.name = "NAME",

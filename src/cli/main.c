@@ -25,7 +25,6 @@ static int unknown_command(const char *name) {
   for (int i = 0; i < COMMANDS; i++)
     cli_nearest_try(&nearest, commands[i]->name);
   cli_nearest_try(&nearest, "help");
-  cli_nearest_try(&nearest, "version");
   return cli_fail(CLI_USAGE, "unknown command '%s'; %s%s%s'davit help' lists the commands", name,
                   nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
                   nearest.name ? "? " : "");
@@ -35,8 +34,7 @@ static void print_overview(void) {
   printf("usage: davit COMMAND [operands] [options]\n\n");
   for (int i = 0; i < COMMANDS; i++)
     printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
-  printf("  %-12s %s\n", "help", "this text, or 'davit help COMMAND'");
-  printf("  %-12s %s\n\n", "version", "version of davit; with -v, of what it was built with");
+  printf("  %-12s %s\n\n", "help", "this text, or 'davit help COMMAND'");
   printf("Arrays are NumPy .npy files or dense Matrix Market .mtx files; '-' is standard input or output.\n"
          "Exit: 0 done, 1 check or computation failed, 2 usage, 3 malformed input, 4 device or memory "
          "failure.\n");
@@ -56,22 +54,12 @@ static int help(int argc, char **argv) {
   return CLI_OK;
 }
 
-static int version(int argc, char **argv) {
-  const bool verbose = argc == 2 && !strcmp(argv[1], "-v");
-  if (argc > 1 && !verbose)
-    return cli_fail(CLI_USAGE, "%s takes -v and nothing else", argv[0]);
-  printf("davit %s\n", davit_version());
-  return CLI_OK;
-}
-
 static int dispatch(int argc, char **argv) {
   if (argc < 1)
     return cli_fail(CLI_USAGE, "no command given; 'davit help' lists the commands");
   if (!strcmp(argv[0], "help") || !strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))
     return help(argc, argv);
-  if (!strcmp(argv[0], "version") || !strcmp(argv[0], "--version"))
-    return version(argc, argv);
-  const cli_command *command = find_command(argv[0]);
+  const cli_command *command = find_command(strcmp(argv[0], "--version") ? argv[0] : "version");
   if (!command)
     return unknown_command(argv[0]);
   cli_fail_name(command->name);

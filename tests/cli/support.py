@@ -59,6 +59,30 @@ def davit(*arguments, code=0, data=None):
     return result
 
 
+def refuse(arguments, *words, code=3, data=None):
+    """Runs the tool, expects failure with these words in its line, nothing on standard output, and no new file."""
+    before = listing()
+    result = davit(*arguments, code=code, data=data)
+    for word in words:
+        expect(word in result.err, f"'{word}' expected: {result}")
+    expect(result.out == b"", f"nothing on standard output: {result.out[:100]}")
+    expect(listing() == before, f"nothing half-written: {set(listing()) ^ set(before)}")
+
+
+def on_terminal(*arguments, stdout=False):
+    """Exit code and what the tool wrote to a terminal, which is its standard error, and its standard output as well if `stdout`."""
+    ours, terminal = pty.openpty()
+    process = subprocess.run([DAVIT, *map(str, arguments)], stdout=terminal if stdout else subprocess.DEVNULL, stderr=terminal,
+                             timeout=LIMIT_S)
+    os.write(terminal, b"end")
+    shown = b""
+    while not shown.endswith(b"end"):
+        shown += os.read(ours, 4096)
+    os.close(terminal)
+    os.close(ours)
+    return process.returncode, shown[:-3]
+
+
 def watch(pattern, *arguments):
     """Expects that the tool shows `pattern` on a terminal, and ends it when it does."""
     ours, terminal = pty.openpty()

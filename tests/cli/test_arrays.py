@@ -6,16 +6,14 @@ usage: test_arrays.py DAVIT [NAME ...]      runs the groups whose name contains 
 """
 import io
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 
 sys.dont_write_bytecode = True
 from support import (DAVIT, LIMIT_S, cases, davit, expect, expect_keys, header_of, listing, main, noise, npy_bytes,
-                     npy_raw, put, run_json, save)
+                     npy_raw, put, refuse, run_json, save)
 
 DTYPES = ("f8", "f4", "i8", "i4")
 UFUNCS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -121,25 +119,6 @@ def test_reduce_forms():
         davit("scan", tiny, "--op", "prod", "--check")
 
 
-def test_reduce_bad():
-    x = save("x.npy", np.ones(4))
-    for options in (["--op", "mean"], ["--op", ""], ["--op", "SUM"], ["--op"], ["--ordered=1"], ["-o", "y.npy"],
-                    ["--exclusive"], [x]):
-        davit("reduce", x, *options, code=2)
-    davit("reduce", code=2)
-    expect("sum, prod, min or max" in davit("reduce", x, "--op", "mean", code=2).err, "the operators are listed")
-    result = davit("reduce", save("u.npy", np.ones(4, "u1")), code=3)
-    expect("u.npy: expected float64" in result.err and "uint8" in result.err, str(result))
-    davit("reduce", "missing.npy", code=3)
-    os.mkdir("folder")
-    for command in ("reduce", "closest"):
-        result = davit(command, "folder", code=3)
-        expect("folder: expected a readable file: Is a directory" in result.err, str(result))
-    result = davit("reduce", put("short.npy", npy_bytes(np.ones(4))[:-1]), code=3)
-    expect("short.npy: offset" in result.err, str(result))
-    davit("reduce", "-", code=3, data=b"")
-
-
 # ---- scan ----
 
 
@@ -219,7 +198,6 @@ def test_scan_forms():
     expect("gbytes_per_s: " in result.err, "rates go to standard error")
     result = davit("scan", "x.npy", "--flags", "-", "-o", "y.npy", data=npy_bytes(flags))
     expect_scan(np.load("y.npy"), "sum", x, "flags through a pipe", flags=flags)
-    davit("scan", "-", "--flags", "-", code=2, data=npy_bytes(x))
     davit("scan", "x.npy", "-o", "y.mtx")
     expect(open("y.mtx").read().split("\n")[1] == "300 1", "Matrix Market")
     report = run_json("scan", "x.npy", "--flags", "f.npy", "--repeat", 5)
@@ -238,24 +216,6 @@ def test_scan_forms():
               "-o", "y.npy")
         nans = np.isnan(np.load("y.npy"))
         expect(np.array_equal(nans, [False, True, True, False]), f"{op}: NaN to the end of its segment")
-
-
-def test_scan_bad():
-    x = save("x.npy", np.ones(4))
-    davit("scan", x, "--op", "mean", code=2)
-    davit("scan", x, "--exclusive", "1", code=2)
-    davit("scan", x, "--flags", code=2)
-    result = davit("scan", x, "--flags", save("f.npy", np.zeros(5, "u1")), code=3)
-    expect("f.npy: expected a vector of 4" in result.err and "x.npy" in result.err and "5" in result.err, str(result))
-    for dtype in ("f8", "i4", "i8"):
-        result = davit("scan", x, "--flags", save("f.npy", np.zeros(4, dtype)), code=3)
-        expect("f.npy: expected uint8" in result.err, str(result))
-    davit("scan", x, "--flags", save("f.npy", np.zeros((2, 2), "u1")), code=3)
-    davit("scan", x, "--flags", "missing.npy", code=3)
-    result = davit("scan", save("a.npy", np.ones((2, 3))), code=3)
-    expect("a.npy: expected a vector, found 2 x 3" in result.err, str(result))
-    davit("scan", save("u.npy", np.ones(4, "u1")), code=3)
-    davit("scan", put("short.npy", npy_bytes(np.ones(4))[:-5]), code=3)
 
 
 def test_failed_checks():
@@ -342,23 +302,6 @@ def test_stencil_coefficients():
     davit("stencil", save("n.npy", np.full((4, 4), np.nan)), "--check")
 
 
-def test_stencil_bad():
-    a = save("a.npy", np.ones((5, 6)))
-    davit("stencil", a, "--border", "copy", code=2)
-    expect("keep or zero" in davit("stencil", a, "--border", "wrap", code=2).err, "the borders are listed")
-    for array in (np.ones(5), np.ones((5, 5), "i4"), np.ones((5, 5), "u1"), np.float64(1)):
-        davit("stencil", save("bad.npy", array), code=3)
-    for array in (np.ones((3, 4)), np.ones(9), np.ones((2, 2)), np.float64(1), np.ones((9, 1))):
-        result = davit("stencil", a, "--coefficients", save("c.npy", array), code=3)
-        expect("c.npy: expected a matrix of 3 x 3" in result.err, str(result))
-    davit("stencil", a, "--coefficients", save("c.npy", np.ones((3, 3), "u1")), code=3)
-    single = save("single.npy", np.ones((5, 6), "f4"))
-    result = davit("stencil", single, "--coefficients", save("c.npy", np.full((3, 3), 1e200)), code=3)
-    expect("range of float32" in result.err, str(result))
-    davit("stencil", a, "--coefficients", "missing.npy", code=3)
-    davit("stencil", put("short.npy", npy_bytes(np.ones((5, 6)))[:100]), code=3)
-
-
 # ---- atax ----
 
 
@@ -396,16 +339,6 @@ def test_atax_nan():
             save("x.npy", operands["x"])
             davit("atax", "a.npy", "x.npy", "--check", "-o", "y.npy", "--devices", devices)
             expect(np.isnan(np.load("y.npy")).all(), f"a NaN in {at}, {dtype} {order} on {devices}")
-
-
-def test_atax_bad():
-    a, x = save("a.npy", np.ones((3, 4))), save("x.npy", np.ones(4))
-    for operands in ([a, save("x3.npy", np.ones(3))], [a, a], [x, x], [a, save("x4.npy", np.ones(4, "f4"))],
-                     [save("i.npy", np.ones((3, 4), "i8")), x], [a, "missing.npy"]):
-        result = davit("atax", *operands, code=3)
-        expect("expected" in result.err and ".npy" in result.err, f"file and expectation: {result}")
-    davit("atax", a, code=2)
-    davit("atax", a, x, "--trans", code=2)
 
 
 # ---- covariance ----
@@ -534,29 +467,46 @@ def test_covariance_divisors():
         save("d.npy", d.astype(dtype))
         for devices in PLACES:
             for name in ("divisor", "mean-divisor"):
-                result = davit("covariance", "d.npy", f"--{name}", bad, "--devices", devices, code=2)
-                expect(f"--{name} cannot be" in result.err and f"range of {np.dtype(dtype).name}" in result.err, str(result))
+                refuse(("covariance", "d.npy", f"--{name}", bad, "--devices", devices), f"--{name} cannot be",
+                       f"range of {np.dtype(dtype).name}", code=2)
             davit("covariance", "d.npy", "--divisor", least, "--check", "-o", "s.npy", "--devices", devices)
             expect(np.load("s.npy")[0, 1] == 0, f"0 stays 0 on {devices}")
 
 
-def test_covariance_bad():
-    d = save("d.npy", np.ones((5, 2)))
-    for options in (["--divisor", "0"], ["--divisor", "-0.0"], ["--divisor", "nan"], ["--mean-divisor", "0"],
-                    ["--mean-divisor", "rows-1"], ["--divisor", "row"], ["--divisor", "1x"], ["--divisor", ""],
-                    ["--packed=1"], ["-o", "s.npy", "--mean", "s.npy"], ["-o", "-", "--mean", "-"],
-                    ["--json", "--mean", "-"], ["--json", "-o", "-"]):
-        davit("covariance", d, *options, code=2)
-    one, none = save("one.npy", np.ones((1, 4))), save("none.npy", np.ones((0, 4)))
-    for operands, text in (([one], "at least 2 rows"), ([none], "at least 2 rows"),
-                           ([none, "--divisor", "3"], "at least 1 row"),
-                           ([none, "--divisor", "rows"], "at least 1 row")):
-        result = davit("covariance", *operands, code=3)
-        expect(text in result.err and ".npy: expected" in result.err, str(result))
-    for array in (np.ones(5), np.ones((5, 2), "i8"), np.ones((5, 2), "u1")):
-        davit("covariance", save("bad.npy", array), code=3)
-    davit("covariance", "missing.npy", code=3)
-    davit("covariance", put("short.npy", npy_bytes(np.ones((5, 2)))[:-1]), code=3)
+# ---- what is refused ----
+
+
+def test_refused():
+    """Exit 3 and the file, what was expected and what was found."""
+    x, a = save("x.npy", np.ones(4)), save("a.npy", np.ones((5, 6)))
+    single, a34 = save("single.npy", np.ones((5, 6), "f4")), save("a34.npy", np.ones((3, 4)))
+    flags = [("expected a vector of 4 as in x.npy", np.zeros(5, "u1")), ("vector", np.zeros((2, 2), "u1"))]
+    flags += [("expected uint8", np.zeros(4, dtype)) for dtype in ("f8", "i4", "i8")]
+    shapes = [np.ones((3, 4)), np.ones(9), np.ones((2, 2)), np.float64(1), np.ones((9, 1))]
+    u1, matrix, vector = np.ones(4, "u1"), "expected a matrix", "expected a vector"
+    rows = [(("reduce", u1), "expected float64", "uint8"), (("scan", u1), "uint8"), (("scan", np.ones((2, 3))), vector, "2 x 3"),
+            *((("scan", x, "--flags", array), word) for word, array in flags),
+            *((("stencil", array), "expected") for array in (np.ones(5), np.ones((5, 5), "i4"), np.ones((5, 5), "u1"), np.float64(1))),
+            *((("stencil", a, "--coefficients", array), matrix + " of 3 x 3") for array in shapes),
+            (("stencil", a, "--coefficients", np.ones((3, 3), "u1")), "uint8"),
+            (("stencil", single, "--coefficients", np.full((3, 3), 1e200)), "range of float32"),
+            (("atax", a34, np.ones(3)), vector + " of 4"), (("atax", a34, a34), vector), (("atax", x, x), matrix),
+            (("atax", a34, np.ones(4, "f4")), "float64", "float32"), (("atax", np.ones((3, 4), "i8"), x), "int64"),
+            *((("covariance", array), "expected") for array in (np.ones(5), np.ones((5, 2), "i8"), np.ones((5, 2), "u1"))),
+            (("covariance", np.ones((1, 4))), "at least 2 rows"), (("covariance", np.ones((0, 4))), "at least 2 rows"),
+            (("covariance", np.ones((0, 4)), "--divisor", "3"), "at least 1 row"),
+            (("covariance", np.ones((0, 4)), "--divisor", "rows"), "at least 1 row")]
+    short = put("short.npy", npy_bytes(np.ones((5, 6)))[:-1])
+    for command in (("reduce",), ("scan",), ("scan", x, "--flags"), ("stencil",), ("stencil", a, "--coefficients"), ("atax", a34),
+                    ("covariance",)):
+        rows += [((*command, "missing.npy"), "missing.npy", "No such file"), ((*command, short), "short.npy: offset")]
+    os.mkdir("folder")
+    rows += [((command, "folder"), "folder: expected a readable file: Is a directory") for command in ("reduce", "closest")]
+    save("bad.npy", 0)
+    for arguments, *words in rows:
+        bad = [save("bad.npy", part) for part in arguments if not isinstance(part, str)]
+        refuse(["bad.npy" if not isinstance(part, str) else part for part in arguments], *(name + ":" for name in bad), *words)
+    davit("reduce", "-", code=3, data=b"")
 
 
 # ---- files ----
@@ -589,21 +539,6 @@ def test_outputs():
     expect(not [name for name in listing() if ".davit-" in name], "no temporary file stays")
 
 
-def test_signal():
-    """A signal while the operand is read: the temporary files of both outputs disappear."""
-    os.mkfifo("fifo.npy")
-    process = subprocess.Popen([DAVIT, "covariance", "fifo.npy", "-o", "s.npy", "--mean", "m.npy"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + LIMIT_S
-    while len([name for name in listing() if ".davit-" in name]) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    expect(time.monotonic() < deadline, "both outputs are opened before the operand is read")
-    time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    expect(process.wait(LIMIT_S) == -signal.SIGTERM, "the signal ends the tool")
-    expect(listing() == ["fifo.npy"], f"nothing stays: {listing()}")
-
-
 def test_memory():
     """Exit 4 of memory that is not there."""
     wide = put("wide.npy", npy_raw(header_of(f"(0, {2**40})")))
@@ -611,19 +546,6 @@ def test_memory():
         davit("covariance", wide, "--divisor", "1", "--mean-divisor", "1", "--devices", devices, "-o", "s.npy", code=4)
         davit("atax", wide, save("x.npy", np.ones(1)), "--devices", devices, code=3)
     expect(not os.path.exists("s.npy"), "no result, no file")
-
-
-def test_help():
-    overview = davit("help").out.decode()
-    options = {"reduce": ("--op", "--ordered"), "scan": ("-o Y", "--op", "--exclusive", "--flags"),
-               "stencil": ("-o B", "--border", "--coefficients"), "atax": ("-o Y", "12288", "else twice"),
-               "covariance": ("-o S", "--divisor", "--mean-divisor", "--packed", "--mean FILE")}
-    for name, own in options.items():
-        expect(f"  {name} " in overview, f"{name} in the overview")
-        text = davit("help", name).out.decode()
-        expect(text.startswith(f"usage: davit {name}"), f"usage of {name}")
-        for option in (*own, "--devices", "--json", "--check", "--repeat", "--warmup", "--quiet"):
-            expect(option in text, f"{option} in the help of {name}")
 
 
 if __name__ == "__main__":

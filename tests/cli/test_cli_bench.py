@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from support import DAVIT, LIMIT_S, davit, expect, expect_keys, main, put, run_json
+from support import DAVIT, LIMIT_S, davit, expect, expect_keys, main, put, refuse, run_json
 
 # Tells its name and arguments on both streams, as benchmarks tell what they measured.
 PROGRAM = """#!/bin/sh
@@ -77,19 +77,14 @@ def test_options():
         expect(document["arguments"] == wanted, f"{options} are passed on: {document}")
         expect("bench_queue measures: " in result.err, "progress on standard error with --json")
     expect("measures: --peers" in davit("bench", "--peers", "queue").out.decode(), "--peers is passed on")
-    for options in (["--devices", "cpu"], ["--check"], ["--repeat", "2"], ["--peers=1"], ["-o", "x"]):
+    for options in (["--devices", "cpu"], ["--check"], ["--repeat", "2"], ["-o", "x"]):
         davit("bench", *options, code=2)
-    text = davit("help", "bench").out.decode()
-    for part in ("usage: davit bench", "--peers", "--json", "DAVIT_BENCH_DIR"):
-        expect(part in text, f"{part} in {text}")
 
 
 def test_unknown():
     programs()
     for name in ("queues", "que", "", "-queue", "reduction_ladder_", "notes", "notes.txt", "../some/queue"):
-        result = davit("bench", "queue", "--", name, code=2)
-        expect("a-b-c queue reduction-ladder" in result.err and f"'{name}'" in result.err, f"what there is: {result}")
-        expect(not result.out, f"nothing runs: {result}")
+        refuse(("bench", "queue", "--", name), "a-b-c queue reduction-ladder", f"'{name}'", code=2)
     for folder in ("empty", "missing"):
         os.environ["DAVIT_BENCH_DIR"] = os.path.abspath(folder)
         os.makedirs("empty", exist_ok=True)
@@ -113,8 +108,7 @@ def test_failures():
         davit("bench", f"n-{name}", code=0 if part == "JSON" else code)
         os.remove(f"some/bench_n_{name}")
     program("some/bench_n_bad", "#!/missing/interpreter\n")
-    result = davit("bench", "n-bad", code=1)
-    expect("bench_n_bad: cannot be run" in result.err, str(result))
+    expect("bench_n_bad: cannot be run" in davit("bench", "n-bad", code=1).err, "a program that cannot be run")
 
 
 def test_places():

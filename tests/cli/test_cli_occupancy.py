@@ -7,7 +7,7 @@ usage: test_cli_occupancy.py DAVIT [NAME ...]      runs the groups whose name co
 import sys
 
 sys.dont_write_bytecode = True
-from support import davit, expect, expect_keys, main, run_json
+from support import davit, expect, expect_keys, main, refuse, run_json
 
 
 def calculate(*arguments):
@@ -62,24 +62,11 @@ def test_sweep():
     expect(len(lines) == 2 + 57 + 1 and "#" in lines[2] and "100.00 %" in lines[2], f"{lines[:4]}")
 
 
-def test_usage():
-    davit("occupancy", "--card", "H100", code=2)
-    davit("occupancy", "--card", "H100", "--threads", 0, code=2)
-    davit("occupancy", "--card", "H100", "--threads", 2**40, code=2)
-    davit("occupancy", "--card", "H100", "--threads", 32, "--sweep", "warps", code=2)
-    davit("occupancy", "--card", "H100", "--threads", 32, "operand", code=2)
-    result = davit("occupancy", "--card", "Banana", "--threads", 32, code=2)
-    expect("GT 560M, GTX 670, V100, A100, H100, H200" in result.err, f"names the cards: {result}")
-    davit("occupancy", "--card", 99999999999, "--threads", 32, code=2)
-
-
 def test_devices():
     gpus = [entry for entry in run_json("devices")["list"] if entry["kind"] == "nvidia"]
     if not gpus:
-        result = davit("occupancy", "--threads", 256, code=2)
-        expect("there is no NVIDIA device here" in result.err and "H200" in result.err, f"{result}")
-        result = davit("occupancy", "--threads", 256, "--card", 0, code=2)
-        expect("--card" in result.err, f"{result}")
+        refuse(("occupancy", "--threads", 256), "there is no NVIDIA device here", "H200", code=2)
+        refuse(("occupancy", "--threads", 256, "--card", 0), "--card", code=2)
         return
     for arguments in ((), ("--card", gpus[0]["device"])):
         report = calculate("--threads", 256, *arguments)

@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import DAVIT, davit, expect, expect_keys, listing, main, noise, put, run_json, save
+from support import DAVIT, davit, expect, expect_keys, listing, main, noise, put, refuse, run_json, save
 
 QUICK = ("--repeat", 2, "--budget", 0.5)
 
@@ -79,10 +79,8 @@ def test_capabilities():
         if gpu:
             expect(run_json("tune", name, "--size", 10**7, "-o", "t.tsv", *QUICK).get("trials"), name)
         else:
-            result = davit("tune", name, "-o", "t.tsv", code=2)
-            expect("nothing to choose on host devices" in result.err, f"{result}")
-    result = davit("tune", "gemm", "--devices", -1, "-o", "t.tsv", code=2)
-    expect("on one host device" in result.err, f"a product in place has no tiles: {result}")
+            refuse(("tune", name, "-o", "t.tsv"), "nothing to choose on host devices", code=2)
+    refuse(("tune", "gemm", "--devices", -1, "-o", "t.tsv"), "on one host device", code=2)
 
 
 def test_others_stay():
@@ -154,23 +152,10 @@ def test_used():
     use("")
 
 
-def test_usage():
-    use("")
-    for arguments in ((), ("dot",), ("axpy", "gemv"), ("--show", "axpy"), ("--show", "-o", "x"), ("axpy",),
-                      ("axpy", "-o", "t", "--budget", -1), ("axpy", "-o", "t", "--budget", "nan"),
-                      ("axpy", "-o", "t", "--repeat", 1000), ("axpy", "-o", "t", "--size", 2**50),
-                      ("axpy", "-o", "t", "--devices", "cpu"), ("gemv", "-o", "t", "--size", 2**39)):
-        davit("tune", *arguments, code=2)
-    expect("gemm gemv axpy" in davit("tune", "dot", code=2).err, "names what there is")
-    davit("tune", "gemv", "-o", "t", "--size", 2**24, code=4)  # 2 PiB
-    expect("no tuning file" in davit("tune", "axpy", code=2).err, "-o is needed where there is no file")
-    expect(listing() == [], f"{listing()}")
-
-
 def test_files():
     use("")
-    result = davit("tune", "axpy", "-o", "no/such/place", "--size", 10**9, code=1)
-    expect("cannot be written" in result.err, f"{result}")
+    davit("tune", "gemv", "-o", "t", "--size", 2**24, code=4)  # 2 PiB
+    refuse(("tune", "axpy", "-o", "no/such/place", "--size", 10**9), "cannot be written", code=1)
     os.mkdir("folder")
     davit("tune", "axpy", "-o", "folder", "--size", 1000000, code=3)
     if os.getuid() != 0:

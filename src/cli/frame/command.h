@@ -27,8 +27,8 @@
  *             devices, figures and times on standard error
  *   free      outputs, arrays, the job's memory, and what `release` frees
  *
- * A step that returns anything but CLI_OK ends the command with that exit code; `free` always runs. Every function but
- * `work`, `print`, `json`, `report` and `write` may be NULL. */
+ * A step that returns anything but CLI_OK ends the command with that exit code; `free` always runs. Functions that a
+ * command does not need are NULL. */
 #ifndef DAVIT_SRC_CLI_FRAME_COMMAND_H
 #define DAVIT_SRC_CLI_FRAME_COMMAND_H
 
@@ -59,7 +59,8 @@
   X(points)                                                                                                  \
   X(occupancy)                                                                                               \
   X(tune)                                                                                                    \
-  X(bench)
+  X(bench)                                                                                                   \
+  X(version)
 
 /* ---- rows ---- */
 

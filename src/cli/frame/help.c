@@ -49,7 +49,7 @@ static void print_row(const char *name, const char *text) {
 
 static void name_of(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
   const char *argument = option->argument ? option->argument : "";
-  snprintf(text, CLI_OPTION_TEXT, "%s%s%s%s%s%s", cli_option_dashes(option), option->name,
+  snprintf(text, CLI_OPTION_TEXT, "%s%s%s%s%s%s", cli_option_dashes(option->name), option->name,
            *argument ? " " : "", option->implied ? "[" : "", argument, option->implied ? "]" : "");
 }
 
@@ -70,7 +70,7 @@ static void print_option(const cli_command *command, const cli_option *option) {
   name_of(option, name);
   cli_option_range(option, range);
   if (option->choices && !has_choice_help(option))
-    cli_option_choices(option, choices);
+    cli_option_values(option, choices);
   const bool has_default = cli_option_default(command, option, value), brackets = *range || has_default;
   snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", option->help, *choices ? ": " : "", choices,
            brackets ? " (" : "", range, *range && has_default ? "; " : "", has_default ? "default " : "",

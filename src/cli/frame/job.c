@@ -95,13 +95,13 @@ static bool is_binary(const cli_job *job, const cli_option *row) {
 
 static int check_output(cli_job *job, const cli_option *row) {
   const cli_output *output = member(job, row->at);
-  const char *dashes = cli_option_dashes(row);
+  const char *dashes = cli_option_dashes(row->name);
   if (!output->path)
     return CLI_OK;
   for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
     const cli_output *earlier = member(job, other->at);
     if (earlier->path && !strcmp(output->path, earlier->path))
-      return cli_fail(CLI_USAGE, "%s%s and %s%s both want '%s'", cli_option_dashes(other), other->name,
+      return cli_fail(CLI_USAGE, "%s%s and %s%s both want '%s'", cli_option_dashes(other->name), other->name,
                       dashes, row->name, output->path);
   }
   if (is_standard(output) && job->common.json)
@@ -180,7 +180,11 @@ int cli_job_measure(cli_job *job) {
 
 static int run(cli_job *job) {
   cli_progress_start(&job->progress, job->command->name, job->common.quiet);
-  const int code = job->command->run ? job->command->run(job) : cli_job_measure(job);
+  int code = CLI_OK;
+  if (job->command->run)
+    code = job->command->run(job);
+  else if (job->command->work)
+    code = cli_job_measure(job);
   cli_progress_stop(&job->progress);
   return code;
 }
@@ -328,7 +332,7 @@ static void remark_lost_result(const cli_job *job) {
     kept |= cli_is_given(job->command, &job->common, row->name) || row->value;
   if (!kept)
     fprintf(stderr, "davit %s: the result was not kept; %s%s %s writes it\n", job->command->name,
-            cli_option_dashes(first), first->name, first->argument);
+            cli_option_dashes(first->name), first->name, first->argument);
 }
 
 static int report(cli_job *job) {
@@ -347,7 +351,7 @@ static int report(cli_job *job) {
                     found->measure);
   if (job->common.json)
     return job->code;
-  if (found->measure)
+  if (found->measure && !job->common.quiet)
     fprintf(stderr, "error %.3g of bound %.3g: %s\n", found->error, found->bound, found->measure);
   remark_lost_result(job);
   return job->code;

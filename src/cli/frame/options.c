@@ -76,8 +76,8 @@ const char *cli_choice_name(const cli_choice *choices, int value) {
   return choices->name;
 }
 
-const char *cli_option_dashes(const cli_option *option) {
-  return option->name[1] ? "--" : "-";
+const char *cli_option_dashes(const char *name) {
+  return name[1] ? "--" : "-";
 }
 
 static bool has_range(const cli_option *option) {
@@ -99,28 +99,31 @@ void cli_option_range(const cli_option *option, char text[static CLI_OPTION_TEXT
              option->maximum);
 }
 
-void cli_option_choices(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
+/* What a value of the kind is called. */
+static const char *noun_of(const cli_option *option) {
+  return option->kind == CLI_WHOLE    ? "a whole number"
+         : option->kind == CLI_REAL   ? "a number"
+         : option->kind == CLI_CHOICE ? NULL
+                                      : "a value";
+}
+
+void cli_option_values(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
+  const char *noun = noun_of(option);
   size_t used = 0;
-  for (const cli_choice *choice = option->choices; choice->name; choice++)
-    used += (size_t)snprintf(text + used, CLI_OPTION_TEXT - used, "%s%s",
-                             choice == option->choices ? ""
-                             : choice[1].name          ? ", "
-                                                       : " or ",
-                             choice->name);
+  for (const cli_choice *choice = option->choices; choice && choice->name; choice++) {
+    const char *before = choice == option->choices ? "" : choice[1].name || noun ? ", " : " or ";
+    used += (size_t)snprintf(text + used, CLI_OPTION_TEXT - used, "%s%s", before, choice->name);
+  }
+  if (noun)
+    snprintf(text + used, CLI_OPTION_TEXT - used, "%s%s", used ? " or " : "", noun);
 }
 
 static int bad_value(const cli_option *option, const char *text) {
-  char choices[CLI_OPTION_TEXT] = "", range[CLI_OPTION_TEXT];
-  const char *noun = option->kind == CLI_WHOLE  ? "a whole number"
-                     : option->kind == CLI_REAL ? "a number"
-                                                : "a value";
+  char values[CLI_OPTION_TEXT], range[CLI_OPTION_TEXT];
+  cli_option_values(option, values);
   cli_option_range(option, range);
-  if (option->choices)
-    cli_option_choices(option, choices);
-  if (option->kind == CLI_CHOICE)
-    noun = "";
-  return cli_fail(CLI_USAGE, "%s%s takes %s%s%s%s%s, not '%s'", cli_option_dashes(option), option->name,
-                  choices, *choices && *noun ? " or " : "", noun, *range ? " " : "", range, text);
+  return cli_fail(CLI_USAGE, "%s%s takes %s%s%s, not '%s'", cli_option_dashes(option->name), option->name,
+                  values, *range ? " " : "", range, text);
 }
 
 /* ---- values ---- */
@@ -197,7 +200,7 @@ static int set_value(const cli_option *option, char *state, int room, const char
   void *member = state + option->at;
   const cli_choice *choice = find_choice(option, text);
   if (option->kind == CLI_FLAG)
-    return cli_fail(CLI_USAGE, "%s%s takes no value", cli_option_dashes(option), option->name);
+    return cli_fail(CLI_USAGE, "%s%s takes no value", cli_option_dashes(option->name), option->name);
   if (!*text)
     return bad_value(option, text);
   if (choice)
@@ -312,11 +315,13 @@ static int check_rows(const parser *p) {
   for (int i = 0; (row = cli_option_row(command, i)); i++) {
     const bool given = p->common->given >> i & 1;
     if (!given && row->required)
-      return cli_fail(CLI_USAGE, "%s%s is missing", cli_option_dashes(row), row->name);
+      return cli_fail(CLI_USAGE, "%s%s is missing", cli_option_dashes(row->name), row->name);
     if (given && row->needs && !cli_is_given(command, p->common, row->needs))
-      return cli_fail(CLI_USAGE, "--%s needs --%s", row->name, row->needs);
+      return cli_fail(CLI_USAGE, "%s%s needs %s%s", cli_option_dashes(row->name), row->name,
+                      cli_option_dashes(row->needs), row->needs);
     if (given && row->excludes && cli_is_given(command, p->common, row->excludes))
-      return cli_fail(CLI_USAGE, "--%s and --%s exclude each other", row->name, row->excludes);
+      return cli_fail(CLI_USAGE, "%s%s and %s%s exclude each other", cli_option_dashes(row->name), row->name,
+                      cli_option_dashes(row->excludes), row->excludes);
   }
   return CLI_OK;
 }

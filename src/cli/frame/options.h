@@ -43,7 +43,7 @@ bool cli_is_given(const cli_command *command, const cli_common *common, const ch
 const char *cli_choice_name(const cli_choice *choices, int value);
 
 /* "-" or "--", as a message has it before the option's name. */
-const char *cli_option_dashes(const cli_option *option);
+const char *cli_option_dashes(const char *name);
 
 enum { CLI_OPTION_TEXT = 256 };
 
@@ -54,7 +54,7 @@ bool cli_option_default(const cli_command *command, const cli_option *option,
 /* The range: "from 1 to 100", "above 0, at most 10"; "" without one. */
 void cli_option_range(const cli_option *option, char text[static CLI_OPTION_TEXT]);
 
-/* The names of the choices: "sum, prod, min or max"; `last` takes the place of "or". */
-void cli_option_choices(const cli_option *option, char text[static CLI_OPTION_TEXT]);
+/* What the option takes: "sum, prod, min or max", "auto or a whole number", "a number". */
+void cli_option_values(const cli_option *option, char text[static CLI_OPTION_TEXT]);
 
 #endif
