@@ -38,7 +38,14 @@ if(DAVIT_WITH_CUDA)
 endif()
 # A user's source that includes <davit/define_monoid.h> needs DAVIT_BARE_COMPILE as well.
 add_library(davit_monoid INTERFACE)
-target_compile_options(davit_monoid INTERFACE ${DAVIT_BARE_COMPILE})
+# Clang 19 makes 16-byte accesses of vectors of bytes for NVIDIA whatever their alignment. The vectoriser of straight
+# code forms such vectors of the members of large elements.
+set(DAVIT_MONOID_COMPILE ${DAVIT_BARE_COMPILE})
+if(DAVIT_WITH_CUDA)
+  list(APPEND DAVIT_MONOID_COMPILE -Xopenmp-target=nvptx64-nvidia-cuda -fno-slp-vectorize)
+endif()
+list(JOIN DAVIT_MONOID_COMPILE " " DAVIT_MONOID_CFLAGS)
+target_compile_options(davit_monoid INTERFACE "SHELL:${DAVIT_MONOID_CFLAGS}")
 target_link_libraries(davit_monoid INTERFACE davit_offload)
 set_target_properties(davit_monoid PROPERTIES EXPORT_NAME monoid)
 

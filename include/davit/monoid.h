@@ -3,8 +3,8 @@
  *
  * A monoid is a type, an associative operation on it and the operation's identity. The operation need not
  * be commutative: operands keep their order everywhere. You define a monoid by naming four things and
- * including a header, in a source that is compiled with offloading and -fopenmp-cuda-mode (target
- * davit::monoid in CMake), because its kernels are compiled there. (Without that option Clang 19 removes
+ * including a header, in a source that is compiled with the flags of docs/monoid.md (target
+ * davit::monoid in CMake), because its kernels are compiled there. (Without -fopenmp-cuda-mode Clang 19 removes
  * the kernels' bodies; the calls then fail with DAVIT_UNSUPPORTED.)
  *
  *   typedef struct pair { int32_t m, n; } pair;

@@ -85,7 +85,7 @@ run "pkg-config, $cc: static" ./pc_static
   $(pkg-config --variable=offload_libs davit)
 run "pkg-config, $clang: static, own target regions" ./pc_own_regions
 "$clang" -O2 -Wall -Wextra -Werror "$source/monoid.c" -o pc_own_monoid $(pkg-config --cflags davit) \
-  $(pkg-config --variable=offload_cflags davit) -fopenmp-cuda-mode $(pkg-config --variable=static_libs davit) \
+  $(pkg-config --variable=monoid_cflags davit) $(pkg-config --variable=static_libs davit) \
   $(pkg-config --variable=offload_libs davit)
 run "pkg-config, $clang: static, own operator" ./pc_own_monoid
 
