@@ -160,7 +160,8 @@ static davit_status divide(const problem *p, int threads) {
     return divide_here(p, p->points, threads);
   void *points;
   DVT_TRY(davit_malloc(bytes, DAVIT_PAGEABLE, &points));
-  davit_status status = dvt_copy_blocking(points, bytes, DAVIT_PAGEABLE, p->points, bytes, place, bytes, 1);
+  const dvt_copy copy = dvt_copy_bytes(bytes, p->points, place, points, DAVIT_PAGEABLE);
+  davit_status status = dvt_copy_now(&copy);
   if (status == DAVIT_SUCCESS)
     status = divide_here(p, points, threads);
   davit_free(points);
@@ -311,14 +312,9 @@ static davit_status fetch(spread *all, int to, int share, const void *from) {
   if (bytes == 0)
     return DAVIT_SUCCESS;
   const char *source = (const char *)from + begin;
-  return dvt_copy_submit(all->lane[to], &(dvt_copy){.destination = (char *)all->points[to] + begin,
-                                                    .source = source,
-                                                    .destination_pitch = bytes,
-                                                    .source_pitch = bytes,
-                                                    .row_bytes = bytes,
-                                                    .cols = 1,
-                                                    .destination_place = all->lane[to]->device,
-                                                    .source_place = dvt_place_of(source)});
+  const dvt_copy copy = dvt_copy_bytes(bytes, source, dvt_place_of(source), (char *)all->points[to] + begin,
+                                       all->lane[to]->device);
+  return dvt_copy_submit(all->lane[to], &copy);
 }
 
 static davit_status fetch_all(spread *all) {

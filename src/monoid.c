@@ -9,6 +9,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/space.h"
 #include "src/base/arithmetic.h"
+#include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
 
 /* ---- the built-in monoids ---- */
@@ -193,7 +194,8 @@ static davit_status run_reduce_host(const dvt_site *site, const void *arguments)
     bytes = (size_t)dvt_monoid_values(r->monoid, r->n, r->values) * element;
     from = (const char *)task.levels + (size_t)first_of_level(r->monoid, r->n, r->values) * element;
   }
-  return dvt_copy_blocking(r->result, bytes, dvt_place_of(r->result), from, bytes, DAVIT_PAGEABLE, bytes, 1);
+  const dvt_copy copy = dvt_copy_bytes(bytes, from, DAVIT_PAGEABLE, r->result, dvt_place_of(r->result));
+  return dvt_copy_now(&copy);
 }
 
 static davit_status run_reduce_region(const dvt_site *site, const void *arguments) {
@@ -223,7 +225,8 @@ static davit_status run_reduce_region(const dvt_site *site, const void *argument
     bytes = (size_t)dvt_monoid_values(r->monoid, r->n, r->values) * element;
     from = levels + (size_t)first_of_level(r->monoid, r->n, r->values) * element;
   }
-  return dvt_copy_blocking(r->result, bytes, dvt_place_of(r->result), from, bytes, site->device, bytes, 1);
+  const dvt_copy copy = dvt_copy_bytes(bytes, from, site->device, r->result, dvt_place_of(r->result));
+  return dvt_copy_now(&copy);
 }
 
 /* The built-in monoids have kernels for streams; a user's runs as a region on every GPU. */
@@ -293,9 +296,9 @@ static davit_status run_scan_host(const dvt_site *site, const void *arguments) {
 /* One element between the host and the lane's device. */
 static davit_status move(const dvt_site *site, const davit_monoid *monoid, void *to, const void *from,
                          bool in) {
-  const size_t bytes = monoid->bytes;
-  return dvt_copy_blocking(to, bytes, in ? site->device : dvt_place_of(to), from, bytes,
-                           in ? dvt_place_of(from) : site->device, bytes, 1);
+  const dvt_copy copy = dvt_copy_bytes(monoid->bytes, from, in ? dvt_place_of(from) : site->device, to,
+                                       in ? site->device : dvt_place_of(to));
+  return dvt_copy_now(&copy);
 }
 
 static davit_status run_scan_region(const dvt_site *site, const void *arguments) {

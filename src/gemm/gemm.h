@@ -6,7 +6,9 @@
 #include <davit/gemm.h>
 
 #include "offload/blas.h"
-#include "src/runtime/lane.h"
+#include "src/runtime/operation.h"
+
+extern const dvt_operation dvt_gemm_operation;
 
 /* Enqueues the product on a lane; operands are memory the lane's device reaches. */
 davit_status dvt_gemm_submit(dvt_lane *lane, const dvt_gemm *g);

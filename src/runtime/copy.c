@@ -1,24 +1,195 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Copies, fills and random numbers, each at once and on a queue. */
 #include "src/runtime/copy.h"
 
+#include "offload/runtime/space.h"
+#include "src/base/check.h"
 #include "src/runtime/memory.h"
+#include "src/runtime/queue.h"
+#include "src/runtime/staging.h"
 
-static davit_status on_stream(const dvt_site *site, const void *arguments) {
+/* ---- copies ---- */
+
+davit_status dvt_copy_now(const dvt_copy *c) {
+  enum { WORTH_STAGING = 1 << 17 };
+  const int to = c->destination_place, from = c->source_place;
+  const bool up = to >= 0 && dvt_place_is_streamable(to) && dvt_place_is_host(from) && from != DAVIT_PINNED;
+  const bool down = from >= 0 && dvt_place_is_streamable(from) && dvt_place_is_host(to) && to != DAVIT_PINNED;
+  if ((up || down) && c->row_bytes * c->cols >= WORTH_STAGING)
+    return (up ? dvt_stage_up : dvt_stage_down)(up ? to : from, c->destination, c->destination_pitch,
+                                                c->source, c->source_pitch, c->row_bytes, c->cols);
+  return dvt_space_copy(c->destination, c->destination_pitch, to, c->source, c->source_pitch, from,
+                        c->row_bytes, c->cols);
+}
+
+static davit_status run_stream(const dvt_site *site, const void *arguments) {
   const dvt_copy *c = arguments;
   return dvt_stream_copy(site->stream, c->destination, c->destination_pitch, c->source, c->source_pitch,
                          c->row_bytes, c->cols);
 }
 
-static davit_status blocking(const dvt_site *site, const void *arguments) {
+static davit_status run_blocking(const dvt_site *site, const void *arguments) {
   (void)site;
-  const dvt_copy *c = arguments;
-  return dvt_copy_blocking(c->destination, c->destination_pitch, c->destination_place, c->source,
-                           c->source_pitch, c->source_place, c->row_bytes, c->cols);
+  return dvt_copy_now(arguments);
 }
 
 davit_status dvt_copy_submit(dvt_lane *lane, const dvt_copy *copy) {
-  bool streamed = lane->stream && dvt_place_is_streamable(copy->destination_place) &&
-                  dvt_place_is_streamable(copy->source_place);
-  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING, streamed ? on_stream : blocking, copy,
-                         sizeof *copy);
+  const bool streamed = lane->stream && dvt_place_is_streamable(copy->destination_place) &&
+                        dvt_place_is_streamable(copy->source_place);
+  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING, streamed ? run_stream : run_blocking,
+                         copy, sizeof *copy);
+}
+
+/* The arguments of both forms as a copy; cols = 0 if there is nothing to do. */
+static davit_status make_copy(int64_t rows, int64_t cols, size_t element_bytes, const void *source,
+                              int64_t source_ld, void *destination, int64_t destination_ld, dvt_copy *copy) {
+  *copy = (dvt_copy){0};
+  DVT_TRY(dvt_check_length("rows", rows));
+  DVT_TRY(dvt_check_length("cols", cols));
+  if (destination_ld < rows || source_ld < rows)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is smaller than rows",
+                      destination_ld < rows ? "destination_ld" : "source_ld");
+  if (element_bytes == 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is 0");
+  const int64_t ld = source_ld > destination_ld ? source_ld : destination_ld;
+  int64_t extent;
+  if (element_bytes > INT64_MAX || __builtin_mul_overflow(ld, (int64_t)element_bytes, &extent) ||
+      __builtin_mul_overflow(extent, cols, &extent))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is %zu: the matrix is beyond any memory",
+                      element_bytes);
+  if (rows == 0 || cols == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_pointer("destination", destination));
+  DVT_TRY(dvt_check_pointer("source", source));
+  DVT_TRY(dvt_start());
+  *copy = (dvt_copy){.destination = destination,
+                     .source = source,
+                     .destination_pitch = (size_t)destination_ld * element_bytes,
+                     .source_pitch = (size_t)source_ld * element_bytes,
+                     .row_bytes = (size_t)rows * element_bytes,
+                     .cols = (size_t)cols,
+                     .destination_place = dvt_place_of(destination),
+                     .source_place = dvt_place_of(source)};
+  return DAVIT_SUCCESS;
+}
+
+/* One column of `bytes` elements of a byte. */
+static davit_status make_linear(size_t bytes, const void *source, void *destination, dvt_copy *copy) {
+  if (bytes > INT64_MAX)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "bytes is %zu, beyond any memory", bytes);
+  return make_copy((int64_t)bytes, 1, 1, source, (int64_t)bytes, destination, (int64_t)bytes, copy);
+}
+
+davit_status davit_copy(size_t bytes, const void *source, void *destination) {
+  dvt_copy copy;
+  DVT_TRY(make_linear(bytes, source, destination, &copy));
+  return copy.cols == 0 ? DAVIT_SUCCESS : dvt_copy_now(&copy);
+}
+
+davit_status davit_copy_2d(int64_t rows, int64_t cols, size_t element_bytes, const void *source,
+                           int64_t source_ld, void *destination, int64_t destination_ld) {
+  dvt_copy copy;
+  DVT_TRY(make_copy(rows, cols, element_bytes, source, source_ld, destination, destination_ld, &copy));
+  return copy.cols == 0 ? DAVIT_SUCCESS : dvt_copy_now(&copy);
+}
+
+davit_status davit_queue_copy(davit_queue *queue, size_t bytes, const void *source, void *destination) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  dvt_copy copy;
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(make_linear(bytes, source, destination, &copy));
+  return copy.cols == 0 ? DAVIT_SUCCESS : dvt_copy_submit(lane, &copy);
+}
+
+davit_status davit_queue_copy_2d(davit_queue *queue, int64_t rows, int64_t cols, size_t element_bytes,
+                                 const void *source, int64_t source_ld, void *destination,
+                                 int64_t destination_ld) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  dvt_copy copy;
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(make_copy(rows, cols, element_bytes, source, source_ld, destination, destination_ld, &copy));
+  return copy.cols == 0 ? DAVIT_SUCCESS : dvt_copy_submit(lane, &copy);
+}
+
+/* ---- fills ---- */
+
+typedef struct fill {
+  void *destination;
+  size_t bytes;
+  int value, place;
+} fill;
+
+static davit_status fill_stream(const dvt_site *site, const void *arguments) {
+  const fill *f = arguments;
+  return dvt_stream_fill(site->stream, f->destination, f->value, f->bytes);
+}
+
+static davit_status fill_blocking(const dvt_site *site, const void *arguments) {
+  const fill *f = arguments;
+  (void)site;
+  return dvt_space_fill(f->destination, f->place, f->value, f->bytes);
+}
+
+davit_status davit_fill(size_t bytes, int value, void *destination) {
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_pointer("destination", destination));
+  DVT_TRY(dvt_start());
+  return dvt_space_fill(destination, dvt_place_of(destination), value, bytes);
+}
+
+davit_status davit_queue_fill(davit_queue *queue, size_t bytes, int value, void *destination) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_pointer("destination", destination));
+  const fill f = {destination, bytes, value, dvt_place_of(destination)};
+  const bool streamed = lane->stream && f.place == lane->device;
+  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING, streamed ? fill_stream : fill_blocking,
+                         &f, sizeof f);
+}
+
+/* ---- random numbers ---- */
+
+typedef struct random_numbers {
+  davit_type type;
+  void *x;
+  int64_t n;
+  uint64_t seed;
+  int place;
+} random_numbers;
+
+static davit_status check_random(davit_type type, int64_t n, const void *x) {
+  DVT_TRY(dvt_check_floating(type));
+  DVT_TRY(dvt_check_length("n", n));
+  return n > 0 ? dvt_check_pointer("x", x) : DAVIT_SUCCESS;
+}
+
+static davit_status run_random(const dvt_site *site, const void *arguments) {
+  const random_numbers *r = arguments;
+  (void)site;
+  return dvt_space_random(r->type, r->x, r->place, r->n, r->seed);
+}
+
+davit_status davit_random(davit_type type, int64_t n, uint64_t seed, void *x) {
+  DVT_TRY(check_random(type, n, x));
+  if (n == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_start());
+  return dvt_space_random(type, x, dvt_place_of(x), n, seed);
+}
+
+davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, uint64_t seed, void *x) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(check_random(type, n, x));
+  if (n == 0)
+    return DAVIT_SUCCESS;
+  const random_numbers r = {type, x, n, seed, dvt_place_of(x)};
+  return dvt_lane_submit(lane, DVT_BLOCKING, run_random, &r, sizeof r);
 }

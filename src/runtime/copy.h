@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A 2-D copy as a command: on the lane's stream if it reaches both places, else blocking on a host thread. */
+/* 2-D copies between known places: at once, or as a command. */
 #ifndef DAVIT_SRC_RUNTIME_COPY_H
 #define DAVIT_SRC_RUNTIME_COPY_H
 
@@ -12,6 +12,16 @@ typedef struct dvt_copy {
   int destination_place, source_place;
 } dvt_copy;
 
+/* `bytes` bytes in one column. */
+static inline dvt_copy dvt_copy_bytes(size_t bytes, const void *source, int source_place, void *destination,
+                                      int destination_place) {
+  return (dvt_copy){destination, source, bytes, bytes, bytes, 1, destination_place, source_place};
+}
+
+/* Copies and waits. Pageable memory is staged through pinned buffers if a device is at the other end. */
+davit_status dvt_copy_now(const dvt_copy *copy);
+
+/* Enqueues the copy: on the lane's stream if it reaches both places, else blocking on a host thread. */
 davit_status dvt_copy_submit(dvt_lane *lane, const dvt_copy *copy);
 
 #endif

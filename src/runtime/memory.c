@@ -19,7 +19,6 @@
 #include "src/base/error.h"
 #include "src/base/inject.h"
 #include "src/runtime/backend.h"
-#include "src/runtime/staging.h"
 
 typedef struct block {
   char *base;
@@ -258,78 +257,4 @@ davit_status davit_unpin(void *pointer) {
     return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
   DVT_TRY(dvt_start());
   return dvt_space_unpin(pointer);
-}
-
-davit_status dvt_copy_blocking(void *destination, size_t destination_pitch, int destination_place,
-                               const void *source, size_t source_pitch, int source_place, size_t row_bytes,
-                               size_t cols) {
-  enum { WORTH_STAGING = 1 << 17 };
-  bool up = dvt_place_is_streamable(destination_place) && destination_place >= 0 &&
-            dvt_place_is_host(source_place) && source_place != DAVIT_PINNED;
-  bool down = dvt_place_is_streamable(source_place) && source_place >= 0 &&
-              dvt_place_is_host(destination_place) && destination_place != DAVIT_PINNED;
-  if ((up || down) && row_bytes * cols >= WORTH_STAGING)
-    return up ? dvt_stage_up(destination_place, destination, destination_pitch, source, source_pitch,
-                             row_bytes, cols)
-              : dvt_stage_down(source_place, destination, destination_pitch, source, source_pitch, row_bytes,
-                               cols);
-  return dvt_space_copy(destination, destination_pitch, destination_place, source, source_pitch, source_place,
-                        row_bytes, cols);
-}
-
-davit_status dvt_check_copy_2d(const void *destination, int64_t destination_ld, const void *source,
-                               int64_t source_ld, int64_t rows, int64_t cols, size_t element_bytes) {
-  if (rows < 0 || cols < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is negative", rows < 0 ? "rows" : "cols");
-  if (destination_ld < rows || source_ld < rows)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is smaller than rows",
-                      destination_ld < rows ? "destination_ld" : "source_ld");
-  if (element_bytes == 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is 0");
-  if (rows > 0 && cols > 0 && (!destination || !source))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", destination ? "source" : "destination");
-  return DAVIT_SUCCESS;
-}
-
-davit_status davit_copy(size_t bytes, const void *source, void *destination) {
-  if (bytes > 0 && (!destination || !source))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", destination ? "source" : "destination");
-  if (bytes == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_start());
-  return dvt_copy_blocking(destination, bytes, dvt_place_of(destination), source, bytes, dvt_place_of(source),
-                           bytes, 1);
-}
-
-davit_status davit_copy_2d(int64_t rows, int64_t cols, size_t element_bytes, const void *source,
-                           int64_t source_ld, void *destination, int64_t destination_ld) {
-  DVT_TRY(dvt_check_copy_2d(destination, destination_ld, source, source_ld, rows, cols, element_bytes));
-  if (rows == 0 || cols == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_start());
-  return dvt_copy_blocking(destination, (size_t)destination_ld * element_bytes, dvt_place_of(destination),
-                           source, (size_t)source_ld * element_bytes, dvt_place_of(source),
-                           (size_t)rows * element_bytes, (size_t)cols);
-}
-
-davit_status davit_fill(size_t bytes, int value, void *destination) {
-  if (bytes == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_check_pointer("destination", destination));
-  DVT_TRY(dvt_start());
-  return dvt_space_fill(destination, dvt_place_of(destination), value, bytes);
-}
-
-davit_status dvt_check_random(davit_type type, int64_t n, const void *x) {
-  DVT_TRY(dvt_check_floating(type));
-  DVT_TRY(dvt_check_length("n", n));
-  return n > 0 ? dvt_check_pointer("x", x) : DAVIT_SUCCESS;
-}
-
-davit_status davit_random(davit_type type, int64_t n, uint64_t seed, void *x) {
-  DVT_TRY(dvt_check_random(type, n, x));
-  if (n == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_start());
-  return dvt_space_random(type, x, dvt_place_of(x), n, seed);
 }

@@ -15,10 +15,8 @@
 #include <string.h>
 
 #include "offload/runtime/device.h"
-#include "offload/runtime/space.h"
 #include "src/base/allocate.h"
 #include "src/base/check.h"
-#include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
 
 typedef struct choice {
@@ -331,95 +329,4 @@ davit_status davit_queue_region(davit_queue *queue, davit_region region, void *a
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", lane ? "region" : "queue");
   region_arguments a = {region, argument};
   return dvt_lane_submit(lane, DVT_BLOCKING, run_region, &a, sizeof a);
-}
-
-static davit_status enqueue_copy(dvt_lane *lane, dvt_copy *copy) {
-  copy->destination_place = dvt_place_of(copy->destination);
-  copy->source_place = dvt_place_of(copy->source);
-  return dvt_copy_submit(lane, copy);
-}
-
-davit_status davit_queue_copy(davit_queue *queue, size_t bytes, const void *source, void *destination) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  if (bytes == 0)
-    return DAVIT_SUCCESS;
-  if (!destination || !source)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", destination ? "source" : "destination");
-  dvt_copy copy = {destination, source, bytes, bytes, bytes, 1, 0, 0};
-  return enqueue_copy(lane, &copy);
-}
-
-davit_status davit_queue_copy_2d(davit_queue *queue, int64_t rows, int64_t cols, size_t element_bytes,
-                                 const void *source, int64_t source_ld, void *destination,
-                                 int64_t destination_ld) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(dvt_check_copy_2d(destination, destination_ld, source, source_ld, rows, cols, element_bytes));
-  if (rows == 0 || cols == 0)
-    return DAVIT_SUCCESS;
-  dvt_copy copy = {.destination = destination,
-                   .source = source,
-                   .destination_pitch = (size_t)destination_ld * element_bytes,
-                   .source_pitch = (size_t)source_ld * element_bytes,
-                   .row_bytes = (size_t)rows * element_bytes,
-                   .cols = (size_t)cols};
-  return enqueue_copy(lane, &copy);
-}
-
-typedef struct fill_arguments {
-  void *pointer;
-  size_t bytes;
-  int value, place;
-} fill_arguments;
-
-static davit_status stream_fill(const dvt_site *site, const void *arguments) {
-  const fill_arguments *a = arguments;
-  return dvt_stream_fill(site->stream, a->pointer, a->value, a->bytes);
-}
-
-static davit_status blocking_fill(const dvt_site *site, const void *arguments) {
-  (void)site;
-  const fill_arguments *a = arguments;
-  return dvt_space_fill(a->pointer, a->place, a->value, a->bytes);
-}
-
-davit_status davit_queue_fill(davit_queue *queue, size_t bytes, int value, void *destination) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  if (bytes == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(dvt_check_pointer("destination", destination));
-  fill_arguments a = {destination, bytes, value, dvt_place_of(destination)};
-  bool streamed = lane->stream && a.place == lane->device;
-  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING, streamed ? stream_fill : blocking_fill,
-                         &a, sizeof a);
-}
-
-typedef struct random_arguments {
-  davit_type type;
-  void *x;
-  int64_t n;
-  uint64_t seed;
-  int place;
-} random_arguments;
-
-static davit_status run_random(const dvt_site *site, const void *arguments) {
-  (void)site;
-  const random_arguments *a = arguments;
-  return dvt_space_random(a->type, a->x, a->place, a->n, a->seed);
-}
-
-davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, uint64_t seed, void *x) {
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(dvt_check_random(type, n, x));
-  if (n == 0)
-    return DAVIT_SUCCESS;
-  random_arguments a = {type, x, n, seed, dvt_place_of(x)};
-  return dvt_lane_submit(lane, DVT_BLOCKING, run_random, &a, sizeof a);
 }
