@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""docs/interface.md lists every public function with the arguments of its header, and nothing else.
+
+    interface.py SOURCE_DIR
+
+`davit_x(a, b)` in the page is a function with these arguments; `davit_queue_x` alone has those of `davit_x` after the
+queue; P stands for d and s. Checks rule 1 as well: options come last, and options structs end in reserved words.
+"""
+import re
+import sys
+from pathlib import Path
+
+
+def declared(root):
+    functions, structs = {}, {}
+    for path in sorted((root / "include/davit").glob("*.h")):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        for name, arguments in re.findall(r"(davit_\w+)\(([^()]*)\)\s*(?:__attribute__.*?)?[;{]", text):
+            if f" {name}(" in text or f"*{name}(" in text:
+                names = [re.sub(r"\[.*\]", "", a.strip()).split()[-1].lstrip("*") for a in arguments.split(",")]
+                functions[name] = [n for n in names if n not in ("void", "...")]
+        for body, name in re.findall(r"typedef struct \w+ \{([^}]*(?:\{[^}]*\}[^}]*)*)\} (davit_\w+);", text):
+            structs[name] = body
+    return functions, structs
+
+
+def listed(page):
+    functions = {}
+    for code in re.findall(r"`([^`\n]+)`", page):
+        call = re.fullmatch(r"(davit_\w+)\(([^)]*)\)", code)
+        if call:
+            names = [re.sub(r"…", "", a).strip() for a in call.group(2).split(",")]
+            if any(names) or call.group(1) not in functions:  # `davit_x()` in a sentence says nothing
+                functions[call.group(1)] = [n for n in names if n]
+    for code in re.findall(r"`(davit_queue_\w+)`", page):
+        plain = functions.get(code.replace("queue_", "", 1))
+        if plain is not None and code not in functions:
+            functions[code] = ["queue"] + plain
+    for name in [n for n in functions if "_P" in n]:
+        arguments = functions.pop(name)
+        for letter in "ds":
+            typed = name.replace("_P", "_" + letter)
+            functions[typed] = arguments
+            functions[typed.replace("davit_", "davit_queue_", 1)] = ["queue"] + arguments
+    return functions
+
+
+def main():
+    root = Path(sys.argv[1])
+    functions, structs = declared(root)
+    page = listed((root / "docs/interface.md").read_text())
+    wrong = [f"docs/interface.md does not list {name}" for name in sorted(functions.keys() - page.keys())]
+    wrong += [f"docs/interface.md lists {name}, which no header declares" for name in
+              sorted(page.keys() - functions.keys())]
+    wrong += [f"{name}: the header has ({', '.join(functions[name])}), the page ({', '.join(page[name])})"
+              for name in sorted(functions.keys() & page.keys()) if functions[name] != page[name]]
+    wrong += [f"{name}: options are not the last argument" for name, arguments in functions.items()
+              if "options" in arguments[:-1]]
+    for name, body in structs.items():
+        members = [line for line in body.split(";") if line.strip()]
+        if re.search(r"_(options|report|info)$", name) and "reserved" not in members[-1]:
+            wrong.append(f"{name} does not end in reserved words")
+    print("\n".join(wrong) if wrong else f"{len(functions)} functions, as the page says")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
