@@ -149,8 +149,8 @@ static davit_status trace(const comparison *c, row *r) {
                            wanted ? &r->cigar : NULL);
 }
 
-/* Many: each on one thread, all threads at a time. Few: one after the other, on all threads. Those for which memory was
- * short are tried again alone. */
+/* Many: each on one thread, all threads at a time. Few: one after the other, on all threads. Those for which
+ * memory was short are tried again alone. */
 static int trace_all(comparison *c) {
   const double start = cli_now();
 #pragma omp parallel for num_threads(cli_threads()) schedule(dynamic, 1) if (c->row_count > cli_threads())
@@ -174,7 +174,7 @@ static int run(void *state) {
 
 /* ---- the check ---- */
 
-/* What the columns of an alignment score by themselves; -1 if they are not those of its stretches. */
+/* The score of the columns of an alignment; -1 if they do not fit its begin and end. */
 static int64_t score_of_columns(const comparison *c, const row *r) {
   const davit_align_scoring *scoring = &c->scoring;
   const uint8_t *query = symbols_of(&c->query, r->query), *target = symbols_of(&c->target, r->hit.target);

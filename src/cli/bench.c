@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit bench: runs the benchmark programs, bench_NAME.
  *
- * They lie in the directory that DAVIT_BENCH_DIR names, else beside this executable in a build tree; they are not
- * installed. Each writes one JSON object to its standard output and tables for people to its standard error; the one
- * or the other becomes the output of this command. */
+ * They are in the directory that DAVIT_BENCH_DIR names, else beside this executable in a build tree; they
+ * are not installed. Each writes one JSON object to its standard output and tables to its standard error.
+ * With --json this command prints the objects, else the tables. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -28,9 +28,9 @@ typedef struct benchmarks {
   cli_list names; /* as given; none means all */
   bool peers;
   char folder[PATH_MAX];
-  struct dirent **programs; /* all that are in `folder`, sorted */
+  struct dirent **programs; /* all in `folder`, sorted */
   int program_count;
-  FILE **documents; /* what the programs that ran well printed, with --json */
+  FILE **documents; /* with --json: the output of the programs that succeeded */
   int document_count;
 } benchmarks;
 
@@ -72,7 +72,7 @@ static int find_programs(benchmarks *b) {
       b->folder);
 }
 
-/* A name as given, "reduction-ladder", is that of bench_reduction_ladder. */
+/* Whether the name as given belongs to the program: "reduction-ladder" is bench_reduction_ladder. */
 static bool is_name_of(const char *name, const char *program) {
   for (program += PREFIX; *name && *program; name++, program++)
     if (*name != *program && !(*name == '-' && *program == '_'))
@@ -173,8 +173,8 @@ static int load(void *state) {
   return b->documents ? code : CLI_DEVICE;
 }
 
-/* A failure does not stop the programs that follow; the first one is the exit code. The devices are looked up at the
- * end: until then this process does not touch them. */
+/* A failure does not stop the programs that follow; the first one is the exit code. The devices are looked
+ * up at the end: until then this process does not touch them. */
 static int run(void *state) {
   benchmarks *b = state;
   const double start_s = cli_now();

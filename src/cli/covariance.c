@@ -43,7 +43,7 @@ static int64_t packed_count(int64_t cols) {
   return cols % 2 ? (cols - 1) / 2 * cols : cols / 2 * (cols - 1);
 }
 
-/* The reference wants room for C, and knows no packed form. */
+/* The reference needs memory for C, and has no packed form. */
 static int create_scratch(covariance *c, cli_type type) {
   const int64_t rows = c->d.shape[0], cols = c->d.shape[1];
   const int code = cli_array_create(type, 2, rows, cols, CLI_MEMORY_PLAIN, &c->centred);
@@ -78,7 +78,7 @@ static int load(void *state) {
 
 /* ---- work ---- */
 
-/* lds of all of S; it is not read for the packed form. */
+/* lds of the full S; the packed form does not read it. */
 static int64_t leading(const covariance *c) {
   return c->d.shape[1] > 0 ? c->d.shape[1] : 1;
 }
@@ -119,7 +119,7 @@ static long double square(long double x) {
   return x * x;
 }
 
-/* Columns that are not finite make no bound. */
+/* Columns that are not finite do not count for the bound. */
 static long double finite_square(long double x) {
   return isfinite(x) ? x * x : 0;
 }
@@ -147,8 +147,8 @@ static column_norms centre(covariance *c) {
   return (column_norms){.sums = (double)sqrtl(sums), .magnitudes = (double)sqrtl(magnitudes)};
 }
 
-/* Frobenius norm of the difference of S, all of it or packed, and the reference, of which the lower triangle
- * is there. */
+/* Frobenius norm of the difference between S, full or packed, and the reference, which has the lower
+ * triangle. */
 static double distance(const covariance *c) {
   const int64_t cols = c->d.shape[1];
   const double *lower = c->full.data;
@@ -165,10 +165,10 @@ static double distance(const covariance *c) {
   return (double)sqrtl(sum);
 }
 
-/* The product has the bound of gemm, and so have the means, all together e; that moves whole columns of C, so
- * what it changes in the product are sums of columns. The reference adds from left to right, where the error
- * of a sum of numbers of one sign grows with their count. What may be lost to underflow is the least normal number: in
- * reciprocals of divisors, in products, in means and elements of S. */
+/* The product has the bound of gemm. The error of the means, e for all columns together, shifts whole
+ * columns of C, so it changes the product by sums of columns. The CPU reference adds from left to right,
+ * where the error of a sum of numbers of one sign grows with their count. Reciprocals of divisors, products,
+ * means and elements of S may each lose the smallest normal number to underflow. */
 static double bound(const covariance *c, const column_norms *columns) {
   const double rows = (double)c->d.shape[0], cols = (double)c->d.shape[1], eps = cli_epsilon(c->d.type),
                least = cli_smallest(c->d.type), norm = cli_norm(&c->centred, CLI_NONFINITE_PASSES);

@@ -21,7 +21,7 @@
 enum {
   BLOCK = 1 << 16, /* frames, or one window */
   RUNS = 1 << 24,  /* of all windows and effects, or of */
-  FEWEST = 32      /* windows: fewer leave lanes of a CPU's vectors without one */
+  FEWEST = 32      /* windows: fewer would not fill a CPU's vectors */
 };
 
 typedef struct effect {
@@ -267,7 +267,7 @@ static int keep_hit(search *s, const davit_detect_hit *d) {
   return CLI_OK;
 }
 
-/* From the block's numbers to the stream's. */
+/* Prints the rows of the block, with the numbers of the stream, and keeps the hits. */
 static int take_block(search *s) {
   int code = CLI_OK;
   for (int64_t i = 0; i < s->windows * s->paths.count && code == CLI_OK; i++) {
@@ -361,7 +361,7 @@ static double or_zero(double given) {
   return given > 0 ? given : DAVIT_DETECT_ZERO;
 }
 
-/* What depends on several options. */
+/* Checks what depends on several options. */
 static int check_options(search *s) {
   davit_detect_options *o = &s->options;
   o->threshold = or_zero(o->threshold);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit devices: what there is, and how it is linked. */
+/* davit devices: the devices, their memory and their links. */
 #include <davit/device.h>
 #include <stdlib.h>
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exit codes and failures of the tool. Every other file of the tool may use this one; it uses none of them. */
+/* Exit codes and failures of the tool. Every other file of the tool may use this one; it uses none of
+ * them. */
 #ifndef DAVIT_SRC_CLI_FAIL_H
 #define DAVIT_SRC_CLI_FAIL_H
 
 #include <davit/status.h>
 
-/* Exit codes that scripts rely on. CLI_HELP never leaves the process: main() prints the help and returns CLI_OK. */
+/* Exit codes that scripts rely on. CLI_HELP never leaves the process: main() prints the help and returns
+ * CLI_OK. */
 enum {
   CLI_HELP = -1,
   CLI_OK = 0,

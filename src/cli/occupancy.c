@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit occupancy: how many blocks of a kernel a multiprocessor holds, and what bounds them. */
+/* davit occupancy: how many blocks of a kernel a multiprocessor holds, and which resources limit them. */
 #include <davit/device.h>
 #include <davit/occupancy.h>
 #include <limits.h>
@@ -33,7 +33,7 @@ static const cli_choice sweeps[] = {
 
 /* ---- arguments ---- */
 
-/* The card is a device of this machine. */
+/* Sets the device of this machine that is the card. */
 static int take_device(calculation *c, int device) {
   c->job.devices.count = 1;
   c->job.devices.ids[0] = device;
@@ -48,7 +48,7 @@ static int first_card(calculation *c) {
       return take_device(c, device);
   if (status != DAVIT_SUCCESS)
     return cli_status(status);
-  (void)davit_occupancy_card_find("", &c->card); /* for the sentence, which has the names */
+  (void)davit_occupancy_card_find("", &c->card); /* its error message has the names */
   return cli_fail(CLI_USAGE, "there is no NVIDIA device here; --card names a card: %s",
                   strstr(davit_last_error(), ": ") + 2);
 }
@@ -96,7 +96,7 @@ static davit_status add_point(calculation *c, int64_t value) {
   return davit_occupancy(&c->card, &block, &p->occupancy, NULL);
 }
 
-/* In steps that can make a difference: whole warps, units of registers, KiB. Ends with the most there may be.
+/* In steps that can change the result: whole warps, units of registers, KiB. The last value is the maximum.
  */
 static davit_status sweep_over(calculation *c) {
   const davit_occupancy_card *card = &c->card;

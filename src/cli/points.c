@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit points: random points.
  *
- * Point i depends on the kind, the seed and i alone, by Philox (ref/philox.h) and operations that IEEE 754 rounds
- * correctly, so the bits are the same everywhere.
+ * Point i depends on the kind, the seed and i alone, by Philox (ref/philox.h) and operations that IEEE 754
+ * rounds correctly, so the bits are the same everywhere.
  *
- * Uniform points are all different. A coordinate is one of 2^b values, b = 24 for float32 and 53 for float64. The
- * first two coordinates of point i are the image of i under a Feistel network with Philox as its round function,
- * which is a permutation of the 2^2b pairs. So distinct points need no memory and no look-up. Normal coordinates
- * follow Marsaglia's polar method (1964) and are drawn again until they are within [-1, 1]. */
+ * Uniform points are all different. A coordinate is one of 2^b values, b = 24 for float32 and 53 for
+ * float64. The first two coordinates of point i are the image of i under a Feistel network with Philox as
+ * its round function, which is a permutation of the 2^2b pairs. So distinct points need no memory and no
+ * look-up. Normal coordinates follow Marsaglia's polar method (1964) and are drawn again until they are
+ * within [-1, 1]. */
 #include <math.h>
 
 #include "ref/philox.h"

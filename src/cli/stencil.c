@@ -10,8 +10,8 @@
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 
-/* The library's matrices are column-major. A C-order image is in memory the transpose of such a matrix, and its
- * stencil has the transposed coefficients, so no element moves before the result is written. */
+/* The library's matrices are column-major. A C-order image is in memory the transpose of such a matrix, and
+ * its stencil has the transposed coefficients, so no element moves before the result is written. */
 typedef struct image {
   cli_job job;
   const char *path, *coefficients_path;

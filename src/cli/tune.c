@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit tune: measures which values of a capability's parameters are fastest on the devices of this machine, and
- * writes them to the tuning file. The search is in tune_search.c; here is what is measured, and the report. */
+/* davit tune: measures which values of a capability's parameters are fastest on the devices of this machine,
+ * and writes them to the tuning file. The search is in tune_search.c; here is what is measured, and the
+ * report. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -21,11 +22,12 @@ enum { BUFFERS = 3, NAME_BYTES = 24 };
 /* The devices for which a parameter is read. */
 enum { HOST_ALONE = 1, HOSTS = 2, GPUS = 4, ALL = HOST_ALONE | HOSTS | GPUS };
 
-/* How values are spaced: powers of two; these and one between each two; 1, 2, 3, 4, 6, 8 … and the maximum. */
+/* How values are spaced: powers of two; these and one between each two; 1, 2, 3, 4, 6, 8 … and the
+ * maximum. */
 typedef enum spacing { DOUBLING, FINER, COUNTING } spacing;
 
 typedef struct parameter {
-  const char *name; /* of gemm's tile as long as it lacks size and devices */
+  const char *name; /* for gemm's tile, without size and devices */
   unsigned devices;
   spacing spacing;
 } parameter;
@@ -34,10 +36,10 @@ typedef struct tuning tuning;
 
 typedef struct capability {
   const char *name;
-  const char *what; /* is measured */
+  const char *what; /* what is measured */
   int64_t gpu_size; /* n where none is given */
-  /* The same for hosts. 0: this is for GPUs; operand 0 is pageable, operand 1 the first device's. Else all operands are
-   * pinned. */
+  /* The same for hosts. 0: this is for GPUs; operand 0 is pageable, operand 1 the first device's. Else all
+   * operands are pinned. */
   int64_t host_size;
   int dimensions[BUFFERS]; /* of the operands: n, or n × n elements; 0: none */
   davit_status (*work)(tuning *t);
@@ -168,7 +170,7 @@ static int check_devices(tuning *t) {
   return cli_status(status);
 }
 
-/* The square of a size must be a number of 64 bits; no machine has that much memory. */
+/* The square of a size must fit 64 bits; no machine has that much memory. */
 static int choose_size(tuning *t) {
   const int64_t most = (int64_t)1 << (t->capability->dimensions[0] == 2 ? 24 : 48);
   if (!t->size)
@@ -191,7 +193,8 @@ static void find_range(const char *capability, const char *name, int64_t *least,
     }
 }
 
-/* What is of use for this problem: not more chunks than one can wait for, none larger than all there is. */
+/* Narrows the range to useful values: at most 4096 chunks or 16 tiles a dimension, none larger than the
+ * problem. */
 static void narrow_range(const tuning *t, const parameter *p, int64_t *least, int64_t *most) {
   const int64_t most_chunks = 4096, most_tiles = 16;
   int64_t all = t->capability->dimensions[0] == 2 && p->spacing != FINER ? t->size * t->size : t->size;
@@ -320,8 +323,8 @@ static int unwritable(const char *path) {
   return cli_fail(CLI_FAILED, "%s: cannot be written", path);
 }
 
-/* An unwritable place is noticed before any work. The directory of the usual file is made when it is written.
- */
+/* An unwritable place is an error before any work. The directory of the usual file is created when it is
+ * written. */
 static int check_place(tuning *t) {
   char folder[PATH_MAX];
   if (!access(t->path, F_OK))
@@ -335,7 +338,7 @@ static int check_place(tuning *t) {
   return access(last ? folder : ".", W_OK | X_OK) ? unwritable(t->path) : CLI_OK;
 }
 
-/* What the file holds already stays in it. */
+/* Values that the file already has stay in it. */
 static int open_file(tuning *t) {
   if (t->output && !strcmp(t->output, "-"))
     return cli_fail(CLI_USAGE, "-o: the tuning file is read as well and cannot be standard output");

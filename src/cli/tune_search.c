@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LEAST_GAIN = 0.01; /* of the incumbent's time */
-static const double SIGMAS = 3;        /* of noise that a difference has to exceed */
-enum { ROUNDS = 3, COARSE = 5 };       /* trials of a coarse pass */
+static const double MINIMUM_GAIN = 0.01; /* of the incumbent's time */
+static const double SIGMAS = 3;          /* of noise that a gain must exceed */
+enum { ROUNDS = 3, COARSE = 5 };         /* trials of a coarse pass */
 
 /* ---- statistics ---- */
 
@@ -22,7 +22,7 @@ static double median(double *values, int count) {
   return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* Median, and its standard error from the median absolute deviation, which single slow runs do not spoil. */
+/* Median, and its standard error from the median absolute deviation, which single slow runs hardly change. */
 static void summarise(double *seconds, int count, tune_trial *trial) {
   const double mad_to_sigma = 1.4826, median_to_mean = 1.2533; /* of a normal distribution */
   trial->seconds = median(seconds, count);
@@ -33,7 +33,8 @@ static void summarise(double *seconds, int count, tune_trial *trial) {
 
 static bool beats(const tune_trial *challenger, const tune_trial *incumbent) {
   const double gain = incumbent->seconds - challenger->seconds;
-  return gain > LEAST_GAIN * incumbent->seconds && gain > SIGMAS * hypot(challenger->noise, incumbent->noise);
+  return gain > MINIMUM_GAIN * incumbent->seconds &&
+         gain > SIGMAS * hypot(challenger->noise, incumbent->noise);
 }
 
 /* ---- trials ---- */
@@ -55,11 +56,11 @@ static int run_trial(tune_search *s, tune_trial *trial) {
 typedef struct descent {
   tune_search *search;
   double end;
-  bool over; /* no more trials: the budget is spent, or there is no room for them */
+  bool over; /* no more trials: the budget is spent, or there is no memory for more */
   int code;
 } descent;
 
-/* The trial of these values, made if it was not before; NULL if none is made any more. */
+/* The trial of these values, which is run if it is new; NULL if no more trials are run. */
 static const tune_trial *try_values(descent *p, const int64_t *values) {
   tune_search *s = p->search;
   for (int i = 0; i < s->trials; i++)
@@ -79,7 +80,7 @@ static const tune_trial *try_values(descent *p, const int64_t *values) {
 
 /* ---- along an axis ---- */
 
-/* Tries position `at` of the axis, all else as in `base`, and moves *best and *best_at there if that was faster. */
+/* Tries position `at` of the axis, all else as in `base`, and sets *best and *best_at if it was faster. */
 static void try_position(descent *p, int axis, int at, const tune_trial *base, const tune_trial **best,
                          int *best_at) {
   int64_t values[TUNE_MOST_AXES];
@@ -95,7 +96,8 @@ static void try_position(descent *p, int axis, int at, const tune_trial *base, c
   }
 }
 
-/* The fastest of a coarse pass over the axis and of the neighbours of what is fastest; NULL if no trial was made. */
+/* The fastest trial of a coarse pass over the axis and of the neighbours of the fastest; NULL if no trial
+ * was run. */
 static const tune_trial *search_axis(descent *p, int axis, const tune_trial *base) {
   const int last = p->search->axis[axis].count - 1;
   const int stride = last / (COARSE - 1) > 1 ? last / (COARSE - 1) : 1;
@@ -136,7 +138,7 @@ static int compare_again(tune_search *s) {
   const int runs = 2 * s->repeat < TUNE_MOST_REPEATS ? 2 * s->repeat : TUNE_MOST_REPEATS;
   int code = 0;
   for (int i = 0; i < runs && code == 0; i++) {
-    code = s->measure(s->state, s->own.value, &unmeasured); /* values have changed: caches and threads, too */
+    code = s->measure(s->state, s->own.value, &unmeasured); /* unmeasured: the values have changed */
     if (code == 0)
       code = s->measure(s->state, s->own.value, &own[i]);
     if (code == 0)

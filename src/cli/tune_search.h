@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A search for the fastest values of a few parameters by measuring, with few trials and in spite of noise.
+/* A search for the fastest values of a few parameters by few measurements, which are noisy.
  *
- * Each parameter is an axis of values. From the library's own choice (a trial like any other, the first) the search goes
- * along one axis after the other: a coarse pass over it, then ever closer neighbours of the best so far. What is
- * fastest takes the incumbent's place only if it is faster by more than the noise of both medians, and by
- * LEAST_GAIN. At the end the incumbent meets the library's own choice once more, run by run in turn, and has to win
- * again: so neither the luck of the best of many trials nor a machine that became slower meanwhile makes a winner.
+ * Each parameter is an axis of values. The first trial is the library's own choice. From there the search
+ * goes along one axis after the other: a coarse pass, then closer and closer neighbours of the best. The
+ * fastest trial replaces the current best only if it is faster by more than the noise of both medians, and
+ * by MINIMUM_GAIN. At the end the best and the library's own choice are measured again, run by run in turn,
+ * and the best must win again. So neither luck among many trials nor a machine that became slower decides.
  *
- * Knows neither the library nor what is measured. */
+ * The search knows neither the library nor what is measured. */
 #ifndef DAVIT_SRC_CLI_TUNE_SEARCH_H
 #define DAVIT_SRC_CLI_TUNE_SEARCH_H
 
@@ -32,7 +32,8 @@ typedef struct tune_search {
   tune_axis axis[TUNE_MOST_AXES];
   int repeat;    /* runs of a trial, at most TUNE_MOST_REPEATS; one more goes before, unmeasured */
   double budget; /* seconds after which no trial is begun */
-  /* Runs once with `values` and tells the seconds it took; not 0 ends the search with that code. */
+  /* Runs once with `values` and stores the seconds it took; a result that is not 0 ends the search with that
+   * code. */
   int (*measure)(void *state, const int64_t *values, double *seconds);
   double (*now)(void *state); /* seconds */
   void *state;

@@ -119,7 +119,7 @@ int cli_array_create(cli_type type, int ndim, int64_t rows, int64_t cols, cli_me
 
 /* ---- order ---- */
 
-/* Transposes in blocks that fit a first-level cache; the elements' type only matters by its size. */
+/* Transposes in blocks that fit a first-level cache; of the elements' type only the size matters. */
 #define DEFINE_TRANSPOSE(name, T)                                                                            \
   static void name(T *restrict to, const T *restrict from, int64_t rows, int64_t cols) {                     \
     enum { BLOCK = 32 };                                                                                     \

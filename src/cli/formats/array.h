@@ -14,8 +14,8 @@
 
 typedef enum cli_type { CLI_F4, CLI_F8, CLI_I4, CLI_I8, CLI_U1, CLI_TYPES } cli_type;
 
-/* Where elements live. Pinned memory lets devices read at link speed; where it is short, plain memory is
- * taken instead. */
+/* The memory of elements. Devices read pinned memory at link speed; if it is short, plain memory is taken
+ * instead. */
 typedef enum cli_memory { CLI_MEMORY_PLAIN, CLI_MEMORY_PINNED } cli_memory;
 
 typedef struct cli_array {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that contain an array: .npy, dense Matrix Market, and CSV for points. Each format is a file of its own.
+/* Files that contain an array: .npy, dense Matrix Market, and CSV for points. Each format is a file of its
+ * own.
  *
  * On failure a reader reports the file, the place and what was expected, and returns the exit code. */
 #ifndef DAVIT_SRC_CLI_FORMATS_ARRAY_FILE_H
@@ -14,9 +15,9 @@ int cli_array_read(const char *path, cli_memory memory, cli_array *array);
 /* The same for points, one a row; anything else is read as CSV. */
 int cli_points_read(const char *path, cli_memory memory, cli_array *array);
 
-/* The formats. `array` comes with `wanted` set and without a block; the caller frees what a failed reader leaves
- * in it. A reader makes room for as many elements as the file's length allows; where that is not known, the
- * block grows as data arrive. */
+/* The formats. `array` comes with `wanted` set and without a block; the caller frees what a failed reader
+ * leaves in it. A reader makes room for as many elements as the file's length allows; where that is not
+ * known, the block grows as data arrive. */
 enum { CLI_NPY_FIRST_BYTE = 0x93 };
 int cli_npy_read(cli_input *input, cli_array *array);
 int cli_mtx_read(cli_input *input, cli_array *array);

@@ -17,12 +17,14 @@ int64_t cli_differences(const cli_array *a, const cli_array *b);
 typedef enum cli_nonfinite { CLI_NONFINITE_FAILS, CLI_NONFINITE_PASSES } cli_nonfinite;
 
 /* Frobenius norm of an array, and of the difference of two with the same type, count and order. With
- * CLI_NONFINITE_PASSES the norm is that of the finite elements, and equal elements differ by 0; else a NaN in an
- * operand makes the result NaN. Sums are in long double, which neither overflows nor loses small terms. */
+ * CLI_NONFINITE_PASSES the norm is that of the finite elements, and equal elements differ by 0; else a NaN
+ * in an operand makes the result NaN. Sums are in long double, which neither overflows nor loses small
+ * terms. */
 double cli_norm(const cli_array *array, cli_nonfinite nonfinite);
 double cli_distance(const cli_array *a, const cli_array *b, cli_nonfinite nonfinite);
 
-/* The bound of gemm, 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F); an empty `c0` counts as 0. */
+/* The bound of gemm, 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F); an empty `c0` counts
+ * as 0. */
 double cli_product_bound(int64_t k, double alpha, const cli_array *a, const cli_array *b, double beta,
                          const cli_array *c0);
 
@@ -44,8 +46,8 @@ void cli_running_add(cli_running *running, long double x);
 double cli_running_error(const cli_running *running, cli_type type, long double found);
 
 /* What the error may be: of a sum 2 eps `depth` sum |x_i|, of a product of n terms n eps |value|, and the
- * smallest normal number where it may have been lost to underflow. `depth` is the maximum number of additions that
- * an element goes through. */
+ * smallest normal number where it may have been lost to underflow. `depth` is the maximum number of
+ * additions that an element goes through. */
 double cli_running_bound(const cli_running *running, cli_type type, double depth);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CSV of points: one point a line, 2 or 3 finite numbers, the same count on all lines, separated by commas,
- * semicolons or blanks. Blank lines and lines that begin with '#' are skipped, and so is the first other line if
- * none of its fields is a number (names of columns). Gives float64, n × 2 or n × 3 in C order. */
+ * semicolons or blanks. Blank lines and lines that begin with '#' are skipped, and so is the first other
+ * line if none of its fields is a number (names of columns). Gives float64, n × 2 or n × 3 in C order. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences out of FASTA and FASTQ files. */
+/* Sequences from FASTA and FASTQ files. */
 #include "src/cli/formats/fasta.h"
 
 #include <ctype.h>
@@ -10,14 +10,14 @@
 #include "src/cli/fail.h"
 #include "src/cli/formats/lines.h"
 
-/* Names that messages show. */
+/* A name in a message. */
 #define NAME "%.60s"
 
 typedef struct reader {
   cli_lines lines;
   const davit_align_matrix *alphabet;
   cli_sequences *to;
-  int64_t letters; /* of the record at hand */
+  int64_t letters; /* of the current record */
 } reader;
 
 /* ---- memory ---- */
@@ -68,7 +68,7 @@ davit_align_sequences cli_sequences_view(const cli_sequences *sequences) {
 
 /* ---- records ---- */
 
-/* Name of the record at hand: the last one. */
+/* The name of the current record, the last one. */
 static const char *name_of(const reader *r) {
   return cli_sequences_name(r->to, r->to->count - 1);
 }
@@ -80,7 +80,7 @@ static bool is_blank(const cli_lines *lines) {
   return true;
 }
 
-/* The line at hand begins with the record's mark. */
+/* The current line begins with the record's mark. */
 static int begin_record(reader *r) {
   cli_sequences *s = r->to;
   const char *name = r->lines.text + 1;
@@ -141,7 +141,7 @@ static int check_not_empty(const reader *r) {
                         r->lines.name, r->to->records[r->to->count - 1].line, name_of(r));
 }
 
-/* Lines of letters up to one that begins with `mark`, or to the end. */
+/* Reads lines of letters up to a line that begins with `mark`, or to the end. */
 static int read_letters(reader *r, char mark) {
   int code;
   while ((code = cli_lines_next(&r->lines)) == CLI_OK && !r->lines.end && r->lines.text[0] != mark)
@@ -160,7 +160,7 @@ static int count_qualities(const reader *r, int64_t *count) {
   return CLI_OK;
 }
 
-/* The line at hand is that with '+'. Leaves the reader at the next record, or the end. */
+/* The current line is that with '+'. Leaves the reader at the next record, or the end. */
 static int skip_qualities(reader *r) {
   int64_t count = 0;
   if (r->lines.end)
@@ -182,7 +182,7 @@ static int skip_qualities(reader *r) {
                               name_of(r), r->letters, count);
 }
 
-/* To the next line that is not blank, or the end. */
+/* Reads on to the next line that is not blank, or to the end. */
 static int skip_blank(reader *r) {
   int code;
   do
@@ -191,7 +191,7 @@ static int skip_blank(reader *r) {
   return code;
 }
 
-/* The reader is at a record's first line, and is left at the next one's or the end. */
+/* The reader is at a record's first line. Leaves it at that of the next record, or at the end. */
 static int read_record(reader *r, char mark) {
   if (r->lines.text[0] != mark)
     return cli_lines_fail(&r->lines, "record %" PRId64 ": expected '%c' and a name, found '%.40s'",
@@ -225,7 +225,7 @@ static int compare_named(const void *x, const void *y) {
   return order ? order : (a->record > b->record) - (a->record < b->record);
 }
 
-/* The first record in the file whose name an earlier one has. */
+/* Reports the first record in the file whose name an earlier one has. */
 static int check_names(const reader *r) {
   const cli_sequences *s = r->to;
   named *all = malloc((size_t)s->count * sizeof *all);

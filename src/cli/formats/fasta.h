@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences out of FASTA and FASTQ files, compressed or not (lines.h).
+/* Sequences from FASTA and FASTQ files, compressed or not (lines.h).
  *
- * FASTA: a line ">NAME description", then lines of letters up to the next such line. FASTQ: "@NAME description", lines of letters, a line
- * that begins with "+", and lines with as many quality characters as there were letters, which are read and
- * forgotten. The first record tells which of them a file is. Names end at the first blank. Blanks between letters, and lines
- * without letters between records, mean nothing. */
+ * FASTA: a line ">NAME description", then lines of letters up to the next such line. FASTQ: "@NAME
+ * description", lines of letters, a line that begins with "+", and lines with as many quality characters as
+ * there were letters, which are checked and dropped. The first record decides which format a file has. Names
+ * end at the first blank. Blanks between letters, and lines without letters between records, are skipped. */
 #ifndef DAVIT_SRC_CLI_FORMATS_FASTA_H
 #define DAVIT_SRC_CLI_FORMATS_FASTA_H
 
@@ -28,9 +28,9 @@ typedef struct cli_sequences {
   int64_t record_room;
 } cli_sequences;
 
-/* Reads all records of `path` ("-": standard input), with the letters of `alphabet`. CLI_INPUT, after naming file, line and record,
- * when a letter is foreign, a record empty, a name missing or not the only one of its kind, or the file ends too early;
- * what was read till then is freed by the caller. */
+/* Reads all records of `path` ("-": standard input), with the letters of `alphabet`. CLI_INPUT, after naming
+ * file, line and record, when a letter is foreign, a record empty, a name missing or not the only one of its
+ * kind, or the file ends too early; the caller frees what was read till then. */
 int cli_sequences_read(const char *path, const davit_align_matrix *alphabet, cli_sequences *sequences);
 
 /* {0} is allowed. */

@@ -2,7 +2,7 @@
 /* Streams of feature vectors.
  *
  * The change of a frame needs the frame after it, so a block of sound is read with one frame more, which
- * begins the next block. So the blocks' features are those of the whole. */
+ * begins the next block. The features of the blocks are then those of the whole. */
 #include "src/cli/formats/frames.h"
 
 #include <inttypes.h>
@@ -19,8 +19,8 @@ enum { BLOCK_SAMPLES = 1 << 22 };
 
 /* ---- opening: features ---- */
 
-/* The file's matrix, frame after frame. In Fortran order frames have their features far apart, and all of it
- * is read. */
+/* The file's matrix, frame after frame. In Fortran order the features of a frame are far apart, so the whole
+ * file is read. */
 static int open_array(cli_frames *f) {
   cli_array *a = &f->array;
   int code = cli_npy_open(&f->input, a);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Feature vectors as a stream: of sound, or from a .npy file; the first byte tells which. Of sound a block of samples and
- * the frames asked for are in memory, of a .npy file these alone, unless it is in Fortran order.
+/* Feature vectors as a stream: of sound, or from a .npy file; the first byte decides which. In memory are,
+ * for sound, a block of samples and the frames asked for; for a .npy file these frames, or all of them if it
+ * is in Fortran order.
  *
- * Functions with an exit code have said what is wrong. */
+ * Functions that return an exit code print what is wrong first. */
 #ifndef DAVIT_SRC_CLI_FORMATS_FRAMES_H
 #define DAVIT_SRC_CLI_FORMATS_FRAMES_H
 
@@ -25,22 +26,22 @@ typedef struct cli_frames {
   int64_t kept;     /* samples of the frame after the last block, which has been read already: 0 or a frame */
   bool ended;
   double seconds; /* spent on computing features */
-  bool check;     /* compare with the reference; what is found: */
-  double error;   /* the largest difference by the power of the frame and the next */
+  bool check;     /* compare with the reference; the result: */
+  double error;   /* the largest difference, divided by the power of the frame and the next */
 } cli_frames;
 
-/* cli_frames_close() is due whatever is returned. */
+/* cli_frames_close() must be called whatever is returned. */
 int cli_frames_open(const char *path, const davit_features_options *options, cli_frames *frames);
 void cli_frames_close(cli_frames *frames);
 
 /* The next `count` frames; *got is less than that at the end only. A stream without any is malformed. */
 int cli_frames_read(cli_frames *frames, int64_t count, float *features, int64_t *got);
 
-/* Appends the next frames, *got of them and none at the end, to an array of frames x width float32 in C order,
- * which is {0} at first. */
+/* Appends the next frames, *got of them and none at the end, to an array of frames x width float32 in C
+ * order, which is {0} at first. */
 int cli_frames_append(cli_frames *frames, cli_array *array, int64_t *got);
 
-/* Length as far as it is known, else 0. */
+/* The length, or 0 if it is not known. */
 double cli_frames_seconds(const cli_frames *frames);
 
 #endif

@@ -16,14 +16,14 @@ typedef struct cli_input {
   uint64_t offset;
 } cli_input;
 
-/* Opens `path`, or standard input for "-", which can be taken once in a process. Says why it cannot. */
+/* Opens `path`, or standard input for "-", which can be opened once in a process. Reports why it cannot. */
 int cli_input_open(const char *path, cli_input *input);
 void cli_input_close(cli_input *input);
 
 /* The next byte, which stays the next one, or EOF. */
 int cli_input_peek(cli_input *input);
 
-/* Reads exactly `bytes` bytes, or says that `what` was expected. */
+/* Reads exactly `bytes` bytes, or reports that `what` was expected. */
 int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what);
 
 /* The next byte, or EOF at the end and on a read error. */

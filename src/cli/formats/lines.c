@@ -15,7 +15,7 @@
 #include "src/cli/fail.h"
 #include "src/cli/formats/input.h"
 
-/* A descriptor, so that no path is taken for the address of something remote. */
+/* A descriptor, because htslib takes some paths for remote addresses. */
 static int descriptor_of(const char *path) {
   return strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
 }
@@ -46,7 +46,7 @@ void cli_lines_close(cli_lines *lines) {
   *lines = (cli_lines){0};
 }
 
-/* bgzip ends its files with an empty block, so that those cut between blocks can be told. */
+/* bgzip ends its files with an empty block, so a file that was cut between blocks is recognised. */
 static int check_end(const cli_lines *lines) {
   const bool blocks = bgzf_compression(lines->file) == 2;
   return blocks && bgzf_check_EOF(lines->file) == 0

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text read line by line, compressed by gzip or bgzip or not at all: htslib's reader behind lines that are counted.
+/* Text read line by line, compressed by gzip or bgzip or not at all: htslib's reader, with lines that are
+ * counted.
  *
- * A byte order mark before UTF-8 is left out. A compressed file that ends too early is noticed, also where it was cut between two blocks of bgzip. */
+ * A byte order mark before UTF-8 is skipped. A compressed file that ends too early is an error, also if it
+ * was cut between two blocks of bgzip. */
 #ifndef DAVIT_SRC_CLI_FORMATS_LINES_H
 #define DAVIT_SRC_CLI_FORMATS_LINES_H
 
@@ -20,7 +22,7 @@ typedef struct cli_lines {
   bool end;       /* there was no further line */
 } cli_lines;
 
-/* Opens `path`, or standard input for "-", which can be taken once in a process. Says why it cannot. */
+/* Opens `path`, or standard input for "-", which can be opened once in a process. Reports why it cannot. */
 int cli_lines_open(const char *path, cli_lines *lines);
 void cli_lines_close(cli_lines *lines);
 

@@ -50,7 +50,7 @@ static int next_word(const char **at, const char **word) {
   return (int)length;
 }
 
-/* The next line that says something, or the end. */
+/* Reads on to the next line that is neither blank nor a comment, or to the end. */
 static int next_row(cli_lines *lines) {
   int code;
   do

@@ -71,7 +71,7 @@ static int read_size(cli_text *text, cli_array *array, bool symmetric) {
              : cli_text_fail(text, "a matrix below 2^63 bytes");
 }
 
-/* How many elements the file lists; each takes two bytes at least, its end of line included. */
+/* The number of elements that the file lists; each takes at least two bytes, with its end of line. */
 static int count_listed(cli_text *text, const cli_array *array, bool symmetric, int64_t *listed) {
   const int64_t n = array->shape[0];
   *listed = symmetric ? (n + 1) / 2 * (n % 2 ? n : n + 1) : n * array->shape[1];
@@ -112,7 +112,7 @@ static int read_elements(cli_text *text, cli_array *array, int64_t listed) {
   return code == CLI_OK && !text->end ? cli_text_fail(text, "the end of the file") : code;
 }
 
-/* Spreads the packed lower triangle over the whole matrix. */
+/* Expands the packed lower triangle over the whole matrix. */
 static int expand(cli_array *packed) {
   const int64_t n = packed->shape[0];
   cli_array full;

@@ -2,8 +2,8 @@
 /* NumPy's .npy format, versions 1 to 3 (numpy.lib.format): a magic, a header that is a Python dictionary
  * literal with the keys 'descr', 'fortran_order' and 'shape', then the elements.
  *
- * Read are little-endian f4, f8, i4, i8, u1 and b1 (bool, as u1) of up to two dimensions; all else is refused with
- * the offset of what is not as expected. Written is version 1. */
+ * Read are little-endian f4, f8, i4, i8, u1 and b1 (bool, as u1) of up to two dimensions; everything else is
+ * refused with its offset. Written is version 1. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static int parse_type(header *h, cli_array *array) {
   if (!accept_string(h, text, sizeof text))
     return header_fail(h, expected);
   for (int type = 0; type < CLI_TYPES; type++) {
-    /* One-byte types have no byte order; '=' is the writer's, and no mark at all is taken for '<'. */
+    /* One-byte types have no byte order; '=' is the writer's, and no mark counts as '<'. */
     const char *marks = type == CLI_U1 ? "|<=>" : "<=";
     const char *code = text[0] && strchr(marks, text[0]) ? text + 1 : text;
     if (!strcmp(code, codes[type]) || (type == CLI_U1 && !strcmp(code, "b1"))) {

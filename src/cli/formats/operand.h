@@ -13,8 +13,8 @@
   X(d, double)                                                                                               \
   X(s, float)
 
-/* A matrix as BLAS takes it. A C-order matrix is the transpose of the column-major matrix in the same memory, so
- * no element moves: `rows`, `cols` and `ld` are those of the latter, and `trans` makes up for it.
+/* A matrix as BLAS takes it. A C-order matrix is the transpose of the column-major matrix in the same
+ * memory, so no element moves: `rows`, `cols` and `ld` are those of the latter, and `trans` makes up for it.
  * op_rows × op_cols is the shape of op(A). */
 typedef struct cli_operand {
   char trans;

@@ -176,7 +176,7 @@ double cli_sound_seconds(const cli_sound *s) {
 
 /* ---- reading ---- */
 
-/* What the file says of its length is exact, but for MPEG, where it is an estimate. */
+/* The length that the file states is exact, except in MPEG, where it is an estimate. */
 static int check_end(const cli_sound *s) {
   const int error = sf_error(s->file);
   const bool exact = (s->info.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG && s->info.frames < SF_COUNT_MAX;
@@ -223,7 +223,7 @@ static int copy(cli_sound *s, int64_t count, float *samples, int64_t *got) {
   return CLI_OK;
 }
 
-/* At the end of the file soxr gives what it still holds. */
+/* At the end of the file soxr returns the samples that it still holds. */
 static int resample(cli_sound *s, int64_t count, float *samples, int64_t *got) {
   const bool flush = s->end && s->used == s->ready;
   size_t taken = 0, made = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of sound that were cut, and such whose sizes were left open. */
+/* Sound files that were cut, or whose header leaves sizes open. */
 #include "src/cli/formats/sound_file.h"
 
 #include <errno.h>
@@ -10,15 +10,15 @@
 
 #include "src/cli/fail.h"
 
-/* Formats that consist of chunks, each with a name and a size before it. */
+/* Formats that consist of chunks, each after its name and size. */
 typedef struct container {
   char magic[5];
   int first;       /* where the first chunk begins */
-  int name, size;  /* bytes of either; names differ in the first four */
-  bool big;        /* sizes begin with their highest byte */
-  bool inclusive;  /* they count name and size too */
+  int name, size;  /* their bytes; names differ in the first four */
+  bool big;        /* sizes are big-endian */
+  bool inclusive;  /* sizes include name and size */
   int align;       /* of chunks */
-  char samples[5]; /* the chunk that has them */
+  char samples[5]; /* the name of their chunk */
 } container;
 
 static const container containers[] = {
@@ -30,7 +30,7 @@ static const container containers[] = {
 typedef struct chunk {
   int64_t at;    /* its first byte after name and size */
   uint64_t size; /* without these */
-  bool open;     /* it is not known yet */
+  bool open;     /* the header leaves it open */
 } chunk;
 
 static int system_fail(const char *name) {
@@ -49,7 +49,7 @@ static uint64_t number(const unsigned char *bytes, int count, bool big) {
   return value;
 }
 
-/* Programs that write to pipes leave 0 or about the largest number, with sign or without. */
+/* Programs that write to pipes leave 0 or about the largest number, signed or unsigned. */
 static bool is_open(uint64_t size, int bytes) {
   if (bytes == 8)
     return size == 0 || size > INT64_MAX;
@@ -65,7 +65,7 @@ static const container *container_of(const unsigned char *magic) {
   return NULL;
 }
 
-/* The chunk that begins at c->at, which becomes where its content does. */
+/* Reads the head of the chunk at c->at, and moves c->at to its content. */
 static bool read_chunk(const cli_sound_file *f, const container *form, chunk *c, unsigned char *head) {
   const int before = form->name + form->size;
   if (bytes_at(f, c->at, head, before) != before)
@@ -78,8 +78,8 @@ static bool read_chunk(const cli_sound_file *f, const container *form, chunk *c,
   return true;
 }
 
-/* The chunk of the samples, as far as the chunks before it are there. RF64 has its size, of 8 bytes, in a chunk of
- * its own, after another one of 8 bytes. */
+/* Finds the chunk of the samples, if the chunks before it are complete. RF64 has its size in a chunk of its
+ * own, as the second of two numbers of 8 bytes. */
 static bool find_samples(const cli_sound_file *f, const container *form, chunk *c) {
   enum { LONG_SIZES = 16 };
   unsigned char head[24], sizes[LONG_SIZES];
@@ -107,8 +107,8 @@ static void put_size(cli_sound_file *f, int64_t at, int64_t size, bool big) {
   f->sizes++;
 }
 
-/* Samples up to the end of a WAV file that was written to a pipe. A size of 0 may also be the truth: then the whole,
- * whose size stands before, has more than this. */
+/* The samples of a WAV file that was written to a pipe go to its end. A size of 0 may also be true: then the
+ * size of the whole file, at its beginning, counts chunks after it. */
 static int close_sizes(const char *name, cli_sound_file *f, const container *form, const unsigned char *head,
                        const chunk *samples) {
   const uint64_t whole = number(head + 4, 4, form->big);
@@ -146,7 +146,7 @@ static int check_samples(const char *name, cli_sound_file *f, const unsigned cha
 
 /* ---- wholes ---- */
 
-/* Bytes that the first size promises; some writers leave out the last byte, which only pads. */
+/* Checks the size at the beginning of the file; some writers leave out the last byte, which is padding. */
 static int check_size(const char *name, const cli_sound_file *f, const unsigned char *head) {
   const bool riff = !memcmp(head, "RIFF", 4), sun = !memcmp(head, ".snd", 4);
   if (!riff && !sun && memcmp(head, "FORM", 4) && memcmp(head, "RIFX", 4))
@@ -156,7 +156,7 @@ static int check_size(const char *name, const cli_sound_file *f, const unsigned 
   return is_open(body, 4) || (uint64_t)f->size + 1 >= promised ? CLI_OK : cut(name, f->size, promised);
 }
 
-/* Whether the last page of an Ogg file is there as a whole and ends its stream. */
+/* Whether the last page of an Ogg file is complete and ends its stream. */
 static bool ogg_ends(const cli_sound_file *f) {
   enum { PAGE = 65307, HEADER = 27, END = 4 }; /* PAGE: the longest */
   unsigned char tail[PAGE];
@@ -182,14 +182,14 @@ static int check_ogg(const char *name, const cli_sound_file *f, const unsigned c
                         name, f->size);
 }
 
-/* The first frame of MPEG audio may hold, in place of sound, what encoders know of the whole: after the frame's
- * header and the room for its side information "Xing" or "Info", flags, the number of frames if flag 1 is set, and of
- * bytes from this frame on if flag 2 is. */
+/* The first frame of MPEG audio may describe the whole file instead of sound: after the header and the side
+ * information "Xing" or "Info", flags, the number of frames if flag 1 is set, and the number of bytes from
+ * this frame on if flag 2 is. */
 static int check_mpeg(const char *name, const cli_sound_file *f, const unsigned char *head) {
   enum { TAG = 10, MOST = 4 + 32, NOTE = 16 };
   unsigned char frame[MOST + NOTE];
   int64_t at = 0;
-  if (!memcmp(head, "ID3", 3)) /* a tag before it all, whose size has 7 bits a byte, and perhaps a footer */
+  if (!memcmp(head, "ID3", 3)) /* a tag comes first; its size has 7 bits a byte, and it may have a footer */
     at = TAG + ((int64_t)head[6] << 21 | head[7] << 14 | head[8] << 7 | head[9]) + (head[5] & 0x10 ? TAG : 0);
   if (bytes_at(f, at, frame, sizeof frame) != sizeof frame || frame[0] != 0xff || (frame[1] & 0xe0) != 0xe0)
     return CLI_OK;

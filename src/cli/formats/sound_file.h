@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a sound file as libsndfile is to see them: looked through for a length that the header promises and
- * the file lacks, of which libsndfile says nothing, and with sizes in place of those that a program which wrote to a
- * pipe had to leave open. */
+/* The bytes of a sound file that libsndfile reads. A file that is shorter than its header states is an error
+ * here, because libsndfile does not report it. Sizes that the header leaves open, as programs that write to
+ * a pipe do, are filled in. */
 #ifndef DAVIT_SRC_CLI_FORMATS_SOUND_FILE_H
 #define DAVIT_SRC_CLI_FORMATS_SOUND_FILE_H
 
@@ -9,20 +9,20 @@
 
 typedef struct cli_sound_file {
   int descriptor;      /* the caller's */
-  int64_t start, size; /* where in it the sound begins, and its bytes from there on */
+  int64_t start, size; /* where the sound begins in it, and how many bytes it has */
   int64_t at;          /* the next byte to be read, from `start` */
-  int sizes;           /* that are put in place of the file's */
+  int sizes;           /* that replace those of the file */
   struct {
     int64_t at;
     unsigned char bytes[4];
   } put[2];
 } cli_sound_file;
 
-/* The file behind `descriptor`, from where that stands. CLI_INPUT, with a message, where it is shorter than its
- * header says. */
+/* Opens the file behind `descriptor` from its present position. CLI_INPUT, with a message, if it is shorter
+ * than its header states. */
 int cli_sound_file_open(const char *name, int descriptor, cli_sound_file *file);
 
-/* At most `count` of the next bytes. */
+/* Reads at most the next `count` bytes. */
 int64_t cli_sound_file_read(cli_sound_file *file, void *bytes, int64_t count);
 
 #endif

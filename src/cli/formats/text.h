@@ -20,7 +20,8 @@ int cli_text_next(cli_text *text);
 /* The same, without blank lines and lines whose first character after blanks is `comment`. */
 int cli_text_next_content(cli_text *text, char comment);
 
-/* CLI_INPUT, after "NAME: line N: expected …, found …" with the present line. A read error takes precedence. */
+/* CLI_INPUT, after "NAME: line N: expected …, found …" with the present line. A read error takes
+ * precedence. */
 int cli_text_fail(cli_text *text, const char *expected);
 
 /* The first character at or after `at` that is not a blank. */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sub-command is: rows of constants, from which everything that all commands share follows.
  *
- * A sub-command is one file. It defines a state, which begins with a cli_job and contains a member for each operand,
- * each option and each array, and `const cli_command cli_command_NAME`, which says
+ * A sub-command is one file. It defines a state, which begins with a cli_job and contains a member for each
+ * operand, each option and each array, and `const cli_command cli_command_NAME`, which says
  *
  *   what the user reads      name, summary, description, examples;
  *   what the user gives      the operands and the options, a row each, and which common options are taken;
  *   what there is to free    the arrays of the state;
  *   what is done             functions, each with the state as its first argument.
  *
- * An option's row has its name, placeholder, kind, range, default, choices, relations to other options, help, and the
- * place of its value in the state. The parser (options.h) reads the command line into the state by the rows and
- * checks all of that; help and usage texts (help.h) are written from the same rows, and so are messages. So a range
- * or a default stands once, and a command checks by itself only what depends on several options or on the operands.
+ * An option's row has its name, placeholder, kind, range, default, choices, relations to other options,
+ * help, and the place of its value in the state. The parser (options.h) reads the command line into the
+ * state by the rows and checks all of that; help texts (help.h) and messages are written from the same rows.
+ * So a range or a default stands once, and a command checks by itself only what depends on several options
+ * or on operands.
  *
  * The driver (job.h) runs every command in the same steps:
  *
@@ -23,12 +24,12 @@
  *   check     command, with --check: compare with the reference, set job->check
  *   finish    command: what the result still needs before it is written
  *   write     all outputs, then give all of them their names; nothing if the check failed
- *   report    --json: one object on standard output. Else: the result of `print` on standard output, and with -v
- *             devices, figures and times on standard error
+ *   report    --json: one object on standard output; else the result on standard output, and with -v devices,
+ *             figures and times on standard error
  *   free      outputs, arrays, the job's memory, and what `release` frees
  *
- * A step that returns anything but CLI_OK ends the command with that exit code; `free` always runs. Functions that a
- * command does not need are NULL. */
+ * A step that returns anything but CLI_OK ends the command with that exit code; `free` always runs. Functions
+ * that a command does not need are NULL. */
 #ifndef DAVIT_SRC_CLI_FRAME_COMMAND_H
 #define DAVIT_SRC_CLI_FRAME_COMMAND_H
 
@@ -70,9 +71,9 @@ typedef enum cli_kind {
   CLI_TEXT,   /* const char *; NULL: not given */
   CLI_LIST,   /* cli_list: all arguments up to the next option; may be repeated */
   CLI_CHOICE, /* int or an enumeration: one of `choices` */
-  CLI_WHOLE, /* int, int64_t or uint64_t: a whole number in the range; the value of a choice, where there are any */
-  CLI_REAL,  /* double: a number in the range; with choices, cli_real_or_choice */
-  CLI_OUTPUT /* cli_output: a file to write */
+  CLI_WHOLE,  /* int, int64_t or uint64_t: a whole number in the range, or the value of one of `choices` */
+  CLI_REAL,   /* double: a number in the range; with choices, cli_real_or_choice */
+  CLI_OUTPUT  /* cli_output: a file to write */
 } cli_kind;
 
 typedef struct cli_list {
@@ -86,8 +87,8 @@ typedef struct cli_real_or_choice {
   int chosen;
 } cli_real_or_choice;
 
-/* A name for a value; a list of them ends with a row without a name. A name in capitals may be given in either
- * case. */
+/* A name for a value; a list of them ends with a row without a name. A name in capitals may be given in
+ * either case. */
 typedef struct cli_choice {
   const char *name;
   int value;
@@ -124,8 +125,8 @@ typedef struct cli_place {
 /* Place and size of a member of a state, for a row. */
 #define CLI_AT(type, member) .at = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
 
-/* The row of an option whose value is `member` of the state `type`; KIND is WHOLE, TEXT … The other members of the
- * row follow. */
+/* The row of an option whose value is `member` of the state `type`; KIND is WHOLE, TEXT … The other members
+ * of the row follow. */
 #define CLI_OPTION(KIND, type, member, its_name, its_argument, ...)                                          \
   {.kind = CLI_##KIND, CLI_AT(type, member), .name = (its_name), .argument = (its_argument), __VA_ARGS__}
 
@@ -188,8 +189,8 @@ struct cli_command {
   void (*defaults)(void *state); /* sets defaults that the library knows, in place of their rows' `value` */
   int (*read)(void *state);
   int (*run)(void *state); /* in place of `work` */
-  /* Computes the result, on the devices or by the CPU reference, into `result`: the command's array of results or
-   * the reference's (cli_job_reference()); NULL for a command that has no such array. */
+  /* Computes the result, on the devices or by the CPU reference, into `result`: the command's array of
+   * results or the reference's (cli_job_reference()); NULL for a command that has no such array. */
   davit_status (*work)(void *state, cli_array *result, bool reference);
   int (*check)(void *state, cli_check *check);
   int (*finish)(void *state);

@@ -28,7 +28,7 @@ static int parse_default(cli_device_set *set) {
   return CLI_OK;
 }
 
-/* Host-offload devices, or everything else, of those the runtime has. */
+/* All host-offload devices of the runtime, or all others. */
 static int parse_kind(bool host, cli_device_set *set) {
   int count;
   davit_status status = davit_device_count(&count);

@@ -14,7 +14,7 @@ typedef struct cli_device_set {
 } cli_device_set;
 
 /* Reads "all", "gpu", "host", "cpu" or a list of numbers (DAVIT_HOST is -1), each of which must exist and
- * stand there once. */
+ * be named once. */
 int cli_device_set_parse(const char *text, cli_device_set *set);
 
 /* Threads that the reference may use: the processors this process may run on. */

@@ -5,8 +5,8 @@
 
 #include "src/cli/frame/command.h"
 
-/* All of a command's rows on standard output: usage, description, operands, options with ranges and defaults, and
- * examples. */
+/* All of a command's rows on standard output: usage, description, operands, options with ranges and
+ * defaults, and examples. */
 void cli_help_print(const cli_command *command);
 
 #endif

@@ -2,8 +2,8 @@
 /* The command line, read by a command's rows.
  *
  * `--name value` and `--name=value` are the same; a one-letter name is written `-o value`. `--` ends the
- * options; `-` is an operand (standard input or output). Names are not abbreviated. A later option
- * overrides an earlier one. Numbers are read whole: trailing characters and overflow are usage errors. Whole numbers
+ * options; `-` is an operand (standard input or output). Names are not abbreviated. A later option overrides
+ * an earlier one. Numbers are read whole: trailing characters and overflow are usage errors. Whole numbers
  * may be written with an exponent, such as 1e6. */
 #ifndef DAVIT_SRC_CLI_FRAME_OPTIONS_H
 #define DAVIT_SRC_CLI_FRAME_OPTIONS_H
@@ -34,7 +34,8 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, void *s
 /* Frees the lists that the parser made. */
 void cli_options_free(const cli_command *command, void *state);
 
-/* Row number `index` of the command's own options and then of the common ones it takes; NULL after the last. */
+/* Row number `index` of the command's own options and then of the common ones it takes; NULL after the
+ * last. */
 const cli_option *cli_option_row(const cli_command *command, int index);
 
 bool cli_is_given(const cli_command *command, const cli_common *common, const char *name);

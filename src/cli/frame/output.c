@@ -27,7 +27,7 @@ static void remove_and_die(int number) {
   raise(number); /* SA_RESETHAND: the default action follows when this handler returns */
 }
 
-/* Puts `to` where `from` stands; NULL is a free place. */
+/* Replaces `from` in the table by `to`; NULL is a free place. */
 static void exchange(const char *from, char *to) {
   for (int i = 0; i < CLI_MOST_OUTPUTS; i++)
     if (doomed[i] == from) {
@@ -53,7 +53,7 @@ static int open_fail(const char *path) {
   return cli_fail(CLI_FAILED, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-/* mkstemp() makes files for their owner alone; the result gets the mode a plain open would have given. */
+/* mkstemp() creates files with mode 600; the result gets the mode that open() would give. */
 static void set_mode(int file, const struct stat *existing) {
   mode_t mode;
   if (existing) {
@@ -134,7 +134,7 @@ static int end_fail(cli_output *output) {
   return code;
 }
 
-/* Everything that may fail for want of space. */
+/* Flushes and closes: everything that fails if the disk is full. */
 static bool close_file(cli_output *output) {
   FILE *file = output->file;
   const bool flushed = !ferror(file) && !fflush(file) && (!output->temporary || !fsync(fileno(file)));

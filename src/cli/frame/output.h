@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output files, written whole or not at all.
  *
- * Opening creates a temporary file beside the target, so that an unwritable place is noticed before any work
+ * Opening creates a temporary file beside the target, so that an unwritable place is an error before any work
  * is done; writing fills it and flushes it to the disk; committing renames it. Whatever ends the program
  * before that, signals included, removes the temporary file and leaves the target as it was. A target that
  * exists and is not a regular file (/dev/null, a pipe) is written directly, and so is standard output ("-").
@@ -18,7 +18,7 @@ enum { CLI_MOST_OUTPUTS = 2 }; /* that are open at a time */
 
 typedef struct cli_output {
   const char *path; /* as given; NULL: no output wanted */
-  char *target;     /* what is replaced, links followed */
+  char *target;     /* the file to replace, links followed */
   char *temporary;  /* NULL when written directly */
   FILE *file;
 } cli_output;
@@ -34,10 +34,10 @@ int cli_output_write(cli_output *output, const cli_array *array);
 int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const void *state),
                           const void *state);
 
-/* Ends an output that was written: it stands under its name, or CLI_FAILED. */
+/* Gives an output that was written its name; CLI_FAILED if that fails. */
 int cli_output_commit(cli_output *output);
 
-/* Removes what is not committed. {0} and a committed output are allowed. */
+/* Removes an output that is not committed. {0} and a committed output are allowed. */
 void cli_output_discard(cli_output *output);
 
 #endif
