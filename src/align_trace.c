@@ -21,8 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "offload/align_pass.h"
 #include "src/align.h"
-#include "src/align_pass.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
@@ -89,10 +89,7 @@ typedef struct trace {
 } trace;
 
 static void find_end(trace *t, const dvt_align_stretch *s, davit_align_result *a) {
-  for (int64_t i = 0; i <= s->m; i++) {
-    t->h[i] = 0;
-    t->d[i] = DVT_ALIGN_NONE;
-  }
+  dvt_align_local_edge(s->m, t->h, t->d);
   const dvt_align_cell end = dvt_align_best(&t->costs, s, 0, INT64_MAX, &t->team, t->h, t->d);
   a->score = (int32_t)end.score;
   a->query_end = end.row;

@@ -3,16 +3,16 @@
  * the plain recurrence: every score and step, the best cell, and what ends a pass. */
 #include "tests/elements.h"
 
-#include "src/align_pass.h"
+#include "offload/align_pass.h"
 #include "src/base/cpu.h"
 
-enum { MOST_SYMBOLS = 32 };
+enum { MAX_SYMBOLS = 32 };
 
 typedef struct problem {
-  int8_t matrix[MOST_SYMBOLS * MOST_SYMBOLS];
+  int8_t matrix[MAX_SYMBOLS * MAX_SYMBOLS];
   dvt_align_costs costs;
   dvt_align_stretch s;
-  int64_t least;  /* 0: a local alignment, that begins anywhere; else a global one, */
+  int64_t floor;  /* 0: a local alignment, that begins anywhere; else a global one, */
   int64_t corner; /* whose gap in the first corner costs this to open */
 } problem;
 
@@ -30,11 +30,10 @@ static int64_t larger(int64_t a, int64_t b) {
 static outcome outcome_new(const problem *p) {
   const size_t bytes = (size_t)(p->s.m + 1) * sizeof(int64_t);
   outcome o = {poisoned(bytes), poisoned(bytes), poisoned((size_t)(p->s.m * p->s.n) + 1), {0}};
-  dvt_align_edge(&p->costs, p->s.m, p->corner, o.h, o.d);
-  for (int64_t i = 0; p->least == 0 && i <= p->s.m; i++) {
-    o.h[i] = 0;
-    o.d[i] = DVT_ALIGN_NONE;
-  }
+  if (p->floor == 0)
+    dvt_align_local_edge(p->s.m, o.h, o.d);
+  else
+    dvt_align_edge(&p->costs, p->s.m, p->corner, o.h, o.d);
   return o;
 }
 
@@ -51,14 +50,14 @@ static void plain_column(const problem *p, int64_t j, outcome *o) {
   const int8_t *scores = p->matrix + p->s.target[(j - 1) * p->s.step] * p->costs.symbols;
   int64_t diagonal = o->h[0], gap = DVT_ALIGN_NONE;
   o->d[0] -= extend;
-  o->h[0] = larger(o->d[0], p->least);
+  o->h[0] = larger(o->d[0], p->floor);
   for (int64_t i = 1; i <= p->s.m; i++) {
     const int64_t both = diagonal + scores[p->s.query[(i - 1) * p->s.step]];
     const bool d_extends = o->d[i] - extend > o->h[i] - open;
     diagonal = o->h[i];
     o->d[i] = larger(o->d[i] - extend, o->h[i] - open);
     gap = larger(gap - extend, o->h[i - 1] - open);
-    const int64_t h = larger(larger(both, p->least), larger(o->d[i], gap));
+    const int64_t h = larger(larger(both, p->floor), larger(o->d[i], gap));
     o->h[i] = h;
     const int origin = h == both ? DVT_ALIGN_BOTH : h == o->d[i] ? DVT_ALIGN_D : DVT_ALIGN_I;
     o->steps[(j - 1) * p->s.m + i - 1] = (uint8_t)(origin | (d_extends ? DVT_ALIGN_D_EXTENDS : 0) |
@@ -93,14 +92,14 @@ static void expect_cell(const dvt_align_cell *cell, const dvt_align_cell *wanted
 
 static void expect_best(const problem *p, dvt_align_team *team, const outcome *wanted) {
   outcome o = outcome_new(p);
-  o.best = dvt_align_best(&p->costs, &p->s, p->least, INT64_MAX, team, o.h, o.d);
+  o.best = dvt_align_best(&p->costs, &p->s, p->floor, INT64_MAX, team, o.h, o.d);
   expect_scores(p, &o, wanted);
   expect_cell(&o.best, &wanted->best);
   outcome_drop(&o);
   if (wanted->best.score == 0)
     return;
   o = outcome_new(p);
-  o.best = dvt_align_best(&p->costs, &p->s, p->least, wanted->best.score, team, o.h, o.d);
+  o.best = dvt_align_best(&p->costs, &p->s, p->floor, wanted->best.score, team, o.h, o.d);
   expect_cell(&o.best, &wanted->best);
   outcome_drop(&o);
 }
@@ -135,7 +134,7 @@ static void expect_pass(const problem *p, int threads, int *widths) {
     CHECK(dvt_align_team_open(&p->costs, p->s.m, p->s.n, threads, &team));
     *widths |= team.tiling.lanes;
     expect_best(p, &team, &wanted);
-    if (p->least != 0)
+    if (p->floor != 0)
       expect_steps(p, &team, &wanted);
     dvt_align_team_close(&team);
   }
@@ -181,14 +180,14 @@ static void fill_symbols(int symbols, int64_t m, uint8_t *query, int64_t n, uint
 
 static void check(int64_t m, int64_t n, const gaps *g, int threads, uint64_t *random, int *widths) {
   uint8_t *query = poisoned((size_t)m), *target = poisoned((size_t)n);
-  const int kind = random_below(random, 8), symbols = kind & 1 ? 4 : 1 + random_below(random, MOST_SYMBOLS);
+  const int kind = random_below(random, 8), symbols = kind & 1 ? 4 : 1 + random_below(random, MAX_SYMBOLS);
   problem p = {.costs = {.first = g->first, .extend = g->extend}};
   fill(&p, symbols, kind & 2, random);
   fill_symbols(symbols, m, query, n, target, random);
   p.s = kind & 4 ? (dvt_align_stretch){query + m - 1, target + n - 1, m, n, -1}
                  : (dvt_align_stretch){query, target, m, n, 1};
   expect_pass(&p, threads, widths);
-  p.least = DVT_ALIGN_NONE;
+  p.floor = DVT_ALIGN_NONE;
   p.corner = random_below(random, 2) ? g->first : 0;
   expect_pass(&p, threads, widths);
   free(query);
@@ -242,7 +241,7 @@ CASE(test_one_score) {
       problem p = {.matrix = {(int8_t)score}, .s = {symbols, symbols, m, 1100, 1}};
       p.costs = (dvt_align_costs){p.matrix, 1, score > 0 ? score : 0, 0, 1};
       expect_pass(&p, 1, &widths);
-      p.least = DVT_ALIGN_NONE;
+      p.floor = DVT_ALIGN_NONE;
       expect_pass(&p, 1, &widths);
     }
 }
@@ -261,7 +260,7 @@ CASE(test_ranges) {
         other[k] = k < n / 3;
       }
       p.s = (dvt_align_stretch){one, other, m, n, 1};
-      p.least = DVT_ALIGN_NONE;
+      p.floor = DVT_ALIGN_NONE;
       p.corner = 0;
       expect_pass(&p, 1, &widths);
     }

@@ -1,0 +1,257 @@
+/* Passes over the matrix of an alignment: tiles (align_tile.inc), the words that they are computed in, where
+ * their steps lie, and threads that share a pass. */
+#include "offload/align_pass.h"
+
+#include <davit/align.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/base/cpu.h"
+
+enum {
+  BLOCK = 1024, /* most columns of a tile */
+  VECTORS = 16, /* of a strip: with more of them the profile of 20 letters leaves a first cache of 32 KiB */
+  /* With fewer columns from one corner, counting anew costs more than wider words do (measured; both cost the
+   * same at some 30). */
+  FEWEST_COLUMNS = 32,
+  SLACK = 256 /* more than an entry of the matrix, of either sign */
+};
+
+/* Of a row: h, and the gap of query symbols that may go on below. */
+typedef struct border {
+  int64_t h[BLOCK], gap[BLOCK];
+} border;
+
+/* Rows begin + 1 … end, whole strips unless it is the last. Band 0 is row 0. */
+typedef struct dvt_align_band {
+  int64_t begin, end;
+  int64_t corner; /* h above the first row, in the column before */
+  dvt_align_cell best;
+  border below[2]; /* of even and odd blocks: one is read while the next is made */
+} band;
+
+typedef struct pass {
+  const dvt_align_costs *costs;
+  const dvt_align_stretch *s;
+  const dvt_align_team *team;
+  int64_t floor;
+  int64_t bar;    /* only cells that score more are looked at */
+  int64_t *h, *d; /* of all rows, in the column that is reached */
+  uint8_t *steps; /* NULL: they are not noted */
+} pass;
+
+/* A strip of rows by a block of columns. It is given h and d of the column before, h and the gap of the row
+ * above, and leaves those of its last column and row. Inside, scores count from that of the corner, in the
+ * narrowest words that hold them: a cell scores at least `open` less than the one before it in its row or
+ * column, as one more symbol in a gap would do, and at most open + largest more, so that the span of a tile
+ * is known before. */
+typedef struct dvt_align_tile {
+  const pass *pass;
+  int64_t row, rows;   /* rows row + 1 … row + rows; a strip, or what is left of the last */
+  int64_t first, last; /* columns, at most BLOCK */
+  int64_t corner;      /* h in the row above, the column before */
+  const border *above;
+  border *below;        /* may be `above` */
+  dvt_align_cell *best; /* becomes the tile's, the first by column, then row, if that is better */
+} tile;
+
+/* Of equal cells the first by column; that of the rows above then stays. */
+static bool is_better(const dvt_align_cell *a, const dvt_align_cell *b) {
+  return a->score != b->score ? a->score > b->score : a->column < b->column;
+}
+
+/* ---- tiles ---- */
+
+/* How rows lie in vectors: `vectors` of them, with rows in the first `lanes` lanes. */
+typedef struct stripes {
+  int vectors, lanes;
+} stripes;
+
+static stripes stripes_of(const dvt_align_tiling *tiling, int64_t rows) {
+  const int vectors = (int)dvt_divide_up(rows, tiling->lanes);
+  return (stripes){vectors, (int)dvt_divide_up(rows, vectors)};
+}
+
+/* The steps of strips follow each other, in them those of columns, and in these those of vectors without the
+ * lanes that have no rows. A vector is written whole; what is too much is overwritten by the next. */
+static int64_t place_of(const dvt_align_stretch *s, int64_t row, const stripes *shape, int64_t column) {
+  return row * s->n + (column - 1) * shape->vectors * shape->lanes;
+}
+
+#define T int16_t
+#define NAME(x) x##_short
+#include "offload/align_tile.inc"
+
+#define T int32_t
+#define NAME(x) x##_int
+#include "offload/align_tile.inc"
+
+#define T int64_t
+#define NAME(x) x##_long
+#include "offload/align_tile.inc"
+
+/* Words of one width. */
+typedef struct width {
+  int lanes;
+  int64_t largest;
+  void (*make)(const tile *tile);
+} width;
+
+static const width widths[] = {{LANES_short, INT16_MAX, tile_short},
+                               {LANES_int, INT32_MAX, tile_int},
+                               {LANES_long, INT64_MAX, tile_long}};
+
+/* Scores of a strip and `reach` columns differ from that of their corner by at most strip + reach times what
+ * neighbours differ by. -span is twice that less again, so that no score, nor a gap that opens there, is as
+ * low; and it must bear another opening, the slope and the matrix. */
+static dvt_align_tiling tiling_with(const width *w, const dvt_align_costs *costs) {
+  const int64_t open = costs->first + costs->extend, differ = open + costs->largest;
+  const int64_t strip = (int64_t)VECTORS * w->lanes, room = w->largest - SLACK - strip * costs->extend - open;
+  const int64_t reach = dvt_at_most(room / differ - strip - 2, BLOCK);
+  return (dvt_align_tiling){w->lanes, strip, reach, (strip + reach + 2) * differ, w->make};
+}
+
+static dvt_align_tiling tiling_of(const dvt_align_costs *costs) {
+  const width *w = widths;
+  while (tiling_with(w, costs).reach < FEWEST_COLUMNS)
+    w++;
+  return tiling_with(w, costs);
+}
+
+/* Lanes without rows are fewer than vectors, and v + 1 vectors are taken for more than v times all lanes: so
+ * they are fewer than one in `lanes` rows. The last vector is written whole. */
+size_t dvt_align_steps_bytes(int64_t cells) {
+  return (size_t)(cells + cells / LANES_long + LANES_short);
+}
+
+int dvt_align_step(const dvt_align_tiling *tiling, const dvt_align_stretch *s, const uint8_t *steps,
+                   int64_t i, int64_t j) {
+  const int64_t row = (i - 1) % tiling->strip, begin = i - 1 - row;
+  const stripes shape = stripes_of(tiling, dvt_at_most(s->m - begin, tiling->strip));
+  const int64_t vector = row % shape.vectors, lane = row / shape.vectors;
+  return steps[place_of(s, begin, &shape, j) + vector * shape.lanes + lane];
+}
+
+/* ---- threads ---- */
+
+/* A band is a strip at least: no row below it may lack its border. */
+static int bands_for(const dvt_align_tiling *tiling, int64_t m, int64_t n, int threads) {
+  const int64_t most = n < 2 * BLOCK ? 1 : m / tiling->strip;
+  return (int)dvt_at_least(1, dvt_at_most(most, threads));
+}
+
+davit_status dvt_align_team_open(const dvt_align_costs *costs, int64_t m, int64_t n, int threads,
+                                 dvt_align_team *team) {
+  team->tiling = tiling_of(costs);
+  team->threads = bands_for(&team->tiling, m, n, threads);
+  team->bands = dvt_allocate((size_t)team->threads + 1, sizeof *team->bands);
+  return team->bands ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+}
+
+void dvt_align_team_close(dvt_align_team *team) {
+  free(team->bands);
+  team->bands = NULL;
+}
+
+/* ---- blocks ---- */
+
+/* Row 0 of columns first … last. */
+static void advance_edge(const pass *p, int64_t first, int64_t last, border *below) {
+  for (int64_t j = first; j <= last; j++) {
+    p->d[0] -= p->costs->extend;
+    p->h[0] = dvt_at_least(p->d[0], p->floor);
+    below->h[j - first] = p->h[0];
+    below->gap[j - first] = p->h[0] - p->costs->first - p->costs->extend;
+  }
+}
+
+static void run_block(const pass *p, int which, int64_t block) {
+  const dvt_align_tiling *tiling = &p->team->tiling;
+  band *band = &p->team->bands[which];
+  border *above = &p->team->bands[which - 1].below[block % 2], *below = &band->below[block % 2];
+  const int64_t first = block * BLOCK + 1, last = dvt_at_most(first + BLOCK - 1, p->s->n);
+  if (which == 1)
+    advance_edge(p, first, last, above);
+  int64_t corner = band->corner;
+  for (int64_t row = band->begin; row < band->end; row += tiling->strip) {
+    const int64_t rows = dvt_at_most(tiling->strip, band->end - row), next = p->h[row + rows];
+    const tile t = {.pass = p,
+                    .row = row,
+                    .rows = rows,
+                    .first = first,
+                    .last = last,
+                    .corner = corner,
+                    .above = row == band->begin ? above : below,
+                    .below = below,
+                    .best = &band->best};
+    tiling->make(&t);
+    corner = next;
+  }
+  band->corner = above->h[last - first];
+}
+
+/* ---- passes ---- */
+
+static dvt_align_cell best_of(const band *bands, int count) {
+  dvt_align_cell best = bands[1].best;
+  for (int b = 2; b <= count; b++)
+    if (is_better(&bands[b].best, &best))
+      best = bands[b].best;
+  return best;
+}
+
+static dvt_align_cell run(const pass *p, int64_t enough) {
+  const int count = bands_for(&p->team->tiling, p->s->m, p->s->n, p->team->threads);
+  const int64_t blocks = dvt_divide_up(p->s->n, BLOCK),
+                strips = dvt_divide_up(p->s->m, p->team->tiling.strip);
+  band *bands = p->team->bands;
+  for (int b = 1; b <= count; b++) {
+    bands[b].begin = strips * (b - 1) / count * p->team->tiling.strip;
+    bands[b].end = dvt_at_most(strips * b / count * p->team->tiling.strip, p->s->m);
+    bands[b].corner = p->h[bands[b].begin];
+    bands[b].best = (dvt_align_cell){.score = p->bar};
+  }
+  int64_t steps = blocks + count - 1;
+  for (int64_t step = 0; step < steps; step++) {
+#pragma omp parallel for num_threads(count) schedule(static, 1) if (count > 1)
+    for (int b = 1; b <= count; b++) {
+      const int64_t block = step - (b - 1);
+      if (block >= 0 && block < blocks)
+        run_block(p, b, block);
+    }
+    /* The bands below have yet to come to the block. */
+    if (best_of(bands, count).score >= enough && step + count < steps)
+      steps = step + count;
+  }
+  return best_of(bands, count);
+}
+
+void dvt_align_edge(const dvt_align_costs *costs, int64_t m, int64_t first, int64_t *h, int64_t *d) {
+  h[0] = 0;
+  d[0] = -first;
+  for (int64_t i = 1; i <= m; i++) {
+    h[i] = -(costs->first + i * costs->extend);
+    d[i] = DVT_ALIGN_NONE;
+  }
+}
+
+void dvt_align_local_edge(int64_t m, int64_t *h, int64_t *d) {
+  for (int64_t i = 0; i <= m; i++) {
+    h[i] = 0;
+    d[i] = DVT_ALIGN_NONE;
+  }
+}
+
+void dvt_align_pass(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
+                    int64_t *h, int64_t *d, uint8_t *steps) {
+  const pass p = {costs, s, team, DVT_ALIGN_NONE, -DVT_ALIGN_NONE, h, d, steps};
+  run(&p, INT64_MAX);
+}
+
+dvt_align_cell dvt_align_best(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t floor,
+                              int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d) {
+  const pass p = {costs, s, team, floor, 0, h, d, NULL};
+  return run(&p, enough);
+}
