@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scores of a query with many targets: what a device does for alignment. Arguments have been checked. */
+/* Scores of a query with many targets: what a device does for alignment. Arguments are valid. */
 #ifndef DAVIT_OFFLOAD_ALIGN_H
 #define DAVIT_OFFLOAD_ALIGN_H
 
@@ -26,10 +26,10 @@ enum { DVT_ALIGN_LANES = 64, DVT_ALIGN_PAD = 255 };
  * where a target has ended. */
 typedef struct dvt_align_targets {
   int64_t count, singles, batches;
-  const int64_t *offsets;
-  const uint8_t *symbols;
-  const int64_t *rows;
-  const uint8_t *lanes;
+  int64_t *offsets;
+  uint8_t *symbols;
+  int64_t *rows;
+  uint8_t *lanes;
 } dvt_align_targets;
 
 /* On the CPU with so many threads; scores in the order of the targets. */

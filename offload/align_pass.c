@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over the matrix of an alignment: tiles (align_tile.inc), the words that they are computed in, where
  * their steps lie, and threads that share a pass. */
 #include "offload/align_pass.h"

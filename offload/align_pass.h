@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over the matrix of one alignment on the CPU: exact scores in vectors, of which one column is kept.
  *
  * Rows are query symbols, columns target symbols, both counted from 1; row and column 0 are the edges. h is

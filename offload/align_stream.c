@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits, and once more, one by one in
- * 32 bits, those whose score passes these. A query of more columns than a warp has goes in strips, whose
- * borders pass through memory. */
+/* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits; those whose score may not fit are computed
+ * again one by one in 32 bits. A query of more columns than a warp has goes in strips, whose borders pass through memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "offload/runtime/launch.h"
 #include "offload/warp.h"
 #include "src/base/arithmetic.h"
+#include "src/base/error.h"
 
 enum {
   SEARCH_THREADS = 256,
@@ -159,9 +159,7 @@ static davit_status launch_strip(const search *s, const way *w, int64_t strip, i
   static dvt_kernel wide = {.function = "search_region_one_16"};
   dvt_kernel *kernel = w->pairs ? &kernels[w->shape.index] : &wide;
   int residents;
-  davit_status status = dvt_launch_residents(kernel, s->stream, PAIR_THREADS, w->profile_bytes, &residents);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(dvt_launch_residents(kernel, s->stream, PAIR_THREADS, w->profile_bytes, &residents));
   const int64_t groups = PAIR_THREADS / w->shape.lanes, items = dvt_divide_up(count, w->pairs ? 2 : 1);
   const davit_align_scoring *scoring = s->query->scoring;
   return dvt_launch(kernel, s->stream, dvt_at_most(residents, dvt_divide_up(items, groups)), PAIR_THREADS,
@@ -191,46 +189,40 @@ static int64_t end_of_chunk(const search *s, const way *w, int64_t first) {
 
 static davit_status run_way(const search *s, bool pairs) {
   const way w = way_of(s->query, pairs);
-  davit_status status = send_profiles(s->stream, s->query, &w, s->memory.profiles);
-  for (int64_t first = 0; first < s->count && status == DAVIT_SUCCESS;) {
-    const int64_t end = end_of_chunk(s, &w, first);
-    for (int64_t strip = 0; strip < w.strips && status == DAVIT_SUCCESS; strip++)
-      status = launch_strip(s, &w, strip, first, end - first);
-    first = end;
+  DVT_TRY(send_profiles(s->stream, s->query, &w, s->memory.profiles));
+  for (int64_t first = 0, end; first < s->count; first = end) {
+    end = end_of_chunk(s, &w, first);
+    for (int64_t strip = 0; strip < w.strips; strip++)
+      DVT_TRY(launch_strip(s, &w, strip, first, end - first));
   }
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 static davit_status download(const search *s, int32_t *scores) {
-  davit_status status =
-      dvt_stream_copy_bytes(s->stream, scores, s->device->scores, (size_t)s->targets->count * sizeof *scores);
-  davit_status end = dvt_stream_synchronize(s->stream);
-  return status == DAVIT_SUCCESS ? end : status;
+  DVT_TRY(dvt_stream_copy_bytes(s->stream, scores, s->device->scores,
+                                (size_t)s->targets->count * sizeof *scores));
+  return dvt_stream_synchronize(s->stream);
 }
 
-/* Once more what may not fit 16 bits. */
-static davit_status run_wide(search *s, int32_t *scores) {
-  const int32_t most = INT16_MAX - s->query->largest;
-  int32_t *list = malloc(((size_t)s->targets->count + 1) * sizeof *list);
-  if (!list)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a list of targets");
+/* Computes what may not fit 16 bits again; the list of these targets is the caller's. */
+static davit_status run_wide(search *s, int32_t *list, int32_t *scores) {
   s->count = 0;
   for (int64_t k = 0; k < s->targets->count; k++)
-    if (scores[k] > most)
+    if (scores[k] > INT16_MAX - s->query->largest)
       list[s->count++] = (int32_t)k;
   s->list = list;
-  davit_status status = DAVIT_SUCCESS;
-  if (s->count > 0) {
-    status = dvt_stream_copy_bytes(s->stream, s->memory.list, list, (size_t)s->count * sizeof *list);
-    if (status == DAVIT_SUCCESS)
-      status = run_way(s, false);
-    if (status == DAVIT_SUCCESS)
-      status = download(s, scores);
-  }
-  if (status != DAVIT_SUCCESS)
-    dvt_stream_synchronize(s->stream); /* which may still read the list */
-  free(list);
-  return status;
+  if (s->count == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_stream_copy_bytes(s->stream, s->memory.list, list, (size_t)s->count * sizeof *list));
+  DVT_TRY(run_way(s, false));
+  return download(s, scores);
+}
+
+static davit_status run(search *s, int32_t *list, int32_t *scores) {
+  const bool pairs = fits_pairs(s->query);
+  DVT_TRY(run_way(s, pairs));
+  DVT_TRY(download(s, scores));
+  return pairs ? run_wide(s, list, scores) : DAVIT_SUCCESS;
 }
 
 davit_status dvt_align_stream(dvt_stream *stream, const dvt_align_targets *targets,
@@ -242,13 +234,12 @@ davit_status dvt_align_stream(dvt_stream *stream, const dvt_align_targets *targe
               .query = query,
               .memory = lay_out(targets, query, memory),
               .count = targets->count};
-  const bool pairs = fits_pairs(query);
-  davit_status status = run_way(&s, pairs);
-  if (status == DAVIT_SUCCESS)
-    status = download(&s, scores);
-  if (status == DAVIT_SUCCESS && pairs)
-    status = run_wide(&s, scores);
+  int32_t *list = malloc(((size_t)targets->count + 1) * sizeof *list);
+  if (!list)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a list of targets");
+  const davit_status status = run(&s, list, scores);
   if (status != DAVIT_SUCCESS)
-    dvt_stream_synchronize(stream); /* what was launched still uses the caller's memory */
+    dvt_stream_synchronize(stream); /* what was enqueued still uses the list and the caller's memory */
+  free(list);
   return status;
 }

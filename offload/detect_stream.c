@@ -217,9 +217,7 @@ static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, 
   const int64_t items = dvt_divide_up(t->runs, s->pairs ? 2 : 1);
   const int threads = threads_for(s, items);
   int residents;
-  davit_status status = dvt_launch_residents(kernel, stream, threads, (size_t)s->profile_bytes, &residents);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(dvt_launch_residents(kernel, stream, threads, (size_t)s->profile_bytes, &residents));
   const int64_t slices = slices_for(t->windows, dvt_divide_up(items, threads / s->shape.lanes), residents);
   return dvt_launch(kernel, stream, t->windows * slices, threads, (size_t)s->profile_bytes,
                     DVT_ARGUMENTS(m->profiles, s->shape.lanes * s->shape.chunk, m->orders,

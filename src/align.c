@@ -21,14 +21,9 @@
 typedef struct share {
   int number;     /* of the device */
   dvt_lane *lane; /* NULL after a failure, until it is needed again */
-  int64_t count;
-  int64_t *which; /* the caller's number of each */
-  int64_t *offsets;
-  uint8_t *symbols;
-  int64_t *rows;
-  uint8_t *lanes;          /* on the CPU */
-  dvt_align_device device; /* on a GPU */
+  int64_t *which; /* the caller's number of each target */
   dvt_align_targets targets;
+  dvt_align_device device; /* copies there; NULL on the CPU */
   int32_t *scores;
 } share;
 
@@ -100,86 +95,77 @@ static int dealt_to(const davit_align_database *d, int64_t place) {
 static davit_status fill_share(davit_align_database *d, int index, const davit_align_sequences *targets,
                                const sized *order) {
   share *s = &d->share[index];
+  dvt_align_targets *t = &s->targets;
   int64_t bytes = 0, k = 0;
   for (int64_t place = 0; place < d->count; place++)
     if (dealt_to(d, place) == index) {
-      s->count++;
+      t->count++;
       bytes += order[place].length;
     }
-  s->which = dvt_allocate((size_t)s->count + 1, sizeof *s->which);
-  s->offsets = dvt_allocate((size_t)s->count + 1, sizeof *s->offsets);
-  s->symbols = dvt_allocate((size_t)bytes + 1, 1);
-  if (!s->which || !s->offsets || !s->symbols)
+  s->which = dvt_allocate((size_t)t->count + 1, sizeof *s->which);
+  t->offsets = dvt_allocate((size_t)t->count + 1, sizeof *t->offsets);
+  t->symbols = dvt_allocate((size_t)bytes + 1, 1);
+  if (!s->which || !t->offsets || !t->symbols)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  DVT_TRY(davit_malloc(((size_t)s->count + 1) * sizeof *s->scores,
-                       s->lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&s->scores));
   for (int64_t place = 0; place < d->count; place++)
     if (dealt_to(d, place) == index) {
-      const sized *t = &order[place];
-      s->which[k] = t->which;
-      s->offsets[k + 1] = s->offsets[k] + t->length;
-      if (t->length > 0)
-        memcpy(s->symbols + s->offsets[k], targets->symbols + targets->offsets[t->which], (size_t)t->length);
+      const sized *from = &order[place];
+      s->which[k] = from->which;
+      t->offsets[k + 1] = t->offsets[k] + from->length;
+      if (from->length > 0)
+        memcpy(t->symbols + t->offsets[k], targets->symbols + targets->offsets[from->which],
+               (size_t)from->length);
       k++;
     }
-  s->targets = (dvt_align_targets){.count = s->count, .offsets = s->offsets, .symbols = s->symbols};
-  return DAVIT_SUCCESS;
+  return davit_malloc(((size_t)t->count + 1) * sizeof *s->scores,
+                      s->lane->stream ? DAVIT_PINNED : DAVIT_PAGEABLE, (void **)&s->scores);
 }
 
-static int64_t length_of(const share *s, int64_t k) {
-  return s->offsets[k + 1] - s->offsets[k];
+static int64_t length_of(const dvt_align_targets *t, int64_t k) {
+  return k < t->count ? t->offsets[k + 1] - t->offsets[k] : 0;
 }
 
 /* A batch is worth it if a quarter of it is symbols. */
-static bool is_batch(const share *s, int64_t first) {
+static bool is_batch(const dvt_align_targets *t, int64_t first) {
   int64_t used = 0;
-  for (int64_t k = first; k < s->count && k < first + DVT_ALIGN_LANES; k++)
-    used += length_of(s, k);
-  return 4 * used >= DVT_ALIGN_LANES * length_of(s, first);
+  for (int64_t k = first; k < first + DVT_ALIGN_LANES; k++)
+    used += length_of(t, k);
+  return 4 * used >= DVT_ALIGN_LANES * length_of(t, first);
 }
 
-static void fill_batch(const share *s, int64_t first, uint8_t *lanes) {
-  for (int l = 0; l < DVT_ALIGN_LANES; l++) {
-    const int64_t k = first + l, n = k < s->count ? length_of(s, k) : 0;
-    for (int64_t i = 0; i < n; i++)
-      lanes[i * DVT_ALIGN_LANES + l] = s->symbols[s->offsets[k] + i];
-  }
-}
-
-static davit_status make_batches(share *s) {
-  int64_t singles = 0;
-  while (singles < s->count && !is_batch(s, singles))
-    singles++;
-  const int64_t batches = dvt_divide_up(s->count - singles, DVT_ALIGN_LANES);
-  s->rows = dvt_allocate((size_t)batches + 1, sizeof *s->rows);
-  if (!s->rows)
+static davit_status make_batches(dvt_align_targets *t) {
+  while (t->singles < t->count && !is_batch(t, t->singles))
+    t->singles++;
+  t->batches = dvt_divide_up(t->count - t->singles, DVT_ALIGN_LANES);
+  t->rows = dvt_allocate((size_t)t->batches + 1, sizeof *t->rows);
+  if (!t->rows)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  for (int64_t b = 0; b < batches; b++)
-    s->rows[b + 1] = s->rows[b] + length_of(s, singles + b * DVT_ALIGN_LANES);
-  const size_t bytes = (size_t)s->rows[batches] * DVT_ALIGN_LANES;
-  s->lanes = aligned_alloc(64, bytes + 64);
-  if (!s->lanes)
+  for (int64_t b = 0; b < t->batches; b++)
+    t->rows[b + 1] = t->rows[b] + length_of(t, t->singles + b * DVT_ALIGN_LANES);
+  const size_t bytes = (size_t)t->rows[t->batches] * DVT_ALIGN_LANES;
+  t->lanes = aligned_alloc(64, bytes + 64);
+  if (!t->lanes)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for %zu bytes of targets", bytes);
-  memset(s->lanes, DVT_ALIGN_PAD, bytes);
-  for (int64_t b = 0; b < batches; b++)
-    fill_batch(s, singles + b * DVT_ALIGN_LANES, s->lanes + s->rows[b] * DVT_ALIGN_LANES);
-  s->targets.singles = singles;
-  s->targets.batches = batches;
-  s->targets.rows = s->rows;
-  s->targets.lanes = s->lanes;
+  memset(t->lanes, DVT_ALIGN_PAD, bytes);
+  for (int64_t at = 0; at < t->batches * DVT_ALIGN_LANES; at++) {
+    const int64_t k = t->singles + at, row = t->rows[at / DVT_ALIGN_LANES], lane = at % DVT_ALIGN_LANES;
+    for (int64_t i = 0; i < length_of(t, k); i++)
+      t->lanes[(row + i) * DVT_ALIGN_LANES + lane] = t->symbols[t->offsets[k] + i];
+  }
   return DAVIT_SUCCESS;
 }
 
 /* The targets in the memory of the share's device. */
 static davit_status send_targets(share *s) {
   const int device = s->lane->device;
-  const size_t offsets = ((size_t)s->count + 1) * sizeof *s->offsets,
-               symbols = (size_t)s->offsets[s->count] + 1;
+  const dvt_align_targets *t = &s->targets;
+  const size_t offsets = ((size_t)t->count + 1) * sizeof *t->offsets,
+               symbols = (size_t)t->offsets[t->count] + 1;
   DVT_TRY(davit_malloc(offsets, device, (void **)&s->device.offsets));
   DVT_TRY(davit_malloc(symbols, device, (void **)&s->device.symbols));
-  DVT_TRY(davit_malloc(((size_t)s->count + 1) * sizeof *s->scores, device, (void **)&s->device.scores));
-  DVT_TRY(davit_copy(offsets, s->offsets, s->device.offsets));
-  return davit_copy(symbols, s->symbols, s->device.symbols);
+  DVT_TRY(davit_malloc(((size_t)t->count + 1) * sizeof *s->scores, device, (void **)&s->device.scores));
+  DVT_TRY(davit_copy(offsets, t->offsets, s->device.offsets));
+  return davit_copy(symbols, t->symbols, s->device.symbols);
 }
 
 static davit_status make_shares(davit_align_database *d, const davit_align_sequences *targets,
@@ -194,7 +180,7 @@ static davit_status make_shares(davit_align_database *d, const davit_align_seque
     if (status == DAVIT_SUCCESS)
       status = fill_share(d, i, targets, order);
     if (status == DAVIT_SUCCESS)
-      status = dvt_path_of(d->share[i].lane, NULL) == DVT_ON_HOST ? make_batches(&d->share[i])
+      status = dvt_path_of(d->share[i].lane, NULL) == DVT_ON_HOST ? make_batches(&d->share[i].targets)
                                                                   : send_targets(&d->share[i]);
   }
   free(order);
@@ -240,10 +226,10 @@ davit_status davit_align_database_destroy(davit_align_database *database) {
   for (int i = 0; i < database->shares; i++) {
     share *s = &database->share[i];
     free(s->which);
-    free(s->offsets);
-    free(s->symbols);
-    free(s->rows);
-    free(s->lanes);
+    free(s->targets.offsets);
+    free(s->targets.symbols);
+    free(s->targets.rows);
+    free(s->targets.lanes);
     davit_free(s->scores);
     davit_free(s->device.offsets);
     davit_free(s->device.symbols);
@@ -300,7 +286,7 @@ static davit_status submit_queries(davit_align_database *d, const dvt_align_quer
     const query_command c = {s, query};
     if (!s->lane)
       DVT_TRY(dvt_lane_open(s->number, &s->lane));
-    if (s->count > 0)
+    if (s->targets.count > 0)
       DVT_TRY(dvt_lane_submit(s->lane, DVT_BLOCKING, run_query, &c, sizeof c));
   }
   return DAVIT_SUCCESS;
@@ -321,7 +307,7 @@ static davit_status run_queries(davit_align_database *d, const dvt_align_query *
   if (first.status != DAVIT_SUCCESS) /* commands may be under way that read the query */
     close_lanes(d, &first);
   for (int i = 0; i < d->shares && first.status == DAVIT_SUCCESS; i++)
-    for (int64_t k = 0; k < d->share[i].count; k++)
+    for (int64_t k = 0; k < d->share[i].targets.count; k++)
       scores[d->share[i].which[k]] = d->share[i].scores[k];
   return dvt_error_report(&first);
 }

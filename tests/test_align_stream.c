@@ -132,7 +132,7 @@ CASE(test_refused_launches) {
   enum { M = 1100, COUNT_OF_TARGETS = 3, LENGTH = 300 };
   static int8_t matrix[] = {127};
   static uint8_t query[M], symbols[COUNT_OF_TARGETS * LENGTH];
-  static const int64_t offsets[] = {0, LENGTH, 2 * LENGTH, 3 * LENGTH};
+  static int64_t offsets[] = {0, LENGTH, 2 * LENGTH, 3 * LENGTH};
   const davit_align_scoring scoring = {.symbols = 1, .matrix = matrix, .gap_open = 11, .gap_extend = 1};
   const dvt_align_query q = {&scoring, M, query, 127};
   const dvt_align_targets t = {.count = COUNT_OF_TARGETS, .offsets = offsets, .symbols = symbols};
