@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of reductions and scans share: one job, and every path that it can take: on the queue of each device, as
  * a plain call with memory at each place and for lists of devices, in parts that each lie elsewhere. */
 #ifndef DAVIT_TESTS_PATHS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scans and segmented scans: results that are exact in any order, bit for bit against the reference; properties that need no
  * reference; |error| <= (5120 + n / 512) eps sum |x_j| over the elements that go into y_i, as on a CPU 512 to 4095 of
  * them are added one after another, and so are the sums of strips of 512. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scans on the host: every instruction set gives the same bits; heads where strips, pieces and blocks of
  * offload/kernel/scan_host.inc begin and end. */
 #include "tests/paths.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* davit version: the versions of davit and of what it is built with and runs on. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The help of all commands in docs/cli.md.
 
 usage: help_page.py DAVIT      writes it into docs/cli.md; test_help.py tests that it is there

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of what follows from the rows of the commands: help texts and their examples, docs/cli.md, ranges, messages.
 
 usage: test_help.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """docs/interface.md lists every public function with the arguments of its header, and nothing else.
 
     interface.py SOURCE_DIR
