@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device table: built once, read-only afterwards, so readers take no lock. */
+#define _GNU_SOURCE /* dladdr */
+
 #include "offload/runtime/device.h"
 
+#include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef DAVIT_WITH_CUDA
@@ -129,20 +133,32 @@ static void enable_peers(void) {
 }
 #endif
 
-static davit_device_kind probe_kind(int device) {
+/* A function of the images, for its address. */
+#pragma omp begin declare target
+static __attribute__((noinline, used)) void image_code(void) {
+}
+#pragma omp end declare target
+
+/* What the device is; of a host-offload device also an address in its image. */
+static davit_device_kind probe(int device, uintptr_t *code) {
   int kind = DAVIT_DEVICE_OTHER;
-#pragma omp target device(device) map(from : kind)
+  uintptr_t address = 0;
+#pragma omp target device(device) map(from : kind, address)
   {
+    address = 0;
 #if defined(__NVPTX__)
     kind = DAVIT_DEVICE_NVIDIA;
 #elif defined(__AMDGCN__)
     kind = DAVIT_DEVICE_AMD;
 #elif defined(__x86_64__) || defined(__aarch64__) || defined(__powerpc64__) || defined(__s390x__)
     kind = omp_is_initial_device() ? DAVIT_DEVICE_OTHER : DAVIT_DEVICE_HOST_OFFLOAD;
+    if (!omp_is_initial_device())
+      address = (uintptr_t)image_code;
 #else
     kind = DAVIT_DEVICE_OTHER;
 #endif
   }
+  *code = address;
   return (davit_device_kind)kind;
 }
 
@@ -165,23 +181,17 @@ static void describe(dvt_device *device) {
   }
 }
 
-/* libomptarget writes each host-offload device's image to a file of its own, loads it, and leaves the file behind: megabytes for each
- * program that ran. What is loaded needs no name. */
-static void remove_image_files(void) {
+/* libomptarget writes each host-offload device's image to a file of its own, loads it, and leaves the file behind:
+ * megabytes for each program that ran. What is loaded needs no name. `code` is an address in the image, so the file
+ * is one that this process's runtime has made of this library, and no other. */
+static void remove_image_file(uintptr_t code) {
   static const char prefix[] = "/tmp/tmpfile_";
-  enum { NAME = sizeof prefix - 1 + 6 };
-  FILE *maps = fopen("/proc/self/maps", "r");
-  if (!maps)
-    return;
-  char line[512];
-  while (fgets(line, sizeof line, maps)) {
-    char *name = strstr(line, prefix);
-    if (name && strlen(name) == NAME + 1) { /* and the line's end */
-      name[NAME] = '\0';
-      unlink(name);
-    }
-  }
-  fclose(maps);
+  struct stat file;
+  Dl_info image;
+  if (code && dladdr((const void *)code, &image) && image.dli_fname &&
+      strncmp(image.dli_fname, prefix, sizeof prefix - 1) == 0 && lstat(image.dli_fname, &file) == 0 &&
+      S_ISREG(file.st_mode))
+    unlink(image.dli_fname);
 }
 
 static void build(void) {
@@ -194,10 +204,11 @@ static void build(void) {
     device_count = MOST_DEVICES;
   for (int i = 0; i < device_count; i++) {
     table[i + 1].info.device = i;
-    table[i + 1].info.kind = probe_kind(i);
+    uintptr_t code;
+    table[i + 1].info.kind = probe(i, &code);
+    remove_image_file(code);
     describe(&table[i + 1]);
   }
-  remove_image_files();
 #ifdef DAVIT_WITH_CUDA
   enable_peers();
 #endif
