@@ -77,9 +77,3 @@ int dense_place(int which) {
   int places[MOST_PLACES], count = all_places(places);
   return places[which < 2 ? which : which == 2 ? (count > 2 ? 2 : 0) : count - 1];
 }
-
-void without_blas(void (*work)(void)) {
-  assert_int_equal(setenv("DAVIT_BLAS", "target", 1), 0);
-  work();
-  unsetenv("DAVIT_BLAS");
-}

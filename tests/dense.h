@@ -66,7 +66,4 @@ void dense_take(dense *m);
 enum { DENSE_PLACES = 4 };
 int dense_place(int which);
 
-/* Does the work with DAVIT_BLAS=target: davit's own regions in place of cuBLAS and BLIS. */
-void without_blas(void (*work)(void));
-
 #endif

@@ -92,6 +92,12 @@ void expect_elements(davit_type type, int64_t n, const void *is, const void *sho
            element_at(type, is, i), element_at(type, should, i));
 }
 
+void without_blas(void (*work)(void)) {
+  assert_int_equal(setenv("DAVIT_BLAS", "target", 1), 0);
+  work();
+  unsetenv("DAVIT_BLAS");
+}
+
 /* ---- failures ---- */
 
 static bool may_fail_so(dvt_injection kind, davit_status status) {
@@ -134,4 +140,17 @@ void fail_everywhere(scenario_function *scenario, void *argument) {
     failures += fail_each((dvt_injection)kind, scenario, argument);
   assert_true(failures > 0);
   CHECK(scenario(argument));
+}
+
+davit_status with_queue(size_t bytes, queue_work *work, void *argument) {
+  const int device = device_count() > 0 ? 0 : DAVIT_HOST;
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  davit_queue *queue = NULL;
+  void *memory = NULL;
+  DVT_TRY(davit_queue_create(device, &queue, NULL));
+  davit_status status = davit_malloc(bytes, place_for(device), &memory);
+  dvt_error_keep(&first, status == DAVIT_SUCCESS ? work(queue, memory, argument) : status);
+  dvt_error_keep(&first, davit_queue_destroy(queue));
+  CHECK(davit_free(memory));
+  return dvt_error_report(&first);
 }

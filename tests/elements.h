@@ -68,6 +68,9 @@ void *rough_data(davit_operator op, davit_type type, int64_t n, uint64_t seed);
 /* Fails at the first element that differs in a bit. */
 void expect_elements(davit_type type, int64_t n, const void *is, const void *should, const char *label);
 
+/* Does the work with DAVIT_BLAS=target: davit's own regions in place of cuBLAS and BLIS. */
+void without_blas(void (*work)(void));
+
 /* ---- failures ---- */
 
 /* Starts the library anew and lets the n-th passage of `kind` in the scenario fail, for n = 1, 2 … as far as the
@@ -78,5 +81,10 @@ int fail_each(dvt_injection kind, scenario_function *scenario, void *argument);
 
 /* The same for all kinds; some call must fail, and the scenario succeed afterwards. */
 void fail_everywhere(scenario_function *scenario, void *argument);
+
+/* Work of a scenario with a queue of the first device and memory there. What the work took is given back whatever becomes
+ * of it; returns the first failure. */
+typedef davit_status queue_work(davit_queue *queue, void *memory, void *argument);
+davit_status with_queue(size_t bytes, queue_work *work, void *argument);
 
 #endif

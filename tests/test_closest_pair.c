@@ -260,6 +260,10 @@ static void expect(const char *name, const cloud *c, davit_closest_pair_result r
              is.distance, (long long)right.i, (long long)right.j, right.distance);
 }
 
+static davit_closest_pair_options by(davit_closest_pair_algorithm algorithm, const int *devices, int count) {
+  return (davit_closest_pair_options){.algorithm = algorithm, .devices = devices, .device_count = count};
+}
+
 static davit_closest_pair_result nowhere(void) {
   return (davit_closest_pair_result){-1, -1, NAN};
 }
@@ -270,10 +274,9 @@ static davit_closest_pair_result on_queue(const cloud *c, int device, davit_clos
   davit_queue *queue = new_queue(device, 1);
   zone points = zone_of(c->points, cloud_bytes(c), place_for(device), shift);
   void *after = poisoned(cloud_bytes(c));
-  CHECK(davit_queue_closest_pair(queue, c->type, c->dim, c->n, zone_data(&points), &pair,
-                                 &(davit_closest_pair_options){.algorithm = algorithm}));
-  CHECK(davit_queue_synchronize(queue));
-  CHECK(davit_queue_destroy(queue));
+  const davit_closest_pair_options o = by(algorithm, NULL, 0);
+  CHECK(davit_queue_closest_pair(queue, c->type, c->dim, c->n, zone_data(&points), &pair, &o));
+  finish(queue);
   zone_take(&points, after);
   assert_memory_equal(after, c->points, cloud_bytes(c));
   free(after);
@@ -284,9 +287,8 @@ static davit_closest_pair_result on_queue(const cloud *c, int device, davit_clos
 static davit_closest_pair_result anywhere(const cloud *c, davit_closest_pair_algorithm algorithm,
                                           const int *devices, int count) {
   davit_closest_pair_result pair = nowhere();
-  CHECK(davit_closest_pair(
-      c->type, c->dim, c->n, c->points, &pair,
-      &(davit_closest_pair_options){.algorithm = algorithm, .devices = devices, .device_count = count}));
+  const davit_closest_pair_options o = by(algorithm, devices, count);
+  CHECK(davit_closest_pair(c->type, c->dim, c->n, c->points, &pair, &o));
   return pair;
 }
 
@@ -297,12 +299,11 @@ static const davit_closest_pair_algorithm algorithms[] = {DAVIT_CLOSEST_PAIR_AUT
 
 /* Source: the thesis's 16 points, whose two closest pairs are at the same distance. */
 CASE(test_worked_example) {
-  static const float points[] = {4, 0, 9, 12, 10, 7,  0,  8,  14, 10, 8,  14, 3,  1, 7,  3,
-                                 1, 9, 2, 13, 6,  11, 12, 15, 5,  2,  13, 4,  15, 6, 11, 5};
+  static float points[] = {4, 0, 9, 12, 10, 7,  0,  8,  14, 10, 8,  14, 3,  1, 7,  3,
+                           1, 9, 2, 13, 6,  11, 12, 15, 5,  2,  13, 4,  15, 6, 11, 5};
   for (int a = 0; a < COUNT(algorithms); a++) {
-    davit_closest_pair_result pair = nowhere();
-    CHECK(davit_closest_pair(DAVIT_FLOAT, 2, 16, points, &pair,
-                             &(davit_closest_pair_options){.algorithm = algorithms[a]}));
+    const cloud c = {DAVIT_FLOAT, 2, 16, points};
+    const davit_closest_pair_result pair = anywhere(&c, algorithms[a], NULL, 0);
     assert_int_equal(pair.i, 0);
     assert_int_equal(pair.j, 6);
     assert_true(pair.distance == sqrt(2));
@@ -314,7 +315,7 @@ CASE(test_all_data_on_the_host) {
   for (int g = 0; g < COUNT(generators); g++)
     for (int s = 0; s < COUNT(sizes); s++)
       for (int v = 0; v < 4; v++) {
-        cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s]);
+        cloud c = cloud_of(g, real_type(v), 2 + v / 2, sizes[s]);
         const davit_closest_pair_result right = brute(&c);
         for (int a = 0; a < COUNT(algorithms); a++)
           expect(generators[g].name, &c, right, on_queue(&c, DAVIT_HOST, algorithms[a], 0));
@@ -328,7 +329,7 @@ CASE(test_all_data_on_devices) {
   for (int g = 0; g < COUNT(generators); g++)
     for (int s = 0; s < COUNT(sizes); s++)
       for (int v = 0; v < 4; v++) {
-        cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s]);
+        cloud c = cloud_of(g, real_type(v), 2 + v / 2, sizes[s]);
         const davit_closest_pair_result right =
             anywhere(&c, s < 3 ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
         const size_t shift = (size_t)(g % 3) * davit_type_bytes(c.type);
@@ -346,7 +347,7 @@ CASE(test_large) {
   const int64_t n = scaled(100003 - 1000) + 1000;
   for (int g = 0; g < COUNT(generators); g++)
     for (int v = g % 2; v < 4; v += 2) {
-      cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, n);
+      cloud c = cloud_of(g, real_type(v), 2 + v / 2, n);
       const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
       for (int d = 0; d < count && d < 2; d++)
         expect(generators[g].name, &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_PAIR_GRID, 0));
@@ -362,7 +363,7 @@ CASE(test_many) {
   const bool gpu = !place_is_host(device);
   for (int v = 0; v < 4 + gpu; v++) {
     const int64_t n = v == 4 ? (INT64_C(1) << 26) + 54321 : scaled(gpu ? 3200000 : 300000) + 1024;
-    cloud c = cloud_of(0, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, v < 2 ? 2 : 3, n);
+    cloud c = cloud_of(0, real_type(v), v < 2 ? 2 : 3, n);
     const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
     uint64_t random = (uint64_t)n;
     expect("many", &c, right, on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0));
@@ -389,7 +390,7 @@ CASE(test_several_devices) {
     for (int g = 0; g < COUNT(generators); g++)
       for (int s = 0; s < COUNT(sizes); s++) {
         const int v = (g + s) % 4;
-        cloud c = cloud_of(g, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s]);
+        cloud c = cloud_of(g, real_type(v), 2 + v / 2, sizes[s]);
         const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
         expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, devices, count));
         expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_AUTO, NULL, 0));
@@ -404,46 +405,43 @@ CASE(test_several_devices) {
 }
 
 CASE(test_where_the_points_are) {
-  int places[MOST_PLACES], count = all_places(places), devices[MOST_PLACES];
-  const int device_count = all_devices(devices);
+  int places[MOST_PLACES], count = all_places(places);
   cloud c = cloud_of(0, DAVIT_FLOAT, 2, 3001);
   const davit_closest_pair_result right = brute(&c);
   for (int p = 0; p < count; p++) {
     zone points = zone_of(c.points, cloud_bytes(&c), places[p], 0);
-    for (int d = -1; d < device_count; d++)
-      for (int a = 0; a < COUNT(algorithms); a++) {
-        davit_closest_pair_result pair = nowhere();
-        CHECK(davit_closest_pair(c.type, c.dim, c.n, zone_data(&points), &pair,
-                                 &(davit_closest_pair_options){.algorithm = algorithms[a],
-                                                               .devices = d < 0 ? NULL : &devices[d],
-                                                               .device_count = d < 0 ? 0 : 1}));
-        expect("places", &c, right, pair);
-      }
+    const cloud there = {c.type, c.dim, c.n, zone_data(&points)};
+    for (int a = 0; a < COUNT(algorithms); a++) {
+      expect("places", &c, right, anywhere(&there, algorithms[a], NULL, 0));
+      for (int device = DAVIT_HOST; device < device_count(); device++)
+        expect("places", &c, right, anywhere(&there, algorithms[a], &device, 1));
+    }
     zone_take(&points, c.points);
     zone_drop(&points);
   }
   cloud_drop(&c);
 }
 
-CASE(test_without_streams) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  assert_int_equal(setenv("DAVIT_BLAS", "target", 1), 0);
+static void all_algorithms(void) {
   for (int g = 0; g < COUNT(generators); g++)
-    for (int d = 0; d < count; d++) {
-      cloud c = cloud_of(g, g % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + g / 2 % 2, 1500);
+    for (int device = DAVIT_HOST; device < device_count(); device++) {
+      cloud c = cloud_of(g, real_type(g), 2 + g / 2 % 2, 1500);
       const davit_closest_pair_result right = brute(&c);
       for (int a = 0; a < COUNT(algorithms); a++)
-        expect(generators[g].name, &c, right, on_queue(&c, devices[d], algorithms[a], 0));
+        expect(generators[g].name, &c, right, on_queue(&c, device, algorithms[a], 0));
       cloud_drop(&c);
     }
-  unsetenv("DAVIT_BLAS");
+}
+
+CASE(test_without_streams) {
+  without_blas(all_algorithms);
 }
 
 CASE(test_variants) {
   for (int most = DVT_CPU_COUNT - 1; most >= 0; most--) {
     dvt_cpu_allow((dvt_cpu)most);
     for (int g = 0; g < COUNT(generators); g++) {
-      cloud c = cloud_of(g, g % 2 ? DAVIT_FLOAT : DAVIT_DOUBLE, 2 + g / 2 % 2, 777);
+      cloud c = cloud_of(g, real_type(g + 1), 2 + g / 2 % 2, 777);
       expect(generators[g].name, &c, brute(&c), on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_PAIR_BRUTE, 0));
       cloud_drop(&c);
     }
@@ -452,15 +450,14 @@ CASE(test_variants) {
 }
 
 CASE(test_again_and_again) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int g = 7; g < 8; g++)
-    for (int d = 0; d < count; d++) {
-      cloud c = cloud_of(g, DAVIT_FLOAT, 2, 40000);
-      const davit_closest_pair_result right = on_queue(&c, devices[d], DAVIT_CLOSEST_PAIR_GRID, 0);
-      for (int repeat = 0; repeat < 20; repeat++)
-        expect(generators[g].name, &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_PAIR_GRID, 0));
-      cloud_drop(&c);
-    }
+  const int lattice = 7;
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
+    cloud c = cloud_of(lattice, DAVIT_FLOAT, 2, 40000);
+    const davit_closest_pair_result right = on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0);
+    for (int repeat = 0; repeat < 20; repeat++)
+      expect(generators[lattice].name, &c, right, on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0));
+    cloud_drop(&c);
+  }
 }
 
 /* Coordinates are multiples of 2^-10 below 2^10, so that motions by quarters of a turn, mirrors and shifts by powers of two
@@ -564,38 +561,36 @@ CASE(test_wider_than_cells) {
     for (int i = 0; i < 64; i++)
       put(&c, i, i % 4 + shake * uniform(&random), i / 4 % 4 + shake * uniform(&random),
           i / 16 + shake * uniform(&random));
-    davit_closest_pair_result pair = nowhere();
     const int host = DAVIT_HOST;
-    CHECK(davit_closest_pair(c.type, 3, 64, c.points, &pair,
-                             &(davit_closest_pair_options){
-                                 .algorithm = DAVIT_CLOSEST_PAIR_GRID, .devices = &host, .device_count = 1}));
-    expect("wide pairs", &c, brute(&c), pair);
+    expect("wide pairs", &c, brute(&c), anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, &host, 1));
     cloud_drop(&c);
   }
 }
 
+/* Both forms name the first point that is not finite. */
+static void expect_not_finite(const cloud *c, int device, davit_closest_pair_algorithm algorithm) {
+  const davit_closest_pair_options o = by(algorithm, NULL, 0);
+  davit_closest_pair_result pair = nowhere();
+  zone points = zone_of(c->points, cloud_bytes(c), place_for(device), 0);
+  davit_queue *queue = new_queue(device, 1);
+  CHECK(davit_queue_closest_pair(queue, c->type, c->dim, c->n, zone_data(&points), &pair, &o));
+  REFUSED(davit_queue_synchronize(queue), "point 1234 ");
+  finish(queue);
+  REFUSED(davit_closest_pair(c->type, c->dim, c->n, c->points, &pair, &o), "point 1234 ");
+  assert_int_equal(pair.i, -1);
+  zone_drop(&points);
+}
+
 CASE(test_not_finite) {
-  int devices[MOST_PLACES], count = all_devices(devices);
   static const double values[] = {NAN, INFINITY, -INFINITY};
-  for (int v = 0; v < 3; v++)
-    for (int d = 0; d < count; d++)
+  for (int v = 0; v < COUNT(values); v++)
+    for (int device = DAVIT_HOST; device < device_count(); device++)
       for (int a = 0; a < COUNT(algorithms); a++)
         for (int dim = 2; dim <= 3; dim++) {
-          cloud c = cloud_of(0, a % 2 ? DAVIT_FLOAT : DAVIT_DOUBLE, dim, 2000);
-          davit_closest_pair_result pair = nowhere();
+          cloud c = cloud_of(0, real_type(a + 1), dim, 2000);
           element_set(c.type, c.points, 1789 * dim + dim - 1, values[v]);
           element_set(c.type, c.points, 1234 * dim + v % dim, values[v]);
-          zone points = zone_of(c.points, cloud_bytes(&c), place_for(devices[d]), 0);
-          davit_queue *queue = new_queue(devices[d], 1);
-          CHECK(davit_queue_closest_pair(queue, c.type, dim, c.n, zone_data(&points), &pair,
-                                         &(davit_closest_pair_options){.algorithm = algorithms[a]}));
-          REFUSED(davit_queue_synchronize(queue), "point 1234 ");
-          CHECK(davit_queue_destroy(queue));
-          REFUSED(davit_closest_pair(c.type, dim, c.n, c.points, &pair,
-                                     &(davit_closest_pair_options){.algorithm = algorithms[a]}),
-                  "point 1234 ");
-          assert_int_equal(pair.i, -1);
-          zone_drop(&points);
+          expect_not_finite(&c, device, algorithms[a]);
           cloud_drop(&c);
         }
 }
@@ -616,70 +611,40 @@ CASE(test_algorithm) {
                {2, DAVIT_CLOSEST_PAIR_DIVIDE, DAVIT_CLOSEST_PAIR_DIVIDE}};
   for (size_t i = 0; i < COUNT(cases); i++) {
     davit_closest_pair_algorithm taken;
-    CHECK(davit_closest_pair_plan(
-        DAVIT_FLOAT, 3, cases[i].n, points, &taken,
-        &(davit_closest_pair_options){.algorithm = cases[i].wanted, .devices = &host, .device_count = 1}));
+    const davit_closest_pair_options o = by(cases[i].wanted, &host, 1);
+    CHECK(davit_closest_pair_plan(DAVIT_FLOAT, 3, cases[i].n, points, &taken, &o));
     assert_int_equal(taken, cases[i].taken);
   }
 }
 
 CASE(test_bad_arguments) {
-  const davit_closest_pair_algorithm a = DAVIT_CLOSEST_PAIR_AUTO;
+  const davit_closest_pair_options other = by((davit_closest_pair_algorithm)9, NULL, 0),
+                                   none = by(0, NULL, 2);
+  const davit_type d = DAVIT_DOUBLE;
   double points[12] = {0};
   int wrong = -7;
+  const davit_closest_pair_options unknown = by(0, &wrong, 1);
   davit_closest_pair_result pair = nowhere();
-  REFUSED(davit_closest_pair(DAVIT_INT32, 2, 4, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
-          "type");
-  REFUSED(
-      davit_closest_pair(DAVIT_DOUBLE, 1, 4, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
-      "dim is 1");
-  REFUSED(
-      davit_closest_pair(DAVIT_DOUBLE, 4, 4, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
-      "dim is 4");
-  REFUSED(
-      davit_closest_pair(DAVIT_DOUBLE, 2, 1, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
-      "n is 1");
-  REFUSED(
-      davit_closest_pair(DAVIT_DOUBLE, 2, 0, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
-      "n is 0");
-  REFUSED(
-      davit_closest_pair(DAVIT_DOUBLE, 2, -5, points, &pair, &(davit_closest_pair_options){.algorithm = a}),
-      "n is -5");
-  REFUSED(davit_closest_pair(DAVIT_DOUBLE, 2, 4, NULL, &pair, &(davit_closest_pair_options){.algorithm = a}),
-          "points is NULL");
-  REFUSED(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, &pair,
-                             &(davit_closest_pair_options){.algorithm = (davit_closest_pair_algorithm)9}),
-          "options->algorithm is 9");
-  REFUSED(davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, NULL, &(davit_closest_pair_options){.algorithm = a}),
-          "result is NULL");
-  CHECK_FAILS(
-      davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, &pair,
-                         &(davit_closest_pair_options){.algorithm = a, .devices = &wrong, .device_count = 1}),
-      DAVIT_UNKNOWN_DEVICE, "-7");
-  REFUSED(
-      davit_closest_pair(DAVIT_DOUBLE, 2, 4, points, &pair,
-                         &(davit_closest_pair_options){.algorithm = a, .devices = NULL, .device_count = 2}),
-      "devices");
-  REFUSED(davit_queue_closest_pair(NULL, DAVIT_DOUBLE, 2, 4, points, &pair,
-                                   &(davit_closest_pair_options){.algorithm = a}),
-          "queue");
   davit_closest_pair_algorithm taken = DAVIT_CLOSEST_PAIR_AUTO;
-  REFUSED(davit_closest_pair_plan(DAVIT_DOUBLE, 2, 1, points, &taken,
-                                  &(davit_closest_pair_options){.algorithm = a}),
-          "n is 1");
-  CHECK_FAILS(davit_closest_pair_plan(
-                  DAVIT_DOUBLE, 2, 4, points, &taken,
-                  &(davit_closest_pair_options){.algorithm = a, .devices = &wrong, .device_count = 1}),
-              DAVIT_UNKNOWN_DEVICE, "-7");
-  REFUSED(davit_closest_pair_plan(DAVIT_DOUBLE, 2, 4, points, NULL,
-                                  &(davit_closest_pair_options){.algorithm = a}),
-          "algorithm is NULL");
-  assert_int_equal(taken, DAVIT_CLOSEST_PAIR_AUTO);
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  REFUSED(davit_queue_closest_pair(queue, DAVIT_DOUBLE, 2, 1, points, &pair,
-                                   &(davit_closest_pair_options){.algorithm = a}),
-          "n is 1");
-  CHECK(davit_queue_destroy(queue));
+  REFUSED(davit_closest_pair(DAVIT_INT32, 2, 4, points, &pair, NULL), "type");
+  REFUSED(davit_closest_pair(d, 1, 4, points, &pair, NULL), "dim is 1");
+  REFUSED(davit_closest_pair(d, 4, 4, points, &pair, NULL), "dim is 4");
+  REFUSED(davit_closest_pair(d, 2, 1, points, &pair, NULL), "n is 1");
+  REFUSED(davit_closest_pair(d, 2, 0, points, &pair, NULL), "n is 0");
+  REFUSED(davit_closest_pair(d, 2, -5, points, &pair, NULL), "n is -5");
+  REFUSED(davit_closest_pair(d, 2, 4, NULL, &pair, NULL), "points is NULL");
+  REFUSED(davit_closest_pair(d, 2, 4, points, &pair, &other), "options->algorithm is 9");
+  REFUSED(davit_closest_pair(d, 2, 4, points, NULL, NULL), "result is NULL");
+  CHECK_FAILS(davit_closest_pair(d, 2, 4, points, &pair, &unknown), DAVIT_UNKNOWN_DEVICE, "-7");
+  REFUSED(davit_closest_pair(d, 2, 4, points, &pair, &none), "devices");
+  REFUSED(davit_closest_pair_plan(d, 2, 1, points, &taken, NULL), "n is 1");
+  CHECK_FAILS(davit_closest_pair_plan(d, 2, 4, points, &taken, &unknown), DAVIT_UNKNOWN_DEVICE, "-7");
+  REFUSED(davit_closest_pair_plan(d, 2, 4, points, NULL, NULL), "algorithm is NULL");
+  REFUSED(davit_queue_closest_pair(NULL, d, 2, 4, points, &pair, NULL), "queue");
+  REFUSED(davit_queue_closest_pair(queue, d, 2, 1, points, &pair, NULL), "n is 1");
+  finish(queue);
+  assert_int_equal(taken, DAVIT_CLOSEST_PAIR_AUTO);
   assert_int_equal(pair.i, -1);
 }
 
@@ -690,30 +655,24 @@ typedef struct attempt {
 
 static davit_status spread_over_all(void *argument) {
   attempt *t = argument;
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MOST_PLACES], count = plain_devices(devices);
+  const davit_closest_pair_options o = by(t->algorithm, devices, count);
   davit_closest_pair_result pair;
-  return davit_closest_pair(t->c->type, t->c->dim, t->c->n, t->c->points, &pair,
-                            &(davit_closest_pair_options){.algorithm = t->algorithm,
-                                                          .devices = devices,
-                                                          .device_count = count < 16 ? count : 16});
+  return davit_closest_pair(t->c->type, t->c->dim, t->c->n, t->c->points, &pair, &o);
 }
 
 CASE(test_failures) {
-  dvt_monoid_travel(true);
   static const char *const names[] = {"lattice", "heaps"};
-  for (int v = 0; v < 2; v++)
-    for (int g = 0; g < COUNT(generators); g++)
-      if (!strcmp(generators[g].name, names[v])) {
-        cloud c = cloud_of(g, DAVIT_FLOAT, 2, 2000);
-        attempt t = {&c, DAVIT_CLOSEST_PAIR_GRID};
-        fail_everywhere(spread_over_all, &t);
-        dvt_monoid_travel(false);
-        t.algorithm = DAVIT_CLOSEST_PAIR_DIVIDE;
-        fail_everywhere(spread_over_all, &t);
-        dvt_monoid_travel(true);
-        cloud_drop(&c);
-      }
-  dvt_monoid_travel(false);
+  for (int g = 0; g < COUNT(generators); g++)
+    if (!strcmp(generators[g].name, names[0]) || !strcmp(generators[g].name, names[1])) {
+      cloud c = cloud_of(g, DAVIT_FLOAT, 2, 2000);
+      attempt grid = {&c, DAVIT_CLOSEST_PAIR_GRID}, divide = {&c, DAVIT_CLOSEST_PAIR_DIVIDE};
+      dvt_monoid_travel(true);
+      fail_everywhere(spread_over_all, &grid);
+      dvt_monoid_travel(false);
+      fail_everywhere(spread_over_all, &divide);
+      cloud_drop(&c);
+    }
 }
 
 int main(void) {

@@ -442,40 +442,26 @@ CASE(test_without_code) {
 
 enum { SCENARIO_N = 20011 };
 
-static davit_status scan_on_queue(const char *x, char *y) {
-  int pair[2] = {DAVIT_HOST, DAVIT_HOST};
-  davit_queue *queue = NULL;
-  void *there = NULL;
-  const size_t bytes = SCENARIO_N * sizeof(hash_part);
-  two_devices(pair);
-  davit_status status = davit_queue_create(pair[1], &queue, NULL);
-  if (status == DAVIT_SUCCESS)
-    status = davit_malloc(bytes, place_for(pair[1]), &there);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, bytes, x, there);
-  if (status == DAVIT_SUCCESS)
-    status =
-        davit_queue_monoid_scan(queue, &hashing, DAVIT_SCAN_INCLUSIVE, SCENARIO_N, there, NULL, there, NULL);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, bytes, there, y);
-  dvt_error first = {.status = DAVIT_SUCCESS};
-  dvt_error_keep(&first, status);
-  dvt_error_keep(&first, davit_queue_destroy(queue));
-  CHECK(davit_free(there));
-  return dvt_error_report(&first);
+static davit_status scan_on_device(davit_queue *queue, void *there, void *argument) {
+  hash_part *y = argument; /* scanned in place */
+  const size_t bytes = SCENARIO_N * sizeof *y;
+  DVT_TRY(davit_queue_copy(queue, bytes, y, there));
+  DVT_TRY(
+      davit_queue_monoid_scan(queue, &hashing, DAVIT_SCAN_INCLUSIVE, SCENARIO_N, there, NULL, there, NULL));
+  return davit_queue_copy(queue, bytes, there, y);
 }
 
 static davit_status scan_and_reduce(void *argument) {
-  const char *x = argument;
-  char *y = poisoned(SCENARIO_N * sizeof(hash_part));
-  hash_part result;
-  davit_status status = scan_on_queue(x, y);
+  const size_t bytes = SCENARIO_N * sizeof(hash_part);
+  hash_part *y = poisoned(bytes), result;
+  memcpy(y, argument, bytes);
+  davit_status status = with_queue(bytes, scan_on_device, y);
   dvt_monoid_travel(true);
   if (status == DAVIT_SUCCESS)
-    status = davit_monoid_reduce(&hashing, SCENARIO_N, x, &result, NULL);
+    status = davit_monoid_reduce(&hashing, SCENARIO_N, argument, &result, NULL);
   dvt_monoid_travel(false);
   if (status == DAVIT_SUCCESS)
-    assert_memory_equal(&result, y + (SCENARIO_N - 1) * sizeof result, sizeof result);
+    assert_memory_equal(&result, y + SCENARIO_N - 1, sizeof result);
   free(y);
   return status;
 }

@@ -379,42 +379,40 @@ CASE(test_beyond_two_to_the_31) {
 
 /* ---- refusals and failures ---- */
 
+#define FLOAT_SUM DAVIT_SUM, DAVIT_FLOAT
+
 CASE(test_bad_arguments) {
   const davit_operator no_op = (davit_operator)9;
   const davit_type no_type = (davit_type)-1;
   float x[4] = {1, 2, 3, 4}, result = 5;
   const int wrong = -7, twice[] = {DAVIT_HOST, DAVIT_HOST};
+  const davit_reduce_options unknown = {.devices = &wrong, .device_count = 1}, none = {.device_count = 2},
+                             doubled = {.devices = twice, .device_count = 2};
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
   REFUSED(davit_reduce(no_op, DAVIT_FLOAT, 4, x, &result, NULL), "op is 9");
   REFUSED(davit_reduce(DAVIT_SUM, no_type, 4, x, &result, NULL), "type is -1");
-  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, -1, x, &result, NULL), "n is -1");
-  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result, NULL), "x is NULL");
-  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, NULL), "result is NULL");
-  CHECK_FAILS(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
-                           &(davit_reduce_options){.devices = &wrong, .device_count = 1}),
-              DAVIT_UNKNOWN_DEVICE, "-7");
-  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
-                       &(davit_reduce_options){.devices = twice, .device_count = 2}),
-          "twice");
-  REFUSED(davit_reduce(DAVIT_SUM, DAVIT_FLOAT, 4, x, &result,
-                       &(davit_reduce_options){.devices = NULL, .device_count = 2}),
-          "devices is NULL");
-  davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  REFUSED(davit_queue_reduce(NULL, DAVIT_SUM, DAVIT_FLOAT, 4, x, &result, NULL), "queue");
+  REFUSED(davit_reduce(FLOAT_SUM, -1, x, &result, NULL), "n is -1");
+  REFUSED(davit_reduce(FLOAT_SUM, 4, NULL, &result, NULL), "x is NULL");
+  REFUSED(davit_reduce(FLOAT_SUM, 4, x, NULL, NULL), "result is NULL");
+  CHECK_FAILS(davit_reduce(FLOAT_SUM, 4, x, &result, &unknown), DAVIT_UNKNOWN_DEVICE, "-7");
+  REFUSED(davit_reduce(FLOAT_SUM, 4, x, &result, &doubled), "twice");
+  REFUSED(davit_reduce(FLOAT_SUM, 4, x, &result, &none), "devices is NULL");
+  REFUSED(davit_queue_reduce(NULL, FLOAT_SUM, 4, x, &result, NULL), "queue");
   REFUSED(davit_queue_reduce(queue, no_op, DAVIT_FLOAT, 4, x, &result, NULL), "op is 9");
-  REFUSED(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, -4, x, &result, NULL), "n is -4");
-  REFUSED(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, NULL, &result, NULL), "x is NULL");
-  REFUSED(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_FLOAT, 4, x, NULL, NULL), "result is NULL");
-  CHECK(davit_queue_destroy(queue));
+  REFUSED(davit_queue_reduce(queue, FLOAT_SUM, -4, x, &result, NULL), "n is -4");
+  REFUSED(davit_queue_reduce(queue, FLOAT_SUM, 4, NULL, &result, NULL), "x is NULL");
+  REFUSED(davit_queue_reduce(queue, FLOAT_SUM, 4, x, NULL, NULL), "result is NULL");
+  finish(queue);
   davit_reduce_part parts[] = {{.n = 2, .x = x}, {.n = -2, .x = x}, {.n = 2}};
-  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, -1, parts, &result), "count is -1");
-  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 1, NULL, &result), "parts is NULL");
-  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 3, parts, &result), "parts[1].n");
+  REFUSED(davit_reduce_parts(FLOAT_SUM, -1, parts, &result), "count is -1");
+  REFUSED(davit_reduce_parts(FLOAT_SUM, 1, NULL, &result), "parts is NULL");
+  REFUSED(davit_reduce_parts(FLOAT_SUM, 3, parts, &result), "parts[1].n");
   parts[1].n = 0;
-  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 3, parts, &result), "parts[2].x is NULL");
-  REFUSED(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 1, parts, NULL), "result is NULL");
+  REFUSED(davit_reduce_parts(FLOAT_SUM, 3, parts, &result), "parts[2].x is NULL");
+  REFUSED(davit_reduce_parts(FLOAT_SUM, 1, parts, NULL), "result is NULL");
   REFUSED(davit_reduce_parts(no_op, DAVIT_FLOAT, 1, parts, &result), "op is 9");
   assert_true(result == 5);
-  CHECK(davit_reduce_parts(DAVIT_SUM, DAVIT_FLOAT, 2, parts, &result));
+  CHECK(davit_reduce_parts(FLOAT_SUM, 2, parts, &result));
   assert_true(result == 3);
 }
 
@@ -430,47 +428,39 @@ CASE(test_names) {
 
 enum { SCENARIO_N = 100003 };
 
-static davit_status reduce_on_devices(const int32_t *x, int32_t is[3]) {
-  int pair[2] = {DAVIT_HOST, DAVIT_HOST};
-  davit_queue *queue = NULL;
-  void *there = NULL;
-  two_devices(pair);
-  davit_status status = davit_queue_create(pair[0], &queue, NULL);
-  if (status == DAVIT_SUCCESS)
-    status = davit_malloc(SCENARIO_N * sizeof *x, place_for(pair[0]), &there);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, SCENARIO_N * sizeof *x, x, there);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_reduce(queue, DAVIT_SUM, DAVIT_INT32, SCENARIO_N, there, &is[0], NULL);
-  dvt_error first = {.status = DAVIT_SUCCESS};
-  dvt_error_keep(&first, status);
-  dvt_error_keep(&first, davit_queue_destroy(queue));
-  if (first.status == DAVIT_SUCCESS) {
-    const davit_reduce_part parts[] = {{.n = 50000, .x = there}, {.n = SCENARIO_N - 50000, .x = x + 50000}};
-    dvt_error_keep(&first, davit_reduce_parts(DAVIT_SUM, DAVIT_INT32, 2, parts, &is[1]));
-  }
-  CHECK(davit_free(there));
-  return dvt_error_report(&first);
+typedef struct scenario {
+  int32_t *x, is[3];
+} scenario;
+
+static davit_status reduce_on_device(davit_queue *queue, void *there, void *argument) {
+  scenario *s = argument;
+  DVT_TRY(davit_queue_copy(queue, SCENARIO_N * sizeof *s->x, s->x, there));
+  DVT_TRY(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_INT32, SCENARIO_N, there, &s->is[0], NULL));
+  DVT_TRY(davit_queue_synchronize(queue));
+  const davit_reduce_part parts[] = {{.n = 50000, .x = there}, {.n = SCENARIO_N - 50000, .x = s->x + 50000}};
+  return davit_reduce_parts(DAVIT_SUM, DAVIT_INT32, 2, parts, &s->is[1]);
 }
 
 static davit_status reduce_all(void *argument) {
-  const int32_t *x = argument;
-  int32_t is[3] = {0}, should;
-  davit_status status = reduce_on_devices(x, is);
+  scenario *s = argument;
+  int32_t should;
+  DVT_TRY(with_queue(SCENARIO_N * sizeof *s->x, reduce_on_device, s));
   dvt_monoid_travel(true);
-  if (status == DAVIT_SUCCESS)
-    status = davit_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, x, &is[2], NULL);
+  davit_status status = davit_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, s->x, &s->is[2], NULL);
   dvt_monoid_travel(false);
-  dvt_ref_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, x, &should);
-  for (int i = 0; i < 3 && status == DAVIT_SUCCESS; i++)
-    assert_int_equal(is[i], should);
-  return status;
+  DVT_TRY(status);
+  dvt_ref_reduce(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, s->x, &should);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(s->is[i], should);
+    s->is[i] = 0;
+  }
+  return DAVIT_SUCCESS;
 }
 
 CASE(test_failures) {
-  int32_t *x = exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 11);
-  fail_everywhere(reduce_all, x);
-  free(x);
+  scenario s = {.x = exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 11)};
+  fail_everywhere(reduce_all, &s);
+  free(s.x);
 }
 
 int main(void) {

@@ -444,42 +444,37 @@ CASE(test_segments_refused) {
 
 /* ---- refusals and failures ---- */
 
+#define FLOAT_SUM DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE
+
 CASE(test_bad_arguments) {
   float x[16] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {42};
   uint8_t flags[8] = {0};
   const int wrong = -7;
   const davit_scan_kind no_kind = (davit_scan_kind)2;
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
   REFUSED(davit_scan((davit_operator)-1, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "op is -1");
   REFUSED(davit_scan(DAVIT_SUM, DAVIT_TYPE_COUNT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "type is 4");
   REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y, NULL), "kind is 2");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, -8, x, y, NULL), "n is -8");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, NULL, y, NULL), "x is NULL");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, NULL, NULL), "y is NULL");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, x + 1, NULL), "y overlaps x");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x + 7, x, NULL), "y overlaps x");
-  REFUSED(davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, NULL, y, NULL),
-          "flags is NULL");
-  REFUSED(
-      davit_segmented_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, (uint8_t *)y + 31, y, NULL),
-      "y overlaps flags");
-  CHECK_FAILS(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, y,
-                         &(davit_scan_options){.devices = &wrong, .device_count = 1}),
+  REFUSED(davit_scan(FLOAT_SUM, -8, x, y, NULL), "n is -8");
+  REFUSED(davit_scan(FLOAT_SUM, 8, NULL, y, NULL), "x is NULL");
+  REFUSED(davit_scan(FLOAT_SUM, 8, x, NULL, NULL), "y is NULL");
+  REFUSED(davit_scan(FLOAT_SUM, 8, x, x + 1, NULL), "y overlaps x");
+  REFUSED(davit_scan(FLOAT_SUM, 8, x + 7, x, NULL), "y overlaps x");
+  REFUSED(davit_segmented_scan(FLOAT_SUM, 8, x, NULL, y, NULL), "flags is NULL");
+  REFUSED(davit_segmented_scan(FLOAT_SUM, 8, x, (uint8_t *)y + 31, y, NULL), "y overlaps flags");
+  CHECK_FAILS(davit_scan(FLOAT_SUM, 8, x, y, &(davit_scan_options){.devices = &wrong, .device_count = 1}),
               DAVIT_UNKNOWN_DEVICE, "-7");
-  davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  REFUSED(davit_queue_scan(NULL, DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "queue");
+  REFUSED(davit_queue_scan(NULL, FLOAT_SUM, 8, x, y, NULL), "queue");
   REFUSED(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y, NULL), "kind is 2");
-  REFUSED(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, x + 3, NULL),
-          "y overlaps x");
-  REFUSED(
-      davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, NULL, y, NULL),
-      "flags is NULL");
+  REFUSED(davit_queue_scan(queue, FLOAT_SUM, 8, x, x + 3, NULL), "y overlaps x");
+  REFUSED(davit_queue_segmented_scan(queue, FLOAT_SUM, 8, x, NULL, y, NULL), "flags is NULL");
   REFUSED(davit_queue_segmented_scan(queue, DAVIT_OPERATOR_COUNT, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x,
                                      flags, y, NULL),
           "op is 4");
-  CHECK(davit_queue_destroy(queue));
+  finish(queue);
   assert_true(y[0] == 42);
   /* neighbours are no overlap */
-  CHECK(davit_scan(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, x + 8, NULL));
+  CHECK(davit_scan(FLOAT_SUM, 8, x, x + 8, NULL));
   assert_true(x[15] == 36);
 }
 
@@ -487,35 +482,30 @@ CASE(test_bad_parts) {
   float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {42};
   uint8_t flags[8] = {0};
   davit_scan_part parts[] = {{.n = 0}, {.n = 4, .x = x, .y = y}, {.n = 4, .x = x + 4, .y = y + 4}};
-  const davit_scan_part right = parts[2];
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, -1, parts), "count is -1");
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, NULL), "parts is NULL");
-  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, NULL), "parts is NULL");
+  const struct {
+    davit_scan_part part;
+    const char *words;
+  } bad[] = {{{.n = -1, .x = x + 4, .y = y + 4}, "parts[2].n is -1"},
+             {{.n = 4, .y = y + 4}, "parts[2].x is NULL"},
+             {{.n = 4, .x = x + 4}, "parts[2].y is NULL"},
+             {{.n = 4, .x = x + 4, .y = x + 5}, "parts[2].y overlaps x"},
+             {{.n = 4, .x = x + 4, .y = y + 4, .flags = flags}, "parts[2].flags is not NULL"}};
+  REFUSED(davit_scan_parts(FLOAT_SUM, -1, parts), "count is -1");
+  REFUSED(davit_scan_parts(FLOAT_SUM, 3, NULL), "parts is NULL");
+  REFUSED(davit_segmented_scan_parts(FLOAT_SUM, 3, NULL), "parts is NULL");
   REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, (davit_scan_kind)-1, 3, parts), "kind is -1");
-  parts[2].n = -1;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts), "parts[2].n is -1");
-  parts[2] = right;
-  parts[2].x = NULL;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts), "parts[2].x is NULL");
-  parts[2] = right;
-  parts[2].y = NULL;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts), "parts[2].y is NULL");
-  parts[2].y = x + 5;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts), "parts[2].y overlaps x");
-  parts[2] = right;
-  parts[2].flags = flags;
-  REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts),
-          "parts[2].flags is not NULL");
-  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts),
-          "parts[1].flags is NULL");
+  for (int i = 0; i < COUNT(bad); i++) {
+    parts[2] = bad[i].part;
+    REFUSED(davit_scan_parts(FLOAT_SUM, 3, parts), bad[i].words);
+  }
+  REFUSED(davit_segmented_scan_parts(FLOAT_SUM, 3, parts), "parts[1].flags is NULL");
   const davit_monoid *sum;
   CHECK(davit_monoid_builtin(DAVIT_SUM, DAVIT_FLOAT, &sum));
   REFUSED(davit_monoid_scan_parts(sum, DAVIT_SCAN_INCLUSIVE, 3, parts),
           "parts[2].flags is not NULL, unlike that of parts[1]");
   parts[1].flags = flags;
   parts[2].flags = (uint8_t *)(y + 7);
-  REFUSED(davit_segmented_scan_parts(DAVIT_SUM, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 3, parts),
-          "parts[2].y overlaps flags");
+  REFUSED(davit_segmented_scan_parts(FLOAT_SUM, 3, parts), "parts[2].y overlaps flags");
   assert_true(y[0] == 42);
   parts[1].flags = parts[2].flags = NULL;
   parts[0].flags = flags; /* of an empty part: not looked at */
@@ -537,75 +527,54 @@ CASE(test_parts_in_two_places) {
   CHECK(davit_free(there));
 }
 
-enum { SCENARIO_N = 70003 };
+enum { SCENARIO_N = 70003, CUT = 30001 };
+#define INT32_SUM DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE
 
 typedef struct scenario {
-  int32_t *x, *right;
+  int32_t *x, *right, *y;
   uint8_t *flags;
 } scenario;
 
-static davit_status scan_on_devices(const scenario *s, int32_t *y) {
-  int pair[2] = {DAVIT_HOST, DAVIT_HOST};
-  const size_t bytes = SCENARIO_N * sizeof *y;
-  const int cut = 30001;
-  davit_queue *queue = NULL;
-  void *there = NULL;
-  two_devices(pair);
-  davit_status status = davit_queue_create(pair[0], &queue, NULL);
-  if (status == DAVIT_SUCCESS)
-    status = davit_malloc(bytes + SCENARIO_N, place_for(pair[0]), &there);
-  uint8_t *flags = there ? (uint8_t *)there + bytes : NULL;
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, bytes, s->x, there);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_copy(queue, SCENARIO_N, s->flags, flags);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_segmented_scan(queue, DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, cut, there,
-                                        flags, there, NULL);
-  dvt_error first = {.status = DAVIT_SUCCESS};
-  dvt_error_keep(&first, status);
-  dvt_error_keep(&first, davit_queue_destroy(queue));
-  if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first, davit_copy(bytes, s->x, there));
+/* A scan on the queue, then one in two parts. */
+static davit_status scan_on_device(davit_queue *queue, void *there, void *argument) {
+  scenario *s = argument;
+  const size_t bytes = SCENARIO_N * sizeof *s->y;
+  uint8_t *flags = (uint8_t *)there + bytes;
+  DVT_TRY(davit_queue_copy(queue, bytes, s->x, there));
+  DVT_TRY(davit_queue_copy(queue, SCENARIO_N, s->flags, flags));
+  DVT_TRY(davit_queue_segmented_scan(queue, INT32_SUM, CUT, there, flags, there, NULL));
+  DVT_TRY(davit_queue_synchronize(queue));
+  DVT_TRY(davit_copy(bytes, s->x, there));
   const davit_scan_part parts[] = {
-      {.n = cut, .x = there, .y = there, .flags = flags},
-      {.n = SCENARIO_N - cut, .x = s->x + cut, .y = y + cut, .flags = s->flags + cut}};
-  if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first,
-                   davit_segmented_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, 2, parts));
-  if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first, davit_copy((size_t)cut * sizeof *y, there, y));
-  CHECK(davit_free(there));
-  return dvt_error_report(&first);
+      {.n = CUT, .x = there, .y = there, .flags = flags},
+      {.n = SCENARIO_N - CUT, .x = s->x + CUT, .y = s->y + CUT, .flags = s->flags + CUT}};
+  DVT_TRY(davit_segmented_scan_parts(INT32_SUM, 2, parts));
+  return davit_copy(CUT * sizeof *s->y, there, s->y);
 }
 
 static davit_status scan_all(void *argument) {
-  const scenario *s = argument;
-  int32_t *y = poisoned(SCENARIO_N * sizeof *y);
-  davit_status status = scan_on_devices(s, y);
-  if (status == DAVIT_SUCCESS)
-    expect_elements(DAVIT_INT32, SCENARIO_N, y, s->right, "on devices");
+  scenario *s = argument;
+  DVT_TRY(with_queue(SCENARIO_N * (sizeof *s->y + 1), scan_on_device, s));
+  expect_elements(DAVIT_INT32, SCENARIO_N, s->y, s->right, "on a device");
+  memset(s->y, 0xff, SCENARIO_N * sizeof *s->y);
   dvt_monoid_travel(true);
-  if (status == DAVIT_SUCCESS)
-    status = davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, SCENARIO_N, s->x, s->flags, y,
-                                  NULL);
+  davit_status status = davit_segmented_scan(INT32_SUM, SCENARIO_N, s->x, s->flags, s->y, NULL);
   dvt_monoid_travel(false);
-  if (status == DAVIT_SUCCESS) {
-    const davit_scan_part parts[] = {{.n = 5, .x = y, .y = y}, {.n = 100, .x = y + 5, .y = y + 5}};
-    expect_elements(DAVIT_INT32, SCENARIO_N, y, s->right, "streamed");
-    status = davit_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, 2, parts);
-  }
-  free(y);
-  return status;
+  DVT_TRY(status);
+  expect_elements(DAVIT_INT32, SCENARIO_N, s->y, s->right, "streamed");
+  const davit_scan_part parts[] = {{.n = 5, .x = s->y, .y = s->y}, {.n = 100, .x = s->y + 5, .y = s->y + 5}};
+  return davit_scan_parts(INT32_SUM, 2, parts);
 }
 
 CASE(test_failures) {
-  scenario s = {exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 15), poisoned(SCENARIO_N * sizeof(int32_t)),
-                make_flags(FLAGS_LONG, SCENARIO_N, 16)};
-  s.flags[30001] = s.flags[30002] = 0;
-  dvt_ref_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, SCENARIO_N, s.x, s.flags, s.right);
+  scenario s = {.x = exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 15),
+                .right = poisoned(SCENARIO_N * sizeof(int32_t)),
+                .y = poisoned(SCENARIO_N * sizeof(int32_t)),
+                .flags = make_flags(FLAGS_LONG, SCENARIO_N, 16)};
+  s.flags[CUT] = s.flags[CUT + 1] = 0;
+  dvt_ref_scan(INT32_SUM, SCENARIO_N, s.x, s.flags, s.right);
   fail_everywhere(scan_all, &s);
-  free(s.x), free(s.right), free(s.flags);
+  free(s.x), free(s.right), free(s.y), free(s.flags);
 }
 
 int main(void) {
