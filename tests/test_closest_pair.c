@@ -1,250 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair against all pairs, compared by (distance, i, j) to the last bit. */
-#include "tests/elements.h"
+#include "tests/points.h"
 
-#include "ref/philox.h"
 #include "ref/ref.h"
 #include "src/base/cpu.h"
 #include "src/monoid.h"
-
-typedef struct cloud {
-  davit_type type;
-  int dim;
-  int64_t n;
-  void *points;
-} cloud;
-
-static size_t cloud_bytes(const cloud *c) {
-  return (size_t)(c->n * c->dim) * davit_type_bytes(c->type);
-}
-
-static cloud cloud_new(davit_type type, int dim, int64_t n) {
-  cloud c = {type, dim, n, NULL};
-  c.points = poisoned(cloud_bytes(&c));
-  return c;
-}
-
-static void cloud_drop(cloud *c) {
-  free(c->points);
-  c->points = NULL;
-}
-
-static void put(const cloud *c, int64_t i, double x, double y, double z) {
-  const double at[3] = {x, y, z};
-  for (int k = 0; k < c->dim; k++)
-    element_set(c->type, c->points, i * c->dim + k, at[k]);
-}
-
-static double get(const cloud *c, int64_t i, int k) {
-  return c->type == DAVIT_DOUBLE ? ((const double *)c->points)[i * c->dim + k]
-                                 : (double)((const float *)c->points)[i * c->dim + k];
-}
-
-/* In [0, 1), with 53 bits. */
-static double uniform(uint64_t *state) {
-  return (double)(next_random(state) >> 11) * 0x1p-53;
-}
-
-/* ---- data ---- */
-
-typedef void generator(const cloud *c, uint64_t *random);
-
-static void fill_uniform(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++) {
-    const double x = uniform(random), y = uniform(random), z = uniform(random);
-    put(c, i, x, y, z);
-  }
-}
-
-static void fill_signed(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++) {
-    const double x = 2 * uniform(random) - 1, y = 2 * uniform(random) - 1, z = 2 * uniform(random) - 1;
-    put(c, i, x, y, z);
-  }
-}
-
-/* Around the origin and finer and finer. */
-static void fill_sharp(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++) {
-    const double scale = ldexp(1, -(int)(next_random(random) % 60));
-    const double x = scale * uniform(random), y = scale * uniform(random), z = scale * uniform(random);
-    put(c, i, x, y, z);
-  }
-}
-
-static void fill_vertical(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, 0.25, uniform(random), -3);
-}
-
-static void fill_horizontal(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, 1e3 * uniform(random), 7, 5);
-}
-
-static void fill_diagonal(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++) {
-    const double t = uniform(random);
-    put(c, i, t, 1 - t, t);
-  }
-}
-
-static void fill_columns(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, (double)(next_random(random) % 5), uniform(random), (double)(next_random(random) % 3));
-}
-
-/* Distances that are all alike, in an order that is mixed. */
-static void fill_lattice(const cloud *c, uint64_t *random) {
-  const int64_t side = (int64_t)ceil(pow((double)c->n, 1.0 / c->dim));
-  const int64_t step = 1 + 2 * (int64_t)(next_random(random) % 3);
-  for (int64_t i = 0; i < c->n; i++) {
-    const int64_t at = c->n % step ? i * step % c->n : i;
-    put(c, i, (double)(at % side), (double)(at / side % side), (double)(at / side / side));
-  }
-}
-
-static void fill_one_place(const cloud *c, uint64_t *random) {
-  const double x = uniform(random);
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, x, -x, 0);
-}
-
-/* Zeros of both signs are one place. */
-static void fill_zeros(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, i % 7 == 3 ? -0.0 : (double)i, i % 7 == 3 && next_random(random) % 2 ? -0.0 : 0.0, 0);
-}
-
-static void fill_duplicate(const cloud *c, uint64_t *random) {
-  fill_uniform(c, random);
-  const int64_t from = (int64_t)(next_random(random) % (uint64_t)(c->n - 1)), to = c->n - 1;
-  put(c, to, get(c, from, 0), get(c, from, 1), c->dim > 2 ? get(c, from, 2) : 0);
-}
-
-/* Half of the points at a few places, the rest far away. */
-static void fill_heaps(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++)
-    if (i % 2)
-      put(c, i, (double)(next_random(random) % 5), 0, 1);
-    else
-      put(c, i, 1e6 * uniform(random), 1e6 * uniform(random), 1e6 * uniform(random));
-}
-
-static void fill_wide_row(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, (double)i, 1e-3 * uniform(random), 1e-3 * uniform(random));
-  const int64_t middle = c->n / 2;
-  put(c, middle, (double)(middle - 1) + 0.25, 0, 0);
-}
-
-static void fill_two_clusters(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++) {
-    const double far = i % 2 ? 0 : 1e5;
-    put(c, i, far + 1e-2 * uniform(random), far + 1e-2 * uniform(random), 1e-2 * uniform(random));
-  }
-}
-
-/* Clusters of neighbours in the array, far from each other. */
-static void fill_clusters(const cloud *c, uint64_t *random) {
-  double x = 0, y = 0, z = 0;
-  for (int64_t i = 0; i < c->n; i++) {
-    if (i % 300 == 0) {
-      x = uniform(random);
-      y = uniform(random);
-      z = uniform(random);
-    }
-    put(c, i, x + 1e-6 * uniform(random), y + 1e-6 * uniform(random), z + 1e-6 * uniform(random));
-  }
-}
-
-/* Pairs at distance 1 whose places have many low zero bits. */
-static void fill_sparse_pairs(const cloud *c, uint64_t *random) {
-  const uint64_t side = 1 << 12;
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, (double)((uint64_t)(i / 2) % side * 4096 + (uint64_t)(i % 2)),
-        (double)((uint64_t)(i / 2) / side * 4096), (double)(next_random(random) % 2 * 4096));
-}
-
-static void fill_great(const cloud *c, uint64_t *random) {
-  const double scale = c->type == DAVIT_DOUBLE ? 1.7e308 : 3e38;
-  for (int64_t i = 0; i < c->n; i++) {
-    const double x = 2 * uniform(random) - 1, y = 2 * uniform(random) - 1, z = 2 * uniform(random) - 1;
-    put(c, i, scale * x, scale * y, scale * z);
-  }
-}
-
-static void fill_tiny(const cloud *c, uint64_t *random) {
-  const double scale = c->type == DAVIT_DOUBLE ? 1e-300 : 1e-38;
-  for (int64_t i = 0; i < c->n; i++) {
-    const double x = uniform(random), y = uniform(random), z = uniform(random);
-    put(c, i, scale * x, scale * y, scale * z);
-  }
-}
-
-static void fill_denormal(const cloud *c, uint64_t *random) {
-  const double least = c->type == DAVIT_DOUBLE ? 0x1p-1074 : 0x1p-149;
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, least * (double)(next_random(random) % 100000), least * (double)(next_random(random) % 100000),
-        least * (double)(next_random(random) % 100000));
-}
-
-/* All magnitudes there are at once. */
-static void fill_all_magnitudes(const cloud *c, uint64_t *random) {
-  const int range = c->type == DAVIT_DOUBLE ? 2000 : 250;
-  for (int64_t i = 0; i < c->n; i++) {
-    double at[3];
-    for (int k = 0; k < 3; k++)
-      at[k] = ldexp(2 * uniform(random) - 1, (int)(next_random(random) % (uint64_t)range) - range / 2);
-    put(c, i, at[0], at[1], at[2]);
-  }
-}
-
-/* Far from the origin beside the extent, so that few bits are left. */
-static void fill_far_away(const cloud *c, uint64_t *random) {
-  const double far = c->type == DAVIT_DOUBLE ? 0x1p40 : 4096;
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, far + uniform(random), far - uniform(random), far);
-}
-
-/* Points with one digit after another: many pairs at exactly one distance. */
-static void fill_ties(const cloud *c, uint64_t *random) {
-  for (int64_t i = 0; i < c->n; i++)
-    put(c, i, (double)(next_random(random) % 100003), (double)(next_random(random) % 100003) * 3, 0);
-}
-
-static const struct {
-  const char *name;
-  generator *fill;
-} generators[] = {{"uniform", fill_uniform},
-                  {"signed", fill_signed},
-                  {"sharp", fill_sharp},
-                  {"vertical line", fill_vertical},
-                  {"horizontal line", fill_horizontal},
-                  {"diagonal", fill_diagonal},
-                  {"columns", fill_columns},
-                  {"lattice", fill_lattice},
-                  {"one place", fill_one_place},
-                  {"zeros", fill_zeros},
-                  {"one duplicate", fill_duplicate},
-                  {"heaps", fill_heaps},
-                  {"wide row", fill_wide_row},
-                  {"two clusters", fill_two_clusters},
-                  {"clusters", fill_clusters},
-                  {"sparse pairs", fill_sparse_pairs},
-                  {"great", fill_great},
-                  {"tiny", fill_tiny},
-                  {"denormal", fill_denormal},
-                  {"all magnitudes", fill_all_magnitudes},
-                  {"far away", fill_far_away},
-                  {"ties", fill_ties}};
-
-static cloud cloud_of(int which, davit_type type, int dim, int64_t n) {
-  uint64_t random = (uint64_t)which * 1000003 + (uint64_t)n;
-  cloud c = cloud_new(type, dim, n);
-  generators[which].fill(&c, &random);
-  return c;
-}
 
 /* ---- comparing ---- */
 
@@ -312,13 +72,13 @@ CASE(test_worked_example) {
 
 CASE(test_all_data_on_the_host) {
   static const int64_t sizes[] = {2, 3, 7, 64, 65, 300, 1000, 2003};
-  for (int g = 0; g < COUNT(generators); g++)
+  for (int g = 0; g < GENERATORS; g++)
     for (int s = 0; s < COUNT(sizes); s++)
       for (int v = 0; v < 4; v++) {
         cloud c = cloud_of(g, real_type(v), 2 + v / 2, sizes[s]);
         const davit_closest_pair_result right = brute(&c);
         for (int a = 0; a < COUNT(algorithms); a++)
-          expect(generators[g].name, &c, right, on_queue(&c, DAVIT_HOST, algorithms[a], 0));
+          expect(generator_name(g), &c, right, on_queue(&c, DAVIT_HOST, algorithms[a], 0));
         cloud_drop(&c);
       }
 }
@@ -326,7 +86,7 @@ CASE(test_all_data_on_the_host) {
 CASE(test_all_data_on_devices) {
   int devices[MOST_PLACES], count = all_devices(devices);
   static const int64_t sizes[] = {2, 70, 1000, 10007};
-  for (int g = 0; g < COUNT(generators); g++)
+  for (int g = 0; g < GENERATORS; g++)
     for (int s = 0; s < COUNT(sizes); s++)
       for (int v = 0; v < 4; v++) {
         cloud c = cloud_of(g, real_type(v), 2 + v / 2, sizes[s]);
@@ -336,7 +96,7 @@ CASE(test_all_data_on_devices) {
         for (int d = 0; d < count; d++)
           for (int a = 0; a < COUNT(algorithms); a++)
             if (s < 3 || a == 3)
-              expect(generators[g].name, &c, right, on_queue(&c, devices[d], algorithms[a], shift));
+              expect(generator_name(g), &c, right, on_queue(&c, devices[d], algorithms[a], shift));
         cloud_drop(&c);
       }
 }
@@ -345,12 +105,12 @@ CASE(test_all_data_on_devices) {
 CASE(test_large) {
   int devices[MOST_PLACES], count = all_devices(devices);
   const int64_t n = scaled(100003 - 1000) + 1000;
-  for (int g = 0; g < COUNT(generators); g++)
+  for (int g = 0; g < GENERATORS; g++)
     for (int v = g % 2; v < 4; v += 2) {
       cloud c = cloud_of(g, real_type(v), 2 + v / 2, n);
       const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
       for (int d = 0; d < count && d < 2; d++)
-        expect(generators[g].name, &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_PAIR_GRID, 0));
+        expect(generator_name(g), &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_PAIR_GRID, 0));
       cloud_drop(&c);
     }
 }
@@ -387,18 +147,17 @@ CASE(test_several_devices) {
   count = count < 16 ? count : 16;
   for (int travel = 1; travel >= 0; travel--) {
     dvt_monoid_travel(travel);
-    for (int g = 0; g < COUNT(generators); g++)
+    for (int g = 0; g < GENERATORS; g++)
       for (int s = 0; s < COUNT(sizes); s++) {
         const int v = (g + s) % 4;
         cloud c = cloud_of(g, real_type(v), 2 + v / 2, sizes[s]);
         const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
-        expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, devices, count));
-        expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_AUTO, NULL, 0));
+        expect(generator_name(g), &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, devices, count));
+        expect(generator_name(g), &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_AUTO, NULL, 0));
         if (s < 4)
-          expect(generators[g].name, &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_BRUTE, devices, count));
+          expect(generator_name(g), &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_BRUTE, devices, count));
         if (count > 1)
-          expect(generators[g].name, &c, right,
-                 anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, devices + 1, count - 1));
+          expect(generator_name(g), &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, devices + 1, count - 1));
         cloud_drop(&c);
       }
   }
@@ -423,12 +182,12 @@ CASE(test_where_the_points_are) {
 }
 
 static void all_algorithms(void) {
-  for (int g = 0; g < COUNT(generators); g++)
+  for (int g = 0; g < GENERATORS; g++)
     for (int device = DAVIT_HOST; device < device_count(); device++) {
       cloud c = cloud_of(g, real_type(g), 2 + g / 2 % 2, 1500);
       const davit_closest_pair_result right = brute(&c);
       for (int a = 0; a < COUNT(algorithms); a++)
-        expect(generators[g].name, &c, right, on_queue(&c, device, algorithms[a], 0));
+        expect(generator_name(g), &c, right, on_queue(&c, device, algorithms[a], 0));
       cloud_drop(&c);
     }
 }
@@ -440,9 +199,9 @@ CASE(test_without_streams) {
 CASE(test_variants) {
   for (int most = DVT_CPU_COUNT - 1; most >= 0; most--) {
     dvt_cpu_allow((dvt_cpu)most);
-    for (int g = 0; g < COUNT(generators); g++) {
+    for (int g = 0; g < GENERATORS; g++) {
       cloud c = cloud_of(g, real_type(g + 1), 2 + g / 2 % 2, 777);
-      expect(generators[g].name, &c, brute(&c), on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_PAIR_BRUTE, 0));
+      expect(generator_name(g), &c, brute(&c), on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_PAIR_BRUTE, 0));
       cloud_drop(&c);
     }
   }
@@ -450,12 +209,12 @@ CASE(test_variants) {
 }
 
 CASE(test_again_and_again) {
-  const int lattice = 7;
+  const int lattice = generator_named("lattice");
   for (int device = DAVIT_HOST; device < device_count(); device++) {
     cloud c = cloud_of(lattice, DAVIT_FLOAT, 2, 40000);
     const davit_closest_pair_result right = on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0);
     for (int repeat = 0; repeat < 20; repeat++)
-      expect(generators[lattice].name, &c, right, on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0));
+      expect("lattice", &c, right, on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0));
     cloud_drop(&c);
   }
 }
@@ -663,16 +422,15 @@ static davit_status spread_over_all(void *argument) {
 
 CASE(test_failures) {
   static const char *const names[] = {"lattice", "heaps"};
-  for (int g = 0; g < COUNT(generators); g++)
-    if (!strcmp(generators[g].name, names[0]) || !strcmp(generators[g].name, names[1])) {
-      cloud c = cloud_of(g, DAVIT_FLOAT, 2, 2000);
-      attempt grid = {&c, DAVIT_CLOSEST_PAIR_GRID}, divide = {&c, DAVIT_CLOSEST_PAIR_DIVIDE};
-      dvt_monoid_travel(true);
-      fail_everywhere(spread_over_all, &grid);
-      dvt_monoid_travel(false);
-      fail_everywhere(spread_over_all, &divide);
-      cloud_drop(&c);
-    }
+  for (int v = 0; v < COUNT(names); v++) {
+    cloud c = cloud_of(generator_named(names[v]), DAVIT_FLOAT, 2, 2000);
+    attempt grid = {&c, DAVIT_CLOSEST_PAIR_GRID}, divide = {&c, DAVIT_CLOSEST_PAIR_DIVIDE};
+    dvt_monoid_travel(true);
+    fail_everywhere(spread_over_all, &grid);
+    dvt_monoid_travel(false);
+    fail_everywhere(spread_over_all, &divide);
+    cloud_drop(&c);
+  }
 }
 
 int main(void) {

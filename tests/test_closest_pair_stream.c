@@ -10,7 +10,7 @@
 #define dvt_closest_perform emulated_closest_perform
 #define dvt_closest_sample emulated_closest_sample
 #include "offload/closest_pair.c"
-#include "tests/support.h"
+#include "tests/points.h"
 
 enum { GUARD = 256, TEAMS = 3, STEPS_FROM = DVT_CLOSEST_CACHE / 16 };
 
@@ -51,83 +51,14 @@ const emulator_kernel emulator_kernels[] = {
 
 /* ---- points ---- */
 
-typedef struct cloud {
-  davit_type type;
-  int dim;
-  int64_t n;
-  void *points;
-  davit_closest_pair_result right;
-} cloud;
-
-typedef void fill(uint64_t *random, int64_t i, int64_t n, double at[3]);
-
-static double unit(uint64_t *random) {
-  return (double)(next_random(random) >> 40) * 0x1p-24;
-}
-
-static void uniform(uint64_t *random, int64_t i, int64_t n, double at[3]) {
-  (void)i, (void)n;
-  for (int k = 0; k < 3; k++)
-    at[k] = unit(random);
-}
-
-static void line(uint64_t *random, int64_t i, int64_t n, double at[3]) {
-  uniform(random, i, n, at);
-  at[0] = at[2] = -3;
-}
-
-static void lattice(uint64_t *random, int64_t i, int64_t n, double at[3]) {
-  (void)random, (void)n;
-  at[0] = (double)(i % 17);
-  at[1] = (double)(i / 17 % 19);
-  at[2] = (double)(i / 17 / 19);
-}
-
-/* All but a few points in one thousandth of the box. */
-static void clusters(uint64_t *random, int64_t i, int64_t n, double at[3]) {
-  uniform(random, i, n, at);
-  if (i % 64)
-    for (int k = 0; k < 3; k++)
-      at[k] = 0.25 + at[k] * 0x1p-10;
-}
-
-/* A third of the points at five places. */
-static void heaps(uint64_t *random, int64_t i, int64_t n, double at[3]) {
-  uniform(random, i, n, at);
-  if (i % 3 == 0)
-    for (int k = 0; k < 3; k++)
-      at[k] = (double)(i % 5);
-}
-
-static void one_place(uint64_t *random, int64_t i, int64_t n, double at[3]) {
-  (void)random, (void)i, (void)n;
-  at[0] = at[1] = at[2] = 0.5;
-}
-
-/* Coordinates whose squares are no doubles. */
-static void tiny(uint64_t *random, int64_t i, int64_t n, double at[3]) {
-  uniform(random, i, n, at);
-  for (int k = 0; k < 3; k++)
-    at[k] *= 0x1p-1040;
-}
-
-static cloud cloud_of(fill *fill_point, davit_type type, int dim, int64_t n) {
-  cloud c = {type, dim, n, malloc((size_t)n * (size_t)dim * davit_type_bytes(type)), DVT_NO_PAIR};
-  uint64_t random = (uint64_t)n;
-  for (int64_t i = 0; i < n; i++) {
-    double at[3];
-    fill_point(&random, i, n, at);
-    for (int k = 0; k < dim; k++)
-      if (type == DAVIT_DOUBLE)
-        ((double *)c.points)[i * dim + k] = at[k];
-      else
-        ((float *)c.points)[i * dim + k] = (float)at[k];
-  }
-  void *scratch = malloc(dvt_ref_closest_scratch(n));
-  c.right = n <= 3000 ? dvt_ref_closest_brute(type, dim, n, c.points)
-                      : dvt_ref_closest_divide(type, dim, n, c.points, 2, scratch);
+/* The closest pair by the reference. */
+static davit_closest_pair_result closest(const cloud *c) {
+  void *scratch = malloc(dvt_ref_closest_scratch(c->n));
+  const davit_closest_pair_result right =
+      c->n <= 3000 ? dvt_ref_closest_brute(c->type, c->dim, c->n, c->points)
+                   : dvt_ref_closest_divide(c->type, c->dim, c->n, c->points, 2, scratch);
   free(scratch);
-  return c;
+  return right;
 }
 
 /* ---- stages ---- */
@@ -199,23 +130,25 @@ static dvt_closest_state perform(const cloud *c, dvt_closest_stage stage, dvt_cl
   return all;
 }
 
-static void expect_right(const cloud *c, const char *what, davit_closest_pair_result is) {
-  if (!is_pair(is, c->right))
+static void expect_pair(const cloud *c, davit_closest_pair_result right, const char *what,
+                        davit_closest_pair_result is) {
+  if (!is_pair(is, right))
     fail_msg("%s of %lld, %s, dim %d: (%lld, %lld) at %g, not (%lld, %lld) at %g", what, (long long)c->n,
              davit_type_string(c->type), c->dim, (long long)is.i, (long long)is.j, is.distance,
-             (long long)c->right.i, (long long)c->right.j, c->right.distance);
+             (long long)right.i, (long long)right.j, right.distance);
 }
 
 /* All stages, each if it has something to say. Returns whether a grid was found to be of use. */
 static bool run_stages(const cloud *c, int parts) {
   const dvt_closest_state begin = {.parts = 1, .known = __builtin_inf()};
+  const davit_closest_pair_result right = closest(c);
   bool useful = false;
   if (c->n <= 3000)
-    expect_right(c, "all pairs", perform(c, DVT_CLOSEST_BRUTE, begin, parts).pair);
+    expect_pair(c, right, "all pairs", perform(c, DVT_CLOSEST_BRUTE, begin, parts).pair);
   dvt_closest_state s = perform(c, DVT_CLOSEST_DENSE, begin, parts);
   assert_true(s.bad == INT64_MAX);
   if (!dvt_closest_is_crowded(&s) && s.pair.distance * (1 + 0x1p-16) <= s.grid.width) {
-    expect_right(c, "dense grid", s.pair);
+    expect_pair(c, right, "dense grid", s.pair);
     useful = true;
   }
   for (int round = 0; round < DVT_CLOSEST_ROUNDS; round++) {
@@ -223,25 +156,25 @@ static bool run_stages(const cloud *c, int parts) {
     s.sample = emulated_closest_sample(c->n, round);
     s.seed = round;
     const dvt_closest_state hashed = perform(c, DVT_CLOSEST_HASHED, s, parts);
-    assert_true(hashed.known >= c->right.distance);
+    assert_true(hashed.known >= right.distance);
     if (hashed.known > 0 && !dvt_closest_is_crowded(&hashed)) {
-      expect_right(c, "hashed grid", hashed.pair);
+      expect_pair(c, right, "hashed grid", hashed.pair);
       useful = true;
     }
   }
   s.sample = 0;
-  s.known = c->right.distance * 3;
+  s.known = right.distance * 3;
   if (s.known > 0 && s.known < 0x1p1022)
-    expect_right(c, "hashed grid without a sample", perform(c, DVT_CLOSEST_HASHED, s, parts).pair);
-  if (c->right.distance == 0)
-    expect_right(c, "equal points", perform(c, DVT_CLOSEST_EQUAL, s, parts).pair);
+    expect_pair(c, right, "hashed grid without a sample", perform(c, DVT_CLOSEST_HASHED, s, parts).pair);
+  if (right.distance == 0)
+    expect_pair(c, right, "equal points", perform(c, DVT_CLOSEST_EQUAL, s, parts).pair);
   return useful;
 }
 
-static void run(fill *fill_point, davit_type type, int dim, int64_t n, int parts, bool useful) {
-  cloud c = cloud_of(fill_point, type, dim, n);
+static void run(const char *data, davit_type type, int dim, int64_t n, int parts, bool useful) {
+  cloud c = cloud_of(generator_named(data), type, dim, n);
   assert_true(run_stages(&c, parts) || !useful);
-  free(c.points);
+  cloud_drop(&c);
 }
 
 /* ---- tests ---- */
@@ -250,20 +183,20 @@ CASE(test_kinds) {
   static const int64_t sizes[] = {64, 65, 700, STEPS_FROM - 1};
   for (int v = 0; v < 4; v++)
     for (int s = 0; s < COUNT(sizes); s++)
-      run(uniform, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, sizes[s], 1 + s % 2, true);
+      run("uniform", real_type(v), 2 + v / 2, sizes[s], 1 + s % 2, true);
 }
 
 CASE(test_data) {
   static const struct {
-    fill *fill_point;
+    const char *data;
     bool useful;
-  } all[] = {{line, true}, {lattice, false}, {clusters, true}, {heaps, false}, {one_place, false}};
+  } all[] = {
+      {"vertical line", true}, {"lattice", false}, {"crowd", true}, {"heaps", false}, {"one place", false}};
   for (int v = 0; v < 4; v++)
     for (int d = 0; d < COUNT(all); d++)
-      run(all[d].fill_point, v % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT, 2 + v / 2, 1500 + 7 * d, 1 + d % 2,
-          all[d].useful);
-  run(tiny, DAVIT_DOUBLE, 2, 500, 1, false);
-  run(tiny, DAVIT_DOUBLE, 3, 500, 2, false);
+      run(all[d].data, real_type(v), 2 + v / 2, 1500 + 7 * d, 1 + d % 2, all[d].useful);
+  run("tiny", DAVIT_DOUBLE, 2, 500, 1, false);
+  run("tiny", DAVIT_DOUBLE, 3, 500, 2, false);
 }
 
 /* Records that go to their places in steps: as few as do, with parts of all lengths, so many that a part has several windows, and
@@ -273,7 +206,7 @@ CASE(test_steps) {
   const int64_t sizes[] = {STEPS_FROM + 1, 4096, 4097, 20011, most};
   for (int s = 0; s < COUNT(sizes); s++) {
     const int before = emulator_launches;
-    run(s % 2 ? clusters : uniform, DAVIT_FLOAT, 2 + s % 2, sizes[s], 1, true);
+    run(s % 2 ? "crowd" : "uniform", DAVIT_FLOAT, 2 + s % 2, sizes[s], 1, true);
     assert_true(emulator_launches > before);
   }
 }
@@ -289,7 +222,7 @@ CASE(test_places) {
     assert_true(to.bits[0] <= PART_BITS && to.bits[1] <= PART_BITS);
   }
   for (int dim = 2; dim <= 3; dim++) {
-    cloud c = cloud_of(uniform, DAVIT_FLOAT, dim, 9001);
+    cloud c = cloud_of(0, DAVIT_FLOAT, dim, 9001);
     dvt_closest_state staged, s = {.parts = 1, .known = __builtin_inf()};
     dvt_closest_site site = site_of(&c, true, &staged);
     site.memory = aligned_alloc(256, (emulated_closest_bytes(&site, DVT_CLOSEST_DENSE) + 255) / 256 * 256);
@@ -311,13 +244,13 @@ CASE(test_places) {
     }
     free(seen);
     free(site.memory);
-    free(c.points);
+    cloud_drop(&c);
   }
 }
 
 /* A launch that is refused is the stage's failure. */
 CASE(test_refused) {
-  cloud c = cloud_of(uniform, DAVIT_FLOAT, 2, STEPS_FROM + 1);
+  cloud c = cloud_of(0, DAVIT_FLOAT, 2, STEPS_FROM + 1);
   dvt_closest_state staged;
   dvt_closest_site site = site_of(&c, true, &staged);
   site.memory = aligned_alloc(256, (emulated_closest_bytes(&site, DVT_CLOSEST_EQUAL) + 255) / 256 * 256);
@@ -339,7 +272,7 @@ CASE(test_refused) {
     emulator_fails_at = -1;
   }
   free(site.memory);
-  free(c.points);
+  cloud_drop(&c);
 }
 
 int main(void) {

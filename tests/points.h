@@ -1,0 +1,29 @@
+/* Points for the tests of the closest pair: spread evenly and not, at equal places and distances, of every magnitude. */
+#ifndef DAVIT_TESTS_POINTS_H
+#define DAVIT_TESTS_POINTS_H
+
+#include "tests/elements.h"
+
+typedef struct cloud {
+  davit_type type;
+  int dim;
+  int64_t n;
+  void *points; /* n x dim */
+} cloud;
+
+size_t cloud_bytes(const cloud *c);
+cloud cloud_new(davit_type type, int dim, int64_t n);
+void cloud_drop(cloud *c);
+void put(const cloud *c, int64_t i, double x, double y, double z);
+double get(const cloud *c, int64_t i, int k); /* 0 beyond the dimensions */
+
+/* In [0, 1), with 53 bits. */
+double uniform(uint64_t *random);
+
+/* The generators, and n points of one. */
+enum { GENERATORS = 23 };
+const char *generator_name(int which);
+int generator_named(const char *name);
+cloud cloud_of(int which, davit_type type, int dim, int64_t n);
+
+#endif
