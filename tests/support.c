@@ -345,3 +345,21 @@ bool flag_rises(atomic_int *flag) {
       return true;
   return false;
 }
+
+/* ---- the end ---- */
+
+void drop_queue(davit_queue *queue) {
+  CHECK(davit_queue_destroy(queue));
+}
+
+void drop_event(davit_event *event) {
+  CHECK(davit_event_destroy(event));
+}
+
+void drop_timer(davit_timer *timer) {
+  CHECK(davit_timer_destroy(timer));
+}
+
+void drop_memory(void *memory) {
+  CHECK(davit_free(memory));
+}

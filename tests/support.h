@@ -142,4 +142,26 @@ davit_status always_fail(void *unused);
 /* True when the flag is set within PATIENCE_S. */
 bool flag_rises(atomic_int *flag);
 
+/* ---- the end ---- */
+
+/* Destroys or frees two to six objects in their order: queues, events, timers, gates, memory of davit_malloc(). */
+#define DROP(...) (DROP_PICK(__VA_ARGS__, DROP_6, DROP_5, DROP_4, DROP_3, DROP_2, )(__VA_ARGS__))
+#define DROP_PICK(a, b, c, d, e, f, name, ...) name
+#define DROP_2(x, y) DROP_1(x), DROP_1(y)
+#define DROP_3(x, ...) DROP_1(x), DROP_2(__VA_ARGS__)
+#define DROP_4(x, ...) DROP_1(x), DROP_3(__VA_ARGS__)
+#define DROP_5(x, ...) DROP_1(x), DROP_4(__VA_ARGS__)
+#define DROP_6(x, ...) DROP_1(x), DROP_5(__VA_ARGS__)
+#define DROP_1(x)                                                                                            \
+  _Generic((x),                                                                                              \
+      davit_queue *: drop_queue,                                                                             \
+      davit_event *: drop_event,                                                                             \
+      davit_timer *: drop_timer,                                                                             \
+      gate *: gate_free,                                                                                     \
+      default: drop_memory)(x)
+void drop_queue(davit_queue *queue);
+void drop_event(davit_event *event);
+void drop_timer(davit_timer *timer);
+void drop_memory(void *memory);
+
 #endif

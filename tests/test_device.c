@@ -35,18 +35,17 @@ static davit_device_kind kind_of_region(int device) {
 }
 
 CASE(test_descriptions_are_true) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     davit_device_info info;
     memset(&info, 0xee, sizeof info);
-    CHECK(davit_device_describe(devices[i], &info));
-    assert_int_equal(info.device, devices[i]);
+    CHECK(davit_device_describe(device, &info));
+    assert_int_equal(info.device, device);
     assert_true(info.name[0] != '\0' && memchr(info.name, '\0', sizeof info.name));
     assert_true(memchr(info.bus, '\0', sizeof info.bus) != NULL);
-    if (devices[i] == DAVIT_HOST)
+    if (device == DAVIT_HOST)
       assert_int_equal(info.kind, DAVIT_DEVICE_CPU);
     else
-      assert_int_equal(info.kind, kind_of_region(devices[i]));
+      assert_int_equal(info.kind, kind_of_region(device));
     bool nvidia = info.kind == DAVIT_DEVICE_NVIDIA;
     assert_true(nvidia ? info.compute_capability >= 50 : info.compute_capability == 0);
     assert_true(nvidia == (info.bus[0] != '\0'));
@@ -141,10 +140,8 @@ CASE(test_select_round_trip) {
     davit_device_info info;
     CHECK(davit_device_describe(DAVIT_CURRENT, &info));
     assert_int_equal(info.device, devices[i]);
-    pthread_t thread;
     int elsewhere = INT_MIN;
-    assert_int_equal(pthread_create(&thread, NULL, first_choice, &elsewhere), 0);
-    pthread_join(thread, NULL);
+    join_thread(start_thread(first_choice, &elsewhere));
     assert_int_equal(elsewhere, first);
     assert_int_equal(current(), devices[i]);
     CHECK(davit_device_select(DAVIT_CURRENT)); /* changes nothing */
@@ -205,21 +202,20 @@ CASE(test_image_files) {
 /* ---- memory and links ---- */
 
 CASE(test_memory_in_numbers) {
-  int devices[MOST_PLACES], count = all_devices(devices);
   size_t unused = 0, total = 0;
   REFUSED(davit_device_memory(DAVIT_HOST, NULL, &total), "free_bytes");
   REFUSED(davit_device_memory(DAVIT_HOST, &unused, NULL), "total_bytes");
-  for (int i = 0; i < count; i++) {
-    CHECK(davit_device_memory(devices[i], &unused, &total));
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
+    CHECK(davit_device_memory(device, &unused, &total));
     assert_true(unused > 0 && unused <= total);
-    if (place_is_host(place_for(devices[i])))
+    if (place_is_host(place_for(device)))
       continue; /* other programs come and go */
     enum { BYTES = 256 << 20, SLACK = 64 << 20 };
     size_t during = 0, after = 0;
-    void *memory = new_memory(BYTES, devices[i]);
-    CHECK(davit_device_memory(devices[i], &during, &total));
+    void *memory = new_memory(BYTES, device);
+    CHECK(davit_device_memory(device, &during, &total));
     CHECK(davit_free(memory)); /* kept, and counted as free */
-    CHECK(davit_device_memory(devices[i], &after, &total));
+    CHECK(davit_device_memory(device, &after, &total));
     assert_true(during <= unused - BYTES + SLACK);
     assert_true(after >= unused - SLACK && after <= total);
   }
@@ -284,9 +280,7 @@ CASE(test_statuses) {
   assert_int_equal(davit_fail(DAVIT_WORK_FAILED, "line %d of %s", 3, "x"), DAVIT_WORK_FAILED);
   assert_string_equal(davit_last_error(), "line 3 of x");
   bool empty = false;
-  pthread_t thread;
-  assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &empty), 0);
-  pthread_join(thread, NULL);
+  join_thread(start_thread(fail_elsewhere, &empty));
   assert_true(empty);
   assert_string_equal(davit_last_error(), "line 3 of x");
   char lengthy[2000];

@@ -58,8 +58,7 @@ CASE(test_life_cycle) {
     CHECK(davit_event_synchronize(event));
     assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
     CHECK(i % 2 ? davit_event_reset(event) : davit_event_soft_reset(event));
-    CHECK(davit_queue_destroy(queue));
-    gate_free(g);
+    DROP(queue, g);
   }
   CHECK(davit_event_destroy(event));
 }
@@ -78,8 +77,7 @@ CASE(test_synchronize_checks) {
     assert_int_equal(done, 1);
     assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
   }
-  CHECK(davit_queue_destroy(queue));
-  CHECK(davit_event_destroy(event));
+  DROP(queue, event);
 }
 
 CASE(test_record_without_queue) {
@@ -100,9 +98,7 @@ CASE(test_record_without_queue) {
   gate_open(g);
   CHECK(davit_queue_destroy(held));
   assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
-  CHECK(davit_queue_destroy(queue));
-  CHECK(davit_event_destroy(event));
-  gate_free(g);
+  DROP(queue, event, g);
 }
 
 /* Never recorded, or reset: nothing to wait for. */
@@ -121,21 +117,17 @@ CASE(test_unrecorded_is_not_waited_for) {
   CHECK(davit_queue_synchronize(queue));
   assert_int_equal(ran, 2);
   gate_open(g);
-  CHECK(davit_queue_destroy(held));
-  CHECK(davit_queue_destroy(queue));
-  CHECK(davit_event_destroy(event));
-  gate_free(g);
+  DROP(held, queue, event, g);
 }
 
 CASE(test_record_on_another_device) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++)
-    for (int j = 0; j < count; j++) {
-      davit_queue *a = new_queue(devices[i], 1), *b = new_queue(devices[j], 1);
+  for (int from = DAVIT_HOST; from < device_count(); from++)
+    for (int to = DAVIT_HOST; to < device_count(); to++) {
+      davit_queue *a = new_queue(from, 1), *b = new_queue(to, 1);
       davit_event *event = new_event();
       gate *g = gate_at_head(a);
       CHECK(davit_event_record(event, a));
-      if (devices[i] == devices[j]) {
+      if (from == to) {
         CHECK(davit_event_record(event, b));
         CHECK(davit_event_synchronize(event));
       } else {
@@ -151,10 +143,7 @@ CASE(test_record_on_another_device) {
       CHECK(davit_queue_synchronize(b));
       assert_int_equal(state_of(event), DAVIT_EVENT_COMPLETE);
       CHECK(davit_event_record(event, a)); /* complete: free to go anywhere */
-      CHECK(davit_queue_destroy(a));
-      CHECK(davit_queue_destroy(b));
-      CHECK(davit_event_destroy(event));
-      gate_free(g);
+      DROP(a, b, event, g);
     }
 }
 
@@ -183,8 +172,7 @@ CASE(test_query_is_monotonic) {
   davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
   for (int i = 0; i < 20; i++) {
     watch w = {.event = new_event()};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, watch_event, &w), 0);
+    pthread_t thread = start_thread(watch_event, &w);
     gate *g = gate_at_head(queue);
     CHECK(davit_event_record(w.event, queue));
     sleep_ms(HOLD_MS);
@@ -192,7 +180,7 @@ CASE(test_query_is_monotonic) {
     assert_true(becomes(w.event, DAVIT_EVENT_COMPLETE));
     CHECK(davit_event_check(w.event));
     atomic_store(&w.stop, 1);
-    pthread_join(thread, NULL);
+    join_thread(thread);
     assert_int_equal(w.backwards, 0);
     assert_true(w.slowest_ms < 1000); /* a blocked query would last until its record is reached, and be seen
                                          to hang where a gate is held for PATIENCE_S */
@@ -223,19 +211,15 @@ static void set_up_generations(generations *s, int device) {
 }
 
 static void tear_down_generations(generations *s) {
-  CHECK(davit_queue_destroy(s->a));
-  CHECK(davit_queue_destroy(s->b));
-  CHECK(davit_queue_destroy(s->waiter));
+  DROP(s->a, s->b, s->waiter);
   assert_int_equal(s->released, 1);
-  gate_free(s->gate_a);
-  gate_free(s->gate_b);
+  DROP(s->gate_a, s->gate_b);
 }
 
 CASE(test_old_work_does_not_complete_a_new_record) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     generations s;
-    set_up_generations(&s, devices[i]);
+    set_up_generations(&s, device);
     CHECK(davit_event_record(s.event, s.b));
     gate_open(s.gate_a);
     assert_true(flag_rises(&s.released)); /* by the old work */
@@ -250,10 +234,9 @@ CASE(test_old_work_does_not_complete_a_new_record) {
 }
 
 CASE(test_new_work_does_not_release_old_waiters) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     generations s;
-    set_up_generations(&s, devices[i]);
+    set_up_generations(&s, device);
     CHECK(davit_event_record(s.event, s.b));
     gate_open(s.gate_b);
     assert_true(becomes(s.event, DAVIT_EVENT_COMPLETE));
@@ -268,11 +251,10 @@ CASE(test_new_work_does_not_release_old_waiters) {
 
 /* Reset without waiting, record anew, destroy: the waiter waits for what it was told to wait for. */
 CASE(test_waiters_outlive_reset_and_destroy) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++)
+  for (int device = DAVIT_HOST; device < device_count(); device++)
     for (int destroyed = 0; destroyed < 2; destroyed++) {
       generations s;
-      set_up_generations(&s, devices[i]);
+      set_up_generations(&s, device);
       if (destroyed) {
         CHECK(davit_event_destroy(s.event));
       } else {
@@ -301,18 +283,15 @@ CASE(test_reset_waits) {
   davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
   davit_event *event = new_event();
   atomic_int done = 0;
-  pthread_t thread;
   gate *g = gate_at_head(queue);
   CHECK(davit_queue_host_function(queue, set_flag, &done));
   CHECK(davit_event_record(event, queue));
-  assert_int_equal(pthread_create(&thread, NULL, open_later, g), 0);
+  pthread_t thread = start_thread(open_later, g);
   CHECK(davit_event_reset(event));
   assert_int_equal(done, 1);
   assert_int_equal(state_of(event), DAVIT_EVENT_UNRECORDED);
-  pthread_join(thread, NULL);
-  CHECK(davit_queue_destroy(queue));
-  CHECK(davit_event_destroy(event));
-  gate_free(g);
+  join_thread(thread);
+  DROP(queue, event, g);
 }
 
 /* ---- waits ---- */
@@ -341,18 +320,13 @@ static void expect_wait(int from, int to) {
   CHECK(davit_queue_synchronize(b));
   assert_int_equal(after, 1);
   assert_int_equal(received, 4711);
-  CHECK(davit_queue_destroy(a));
-  CHECK(davit_queue_destroy(b));
-  CHECK(davit_event_destroy(event));
-  CHECK(davit_free(there));
-  gate_free(g);
+  DROP(a, b, event, there, g);
 }
 
 CASE(test_wait_between_all_devices) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++)
-    for (int j = 0; j < count; j++)
-      expect_wait(devices[i], devices[j]);
+  for (int from = DAVIT_HOST; from < device_count(); from++)
+    for (int to = DAVIT_HOST; to < device_count(); to++)
+      expect_wait(from, to);
 }
 
 /* A wait between sub-queues of one queue, both ways in turn: a chain that zigzags. */
@@ -400,9 +374,7 @@ CASE(test_fan_out) {
     for (int j = 0; j < FAN; j++)
       CHECK(davit_queue_destroy(sinks[j]));
     assert_int_equal(released, FAN);
-    CHECK(davit_queue_destroy(source));
-    CHECK(davit_event_destroy(event));
-    gate_free(g);
+    DROP(source, event, g);
   }
 }
 
@@ -449,10 +421,9 @@ CASE(test_fan_in) {
 /* ---- errors ---- */
 
 CASE(test_error_state) {
-  int devices[MOST_PLACES], count = all_devices(devices);
   davit_event *event = new_event();
-  for (int i = 0; i < count; i++) {
-    davit_queue *queue = new_queue(devices[i], 1);
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
+    davit_queue *queue = new_queue(device, 1);
     CHECK(davit_queue_host_function(queue, always_fail, NULL));
     CHECK(davit_event_record(event, queue));
     CHECK_FAILS(davit_event_synchronize(event), DAVIT_WORK_FAILED, FAILURE_WORDS);
@@ -529,18 +500,16 @@ CASE(test_many_threads_wait) {
   pthread_t threads[THREADS];
   for (int i = 0; i < THREADS; i++) {
     waiters[i] = (many_waiters){event, &done, 0};
-    assert_int_equal(pthread_create(&threads[i], NULL, wait_here, &waiters[i]), 0);
+    threads[i] = start_thread(wait_here, &waiters[i]);
   }
   sleep_ms(HOLD_MS);
   gate_open(g);
   for (int i = 0; i < THREADS; i++) {
-    pthread_join(threads[i], NULL);
+    join_thread(threads[i]);
     assert_int_equal(waiters[i].wrong, 0);
   }
   assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
-  CHECK(davit_queue_destroy(queue));
-  CHECK(davit_event_destroy(event));
-  gate_free(g);
+  DROP(queue, event, g);
 }
 
 int main(void) {

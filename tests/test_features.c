@@ -346,12 +346,9 @@ CASE(test_threads) {
   pthread_t threads[8];
   float *samples = new_samples(4096, 9);
   for (int i = 0; i < COUNT(threads); i++)
-    assert_int_equal(pthread_create(&threads[i], NULL, call_often, samples), 0);
-  for (int i = 0; i < COUNT(threads); i++) {
-    void *failed;
-    pthread_join(threads[i], &failed);
-    assert_null(failed);
-  }
+    threads[i] = start_thread(call_often, samples);
+  for (int i = 0; i < COUNT(threads); i++)
+    assert_null(join_thread(threads[i]));
   free(samples);
 }
 

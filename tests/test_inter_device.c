@@ -75,15 +75,9 @@ static void take_down(graph *g) {
   for (int i = 0; i < FACTORS; i++)
     CHECK(davit_free(g->factor[i]));
   for (int i = 0; i < PRODUCTS; i++) {
-    CHECK(davit_free(g->product[i]));
-    CHECK(davit_queue_destroy(g->queue[i]));
-    CHECK(davit_event_destroy(g->event[i]));
+    DROP(g->product[i], g->queue[i], g->event[i]);
   }
-  CHECK(davit_free(g->passed_on));
-  CHECK(davit_free(g->m));
-  CHECK(davit_free(g->last));
-  CHECK(davit_free(g->answer));
-  CHECK(davit_queue_destroy(g->reader));
+  DROP(g->passed_on, g->m, g->last, g->answer, g->reader);
 }
 
 static void product_on(davit_queue *queue, int n, const double *a, const double *b, double *c) {
@@ -147,8 +141,7 @@ static bool run(graph *g, int stalled, int dropped) {
   gate_open(held);
   for (int i = 0; i < PRODUCTS; i++)
     CHECK(davit_queue_synchronize(g->queue[i]));
-  CHECK(davit_event_destroy(end));
-  gate_free(held);
+  DROP(end, held);
   return is_right(g);
 }
 
@@ -158,15 +151,13 @@ static void forget_products(graph *g) {
     CHECK(davit_fill(g->bytes, 0, g->product[i]));
 }
 
-static void test_complete_graph_is_right(void **state) {
-  (void)state;
+CASE(test_complete_graph_is_right) {
   static const int sizes[] = {1, 37, 130};
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++)
-    for (int j = 0; j < count; j++)
+  for (int from = DAVIT_HOST; from < device_count(); from++)
+    for (int to = DAVIT_HOST; to < device_count(); to++)
       for (int s = 0; s < COUNT(sizes); s++) {
         graph g;
-        build(&g, sizes[s], (const int[]){devices[i], devices[j]});
+        build(&g, sizes[s], (const int[]){from, to});
         for (int stalled = 0; stalled < (s == 1 ? PRODUCTS : 1); stalled++) {
           forget_products(&g);
           assert_true(run(&g, stalled, NO_EDGE));
@@ -175,8 +166,7 @@ static void test_complete_graph_is_right(void **state) {
       }
 }
 
-static void test_each_edge_is_needed(void **state) {
-  (void)state;
+CASE(test_each_edge_is_needed) {
   int devices[MOST_PLACES], count = all_devices(devices);
   for (int i = 0; i < count; i++) {
     graph g;
@@ -217,8 +207,7 @@ static void signed_permutation(double *matrix, uint64_t *random) {
     matrix[i + at[i] * N] = random_below(random, 2) ? 1 : -1;
 }
 
-static void test_cpu_and_all_devices(void **state) {
-  (void)state;
+CASE(test_cpu_and_all_devices) {
   static double start[N * N], factors[MOST][N * N], expected[MOST][N * N], sum[N * N], expected_sum[N * N];
   int devices[MOST_PLACES], count = all_devices(devices);
   count = count < MOST ? count : MOST;
@@ -259,13 +248,9 @@ static void test_cpu_and_all_devices(void **state) {
   for (int k = 0; k < N * N; k++)
     assert_true(sum[k] == expected_sum[k]);
   for (int i = 0; i < count; i++) {
-    CHECK(davit_queue_destroy(stations[i].queue));
-    CHECK(davit_event_destroy(stations[i].event));
-    CHECK(davit_free(stations[i].factor));
-    CHECK(davit_free(stations[i].result));
+    DROP(stations[i].queue, stations[i].event, stations[i].factor, stations[i].result);
   }
-  CHECK(davit_free(arrived));
-  gate_free(g);
+  DROP(arrived, g);
 }
 
 /* ---- the source's program ---- */
@@ -285,14 +270,9 @@ static void test_program(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest all[] = {
-      cmocka_unit_test(test_complete_graph_is_right),
-      cmocka_unit_test(test_each_edge_is_needed),
-      cmocka_unit_test(test_cpu_and_all_devices),
-  };
   const struct CMUnitTest program[] = {cmocka_unit_test(test_program)};
   if (argc == 1)
-    return cmocka_run_group_tests(all, NULL, NULL);
+    return run_cases(NULL, NULL);
   program_synched = argc == 3 && strcmp(argv[2], "synched") == 0;
   program_size = argc == 3 ? atoi(argv[1]) : 0;
   if (program_size < 1 || (!program_synched && strcmp(argv[2], "desynched") != 0)) {

@@ -137,15 +137,11 @@ CASE(test_many_threads_allocate) {
   enum { THREADS = 8 };
   int places[MOST_PLACES], count = all_places(places);
   churn churns[THREADS];
-  pthread_t threads[THREADS];
-  for (int i = 0; i < THREADS; i++) {
+  for (int i = 0; i < THREADS; i++)
     churns[i] = (churn){(uint64_t)i, places, count, 0};
-    assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_free, &churns[i]), 0);
-  }
-  for (int i = 0; i < THREADS; i++) {
-    pthread_join(threads[i], NULL);
+  in_threads(THREADS, allocate_and_free, churns, sizeof *churns);
+  for (int i = 0; i < THREADS; i++)
     assert_int_equal(churns[i].wrong, 0);
-  }
 }
 
 CASE(test_pinning) {

@@ -308,29 +308,27 @@ CASE(test_cuda_header) {
 /* ---- devices ---- */
 
 static int first_nvidia(void) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     davit_device_info info;
-    CHECK(davit_device_describe(devices[i], &info));
+    CHECK(davit_device_describe(device, &info));
     if (info.kind == DAVIT_DEVICE_NVIDIA)
-      return devices[i];
+      return device;
   }
   return DAVIT_HOST;
 }
 
 CASE(test_devices) {
   davit_occupancy_card card;
-  int devices[MOST_PLACES], count = all_devices(devices);
   REFUSED(davit_occupancy_card_describe(0, NULL), "card");
   CHECK_FAILS(davit_occupancy_card_describe(1000, &card), DAVIT_UNKNOWN_DEVICE, "1000");
-  for (int i = 0; i < count; i++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     davit_device_info info;
-    CHECK(davit_device_describe(devices[i], &info));
+    CHECK(davit_device_describe(device, &info));
     if (info.kind != DAVIT_DEVICE_NVIDIA) {
-      CHECK_FAILS(davit_occupancy_card_describe(devices[i], &card), DAVIT_UNSUPPORTED, "no NVIDIA device");
+      CHECK_FAILS(davit_occupancy_card_describe(device, &card), DAVIT_UNSUPPORTED, "no NVIDIA device");
       continue;
     }
-    CHECK(davit_occupancy_card_describe(devices[i], &card));
+    CHECK(davit_occupancy_card_describe(device, &card));
     assert_string_equal(card.name, info.name);
     assert_int_equal(card.compute_capability, info.compute_capability);
     assert_true(card.warp_size == 32 && card.warps * 32 == card.threads);

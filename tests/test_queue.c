@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues and sub-queues: order, concurrency, asynchrony, errors, device-wide calls, idle cost.
+/* Queues and sub-queues: order, concurrency, asynchrony, device-wide calls, idle cost.
  *
  * Order is proved by commands that check their predecessor, concurrency by meetings that nobody passes alone,
  * asynchrony by a closed gate at the head of the queue: what returns while the gate is closed did not wait,
@@ -65,14 +65,13 @@ CASE(test_command_arguments) {
 }
 
 CASE(test_destroy_finishes_the_work) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     atomic_int last = 0;
-    int64_t source = 4711, back = 0, *there = new_memory(sizeof *there, place_for(devices[i]));
-    davit_queue *queue = new_queue(devices[i], 2);
+    int64_t source = 4711, back = 0, *there = new_memory(sizeof *there, place_for(device));
+    davit_queue *queue = new_queue(device, 2);
     int told = -5;
     CHECK(davit_queue_device(queue, &told));
-    assert_int_equal(told, devices[i]);
+    assert_int_equal(told, device);
     CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)20));
     CHECK(davit_queue_copy(queue, sizeof source, &source, there));
     CHECK(davit_queue_copy(queue, sizeof back, there, &back));
@@ -167,19 +166,15 @@ static void run_chain(int device, int place, bool gated) {
   assert_int_equal(*c.host, c.host_model);
   assert_int_equal(found, c.device_model);
   assert_int_equal(c.regions_elsewhere, 0);
-  CHECK(davit_queue_destroy(c.queue));
-  CHECK(davit_event_destroy(c.event));
-  CHECK(davit_free(c.host));
-  CHECK(davit_free(c.on_device));
+  DROP(c.queue, c.event, c.host, c.on_device);
   if (g)
     gate_free(g);
 }
 
 CASE(test_mixed_commands_are_in_order) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
-    run_chain(devices[i], DAVIT_PAGEABLE, false);
-    run_chain(devices[i], DAVIT_PINNED, true);
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
+    run_chain(device, DAVIT_PAGEABLE, false);
+    run_chain(device, DAVIT_PINNED, true);
   }
 }
 
@@ -218,10 +213,9 @@ static void expect_meeting(const int *devices, int count) {
 }
 
 CASE(test_two_queues_overlap) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++)
-    for (int j = 0; j < count; j++)
-      expect_meeting((const int[]){devices[i], devices[j]}, 2);
+  for (int from = DAVIT_HOST; from < device_count(); from++)
+    for (int to = DAVIT_HOST; to < device_count(); to++)
+      expect_meeting((const int[]){from, to}, 2);
 }
 
 CASE(test_32_queues_overlap) {
@@ -233,17 +227,15 @@ CASE(test_32_queues_overlap) {
 }
 
 CASE(test_subqueues_overlap) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     enum { SUBQUEUES = 8 };
-    davit_queue *queue = new_queue(devices[i], SUBQUEUES);
+    davit_queue *queue = new_queue(device, SUBQUEUES);
     gate *m = meeting_new(SUBQUEUES);
     for (int j = 0; j < SUBQUEUES; j++) {
       CHECK(davit_queue_set_subqueue(queue, j));
       CHECK(davit_queue_host_function(queue, gate_pass, m));
     }
-    CHECK(davit_queue_synchronize(queue));
-    CHECK(davit_queue_destroy(queue));
+    finish(queue);
     gate_free(m);
   }
 }
@@ -251,9 +243,8 @@ CASE(test_subqueues_overlap) {
 /* Behind a gate in the same sub-queue nothing runs, while the other sub-queue goes on; with one sub-queue
  * requests change nothing. */
 CASE(test_one_subqueue_does_not_overlap) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
-    davit_queue *two = new_queue(devices[i], 2), *one = new_queue(devices[i], 1);
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
+    davit_queue *two = new_queue(device, 2), *one = new_queue(device, 1);
     atomic_int behind = 0, beside = 0, only = 0;
     gate *first = gate_at_head(two), *second = gate_at_head(one);
     int number = -1;
@@ -269,12 +260,10 @@ CASE(test_one_subqueue_does_not_overlap) {
     assert_int_equal(only, 0);
     gate_open(first);
     gate_open(second);
-    CHECK(davit_queue_destroy(two));
-    CHECK(davit_queue_destroy(one));
+    DROP(two, one);
     assert_int_equal(behind, 1);
     assert_int_equal(only, 1);
-    gate_free(first);
-    gate_free(second);
+    DROP(first, second);
   }
 }
 
@@ -305,8 +294,7 @@ CASE(test_products_on_subqueues) {
         assert_true(found[k] == ROUNDS * K * (j + 1));
       CHECK(davit_free(c[j]));
     }
-    CHECK(davit_queue_destroy(queue));
-    CHECK(davit_free(a));
+    DROP(queue, a);
   }
 }
 
@@ -349,9 +337,7 @@ CASE(test_request_and_set) {
   assert_int_equal(current_subqueue(queue), 4);
   for (int i = 0; i < 100; i++) { /* one after the other: a thread must not inherit from one that has ended */
     other_thread t = {.queue = queue};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, choose_elsewhere, &t), 0);
-    pthread_join(thread, NULL);
+    join_thread(start_thread(choose_elsewhere, &t));
     assert_false(t.failed);
     assert_int_equal(t.found, 0);
     assert_int_equal(t.after, 3);
@@ -381,10 +367,9 @@ CASE(test_choice_survives_other_queues) {
 
 CASE(test_enqueue_does_not_wait) {
   enum { FUNCTIONS = 10000 };
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     atomic_int counter = 0;
-    davit_queue *queue = new_queue(devices[i], 1);
+    davit_queue *queue = new_queue(device, 1);
     davit_event *event = new_event();
     gate *g = gate_at_head(queue);
     for (int j = 0; j < FUNCTIONS; j++) {
@@ -399,9 +384,7 @@ CASE(test_enqueue_does_not_wait) {
     gate_open(g);
     CHECK(davit_queue_synchronize(queue));
     assert_int_equal(counter, FUNCTIONS);
-    CHECK(davit_queue_destroy(queue));
-    CHECK(davit_event_destroy(event));
-    gate_free(g);
+    DROP(queue, event, g);
   }
 }
 
@@ -428,8 +411,7 @@ static void expect_copy_behind_gate(int device, int place) {
     bool inside = i / (ROWS + 1) < COLS && i % (ROWS + 1) < ROWS;
     assert_int_equal(back[i], i == 5 ? 9 : inside ? 7 : 2);
   }
-  gate_free(g);
-  CHECK(davit_free(there));
+  DROP(g, there);
   free(host);
   free(back);
 }
@@ -445,15 +427,14 @@ CASE(test_copies_do_not_wait) {
 /* The same numbers as the function that waits. */
 CASE(test_random_on_queues) {
   enum { N = 10001 };
-  int devices[MOST_PLACES], count = all_devices(devices);
   static double expected[N], found[N];
   static float expected_float[N], found_float[N];
   CHECK(davit_random(DAVIT_DOUBLE, N, 5, expected));
   CHECK(davit_random(DAVIT_FLOAT, N, 6, expected_float));
-  for (int i = 0; i < count; i++) {
-    davit_queue *queue = new_queue(devices[i], 1);
-    double *x = new_memory(sizeof expected, place_for(devices[i]));
-    float *y = new_memory(sizeof expected_float, place_for(devices[i]));
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
+    davit_queue *queue = new_queue(device, 1);
+    double *x = new_memory(sizeof expected, place_for(device));
+    float *y = new_memory(sizeof expected_float, place_for(device));
     CHECK(davit_fill(sizeof expected, 0, x));
     gate *g = gate_at_head(queue);
     CHECK(davit_queue_random(queue, DAVIT_DOUBLE, N, 5, x));
@@ -466,19 +447,16 @@ CASE(test_random_on_queues) {
     CHECK(davit_queue_destroy(queue));
     assert_memory_equal(found, expected, sizeof found);
     assert_memory_equal(found_float, expected_float, sizeof found_float);
-    CHECK(davit_free(x));
-    CHECK(davit_free(y));
-    gate_free(g);
+    DROP(x, y, g);
   }
 }
 
 /* ---- synchronisation ---- */
 
 CASE(test_synchronize_waits_for_all_subqueues) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
     enum { SUBQUEUES = 5 };
-    davit_queue *queue = new_queue(devices[i], SUBQUEUES);
+    davit_queue *queue = new_queue(device, SUBQUEUES);
     atomic_int done = 0;
     for (int round = 1; round <= 3; round++) {
       for (int j = 0; j < SUBQUEUES; j++) {
@@ -516,10 +494,9 @@ static davit_status work_from_inside(void *argument) {
 }
 
 CASE(test_own_work_cannot_wait) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++)
+  for (int device = DAVIT_HOST; device < device_count(); device++)
     for (int subqueue = 0; subqueue < 2; subqueue++) {
-      inner in = {.own = new_queue(devices[i], 2), .other = new_queue(DAVIT_HOST, 1)};
+      inner in = {.own = new_queue(device, 2), .other = new_queue(DAVIT_HOST, 1)};
       CHECK(davit_queue_set_subqueue(in.own, subqueue));
       CHECK(davit_queue_host_function(in.own, work_from_inside, &in));
       CHECK(davit_queue_synchronize(in.own));
@@ -574,117 +551,6 @@ CASE(test_device_synchronize_covers_all_queues) {
   }
 }
 
-/* ---- errors ---- */
-
-CASE(test_error_stops_its_subqueue) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
-    davit_queue *queue = new_queue(devices[i], 2);
-    davit_event *before = new_event(), *after = new_event();
-    atomic_int skipped = 0, beside = 0;
-    int64_t source = 1, destination = 0;
-    CHECK(davit_event_record(before, queue));
-    CHECK(davit_queue_host_function(queue, always_fail, NULL));
-    CHECK(davit_queue_host_function(queue, set_flag, &skipped));
-    CHECK(davit_queue_copy(queue, sizeof source, &source, &destination));
-    CHECK(davit_event_record(after, queue));
-    CHECK(davit_queue_set_subqueue(queue, 1));
-    CHECK(davit_queue_host_function(queue, set_flag, &beside));
-    CHECK_FAILS(davit_event_synchronize(after), DAVIT_WORK_FAILED, FAILURE_WORDS);
-    assert_int_equal(state_of(after), DAVIT_EVENT_ERROR);
-    CHECK(davit_event_synchronize(before));
-    CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_WORK_FAILED, FAILURE_WORDS);
-    assert_int_equal(skipped, 0);
-    assert_int_equal(destination, 0);
-    assert_int_equal(beside, 1);
-    CHECK(davit_queue_synchronize(queue)); /* said once */
-    CHECK(davit_queue_set_subqueue(queue, 0));
-    CHECK(davit_queue_host_function(queue, set_flag, &skipped));
-    CHECK(davit_queue_synchronize(queue));
-    assert_int_equal(skipped, 1);
-    CHECK(davit_queue_host_function(queue, always_fail, NULL));
-    CHECK_FAILS(davit_queue_destroy(queue), DAVIT_WORK_FAILED, FAILURE_WORDS);
-    CHECK(davit_event_destroy(before));
-    CHECK(davit_event_destroy(after));
-  }
-}
-
-static davit_status fail_silently(void *unused) {
-  (void)unused;
-  return DAVIT_UNSUPPORTED;
-}
-
-static davit_status region_fails(int device, void *unused) {
-  (void)unused;
-  return davit_fail(DAVIT_WORK_FAILED, "no room on %d", device);
-}
-
-CASE(test_first_error_counts) {
-  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
-  CHECK(davit_queue_host_function(queue, fail_silently, NULL));
-  CHECK(davit_queue_host_function(queue, always_fail, NULL));
-  CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_UNSUPPORTED, davit_status_string(DAVIT_UNSUPPORTED));
-  CHECK(davit_queue_region(queue, region_fails, NULL));
-  CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_WORK_FAILED, "no room on");
-  CHECK(davit_queue_destroy(queue));
-}
-
-/* a fails, b waits for a's event, c for b's. */
-CASE(test_error_travels_with_events) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++)
-    for (int j = 0; j < count; j++) {
-      davit_queue *a = new_queue(devices[i], 1), *b = new_queue(devices[j], 1), *c = new_queue(devices[i], 1);
-      davit_event *ab = new_event(), *bc = new_event();
-      atomic_int b_before = 0, b_after = 0, c_after = 0;
-      gate *g = gate_at_head(a);
-      CHECK(davit_queue_host_function(a, always_fail, NULL));
-      CHECK(davit_event_record(ab, a));
-      CHECK(davit_queue_host_function(b, set_flag, &b_before));
-      CHECK(davit_queue_wait(b, ab));
-      CHECK(davit_queue_host_function(b, set_flag, &b_after));
-      CHECK(davit_event_record(bc, b));
-      CHECK(davit_queue_wait(c, bc));
-      CHECK(davit_queue_host_function(c, set_flag, &c_after));
-      gate_open(g);
-      CHECK_FAILS(davit_queue_synchronize(c), DAVIT_WORK_FAILED, FAILURE_WORDS);
-      CHECK_FAILS(davit_queue_synchronize(b), DAVIT_WORK_FAILED, FAILURE_WORDS);
-      CHECK_FAILS(davit_queue_synchronize(a), DAVIT_WORK_FAILED, FAILURE_WORDS);
-      assert_int_equal(b_before, 1);
-      assert_int_equal(b_after, 0);
-      assert_int_equal(c_after, 0);
-      CHECK(davit_queue_host_function(b, set_flag, &b_after));
-      CHECK(davit_queue_host_function(c, set_flag, &c_after));
-      CHECK(davit_queue_destroy(a));
-      CHECK(davit_queue_destroy(b));
-      CHECK(davit_queue_destroy(c));
-      assert_int_equal(b_after + c_after, 2);
-      CHECK(davit_event_destroy(ab));
-      CHECK(davit_event_destroy(bc));
-      gate_free(g);
-    }
-}
-
-CASE(test_device_check_does_not_wait) {
-  int devices[MOST_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
-    davit_queue *queue = new_queue(devices[i], 2);
-    gate *g = gate_at_head(queue);
-    CHECK(davit_queue_host_function(queue, always_fail, NULL));
-    CHECK(davit_device_check(devices[i]));
-    gate_open(g);
-    davit_status found = DAVIT_SUCCESS;
-    for (double end = patience_ends_ms(); found == DAVIT_SUCCESS && now_ms() < end; sleep_ms(1))
-      found = davit_device_check(devices[i]);
-    assert_int_equal(found, DAVIT_WORK_FAILED);
-    CHECK_FAILS(davit_device_check(devices[i]), DAVIT_WORK_FAILED, FAILURE_WORDS); /* it stays */
-    CHECK_FAILS(davit_device_synchronize(devices[i]), DAVIT_WORK_FAILED, FAILURE_WORDS);
-    CHECK(davit_device_check(devices[i]));
-    CHECK(davit_queue_destroy(queue));
-    gate_free(g);
-  }
-}
-
 /* ---- work that destroys another queue ---- */
 
 typedef struct heir {
@@ -719,18 +585,16 @@ CASE(test_work_destroys_another_queue) {
     CHECK(davit_queue_host_function(queue, destroy_other, h));
     CHECK(davit_queue_host_function(h->other, take_a_nap, (void *)(intptr_t)20));
     CHECK(davit_queue_host_function(h->other, set_flag, &h->other_ran));
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, synchronize_device, h), 0);
+    pthread_t thread = start_thread(synchronize_device, h);
     assert_true(flag_rises(&h->synchronizing));
     sleep_ms(10);
     gate_open(g);
     assert_true(flag_rises(&h->destroyed));
-    pthread_join(thread, NULL);
+    join_thread(thread);
     assert_int_equal(h->destroy, DAVIT_SUCCESS);
     assert_int_equal(h->synchronize, DAVIT_SUCCESS);
     assert_int_equal(h->other_ran, 1);
-    CHECK(davit_queue_destroy(queue));
-    gate_free(g);
+    DROP(queue, g);
   }
 }
 
@@ -769,8 +633,7 @@ CASE(test_idle_queues_use_no_cpu) {
   for (int i = 0; i < QUEUES; i++)
     CHECK(davit_queue_destroy(queues[i]));
   assert_int_equal(counter, QUEUES + 1);
-  CHECK(davit_event_destroy(event));
-  gate_free(g);
+  DROP(event, g);
   assert_true(used < 20);
 }
 

@@ -63,10 +63,10 @@ CASE(test_many_producers) {
                               .shared = shared[i % SHARED],
                               .subqueue = i / SHARED % 2,
                               .count = scaled(TICKETS) / 2 * 2};
-    assert_int_equal(pthread_create(&threads[i], NULL, produce, &producers[i]), 0);
+    threads[i] = start_thread(produce, &producers[i]);
   }
   for (int i = 0; i < THREADS; i++) {
-    pthread_join(threads[i], NULL);
+    join_thread(threads[i]);
     assert_int_equal(producers[i].wrong, 0);
     assert_int_equal(producers[i].own_last, producers[i].count / 2);
     assert_int_equal(producers[i].shared_last, producers[i].count / 2);
@@ -367,13 +367,12 @@ CASE(test_storm) {
   atomic_int stop = 0;
   for (int i = 0; i <= STORM_THREADS; i++) {
     storms[i] = (storm){.random = (uint64_t)i, .lives = scaled(LIVES), .stop = &stop};
-    assert_int_equal(
-        pthread_create(&threads[i], NULL, i < STORM_THREADS ? live_and_die : look_around, &storms[i]), 0);
+    threads[i] = start_thread(i < STORM_THREADS ? live_and_die : look_around, &storms[i]);
   }
   for (int i = 0; i <= STORM_THREADS; i++) {
     if (i == STORM_THREADS)
       atomic_store(&stop, 1);
-    pthread_join(threads[i], NULL);
+    join_thread(threads[i]);
     assert_int_equal(storms[i].wrong, 0);
     assert_int_equal(storms[i].ran, storms[i].expected);
   }
@@ -412,21 +411,18 @@ CASE(test_queues_end_within_a_batch) {
   }
   for (int i = 0; i < CLOSERS; i++) {
     CHECK(davit_queue_host_function(closed[i], add_one, &done));
-    assert_int_equal(pthread_create(&closers[i], NULL, destroy_from_thread, closed[i]), 0);
+    closers[i] = start_thread(destroy_from_thread, closed[i]);
   }
   enqueue_backlog(held, event);
   for (int i = 0; i < CLOSERS; i++) {
-    void *status = NULL;
-    pthread_join(closers[i], &status);
-    assert_int_equal((intptr_t)status, DAVIT_SUCCESS);
+    assert_int_equal((intptr_t)join_thread(closers[i]), DAVIT_SUCCESS);
   }
   assert_int_equal(done, CLOSERS);
   gate_open(g);
   CHECK(davit_queue_destroy(held));
   for (int i = 0; i < CROWDS; i++)
     CHECK(davit_queue_destroy(crowd[i]));
-  CHECK(davit_event_destroy(event));
-  gate_free(g);
+  DROP(event, g);
 }
 
 int main(void) {

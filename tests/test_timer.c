@@ -37,16 +37,14 @@ static void expect_truth(davit_queue *start, davit_queue *stop, davit_event *lin
 }
 
 CASE(test_sleep_on_every_pair_of_devices) {
-  int devices[MOST_PLACES], count = all_devices(devices);
   davit_event *link = new_event();
-  for (int i = 0; i < count; i++)
-    for (int j = 0; j < count; j++) {
-      davit_queue *from = new_queue(devices[i], 1), *to = new_queue(devices[j], 1);
+  for (int i = DAVIT_HOST; i < device_count(); i++)
+    for (int j = DAVIT_HOST; j < device_count(); j++) {
+      davit_queue *from = new_queue(i, 1), *to = new_queue(j, 1);
       expect_truth(from, to, link);
       if (i == j)
         expect_truth(from, from, link);
-      CHECK(davit_queue_destroy(from));
-      CHECK(davit_queue_destroy(to));
+      DROP(from, to);
     }
   CHECK(davit_event_destroy(link));
 }
@@ -67,8 +65,7 @@ CASE(test_missing_points) {
   assert_true(elapsed >= 0 && elapsed < 1e3);
   CHECK(davit_timer_start(timer, queue)); /* a new measurement: the old stop does not count */
   CHECK_FAILS(davit_timer_elapsed(timer, &elapsed), DAVIT_INVALID_STATE, "not stopped");
-  CHECK(davit_timer_destroy(timer));
-  CHECK(davit_queue_destroy(queue));
+  DROP(timer, queue);
 }
 
 /* elapsed waits for a stop that is held up, and starting anew while an old measurement is pending is safe. */
@@ -89,8 +86,7 @@ CASE(test_restart_while_pending) {
   CHECK(davit_timer_start(timer, queue));
   CHECK(davit_timer_stop(timer, queue));
   CHECK(davit_timer_destroy(timer)); /* with both points still to come, perhaps */
-  CHECK(davit_queue_destroy(queue));
-  gate_free(g);
+  DROP(queue, g);
 }
 
 CASE(test_error_and_arguments) {

@@ -535,15 +535,14 @@ static void *change_values(void *unused) {
 }
 
 CASE(test_threads) {
-  pthread_t thread;
   atomic_store(&stop, false);
-  assert_int_equal(pthread_create(&thread, NULL, change_values, NULL), 0);
+  pthread_t thread = start_thread(change_values, NULL);
   for (int i = 0; i < scaled(100000); i++) {
     int64_t value = dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 1);
     assert_true(value == 1 || value == 4096 || value == 4097);
   }
   atomic_store(&stop, true);
-  pthread_join(thread, NULL);
+  join_thread(thread);
   CHECK(davit_tuning_clear());
 }
 
