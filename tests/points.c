@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/points.h"
 
 size_t cloud_bytes(const cloud *c) {

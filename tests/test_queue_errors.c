@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Failures of a queue's work: what they stop, who reports them, and how they travel with events. */
 #include "tests/support.h"
 
