@@ -12,7 +12,6 @@
 #include "tests/elements.h"
 
 enum { WIDTH = 62 };
-static const int host = DAVIT_HOST;
 
 /* ---- data ---- */
 
@@ -37,37 +36,52 @@ static float *axes(int width, int count, const int *order, float scale) {
   return x;
 }
 
+/* What a detector is made of and one stream for it; SEARCH(…, options): one effect. */
+typedef struct search {
+  int width;
+  int64_t frames;
+  const float *stream;
+  int count;
+  const davit_detect_effect *effects;
+  davit_detect_options o;
+} search;
+#define SEARCH(width, frames, stream, length, sound, ...)                                                    \
+  {                                                                                                          \
+    width, frames, stream, 1, &(davit_detect_effect){length, sound}, {                                       \
+      __VA_ARGS__                                                                                            \
+    }                                                                                                        \
+  }
+
 static int64_t windows_of(int64_t frames, const davit_detect_options *options) {
   int64_t windows = -1;
   CHECK(davit_detect_windows(frames, &windows, options));
   return windows;
 }
 
-/* By a detector for this call. */
-static davit_status detect(int width, int64_t frames, const float *stream, int effect_count,
-                           const davit_detect_effect *effects, const davit_detect_options *options,
-                           davit_detect_hit *detections) {
+/* By a detector for this call, on `count` devices or, with 0, on the default ones. */
+static davit_status detect(const search *s, const int *devices, int count, davit_detect_hit *detections) {
+  davit_detect_options o = s->o;
+  o.devices = count ? devices : NULL;
+  o.device_count = count;
   davit_detector *detector = NULL;
-  davit_status status = davit_detector_create(width, effect_count, effects, &detector, options);
+  davit_status status = davit_detector_create(s->width, s->count, s->effects, &detector, &o);
   if (status == DAVIT_SUCCESS)
-    status = davit_detect(detector, frames, stream, detections);
+    status = davit_detect(detector, s->frames, s->stream, detections);
   davit_status end = davit_detector_destroy(detector);
   return status == DAVIT_SUCCESS ? end : status;
 }
 
-/* On one device, or on the default ones if it is NULL. */
-static davit_detect_hit *detect_on(const int *device, int width, int64_t frames, const float *stream,
-                                   int effect_count, const davit_detect_effect *effects,
-                                   const davit_detect_options *options) {
-  const int64_t count = windows_of(frames, options) * effect_count;
-  davit_detect_hit *d = kept((size_t)(count + 1) * sizeof *d);
-  const davit_detect_hit guard = d[count];
-  davit_detect_options o = *options;
-  o.devices = device;
-  o.device_count = device != NULL;
-  CHECK(detect(width, frames, stream, effect_count, effects, &o, d));
-  assert_memory_equal(&guard, &d[count], sizeof guard);
+static davit_detect_hit *detections_on(const search *s, const int *devices, int count) {
+  const int64_t hits = windows_of(s->frames, &s->o) * s->count;
+  davit_detect_hit *d = kept((size_t)(hits + 1) * sizeof *d);
+  const davit_detect_hit guard = d[hits];
+  CHECK(detect(s, devices, count, d));
+  assert_memory_equal(&guard, &d[hits], sizeof guard);
   return d;
+}
+
+static davit_detect_hit *on_host(const search *s) {
+  return detections_on(s, &(int){DAVIT_HOST}, 1);
 }
 
 static void expect_same(const davit_detect_hit *a, const davit_detect_hit *b) {
@@ -85,18 +99,20 @@ static void expect_same(const davit_detect_hit *a, const davit_detect_hit *b) {
 
 /* ---- the same on all devices ---- */
 
-static void expect_reference(int width, int64_t frames, int effect_count, const davit_detect_effect *effects,
-                             const davit_detect_options *o) {
+static davit_detect_hit *by_reference(const search *s) {
+  davit_detect_hit *d = kept((size_t)(windows_of(s->frames, &s->o) * s->count) * sizeof *d);
+  CHECK(dvt_ref_detect(s->width, s->frames, s->stream, s->count, s->effects, &s->o, d));
+  return d;
+}
+
+/* On each device, and on the default ones. */
+static void expect_reference(const search *s) {
   int devices[MOST_PLACES], device_count = all_devices(devices);
-  float *stream = random_frames(11, width, frames);
-  const int64_t count = windows_of(frames, o) * effect_count;
-  davit_detect_hit *expected = kept((size_t)count * sizeof *expected);
-  CHECK(dvt_ref_detect(width, frames, stream, effect_count, effects, o, expected));
-  for (int i = -1; i < device_count; i++) {
-    davit_detect_hit *d =
-        detect_on(i < 0 ? NULL : &devices[i], width, frames, stream, effect_count, effects, o);
-    for (int64_t k = 0; k < count; k++)
-      expect_same(&d[k], &expected[k]);
+  const davit_detect_hit *wanted = by_reference(s);
+  for (int i = 0; i <= device_count; i++) {
+    const davit_detect_hit *d = detections_on(s, &devices[i], i < device_count);
+    for (int64_t k = 0; k < windows_of(s->frames, &s->o) * s->count; k++)
+      expect_same(&d[k], &wanted[k]);
   }
 }
 
@@ -114,16 +130,21 @@ CASE(test_reference_on_every_device) {
         if (lengths[e] <= cases[c].window)
           effects[count++] =
               (davit_detect_effect){lengths[e], random_frames(100 + (uint64_t)e, 5, lengths[e])};
-      const davit_detect_options o = {.window = cases[c].window,
-                                      .hop = cases[c].hop,
-                                      .threshold = 20,
-                                      .gap_penalty = rounded ? 33 : 7.25,
-                                      .permutations = cases[c].permutations,
-                                      .block = 1 + c % 4,
-                                      .round = rounded,
-                                      .alpha = 0.3,
-                                      .seed = 5};
-      expect_reference(5, cases[c].frames, count, effects, &o);
+      const search s = {5,
+                        cases[c].frames,
+                        random_frames(11, 5, cases[c].frames),
+                        count,
+                        effects,
+                        {.window = cases[c].window,
+                         .hop = cases[c].hop,
+                         .threshold = 20,
+                         .gap_penalty = rounded ? 33 : 7.25,
+                         .permutations = cases[c].permutations,
+                         .block = 1 + c % 4,
+                         .round = rounded,
+                         .alpha = 0.3,
+                         .seed = 5}};
+      expect_reference(&s);
     }
 }
 
@@ -133,30 +154,23 @@ CASE(test_long_effects) {
   for (int k = 0; k < 3; k++) {
     const int64_t frames = 326 + k;
     float *sound = random_frames(3, 4, frames);
-    const davit_detect_effect effect = {frames, sound};
-    davit_detect_options o = {0};
-    o.window = 700;
-    o.round = true;
-    o.permutations = 2;
-    o.threshold = k == 0 ? 20.5 : 10;
-    expect_reference(4, 1500, 1, &effect, &o);
-    davit_detect_hit *d = detect_on(&host, 4, frames, sound, 1, &effect, &o);
-    assert_true(d->score >= 100.0 * (double)frames);
+    search s = SEARCH(4, 1500, random_frames(11, 4, 1500), frames, sound, .window = 700, .round = true,
+                      .permutations = 2, .threshold = k == 0 ? 20.5 : 10);
+    expect_reference(&s);
+    s.frames = frames;
+    s.stream = sound;
+    assert_true(on_host(&s)->score >= 100.0 * (double)frames);
   }
 }
 
 CASE(test_processor_variants) {
-  float *stream = random_frames(1, WIDTH, 900), *sound = random_frames(2, WIDTH, 30);
-  const davit_detect_effect effect = {30, sound};
-  davit_detect_options o = {0};
-  o.window = 60;
-  o.permutations = 5;
   for (int rounded = 0; rounded < 2; rounded++) {
-    o.round = rounded;
-    davit_detect_hit *best = detect_on(&host, WIDTH, 900, stream, 1, &effect, &o);
+    const search s = SEARCH(WIDTH, 900, random_frames(1, WIDTH, 900), 30, random_frames(2, WIDTH, 30),
+                            .window = 60, .permutations = 5, .round = rounded);
+    const davit_detect_hit *best = on_host(&s);
     for (int variant = 0; variant < DVT_CPU_COUNT; variant++) {
       dvt_cpu_allow((dvt_cpu)variant);
-      davit_detect_hit *d = detect_on(&host, WIDTH, 900, stream, 1, &effect, &o);
+      const davit_detect_hit *d = on_host(&s);
       for (int w = 0; w < 15; w++)
         expect_same(&d[w], &best[w]);
     }
@@ -203,20 +217,14 @@ CASE(test_brute_force) {
     uint64_t random = (uint64_t)trial;
     const int64_t m = 1 + random_below(&random, 40), n = 1 + random_below(&random, (int)m);
     float *stream = random_frames(50 + (uint64_t)trial, 3, m), *sound = random_frames(7, 3, n);
-    const davit_detect_effect effect = {n, sound};
-    const davit_detect_options o = {.window = m,
-                                    .threshold = 37.5,
-                                    .gap_penalty = 3,
-                                    .permutations = 1,
-                                    .block = 1 + trial % 5,
-                                    .round = trial % 2,
-                                    .alpha = 1,
-                                    .seed = (uint64_t)trial};
-    davit_detect_hit *d = detect_on(&host, 3, m, stream, 1, &effect, &o);
-    CHECK(davit_detect_permutation(o.seed, 0, m, o.block, order));
-    const double real = brute_force(3, m, stream, n, sound, order, &o);
-    CHECK(davit_detect_permutation(o.seed, 1, m, o.block, order));
-    const double null = brute_force(3, m, stream, n, sound, order, &o);
+    const search s =
+        SEARCH(3, m, stream, n, sound, .window = m, .threshold = 37.5, .gap_penalty = 3, .permutations = 1,
+               .block = 1 + trial % 5, .round = trial % 2, .alpha = 1, .seed = (uint64_t)trial);
+    const davit_detect_hit *d = on_host(&s);
+    CHECK(davit_detect_permutation(s.o.seed, 0, m, s.o.block, order));
+    const double real = brute_force(3, m, stream, n, sound, order, &s.o);
+    CHECK(davit_detect_permutation(s.o.seed, 1, m, s.o.block, order));
+    const double null = brute_force(3, m, stream, n, sound, order, &s.o);
     assert_true(fabs(d->score - real) <= 1e-3);
     assert_true(fabs(d->null_mean - null) <= 1e-3);
     assert_true(d->p_value == (d->null_mean >= d->score ? 1 : 0.5));
@@ -228,12 +236,8 @@ CASE(test_brute_force) {
 CASE(test_parasail) {
   enum { WINDOW = 50, EFFECT = 30, RUNS = 101 };
   float *stream = random_frames(21, 5, WINDOW), *sound = random_frames(22, 5, EFFECT);
-  const davit_detect_effect effect = {EFFECT, sound};
-  davit_detect_options o = {0};
-  o.window = WINDOW;
-  o.round = true;
-  o.threshold = 10;
-  o.block = 3;
+  const search s =
+      SEARCH(5, WINDOW, stream, EFFECT, sound, .window = WINDOW, .round = true, .threshold = 10, .block = 3);
   char alphabet[WINDOW + 1] = "", text[WINDOW + 1] = "";
   for (int i = 0; i < WINDOW; i++)
     alphabet[i] = (char)(i < 25 ? 'A' + i : 'a' + i - 25);
@@ -247,21 +251,21 @@ CASE(test_parasail) {
         aa += a * a;
         bb += b * b;
       }
-      const double s = nearbyint(100 * ab / sqrt(aa * bb));
-      values[j * WINDOW + i] = (int)(s < o.threshold ? -o.threshold : s);
+      const double alike = nearbyint(100 * ab / sqrt(aa * bb));
+      values[j * WINDOW + i] = (int)(alike < s.o.threshold ? -s.o.threshold : alike);
     }
   parasail_matrix_t *matrix = parasail_matrix_pssm_create_case_sensitive(alphabet, values, EFFECT);
   double real = 0, sum = 0;
   for (int r = 0; r < RUNS; r++) {
     uint16_t order[WINDOW];
-    CHECK(davit_detect_permutation(o.seed, r, WINDOW, o.block, order));
+    CHECK(davit_detect_permutation(s.o.seed, r, WINDOW, s.o.block, order));
     for (int i = 0; i < WINDOW; i++)
       text[i] = alphabet[order[i]];
     parasail_result_t *result = parasail_sw(NULL, EFFECT, text, WINDOW, 133, 33, matrix);
     *(r ? &sum : &real) += parasail_result_get_score(result);
     parasail_result_free(result);
   }
-  davit_detect_hit *d = detect_on(&host, 5, WINDOW, stream, 1, &effect, &o);
+  const davit_detect_hit *d = on_host(&s);
   assert_true(real > 100);
   assert_true(d->score == real);
   assert_true(d->null_mean == sum / 100);
@@ -270,25 +274,16 @@ CASE(test_parasail) {
 
 /* ---- by hand ---- */
 
-static davit_detect_hit detect_axes(int count, const int *order, float scale) {
+static void expect_axes(double score, int64_t onset, int64_t offset, int count, const int *order) {
   static const int pattern[] = {0, 1, 2, 3, 4, 5};
-  float *stream = axes(7, count, order, scale), *sound = axes(7, 6, pattern, 1);
-  const davit_detect_effect effect = {6, sound};
-  davit_detect_options o = {0};
-  o.window = 16;
-  o.threshold = 50;
-  davit_detect_hit *d = detect_on(&host, 7, count, stream, 1, &effect, &o), result = *d;
-  return result;
+  const search s = SEARCH(7, count, axes(7, count, order, 2), 6, axes(7, 6, pattern, 1), .window = 16);
+  const davit_detect_hit *d = on_host(&s);
+  assert_true(d->score == score);
+  assert_int_equal(d->onset, onset);
+  assert_int_equal(d->offset, offset);
 }
-
-#define EXPECT_AXES(expected, begin, end, ...)                                                               \
-  do {                                                                                                       \
-    const int order[] = {__VA_ARGS__};                                                                       \
-    const davit_detect_hit d = detect_axes(COUNT(order), order, 2);                                          \
-    assert_true(d.score == (expected));                                                                      \
-    assert_int_equal(d.onset, (begin));                                                                      \
-    assert_int_equal(d.offset, (end));                                                                       \
-  } while (0)
+#define EXPECT_AXES(score, onset, offset, ...)                                                               \
+  expect_axes(score, onset, offset, COUNT(((int[]){__VA_ARGS__})), (int[]){__VA_ARGS__})
 
 CASE(test_examples_by_hand) {
   EXPECT_AXES(600, 0, 6, 0, 1, 2, 3, 4, 5);
@@ -310,15 +305,15 @@ CASE(test_silence_and_constant_sound) {
   float silence[40 * 3] = {0}, tone[40 * 3];
   for (int i = 0; i < 40 * 3; i++)
     tone[i] = i % 3 == 0 ? 1 : 0.5f;
-  davit_detect_options o = {0};
-  o.window = 40;
   const davit_detect_effect effects[] = {{10, silence}, {10, tone}};
-  davit_detect_hit *d = detect_on(&host, 3, 40, silence, 2, effects, &o);
+  search s = {3, 40, silence, 2, effects, {.window = 40}};
+  const davit_detect_hit *d = on_host(&s);
   for (int e = 0; e < 2; e++) {
     assert_true(d[e].score == 0 && d[e].null_sd == 0 && d[e].z == 0 && d[e].p_value == 1);
     assert_false(d[e].detected);
   }
-  d = detect_on(&host, 3, 40, tone, 2, effects, &o);
+  s.stream = tone;
+  d = on_host(&s);
   assert_true(d[0].score == 0);
   assert_true(fabs(d[1].score - 1000) < 1e-3 && d[1].p_value == 1);
   assert_false(d[1].detected);
@@ -328,30 +323,23 @@ CASE(test_silence_and_constant_sound) {
 CASE(test_transposed) {
   for (int n = 1; n <= 40; n += 3) {
     float *a = random_frames((uint64_t)n, 5, 40), *b = random_frames(99, 5, n);
-    davit_detect_options o = {0};
-    o.window = 40;
-    o.threshold = 10;
-    const davit_detect_effect short_one = {n, b}, long_one = {40, a};
-    davit_detect_hit *d = detect_on(&host, 5, 40, a, 1, &short_one, &o), *turned;
-    o.window = 41; /* so that an effect may be longer than what there is of the window */
-    turned = detect_on(&host, 5, n, b, 1, &long_one, &o);
-    assert_true(d->score == turned->score);
+    /* A window of 41, so that an effect may be longer than what there is of the window. */
+    const search s = SEARCH(5, 40, a, n, b, .window = 41, .threshold = 10),
+                 turned = SEARCH(5, n, b, 40, a, .window = 41, .threshold = 10);
+    assert_true(on_host(&s)->score == on_host(&turned)->score);
   }
 }
 
 /* A frame more that matches the effect's end never lowers the score. */
 CASE(test_growing) {
   float *stream = random_frames(5, 5, 60), *sound = random_frames(6, 5, 30);
-  davit_detect_options o = {0};
-  o.window = 61;
-  o.threshold = 20;
   double last = 0;
   for (int n = 1; n <= 30; n++) {
-    const davit_detect_effect effect = {n, sound};
+    const search s = SEARCH(5, 60, stream, n, sound, .window = 61, .threshold = 20);
     memcpy(stream + (20 + n) * 5, sound + (n - 1) * 5, 5 * sizeof *sound);
-    davit_detect_hit *d = detect_on(&host, 5, 60, stream, 1, &effect, &o);
-    assert_true(d->score >= last && d->score >= 100 * n - 0.01);
-    last = d->score;
+    const double score = on_host(&s)->score;
+    assert_true(score >= last && score >= 100 * n - 0.01);
+    last = score;
   }
 }
 
@@ -360,19 +348,14 @@ CASE(test_planted_effect) {
   enum { FRAMES = 2000, EFFECT = 60, AT = 1234 };
   float *stream = random_frames(31, WIDTH, FRAMES), *sound = random_frames(32, WIDTH, EFFECT);
   memcpy(stream + AT * WIDTH, sound, sizeof(float) * EFFECT * WIDTH);
-  const davit_detect_effect effect = {EFFECT, sound};
-  davit_detect_options o = {0};
-  o.hop = 100;
-  davit_detect_hit *d = detect_on(&host, WIDTH, FRAMES, stream, 1, &effect, &o);
-  for (int64_t w = 0; w < windows_of(FRAMES, &o); w++) {
-    const bool there = w * 100 <= AT && AT + EFFECT <= w * 100 + 200;
-    if (there) {
+  const search s = SEARCH(WIDTH, FRAMES, stream, EFFECT, sound, .hop = 100);
+  const davit_detect_hit *d = on_host(&s);
+  for (int64_t w = 0; w < windows_of(FRAMES, &s.o); w++)
+    if (w * 100 <= AT && AT + EFFECT <= w * 100 + 200) {
       assert_int_equal(d[w].onset, AT);
       assert_int_equal(d[w].offset, AT + EFFECT);
-      assert_true(d[w].score > 5999 && d[w].p_value == 1.0 / 101 && d[w].z > 5);
-      assert_true(d[w].detected);
+      assert_true(d[w].score > 5999 && d[w].p_value == 1.0 / 101 && d[w].z > 5 && d[w].detected);
     }
-  }
 }
 
 /* ---- windows and permutations ---- */
@@ -441,15 +424,10 @@ CASE(test_permutations_are_even) {
  * happens with probability alpha. 5 standard deviations. */
 CASE(test_false_alarms) {
   enum { WINDOWS = 2000 };
-  float *stream = random_frames(77, 3, WINDOWS * 12), *sound = random_frames(78, 3, 6);
-  const davit_detect_effect effect = {6, sound};
-  davit_detect_options o = {0};
-  o.window = 12;
-  o.permutations = 39;
-  o.block = 1;
-  o.coverage = DAVIT_DETECT_ZERO;
-  o.alpha = 0.1;
-  davit_detect_hit *d = detect_on(&host, 3, WINDOWS * 12, stream, 1, &effect, &o);
+  const search s =
+      SEARCH(3, WINDOWS * 12, random_frames(77, 3, WINDOWS * 12), 6, random_frames(78, 3, 6), .window = 12,
+             .permutations = 39, .block = 1, .coverage = DAVIT_DETECT_ZERO, .alpha = 0.1);
+  const davit_detect_hit *d = on_host(&s);
   int alarms = 0;
   for (int w = 0; w < WINDOWS; w++)
     alarms += d[w].detected;
@@ -459,20 +437,17 @@ CASE(test_false_alarms) {
 /* ---- bad arguments ---- */
 
 CASE(test_defaults) {
-  float *stream = random_frames(8, 5, 700), *sound = random_frames(9, 5, 20);
-  const davit_detect_effect effect = {20, sound};
-  davit_detect_options o;
-  davit_detect_hit d[2][4];
-  CHECK(davit_detect_defaults(&o));
-  assert_true(o.window == 200 && o.threshold == 50 && o.gap_penalty == 33 && o.permutations == 100 &&
-              o.block == 3 && o.alpha == 0.01 && o.coverage == 0.3 && !o.round && o.seed == 0);
-  CHECK(detect(5, 700, stream, 1, &effect, NULL, d[0]));
-  CHECK(detect(5, 700, stream, 1, &effect, &o, d[1]));
+  search s = SEARCH(5, 700, random_frames(8, 5, 700), 20, random_frames(9, 5, 20), .window = 0);
+  const davit_detect_hit *zero = on_host(&s), *d;
+  CHECK(davit_detect_defaults(&s.o));
+  assert_true(s.o.window == 200 && s.o.threshold == 50 && s.o.gap_penalty == 33 && s.o.permutations == 100 &&
+              s.o.block == 3 && s.o.alpha == 0.01 && s.o.coverage == 0.3 && !s.o.round && s.o.seed == 0);
+  d = on_host(&s);
   for (int w = 0; w < 4; w++)
-    expect_same(&d[0][w], &d[1][w]);
-  o = (davit_detect_options){.threshold = DAVIT_DETECT_ZERO, .alpha = DAVIT_DETECT_ZERO};
-  CHECK(detect(5, 700, stream, 1, &effect, &o, d[1]));
-  assert_true(d[1][0].score > d[0][0].score && !d[1][0].detected);
+    expect_same(&d[w], &zero[w]);
+  s.o = (davit_detect_options){.threshold = DAVIT_DETECT_ZERO, .alpha = DAVIT_DETECT_ZERO};
+  d = on_host(&s);
+  assert_true(d->score > zero->score && !d->detected);
   REFUSED(davit_detect_defaults(NULL), "options is NULL");
 }
 
@@ -556,17 +531,16 @@ enum { STREAMS = 4, LONGEST = 300, SOUND = 25 };
 typedef struct searcher {
   pthread_t thread;
   const davit_detector *detector;
-  int64_t frames;
-  float *stream;
+  search s;
   davit_detect_hit *wanted, *found;
   bool right;
 } searcher;
 
 static void *search_often(void *argument) {
-  searcher *s = argument;
-  s->right = true;
+  searcher *x = argument;
+  x->right = true;
   for (int repeat = 0; repeat < 5; repeat++)
-    s->right = davit_detect(s->detector, s->frames, s->stream, s->found) == DAVIT_SUCCESS && s->right;
+    x->right = davit_detect(x->detector, x->s.frames, x->s.stream, x->found) == DAVIT_SUCCESS && x->right;
   return NULL;
 }
 
@@ -579,26 +553,24 @@ CASE(test_kept_detector) {
   const davit_detect_effect effect = {SOUND, sound};
   davit_detector *detector;
   searcher searchers[STREAMS];
-  for (int k = 0; k < STREAMS; k++) {
-    searcher *s = &searchers[k];
-    const int64_t frames = LONGEST - k * 90, windows = windows_of(frames, &o);
-    *s = (searcher){.frames = frames, .stream = random_frames(60 + (uint64_t)k, 5, frames)};
-    s->wanted = kept((size_t)windows * sizeof *s->wanted);
-    s->found = kept((size_t)windows * sizeof *s->found);
-    CHECK(dvt_ref_detect(5, frames, s->stream, 1, &effect, &o, s->wanted));
-  }
   CHECK(davit_detector_create(5, 1, &effect, &detector, &o));
-  memset(sound, 0xff, SOUND * 5 * sizeof *sound);
   for (int k = 0; k < STREAMS; k++) {
-    searchers[k].detector = detector;
-    assert_int_equal(pthread_create(&searchers[k].thread, NULL, search_often, &searchers[k]), 0);
+    const int64_t frames = LONGEST - k * 90;
+    searcher *x = &searchers[k];
+    *x = (searcher){.detector = detector,
+                    .s = {5, frames, random_frames(60 + (uint64_t)k, 5, frames), 1, &effect, o}};
+    x->wanted = by_reference(&x->s);
+    x->found = kept((size_t)windows_of(frames, &o) * sizeof *x->found);
   }
+  memset(sound, 0xff, SOUND * 5 * sizeof *sound);
+  for (int k = 0; k < STREAMS; k++)
+    assert_int_equal(pthread_create(&searchers[k].thread, NULL, search_often, &searchers[k]), 0);
   for (int k = 0; k < STREAMS; k++) {
-    const searcher *s = &searchers[k];
-    assert_int_equal(pthread_join(s->thread, NULL), 0);
-    assert_true(s->right);
-    for (int64_t w = 0; w < windows_of(s->frames, &o); w++)
-      expect_same(&s->found[w], &s->wanted[w]);
+    const searcher *x = &searchers[k];
+    assert_int_equal(pthread_join(x->thread, NULL), 0);
+    assert_true(x->right);
+    for (int64_t w = 0; w < windows_of(x->s.frames, &o); w++)
+      expect_same(&x->found[w], &x->wanted[w]);
   }
   CHECK(davit_detector_destroy(detector));
 }
@@ -606,9 +578,7 @@ CASE(test_kept_detector) {
 /* ---- failures ---- */
 
 typedef struct attempt {
-  const float *stream;
-  const davit_detect_effect *effect;
-  const davit_detect_options *options;
+  search s;
   const davit_detect_hit *wanted;
 } attempt;
 
@@ -616,24 +586,17 @@ static davit_status whole_story(void *argument) {
   const attempt *a = argument;
   int devices[MOST_PLACES], count = all_devices(devices);
   davit_detect_hit d[8];
-  davit_detect_options o = *a->options;
-  o.devices = devices;
-  o.device_count = count < 16 ? count : 16;
-  davit_status status = detect(5, 450, a->stream, 1, a->effect, &o, d);
+  davit_status status = detect(&a->s, devices, count < 16 ? count : 16, d);
   for (int w = 0; w < 8 && status == DAVIT_SUCCESS; w++)
     expect_same(&d[w], &a->wanted[w]);
   return status;
 }
 
 CASE(test_failures) {
-  float *stream = random_frames(1, 5, 450), *sound = random_frames(2, 5, 20);
-  const davit_detect_effect effect = {20, sound};
-  davit_detect_options o = {0};
-  o.window = 60;
-  o.permutations = 3;
-  davit_detect_hit wanted[8];
-  CHECK(dvt_ref_detect(5, 450, stream, 1, &effect, &o, wanted));
-  attempt a = {stream, &effect, &o, wanted};
+  attempt a = {
+      SEARCH(5, 450, random_frames(1, 5, 450), 20, random_frames(2, 5, 20), .window = 60, .permutations = 3),
+      NULL};
+  a.wanted = by_reference(&a.s);
   fail_everywhere(whole_story, &a);
 }
 
