@@ -137,7 +137,7 @@ int dvt_align_step(const dvt_align_tiling *tiling, const dvt_align_stretch *s, c
 
 /* ---- threads ---- */
 
-/* A band is a strip at least: no row below it may lack its border. */
+/* A band has at least a strip: every row below it needs its border. */
 static int bands_for(const dvt_align_tiling *tiling, int64_t m, int64_t n, int threads) {
   const int64_t most = n < 2 * BLOCK ? 1 : m / tiling->strip;
   return (int)dvt_at_least(1, dvt_at_most(most, threads));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits; those whose score may not fit are computed
- * again one by one in 32 bits. A query of more columns than a warp has goes in strips, whose borders pass through memory. */
+/* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits; those whose score may not
+ * fit are computed again one by one in 32 bits. A query of more columns than a warp has goes in strips, whose
+ * borders pass through memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ enum {
   PAIR_THREADS = 128,
   BORDER_BYTES = 8,      /* of a row */
   BORDER_ROWS = 1 << 27, /* of the targets that go through the strips together */
-  MOST_SCORE = 1 << 30   /* so that no sum in 32 bits overflows, whatever gaps cost */
+  MOST_SCORE = 1 << 30   /* so that no sum in 32 bits overflows, for any cost of gaps */
 };
 
 #define SYMBOL uint8_t

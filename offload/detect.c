@@ -16,7 +16,7 @@
 enum {
   FLOATS = 16,       /* of a vector */
   FEWEST_RUNS = 200, /* of a share: similarities, computed for each share, cost as much as 15 runs */
-  SHARES = 4         /* for each thread, where there is so much to do */
+  SHARES = 4         /* for each thread, if there is so much work */
 };
 typedef float float_lanes __attribute__((vector_size(64)));
 typedef int32_t int_lanes __attribute__((vector_size(64)));
@@ -53,7 +53,7 @@ static bool is_short(const dvt_detect_task *t, int e) {
   return dvt_detect_fits(t, t->effects[e].frames);
 }
 
-/* How one effect is shared out: LANES windows, and `runs` runs. */
+/* The shares of one effect: `lanes` windows and `runs` runs each. */
 typedef struct shares {
   int64_t lanes, blocks, runs, pieces;
 } shares;

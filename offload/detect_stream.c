@@ -102,7 +102,7 @@ __attribute__((used)) static void detect_profiles_region(int device, int teams, 
 
 /* ---- shapes ---- */
 
-/* How an effect is worked on. */
+/* The words and the shape for an effect. */
 typedef struct effect_shape {
   bool pairs;
   dvt_shape shape;
@@ -143,7 +143,7 @@ bool dvt_detect_streams(dvt_stream *stream, const dvt_detect_task *t) {
   return largest_profile(t, most_profile_bytes(stream)) > 0;
 }
 
-/* Some effect does not fit, and is left to regions. */
+/* Whether some effect does not fit; regions then score it. */
 static bool needs_regions(const dvt_detect_task *t, size_t most) {
   for (int e = 0; e < t->effect_count; e++) {
     const effect_shape s = shape_of(t, t->effects[e].frames);

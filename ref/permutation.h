@@ -4,8 +4,7 @@
  * Order r of n things is a Fisher-Yates shuffle of 0 … n - 1 from the top, whose draws are the words of the
  * Philox blocks with counter (0, r), (1, r), … and the seed as the key. A word w picks one of k things as w k
  * / 2^32, which prefers none by more than k / 2^32. Order 0 is the things as they are.
- *
- * A header of inline functions because devices draw for themselves too. */
+ * Inline, because kernels of the study draw orders too. */
 #ifndef DAVIT_REF_PERMUTATION_H
 #define DAVIT_REF_PERMUTATION_H
 
@@ -28,9 +27,9 @@ static inline void dvt_permutation(uint64_t seed, uint64_t r, int n, uint16_t *o
   }
 }
 
-/* The same for n things in blocks of `block` neighbours, which stay together in their order: the circle of
- * the things, cut from a random place on (the last block may be shorter). Neighbours of real sound are alike,
- * and this keeps them so. Blocks of 1 are dvt_permutation(). */
+/* The same for blocks of `block` neighbours, which stay together in their order, as neighbouring frames of
+ * sound are similar. The things are a circle, cut into blocks from a random place on (the last block may be
+ * shorter). Blocks of 1 are dvt_permutation(). */
 static inline void dvt_block_permutation(uint64_t seed, uint64_t r, int n, int block, uint16_t *order) {
   const int count = (n + block - 1) / block, at = n - count;
   if (block <= 1 || r == 0) {

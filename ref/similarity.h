@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How similar two frames of sound are, in the same bits on every device: multiplications and additions in one
- * order, fused.
- *
- * A header of inline functions because devices compute it too. */
+/* Similarity of two frames of sound, in the same bits on every device: fused multiplications and additions in
+ * one order. Inline, because devices compute it too. */
 #ifndef DAVIT_REF_SIMILARITY_H
 #define DAVIT_REF_SIMILARITY_H
 
 #include <math.h>
 #include <stdbool.h>
 
-/* What a sum of products of unit vectors counts as. */
+/* The similarity for a sum of products of unit vectors. */
 static inline float dvt_similarity_of(float cosine, float threshold, bool rounded) {
   float s = 100 * cosine;
   s = rounded ? rintf(s) : s;

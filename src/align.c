@@ -125,7 +125,7 @@ static int64_t length_of(const dvt_align_targets *t, int64_t k) {
   return k < t->count ? t->offsets[k + 1] - t->offsets[k] : 0;
 }
 
-/* A batch is worth it if a quarter of it is symbols. */
+/* Whether at least a quarter of a batch would be symbols. */
 static bool is_batch(const dvt_align_targets *t, int64_t first) {
   int64_t used = 0;
   for (int64_t k = first; k < first + DVT_ALIGN_LANES; k++)
@@ -209,7 +209,7 @@ davit_status davit_align_database_create(const davit_align_sequences *targets, i
   return dvt_error_report(&first);
 }
 
-/* Waits for the lanes' commands, whatever fails. */
+/* Waits for the lanes' commands, also after a failure. */
 static void close_lanes(davit_align_database *d, dvt_error *first) {
   for (int i = 0; i < d->shares; i++) {
     if (d->share[i].lane)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Local alignment inside the library: the checks that all its calls make, and the trace with a limit of one's
- * own. */
+/* Local alignment inside the library: checks that its calls share, and the trace with a limit for tests. */
 #ifndef DAVIT_SRC_ALIGN_H
 #define DAVIT_SRC_ALIGN_H
 
 #include <davit/align.h>
 
-/* The parameters' own validity. */
+/* NULL, reserved words and ranges. */
 davit_status dvt_check_scoring(const davit_align_scoring *scoring);
 
 /* A sequence of `length` symbols, all below `symbols`; the sentences call it `name` and its length

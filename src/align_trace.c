@@ -96,7 +96,7 @@ static void find_end(trace *t, const dvt_align_stretch *s, davit_align_result *a
   a->target_end = end.column;
 }
 
-/* Of the stretches that end there and score the same, the one with the least of the target, then of the
+/* Of the stretches that end there and score the same, the one with the shortest target, then the shortest
  * query. */
 static void find_begin(trace *t, const dvt_align_stretch *s, davit_align_result *a) {
   const dvt_align_stretch back = {s->query + a->query_end - 1, s->target + a->target_end - 1, a->query_end,

@@ -419,9 +419,9 @@ static davit_status work(const dvt_site *site, const void *arguments) {
   return status == DAVIT_SUCCESS ? freed : status;
 }
 
-/* Of a CPU's windows, as many as the scores' memory allows, but enough portions for all workers; vectors are
- * filled, whatever that takes. A GPU computes one portion while another is judged, so its workers get several
- * each, as long as they fill the GPU. */
+/* On a CPU as many windows as the scores' memory allows, but enough portions for all workers, and always full
+ * vectors. A GPU computes one portion while another is judged, so its workers get several each, if these
+ * still fill the GPU. */
 static int64_t choose_portion(const detection *d, int workers) {
   const int64_t each = d->task.effect_count * d->task.runs * (int64_t)sizeof(float),
                 shares = dvt_divide_up(d->whole, workers), unit = d->gpus ? 1 : UNIT;

@@ -21,7 +21,7 @@
 #include "src/runtime/operation.h"
 #include "src/runtime/place.h"
 
-enum { LEAST_WORK = 1 << 16, ALIGNMENT = 64 };
+enum { THREAD_SAMPLES = 1 << 16, ALIGNMENT = 64 };
 
 /* FFTW's planner is not thread safe, its plans are. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
@@ -197,9 +197,9 @@ static void add_changes(const analysis *a, float *features) {
   }
 }
 
-/* Little work is not worth waking threads for. */
+/* One thread for every THREAD_SAMPLES samples. */
 static int threads_for(int64_t count) {
-  const int64_t worth = 1 + count / LEAST_WORK;
+  const int64_t worth = 1 + count / THREAD_SAMPLES;
   const int threads = dvt_device_threads(DAVIT_HOST);
   return worth < threads ? (int)worth : threads;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GPU on the CPU, for tests of kernels that need no GPU: what offload/kernel/gpu.h declares, and of a
+/* A GPU on the CPU, for tests of kernels without a GPU: what offload/kernel/gpu.h declares, and of a
  * stream what launches kernels. Included before the source under test, which is included as text: its
  * functions are then called emulated_NAME, where EMULATED(NAME) says so.
  *

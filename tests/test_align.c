@@ -22,9 +22,9 @@ static int score_of(const davit_align_scoring *scoring, uint8_t q, uint8_t t) {
   return scoring->matrix[q + t * scoring->symbols];
 }
 
-/* ---- what an alignment has to be ---- */
+/* ---- checks of an alignment ---- */
 
-/* The score of the columns, which have to be those of the stretches. */
+/* The score of the columns, which must cover the stretches. */
 static int64_t score_of_columns(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
                                 const davit_align_result *a, const char *cigar) {
   int64_t i = a->query_begin, j = a->target_begin, score = 0;
@@ -52,8 +52,8 @@ static int64_t score_of_columns(const davit_align_scoring *scoring, const sequen
   return score;
 }
 
-/* Of the alignments that score so it ends first in the target, then in the query: less of either does not
- * score so. */
+/* Of the alignments with this score it ends first in the target, then in the query: a shorter target or query
+ * scores less. */
 static void expect_first_end(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
                              const davit_align_result *a) {
   const sequence less_target = {a->target_end - 1, t->symbols}, to_end = {a->target_end, t->symbols};
@@ -91,7 +91,7 @@ static sequence sequence_of(const char *text, const char *letters) {
 
 /* ---- one pair ---- */
 
-/* Every pair of positions by every gap that may lead there. */
+/* The maximum over every gap that leads to a pair of positions. */
 static int32_t by_general_gaps(const davit_align_scoring *scoring, const sequence *q, const sequence *t) {
   enum { MOST = 32 };
   int64_t h[MOST][MOST] = {{0}}, best = 0;
@@ -137,7 +137,7 @@ CASE(test_general_gaps) {
   assert_true(gapped > repeats / 20);
 }
 
-/* The matrix of the thesis with its errors corrected: H of each prefix of rows and of columns. */
+/* A worked example: h of each prefix of rows and of columns. */
 static const char worked_rows[] = "TCTATATCCGT", worked_cols[] = "ATGCATCCCATGAC";
 static const int worked[11][14] = {
     {0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0}, {0, 0, 0, 2, 0, 0, 4, 2, 2, 0, 0, 0, 0, 2},
@@ -181,8 +181,8 @@ CASE(test_worked_example) {
 
 static const char generic_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef";
 
-/* Its matrix for ours, symbol k being letter k, for its striped functions: they take rows for the target's
- * symbols, where parasail_sw() takes them for the query's. */
+/* parasail's form of a matrix, symbol k being letter k, for its striped functions: their rows are the
+ * target's symbols, those of parasail_sw() the query's. */
 static parasail_matrix_t *parasail_matrix_of(const davit_align_scoring *scoring) {
   char letters[MAX_SYMBOLS + 1] = "";
   memcpy(letters, generic_letters, (size_t)scoring->symbols);
@@ -202,8 +202,8 @@ static char *text_of(const sequence *s) {
   return text;
 }
 
-/* Its plain loops are right for all penalties, its vectors (parasail 2.6: striped and scan) only where an
- * opening costs more than an extension: else they stop following gaps too early. */
+/* parasail's plain loops are right for all penalties, its vectors (2.6: striped and scan) only if an opening
+ * costs more than an extension: else they stop following gaps too early. */
 static int32_t by_parasail(const davit_align_scoring *scoring, const parasail_matrix_t *matrix,
                            const sequence *q, const sequence *t, bool vectors) {
   if (q->length == 0 || t->length == 0)
@@ -310,7 +310,7 @@ CASE(test_parasail) {
     }
 }
 
-/* Any number of threads finds the same stretches, and columns that score the same. */
+/* Every number of threads finds the same stretches, and columns with the same score. */
 CASE(test_thread_counts) {
   static const int threads[] = {1, 2, 3, 7};
   uint64_t random = 17;
@@ -337,8 +337,8 @@ static void put_run(sequence *s, uint8_t symbol, int64_t count) {
   s->length += count;
 }
 
-/* Two begins score the same: one with less of the target and far more of the query, in the rows of another
- * thread, which comes to that column later. */
+/* Two begins have the same score: one with less of the target and far more of the query, in the rows of
+ * another thread, which reaches that column later. */
 CASE(test_begins_far_apart) {
   enum {
     SYMBOLS = 5,
@@ -408,7 +408,7 @@ CASE(test_self) {
   }
 }
 
-/* Query and target change places with the matrix's rows and columns. */
+/* Query and target are exchanged, and the matrix's rows and columns. */
 CASE(test_transposed) {
   uint64_t random = 5;
   for (int repeat = 0; repeat < scaled(100); repeat++) {
@@ -427,7 +427,7 @@ CASE(test_transposed) {
   }
 }
 
-/* The same symbol behind both never makes the score fall. */
+/* The same symbol added to both never lowers the score. */
 CASE(test_growing) {
   uint64_t random = 6;
   int8_t dna[16];
@@ -453,8 +453,8 @@ static sequence joined(const sequence *a, const sequence *middle, int64_t count,
   return s;
 }
 
-/* One gap of any length, which the cuts of the target meet at its begin, inside and at its end. The symbol of
- * the gap is that of no other place, so that there is one best alignment. */
+/* One gap of any length, with cuts of the target at its begin, inside it and at its end. The gap's symbol is
+ * nowhere else, so that there is one best alignment. */
 CASE(test_one_gap) {
   int8_t matrix[25];
   fill_diagonal(5, 2, -3, matrix);

@@ -47,7 +47,7 @@ static void expect_scores(davit_align_database *database, const targets *t,
   zone_drop(&z);
 }
 
-/* The best, by looking for the next one again and again. */
+/* The best hits, found one after the other. */
 static void expect_hits(davit_align_database *database, const targets *t, const davit_align_scoring *scoring,
                         const sequence *q, int64_t top, const int32_t *wanted) {
   const size_t bytes = (size_t)top * sizeof(davit_align_hit);
@@ -74,7 +74,7 @@ static void expect_hits(davit_align_database *database, const targets *t, const 
   zone_drop(&z);
 }
 
-/* By every device alone, by all of them, and by those of no choice. */
+/* Each device alone, all of them, and the default ones. */
 typedef struct device_list {
   int count;
   int devices[MOST_PLACES];
@@ -99,7 +99,7 @@ static davit_align_database *database_on(const targets *t, int symbols, const de
   return database;
 }
 
-/* One query after the other by one database, on all lists of devices. */
+/* All queries by one database, on each list of devices. */
 static void expect_all(const targets *t, const davit_align_scoring *scoring, int queries,
                        const sequence *query) {
   device_list *lists = kept((MOST_PLACES + 2) * sizeof *lists);
@@ -118,7 +118,7 @@ static void expect_all(const targets *t, const davit_align_scoring *scoring, int
   }
 }
 
-/* ---- what is in them ---- */
+/* ---- contents ---- */
 
 CASE(test_small_databases) {
   static const int64_t lengths[] = {0, 1, 2, 33, 375};
@@ -163,7 +163,7 @@ static sequence scoring_itself(int score) {
   return s;
 }
 
-/* Scores on both sides of what narrow words hold. */
+/* Scores below and above the limits of narrow words. */
 CASE(test_score_limits) {
   static const int scores[] = {126,  127,   128,   129,   253,   254,   255,   256,   257,   2047,  2048,
                                2049, 32766, 32767, 32768, 32769, 65534, 65535, 65536, 65537, 70000, 100000};
@@ -241,7 +241,7 @@ CASE(test_own_memory) {
   CHECK(davit_align_database_destroy(database));
 }
 
-/* Equal targets come in their own order; `top` at, below and above the number of targets. */
+/* Equal targets keep their order; `top` at, below and above the number of targets. */
 CASE(test_ties) {
   enum { MANY = 70 };
   uint64_t random = 14;

@@ -127,7 +127,7 @@ CASE(test_odd_databases) {
   run_case(24, 7, 3, 2, 5, 11, 1, 4);
 }
 
-/* Whichever launch is refused, nothing still runs when that is told. */
+/* Each launch is refused in turn; nothing is running when the call returns. */
 CASE(test_refused_launches) {
   enum { M = 1100, COUNT_OF_TARGETS = 3, LENGTH = 300 };
   static int8_t matrix[] = {127};

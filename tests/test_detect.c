@@ -319,7 +319,7 @@ CASE(test_silence_and_constant_sound) {
   assert_false(d[1].detected);
 }
 
-/* What is alike is so both ways: the window in the effect's place scores the same. */
+/* Window and effect exchanged score the same. */
 CASE(test_transposed) {
   for (int n = 1; n <= 40; n += 3) {
     float *a = random_frames((uint64_t)n, 5, 40), *b = random_frames(99, 5, n);
@@ -420,8 +420,8 @@ CASE(test_permutations_are_even) {
         assert_true(abs(count[a * 9 + b * 3 + 3 - a - b] - DRAWS / 6) < 5 * 92);
 }
 
-/* In frames that know nothing of the effect, and nothing of each other, p-values are even: at most alpha
- * happens with probability alpha. 5 standard deviations. */
+/* In frames that are independent of the effect and of each other, p-values are even: p <= alpha has
+ * probability alpha. 5 standard deviations. */
 CASE(test_false_alarms) {
   enum { WINDOWS = 2000 };
   const search s =

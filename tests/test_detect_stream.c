@@ -69,7 +69,7 @@ static void expect_effect(const dvt_detect_task *t, int e) {
   }
 }
 
-/* Scores of all effects in all windows; whatever else is in the memory stays as it is. */
+/* Scores of all effects in all windows; the memory behind the layout stays as it is. */
 static void expect_task(dvt_detect_task *t) {
   const size_t scores = (size_t)(t->windows * t->effect_count * t->runs) * sizeof(float);
   t->scores = kept(scores);
@@ -121,7 +121,7 @@ static void run_case(bool rounded, int64_t windows, int64_t window, int64_t runs
   expect_task(&t);
 }
 
-/* Lengths around all that lanes and columns make. */
+/* Lengths around all multiples of lanes and columns. */
 CASE(test_every_shape) {
   static const int64_t lengths[] = {1,  15, 16, 17, 20, 21, 24, 25, 28,  29, 32,
                                     33, 40, 48, 56, 63, 64, 65, 80, 108, 129};
@@ -142,7 +142,7 @@ CASE(test_odd_tasks) {
   run_case(true, 2, 200, 9, 1, (const int64_t[]){108}, 33);
 }
 
-/* One effect that does not fit keeps no other from the kernels. */
+/* One effect does not fit: the others still go to the kernels. */
 CASE(test_some_too_large) {
   for (int rounded = 0; rounded < 2; rounded++) {
     const int before = emulator_launches;
@@ -156,7 +156,7 @@ CASE(test_some_too_large) {
   emulator_team_bytes = 227 * 1024;
 }
 
-/* What does not fit a warp or the team's memory is left to others. */
+/* An effect that does not fit a warp or the team's memory is not for streams. */
 CASE(test_too_large) {
   dvt_detect_range effect = {.frames = 1025};
   dvt_detect_task t = {.window = 200, .effect_count = 1, .effects = &effect, .round = true};

@@ -42,9 +42,8 @@ typedef struct figure {
   unsigned limits; /* by the rule */
 } figure;
 
-/* The Fermi figures come from the course report on dense kernels, the GTX 670's from the thesis on the
- * closest pair; where one of them prints a figure, it is that of the column `rule`. 28 bytes of shared memory
- * a thread are its point, distance and pair, 20 a distance and a pair, 4 a counter. */
+/* Figures that the sources of docs/occupancy.md print for Fermi and the GTX 670, in the column `rule`. 28
+ * bytes of shared memory a thread are its point, distance and pair, 20 a distance and a pair, 4 a counter. */
 static const figure figures[] = {
     {"stencil, 40 registers", "GT 560M", 256, 40, 0, 3, 3, 24, 50, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
     {"stencil, block of 32 x 32", "GT 560M", 1024, 40, 0, 0, 0, 0, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
