@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stages of the search for a closest pair, each one piece of work on one device.
  *
- * A stage gets a state, does its work and gives the state back with what it found. What comes after what, and with which
- * grid, src/closest_pair.c decides. Several devices share a stage: each has all points and looks at its part of the pairs;
- * the least of what they find is the answer. */
+ * A stage gets a state, does its work and gives the state back with what it found. What comes after what, and
+ * with which grid, src/closest_pair.c decides. Several devices share a stage: each has all points and looks
+ * at its part of the pairs; the least of what they find is the answer. */
 #ifndef DAVIT_OFFLOAD_CLOSEST_PAIR_H
 #define DAVIT_OFFLOAD_CLOSEST_PAIR_H
 
@@ -20,11 +20,11 @@ typedef enum dvt_closest_stage {
   DVT_CLOSEST_EQUAL   /* pair: of the pairs of equal points, if there is one */
 } dvt_closest_stage;
 
-/* Cells and their buckets, numbered from 1; bucket 0 is empty.
- * Dense: cell (x, y, z) of a box is bucket first + x + y pitch[0] + z pitch[1], with a rim of empty cells, so that
- * every neighbour has a bucket.
- * Hashed: cells of the side 2^e at multiples of the side; runs of 32 cells in x have neighbouring buckets, the first of which
- * is hashed. Beyond 2^53 sides from the origin only points with that coordinate equal can be in one cell. */
+/* Cells and their buckets, numbered from 1; bucket 0 is empty. Dense: cell (x, y, z) of a box is bucket first
+ * + x + y pitch[0] + z pitch[1], with a rim of empty cells, so that every neighbour has a bucket. Hashed:
+ * cells of the side 2^e at multiples of the side; runs of 32 cells in x have neighbouring buckets, the first
+ * of which is hashed. Beyond 2^53 sides from the origin only points with that coordinate equal can be in one
+ * cell. */
 typedef struct dvt_closest_grid {
   int64_t hashed;
   int64_t buckets;                /* with bucket 0 */

@@ -53,27 +53,24 @@ static inline extent extent_of(int64_t length, bool low_border, bool high_border
 #define EACH "offload/stencil_cpu.inc"
 #include "offload/each_floating.inc"
 
-/* Wide rows need columns of both matrices that begin at multiples of 16 bytes. */
-static bool is_wide(const dvt_stencil *s) {
+/* The kernels for wide rows need columns of both matrices that begin at multiples of 16 bytes. */
+static davit_status run(const dvt_site *site, const void *stencil) {
+  static davit_status (*const runs[2][2])(const dvt_site *, const dvt_stencil *) = {
+      {float_run_narrow, float_run_wide}, {double_run_narrow, double_run_wide}};
+  const dvt_stencil *s = stencil;
   const uintptr_t element = davit_type_bytes(s->type);
-  return ((uintptr_t)s->a | (uintptr_t)s->b | (uintptr_t)s->lda * element | (uintptr_t)s->ldb * element) %
-             16 ==
-         0;
+  const bool wide =
+      ((uintptr_t)s->a | (uintptr_t)s->b | (uintptr_t)s->lda * element | (uintptr_t)s->ldb * element) % 16 ==
+      0;
+  return runs[s->type == DAVIT_DOUBLE][wide](site, s);
 }
 
 davit_status dvt_stencil_stream(const dvt_site *site, const void *stencil) {
-  static davit_status (*const launches[2][2])(dvt_stream *, const dvt_stencil *) = {
-      {float_launch_narrow, float_launch_wide}, {double_launch_narrow, double_launch_wide}};
-  const dvt_stencil *s = stencil;
-  return launches[s->type == DAVIT_DOUBLE][is_wide(s)](site->stream, s);
+  return run(site, stencil);
 }
 
 davit_status dvt_stencil_region(const dvt_site *site, const void *stencil) {
-  static void (*const regions[2][2])(int, const dvt_stencil *) = {
-      {float_stencil_narrow, float_stencil_wide}, {double_stencil_narrow, double_stencil_wide}};
-  const dvt_stencil *s = stencil;
-  regions[s->type == DAVIT_DOUBLE][is_wide(s)](site->device, s);
-  return DAVIT_SUCCESS;
+  return run(site, stencil);
 }
 
 davit_status dvt_stencil_host(const dvt_site *site, const void *stencil) {

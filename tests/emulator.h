@@ -15,11 +15,20 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "offload/kernel/instance.h"
+
 #define DVT_GPU 1
 #define DVT_EMULATED 1
 #define DVT_INLINE static inline
 #define DVT_TEAM
 #define DVT_SHARED static
+/* Regions have no bodies: tests call these. */
+#define DVT_BODY(function, ...) dvt_no_body(0, __VA_ARGS__)
+#define DVT_NVIDIA_BODY DVT_BODY
+
+static inline void dvt_no_body(int first, ...) {
+  (void)first;
+}
 
 enum { EMULATOR_THREADS = 256, EMULATOR_STACK = 1 << 16 };
 
@@ -72,20 +81,20 @@ static void dvt_barrier(void) {
     emulator_pass();
 }
 
-DVT_INLINE void dvt_load_constant_16(const void *at, uint32_t word[4]) {
-  memcpy(word, at, 16);
+DVT_INLINE void dvt_load_constant_16(const void *at, void *value) {
+  memcpy(value, at, 16);
 }
 
-DVT_INLINE void dvt_load_team_16(const void *at, uint32_t word[4]) {
+DVT_INLINE void dvt_load_team_16(const void *at, void *value) {
   if ((uintptr_t)at % 16)
     abort();
-  memcpy(word, at, 16);
+  memcpy(value, at, 16);
 }
 
-DVT_INLINE void dvt_store_16(void *at, const uint32_t word[4]) {
+DVT_INLINE void dvt_store_16(void *at, const void *value) {
   if ((uintptr_t)at % 16)
     abort();
-  memcpy(at, word, 16);
+  memcpy(at, value, 16);
 }
 
 DVT_INLINE void dvt_fence(void) {

@@ -19,21 +19,23 @@ enum { GUARD = 256, TEAMS = 3, STEPS_FROM = DVT_CLOSEST_CACHE / 16 };
 #define BODY_OF(kind, name)                                                                                  \
   static void run_##kind##_##name(void *arguments) {                                                         \
     const dvt_argument *a = arguments;                                                                       \
-    closest_##kind##_##name##_body((int64_t)a[0], emulator_pointer(a + 1), emulator_pointer(a + 2),          \
-                                   emulator_pointer(a + 3), emulator_pointer(a + 4),                         \
-                                   emulator_pointer(a + 5), emulator_pointer(a + 6));                        \
+    closest_##kind##_##name##_body(&(work){(int64_t)a[0], emulator_pointer(a + 1), emulator_pointer(a + 2),   \
+                                          emulator_pointer(a + 3), emulator_pointer(a + 4),                  \
+                                          emulator_pointer(a + 5), emulator_pointer(a + 6), 0});             \
   }
 #define ROW_OF(kind, name) {"closest_" #kind "_" #name, run_##kind##_##name},
-#define OF_ALL(of, kind)                                                                                     \
-  of(kind, box) of(kind, gather) of(kind, brute) of(kind, plan_dense) of(kind, plan_hashed) of(kind, count)  \
-      of(kind, place) of(kind, search_dense) of(kind, search_hashed) of(kind, insert) of(kind, equal)
-#define OF_FLOATS(of, kind) of(kind, part_points) of(kind, part_records) of(kind, settle)
-OF_ALL(BODY_OF, float2)
-OF_ALL(BODY_OF, float3)
-OF_ALL(BODY_OF, double2)
-OF_ALL(BODY_OF, double3)
-OF_FLOATS(BODY_OF, float2)
-OF_FLOATS(BODY_OF, float3)
+#define OF_FLOAT2(STEP, name) OF(float2, name)
+#define OF_FLOAT3(STEP, name) OF(float3, name)
+#define OF_DOUBLE2(STEP, name) OF(double2, name)
+#define OF_DOUBLE3(STEP, name) OF(double3, name)
+#define OF_ALL                                                                                               \
+  STEPS_OF_ALL(OF_FLOAT2)                                                                                    \
+  STEPS_OF_ALL(OF_FLOAT3)                                                                                    \
+  STEPS_OF_ALL(OF_DOUBLE2) STEPS_OF_ALL(OF_DOUBLE3) STEPS_OF_GPUS(OF_FLOAT2) STEPS_OF_GPUS(OF_FLOAT3)
+#define OF BODY_OF
+OF_ALL
+#undef OF
+#define OF ROW_OF
 
 /* The scan has tests of its own. */
 static void run_scan(void *arguments) {
@@ -45,9 +47,7 @@ static void run_scan(void *arguments) {
       y[i] = sum += x[i];
 }
 
-const emulator_kernel emulator_kernels[] = {
-    OF_ALL(ROW_OF, float2) OF_ALL(ROW_OF, float3) OF_ALL(ROW_OF, double2) OF_ALL(ROW_OF, double3)
-        OF_FLOATS(ROW_OF, float2) OF_FLOATS(ROW_OF, float3){"dvt_int32_sum_scan_region", run_scan}};
+const emulator_kernel emulator_kernels[] = {OF_ALL{"dvt_int32_sum_scan_region", run_scan}};
 
 /* ---- points ---- */
 

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "instance.h"
+
 /* 64-bit words of a slot for a value of type T (dvt_publish_slot): one, or whole pairs. */
 #define DVT_SLOT_WORDS(T) (sizeof(T) == 4 ? 1 : (sizeof(T) / 4 + 1) / 2 * 2)
 
@@ -113,34 +115,41 @@ DVT_INLINE void dvt_load_pair(const uint64_t *at, uint64_t *first, uint64_t *sec
                    : "memory");
 }
 
-/* 16 bytes at an address that is a multiple of 16. Written out so that the compiler does not split the access
- * to share half of it with another path. */
-DVT_INLINE void dvt_load_16(const void *at, uint32_t word[4]) {
+/* 16 bytes from or to an address that is a multiple of 16; `value` is a variable of 16 bytes. Written out so
+ * that the compiler does not split the access to share half of it with another path. */
+DVT_INLINE void dvt_load_16(const void *at, void *value) {
+  uint32_t word[4];
   __asm__("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
           : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
           : "l"(at)
           : "memory");
+  __builtin_memcpy(value, word, 16);
 }
 
-/* The same of memory that nobody writes during the launch: such loads may be moved, and so need fewer
- * registers. */
-DVT_INLINE void dvt_load_constant_16(const void *at, uint32_t word[4]) {
+/* From memory that nobody writes during the launch: such loads may be moved, and so need fewer registers. */
+DVT_INLINE void dvt_load_constant_16(const void *at, void *value) {
+  uint32_t word[4];
   __asm__("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
           : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
           : "l"(at));
+  __builtin_memcpy(value, word, 16);
 }
 
-DVT_INLINE void dvt_store_16(void *at, const uint32_t word[4]) {
+DVT_INLINE void dvt_store_16(void *at, const void *value) {
+  uint32_t word[4];
+  __builtin_memcpy(word, value, 16);
   __asm__ volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(word[0]), "r"(word[1]),
                    "r"(word[2]), "r"(word[3])
                    : "memory");
 }
 
-/* 16 bytes of the team's memory at an address that is a multiple of 16. */
-DVT_INLINE void dvt_load_team_16(const DVT_TEAM void *at, uint32_t word[4]) {
+/* From the team's memory. */
+DVT_INLINE void dvt_load_team_16(const DVT_TEAM void *at, void *value) {
+  uint32_t word[4];
   __asm__ volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
                    : "r"((uint32_t)(uintptr_t)at));
+  __builtin_memcpy(value, word, 16);
 }
 
 /* Bytes k < 4 of two words, with their signs, as the halves of a word. */
@@ -260,20 +269,16 @@ DVT_INLINE void dvt_load_pair(const uint64_t *at, uint64_t *first, uint64_t *sec
   *second = dvt_load_word(at + 1);
 }
 
-typedef uint32_t dvt_quad __attribute__((ext_vector_type(4)));
-
-DVT_INLINE void dvt_load_16(const void *at, uint32_t word[4]) {
-  dvt_quad quad = *(const dvt_quad *)at;
-  for (int w = 0; w < 4; w++)
-    word[w] = quad[w];
+DVT_INLINE void dvt_load_16(const void *at, void *value) {
+  __builtin_memcpy(value, __builtin_assume_aligned(at, 16), 16);
 }
 
-DVT_INLINE void dvt_load_constant_16(const void *at, uint32_t word[4]) {
-  dvt_load_16(at, word);
+DVT_INLINE void dvt_load_constant_16(const void *at, void *value) {
+  dvt_load_16(at, value);
 }
 
-DVT_INLINE void dvt_store_16(void *at, const uint32_t word[4]) {
-  *(dvt_quad *)at = (dvt_quad){word[0], word[1], word[2], word[3]};
+DVT_INLINE void dvt_store_16(void *at, const void *value) {
+  __builtin_memcpy(__builtin_assume_aligned(at, 16), value, 16);
 }
 
 DVT_INLINE void dvt_pause(void) {
@@ -344,13 +349,12 @@ DVT_INLINE uint32_t dvt_load_slot(const uint64_t *slot, void *value, unsigned by
 }
 
 #define DVT_IN_TEAM_MEMORY(...) DVT_PRAGMA(omp allocate(__VA_ARGS__) allocator(omp_pteam_mem_alloc))
-#define DVT_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #else
 #define DVT_IN_TEAM_MEMORY(...)
 #define DVT_BODY(function, ...) dvt_no_body(0, __VA_ARGS__)
 #endif
 
-/* The same for kernels that are for NVIDIA devices alone. */
+/* For kernels that are for NVIDIA devices alone. */
 #ifdef __NVPTX__
 #define DVT_NVIDIA_BODY DVT_BODY
 #else

@@ -28,4 +28,16 @@
 #define DVT_QUOTE_(x) #x
 #define DVT_QUOTE(x) DVT_QUOTE_(x)
 
+#define DVT_LIST(...) __VA_ARGS__
+#define DVT_PRAGMA(...) _Pragma(#__VA_ARGS__)
+
+/* How a kernel becomes a region: DVT_REGION(name, body, threads, (pointers), (parameters), arguments…)
+ * defines, alone in a function, static void name(int device, int teams, parameters): teams of `threads`
+ * threads that call body(arguments…). `pointers` are the parameters that are pointers. */
+#define DVT_REGION(name, body, threads, pointers, parameters, ...)                                           \
+  __attribute__((used)) static void name(int device, int teams, DVT_LIST parameters) {                       \
+    DVT_PRAGMA(omp target teams ompx_bare num_teams(teams) thread_limit(threads) device(device)              \
+                   is_device_ptr pointers)                                                                   \
+    DVT_BODY(body, __VA_ARGS__);                                                                             \
+  }
 #endif

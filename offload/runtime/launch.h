@@ -22,7 +22,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "offload/kernel/instance.h"
 #include "offload/runtime/stream.h"
+#include "src/base/operation.h"
 
 enum { DVT_MOST_ARGUMENTS = 24 };
 
@@ -76,6 +78,17 @@ static inline dvt_argument dvt_argument_of_double(double value) {
  * static (the device may give more than 48 KiB). Reads `arguments` before it returns. */
 davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
                         size_t shared_bytes, const dvt_argument *arguments, int count);
+
+/* Runs a region where the site says: enqueued on the stream, or as the region. Returns the status if the
+ * launch fails. */
+#define DVT_RUN(site, region, teams, threads, ...)                                                           \
+  do {                                                                                                       \
+    static dvt_kernel dvt_run_kernel = {.function = DVT_QUOTE(region)};                                      \
+    if ((site)->stream)                                                                                      \
+      DVT_TRY(dvt_launch(&dvt_run_kernel, (site)->stream, teams, threads, 0, DVT_ARGUMENTS(__VA_ARGS__)));   \
+    else                                                                                                     \
+      region((site)->device, (int)(teams), __VA_ARGS__);                                                     \
+  } while (0)
 
 /* Teams of that shape that run at once on all of the stream's device. */
 davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
