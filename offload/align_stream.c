@@ -22,12 +22,12 @@ enum {
 
 #define SYMBOL uint8_t
 
-#define KERNEL "offload/align_kernel.inc"
+#define EACH "offload/align_kernel.inc"
 #define KIND two
 #include "offload/each_shape.inc"
 
 /* For scores that do not fit 16 bits. */
-#define KERNEL "offload/align_kernel.inc"
+#define EACH "offload/align_kernel.inc"
 #define KIND one
 #define T int32_t
 #define ONE_SHAPE

@@ -90,11 +90,11 @@ __attribute__((used)) static void detect_profiles_region(int device, int teams, 
 
 #define SYMBOL uint16_t
 
-#define KERNEL "offload/detect_kernel.inc"
+#define EACH "offload/detect_kernel.inc"
 #define KIND pair
 #include "offload/each_shape.inc"
 
-#define KERNEL "offload/detect_kernel.inc"
+#define EACH "offload/detect_kernel.inc"
 #define KIND float
 #define T float
 #define FLOATS

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "offload/kernel/gpu.h"
+#include "offload/kernel/instance.h"
 
 enum { DVT_SHAPES = 5, DVT_MOST_COLUMNS = 32 * 32 };
 
