@@ -1,34 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The course report's three tables, measured anew (bench/study/docs/dense-study.md): convolution, atax and covariance of square data by
- * size; the handout's serial program, the best loops on one core and on all, the report's kernels corrected, and the
- * library's own operation; and the kernels by the size of their blocks.
+/* The course report's three tables, measured anew (bench/study/docs/dense-study.md): convolution, atax and covariance
+ * of square data by size: the handout's serial program, the best loops on one core and on all, the report's kernels
+ * corrected, and the library's own operation; and the kernels by the size of their teams. Where the device is the CPU,
+ * sizes are small.
  *
- * By default the first device that work is spread over; where that is the CPU, sizes are small. A table for each name.
- *
- * Times are medians of the repeats after one that is not counted, of the host's clock. Kernels: all launches of a run, each
- * waited for; with copies: those to the device and back as well, no allocation. The library's operation finds its data on
- * the device. The handout's covariance goes down columns, n³ / 2 steps: beyond --covariance-most its time is that of
- * --covariance-most times the cube of the ratio, and marked ~. Rates are those of 17 flops and 16 bytes an element, 4 flops
- * and 16 bytes (A twice), 2 n³ flops and 24 n² bytes, whatever a program really does: the loops and the library multiply
- * one triangle of the covariance, and the library reads atax's A once. A size that --memory-mb (2^20 bytes; 0: what is free)
- * has no room for ends the program, before anything is allocated. Every result is compared with that of the best loops. */
+ * Times are medians of the repeats after one that is not counted, by the host's clock. Kernels: all launches of a run,
+ * each waited for; with copies: those to the device and back as well, no allocation. The library's operation finds its
+ * data on the device. The handout's covariance goes down columns, n³ / 2 steps: beyond --covariance-most its time is
+ * that of --covariance-most times the cube of the ratio, and handout_measured is 0. Rates are those of 17 flops and 16
+ * bytes an element, 4 flops and 16 bytes (A twice), 2 n³ flops and 24 n² bytes, whatever a program really does: the
+ * loops and the library multiply one triangle of the covariance, and the library reads atax's A once. If --memory-mb
+ * (2^20 bytes; 0: what is free) has no room for a size, the program ends before anything is allocated. Every result is
+ * compared with that of the best loops. */
+#include <davit/davit.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "bench/study/dense/dense.h"
-
-enum { MOST = 64 };
+#include "bench/study/program.h"
 
 static const double divisor = 3214212.01; /* of the means, PolyBench's */
 
 typedef struct study {
-  int argc;
-  char **argv;
-  bool gpu;
-  int device, threads, repeats;
+  const study_options *o;
+  int threads;
   int64_t covariance_most;
   size_t memory_bytes;
   uint64_t seed;
@@ -90,7 +86,7 @@ static davit_status convolution_loops(problem *p) {
 }
 
 static davit_status convolution_kernels(problem *p, const study_dense *d, study_dense_times *times) {
-  return study_convolution_run(d, p->s->device, p->n, p->n, p->a, p->out, times);
+  return study_convolution_run(d, p->s->o->site.device, p->n, p->n, p->a, p->out, times);
 }
 
 static davit_status convolution_product(problem *p) {
@@ -116,7 +112,7 @@ static davit_status atax_loops(problem *p) {
 }
 
 static davit_status atax_kernels(problem *p, const study_dense *d, study_dense_times *times) {
-  return study_atax_run(d, p->s->device, p->n, p->n, p->a, p->x, p->tmp, p->out, times);
+  return study_atax_run(d, p->s->o->site.device, p->n, p->n, p->a, p->x, p->tmp, p->out, times);
 }
 
 static davit_status atax_product(problem *p) {
@@ -144,7 +140,7 @@ static davit_status covariance_loops(problem *p) {
 }
 
 static davit_status covariance_kernels(problem *p, const study_dense *d, study_dense_times *times) {
-  return study_covariance_run(d, p->s->device, p->n, p->n, divisor, p->data, p->tmp, p->out, times);
+  return study_covariance_run(d, p->s->o->site.device, p->n, p->n, divisor, p->data, p->tmp, p->out, times);
 }
 
 static davit_status covariance_product(problem *p) {
@@ -226,7 +222,7 @@ static int64_t out_count(const problem *p) {
 static problem open_problem(const study *s, const exercise *e, int64_t n) {
   problem p = {.s = s, .e = e, .n = n, .threads = 1, .block = e->block};
   const study_dense d = {.memory_bytes = s->memory_bytes};
-  bench_check(study_dense_room(&d, s->device, e->memory(n, n)), e->name);
+  bench_check(study_dense_room(&d, s->o->site.device, e->memory(n, n)), e->name);
   p.a = doubles(DAVIT_PAGEABLE, n * n);
   p.data = doubles(DAVIT_PAGEABLE, n * n);
   p.x = doubles(DAVIT_PAGEABLE, n);
@@ -250,14 +246,14 @@ static void close_problem(problem *p) {
 }
 
 static void send(problem *p) {
-  const int place = p->s->device == DAVIT_HOST ? DAVIT_PAGEABLE : p->s->device;
+  const int place = p->s->o->site.place;
   p->on_a = doubles(place, p->n * p->n);
   p->on_x = doubles(place, p->n);
   p->on_tmp = doubles(place, p->n);
   p->on_out = doubles(place, out_count(p));
   bench_check(davit_copy((size_t)(p->n * p->n) * sizeof *p->a, p->a, p->on_a), "copy");
   bench_check(davit_copy((size_t)p->n * sizeof *p->x, p->x, p->on_x), "copy");
-  bench_check(davit_queue_create(p->s->device, &p->queue, NULL), "queue");
+  bench_check(davit_queue_create(p->s->o->site.device, &p->queue, NULL), "queue");
 }
 
 /* Takes the result along. */
@@ -278,8 +274,7 @@ static void check(const problem *p, const char *program) {
   }
   if (off <= p->e->accuracy * largest)
     return;
-  fprintf(stderr, "%s, n %lld: %s is off by %g of %g\n", p->e->name, (long long)p->n, program, off, largest);
-  exit(4);
+  study_give_up("%s, n %lld: %s is off by %g of %g", p->e->name, (long long)p->n, program, off, largest);
 }
 
 /* ---- what is measured ---- */
@@ -325,17 +320,17 @@ static sample run_product(problem *p) {
 
 /* The median of each part, apart. */
 static sample measure(problem *p, run once) {
-  double each[PARTS][MOST];
+  double each[PARTS][STUDY_MOST];
   sample median;
   memset(p->out, 0, (size_t)out_count(p) * sizeof *p->out);
-  for (int i = -1; i < p->s->repeats; i++) {
+  for (int i = -1; i < p->s->o->repeats; i++) {
     memcpy(p->data, p->a, (size_t)(p->n * p->n) * sizeof *p->data);
     const sample one = once(p);
     for (int part = 0; part < PARTS; part++)
       each[part][i < 0 ? 0 : i] = one.ms[part];
   }
   for (int part = 0; part < PARTS; part++)
-    median.ms[part] = bench_median(each[part], p->s->repeats);
+    median.ms[part] = bench_median(each[part], p->s->o->repeats);
   return median;
 }
 
@@ -361,190 +356,142 @@ static double handout(problem *p, bool *measured) {
 
 /* ---- rows ---- */
 
-static double gflops(const problem *p, double ms) {
-  return 1e-6 * p->e->flops((double)p->n) / ms;
-}
-
-static double gbs(const problem *p, double ms) {
-  return 1e-6 * p->e->bytes((double)p->n) / ms;
-}
-
-/* A half of atax, which reads A once. */
-static double half_gbs(const problem *p, const sample *kernels, int phase) {
-  return 0.5 * gbs(p, kernels->ms[FIRST + phase]);
-}
-
-static void row(const problem *p, const char *table, const char *program, double ms) {
-  bench_row();
-  bench_text("table", table);
+static void row(const problem *p, const char *program, double ms) {
+  const double flops = p->e->flops((double)p->n), bytes = p->e->bytes((double)p->n);
+  study_row();
   bench_text("exercise", p->e->name);
-  bench_text("program", program);
-  bench_number("n", (double)p->n);
-  bench_number("device", p->s->device);
-  bench_number("repeats", p->s->repeats);
-  bench_number("ms", ms);
-  bench_number("gflops", gflops(p, ms));
-  bench_number("gbs", gbs(p, ms));
+  study_text("program", program);
+  study_number("n", 0, (double)p->n);
+  bench_number("device", p->s->o->site.device);
+  bench_number("repeats", p->s->o->repeats);
+  study_number("ms", 3, ms);
+  study_number("gflops", 1, 1e-6 * flops / ms);
+  study_number("gbs", 1, 1e-6 * bytes / ms);
 }
 
+/* The kernels apart. Each half of atax reads A once. */
 static void kernels_apart(const problem *p, const sample *kernels) {
+  const double bytes = p->e->bytes((double)p->n);
   for (int i = 0; i < PARTS - FIRST && p->e->kernels_ms[i]; i++)
-    bench_number(p->e->kernels_ms[i], kernels->ms[FIRST + i]);
+    study_number(p->e->kernels_ms[i], 3, kernels->ms[FIRST + i]);
   if (p->e->halves) {
-    bench_number("rows_gbs", half_gbs(p, kernels, 0));
-    bench_number("columns_gbs", half_gbs(p, kernels, 1));
+    study_number("rows_gbs", 1, 0.5e-6 * bytes / kernels->ms[FIRST]);
+    study_number("columns_gbs", 1, 0.5e-6 * bytes / kernels->ms[FIRST + 1]);
   }
 }
 
 /* ---- tables ---- */
 
 static int sizes_of(const study *s, const exercise *e, int64_t *sizes) {
-  return bench_list(bench_option(s->argc, s->argv, e->name, s->gpu ? e->gpu_sizes : e->cpu_sizes), sizes,
-                    MOST);
+  return study_list(s->o, e->name, e->gpu_sizes, e->cpu_sizes, sizes);
 }
 
-typedef struct line {
-  bool handout_measured;
-  double handout, one, all, product; /* ms */
-  sample kernels;
-} line;
+typedef struct reference {
+  double handout; /* ms */
+  bool measured;
+} reference;
 
-static line measure_line(problem *p) {
-  line l;
-  l.handout = handout(p, &l.handout_measured);
-  p->threads = 1;
-  l.one = measure(p, run_loops).ms[WHOLE];
-  check(p, "one core");
-  p->threads = p->s->threads;
-  l.all = measure(p, run_loops).ms[WHOLE];
-  check(p, "all cores");
-  l.kernels = measure(p, run_kernels);
+static void program(const problem *p, const reference *r, const char *name, double ms) {
+  row(p, name, ms);
+  study_number("speedup", 2, r->handout / ms);
+  study_number("handout_measured", 0, r->measured);
+}
+
+static double loops(problem *p, int threads, const char *name) {
+  p->threads = threads;
+  const double ms = measure(p, run_loops).ms[WHOLE];
+  check(p, name);
+  return ms;
+}
+
+static void rows_of(problem *p) {
+  reference r;
+  r.handout = handout(p, &r.measured);
+  program(p, &r, "handout", r.handout);
+  program(p, &r, "one core", loops(p, 1, "one core"));
+  program(p, &r, "all cores", loops(p, p->s->threads, "all cores"));
+  const sample kernels = measure(p, run_kernels);
   check(p, "kernels");
+  program(p, &r, "kernels", kernels.ms[KERNELS]);
+  kernels_apart(p, &kernels);
+  program(p, &r, "kernels with copies", kernels.ms[WHOLE]);
   send(p);
-  l.product = measure(p, run_product).ms[WHOLE];
+  const double library = measure(p, run_product).ms[WHOLE];
   fetch(p);
   check(p, "library");
-  return l;
-}
-
-static void program(const problem *p, const line *l, const char *name, double ms) {
-  row(p, p->e->name, name, ms);
-  bench_number("speedup", l->handout / ms);
-  bench_number("handout_measured", l->handout_measured);
-}
-
-static void rows_of(const problem *p, const line *l) {
-  program(p, l, "handout", l->handout);
-  program(p, l, "one core", l->one);
-  program(p, l, "all cores", l->all);
-  program(p, l, "kernels", l->kernels.ms[KERNELS]);
-  kernels_apart(p, &l->kernels);
-  program(p, l, "kernels with copies", l->kernels.ms[WHOLE]);
-  program(p, l, "library", l->product);
+  program(p, &r, "library", library);
 }
 
 static void table_sizes(const study *s, const exercise *e) {
-  int64_t sizes[MOST];
+  int64_t sizes[STUDY_MOST];
   const int count = sizes_of(s, e, sizes);
-  fprintf(stderr,
-          "\n%s (ms; ~ reckoned; x the handout's; rates of the kernels)\n"
-          "    n     handout   one core  all cores    kernels with copies    library | x: one    all kernels "
-          " copies library | GFLOP/s    GB/s%s\n",
-          e->name, e->halves ? "    rows columns" : "");
+  study_begin_table(e->name, "every program by size; speed-ups over the handout's program");
   for (int i = 0; i < count; i++) {
     if (sizes[i] < 1)
       continue;
     problem p = open_problem(s, e, sizes[i]);
-    const line l = measure_line(&p);
-    const double kernels = l.kernels.ms[KERNELS], whole = l.kernels.ms[WHOLE];
-    rows_of(&p, &l);
-    fprintf(stderr,
-            "%5lld %c%10.2f %10.2f %10.2f %10.3f %11.3f %10.3f | %6.2f %6.2f %7.2f %7.2f %7.2f | %7.1f %7.1f",
-            (long long)p.n, l.handout_measured ? ' ' : '~', l.handout, l.one, l.all, kernels, whole,
-            l.product, l.handout / l.one, l.handout / l.all, l.handout / kernels, l.handout / whole,
-            l.handout / l.product, gflops(&p, kernels), gbs(&p, kernels));
-    if (e->halves)
-      fprintf(stderr, " %7.1f %7.1f", half_gbs(&p, &l.kernels, 0), half_gbs(&p, &l.kernels, 1));
-    fprintf(stderr, "\n");
+    rows_of(&p);
     close_problem(&p);
   }
 }
 
-/* The largest size of the exercise, by the blocks. */
-static void table_blocks(const study *s, const exercise *e) {
-  int64_t sizes[MOST], blocks[MOST], largest = 0;
-  const int count = sizes_of(s, e, sizes);
-  const int block_count =
-      bench_list(bench_option(s->argc, s->argv, e->block_option, e->blocks), blocks, MOST);
-  for (int i = 0; i < count; i++)
-    largest = sizes[i] > largest ? sizes[i] : largest;
-  if (largest < 1)
-    return;
-  problem p = open_problem(s, e, largest);
-  fprintf(stderr, "\n%s by blocks, n %lld\nblock  threads kernels ms  GFLOP/s     GB/s%s\n", e->name,
-          (long long)largest, e->halves ? "     rows  columns" : "");
-  for (int i = 0; i < block_count; i++) {
-    p.block = (int)blocks[i];
-    const sample kernels = measure(&p, run_kernels);
-    const double ms = kernels.ms[KERNELS];
-    const int threads = e->halves ? p.block : p.block * p.block;
-    check(&p, "kernels");
-    row(&p, "blocks", "kernels", ms);
-    bench_number("block", p.block);
-    bench_number("threads", threads);
-    kernels_apart(&p, &kernels);
-    fprintf(stderr, "%5d %8d %10.3f %8.1f %8.1f", p.block, threads, ms, gflops(&p, ms), gbs(&p, ms));
-    if (e->halves)
-      fprintf(stderr, " %8.1f %8.1f", half_gbs(&p, &kernels, 0), half_gbs(&p, &kernels, 1));
-    fprintf(stderr, "\n");
+static void table_convolution(void *context) {
+  table_sizes(context, &exercises[0]);
+}
+
+static void table_atax(void *context) {
+  table_sizes(context, &exercises[1]);
+}
+
+static void table_covariance(void *context) {
+  table_sizes(context, &exercises[2]);
+}
+
+/* The largest size of each exercise, by the teams. */
+static void table_blocks(void *context) {
+  const study *s = context;
+  for (const exercise *e = exercises; e < exercises + EXERCISES; e++) {
+    int64_t sizes[STUDY_MOST], blocks[STUDY_MOST], largest = 0;
+    const int count = sizes_of(s, e, sizes);
+    const int block_count = study_list(s->o, e->block_option, e->blocks, e->blocks, blocks);
+    for (int i = 0; i < count; i++)
+      largest = sizes[i] > largest ? sizes[i] : largest;
+    if (largest < 1)
+      continue;
+    study_begin_table("blocks", "the kernels of %s by teams", e->name);
+    problem p = open_problem(s, e, largest);
+    for (int i = 0; i < block_count; i++) {
+      p.block = (int)blocks[i];
+      const sample kernels = measure(&p, run_kernels);
+      check(&p, "kernels");
+      row(&p, "kernels", kernels.ms[KERNELS]);
+      study_number("block", 0, p.block);
+      study_number("threads", 0, e->halves ? p.block : p.block * p.block);
+      kernels_apart(&p, &kernels);
+    }
+    close_problem(&p);
   }
-  close_problem(&p);
 }
 
-/* ---- main ---- */
-
-static int64_t whole(const study *s, const char *name, const char *fallback) {
-  return strtoll(bench_option(s->argc, s->argv, name, fallback), NULL, 10);
-}
-
-static void read_options(study *s) {
-  char fallback[16];
-  int first, count;
-  davit_device_info info;
-  bench_check(davit_device_defaults(1, &first, &count), "devices");
-  snprintf(fallback, sizeof fallback, "%d", first);
-  s->device = (int)whole(s, "device", fallback);
-  bench_check(davit_device_describe(s->device, &info), "device");
-  s->gpu = info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
-  const int64_t repeats = whole(s, "repeats", "5");
-  s->repeats = (int)(repeats < 1 ? 1 : repeats > MOST ? MOST : repeats);
-  s->threads = (int)whole(s, "threads", "0");
-  const int64_t most = whole(s, "covariance-most", "1024");
-  s->covariance_most = most < 1 ? 1 : most;
-  s->memory_bytes = (size_t)whole(s, "memory-mb", "0") << 20;
-  s->seed = (uint64_t)whole(s, "seed", "1");
-}
+static const study_table tables[] = {{"convolution", table_convolution},
+                                     {"atax", table_atax},
+                                     {"covariance", table_covariance},
+                                     {"blocks", table_blocks}};
 
 static const char usage[] =
-    "bench_dense_study [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution "
-    "4096,...]\n"
+    "bench_dense_study [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution 4096,...]\n"
     "                  [--atax 4096,...] [--covariance 1024,...] [--sides 8,16,32] [--blocks "
     "16,32,64,128,256,512]\n"
     "                  [--covariance-most 1024] [--memory-mb 0] [--threads 0] [--repeats 5] [--seed 1]\n";
 
 int main(int argc, char **argv) {
-  bench_options(usage, argc, argv);
-  study s = {.argc = argc, .argv = argv};
-  read_options(&s);
-  const char *wanted = bench_option(argc, argv, "tables", "convolution,atax,covariance,blocks");
-  bench_begin("dense_study", argc, argv);
-  for (int i = 0; i < EXERCISES; i++)
-    if (strstr(wanted, exercises[i].name))
-      table_sizes(&s, &exercises[i]);
-  for (int i = 0; i < EXERCISES; i++)
-    if (strstr(wanted, "blocks"))
-      table_blocks(&s, &exercises[i]);
-  bench_end();
+  const study_options o = study_options_read(usage, argc, argv, "5", "5");
+  study s = {.o = &o, .threads = (int)study_whole(&o, "threads", "0", "0")};
+  const int64_t most = study_whole(&o, "covariance-most", "1024", "1024");
+  s.covariance_most = most < 1 ? 1 : most;
+  s.memory_bytes = (size_t)study_whole(&o, "memory-mb", "0", "0") << 20;
+  s.seed = (uint64_t)study_whole(&o, "seed", "1", "1");
+  study_measure_tables(&o, "dense_study", sizeof tables / sizeof *tables, tables, &s);
   bench_check(davit_finalize(), "finalize");
   return 0;
 }

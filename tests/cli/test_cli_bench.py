@@ -137,8 +137,8 @@ def test_real():
         return
     lines = davit("bench", "reduction-ladder").out.decode().splitlines()
     expect(lines[0] == "== bench_reduction_ladder" and not any(line.startswith("{") for line in lines), str(lines[:3]))
-    for kernel in ("K1", "K6 shuffles, each 64", "reduction clause", "davit_reduce", "CPU, padded"):
-        expect(any(line.startswith(kernel + " ") for line in lines), f"{kernel} in {lines}")
+    for kernel in ("K1", "K6 shuffles", "reduction clause", "davit_reduce", "CPU, padded"):
+        expect(any(line.strip().startswith(kernel + " ") for line in lines), f"{kernel} in {lines}")
     rows = run_json("bench", "reduction-ladder")["benchmarks"][0]["rows"]
     expect([row["kernel"] for row in rows].count("K6") == 2 and rows[0]["n"] == 262144, f"rows: {rows[:1]}")
 

@@ -95,35 +95,20 @@ static davit_status check_input(const study_align_input *input) {
   return status;
 }
 
-static davit_status is_gpu(int device, bool *gpu) {
-  davit_device_info info;
-  davit_status status = davit_device_describe(device, &info);
-  *gpu = status == DAVIT_SUCCESS && info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
-  return status;
-}
-
 /* ---- a run ---- */
 
 /* What one call works with. Host memory is prepared, device memory is what the task points to. */
 typedef struct program {
   const study_align *a;
   const study_align_input *input;
-  int device, place; /* of a program for the host: DAVIT_HOST */
-  bool gpu;
-  int cpu_threads;
-  int64_t units, batch, longest;
-  float *movie, *patterns; /* unit vectors */
+  study_site site;               /* no GPU for a program for the host */
+  int64_t units, batch, longest; /* batch: units that have matrices at a time */
+  float *movie, *patterns;       /* unit vectors */
   int64_t *starts;
   uint16_t *orders;
   study_align_task task;
   study_align_times times;
 } program;
-
-static double lap(double *since) {
-  const double now = omp_get_wtime(), ms = 1e3 * (now - *since);
-  *since = now;
-  return ms;
-}
 
 static bool on_host(study_align_program number) {
   return number == STUDY_ALIGN_SERIAL || number == STUDY_ALIGN_CPU;
@@ -161,7 +146,7 @@ static int64_t unit_floats(const program *p) {
     return runs * full;
   case STUDY_ALIGN_V5:
     return runs * study_align_tile_run_floats(window, p->task.tile_columns) +
-           (p->gpu ? 0 : STUDY_TILE_FLOATS);
+           (p->site.gpu ? 0 : STUDY_TILE_FLOATS);
   case STUDY_ALIGN_V4A: /* its heap, which no host allocates */
   default:
     return full;
@@ -192,17 +177,24 @@ static void describe(program *p) {
                                .seed = a->seed,
                                .heap_bytes = a->heap_bytes};
   p->task.tile_columns = natural_tile(a);
-  p->task.interleaved = !apart && !on_host(a->program) &&
-                        (a->layout == STUDY_ALIGN_NATURAL ? p->gpu : a->layout == STUDY_ALIGN_INTERLEAVED);
+  p->task.interleaved =
+      !apart && !on_host(a->program) &&
+      (a->layout == STUDY_ALIGN_NATURAL ? p->site.gpu : a->layout == STUDY_ALIGN_INTERLEAVED);
   p->task.slot_floats = unit_floats(p);
   p->task.slot_orders = a->window * (team ? p->task.runs : 1);
 }
 
-/* As many units a launch as memory allows. */
+/* As many units a launch as memory allows; for a program for the host, its threads. */
 static davit_status plan_batches(program *p) {
+  if (on_host(p->a->program)) {
+    p->batch = p->a->program == STUDY_ALIGN_SERIAL ? 1
+               : p->a->threads                     ? p->a->threads
+                                                   : omp_get_max_threads();
+    return DAVIT_SUCCESS;
+  }
   size_t room = p->a->memory_bytes, total;
-  if (!room && p->gpu) {
-    davit_status status = davit_device_memory(p->device, &room, &total);
+  if (!room && p->site.gpu) {
+    davit_status status = davit_device_memory(p->site.device, &room, &total);
     if (status != DAVIT_SUCCESS)
       return status;
     room /= 2;
@@ -211,7 +203,7 @@ static davit_status plan_batches(program *p) {
   const size_t unit = (size_t)p->task.slot_floats * sizeof(float) +
                       (host_draws(p->a) ? 0 : (size_t)p->task.slot_orders * sizeof(uint16_t));
   p->batch = (int64_t)(room / unit);
-  if (p->batch < 1 && (p->gpu || p->a->memory_bytes))
+  if (p->batch < 1 && (p->site.gpu || p->a->memory_bytes))
     return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY,
                       "a window and an effect need %zu bytes for matrices, of %zu", unit, room);
   p->batch = p->batch < 1 ? 1 : p->batch > p->units ? p->units : p->batch;
@@ -223,18 +215,6 @@ static davit_status plan_batches(program *p) {
 static void unit_vectors(int64_t frames, int width, const float *features, float *units) {
   for (int64_t i = 0; i < frames; i++)
     dvt_unit_vector(width, features + i * width, units + i * width);
-}
-
-static davit_status allocate_host(program *p) {
-  const size_t width = (size_t)p->input->width, orders = (size_t)p->a->permutations * (size_t)p->a->window;
-  p->movie = malloc((size_t)(windows_of(p) * p->a->window) * width * sizeof(float));
-  p->patterns = malloc((size_t)pattern_frames(p) * width * sizeof(float));
-  p->starts = malloc(((size_t)p->input->effect_count + 1) * sizeof(int64_t));
-  p->orders = malloc((orders + 1) * sizeof(uint16_t));
-  return p->movie && p->patterns && p->starts && p->orders
-             ? DAVIT_SUCCESS
-             : davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the unit vectors of %lld frames",
-                          (long long)p->input->frames);
 }
 
 static void prepare(program *p) {
@@ -250,91 +230,74 @@ static void prepare(program *p) {
     dvt_permutation(p->a->seed, (uint64_t)r, (int)p->a->window, p->orders + (r - 1) * p->a->window);
 }
 
-static void release_host(program *p) {
-  free(p->movie);
-  free(p->patterns);
-  free(p->starts);
-  free(p->orders);
+/* ---- memory ---- */
+
+/* What the host prepares and, in the same order, what the task points to. */
+enum {
+  MOVIE,
+  PATTERNS,
+  STARTS,
+  ORDERS,
+  PREPARED,
+  THERE = PREPARED,
+  SCORES = THERE + PREPARED,
+  MATRICES,
+  DRAWN,
+  ARRAYS
+};
+
+static void arrays_of(program *p, study_block blocks[ARRAYS]) {
+  const bool host = on_host(p->a->program), by_host = host_draws(p->a),
+             heap = p->a->program == STUDY_ALIGN_V4A;
+  const size_t width = (size_t)p->input->width * sizeof(float);
+  const size_t bytes[PREPARED] = {
+      (size_t)(windows_of(p) * p->a->window) * width, (size_t)pattern_frames(p) * width,
+      ((size_t)p->input->effect_count + 1) * sizeof *p->starts,
+      by_host ? (size_t)p->a->permutations * (size_t)p->a->window * sizeof *p->orders : 0};
+  void *const prepared[PREPARED] = {&p->movie, &p->patterns, &p->starts, &p->orders};
+  void *const there[PREPARED] = {&p->task.movie, &p->task.patterns, &p->task.starts, &p->task.orders};
+  const int place = p->site.place;
+  for (int i = 0; i < PREPARED; i++) {
+    blocks[i] = (study_block){prepared[i], bytes[i], DAVIT_PAGEABLE};
+    blocks[THERE + i] = (study_block){there[i], host ? 0 : bytes[i], place};
+  }
+  blocks[SCORES] = (study_block){&p->task.scores,
+                                 host ? 0 : (size_t)p->units * (size_t)p->task.runs * sizeof(float), place};
+  blocks[MATRICES] = (study_block){
+      &p->task.matrices, heap ? 0 : (size_t)p->batch * (size_t)p->task.slot_floats * sizeof(float), place};
+  blocks[DRAWN] = (study_block){
+      &p->task.drawn, by_host ? 0 : (size_t)p->batch * (size_t)p->task.slot_orders * sizeof(uint16_t), place};
 }
 
 /* ---- programs for the host ---- */
 
 static davit_status run_on_host(program *p, float *scores) {
   double since = omp_get_wtime();
-  const bool serial = p->a->program == STUDY_ALIGN_SERIAL;
-  const int threads = serial ? 1 : p->a->threads ? p->a->threads : omp_get_max_threads();
-  float *matrices = malloc((size_t)threads * (size_t)p->task.slot_floats * sizeof(float));
-  if (!matrices)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the matrices of %d threads", threads);
   prepare(p);
-  p->times.prepare_ms = lap(&since);
-  p->task.movie = p->movie;
-  p->task.patterns = p->patterns;
-  p->task.starts = p->starts;
-  p->task.orders = p->orders;
-  p->task.scores = scores;
-  p->task.matrices = matrices;
-  p->task.count = p->units;
-  if (serial)
-    study_align_cpu_serial(&p->task);
+  p->times.prepare_ms = study_lap(&since);
+  study_align_task task = p->task;
+  task.movie = p->movie;
+  task.patterns = p->patterns;
+  task.starts = p->starts;
+  task.orders = p->orders;
+  task.scores = scores;
+  task.count = p->units;
+  if (p->a->program == STUDY_ALIGN_SERIAL)
+    study_align_cpu_serial(&task);
   else
-    study_align_cpu_rows(&p->task, threads);
-  p->times.kernel_ms = lap(&since);
-  free(matrices);
+    study_align_cpu_rows(&task, (int)p->batch);
+  p->times.kernel_ms = study_lap(&since);
   return DAVIT_SUCCESS;
 }
 
 /* ---- programs for devices ---- */
 
-/* Memory of the device for what the task points to. */
-static davit_status allocate_device(program *p) {
-  const size_t width = (size_t)p->input->width * sizeof(float), batch = (size_t)p->batch;
-  const struct {
-    size_t bytes;
-    void *at;
-  } blocks[] = {
-      {(size_t)(windows_of(p) * p->a->window) * width, &p->task.movie},
-      {(size_t)pattern_frames(p) * width, &p->task.patterns},
-      {((size_t)p->input->effect_count + 1) * sizeof(int64_t), &p->task.starts},
-      {host_draws(p->a) ? ((size_t)p->a->permutations * (size_t)p->a->window + 1) * sizeof(uint16_t) : 0,
-       &p->task.orders},
-      {(size_t)p->units * (size_t)p->task.runs * sizeof(float), &p->task.scores},
-      {p->a->program == STUDY_ALIGN_V4A ? 0 : batch * (size_t)p->task.slot_floats * sizeof(float),
-       &p->task.matrices},
-      {host_draws(p->a) ? 0 : batch * (size_t)p->task.slot_orders * sizeof(uint16_t), &p->task.drawn},
-  };
-  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-    void *memory;
-    davit_status status = davit_malloc(blocks[i].bytes, p->place, &memory);
-    if (status != DAVIT_SUCCESS)
-      return status;
-    memcpy(blocks[i].at, &memory, sizeof memory);
-  }
-  return DAVIT_SUCCESS;
-}
-
-static void release_device(program *p) {
-  (void)davit_free((void *)p->task.movie);
-  (void)davit_free((void *)p->task.patterns);
-  (void)davit_free((void *)p->task.starts);
-  (void)davit_free((void *)p->task.orders);
-  (void)davit_free(p->task.scores);
-  (void)davit_free(p->task.matrices);
-  (void)davit_free(p->task.drawn);
-}
-
-static davit_status copy_in(program *p) {
-  const size_t width = (size_t)p->input->width * sizeof(float);
-  davit_status status =
-      davit_copy((size_t)(windows_of(p) * p->a->window) * width, p->movie, (void *)p->task.movie);
-  if (status == DAVIT_SUCCESS)
-    status = davit_copy((size_t)pattern_frames(p) * width, p->patterns, (void *)p->task.patterns);
-  if (status == DAVIT_SUCCESS)
-    status = davit_copy(((size_t)p->input->effect_count + 1) * sizeof *p->starts, p->starts,
-                        (void *)p->task.starts);
-  if (status == DAVIT_SUCCESS && host_draws(p->a) && p->a->permutations)
-    status = davit_copy((size_t)p->a->permutations * (size_t)p->a->window * sizeof *p->orders, p->orders,
-                        (void *)p->task.orders);
+static davit_status copy_in(program *p, const study_block blocks[ARRAYS]) {
+  const void *const from[PREPARED] = {p->movie, p->patterns, p->starts, p->orders};
+  const void *const to[PREPARED] = {p->task.movie, p->task.patterns, p->task.starts, p->task.orders};
+  davit_status status = DAVIT_SUCCESS;
+  for (int i = 0; i < PREPARED && status == DAVIT_SUCCESS; i++)
+    status = davit_copy(blocks[i].bytes, from[i], (void *)to[i]);
   return status;
 }
 
@@ -344,8 +307,8 @@ static int at_most(int64_t value, int64_t most) {
 
 /* On a GPU small teams, one for each unit or for each 32; on the CPU one team of all threads. */
 static study_align_shape shape_of(const program *p) {
-  const int device = p->device == DAVIT_HOST ? omp_get_initial_device() : p->device;
-  if (!p->gpu)
+  const int device = p->site.device == DAVIT_HOST ? omp_get_initial_device() : p->site.device;
+  if (!p->site.gpu)
     return (study_align_shape){device, 1, omp_get_num_procs()};
   if (!by_team(p->a->program))
     return (study_align_shape){device, at_most((p->task.count + WARP - 1) / WARP, INT32_MAX), WARP};
@@ -374,52 +337,51 @@ static davit_status check_heap(const program *p, const float *scores) {
   return without ? davit_fail(
                        DAVIT_OUT_OF_DEVICE_MEMORY,
                        "device %d: %lld of %lld threads got no memory from its heap, at most %lld at a time",
-                       p->device, (long long)without, (long long)p->units, (long long)p->batch)
+                       p->site.device, (long long)without, (long long)p->units, (long long)p->batch)
                  : DAVIT_SUCCESS;
 }
 
-static davit_status run_on_device(program *p, float *scores) {
-  davit_status status = allocate_device(p);
-  if (status != DAVIT_SUCCESS)
-    return status;
+static davit_status run_on_device(program *p, const study_block blocks[ARRAYS], float *scores) {
   double since = omp_get_wtime();
   prepare(p);
-  p->times.prepare_ms = lap(&since);
-  status = copy_in(p);
-  p->times.transfer_ms = lap(&since);
+  p->times.prepare_ms = study_lap(&since);
+  davit_status status = copy_in(p, blocks);
+  p->times.transfer_ms = study_lap(&since);
   if (status != DAVIT_SUCCESS)
     return status;
   launch(p);
-  p->times.kernel_ms = lap(&since);
-  status = davit_copy((size_t)p->units * (size_t)p->task.runs * sizeof *scores, p->task.scores, scores);
-  p->times.transfer_ms += lap(&since);
+  p->times.kernel_ms = study_lap(&since);
+  status = davit_copy(blocks[SCORES].bytes, p->task.scores, scores);
+  p->times.transfer_ms += study_lap(&since);
   return status == DAVIT_SUCCESS ? check_heap(p, scores) : status;
 }
 
 davit_status study_align_run(const study_align *a, int device, const study_align_input *input, float *scores,
                              study_align_times *times) {
-  program p = {.a = a, .input = input, .device = device};
+  program p = {.a = a, .input = input};
+  study_block blocks[ARRAYS];
   davit_status status = check_choices(a);
   if (status == DAVIT_SUCCESS)
     status = check_numbers(a);
   if (status == DAVIT_SUCCESS)
     status = check_input(input);
   if (status == DAVIT_SUCCESS)
-    status = is_gpu(device, &p.gpu);
+    status = study_site_of(device, &p.site);
   if (status != DAVIT_SUCCESS)
     return status;
-  p.gpu = p.gpu && !on_host(a->program);
-  p.place = device == DAVIT_HOST ? DAVIT_PAGEABLE : device;
+  if (on_host(a->program))
+    p.site = (study_site){.device = DAVIT_HOST, .place = DAVIT_PAGEABLE};
   describe(&p);
   if (p.units > 0) {
-    status = on_host(a->program) ? DAVIT_SUCCESS : plan_batches(&p);
-    if (status == DAVIT_SUCCESS)
-      status = allocate_host(&p);
-    if (status == DAVIT_SUCCESS)
-      status = on_host(a->program) ? run_on_host(&p, scores) : run_on_device(&p, scores);
-    if (!on_host(a->program))
-      release_device(&p);
-    release_host(&p);
+    status = plan_batches(&p);
+    if (status != DAVIT_SUCCESS)
+      return status;
+    arrays_of(&p, blocks);
+    status = study_allocate(blocks, ARRAYS);
+    if (status != DAVIT_SUCCESS)
+      return status;
+    status = on_host(a->program) ? run_on_host(&p, scores) : run_on_device(&p, blocks, scores);
+    study_free(blocks, ARRAYS);
   }
   p.times.total_ms = p.times.prepare_ms + p.times.transfer_ms + p.times.kernel_ms;
   if (status == DAVIT_SUCCESS && times)

@@ -8,10 +8,9 @@
 #define DAVIT_STUDY_ALIGN_TEXT_H
 
 #include "bench/study/align/align.h"
+#include "bench/study/common/site.h"
 #include "ref/permutation.h"
 #include "ref/similarity.h"
-
-#define STUDY_INLINE static inline __attribute__((always_inline))
 
 /* V5: the floats of a tile (201 rows of 55 columns), and of its columns the default and the most. */
 enum { STUDY_TILE_FLOATS = 201 * 55, STUDY_TILE_COLUMNS = 55 };

@@ -4,19 +4,14 @@
 #include <davit/event.h>
 #include <davit/timer.h>
 
-#include "bench/study/closest/closest.h"
 #include "bench/study/common/kernel.h"
 
 enum { THREADS = 256, SIDE = 16, STREAM_BLOCKS = 100, STREAM_THREADS = 512 };
 
 /* ---- shapes ---- */
 
-static int64_t quotient_up(int64_t n, int64_t by) {
-  return n / by + (n % by != 0);
-}
-
 study_shape study_shape_for(int64_t n, int threads) {
-  return (study_shape){quotient_up(n, threads), threads};
+  return (study_shape){study_quotient_up(n, threads), threads};
 }
 
 int64_t study_shape_idle(study_shape shape, int64_t n) {
@@ -24,8 +19,8 @@ int64_t study_shape_idle(study_shape shape, int64_t n) {
 }
 
 void study_shape_2d(int64_t width, int64_t height, int side, int64_t *across, int64_t *down) {
-  *across = quotient_up(width, side);
-  *down = quotient_up(height, side);
+  *across = study_quotient_up(width, side);
+  *down = study_quotient_up(height, side);
 }
 
 /* ---- kernels: one block each ---- */
@@ -144,70 +139,38 @@ STUDY_INLINE void stream_kernel(int64_t team, int64_t n, const int32_t *in, int3
     out[i] = study_streams_kernel(in[i]);
 }
 
-/* ---- grids: every kernel once as a region for GPUs and once as a block for the CPU ---- */
+/* ---- grids ---- */
 
 /* What a kernel gets beside the team: three sizes, two inputs and an output, as far as it has them. */
 #define PARAMETERS int64_t p, int64_t q, int64_t r, const void *in, const void *in2, void *out
 #define ARGUMENTS p, q, r, in, in2, out
 
-#ifdef DVT_GPU
-#define ON_GPU(kernel, ...) kernel(dvt_team(), __VA_ARGS__)
-#else
-#define ON_GPU(kernel, ...) ((void)0)
-#endif
+typedef void kernel(const study_site *site, int64_t teams, PARAMETERS);
 
-typedef struct form {
-  void (*block)(int64_t team, PARAMETERS);
-  void (*grid)(int device, int teams, int threads, PARAMETERS);
-} form;
+#define RUN(name, threads, call) GRID(name, threads, (in, in2, out), call)
+RUN(run_vector_add, (int)(WARPS_OF(p) * 32), vector_add(team, p, q, in, in2, out))
+RUN(run_picture, (int)(p *p), picture(team, p, q, r, in, out))
+RUN(run_product, SIDE *SIDE, product(team, p, in, in2, out))
+RUN(run_product_tiled, SIDE *SIDE, product_tiled(team, p, in, in2, out))
+RUN(run_scalar_add, 32, scalar_add(team, p, q, out))
+RUN(run_atomic_minimum, THREADS, atomic_minimum(team, p, in, out))
+RUN(grey_aos, THREADS, pixels(team, STUDY_AOS, true, p, in, out))
+RUN(grey_padded, THREADS, pixels(team, STUDY_AOS_PADDED, true, p, in, out))
+RUN(grey_soa, THREADS, pixels(team, STUDY_SOA, true, p, in, out))
+RUN(red_aos, THREADS, pixels(team, STUDY_AOS, false, p, in, out))
+RUN(red_padded, THREADS, pixels(team, STUDY_AOS_PADDED, false, p, in, out))
+RUN(red_soa, THREADS, pixels(team, STUDY_SOA, false, p, in, out))
+RUN(norms_aos, THREADS, norms(team, false, p, in, out))
+RUN(norms_soa, THREADS, norms(team, true, p, in, out))
+RUN(run_stream_kernel, STREAM_THREADS, stream_kernel(team, p, in, out))
 
-#define FORM(name, kernel, ...)                                                                              \
-  STUDY_INLINE void name##_body(PARAMETERS) {                                                                \
-    (void)p, (void)q, (void)r, (void)in, (void)in2, (void)out; /* not all kernels have all */                \
-    ON_GPU(kernel, __VA_ARGS__);                                                                             \
-  }                                                                                                          \
-  static void name##_grid(int device, int teams, int threads, PARAMETERS) {                                  \
-    PRAGMA(omp target teams ompx_bare num_teams(teams) thread_limit(threads) device(device)                  \
-               is_device_ptr(in, in2, out))                                                                  \
-    name##_body(ARGUMENTS);                                                                                  \
-  }                                                                                                          \
-  static void name##_block(int64_t team, PARAMETERS) {                                                       \
-    (void)p, (void)q, (void)r, (void)in, (void)in2, (void)out;                                               \
-    kernel(team, __VA_ARGS__);                                                                               \
-  }                                                                                                          \
-  static const form name##_form = {name##_block, name##_grid};
-
-FORM(vector_add, vector_add, p, q, in, in2, out)
-FORM(picture, picture, p, q, r, in, out)
-FORM(product, product, p, in, in2, out)
-FORM(product_tiled, product_tiled, p, in, in2, out)
-FORM(scalar_add, scalar_add, p, q, out)
-FORM(atomic_minimum, atomic_minimum, p, in, out)
-FORM(grey_aos, pixels, STUDY_AOS, true, p, in, out)
-FORM(grey_padded, pixels, STUDY_AOS_PADDED, true, p, in, out)
-FORM(grey_soa, pixels, STUDY_SOA, true, p, in, out)
-FORM(red_aos, pixels, STUDY_AOS, false, p, in, out)
-FORM(red_padded, pixels, STUDY_AOS_PADDED, false, p, in, out)
-FORM(red_soa, pixels, STUDY_SOA, false, p, in, out)
-FORM(norms_aos, norms, false, p, in, out)
-FORM(norms_soa, norms, true, p, in, out)
-FORM(stream_kernel, stream_kernel, p, in, out)
-
-static void run(const form *f, bool gpu, int device, int64_t teams, int threads, PARAMETERS) {
-  if (gpu && teams > 0)
-    f->grid(device, (int)teams, WARPS_OF(threads) * 32, ARGUMENTS);
-  else
-    for (int64_t team = 0; team < teams; team++)
-      f->block(team, ARGUMENTS);
-}
-
-static davit_status launch(const form *f, int device, int64_t teams, int threads, PARAMETERS) {
-  bool gpu;
-  davit_status status = study_closest_on_gpu(device, &gpu);
-  if (status == DAVIT_SUCCESS && teams > INT32_MAX)
-    status = davit_fail(DAVIT_INVALID_ARGUMENT, "%lld blocks are more than a grid has", (long long)teams);
+static davit_status launch(kernel *k, int device, int64_t teams, PARAMETERS) {
+  study_site site;
+  davit_status status = study_site_of(device, &site);
   if (status == DAVIT_SUCCESS)
-    run(f, gpu, device, teams, threads, ARGUMENTS);
+    status = study_check_teams(teams);
+  if (status == DAVIT_SUCCESS)
+    k(&site, teams, ARGUMENTS);
   return status;
 }
 
@@ -219,7 +182,7 @@ davit_status study_vector_add(int device, study_shape shape, int64_t n, const fl
   if (shape.blocks < 0 || study_shape_idle(shape, n) < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "blocks is %lld: too few threads for n = %lld",
                       (long long)shape.blocks, (long long)n);
-  return launch(&vector_add_form, device, shape.blocks, shape.threads, shape.threads, n, 0, a, b, c);
+  return launch(run_vector_add, device, shape.blocks, shape.threads, n, 0, a, b, c);
 }
 
 davit_status study_picture(int device, int side, int64_t width, int64_t height, const float *in, float *out) {
@@ -227,14 +190,13 @@ davit_status study_picture(int device, int side, int64_t width, int64_t height, 
   if (side != 8 && side != 16 && side != 32)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "side is %d, not 8, 16 or 32", side);
   study_shape_2d(width, height, side, &across, &down);
-  return launch(&picture_form, device, across * down, side * side, side, width, height, in, in, out);
+  return launch(run_picture, device, across * down, side, width, height, in, in, out);
 }
 
 davit_status study_square_product(int device, bool tiled, int64_t n, const float *a, const float *b,
                                   float *c) {
-  int64_t side = quotient_up(n, SIDE);
-  return launch(tiled ? &product_tiled_form : &product_form, device, side * side, SIDE * SIDE, n, 0, 0, a, b,
-                c);
+  int64_t side = study_quotient_up(n, SIDE);
+  return launch(tiled ? run_product_tiled : run_product, device, side * side, n, 0, 0, a, b, c);
 }
 
 double study_square_product_ratio(bool tiled) {
@@ -242,11 +204,11 @@ double study_square_product_ratio(bool tiled) {
 }
 
 davit_status study_scalar_add(int device, int32_t a, int32_t b, int32_t *c) {
-  return launch(&scalar_add_form, device, 1, 1, a, b, 0, c, c, c);
+  return launch(run_scalar_add, device, 1, a, b, 0, c, c, c);
 }
 
 davit_status study_atomic_minimum(int device, int64_t n, const float *x, uint32_t *least) {
-  return launch(&atomic_minimum_form, device, quotient_up(n, THREADS), THREADS, n, 0, 0, x, x, least);
+  return launch(run_atomic_minimum, device, study_quotient_up(n, THREADS), n, 0, 0, x, x, least);
 }
 
 int64_t study_pixels_bytes(study_layout layout, int64_t n) {
@@ -257,26 +219,26 @@ int64_t study_pixel_at(study_layout layout, int64_t n, int64_t i, int channel) {
   return channel_at((int)layout, n, i, channel);
 }
 
-static davit_status of_pixels(const form *const forms[STUDY_LAYOUTS], int device, study_layout layout,
+static davit_status of_pixels(kernel *const kernels[STUDY_LAYOUTS], int device, study_layout layout,
                               int64_t n, const uint8_t *in, uint8_t *out) {
   if ((unsigned)layout >= STUDY_LAYOUTS)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "layout is %d, which is none", (int)layout);
-  return launch(forms[layout], device, quotient_up(n, THREADS), THREADS, n, 0, 0, in, in, out);
+  return launch(kernels[layout], device, study_quotient_up(n, THREADS), n, 0, 0, in, in, out);
 }
 
 davit_status study_grey(int device, study_layout layout, int64_t n, const uint8_t *in, uint8_t *out) {
-  static const form *const forms[] = {&grey_aos_form, &grey_padded_form, &grey_soa_form};
-  return of_pixels(forms, device, layout, n, in, out);
+  static kernel *const kernels[] = {grey_aos, grey_padded, grey_soa};
+  return of_pixels(kernels, device, layout, n, in, out);
 }
 
 davit_status study_red(int device, study_layout layout, int64_t n, const uint8_t *in, uint8_t *out) {
-  static const form *const forms[] = {&red_aos_form, &red_padded_form, &red_soa_form};
-  return of_pixels(forms, device, layout, n, in, out);
+  static kernel *const kernels[] = {red_aos, red_padded, red_soa};
+  return of_pixels(kernels, device, layout, n, in, out);
 }
 
 davit_status study_norms(int device, bool soa, int64_t n, const float *points, float *out) {
-  return launch(soa ? &norms_soa_form : &norms_aos_form, device, quotient_up(n, THREADS), THREADS, n, 0, 0,
-                points, points, out);
+  return launch(soa ? norms_soa : norms_aos, device, study_quotient_up(n, THREADS), n, 0, 0, points, points,
+                out);
 }
 
 /* ---- streams ---- */
@@ -285,7 +247,7 @@ enum { STREAMS = 2 };
 
 /* One half; lives until the queue has run it. */
 typedef struct part {
-  bool gpu;
+  study_site site;
   int64_t n;
   const int32_t *input;
   int32_t *output, *device_input, *device_output;
@@ -293,8 +255,7 @@ typedef struct part {
 
 static davit_status kernel_of_part(int device, void *argument) {
   const part *p = argument;
-  run(&stream_kernel_form, p->gpu, device, STREAM_BLOCKS, STREAM_THREADS, p->n, 0, 0, p->device_input,
-      p->device_input, p->device_output);
+  run_stream_kernel(&p->site, STREAM_BLOCKS, p->n, 0, 0, p->device_input, p->device_input, p->device_output);
   return DAVIT_SUCCESS;
 }
 
@@ -343,19 +304,19 @@ static davit_status issue(const study_streams *s, part parts[STREAMS], davit_eve
 
 davit_status study_streams_run(const study_streams *s, double *elapsed_ms) {
   int device;
-  bool gpu;
+  study_site site;
   part parts[STREAMS];
   davit_event *point = NULL;
   davit_timer *timer = NULL;
   davit_status status = davit_queue_device(s->queue, &device);
   if (status == DAVIT_SUCCESS)
-    status = study_closest_on_gpu(device, &gpu);
+    status = study_site_of(device, &site);
   if (status != DAVIT_SUCCESS)
     return status;
   for (int i = 0; i < STREAMS; i++) {
     int64_t first = i * (s->n / STREAMS), count = i + 1 < STREAMS ? s->n / STREAMS : s->n - first;
     parts[i] = (part){
-        gpu, count, s->input + first, s->output + first, s->device_input + first, s->device_output + first};
+        site, count, s->input + first, s->output + first, s->device_input + first, s->device_output + first};
   }
   status = davit_event_create(&point);
   if (status == DAVIT_SUCCESS)

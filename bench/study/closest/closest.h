@@ -21,11 +21,6 @@
 #ifndef DAVIT_STUDY_CLOSEST_CLOSEST_H
 #define DAVIT_STUDY_CLOSEST_CLOSEST_H
 
-#include <davit/status.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bench/study/closest/sort.h"
 
 /* Two points side by side: one access of 16 bytes. */
@@ -63,11 +58,12 @@ typedef struct study_divide_cpu {
 davit_status study_closest_divide_cpu(int64_t n, const study_point *points, int cutoff, study_closest *result,
                                       study_divide_cpu *report);
 
-/* ---- blocks of threads ---- */
+/* ---- teams ---- */
 
-/* Threads of a block: 32 … 1024; 2 for the source's example of 16 points. */
-enum { STUDY_CLOSEST_BLOCKS = 7 };
-extern const int study_closest_blocks[STUDY_CLOSEST_BLOCKS];
+/* Whether there are kernels for so many threads of a team: 32 … 1024, a power of two; 2 for the source's example of 16
+ * points. */
+#define STUDY_CLOSEST_BLOCK(threads)                                                                         \
+  ((threads) == 2 || ((threads) >= 32 && (threads) <= 1024 && ((threads) & ((threads) - 1)) == 0))
 
 /* ---- P3, P3b ---- */
 
@@ -172,7 +168,7 @@ typedef struct study_strip {
   int64_t teams, n, length;
   int limit; /* flagged blocks */
   study_strip_test test;
-  study_closest least; /* so far */
+  study_closest minimum; /* so far */
 } study_strip;
 
 /* counts: of each thread, NULL if not wanted (and always so for STRIP_MERGED). */
@@ -195,12 +191,7 @@ study_divide_shares study_divide_sum(const study_divide_report *report);
 /* DAVIT_INVALID_ARGUMENT for fewer than 2 points and coordinates that are not finite. */
 davit_status study_closest_check(int64_t n, const study_point *points);
 
-/* The number of `threads` in study_closest_blocks. */
-davit_status study_closest_block_find(const char *name, int threads, int *number);
-
-davit_status study_closest_on_gpu(int device, bool *gpu);
-
-/* Where memory of a device is allocated. */
-int study_closest_place(int device);
+/* STUDY_CLOSEST_BLOCK(threads), and the site. */
+davit_status study_closest_check_block(const char *name, int threads, int device, study_site *site);
 
 #endif

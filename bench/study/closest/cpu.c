@@ -2,33 +2,17 @@
 /* P1, P2 and P4: one core. And what the programs share. */
 #include "bench/study/closest/closest.h"
 
-#include <davit/device.h>
-#include <davit/memory.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 
 /* ---- shared ---- */
 
-const int study_closest_blocks[STUDY_CLOSEST_BLOCKS] = {2, 32, 64, 128, 256, 512, 1024};
-
-davit_status study_closest_block_find(const char *name, int threads, int *number) {
-  for (*number = 0; *number < STUDY_CLOSEST_BLOCKS; ++*number)
-    if (study_closest_blocks[*number] == threads)
-      return DAVIT_SUCCESS;
-  return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %d, not 2 or a power of two from 32 to 1024", name,
-                    threads);
-}
-
-davit_status study_closest_on_gpu(int device, bool *gpu) {
-  davit_device_info info;
-  davit_status status = davit_device_describe(device, &info);
-  *gpu = status == DAVIT_SUCCESS && info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
-  return status;
-}
-
-int study_closest_place(int device) {
-  return device == DAVIT_HOST ? DAVIT_PAGEABLE : device;
+davit_status study_closest_check_block(const char *name, int threads, int device, study_site *site) {
+  return STUDY_CLOSEST_BLOCK(threads)
+             ? study_site_of(device, site)
+             : davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %d, not 2 or a power of two from 32 to 1024", name,
+                          threads);
 }
 
 davit_status study_closest_check(int64_t n, const study_point *points) {

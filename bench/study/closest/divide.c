@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P5: its kernels, and the loop over batches. */
-#include "bench/study/closest/closest.h"
-
 #include <davit/memory.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/study/closest/closest.h"
 #include "bench/study/common/kernel.h"
 
 #define STRIP_PARAMETERS                                                                                     \
@@ -19,28 +18,18 @@
 enum { SEPARATE, MERGED, COUNTING, STRIP_FORMS };
 
 typedef struct form {
-  void (*brute_grid)(int device, int teams, int64_t n, const study_point *sx, float *dist,
-                     study_two_points *pairs);
-  void (*brute_block)(int64_t team, int64_t teams, int64_t n, const study_point *sx, float *dist,
-                      study_two_points *pairs);
-  void (*find_grid)(int device, int teams, int64_t n, int64_t length, float delta, const study_point *sx,
-                    const study_point *sy, bool *flags);
-  void (*find_block)(int64_t team, int64_t teams, int64_t n, int64_t length, float delta,
-                     const study_point *sx, const study_point *sy, bool *flags);
-  void (*strip_grid[STRIP_FORMS])(int device, int teams, STRIP_PARAMETERS);
-  void (*strip_block[STRIP_FORMS])(int64_t team, int64_t teams, STRIP_PARAMETERS);
+  void (*brute)(const study_site *site, int64_t teams, int64_t n, const study_point *sx, float *dist,
+                study_two_points *pairs);
+  void (*find)(const study_site *site, int64_t teams, int64_t n, int64_t length, float delta,
+               const study_point *sx, const study_point *sy, bool *flags);
+  void (*strip[STRIP_FORMS])(const study_site *site, int64_t teams, STRIP_PARAMETERS);
 } form;
 
-#ifdef DVT_GPU
-#define ON_GPU(kernel, ...) kernel(dvt_team(), dvt_teams(), __VA_ARGS__)
-#else
-#define ON_GPU(kernel, ...) ((void)0)
-#endif
-
-#define KERNELS "bench/study/closest/divide.inc"
-#include "bench/study/closest/sizes.inc"
-
-static const form *const forms[STUDY_CLOSEST_BLOCKS] = ALL_SIZES(form);
+#define GROUP divide
+#define TEXT "bench/study/closest/divide.inc"
+#define FORMS form
+#define WANTED(block) STUDY_CLOSEST_BLOCK(block)
+#include "bench/study/common/forms.inc"
 
 /* ---- kernels ---- */
 
@@ -48,23 +37,16 @@ static bool is_power(int64_t n) {
   return n > 0 && (n & (n - 1)) == 0;
 }
 
-/* What every launch checks. *teams: 0 becomes a block for each block of points. */
-static davit_status prepare(int device, int base, int64_t n, int64_t *teams, const form **f, bool *gpu) {
-  int number;
-  davit_status status = study_closest_block_find("base", base, &number);
-  if (status == DAVIT_SUCCESS)
-    status = study_closest_on_gpu(device, gpu);
+/* What every launch checks. *teams: 0 becomes a team for each block of points. */
+static davit_status prepare(int device, int base, int64_t n, int64_t *teams, study_site *site) {
+  davit_status status = study_closest_check_block("base", base, device, site);
   if (status != DAVIT_SUCCESS)
     return status;
   if (!is_power(n) || n < base)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, not a power of two from base = %d on", (long long)n,
                       base);
   *teams = *teams ? *teams : n / base;
-  if (*teams < 1 || *teams > INT32_MAX)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "teams is %lld: a grid has 1 to 2^31 - 1 blocks",
-                      (long long)*teams);
-  *f = forms[number];
-  return DAVIT_SUCCESS;
+  return study_check_teams(*teams);
 }
 
 static davit_status check_length(int base, int64_t n, int64_t length) {
@@ -76,43 +58,31 @@ static davit_status check_length(int base, int64_t n, int64_t length) {
 
 davit_status study_brute_blocks(int device, int base, int64_t teams, int64_t n, const study_point *sx,
                                 float *dist, study_two_points *pairs) {
-  const form *f;
-  bool gpu;
-  davit_status status = prepare(device, base, n, &teams, &f, &gpu);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  if (gpu)
-    f->brute_grid(device, (int)teams, n, sx, dist, pairs);
-  else
-    for (int64_t team = 0; team < teams; team++)
-      f->brute_block(team, teams, n, sx, dist, pairs);
-  return DAVIT_SUCCESS;
+  study_site site;
+  davit_status status = prepare(device, base, n, &teams, &site);
+  if (status == DAVIT_SUCCESS)
+    divide_forms(base)->brute(&site, teams, n, sx, dist, pairs);
+  return status;
 }
 
 davit_status study_find_strip(int device, int base, int64_t teams, int64_t n, int64_t length, float delta,
                               const study_point *sx, const study_point *sy, bool *flags) {
-  const form *f;
-  bool gpu;
-  davit_status status = prepare(device, base, n, &teams, &f, &gpu);
+  study_site site;
+  davit_status status = prepare(device, base, n, &teams, &site);
   if (status == DAVIT_SUCCESS)
     status = check_length(base, n, length);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  if (gpu)
-    f->find_grid(device, (int)teams, n, length, delta, sx, sy, flags);
-  else
-    for (int64_t team = 0; team < teams; team++)
-      f->find_block(team, teams, n, length, delta, sx, sy, flags);
-  return DAVIT_SUCCESS;
+  if (status == DAVIT_SUCCESS)
+    divide_forms(base)->find(&site, teams, n, length, delta, sx, sy, flags);
+  return status;
 }
 
 davit_status study_compare_strip(const study_strip *s, int device, const study_point *sx,
                                  const study_point *sy, const bool *flags, float *dist,
                                  study_two_points *pairs, study_strip_count *counts) {
-  const form *f;
-  bool gpu;
-  int64_t teams = s->teams, n = s->n, length = s->length;
-  davit_status status = prepare(device, s->base, n, &teams, &f, &gpu);
+  study_site site;
+  const int64_t n = s->n, length = s->length;
+  int64_t teams = s->teams;
+  davit_status status = prepare(device, s->base, n, &teams, &site);
   if (status == DAVIT_SUCCESS)
     status = check_length(s->base, n, length);
   if (status != DAVIT_SUCCESS)
@@ -123,14 +93,10 @@ davit_status study_compare_strip(const study_strip *s, int device, const study_p
     return davit_fail(DAVIT_INVALID_ARGUMENT, "test is %d, which is none", (int)s->test);
   if (counts && s->test != STUDY_STRIP_SEPARATE)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "counts are kept for separate tests of the strip alone");
-  int number = counts ? COUNTING : s->test == STUDY_STRIP_MERGED ? MERGED : SEPARATE, limit = s->limit;
-  float delta = s->least.distance;
-  float x1 = s->least.pair.x1, y1 = s->least.pair.y1, x2 = s->least.pair.x2, y2 = s->least.pair.y2;
-  if (gpu)
-    f->strip_grid[number](device, (int)teams, STRIP_ARGUMENTS);
-  else
-    for (int64_t team = 0; team < teams; team++)
-      f->strip_block[number](team, teams, STRIP_ARGUMENTS);
+  const int form = counts ? COUNTING : s->test == STUDY_STRIP_MERGED ? MERGED : SEPARATE, limit = s->limit;
+  const float delta = s->minimum.distance, x1 = s->minimum.pair.x1, y1 = s->minimum.pair.y1,
+              x2 = s->minimum.pair.x2, y2 = s->minimum.pair.y2;
+  divide_forms(s->base)->strip[form](&site, teams, STRIP_ARGUMENTS);
   return DAVIT_SUCCESS;
 }
 
@@ -155,45 +121,25 @@ typedef struct run {
   study_strip_count *host_counts;
 } run;
 
-static davit_status allocate(run *r) {
-  int place = study_closest_place(r->device);
-  size_t n = (size_t)r->n, blocks = (size_t)r->blocks;
-  struct {
-    void **pointer;
-    size_t bytes;
-    int place;
-  } arrays[] = {{(void **)&r->sx, n * sizeof *r->sx, place},
-                {(void **)&r->sy, n * sizeof *r->sy, place},
-                {(void **)&r->flags, blocks * sizeof *r->flags, place},
-                {(void **)&r->dist, blocks * sizeof *r->dist, place},
-                {(void **)&r->pairs, blocks * sizeof *r->pairs, place},
-                {(void **)&r->counts, r->d->counting ? n * sizeof *r->counts : 0, place},
-                {(void **)&r->host_sx, n * sizeof *r->sx, DAVIT_PAGEABLE},
-                {(void **)&r->host_sy, r->d->watch ? n * sizeof *r->sy : 0, DAVIT_PAGEABLE},
-                {(void **)&r->host_flags, blocks * sizeof *r->flags, DAVIT_PAGEABLE},
-                {(void **)&r->host_dist, r->d->watch ? blocks * sizeof *r->dist : 0, DAVIT_PAGEABLE},
-                {(void **)&r->host_pairs, r->d->watch ? blocks * sizeof *r->pairs : 0, DAVIT_PAGEABLE},
-                {(void **)&r->host_counts, r->d->counting ? n * sizeof *r->counts : 0, DAVIT_PAGEABLE}};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    davit_status status = davit_malloc(arrays[i].bytes, arrays[i].place, arrays[i].pointer);
-    if (status != DAVIT_SUCCESS)
-      return status;
-  }
-  return DAVIT_SUCCESS;
-}
+enum { ARRAYS = 12 };
 
-static void release(run *r) {
-  void *arrays[] = {r->sx,      r->sy,      r->flags,      r->dist,      r->pairs,      r->counts,
-                    r->host_sx, r->host_sy, r->host_flags, r->host_dist, r->host_pairs, r->host_counts};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    (void)davit_free(arrays[i]);
-}
-
-/* Adds the milliseconds since the last lap. */
-static void lap(run *r, double *ms) {
-  double now = omp_get_wtime();
-  *ms += 1e3 * (now - r->since);
-  r->since = now;
+static void arrays_of(run *r, int place, study_block blocks[ARRAYS]) {
+  const size_t n = (size_t)r->n, count = (size_t)r->blocks;
+  const bool watch = r->d->watch, counting = r->d->counting;
+  memcpy(blocks,
+         (study_block[ARRAYS]){{&r->sx, n * sizeof *r->sx, place},
+                               {&r->sy, n * sizeof *r->sy, place},
+                               {&r->flags, count * sizeof *r->flags, place},
+                               {&r->dist, count * sizeof *r->dist, place},
+                               {&r->pairs, count * sizeof *r->pairs, place},
+                               {&r->counts, counting ? n * sizeof *r->counts : 0, place},
+                               {&r->host_sx, n * sizeof *r->sx, DAVIT_PAGEABLE},
+                               {&r->host_sy, watch ? n * sizeof *r->sy : 0, DAVIT_PAGEABLE},
+                               {&r->host_flags, count * sizeof *r->flags, DAVIT_PAGEABLE},
+                               {&r->host_dist, watch ? count * sizeof *r->dist : 0, DAVIT_PAGEABLE},
+                               {&r->host_pairs, watch ? count * sizeof *r->pairs : 0, DAVIT_PAGEABLE},
+                               {&r->host_counts, counting ? n * sizeof *r->counts : 0, DAVIT_PAGEABLE}},
+         ARRAYS * sizeof *blocks);
 }
 
 static davit_status sort(run *r, study_key key, int64_t length, study_point *sorted) {
@@ -202,13 +148,12 @@ static davit_status sort(run *r, study_key key, int64_t length, study_point *sor
 }
 
 /* minDistReduction, and its result to the host, from where it goes to all blocks by value. */
-static davit_status reduce(run *r, study_closest *least) {
-  int most = study_closest_blocks[STUDY_CLOSEST_BLOCKS - 1];
-  davit_status status = study_min_dist(r->device, most, r->blocks, r->dist, r->pairs);
+static davit_status reduce(run *r, study_closest *minimum) {
+  davit_status status = study_min_dist(r->device, 1024, r->blocks, r->dist, r->pairs);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy(sizeof least->distance, r->dist, &least->distance);
+    status = davit_copy(sizeof minimum->distance, r->dist, &minimum->distance);
   if (status == DAVIT_SUCCESS)
-    status = davit_copy(sizeof least->pair, r->pairs, &least->pair);
+    status = davit_copy(sizeof minimum->pair, r->pairs, &minimum->pair);
   return status;
 }
 
@@ -272,19 +217,19 @@ static davit_status join(run *r, int64_t length, study_step *step) {
                    .test = r->d->strip_test};
   step->length = length;
   davit_status status = sort(r, STUDY_BY_Y, length, r->sy);
-  lap(r, &step->sort_ms);
+  step->sort_ms += study_lap(&r->since);
   if (status == DAVIT_SUCCESS)
-    status = reduce(r, &s.least);
-  lap(r, &step->reduce_ms);
-  step->delta = s.least.distance;
+    status = reduce(r, &s.minimum);
+  step->reduce_ms += study_lap(&r->since);
+  step->delta = s.minimum.distance;
   if (status == DAVIT_SUCCESS)
-    status = study_find_strip(r->device, s.base, 0, r->n, length, s.least.distance, r->sx, r->sy, r->flags);
+    status = study_find_strip(r->device, s.base, 0, r->n, length, s.minimum.distance, r->sx, r->sy, r->flags);
   if (status == DAVIT_SUCCESS && r->d->every_block)
     status = davit_fill((size_t)r->blocks * sizeof *r->flags, true, r->flags);
-  lap(r, &step->strip_ms);
+  step->strip_ms += study_lap(&r->since);
   if (status == DAVIT_SUCCESS)
     status = study_compare_strip(&s, r->device, r->sx, r->sy, r->flags, r->dist, r->pairs, r->counts);
-  lap(r, &step->compare_ms);
+  step->compare_ms += study_lap(&r->since);
   if (status == DAVIT_SUCCESS)
     status = look(r, step);
   r->since = omp_get_wtime();
@@ -295,13 +240,13 @@ static davit_status search(run *r, study_closest *result) {
   study_divide_report *report = r->report;
   double looking = 0, start = r->since = omp_get_wtime();
   davit_status status = davit_copy((size_t)r->n * sizeof *r->sx, r->host_sx, r->sx);
-  lap(r, &report->transfer_ms);
+  report->transfer_ms += study_lap(&r->since);
   if (status == DAVIT_SUCCESS)
     status = sort(r, STUDY_BY_X, r->n, r->sx);
-  lap(r, &report->sort_x_ms);
+  report->sort_x_ms += study_lap(&r->since);
   if (status == DAVIT_SUCCESS)
     status = study_brute_blocks(r->device, r->d->base, 0, r->n, r->sx, r->dist, r->pairs);
-  lap(r, &report->brute_ms);
+  report->brute_ms += study_lap(&r->since);
   for (int64_t length = 2 * (int64_t)r->d->base; length <= r->n && status == DAVIT_SUCCESS; length *= 2) {
     study_step *step = &report->step[report->steps++];
     double before = r->since;
@@ -311,47 +256,44 @@ static davit_status search(run *r, study_closest *result) {
   }
   if (status == DAVIT_SUCCESS)
     status = reduce(r, result);
-  lap(r, &report->reduce_ms);
+  report->reduce_ms += study_lap(&r->since);
   report->total_ms = 1e3 * (r->since - start) - looking;
   return status;
 }
 
 davit_status study_closest_divide(const study_divide *d, int device, int64_t n, const study_point *points,
                                   study_closest *result, study_divide_report *report) {
-  int number;
+  study_site site;
   study_closest found;
   davit_status status = study_closest_check(n, points);
   if (status == DAVIT_SUCCESS)
-    status = study_closest_block_find("base", d->base, &number);
+    status = study_closest_check_block("base", d->base, device, &site);
   if (status != DAVIT_SUCCESS)
     return status;
   if (d->every_block && !d->unlimited)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "every_block: a limit holds for flagged blocks alone");
   if (n > (int64_t)1 << 37)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld", (long long)n);
-  study_divide_report *own = calloc(1, sizeof *own);
-  if (!own)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the report");
-  run r = {.d = d, .device = device, .report = own, .n = d->base};
-  while (r.n < n)
-    r.n *= 2;
-  r.blocks = r.n / d->base;
-  own->n = r.n;
-  status = allocate(&r);
-  if (status == DAVIT_SUCCESS) {
-    memcpy(r.host_sx, points, (size_t)n * sizeof *points);
-    for (int64_t i = n; i < r.n; i++)
-      r.host_sx[i] = (study_point){INFINITY, INFINITY}; /* in no strip and close to nothing */
-    status = search(&r, &found);
-  }
-  release(&r);
-  if (status == DAVIT_SUCCESS) {
-    *result = found;
-    if (report)
-      *report = *own;
-  }
-  free(own);
-  return status;
+  study_divide_report own = {.n = d->base};
+  while (own.n < n)
+    own.n *= 2;
+  run r = {.d = d, .device = device, .report = &own, .n = own.n, .blocks = own.n / d->base};
+  study_block blocks[ARRAYS];
+  arrays_of(&r, site.place, blocks);
+  status = study_allocate(blocks, ARRAYS);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  memcpy(r.host_sx, points, (size_t)n * sizeof *points);
+  for (int64_t i = n; i < r.n; i++)
+    r.host_sx[i] = (study_point){INFINITY, INFINITY}; /* in no strip and close to nothing */
+  status = search(&r, &found);
+  study_free(blocks, ARRAYS);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  *result = found;
+  if (report)
+    *report = own;
+  return DAVIT_SUCCESS;
 }
 
 study_divide_shares study_divide_sum(const study_divide_report *report) {

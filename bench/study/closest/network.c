@@ -3,14 +3,6 @@
 
 #include <stdlib.h>
 
-struct study_network {
-  int n, stages, stage_capacity;
-  int64_t count, capacity;
-  int64_t *first; /* comparator of each stage */
-  study_comparator *comparators;
-  int *busy; /* element i has a comparator in stage busy[i] */
-};
-
 static davit_status no_memory(void) {
   return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the network");
 }
@@ -42,7 +34,7 @@ void study_network_free(study_network *network) {
 }
 
 davit_status study_network_stage(study_network *network) {
-  if (network->stages == network->stage_capacity) {
+  if (network->stages + 1 >= network->stage_capacity) {
     int larger = network->stage_capacity ? 2 * network->stage_capacity : 16;
     int64_t *moved = realloc(network->first, (size_t)larger * sizeof *moved);
     if (!moved)
@@ -51,6 +43,7 @@ davit_status study_network_stage(study_network *network) {
     network->stage_capacity = larger;
   }
   network->first[network->stages++] = network->count;
+  network->first[network->stages] = network->count;
   return DAVIT_SUCCESS;
 }
 
@@ -72,26 +65,9 @@ davit_status study_network_add(study_network *network, int smaller, int larger) 
     network->capacity = more;
   }
   network->comparators[network->count++] = (study_comparator){smaller, larger};
+  network->first[network->stages] = network->count;
   network->busy[smaller] = network->busy[larger] = stage;
   return DAVIT_SUCCESS;
-}
-
-int study_network_width(const study_network *network) {
-  return network->n;
-}
-
-int study_network_stages(const study_network *network) {
-  return network->stages;
-}
-
-int64_t study_network_comparators(const study_network *network) {
-  return network->count;
-}
-
-const study_comparator *study_network_stage_at(const study_network *network, int stage, int *count) {
-  int64_t end = stage + 1 < network->stages ? network->first[stage + 1] : network->count;
-  *count = (int)(end - network->first[stage]);
-  return *count ? &network->comparators[network->first[stage]] : NULL;
 }
 
 void study_network_apply(const study_network *network, float *values) {
@@ -154,37 +130,8 @@ davit_status study_network_sorts(const study_network *network, bool *sorts, uint
 
 /* ---- networks ---- */
 
-/* Stages that are filled in any order: the comparators of stage s are those for which `has` says so. */
-typedef bool (*link_function)(int n, int stage, int i, study_comparator *comparator);
-
-static davit_status build(int n, int stages, link_function link, study_network **network) {
-  study_network *made;
-  davit_status status = study_network_create(n, &made);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  for (int stage = 0; stage < stages && status == DAVIT_SUCCESS; stage++) {
-    status = study_network_stage(made);
-    for (int i = 0; i < n && status == DAVIT_SUCCESS; i++) {
-      study_comparator c;
-      if (link(n, stage, i, &c))
-        status = study_network_add(made, c.smaller, c.larger);
-    }
-  }
-  if (status == DAVIT_SUCCESS)
-    *network = made;
-  else
-    study_network_free(made);
-  return status;
-}
-
-static davit_status check_power(int n) {
-  if (n > 0 && (n & (n - 1)) == 0)
-    return DAVIT_SUCCESS;
-  return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d, not a power of two", n);
-}
-
 static int log_of(int n) {
-  return __builtin_ctz((unsigned)n);
+  return n > 0 ? 31 - __builtin_clz((unsigned)n) : 0;
 }
 
 /* Pass p compares [i:i+1] in stage 2 p + i, so a pass follows the one before it two stages later. */
@@ -193,8 +140,10 @@ static bool bubble_link(int n, int stage, int i, study_comparator *c) {
   return i <= stage && (stage - i) % 2 == 0 && i <= n - 2 - (stage - i) / 2;
 }
 
-davit_status study_network_bubble(int n, study_network **network) {
-  return build(n, n > 1 ? 2 * n - 3 : 0, bubble_link, network);
+static bool half_cleaner_link(int n, int stage, int i, study_comparator *c) {
+  (void)stage;
+  *c = (study_comparator){i, i + n / 2};
+  return i < n / 2;
 }
 
 /* The first of two elements that are `reach` apart in groups of 2 reach. */
@@ -203,29 +152,11 @@ static bool pair_of(int reach, int i, bool ascending, study_comparator *c) {
   return (i & reach) == 0;
 }
 
-static bool half_cleaner_link(int n, int stage, int i, study_comparator *c) {
-  (void)stage;
-  *c = (study_comparator){i, i + n / 2};
-  return i < n / 2;
-}
-
-davit_status study_network_half_cleaner(int n, study_network **network) {
-  if (n < 2 || n % 2 != 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d, which has no halves", n);
-  return build(n, 1, half_cleaner_link, network);
-}
-
 static bool bitonic_merge_link(int n, int stage, int i, study_comparator *c) {
   return pair_of(n >> (stage + 1), i, true, c);
 }
 
-davit_status study_network_bitonic_merge(int n, study_network **network) {
-  davit_status status = check_power(n);
-  return status == DAVIT_SUCCESS ? build(n, log_of(n), bitonic_merge_link, network) : status;
-}
-
-/* Stage `stage` of all merges, which take 1, 2, 3, … stages: the size of the merge and the stage within
- * it. */
+/* Stage `stage` of all merges, which take 1, 2, 3, … stages: the size of the merge and the stage within it. */
 static int merge_of(int stage, int *within) {
   int log = 1;
   for (; stage >= log; log++)
@@ -240,16 +171,10 @@ static bool bitonic_sort_link(int n, int stage, int i, study_comparator *c) {
   return pair_of(size >> (within + 1), i, (i & size) == 0, c);
 }
 
-davit_status study_network_bitonic_sort(int n, study_network **network) {
-  davit_status status = check_power(n);
-  return status == DAVIT_SUCCESS ? build(n, log_of(n) * (log_of(n) + 1) / 2, bitonic_sort_link, network)
-                                 : status;
-}
-
-/* Stage `within` of odd-even merges of `size`: first the halves against each other, then [i:i+reach] for i
- * an odd multiple of reach, as the merges of even and of odd elements leave it; the last group has no
- * partner within the merge. */
-static bool odd_even_link(int size, int within, int i, study_comparator *c) {
+/* Stage `within` of odd-even merges of `size`: first the halves against each other, then [i:i+reach] for i an odd
+ * multiple of reach, as the merges of even and of odd elements leave it; the last group has no partner within the
+ * merge. */
+static bool odd_even_merge_link(int size, int within, int i, study_comparator *c) {
   int reach = size >> (within + 1);
   *c = (study_comparator){i, i + reach};
   if (within == 0)
@@ -257,23 +182,45 @@ static bool odd_even_link(int size, int within, int i, study_comparator *c) {
   return (i & reach) != 0 && (i & (size - 1)) + reach < size;
 }
 
-static bool odd_even_merge_link(int n, int stage, int i, study_comparator *c) {
-  return odd_even_link(n, stage, i, c);
-}
-
-davit_status study_network_odd_even_merge(int n, study_network **network) {
-  davit_status status = check_power(n);
-  return status == DAVIT_SUCCESS ? build(n, log_of(n), odd_even_merge_link, network) : status;
-}
-
 static bool odd_even_sort_link(int n, int stage, int i, study_comparator *c) {
   (void)n;
   int within, size = merge_of(stage, &within);
-  return odd_even_link(size, within, i, c);
+  return odd_even_merge_link(size, within, i, c);
 }
 
-davit_status study_network_odd_even_sort(int n, study_network **network) {
-  davit_status status = check_power(n);
-  return status == DAVIT_SUCCESS ? build(n, log_of(n) * (log_of(n) + 1) / 2, odd_even_sort_link, network)
-                                 : status;
+/* A stage has the comparators for which `link` is true. */
+static const struct {
+  bool (*link)(int n, int stage, int i, study_comparator *comparator);
+  enum { ANY, EVEN, POWER } n;
+  enum { PASSES, ONE, LEVELS, ALL_LEVELS } stages;
+} kinds[STUDY_NETWORKS] = {[STUDY_BUBBLE] = {bubble_link, ANY, PASSES},
+                           [STUDY_HALF_CLEANER] = {half_cleaner_link, EVEN, ONE},
+                           [STUDY_BITONIC_MERGE] = {bitonic_merge_link, POWER, LEVELS},
+                           [STUDY_BITONIC_SORT] = {bitonic_sort_link, POWER, ALL_LEVELS},
+                           [STUDY_ODD_EVEN_MERGE] = {odd_even_merge_link, POWER, LEVELS},
+                           [STUDY_ODD_EVEN_SORT] = {odd_even_sort_link, POWER, ALL_LEVELS}};
+
+davit_status study_network_make(study_network_kind kind, int n, study_network **network) {
+  const int log = log_of(n), stages[] = {n > 1 ? 2 * n - 3 : 0, 1, log, log * (log + 1) / 2};
+  if (kinds[kind].n == EVEN && (n < 2 || n % 2 != 0))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d, which has no halves", n);
+  if (kinds[kind].n == POWER && (n < 1 || (n & (n - 1)) != 0))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d, not a power of two", n);
+  study_network *made;
+  davit_status status = study_network_create(n, &made);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  for (int stage = 0; stage < stages[kinds[kind].stages] && status == DAVIT_SUCCESS; stage++) {
+    status = study_network_stage(made);
+    for (int i = 0; i < n && status == DAVIT_SUCCESS; i++) {
+      study_comparator c;
+      if (kinds[kind].link(n, stage, i, &c))
+        status = study_network_add(made, c.smaller, c.larger);
+    }
+  }
+  if (status == DAVIT_SUCCESS)
+    *network = made;
+  else
+    study_network_free(made);
+  return status;
 }

@@ -3,15 +3,12 @@
 #ifndef DAVIT_STUDY_CLOSEST_POINT_H
 #define DAVIT_STUDY_CLOSEST_POINT_H
 
-#include <stdint.h>
+#include "bench/study/common/site.h"
 
 /* Both coordinates are always wanted together, so a point is one access of 8 bytes. */
 typedef struct study_point {
   float x, y;
 } __attribute__((aligned(8))) study_point;
-
-/* Kernels must swallow what they call; see the options of the kernels' sources. */
-#define STUDY_INLINE static inline __attribute__((always_inline))
 
 /* The square of the distance, rounded after each operation: the same bits on all devices. */
 STUDY_INLINE float study_square(study_point a, study_point b) {

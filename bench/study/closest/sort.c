@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/study/closest/sort.h"
 
-#include <stdbool.h>
-
-#include "bench/study/closest/closest.h"
 #include "bench/study/common/kernel.h"
 
 enum { TILE = 1024, PAIRS = TILE / 2, FAR_THREADS = 256 };
@@ -100,110 +97,51 @@ STUDY_INLINE void far_stage(int64_t team, int sort, int key, int64_t n, int64_t 
 
 /* ---- grids ---- */
 
-#ifdef DVT_GPU
-#define ON_GPU(kernel, ...) kernel(dvt_team(), __VA_ARGS__)
-#else
-#define ON_GPU(kernel, ...) ((void)0)
-#endif
+#define PARAMETERS                                                                                           \
+  int64_t n, int64_t length, int64_t first, int64_t last, const study_point *source, study_point *sorted
+#define ARGUMENTS n, length, first, last, source, sorted
 
-#define STAGES int64_t n, int64_t length, int64_t first, int64_t last
+typedef void kernel(const study_site *site, int64_t teams, PARAMETERS);
 
-/* The kernels of one network and key, once for GPUs and once for the CPU. */
-#define SORT(name, SORT_NUMBER, KEY)                                                                         \
-  STUDY_INLINE void name##_near_body(STAGES, const study_point *source, study_point *sorted) {               \
-    (void)n, (void)length, (void)first, (void)last, (void)source, (void)sorted;                              \
-    ON_GPU(near_stages, SORT_NUMBER, KEY, n, length, first, last, source, sorted);                           \
-  }                                                                                                          \
-  static void name##_near_grid(int device, int teams, STAGES, const study_point *source,                     \
-                               study_point *sorted) {                                                        \
-    PRAGMA(omp target teams ompx_bare num_teams(teams) thread_limit(PAIRS) device(device)                    \
-               is_device_ptr(source, sorted))                                                                \
-    name##_near_body(n, length, first, last, source, sorted);                                                \
-  }                                                                                                          \
-  static void name##_near_block(int64_t team, STAGES, const study_point *source, study_point *sorted) {      \
-    near_stages(team, SORT_NUMBER, KEY, n, length, first, last, source, sorted);                             \
-  }                                                                                                          \
-  STUDY_INLINE void name##_far_body(STAGES, study_point *sorted) {                                           \
-    (void)n, (void)length, (void)first, (void)last, (void)sorted;                                            \
-    ON_GPU(far_stage, SORT_NUMBER, KEY, n, length, first, last, sorted);                                     \
-  }                                                                                                          \
-  static void name##_far_grid(int device, int teams, STAGES, study_point *sorted) {                          \
-    PRAGMA(omp target teams ompx_bare num_teams(teams) thread_limit(FAR_THREADS) device(device)              \
-               is_device_ptr(sorted))                                                                        \
-    name##_far_body(n, length, first, last, sorted);                                                         \
-  }                                                                                                          \
-  static void name##_far_block(int64_t team, STAGES, study_point *sorted) {                                  \
-    far_stage(team, SORT_NUMBER, KEY, n, length, first, last, sorted);                                       \
-  }
-
+/* The kernels of one network and key. Far stages take `size` and `reach` in place of the first and the last run. */
+#define SORT(name, network, key)                                                                             \
+  GRID(name##_near, PAIRS, (source, sorted), near_stages(team, network, key, ARGUMENTS))                     \
+  GRID(name##_far, FAR_THREADS, (source, sorted),                                                            \
+       far_stage(team, network, key, n, length, first, last, sorted))
 SORT(bitonic_x, STUDY_BITONIC, STUDY_BY_X)
 SORT(bitonic_y, STUDY_BITONIC, STUDY_BY_Y)
 SORT(odd_even_x, STUDY_ODD_EVEN, STUDY_BY_X)
 SORT(odd_even_y, STUDY_ODD_EVEN, STUDY_BY_Y)
 
-typedef struct form {
-  void (*near_grid)(int device, int teams, STAGES, const study_point *source, study_point *sorted);
-  void (*near_block)(int64_t team, STAGES, const study_point *source, study_point *sorted);
-  void (*far_grid)(int device, int teams, STAGES, study_point *sorted);
-  void (*far_block)(int64_t team, STAGES, study_point *sorted);
-} form;
-
-#define FORM(name) {name##_near_grid, name##_near_block, name##_far_grid, name##_far_block}
-static const form forms[STUDY_SORTS][2] = {{FORM(bitonic_x), FORM(bitonic_y)},
-                                           {FORM(odd_even_x), FORM(odd_even_y)}};
-
-/* Where a sort runs. */
-typedef struct site {
-  const form *f;
-  int device;
-  bool gpu;
-  int64_t n, length;
-  study_point *sorted;
-} site;
-
-static int64_t quotient_up(int64_t n, int64_t by) {
-  return n / by + (n % by != 0);
-}
-
-static void run_near(const site *s, int64_t first, int64_t last, const study_point *source) {
-  int64_t teams = quotient_up(s->n, TILE);
-  if (s->gpu)
-    s->f->near_grid(s->device, (int)teams, s->n, s->length, first, last, source, s->sorted);
-  else
-    for (int64_t team = 0; team < teams; team++)
-      s->f->near_block(team, s->n, s->length, first, last, source, s->sorted);
-}
-
-static void run_far(const site *s, int64_t size, int64_t reach) {
-  int64_t teams = quotient_up(s->n / 2, FAR_THREADS);
-  if (s->gpu)
-    s->f->far_grid(s->device, (int)teams, s->n, s->length, size, reach, s->sorted);
-  else
-    for (int64_t team = 0; team < teams; team++)
-      s->f->far_block(team, s->n, s->length, size, reach, s->sorted);
-}
+static kernel *const near_kernels[STUDY_SORTS][2] = {{bitonic_x_near, bitonic_y_near},
+                                                     {odd_even_x_near, odd_even_y_near}};
+static kernel *const far_kernels[STUDY_SORTS][2] = {{bitonic_x_far, bitonic_y_far},
+                                                    {odd_even_x_far, odd_even_y_far}};
 
 davit_status study_sort_points(study_sort sort, study_key key, int device, int64_t batches, int64_t length,
                                const study_point *source, study_point *sorted) {
-  site s = {NULL, device, false, batches * length, length, sorted};
+  study_site site;
   if ((unsigned)sort >= STUDY_SORTS)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "sort is %d, which is none", (int)sort);
   if (length < 1 || (length & (length - 1)) != 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "length is %lld, not a power of two", (long long)length);
   if (batches < 0 || batches > ((int64_t)1 << 38) / length)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "batches is %lld", (long long)batches);
-  davit_status status = study_closest_on_gpu(device, &s.gpu);
-  if (status != DAVIT_SUCCESS || s.n == 0)
+  davit_status status = study_site_of(device, &site);
+  if (status != DAVIT_SUCCESS)
     return status;
-  s.f = &forms[sort][key == STUDY_BY_Y];
-  run_near(&s, 2, length < TILE ? length : TILE, source);
+  const int64_t n = batches * length, tiles = study_quotient_up(n, TILE),
+                far_teams = study_quotient_up(n / 2, FAR_THREADS);
+  kernel *const near_kernel = near_kernels[sort][key == STUDY_BY_Y], *const far_kernel =
+                                                                         far_kernels[sort][key == STUDY_BY_Y];
+  near_kernel(&site, tiles, n, length, 2, length < TILE ? length : TILE, source, sorted);
   for (int64_t size = 2 * TILE; size <= length; size *= 2)
     for (int64_t reach = size / 2; reach > 0; reach /= 2) {
-      if (sort == STUDY_BITONIC && reach < TILE) { /* what is left of the merge lies within tiles */
-        run_near(&s, size, size, sorted);
+      if (sort == STUDY_BITONIC && reach < TILE) { /* the rest of the merge lies within tiles */
+        near_kernel(&site, tiles, n, length, size, size, sorted, sorted);
         break;
       }
-      run_far(&s, size, reach);
+      far_kernel(&site, far_teams, n, length, size, reach, sorted, sorted);
     }
   return DAVIT_SUCCESS;
 }

@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/study/common/site.h"
 #include "bench/study/dense/dense.h"
 #include "bench/study/dense/point.h"
 #include "src/base/cpu.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { STRIP = 32 }; /* rows of D that stay in the cache */
 
@@ -58,14 +57,14 @@ void study_covariance_handout(int64_t m, int64_t n, double divisor, double *data
 
 /* ---- pieces ---- */
 
-INLINE void convolve_row(int64_t nj, const double *a, double *b) {
+STUDY_INLINE void convolve_row(int64_t nj, const double *a, double *b) {
 #pragma omp simd
   for (int64_t j = 1; j < nj - 1; j++)
     b[j] = study_convolve(&a[j], nj);
 }
 
 /* The row's element of tmp, and what it adds to y while the row is in the cache. */
-INLINE double atax_row(int64_t ny, const double *row, const double *x, double *y) {
+STUDY_INLINE double atax_row(int64_t ny, const double *row, const double *x, double *y) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t j = 0; j < ny; j++)
@@ -77,7 +76,7 @@ INLINE double atax_row(int64_t ny, const double *row, const double *x, double *y
 }
 
 /* Adds what `count` rows of D give to row j of symmat, from the diagonal on. */
-INLINE void product_row(int64_t count, int64_t n, const double *d, int64_t j, double *row) {
+STUDY_INLINE void product_row(int64_t count, int64_t n, const double *d, int64_t j, double *row) {
   int64_t i = 0;
   for (; i + 4 <= count; i += 4) {
     const double *d0 = d + i * n, *d1 = d0 + n, *d2 = d1 + n, *d3 = d2 + n;
@@ -120,11 +119,6 @@ static const pieces *best_pieces(void) {
 
 static int threads_of(int threads) {
   return threads > 0 ? threads : omp_get_max_threads();
-}
-
-/* The part of n elements that thread `t` of `threads` takes begins here. */
-static int64_t part_begin(int64_t n, int threads, int t) {
-  return n / threads * t + (t < n % threads ? t : n % threads);
 }
 
 void study_convolution_cpu(int threads, int64_t ni, int64_t nj, const double *a, double *b) {
@@ -176,7 +170,8 @@ void study_covariance_cpu(int threads, int64_t m, int64_t n, double divisor, dou
 #pragma omp parallel num_threads(threads_of(threads))
   {
     const int mine = omp_get_thread_num(), count = omp_get_num_threads();
-    column_means(m, n, divisor, data, part_begin(n, count, mine), part_begin(n, count, mine + 1), mean);
+    column_means(m, n, divisor, data, study_part_begin(n, count, mine), study_part_begin(n, count, mine + 1),
+                 mean);
 #pragma omp barrier
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < m; i++)

@@ -3,12 +3,10 @@
  * its barriers. */
 #include "bench/study/dense/printed.h"
 
+#include "bench/study/common/site.h"
+
 static double get(const double *array, int64_t i, double outside, study_guard *reads) {
   return study_inside(reads, i) ? array[i] : outside;
-}
-
-static int64_t quotient_up(int64_t n, int64_t by) {
-  return n / by + (n % by != 0);
 }
 
 /* ---- Convolution ---- */
@@ -40,7 +38,7 @@ enum { MOST_BLOCK = 1024 };
 static void atax_loop(int block, int64_t team, int64_t nx, int64_t ny, const double *a, const double *v,
                       double outside, double *to, study_guard *reads, study_guard *vector) {
   double staged[MOST_BLOCK], sum[MOST_BLOCK] = {0};
-  for (int64_t m = 0; m < quotient_up(ny, block); m++) {
+  for (int64_t m = 0; m < study_quotient_up(ny, block); m++) {
     for (int t = 0; t < block; t++)
       staged[t] = m * block + t < ny ? get(v, t + m * block, outside, vector) : 0;
     for (int t = 0; t < block; t++)
@@ -55,7 +53,7 @@ static void atax_loop(int block, int64_t team, int64_t nx, int64_t ny, const dou
 void study_printed_atax(int block, bool descending, int64_t nx, int64_t ny, const double *a, const double *x,
                         double outside, double *tmp, double *y, study_guard *reads) {
   study_guard of_x = study_guard_of(ny), of_tmp = study_guard_of(nx);
-  int64_t teams = quotient_up(nx, block);
+  int64_t teams = study_quotient_up(nx, block);
   *reads = study_guard_of(nx * ny);
   for (int64_t i = 0; i < teams; i++) {
     int64_t team = descending ? teams - 1 - i : i;
@@ -127,7 +125,7 @@ static void multiply(const run *r, block_state *b) {
   double s1[MOST_SIDE][MOST_SIDE], s2[MOST_SIDE][MOST_SIDE], sum[MOST_SIDE][MOST_SIDE] = {{0}};
   if (mended(r, STUDY_COLUMN_RESET))
     reset_columns(r, b);
-  for (int64_t l = 0; l < quotient_up(p->n, side); l++) {
+  for (int64_t l = 0; l < study_quotient_up(p->n, side); l++) {
     for (int ty = 0; ty < side; ty++)
       for (int tx = 0; tx < side; tx++) {
         int64_t row = b->by * side + ty, k = l * side;
@@ -169,7 +167,9 @@ static void launch(const run *r, int parts) {
 
 void study_printed_covariance_run(const study_printed_covariance *p, double *data, double *mean,
                                   double *symmat, study_guard *reads, study_guard *writes) {
-  run r = {p, quotient_up(p->m, p->side), quotient_up(p->n, p->side), data, mean, symmat, reads, writes};
+  run r = {
+      p,     study_quotient_up(p->m, p->side), study_quotient_up(p->n, p->side), data, mean, symmat, reads,
+      writes};
   *reads = study_guard_of(p->m * p->n);
   *writes = study_guard_of(p->n * p->n);
   if (mended(&r, STUDY_LAUNCHES)) {

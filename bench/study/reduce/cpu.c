@@ -4,6 +4,8 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "bench/study/common/site.h"
+
 /* ---- sequential references ---- */
 
 void study_reference_reduce(study_operator op, int64_t n, const void *x, void *result) {
@@ -109,18 +111,14 @@ study_matrix study_cpu_product(int threads, int64_t n, const study_matrix *x) {
   return result;
 }
 
-static int64_t part_begin(int64_t n, int64_t parts, int64_t part) {
-  return n / parts * part + (part < n % parts ? part : n % parts);
-}
-
 study_matrix study_cpu_product_in_order(int threads, int64_t n, const study_matrix *x) {
   study_matrix partials[MOST_THREADS], result = ONE;
   threads = threads < MOST_THREADS ? threads : MOST_THREADS;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int part = 0; part < threads; part++) {
     study_matrix own = ONE;
-    int64_t end = part_begin(n, threads, part + 1);
-    for (int64_t i = part_begin(n, threads, part); i < end; i++)
+    int64_t end = study_part_begin(n, threads, part + 1);
+    for (int64_t i = study_part_begin(n, threads, part); i < end; i++)
       own = study_matrix_product(own, x[i]);
     partials[part] = own;
   }
@@ -151,7 +149,7 @@ bool study_workers_reduce(study_operator op, int64_t p, int64_t n, const void *x
   int64_t combinations = 0;
 #pragma omp parallel for reduction(+ : combinations) schedule(static)
   for (int64_t k = 0; k < p; k++) {
-    int64_t i = part_begin(n, p, k), end = part_begin(n, p, k + 1);
+    int64_t i = study_part_begin(n, p, k), end = study_part_begin(n, p, k + 1);
     sums[k] = study_get(m, x, i);
     while (++i < end)
       sums[k] = combine(m, sums[k], study_get(m, x, i), &combinations);
@@ -200,7 +198,7 @@ bool study_workers_scan(study_operator op, bool exclusive, int64_t p, int64_t n,
   int64_t combinations = 0;
 #pragma omp parallel for reduction(+ : combinations) schedule(static)
   for (int64_t k = 0; k < p; k++)
-    sums[k] = scan_part(m, part_begin(n, p, k), part_begin(n, p, k + 1), x, y, &combinations);
+    sums[k] = scan_part(m, study_part_begin(n, p, k), study_part_begin(n, p, k + 1), x, y, &combinations);
   for (int64_t k = 0; k < p; k++) {
     uint64_t sum = sums[k];
     sums[k] = before;
@@ -208,7 +206,8 @@ bool study_workers_scan(study_operator op, bool exclusive, int64_t p, int64_t n,
   }
 #pragma omp parallel for reduction(+ : combinations) schedule(static)
   for (int64_t k = 0; k < p; k++)
-    shift_part(m, exclusive, part_begin(n, p, k), part_begin(n, p, k + 1), sums[k], y, &combinations);
+    shift_part(m, exclusive, study_part_begin(n, p, k), study_part_begin(n, p, k + 1), sums[k], y,
+               &combinations);
   int64_t longest = n / p + (n % p != 0);
   *work = (study_work){combinations, 2 * longest - 1 + p};
   free(sums);

@@ -1,9 +1,8 @@
-/* The scans as printed. The file includes itself for P3's element types: the part after #else. */
-#ifndef ELEMENT
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scans as printed. */
+#include "bench/study/reduce/printed.h"
 
 #include <string.h>
-
-#include "bench/study/reduce/printed.h"
 
 void study_printed_sequential_scan(int64_t n, const int32_t *a, int32_t *s) {
   s[0] = a[0];
@@ -78,64 +77,25 @@ static uint32_t plus(uint32_t left, uint32_t right) {
   return left + right;
 }
 
-#define ELEMENT uint32_t
-#define COMBINE plus
+#define T uint32_t
 #define UNWRITTEN STUDY_POISON
 #define ZERO 0
-#define NAME(name) plus_##name
-#define PUBLIC study_printed_block_scan
-#include "bench/study/reduce/printed_scan.c"
+#define COMBINE plus
+#define NAME(x) x
+#include "bench/study/reduce/printed_block.inc"
 #undef COMBINE
 #undef NAME
-#undef PUBLIC
 #define COMBINE times
-#define NAME(name) times_##name
-#define PUBLIC study_printed_block_scan_product
-#include "bench/study/reduce/printed_scan.c"
-#undef ELEMENT
-#undef COMBINE
+#define NAME(x) x##_product
+#include "bench/study/reduce/printed_block.inc"
+#undef T
 #undef UNWRITTEN
 #undef ZERO
+#undef COMBINE
 #undef NAME
-#undef PUBLIC
-#define ELEMENT study_printed_word
-#define COMBINE joined
+#define T study_printed_word
 #define UNWRITTEN ((study_printed_word){"?"})
 #define ZERO ((study_printed_word){""})
-#define NAME(name) word_##name
-#define PUBLIC study_printed_block_scan_words
-#include "bench/study/reduce/printed_scan.c"
-
-#else /* P3 on one type */
-
-/* The warp of values[first …], `count` lanes in step; returned[] what each lane gets, or NULL where nobody
- * looks. */
-static void NAME(warp)(bool exclusive, ELEMENT *values, int first, int count, ELEMENT *returned) {
-  for (int d = 1; d < STUDY_WARP; d *= 2)
-    for (int lane = count - 1; lane >= d; lane--)
-      values[first + lane] = COMBINE(values[first + lane - d], values[first + lane]);
-  for (int lane = 0; lane < count && returned; lane++)
-    returned[first + lane] = !exclusive ? values[first + lane] : lane > 0 ? values[first + lane - 1] : ZERO;
-}
-
-void PUBLIC(const study_printed_block *how, int n, ELEMENT *values, int *unwritten) {
-  enum { WARP = STUDY_WARP };
-  ELEMENT value[1024], own[WARP], *sdata = how->aliased ? values : own;
-  for (int i = 0; i < WARP; i++)
-    own[i] = UNWRITTEN;
-  for (int first = 0; first < n; first += WARP)
-    NAME(warp)(how->exclusive, values, first, n - first < WARP ? n - first : WARP, value);
-  for (int i = 0; i < n / WARP; i++) { /* lane 31 of each warp that has one */
-    int warp = how->descending ? n / WARP - 1 - i : i;
-    sdata[warp] = values[warp * WARP + WARP - 1];
-  }
-  *unwritten = how->aliased ? 0 : (n < WARP ? n : WARP) - n / WARP;
-  NAME(warp)(true, sdata, 0, n < WARP ? n : WARP,
-             NULL); /* returns the exclusive sums, and nobody takes them */
-  for (int tid = WARP; tid < n; tid++)
-    value[tid] = COMBINE(value[tid], sdata[tid / WARP]);
-  for (int tid = 0; tid < n; tid++)
-    values[tid] = value[tid];
-}
-
-#endif
+#define COMBINE joined
+#define NAME(x) x##_words
+#include "bench/study/reduce/printed_block.inc"

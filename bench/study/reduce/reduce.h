@@ -19,8 +19,7 @@
 #ifndef DAVIT_STUDY_REDUCE_REDUCE_H
 #define DAVIT_STUDY_REDUCE_REDUCE_H
 
-#include <davit/status.h>
-
+#include "bench/study/common/site.h"
 #include "bench/study/common/trace.h"
 #include "bench/study/reduce/operator.h"
 
@@ -70,9 +69,7 @@ int32_t study_clause_sum(int device, int64_t n, const int32_t *x);
 
 /* ---- for the files of the ladder ---- */
 
-enum { STUDY_BLOCKS = 10 }; /* 2, 4, …, 1024 */
-
-typedef enum study_reduce_form_number {
+typedef enum study_reduce_form {
   STUDY_K1,
   STUDY_K2,
   STUDY_K3,
@@ -82,20 +79,19 @@ typedef enum study_reduce_form_number {
   STUDY_K6_BARRIERS,
   STUDY_K6_SHUFFLES,
   STUDY_REDUCE_FORMS
-} study_reduce_form_number;
-
-typedef struct study_reduce_form {
-  void (*block)(int64_t team, int64_t teams, void *output, const void *input, int64_t n);
-  void (*grid)(int device, int teams, void *output, const void *input, int64_t n);
 } study_reduce_form;
+
+/* The kernels of one operator and one number of threads; NULL where an operator does not have them. */
+typedef struct study_reduce_forms {
+  void (*form[STUDY_REDUCE_FORMS])(const study_site *site, int64_t teams, void *output, const void *input,
+                                   int64_t n);
+} study_reduce_forms;
 
 /* The order in which a block's letters are combined, up to 256 of them: `letters` reduced by
  * concatenation. Any kernel and block size; `order` has room for strlen(letters) + 1. CPU alone. */
 davit_status study_combination_order(const study_reduction *r, const char *letters, char *order);
 
-/* Checks the members and gives the row and column of the tables above. `any_operator`: order does not
- * matter. */
-davit_status study_reduction_find(const study_reduction *r, bool any_operator, int *block_number,
-                                  study_reduce_form_number *form);
+/* Checks the members and gives the form. `any_operator`: the order does not matter. */
+davit_status study_reduction_find(const study_reduction *r, bool any_operator, study_reduce_form *form);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder's kernels on strings, joined end to end: the result spells the order in which a block
  * combines its operands. */
 #include <stdlib.h>
@@ -18,19 +19,20 @@ static word join(word left, word right) {
   return left;
 }
 
-#define ELEMENT word
+#define TEXT "bench/study/reduce/reduce.inc"
+#define FORMS study_reduce_forms
+#define WANTED(block) ((block) != 48 && (block) != 1000)
+#define T word
 #define COMBINE(left, right) join(left, right)
 #define IDENTITY ((word){""})
-#define TYPE_NAME(name) word_##name
-#define TABLE word_table
 #define COMMUTES
-#define HOST_ONLY
-#include "bench/study/reduce/reduce_sizes.inc"
+#define GROUP word
+#include "bench/study/common/forms.inc"
 
 davit_status study_combination_order(const study_reduction *r, const char *letters, char *order) {
-  int block_number;
-  study_reduce_form_number form;
-  davit_status status = study_reduction_find(r, true, &block_number, &form);
+  const study_site on_cpu = {.gpu = false};
+  study_reduce_form form;
+  davit_status status = study_reduction_find(r, true, &form);
   if (status != DAVIT_SUCCESS)
     return status;
   int64_t n = (int64_t)strlen(letters);
@@ -41,7 +43,7 @@ davit_status study_combination_order(const study_reduction *r, const char *lette
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for %lld words", (long long)n);
   for (int64_t i = 0; i < n; i++)
     words[i].text[0] = letters[i];
-  word_table[block_number][form].block(0, 1, &words[n], words, n);
+  word_forms(r->block)->form[form](&on_cpu, 1, &words[n], words, n);
   strcpy(order, words[n].text);
   free(words);
   return DAVIT_SUCCESS;

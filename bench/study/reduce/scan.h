@@ -18,8 +18,7 @@
 #ifndef DAVIT_STUDY_REDUCE_SCAN_H
 #define DAVIT_STUDY_REDUCE_SCAN_H
 
-#include <davit/status.h>
-
+#include "bench/study/common/site.h"
 #include "bench/study/reduce/operator.h"
 #include "bench/study/reduce/printed.h"
 
@@ -31,13 +30,12 @@ typedef enum study_scan_form {
   STUDY_SCAN_FORMS
 } study_scan_form;
 
-enum { STUDY_SCAN_BLOCKS = 8 };
-extern const int study_scan_blocks[STUDY_SCAN_BLOCKS]; /* 32 … 1024, two of them no multiples of 32 */
+enum { STUDY_SCAN_EACH = 8 }; /* elements a thread of SEVERAL */
 
 typedef struct study_scan {
   study_operator op;
   study_scan_form form;
-  int block; /* one of study_scan_blocks */
+  int block; /* 32, 48, 64, 128, 256, 512, 1000 or 1024 */
   bool exclusive;
   int64_t most_blocks; /* of one launch; a larger grid takes several. 0: 2^31 - 1 */
 } study_scan;
@@ -62,19 +60,14 @@ davit_status study_scan_words(const study_scan *s, int64_t n, study_printed_word
 
 /* ---- for the files of the scans ---- */
 
-typedef struct study_scan_kernel {
-  void (*block)(int64_t team, int64_t n, const void *x, void *y, void *totals, int exclusive);
-  void (*grid)(int device, int teams, int64_t first, int64_t n, const void *x, void *y, void *totals,
-               int64_t exclusive);
-} study_scan_kernel;
-
+/* The kernels of one operator and one number of threads, for teams from `first` on. */
 typedef struct study_scan_forms {
-  study_scan_kernel form[STUDY_SCAN_FORMS];
-  void (*shift_block)(int64_t team, int64_t n, int64_t tile, const void *prefixes, void *y);
-  void (*shift_grid)(int device, int teams, int64_t first, int64_t n, int64_t tile, const void *prefixes,
-                     void *y);
+  void (*form[STUDY_SCAN_FORMS])(const study_site *site, int64_t teams, int64_t first, int64_t n,
+                                 const void *x, void *y, void *totals, int64_t exclusive);
+  void (*shift)(const study_site *site, int64_t teams, int64_t first, int64_t n, int64_t tile,
+                const void *prefixes, void *y);
 } study_scan_forms;
 
-davit_status study_scan_find(const study_scan *s, int *block_number);
+davit_status study_scan_check(const study_scan *s);
 
 #endif

@@ -163,9 +163,8 @@ static void move_rows(int64_t rows, int64_t columns, const uint16_t *order, cons
 }
 
 /* Rounded similarities and whole penalties: all sums are exact, so the reference must be met exactly. */
-static void test_against_reference(void **state) {
+CASE(test_against_reference) {
   static const int64_t windows[] = {1, 2, 9, 31}, lengths[] = {1, 5, 12, 40};
-  (void)state;
   for (int k = 0; k < COUNT(windows); k++) {
     study_align a = program(STUDY_ALIGN_SERIAL);
     a.window = windows[k];
@@ -214,7 +213,7 @@ static void expect_agreement(study_align a, const study_align_input *input) {
   free(expected);
 }
 
-static void test_sizes(void **state) {
+CASE(test_sizes) {
   static const struct {
     int64_t window, frames;
     int width, effects;
@@ -226,7 +225,6 @@ static void test_sizes(void **state) {
                {33, 100, 5, 6, {33, 7, 54, 55, 56, 1}},
                {54, 54 * 35 + 53, 4, 1, {3}},
                {200, 417, 62, 1, {7}}};
-  (void)state;
   for (int k = 0; k < COUNT(cases); k++) {
     study_align a = study_align_defaults();
     a.window = cases[k].window;
@@ -244,10 +242,9 @@ static void test_sizes(void **state) {
 }
 
 /* The source's sizes: D is two tiles, of 55 and 54 columns. */
-static void test_source_sizes(void **state) {
+CASE(test_source_sizes) {
   const int64_t lengths[] = {108, 108};
   study_align a = study_align_defaults();
-  (void)state;
   a.permutations = scaled(32);
   sound s = random_sound(62, 450, 1, lengths, 7);
   plant(&s, 3);
@@ -255,10 +252,9 @@ static void test_source_sizes(void **state) {
   free_sound(&s);
 }
 
-static void test_tiles(void **state) {
+CASE(test_tiles) {
   const int64_t lengths[] = {1, 20, 54, 55, 56};
   study_align a = study_align_defaults();
-  (void)state;
   a.window = 40;
   a.permutations = 9;
   sound s = random_sound(8, 80, COUNT(lengths), lengths, 8);
@@ -277,11 +273,10 @@ static void test_tiles(void **state) {
 }
 
 /* A launch for each unit, and for 3: the last one has less. */
-static void test_batches(void **state) {
+CASE(test_batches) {
   const int64_t lengths[] = {10, 4};
   study_align a = study_align_defaults();
   study_align_times times;
-  (void)state;
   a.window = 12;
   a.permutations = 4;
   sound s = random_sound(6, 50, 2, lengths, 9);
@@ -302,10 +297,9 @@ static void test_batches(void **state) {
 }
 
 /* All threads, few, and more than there is work; with every set of vector instructions. */
-static void test_cpu_program(void **state) {
+CASE(test_cpu_program) {
   const int64_t lengths[] = {10};
   study_align a = program(STUDY_ALIGN_SERIAL);
-  (void)state;
   a.window = 12;
   sound s = random_sound(6, 50, 1, lengths, 10);
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
@@ -319,10 +313,9 @@ static void test_cpu_program(void **state) {
   free_sound(&s);
 }
 
-static void test_effects_together_and_apart(void **state) {
+CASE(test_effects_together_and_apart) {
   const int64_t lengths[] = {9, 9, 30, 1, 9, 17};
   study_align a = study_align_defaults();
-  (void)state;
   a.program = STUDY_ALIGN_V2;
   a.window = 20;
   a.permutations = 7;
@@ -363,8 +356,7 @@ static void expect_by_hand(const char *movie, float scale, float expected) {
     }
 }
 
-static void test_by_hand(void **state) {
-  (void)state;
+CASE(test_by_hand) {
   expect_by_hand("abcdef", 1, 600);
   expect_by_hand("abcgdef", 1, 467);
   expect_by_hand("abcggdef", 1, 434);
@@ -381,17 +373,15 @@ static void test_by_hand(void **state) {
 }
 
 /* Silence is like nothing. */
-static void test_zero_frames(void **state) {
-  (void)state;
+CASE(test_zero_frames) {
   expect_by_hand("abc-def", 1, 467);
   expect_by_hand("------", 1, 0);
 }
 
 /* ---- permutations ---- */
 
-static void test_permutations(void **state) {
+CASE(test_permutations) {
   static const int sizes[] = {1, 2, 3, 200, 65535};
-  (void)state;
   for (int k = 0; k < COUNT(sizes); k++) {
     const int n = sizes[k];
     uint16_t *order = memory((size_t)n * sizeof *order);
@@ -411,11 +401,10 @@ static void test_permutations(void **state) {
 }
 
 /* The score of permutation r is that of a movie whose frames were moved: the index array loses and doubles none. */
-static void test_permuted_movie(void **state) {
+CASE(test_permuted_movie) {
   const int64_t lengths[] = {15};
   study_align a = program(STUDY_ALIGN_V1), plain;
   uint16_t order[25];
-  (void)state;
   a.window = COUNT(order);
   a.permutations = 20;
   a.seed = 77;
@@ -434,10 +423,9 @@ static void test_permuted_movie(void **state) {
   free_sound(&moved);
 }
 
-static void test_seeds(void **state) {
+CASE(test_seeds) {
   const int64_t lengths[] = {15};
   study_align a = program(STUDY_ALIGN_V1);
-  (void)state;
   a.window = 25;
   sound s = random_sound(6, a.window, 1, lengths, 14);
   plant(&s, 7);
@@ -472,8 +460,7 @@ static void expect_one_frame(float cosine, bool rounded, float expected) {
 }
 
 /* Rounded in the text, not in the code, where less may be below the threshold. */
-static void test_rounding(void **state) {
-  (void)state;
+CASE(test_rounding) {
   expect_one_frame(0.707f, false, 70.7f);
   expect_one_frame(0.707f, true, 71);
   expect_one_frame(0.704f, true, 70);
@@ -493,12 +480,11 @@ static void printed_and_ours(sound *s, int64_t window, int64_t n, float *printed
 }
 
 /* Norms anew for each element, in floats: close to ours, not equal. */
-static void test_printed_similarities(void **state) {
+CASE(test_printed_similarities) {
   enum { WINDOW = 40, N = 30 };
   const int64_t lengths[] = {N};
   float printed[(WINDOW + 1) * (N + 1)], ours[WINDOW * N];
   int differ = 0;
-  (void)state;
   sound s = random_sound(62, WINDOW, 1, lengths, 16);
   printed_and_ours(&s, WINDOW, N, printed, ours);
   for (int i = 0; i < WINDOW; i++)
@@ -512,11 +498,10 @@ static void test_printed_similarities(void **state) {
 }
 
 /* A frame of zeros: 0 / 0, which no threshold catches; ours is like nothing. */
-static void test_printed_zero_frames(void **state) {
+CASE(test_printed_zero_frames) {
   enum { WINDOW = 3, N = 2 };
   const int64_t lengths[] = {N};
   float printed[(WINDOW + 1) * (N + 1)], ours[WINDOW * N];
-  (void)state;
   sound s = random_sound(5, WINDOW, 1, lengths, 17);
   memset(s.features + 5, 0, 5 * sizeof *s.features);
   printed_and_ours(&s, WINDOW, N, printed, ours);
@@ -537,10 +522,9 @@ static void own_similarities(float d[(PATTERN + 1) * (PATTERN + 1)]) {
 }
 
 /* Index 0 takes part: the frame in slot 0 is lost, and the padding row comes in for it. */
-static void test_printed_shuffle(void **state) {
+CASE(test_printed_shuffle) {
   static const int identity[] = {0, 1, 2, 3, 4, 5, 6}, shifted[] = {1, 2, 3, 4, 5, 6, 0};
   float d[(PATTERN + 1) * (PATTERN + 1)];
-  (void)state;
   own_similarities(d);
   assert_true(study_printed_score(PATTERN, PATTERN, d, 33, NULL, 0, 0) == 600);
   assert_true(study_printed_score(PATTERN, PATTERN, d, 33, identity, 0, 0) == 600);
@@ -550,11 +534,10 @@ static void test_printed_shuffle(void **state) {
 
 /* Row and column 0 that nobody initialised. 0 for E and F is as good as minus infinity; what is found in H, or great values in E
  * and F, changes the score. */
-static void test_printed_boundary(void **state) {
+CASE(test_printed_boundary) {
   enum { WINDOW = 200, N = 108 };
   float *d = memory((WINDOW + 1) * (N + 1) * sizeof *d), own[(PATTERN + 1) * (PATTERN + 1)];
   uint64_t seed = 18;
-  (void)state;
   for (int trial = 0; trial < scaled(40); trial++) {
     for (int k = 0; k < (WINDOW + 1) * (N + 1); k++)
       d[k] = random_below(&seed, 3) ? -50 : (float)(50 + random_below(&seed, 51));
@@ -568,10 +551,9 @@ static void test_printed_boundary(void **state) {
 }
 
 /* No guard: threads of windows that are not there, or not whole, read behind the movie. Ours leave the tail out. */
-static void test_printed_tail(void **state) {
+CASE(test_printed_tail) {
   const int64_t lengths[] = {6};
   study_align a = program(STUDY_ALIGN_V1);
-  (void)state;
   assert_int_equal(study_printed_frames_outside(800, 200, 4), 0);
   assert_int_equal(study_printed_frames_outside(850, 200, 5), 150);
   assert_int_equal(study_printed_frames_outside(800, 200, 32), 28 * 200);
@@ -590,20 +572,18 @@ static void test_printed_tail(void **state) {
 }
 
 /* All threads of a window write its maximum: what is left is no thread's to say, and no longer tells real from permuted. */
-static void test_printed_maximum(void **state) {
+CASE(test_printed_maximum) {
   static const float own[] = {600, 100, 200};
-  (void)state;
   assert_true(study_printed_maximum(0, COUNT(own), own) == 200);
   assert_true(study_printed_maximum(1e9f, COUNT(own), own) == 1e9f);
 }
 
 /* An effect across a border of windows: half of it in each, half the score. */
-static void test_straddling(void **state) {
+CASE(test_straddling) {
   float effect[PATTERN * WIDTH], features[12 * WIDTH];
   const study_effect effects[] = {{PATTERN, effect}};
   const study_align_input input = {WIDTH, 12, features, 1, effects};
   const float within[] = {600, 0}, across[] = {300, 300};
-  (void)state;
   spell("abcdef", 1, effect);
   for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
     study_align a = program((study_align_program)number);
@@ -617,7 +597,7 @@ static void test_straddling(void **state) {
 }
 
 /* The example of the introduction: match 2, mismatch -3, gap -2 for each letter. */
-static void test_example(void **state) {
+CASE(test_example) {
   static const char columns[] = "ATGCATCCCATGAC", rows[] = "TCTATATCCGT";
   static const int right[11][14] = {
       {0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0}, {0, 0, 0, 2, 0, 0, 4, 2, 2, 0, 0, 0, 0, 2},
@@ -627,7 +607,6 @@ static void test_example(void **state) {
       {0, 0, 0, 3, 1, 0, 4, 8, 6, 4, 2, 0, 0, 2}, {0, 0, 2, 1, 0, 0, 2, 6, 5, 3, 1, 4, 2, 0},
       {0, 2, 0, 0, 0, 2, 0, 4, 3, 2, 5, 3, 1, 0}};
   int h[12][15] = {{0}}, greatest = 0;
-  (void)state;
   for (int i = 1; i <= 11; i++)
     for (int j = 1; j <= 14; j++) {
       const int match = h[i - 1][j - 1] + (rows[i - 1] == columns[j - 1] ? 2 : -3);
@@ -643,12 +622,11 @@ static void test_example(void **state) {
 
 /* ---- failures ---- */
 
-static void test_no_memory(void **state) {
+CASE(test_no_memory) {
   const int64_t lengths[] = {6};
   sound s = random_sound(4, 40, 1, lengths, 20);
   float scores[12];
   study_align a = program(STUDY_ALIGN_V4A);
-  (void)state;
   a.window = 10;
   a.permutations = 2;
   a.heap_bytes = 100;
@@ -662,13 +640,12 @@ static void test_no_memory(void **state) {
 }
 
 /* The n-th allocation on a device fails, for every n. */
-static void test_failing_allocations(void **state) {
+CASE(test_failing_allocations) {
   const int64_t lengths[] = {6};
   sound s = random_sound(4, 40, 1, lengths, 21);
   float scores[12];
   study_align a = program(STUDY_ALIGN_V5);
   int device, count, failures = 0;
-  (void)state;
   CHECK(davit_device_defaults(1, &device, &count));
   a.window = 10;
   a.permutations = 2;
@@ -684,12 +661,11 @@ static void test_failing_allocations(void **state) {
   free_sound(&s);
 }
 
-static void test_bad_arguments(void **state) {
+CASE(test_bad_arguments) {
   const int64_t lengths[] = {6};
   sound s = random_sound(4, 20, 1, lengths, 22);
   float scores[202];
   const study_align good = {.program = STUDY_ALIGN_V5, .window = 10, .threshold = 50, .penalty = 33};
-  (void)state;
 #define BAD(member, value, result, words)                                                                    \
   do {                                                                                                       \
     study_align a = good;                                                                                    \
@@ -711,41 +687,14 @@ static void test_bad_arguments(void **state) {
 #undef BAD
   CHECK_FAILS(study_align_run(&good, 99, &s.input, scores, NULL), DAVIT_UNKNOWN_DEVICE, "99");
   s.features[9] = INFINITY;
-  CHECK_FAILS(study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), DAVIT_INVALID_ARGUMENT,
-              "movie has a feature that is not finite: frame 2, feature 1");
+  REFUSED(study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL),
+          "movie has a feature that is not finite: frame 2, feature 1");
   s.features[9] = 0;
   s.effects[0].frames = 0;
-  CHECK_FAILS(study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), DAVIT_INVALID_ARGUMENT,
-              "effect 0 has 0 frames");
+  REFUSED(study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), "effect 0 has 0 frames");
   free_sound(&s);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_reference),
-      cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_source_sizes),
-      cmocka_unit_test(test_tiles),
-      cmocka_unit_test(test_batches),
-      cmocka_unit_test(test_cpu_program),
-      cmocka_unit_test(test_effects_together_and_apart),
-      cmocka_unit_test(test_by_hand),
-      cmocka_unit_test(test_zero_frames),
-      cmocka_unit_test(test_permutations),
-      cmocka_unit_test(test_permuted_movie),
-      cmocka_unit_test(test_seeds),
-      cmocka_unit_test(test_rounding),
-      cmocka_unit_test(test_printed_similarities),
-      cmocka_unit_test(test_printed_zero_frames),
-      cmocka_unit_test(test_printed_shuffle),
-      cmocka_unit_test(test_printed_boundary),
-      cmocka_unit_test(test_printed_tail),
-      cmocka_unit_test(test_printed_maximum),
-      cmocka_unit_test(test_straddling),
-      cmocka_unit_test(test_example),
-      cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_failing_allocations),
-      cmocka_unit_test(test_bad_arguments),
-  };
-  return cmocka_run_group_tests(tests, find_devices, NULL);
+  return run_cases(find_devices, NULL);
 }

@@ -1,117 +1,98 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of reduction kernels: every kernel, block size and ugly length against a loop; what the
- * kernels touch and in which order; the defects of the printed kernels beside the corrected ones; the
- * lecture's figures and model. */
-#include "tests/support.h"
+/* The ladder of reduction kernels: every kernel, size of a team and awkward length against a loop; what the kernels
+ * access and in which order; the defects of the printed kernels beside the corrected ones; the lecture's figures and
+ * model. */
+#include "bench/study/tests/study.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "bench/study/reduce/cpu.h"
 #include "bench/study/reduce/model.h"
 #include "bench/study/reduce/printed.h"
 #include "bench/study/reduce/reduce.h"
 
-enum { ZONE = 64, POISON = 0x2b2b2b2b };
-
 static const int blocks[] = {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
-
-static bool on_gpu(int device) {
-  davit_device_info info;
-  CHECK(davit_device_describe(device, &info));
-  return info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
-}
-
-static void *random_words(int64_t n, uint64_t seed) {
-  uint32_t *words = malloc((size_t)(n + 1) * sizeof *words);
-  assert_non_null(words);
-  for (int64_t i = 0; i < n; i++)
-    words[i] = (uint32_t)next_random(&seed);
-  return words;
-}
-
-/* `bytes` of data on the device, followed by a zone of POISON: whoever reads into it gets another sum. */
-static void *on_device(int device, const void *data, size_t bytes) {
-  char *host = malloc(bytes + ZONE * sizeof(int32_t)),
-       *memory = new_memory(bytes + ZONE * sizeof(int32_t), place_for(device));
-  assert_non_null(host);
-  if (bytes)
-    memcpy(host, data, bytes);
-  memset(host + bytes, POISON & 0xff, ZONE * sizeof(int32_t));
-  CHECK(davit_copy(bytes + ZONE * sizeof(int32_t), host, memory));
-  free(host);
-  return memory;
-}
 
 static study_reduction reduction(int kernel, int block, study_last_warp last_warp) {
   return (study_reduction){.kernel = kernel, .block = block, .last_warp = last_warp};
 }
 
-/* Kernels, block sizes and variants, in turn; false when all have been. */
-static bool next_reduction(study_reduction *r) {
-  static const struct {
-    int kernel;
-    study_last_warp last_warp;
-  } forms[] = {{1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {5, STUDY_SHUFFLES}, {6, 0}, {6, STUDY_SHUFFLES}};
-  int at = 0;
-  while (at < COUNT(blocks) * COUNT(forms) && r->kernel != 0) {
-    int f = at / COUNT(blocks);
-    bool same = r->kernel == forms[f].kernel && r->last_warp == forms[f].last_warp &&
-                r->block == blocks[at % COUNT(blocks)];
-    at++;
-    if (same)
-      break;
-  }
-  for (; at < COUNT(blocks) * COUNT(forms); at++) {
-    int f = at / COUNT(blocks);
-    *r = reduction(forms[f].kernel, blocks[at % COUNT(blocks)], forms[f].last_warp);
+/* Kernels, sizes of a team and variants in turn, `at` from 0 on; false when all have been. */
+static bool next_reduction(int *at, study_reduction *r) {
+  static const study_reduction forms[] = {{.kernel = 1},
+                                          {.kernel = 2},
+                                          {.kernel = 3},
+                                          {.kernel = 4},
+                                          {.kernel = 5},
+                                          {.kernel = 6},
+                                          {.kernel = 5, .last_warp = STUDY_SHUFFLES},
+                                          {.kernel = 6, .last_warp = STUDY_SHUFFLES}};
+  while (*at < COUNT(forms) * COUNT(blocks)) {
+    *r = forms[*at / COUNT(blocks)];
+    r->block = blocks[*at % COUNT(blocks)];
+    ++*at;
     if (r->kernel >= 5 || r->block >= 32)
       return true;
   }
   return false;
 }
 
-static void reduces(const study_reduction *r, int device, int64_t n, const void *x, int32_t right) {
-  int32_t is = ~right;
-  CHECK(study_reduce(r, device, n, x, &is));
-  if (is != right)
-    fail_msg("device %d, K%d, block %d, variant %d, n %lld: %d, not %d", device, r->kernel, r->block,
-             (int)r->last_warp, (long long)n, is, right);
+/* Random elements on the host and on a device, and their reduction. */
+typedef struct data {
+  int64_t n;
+  void *host;
+  zone zone;
+  void *x;
+  uint64_t right;
+} data;
+
+static data data_of(study_operator op, int device, int64_t n, uint64_t seed) {
+  const int64_t bytes = n * (int64_t)study_monoid_of(op)->bytes;
+  data d = {.n = n, .host = random_words(2 * n, seed)};
+  d.zone = to_device(device, d.host, bytes);
+  d.x = zone_data(&d.zone);
+  study_reference_reduce(op, n, d.host, &d.right);
+  return d;
+}
+
+static void drop(data *d) {
+  from_device(&d->zone, NULL);
+  free(d->host);
+}
+
+static void reduces(const study_reduction *r, int device, const data *d) {
+  uint64_t is = r->op == STUDY_SUM ? (uint32_t)~d->right : ~d->right; /* a sum has 32 bits */
+  CHECK(study_reduce(r, device, d->n, d->x, &is));
+  if (is != d->right)
+    fail_msg("device %d, K%d, block %d, variant %d, n %lld: %llx, not %llx", device, r->kernel, r->block,
+             (int)r->last_warp, (long long)d->n, (unsigned long long)is, (unsigned long long)d->right);
 }
 
 /* ---- results ---- */
 
-static void test_every_kernel_block_and_length(void **state) {
+CASE(test_every_kernel_block_and_length) {
   static const int64_t sizes[] = {0, 1, 2, 31, 33, 63, 65, 1000, 1023, 2047, 2049, 100003};
-  (void)state;
   for (int d = 0; d < 2; d++)
     for (int s = 0; s < COUNT(sizes); s++) {
-      int32_t right, *host = random_words(sizes[s], (uint64_t)s);
-      void *x = on_device(study_places[d], host, (size_t)sizes[s] * sizeof *host);
-      study_reference_reduce(STUDY_SUM, sizes[s], host, &right);
-      for (study_reduction r = {.kernel = 0}; next_reduction(&r);)
-        reduces(&r, study_places[d], sizes[s], x, right);
-      CHECK(davit_free(x));
-      free(host);
+      data x = data_of(STUDY_SUM, study_places[d], sizes[s], (uint64_t)s);
+      study_reduction r;
+      for (int at = 0; next_reduction(&at, &r);)
+        reduces(&r, study_places[d], &x);
+      drop(&x);
     }
 }
 
-static void test_levels_and_cpu_threshold(void **state) {
+CASE(test_levels_and_cpu_threshold) {
   static const int64_t thresholds[] = {0, 1, 64, 4096, INT64_MAX};
-  (void)state;
   for (int d = 0; d < 2; d++) {
-    int64_t n = on_gpu(study_places[d]) ? 1 << 24 : 1000003;
-    int32_t right, *host = random_words(n, 5);
-    void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
-    study_reference_reduce(STUDY_SUM, n, host, &right);
+    data x = data_of(STUDY_SUM, study_places[d], on_gpu(study_places[d]) ? 1 << 24 : 1000003, 5);
     for (int kernel = 1; kernel <= 6; kernel++)
       for (int t = 0; t < COUNT(thresholds); t++) {
         study_reduction r = reduction(kernel, 256, STUDY_SHUFFLES);
         r.cpu_threshold = thresholds[t];
-        reduces(&r, study_places[d], n, x, right);
+        reduces(&r, study_places[d], &x);
       }
-    CHECK(davit_free(x));
-    free(host);
+    drop(&x);
   }
 }
 
@@ -119,21 +100,21 @@ static int64_t up(int64_t n, int64_t by) {
   return (n + by - 1) / by;
 }
 
-/* A grid writes as many partial results as it has blocks, each the sum of the block's own elements, and
- * none beside. */
-static void test_partials_of_a_grid(void **state) {
-  (void)state;
+/* A grid writes as many partial results as it has teams, each the sum of the team's own elements, and no others. */
+CASE(test_partials_of_a_grid) {
+  study_reduction r;
   for (int d = 0; d < 2; d++)
-    for (study_reduction r = {.kernel = 0}; next_reduction(&r);) {
+    for (int at = 0; next_reduction(&at, &r);) {
       int64_t n = 5 * r.block + 3, two = 2 * (int64_t)r.block;
       r.grid = 2; /* K6's; the others have no choice */
       int64_t count = study_partials(&r, n), tile = r.kernel < 4 ? r.block : two;
       assert_int_equal(count, r.kernel < 4 ? up(n, r.block) : r.kernel < 6 ? up(n, two) : 2);
-      int32_t *host = random_words(n, 7), *got = malloc((size_t)(count + ZONE) * sizeof *got);
-      void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
-      void *partials = on_device(study_places[d], host, (size_t)count * sizeof *host);
-      CHECK(study_reduce_grid(&r, study_places[d], n, x, partials));
-      CHECK(davit_copy((size_t)(count + ZONE) * sizeof *got, partials, got));
+      data x = data_of(STUDY_SUM, study_places[d], n, 7);
+      const int32_t *host = x.host;
+      int32_t *got = host_memory(count, sizeof *got);
+      zone partials = to_device(study_places[d], NULL, count * (int64_t)sizeof *got);
+      CHECK(study_reduce_grid(&r, study_places[d], n, x.x, zone_data(&partials)));
+      from_device(&partials, got);
       for (int64_t b = 0; b < count; b++) {
         int32_t right = 0;
         for (int64_t i = b * tile; i < n; i += count * tile)
@@ -141,17 +122,12 @@ static void test_partials_of_a_grid(void **state) {
             right = study_add(right, host[j]);
         assert_int_equal(got[b], right);
       }
-      for (int64_t i = count; i < count + ZONE; i++)
-        assert_int_equal(got[i], POISON);
-      CHECK(davit_free(x));
-      CHECK(davit_free(partials));
-      free(host);
+      drop(&x);
       free(got);
     }
 }
 
-static void test_elements_of_a_thread(void **state) {
-  (void)state;
+CASE(test_elements_of_a_thread) {
   study_reduction r = reduction(6, 256, STUDY_BARRIERS);
   assert_int_equal(study_partials(&r, 1 << 20), (1 << 20) / 256 / 8);
   r.each = 64;
@@ -162,44 +138,34 @@ static void test_elements_of_a_thread(void **state) {
   assert_int_equal(study_partials(&r, 513), 2); /* no more than have something to do */
 }
 
-static void test_repeats_are_identical(void **state) {
-  (void)state;
+CASE(test_repeats_are_identical) {
   for (int d = 0; d < 2; d++) {
     int repeats = on_gpu(study_places[d]) ? scaled(1000) : 3;
-    int64_t n = 70001;
-    int32_t right, *host = random_words(n, 11);
-    void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
-    study_reference_reduce(STUDY_SUM, n, host, &right);
+    data x = data_of(STUDY_SUM, study_places[d], 70001, 11);
     for (int i = 0; i < repeats; i++)
       for (int kernel = 5; kernel <= 6; kernel++)
         for (int v = 0; v < 2; v++) {
           study_reduction r = reduction(kernel, blocks[i % COUNT(blocks)], (study_last_warp)v);
-          reduces(&r, study_places[d], n, x, right);
+          reduces(&r, study_places[d], &x);
         }
-    CHECK(davit_free(x));
-    free(host);
+    drop(&x);
   }
 }
 
-static void test_clause(void **state) {
-  (void)state;
+CASE(test_clause) {
   for (int d = 0; d < 2; d++) {
-    int64_t n = 100003;
-    int32_t right, *host = random_words(n, 13);
-    void *x = on_device(study_places[d], host, (size_t)n * sizeof *host);
-    study_reference_reduce(STUDY_SUM, n, host, &right);
-    assert_int_equal(study_clause_sum(study_places[d], n, x), right);
-    CHECK(davit_free(x));
-    free(host);
+    data x = data_of(STUDY_SUM, study_places[d], 100003, 13);
+    assert_int_equal((uint32_t)study_clause_sum(study_places[d], x.n, x.x), x.right);
+    drop(&x);
   }
 }
 
 /* ---- order ---- */
 
-static void test_order_of_combination(void **state) {
+CASE(test_order_of_combination) {
   char order[257], letters[257];
-  (void)state;
-  for (study_reduction r = {.kernel = 0}; next_reduction(&r);) {
+  study_reduction r;
+  for (int at = 0; next_reduction(&at, &r);) {
     study_reduction eight = r;
     eight.block = 8;
     CHECK(study_combination_order(&eight, "abcdefgh", order));
@@ -215,48 +181,42 @@ static void test_order_of_combination(void **state) {
       assert_string_not_equal(order, letters);
   }
   study_reduction k3 = reduction(3, 4, STUDY_BARRIERS);
-  CHECK_FAILS(study_combination_order(&k3, "abcde", order), DAVIT_INVALID_ARGUMENT, "letters");
+  REFUSED(study_combination_order(&k3, "abcde", order), "letters");
 }
 
 /* The left map is applied first. */
-static void test_composition_of_maps(void **state) {
+CASE(test_composition_of_maps) {
   uint64_t f = study_affine(3, 5), g = study_affine(7, 11), both = study_compose(f, g);
-  (void)state;
   for (uint32_t x = 0; x < 100; x++)
     assert_int_equal((uint32_t)(both >> 32) * x + (uint32_t)both, 7 * (3 * x + 5) + 11);
   assert_true(study_compose(STUDY_COMPOSE_IDENTITY, f) == f);
   assert_true(study_compose(f, STUDY_COMPOSE_IDENTITY) == f);
 }
 
-static void test_operators_that_do_not_commute(void **state) {
+CASE(test_operators_that_do_not_commute) {
   static const int64_t sizes[] = {0, 1, 33, 1000, 50001};
-  (void)state;
+  study_reduction r;
   for (int d = 0; d < 2; d++)
     for (int s = 0; s < COUNT(sizes); s++) {
-      uint64_t right, is, *host = random_words(2 * sizes[s], 17);
-      void *x = on_device(study_places[d], host, (size_t)sizes[s] * sizeof *host);
-      study_reference_reduce(STUDY_COMPOSE, sizes[s], host, &right);
-      for (study_reduction r = {.kernel = 0}; next_reduction(&r);) {
+      data x = data_of(STUDY_COMPOSE, study_places[d], sizes[s], 17);
+      for (int at = 0; next_reduction(&at, &r);) {
+        uint64_t is;
         r.op = STUDY_COMPOSE;
         if (r.kernel > 2) {
-          CHECK_FAILS(study_reduce(&r, study_places[d], sizes[s], x, &is), DAVIT_UNSUPPORTED, "commute");
+          CHECK_FAILS(study_reduce(&r, study_places[d], x.n, x.x, &is), DAVIT_UNSUPPORTED, "commute");
         } else {
-          CHECK(study_reduce(&r, study_places[d], sizes[s], x, &is));
-          assert_true(is == right);
+          reduces(&r, study_places[d], &x);
           r.cpu_threshold = 40; /* the CPU keeps the order as well */
-          CHECK(study_reduce(&r, study_places[d], sizes[s], x, &is));
-          assert_true(is == right);
+          reduces(&r, study_places[d], &x);
         }
       }
-      CHECK(davit_free(x));
-      free(host);
+      drop(&x);
     }
 }
 
 /* Ranks have contiguous parts, so a stand-in for MPI_Reduce with commute = 0 keeps the order too. */
-static void test_ranks(void **state) {
+CASE(test_ranks) {
   int devices[4] = {study_places[1], DAVIT_HOST, study_places[1], study_places[1]};
-  (void)state;
   for (int64_t n = 0; n < 4000; n += n < 5 ? 1 : 1333) {
     uint64_t sum, right, *host = random_words(2 * n, 19);
     for (int op = STUDY_SUM; op <= STUDY_COMPOSE; op++)
@@ -276,11 +236,11 @@ static void test_ranks(void **state) {
 
 /* Phases run from the last thread to the first give the same bits: no thread reads what another writes in
  * its phase. */
-static void test_phases_in_any_order(void **state) {
+CASE(test_phases_in_any_order) {
   int64_t n = 3000;
   int32_t *x = random_words(n, 23);
-  (void)state;
-  for (study_reduction r = {.kernel = 0}; next_reduction(&r);) {
+  study_reduction r;
+  for (int at = 0; next_reduction(&at, &r);) {
     study_trace down = {.descending = true};
     int32_t up_partials[1500], down_partials[1500];
     CHECK(study_reduce_grid(&r, DAVIT_HOST, n, x, up_partials));
@@ -305,8 +265,7 @@ static study_trace traced(int kernel, int block, int64_t n) {
 }
 
 /* The table's index expressions, step by step. */
-static void test_access_pattern(void **state) {
-  (void)state;
+CASE(test_access_pattern) {
   for (int kernel = 1; kernel <= 5; kernel++)
     for (int b = 4; b < COUNT(blocks); b++) {
       int block = blocks[b];
@@ -331,13 +290,12 @@ static void test_access_pattern(void **state) {
 }
 
 /* K6 with 3 blocks: block 0 reads tiles 0, 3, 6, …, and stops at n. */
-static void test_grid_stride_loads(void **state) {
+CASE(test_grid_stride_loads) {
   enum { N = 1000, BLOCK = 32 };
   study_trace trace = {0};
   study_reduction r = reduction(6, BLOCK, STUDY_SHUFFLES);
   int32_t *x = random_words(N, 31);
   int64_t at = 0;
-  (void)state;
   r.grid = 3;
   CHECK(study_trace_block(&r, N, x, &trace));
   for (int tid = 0; tid < BLOCK; tid++)
@@ -372,8 +330,7 @@ static int ways_of(int left_apart, int right_apart) {
   return ways;
 }
 
-static void test_model_of_banks(void **state) {
-  (void)state;
+CASE(test_model_of_banks) {
   assert_int_equal(ways_of(0, 0), 1); /* one word for all */
   assert_int_equal(ways_of(1, 33), 1);
   assert_int_equal(ways_of(2, 1), 2);
@@ -381,10 +338,9 @@ static void test_model_of_banks(void **state) {
   assert_int_equal(ways_of(32, 3), 32);
 }
 
-static void test_counters(void **state) {
+CASE(test_counters) {
   static const int divergent[] = {47, 5, 5, 5}, of_256[] = {2, 4, 8, 8, 8, 4, 2, 1},
                    of_1024[] = {2, 4, 8, 16, 32, 16, 8, 4, 2, 1};
-  (void)state;
   for (int kernel = 1; kernel <= 4; kernel++) {
     study_trace trace = traced(kernel, 256, 512);
     assert_int_equal(study_divergent_warps(&trace), divergent[kernel - 1]);
@@ -401,9 +357,8 @@ static void test_counters(void **state) {
 }
 
 /* The lecture says blockDim.x / s threads work in a step of K2; it is half of that. */
-static void test_active_threads_of_k2(void **state) {
+CASE(test_active_threads_of_k2) {
   study_trace trace = traced(2, 256, 256);
-  (void)state;
   for (int i = 0; i < 8; i++) {
     int last, active = study_active(&trace, i + 1, &last);
     assert_int_equal(active, 256 / (2 << i));
@@ -413,9 +368,8 @@ static void test_active_threads_of_k2(void **state) {
 }
 
 /* The stages with shuffles keep all lanes busy; the ones with barriers leave idle lanes in a warp. */
-static void test_shuffles_do_not_diverge(void **state) {
+CASE(test_shuffles_do_not_diverge) {
   int32_t x[512] = {0};
-  (void)state;
   for (int v = 0; v < 2; v++) {
     study_trace trace = {0};
     study_reduction r = reduction(5, 256, (study_last_warp)v);
@@ -448,10 +402,9 @@ static printed_run print_run(int kernel, study_printed_launch launch, int64_t le
 
 /* Where sizes divide and lanes run in step, as on the lecture's cards, K1, K3 … K6 are right; so is the
  * model. */
-static void test_printed_kernels_where_they_hold(void **state) {
+CASE(test_printed_kernels_where_they_hold) {
   enum { N = 4096 };
   int32_t right, *x = random_words(N, 37);
-  (void)state;
   study_reference_reduce(STUDY_SUM, N, x, &right);
   for (int kernel = 1; kernel <= 6; kernel++)
     for (int block = 64; block <= 1024 && kernel != 2; block *= 2) {
@@ -467,9 +420,8 @@ static void test_printed_kernels_where_they_hold(void **state) {
 }
 
 /* Printed, K2's barrier stands behind the loop: warps that run ahead add sums that are not there yet. */
-static void test_printed_k2_has_its_barrier_outside(void **state) {
+CASE(test_printed_k2_has_its_barrier_outside) {
   int32_t x[256], right = 256 * 257 / 2, is;
-  (void)state;
   for (int i = 0; i < 256; i++)
     x[i] = i + 1;
   study_printed_launch launch = {256, 1, true, false};
@@ -489,10 +441,9 @@ static void test_printed_k2_has_its_barrier_outside(void **state) {
 
 /* No kernel looks at n: all read past an array that is no multiple of the tile, K6 with its second load
  * alone. */
-static void test_printed_kernels_read_past_the_end(void **state) {
+CASE(test_printed_kernels_read_past_the_end) {
   enum { N = 1000, BLOCK = 64 };
   int32_t right, *x = random_words(N, 41);
-  (void)state;
   study_reference_reduce(STUDY_SUM, N, x, &right);
   for (int kernel = 1; kernel <= 6; kernel++) {
     int64_t tile = kernel < 4 ? BLOCK : 2 * BLOCK;
@@ -502,16 +453,16 @@ static void test_printed_kernels_read_past_the_end(void **state) {
     assert_int_equal(run.input.highest, 1023);
     assert_int_not_equal(run.sum, right);
     study_reduction corrected = reduction(kernel, BLOCK, STUDY_BARRIERS);
-    reduces(&corrected, DAVIT_HOST, N, x, right);
+    data d = {.n = N, .x = x, .right = (uint32_t)right};
+    reduces(&corrected, DAVIT_HOST, &d);
   }
   free(x);
 }
 
 /* The lecture's own warning: K4 launched with K3's number of blocks. */
-static void test_printed_k4_with_a_full_grid(void **state) {
+CASE(test_printed_k4_with_a_full_grid) {
   enum { N = 1024, BLOCK = 64 };
   int32_t *x = random_words(N, 43);
-  (void)state;
   printed_run run = print_run(4, (study_printed_launch){BLOCK, N / BLOCK, true, false}, N, x);
   assert_int_equal(run.input.outside, N);
   assert_int_equal(run.input.highest, 2 * N - 1);
@@ -521,9 +472,8 @@ static void test_printed_k4_with_a_full_grid(void **state) {
 }
 
 /* Below 64 threads the last warp reads past the block's memory: by 16 entries of 32, by 8 of 16 …. */
-static void test_printed_last_warp_of_small_blocks(void **state) {
+CASE(test_printed_last_warp_of_small_blocks) {
   int32_t *x = random_words(128, 47);
-  (void)state;
   for (int kernel = 5; kernel <= 6; kernel++)
     for (int block = 2; block <= 64; block *= 2) {
       printed_run run = print_run(kernel, (study_printed_launch){block, 1, true, false}, 2 * block, x);
@@ -542,9 +492,8 @@ static void test_printed_last_warp_of_small_blocks(void **state) {
 }
 
 /* Lanes that are not in step, as they may be since Volta, break the last warp without barriers. */
-static void test_printed_last_warp_needs_lanes_in_step(void **state) {
+CASE(test_printed_last_warp_needs_lanes_in_step) {
   int32_t x[512], right = 512 * 513 / 2;
-  (void)state;
   for (int i = 0; i < 512; i++)
     x[i] = i + 1;
   for (int kernel = 5; kernel <= 6; kernel++)
@@ -558,8 +507,7 @@ static void test_printed_last_warp_needs_lanes_in_step(void **state) {
 
 /* ---- theory ---- */
 
-static void test_model(void **state) {
-  (void)state;
+CASE(test_model) {
   for (int64_t p = 1; p <= 4096; p *= 2)
     for (int64_t n = p; n <= 1 << 20; n *= 2) {
       study_cost c = study_cost_of(n, p);
@@ -576,8 +524,7 @@ static void test_model(void **state) {
 
 /* The lecture: p = n / log n = 341 for 2048 elements, rounded to 256, so 8 elements a thread. The rule
  * gives 186; 341 is the sixth part; both round to 256. */
-static void test_choice_of_workers(void **state) {
-  (void)state;
+CASE(test_choice_of_workers) {
   assert_int_equal(study_workers(2048), 186);
   assert_int_equal(2048 / 6, 341);
   assert_int_equal(study_block_for(186), 256);
@@ -593,9 +540,8 @@ static void test_choice_of_workers(void **state) {
     assert_true(study_cost_of(n, study_workers(n)).optimal);
 }
 
-static void test_cost_optimal_reduction(void **state) {
+CASE(test_cost_optimal_reduction) {
   static const int64_t sizes[] = {0, 1, 2, 7, 1000, 2048};
-  (void)state;
   for (int s = 0; s < COUNT(sizes); s++)
     for (int64_t p = 1; p <= 300; p += p < 10 ? 1 : 59) {
       int64_t n = sizes[s], used = p < n ? p : n, levels = 0;
@@ -614,9 +560,8 @@ static void test_cost_optimal_reduction(void **state) {
 
 /* ---- the CPU ---- */
 
-static void test_cpu_forms(void **state) {
+CASE(test_cpu_forms) {
   static const int64_t sizes[] = {0, 1, 31, 1000, 100003};
-  (void)state;
   for (int s = 0; s < COUNT(sizes); s++)
     for (int threads = 1; threads <= 5; threads++) {
       int64_t n = sizes[s];
@@ -634,11 +579,10 @@ static void test_cpu_forms(void **state) {
     }
 }
 
-static void test_cpu_products(void **state) {
+CASE(test_cpu_products) {
   enum { N = 1001 };
   uint64_t seed = 61;
   static study_matrix any[N], commuting[N];
-  (void)state;
   study_matrix right = {{{1, 0}, {0, 1}}}, right_commuting = right, reversed = right;
   for (int i = 0; i < N; i++) {
     uint32_t a = (uint32_t)next_random(&seed), b = (uint32_t)next_random(&seed);
@@ -667,74 +611,39 @@ static void test_cpu_products(void **state) {
 
 /* ---- refusals ---- */
 
-static void test_bad_arguments(void **state) {
+CASE(test_bad_arguments) {
   int32_t x[4] = {1, 2, 3, 4}, result = 5;
   int devices[1] = {DAVIT_HOST};
-  (void)state;
-  study_reduction good = reduction(6, 32, STUDY_SHUFFLES), bad = good;
-  bad.kernel = 7;
-  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "kernel");
-  bad.kernel = 0;
-  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "kernel");
-  static const int wrong_blocks[] = {-2, 0, 1, 3, 48, 2048};
-  for (int i = 0; i < COUNT(wrong_blocks); i++) {
-    bad = good;
-    bad.block = wrong_blocks[i];
-    CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "block");
-  }
-  for (int kernel = 1; kernel <= 4; kernel++) {
-    bad = reduction(kernel, 16, 0);
-    CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "block");
-  }
-  bad = good;
-  bad.op = STUDY_SEGMENTS;
-  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "op");
-  bad = good;
-  bad.last_warp = (study_last_warp)2;
-  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "last_warp");
-  bad = good;
-  bad.each = 1;
-  CHECK_FAILS(study_reduce(&bad, DAVIT_HOST, 4, x, &result), DAVIT_INVALID_ARGUMENT, "each");
-  CHECK_FAILS(study_reduce(&good, DAVIT_HOST, -1, x, &result), DAVIT_INVALID_ARGUMENT, "n is -1");
+  const study_reduction good = reduction(6, 32, STUDY_SHUFFLES);
+  static const struct {
+    study_reduction r;
+    const char *words;
+  } bad[] = {{{.kernel = 7, .block = 32}, "kernel is 7"},
+             {{.kernel = 0, .block = 32}, "kernel is 0"},
+             {{.kernel = 6, .block = -2}, "block is -2"},
+             {{.kernel = 6, .block = 0}, "block is 0"},
+             {{.kernel = 6, .block = 1}, "block is 1"},
+             {{.kernel = 6, .block = 3}, "block is 3"},
+             {{.kernel = 6, .block = 48}, "block is 48"},
+             {{.kernel = 6, .block = 2048}, "block is 2048"},
+             {{.kernel = 1, .block = 16}, "block is 16"},
+             {{.kernel = 2, .block = 16}, "block is 16"},
+             {{.kernel = 3, .block = 16}, "block is 16"},
+             {{.kernel = 4, .block = 16}, "block is 16"},
+             {{STUDY_SEGMENTS, 6, .block = 32}, "op is 2"},
+             {{.kernel = 6, .block = 32, .last_warp = 2}, "last_warp"},
+             {{.kernel = 6, .block = 32, .each = 1}, "each"}};
+  for (int i = 0; i < COUNT(bad); i++)
+    REFUSED(study_reduce(&bad[i].r, DAVIT_HOST, 4, x, &result), bad[i].words);
+  REFUSED(study_reduce(&good, DAVIT_HOST, -1, x, &result), "n is -1");
   CHECK_FAILS(study_reduce(&good, -7, 4, x, &result), DAVIT_UNKNOWN_DEVICE, "-7");
-  CHECK_FAILS(study_reduce_grid(&good, DAVIT_HOST, 0, x, &result), DAVIT_INVALID_ARGUMENT, "n is 0");
-  CHECK_FAILS(study_reduce_ranks(&good, 0, devices, 4, x, &result), DAVIT_INVALID_ARGUMENT, "ranks");
-  CHECK_FAILS(study_reduce(&good, DAVIT_HOST, INT64_C(1) << 60, x, &result), DAVIT_OUT_OF_DEVICE_MEMORY,
-              "partial results");
+  REFUSED(study_reduce_grid(&good, DAVIT_HOST, 0, x, &result), "n is 0");
+  REFUSED(study_reduce_ranks(&good, 0, devices, 4, x, &result), "ranks");
+  CHECK_FAILS(study_reduce(&good, DAVIT_HOST, INT64_C(1) << 60, x, &result), DAVIT_OUT_OF_HOST_MEMORY,
+              "bytes");
   assert_int_equal(result, 5);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_kernel_block_and_length),
-      cmocka_unit_test(test_levels_and_cpu_threshold),
-      cmocka_unit_test(test_partials_of_a_grid),
-      cmocka_unit_test(test_elements_of_a_thread),
-      cmocka_unit_test(test_repeats_are_identical),
-      cmocka_unit_test(test_clause),
-      cmocka_unit_test(test_order_of_combination),
-      cmocka_unit_test(test_composition_of_maps),
-      cmocka_unit_test(test_operators_that_do_not_commute),
-      cmocka_unit_test(test_ranks),
-      cmocka_unit_test(test_phases_in_any_order),
-      cmocka_unit_test(test_access_pattern),
-      cmocka_unit_test(test_grid_stride_loads),
-      cmocka_unit_test(test_model_of_banks),
-      cmocka_unit_test(test_counters),
-      cmocka_unit_test(test_active_threads_of_k2),
-      cmocka_unit_test(test_shuffles_do_not_diverge),
-      cmocka_unit_test(test_printed_kernels_where_they_hold),
-      cmocka_unit_test(test_printed_k2_has_its_barrier_outside),
-      cmocka_unit_test(test_printed_kernels_read_past_the_end),
-      cmocka_unit_test(test_printed_k4_with_a_full_grid),
-      cmocka_unit_test(test_printed_last_warp_of_small_blocks),
-      cmocka_unit_test(test_printed_last_warp_needs_lanes_in_step),
-      cmocka_unit_test(test_model),
-      cmocka_unit_test(test_choice_of_workers),
-      cmocka_unit_test(test_cost_optimal_reduction),
-      cmocka_unit_test(test_cpu_forms),
-      cmocka_unit_test(test_cpu_products),
-      cmocka_unit_test(test_bad_arguments),
-  };
-  return cmocka_run_group_tests(tests, find_study_places, NULL);
+  return run_cases(find_study_places, NULL);
 }

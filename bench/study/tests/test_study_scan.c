@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lecture's scans, from the warp to the grid, against loops; segmented scans as scans of pairs; the
- * order of operands; the work of the cost-optimal forms; the printed scans' defects beside the corrected
- * ones. */
-#include "tests/support.h"
-
-#include <stdio.h>
+/* The lecture's scans, from the warp to the grid, against loops; segmented scans as scans of pairs; the order of
+ * operands; the work of the cost-optimal forms; the printed scans' defects beside the corrected ones. */
+#include "bench/study/tests/study.h"
 
 #include "bench/study/reduce/cpu.h"
 #include "bench/study/reduce/scan.h"
 
-enum { ZONE = 64 };
+static const int blocks[] = {32, 48, 64, 128, 256, 512, 1000, 1024};
 
-static bool on_gpu(int device) {
-  davit_device_info info;
-  CHECK(davit_device_describe(device, &info));
-  return info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
-}
-
-static void *some_memory(size_t bytes) {
-  void *memory = malloc(bytes ? bytes : 1);
-  assert_non_null(memory);
-  return memory;
+static int64_t bytes_of(study_operator op, int64_t n) {
+  return n * (int64_t)study_monoid_of(op)->bytes;
 }
 
 static void *random_elements(study_operator op, int64_t n, uint64_t seed) {
   const study_monoid *m = study_monoid_of(op);
-  void *x = some_memory((size_t)n * m->bytes);
+  void *x = host_memory(bytes_of(op, n), 1);
   for (int64_t i = 0; i < n; i++) {
     uint64_t value = next_random(&seed);
     study_set(m, x, i, op == STUDY_SEGMENTS ? study_pair((int32_t)value, value >> 60 == 0) : value);
@@ -50,59 +39,55 @@ static davit_status tiles_call(const study_scan *s, int device, int64_t n, const
 /* Scans on the device, in place or not; what lies around y, and x where it is not y, stays. */
 static void scans(scan_call *call, const study_scan *s, int device, int64_t n, const void *x,
                   const void *right, bool in_place) {
-  size_t element = study_monoid_of(s->op)->bytes, bytes = (size_t)n * element, whole = bytes + 2 * ZONE;
-  char *from = new_memory(whole, place_for(device)),
-       *to = in_place ? from : new_memory(whole, place_for(device));
-  char *host = some_memory(whole);
-  memset(host, 0x5a, whole);
-  CHECK(davit_copy(whole, host, to));
-  memcpy(host + ZONE, x, bytes);
-  CHECK(davit_copy(whole, host, from));
-  CHECK(call(s, device, n, from + ZONE, to + ZONE));
-  if (!in_place) {
-    CHECK(davit_copy(whole, from, host));
-    assert_memory_equal(host + ZONE, x, bytes);
-  }
-  CHECK(davit_copy(whole, to, host));
-  for (int i = 0; i < ZONE; i++)
-    assert_true(host[i] == 0x5a && host[ZONE + bytes + (size_t)i] == 0x5a);
   const study_monoid *m = study_monoid_of(s->op);
+  const int64_t bytes = bytes_of(s->op, n);
+  void *host = host_memory(bytes, 1);
+  zone from = to_device(device, x, bytes), to = in_place ? from : to_device(device, NULL, bytes);
+  CHECK(call(s, device, n, zone_data(&from), zone_data(&to)));
+  if (!in_place) {
+    from_device(&from, host);
+    assert_memory_equal(host, x, bytes);
+  }
+  from_device(&to, host);
   for (int64_t i = 0; i < n; i++)
-    if (study_get(m, host + ZONE, i) != study_get(m, right, i))
+    if (study_get(m, host, i) != study_get(m, right, i))
       fail_msg("device %d, %s, form %d, block %d, exclusive %d, n %lld, in place %d: element %lld", device,
                m->name, (int)s->form, s->block, s->exclusive, (long long)n, in_place, (long long)i);
-  CHECK(davit_free(from));
-  if (!in_place)
-    CHECK(davit_free(to));
   free(host);
+}
+
+/* All forms, sizes of a team and kinds that a call has, of random elements, against the reference; of a team or of a
+ * grid. */
+static void scan_all(int device, study_operator op, bool grid, int64_t n, uint64_t seed) {
+  void *x = random_elements(op, n, seed), *right = host_memory(n, sizeof(uint64_t));
+  for (int form = 0; form < STUDY_SCAN_FORMS; form++)
+    for (int b = 0; b < COUNT(blocks); b++)
+      for (int exclusive = 0; exclusive < (form == STUDY_NAIVE ? 1 : 2); exclusive++) {
+        study_scan s = {op, (study_scan_form)form, blocks[b], exclusive, 0};
+        if (grid && form == STUDY_WARP_SCAN)
+          continue;
+        if (grid && b % 2)
+          s.most_blocks = 7; /* a grid takes several launches */
+        reference_tiles(&s, grid ? n : study_scan_tile(&s), n, x, right);
+        scans(grid ? study_scan_grid : tiles_call, &s, device, n, x, right, (b + exclusive + (int)seed) % 2);
+      }
+  free(x);
+  free(right);
 }
 
 /* ---- within a block ---- */
 
-static void test_tiles(void **state) {
+CASE(test_tiles) {
   static const int64_t sizes[] = {0, 1, 2, 31, 32, 33, 1000, 2047, 9001};
-  (void)state;
   for (int d = 0; d < 2; d++)
     for (int op = 0; op < STUDY_OPERATORS; op++)
-      for (int z = 0; z < COUNT(sizes); z++) {
-        void *x = random_elements((study_operator)op, sizes[z], (uint64_t)z);
-        void *right = some_memory((size_t)sizes[z] * sizeof(uint64_t));
-        for (int form = 0; form < STUDY_SCAN_FORMS; form++)
-          for (int b = 0; b < STUDY_SCAN_BLOCKS; b++)
-            for (int kind = form == STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
-              study_scan s = {(study_operator)op, (study_scan_form)form, study_scan_blocks[b], kind == 0, 0};
-              reference_tiles(&s, study_scan_tile(&s), sizes[z], x, right);
-              scans(tiles_call, &s, study_places[d], sizes[z], x, right, (b + kind + z) % 2);
-            }
-        free(x);
-        free(right);
-      }
+      for (int z = 0; z < COUNT(sizes); z++)
+        scan_all(study_places[d], (study_operator)op, false, sizes[z], (uint64_t)z);
 }
 
 /* Every length of one block: n = blockDim, 1 … 1024, for the naive scan and the scan of a block. */
-static void test_every_length_of_a_block(void **state) {
+CASE(test_every_length_of_a_block) {
   int32_t *x = random_elements(STUDY_SUM, 1024, 3), right[1024];
-  (void)state;
   for (int d = 0; d < 2; d++)
     for (int64_t n = 1; n <= 1024; n += on_gpu(study_places[d]) || n < 70 ? 1 : 37)
       for (int form = STUDY_NAIVE; form <= STUDY_BLOCK_SCAN; form += 2) {
@@ -113,14 +98,13 @@ static void test_every_length_of_a_block(void **state) {
   free(x);
 }
 
-static void test_totals_of_blocks(void **state) {
+CASE(test_totals_of_blocks) {
   enum { N = 1237 };
   uint64_t *x = random_elements(STUDY_COMPOSE, N, 5), y[N], totals[N], right;
-  (void)state;
   for (int form = 0; form < STUDY_SCAN_FORMS; form++)
-    for (int b = 0; b < STUDY_SCAN_BLOCKS && form != STUDY_WARP_SCAN; b++)
+    for (int b = 0; b < COUNT(blocks) && form != STUDY_WARP_SCAN; b++)
       for (int kind = form == STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
-        study_scan s = {STUDY_COMPOSE, (study_scan_form)form, study_scan_blocks[b], kind == 0, 0};
+        study_scan s = {STUDY_COMPOSE, (study_scan_form)form, blocks[b], kind == 0, 0};
         int64_t tile = study_scan_tile(&s);
         CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, y, totals));
         for (int64_t i = 0; i < N; i += tile) {
@@ -133,31 +117,17 @@ static void test_totals_of_blocks(void **state) {
 
 /* ---- the grid ---- */
 
-static void test_grid(void **state) {
+CASE(test_grid) {
   static const int64_t sizes[] = {0, 1, 33, 1023, 32 * 32 * 32 + 5, 70001};
-  (void)state;
   for (int d = 0; d < 2; d++)
     for (int op = 0; op < STUDY_OPERATORS; op++)
-      for (int z = 0; z < COUNT(sizes); z++) {
-        void *x = random_elements((study_operator)op, sizes[z], (uint64_t)z + 50);
-        void *right = some_memory((size_t)sizes[z] * sizeof(uint64_t));
-        for (int form = 0; form < STUDY_SCAN_FORMS; form++)
-          for (int b = 0; b < STUDY_SCAN_BLOCKS && form != STUDY_WARP_SCAN; b++)
-            for (int kind = form == STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
-              study_scan s = {(study_operator)op, (study_scan_form)form, study_scan_blocks[b], kind == 0,
-                              b % 2 ? 7 : 0}; /* 7: a grid takes several launches */
-              study_reference_scan(s.op, s.exclusive, sizes[z], x, right);
-              scans(study_scan_grid, &s, study_places[d], sizes[z], x, right, (b + kind) % 2);
-            }
-        free(x);
-        free(right);
-      }
+      for (int z = 0; z < COUNT(sizes); z++)
+        scan_all(study_places[d], (study_operator)op, true, sizes[z], (uint64_t)z + 50);
 }
 
 /* Many levels; 2^28 elements and more where there is a GPU for it. */
-static void test_levels(void **state) {
+CASE(test_levels) {
   study_scan s = {.form = STUDY_BLOCK_SCAN, .block = 256};
-  (void)state;
   assert_int_equal(study_scan_levels(&s, 0), 0);
   assert_int_equal(study_scan_levels(&s, 256), 1);
   assert_int_equal(study_scan_levels(&s, 257), 2);
@@ -171,7 +141,7 @@ static void test_levels(void **state) {
       s.block = 256;
     int64_t n = on_gpu(study_places[d]) ? (1 << 28) + 77 : (1 << 20) + 77;
     assert_true(study_scan_levels(&s, n) >= 4);
-    int32_t *x = random_elements(STUDY_SUM, n, 9), *right = some_memory((size_t)n * sizeof *right);
+    int32_t *x = random_elements(STUDY_SUM, n, 9), *right = host_memory(n, sizeof *right);
     study_reference_scan(STUDY_SUM, false, n, x, right);
     scans(study_scan_grid, &s, study_places[d], n, x, right, true);
     free(x);
@@ -180,11 +150,10 @@ static void test_levels(void **state) {
 }
 
 /* Exclusive sums are inclusive sums without the element itself, σ_i = s_i - a_i: for + alone. */
-static void test_relations_of_the_kinds(void **state) {
+CASE(test_relations_of_the_kinds) {
   enum { N = 5000 };
   int32_t *x = random_elements(STUDY_SUM, N, 15), s[N], sigma[N];
   study_scan scan = {.form = STUDY_SEVERAL, .block = 48};
-  (void)state;
   CHECK(study_scan_grid(&scan, DAVIT_HOST, N, x, s));
   scan.exclusive = true;
   CHECK(study_scan_grid(&scan, DAVIT_HOST, N, x, sigma));
@@ -202,15 +171,14 @@ static void letters_of(int n, study_printed_word *words) {
     words[i].text[0] = (char)('!' + i % 90);
 }
 
-static void test_order_of_operands(void **state) {
+CASE(test_order_of_operands) {
   enum { N = STUDY_PRINTED_LETTERS };
   static study_printed_word words[N], letters[N];
   char right[N + 1] = "";
-  (void)state;
   letters_of(N, letters);
   for (int form = 0; form < STUDY_SCAN_FORMS; form++)
     for (int b = 0; b < 4; b++) { /* up to 128 */
-      study_scan s = {.form = (study_scan_form)form, .block = study_scan_blocks[b]};
+      study_scan s = {.form = (study_scan_form)form, .block = blocks[b]};
       int n = s.block - b;
       memcpy(words, letters, sizeof words);
       CHECK(study_scan_words(&s, n, words));
@@ -226,14 +194,13 @@ static void test_order_of_operands(void **state) {
 
 /* Phases in descending order of threads give the same, so no thread reads what another writes in its
  * phase. */
-static void test_phases_in_any_order(void **state) {
+CASE(test_phases_in_any_order) {
   enum { N = 3001 };
   uint64_t *x = random_elements(STUDY_COMPOSE, N, 21), up[N], down[N];
-  (void)state;
   for (int form = 0; form < STUDY_SCAN_FORMS; form++)
-    for (int b = 0; b < STUDY_SCAN_BLOCKS; b++) {
+    for (int b = 0; b < COUNT(blocks); b++) {
       study_trace trace = {.descending = true};
-      study_scan s = {STUDY_COMPOSE, (study_scan_form)form, study_scan_blocks[b], false, 0};
+      study_scan s = {STUDY_COMPOSE, (study_scan_form)form, blocks[b], false, 0};
       CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, up, NULL));
       study_record(&trace);
       CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, down, NULL));
@@ -261,25 +228,22 @@ static int64_t combinations_of(study_scan_form form, int block, int64_t n) {
 
 /* The naive scan of a block costs Σ (n - 2^k); with several elements a thread it is little more than 2 an
  * element. */
-static void test_work(void **state) {
-  (void)state;
+CASE(test_work) {
   assert_int_equal(combinations_of(STUDY_NAIVE, 1024, 1024), 10 * 1024 - 1023);
   int64_t several = combinations_of(STUDY_SEVERAL, 1024, 8 * 1024);
   assert_true(several > 2 * 8 * 1024 - 1024 && several < 3 * 8 * 1024);
   assert_true(several < combinations_of(STUDY_BLOCK_SCAN, 1024, 8 * 1024) / 2);
 }
 
-static void test_workers(void **state) {
+CASE(test_workers) {
   static const int64_t sizes[] = {0, 1, 2, 31, 1000, 4099};
-  (void)state;
   for (int op = 0; op < STUDY_OPERATORS; op++)
     for (int z = 0; z < COUNT(sizes); z++)
       for (int64_t p = 1; p <= 600; p += p < 9 ? 1 : 197)
         for (int kind = 0; kind < 2; kind++) {
           int64_t n = sizes[z], used = p < n ? p : n;
           void *x = random_elements((study_operator)op, n, 27);
-          void *right = some_memory((size_t)n * sizeof(uint64_t)),
-               *y = some_memory((size_t)n * sizeof(uint64_t));
+          void *right = host_memory(n, sizeof(uint64_t)), *y = host_memory(n, sizeof(uint64_t));
           study_work work;
           size_t bytes = (size_t)n * study_monoid_of((study_operator)op)->bytes;
           study_reference_scan((study_operator)op, kind == 0, n, x, right);
@@ -300,25 +264,22 @@ static void test_workers(void **state) {
 static void segmented(int device, bool exclusive, int64_t n, const int32_t *a, const int32_t *flags,
                       int32_t *out) {
   study_scan s = {STUDY_SEGMENTS, STUDY_BLOCK_SCAN, 64, false, 0};
-  uint64_t *pairs = some_memory((size_t)n * sizeof *pairs);
-  void *memory = new_memory((size_t)(n + 1) * sizeof *pairs, place_for(device));
+  uint64_t *pairs = host_memory(n, sizeof *pairs);
   for (int64_t i = 0; i < n; i++)
     pairs[i] = study_pair(a[i], flags[i] != 0); /* any flag but 0 is a start */
-  CHECK(davit_copy((size_t)n * sizeof *pairs, pairs, memory));
-  CHECK(study_scan_grid(&s, device, n, memory, memory));
-  CHECK(davit_copy((size_t)n * sizeof *pairs, memory, pairs));
-  for (int64_t i = 0; i < n;
-       i++) /* an exclusive sum begins anew at a start, so it is not the scan's neighbour there */
+  zone there = to_device(device, pairs, n * (int64_t)sizeof *pairs);
+  CHECK(study_scan_grid(&s, device, n, zone_data(&there), zone_data(&there)));
+  from_device(&there, pairs);
+  /* An exclusive sum begins anew at a start: there it is not the scan's neighbour. */
+  for (int64_t i = 0; i < n; i++)
     out[i] = !exclusive ? (int32_t)pairs[i] : i > 0 && flags[i] == 0 ? (int32_t)pairs[i - 1] : 0;
-  CHECK(davit_free(memory));
   free(pairs);
 }
 
-static void test_segments(void **state) {
+CASE(test_segments) {
   static const int32_t a[] = {1, 2, 3, 4, 5, 6, 7, 8}, flags[] = {0, 0, 0, 7, 0, 0, 0, 0};
   static const int32_t inclusive[] = {1, 3, 6, 4, 9, 15, 22, 30}, exclusive[] = {0, 1, 3, 0, 4, 9, 15, 22};
   int32_t out[8], right[8];
-  (void)state;
   for (int d = 0; d < 2; d++) {
     segmented(study_places[d], false, 8, a, flags, out);
     assert_memory_equal(out, inclusive, sizeof out);
@@ -333,9 +294,8 @@ static void test_segments(void **state) {
 
 /* Segments of 1 to many times a block's elements; n = 0, 1; no start at all; a start everywhere;
  * segments[0] of either kind. */
-static void test_segments_of_all_lengths(void **state) {
+CASE(test_segments_of_all_lengths) {
   static const int64_t sizes[] = {0, 1, 2, 65, 5003}, one_in[] = {1, 2, 40, 700, INT64_MAX};
-  (void)state;
   for (int d = 0; d < 2; d++)
     for (int z = 0; z < COUNT(sizes); z++)
       for (int f = 0; f < COUNT(one_in); f++)
@@ -343,9 +303,8 @@ static void test_segments_of_all_lengths(void **state) {
           for (int kind = 0; kind < 2; kind++) {
             int64_t n = sizes[z];
             uint64_t seed = (uint64_t)(z + 10 * f);
-            int32_t *x = random_elements(STUDY_SUM, n, 33), *flags = some_memory((size_t)n * sizeof *flags);
-            int32_t *out = some_memory((size_t)n * sizeof *out),
-                    *right = some_memory((size_t)n * sizeof *right);
+            int32_t *x = random_elements(STUDY_SUM, n, 33), *flags = host_memory(n, sizeof *flags);
+            int32_t *out = host_memory(n, sizeof *out), *right = host_memory(n, sizeof *right);
             for (int64_t i = 0; i < n; i++)
               flags[i] = i == 0 ? first : next_random(&seed) % (uint64_t)one_in[f] == 0;
             study_reference_segments(kind, n, x, flags, right);
@@ -362,10 +321,9 @@ static void test_segments_of_all_lengths(void **state) {
           }
 }
 
-static void test_pair_operator(void **state) {
+CASE(test_pair_operator) {
   uint64_t *x = random_elements(STUDY_SEGMENTS, 300, 35);
   bool commutes = true;
-  (void)state;
   for (int i = 0; i + 2 < 300; i++) {
     assert_true(study_join(study_join(x[i], x[i + 1]), x[i + 2]) ==
                 study_join(x[i], study_join(x[i + 1], x[i + 2])));
@@ -382,10 +340,9 @@ static void test_pair_operator(void **state) {
 /* ---- the printed scans ---- */
 
 /* s[i] += a[i] + s[i-1] is right only if s holds nothing but zeros. */
-static void test_printed_sequential_scan(void **state) {
+CASE(test_printed_sequential_scan) {
   static const int32_t a[5] = {1, 2, 3, 4, 5}, right[5] = {1, 3, 6, 10, 15};
   int32_t zeros[5] = {0}, used[5] = {9, 9, 9, 9, 9}, corrected[5] = {9, 9, 9, 9, 9};
-  (void)state;
   study_printed_sequential_scan(5, a, zeros);
   assert_memory_equal(zeros, right, sizeof right);
   study_printed_sequential_scan(5, a, used);
@@ -396,9 +353,8 @@ static void test_printed_sequential_scan(void **state) {
 }
 
 /* for (…; offset << 1) leaves offset at 1 for ever. */
-static void test_printed_naive_scan_does_not_end(void **state) {
+CASE(test_printed_naive_scan_does_not_end) {
   uint32_t values[256];
-  (void)state;
   for (int n = 1; n <= 256; n++) {
     memset(values, 0, sizeof values);
     assert_true(study_printed_naive_scan(n, values, 100000) == (n < 2));
@@ -406,8 +362,7 @@ static void test_printed_naive_scan_does_not_end(void **state) {
 }
 
 /* The scan of a warp has no barrier: right while lanes run in step, and no longer since Volta. */
-static void test_printed_warp_scan_needs_lanes_in_step(void **state) {
-  (void)state;
+CASE(test_printed_warp_scan_needs_lanes_in_step) {
   for (int kind = 0; kind < 2; kind++) {
     uint32_t values[32], returned[32], wrong = 0;
     for (int lockstep = 1; lockstep >= 0; lockstep--) {
@@ -427,13 +382,12 @@ static void one_to(int n, uint32_t *values) {
 }
 
 /* Step 3 drops the exclusive sums that it asks for: every warp adds its own total too. */
-static void test_printed_block_scan_loses_exclusive_totals(void **state) {
+CASE(test_printed_block_scan_loses_exclusive_totals) {
   uint32_t values[128];
   int32_t corrected[128];
   study_printed_block inclusive = {.exclusive = false}, exclusive = {.exclusive = true};
   study_scan s = {.form = STUDY_BLOCK_SCAN, .block = 128};
   int unwritten;
-  (void)state;
   one_to(128, values);
   study_printed_block_scan(&inclusive, 128, values, &unwritten);
   assert_int_equal(values[31], 528); /* the first warp adds nothing */
@@ -450,13 +404,12 @@ static void test_printed_block_scan_loses_exclusive_totals(void **state) {
 }
 
 /* val += sdata[…] puts what comes before to the right. */
-static void test_printed_block_scan_turns_operands_round(void **state) {
+CASE(test_printed_block_scan_turns_operands_round) {
   enum { N = 64 };
   static study_printed_word words[N], letters[N];
   study_printed_block inclusive = {.exclusive = false};
   study_scan s = {.form = STUDY_BLOCK_SCAN, .block = N};
   int unwritten;
-  (void)state;
   letters_of(N, letters);
   memcpy(words, letters, sizeof words);
   study_printed_block_scan_words(&inclusive, N, words, &unwritten);
@@ -469,13 +422,12 @@ static void test_printed_block_scan_turns_operands_round(void **state) {
 }
 
 /* The exclusive scan begins with 0, which is the identity of + alone. */
-static void test_printed_block_scan_has_zero_for_identity(void **state) {
+CASE(test_printed_block_scan_has_zero_for_identity) {
   uint32_t values[32];
   uint64_t maps[32], corrected[32];
   study_printed_block exclusive = {.exclusive = true};
   study_scan s = {STUDY_COMPOSE, STUDY_BLOCK_SCAN, 32, true, 0};
   int unwritten;
-  (void)state;
   for (uint32_t i = 0; i < 32; i++) {
     values[i] = 3;
     maps[i] = study_affine(3, 0); /* products, as maps */
@@ -489,10 +441,9 @@ static void test_printed_block_scan_has_zero_for_identity(void **state) {
 
 /* With fewer than 32 warps the one that scans sdata reads entries that nobody wrote; with no whole warp,
  * all of them. */
-static void test_printed_block_scan_reads_what_nobody_wrote(void **state) {
+CASE(test_printed_block_scan_reads_what_nobody_wrote) {
   uint32_t values[1024];
   study_printed_block how = {.exclusive = false};
-  (void)state;
   for (int n = 1; n <= 1024; n = n < 32 ? 2 * n : n + 31) {
     int unwritten;
     one_to(n, values);
@@ -503,9 +454,8 @@ static void test_printed_block_scan_reads_what_nobody_wrote(void **state) {
 
 /* sdata in the memory of the values: harmless up to 31 warps; the 32nd warp's total lands on the first
  * warp's last value, which may not have been read yet. */
-static void test_printed_block_scan_aliased(void **state) {
+CASE(test_printed_block_scan_aliased) {
   static uint32_t apart[1024], aliased[1024];
-  (void)state;
   for (int n = 992; n <= 1024; n += 32)
     for (int down = 0; down < 2; down++) {
       study_printed_block how = {.aliased = false, .descending = down};
@@ -520,12 +470,11 @@ static void test_printed_block_scan_aliased(void **state) {
 }
 
 /* "The last element of each block", taken from exclusive sums, lacks the block's last input. */
-static void test_printed_grid_scan_loses_last_inputs(void **state) {
+CASE(test_printed_grid_scan_loses_last_inputs) {
   enum { N = 96 };
   uint32_t x[N], y[N];
   int32_t corrected[N];
   study_scan s = {.form = STUDY_BLOCK_SCAN, .block = 32, .exclusive = true};
-  (void)state;
   one_to(N, x);
   study_printed_grid_scan(false, 32, N, x, y);
   assert_int_equal(y[95], 96 * 97 / 2);
@@ -539,12 +488,11 @@ static void test_printed_grid_scan_loses_last_inputs(void **state) {
 }
 
 /* out[0] = a[0] comes before any look at n. */
-static void test_printed_segments(void **state) {
+CASE(test_printed_segments) {
   static const int32_t a[] = {1, 2, 3, 4, 5, 6, 7, 8}, flags[] = {1, 0, 0, 1, 0, 0, 0, 0};
   static const int32_t right[] = {1, 3, 6, 4, 9, 15, 22, 30};
   int32_t out[8];
   study_guard reads;
-  (void)state;
   study_printed_segments(8, a, flags, out, &reads);
   assert_memory_equal(out, right, sizeof right);
   assert_int_equal(reads.outside, 0);
@@ -555,57 +503,28 @@ static void test_printed_segments(void **state) {
 
 /* ---- refusals ---- */
 
-static void test_bad_arguments(void **state) {
+CASE(test_bad_arguments) {
   int32_t x[4] = {1, 2, 3, 4}, y[4] = {5, 5, 5, 5};
   study_printed_word word;
-  (void)state;
-  study_scan good = {.form = STUDY_BLOCK_SCAN, .block = 32}, bad = good;
-  bad.block = 33;
-  CHECK_FAILS(study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_INVALID_ARGUMENT, "block");
-  bad = good;
-  bad.op = STUDY_OPERATORS;
-  CHECK_FAILS(study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_INVALID_ARGUMENT, "op");
-  bad = good;
-  bad.form = STUDY_SCAN_FORMS;
-  CHECK_FAILS(study_scan_tiles(&bad, DAVIT_HOST, 4, x, y, NULL), DAVIT_INVALID_ARGUMENT, "form");
-  bad = good;
-  bad.form = STUDY_WARP_SCAN;
-  CHECK_FAILS(study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_UNSUPPORTED, "warps");
-  bad.form = STUDY_NAIVE;
-  bad.exclusive = true;
-  CHECK_FAILS(study_scan_grid(&bad, DAVIT_HOST, 4, x, y), DAVIT_UNSUPPORTED, "inclusive");
+  const study_scan good = {.form = STUDY_BLOCK_SCAN, .block = 32};
+  static const struct {
+    study_scan s;
+    davit_status status;
+    const char *words;
+  } bad[] = {{{.form = STUDY_BLOCK_SCAN, .block = 33}, DAVIT_INVALID_ARGUMENT, "block is 33"},
+             {{.op = STUDY_OPERATORS, .block = 32}, DAVIT_INVALID_ARGUMENT, "op is 3"},
+             {{.form = STUDY_SCAN_FORMS, .block = 32}, DAVIT_INVALID_ARGUMENT, "form is 4"},
+             {{.form = STUDY_WARP_SCAN, .block = 32}, DAVIT_UNSUPPORTED, "warps"},
+             {{.form = STUDY_NAIVE, .block = 32, .exclusive = true}, DAVIT_UNSUPPORTED, "inclusive"}};
+  for (int i = 0; i < COUNT(bad); i++)
+    CHECK_FAILS(study_scan_grid(&bad[i].s, DAVIT_HOST, 4, x, y), bad[i].status, bad[i].words);
+  REFUSED(study_scan_tiles(&bad[2].s, DAVIT_HOST, 4, x, y, NULL), "form is 4");
   CHECK_FAILS(study_scan_grid(&good, -7, 4, x, y), DAVIT_UNKNOWN_DEVICE, "-7");
-  CHECK_FAILS(study_scan_grid(&good, DAVIT_HOST, INT64_MAX, x, y), DAVIT_OUT_OF_DEVICE_MEMORY, "totals");
-  CHECK_FAILS(study_scan_words(&good, 33, &word), DAVIT_INVALID_ARGUMENT, "n is 33");
+  CHECK_FAILS(study_scan_grid(&good, DAVIT_HOST, INT64_MAX, x, y), DAVIT_OUT_OF_HOST_MEMORY, "bytes");
+  REFUSED(study_scan_words(&good, 33, &word), "n is 33");
   assert_int_equal(y[0], 5);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tiles),
-      cmocka_unit_test(test_every_length_of_a_block),
-      cmocka_unit_test(test_totals_of_blocks),
-      cmocka_unit_test(test_grid),
-      cmocka_unit_test(test_levels),
-      cmocka_unit_test(test_relations_of_the_kinds),
-      cmocka_unit_test(test_order_of_operands),
-      cmocka_unit_test(test_phases_in_any_order),
-      cmocka_unit_test(test_work),
-      cmocka_unit_test(test_workers),
-      cmocka_unit_test(test_segments),
-      cmocka_unit_test(test_segments_of_all_lengths),
-      cmocka_unit_test(test_pair_operator),
-      cmocka_unit_test(test_printed_sequential_scan),
-      cmocka_unit_test(test_printed_naive_scan_does_not_end),
-      cmocka_unit_test(test_printed_warp_scan_needs_lanes_in_step),
-      cmocka_unit_test(test_printed_block_scan_loses_exclusive_totals),
-      cmocka_unit_test(test_printed_block_scan_turns_operands_round),
-      cmocka_unit_test(test_printed_block_scan_has_zero_for_identity),
-      cmocka_unit_test(test_printed_block_scan_reads_what_nobody_wrote),
-      cmocka_unit_test(test_printed_block_scan_aliased),
-      cmocka_unit_test(test_printed_grid_scan_loses_last_inputs),
-      cmocka_unit_test(test_printed_segments),
-      cmocka_unit_test(test_bad_arguments),
-  };
-  return cmocka_run_group_tests(tests, find_study_places, NULL);
+  return run_cases(find_study_places, NULL);
 }

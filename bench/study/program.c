@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/study/program.h"
+
+#include <davit/davit.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+const char *study_option(const study_options *o, const char *name, const char *gpu, const char *cpu) {
+  return bench_option(o->argc, o->argv, name, o->site.gpu ? gpu : cpu);
+}
+
+int64_t study_whole(const study_options *o, const char *name, const char *gpu, const char *cpu) {
+  return strtoll(study_option(o, name, gpu, cpu), NULL, 10);
+}
+
+int study_list(const study_options *o, const char *name, const char *gpu, const char *cpu,
+               int64_t values[STUDY_MOST]) {
+  return bench_list(study_option(o, name, gpu, cpu), values, STUDY_MOST);
+}
+
+int study_count(const study_options *o, const char *name, const char *gpu, const char *cpu) {
+  const int64_t count = study_whole(o, name, gpu, cpu);
+  return (int)(count < 1 ? 1 : count > STUDY_MOST ? STUDY_MOST : count);
+}
+
+study_options study_options_read(const char *usage, int argc, char **argv, const char *gpu_repeats,
+                                 const char *cpu_repeats) {
+  study_options o = {.argc = argc, .argv = argv};
+  char fallback[16];
+  int first, count;
+  bench_options(usage, argc, argv);
+  bench_check(davit_device_defaults(1, &first, &count), "devices");
+  snprintf(fallback, sizeof fallback, "%d", first);
+  bench_check(study_site_of(atoi(bench_option(argc, argv, "device", fallback)), &o.site), "device");
+  o.repeats = study_count(&o, "repeats", gpu_repeats, cpu_repeats);
+  return o;
+}
+
+/* ---- rows ---- */
+
+enum { WIDTH = 10, TEXT_WIDTH = 20, CELLS = 32, CELL_TEXT = 40 };
+
+static struct {
+  const char *table;
+  int head; /* cells of the head, once it is printed */
+  int count;
+  const char *keys[CELLS];
+  bool words[CELLS]; /* on the left of their columns */
+  char text[CELLS][CELL_TEXT];
+} line;
+
+static void print_line(bool keys) {
+  for (int i = 0; i < line.count; i++) {
+    const char *text = keys ? line.keys[i] : line.text[i];
+    const int key = (int)strlen(line.keys[i]);
+    if (!keys && i >= line.head)
+      fprintf(stderr, "  %s %s", line.keys[i], text);
+    else if (line.words[i])
+      fprintf(stderr, "  %-*s", TEXT_WIDTH, text);
+    else
+      fprintf(stderr, "%*s", 2 + (key > WIDTH ? key : WIDTH), text);
+  }
+  fprintf(stderr, "\n");
+}
+
+static void end_row(void) {
+  if (line.count == 0)
+    return;
+  if (line.head == 0) {
+    print_line(true);
+    line.head = line.count;
+  }
+  print_line(false);
+  line.count = 0;
+  fflush(stderr);
+}
+
+void study_remark(const char *format, ...) {
+  va_list arguments;
+  end_row();
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fprintf(stderr, "\n");
+}
+
+void study_begin_table(const char *name, const char *format, ...) {
+  va_list arguments;
+  end_row();
+  line.table = name;
+  line.head = 0;
+  fprintf(stderr, "\n%s: ", name);
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fprintf(stderr, "\n");
+}
+
+void study_row(void) {
+  end_row();
+  bench_row();
+  bench_text("table", line.table);
+}
+
+static char *cell(const char *key, bool words) {
+  const int at = line.count < CELLS ? line.count++ : CELLS - 1;
+  line.keys[at] = key;
+  line.words[at] = words;
+  line.text[at][0] = 0;
+  return line.text[at];
+}
+
+void study_text(const char *key, const char *value) {
+  bench_text(key, value);
+  snprintf(cell(key, true), CELL_TEXT, "%s", value);
+}
+
+void study_number(const char *key, int decimals, double value) {
+  bench_number(key, value);
+  char *text = cell(key, false);
+  if (isfinite(value))
+    snprintf(text, CELL_TEXT, "%.*f", decimals, value);
+}
+
+/* ---- tables ---- */
+
+/* Whether the comma-separated list has the name. */
+static bool has(const char *names, const char *name, size_t length) {
+  for (const char *at = names; (at = strstr(at, name)) != NULL; at += length)
+    if ((at == names || at[-1] == ',') && (at[length] == ',' || at[length] == 0))
+      return true;
+  return false;
+}
+
+static void check_names(const char *names, int count, const study_table *tables) {
+  for (const char *at = names; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    const size_t length = strcspn(at, ",");
+    int i = 0;
+    while (i < count && (strlen(tables[i].name) != length || strncmp(tables[i].name, at, length) != 0))
+      i++;
+    if (i < count)
+      continue;
+    fprintf(stderr, "there is no table '%.*s'; there are:", (int)length, at);
+    for (i = 0; i < count; i++)
+      fprintf(stderr, " %s", tables[i].name);
+    fprintf(stderr, "\n");
+    exit(2);
+  }
+}
+
+void study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
+                          void *context) {
+  const char *wanted = bench_option(o->argc, o->argv, "tables", NULL);
+  check_names(wanted, count, tables);
+  bench_begin(program, o->argc, o->argv);
+  for (int i = 0; i < count; i++)
+    if (!wanted || has(wanted, tables[i].name, strlen(tables[i].name)))
+      tables[i].measure(context);
+  end_row();
+  bench_end();
+}
+
+/* ---- times ---- */
+
+study_time study_measure(int repeats, double (*run)(void *argument), void *argument) {
+  double each[STUDY_MOST], sum = 0;
+  if (repeats > 1)
+    (void)run(argument);
+  for (int i = 0; i < repeats; i++)
+    sum += each[i] = run(argument);
+  const double median = bench_median(each, repeats); /* sorts */
+  return (study_time){median, sum / repeats, each[0]};
+}
+
+void study_give_up(const char *format, ...) {
+  va_list arguments;
+  end_row();
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fprintf(stderr, "\n");
+  exit(4);
+}
+
+void *study_host_memory(int64_t count, size_t bytes) {
+  void *memory = malloc((size_t)count * bytes + 1);
+  if (!memory)
+    study_give_up("no memory for %lld elements of %zu bytes", (long long)count, bytes);
+  return memory;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the study's benchmarks share: options, the tables of a program, and times of a run.
+ *
+ * A program is a list of tables. Every row of a table goes to the JSON document on standard output (bench/bench.h) and,
+ * for people, to standard error, where the keys of the first row are the head of the table. */
+#ifndef DAVIT_STUDY_PROGRAM_H
+#define DAVIT_STUDY_PROGRAM_H
+
+#include "bench/bench.h"
+#include "bench/study/common/site.h"
+
+enum { STUDY_MOST = 64 }; /* values of an option, repeats */
+
+/* ---- options ---- */
+
+/* What every program is asked: --device (the first that work is spread over), --repeats. */
+typedef struct study_options {
+  int argc;
+  char **argv;
+  study_site site;
+  int repeats;
+} study_options;
+
+/* The first call of a program. Repeats by default on a GPU and on the CPU. */
+study_options study_options_read(const char *usage, int argc, char **argv, const char *gpu_repeats,
+                                 const char *cpu_repeats);
+
+/* The value of --name, by default one for a GPU or one for the CPU: as text, as a whole number, as a list; a whole
+ * number from 1 to STUDY_MOST. */
+const char *study_option(const study_options *o, const char *name, const char *gpu, const char *cpu);
+int64_t study_whole(const study_options *o, const char *name, const char *gpu, const char *cpu);
+int study_list(const study_options *o, const char *name, const char *gpu, const char *cpu,
+               int64_t values[STUDY_MOST]);
+int study_count(const study_options *o, const char *name, const char *gpu, const char *cpu);
+
+/* ---- tables ---- */
+
+typedef struct study_table {
+  const char *name;
+  void (*measure)(void *context);
+} study_table;
+
+/* Measures the tables that --tables names, all without it; ends the program with 2 for a name that is none. */
+void study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
+                          void *context);
+
+/* Begins a table; a line that says what is in it. */
+void study_begin_table(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Begins a row; its cells, numbers with so many decimals for people. A number that is not finite is null, or empty. */
+void study_row(void);
+void study_text(const char *key, const char *value);
+void study_number(const char *key, int decimals, double value);
+
+/* A line for people alone. */
+void study_remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- times ---- */
+
+typedef struct study_time {
+  double median, mean, best;
+} study_time;
+
+/* The milliseconds that `run` returns, `repeats` times after a run that is not counted; with one repeat there is none
+ * before it. */
+study_time study_measure(int repeats, double (*run)(void *argument), void *argument);
+
+/* Ends the program with 4 and the sentence. */
+_Noreturn void study_give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Memory of the host for `count` elements of `bytes` bytes; ends the program if there is none. */
+void *study_host_memory(int64_t count, size_t bytes);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/study/tests/closest.h"
+
+#define INPUT_NAME(name) #name,
+const char *const input_names[INPUTS] = {INPUTS_LIST(INPUT_NAME)};
+const int closest_blocks[BLOCKS] = {2, 32, 64, 128, 256, 512, 1024};
+
+void generate(study_distribution distribution, int v, int bits, uint64_t seed, int64_t n, study_point *p) {
+  CHECK(study_points_make(&(study_points){distribution, v, bits, seed}, n, p));
+}
+
+static void wide_row(int64_t n, uint64_t seed, study_point *p) {
+  for (int64_t i = 0; i < n; i++)
+    p[i] = (study_point){(float)i, 0.01f + 0.08f * (float)random_below(&seed, 1 << 20) * 0x1p-20f};
+  if (n > 2) {
+    p[n / 2 - 1] = (study_point){(float)(n / 2) - 0.75f, 0};
+    p[n / 2] = (study_point){(float)(n / 2) - 0.25f, 0.1f};
+  }
+}
+
+static int bits_for(int64_t n) {
+  int bits = 1;
+  while ((int64_t)1 << (2 * bits) < 2 * n)
+    bits++;
+  return bits;
+}
+
+/* What an input makes of a uniform point. */
+static study_point changed(input which, int64_t n, const study_point *p, int64_t i, uint64_t *random) {
+  study_point q = p[i];
+  if (which == VERTICAL)
+    q.x = 0.5f;
+  if (which == HORIZONTAL)
+    q.y = -3;
+  if (which == COLUMNS)
+    q.x = (float)random_below(random, 5);
+  if (which == EQUAL)
+    q = p[0];
+  if (which == DUPLICATES)
+    q = p[random_below(random, (int)(n / 2) + 1)];
+  if (which == CLUSTERS) {
+    q.x = 0.001f * q.x + (float)random_below(random, 3);
+    q.y = 0.001f * q.y + (float)random_below(random, 3);
+  }
+  return q;
+}
+
+study_point *points_of(input which, int64_t n, uint64_t seed) {
+  study_point *p = host_memory(n, sizeof *p);
+  uint64_t random = seed;
+  if (which == WIDE_ROW)
+    wide_row(n, seed, p);
+  else
+    generate(which == SIGNED                          ? STUDY_SIGNED
+             : which == NORMAL_1 || which == NORMAL_5 ? STUDY_NORMAL
+                                                      : STUDY_UNIFORM,
+             which == NORMAL_5 ? 5 : 1,
+             which == NORMAL_5  ? 16
+             : which == LATTICE ? bits_for(n)
+                                : 0,
+             seed, n, p);
+  for (int64_t i = 0; i < n; i++)
+    p[i] = changed(which, n, p, i, &random);
+  return p;
+}
+
+static bool has_point(int64_t n, const study_point *p, float x, float y) {
+  for (int64_t i = 0; i < n; i++)
+    if (p[i].x == x && p[i].y == y)
+      return true;
+  return false;
+}
+
+void is_closest(const study_closest *is, float distance, int64_t n, const study_point *p, const char *what) {
+  study_point a = {is->pair.x1, is->pair.y1}, b = {is->pair.x2, is->pair.y2};
+  if (is->distance != distance || between(&is->pair) != distance || !has_point(n, p, a.x, a.y) ||
+      !has_point(n, p, b.x, b.y))
+    fail_msg("%s, n %lld: %.9g for (%g, %g) (%g, %g), not %.9g", what, (long long)n, (double)is->distance,
+             (double)a.x, (double)a.y, (double)b.x, (double)b.y, (double)distance);
+}
+
+float right_distance(int64_t n, const study_point *p) {
+  study_closest result;
+  CHECK(study_closest_cpu(n, p, &result));
+  return result.distance;
+}
+
+candidates candidates_new(int64_t count) {
+  return (candidates){.dist = host_memory(count, sizeof(float)),
+                      .pairs = host_memory(count, sizeof(study_two_points))};
+}
+
+void candidates_send(candidates *c, int device, int64_t count, bool filled) {
+  c->zones[0] = to_device(device, filled ? c->dist : NULL, count * (int64_t)sizeof *c->dist);
+  c->zones[1] = to_device(device, filled ? c->pairs : NULL, count * (int64_t)sizeof *c->pairs);
+  c->on_dist = zone_data(&c->zones[0]);
+  c->on_pairs = zone_data(&c->zones[1]);
+}
+
+void candidates_take(candidates *c) {
+  from_device(&c->zones[0], c->dist);
+  from_device(&c->zones[1], c->pairs);
+}
+
+void candidates_free(candidates *c) {
+  free(c->dist);
+  free(c->pairs);
+}
+
+float between(const study_two_points *pair) {
+  return study_distance((study_point){pair->x1, pair->y1}, (study_point){pair->x2, pair->y2});
+}
+
+static bool comes_before(study_point a, study_point b, study_key key) {
+  float ka = key == STUDY_BY_X ? a.x : a.y, kb = key == STUDY_BY_X ? b.x : b.y;
+  float oa = key == STUDY_BY_X ? a.y : a.x, ob = key == STUDY_BY_X ? b.y : b.x;
+  return ka < kb || (ka == kb && oa < ob);
+}
+
+static int by_x(const void *a, const void *b) {
+  const study_point *p = a, *q = b;
+  return comes_before(*q, *p, STUDY_BY_X) - comes_before(*p, *q, STUDY_BY_X);
+}
+
+static int by_y(const void *a, const void *b) {
+  const study_point *p = a, *q = b;
+  return comes_before(*q, *p, STUDY_BY_Y) - comes_before(*p, *q, STUDY_BY_Y);
+}
+
+void sort_batches(study_key key, int64_t batches, int64_t length, study_point *p) {
+  for (int64_t b = 0; b < batches; b++)
+    qsort(p + b * length, (size_t)length, sizeof *p, key == STUDY_BY_X ? by_x : by_y);
+}
+
+void divides(const study_divide *d, int device, int64_t n, const study_point *p, float right,
+             const char *what) {
+  study_closest is;
+  study_divide_report report;
+  CHECK(study_closest_divide(d, device, n, p, &is, &report));
+  is_closest(&is, right, n, p, what);
+  int steps = 0;
+  for (int64_t length = 2 * (int64_t)d->base; length <= report.n; length *= 2)
+    assert_int_equal(report.step[steps++].length, length);
+  assert_int_equal(report.steps, steps); /* log2(n / base) */
+  assert_true(report.n >= n && report.n >= d->base && (report.n & (report.n - 1)) == 0);
+  assert_true(report.n == d->base || report.n < 2 * n);
+}
