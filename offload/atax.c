@@ -44,7 +44,7 @@ typedef struct shape {
 enum { SHAPES = 3 };
 static const shape shapes[SHAPES] = {{1, HELD}, {4, HELD / 4}, {12, HELD / 12}};
 
-#ifdef __NVPTX__
+#ifdef DVT_NVIDIA
 /* The value as one that the compiler knows nothing about. */
 static inline int opaque(int value) {
   __asm__ volatile("" : "+r"(value));

@@ -24,7 +24,7 @@ typedef struct detect_profile {
   bool bytes, rounded;
 } detect_profile;
 
-#ifdef DVT_GPU
+#ifdef DVT_NVIDIA
 /* DETECT_ROWS rows of one column: x are the unit vectors of the window's frames, y those of the effect,
  * transposed. */
 DVT_INLINE void detect_make_cells(const detect_profile *p, const float *x, const float *y, int64_t i,
@@ -66,27 +66,14 @@ DVT_INLINE void detect_make_profiles(const float *x, const float *y, char *profi
     detect_make_cells(&p, x + w * hop * features, y, i, j, profiles + (w * (window + 1) + i) * pitch);
   }
 }
-#define PROFILES detect_make_profiles
-#else
-#define PROFILES no_body
 #endif
 
-#ifndef DVT_EMULATED
-__attribute__((used)) static void detect_profiles_region(int device, int teams, const float *x,
-                                                         const float *y, char *profiles, int64_t features,
-                                                         int64_t window, int64_t hop, int64_t windows,
-                                                         int64_t frames, int64_t columns, int64_t lanes,
-                                                         int64_t chunk, int64_t bytes, int64_t rounded,
-                                                         double threshold, int64_t threads) {
-#pragma omp target teams ompx_bare num_teams(teams) thread_limit(DETECT_THREADS) device(device)              \
-    is_device_ptr(x, y, profiles)
-  {
-    PROFILES(x, y, profiles, features, window, hop, windows, frames, columns, lanes, chunk, bytes, rounded,
-             threshold, threads);
-  }
-}
-#endif
-#undef PROFILES
+DVT_NVIDIA_REGION(detect_profiles_region, detect_make_profiles, DETECT_THREADS, (x, y, profiles),
+                  (const float *x, const float *y, char *profiles, int64_t features, int64_t window,
+                   int64_t hop, int64_t windows, int64_t frames, int64_t columns, int64_t lanes,
+                   int64_t chunk, int64_t bytes, int64_t rounded, double threshold, int64_t threads),
+                  x, y, profiles, features, window, hop, windows, frames, columns, lanes, chunk, bytes,
+                  rounded, threshold, threads)
 
 #define SYMBOL uint16_t
 

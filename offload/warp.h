@@ -53,18 +53,7 @@ static inline int64_t dvt_profile_place(int64_t j, int64_t columns, int64_t chun
   return lane * chunk + (bytes ? c ^ swapped : 4 * c);
 }
 
-/* The kernels are for NVIDIA devices alone, and for the emulator of tests: nobody else launches them. */
-#ifdef __NVPTX__
-extern DVT_TEAM char dvt_team_memory[]
-    __attribute__((aligned(16))); /* profiles are read 16 bytes at a time */
-#elif !defined(DVT_EMULATED)
-#undef DVT_GPU
-static inline void no_body(const void *first, ...) {
-  (void)first;
-}
-#endif
-
-#ifdef DVT_GPU
+#ifdef DVT_NVIDIA
 /* Two scores side by side in a word: there are instructions for them. */
 typedef short dvt_pair __attribute__((vector_size(4)));
 

@@ -18,7 +18,7 @@
 #include "offload/kernel/instance.h"
 
 #define DVT_GPU 1
-#define DVT_EMULATED 1
+#define DVT_NVIDIA 1
 #define DVT_INLINE static inline
 #define DVT_TEAM
 #define DVT_SHARED static

@@ -45,6 +45,8 @@ static inline void dvt_no_body(int first, ...) {
 #define DVT_TEAM __attribute__((address_space(3)))
 
 #ifdef __NVPTX__
+#define DVT_NVIDIA 1
+
 DVT_INLINE int dvt_thread(void) {
   return (int)__nvvm_read_ptx_sreg_tid_x();
 }
@@ -355,7 +357,7 @@ DVT_INLINE uint32_t dvt_load_slot(const uint64_t *slot, void *value, unsigned by
 #endif
 
 /* For kernels that are for NVIDIA devices alone. */
-#ifdef __NVPTX__
+#ifdef DVT_NVIDIA
 #define DVT_NVIDIA_BODY DVT_BODY
 #else
 #define DVT_NVIDIA_BODY(function, ...) dvt_no_body(0, __VA_ARGS__)

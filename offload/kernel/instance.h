@@ -33,11 +33,15 @@
 
 /* How a kernel becomes a region: DVT_REGION(name, body, threads, (pointers), (parameters), arguments…)
  * defines, alone in a function, static void name(int device, int teams, parameters): teams of `threads`
- * threads that call body(arguments…). `pointers` are the parameters that are pointers. */
-#define DVT_REGION(name, body, threads, pointers, parameters, ...)                                           \
+ * threads that call body(arguments…). `pointers` are the parameters that are pointers. DVT_NVIDIA_REGION: the
+ * same for kernels for NVIDIA devices alone, whose functions stand inside #ifdef DVT_NVIDIA. */
+#define DVT_REGION(...) DVT_REGION_OF(DVT_BODY, __VA_ARGS__)
+#define DVT_NVIDIA_REGION(...) DVT_REGION_OF(DVT_NVIDIA_BODY, __VA_ARGS__)
+#define DVT_REGION_OF(BODY, name, body, threads, pointers, parameters, ...)                                  \
   __attribute__((used)) static void name(int device, int teams, DVT_LIST parameters) {                       \
     DVT_PRAGMA(omp target teams ompx_bare num_teams(teams) thread_limit(threads) device(device)              \
                    is_device_ptr pointers)                                                                   \
-    DVT_BODY(body, __VA_ARGS__);                                                                             \
+    BODY(body, __VA_ARGS__);                                                                                 \
   }
+
 #endif
