@@ -451,11 +451,10 @@ CASE(test_defaults) {
   REFUSED(davit_detect_defaults(NULL), "options is NULL");
 }
 
-CASE(test_arguments) {
+CASE(test_bad_options) {
   float x[20] = {1};
   int64_t windows = -7;
-  davit_detect_hit d[4];
-  davit_detect_effect effect = {2, x};
+  const davit_detect_effect effect = {2, x};
   davit_detect_options o = {0};
   davit_detector *detector = NULL;
 #define BAD(member, value, words)                                                                            \
@@ -482,6 +481,20 @@ CASE(test_arguments) {
   BAD(device_count, 3, "options->device_count is 3");
   BAD(reserved[2], 6, "options->reserved[2] is 6");
 #undef BAD
+  assert_null(detector);
+  o = (davit_detect_options){.window = -5};
+  REFUSED(davit_detect_windows(10, &windows, &o), "options->window is -5");
+  REFUSED(davit_detect_windows(-1, &windows, NULL), "frames is -1");
+  REFUSED(davit_detect_windows(1, NULL, NULL), "windows is NULL");
+  assert_int_equal(windows, -7);
+}
+
+CASE(test_bad_arguments) {
+  float x[20] = {1};
+  uint16_t order[1];
+  davit_detect_hit d[4];
+  davit_detect_effect effect = {2, x};
+  davit_detector *detector = NULL;
 #define BAD(width, count, effects, detector, words)                                                          \
   REFUSED(davit_detector_create(width, count, effects, detector, NULL), words)
   BAD(0, 1, &effect, &detector, "width is 0");
@@ -511,12 +524,6 @@ CASE(test_arguments) {
   CHECK(davit_detect(detector, 10, x, NULL));
   CHECK(davit_detector_destroy(detector));
   CHECK(davit_detector_destroy(NULL));
-  o = (davit_detect_options){.window = -5};
-  REFUSED(davit_detect_windows(10, &windows, &o), "options->window is -5");
-  REFUSED(davit_detect_windows(-1, &windows, NULL), "frames is -1");
-  REFUSED(davit_detect_windows(1, NULL, NULL), "windows is NULL");
-  assert_int_equal(windows, -7);
-  uint16_t order[1];
   REFUSED(davit_detect_permutation(0, 1, 1, 0, order), "block is 0");
   REFUSED(davit_detect_permutation(0, -1, 1, 1, order), "r is -1");
   REFUSED(davit_detect_permutation(0, 1, 0, 1, order), "n is 0");
