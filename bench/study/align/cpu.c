@@ -54,7 +54,7 @@ STUDY_INLINE void similarities_abreast(const study_align_task *t, const float *f
 STUDY_INLINE void rows_abreast(const study_align_task *t, int64_t n, const uint16_t *const order[ABREAST],
                                const float *d, int64_t columns, lanes *h, lanes *f, lanes *score) {
   const lanes zero = {0};
-  lanes greatest = zero;
+  lanes maximum = zero;
   for (int64_t j = 0; j < n; j++)
     h[j] = f[j] = zero;
   for (int64_t i = 1; i <= t->window; i++) {
@@ -71,12 +71,12 @@ STUDY_INLINE void rows_abreast(const study_align_task *t, int64_t n, const uint1
       e = __builtin_elementwise_max(left - t->open, e - t->extend);
       left = __builtin_elementwise_max(__builtin_elementwise_max(zero, __builtin_elementwise_max(e, f[j])),
                                        diagonal + match);
-      greatest = __builtin_elementwise_max(greatest, left);
+      maximum = __builtin_elementwise_max(maximum, left);
       diagonal = up;
       h[j] = left;
     }
   }
-  *score = greatest;
+  *score = maximum;
 }
 
 /* All runs of a unit, ABREAST at a time; lanes without a run repeat the last one. */

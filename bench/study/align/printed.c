@@ -32,7 +32,7 @@ static float greater(float a, float b) {
 
 static float fill(int64_t m, int64_t n, const float *d, float penalty, const int *p, float *acc, float *hor,
                   float *ver) {
-  float greatest = acc[0];
+  float maximum = acc[0];
   for (int64_t i = 1; i < m; i++)
     for (int64_t j = 1; j < n; j++) {
       const int64_t at = i * n + j, row = p ? p[i] : i;
@@ -41,8 +41,8 @@ static float fill(int64_t m, int64_t n, const float *d, float penalty, const int
       acc[at] = greater(0, greater(greater(hor[at], ver[at]), acc[at - n - 1] + d[row * n + j]));
     }
   for (int64_t k = 0; k < m * n; k++)
-    greatest = greater(greatest, acc[k]);
-  return greatest;
+    maximum = greater(maximum, acc[k]);
+  return maximum;
 }
 
 float study_printed_score(int64_t window, int64_t n, const float *d, float penalty, const int *p, float h,

@@ -14,7 +14,7 @@
 void study_printed_similarities(int width, int64_t window, int64_t n, const float *movie,
                                 const float *pattern, long thresh, float *d);
 
-/* SW and the search for the greatest element, row and column 0 included. What nobody initialised: row and column 0 of H
+/* SW and the search for the maximum element, row and column 0 included. What nobody initialised: row and column 0 of H
  * are `h`, those of E and F `gaps`. p: a permutation of all of 0 … window, the padding row too, slot by slot; NULL: none. */
 float study_printed_score(int64_t window, int64_t n, const float *d, float penalty, const int *p, float h,
                           float gaps);

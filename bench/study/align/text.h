@@ -93,7 +93,7 @@ STUDY_INLINE void study_align_similarities(const study_align_task *t, int64_t un
     }
 }
 
-/* SW over full matrices of window + 1 rows and n + 1 columns, and the search for the greatest element. */
+/* SW over full matrices of window + 1 rows and n + 1 columns, and the search for the maximum element. */
 STUDY_INLINE float study_align_full(const study_align_task *t, int64_t n, const uint16_t *order,
                                     study_align_part d, study_align_part h, study_align_part e,
                                     study_align_part f) {
@@ -113,10 +113,10 @@ STUDY_INLINE float study_align_full(const study_align_task *t, int64_t n, const 
       h.at[at] = study_align_greater(0, study_align_greater(gap, match));
     }
   }
-  float greatest = 0;
+  float maximum = 0;
   for (int64_t k = 0; k < cells; k++)
-    greatest = study_align_greater(greatest, h.at[k * h.stride]);
-  return greatest;
+    maximum = study_align_greater(maximum, h.at[k * h.stride]);
+  return maximum;
 }
 
 /* Floats that study_align_unit_full() needs. */
@@ -139,10 +139,10 @@ STUDY_INLINE void study_align_unit_full(const study_align_task *t, int64_t unit,
 typedef study_align_part study_align_border;
 
 /* SW over `columns` columns of D, none of them column 0, with one row of H and of F. border: what is left of them, and then
- * their last column; NULL memory: they are all there is. `greatest` so far. */
+ * their last column; NULL memory: they are all there is. `maximum` so far. */
 STUDY_INLINE float study_align_rows(const study_align_task *t, int64_t columns, const uint16_t *order,
                                     study_align_part d, int64_t d_columns, study_align_part h,
-                                    study_align_part f, study_align_border border, float greatest) {
+                                    study_align_part f, study_align_border border, float maximum) {
   for (int64_t j = 0; j < columns; j++)
     h.at[j * h.stride] = f.at[j * f.stride] = 0;
   float corner = 0;
@@ -158,7 +158,7 @@ STUDY_INLINE float study_align_rows(const study_align_task *t, int64_t columns, 
       e = study_align_greater(left - t->open, e - t->extend);
       left = study_align_greater(
           0, study_align_greater(study_align_greater(e, down), diagonal + similar[j * d.stride]));
-      greatest = study_align_greater(greatest, left);
+      maximum = study_align_greater(maximum, left);
       diagonal = up;
       h.at[j * h.stride] = left;
       f.at[j * f.stride] = down;
@@ -168,7 +168,7 @@ STUDY_INLINE float study_align_rows(const study_align_task *t, int64_t columns, 
       at_border[border.stride] = e;
     }
   }
-  return greatest;
+  return maximum;
 }
 
 /* Floats that study_align_unit_rows() needs. */

@@ -86,10 +86,10 @@ STUDY_INLINE void scalar_add(int64_t team, int64_t a, int64_t b, int32_t *c) {
   c[t] = (int32_t)(a + b);
 }
 
-STUDY_INLINE void atomic_minimum(int64_t team, int64_t n, const float *x, uint32_t *least) {
+STUDY_INLINE void atomic_minimum(int64_t team, int64_t n, const float *x, uint32_t *minimum) {
   PHASE(t, THREADS)
   if (team * THREADS + t < n)
-    study_atomic_min(least, x[team * THREADS + t]);
+    study_atomic_min(minimum, x[team * THREADS + t]);
 }
 
 STUDY_INLINE int64_t channel_at(int layout, int64_t n, int64_t i, int channel) {
@@ -207,8 +207,8 @@ davit_status study_scalar_add(int device, int32_t a, int32_t b, int32_t *c) {
   return launch(run_scalar_add, device, 1, a, b, 0, c, c, c);
 }
 
-davit_status study_atomic_minimum(int device, int64_t n, const float *x, uint32_t *least) {
-  return launch(run_atomic_minimum, device, study_quotient_up(n, THREADS), n, 0, 0, x, x, least);
+davit_status study_atomic_minimum(int device, int64_t n, const float *x, uint32_t *minimum) {
+  return launch(run_atomic_minimum, device, study_quotient_up(n, THREADS), n, 0, 0, x, x, minimum);
 }
 
 int64_t study_pixels_bytes(study_layout layout, int64_t n) {

@@ -89,9 +89,9 @@ STUDY_INLINE void study_atomic_min(uint32_t *at, float value) {
     continue;
 }
 
-/* *least, the bits of a float, becomes the least of itself and x[0 … n), every thread with an atomic of
+/* *minimum, the bits of a float, becomes the minimum of itself and x[0 … n), every thread with an atomic of
  * its own. */
-davit_status study_atomic_minimum(int device, int64_t n, const float *x, uint32_t *least);
+davit_status study_atomic_minimum(int device, int64_t n, const float *x, uint32_t *minimum);
 
 /* ---- layouts ---- */
 

@@ -4,15 +4,15 @@
  *
  *   P1   all pairs, one core
  *   P2   all pairs, one core, in blocks of B points
- *   P3   all pairs on the GPU: compare_points_bf leaves a candidate for each block of points, minDistReduction the least
+ *   P3   all pairs on the GPU: compare_points_bf leaves a candidate for each block of points, minDistReduction the minimum
  *   P3b  the same with equal work for every thread: half the threads, each with two complementary rows
  *   P4   divide and conquer, one core: sorted once by x and once by y, never again
  *   P5   divide and conquer on the GPU, bottom-up: sort by x, all pairs in each block of `base` points, then for batches of
- *        2 base, 4 base, … n points: sort by y, the least so far, strips, comparison across the middle
+ *        2 base, 4 base, … n points: sort by y, the minimum so far, strips, comparison across the middle
  *
  * Distances are single precision, and rounded after each operation, so all programs give the same bits on
  * every device. P1 … P4 and the candidates of P3 compare squares and take the root at the end; P5 has true
- * distances throughout, as the least one is a width too. Of equally close pairs any may be the answer.
+ * distances throughout, as the minimum one is a width too. Of equally close pairs any may be the answer.
  * Squares must neither overflow nor vanish.
  *
  * GPUs run target regions, one block of threads after another on the CPU otherwise; calls return when all
@@ -82,12 +82,12 @@ typedef struct study_brute_times {
 int64_t study_brute_rows(const study_brute *b, int64_t n);
 int64_t study_brute_candidates(const study_brute *b, int64_t n);
 
-/* compare_points_bf: dist[k], pairs[k] = the least square among the rows of block k; +INF if it has no
+/* compare_points_bf: dist[k], pairs[k] = the minimum square among the rows of block k; +INF if it has no
  * comparison. comparisons: of each thread, NULL if not wanted. Memory of the device. */
 davit_status study_compare_points(const study_brute *b, int device, int64_t n, const study_point *points,
                                   float *dist, study_two_points *pairs, int64_t *comparisons);
 
-/* minDistReduction: one block of `threads`; dist[0], pairs[0] = the least of m > 0 and its pair. Memory of
+/* minDistReduction: one block of `threads`; dist[0], pairs[0] = the minimum of m > 0 and its pair. Memory of
  * the device. */
 davit_status study_min_dist(int device, int threads, int64_t m, float *dist, study_two_points *pairs);
 

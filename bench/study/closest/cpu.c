@@ -24,7 +24,7 @@ davit_status study_closest_check(int64_t n, const study_point *points) {
   return DAVIT_SUCCESS;
 }
 
-/* A pair being searched: the least square so far and its points, NULL at first. */
+/* A pair being searched: the minimum square so far and its points, NULL at first. */
 typedef struct nearest {
   float square;
   const study_point *first, *second;

@@ -14,18 +14,18 @@ float study_printed_closest_cpu(int64_t n, const study_point *points, const stud
     for (int64_t j = i + 1; j * n; j++) {
       if (!study_inside(reads, j)) {
         if (reads->outside >= most)
-          return sqrtf(least);
+          return sqrtf(minimum);
         continue;
       }
       float square = study_square(points[i], points[j]);
-      if (square < least) {
-        least = square;
+      if (square < minimum) {
+        minimum = square;
         p1 = &points[i];
         p2 = &points[j];
       }
     }
   (void)p1, (void)p2; /* and the caller learns nothing */
-  return sqrtf(least);
+  return sqrtf(minimum);
 }
 
 float study_printed_closest_blocked(int64_t n, int64_t b, const study_point *points, const study_point *p1,
@@ -37,14 +37,14 @@ float study_printed_closest_blocked(int64_t n, int64_t b, const study_point *poi
       for (int64_t jb = j * b; jb < n && jb < (j + 1) * b; jb++)
         for (int64_t ib = i == j ? jb + 1 : i * b; ib < n && ib < (i + 1) * b; ib++) {
           float square = study_square(points[jb], points[ib]);
-          if (square < least) {
-            least = square;
+          if (square < minimum) {
+            minimum = square;
             p1 = &points[jb];
             p2 = &points[ib];
           }
         }
   (void)p1, (void)p2;
-  return sqrtf(least);
+  return sqrtf(minimum);
 }
 
 /* Squares of the points in sx by all pairs. */
@@ -52,8 +52,8 @@ static float all_pairs(int64_t n, const study_point *const *p) {
   float least = INFINITY;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = i + 1; j < n; j++)
-      least = fminf(least, study_square(*p[i], *p[j]));
-  return least;
+      minimum = fminf(minimum, study_square(*p[i], *p[j]));
+  return minimum;
 }
 
 /* The square. nx and ny are no longer the same below a split on a line with several points. */
@@ -71,16 +71,17 @@ static float printed_divide(int64_t nx, const study_point *const *sx, int64_t ny
     else
       scratch[left + right++] = sy[i];
   float least = printed_divide(nx / 2, sx, left, scratch, cutoff, scratch + ny);
-  least = fminf(least, printed_divide(nx - nx / 2, sx + nx / 2, right, scratch + left, cutoff, scratch + ny));
-  const float width = sqrtf(least);
+  minimum =
+      fminf(minimum, printed_divide(nx - nx / 2, sx + nx / 2, right, scratch + left, cutoff, scratch + ny));
+  const float width = sqrtf(minimum);
   for (int64_t i = 0; i < ny; i++)
     for (int64_t j = 0; j < ny; j++) {
       const study_point *l = sy[i], *r = sy[j];
       if (l->x < middle && r->x >= middle && middle - l->x < width && r->x - middle < width &&
           fabsf(l->y - r->y) < width)
-        least = fminf(least, study_square(*l, *r));
+        minimum = fminf(minimum, study_square(*l, *r));
     }
-  return least;
+  return minimum;
 }
 
 float study_printed_closest_divide(int64_t n, const study_point *const *sx, const study_point *const *sy,
@@ -91,7 +92,7 @@ float study_printed_closest_divide(int64_t n, const study_point *const *sx, cons
     abort();
   float least = printed_divide(n, sx, n, sy, cutoff, scratch);
   free(scratch);
-  return sqrtf(least);
+  return sqrtf(minimum);
 }
 
 /* ---- P5 ---- */
@@ -124,12 +125,12 @@ static void offer(study_closest *best, study_point a, study_point b) {
     *best = (study_closest){distance, {a.x, a.y, b.x, b.y}};
 }
 
-static study_closest least_of(const model *m) {
-  study_closest least = m->candidates[0];
+static study_closest minimum_of(const model *m) {
+  study_closest minimum = m->candidates[0];
   for (int64_t i = 1; i < m->n / m->base; i++)
-    if (m->candidates[i].distance < least.distance)
-      least = m->candidates[i];
-  return least;
+    if (m->candidates[i].distance < minimum.distance)
+      minimum = m->candidates[i];
+  return minimum;
 }
 
 static void find_strip(model *m, int64_t length, float delta) {
@@ -144,11 +145,12 @@ static void find_strip(model *m, int64_t length, float delta) {
   }
 }
 
-static void compare_block(model *m, int64_t block, int64_t length, const study_closest *least) {
+static void compare_block(model *m, int64_t block, int64_t length, const study_closest *minimum) {
   const int64_t base = m->base, start = block * base / length * length;
   const float middle = m->sx[start + length / 2].x;
-  const float delta = m->defects & STUDY_SQUARED_DELTA ? least->distance * least->distance : least->distance;
-  study_closest best = *least;
+  const float delta =
+      m->defects & STUDY_SQUARED_DELTA ? minimum->distance * minimum->distance : minimum->distance;
+  study_closest best = *minimum;
   int64_t seen = 0;
   for (int64_t tile = block; tile < (start + length) / base && seen < m->limit; tile++) {
     seen += m->flags[tile];
@@ -161,14 +163,15 @@ static void compare_block(model *m, int64_t block, int64_t length, const study_c
 }
 
 static void join(model *m, int64_t length) {
-  const study_closest least = least_of(m);
+  const study_closest minimum = minimum_of(m);
   memcpy(m->sy, m->sx, (size_t)m->n * sizeof *m->sy);
   for (int64_t start = 0; start < m->n; start += length)
     qsort(m->sy + start, (size_t)length, sizeof *m->sy, by_y);
-  find_strip(m, length, m->defects & STUDY_SQUARED_DELTA ? least.distance * least.distance : least.distance);
+  find_strip(m, length,
+             m->defects & STUDY_SQUARED_DELTA ? minimum.distance * minimum.distance : minimum.distance);
   for (int64_t block = 0; block < m->n / m->base; block++)
     if (m->flags[block])
-      compare_block(m, block, length, &least);
+      compare_block(m, block, length, &minimum);
 }
 
 study_closest study_printed_divide(int defects, int64_t n, int64_t base, int64_t limit,
@@ -194,12 +197,12 @@ study_closest study_printed_divide(int defects, int64_t n, int64_t base, int64_t
       join(&m, length);
     length = defects & STUDY_SHIFT_DOWN ? length >> 1 : length << 1;
   }
-  study_closest least = least_of(&m);
+  study_closest minimum = minimum_of(&m);
   free(m.sx);
   free(m.sy);
   free(m.flags);
   free(m.candidates);
-  return least;
+  return minimum;
 }
 
 int study_printed_strip_passes(bool early, int stale, int flagged) {

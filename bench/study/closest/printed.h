@@ -50,7 +50,7 @@ int study_printed_strip_passes(bool early, int stale, int flagged);
 
 /* Two blocks that take delta and its pair from dist[0] and pairs[0] while block 0 writes what it has found
  * there; the second one reads between the two writes and finds nothing nearer. dist and pairs have 2
- * entries; dist[0], pairs[0] are the least so far. */
+ * entries; dist[0], pairs[0] are the minimum so far. */
 void study_printed_delta_race(const study_closest *found, float dist[2], study_two_points pairs[2]);
 
 /* ---- P3 ---- */

@@ -51,14 +51,14 @@ int study_divergent_warps(const study_trace *trace);
  * (elements of 4 bytes): 1 is free of conflicts, 0 means that the warp does nothing. */
 int study_conflict_ways(const study_trace *trace, int step, int warp);
 
-/* Threads that combine in the step, and the greatest number of one, -1 if there is none. */
+/* Threads that combine in the step, and the maximum number of one, -1 if there is none. */
 int study_active(const study_trace *trace, int step, int *last);
 
 /* Accesses to an array of `length` elements, counted instead of done where they lie outside. */
 typedef struct study_guard {
   int64_t length;
   int64_t outside; /* accesses below 0 or from length on */
-  int64_t highest; /* greatest index asked for, -1 at first */
+  int64_t highest; /* maximum index asked for, -1 at first */
 } study_guard;
 
 study_guard study_guard_of(int64_t length);

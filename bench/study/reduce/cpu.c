@@ -68,14 +68,14 @@ int32_t study_cpu_sum(study_cpu_form form, int threads, int64_t n, const int32_t
 
 /* ---- declare reduction ---- */
 
-#pragma omp declare reduction(least:int32_t : omp_out = omp_in < omp_out ? omp_in : omp_out)                 \
+#pragma omp declare reduction(minimum:int32_t : omp_out = omp_in < omp_out ? omp_in : omp_out)               \
     initializer(omp_priv = INT32_MAX)
-#pragma omp declare reduction(greatest:int32_t : omp_out = omp_in > omp_out ? omp_in : omp_out)              \
+#pragma omp declare reduction(maximum:int32_t : omp_out = omp_in > omp_out ? omp_in : omp_out)               \
     initializer(omp_priv = INT32_MIN)
 
 int32_t study_cpu_min(int threads, int64_t n, const int32_t *x) {
   int32_t result = INT32_MAX;
-#pragma omp parallel for num_threads(threads) reduction(least : result)
+#pragma omp parallel for num_threads(threads) reduction(minimum : result)
   for (int64_t i = 0; i < n; i++)
     result = x[i] < result ? x[i] : result;
   return result;
@@ -83,7 +83,7 @@ int32_t study_cpu_min(int threads, int64_t n, const int32_t *x) {
 
 int32_t study_cpu_max(int threads, int64_t n, const int32_t *x) {
   int32_t result = INT32_MIN;
-#pragma omp parallel for num_threads(threads) reduction(greatest : result)
+#pragma omp parallel for num_threads(threads) reduction(maximum : result)
   for (int64_t i = 0; i < n; i++)
     result = x[i] > result ? x[i] : result;
   return result;

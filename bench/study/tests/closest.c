@@ -102,11 +102,6 @@ void candidates_take(candidates *c) {
   from_device(&c->zones[1], c->pairs);
 }
 
-void candidates_free(candidates *c) {
-  free(c->dist);
-  free(c->pairs);
-}
-
 float between(const study_two_points *pair) {
   return study_distance((study_point){pair->x1, pair->y1}, (study_point){pair->x2, pair->y2});
 }

@@ -19,8 +19,11 @@ extern const int closest_blocks[BLOCKS];
 #define INPUTS_LIST(INPUT)                                                                                   \
   INPUT(UNIFORM)                                                                                             \
   INPUT(SIGNED)                                                                                              \
-  INPUT(NORMAL_1) INPUT(NORMAL_5) INPUT(LATTICE) INPUT(VERTICAL) INPUT(HORIZONTAL) INPUT(COLUMNS)            \
-      INPUT(EQUAL) INPUT(DUPLICATES) INPUT(CLUSTERS) INPUT(WIDE_ROW)
+  INPUT(NORMAL_1)                                                                                            \
+  INPUT(NORMAL_5)                                                                                            \
+  INPUT(LATTICE)                                                                                             \
+  INPUT(VERTICAL) INPUT(HORIZONTAL) INPUT(COLUMNS) INPUT(EQUAL) INPUT(DUPLICATES) INPUT(CLUSTERS)            \
+      INPUT(WIDE_ROW)
 #define INPUT_NUMBER(name) name,
 typedef enum input { INPUTS_LIST(INPUT_NUMBER) INPUTS } input;
 extern const char *const input_names[INPUTS];
@@ -56,6 +59,5 @@ typedef struct candidates {
 candidates candidates_new(int64_t count);
 void candidates_send(candidates *c, int device, int64_t count, bool filled);
 void candidates_take(candidates *c);
-void candidates_free(candidates *c);
 
 #endif

@@ -8,9 +8,7 @@ bool on_gpu(int device) {
 }
 
 void *host_memory(int64_t count, size_t bytes) {
-  void *memory = malloc((size_t)count * bytes + 1);
-  assert_non_null(memory);
-  return memory;
+  return kept((size_t)count * bytes);
 }
 
 void *random_words(int64_t n, uint64_t seed) {
@@ -26,8 +24,6 @@ zone to_device(int device, const void *data, int64_t bytes) {
 }
 
 void from_device(zone *z, void *data) {
-  void *unwanted = data ? NULL : host_memory((int64_t)z->bytes, 1);
-  zone_take(z, data ? data : unwanted); /* what lies around the zone is as it was */
-  free(unwanted);
+  zone_take(z, data ? data : kept(z->bytes)); /* what lies around the zone is as it was */
   zone_drop(z);
 }

@@ -11,7 +11,7 @@
 
 bool on_gpu(int device);
 
-/* Memory of the host for `count` elements of `bytes` bytes. */
+/* kept() memory for `count` elements of `bytes` bytes. */
 void *host_memory(int64_t count, size_t bytes);
 
 /* n random words of 32 bits. */

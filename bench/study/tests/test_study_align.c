@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs on alignment: against each other bit for bit, against a plain reference with general gaps, on vectors that
  * can be checked by hand; and the defects of the printed listings. */
-#include "tests/support.h"
-
-#include <math.h>
+#include "bench/study/tests/study.h"
 
 #include "bench/study/align/align.h"
 #include "bench/study/align/printed.h"
 #include "ref/permutation.h"
 #include "ref/similarity.h"
 #include "src/base/cpu.h"
-#include "src/base/inject.h"
 
-enum { ZONE = 16, WIDTH = 7, PATTERN = 6 };
+enum { BEHIND = 16, WIDTH = 7, PATTERN = 6 };
 
 static const char *const names[STUDY_ALIGN_PROGRAMS] = {"serial", "cpu", "v1",  "v2",
                                                         "v3",     "v4a", "v4b", "v5"};
@@ -23,12 +20,6 @@ static int find_devices(void **state) {
   (void)state;
   place_count = all_devices(places);
   return 0;
-}
-
-static void *memory(size_t bytes) {
-  void *pointer = malloc(bytes ? bytes : 1);
-  assert_non_null(pointer);
-  return pointer;
 }
 
 /* ---- sounds ---- */
@@ -46,10 +37,10 @@ static sound random_sound(int width, int64_t frames, int effect_count, const int
   int64_t all = frames;
   for (int e = 0; e < effect_count; e++)
     all += effect_frames[e];
-  s.features = memory((size_t)(all * width) * sizeof(float));
+  s.features = host_memory(all * width, sizeof(float));
   for (int64_t i = 0; i < all * width; i++)
     s.features[i] = (float)random_below(&seed, 1 << 20) * 0x1p-20f - 0.3f;
-  s.effects = memory((size_t)effect_count * sizeof *s.effects);
+  s.effects = host_memory(effect_count, sizeof *s.effects);
   s.input.movie = s.features;
   s.input.effects = s.effects;
   const float *next = s.features + frames * width;
@@ -58,11 +49,6 @@ static sound random_sound(int width, int64_t frames, int effect_count, const int
     next += effect_frames[e] * width;
   }
   return s;
-}
-
-static void free_sound(sound *s) {
-  free(s->effects);
-  free(s->features);
 }
 
 /* The first half of each effect lies in the movie, with a little noise, so that alignments have gaps and ends. */
@@ -97,15 +83,15 @@ static int64_t score_count(const study_align *a, const study_align_input *input)
   return study_align_windows(input->frames, a->window) * input->effect_count * (a->permutations + 1);
 }
 
-/* Caller's. What is behind the scores stays as it is. */
+/* What is behind the scores stays as it is. */
 static float *scores_of(const study_align *a, int device, const study_align_input *input,
                         study_align_times *times) {
   const int64_t count = score_count(a, input);
-  float *scores = memory((size_t)(count + ZONE) * sizeof *scores);
-  for (int64_t i = 0; i < count + ZONE; i++)
+  float *scores = host_memory(count + BEHIND, sizeof *scores);
+  for (int64_t i = 0; i < count + BEHIND; i++)
     scores[i] = -7;
   CHECK(study_align_run(a, device, input, scores, times));
-  for (int i = 0; i < ZONE; i++)
+  for (int i = 0; i < BEHIND; i++)
     assert_true(scores[count + i] == -7);
   return scores;
 }
@@ -119,7 +105,6 @@ static void expect_scores(const study_align *a, int device, const study_align_in
       fail_msg("%s on %d, random %d, layout %d, window %lld: score %lld of %lld is %.9g, not %.9g",
                names[a->program], device, (int)a->random, (int)a->layout, (long long)a->window, (long long)i,
                (long long)count, (double)scores[i], (double)expected[i]);
-  free(scores);
 }
 
 /* ---- a plain reference ---- */
@@ -137,7 +122,7 @@ static void plain_similarities(const study_align *a, int width, const float *mov
 
 /* The best alignment by trying every gap that may end at each pair: O(rows columns (rows + columns)). */
 static double plain_score(int64_t rows, int64_t columns, const float *d, double penalty) {
-  double *h = memory((size_t)((rows + 1) * (columns + 1)) * sizeof *h), greatest = 0;
+  double *h = host_memory((rows + 1) * (columns + 1), sizeof *h), maximum = 0;
   const int64_t stride = columns + 1;
   for (int64_t i = 0; i <= rows; i++)
     for (int64_t j = 0; j <= columns; j++) {
@@ -150,10 +135,9 @@ static double plain_score(int64_t rows, int64_t columns, const float *d, double 
           best = fmax(best, h[i * stride + j - k] - 100 - (double)k * penalty);
       }
       h[i * stride + j] = best;
-      greatest = fmax(greatest, best);
+      maximum = fmax(maximum, best);
     }
-  free(h);
-  return greatest;
+  return maximum;
 }
 
 /* Row i of `to` is row order[i] of `from`. */
@@ -179,8 +163,7 @@ CASE(test_against_reference) {
     for (int64_t w = 0; w < 3; w++)
       for (int e = 0; e < COUNT(lengths); e++) {
         const int64_t n = lengths[e];
-        float *d = memory((size_t)(a.window * n) * sizeof *d),
-              *moved = memory((size_t)(a.window * n) * sizeof *d);
+        float *d = host_memory(a.window * n, sizeof *d), *moved = host_memory(a.window * n, sizeof *d);
         plain_similarities(&a, 9, s.input.movie + w * a.window * 9, n, s.effects[e].features, d);
         for (int r = 0; r <= a.permutations; r++) {
           uint16_t order[64];
@@ -188,11 +171,7 @@ CASE(test_against_reference) {
           move_rows(a.window, n, order, d, moved);
           assert_true((double)*score++ == plain_score(a.window, n, moved, 3));
         }
-        free(d);
-        free(moved);
       }
-    free(scores);
-    free_sound(&s);
   }
 }
 
@@ -210,7 +189,6 @@ static void expect_agreement(study_align a, const study_align_input *input) {
         a.layout = (study_align_layout)((number + p + random) % 3);
         expect_scores(&a, places[p], input, expected);
       }
-  free(expected);
 }
 
 CASE(test_sizes) {
@@ -237,7 +215,6 @@ CASE(test_sizes) {
     a.threshold = 0;
     a.penalty = 0.5f;
     expect_agreement(a, &s.input);
-    free_sound(&s);
   }
 }
 
@@ -249,7 +226,6 @@ CASE(test_source_sizes) {
   sound s = random_sound(62, 450, 1, lengths, 7);
   plant(&s, 3);
   expect_agreement(a, &s.input);
-  free_sound(&s);
 }
 
 CASE(test_tiles) {
@@ -268,8 +244,6 @@ CASE(test_tiles) {
       a.layout = a.tile_columns % 2 ? STUDY_ALIGN_APART : STUDY_ALIGN_INTERLEAVED;
       expect_scores(&a, places[place_count - 1], &s.input, expected);
     }
-  free(expected);
-  free_sound(&s);
 }
 
 /* A launch for each unit, and for 3: the last one has less. */
@@ -286,14 +260,12 @@ CASE(test_batches) {
   const size_t unit = 4 * 13 * 11 * sizeof(float) + 12 * sizeof(uint16_t);
   for (int units = 1; units <= 9; units += 2) {
     a.memory_bytes = (size_t)units * unit;
-    free(scores_of(&a, places[0], &s.input, &times));
+    scores_of(&a, places[0], &s.input, &times);
     assert_int_equal(times.launches, (8 + units - 1) / units);
     assert_true(times.total_ms >= times.kernel_ms && times.kernel_ms > 0);
     for (int p = 0; p < place_count; p++)
       expect_scores(&a, places[p], &s.input, expected);
   }
-  free(expected);
-  free_sound(&s);
 }
 
 /* All threads, few, and more than there is work; with every set of vector instructions. */
@@ -309,8 +281,6 @@ CASE(test_cpu_program) {
       dvt_cpu_allow(most);
       expect_scores(&a, DAVIT_HOST, &s.input, expected);
     }
-  free(expected);
-  free_sound(&s);
 }
 
 CASE(test_effects_together_and_apart) {
@@ -329,10 +299,7 @@ CASE(test_effects_together_and_apart) {
     float *apart = scores_of(&a, places[0], &one, NULL);
     for (int w = 0; w < 3; w++)
       assert_memory_equal(&apart[w * 8], &together[(w * COUNT(lengths) + e) * 8], 8 * sizeof(float));
-    free(apart);
   }
-  free(together);
-  free_sound(&s);
 }
 
 /* ---- by hand ---- */
@@ -384,8 +351,8 @@ CASE(test_permutations) {
   static const int sizes[] = {1, 2, 3, 200, 65535};
   for (int k = 0; k < COUNT(sizes); k++) {
     const int n = sizes[k];
-    uint16_t *order = memory((size_t)n * sizeof *order);
-    bool *seen = memory((size_t)n);
+    uint16_t *order = host_memory(n, sizeof *order);
+    bool *seen = host_memory(n, 1);
     for (int r = 0; r <= (n > 1000 ? 2 : 100); r++) {
       dvt_permutation(42, (uint64_t)r, n, order);
       memset(seen, 0, (size_t)n);
@@ -395,8 +362,6 @@ CASE(test_permutations) {
         seen[order[i]] = true;
       }
     }
-    free(seen);
-    free(order);
   }
 }
 
@@ -418,9 +383,6 @@ CASE(test_permuted_movie) {
     move_rows(a.window, 6, order, s.features, moved.features);
     expect_scores(&plain, places[0], &moved.input, &scores[r]);
   }
-  free(scores);
-  free_sound(&s);
-  free_sound(&moved);
 }
 
 CASE(test_seeds) {
@@ -435,10 +397,6 @@ CASE(test_seeds) {
   const size_t bytes = 100 * sizeof *first;
   assert_memory_equal(first, again, bytes + sizeof *first);
   assert_true(first[0] == other[0] && memcmp(first + 1, other + 1, bytes) != 0);
-  free(first);
-  free(again);
-  free(other);
-  free_sound(&s);
 }
 
 /* ---- what the source says and what its code does ---- */
@@ -455,7 +413,6 @@ static void expect_one_frame(float cosine, bool rounded, float expected) {
     a.permutations = 0;
     float *score = scores_of(&a, places[0], &input, NULL);
     assert_true(fabsf(*score - expected) < (rounded ? 1e-30f : 1e-4f));
-    free(score);
   }
 }
 
@@ -494,7 +451,6 @@ CASE(test_printed_similarities) {
       differ += is != right;
     }
   assert_true(differ > 0);
-  free_sound(&s);
 }
 
 /* A frame of zeros: 0 / 0, which no threshold catches; ours is like nothing. */
@@ -510,7 +466,6 @@ CASE(test_printed_zero_frames) {
     assert_true(ours[N + j] == -50);
     assert_false(isnan(printed[1 * (N + 1) + j + 1]));
   }
-  free_sound(&s);
 }
 
 /* D of abcdef with itself, a padding row and column before it. */
@@ -536,7 +491,7 @@ CASE(test_printed_shuffle) {
  * and F, changes the score. */
 CASE(test_printed_boundary) {
   enum { WINDOW = 200, N = 108 };
-  float *d = memory((WINDOW + 1) * (N + 1) * sizeof *d), own[(PATTERN + 1) * (PATTERN + 1)];
+  float *d = host_memory((WINDOW + 1) * (N + 1), sizeof *d), own[(PATTERN + 1) * (PATTERN + 1)];
   uint64_t seed = 18;
   for (int trial = 0; trial < scaled(40); trial++) {
     for (int k = 0; k < (WINDOW + 1) * (N + 1); k++)
@@ -544,7 +499,6 @@ CASE(test_printed_boundary) {
     assert_true(study_printed_score(WINDOW, N, d, 33, NULL, 0, 0) ==
                 study_printed_score(WINDOW, N, d, 33, NULL, 0, -1e9f));
   }
-  free(d);
   own_similarities(own);
   assert_true(study_printed_score(PATTERN, PATTERN, own, 33, NULL, 1000, 0) == 1600);
   assert_true(study_printed_score(PATTERN, PATTERN, own, 33, NULL, 0, 1000) > 600);
@@ -565,9 +519,8 @@ CASE(test_printed_tail) {
     assert_int_equal(study_align_windows(frames, a.window), frames / 10);
     for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
       a.program = (study_align_program)number;
-      free(scores_of(&a, places[0], &s.input, NULL));
+      scores_of(&a, places[0], &s.input, NULL);
     }
-    free_sound(&s);
   }
 }
 
@@ -606,7 +559,7 @@ CASE(test_example) {
       {0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 2, 1}, {0, 2, 1, 4, 2, 2, 6, 4, 2, 0, 2, 1, 0, 4},
       {0, 0, 0, 3, 1, 0, 4, 8, 6, 4, 2, 0, 0, 2}, {0, 0, 2, 1, 0, 0, 2, 6, 5, 3, 1, 4, 2, 0},
       {0, 2, 0, 0, 0, 2, 0, 4, 3, 2, 5, 3, 1, 0}};
-  int h[12][15] = {{0}}, greatest = 0;
+  int h[12][15] = {{0}}, maximum = 0;
   for (int i = 1; i <= 11; i++)
     for (int j = 1; j <= 14; j++) {
       const int match = h[i - 1][j - 1] + (rows[i - 1] == columns[j - 1] ? 2 : -3);
@@ -614,9 +567,9 @@ CASE(test_example) {
       h[i][j] = match > gap ? match : gap;
       h[i][j] = h[i][j] > 0 ? h[i][j] : 0;
       assert_int_equal(h[i][j], right[i - 1][j - 1]);
-      greatest = h[i][j] > greatest ? h[i][j] : greatest;
+      maximum = h[i][j] > maximum ? h[i][j] : maximum;
     }
-  assert_true(greatest == 8 && h[9][8] == 8);
+  assert_true(maximum == 8 && h[9][8] == 8);
   assert_true(h[3][6] == 2 && h[6][2] == 2); /* both printed as 0 */
 }
 
@@ -636,7 +589,6 @@ CASE(test_no_memory) {
   a.heap_bytes = 0;
   a.memory_bytes = 100;
   CHECK_FAILS(study_align_run(&a, places[0], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY, "of 100");
-  free_sound(&s);
 }
 
 /* The n-th allocation on a device fails, for every n. */
@@ -658,7 +610,6 @@ CASE(test_failing_allocations) {
     failures += status != DAVIT_SUCCESS;
   }
   assert_true(device == DAVIT_HOST || failures == 6);
-  free_sound(&s);
 }
 
 CASE(test_bad_arguments) {
@@ -692,7 +643,6 @@ CASE(test_bad_arguments) {
   s.features[9] = 0;
   s.effects[0].frames = 0;
   REFUSED(study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), "effect 0 has 0 frames");
-  free_sound(&s);
 }
 
 int main(void) {

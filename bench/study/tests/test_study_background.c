@@ -1,32 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small programs of the introduction to GPUs, each against the CPU, on the CPU and on a device; the
- * streams on all devices in both orders of issue. */
-#include "tests/support.h"
+/* The small programs of the introduction to GPUs, each against the CPU, on the CPU and on a device; the streams on all
+ * devices in both orders of issue. */
+#include "bench/study/tests/study.h"
 
-#include <math.h>
 #include <omp.h>
 
 #include "bench/study/closest/background.h"
 
-static void *memory(size_t bytes) {
-  void *pointer = calloc(bytes ? bytes : 1, 1);
-  assert_non_null(pointer);
-  return pointer;
-}
-
-static void *on_device(int device, const void *data, size_t bytes) {
-  void *there = new_memory(bytes, place_for(device));
-  CHECK(davit_copy(bytes, data, there));
-  return there;
-}
-
-static void from_device(void *there, void *data, size_t bytes) {
-  CHECK(davit_copy(bytes, there, data));
-  CHECK(davit_free(there));
-}
-
 static float *numbers(int64_t n, uint64_t seed) {
-  float *x = memory((size_t)n * sizeof *x);
+  float *x = host_memory(n, sizeof *x);
   for (int64_t i = 0; i < n; i++)
     x[i] = (float)(random_below(&seed, 2001) - 1000) * 0.125f;
   return x;
@@ -54,21 +36,16 @@ CASE(test_shapes) {
 /* ---- kernels ---- */
 
 static void adds(int device, study_shape shape, int64_t n) {
-  size_t bytes = (size_t)n * sizeof(float);
-  float *a = numbers(n, 1), *b = numbers(n, 2), *c = memory(bytes + sizeof *c);
-  c[n] = 77;
-  void *a_there = on_device(device, a, bytes), *b_there = on_device(device, b, bytes);
-  void *c_there = on_device(device, c, bytes + sizeof *c);
-  CHECK(study_vector_add(device, shape, n, a_there, b_there, c_there));
-  from_device(c_there, c, bytes + sizeof *c);
+  const int64_t bytes = n * (int64_t)sizeof(float);
+  float *a = numbers(n, 1), *b = numbers(n, 2), *c = host_memory(n, sizeof *c);
+  zone on_a = to_device(device, a, bytes), on_b = to_device(device, b, bytes),
+       on_c = to_device(device, NULL, bytes);
+  CHECK(study_vector_add(device, shape, n, zone_data(&on_a), zone_data(&on_b), zone_data(&on_c)));
+  from_device(&on_c, c);
+  from_device(&on_a, NULL);
+  from_device(&on_b, NULL);
   for (int64_t i = 0; i < n; i++)
     assert_true(c[i] == a[i] + b[i]);
-  assert_true(c[n] == 77);
-  CHECK(davit_free(a_there));
-  CHECK(davit_free(b_there));
-  free(a);
-  free(b);
-  free(c);
 }
 
 CASE(test_vector_add) {
@@ -105,17 +82,15 @@ CASE(test_picture) {
     for (int s = 0; s < COUNT(sizes); s++)
       for (int k = 0; k < COUNT(sides); k++) {
         int64_t n = sizes[s][0] * sizes[s][1];
-        size_t bytes = (size_t)n * sizeof(float);
-        float *in = numbers(n, 3), *out = memory(bytes);
-        void *in_there = on_device(study_places[d], in, bytes),
-             *out_there = on_device(study_places[d], out, bytes);
-        CHECK(study_picture(study_places[d], sides[k], sizes[s][0], sizes[s][1], in_there, out_there));
-        from_device(out_there, out, bytes);
-        CHECK(davit_free(in_there));
+        const int64_t bytes = n * (int64_t)sizeof(float);
+        float *in = numbers(n, 3), *out = host_memory(n, sizeof *out);
+        zone on_in = to_device(study_places[d], in, bytes), on_out = to_device(study_places[d], NULL, bytes);
+        CHECK(study_picture(study_places[d], sides[k], sizes[s][0], sizes[s][1], zone_data(&on_in),
+                            zone_data(&on_out)));
+        from_device(&on_out, out);
+        from_device(&on_in, NULL);
         for (int64_t i = 0; i < n; i++)
           assert_true(out[i] == 2 * in[i]);
-        free(in);
-        free(out);
       }
   REFUSED(study_picture(DAVIT_HOST, 4, 4, 4, NULL, NULL), "side is 4");
 }
@@ -126,17 +101,16 @@ CASE(test_matrix_product) {
     for (int s = 0; s < COUNT(sizes); s++)
       for (int tiled = 0; tiled < 2; tiled++) {
         int64_t n = sizes[s];
-        size_t bytes = (size_t)(n * n) * sizeof(float);
-        float *a = numbers(n * n + 16, 4), *b = numbers(n * n + 16, 5), *c = memory(bytes);
-        for (int64_t i = n * n; i < n * n + 16; i++)
-          a[i] = b[i] = NAN; /* whoever reads on gets no number */
-        void *a_there = on_device(study_places[d], a, bytes + 16 * sizeof *a);
-        void *b_there = on_device(study_places[d], b, bytes + 16 * sizeof *b);
-        void *c_there = on_device(study_places[d], c, bytes);
-        CHECK(study_square_product(study_places[d], tiled, n, a_there, b_there, c_there));
-        from_device(c_there, c, bytes);
-        CHECK(davit_free(a_there));
-        CHECK(davit_free(b_there));
+        const int64_t bytes = n * n * (int64_t)sizeof(float);
+        float *a = numbers(n * n, 4), *b = numbers(n * n, 5), *c = host_memory(n * n, sizeof *c);
+        /* The guards of the zones are NaN: a product that reads on is no number. */
+        zone on_a = to_device(study_places[d], a, bytes), on_b = to_device(study_places[d], b, bytes),
+             on_c = to_device(study_places[d], NULL, bytes);
+        CHECK(study_square_product(study_places[d], tiled, n, zone_data(&on_a), zone_data(&on_b),
+                                   zone_data(&on_c)));
+        from_device(&on_c, c);
+        from_device(&on_a, NULL);
+        from_device(&on_b, NULL);
         for (int64_t i = 0; i < n; i++)
           for (int64_t j = 0; j < n; j++) {
             double sum = 0, size = 0;
@@ -146,9 +120,6 @@ CASE(test_matrix_product) {
             }
             assert_true(fabs((double)c[i * n + j] - sum) <= 1e-5 * size);
           }
-        free(a);
-        free(b);
-        free(c);
       }
   assert_true(study_square_product_ratio(false) == 1);
   assert_true(study_square_product_ratio(true) == 16);
@@ -157,9 +128,9 @@ CASE(test_matrix_product) {
 CASE(test_scalar_add) {
   for (int d = 0; d < 2; d++) {
     int32_t c = 0;
-    void *there = on_device(study_places[d], &c, sizeof c);
-    CHECK(study_scalar_add(study_places[d], 2, 7, there));
-    from_device(there, &c, sizeof c);
+    zone there = to_device(study_places[d], &c, sizeof c);
+    CHECK(study_scalar_add(study_places[d], 2, 7, zone_data(&there)));
+    from_device(&there, &c);
     assert_int_equal(c, 9);
   }
 }
@@ -182,15 +153,14 @@ CASE(test_atomic_minimum) {
       float *x = numbers(n, 6), right = INFINITY;
       for (int64_t i = 0; i < n; i++)
         right = fminf(right, x[i]);
-      uint32_t least = study_bits(INFINITY);
-      void *x_there = on_device(study_places[d], x, (size_t)n * sizeof *x),
-           *there = on_device(study_places[d], &least, sizeof least);
-      CHECK(study_atomic_minimum(study_places[d], n, x_there, there));
-      CHECK(study_atomic_minimum(study_places[d], n, x_there, there)); /* what is less already stays */
-      from_device(there, &least, sizeof least);
-      CHECK(davit_free(x_there));
-      assert_true(study_float(least) == right);
-      free(x);
+      uint32_t minimum = study_bits(INFINITY);
+      zone on_x = to_device(study_places[d], x, n * (int64_t)sizeof *x),
+           there = to_device(study_places[d], &minimum, sizeof minimum);
+      for (int i = 0; i < 2; i++) /* the second time nothing is less */
+        CHECK(study_atomic_minimum(study_places[d], n, zone_data(&on_x), zone_data(&there)));
+      from_device(&there, &minimum);
+      from_device(&on_x, NULL);
+      assert_true(study_float(minimum) == right);
     }
 }
 
@@ -241,23 +211,21 @@ CASE(test_pixels) {
   for (int d = 0; d < 2; d++)
     for (int layout = 0; layout < STUDY_LAYOUTS; layout++) {
       study_layout l = (study_layout)layout;
-      size_t bytes = (size_t)study_pixels_bytes(l, N);
-      uint8_t *pixels = memory(bytes), grey[N] = {0}, red[N] = {0};
+      uint8_t *pixels = host_memory(study_pixels_bytes(l, N), 1), grey[N], red[N];
       for (int i = 0; i < N; i++)
         for (int c = 0; c < 3; c++)
           pixels[study_pixel_at(l, N, i, c)] = colours[i][c];
-      void *there = on_device(study_places[d], pixels, bytes);
-      void *grey_there = on_device(study_places[d], grey, N), *red_there = on_device(study_places[d], red, N);
-      CHECK(study_grey(study_places[d], l, N, there, grey_there));
-      CHECK(study_red(study_places[d], l, N, there, red_there));
-      from_device(grey_there, grey, N);
-      from_device(red_there, red, N);
-      CHECK(davit_free(there));
+      zone there = to_device(study_places[d], pixels, study_pixels_bytes(l, N)),
+           on_grey = to_device(study_places[d], NULL, N), on_red = to_device(study_places[d], NULL, N);
+      CHECK(study_grey(study_places[d], l, N, zone_data(&there), zone_data(&on_grey)));
+      CHECK(study_red(study_places[d], l, N, zone_data(&there), zone_data(&on_red)));
+      from_device(&on_grey, grey);
+      from_device(&on_red, red);
+      from_device(&there, NULL);
       for (int i = 0; i < N; i++) {
         assert_int_equal(grey[i], (colours[i][0] + colours[i][1] + colours[i][2]) / 3);
         assert_int_equal(red[i], colours[i][0]);
       }
-      free(pixels);
     }
   REFUSED(study_grey(DAVIT_HOST, STUDY_LAYOUTS, 0, NULL, NULL), "layout is 3");
 }
@@ -271,17 +239,16 @@ CASE(test_norms) {
   }
   for (int d = 0; d < 2; d++) {
     for (int s = 0; s < 2; s++) {
-      void *in = on_device(study_places[d], s ? soa : aos, sizeof soa),
-           *there = on_device(study_places[d], out[s], sizeof out[s]);
-      CHECK(study_norms(study_places[d], s, N, in, there));
-      from_device(there, out[s], sizeof out[s]);
-      CHECK(davit_free(in));
+      zone in = to_device(study_places[d], s ? soa : aos, sizeof soa),
+           there = to_device(study_places[d], NULL, sizeof out[s]);
+      CHECK(study_norms(study_places[d], s, N, zone_data(&in), zone_data(&there)));
+      from_device(&there, out[s]);
+      from_device(&in, NULL);
     }
     assert_memory_equal(out[0], out[1], sizeof out[0]);
     for (int i = 0; i < N; i++)
       assert_true(out[0][i] == fabsf(aos[2 * i]) + fabsf(aos[2 * i + 1]));
   }
-  free(aos);
 }
 
 /* ---- streams ---- */

@@ -38,7 +38,6 @@ static int64_t equal_points(int64_t n, const study_point *points) {
   qsort(p, (size_t)n, sizeof *p, by_bits);
   for (int64_t i = 1; i < n; i++)
     equal += by_bits(&p[i - 1], &p[i]) == 0;
-  free(p);
   return equal;
 }
 
@@ -123,14 +122,13 @@ CASE(test_p1) {
   assert_true(is.distance == 0 && is.pair.x1 == 1 && is.pair.y2 == 2);
   for (int which = 0; which < INPUTS; which++) {
     study_point *p = points_of((input)which, 300, 3);
-    double least = INFINITY;
+    double minimum = INFINITY;
     for (int i = 0; i < 300; i++)
       for (int j = 0; j < i; j++)
-        least = fmin(least, hypot((double)p[i].x - (double)p[j].x, (double)p[i].y - (double)p[j].y));
+        minimum = fmin(minimum, hypot((double)p[i].x - (double)p[j].x, (double)p[i].y - (double)p[j].y));
     CHECK(study_closest_cpu(300, p, &is));
-    assert_true(fabs((double)is.distance - least) <= 1e-6 * least);
+    assert_true(fabs((double)is.distance - minimum) <= 1e-6 * minimum);
     is_closest(&is, is.distance, 300, p, input_names[which]);
-    free(p);
   }
 }
 
@@ -145,14 +143,11 @@ CASE(test_p2) {
         study_closest is;
         CHECK(study_closest_blocked(n, blocks[b], p, &is));
         is_closest(&is, right_distance(n, p), n, p, input_names[which]);
-        free(p);
-        uint8_t *visits = calloc((size_t)(n * n), 1);
-        assert_non_null(visits);
+        uint8_t visits[100 * 100] = {0};
         study_blocked_visits(n, blocks[b], visits);
         for (int64_t i = 0; i < n; i++)
           for (int64_t j = 0; j < n; j++)
             assert_int_equal(visits[i * n + j], i != j);
-        free(visits);
       }
 }
 
@@ -173,7 +168,6 @@ CASE(test_p3) {
             CHECK(study_closest_brute(&b, study_places[d], n, p, &is, NULL, NULL));
             is_closest(&is, right, n, p, balanced ? "balanced" : "rows");
           }
-    free(p);
   }
 }
 
@@ -185,7 +179,6 @@ CASE(test_p3_inputs) {
       CHECK(study_closest_brute(&(study_brute){64, 0, balanced}, study_places[1], 777, p, &is, NULL, NULL));
       is_closest(&is, right_distance(777, p), 777, p, input_names[which]);
     }
-    free(p);
   }
 }
 
@@ -213,9 +206,7 @@ CASE(test_candidates) {
               minimum = fminf(minimum, study_square(p[i], p[j]));
         assert_true(c.dist[k] == minimum && between(&c.pairs[k]) == sqrtf(minimum));
       }
-      candidates_free(&c);
     }
-  free(p);
 }
 
 /* P3: row i has n - 1 - i comparisons. P3b: all threads the same, n - 1 or, for odd n, n; the sum is the
@@ -237,7 +228,6 @@ CASE(test_balance) {
           sum += comparisons[i];
         }
         assert_int_equal(sum, n * (n - 1) / 2);
-        free(p);
       }
 }
 
@@ -262,7 +252,6 @@ CASE(test_min_dist) {
           candidates_take(&c);
           assert_true(c.dist[0] == 0.5f);
           assert_memory_equal(&c.pairs[0], &right, sizeof right);
-          candidates_free(&c);
         }
 }
 
@@ -282,7 +271,6 @@ CASE(test_p4) {
           CHECK(study_closest_divide_cpu(n, p, cutoffs[c], &is, &report));
           is_closest(&is, right_distance(n, p), n, p, input_names[which]);
           assert_int_equal(report.sorts, 2); /* by x and by y, and never in the recursion */
-          free(p);
         }
 }
 
@@ -299,7 +287,6 @@ CASE(test_p4_cost) {
   CHECK(study_closest_divide_cpu(n, p, 8, &other, &report));
   assert_true(is.distance == other.distance);
   assert_int_equal(report.depth, 14);
-  free(p);
 }
 
 /* ---- sorts ---- */
@@ -325,9 +312,6 @@ static void sorts_right(study_sort sort, study_key key, int device, int64_t batc
     from_device(&source, p);
     assert_memory_equal(p, kept, bytes);
   }
-  free(p);
-  free(right);
-  free(kept);
 }
 
 CASE(test_sorts) {

@@ -14,7 +14,6 @@ CASE(test_printed_p1_and_p2) {
   assert_true(reads.highest >= N + MOST - 1);
   assert_true(study_printed_closest_blocked(N, 16, p, p1, p2) == right_distance(N, p));
   assert_true(p1 == NULL && p2 == NULL); /* the distance is right, and no pair comes back */
-  free(p);
 }
 
 /* As the listing sorts: by one coordinate, whatever the other is. */
@@ -35,8 +34,6 @@ static float printed_p4(int64_t n, const study_point *p) {
   qsort(sx, (size_t)n, sizeof *sx, by_x_alone);
   qsort(sy, (size_t)n, sizeof *sy, by_y_alone);
   float distance = study_printed_closest_divide(n, sx, sy, 8);
-  free(sx);
-  free(sy);
   return distance;
 }
 
@@ -54,7 +51,6 @@ CASE(test_printed_p4) {
       wrong[which] += printed > right;
       CHECK(study_closest_divide_cpu(64, p, 8, &mended, NULL));
       assert_true(mended.distance == right);
-      free(p);
     }
   assert_int_equal(wrong[UNIFORM], 0);
   assert_int_equal(wrong[SIGNED], 0);
@@ -73,7 +69,6 @@ CASE(test_printed_p5_loop) {
   is = study_printed_divide(0, N, 8, 8, p, MOST, &steps);
   assert_int_equal(steps, 5);
   assert_true(is.distance == right_distance(N, p));
-  free(p);
 }
 
 /* The limit of 8 flagged blocks is only right if a flagged block has a point of the strip. On the wide row
@@ -90,7 +85,6 @@ CASE(test_printed_flags) {
         float right = right_distance(N, p);
         wrong[wide] += study_printed_divide(defects[defect], N, BASE, 8, p, 99, &steps).distance != right;
         assert_true(study_printed_divide(defects[defect], N, BASE, N, p, 99, &steps).distance == right);
-        free(p);
       }
     assert_int_equal(wrong[0], 0);
     assert_int_equal(wrong[1], defect ? SETS : 0);
@@ -109,7 +103,6 @@ CASE(test_wide_row) {
       assert_true(study_printed_divide(STUDY_ALWAYS_TRUE, n, 32, 8, p, 99, &steps).distance > right);
       assert_true(study_printed_divide(STUDY_NO_ABS, n, 32, 8, p, 99, &steps).distance > right);
       assert_true(study_printed_divide(STUDY_NEVER_RESET, n, 32, 8, p, 99, &steps).distance > right);
-      free(p);
     }
 }
 
@@ -120,7 +113,6 @@ CASE(test_printed_squares) {
     study_point *p = points_of(UNIFORM, 256, seed);
     wrong += study_printed_divide(STUDY_SQUARED_DELTA, 256, 2, 8, p, 99, &steps).distance !=
              right_distance(256, p);
-    free(p);
   }
   assert_true(wrong > 0);
 }
@@ -169,7 +161,6 @@ CASE(test_printed_p3) {
                               NULL));
     assert_true(is.distance == 0);
   }
-  free(p);
 }
 
 CASE(test_printed_min_dist) {

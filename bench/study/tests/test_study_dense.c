@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The course report's three kernels: the corrected ones against loops, and each defect of the printed
- * ones. */
-#include "tests/support.h"
-
-#include <math.h>
-#include <stdio.h>
+/* The course report's three kernels: the corrected ones against loops, and each defect of the printed ones. */
+#include "bench/study/tests/study.h"
 
 #include "bench/study/dense/dense.h"
 #include "bench/study/dense/printed.h"
-#include "src/base/inject.h"
 
 static const double divisor = 3214212.01;
 
-/* `n` doubles and a NaN on either side. */
+/* `n` doubles of the host, NaN, and a NaN on either side, which stays. */
 static double *doubles(int64_t n) {
-  double *x = malloc((size_t)(n + 2) * sizeof *x);
-  assert_non_null(x);
-  for (int64_t i = 0; i < n + 2; i++)
-    x[i] = NAN;
-  return x + 1;
-}
-
-static void drop(double *x) {
-  free(x - 1);
+  return (double *)host_memory(n + 2, sizeof(double)) + 1;
 }
 
 static double *random_doubles(int64_t n, uint64_t seed) {
@@ -41,16 +28,15 @@ static double *handout_matrix(int64_t n) {
   return x;
 }
 
+/* The same on a device; copies back and frees. */
 static double *on_device(int device, const double *data, int64_t n) {
   double *memory = new_memory((size_t)(n + 2) * sizeof *memory, place_for(device));
   CHECK(davit_copy((size_t)(n + 2) * sizeof *memory, data - 1, memory));
   return memory + 1;
 }
 
-/* Copies back, with the two numbers around, which must still be NaN. */
 static void fetch(double *data, double *memory, int64_t n) {
   CHECK(davit_copy((size_t)(n + 2) * sizeof *memory, memory - 1, data - 1));
-  assert_true(isnan(data[-1]) && isnan(data[n]));
   CHECK(davit_free(memory - 1));
 }
 
@@ -68,6 +54,12 @@ static double difference(int64_t n, const double *is, const double *right) {
 
 #define CLOSE 1e-12
 #define FAR 1e-3
+
+/* What was computed is right, and so is what lies around it. */
+static void is_close(int64_t n, const double *is, const double *right, double tolerance) {
+  assert_true(difference(n, is, right) < tolerance);
+  assert_true(isnan(is[-1]) && isnan(is[n]));
+}
 
 /* ---- references ---- */
 
@@ -114,6 +106,75 @@ static void square(bool transposed, int64_t m, int64_t n, const double *d, doubl
     }
 }
 
+/* ---- exercises: data of the host, and what is right ---- */
+
+typedef struct convolution {
+  int64_t ni, nj;
+  double *a, *b, *right; /* the border of b and of what is right is the same */
+} convolution;
+
+static convolution convolution_new(int64_t ni, int64_t nj) {
+  convolution c = {ni, nj, random_doubles(ni * nj, 1), random_doubles(ni * nj, 2),
+                   random_doubles(ni * nj, 2)};
+  convolve(ni, nj, c.a, c.right);
+  return c;
+}
+
+static void convolution_check(const convolution *c) {
+  is_close(c->ni * c->nj, c->b, c->right, CLOSE);
+  for (int64_t i = 0; i < c->ni * c->nj; i++)
+    if (i / c->nj == 0 || i / c->nj == c->ni - 1 || i % c->nj == 0 || i % c->nj == c->nj - 1)
+      assert_true(c->b[i] == c->right[i]);
+}
+
+typedef struct atax {
+  int64_t nx, ny;
+  double *a, *x, *tmp, *y, *right_tmp, *right;
+} atax;
+
+static atax atax_new(int64_t nx, int64_t ny) {
+  atax p = {
+      nx,          ny,         random_doubles(nx * ny, 3), random_doubles(ny, 4), doubles(nx), doubles(ny),
+      doubles(nx), doubles(ny)};
+  multiply(false, nx, ny, p.a, p.x, p.right_tmp);
+  multiply(true, nx, ny, p.a, p.right_tmp, p.right);
+  return p;
+}
+
+static void atax_check(const atax *p) {
+  is_close(p->nx, p->tmp, p->right_tmp, CLOSE * (double)p->ny);
+  is_close(p->ny, p->y, p->right, CLOSE * (double)p->nx);
+}
+
+typedef struct covariance {
+  int64_t m, n;
+  double *data, *mean, *symmat, *right_data, *right_mean, *right;
+} covariance;
+
+static covariance covariance_new(int64_t m, int64_t n) {
+  covariance p = {m,
+                  n,
+                  random_doubles(m * n, 5),
+                  doubles(n),
+                  doubles(n * n),
+                  random_doubles(m * n, 5),
+                  doubles(n),
+                  doubles(n * n)};
+  column_means(m, n, p.right_data, p.right_mean);
+  subtract(m, n, 1, p.right_mean, p.right_data);
+  square(true, m, n, p.right_data, p.right);
+  return p;
+}
+
+static void covariance_check(const covariance *p) {
+  is_close(p->n, p->mean, p->right_mean, CLOSE);
+  is_close(p->m * p->n, p->data, p->right_data, CLOSE);
+  is_close(p->n * p->n, p->symmat, p->right, CLOSE * (double)p->m);
+  for (int64_t i = 0; i < p->n; i++)
+    for (int64_t j = 0; j < i; j++)
+      assert_true(p->symmat[i * p->n + j] == p->symmat[j * p->n + i]);
+}
+
 /* ---- corrected ---- */
 
 static const int blocks[] = {16, 32, 64, 128, 256, 512}, sides[] = {8, 16, 32};
@@ -122,21 +183,14 @@ CASE(test_convolution) {
   static const int64_t sizes[][2] = {{1, 1}, {2, 9}, {9, 2}, {3, 3}, {16, 16}, {17, 33}, {64, 61}, {5, 200}};
   for (int d = 0; d < 2; d++)
     for (int z = 0; z < COUNT(sizes); z++)
-      for (int s = 0; s < 3; s++) {
-        int64_t ni = sizes[z][0], nj = sizes[z][1], n = ni * nj;
-        double *a = random_doubles(n, 1), *b = random_doubles(n, 2), *right = random_doubles(n, 2);
-        double *device_a = on_device(study_places[d], a, n), *device_b = on_device(study_places[d], b, n);
-        convolve(ni, nj, a, right);
-        CHECK(study_convolution(study_places[d], sides[s], ni, nj, device_a, device_b, NULL));
-        fetch(b, device_b, n);
-        assert_true(difference(n, b, right) < CLOSE);
-        for (int64_t i = 0; i < n; i++) /* the border holds what it held */
-          if (i / nj == 0 || i / nj == ni - 1 || i % nj == 0 || i % nj == nj - 1)
-            assert_true(b[i] == right[i]);
-        fetch(a, device_a, n);
-        drop(a);
-        drop(b);
-        drop(right);
+      for (int s = 0; s < COUNT(sides); s++) {
+        convolution c = convolution_new(sizes[z][0], sizes[z][1]);
+        const int64_t n = c.ni * c.nj;
+        double *a = on_device(study_places[d], c.a, n), *b = on_device(study_places[d], c.b, n);
+        CHECK(study_convolution(study_places[d], sides[s], c.ni, c.nj, a, b, NULL));
+        fetch(c.b, b, n);
+        fetch(c.a, a, n);
+        convolution_check(&c);
       }
   REFUSED(study_convolution(DAVIT_HOST, 7, 3, 3, NULL, NULL, NULL), "side");
 }
@@ -162,26 +216,24 @@ CASE(test_convolution_of_known_fields) {
     }
 }
 
-static void check_atax(int place, int block, int64_t nx, int64_t ny) {
-  double *a = random_doubles(nx * ny, 3), *x = random_doubles(ny, 4), *tmp = doubles(nx), *y = doubles(ny);
-  double *right_tmp = doubles(nx), *right = doubles(ny);
-  double *on_a = on_device(place, a, nx * ny), *on_x = on_device(place, x, ny);
-  double *on_tmp = on_device(place, tmp, nx), *on_y = on_device(place, y, ny); /* NaN */
-  multiply(false, nx, ny, a, x, right_tmp);
-  multiply(true, nx, ny, a, right_tmp, right);
-  CHECK(study_atax(place, block, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
-  fetch(tmp, on_tmp, nx);
-  fetch(y, on_y, ny);
-  assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
-  assert_true(difference(ny, y, right) < CLOSE * (double)nx);
-  fetch(a, on_a, nx * ny);
-  fetch(x, on_x, ny);
-  drop(a);
-  drop(x);
-  drop(tmp);
-  drop(y);
-  drop(right_tmp);
-  drop(right);
+/* Runs `repeats` times; tmp and y are NaN before each. */
+static void runs_atax(int place, int block, int64_t nx, int64_t ny, int repeats) {
+  atax p = atax_new(nx, ny);
+  double *none = doubles(nx + ny), *a = on_device(place, p.a, nx * ny), *x = on_device(place, p.x, ny),
+         *tmp = on_device(place, p.tmp, nx), *y = on_device(place, p.y, ny);
+  for (int r = 0; r < repeats; r++) {
+    CHECK(davit_copy((size_t)nx * sizeof *none, none, tmp));
+    CHECK(davit_copy((size_t)ny * sizeof *none, none, y));
+    CHECK(study_atax(place, block, nx, ny, a, x, tmp, y, NULL));
+    CHECK(davit_copy((size_t)nx * sizeof *tmp, tmp, p.tmp));
+    CHECK(davit_copy((size_t)ny * sizeof *y, y, p.y));
+    atax_check(&p);
+  }
+  fetch(p.tmp, tmp, nx);
+  fetch(p.y, y, ny);
+  fetch(p.a, a, nx * ny);
+  fetch(p.x, x, ny);
+  atax_check(&p);
 }
 
 CASE(test_atax) {
@@ -189,80 +241,35 @@ CASE(test_atax) {
   for (int d = 0; d < 2; d++)
     for (int z = 0; z < COUNT(sizes); z++)
       for (int b = 0; b < COUNT(blocks); b++)
-        check_atax(study_places[d], blocks[b], sizes[z][0], sizes[z][1]);
+        runs_atax(study_places[d], blocks[b], sizes[z][0], sizes[z][1], 1);
   REFUSED(study_atax(DAVIT_HOST, 8, 1, 1, NULL, NULL, NULL, NULL, NULL), "block is 8");
 }
 
-/* Every block runs beside or after others; what one launch leaves, the next one needs: tmp and y are NaN before each of
- * many repeats, with more than 1000 blocks in the first launch, then in the second. */
+/* The second launch needs what all teams of the first one leave: more than 1000 teams in the first launch, then in the
+ * second, many times. */
 CASE(test_atax_waits_for_all_blocks) {
-  static const int64_t sizes[][2] = {{1100, 40}, {24, 16100}};
-  enum { LEAST = 16, REPEATS = 100 };
-  for (int d = 0; d < 2; d++)
-    for (int z = 0; z < COUNT(sizes); z++) {
-      const int64_t nx = sizes[z][0], ny = sizes[z][1];
-      double *a = random_doubles(nx * ny, 25), *x = random_doubles(ny, 26), *none = doubles(nx + ny),
-             *tmp = doubles(nx), *y = doubles(ny), *right_tmp = doubles(nx), *right = doubles(ny);
-      double *on_a = on_device(study_places[d], a, nx * ny), *on_x = on_device(study_places[d], x, ny),
-             *on_tmp = on_device(study_places[d], none, nx), *on_y = on_device(study_places[d], none, ny);
-      assert_true((z == 0 ? nx : ny / LEAST) > 1000);
-      multiply(false, nx, ny, a, x, right_tmp);
-      multiply(true, nx, ny, a, right_tmp, right);
-      for (int r = 0; r < scaled(REPEATS); r++) {
-        CHECK(davit_copy((size_t)nx * sizeof *none, none, on_tmp));
-        CHECK(davit_copy((size_t)ny * sizeof *none, none, on_y));
-        CHECK(study_atax(study_places[d], LEAST, nx, ny, on_a, on_x, on_tmp, on_y, NULL));
-        CHECK(davit_copy((size_t)nx * sizeof *tmp, on_tmp, tmp));
-        CHECK(davit_copy((size_t)ny * sizeof *y, on_y, y));
-        assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny);
-        assert_true(difference(ny, y, right) < CLOSE * (double)nx);
-      }
-      fetch(tmp, on_tmp, nx);
-      fetch(y, on_y, ny);
-      fetch(a, on_a, nx * ny);
-      fetch(x, on_x, ny);
-      drop(a);
-      drop(x);
-      drop(none);
-      drop(tmp);
-      drop(y);
-      drop(right_tmp);
-      drop(right);
-    }
-}
-
-static void check_covariance(int place, int side, int64_t m, int64_t n) {
-  double *data = random_doubles(m * n, 5), *right_data = random_doubles(m * n, 5), *mean = doubles(n);
-  double *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
-  double *on_data = on_device(place, data, m * n), *on_mean = on_device(place, mean, n);
-  double *on_symmat = on_device(place, symmat, n * n); /* NaN */
-  column_means(m, n, right_data, right_mean);
-  subtract(m, n, 1, right_mean, right_data);
-  square(true, m, n, right_data, right);
-  CHECK(study_covariance(place, side, m, n, divisor, on_data, on_mean, on_symmat, NULL));
-  fetch(data, on_data, m * n);
-  fetch(mean, on_mean, n);
-  fetch(symmat, on_symmat, n * n);
-  assert_true(difference(n, mean, right_mean) < CLOSE);
-  assert_true(difference(m * n, data, right_data) < CLOSE);
-  assert_true(difference(n * n, symmat, right) < CLOSE * (double)m);
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < i; j++)
-      assert_true(symmat[i * n + j] == symmat[j * n + i]);
-  drop(data);
-  drop(right_data);
-  drop(mean);
-  drop(symmat);
-  drop(right_mean);
-  drop(right);
+  enum { SMALLEST = 16, REPEATS = 100 };
+  for (int d = 0; d < 2; d++) {
+    runs_atax(study_places[d], SMALLEST, 1100, 40, scaled(REPEATS));
+    runs_atax(study_places[d], SMALLEST, 24, 16100, scaled(REPEATS));
+  }
 }
 
 CASE(test_covariance) {
   static const int64_t sizes[][2] = {{1, 1}, {5, 17}, {17, 5}, {16, 16}, {48, 33}, {100, 70}, {1, 300}};
   for (int d = 0; d < 2; d++)
     for (int z = 0; z < COUNT(sizes); z++)
-      for (int s = 0; s < COUNT(sides); s++)
-        check_covariance(study_places[d], sides[s], sizes[z][0], sizes[z][1]);
+      for (int s = 0; s < COUNT(sides); s++) {
+        const int place = study_places[d];
+        covariance p = covariance_new(sizes[z][0], sizes[z][1]);
+        double *data = on_device(place, p.data, p.m * p.n), *means = on_device(place, p.mean, p.n),
+               *products = on_device(place, p.symmat, p.n * p.n);
+        CHECK(study_covariance(place, sides[s], p.m, p.n, divisor, data, means, products, NULL));
+        fetch(p.data, data, p.m * p.n);
+        fetch(p.mean, means, p.n);
+        fetch(p.symmat, products, p.n * p.n);
+        covariance_check(&p);
+      }
   REFUSED(study_covariance(DAVIT_HOST, 12, 1, 1, divisor, NULL, NULL, NULL, NULL), "side is 12");
 }
 
@@ -270,13 +277,6 @@ CASE(test_covariance) {
 
 enum { HANDOUT, ALONE, THREE, ALL, PROGRAMS };
 static const int threads_of[PROGRAMS] = {0, 1, 3, 0};
-
-static void cpu_convolution(int program, int64_t ni, int64_t nj, const double *a, double *b) {
-  if (program == HANDOUT)
-    study_convolution_handout(ni, nj, a, b);
-  else
-    study_convolution_cpu(threads_of[program], ni, nj, a, b);
-}
 
 static void cpu_atax(int program, int64_t nx, int64_t ny, const double *a, const double *x, double *tmp,
                      double *y) {
@@ -286,76 +286,25 @@ static void cpu_atax(int program, int64_t nx, int64_t ny, const double *a, const
     CHECK(study_atax_cpu(threads_of[program], nx, ny, a, x, tmp, y));
 }
 
-static void cpu_covariance(int program, int64_t m, int64_t n, double *data, double *mean, double *symmat) {
-  if (program == HANDOUT)
-    study_covariance_handout(m, n, divisor, data, mean, symmat);
-  else
-    study_covariance_cpu(threads_of[program], m, n, divisor, data, mean, symmat);
-}
-
-static bool guarded(const double *x, int64_t n) {
-  return isnan(x[-1]) && isnan(x[n]);
-}
-
-static const int64_t cpu_sizes[][2] = {{1, 1},  {2, 9},    {3, 3},    {37, 101}, {101, 37},
-                                       {5, 70}, {100, 64}, {33, 130}, {257, 60}};
-
-CASE(test_convolution_on_the_cpu) {
-  for (int z = 0; z < COUNT(cpu_sizes); z++)
-    for (int p = 0; p < PROGRAMS; p++) {
-      int64_t ni = cpu_sizes[z][0], nj = cpu_sizes[z][1], n = ni * nj;
-      double *a = random_doubles(n, 20), *b = random_doubles(n, 21), *right = random_doubles(n, 21);
-      convolve(ni, nj, a, right);
-      cpu_convolution(p, ni, nj, a, b);
-      assert_true(difference(n, b, right) < CLOSE && guarded(b, n));
-      drop(a);
-      drop(b);
-      drop(right);
-    }
-}
-
-CASE(test_atax_on_the_cpu) {
-  for (int z = 0; z < COUNT(cpu_sizes); z++)
-    for (int p = 0; p < PROGRAMS; p++) {
-      int64_t nx = cpu_sizes[z][0], ny = cpu_sizes[z][1];
-      double *a = random_doubles(nx * ny, 22), *x = random_doubles(ny, 23), *tmp = doubles(nx),
-             *y = doubles(ny), *right_tmp = doubles(nx), *right = doubles(ny);
-      multiply(false, nx, ny, a, x, right_tmp);
-      multiply(true, nx, ny, a, right_tmp, right);
-      cpu_atax(p, nx, ny, a, x, tmp, y);
-      assert_true(difference(nx, tmp, right_tmp) < CLOSE * (double)ny && guarded(tmp, nx));
-      assert_true(difference(ny, y, right) < CLOSE * (double)nx && guarded(y, ny));
-      drop(a);
-      drop(x);
-      drop(tmp);
-      drop(y);
-      drop(right_tmp);
-      drop(right);
-    }
-}
-
-CASE(test_covariance_on_the_cpu) {
-  for (int z = 0; z < COUNT(cpu_sizes); z++)
-    for (int p = 0; p < PROGRAMS; p++) {
-      int64_t m = cpu_sizes[z][0], n = cpu_sizes[z][1];
-      double *data = random_doubles(m * n, 24), *right_data = random_doubles(m * n, 24), *mean = doubles(n),
-             *symmat = doubles(n * n), *right_mean = doubles(n), *right = doubles(n * n);
-      column_means(m, n, right_data, right_mean);
-      subtract(m, n, 1, right_mean, right_data);
-      square(true, m, n, right_data, right);
-      cpu_covariance(p, m, n, data, mean, symmat);
-      assert_true(difference(n, mean, right_mean) < CLOSE && guarded(mean, n));
-      assert_true(difference(m * n, data, right_data) < CLOSE && guarded(data, m * n));
-      assert_true(difference(n * n, symmat, right) < CLOSE * (double)m && guarded(symmat, n * n));
-      for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < i; j++)
-          assert_true(symmat[i * n + j] == symmat[j * n + i]);
-      drop(data);
-      drop(right_data);
-      drop(mean);
-      drop(symmat);
-      drop(right_mean);
-      drop(right);
+CASE(test_programs_for_the_cpu) {
+  static const int64_t sizes[][2] = {{1, 1},  {2, 9},    {3, 3},    {37, 101}, {101, 37},
+                                     {5, 70}, {100, 64}, {33, 130}, {257, 60}};
+  for (int z = 0; z < COUNT(sizes); z++)
+    for (int program = 0; program < PROGRAMS; program++) {
+      convolution c = convolution_new(sizes[z][0], sizes[z][1]);
+      atax p = atax_new(sizes[z][0], sizes[z][1]);
+      covariance q = covariance_new(sizes[z][0], sizes[z][1]);
+      cpu_atax(program, p.nx, p.ny, p.a, p.x, p.tmp, p.y);
+      if (program == HANDOUT) {
+        study_convolution_handout(c.ni, c.nj, c.a, c.b);
+        study_covariance_handout(q.m, q.n, divisor, q.data, q.mean, q.symmat);
+      } else {
+        study_convolution_cpu(threads_of[program], c.ni, c.nj, c.a, c.b);
+        study_covariance_cpu(threads_of[program], q.m, q.n, divisor, q.data, q.mean, q.symmat);
+      }
+      convolution_check(&c);
+      atax_check(&p);
+      covariance_check(&q);
     }
 }
 
@@ -379,11 +328,6 @@ CASE(test_atax_of_the_handout) {
       cpu_atax(p, size, size, a, x, tmp, y);
       assert_true(difference(size, y, right) < CLOSE);
     }
-    drop(a);
-    drop(x);
-    drop(tmp);
-    drop(y);
-    drop(right);
   }
 }
 
@@ -392,35 +336,19 @@ CASE(test_atax_of_the_handout) {
 /* The three runs on data of their own, and whether their results are right. */
 static davit_status run_all(const study_dense *d, int place, study_dense_times times[3]) {
   enum { ROWS = 37, COLS = 51 };
-  double *a = random_doubles(ROWS * COLS, 27), *b = random_doubles(ROWS * COLS, 28),
-         *x = random_doubles(COLS, 29);
-  double *right_b = random_doubles(ROWS * COLS, 28), *tmp = doubles(ROWS), *right_tmp = doubles(ROWS),
-         *y = doubles(COLS), *right_y = doubles(COLS), *data = random_doubles(ROWS * COLS, 27),
-         *means = doubles(COLS), *right_means = doubles(COLS), *products = doubles(COLS * COLS),
-         *right = doubles(COLS * COLS);
-  davit_status status = study_convolution_run(d, place, ROWS, COLS, a, b, &times[0]);
+  convolution c = convolution_new(ROWS, COLS);
+  atax p = atax_new(ROWS, COLS);
+  covariance q = covariance_new(ROWS, COLS);
+  davit_status status = study_convolution_run(d, place, ROWS, COLS, c.a, c.b, &times[0]);
   if (status == DAVIT_SUCCESS)
-    status = study_atax_run(d, place, ROWS, COLS, a, x, tmp, y, &times[1]);
+    status = study_atax_run(d, place, ROWS, COLS, p.a, p.x, p.tmp, p.y, &times[1]);
   if (status == DAVIT_SUCCESS)
-    status = study_covariance_run(d, place, ROWS, COLS, divisor, data, means, products, &times[2]);
+    status = study_covariance_run(d, place, ROWS, COLS, divisor, q.data, q.mean, q.symmat, &times[2]);
   if (status == DAVIT_SUCCESS) {
-    convolve(ROWS, COLS, a, right_b);
-    multiply(false, ROWS, COLS, a, x, right_tmp);
-    multiply(true, ROWS, COLS, a, right_tmp, right_y);
-    column_means(ROWS, COLS, a, right_means);
-    subtract(ROWS, COLS, 1, right_means, a);
-    square(true, ROWS, COLS, a, right);
-    assert_true(difference(ROWS * COLS, b, right_b) < CLOSE && guarded(b, ROWS * COLS));
-    assert_true(difference(ROWS, tmp, right_tmp) < CLOSE * (double)COLS && guarded(tmp, ROWS));
-    assert_true(difference(COLS, y, right_y) < CLOSE * (double)ROWS && guarded(y, COLS));
-    assert_true(difference(COLS, means, right_means) < CLOSE && guarded(means, COLS));
-    assert_true(difference(ROWS * COLS, data, a) < CLOSE && guarded(data, ROWS * COLS));
-    assert_true(difference(COLS * COLS, products, right) < CLOSE * (double)ROWS &&
-                guarded(products, COLS * COLS));
+    convolution_check(&c);
+    atax_check(&p);
+    covariance_check(&q);
   }
-  double *all[] = {a, b, x, right_b, tmp, right_tmp, y, right_y, data, means, right_means, products, right};
-  for (int i = 0; i < COUNT(all); i++)
-    drop(all[i]);
   return status;
 }
 
@@ -488,7 +416,6 @@ CASE(test_printed_convolution_leaves_the_border) {
   for (int i = 0; i < NI * NJ; i++)
     untouched += b[i] == -77;
   assert_int_equal(untouched, 2 * NI + 2 * NJ - 4);
-  drop(a);
 }
 
 /* ---- printed: trans_norm_vector ---- */
@@ -514,9 +441,7 @@ CASE(test_printed_atax_multiplies_by_the_transposed_twice) {
     assert_true((difference(N, y, right) > FAR) == (i == 0));
     CHECK(study_atax(DAVIT_HOST, 256, N, N, a, x, tmp, y, NULL));
     assert_true(difference(N, y, right) < CLOSE);
-    drop(matrices[i]);
   }
-  drop(x);
 }
 
 /* The second loop reads what other blocks of the launch may not have written yet; the block that runs last
@@ -539,8 +464,6 @@ CASE(test_printed_atax_does_not_wait_for_other_blocks) {
       assert_true(isnan(y[i]) == (i < last || i >= last + BLOCK));
     assert_true(difference(BLOCK, y + last, right + last) < CLOSE);
   }
-  drop(a);
-  drop(x);
 }
 
 /* Where the block does not divide the size, A is read beyond its end, times 0: harmless unless what lies
@@ -562,13 +485,7 @@ CASE(test_printed_atax_reads_past_the_end) {
     memcpy(on_a, a, N * N * sizeof *a);
     CHECK(study_atax(DAVIT_HOST, 256, N, N, on_a, on_x, on_tmp, on_y, NULL));
     assert_true(difference(N, on_tmp, right_tmp) < CLOSE);
-    drop(on_x);
-    drop(on_a);
-    drop(on_tmp);
-    drop(on_y);
   }
-  drop(a);
-  drop(x);
 }
 
 /* Rectangular matrices: neither A x nor Aᵀ x comes out, as rows are taken to be nx long and tmp to have ny
@@ -595,8 +512,6 @@ CASE(test_printed_atax_is_for_squares) {
     assert_true(y[i] == -77); /* nobody's element */
   CHECK(study_atax(DAVIT_HOST, 256, NX, NY, a, x, tmp, y, NULL));
   assert_true(difference(NY, y, right) < CLOSE);
-  drop(a);
-  drop(x);
 }
 
 /* ---- printed: covariance ---- */
@@ -645,7 +560,6 @@ CASE(test_printed_covariance_does_not_centre) {
   assert_true(difference(N * N, run.data, centred) > FAR);
   run_printed(&run, STUDY_COVARIANCE_ALL, false, original);
   assert_true(difference(N * N, run.data, centred) < CLOSE);
-  drop(original);
 }
 
 /* In the product Col is a whole row too far: row 0 of the result is not written, a row behind its end is,
@@ -661,7 +575,6 @@ CASE(test_printed_covariance_writes_a_row_too_far) {
   assert_true(isnan(run.symmat[N])); /* what was read there is in every sum */
   run_printed(&run, STUDY_COLUMN_RESET, false, original);
   assert_int_equal(run.writes.outside + run.reads.outside, 0);
-  drop(original);
 }
 
 /* With Col set back every row of threads subtracts the means: gridDim.y × blockDim.y times in all. */
@@ -673,7 +586,6 @@ CASE(test_printed_covariance_centres_many_times) {
   run_printed(&run, STUDY_COLUMN_RESET | STUDY_LAUNCHES, false, original);
   assert_true(difference(N * N, run.data, many) < CLOSE);
   assert_true(difference(N * N, run.data, centred) > FAR);
-  drop(original);
 }
 
 /* One launch: blocks take the means of columns that others have centred already, or multiply columns that
@@ -691,7 +603,6 @@ CASE(test_printed_covariance_does_not_wait_for_other_blocks) {
     assert_true(difference(N, run.mean, mean) < CLOSE);
     assert_true(difference(N * N, run.symmat, symmat) < CLOSE);
   }
-  drop(original);
 }
 
 /* The tiles give D D. With the handout's data it passes for Dᵀ D, or D Dᵀ, at the tolerances of such
@@ -706,7 +617,6 @@ CASE(test_printed_covariance_multiplies_without_transposing) {
     assert_true(difference(N * N, run.symmat, wrong) < CLOSE);
     if (i == 0)
       assert_true(difference(N * N, run.symmat, symmat) > FAR);
-    drop(originals[i]);
   }
   double *handout = handout_matrix(N), *right = doubles(N * N);
   column_means(N, N, handout, mean); /* by 3214212.01, as printed */
@@ -715,8 +625,6 @@ CASE(test_printed_covariance_multiplies_without_transposing) {
   square(false, N, N, handout, wrong);
   double off = difference(N * N, wrong, right);
   assert_true(off > 0 && off < 2e-5);
-  drop(handout);
-  drop(right);
 }
 
 /* No load and no store of the product asks for the size; the test for k leaves one row too many. */
@@ -737,10 +645,6 @@ CASE(test_printed_covariance_goes_past_the_end) {
   CHECK(study_covariance(DAVIT_HOST, 16, ODD, ODD, divisor, data, mean, result, NULL));
   square(true, ODD, ODD, data, right);
   assert_true(difference(ODD * ODD, result, right) < 10 * CLOSE);
-  drop(original);
-  drop(data);
-  drop(result);
-  drop(right);
 }
 
 /* The grid is m wide while Col runs over n, and data's rows are taken to be m long: only squares work. */
@@ -760,10 +664,6 @@ CASE(test_printed_covariance_is_for_squares) {
     assert_true(m > n ? writes.outside > 0 : isnan(result[n - 1])); /* columns from m on: nobody's */
     square(true, m, n, data, result);
     assert_true(difference(n * n, right, result) < CLOSE * (double)m);
-    drop(original);
-    drop(data);
-    drop(result);
-    drop(right);
   }
 }
 

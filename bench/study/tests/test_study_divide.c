@@ -18,7 +18,6 @@ CASE(test_p5) {
           divide.unlimited = true;
           divides(&divide, study_places[d], n, p, right, input_names[which]);
         }
-      free(p);
     }
 }
 
@@ -37,7 +36,6 @@ CASE(test_p5_choices) {
         divide.every_block = divide.unlimited;
         divides(&divide, study_places[1], sizes[s], p, right, input_names[which]);
       }
-      free(p);
     }
 }
 
@@ -50,7 +48,6 @@ CASE(test_p5_small) {
     study_point *p = points_of(which, n, next_random(&seed));
     study_divide divide = {.base = 2, .sort = repeat & 1, .unlimited = repeat % 5 == 0};
     divides(&divide, study_places[repeat & 1], n, p, right_distance(n, p), input_names[which]);
-    free(p);
   }
 }
 
@@ -69,7 +66,6 @@ CASE(test_p5_large) {
       assert_true(is.distance == right.distance);
       study_point a = {is.pair.x1, is.pair.y1}, b = {is.pair.x2, is.pair.y2};
       assert_true(study_distance(a, b) == is.distance);
-      free(p);
     }
 }
 
@@ -147,9 +143,7 @@ CASE(test_brute_blocks) {
           study_closest is = {c.dist[b], c.pairs[b]};
           is_closest(&is, right_distance(base, p + b * base), base, p + b * base, "block");
         }
-        candidates_free(&c);
       }
-  free(p);
 }
 
 /* Sx and Sy of a step and what findVerticalStrip and compareStripPoints must make of them. */
@@ -178,12 +172,6 @@ static strip strip_of(input which, int64_t n, int base, int64_t length, float de
   return s;
 }
 
-static void strip_free(strip *s) {
-  free(s->sx);
-  free(s->sy);
-  free(s->flags);
-}
-
 CASE(test_find_strip) {
   enum { N = 4096 };
   static const int64_t teams[] = {0, 1, 7};
@@ -204,13 +192,13 @@ CASE(test_find_strip) {
           from_device(&sy, NULL);
           for (int64_t b = 0; b < N / base; b++)
             assert_int_equal(flags[b], s.flags[b]);
-          strip_free(&s);
         }
       }
 }
 
 /* compareStripPoints of a block, by the definition. */
-static study_strip_count compare_on_host(const strip *s, int64_t block, int limit, int thread, float *least) {
+static study_strip_count compare_on_host(const strip *s, int64_t block, int limit, int thread,
+                                         float *minimum) {
   study_strip_count count = {1, 0, 0, 0, 0};
   int64_t own = block * s->base + thread, start = own / s->length * s->length;
   float middle = s->sx[start + s->length / 2].x, before = s->delta;
@@ -230,7 +218,7 @@ static study_strip_count compare_on_host(const strip *s, int64_t block, int limi
       before = distance < before ? distance : before;
     }
   }
-  *least = before < *least ? before : *least;
+  *minimum = before < *minimum ? before : *minimum;
   return count;
 }
 
@@ -268,8 +256,6 @@ static void compares_right(const strip *s, int device, int64_t teams, int limit,
     else
       assert_true(c.dist[b] == minimum && between(pair) == minimum);
   }
-  candidates_free(&c);
-  free(counts);
 }
 
 CASE(test_compare_strip) {
@@ -286,7 +272,6 @@ CASE(test_compare_strip) {
           compares_right(&s, study_places[d], teams[e], 8, STUDY_STRIP_SEPARATE, false);
           compares_right(&s, study_places[d], teams[e], INT32_MAX, STUDY_STRIP_MERGED, false);
           compares_right(&s, study_places[d], teams[e], 1, STUDY_STRIP_MERGED, false);
-          strip_free(&s);
         }
       }
 }
@@ -323,7 +308,6 @@ CASE(test_limit_and_counters) {
     assert_true(limited->inside >= limited->flagged && limited->taken <= limited->tests);
   }
   assert_true(fewer);
-  free(p);
 }
 
 typedef struct counted {
@@ -347,7 +331,7 @@ static void count_on_host(void *context, const study_step_arrays *a) {
       uint32_t inside = 0;
       for (int t = warp; t < warp + 32; t++) {
         float least = INFINITY;
-        study_strip_count count = compare_on_host(&s, b, STUDY_FLAGGED_LIMIT, t, &least);
+        study_strip_count count = compare_on_host(&s, b, STUDY_FLAGGED_LIMIT, t, &minimum);
         step->tests += count.tests;
         step->taken += count.taken;
         step->nearer += count.nearer;
@@ -381,7 +365,6 @@ CASE(test_counters_against_host) {
       assert_int_equal(report.step[s].divergent_warps, on_host.step[s].divergent_warps);
     }
   }
-  free(p);
 }
 
 /* Times and counts of a run: the parts are within the whole; comparators are those of a sort by x and of
@@ -408,7 +391,6 @@ CASE(test_report) {
   assert_true(times.compare_ms > 0 && times.transfer_ms >= 0 && times.reduce_ms >= 0);
   assert_true(fabs(times.transfer_ms + times.compare_ms + times.reduce_ms - times.total_ms) <=
               1e-6 * times.total_ms);
-  free(p);
 }
 
 /* No thread depends on what another one does in the same phase: with the threads in reverse order all
@@ -434,7 +416,6 @@ CASE(test_order_of_threads) {
       assert_memory_equal(&is[0].distance, &is[1].distance, sizeof(float));
       assert_memory_equal(&is[0].pair, &is[1].pair, sizeof is[0].pair);
     }
-    free(p);
   }
   study_trace_free(&trace);
 }
@@ -453,7 +434,6 @@ CASE(test_repeats_are_identical) {
       assert_true(is.distance == first[limit].distance);
       assert_memory_equal(&is.pair, &first[limit].pair, sizeof is.pair);
     }
-  free(p);
 }
 
 int main(void) {

@@ -53,7 +53,6 @@ static void scans(scan_call *call, const study_scan *s, int device, int64_t n, c
     if (study_get(m, host, i) != study_get(m, right, i))
       fail_msg("device %d, %s, form %d, block %d, exclusive %d, n %lld, in place %d: element %lld", device,
                m->name, (int)s->form, s->block, s->exclusive, (long long)n, in_place, (long long)i);
-  free(host);
 }
 
 /* All forms, sizes of a team and kinds that a call has, of random elements, against the reference; of a team or of a
@@ -71,8 +70,6 @@ static void scan_all(int device, study_operator op, bool grid, int64_t n, uint64
         reference_tiles(&s, grid ? n : study_scan_tile(&s), n, x, right);
         scans(grid ? study_scan_grid : tiles_call, &s, device, n, x, right, (b + exclusive + (int)seed) % 2);
       }
-  free(x);
-  free(right);
 }
 
 /* ---- within a block ---- */
@@ -95,7 +92,6 @@ CASE(test_every_length_of_a_block) {
         reference_tiles(&s, 1024, n, x, right);
         scans(tiles_call, &s, study_places[d], n, x, right, n % 2);
       }
-  free(x);
 }
 
 CASE(test_totals_of_blocks) {
@@ -112,7 +108,6 @@ CASE(test_totals_of_blocks) {
           assert_true(totals[i / tile] == right);
         }
       }
-  free(x);
 }
 
 /* ---- the grid ---- */
@@ -144,8 +139,6 @@ CASE(test_levels) {
     int32_t *x = random_elements(STUDY_SUM, n, 9), *right = host_memory(n, sizeof *right);
     study_reference_scan(STUDY_SUM, false, n, x, right);
     scans(study_scan_grid, &s, study_places[d], n, x, right, true);
-    free(x);
-    free(right);
   }
 }
 
@@ -160,7 +153,6 @@ CASE(test_relations_of_the_kinds) {
   assert_int_equal(sigma[0], 0);
   for (int i = 0; i < N; i++)
     assert_int_equal(study_add(sigma[i], x[i]), s[i]);
-  free(x);
 }
 
 /* ---- order and work ---- */
@@ -209,7 +201,6 @@ CASE(test_phases_in_any_order) {
       assert_memory_equal(up, down, sizeof up);
       study_trace_free(&trace);
     }
-  free(x);
 }
 
 static int64_t combinations_of(study_scan_form form, int block, int64_t n) {
@@ -222,7 +213,6 @@ static int64_t combinations_of(study_scan_form form, int block, int64_t n) {
   int64_t count = trace.combination_count;
   assert_false(trace.full);
   study_trace_free(&trace);
-  free(x);
   return count;
 }
 
@@ -253,9 +243,6 @@ CASE(test_workers) {
           assert_memory_equal(x, right, bytes);
           assert_true(work.combinations <= 2 * n);
           assert_true(n == 0 || work.depth == 2 * ((n + used - 1) / used) - 1 + used);
-          free(x);
-          free(y);
-          free(right);
         }
 }
 
@@ -273,7 +260,6 @@ static void segmented(int device, bool exclusive, int64_t n, const int32_t *a, c
   /* An exclusive sum begins anew at a start: there it is not the scan's neighbour. */
   for (int64_t i = 0; i < n; i++)
     out[i] = !exclusive ? (int32_t)pairs[i] : i > 0 && flags[i] == 0 ? (int32_t)pairs[i - 1] : 0;
-  free(pairs);
 }
 
 CASE(test_segments) {
@@ -314,10 +300,6 @@ CASE(test_segments_of_all_lengths) {
               study_reference_scan(STUDY_SUM, kind, n, x, right);
               assert_memory_equal(out, right, (size_t)n * sizeof *out);
             }
-            free(x);
-            free(flags);
-            free(out);
-            free(right);
           }
 }
 
@@ -334,7 +316,6 @@ CASE(test_pair_operator) {
   assert_false(commutes);
   assert_true(study_join(study_pair(5, true), study_pair(7, true)) == study_pair(7, true));
   assert_true(study_join(study_pair(5, true), study_pair(7, false)) == study_pair(12, true));
-  free(x);
 }
 
 /* ---- the printed scans ---- */
