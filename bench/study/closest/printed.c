@@ -9,7 +9,7 @@
 
 float study_printed_closest_cpu(int64_t n, const study_point *points, const study_point *p1,
                                 const study_point *p2, int64_t most, study_guard *reads) {
-  float least = INFINITY;
+  float minimum = INFINITY;
   for (int64_t i = 0; i < n - 1; i++)
     for (int64_t j = i + 1; j * n; j++) {
       if (!study_inside(reads, j)) {
@@ -30,7 +30,7 @@ float study_printed_closest_cpu(int64_t n, const study_point *points, const stud
 
 float study_printed_closest_blocked(int64_t n, int64_t b, const study_point *points, const study_point *p1,
                                     const study_point *p2) {
-  float least = INFINITY;
+  float minimum = INFINITY;
   const int64_t blocks = (n + b - 1) / b;
   for (int64_t i = 0; i < blocks; i++)
     for (int64_t j = i; j < blocks; j++)
@@ -49,7 +49,7 @@ float study_printed_closest_blocked(int64_t n, int64_t b, const study_point *poi
 
 /* Squares of the points in sx by all pairs. */
 static float all_pairs(int64_t n, const study_point *const *p) {
-  float least = INFINITY;
+  float minimum = INFINITY;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = i + 1; j < n; j++)
       minimum = fminf(minimum, study_square(*p[i], *p[j]));
@@ -70,7 +70,7 @@ static float printed_divide(int64_t nx, const study_point *const *sx, int64_t ny
       scratch[l++] = sy[i];
     else
       scratch[left + right++] = sy[i];
-  float least = printed_divide(nx / 2, sx, left, scratch, cutoff, scratch + ny);
+  float minimum = printed_divide(nx / 2, sx, left, scratch, cutoff, scratch + ny);
   minimum =
       fminf(minimum, printed_divide(nx - nx / 2, sx + nx / 2, right, scratch + left, cutoff, scratch + ny));
   const float width = sqrtf(minimum);
@@ -90,7 +90,7 @@ float study_printed_closest_divide(int64_t n, const study_point *const *sx, cons
   const study_point **scratch = malloc((size_t)n * LEVELS * sizeof *scratch);
   if (!scratch)
     abort();
-  float least = printed_divide(n, sx, n, sy, cutoff, scratch);
+  float minimum = printed_divide(n, sx, n, sy, cutoff, scratch);
   free(scratch);
   return sqrtf(minimum);
 }

@@ -330,7 +330,7 @@ static void count_on_host(void *context, const study_step_arrays *a) {
     for (int warp = 0; a->flags[b] && warp < base; warp += 32) {
       uint32_t inside = 0;
       for (int t = warp; t < warp + 32; t++) {
-        float least = INFINITY;
+        float minimum = INFINITY;
         study_strip_count count = compare_on_host(&s, b, STUDY_FLAGGED_LIMIT, t, &minimum);
         step->tests += count.tests;
         step->taken += count.taken;
