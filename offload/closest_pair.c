@@ -173,7 +173,7 @@ size_t dvt_closest_bytes(const dvt_closest_site *site, dvt_closest_stage last) {
 
 /* Teams of a GPU, as many as have work. */
 static int teams_of(const dvt_closest_site *site, step which, int64_t n) {
-  enum { BOX_POINTS = 8 }; /* of a thread at least, where only the box is wanted */
+  enum { BOX_POINTS = 8 }; /* of a thread, where only the box is wanted */
   const int64_t each = which == BRUTE ? BLOCK
                        : which == BOX ? BOX_POINTS * THREADS
                                       : THREADS,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stages of the search for a closest pair, each one piece of work on one device.
  *
- * A stage gets a state, does its work and gives the state back with what it found. What comes after what, and
- * with which grid, src/closest_pair.c decides. Several devices share a stage: each has all points and looks
- * at its part of the pairs; the least of what they find is the answer. */
+ * A stage gets a state, does its work and returns the state with what it found. src/closest_pair.c decides
+ * which stage is next, and with which grid. Several devices share a stage: each has all points and compares
+ * its part of the pairs; the first of the pairs that they find is the answer. */
 #ifndef DAVIT_OFFLOAD_CLOSEST_PAIR_H
 #define DAVIT_OFFLOAD_CLOSEST_PAIR_H
 
@@ -13,18 +13,21 @@
 #include "offload/runtime/stream.h"
 
 typedef enum dvt_closest_stage {
-  DVT_CLOSEST_BOX,   /* low, high, bad */
-  DVT_CLOSEST_BRUTE, /* the box, and pair */
-  DVT_CLOSEST_DENSE, /* the box, a dense grid of it, and pair: of all pairs no farther apart than a cell is wide */
+  DVT_CLOSEST_BOX,    /* low, high, bad */
+  DVT_CLOSEST_BRUTE,  /* the box, and pair */
+  DVT_CLOSEST_DENSE,  /* the box, a dense grid of it, and pair: of pairs no farther apart than a cell */
   DVT_CLOSEST_HASHED, /* known, by a sample too; a grid with cells a little wider than that, and pair */
   DVT_CLOSEST_EQUAL   /* pair: of the pairs of equal points, if there is one */
 } dvt_closest_stage;
 
-/* Cells and their buckets, numbered from 1; bucket 0 is empty. Dense: cell (x, y, z) of a box is bucket first
- * + x + y pitch[0] + z pitch[1], with a rim of empty cells, so that every neighbour has a bucket. Hashed:
- * cells of the side 2^e at multiples of the side; runs of 32 cells in x have neighbouring buckets, the first
- * of which is hashed. Beyond 2^53 sides from the origin only points with that coordinate equal can be in one
- * cell. */
+/* Cells and their buckets, numbered from 1; bucket 0 is empty.
+ *
+ * Dense: cell (x, y, z) of a box is bucket first + x + y pitch[0] + z pitch[1]. A rim of empty cells gives
+ * every neighbour a bucket.
+ *
+ * Hashed: cells of the side 2^e at multiples of the side. Runs of 32 cells in x have neighbouring buckets;
+ * the first of them is hashed. Beyond 2^53 sides from the origin only points with that coordinate equal can
+ * be in one cell. */
 typedef struct dvt_closest_grid {
   int64_t hashed;
   int64_t buckets;                /* with bucket 0 */
@@ -48,13 +51,13 @@ typedef struct dvt_closest_state {
   dvt_closest_grid grid;
   uint64_t ranks;
   davit_closest_pair_result pair;
-  /* while it is found; 0 before: slots of _EQUAL, the complement of a distance's bits, flags */
+  /* used by the steps, 0 before: slots of _EQUAL, the complement of a distance's bits, flags */
   int64_t slots;
   uint64_t bound;
   uint32_t stop, counter;
 } dvt_closest_state;
 
-/* Or there is no grid of the stage's kind. Then `pair` says nothing. */
+/* A cell has too many points, or there is no grid of the stage's kind: then `pair` is undefined. */
 static inline bool dvt_closest_is_crowded(const dvt_closest_state *state) {
   return state->stop || state->ranks > (uint64_t)state->grid.ranks;
 }

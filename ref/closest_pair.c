@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The closest pair on the CPU: all pairs, and divide and conquer.
  *
- * Divide and conquer: Shamos and Hoey, Closest-point Problems (1975); in space Bentley and Shamos, Divide and Conquer in
- * Multidimensional Space (1976). Points are ordered by (x, y, z, index) and split by rank, so that equal coordinates need no
- * care. Equal points are found at once, as neighbours. The halves come back in the order of the next axis and are merged; of
- * the strip about the cut each point is compared with those that follow within the distance found so far. In space the
- * strip is divided once more, by the second axis. The axes are taken by the extent of the points, the longest first.
- * O(n log n) in the plane, O(n log^2 n) in space, where it is O(n log n) as well if the strips are thin.
+ * Divide and conquer: Shamos and Hoey, Closest-point Problems (1975); in space Bentley and Shamos, Divide and
+ * Conquer in Multidimensional Space (1976). Points are sorted by (x, y, z, index) and split by rank, so equal
+ * coordinates need no special case. Equal points are neighbours and are found first. The halves are returned
+ * in the order of the next axis and merged. In the strip about the cut each point is compared with those that
+ * follow within the distance found so far. In space the strip is divided once more, by the second axis. The
+ * axes are ordered by the extent of the points, the longest first. O(n log n) in the plane, O(n log^2 n) in
+ * space, or O(n log n) if the strips are thin.
  *
- * Points are copied into records of doubles, 32 bytes each, three times. */
+ * Memory: three copies of the points, as records of doubles of 32 bytes each. */
 #include <string.h>
 
 #include "ref/closest_pair.h"
@@ -25,8 +26,8 @@ static double coordinate(davit_type type, const void *points, int64_t at) {
   return type == DAVIT_DOUBLE ? ((const double *)points)[at] : (double)((const float *)points)[at];
 }
 
-/* The order of the axes in records: coordinate k of a point is at[place[k]]. Sums are rounded, so a distance needs the
- * points' own order. */
+/* The order of the axes in records: coordinate k of a point is at[place[k]]. Sums are rounded, so a distance
+ * needs the points' own order. */
 typedef struct frame {
   int dim, place[MOST_DIM];
 } frame;
@@ -118,8 +119,8 @@ static davit_closest_pair_result join(record *r, record *spare, record *more, in
   return best;
 }
 
-/* The closest pair of records in the order of `axis`, or `best` if that comes before. They are left in the order of
- * the next axis. */
+/* The closest pair of records in the order of `axis`, or `best` if that comes before. They are left in the
+ * order of the next axis. */
 static davit_closest_pair_result conquer(record *r, record *spare, record *more, int64_t n, int axis,
                                          const frame *f, davit_closest_pair_result best) {
   if (n <= FEW) {
@@ -134,7 +135,7 @@ static davit_closest_pair_result conquer(record *r, record *spare, record *more,
   return join(r, spare, more, half, n, cut, axis, f, best);
 }
 
-/* Of records in order, in which equal points are neighbours: the least pair of such. */
+/* Of records in order, in which equal points are neighbours: the first pair of equal points. */
 static davit_closest_pair_result equal_pair(const record *r, int64_t n) {
   davit_closest_pair_result best = DVT_NO_PAIR;
   for (int64_t i = 1; i < n; i++)
@@ -194,8 +195,9 @@ static frame order_axes(record *r, int64_t n, int dim) {
 
 /* ---- with threads ---- */
 
-/* The records are cut into `count` blocks, a power of two. Threads work on a block each, then on two blocks each, and so on:
- * not with tasks, as those of LLVM 19's libomp are not safe with teams of threads that come and go. */
+/* The records are cut into `count` blocks, a power of two. Threads work on a block each, then on two blocks
+ * each, and so on: not with tasks, as those of LLVM 19's libomp are not safe with teams of threads that come
+ * and go. */
 typedef struct blocks {
   int64_t n;
   int threads, count;

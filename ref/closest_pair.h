@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The distance of two points, as everything that looks for a closest pair computes it: the same bits on the CPU and on every
- * device.
+/* The distance of two points, and which pair comes first: every search for a closest pair uses these
+ * functions, so the result has the same bits on the CPU and on every device.
  *
- * Differences, squares and their sum are doubles, each rounded once; products and sums are never fused. Coordinates that are
- * floats make squares between 1e-90 and 1e78, where nothing is lost. For doubles a pair is scaled by a power of two where its
- * largest difference is beyond 2^500 or below 2^-460, so that no square overflows or vanishes beside the result's
- * precision. A distance that is no double itself is infinity.
+ * Differences, squares and their sum are doubles, each rounded once; products and sums are never fused.
+ * Coordinates that are floats give squares between 1e-90 and 1e78, without loss. A pair of doubles is
+ * scaled by a power of two if its largest difference is above 2^500 or below 2^-460, so that no square
+ * overflows or underflows. A distance that no double can hold is infinity.
  *
- * A distance is never less than the difference of one coordinate, as rounding is monotonic and the root of a rounded
- * square is the number squared.
+ * A distance is never less than the difference of one coordinate: rounding is monotonic, and the root of
+ * a rounded square is the number squared.
  *
- * A header of inline functions because offload/closest_pair.c compiles them for the devices too. */
+ * Cost: 8 flops and a root. Inline functions, because offload/closest_pair.c compiles them for devices
+ * too. */
 #ifndef DAVIT_REF_CLOSEST_PAIR_H
 #define DAVIT_REF_CLOSEST_PAIR_H
 
@@ -20,10 +21,10 @@
 
 #define DVT_PAIR_INLINE static inline __attribute__((always_inline))
 
-/* What no pair is after. */
+/* Every pair comes before this one. */
 #define DVT_NO_PAIR ((davit_closest_pair_result){INT64_MAX, INT64_MAX, __builtin_inf()})
 
-/* The square of the distance, but where it overflows or vanishes. */
+/* The square of the distance, unless it overflows or underflows. */
 DVT_PAIR_INLINE double dvt_pair_square(double dx, double dy, double dz) {
 #pragma STDC FP_CONTRACT OFF
   return dx * dx + dy * dy + dz * dz;
@@ -43,7 +44,7 @@ DVT_PAIR_INLINE double dvt_pair_distance(double dx, double dy, double dz) {
   return __builtin_sqrt(dvt_pair_square(x * scale, y * scale, z * scale)) * back;
 }
 
-/* A pair whose square, as above, is more than this is farther apart than `distance`. */
+/* A pair whose dvt_pair_square() is more than this is farther apart than `distance`. */
 DVT_PAIR_INLINE double dvt_pair_limit(double distance) {
   if (distance > 0x1p499)
     return __builtin_inf();
@@ -57,7 +58,8 @@ DVT_PAIR_INLINE bool dvt_pair_before(double distance, int64_t i, int64_t j,
   return i != than->i ? i < than->i : j < than->j;
 }
 
-/* `best` becomes the pair of points a and b, in either order, if that comes before it; true then. */
+/* If the pair of points a and b, in either order, comes before `best`, it becomes `best`. Returns whether it
+ * did. */
 DVT_PAIR_INLINE bool dvt_pair_offer(double distance, int64_t a, int64_t b, davit_closest_pair_result *best) {
   const int64_t i = a < b ? a : b, j = a < b ? b : a;
   if (!dvt_pair_before(distance, i, j, best))

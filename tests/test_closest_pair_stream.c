@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stages of the closest pair on a GPU without one: their kernels thread by thread, and what launches them, against all pairs and
- * divide and conquer, and against the same stages on the CPU. */
+/* The stages of the closest pair on a GPU without one: their kernels thread by thread, and what launches
+ * them, against all pairs and divide and conquer, and against the same stages on the CPU. */
 #include <omp.h>
 
 #include "tests/emulator.h"
-/* The source under test. So few records count as more than a cache holds that they go to their places in steps. */
+/* The source under test. So few records count as more than a cache holds that they go to their places in
+ * steps. */
 #define DVT_CLOSEST_CACHE (1 << 15)
 #define dvt_closest_bytes emulated_closest_bytes
 #define dvt_closest_perform emulated_closest_perform
@@ -199,8 +200,8 @@ CASE(test_data) {
   run("tiny", DAVIT_DOUBLE, 3, 500, 2, false);
 }
 
-/* Records that go to their places in steps: as few as do, with parts of all lengths, so many that a part has several windows, and
- * counted in two launches. */
+/* Records that go to their places in steps: as few as do, with parts of all lengths, so many that a part has
+ * several windows, and counted in two launches. */
 CASE(test_steps) {
   const int64_t most = scaled(PROBED * 16) + 4077;
   const int64_t sizes[] = {STEPS_FROM + 1, 4096, 4097, 20011, most};

@@ -44,7 +44,7 @@ mkdir -p "$work"
 command_of() {
   local line
   line=$(sed -n "s|^ *\"command\": \"\(.*/offload/$1\.c\)\",\{0,1\}\$|\1|p" "$build/compile_commands.json" | head -1)
-  [ -n "$line" ] || { echo "$build/compile_commands.json does not tell how offload/$1.c is compiled"; return 1; }
+  [ -n "$line" ] || { echo "$build/compile_commands.json does not say how offload/$1.c is compiled"; return 1; }
   line=$(printf '%s' "$line" | sed 's|\\\(["\\]\)|\1|g')
   eval "words=($line)"
 }
