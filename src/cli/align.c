@@ -325,26 +325,26 @@ const cli_command cli_command_align = {
         CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
         CLI_PLACE(comparison, target_path, "TARGET", "the same")),
     .options = CLI_OPTIONS(
-        CLI_OPTION(OUTPUT, comparison, output, "o", "FILE", .value = "-", .otherwise = "standard output",
+        CLI_OPTION(OUTPUT, comparison, output, "-o", "FILE", .value = "-", .otherwise = "standard output",
                    .help = "write the lines there; with --json, lines are written only to a file"),
         CLI_OPTION(
-            TEXT, comparison, matrix_name, "matrix", "M", .value = "blosum62",
+            TEXT, comparison, matrix_name, "--matrix", "M", .value = "blosum62",
             .help =
                 "blosum45, 50, 62, 80 or 90, pam30, 70 or 250, nuc.4.4, or a file in NCBI's format, whose "
                 "letters are the alphabet"),
-        CLI_OPTION(WHOLE, comparison, match, "match", "X", .minimum = 1, .maximum = INT8_MAX,
-                   .needs = "mismatch", .excludes = "matrix",
+        CLI_OPTION(WHOLE, comparison, match, "--match", "X", .minimum = 1, .maximum = INT8_MAX,
+                   .needs = "--mismatch", .excludes = "--matrix",
                    .help = "DNA instead: the score of equal bases"),
-        CLI_OPTION(WHOLE, comparison, mismatch, "mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,
-                   .needs = "match", .help = "the score of other bases, and of N with any"),
-        CLI_OPTION(WHOLE, comparison, scoring.gap_open, "gap-open", "X", .minimum = 1, .maximum = INT32_MAX,
+        CLI_OPTION(WHOLE, comparison, mismatch, "--mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,
+                   .needs = "--match", .help = "the score of other bases, and of N with any"),
+        CLI_OPTION(WHOLE, comparison, scoring.gap_open, "--gap-open", "X", .minimum = 1, .maximum = INT32_MAX,
                    .value = "11", .help = "what the first symbol of a gap costs"),
-        CLI_OPTION(WHOLE, comparison, scoring.gap_extend, "gap-extend", "X", .minimum = 1,
+        CLI_OPTION(WHOLE, comparison, scoring.gap_extend, "--gap-extend", "X", .minimum = 1,
                    .maximum = INT32_MAX, .value = "1", .help = "what each further symbol of a gap costs"),
-        CLI_OPTION(WHOLE, comparison, top, "top", "K", .minimum = 1, .value = "10",
+        CLI_OPTION(WHOLE, comparison, top, "--top", "K", .minimum = 1, .value = "10",
                    .help = "at most K targets for a query, best first, then in the order of TARGET"),
         CLI_OPTION(
-            FLAG, comparison, cigar, "cigar", NULL,
+            FLAG, comparison, cigar, "--cigar", NULL,
             .help =
                 "fill the column cigar: runs of = (equal), X (not equal), I (query alone), D (target alone); "
                 "else it is *")),

@@ -150,7 +150,7 @@ const cli_command cli_command_closest = {
                                      "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point "
                                      "a line, numbers separated by commas, semicolons or blanks; lines that "
                                      "begin with # are skipped, and the first line may hold names")),
-    .options = CLI_OPTIONS(CLI_OPTION(CHOICE, search, algorithm, "algorithm", "A", .choices = algorithms,
+    .options = CLI_OPTIONS(CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms,
                                       .value = "auto", .help = "how to search; the answer is the same")),
     .common = CLI_COMMON_COMPUTE,
     .state = sizeof(search),

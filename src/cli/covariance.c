@@ -232,14 +232,14 @@ const cli_command cli_command_covariance = {
         CLI_PLACES(CLI_PLACE(covariance, path, "D", "a float64 or float32 matrix; rows are observations")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION(covariance, "S"),
-        CLI_OPTION(OUTPUT, covariance, mean_output, "mean", "FILE", .array = offsetof(covariance, mean),
+        CLI_OPTION(OUTPUT, covariance, mean_output, "--mean", "FILE", .array = offsetof(covariance, mean),
                    .help = "write the means; if -o is given too, both files are written or neither is"),
-        CLI_OPTION(REAL, covariance, divisor_given, "divisor", "X", .choices = divisors, .value = "rows-1",
+        CLI_OPTION(REAL, covariance, divisor_given, "--divisor", "X", .choices = divisors, .value = "rows-1",
                    .help = "divisor of the products, not 0"),
-        CLI_OPTION(REAL, covariance, mean_divisor_given, "mean-divisor", "X", .choices = mean_divisors,
+        CLI_OPTION(REAL, covariance, mean_divisor_given, "--mean-divisor", "X", .choices = mean_divisors,
                    .value = "rows", .help = "divisor of the sums of columns for the means, not 0"),
         CLI_OPTION(
-            FLAG, covariance, packed, "packed", NULL,
+            FLAG, covariance, packed, "--packed", NULL,
             .help =
                 "write only the elements above the diagonal, row by row, as S[numpy.triu_indices(n, 1)]")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,

@@ -367,7 +367,7 @@ static int check_options(search *s) {
   o->threshold = or_zero(o->threshold);
   o->alpha = or_zero(o->alpha);
   o->coverage = or_zero(o->coverage);
-  if (!cli_is_given(s->job.command, &s->job.common, "block") && o->block > o->window)
+  if (!cli_is_given(s->job.command, &s->job.common, "--block") && o->block > o->window)
     o->block = o->window;
   o->seed = s->job.common.seed;
   if (o->hop > o->window)
@@ -427,32 +427,32 @@ const cli_command cli_command_detect = {
     .operands =
         CLI_PLACES(CLI_PLACE(search, path, "STREAM", "sound, or feature vectors (.npy, frames x features)")),
     .options = CLI_OPTIONS(
-        CLI_OPTION(LIST, search, paths, "effect", "E ...", .required = true,
+        CLI_OPTION(LIST, search, paths, "--effect", "E ...", .required = true,
                    .help = "the effects: all arguments up to the next option. Their names are those of the "
                            "files, without folder and ending; the second effect of a name is NAME#2"),
-        CLI_OPTION(OUTPUT, search, output, "o", "FILE", .value = "-", .otherwise = "standard output",
+        CLI_OPTION(OUTPUT, search, output, "-o", "FILE", .value = "-", .otherwise = "standard output",
                    .help = "write the rows there; with --json, rows are written only to a file"),
-        CLI_OPTION(WHOLE, search, options.window, "window", "W", .minimum = 1,
+        CLI_OPTION(WHOLE, search, options.window, "--window", "W", .minimum = 1,
                    .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
                    .help = "frames of a window; no effect may be longer"),
-        CLI_OPTION(WHOLE, search, options.hop, "hop", "H", .minimum = 1,
+        CLI_OPTION(WHOLE, search, options.hop, "--hop", "H", .minimum = 1,
                    .maximum = DAVIT_DETECT_WINDOW_MAXIMUM, .otherwise = "the window",
                    .help = "frames from one window to the next, at most a window"),
-        CLI_OPTION(REAL, search, options.threshold, "threshold", "T", .maximum = 100,
+        CLI_OPTION(REAL, search, options.threshold, "--threshold", "T", .maximum = 100,
                    .help = "a similarity below T counts as -T"),
-        CLI_OPTION(REAL, search, options.gap_penalty, "gap-penalty", "G",
+        CLI_OPTION(REAL, search, options.gap_penalty, "--gap-penalty", "G",
                    .maximum = DAVIT_DETECT_GAP_PENALTY_MAXIMUM, .above = true,
                    .help = "the first frame of a gap costs 100 + G, each further one G"),
-        CLI_OPTION(FLAG, search, options.round, "round", NULL,
+        CLI_OPTION(FLAG, search, options.round, "--round", NULL,
                    .help = "round similarities to whole numbers; --gap-penalty must be whole too"),
-        CLI_OPTION(WHOLE, search, options.permutations, "permutations", "R", .minimum = 1,
+        CLI_OPTION(WHOLE, search, options.permutations, "--permutations", "R", .minimum = 1,
                    .maximum = DAVIT_DETECT_PERMUTATIONS_MAXIMUM, .help = "size of the null distribution"),
-        CLI_OPTION(WHOLE, search, options.block, "block", "B", .minimum = 1,
+        CLI_OPTION(WHOLE, search, options.block, "--block", "B", .minimum = 1,
                    .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
                    .help = "frames that stay together in permutations, at most a window"),
-        CLI_OPTION(REAL, search, options.alpha, "alpha", "P", .maximum = 1,
+        CLI_OPTION(REAL, search, options.alpha, "--alpha", "P", .maximum = 1,
                    .help = "an effect is detected if its p-value is at most P"),
-        CLI_OPTION(REAL, search, options.coverage, "coverage", "C", .maximum = 1,
+        CLI_OPTION(REAL, search, options.coverage, "--coverage", "C", .maximum = 1,
                    .help = "and its score at least C times 100 for each of its frames"),
         CLI_SOUND_OPTIONS(search)),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_SEED,

@@ -80,7 +80,7 @@ const cli_command cli_command_features = {
                 "davit features stream.wav --frame 2048 --json -o stream.npy\n",
     .operands = CLI_PLACES(
         CLI_PLACE(extraction, path, "SOUND", "anything that libsndfile reads; channels are averaged")),
-    .options = CLI_OPTIONS(CLI_OPTION(OUTPUT, extraction, output, "o", "F", .required = true,
+    .options = CLI_OPTIONS(CLI_OPTION(OUTPUT, extraction, output, "-o", "F", .required = true,
                                       .help = "the file: .npy, or .mtx or .csv if the name ends so"),
                            CLI_SOUND_OPTIONS(extraction)),
     .common = CLI_COMMON_RUN | CLI_COMMON_CHECK | CLI_COMMON_FORCE,

@@ -127,10 +127,10 @@ const cli_command cli_command_gemm = {
                            CLI_PLACE(product, b_path, "B", "a matrix of the same type")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION(product, "C"), CLI_ALPHA_OPTION(product), CLI_BETA_OPTION(product, "C0"),
-        CLI_OPTION(TEXT, product, c0_path, "c0", "FILE",
+        CLI_OPTION(TEXT, product, c0_path, "--c0", "FILE",
                    .help = "C before the product; without it that term is left out"),
         CLI_TRANSPOSE_OPTION(product, transa, "A"), CLI_TRANSPOSE_OPTION(product, transb, "B"),
-        CLI_OPTION(WHOLE, product, tile, "tile", "N", .minimum = 1, .choices = tiles, .value = "auto",
+        CLI_OPTION(WHOLE, product, tile, "--tile", "N", .minimum = 1, .choices = tiles, .value = "auto",
                    .help = "rows and columns of a tile")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(product),

@@ -247,16 +247,16 @@ const cli_command cli_command_occupancy = {
     .examples = "davit occupancy --threads 256 --registers 40 --card A100\n"
                 "davit occupancy --card H200 --threads 128 --sweep shared\n",
     .options = CLI_OPTIONS(
-        CLI_OPTION(WHOLE, calculation, block.threads, "threads", "T", .minimum = 1, .maximum = 1 << 30,
+        CLI_OPTION(WHOLE, calculation, block.threads, "--threads", "T", .minimum = 1, .maximum = 1 << 30,
                    .help = "threads of a block; with --sweep threads it may be left out"),
-        CLI_OPTION(WHOLE, calculation, block.registers, "registers", "R", .maximum = 1 << 30, .value = "0",
+        CLI_OPTION(WHOLE, calculation, block.registers, "--registers", "R", .maximum = 1 << 30, .value = "0",
                    .help = "registers of a thread; 0: no limit by registers"),
-        CLI_OPTION(WHOLE, calculation, block.shared_bytes, "shared", "S", .maximum = 1 << 30, .value = "0",
+        CLI_OPTION(WHOLE, calculation, block.shared_bytes, "--shared", "S", .maximum = 1 << 30, .value = "0",
                    .help = "bytes of shared memory of a block, static and dynamic"),
-        CLI_OPTION(TEXT, calculation, card_name, "card", "NAME", .otherwise = "the first NVIDIA device",
+        CLI_OPTION(TEXT, calculation, card_name, "--card", "NAME", .otherwise = "the first NVIDIA device",
                    .help = "GT 560M, GTX 670, V100, A100, H100, H200 (letters and digits count, case does "
                            "not), or a device's number"),
-        CLI_OPTION(CHOICE, calculation, over, "sweep", "WHAT", .choices = sweeps,
+        CLI_OPTION(CHOICE, calculation, over, "--sweep", "WHAT", .choices = sweeps,
                    .help = "print a table over all values of it")),
     .common = CLI_COMMON_JSON,
     .state = sizeof(calculation),

@@ -15,6 +15,6 @@ static const cli_choice cli_operators[] = {{"sum", DAVIT_SUM, NULL},
 
 /* The row; the state has a davit_operator `op`. */
 #define CLI_OPERATOR_OPTION(type)                                                                            \
-  CLI_OPTION(CHOICE, type, op, "op", "OP", .choices = cli_operators, .value = "sum", .help = "the operator")
+  CLI_OPTION(CHOICE, type, op, "--op", "OP", .choices = cli_operators, .value = "sum", .help = "the operator")
 
 #endif

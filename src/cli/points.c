@@ -132,7 +132,7 @@ static davit_status work(void *state, cli_array *points, bool reference) {
 
 static int load(void *state) {
   generator *g = state;
-  if (cli_is_given(g->job.command, &g->job.common, "sigma") && g->kind != NORMAL)
+  if (cli_is_given(g->job.command, &g->job.common, "--sigma") && g->kind != NORMAL)
     return cli_fail(CLI_USAGE, "--sigma is for --kind normal");
   if (g->type == CLI_F4 && g->kind != NORMAL && g->n > INT64_C(1) << 48)
     return cli_fail(CLI_USAGE, "float32 has no more than 2^48 different points");
@@ -159,18 +159,18 @@ const cli_command cli_command_points = {
         "Makes N random points, an N x 2 or N x 3 matrix. The same seed gives the same points everywhere.",
     .examples = "davit points -n 1e5 -o P.npy\n"
                 "davit points -n 1000 --kind normal --sigma 0.1 --dim 3 --seed 7 -o P.csv\n",
-    .options = CLI_OPTIONS(
-        CLI_OPTION(WHOLE, generator, n, "n", "N", .minimum = 1, .required = true, .help = "number of points"),
-        CLI_OPTION(OUTPUT, generator, output, "o", "P", .required = true,
-                   .help = "the file: .npy, or .mtx or .csv if the name ends so"),
-        CLI_OPTION(CHOICE, generator, kind, "kind", "KIND", .choices = kinds, .value = "uniform",
-                   .help = "how the points are spread"),
-        CLI_OPTION(REAL, generator, sigma, "sigma", "X", .maximum = 10, .above = true, .value = "1",
-                   .help = "standard deviation of normal points"),
-        CLI_OPTION(WHOLE, generator, dim, "dim", "D", .minimum = 2, .maximum = 3, .value = "2",
-                   .help = "dimensions"),
-        CLI_OPTION(CHOICE, generator, type, "type", "TYPE", .choices = types, .value = "float32",
-                   .help = "type of the coordinates")),
+    .options = CLI_OPTIONS(CLI_OPTION(WHOLE, generator, n, "-n", "N", .minimum = 1, .required = true,
+                                      .help = "number of points"),
+                           CLI_OPTION(OUTPUT, generator, output, "-o", "P", .required = true,
+                                      .help = "the file: .npy, or .mtx or .csv if the name ends so"),
+                           CLI_OPTION(CHOICE, generator, kind, "--kind", "KIND", .choices = kinds,
+                                      .value = "uniform", .help = "how the points are spread"),
+                           CLI_OPTION(REAL, generator, sigma, "--sigma", "X", .maximum = 10, .above = true,
+                                      .value = "1", .help = "standard deviation of normal points"),
+                           CLI_OPTION(WHOLE, generator, dim, "--dim", "D", .minimum = 2, .maximum = 3,
+                                      .value = "2", .help = "dimensions"),
+                           CLI_OPTION(CHOICE, generator, type, "--type", "TYPE", .choices = types,
+                                      .value = "float32", .help = "type of the coordinates")),
     .common = CLI_COMMON_RUN | CLI_COMMON_SEED | CLI_COMMON_FORCE,
     .state = sizeof(generator),
     CLI_ARRAYS(generator, points, points),

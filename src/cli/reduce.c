@@ -83,7 +83,7 @@ const cli_command cli_command_reduce = {
     .options = CLI_OPTIONS(
         CLI_OPERATOR_OPTION(reduction),
         CLI_OPTION(
-            FLAG, reduction, ordered, "ordered", NULL,
+            FLAG, reduction, ordered, "--ordered", NULL,
             .help = "the same bits on all devices and from run to run; that is always so, with and without "
                     "this option (--devices cpu, a loop from left to right, may round differently)")),
     .common = CLI_COMMON_COMPUTE,

@@ -102,9 +102,9 @@ const cli_command cli_command_scan = {
     .operands = CLI_PLACES(CLI_PLACE(prefix, path, "X", "a vector of float64, float32, int64 or int32")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION(prefix, "Y"), CLI_OPERATOR_OPTION(prefix),
-        CLI_OPTION(FLAG, prefix, exclusive, "exclusive", NULL,
+        CLI_OPTION(FLAG, prefix, exclusive, "--exclusive", NULL,
                    .help = "y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity"),
-        CLI_OPTION(TEXT, prefix, flags_path, "flags", "F",
+        CLI_OPTION(TEXT, prefix, flags_path, "--flags", "F",
                    .help = "segments: a uint8 or bool vector of X's length, not 0 where a segment begins")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(prefix),

@@ -14,11 +14,11 @@ static const cli_choice cli_binnings[] = {
 
 /* The rows; the state has davit_features_options `sound`, with cli_sound_defaults. */
 #define CLI_SOUND_OPTIONS(type)                                                                              \
-  CLI_OPTION(REAL, type, sound.rate, "rate", "R", .minimum = 1, .maximum = 1e9,                              \
+  CLI_OPTION(REAL, type, sound.rate, "--rate", "R", .minimum = 1, .maximum = 1e9,                            \
              .help = "samples per second; sound of another rate is resampled"),                              \
-      CLI_OPTION(WHOLE, type, sound.frame, "frame", "N", .minimum = 2,                                       \
+      CLI_OPTION(WHOLE, type, sound.frame, "--frame", "N", .minimum = 2,                                     \
                  .maximum = DAVIT_FEATURES_FRAME_MAXIMUM, .help = "samples in a frame"),                     \
-      CLI_OPTION(CHOICE, type, sound.binning, "binning", "B", .choices = cli_binnings, .value = "shared",    \
+      CLI_OPTION(CHOICE, type, sound.binning, "--binning", "B", .choices = cli_binnings, .value = "shared",  \
                  .help = "power of a spectral line on the edge of two bands")
 
 static const davit_features_options cli_sound_defaults = {.rate = DAVIT_FEATURES_RATE,

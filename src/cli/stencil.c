@@ -109,9 +109,9 @@ const cli_command cli_command_stencil = {
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION(image, "B"),
         CLI_OPTION(
-            CHOICE, image, border, "border", "KIND", .choices = borders, .value = "keep",
+            CHOICE, image, border, "--border", "KIND", .choices = borders, .value = "keep",
             .help = "first and last row and column of B; all of B where A has fewer than 3 rows or columns"),
-        CLI_OPTION(TEXT, image, coefficients_path, "coefficients", "C",
+        CLI_OPTION(TEXT, image, coefficients_path, "--coefficients", "C",
                    .help =
                        "3 x 3 numbers of any type (default: rows 0.2 0.5 -0.8, -0.3 0.6 -0.9, 0.4 0.7 0.1)")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,

@@ -97,7 +97,7 @@ typedef struct cli_choice {
 
 /* A list of options ends with a row without a name. What is not given is zero. */
 typedef struct cli_option {
-  const char *name;     /* --gap-open is "gap-open"; a name of one letter is written -o */
+  const char *name;     /* "--gap-open", "-o" */
   const char *argument; /* placeholder of the value in help texts */
   cli_kind kind;
   size_t at, bytes;        /* of the value in the state: CLI_AT() */
@@ -132,7 +132,7 @@ typedef struct cli_place {
 
 /* The row of -o for the command's result. */
 #define CLI_RESULT_OPTION(type, its_argument)                                                                \
-  CLI_OPTION(OUTPUT, type, output, "o", its_argument,                                                        \
+  CLI_OPTION(OUTPUT, type, output, "-o", its_argument,                                                       \
              .help = "write the result: .npy, or .mtx or .csv if the name ends so")
 
 #define CLI_OPTIONS(...)                                                                                     \

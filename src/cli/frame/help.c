@@ -49,8 +49,8 @@ static void print_row(const char *name, const char *text) {
 
 static void name_of(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
   const char *argument = option->argument ? option->argument : "";
-  snprintf(text, CLI_OPTION_TEXT, "%s%s%s%s%s%s", cli_option_dashes(option->name), option->name,
-           *argument ? " " : "", option->implied ? "[" : "", argument, option->implied ? "]" : "");
+  snprintf(text, CLI_OPTION_TEXT, "%s%s%s%s%s", option->name, *argument ? " " : "",
+           option->implied ? "[" : "", argument, option->implied ? "]" : "");
 }
 
 static bool has_choice_help(const cli_option *option) {

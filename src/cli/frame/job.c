@@ -95,20 +95,18 @@ static bool is_binary(const cli_job *job, const cli_option *row) {
 
 static int check_output(cli_job *job, const cli_option *row) {
   const cli_output *output = member(job, row->at);
-  const char *dashes = cli_option_dashes(row->name);
   if (!output->path)
     return CLI_OK;
   for (const cli_option *other = NULL; (other = next_output(job, other)) != row;) {
     const cli_output *earlier = member(job, other->at);
     if (earlier->path && !strcmp(output->path, earlier->path))
-      return cli_fail(CLI_USAGE, "%s%s and %s%s both want '%s'", cli_option_dashes(other->name), other->name,
-                      dashes, row->name, output->path);
+      return cli_fail(CLI_USAGE, "%s and %s both want '%s'", other->name, row->name, output->path);
   }
   if (is_standard(output) && job->common.json)
-    return cli_fail(CLI_USAGE, "--json and %s%s - both want standard output", dashes, row->name);
+    return cli_fail(CLI_USAGE, "--json and %s - both want standard output", row->name);
   if (is_standard(output) && is_binary(job, row) && !job->common.force && isatty(STDOUT_FILENO))
     return cli_fail(CLI_USAGE,
-                    "%s%s -: standard output is a terminal, the result is binary; -f writes it there", dashes,
+                    "%s -: standard output is a terminal, the result is binary; -f writes it there",
                     row->name);
   return CLI_OK;
 }
@@ -121,7 +119,7 @@ static int open_outputs(cli_job *job) {
       output->path = row->value;
     code = check_output(job, row);
     if (code == CLI_OK)
-      code = cli_output_open(output->path, output);
+      code = cli_output_open(output);
   }
   return code;
 }
@@ -267,11 +265,8 @@ static void json_value(cli_json *json, const cli_array *value) {
 
 /* Members that have the same form in JSON and for people. */
 static void report_figures(cli_json *json, const cli_job *job) {
-  static const struct {
-    const char *name;
-    double scale;
-  } units[] = {
-      [CLI_GFLOPS] = {"gflops", 1e-9}, [CLI_GBYTES] = {"gbytes_per_s", 1e-9}, [CLI_GCUPS] = {"gcups", 1e-9}};
+  static const char *const names[] = {
+      [CLI_GFLOPS] = "gflops", [CLI_GBYTES] = "gbytes_per_s", [CLI_GCUPS] = "gcups"};
   cli_json_real(json, "seconds", job->seconds.median);
   if (job->common.repeat > 1) {
     cli_json_real(json, "seconds_minimum", job->seconds.minimum);
@@ -279,8 +274,7 @@ static void report_figures(cli_json *json, const cli_job *job) {
     cli_json_real(json, "seconds_deviation", job->seconds.deviation);
   }
   if (job->rate.unit)
-    cli_json_real(json, units[job->rate.unit].name,
-                  units[job->rate.unit].scale * job->rate.amount / job->seconds.median);
+    cli_json_real(json, names[job->rate.unit], 1e-9 * job->rate.amount / job->seconds.median);
   if (result_of(job))
     cli_json_string(json, "type", cli_type_name(result_of(job)->type));
   if (job->command->report)
@@ -331,8 +325,8 @@ static void remark_lost_result(const cli_job *job) {
   for (const cli_option *row = NULL; (row = next_output(job, row));)
     kept |= cli_is_given(job->command, &job->common, row->name) || row->value;
   if (!kept)
-    fprintf(stderr, "davit %s: the result was not kept; %s%s %s writes it\n", job->command->name,
-            cli_option_dashes(first->name), first->name, first->argument);
+    fprintf(stderr, "davit %s: the result was not kept; %s %s writes it\n", job->command->name, first->name,
+            first->argument);
 }
 
 static int report(cli_job *job) {

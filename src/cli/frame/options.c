@@ -22,26 +22,26 @@ static const struct {
   cli_option row;
 } common_rows[] = {
     {CLI_COMMON_DEVICES,
-     CLI_OPTION(TEXT, cli_common, devices, "devices", "LIST", .value = "all",
+     CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all",
                 .help = "all, gpu, host, cpu or numbers such as 0,2. all: the GPUs, or the host devices "
                         "where there is no GPU; cpu: the CPU reference, without offload")},
     {CLI_COMMON_CHECK,
-     CLI_OPTION(FLAG, cli_common, check, "check", NULL,
+     CLI_OPTION(FLAG, cli_common, check, "--check", NULL,
                 .help = "compare with the CPU reference; exit 1 if the error is above its bound")},
     {CLI_COMMON_REPEAT,
-     CLI_OPTION(WHOLE, cli_common, repeat, "repeat", "R", .minimum = 1, .maximum = MAX_REPEAT, .value = "1",
+     CLI_OPTION(WHOLE, cli_common, repeat, "--repeat", "R", .minimum = 1, .maximum = MAX_REPEAT, .value = "1",
                 .help = "run R times and report the median time")},
-    {CLI_COMMON_REPEAT, CLI_OPTION(WHOLE, cli_common, warmup, "warmup", "W", .maximum = MAX_REPEAT,
+    {CLI_COMMON_REPEAT, CLI_OPTION(WHOLE, cli_common, warmup, "--warmup", "W", .maximum = MAX_REPEAT,
                                    .value = "0", .help = "run W times before that, without timing")},
-    {CLI_COMMON_SEED, CLI_OPTION(WHOLE, cli_common, seed, "seed", "S", .maximum = 0x1p64, .value = "0",
+    {CLI_COMMON_SEED, CLI_OPTION(WHOLE, cli_common, seed, "--seed", "S", .maximum = 0x1p64, .value = "0",
                                  .help = "seed of the random numbers")},
     {CLI_COMMON_JSON,
-     CLI_OPTION(FLAG, cli_common, json, "json", NULL, .help = "print one JSON object on standard output")},
-    {CLI_COMMON_FORCE, CLI_OPTION(FLAG, cli_common, force, "f", NULL,
+     CLI_OPTION(FLAG, cli_common, json, "--json", NULL, .help = "print one JSON object on standard output")},
+    {CLI_COMMON_FORCE, CLI_OPTION(FLAG, cli_common, force, "-f", NULL,
                                   .help = "write binary output even if standard output is a terminal")},
-    {CLI_COMMON_VERBOSE, CLI_OPTION(FLAG, cli_common, verbose, "v", NULL,
+    {CLI_COMMON_VERBOSE, CLI_OPTION(FLAG, cli_common, verbose, "-v", NULL,
                                     .help = "print devices, times and rates on standard error")},
-    {CLI_COMMON_QUIET, CLI_OPTION(FLAG, cli_common, quiet, "quiet", NULL,
+    {CLI_COMMON_QUIET, CLI_OPTION(FLAG, cli_common, quiet, "--quiet", NULL,
                                   .help = "no progress and no remarks on standard error")},
 };
 
@@ -74,10 +74,6 @@ const char *cli_choice_name(const cli_choice *choices, int value) {
   while (choices->value != value)
     choices++;
   return choices->name;
-}
-
-const char *cli_option_dashes(const char *name) {
-  return name[1] ? "--" : "-";
 }
 
 static bool has_range(const cli_option *option) {
@@ -122,8 +118,8 @@ static int bad_value(const cli_option *option, const char *text) {
   char values[CLI_OPTION_TEXT], range[CLI_OPTION_TEXT];
   cli_option_values(option, values);
   cli_option_range(option, range);
-  return cli_fail(CLI_USAGE, "%s%s takes %s%s%s, not '%s'", cli_option_dashes(option->name), option->name,
-                  values, *range ? " " : "", range, text);
+  return cli_fail(CLI_USAGE, "%s takes %s%s%s, not '%s'", option->name, values, *range ? " " : "", range,
+                  text);
 }
 
 /* ---- values ---- */
@@ -200,7 +196,7 @@ static int set_value(const cli_option *option, char *state, int room, const char
   void *member = state + option->at;
   const cli_choice *choice = find_choice(option, text);
   if (option->kind == CLI_FLAG)
-    return cli_fail(CLI_USAGE, "%s%s takes no value", cli_option_dashes(option->name), option->name);
+    return cli_fail(CLI_USAGE, "%s takes no value", option->name);
   if (!*text)
     return bad_value(option, text);
   if (choice)
@@ -242,27 +238,27 @@ static bool is_option(const char *argument) {
 static int unknown_option(const parser *p, const char *argument) {
   char name[64];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
-  cli_nearest nearest = {.word = name + strspn(name, "-")};
+  cli_nearest nearest = {.word = name};
   const cli_option *row;
   for (int i = 0; (row = cli_option_row(p->command, i)); i++)
-    if (row->name[1])
+    if (row->name[1] == '-')
       cli_nearest_try(&nearest, row->name);
-  return cli_fail(CLI_USAGE, "unknown option '%s'%s%s%s 'davit help %s' lists the options", argument,
-                  nearest.name ? "; did you mean --" : ";", nearest.name ? nearest.name : "",
-                  nearest.name ? "?" : "", p->command->name);
+  return cli_fail(CLI_USAGE, "unknown option '%s'; %s%s%s'davit help %s' lists the options", argument,
+                  nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
+                  nearest.name ? "? " : "", p->command->name);
 }
 
 /* Reads the option at p->at, and leaves p->at at the last argument that it used. */
 static int read_option(parser *p) {
-  const char *argument = p->argv[p->at], *name = argument + 1 + (argument[1] == '-');
-  const size_t length = strcspn(name, "=");
-  const int index = (length > 1) == (argument[1] == '-') ? find_row(p->command, name, length) : -1;
+  const char *argument = p->argv[p->at];
+  const size_t length = strcspn(argument, "=");
+  const int index = find_row(p->command, argument, length);
   if (index < 0)
     return unknown_option(p, argument);
   const cli_option *option = cli_option_row(p->command, index);
   p->common->given |= UINT64_C(1) << index;
-  if (name[length] == '=')
-    return set_value(option, p->state, p->argc, name + length + 1);
+  if (argument[length])
+    return set_value(option, p->state, p->argc, argument + length + 1);
   if (option->kind == CLI_FLAG) {
     *(bool *)(p->state + option->at) = true;
     return CLI_OK;
@@ -315,13 +311,11 @@ static int check_rows(const parser *p) {
   for (int i = 0; (row = cli_option_row(command, i)); i++) {
     const bool given = p->common->given >> i & 1;
     if (!given && row->required)
-      return cli_fail(CLI_USAGE, "%s%s is missing", cli_option_dashes(row->name), row->name);
+      return cli_fail(CLI_USAGE, "%s is missing", row->name);
     if (given && row->needs && !cli_is_given(command, p->common, row->needs))
-      return cli_fail(CLI_USAGE, "%s%s needs %s%s", cli_option_dashes(row->name), row->name,
-                      cli_option_dashes(row->needs), row->needs);
+      return cli_fail(CLI_USAGE, "%s needs %s", row->name, row->needs);
     if (given && row->excludes && cli_is_given(command, p->common, row->excludes))
-      return cli_fail(CLI_USAGE, "%s%s and %s%s exclude each other", cli_option_dashes(row->name), row->name,
-                      cli_option_dashes(row->excludes), row->excludes);
+      return cli_fail(CLI_USAGE, "%s and %s exclude each other", row->name, row->excludes);
   }
   return CLI_OK;
 }

@@ -43,9 +43,6 @@ bool cli_is_given(const cli_command *command, const cli_common *common, const ch
 /* The name of the choice with this value; there must be one. */
 const char *cli_choice_name(const cli_choice *choices, int value);
 
-/* "-" or "--", as a message has it before the option's name. */
-const char *cli_option_dashes(const char *name);
-
 enum { CLI_OPTION_TEXT = 256 };
 
 /* The default, as it would be written; false if there is none. */

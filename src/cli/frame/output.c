@@ -96,15 +96,14 @@ static int open_file(const char *path, cli_output *output) {
   return output->target ? open_temporary(output, exists ? &status : NULL) : open_fail(path);
 }
 
-int cli_output_open(const char *path, cli_output *output) {
-  *output = (cli_output){.path = path};
-  if (!path)
+int cli_output_open(cli_output *output) {
+  if (!output->path)
     return CLI_OK;
-  if (!strcmp(path, "-")) {
+  if (!strcmp(output->path, "-")) {
     output->file = stdout;
     return CLI_OK;
   }
-  const int code = open_file(path, output);
+  const int code = open_file(output->path, output);
   if (code != CLI_OK)
     cli_output_discard(output);
   return code;

@@ -23,8 +23,8 @@ typedef struct cli_output {
   FILE *file;
 } cli_output;
 
-/* CLI_FAILED when `path` cannot be written; NULL is allowed and opens nothing. */
-int cli_output_open(const char *path, cli_output *output);
+/* Opens output->path, if there is one. CLI_FAILED if it cannot be written. */
+int cli_output_open(cli_output *output);
 
 /* Writes `array` in the format that the name decides, and closes the file. CLI_FAILED, and an output
  * that is discarded, if that cannot be done. Without a path, nothing. */
