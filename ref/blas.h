@@ -88,7 +88,7 @@ int dvt_ref_threads(int threads);
 /* The first element in walking order of a vector of n elements: with a negative increment the last. */
 static inline void *dvt_walk_from(const void *x, int64_t n, int64_t inc, davit_type type) {
   const int64_t back = inc < 0 ? (n - 1) * inc : 0;
-  return (char *)(uintptr_t)x - back * (int64_t)davit_type_bytes(type);
+  return (void *)((uintptr_t)x - (uintptr_t)(back * (int64_t)davit_type_bytes(type))); /* x may be NULL */
 }
 
 #endif
