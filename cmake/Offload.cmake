@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The offload targets of this build: the host always, NVIDIA and AMD as asked, each tried before it is used.
 #
-# Sets DAVIT_WITH_CUDA, DAVIT_TARGETS (what is built, for people), and
+# Sets DAVIT_WITH_CUDA, DAVIT_TARGETS (what is built, for people), DAVIT_CUDA_VERSION ("-" without CUDA), and
 #   DAVIT_OFFLOAD_COMPILE, DAVIT_OFFLOAD_LINK   flags for sources with target regions, and for linking them
 #   davit_offload                               the same as a target
 #   davit_cuda                                  headers of CUDA and where its libraries are; empty without CUDA
@@ -90,6 +90,7 @@ function(davit_find_cuda problem compile link)
   target_compile_definitions(davit_cuda INTERFACE "DAVIT_CUDA_LIBRARY_DIR=\"${libraries}\"")
   set(DAVIT_CUDART "${CUDA_cudart_static_LIBRARY}" PARENT_SCOPE)
   set(DAVIT_TARGETS ${DAVIT_TARGETS} "NVIDIA ${architectures}" PARENT_SCOPE)
+  set(DAVIT_CUDA_VERSION ${CUDAToolkit_VERSION} PARENT_SCOPE)
 endfunction()
 
 function(davit_find_amdgpu compile)
@@ -117,6 +118,7 @@ endfunction()
 
 add_library(davit_cuda INTERFACE)
 set(DAVIT_TARGETS "host ${DAVIT_HOST_TRIPLE}")
+set(DAVIT_CUDA_VERSION "-")
 set(DAVIT_WITH_CUDA OFF)
 set(triples "")
 if(DAVIT_CUDA)

@@ -10,9 +10,5 @@ file(RELATIVE_PATH to_library /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_IN
 set_target_properties(davit_tool PROPERTIES OUTPUT_NAME davit BUILD_WITH_INSTALL_RPATH OFF
                       INSTALL_RPATH "$ORIGIN/${to_library};${CMAKE_INSTALL_RPATH}")
 # For `davit version`.
-set(cuda "${CUDAToolkit_VERSION}")
-if(NOT DAVIT_WITH_CUDA)
-  set(cuda "-")
-endif()
 set_source_files_properties(src/cli/version.c PROPERTIES INCLUDE_DIRECTORIES ${BLIS_INCLUDE_DIR}
-  COMPILE_DEFINITIONS "DAVIT_BUILT_FOR=\"${DAVIT_TARGETS}\";DAVIT_BUILT_WITH_CUDA=\"${cuda}\"")
+  COMPILE_DEFINITIONS "DAVIT_BUILT_FOR=\"${DAVIT_TARGETS}\";DAVIT_BUILT_WITH_CUDA=\"${DAVIT_CUDA_VERSION}\"")
