@@ -20,7 +20,6 @@
 
 #include "bench/cells.h"
 #include "bench/peers/parasail.h"
-#include "src/base/cpu.h"
 
 enum { READ_LENGTH = 150, DEALT = 4096 /* entries of a table of residues, 2^12 */ };
 
@@ -187,15 +186,14 @@ static void search_proteins(const bench_settings *settings, problem *p, const ch
 
 /* The same search by more and more devices. */
 static void spread(const bench_settings *settings, problem *p, const chances table) {
-  int devices[BENCH_MOST], counts[BENCH_MOST];
-  const int count_count = bench_spread(settings, devices, counts);
+  const bench_spread over = bench_spread_read(settings);
   uint8_t query[1000];
   double first = 0;
   p->m = sizeof query;
   p->query = query;
   fill(table, 4242, p->m, query);
-  for (int i = 0; i < count_count; i++) {
-    if (open_database(p, devices, counts[i])) {
+  for (int i = 0; i < over.count_count; i++) {
+    if (open_database(p, over.devices, over.counts[i])) {
       peer_parasail_targets_destroy(p->peer); /* has no devices */
       p->peer = NULL;
       const bench_time time = search(p, BENCH_BYTES);
@@ -324,27 +322,16 @@ static void bases(const bench_settings *settings, problem *p) {
   pair(settings, p, table);
 }
 
+static void measure_site(const bench_settings *settings, bench_cells *cells, bool several) {
+  problem p = {.cells = cells};
+  proteins(settings, &p, several);
+  bases(settings, &p);
+}
+
 static const char usage[] = "bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] "
                             "[--mixed 1] [--reads 100000] [--pair 100000]\n"
                             "            [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  bench_settings settings;
-  bench_settings_read(&settings, usage, argc, argv);
-  if (atoi(bench_option(argc, argv, "avx2", "0")))
-    dvt_cpu_allow(DVT_CPU_AVX2);
-  bench_begin("align", argc, argv);
-  if (settings.peers && !peer_parasail_there())
-    bench_failure("peer", "parasail was not installed when this was built");
-  for (int i = 0; i < settings.device_count; i++) {
-    bench_site site;
-    bench_cells cells;
-    bench_cells_open(&settings, settings.devices[i], &site, &cells);
-    problem p = {.cells = &cells};
-    proteins(&settings, &p, i == 0 && site.gpu);
-    bases(&settings, &p);
-  }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_cells_run("align", usage, argc, argv, peer_parasail_there(), measure_site);
 }

@@ -18,20 +18,15 @@
 
 enum { SHORT = 100 };
 
-typedef struct slab {
-  davit_queue *queue;
-  void *a, *x, *tmp, *y;
-} slab;
-
 typedef struct problem {
   const bench_site *site;
   davit_type type;
   char trans;
   int64_t m, n;
   void *a, *x, *tmp, *y;
-  slab slabs[BENCH_MOST];
-  int64_t slab_cols;
-  int devices[BENCH_MOST], device_count, batch;
+  bench_slab slabs[BENCH_MOST];
+  bench_spread spread;
+  int batch;
 } problem;
 
 static davit_status queue_call(void *argument) {
@@ -69,26 +64,21 @@ static davit_status loop_call(void *argument) {
   return peer_loop_atax(p->type, p->trans, p->m, p->n, p->a, p->m, p->x, p->tmp, p->y);
 }
 
+static davit_status enqueue_slab(const bench_slab *s, const void *argument) {
+  const problem *p = argument;
+  return davit_queue_atax(s->queue, p->type, 'T', p->m, s->cols, s->operand[0], p->m, s->operand[1],
+                          s->operand[2], s->operand[3], NULL);
+}
+
 static davit_status slabs_call(void *argument) {
   const problem *p = argument;
-  davit_status status = DAVIT_SUCCESS;
-  for (int i = 0; i < p->batch && status == DAVIT_SUCCESS; i++)
-    for (int d = 0; d < p->device_count && status == DAVIT_SUCCESS; d++) {
-      const slab *s = &p->slabs[d];
-      status =
-          davit_queue_atax(s->queue, p->type, 'T', p->m, p->slab_cols, s->a, p->m, s->x, s->tmp, s->y, NULL);
-    }
-  for (int d = 0; d < p->device_count; d++) {
-    davit_status end = davit_queue_synchronize(p->slabs[d].queue);
-    status = status == DAVIT_SUCCESS ? end : status;
-  }
-  return status;
+  return bench_slabs_call(&p->spread, p->batch, p->slabs, enqueue_slab, p);
 }
 
 static davit_status plain_call(void *argument) {
   const problem *p = argument;
   return davit_atax(p->type, p->trans, p->m, p->n, p->a, p->m, p->x, p->tmp, p->y,
-                    &(davit_atax_options){.devices = p->devices, .device_count = p->device_count});
+                    &(davit_atax_options){.devices = p->spread.devices, .device_count = p->spread.count});
 }
 
 static bench_case case_of(const problem *p, const char *form, int64_t cols) {
@@ -121,17 +111,9 @@ static void free_vectors(problem *p) {
 }
 
 static void measure(problem *p) {
-  bench_case what = case_of(p, "queue", p->n);
-  bench_time time = bench_queue_time(p->site, queue_call, p), peer;
-  if (p->site->cublas) {
-    peer = bench_stream_time(p->site, cublas_call, p);
-    bench_report(p->site, &what, &time, "two gemv", &peer);
-  } else if (!p->site->gpu && p->site->peers) {
-    peer = bench_wall_time(p->site, loop_call, p);
-    bench_report(p->site, &what, &time, "loop", &peer);
-  } else {
-    bench_report(p->site, &what, &time, NULL, NULL);
-  }
+  const bench_case what = case_of(p, "queue", p->n);
+  const bench_peers peers = {"two gemv", p->site->cublas ? cublas_call : NULL, "loop", loop_call};
+  bench_queue_row(p->site, &what, queue_call, &peers, p);
 }
 
 static void both_variants(problem *p, int64_t m, int64_t n) {
@@ -168,79 +150,47 @@ static void on_device(const bench_settings *settings, problem *p) {
 
 /* ---- over several devices ---- */
 
-static void slabs_series(problem *p, bool weak, const int *counts, int count_count) {
-  bench_series series = {.batch = p->batch};
-  for (int i = 0; i < count_count; i++) {
-    p->device_count = counts[i];
-    p->slab_cols = weak ? p->n : p->n / counts[i];
-    bench_case what = case_of(p, weak ? "slabs, weak" : "slabs, strong", p->slab_cols * counts[i]);
-    what.devices = counts[i];
-    bench_series_row(&series, p->site, &what, slabs_call, p);
+static void slabs_series(problem *p, bool weak) {
+  bench_series series = {.spread = &p->spread, .batch = p->batch};
+  while (bench_series_next(&series)) {
+    const int64_t cols = weak ? p->n : p->n / p->spread.count;
+    for (int d = 0; d < p->spread.count; d++)
+      p->slabs[d].cols = cols;
+    bench_series_row(&series, p->site,
+                     case_of(p, weak ? "slabs, weak" : "slabs, strong", cols * p->spread.count), slabs_call,
+                     p);
   }
 }
 
-static bool open_slab(const problem *p, int device, slab *s) {
-  *s = (slab){.a = bench_vector(device, p->type, p->m * p->n),
-              .x = bench_vector(device, p->type, p->m),
-              .tmp = bench_vector(device, p->type, p->n),
-              .y = bench_vector(device, p->type, p->m)};
-  const bool complete = s->a && s->x && s->tmp && s->y;
-  if (!complete || davit_queue_create(device, &s->queue, NULL) == DAVIT_SUCCESS)
-    return complete;
-  bench_failure("queue", davit_last_error());
-  return false;
-}
-
-static void close_slab(slab *s) {
-  davit_queue_destroy(s->queue);
-  davit_free(s->a);
-  davit_free(s->x);
-  davit_free(s->tmp);
-  davit_free(s->y);
-}
-
 static void in_slabs(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST], most = 0;
   davit_type types[DAVIT_TYPE_COUNT];
-  const int count_count = bench_spread(settings, p->devices, counts);
   p->m = p->n = bench_size(settings, "slabs", p->site->gpu, 12000, 2048);
   p->trans = 'T';
   p->batch = p->site->gpu ? 20 : 2;
   const int type_count = p->n > 0 ? bench_types(settings, "ds", types) : 0;
-  for (int i = 0; i < count_count; i++)
-    most = counts[i] > most ? counts[i] : most;
   for (int t = 0; t < type_count; t++) {
-    int have = 0;
-    bool complete = most > 0;
     p->type = types[t];
-    for (; have < most && complete; have++)
-      complete = open_slab(p, p->devices[have], &p->slabs[have]);
-    if (complete) {
-      slabs_series(p, false, counts, count_count);
-      slabs_series(p, true, counts, count_count);
-    }
-    while (have > 0)
-      close_slab(&p->slabs[--have]);
+    if (!bench_slabs_open(&p->spread, p->type, (int64_t[4]){p->m * p->n, p->m, p->n, p->m}, p->slabs))
+      continue;
+    slabs_series(p, false);
+    slabs_series(p, true);
+    bench_slabs_close(&p->spread, p->slabs);
   }
 }
 
 static void from_host(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST];
-  const int count_count = bench_spread(settings, p->devices, counts);
   p->m = p->n = bench_size(settings, "plain", p->site->gpu, 12000, 2048);
   p->type = DAVIT_DOUBLE;
   if (p->n < 1 || !(p->a = bench_vector(DAVIT_PINNED, p->type, p->m * p->n)))
     return;
-  bool made = make_vectors(p, DAVIT_PINNED);
+  const bool made = make_vectors(p, DAVIT_PINNED);
   for (const char *trans = "TN"; *trans && made; trans++) {
-    bench_series series = {.bytes = 0};
-    for (int i = 0; i < count_count; i++) {
-      p->trans = *trans;
-      p->device_count = counts[i];
+    bench_series series = {.spread = &p->spread};
+    p->trans = *trans;
+    while (bench_series_next(&series)) {
       bench_case what = case_of(p, "plain", p->n);
-      what.devices = counts[i];
       what.link_bytes = what.bytes;
-      bench_series_row(&series, p->site, &what, plain_call, p);
+      bench_series_row(&series, p->site, what, plain_call, p);
     }
   }
   free_vectors(p);
@@ -248,26 +198,19 @@ static void from_host(const bench_settings *settings, problem *p) {
   davit_memory_trim(DAVIT_PINNED);
 }
 
+static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+  problem p = {.site = site};
+  on_device(settings, &p);
+  if (!spread)
+    return;
+  p.spread = *spread;
+  in_slabs(settings, &p);
+  from_host(settings, &p);
+}
+
 static const char usage[] = "bench_atax [--sizes 4096,8000,10000,12000] [--long 1000000] [--slabs 12000] "
                             "[--plain 12000]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  bench_settings settings;
-  bench_settings_read(&settings, usage, argc, argv);
-  bench_begin("atax", argc, argv);
-  for (int i = 0; i < settings.device_count; i++) {
-    bench_site site;
-    if (!bench_site_open(&settings, settings.devices[i], &site))
-      continue;
-    problem p = {.site = &site};
-    on_device(&settings, &p);
-    if (i == 0) {
-      in_slabs(&settings, &p);
-      from_host(&settings, &p);
-    }
-    bench_site_close(&site);
-  }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_run("atax", usage, argc, argv, measure_site);
 }

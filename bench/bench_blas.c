@@ -65,62 +65,36 @@ static void run_queue(const problem *p) {
   bench_check(davit_queue_synchronize(p->queue), "synchronize");
 }
 
-static davit_status target(const problem *p) {
-  int64_t n = p->n;
-  switch (p->what) {
-  case GEMM:
-    return dvt_gemm_region(&(dvt_site){.device = p->device},
-                           &(dvt_gemm){DAVIT_DOUBLE, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n});
-  case GEMV:
-    return dvt_gemv_region(&(dvt_site){.device = p->device},
-                           &(dvt_gemv){DAVIT_DOUBLE, 'N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1});
-  case AXPY:
-    return dvt_axpy_region(&(dvt_site){.device = p->device},
-                           &(dvt_axpy){DAVIT_DOUBLE, n, 0.5, p->a, 1, p->c, 1});
-  default:
-    return dvt_dot_region(&(dvt_site){.device = p->device},
-                          &(dvt_dot){DAVIT_DOUBLE, n, p->a, 1, p->b, 1, p->c});
-  }
+/* A batch of a form that returns when it is done, with the same arguments. */
+static void run_forms(const problem *p, const dvt_form forms[OPERATIONS], const dvt_site *site) {
+  const int64_t n = p->n;
+  const dvt_gemm gemm = {DAVIT_DOUBLE, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n};
+  const dvt_gemv gemv = {DAVIT_DOUBLE, 'N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1};
+  const dvt_axpy axpy = {DAVIT_DOUBLE, n, 0.5, p->a, 1, p->c, 1};
+  const dvt_dot dot = {DAVIT_DOUBLE, n, p->a, 1, p->b, 1, p->c};
+  const void *const arguments[OPERATIONS] = {&gemm, &gemv, &axpy, &dot};
+  for (int i = 0; i < p->batch; i++)
+    bench_check(forms[p->what](site, arguments[p->what]), names[p->what]);
 }
 
 static void run_target(const problem *p) {
-  for (int i = 0; i < p->batch; i++)
-    bench_check(target(p), "target");
+  static const dvt_form forms[] = {dvt_gemm_region, dvt_gemv_region, dvt_axpy_region, dvt_dot_region};
+  run_forms(p, forms, &(dvt_site){.device = p->device});
 }
 
 static void run_blis(const problem *p) {
-  int64_t n = p->n;
-  for (int i = 0; i < p->batch; i++)
-    switch (p->what) {
-    case GEMM:
-      dvt_gemm_host(&(dvt_site){.threads = 1},
-                    &(dvt_gemm){DAVIT_DOUBLE, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n});
-      break;
-    case GEMV:
-      dvt_gemv_host(NULL, &(dvt_gemv){DAVIT_DOUBLE, 'N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1});
-      break;
-    case AXPY:
-      dvt_axpy_host(NULL, &(dvt_axpy){DAVIT_DOUBLE, n, 0.5, p->a, 1, p->c, 1});
-      break;
-    default:
-      dvt_dot_host(NULL, &(dvt_dot){DAVIT_DOUBLE, n, p->a, 1, p->b, 1, p->c});
-      break;
-    }
+  static const dvt_form forms[] = {dvt_gemm_host, dvt_gemv_host, dvt_axpy_host, dvt_dot_host};
+  run_forms(p, forms, &(dvt_site){.device = DAVIT_HOST, .threads = 1});
 }
 
 static davit_status plain(const problem *p) {
-  int64_t n = p->n;
-  switch (p->what) {
-  case GEMV:
-    return davit_dgemv('N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1,
-                       &(davit_gemv_options){.devices = p->devices, .device_count = p->device_count});
-  case AXPY:
-    return davit_daxpy(n, 0.5, p->a, 1, p->c, 1,
-                       &(davit_axpy_options){.devices = p->devices, .device_count = p->device_count});
-  default:
-    return davit_ddot(n, p->a, 1, p->b, 1, p->c,
-                      &(davit_dot_options){.devices = p->devices, .device_count = p->device_count});
-  }
+  const int64_t n = p->n;
+  const davit_gemv_options gemv = {.devices = p->devices, .device_count = p->device_count};
+  const davit_axpy_options axpy = {.devices = p->devices, .device_count = p->device_count};
+  const davit_dot_options dot = {.devices = p->devices, .device_count = p->device_count};
+  return p->what == GEMV   ? davit_dgemv('N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1, &gemv)
+         : p->what == AXPY ? davit_daxpy(n, 0.5, p->a, 1, p->c, 1, &axpy)
+                           : davit_ddot(n, p->a, 1, p->b, 1, p->c, &dot);
 }
 
 static void run_plain(const problem *p) {
@@ -177,18 +151,6 @@ static void run_cublas(const problem *p) {
       break;
     }
   must(status == CUBLAS_STATUS_SUCCESS && cudaStreamSynchronize(p->stream) == cudaSuccess, "cuBLAS");
-}
-#else
-static void open_cublas(problem *p) {
-  (void)p;
-}
-
-static void close_cublas(problem *p) {
-  (void)p;
-}
-
-static void run_cublas(const problem *p) {
-  (void)p;
 }
 #endif
 
@@ -283,18 +245,19 @@ static void free_operands(problem *p, int place) {
 }
 
 static void on_device(problem *p) {
-  bool nvidia = dvt_device_find(p->device)->ordinal >= 0;
   p->device_count = 1;
   p->batch = p->what == GEMM ? 1 : p->gpu ? 10 : 3;
   make_operands(p, p->device);
   double peer = 0, least = floor_of(p, false);
-  if (nvidia) {
+#ifdef DAVIT_WITH_CUDA
+  if (dvt_device_find(p->device)->ordinal >= 0) {
     open_cublas(p);
     peer = measure(p, "cublas", run_cublas, 0, least);
     close_cublas(p);
-  } else if (!p->gpu) {
-    peer = measure(p, "blis", run_blis, 0, least);
   }
+#endif
+  if (!p->gpu)
+    peer = measure(p, "blis", run_blis, 0, least);
   measure(p, "queue", run_queue, peer, least);
   if (p->device != DAVIT_HOST)
     measure(p, "target", run_target, peer, least);

@@ -21,7 +21,7 @@ typedef struct problem {
   void *points;
   davit_closest_pair_algorithm algorithm;
   davit_closest_pair_result pair;
-  int devices[BENCH_MOST], device_count;
+  bench_spread spread;
 } problem;
 
 /* ---- data ---- */
@@ -168,8 +168,8 @@ static davit_status spread_call(void *argument) {
   problem *p = argument;
   return davit_closest_pair(p->type, p->dim, p->n, p->points, &p->pair,
                             &(davit_closest_pair_options){.algorithm = p->algorithm,
-                                                          .devices = p->devices,
-                                                          .device_count = p->device_count});
+                                                          .devices = p->spread.devices,
+                                                          .device_count = p->spread.count});
 }
 
 static void row(const problem *p, const char *form, int which, const bench_time *time, double uniform_time) {
@@ -239,28 +239,32 @@ static void on_device(const bench_settings *settings, problem *p) {
 /* ---- over several devices ---- */
 
 static void from_host(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST];
-  bench_series series = {.bytes = 0};
-  const int count_count = bench_spread(settings, p->devices, counts);
+  bench_series series = {.spread = &p->spread};
   p->type = DAVIT_FLOAT;
   p->dim = 3;
   p->algorithm = DAVIT_CLOSEST_PAIR_GRID;
   p->n = bench_size(settings, "plain", p->site->gpu, 1 << 26, 1 << 20);
   if (p->n < 2 || !points_make(p, 0, DAVIT_PINNED))
     return;
-  for (int i = 0; i < count_count; i++) {
-    p->device_count = counts[i];
-    bench_case what = {.operation = "closest",
-                       .type = bench_type_name(p->type),
-                       .variant = "uniform 3-D",
-                       .form = "plain",
-                       .rows = p->n,
-                       .devices = counts[i],
-                       .bytes = (double)bytes_of(p),
-                       .link_bytes = (double)bytes_of(p)};
-    bench_series_row(&series, p->site, &what, spread_call, p);
-  }
+  const bench_case what = {.operation = "closest",
+                           .type = bench_type_name(p->type),
+                           .variant = "uniform 3-D",
+                           .form = "plain",
+                           .rows = p->n,
+                           .bytes = (double)bytes_of(p),
+                           .link_bytes = (double)bytes_of(p)};
+  while (bench_series_next(&series))
+    bench_series_row(&series, p->site, what, spread_call, p);
   davit_free(p->points);
+}
+
+static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+  problem p = {.site = site};
+  on_device(settings, &p);
+  if (!spread)
+    return;
+  p.spread = *spread;
+  from_host(settings, &p);
 }
 
 static const char usage[] = "bench_closest_pair [--sizes 1048576,16777216] [--brute 65536] [--divide "
@@ -268,20 +272,5 @@ static const char usage[] = "bench_closest_pair [--sizes 1048576,16777216] [--br
                             "                   [--data 1]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  bench_settings settings;
-  bench_settings_read(&settings, usage, argc, argv);
-  bench_begin("closest_pair", argc, argv);
-  for (int i = 0; i < settings.device_count; i++) {
-    bench_site site;
-    if (!bench_site_open(&settings, settings.devices[i], &site))
-      continue;
-    problem p = {.site = &site};
-    on_device(&settings, &p);
-    if (i == 0)
-      from_host(&settings, &p);
-    bench_site_close(&site);
-  }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_run("closest_pair", usage, argc, argv, measure_site);
 }

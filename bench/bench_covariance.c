@@ -24,7 +24,7 @@ typedef struct problem {
   int64_t n;
   double peak;
   void *d, *mean, *s;
-  int devices[BENCH_MOST], device_count;
+  bench_spread spread;
 } problem;
 
 static davit_status queue_call(void *argument) {
@@ -62,8 +62,8 @@ static davit_status plain_call(void *argument) {
   return davit_covariance(p->type, p->trans, p->n, p->n, p->d, p->n, p->mean, NULL, p->n, p->s, p->n,
                           &(davit_covariance_options){.mean_divisor = (double)p->n,
                                                       .divisor = (double)(p->n - 1),
-                                                      .devices = p->devices,
-                                                      .device_count = p->device_count});
+                                                      .devices = p->spread.devices,
+                                                      .device_count = p->spread.count});
 }
 
 static bench_case case_of(const problem *p, const char *form) {
@@ -93,17 +93,10 @@ static void free_operands(problem *p) {
 }
 
 static void measure(problem *p) {
-  bench_case what = case_of(p, "queue");
-  bench_time time = bench_queue_time(p->site, queue_call, p), peer;
-  if (p->site->cublas) {
-    peer = bench_stream_time(p->site, syrk_call, p);
-    bench_report(p->site, &what, &time, "syrk", &peer);
-  } else if (!p->site->gpu && p->site->peers && p->trans == 'N') {
-    peer = bench_wall_time(p->site, loop_call, p);
-    bench_report(p->site, &what, &time, "loop", &peer);
-  } else {
-    bench_report(p->site, &what, &time, NULL, NULL);
-  }
+  const bench_case what = case_of(p, "queue");
+  const bench_peers peers = {"syrk", p->site->cublas ? syrk_call : NULL, "loop",
+                             p->trans == 'N' ? loop_call : NULL};
+  bench_queue_row(p->site, &what, queue_call, &peers, p);
 }
 
 static void on_device(const bench_settings *settings, problem *p) {
@@ -125,28 +118,24 @@ static void on_device(const bench_settings *settings, problem *p) {
   }
 }
 
-static void plain_series(problem *p, const int *counts, int count_count) {
-  bench_series series = {.bytes = 0};
-  for (int i = 0; i < count_count; i++) {
-    p->device_count = counts[i];
+static void plain_series(problem *p) {
+  bench_series series = {.spread = &p->spread};
+  while (bench_series_next(&series)) {
     bench_case what = case_of(p, "plain");
-    what.devices = counts[i];
     what.link_bytes = what.bytes / 3;
-    bench_series_row(&series, p->site, &what, plain_call, p);
+    bench_series_row(&series, p->site, what, plain_call, p);
   }
 }
 
 static void from_host(const bench_settings *settings, problem *p) {
   int64_t sizes[BENCH_MOST];
-  int counts[BENCH_MOST];
-  const int count_count = bench_spread(settings, p->devices, counts);
   const int size_count = bench_sizes(settings, "plain", p->site->gpu, "3000,8192", "512", sizes);
   p->type = DAVIT_DOUBLE;
   p->trans = 'N';
   for (int i = 0; i < size_count; i++) {
     p->n = sizes[i];
     if (make_operands(p, DAVIT_PINNED, p->n))
-      plain_series(p, counts, count_count);
+      plain_series(p);
     free_operands(p);
   }
   davit_memory_trim(DAVIT_PINNED);
@@ -159,24 +148,18 @@ static double peak_of(const bench_settings *settings, const bench_site *site) {
   return 1e12 * atof(bench_option(settings->argc, settings->argv, "peak", hopper ? "66.9" : "0"));
 }
 
+static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+  problem p = {.site = site, .peak = peak_of(settings, site)};
+  on_device(settings, &p);
+  if (!spread)
+    return;
+  p.spread = *spread;
+  from_host(settings, &p);
+}
+
 static const char usage[] = "bench_covariance [--sizes 1024,1500,2000,2300,3000,8192] [--plain 3000,8192] "
                             "[--peak 66.9]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  bench_settings settings;
-  bench_settings_read(&settings, usage, argc, argv);
-  bench_begin("covariance", argc, argv);
-  for (int i = 0; i < settings.device_count; i++) {
-    bench_site site;
-    if (!bench_site_open(&settings, settings.devices[i], &site))
-      continue;
-    problem p = {.site = &site, .peak = peak_of(&settings, &site)};
-    on_device(&settings, &p);
-    if (i == 0)
-      from_host(&settings, &p);
-    bench_site_close(&site);
-  }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_run("covariance", usage, argc, argv, measure_site);
 }

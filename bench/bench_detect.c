@@ -22,14 +22,14 @@
 #include "bench/cells.h"
 #include "bench/peers/parasail.h"
 #include "ref/similarity.h"
-#include "src/base/cpu.h"
 
 enum { WINDOW = 200, EFFECT = 108, WIDTH = 62, EFFECTS = 6 };
 
 typedef struct problem {
   bench_cells *cells;
   int64_t windows;
-  int effect_count, devices[BENCH_MOST], device_count;
+  int effect_count;
+  bench_spread spread;
   float *stream, *effect_features;
   davit_detect_effect effects[BENCH_MOST];
   davit_detect_options options;
@@ -134,8 +134,8 @@ static davit_status detect_call(void *argument) {
   const problem *p = argument;
   davit_detect_options options = p->options;
   davit_detector *detector = NULL;
-  options.devices = p->devices;
-  options.device_count = p->device_count;
+  options.devices = p->spread.devices;
+  options.device_count = p->spread.count;
   davit_status status = davit_detector_create(WIDTH, p->effect_count, p->effects, &detector, &options);
   if (status == DAVIT_SUCCESS)
     status = davit_detect(detector, p->windows * WINDOW, p->stream, p->detections);
@@ -166,10 +166,10 @@ static bench_time detect(problem *p) {
                      .form = "detect",
                      .rows = p->windows,
                      .cols = p->effect_count,
-                     .devices = p->device_count};
+                     .devices = p->spread.count};
   bench_report(p->cells->site, &what, &times[0], peer ? "parasail 16" : NULL, peer ? &times[1] : NULL);
   bench_number("permutations", (double)p->options.permutations);
-  bench_cells_report(p->cells, cells_of(p), p->options.round ? BENCH_SHORTS : BENCH_FLOATS, p->device_count,
+  bench_cells_report(p->cells, cells_of(p), p->options.round ? BENCH_SHORTS : BENCH_FLOATS, p->spread.count,
                      times, peer ? peers : NULL);
   if (peer && !times[0].error[0] && !times[1].error[0] && !same_scores(p))
     bench_failure("detect", "parasail has other scores");
@@ -180,8 +180,8 @@ static void one_device(const bench_settings *settings, problem *p) {
   int64_t permutations[BENCH_MOST];
   const int count =
       bench_sizes(settings, "permutations", p->cells->site->gpu, "100,10000", "100,1000", permutations);
-  p->devices[0] = p->cells->site->device;
-  p->device_count = 1;
+  p->spread.devices[0] = p->cells->site->device;
+  p->spread.count = 1;
   for (int i = 0; i < count; i++)
     for (int rounded = 1; rounded >= 0; rounded--) {
       p->options.permutations = permutations[i];
@@ -195,13 +195,12 @@ static void one_device(const bench_settings *settings, problem *p) {
 
 /* The same by more and more devices. */
 static void spread(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST];
   double first = 0;
-  const int count = bench_spread(settings, p->devices, counts);
+  p->spread = bench_spread_read(settings);
   p->options.permutations = 10000;
   p->options.round = true;
-  for (int i = 0; i < count; i++) {
-    p->device_count = counts[i];
+  for (int i = 0; i < p->spread.count_count; i++) {
+    p->spread.count = p->spread.counts[i];
     const bench_time time = detect(p);
     first = i == 0 ? time.median : first;
     if (time.median > 0)
@@ -270,7 +269,7 @@ static void report_sound(sound *s, int64_t seconds, bench_time *times) {
                      .form = "end to end",
                      .rows = p->windows,
                      .cols = p->effect_count,
-                     .devices = p->device_count};
+                     .devices = p->spread.count};
   bench_time both = times[0];
   both.median += times[1].median;
   both.best += times[1].best;
@@ -282,7 +281,7 @@ static void report_sound(sound *s, int64_t seconds, bench_time *times) {
   bench_number("features_s", times[0].median);
   bench_number("detect_s", times[1].median);
   bench_number("detections", (double)found);
-  bench_cells_report(p->cells, cells_of(p), p->options.round ? BENCH_SHORTS : BENCH_FLOATS, p->device_count,
+  bench_cells_report(p->cells, cells_of(p), p->options.round ? BENCH_SHORTS : BENCH_FLOATS, p->spread.count,
                      &times[1], NULL);
   fprintf(stderr, "   features %.3f s, detect %.3f s\n", times[0].median, times[1].median);
 }
@@ -292,12 +291,12 @@ static void end_to_end(const bench_settings *settings, bench_cells *cells) {
   static const bench_work works[] = {features_call, sound_detect_call};
   const davit_features_options o = {.rate = DAVIT_FEATURES_RATE, .frame = DAVIT_FEATURES_FRAME};
   const int64_t seconds = bench_size(settings, "end-to-end", cells->site->gpu, 7200, 120);
-  sound s = {.p = {.cells = cells, .effect_count = EFFECTS, .device_count = 1}};
+  sound s = {.p = {.cells = cells, .effect_count = EFFECTS, .spread = {.count = 1}}};
   problem *p = &s.p;
   bench_time times[2];
   bench_check(davit_detect_defaults(&p->options), "defaults");
   p->options.permutations = cells->site->gpu ? 10000 : 1000;
-  p->devices[0] = cells->site->device;
+  p->spread.devices[0] = cells->site->device;
   p->windows = (int64_t)(o.rate * (double)seconds) / (o.frame * WINDOW);
   s.count = p->windows * WINDOW * o.frame;
   if (p->windows < EFFECTS)
@@ -319,25 +318,14 @@ static void end_to_end(const bench_settings *settings, bench_cells *cells) {
   davit_free(s.samples);
 }
 
+static void measure_site(const bench_settings *settings, bench_cells *cells, bool several) {
+  detections(settings, cells, several);
+  end_to_end(settings, cells);
+}
+
 static const char usage[] = "bench_detect [--windows 775] [--effects 1,6] [--permutations 100,10000] "
                             "[--end-to-end 7200] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  bench_settings settings;
-  bench_settings_read(&settings, usage, argc, argv);
-  if (atoi(bench_option(argc, argv, "avx2", "0")))
-    dvt_cpu_allow(DVT_CPU_AVX2);
-  bench_begin("detect", argc, argv);
-  if (settings.peers && !peer_parasail_there())
-    bench_failure("peer", "parasail was not installed when this was built");
-  for (int i = 0; i < settings.device_count; i++) {
-    bench_site site;
-    bench_cells cells;
-    bench_cells_open(&settings, settings.devices[i], &site, &cells);
-    detections(&settings, &cells, i == 0 && site.gpu);
-    end_to_end(&settings, &cells);
-  }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_cells_run("detect", usage, argc, argv, peer_parasail_there(), measure_site);
 }

@@ -19,7 +19,7 @@ typedef struct problem {
   void *x, *result, *temp;
   size_t temp_bytes;
   davit_reduce_part parts[BENCH_MOST];
-  int devices[BENCH_MOST], device_count;
+  bench_spread spread;
   double host_result;
 } problem;
 
@@ -34,11 +34,17 @@ static davit_status round_trip(void *argument) {
   return status != DAVIT_SUCCESS ? status : end;
 }
 
+/* The first call finds temporary memory. */
 static davit_status cub_call(void *argument) {
   problem *p = argument;
-  return bench_cuda(p->site->cub->reduce(p->site->stream, p->op, p->type, (int)p->n, p->x, p->result, p->temp,
-                                         &p->temp_bytes),
-                    "CUB");
+  for (;;) {
+    const int result = p->site->cub->reduce(p->site->stream, p->op, p->type, (int)p->n, p->x, p->result,
+                                            p->temp, &p->temp_bytes);
+    if (result != 0 || p->temp)
+      return bench_cuda(result, "CUB");
+    if (!(p->temp = bench_memory(bench_place(p->site), p->temp_bytes)))
+      return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, "no temporary memory");
+  }
 }
 
 static davit_status empty_kernel(void *argument) {
@@ -54,13 +60,13 @@ static davit_status loop_call(void *argument) {
 
 static davit_status parts_call(void *argument) {
   problem *p = argument;
-  return davit_reduce_parts(p->op, p->type, p->device_count, p->parts, &p->host_result);
+  return davit_reduce_parts(p->op, p->type, p->spread.count, p->parts, &p->host_result);
 }
 
 static davit_status plain_call(void *argument) {
   problem *p = argument;
   return davit_reduce(p->op, p->type, p->n, p->x, &p->host_result,
-                      &(davit_reduce_options){.devices = p->devices, .device_count = p->device_count});
+                      &(davit_reduce_options){.devices = p->spread.devices, .device_count = p->spread.count});
 }
 
 /* ---- on one device ---- */
@@ -74,33 +80,14 @@ static bench_case case_of(const problem *p, const char *form) {
                       .bytes = (double)p->n * (double)davit_type_bytes(p->type)};
 }
 
-static void print(const problem *p, const bench_time *time, const char *peer, const bench_time *peer_time) {
-  bench_case what = case_of(p, "queue");
-  bench_report(p->site, &what, time, peer, peer_time);
-  if (p->site->read > 0 && time->median > 0)
-    bench_number("of_read", what.bytes / p->site->read / time->median);
-}
-
-static void against_cub(problem *p, const bench_time *time) {
-  p->temp = NULL;
-  p->temp_bytes = 0;
-  bench_time peer = {.error = "no temporary memory"};
-  if (cub_call(p) == DAVIT_SUCCESS && (p->temp = bench_memory(bench_place(p->site), p->temp_bytes)))
-    peer = bench_stream_time(p->site, cub_call, p);
-  print(p, time, "cub", &peer);
-  davit_free(p->temp);
-}
-
 static void measure(problem *p) {
-  bench_time time = bench_queue_time(p->site, queue_call, p);
-  if (p->site->cub) {
-    against_cub(p, &time);
-  } else if (!p->site->gpu && p->site->peers) {
-    bench_time peer = bench_wall_time(p->site, loop_call, p);
-    print(p, &time, "loop", &peer);
-  } else {
-    print(p, &time, NULL, NULL);
-  }
+  const bench_case what = case_of(p, "queue");
+  const bench_peers peers = {"cub", p->site->cub ? cub_call : NULL, "loop", loop_call};
+  const bench_time time = bench_queue_row(p->site, &what, queue_call, &peers, p);
+  if (p->site->read > 0 && time.median > 0)
+    bench_number("of_read", what.bytes / p->site->read / time.median);
+  davit_free(p->temp);
+  p->temp = NULL;
 }
 
 static void on_device(const bench_settings *settings, problem *p) {
@@ -184,86 +171,66 @@ static void launches(problem *p) {
 
 /* ---- over several devices ---- */
 
-static void parts_series(problem *p, bool weak, int64_t whole, const int *counts, int count_count) {
-  bench_series series = {.bytes = 0};
-  for (int i = 0; i < count_count; i++) {
-    const int64_t tile = 16384;
-    int64_t each = weak ? whole : whole / counts[i];
-    each = each > tile ? each / tile * tile : each;
-    p->device_count = counts[i];
-    for (int d = 0; d < counts[i]; d++)
+static void parts_series(problem *p, bool weak, int64_t whole) {
+  bench_series series = {.spread = &p->spread};
+  while (bench_series_next(&series)) {
+    const int64_t tile = 16384, share = weak ? whole : whole / p->spread.count;
+    const int64_t each = share > tile ? share / tile * tile : share;
+    for (int d = 0; d < p->spread.count; d++)
       p->parts[d].n = each;
-    p->n = each * counts[i];
-    bench_case what = case_of(p, weak ? "parts, weak" : "parts, strong");
-    what.devices = counts[i];
-    bench_series_row(&series, p->site, &what, parts_call, p);
+    p->n = each * p->spread.count;
+    bench_series_row(&series, p->site, case_of(p, weak ? "parts, weak" : "parts, strong"), parts_call, p);
   }
 }
 
 static void in_parts(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST], most = 0, have = 0;
   davit_type types[DAVIT_TYPE_COUNT];
-  int64_t whole = bench_size(settings, "parts", p->site->gpu, 1 << 30, 1 << 24);
-  int count_count = bench_spread(settings, p->devices, counts);
-  int type_count = whole > 0 ? bench_types(settings, "ds", types) : 0;
-  for (int i = 0; i < count_count; i++)
-    most = counts[i] > most ? counts[i] : most;
+  bench_slab slabs[BENCH_MOST];
+  const int64_t whole = bench_size(settings, "parts", p->site->gpu, 1 << 30, 1 << 24);
+  const int type_count = whole > 0 ? bench_types(settings, "ds", types) : 0;
   p->op = DAVIT_SUM;
   for (int t = 0; t < type_count; t++) {
     p->type = types[t];
-    for (have = 0; have < most; have++)
-      if (!(p->parts[have].x = bench_vector(p->devices[have], p->type, whole)))
-        break;
-    if (have == most) {
-      parts_series(p, false, whole, counts, count_count);
-      parts_series(p, true, whole, counts, count_count);
-    }
-    while (have > 0)
-      davit_free((void *)(uintptr_t)p->parts[--have].x);
+    if (!bench_slabs_open(&p->spread, p->type, (int64_t[4]){whole}, slabs))
+      continue;
+    for (int d = 0; d < p->spread.most; d++)
+      p->parts[d].x = slabs[d].operand[0];
+    parts_series(p, false, whole);
+    parts_series(p, true, whole);
+    bench_slabs_close(&p->spread, slabs);
   }
 }
 
 static void from_host(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST];
-  bench_series series = {.bytes = 0};
+  bench_series series = {.spread = &p->spread};
   p->n = bench_size(settings, "plain", p->site->gpu, 1 << 27, 1 << 22);
   p->op = DAVIT_SUM;
   p->type = DAVIT_DOUBLE;
-  int count_count = bench_spread(settings, p->devices, counts);
   if (p->n < 1 || !(p->x = bench_vector(DAVIT_PINNED, p->type, p->n)))
     return;
-  for (int i = 0; i < count_count; i++) {
-    p->device_count = counts[i];
+  while (bench_series_next(&series)) {
     bench_case what = case_of(p, "plain");
-    what.devices = counts[i];
     what.link_bytes = what.bytes;
-    bench_series_row(&series, p->site, &what, plain_call, p);
+    bench_series_row(&series, p->site, what, plain_call, p);
   }
   davit_free(p->x);
   davit_memory_trim(DAVIT_PINNED);
+}
+
+static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+  problem p = {.site = site};
+  on_device(settings, &p);
+  launches(&p);
+  if (!spread)
+    return;
+  p.spread = *spread;
+  in_parts(settings, &p);
+  from_host(settings, &p);
 }
 
 static const char usage[] =
     "bench_reduce [--sizes 4096,65536,...] [--parts 1073741824] [--plain 134217728]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  bench_settings settings;
-  bench_settings_read(&settings, usage, argc, argv);
-  bench_begin("reduce", argc, argv);
-  for (int i = 0; i < settings.device_count; i++) {
-    bench_site site;
-    if (!bench_site_open(&settings, settings.devices[i], &site))
-      continue;
-    problem p = {.site = &site};
-    on_device(&settings, &p);
-    launches(&p);
-    if (i == 0) {
-      in_parts(&settings, &p);
-      from_host(&settings, &p);
-    }
-    bench_site_close(&site);
-  }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_run("reduce", usage, argc, argv, measure_site);
 }

@@ -26,7 +26,7 @@ typedef struct problem {
   const char *variant;
   size_t temp_bytes;
   davit_scan_part parts[BENCH_MOST];
-  int devices[BENCH_MOST], device_count;
+  bench_spread spread;
 } problem;
 
 static davit_status queue_call(void *argument) {
@@ -36,14 +36,20 @@ static davit_status queue_call(void *argument) {
                   : davit_queue_scan(p->site->queue, DAVIT_SUM, p->type, p->kind, p->n, p->x, p->y, NULL);
 }
 
+/* The first call finds temporary memory. */
 static davit_status cub_call(void *argument) {
   problem *p = argument;
   const peer_cub *cub = p->site->cub;
-  int result =
-      p->flags ? cub->scan_by_key(p->site->stream, p->type, (int)p->n, p->keys, p->x, p->y, p->temp,
-                                  &p->temp_bytes)
-               : cub->scan(p->site->stream, p->type, p->kind, (int)p->n, p->x, p->y, p->temp, &p->temp_bytes);
-  return bench_cuda(result, "CUB");
+  for (;;) {
+    const int n = (int)p->n, result = p->flags ? cub->scan_by_key(p->site->stream, p->type, n, p->keys, p->x,
+                                                                  p->y, p->temp, &p->temp_bytes)
+                                               : cub->scan(p->site->stream, p->type, p->kind, n, p->x, p->y,
+                                                           p->temp, &p->temp_bytes);
+    if (result != 0 || p->temp)
+      return bench_cuda(result, "CUB");
+    if (!(p->temp = bench_memory(bench_place(p->site), p->temp_bytes)))
+      return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, "no temporary memory");
+  }
 }
 
 static davit_status loop_call(void *argument) {
@@ -55,14 +61,14 @@ static davit_status loop_call(void *argument) {
 static davit_status parts_call(void *argument) {
   const problem *p = argument;
   return p->parts[0].flags
-             ? davit_segmented_scan_parts(DAVIT_SUM, p->type, p->kind, p->device_count, p->parts)
-             : davit_scan_parts(DAVIT_SUM, p->type, p->kind, p->device_count, p->parts);
+             ? davit_segmented_scan_parts(DAVIT_SUM, p->type, p->kind, p->spread.count, p->parts)
+             : davit_scan_parts(DAVIT_SUM, p->type, p->kind, p->spread.count, p->parts);
 }
 
 static davit_status plain_call(void *argument) {
   const problem *p = argument;
   return davit_scan(DAVIT_SUM, p->type, p->kind, p->n, p->x, p->y,
-                    &(davit_scan_options){.devices = p->devices, .device_count = p->device_count});
+                    &(davit_scan_options){.devices = p->spread.devices, .device_count = p->spread.count});
 }
 
 /* ---- on one device ---- */
@@ -78,22 +84,12 @@ static bench_case case_of(const problem *p, const char *form, bool segmented) {
 }
 
 static void measure(problem *p) {
-  bench_case what = case_of(p, "queue", p->flags);
-  bench_time time = bench_queue_time(p->site, queue_call, p);
-  if (p->site->cub) {
-    bench_time peer = {.error = "no temporary memory"};
-    p->temp = NULL;
-    p->temp_bytes = 0;
-    if (cub_call(p) == DAVIT_SUCCESS && (p->temp = bench_memory(bench_place(p->site), p->temp_bytes)))
-      peer = bench_stream_time(p->site, cub_call, p);
-    bench_report(p->site, &what, &time, p->flags ? "cub by key" : "cub", &peer);
-    davit_free(p->temp);
-  } else if (!p->site->gpu && p->site->peers) {
-    bench_time peer = bench_wall_time(p->site, loop_call, p);
-    bench_report(p->site, &what, &time, "loop", &peer);
-  } else {
-    bench_report(p->site, &what, &time, NULL, NULL);
-  }
+  const bench_case what = case_of(p, "queue", p->flags);
+  const bench_peers peers = {p->flags ? "cub by key" : "cub", p->site->cub ? cub_call : NULL, "loop",
+                             loop_call};
+  bench_queue_row(p->site, &what, queue_call, &peers, p);
+  davit_free(p->temp);
+  p->temp = NULL;
 }
 
 static bool make_vectors(problem *p, int64_t n) {
@@ -200,56 +196,47 @@ static void segmented_scans(const bench_settings *settings, problem *p) {
 
 /* ---- over several devices ---- */
 
-static void parts_series(problem *p, bool weak, int64_t whole, const int *counts, int count_count) {
+static void parts_series(problem *p, bool weak, int64_t whole) {
   const bool segmented = p->parts[0].flags;
-  bench_series series = {.bytes = 0};
-  for (int i = 0; i < count_count; i++) {
-    p->device_count = counts[i];
-    for (int d = 0; d < counts[i]; d++)
-      p->parts[d].n = weak ? whole : whole / counts[i];
-    p->n = p->parts[0].n * counts[i];
-    bench_case what = case_of(p, weak ? "parts, weak" : "parts, strong", segmented);
-    what.devices = counts[i];
-    bench_series_row(&series, p->site, &what, parts_call, p);
+  bench_series series = {.spread = &p->spread};
+  while (bench_series_next(&series)) {
+    for (int d = 0; d < p->spread.count; d++)
+      p->parts[d].n = weak ? whole : whole / p->spread.count;
+    p->n = p->parts[0].n * p->spread.count;
+    bench_series_row(&series, p->site, case_of(p, weak ? "parts, weak" : "parts, strong", segmented),
+                     parts_call, p);
   }
 }
 
-/* Operands on a device; what is not there is NULL. */
-static bool make_part(const problem *p, int device, int64_t n, const uint8_t *flags, davit_scan_part *part) {
-  void *here = flags ? bench_memory(device, (size_t)n) : NULL;
-  if (here && davit_copy((size_t)n, flags, here) != DAVIT_SUCCESS)
-    bench_failure("copy", davit_last_error());
-  *part = (davit_scan_part){.x = bench_vector(device, p->type, n), .flags = here};
-  part->y = part->x ? bench_vector(device, p->type, n) : NULL;
-  return part->y && (here || !flags);
-}
-
-static void free_part(davit_scan_part *part) {
-  davit_free((void *)(uintptr_t)part->x);
-  davit_free((void *)(uintptr_t)part->flags);
-  davit_free(part->y);
-}
-
-static void in_parts(problem *p, int64_t whole, const uint8_t *flags, const int *counts, int count_count) {
-  int most = 0, have = 0;
+/* The slabs' operands as parts, with flags where there are any; what is not there is NULL. */
+static bool make_parts(problem *p, const bench_slab *slabs, int64_t n, const uint8_t *flags) {
   bool complete = true;
-  for (int i = 0; i < count_count; i++)
-    most = counts[i] > most ? counts[i] : most;
-  for (; have < most && complete; have++)
-    complete = make_part(p, p->devices[have], whole, flags, &p->parts[have]);
-  if (complete && most > 0) {
-    parts_series(p, false, whole, counts, count_count);
-    parts_series(p, true, whole, counts, count_count);
+  for (int d = 0; d < p->spread.most; d++) {
+    void *here = flags && complete ? bench_memory(p->spread.devices[d], (size_t)n) : NULL;
+    complete = complete && (here || !flags);
+    p->parts[d] = (davit_scan_part){.x = slabs[d].operand[0], .y = slabs[d].operand[1], .flags = here};
+    if (here && davit_copy((size_t)n, flags, here) != DAVIT_SUCCESS)
+      bench_failure("copy", davit_last_error());
   }
-  while (have > 0)
-    free_part(&p->parts[--have]);
+  return complete;
+}
+
+static void in_parts(problem *p, int64_t whole, const uint8_t *flags) {
+  bench_slab slabs[BENCH_MOST];
+  if (!bench_slabs_open(&p->spread, p->type, (int64_t[4]){whole, whole}, slabs))
+    return;
+  if (make_parts(p, slabs, whole, flags)) {
+    parts_series(p, false, whole);
+    parts_series(p, true, whole);
+  }
+  for (int d = 0; d < p->spread.most; d++)
+    davit_free((void *)(uintptr_t)p->parts[d].flags);
+  bench_slabs_close(&p->spread, slabs);
 }
 
 static void all_parts(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST];
   davit_type types[DAVIT_TYPE_COUNT];
   const int64_t whole = bench_size(settings, "parts", p->site->gpu, 1 << 30, 1 << 23);
-  const int count_count = bench_spread(settings, p->devices, counts);
   const int type_count = whole > 1 ? bench_types(settings, "ds", types) : 0;
   uint8_t *flags = type_count > 0 ? bench_memory(DAVIT_PAGEABLE, (size_t)whole / 2) : NULL;
   if (flags)
@@ -258,56 +245,45 @@ static void all_parts(const bench_settings *settings, problem *p) {
   for (int t = 0; t < type_count && flags; t++) {
     p->type = types[t];
     p->variant = "inclusive";
-    in_parts(p, whole, NULL, counts, count_count);
+    in_parts(p, whole, NULL);
     p->variant = pattern_names[RANDOM];
-    in_parts(p, whole / 2, flags, counts, count_count);
+    in_parts(p, whole / 2, flags);
   }
   davit_free(flags);
 }
 
 static void from_host(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST];
-  bench_series series = {.bytes = 0};
+  bench_series series = {.spread = &p->spread};
   p->n = bench_size(settings, "plain", p->site->gpu, 1 << 27, 1 << 22);
   p->kind = DAVIT_SCAN_INCLUSIVE;
   p->type = DAVIT_DOUBLE;
   p->variant = "inclusive";
-  int count_count = bench_spread(settings, p->devices, counts);
   if (p->n < 1 || !(p->x = bench_vector(DAVIT_PINNED, p->type, p->n)))
     return;
   p->y = p->x;
-  for (int i = 0; i < count_count; i++) {
-    p->device_count = counts[i];
+  while (bench_series_next(&series)) {
     bench_case what = case_of(p, "plain", false);
-    what.devices = counts[i];
     what.link_bytes = what.bytes / 2;
-    bench_series_row(&series, p->site, &what, plain_call, p);
+    bench_series_row(&series, p->site, what, plain_call, p);
   }
   davit_free(p->x);
   davit_memory_trim(DAVIT_PINNED);
+}
+
+static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+  problem p = {.site = site};
+  plain_scans(settings, &p);
+  segmented_scans(settings, &p);
+  if (!spread)
+    return;
+  p.spread = *spread;
+  all_parts(settings, &p);
+  from_host(settings, &p);
 }
 
 static const char usage[] = "bench_scan [--sizes 4096,65536,...] [--segmented 1048576,...] [--parts "
                             "1073741824] [--plain 134217728]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  bench_settings settings;
-  bench_settings_read(&settings, usage, argc, argv);
-  bench_begin("scan", argc, argv);
-  for (int i = 0; i < settings.device_count; i++) {
-    bench_site site;
-    if (!bench_site_open(&settings, settings.devices[i], &site))
-      continue;
-    problem p = {.site = &site};
-    plain_scans(&settings, &p);
-    segmented_scans(&settings, &p);
-    if (i == 0) {
-      all_parts(&settings, &p);
-      from_host(&settings, &p);
-    }
-    bench_site_close(&site);
-  }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_run("scan", usage, argc, argv, measure_site);
 }

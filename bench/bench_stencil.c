@@ -11,19 +11,14 @@
 #include "bench/measure.h"
 #include "bench/peers/loops.h"
 
-typedef struct slab {
-  davit_queue *queue;
-  void *a, *b;
-  int64_t cols;
-} slab;
-
 typedef struct problem {
   const bench_site *site;
   davit_type type;
   int64_t n;
   void *a, *b;
-  slab slabs[BENCH_MOST];
-  int devices[BENCH_MOST], device_count, batch;
+  bench_slab slabs[BENCH_MOST];
+  bench_spread spread;
+  int batch;
 } problem;
 
 static davit_status queue_call(void *argument) {
@@ -44,27 +39,22 @@ static davit_status loop_call(void *argument) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status enqueue_slab(const problem *p, const slab *s) {
-  return davit_queue_stencil(s->queue, p->type, p->n, s->cols, s->a, p->n, NULL, s->b, p->n, NULL);
+static davit_status enqueue_slab(const bench_slab *s, const void *argument) {
+  const problem *p = argument;
+  return davit_queue_stencil(s->queue, p->type, p->n, s->cols, s->operand[0], p->n, NULL, s->operand[1], p->n,
+                             NULL);
 }
 
 static davit_status slabs_call(void *argument) {
   const problem *p = argument;
-  davit_status status = DAVIT_SUCCESS;
-  for (int i = 0; i < p->batch && status == DAVIT_SUCCESS; i++)
-    for (int d = 0; d < p->device_count && status == DAVIT_SUCCESS; d++)
-      status = enqueue_slab(p, &p->slabs[d]);
-  for (int d = 0; d < p->device_count; d++) {
-    davit_status end = davit_queue_synchronize(p->slabs[d].queue);
-    status = status == DAVIT_SUCCESS ? end : status;
-  }
-  return status;
+  return bench_slabs_call(&p->spread, p->batch, p->slabs, enqueue_slab, p);
 }
 
 static davit_status plain_call(void *argument) {
   const problem *p = argument;
-  return davit_stencil(p->type, p->n, p->n, p->a, p->n, NULL, p->b, p->n,
-                       &(davit_stencil_options){.devices = p->devices, .device_count = p->device_count});
+  return davit_stencil(
+      p->type, p->n, p->n, p->a, p->n, NULL, p->b, p->n,
+      &(davit_stencil_options){.devices = p->spread.devices, .device_count = p->spread.count});
 }
 
 static bench_case case_of(const problem *p, const char *form, int64_t cols) {
@@ -81,17 +71,9 @@ static bench_case case_of(const problem *p, const char *form, int64_t cols) {
 /* ---- on one device ---- */
 
 static void measure(problem *p) {
-  bench_case what = case_of(p, "queue", p->n);
-  bench_time time = bench_queue_time(p->site, queue_call, p), peer;
-  if (p->site->cub) {
-    peer = bench_stream_time(p->site, cuda_call, p);
-    bench_report(p->site, &what, &time, "plain CUDA", &peer);
-  } else if (!p->site->gpu && p->site->peers) {
-    peer = bench_wall_time(p->site, loop_call, p);
-    bench_report(p->site, &what, &time, "loop", &peer);
-  } else {
-    bench_report(p->site, &what, &time, NULL, NULL);
-  }
+  const bench_case what = case_of(p, "queue", p->n);
+  const bench_peers peers = {"plain CUDA", p->site->cub ? cuda_call : NULL, "loop", loop_call};
+  bench_queue_row(p->site, &what, queue_call, &peers, p);
 }
 
 static bool make_matrices(problem *p, int place, int64_t n) {
@@ -124,97 +106,62 @@ static void on_device(const bench_settings *settings, problem *p) {
 
 /* ---- over several devices ---- */
 
-static void slabs_series(problem *p, bool weak, const int *counts, int count_count) {
-  bench_series series = {.batch = p->batch};
-  for (int i = 0; i < count_count; i++) {
-    const int64_t each = weak ? p->n : p->n / counts[i];
-    p->device_count = counts[i];
-    for (int d = 0; d < counts[i]; d++) /* one column more at each border that a neighbour has */
-      p->slabs[d].cols = weak ? each : each + (d > 0) + (d + 1 < counts[i]);
-    bench_case what = case_of(p, weak ? "slabs, weak" : "slabs, strong", each * counts[i]);
-    what.devices = counts[i];
-    bench_series_row(&series, p->site, &what, slabs_call, p);
+static void slabs_series(problem *p, bool weak) {
+  bench_series series = {.spread = &p->spread, .batch = p->batch};
+  while (bench_series_next(&series)) {
+    const int count = p->spread.count;
+    const int64_t each = weak ? p->n : p->n / count;
+    for (int d = 0; d < count; d++) /* one column more at each border that a neighbour has */
+      p->slabs[d].cols = weak ? each : each + (d > 0) + (d + 1 < count);
+    bench_series_row(&series, p->site, case_of(p, weak ? "slabs, weak" : "slabs, strong", each * count),
+                     slabs_call, p);
   }
 }
 
-static bool open_slab(const problem *p, int device, slab *s) {
-  *s = (slab){.a = bench_vector(device, p->type, p->n * p->n)};
-  s->b = s->a ? bench_vector(device, p->type, p->n * p->n) : NULL;
-  if (!s->b || davit_queue_create(device, &s->queue, NULL) == DAVIT_SUCCESS)
-    return s->b;
-  bench_failure("queue", davit_last_error());
-  return false;
-}
-
-static void close_slab(slab *s) {
-  davit_queue_destroy(s->queue);
-  davit_free(s->a);
-  davit_free(s->b);
-}
-
 static void in_slabs(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST], most = 0;
   davit_type types[DAVIT_TYPE_COUNT];
-  const int count_count = bench_spread(settings, p->devices, counts);
   p->n = bench_size(settings, "slabs", p->site->gpu, 16384, 2048);
   p->batch = p->site->gpu ? 20 : 2;
   const int type_count = p->n > 2 ? bench_types(settings, "ds", types) : 0;
-  for (int i = 0; i < count_count; i++)
-    most = counts[i] > most ? counts[i] : most;
   for (int t = 0; t < type_count; t++) {
-    int have = 0;
-    bool complete = most > 0;
     p->type = types[t];
-    for (; have < most && complete; have++)
-      complete = open_slab(p, p->devices[have], &p->slabs[have]);
-    if (complete) {
-      slabs_series(p, false, counts, count_count);
-      slabs_series(p, true, counts, count_count);
-    }
-    while (have > 0)
-      close_slab(&p->slabs[--have]);
+    if (!bench_slabs_open(&p->spread, p->type, (int64_t[4]){p->n * p->n, p->n * p->n}, p->slabs))
+      continue;
+    slabs_series(p, false);
+    slabs_series(p, true);
+    bench_slabs_close(&p->spread, p->slabs);
   }
 }
 
 static void from_host(const bench_settings *settings, problem *p) {
-  int counts[BENCH_MOST];
-  bench_series series = {.bytes = 0};
-  const int count_count = bench_spread(settings, p->devices, counts);
+  bench_series series = {.spread = &p->spread};
   p->n = bench_size(settings, "plain", p->site->gpu, 9000, 2048);
   p->type = DAVIT_DOUBLE;
-  bool made = p->n > 0 && make_matrices(p, DAVIT_PINNED, p->n);
-  for (int i = 0; i < count_count && made; i++) {
-    p->device_count = counts[i];
+  if (p->n < 1)
+    return;
+  const bool made = make_matrices(p, DAVIT_PINNED, p->n);
+  while (made && bench_series_next(&series)) {
     bench_case what = case_of(p, "plain", p->n);
-    what.devices = counts[i];
     what.link_bytes = what.bytes / 2;
-    bench_series_row(&series, p->site, &what, plain_call, p);
+    bench_series_row(&series, p->site, what, plain_call, p);
   }
-  if (p->n > 0)
-    free_matrices(p);
+  free_matrices(p);
   davit_memory_trim(DAVIT_PINNED);
+}
+
+static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+  problem p = {.site = site};
+  on_device(settings, &p);
+  if (!spread)
+    return;
+  p.spread = *spread;
+  in_slabs(settings, &p);
+  from_host(settings, &p);
 }
 
 static const char usage[] =
     "bench_stencil [--sizes 1024,4096,9000,9001,16384] [--slabs 16384] [--plain 9000]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  bench_settings settings;
-  bench_settings_read(&settings, usage, argc, argv);
-  bench_begin("stencil", argc, argv);
-  for (int i = 0; i < settings.device_count; i++) {
-    bench_site site;
-    if (!bench_site_open(&settings, settings.devices[i], &site))
-      continue;
-    problem p = {.site = &site};
-    on_device(&settings, &p);
-    if (i == 0) {
-      in_slabs(&settings, &p);
-      from_host(&settings, &p);
-    }
-    bench_site_close(&site);
-  }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_run("stencil", usage, argc, argv, measure_site);
 }

@@ -78,6 +78,26 @@ void bench_cells_report(bench_cells *cells, double count, bench_words words, int
   fprintf(stderr, "   %.1f GCUPS, floor/time %.3f\n", 1e-9 * count / times->median, least / times->median);
 }
 
+int bench_cells_run(const char *name, const char *usage, int argc, char **argv, bool peer_there,
+                    bench_cells_program *measure) {
+  bench_settings settings;
+  bench_settings_read(&settings, usage, argc, argv);
+  if (atoi(bench_option(argc, argv, "avx2", "0")))
+    dvt_cpu_allow(DVT_CPU_AVX2);
+  bench_begin(name, argc, argv);
+  if (settings.peers && !peer_there)
+    bench_failure("peer", "parasail was not installed when this was built");
+  for (int i = 0; i < settings.device_count; i++) {
+    bench_site site;
+    bench_cells cells;
+    bench_cells_open(&settings, settings.devices[i], &site, &cells);
+    measure(&settings, &cells, i == 0 && site.gpu);
+  }
+  bench_end();
+  bench_check(davit_finalize(), "finalize");
+  return 0;
+}
+
 uint64_t bench_random(uint64_t *state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15u; /* splitmix64 */
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -30,6 +30,12 @@ void bench_cells_open(const bench_settings *settings, int device, bench_site *si
 void bench_cells_report(bench_cells *cells, double count, bench_words words, int devices,
                         const bench_time *times, const char *const *peers);
 
+/* A whole program: --avx2 1 leaves vectors of 512 bits out; `measure` is called for each of --device, `several` where it is
+ * the first and a GPU. Without parasail (`peer_there`) there is a row that says so. */
+typedef void bench_cells_program(const bench_settings *settings, bench_cells *cells, bool several);
+int bench_cells_run(const char *name, const char *usage, int argc, char **argv, bool peer_there,
+                    bench_cells_program *measure);
+
 /* Random numbers of any quality that is good enough for a sequence: the state moves on. */
 uint64_t bench_random(uint64_t *state);
 

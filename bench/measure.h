@@ -47,7 +47,7 @@ typedef struct bench_settings {
 #define BENCH_OPTIONS                                                                                        \
   "  [--device LIST] [--devices LIST] [--repeats N] [--types LIST] [--peers 0] [--link GBS]\n"
 
-/* The first call of a program: bench_options(), then the options of every program. */
+/* bench_options(), then the options of every program. The first call of a program that does not use bench_run(). */
 void bench_settings_read(bench_settings *settings, const char *usage, int argc, char **argv);
 
 /* The list --name, or one of the defaults. */
@@ -129,20 +129,64 @@ typedef struct bench_case {
 void bench_report(const bench_site *site, const bench_case *what, const bench_time *time, const char *peer,
                   const bench_time *peer_time);
 
+/* What an operation on the site's queue is measured against: on an NVIDIA device a work on the site's stream, on a host
+ * one that returns when it is done; NULL: none. */
+typedef struct bench_peers {
+  const char *stream_name;
+  bench_work stream;
+  const char *host_name;
+  bench_work host;
+} bench_peers;
+
+/* bench_report() of the work on the site's queue beside its peer; returns the work's time. */
+bench_time bench_queue_row(const bench_site *site, const bench_case *what, bench_work work,
+                           const bench_peers *peers, void *argument);
+
+/* ---- several devices ---- */
+
+/* The devices that work is spread over, and how many of them rows are to use: the numbers of --devices that there are so
+ * many devices for, the largest of them, and the one now. */
+typedef struct bench_spread {
+  int devices[BENCH_MOST], counts[BENCH_MOST], count_count, most, count;
+} bench_spread;
+bench_spread bench_spread_read(const bench_settings *settings);
+
 /* Rows of the same work on more and more devices, timed by the host: the peer is the first row's rate, so that `ratio`
- * is the speedup whether the whole is fixed (strong) or grows with the devices (weak). All zero at first but for `batch`. */
+ * is the speedup whether the whole is fixed (strong) or grows with the devices (weak). All zero at first but for `spread`
+ * and `batch`; bench_series_next() sets spread->count, false after the last. */
 typedef struct bench_series {
+  bench_spread *spread;
   int batch; /* how often a call of the work does what the row is about; 0: once */
+  int next;
   bench_time first;
   double bytes;
   char name[24];
 } bench_series;
-void bench_series_row(bench_series *series, const bench_site *site, const bench_case *what, bench_work work,
+bool bench_series_next(bench_series *series);
+void bench_series_row(bench_series *series, const bench_site *site, bench_case what, bench_work work,
                       void *argument);
 
-/* The devices that work is spread over; returns how many numbers of --devices there are so many devices for, which
- * it writes to `counts`. */
-int bench_spread(const bench_settings *settings, int *devices, int *counts);
+/* A part of the work on a device of its own: a queue, and vectors of the lengths (0: none). All slabs or none are opened;
+ * bench_slabs_call() enqueues `batch` times on each of spread->count, and waits for all. */
+enum { BENCH_OPERANDS = 4 };
+typedef struct bench_slab {
+  davit_queue *queue;
+  void *operand[BENCH_OPERANDS];
+  int64_t cols;
+} bench_slab;
+bool bench_slabs_open(const bench_spread *spread, davit_type type, const int64_t lengths[BENCH_OPERANDS],
+                      bench_slab *slabs);
+void bench_slabs_close(const bench_spread *spread, bench_slab *slabs);
+davit_status bench_slabs_call(const bench_spread *spread, int batch, const bench_slab *slabs,
+                              davit_status (*enqueue)(const bench_slab *slab, const void *argument),
+                              const void *argument);
+
+/* ---- programs ---- */
+
+/* A whole program: opens a site for each of --device and calls `measure`; `spread` is NULL but for the first. */
+typedef void bench_program(const bench_settings *settings, const bench_site *site,
+                           const bench_spread *spread);
+int bench_run(const char *name, const char *usage, int argc, char **argv, bench_program *measure);
 
 /* A row that only says what failed. */
 void bench_failure(const char *operation, const char *error);

@@ -157,13 +157,9 @@ static davit_status two_products(const dvt_site *site, const dvt_atax *g) {
   return multiply(site, &second);
 }
 
-davit_status dvt_atax_stream(const dvt_site *site, const void *atax) {
+davit_status dvt_atax_device(const dvt_site *site, const void *atax) {
   plan p;
-  return make_plan(site, atax, &p) ? one_pass(site, atax, &p) : two_products(site, atax);
-}
-
-davit_status dvt_atax_region(const dvt_site *site, const void *atax) {
-  return two_products(site, atax);
+  return site->stream && make_plan(site, atax, &p) ? one_pass(site, atax, &p) : two_products(site, atax);
 }
 
 /* ---- CPU ---- */

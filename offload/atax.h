@@ -29,8 +29,8 @@ static inline int64_t dvt_atax_outer(const dvt_atax *g) {
   return g->trans == 'N' ? g->n : g->m;
 }
 
-davit_status dvt_atax_stream(const dvt_site *site, const void *atax);
+/* On a GPU: enqueued on the site's stream, or as target regions, which run on any device. */
+davit_status dvt_atax_device(const dvt_site *site, const void *atax);
 davit_status dvt_atax_host(const dvt_site *site, const void *atax);
-davit_status dvt_atax_region(const dvt_site *site, const void *atax);
 
 #endif

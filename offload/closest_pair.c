@@ -80,7 +80,7 @@ typedef struct kind {
   struct {
     dvt_kernel *kernel;
     region *region;
-    void (*host)(const work *w);
+    void (*host)(const work *w); /* in each thread */
   } step[STEPS];
 } kind;
 
@@ -188,6 +188,8 @@ static int teams_of(const dvt_closest_site *site, step which, int64_t n) {
 static davit_status run_step(const dvt_closest_site *site, step which, work w) {
   const kind *k = kind_of(site);
   if (!site->gpu) {
+    const int threads = which == PLAN_DENSE || which == PLAN_HASHED ? 1 : site->threads;
+#pragma omp parallel num_threads(threads)
     k->step[which].host(&w);
     return DAVIT_SUCCESS;
   }
@@ -304,8 +306,7 @@ static davit_status search_stage(const dvt_closest_site *site, dvt_closest_stage
             .table = (uint32_t *)(void *)(memory + (stage == DVT_CLOSEST_EQUAL ? l.records : l.table)),
             .ranks = (uint16_t *)(void *)(memory + l.ranks),
             .records = memory + l.records,
-            .partials = memory + l.partials,
-            .threads = site->threads};
+            .partials = memory + l.partials};
   if (stage <= DVT_CLOSEST_DENSE)
     DVT_TRY(run_step(site, BOX, w));
   switch (stage) {

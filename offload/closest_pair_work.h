@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the steps of the search for a closest pair share: their arguments, words that several threads change,
- * and what a GPU's team computes together. */
+ * and what threads compute together. On the CPU a step runs in each thread of a parallel region, and a thread
+ * is a team of its own. */
 #ifndef DAVIT_OFFLOAD_CLOSEST_PAIR_WORK_H
 #define DAVIT_OFFLOAD_CLOSEST_PAIR_WORK_H
+
+#include <omp.h>
 
 #include "offload/closest_pair_grid.h"
 #include "offload/kernel/gpu.h"
@@ -34,16 +37,19 @@ typedef struct work {
   uint16_t *ranks;
   void *records;
   char *partials; /* of a GPU: PARTIAL_BYTES for each team */
-  int threads;    /* of the CPU */
 } work;
 
 /* ---- words that several threads change ---- */
 
 #define RELAXED __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE
 
-/* How many have been counted before; `alone`: no other thread counts. */
-INLINE uint32_t next_rank(uint32_t *counter, bool alone) {
-  return alone ? (*counter)++ : __scoped_atomic_fetch_add(counter, 1, RELAXED);
+/* How many have been counted before. */
+INLINE uint32_t next_rank(uint32_t *counter) {
+#ifndef DVT_GPU
+  if (omp_get_num_threads() == 1)
+    return (*counter)++;
+#endif
+  return __scoped_atomic_fetch_add(counter, 1, RELAXED);
 }
 
 /* The minimum distance published so far. */
@@ -87,9 +93,12 @@ static size_t parting_bytes(int64_t n) {
   return 2 * ((size_t)n * (sizeof(quad) + sizeof(uint32_t)) + PARTS * sizeof(uint32_t));
 }
 
-/* ---- what a GPU's team computes together ---- */
+/* ---- what threads compute together ---- */
 
+/* FOR_OWN(i, begin, end): a loop over the numbers of [begin, end) that belong to this thread. */
 #ifdef DVT_GPU
+#define FOR_OWN(i, begin, end) for (int64_t i = (begin) + global_thread(); i < (end); i += global_threads())
+
 /* The number of the thread among all, and how many there are. */
 INLINE int64_t global_thread(void) {
   return (int64_t)dvt_team() * THREADS + dvt_thread();
@@ -97,6 +106,10 @@ INLINE int64_t global_thread(void) {
 
 INLINE int64_t global_threads(void) {
   return (int64_t)dvt_teams() * THREADS;
+}
+
+INLINE bool is_first_thread(void) {
+  return dvt_thread() == 0;
 }
 
 /* Whether the team is the last to come here; then it sees what the others' first threads wrote before. */
@@ -203,6 +216,27 @@ INLINE uint32_t team_before(uint32_t value) {
     upto += warps[w];
   dvt_barrier();
   return upto - value;
+}
+#else
+#define FOR_OWN(i, begin, end)                                                                               \
+  for (int64_t i = own_begin(begin, end, 0), i##_end = own_begin(begin, end, 1); i < i##_end; i++)
+
+INLINE int64_t own_begin(int64_t begin, int64_t end, int next) {
+  return begin + share_of(end - begin, omp_get_thread_num() + next, omp_get_num_threads());
+}
+
+INLINE bool is_first_thread(void) {
+  return true;
+}
+
+INLINE uint64_t team_sum(uint64_t value) {
+  return value;
+}
+
+INLINE void conclude(dvt_closest_state *s, davit_closest_pair_result best, char *partials) {
+  (void)partials;
+#pragma omp critical(closest_pair)
+  dvt_pair_offer(best.distance, best.i, best.j, &s->pair);
 }
 #endif
 

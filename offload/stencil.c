@@ -53,24 +53,16 @@ static inline extent extent_of(int64_t length, bool low_border, bool high_border
 #define EACH "offload/stencil_cpu.inc"
 #include "offload/each_floating.inc"
 
-/* The kernels for wide rows need columns of both matrices that begin at multiples of 16 bytes. */
-static davit_status run(const dvt_site *site, const void *stencil) {
+davit_status dvt_stencil_device(const dvt_site *site, const void *stencil) {
   static davit_status (*const runs[2][2])(const dvt_site *, const dvt_stencil *) = {
       {float_run_narrow, float_run_wide}, {double_run_narrow, double_run_wide}};
   const dvt_stencil *s = stencil;
   const uintptr_t element = davit_type_bytes(s->type);
+  /* The kernels for wide rows need columns of both matrices that begin at multiples of 16 bytes. */
   const bool wide =
       ((uintptr_t)s->a | (uintptr_t)s->b | (uintptr_t)s->lda * element | (uintptr_t)s->ldb * element) % 16 ==
       0;
   return runs[s->type == DAVIT_DOUBLE][wide](site, s);
-}
-
-davit_status dvt_stencil_stream(const dvt_site *site, const void *stencil) {
-  return run(site, stencil);
-}
-
-davit_status dvt_stencil_region(const dvt_site *site, const void *stencil) {
-  return run(site, stencil);
 }
 
 davit_status dvt_stencil_host(const dvt_site *site, const void *stencil) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stencil on devices: the three forms, of one rectangle of b.
+/* The stencil on devices: the forms, for one rectangle of b.
  *
  * The rectangle may be part of a larger matrix: `edges` says which of its sides are borders of the matrix.
  * Beyond the other sides a has one more row or column, which is read. Pointers are the device's, arguments
@@ -25,8 +25,8 @@ typedef struct dvt_stencil {
   int64_t ldb;
 } dvt_stencil;
 
-davit_status dvt_stencil_stream(const dvt_site *site, const void *stencil);
+/* On a GPU: enqueued on the site's stream, or as a target region. */
+davit_status dvt_stencil_device(const dvt_site *site, const void *stencil);
 davit_status dvt_stencil_host(const dvt_site *site, const void *stencil);
-davit_status dvt_stencil_region(const dvt_site *site, const void *stencil);
 
 #endif

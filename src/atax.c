@@ -66,9 +66,9 @@ static davit_status fill_zero(const dvt_site *site, const void *arguments) {
 static const dvt_operation operation = {.name = "atax",
                                         .bytes = sizeof(dvt_atax),
                                         .check = check,
-                                        .stream = dvt_atax_stream,
+                                        .stream = dvt_atax_device,
                                         .host = dvt_atax_host,
-                                        .region = dvt_atax_region,
+                                        .region = dvt_atax_device,
                                         .region_on_host = true,
                                         .tuned_threads = DVT_TUNE_ATAX_THREADS};
 

@@ -50,9 +50,9 @@ static davit_status make(dvt_stencil *s, davit_type type, int64_t rows, int64_t 
 
 static const dvt_operation operation = {.name = "stencil",
                                         .bytes = sizeof(dvt_stencil),
-                                        .stream = dvt_stencil_stream,
+                                        .stream = dvt_stencil_device,
                                         .host = dvt_stencil_host,
-                                        .region = dvt_stencil_region,
+                                        .region = dvt_stencil_device,
                                         .tuned_threads = DVT_TUNE_STENCIL_THREADS};
 
 static davit_status submit(dvt_lane *lane, const dvt_stencil *s) {

@@ -11,6 +11,12 @@
 #define dvt_closest_perform emulated_closest_perform
 #define dvt_closest_sample emulated_closest_sample
 #include "offload/closest_pair.c"
+#undef dvt_closest_bytes
+#undef dvt_closest_perform
+/* The same stages on the CPU. */
+size_t dvt_closest_bytes(const dvt_closest_site *site, dvt_closest_stage last);
+davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage stage,
+                                 dvt_closest_state *state);
 #include "tests/points.h"
 
 enum { GUARD = 256, TEAMS = 3, STEPS_FROM = DVT_CLOSEST_CACHE / 16 };
@@ -20,9 +26,9 @@ enum { GUARD = 256, TEAMS = 3, STEPS_FROM = DVT_CLOSEST_CACHE / 16 };
 #define BODY_OF(kind, name)                                                                                  \
   static void run_##kind##_##name(void *arguments) {                                                         \
     const dvt_argument *a = arguments;                                                                       \
-    closest_##kind##_##name##_body(&(work){(int64_t)a[0], emulator_pointer(a + 1), emulator_pointer(a + 2),   \
-                                          emulator_pointer(a + 3), emulator_pointer(a + 4),                  \
-                                          emulator_pointer(a + 5), emulator_pointer(a + 6), 0});             \
+    closest_##kind##_##name##_body(&(work){(int64_t)a[0], emulator_pointer(a + 1), emulator_pointer(a + 2),  \
+                                           emulator_pointer(a + 3), emulator_pointer(a + 4),                 \
+                                           emulator_pointer(a + 5), emulator_pointer(a + 6)});               \
   }
 #define ROW_OF(kind, name) {"closest_" #kind "_" #name, run_##kind##_##name},
 #define OF_FLOAT2(STEP, name) OF(float2, name)
@@ -87,11 +93,11 @@ static dvt_closest_site site_of(const cloud *c, bool gpu, dvt_closest_state *sta
 static void perform_part(const cloud *c, bool gpu, dvt_closest_stage stage, dvt_closest_state *state) {
   dvt_closest_state staged;
   dvt_closest_site site = site_of(c, gpu, &staged);
-  const size_t bytes = emulated_closest_bytes(&site, stage);
+  const size_t bytes = (gpu ? emulated_closest_bytes : dvt_closest_bytes)(&site, stage);
   char *memory = aligned_alloc(256, (bytes + GUARD + 255) / 256 * 256);
   memset(memory, 0x5c, bytes + GUARD);
   site.memory = memory;
-  CHECK(emulated_closest_perform(&site, stage, state));
+  CHECK((gpu ? emulated_closest_perform : dvt_closest_perform)(&site, stage, state));
   assert_false(emulator_busy);
   for (int i = 0; i < GUARD; i++)
     assert_int_equal(memory[bytes + (size_t)i], 0x5c);
