@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source's tables on alignment, measured anew (bench/study/docs/align-study.md): `programs`, every program with one
- * effect, and `effects`, V2 with 1 to 6 effects; each beside serial times that are measured as well.
+/* The source's tables on alignment, measured anew (bench/study/docs/align-study.md): `programs`, every
+ * program with one effect, and `effects`, V2 with 1 to 6 effects; each beside serial times that are measured
+ * as well.
  *
- * Where the device is the CPU, the movie is short. The movie is synthetic: 62 features a frame, each effect in every
- * third window with noise. 775 windows are two hours.
+ * Where the device is the CPU, the movie is short. The movie is synthetic: 62 features a frame, each effect
+ * in every third window with noise. 775 windows are two hours.
  *
  * Times are medians of the repeats after one that is not counted; the rows have means and the best as well. A
- * program's time has unit vectors, the host's permutations, copies both ways and launches, no allocation. GCUPS are
- * 10^9 cells of all alignments a second. `natural` random numbers are the device's for V1, V3 and V4, the host's for
- * V2 and V5. V4a takes half as many units a launch until the device's heap has room for them. All scores are compared
- * with the serial ones. */
+ * program's time has unit vectors, the host's permutations, copies both ways and launches, no allocation.
+ * GCUPS are 10^9 cells of all alignments a second. `natural` random numbers are the device's for V1, V3 and
+ * V4, the host's for V2 and V5. V4a takes half as many units a launch until the device's heap has room for
+ * them. All scores are compared with the serial ones. */
 #include <davit/davit.h>
 #include <math.h>
 #include <omp.h>
@@ -204,7 +205,8 @@ static void table_effects(void *context) {
   }
 }
 
-static const study_table tables[] = {{"programs", table_programs}, {"effects", table_effects}};
+static const study_table tables[] = {{"programs", .measure = table_programs},
+                                     {"effects", .measure = table_effects}};
 
 static const char usage[] = "bench_align_study [--device 0] [--tables programs,effects] [--windows 775] "
                             "[--window 200] [--pattern 108]\n"

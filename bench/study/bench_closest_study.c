@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source's tables on the closest pair, measured anew (bench/study/docs/closest-study.md): every program by size and
- * launch shape, its speed-up over the program for one core, the share of sorting and of each kernel, the limit of 8
- * flagged blocks, load balance; and the layouts and streams of the introduction. Where the device is the CPU, sizes
- * are small.
+/* The source's tables on the closest pair, measured anew (bench/study/docs/closest-study.md): every program
+ * by size and launch shape, its speed-up over the program for one core, the share of sorting and of each
+ * kernel, the limit of 8 flagged blocks, load balance; and the layouts and streams of the introduction. Where
+ * the device is the CPU, sizes are small.
  *
- * Times are medians of the repeats after one that is not counted; the rows have the means as well. A program's time is
- * without allocations and with its copies, unless a column says `kernels`; parts of a time are those of the last run.
- * All pairs on one core take n^2 steps: beyond --cpu-most points their time is that of --cpu-most times the square of
- * the ratio, and one_core_measured is 0. Every result is compared with P4's. */
+ * Times are medians of the repeats after one that is not counted; the rows have the means as well. A
+ * program's time is without allocations and with its copies, unless a column says `kernels`; parts of a time
+ * are those of the last run. All pairs on one core take n^2 steps: beyond --cpu-most points their time is
+ * that of --cpu-most times the square of the ratio, and one_core_measured is 0. Every result is compared with
+ * P4's. */
 #include <davit/davit.h>
 #include <math.h>
 #include <stdlib.h>
@@ -211,39 +212,33 @@ static void table_brute(void *context) {
 }
 
 /* Fig 3.9: equal work for all threads. */
-static void table_balance(void *context) {
+static void table_balance(void *context, int64_t n) {
   study *s = context;
-  int64_t sizes[STUDY_MOST];
-  const int size_count = study_list(s->o, "brute", BRUTE_SIZES, sizes);
-  study_begin_table("balance",
-                    "P3, and P3b with equal work; the fewest and the most comparisons of a thread");
-  for (int i = 0; i < size_count; i++) {
-    study_time ms[2];
-    int64_t fewest[2], most[2];
-    for (int balanced = 0; balanced < 2; balanced++) {
-      job j = job_of(s, sizes[i]);
-      j.brute = (study_brute){256, 0, balanced};
-      const int64_t rows = study_brute_rows(&j.brute, s->n);
-      int64_t *comparisons = study_host_memory(rows, sizeof *comparisons);
-      ms[balanced] = measure(run_brute, &j, s->o->repeats, "P3b");
-      bench_check(
-          study_closest_brute(&j.brute, s->o->site.device, s->n, s->points, &j.result, comparisons, NULL),
-          "P3b");
-      fewest[balanced] = most[balanced] = comparisons[0];
-      for (int64_t k = 1; k < rows; k++) {
-        fewest[balanced] = comparisons[k] < fewest[balanced] ? comparisons[k] : fewest[balanced];
-        most[balanced] = comparisons[k] > most[balanced] ? comparisons[k] : most[balanced];
-      }
-      free(comparisons);
+  study_time ms[2];
+  int64_t fewest[2], most[2];
+  for (int balanced = 0; balanced < 2; balanced++) {
+    job j = job_of(s, n);
+    j.brute = (study_brute){256, 0, balanced};
+    const int64_t rows = study_brute_rows(&j.brute, s->n);
+    int64_t *comparisons = study_host_memory(rows, sizeof *comparisons);
+    ms[balanced] = measure(run_brute, &j, s->o->repeats, "P3b");
+    bench_check(
+        study_closest_brute(&j.brute, s->o->site.device, s->n, s->points, &j.result, comparisons, NULL),
+        "P3b");
+    fewest[balanced] = most[balanced] = comparisons[0];
+    for (int64_t k = 1; k < rows; k++) {
+      fewest[balanced] = comparisons[k] < fewest[balanced] ? comparisons[k] : fewest[balanced];
+      most[balanced] = comparisons[k] > most[balanced] ? comparisons[k] : most[balanced];
     }
-    row(s);
-    study_number("rows_ms", 3, ms[0].median);
-    study_number("balanced_ms", 3, ms[1].median);
-    study_number("rows_least", 0, (double)fewest[0]);
-    study_number("rows_greatest", 0, (double)most[0]);
-    study_number("balanced_least", 0, (double)fewest[1]);
-    study_number("balanced_greatest", 0, (double)most[1]);
+    free(comparisons);
   }
+  row(s);
+  study_number("rows_ms", 3, ms[0].median);
+  study_number("balanced_ms", 3, ms[1].median);
+  study_number("rows_least", 0, (double)fewest[0]);
+  study_number("rows_greatest", 0, (double)most[0]);
+  study_number("balanced_least", 0, (double)fewest[1]);
+  study_number("balanced_greatest", 0, (double)most[1]);
 }
 
 /* Table 4.1: divide and conquer on one core. */
@@ -311,22 +306,17 @@ static void share_row(const study *s, const char *kernel, double ms, double all,
 }
 
 /* The share of each kernel of P5; the source has 68 % for compareStripPoints without the sorts. */
-static void table_kernels(void *context) {
+static void table_kernels(void *context, int64_t n) {
   study *s = context;
-  int64_t sizes[STUDY_MOST];
-  const int size_count = study_list(s->o, "kernels", "1048576", "16384", sizes);
-  study_begin_table("kernels", "P5: shares of the kernels, base 128, the last run");
-  for (int i = 0; i < size_count; i++) {
-    job j = job_of(s, sizes[i]);
-    measure(run_divide, &j, s->o->repeats, "P5");
-    const study_divide_shares sum = study_divide_sum(&j.report);
-    const double without = without_sort(&sum), all = without + sum.sort_ms;
-    share_row(s, "bitonicSort", sum.sort_ms, all, NAN);
-    share_row(s, "bruteForce", sum.brute_ms, all, without);
-    share_row(s, "minDistReduction", sum.reduce_ms, all, without);
-    share_row(s, "findVerticalStrip", sum.strip_ms, all, without);
-    share_row(s, "compareStripPoints", sum.compare_ms, all, without);
-  }
+  job j = job_of(s, n);
+  measure(run_divide, &j, s->o->repeats, "P5");
+  const study_divide_shares sum = study_divide_sum(&j.report);
+  const double without = without_sort(&sum), all = without + sum.sort_ms;
+  share_row(s, "bitonicSort", sum.sort_ms, all, NAN);
+  share_row(s, "bruteForce", sum.brute_ms, all, without);
+  share_row(s, "minDistReduction", sum.reduce_ms, all, without);
+  share_row(s, "findVerticalStrip", sum.strip_ms, all, without);
+  share_row(s, "compareStripPoints", sum.compare_ms, all, without);
 }
 
 /* The sums of the counts of all steps. */
@@ -344,57 +334,49 @@ static study_step counts_of(const study_divide_report *report) {
   return all;
 }
 
-/* The limit of 8 flagged blocks on and off, without flags at all, and where the strip is tested; the counts of a run,
- * which the merged test does not have. */
-static void table_limit(void *context) {
+/* The limit of 8 flagged blocks on and off, without flags at all, and where the strip is tested; the counts
+ * of a run, which the merged test does not have. */
+static void table_limit(void *context, int64_t n) {
   enum { LIMIT, MERGED, NO_LIMIT, EVERY_BLOCK, VARIANTS };
   static const char *const names[] = {"limit", "limit, merged", "no limit", "every block"};
   study *s = context;
-  int64_t sizes[STUDY_MOST];
-  const int size_count = study_list(s->o, "limit", "131072,1048576", "4096,16384", sizes);
-  study_begin_table("limit", "P5: the limit of 8 flagged blocks, base 128; the work of compareStripPoints");
-  for (int i = 0; i < size_count; i++)
-    for (int v = 0; v < VARIANTS; v++) {
-      job j = job_of(s, sizes[i]);
-      j.divide.unlimited = v >= NO_LIMIT;
-      j.divide.every_block = v == EVERY_BLOCK;
-      j.divide.strip_test = v == MERGED ? STUDY_STRIP_MERGED : STUDY_STRIP_SEPARATE;
-      measure(run_divide, &j, s->o->repeats, "P5");
-      const study_divide_shares sum = study_divide_sum(&j.report);
-      j.divide.counting = v != MERGED;
-      if (j.divide.counting)
-        run_divide(&j);
-      const study_step all = counts_of(&j.report);
-      row(s);
-      study_text("variant", names[v]);
-      study_number("without_sort_ms", 3, without_sort(&sum));
-      study_number("compare_ms", 3, sum.compare_ms);
-      study_number("tests", 0, v != MERGED ? (double)all.tests : NAN);
-      study_number("taken_percent", 1, 100 * (double)all.taken / (double)all.tests);
-      study_number("inside_percent", 1, 100 * (double)all.inside / (double)all.worked);
-      study_number("divergent_warps_percent", 1, 100 * (double)all.divergent_warps / (double)all.warps);
-    }
+  for (int v = 0; v < VARIANTS; v++) {
+    job j = job_of(s, n);
+    j.divide.unlimited = v >= NO_LIMIT;
+    j.divide.every_block = v == EVERY_BLOCK;
+    j.divide.strip_test = v == MERGED ? STUDY_STRIP_MERGED : STUDY_STRIP_SEPARATE;
+    measure(run_divide, &j, s->o->repeats, "P5");
+    const study_divide_shares sum = study_divide_sum(&j.report);
+    j.divide.counting = v != MERGED;
+    if (j.divide.counting)
+      run_divide(&j);
+    const study_step all = counts_of(&j.report);
+    row(s);
+    study_text("variant", names[v]);
+    study_number("without_sort_ms", 3, without_sort(&sum));
+    study_number("compare_ms", 3, sum.compare_ms);
+    study_number("tests", 0, v != MERGED ? (double)all.tests : NAN);
+    study_number("taken_percent", 1, 100 * (double)all.taken / (double)all.tests);
+    study_number("inside_percent", 1, 100 * (double)all.inside / (double)all.worked);
+    study_number("divergent_warps_percent", 1, 100 * (double)all.divergent_warps / (double)all.warps);
+  }
 }
 
 /* Bitonic and odd-even merge sort in P5. */
-static void table_sorts(void *context) {
+static void table_sorts(void *context, int64_t n) {
   static const char *const names[STUDY_SORTS] = {"bitonic", "odd-even"};
   study *s = context;
-  int64_t sizes[STUDY_MOST];
-  const int size_count = study_list(s->o, "sorts", "131072,1048576", "4096,16384", sizes);
-  study_begin_table("sorts", "P5: the sorts of a run, base 128");
-  for (int i = 0; i < size_count; i++)
-    for (int k = 0; k < STUDY_SORTS; k++) {
-      job j = job_of(s, sizes[i]);
-      j.divide.sort = (study_sort)k;
-      const study_time ms = measure(run_divide, &j, s->o->repeats, "P5");
-      row(s);
-      study_text("sort", names[k]);
-      study_number("sort_ms", 3, study_divide_sum(&j.report).sort_ms);
-      study_number("ms", 3, ms.median);
-      study_number("comparators", 0, (double)j.report.comparators);
-      study_number("launches_by_x", 0, (double)study_sort_launches(j.divide.sort, j.report.n));
-    }
+  for (int k = 0; k < STUDY_SORTS; k++) {
+    job j = job_of(s, n);
+    j.divide.sort = (study_sort)k;
+    const study_time ms = measure(run_divide, &j, s->o->repeats, "P5");
+    row(s);
+    study_text("sort", names[k]);
+    study_number("sort_ms", 3, study_divide_sum(&j.report).sort_ms);
+    study_number("ms", 3, ms.median);
+    study_number("comparators", 0, (double)j.report.comparators);
+    study_number("launches_by_x", 0, (double)study_sort_launches(j.divide.sort, j.report.n));
+  }
 }
 
 /* ---- the introduction ---- */
@@ -483,11 +465,20 @@ static void table_streams(void *context) {
   study_free(blocks, 4);
 }
 
-static const study_table tables[] = {{"blocked", table_blocked}, {"brute", table_brute},
-                                     {"balance", table_balance}, {"divide-cpu", table_divide_cpu},
-                                     {"divide", table_divide},   {"kernels", table_kernels},
-                                     {"limit", table_limit},     {"sorts", table_sorts},
-                                     {"layouts", table_layouts}, {"streams", table_streams}};
+static const study_table tables[] = {
+    {"blocked", .measure = table_blocked},
+    {"brute", .measure = table_brute},
+    {"balance", NULL, "P3, and P3b with equal work; the fewest and the most comparisons of a thread", "brute",
+     BRUTE_SIZES, table_balance},
+    {"divide-cpu", .measure = table_divide_cpu},
+    {"divide", .measure = table_divide},
+    {"kernels", NULL, "P5: shares of the kernels, base 128, the last run", "kernels", "1048576", "16384",
+     table_kernels},
+    {"limit", NULL, "P5: the limit of 8 flagged blocks, base 128; the work of compareStripPoints", "limit",
+     "131072,1048576", "4096,16384", table_limit},
+    {"sorts", NULL, "P5: the sorts of a run, base 128", "sorts", "131072,1048576", "4096,16384", table_sorts},
+    {"layouts", .measure = table_layouts},
+    {"streams", .measure = table_streams}};
 
 static const char usage[] =
     "bench_closest_study [--device 0] [--tables "

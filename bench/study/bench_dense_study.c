@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The course report's three tables, measured anew (bench/study/docs/dense-study.md): convolution, atax and covariance
- * of square data by size: the handout's serial program, the best loops on one core and on all, the report's kernels
- * corrected, and the library's own operation; and the kernels by the size of their teams. Where the device is the CPU,
- * sizes are small.
+/* The course report's three tables, measured anew (bench/study/docs/dense-study.md): convolution, atax and
+ * covariance of square data by size: the handout's serial program, the best loops on one core and on all, the
+ * report's kernels corrected, and the library's own operation; and the kernels by the size of their teams.
+ * Where the device is the CPU, sizes are small.
  *
- * Times are medians of the repeats after one that is not counted, by the host's clock. Kernels: all launches of a run,
- * each waited for; with copies: those to the device and back as well, no allocation. The library's operation finds its
- * data on the device. The handout's covariance goes down columns, n³ / 2 steps: beyond --covariance-most its time is
- * that of --covariance-most times the cube of the ratio, and handout_measured is 0. Rates are those of 17 flops and 16
- * bytes an element, 4 flops and 16 bytes (A twice), 2 n³ flops and 24 n² bytes, whatever a program really does: the
- * loops and the library multiply one triangle of the covariance, and the library reads atax's A once. If --memory-mb
- * (2^20 bytes; 0: what is free) has no room for a size, the program ends before anything is allocated. Every result is
- * compared with that of the best loops. */
+ * Times are medians of the repeats after one that is not counted, by the host's clock. Kernels: all launches
+ * of a run, each waited for; with copies: those to the device and back as well, no allocation. The library's
+ * operation finds its data on the device. The handout's covariance goes down columns, n³ / 2 steps: beyond
+ * --covariance-most its time is that of --covariance-most times the cube of the ratio, and handout_measured
+ * is 0. Rates are those of 17 flops and 16 bytes an element, 4 flops and 16 bytes (A twice), 2 n³ flops and
+ * 24 n² bytes, whatever a program really does: the loops and the library multiply one triangle of the
+ * covariance, and the library reads atax's A once. If --memory-mb (2^20 bytes; 0: what is free) has no room
+ * for a size, the program ends before anything is allocated. Every result is compared with that of the best
+ * loops. */
 #include <davit/davit.h>
 #include <math.h>
 #include <stdlib.h>
@@ -51,161 +52,119 @@ typedef struct sample {
   double ms[PARTS];
 } sample;
 
+enum { CONVOLUTION, ATAX, COVARIANCE, EXERCISES };
+
 typedef struct exercise {
+  int number;
   const char *name, *gpu_sizes, *cpu_sizes, *block_option, *blocks;
   int block;                 /* the report's */
-  bool cubic;                /* n³ steps, not n² */
-  bool halves;               /* two kernels that both read A; the result is a vector */
   const char *kernels_ms[3]; /* what the kernels are called in rows */
-  double accuracy;           /* largest difference by the largest magnitude */
-  double (*flops)(double n), (*bytes)(double n);
+  double accuracy;           /* maximum difference by the maximum magnitude */
+  double flops, bytes;       /* flops n^power (of the inside of the convolution), bytes n^2 */
+  int power;
   double (*memory)(int64_t rows, int64_t cols); /* of the arrays on the device */
-  void (*handout)(problem *p);
-  davit_status (*loops)(problem *p);
-  davit_status (*kernels)(problem *p, const study_dense *d, study_dense_times *times);
-  davit_status (*product)(problem *p);
 } exercise;
 
-/* ---- convolution ---- */
+#define CONVOLUTION_SIZES "4096,5000,6000,7000,8000,9000", "1024,2048,4096"
+#define ATAX_SIZES "4096,8000,10000,12000", "1024,2048,4096"
+#define COVARIANCE_SIZES "1024,1500,2000,2300,3000", "256,512,1024"
 
-static double convolution_flops(double n) {
-  return 17 * (n - 2) * (n - 2);
-}
-
-static double two_matrices(double n) {
-  return 16 * n * n;
-}
-
-static void convolution_handout(problem *p) {
-  study_convolution_handout(p->n, p->n, p->a, p->out);
-}
-
-static davit_status convolution_loops(problem *p) {
-  study_convolution_cpu(p->threads, p->n, p->n, p->a, p->out);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status convolution_kernels(problem *p, const study_dense *d, study_dense_times *times) {
-  return study_convolution_run(d, p->s->o->site.device, p->n, p->n, p->a, p->out, times);
-}
-
-static davit_status convolution_product(problem *p) {
-  double turned[9]; /* a row-major matrix is the transpose of a column-major one */
-  for (int i = 0; i < 9; i++)
-    turned[i] = davit_stencil_coefficients[i % 3 * 3 + i / 3];
-  return davit_queue_stencil(p->queue, DAVIT_DOUBLE, p->n, p->n, p->on_a, p->n, turned, p->on_out, p->n,
-                             &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_ZERO});
-}
-
-/* ---- atax ---- */
-
-static double atax_flops(double n) {
-  return 4 * n * n;
-}
-
-static void atax_handout(problem *p) {
-  study_atax_handout(p->n, p->n, p->a, p->x, p->tmp, p->out);
-}
-
-static davit_status atax_loops(problem *p) {
-  return study_atax_cpu(p->threads, p->n, p->n, p->a, p->x, p->tmp, p->out);
-}
-
-static davit_status atax_kernels(problem *p, const study_dense *d, study_dense_times *times) {
-  return study_atax_run(d, p->s->o->site.device, p->n, p->n, p->a, p->x, p->tmp, p->out, times);
-}
-
-static davit_status atax_product(problem *p) {
-  return davit_queue_atax(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, p->on_x, p->on_tmp,
-                          p->on_out, NULL);
-}
-
-/* ---- covariance ---- */
-
-static double covariance_flops(double n) {
-  return 2 * n * n * n;
-}
-
-static double three_matrices(double n) {
-  return 24 * n * n;
-}
-
-static void covariance_handout(problem *p) {
-  study_covariance_handout(p->n, p->n, divisor, p->data, p->tmp, p->out);
-}
-
-static davit_status covariance_loops(problem *p) {
-  study_covariance_cpu(p->threads, p->n, p->n, divisor, p->data, p->tmp, p->out);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status covariance_kernels(problem *p, const study_dense *d, study_dense_times *times) {
-  return study_covariance_run(d, p->s->o->site.device, p->n, p->n, divisor, p->data, p->tmp, p->out, times);
-}
-
-static davit_status covariance_product(problem *p) {
-  return davit_queue_covariance(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, p->on_tmp, NULL, p->n,
-                                p->on_out, p->n,
-                                &(davit_covariance_options){.mean_divisor = divisor, .divisor = 1});
-}
-
-static const exercise exercises[] = {
-    {
-        .name = "convolution",
-        .gpu_sizes = "4096,5000,6000,7000,8000,9000",
-        .cpu_sizes = "1024,2048,4096",
-        .block_option = "sides",
-        .blocks = "8,16,32",
-        .block = 16,
-        .kernels_ms = {"kernel_ms"},
-        .accuracy = 1e-12,
-        .flops = convolution_flops,
-        .bytes = two_matrices,
-        .memory = study_convolution_bytes,
-        .handout = convolution_handout,
-        .loops = convolution_loops,
-        .kernels = convolution_kernels,
-        .product = convolution_product,
-    },
-    {
-        .name = "atax",
-        .gpu_sizes = "4096,8000,10000,12000",
-        .cpu_sizes = "1024,2048,4096",
-        .block_option = "blocks",
-        .blocks = "16,32,64,128,256,512",
-        .block = 256,
-        .halves = true,
-        .kernels_ms = {"rows_ms", "columns_ms"},
-        .accuracy = 1e-10,
-        .flops = atax_flops,
-        .bytes = two_matrices,
-        .memory = study_atax_bytes,
-        .handout = atax_handout,
-        .loops = atax_loops,
-        .kernels = atax_kernels,
-        .product = atax_product,
-    },
-    {
-        .name = "covariance",
-        .gpu_sizes = "1024,1500,2000,2300,3000",
-        .cpu_sizes = "256,512,1024",
-        .block_option = "sides",
-        .blocks = "8,16,32",
-        .block = 16,
-        .cubic = true,
-        .kernels_ms = {"means_ms", "centre_ms", "product_ms"},
-        .accuracy = 1e-10,
-        .flops = covariance_flops,
-        .bytes = three_matrices,
-        .memory = study_covariance_bytes,
-        .handout = covariance_handout,
-        .loops = covariance_loops,
-        .kernels = covariance_kernels,
-        .product = covariance_product,
-    },
+static const exercise exercises[EXERCISES] = {
+    {CONVOLUTION,
+     "convolution",
+     "4096,5000,6000,7000,8000,9000",
+     "1024,2048,4096",
+     "sides",
+     "8,16,32",
+     16,
+     {"kernel_ms"},
+     1e-12,
+     17,
+     16,
+     2,
+     study_convolution_bytes},
+    {ATAX,
+     "atax",
+     "4096,8000,10000,12000",
+     "1024,2048,4096",
+     "blocks",
+     "16,32,64,128,256,512",
+     256,
+     {"rows_ms", "columns_ms"},
+     1e-10,
+     4,
+     16,
+     2,
+     study_atax_bytes},
+    {COVARIANCE,
+     "covariance",
+     "1024,1500,2000,2300,3000",
+     "256,512,1024",
+     "sides",
+     "8,16,32",
+     16,
+     {"means_ms", "centre_ms", "product_ms"},
+     1e-10,
+     2,
+     24,
+     3,
+     study_covariance_bytes},
 };
 
-enum { EXERCISES = sizeof exercises / sizeof *exercises };
+static double flops_of(const problem *p) {
+  const exercise *e = p->e;
+  return e->flops * pow((double)(e->number == CONVOLUTION ? p->n - 2 : p->n), e->power);
+}
+
+static double bytes_of(const problem *p) {
+  return p->e->bytes * (double)p->n * (double)p->n;
+}
+
+/* ---- the programs ---- */
+
+static void handout_of(problem *p) {
+  if (p->e->number == CONVOLUTION)
+    study_convolution_handout(p->n, p->n, p->a, p->out);
+  else if (p->e->number == ATAX)
+    study_atax_handout(p->n, p->n, p->a, p->x, p->tmp, p->out);
+  else
+    study_covariance_handout(p->n, p->n, divisor, p->data, p->tmp, p->out);
+}
+
+static davit_status loops_of(problem *p) {
+  if (p->e->number == CONVOLUTION)
+    study_convolution_cpu(p->threads, p->n, p->n, p->a, p->out);
+  else if (p->e->number == ATAX)
+    return study_atax_cpu(p->threads, p->n, p->n, p->a, p->x, p->tmp, p->out);
+  else
+    study_covariance_cpu(p->threads, p->n, p->n, divisor, p->data, p->tmp, p->out);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status kernels_of(problem *p, study_dense_times *times) {
+  const study_dense d = {p->block, p->s->memory_bytes};
+  const int device = p->s->o->site.device;
+  return p->e->number == CONVOLUTION ? study_convolution_run(&d, device, p->n, p->n, p->a, p->out, times)
+         : p->e->number == ATAX
+             ? study_atax_run(&d, device, p->n, p->n, p->a, p->x, p->tmp, p->out, times)
+             : study_covariance_run(&d, device, p->n, p->n, divisor, p->data, p->tmp, p->out, times);
+}
+
+/* A row-major matrix is the transpose of a column-major one. */
+static davit_status product_of(problem *p) {
+  double turned[9];
+  for (int i = 0; i < 9; i++)
+    turned[i] = davit_stencil_coefficients[i % 3 * 3 + i / 3];
+  const davit_stencil_options zero = {.border = DAVIT_STENCIL_BORDER_ZERO};
+  const davit_covariance_options divisors = {.mean_divisor = divisor, .divisor = 1};
+  return p->e->number == CONVOLUTION ? davit_queue_stencil(p->queue, DAVIT_DOUBLE, p->n, p->n, p->on_a, p->n,
+                                                           turned, p->on_out, p->n, &zero)
+         : p->e->number == ATAX
+             ? davit_queue_atax(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, p->on_x, p->on_tmp,
+                                p->on_out, NULL)
+             : davit_queue_covariance(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, p->on_tmp, NULL,
+                                      p->n, p->on_out, p->n, &divisors);
+}
 
 /* ---- data ---- */
 
@@ -216,7 +175,7 @@ static double *doubles(int place, int64_t n) {
 }
 
 static int64_t out_count(const problem *p) {
-  return p->e->halves ? p->n : p->n * p->n;
+  return p->e->number == ATAX ? p->n : p->n * p->n;
 }
 
 static problem open_problem(const study *s, const exercise *e, int64_t n) {
@@ -233,7 +192,7 @@ static problem open_problem(const study *s, const exercise *e, int64_t n) {
   bench_check(davit_random(DAVIT_DOUBLE, n, s->seed + 1, p.x), "data");
   memcpy(p.data, p.a, (size_t)(n * n) * sizeof *p.data);
   memset(p.out, 0, (size_t)out_count(&p) * sizeof *p.out);
-  bench_check(e->loops(&p), "loops");
+  bench_check(loops_of(&p), "loops");
   memcpy(p.right, p.out, (size_t)out_count(&p) * sizeof *p.out);
   return p;
 }
@@ -288,21 +247,20 @@ static sample since(double start) {
 
 static sample run_handout(problem *p) {
   const double start = bench_now();
-  p->e->handout(p);
+  handout_of(p);
   return since(start);
 }
 
 static sample run_loops(problem *p) {
   const double start = bench_now();
-  bench_check(p->e->loops(p), "loops");
+  bench_check(loops_of(p), "loops");
   return since(start);
 }
 
 static sample run_kernels(problem *p) {
-  const study_dense d = {p->block, p->s->memory_bytes};
   study_dense_times times;
   sample one = {{0}};
-  bench_check(p->e->kernels(p, &d, &times), p->e->name);
+  bench_check(kernels_of(p, &times), p->e->name);
   for (int i = 0; i < PARTS - FIRST; i++) {
     one.ms[FIRST + i] = times.phase_ms[i];
     one.ms[KERNELS] += times.phase_ms[i];
@@ -313,7 +271,7 @@ static sample run_kernels(problem *p) {
 
 static sample run_product(problem *p) {
   const double start = bench_now();
-  bench_check(p->e->product(p), "library");
+  bench_check(product_of(p), "library");
   bench_check(davit_queue_synchronize(p->queue), "library");
   return since(start);
 }
@@ -338,7 +296,7 @@ static sample measure(problem *p, run once) {
 static double handout(problem *p, bool *measured) {
   static double known_ms, known_n;
   const double most = (double)p->s->covariance_most;
-  *measured = !p->e->cubic || p->n <= p->s->covariance_most;
+  *measured = p->e->number != COVARIANCE || p->n <= p->s->covariance_most;
   if (*measured) {
     const double ms = measure(p, run_handout).ms[WHOLE];
     check(p, "handout");
@@ -357,7 +315,6 @@ static double handout(problem *p, bool *measured) {
 /* ---- rows ---- */
 
 static void row(const problem *p, const char *program, double ms) {
-  const double flops = p->e->flops((double)p->n), bytes = p->e->bytes((double)p->n);
   study_row();
   bench_text("exercise", p->e->name);
   study_text("program", program);
@@ -365,26 +322,21 @@ static void row(const problem *p, const char *program, double ms) {
   bench_number("device", p->s->o->site.device);
   bench_number("repeats", p->s->o->repeats);
   study_number("ms", 3, ms);
-  study_number("gflops", 1, 1e-6 * flops / ms);
-  study_number("gbs", 1, 1e-6 * bytes / ms);
+  study_number("gflops", 1, 1e-6 * flops_of(p) / ms);
+  study_number("gbs", 1, 1e-6 * bytes_of(p) / ms);
 }
 
 /* The kernels apart. Each half of atax reads A once. */
 static void kernels_apart(const problem *p, const sample *kernels) {
-  const double bytes = p->e->bytes((double)p->n);
   for (int i = 0; i < PARTS - FIRST && p->e->kernels_ms[i]; i++)
     study_number(p->e->kernels_ms[i], 3, kernels->ms[FIRST + i]);
-  if (p->e->halves) {
-    study_number("rows_gbs", 1, 0.5e-6 * bytes / kernels->ms[FIRST]);
-    study_number("columns_gbs", 1, 0.5e-6 * bytes / kernels->ms[FIRST + 1]);
+  if (p->e->number == ATAX) {
+    study_number("rows_gbs", 1, 0.5e-6 * bytes_of(p) / kernels->ms[FIRST]);
+    study_number("columns_gbs", 1, 0.5e-6 * bytes_of(p) / kernels->ms[FIRST + 1]);
   }
 }
 
 /* ---- tables ---- */
-
-static int sizes_of(const study *s, const exercise *e, int64_t *sizes) {
-  return study_list(s->o, e->name, e->gpu_sizes, e->cpu_sizes, sizes);
-}
 
 typedef struct reference {
   double handout; /* ms */
@@ -422,29 +374,22 @@ static void rows_of(problem *p) {
   program(p, &r, "library", library);
 }
 
-static void table_sizes(const study *s, const exercise *e) {
-  int64_t sizes[STUDY_MOST];
-  const int count = sizes_of(s, e, sizes);
-  study_begin_table(e->name, "every program by size; speed-ups over the handout's program");
-  for (int i = 0; i < count; i++) {
-    if (sizes[i] < 1)
-      continue;
-    problem p = open_problem(s, e, sizes[i]);
-    rows_of(&p);
-    close_problem(&p);
-  }
+static void each_size(const study *s, const exercise *e, int64_t n) {
+  problem p = open_problem(s, e, n);
+  rows_of(&p);
+  close_problem(&p);
 }
 
-static void table_convolution(void *context) {
-  table_sizes(context, &exercises[0]);
+static void each_convolution(void *context, int64_t n) {
+  each_size(context, &exercises[CONVOLUTION], n);
 }
 
-static void table_atax(void *context) {
-  table_sizes(context, &exercises[1]);
+static void each_atax(void *context, int64_t n) {
+  each_size(context, &exercises[ATAX], n);
 }
 
-static void table_covariance(void *context) {
-  table_sizes(context, &exercises[2]);
+static void each_covariance(void *context, int64_t n) {
+  each_size(context, &exercises[COVARIANCE], n);
 }
 
 /* The largest size of each exercise, by the teams. */
@@ -452,7 +397,7 @@ static void table_blocks(void *context) {
   const study *s = context;
   for (const exercise *e = exercises; e < exercises + EXERCISES; e++) {
     int64_t sizes[STUDY_MOST], blocks[STUDY_MOST], largest = 0;
-    const int count = sizes_of(s, e, sizes);
+    const int count = study_list(s->o, e->name, e->gpu_sizes, e->cpu_sizes, sizes);
     const int block_count = study_list(s->o, e->block_option, e->blocks, e->blocks, blocks);
     for (int i = 0; i < count; i++)
       largest = sizes[i] > largest ? sizes[i] : largest;
@@ -466,17 +411,19 @@ static void table_blocks(void *context) {
       check(&p, "kernels");
       row(&p, "kernels", kernels.ms[KERNELS]);
       study_number("block", 0, p.block);
-      study_number("threads", 0, e->halves ? p.block : p.block * p.block);
+      study_number("threads", 0, e->number == ATAX ? p.block : p.block * p.block);
       kernels_apart(&p, &kernels);
     }
     close_problem(&p);
   }
 }
 
-static const study_table tables[] = {{"convolution", table_convolution},
-                                     {"atax", table_atax},
-                                     {"covariance", table_covariance},
-                                     {"blocks", table_blocks}};
+#define BY_SIZE "every program by size; speed-ups over the handout's program"
+static const study_table tables[] = {
+    {"convolution", NULL, BY_SIZE, "convolution", CONVOLUTION_SIZES, each_convolution},
+    {"atax", NULL, BY_SIZE, "atax", ATAX_SIZES, each_atax},
+    {"covariance", NULL, BY_SIZE, "covariance", COVARIANCE_SIZES, each_covariance},
+    {"blocks", .measure = table_blocks}};
 
 static const char usage[] =
     "bench_dense_study [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution 4096,...]\n"

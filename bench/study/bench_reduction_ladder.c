@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of reduction kernels (bench/study/docs/reduction-ladder.md): 10^9 bytes of input per second of K1 … K6,
- * each step and all steps together, beside the compiler's reduction clause, davit_reduce() and the forms for the CPU.
- * Sums of random ints, each checked. --each: elements a thread of K6, a row for each.
+/* The ladder of reduction kernels (bench/study/docs/reduction-ladder.md): 10^9 bytes of input per second of
+ * K1 … K6, each step and all steps together, beside the compiler's reduction clause, davit_reduce() and the
+ * forms for the CPU. Sums of random ints, each checked. --each: elements a thread of K6, a row for each.
  *
- * Kernels run in launches that wait. A kernel's time is the mean of --launches launches of its first grid, one after
- * another, minus that of a kernel that does nothing, measured in the same way; both are in the row. (2^22 ints stay in
- * the cache of a large GPU from launch to launch.) `whole` is a call for the result on the host, with all levels,
- * allocations and waits; so are the rows of what is no rung. Medians over the repeats. */
+ * Kernels run in launches that wait. A kernel's time is the mean of --launches launches of its first grid,
+ * one after another, minus that of a kernel that does nothing, measured in the same way; both are in the row.
+ * (2^22 ints stay in the cache of a large GPU from launch to launch.) `whole` is a call for the result on the
+ * host, with all levels, allocations and waits; so are the rows of what is no rung. Medians over the
+ * repeats. */
 #include <davit/davit.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -235,7 +236,7 @@ static const char usage[] =
 
 int main(int argc, char **argv) {
   study_options o = study_options_read(usage, argc, argv, "5", "5");
-  study_measure_tables(&o, "reduction_ladder", 1, &(study_table){"ladder", ladder}, &o);
+  study_measure_tables(&o, "reduction_ladder", 1, &(study_table){"ladder", .measure = ladder}, &o);
   bench_check(davit_finalize(), "finalize");
   return 0;
 }

@@ -152,14 +152,28 @@ static void check_names(const char *names, int count, const study_table *tables)
   }
 }
 
+static void measure_sizes(const study_options *o, const study_table *table, void *context) {
+  int64_t sizes[STUDY_MOST];
+  const int count = study_list(o, table->option, table->gpu_sizes, table->cpu_sizes, sizes);
+  study_begin_table(table->name, "%s", table->title);
+  for (int i = 0; i < count; i++)
+    if (sizes[i] > 0)
+      table->each(context, sizes[i]);
+}
+
 void study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
                           void *context) {
   const char *wanted = bench_option(o->argc, o->argv, "tables", NULL);
   check_names(wanted, count, tables);
   bench_begin(program, o->argc, o->argv);
-  for (int i = 0; i < count; i++)
-    if (!wanted || has(wanted, tables[i].name, strlen(tables[i].name)))
-      tables[i].measure(context);
+  for (const study_table *t = tables; t < tables + count; t++) {
+    if (wanted && !has(wanted, t->name, strlen(t->name)))
+      continue;
+    if (t->measure)
+      t->measure(context);
+    else
+      measure_sizes(o, t, context);
+  }
   end_row();
   bench_end();
 }

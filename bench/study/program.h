@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the study's benchmarks share: options, the tables of a program, and times of a run.
  *
- * A program is a list of tables. Every row of a table goes to the JSON document on standard output (bench/bench.h) and,
- * for people, to standard error, where the keys of the first row are the head of the table. */
+ * A program is a list of tables. Every row of a table goes to the JSON document on standard output
+ * (bench/bench.h) and, for people, to standard error, where the keys of the first row are the head of the
+ * table. */
 #ifndef DAVIT_STUDY_PROGRAM_H
 #define DAVIT_STUDY_PROGRAM_H
 
@@ -25,8 +26,8 @@ typedef struct study_options {
 study_options study_options_read(const char *usage, int argc, char **argv, const char *gpu_repeats,
                                  const char *cpu_repeats);
 
-/* The value of --name, by default one for a GPU or one for the CPU: as text, as a whole number, as a list; a whole
- * number from 1 to STUDY_MOST. */
+/* The value of --name, by default one for a GPU or one for the CPU: as text, as a whole number, as a list; a
+ * whole number from 1 to STUDY_MOST. */
 const char *study_option(const study_options *o, const char *name, const char *gpu, const char *cpu);
 int64_t study_whole(const study_options *o, const char *name, const char *gpu, const char *cpu);
 int study_list(const study_options *o, const char *name, const char *gpu, const char *cpu,
@@ -35,9 +36,12 @@ int study_count(const study_options *o, const char *name, const char *gpu, const
 
 /* ---- tables ---- */
 
+/* Either `measure` makes the whole table, or `each` the rows of one size, for each of --option. */
 typedef struct study_table {
   const char *name;
   void (*measure)(void *context);
+  const char *title, *option, *gpu_sizes, *cpu_sizes;
+  void (*each)(void *context, int64_t n);
 } study_table;
 
 /* Measures the tables that --tables names, all without it; ends the program with 2 for a name that is none. */
@@ -61,8 +65,8 @@ typedef struct study_time {
   double median, mean, best;
 } study_time;
 
-/* The milliseconds that `run` returns, `repeats` times after a run that is not counted; with one repeat there is none
- * before it. */
+/* The milliseconds that `run` returns, `repeats` times after a run that is not counted; with one repeat there
+ * is none before it. */
 study_time study_measure(int repeats, double (*run)(void *argument), void *argument);
 
 /* Ends the program with 4 and the sentence. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Effects in a sound track by alignment, with the scores of permuted windows: the source's programs, corrected. They are
- * here to be studied and measured; the library's own detection is <davit/detect.h>.
+/* Effects in a sound track by alignment, with the scores of permuted windows: the source's programs,
+ * corrected. They are here to be studied and measured; the library's own detection is <davit/detect.h>.
  *
- * A movie is cut into windows of `window` frames. For each window and each effect (a pattern of frames) a program makes
- * the similarity matrix D, aligns the two (SW), and aligns them again for every permutation of the window's frames, through
- * an index array: nothing is moved. A frame is a vector of features, D is ref/similarity.h, a gap costs
- * 100 + penalty for its first frame and penalty for each further one.
+ * A movie is cut into windows of `window` frames. For each window and each effect (a pattern of frames) a
+ * program makes the similarity matrix D, aligns the two (SW), and aligns them again for every permutation of
+ * the window's frames, through an index array: nothing is moved. A frame is a vector of features, D is
+ * ref/similarity.h, a gap costs 100 + penalty for its first frame and penalty for each further one.
  *
  *   SERIAL  one core, full matrices: D, and the alignment's H, E and F
  *   CPU     one row of H and F as V2, 16 permutations side by side, all cores: what a GPU has to be compared with
@@ -18,11 +18,11 @@
  *   V5      a team as V3's, D in its shared memory a tile of columns at a time; every alignment goes through a tile, then
  *           the next; H and E of the border are kept
  *
- * Invariant: all of them give the same bits on every device, from either source of random numbers. Alignments add, subtract
- * and compare floats in one order; D's sums are fused explicitly.
+ * Invariant: all of them give the same bits on every device, from either source of random numbers. Alignments
+ * add, subtract and compare floats in one order; D's sums are fused explicitly.
  *
- * Matrices have a row for each frame of the window and a column for each one of the pattern, and row and column 0, which
- * are 0 and stay in their place. Frames beyond the last whole window are left out. */
+ * Matrices have a row for each frame of the window and a column for each one of the pattern, and row and
+ * column 0, which are 0 and stay in their place. Frames beyond the last whole window are left out. */
 #ifndef DAVIT_STUDY_ALIGN_ALIGN_H
 #define DAVIT_STUDY_ALIGN_ALIGN_H
 
@@ -43,8 +43,8 @@ typedef enum study_align_program {
   STUDY_ALIGN_PROGRAMS
 } study_align_program;
 
-/* Where permutations are drawn: all before the launch, one set that is copied to the device; or by the thread that
- * needs one, when it needs it. */
+/* Where permutations are drawn: all before the launch, one set that is copied to the device; or by the thread
+ * that needs one, when it needs it. */
 typedef enum study_align_random { STUDY_ALIGN_BY_HOST, STUDY_ALIGN_BY_DEVICE } study_align_random;
 
 /* Element k of thread t's matrices: at t size + k, or at k threads + t, as a GPU has the local memory of its threads. */
@@ -72,8 +72,8 @@ typedef struct study_align {
       heap_bytes; /* V4A: most that a thread may ask the heap for, as of a device that has little; 0: any */
 } study_align;
 
-/* V1 as the source has it: windows of 200, gaps of 133 and 33, 100 permutations by the device, not rounded; threshold
- * 50, of which the source does not speak. */
+/* V1 as the source has it: windows of 200, gaps of 133 and 33, 100 permutations by the device, not rounded;
+ * threshold 50, of which the source does not speak. */
 study_align study_align_defaults(void);
 
 typedef struct study_effect {
@@ -102,10 +102,10 @@ int64_t study_align_windows(int64_t frames, int64_t window);
 /* Cells of all alignments. */
 double study_align_cells(const study_align *a, const study_align_input *input);
 
-/* scores[(w effect_count + e)(permutations + 1) + r]: window w, effect e, permutation r, 0 for the window as it is.
- * times: NULL allowed. SERIAL and CPU run on the host whatever the device. Errors: DAVIT_INVALID_ARGUMENT
- * names the member; DAVIT_OUT_OF_DEVICE_MEMORY, for V4A of the heap as well; DAVIT_UNSUPPORTED: V5's window has more rows
- * than a tile. */
+/* scores[(w effect_count + e)(permutations + 1) + r]: window w, effect e, permutation r, 0 for the window as
+ * it is. times: NULL allowed. SERIAL and CPU run on the host whatever the device. Errors:
+ * DAVIT_INVALID_ARGUMENT names the member; DAVIT_OUT_OF_DEVICE_MEMORY, for V4A of the heap as well;
+ * DAVIT_UNSUPPORTED: V5's window has more rows than a tile. */
 davit_status study_align_run(const study_align *a, int device, const study_align_input *input, float *scores,
                              study_align_times *times);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs for the host: SERIAL, and the fair CPU program.
  *
- * An alignment's cells wait for each other, one addition or comparison after another, so one alignment alone leaves most of a
- * core idle. The fair program has ABREAST permutations of a unit side by side, one in each lane of a vector, and so many
- * columns of D; each lane does what V2 does. Memory of a thread: D, one row of H and of F for each lane, and the pattern
- * with a feature's values of all frames side by side. */
+ * An alignment's cells wait for each other, one addition or comparison after another, so one alignment alone
+ * leaves most of a core idle. The fair program has ABREAST permutations of a unit side by side, one in each
+ * lane of a vector, and so many columns of D; each lane does what V2 does. Memory of a thread: D, one row of
+ * H and of F for each lane, and the pattern with a feature's values of all frames side by side. */
 #include <omp.h>
 
 #include "bench/study/align/launch.h"

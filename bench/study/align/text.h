@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SimMatrix and SW, as all programs on alignment have them, and what a launch is told.
  *
- * A unit is a (window, effect): number w effect_count + e. A run is one alignment of a unit: 0, or a permutation.
- * Costs: a cell of D has 2 width flops, a cell of an alignment 5 additions and 5 comparisons (the search of the maximum
- * included). */
+ * A unit is a (window, effect): number w effect_count + e. A run is one alignment of a unit: 0, or a
+ * permutation. Costs: a cell of D has 2 width flops, a cell of an alignment 5 additions and 5 comparisons
+ * (the search of the maximum included). */
 #ifndef DAVIT_STUDY_ALIGN_TEXT_H
 #define DAVIT_STUDY_ALIGN_TEXT_H
 
@@ -77,8 +77,8 @@ STUDY_INLINE float study_align_greater(float a, float b) {
   return a > b ? a : b;
 }
 
-/* SimMatrix: columns first_column … first_column + columns - 1 of the unit's D; of its rows every `threads`-th from
- * `thread` on. */
+/* SimMatrix: columns first_column … first_column + columns - 1 of the unit's D; of its rows every
+ * `threads`-th from `thread` on. */
 STUDY_INLINE void study_align_similarities(const study_align_task *t, int64_t unit, int64_t first_column,
                                            int64_t columns, study_align_part d, int thread, int threads) {
   const float *frames = t->movie + unit / t->effects * t->window * t->width;
@@ -138,8 +138,8 @@ STUDY_INLINE void study_align_unit_full(const study_align_task *t, int64_t unit,
 /* What an alignment knows of the column on the left: for row i, H at border.at[2 i] and E at border.at[2 i + 1]. */
 typedef study_align_part study_align_border;
 
-/* SW over `columns` columns of D, none of them column 0, with one row of H and of F. border: what is left of them, and then
- * their last column; NULL memory: they are all there is. `maximum` so far. */
+/* SW over `columns` columns of D, none of them column 0, with one row of H and of F. border: what is left of
+ * them, and then their last column; NULL memory: they are all there is. `maximum` so far. */
 STUDY_INLINE float study_align_rows(const study_align_task *t, int64_t columns, const uint16_t *order,
                                     study_align_part d, int64_t d_columns, study_align_part h,
                                     study_align_part f, study_align_border border, float maximum) {

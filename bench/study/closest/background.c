@@ -261,15 +261,23 @@ static davit_status kernel_of_part(int device, void *argument) {
 
 /* Command 0, 1 or 2 of a half in its sub-queue: copy in, kernel, copy out. */
 static davit_status enqueue(davit_queue *queue, int stream, int command, part *p) {
-  size_t bytes = (size_t)p->n * sizeof *p->input;
+  const size_t bytes = (size_t)p->n * sizeof *p->input;
   davit_status status = davit_queue_set_subqueue(queue, stream);
   if (status != DAVIT_SUCCESS)
     return status;
-  if (command == 0)
-    return davit_queue_copy(queue, bytes, p->input, p->device_input);
-  if (command == 1)
-    return davit_queue_region(queue, kernel_of_part, p);
-  return davit_queue_copy(queue, bytes, p->device_output, p->output);
+  return command == 0   ? davit_queue_copy(queue, bytes, p->input, p->device_input)
+         : command == 1 ? davit_queue_region(queue, kernel_of_part, p)
+                        : davit_queue_copy(queue, bytes, p->device_output, p->output);
+}
+
+/* What sub-queue `to` does next waits for what is in sub-queue `from` now. */
+static davit_status follow(davit_queue *queue, int from, int to, davit_event *point) {
+  davit_status status = davit_queue_set_subqueue(queue, from);
+  if (status == DAVIT_SUCCESS)
+    status = davit_event_record(point, queue);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_set_subqueue(queue, to);
+  return status == DAVIT_SUCCESS ? davit_queue_wait(queue, point) : status;
 }
 
 /* All commands in the order of the issue, between start and stop in sub-queue 0. */
@@ -280,26 +288,14 @@ static davit_status issue(const study_streams *s, part parts[STREAMS], davit_eve
   if (status == DAVIT_SUCCESS)
     status = davit_timer_start(timer, s->queue);
   if (status == DAVIT_SUCCESS)
-    status = davit_event_record(point, s->queue);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_set_subqueue(s->queue, 1);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_wait(s->queue, point);
+    status = follow(s->queue, 0, 1, point);
   for (int i = 0; i < STREAMS * COMMANDS && status == DAVIT_SUCCESS; i++) {
-    int stream = s->breadth_first ? i % STREAMS : i / COMMANDS;
+    const int stream = s->breadth_first ? i % STREAMS : i / COMMANDS;
     status = enqueue(s->queue, stream, s->breadth_first ? i / STREAMS : i % COMMANDS, &parts[stream]);
   }
   if (status == DAVIT_SUCCESS)
-    status = davit_queue_set_subqueue(s->queue, 1);
-  if (status == DAVIT_SUCCESS)
-    status = davit_event_record(point, s->queue);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_set_subqueue(s->queue, 0);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_wait(s->queue, point);
-  if (status == DAVIT_SUCCESS)
-    status = davit_timer_stop(timer, s->queue);
-  return status;
+    status = follow(s->queue, 1, 0, point);
+  return status == DAVIT_SUCCESS ? davit_timer_stop(timer, s->queue) : status;
 }
 
 davit_status study_streams_run(const study_streams *s, double *elapsed_ms) {

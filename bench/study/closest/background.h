@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small programs of the source's introduction to GPUs: vector addition, a picture, matrix products, a
- * sum of two scalars, atomics from compare-and-swap, copies and kernels in two streams, and one array laid
- * out in several ways.
+/* The small programs of the source's introduction to GPUs: vector addition, a picture, matrix products, a sum
+ * of two scalars, atomics from compare-and-swap, copies and kernels in two streams, and one array laid out in
+ * several ways.
  *
  * Pointers are memory of the device (host memory for the CPU and host-offload devices). GPUs run target
- * regions, one block of threads after another on the CPU otherwise; calls return when all is done. They
- * are here to be studied. */
+ * regions, one block of threads after another on the CPU otherwise; calls return when all is done. They are
+ * here to be studied. */
 #ifndef DAVIT_STUDY_CLOSEST_BACKGROUND_H
 #define DAVIT_STUDY_CLOSEST_BACKGROUND_H
 
@@ -71,8 +71,8 @@ STUDY_INLINE float study_float(uint32_t word) {
   return value;
 }
 
-/* One attempt of the minimum below: true when *at is no greater than value. *assumed is what *at was seen to be; an
- * attempt fails if it is no longer, and learns what it is. */
+/* One attempt of the minimum below: true when *at is no greater than value. *assumed is what *at was seen to
+ * be; an attempt fails if it is no longer, and learns what it is. */
 STUDY_INLINE bool study_atomic_min_try(uint32_t *at, float value, uint32_t *assumed) {
   if (!(value < study_float(*assumed)))
     return true;
@@ -129,8 +129,8 @@ STUDY_INLINE int32_t study_streams_kernel(int32_t x) {
   return (int32_t)(3u * (uint32_t)x + 1u);
 }
 
-/* elapsed_ms: from an event before the first command to one behind the last. Other sub-queues may be in
- * use meanwhile. */
+/* elapsed_ms: from an event before the first command to one behind the last. Other sub-queues may be in use
+ * meanwhile. */
 davit_status study_streams_run(const study_streams *s, double *elapsed_ms);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The closest pair of points in the plane, by the source's programs, corrected. They are here to be
- * studied and measured; the library's own search is <davit/closest_pair.h>.
+/* The closest pair of points in the plane, by the source's programs, corrected. They are here to be studied
+ * and measured; the library's own search is <davit/closest_pair.h>.
  *
  *   P1   all pairs, one core
  *   P2   all pairs, one core, in blocks of B points
@@ -15,9 +15,9 @@
  * distances throughout, as the minimum one is a width too. Of equally close pairs any may be the answer.
  * Squares must neither overflow nor vanish.
  *
- * GPUs run target regions, one block of threads after another on the CPU otherwise; calls return when all
- * is done. Errors: DAVIT_INVALID_ARGUMENT names the argument: fewer than 2 points, a coordinate that is
- * not finite. */
+ * GPUs run target regions, one block of threads after another on the CPU otherwise; calls return when all is
+ * done. Errors: DAVIT_INVALID_ARGUMENT names the argument: fewer than 2 points, a coordinate that is not
+ * finite. */
 #ifndef DAVIT_STUDY_CLOSEST_CLOSEST_H
 #define DAVIT_STUDY_CLOSEST_CLOSEST_H
 
@@ -60,8 +60,8 @@ davit_status study_closest_divide_cpu(int64_t n, const study_point *points, int 
 
 /* ---- teams ---- */
 
-/* Whether there are kernels for so many threads of a team: 32 … 1024, a power of two; 2 for the source's example of 16
- * points. */
+/* Whether there are kernels for so many threads of a team: 32 … 1024, a power of two; 2 for the source's
+ * example of 16 points. */
 #define STUDY_CLOSEST_BLOCK(threads)                                                                         \
   ((threads) == 2 || ((threads) >= 32 && (threads) <= 1024 && ((threads) & ((threads) - 1)) == 0))
 
@@ -156,8 +156,8 @@ typedef struct study_divide_report {
   double transfer_ms, sort_x_ms, brute_ms, reduce_ms /* the last one */, total_ms /* without allocations */;
 } study_divide_report;
 
-/* The kernels. n is a power of two and a multiple of base; memory of the device; flags, dist and pairs
- * have n / base entries. `length` is a power of two from 2 base to n. teams as above. */
+/* The kernels. n is a power of two and a multiple of base; memory of the device; flags, dist and pairs have n
+ * / base entries. `length` is a power of two from 2 base to n. teams as above. */
 davit_status study_brute_blocks(int device, int base, int64_t teams, int64_t n, const study_point *sx,
                                 float *dist, study_two_points *pairs);
 davit_status study_find_strip(int device, int base, int64_t teams, int64_t n, int64_t length, float delta,

@@ -57,8 +57,8 @@ davit_status study_closest_cpu(int64_t n, const study_point *points, study_close
 
 /* ---- P2 ---- */
 
-/* Every block of rows with every block from its own on: a point of the second is compared with those of
- * the first that come before it. With `visits` the comparisons are counted instead. */
+/* Every block of rows with every block from its own on: a point of the second is compared with those of the
+ * first that come before it. With `visits` the comparisons are counted instead. */
 STUDY_INLINE void walk_blocks(int64_t n, int64_t b, const study_point *points, nearest *best,
                               uint8_t *visits) {
   const int64_t blocks = n / b + (n % b != 0);

@@ -171,9 +171,9 @@ static bool bitonic_sort_link(int n, int stage, int i, study_comparator *c) {
   return pair_of(size >> (within + 1), i, (i & size) == 0, c);
 }
 
-/* Stage `within` of odd-even merges of `size`: first the halves against each other, then [i:i+reach] for i an odd
- * multiple of reach, as the merges of even and of odd elements leave it; the last group has no partner within the
- * merge. */
+/* Stage `within` of odd-even merges of `size`: first the halves against each other, then [i:i+reach] for i an
+ * odd multiple of reach, as the merges of even and of odd elements leave it; the last group has no partner
+ * within the merge. */
 static bool odd_even_merge_link(int size, int within, int i, study_comparator *c) {
   int reach = size >> (within + 1);
   *c = (study_comparator){i, i + reach};

@@ -2,8 +2,8 @@
 /* Sorting networks: comparators [i:j] that leave the smaller of two elements at i and the larger at j, in
  * stages of comparators that share no element.
  *
- * study_network_stage() begins a stage, study_network_add() adds a comparator to the last one. i > j is allowed: that
- * comparator sorts in descending order. */
+ * study_network_stage() begins a stage, study_network_add() adds a comparator to the last one. i > j is
+ * allowed: that comparator sorts in descending order. */
 #ifndef DAVIT_STUDY_CLOSEST_NETWORK_H
 #define DAVIT_STUDY_CLOSEST_NETWORK_H
 
@@ -36,9 +36,9 @@ davit_status study_network_add(study_network *network, int smaller, int larger);
 
 void study_network_apply(const study_network *network, float *values);
 
-/* The 0-1 principle: a network sorts everything if it sorts all 2^n sequences of zeros and ones, 64 of
- * which are tried at a time. n up to 30. If not, *witness is one that it does not sort: element i is bit
- * i. O(2^n comparators / 64). */
+/* The 0-1 principle: a network sorts everything if it sorts all 2^n sequences of zeros and ones, 64 of which
+ * are tried at a time. n up to 30. If not, *witness is one that it does not sort: element i is bit i. O(2^n
+ * comparators / 64). */
 davit_status study_network_sorts(const study_network *network, bool *sorts, uint32_t *witness);
 
 /* ---- networks ---- */

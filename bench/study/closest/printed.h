@@ -12,8 +12,8 @@
 
 /* ---- one core ---- */
 
-/* P1: the inner loop runs while `j * N`, and the pair goes to copies of the caller's pointers. Given up
- * when `most` reads have gone outside; until then, what is outside is infinitely far away. */
+/* P1: the inner loop runs while `j * N`, and the pair goes to copies of the caller's pointers. Given up when
+ * `most` reads have gone outside; until then, what is outside is infinitely far away. */
 float study_printed_closest_cpu(int64_t n, const study_point *points, const study_point *p1,
                                 const study_point *p2, int64_t most, study_guard *reads);
 
@@ -21,9 +21,9 @@ float study_printed_closest_cpu(int64_t n, const study_point *points, const stud
 float study_printed_closest_blocked(int64_t n, int64_t b, const study_point *points, const study_point *p1,
                                     const study_point *p2);
 
-/* P4: sx is split by rank and sy by x < middle, which differ where points have x = middle; of these none
- * is left of the line, so two of them are never compared across it. sx and sy have the points in x and y
- * order. The distance. */
+/* P4: sx is split by rank and sy by x < middle, which differ where points have x = middle; of these none is
+ * left of the line, so two of them are never compared across it. sx and sy have the points in x and y order.
+ * The distance. */
 float study_printed_closest_divide(int64_t n, const study_point *const *sx, const study_point *const *sy,
                                    int cutoff);
 
@@ -44,20 +44,20 @@ study_closest study_printed_divide(int defects, int64_t n, int64_t base, int64_t
 
 /* Passes that a warp makes through compareStripPoints' loop when `flagged` blocks follow. block_count is a
  * word of the block that thread 0 sets to 0 and counts up, with no barrier to the reads of the loop's
- * condition. early: the warp reads before thread 0 has written; stale: what the word held before it was
- * set to 0. */
+ * condition. early: the warp reads before thread 0 has written; stale: what the word held before it was set
+ * to 0. */
 int study_printed_strip_passes(bool early, int stale, int flagged);
 
 /* Two blocks that take delta and its pair from dist[0] and pairs[0] while block 0 writes what it has found
- * there; the second one reads between the two writes and finds nothing nearer. dist and pairs have 2
- * entries; dist[0], pairs[0] are the minimum so far. */
+ * there; the second one reads between the two writes and finds nothing nearer. dist and pairs have 2 entries;
+ * dist[0], pairs[0] are the minimum so far. */
 void study_printed_delta_race(const study_closest *found, float dist[2], study_two_points pairs[2]);
 
 /* ---- P3 ---- */
 
-/* The candidate of block `block`: threads beyond n stay outside the loop, so the shared words of these
- * hold `stale`, and barriers are reached by *arrived threads of the block. The tree halves `threads`,
- * which may be no power of two. The square. */
+/* The candidate of block `block`: threads beyond n stay outside the loop, so the shared words of these hold
+ * `stale`, and barriers are reached by *arrived threads of the block. The tree halves `threads`, which may be
+ * no power of two. The square. */
 float study_printed_candidate(int threads, int64_t n, const study_point *points, int64_t block, float stale,
                               int *arrived);
 

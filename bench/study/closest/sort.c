@@ -13,15 +13,15 @@ STUDY_INLINE bool before(study_point a, study_point b, int key) {
   return ka < kb || (ka == kb && oa < ob);
 }
 
-/* What comparator `c` of a stage connects: `low` and low + reach, ascending or not. False: `c` has nothing
- * to do. */
+/* What comparator `c` of a stage connects: `low` and low + reach, ascending or not. False: `c` has nothing to
+ * do. */
 typedef struct link {
   int64_t low;
   bool ascending;
 } link;
 
-/* Bitonic: stage `reach` of the merge that gives sorted runs of `size`; every second one descends, but
- * those that are whole batches. */
+/* Bitonic: stage `reach` of the merge that gives sorted runs of `size`; every second one descends, but those
+ * that are whole batches. */
 STUDY_INLINE bool bitonic(int64_t c, int64_t size, int64_t reach, int64_t length, link *l) {
   l->low = 2 * c - (c & (reach - 1));
   l->ascending = (l->low & (length - 1) & size) == 0;
@@ -38,8 +38,8 @@ STUDY_INLINE bool odd_even(int64_t c, int64_t size, int64_t reach, link *l) {
 
 /* ---- kernels: one block each ---- */
 
-/* Runs of `size` from `first` to `last` in tiles of TILE points, which hold whole runs; stages reach at
- * most `farthest`. */
+/* Runs of `size` from `first` to `last` in tiles of TILE points, which hold whole runs; stages reach at most
+ * `farthest`. */
 STUDY_INLINE void near_stages(int64_t team, int sort, int key, int64_t n, int64_t length, int64_t first,
                               int64_t last, const study_point *source, study_point *sorted) {
   SHARED(study_point, s, TILE);

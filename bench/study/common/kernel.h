@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a kernel of the study is written: once, for GPUs and for the CPU.
  *
- * A kernel is the text of one team (a block of threads): phases over the numbers of its threads, with barriers
- * between them.
+ * A kernel is the text of one team (a block of threads): phases over the numbers of its threads, with
+ * barriers between them.
  *
  *   PHASE(t, 256)
  *     s[t] = input[t];
@@ -10,16 +10,16 @@
  *   PHASE(t, 128)
  *     s[t] += s[t + 128];
  *
- * On a GPU a thread runs each phase once, with its own t if that is below the count, and barriers are real. On
- * the CPU one thread runs a phase for every t before the next phase begins: a run is sequential, the same each
- * time, and can be recorded (trace.h).
+ * On a GPU a thread runs each phase once, with its own t if that is below the count, and barriers are real.
+ * On the CPU one thread runs a phase for every t before the next phase begins: a run is sequential, the same
+ * each time, and can be recorded (trace.h).
  *
- * Invariant of every kernel: between two barriers no thread reads or writes what another thread writes. The CPU
- * shows a violation within a phase, because results then depend on whether phases run in ascending or in
+ * Invariant of every kernel: between two barriers no thread reads or writes what another thread writes. The
+ * CPU shows a violation within a phase, because results then depend on whether phases run in ascending or in
  * descending order of t; a violation between two phases without a barrier shows on a GPU alone.
  *
- * Barriers stand outside phases, and all threads of the team pass them. WARP_BARRIER() holds the lanes of a warp
- * only. Teams are launched with a multiple of 32 threads, so every warp is whole.
+ * Barriers stand outside phases, and all threads of the team pass them. WARP_BARRIER() holds the lanes of a
+ * warp only. Teams are launched with a multiple of 32 threads, so every warp is whole.
  *
  * Kernels for several sizes of a team are .inc texts with BLOCK (threads) and NAME(x); common/each_block.inc
  * instantiates them. */
@@ -91,10 +91,11 @@
 /* Whole warps for `block` threads. */
 #define WARPS_OF(block) (((block) + 31) / 32)
 
-/* GRID(name, threads, pointers, call): void name(const study_site *site, int64_t teams, PARAMETERS) runs `call`, the
- * call of a kernel, for `team` 0 … teams - 1: on a GPU as a region of so many threads a team, elsewhere one team
- * after another. PARAMETERS and ARGUMENTS are macros of the file: what the kernels take beside `team` and `teams`,
- * with and without types. `pointers` lists the pointers among them, in parentheses. */
+/* GRID(name, threads, pointers, call): void name(const study_site *site, int64_t teams, PARAMETERS) runs
+ * `call`, the call of a kernel, for `team` 0 … teams - 1: on a GPU as a region of so many threads a team,
+ * elsewhere one team after another. PARAMETERS and ARGUMENTS are macros of the file: what the kernels take
+ * beside `team` and `teams`, with and without types. `pointers` lists the pointers among them, in
+ * parentheses. */
 #define GRID(name, threads, pointers, call) STUDY_GRID(name, threads, pointers, call)
 #define STUDY_GRID(name, threads, pointers, call)                                                            \
   STUDY_INLINE void name##_body(PARAMETERS) {                                                                \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the programs of the study run: on a GPU, in target regions, or on the CPU (also as an OpenMP host device),
- * one team of threads after another. */
+/* Where the programs of the study run: on a GPU, in target regions, or on the CPU (also as an OpenMP host
+ * device), one team of threads after another. */
 #ifndef DAVIT_STUDY_COMMON_SITE_H
 #define DAVIT_STUDY_COMMON_SITE_H
 

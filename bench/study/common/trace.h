@@ -32,8 +32,8 @@ typedef struct study_trace {
   int64_t load_count, load_capacity;
 } study_trace;
 
-/* `trace` keeps what kernels do on this thread from now on; NULL or study_stop(): nothing is recorded.
- * The first call for a trace needs it zeroed. */
+/* `trace` keeps what kernels do on this thread from now on; NULL or study_stop(): nothing is recorded. The
+ * first call for a trace needs it zeroed. */
 void study_record(study_trace *trace);
 void study_stop(void);
 void study_trace_free(study_trace *trace);
@@ -47,8 +47,8 @@ void study_note_combine(int thread, int left, int right);
 /* Warps of which some lanes combine in a step and some do not, over all steps. */
 int study_divergent_warps(const study_trace *trace);
 
-/* The most different addresses that the lanes of `warp` ask of one bank in one access of the step
- * (elements of 4 bytes): 1 is free of conflicts, 0 means that the warp does nothing. */
+/* The most different addresses that the lanes of `warp` ask of one bank in one access of the step (elements
+ * of 4 bytes): 1 is free of conflicts, 0 means that the warp does nothing. */
 int study_conflict_ways(const study_trace *trace, int step, int warp);
 
 /* Threads that combine in the step, and the maximum number of one, -1 if there is none. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exercises on the CPU: the handout's serial programs, and what they have to be compared with.
  *
- * The handout's loops are plain and in its order. The others are one text for a core and for many: pieces of work in the
- * vectors of the processor, dealt to threads. A piece of the product is one row of symmat and a few rows of D, which stay
- * in the second cache while all rows of symmat pass by. */
+ * The handout's loops are plain and in its order. The others are one text for a core and for many: pieces of
+ * work in the vectors of the processor, dealt to threads. A piece of the product is one row of symmat and a
+ * few rows of D, which stay in the second cache while all rows of symmat pass by. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>

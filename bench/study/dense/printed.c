@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The course report's three kernels as printed, block by block, the threads of a block in phases between
- * its barriers. */
+/* The course report's three kernels as printed, block by block, the threads of a block in phases between its
+ * barriers. */
 #include "bench/study/dense/printed.h"
 
 #include "bench/study/common/site.h"
@@ -11,8 +11,8 @@ static double get(const double *array, int64_t i, double outside, study_guard *r
 
 /* ---- Convolution ---- */
 
-/* c[r][s] is the coefficient of the element r - 1 rows and s - 1 columns away; printed as c11 … c33,
- * column first. */
+/* c[r][s] is the coefficient of the element r - 1 rows and s - 1 columns away; printed as c11 … c33, column
+ * first. */
 static const double c[3][3] = {{+0.2, +0.5, -0.8}, {-0.3, +0.6, -0.9}, {+0.4, +0.7, +0.10}};
 
 void study_printed_convolution(int side, int64_t ni, int64_t nj, const double *a, double *b,

@@ -62,79 +62,69 @@ static davit_status copy(const operand *o, int64_t border, double *to, const dou
   return status;
 }
 
-/* The operands there, with what they have; those that were not made stay NULL. */
-static davit_status begin(const study_dense *d, int device, double bytes, operand *operands, int count,
-                          study_dense_times *times) {
+/* A run: memory on the device, copies there, the launches, copies back. */
+typedef davit_status launches(int device, int block, const operand *o, double divisor,
+                              study_dense_times *times);
+
+static davit_status run(const study_dense *d, int device, double bytes, int fallback, operand *o, int count,
+                        launches *launch, double divisor, study_dense_times *times) {
+  study_dense_times own = {.transfer_ms = 0};
   davit_status status = study_dense_room(d, device, bytes);
   for (int i = 0; i < count && status == DAVIT_SUCCESS; i++)
-    status = allocate(device, &operands[i]);
+    status = allocate(device, &o[i]);
   for (int i = 0; i < count && status == DAVIT_SUCCESS; i++)
-    if (operands[i].from)
-      status = copy(&operands[i], 0, operands[i].there, operands[i].from, times);
-  return status;
-}
-
-static davit_status end(davit_status status, operand *operands, int count, study_dense_times *times) {
+    if (o[i].from)
+      status = copy(&o[i], 0, o[i].there, o[i].from, &own);
+  if (status == DAVIT_SUCCESS)
+    status = launch(device, d->block ? d->block : fallback, o, divisor, &own);
   for (int i = 0; i < count; i++) {
-    const operand *o = &operands[i];
-    if (o->to && status == DAVIT_SUCCESS)
-      status = copy(o, o->border, o->to, o->there, times);
-    (void)davit_free(o->there);
+    if (o[i].to && status == DAVIT_SUCCESS)
+      status = copy(&o[i], o[i].border, o[i].to, o[i].there, &own);
+    (void)davit_free(o[i].there);
   }
+  if (times && status == DAVIT_SUCCESS)
+    *times = own;
   return status;
 }
 
-static int or_default(int block, int fallback) {
-  return block ? block : fallback;
+static davit_status launch_convolution(int device, int side, const operand *o, double divisor,
+                                       study_dense_times *times) {
+  (void)divisor;
+  return study_convolution(device, side, o[0].rows, o[0].cols, o[0].there, o[1].there, times);
 }
 
 davit_status study_convolution_run(const study_dense *d, int device, int64_t ni, int64_t nj, const double *a,
                                    double *b, study_dense_times *times) {
-  enum { A, B, COUNT };
-  study_dense_times own = {.transfer_ms = 0};
-  operand o[COUNT] = {
-      [A] = {.rows = ni, .cols = nj, .from = a}, [B] = {.rows = ni, .cols = nj, .border = 1, .to = b}};
-  davit_status status = begin(d, device, study_convolution_bytes(ni, nj), o, COUNT, &own);
-  if (status == DAVIT_SUCCESS)
-    status =
-        study_convolution(device, or_default(d->block, DEFAULT_SIDE), ni, nj, o[A].there, o[B].there, &own);
-  status = end(status, o, COUNT, &own);
-  if (times && status == DAVIT_SUCCESS)
-    *times = own;
-  return status;
+  operand o[] = {{.rows = ni, .cols = nj, .from = a}, {.rows = ni, .cols = nj, .border = 1, .to = b}};
+  return run(d, device, study_convolution_bytes(ni, nj), DEFAULT_SIDE, o, 2, launch_convolution, 0, times);
+}
+
+static davit_status launch_atax(int device, int block, const operand *o, double divisor,
+                                study_dense_times *times) {
+  (void)divisor;
+  return study_atax(device, block, o[0].rows, o[0].cols, o[0].there, o[1].there, o[2].there, o[3].there,
+                    times);
 }
 
 davit_status study_atax_run(const study_dense *d, int device, int64_t nx, int64_t ny, const double *a,
                             const double *x, double *tmp, double *y, study_dense_times *times) {
-  enum { A, X, TMP, Y, COUNT };
-  study_dense_times own = {.transfer_ms = 0};
-  operand o[COUNT] = {[A] = {.rows = nx, .cols = ny, .from = a},
-                      [X] = {.rows = 1, .cols = ny, .from = x},
-                      [TMP] = {.rows = 1, .cols = nx, .to = tmp},
-                      [Y] = {.rows = 1, .cols = ny, .to = y}};
-  davit_status status = begin(d, device, study_atax_bytes(nx, ny), o, COUNT, &own);
-  if (status == DAVIT_SUCCESS)
-    status = study_atax(device, or_default(d->block, DEFAULT_THREADS), nx, ny, o[A].there, o[X].there,
-                        o[TMP].there, o[Y].there, &own);
-  status = end(status, o, COUNT, &own);
-  if (times && status == DAVIT_SUCCESS)
-    *times = own;
-  return status;
+  operand o[] = {{.rows = nx, .cols = ny, .from = a},
+                 {.rows = 1, .cols = ny, .from = x},
+                 {.rows = 1, .cols = nx, .to = tmp},
+                 {.rows = 1, .cols = ny, .to = y}};
+  return run(d, device, study_atax_bytes(nx, ny), DEFAULT_THREADS, o, 4, launch_atax, 0, times);
+}
+
+static davit_status launch_covariance(int device, int side, const operand *o, double divisor,
+                                      study_dense_times *times) {
+  return study_covariance(device, side, o[0].rows, o[0].cols, divisor, o[0].there, o[1].there, o[2].there,
+                          times);
 }
 
 davit_status study_covariance_run(const study_dense *d, int device, int64_t m, int64_t n, double divisor,
                                   double *data, double *mean, double *symmat, study_dense_times *times) {
-  enum { DATA, MEAN, SYMMAT, COUNT };
-  study_dense_times own = {.transfer_ms = 0};
-  operand o[COUNT] = {[DATA] = {.rows = m, .cols = n, .from = data, .to = data},
-                      [MEAN] = {.rows = 1, .cols = n, .to = mean},
-                      [SYMMAT] = {.rows = n, .cols = n, .to = symmat}};
-  davit_status status = begin(d, device, study_covariance_bytes(m, n), o, COUNT, &own);
-  if (status == DAVIT_SUCCESS)
-    status = study_covariance(device, or_default(d->block, DEFAULT_SIDE), m, n, divisor, o[DATA].there,
-                              o[MEAN].there, o[SYMMAT].there, &own);
-  status = end(status, o, COUNT, &own);
-  if (times && status == DAVIT_SUCCESS)
-    *times = own;
-  return status;
+  operand o[] = {{.rows = m, .cols = n, .from = data, .to = data},
+                 {.rows = 1, .cols = n, .to = mean},
+                 {.rows = n, .cols = n, .to = symmat}};
+  return run(d, device, study_covariance_bytes(m, n), DEFAULT_SIDE, o, 3, launch_covariance, divisor, times);
 }

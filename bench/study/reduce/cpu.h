@@ -14,8 +14,8 @@ void study_reference_reduce(study_operator op, int64_t n, const void *x, void *r
 /* y_i = x_0 ∘ … ∘ x_i, or up to x_{i-1}. y may be x. */
 void study_reference_scan(study_operator op, bool exclusive, int64_t n, const void *x, void *y);
 
-/* Sums that begin anew at each i with segments[i] != 0; segments[0] does not matter, n may be 0. In
- * exclusive form, which the lecture does not have, the first element of a segment gets 0. out may be a. */
+/* Sums that begin anew at each i with segments[i] != 0; segments[0] does not matter, n may be 0. In exclusive
+ * form, which the lecture does not have, the first element of a segment gets 0. out may be a. */
 void study_reference_segments(bool exclusive, int64_t n, const int32_t *a, const int32_t *segments,
                               int32_t *out);
 
@@ -63,8 +63,8 @@ bool study_workers_reduce(study_operator op, int64_t p, int64_t n, const void *x
                           study_work *work);
 
 /* The lecture's cost-optimal scan: each worker scans its part, the last sums of the parts are scanned
- * exclusively, each worker puts its sum of all before to the left of what it has. Threads of the CPU are
- * the workers; y may be x. The scan of the parts' sums is done by one thread, and counted so. */
+ * exclusively, each worker puts its sum of all before to the left of what it has. Threads of the CPU are the
+ * workers; y may be x. The scan of the parts' sums is done by one thread, and counted so. */
 bool study_workers_scan(study_operator op, bool exclusive, int64_t p, int64_t n, const void *x, void *y,
                         study_work *work);
 

@@ -2,9 +2,9 @@
 /* The sources' code as it is printed, defects and all, run by a model of a GPU on the CPU.
  *
  * Nothing here has undefined behaviour: accesses outside an array are counted by a guard (trace.h), give a
- * value that is told beforehand, and change nothing; a loop that does not end is given up. What the
- * printed code leaves to chance (which block or warp runs first, whether lanes run in step) is an
- * argument, and any value of it is what a real device may do. */
+ * value that is told beforehand, and change nothing; a loop that does not end is given up. What the printed
+ * code leaves to chance (which block or warp runs first, whether lanes run in step) is an argument, and any
+ * value of it is what a real device may do. */
 #ifndef DAVIT_STUDY_REDUCE_PRINTED_H
 #define DAVIT_STUDY_REDUCE_PRINTED_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of reduction kernels, K1 … K6, as the lecture has them: each fixes what holds the one before
- * it back. They are here to be studied and measured; the library's own reduction is <davit/reduce.h>.
+/* The ladder of reduction kernels, K1 … K6, as the lecture has them: each fixes what holds the one before it
+ * back. They are here to be studied and measured; the library's own reduction is <davit/reduce.h>.
  *
  *   K1  interleaved addressing, active threads by remainder: divergent warps
  *   K2  the same pairs by contiguous threads: conflicts of shared memory's banks
@@ -9,12 +9,12 @@
  *   K5  loop unrolled, last warp apart: two elements a thread, so not cost-optimal
  *   K6  several elements a thread
  *
- * Corrected against the source: any n, no reliance on lanes that run in step, the operator's identity. K1
- * and K2 keep the order of the operands; K3 … K6 change it and refuse operators that do not commute.
+ * Corrected against the source: any n, no reliance on lanes that run in step, the operator's identity. K1 and
+ * K2 keep the order of the operands; K3 … K6 change it and refuse operators that do not commute.
  *
- * Reductions go level by level: a grid leaves one element for each block, which the next grid reduces,
- * until one is left, or few enough for the CPU. GPUs run target regions, one block after another on the
- * CPU otherwise. Errors: DAVIT_INVALID_ARGUMENT names the member; DAVIT_UNSUPPORTED: the operator does not
+ * Reductions go level by level: a grid leaves one element for each block, which the next grid reduces, until
+ * one is left, or few enough for the CPU. GPUs run target regions, one block after another on the CPU
+ * otherwise. Errors: DAVIT_INVALID_ARGUMENT names the member; DAVIT_UNSUPPORTED: the operator does not
  * commute. */
 #ifndef DAVIT_STUDY_REDUCE_REDUCE_H
 #define DAVIT_STUDY_REDUCE_REDUCE_H
@@ -36,15 +36,15 @@ typedef struct study_reduction {
   int64_t cpu_threshold;     /* that many elements or fewer are reduced by the CPU; below 1: 1 */
 } study_reduction;
 
-/* Blocks of the first grid, and so elements that it leaves: ceil(n / block), ceil(n / 2 block) from K4 on,
- * K6 as asked. */
+/* Blocks of the first grid, and so elements that it leaves: ceil(n / block), ceil(n / 2 block) from K4 on, K6
+ * as asked. */
 int64_t study_partials(const study_reduction *r, int64_t n);
 
 /* Warps of the first grid. */
 int64_t study_launched_warps(const study_reduction *r, int64_t n);
 
-/* One grid: partials[i] = reduction of what block i takes. Memory of the device; returns when it is done.
- * n > 0. */
+/* One grid: partials[i] = reduction of what block i takes. Memory of the device; returns when it is done. n >
+ * 0. */
 davit_status study_reduce_grid(const study_reduction *r, int device, int64_t n, const void *input,
                                void *partials);
 
@@ -57,10 +57,10 @@ davit_status study_empty_grid(int device, int64_t n, const void *input, void *pa
 /* The record of block 0 of a grid over n elements of SUM. The trace is zeroed, or was used before. */
 davit_status study_trace_block(const study_reduction *r, int64_t n, const int32_t *input, study_trace *trace);
 
-/* A stand-in for a reduction over the processes of a distributed memory: rank i owns the i-th contiguous
- * part of x (host memory), copies it to devices[i], reduces it there, and the results are combined in the
- * order of the ranks, as MPI_Reduce does for an operator made with commute = 0. One process and no MPI;
- * ranks take their turns. */
+/* A stand-in for a reduction over the processes of a distributed memory: rank i owns the i-th contiguous part
+ * of x (host memory), copies it to devices[i], reduces it there, and the results are combined in the order of
+ * the ranks, as MPI_Reduce does for an operator made with commute = 0. One process and no MPI; ranks take
+ * their turns. */
 davit_status study_reduce_ranks(const study_reduction *r, int ranks, const int *devices, int64_t n,
                                 const void *x, void *result);
 
@@ -87,8 +87,8 @@ typedef struct study_reduce_forms {
                                    int64_t n);
 } study_reduce_forms;
 
-/* The order in which a block's letters are combined, up to 256 of them: `letters` reduced by
- * concatenation. Any kernel and block size; `order` has room for strlen(letters) + 1. CPU alone. */
+/* The order in which a block's letters are combined, up to 256 of them: `letters` reduced by concatenation.
+ * Any kernel and block size; `order` has room for strlen(letters) + 1. CPU alone. */
 davit_status study_combination_order(const study_reduction *r, const char *letters, char *order);
 
 /* Checks the members and gives the form. `any_operator`: the order does not matter. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder's kernels on strings, joined end to end: the result spells the order in which a block
- * combines its operands. */
+/* The ladder's kernels on strings, joined end to end: the result spells the order in which a block combines
+ * its operands. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,9 +12,9 @@
  *                 takes them
  *
  * Any n and any associative operator: operands keep their order. A segmented scan is the scan of
- * study_pair(value, flag) by SEGMENTS. GPUs run target regions, one block after another on the CPU
- * otherwise; calls return when all is done. Errors: DAVIT_INVALID_ARGUMENT names the member;
- * DAVIT_UNSUPPORTED: NAIVE and exclusive, WARP in a grid. */
+ * study_pair(value, flag) by SEGMENTS. GPUs run target regions, one block after another on the CPU otherwise;
+ * calls return when all is done. Errors: DAVIT_INVALID_ARGUMENT names the member; DAVIT_UNSUPPORTED: NAIVE
+ * and exclusive, WARP in a grid. */
 #ifndef DAVIT_STUDY_REDUCE_SCAN_H
 #define DAVIT_STUDY_REDUCE_SCAN_H
 
@@ -43,8 +43,8 @@ typedef struct study_scan {
 /* Elements that a block takes: 32 (WARP: for each warp), block, or 8 block. */
 int64_t study_scan_tile(const study_scan *s);
 
-/* P1 … P3: each tile of x for itself. totals[i] = sum of tile i, NULL if not wanted (WARP has none).
- * Memory of the device; y may be x. */
+/* P1 … P3: each tile of x for itself. totals[i] = sum of tile i, NULL if not wanted (WARP has none). Memory
+ * of the device; y may be x. */
 davit_status study_scan_tiles(const study_scan *s, int device, int64_t n, const void *x, void *y,
                               void *totals);
 
@@ -54,8 +54,8 @@ davit_status study_scan_grid(const study_scan *s, int device, int64_t n, const v
 /* How often P4 scans: x, the totals of x's tiles, their totals, …. 0 for n = 0. */
 int study_scan_levels(const study_scan *s, int64_t n);
 
-/* Words joined end to end by P1 … P3 in one block, in place: spells the order of the operands. n is at
- * most `block`. CPU alone. */
+/* Words joined end to end by P1 … P3 in one block, in place: spells the order of the operands. n is at most
+ * `block`. CPU alone. */
 davit_status study_scan_words(const study_scan *s, int64_t n, study_printed_word *words);
 
 /* ---- for the files of the scans ---- */

@@ -14,8 +14,8 @@
 enum { BLOCKS = 7 };
 extern const int closest_blocks[BLOCKS];
 
-/* WIDE_ROW: x = i and y within 0.1, in any order of y; one pair across the middle is nearer than the rest, and far apart
- * in y order. Few points of a batch are in its strip. */
+/* WIDE_ROW: x = i and y within 0.1, in any order of y; one pair across the middle is nearer than the rest,
+ * and far apart in y order. Few points of a batch are in its strip. */
 #define INPUTS_LIST(INPUT)                                                                                   \
   INPUT(UNIFORM)                                                                                             \
   INPUT(SIGNED)                                                                                              \
@@ -47,8 +47,8 @@ void divides(const study_divide *d, int device, int64_t n, const study_point *p,
 /* Sorts each batch; ties by the other coordinate. */
 void sort_batches(study_key key, int64_t batches, int64_t length, study_point *p);
 
-/* What teams leave behind: a distance and a pair each, on the host and on a device. Sent with what the host has
- * (`filled`) or as poison; taken back from there. */
+/* What teams leave behind: a distance and a pair each, on the host and on a device. Sent with what the host
+ * has (`filled`) or as poison; taken back from there. */
 typedef struct candidates {
   float *dist;
   study_two_points *pairs;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs on alignment: against each other bit for bit, against a plain reference with general gaps, on vectors that
- * can be checked by hand; and the defects of the printed listings. */
+/* The programs on alignment: against each other bit for bit, against a plain reference with general gaps, on
+ * vectors that can be checked by hand; and the defects of the printed listings. */
 #include "bench/study/tests/study.h"
 
 #include "bench/study/align/align.h"
@@ -73,9 +73,11 @@ static void spell(const char *letters, float scale, float *features) {
 
 /* ---- runs ---- */
 
-static study_align program(study_align_program number) {
+static study_align program(study_align_program number, int64_t window, int permutations) {
   study_align a = study_align_defaults();
   a.program = number;
+  a.window = window;
+  a.permutations = permutations;
   return a;
 }
 
@@ -150,12 +152,10 @@ static void move_rows(int64_t rows, int64_t columns, const uint16_t *order, cons
 CASE(test_against_reference) {
   static const int64_t windows[] = {1, 2, 9, 31}, lengths[] = {1, 5, 12, 40};
   for (int k = 0; k < COUNT(windows); k++) {
-    study_align a = program(STUDY_ALIGN_SERIAL);
-    a.window = windows[k];
+    study_align a = program(STUDY_ALIGN_SERIAL, windows[k], 6);
     a.rounded = true;
     a.threshold = 20;
     a.penalty = 3;
-    a.permutations = 6;
     a.seed = 11;
     sound s = random_sound(9, 3 * a.window, COUNT(lengths), lengths, 5 + (uint64_t)k);
     plant(&s, 1);
@@ -204,9 +204,7 @@ CASE(test_sizes) {
                {54, 54 * 35 + 53, 4, 1, {3}},
                {200, 417, 62, 1, {7}}};
   for (int k = 0; k < COUNT(cases); k++) {
-    study_align a = study_align_defaults();
-    a.window = cases[k].window;
-    a.permutations = 1 + 3 * k;
+    study_align a = program(STUDY_ALIGN_SERIAL, cases[k].window, 1 + 3 * k);
     a.seed = (uint64_t)k << 40;
     sound s = random_sound(cases[k].width, cases[k].frames, cases[k].effects, cases[k].lengths, 3);
     plant(&s, 2);
@@ -221,8 +219,7 @@ CASE(test_sizes) {
 /* The source's sizes: D is two tiles, of 55 and 54 columns. */
 CASE(test_source_sizes) {
   const int64_t lengths[] = {108, 108};
-  study_align a = study_align_defaults();
-  a.permutations = scaled(32);
+  study_align a = program(STUDY_ALIGN_SERIAL, 200, scaled(32));
   sound s = random_sound(62, 450, 1, lengths, 7);
   plant(&s, 3);
   expect_agreement(a, &s.input);
@@ -230,12 +227,9 @@ CASE(test_source_sizes) {
 
 CASE(test_tiles) {
   const int64_t lengths[] = {1, 20, 54, 55, 56};
-  study_align a = study_align_defaults();
-  a.window = 40;
-  a.permutations = 9;
+  study_align a = program(STUDY_ALIGN_SERIAL, 40, 9);
   sound s = random_sound(8, 80, COUNT(lengths), lengths, 8);
   plant(&s, 4);
-  a.program = STUDY_ALIGN_SERIAL;
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   a.program = STUDY_ALIGN_V5;
   for (a.tile_columns = 1; a.tile_columns <= 57; a.tile_columns += 1 + a.tile_columns % 9)
@@ -249,12 +243,9 @@ CASE(test_tiles) {
 /* A launch for each unit, and for 3: the last one has less. */
 CASE(test_batches) {
   const int64_t lengths[] = {10, 4};
-  study_align a = study_align_defaults();
+  study_align a = program(STUDY_ALIGN_SERIAL, 12, 4);
   study_align_times times;
-  a.window = 12;
-  a.permutations = 4;
   sound s = random_sound(6, 50, 2, lengths, 9);
-  a.program = STUDY_ALIGN_SERIAL;
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   a.program = STUDY_ALIGN_V1;
   const size_t unit = 4 * 13 * 11 * sizeof(float) + 12 * sizeof(uint16_t);
@@ -271,8 +262,7 @@ CASE(test_batches) {
 /* All threads, few, and more than there is work; with every set of vector instructions. */
 CASE(test_cpu_program) {
   const int64_t lengths[] = {10};
-  study_align a = program(STUDY_ALIGN_SERIAL);
-  a.window = 12;
+  study_align a = program(STUDY_ALIGN_SERIAL, 12, 100);
   sound s = random_sound(6, 50, 1, lengths, 10);
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   a.program = STUDY_ALIGN_CPU;
@@ -285,10 +275,7 @@ CASE(test_cpu_program) {
 
 CASE(test_effects_together_and_apart) {
   const int64_t lengths[] = {9, 9, 30, 1, 9, 17};
-  study_align a = study_align_defaults();
-  a.program = STUDY_ALIGN_V2;
-  a.window = 20;
-  a.permutations = 7;
+  study_align a = program(STUDY_ALIGN_V2, 20, 7);
   sound s = random_sound(6, 60, COUNT(lengths), lengths, 12);
   plant(&s, 5);
   float *together = scores_of(&a, places[0], &s.input, NULL);
@@ -314,9 +301,7 @@ static void expect_by_hand(const char *movie, float scale, float expected) {
   const study_align_input input = {WIDTH, frames, features, 1, effects};
   for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++)
     for (int rounded = 0; rounded < 2; rounded++) {
-      study_align a = program((study_align_program)number);
-      a.window = frames;
-      a.permutations = 0;
+      study_align a = program((study_align_program)number, frames, 0);
       a.rounded = rounded;
       expect_scores(&a, places[0], &input, &expected);
       expect_scores(&a, places[place_count - 1], &input, &expected);
@@ -368,10 +353,8 @@ CASE(test_permutations) {
 /* The score of permutation r is that of a movie whose frames were moved: the index array loses and doubles none. */
 CASE(test_permuted_movie) {
   const int64_t lengths[] = {15};
-  study_align a = program(STUDY_ALIGN_V1), plain;
+  study_align a = program(STUDY_ALIGN_V1, 25, 20), plain;
   uint16_t order[25];
-  a.window = COUNT(order);
-  a.permutations = 20;
   a.seed = 77;
   plain = a;
   plain.permutations = 0;
@@ -387,8 +370,7 @@ CASE(test_permuted_movie) {
 
 CASE(test_seeds) {
   const int64_t lengths[] = {15};
-  study_align a = program(STUDY_ALIGN_V1);
-  a.window = 25;
+  study_align a = program(STUDY_ALIGN_V1, 25, 100);
   sound s = random_sound(6, a.window, 1, lengths, 14);
   plant(&s, 7);
   float *first = scores_of(&a, places[0], &s.input, NULL), *again = scores_of(&a, places[0], &s.input, NULL);
@@ -407,10 +389,8 @@ static void expect_one_frame(float cosine, bool rounded, float expected) {
   const study_effect effects[] = {{1, pattern}};
   const study_align_input input = {2, 1, movie, 1, effects};
   for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
-    study_align a = program((study_align_program)number);
-    a.window = 1;
+    study_align a = program((study_align_program)number, 1, 0);
     a.rounded = rounded;
-    a.permutations = 0;
     float *score = scores_of(&a, places[0], &input, NULL);
     assert_true(fabsf(*score - expected) < (rounded ? 1e-30f : 1e-4f));
   }
@@ -487,8 +467,8 @@ CASE(test_printed_shuffle) {
   expect_by_hand("bcdefa", 1, 500); /* a real permutation: a is last, and is not lost */
 }
 
-/* Row and column 0 that nobody initialised. 0 for E and F is as good as minus infinity; what is found in H, or great values in E
- * and F, changes the score. */
+/* Row and column 0 that nobody initialised. 0 for E and F is as good as minus infinity; what is found in H,
+ * or great values in E and F, changes the score. */
 CASE(test_printed_boundary) {
   enum { WINDOW = 200, N = 108 };
   float *d = host_memory((WINDOW + 1) * (N + 1), sizeof *d), own[(PATTERN + 1) * (PATTERN + 1)];
@@ -507,13 +487,11 @@ CASE(test_printed_boundary) {
 /* No guard: threads of windows that are not there, or not whole, read behind the movie. Ours leave the tail out. */
 CASE(test_printed_tail) {
   const int64_t lengths[] = {6};
-  study_align a = program(STUDY_ALIGN_V1);
+  study_align a = program(STUDY_ALIGN_V1, 10, 2);
   assert_int_equal(study_printed_frames_outside(800, 200, 4), 0);
   assert_int_equal(study_printed_frames_outside(850, 200, 5), 150);
   assert_int_equal(study_printed_frames_outside(800, 200, 32), 28 * 200);
   assert_int_equal(study_printed_frames_outside(800, 200, INT64_C(4) * 101), 400 * 200);
-  a.window = 10;
-  a.permutations = 2;
   for (int64_t frames = 0; frames <= 41; frames += 41) {
     sound s = random_sound(4, frames, 1, lengths, 19);
     assert_int_equal(study_align_windows(frames, a.window), frames / 10);
@@ -539,9 +517,7 @@ CASE(test_straddling) {
   const float within[] = {600, 0}, across[] = {300, 300};
   spell("abcdef", 1, effect);
   for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
-    study_align a = program((study_align_program)number);
-    a.window = PATTERN;
-    a.permutations = 0;
+    study_align a = program((study_align_program)number, PATTERN, 0);
     spell("abcdefgggggg", 1, features);
     expect_scores(&a, places[0], &input, within);
     spell("gggabcdefggg", 1, features);
@@ -579,9 +555,7 @@ CASE(test_no_memory) {
   const int64_t lengths[] = {6};
   sound s = random_sound(4, 40, 1, lengths, 20);
   float scores[12];
-  study_align a = program(STUDY_ALIGN_V4A);
-  a.window = 10;
-  a.permutations = 2;
+  study_align a = program(STUDY_ALIGN_V4A, 10, 2);
   a.heap_bytes = 100;
   for (int p = 0; p < place_count; p++)
     CHECK_FAILS(study_align_run(&a, places[p], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
@@ -596,11 +570,9 @@ CASE(test_failing_allocations) {
   const int64_t lengths[] = {6};
   sound s = random_sound(4, 40, 1, lengths, 21);
   float scores[12];
-  study_align a = program(STUDY_ALIGN_V5);
+  study_align a = program(STUDY_ALIGN_V5, 10, 2);
   int device, count, failures = 0;
   CHECK(davit_device_defaults(1, &device, &count));
-  a.window = 10;
-  a.permutations = 2;
   for (int n = 1; n < 20; n++) {
     CHECK(davit_memory_trim(place_for(device)));
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, n);

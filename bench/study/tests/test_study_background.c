@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small programs of the introduction to GPUs, each against the CPU, on the CPU and on a device; the streams on all
- * devices in both orders of issue. */
+/* The small programs of the introduction to GPUs, each against the CPU, on the CPU and on a device; the
+ * streams on all devices in both orders of issue. */
 #include "bench/study/tests/study.h"
 
 #include <omp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The closest pair's programs P1 … P4 against each other on easy and on awkward inputs; kernels and sorts against the CPU;
- * the generators of points. */
+/* The closest pair's programs P1 … P4 against each other on easy and on awkward inputs; kernels and sorts
+ * against the CPU; the generators of points. */
 #include "bench/study/tests/closest.h"
 
 /* ---- types and indices ---- */

@@ -37,8 +37,8 @@ static float printed_p4(int64_t n, const study_point *p) {
   return distance;
 }
 
-/* Right as long as no two x are equal; wrong on most sets of few columns, and on almost every vertical
- * line. test_p4() has the corrected program on the same inputs. */
+/* Right as long as no two x are equal; wrong on most sets of few columns, and on almost every vertical line.
+ * test_p4() has the corrected program on the same inputs. */
 CASE(test_printed_p4) {
   int wrong[INPUTS] = {0};
   for (int which = 0; which < INPUTS; which++)

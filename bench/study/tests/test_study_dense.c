@@ -245,8 +245,8 @@ CASE(test_atax) {
   REFUSED(study_atax(DAVIT_HOST, 8, 1, 1, NULL, NULL, NULL, NULL, NULL), "block is 8");
 }
 
-/* The second launch needs what all teams of the first one leave: more than 1000 teams in the first launch, then in the
- * second, many times. */
+/* The second launch needs what all teams of the first one leave: more than 1000 teams in the first launch,
+ * then in the second, many times. */
 CASE(test_atax_waits_for_all_blocks) {
   enum { SMALLEST = 16, REPEATS = 100 };
   for (int d = 0; d < 2; d++) {
@@ -444,8 +444,8 @@ CASE(test_printed_atax_multiplies_by_the_transposed_twice) {
   }
 }
 
-/* The second loop reads what other blocks of the launch may not have written yet; the block that runs last
- * is right. */
+/* The second loop reads what other blocks of the launch may not have written yet; the block that runs last is
+ * right. */
 CASE(test_printed_atax_does_not_wait_for_other_blocks) {
   double *a = handout_matrix(ATAX_N), *x = random_doubles(ATAX_N, 9);
   double right_tmp[ATAX_N], right[ATAX_N];
@@ -562,8 +562,8 @@ CASE(test_printed_covariance_does_not_centre) {
   assert_true(difference(N * N, run.data, centred) < CLOSE);
 }
 
-/* In the product Col is a whole row too far: row 0 of the result is not written, a row behind its end is,
- * and data is read past its end. */
+/* In the product Col is a whole row too far: row 0 of the result is not written, a row behind its end is, and
+ * data is read past its end. */
 CASE(test_printed_covariance_writes_a_row_too_far) {
   double *original = random_doubles(N * N, 14);
   run_printed(&run, 0, false, original);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P5, the closest pair by divide and conquer on the device: the whole, the source's example, every kernel against the
- * CPU, counters, limit and order. */
+/* P5, the closest pair by divide and conquer on the device: the whole, the source's example, every kernel
+ * against the CPU, counters, limit and order. */
 #include "bench/study/tests/closest.h"
 
 CASE(test_p5) {
@@ -367,8 +367,8 @@ CASE(test_counters_against_host) {
   }
 }
 
-/* Times and counts of a run: the parts are within the whole; comparators are those of a sort by x and of
- * one by y in each step, which is more than n log2 n: sorting anew costs n log^3 n. */
+/* Times and counts of a run: the parts are within the whole; comparators are those of a sort by x and of one
+ * by y in each step, which is more than n log2 n: sorting anew costs n log^3 n. */
 CASE(test_report) {
   enum { N = 1 << 14, BASE = 64 };
   study_point *p = points_of(UNIFORM, N, 71);
@@ -393,8 +393,8 @@ CASE(test_report) {
               1e-6 * times.total_ms);
 }
 
-/* No thread depends on what another one does in the same phase: with the threads in reverse order all
- * arrays are the same. And on a GPU a hundred runs are. */
+/* No thread depends on what another one does in the same phase: with the threads in reverse order all arrays
+ * are the same. And on a GPU a hundred runs are. */
 CASE(test_order_of_threads) {
   study_trace trace = {.descending = true};
   study_closest is[2];

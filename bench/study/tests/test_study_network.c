@@ -113,8 +113,8 @@ CASE(test_sort_numbers) {
     }
 }
 
-/* Without any one of its comparators a sorting network that has no redundant ones does not sort; nor does it sort the
- * witness. */
+/* Without any one of its comparators a sorting network that has no redundant ones does not sort; nor does it
+ * sort the witness. */
 CASE(test_witness) {
   study_network *whole = made(STUDY_ODD_EVEN_SORT, 8);
   for (int64_t without = 0; without < whole->count; without++) {
@@ -196,8 +196,8 @@ static bool is_bitonic(int n, uint32_t sequence) {
   return changes <= 2;
 }
 
-/* The theorem on bitonic sequences: the half-cleaner leaves two bitonic halves, of which one is constant,
- * and no element of the lower half is larger than one of the upper half. The merge sorts them all. */
+/* The theorem on bitonic sequences: the half-cleaner leaves two bitonic halves, of which one is constant, and
+ * no element of the lower half is larger than one of the upper half. The merge sorts them all. */
 CASE(test_half_cleaner_and_merge) {
   for (int n = 2; n <= 16; n *= 2) {
     study_network *cleaner = made(STUDY_HALF_CLEANER, n);

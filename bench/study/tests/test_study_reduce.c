@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of reduction kernels: every kernel, size of a team and awkward length against a loop; what the kernels
- * access and in which order; the defects of the printed kernels beside the corrected ones; the lecture's figures and
- * model. */
+/* The ladder of reduction kernels: every kernel, size of a team and awkward length against a loop; what the
+ * kernels access and in which order; the defects of the printed kernels beside the corrected ones; the
+ * lecture's figures and model. */
 #include "bench/study/tests/study.h"
 
 #include <math.h>
@@ -231,8 +231,8 @@ CASE(test_ranks) {
 
 /* ---- traces ---- */
 
-/* Phases run from the last thread to the first give the same bits: no thread reads what another writes in
- * its phase. */
+/* Phases run from the last thread to the first give the same bits: no thread reads what another writes in its
+ * phase. */
 CASE(test_phases_in_any_order) {
   int64_t n = 3000;
   int32_t *x = random_words(n, 23);
@@ -512,8 +512,8 @@ CASE(test_model) {
   assert_true(study_cost_of(8, 4).optimal);
 }
 
-/* The lecture: p = n / log n = 341 for 2048 elements, rounded to 256, so 8 elements a thread. The rule
- * gives 186; 341 is the sixth part; both round to 256. */
+/* The lecture: p = n / log n = 341 for 2048 elements, rounded to 256, so 8 elements a thread. The rule gives
+ * 186; 341 is the sixth part; both round to 256. */
 CASE(test_choice_of_workers) {
   assert_int_equal(study_workers(2048), 186);
   assert_int_equal(2048 / 6, 341);

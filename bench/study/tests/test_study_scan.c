@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lecture's scans, from the warp to the grid, against loops; segmented scans as scans of pairs; the order of
- * operands; the work of the cost-optimal forms; the printed scans' defects beside the corrected ones. */
+/* The lecture's scans, from the warp to the grid, against loops; segmented scans as scans of pairs; the order
+ * of operands; the work of the cost-optimal forms; the printed scans' defects beside the corrected ones. */
 #include "bench/study/tests/study.h"
 
 #include "bench/study/reduce/cpu.h"
@@ -55,8 +55,8 @@ static void scans(scan_call *call, const study_scan *s, int device, int64_t n, c
                m->name, (int)s->form, s->block, s->exclusive, (long long)n, in_place, (long long)i);
 }
 
-/* All forms, sizes of a team and kinds that a call has, of random elements, against the reference; of a team or of a
- * grid. */
+/* All forms, sizes of a team and kinds that a call has, of random elements, against the reference; of a team
+ * or of a grid. */
 static void scan_all(int device, study_operator op, bool grid, int64_t n, uint64_t seed) {
   void *x = random_elements(op, n, seed), *right = host_memory(n, sizeof(uint64_t));
   for (int form = 0; form < STUDY_SCAN_FORMS; form++)
@@ -278,8 +278,8 @@ CASE(test_segments) {
   assert_memory_equal(right, exclusive, sizeof right);
 }
 
-/* Segments of 1 to many times a block's elements; n = 0, 1; no start at all; a start everywhere;
- * segments[0] of either kind. */
+/* Segments of 1 to many times a block's elements; n = 0, 1; no start at all; a start everywhere; segments[0]
+ * of either kind. */
 CASE(test_segments_of_all_lengths) {
   static const int64_t sizes[] = {0, 1, 2, 65, 5003}, one_in[] = {1, 2, 40, 700, INT64_MAX};
   for (int d = 0; d < 2; d++)
@@ -420,8 +420,8 @@ CASE(test_printed_block_scan_has_zero_for_identity) {
   assert_true(corrected[0] == study_affine(1, 0) && corrected[1] == study_affine(3, 0));
 }
 
-/* With fewer than 32 warps the one that scans sdata reads entries that nobody wrote; with no whole warp,
- * all of them. */
+/* With fewer than 32 warps the one that scans sdata reads entries that nobody wrote; with no whole warp, all
+ * of them. */
 CASE(test_printed_block_scan_reads_what_nobody_wrote) {
   uint32_t values[1024];
   study_printed_block how = {.exclusive = false};
@@ -433,8 +433,8 @@ CASE(test_printed_block_scan_reads_what_nobody_wrote) {
   }
 }
 
-/* sdata in the memory of the values: harmless up to 31 warps; the 32nd warp's total lands on the first
- * warp's last value, which may not have been read yet. */
+/* sdata in the memory of the values: harmless up to 31 warps; the 32nd warp's total lands on the first warp's
+ * last value, which may not have been read yet. */
 CASE(test_printed_block_scan_aliased) {
   static uint32_t apart[1024], aliased[1024];
   for (int n = 992; n <= 1024; n += 32)
