@@ -4,7 +4,7 @@
  * Invariant: every way computes the same bits. An element is the sum of nine terms in the order of the
  * coefficients, a product and eight fused additions (ref/stencil.h).
  *
- * stencil_kernel.inc has the kernels for GPUs, stencil_cpu.inc the CPU's way. */
+ * stencil_kernel.inc has the kernels for GPUs, stencil_host.inc the CPU's way. */
 #include "offload/stencil.h"
 
 #include <omp.h>
@@ -50,7 +50,7 @@ static inline extent extent_of(int64_t length, bool low_border, bool high_border
 #include "offload/each_floating.inc"
 #undef WIDE
 
-#define EACH "offload/stencil_cpu.inc"
+#define EACH "offload/stencil_host.inc"
 #include "offload/each_floating.inc"
 
 davit_status dvt_stencil_device(const dvt_site *site, const void *stencil) {
