@@ -152,12 +152,10 @@ typedef struct search {
 } search;
 
 static davit_status launch_strip(const search *s, const way *w, int64_t strip, int64_t first, int64_t count) {
-  static dvt_kernel kernels[DVT_SHAPES] = {{.function = "search_region_two_16"},
-                                           {.function = "search_region_two_20"},
-                                           {.function = "search_region_two_24"},
-                                           {.function = "search_region_two_28"},
-                                           {.function = "search_region_two_32"}};
-  static dvt_kernel wide = {.function = "search_region_one_16"};
+  static dvt_kernel kernels[DVT_SHAPES] = {DVT_KERNEL(search_region_two_16), DVT_KERNEL(search_region_two_20),
+                                           DVT_KERNEL(search_region_two_24), DVT_KERNEL(search_region_two_28),
+                                           DVT_KERNEL(search_region_two_32)};
+  static dvt_kernel wide = DVT_KERNEL(search_region_one_16);
   dvt_kernel *kernel = w->pairs ? &kernels[w->shape.index] : &wide;
   int residents;
   DVT_TRY(dvt_launch_residents(kernel, s->stream, PAIR_THREADS, w->profile_bytes, &residents));

@@ -75,13 +75,10 @@ static inline int opaque(int value) {
 
 /* ---- GPU ---- */
 
-static dvt_kernel passes[2][SHAPES] = {{{.function = "float_atax_pass_1"},
-                                        {.function = "float_atax_pass_4"},
-                                        {.function = "float_atax_pass_12"}},
-                                       {{.function = "double_atax_pass_1"},
-                                        {.function = "double_atax_pass_4"},
-                                        {.function = "double_atax_pass_12"}}};
-static dvt_kernel sums[2] = {{.function = "float_atax_sums"}, {.function = "double_atax_sums"}};
+static dvt_kernel passes[2][SHAPES] = {
+    {DVT_KERNEL(float_atax_pass_1), DVT_KERNEL(float_atax_pass_4), DVT_KERNEL(float_atax_pass_12)},
+    {DVT_KERNEL(double_atax_pass_1), DVT_KERNEL(double_atax_pass_4), DVT_KERNEL(double_atax_pass_12)}};
+static dvt_kernel sums[2] = {DVT_KERNEL(float_atax_sums), DVT_KERNEL(double_atax_sums)};
 
 /* A launch of the one-pass kernel. */
 typedef struct plan {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "offload/closest_pair.h"
+#include "offload/closest_pair_state.h"
 #include "ref/closest_pair.h"
 
 enum {

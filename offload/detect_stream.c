@@ -147,7 +147,7 @@ size_t dvt_detect_stream_bytes(dvt_stream *stream, const dvt_detect_task *t) {
 
 static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
                                   const dvt_detect_memory *m) {
-  static dvt_kernel kernel = {.function = "detect_profiles_region"};
+  static dvt_kernel kernel = DVT_KERNEL(detect_profiles_region);
   const int64_t cells =
       t->windows * dvt_divide_up(t->window + 1, DETECT_ROWS) * s->shape.lanes * s->shape.columns;
   return dvt_launch(&kernel, stream, dvt_divide_up(cells, DETECT_THREADS), DETECT_THREADS, 0,
@@ -190,16 +190,13 @@ static int64_t slices_for(int64_t windows, int64_t rounds, int64_t residents) {
 
 static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
                                   const dvt_detect_memory *m) {
-  static dvt_kernel kernels[2][DVT_SHAPES] = {{{.function = "detect_region_float_16"},
-                                               {.function = "detect_region_float_20"},
-                                               {.function = "detect_region_float_24"},
-                                               {.function = "detect_region_float_28"},
-                                               {.function = "detect_region_float_32"}},
-                                              {{.function = "detect_region_pair_16"},
-                                               {.function = "detect_region_pair_20"},
-                                               {.function = "detect_region_pair_24"},
-                                               {.function = "detect_region_pair_28"},
-                                               {.function = "detect_region_pair_32"}}};
+  static dvt_kernel kernels[2][DVT_SHAPES] = {
+      {DVT_KERNEL(detect_region_float_16), DVT_KERNEL(detect_region_float_20),
+       DVT_KERNEL(detect_region_float_24), DVT_KERNEL(detect_region_float_28),
+       DVT_KERNEL(detect_region_float_32)},
+      {DVT_KERNEL(detect_region_pair_16), DVT_KERNEL(detect_region_pair_20),
+       DVT_KERNEL(detect_region_pair_24), DVT_KERNEL(detect_region_pair_28),
+       DVT_KERNEL(detect_region_pair_32)}};
   dvt_kernel *kernel = &kernels[s->pairs][s->shape.index];
   const int64_t items = dvt_divide_up(t->runs, s->pairs ? 2 : 1);
   const int threads = threads_for(s, items);

@@ -11,7 +11,7 @@
 #include "offload/each_monoid.inc"
 
 #define KERNEL(OPERATOR, op, TYPE, type)                                                                     \
-  static dvt_kernel dvt_##type##_##op##_kernel = {.function = "dvt_" #type "_" #op "_reduce_region"};
+  static dvt_kernel dvt_##type##_##op##_kernel = DVT_KERNEL(dvt_##type##_##op##_reduce_region);
 DVT_EACH_MONOID(KERNEL)
 
 #define ENTRY(OPERATOR, op, TYPE, type)                                                                      \

@@ -14,9 +14,9 @@
 
 #define OBJECTS(OPERATOR, op, TYPE, type)                                                                    \
   static const DVT_C_##type dvt_##type##_##op##_identity = DVT_IDENTITY_##op(type);                          \
-  static dvt_kernel dvt_##type##_##op##_kernels[] = {{.function = "dvt_" #type "_" #op "_scan_region"},      \
-                                                     {.function = "dvt_" #type "_" #op "_segmented_region"}, \
-                                                     {.function = "dvt_" #type "_" #op "_prepend_region"}};
+  static dvt_kernel dvt_##type##_##op##_kernels[] = {DVT_KERNEL(dvt_##type##_##op##_scan_region),            \
+                                                     DVT_KERNEL(dvt_##type##_##op##_segmented_region),       \
+                                                     DVT_KERNEL(dvt_##type##_##op##_prepend_region)};
 DVT_EACH_MONOID(OBJECTS)
 
 #define ENTRY(OPERATOR, op, TYPE, type)                                                                      \

@@ -22,17 +22,18 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "offload/kernel/instance.h"
 #include "offload/runtime/stream.h"
 #include "src/base/operation.h"
 
 enum { DVT_MOST_ARGUMENTS = 24 };
 
-/* One for each region, static: {"name_of_the_function"}. */
+/* One for each region, static: = DVT_KERNEL(name of the function). */
 typedef struct dvt_kernel {
   const char *function;
   _Atomic(void *) handle[DVT_MOST_ORDINALS];
 } dvt_kernel;
+#define DVT_KERNEL(function_name) DVT_KERNEL_(function_name)
+#define DVT_KERNEL_(function_name) {.function = #function_name}
 
 /* An argument as the kernel gets it: a pointer, an integer or a double in 8 bytes. */
 typedef uint64_t dvt_argument;
@@ -83,7 +84,7 @@ davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, i
  * launch fails. */
 #define DVT_RUN(site, region, teams, threads, ...)                                                           \
   do {                                                                                                       \
-    static dvt_kernel dvt_run_kernel = {.function = DVT_QUOTE(region)};                                      \
+    static dvt_kernel dvt_run_kernel = DVT_KERNEL(region);                                                   \
     if ((site)->stream)                                                                                      \
       DVT_TRY(dvt_launch(&dvt_run_kernel, (site)->stream, teams, threads, 0, DVT_ARGUMENTS(__VA_ARGS__)));   \
     else                                                                                                     \
