@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all benchmarks share: a clock, medians, and one JSON document on standard output.
  *
- * A benchmark prints one object {"benchmark", "date", "command", "machine", "rows": [...]} to standard output; rows
- * are flat objects of numbers and strings, so that results of real runs can be kept under bench/results/ as they
- * are. Tables for people and progress go to standard error. */
+ * A benchmark prints one object {"benchmark", "date", "command", "machine", "rows": [...]} to standard
+ * output; rows are flat objects of numbers and strings, so that results of real runs can be kept under
+ * bench/results/ as they are. Tables for people and progress go to standard error. */
 #ifndef DAVIT_BENCH_BENCH_H
 #define DAVIT_BENCH_BENCH_H
 
@@ -26,8 +26,9 @@ void bench_text(const char *key, const char *value);
 void bench_number(const char *key, double value);
 void bench_end(void);
 
-/* The first call of a program. `usage` has "[--name VALUE]" or "[--name]" for each option; --json and --peers, which
- * `davit bench` gives, need not be there. Prints it and ends the program for --help, with 0, and for what is no option, with 2. */
+/* The first call of a program. `usage` has "[--name VALUE]" or "[--name]" for each option; --json and
+ * --peers, which `davit bench` gives, need not be there. Prints it and ends the program for --help, with 0,
+ * and for what is no option, with 2. */
 void bench_options(const char *usage, int argc, char **argv);
 
 /* --name VALUE from the command line, `fallback` without. */

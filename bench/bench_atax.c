@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = Aᵀ (A x): on a queue against two cuBLAS gemv (NVIDIA) and OpenMP loops (CPU), over several devices, each with
- * its own slab of columns, and of pinned host data. Clocks, ceilings and the options of all programs: bench/measure.h.
+/* y = Aᵀ (A x): on a queue against two cuBLAS gemv (NVIDIA) and OpenMP loops (CPU), over several devices,
+ * each with its own slab of columns, and of pinned host data. Clocks, ceilings and the options of all
+ * programs: bench/measure.h.
  *
- * Square matrices and, with --long, those of 100 x long and long x 100 elements; variants are those of trans. Bytes: A
- * once, and the vectors. --slabs is the order of the 'T' matrix that the devices share (strong) or that each has
- * (weak); the partial y of each device stays where it is, and the rows are timed by the host over a batch that all
- * queues work off, then waited for together. */
+ * Square matrices and, with --long, those of 100 x long and long x 100 elements; variants are those of trans.
+ * Bytes: A once, and the vectors. --slabs is the order of the 'T' matrix that the devices share (strong) or
+ * that each has (weak); the partial y of each device stays where it is, and the rows are timed by the host
+ * over a batch that all queues work off, then waited for together. */
 #include <stdio.h>
 
 #include "bench/measure.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The closest pair: on one device, for points that are spread evenly and for those that are not, by each algorithm, and of
- * points in pinned host memory over several devices. Clocks, ceilings and the options of all programs: bench/measure.h.
+/* The closest pair: on one device, for points that are spread evenly and for those that are not, by each
+ * algorithm, and of points in pinned host memory over several devices. Clocks, ceilings and the options of
+ * all programs: bench/measure.h.
  *
- * Times are those of a call with the wait for its answer, by the host's clock. --sizes are for the grid, --brute and
- * --divide the points for these algorithms, --plain those in pinned memory; --data 0 leaves all data but uniform out.
- * `of_uniform` is the time by that of uniform points of the same type, size and dimension; `ns_a_point` the time by n. */
+ * Times are those of a call with the wait for its answer, by the host's clock. --sizes are for the grid,
+ * --brute and --divide the points for these algorithms, --plain those in pinned memory; --data 0 leaves all
+ * data but uniform out. `of_uniform` is the time by that of uniform points of the same type, size and
+ * dimension; `ns_a_point` the time by n. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

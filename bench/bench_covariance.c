@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Covariance of square data, the whole of S: on a queue against cuBLAS's syrk alone (NVIDIA) and OpenMP loops with
- * BLIS's syrk (CPU), and of pinned host data over several devices. Clocks, ceilings and the options of all programs:
- * bench/measure.h.
+/* Covariance of square data, the whole of S: on a queue against cuBLAS's syrk alone (NVIDIA) and OpenMP loops
+ * with BLIS's syrk (CPU), and of pinned host data over several devices. Clocks, ceilings and the options of
+ * all programs: bench/measure.h.
  *
- * Variants are those of trans. Flops: those of the product, n² (n + 1). Bytes: the data read twice, S written once.
- * The floor is the greater of the bytes' and the flops' time at --peak (10^12 flop/s; known for Hopper alone; 0:
- * none). syrk leaves out the means, the centring and the upper triangle. */
+ * Variants are those of trans. Flops: those of the product, n² (n + 1). Bytes: the data read twice, S written
+ * once. The floor is the greater of the bytes' and the flops' time at --peak (10^12 flop/s; known for Hopper
+ * alone; 0: none). syrk leaves out the means, the centring and the upper triangle. */
 #include <stdio.h>
 #include <stdlib.h>
 

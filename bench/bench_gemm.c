@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tiled product against cuBLASXt (best block size) and cuBLAS with data on the device, in one run.
  *
- * Floors printed with each row, from the figures of the machine the run was on: arithmetic = the rate of cuBLAS on
- * one device times the devices; link = bytes that must cross the host link (A and B in, C out; each
+ * Floors printed with each row, from the figures of the machine the run was on: arithmetic = the rate of
+ * cuBLAS on one device times the devices; link = bytes that must cross the host link (A and B in, C out; each
  * once) at 55 GB/s per device and direction. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,8 @@
  *   GPU, integers   4.5 instructions for two cells (maxima, one permutation of bytes) of a unit of 4 x 16 lanes a clock and
  *                   multiprocessor; sums alone go elsewhere
  *   GPU, float      7.5 instructions at 4 x 32 lanes; 3.5 of them go to that unit, which is less
- * The clock of a core is measured for each row, and the fastest so far counts; that of a GPU is --clock (GHz; 1.98). */
+ * The clock of a core is measured for each row, and the fastest so far counts; that of a GPU is --clock (GHz;
+ * 1.98). */
 #ifndef DAVIT_BENCH_CELLS_H
 #define DAVIT_BENCH_CELLS_H
 
@@ -25,13 +26,14 @@ typedef struct bench_cells {
 /* A site for works that return when they are done; nothing has to be closed. */
 void bench_cells_open(const bench_settings *settings, int device, bench_site *site, bench_cells *cells);
 
-/* Adds to the row that is open, and prints: gcups, floor_us and of_floor; on a CPU by the processor's time, cpu_us: gcups_core,
- * of_floor, and ratio_core against each peer, whose names are given (NULL: none). times[0] is davit's, the peers' follow. */
+/* Adds to the row that is open, and prints: gcups, floor_us and of_floor; on a CPU by the processor's time,
+ * cpu_us: gcups_core, of_floor, and ratio_core against each peer, whose names are given (NULL: none).
+ * times[0] is davit's, the peers' follow. */
 void bench_cells_report(bench_cells *cells, double count, bench_words words, int devices,
                         const bench_time *times, const char *const *peers);
 
-/* A whole program: --avx2 1 leaves vectors of 512 bits out; `measure` is called for each of --device, `several` where it is
- * the first and a GPU. Without parasail (`peer_there`) there is a row that says so. */
+/* A whole program: --avx2 1 leaves vectors of 512 bits out; `measure` is called for each of --device,
+ * `several` where it is the first and a GPU. Without parasail (`peer_there`) there is a row that says so. */
 typedef void bench_cells_program(const bench_settings *settings, bench_cells *cells, bool several);
 int bench_cells_run(const char *name, const char *usage, int argc, char **argv, bool peer_there,
                     bench_cells_program *measure);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the benchmarks of single operations share: the devices, clocks, ceilings and rows.
  *
- * Clocks. Work on a queue is timed by a davit_timer: on a GPU between two points of the stream, by the device. Before
- * the first point a GPU copies up to 1 GiB, so that all calls of a round are enqueued when the first one begins, and
- * the first finds nothing of its operands in the caches. Peers on NVIDIA devices are timed by events in a stream of
- * their own, behind the same copy. Calls that return when the work is done are timed by the host. A figure is the
- * median over the rounds, after two that are not counted; a round is a batch of calls that takes about 2 ms (5 ms
- * without a GPU) or a single call, and counts with its mean.
+ * Clocks. Work on a queue is timed by a davit_timer: on a GPU between two points of the stream, by the
+ * device. Before the first point a GPU copies up to 1 GiB, so that all calls of a round are enqueued when the
+ * first one begins, and the first finds nothing of its operands in the caches. Peers on NVIDIA devices are
+ * timed by events in a stream of their own, behind the same copy. Calls that return when the work is done are
+ * timed by the host. A figure is the median over the rounds, after two that are not counted; a round is a
+ * batch of calls that takes about 2 ms (5 ms without a GPU) or a single call, and counts with its mean.
  *
- * OpenMP threads spin for a while when their work is done (200 ms by default), beside whatever is measured next on the
- * CPU. The programs start themselves anew with KMP_BLOCKTIME=1 (ms) unless it is set, and wait for 2 ms before each
- * figure: threads still spin between the calls of a batch.
+ * OpenMP threads spin for a while when their work is done (200 ms by default), beside whatever is measured
+ * next on the CPU. The programs start themselves anew with KMP_BLOCKTIME=1 (ms) unless it is set, and wait
+ * for 2 ms before each figure: threads still spin between the calls of a batch.
  *
- * Ceilings, measured when a site is opened: a copy (the best of davit's and of a plain one; read and written are
- * counted) and a read (the same, read alone).
+ * Ceilings, measured when a site is opened: a copy (the best of davit's and of a plain one; read and written
+ * are counted) and a read (the same, read alone).
  *
  * Nothing here ends the program: what fails becomes a row with `error`.
  *
- * Options of every program, beside its own sizes (lists have commas; 0 leaves a figure out where there is one size):
+ * Options of every program, beside its own sizes (lists have commas; 0 leaves a figure out where there is one
+ * size):
  *   --device LIST   where operations on one device run (default: the first GPU, and -1, the CPU)
  *   --devices LIST  how many devices work is spread over (1,2,4), those of davit_device_defaults()
  *   --repeats N     rounds (7; 3 on the CPU)
@@ -47,7 +48,8 @@ typedef struct bench_settings {
 #define BENCH_OPTIONS                                                                                        \
   "  [--device LIST] [--devices LIST] [--repeats N] [--types LIST] [--peers 0] [--link GBS]\n"
 
-/* bench_options(), then the options of every program. The first call of a program that does not use bench_run(). */
+/* bench_options(), then the options of every program. The first call of a program that does not use
+ * bench_run(). */
 void bench_settings_read(bench_settings *settings, const char *usage, int argc, char **argv);
 
 /* The list --name, or one of the defaults. */
@@ -84,7 +86,8 @@ void bench_site_close(bench_site *site);
 /* Where operands on the site lie. */
 int bench_place(const bench_site *site);
 
-/* Memory, filled with uniform random numbers (integers: their bits) or not; NULL where it fails, with a row. */
+/* Memory, filled with uniform random numbers (integers: their bits) or not; NULL where it fails, with a row.
+ */
 void *bench_vector(int place, davit_type type, int64_t n);
 void *bench_memory(int place, size_t bytes);
 
@@ -102,14 +105,15 @@ bench_time bench_queue_time(const bench_site *site, bench_work work, void *argum
 bench_time bench_stream_time(const bench_site *site, bench_work work, void *argument);
 bench_time bench_wall_time(const bench_site *site, bench_work work, void *argument);
 
-/* Up to BENCH_TURNS works by turns, so that what else the machine does meets all of them; after one turn that is not
- * counted. The processor's time is measured as well: it says what a core does where others use the machine too. */
+/* Up to BENCH_TURNS works by turns, so that what else the machine does meets all of them; after one turn that
+ * is not counted. The processor's time is measured as well: it says what a core does where others use the
+ * machine too. */
 enum { BENCH_TURNS = 4 };
 void bench_wall_turns(const bench_site *site, int count, const bench_work *works, void *argument,
                       bench_time *times);
 
-/* Cycles a second of the core that this runs on, by a chain of operations whose latency is known: 3 for a product, 1 for what
- * follows. */
+/* Cycles a second of the core that this runs on, by a chain of operations whose latency is known: 3 for a
+ * product, 1 for what follows. */
 double bench_core_clock(void);
 
 /* What a CUDA or CUB call returned, as a status. */
@@ -124,13 +128,14 @@ typedef struct bench_case {
   double peak;       /* flops per second of a device; 0: bytes alone give the floor */
 } bench_case;
 
-/* Prints the row, which stays open for more fields. With a peer its time and `ratio`, the peer's time by this one's
- * (above 1: faster than the peer). `floor_us` is the time that the ceilings leave, `of_floor` its share of the time. */
+/* Prints the row, which stays open for more fields. With a peer its time and `ratio`, the peer's time by this
+ * one's (above 1: faster than the peer). `floor_us` is the time that the ceilings leave, `of_floor` its share
+ * of the time. */
 void bench_report(const bench_site *site, const bench_case *what, const bench_time *time, const char *peer,
                   const bench_time *peer_time);
 
-/* What an operation on the site's queue is measured against: on an NVIDIA device a work on the site's stream, on a host
- * one that returns when it is done; NULL: none. */
+/* What an operation on the site's queue is measured against: on an NVIDIA device a work on the site's stream,
+ * on a host one that returns when it is done; NULL: none. */
 typedef struct bench_peers {
   const char *stream_name;
   bench_work stream;
@@ -144,16 +149,16 @@ bench_time bench_queue_row(const bench_site *site, const bench_case *what, bench
 
 /* ---- several devices ---- */
 
-/* The devices that work is spread over, and how many of them rows are to use: the numbers of --devices that there are so
- * many devices for, the largest of them, and the one now. */
+/* The devices that work is spread over, and how many of them rows are to use: the numbers of --devices that
+ * there are so many devices for, the largest of them, and the one now. */
 typedef struct bench_spread {
   int devices[BENCH_MOST], counts[BENCH_MOST], count_count, most, count;
 } bench_spread;
 bench_spread bench_spread_read(const bench_settings *settings);
 
-/* Rows of the same work on more and more devices, timed by the host: the peer is the first row's rate, so that `ratio`
- * is the speedup whether the whole is fixed (strong) or grows with the devices (weak). All zero at first but for `spread`
- * and `batch`; bench_series_next() sets spread->count, false after the last. */
+/* Rows of the same work on more and more devices, timed by the host: the peer is the first row's rate, so
+ * that `ratio` is the speedup whether the whole is fixed (strong) or grows with the devices (weak). All zero
+ * at first but for `spread` and `batch`; bench_series_next() sets spread->count, false after the last. */
 typedef struct bench_series {
   bench_spread *spread;
   int batch; /* how often a call of the work does what the row is about; 0: once */
@@ -166,8 +171,8 @@ bool bench_series_next(bench_series *series);
 void bench_series_row(bench_series *series, const bench_site *site, bench_case what, bench_work work,
                       void *argument);
 
-/* A part of the work on a device of its own: a queue, and vectors of the lengths (0: none). All slabs or none are opened;
- * bench_slabs_call() enqueues `batch` times on each of spread->count, and waits for all. */
+/* A part of the work on a device of its own: a queue, and vectors of the lengths (0: none). All slabs or none
+ * are opened; bench_slabs_call() enqueues `batch` times on each of spread->count, and waits for all. */
 enum { BENCH_OPERANDS = 4 };
 typedef struct bench_slab {
   davit_queue *queue;
@@ -183,7 +188,8 @@ davit_status bench_slabs_call(const bench_spread *spread, int batch, const bench
 
 /* ---- programs ---- */
 
-/* A whole program: opens a site for each of --device and calls `measure`; `spread` is NULL but for the first. */
+/* A whole program: opens a site for each of --device and calls `measure`; `spread` is NULL but for the first.
+ */
 typedef void bench_program(const bench_settings *settings, const bench_site *site,
                            const bench_spread *spread);
 int bench_run(const char *name, const char *usage, int argc, char **argv, bench_program *measure);

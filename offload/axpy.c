@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = alpha x + y as a target region: the elements are spread over all threads of the device, neighbours to neighbours. As
- * in the reference BLAS, alpha = 0 does not read x. */
+/* y = alpha x + y as a target region: the elements are spread over all threads of the device, neighbours to
+ * neighbours. As in the reference BLAS, alpha = 0 does not read x. */
 #include "offload/blas.h"
 #include "offload/kernel/instance.h"
 

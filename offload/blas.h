@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BLAS on devices: the stream forms enqueue cuBLAS on an NVIDIA stream, the region forms run davit's own target regions
- * on any OpenMP device. Arguments: ref/blas.h; pointers are the device's. The result of a dot product may lie on the
- * host or on the device. */
+/* BLAS on devices: the stream forms enqueue cuBLAS on an NVIDIA stream, the region forms run davit's own
+ * target regions on any OpenMP device. Arguments: ref/blas.h; pointers are the device's. The result of a dot
+ * product may lie on the host or on the device. */
 #ifndef DAVIT_OFFLOAD_BLAS_H
 #define DAVIT_OFFLOAD_BLAS_H
 

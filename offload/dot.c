@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sum of x[i] y[i] as target regions.
  *
- * The range is cut into at most MAX_CHUNKS chunks, as its length alone decides. A team takes a chunk: LANES lanes stride
- * through it, and their sums are added in team memory in a fixed tree. A second region adds the chunks' sums in
- * ascending order. So the bits depend on n alone, neither on the device nor on the number of teams or threads, as far
- * as multiplication and addition contract alike. The result may lie on the host or, where the device runtime knows
- * pointers (NVIDIA), on a device. */
+ * The range is cut into at most MAX_CHUNKS chunks, as its length alone decides. A team takes a chunk: LANES
+ * lanes stride through it, and their sums are added in team memory in a fixed tree. A second region adds the
+ * chunks' sums in ascending order. So the bits depend on n alone, neither on the device nor on the number of
+ * teams or threads, as far as multiplication and addition contract alike. The result may lie on the host or,
+ * where the device runtime knows pointers (NVIDIA), on a device. */
 #include <omp.h>
 
 #include "offload/blas.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C = alpha op(A) op(B) + beta C as a target region: 2 m n k flops.
  *
- * A team of SIDE_M × SIDE_N threads computes one TILE_M × TILE_N tile of C after another. It loads TILE_K columns of
- * op(A) and rows of op(B) into team memory, which removes transposition and edges (cells outside the matrices are 0 and
- * never reach C), and each thread sums MICRO × MICRO elements in registers: rows SIDE_M and columns SIDE_N apart, so that
- * neighbours read neighbouring cells of team memory and write neighbouring rows of C. Each element is summed in ascending
- * k, whatever the number of teams. Reads m n k (1 / TILE_M + 1 / TILE_N) elements of A and B through the caches, and C
- * once if beta is not 0. A team of another size (the host's runtime gives what it has) computes one element at a time. */
+ * A team of SIDE_M × SIDE_N threads computes one TILE_M × TILE_N tile of C after another. It loads TILE_K
+ * columns of op(A) and rows of op(B) into team memory, which removes transposition and edges (cells outside
+ * the matrices are 0 and never reach C), and each thread sums MICRO × MICRO elements in registers: rows
+ * SIDE_M and columns SIDE_N apart, so that neighbours read neighbouring cells of team memory and write
+ * neighbouring rows of C. Each element is summed in ascending k, whatever the number of teams. Reads m n k (1
+ * / TILE_M + 1 / TILE_N) elements of A and B through the caches, and C once if beta is not 0. A team of
+ * another size (the host's runtime gives what it has) computes one element at a time. */
 #include <omp.h>
 
 #include "offload/blas.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = alpha op(A) x + beta y as target regions; reads A once. As in the reference BLAS, y stays as it is when m or n is 0.
+/* y = alpha op(A) x + beta y as target regions; reads A once. As in the reference BLAS, y stays as it is when
+ * m or n is 0.
  *
- * A team has WIDE × GROUPS lanes. For 'N' it computes WIDE elements of y: each group of lanes takes every GROUPS-th
- * column, a lane takes a row, so that neighbours read neighbouring elements of A. For 'T' it computes GROUPS elements of
- * y: WIDE lanes walk down each column. In both cases the lanes store their sums in team memory, and one thread for each
- * element adds them in ascending order. Lanes are distributed over the threads that there are, so the bits depend
- * neither on the number of threads nor of teams. A wide 'N' with few rows (fewer than WIDE times the teams that the
- * device runs at once) leaves part of the device idle. */
+ * A team has WIDE × GROUPS lanes. For 'N' it computes WIDE elements of y: each group of lanes takes every
+ * GROUPS-th column, a lane takes a row, so that neighbours read neighbouring elements of A. For 'T' it
+ * computes GROUPS elements of y: WIDE lanes walk down each column. In both cases the lanes store their sums
+ * in team memory, and one thread for each element adds them in ascending order. Lanes are distributed over
+ * the threads that there are, so the bits depend neither on the number of threads nor of teams. A wide 'N'
+ * with few rows (fewer than WIDE times the teams that the device runs at once) leaves part of the device
+ * idle. */
 #include <omp.h>
 
 #include "offload/blas.h"

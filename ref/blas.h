@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The BLAS operations: their arguments, and the host forms by BLIS.
  *
- * Meaning and order of the arguments are those of the reference BLAS; they have been checked. A scalar of a float
- * operation is exact in its double. BLIS keeps the rules of the reference BLAS that tests/test_ref.c checks: beta = 0 does
- * not read C or y, alpha = 0 does not read A, B and x; a negative increment walks backwards from the end. */
+ * Meaning and order of the arguments are those of the reference BLAS; they have been checked. A scalar of a
+ * float operation is exact in its double. BLIS keeps the rules of the reference BLAS that tests/test_ref.c
+ * checks: beta = 0 does not read C or y, alpha = 0 does not read A, B and x; a negative increment walks
+ * backwards from the end. */
 #ifndef DAVIT_REF_BLAS_H
 #define DAVIT_REF_BLAS_H
 
@@ -63,7 +64,8 @@ typedef struct dvt_dot {
   void *result;
 } dvt_dot;
 
-/* The lower triangle of C = alpha A Aᵀ ('N', A is n × k) or alpha Aᵀ A ('T', A is k × n): n (n + 1) k flops. */
+/* The lower triangle of C = alpha A Aᵀ ('N', A is n × k) or alpha Aᵀ A ('T', A is k × n): n (n + 1) k flops.
+ */
 typedef struct dvt_syrk {
   davit_type type;
   char trans;

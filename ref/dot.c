@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sum of x[i] y[i] on the CPU, by BLIS. The float product accumulates in float, in as many partial sums as BLIS's kernel
- * keeps, as BLAS libraries do: the error bound is n eps |x|ᵀ|y|. */
+/* Sum of x[i] y[i] on the CPU, by BLIS. The float product accumulates in float, in as many partial sums as
+ * BLIS's kernel keeps, as BLAS libraries do: the error bound is n eps |x|ᵀ|y|. */
 #include <blis.h>
 
 #include "ref/blas.h"

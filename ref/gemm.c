@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C = alpha op(A) op(B) + beta C on the CPU, by BLIS.
  *
- * BLIS splits the work over m and n, never over k, and any number of threads may call at the same time: each call has
- * its own thread count, and BLIS initialises itself once under a lock. */
+ * BLIS splits the work over m and n, never over k, and any number of threads may call at the same time: each
+ * call has its own thread count, and BLIS initialises itself once under a lock. */
 #include <blis.h>
 #include <limits.h>
 #include <omp.h>
 
 #include "ref/blas.h"
 
-/* BLIS aborts the process when a parallel region gives it several threads but fewer than it asked for. With the runtime's
- * dynamic adjustment off, OMP_THREAD_LIMIT takes threads away: outside of parallel regions it says how many there are,
- * inside of them the other threads' share is unknown. (LLVM's KMP_DEVICE_THREAD_LIMIT counts the whole process, and
- * cannot be asked for: it must not be set below what all calls use.) */
+/* BLIS aborts the process when a parallel region gives it several threads but fewer than it asked for. With
+ * the runtime's dynamic adjustment off, OMP_THREAD_LIMIT takes threads away: outside of parallel regions it
+ * says how many there are, inside of them the other threads' share is unknown. (LLVM's
+ * KMP_DEVICE_THREAD_LIMIT counts the whole process, and cannot be asked for: it must not be set below what
+ * all calls use.) */
 int dvt_ref_threads(int threads) {
   int limit = omp_get_thread_limit();
   if (omp_in_parallel() && limit < INT_MAX)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = alpha op(A) x + beta y on the CPU, by BLIS. As in the reference BLAS, y stays as it is when m or n is 0. */
+/* y = alpha op(A) x + beta y on the CPU, by BLIS. As in the reference BLAS, y stays as it is when m or n is
+ * 0. */
 #include <blis.h>
 
 #include "ref/blas.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Philox4x32-10: random numbers by counting.
  *
- * A block of four 32-bit words is a pure function of a 128-bit counter and a 64-bit key (Salmon, Moraes, Dror,
- * Shaw: Parallel Random Numbers: As Easy as 1, 2, 3, SC'11), so any thread of any device makes any element
- * by itself and all get the same bits: integer arithmetic, and conversions that are exact. davit's
+ * A block of four 32-bit words is a pure function of a 128-bit counter and a 64-bit key (Salmon, Moraes,
+ * Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3, SC'11), so any thread of any device makes any
+ * element by itself and all get the same bits: integer arithmetic, and conversions that are exact. davit's
  * counter is the block's index with the upper words zero, the key is the seed, low word first.
  *
  * Cost: 20 multiplications of 32 by 32 bits and about 40 other integer operations a block.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uniform random numbers on the CPU: element i depends on the seed and i alone.
  *
- * A Philox block holds LANES elements, so a range that starts or ends inside a block makes that block and keeps
- * a part of it. Cost: see ref/philox.h. */
+ * A Philox block holds LANES elements, so a range that starts or ends inside a block makes that block and
+ * keeps a part of it. Cost: see ref/philox.h. */
 #include "ref/philox.h"
 #include "ref/ref.h"
 

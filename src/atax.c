@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = opᵀ(A) (op(A) x): on a queue, and spread over devices. 4 m n flops over m n elements of A, each read once by a
- * device: where A lies on the host the link's m n elements are the floor. */
+/* y = opᵀ(A) (op(A) x): on a queue, and spread over devices. 4 m n flops over m n elements of A, each read
+ * once by a device: where A lies on the host the link's m n elements are the floor. */
 #include <davit/atax.h>
 #include <string.h>
 
@@ -95,9 +95,9 @@ davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, i
 
 /* ---- over several devices ---- */
 
-/* Elements of tmp stand for rows of op(A), which are independent: each lane takes a range of them, chunk by chunk, and
- * adds to a y of its own. These are added up on the host, in the order of the lanes. A chunk of A is at most CHUNK
- * bytes, one row of op(A) at least. */
+/* Elements of tmp stand for rows of op(A), which are independent: each lane takes a range of them, chunk by
+ * chunk, and adds to a y of its own. These are added up on the host, in the order of the lanes. A chunk of A
+ * is at most CHUNK bytes, one row of op(A) at least. */
 enum { CHUNK = 32 << 20, OPERAND_A = 0, OPERAND_TMP = 1, OPERAND_X = 2 };
 
 typedef struct spread_run {

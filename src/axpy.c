@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = alpha x + y: on a queue, and spread over devices. 2 n flops over 3 n elements moved; where operands lie on
- * the host the link's 3 n elements are the floor. */
+/* y = alpha x + y: on a queue, and spread over devices. 2 n flops over 3 n elements moved; where operands lie
+ * on the host the link's 3 n elements are the floor. */
 #include <davit/axpy.h>
 
 #include "offload/blas.h"

@@ -7,7 +7,8 @@
  *   hashed grid  and cells as wide as the bound hold few points: of a set in which many pairs are closer, the sample would have
  *                had one. If they are crowded all the same, a larger sample is taken.
  *   equal        A bound of 0 means that there are equal points: these are found by hashing the coordinates.
- *   divide       What is still crowded, which cannot be told from bad luck, is divided and conquered on the host. */
+ *   divide       What is still crowded, which cannot be told from bad luck, is divided and conquered on the host.
+ */
 #include <davit/closest_pair.h>
 #include <math.h>
 #include <stdlib.h>
@@ -254,8 +255,8 @@ static davit_status run_alone(const problem *p, int device) {
 
 /* ---- on several devices ---- */
 
-/* Each device has all points. From the host each fetches a share, and the others' shares from them, so that the
- * host's links carry the points once. */
+/* Each device has all points. From the host each fetches a share, and the others' shares from them, so that
+ * the host's links carry the points once. */
 typedef struct spread {
   const problem *p;
   int count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Covariance: on a queue, and spread over devices. rows cols (cols + 1) flops for the product; every device has all of the
- * centred data, rows cols elements, and computes its columns of the lower triangle. */
+/* Covariance: on a queue, and spread over devices. rows cols (cols + 1) flops for the product; every device
+ * has all of the centred data, rows cols elements, and computes its columns of the lower triangle. */
 #include <davit/covariance.h>
 #include <math.h>
 #include <string.h>
@@ -189,9 +189,9 @@ davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char tr
 
 /* ---- over several devices ---- */
 
-/* Three phases with a synchronisation after each, as D may be centred in place while other devices read it: all devices
- * bring D; they centre it; they compute panels of columns of S, dealt in turn, each on one of PANEL_LANES lanes.
- * Devices that share the host's memory share the centred data as well. */
+/* Three phases with a synchronisation after each, as D may be centred in place while other devices read it:
+ * all devices bring D; they centre it; they compute panels of columns of S, dealt in turn, each on one of
+ * PANEL_LANES lanes. Devices that share the host's memory share the centred data as well. */
 enum { PANEL_LANES = 2, LEAST_PANEL = 64, MOST_PANEL = 1024 };
 
 typedef struct member {
@@ -321,8 +321,8 @@ static davit_status send_data(covariance_run *r) {
   return DAVIT_SUCCESS;
 }
 
-/* Columns [begin, end) of S on a lane: the lower triangle to `square`, at its first row and column; then their mirror image
- * to `image`, or all packed to `image`. */
+/* Columns [begin, end) of S on a lane: the lower triangle to `square`, at its first row and column; then
+ * their mirror image to `image`, or all packed to `image`. */
 typedef struct panel {
   dvt_covariance g;
   int64_t begin, end;
@@ -457,8 +457,8 @@ static davit_status close(covariance_run *r, davit_status status) {
   return dvt_error_report(&first);
 }
 
-/* Wide enough for the products to be fast, and several for each device, as the first are the longest. One device that
- * reaches S takes it in one. */
+/* Wide enough for the products to be fast, and several for each device, as the first are the longest. One
+ * device that reaches S takes it in one. */
 static int64_t panel_width(const dvt_covariance *g, const int *devices, int count) {
   if (count == 1 && g->s && reaches(devices[0], g->s) && g->triangle == DAVIT_COVARIANCE_FULL)
     return g->cols;

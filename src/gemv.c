@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = alpha op(A) x + beta y: on a queue, and spread over devices. 2 m n flops over m n elements of A, each read
- * once: where A lies on the host the link's m n elements are the floor. */
+/* y = alpha op(A) x + beta y: on a queue, and spread over devices. 2 m n flops over m n elements of A, each
+ * read once: where A lies on the host the link's m n elements are the floor. */
 #include <davit/gemv.h>
 
 #include "offload/blas.h"
@@ -62,8 +62,8 @@ davit_status davit_queue_sgemv(davit_queue *queue, char trans, int64_t m, int64_
 
 /* ---- over several devices ---- */
 
-/* A lane owns a range of y and walks along x for it, so that sums stay on the lane and ascend. A chunk of A is at
- * most CHUNK elements; chunks are kept long in the direction of the columns, which are contiguous. */
+/* A lane owns a range of y and walks along x for it, so that sums stay on the lane and ascend. A chunk of A
+ * is at most CHUNK elements; chunks are kept long in the direction of the columns, which are contiguous. */
 enum { CHUNK = 1 << 21 };
 
 static dvt_span along(int64_t begin, int64_t length, int64_t end) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction: on a queue, over several devices, and of an array in parts.
  *
- * An array that has to travel goes in pieces through three lanes a device; the devices leave the values of the tree's first
- * level, and the host folds them on. So the tree is the same as on one device. */
+ * An array that has to travel goes in pieces through three lanes a device; the devices leave the values of
+ * the tree's first level, and the host folds them on. So the tree is the same as on one device. */
 #include <davit/reduce.h>
 #include <stdlib.h>
 

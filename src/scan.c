@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scan: on a queue, streamed through several devices, and of an array in parts.
  *
- * What a piece passes on to the next, its carry, lies in pinned memory: the device that scans a piece reads one and writes the
- * next, so pieces follow each other without the host, also from device to device. */
+ * What a piece passes on to the next, its carry, lies in pinned memory: the device that scans a piece reads
+ * one and writes the next, so pieces follow each other without the host, also from device to device. */
 #include <davit/scan.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,9 +128,10 @@ davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind,
 
 /* ---- in parts ----
  *
- * Part p > 0 needs the sum of all before. Not segmented: every part but the last is reduced first, then all are scanned with their
- * carry; memory is read twice and written once. Segmented: a head cuts what comes from before, so each part is scanned at
- * once, and the elements up to its first head are fixed up afterwards; usually few. */
+ * Part p > 0 needs the sum of all before. Not segmented: every part but the last is reduced first, then all
+ * are scanned with their carry; memory is read twice and written once. Segmented: a head cuts what comes from
+ * before, so each part is scanned at once, and the elements up to its first head are fixed up afterwards;
+ * usually few. */
 
 typedef struct parts_run {
   const davit_monoid *monoid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stencil: on a queue, and spread over devices. Reads a once and writes b once: where they lie on the host, the
- * link's 2 rows cols elements are the floor. */
+/* The stencil: on a queue, and spread over devices. Reads a once and writes b once: where they lie on the
+ * host, the link's 2 rows cols elements are the floor. */
 #include <davit/stencil.h>
 #include <string.h>
 
@@ -77,9 +77,9 @@ davit_status davit_queue_stencil(davit_queue *queue, davit_type type, int64_t ro
 
 /* ---- over several devices ---- */
 
-/* Each device gets a range of columns, in chunks that rotate over its lanes. A chunk is as wide as CHUNK bytes allow, one
- * column at least, and reads one more row or column at each side that is no border of the matrix. Columns too long
- * for that are cut as well. */
+/* Each device gets a range of columns, in chunks that rotate over its lanes. A chunk is as wide as CHUNK
+ * bytes allow, one column at least, and reads one more row or column at each side that is no border of the
+ * matrix. Columns too long for that are cut as well. */
 enum { CHUNK = 32 << 20, LEAST_COLS = 4 };
 
 /* `range` of `length` with its neighbours. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of matrix routines share: matrices and strided vectors of either floating type at any place, between guard
- * zones. All that is no element (guard zones, gaps between columns or strided elements) is NaN; dense_take() compares it
- * bytewise. */
+/* What the tests of matrix routines share: matrices and strided vectors of either floating type at any place,
+ * between guard zones. All that is no element (guard zones, gaps between columns or strided elements) is NaN;
+ * dense_take() compares it bytewise. */
 #ifndef DAVIT_TESTS_DENSE_H
 #define DAVIT_TESTS_DENSE_H
 
@@ -16,8 +16,8 @@ typedef struct dense {
   char *image, *there, *before; /* `before`: the image that dense_take() replaced */
 } dense;
 
-/* Random elements in [-0.5, 0.5), or NaN where the seed is UNSET. The matrix starts `shift` elements behind a multiple of
- * 16 bytes. */
+/* Random elements in [-0.5, 0.5), or NaN where the seed is UNSET. The matrix starts `shift` elements behind a
+ * multiple of 16 bytes. */
 enum { UNSET = 0 };
 dense dense_new(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, int shift, int place,
                 uint64_t seed);
@@ -26,8 +26,8 @@ dense dense_new(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, i
 dense vector_new(davit_type type, int64_t n, int64_t inc, int place, uint64_t seed);
 void dense_drop(dense *m);
 
-/* Frobenius' norm; and the bound of SLATE's testers for that of the error of C = alpha A B + beta C, k the length of the
- * sums: 3 eps (sqrt(k + 2) |alpha| |A| |B| + 2 |beta| |C|). */
+/* Frobenius' norm; and the bound of SLATE's testers for that of the error of C = alpha A B + beta C, k the
+ * length of the sums: 3 eps (sqrt(k + 2) |alpha| |A| |B| + 2 |beta| |C|). */
 double dense_norm(const dense *m);
 double product_bound(int64_t k, double alpha, const dense *a, const dense *b, double beta, const dense *c);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of operations on arrays share: memory between guard zones at any place, elements of every type, data
- * whose results are exact in any order and data that round, and a scenario whose every step is made to fail.
+/* What the tests of operations on arrays share: memory between guard zones at any place, elements of every
+ * type, data whose results are exact in any order and data that round, and a scenario whose every step is
+ * made to fail.
  *
  * Memory is poisoned with 0xff at first, which is NaN or -1. */
 #ifndef DAVIT_TESTS_ELEMENTS_H
@@ -22,7 +23,8 @@ typedef struct zone {
   unsigned char *block;
 } zone;
 
-/* `bytes` bytes of poison, `shift` bytes behind a multiple of 256; the second is filled from the host's memory. */
+/* `bytes` bytes of poison, `shift` bytes behind a multiple of 256; the second is filled from the host's
+ * memory. */
 zone zone_new(size_t bytes, int place, size_t shift);
 zone zone_of(const void *from, size_t bytes, int place, size_t shift);
 void *zone_data(const zone *z);
@@ -73,17 +75,17 @@ void without_blas(void (*work)(void));
 
 /* ---- failures ---- */
 
-/* Starts the library anew and lets the n-th passage of `kind` in the scenario fail, for n = 1, 2 … as far as the
- * scenario reaches; returns how many of these calls failed. Each failure has a sentence and the status of its kind. The
- * scenario gives back what it took, and checks its result where it succeeds. */
+/* Starts the library anew and lets the n-th passage of `kind` in the scenario fail, for n = 1, 2 … as far as
+ * the scenario reaches; returns how many of these calls failed. Each failure has a sentence and the status of
+ * its kind. The scenario gives back what it took, and checks its result where it succeeds. */
 typedef davit_status scenario_function(void *argument);
 int fail_each(dvt_injection kind, scenario_function *scenario, void *argument);
 
 /* The same for all kinds; some call must fail, and the scenario succeed afterwards. */
 void fail_everywhere(scenario_function *scenario, void *argument);
 
-/* Work of a scenario with a queue of the first device and memory there. What the work took is given back whatever becomes
- * of it; returns the first failure. */
+/* Work of a scenario with a queue of the first device and memory there. What the work took is given back
+ * whatever becomes of it; returns the first failure. */
 typedef davit_status queue_work(davit_queue *queue, void *memory, void *argument);
 davit_status with_queue(size_t bytes, queue_work *work, void *argument);
 

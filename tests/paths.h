@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of reductions and scans share: one job, and every path that it can take: on the queue of each device, as
- * a plain call with memory at each place and for lists of devices, in parts that each lie elsewhere. */
+/* What the tests of reductions and scans share: one job, and every path that it can take: on the queue of
+ * each device, as a plain call with memory at each place and for lists of devices, in parts that each lie
+ * elsewhere. */
 #ifndef DAVIT_TESTS_PATHS_H
 #define DAVIT_TESTS_PATHS_H
 
 #include "tests/elements.h"
 
-/* A reduction, whose result is one element, or a scan, whose result is n; by the monoid, or by op and type if that is
- * NULL. */
+/* A reduction, whose result is one element, or a scan, whose result is n; by the monoid, or by op and type if
+ * that is NULL. */
 typedef struct job {
   bool scan;
   const davit_monoid *monoid;
@@ -38,8 +39,8 @@ typedef enum flag_pattern {
 } flag_pattern;
 uint8_t *make_flags(flag_pattern pattern, int64_t n, uint64_t seed);
 
-/* Memory for n elements of a job from `begin` on. job_take() copies the result to the host and frees all; the guard zones,
- * and x and the flags of a scan, must be as they were. */
+/* Memory for n elements of a job from `begin` on. job_take() copies the result to the host and frees all; the
+ * guard zones, and x and the flags of a scan, must be as they were. */
 typedef struct arrays {
   zone x, y, flags;
 } arrays;
@@ -64,7 +65,8 @@ expectation same_bits, same_bits_or_nan;
 void walk_plain_paths(const job *j, expectation *expect, const void *should, uint64_t *seed);
 void walk_all_paths(const job *j, int64_t unit, expectation *expect, const void *should, uint64_t *seed);
 
-/* The plain paths, and one over the host and all devices, where the array is streamed though it need not be. */
+/* The plain paths, and one over the host and all devices, where the array is streamed though it need not be.
+ */
 void walk_streamed(const job *j, expectation *expect, const void *should, uint64_t *seed);
 
 #endif

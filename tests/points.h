@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points for the tests of the closest pair: spread evenly and not, at equal places and distances, of every magnitude. */
+/* Points for the tests of the closest pair: spread evenly and not, at equal places and distances, of every
+ * magnitude. */
 #ifndef DAVIT_TESTS_POINTS_H
 #define DAVIT_TESTS_POINTS_H
 

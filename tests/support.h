@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all tests share: cases, assertions that show the library's sentence, devices and places, threads, and work that
- * stops a queue until the test lets it go on.
+/* What all tests share: cases, assertions that show the library's sentence, devices and places, threads, and
+ * work that stops a queue until the test lets it go on.
  *
- * Nothing here waits longer than PATIENCE_S seconds: work that is held for so long fails with a sentence, so a library
- * that loses a wake-up fails its test and does not hang it. Tests read memory of a device by davit_copy() alone; the
- * same programs run on GPUs. */
+ * Nothing here waits longer than PATIENCE_S seconds: work that is held for so long fails with a sentence, so
+ * a library that loses a wake-up fails its test and does not hang it. Tests read memory of a device by
+ * davit_copy() alone; the same programs run on GPUs. */
 #ifndef DAVIT_TESTS_SUPPORT_H
 #define DAVIT_TESTS_SUPPORT_H
 
@@ -45,8 +45,8 @@ void *kept(size_t bytes);
 /* davit_finalize() for run_cases(). */
 int finalize(void **state);
 
-/* The call succeeds; the call fails with `status` and a sentence that contains `words`; so does the last, with
- * DAVIT_INVALID_ARGUMENT. */
+/* The call succeeds; the call fails with `status` and a sentence that contains `words`; so does the last,
+ * with DAVIT_INVALID_ARGUMENT. */
 #define CHECK(call) support_check((call), #call, __FILE__, __LINE__)
 #define CHECK_FAILS(call, status, words)                                                                     \
   (dvt_error_clear(), support_check_fails((call), (status), (words), #call, __FILE__, __LINE__))
@@ -84,8 +84,8 @@ int spread_devices(int devices[MOST_PLACES]);
 /* DAVIT_PAGEABLE, DAVIT_PINNED and all devices. */
 int all_places(int places[MOST_PLACES]);
 
-/* The CPU, and the first device that work is spread over, which without a GPU is the CPU by another name; and a setup that finds
- * them. */
+/* The CPU, and the first device that work is spread over, which without a GPU is the CPU by another name; and
+ * a setup that finds them. */
 extern int study_places[2];
 int find_study_places(void **state);
 
@@ -144,7 +144,8 @@ bool flag_rises(atomic_int *flag);
 
 /* ---- the end ---- */
 
-/* Destroys or frees two to six objects in their order: queues, events, timers, gates, memory of davit_malloc(). */
+/* Destroys or frees two to six objects in their order: queues, events, timers, gates, memory of
+ * davit_malloc(). */
 #define DROP(...) (DROP_PICK(__VA_ARGS__, DROP_6, DROP_5, DROP_4, DROP_3, DROP_2, )(__VA_ARGS__))
 #define DROP_PICK(a, b, c, d, e, f, name, ...) name
 #define DROP_2(x, y) DROP_1(x), DROP_1(y)

@@ -182,7 +182,8 @@ CASE(test_several_chunks) {
   }
 }
 
-/* The initial values of the handed-out program: A_ij = i j / n, x_j = j pi; y_j = pi j S² / n², S = sum of i². */
+/* The initial values of the handed-out program: A_ij = i j / n, x_j = j pi; y_j = pi j S² / n², S = sum of
+ * i². */
 CASE(test_closed_form) {
   enum { SIZE = 200 };
   const double pi = acos(-1), n = (double)SIZE;

@@ -114,8 +114,8 @@ CASE(test_large) {
     }
 }
 
-/* So many that GPUs bring their records to their places in steps, and (on a GPU, and of floats) beyond what the first two steps
- * divide into windows: the pair of all, then pairs of equal points here and there. */
+/* So many that GPUs bring their records to their places in steps, and (on a GPU, and of floats) beyond what
+ * the first two steps divide into windows: the pair of all, then pairs of equal points here and there. */
 CASE(test_many) {
   int devices[MOST_PLACES];
   const int device = devices[all_devices(devices) > 1]; /* not the host, if there is another */
@@ -218,9 +218,9 @@ CASE(test_again_and_again) {
   }
 }
 
-/* Coordinates are multiples of 2^-10 below 2^10, so that motions by quarters of a turn, mirrors and shifts by powers of two
- * are exact: the pair stays. A permutation takes the pair with it, or to one that comes before it at the same
- * distance. */
+/* Coordinates are multiples of 2^-10 below 2^10, so that motions by quarters of a turn, mirrors and shifts by
+ * powers of two are exact: the pair stays. A permutation takes the pair with it, or to one that comes before
+ * it at the same distance. */
 CASE(test_motion) {
   enum { N = 5000 };
   uint64_t random = 5;
@@ -275,8 +275,9 @@ static void rotation(uint64_t *random, double axis[3][3]) {
   }
 }
 
-/* Lattices, turned and shaken a little: the closest pair is about as far apart as a cell is wide, in any direction. With an
- * outlier all other points are in one cell of the dense grid, and the hashed one has to do it. */
+/* Lattices, turned and shaken a little: the closest pair is about as far apart as a cell is wide, in any
+ * direction. With an outlier all other points are in one cell of the dense grid, and the hashed one has to do
+ * it. */
 CASE(test_every_direction) {
   int devices[MOST_PLACES], count = all_devices(devices);
   const int repeats = scaled(150);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Covariance against long double. With u = (rows + 4) eps, M_j = sum_i |d_ij| / |mean_divisor|, C the exact centred data:
+/* Covariance against long double. With u = (rows + 4) eps, M_j = sum_i |d_ij| / |mean_divisor|, C the exact
+ * centred data:
  *
  *   |mean_j - exact|     <= u M_j
  *   |centred_ij - exact| <= u (M_j + |d_ij|) <= E_j = u (M_j + max_i |d_ij|)

@@ -156,7 +156,8 @@ static bool changes_cuda(void) {
   return backend && !strcmp(backend, "cuda");
 }
 
-/* Neither queues nor memory nor copies nor waiting change the caller's choice, davit's, OpenMP's or CUDA's. */
+/* Neither queues nor memory nor copies nor waiting change the caller's choice, davit's, OpenMP's or CUDA's.
+ */
 CASE(test_work_leaves_the_choice_alone) {
   enum { BYTES = 1 << 20 }; /* enough for a copy in pieces */
   int devices[MOST_PLACES], count = all_devices(devices), chosen = devices[count - 1];
@@ -181,7 +182,8 @@ CASE(test_work_leaves_the_choice_alone) {
   CHECK(davit_device_select(devices[count > 1]));
 }
 
-/* The image of this library has no name any more, but a file that the program has made and mapped keeps its name. */
+/* The image of this library has no name any more, but a file that the program has made and mapped keeps its
+ * name. */
 CASE(test_image_files) {
   int devices[MOST_PLACES], unnamed = 0;
   all_devices(devices);

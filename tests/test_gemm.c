@@ -3,8 +3,8 @@
  *
  *   ||C - Cref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F),
  *
- * over sizes round tile edges, all transposes, scalars, placements, numbers of devices and caches too small for the
- * matrices; what must stay untouched is compared byte by byte. */
+ * over sizes round tile edges, all transposes, scalars, placements, numbers of devices and caches too small
+ * for the matrices; what must stay untouched is compared byte by byte. */
 #include "tests/dense.h"
 
 #include "ref/blas.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of the tiled product by itself: random shapes, devices and caches, each plan replayed on a model that
- * knows what every slot holds. A plan is right if every product finds its operands, each product is done once, k
- * ascends, and every tile of C goes home once, complete. */
+/* The plan of the tiled product by itself: random shapes, devices and caches, each plan replayed on a model
+ * that knows what every slot holds. A plan is right if every product finds its operands, each product is done
+ * once, k ascends, and every tile of C goes home once, complete. */
 #include "tests/support.h"
 
 #include "src/gemm/plan.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemv against a long double loop: each element within (k + 2) eps (|alpha| sum |a x| + |beta y|) of the exact
- * one, k the length of x; gaps of y untouched. */
+/* gemv against a long double loop: each element within (k + 2) eps (|alpha| sum |a x| + |beta y|) of the
+ * exact one, k the length of x; gaps of y untouched. */
 #include "tests/dense.h"
 
 typedef struct gemv_case {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of the program's own, made by <davit/define_monoid.h>: associative and not commutative, so that every element
- * must stay in its place; elements of 8, 12, 16, 32 and 256 bytes. All are exact: results are compared bytewise with a loop. */
+/* Operators of the program's own, made by <davit/define_monoid.h>: associative and not commutative, so that
+ * every element must stay in its place; elements of 8, 12, 16, 32 and 256 bytes. All are exact: results are
+ * compared bytewise with a loop. */
 #include "tests/paths.h"
 
 #include "src/monoid.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions: results that are exact in any order against the reference; the tree's bits, the same on the CPU, on every
- * device, for any list of devices and for aligned parts; |error| <= (8 + log2 n) eps sum |x|. */
+/* Reductions: results that are exact in any order against the reference; the tree's bits, the same on the
+ * CPU, on every device, for any list of devices and for aligned parts; |error| <= (8 + log2 n) eps sum |x|.
+ */
 #include "tests/paths.h"
 
 #include "ref/ref.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The BLAS of one device and the random numbers against their definitions.
  *
- * Every form that this machine has (host, region on device 0, stream of device 0 if that is an NVIDIA GPU) runs every
- * case on the same operands, and is compared with plain loops in long double by product_bound() in the Frobenius norm.
- * Everything that an operation must not read is NaN: guard zones, gaps, C for beta = 0, A and B for alpha = 0. */
+ * Every form that this machine has (host, region on device 0, stream of device 0 if that is an NVIDIA GPU)
+ * runs every case on the same operands, and is compared with plain loops in long double by product_bound() in
+ * the Frobenius norm. Everything that an operation must not read is NaN: guard zones, gaps, C for beta = 0, A
+ * and B for alpha = 0. */
 #include "tests/dense.h"
 
 #include <omp.h>
@@ -295,8 +296,8 @@ static void dot(davit_type type) {
   try_dot(type, 20000, 2, -3);
 }
 
-/* More chunks than the regions keep sums for, with a last one that is cut short; the same bits from every device and on
- * every repetition. */
+/* More chunks than the regions keep sums for, with a last one that is cut short; the same bits from every
+ * device and on every repetition. */
 static void dot_long(davit_type type) {
   const int64_t n = INT64_C(1023) * 4096 + 12345;
   const size_t bytes = (size_t)n * davit_type_bytes(type);

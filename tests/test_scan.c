@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scans and segmented scans: results that are exact in any order, bit for bit against the reference; properties that need no
- * reference; |error| <= (5120 + n / 512) eps sum |x_j| over the elements that go into y_i, as on a CPU 512 to 4095 of
- * them are added one after another, and so are the sums of strips of 512. */
+/* Scans and segmented scans: results that are exact in any order, bit for bit against the reference;
+ * properties that need no reference; |error| <= (5120 + n / 512) eps sum |x_j| over the elements that go into
+ * y_i, as on a CPU 512 to 4095 of them are added one after another, and so are the sums of strips of 512. */
 #include "tests/paths.h"
 
 #include "ref/ref.h"
@@ -81,7 +81,8 @@ CASE(test_large_against_reference) {
                           pattern, &seed);
 }
 
-/* Streamed through all lists of devices, also where the arrays need not travel, beyond two pieces of 32 MiB. */
+/* Streamed through all lists of devices, also where the arrays need not travel, beyond two pieces of 32 MiB.
+ */
 CASE(test_many_pieces) {
   uint64_t seed = 3;
   dvt_monoid_travel(true);

@@ -6,7 +6,8 @@
 #include "ref/ref.h"
 #include "src/base/cpu.h"
 
-/* Small numbers, so that products neither vanish nor pass the largest, with a NaN in the last tenth of floating ones. */
+/* Small numbers, so that products neither vanish nor pass the largest, with a NaN in the last tenth of
+ * floating ones. */
 static void fill_for(davit_type type, int64_t n, void *x) {
   uint64_t random = 3;
   for (int64_t i = 0; i < n; i++) {
@@ -23,7 +24,8 @@ static void fill_for(davit_type type, int64_t n, void *x) {
   }
 }
 
-/* All instructions give the same bits: the order of operands is the same. They are right where rounding does not matter. */
+/* All instructions give the same bits: the order of operands is the same. They are right where rounding does
+ * not matter. */
 static void expect_variants(job j) {
   j.scan = true;
   const size_t bytes = job_bytes(&j), shift = j.shift * davit_type_bytes(j.type);
@@ -115,7 +117,8 @@ CASE(test_segments_of_a_length) {
       }
 }
 
-/* One head: in the first and last lanes of each strip of a piece, of the first thread's block and of another's. */
+/* One head: in the first and last lanes of each strip of a piece, of the first thread's block and of
+ * another's. */
 CASE(test_one_head) {
   enum { N = 2 * BLOCK + 5 };
   static const int places[] = {0, 1, 7, 8, 15, 16, STRIP - 16, STRIP - 9, STRIP - 8, STRIP - 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stencil: the same bits as the reference on every device, by every path and variant; the reference against a
- * long double loop, |error| <= 9 eps sum |c a|, and against fields whose result is known. Everything around b's
- * elements, borders included where they are to stay, is compared bytewise. */
+/* The stencil: the same bits as the reference on every device, by every path and variant; the reference
+ * against a long double loop, |error| <= 9 eps sum |c a|, and against fields whose result is known.
+ * Everything around b's elements, borders included where they are to stay, is compared bytewise. */
 #include "tests/dense.h"
 
 #include "ref/ref.h"

@@ -359,8 +359,8 @@ static void *look_around(void *argument) {
   return NULL;
 }
 
-/* Queues and events are made and destroyed, some queues by the work of others, while another thread synchronises all
- * devices all the time. */
+/* Queues and events are made and destroyed, some queues by the work of others, while another thread
+ * synchronises all devices all the time. */
 CASE(test_storm) {
   storm storms[STORM_THREADS + 1];
   pthread_t threads[STORM_THREADS + 1];
@@ -380,9 +380,10 @@ CASE(test_storm) {
 
 /* ---- crowds ---- */
 
-/* The task graph's generator takes whatever has arrived as one batch. A backlog keeps it busy while the crowd's
- * commands arrive, so that they are one batch, with more segments than libomp keeps ready (256): further ones
- * run where they are generated, and queues behind them end while their batch is still in the making. */
+/* The task graph's generator takes whatever has arrived as one batch. A backlog keeps it busy while the
+ * crowd's commands arrive, so that they are one batch, with more segments than libomp keeps ready (256):
+ * further ones run where they are generated, and queues behind them end while their batch is still in the
+ * making. */
 enum { CROWDS = 5, CROWD_SUBQUEUES = 64, BACKLOG = 20000, CLOSERS = 8 };
 
 static void enqueue_backlog(davit_queue *held, davit_event *event) {

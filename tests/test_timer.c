@@ -16,8 +16,8 @@ static davit_status measured_nap(void *argument) {
   return DAVIT_SUCCESS;
 }
 
-/* What lies between the two points is no shorter than the nap, and no longer than all around them; a device's clock may go
- * slightly slower or faster than the host's. */
+/* What lies between the two points is no shorter than the nap, and no longer than all around them; a device's
+ * clock may go slightly slower or faster than the host's. */
 static void expect_truth(davit_queue *start, davit_queue *stop, davit_event *link) {
   const double clock = 1.001, resolution = 0.1;
   davit_timer *timer = NULL;

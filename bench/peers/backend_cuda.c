@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Native CUDA streams and events behind the interface of src/runtime/lane.h: the peer of davit's back ends, chosen
- * by DAVIT_BACKEND=cuda in programs that this object is linked into (tests and benchmarks).
+/* Native CUDA streams and events behind the interface of src/runtime/lane.h: the peer of davit's back ends,
+ * chosen by DAVIT_BACKEND=cuda in programs that this object is linked into (tests and benchmarks).
  *
  * Commands of a lane with a stream are issued to the stream by the thread that enqueues them, under the
  * lane's lock, as a CUDA program would; a record is a CUDA event, a wait for it cudaStreamWaitEvent. What
- * only a host thread can do holds the lane: a BLOCKING command, a wait for a record that is in no stream
- * yet, on a lane without a stream every wait that is not over, and the record of a stopped lane whose
- * stream still works. Commands behind it stay in the lane's list, and the pool thread that did the work
- * issues them afterwards. At most one pool thread works for a lane, only while it is held. Enqueueing waits
- * for nothing but room in the stream.
+ * only a host thread can do holds the lane: a BLOCKING command, a wait for a record that is in no stream yet,
+ * on a lane without a stream every wait that is not over, and the record of a stopped lane whose stream still
+ * works. Commands behind it stay in the lane's list, and the pool thread that did the work issues them
+ * afterwards. At most one pool thread works for a lane, only while it is held. Enqueueing waits for nothing
+ * but room in the stream.
  *
  * A stream is never made to wait for the host (cuStreamWaitValue32): streams share a few hardware channels,
  * and work that the host's part needs could be stuck in the same channel behind such a wait. */

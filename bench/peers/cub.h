@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reductions, scans and the stencil are measured against on NVIDIA devices: CUB, a plain CUDA stencil, and
- * kernels that only copy or only read. They are compiled by nvcc, where it is found, into a library of its own
- * (cub.cu), which lies next to the programs and is loaded at run time.
+/* What reductions, scans and the stencil are measured against on NVIDIA devices: CUB, a plain CUDA stencil,
+ * and kernels that only copy or only read. They are compiled by nvcc, where it is found, into a library of
+ * its own (cub.cu), which lies next to the programs and is loaded at run time.
  *
- * Every function enqueues on a stream (a cudaStream_t) of the device selected before, and returns a cudaError_t, 0
- * on success. Where there is `temp`, it is device memory of at least *temp_bytes; with temp NULL nothing is
- * enqueued and *temp_bytes is set. */
+ * Every function enqueues on a stream (a cudaStream_t) of the device selected before, and returns a
+ * cudaError_t, 0 on success. Where there is `temp`, it is device memory of at least *temp_bytes; with temp
+ * NULL nothing is enqueued and *temp_bytes is set. */
 #ifndef DAVIT_BENCH_PEERS_CUB_H
 #define DAVIT_BENCH_PEERS_CUB_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peer of the tiled product: cuBLASXt, loaded at run time, driven fairly: one handle for all calls, pinned
- * operands, the block size given by the caller. */
+/* The peer of the tiled product: cuBLASXt, loaded at run time, driven fairly: one handle for all calls,
+ * pinned operands, the block size given by the caller. */
 #ifndef DAVIT_BENCH_PEERS_CUBLASXT_H
 #define DAVIT_BENCH_PEERS_CUBLASXT_H
 

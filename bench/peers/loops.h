@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CPU is measured against: the loops that one writes with OpenMP, on all processors, in the best of three
- * instruction sets; and what the machine's memory gives to a copy and to a sum.
+/* What the CPU is measured against: the loops that one writes with OpenMP, on all processors, in the best of
+ * three instruction sets; and what the machine's memory gives to a copy and to a sum.
  *
- * The product of the covariance is BLIS's syrk. Functions with a status fail for want of memory, which they keep for
- * the next call. One call at a time. */
+ * The product of the covariance is BLIS's syrk. Functions with a status fail for want of memory, which they
+ * keep for the next call. One call at a time. */
 #ifndef DAVIT_BENCH_PEERS_LOOPS_H
 #define DAVIT_BENCH_PEERS_LOOPS_H
 
@@ -18,7 +18,8 @@ double peer_loop_read(const void *from, size_t bytes);
 /* Sum, minimum, maximum (the sum for any other operator). */
 void peer_loop_reduce(davit_operator op, davit_type type, int64_t n, const void *x, void *result);
 
-/* Sums, in two passes: of each thread's part, then each part again from its offset. flags NULL: not segmented. */
+/* Sums, in two passes: of each thread's part, then each part again from its offset. flags NULL: not
+ * segmented. */
 void peer_loop_scan(davit_type type, davit_scan_kind kind, int64_t n, const void *x, const uint8_t *flags,
                     void *y);
 

@@ -121,8 +121,8 @@ BEST static void NAME(axpy)(int64_t n, T factor, const T *x, T *y) {
     y[i] += factor * x[i];
 }
 
-/* Each thread adds its columns up in m elements of `own`. For 'T' a column's factor is its product with x, found just
- * before; for 'N' the products with tmp follow when tmp is whole. */
+/* Each thread adds its columns up in m elements of `own`. For 'T' a column's factor is its product with x,
+ * found just before; for 'N' the products with tmp follow when tmp is whole. */
 static void NAME(atax)(bool transposed, int64_t m, int64_t n, const T *a, int64_t lda, const T *x, T *tmp,
                        T *y, T *own) {
   T *sums = transposed ? y : tmp;

@@ -44,14 +44,16 @@ typedef struct study_table {
   void (*each)(void *context, int64_t n);
 } study_table;
 
-/* Measures the tables that --tables names, all without it; ends the program with 2 for a name that is none. */
+/* Measures the tables that --tables names, all without it; ends the program with 2 for a name that is none.
+ */
 void study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
                           void *context);
 
 /* Begins a table; a line that says what is in it. */
 void study_begin_table(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Begins a row; its cells, numbers with so many decimals for people. A number that is not finite is null, or empty. */
+/* Begins a row; its cells, numbers with so many decimals for people. A number that is not finite is null, or
+ * empty. */
 void study_row(void);
 void study_text(const char *key, const char *value);
 void study_number(const char *key, int decimals, double value);

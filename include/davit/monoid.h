@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions and scans with an operator of your own.
  *
- * A monoid is a type, an associative operation on it and the operation's identity. The operation need not
- * be commutative: operands keep their order everywhere. You define a monoid by naming four things and
- * including a header, in a source that is compiled with the flags of docs/monoid.md (target
- * davit::monoid in CMake), because its kernels are compiled there. (Without -fopenmp-cuda-mode Clang 19 removes
- * the kernels' bodies; the calls then fail with DAVIT_UNSUPPORTED.)
+ * A monoid is a type, an associative operation on it and the operation's identity. The operation need not be
+ * commutative: operands keep their order everywhere. You define a monoid by naming four things and including
+ * a header, in a source that is compiled with the flags of docs/monoid.md (target davit::monoid in CMake),
+ * because its kernels are compiled there. (Without -fopenmp-cuda-mode Clang 19 removes the kernels' bodies;
+ * the calls then fail with DAVIT_UNSUPPORTED.)
  *
  *   typedef struct pair { int32_t m, n; } pair;
  *   static inline pair product(pair a, pair b) { ... }
@@ -18,9 +18,9 @@
  *
  *   davit_monoid_scan(&bicyclic, DAVIT_SCAN_INCLUSIVE, n, x, NULL, y, NULL);
  *
- * The include defines `static const davit_monoid bicyclic`, and names that begin with dvt_bicyclic_. The
- * type is plain data whose size is a multiple of 4 bytes, at most 256; the function must be one that a
- * target region can call. Define as many monoids as you like, each once in a source file.
+ * The include defines `static const davit_monoid bicyclic`, and names that begin with dvt_bicyclic_. The type
+ * is plain data whose size is a multiple of 4 bytes, at most 256; the function must be one that a target
+ * region can call. Define as many monoids as you like, each once in a source file.
  *
  * The built-in operators are monoids too: davit_reduce() is davit_monoid_reduce() with
  * davit_monoid_builtin(). On NVIDIA devices those are enqueued on the queue's stream; a monoid of your own

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the compiler takes from the C library in code for AMD GPUs, where there is none: copies of structures that it does
- * not unroll. */
+/* What the compiler takes from the C library in code for AMD GPUs, where there is none: copies of structures
+ * that it does not unroll. */
 #include <stddef.h>
 
 #pragma omp begin declare target device_type(nohost)

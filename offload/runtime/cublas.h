@@ -29,20 +29,22 @@ void dvt_cublas_destroy(void *handle);
   X(GetStatusString)                                                                                         \
   X(Dgeam_64)                                                                                                \
   X(Sgeam_64)                                                                                                \
-  X(Dgemm_v2_64) X(Sgemm_v2_64) X(Dgemv_v2_64) X(Sgemv_v2_64) X(Daxpy_v2_64) X(Saxpy_v2_64) X(Ddot_v2_64)    \
-      X(Sdot_v2_64) X(Dsyrk_v2_64) X(Ssyrk_v2_64)
+  X(Dgemm_v2_64)                                                                                             \
+  X(Sgemm_v2_64) X(Dgemv_v2_64) X(Sgemv_v2_64) X(Daxpy_v2_64) X(Saxpy_v2_64) X(Ddot_v2_64) X(Sdot_v2_64)     \
+      X(Dsyrk_v2_64) X(Ssyrk_v2_64)
 
 #define DVT_CUBLAS_NUMBER(name) DVT_CUBLAS_##name,
 enum dvt_cublas_number { DVT_CUBLAS_FUNCTIONS(DVT_CUBLAS_NUMBER) DVT_CUBLAS_COUNT };
 #undef DVT_CUBLAS_NUMBER
 
-/* The entry point cublas<name>; there is one as soon as there is a handle. Callers include <cublas_v2.h>, which
- * gives DVT_CUBLAS(name) its type. */
+/* The entry point cublas<name>; there is one as soon as there is a handle. Callers include <cublas_v2.h>,
+ * which gives DVT_CUBLAS(name) its type. */
 typedef void (*dvt_cublas_function)(void);
 dvt_cublas_function dvt_cublas_entry(enum dvt_cublas_number number);
 #define DVT_CUBLAS(name) ((__typeof__(cublas##name) *)dvt_cublas_entry(DVT_CUBLAS_##name))
 
-/* The same for cublasD<name> or cublasS<name> by type; the prototype of the former, pointers given as void *, serves both. */
+/* The same for cublasD<name> or cublasS<name> by type; the prototype of the former, pointers given as void *,
+ * serves both. */
 #define DVT_CUBLAS_OF(type, name)                                                                            \
   ((__typeof__(cublasD##name) *)dvt_cublas_entry(DVT_CUBLAS_D##name + ((type) == DAVIT_FLOAT)))
 

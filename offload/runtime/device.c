@@ -181,9 +181,9 @@ static void describe(dvt_device *device) {
   }
 }
 
-/* libomptarget writes each host-offload device's image to a file of its own, loads it, and leaves the file behind:
- * megabytes for each program that ran. What is loaded needs no name. `code` is an address in the image, so the file
- * is one that this process's runtime has made of this library, and no other. */
+/* libomptarget writes each host-offload device's image to a file of its own, loads it, and leaves the file
+ * behind: megabytes for each program that ran. What is loaded needs no name. `code` is an address in the
+ * image, so the file is one that this process's runtime has made of this library, and no other. */
 static void remove_image_file(uintptr_t code) {
   static const char prefix[] = "/tmp/tmpfile_";
   struct stat file;

@@ -15,8 +15,8 @@ typedef struct dvt_device {
   bool shares_host_memory; /* the CPU and host-offload devices */
 } dvt_device;
 
-/* The table of all devices, entry i + 1 for device i and entry 0 for DAVIT_HOST; built on the first call, never
- * changed. `count` leaves DAVIT_HOST out. */
+/* The table of all devices, entry i + 1 for device i and entry 0 for DAVIT_HOST; built on the first call,
+ * never changed. `count` leaves DAVIT_HOST out. */
 const dvt_device *dvt_devices(int *count);
 
 /* The device of that number, NULL if there is none. */
@@ -31,15 +31,15 @@ bool dvt_device_peers(const dvt_device *from, const dvt_device *to);
 /* An error the device's runtime has already met, without waiting. */
 davit_status dvt_device_error(const dvt_device *device);
 
-/* CUDA's current device of the calling thread, -1 where there is none, and putting it back: CUDA code of the user's own
- * relies on it, and both davit and the OpenMP runtime change it. Whatever may run on a thread of the user's ends with what it
- * found. */
+/* CUDA's current device of the calling thread, -1 where there is none, and putting it back: CUDA code of the
+ * user's own relies on it, and both davit and the OpenMP runtime change it. Whatever may run on a thread of
+ * the user's ends with what it found. */
 int dvt_cuda_current(void);
 void dvt_cuda_restore(int current);
 
 #ifdef DAVIT_WITH_CUDA
-/* Turns a CUDA runtime result (an unsigned, so that no vendor type shows) into a status with a sentence that names
- * the operation. */
+/* Turns a CUDA runtime result (an unsigned, so that no vendor type shows) into a status with a sentence that
+ * names the operation. */
 davit_status dvt_cuda_status(unsigned result, const char *operation);
 #endif
 

@@ -19,8 +19,8 @@ int dvt_space_place(const void *pointer);
 davit_status dvt_space_pin(void *pointer, size_t bytes);
 davit_status dvt_space_unpin(void *pointer);
 
-/* Blocking 2-D copy between two places (columns of row_bytes bytes, pitches in bytes). Reaches link speed when
- * host memory is pinned; pageable memory of some size is better staged by the caller. */
+/* Blocking 2-D copy between two places (columns of row_bytes bytes, pitches in bytes). Reaches link speed
+ * when host memory is pinned; pageable memory of some size is better staged by the caller. */
 davit_status dvt_space_copy(void *destination, size_t destination_pitch, int destination_place,
                             const void *source, size_t source_pitch, int source_place, size_t row_bytes,
                             size_t cols);

@@ -60,8 +60,8 @@ void *dvt_stream_native(dvt_stream *stream) {
   return stream->stream;
 }
 
-/* The interop object's stream. LLVM 22's runtime hands the device's number to its plugin, which counts its own
- * devices only, and crashes where the two differ: davit is linked so that GPUs come first and they agree
+/* The interop object's stream. LLVM 22's runtime hands the device's number to its plugin, which counts its
+ * own devices only, and crashes where the two differ: davit is linked so that GPUs come first and they agree
  * (cmake/Offload.cmake). In a program that is linked otherwise the stream is CUDA's own. */
 static cudaStream_t new_stream(const dvt_device *device) {
   int number = device->info.device, result = 0;

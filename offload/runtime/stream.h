@@ -51,16 +51,16 @@ davit_status dvt_mark_query(dvt_mark *mark, bool *reached);
 /* Blocks the thread until the mark is reached. */
 davit_status dvt_mark_wait(dvt_mark *mark);
 
-/* Calls function(argument, status) on a thread of the device runtime once the mark is reached or the device has
- * failed. The function must be short and make no device call. Any thread may ask. */
+/* Calls function(argument, status) on a thread of the device runtime once the mark is reached or the device
+ * has failed. The function must be short and make no device call. Any thread may ask. */
 typedef void (*dvt_notify)(void *argument, davit_status status);
 davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument);
 
 /* Milliseconds from `start` to `stop`, both reached, both on one device; DAVIT_UNSUPPORTED otherwise. */
 davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds);
 
-/* Enqueues a 2-D copy (columns of `row_bytes` contiguous bytes, pitches in bytes) between any two memories the
- * device reaches, pinned host or device; `cols` = 1 is a linear copy. */
+/* Enqueues a 2-D copy (columns of `row_bytes` contiguous bytes, pitches in bytes) between any two memories
+ * the device reaches, pinned host or device; `cols` = 1 is a linear copy. */
 davit_status dvt_stream_copy(dvt_stream *stream, void *destination, size_t destination_pitch,
                              const void *source, size_t source_pitch, size_t row_bytes, size_t cols);
 

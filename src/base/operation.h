@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations and the sites that they run on.
  *
- * An operation is one row: how its arguments are checked, and a form for each way to compute it. The arguments travel in
- * one struct from the public call to the kernel; ref/ and offload/ define the struct and the forms, src/ the row.
+ * An operation is one row: how its arguments are checked, and a form for each way to compute it. The
+ * arguments travel in one struct from the public call to the kernel; ref/ and offload/ define the struct and
+ * the forms, src/ the row.
  *
  *   stream   enqueues on site->stream and returns at once
  *   host     computes on site->threads threads of the host, in memory that the host reaches
  *   region   runs target regions on site->device and returns when they are done
  *
- * A site is where one command runs. site->stream is set for a stream form only, site->threads for a host form only. */
+ * A site is where one command runs. site->stream is set for a stream form only, site->threads for a host form
+ * only. */
 #ifndef DAVIT_SRC_BASE_OPERATION_H
 #define DAVIT_SRC_BASE_OPERATION_H
 
@@ -26,9 +28,11 @@ struct dvt_site {
   dvt_stream *stream;
   int threads;
   void *owner; /* of the services: the lane, in tests anything */
-  /* Scratch memory on the device (of the host for host forms), for this command alone. The contents are undefined. */
+  /* Scratch memory on the device (of the host for host forms), for this command alone. The contents are
+   * undefined. */
   davit_status (*workspace)(const dvt_site *site, size_t bytes, void **pointer);
-  /* DVT_SITE_COUNTERS counters in the device's memory that are 0; whoever uses them leaves them at 0. For stream forms. */
+  /* DVT_SITE_COUNTERS counters in the device's memory that are 0; whoever uses them leaves them at 0. For
+   * stream forms. */
   davit_status (*counters)(const dvt_site *site, uint32_t **counters);
 };
 

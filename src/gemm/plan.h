@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a tiled multi-device product: which device computes which tile of C, in which order, what is
- * fetched from where into which slot. A pure function of shapes and sizes: no device, no pointer, no
- * queue; src/gemm/gemm.c carries it out.
+ * fetched from where into which slot. A pure function of shapes and sizes: no device, no pointer, no queue;
+ * src/gemm/gemm.c carries it out.
  *
- * Tiles of C are dealt to the devices in one rectangular block each, so that a device needs the fewest rows of
- * A and columns of B. A device keeps tiles in slots of equal size. If its block does not fit, it works through
- * the block in panels. Within a panel the order is k-outer for the first part of k (after r + c tile
- * fetches there are r c products to do: the devices are busy from the start) and tile by tile for the rest (the
- * tiles of C finish one after another and travel home beside the arithmetic instead of all at the end).
+ * Tiles of C are dealt to the devices in one rectangular block each, so that a device needs the fewest rows
+ * of A and columns of B. A device keeps tiles in slots of equal size. If its block does not fit, it works
+ * through the block in panels. Within a panel the order is k-outer for the first part of k (after r + c tile
+ * fetches there are r c products to do: the devices are busy from the start) and tile by tile for the rest
+ * (the tiles of C finish one after another and travel home beside the arithmetic instead of all at the end).
  *
  * Each tile of A and B crosses the host link once for all devices that need it, if they are peers and
  * everything fits: the importer is the one that has imported least so far, the others copy from it.
  *
- * The steps of all devices form one sequence in an order that respects every dependence: the executor
- * submits them as they come. */
+ * The steps of all devices form one sequence in an order that respects every dependence: the executor submits
+ * them as they come. */
 #ifndef DAVIT_SRC_GEMM_PLAN_H
 #define DAVIT_SRC_GEMM_PLAN_H
 
@@ -69,8 +69,8 @@ typedef struct dvt_plan {
 davit_status dvt_plan_build(const dvt_plan_shape *shape, dvt_plan *plan);
 void dvt_plan_free(dvt_plan *plan);
 
-/* Elements of the largest block of C that a device gets when an m × n matrix is cut in tiles of at most `tile`: what
- * the slowest device computes. */
+/* Elements of the largest block of C that a device gets when an m × n matrix is cut in tiles of at most
+ * `tile`: what the slowest device computes. */
 int64_t dvt_plan_largest_block(int64_t m, int64_t n, int64_t tile, int devices);
 
 /* Length of tile `index` of a dimension of `length` cut in pieces of `piece`. */

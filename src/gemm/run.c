@@ -436,8 +436,9 @@ static bool is_resident(const run *r, int device, dvt_matrix matrix) {
          dvt_place_is_host(r->place[matrix]);
 }
 
-/* What a tile costs beside the arithmetic it holds, relative to the largest: small tiles run at a lower rate and ask for
- * more submissions. Measured: on H200s from n = 8192 to 16384 (docs/gemm.md), on the CPU at n = 2048. */
+/* What a tile costs beside the arithmetic it holds, relative to the largest: small tiles run at a lower rate
+ * and ask for more submissions. Measured: on H200s from n = 8192 to 16384 (docs/gemm.md), on the CPU at n =
+ * 2048. */
 typedef struct tile_cost {
   int64_t tile;
   double factor;

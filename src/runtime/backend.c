@@ -45,9 +45,9 @@ static davit_status choose(const dvt_backend **found) {
   return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: no back end is called \"%s\"", name);
 }
 
-/* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for, because that
- * could take for ever, but does not enter the OpenMP runtime any more. Registered after that runtime has started, so
- * this comes before its own end. */
+/* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for,
+ * because that could take for ever, but does not enter the OpenMP runtime any more. Registered after that
+ * runtime has started, so this comes before its own end. */
 static void at_exit(void) {
   const dvt_backend *backend = atomic_load(&running);
   if (backend)

@@ -2,7 +2,8 @@
 /* Back ends: who carries out the commands of lanes. One is chosen when the library starts.
  *
  * The library has two of its own. A program that links another one, which registers itself before main() by a
- * constructor in its source, can choose that by DAVIT_BACKEND. submit() never waits for work and never fails: all memory is in the command already. */
+ * constructor in its source, can choose that by DAVIT_BACKEND. submit() never waits for work and never fails:
+ * all memory is in the command already. */
 #ifndef DAVIT_SRC_RUNTIME_BACKEND_H
 #define DAVIT_SRC_RUNTIME_BACKEND_H
 
@@ -35,8 +36,8 @@ const char *dvt_backend_name(void);
 void dvt_backend_hold(void);
 void dvt_backend_drop(void);
 
-/* Calls `function` each time the library has stopped, in the order of registration. At most DVT_MOST_STOPS functions,
- * each registered once, by a constructor. */
+/* Calls `function` each time the library has stopped, in the order of registration. At most DVT_MOST_STOPS
+ * functions, each registered once, by a constructor. */
 enum { DVT_MOST_STOPS = 4 };
 void dvt_on_stop(void (*function)(void));
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The task graph: lanes carried by OpenMP tasks with `depend`.
  *
- * One thread, the generator, owns the graph. It takes commands from a lock-free inbox, joins commands of a lane that
- * arrive together into segments, and generates one task per segment:
+ * One thread, the generator, owns the graph. It takes commands from a lock-free inbox, joins commands of a
+ * lane that arrive together into segments, and generates one task per segment:
  *
  *   depend(inout: lane)                     segments of a lane run in order
  *   depend(in: record ...)                  the records the segment waits for
  *   depend(out: record)                     the record it ends with
  *
  * A segment of STREAMED commands is a plain task: it places its work in the lane's device stream and ends
- * there; the device orders what the stream holds, and a wait of one stream for another's record becomes a wait
- * inside the device. A segment of BLOCKING commands is a detached task: its body hands the segment to a
- * host thread (src/runtime/pool.h) and the thread fulfils the task's event at the end. So no OpenMP thread ever
- * blocks, whatever user functions do. A host thread that must wait for a record in a stream waits for a
+ * there; the device orders what the stream holds, and a wait of one stream for another's record becomes a
+ * wait inside the device. A segment of BLOCKING commands is a detached task: its body hands the segment to a
+ * host thread (src/runtime/pool.h) and the thread fulfils the task's event at the end. So no OpenMP thread
+ * ever blocks, whatever user functions do. A host thread that must wait for a record in a stream waits for a
  * bridge: a detached task that the device's own notification fulfils.
  *
  * Why one generator: `depend` orders only siblings. Why detached tasks and not `target nowait`: hidden helper
- * tasks mixed with detached ones in one graph abort LLVM 19's libomp in about every second run of a
- * stress test, and nothing can tell the generator that one has ended (docs/queue.md).
+ * tasks mixed with detached ones in one graph abort LLVM 19's libomp in about every second run of a stress
+ * test, and nothing can tell the generator that one has ended (docs/queue.md).
  *
- * The team has two threads only because a team of one runs tasks at once; the second sleeps. The
- * generator runs the ready tasks itself, by `taskyield`, each of which runs at most one task (run_ready). */
+ * The team has two threads only because a team of one runs tasks at once; the second sleeps. The generator
+ * runs the ready tasks itself, by `taskyield`, each of which runs at most one task (run_ready). */
 #include <omp.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -96,8 +96,8 @@ static void finish(dvt_command *first) {
   }
 }
 
-/* Places a record in the lane's stream. On a stopped lane it fails, but no sooner than what the stream already
- * holds is over: who waits for it may free that work's memory. */
+/* Places a record in the lane's stream. On a stopped lane it fails, but no sooner than what the stream
+ * already holds is over: who waits for it may free that work's memory. */
 static void record_in_stream(dvt_command *command) {
   dvt_lane *lane = command->lane;
   dvt_mark *mark = NULL;
@@ -262,7 +262,8 @@ typedef struct opened {
   bool listed;
 } opened;
 
-/* The segments of a batch in the order in which the graph gets them, and the lanes that have had an open one. */
+/* The segments of a batch in the order in which the graph gets them, and the lanes that have had an open one.
+ */
 typedef struct batch {
   dvt_command *first, **end;
   dvt_lane *open;
@@ -288,9 +289,9 @@ static void append(opened *segment, dvt_command *command) {
   segment->first->last = command;
 }
 
-/* A record ends its segment, so that whoever waits for the record comes later in the graph; a wait begins one;
- * streamed and blocking work do not mix. The record of blocking work on a lane with a stream is placed by the thread
- * that did the work. */
+/* A record ends its segment, so that whoever waits for the record comes later in the graph; a wait begins
+ * one; streamed and blocking work do not mix. The record of blocking work on a lane with a stream is placed
+ * by the thread that did the work. */
 static void sort(batch *b, dvt_command *command) {
   dvt_lane *lane = command->lane;
   opened *segment = lane->backend;
@@ -350,9 +351,10 @@ static bool take_batch(void) {
   return any;
 }
 
-/* Runs what is ready. A yield that ran no body either ended a fulfilled task or found nothing; as no more than
- * `owed` tasks can have been fulfilled, the last two of them found nothing. (A fulfilment that is not counted yet
- * may take the place of a counted one; its own count then comes later and brings the generator back.) */
+/* Runs what is ready. A yield that ran no body either ended a fulfilled task or found nothing; as no more
+ * than `owed` tasks can have been fulfilled, the last two of them found nothing. (A fulfilment that is not
+ * counted yet may take the place of a counted one; its own count then comes later and brings the generator
+ * back.) */
 static void run_ready(unsigned long long owed) {
   for (unsigned long long idle = 0; idle < owed + 2;) {
     unsigned long long before = bodies;
@@ -449,8 +451,8 @@ static void stop(void) {
     sched_yield();
 }
 
-/* After this neither the generator nor a fulfilment enters the OpenMP runtime again. The generator never blocks,
- * so it answers at once. */
+/* After this neither the generator nor a fulfilment enters the OpenMP runtime again. The generator never
+ * blocks, so it answers at once. */
 static void leave(void) {
   atomic_store(&leaving, true);
   wake();

@@ -2,8 +2,8 @@
 /* One host thread per lane, and nothing else: the second back end.
  *
  * The thread takes the lane's commands one by one; work for the device stream is launched and waited for
- * before the next command, so that records are simply the thread's own progress. Idle threads and threads that
- * wait for a record sleep on condition variables. */
+ * before the next command, so that records are simply the thread's own progress. Idle threads and threads
+ * that wait for a record sleep on condition variables. */
 #include <stdlib.h>
 
 #include "src/base/allocate.h"

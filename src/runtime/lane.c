@@ -112,8 +112,8 @@ davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record) {
   return DAVIT_SUCCESS;
 }
 
-/* Waits for a record of the lane. If it failed, the lane's error is this caller's to report and to clear; an error
- * met after the record belongs to a later synchronisation. */
+/* Waits for a record of the lane. If it failed, the lane's error is this caller's to report and to clear; an
+ * error met after the record belongs to a later synchronisation. */
 static davit_status drained(dvt_lane *lane, dvt_record *record, long long upto) {
   davit_status status = dvt_record_wait(record);
   davit_status kept = status == DAVIT_SUCCESS ? DAVIT_SUCCESS : take_error(lane);

@@ -60,8 +60,9 @@ struct dvt_lane {
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
 
-/* Waits for the lane's work, frees the lane, returns the first error. The same in two steps: finish waits, and may be
- * called once; release frees, when nothing enqueued on the lane is left, synchronisations included. */
+/* Waits for the lane's work, frees the lane, returns the first error. The same in two steps: finish waits,
+ * and may be called once; release frees, when nothing enqueued on the lane is left, synchronisations
+ * included. */
 davit_status dvt_lane_close(dvt_lane *lane);
 
 /* Closes the lane; returns `status`, or else the first error of the lane. */
@@ -70,8 +71,8 @@ davit_status dvt_lane_end(dvt_lane *lane, davit_status status);
 davit_status dvt_lane_finish(dvt_lane *lane);
 void dvt_lane_release(dvt_lane *lane);
 
-/* Enqueues work with a copy of `bytes` bytes of arguments. The work's site has the lane as its owner and shows its stream
- * and threads; dvt_lane_submit_form() chooses what it shows. */
+/* Enqueues work with a copy of `bytes` bytes of arguments. The work's site has the lane as its owner and
+ * shows its stream and threads; dvt_lane_submit_form() chooses what it shows. */
 davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_form work, const void *arguments,
                              size_t bytes);
 davit_status dvt_lane_submit_form(dvt_lane *lane, dvt_command_kind kind, dvt_form work, bool stream,

@@ -8,8 +8,8 @@
 
 /* ---- options ---- */
 
-/* The devices that options (NULL allowed) name, or the default ones; the options' reserved words are checked. `chosen` has
- * room for DVT_MOST_DEVICES. */
+/* The devices that options (NULL allowed) name, or the default ones; the options' reserved words are checked.
+ * `chosen` has room for DVT_MOST_DEVICES. */
 enum { DVT_MOST_DEVICES = 16 };
 #define DVT_CHOOSE_DEVICES(options, chosen, count)                                                           \
   (DVT_CHECK_OPTIONS(options) != DAVIT_SUCCESS                                                               \
@@ -29,16 +29,18 @@ davit_status dvt_check_no_devices(const int *devices, int device_count);
 
 typedef enum dvt_path { DVT_ON_STREAM, DVT_ON_HOST, DVT_AS_REGION } dvt_path;
 
-/* The form that the operation takes on a lane. DAVIT_BLAS=target in the environment prefers the region form, except on
- * DAVIT_HOST, whose number OpenMP takes for the default device. NULL: an operation that has all forms everywhere. */
+/* The form that the operation takes on a lane. DAVIT_BLAS=target in the environment prefers the region form,
+ * except on DAVIT_HOST, whose number OpenMP takes for the default device. NULL: an operation that has all
+ * forms everywhere. */
 dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation);
 
-/* Enqueues the form that fits the lane. `threads` of the host form; 0: the tuned number, or all of the lane. */
+/* Enqueues the form that fits the lane. `threads` of the host form; 0: the tuned number, or all of the lane.
+ */
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
                                   int threads);
 
-/* The same for an operation that writes `bytes` bytes to *result, a member of `arguments`: a result in pageable memory,
- * which a stream does not reach, goes through pinned memory. */
+/* The same for an operation that writes `bytes` bytes to *result, a member of `arguments`: a result in
+ * pageable memory, which a stream does not reach, goes through pinned memory. */
 davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *operation,
                                          const void *arguments, int threads, void *const *result,
                                          size_t bytes);

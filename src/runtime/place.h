@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices and places by their numbers: what exists, what is the host's. Also davit_device_select() and _current(). */
+/* Devices and places by their numbers: what exists, what is the host's. Also davit_device_select() and
+ * _current(). */
 #ifndef DAVIT_SRC_RUNTIME_PLACE_H
 #define DAVIT_SRC_RUNTIME_PLACE_H
 
@@ -29,8 +30,8 @@ bool dvt_place_any_gpu(const int *devices, int count);
 /* Whether streams reach memory at `place` directly and asynchronously. */
 bool dvt_place_is_streamable(int place);
 
-/* Host threads that one operation of the device may use: all for the CPU, its share for one of several host-offload
- * devices. */
+/* Host threads that one operation of the device may use: all for the CPU, its share for one of several
+ * host-offload devices. */
 int dvt_device_threads(int device);
 
 #endif

@@ -4,9 +4,9 @@
  * Which sub-queue is current is kept per thread and queue, in a list of the queue's: two producers that take
  * turns can never send each other's work to the wrong sub-queue.
  *
- * Queues are counted: a device-wide synchronisation holds those it waits for, and whoever lets go of one last frees it.
- * Destroying waits for the queue's work and never for who holds it, because that one may be waiting for the very
- * work that destroys. */
+ * Queues are counted: a device-wide synchronisation holds those it waits for, and whoever lets go of one last
+ * frees it. Destroying waits for the queue's work and never for who holds it, because that one may be waiting
+ * for the very work that destroys. */
 #include "src/runtime/queue.h"
 
 #include <davit/event.h>

@@ -177,8 +177,8 @@ static bool issued_or_over(dvt_record *record) {
   return atomic_load(&record->state) != DVT_RECORD_PENDING;
 }
 
-/* Sleeps until the condition holds. A waiter is counted before it looks at the state and a finisher looks at the
- * count after it wrote the state, so one of the two always sees the other. */
+/* Sleeps until the condition holds. A waiter is counted before it looks at the state and a finisher looks at
+ * the count after it wrote the state, so one of the two always sees the other. */
 static void sleep_until(dvt_record *record, bool (*condition)(dvt_record *)) {
   const int64_t until = dvt_now_ns() + SPIN_NS;
   do {

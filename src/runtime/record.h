@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A record: one generation of an event.
  *
- * Counted references: the event, the command that records it, every wait and every notification hold
- * one, so an event can be reset or destroyed while others still wait, and late work only ever finishes its own
+ * Counted references: the event, the command that records it, every wait and every notification hold one, so
+ * an event can be reset or destroyed while others still wait, and late work only ever finishes its own
  * generation. State moves one way: PENDING -> (ISSUED ->) DONE or FAILED. ISSUED: the point is placed in a
- * device stream as `mark`; the device decides when it is reached. `time_ns` and the error are written before the
- * state that publishes them. */
+ * device stream as `mark`; the device decides when it is reached. `time_ns` and the error are written before
+ * the state that publishes them. */
 #ifndef DAVIT_SRC_RUNTIME_RECORD_H
 #define DAVIT_SRC_RUNTIME_RECORD_H
 

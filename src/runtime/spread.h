@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long vectors of the BLAS 1 and 2 operations spread over devices: how a range is cut, and where the pieces of
- * operands that are not on the device are put.
+/* Long vectors of the BLAS 1 and 2 operations spread over devices: how a range is cut, and where the pieces
+ * of operands that are not on the device are put.
  *
  * A run opens three lanes a device and gives each device a contiguous range, worked through in chunks that
  * rotate over the lanes: while one chunk is computed the next is fetched and the last goes home. A buffer
@@ -59,7 +59,8 @@ davit_status dvt_spread_operand(dvt_spread *run, dvt_spread_lane *lane, int whic
                                 size_t source_pitch, size_t row_bytes, size_t cols, void **pointer,
                                 size_t *pitch);
 
-/* Copies a buffer of dvt_spread_operand() back to where the operand lies; does nothing for memory in place. */
+/* Copies a buffer of dvt_spread_operand() back to where the operand lies; does nothing for memory in place.
+ */
 davit_status dvt_spread_store(dvt_spread_lane *lane, void *pointer, size_t pitch, void *home,
                               size_t home_pitch, size_t row_bytes, size_t cols);
 

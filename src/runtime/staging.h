@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between pageable host memory and a device with streams, through two pinned buffers: while one travels the
- * host thread packs or unpacks the other. The floor is the host's memcpy or the link, whichever is slower;
- * blocking. */
+/* Copies between pageable host memory and a device with streams, through two pinned buffers: while one
+ * travels the host thread packs or unpacks the other. The floor is the host's memcpy or the link, whichever
+ * is slower; blocking. */
 #ifndef DAVIT_SRC_RUNTIME_STAGING_H
 #define DAVIT_SRC_RUNTIME_STAGING_H
 

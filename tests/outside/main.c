@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program outside of davit, as tests/outside/install.sh builds it in several ways: work on the host goes through
- * a queue of every device, and with -fopenmp a target region of the program's own as well. */
+/* A program outside of davit, as tests/outside/install.sh builds it in several ways: work on the host goes
+ * through a queue of every device, and with -fopenmp a target region of the program's own as well. */
 #include <davit/davit.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program outside of davit with an operator of its own: x -> a x + b, one map after another, on every device. */
+/* A program outside of davit with an operator of its own: x -> a x + b, one map after another, on every
+ * device. */
 #include <davit/davit.h>
 #include <stdio.h>
 

@@ -47,7 +47,8 @@ typedef enum study_align_program {
  * that needs one, when it needs it. */
 typedef enum study_align_random { STUDY_ALIGN_BY_HOST, STUDY_ALIGN_BY_DEVICE } study_align_random;
 
-/* Element k of thread t's matrices: at t size + k, or at k threads + t, as a GPU has the local memory of its threads. */
+/* Element k of thread t's matrices: at t size + k, or at k threads + t, as a GPU has the local memory of its
+ * threads. */
 typedef enum study_align_layout {
   STUDY_ALIGN_NATURAL, /* INTERLEAVED on GPUs, APART elsewhere; V4A and V4B are always APART */
   STUDY_ALIGN_APART,
@@ -90,7 +91,8 @@ typedef struct study_align_input {
   const study_effect *effects;
 } study_align_input;
 
-/* Milliseconds. total: unit vectors, permutations of the host, copies both ways, launches; allocations not. */
+/* Milliseconds. total: unit vectors, permutations of the host, copies both ways, launches; allocations not.
+ */
 typedef struct study_align_times {
   double prepare_ms, transfer_ms, kernel_ms, total_ms;
   int64_t launches;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* V4a: V1 with matrices from the device's heap. In a file apart, as every thread that has a heap costs registers. */
+/* V4a: V1 with matrices from the device's heap. In a file apart, as every thread that has a heap costs
+ * registers. */
 #include <stdlib.h>
 
 #include "bench/study/align/launch.h"

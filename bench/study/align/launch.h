@@ -14,7 +14,8 @@ typedef struct study_align_shape {
 void study_align_launch_full(const study_align_task *task, study_align_shape shape);
 void study_align_launch_rows(const study_align_task *task, study_align_shape shape);
 
-/* The same with matrices from the heap. The first score of a unit whose thread got none is STUDY_ALIGN_NO_HEAP. */
+/* The same with matrices from the heap. The first score of a unit whose thread got none is
+ * STUDY_ALIGN_NO_HEAP. */
 void study_align_launch_heap(const study_align_task *task, study_align_shape shape);
 #define STUDY_ALIGN_NO_HEAP (-1.0f)
 
@@ -27,7 +28,8 @@ static inline int64_t study_align_tile_run_floats(int64_t window, int64_t column
   return 2 * (window + 1) + 2 * columns;
 }
 
-/* SERIAL and CPU: all units by this thread; by `threads`, each with its own slot of the matrices. Orders are the host's. */
+/* SERIAL and CPU: all units by this thread; by `threads`, each with its own slot of the matrices. Orders are
+ * the host's. */
 void study_align_cpu_serial(const study_align_task *task);
 void study_align_cpu_rows(const study_align_task *task, int threads);
 

@@ -135,7 +135,8 @@ STUDY_INLINE void study_align_unit_full(const study_align_task *t, int64_t unit,
     study_align_scores_of(t, unit)[run] = study_align_full(t, n, study_align_order(t, run, room), d, h, e, f);
 }
 
-/* What an alignment knows of the column on the left: for row i, H at border.at[2 i] and E at border.at[2 i + 1]. */
+/* What an alignment knows of the column on the left: for row i, H at border.at[2 i] and E at border.at[2 i +
+ * 1]. */
 typedef study_align_part study_align_border;
 
 /* SW over `columns` columns of D, none of them column 0, with one row of H and of F. border: what is left of

@@ -31,7 +31,8 @@ void study_network_free(study_network *network);
 
 davit_status study_network_stage(study_network *network);
 
-/* DAVIT_INVALID_ARGUMENT: no such element, the same one twice, or one that another comparator of the stage has. */
+/* DAVIT_INVALID_ARGUMENT: no such element, the same one twice, or one that another comparator of the stage
+ * has. */
 davit_status study_network_add(study_network *network, int smaller, int larger);
 
 void study_network_apply(const study_network *network, float *values);

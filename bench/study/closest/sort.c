@@ -103,7 +103,8 @@ STUDY_INLINE void far_stage(int64_t team, int sort, int key, int64_t n, int64_t 
 
 typedef void kernel(const study_site *site, int64_t teams, PARAMETERS);
 
-/* The kernels of one network and key. Far stages take `size` and `reach` in place of the first and the last run. */
+/* The kernels of one network and key. Far stages take `size` and `reach` in place of the first and the last
+ * run. */
 #define SORT(name, network, key)                                                                             \
   GRID(name##_near, PAIRS, (source, sorted), near_stages(team, network, key, ARGUMENTS))                     \
   GRID(name##_far, FAR_THREADS, (source, sorted),                                                            \

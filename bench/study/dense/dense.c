@@ -43,7 +43,8 @@ static inline void centre(int64_t team, int64_t m, int64_t n, const double *mean
 
 /* ---- grids ---- */
 
-/* What a kernel gets beside the team: two sizes, a third number, two inputs and an output, as far as it has them. */
+/* What a kernel gets beside the team: two sizes, a third number, two inputs and an output, as far as it has
+ * them. */
 #define PARAMETERS int64_t p, int64_t q, double r, const double *in, const double *in2, double *out
 #define ARGUMENTS p, q, r, in, in2, out
 

@@ -22,8 +22,8 @@ extern const int closest_blocks[BLOCKS];
   INPUT(NORMAL_1)                                                                                            \
   INPUT(NORMAL_5)                                                                                            \
   INPUT(LATTICE)                                                                                             \
-  INPUT(VERTICAL) INPUT(HORIZONTAL) INPUT(COLUMNS) INPUT(EQUAL) INPUT(DUPLICATES) INPUT(CLUSTERS)            \
-      INPUT(WIDE_ROW)
+  INPUT(VERTICAL)                                                                                            \
+  INPUT(HORIZONTAL) INPUT(COLUMNS) INPUT(EQUAL) INPUT(DUPLICATES) INPUT(CLUSTERS) INPUT(WIDE_ROW)
 #define INPUT_NUMBER(name) name,
 typedef enum input { INPUTS_LIST(INPUT_NUMBER) INPUTS } input;
 extern const char *const input_names[INPUTS];

@@ -51,7 +51,8 @@ static sound random_sound(int width, int64_t frames, int effect_count, const int
   return s;
 }
 
-/* The first half of each effect lies in the movie, with a little noise, so that alignments have gaps and ends. */
+/* The first half of each effect lies in the movie, with a little noise, so that alignments have gaps and
+ * ends. */
 static void plant(sound *s, uint64_t seed) {
   const int width = s->input.width;
   float *movie = s->features;
@@ -350,7 +351,8 @@ CASE(test_permutations) {
   }
 }
 
-/* The score of permutation r is that of a movie whose frames were moved: the index array loses and doubles none. */
+/* The score of permutation r is that of a movie whose frames were moved: the index array loses and doubles
+ * none. */
 CASE(test_permuted_movie) {
   const int64_t lengths[] = {15};
   study_align a = program(STUDY_ALIGN_V1, 25, 20), plain;
@@ -484,7 +486,8 @@ CASE(test_printed_boundary) {
   assert_true(study_printed_score(PATTERN, PATTERN, own, 33, NULL, 0, 1000) > 600);
 }
 
-/* No guard: threads of windows that are not there, or not whole, read behind the movie. Ours leave the tail out. */
+/* No guard: threads of windows that are not there, or not whole, read behind the movie. Ours leave the tail
+ * out. */
 CASE(test_printed_tail) {
   const int64_t lengths[] = {6};
   study_align a = program(STUDY_ALIGN_V1, 10, 2);
@@ -502,7 +505,8 @@ CASE(test_printed_tail) {
   }
 }
 
-/* All threads of a window write its maximum: what is left is no thread's to say, and no longer tells real from permuted. */
+/* All threads of a window write its maximum: what is left is no thread's to say, and no longer tells real
+ * from permuted. */
 CASE(test_printed_maximum) {
   static const float own[] = {600, 100, 200};
   assert_true(study_printed_maximum(0, COUNT(own), own) == 200);

@@ -99,7 +99,8 @@ static int64_t up(int64_t n, int64_t by) {
   return (n + by - 1) / by;
 }
 
-/* A grid writes as many partial results as it has teams, each the sum of the team's own elements, and no others. */
+/* A grid writes as many partial results as it has teams, each the sum of the team's own elements, and no
+ * others. */
 CASE(test_partials_of_a_grid) {
   study_reduction r;
   for (int d = 0; d < 2; d++)
