@@ -30,8 +30,15 @@ void dvt_cublas_destroy(void *handle);
   X(Dgeam_64)                                                                                                \
   X(Sgeam_64)                                                                                                \
   X(Dgemm_v2_64)                                                                                             \
-  X(Sgemm_v2_64) X(Dgemv_v2_64) X(Sgemv_v2_64) X(Daxpy_v2_64) X(Saxpy_v2_64) X(Ddot_v2_64) X(Sdot_v2_64)     \
-      X(Dsyrk_v2_64) X(Ssyrk_v2_64)
+  X(Sgemm_v2_64)                                                                                             \
+  X(Dgemv_v2_64)                                                                                             \
+  X(Sgemv_v2_64)                                                                                             \
+  X(Daxpy_v2_64)                                                                                             \
+  X(Saxpy_v2_64)                                                                                             \
+  X(Ddot_v2_64)                                                                                              \
+  X(Sdot_v2_64)                                                                                              \
+  X(Dsyrk_v2_64)                                                                                             \
+  X(Ssyrk_v2_64)
 
 #define DVT_CUBLAS_NUMBER(name) DVT_CUBLAS_##name,
 enum dvt_cublas_number { DVT_CUBLAS_FUNCTIONS(DVT_CUBLAS_NUMBER) DVT_CUBLAS_COUNT };
