@@ -15,83 +15,63 @@ int select_device(int ordinal) {
   return cudaSetDevice(ordinal);
 }
 
-/* ---- CUB ---- */
-
-template <class T>
-int reduce_of(cudaStream_t stream, davit_operator op, int n, const void *x, void *result, void *temp,
-              size_t *bytes) {
-  const T *in = static_cast<const T *>(x);
-  T *out = static_cast<T *>(result);
-  switch (op) {
-  case DAVIT_SUM:
-    return cub::DeviceReduce::Sum(temp, *bytes, in, out, n, stream);
-  case DAVIT_MIN:
-    return cub::DeviceReduce::Min(temp, *bytes, in, out, n, stream);
-  case DAVIT_MAX:
-    return cub::DeviceReduce::Max(temp, *bytes, in, out, n, stream);
+/* Calls the function with a value of the type. */
+template <class F> int by_type(davit_type type, F function) {
+  switch (type) {
+  case DAVIT_FLOAT:
+    return function(float());
+  case DAVIT_DOUBLE:
+    return function(double());
+  case DAVIT_INT32:
+    return function(int32_t());
+  case DAVIT_INT64:
+    return function(int64_t());
   default:
     return cudaErrorNotSupported;
   }
 }
+
+/* ---- CUB ---- */
 
 int reduce(void *stream, davit_operator op, davit_type type, int n, const void *x, void *result, void *temp,
            size_t *bytes) {
-  switch (type) {
-  case DAVIT_FLOAT:
-    return reduce_of<float>(stream_of(stream), op, n, x, result, temp, bytes);
-  case DAVIT_DOUBLE:
-    return reduce_of<double>(stream_of(stream), op, n, x, result, temp, bytes);
-  case DAVIT_INT32:
-    return reduce_of<int32_t>(stream_of(stream), op, n, x, result, temp, bytes);
-  case DAVIT_INT64:
-    return reduce_of<int64_t>(stream_of(stream), op, n, x, result, temp, bytes);
-  default:
-    return cudaErrorNotSupported;
-  }
-}
-
-template <class T>
-int scan_of(cudaStream_t stream, davit_scan_kind kind, int n, const void *x, void *y, void *temp,
-            size_t *bytes) {
-  const T *in = static_cast<const T *>(x);
-  T *out = static_cast<T *>(y);
-  return kind == DAVIT_SCAN_INCLUSIVE ? cub::DeviceScan::InclusiveSum(temp, *bytes, in, out, n, stream)
-                                 : cub::DeviceScan::ExclusiveSum(temp, *bytes, in, out, n, stream);
+  return by_type(type, [=](auto value) -> int {
+    using T = decltype(value);
+    const T *in = static_cast<const T *>(x);
+    T *out = static_cast<T *>(result);
+    switch (op) {
+    case DAVIT_SUM:
+      return cub::DeviceReduce::Sum(temp, *bytes, in, out, n, stream_of(stream));
+    case DAVIT_MIN:
+      return cub::DeviceReduce::Min(temp, *bytes, in, out, n, stream_of(stream));
+    case DAVIT_MAX:
+      return cub::DeviceReduce::Max(temp, *bytes, in, out, n, stream_of(stream));
+    default:
+      return cudaErrorNotSupported;
+    }
+  });
 }
 
 int scan(void *stream, davit_type type, davit_scan_kind kind, int n, const void *x, void *y, void *temp,
          size_t *bytes) {
-  switch (type) {
-  case DAVIT_FLOAT:
-    return scan_of<float>(stream_of(stream), kind, n, x, y, temp, bytes);
-  case DAVIT_DOUBLE:
-    return scan_of<double>(stream_of(stream), kind, n, x, y, temp, bytes);
-  case DAVIT_INT32:
-    return scan_of<int32_t>(stream_of(stream), kind, n, x, y, temp, bytes);
-  case DAVIT_INT64:
-    return scan_of<int64_t>(stream_of(stream), kind, n, x, y, temp, bytes);
-  default:
-    return cudaErrorNotSupported;
-  }
-}
-
-template <class T>
-int by_key_of(cudaStream_t stream, int n, const int32_t *keys, const void *x, void *y, void *temp,
-              size_t *bytes) {
-  return cub::DeviceScan::InclusiveSumByKey(temp, *bytes, keys, static_cast<const T *>(x),
-                                            static_cast<T *>(y), n, ::cuda::std::equal_to<>{}, stream);
+  return by_type(type, [=](auto value) -> int {
+    using T = decltype(value);
+    const T *in = static_cast<const T *>(x);
+    T *out = static_cast<T *>(y);
+    return kind == DAVIT_SCAN_INCLUSIVE
+               ? cub::DeviceScan::InclusiveSum(temp, *bytes, in, out, n, stream_of(stream))
+               : cub::DeviceScan::ExclusiveSum(temp, *bytes, in, out, n, stream_of(stream));
+  });
 }
 
 int scan_by_key(void *stream, davit_type type, int n, const int32_t *keys, const void *x, void *y, void *temp,
                 size_t *bytes) {
-  switch (type) {
-  case DAVIT_FLOAT:
-    return by_key_of<float>(stream_of(stream), n, keys, x, y, temp, bytes);
-  case DAVIT_DOUBLE:
-    return by_key_of<double>(stream_of(stream), n, keys, x, y, temp, bytes);
-  default:
-    return cudaErrorNotSupported;
-  }
+  return by_type(type, [=](auto value) -> int {
+    using T = decltype(value);
+    return cub::DeviceScan::InclusiveSumByKey(temp, *bytes, keys, static_cast<const T *>(x),
+                                              static_cast<T *>(y), n, ::cuda::std::equal_to<>{},
+                                              stream_of(stream));
+  });
 }
 
 /* ---- plain kernels ---- */
@@ -132,14 +112,9 @@ int stencil_of(cudaStream_t stream, int rows, int cols, const void *a, int lda, 
 
 int stencil(void *stream, davit_type type, int rows, int cols, const void *a, int lda,
             const double *coefficients, void *b, int ldb) {
-  switch (type) {
-  case DAVIT_FLOAT:
-    return stencil_of<float>(stream_of(stream), rows, cols, a, lda, coefficients, b, ldb);
-  case DAVIT_DOUBLE:
-    return stencil_of<double>(stream_of(stream), rows, cols, a, lda, coefficients, b, ldb);
-  default:
-    return cudaErrorNotSupported;
-  }
+  return by_type(type, [=](auto value) {
+    return stencil_of<decltype(value)>(stream_of(stream), rows, cols, a, lda, coefficients, b, ldb);
+  });
 }
 
 enum { THREADS = 256, EACH = 4 }; /* of 16 bytes */

@@ -43,23 +43,23 @@ static void *scratch(size_t bytes) {
 #define T float
 #define WRAPPING float
 #define SYRK DAVIT_FLOAT
-#include "bench/peers/loops_type.h"
+#include "bench/peers/loops.inc"
 
 #define NAME(stem) stem##_f64
 #define T double
 #define WRAPPING double
 #define SYRK DAVIT_DOUBLE
-#include "bench/peers/loops_type.h"
+#include "bench/peers/loops.inc"
 
 #define NAME(stem) stem##_i32
 #define T int32_t
 #define WRAPPING uint32_t
-#include "bench/peers/loops_type.h"
+#include "bench/peers/loops.inc"
 
 #define NAME(stem) stem##_i64
 #define T int64_t
 #define WRAPPING uint64_t
-#include "bench/peers/loops_type.h"
+#include "bench/peers/loops.inc"
 
 void peer_loop_copy(void *to, const void *from, size_t bytes) {
 #pragma omp parallel num_threads(threads_for((int64_t)bytes))
@@ -77,47 +77,27 @@ double peer_loop_read(const void *from, size_t bytes) {
   return sum;
 }
 
+/* Calls the loop of the type. */
+#define BY_TYPE(loop, type, ...)                                                                             \
+  ((type) == DAVIT_FLOAT   ? loop##_f32(__VA_ARGS__)                                                         \
+   : (type) == DAVIT_INT32 ? loop##_i32(__VA_ARGS__)                                                         \
+   : (type) == DAVIT_INT64 ? loop##_i64(__VA_ARGS__)                                                         \
+                           : loop##_f64(__VA_ARGS__))
+#define BY_REAL_TYPE(loop, type, ...)                                                                        \
+  ((type) == DAVIT_FLOAT ? loop##_f32(__VA_ARGS__) : loop##_f64(__VA_ARGS__))
+
 void peer_loop_reduce(davit_operator op, davit_type type, int64_t n, const void *x, void *result) {
-  switch (type) {
-  case DAVIT_FLOAT:
-    reduce_f32(op, n, x, result);
-    break;
-  case DAVIT_INT32:
-    reduce_i32(op, n, x, result);
-    break;
-  case DAVIT_INT64:
-    reduce_i64(op, n, x, result);
-    break;
-  default:
-    reduce_f64(op, n, x, result);
-    break;
-  }
+  BY_TYPE(reduce, type, op, n, x, result);
 }
 
 void peer_loop_scan(davit_type type, davit_scan_kind kind, int64_t n, const void *x, const uint8_t *flags,
                     void *y) {
-  switch (type) {
-  case DAVIT_FLOAT:
-    scan_f32(kind, n, x, flags, y);
-    break;
-  case DAVIT_INT32:
-    scan_i32(kind, n, x, flags, y);
-    break;
-  case DAVIT_INT64:
-    scan_i64(kind, n, x, flags, y);
-    break;
-  default:
-    scan_f64(kind, n, x, flags, y);
-    break;
-  }
+  BY_TYPE(scan, type, kind, n, x, flags, y);
 }
 
 void peer_loop_stencil(davit_type type, int64_t rows, int64_t cols, const void *a, int64_t lda,
                        const double *coefficients, void *b, int64_t ldb) {
-  if (type == DAVIT_FLOAT)
-    stencil_f32(rows, cols, a, lda, coefficients, b, ldb);
-  else
-    stencil_f64(rows, cols, a, lda, coefficients, b, ldb);
+  BY_REAL_TYPE(stencil, type, rows, cols, a, lda, coefficients, b, ldb);
 }
 
 davit_status peer_loop_atax(davit_type type, char trans, int64_t m, int64_t n, const void *a, int64_t lda,
@@ -125,10 +105,7 @@ davit_status peer_loop_atax(davit_type type, char trans, int64_t m, int64_t n, c
   void *own = scratch((size_t)m * (size_t)threads_for(m * n) * davit_type_bytes(type));
   if (!own)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the loops");
-  if (type == DAVIT_FLOAT)
-    atax_f32(trans == 'T', m, n, a, lda, x, tmp, y, own);
-  else
-    atax_f64(trans == 'T', m, n, a, lda, x, tmp, y, own);
+  BY_REAL_TYPE(atax, type, trans == 'T', m, n, a, lda, x, tmp, y, own);
   return DAVIT_SUCCESS;
 }
 
@@ -136,9 +113,6 @@ davit_status peer_loop_covariance(davit_type type, int64_t rows, int64_t cols, c
   void *centred = scratch((size_t)(rows * cols) * davit_type_bytes(type));
   if (!centred)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the loops");
-  if (type == DAVIT_FLOAT)
-    covariance_f32(rows, cols, d, s, centred);
-  else
-    covariance_f64(rows, cols, d, s, centred);
+  BY_REAL_TYPE(covariance, type, rows, cols, d, s, centred);
   return DAVIT_SUCCESS;
 }
