@@ -38,11 +38,14 @@ struct davit_align_database {
 /* ---- arguments ---- */
 
 static davit_status check_target(const davit_align_sequences *targets, int64_t k, int symbols) {
-  const int64_t begin = targets->offsets[k], n = targets->offsets[k + 1] - begin;
-  if (n < 0 || begin < 0)
+  const int64_t begin = targets->offsets[k], end = targets->offsets[k + 1];
+  if (end < begin || begin < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "targets->offsets[%lld] is %lld, after %lld", (long long)k + 1,
-                      (long long)(begin + n), (long long)begin);
-  for (int64_t i = 0; i < n; i++)
+                      (long long)end, (long long)begin);
+  DVT_TRY(dvt_check_extent("targets->offsets", end, 1));
+  if (end > begin)
+    DVT_TRY(dvt_check_pointer("targets->symbols", targets->symbols));
+  for (int64_t i = 0; i < end - begin; i++)
     if (targets->symbols[begin + i] >= symbols)
       return davit_fail(DAVIT_INVALID_ARGUMENT,
                         "targets: symbol %lld of target %lld is %d, the alphabet has %d", (long long)i,
@@ -59,8 +62,6 @@ static davit_status check_targets(const davit_align_sequences *targets, int symb
   if (targets->count == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_check_pointer("targets->offsets", targets->offsets));
-  if (targets->offsets[targets->count] > targets->offsets[0])
-    DVT_TRY(dvt_check_pointer("targets->symbols", targets->symbols));
   for (int64_t k = 0; k < targets->count; k++)
     DVT_TRY(check_target(targets, k, symbols));
   return DAVIT_SUCCESS;

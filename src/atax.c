@@ -44,7 +44,7 @@ static davit_status check(void *arguments) {
   DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
   DVT_TRY(dvt_check_length("m", g->m));
   DVT_TRY(dvt_check_length("n", g->n));
-  DVT_TRY(dvt_check_ld("lda", g->lda, g->m));
+  DVT_TRY(dvt_check_ld("lda", g->lda, g->m, g->n));
   return check_pointers(g);
 }
 

@@ -11,8 +11,8 @@
 static davit_status check(void *arguments) {
   const dvt_axpy *g = arguments;
   DVT_TRY(dvt_check_length("n", g->n));
-  DVT_TRY(dvt_check_increment("incx", g->incx));
-  DVT_TRY(dvt_check_increment("incy", g->incy));
+  DVT_TRY(dvt_check_increment("incx", g->incx, g->n));
+  DVT_TRY(dvt_check_increment("incy", g->incy, g->n));
   if (g->n > 0 && (!g->x || !g->y))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", g->x ? "y" : "x");
   return DAVIT_SUCCESS;

@@ -17,6 +17,10 @@ static int64_t height(const dvt_covariance *g) {
   return g->trans == 'N' ? g->rows : g->cols;
 }
 
+static int64_t width(const dvt_covariance *g) {
+  return g->trans == 'N' ? g->cols : g->rows;
+}
+
 static int64_t breadth(const dvt_covariance *g) {
   return g->trans == 'N' ? g->cols : g->rows;
 }
@@ -41,16 +45,17 @@ static davit_status check_sizes(dvt_covariance *g) {
   DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
   DVT_TRY(dvt_check_length("rows", g->rows));
   DVT_TRY(dvt_check_length("cols", g->cols));
-  DVT_TRY(dvt_check_ld("ldd", g->ldd, height(g)));
+  DVT_TRY(dvt_check_extent("cols", g->cols, g->cols));
+  DVT_TRY(dvt_check_ld("ldd", g->ldd, height(g), width(g)));
   DVT_TRY(check_divisor(g->type, "options->mean_divisor", g->mean_divisor));
   DVT_TRY(check_divisor(g->type, "options->divisor", g->divisor));
   if (g->centred)
-    DVT_TRY(dvt_check_ld("ldc", g->ldc, height(g)));
+    DVT_TRY(dvt_check_ld("ldc", g->ldc, height(g), width(g)));
   if (g->triangle != DAVIT_COVARIANCE_FULL && g->triangle != DAVIT_COVARIANCE_PACKED)
     return davit_fail(DAVIT_INVALID_ARGUMENT,
                       "options->form is %d, neither DAVIT_COVARIANCE_FULL nor DAVIT_COVARIANCE_PACKED",
                       (int)g->triangle);
-  return g->triangle == DAVIT_COVARIANCE_FULL ? dvt_check_ld("lds", g->lds, g->cols) : DAVIT_SUCCESS;
+  return g->triangle == DAVIT_COVARIANCE_FULL ? dvt_check_ld("lds", g->lds, g->cols, g->cols) : DAVIT_SUCCESS;
 }
 
 typedef struct region {
@@ -169,7 +174,7 @@ static dvt_covariance arguments_of(davit_type type, char trans, int64_t rows, in
                           .ldd = ldd,
                           .mean_divisor =
                               o->mean_divisor != 0 ? o->mean_divisor : (double)dvt_at_least(rows, 1),
-                          .divisor = o->divisor != 0 ? o->divisor : (double)dvt_at_least(rows - 1, 1),
+                          .divisor = o->divisor != 0 ? o->divisor : (double)dvt_at_least(rows, 2) - 1,
                           .mean = mean,
                           .centred = centred,
                           .ldc = ldc,
@@ -486,7 +491,7 @@ static davit_status check_triangle(davit_type type, int64_t cols, const void *pa
                                    int64_t lds) {
   DVT_TRY(dvt_check_floating(type));
   DVT_TRY(dvt_check_length("cols", cols));
-  DVT_TRY(dvt_check_ld("lds", lds, cols));
+  DVT_TRY(dvt_check_ld("lds", lds, cols, cols));
   if (!packed && cols > 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "packed is NULL");
   if (!s && cols > 0)

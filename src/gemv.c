@@ -22,9 +22,9 @@ static davit_status check(void *arguments) {
   DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
   DVT_TRY(dvt_check_length("m", g->m));
   DVT_TRY(dvt_check_length("n", g->n));
-  DVT_TRY(dvt_check_ld("lda", g->lda, g->m));
-  DVT_TRY(dvt_check_increment("incx", g->incx));
-  DVT_TRY(dvt_check_increment("incy", g->incy));
+  DVT_TRY(dvt_check_ld("lda", g->lda, g->m, g->n));
+  DVT_TRY(dvt_check_increment("incx", g->incx, g->trans == 'N' ? g->n : g->m));
+  DVT_TRY(dvt_check_increment("incy", g->incy, g->trans == 'N' ? g->m : g->n));
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;
   if (!g->y || (g->alpha != 0 && (!g->a || !g->x)))

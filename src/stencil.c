@@ -17,8 +17,8 @@ static davit_status check(const dvt_stencil *s) {
   DVT_TRY(dvt_check_floating(s->type));
   DVT_TRY(dvt_check_length("rows", s->rows));
   DVT_TRY(dvt_check_length("cols", s->cols));
-  DVT_TRY(dvt_check_ld("lda", s->lda, s->rows));
-  DVT_TRY(dvt_check_ld("ldb", s->ldb, s->rows));
+  DVT_TRY(dvt_check_ld("lda", s->lda, s->rows, s->cols));
+  DVT_TRY(dvt_check_ld("ldb", s->ldb, s->rows, s->cols));
   if ((unsigned)s->border > DAVIT_STENCIL_BORDER_ZERO)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->border is %d, not a davit_stencil_border",
                       (int)s->border);

@@ -105,8 +105,9 @@ CASE(test_bad_arguments) {
   REFUSED(davit_ddot(4, x, 1, y, 1, NULL, NULL), "result is NULL");
   CHECK_FAILS(davit_ddot(4, x, 1, y, 1, &result, &(davit_dot_options){.devices = &wrong, .device_count = 1}),
               DAVIT_UNKNOWN_DEVICE, "-7");
+  REFUSED(davit_ddot(-3, x, 1, y, 1, &result, NULL), "n is -3");
   assert_true(result == 5);
-  CHECK(davit_ddot(-3, x, 1, y, 1, &result, NULL));
+  CHECK(davit_ddot(0, x, 1, y, 1, &result, NULL));
   assert_true(result == 0);
 }
 

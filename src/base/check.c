@@ -55,24 +55,39 @@ davit_status dvt_check_floating(davit_type type) {
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_check_extent(const char *argument, int64_t given, int64_t times) {
+  int64_t extent;
+  if (given <= -DVT_MEMORY_MAXIMUM || given >= DVT_MEMORY_MAXIMUM ||
+      __builtin_mul_overflow(llabs(given), times, &extent) || extent >= DVT_MEMORY_MAXIMUM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %lld: more than any memory holds", argument,
+                      (long long)given);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_bytes(size_t bytes) {
+  if (bytes > DVT_MEMORY_MAXIMUM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "bytes is %zu: more than any memory holds", bytes);
+  return DAVIT_SUCCESS;
+}
+
 davit_status dvt_check_length(const char *argument, int64_t given) {
   if (given < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %lld, less than 0", argument, (long long)given);
-  return DAVIT_SUCCESS;
+  return dvt_check_extent(argument, given, 1);
 }
 
-davit_status dvt_check_ld(const char *argument, int64_t given, int64_t rows) {
-  int64_t least = rows > 1 ? rows : 1;
-  if (given < least)
+davit_status dvt_check_ld(const char *argument, int64_t given, int64_t rows, int64_t cols) {
+  const int64_t minimum = rows > 1 ? rows : 1;
+  if (given < minimum)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %lld, less than %lld", argument, (long long)given,
-                      (long long)least);
-  return DAVIT_SUCCESS;
+                      (long long)minimum);
+  return dvt_check_extent(argument, given, cols);
 }
 
-davit_status dvt_check_increment(const char *argument, int64_t given) {
+davit_status dvt_check_increment(const char *argument, int64_t given, int64_t n) {
   if (given == 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is 0", argument);
-  return DAVIT_SUCCESS;
+  return dvt_check_extent(argument, given, n);
 }
 
 bool dvt_blocks_overlap(const void *a, int64_t lda, int64_t rows_a, int64_t cols_a, const void *b,

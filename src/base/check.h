@@ -32,10 +32,18 @@ davit_status dvt_check_trans(const char *argument, char given, char *trans);
 /* DAVIT_DOUBLE or DAVIT_FLOAT. */
 davit_status dvt_check_floating(davit_type type);
 
-/* length >= 0 and ld >= max(1, rows), with the argument's name in the sentence. */
+/* More elements or bytes than any memory has. Sums and products of a few numbers below it do not overflow. */
+#define DVT_MEMORY_MAXIMUM (INT64_C(1) << 57)
+
+/* |given| times `times` elements are less than DVT_MEMORY_MAXIMUM. */
+davit_status dvt_check_extent(const char *argument, int64_t given, int64_t times);
+davit_status dvt_check_bytes(size_t bytes);
+
+/* A length: at least 0. A leading dimension of `cols` columns: at least max(1, rows). An increment between n elements: not
+ * 0. With dvt_check_extent() of what they span. */
 davit_status dvt_check_length(const char *argument, int64_t given);
-davit_status dvt_check_ld(const char *argument, int64_t given, int64_t rows);
-davit_status dvt_check_increment(const char *argument, int64_t given);
+davit_status dvt_check_ld(const char *argument, int64_t given, int64_t rows, int64_t cols);
+davit_status dvt_check_increment(const char *argument, int64_t given, int64_t n);
 
 /* Whether two column-major blocks of elements share an element. */
 bool dvt_blocks_overlap(const void *a, int64_t lda, int64_t rows_a, int64_t cols_a, const void *b,

@@ -11,9 +11,9 @@ static davit_status check(void *arguments) {
   DVT_TRY(dvt_check_length("k", g->k));
   int64_t rows_a = g->transa == 'N' ? g->m : g->k, cols_a = g->transa == 'N' ? g->k : g->m;
   int64_t rows_b = g->transb == 'N' ? g->k : g->n, cols_b = g->transb == 'N' ? g->n : g->k;
-  DVT_TRY(dvt_check_ld("lda", g->lda, rows_a));
-  DVT_TRY(dvt_check_ld("ldb", g->ldb, rows_b));
-  DVT_TRY(dvt_check_ld("ldc", g->ldc, g->m));
+  DVT_TRY(dvt_check_ld("lda", g->lda, rows_a, cols_a));
+  DVT_TRY(dvt_check_ld("ldb", g->ldb, rows_b, cols_b));
+  DVT_TRY(dvt_check_ld("ldc", g->ldc, g->m, g->n));
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;
   bool reads = g->k > 0 && g->alpha != 0;

@@ -53,9 +53,9 @@ static davit_status make_copy(int64_t rows, int64_t cols, size_t element_bytes, 
     return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is 0");
   const int64_t ld = source_ld > destination_ld ? source_ld : destination_ld;
   int64_t extent;
-  if (element_bytes > INT64_MAX || __builtin_mul_overflow(ld, (int64_t)element_bytes, &extent) ||
-      __builtin_mul_overflow(extent, cols, &extent))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is %zu: the matrix is beyond any memory",
+  if (element_bytes > DVT_MEMORY_MAXIMUM || __builtin_mul_overflow(ld, (int64_t)element_bytes, &extent) ||
+      __builtin_mul_overflow(extent, cols, &extent) || extent > DVT_MEMORY_MAXIMUM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is %zu: more than any memory holds",
                       element_bytes);
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
@@ -75,8 +75,7 @@ static davit_status make_copy(int64_t rows, int64_t cols, size_t element_bytes, 
 
 /* One column of `bytes` elements of a byte. */
 static davit_status make_linear(size_t bytes, const void *source, void *destination, dvt_copy *copy) {
-  if (bytes > INT64_MAX)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "bytes is %zu, beyond any memory", bytes);
+  DVT_TRY(dvt_check_bytes(bytes));
   return make_copy((int64_t)bytes, 1, 1, source, (int64_t)bytes, destination, (int64_t)bytes, copy);
 }
 
@@ -135,6 +134,7 @@ static davit_status fill_blocking(const dvt_site *site, const void *arguments) {
 davit_status davit_fill(size_t bytes, int value, void *destination) {
   if (bytes == 0)
     return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_bytes(bytes));
   DVT_TRY(dvt_check_pointer("destination", destination));
   DVT_TRY(dvt_start());
   return dvt_space_fill(destination, dvt_place_of(destination), value, bytes);
@@ -146,6 +146,7 @@ davit_status davit_queue_fill(davit_queue *queue, size_t bytes, int value, void 
     return DAVIT_INVALID_ARGUMENT;
   if (bytes == 0)
     return DAVIT_SUCCESS;
+  DVT_TRY(dvt_check_bytes(bytes));
   DVT_TRY(dvt_check_pointer("destination", destination));
   const fill f = {destination, bytes, value, dvt_place_of(destination)};
   const bool streamed = lane->stream && f.place == lane->device;

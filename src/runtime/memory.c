@@ -248,6 +248,7 @@ davit_status davit_pointer_place(const void *pointer, int *place) {
 davit_status davit_pin(void *pointer, size_t bytes) {
   if (!pointer || bytes == 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, pointer ? "bytes is 0" : "pointer is NULL");
+  DVT_TRY(dvt_check_bytes(bytes));
   DVT_TRY(dvt_start());
   return dvt_space_pin(pointer, bytes);
 }

@@ -5,7 +5,8 @@
     interface.py SOURCE_DIR
 
 `davit_x(a, b)` in the page is a function with these arguments; `davit_queue_x` alone has those of `davit_x` after the
-queue; P stands for d and s. Checks rule 1 as well: options come last, and options structs end in reserved words.
+queue; P stands for d and s. Checks rule 1 as well: options come last, and options structs end in reserved words. And
+tests/test_interface.c tries every function with extreme arguments.
 """
 import re
 import sys
@@ -46,6 +47,18 @@ def listed(page):
     return functions
 
 
+def tried(root):
+    """The functions that tests/test_interface.c calls with extreme arguments."""
+    text = (root / "tests/test_interface.c").read_text()
+    names = set(re.findall(r"^(?:ROW|CALL|TEXT)\((davit_\w+)", text, flags=re.M))
+    for create, destroy in re.findall(r"^MADE\(\w+, (\w+), (\w+)", text, flags=re.M):
+        names |= {create, destroy}
+    for typed, stem in re.findall(r"^ *BOTH\((p##)?(\w+)", text, flags=re.M):
+        for letter in "ds" if typed else [""]:
+            names |= {f"davit_{letter}{stem}", f"davit_queue_{letter}{stem}"}
+    return names
+
+
 def main():
     root = Path(sys.argv[1])
     functions, structs = declared(root)
@@ -57,6 +70,7 @@ def main():
               for name in sorted(functions.keys() & page.keys()) if functions[name] != page[name]]
     wrong += [f"{name}: options are not the last argument" for name, arguments in functions.items()
               if "options" in arguments[:-1]]
+    wrong += [f"tests/test_interface.c does not try {name}" for name in sorted(functions.keys() - tried(root))]
     for name, body in structs.items():
         members = [line for line in body.split(";") if line.strip()]
         if re.search(r"_(options|report|info)$", name) and "reserved" not in members[-1]:
