@@ -28,12 +28,12 @@
 #include <cuda_runtime_api.h>
 #endif
 
-enum { QUEUES = 8, MOST_REPEATS = 101, MOST_LIST = 16, CHILD_SECONDS = 120 };
+enum { QUEUES = 8, MAX_REPEATS = 101, MAX_LIST = 16, CHILD_SECONDS = 120 };
 
 typedef struct settings {
   int device, repeats, length;
   bool gpu;
-  int64_t ld, tiles[MOST_LIST];
+  int64_t ld, tiles[MAX_LIST];
   int tile_count;
 } settings;
 
@@ -113,7 +113,7 @@ static void synchronize(const lines *l) {
 
 /* `length` commands in all, dealt to `queues` queues; linked: each waits for the one before it. */
 static void chain(const settings *s, const lines *l, operation what, int queues, bool linked) {
-  double whole[MOST_REPEATS], calls[MOST_REPEATS];
+  double whole[MAX_REPEATS], calls[MAX_REPEATS];
   char test[64];
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
@@ -154,7 +154,7 @@ static double sync_time(davit_queue *queue, int busy, operation what, void *memo
 
 static void sync_row(const settings *s, davit_queue *queue, int subqueues, int busy, operation what,
                      void *memory, const char *test) {
-  double times[MOST_REPEATS];
+  double times[MAX_REPEATS];
   for (int r = -1; r < s->repeats; r++)
     times[r < 0 ? 0 : r] = sync_time(queue, busy, what, memory, s->length / 10 + 1);
   davit_row(s, test, subqueues, "us", bench_median(times, s->repeats));
@@ -178,7 +178,7 @@ static void synchronisation(const settings *s) {
 }
 
 static void event_round_trip(const settings *s, const lines *l) {
-  double times[MOST_REPEATS];
+  double times[MAX_REPEATS];
   int count = s->length / 10 + 1;
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
@@ -252,7 +252,7 @@ static void copy_row(const char *backend, int device, const char *test, int64_t 
 }
 
 static void copy(const settings *s, const char *test, int64_t n, const transfer *transfers, int count) {
-  double rates[MOST_REPEATS];
+  double rates[MAX_REPEATS];
   int batch = batch_of(n);
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
@@ -303,9 +303,9 @@ static void host_copies(const settings *s, int place, davit_queue *const queues[
 
 /* The next device that work is spread over, if it is a GPU too. */
 static int second_device(const settings *s) {
-  int devices[MOST_LIST], count;
-  bench_check(davit_device_defaults(MOST_LIST, devices, &count), "devices");
-  for (int i = 0; i < count && i < MOST_LIST && s->gpu; i++)
+  int devices[MAX_LIST], count;
+  bench_check(davit_device_defaults(MAX_LIST, devices, &count), "devices");
+  for (int i = 0; i < count && i < MAX_LIST && s->gpu; i++)
     if (devices[i] != s->device)
       return devices[i];
   return DAVIT_HOST;
@@ -358,7 +358,7 @@ static void say(int queues, int64_t tile, const char *unit, double value, const 
 }
 
 static void raw_target(const settings *s) {
-  double times[MOST_REPEATS];
+  double times[MAX_REPEATS];
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
     for (int i = 0; i < s->length; i++)
@@ -383,7 +383,7 @@ static double nowait_chain(int device, int length, int chains) {
 
 static void raw_nowait(const settings *s) {
   for (int chains = 1; chains <= QUEUES; chains *= QUEUES) {
-    double times[MOST_REPEATS];
+    double times[MAX_REPEATS];
 #pragma omp parallel
 #pragma omp single
     for (int r = -1; r < s->repeats; r++)
@@ -430,7 +430,7 @@ static double cuda_chain(const settings *s, const cuda_lines *l, bool host_funct
 }
 
 static void cuda_chains(const settings *s, const cuda_lines *l, bool host_function, int queues, bool linked) {
-  double whole[MOST_REPEATS], calls[MOST_REPEATS];
+  double whole[MAX_REPEATS], calls[MAX_REPEATS];
   char test[64];
   for (int r = -1; r < s->repeats; r++)
     whole[r < 0 ? 0 : r] = cuda_chain(s, l, host_function, queues, linked, &calls[r < 0 ? 0 : r]);
@@ -444,7 +444,7 @@ static void cuda_chains(const settings *s, const cuda_lines *l, bool host_functi
 /* kind 0: an idle stream's synchronisation; 1: after a fill; 2: an event's round trip. */
 static void cuda_round_trips(const settings *s, const cuda_lines *l, int kind) {
   static const char *const tests[] = {"sync, idle", "sync, one fill", "event round trip"};
-  double times[MOST_REPEATS];
+  double times[MAX_REPEATS];
   int count = s->length / 10 + 1;
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
@@ -470,7 +470,7 @@ static void cuda_copies(const settings *s, cudaStream_t stream) {
   must(cudaMalloc(&device, most * most * 8));
   memset(host, 1, pitch * most);
   for (int i = 0; i < 2 * s->tile_count; i++) {
-    double rates[MOST_REPEATS];
+    double rates[MAX_REPEATS];
     size_t bytes = (size_t)s->tiles[i / 2] * 8, cols = bytes / 8;
     int batch = batch_of(s->tiles[i / 2]);
     for (int r = -1; r < s->repeats; r++) {
@@ -601,13 +601,13 @@ static int child(const char *name, const settings *s) {
 static settings configure(int argc, char **argv, int64_t *devices, int *device_count) {
   settings s = {.repeats = atoi(bench_option(argc, argv, "repeats", "5")),
                 .length = atoi(bench_option(argc, argv, "length", "1000"))};
-  s.repeats = s.repeats < 1 ? 1 : s.repeats > MOST_REPEATS ? MOST_REPEATS : s.repeats;
+  s.repeats = s.repeats < 1 ? 1 : s.repeats > MAX_REPEATS ? MAX_REPEATS : s.repeats;
   s.length = s.length < 1 ? 1 : s.length;
   int first, count;
   bench_check(davit_device_defaults(1, &first, &count), "devices");
   char fallback[32];
   snprintf(fallback, sizeof fallback, first == DAVIT_HOST ? "%d" : "%d,-1", first);
-  *device_count = bench_list(bench_option(argc, argv, "device", fallback), devices, MOST_LIST);
+  *device_count = bench_list(bench_option(argc, argv, "device", fallback), devices, MAX_LIST);
   s.device = *device_count ? (int)devices[0] : first;
   davit_device_info info;
   bench_check(davit_device_describe(s.device, &info), "device");
@@ -615,7 +615,7 @@ static settings configure(int argc, char **argv, int64_t *devices, int *device_c
   s.ld = atoll(bench_option(argc, argv, "ld", s.gpu ? "16384" : "2048"));
   s.tile_count =
       bench_list(bench_option(argc, argv, "tiles", s.gpu ? "512,1024,2048,4096,8192" : "256,512,1024"),
-                 s.tiles, MOST_LIST);
+                 s.tiles, MAX_LIST);
   if (2 * largest_tile(&s) > s.ld) {
     fprintf(stderr, "ld must be at least twice the largest tile\n");
     exit(2);
@@ -629,7 +629,7 @@ static const char usage[] = "bench_queue [--device 0,-1] [--repeats 5] [--length
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
   static heard heard_of[RAWS];
-  int64_t devices[MOST_LIST];
+  int64_t devices[MAX_LIST];
   int device_count;
   const char *raw = bench_option(argc, argv, "raw", NULL);
   for (int i = 0; i < RAWS && !raw; i++)

@@ -17,7 +17,7 @@ enum {
   PAIR_THREADS = 128,
   BORDER_BYTES = 8,      /* of a row */
   BORDER_ROWS = 1 << 27, /* of the targets that go through the strips together */
-  MOST_SCORE = 1 << 30   /* so that no sum in 32 bits overflows, for any cost of gaps */
+  MAX_SCORE = 1 << 30    /* so that no sum in 32 bits overflows, for any cost of gaps */
 };
 
 #define SYMBOL uint8_t
@@ -42,7 +42,7 @@ typedef struct way {
 } way;
 
 static way way_of(const dvt_align_query *q, bool pairs) {
-  const int64_t most = pairs ? DVT_MOST_COLUMNS : WIDE_COLUMNS * 32;
+  const int64_t most = pairs ? DVT_MAX_COLUMNS : WIDE_COLUMNS * 32;
   way w = {.pairs = pairs, .strips = dvt_divide_up(q->m, most)};
   w.columns = dvt_divide_up(q->m, w.strips);
   if (pairs) {
@@ -66,7 +66,7 @@ static bool fits_pairs(const dvt_align_query *q) {
 
 bool dvt_align_streams(const dvt_align_targets *t, const dvt_align_query *q) {
   const int64_t longest = t->count > 0 ? t->offsets[1] : 0, diagonal = dvt_at_most(q->m, longest);
-  return q->m > 0 && q->m < INT32_MAX && longest < INT32_MAX - 32 && diagonal * q->largest <= MOST_SCORE &&
+  return q->m > 0 && q->m < INT32_MAX && longest < INT32_MAX - 32 && diagonal * q->largest <= MAX_SCORE &&
          t->count < INT32_MAX;
 }
 
@@ -161,14 +161,13 @@ static davit_status launch_strip(const search *s, const way *w, int64_t strip, i
   DVT_TRY(dvt_launch_residents(kernel, s->stream, PAIR_THREADS, w->profile_bytes, &residents));
   const int64_t groups = PAIR_THREADS / w->shape.lanes, items = dvt_divide_up(count, w->pairs ? 2 : 1);
   const davit_align_scoring *scoring = s->query->scoring;
-  return dvt_launch(kernel, s->stream, dvt_at_most(residents, dvt_divide_up(items, groups)), PAIR_THREADS,
-                    w->profile_bytes,
-                    DVT_ARGUMENTS(s->memory.profiles + (size_t)strip * w->profile_bytes, scoring->symbols,
-                                  w->shape.lanes * w->shape.chunk, s->device->symbols, s->device->offsets,
-                                  s->list ? s->memory.list : NULL, first, count, s->device->scores,
-                                  s->memory.border, strip > 0, strip + 1 < w->strips, w->shape.lanes,
-                                  PAIR_THREADS, dvt_at_most(scoring->gap_open, MOST_SCORE),
-                                  dvt_at_most(scoring->gap_extend, MOST_SCORE)));
+  return dvt_launch(
+      kernel, s->stream, dvt_at_most(residents, dvt_divide_up(items, groups)), PAIR_THREADS, w->profile_bytes,
+      DVT_ARGUMENTS(s->memory.profiles + (size_t)strip * w->profile_bytes, scoring->symbols,
+                    w->shape.lanes * w->shape.chunk, s->device->symbols, s->device->offsets,
+                    s->list ? s->memory.list : NULL, first, count, s->device->scores, s->memory.border,
+                    strip > 0, strip + 1 < w->strips, w->shape.lanes, PAIR_THREADS,
+                    dvt_at_most(scoring->gap_open, MAX_SCORE), dvt_at_most(scoring->gap_extend, MAX_SCORE)));
 }
 
 static int64_t target_at(const search *s, int64_t i) {

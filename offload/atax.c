@@ -25,7 +25,7 @@
 
 enum {
   HELD = 12, /* pieces of 16 bytes that a thread has in registers, and as many in flight */
-  MOST_THREADS = 512,
+  MAX_THREADS = 512,
   SUM_THREADS = 1024, /* of a team of the second kernel: 32 elements of y by 32 shares of the teams */
   SUM_SHARES = SUM_THREADS / 32,
   /* CPU */
@@ -94,8 +94,8 @@ static int choose(const dvt_atax *g, int *threads) {
   int64_t best = 0;
   int chosen = -1;
   for (int k = 0; k < SHAPES; k++)
-    for (int t = 32; t <= MOST_THREADS; t *= 2) {
-      const int64_t worth = shapes[k].columns * g->m * MOST_THREADS / t;
+    for (int t = 32; t <= MAX_THREADS; t *= 2) {
+      const int64_t worth = shapes[k].columns * g->m * MAX_THREADS / t;
       if (g->m <= t * shapes[k].slots * piece && worth > best) {
         best = worth;
         chosen = k;

@@ -12,7 +12,7 @@
 
 enum {
   RUN = 32, /* cells with neighbouring buckets */
-  LEAST_BITS = 7,
+  MIN_BITS = 7,
   PER_CELL = 2,        /* points, in a dense grid of evenly spread ones */
   DENSE_BUCKETS = 128, /* beyond the number of points: the rims of small grids */
   CROWD_DENSE = 1024,
@@ -118,7 +118,7 @@ INLINE int64_t shuffled(int64_t k, int64_t n, int64_t seed) {
 /* ---- the choice of a grid ---- */
 
 INLINE int hash_bits(int64_t n) {
-  int bits = LEAST_BITS;
+  int bits = MIN_BITS;
   while (INT64_C(1) << bits < n)
     bits++;
   return bits;

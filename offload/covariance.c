@@ -28,16 +28,16 @@ enum {
   TILE = 32,
   TEAM = 256, /* threads: 32 lanes by GROUPS */
   GROUPS = TEAM / 32,
-  MOST_TEAMS = 1 << 20,
+  MAX_TEAMS = 1 << 20,
   WANTED_TEAMS = 2048, /* where work can be shared as finely as one likes */
-  MOST_SHARES = 64,
+  MAX_SHARES = 64,
   BLOCK = 512 /* columns */
 };
 
 /* Shares of the observations, where variables are rows. */
 static int64_t share_count(const dvt_covariance *g) {
   int64_t wanted = WANTED_TEAMS / dvt_at_least(dvt_divide_up(g->cols, 32), 1);
-  return dvt_at_least(dvt_at_most(dvt_at_most(wanted, MOST_SHARES), dvt_divide_up(g->rows, 4 * GROUPS)), 1);
+  return dvt_at_least(dvt_at_most(dvt_at_most(wanted, MAX_SHARES), dvt_divide_up(g->rows, 4 * GROUPS)), 1);
 }
 
 size_t dvt_centre_scratch(const dvt_covariance *g) {

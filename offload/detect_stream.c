@@ -12,7 +12,7 @@ enum {
   DETECT_THREADS = 256,
   DETECT_ROWS = 4,             /* of a profile, made by one thread */
   OTHER_TEAM_BYTES = 3 * 1024, /* of a team's memory, for what is not its profile */
-  MOST_WAVES = 8
+  MAX_WAVES = 8
 };
 
 /* ---- kernels ---- */
@@ -178,7 +178,7 @@ static int threads_for(const effect_shape *s, int64_t items) {
  * empty takes as long as a full one; to fetch the profile first takes about an eighth of a round. */
 static int64_t slices_for(int64_t windows, int64_t rounds, int64_t residents) {
   int64_t best = 1, least = INT64_MAX;
-  for (int64_t slices = 1; slices <= rounds && (slices - 1) * windows <= MOST_WAVES * residents; slices++) {
+  for (int64_t slices = 1; slices <= rounds && (slices - 1) * windows <= MAX_WAVES * residents; slices++) {
     const int64_t cost = dvt_divide_up(windows * slices, residents) * (8 * dvt_divide_up(rounds, slices) + 1);
     if (cost < least) {
       least = cost;

@@ -24,7 +24,7 @@ enum {
   TILE_N = SIDE_N * MICRO,
   TILE_K = 8,
   PAD = 2, /* spreads a transposed store over the banks */
-  MOST_TEAMS = 65536
+  MAX_TEAMS = 65536
 };
 
 /* Which cells of a tile of `lines` rows of op(A) or columns of op(B), TILE_K deep, a thread loads: the first

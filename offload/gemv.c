@@ -15,11 +15,11 @@
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
 
-enum { WIDE = 32, GROUPS = 8, LANES = WIDE * GROUPS, MOST_TEAMS = 65536 };
+enum { WIDE = 32, GROUPS = 8, LANES = WIDE * GROUPS, MAX_TEAMS = 65536 };
 
 static inline int team_count(int64_t length, int each) {
   int64_t teams = (length + each - 1) / each;
-  return teams < MOST_TEAMS ? (int)teams : MOST_TEAMS;
+  return teams < MAX_TEAMS ? (int)teams : MAX_TEAMS;
 }
 
 #define EACH "offload/gemv.inc"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an NVIDIA device's runtime tells of its multiprocessors. */
+/* The limits of a multiprocessor, from an NVIDIA device's runtime. */
 #ifndef DAVIT_OFFLOAD_OCCUPANCY_H
 #define DAVIT_OFFLOAD_OCCUPANCY_H
 

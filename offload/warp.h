@@ -13,7 +13,7 @@
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
 
-enum { DVT_SHAPES = 5, DVT_MOST_COLUMNS = 32 * 32 };
+enum { DVT_SHAPES = 5, DVT_MAX_COLUMNS = 32 * 32 };
 
 typedef struct dvt_shape {
   int index;       /* of the kernel */

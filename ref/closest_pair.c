@@ -15,10 +15,10 @@
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
 
-enum { FEW = 24, LEAST_BLOCK = 1 << 12, MOST_BLOCKS = 1024, MOST_DIM = 3 };
+enum { FEW = 24, MIN_BLOCK = 1 << 12, MAX_BLOCKS = 1024, MAX_DIM = 3 };
 
 typedef struct record {
-  double at[MOST_DIM];
+  double at[MAX_DIM];
   int64_t index;
 } record;
 
@@ -29,7 +29,7 @@ static double coordinate(davit_type type, const void *points, int64_t at) {
 /* The order of the axes in records: coordinate k of a point is at[place[k]]. Sums are rounded, so a distance
  * needs the points' own order. */
 typedef struct frame {
-  int dim, place[MOST_DIM];
+  int dim, place[MAX_DIM];
 } frame;
 
 static double between(const record *a, const record *b, const frame *f) {
@@ -43,7 +43,7 @@ davit_closest_pair_result dvt_ref_closest_brute(davit_type type, int dim, int64_
   davit_closest_pair_result best = DVT_NO_PAIR;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = i + 1; j < n; j++) {
-      double d[MOST_DIM] = {0};
+      double d[MAX_DIM] = {0};
       for (int k = 0; k < dim; k++)
         d[k] = coordinate(type, points, i * dim + k) - coordinate(type, points, j * dim + k);
       dvt_pair_offer(dvt_pair_distance(d[0], d[1], d[2]), i, j, &best);
@@ -55,7 +55,7 @@ davit_closest_pair_result dvt_ref_closest_brute(davit_type type, int dim, int64_
 
 /* By the coordinates from `axis` on, then by the index. */
 static bool before(const record *a, const record *b, int axis) {
-  for (int k = axis; k < MOST_DIM; k++)
+  for (int k = axis; k < MAX_DIM; k++)
     if (a->at[k] != b->at[k])
       return a->at[k] < b->at[k];
   return a->index < b->index;
@@ -172,8 +172,8 @@ static void swap_axes(record *r, int64_t n, int a, int b) {
 
 /* The longest axis comes first. */
 static frame order_axes(record *r, int64_t n, int dim) {
-  double extents[MOST_DIM];
-  int coordinate_at[MOST_DIM] = {0, 1, 2};
+  double extents[MAX_DIM];
+  int coordinate_at[MAX_DIM] = {0, 1, 2};
   for (int k = 0; k < dim; k++)
     extents[k] = extent(r, n, k);
   for (int k = 0; k < dim; k++)
@@ -188,7 +188,7 @@ static frame order_axes(record *r, int64_t n, int dim) {
         swap_axes(r, n, k, other);
       }
   frame f = {.dim = dim};
-  for (int k = 0; k < MOST_DIM; k++)
+  for (int k = 0; k < MAX_DIM; k++)
     f.place[coordinate_at[k]] = k;
   return f;
 }
@@ -203,7 +203,7 @@ typedef struct blocks {
   int threads, count;
   frame frame;
   record *r, *spare, *more;
-  double cut[MOST_BLOCKS]; /* where a block begins on the first axis */
+  double cut[MAX_BLOCKS]; /* where a block begins on the first axis */
 } blocks;
 
 static int64_t first_of(const blocks *b, int block) {
@@ -253,7 +253,7 @@ davit_closest_pair_result dvt_ref_closest_divide(davit_type type, int dim, int64
                                                  int threads, void *scratch) {
   record *r = scratch;
   blocks b = {.n = n, .threads = threads, .count = 1, .r = r, .spare = r + n, .more = r + 2 * n};
-  while (b.count < MOST_BLOCKS && threads > 1 && b.count < 4 * threads && n / b.count > LEAST_BLOCK)
+  while (b.count < MAX_BLOCKS && threads > 1 && b.count < 4 * threads && n / b.count > MIN_BLOCK)
     b.count *= 2;
   copy_points(type, dim, n, points, threads, r);
   b.frame = order_axes(r, n, dim);

@@ -32,7 +32,7 @@ struct davit_align_database {
   int64_t count, longest;
   pthread_mutex_t lock; /* a call at a time */
   int shares;
-  share share[DVT_MOST_DEVICES];
+  share share[DVT_MAX_DEVICES];
 };
 
 /* ---- arguments ---- */
@@ -191,7 +191,7 @@ static davit_status make_shares(davit_align_database *d, const davit_align_seque
 davit_status davit_align_database_create(const davit_align_sequences *targets, int symbols,
                                          davit_align_database **database,
                                          const davit_align_database_options *options) {
-  int chosen[DVT_MOST_DEVICES], count;
+  int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check_targets(targets, symbols));
   DVT_TRY(dvt_check_pointer("database", database));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
@@ -294,7 +294,7 @@ static davit_status submit_queries(davit_align_database *d, const dvt_align_quer
 }
 
 static davit_status wait_for_queries(const davit_align_database *d) {
-  dvt_lane *lanes[DVT_MOST_DEVICES];
+  dvt_lane *lanes[DVT_MAX_DEVICES];
   for (int i = 0; i < d->shares; i++)
     lanes[i] = d->share[i].lane;
   return dvt_lanes_synchronize(lanes, d->shares);

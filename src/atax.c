@@ -106,7 +106,7 @@ typedef struct spread_run {
   int64_t chunk; /* rows of op(A) */
   int lanes;
   char *sums; /* pinned: the lanes' ys */
-  void *y[DVT_MOST_DEVICES * DVT_SPREAD_LANES];
+  void *y[DVT_MAX_DEVICES * DVT_SPREAD_LANES];
 } spread_run;
 
 static dvt_spread_lane *lane_of(spread_run *run, int lane) {
@@ -201,7 +201,7 @@ static davit_status run_alone(const dvt_atax *g, int device) {
 
 davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const void *a, int64_t lda,
                         const void *x, void *tmp, void *y, const davit_atax_options *options) {
-  int chosen[DVT_MOST_DEVICES], count;
+  int chosen[DVT_MAX_DEVICES], count;
   dvt_atax g = {type, trans, m, n, a, lda, x, tmp, y, false, 0};
   DVT_TRY(check(&g));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));

@@ -78,7 +78,7 @@ static davit_status run_all(dvt_spread *run, const dvt_axpy *g) {
 }
 
 static davit_status spread(const dvt_axpy *g, const davit_axpy_options *options) {
-  int chosen[DVT_MOST_DEVICES], count;
+  int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(operation.check((void *)(uintptr_t)g));
   if (dvt_vectors_overlap(g->x, g->n, g->incx, g->y, g->n, g->incy, davit_type_bytes(g->type)))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "y overlaps x");

@@ -26,8 +26,8 @@
 #include "src/runtime/tuning.h"
 
 enum {
-  LEAST_GRID = 64, /* points; fewer are compared with each other */
-  FEW_GPU = 8192,  /* AUTO compares all pairs of so many */
+  MIN_GRID = 64,  /* points; fewer are compared with each other */
+  FEW_GPU = 8192, /* AUTO compares all pairs of so many */
   FEW_CPU = 512,
   TEAMS = 16, /* on a multiprocessor; a thread takes every so many-th point */
   UNITS = 132 /* multiprocessors of a device that does not tell */
@@ -70,7 +70,7 @@ static davit_closest_pair_algorithm algorithm_of(const problem *p, bool gpu) {
   davit_closest_pair_algorithm chosen = p->algorithm;
   if (chosen == DAVIT_CLOSEST_PAIR_AUTO)
     chosen = p->n <= (gpu ? FEW_GPU : FEW_CPU) ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_GRID;
-  if (chosen == DAVIT_CLOSEST_PAIR_GRID && p->n < LEAST_GRID)
+  if (chosen == DAVIT_CLOSEST_PAIR_GRID && p->n < MIN_GRID)
     return DAVIT_CLOSEST_PAIR_BRUTE;
   /* Places in the grid have 32 bits. */
   return chosen == DAVIT_CLOSEST_PAIR_GRID && p->n >= UINT32_MAX ? DAVIT_CLOSEST_PAIR_DIVIDE : chosen;
@@ -172,7 +172,7 @@ static davit_status divide(const problem *p, int threads) {
 
 /* ---- by an algorithm ---- */
 
-/* The whole search; `last` tells up to which stage it may go. */
+/* The whole search; `last` is the last stage that it may reach. */
 static dvt_closest_stage last_stage(davit_closest_pair_algorithm algorithm) {
   return algorithm == DAVIT_CLOSEST_PAIR_GRID    ? DVT_CLOSEST_EQUAL
          : algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DVT_CLOSEST_BRUTE
@@ -261,11 +261,11 @@ static davit_status run_alone(const problem *p, int device) {
 typedef struct spread {
   const problem *p;
   int count;
-  dvt_lane *lane[DVT_MOST_DEVICES];
-  void *points[DVT_MOST_DEVICES]; /* owned */
-  dvt_record *fetched[DVT_MOST_DEVICES];
-  dvt_closest_site site[DVT_MOST_DEVICES];
-  dvt_closest_state state[DVT_MOST_DEVICES];
+  dvt_lane *lane[DVT_MAX_DEVICES];
+  void *points[DVT_MAX_DEVICES]; /* owned */
+  dvt_record *fetched[DVT_MAX_DEVICES];
+  dvt_closest_site site[DVT_MAX_DEVICES];
+  dvt_closest_state state[DVT_MAX_DEVICES];
   dvt_closest_stage last;
 } spread;
 
@@ -373,7 +373,7 @@ static davit_status spread_over(const problem *p, const int *devices, int count)
 
 /* Where the search goes: to one device, or to all that are chosen. */
 typedef struct places {
-  int chosen[DVT_MOST_DEVICES], count;
+  int chosen[DVT_MAX_DEVICES], count;
   bool alone;
   int device; /* the one */
 } places;

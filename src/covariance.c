@@ -195,9 +195,9 @@ davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char tr
 /* ---- over several devices ---- */
 
 /* Three phases with a synchronisation after each, as D may be centred in place while other devices read it:
- * all devices bring D; they centre it; they compute panels of columns of S, dealt in turn, each on one of
+ * all devices fetch D; they centre it; they compute panels of columns of S, dealt in turn, each on one of
  * PANEL_LANES lanes. Devices that share the host's memory share the centred data as well. */
-enum { PANEL_LANES = 2, LEAST_PANEL = 64, MOST_PANEL = 1024 };
+enum { PANEL_LANES = 2, MIN_PANEL = 64, MAX_PANEL = 1024 };
 
 typedef struct member {
   int device;
@@ -212,7 +212,7 @@ typedef struct covariance_run {
   const dvt_covariance *g;
   int count;
   int64_t width; /* of a panel */
-  member member[DVT_MOST_DEVICES];
+  member member[DVT_MAX_DEVICES];
 } covariance_run;
 
 static bool reaches(int device, const void *pointer) {
@@ -275,8 +275,8 @@ static davit_status copy_block(dvt_lane *lane, void *to, int64_t ld_to, const vo
   return dvt_copy_submit(lane, &copy);
 }
 
-/* Brings D to where it is centred in place, if the device does not reach it where it is. */
-static davit_status bring(member *m) {
+/* Copies D to where it is centred in place, if the device does not reach it as it lies. */
+static davit_status fetch_data(member *m) {
   dvt_covariance *g = &m->g;
   if (!m->centres || !g->d || reaches(m->device, g->d))
     return DAVIT_SUCCESS;
@@ -404,7 +404,7 @@ static davit_status full_panel(covariance_run *r, member *m, int lane, panel *p)
 }
 
 static davit_status synchronize(covariance_run *r) {
-  dvt_lane *lanes[DVT_MOST_DEVICES * PANEL_LANES];
+  dvt_lane *lanes[DVT_MAX_DEVICES * PANEL_LANES];
   int count = 0;
   for (int i = 0; i < r->count; i++)
     for (int k = 0; k < PANEL_LANES; k++)
@@ -417,7 +417,7 @@ static davit_status run_all(covariance_run *r) {
   for (int i = 0; i < r->count; i++)
     DVT_TRY(place_data(r, i));
   for (int i = 0; i < r->count; i++)
-    DVT_TRY(bring(&r->member[i]));
+    DVT_TRY(fetch_data(&r->member[i]));
   DVT_TRY(synchronize(r));
   for (int i = 0; i < r->count; i++)
     DVT_TRY(centre(&r->member[i]));
@@ -467,14 +467,14 @@ static davit_status close(covariance_run *r, davit_status status) {
 static int64_t panel_width(const dvt_covariance *g, const int *devices, int count) {
   if (count == 1 && g->s && reaches(devices[0], g->s) && g->triangle == DAVIT_COVARIANCE_FULL)
     return g->cols;
-  int64_t width = g->cols / (4 * count) / LEAST_PANEL * LEAST_PANEL;
-  return width < LEAST_PANEL ? LEAST_PANEL : width < MOST_PANEL ? width : MOST_PANEL;
+  int64_t width = g->cols / (4 * count) / MIN_PANEL * MIN_PANEL;
+  return width < MIN_PANEL ? MIN_PANEL : width < MAX_PANEL ? width : MAX_PANEL;
 }
 
 davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t cols, const void *d,
                               int64_t ldd, void *mean, void *centred, int64_t ldc, void *s, int64_t lds,
                               const davit_covariance_options *options) {
-  int chosen[DVT_MOST_DEVICES], count;
+  int chosen[DVT_MAX_DEVICES], count;
   dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
   DVT_TRY(check(&g));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));

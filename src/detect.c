@@ -49,7 +49,7 @@ struct davit_detector {
   uint16_t *orders; /* of whole windows */
   int memory;       /* place of what is copied to devices: pinned if one has memory of its own */
   int place_count;
-  place places[DVT_MOST_DEVICES];
+  place places[DVT_MAX_DEVICES];
 };
 
 /* ---- arguments ---- */
@@ -212,7 +212,7 @@ static davit_status make_effects(davit_detector *d, const davit_detect_effect *e
 davit_status davit_detector_create(int width, int effect_count, const davit_detect_effect *effects,
                                    davit_detector **detector, const davit_detect_options *options) {
   const davit_detect_options o = dvt_detect_resolved(options);
-  int devices[DVT_MOST_DEVICES], count;
+  int devices[DVT_MAX_DEVICES], count;
   DVT_TRY(check_options(&o));
   DVT_TRY(check_effects(width, effect_count, effects, &o));
   DVT_TRY(dvt_check_pointer("detector", detector));
@@ -434,8 +434,8 @@ static int64_t choose_portion(const detection *d, int workers) {
 }
 
 static davit_status run_workers(detection *d) {
-  dvt_lane *lanes[DVT_MOST_DEVICES * GPU_WORKERS];
-  worker workers[DVT_MOST_DEVICES * GPU_WORKERS];
+  dvt_lane *lanes[DVT_MAX_DEVICES * GPU_WORKERS];
+  worker workers[DVT_MAX_DEVICES * GPU_WORKERS];
   int count = 0;
   dvt_error first = {.status = DAVIT_SUCCESS};
   for (int i = 0; i < d->detector->place_count; i++) {

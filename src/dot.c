@@ -94,7 +94,7 @@ static void add_up(const dvt_dot *g, const char *sums, int64_t chunks) {
 }
 
 static davit_status spread(const dvt_dot *g, const davit_dot_options *options) {
-  int chosen[DVT_MOST_DEVICES], count;
+  int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(operation.check((void *)(uintptr_t)g));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   int64_t chunks = g->n > 0 ? (g->n + CHUNK - 1) / CHUNK : 0;

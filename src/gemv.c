@@ -134,7 +134,7 @@ static davit_status run_all(dvt_spread *run, const dvt_gemv *g) {
 }
 
 static davit_status spread(dvt_gemv *g, const davit_gemv_options *options) {
-  int chosen[DVT_MOST_DEVICES], count;
+  int chosen[DVT_MAX_DEVICES], count;
   DVT_TRY(check(g));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (g->m == 0 || g->n == 0)

@@ -342,11 +342,11 @@ davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *s, int threads) {
 /* ---- prepend ---- */
 
 static davit_status run_prepend_stream(const dvt_site *site, const void *arguments) {
-  enum { MOST_TEAMS = 2048 };
+  enum { MAX_TEAMS = 2048 };
   const dvt_scan *s = arguments;
   const dvt_builtin_scan *kernel = ((const kernels *)s->monoid->kernels)->scan;
   const int64_t teams = tiles_of(s->n, kernel->threads);
-  return dvt_launch(kernel->prepend_kernel, site->stream, teams < MOST_TEAMS ? teams : MOST_TEAMS,
+  return dvt_launch(kernel->prepend_kernel, site->stream, teams < MAX_TEAMS ? teams : MAX_TEAMS,
                     kernel->threads, 0, DVT_ARGUMENTS(s->n, s->carry_in, s->y));
 }
 

@@ -72,7 +72,7 @@ static davit_status streamed(const davit_monoid *monoid, int64_t n, const void *
 
 davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const void *x, void *result,
                                  const davit_reduce_options *options) {
-  int chosen[DVT_MOST_DEVICES], count, device, threads;
+  int chosen[DVT_MAX_DEVICES], count, device, threads;
   DVT_TRY(check(monoid, n, x, result));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (n == 0)

@@ -110,7 +110,7 @@ static davit_status streamed(const dvt_scan *s, const int *devices, int count) {
 
 davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind, int64_t n, const void *x,
                                const uint8_t *flags, void *y, const davit_scan_options *options) {
-  int chosen[DVT_MOST_DEVICES], count, device, threads;
+  int chosen[DVT_MAX_DEVICES], count, device, threads;
   DVT_TRY(check(monoid, kind, n, x, flags, y));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (n == 0)

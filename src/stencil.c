@@ -80,7 +80,7 @@ davit_status davit_queue_stencil(davit_queue *queue, davit_type type, int64_t ro
 /* Each device gets a range of columns, in chunks that rotate over its lanes. A chunk is as wide as CHUNK
  * bytes allow, one column at least, and reads one more row or column at each side that is no border of the
  * matrix. Columns too long for that are cut as well. */
-enum { CHUNK = 32 << 20, LEAST_COLS = 4 };
+enum { CHUNK = 32 << 20, MIN_COLS = 4 };
 
 /* `range` of `length` with its neighbours. */
 static dvt_span widened(dvt_span range, int64_t length) {
@@ -142,7 +142,7 @@ typedef struct chunk_shape {
 static chunk_shape shape_of(const dvt_stencil *s, int64_t bytes) {
   int64_t rows = dvt_at_most(s->rows, bytes / 64),
           fitting = bytes / rows / (int64_t)davit_type_bytes(s->type);
-  return (chunk_shape){rows, dvt_at_most(s->cols, dvt_at_least(fitting, LEAST_COLS))};
+  return (chunk_shape){rows, dvt_at_most(s->cols, dvt_at_least(fitting, MIN_COLS))};
 }
 
 static davit_status run_device(dvt_spread *run, dvt_spread_device *device, const dvt_stencil *s,
@@ -166,7 +166,7 @@ static davit_status run_all(dvt_spread *run, const dvt_stencil *s, chunk_shape s
 davit_status davit_stencil(davit_type type, int64_t rows, int64_t cols, const void *a, int64_t lda,
                            const double *coefficients, void *b, int64_t ldb,
                            const davit_stencil_options *options) {
-  int chosen[DVT_MOST_DEVICES], count;
+  int chosen[DVT_MAX_DEVICES], count;
   dvt_stencil s;
   DVT_TRY(make(&s, type, rows, cols, a, lda, coefficients, border_of(options), b, ldb));
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));

@@ -74,6 +74,6 @@ void dense_take(dense *m) {
 }
 
 int dense_place(int which) {
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   return places[which < 2 ? which : which == 2 ? (count > 2 ? 2 : 0) : count - 1];
 }

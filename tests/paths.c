@@ -5,7 +5,7 @@
 
 #include "src/monoid.h"
 
-enum { MOST_PARTS = 9 };
+enum { MAX_PARTS = 9 };
 
 size_t job_element(const job *j) {
   return j->monoid ? j->monoid->bytes : davit_type_bytes(j->type);
@@ -127,12 +127,12 @@ static davit_status call_parts(const job *j, int count, const davit_scan_part *s
 }
 
 void in_parts(const job *j, int64_t unit, uint64_t *seed, void *result) {
-  const int count = 1 + random_below(seed, MOST_PARTS);
-  int places[MOST_PLACES], place_count = all_places(places);
-  davit_scan_part scans[MOST_PARTS] = {0};
-  davit_reduce_part reductions[MOST_PARTS] = {0};
-  arrays a[MOST_PARTS];
-  int64_t begin[MOST_PARTS + 1] = {0};
+  const int count = 1 + random_below(seed, MAX_PARTS);
+  int places[MAX_PLACES], place_count = all_places(places);
+  davit_scan_part scans[MAX_PARTS] = {0};
+  davit_reduce_part reductions[MAX_PARTS] = {0};
+  arrays a[MAX_PARTS];
+  int64_t begin[MAX_PARTS + 1] = {0};
   for (int p = 0; p < count; p++) {
     const int64_t left = j->n - begin[p], units = left / unit,
                   most = units < INT32_MAX ? units : INT32_MAX - 1;
@@ -180,7 +180,7 @@ static void *new_result(const job *j) {
 }
 
 void walk_plain_paths(const job *j, expectation *expect, const void *should, uint64_t *seed) {
-  int places[MOST_PLACES], spread[MOST_PLACES], place_count = all_places(places);
+  int places[MAX_PLACES], spread[MAX_PLACES], place_count = all_places(places);
   const int spread_count = spread_devices(spread);
   void *result = new_result(j);
   for (int p = 0; p < place_count; p++) {
@@ -198,7 +198,7 @@ void walk_plain_paths(const job *j, expectation *expect, const void *should, uin
 }
 
 void walk_all_paths(const job *j, int64_t unit, expectation *expect, const void *should, uint64_t *seed) {
-  int places[MOST_PLACES], place_count = all_places(places);
+  int places[MAX_PLACES], place_count = all_places(places);
   void *result = new_result(j);
   for (int device = DAVIT_HOST; device < device_count(); device++) {
     on_queue(j, device, j->scan ? place_for(device) : places[random_below(seed, place_count)], result);
@@ -211,7 +211,7 @@ void walk_all_paths(const job *j, int64_t unit, expectation *expect, const void 
 }
 
 void walk_streamed(const job *j, expectation *expect, const void *should, uint64_t *seed) {
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   void *result = new_result(j);
   dvt_monoid_travel(true);
   walk_plain_paths(j, expect, should, seed);

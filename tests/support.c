@@ -6,8 +6,8 @@
 
 /* ---- cases and assertions ---- */
 
-enum { MOST_CASES = 64 };
-static struct CMUnitTest cases[MOST_CASES];
+enum { MAX_CASES = 64 };
+static struct CMUnitTest cases[MAX_CASES];
 static int case_count;
 
 typedef struct kept_block {
@@ -40,7 +40,7 @@ static int drop_kept(void **state) {
 }
 
 void add_case(const char *name, CMUnitTestFunction function) {
-  if (case_count == MOST_CASES)
+  if (case_count == MAX_CASES)
     abort();
   cases[case_count++] = (struct CMUnitTest){.name = name, .test_func = function, .teardown_func = drop_kept};
 }
@@ -119,26 +119,26 @@ int device_count(void) {
   return count;
 }
 
-int all_devices(int devices[MOST_PLACES]) {
+int all_devices(int devices[MAX_PLACES]) {
   const int count = device_count();
   for (int i = 0; i <= count; i++)
     devices[i] = i - 1; /* DAVIT_HOST is -1 */
   return count + 1;
 }
 
-int plain_devices(int devices[MOST_PLACES]) {
+int plain_devices(int devices[MAX_PLACES]) {
   enum { MOST = 16 };
   const int count = all_devices(devices);
   return count < MOST ? count : MOST;
 }
 
-int spread_devices(int devices[MOST_PLACES]) {
+int spread_devices(int devices[MAX_PLACES]) {
   int count;
-  CHECK(davit_device_defaults(MOST_PLACES, devices, &count));
+  CHECK(davit_device_defaults(MAX_PLACES, devices, &count));
   return count;
 }
 
-int all_places(int places[MOST_PLACES]) {
+int all_places(int places[MAX_PLACES]) {
   const int count = device_count();
   places[0] = DAVIT_PAGEABLE;
   places[1] = DAVIT_PINNED;
@@ -241,8 +241,8 @@ void *join_thread(pthread_t thread) {
 }
 
 void in_threads(int count, void *(*body)(void *argument), void *arguments, size_t bytes) {
-  pthread_t threads[MOST_THREADS];
-  assert_true(count <= MOST_THREADS);
+  pthread_t threads[MAX_THREADS];
+  assert_true(count <= MAX_THREADS);
   for (int i = 0; i < count; i++)
     threads[i] = start_thread(body, (char *)arguments + (size_t)i * bytes);
   for (int i = 0; i < count; i++)

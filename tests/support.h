@@ -23,7 +23,7 @@
 
 #include "src/base/error.h"
 
-enum { PATIENCE_S = 30, MOST_PLACES = 66, MOST_THREADS = 32 };
+enum { PATIENCE_S = 30, MAX_PLACES = 66, MAX_THREADS = 32 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -75,14 +75,14 @@ double random_unit(uint64_t *state);
 int device_count(void);
 
 /* DAVIT_HOST and all devices; the number of them. */
-int all_devices(int devices[MOST_PLACES]);
+int all_devices(int devices[MAX_PLACES]);
 
 /* The same, as many as a plain form takes; the devices that plain forms use by default. */
-int plain_devices(int devices[MOST_PLACES]);
-int spread_devices(int devices[MOST_PLACES]);
+int plain_devices(int devices[MAX_PLACES]);
+int spread_devices(int devices[MAX_PLACES]);
 
 /* DAVIT_PAGEABLE, DAVIT_PINNED and all devices. */
-int all_places(int places[MOST_PLACES]);
+int all_places(int places[MAX_PLACES]);
 
 /* The CPU, and the first device that work is spread over, which without a GPU is the CPU by another name; and
  * a setup that finds them. */

@@ -77,11 +77,11 @@ static void expect_hits(davit_align_database *database, const targets *t, const 
 /* Each device alone, all of them, and the default ones. */
 typedef struct device_list {
   int count;
-  int devices[MOST_PLACES];
+  int devices[MAX_PLACES];
 } device_list;
 
-static int device_lists(device_list lists[MOST_PLACES + 2]) {
-  int all[MOST_PLACES], count = all_devices(all), found = 0;
+static int device_lists(device_list lists[MAX_PLACES + 2]) {
+  int all[MAX_PLACES], count = all_devices(all), found = 0;
   for (int d = 0; d < count && d < 3; d++)
     lists[found++] = (device_list){1, {all[d]}};
   lists[found].count = count < 16 ? count : 16;
@@ -102,7 +102,7 @@ static davit_align_database *database_on(const targets *t, int symbols, const de
 /* All queries by one database, on each list of devices. */
 static void expect_all(const targets *t, const davit_align_scoring *scoring, int queries,
                        const sequence *query) {
-  device_list *lists = kept((MOST_PLACES + 2) * sizeof *lists);
+  device_list *lists = kept((MAX_PLACES + 2) * sizeof *lists);
   const int count = device_lists(lists);
   int32_t *wanted[8];
   assert_true(queries <= COUNT(wanted));
@@ -253,7 +253,7 @@ CASE(test_ties) {
     all[k] = (sequence){k % 5 * 3, query.symbols}; /* scores 0, 3, 6, 9 and 12, or by chance a little more */
   targets t = targets_of(MANY, all);
   int32_t *wanted = expected_scores(&t, &scoring, &query);
-  device_list *lists = kept((MOST_PLACES + 2) * sizeof *lists);
+  device_list *lists = kept((MAX_PLACES + 2) * sizeof *lists);
   const int count = device_lists(lists);
   static const int64_t tops[] = {0, 1, 2, 13, 14, 15, 56, 57, 69, 70, 71, 500};
   for (int l = 0; l < count; l++) {
@@ -450,7 +450,7 @@ static davit_status search_and_trace(const attempt *x, davit_align_database *dat
 
 static davit_status whole_story(void *argument) {
   const attempt *x = argument;
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   davit_align_database *database = NULL;
   const davit_align_database_options options = {.devices = devices, .device_count = count < 16 ? count : 16};
   davit_status status = davit_align_database_create(&x->t->view, x->scoring->symbols, &database, &options);

@@ -155,7 +155,7 @@ CASE(test_variants) {
 }
 
 CASE(test_places_and_devices) {
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   for (int s = 0; s < 12; s++)
     for (int v = 0; v < 64; v += 3) {
       atax_case c = {.type = real_type(v),
@@ -175,7 +175,7 @@ CASE(test_places_and_devices) {
 /* Several chunks for each lane of two devices. */
 CASE(test_several_chunks) {
   int places[4] = {DAVIT_PINNED, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   for (int v = 0; v < 2; v++) {
     atax_case c = {.type = DAVIT_DOUBLE, .trans = "NT"[v], .m = 5300, .n = 5101, .extra_ld = 1};
     spread(&c, places, devices, count < 2 ? count : 2);
@@ -300,7 +300,7 @@ typedef struct attempt {
 
 static davit_status spread_over_all(void *argument) {
   attempt *t = argument;
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   return call(&t->c, &t->o, NULL, devices, count);
 }
 

@@ -20,7 +20,7 @@ static davit_status call(const axpy_case *c, davit_queue *queue, const void *x, 
 
 /* On the queue, or without one on the first `count` devices. */
 static void run(const axpy_case *c, davit_queue *queue, int place_x, int place_y, int count) {
-  int devices[MOST_PLACES];
+  int devices[MAX_PLACES];
   spread_devices(devices);
   const double alpha = c->type == DAVIT_DOUBLE ? c->alpha : (double)(float)c->alpha;
   dense x = vector_new(c->type, c->n, c->incx, place_x, 1);
@@ -42,7 +42,7 @@ static void run(const axpy_case *c, davit_queue *queue, int place_x, int place_y
 
 CASE(test_sizes_increments_places) {
   static const int64_t sizes[] = {0, 1, 2, 31, 1000}, incs[] = {1, 2, -1, -3};
-  int devices[MOST_PLACES], count = spread_devices(devices);
+  int devices[MAX_PLACES], count = spread_devices(devices);
   for (int n = 0; n < COUNT(sizes); n++)
     for (int i = 0; i < COUNT(incs); i++)
       for (int j = 0; j < COUNT(incs); j++)
@@ -54,7 +54,7 @@ CASE(test_sizes_increments_places) {
 
 /* Several chunks on every device. */
 CASE(test_long) {
-  int devices[MOST_PLACES], count = spread_devices(devices);
+  int devices[MAX_PLACES], count = spread_devices(devices);
   for (int p = 0; p < DENSE_PLACES; p++) {
     const axpy_case c = {real_type(p), 9 * (1 << 20) + 7, 1, -1, 0.5};
     run(&c, NULL, dense_place(p), dense_place(DENSE_PLACES - 1 - p), count);

@@ -102,7 +102,7 @@ CASE(test_all_data_on_devices) {
 
 /* Larger ones, against divide and conquer. */
 CASE(test_large) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   const int64_t n = scaled(100003 - 1000) + 1000;
   for (int g = 0; g < GENERATORS; g++)
     for (int v = g % 2; v < 4; v += 2) {
@@ -117,7 +117,7 @@ CASE(test_large) {
 /* So many that GPUs bring their records to their places in steps, and (on a GPU, and of floats) beyond what
  * the first two steps divide into windows: the pair of all, then pairs of equal points here and there. */
 CASE(test_many) {
-  int devices[MOST_PLACES];
+  int devices[MAX_PLACES];
   const int device = devices[all_devices(devices) > 1]; /* not the host, if there is another */
   const bool gpu = !place_is_host(device);
   for (int v = 0; v < 4 + gpu; v++) {
@@ -141,7 +141,7 @@ CASE(test_many) {
 }
 
 CASE(test_several_devices) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   static const int64_t sizes[] = {2, 3, 70, 1000, 30011};
   count = count < 16 ? count : 16;
   for (int travel = 1; travel >= 0; travel--) {
@@ -163,7 +163,7 @@ CASE(test_several_devices) {
 }
 
 CASE(test_where_the_points_are) {
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   cloud c = cloud_of(0, DAVIT_FLOAT, 2, 3001);
   const davit_closest_pair_result right = brute(&c);
   for (int p = 0; p < count; p++) {
@@ -279,7 +279,7 @@ static void rotation(uint64_t *random, double axis[3][3]) {
  * direction. With an outlier all other points are in one cell of the dense grid, and the hashed one has to do
  * it. */
 CASE(test_every_direction) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   const int repeats = scaled(150);
   for (int repeat = 0; repeat < repeats; repeat++)
     for (int v = 0; v < 4; v++) {
@@ -414,7 +414,7 @@ typedef struct attempt {
 
 static davit_status spread_over_all(void *argument) {
   attempt *t = argument;
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   const davit_closest_pair_options o = by(t->algorithm, devices, count);
   davit_closest_pair_result pair;
   return davit_closest_pair(t->c->type, t->c->dim, t->c->n, t->c->points, &pair, &o);

@@ -235,7 +235,7 @@ CASE(test_queues_without_cublas) {
 }
 
 CASE(test_places_and_devices) {
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 32; v++) {
       covariance_case c = variant(s, v);
@@ -249,7 +249,7 @@ CASE(test_places_and_devices) {
 
 /* Several panels a device, and more than one block of columns without cuBLAS. */
 CASE(test_many_columns) {
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   const int places[4] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PINNED, DAVIT_PAGEABLE};
   for (int v = 0; v < 4; v++) {
     covariance_case c = {.type = real_type(v),
@@ -444,7 +444,7 @@ typedef struct attempt {
 
 static davit_status spread_over_all(void *argument) {
   attempt *t = argument;
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   return call(&t->c, &t->o, NULL, devices, count);
 }
 

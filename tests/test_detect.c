@@ -107,7 +107,7 @@ static davit_detect_hit *by_reference(const search *s) {
 
 /* On each device, and on the default ones. */
 static void expect_reference(const search *s) {
-  int devices[MOST_PLACES], device_count = all_devices(devices);
+  int devices[MAX_PLACES], device_count = all_devices(devices);
   const davit_detect_hit *wanted = by_reference(s);
   for (int i = 0; i <= device_count; i++) {
     const davit_detect_hit *d = detections_on(s, &devices[i], i < device_count);
@@ -553,7 +553,7 @@ static void *search_often(void *argument) {
 
 /* One detector for streams of several lengths, from several threads; the effects' memory is gone. */
 CASE(test_kept_detector) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   const davit_detect_options o = {
       .window = 64, .permutations = 7, .devices = devices, .device_count = count < 16 ? count : 16};
   float *sound = random_frames(3, 5, SOUND);
@@ -591,7 +591,7 @@ typedef struct attempt {
 
 static davit_status whole_story(void *argument) {
   const attempt *a = argument;
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   davit_detect_hit d[8];
   davit_status status = detect(&a->s, devices, count < 16 ? count : 16, d);
   for (int w = 0; w < 8 && status == DAVIT_SUCCESS; w++)

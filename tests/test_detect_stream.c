@@ -13,7 +13,7 @@
 #include "ref/permutation.h"
 #include "tests/support.h"
 
-enum { FEATURES = 5, HOP = 3, MOST_EFFECTS = 3, GUARD = 256 };
+enum { FEATURES = 5, HOP = 3, MAX_EFFECTS = 3, GUARD = 256 };
 
 static void run_profiles(void *arguments) {
   const dvt_argument *a = arguments;
@@ -87,7 +87,7 @@ static void expect_task(dvt_detect_task *t) {
 
 static void run_case(bool rounded, int64_t windows, int64_t window, int64_t runs, int effect_count,
                      const int64_t *lengths, float gap) {
-  dvt_detect_range effects[MOST_EFFECTS];
+  dvt_detect_range effects[MAX_EFFECTS];
   int64_t frames = 0;
   for (int e = 0; e < effect_count; e++) {
     effects[e] = (dvt_detect_range){frames, lengths[e]};

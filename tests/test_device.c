@@ -127,7 +127,7 @@ static void *first_choice(void *found) {
 }
 
 CASE(test_select_round_trip) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   int first = count > 1 ? 0 : DAVIT_HOST;
   assert_int_equal(current(), first);
   REFUSED(davit_device_current(NULL), "device");
@@ -160,7 +160,7 @@ static bool changes_cuda(void) {
  */
 CASE(test_work_leaves_the_choice_alone) {
   enum { BYTES = 1 << 20 }; /* enough for a copy in pieces */
-  int devices[MOST_PLACES], count = all_devices(devices), chosen = devices[count - 1];
+  int devices[MAX_PLACES], count = all_devices(devices), chosen = devices[count - 1];
   int openmp = omp_get_default_device(), cuda = dvt_cuda_current();
   void *pageable = calloc(BYTES, 1);
   assert_non_null(pageable);
@@ -185,7 +185,7 @@ CASE(test_work_leaves_the_choice_alone) {
 /* The image of this library has no name any more, but a file that the program has made and mapped keeps its
  * name. */
 CASE(test_image_files) {
-  int devices[MOST_PLACES], unnamed = 0;
+  int devices[MAX_PLACES], unnamed = 0;
   all_devices(devices);
   FILE *maps = fopen("/proc/self/maps", "r");
   assert_non_null(maps);
@@ -224,7 +224,7 @@ CASE(test_memory_in_numbers) {
 }
 
 CASE(test_links) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   REFUSED(davit_device_link(DAVIT_HOST, DAVIT_HOST, NULL), "link");
   for (int i = 0; i < count; i++)
     for (int j = 0; j < count; j++) {
@@ -242,17 +242,17 @@ CASE(test_links) {
 }
 
 CASE(test_default_devices) {
-  int devices[MOST_PLACES], count = 0, again = 0, total = device_count(), gpus = 0;
+  int devices[MAX_PLACES], count = 0, again = 0, total = device_count(), gpus = 0;
   CHECK(davit_device_defaults(0, NULL, &count));
   assert_true(count >= 1 && count <= (total > 1 ? total : 1));
   REFUSED(davit_device_defaults(0, NULL, NULL), "count");
   REFUSED(davit_device_defaults(1, NULL, &again), "devices");
-  for (int i = 0; i < MOST_PLACES; i++)
+  for (int i = 0; i < MAX_PLACES; i++)
     devices[i] = 4711;
   CHECK(davit_device_defaults(count - 1, devices, &again)); /* one too few */
   assert_int_equal(again, count);
   assert_int_equal(devices[count - 1], 4711);
-  CHECK(davit_device_defaults(MOST_PLACES, devices, &again));
+  CHECK(davit_device_defaults(MAX_PLACES, devices, &again));
   assert_int_equal(devices[count], 4711);
   for (int i = 0; i < total; i++)
     gpus += !place_is_host(i);

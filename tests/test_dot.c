@@ -37,7 +37,7 @@ static void expect(const pair *p, double is) {
 
 /* On the first `count` devices. */
 static double spread(const pair *p, int count) {
-  int devices[MOST_PLACES];
+  int devices[MAX_PLACES];
   double result = NAN;
   float single = NAN;
   spread_devices(devices);
@@ -52,7 +52,7 @@ static double spread(const pair *p, int count) {
 
 CASE(test_sizes_increments_places) {
   static const int64_t sizes[] = {0, 1, 2, 31, 1000, (1 << 20) + 3}, incs[] = {1, 2, -1, -3};
-  int devices[MOST_PLACES], count = spread_devices(devices);
+  int devices[MAX_PLACES], count = spread_devices(devices);
   for (int n = 0; n < COUNT(sizes); n++)
     for (int i = 0; i < COUNT(incs); i++)
       for (int j = 0; j < COUNT(incs); j++) {
@@ -68,7 +68,7 @@ CASE(test_sizes_increments_places) {
 }
 
 CASE(test_any_number_of_devices_same_bits) {
-  int devices[MOST_PLACES], count = spread_devices(devices);
+  int devices[MAX_PLACES], count = spread_devices(devices);
   for (int t = 0; t < 2; t++) {
     pair p = pair_new(real_type(t), 7 * (1 << 20) + 5, 1, 1, DAVIT_PINNED, DAVIT_PINNED);
     const double first = spread(&p, 1);

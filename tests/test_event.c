@@ -36,7 +36,7 @@ CASE(test_arguments) {
 /* ---- one event, one queue ---- */
 
 CASE(test_life_cycle) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   davit_event *event = new_event();
   for (int i = 0; i < count; i++) {
     davit_queue *queue = new_queue(devices[i], 1);
@@ -355,7 +355,7 @@ CASE(test_wait_between_subqueues) {
 enum { FAN = 8 };
 
 CASE(test_fan_out) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   for (int i = 0; i < count; i++) {
     davit_queue *source = new_queue(devices[i], 1), *sinks[FAN];
     davit_event *event = new_event();
@@ -412,7 +412,7 @@ static void expect_fan_in(int sink_device, const int *devices, int count, int la
 }
 
 CASE(test_fan_in) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   for (int i = 0; i < count; i++)
     for (int last = 0; last < FAN; last++)
       expect_fan_in(devices[i], devices, count, last);
@@ -451,8 +451,8 @@ static size_t heap_bytes(void) {
 /* One event goes round all devices; what is in use afterwards is what was in use after the first rounds. */
 CASE(test_reuse_does_not_leak) {
   enum { CYCLES = 10000, WARM_UP = 1000 };
-  int devices[MOST_PLACES], count = all_devices(devices);
-  davit_queue *queues[MOST_PLACES];
+  int devices[MAX_PLACES], count = all_devices(devices);
+  davit_queue *queues[MAX_PLACES];
   davit_event *event = new_event();
   size_t before = 0;
   int cycles = scaled(CYCLES);

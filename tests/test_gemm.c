@@ -20,7 +20,7 @@ typedef struct problem {
   dense a, b, c;
 } problem;
 
-static int devices[MOST_PLACES], spread;
+static int devices[MAX_PLACES], spread;
 
 static int find_devices(void **state) {
   (void)state;
@@ -220,7 +220,7 @@ CASE(test_device_counts) {
 
 /* The CPU itself beside all devices. */
 CASE(test_host_and_devices_together) {
-  int all[MOST_PLACES];
+  int all[MAX_PLACES];
   problem p = basic(1, 310, 280, 190);
   p.options.device_count = plain_devices(all);
   p.options.devices = all;

@@ -47,7 +47,7 @@ static void expect_product(const gemv_case *c, const dense *a, const dense *x, c
 
 /* On the queue, or without one on the first `count` devices. */
 static void run(const gemv_case *c, davit_queue *queue, int count) {
-  int devices[MOST_PLACES];
+  int devices[MAX_PLACES];
   const int64_t inner = c->trans == 'N' ? c->n : c->m, outer = c->trans == 'N' ? c->m : c->n;
   spread_devices(devices);
   dense a = dense_new(c->type, c->m, c->n, c->extra_ld, 0, c->places[0], 1);
@@ -66,7 +66,7 @@ static void run(const gemv_case *c, davit_queue *queue, int count) {
 
 CASE(test_sizes_and_places) {
   static const int64_t sizes[] = {0, 1, 2, 37, 130}, incs[] = {1, 2, -1, -3};
-  int devices[MOST_PLACES], count = spread_devices(devices);
+  int devices[MAX_PLACES], count = spread_devices(devices);
   for (int m = 0; m < COUNT(sizes); m++)
     for (int n = 0; n < COUNT(sizes); n++)
       for (int p = 0; p < DENSE_PLACES * DENSE_PLACES * DENSE_PLACES; p += 7) {
@@ -86,7 +86,7 @@ CASE(test_sizes_and_places) {
 
 CASE(test_scalars) {
   static const double scalars[] = {0, 1, -1, 0.75};
-  int devices[MOST_PLACES], count = spread_devices(devices);
+  int devices[MAX_PLACES], count = spread_devices(devices);
   for (int i = 0; i < 4; i++)
     for (int j = 0; j < 4; j++)
       for (int t = 0; t < 2; t++) {
@@ -100,7 +100,7 @@ CASE(test_scalars) {
 /* Long enough for several chunks along x and along y. */
 CASE(test_several_chunks) {
   static const int64_t shapes[][2] = {{3000, 4500}, {3, 3000000}, {3000000, 3}};
-  int devices[MOST_PLACES], count = spread_devices(devices);
+  int devices[MAX_PLACES], count = spread_devices(devices);
   for (int s = 0; s < COUNT(shapes); s++)
     for (int t = 0; t < 2; t++) {
       const gemv_case c = {real_type(s + 1),

@@ -173,7 +173,7 @@ CASE(test_device_lost_in_mid_work) {
 
 /* A full device: davit_malloc() says so, keeps the caller's pointer, and works again at once. */
 CASE(test_refused_block) {
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   for (int i = 0; i < count; i++) {
     dvt_injection kind = places[i] >= 0              ? DVT_INJECT_DEVICE_MEMORY
                          : places[i] == DAVIT_PINNED ? DVT_INJECT_PINNED_MEMORY

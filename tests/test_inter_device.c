@@ -167,7 +167,7 @@ CASE(test_complete_graph_is_right) {
 }
 
 CASE(test_each_edge_is_needed) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   for (int i = 0; i < count; i++) {
     graph g;
     build(&g, 65, (const int[]){devices[i], devices[(i + 1) % count]});
@@ -209,7 +209,7 @@ static void signed_permutation(double *matrix, uint64_t *random) {
 
 CASE(test_cpu_and_all_devices) {
   static double start[N * N], factors[MOST][N * N], expected[MOST][N * N], sum[N * N], expected_sum[N * N];
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   count = count < MOST ? count : MOST;
   station stations[MOST];
   uint64_t random = 3;

@@ -36,7 +36,7 @@ static struct arena {
     davit_tuning_parameter parameters[128];
     davit_align_matrix matrices[16];
     davit_detect_options defaults;
-    int devices[MOST_PLACES];
+    int devices[MAX_PLACES];
   } out;
 } a, before;
 

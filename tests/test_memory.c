@@ -20,7 +20,7 @@ static int place_of(const void *pointer) {
 
 CASE(test_blocks_at_every_place) {
   static const size_t sizes[] = {1, 255, 256, 257, 4097, 1048577, 17 << 20};
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   for (int i = 0; i < count; i++)
     for (int s = 0; s < COUNT(sizes); s++) {
       unsigned char *block = new_memory(sizes[s], places[i]), last = 0;
@@ -36,7 +36,7 @@ CASE(test_blocks_at_every_place) {
 }
 
 CASE(test_nothing_and_too_much) {
-  int places[MOST_PLACES], count = all_places(places), local = 0;
+  int places[MAX_PLACES], count = all_places(places), local = 0;
   for (int i = 0; i < count; i++) {
     void *pointer = &local;
     CHECK(davit_malloc(0, places[i], &pointer));
@@ -55,7 +55,7 @@ CASE(test_nothing_and_too_much) {
 }
 
 CASE(test_wrong_frees) {
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   for (int i = 0; i < count; i++) {
     char *block = new_memory(1000, places[i]);
     REFUSED(davit_free(block + 1), "not the start");
@@ -82,7 +82,7 @@ CASE(test_pointer_places) {
 /* Where freeing would wait for a device, blocks are kept: the same one comes back, another size does not take
  * it, and trimming gives it away. */
 CASE(test_pool) {
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   for (int i = 0; i < count; i++) {
     CHECK(davit_memory_trim(places[i]));
     assert_int_equal(dvt_memory_kept(places[i]), 0);
@@ -135,7 +135,7 @@ static void *allocate_and_free(void *argument) {
 
 CASE(test_many_threads_allocate) {
   enum { THREADS = 8 };
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   churn churns[THREADS];
   for (int i = 0; i < THREADS; i++)
     churns[i] = (churn){(uint64_t)i, places, count, 0};
@@ -147,7 +147,7 @@ CASE(test_many_threads_allocate) {
 CASE(test_pinning) {
   enum { BYTES = 3 << 20 };
   char *memory = malloc(BYTES), back = 0;
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   memset(memory, 5, BYTES);
   CHECK(davit_pin(memory, BYTES));
   for (int i = 0; i < count; i++) {
@@ -220,7 +220,7 @@ static void expect_copy(const shape *s, int to, int from, bool linear) {
 }
 
 static void copy_between_all_places(const shape *shapes, int count, bool linear) {
-  int places[MOST_PLACES], place_count = all_places(places);
+  int places[MAX_PLACES], place_count = all_places(places);
   for (int i = 0; i < place_count; i++)
     for (int j = 0; j < place_count; j++)
       for (int k = 0; k < count; k++)
@@ -282,7 +282,7 @@ CASE(test_empty_copies_and_arguments) {
 
 CASE(test_fill) {
   static const int64_t sizes[] = {1, 3, 255, 4097, 1000003};
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   for (int i = 0; i < count; i++)
     for (int k = 0; k < COUNT(sizes); k++) {
       shape s = {sizes[k], 1, sizes[k], sizes[k], 1};
@@ -301,7 +301,7 @@ CASE(test_random) {
   static const uint64_t seeds[] = {0, 1, UINT64_C(0xfedcba9876543210)};
   static double d[MOST], d_found[MOST + 1];
   static float f[MOST], f_found[MOST + 1];
-  int places[MOST_PLACES], count = all_places(places);
+  int places[MAX_PLACES], count = all_places(places);
   for (int s = 0; s < COUNT(seeds); s++) {
     dvt_ref_random_double(d, 0, MOST, seeds[s]);
     dvt_ref_random_float(f, 0, MOST, seeds[s]);

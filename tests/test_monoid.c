@@ -268,7 +268,7 @@ CASE(test_scan) {
 CASE(test_many_pieces) {
   const kind *k = &kinds[3];
   const int64_t n = 2 * ((32 << 20) / 12) + 777;
-  int devices[MOST_PLACES], count = spread_devices(devices);
+  int devices[MAX_PLACES], count = spread_devices(devices);
   char *x = make_elements(k, n, 3), *should = poisoned((size_t)n * 12);
   element last, result;
   loop(k, DAVIT_SCAN_INCLUSIVE, n, x, NULL, should, last);

@@ -219,7 +219,7 @@ CASE(test_two_queues_overlap) {
 }
 
 CASE(test_32_queues_overlap) {
-  int devices[MOST_PLACES], count = all_devices(devices), spread[32];
+  int devices[MAX_PLACES], count = all_devices(devices), spread[32];
   for (int i = 0; i < 32; i++)
     spread[i] = devices[i % count];
   for (int round = 0; round < 3; round++)
@@ -270,7 +270,7 @@ CASE(test_one_subqueue_does_not_overlap) {
 /* Each sub-queue has its own BLAS state: products with different factors at the same time do not mix. */
 CASE(test_products_on_subqueues) {
   enum { SUBQUEUES = 6, M = 17, N = 19, K = 23, ROUNDS = 5 };
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   double ones[K * (M > N ? M : N)], found[M * N];
   for (int i = 0; i < COUNT(ones); i++)
     ones[i] = 1;
@@ -417,7 +417,7 @@ static void expect_copy_behind_gate(int device, int place) {
 }
 
 CASE(test_copies_do_not_wait) {
-  int devices[MOST_PLACES], places[MOST_PLACES];
+  int devices[MAX_PLACES], places[MAX_PLACES];
   int count = all_devices(devices), place_count = all_places(places);
   for (int i = 0; i < count; i++)
     for (int j = 0; j < place_count; j++)
@@ -531,7 +531,7 @@ static void expect_device_synchronize(int device, bool last_is_longest) {
 }
 
 CASE(test_device_synchronize_covers_all_queues) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   for (int i = 0; i < count; i++) {
     davit_queue *stuck = NULL;
     gate *g = NULL;
@@ -575,8 +575,8 @@ static void *synchronize_device(void *argument) {
 
 /* The synchronisation holds both queues while it waits for the work that destroys the second. */
 CASE(test_work_destroys_another_queue) {
-  static heir heirs[MOST_PLACES];
-  int devices[MOST_PLACES], count = all_devices(devices);
+  static heir heirs[MAX_PLACES];
+  int devices[MAX_PLACES], count = all_devices(devices);
   for (int i = 0; i < count; i++) {
     heir *h = &heirs[i];
     *h = (heir){.other = new_queue(devices[i], 2), .device = devices[i]};
@@ -608,7 +608,7 @@ static double cpu_ms(void) {
 
 CASE(test_idle_queues_use_no_cpu) {
   enum { QUEUES = 16 };
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   davit_queue *queues[QUEUES];
   davit_event *event = new_event();
   atomic_int counter = 0;

@@ -124,7 +124,7 @@ CASE(test_many_pieces) {
     const int64_t n = 3 * pieces[type] + 12345;
     void *x = rough_data(DAVIT_SUM, (davit_type)type, n, 4);
     const job j = {.type = (davit_type)type, .n = n, .shift = 1, .x = x};
-    int spread[MOST_PLACES], count = spread_devices(spread);
+    int spread[MAX_PLACES], count = spread_devices(spread);
     double should[1], result[1];
     model(j.type, n, x, should);
     for (int travel = 0; travel < 2; travel++) {

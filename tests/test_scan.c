@@ -99,7 +99,7 @@ CASE(test_many_pieces) {
     if (t.flags) /* a segment that begins in the first piece and ends in the last */
       t.flags[piece / 2] = t.flags[3 * piece + 3] = 2;
     refer(&t);
-    int devices[MOST_PLACES], count = turn == 0 ? plain_devices(devices) : spread_devices(devices);
+    int devices[MAX_PLACES], count = turn == 0 ? plain_devices(devices) : spread_devices(devices);
     const int place = turn % 2 ? DAVIT_PINNED : DAVIT_PAGEABLE;
     void *y = poisoned(job_bytes(&t.j));
     count = turn == 1 ? 1 : count < 16 ? count : 16;

@@ -129,7 +129,7 @@ CASE(test_variants) {
 }
 
 CASE(test_places_and_devices) {
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 16; v++) {
       stencil_case c = {.type = real_type(v),
@@ -257,7 +257,7 @@ typedef struct attempt {
 
 static davit_status spread_over_all(void *argument) {
   attempt *t = argument;
-  int devices[MOST_PLACES], count = plain_devices(devices);
+  int devices[MAX_PLACES], count = plain_devices(devices);
   return call(&t->c, &t->a, &t->b, NULL, devices, count);
 }
 

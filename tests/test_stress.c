@@ -52,7 +52,7 @@ static void *produce(void *argument) {
 }
 
 CASE(test_many_producers) {
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   davit_queue *shared[SHARED];
   static producer producers[THREADS];
   pthread_t threads[THREADS];
@@ -81,8 +81,8 @@ CASE(test_many_producers) {
 /* A program is a sequence of commands on cells; each command goes to a random sub-queue of eight queues, and
  * waits for exactly those earlier commands of other sub-queues that it must not overtake: the writers of what
  * it reads, the readers and writers of what it writes. The model runs the same sequence in order. */
-enum { PROGRAMS = 1000, COMMANDS = 60, QUEUES = 8, MOST_SUBQUEUES = 3, MOST_CELLS = 12, WORDS = 5 };
-enum { LANES = QUEUES * MOST_SUBQUEUES };
+enum { PROGRAMS = 1000, COMMANDS = 60, QUEUES = 8, MAX_SUBQUEUES = 3, MAX_CELLS = 12, WORDS = 5 };
+enum { LANES = QUEUES * MAX_SUBQUEUES };
 
 typedef struct cell {
   uint64_t *memory, model[WORDS];
@@ -104,7 +104,7 @@ typedef struct machine {
   davit_queue *queues[QUEUES];
   davit_event *lane_event[LANES], *command_event[COMMANDS];
   bool event_for_each_command; /* else one for each lane, recorded again and again */
-  cell cells[MOST_CELLS];
+  cell cells[MAX_CELLS];
   int cell_count;
   command commands[COMMANDS];
   uint64_t random;
@@ -157,7 +157,7 @@ static cell *random_cell(machine *m, bool host) {
 
 static int random_lane(machine *m) {
   int queue = random_below(&m->random, QUEUES);
-  return queue * MOST_SUBQUEUES + random_below(&m->random, m->subqueues[queue]);
+  return queue * MAX_SUBQUEUES + random_below(&m->random, m->subqueues[queue]);
 }
 
 static command random_command(machine *m) {
@@ -171,7 +171,7 @@ static command random_command(machine *m) {
     c.from = random_cell(m, host);
   while (c.from == c.to);
   if (c.operation == ON_DEVICE) /* on a cell that the lane's device reaches */
-    for (int place = place_for(m->devices[c.lane / MOST_SUBQUEUES]); c.to->place != place;)
+    for (int place = place_for(m->devices[c.lane / MAX_SUBQUEUES]); c.to->place != place;)
       c.to = random_cell(m, false);
   return c;
 }
@@ -217,8 +217,8 @@ static void note_accesses(command *c, int number) {
 static void enqueue(machine *m, int number) {
   command *c = &m->commands[number];
   *c = random_command(m);
-  davit_queue *queue = m->queues[c->lane / MOST_SUBQUEUES];
-  CHECK(davit_queue_set_subqueue(queue, c->lane % MOST_SUBQUEUES));
+  davit_queue *queue = m->queues[c->lane / MAX_SUBQUEUES];
+  CHECK(davit_queue_set_subqueue(queue, c->lane % MAX_SUBQUEUES));
   uint64_t before = predecessors(c);
   for (int i = 0; i < number; i++)
     if (before >> i & 1 && m->commands[i].lane != c->lane)
@@ -259,19 +259,18 @@ static void run_program(machine *m, int program) {
 }
 
 static void set_up(machine *m) {
-  int devices[MOST_PLACES], count = all_devices(devices), places[MOST_PLACES],
-                            place_count = all_places(places);
+  int devices[MAX_PLACES], count = all_devices(devices), places[MAX_PLACES], place_count = all_places(places);
   memset(m, 0, sizeof *m);
   for (int i = 0; i < QUEUES; i++) {
     m->devices[i] = devices[i % count];
-    m->subqueues[i] = 1 + i % MOST_SUBQUEUES;
+    m->subqueues[i] = 1 + i % MAX_SUBQUEUES;
     m->queues[i] = new_queue(m->devices[i], m->subqueues[i]);
   }
   for (int i = 0; i < LANES; i++)
     m->lane_event[i] = new_event();
   for (int i = 0; i < COMMANDS; i++)
     m->command_event[i] = new_event();
-  m->cell_count = 2 * place_count < MOST_CELLS ? 2 * place_count : MOST_CELLS;
+  m->cell_count = 2 * place_count < MAX_CELLS ? 2 * place_count : MAX_CELLS;
   for (int i = 0; i < m->cell_count; i++) {
     m->cells[i].place = places[i % place_count];
     m->cells[i].memory = new_memory(sizeof m->cells[i].model, m->cells[i].place);
@@ -340,7 +339,7 @@ static davit_status one_life(storm *s, const int *devices, int count) {
 
 static void *live_and_die(void *argument) {
   storm *s = argument;
-  int devices[MOST_PLACES], count = 0;
+  int devices[MAX_PLACES], count = 0;
   s->wrong += davit_device_count(&count) != DAVIT_SUCCESS;
   for (int i = 0; i <= count; i++)
     devices[i] = i - 1;

@@ -455,7 +455,7 @@ CASE(test_gemm_uses_it) {
  * by 1. */
 static void set_all(int more) {
   davit_tuning_parameter parameters[128];
-  int count = 0, devices[MOST_PLACES], device_count = all_devices(devices);
+  int count = 0, devices[MAX_PLACES], device_count = all_devices(devices);
   CHECK(davit_tuning_parameters(COUNT(parameters), parameters, &count));
   for (int d = 0; d < device_count; d++)
     for (int i = 0; i < count; i++)

@@ -14,7 +14,7 @@
 #define BEST
 #endif
 
-enum { MOST_THREADS = 1024 };
+enum { MAX_THREADS = 1024 };
 
 /* The part of n elements that thread `t` of `threads` takes begins here. */
 static int64_t cut(int64_t n, int t, int threads) {
@@ -24,7 +24,7 @@ static int64_t cut(int64_t n, int t, int threads) {
 /* One for what is done before another would have started. */
 static int threads_for(int64_t n) {
   int threads = omp_get_num_procs();
-  return n < 65536 ? 1 : threads < MOST_THREADS ? threads : MOST_THREADS;
+  return n < 65536 ? 1 : threads < MAX_THREADS ? threads : MAX_THREADS;
 }
 
 /* One block of memory, which grows; NULL if there is none. */

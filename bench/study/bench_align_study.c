@@ -20,14 +20,14 @@
 #include "bench/study/align/align.h"
 #include "bench/study/program.h"
 
-enum { MOST_EFFECTS = 6, WIDTH = 62 };
+enum { MAX_EFFECTS = 6, WIDTH = 62 };
 
 typedef struct study {
   const study_options *o;
   int cpu_repeats;
   const char *random;
   study_align options;
-  study_effect effects[MOST_EFFECTS];
+  study_effect effects[MAX_EFFECTS];
   study_align_input input;
   float *movie, *patterns;
   int64_t score_count;
@@ -61,13 +61,13 @@ static float *features_of(int64_t frames, uint64_t seed) {
 static void make_movie(study *s, int64_t windows, int64_t pattern, uint64_t seed) {
   const int64_t window = s->options.window, kept = pattern < window ? pattern : window;
   s->movie = features_of(windows * window, seed);
-  s->patterns = features_of(MOST_EFFECTS * pattern, seed + 1);
-  for (int e = 0; e < MOST_EFFECTS; e++)
+  s->patterns = features_of(MAX_EFFECTS * pattern, seed + 1);
+  for (int e = 0; e < MAX_EFFECTS; e++)
     s->effects[e] = (study_effect){pattern, s->patterns + e * pattern * WIDTH};
   for (int64_t w = 0; w < windows; w += 3)
     for (int64_t i = 0; i < kept * WIDTH; i++) {
       float *at = &s->movie[(w * window + (window - kept) / 2) * WIDTH + i];
-      *at = s->effects[w / 3 % MOST_EFFECTS].features[i] + 0.5f * *at;
+      *at = s->effects[w / 3 % MAX_EFFECTS].features[i] + 0.5f * *at;
     }
   s->input = (study_align_input){WIDTH, windows * window, s->movie, 1, s->effects};
 }
@@ -196,7 +196,7 @@ static void table_effects(void *context) {
   const int count = study_list(s->o, "effects", "1,2,3,4,5,6", "1,2,3,4,5,6", counts);
   study_begin_table("effects", "V2 by the number of effects");
   for (int i = 0; i < count; i++) {
-    if (counts[i] < 1 || counts[i] > MOST_EFFECTS)
+    if (counts[i] < 1 || counts[i] > MAX_EFFECTS)
       continue;
     use_effects(s, (int)counts[i]);
     const result one = measure(s, &serial, 1), r = measure(s, &on_device[1], 0);

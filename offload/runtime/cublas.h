@@ -50,8 +50,8 @@ typedef void (*dvt_cublas_function)(void);
 dvt_cublas_function dvt_cublas_entry(enum dvt_cublas_number number);
 #define DVT_CUBLAS(name) ((__typeof__(cublas##name) *)dvt_cublas_entry(DVT_CUBLAS_##name))
 
-/* The same for cublasD<name> or cublasS<name> by type; the prototype of the former, pointers given as void *,
- * serves both. */
+/* The same for cublasD<name> or cublasS<name> by type; both have the prototype of the former if pointers are
+ * given as void *. */
 #define DVT_CUBLAS_OF(type, name)                                                                            \
   ((__typeof__(cublasD##name) *)dvt_cublas_entry(DVT_CUBLAS_D##name + ((type) == DAVIT_FLOAT)))
 

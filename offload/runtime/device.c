@@ -17,9 +17,9 @@
 #include <cuda_runtime_api.h>
 #endif
 
-enum { MOST_DEVICES = 64 };
+enum { MAX_DEVICES = 64 };
 
-static dvt_device table[MOST_DEVICES + 1];
+static dvt_device table[MAX_DEVICES + 1];
 static int device_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -200,8 +200,8 @@ static void build(void) {
   table[0].info.kind = DAVIT_DEVICE_CPU;
   describe(&table[0]);
   device_count = omp_get_num_devices();
-  if (device_count > MOST_DEVICES)
-    device_count = MOST_DEVICES;
+  if (device_count > MAX_DEVICES)
+    device_count = MAX_DEVICES;
   for (int i = 0; i < device_count; i++) {
     table[i + 1].info.device = i;
     uintptr_t code;

@@ -61,7 +61,7 @@ typedef struct kernel_list {
 } kernel_list;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static kernel_list lists[DVT_MOST_ORDINALS]; /* guarded by lock */
+static kernel_list lists[DVT_MAX_ORDINALS]; /* guarded by lock */
 
 /* The image's kernels if the current device runs them. */
 static bool load(const unsigned char *image, kernel_list *list) {
@@ -157,12 +157,12 @@ davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, i
   /* First comes a pointer that bare kernels do not read, last what the region captures for its clauses. */
   enum { CLAUSES = 4 };
   static const dvt_argument none = 0;
-  const void *slots[1 + DVT_MOST_ARGUMENTS + CLAUSES];
+  const void *slots[1 + DVT_MAX_ARGUMENTS + CLAUSES];
   if (teams < 1)
     return DAVIT_SUCCESS;
-  if (teams > INT32_MAX || count > DVT_MOST_ARGUMENTS)
+  if (teams > INT32_MAX || count > DVT_MAX_ARGUMENTS)
     return davit_fail(DAVIT_INTERNAL_ERROR, "%s: too many teams or arguments", kernel->function);
-  for (int i = 0; i < 1 + DVT_MOST_ARGUMENTS + CLAUSES; i++)
+  for (int i = 0; i < 1 + DVT_MAX_ARGUMENTS + CLAUSES; i++)
     slots[i] = i >= 1 && i <= count ? &arguments[i - 1] : &none;
   const void *handle;
   davit_status status = prepare(kernel, stream, shared_bytes, &handle);

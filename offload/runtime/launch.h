@@ -11,7 +11,7 @@
  *   - is `target teams ompx_bare` and consists of one call whose arguments are, in order, the region's:
  *     pointers (is_device_ptr), 64-bit integers, doubles. The compiler passes them to the kernel in the order
  *     in which the region names them, each in 8 bytes.
- * A kernel has at most DVT_MOST_ARGUMENTS arguments. */
+ * A kernel has at most DVT_MAX_ARGUMENTS arguments. */
 #ifndef DAVIT_OFFLOAD_RUNTIME_LAUNCH_H
 #define DAVIT_OFFLOAD_RUNTIME_LAUNCH_H
 
@@ -25,12 +25,12 @@
 #include "offload/runtime/stream.h"
 #include "src/base/operation.h"
 
-enum { DVT_MOST_ARGUMENTS = 24 };
+enum { DVT_MAX_ARGUMENTS = 24 };
 
 /* One for each region, static: = DVT_KERNEL(name of the function). */
 typedef struct dvt_kernel {
   const char *function;
-  _Atomic(void *) handle[DVT_MOST_ORDINALS];
+  _Atomic(void *) handle[DVT_MAX_ORDINALS];
 } dvt_kernel;
 #define DVT_KERNEL(function_name) DVT_KERNEL_(function_name)
 #define DVT_KERNEL_(function_name) {.function = #function_name}

@@ -38,8 +38,8 @@ typedef struct notifier {
 } notifier;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static dvt_stream *free_streams[DVT_MOST_ORDINALS];
-static dvt_mark *free_marks[DVT_MOST_ORDINALS];
+static dvt_stream *free_streams[DVT_MAX_ORDINALS];
+static dvt_mark *free_marks[DVT_MAX_ORDINALS];
 
 static davit_status use(int ordinal) {
   static _Thread_local int current = -1;
@@ -97,7 +97,7 @@ static davit_status make(const dvt_device *device, dvt_stream **stream) {
 
 davit_status dvt_stream_acquire(int device, dvt_stream **stream) {
   const dvt_device *found = dvt_device_find(device);
-  if (!found || found->ordinal < 0 || found->ordinal >= DVT_MOST_ORDINALS)
+  if (!found || found->ordinal < 0 || found->ordinal >= DVT_MAX_ORDINALS)
     return davit_fail(DAVIT_UNSUPPORTED, "device %d has no streams", device);
   pthread_mutex_lock(&lock);
   dvt_stream *taken = free_streams[found->ordinal];

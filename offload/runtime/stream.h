@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DVT_MOST_ORDINALS = 64 }; /* NVIDIA devices beyond have no streams */
+enum { DVT_MAX_ORDINALS = 64 }; /* NVIDIA devices beyond have no streams */
 
 typedef struct dvt_stream dvt_stream;
 typedef struct dvt_mark dvt_mark;
@@ -23,7 +23,7 @@ davit_status dvt_stream_acquire(int device, dvt_stream **stream);
 void dvt_stream_release(dvt_stream *stream);
 int dvt_stream_device(const dvt_stream *stream);
 
-/* CUDA's number of the stream's device, less than DVT_MOST_ORDINALS. */
+/* CUDA's number of the stream's device, less than DVT_MAX_ORDINALS. */
 int dvt_stream_ordinal(const dvt_stream *stream);
 
 /* Makes the stream's device current for the calling thread, as vendor calls need it. */

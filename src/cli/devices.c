@@ -32,7 +32,7 @@ static int load(void *state) {
   all->entries = cli_job_memory(&all->job, count, sizeof *all->entries);
   all->links = cli_job_memory(&all->job, count * count, sizeof *all->links);
   cli_device_set *set = &all->job.devices;
-  for (set->count = 0; set->count < all->count && set->count < CLI_MOST_DEVICES; set->count++)
+  for (set->count = 0; set->count < all->count && set->count < CLI_MAX_DEVICES; set->count++)
     set->ids[set->count] = set->count - 1;
   return all->entries && all->links ? CLI_OK : CLI_DEVICE;
 }

@@ -10,7 +10,7 @@
 
 typedef enum sweep { NO_SWEEP, OVER_THREADS, OVER_REGISTERS, OVER_SHARED } sweep;
 
-enum { MOST_POINTS = 512, LIMITS = 5 };
+enum { MAX_POINTS = 512, LIMITS = 5 };
 
 typedef struct point {
   int64_t value;
@@ -25,7 +25,7 @@ typedef struct calculation {
   davit_occupancy_card card;
   davit_occupancy_result rule, hand;
   int points;
-  point point[MOST_POINTS];
+  point point[MAX_POINTS];
 } calculation;
 
 static const cli_choice sweeps[] = {
@@ -111,7 +111,7 @@ static davit_status sweep_over(calculation *c) {
     first = 0;
   }
   davit_status status = DAVIT_SUCCESS;
-  for (int64_t value = first; value < most && c->points < MOST_POINTS - 1 && status == DAVIT_SUCCESS;
+  for (int64_t value = first; value < most && c->points < MAX_POINTS - 1 && status == DAVIT_SUCCESS;
        value += step)
     status = add_point(c, value);
   return status == DAVIT_SUCCESS ? add_point(c, most) : status;

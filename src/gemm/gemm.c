@@ -37,7 +37,7 @@ static davit_status run(dvt_gemm *g, const davit_gemm_options *given) {
   DVT_TRY(dvt_gemm_operation.check(g));
   DVT_TRY(DVT_CHECK_OPTIONS(given));
   DVT_TRY(dvt_check_length("options->tile", options.tile));
-  int devices[DVT_MOST_DEVICES];
+  int devices[DVT_MAX_DEVICES];
   DVT_TRY(dvt_choose_devices(options.devices, options.device_count, devices, &options.device_count));
   options.devices = devices;
   if (g->alpha == 0)

@@ -25,7 +25,7 @@
 #include "src/runtime/operation.h"
 #include "src/runtime/tuning.h"
 
-enum { MOST_PRODUCT_LANES = 64, STREAM_PRODUCT_LANES = 2, PACK_LANES = 4, RING = 8, LANE_WORDS = 24 };
+enum { MAX_PRODUCT_LANES = 64, STREAM_PRODUCT_LANES = 2, PACK_LANES = 4, RING = 8, LANE_WORDS = 24 };
 
 /* A lane with a number, for the sets of lanes that have waited. */
 typedef struct worker {
@@ -57,7 +57,7 @@ typedef struct engine {
   int device;
   bool streams;
   worker load, peer, store;
-  worker product[MOST_PRODUCT_LANES];
+  worker product[MAX_PRODUCT_LANES];
   int product_lanes;
   worker pack[PACK_LANES];
   slot_state *slot;
@@ -73,7 +73,7 @@ typedef struct run {
   size_t element, slot_bytes;
   int place[DVT_MATRICES];
   engine engine[DVT_PLAN_DEVICES];
-  dvt_lane *lanes[DVT_PLAN_DEVICES * (MOST_PRODUCT_LANES + PACK_LANES + 3)];
+  dvt_lane *lanes[DVT_PLAN_DEVICES * (MAX_PRODUCT_LANES + PACK_LANES + 3)];
   int lane_count;
   davit_gemm_report report;
 } run;
@@ -349,7 +349,7 @@ static int product_lanes(const run *r, int device, bool streams) {
   if (!dvt_device_find(device)->shares_host_memory || device == DAVIT_HOST)
     return 1; /* target regions fill the device, the CPU's own product uses all cores */
   int lanes = (int)sysconf(_SC_NPROCESSORS_ONLN) / (r->plan.devices * dvt_device_threads(device));
-  return lanes < 1 ? 1 : lanes > MOST_PRODUCT_LANES ? MOST_PRODUCT_LANES : lanes;
+  return lanes < 1 ? 1 : lanes > MAX_PRODUCT_LANES ? MAX_PRODUCT_LANES : lanes;
 }
 
 static davit_status open_ring(run *r, engine *e) {

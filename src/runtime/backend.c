@@ -12,7 +12,7 @@
 /* The library's own; others register by constructors, before there are threads. */
 extern dvt_backend dvt_backend_openmp, dvt_backend_threads;
 static dvt_backend *registered;
-static void (*stops[DVT_MOST_STOPS])(void);
+static void (*stops[DVT_MAX_STOPS])(void);
 static int stop_count;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;

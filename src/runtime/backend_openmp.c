@@ -30,7 +30,7 @@
 #include "src/runtime/lane.h"
 #include "src/runtime/pool.h"
 
-enum { MOST_WAITS = 48, IDLE_SPINS = 60 };
+enum { MAX_WAITS = 48, IDLE_SPINS = 60 };
 
 static _Atomic(dvt_command *) inbox; /* newest first */
 static atomic_ullong fulfilled;      /* detached tasks ended by other threads */
@@ -226,7 +226,7 @@ static char *awaited(const dvt_lane *lane, dvt_record *record) {
 
 static void generate(dvt_command *first) {
   dvt_lane *lane = first->lane;
-  char *in[MOST_WAITS], *out[1], *token = &lane->token;
+  char *in[MAX_WAITS], *out[1], *token = &lane->token;
   int ins = 0, outs = 0;
   for (dvt_command *c = first; c; c = c->next)
     if (c->kind == DVT_WAIT)
@@ -296,7 +296,7 @@ static void sort(batch *b, dvt_command *command) {
   dvt_lane *lane = command->lane;
   opened *segment = lane->backend;
   if (command->kind == DVT_WAIT) {
-    if (segment->first && (segment->works || segment->waits == MOST_WAITS))
+    if (segment->first && (segment->works || segment->waits == MAX_WAITS))
       close_segment(b, segment);
     append(segment, command);
     segment->waits++;
@@ -353,8 +353,8 @@ static bool take_batch(void) {
 
 /* Runs what is ready. A yield that ran no body either ended a fulfilled task or found nothing; as no more
  * than `owed` tasks can have been fulfilled, the last two of them found nothing. (A fulfilment that is not
- * counted yet may take the place of a counted one; its own count then comes later and brings the generator
- * back.) */
+ * counted yet may take the place of a counted one; its own count then comes later and wakes the generator
+ * again.) */
 static void run_ready(unsigned long long owed) {
   for (unsigned long long idle = 0; idle < owed + 2;) {
     unsigned long long before = bodies;

@@ -14,16 +14,16 @@
 davit_status dvt_choose_devices(const int *devices, int device_count, int *chosen, int *count) {
   DVT_TRY(dvt_start());
   if (!devices && device_count == 0) {
-    DVT_TRY(davit_device_defaults(DVT_MOST_DEVICES, chosen, count));
-    *count = *count < DVT_MOST_DEVICES ? *count : DVT_MOST_DEVICES;
+    DVT_TRY(davit_device_defaults(DVT_MAX_DEVICES, chosen, count));
+    *count = *count < DVT_MAX_DEVICES ? *count : DVT_MAX_DEVICES;
     return DAVIT_SUCCESS;
   }
   if (!devices)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->devices is NULL, but options->device_count is %d",
                       device_count);
-  if (device_count < 1 || device_count > DVT_MOST_DEVICES)
+  if (device_count < 1 || device_count > DVT_MAX_DEVICES)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->device_count is %d, not 1 to %d", device_count,
-                      DVT_MOST_DEVICES);
+                      DVT_MAX_DEVICES);
   for (int i = 0; i < device_count; i++) {
     DVT_TRY(dvt_resolve_device(devices[i], &chosen[i]));
     for (int j = 0; j < i; j++)

@@ -9,8 +9,8 @@
 /* ---- options ---- */
 
 /* The devices that options (NULL allowed) name, or the default ones; the options' reserved words are checked.
- * `chosen` has room for DVT_MOST_DEVICES. */
-enum { DVT_MOST_DEVICES = 16 };
+ * `chosen` has room for DVT_MAX_DEVICES. */
+enum { DVT_MAX_DEVICES = 16 };
 #define DVT_CHOOSE_DEVICES(options, chosen, count)                                                           \
   (DVT_CHECK_OPTIONS(options) != DAVIT_SUCCESS                                                               \
        ? DAVIT_INVALID_ARGUMENT                                                                              \

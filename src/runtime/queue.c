@@ -116,13 +116,13 @@ static void drop(davit_queue *queue) {
 }
 
 davit_status davit_queue_create(int device, davit_queue **queue, const davit_queue_options *options) {
-  enum { MOST_SUBQUEUES = 64 };
+  enum { MAX_SUBQUEUES = 64 };
   const int subqueues = options && options->subqueues ? options->subqueues : 1;
   DVT_TRY(dvt_check_pointer("queue", queue));
   DVT_TRY(DVT_CHECK_OPTIONS(options));
-  if (subqueues < 1 || subqueues > MOST_SUBQUEUES)
+  if (subqueues < 1 || subqueues > MAX_SUBQUEUES)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->subqueues is %d, not 1 to %d", subqueues,
-                      MOST_SUBQUEUES);
+                      MAX_SUBQUEUES);
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   davit_queue *made = dvt_allocate(1, sizeof *made + (size_t)subqueues * sizeof(dvt_lane *));

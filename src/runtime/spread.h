@@ -25,7 +25,7 @@ typedef struct dvt_spread_device {
 typedef struct dvt_spread {
   size_t buffer_bytes;
   int devices;
-  dvt_spread_device device[DVT_MOST_DEVICES];
+  dvt_spread_device device[DVT_MAX_DEVICES];
 } dvt_spread;
 
 /* Opens lanes on the devices; nothing is held after a failure. */

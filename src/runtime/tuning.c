@@ -33,7 +33,7 @@
 #include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
-enum { MOST_ENTRIES = 512, MOST_LINE = 512, MOST_DEVICES = 64, FIELDS = 5, WARNING_BYTES = 1024 };
+enum { MAX_ENTRIES = 512, MAX_LINE = 512, MAX_DEVICES = 64, FIELDS = 5, WARNING_BYTES = 1024 };
 
 static const char magic[] = "davit-tuning";
 
@@ -46,14 +46,14 @@ static const davit_tuning_parameter tunables[DVT_TUNE_COUNT] = {
 
 typedef struct entry_list {
   int count;
-  davit_tuning_entry entry[MOST_ENTRIES];
+  davit_tuning_entry entry[MAX_ENTRIES];
 } entry_list;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static entry_list table, incoming; /* `incoming` is filled from a file, then replaces `table` */
 static char warning[WARNING_BYTES];
 static atomic_bool filled;
-static _Atomic(int64_t) values[MOST_DEVICES + 1][DVT_TUNE_COUNT];
+static _Atomic(int64_t) values[MAX_DEVICES + 1][DVT_TUNE_COUNT];
 
 /* ---- keys ---- */
 
@@ -104,7 +104,7 @@ static bool is_here(const char *device) {
 static void publish(void) {
   int count;
   const dvt_device *devices = dvt_devices(&count);
-  for (int i = 0; i <= count && i <= MOST_DEVICES; i++) {
+  for (int i = 0; i <= count && i <= MAX_DEVICES; i++) {
     char key[128];
     device_key(&devices[i].info, key);
     for (int which = 0; which < DVT_TUNE_COUNT; which++) {
@@ -155,7 +155,7 @@ static void put_in_words(const complaints *c, const char *path, char text[static
   if (c->elsewhere)
     complain(text, &used, "%s: %d entries are for devices that are not here", path, c->elsewhere);
   if (c->too_many)
-    complain(text, &used, "%s: only the first %d entries are used", path, MOST_ENTRIES);
+    complain(text, &used, "%s: only the first %d entries are used", path, MAX_ENTRIES);
 }
 
 /* A whole number, all of `text`. */
@@ -210,7 +210,7 @@ static void take_line(char *line, int number, complaints *c) {
     c->first_malformed = c->malformed++ ? c->first_malformed : number;
   } else if (kind == UNKNOWN) {
     c->first_unknown = c->unknown++ ? c->first_unknown : number;
-  } else if (incoming.count == MOST_ENTRIES) {
+  } else if (incoming.count == MAX_ENTRIES) {
     c->too_many++;
   } else {
     c->elsewhere += !is_here(e.device);
@@ -220,12 +220,12 @@ static void take_line(char *line, int number, complaints *c) {
 
 /* A line without its end; false at the end of the file. Of one that is too long or holds a 0, `whole` is
  * false. */
-static bool next_line(FILE *file, char line[static MOST_LINE], bool *whole) {
+static bool next_line(FILE *file, char line[static MAX_LINE], bool *whole) {
   size_t length = 0;
   int byte;
   *whole = true;
   while ((byte = getc(file)) != EOF && byte != '\n') {
-    if (byte == '\0' || length + 1 == MOST_LINE)
+    if (byte == '\0' || length + 1 == MAX_LINE)
       *whole = false;
     else
       line[length++] = (char)byte;
@@ -243,7 +243,7 @@ static void check_version(const char *line, complaints *c) {
 }
 
 static void read_file(FILE *file, complaints *c) {
-  char line[MOST_LINE];
+  char line[MAX_LINE];
   bool whole;
   incoming.count = 0;
   next_line(file, line, &whole);
@@ -384,8 +384,8 @@ static davit_status set_entry(const davit_tuning_entry *new) {
       memmove(old, old + 1, (size_t)(&table.entry[table.count--] - (old + 1)) * sizeof *old);
     return DAVIT_SUCCESS;
   }
-  if (!old && table.count == MOST_ENTRIES)
-    return davit_fail(DAVIT_INVALID_STATE, "the tuning table is full: it has %d entries", MOST_ENTRIES);
+  if (!old && table.count == MAX_ENTRIES)
+    return davit_fail(DAVIT_INVALID_STATE, "the tuning table is full: it has %d entries", MAX_ENTRIES);
   *(old ? old : &table.entry[table.count++]) = *new;
   return DAVIT_SUCCESS;
 }

@@ -11,7 +11,7 @@
 
 #include "bench/study/align/launch.h"
 
-enum { MOST_WINDOW = 65535, MOST_PERMUTATIONS = 1000000, WARP = 32, MOST_TEAM = 1024 };
+enum { MAX_WINDOW = 65535, MAX_PERMUTATIONS = 1000000, WARP = 32, MAX_TEAM = 1024 };
 
 static const size_t HOST_MEMORY_BYTES = (size_t)64 << 20;
 
@@ -51,16 +51,16 @@ static davit_status check_choices(const study_align *a) {
 }
 
 static davit_status check_numbers(const study_align *a) {
-  if (a->window < 1 || a->window > MOST_WINDOW)
+  if (a->window < 1 || a->window > MAX_WINDOW)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "window is %lld, not 1 to %d", (long long)a->window,
-                      MOST_WINDOW);
+                      MAX_WINDOW);
   if (!(a->threshold >= 0 && a->threshold <= 100))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "threshold is %g, not 0 to 100", (double)a->threshold);
   if (!(a->penalty >= 0 && a->penalty <= 1e4f))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "penalty is %g, not 0 to 10000", (double)a->penalty);
-  if (a->permutations < 0 || a->permutations > MOST_PERMUTATIONS)
+  if (a->permutations < 0 || a->permutations > MAX_PERMUTATIONS)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "permutations is %d, not 0 to %d", a->permutations,
-                      MOST_PERMUTATIONS);
+                      MAX_PERMUTATIONS);
   const int64_t room = STUDY_TILE_FLOATS / (a->window + 1);
   if (a->program == STUDY_ALIGN_V5 && room < 1)
     return davit_fail(DAVIT_UNSUPPORTED, "window is %lld: a column of V5's tile has at most %d frames",
@@ -313,7 +313,7 @@ static study_align_shape shape_of(const program *p) {
   if (!by_team(p->a->program))
     return (study_align_shape){device, at_most((p->task.count + WARP - 1) / WARP, INT32_MAX), WARP};
   const int whole_warps = (p->task.runs + WARP - 1) / WARP * WARP;
-  return (study_align_shape){device, at_most(p->task.count, INT32_MAX), at_most(whole_warps, MOST_TEAM)};
+  return (study_align_shape){device, at_most(p->task.count, INT32_MAX), at_most(whole_warps, MAX_TEAM)};
 }
 
 static void launch(program *p) {

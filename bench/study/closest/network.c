@@ -84,7 +84,7 @@ void study_network_apply(const study_network *network, float *values) {
 
 /* ---- the 0-1 principle ---- */
 
-enum { MOST_ELEMENTS = 30, AT_A_TIME = 64, LOG_AT_A_TIME = 6 };
+enum { MAX_ELEMENTS = 30, AT_A_TIME = 64, LOG_AT_A_TIME = 6 };
 
 /* Element i of sequences 64 group … 64 group + 63, a bit each. */
 static uint64_t column_of(uint32_t group, int i) {
@@ -96,7 +96,7 @@ static uint64_t column_of(uint32_t group, int i) {
 
 /* A bit for each of the 64 sequences that is not sorted. */
 static uint64_t unsorted(const study_network *network, uint32_t group) {
-  uint64_t column[MOST_ELEMENTS], wrong = 0;
+  uint64_t column[MAX_ELEMENTS], wrong = 0;
   for (int i = 0; i < network->n; i++)
     column[i] = column_of(group, i);
   for (int64_t c = 0; c < network->count; c++) {
@@ -111,7 +111,7 @@ static uint64_t unsorted(const study_network *network, uint32_t group) {
 }
 
 davit_status study_network_sorts(const study_network *network, bool *sorts, uint32_t *witness) {
-  if (network->n > MOST_ELEMENTS)
+  if (network->n > MAX_ELEMENTS)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "2^%d sequences are too many", network->n);
   uint32_t groups = network->n > LOG_AT_A_TIME ? UINT32_C(1) << (network->n - LOG_AT_A_TIME) : 1;
   *sorts = true;

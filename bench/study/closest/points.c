@@ -8,7 +8,7 @@
 
 #include "ref/philox.h"
 
-enum { MOST_BITS = 24 };
+enum { MAX_BITS = 24 };
 
 double study_points_deviation(int v) {
   return pow(0.1, v - 1);
@@ -98,10 +98,10 @@ static davit_status make_distinct(const study_points *p, int bits, int64_t n, st
 }
 
 davit_status study_points_make(const study_points *p, int64_t n, study_point *points) {
-  int bits = p->bits ? p->bits : MOST_BITS;
+  int bits = p->bits ? p->bits : MAX_BITS;
   if ((unsigned)p->distribution >= STUDY_DISTRIBUTIONS)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "distribution is %d, which is none", (int)p->distribution);
-  if (bits < 1 || bits > MOST_BITS)
+  if (bits < 1 || bits > MAX_BITS)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "bits is %d, not 1 to 24", bits);
   if (p->distribution == STUDY_NORMAL && (p->v < 1 || p->v > 5))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "v is %d, not 1 to 5", p->v);

@@ -237,10 +237,10 @@ static float tree(int threads, float *cache) {
 
 float study_printed_candidate(int threads, int64_t n, const study_point *points, int64_t block, float stale,
                               int *arrived) {
-  enum { MOST_THREADS = 1024 };
-  float cache[MOST_THREADS];
+  enum { MAX_THREADS = 1024 };
+  float cache[MAX_THREADS];
   *arrived = 0;
-  for (int t = 0; t < threads && t < MOST_THREADS; t++) {
+  for (int t = 0; t < threads && t < MAX_THREADS; t++) {
     const int64_t row = block * threads + t;
     cache[t] = row < n ? INFINITY : stale;
     *arrived += row < n;
@@ -251,9 +251,9 @@ float study_printed_candidate(int threads, int64_t n, const study_point *points,
 }
 
 float study_printed_min_dist(int threads, int64_t m, const float *dist, float outside, study_guard *reads) {
-  enum { MOST_THREADS = 1024 };
-  float cache[MOST_THREADS];
-  for (int t = 0; t < threads && t < MOST_THREADS; t++) {
+  enum { MAX_THREADS = 1024 };
+  float cache[MAX_THREADS];
+  for (int t = 0; t < threads && t < MAX_THREADS; t++) {
     cache[t] = study_inside(reads, t) ? dist[t] : outside;
     for (int64_t i = t + threads; i < m; i += threads)
       cache[t] = fminf(cache[t], dist[i]);

@@ -61,16 +61,16 @@ void study_note_combine(int thread, int left, int right) {
     t->combinations[t->combination_count++] = (study_combination){t->step, thread, left, right};
 }
 
-enum { MOST_WARPS = 32 };
+enum { MAX_WARPS = 32 };
 
 int study_divergent_warps(const study_trace *trace) {
   int divergent = 0;
   for (int step = 0; step <= trace->step; step++) {
-    int active[MOST_WARPS] = {0};
+    int active[MAX_WARPS] = {0};
     for (int64_t i = 0; i < trace->combination_count; i++)
       if (trace->combinations[i].step == step)
         active[trace->combinations[i].thread / STUDY_WARP]++;
-    for (int w = 0; w < MOST_WARPS; w++)
+    for (int w = 0; w < MAX_WARPS; w++)
       divergent += active[w] > 0 && active[w] < STUDY_WARP;
   }
   return divergent;

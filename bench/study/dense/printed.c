@@ -32,12 +32,12 @@ void study_printed_convolution(int side, int64_t ni, int64_t nj, const double *a
 
 /* ---- trans_norm_vector ---- */
 
-enum { MOST_BLOCK = 1024 };
+enum { MAX_BLOCK = 1024 };
 
 /* One of the two loops in one block: to[tid] = sum over j of A[tid + j nx] v[j]. */
 static void atax_loop(int block, int64_t team, int64_t nx, int64_t ny, const double *a, const double *v,
                       double outside, double *to, study_guard *reads, study_guard *vector) {
-  double staged[MOST_BLOCK], sum[MOST_BLOCK] = {0};
+  double staged[MAX_BLOCK], sum[MAX_BLOCK] = {0};
   for (int64_t m = 0; m < study_quotient_up(ny, block); m++) {
     for (int t = 0; t < block; t++)
       staged[t] = m * block + t < ny ? get(v, t + m * block, outside, vector) : 0;
@@ -65,7 +65,7 @@ void study_printed_atax(int block, bool descending, int64_t nx, int64_t ny, cons
 
 /* ---- covariance ---- */
 
-enum { MOST_SIDE = 32 };
+enum { MAX_SIDE = 32 };
 
 typedef struct run {
   const study_printed_covariance *p;
@@ -76,7 +76,7 @@ typedef struct run {
 
 /* A block, and where Col of the threads with threadIdx.x = tx has come to. */
 typedef struct block_state {
-  int64_t bx, by, col[MOST_SIDE];
+  int64_t bx, by, col[MAX_SIDE];
 } block_state;
 
 static bool mended(const run *r, int what) {
@@ -122,7 +122,7 @@ static void centre(const run *r, int64_t row, int64_t col) {
 static void multiply(const run *r, block_state *b) {
   const study_printed_covariance *p = r->p;
   int side = p->side;
-  double s1[MOST_SIDE][MOST_SIDE], s2[MOST_SIDE][MOST_SIDE], sum[MOST_SIDE][MOST_SIDE] = {{0}};
+  double s1[MAX_SIDE][MAX_SIDE], s2[MAX_SIDE][MAX_SIDE], sum[MAX_SIDE][MAX_SIDE] = {{0}};
   if (mended(r, STUDY_COLUMN_RESET))
     reset_columns(r, b);
   for (int64_t l = 0; l < study_quotient_up(p->n, side); l++) {

@@ -38,10 +38,10 @@ void study_reference_segments(bool exclusive, int64_t n, const int32_t *a, const
 
 /* ---- sums over the CPU's threads ---- */
 
-enum { MOST_THREADS = 256, PAIR_OF_LINES = 32 /* words; the hardware fetches lines of 64 bytes in pairs */ };
+enum { MAX_THREADS = 256, PAIR_OF_LINES = 32 /* words; the hardware fetches lines of 64 bytes in pairs */ };
 
 static uint32_t sum_of_partials(int threads, int apart, int64_t n, const int32_t *x) {
-  _Alignas(128) volatile uint32_t partials[MOST_THREADS * PAIR_OF_LINES] = {0};
+  _Alignas(128) volatile uint32_t partials[MAX_THREADS * PAIR_OF_LINES] = {0};
   uint32_t sum = 0;
 #pragma omp parallel num_threads(threads)
   {
@@ -56,7 +56,7 @@ static uint32_t sum_of_partials(int threads, int apart, int64_t n, const int32_t
 }
 
 int32_t study_cpu_sum(study_cpu_form form, int threads, int64_t n, const int32_t *x) {
-  threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+  threads = threads < MAX_THREADS ? threads : MAX_THREADS;
   if (form != STUDY_CPU_CLAUSE)
     return (int32_t)sum_of_partials(threads, form == STUDY_CPU_PADDED ? PAIR_OF_LINES : 1, n, x);
   uint32_t sum = 0;
@@ -112,8 +112,8 @@ study_matrix study_cpu_product(int threads, int64_t n, const study_matrix *x) {
 }
 
 study_matrix study_cpu_product_in_order(int threads, int64_t n, const study_matrix *x) {
-  study_matrix partials[MOST_THREADS], result = ONE;
-  threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+  study_matrix partials[MAX_THREADS], result = ONE;
+  threads = threads < MAX_THREADS ? threads : MAX_THREADS;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int part = 0; part < threads; part++) {
     study_matrix own = ONE;

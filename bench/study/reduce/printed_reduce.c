@@ -3,12 +3,12 @@
  * and lanes run in the order that the launch tells. */
 #include "bench/study/reduce/printed.h"
 
-enum { MOST_BLOCK = 1024 };
+enum { MAX_BLOCK = 1024 };
 
 typedef struct block_state {
   const study_printed_launch *launch;
   study_guard *shared;
-  int32_t s[MOST_BLOCK];
+  int32_t s[MAX_BLOCK];
 } block_state;
 
 static int32_t get(block_state *b, int i) {

@@ -14,7 +14,7 @@ enum { BEHIND = 16, WIDTH = 7, PATTERN = 6 };
 static const char *const names[STUDY_ALIGN_PROGRAMS] = {"serial", "cpu", "v1",  "v2",
                                                         "v3",     "v4a", "v4b", "v5"};
 
-static int places[MOST_PLACES], place_count;
+static int places[MAX_PLACES], place_count;
 
 static int find_devices(void **state) {
   (void)state;

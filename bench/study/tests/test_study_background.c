@@ -255,7 +255,7 @@ CASE(test_norms) {
 
 CASE(test_streams) {
   static const int64_t sizes[] = {2, 3, 1000, 100 * 512 * 2 + 5};
-  int devices[MOST_PLACES], count = all_devices(devices);
+  int devices[MAX_PLACES], count = all_devices(devices);
   for (int d = 0; d < count; d++)
     for (int s = 0; s < COUNT(sizes); s++)
       for (int breadth = 0; breadth < 2; breadth++) {

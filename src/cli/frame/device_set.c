@@ -20,11 +20,11 @@ int cli_threads(void) {
 }
 
 static int parse_default(cli_device_set *set) {
-  const davit_status status = davit_device_defaults(CLI_MOST_DEVICES, set->ids, &set->count);
+  const davit_status status = davit_device_defaults(CLI_MAX_DEVICES, set->ids, &set->count);
   if (status != DAVIT_SUCCESS)
     return cli_status(status);
-  if (set->count > CLI_MOST_DEVICES)
-    set->count = CLI_MOST_DEVICES;
+  if (set->count > CLI_MAX_DEVICES)
+    set->count = CLI_MAX_DEVICES;
   return CLI_OK;
 }
 
@@ -32,7 +32,7 @@ static int parse_default(cli_device_set *set) {
 static int parse_kind(bool host, cli_device_set *set) {
   int count;
   davit_status status = davit_device_count(&count);
-  for (int device = 0; status == DAVIT_SUCCESS && device < count && set->count < CLI_MOST_DEVICES; device++) {
+  for (int device = 0; status == DAVIT_SUCCESS && device < count && set->count < CLI_MAX_DEVICES; device++) {
     davit_device_info info;
     status = davit_device_describe(device, &info);
     if (status == DAVIT_SUCCESS && (info.kind == DAVIT_DEVICE_HOST_OFFLOAD) == host)
@@ -51,8 +51,8 @@ static int add_device(long device, cli_device_set *set) {
   for (int i = 0; i < set->count; i++)
     if (set->ids[i] == device)
       return cli_fail(CLI_USAGE, "--devices names device %ld twice", device);
-  if (set->count == CLI_MOST_DEVICES)
-    return cli_fail(CLI_USAGE, "--devices takes at most %d devices", CLI_MOST_DEVICES);
+  if (set->count == CLI_MAX_DEVICES)
+    return cli_fail(CLI_USAGE, "--devices takes at most %d devices", CLI_MAX_DEVICES);
   davit_device_info info;
   const davit_status status = davit_device_describe((int)device, &info);
   if (status != DAVIT_SUCCESS)

@@ -5,12 +5,12 @@
 
 #include <stdbool.h>
 
-enum { CLI_MOST_DEVICES = 64 };
+enum { CLI_MAX_DEVICES = 64 };
 
 typedef struct cli_device_set {
   bool reference; /* "cpu": dvt_ref_* on this process's threads; the library's offload is not started */
   int count;      /* at least 1 */
-  int ids[CLI_MOST_DEVICES]; /* of "cpu": DAVIT_HOST */
+  int ids[CLI_MAX_DEVICES]; /* of "cpu": DAVIT_HOST */
 } cli_device_set;
 
 /* Reads "all", "gpu", "host", "cpu" or a list of numbers (DAVIT_HOST is -1), each of which must exist and

@@ -18,10 +18,10 @@
 
 /* ---- removal on signals ---- */
 
-static char *volatile doomed[CLI_MOST_OUTPUTS]; /* temporary files to remove when a signal ends the program */
+static char *volatile doomed[CLI_MAX_OUTPUTS]; /* temporary files to remove when a signal ends the program */
 
 static void remove_and_die(int number) {
-  for (int i = 0; i < CLI_MOST_OUTPUTS; i++)
+  for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
     if (doomed[i])
       unlink(doomed[i]);
   raise(number); /* SA_RESETHAND: the default action follows when this handler returns */
@@ -29,7 +29,7 @@ static void remove_and_die(int number) {
 
 /* Replaces `from` in the table by `to`; NULL is a free place. */
 static void exchange(const char *from, char *to) {
-  for (int i = 0; i < CLI_MOST_OUTPUTS; i++)
+  for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
     if (doomed[i] == from) {
       doomed[i] = to;
       return;

@@ -14,7 +14,7 @@
 
 #include "src/cli/formats/array.h"
 
-enum { CLI_MOST_OUTPUTS = 2 }; /* that are open at a time */
+enum { CLI_MAX_OUTPUTS = 2 }; /* that are open at a time */
 
 typedef struct cli_output {
   const char *path; /* as given; NULL: no output wanted */
