@@ -14,7 +14,7 @@ import sys
 import zlib
 
 sys.dont_write_bytecode = True
-from support import DAVIT, LIMIT_S, davit, expect, expect_keys, listing, main, put, refuse, run_json, watch
+from support import DAVIT, EACH, LIMIT_S, davit, expect, expect_keys, listing, main, put, refuse, run_json, watch
 
 COLUMNS = "query target score qstart qend tstart tend cigar".split()
 PLACES = ("all", "cpu", "host")
@@ -266,6 +266,30 @@ def test_bad_gzip():
     damaged[len(damaged) // 2] ^= 0xff
     put("d.gz", bytes(damaged))
     davit("align", "d.gz", "d.gz", code=3)
+
+
+def test_damaged_bgzip():
+    """A flipped bit or a cut is refused, or changes nothing, in a file and in a pipe."""
+    put("q.fa", ">q\nPAWHEAE\n")
+    whole = b"".join(bgzip(b">t\nPAWHEAE\n>u\nHEAGAWGHEE\n>v\nAWGHEE\n"))
+
+    def run(data, piped):
+        path = "-" if piped else put("d.gz", data)
+        process = subprocess.run([DAVIT, "align", "q.fa", path, "--devices", "cpu"], timeout=LIMIT_S,
+                                 input=data if piped else b"", capture_output=True)
+        return process.returncode, process.stdout
+
+    intact = run(whole, False)
+    expect(intact[0] == 0 and run(whole, True) == intact, f"intact: {intact}")
+    cases = [(whole[:cut], f"cut at {cut}") for cut in range(0, len(whole), 3)]
+    for bit in range(0, 8 * len(whole), 11):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        cases.append((bytes(flipped), f"bit {bit}"))
+    for data, what in cases[::EACH]:
+        for piped in (False, True):
+            code, out = run(data, piped)
+            expect(code == 3 or (code, out) == intact, f"{what}, pipe {piped}: exit {code}, {out[:80]}")
 
 
 def test_bad_matrix():
