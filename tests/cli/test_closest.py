@@ -138,6 +138,10 @@ def test_csv():
     many = np.random.default_rng(6).random((5000, 3))
     put("p.csv", "".join(",".join(map(repr, map(float, row))) + "\n" for row in many))
     expect_pair(run_json("closest", "p.csv"), many, "many lines")
+    # Two points more than 2^20 bytes hold, and so at every edge of the buffer that grows.
+    edge = np.random.default_rng(7).random((43692, 3)).round(6)
+    put("p.csv", "".join("%.6f,%.6f,%.6f\n" % tuple(row) for row in edge))
+    expect_pair(run_json("closest", "p.csv"), edge, "a buffer's edge")
 
 
 def test_bad_input():

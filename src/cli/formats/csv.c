@@ -45,7 +45,7 @@ static bool holds_number(const char *at) {
 static int keep(cli_array *array, const double *values) {
   const size_t bytes = (size_t)array->shape[1] * sizeof *values, used = array->bytes;
   if (used + bytes > array->capacity) {
-    const int code = cli_array_reserve(array, used, used < 1 << 20 ? 1 << 20 : 2 * used);
+    const int code = cli_array_reserve(array, used, array->capacity ? 2 * array->capacity : (size_t)1 << 20);
     if (code != CLI_OK)
       return code;
   }
