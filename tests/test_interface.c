@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules that every public function keeps (docs/interface.md): extreme arguments are refused or harmless, with a
- * status and a sentence; options are NULL or {0} for the defaults; their reserved words are 0; queue forms take no devices.
+/* The rules that every public function keeps (docs/interface.md): extreme arguments are refused or harmless,
+ * with a status and a sentence; options are NULL or {0} for the defaults; their reserved words are 0; queue
+ * forms take no devices.
  *
- * A row is one call with valid arguments, each given by a letter. The n-th argument of a call that is tried takes an
- * extreme value in place of its own. */
+ * A row is one call with valid arguments, each given by a letter. The n-th argument of a call that is tried
+ * takes an extreme value in place of its own. */
 #include "tests/support.h"
 
 #include <limits.h>
@@ -71,12 +72,12 @@ static void fill_arena(void) {
 
 /* ---- arguments ---- */
 
-/* The argument that takes its `extreme`-th extreme value (-1: none); how many arguments the call had so far, how many
- * extremes that argument has, and from which on they must be refused. */
+/* The argument that takes its `extreme`-th extreme value (-1: none); how many arguments the call had so far,
+ * how many extremes that argument has, and from which on they must be refused. */
 static int mutated, extreme, position, extremes, refused_from;
 
-/* Each of these is the valid value, or an extreme one where it is this argument's turn: `harmless` values, which may be
- * valid as well, and then such as must be refused. */
+/* Each of these is the valid value, or an extreme one where it is this argument's turn: `harmless` values,
+ * which may be valid as well, and then such as must be refused. */
 #define ARGUMENT(name, T, harmless, ...)                                                                     \
   static T name(T valid) {                                                                                   \
     static T const values[] = {__VA_ARGS__};                                                                 \

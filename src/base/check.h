@@ -39,8 +39,8 @@ davit_status dvt_check_floating(davit_type type);
 davit_status dvt_check_extent(const char *argument, int64_t given, int64_t times);
 davit_status dvt_check_bytes(size_t bytes);
 
-/* A length: at least 0. A leading dimension of `cols` columns: at least max(1, rows). An increment between n elements: not
- * 0. With dvt_check_extent() of what they span. */
+/* A length: at least 0. A leading dimension of `cols` columns: at least max(1, rows). An increment between n
+ * elements: not 0. With dvt_check_extent() of what they span. */
 davit_status dvt_check_length(const char *argument, int64_t given);
 davit_status dvt_check_ld(const char *argument, int64_t given, int64_t rows, int64_t cols);
 davit_status dvt_check_increment(const char *argument, int64_t given, int64_t n);

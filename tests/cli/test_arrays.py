@@ -344,6 +344,15 @@ def test_atax_nan():
 # ---- covariance ----
 
 
+def test_same_output():
+    """Two results never go to one file, however it is called."""
+    os.mkdir("folder")
+    np.save("d.npy", np.arange(12.0).reshape(4, 3))
+    for first, second in (("s.npy", "./s.npy"), ("folder/s.npy", "folder/../folder/s.npy"), ("s.npy", os.path.abspath("s.npy"))):
+        refuse(("covariance", "d.npy", "-o", first, "--mean", second), second, "two outputs", code=2)
+        expect(not os.path.exists(first), f"{first} was written")
+
+
 def wanted_covariance(d, divisor, mean_divisor):
     wide = d.astype(np.longdouble)
     mean = wide.sum(axis=0) / mean_divisor

@@ -49,6 +49,42 @@ static void watch(char *temporary) {
 
 /* ---- opening ---- */
 
+static const char *targets[CLI_MAX_OUTPUTS]; /* of the outputs that are open */
+
+/* Notes the target of an open output; false if another output has it already. */
+static bool claim(const char *target) {
+  const char **unused = NULL;
+  for (int i = 0; i < CLI_MAX_OUTPUTS; i++) {
+    if (targets[i] && !strcmp(targets[i], target))
+      return false;
+    if (!targets[i])
+      unused = &targets[i];
+  }
+  if (unused)
+    *unused = target;
+  return true;
+}
+
+static void unclaim(const char *target) {
+  for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
+    if (targets[i] == target)
+      targets[i] = NULL;
+}
+
+/* The path with all links of its folder followed, whether the file exists or not; NULL with errno. */
+static char *resolve(const char *path, bool exists) {
+  if (exists)
+    return realpath(path, NULL);
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+  char *real = folder ? realpath(folder, NULL) : NULL, *resolved = NULL;
+  if (real && asprintf(&resolved, "%s/%s", strcmp(real, "/") ? real : "", name) < 0)
+    resolved = NULL;
+  free(folder);
+  free(real);
+  return resolved;
+}
+
 static int open_fail(const char *path) {
   return cli_fail(CLI_FAILED, "%s: cannot be written: %s", path, strerror(errno));
 }
@@ -92,8 +128,12 @@ static int open_file(const char *path, cli_output *output) {
   }
   if (exists && access(path, W_OK))
     return open_fail(path);
-  output->target = exists ? realpath(path, NULL) : strdup(path);
-  return output->target ? open_temporary(output, exists ? &status : NULL) : open_fail(path);
+  output->target = resolve(path, exists);
+  if (!output->target)
+    return open_fail(path);
+  if (!claim(output->target))
+    return cli_fail(CLI_USAGE, "%s: two outputs of the command are this file", path);
+  return open_temporary(output, exists ? &status : NULL);
 }
 
 int cli_output_open(cli_output *output) {
@@ -114,6 +154,8 @@ int cli_output_open(cli_output *output) {
 static void forget(cli_output *output) {
   if (output->temporary)
     exchange(output->temporary, NULL);
+  if (output->target)
+    unclaim(output->target);
   free(output->temporary);
   free(output->target);
   *output = (cli_output){0};
