@@ -484,6 +484,22 @@ CASE(test_out_of_device_memory) {
   drop(&o);
 }
 
+/* The divisors of statistics: rows and rows - 1, and 1 where there is one row. */
+CASE(test_default_divisors) {
+  enum { ROWS = 7, COLS = 3 };
+  double d[ROWS * COLS], s[COLS * COLS], should[COLS * COLS], mean[COLS], should_mean[COLS];
+  CHECK(davit_random(DAVIT_DOUBLE, ROWS * COLS, 5, d));
+  for (int64_t rows = 1; rows <= ROWS; rows++) {
+    const davit_covariance_options given = {.mean_divisor = (double)rows,
+                                            .divisor = rows > 1 ? (double)rows - 1 : 1};
+    CHECK(davit_covariance(DAVIT_DOUBLE, 'N', rows, COLS, d, ROWS, mean, NULL, 0, s, COLS, NULL));
+    CHECK(
+        davit_covariance(DAVIT_DOUBLE, 'N', rows, COLS, d, ROWS, should_mean, NULL, 0, should, COLS, &given));
+    assert_memory_equal(mean, should_mean, sizeof mean);
+    assert_memory_equal(s, should, sizeof s);
+  }
+}
+
 int main(void) {
   return run_cases(NULL, finalize);
 }
