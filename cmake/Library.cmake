@@ -22,6 +22,9 @@ foreach(objects davit_ref davit_host davit_regions)
   target_include_directories(${objects} SYSTEM PRIVATE ${BLIS_INCLUDE_DIR})
 endforeach()
 
+# dladdr(). Defined here, because Clang's headers for AMD include the system's before the source begins.
+set_source_files_properties(offload/runtime/device.c PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE)
+
 # For sources with ompx_bare regions. Without this option Clang 19 puts local arrays into memory that the device
 # runtime manages. A bare region does not start that part of the runtime, so the optimiser concludes that the region
 # is never entered, and removes its body without a warning.

@@ -8,7 +8,7 @@ cd "$(dirname "$(realpath "$0")")/.."
 line='SPDX-License-Identifier: Apache-2.0'
 
 sources() {
-  find . \( -path './build*' -o -path ./.git \) -prune -o -type f \( -name '*.c' -o -name '*.h' -o -name '*.inc' \
+  find . \( -path './build*' -o -path './.?*' ! -path './.ci*' \) -prune -o -type f \( -name '*.c' -o -name '*.h' -o -name '*.inc' \
     -o -name '*.cu' -o -name '*.py' -o -name '*.sh' -o -name '*.cmake' -o -name '*.cmake.in' -o -name CMakeLists.txt \
     -o -path ./run -o -path ./.ci/run \) -print | LC_ALL=C sort
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device table: built once, read-only afterwards, so readers take no lock. */
-#define _GNU_SOURCE /* dladdr */
-
 #include "offload/runtime/device.h"
 
 #include <dlfcn.h>
