@@ -415,17 +415,27 @@ def test_outputs():
 def test_signal():
     """A signal while the operands are read: the temporary files of all outputs disappear."""
     os.mkfifo("fifo.npy")
-    for arguments, outputs in ((("axpy", "fifo.npy", "fifo.npy", "-o", "z.npy"), 1),
-                               (("covariance", "fifo.npy", "-o", "s.npy", "--mean", "m.npy"), 2)):
+    one, two = ("axpy", "fifo.npy", "fifo.npy", "-o", "z.npy"), ("covariance", "fifo.npy", "-o", "s.npy", "--mean", "m.npy")
+    cases = [(one, 1, signal.SIGTERM), (two, 2, signal.SIGTERM)]
+    cases += [(one, 1, getattr(signal, "SIG" + name)) for name in "QUIT USR1 USR2 XCPU ALRM VTALRM HUP INT".split()]
+    for arguments, outputs, number in cases:
         process = subprocess.Popen([DAVIT, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + LIMIT_S
         while len([name for name in listing() if ".davit-" in name]) < outputs and time.monotonic() < deadline:
             time.sleep(0.01)
         expect(time.monotonic() < deadline, "the outputs are opened before the operands are read")
         time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
-        expect(process.wait(LIMIT_S) == -signal.SIGTERM, "the signal ends the tool")
-        expect(listing() == ["fifo.npy"], f"nothing stays: {listing()}")
+        process.send_signal(number)
+        expect(process.wait(LIMIT_S) == -number, f"{number.name} ends the tool")
+        expect(listing() == ["fifo.npy"], f"nothing stays after {number.name}: {listing()}")
+
+
+def test_dangling_link():
+    """A link to a file that does not exist is not replaced by a result."""
+    x = save("x.npy", np.ones(4))
+    os.symlink("nowhere.npy", "link.npy")
+    refuse(("scan", x, "-o", "link.npy"), "link.npy", "does not exist", code=1)
+    expect(os.path.islink("link.npy") and not os.path.exists("nowhere.npy"), "the link stays")
 
 
 def test_progress():

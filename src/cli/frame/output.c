@@ -37,7 +37,8 @@ static void exchange(const char *from, char *to) {
 }
 
 static void watch(char *temporary) {
-  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+  static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,  SIGPIPE, SIGXFSZ,  SIGQUIT,
+                                SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGVTALRM};
   const struct sigaction action = {.sa_handler = remove_and_die, .sa_flags = (int)SA_RESETHAND};
   exchange(NULL, temporary);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -120,8 +121,10 @@ static int open_temporary(cli_output *output, const struct stat *existing) {
 }
 
 static int open_file(const char *path, cli_output *output) {
-  struct stat status;
+  struct stat status, link;
   const bool exists = !stat(path, &status);
+  if (!exists && !lstat(path, &link))
+    return cli_fail(CLI_FAILED, "%s: cannot be written: it is a link to a file that does not exist", path);
   if (exists && !S_ISREG(status.st_mode)) {
     output->file = fopen(path, "wbe");
     return output->file ? CLI_OK : open_fail(path);
