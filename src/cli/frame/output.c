@@ -50,26 +50,17 @@ static void watch(char *temporary) {
 
 /* ---- opening ---- */
 
-static const char *targets[CLI_MAX_OUTPUTS]; /* of the outputs that are open */
+/* Of the name of a temporary file, after its target's. */
+static const char suffix[] = ".davit-XXXXXX";
 
-/* Notes the target of an open output; false if another output has it already. */
-static bool claim(const char *target) {
-  const char **unused = NULL;
-  for (int i = 0; i < CLI_MAX_OUTPUTS; i++) {
-    if (targets[i] && !strcmp(targets[i], target))
-      return false;
-    if (!targets[i])
-      unused = &targets[i];
-  }
-  if (unused)
-    *unused = target;
-  return true;
-}
-
-static void unclaim(const char *target) {
+/* Whether an output that is open has this target. */
+static bool is_open(const char *target) {
+  const size_t length = strlen(target);
+  bool open = false;
   for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
-    if (targets[i] == target)
-      targets[i] = NULL;
+    open = open || (doomed[i] && strlen(doomed[i]) == length + sizeof suffix - 1 &&
+                    !strncmp(doomed[i], target, length));
+  return open;
 }
 
 /* The path with all links of its folder followed, whether the file exists or not; NULL with errno. */
@@ -104,7 +95,7 @@ static void set_mode(int file, const struct stat *existing) {
 }
 
 static int open_temporary(cli_output *output, const struct stat *existing) {
-  if (asprintf(&output->temporary, "%s.davit-XXXXXX", output->target) < 0) {
+  if (asprintf(&output->temporary, "%s%s", output->target, suffix) < 0) {
     output->temporary = NULL;
     return cli_fail(CLI_DEVICE, "not enough memory for a file name");
   }
@@ -134,7 +125,7 @@ static int open_file(const char *path, cli_output *output) {
   output->target = resolve(path, exists);
   if (!output->target)
     return open_fail(path);
-  if (!claim(output->target))
+  if (is_open(output->target))
     return cli_fail(CLI_USAGE, "%s: two outputs of the command are this file", path);
   return open_temporary(output, exists ? &status : NULL);
 }
@@ -157,8 +148,6 @@ int cli_output_open(cli_output *output) {
 static void forget(cli_output *output) {
   if (output->temporary)
     exchange(output->temporary, NULL);
-  if (output->target)
-    unclaim(output->target);
   free(output->temporary);
   free(output->target);
   *output = (cli_output){0};
