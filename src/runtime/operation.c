@@ -110,10 +110,3 @@ davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *oper
   DVT_TRY(operation->check(arguments));
   return dvt_operation_submit(lane, operation, arguments, 0);
 }
-
-davit_status dvt_operation_run(int device, const dvt_operation *operation, const void *arguments,
-                               int threads) {
-  dvt_lane *lane;
-  DVT_TRY(dvt_lane_open(device, &lane));
-  return dvt_lane_end(lane, dvt_operation_submit(lane, operation, arguments, threads));
-}

@@ -48,8 +48,4 @@ davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *op
 /* Checks the arguments and enqueues the operation on the calling thread's lane of the queue. */
 davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments);
 
-/* Runs the operation on one device and returns when it is finished. */
-davit_status dvt_operation_run(int device, const dvt_operation *operation, const void *arguments,
-                               int threads);
-
 #endif
