@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The closest pair: checks, the choice of the algorithm, and what follows what in the search by cells.
+/* The closest pair: checks, the choice of the algorithm, and the order of the stages of the search by cells.
  *
- *   dense grid   over the box of all points, about two a cell. Done, if a pair is found that is closer than a cell is wide and no cell is
- *                crowded, which is so for all points that are spread evenly, whatever the shape of their box.
- *   sample       else the closest pair of some sqrt(n) random points gives a bound,
- *   hashed grid  and cells as wide as the bound hold few points: of a set in which many pairs are closer, the sample would have
- *                had one. If they are crowded all the same, a larger sample is taken.
+ *   dense grid   over the box of all points, about two a cell. Finished if a pair is found that is closer than a
+ *                cell is wide and no cell is crowded, as for all evenly spread points in a box of any shape.
+ *   sample       Otherwise the closest pair of about sqrt(n) random points gives a bound.
+ *   hashed grid  Cells as wide as the bound hold few points: if many pairs were closer, the sample would have
+ *                had one. If the cells are crowded all the same, a larger sample is taken.
  *   equal        A bound of 0 means that there are equal points: these are found by hashing the coordinates.
- *   divide       What is still crowded, which cannot be told from bad luck, is divided and conquered on the host.
+ *   divide       If cells are still crowded, divide and conquer on the host.
  */
 #include <davit/closest_pair.h>
 #include <math.h>
