@@ -169,21 +169,23 @@ static void do_batch(worker *w, int64_t b) {
       w->scores[first + l] = best[l];
 }
 
-davit_status dvt_align_cpu(const dvt_align_targets *targets, const dvt_align_query *query, int threads,
-                           int32_t *scores) {
+davit_status dvt_align_host(const dvt_site *site, const void *work) {
+  const dvt_align_work *a = work;
+  const dvt_align_targets *targets = a->targets;
+  const dvt_align_query *query = a->query;
   if (query->m == 0) {
-    memset(scores, 0, (size_t)targets->count * sizeof *scores);
+    memset(a->scores, 0, (size_t)targets->count * sizeof *a->scores);
     return DAVIT_SUCCESS;
   }
   atomic_bool failed = false;
   query_tables tables;
   make_tables(query, &tables);
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(site->threads)
   {
     worker w = {.targets = targets,
                 .tables = &tables,
                 .memory = aligned_alloc(64, bytes_of(query)),
-                .scores = scores};
+                .scores = a->scores};
     if (!w.memory)
       atomic_store(&failed, true);
 #pragma omp for schedule(dynamic) nowait
@@ -196,5 +198,7 @@ davit_status dvt_align_cpu(const dvt_align_targets *targets, const dvt_align_que
         do_batch(&w, b);
     free(w.memory);
   }
-  return atomic_load(&failed) ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
+  return atomic_load(&failed) ? davit_fail(DAVIT_OUT_OF_HOST_MEMORY,
+                                           "no memory to align a query of %lld symbols", (long long)query->m)
+                              : DAVIT_SUCCESS;
 }

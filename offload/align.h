@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scores of a query with many targets: what a device does for alignment. Arguments are valid. */
+/* Scores of a query with many targets. Arguments are valid. */
 #ifndef DAVIT_OFFLOAD_ALIGN_H
 #define DAVIT_OFFLOAD_ALIGN_H
 
 #include <davit/align.h>
-#include <stdbool.h>
-#include <stddef.h>
 
-#include "offload/runtime/stream.h"
+#include "src/base/operation.h"
 
 /* The query, and what columns score. */
 typedef struct dvt_align_query {
@@ -32,10 +30,6 @@ typedef struct dvt_align_targets {
   uint8_t *lanes;
 } dvt_align_targets;
 
-/* On the CPU with so many threads; scores in the order of the targets. */
-davit_status dvt_align_cpu(const dvt_align_targets *targets, const dvt_align_query *query, int threads,
-                           int32_t *scores);
-
 /* Targets in a device's memory, as in dvt_align_targets, and room for their scores there. */
 typedef struct dvt_align_device {
   int64_t *offsets;
@@ -43,18 +37,18 @@ typedef struct dvt_align_device {
   int32_t *scores;
 } dvt_align_device;
 
-/* On an NVIDIA device, if dvt_align_streams(); returns when it is done. `memory` is the device's, of
- * dvt_align_stream_bytes(); `scores` the host's, and best pinned. */
-bool dvt_align_streams(const dvt_align_targets *targets, const dvt_align_query *query);
-size_t dvt_align_stream_bytes(const dvt_align_targets *targets, const dvt_align_query *query);
-davit_status dvt_align_stream(dvt_stream *stream, const dvt_align_targets *targets,
-                              const dvt_align_device *device, const dvt_align_query *query, void *memory,
-                              int32_t *scores);
+/* The operation: one query with the targets of one device. */
+typedef struct dvt_align_work {
+  const dvt_align_query *query;
+  const dvt_align_targets *targets;
+  const dvt_align_device *device; /* not read on the CPU */
+  int32_t *scores;                /* the host's, best pinned, in the order of the targets */
+} dvt_align_work;
 
-/* On any device by a plain target region; returns when it is done. `memory` is the device's, of
- * dvt_align_target_bytes(). */
-size_t dvt_align_target_bytes(const dvt_align_targets *targets, const dvt_align_query *query);
-davit_status dvt_align_target(int device, const dvt_align_targets *targets, const dvt_align_device *d,
-                              const dvt_align_query *query, void *memory, int32_t *scores);
+/* Its forms. All wait for the scores. The stream form leaves a query that its kernels cannot take to the region
+ * form. */
+davit_status dvt_align_host(const dvt_site *site, const void *work);
+davit_status dvt_align_stream(const dvt_site *site, const void *work);
+davit_status dvt_align_region(const dvt_site *site, const void *work);
 
 #endif

@@ -64,7 +64,7 @@ static bool fits_pairs(const dvt_align_query *q) {
   return (int64_t)q->scoring->gap_open + q->scoring->gap_extend <= INT16_MAX;
 }
 
-bool dvt_align_streams(const dvt_align_targets *t, const dvt_align_query *q) {
+static bool fits_stream(const dvt_align_targets *t, const dvt_align_query *q) {
   const int64_t longest = t->count > 0 ? t->offsets[1] : 0, diagonal = dvt_at_most(q->m, longest);
   return q->m > 0 && q->m < INT32_MAX && longest < INT32_MAX - 32 && diagonal * q->largest <= MAX_SCORE &&
          t->count < INT32_MAX;
@@ -102,10 +102,6 @@ static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *
     m.border = memory + profiles + list;
   }
   return m;
-}
-
-size_t dvt_align_stream_bytes(const dvt_align_targets *t, const dvt_align_query *q) {
-  return lay_out(t, q, NULL).bytes;
 }
 
 /* ---- profiles ---- */
@@ -223,21 +219,24 @@ static davit_status run(search *s, int32_t *list, int32_t *scores) {
   return pairs ? run_wide(s, list, scores) : DAVIT_SUCCESS;
 }
 
-davit_status dvt_align_stream(dvt_stream *stream, const dvt_align_targets *targets,
-                              const dvt_align_device *device, const dvt_align_query *query, void *memory,
-                              int32_t *scores) {
-  search s = {.stream = stream,
-              .targets = targets,
-              .device = device,
-              .query = query,
-              .memory = lay_out(targets, query, memory),
-              .count = targets->count};
-  int32_t *list = malloc(((size_t)targets->count + 1) * sizeof *list);
+davit_status dvt_align_stream(const dvt_site *site, const void *work) {
+  const dvt_align_work *a = work;
+  if (!fits_stream(a->targets, a->query))
+    return dvt_align_region(site, work);
+  void *memory;
+  DVT_TRY(site->workspace(site, lay_out(a->targets, a->query, NULL).bytes, &memory));
+  search s = {.stream = site->stream,
+              .targets = a->targets,
+              .device = a->device,
+              .query = a->query,
+              .memory = lay_out(a->targets, a->query, memory),
+              .count = a->targets->count};
+  int32_t *list = malloc(((size_t)a->targets->count + 1) * sizeof *list);
   if (!list)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a list of targets");
-  const davit_status status = run(&s, list, scores);
+  const davit_status status = run(&s, list, a->scores);
   if (status != DAVIT_SUCCESS)
-    dvt_stream_synchronize(stream); /* what was enqueued still uses the list and the caller's memory */
+    dvt_stream_synchronize(site->stream); /* what was enqueued still uses the list and the caller's memory */
   free(list);
   return status;
 }

@@ -30,12 +30,10 @@ static target_memory lay_out(const dvt_align_targets *t, const dvt_align_query *
                 : (target_memory){.bytes = bytes};
 }
 
-size_t dvt_align_target_bytes(const dvt_align_targets *targets, const dvt_align_query *query) {
-  return lay_out(targets, query, NULL).bytes;
-}
-
-static void run_region(int device, const dvt_align_targets *t, const dvt_align_device *d,
-                       const dvt_align_query *q, const target_memory *memory) {
+static void run_region(int device, const dvt_align_work *work, const target_memory *memory) {
+  const dvt_align_targets *t = work->targets;
+  const dvt_align_device *d = work->device;
+  const dvt_align_query *q = work->query;
   const uint8_t *query = memory->query, *symbols = d->symbols;
   const int8_t *matrix = memory->matrix;
   const int64_t *offsets = d->offsets, m = q->m, count = t->count, threads = target_threads(t);
@@ -62,16 +60,25 @@ static void run_region(int device, const dvt_align_targets *t, const dvt_align_d
     }
 }
 
-davit_status dvt_align_target(int device, const dvt_align_targets *targets, const dvt_align_device *d,
-                              const dvt_align_query *query, void *memory, int32_t *scores) {
+static bool run(int device, const dvt_align_work *work, char *memory) {
   const int host = omp_get_initial_device();
-  const size_t symbols = (size_t)query->scoring->symbols;
-  const target_memory m = lay_out(targets, query, memory);
-  if (omp_target_memcpy(m.matrix, query->scoring->matrix, symbols * symbols, 0, 0, device, host) ||
-      omp_target_memcpy(m.query, query->symbols, (size_t)query->m, 0, 0, device, host))
-    return DAVIT_DEVICE_ERROR;
-  run_region(device, targets, d, query, &m);
-  return omp_target_memcpy(scores, d->scores, (size_t)targets->count * sizeof *scores, 0, 0, host, device)
-             ? DAVIT_DEVICE_ERROR
-             : DAVIT_SUCCESS;
+  const dvt_align_query *q = work->query;
+  const size_t symbols = (size_t)q->scoring->symbols;
+  const target_memory m = lay_out(work->targets, q, memory);
+  if (omp_target_memcpy(m.matrix, q->scoring->matrix, symbols * symbols, 0, 0, device, host) ||
+      omp_target_memcpy(m.query, q->symbols, (size_t)q->m, 0, 0, device, host))
+    return false;
+  run_region(device, work, &m);
+  return !omp_target_memcpy(work->scores, work->device->scores,
+                            (size_t)work->targets->count * sizeof *work->scores, 0, 0, host, device);
+}
+
+davit_status dvt_align_region(const dvt_site *site, const void *work) {
+  const dvt_align_work *a = work;
+  void *memory;
+  DVT_TRY(site->workspace(site, lay_out(a->targets, a->query, NULL).bytes, &memory));
+  return run(site->device, a, memory)
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_DEVICE_ERROR, "a query of %lld symbols could not be aligned on device %d",
+                          (long long)a->query->m, site->device);
 }

@@ -79,15 +79,16 @@ static void do_share(const dvt_detect_task *t, int e, const shares *s, int64_t i
   (is_short(t, e) ? block_short : block_float)(t, e, first, count, begin, end, memory);
 }
 
-davit_status dvt_detect_cpu(const dvt_detect_task *t, int threads) {
+davit_status dvt_detect_host(const dvt_site *site, const void *task) {
+  const dvt_detect_task *t = task;
   atomic_bool failed = false;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(site->threads)
   {
     void *memory = aligned_alloc(64, bytes_of(t));
     if (!memory)
       atomic_store(&failed, true);
     for (int e = 0; e < t->effect_count; e++) {
-      const shares s = shares_of(t, e, threads);
+      const shares s = shares_of(t, e, site->threads);
 #pragma omp for schedule(dynamic) nowait
       for (int64_t i = 0; i < s.blocks * s.pieces; i++)
         if (memory)
@@ -95,7 +96,9 @@ davit_status dvt_detect_cpu(const dvt_detect_task *t, int threads) {
     }
     free(memory);
   }
-  return atomic_load(&failed) ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
+  return atomic_load(&failed)
+             ? davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory to score %lld windows", (long long)t->windows)
+             : DAVIT_SUCCESS;
 }
 
 /* ---- where the best alignments lie ---- */

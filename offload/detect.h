@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scores of effects in windows, of the windows as they are and permuted: what a device does for detection.
+/* Scores of effects in windows, of the windows as they are and permuted.
  *
  * What devices could compute differently comes from the host: feature vectors have unit length (or are 0),
  * orders are drawn; and similarities are a fixed sequence of fused operations (ref/similarity.h). So scores
@@ -8,9 +8,8 @@
 #define DAVIT_OFFLOAD_DETECT_H
 
 #include <davit/detect.h>
-#include <stddef.h>
 
-#include "offload/runtime/stream.h"
+#include "src/base/operation.h"
 
 /* An effect's frames among those of all effects. */
 typedef struct dvt_detect_range {
@@ -45,8 +44,11 @@ static inline int64_t dvt_detect_longest(const dvt_detect_task *t) {
  * integers, and no score is larger. */
 bool dvt_detect_fits(const dvt_detect_task *task, int64_t frames);
 
-/* On the CPU with so many threads. */
-davit_status dvt_detect_cpu(const dvt_detect_task *task, int threads);
+/* The forms of the operation; the arguments are a dvt_detect_task. All wait for the scores. The stream form
+ * leaves effects whose profile no team's memory can hold to regions. */
+davit_status dvt_detect_host(const dvt_site *site, const void *task);
+davit_status dvt_detect_stream(const dvt_site *site, const void *task);
+davit_status dvt_detect_region(const dvt_site *site, const void *task);
 
 /* Where the best alignments with effect e lie in windows first … first + count - 1, count <=
  * DVT_DETECT_TRACED: frames [begin, end) of each, from its own first. On the calling thread; `memory`, at a
@@ -73,17 +75,7 @@ size_t dvt_detect_frames_bytes(const dvt_detect_task *task);
 size_t dvt_detect_orders_bytes(const dvt_detect_task *task);
 size_t dvt_detect_scores_bytes(const dvt_detect_task *task);
 
-/* On an NVIDIA device, if dvt_detect_streams(): its team memory holds the profiles of some effect. Regions
- * compute the others. Returns when it is done. `memory` is the device's, of dvt_detect_stream_bytes(). Task
- * memory that is pinned is copied directly. */
-bool dvt_detect_streams(dvt_stream *stream, const dvt_detect_task *task);
-size_t dvt_detect_stream_bytes(dvt_stream *stream, const dvt_detect_task *task);
-davit_status dvt_detect_stream(dvt_stream *stream, int device, const dvt_detect_task *task, void *memory);
-
-/* On any device by plain target regions; returns when it is done. `memory` is the device's, of
- * dvt_detect_target_bytes(). dvt_detect_regions() scores effect e alone, with all else in place. */
-size_t dvt_detect_target_bytes(const dvt_detect_task *task);
-davit_status dvt_detect_target(int device, const dvt_detect_task *task, void *memory);
-void dvt_detect_regions(int device, const dvt_detect_task *task, int e, const dvt_detect_memory *m);
+/* Scores effect e by plain target regions, with all else in place. */
+void dvt_detect_score(int device, const dvt_detect_task *task, int e, const dvt_detect_memory *m);
 
 #endif

@@ -126,10 +126,6 @@ static size_t largest_profile(const dvt_detect_task *t, size_t most) {
   return largest;
 }
 
-bool dvt_detect_streams(dvt_stream *stream, const dvt_detect_task *t) {
-  return largest_profile(t, most_profile_bytes(stream)) > 0;
-}
-
 /* Whether some effect does not fit; regions then score it. */
 static bool needs_regions(const dvt_detect_task *t, size_t most) {
   for (int e = 0; e < t->effect_count; e++) {
@@ -138,11 +134,6 @@ static bool needs_regions(const dvt_detect_task *t, size_t most) {
       return true;
   }
   return false;
-}
-
-size_t dvt_detect_stream_bytes(dvt_stream *stream, const dvt_detect_task *t) {
-  const size_t most = most_profile_bytes(stream);
-  return dvt_detect_lay_out(t, largest_profile(t, most), needs_regions(t, most), NULL).bytes;
 }
 
 static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
@@ -226,7 +217,7 @@ static davit_status score_effects(dvt_stream *stream, int device, const dvt_dete
   for (int e = 0; e < t->effect_count; e++) {
     const effect_shape s = shape_of(t, t->effects[e].frames);
     if (!fits_team(&s, most))
-      dvt_detect_regions(device, t, e, m);
+      dvt_detect_score(device, t, e, m);
   }
   return DAVIT_SUCCESS;
 }
@@ -239,9 +230,16 @@ static davit_status run(dvt_stream *stream, int device, const dvt_detect_task *t
   return dvt_stream_copy_bytes(stream, t->scores, m->scores, dvt_detect_scores_bytes(t));
 }
 
-davit_status dvt_detect_stream(dvt_stream *stream, int device, const dvt_detect_task *t, void *memory) {
-  const size_t most = most_profile_bytes(stream);
-  const dvt_detect_memory m = dvt_detect_lay_out(t, largest_profile(t, most), needs_regions(t, most), memory);
-  const davit_status status = run(stream, device, t, most, &m), end = dvt_stream_synchronize(stream);
+davit_status dvt_detect_stream(const dvt_site *site, const void *task) {
+  const dvt_detect_task *t = task;
+  const size_t most = most_profile_bytes(site->stream), profile = largest_profile(t, most);
+  const bool regions = needs_regions(t, most);
+  if (profile == 0)
+    return dvt_detect_region(site, task);
+  void *memory;
+  DVT_TRY(site->workspace(site, dvt_detect_lay_out(t, profile, regions, NULL).bytes, &memory));
+  const dvt_detect_memory m = dvt_detect_lay_out(t, profile, regions, memory);
+  const davit_status status = run(site->stream, site->device, t, most, &m),
+                     end = dvt_stream_synchronize(site->stream);
   return status == DAVIT_SUCCESS ? end : status;
 }

@@ -61,10 +61,6 @@ dvt_detect_memory dvt_detect_lay_out(const dvt_detect_task *t, size_t profile_by
                              .bytes = bytes};
 }
 
-size_t dvt_detect_target_bytes(const dvt_detect_task *t) {
-  return dvt_detect_lay_out(t, 0, true, NULL).bytes;
-}
-
 /* ---- regions ---- */
 
 /* similarity[w][i][j] of windows first … first + count - 1. */
@@ -118,7 +114,7 @@ static void make_scores(int device, const dvt_detect_task *t, int e, int64_t fir
     }
 }
 
-void dvt_detect_regions(int device, const dvt_detect_task *t, int e, const dvt_detect_memory *m) {
+void dvt_detect_score(int device, const dvt_detect_task *t, int e, const dvt_detect_memory *m) {
   const int64_t block = block_of(t);
   for (int64_t first = 0; first < t->windows; first += block) {
     const int64_t count = dvt_at_most(t->windows - first, block);
@@ -127,15 +123,23 @@ void dvt_detect_regions(int device, const dvt_detect_task *t, int e, const dvt_d
   }
 }
 
-davit_status dvt_detect_target(int device, const dvt_detect_task *t, void *memory) {
+static bool run(int device, const dvt_detect_task *t, char *memory) {
   const int host = omp_get_initial_device();
   const dvt_detect_memory m = dvt_detect_lay_out(t, 0, true, memory);
   if (omp_target_memcpy(m.x, t->stream, dvt_detect_frames_bytes(t), 0, 0, device, host) ||
       omp_target_memcpy(m.orders, t->orders, dvt_detect_orders_bytes(t), 0, 0, device, host))
-    return DAVIT_DEVICE_ERROR;
+    return false;
   for (int e = 0; e < t->effect_count; e++)
-    dvt_detect_regions(device, t, e, &m);
-  return omp_target_memcpy(t->scores, m.scores, dvt_detect_scores_bytes(t), 0, 0, host, device)
-             ? DAVIT_DEVICE_ERROR
-             : DAVIT_SUCCESS;
+    dvt_detect_score(device, t, e, &m);
+  return !omp_target_memcpy(t->scores, m.scores, dvt_detect_scores_bytes(t), 0, 0, host, device);
+}
+
+davit_status dvt_detect_region(const dvt_site *site, const void *task) {
+  const dvt_detect_task *t = task;
+  void *memory;
+  DVT_TRY(site->workspace(site, dvt_detect_lay_out(t, 0, true, NULL).bytes, &memory));
+  return run(site->device, t, memory)
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_DEVICE_ERROR, "%lld windows could not be scored on device %d",
+                          (long long)t->windows, site->device);
 }

@@ -35,6 +35,13 @@ struct davit_align_database {
   share share[DVT_MAX_DEVICES];
 };
 
+static const dvt_operation operation = {.name = "align",
+                                        .bytes = sizeof(dvt_align_work),
+                                        .stream = dvt_align_stream,
+                                        .host = dvt_align_host,
+                                        .region = dvt_align_region,
+                                        .region_on_host = true};
+
 /* ---- arguments ---- */
 
 static davit_status check_target(const davit_align_sequences *targets, int64_t k, int symbols) {
@@ -181,8 +188,8 @@ static davit_status make_shares(davit_align_database *d, const davit_align_seque
     if (status == DAVIT_SUCCESS)
       status = fill_share(d, i, targets, order);
     if (status == DAVIT_SUCCESS)
-      status = dvt_path_of(d->share[i].lane, NULL) == DVT_ON_HOST ? make_batches(&d->share[i].targets)
-                                                                  : send_targets(&d->share[i]);
+      status = dvt_path_of(d->share[i].lane, &operation) == DVT_ON_HOST ? make_batches(&d->share[i].targets)
+                                                                        : send_targets(&d->share[i]);
   }
   free(order);
   return status;
@@ -254,41 +261,18 @@ static davit_status check_query(const davit_align_database *database, const davi
   return dvt_check_score_range(scoring, m, database->longest);
 }
 
-typedef struct query_command {
-  share *share;
-  const dvt_align_query *query;
-} query_command;
-
-static davit_status run_query(const dvt_site *site, const void *arguments) {
-  const query_command *c = arguments;
-  share *s = c->share;
-  const dvt_path path = dvt_path_of(site->owner, NULL);
-  const bool stream = path == DVT_ON_STREAM && dvt_align_streams(&s->targets, c->query);
-  davit_status status;
-  void *memory;
-  if (path == DVT_ON_HOST) {
-    status = dvt_align_cpu(&s->targets, c->query, site->threads, s->scores);
-  } else {
-    const size_t bytes = (stream ? dvt_align_stream_bytes : dvt_align_target_bytes)(&s->targets, c->query);
-    DVT_TRY(site->workspace(site, bytes, &memory));
-    if (stream)
-      return dvt_align_stream(site->stream, &s->targets, &s->device, c->query, memory, s->scores);
-    status = dvt_align_target(site->device, &s->targets, &s->device, c->query, memory, s->scores);
-  }
-  return status == DAVIT_SUCCESS
-             ? status
-             : davit_fail(status, "a query of %lld symbols could not be aligned on device %d",
-                          (long long)c->query->m, site->device);
+static davit_status run_query(const dvt_site *site, const void *work) {
+  return dvt_operation_run(site, &operation, work);
 }
 
 static davit_status submit_queries(davit_align_database *d, const dvt_align_query *query) {
   for (int i = 0; i < d->shares; i++) {
     share *s = &d->share[i];
-    const query_command c = {s, query};
+    const dvt_align_work work = {query, &s->targets, &s->device, s->scores};
     if (!s->lane)
       DVT_TRY(dvt_lane_open(s->number, &s->lane));
     if (s->targets.count > 0)
-      DVT_TRY(dvt_lane_submit(s->lane, DVT_BLOCKING, run_query, &c, sizeof c));
+      DVT_TRY(dvt_lane_submit(s->lane, DVT_BLOCKING, run_query, &work, sizeof work));
   }
   return DAVIT_SUCCESS;
 }

@@ -371,24 +371,12 @@ typedef struct worker {
   const float *transposed;
 } worker;
 
-static davit_status score_portion(const dvt_site *site, const dvt_detect_task *t) {
-  const dvt_path path = dvt_path_of(site->owner, NULL);
-  void *memory;
-  if (path == DVT_ON_STREAM && dvt_detect_streams(site->stream, t)) {
-    DVT_TRY(site->workspace(site, dvt_detect_stream_bytes(site->stream, t), &memory));
-    return dvt_detect_stream(site->stream, site->device, t, memory);
-  }
-  davit_status status;
-  if (path == DVT_ON_HOST) {
-    status = dvt_detect_cpu(t, site->threads);
-  } else {
-    DVT_TRY(site->workspace(site, dvt_detect_target_bytes(t), &memory));
-    status = dvt_detect_target(site->device, t, memory);
-  }
-  return status == DAVIT_SUCCESS ? status
-                                 : davit_fail(status, "%lld windows could not be scored on device %d",
-                                              (long long)t->windows, site->device);
-}
+static const dvt_operation scoring = {.name = "detect",
+                                      .bytes = sizeof(dvt_detect_task),
+                                      .stream = dvt_detect_stream,
+                                      .host = dvt_detect_host,
+                                      .region = dvt_detect_region,
+                                      .region_on_host = true};
 
 static davit_status take_portions(const worker *w, const dvt_site *site, float *scores) {
   detection *d = w->d;
@@ -398,7 +386,7 @@ static davit_status take_portions(const worker *w, const dvt_site *site, float *
             threads = share > 0 ? share : 1;
   while (take_portion(d, &begin, &end)) {
     const dvt_detect_task t = portion_of(d, begin, end, w->transposed, scores);
-    DVT_TRY(score_portion(site, &t));
+    DVT_TRY(dvt_operation_run(site, &scoring, &t));
     DVT_TRY(judge_portion(d, &t, begin, threads));
   }
   return DAVIT_SUCCESS;

@@ -164,6 +164,7 @@ static inline void emulator_run(int teams, int threads, void (*body)(void *argum
 #define dvt_stream_fill emulated_stream_fill
 #define dvt_stream_synchronize emulated_stream_synchronize
 #include "offload/runtime/launch.h"
+#include "src/base/operation.h"
 
 /* Kernels by name; the body finds its arguments in `emulator_arguments`. A test defines the table. */
 typedef struct emulator_kernel {
@@ -198,6 +199,33 @@ davit_status emulated_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t tea
   emulator_run((int)teams, threads, found->body, (void *)(uintptr_t)arguments);
   return DAVIT_SUCCESS;
 }
+
+/* A site of the emulated GPU, whose workspace ends in a guard. emulator_free() checks the guard, which returns
+ * false when it was written to, and frees the workspace. */
+enum { EMULATOR_GUARD = 256 };
+static struct emulator_memory {
+  char *base;
+  size_t bytes;
+} emulator_memory;
+
+static inline davit_status emulated_workspace(const dvt_site *site, size_t bytes, void **pointer) {
+  (void)site;
+  emulator_memory.base = aligned_alloc(256, (bytes + EMULATOR_GUARD + 255) / 256 * 256);
+  emulator_memory.bytes = bytes;
+  memset(emulator_memory.base, 0x5c, bytes + EMULATOR_GUARD);
+  *pointer = emulator_memory.base;
+  return DAVIT_SUCCESS;
+}
+
+static inline bool emulator_free(void) {
+  bool whole = true;
+  for (size_t i = 0; i < EMULATOR_GUARD; i++)
+    whole = whole && emulator_memory.base[emulator_memory.bytes + i] == 0x5c;
+  free(emulator_memory.base);
+  return whole;
+}
+
+static const dvt_site emulator_site = {.workspace = emulated_workspace};
 
 davit_status emulated_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads,
                                        size_t shared_bytes, int *teams) {

@@ -3,8 +3,6 @@
  * reference. */
 #include "tests/emulator.h"
 /* The source under test. */
-#define dvt_align_streams emulated_align_streams
-#define dvt_align_stream_bytes emulated_align_stream_bytes
 #define dvt_align_stream emulated_align_stream
 #include "offload/align_stream.c"
 #include "ref/ref.h"
@@ -64,13 +62,9 @@ static void expect_scores(const davit_align_scoring *scoring, int64_t m, const u
           *scores = kept((size_t)d->count * sizeof *scores),
           *scratch = kept(2 * ((size_t)m + 1) * sizeof *scratch);
   const dvt_align_device device = {d->offsets, d->symbols, device_scores};
-  assert_true(dvt_align_streams(&t, &q));
-  const size_t bytes = dvt_align_stream_bytes(&t, &q);
-  char *memory = aligned_alloc(256, (bytes + 511) / 256 * 256);
-  memset(memory, 0x5c, bytes + 256);
-  CHECK(dvt_align_stream(NULL, &t, &device, &q, memory, scores));
-  for (int i = 0; i < 256; i++)
-    assert_int_equal(memory[bytes + (size_t)i], 0x5c);
+  assert_true(fits_stream(&t, &q));
+  CHECK(dvt_align_stream(&emulator_site, &(dvt_align_work){&q, &t, &device, scores}));
+  assert_true(emulator_free());
   for (int64_t k = 0; k < d->count; k++) {
     const int32_t wanted = dvt_ref_align_score(scoring, m, query, d->offsets[k + 1] - d->offsets[k],
                                                d->symbols + d->offsets[k], scratch);
@@ -78,7 +72,6 @@ static void expect_scores(const davit_align_scoring *scoring, int64_t m, const u
       fail_msg("query of %lld, target %lld of %lld: %d, not %d", (long long)m, (long long)k,
                (long long)(d->offsets[k + 1] - d->offsets[k]), scores[k], wanted);
   }
-  free(memory);
 }
 
 static void run_case(int symbols, int64_t m, int64_t count, int64_t longest, int most, int32_t open,
@@ -140,12 +133,12 @@ CASE(test_refused_launches) {
   int64_t device_offsets[COUNT_OF_TARGETS + 1];
   memcpy(device_offsets, offsets, sizeof offsets);
   const dvt_align_device device = {device_offsets, symbols, device_scores};
-  char *memory = aligned_alloc(256, (dvt_align_stream_bytes(&t, &q) + 255) / 256 * 256);
   int refused = 0;
   for (;; refused++) {
     emulator_launches = 0;
     emulator_fails_at = refused;
-    const davit_status status = dvt_align_stream(NULL, &t, &device, &q, memory, scores);
+    const davit_status status = dvt_align_stream(&emulator_site, &(dvt_align_work){&q, &t, &device, scores});
+    assert_true(emulator_free());
     assert_false(emulator_busy);
     if (status == DAVIT_SUCCESS)
       break;
@@ -154,7 +147,6 @@ CASE(test_refused_launches) {
   emulator_fails_at = -1;
   assert_int_equal(refused, 5); /* 2 strips in 16 bits, 3 in 32 */
   assert_int_equal(scores[0], 127 * LENGTH);
-  free(memory);
 }
 
 int main(void) {

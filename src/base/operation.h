@@ -5,7 +5,7 @@
  * arguments travel in one struct from the public call to the kernel; ref/ and offload/ define the struct and
  * the forms, src/ the row.
  *
- *   stream   enqueues on site->stream and returns at once
+ *   stream   enqueues on site->stream and returns at once; if it waits, dvt_operation_run() is its only caller
  *   host     computes on site->threads threads of the host, in memory that the host reaches
  *   region   runs target regions on site->device and returns when they are done
  *

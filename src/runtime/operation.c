@@ -71,6 +71,17 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
   }
 }
 
+davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operation, const void *arguments) {
+  switch (dvt_path_of(site->owner, operation)) {
+  case DVT_ON_STREAM:
+    return operation->stream(site, arguments);
+  case DVT_ON_HOST:
+    return operation->host(site, arguments);
+  default:
+    return operation->region(site, arguments);
+  }
+}
+
 /* A stream form whose result is pageable: the arguments follow this head. */
 typedef struct staged {
   const dvt_operation *operation;

@@ -45,6 +45,9 @@ davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *op
                                          const void *arguments, int threads, void *const *result,
                                          size_t bytes);
 
+/* Runs the form that fits the site's lane, inside a BLOCKING command: for operations whose stream form waits. */
+davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operation, const void *arguments);
+
 /* Checks the arguments and enqueues the operation on the calling thread's lane of the queue. */
 davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments);
 
