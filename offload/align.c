@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
 #ifdef DVT_CPU_X86
@@ -184,7 +185,7 @@ davit_status dvt_align_host(const dvt_site *site, const void *work) {
   {
     worker w = {.targets = targets,
                 .tables = &tables,
-                .memory = aligned_alloc(64, bytes_of(query)),
+                .memory = dvt_allocate_aligned(bytes_of(query)),
                 .scores = a->scores};
     if (!w.memory)
       atomic_store(&failed, true);

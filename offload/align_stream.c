@@ -8,6 +8,7 @@
 #include "offload/align.h"
 #include "offload/runtime/launch.h"
 #include "offload/warp.h"
+#include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
 
@@ -123,9 +124,9 @@ static void fill_strip(const dvt_align_query *q, const way *w, int64_t strip, ch
 
 static davit_status send_profiles(dvt_stream *stream, const dvt_align_query *q, const way *w, char *to) {
   const size_t bytes = (size_t)w->strips * w->profile_bytes;
-  char *profiles = calloc(bytes, 1);
+  char *profiles = dvt_allocate(bytes, 1);
   if (!profiles)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a profile of %zu bytes", bytes);
+    return DAVIT_OUT_OF_HOST_MEMORY;
   for (int64_t strip = 0; strip < w->strips; strip++)
     fill_strip(q, w, strip, profiles + (size_t)strip * w->profile_bytes);
   davit_status status = dvt_stream_copy_bytes(stream, to, profiles, bytes),
@@ -231,9 +232,9 @@ davit_status dvt_align_stream(const dvt_site *site, const void *work) {
               .query = a->query,
               .memory = lay_out(a->targets, a->query, memory),
               .count = a->targets->count};
-  int32_t *list = malloc(((size_t)a->targets->count + 1) * sizeof *list);
+  int32_t *list = dvt_allocate((size_t)a->targets->count + 1, sizeof *list);
   if (!list)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a list of targets");
+    return DAVIT_OUT_OF_HOST_MEMORY;
   const davit_status status = run(&s, list, a->scores);
   if (status != DAVIT_SUCCESS)
     dvt_stream_synchronize(site->stream); /* what was enqueued still uses the list and the caller's memory */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ref/detect.h"
+#include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
 
@@ -84,7 +85,7 @@ davit_status dvt_detect_host(const dvt_site *site, const void *task) {
   atomic_bool failed = false;
 #pragma omp parallel num_threads(site->threads)
   {
-    void *memory = aligned_alloc(64, bytes_of(t));
+    void *memory = dvt_allocate_aligned(bytes_of(t));
     if (!memory)
       atomic_store(&failed, true);
     for (int e = 0; e < t->effect_count; e++) {

@@ -10,6 +10,7 @@
 #include "ref/permutation.h"
 #include "ref/ref.h"
 #include "ref/similarity.h"
+#include "src/base/allocate.h"
 
 void dvt_ref_detect_similarity(int width, int64_t window, const float *x, int64_t effect, const float *y,
                                const davit_detect_options *options, float *similarity) {
@@ -99,7 +100,7 @@ typedef struct workbench {
 static bool reserve(workbench *b, int width, int64_t window, int64_t effect, int64_t permutations) {
   const size_t w = (size_t)window, n = (size_t)effect, runs = (size_t)permutations + 1,
                floats = (w + n) * (size_t)width + w * n + runs + 2 * n;
-  *b = (workbench){.x = malloc(floats * sizeof(float) + runs * w * sizeof(uint16_t) + w * n)};
+  *b = (workbench){.x = dvt_allocate_raw(floats * sizeof(float) + runs * w * sizeof(uint16_t) + w * n)};
   if (!b->x)
     return false;
   b->y = b->x + w * (size_t)width;

@@ -4,6 +4,7 @@
 
 #include "ref/bands.h"
 #include "ref/ref.h"
+#include "src/base/allocate.h"
 
 enum { COSINE, SINE, WINDOW, WINDOWED, TABLES };
 
@@ -50,7 +51,7 @@ static void fill_bands(const davit_features_options *o, const float *samples, do
 davit_status dvt_ref_features(int64_t count, const float *samples, const davit_features_options *options,
                               float *features) {
   const int64_t n = options->frame, frames = count / n;
-  double *tables = malloc((size_t)n * TABLES * sizeof *tables);
+  double *tables = dvt_allocate((size_t)n, TABLES * sizeof *tables);
   if (!tables)
     return DAVIT_OUT_OF_HOST_MEMORY;
   const double squares = fill_tables(n, tables);

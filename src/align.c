@@ -151,9 +151,9 @@ static davit_status make_batches(dvt_align_targets *t) {
   for (int64_t b = 0; b < t->batches; b++)
     t->rows[b + 1] = t->rows[b] + length_of(t, t->singles + b * DVT_ALIGN_LANES);
   const size_t bytes = (size_t)t->rows[t->batches] * DVT_ALIGN_LANES;
-  t->lanes = aligned_alloc(64, bytes + 64);
+  t->lanes = dvt_allocate_aligned(bytes + 64);
   if (!t->lanes)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for %zu bytes of targets", bytes);
+    return DAVIT_OUT_OF_HOST_MEMORY;
   memset(t->lanes, DVT_ALIGN_PAD, bytes);
   for (int64_t at = 0; at < t->batches * DVT_ALIGN_LANES; at++) {
     const int64_t k = t->singles + at, row = t->rows[at / DVT_ALIGN_LANES], lane = at % DVT_ALIGN_LANES;

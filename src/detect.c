@@ -348,7 +348,7 @@ static davit_status judge_portion(const detection *d, const dvt_detect_task *t, 
   atomic_bool failed = false;
 #pragma omp parallel num_threads(threads)
   {
-    void *memory = aligned_alloc(DVT_ALIGNMENT, dvt_aligned_up(dvt_detect_trace_bytes(t)));
+    void *memory = dvt_allocate_aligned(dvt_detect_trace_bytes(t));
     if (!memory)
       atomic_store(&failed, true);
 #pragma omp for schedule(dynamic)

@@ -249,9 +249,9 @@ static davit_status first_head(int64_t n, const uint8_t *flags, int64_t *before)
   *before = 0;
   for (int64_t size = LEAST; *before < n && status == DAVIT_SUCCESS; size = size < MOST ? 16 * size : size) {
     const int64_t left = n - *before, length = left < size ? left : size;
-    uint8_t *larger = realloc(window, (size_t)length);
+    uint8_t *larger = dvt_reallocate(window, (size_t)length, 1);
     if (!larger) {
-      status = davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory to look for the first head");
+      status = DAVIT_OUT_OF_HOST_MEMORY;
       break;
     }
     window = larger;

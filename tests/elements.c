@@ -106,8 +106,8 @@ static bool may_fail_so(dvt_injection kind, davit_status status) {
     return status == DAVIT_OUT_OF_DEVICE_MEMORY;
   case DVT_INJECT_RUN:
     return status == DAVIT_DEVICE_LOST;
-  case DVT_INJECT_HOST_MEMORY: /* without a thread to run it, work fails with another status */
-    return status == DAVIT_OUT_OF_HOST_MEMORY || status == DAVIT_INTERNAL_ERROR;
+  case DVT_INJECT_THREAD:
+    return status == DAVIT_INTERNAL_ERROR;
   default:
     return status == DAVIT_OUT_OF_HOST_MEMORY;
   }

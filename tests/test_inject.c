@@ -7,6 +7,7 @@
  * so that its pools are empty and every path is walked. */
 #include "tests/elements.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 enum { N = 150, BYTES = 100003 };
@@ -111,6 +112,15 @@ static davit_status run_scenario(void *verify) {
   return status;
 }
 
+/* The library has not started yet. A thread that cannot be made then is no lasting defect. */
+CASE(test_first_thread) {
+  davit_queue *queue = NULL;
+  dvt_inject(DVT_INJECT_THREAD, 1);
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, &queue, NULL), DAVIT_INTERNAL_ERROR, strerror(EAGAIN));
+  CHECK(davit_queue_create(DAVIT_HOST, &queue, NULL));
+  CHECK(davit_queue_destroy(queue));
+}
+
 static void fail_at_every_passage(dvt_injection kind) {
   const int failures = fail_each(kind, run_scenario, NULL);
   assert_true(failures > 0);
@@ -133,8 +143,8 @@ CASE(test_host_memory) {
   fail_at_every_passage(DVT_INJECT_HOST_MEMORY);
 }
 
-CASE(test_enqueue) {
-  fail_at_every_passage(DVT_INJECT_ENQUEUE);
+CASE(test_thread) {
+  fail_at_every_passage(DVT_INJECT_THREAD);
 }
 
 CASE(test_run) {

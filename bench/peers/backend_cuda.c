@@ -104,10 +104,10 @@ static bool advance(cuda_lane *self) {
 static void run_on_host(void *argument);
 
 static void hand_over(dvt_lane *lane) {
-  if (dvt_pool_run(run_on_host, lane))
-    return;
-  dvt_lane_fail(lane, DAVIT_INTERNAL_ERROR, "no host thread can be made to run the work");
-  run_on_host(lane); /* a stopped lane's commands return at once */
+  const davit_status status = dvt_pool_run(run_on_host, lane);
+  check(lane, status);
+  if (status != DAVIT_SUCCESS)
+    run_on_host(lane); /* a stopped lane's commands return at once */
 }
 
 static void drained(void *argument, davit_status status) {

@@ -14,6 +14,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "src/base/allocate.h"
+
 #if CUDART_VERSION < 12080
 #error "davit needs CUDA 12.8 or later"
 #endif
@@ -72,7 +74,7 @@ static bool load(const unsigned char *image, kernel_list *list) {
   cudaKernel_t *kernels = NULL;
   struct cudaFuncAttributes attributes;
   if (cudaLibraryGetKernelCount(&count, library) == cudaSuccess && count > 0 &&
-      (kernels = malloc(count * sizeof *kernels)) != NULL &&
+      (kernels = dvt_allocate(count, sizeof *kernels)) != NULL &&
       cudaLibraryEnumerateKernels(kernels, count, library) == cudaSuccess &&
       cudaFuncGetAttributes(&attributes, (const void *)kernels[0]) == cudaSuccess) {
     *list = (kernel_list){count, kernels};

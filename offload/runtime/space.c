@@ -10,7 +10,7 @@
 #include "offload/runtime/device.h"
 #include "ref/philox.h"
 #include "ref/ref.h"
-#include "src/base/arithmetic.h"
+#include "src/base/allocate.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cuda_runtime_api.h>
@@ -58,8 +58,7 @@ void *dvt_space_alloc(size_t bytes, int place) {
 #endif
   if (!on_host(place))
     return omp_target_alloc(bytes, place);
-  void *pointer = NULL;
-  return posix_memalign(&pointer, DVT_ALIGNMENT, bytes) == 0 ? pointer : NULL;
+  return dvt_allocate_aligned(bytes);
 }
 
 void dvt_space_free(void *pointer, int place) {

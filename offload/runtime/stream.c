@@ -16,6 +16,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "src/base/allocate.h"
+
 struct dvt_stream {
   int device;
   int ordinal;
@@ -75,9 +77,9 @@ static cudaStream_t new_stream(const dvt_device *device) {
 }
 
 static davit_status make(const dvt_device *device, dvt_stream **stream) {
-  dvt_stream *made = calloc(1, sizeof *made);
+  dvt_stream *made = dvt_allocate(1, sizeof *made);
   if (!made)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a stream");
+    return DAVIT_OUT_OF_HOST_MEMORY;
   davit_status status = use(device->ordinal);
   if (status == DAVIT_SUCCESS) {
     made->stream = new_stream(device);
@@ -154,9 +156,9 @@ static davit_status mark_make(dvt_stream *stream, dvt_mark **mark) {
     free_marks[ordinal] = taken->next;
   pthread_mutex_unlock(&lock);
   if (!taken) {
-    taken = calloc(1, sizeof *taken);
+    taken = dvt_allocate(1, sizeof *taken);
     if (!taken)
-      return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a mark");
+      return DAVIT_OUT_OF_HOST_MEMORY;
     davit_status status =
         dvt_cuda_status(cudaEventCreateWithFlags(&taken->event, cudaEventDefault), "making a device event");
     if (status != DAVIT_SUCCESS) {
@@ -217,9 +219,9 @@ static void CUDART_CB called_back(cudaStream_t stream, cudaError_t result, void 
 
 static davit_status notify(dvt_mark *mark, dvt_notify function, void *argument) {
   dvt_stream *stream = mark->stream;
-  notifier *n = malloc(sizeof *n);
+  notifier *n = dvt_allocate_raw(sizeof *n);
   if (!n)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for a notification");
+    return DAVIT_OUT_OF_HOST_MEMORY;
   *n = (notifier){function, argument};
   pthread_mutex_lock(&stream->side_lock);
   cudaError_t result = cudaSuccess;

@@ -2,13 +2,60 @@
 #include "src/base/allocate.h"
 
 #include <davit/status.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "src/base/arithmetic.h"
 #include "src/base/inject.h"
 
-void *dvt_allocate(size_t count, size_t bytes) {
-  void *pointer = dvt_injected(DVT_INJECT_HOST_MEMORY) ? NULL : calloc(count, bytes);
+static bool refused(void) {
+  if (!dvt_injected(DVT_INJECT_HOST_MEMORY))
+    return false;
+  errno = ENOMEM;
+  return true;
+}
+
+static size_t product(size_t count, size_t bytes) {
+  size_t total;
+  return __builtin_mul_overflow(count, bytes, &total) ? SIZE_MAX : total;
+}
+
+static void *checked(void *pointer, size_t bytes) {
   if (!pointer)
-    davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for %zu bytes", count * bytes);
+    davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for %zu bytes", bytes);
   return pointer;
+}
+
+void *dvt_allocate(size_t count, size_t bytes) {
+  return checked(refused() ? NULL : calloc(count, bytes), product(count, bytes));
+}
+
+void *dvt_allocate_raw(size_t bytes) {
+  return checked(refused() ? NULL : malloc(bytes), bytes);
+}
+
+void *dvt_allocate_aligned(size_t bytes) {
+  const bool fits = bytes <= SIZE_MAX - DVT_ALIGNMENT;
+  return checked(refused() || !fits ? NULL : aligned_alloc(DVT_ALIGNMENT, dvt_aligned_up(bytes)), bytes);
+}
+
+void *dvt_reallocate(void *array, size_t count, size_t bytes) {
+  const size_t total = product(count, bytes);
+  return checked(refused() ? NULL : realloc(array, total), total);
+}
+
+char *dvt_allocate_text(const char *format, ...) {
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  const size_t bytes = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
+  char *text = dvt_allocate_raw(bytes);
+  if (text)
+    vsnprintf(text, bytes, format, again);
+  va_end(again);
+  va_end(arguments);
+  return text;
 }

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's own host memory: malloc and calloc under failure injection, with the sentence set. */
+/* Host memory of the library and of the tool, for free(). Every allocation comes through here, so that failure
+ * injection reaches it; tests/outside/layers.py refuses malloc() and its relatives elsewhere. NULL sets the
+ * thread's sentence. */
 #ifndef DAVIT_SRC_BASE_ALLOCATE_H
 #define DAVIT_SRC_BASE_ALLOCATE_H
 
 #include <stddef.h>
 
-/* Zeroed memory for free(); NULL sets the thread's sentence. */
+/* count * bytes bytes, zeroed. */
 void *dvt_allocate(size_t count, size_t bytes);
+
+/* Not zeroed: for what is allocated often, or large and written in full. */
+void *dvt_allocate_raw(size_t bytes);
+
+/* Not zeroed, at a multiple of DVT_ALIGNMENT. */
+void *dvt_allocate_aligned(size_t bytes);
+
+/* Makes an array larger, NULL included; if that fails, the array stays as it is. */
+void *dvt_reallocate(void *array, size_t count, size_t bytes);
+
+/* A text of its own. */
+char *dvt_allocate_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

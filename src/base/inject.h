@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failure injection: makes the n-th allocation or enqueue from now fail, so that tests walk every error
+/* Failure injection: makes the n-th allocation, command or thread from now fail, so that tests walk every error
  * path. Costs one relaxed load where it is not armed. */
 #ifndef DAVIT_SRC_BASE_INJECT_H
 #define DAVIT_SRC_BASE_INJECT_H
@@ -10,7 +10,7 @@ typedef enum dvt_injection {
   DVT_INJECT_DEVICE_MEMORY,
   DVT_INJECT_PINNED_MEMORY,
   DVT_INJECT_HOST_MEMORY,
-  DVT_INJECT_ENQUEUE,
+  DVT_INJECT_THREAD,
   DVT_INJECT_RUN, /* a command of a lane fails as if its device were lost */
   DVT_INJECTIONS
 } dvt_injection;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ref/ref.h"
+#include "src/base/allocate.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/fasta.h"
 #include "src/cli/frame/job.h"
@@ -92,9 +93,9 @@ static int64_t select_hits(const comparison *c, const int32_t *scores) {
 static davit_status keep(comparison *c, int64_t query, int64_t found) {
   if (c->row_count + found > c->row_room) {
     const int64_t room = 2 * c->row_room + found + 64;
-    row *rows = realloc(c->rows, (size_t)room * sizeof *rows);
+    row *rows = dvt_reallocate(c->rows, (size_t)room, sizeof *rows);
     if (!rows)
-      return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for %" PRId64 " alignments", room);
+      return DAVIT_OUT_OF_HOST_MEMORY;
     c->rows = rows;
     c->row_room = room;
   }

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/base/allocate.h"
 #include "src/cli/clock.h"
 #include "src/cli/frame/job.h"
 
@@ -111,8 +112,8 @@ static int connect_streams(posix_spawn_file_actions_t *actions, FILE *document) 
 }
 
 static int start(const benchmarks *b, const char *program, FILE *document, pid_t *child) {
-  char *path;
-  if (asprintf(&path, "%s/%s", b->folder, program) < 0)
+  char *path = dvt_allocate_text("%s/%s", b->folder, program);
+  if (!path)
     return ENOMEM;
   char json[] = "--json", peers[] = "--peers", *arguments[4] = {path};
   int count = 1;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ref/ref.h"
+#include "src/base/allocate.h"
 #include "src/cli/formats/frames.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/sound_options.h"
@@ -257,7 +258,7 @@ static void print_row(const search *s, const davit_detect_hit *d) {
 static int keep_hit(search *s, const davit_detect_hit *d) {
   if (s->hit_count == s->hit_capacity) {
     const int64_t more = s->hit_capacity ? 2 * s->hit_capacity : 64;
-    davit_detect_hit *hits = realloc(s->hits, (size_t)more * sizeof *hits);
+    davit_detect_hit *hits = dvt_reallocate(s->hits, (size_t)more, sizeof *hits);
     if (!hits)
       return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " hits", more);
     s->hits = hits;

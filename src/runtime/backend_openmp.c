@@ -27,6 +27,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "src/base/allocate.h"
+#include "src/base/thread.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/pool.h"
 
@@ -38,8 +40,10 @@ static atomic_bool sleeping, leaving;
 static atomic_int fulfilling; /* threads in omp_fulfill_event() */
 static _Thread_local bool is_generator;
 static sem_t wake_up, started, parked, park, left;
-static unsigned long long bodies; /* task bodies run: the generator's own */
+static _Atomic(dvt_command *) unhanded; /* blocking segments that found no thread in a callback */
+static unsigned long long bodies;       /* task bodies run: the generator's own */
 static bool team_is_two;
+static int thread_limit, active_levels; /* of the OpenMP runtime */
 
 static void wake(void) {
   if (atomic_load(&sleeping) && atomic_exchange(&sleeping, false))
@@ -135,18 +139,37 @@ static void run_blocking(void *argument) {
   fulfil(event);
 }
 
-static void hand_over(dvt_command *first) {
-  if (dvt_pool_run(run_blocking, first))
-    return;
-  dvt_lane_fail(first->lane, DAVIT_INTERNAL_ERROR, "no host thread can be made to run the work");
-  run_blocking(first); /* a stopped lane's commands return at once */
+/* False when no thread can be had. The lane is stopped then, so run_blocking() returns at once, and may be
+ * called on the generator. */
+static bool hand_over(dvt_command *first) {
+  const davit_status status = dvt_pool_run(run_blocking, first);
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(first->lane, status, davit_last_error());
+  return status == DAVIT_SUCCESS;
 }
 
+/* A callback of the device runtime must not call the device, and the segment's record may be placed in the
+ * stream, so the generator ends a segment that finds no thread. */
 static void stream_drained(void *argument, davit_status status) {
   dvt_command *first = argument;
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(first->lane, status, davit_last_error());
-  hand_over(first);
+  if (hand_over(first))
+    return;
+  first->next_segment = atomic_load(&unhanded);
+  while (!atomic_compare_exchange_weak(&unhanded, &first->next_segment, first)) {
+  }
+  wake();
+}
+
+static bool end_unhanded(void) {
+  dvt_command *first = atomic_exchange(&unhanded, NULL);
+  const bool any = first != NULL;
+  for (dvt_command *next; first; first = next) {
+    next = first->next_segment;
+    run_blocking(first);
+  }
+  return any;
 }
 
 /* Blocking work on a lane with a stream starts when the stream has drained; often it has already. */
@@ -168,7 +191,8 @@ static void start_blocking(dvt_command *first) {
     if (status != DAVIT_SUCCESS)
       dvt_lane_fail(lane, status, davit_last_error());
   }
-  hand_over(first);
+  if (!hand_over(first))
+    run_blocking(first);
 }
 
 static void run_streamed(dvt_command *first) {
@@ -369,7 +393,8 @@ static void wait_for(sem_t *semaphore) {
 }
 
 static bool has_news(unsigned long long seen) {
-  return atomic_load(&inbox) || atomic_load(&fulfilled) != seen || atomic_load(&leaving);
+  return atomic_load(&inbox) || atomic_load(&unhanded) || atomic_load(&fulfilled) != seen ||
+         atomic_load(&leaving);
 }
 
 static void doze(unsigned long long seen) {
@@ -387,7 +412,8 @@ static void doze(unsigned long long seen) {
 static void generate_until_left(void) {
   unsigned long long seen = 0;
   while (!atomic_load(&leaving)) {
-    bool any = take_batch();
+    bool any = end_unhanded();
+    any |= take_batch();
     unsigned long long now = atomic_load(&fulfilled);
     if (any || now != seen) {
       run_ready(now - seen);
@@ -401,17 +427,20 @@ static void generate_until_left(void) {
 static void *generator(void *argument) {
   (void)argument;
   omp_set_dynamic(0);
+  thread_limit = omp_get_thread_limit();
+  active_levels = omp_get_max_active_levels();
 #pragma omp parallel num_threads(2)
   {
-    bool two = omp_get_num_threads() == 2;
-    if (omp_get_thread_num() == 0) {
+    const bool two = omp_get_num_threads() == 2, first = omp_get_thread_num() == 0;
+    if (first) {
       team_is_two = two;
       is_generator = true;
       sem_post(&started);
-      if (two)
-        generate_until_left();
     }
-    sem_post(omp_get_thread_num() == 0 ? &left : &parked);
+    if (first && two)
+      generate_until_left();
+    if (two)
+      sem_post(first ? &left : &parked);
     while (two)
       sem_wait(&park);
   }
@@ -419,30 +448,29 @@ static void *generator(void *argument) {
 }
 
 /* The generator is made once and sleeps when the library is stopped: ending its parallel region after other
- * threads have completed its tasks, and beginning another, trips an assertion of libomp's allocator. */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void make_generator(void) {
+ * threads have completed its tasks, and beginning another, trips an assertion of libomp's allocator. If it
+ * cannot be made, the next start tries again. */
+static davit_status make_generator(void) {
   pthread_t thread;
-  sem_init(&wake_up, 0, 0);
-  sem_init(&park, 0, 0);
-  sem_init(&started, 0, 0);
-  sem_init(&parked, 0, 0);
-  sem_init(&left, 0, 0);
-  if (pthread_create(&thread, NULL, generator, NULL) != 0)
-    return;
-  pthread_detach(thread);
+  sem_t *const all[] = {&wake_up, &park, &started, &parked, &left};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    sem_init(all[i], 0, 0);
+  DVT_TRY(dvt_thread_start(generator, NULL, &thread));
   wait_for(&started);
-  if (team_is_two) /* the second thread as well, or a process that ends at once would catch it on its way */
-    wait_for(&parked);
+  if (!team_is_two) {
+    pthread_join(thread, NULL);
+    return davit_fail(DAVIT_UNSUPPORTED,
+                      "the OpenMP runtime gives no team of two threads (its thread limit is %d, its limit of "
+                      "active levels %d); DAVIT_BACKEND=threads works without",
+                      thread_limit, active_levels);
+  }
+  pthread_detach(thread);
+  wait_for(&parked); /* or a process that ends at once would catch the second thread on its way */
+  return DAVIT_SUCCESS;
 }
 
 static davit_status start(void) {
-  pthread_once(&once, make_generator);
-  return team_is_two ? DAVIT_SUCCESS
-                     : davit_fail(DAVIT_UNSUPPORTED,
-                                  "the OpenMP runtime gives no team of two threads (OMP_THREAD_LIMIT?); "
-                                  "DAVIT_BACKEND=threads works without");
+  return team_is_two ? DAVIT_SUCCESS : make_generator();
 }
 
 static void stop(void) {
@@ -464,9 +492,9 @@ static void leave(void) {
 /* ---- lanes ---- */
 
 static davit_status open_lane(dvt_lane *lane) {
-  lane->backend = calloc(1, sizeof(opened));
+  lane->backend = dvt_allocate(1, sizeof(opened));
   if (!lane->backend)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for a sub-queue");
+    return DAVIT_OUT_OF_HOST_MEMORY;
   if (dvt_lane_wants_stream(lane)) {
     davit_status status = dvt_stream_acquire(lane->device, &lane->stream);
     if (status != DAVIT_SUCCESS) {

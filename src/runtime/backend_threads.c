@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
+#include "src/base/thread.h"
 #include "src/runtime/lane.h"
 
 typedef struct lane_thread {
@@ -93,12 +94,15 @@ static davit_status open_lane(dvt_lane *lane) {
   pthread_cond_init(&self->changed, NULL);
   self->tail = &self->head;
   lane->backend = self;
-  if (pthread_create(&self->thread, NULL, loop, self) == 0)
-    return DAVIT_SUCCESS;
+  const davit_status status = dvt_thread_start(loop, self, &self->thread);
+  if (status == DAVIT_SUCCESS)
+    return status;
   if (lane->stream)
     dvt_stream_release(lane->stream);
+  pthread_mutex_destroy(&self->lock);
+  pthread_cond_destroy(&self->changed);
   free(self);
-  return davit_fail(DAVIT_INTERNAL_ERROR, "no thread can be made for a sub-queue");
+  return status;
 }
 
 static void close_lane(dvt_lane *lane) {

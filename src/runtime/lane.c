@@ -51,12 +51,9 @@ static davit_status take_error(dvt_lane *lane) {
 /* ---- enqueueing ---- */
 
 static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t bytes) {
-  dvt_command *command =
-      dvt_injected(DVT_INJECT_ENQUEUE) ? NULL : malloc(offsetof(dvt_command, arguments) + bytes);
-  if (!command) {
-    davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory to enqueue a command");
+  dvt_command *command = dvt_allocate_raw(offsetof(dvt_command, arguments) + bytes);
+  if (!command)
     return NULL;
-  }
   command->next = NULL;
   command->lane = lane;
   command->kind = kind;

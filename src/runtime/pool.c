@@ -2,13 +2,14 @@
 #include "src/runtime/pool.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "src/base/allocate.h"
+#include "src/base/thread.h"
 
 enum { IDLE_SECONDS = 10, SPINS = 100 };
 
@@ -80,10 +81,10 @@ static void *work(void *argument) {
   return NULL;
 }
 
-static bool start_worker(void (*function)(void *), void *argument) {
+static davit_status start_worker(void (*function)(void *), void *argument) {
   worker *made = dvt_allocate(1, sizeof *made);
   if (!made)
-    return false;
+    return DAVIT_OUT_OF_HOST_MEMORY;
   pthread_cond_init(&made->wake, NULL);
   made->argument = argument;
   atomic_store(&made->function, function);
@@ -91,19 +92,20 @@ static bool start_worker(void (*function)(void *), void *argument) {
   alive++;
   pthread_mutex_unlock(&lock);
   pthread_t thread;
-  if (pthread_create(&thread, NULL, work, made) == 0) {
+  const davit_status status = dvt_thread_start(work, made, &thread);
+  if (status == DAVIT_SUCCESS) {
     pthread_detach(thread);
-    return true;
+    return status;
   }
   pthread_mutex_lock(&lock);
   alive--;
   pthread_mutex_unlock(&lock);
   pthread_cond_destroy(&made->wake);
   free(made);
-  return false;
+  return status;
 }
 
-bool dvt_pool_run(void (*function)(void *), void *argument) {
+davit_status dvt_pool_run(void (*function)(void *), void *argument) {
   pthread_mutex_lock(&lock);
   worker *chosen = idle;
   if (chosen) {
@@ -114,7 +116,7 @@ bool dvt_pool_run(void (*function)(void *), void *argument) {
       pthread_cond_signal(&chosen->wake);
   }
   pthread_mutex_unlock(&lock);
-  return chosen || start_worker(function, argument);
+  return chosen ? DAVIT_SUCCESS : start_worker(function, argument);
 }
 
 void dvt_pool_stop(void) {

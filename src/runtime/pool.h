@@ -7,10 +7,10 @@
 #ifndef DAVIT_SRC_RUNTIME_POOL_H
 #define DAVIT_SRC_RUNTIME_POOL_H
 
-#include <stdbool.h>
+#include <davit/status.h>
 
-/* Runs function(argument) on a thread of the pool. False if no thread can be made. */
-bool dvt_pool_run(void (*function)(void *), void *argument);
+/* Runs function(argument) on a thread of the pool; fails if all are busy and no thread can be made. */
+davit_status dvt_pool_run(void (*function)(void *), void *argument);
 
 /* Ends all idle threads and waits for them; nothing may be running. */
 void dvt_pool_stop(void);

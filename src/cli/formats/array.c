@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/allocate.h"
 #include "src/cli/fail.h"
 
 static const struct {
@@ -69,15 +70,12 @@ bool cli_array_size(cli_type type, int64_t rows, int64_t cols, size_t *bytes) {
 /* ---- memory ---- */
 
 static void *allocate(size_t bytes, cli_memory wanted, cli_memory *actual) {
-  enum { ALIGNMENT = 256 };
   void *block = NULL;
   *actual = CLI_MEMORY_PINNED;
   if (wanted == CLI_MEMORY_PINNED && davit_malloc(bytes, DAVIT_PINNED, &block) == DAVIT_SUCCESS)
     return block;
   *actual = CLI_MEMORY_PLAIN;
-  return bytes > SIZE_MAX - ALIGNMENT
-             ? NULL
-             : aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+  return dvt_allocate_aligned(bytes);
 }
 
 static void release(void *block, cli_memory actual) {

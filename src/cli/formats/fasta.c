@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/allocate.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/lines.h"
 
@@ -26,7 +27,7 @@ static int grow(void **block, size_t *room, size_t wanted) {
   if (wanted <= *room)
     return CLI_OK;
   const size_t bytes = wanted < 2 * *room ? 2 * *room : wanted + 4096;
-  void *grown = realloc(*block, bytes);
+  void *grown = dvt_reallocate(*block, bytes, 1);
   if (!grown)
     return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes of sequences", bytes);
   *block = grown;
@@ -38,10 +39,10 @@ static int room_for_record(cli_sequences *s) {
   if (s->count < s->record_room)
     return CLI_OK;
   const int64_t room = 2 * s->record_room + 64;
-  cli_record *records = realloc(s->records, (size_t)room * sizeof *records);
+  cli_record *records = dvt_reallocate(s->records, (size_t)room, sizeof *records);
   if (records)
     s->records = records;
-  int64_t *offsets = records ? realloc(s->offsets, (size_t)(room + 1) * sizeof *offsets) : NULL;
+  int64_t *offsets = records ? dvt_reallocate(s->offsets, (size_t)(room + 1), sizeof *offsets) : NULL;
   if (!offsets)
     return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " sequences", room);
   s->offsets = offsets;
@@ -228,7 +229,7 @@ static int compare_named(const void *x, const void *y) {
 /* Reports the first record in the file whose name an earlier one has. */
 static int check_names(const reader *r) {
   const cli_sequences *s = r->to;
-  named *all = malloc((size_t)s->count * sizeof *all);
+  named *all = dvt_allocate((size_t)s->count, sizeof *all);
   if (!all)
     return cli_fail(CLI_DEVICE, "not enough memory for %" PRId64 " names", s->count);
   for (int64_t k = 0; k < s->count; k++)

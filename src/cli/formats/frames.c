@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ref/ref.h"
+#include "src/base/allocate.h"
 #include "src/cli/clock.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
@@ -54,8 +55,8 @@ static int64_t block_frames(const cli_frames *f) {
 static int make_blocks(cli_frames *f) {
   const size_t frames = (size_t)block_frames(f) + 1;
   f->width = DAVIT_FEATURES_WIDTH;
-  f->samples = malloc(frames * (size_t)f->options.frame * sizeof *f->samples);
-  f->block = malloc(frames * DAVIT_FEATURES_WIDTH * sizeof *f->block);
+  f->samples = dvt_allocate(frames * (size_t)f->options.frame, sizeof *f->samples);
+  f->block = dvt_allocate(frames, DAVIT_FEATURES_WIDTH * sizeof *f->block);
   return f->samples && f->block
              ? CLI_OK
              : cli_fail(CLI_DEVICE, "not enough memory for frames of %" PRId64 " samples", f->options.frame);
@@ -98,7 +99,7 @@ static double power_of(const float *frame) {
 }
 
 static int compare(cli_frames *f, int64_t frames) {
-  float *right = malloc((size_t)frames * DAVIT_FEATURES_WIDTH * sizeof *right);
+  float *right = dvt_allocate((size_t)frames, DAVIT_FEATURES_WIDTH * sizeof *right);
   if (!right ||
       dvt_ref_features(frames * f->options.frame, f->samples, &f->options, right) != DAVIT_SUCCESS) {
     free(right);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/allocate.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
 
@@ -202,7 +203,7 @@ static int read_header(cli_input *input, cli_array *array) {
   if (code != CLI_OK)
     return code;
   h.base = input->offset;
-  h.text = calloc(h.length + 1, 1);
+  h.text = dvt_allocate(h.length + 1, 1);
   if (!h.text)
     return cli_fail(CLI_DEVICE, "not enough memory for a header");
   code = cli_input_read(input, h.text, h.length, "header");

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/allocate.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/sound_file.h"
 
@@ -133,13 +134,13 @@ static int make_resampler(cli_sound *s, double rate) {
 
 static int make_buffers(cli_sound *s) {
   s->chunk = CHUNK / s->info.channels > 0 ? CHUNK / s->info.channels : 1;
-  s->interleaved = malloc((size_t)s->chunk * (size_t)s->info.channels * sizeof(float));
-  s->mono = malloc((size_t)s->chunk * sizeof(float));
+  s->interleaved = dvt_allocate((size_t)s->chunk * (size_t)s->info.channels, sizeof(float));
+  s->mono = dvt_allocate((size_t)s->chunk, sizeof(float));
   return s->interleaved && s->mono ? CLI_OK : cli_fail(CLI_DEVICE, "not enough memory to read '%s'", s->name);
 }
 
 int cli_sound_open(cli_input *input, double rate, cli_sound **sound) {
-  cli_sound *s = calloc(1, sizeof *s);
+  cli_sound *s = dvt_allocate(1, sizeof *s);
   *sound = NULL;
   if (!s)
     return cli_fail(CLI_DEVICE, "not enough memory to read '%s'", input->name);

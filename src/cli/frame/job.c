@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/allocate.h"
 #include "src/cli/clock.h"
 
 /* ---- the state ---- */
@@ -47,7 +48,7 @@ void *cli_job_memory(cli_job *job, size_t count, size_t size) {
   size_t bytes = 0;
   struct cli_block *block = NULL;
   if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= SIZE_MAX - sizeof *block)
-    block = calloc(1, sizeof *block + bytes);
+    block = dvt_allocate(1, sizeof *block + bytes);
   if (!block) {
     cli_fail(CLI_DEVICE, "not enough memory for %zu x %zu bytes", count, size);
     return NULL;
@@ -157,7 +158,7 @@ static void restore(cli_job *job, cli_array *result) {
 int cli_job_measure(cli_job *job) {
   const int64_t repeat = job->common.repeat ? job->common.repeat : 1, all = repeat + job->common.warmup;
   cli_array *result = array_at(job, job->command->result);
-  double *seconds = malloc((size_t)repeat * sizeof *seconds);
+  double *seconds = dvt_allocate((size_t)repeat, sizeof *seconds);
   if (!seconds)
     return cli_fail(CLI_DEVICE, "not enough memory for %lld times", (long long)repeat);
   davit_status status = DAVIT_SUCCESS;
@@ -356,7 +357,7 @@ static int report(cli_job *job) {
 int cli_job_run(const cli_command *command, int argc, char **argv) {
   static int (*const steps[])(cli_job *job) = {open_devices, open_outputs, read_operands, run,
                                                check,        finish,       write_outputs, report};
-  cli_job *job = calloc(1, command->state);
+  cli_job *job = dvt_allocate(1, command->state);
   if (!job)
     return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes", command->state);
   job->command = command;

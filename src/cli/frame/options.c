@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/allocate.h"
 #include "src/cli/frame/nearest.h"
 #include "src/cli/frame/output.h"
 
@@ -185,7 +186,7 @@ static int set_choice(const cli_option *option, void *member, const cli_choice *
 /* `room` is how many values a list may get. */
 static int add_value(cli_list *list, int room, const char *text) {
   if (!list->values)
-    list->values = calloc((size_t)room, sizeof *list->values);
+    list->values = dvt_allocate((size_t)room, sizeof *list->values);
   if (!list->values)
     return cli_fail(CLI_DEVICE, "not enough memory for the arguments");
   list->values[list->count++] = text;
@@ -358,7 +359,7 @@ static void print_number(const cli_option *option, const void *member, char text
 bool cli_option_default(const cli_command *command, const cli_option *option,
                         char text[static CLI_OPTION_TEXT]) {
   const char *written = option->otherwise ? option->otherwise : option->value;
-  char *state = command->defaults ? calloc(1, command->state) : NULL;
+  char *state = command->defaults ? dvt_allocate(1, command->state) : NULL;
   snprintf(text, CLI_OPTION_TEXT, "%s", written ? written : "0");
   if (!written && state) {
     command->defaults(state);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/allocate.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
 
@@ -68,10 +69,9 @@ static char *resolve(const char *path, bool exists) {
   if (exists)
     return realpath(path, NULL);
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-  char *real = folder ? realpath(folder, NULL) : NULL, *resolved = NULL;
-  if (real && asprintf(&resolved, "%s/%s", strcmp(real, "/") ? real : "", name) < 0)
-    resolved = NULL;
+  char *folder = slash ? dvt_allocate_text("%.*s", (int)(slash - path) + 1, path) : dvt_allocate_text(".");
+  char *real = folder ? realpath(folder, NULL) : NULL;
+  char *resolved = real ? dvt_allocate_text("%s/%s", strcmp(real, "/") ? real : "", name) : NULL;
   free(folder);
   free(real);
   return resolved;
@@ -95,10 +95,9 @@ static void set_mode(int file, const struct stat *existing) {
 }
 
 static int open_temporary(cli_output *output, const struct stat *existing) {
-  if (asprintf(&output->temporary, "%s%s", output->target, suffix) < 0) {
-    output->temporary = NULL;
+  output->temporary = dvt_allocate_text("%s%s", output->target, suffix);
+  if (!output->temporary)
     return cli_fail(CLI_DEVICE, "not enough memory for a file name");
-  }
   const int file = mkostemp(output->temporary, O_CLOEXEC);
   if (file < 0) {
     free(output->temporary);

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/thread.h"
 #include "src/cli/clock.h"
 
 static void print_line(const cli_progress *progress) {
@@ -53,7 +54,7 @@ void cli_progress_start(cli_progress *progress, const char *what, bool quiet) {
   pthread_cond_init(&progress->changed, &attributes);
   pthread_condattr_destroy(&attributes);
   pthread_mutex_init(&progress->mutex, NULL);
-  progress->running = !pthread_create(&progress->thread, NULL, show, progress);
+  progress->running = dvt_thread_start(show, progress, &progress->thread) == DAVIT_SUCCESS;
 }
 
 void cli_progress_at(cli_progress *progress, double done, double total, const char *unit) {

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads of the library and of the tool. Every thread is made here, so that failure injection reaches it. */
+#ifndef DAVIT_SRC_BASE_THREAD_H
+#define DAVIT_SRC_BASE_THREAD_H
+
+#include <davit/status.h>
+#include <pthread.h>
+
+/* Runs function(argument) on a new thread; a failure gives the system's reason. */
+davit_status dvt_thread_start(void *(*function)(void *), void *argument, pthread_t *thread);
+
+#endif
