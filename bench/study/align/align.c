@@ -38,61 +38,49 @@ double study_align_cells(const study_align *a, const study_align_input *input) {
 
 /* ---- arguments ---- */
 
-static davit_status check_choices(const study_align *a) {
-  if (a->program < 0 || a->program >= STUDY_ALIGN_PROGRAMS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "program is %d, which is none", (int)a->program);
-  if (a->random != STUDY_ALIGN_BY_HOST && a->random != STUDY_ALIGN_BY_DEVICE)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "random is %d, which is no source", (int)a->random);
-  if (a->layout < STUDY_ALIGN_NATURAL || a->layout > STUDY_ALIGN_INTERLEAVED)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "layout is %d, which is none", (int)a->layout);
-  if (a->threads < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "threads is %d", a->threads);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status check_numbers(const study_align *a) {
-  if (a->window < 1 || a->window > MAX_WINDOW)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "window is %lld, not 1 to %d", (long long)a->window,
-                      MAX_WINDOW);
-  if (!(a->threshold >= 0 && a->threshold <= 100))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "threshold is %g, not 0 to 100", (double)a->threshold);
-  if (!(a->penalty >= 0 && a->penalty <= 1e4f))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "penalty is %g, not 0 to 10000", (double)a->penalty);
-  if (a->permutations < 0 || a->permutations > MAX_PERMUTATIONS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "permutations is %d, not 0 to %d", a->permutations,
-                      MAX_PERMUTATIONS);
-  const int64_t room = STUDY_TILE_FLOATS / (a->window + 1);
+static davit_status check_options(const study_align *a) {
+  const int64_t room = a->window > 0 ? STUDY_TILE_FLOATS / (a->window + 1) : 0;
+  STUDY_REQUIRE(a->program >= 0 && a->program < STUDY_ALIGN_PROGRAMS, "program is %d, which is none",
+                (int)a->program);
+  STUDY_REQUIRE(a->random == STUDY_ALIGN_BY_HOST || a->random == STUDY_ALIGN_BY_DEVICE,
+                "random is %d, which is no source", (int)a->random);
+  STUDY_REQUIRE(a->layout >= STUDY_ALIGN_NATURAL && a->layout <= STUDY_ALIGN_INTERLEAVED,
+                "layout is %d, which is none", (int)a->layout);
+  STUDY_REQUIRE(a->threads >= 0, "threads is %d", a->threads);
+  STUDY_REQUIRE(a->window >= 1 && a->window <= MAX_WINDOW, "window is %lld, not 1 to %d",
+                (long long)a->window, MAX_WINDOW);
+  STUDY_REQUIRE(a->threshold >= 0 && a->threshold <= 100, "threshold is %g, not 0 to 100",
+                (double)a->threshold);
+  STUDY_REQUIRE(a->penalty >= 0 && a->penalty <= 1e4f, "penalty is %g, not 0 to 10000", (double)a->penalty);
+  STUDY_REQUIRE(a->permutations >= 0 && a->permutations <= MAX_PERMUTATIONS,
+                "permutations is %d, not 0 to %d", a->permutations, MAX_PERMUTATIONS);
   if (a->program == STUDY_ALIGN_V5 && room < 1)
     return davit_fail(DAVIT_UNSUPPORTED, "window is %lld: a column of V5's tile has at most %d frames",
                       (long long)a->window, STUDY_TILE_FLOATS - 1);
-  if (a->tile_columns < 0 || a->tile_columns > STUDY_TILE_FLOATS ||
-      (a->program == STUDY_ALIGN_V5 && a->tile_columns > room))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "tile_columns is %d; a tile has room for %lld", a->tile_columns,
-                      (long long)room);
+  STUDY_REQUIRE(a->tile_columns >= 0 &&
+                    a->tile_columns <= (a->program == STUDY_ALIGN_V5 ? room : STUDY_TILE_FLOATS),
+                "tile_columns is %d; a tile has room for %lld", a->tile_columns, (long long)room);
   return DAVIT_SUCCESS;
 }
 
 static davit_status check_finite(const char *name, int64_t frames, int width, const float *features) {
   for (int64_t i = 0; i < frames * width; i++)
-    if (!isfinite(features[i]))
-      return davit_fail(DAVIT_INVALID_ARGUMENT,
-                        "%s has a feature that is not finite: frame %lld, feature %lld", name,
-                        (long long)(i / width), (long long)(i % width));
+    STUDY_REQUIRE(isfinite(features[i]), "%s has a feature that is not finite: frame %lld, feature %lld",
+                  name, (long long)(i / width), (long long)(i % width));
   return DAVIT_SUCCESS;
 }
 
 static davit_status check_input(const study_align_input *input) {
-  if (input->width < 1 || input->frames < 0 || input->effect_count < 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "width is %d, frames is %lld, effect_count is %d", input->width,
-                      (long long)input->frames, input->effect_count);
-  davit_status status = check_finite("movie", input->frames, input->width, input->movie);
-  for (int e = 0; e < input->effect_count && status == DAVIT_SUCCESS; e++)
-    if (input->effects[e].frames < 1)
-      status = davit_fail(DAVIT_INVALID_ARGUMENT, "effect %d has %lld frames", e,
-                          (long long)input->effects[e].frames);
-    else
-      status = check_finite("an effect", input->effects[e].frames, input->width, input->effects[e].features);
-  return status;
+  STUDY_REQUIRE(input->width > 0 && input->frames >= 0 && input->effect_count > 0,
+                "width is %d, frames is %lld, effect_count is %d", input->width, (long long)input->frames,
+                input->effect_count);
+  DVT_TRY(check_finite("movie", input->frames, input->width, input->movie));
+  for (int e = 0; e < input->effect_count; e++) {
+    const study_effect *effect = &input->effects[e];
+    STUDY_REQUIRE(effect->frames > 0, "effect %d has %lld frames", e, (long long)effect->frames);
+    DVT_TRY(check_finite("an effect", effect->frames, input->width, effect->features));
+  }
+  return DAVIT_SUCCESS;
 }
 
 /* ---- a run ---- */
@@ -194,9 +182,7 @@ static davit_status plan_batches(program *p) {
   }
   size_t room = p->a->memory_bytes, total;
   if (!room && p->site.gpu) {
-    davit_status status = davit_device_memory(p->site.device, &room, &total);
-    if (status != DAVIT_SUCCESS)
-      return status;
+    DVT_TRY(davit_device_memory(p->site.device, &room, &total));
     room /= 2;
   }
   room = room ? room : HOST_MEMORY_BYTES;
@@ -295,10 +281,9 @@ static davit_status run_on_host(program *p, float *scores) {
 static davit_status copy_in(program *p, const study_block blocks[ARRAYS]) {
   const void *const from[PREPARED] = {p->movie, p->patterns, p->starts, p->orders};
   const void *const to[PREPARED] = {p->task.movie, p->task.patterns, p->task.starts, p->task.orders};
-  davit_status status = DAVIT_SUCCESS;
-  for (int i = 0; i < PREPARED && status == DAVIT_SUCCESS; i++)
-    status = davit_copy(blocks[i].bytes, from[i], (void *)to[i]);
-  return status;
+  for (int i = 0; i < PREPARED; i++)
+    DVT_TRY(davit_copy(blocks[i].bytes, from[i], (void *)to[i]));
+  return DAVIT_SUCCESS;
 }
 
 static int at_most(int64_t value, int64_t most) {
@@ -334,57 +319,50 @@ static davit_status check_heap(const program *p, const float *scores) {
   int64_t without = 0;
   for (int64_t unit = 0; unit < p->units; unit++)
     without += scores[unit * p->task.runs] == STUDY_ALIGN_NO_HEAP;
-  return without ? davit_fail(
-                       DAVIT_OUT_OF_DEVICE_MEMORY,
-                       "device %d: %lld of %lld threads got no memory from its heap, at most %lld at a time",
-                       p->site.device, (long long)without, (long long)p->units, (long long)p->batch)
-                 : DAVIT_SUCCESS;
+  if (without == 0)
+    return DAVIT_SUCCESS;
+  return davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY,
+                    "device %d: %lld of %lld threads got no memory from its heap, at most %lld at a time",
+                    p->site.device, (long long)without, (long long)p->units, (long long)p->batch);
 }
 
 static davit_status run_on_device(program *p, const study_block blocks[ARRAYS], float *scores) {
   double since = omp_get_wtime();
   prepare(p);
   p->times.prepare_ms = study_lap(&since);
-  davit_status status = copy_in(p, blocks);
+  DVT_TRY(copy_in(p, blocks));
   p->times.transfer_ms = study_lap(&since);
-  if (status != DAVIT_SUCCESS)
-    return status;
   launch(p);
   p->times.kernel_ms = study_lap(&since);
-  status = davit_copy(blocks[SCORES].bytes, p->task.scores, scores);
+  DVT_TRY(davit_copy(blocks[SCORES].bytes, p->task.scores, scores));
   p->times.transfer_ms += study_lap(&since);
-  return status == DAVIT_SUCCESS ? check_heap(p, scores) : status;
+  return check_heap(p, scores);
+}
+
+/* All units, at least one. */
+static davit_status run(program *p, float *scores) {
+  study_block blocks[ARRAYS];
+  DVT_TRY(plan_batches(p));
+  arrays_of(p, blocks);
+  DVT_TRY(study_allocate(blocks, ARRAYS));
+  davit_status status = on_host(p->a->program) ? run_on_host(p, scores) : run_on_device(p, blocks, scores);
+  study_free(blocks, ARRAYS);
+  return status;
 }
 
 davit_status study_align_run(const study_align *a, int device, const study_align_input *input, float *scores,
                              study_align_times *times) {
   program p = {.a = a, .input = input};
-  study_block blocks[ARRAYS];
-  davit_status status = check_choices(a);
-  if (status == DAVIT_SUCCESS)
-    status = check_numbers(a);
-  if (status == DAVIT_SUCCESS)
-    status = check_input(input);
-  if (status == DAVIT_SUCCESS)
-    status = study_site_of(device, &p.site);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(check_options(a));
+  DVT_TRY(check_input(input));
+  DVT_TRY(study_site_of(device, &p.site));
   if (on_host(a->program))
     p.site = (study_site){.device = DAVIT_HOST, .place = DAVIT_PAGEABLE};
   describe(&p);
-  if (p.units > 0) {
-    status = plan_batches(&p);
-    if (status != DAVIT_SUCCESS)
-      return status;
-    arrays_of(&p, blocks);
-    status = study_allocate(blocks, ARRAYS);
-    if (status != DAVIT_SUCCESS)
-      return status;
-    status = on_host(a->program) ? run_on_host(&p, scores) : run_on_device(&p, blocks, scores);
-    study_free(blocks, ARRAYS);
-  }
+  if (p.units > 0)
+    DVT_TRY(run(&p, scores));
   p.times.total_ms = p.times.prepare_ms + p.times.transfer_ms + p.times.kernel_ms;
-  if (status == DAVIT_SUCCESS && times)
+  if (times)
     *times = p.times;
-  return status;
+  return DAVIT_SUCCESS;
 }

@@ -166,29 +166,24 @@ RUN(run_stream_kernel, STREAM_THREADS, stream_kernel(team, p, in, out))
 
 static davit_status launch(kernel *k, int device, int64_t teams, PARAMETERS) {
   study_site site;
-  davit_status status = study_site_of(device, &site);
-  if (status == DAVIT_SUCCESS)
-    status = study_check_teams(teams);
-  if (status == DAVIT_SUCCESS)
-    k(&site, teams, ARGUMENTS);
-  return status;
+  DVT_TRY(study_site_of(device, &site));
+  DVT_TRY(study_check_teams(teams));
+  k(&site, teams, ARGUMENTS);
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_vector_add(int device, study_shape shape, int64_t n, const float *a, const float *b,
                               float *c) {
-  if (shape.threads < 1 || shape.threads > STUDY_MOST_THREADS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "threads is %d, not 1 to %d", shape.threads,
-                      STUDY_MOST_THREADS);
-  if (shape.blocks < 0 || study_shape_idle(shape, n) < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "blocks is %lld: too few threads for n = %lld",
-                      (long long)shape.blocks, (long long)n);
+  STUDY_REQUIRE(shape.threads >= 1 && shape.threads <= STUDY_MOST_THREADS, "threads is %d, not 1 to %d",
+                shape.threads, STUDY_MOST_THREADS);
+  STUDY_REQUIRE(shape.blocks >= 0 && study_shape_idle(shape, n) >= 0,
+                "blocks is %lld: too few threads for n = %lld", (long long)shape.blocks, (long long)n);
   return launch(run_vector_add, device, shape.blocks, shape.threads, n, 0, a, b, c);
 }
 
 davit_status study_picture(int device, int side, int64_t width, int64_t height, const float *in, float *out) {
   int64_t across, down;
-  if (side != 8 && side != 16 && side != 32)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "side is %d, not 8, 16 or 32", side);
+  STUDY_REQUIRE(side == 8 || side == 16 || side == 32, "side is %d, not 8, 16 or 32", side);
   study_shape_2d(width, height, side, &across, &down);
   return launch(run_picture, device, across * down, side, width, height, in, in, out);
 }
@@ -221,8 +216,7 @@ int64_t study_pixel_at(study_layout layout, int64_t n, int64_t i, int channel) {
 
 static davit_status of_pixels(kernel *const kernels[STUDY_LAYOUTS], int device, study_layout layout,
                               int64_t n, const uint8_t *in, uint8_t *out) {
-  if ((unsigned)layout >= STUDY_LAYOUTS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "layout is %d, which is none", (int)layout);
+  STUDY_REQUIRE((unsigned)layout < STUDY_LAYOUTS, "layout is %d, which is none", (int)layout);
   return launch(kernels[layout], device, study_quotient_up(n, THREADS), n, 0, 0, in, in, out);
 }
 
@@ -262,9 +256,7 @@ static davit_status kernel_of_part(int device, void *argument) {
 /* Command 0, 1 or 2 of a half in its sub-queue: copy in, kernel, copy out. */
 static davit_status enqueue(davit_queue *queue, int stream, int command, part *p) {
   const size_t bytes = (size_t)p->n * sizeof *p->input;
-  davit_status status = davit_queue_set_subqueue(queue, stream);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(davit_queue_set_subqueue(queue, stream));
   return command == 0   ? davit_queue_copy(queue, bytes, p->input, p->device_input)
          : command == 1 ? davit_queue_region(queue, kernel_of_part, p)
                         : davit_queue_copy(queue, bytes, p->device_output, p->output);
@@ -272,30 +264,25 @@ static davit_status enqueue(davit_queue *queue, int stream, int command, part *p
 
 /* What sub-queue `to` does next waits for what is in sub-queue `from` now. */
 static davit_status follow(davit_queue *queue, int from, int to, davit_event *point) {
-  davit_status status = davit_queue_set_subqueue(queue, from);
-  if (status == DAVIT_SUCCESS)
-    status = davit_event_record(point, queue);
-  if (status == DAVIT_SUCCESS)
-    status = davit_queue_set_subqueue(queue, to);
-  return status == DAVIT_SUCCESS ? davit_queue_wait(queue, point) : status;
+  DVT_TRY(davit_queue_set_subqueue(queue, from));
+  DVT_TRY(davit_event_record(point, queue));
+  DVT_TRY(davit_queue_set_subqueue(queue, to));
+  return davit_queue_wait(queue, point);
 }
 
 /* All commands in the order of the issue, between start and stop in sub-queue 0. */
 static davit_status issue(const study_streams *s, part parts[STREAMS], davit_event *point,
                           davit_timer *timer) {
   enum { COMMANDS = 3 };
-  davit_status status = davit_queue_set_subqueue(s->queue, 0);
-  if (status == DAVIT_SUCCESS)
-    status = davit_timer_start(timer, s->queue);
-  if (status == DAVIT_SUCCESS)
-    status = follow(s->queue, 0, 1, point);
-  for (int i = 0; i < STREAMS * COMMANDS && status == DAVIT_SUCCESS; i++) {
+  DVT_TRY(davit_queue_set_subqueue(s->queue, 0));
+  DVT_TRY(davit_timer_start(timer, s->queue));
+  DVT_TRY(follow(s->queue, 0, 1, point));
+  for (int i = 0; i < STREAMS * COMMANDS; i++) {
     const int stream = s->breadth_first ? i % STREAMS : i / COMMANDS;
-    status = enqueue(s->queue, stream, s->breadth_first ? i / STREAMS : i % COMMANDS, &parts[stream]);
+    DVT_TRY(enqueue(s->queue, stream, s->breadth_first ? i / STREAMS : i % COMMANDS, &parts[stream]));
   }
-  if (status == DAVIT_SUCCESS)
-    status = follow(s->queue, 1, 0, point);
-  return status == DAVIT_SUCCESS ? davit_timer_stop(timer, s->queue) : status;
+  DVT_TRY(follow(s->queue, 1, 0, point));
+  return davit_timer_stop(timer, s->queue);
 }
 
 davit_status study_streams_run(const study_streams *s, double *elapsed_ms) {
@@ -304,17 +291,14 @@ davit_status study_streams_run(const study_streams *s, double *elapsed_ms) {
   part parts[STREAMS];
   davit_event *point = NULL;
   davit_timer *timer = NULL;
-  davit_status status = davit_queue_device(s->queue, &device);
-  if (status == DAVIT_SUCCESS)
-    status = study_site_of(device, &site);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(davit_queue_device(s->queue, &device));
+  DVT_TRY(study_site_of(device, &site));
   for (int i = 0; i < STREAMS; i++) {
     int64_t first = i * (s->n / STREAMS), count = i + 1 < STREAMS ? s->n / STREAMS : s->n - first;
     parts[i] = (part){
         site, count, s->input + first, s->output + first, s->device_input + first, s->device_output + first};
   }
-  status = davit_event_create(&point);
+  davit_status status = davit_event_create(&point);
   if (status == DAVIT_SUCCESS)
     status = davit_timer_create(&timer);
   if (status == DAVIT_SUCCESS)

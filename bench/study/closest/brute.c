@@ -30,26 +30,20 @@ int64_t study_brute_candidates(const study_brute *b, int64_t n) {
 davit_status study_compare_points(const study_brute *b, int device, int64_t n, const study_point *points,
                                   float *dist, study_two_points *pairs, int64_t *comparisons) {
   study_site site;
-  davit_status status = study_closest_check_block("threads", b->threads, device, &site);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  if (n < 2)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld: a pair has two points", (long long)n);
+  DVT_TRY(study_closest_check_block("threads", b->threads, device, &site));
+  STUDY_REQUIRE(n >= 2, "n is %lld: a pair has two points", (long long)n);
   const int64_t teams = b->teams ? b->teams : study_brute_candidates(b, n);
-  status = study_check_teams(teams);
-  if (status == DAVIT_SUCCESS)
-    brute_forms(b->threads)->compare[b->balanced](&site, teams, n, points, dist, pairs, comparisons);
-  return status;
+  DVT_TRY(study_check_teams(teams));
+  brute_forms(b->threads)->compare[b->balanced](&site, teams, n, points, dist, pairs, comparisons);
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_min_dist(int device, int threads, int64_t m, float *dist, study_two_points *pairs) {
   study_site site;
-  davit_status status = study_closest_check_block("threads", threads, device, &site);
-  if (status == DAVIT_SUCCESS && m < 1)
-    status = davit_fail(DAVIT_INVALID_ARGUMENT, "m is %lld", (long long)m);
-  if (status == DAVIT_SUCCESS)
-    brute_forms(threads)->minimum(&site, 1, m, dist, pairs);
-  return status;
+  DVT_TRY(study_closest_check_block("threads", threads, device, &site));
+  STUDY_REQUIRE(m > 0, "m is %lld", (long long)m);
+  brute_forms(threads)->minimum(&site, 1, m, dist, pairs);
+  return DAVIT_SUCCESS;
 }
 
 /* ---- the whole program ---- */
@@ -63,25 +57,20 @@ typedef struct memory {
 
 static davit_status search(const study_brute *b, int device, int64_t n, const study_point *points,
                            const memory *m, study_closest *result, study_brute_times *times) {
-  int64_t candidates = study_brute_candidates(b, n);
   double since = omp_get_wtime();
-  davit_status status = davit_copy((size_t)n * sizeof *points, points, m->points);
+  float square;
+  DVT_TRY(davit_copy((size_t)n * sizeof *points, points, m->points));
   times->transfer_ms = study_lap(&since);
-  if (status == DAVIT_SUCCESS)
-    status = study_compare_points(b, device, n, m->points, m->dist, m->pairs, m->comparisons);
+  DVT_TRY(study_compare_points(b, device, n, m->points, m->dist, m->pairs, m->comparisons));
   times->compare_ms = study_lap(&since);
-  if (status == DAVIT_SUCCESS)
-    status = study_min_dist(device, b->threads, candidates, m->dist, m->pairs);
+  DVT_TRY(study_min_dist(device, b->threads, study_brute_candidates(b, n), m->dist, m->pairs));
   times->reduce_ms = study_lap(&since);
-  float square = 0;
-  if (status == DAVIT_SUCCESS)
-    status = davit_copy(sizeof square, m->dist, &square);
-  if (status == DAVIT_SUCCESS)
-    status = davit_copy(sizeof result->pair, m->pairs, &result->pair);
+  DVT_TRY(davit_copy(sizeof square, m->dist, &square));
+  DVT_TRY(davit_copy(sizeof result->pair, m->pairs, &result->pair));
   times->transfer_ms += study_lap(&since);
   times->total_ms = times->transfer_ms + times->compare_ms + times->reduce_ms;
   result->distance = sqrtf(square);
-  return status;
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_closest_brute(const study_brute *b, int device, int64_t n, const study_point *points,
@@ -89,11 +78,8 @@ davit_status study_closest_brute(const study_brute *b, int device, int64_t n, co
   study_site site;
   study_closest found;
   study_brute_times taken = {0};
-  davit_status status = study_closest_check(n, points);
-  if (status == DAVIT_SUCCESS)
-    status = study_closest_check_block("threads", b->threads, device, &site);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(study_closest_check(n, points));
+  DVT_TRY(study_closest_check_block("threads", b->threads, device, &site));
   memory m;
   const size_t candidates = (size_t)study_brute_candidates(b, n),
                counts = comparisons ? (size_t)study_brute_rows(b, n) * sizeof *comparisons : 0;
@@ -101,15 +87,12 @@ davit_status study_closest_brute(const study_brute *b, int device, int64_t n, co
                                 {&m.dist, candidates * sizeof *m.dist, site.place},
                                 {&m.pairs, candidates * sizeof *m.pairs, site.place},
                                 {&m.comparisons, counts, site.place}};
-  status = study_allocate(blocks, 4);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  status = search(b, device, n, points, &m, &found, &taken);
+  DVT_TRY(study_allocate(blocks, 4));
+  davit_status status = search(b, device, n, points, &m, &found, &taken);
   if (status == DAVIT_SUCCESS && counts)
     status = davit_copy(counts, m.comparisons, comparisons);
   study_free(blocks, 4);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(status);
   *result = found;
   if (times)
     *times = taken;

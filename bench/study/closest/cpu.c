@@ -9,18 +9,15 @@
 /* ---- shared ---- */
 
 davit_status study_closest_check_block(const char *name, int threads, int device, study_site *site) {
-  return STUDY_CLOSEST_BLOCK(threads)
-             ? study_site_of(device, site)
-             : davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %d, not 2 or a power of two from 32 to 1024", name,
-                          threads);
+  STUDY_REQUIRE(STUDY_CLOSEST_BLOCK(threads), "%s is %d, not 2 or a power of two from 32 to 1024", name,
+                threads);
+  return study_site_of(device, site);
 }
 
 davit_status study_closest_check(int64_t n, const study_point *points) {
-  if (n < 2)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld: a pair has two points", (long long)n);
+  STUDY_REQUIRE(n >= 2, "n is %lld: a pair has two points", (long long)n);
   for (int64_t i = 0; i < n; i++)
-    if (!isfinite(points[i].x) || !isfinite(points[i].y))
-      return davit_fail(DAVIT_INVALID_ARGUMENT, "points[%lld] is not finite", (long long)i);
+    STUDY_REQUIRE(isfinite(points[i].x) && isfinite(points[i].y), "points[%lld] is not finite", (long long)i);
   return DAVIT_SUCCESS;
 }
 
@@ -44,9 +41,7 @@ static study_closest closest_of(const nearest *best) {
 /* ---- P1 ---- */
 
 davit_status study_closest_cpu(int64_t n, const study_point *points, study_closest *result) {
-  davit_status status = study_closest_check(n, points);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(study_closest_check(n, points));
   nearest best = {INFINITY, &points[0], &points[1]};
   for (int64_t i = 0; i < n - 1; i++)
     for (int64_t j = i + 1; j < n; j++)
@@ -77,11 +72,8 @@ STUDY_INLINE void walk_blocks(int64_t n, int64_t b, const study_point *points, n
 }
 
 davit_status study_closest_blocked(int64_t n, int64_t b, const study_point *points, study_closest *result) {
-  davit_status status = study_closest_check(n, points);
-  if (status == DAVIT_SUCCESS && b < 1)
-    status = davit_fail(DAVIT_INVALID_ARGUMENT, "b is %lld", (long long)b);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(study_closest_check(n, points));
+  STUDY_REQUIRE(b > 0, "b is %lld", (long long)b);
   nearest best = {INFINITY, &points[0], &points[1]};
   walk_blocks(n, b, points, &best, NULL);
   *result = closest_of(&best);
@@ -228,11 +220,8 @@ static size_t scratch_of(int64_t n) {
 
 davit_status study_closest_divide_cpu(int64_t n, const study_point *points, int cutoff, study_closest *result,
                                       study_divide_cpu *report) {
-  davit_status status = study_closest_check(n, points);
-  if (status == DAVIT_SUCCESS && cutoff < 2)
-    status = davit_fail(DAVIT_INVALID_ARGUMENT, "cutoff is %d: a pair has two points", cutoff);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(study_closest_check(n, points));
+  STUDY_REQUIRE(cutoff >= 2, "cutoff is %d: a pair has two points", cutoff);
   const study_point **pointers = malloc((2 * (size_t)n + scratch_of(n)) * sizeof *pointers);
   division d = {
       .points = points, .sx = pointers, .cutoff = cutoff, .best = {INFINITY, &points[0], &points[1]}};

@@ -39,41 +39,34 @@ static bool is_power(int64_t n) {
 
 /* What every launch checks. *teams: 0 becomes a team for each block of points. */
 static davit_status prepare(int device, int base, int64_t n, int64_t *teams, study_site *site) {
-  davit_status status = study_closest_check_block("base", base, device, site);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  if (!is_power(n) || n < base)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, not a power of two from base = %d on", (long long)n,
-                      base);
+  DVT_TRY(study_closest_check_block("base", base, device, site));
+  STUDY_REQUIRE(is_power(n) && n >= base, "n is %lld, not a power of two from base = %d on", (long long)n,
+                base);
   *teams = *teams ? *teams : n / base;
   return study_check_teams(*teams);
 }
 
 static davit_status check_length(int base, int64_t n, int64_t length) {
-  if (is_power(length) && length >= 2 * (int64_t)base && length <= n)
-    return DAVIT_SUCCESS;
-  return davit_fail(DAVIT_INVALID_ARGUMENT, "length is %lld, not a power of two from 2 base to n",
-                    (long long)length);
+  STUDY_REQUIRE(is_power(length) && length >= 2 * (int64_t)base && length <= n,
+                "length is %lld, not a power of two from 2 base to n", (long long)length);
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_brute_blocks(int device, int base, int64_t teams, int64_t n, const study_point *sx,
                                 float *dist, study_two_points *pairs) {
   study_site site;
-  davit_status status = prepare(device, base, n, &teams, &site);
-  if (status == DAVIT_SUCCESS)
-    divide_forms(base)->brute(&site, teams, n, sx, dist, pairs);
-  return status;
+  DVT_TRY(prepare(device, base, n, &teams, &site));
+  divide_forms(base)->brute(&site, teams, n, sx, dist, pairs);
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_find_strip(int device, int base, int64_t teams, int64_t n, int64_t length, float delta,
                               const study_point *sx, const study_point *sy, bool *flags) {
   study_site site;
-  davit_status status = prepare(device, base, n, &teams, &site);
-  if (status == DAVIT_SUCCESS)
-    status = check_length(base, n, length);
-  if (status == DAVIT_SUCCESS)
-    divide_forms(base)->find(&site, teams, n, length, delta, sx, sy, flags);
-  return status;
+  DVT_TRY(prepare(device, base, n, &teams, &site));
+  DVT_TRY(check_length(base, n, length));
+  divide_forms(base)->find(&site, teams, n, length, delta, sx, sy, flags);
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_compare_strip(const study_strip *s, int device, const study_point *sx,
@@ -82,17 +75,12 @@ davit_status study_compare_strip(const study_strip *s, int device, const study_p
   study_site site;
   const int64_t n = s->n, length = s->length;
   int64_t teams = s->teams;
-  davit_status status = prepare(device, s->base, n, &teams, &site);
-  if (status == DAVIT_SUCCESS)
-    status = check_length(s->base, n, length);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  if (s->limit < 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "limit is %d", s->limit);
-  if ((unsigned)s->test >= STUDY_STRIP_TESTS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "test is %d, which is none", (int)s->test);
-  if (counts && s->test != STUDY_STRIP_SEPARATE)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "counts are kept for separate tests of the strip alone");
+  DVT_TRY(prepare(device, s->base, n, &teams, &site));
+  DVT_TRY(check_length(s->base, n, length));
+  STUDY_REQUIRE(s->limit > 0, "limit is %d", s->limit);
+  STUDY_REQUIRE((unsigned)s->test < STUDY_STRIP_TESTS, "test is %d, which is none", (int)s->test);
+  STUDY_REQUIRE(!counts || s->test == STUDY_STRIP_SEPARATE,
+                "counts are kept for separate tests of the strip alone");
   const int form = counts ? COUNTING : s->test == STUDY_STRIP_MERGED ? MERGED : SEPARATE, limit = s->limit;
   const float delta = s->minimum.distance, x1 = s->minimum.pair.x1, y1 = s->minimum.pair.y1,
               x2 = s->minimum.pair.x2, y2 = s->minimum.pair.y2;
@@ -108,7 +96,6 @@ typedef struct run {
   int device;
   int64_t n, blocks;
   study_divide_report *report;
-  double since;
   study_point *sx, *sy;
   bool *flags;
   float *dist;
@@ -119,6 +106,7 @@ typedef struct run {
   float *host_dist;
   study_two_points *host_pairs;
   study_strip_count *host_counts;
+  double since, looking_ms; /* the last lap; what copies for the watcher took */
 } run;
 
 enum { ARRAYS = 12 };
@@ -149,12 +137,9 @@ static davit_status sort(run *r, study_key key, int64_t length, study_point *sor
 
 /* minDistReduction, and its result to the host, from where it goes to all blocks by value. */
 static davit_status reduce(run *r, study_closest *minimum) {
-  davit_status status = study_min_dist(r->device, 1024, r->blocks, r->dist, r->pairs);
-  if (status == DAVIT_SUCCESS)
-    status = davit_copy(sizeof minimum->distance, r->dist, &minimum->distance);
-  if (status == DAVIT_SUCCESS)
-    status = davit_copy(sizeof minimum->pair, r->pairs, &minimum->pair);
-  return status;
+  DVT_TRY(study_min_dist(r->device, 1024, r->blocks, r->dist, r->pairs));
+  DVT_TRY(davit_copy(sizeof minimum->distance, r->dist, &minimum->distance));
+  return davit_copy(sizeof minimum->pair, r->pairs, &minimum->pair);
 }
 
 static void count_warps(const study_strip_count *counts, int warp, study_step *step) {
@@ -183,29 +168,23 @@ static void sum_counts(run *r, study_step *step) {
 
 /* The flags, and with a watcher everything else, to the host. */
 static davit_status look(run *r, study_step *step) {
-  size_t n = (size_t)r->n, blocks = (size_t)r->blocks;
-  davit_status status = davit_copy(blocks * sizeof *r->flags, r->flags, r->host_flags);
-  if (status == DAVIT_SUCCESS && r->d->counting)
-    status = davit_copy(n * sizeof *r->counts, r->counts, r->host_counts);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  const size_t n = (size_t)r->n, blocks = (size_t)r->blocks;
+  DVT_TRY(davit_copy(blocks * sizeof *r->flags, r->flags, r->host_flags));
   for (int64_t i = 0; i < r->blocks; i++)
     step->flagged += r->host_flags[i];
-  if (r->d->counting)
+  if (r->d->counting) {
+    DVT_TRY(davit_copy(n * sizeof *r->counts, r->counts, r->host_counts));
     sum_counts(r, step);
+  }
   if (!r->d->watch)
     return DAVIT_SUCCESS;
-  status = davit_copy(n * sizeof *r->sx, r->sx, r->host_sx);
-  if (status == DAVIT_SUCCESS)
-    status = davit_copy(n * sizeof *r->sy, r->sy, r->host_sy);
-  if (status == DAVIT_SUCCESS)
-    status = davit_copy(blocks * sizeof *r->dist, r->dist, r->host_dist);
-  if (status == DAVIT_SUCCESS)
-    status = davit_copy(blocks * sizeof *r->pairs, r->pairs, r->host_pairs);
-  if (status == DAVIT_SUCCESS)
-    r->d->watch(r->d->context, &(study_step_arrays){r->n, r->blocks, step->length, r->host_sx, r->host_sy,
-                                                    r->host_flags, r->host_dist, r->host_pairs});
-  return status;
+  DVT_TRY(davit_copy(n * sizeof *r->sx, r->sx, r->host_sx));
+  DVT_TRY(davit_copy(n * sizeof *r->sy, r->sy, r->host_sy));
+  DVT_TRY(davit_copy(blocks * sizeof *r->dist, r->dist, r->host_dist));
+  DVT_TRY(davit_copy(blocks * sizeof *r->pairs, r->pairs, r->host_pairs));
+  r->d->watch(r->d->context, &(study_step_arrays){r->n, r->blocks, step->length, r->host_sx, r->host_sy,
+                                                  r->host_flags, r->host_dist, r->host_pairs});
+  return DAVIT_SUCCESS;
 }
 
 /* Joins batches of length / 2 to batches of length. */
@@ -216,80 +195,60 @@ static davit_status join(run *r, int64_t length, study_step *step) {
                    .limit = r->d->unlimited ? INT32_MAX : STUDY_FLAGGED_LIMIT,
                    .test = r->d->strip_test};
   step->length = length;
-  davit_status status = sort(r, STUDY_BY_Y, length, r->sy);
-  step->sort_ms += study_lap(&r->since);
-  if (status == DAVIT_SUCCESS)
-    status = reduce(r, &s.minimum);
-  step->reduce_ms += study_lap(&r->since);
+  DVT_TRY(sort(r, STUDY_BY_Y, length, r->sy));
+  step->sort_ms = study_lap(&r->since);
+  DVT_TRY(reduce(r, &s.minimum));
+  step->reduce_ms = study_lap(&r->since);
   step->delta = s.minimum.distance;
-  if (status == DAVIT_SUCCESS)
-    status = study_find_strip(r->device, s.base, 0, r->n, length, s.minimum.distance, r->sx, r->sy, r->flags);
-  if (status == DAVIT_SUCCESS && r->d->every_block)
-    status = davit_fill((size_t)r->blocks * sizeof *r->flags, true, r->flags);
-  step->strip_ms += study_lap(&r->since);
-  if (status == DAVIT_SUCCESS)
-    status = study_compare_strip(&s, r->device, r->sx, r->sy, r->flags, r->dist, r->pairs, r->counts);
-  step->compare_ms += study_lap(&r->since);
-  if (status == DAVIT_SUCCESS)
-    status = look(r, step);
-  r->since = omp_get_wtime();
-  return status;
+  DVT_TRY(study_find_strip(r->device, s.base, 0, r->n, length, step->delta, r->sx, r->sy, r->flags));
+  if (r->d->every_block)
+    DVT_TRY(davit_fill((size_t)r->blocks * sizeof *r->flags, true, r->flags));
+  step->strip_ms = study_lap(&r->since);
+  DVT_TRY(study_compare_strip(&s, r->device, r->sx, r->sy, r->flags, r->dist, r->pairs, r->counts));
+  step->compare_ms = study_lap(&r->since);
+  DVT_TRY(look(r, step));
+  r->looking_ms += study_lap(&r->since);
+  return DAVIT_SUCCESS;
 }
 
 static davit_status search(run *r, study_closest *result) {
   study_divide_report *report = r->report;
-  double looking = 0, start = r->since = omp_get_wtime();
-  davit_status status = davit_copy((size_t)r->n * sizeof *r->sx, r->host_sx, r->sx);
-  report->transfer_ms += study_lap(&r->since);
-  if (status == DAVIT_SUCCESS)
-    status = sort(r, STUDY_BY_X, r->n, r->sx);
-  report->sort_x_ms += study_lap(&r->since);
-  if (status == DAVIT_SUCCESS)
-    status = study_brute_blocks(r->device, r->d->base, 0, r->n, r->sx, r->dist, r->pairs);
-  report->brute_ms += study_lap(&r->since);
-  for (int64_t length = 2 * (int64_t)r->d->base; length <= r->n && status == DAVIT_SUCCESS; length *= 2) {
-    study_step *step = &report->step[report->steps++];
-    double before = r->since;
-    status = join(r, length, step);
-    looking +=
-        1e3 * (r->since - before) - step->sort_ms - step->reduce_ms - step->strip_ms - step->compare_ms;
-  }
-  if (status == DAVIT_SUCCESS)
-    status = reduce(r, result);
-  report->reduce_ms += study_lap(&r->since);
-  report->total_ms = 1e3 * (r->since - start) - looking;
-  return status;
+  const double start = r->since = omp_get_wtime();
+  DVT_TRY(davit_copy((size_t)r->n * sizeof *r->sx, r->host_sx, r->sx));
+  report->transfer_ms = study_lap(&r->since);
+  DVT_TRY(sort(r, STUDY_BY_X, r->n, r->sx));
+  report->sort_x_ms = study_lap(&r->since);
+  DVT_TRY(study_brute_blocks(r->device, r->d->base, 0, r->n, r->sx, r->dist, r->pairs));
+  report->brute_ms = study_lap(&r->since);
+  for (int64_t length = 2 * (int64_t)r->d->base; length <= r->n; length *= 2)
+    DVT_TRY(join(r, length, &report->step[report->steps++]));
+  DVT_TRY(reduce(r, result));
+  report->reduce_ms = study_lap(&r->since);
+  report->total_ms = 1e3 * (r->since - start) - r->looking_ms;
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_closest_divide(const study_divide *d, int device, int64_t n, const study_point *points,
                                   study_closest *result, study_divide_report *report) {
   study_site site;
   study_closest found;
-  davit_status status = study_closest_check(n, points);
-  if (status == DAVIT_SUCCESS)
-    status = study_closest_check_block("base", d->base, device, &site);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  if (d->every_block && !d->unlimited)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "every_block: a limit holds for flagged blocks alone");
-  if (n > (int64_t)1 << 37)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld", (long long)n);
+  DVT_TRY(study_closest_check(n, points));
+  DVT_TRY(study_closest_check_block("base", d->base, device, &site));
+  STUDY_REQUIRE(!d->every_block || d->unlimited, "every_block: a limit holds for flagged blocks alone");
+  STUDY_REQUIRE(n <= (int64_t)1 << 37, "n is %lld", (long long)n);
   study_divide_report own = {.n = d->base};
   while (own.n < n)
     own.n *= 2;
   run r = {.d = d, .device = device, .report = &own, .n = own.n, .blocks = own.n / d->base};
   study_block blocks[ARRAYS];
   arrays_of(&r, site.place, blocks);
-  status = study_allocate(blocks, ARRAYS);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(study_allocate(blocks, ARRAYS));
   memcpy(r.host_sx, points, (size_t)n * sizeof *points);
   for (int64_t i = n; i < r.n; i++)
     r.host_sx[i] = (study_point){INFINITY, INFINITY}; /* in no strip and close to nothing */
-  status = search(&r, &found);
+  davit_status status = search(&r, &found);
   study_free(blocks, ARRAYS);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(status);
   *result = found;
   if (report)
     *report = own;

@@ -3,13 +3,14 @@
 
 #include <stdlib.h>
 
+#include "bench/study/common/site.h"
+
 static davit_status no_memory(void) {
   return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the network");
 }
 
 davit_status study_network_create(int n, study_network **network) {
-  if (n < 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d", n);
+  STUDY_REQUIRE(n > 0, "n is %d", n);
   study_network *made = calloc(1, sizeof *made);
   if (made)
     made->busy = malloc((size_t)n * sizeof *made->busy);
@@ -49,13 +50,12 @@ davit_status study_network_stage(study_network *network) {
 
 davit_status study_network_add(study_network *network, int smaller, int larger) {
   const int stage = network->stages - 1;
-  if (stage < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "the network has no stage yet");
-  if (smaller < 0 || smaller >= network->n || larger < 0 || larger >= network->n || smaller == larger)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "[%d:%d] is no comparator of %d elements", smaller, larger,
-                      network->n);
-  if (network->busy[smaller] == stage || network->busy[larger] == stage)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "[%d:%d] shares an element with its stage", smaller, larger);
+  STUDY_REQUIRE(stage >= 0, "the network has no stage yet");
+  STUDY_REQUIRE(smaller >= 0 && smaller < network->n && larger >= 0 && larger < network->n &&
+                    smaller != larger,
+                "[%d:%d] is no comparator of %d elements", smaller, larger, network->n);
+  STUDY_REQUIRE(network->busy[smaller] != stage && network->busy[larger] != stage,
+                "[%d:%d] shares an element with its stage", smaller, larger);
   if (network->count == network->capacity) {
     int64_t more = network->capacity ? 2 * network->capacity : 64;
     study_comparator *moved = realloc(network->comparators, (size_t)more * sizeof *moved);
@@ -111,8 +111,7 @@ static uint64_t unsorted(const study_network *network, uint32_t group) {
 }
 
 davit_status study_network_sorts(const study_network *network, bool *sorts, uint32_t *witness) {
-  if (network->n > MAX_ELEMENTS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "2^%d sequences are too many", network->n);
+  STUDY_REQUIRE(network->n <= MAX_ELEMENTS, "2^%d sequences are too many", network->n);
   uint32_t groups = network->n > LOG_AT_A_TIME ? UINT32_C(1) << (network->n - LOG_AT_A_TIME) : 1;
   *sorts = true;
   for (uint32_t group = 0; group < groups; group++) {
@@ -190,8 +189,19 @@ static bool odd_even_sort_link(int n, int stage, int i, study_comparator *c) {
 }
 
 /* A stage has the comparators for which `link` is true. */
+typedef bool link(int n, int stage, int i, study_comparator *comparator);
+
+static davit_status add_stage(study_network *network, link *has, int stage) {
+  study_comparator c;
+  DVT_TRY(study_network_stage(network));
+  for (int i = 0; i < network->n; i++)
+    if (has(network->n, stage, i, &c))
+      DVT_TRY(study_network_add(network, c.smaller, c.larger));
+  return DAVIT_SUCCESS;
+}
+
 static const struct {
-  bool (*link)(int n, int stage, int i, study_comparator *comparator);
+  link *link;
   enum { ANY, EVEN, POWER } n;
   enum { PASSES, ONE, LEVELS, ALL_LEVELS } stages;
 } kinds[STUDY_NETWORKS] = {[STUDY_BUBBLE] = {bubble_link, ANY, PASSES},
@@ -203,22 +213,13 @@ static const struct {
 
 davit_status study_network_make(study_network_kind kind, int n, study_network **network) {
   const int log = log_of(n), stages[] = {n > 1 ? 2 * n - 3 : 0, 1, log, log * (log + 1) / 2};
-  if (kinds[kind].n == EVEN && (n < 2 || n % 2 != 0))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d, which has no halves", n);
-  if (kinds[kind].n == POWER && (n < 1 || (n & (n - 1)) != 0))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %d, not a power of two", n);
+  STUDY_REQUIRE(kinds[kind].n != EVEN || (n >= 2 && n % 2 == 0), "n is %d, which has no halves", n);
+  STUDY_REQUIRE(kinds[kind].n != POWER || (n >= 1 && (n & (n - 1)) == 0), "n is %d, not a power of two", n);
   study_network *made;
-  davit_status status = study_network_create(n, &made);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  for (int stage = 0; stage < stages[kinds[kind].stages] && status == DAVIT_SUCCESS; stage++) {
-    status = study_network_stage(made);
-    for (int i = 0; i < n && status == DAVIT_SUCCESS; i++) {
-      study_comparator c;
-      if (kinds[kind].link(n, stage, i, &c))
-        status = study_network_add(made, c.smaller, c.larger);
-    }
-  }
+  DVT_TRY(study_network_create(n, &made));
+  davit_status status = DAVIT_SUCCESS;
+  for (int stage = 0; stage < stages[kinds[kind].stages] && status == DAVIT_SUCCESS; stage++)
+    status = add_stage(made, kinds[kind].link, stage);
   if (status == DAVIT_SUCCESS)
     *network = made;
   else

@@ -99,16 +99,13 @@ static davit_status make_distinct(const study_points *p, int bits, int64_t n, st
 
 davit_status study_points_make(const study_points *p, int64_t n, study_point *points) {
   int bits = p->bits ? p->bits : MAX_BITS;
-  if ((unsigned)p->distribution >= STUDY_DISTRIBUTIONS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "distribution is %d, which is none", (int)p->distribution);
-  if (bits < 1 || bits > MAX_BITS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "bits is %d, not 1 to 24", bits);
-  if (p->distribution == STUDY_NORMAL && (p->v < 1 || p->v > 5))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "v is %d, not 1 to 5", p->v);
+  STUDY_REQUIRE((unsigned)p->distribution < STUDY_DISTRIBUTIONS, "distribution is %d, which is none",
+                (int)p->distribution);
+  STUDY_REQUIRE(bits >= 1 && bits <= MAX_BITS, "bits is %d, not 1 to 24", bits);
+  STUDY_REQUIRE(p->distribution != STUDY_NORMAL || (p->v >= 1 && p->v <= 5), "v is %d, not 1 to 5", p->v);
   int64_t places = (int64_t)1 << (2 * bits + (p->distribution == STUDY_SIGNED ? 2 : 0));
-  if (n < 0 || (p->distribution != STUDY_NORMAL && n > places / 2))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, and there are %lld places", (long long)n,
-                      (long long)places);
+  STUDY_REQUIRE(n >= 0 && (p->distribution == STUDY_NORMAL || n <= places / 2),
+                "n is %lld, and there are %lld places", (long long)n, (long long)places);
   if (n == 0)
     return DAVIT_SUCCESS;
   if (p->distribution != STUDY_NORMAL)

@@ -122,19 +122,16 @@ static kernel *const far_kernels[STUDY_SORTS][2] = {{bitonic_x_far, bitonic_y_fa
 davit_status study_sort_points(study_sort sort, study_key key, int device, int64_t batches, int64_t length,
                                const study_point *source, study_point *sorted) {
   study_site site;
-  if ((unsigned)sort >= STUDY_SORTS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "sort is %d, which is none", (int)sort);
-  if (length < 1 || (length & (length - 1)) != 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "length is %lld, not a power of two", (long long)length);
-  if (batches < 0 || batches > ((int64_t)1 << 38) / length)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "batches is %lld", (long long)batches);
-  davit_status status = study_site_of(device, &site);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  STUDY_REQUIRE((unsigned)sort < STUDY_SORTS, "sort is %d, which is none", (int)sort);
+  STUDY_REQUIRE(length >= 1 && (length & (length - 1)) == 0, "length is %lld, not a power of two",
+                (long long)length);
+  STUDY_REQUIRE(batches >= 0 && batches <= ((int64_t)1 << 38) / length, "batches is %lld",
+                (long long)batches);
+  DVT_TRY(study_site_of(device, &site));
   const int64_t n = batches * length, tiles = study_quotient_up(n, TILE),
                 far_teams = study_quotient_up(n / 2, FAR_THREADS);
-  kernel *const near_kernel = near_kernels[sort][key == STUDY_BY_Y], *const far_kernel =
-                                                                         far_kernels[sort][key == STUDY_BY_Y];
+  kernel *const near_kernel = near_kernels[sort][key == STUDY_BY_Y];
+  kernel *const far_kernel = far_kernels[sort][key == STUDY_BY_Y];
   near_kernel(&site, tiles, n, length, 2, length < TILE ? length : TILE, source, sorted);
   for (int64_t size = 2 * TILE; size <= length; size *= 2)
     for (int64_t reach = size / 2; reach > 0; reach /= 2) {

@@ -8,19 +8,17 @@
 
 davit_status study_site_of(int device, study_site *site) {
   davit_device_info info;
-  davit_status status = davit_device_describe(device, &info);
-  if (status == DAVIT_SUCCESS)
-    *site = (study_site){.device = device,
-                         .gpu = info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD,
-                         .place = device == DAVIT_HOST ? DAVIT_PAGEABLE : device};
-  return status;
+  DVT_TRY(davit_device_describe(device, &info));
+  *site = (study_site){.device = device,
+                       .gpu = info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD,
+                       .place = device == DAVIT_HOST ? DAVIT_PAGEABLE : device};
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_check_teams(int64_t teams) {
-  return teams >= 0 && teams <= INT32_MAX
-             ? DAVIT_SUCCESS
-             : davit_fail(DAVIT_INVALID_ARGUMENT, "teams is %lld: a grid has at most 2^31 - 1",
-                          (long long)teams);
+  STUDY_REQUIRE(teams >= 0 && teams <= INT32_MAX, "teams is %lld: a grid has at most 2^31 - 1",
+                (long long)teams);
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_allocate(const study_block *blocks, int count) {

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/error.h"
+
 /* For everything that a kernel calls: it becomes part of the kernel. */
 #define STUDY_INLINE static inline __attribute__((always_inline))
 
@@ -18,6 +20,10 @@ typedef struct study_site {
   int place;       /* of memory for it, see davit_malloc() */
   bool first_team; /* the first team of a grid alone runs, on the CPU: for its record */
 } study_site;
+
+/* Ends the function with DAVIT_INVALID_ARGUMENT and the sentence unless the condition holds. */
+#define STUDY_REQUIRE(condition, ...)                                                                        \
+  DVT_TRY((condition) ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, __VA_ARGS__))
 
 /* DAVIT_UNKNOWN_DEVICE for a device that does not exist. */
 davit_status study_site_of(int device, study_site *site);

@@ -18,19 +18,16 @@ enum { DEFAULT_EACH = 8, SMALLEST_BLOCK_OF_LOOPS = 32 };
 davit_status study_reduction_find(const study_reduction *r, bool any_operator, study_reduce_form *form) {
   static const study_reduce_form first[] = {STUDY_K1, STUDY_K2,          STUDY_K3,
                                             STUDY_K4, STUDY_K5_BARRIERS, STUDY_K6_BARRIERS};
-  if (r->kernel < 1 || r->kernel > 6)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "kernel is %d, not 1 to 6", r->kernel);
-  if (r->last_warp != STUDY_BARRIERS && r->last_warp != STUDY_SHUFFLES)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "last_warp is %d, which is no variant", (int)r->last_warp);
-  if (!any_operator && r->op != STUDY_SUM && r->op != STUDY_COMPOSE)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "op is %d, which is no operator of the ladder", (int)r->op);
+  STUDY_REQUIRE(r->kernel >= 1 && r->kernel <= 6, "kernel is %d, not 1 to 6", r->kernel);
+  STUDY_REQUIRE(r->last_warp == STUDY_BARRIERS || r->last_warp == STUDY_SHUFFLES,
+                "last_warp is %d, which is no variant", (int)r->last_warp);
+  STUDY_REQUIRE(any_operator || r->op == STUDY_SUM || r->op == STUDY_COMPOSE,
+                "op is %d, which is no operator of the ladder", (int)r->op);
   const int smallest = r->kernel < 5 && !any_operator ? SMALLEST_BLOCK_OF_LOOPS : 2;
-  if (r->block < smallest || r->block > 1024 || (r->block & (r->block - 1)) != 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %d, not a power of two from %d to 1024", r->block,
-                      smallest);
-  if (r->grid < 0 || r->each < 0 || r->each == 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "grid is %lld and each is %lld", (long long)r->grid,
-                      (long long)r->each);
+  STUDY_REQUIRE(r->block >= smallest && r->block <= 1024 && (r->block & (r->block - 1)) == 0,
+                "block is %d, not a power of two from %d to 1024", r->block, smallest);
+  STUDY_REQUIRE(r->grid >= 0 && r->each >= 0 && r->each != 1, "grid is %lld and each is %lld",
+                (long long)r->grid, (long long)r->each);
   if (!any_operator && r->kernel > 2 && !study_monoid_of(r->op)->commutative)
     return davit_fail(DAVIT_UNSUPPORTED, "kernel %d changes the order of operands, and %s does not commute",
                       r->kernel, study_monoid_of(r->op)->name);
@@ -55,22 +52,19 @@ int64_t study_launched_warps(const study_reduction *r, int64_t n) {
 static davit_status run_grid(const study_reduction *r, study_reduce_form form, const study_site *site,
                              int64_t n, const void *input, void *partials) {
   const int64_t teams = study_partials(r, n);
-  davit_status status = study_check_teams(teams);
-  if (status == DAVIT_SUCCESS)
-    (r->op == STUDY_SUM ? sum_forms : compose_forms)(r->block)->form[form](site, teams, partials, input, n);
-  return status;
+  DVT_TRY(study_check_teams(teams));
+  (r->op == STUDY_SUM ? sum_forms : compose_forms)(r->block)->form[form](site, teams, partials, input, n);
+  return DAVIT_SUCCESS;
 }
 
 davit_status study_reduce_grid(const study_reduction *r, int device, int64_t n, const void *input,
                                void *partials) {
   study_reduce_form form;
   study_site site;
-  davit_status status = study_reduction_find(r, false, &form);
-  if (status == DAVIT_SUCCESS)
-    status = study_site_of(device, &site);
-  if (status == DAVIT_SUCCESS && n < 1)
-    status = davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld", (long long)n);
-  return status == DAVIT_SUCCESS ? run_grid(r, form, &site, n, input, partials) : status;
+  DVT_TRY(study_reduction_find(r, false, &form));
+  DVT_TRY(study_site_of(device, &site));
+  STUDY_REQUIRE(n > 0, "n is %lld", (long long)n);
+  return run_grid(r, form, &site, n, input, partials);
 }
 
 #define PARAMETERS void *output, const void *input, int64_t n
@@ -81,10 +75,9 @@ GRID(empty, 32, (output, input), do_nothing(ARGUMENTS))
 
 davit_status study_empty_grid(int device, int64_t n, const void *input, void *partials) {
   study_site site;
-  davit_status status = study_site_of(device, &site);
-  if (status == DAVIT_SUCCESS)
-    empty(&site, 1, partials, input, n);
-  return status;
+  DVT_TRY(study_site_of(device, &site));
+  empty(&site, 1, partials, input, n);
+  return DAVIT_SUCCESS;
 }
 
 /* ---- all levels ---- */
@@ -105,19 +98,14 @@ static davit_status finish(study_operator op, int64_t count, const void *element
 davit_status study_reduce(const study_reduction *r, int device, int64_t n, const void *x, void *result) {
   study_reduce_form form;
   study_site site;
-  davit_status status = study_reduction_find(r, false, &form);
-  if (status == DAVIT_SUCCESS && n < 0)
-    status = davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld", (long long)n);
-  if (status == DAVIT_SUCCESS)
-    status = study_site_of(device, &site);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(study_reduction_find(r, false, &form));
+  STUDY_REQUIRE(n >= 0, "n is %lld", (long long)n);
+  DVT_TRY(study_site_of(device, &site));
   const size_t bytes = study_monoid_of(r->op)->bytes * (size_t)study_partials(r, n);
   void *levels[2]; /* the results of a level are the input of the next one */
   const study_block blocks[] = {{&levels[0], bytes, site.place}, {&levels[1], bytes, site.place}};
-  status = study_allocate(blocks, 2);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(study_allocate(blocks, 2));
+  davit_status status = DAVIT_SUCCESS;
   const int64_t enough = r->cpu_threshold > 1 ? r->cpu_threshold : 1;
   for (int level = 0; n > enough && status == DAVIT_SUCCESS; level = !level) {
     status = run_grid(r, form, &site, n, x, levels[level]);
@@ -136,12 +124,9 @@ static davit_status reduce_part(const study_reduction *r, int device, int64_t co
   study_site site;
   void *part;
   const size_t bytes = (size_t)count * study_monoid_of(r->op)->bytes;
-  davit_status status = study_site_of(device, &site);
-  if (status == DAVIT_SUCCESS)
-    status = davit_malloc(bytes, site.place, &part);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  status = davit_copy(bytes, elements, part);
+  DVT_TRY(study_site_of(device, &site));
+  DVT_TRY(davit_malloc(bytes, site.place, &part));
+  davit_status status = davit_copy(bytes, elements, part);
   if (status == DAVIT_SUCCESS)
     status = study_reduce(r, device, count, part, result);
   (void)davit_free(part);
@@ -150,16 +135,13 @@ static davit_status reduce_part(const study_reduction *r, int device, int64_t co
 
 davit_status study_reduce_ranks(const study_reduction *r, int ranks, const int *devices, int64_t n,
                                 const void *x, void *result) {
-  if (ranks < 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "ranks is %d", ranks);
+  STUDY_REQUIRE(ranks > 0, "ranks is %d", ranks);
   const study_monoid *monoid = study_monoid_of(r->op);
   uint64_t sum = monoid->identity, of_rank = 0;
   for (int rank = 0; rank < ranks; rank++) {
     const int64_t first = study_part_begin(n, ranks, rank), end = study_part_begin(n, ranks, rank + 1);
-    davit_status status =
-        reduce_part(r, devices[rank], end - first, (const char *)x + (size_t)first * monoid->bytes, &of_rank);
-    if (status != DAVIT_SUCCESS)
-      return status;
+    DVT_TRY(reduce_part(r, devices[rank], end - first, (const char *)x + (size_t)first * monoid->bytes,
+                        &of_rank));
     sum = monoid->combine(sum, study_get(monoid, &of_rank, 0));
   }
   study_set(monoid, result, 0, sum);
@@ -171,11 +153,9 @@ davit_status study_trace_block(const study_reduction *r, int64_t n, const int32_
   const study_site first_team = {.device = DAVIT_HOST, .first_team = true};
   study_reduce_form form;
   int32_t partial;
-  davit_status status = study_reduction_find(r, false, &form);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(study_reduction_find(r, false, &form));
   study_record(trace);
-  status = run_grid(r, form, &first_team, n, input, &partial);
+  davit_status status = run_grid(r, form, &first_team, n, input, &partial);
   study_stop();
   return status == DAVIT_SUCCESS && trace->full
              ? davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the record")

@@ -32,12 +32,10 @@ static word join(word left, word right) {
 davit_status study_combination_order(const study_reduction *r, const char *letters, char *order) {
   const study_site on_cpu = {.gpu = false};
   study_reduce_form form;
-  davit_status status = study_reduction_find(r, true, &form);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  int64_t n = (int64_t)strlen(letters);
-  if (n < 1 || n > LETTERS || study_partials(r, n) != 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "letters are %lld, more than one block takes", (long long)n);
+  DVT_TRY(study_reduction_find(r, true, &form));
+  const int64_t n = (int64_t)strlen(letters);
+  STUDY_REQUIRE(n >= 1 && n <= LETTERS && study_partials(r, n) == 1,
+                "letters are %lld, more than one block takes", (long long)n);
   word *words = calloc((size_t)n + 1, sizeof *words); /* the result comes last */
   if (!words)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for %lld words", (long long)n);

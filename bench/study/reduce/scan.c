@@ -36,8 +36,8 @@ static int64_t teams_from(const study_scan *s, int64_t first, int64_t teams) {
 }
 
 static davit_status check(const study_scan *s, int device, study_site *site) {
-  davit_status status = study_scan_check(s);
-  return status == DAVIT_SUCCESS ? study_site_of(device, site) : status;
+  DVT_TRY(study_scan_check(s));
+  return study_site_of(device, site);
 }
 
 static void scan_tiles(const study_scan *s, const study_site *site, int64_t n, const void *x, void *y,
@@ -57,10 +57,9 @@ static void shift(const study_scan *s, const study_site *site, int64_t n, const 
 davit_status study_scan_tiles(const study_scan *s, int device, int64_t n, const void *x, void *y,
                               void *totals) {
   study_site site;
-  davit_status status = check(s, device, &site);
-  if (status == DAVIT_SUCCESS)
-    scan_tiles(s, &site, n, x, y, totals);
-  return status;
+  DVT_TRY(check(s, device, &site));
+  scan_tiles(s, &site, n, x, y, totals);
+  return DAVIT_SUCCESS;
 }
 
 /* The scan of the totals: exclusive, by P3. */
@@ -76,18 +75,13 @@ davit_status study_scan_grid(const study_scan *s, int device, int64_t n, const v
     return davit_fail(DAVIT_UNSUPPORTED, "a grid is made of blocks, not of warps");
   study_site site;
   void *totals = NULL;
-  davit_status status = check(s, device, &site);
-  if (status != DAVIT_SUCCESS)
-    return status;
+  DVT_TRY(check(s, device, &site));
   const int64_t tiles = n < 0 ? 0 : study_quotient_up(n, study_scan_tile(s));
   const study_scan next = of_totals(s);
   if (tiles > 1)
-    status = davit_malloc((size_t)tiles * study_monoid_of(s->op)->bytes, site.place, &totals);
-  if (status != DAVIT_SUCCESS)
-    return status;
+    DVT_TRY(davit_malloc((size_t)tiles * study_monoid_of(s->op)->bytes, site.place, &totals));
   scan_tiles(s, &site, n, x, y, totals);
-  if (tiles > 1)
-    status = study_scan_grid(&next, device, tiles, totals, totals);
+  davit_status status = tiles > 1 ? study_scan_grid(&next, device, tiles, totals, totals) : DAVIT_SUCCESS;
   if (tiles > 1 && status == DAVIT_SUCCESS)
     shift(s, &site, n, totals, y);
   (void)davit_free(totals);

@@ -20,12 +20,9 @@ static study_printed_word join(study_printed_word left, study_printed_word right
 #include "bench/study/common/forms.inc"
 
 davit_status study_scan_check(const study_scan *s) {
-  if ((unsigned)s->op >= STUDY_OPERATORS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "op is %d, which is no operator", (int)s->op);
-  if ((unsigned)s->form >= STUDY_SCAN_FORMS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "form is %d, which is no form", (int)s->form);
-  if (!word_forms(s->block))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "block is %d, which has no kernel", s->block);
+  STUDY_REQUIRE((unsigned)s->op < STUDY_OPERATORS, "op is %d, which is no operator", (int)s->op);
+  STUDY_REQUIRE((unsigned)s->form < STUDY_SCAN_FORMS, "form is %d, which is no form", (int)s->form);
+  STUDY_REQUIRE(word_forms(s->block), "block is %d, which has no kernel", s->block);
   if (s->exclusive && s->form == STUDY_NAIVE)
     return davit_fail(DAVIT_UNSUPPORTED, "the naive scan is inclusive");
   return DAVIT_SUCCESS;
@@ -33,11 +30,8 @@ davit_status study_scan_check(const study_scan *s) {
 
 davit_status study_scan_words(const study_scan *s, int64_t n, study_printed_word *words) {
   const study_site on_cpu = {.gpu = false};
-  davit_status status = study_scan_check(s);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  if (n < 1 || n > s->block)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, a block takes 1 to %d", (long long)n, s->block);
+  DVT_TRY(study_scan_check(s));
+  STUDY_REQUIRE(n >= 1 && n <= s->block, "n is %lld, a block takes 1 to %d", (long long)n, s->block);
   word_forms(s->block)->form[s->form](&on_cpu, 1, 0, n, words, words, NULL, s->exclusive);
   return DAVIT_SUCCESS;
 }
