@@ -8,7 +8,7 @@ file(GLOB host_sources CONFIGURE_DEPENDS src/*.c src/base/*.c src/runtime/*.c sr
 file(GLOB region_sources CONFIGURE_DEPENDS offload/*.c offload/runtime/*.c)
 # Sources in offload/ without target regions need not be compiled for devices.
 set(plain_sources offload/align.c offload/align_pass.c offload/detect.c offload/occupancy.c
-    offload/runtime/cublas.c offload/runtime/launch.c offload/runtime/stream.c)
+    offload/runtime/cublas.c offload/runtime/image.c offload/runtime/launch.c offload/runtime/stream.c)
 list(TRANSFORM plain_sources PREPEND ${PROJECT_SOURCE_DIR}/)
 list(REMOVE_ITEM region_sources ${plain_sources})
 
@@ -21,9 +21,6 @@ foreach(objects davit_ref davit_host davit_regions)
   target_compile_definitions(${objects} PRIVATE DAVIT_BUILDING)
   target_include_directories(${objects} SYSTEM PRIVATE ${BLIS_INCLUDE_DIR})
 endforeach()
-
-# dladdr(). Defined here, because Clang's headers for AMD include the system's before the source begins.
-set_source_files_properties(offload/runtime/device.c PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE)
 
 # For sources with ompx_bare regions. Without this option Clang 19 puts local arrays into memory that the device
 # runtime manages. A bare region does not start that part of the runtime, so the optimiser concludes that the region
@@ -88,7 +85,7 @@ function(davit_link_regions objects result)
   set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   set(${result} ${object} PARENT_SCOPE)
 endfunction()
-davit_link_regions(davit_regions region_object dvt_device_images) # offload/runtime/launch.c uses that name
+davit_link_regions(davit_regions region_object dvt_device_images) # offload/runtime/image.h declares that
 
 find_library(DAVIT_OMPTARGET omptarget PATHS ${DAVIT_OFFLOAD_LIBRARY_DIRS} NO_DEFAULT_PATH NO_CACHE REQUIRED)
 find_library(DAVIT_OMP omp PATHS ${DAVIT_OFFLOAD_LIBRARY_DIRS} NO_DEFAULT_PATH NO_CACHE REQUIRED)

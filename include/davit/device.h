@@ -4,7 +4,8 @@
  * Devices are numbered 0 … count-1 in the OpenMP runtime's order. DAVIT_HOST is the CPU that runs the
  * program. DAVIT_CURRENT is accepted wherever a device is, and means the calling thread's current device.
  * A host-offload device is the CPU too, reached through the offload runtime: a machine without
- * accelerators has several of them, and all multi-device code runs on them.
+ * accelerators has several of them, and all multi-device code runs on them. They are left out where the
+ * OpenMP runtime cannot unpack their code in /tmp; naming one is DAVIT_UNSUPPORTED, with the reason.
  *
  * The first call of any davit function starts the library; there is nothing to initialise.
  * Thread safety: any thread may call any function. */

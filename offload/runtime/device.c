@@ -2,14 +2,14 @@
 /* The device table: built once, read-only afterwards, so readers take no lock. */
 #include "offload/runtime/device.h"
 
-#include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "offload/runtime/image.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cuda_runtime_api.h>
@@ -18,7 +18,8 @@
 enum { MAX_DEVICES = 64 };
 
 static dvt_device table[MAX_DEVICES + 1];
-static int device_count;
+static int device_count, known_count; /* without those that are left out, and with them */
+static const char *obstacle;          /* why some are left out; NULL if none is */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static size_t meminfo_bytes(const char *field) {
@@ -179,17 +180,14 @@ static void describe(dvt_device *device) {
   }
 }
 
-/* libomptarget writes each host-offload device's image to a file of its own, loads it, and leaves the file
- * behind: megabytes for each program that ran. What is loaded needs no name. `code` is an address in the
- * image, so the file is one that this process's runtime has made of this library, and no other. */
-static void remove_image_file(uintptr_t code) {
-  static const char prefix[] = "/tmp/tmpfile_";
-  struct stat file;
-  Dl_info image;
-  if (code && dladdr((const void *)code, &image) && image.dli_fname &&
-      strncmp(image.dli_fname, prefix, sizeof prefix - 1) == 0 && lstat(image.dli_fname, &file) == 0 &&
-      S_ISREG(file.st_mode))
-    unlink(image.dli_fname);
+/* The number of devices that can be used, of the runtime's `count`. Host-offload devices come last
+ * (cmake/Compiler.cmake), and are left out if the runtime could not load their images: it would end the
+ * process when a target region, an allocation or a copy first names one. */
+static int usable_devices(int count) {
+  enum { HOST_DEVICES = 4 }; /* of LLVM's plugin for the host, always */
+  const int others = count > HOST_DEVICES ? count - HOST_DEVICES : 0;
+  obstacle = count > 0 ? dvt_image_obstacle(count - others) : NULL;
+  return obstacle ? others : count;
 }
 
 static void build(void) {
@@ -197,14 +195,15 @@ static void build(void) {
   table[0].info.device = DAVIT_HOST;
   table[0].info.kind = DAVIT_DEVICE_CPU;
   describe(&table[0]);
-  device_count = omp_get_num_devices();
+  known_count = omp_get_num_devices();
+  device_count = usable_devices(known_count);
   if (device_count > MAX_DEVICES)
     device_count = MAX_DEVICES;
   for (int i = 0; i < device_count; i++) {
     table[i + 1].info.device = i;
     uintptr_t code;
     table[i + 1].info.kind = probe(i, &code);
-    remove_image_file(code);
+    dvt_image_remove_file(code);
     describe(&table[i + 1]);
   }
 #ifdef DAVIT_WITH_CUDA
@@ -224,6 +223,12 @@ const dvt_device *dvt_device_find(int device) {
   int count;
   const dvt_device *devices = dvt_devices(&count);
   return device >= DAVIT_HOST && device < count ? &devices[device + 1] : NULL;
+}
+
+const char *dvt_device_obstacle(int device) {
+  int count;
+  dvt_devices(&count);
+  return device >= count && device < known_count ? obstacle : NULL;
 }
 
 davit_status dvt_device_memory(const dvt_device *device, size_t *free_bytes, size_t *total_bytes) {

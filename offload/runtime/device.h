@@ -22,6 +22,9 @@ const dvt_device *dvt_devices(int *count);
 /* The device of that number, NULL if there is none. */
 const dvt_device *dvt_device_find(int device);
 
+/* Why a device of the OpenMP runtime is left out of the table; NULL if it is not, or does not exist. */
+const char *dvt_device_obstacle(int device);
+
 /* Free and total bytes now. */
 davit_status dvt_device_memory(const dvt_device *device, size_t *free_bytes, size_t *total_bytes);
 

@@ -2,15 +2,16 @@
 /* The kernels of the library's own device images, by the name of the function they were written in.
  *
  * Invariant: a handle is looked up once for each kernel and device and never changes; images are loaded once
- * for each device. The images are those that the OpenMP runtime registers as well: cmake/Library.cmake gives
- * their descriptor a name. The driver shares nothing between the two loads, so that device globals would
- * exist twice; kernels here have none. */
+ * for each device. The images are those that the OpenMP runtime registers as well. The driver shares nothing
+ * between the two loads, so that device globals would exist twice; kernels here have none. */
 #include "offload/runtime/launch.h"
 
 #include "offload/runtime/device.h"
+#include "offload/runtime/image.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cuda_runtime_api.h>
+#include <elf.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -19,43 +20,6 @@
 #if CUDART_VERSION < 12080
 #error "davit needs CUDA 12.8 or later"
 #endif
-
-/* What LLVM's linker wrapper writes for the OpenMP runtime (__tgt_bin_desc, __tgt_device_image). */
-typedef struct device_image {
-  const unsigned char *start, *end;
-  const void *entries_begin, *entries_end;
-} device_image;
-
-typedef struct image_descriptor {
-  int32_t count;
-  const device_image *images;
-  const void *entries_begin, *entries_end;
-} image_descriptor;
-
-extern const image_descriptor dvt_device_images __attribute__((visibility("hidden")));
-
-/* An image may stand inside LLVM's OffloadBinary container: magic, version, size, offset and size of the one
- * entry; in the entry the image's offset and size follow after 24 bytes. */
-static const unsigned char *unwrap(const device_image *image) {
-  static const unsigned char magic[4] = {0x10, 0xff, 0x10, 0xad};
-  const unsigned char *start = image->start;
-  if (image->end - start < 32 || memcmp(start, magic, sizeof magic) != 0)
-    return start;
-  uint64_t entry, offset;
-  memcpy(&entry, start + 16, sizeof entry);
-  memcpy(&offset, start + entry + 24, sizeof offset);
-  return start + offset;
-}
-
-/* ELF, 64 bit, machine CUDA. */
-static bool is_cuda(const unsigned char *image) {
-  enum { MACHINE = 18, CUDA = 190 };
-  uint16_t machine;
-  if (memcmp(image, "\177ELF", 4) != 0)
-    return false;
-  memcpy(&machine, image + MACHINE, sizeof machine);
-  return machine == CUDA;
-}
 
 typedef struct kernel_list {
   unsigned count;
@@ -90,8 +54,8 @@ static davit_status find_list(int ordinal, const kernel_list **found) {
   /* Newer architectures come last, and at most one image of a major version fits a device better than
    * another. */
   for (int i = dvt_device_images.count - 1; i >= 0 && !list->kernels; i--) {
-    const unsigned char *image = unwrap(&dvt_device_images.images[i]);
-    if (is_cuda(image) && !load(image, list))
+    const dvt_image *image = &dvt_device_images.images[i];
+    if (dvt_image_machine(image) == EM_CUDA && !load(dvt_image_unwrap(image), list))
       (void)cudaGetLastError(); /* an answer, not an error that davit_device_check() should find */
   }
   if (!list->kernels)

@@ -22,12 +22,19 @@ static const char *link_name(davit_link_kind link) {
   return link == DAVIT_LINK_SAME ? "same" : link == DAVIT_LINK_PEER ? "peer" : "staged";
 }
 
+/* The runtime may have devices that the library cannot use. */
+static void remark_left_out(int device) {
+  davit_device_info info;
+  if (davit_device_describe(device, &info) == DAVIT_UNSUPPORTED)
+    fprintf(stderr, "davit devices: %s\n", davit_last_error());
+}
+
 static int load(void *state) {
   inventory *all = state;
   int code = cli_status(davit_device_count(&all->count));
   if (code != CLI_OK)
     return code;
-  all->count++;
+  remark_left_out(all->count++);
   const size_t count = (size_t)all->count;
   all->entries = cli_job_memory(&all->job, count, sizeof *all->entries);
   all->links = cli_job_memory(&all->job, count * count, sizeof *all->links);

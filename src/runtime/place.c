@@ -19,6 +19,9 @@ davit_status dvt_resolve_device(int device, int *resolved) {
   if (device == DAVIT_CURRENT)
     device = current_device();
   if (!dvt_device_find(device)) {
+    const char *obstacle = dvt_device_obstacle(device);
+    if (obstacle)
+      return davit_fail(DAVIT_UNSUPPORTED, "device %d is left out: %s", device, obstacle);
     int count;
     dvt_devices(&count);
     return davit_fail(DAVIT_UNKNOWN_DEVICE, "device %d does not exist; there are %d, and DAVIT_HOST (-1)",
