@@ -31,19 +31,18 @@ typedef struct study {
   uint64_t seed;
 } study;
 
-/* Square data of one size. Which arrays there are, and their meaning, is the exercise's. */
+/* Square data of one size. */
 typedef struct problem {
   const study *s;
   const struct exercise *e;
-  int64_t n;
-  int threads;       /* of the loops */
-  int block;         /* of the kernels */
-  double *a, *x;     /* input */
-  double *data;      /* a copy of a, which the covariance centres */
-  double *tmp, *out; /* tmp or the means, result */
+  int64_t n, counts[STUDY_ARRAYS];
+  int threads;            /* of the loops */
+  int block;              /* of the kernels */
+  double *input;          /* what host.a is before a run */
+  study_dense_data host;  /* of all programs but the library's */
+  study_dense_data there; /* the library's, with its queue */
+  davit_queue *queue;
   double *right;
-  davit_queue *queue; /* with the arrays below on the device */
-  double *on_a, *on_x, *on_tmp, *on_out;
 } problem;
 
 /* Milliseconds: the whole, the kernels together, each of them. */
@@ -52,68 +51,34 @@ typedef struct sample {
   double ms[PARTS];
 } sample;
 
-enum { CONVOLUTION, ATAX, COVARIANCE, EXERCISES };
-
 typedef struct exercise {
-  int number;
   const char *name, *gpu_sizes, *cpu_sizes, *block_option, *blocks;
   int block;                 /* the report's */
   const char *kernels_ms[3]; /* what the kernels are called in rows */
   double accuracy;           /* maximum difference by the maximum magnitude */
   double flops, bytes;       /* flops n^power (of the inside of the convolution), bytes n^2 */
   int power;
-  double (*memory)(int64_t rows, int64_t cols); /* of the arrays on the device */
 } exercise;
 
 #define CONVOLUTION_SIZES "4096,5000,6000,7000,8000,9000", "1024,2048,4096"
 #define ATAX_SIZES "4096,8000,10000,12000", "1024,2048,4096"
 #define COVARIANCE_SIZES "1024,1500,2000,2300,3000", "256,512,1024"
+#define SIDES "sides", "8,16,32", 16
+#define THREADS "blocks", "16,32,64,128,256,512", 256
 
-static const exercise exercises[EXERCISES] = {
-    {CONVOLUTION,
-     "convolution",
-     "4096,5000,6000,7000,8000,9000",
-     "1024,2048,4096",
-     "sides",
-     "8,16,32",
-     16,
-     {"kernel_ms"},
-     1e-12,
-     17,
-     16,
-     2,
-     study_convolution_bytes},
-    {ATAX,
-     "atax",
-     "4096,8000,10000,12000",
-     "1024,2048,4096",
-     "blocks",
-     "16,32,64,128,256,512",
-     256,
-     {"rows_ms", "columns_ms"},
-     1e-10,
-     4,
-     16,
-     2,
-     study_atax_bytes},
-    {COVARIANCE,
-     "covariance",
-     "1024,1500,2000,2300,3000",
-     "256,512,1024",
-     "sides",
-     "8,16,32",
-     16,
-     {"means_ms", "centre_ms", "product_ms"},
-     1e-10,
-     2,
-     24,
-     3,
-     study_covariance_bytes},
-};
+static const exercise exercises[STUDY_EXERCISES] = {
+    [STUDY_CONVOLUTION] = {"convolution", CONVOLUTION_SIZES, SIDES, {"kernel_ms"}, 1e-12, 17, 16, 2},
+    [STUDY_ATAX] = {"atax", ATAX_SIZES, THREADS, {"rows_ms", "columns_ms"}, 1e-10, 4, 16, 2},
+    [STUDY_COVARIANCE] = {
+        "covariance", COVARIANCE_SIZES, SIDES, {"means_ms", "centre_ms", "product_ms"}, 1e-10, 2, 24, 3}};
+
+static study_exercise number_of(const problem *p) {
+  return (study_exercise)(p->e - exercises);
+}
 
 static double flops_of(const problem *p) {
   const exercise *e = p->e;
-  return e->flops * pow((double)(e->number == CONVOLUTION ? p->n - 2 : p->n), e->power);
+  return e->flops * pow((double)(number_of(p) == STUDY_CONVOLUTION ? p->n - 2 : p->n), e->power);
 }
 
 static double bytes_of(const problem *p) {
@@ -122,48 +87,24 @@ static double bytes_of(const problem *p) {
 
 /* ---- the programs ---- */
 
-static void handout_of(problem *p) {
-  if (p->e->number == CONVOLUTION)
-    study_convolution_handout(p->n, p->n, p->a, p->out);
-  else if (p->e->number == ATAX)
-    study_atax_handout(p->n, p->n, p->a, p->x, p->tmp, p->out);
-  else
-    study_covariance_handout(p->n, p->n, divisor, p->data, p->tmp, p->out);
-}
-
-static davit_status loops_of(problem *p) {
-  if (p->e->number == CONVOLUTION)
-    study_convolution_cpu(p->threads, p->n, p->n, p->a, p->out);
-  else if (p->e->number == ATAX)
-    return study_atax_cpu(p->threads, p->n, p->n, p->a, p->x, p->tmp, p->out);
-  else
-    study_covariance_cpu(p->threads, p->n, p->n, divisor, p->data, p->tmp, p->out);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status kernels_of(problem *p, study_dense_times *times) {
-  const study_dense d = {p->block, p->s->memory_bytes};
-  const int device = p->s->o->site.device;
-  return p->e->number == CONVOLUTION ? study_convolution_run(&d, device, p->n, p->n, p->a, p->out, times)
-         : p->e->number == ATAX
-             ? study_atax_run(&d, device, p->n, p->n, p->a, p->x, p->tmp, p->out, times)
-             : study_covariance_run(&d, device, p->n, p->n, divisor, p->data, p->tmp, p->out, times);
-}
-
-/* A row-major matrix is the transpose of a column-major one. */
-static davit_status product_of(problem *p) {
+/* The library's. A row-major matrix is the transpose of a column-major one. */
+static davit_status product_of(const problem *p) {
+  const study_dense_data *d = &p->there;
+  const int64_t n = p->n;
   double turned[9];
   for (int i = 0; i < 9; i++)
     turned[i] = davit_stencil_coefficients[i % 3 * 3 + i / 3];
   const davit_stencil_options zero = {.border = DAVIT_STENCIL_BORDER_ZERO};
   const davit_covariance_options divisors = {.mean_divisor = divisor, .divisor = 1};
-  return p->e->number == CONVOLUTION ? davit_queue_stencil(p->queue, DAVIT_DOUBLE, p->n, p->n, p->on_a, p->n,
-                                                           turned, p->on_out, p->n, &zero)
-         : p->e->number == ATAX
-             ? davit_queue_atax(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, p->on_x, p->on_tmp,
-                                p->on_out, NULL)
-             : davit_queue_covariance(p->queue, DAVIT_DOUBLE, 'T', p->n, p->n, p->on_a, p->n, p->on_tmp, NULL,
-                                      p->n, p->on_out, p->n, &divisors);
+  switch (number_of(p)) {
+  case STUDY_CONVOLUTION:
+    return davit_queue_stencil(p->queue, DAVIT_DOUBLE, n, n, d->a, n, turned, d->out, n, &zero);
+  case STUDY_ATAX:
+    return davit_queue_atax(p->queue, DAVIT_DOUBLE, 'T', n, n, d->a, n, d->x, d->tmp, d->out, NULL);
+  default:
+    return davit_queue_covariance(p->queue, DAVIT_DOUBLE, 'T', n, n, d->a, n, d->tmp, NULL, n, d->out, n,
+                                  &divisors);
+  }
 }
 
 /* ---- data ---- */
@@ -174,60 +115,64 @@ static double *doubles(int place, int64_t n) {
   return memory;
 }
 
-static int64_t out_count(const problem *p) {
-  return p->e->number == ATAX ? p->n : p->n * p->n;
+static void open_arrays(const problem *p, int place, study_dense_data *data) {
+  *data = (study_dense_data){.rows = p->n, .cols = p->n, .divisor = divisor};
+  for (int i = 0; i < STUDY_ARRAYS; i++)
+    data->array[i] = doubles(place, p->counts[i]);
+}
+
+static void close_arrays(study_dense_data *data) {
+  for (int i = 0; i < STUDY_ARRAYS; i++)
+    bench_check(davit_free(data->array[i]), "memory");
+}
+
+static size_t bytes_of_array(const problem *p, int array) {
+  return (size_t)p->counts[array] * sizeof(double);
 }
 
 static problem open_problem(const study *s, const exercise *e, int64_t n) {
   problem p = {.s = s, .e = e, .n = n, .threads = 1, .block = e->block};
   const study_dense d = {.memory_bytes = s->memory_bytes};
-  bench_check(study_dense_room(&d, s->o->site.device, e->memory(n, n)), e->name);
-  p.a = doubles(DAVIT_PAGEABLE, n * n);
-  p.data = doubles(DAVIT_PAGEABLE, n * n);
-  p.x = doubles(DAVIT_PAGEABLE, n);
-  p.tmp = doubles(DAVIT_PAGEABLE, n);
-  p.out = doubles(DAVIT_PAGEABLE, out_count(&p));
-  p.right = doubles(DAVIT_PAGEABLE, out_count(&p));
-  bench_check(davit_random(DAVIT_DOUBLE, n * n, s->seed, p.a), "data");
-  bench_check(davit_random(DAVIT_DOUBLE, n, s->seed + 1, p.x), "data");
-  memcpy(p.data, p.a, (size_t)(n * n) * sizeof *p.data);
-  memset(p.out, 0, (size_t)out_count(&p) * sizeof *p.out);
-  bench_check(loops_of(&p), "loops");
-  memcpy(p.right, p.out, (size_t)out_count(&p) * sizeof *p.out);
+  const double bytes = study_dense_bytes(number_of(&p), n, n);
+  bench_check(study_dense_room(&d, s->o->site.device, bytes), e->name);
+  study_dense_counts(number_of(&p), n, n, p.counts);
+  open_arrays(&p, DAVIT_PAGEABLE, &p.host);
+  p.input = doubles(DAVIT_PAGEABLE, n * n);
+  p.right = doubles(DAVIT_PAGEABLE, p.counts[STUDY_OUT]);
+  bench_check(davit_random(DAVIT_DOUBLE, n * n, s->seed, p.input), "data");
+  bench_check(davit_random(DAVIT_DOUBLE, p.counts[STUDY_X], s->seed + 1, p.host.x), "data");
+  memcpy(p.host.a, p.input, bytes_of_array(&p, STUDY_A));
+  memset(p.host.out, 0, bytes_of_array(&p, STUDY_OUT));
+  bench_check(study_dense_cpu(number_of(&p), 1, &p.host), "loops");
+  memcpy(p.right, p.host.out, bytes_of_array(&p, STUDY_OUT));
   return p;
 }
 
 static void close_problem(problem *p) {
-  double *all[] = {p->a, p->data, p->x, p->tmp, p->out, p->right};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    bench_check(davit_free(all[i]), "memory");
+  close_arrays(&p->host);
+  bench_check(davit_free(p->input), "memory");
+  bench_check(davit_free(p->right), "memory");
   bench_check(davit_memory_trim(DAVIT_PAGEABLE), "memory");
 }
 
 static void send(problem *p) {
-  const int place = p->s->o->site.place;
-  p->on_a = doubles(place, p->n * p->n);
-  p->on_x = doubles(place, p->n);
-  p->on_tmp = doubles(place, p->n);
-  p->on_out = doubles(place, out_count(p));
-  bench_check(davit_copy((size_t)(p->n * p->n) * sizeof *p->a, p->a, p->on_a), "copy");
-  bench_check(davit_copy((size_t)p->n * sizeof *p->x, p->x, p->on_x), "copy");
+  open_arrays(p, p->s->o->site.place, &p->there);
+  bench_check(davit_copy(bytes_of_array(p, STUDY_A), p->input, p->there.a), "copy");
+  bench_check(davit_copy(bytes_of_array(p, STUDY_X), p->host.x, p->there.x), "copy");
   bench_check(davit_queue_create(p->s->o->site.device, &p->queue, NULL), "queue");
 }
 
 /* Takes the result along. */
 static void fetch(problem *p) {
-  double *all[] = {p->on_a, p->on_x, p->on_tmp, p->on_out};
-  bench_check(davit_copy((size_t)out_count(p) * sizeof *p->out, p->on_out, p->out), "copy");
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    bench_check(davit_free(all[i]), "memory");
+  bench_check(davit_copy(bytes_of_array(p, STUDY_OUT), p->there.out, p->host.out), "copy");
+  close_arrays(&p->there);
   bench_check(davit_queue_destroy(p->queue), "queue");
 }
 
 static void check(const problem *p, const char *program) {
   double largest = 0, off = 0;
-  for (int64_t i = 0; i < out_count(p); i++) {
-    const double apart = fabs(p->out[i] - p->right[i]);
+  for (int64_t i = 0; i < p->counts[STUDY_OUT]; i++) {
+    const double apart = fabs(p->host.out[i] - p->right[i]);
     largest = fmax(largest, fabs(p->right[i]));
     off = apart <= off ? off : apart; /* NaN stays */
   }
@@ -247,20 +192,21 @@ static sample since(double start) {
 
 static sample run_handout(problem *p) {
   const double start = bench_now();
-  handout_of(p);
+  study_dense_handout(number_of(p), &p->host);
   return since(start);
 }
 
 static sample run_loops(problem *p) {
   const double start = bench_now();
-  bench_check(loops_of(p), "loops");
+  bench_check(study_dense_cpu(number_of(p), p->threads, &p->host), "loops");
   return since(start);
 }
 
 static sample run_kernels(problem *p) {
+  const study_dense d = {p->block, p->s->memory_bytes};
   study_dense_times times;
   sample one = {{0}};
-  bench_check(kernels_of(p, &times), p->e->name);
+  bench_check(study_dense_run(number_of(p), &d, p->s->o->site.device, &p->host, &times), p->e->name);
   for (int i = 0; i < PARTS - FIRST; i++) {
     one.ms[FIRST + i] = times.phase_ms[i];
     one.ms[KERNELS] += times.phase_ms[i];
@@ -280,9 +226,9 @@ static sample run_product(problem *p) {
 static sample measure(problem *p, run once) {
   double each[PARTS][STUDY_MOST];
   sample median;
-  memset(p->out, 0, (size_t)out_count(p) * sizeof *p->out);
+  memset(p->host.out, 0, bytes_of_array(p, STUDY_OUT));
   for (int i = -1; i < p->s->o->repeats; i++) {
-    memcpy(p->data, p->a, (size_t)(p->n * p->n) * sizeof *p->data);
+    memcpy(p->host.a, p->input, bytes_of_array(p, STUDY_A));
     const sample one = once(p);
     for (int part = 0; part < PARTS; part++)
       each[part][i < 0 ? 0 : i] = one.ms[part];
@@ -296,7 +242,7 @@ static sample measure(problem *p, run once) {
 static double handout(problem *p, bool *measured) {
   static double known_ms, known_n;
   const double most = (double)p->s->covariance_most;
-  *measured = p->e->number != COVARIANCE || p->n <= p->s->covariance_most;
+  *measured = number_of(p) != STUDY_COVARIANCE || p->n <= p->s->covariance_most;
   if (*measured) {
     const double ms = measure(p, run_handout).ms[WHOLE];
     check(p, "handout");
@@ -330,7 +276,7 @@ static void row(const problem *p, const char *program, double ms) {
 static void kernels_apart(const problem *p, const sample *kernels) {
   for (int i = 0; i < PARTS - FIRST && p->e->kernels_ms[i]; i++)
     study_number(p->e->kernels_ms[i], 3, kernels->ms[FIRST + i]);
-  if (p->e->number == ATAX) {
+  if (number_of(p) == STUDY_ATAX) {
     study_number("rows_gbs", 1, 0.5e-6 * bytes_of(p) / kernels->ms[FIRST]);
     study_number("columns_gbs", 1, 0.5e-6 * bytes_of(p) / kernels->ms[FIRST + 1]);
   }
@@ -381,21 +327,21 @@ static void each_size(const study *s, const exercise *e, int64_t n) {
 }
 
 static void each_convolution(void *context, int64_t n) {
-  each_size(context, &exercises[CONVOLUTION], n);
+  each_size(context, &exercises[STUDY_CONVOLUTION], n);
 }
 
 static void each_atax(void *context, int64_t n) {
-  each_size(context, &exercises[ATAX], n);
+  each_size(context, &exercises[STUDY_ATAX], n);
 }
 
 static void each_covariance(void *context, int64_t n) {
-  each_size(context, &exercises[COVARIANCE], n);
+  each_size(context, &exercises[STUDY_COVARIANCE], n);
 }
 
 /* The largest size of each exercise, by the teams. */
 static void table_blocks(void *context) {
   const study *s = context;
-  for (const exercise *e = exercises; e < exercises + EXERCISES; e++) {
+  for (const exercise *e = exercises; e < exercises + STUDY_EXERCISES; e++) {
     int64_t sizes[STUDY_MOST], blocks[STUDY_MOST], largest = 0;
     const int count = study_list(s->o, e->name, e->gpu_sizes, e->cpu_sizes, sizes);
     const int block_count = study_list(s->o, e->block_option, e->blocks, e->blocks, blocks);
@@ -411,7 +357,7 @@ static void table_blocks(void *context) {
       check(&p, "kernels");
       row(&p, "kernels", kernels.ms[KERNELS]);
       study_number("block", 0, p.block);
-      study_number("threads", 0, e->number == ATAX ? p.block : p.block * p.block);
+      study_number("threads", 0, number_of(&p) == STUDY_ATAX ? p.block : p.block * p.block);
       kernels_apart(&p, &kernels);
     }
     close_problem(&p);

@@ -17,13 +17,16 @@ enum { STRIP = 32 }; /* rows of D that stay in the cache */
 
 /* ---- the handout ---- */
 
-void study_convolution_handout(int64_t ni, int64_t nj, const double *a, double *b) {
-  for (int64_t i = 1; i < ni - 1; i++)
-    for (int64_t j = 1; j < nj - 1; j++)
-      b[i * nj + j] = study_convolve(&a[i * nj + j], nj);
+static void handout_convolution(const study_dense_data *d) {
+  for (int64_t i = 1; i < d->rows - 1; i++)
+    for (int64_t j = 1; j < d->cols - 1; j++)
+      d->out[i * d->cols + j] = study_convolve(&d->a[i * d->cols + j], d->cols);
 }
 
-void study_atax_handout(int64_t nx, int64_t ny, const double *a, const double *x, double *tmp, double *y) {
+static void handout_atax(const study_dense_data *d) {
+  const int64_t nx = d->rows, ny = d->cols;
+  const double *a = d->a, *x = d->x;
+  double *tmp = d->tmp, *y = d->out;
   for (int64_t j = 0; j < ny; j++)
     y[j] = 0;
   for (int64_t i = 0; i < nx; i++) {
@@ -35,13 +38,14 @@ void study_atax_handout(int64_t nx, int64_t ny, const double *a, const double *x
   }
 }
 
-void study_covariance_handout(int64_t m, int64_t n, double divisor, double *data, double *mean,
-                              double *symmat) {
+static void handout_covariance(const study_dense_data *d) {
+  const int64_t m = d->rows, n = d->cols;
+  double *data = d->a, *mean = d->tmp, *symmat = d->out;
   for (int64_t j = 0; j < n; j++) {
     mean[j] = 0;
     for (int64_t i = 0; i < m; i++)
       mean[j] += data[i * n + j];
-    mean[j] /= divisor;
+    mean[j] /= d->divisor;
   }
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++)
@@ -53,6 +57,13 @@ void study_covariance_handout(int64_t m, int64_t n, double divisor, double *data
         symmat[j1 * n + j2] += data[i * n + j1] * data[i * n + j2];
       symmat[j2 * n + j1] = symmat[j1 * n + j2];
     }
+}
+
+void study_dense_handout(study_exercise e, const study_dense_data *data) {
+  static void (*const programs[])(const study_dense_data *) = {[STUDY_CONVOLUTION] = handout_convolution,
+                                                               [STUDY_ATAX] = handout_atax,
+                                                               [STUDY_COVARIANCE] = handout_covariance};
+  programs[e](data);
 }
 
 /* ---- pieces ---- */
@@ -117,25 +128,26 @@ static const pieces *best_pieces(void) {
 
 /* ---- the same on threads ---- */
 
-static int threads_of(int threads) {
-  return threads > 0 ? threads : omp_get_max_threads();
+static davit_status cpu_convolution(int threads, const study_dense_data *d) {
+  const pieces *best = best_pieces();
+  const int64_t rows = d->rows, cols = d->cols;
+  const double *a = d->a;
+  double *b = d->out;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 1; i < rows - 1; i++)
+    best->convolve_row(cols, a + i * cols, b + i * cols);
+  return DAVIT_SUCCESS;
 }
 
-void study_convolution_cpu(int threads, int64_t ni, int64_t nj, const double *a, double *b) {
+static davit_status cpu_atax(int threads, const study_dense_data *d) {
   const pieces *best = best_pieces();
-#pragma omp parallel for num_threads(threads_of(threads)) schedule(static)
-  for (int64_t i = 1; i < ni - 1; i++)
-    best->convolve_row(nj, a + i * nj, b + i * nj);
-}
-
-davit_status study_atax_cpu(int threads, int64_t nx, int64_t ny, const double *a, const double *x,
-                            double *tmp, double *y) {
-  const pieces *best = best_pieces();
-  const int most = threads_of(threads);
-  double *sums = malloc(((size_t)ny * (size_t)(most - 1) + 1) * sizeof *sums);
+  const int64_t nx = d->rows, ny = d->cols;
+  const double *a = d->a, *x = d->x;
+  double *tmp = d->tmp, *y = d->out;
+  double *sums = malloc(((size_t)ny * (size_t)(threads - 1) + 1) * sizeof *sums);
   if (!sums)
-    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the sums of %d threads", most);
-#pragma omp parallel num_threads(most)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for the sums of %d threads", threads);
+#pragma omp parallel num_threads(threads)
   {
     const int mine = omp_get_thread_num(), count = omp_get_num_threads();
     double *own = mine == 0 ? y : sums + (mine - 1) * ny;
@@ -164,10 +176,12 @@ static void column_means(int64_t m, int64_t n, double divisor, const double *dat
     mean[j] /= divisor;
 }
 
-void study_covariance_cpu(int threads, int64_t m, int64_t n, double divisor, double *data, double *mean,
-                          double *symmat) {
+static davit_status cpu_covariance(int threads, const study_dense_data *d) {
   const pieces *best = best_pieces();
-#pragma omp parallel num_threads(threads_of(threads))
+  const int64_t m = d->rows, n = d->cols;
+  const double divisor = d->divisor;
+  double *data = d->a, *mean = d->tmp, *symmat = d->out;
+#pragma omp parallel num_threads(threads)
   {
     const int mine = omp_get_thread_num(), count = omp_get_num_threads();
     column_means(m, n, divisor, data, study_part_begin(n, count, mine), study_part_begin(n, count, mine + 1),
@@ -191,4 +205,11 @@ void study_covariance_cpu(int threads, int64_t m, int64_t n, double divisor, dou
       for (int64_t j = 0; j < i; j++)
         symmat[i * n + j] = symmat[j * n + i];
   }
+  return DAVIT_SUCCESS;
+}
+
+davit_status study_dense_cpu(study_exercise e, int threads, const study_dense_data *data) {
+  static davit_status (*const programs[])(int, const study_dense_data *) = {
+      [STUDY_CONVOLUTION] = cpu_convolution, [STUDY_ATAX] = cpu_atax, [STUDY_COVARIANCE] = cpu_covariance};
+  return programs[e](threads > 0 ? threads : omp_get_max_threads(), data);
 }

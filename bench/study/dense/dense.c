@@ -50,9 +50,9 @@ static inline void centre(int64_t team, int64_t m, int64_t n, const double *mean
 
 typedef void kernel(const study_site *site, int64_t teams, PARAMETERS);
 
-GRID(run_convolution, (int)(r *r), (in, in2, out), convolution(team, (int64_t)r, p, q, in, out))
-GRID(run_means, THREADS, (in, in2, out), means(team, p, q, r, in, out))
-GRID(run_centre, THREADS, (in, in2, out), centre(team, p, q, in, out))
+GRID(convolution_grid, (int)(r *r), (in, in2, out), convolution(team, (int64_t)r, p, q, in, out))
+GRID(means_grid, THREADS, (in, in2, out), means(team, p, q, r, in, out))
+GRID(centre_grid, THREADS, (in, in2, out), centre(team, p, q, in, out))
 
 /* Kernels of one size of a team. */
 typedef struct sized {
@@ -78,62 +78,48 @@ typedef struct sized {
 
 /* ---- launches ---- */
 
-/* One launch and its end, and how long it took unless times is NULL. */
-static davit_status launch(kernel *k, const study_site *site, int64_t teams, study_dense_times *times,
-                           int phase, PARAMETERS) {
-  davit_status status = study_check_teams(teams);
+/* One launch and its end, and how long it took. */
+static davit_status launch(kernel *k, const study_site *site, int64_t teams, double *ms, PARAMETERS) {
+  DVT_TRY(study_check_teams(teams));
   double since = omp_get_wtime();
-  if (status == DAVIT_SUCCESS)
-    k(site, teams, ARGUMENTS);
+  k(site, teams, ARGUMENTS);
+  *ms = study_lap(&since);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_convolution(const study_site *site, int side, const study_dense_data *d, double *ms) {
+  const int64_t teams = study_quotient_up(d->rows, side) * study_quotient_up(d->cols, side);
+  return launch(convolution_grid, site, teams, &ms[0], d->rows, d->cols, side, d->a, d->a, d->out);
+}
+
+static davit_status run_atax(const study_site *site, int block, const study_dense_data *d, double *ms) {
+  kernel *const *kernels = atax_forms(block)->run;
+  const int64_t teams = study_quotient_up(d->rows, block / LANES_OF(block));
+  DVT_TRY(launch(kernels[0], site, teams, &ms[0], d->rows, d->cols, 0, d->a, d->x, d->tmp));
+  return launch(kernels[1], site, study_quotient_up(d->cols, block), &ms[1], d->rows, d->cols, 0, d->a,
+                d->tmp, d->out);
+}
+
+static davit_status run_covariance(const study_site *site, int side, const study_dense_data *d, double *ms) {
+  const int64_t m = d->rows, n = d->cols, tiles = study_quotient_up(n, side);
+  DVT_TRY(
+      launch(means_grid, site, study_quotient_up(n, THREADS), &ms[0], m, n, d->divisor, d->a, d->a, d->tmp));
+  DVT_TRY(
+      launch(centre_grid, site, study_quotient_up(m * n, THREADS), &ms[1], m, n, 0, d->tmp, d->tmp, d->a));
+  return launch(product_forms(side)->run[0], site, tiles * tiles, &ms[2], m, n, 0, d->a, d->a, d->out);
+}
+
+davit_status study_dense_kernels(study_exercise e, int device, int block, const study_dense_data *data,
+                                 study_dense_times *times) {
+  static davit_status (*const runs[])(const study_site *, int, const study_dense_data *, double *) = {
+      [STUDY_CONVOLUTION] = run_convolution, [STUDY_ATAX] = run_atax, [STUDY_COVARIANCE] = run_covariance};
+  study_site site;
+  study_dense_times own = {.transfer_ms = 0};
+  STUDY_REQUIRE((e == STUDY_ATAX ? atax_forms : product_forms)(block), "%s is %d, not a power of two from %s",
+                e == STUDY_ATAX ? "block" : "side", block, e == STUDY_ATAX ? "16 to 512" : "8 to 32");
+  DVT_TRY(study_site_of(device, &site));
+  DVT_TRY(runs[e](&site, block, data, own.phase_ms));
   if (times)
-    times->phase_ms[phase] = study_lap(&since);
-  return status;
-}
-
-/* The site, and a sentence if there are no kernels for the size. */
-static davit_status begin(const char *name, int size, bool there, int smallest, int largest, int device,
-                          study_site *site) {
-  return there ? study_site_of(device, site)
-               : davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %d, not a power of two from %d to %d", name, size,
-                            smallest, largest);
-}
-
-davit_status study_convolution(int device, int side, int64_t ni, int64_t nj, const double *a, double *b,
-                               study_dense_times *times) {
-  study_site site;
-  davit_status status = begin("side", side, product_forms(side), 8, 32, device, &site);
-  return status == DAVIT_SUCCESS
-             ? launch(run_convolution, &site, study_quotient_up(ni, side) * study_quotient_up(nj, side),
-                      times, 0, ni, nj, side, a, a, b)
-             : status;
-}
-
-davit_status study_atax(int device, int block, int64_t nx, int64_t ny, const double *a, const double *x,
-                        double *tmp, double *y, study_dense_times *times) {
-  study_site site;
-  const sized *forms = atax_forms(block);
-  davit_status status = begin("block", block, forms, 16, 512, device, &site);
-  if (status == DAVIT_SUCCESS)
-    status = launch(forms->run[0], &site, study_quotient_up(nx, block / LANES_OF(block)), times, 0, nx, ny, 0,
-                    a, x, tmp);
-  if (status == DAVIT_SUCCESS)
-    status = launch(forms->run[1], &site, study_quotient_up(ny, block), times, 1, nx, ny, 0, a, tmp, y);
-  return status;
-}
-
-davit_status study_covariance(int device, int side, int64_t m, int64_t n, double divisor, double *data,
-                              double *mean, double *symmat, study_dense_times *times) {
-  study_site site;
-  const sized *forms = product_forms(side);
-  const int64_t tiles = study_quotient_up(n, side < 1 ? 1 : side);
-  davit_status status = begin("side", side, forms, 8, 32, device, &site);
-  if (status == DAVIT_SUCCESS)
-    status =
-        launch(run_means, &site, study_quotient_up(n, THREADS), times, 0, m, n, divisor, data, data, mean);
-  if (status == DAVIT_SUCCESS)
-    status =
-        launch(run_centre, &site, study_quotient_up(m * n, THREADS), times, 1, m, n, 0, mean, mean, data);
-  if (status == DAVIT_SUCCESS)
-    status = launch(forms->run[0], &site, tiles * tiles, times, 2, m, n, 0, data, data, symmat);
-  return status;
+    *times = own;
+  return DAVIT_SUCCESS;
 }

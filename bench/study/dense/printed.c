@@ -79,8 +79,8 @@ typedef struct block_state {
   int64_t bx, by, col[MAX_SIDE];
 } block_state;
 
-static bool mended(const run *r, int what) {
-  return (r->p->mended & what) != 0;
+static bool corrected(const run *r, int what) {
+  return (r->p->corrected & what) != 0;
 }
 
 static double datum(const run *r, int64_t i) {
@@ -96,7 +96,7 @@ static void reset_columns(const run *r, block_state *b) {
 static void for_columns(const run *r, block_state *b, void (*visit)(const run *, int64_t row, int64_t col)) {
   const study_printed_covariance *p = r->p;
   int64_t stride = r->wide * p->side;
-  if (mended(r, STUDY_COLUMN_RESET))
+  if (corrected(r, STUDY_COLUMN_RESET))
     reset_columns(r, b);
   for (int tx = 0; tx < p->side; tx++)
     for (; b->col[tx] < p->n; b->col[tx] += stride)
@@ -113,7 +113,7 @@ static void take_mean(const run *r, int64_t row, int64_t col) {
 }
 
 static void centre(const run *r, int64_t row, int64_t col) {
-  if (mended(r, STUDY_ONE_ROW) && row > 0)
+  if (corrected(r, STUDY_ONE_ROW) && row > 0)
     return;
   for (int64_t i = 0; i < r->p->m; i++)
     r->data[i * r->p->n + col] -= r->mean[col];
@@ -123,13 +123,13 @@ static void multiply(const run *r, block_state *b) {
   const study_printed_covariance *p = r->p;
   int side = p->side;
   double s1[MAX_SIDE][MAX_SIDE], s2[MAX_SIDE][MAX_SIDE], sum[MAX_SIDE][MAX_SIDE] = {{0}};
-  if (mended(r, STUDY_COLUMN_RESET))
+  if (corrected(r, STUDY_COLUMN_RESET))
     reset_columns(r, b);
   for (int64_t l = 0; l < study_quotient_up(p->n, side); l++) {
     for (int ty = 0; ty < side; ty++)
       for (int tx = 0; tx < side; tx++) {
         int64_t row = b->by * side + ty, k = l * side;
-        s1[ty][tx] = datum(r, mended(r, STUDY_TRANSPOSED) ? (k + tx) * p->n + row : row * p->n + k + tx);
+        s1[ty][tx] = datum(r, corrected(r, STUDY_TRANSPOSED) ? (k + tx) * p->n + row : row * p->n + k + tx);
         s2[ty][tx] = datum(r, b->col[tx] + (k + ty) * p->m);
       }
     for (int ty = 0; ty < side; ty++)
@@ -172,7 +172,7 @@ void study_printed_covariance_run(const study_printed_covariance *p, double *dat
       writes};
   *reads = study_guard_of(p->m * p->n);
   *writes = study_guard_of(p->n * p->n);
-  if (mended(&r, STUDY_LAUNCHES)) {
+  if (corrected(&r, STUDY_LAUNCHES)) {
     launch(&r, MEANS);
     launch(&r, CENTRES);
     launch(&r, PRODUCTS);

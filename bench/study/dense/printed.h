@@ -15,7 +15,7 @@ void study_printed_convolution(int side, int64_t ni, int64_t nj, const double *a
 void study_printed_atax(int block, bool descending, int64_t nx, int64_t ny, const double *a, const double *x,
                         double outside, double *tmp, double *y, study_guard *reads);
 
-/* What is mended in the printed covariance, so that the other defects show. */
+/* What is corrected in the printed covariance, so that the other defects show. */
 enum {
   STUDY_COLUMN_RESET = 1, /* Col begins anew before each of the three parts */
   STUDY_ONE_ROW = 2,      /* one row of threads subtracts the means */
@@ -25,7 +25,7 @@ enum {
 };
 
 typedef struct study_printed_covariance {
-  int mended;      /* an or of the above */
+  int corrected;   /* an or of the above */
   int side;        /* of a block and a tile; at most 32 */
   bool descending; /* blocks from the last to the first */
   int64_t m, n;    /* rows and columns of data; symmat is n × n */

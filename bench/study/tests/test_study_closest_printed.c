@@ -44,13 +44,13 @@ CASE(test_printed_p4) {
   for (int which = 0; which < INPUTS; which++)
     for (uint64_t seed = 0; seed < 40; seed++) {
       study_point *p = points_of((input)which, 64, seed);
-      study_closest mended;
+      study_closest corrected;
       float right = right_distance(64, p);
       float printed = printed_p4(64, p);
       assert_true(printed >= right);
       wrong[which] += printed > right;
-      CHECK(study_closest_divide_cpu(64, p, 8, &mended, NULL));
-      assert_true(mended.distance == right);
+      CHECK(study_closest_divide_cpu(64, p, 8, &corrected, NULL));
+      assert_true(corrected.distance == right);
     }
   assert_int_equal(wrong[UNIFORM], 0);
   assert_int_equal(wrong[SIGNED], 0);

@@ -29,18 +29,6 @@ static double *handout_matrix(int64_t n) {
   return x;
 }
 
-/* The same on a device; copies back and frees. */
-static double *on_device(int device, const double *data, int64_t n) {
-  double *memory = new_memory((size_t)(n + 2) * sizeof *memory, place_for(device));
-  CHECK(davit_copy((size_t)(n + 2) * sizeof *memory, data - 1, memory));
-  return memory + 1;
-}
-
-static void fetch(double *data, double *memory, int64_t n) {
-  CHECK(davit_copy((size_t)(n + 2) * sizeof *memory, memory - 1, data - 1));
-  CHECK(davit_free(memory - 1));
-}
-
 /* Largest difference by the largest magnitude; infinite where one of them is no number. */
 static double difference(int64_t n, const double *is, const double *right) {
   double largest = 0, off = 0;
@@ -109,91 +97,114 @@ static void square(bool transposed, int64_t m, int64_t n, const double *d, doubl
 
 /* ---- exercises: data of the host, and what is right ---- */
 
-typedef struct convolution {
-  int64_t ni, nj;
-  double *a, *b, *right; /* the border of b and of what is right is the same */
-} convolution;
+typedef struct problem {
+  study_exercise e;
+  int64_t rows, cols, counts[STUDY_ARRAYS];
+  study_dense_data given, is, right; /* the border of what is right is the one that is given */
+} problem;
 
-static convolution convolution_new(int64_t ni, int64_t nj) {
-  convolution c = {ni, nj, random_doubles(ni * nj, 1), random_doubles(ni * nj, 2),
-                   random_doubles(ni * nj, 2)};
-  convolve(ni, nj, c.a, c.right);
-  return c;
+static study_dense_data arrays_of(const problem *p) {
+  study_dense_data data = {.rows = p->rows, .cols = p->cols, .divisor = divisor};
+  for (int i = 0; i < STUDY_ARRAYS; i++) {
+    const bool input = i == STUDY_A || i == STUDY_X || p->e == STUDY_CONVOLUTION;
+    data.array[i] = input ? random_doubles(p->counts[i], 1 + (uint64_t)i) : doubles(p->counts[i]);
+  }
+  return data;
 }
 
-static void convolution_check(const convolution *c) {
-  is_close(c->ni * c->nj, c->b, c->right, CLOSE);
-  for (int64_t i = 0; i < c->ni * c->nj; i++)
-    if (i / c->nj == 0 || i / c->nj == c->ni - 1 || i % c->nj == 0 || i % c->nj == c->nj - 1)
-      assert_true(c->b[i] == c->right[i]);
-}
-
-typedef struct atax {
-  int64_t nx, ny;
-  double *a, *x, *tmp, *y, *right_tmp, *right;
-} atax;
-
-static atax atax_new(int64_t nx, int64_t ny) {
-  atax p = {
-      nx,          ny,         random_doubles(nx * ny, 3), random_doubles(ny, 4), doubles(nx), doubles(ny),
-      doubles(nx), doubles(ny)};
-  multiply(false, nx, ny, p.a, p.x, p.right_tmp);
-  multiply(true, nx, ny, p.a, p.right_tmp, p.right);
+static problem problem_new(study_exercise e, int64_t rows, int64_t cols) {
+  problem p = {.e = e, .rows = rows, .cols = cols};
+  study_dense_counts(e, rows, cols, p.counts);
+  p.given = arrays_of(&p);
+  p.is = arrays_of(&p);
+  p.right = arrays_of(&p);
+  const study_dense_data *r = &p.right;
+  if (e == STUDY_CONVOLUTION) {
+    convolve(rows, cols, r->a, r->out);
+  } else if (e == STUDY_ATAX) {
+    multiply(false, rows, cols, r->a, r->x, r->tmp);
+    multiply(true, rows, cols, r->a, r->tmp, r->out);
+  } else {
+    column_means(rows, cols, r->a, r->tmp);
+    subtract(rows, cols, 1, r->tmp, r->a);
+    square(true, rows, cols, r->a, r->out);
+  }
   return p;
 }
 
-static void atax_check(const atax *p) {
-  is_close(p->nx, p->tmp, p->right_tmp, CLOSE * (double)p->ny);
-  is_close(p->ny, p->y, p->right, CLOSE * (double)p->nx);
-}
-
-typedef struct covariance {
-  int64_t m, n;
-  double *data, *mean, *symmat, *right_data, *right_mean, *right;
-} covariance;
-
-static covariance covariance_new(int64_t m, int64_t n) {
-  covariance p = {m,
-                  n,
-                  random_doubles(m * n, 5),
-                  doubles(n),
-                  doubles(n * n),
-                  random_doubles(m * n, 5),
-                  doubles(n),
-                  doubles(n * n)};
-  column_means(m, n, p.right_data, p.right_mean);
-  subtract(m, n, 1, p.right_mean, p.right_data);
-  square(true, m, n, p.right_data, p.right);
-  return p;
-}
-
-static void covariance_check(const covariance *p) {
-  is_close(p->n, p->mean, p->right_mean, CLOSE);
-  is_close(p->m * p->n, p->data, p->right_data, CLOSE);
-  is_close(p->n * p->n, p->symmat, p->right, CLOSE * (double)p->m);
-  for (int64_t i = 0; i < p->n; i++)
+static void check(const problem *p) {
+  const double *is = p->is.out, *right = p->right.out;
+  const int64_t rows = p->rows, cols = p->cols;
+  const bool atax = p->e == STUDY_ATAX;
+  is_close(p->counts[STUDY_A], p->is.a, p->right.a, p->e == STUDY_COVARIANCE ? CLOSE : DBL_MIN);
+  is_close(p->counts[STUDY_X], p->is.x, p->right.x, DBL_MIN);
+  is_close(p->counts[STUDY_TMP], p->is.tmp, p->right.tmp, atax ? CLOSE * (double)cols : CLOSE);
+  is_close(p->counts[STUDY_OUT], is, right, p->e == STUDY_CONVOLUTION ? CLOSE : CLOSE * (double)rows);
+  for (int64_t i = 0; i < rows && p->e == STUDY_CONVOLUTION; i++)
+    for (int64_t j = 0; j < cols; j++)
+      if (i == 0 || i == rows - 1 || j == 0 || j == cols - 1)
+        assert_true(is[i * cols + j] == right[i * cols + j]);
+  for (int64_t i = 0; i < cols && p->e == STUDY_COVARIANCE; i++)
     for (int64_t j = 0; j < i; j++)
-      assert_true(p->symmat[i * p->n + j] == p->symmat[j * p->n + i]);
+      assert_true(is[i * cols + j] == is[j * cols + i]);
 }
 
 /* ---- corrected ---- */
+
+/* The kernels, `repeats` times, each time on what is given; with what lies around the arrays. */
+static void kernels_right(study_exercise e, int place, int block, int64_t rows, int64_t cols, int repeats) {
+  problem p = problem_new(e, rows, cols);
+  study_dense_data there = p.given;
+  for (int r = 0; r < repeats; r++) {
+    for (int i = 0; i < STUDY_ARRAYS; i++) {
+      const size_t bytes = (size_t)(p.counts[i] + 2) * sizeof(double);
+      there.array[i] = (double *)new_memory(bytes, place_for(place)) + 1;
+      CHECK(davit_copy(bytes, p.given.array[i] - 1, there.array[i] - 1));
+    }
+    CHECK(study_dense_kernels(e, place, block, &there, NULL));
+    for (int i = 0; i < STUDY_ARRAYS; i++) {
+      CHECK(davit_copy((size_t)(p.counts[i] + 2) * sizeof(double), there.array[i] - 1, p.is.array[i] - 1));
+      CHECK(davit_free(there.array[i] - 1));
+    }
+    check(&p);
+  }
+}
+
+static void all_sizes(study_exercise e, int count, const int64_t sizes[][2], int block_count,
+                      const int *blocks) {
+  for (int d = 0; d < 2; d++)
+    for (int z = 0; z < count; z++)
+      for (int b = 0; b < block_count; b++)
+        kernels_right(e, study_places[d], blocks[b], sizes[z][0], sizes[z][1], 1);
+}
 
 static const int blocks[] = {16, 32, 64, 128, 256, 512}, sides[] = {8, 16, 32};
 
 CASE(test_convolution) {
   static const int64_t sizes[][2] = {{1, 1}, {2, 9}, {9, 2}, {3, 3}, {16, 16}, {17, 33}, {64, 61}, {5, 200}};
-  for (int d = 0; d < 2; d++)
-    for (int z = 0; z < COUNT(sizes); z++)
-      for (int s = 0; s < COUNT(sides); s++) {
-        convolution c = convolution_new(sizes[z][0], sizes[z][1]);
-        const int64_t n = c.ni * c.nj;
-        double *a = on_device(study_places[d], c.a, n), *b = on_device(study_places[d], c.b, n);
-        CHECK(study_convolution(study_places[d], sides[s], c.ni, c.nj, a, b, NULL));
-        fetch(c.b, b, n);
-        fetch(c.a, a, n);
-        convolution_check(&c);
-      }
-  REFUSED(study_convolution(DAVIT_HOST, 7, 3, 3, NULL, NULL, NULL), "side");
+  all_sizes(STUDY_CONVOLUTION, COUNT(sizes), sizes, COUNT(sides), sides);
+}
+
+CASE(test_atax) {
+  static const int64_t sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {37, 101}, {101, 37}, {257, 256}, {520, 33}};
+  all_sizes(STUDY_ATAX, COUNT(sizes), sizes, COUNT(blocks), blocks);
+}
+
+CASE(test_covariance) {
+  static const int64_t sizes[][2] = {{1, 1}, {5, 17}, {17, 5}, {16, 16}, {48, 33}, {100, 70}, {1, 300}};
+  all_sizes(STUDY_COVARIANCE, COUNT(sizes), sizes, COUNT(sides), sides);
+}
+
+CASE(test_bad_blocks) {
+  const study_dense_data one = {.rows = 1, .cols = 1};
+  REFUSED(study_dense_kernels(STUDY_CONVOLUTION, DAVIT_HOST, 7, &one, NULL), "side is 7");
+  REFUSED(study_dense_kernels(STUDY_ATAX, DAVIT_HOST, 8, &one, NULL), "block is 8");
+  REFUSED(study_dense_kernels(STUDY_COVARIANCE, DAVIT_HOST, 12, &one, NULL), "side is 12");
+}
+
+/* The corrected kernels on the CPU, beside printed ones. */
+static void corrected(study_exercise e, int block, study_dense_data data) {
+  CHECK(study_dense_kernels(e, DAVIT_HOST, block, &data, NULL));
 }
 
 /* Fields whose result is known: k gives 0.5 k, the column 0.5 col - 1.9, the row 0.5 row + 1.3. */
@@ -208,7 +219,7 @@ CASE(test_convolution_of_known_fields) {
       if (printed)
         study_printed_convolution(16, NI, NJ, a, b, &reads);
       else
-        CHECK(study_convolution(DAVIT_HOST, 16, NI, NJ, a, b, NULL));
+        corrected(STUDY_CONVOLUTION, 16, (study_dense_data){.rows = NI, .cols = NJ, .a = a, .out = b});
       for (int i = 1; i < NI - 1; i++)
         for (int j = 1; j < NJ - 1; j++) {
           double right = field == 0 ? 3.5 : field == 1 ? 0.5 * j - 1.9 : 0.5 * i + 1.3;
@@ -217,96 +228,38 @@ CASE(test_convolution_of_known_fields) {
     }
 }
 
-/* Runs `repeats` times; tmp and y are NaN before each. */
-static void runs_atax(int place, int block, int64_t nx, int64_t ny, int repeats) {
-  atax p = atax_new(nx, ny);
-  double *none = doubles(nx + ny), *a = on_device(place, p.a, nx * ny), *x = on_device(place, p.x, ny),
-         *tmp = on_device(place, p.tmp, nx), *y = on_device(place, p.y, ny);
-  for (int r = 0; r < repeats; r++) {
-    CHECK(davit_copy((size_t)nx * sizeof *none, none, tmp));
-    CHECK(davit_copy((size_t)ny * sizeof *none, none, y));
-    CHECK(study_atax(place, block, nx, ny, a, x, tmp, y, NULL));
-    CHECK(davit_copy((size_t)nx * sizeof *tmp, tmp, p.tmp));
-    CHECK(davit_copy((size_t)ny * sizeof *y, y, p.y));
-    atax_check(&p);
-  }
-  fetch(p.tmp, tmp, nx);
-  fetch(p.y, y, ny);
-  fetch(p.a, a, nx * ny);
-  fetch(p.x, x, ny);
-  atax_check(&p);
-}
-
-CASE(test_atax) {
-  static const int64_t sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {37, 101}, {101, 37}, {257, 256}, {520, 33}};
-  for (int d = 0; d < 2; d++)
-    for (int z = 0; z < COUNT(sizes); z++)
-      for (int b = 0; b < COUNT(blocks); b++)
-        runs_atax(study_places[d], blocks[b], sizes[z][0], sizes[z][1], 1);
-  REFUSED(study_atax(DAVIT_HOST, 8, 1, 1, NULL, NULL, NULL, NULL, NULL), "block is 8");
-}
-
 /* The second launch needs what all teams of the first one leave: more than 1000 teams in the first launch,
  * then in the second, many times. */
 CASE(test_atax_waits_for_all_blocks) {
   enum { SMALLEST = 16, REPEATS = 100 };
   for (int d = 0; d < 2; d++) {
-    runs_atax(study_places[d], SMALLEST, 1100, 40, scaled(REPEATS));
-    runs_atax(study_places[d], SMALLEST, 24, 16100, scaled(REPEATS));
+    kernels_right(STUDY_ATAX, study_places[d], SMALLEST, 1100, 40, scaled(REPEATS));
+    kernels_right(STUDY_ATAX, study_places[d], SMALLEST, 24, 16100, scaled(REPEATS));
   }
-}
-
-CASE(test_covariance) {
-  static const int64_t sizes[][2] = {{1, 1}, {5, 17}, {17, 5}, {16, 16}, {48, 33}, {100, 70}, {1, 300}};
-  for (int d = 0; d < 2; d++)
-    for (int z = 0; z < COUNT(sizes); z++)
-      for (int s = 0; s < COUNT(sides); s++) {
-        const int place = study_places[d];
-        covariance p = covariance_new(sizes[z][0], sizes[z][1]);
-        double *data = on_device(place, p.data, p.m * p.n), *means = on_device(place, p.mean, p.n),
-               *products = on_device(place, p.symmat, p.n * p.n);
-        CHECK(study_covariance(place, sides[s], p.m, p.n, divisor, data, means, products, NULL));
-        fetch(p.data, data, p.m * p.n);
-        fetch(p.mean, means, p.n);
-        fetch(p.symmat, products, p.n * p.n);
-        covariance_check(&p);
-      }
-  REFUSED(study_covariance(DAVIT_HOST, 12, 1, 1, divisor, NULL, NULL, NULL, NULL), "side is 12");
 }
 
 /* ---- on the CPU ---- */
 
-enum { HANDOUT, ALONE, THREE, ALL, PROGRAMS };
-static const int threads_of[PROGRAMS] = {0, 1, 3, 0};
+/* Program 0 is the handout's, the others are loops on so many threads, 0: all. */
+static const int programs[] = {0, 1, 3, 0};
 
-static void cpu_atax(int program, int64_t nx, int64_t ny, const double *a, const double *x, double *tmp,
-                     double *y) {
-  if (program == HANDOUT)
-    study_atax_handout(nx, ny, a, x, tmp, y);
+static void run_on_cpu(study_exercise e, int program, const study_dense_data *data) {
+  if (program == 0)
+    study_dense_handout(e, data);
   else
-    CHECK(study_atax_cpu(threads_of[program], nx, ny, a, x, tmp, y));
+    CHECK(study_dense_cpu(e, programs[program], data));
 }
 
 CASE(test_programs_for_the_cpu) {
   static const int64_t sizes[][2] = {{1, 1},  {2, 9},    {3, 3},    {37, 101}, {101, 37},
                                      {5, 70}, {100, 64}, {33, 130}, {257, 60}};
   for (int z = 0; z < COUNT(sizes); z++)
-    for (int program = 0; program < PROGRAMS; program++) {
-      convolution c = convolution_new(sizes[z][0], sizes[z][1]);
-      atax p = atax_new(sizes[z][0], sizes[z][1]);
-      covariance q = covariance_new(sizes[z][0], sizes[z][1]);
-      cpu_atax(program, p.nx, p.ny, p.a, p.x, p.tmp, p.y);
-      if (program == HANDOUT) {
-        study_convolution_handout(c.ni, c.nj, c.a, c.b);
-        study_covariance_handout(q.m, q.n, divisor, q.data, q.mean, q.symmat);
-      } else {
-        study_convolution_cpu(threads_of[program], c.ni, c.nj, c.a, c.b);
-        study_covariance_cpu(threads_of[program], q.m, q.n, divisor, q.data, q.mean, q.symmat);
+    for (int program = 0; program < COUNT(programs); program++)
+      for (int e = 0; e < STUDY_EXERCISES; e++) {
+        problem p = problem_new((study_exercise)e, sizes[z][0], sizes[z][1]);
+        run_on_cpu(p.e, program, &p.is);
+        check(&p);
       }
-      convolution_check(&c);
-      atax_check(&p);
-      covariance_check(&q);
-    }
 }
 
 /* The handout's A and x = j π have y_j = π j S² / n², S = Σ i². */
@@ -315,87 +268,78 @@ CASE(test_atax_of_the_handout) {
   for (int z = 0; z < COUNT(sizes); z++) {
     const int64_t size = sizes[z];
     const double n = (double)size, s = (n - 1) * n * (2 * n - 1) / 6, pi = acos(-1);
-    double *a = handout_matrix(size), *x = doubles(size), *tmp = doubles(size), *y = doubles(size),
-           *right = doubles(size);
+    double *right = doubles(size);
+    study_dense_data data = {size, size, .a = handout_matrix(size)};
+    data.x = doubles(size);
+    data.tmp = doubles(size);
+    data.out = doubles(size);
     for (int64_t j = 0; j < size; j++) {
-      x[j] = (double)j * pi;
+      data.x[j] = (double)j * pi;
       right[j] = pi * (double)j * s * s / n / n;
     }
     for (int d = 0; d < 2; d++) {
-      CHECK(study_atax_run(&(study_dense){0}, study_places[d], size, size, a, x, tmp, y, NULL));
-      assert_true(difference(size, y, right) < CLOSE);
+      CHECK(study_dense_run(STUDY_ATAX, &(study_dense){0}, study_places[d], &data, NULL));
+      assert_true(difference(size, data.out, right) < CLOSE);
     }
-    for (int p = 0; p < PROGRAMS; p++) {
-      cpu_atax(p, size, size, a, x, tmp, y);
-      assert_true(difference(size, y, right) < CLOSE);
+    for (int p = 0; p < COUNT(programs); p++) {
+      run_on_cpu(STUDY_ATAX, p, &data);
+      assert_true(difference(size, data.out, right) < CLOSE);
     }
   }
 }
 
 /* ---- runs: host memory, a budget ---- */
 
-/* The three runs on data of their own, and whether their results are right. */
-static davit_status run_all(const study_dense *d, int place, study_dense_times times[3]) {
-  enum { ROWS = 37, COLS = 51 };
-  convolution c = convolution_new(ROWS, COLS);
-  atax p = atax_new(ROWS, COLS);
-  covariance q = covariance_new(ROWS, COLS);
-  davit_status status = study_convolution_run(d, place, ROWS, COLS, c.a, c.b, &times[0]);
-  if (status == DAVIT_SUCCESS)
-    status = study_atax_run(d, place, ROWS, COLS, p.a, p.x, p.tmp, p.y, &times[1]);
-  if (status == DAVIT_SUCCESS)
-    status = study_covariance_run(d, place, ROWS, COLS, divisor, q.data, q.mean, q.symmat, &times[2]);
-  if (status == DAVIT_SUCCESS) {
-    convolution_check(&c);
-    atax_check(&p);
-    covariance_check(&q);
-  }
-  return status;
-}
-
 CASE(test_runs) {
   static const int block_or_side[] = {0, 16, 32}; /* 0: by default */
   for (int d = 0; d < 2; d++)
-    for (int b = 0; b < COUNT(block_or_side); b++) {
-      study_dense_times times[3];
-      CHECK(run_all(&(study_dense){.block = block_or_side[b]}, study_places[d], times));
-      for (int i = 0; i < 3; i++) {
-        assert_true(times[i].transfer_ms >= 0);
+    for (int b = 0; b < COUNT(block_or_side); b++)
+      for (int e = 0; e < STUDY_EXERCISES; e++) {
+        const study_dense how = {.block = block_or_side[b]};
+        study_dense_times times;
+        problem p = problem_new((study_exercise)e, 37, 51);
+        CHECK(study_dense_run(p.e, &how, study_places[d], &p.is, &times));
+        check(&p);
+        assert_true(times.transfer_ms >= 0);
         for (int phase = 0; phase < 3; phase++)
-          assert_true(phase <= i ? times[i].phase_ms[phase] >= 0 : times[i].phase_ms[phase] == 0);
+          assert_true(phase <= e ? times.phase_ms[phase] >= 0 : times.phase_ms[phase] == 0);
       }
-    }
+}
+
+/* A run that has no room for its arrays. */
+static void no_room(study_exercise e, size_t memory_bytes, int64_t rows, int64_t cols, const char *words) {
+  const study_dense_data data = {.rows = rows, .cols = cols};
+  CHECK_FAILS(study_dense_run(e, &(study_dense){.memory_bytes = memory_bytes}, DAVIT_HOST, &data, NULL),
+              DAVIT_OUT_OF_DEVICE_MEMORY, words);
 }
 
 /* The report's card: 9000 × 9000 fits into 1536 MB, 10000 × 10000 does not into what is left of them. */
 CASE(test_memory_budget) {
-  const study_dense card = {.memory_bytes = (size_t)1536 << 20}, less = {.memory_bytes = 1599999999};
-  assert_true(study_convolution_bytes(9000, 9000) == 1296000000.0);
-  assert_true(study_convolution_bytes(10000, 10000) == 1.6e9);
-  CHECK(study_dense_room(&card, DAVIT_HOST, study_convolution_bytes(9000, 9000)));
-  CHECK_FAILS(study_convolution_run(&less, DAVIT_HOST, 10000, 10000, NULL, NULL, NULL),
-              DAVIT_OUT_OF_DEVICE_MEMORY, "1600000000 bytes, and memory_bytes is 1599999999");
-  CHECK_FAILS(study_atax_run(&card, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL, NULL, NULL),
-              DAVIT_OUT_OF_DEVICE_MEMORY, "memory_bytes");
-  CHECK_FAILS(study_covariance_run(&card, DAVIT_HOST, 1, 1 << 30, divisor, NULL, NULL, NULL, NULL),
-              DAVIT_OUT_OF_DEVICE_MEMORY, "memory_bytes");
-  CHECK_FAILS(study_convolution_run(&(study_dense){0}, DAVIT_HOST, 1 << 30, 1 << 30, NULL, NULL, NULL),
-              DAVIT_OUT_OF_DEVICE_MEMORY, "the device has");
+  const size_t card = (size_t)1536 << 20;
+  assert_true(study_dense_bytes(STUDY_CONVOLUTION, 9000, 9000) == 1296000000.0);
+  assert_true(study_dense_bytes(STUDY_CONVOLUTION, 10000, 10000) == 1.6e9);
+  CHECK(study_dense_room(&(study_dense){.memory_bytes = card}, DAVIT_HOST,
+                         study_dense_bytes(STUDY_CONVOLUTION, 9000, 9000)));
+  no_room(STUDY_CONVOLUTION, 1599999999, 10000, 10000, "1600000000 bytes, and memory_bytes is 1599999999");
+  no_room(STUDY_ATAX, card, 1 << 30, 1 << 30, "memory_bytes");
+  no_room(STUDY_COVARIANCE, card, 1, 1 << 30, "memory_bytes");
+  no_room(STUDY_CONVOLUTION, 0, 1 << 30, 1 << 30, "the device has");
 }
 
 /* To the byte; and an allocation that fails in spite of the budget. */
 CASE(test_memory_that_is_not_there) {
   double a[12] = {0}, b[12];
+  const study_dense_data data = {.rows = 3, .cols = 4, .a = a, .out = b};
   for (int d = 0; d < 2; d++) {
     study_dense just = {.memory_bytes = 2 * sizeof a};
-    CHECK(study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL));
+    CHECK(study_dense_run(STUDY_CONVOLUTION, &just, study_places[d], &data, NULL));
     just.memory_bytes--;
-    CHECK_FAILS(study_convolution_run(&just, study_places[d], 3, 4, a, b, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
-                "need 192 bytes");
+    CHECK_FAILS(study_dense_run(STUDY_CONVOLUTION, &just, study_places[d], &data, NULL),
+                DAVIT_OUT_OF_DEVICE_MEMORY, "need 192 bytes");
   }
   CHECK(davit_memory_trim(study_places[1]));
   dvt_inject(DVT_INJECT_DEVICE_MEMORY, 1);
-  CHECK_FAILS(study_convolution_run(&(study_dense){0}, study_places[1], 3, 4, a, b, NULL),
+  CHECK_FAILS(study_dense_run(STUDY_CONVOLUTION, &(study_dense){0}, study_places[1], &data, NULL),
               DAVIT_OUT_OF_DEVICE_MEMORY, "");
   dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
 }
@@ -428,7 +372,7 @@ CASE(test_printed_atax_multiplies_by_the_transposed_twice) {
   enum { N = BLOCK };
   double *matrices[] = {random_doubles(N * N, 7), handout_matrix(N)}, *x = random_doubles(N, 8);
   for (int i = 0; i < 2; i++) {
-    const double *a = matrices[i];
+    double *a = matrices[i];
     double once[N], twice[N], right_tmp[N], right[N], tmp[N], y[N];
     study_guard reads;
     multiply(true, N, N, a, x, once);
@@ -440,7 +384,7 @@ CASE(test_printed_atax_multiplies_by_the_transposed_twice) {
     assert_true(difference(N, tmp, once) < CLOSE);
     assert_true(difference(N, y, twice) < CLOSE);
     assert_true((difference(N, y, right) > FAR) == (i == 0));
-    CHECK(study_atax(DAVIT_HOST, 256, N, N, a, x, tmp, y, NULL));
+    corrected(STUDY_ATAX, 256, (study_dense_data){N, N, .a = a, .x = x, .tmp = tmp, .out = y});
     assert_true(difference(N, y, right) < CLOSE);
   }
 }
@@ -484,7 +428,7 @@ CASE(test_printed_atax_reads_past_the_end) {
            *on_y = doubles(N); /* NaN around */
     memcpy(on_x, x, sizeof tmp);
     memcpy(on_a, a, N * N * sizeof *a);
-    CHECK(study_atax(DAVIT_HOST, 256, N, N, on_a, on_x, on_tmp, on_y, NULL));
+    corrected(STUDY_ATAX, 256, (study_dense_data){N, N, .a = on_a, .x = on_x, .tmp = on_tmp, .out = on_y});
     assert_true(difference(N, on_tmp, right_tmp) < CLOSE);
   }
 }
@@ -511,7 +455,7 @@ CASE(test_printed_atax_is_for_squares) {
   assert_true(reads.outside > 0); /* of tmp */
   for (int i = NX; i < NY; i++)
     assert_true(y[i] == -77); /* nobody's element */
-  CHECK(study_atax(DAVIT_HOST, 256, NX, NY, a, x, tmp, y, NULL));
+  corrected(STUDY_ATAX, 256, (study_dense_data){NX, NY, .a = a, .x = x, .tmp = tmp, .out = y});
   assert_true(difference(NY, y, right) < CLOSE);
 }
 
@@ -524,9 +468,9 @@ typedef struct covariance_run {
   study_guard reads, writes;
 } covariance_run;
 
-/* The printed kernel with some defects mended, on `original`; what it does not write is NaN. */
-static void run_printed(covariance_run *run, int mended, bool descending, const double *original) {
-  study_printed_covariance p = {mended, SIDE, descending, N, N, 100, NAN}; /* a divisor that shows */
+/* The printed kernel with some defects corrections, on `original`; what it does not write is NaN. */
+static void run_printed(covariance_run *run, int corrections, bool descending, const double *original) {
+  study_printed_covariance p = {corrections, SIDE, descending, N, N, 100, NAN}; /* a divisor that shows */
   memcpy(run->data, original, sizeof run->data);
   for (int i = 0; i < N * N; i++)
     run->symmat[i] = NAN;
@@ -593,11 +537,11 @@ CASE(test_printed_covariance_centres_many_times) {
  * nobody has centred yet. */
 CASE(test_printed_covariance_does_not_wait_for_other_blocks) {
   double *original = random_doubles(N * N, 16);
-  int mended = STUDY_COVARIANCE_ALL & ~STUDY_LAUNCHES;
+  int corrections = STUDY_COVARIANCE_ALL & ~STUDY_LAUNCHES;
   right_covariance(original, mean, centred, symmat);
-  run_printed(&run, mended, false, original);
+  run_printed(&run, corrections, false, original);
   assert_true(difference(N, run.mean, mean) > FAR);
-  run_printed(&run, mended, true, original);
+  run_printed(&run, corrections, true, original);
   assert_true(difference(N * N, run.symmat, symmat) > FAR);
   for (int down = 0; down < 2; down++) {
     run_printed(&run, STUDY_COVARIANCE_ALL, down, original);
@@ -610,11 +554,11 @@ CASE(test_printed_covariance_does_not_wait_for_other_blocks) {
  * tests. */
 CASE(test_printed_covariance_multiplies_without_transposing) {
   double *originals[] = {random_doubles(N * N, 17), handout_matrix(N)}, wrong[N * N];
-  int mended = STUDY_COVARIANCE_ALL & ~STUDY_TRANSPOSED;
+  int corrections = STUDY_COVARIANCE_ALL & ~STUDY_TRANSPOSED;
   for (int i = 0; i < 2; i++) {
     right_covariance(originals[i], mean, centred, symmat);
     square(false, N, N, centred, wrong);
-    run_printed(&run, mended, false, originals[i]);
+    run_printed(&run, corrections, false, originals[i]);
     assert_true(difference(N * N, run.symmat, wrong) < CLOSE);
     if (i == 0)
       assert_true(difference(N * N, run.symmat, symmat) > FAR);
@@ -643,7 +587,8 @@ CASE(test_printed_covariance_goes_past_the_end) {
   for (int i = 0; i < ODD * ODD; i++)
     assert_true(isnan(result[i])); /* row m of data, beyond its end, is in every sum */
   memcpy(data, original, ODD * ODD * sizeof *data);
-  CHECK(study_covariance(DAVIT_HOST, 16, ODD, ODD, divisor, data, mean, result, NULL));
+  corrected(STUDY_COVARIANCE, 16,
+            (study_dense_data){ODD, ODD, divisor, .a = data, .tmp = mean, .out = result});
   square(true, ODD, ODD, data, right);
   assert_true(difference(ODD * ODD, result, right) < 10 * CLOSE);
 }
@@ -660,7 +605,7 @@ CASE(test_printed_covariance_is_for_squares) {
     study_printed_covariance p = {STUDY_COVARIANCE_ALL, SIDE, false, m, n, divisor, 0};
     study_printed_covariance_run(&p, data, means, result, &reads, &writes);
     memcpy(data, original, (size_t)(m * n) * sizeof *data);
-    CHECK(study_covariance(DAVIT_HOST, 16, m, n, divisor, data, means, right, NULL));
+    corrected(STUDY_COVARIANCE, 16, (study_dense_data){m, n, divisor, .a = data, .tmp = means, .out = right});
     assert_true(difference(n * n, result, right) > FAR);
     assert_true(m > n ? writes.outside > 0 : isnan(result[n - 1])); /* columns from m on: nobody's */
     square(true, m, n, data, result);
