@@ -127,7 +127,7 @@ static davit_status check_works(const dvt_site *site, const davit_monoid *monoid
 /* ---- reduce ---- */
 
 static int64_t tiles_of(int64_t n, int64_t tile) {
-  return dvt_divide_up(dvt_at_least(n, 1), tile);
+  return dvt_divide_up(n, tile);
 }
 
 int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values) {
@@ -259,9 +259,10 @@ davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const 
 /* ---- scan ---- */
 
 static int64_t modes_of(const dvt_scan *s) {
-  enum { EXCLUSIVE = 1, ALIGNED = 2 };
+  enum { EXCLUSIVE = 1, ALIGNED = 2, BEGINS = 4 };
   const bool fits = (((uintptr_t)s->x | (uintptr_t)s->y) & 15) == 0 && ((uintptr_t)s->flags & 3) == 0;
-  return (s->kind == DAVIT_SCAN_EXCLUSIVE ? EXCLUSIVE : 0) | (fits ? ALIGNED : 0);
+  const int exclusive = s->carry_in ? EXCLUSIVE : EXCLUSIVE | BEGINS;
+  return (s->kind == DAVIT_SCAN_EXCLUSIVE ? exclusive : 0) | (fits ? ALIGNED : 0);
 }
 
 static davit_status run_scan_stream(const dvt_site *site, const void *arguments) {

@@ -14,7 +14,7 @@
 
 /* `values` = 0: `result`, anywhere, gets the reduction. `values` = 1: `result`, host memory that devices
  * reach, gets the values of the tiles, dvt_monoid_values() of them; 2: those of tiles of tiles. `threads`:
- * what a CPU may use; 0: all of the lane. x is reachable. */
+ * what a CPU may use; 0: all of the lane. x is reachable, n > 0. */
 typedef struct dvt_reduce {
   const davit_monoid *monoid;
   int64_t n;
@@ -29,8 +29,8 @@ int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values)
 /* Reduces values on the calling thread's host. */
 davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result);
 
-/* carry_in (NULL: the identity) is read, carry_out (NULL: not wanted) written when the command runs: both in
- * host memory that devices reach. n > 0. */
+/* carry_in (NULL: nothing is before x) is read, carry_out (NULL: not wanted) written when the command runs:
+ * both in host memory that devices reach. n > 0. */
 typedef struct dvt_scan {
   const davit_monoid *monoid;
   davit_scan_kind kind;

@@ -27,6 +27,8 @@ davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *m
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(monoid, n, x, result));
+  if (n == 0)
+    return davit_queue_copy(queue, monoid->bytes, monoid->identity, result);
   return dvt_reduce_submit(lane, &(dvt_reduce){monoid, n, x, .values = 0, .result = result}, 0);
 }
 

@@ -10,6 +10,7 @@
 
 #include "src/base/allocate.h"
 #include "src/monoid.h"
+#include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/queue.h"
 #include "src/runtime/spread.h"
@@ -140,15 +141,20 @@ typedef struct parts_run {
   int count;
   const davit_scan_part *parts;
   dvt_lane **lanes;
-  char *carries; /* count + 1 of what enters a part, then count sums of the parts; pinned */
+  char *carries; /* count sums of the parts, then count of what lies before the end of a part; pinned */
 } parts_run;
 
-static void *carry_of(const parts_run *run, int part) {
+static void *sum_of(const parts_run *run, int part) {
   return run->carries + (size_t)part * run->monoid->bytes;
 }
 
-static void *sum_of(const parts_run *run, int part) {
-  return carry_of(run, run->count + 1 + part);
+/* What enters the part after this one, if `carry` enters this one; NULL: nothing. */
+static const void *carry_after(const parts_run *run, int part, const void *carry) {
+  void *next = sum_of(run, run->count + part);
+  if (!carry)
+    return sum_of(run, part);
+  run->monoid->combine(carry, sum_of(run, part), next);
+  return next;
 }
 
 static davit_status check_parts(const davit_monoid *monoid, davit_scan_kind kind, int count,
@@ -222,21 +228,20 @@ static dvt_scan scan_of(const parts_run *run, int p) {
 static davit_status scan_after_reducing(parts_run *run) {
   for (int p = 0; p + 1 < run->count; p++) {
     const davit_scan_part *part = &run->parts[p];
-    memcpy(sum_of(run, p), run->monoid->identity, run->monoid->bytes);
     if (part->n > 0)
       DVT_TRY(dvt_reduce_submit(run->lanes[p],
                                 &(dvt_reduce){run->monoid, part->n, part->x, .result = sum_of(run, p)}, 0));
   }
   DVT_TRY(synchronize(run));
-  memcpy(carry_of(run, 0), run->monoid->identity, run->monoid->bytes);
+  const void *carry = NULL;
   for (int p = 0; p < run->count; p++) {
-    if (p + 1 < run->count)
-      run->monoid->combine(carry_of(run, p), sum_of(run, p), carry_of(run, p + 1));
     if (run->parts[p].n == 0)
       continue;
     dvt_scan scan = scan_of(run, p);
-    scan.carry_in = carry_of(run, p);
+    scan.carry_in = carry;
     DVT_TRY(dvt_scan_submit(run->lanes[p], &scan, 0));
+    if (p + 1 < run->count)
+      carry = carry_after(run, p, carry);
   }
   return synchronize(run);
 }
@@ -267,6 +272,22 @@ static davit_status first_head(int64_t n, const uint8_t *flags, int64_t *before)
   return status;
 }
 
+/* `carry` enters the first `before` elements of a scanned part. An exclusive scan put the identity into the
+ * first one. */
+static davit_status fix_up(const parts_run *run, int p, int64_t before, const void *carry) {
+  dvt_scan fix = scan_of(run, p);
+  fix.n = before;
+  fix.carry_in = carry;
+  if (run->kind == DAVIT_SCAN_EXCLUSIVE) {
+    const size_t bytes = run->monoid->bytes;
+    const dvt_copy first = dvt_copy_bytes(bytes, carry, DAVIT_PINNED, fix.y, dvt_place_of(fix.y));
+    DVT_TRY(dvt_copy_submit(run->lanes[p], &first));
+    fix.y = (char *)fix.y + bytes;
+    fix.n--;
+  }
+  return fix.n > 0 ? dvt_prepend_submit(run->lanes[p], &fix) : DAVIT_SUCCESS;
+}
+
 static davit_status scan_then_fix_up(parts_run *run) {
   for (int p = 0; p < run->count; p++)
     if (run->parts[p].n > 0) {
@@ -275,23 +296,16 @@ static davit_status scan_then_fix_up(parts_run *run) {
       DVT_TRY(dvt_scan_submit(run->lanes[p], &scan, 0));
     }
   DVT_TRY(synchronize(run));
-  memcpy(carry_of(run, 0), run->monoid->identity, run->monoid->bytes);
+  const void *carry = NULL;
   for (int p = 0; p < run->count; p++) {
+    const int64_t n = run->parts[p].n;
     int64_t before = 0;
-    memcpy(carry_of(run, p + 1), carry_of(run, p), run->monoid->bytes);
-    if (run->parts[p].n == 0)
+    if (n == 0)
       continue;
-    DVT_TRY(first_head(run->parts[p].n, run->parts[p].flags, &before));
-    if (before < run->parts[p].n)
-      memcpy(carry_of(run, p + 1), sum_of(run, p), run->monoid->bytes);
-    else
-      run->monoid->combine(carry_of(run, p), sum_of(run, p), carry_of(run, p + 1));
-    if (p == 0 || before == 0)
-      continue;
-    dvt_scan fix = scan_of(run, p);
-    fix.n = before;
-    fix.carry_in = carry_of(run, p);
-    DVT_TRY(dvt_prepend_submit(run->lanes[p], &fix));
+    DVT_TRY(first_head(n, run->parts[p].flags, &before));
+    if (carry && before > 0)
+      DVT_TRY(fix_up(run, p, before, carry));
+    carry = carry_after(run, p, before < n ? NULL : carry);
   }
   return synchronize(run);
 }
@@ -309,9 +323,8 @@ davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit_scan_kind
   void *memory = NULL;
   dvt_error first = {.status = DAVIT_SUCCESS};
   run.lanes = dvt_allocate((size_t)count, sizeof *run.lanes);
-  dvt_error_keep(&first, run.lanes
-                             ? davit_malloc((size_t)(2 * count + 1) * monoid->bytes, DAVIT_PINNED, &memory)
-                             : DAVIT_OUT_OF_HOST_MEMORY);
+  dvt_error_keep(&first, run.lanes ? davit_malloc(2 * (size_t)count * monoid->bytes, DAVIT_PINNED, &memory)
+                                   : DAVIT_OUT_OF_HOST_MEMORY);
   run.carries = memory;
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, open_parts(&run));

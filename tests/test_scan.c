@@ -154,6 +154,29 @@ CASE(test_triangular_numbers) {
   }
 }
 
+/* A sum of zeros is -0 where all of them are. A head of an inclusive scan is x in bits, of an exclusive one
+ * +0. */
+CASE(test_signs_of_zeros) {
+  static const int64_t sizes[] = {1, 2, 33, 1025, 4097, 33333, 262145};
+  uint64_t seed = 15;
+  for (int turn = 0; turn < 4 * COUNT(sizes); turn++)
+    for (int pattern = -1; pattern < FLAGS_PATTERNS; pattern++) {
+      trial t = trial_new((job){.op = DAVIT_SUM,
+                                .type = real_type(turn / 2),
+                                .kind = (davit_scan_kind)(turn % 2),
+                                .n = sizes[turn / 4],
+                                .in_place = pattern % 2},
+                          pattern, &seed);
+      const int64_t positive = t.j.n / 2 + random_below(&seed, (int)t.j.n);
+      for (int64_t i = 0; i < t.j.n; i++)
+        element_set(t.j.type, t.x, i, i == positive ? 0.0 : -0.0);
+      refer(&t);
+      walk_all_paths(&t.j, 1, same_bits, t.should, &seed);
+      walk_streamed(&t.j, same_bits, t.should, &seed);
+      trial_drop(&t);
+    }
+}
+
 /* ---- properties ---- */
 
 CASE(test_differences_give_the_input_back) {

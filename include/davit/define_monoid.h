@@ -30,21 +30,25 @@ static inline __attribute__((always_inline)) DVT_OWN(type)
 #pragma push_macro("NAME")
 #pragma push_macro("COMBINE")
 #pragma push_macro("IDENTITY")
+#pragma push_macro("NEUTRAL")
 #pragma push_macro("OPERATE")
 #undef T
 #undef NAME
 #undef COMBINE
 #undef IDENTITY
+#undef NEUTRAL
 #undef OPERATE
 #define T DVT_OWN(type)
 #define NAME(x) DVT_OWN(x)
 #define COMBINE(a, b) DVT_OWN(combine)(a, b)
 #define IDENTITY DVT_OWN(identity_value)()
+#define NEUTRAL IDENTITY
 #include <davit/kernel/monoid.inc>
 #pragma pop_macro("T")
 #pragma pop_macro("NAME")
 #pragma pop_macro("COMBINE")
 #pragma pop_macro("IDENTITY")
+#pragma pop_macro("NEUTRAL")
 #pragma pop_macro("OPERATE")
 
 static const davit_monoid DAVIT_MONOID = {

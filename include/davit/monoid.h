@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions and scans with an operator of your own.
  *
- * A monoid is a type, an associative operation on it and the operation's identity. The operation need not be
- * commutative: operands keep their order everywhere. You define a monoid by naming four things and including
+ * A monoid is a type, an associative operation on it and the operation's identity, which changes no bit of
+ * what it is combined with (for a sum of double -0.0). The operation need not be commutative: operands keep
+ * their order everywhere. You define a monoid by naming four things and including
  * a header, in a source that is compiled with the flags of docs/monoid.md (target davit::monoid in CMake),
  * because its kernels are compiled there. (Without -fopenmp-cuda-mode Clang 19 removes the kernels' bodies;
  * the calls then fail with DAVIT_UNSUPPORTED.)

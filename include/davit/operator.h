@@ -2,9 +2,11 @@
 /* Element types and operators of reductions and scans.
  *
  * Integers wrap around: results are those of two's complement modulo 2^32 or 2^64, and have the elements'
- * type. Floating-point sums and products follow IEEE 754 in the order that the operation states. A minimum
- * or maximum is NaN if one of the elements is NaN; which of two zeros is taken is not specified. Operators
- * on types of your own: <davit/monoid.h>. Thread safety: any thread. */
+ * type. Floating-point sums and products follow IEEE 754 in the order that the operation states. A sum is -0
+ * if all its elements are -0. The result for one element is this element in bits (those of a NaN may
+ * differ), the result for no elements is the identity. A minimum or maximum is NaN if one of the elements is
+ * NaN; which of two zeros is taken is not specified. Operators on types of your own: <davit/monoid.h>. Thread
+ * safety: any thread. */
 #ifndef DAVIT_OPERATOR_H
 #define DAVIT_OPERATOR_H
 
@@ -18,7 +20,7 @@ extern "C" {
 typedef enum davit_type { DAVIT_FLOAT, DAVIT_DOUBLE, DAVIT_INT32, DAVIT_INT64, DAVIT_TYPE_COUNT } davit_type;
 
 typedef enum davit_operator {
-  DAVIT_SUM,  /* identity 0 */
+  DAVIT_SUM,  /* identity 0, for floating-point types +0 */
   DAVIT_PROD, /* identity 1 */
   DAVIT_MIN,  /* identity: the type's maximum, infinity for floating-point types */
   DAVIT_MAX,  /* identity: the type's minimum, -infinity for floating-point types */

@@ -3,7 +3,8 @@
  *
  * Inclusive: y_i = x_0 ∘ … ∘ x_i. Exclusive: y_i = x_0 ∘ … ∘ x_{i-1}, and y_0 is the identity. y may be x;
  * otherwise they must not overlap. A segmented scan starts again at each head: flags[i] != 0 marks element
- * i as the first of a segment. Element 0 always is one. In exclusive form a head gets the identity.
+ * i as the first of a segment. Element 0 always is one. In inclusive form y has the bits of x at a head (a
+ * NaN's may differ), in exclusive form it has the identity, +0 for sums.
  *
  * Operands keep their order, so operators need not be commutative. On one device the order of combination
  * depends on n and the flags alone: the same call gives the same bits from run to run. On another device,

@@ -7,7 +7,8 @@
  *   T               the element type
  *   NAME(x)         the instance's own name for x
  *   COMBINE(a, b)   a ∘ b, a stands left of b: where the text needs an operator
- *   IDENTITY        a value: where it needs the operator's identity
+ *   IDENTITY        a value: the result for no elements
+ *   NEUTRAL         a value that changes no bit of what it is combined with
  *
  * The text's opening comment lists what else it needs. No text leaves a macro behind. The parameters are
  * undefined by the file that defined them, or by the text if it is the only one of its instance. No .c file

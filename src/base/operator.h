@@ -41,13 +41,24 @@
 #define DVT_ARITHMETIC_int32 uint32_t
 #define DVT_ARITHMETIC_int64 uint64_t
 
-/* The identities: DVT_IDENTITY(operator, type). */
+/* DVT_IDENTITY(operator, type) is the result for no elements. DVT_NEUTRAL(operator, type) changes no bit of
+ * what it is combined with: for sums of floating type it is -0, as 0 + -0 is 0. */
 #define DVT_IDENTITY(op, type) DVT_IDENTITY_OF(op, type)
 #define DVT_IDENTITY_OF(op, type) DVT_IDENTITY_##op(type)
+#define DVT_NEUTRAL(op, type) DVT_NEUTRAL_OF(op, type)
+#define DVT_NEUTRAL_OF(op, type) DVT_NEUTRAL_##op(type)
 #define DVT_IDENTITY_sum(type) 0
 #define DVT_IDENTITY_prod(type) 1
 #define DVT_IDENTITY_min(type) DVT_MAXIMUM_##type
 #define DVT_IDENTITY_max(type) DVT_MINIMUM_##type
+#define DVT_NEUTRAL_sum(type) DVT_MINUS_ZERO_##type
+#define DVT_NEUTRAL_prod(type) DVT_IDENTITY_prod(type)
+#define DVT_NEUTRAL_min(type) DVT_IDENTITY_min(type)
+#define DVT_NEUTRAL_max(type) DVT_IDENTITY_max(type)
+#define DVT_MINUS_ZERO_float (-0.0f)
+#define DVT_MINUS_ZERO_double (-0.0)
+#define DVT_MINUS_ZERO_int32 0
+#define DVT_MINUS_ZERO_int64 0
 #define DVT_MINIMUM_float (-__builtin_inff())
 #define DVT_MAXIMUM_float __builtin_inff()
 #define DVT_MINIMUM_double (-__builtin_inf())
