@@ -8,7 +8,7 @@ static dense image_new(davit_type type, int64_t rows, int64_t cols, int64_t ld, 
   dense m = {.type = type, .rows = rows, .cols = cols, .ld = ld};
   m.bytes = (size_t)(ld * cols + 2 * DENSE_GUARD) * element;
   m.start = (size_t)(DENSE_GUARD + shift % 4) * element;
-  m.image = poisoned(m.bytes);
+  m.image = kept(m.bytes);
   return m;
 }
 
@@ -16,7 +16,7 @@ static dense place_image(dense m, int place, uint64_t seed) {
   for (int64_t j = 0; j < m.cols && seed != UNSET; j++)
     for (int64_t i = 0; i < m.rows; i++)
       dense_set(&m, i, j, 0.5 * random_unit(&seed));
-  m.there = new_memory(m.bytes, place);
+  m.there = kept_at(m.bytes, place);
   CHECK(davit_copy(m.bytes, m.image, m.there));
   return m;
 }
@@ -30,12 +30,6 @@ dense vector_new(davit_type type, int64_t n, int64_t inc, int place, uint64_t se
   dense v = image_new(type, 1, n, llabs(inc), 0);
   v.backwards = inc < 0;
   return place_image(v, place, seed);
-}
-
-void dense_drop(dense *m) {
-  CHECK(davit_free(m->there));
-  free(m->image);
-  free(m->before);
 }
 
 double dense_norm(const dense *m) {
@@ -52,15 +46,14 @@ double product_bound(int64_t k, double alpha, const dense *a, const dense *b, do
 }
 
 bool dense_as_image(const dense *m) {
-  char *now = poisoned(m->bytes);
+  SCOPE;
+  char *now = kept(m->bytes);
   CHECK(davit_copy(m->bytes, m->there, now));
-  bool same = memcmp(now, m->image, m->bytes) == 0;
-  free(now);
-  return same;
+  return memcmp(now, m->image, m->bytes) == 0;
 }
 
 void dense_take(dense *m) {
-  char *before = m->image, *now = poisoned(m->bytes);
+  char *before = m->image, *now = kept(m->bytes);
   CHECK(davit_copy(m->bytes, m->there, now));
   const size_t element = davit_type_bytes(m->type), row = (size_t)m->rows * element,
                pitch = (size_t)m->ld * element, end = m->start + (size_t)m->cols * pitch;
@@ -68,7 +61,6 @@ void dense_take(dense *m) {
   for (size_t gap = m->start + row; gap < end; gap += pitch)
     assert_memory_equal(now + gap, before + gap, pitch - row);
   assert_memory_equal(now + end, before + end, m->bytes - end);
-  free(m->before);
   m->before = before;
   m->image = now;
 }

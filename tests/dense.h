@@ -24,7 +24,6 @@ dense dense_new(davit_type type, int64_t rows, int64_t cols, int64_t extra_ld, i
 
 /* A vector as BLAS counts it: 1 x n, with |inc| as the leading dimension. */
 dense vector_new(davit_type type, int64_t n, int64_t inc, int place, uint64_t seed);
-void dense_drop(dense *m);
 
 /* Frobenius' norm; and the bound of SLATE's testers for that of the error of C = alpha A B + beta C, k the
  * length of the sums: 3 eps (sqrt(k + 2) |alpha| |A| |B| + 2 |beta| |C|). */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/elements.h"
 
+#include "src/base/cpu.h"
+
 /* ---- memory ---- */
 
 zone zone_new(size_t bytes, int place, size_t shift) {
-  zone z = {bytes, shift, new_memory(bytes + shift + 2 * ZONE_GUARD, place)};
+  zone z = {bytes, shift, kept_at(bytes + shift + 2 * ZONE_GUARD, place)};
   CHECK(davit_fill(bytes + shift + 2 * ZONE_GUARD, 0xff, z.block));
   return z;
 }
@@ -29,18 +31,6 @@ void zone_take(const zone *z, void *to) {
   CHECK(davit_copy(z->bytes, zone_data(z), to));
 }
 
-void zone_drop(zone *z) {
-  CHECK(davit_free(z->block));
-  z->block = NULL;
-}
-
-void *poisoned(size_t bytes) {
-  void *memory = malloc(bytes + 1);
-  assert_non_null(memory);
-  memset(memory, 0xff, bytes + 1);
-  return memory;
-}
-
 /* ---- elements ---- */
 
 davit_type real_type(int v) {
@@ -56,7 +46,7 @@ double element_epsilon(davit_type type) {
 }
 
 void *exact_data(davit_operator op, davit_type type, int64_t n, uint64_t seed) {
-  void *x = poisoned((size_t)n * davit_type_bytes(type));
+  void *x = kept((size_t)n * davit_type_bytes(type));
   for (int64_t i = 0; i < n; i++) {
     const uint64_t word = next_random(&seed) | (op == DAVIT_PROD);
     if (type == DAVIT_INT32)
@@ -74,7 +64,7 @@ void *exact_data(davit_operator op, davit_type type, int64_t n, uint64_t seed) {
 }
 
 void *rough_data(davit_operator op, davit_type type, int64_t n, uint64_t seed) {
-  void *x = poisoned((size_t)n * davit_type_bytes(type));
+  void *x = kept((size_t)n * davit_type_bytes(type));
   for (int64_t i = 0; i < n; i++)
     element_set(type, x, i, op == DAVIT_PROD ? 1 + 1e-3 * random_unit(&seed) : random_unit(&seed));
   return x;
@@ -90,6 +80,12 @@ void expect_elements(davit_type type, int64_t n, const void *is, const void *sho
     i++;
   fail_msg("%s: element %lld of %lld is %.17g, not %.17g", label, (long long)i, (long long)n,
            element_at(type, is, i), element_at(type, should, i));
+}
+
+bool next_cpu(int variant) {
+  const bool more = variant < DVT_CPU_COUNT;
+  dvt_cpu_allow(more ? (dvt_cpu)variant : DVT_CPU_COUNT - 1);
+  return more;
 }
 
 void without_blas(void (*work)(void)) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of operations on arrays share: memory between guard zones at any place, elements of every
  * type, data whose results are exact in any order and data that round, and a scenario whose every step is
- * made to fail.
- *
- * Memory is poisoned with 0xff at first, which is NaN or -1. */
+ * made to fail. Memory belongs to the case or its scope (tests/support.h). */
 #ifndef DAVIT_TESTS_ELEMENTS_H
 #define DAVIT_TESTS_ELEMENTS_H
 
@@ -31,10 +29,6 @@ void *zone_data(const zone *z);
 
 /* Copies to the host's memory; nothing around the zone may have changed. */
 void zone_take(const zone *z, void *to);
-void zone_drop(zone *z);
-
-/* Host memory, poisoned. */
-void *poisoned(size_t bytes);
 
 /* ---- elements ---- */
 
@@ -69,6 +63,10 @@ void *rough_data(davit_operator op, davit_type type, int64_t n, uint64_t seed);
 
 /* Fails at the first element that differs in a bit. */
 void expect_elements(davit_type type, int64_t n, const void *is, const void *should, const char *label);
+
+/* Runs the statement with every set of instructions of the CPU. */
+#define EACH_CPU(variant) for (int variant = 0; next_cpu(variant); variant++)
+bool next_cpu(int variant);
 
 /* Does the work with DAVIT_BLAS=target: davit's own regions in place of cuBLAS and BLIS. */
 void without_blas(void (*work)(void));

@@ -28,7 +28,7 @@ const char *job_label(const job *j, const char *path, int where) {
 }
 
 uint8_t *make_flags(flag_pattern pattern, int64_t n, uint64_t seed) {
-  uint8_t *flags = poisoned((size_t)n);
+  uint8_t *flags = kept((size_t)n);
   for (int64_t i = 0; i < n; i++) {
     const uint64_t word = next_random(&seed);
     flags[i] = pattern == FLAGS_NONE    ? 0
@@ -57,24 +57,18 @@ static const uint8_t *flags_of(const arrays *a) {
   return a->flags.block ? zone_data(&a->flags) : NULL;
 }
 
-/* Frees the zone, whose content must be `should`. */
-static void drop_unchanged(zone *z, const void *should) {
-  void *is = poisoned(z->bytes);
+static void expect_unchanged(const zone *z, const void *should) {
+  void *is = kept(z->bytes);
   zone_take(z, is);
   assert_int_equal(memcmp(is, should, z->bytes), 0);
-  free(is);
-  zone_drop(z);
 }
 
-void job_take(const job *j, arrays *a, int64_t begin, void *result) {
+void job_take(const job *j, const arrays *a, int64_t begin, void *result) {
   zone_take(&a->y, result);
-  zone_drop(&a->y);
   if (j->scan && !j->in_place)
-    drop_unchanged(&a->x, (const char *)j->x + (size_t)begin * job_element(j));
-  else if (!j->in_place)
-    zone_drop(&a->x);
+    expect_unchanged(&a->x, (const char *)j->x + (size_t)begin * job_element(j));
   if (j->flags)
-    drop_unchanged(&a->flags, j->flags + begin);
+    expect_unchanged(&a->flags, j->flags + begin);
 }
 
 davit_status job_call(const job *j, davit_queue *queue, const arrays *a, const int *devices, int count) {
@@ -100,6 +94,7 @@ davit_status job_call(const job *j, davit_queue *queue, const arrays *a, const i
 }
 
 void on_queue(const job *j, int device, int result_place, void *result) {
+  SCOPE;
   const int place = place_for(device);
   arrays a = job_place(j, 0, j->n, place, result_place, place);
   davit_queue *queue = new_queue(device, 1);
@@ -110,6 +105,7 @@ void on_queue(const job *j, int device, int result_place, void *result) {
 
 void plain(const job *j, int x_place, int y_place, int flags_place, const int *devices, int count,
            void *result) {
+  SCOPE;
   arrays a = job_place(j, 0, j->n, x_place, y_place, flags_place);
   CHECK(job_call(j, NULL, &a, devices, count));
   job_take(j, &a, 0, result);
@@ -127,6 +123,7 @@ static davit_status call_parts(const job *j, int count, const davit_scan_part *s
 }
 
 void in_parts(const job *j, int64_t unit, uint64_t *seed, void *result) {
+  SCOPE;
   const int count = 1 + random_below(seed, MAX_PARTS);
   int places[MAX_PLACES], place_count = all_places(places);
   davit_scan_part scans[MAX_PARTS] = {0};
@@ -148,10 +145,9 @@ void in_parts(const job *j, int64_t unit, uint64_t *seed, void *result) {
     reductions[p] = (davit_reduce_part){.n = n, .x = x};
   }
   CHECK(call_parts(j, count, scans, reductions, result));
-  char *unused = poisoned(job_element(j));
+  char *unused = kept(job_element(j));
   for (int p = 0; p < count; p++)
     job_take(j, &a[p], begin[p], j->scan ? (char *)result + (size_t)begin[p] * job_element(j) : unused);
-  free(unused);
 }
 
 /* ---- all paths ---- */
@@ -176,10 +172,11 @@ void same_bits_or_nan(const job *j, void *is, const void *should, const char *pa
 }
 
 static void *new_result(const job *j) {
-  return poisoned(j->scan ? job_bytes(j) : job_element(j));
+  return kept(j->scan ? job_bytes(j) : job_element(j));
 }
 
 void walk_plain_paths(const job *j, expectation *expect, const void *should, uint64_t *seed) {
+  SCOPE;
   int places[MAX_PLACES], spread[MAX_PLACES], place_count = all_places(places);
   const int spread_count = spread_devices(spread);
   void *result = new_result(j);
@@ -194,23 +191,23 @@ void walk_plain_paths(const job *j, expectation *expect, const void *should, uin
     plain(j, x, y, places[random_below(seed, place_count)], spread, d, result);
     expect(j, result, should, "so many devices:", d);
   }
-  free(result);
 }
 
 void walk_all_paths(const job *j, int64_t unit, expectation *expect, const void *should, uint64_t *seed) {
+  SCOPE;
   int places[MAX_PLACES], place_count = all_places(places);
   void *result = new_result(j);
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     on_queue(j, device, j->scan ? place_for(device) : places[random_below(seed, place_count)], result);
     expect(j, result, should, "queue of device", device);
   }
   in_parts(j, unit, seed, result);
   expect(j, result, should, "parts", 0);
-  free(result);
   walk_plain_paths(j, expect, should, seed);
 }
 
 void walk_streamed(const job *j, expectation *expect, const void *should, uint64_t *seed) {
+  SCOPE;
   int devices[MAX_PLACES], count = plain_devices(devices);
   void *result = new_result(j);
   dvt_monoid_travel(true);
@@ -218,5 +215,4 @@ void walk_streamed(const job *j, expectation *expect, const void *should, uint64
   plain(j, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, devices, count, result);
   dvt_monoid_travel(false);
   expect(j, result, should, "host and devices", count);
-  free(result);
 }

@@ -39,13 +39,13 @@ typedef enum flag_pattern {
 } flag_pattern;
 uint8_t *make_flags(flag_pattern pattern, int64_t n, uint64_t seed);
 
-/* Memory for n elements of a job from `begin` on. job_take() copies the result to the host and frees all; the
- * guard zones, and x and the flags of a scan, must be as they were. */
+/* Memory for n elements of a job from `begin` on. job_take() copies the result to the host; the guard zones,
+ * and x and the flags of a scan, must be as they were. */
 typedef struct arrays {
   zone x, y, flags;
 } arrays;
 arrays job_place(const job *j, int64_t begin, int64_t n, int x_place, int y_place, int flags_place);
-void job_take(const job *j, arrays *a, int64_t begin, void *result);
+void job_take(const job *j, const arrays *a, int64_t begin, void *result);
 
 /* On the queue; without one on the devices (count 0: the default ones). */
 davit_status job_call(const job *j, davit_queue *queue, const arrays *a, const int *devices, int count);

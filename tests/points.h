@@ -15,7 +15,6 @@ typedef struct cloud {
 
 size_t cloud_bytes(const cloud *c);
 cloud cloud_new(davit_type type, int dim, int64_t n);
-void cloud_drop(cloud *c);
 void put(const cloud *c, int64_t i, double x, double y, double z);
 double get(const cloud *c, int64_t i, int k); /* 0 beyond the dimensions */
 

@@ -10,32 +10,57 @@ enum { MAX_CASES = 64 };
 static struct CMUnitTest cases[MAX_CASES];
 static int case_count;
 
+/* The newest block first. */
 typedef struct kept_block {
   struct kept_block *next;
-  void *memory;
+  void *object;
+  void (*drop)(void *object);
 } kept_block;
 static kept_block *kept_blocks;
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void *kept(size_t bytes) {
+static void *keep(void *object, void (*drop)(void *object)) {
   kept_block *block = malloc(sizeof *block);
-  void *memory = malloc(bytes + 1);
-  assert_true(block && memory);
-  memset(memory, 0xff, bytes + 1);
+  assert_true(block && object);
   pthread_mutex_lock(&kept_lock);
-  *block = (kept_block){kept_blocks, memory};
+  *block = (kept_block){kept_blocks, object, drop};
   kept_blocks = block;
   pthread_mutex_unlock(&kept_lock);
-  return memory;
+  return object;
+}
+
+void *kept(size_t bytes) {
+  return memset(keep(malloc(bytes + 1), free), 0xff, bytes + 1);
+}
+
+void *kept_zeros(size_t bytes) {
+  return memset(kept(bytes), 0, bytes);
+}
+
+static void drop_memory(void *memory) {
+  CHECK(davit_free(memory));
+}
+
+void *kept_at(size_t bytes, int place) {
+  return bytes > 0 ? keep(new_memory(bytes, place), drop_memory) : NULL;
+}
+
+const void *scope_begin(void) {
+  return kept_blocks;
+}
+
+void scope_end(const void **begin) {
+  while (kept_blocks && kept_blocks != *begin) {
+    kept_block *block = kept_blocks;
+    kept_blocks = block->next;
+    block->drop(block->object);
+    free(block);
+  }
 }
 
 static int drop_kept(void **state) {
   (void)state;
-  for (kept_block *next; kept_blocks; kept_blocks = next) {
-    next = kept_blocks->next;
-    free(kept_blocks->memory);
-    free(kept_blocks);
-  }
+  scope_end(&(const void *){NULL});
   return 0;
 }
 
@@ -175,6 +200,15 @@ int roomy_gpu(size_t bytes) {
   return -1;
 }
 
+int some_gpu(size_t bytes) {
+  const int device = roomy_gpu(bytes);
+  if (device < 0) {
+    print_message("no GPU with %zu bytes\n", bytes);
+    skip();
+  }
+  return device;
+}
+
 int place_for(int device) {
   return device == DAVIT_HOST ? DAVIT_PAGEABLE : device;
 }
@@ -199,11 +233,19 @@ void finish(davit_queue *queue) {
   CHECK(davit_queue_destroy(queue));
 }
 
+void destroy_queues(davit_queue **queues) {
+  while (*queues)
+    CHECK(davit_queue_destroy(*queues++));
+}
+
+static void drop_event(void *event) {
+  CHECK(davit_event_destroy(event));
+}
+
 davit_event *new_event(void) {
   davit_event *event = NULL;
   CHECK(davit_event_create(&event));
-  assert_non_null(event);
-  return event;
+  return keep(event, drop_event);
 }
 
 void *new_memory(size_t bytes, int place) {
@@ -250,15 +292,20 @@ void in_threads(int count, void *(*body)(void *argument), void *arguments, size_
 }
 
 struct gate {
+  gate *next;
   pthread_mutex_t lock;
   pthread_cond_t changed;
   int arrived, expected;
   bool open;
 };
 
+static gate *gates;
+
 gate *meeting_new(int expected) {
   gate *g = calloc(1, sizeof *g);
   assert_non_null(g);
+  g->next = gates;
+  gates = g;
   pthread_mutex_init(&g->lock, NULL);
   pthread_cond_init(&g->changed, NULL);
   g->expected = expected;
@@ -267,12 +314,6 @@ gate *meeting_new(int expected) {
 
 gate *gate_new(void) {
   return meeting_new(INT32_MAX);
-}
-
-void gate_free(gate *g) {
-  pthread_mutex_destroy(&g->lock);
-  pthread_cond_destroy(&g->changed);
-  free(g);
 }
 
 /* With the lock held: sleeps until the gate is open or, for `count` > 0, that many have arrived. */
@@ -344,22 +385,4 @@ bool flag_rises(atomic_int *flag) {
     if (atomic_load(flag))
       return true;
   return false;
-}
-
-/* ---- the end ---- */
-
-void drop_queue(davit_queue *queue) {
-  CHECK(davit_queue_destroy(queue));
-}
-
-void drop_event(davit_event *event) {
-  CHECK(davit_event_destroy(event));
-}
-
-void drop_timer(davit_timer *timer) {
-  CHECK(davit_timer_destroy(timer));
-}
-
-void drop_memory(void *memory) {
-  CHECK(davit_free(memory));
 }

@@ -39,11 +39,20 @@ enum { PATIENCE_S = 30, MAX_PLACES = 66, MAX_THREADS = 32 };
 void add_case(const char *name, CMUnitTestFunction function);
 int run_cases(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
-/* Poisoned host memory, which is freed when the case ends. */
-void *kept(size_t bytes);
-
-/* davit_finalize() for run_cases(). */
+/* davit_finalize() for run_cases(). A program without main() runs its cases with it (tests/main.c). */
 int finalize(void **state);
+
+/* Memory of the host, or at a place, that is freed at the end of the case, or of the block that began with
+ * SCOPE. Threads that a case starts may ask for memory, but have no scopes. That of kept() is poisoned with
+ * 0xff, which is NaN or -1. */
+void *kept(size_t bytes);
+void *kept_zeros(size_t bytes);
+void *kept_at(size_t bytes, int place);
+#define SCOPE SCOPE_IN(__LINE__)
+#define SCOPE_IN(line) SCOPE_CALLED(scope_##line)
+#define SCOPE_CALLED(name) __attribute__((cleanup(scope_end), unused)) const void *name = scope_begin()
+const void *scope_begin(void);
+void scope_end(const void **begin);
 
 /* The call succeeds; the call fails with `status` and a sentence that contains `words`; so does the last,
  * with DAVIT_INVALID_ARGUMENT. */
@@ -73,6 +82,7 @@ double random_unit(uint64_t *state);
 
 /* Devices are DAVIT_HOST … device_count() - 1, that is -1, 0, 1 … */
 int device_count(void);
+#define EACH_DEVICE(device) for (int device = DAVIT_HOST; device < device_count(); device++)
 
 /* DAVIT_HOST and all devices; the number of them. */
 int all_devices(int devices[MAX_PLACES]);
@@ -95,6 +105,12 @@ bool two_devices(int pair[2]);
 /* A GPU with so much memory free, or -1. */
 int roomy_gpu(size_t bytes);
 
+/* The same; without one the case is skipped. */
+int some_gpu(size_t bytes);
+
+/* Options of type T with these devices. */
+#define ON(T, list, count) (&(T){.devices = (list), .device_count = (count)})
+
 /* Where a queue of `device` has its operands. */
 int place_for(int device);
 
@@ -102,8 +118,12 @@ bool place_is_host(int place);
 
 davit_queue *new_queue(int device, int subqueues);
 void finish(davit_queue *queue); /* synchronises and destroys */
-davit_event *new_event(void);
+#define DESTROY(...) destroy_queues((davit_queue *[]){__VA_ARGS__, NULL})
+void destroy_queues(davit_queue **queues);
 void *new_memory(size_t bytes, int place);
+
+/* An event that is destroyed when kept() memory is freed. */
+davit_event *new_event(void);
 davit_event_state state_of(davit_event *event);
 
 /* Whether the event reaches the state within PATIENCE_S. */
@@ -116,10 +136,10 @@ void in_threads(int count, void *(*body)(void *argument), void *arguments, size_
 pthread_t start_thread(void *(*body)(void *argument), void *argument);
 void *join_thread(pthread_t thread);
 
-/* A gate: gate_pass() as a host function stops its sub-queue until gate_open(). */
+/* A gate: gate_pass() as a host function stops its sub-queue until gate_open(). Gates are never freed, because
+ * after a failure work may still stand at them. */
 typedef struct gate gate;
 gate *gate_new(void);
-void gate_free(gate *g);
 davit_status gate_pass(void *g);
 void gate_open(gate *g);
 
@@ -141,28 +161,5 @@ davit_status always_fail(void *unused);
 
 /* True when the flag is set within PATIENCE_S. */
 bool flag_rises(atomic_int *flag);
-
-/* ---- the end ---- */
-
-/* Destroys or frees two to six objects in their order: queues, events, timers, gates, memory of
- * davit_malloc(). */
-#define DROP(...) (DROP_PICK(__VA_ARGS__, DROP_6, DROP_5, DROP_4, DROP_3, DROP_2, )(__VA_ARGS__))
-#define DROP_PICK(a, b, c, d, e, f, name, ...) name
-#define DROP_2(x, y) DROP_1(x), DROP_1(y)
-#define DROP_3(x, ...) DROP_1(x), DROP_2(__VA_ARGS__)
-#define DROP_4(x, ...) DROP_1(x), DROP_3(__VA_ARGS__)
-#define DROP_5(x, ...) DROP_1(x), DROP_4(__VA_ARGS__)
-#define DROP_6(x, ...) DROP_1(x), DROP_5(__VA_ARGS__)
-#define DROP_1(x)                                                                                            \
-  _Generic((x),                                                                                              \
-      davit_queue *: drop_queue,                                                                             \
-      davit_event *: drop_event,                                                                             \
-      davit_timer *: drop_timer,                                                                             \
-      gate *: gate_free,                                                                                     \
-      default: drop_memory)(x)
-void drop_queue(davit_queue *queue);
-void drop_event(davit_event *event);
-void drop_timer(davit_timer *timer);
-void drop_memory(void *memory);
 
 #endif

@@ -535,7 +535,3 @@ CASE(test_too_long) {
   CHECK(davit_align_trace(&scoring, length, symbols, 1, symbols, &a, NULL));
   assert_int_equal(a.score, INT8_MAX);
 }
-
-int main(void) {
-  return run_cases(NULL, finalize);
-}

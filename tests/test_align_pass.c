@@ -4,7 +4,6 @@
 #include "tests/elements.h"
 
 #include "offload/align_pass.h"
-#include "src/base/cpu.h"
 
 enum { MAX_SYMBOLS = 32 };
 
@@ -29,18 +28,12 @@ static int64_t larger(int64_t a, int64_t b) {
 
 static outcome outcome_new(const problem *p) {
   const size_t bytes = (size_t)(p->s.m + 1) * sizeof(int64_t);
-  outcome o = {poisoned(bytes), poisoned(bytes), poisoned((size_t)(p->s.m * p->s.n) + 1), {0}};
+  outcome o = {kept(bytes), kept(bytes), kept((size_t)(p->s.m * p->s.n) + 1), {0}};
   if (p->floor == 0)
     dvt_align_local_edge(p->s.m, o.h, o.d);
   else
     dvt_align_edge(&p->costs, p->s.m, p->corner, o.h, o.d);
   return o;
-}
-
-static void outcome_drop(outcome *o) {
-  free(o->h);
-  free(o->d);
-  free(o->steps);
 }
 
 /* ---- the plain recurrence ---- */
@@ -95,20 +88,18 @@ static void expect_best(const problem *p, dvt_align_team *team, const outcome *w
   o.best = dvt_align_best(&p->costs, &p->s, p->floor, INT64_MAX, team, o.h, o.d);
   expect_scores(p, &o, wanted);
   expect_cell(&o.best, &wanted->best);
-  outcome_drop(&o);
   if (wanted->best.score == 0)
     return;
   o = outcome_new(p);
   o.best = dvt_align_best(&p->costs, &p->s, p->floor, wanted->best.score, team, o.h, o.d);
   expect_cell(&o.best, &wanted->best);
-  outcome_drop(&o);
 }
 
 static void expect_steps(const problem *p, dvt_align_team *team, const outcome *wanted) {
   const size_t bytes = dvt_align_steps_bytes(p->s.m * p->s.n);
   outcome o = outcome_new(p);
   zone steps = zone_new(bytes, DAVIT_PAGEABLE, 1);
-  uint8_t *taken = poisoned(bytes);
+  uint8_t *taken = kept(bytes);
   dvt_align_pass(&p->costs, &p->s, team, o.h, o.d, zone_data(&steps));
   expect_scores(p, &o, wanted);
   zone_take(&steps, taken);
@@ -120,17 +111,14 @@ static void expect_steps(const problem *p, dvt_align_team *team, const outcome *
         fail_msg("%lld x %lld, row %lld, column %lld: step %d, not %d", (long long)p->s.m, (long long)p->s.n,
                  (long long)i, (long long)j, step, should);
     }
-  free(taken);
-  zone_drop(&steps);
-  outcome_drop(&o);
 }
 
 /* By all variants. *widths gets a bit for the number of lanes, which is 8, 16 or 32. */
 static void expect_pass(const problem *p, int threads, int *widths) {
+  SCOPE;
   outcome wanted = plain(p);
-  for (int variant = 0; variant < DVT_CPU_COUNT; variant++) {
+  EACH_CPU(variant) {
     dvt_align_team team;
-    dvt_cpu_allow((dvt_cpu)variant);
     CHECK(dvt_align_team_open(&p->costs, p->s.m, p->s.n, threads, &team));
     *widths |= team.tiling.lanes;
     expect_best(p, &team, &wanted);
@@ -138,8 +126,6 @@ static void expect_pass(const problem *p, int threads, int *widths) {
       expect_steps(p, &team, &wanted);
     dvt_align_team_close(&team);
   }
-  dvt_cpu_allow(DVT_CPU_COUNT - 1);
-  outcome_drop(&wanted);
 }
 
 /* ---- what they are asked ---- */
@@ -179,7 +165,7 @@ static void fill_symbols(int symbols, int64_t m, uint8_t *query, int64_t n, uint
 }
 
 static void check(int64_t m, int64_t n, const gaps *g, int threads, uint64_t *random, int *widths) {
-  uint8_t *query = poisoned((size_t)m), *target = poisoned((size_t)n);
+  uint8_t *query = kept((size_t)m), *target = kept((size_t)n);
   const int kind = random_below(random, 8), symbols = kind & 1 ? 4 : 1 + random_below(random, MAX_SYMBOLS);
   problem p = {.costs = {.first = g->first, .extend = g->extend}};
   fill(&p, symbols, kind & 2, random);
@@ -190,8 +176,6 @@ static void check(int64_t m, int64_t n, const gaps *g, int threads, uint64_t *ra
   p.floor = DVT_ALIGN_NONE;
   p.corner = random_below(random, 2) ? g->first : 0;
   expect_pass(&p, threads, widths);
-  free(query);
-  free(target);
 }
 
 /* Rows about the widths of vectors, lanes and strips, and no less of columns. */
@@ -265,8 +249,4 @@ CASE(test_ranges) {
       expect_pass(&p, 1, &widths);
     }
   assert_int_equal(widths, 16 | 32);
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

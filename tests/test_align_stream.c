@@ -148,7 +148,3 @@ CASE(test_refused_launches) {
   assert_int_equal(refused, 5); /* 2 strips in 16 bits, 3 in 32 */
   assert_int_equal(scores[0], 127 * LENGTH);
 }
-
-int main(void) {
-  return run_cases(NULL, NULL);
-}

@@ -9,7 +9,6 @@
 
 #include "ref/blas.h"
 #include "ref/ref.h"
-#include "src/base/cpu.h"
 
 typedef struct atax_case {
   davit_type type;
@@ -40,13 +39,6 @@ static operands make(const atax_case *c, const int places[4]) {
 
 static const int pageable[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
 
-static void drop(operands *o) {
-  dense_drop(&o->a);
-  dense_drop(&o->x);
-  dense_drop(&o->tmp);
-  dense_drop(&o->y);
-}
-
 static void expect_near(const atax_case *c, const char *name, int64_t i, double is, long double right,
                         long double bound) {
   if (!(fabsl((long double)is - right) <= bound)) /* catches NaN */
@@ -62,8 +54,7 @@ static long double element(const atax_case *c, const operands *o, int64_t i, int
 
 static void expect(const atax_case *c, operands *o) {
   long double eps = (long double)element_epsilon(c->type);
-  long double *tmp = calloc((size_t)(2 * inner(c)) + 1, sizeof *tmp), *size = tmp + inner(c);
-  assert_non_null(tmp);
+  long double *tmp = kept_zeros((size_t)(2 * inner(c)) * sizeof *tmp), *size = tmp + inner(c);
   dense_take(&o->y);
   if (c->no_tmp)
     assert_true(dense_as_image(&o->tmp));
@@ -86,7 +77,6 @@ static void expect(const atax_case *c, operands *o) {
     }
     expect_near(c, "y", j, dense_at(&o->y, j, 0), y, (long double)(inner(c) + outer(c) + 4) * eps * bound);
   }
-  free(tmp);
 }
 
 /* On the queue, or without one over the devices. */
@@ -100,20 +90,20 @@ static davit_status call(const atax_case *c, const operands *o, davit_queue *que
 }
 
 static void on_queue(const atax_case *c, int device) {
+  SCOPE;
   const int place = place_for(device);
   operands o = make(c, (int[]){place, place, place, place});
   davit_queue *queue = new_queue(device, 1);
   CHECK(call(c, &o, queue, NULL, 0));
   finish(queue);
   expect(c, &o);
-  drop(&o);
 }
 
 static void spread(const atax_case *c, const int places[4], const int *devices, int count) {
+  SCOPE;
   operands o = make(c, places);
   CHECK(call(c, &o, NULL, devices, count));
   expect(c, &o);
-  drop(&o);
 }
 
 static const int64_t shapes[][2] = {{0, 0},    {0, 7},    {7, 0},    {1, 1},     {1, 50},    {50, 1},
@@ -130,7 +120,7 @@ static void on_all_devices(void) {
                            .extra_ld = v / 4 % 4,
                            .shift = v < 8 ? 0 : v % 4,
                            .no_tmp = v % 5 == 0};
-      for (int device = DAVIT_HOST; device < device_count(); device++)
+      EACH_DEVICE(device)
         on_queue(&c, device);
     }
 }
@@ -144,14 +134,11 @@ CASE(test_queues_without_cublas) {
 }
 
 CASE(test_variants) {
-  for (int most = DVT_CPU_COUNT - 1; most >= 0; most--) {
-    dvt_cpu_allow((dvt_cpu)most);
+  EACH_CPU(variant)
     for (int v = 0; v < 4; v++) {
       atax_case c = {.type = real_type(v), .trans = "NT"[v / 2], .m = 203, .n = 401};
       on_queue(&c, DAVIT_HOST);
     }
-  }
-  dvt_cpu_allow(DVT_CPU_COUNT - 1);
 }
 
 CASE(test_places_and_devices) {
@@ -219,7 +206,6 @@ CASE(test_wrong_operator_differs) {
       distance = fmax(distance, fabs(y[i] - dense_at(&o.y, i, 0)));
     assert_true(distance > 0.1);
   }
-  drop(&o);
 }
 
 CASE(test_reference) {
@@ -234,7 +220,6 @@ CASE(test_reference) {
         dvt_ref_satax(c.trans, c.m, c.n, dense_there(&o.a), o.a.ld, dense_there(&o.x), dense_there(&o.tmp),
                       dense_there(&o.y));
       expect(&c, &o);
-      drop(&o);
     }
 }
 
@@ -252,11 +237,10 @@ static void same_bits(const atax_case *c, int device) {
     assert_true(dense_as_image(&o.tmp) && dense_as_image(&o.y));
   }
   finish(queue);
-  drop(&o);
 }
 
 CASE(test_same_bits_again) {
-  for (int device = DAVIT_HOST; device < device_count(); device++)
+  EACH_DEVICE(device)
     for (int v = 0; v < 4; v++) {
       const atax_case c = {.type = real_type(v), .trans = "NT"[v / 2], .m = 401, .n = 217};
       same_bits(&c, device);
@@ -310,10 +294,5 @@ CASE(test_failures) {
     t.o = make(&t.c, pageable);
     fail_everywhere(spread_over_all, &t);
     expect(&t.c, &t.o);
-    drop(&t.o);
   }
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

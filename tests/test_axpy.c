@@ -20,13 +20,14 @@ static davit_status call(const axpy_case *c, davit_queue *queue, const void *x, 
 
 /* On the queue, or without one on the first `count` devices. */
 static void run(const axpy_case *c, davit_queue *queue, int place_x, int place_y, int count) {
+  SCOPE;
   int devices[MAX_PLACES];
   spread_devices(devices);
   const double alpha = c->type == DAVIT_DOUBLE ? c->alpha : (double)(float)c->alpha;
   dense x = vector_new(c->type, c->n, c->incx, place_x, 1);
   dense y = vector_new(c->type, c->n, c->incy, place_y, 2);
-  const davit_axpy_options options = {.devices = devices, .device_count = count};
-  CHECK(call(c, queue, dense_there(&x), dense_there(&y), queue ? NULL : &options));
+  CHECK(call(c, queue, dense_there(&x), dense_there(&y),
+             queue ? NULL : ON(davit_axpy_options, devices, count)));
   if (queue)
     CHECK(davit_queue_synchronize(queue));
   dense_take(&y);
@@ -36,8 +37,6 @@ static void run(const axpy_case *c, davit_queue *queue, int place_x, int place_y
       fail_msg("element %lld of %lld: %g, not %g", (long long)i, (long long)c->n, is, a + b);
   }
   assert_true(dense_as_image(&x));
-  dense_drop(&x);
-  dense_drop(&y);
 }
 
 CASE(test_sizes_increments_places) {
@@ -68,7 +67,7 @@ CASE(test_alpha_zero_does_not_read_x) {
 }
 
 CASE(test_on_a_queue) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     const axpy_case c = {real_type(device), 1234, 2, -3, 0.3};
     davit_queue *queue = new_queue(device, 1);
     run(&c, queue, place_for(device), place_for(device), 0);
@@ -85,11 +84,6 @@ CASE(test_bad_arguments) {
   REFUSED(davit_daxpy(4, 1, NULL, 1, y, 1, NULL), "x is NULL");
   REFUSED(davit_daxpy(4, 1, x, 1, NULL, 1, NULL), "y is NULL");
   REFUSED(davit_daxpy(3, 1, y, 1, y + 1, 1, NULL), "overlaps");
-  CHECK_FAILS(davit_daxpy(4, 1, x, 1, y, 1, &(davit_axpy_options){.devices = &wrong, .device_count = 1}),
-              DAVIT_UNKNOWN_DEVICE, "999");
+  CHECK_FAILS(davit_daxpy(4, 1, x, 1, y, 1, ON(davit_axpy_options, &wrong, 1)), DAVIT_UNKNOWN_DEVICE, "999");
   REFUSED(davit_queue_daxpy(NULL, 4, 1, x, 1, y, 1, NULL), "queue");
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

@@ -30,17 +30,16 @@ static davit_closest_pair_result nowhere(void) {
 
 static davit_closest_pair_result on_queue(const cloud *c, int device, davit_closest_pair_algorithm algorithm,
                                           size_t shift) {
+  SCOPE;
   davit_closest_pair_result pair = nowhere();
   davit_queue *queue = new_queue(device, 1);
   zone points = zone_of(c->points, cloud_bytes(c), place_for(device), shift);
-  void *after = poisoned(cloud_bytes(c));
+  void *after = kept(cloud_bytes(c));
   const davit_closest_pair_options o = by(algorithm, NULL, 0);
   CHECK(davit_queue_closest_pair(queue, c->type, c->dim, c->n, zone_data(&points), &pair, &o));
   finish(queue);
   zone_take(&points, after);
   assert_memory_equal(after, c->points, cloud_bytes(c));
-  free(after);
-  zone_drop(&points);
   return pair;
 }
 
@@ -79,7 +78,6 @@ CASE(test_all_data_on_the_host) {
         const davit_closest_pair_result right = brute(&c);
         for (int a = 0; a < COUNT(algorithms); a++)
           expect(generator_name(g), &c, right, on_queue(&c, DAVIT_HOST, algorithms[a], 0));
-        cloud_drop(&c);
       }
 }
 
@@ -92,11 +90,10 @@ CASE(test_all_data_on_devices) {
         const davit_closest_pair_result right =
             anywhere(&c, s < 3 ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
         const size_t shift = (size_t)(g % 3) * davit_type_bytes(c.type);
-        for (int device = DAVIT_HOST; device < device_count(); device++)
+        EACH_DEVICE(device)
           for (int a = 0; a < COUNT(algorithms); a++)
             if (s < 3 || a == 3)
               expect(generator_name(g), &c, right, on_queue(&c, device, algorithms[a], shift));
-        cloud_drop(&c);
       }
 }
 
@@ -110,7 +107,6 @@ CASE(test_large) {
       const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
       for (int d = 0; d < count && d < 2; d++)
         expect(generator_name(g), &c, right, on_queue(&c, devices[d], DAVIT_CLOSEST_PAIR_GRID, 0));
-      cloud_drop(&c);
     }
 }
 
@@ -121,6 +117,7 @@ CASE(test_many) {
   const int device = devices[all_devices(devices) > 1]; /* not the host, if there is another */
   const bool gpu = !place_is_host(device);
   for (int v = 0; v < 4 + gpu; v++) {
+    SCOPE;
     const int64_t n = v == 4 ? (INT64_C(1) << 26) + 54321 : scaled(gpu ? 3200000 : 300000) + 1024;
     cloud c = cloud_of(0, real_type(v), v < 2 ? 2 : 3, n);
     const davit_closest_pair_result right = anywhere(&c, DAVIT_CLOSEST_PAIR_DIVIDE, NULL, 0);
@@ -136,7 +133,6 @@ CASE(test_many) {
              on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0));
       put(&c, b, x, y, z);
     }
-    cloud_drop(&c);
   }
 }
 
@@ -157,7 +153,6 @@ CASE(test_several_devices) {
           expect(generator_name(g), &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_BRUTE, devices, count));
         if (count > 1)
           expect(generator_name(g), &c, right, anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, devices + 1, count - 1));
-        cloud_drop(&c);
       }
   }
 }
@@ -171,23 +166,20 @@ CASE(test_where_the_points_are) {
     const cloud there = {c.type, c.dim, c.n, zone_data(&points)};
     for (int a = 0; a < COUNT(algorithms); a++) {
       expect("places", &c, right, anywhere(&there, algorithms[a], NULL, 0));
-      for (int device = DAVIT_HOST; device < device_count(); device++)
+      EACH_DEVICE(device)
         expect("places", &c, right, anywhere(&there, algorithms[a], &device, 1));
     }
     zone_take(&points, c.points);
-    zone_drop(&points);
   }
-  cloud_drop(&c);
 }
 
 static void all_algorithms(void) {
   for (int g = 0; g < GENERATORS; g++)
-    for (int device = DAVIT_HOST; device < device_count(); device++) {
+    EACH_DEVICE(device) {
       cloud c = cloud_of(g, real_type(g), 2 + g / 2 % 2, 1500);
       const davit_closest_pair_result right = brute(&c);
       for (int a = 0; a < COUNT(algorithms); a++)
         expect(generator_name(g), &c, right, on_queue(&c, device, algorithms[a], 0));
-      cloud_drop(&c);
     }
 }
 
@@ -201,7 +193,6 @@ CASE(test_variants) {
     for (int g = 0; g < GENERATORS; g++) {
       cloud c = cloud_of(g, real_type(g + 1), 2 + g / 2 % 2, 777);
       expect(generator_name(g), &c, brute(&c), on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_PAIR_BRUTE, 0));
-      cloud_drop(&c);
     }
   }
   dvt_cpu_allow(DVT_CPU_COUNT - 1);
@@ -209,12 +200,11 @@ CASE(test_variants) {
 
 CASE(test_again_and_again) {
   const int lattice = generator_named("lattice");
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     cloud c = cloud_of(lattice, DAVIT_FLOAT, 2, 40000);
     const davit_closest_pair_result right = on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0);
     for (int repeat = 0; repeat < 20; repeat++)
       expect("lattice", &c, right, on_queue(&c, device, DAVIT_CLOSEST_PAIR_GRID, 0));
-    cloud_drop(&c);
   }
 }
 
@@ -252,8 +242,6 @@ CASE(test_motion) {
     const davit_closest_pair_result is = anywhere(&moved, DAVIT_CLOSEST_PAIR_GRID, NULL, 0);
     assert_true(is.distance == right.distance);
     expect("permuted", &moved, brute(&moved), is);
-    cloud_drop(&c);
-    cloud_drop(&moved);
   }
 }
 
@@ -306,7 +294,6 @@ CASE(test_every_direction) {
       const davit_closest_pair_result right = brute(&c);
       expect("turned lattice", &c, right, on_queue(&c, devices[repeat % count], DAVIT_CLOSEST_PAIR_GRID, 0));
       expect("turned lattice", &c, right, on_queue(&c, DAVIT_HOST, DAVIT_CLOSEST_PAIR_DIVIDE, 0));
-      cloud_drop(&c);
     }
 }
 
@@ -322,7 +309,6 @@ CASE(test_wider_than_cells) {
           i / 16 + shake * uniform(&random));
     const int host = DAVIT_HOST;
     expect("wide pairs", &c, brute(&c), anywhere(&c, DAVIT_CLOSEST_PAIR_GRID, &host, 1));
-    cloud_drop(&c);
   }
 }
 
@@ -337,20 +323,18 @@ static void expect_not_finite(const cloud *c, int device, davit_closest_pair_alg
   finish(queue);
   REFUSED(davit_closest_pair(c->type, c->dim, c->n, c->points, &pair, &o), "point 1234 ");
   assert_int_equal(pair.i, -1);
-  zone_drop(&points);
 }
 
 CASE(test_not_finite) {
   static const double values[] = {NAN, INFINITY, -INFINITY};
   for (int v = 0; v < COUNT(values); v++)
-    for (int device = DAVIT_HOST; device < device_count(); device++)
+    EACH_DEVICE(device)
       for (int a = 0; a < COUNT(algorithms); a++)
         for (int dim = 2; dim <= 3; dim++) {
           cloud c = cloud_of(0, real_type(a + 1), dim, 2000);
           element_set(c.type, c.points, 1789 * dim + dim - 1, values[v]);
           element_set(c.type, c.points, 1234 * dim + v % dim, values[v]);
           expect_not_finite(&c, device, algorithms[a]);
-          cloud_drop(&c);
         }
 }
 
@@ -429,10 +413,5 @@ CASE(test_failures) {
     fail_everywhere(spread_over_all, &grid);
     dvt_monoid_travel(false);
     fail_everywhere(spread_over_all, &divide);
-    cloud_drop(&c);
   }
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

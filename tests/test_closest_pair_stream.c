@@ -60,11 +60,10 @@ const emulator_kernel emulator_kernels[] = {OF_ALL{"dvt_int32_sum_scan_region", 
 
 /* The closest pair by the reference. */
 static davit_closest_pair_result closest(const cloud *c) {
-  void *scratch = malloc(dvt_ref_closest_scratch(c->n));
+  void *scratch = kept(dvt_ref_closest_scratch(c->n));
   const davit_closest_pair_result right =
       c->n <= 3000 ? dvt_ref_closest_brute(c->type, c->dim, c->n, c->points)
                    : dvt_ref_closest_divide(c->type, c->dim, c->n, c->points, 2, scratch);
-  free(scratch);
   return right;
 }
 
@@ -181,7 +180,6 @@ static bool run_stages(const cloud *c, int parts) {
 static void run(const char *data, davit_type type, int dim, int64_t n, int parts, bool useful) {
   cloud c = cloud_of(generator_named(data), type, dim, n);
   assert_true(run_stages(&c, parts) || !useful);
-  cloud_drop(&c);
 }
 
 /* ---- tests ---- */
@@ -236,7 +234,7 @@ CASE(test_places) {
     CHECK(emulated_closest_perform(&site, DVT_CLOSEST_DENSE, &s));
     const layout l = layout_of(&site, DVT_CLOSEST_DENSE);
     const uint32_t *table = (const uint32_t *)(const void *)((char *)site.memory + l.table);
-    char *seen = calloc((size_t)c.n, 1);
+    char *seen = kept_zeros((size_t)c.n);
     for (int64_t at = 0; at < c.n; at++) {
       const char *record = (char *)site.memory + l.records + 16 * at;
       uint32_t index;
@@ -249,9 +247,7 @@ CASE(test_places) {
       const int64_t bucket = bucket_of(&s.grid, (point){p[0], p[1], dim > 2 ? p[dim - 1] : 0}, dim);
       assert_in_range(at, table[bucket - 1], table[bucket] - 1);
     }
-    free(seen);
     free(site.memory);
-    cloud_drop(&c);
   }
 }
 
@@ -279,9 +275,4 @@ CASE(test_refused) {
     emulator_fails_at = -1;
   }
   free(site.memory);
-  cloud_drop(&c);
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
 }

@@ -47,13 +47,6 @@ static operands make(const covariance_case *c, const int places[4]) {
 
 static const int pageable[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
 
-static void drop(operands *o) {
-  dense_drop(&o->d);
-  dense_drop(&o->centred);
-  dense_drop(&o->mean);
-  dense_drop(&o->s);
-}
-
 /* Observation i of variable j. */
 static long double at(const covariance_case *c, const dense *m, int64_t i, int64_t j) {
   return (long double)(c->trans == 'N' ? dense_at(m, i, j) : dense_at(m, j, i));
@@ -121,7 +114,6 @@ static const exact *solve(const covariance_case *c) {
   operands o = make(c, pageable);
   solve_data(c, &o.d, u, &e);
   solve_product(c, u, &e);
-  drop(&o);
   last = *c;
   return &e;
 }
@@ -182,20 +174,20 @@ static davit_status call(const covariance_case *c, const operands *o, davit_queu
 }
 
 static void on_queue(const covariance_case *c, int device) {
+  SCOPE;
   const int place = place_for(device);
   operands o = make(c, (int[]){place, place, place, place});
   davit_queue *queue = new_queue(device, 1);
   CHECK(call(c, &o, queue, NULL, 0));
   finish(queue);
   expect(c, &o);
-  drop(&o);
 }
 
 static void spread(const covariance_case *c, const int places[4], const int *devices, int count) {
+  SCOPE;
   operands o = make(c, places);
   CHECK(call(c, &o, NULL, devices, count));
   expect(c, &o);
-  drop(&o);
 }
 
 static const int64_t shapes[][2] = {{0, 4},  {4, 0},  {0, 0},    {1, 1},    {1, 7},    {9, 1},
@@ -221,7 +213,7 @@ static void on_all_devices(void) {
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 24; v++) {
       const covariance_case c = variant(s, v);
-      for (int device = DAVIT_HOST; device < device_count(); device++)
+      EACH_DEVICE(device)
         on_queue(&c, device);
     }
 }
@@ -277,7 +269,6 @@ CASE(test_reference) {
                           dense_there(&o.mean), dense_there(&o.centred), o.centred.ld, dense_there(&o.s),
                           o.s.ld);
       expect(&c, &o);
-      drop(&o);
     }
 }
 
@@ -300,11 +291,10 @@ CASE(test_wrong_product_differs) {
       distance = fmax(distance, fabs(product[e] - dense_at(&o.s, e % SIZE, e / SIZE)));
     assert_true(distance > 0.1);
   }
-  drop(&o);
 }
 
 CASE(test_same_bits_again) {
-  for (int device = DAVIT_HOST; device < device_count(); device++)
+  EACH_DEVICE(device)
     for (int v = 0; v < 2; v++) {
       const covariance_case c = {
           .type = DAVIT_DOUBLE, .trans = "NT"[v], .rows = 90, .cols = 70, .mean_divisor = 90, .divisor = 89};
@@ -322,7 +312,6 @@ CASE(test_same_bits_again) {
         assert_true(dense_as_image(&o.s) && dense_as_image(&o.centred) && dense_as_image(&o.mean));
       }
       finish(queue);
-      drop(&o);
     }
 }
 
@@ -374,11 +363,6 @@ CASE(test_pack_and_unpack) {
       assert_memory_equal(again.image, packed.image, again.bytes);
       if (v < 2)
         assert_memory_equal(ends.there, diagonal.image, ends.bytes);
-      dense_drop(&packed);
-      dense_drop(&diagonal);
-      dense_drop(&full);
-      dense_drop(&again);
-      dense_drop(&ends);
     }
 }
 
@@ -460,7 +444,6 @@ CASE(test_failures) {
     t.o = make(&t.c, pageable);
     fail_everywhere(spread_over_all, &t);
     expect(&t.c, &t.o);
-    drop(&t.o);
   }
 }
 
@@ -481,7 +464,6 @@ CASE(test_out_of_device_memory) {
                 "each device holds all 30 x 20 data");
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
   }
-  drop(&o);
 }
 
 /* The divisors of statistics: rows and rows - 1, and 1 where there is one row. */
@@ -498,8 +480,4 @@ CASE(test_default_divisors) {
     assert_memory_equal(mean, should_mean, sizeof mean);
     assert_memory_equal(s, should, sizeof s);
   }
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

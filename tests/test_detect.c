@@ -606,7 +606,3 @@ CASE(test_failures) {
   a.wanted = by_reference(&a.s);
   fail_everywhere(whole_story, &a);
 }
-
-int main(void) {
-  return run_cases(NULL, finalize);
-}

@@ -175,7 +175,3 @@ CASE(test_too_large) {
   t.window = 60000;
   assert_false(fits_stream(&t));
 }
-
-int main(void) {
-  return run_cases(NULL, NULL);
-}

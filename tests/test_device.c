@@ -35,7 +35,7 @@ static davit_device_kind kind_of_region(int device) {
 }
 
 CASE(test_descriptions_are_true) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     davit_device_info info;
     memset(&info, 0xee, sizeof info);
     CHECK(davit_device_describe(device, &info));
@@ -60,12 +60,11 @@ CASE(test_host_offload_shares_memory) {
   for (int i = 0; i < count; i++) {
     if (!place_is_host(i))
       continue;
-    int *cell = new_memory(sizeof *cell, i);
+    int *cell = kept_at(sizeof *cell, i);
     *cell = 1;
 #pragma omp target device(i) is_device_ptr(cell)
     *cell += 41;
     assert_int_equal(*cell, 42);
-    CHECK(davit_free(cell));
   }
 }
 
@@ -162,8 +161,7 @@ CASE(test_work_leaves_the_choice_alone) {
   enum { BYTES = 1 << 20 }; /* enough for a copy in pieces */
   int devices[MAX_PLACES], count = all_devices(devices), chosen = devices[count - 1];
   int openmp = omp_get_default_device(), cuda = dvt_cuda_current();
-  void *pageable = calloc(BYTES, 1);
-  assert_non_null(pageable);
+  void *pageable = kept_zeros(BYTES);
   CHECK(davit_device_select(chosen));
   for (int i = 0; i < count; i++) {
     davit_queue *queue = new_queue(devices[i], 2);
@@ -178,7 +176,6 @@ CASE(test_work_leaves_the_choice_alone) {
     assert_int_equal(omp_get_default_device(), openmp);
     assert_true(changes_cuda() || dvt_cuda_current() == cuda);
   }
-  free(pageable);
   CHECK(davit_device_select(devices[count > 1]));
 }
 
@@ -207,7 +204,7 @@ CASE(test_memory_in_numbers) {
   size_t unused = 0, total = 0;
   REFUSED(davit_device_memory(DAVIT_HOST, NULL, &total), "free_bytes");
   REFUSED(davit_device_memory(DAVIT_HOST, &unused, NULL), "total_bytes");
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     CHECK(davit_device_memory(device, &unused, &total));
     assert_true(unused > 0 && unused <= total);
     if (place_is_host(place_for(device)))

@@ -25,11 +25,6 @@ static pair pair_new(davit_type type, int64_t n, int64_t incx, int64_t incy, int
   return p;
 }
 
-static void pair_drop(pair *p) {
-  dense_drop(&p->x);
-  dense_drop(&p->y);
-}
-
 static void expect(const pair *p, double is) {
   if (!(fabs(is - p->exact) <= p->bound))
     fail_msg("n %lld: %g, not %g", (long long)p->x.cols, is, p->exact);
@@ -56,6 +51,7 @@ CASE(test_sizes_increments_places) {
   for (int n = 0; n < COUNT(sizes); n++)
     for (int i = 0; i < COUNT(incs); i++)
       for (int j = 0; j < COUNT(incs); j++) {
+        SCOPE;
         if (sizes[n] > 1000 && (llabs(incs[i]) != 1 || llabs(incs[j]) != 1))
           continue; /* strided copies of a million elements take too long here */
         const int place = (n + 4 * i + j) % (DENSE_PLACES * DENSE_PLACES);
@@ -63,7 +59,6 @@ CASE(test_sizes_increments_places) {
                           dense_place(place / DENSE_PLACES));
         for (int d = 1; d <= count; d++)
           expect(&p, spread(&p, d));
-        pair_drop(&p);
       }
 }
 
@@ -75,23 +70,20 @@ CASE(test_any_number_of_devices_same_bits) {
     for (int d = 1; d <= count; d++)
       for (int repeat = 0; repeat < 3; repeat++)
         assert_true(spread(&p, d) == first);
-    pair_drop(&p);
   }
 }
 
 CASE(test_on_a_queue) {
-  for (int device = DAVIT_HOST; device < device_count(); device++)
+  EACH_DEVICE(device)
     for (int where = 0; where < 3; where++) {
       const int place = place_for(device), results[] = {DAVIT_PAGEABLE, DAVIT_PINNED, place};
-      double is, *result = new_memory(sizeof is, results[where]);
+      double is, *result = kept_at(sizeof is, results[where]);
       davit_queue *queue = new_queue(device, 1);
       pair p = pair_new(DAVIT_DOUBLE, 777, 2, -1, place, place);
       CHECK(davit_queue_ddot(queue, 777, dense_there(&p.x), 2, dense_there(&p.y), -1, result, NULL));
       CHECK(davit_queue_copy(queue, sizeof is, result, &is));
       finish(queue);
       expect(&p, is);
-      pair_drop(&p);
-      CHECK(davit_free(result));
     }
 }
 
@@ -103,14 +95,10 @@ CASE(test_bad_arguments) {
   REFUSED(davit_ddot(4, NULL, 1, y, 1, &result, NULL), "x is NULL");
   REFUSED(davit_ddot(4, x, 1, NULL, 1, &result, NULL), "y is NULL");
   REFUSED(davit_ddot(4, x, 1, y, 1, NULL, NULL), "result is NULL");
-  CHECK_FAILS(davit_ddot(4, x, 1, y, 1, &result, &(davit_dot_options){.devices = &wrong, .device_count = 1}),
-              DAVIT_UNKNOWN_DEVICE, "-7");
+  CHECK_FAILS(davit_ddot(4, x, 1, y, 1, &result, ON(davit_dot_options, &wrong, 1)), DAVIT_UNKNOWN_DEVICE,
+              "-7");
   REFUSED(davit_ddot(-3, x, 1, y, 1, &result, NULL), "n is -3");
   assert_true(result == 5);
   CHECK(davit_ddot(0, x, 1, y, 1, &result, NULL));
   assert_true(result == 0);
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

@@ -30,7 +30,6 @@ CASE(test_arguments) {
   REFUSED(davit_event_reset(NULL), "event");
   REFUSED(davit_event_soft_reset(NULL), "event");
   REFUSED(davit_queue_wait(NULL, event), "queue");
-  CHECK(davit_event_destroy(event));
 }
 
 /* ---- one event, one queue ---- */
@@ -58,9 +57,8 @@ CASE(test_life_cycle) {
     CHECK(davit_event_synchronize(event));
     assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
     CHECK(i % 2 ? davit_event_reset(event) : davit_event_soft_reset(event));
-    DROP(queue, g);
+    CHECK(davit_queue_destroy(queue));
   }
-  CHECK(davit_event_destroy(event));
 }
 
 /* A wait that returns always leaves CHECKED behind (the source left it to chance: D3). */
@@ -77,7 +75,7 @@ CASE(test_synchronize_checks) {
     assert_int_equal(done, 1);
     assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
   }
-  DROP(queue, event);
+  CHECK(davit_queue_destroy(queue));
 }
 
 CASE(test_record_without_queue) {
@@ -98,7 +96,7 @@ CASE(test_record_without_queue) {
   gate_open(g);
   CHECK(davit_queue_destroy(held));
   assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
-  DROP(queue, event, g);
+  CHECK(davit_queue_destroy(queue));
 }
 
 /* Never recorded, or reset: nothing to wait for. */
@@ -117,7 +115,7 @@ CASE(test_unrecorded_is_not_waited_for) {
   CHECK(davit_queue_synchronize(queue));
   assert_int_equal(ran, 2);
   gate_open(g);
-  DROP(held, queue, event, g);
+  DESTROY(held, queue);
 }
 
 CASE(test_record_on_another_device) {
@@ -143,7 +141,7 @@ CASE(test_record_on_another_device) {
       CHECK(davit_queue_synchronize(b));
       assert_int_equal(state_of(event), DAVIT_EVENT_COMPLETE);
       CHECK(davit_event_record(event, a)); /* complete: free to go anywhere */
-      DROP(a, b, event, g);
+      DESTROY(a, b);
     }
 }
 
@@ -184,9 +182,7 @@ CASE(test_query_is_monotonic) {
     assert_int_equal(w.backwards, 0);
     assert_true(w.slowest_ms < 1000); /* a blocked query would last until its record is reached, and be seen
                                          to hang where a gate is held for PATIENCE_S */
-    CHECK(davit_event_destroy(w.event));
     CHECK(davit_queue_synchronize(queue));
-    gate_free(g);
   }
   CHECK(davit_queue_destroy(queue));
 }
@@ -202,7 +198,8 @@ typedef struct generations {
 } generations;
 
 static void set_up_generations(generations *s, int device) {
-  *s = (generations){new_queue(device, 1), new_queue(device, 1), new_queue(device, 1), .event = new_event()};
+  *s = (generations){.a = new_queue(device, 1), .b = new_queue(device, 1), .waiter = new_queue(device, 1)};
+  CHECK(davit_event_create(&s->event));
   s->gate_a = gate_at_head(s->a);
   s->gate_b = gate_at_head(s->b);
   CHECK(davit_event_record(s->event, s->a));
@@ -211,13 +208,12 @@ static void set_up_generations(generations *s, int device) {
 }
 
 static void tear_down_generations(generations *s) {
-  DROP(s->a, s->b, s->waiter);
+  DESTROY(s->a, s->b, s->waiter);
   assert_int_equal(s->released, 1);
-  DROP(s->gate_a, s->gate_b);
 }
 
 CASE(test_old_work_does_not_complete_a_new_record) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     generations s;
     set_up_generations(&s, device);
     CHECK(davit_event_record(s.event, s.b));
@@ -234,7 +230,7 @@ CASE(test_old_work_does_not_complete_a_new_record) {
 }
 
 CASE(test_new_work_does_not_release_old_waiters) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     generations s;
     set_up_generations(&s, device);
     CHECK(davit_event_record(s.event, s.b));
@@ -251,7 +247,7 @@ CASE(test_new_work_does_not_release_old_waiters) {
 
 /* Reset without waiting, record anew, destroy: the waiter waits for what it was told to wait for. */
 CASE(test_waiters_outlive_reset_and_destroy) {
-  for (int device = DAVIT_HOST; device < device_count(); device++)
+  EACH_DEVICE(device)
     for (int destroyed = 0; destroyed < 2; destroyed++) {
       generations s;
       set_up_generations(&s, device);
@@ -291,7 +287,7 @@ CASE(test_reset_waits) {
   assert_int_equal(done, 1);
   assert_int_equal(state_of(event), DAVIT_EVENT_UNRECORDED);
   join_thread(thread);
-  DROP(queue, event, g);
+  CHECK(davit_queue_destroy(queue));
 }
 
 /* ---- waits ---- */
@@ -302,7 +298,7 @@ static void expect_wait(int from, int to) {
   davit_queue *a = new_queue(from, 1), *b = new_queue(to, 2);
   davit_event *event = new_event();
   atomic_int before = 0, beside = 0, after = 0;
-  int64_t sent = 4711, received = 0, *there = new_memory(sizeof *there, place_for(from));
+  int64_t sent = 4711, received = 0, *there = kept_at(sizeof *there, place_for(from));
   gate *g = gate_at_head(a);
   CHECK(davit_queue_copy(a, sizeof sent, &sent, there));
   CHECK(davit_event_record(event, a));
@@ -320,7 +316,7 @@ static void expect_wait(int from, int to) {
   CHECK(davit_queue_synchronize(b));
   assert_int_equal(after, 1);
   assert_int_equal(received, 4711);
-  DROP(a, b, event, there, g);
+  DESTROY(a, b);
 }
 
 CASE(test_wait_between_all_devices) {
@@ -348,8 +344,6 @@ CASE(test_wait_between_subqueues) {
   CHECK(davit_event_synchronize(events[ROUNDS - 1]));
   assert_int_equal(cells[ROUNDS], 1);
   CHECK(davit_queue_destroy(queue));
-  for (int i = 0; i < ROUNDS; i++)
-    CHECK(davit_event_destroy(events[i]));
 }
 
 enum { FAN = 8 };
@@ -374,7 +368,7 @@ CASE(test_fan_out) {
     for (int j = 0; j < FAN; j++)
       CHECK(davit_queue_destroy(sinks[j]));
     assert_int_equal(released, FAN);
-    DROP(source, event, g);
+    CHECK(davit_queue_destroy(source));
   }
 }
 
@@ -403,12 +397,8 @@ static void expect_fan_in(int sink_device, const int *devices, int count, int la
   gate_open(gates[last]);
   CHECK(davit_queue_destroy(sink));
   assert_int_equal(released, 1);
-  for (int i = 0; i < FAN; i++) {
+  for (int i = 0; i < FAN; i++)
     CHECK(davit_queue_destroy(sources[i]));
-    for (int j = 0; j < MANY; j++)
-      CHECK(davit_event_destroy(events[i][j]));
-    gate_free(gates[i]);
-  }
 }
 
 CASE(test_fan_in) {
@@ -422,7 +412,7 @@ CASE(test_fan_in) {
 
 CASE(test_error_state) {
   davit_event *event = new_event();
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     davit_queue *queue = new_queue(device, 1);
     CHECK(davit_queue_host_function(queue, always_fail, NULL));
     CHECK(davit_event_record(event, queue));
@@ -439,7 +429,6 @@ CASE(test_error_state) {
     CHECK(davit_event_soft_reset(event));
     CHECK(davit_queue_destroy(queue));
   }
-  CHECK(davit_event_destroy(event));
 }
 
 /* ---- many ---- */
@@ -473,7 +462,6 @@ CASE(test_reuse_does_not_leak) {
   assert_true(after <= before + 256 * 1024);
   for (int i = 0; i < count; i++)
     CHECK(davit_queue_destroy(queues[i]));
-  CHECK(davit_event_destroy(event));
 }
 
 typedef struct many_waiters {
@@ -509,9 +497,5 @@ CASE(test_many_threads_wait) {
     assert_int_equal(waiters[i].wrong, 0);
   }
   assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
-  DROP(queue, event, g);
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
+  CHECK(davit_queue_destroy(queue));
 }

@@ -12,10 +12,9 @@
 static const double pi = 3.14159265358979324;
 
 static float *new_samples(int64_t count, uint64_t seed) {
-  float *samples = malloc((size_t)(count ? count : 1) * sizeof *samples);
-  assert_non_null(samples);
+  float *samples = kept((size_t)count * sizeof *samples);
   for (int64_t i = 0; i < count; i++)
-    samples[i] = (float)((double)(next_random(&seed) >> 11) * 0x1p-52 - 1);
+    samples[i] = (float)random_unit(&seed);
   return samples;
 }
 
@@ -27,8 +26,7 @@ static void fill_sine(int64_t count, float *samples, double hertz, double rate) 
 /* Memory for the features, which the call must fill and not exceed. */
 static float *features_of(int64_t count, const float *samples, const davit_features_options *o) {
   const int64_t size = count / o->frame * DAVIT_FEATURES_WIDTH;
-  float *features = malloc((size_t)(size + 1) * sizeof *features);
-  assert_non_null(features);
+  float *features = kept((size_t)(size + 1) * sizeof *features);
   for (int64_t i = 0; i <= size; i++)
     features[i] = -77;
   CHECK(davit_features(count, samples, features, o));
@@ -65,7 +63,7 @@ static void compare(int64_t count, const davit_features_options *o) {
   float *samples = new_samples(count, (uint64_t)count);
   const int64_t frames = count / o->frame;
   float *features = features_of(count, samples, o);
-  float *right = malloc((size_t)(frames + 1) * DAVIT_FEATURES_WIDTH * sizeof *right);
+  float *right = kept((size_t)(frames + 1) * DAVIT_FEATURES_WIDTH * sizeof *right);
   CHECK(dvt_ref_features(count, samples, o, right));
   for (int64_t i = 0; i < frames; i++) {
     const float *here = right + i * DAVIT_FEATURES_WIDTH;
@@ -73,9 +71,6 @@ static void compare(int64_t count, const davit_features_options *o) {
     for (int k = 0; k < DAVIT_FEATURES_WIDTH; k++)
       expect_near((double)features[i * DAVIT_FEATURES_WIDTH + k], (double)here[k], 2e-6 * power);
   }
-  free(samples);
-  free(features);
-  free(right);
 }
 
 CASE(test_definition) {
@@ -105,8 +100,6 @@ CASE(test_defaults) {
   assert_memory_equal(features, given, sizeof given);
   CHECK(davit_features(4096, samples, given, &zero));
   assert_memory_equal(features, given, sizeof given);
-  free(samples);
-  free(features);
 }
 
 /* ---- frames ---- */
@@ -128,10 +121,7 @@ CASE(test_frame_counts) {
         assert_true(some[i * DAVIT_FEATURES_WIDTH + k] ==
                     (last_change ? 0 : all[i * DAVIT_FEATURES_WIDTH + k]));
       }
-    free(some);
   }
-  free(all);
-  free(samples);
 }
 
 CASE(test_changes) {
@@ -144,7 +134,6 @@ CASE(test_changes) {
       assert_true(here[DAVIT_FEATURES_BANDS] ==
                   (i < 8 ? 0.375f * (here[DAVIT_FEATURES_WIDTH] - here[0]) : 0));
     }
-  free(features);
   /* The same frame again and again does not change; one that grows does so in every band that it has. */
   for (int i = 128; i < 128 * 9; i++)
     samples[i] = samples[i - 128];
@@ -152,7 +141,6 @@ CASE(test_changes) {
   for (int i = 0; i < 9; i++)
     for (int b = 0; b < DAVIT_FEATURES_BANDS; b++)
       assert_true(features[i * DAVIT_FEATURES_WIDTH + DAVIT_FEATURES_BANDS + b] == 0);
-  free(features);
   for (int i = 128; i < 128 * 9; i++)
     samples[i] = 2 * samples[i - 128];
   features = features_of(128 * 9, samples, &o);
@@ -161,8 +149,6 @@ CASE(test_changes) {
       const float *here = features + i * DAVIT_FEATURES_WIDTH + b;
       assert_true(here[DAVIT_FEATURES_BANDS] == 0.375f * (4 * here[0] - here[0]));
     }
-  free(features);
-  free(samples);
 }
 
 /* ---- bands ---- */
@@ -174,7 +160,6 @@ static void expect_band(double hertz, int band, const davit_features_options *o)
   if (!((double)features[band] > 0.9 * power_of(features)))
     fail_msg("%g Hz: band %d has %g of %g", hertz, band, (double)features[band], power_of(features));
   expect_near(power_of(features), weighted_square(4096, samples), 1e-5);
-  free(features);
 }
 
 /* Long frames, whose lines are narrow by any band. */
@@ -205,13 +190,10 @@ CASE(test_edges) {
   fill_sine(4096, samples, 15000, 44100);
   float *features = features_of(4096, samples, &high);
   assert_true(power_of(features) < 1e-4);
-  free(features);
   float *noise = new_samples(4096, 2);
   features = features_of(4096, noise, &low);
   for (int b = 0; b < DAVIT_FEATURES_BANDS; b++) /* [420.4, 500) is the last */
     assert_true(b <= 12 ? features[b] > 0 : features[b] == 0);
-  free(features);
-  free(noise);
 }
 
 /* A line's shares by hand: lines of 1024 samples at 22050 a second are 21.53 apart. That at 86.13 Hz stands
@@ -250,8 +232,6 @@ CASE(test_no_power_is_lost) {
         float *features = features_of(lengths[l], samples, &o);
         const double wanted = weighted_square(lengths[l], samples);
         expect_near(power_of(features), wanted, 1e-5 * wanted);
-        free(samples);
-        free(features);
       }
 }
 
@@ -264,35 +244,28 @@ CASE(test_scale) {
   float *twice = features_of(8192, samples, &o);
   for (int i = 0; i < 8 * DAVIT_FEATURES_WIDTH; i++)
     assert_true(twice[i] == 4 * once[i]);
-  free(once);
-  free(twice);
   for (int i = 0; i < 8192; i++)
     samples[i] = i % 2 ? -0x1p63f : 0x1p63f;
   once = features_of(8192, samples, &o);
   for (int i = 0; i < 8 * DAVIT_FEATURES_WIDTH; i++)
     assert_true(isfinite(once[i]));
-  free(once);
   memset(samples, 0, 8192 * sizeof *samples);
   once = features_of(8192, samples, &o);
   for (int i = 0; i < 8 * DAVIT_FEATURES_WIDTH; i++)
     assert_true(once[i] == 0);
-  free(once);
-  free(samples);
 }
 
 /* ---- failures ---- */
 
 CASE(test_bad_samples) {
   static const float values[] = {NAN, INFINITY, -INFINITY, 0x1p64f, -3e38f};
-  float *samples = new_samples(200000, 6), *features = malloc(200000);
+  float *samples = new_samples(200000, 6), *features = kept(200000);
   for (int v = 0; v < COUNT(values); v++) {
     samples[150001] = samples[123457] = values[v];
     REFUSED(davit_features(200000, samples, features, NULL), "samples[123457] is ");
     REFUSED(davit_features(123458, samples, features, NULL), "samples[123457] is ");
   }
   CHECK(davit_features(123457, samples, features, NULL));
-  free(samples);
-  free(features);
 }
 
 CASE(test_bad_arguments) {
@@ -349,9 +322,4 @@ CASE(test_threads) {
     threads[i] = start_thread(call_often, samples);
   for (int i = 0; i < COUNT(threads); i++)
     assert_null(join_thread(threads[i]));
-  free(samples);
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
 }

@@ -94,17 +94,11 @@ static void expect_product(problem *p) {
   assert_true(dense_as_image(&p->a) && dense_as_image(&p->b));
 }
 
-static void drop(problem *p) {
-  dense_drop(&p->a);
-  dense_drop(&p->b);
-  dense_drop(&p->c);
-}
-
 static void run_and_check(problem p) {
+  SCOPE;
   prepare(&p);
   CHECK(multiply(&p, NULL));
   expect_product(&p);
-  drop(&p);
 }
 
 static problem basic(int type, int64_t m, int64_t n, int64_t k) {
@@ -146,6 +140,7 @@ CASE(test_primes_and_transposes) {
   static const char letters[] = "NTCntc";
   for (int i = 0; i < 6; i++)
     for (int j = 0; j < 6; j++) {
+      SCOPE;
       problem p = transposed((i % 3 > 0) + 2 * (j % 3 > 0), 289, 307, 353);
       prepare(&p);
       problem spelled = p;
@@ -153,7 +148,6 @@ CASE(test_primes_and_transposes) {
       spelled.transb = letters[j];
       CHECK(multiply(&spelled, NULL));
       expect_product(&p);
-      drop(&p);
     }
 }
 
@@ -250,7 +244,6 @@ CASE(test_cache_too_small_is_refused) {
   prepare(&p);
   CHECK_FAILS(multiply(&p, NULL), DAVIT_OUT_OF_DEVICE_MEMORY, "tiles");
   assert_true(dense_as_image(&p.c));
-  drop(&p);
 }
 
 CASE(test_chosen_tile) {
@@ -275,7 +268,6 @@ CASE(test_same_call_same_bits) {
       CHECK(multiply(&p, NULL));
       assert_true(dense_as_image(&p.c));
     }
-    drop(&p);
   }
 }
 
@@ -305,7 +297,7 @@ CASE(test_own_kernels) {
 }
 
 CASE(test_on_a_queue) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     const int place = place_for(device);
     davit_queue *queue = new_queue(device, 2);
     for (int trans = 0; trans < 4; trans++) {
@@ -315,7 +307,6 @@ CASE(test_on_a_queue) {
       CHECK(multiply(&p, queue));
       CHECK(davit_queue_synchronize(queue));
       expect_product(&p);
-      drop(&p);
     }
     finish(queue);
   }

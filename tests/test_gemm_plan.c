@@ -98,14 +98,15 @@ static void replay(model *m, const dvt_step *s) {
 }
 
 static void check_plan(const dvt_plan_shape *shape, const dvt_plan *plan) {
+  SCOPE;
   model m = {.shape = shape, .plan = plan};
   size_t tiles = (size_t)(plan->tiles_m * plan->tiles_n);
   int64_t products = 0;
-  m.resident_products = calloc(tiles, sizeof *m.resident_products);
-  m.stored = calloc(tiles, 1);
+  m.resident_products = kept_zeros(tiles * sizeof *m.resident_products);
+  m.stored = kept_zeros(tiles);
   for (int d = 0; d < plan->devices; d++) {
     assert_true(plan->slots[d] <= shape->device[d].slots);
-    m.slot[d] = malloc(((size_t)plan->slots[d] + 1) * sizeof(content));
+    m.slot[d] = kept(((size_t)plan->slots[d] + 1) * sizeof(content));
     for (int64_t s = 0; s < plan->slots[d]; s++)
       m.slot[d][s] = (content){NOTHING, DVT_A, 0};
   }
@@ -116,10 +117,6 @@ static void check_plan(const dvt_plan_shape *shape, const dvt_plan *plan) {
   assert_int_equal(products, plan->tiles_m * plan->tiles_n * plan->tiles_k);
   for (size_t t = 0; t < tiles; t++)
     assert_true(m.stored[t] || m.resident_products[t] == plan->tiles_k);
-  for (int d = 0; d < plan->devices; d++)
-    free(m.slot[d]);
-  free(m.resident_products);
-  free(m.stored);
 }
 
 CASE(test_random_plans) {
@@ -190,8 +187,4 @@ CASE(test_same_shape_same_plan) {
     assert_memory_equal(&one.step[i], &two.step[i], sizeof(dvt_step));
   dvt_plan_free(&one);
   dvt_plan_free(&two);
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
 }

@@ -47,6 +47,7 @@ static void expect_product(const gemv_case *c, const dense *a, const dense *x, c
 
 /* On the queue, or without one on the first `count` devices. */
 static void run(const gemv_case *c, davit_queue *queue, int count) {
+  SCOPE;
   int devices[MAX_PLACES];
   const int64_t inner = c->trans == 'N' ? c->n : c->m, outer = c->trans == 'N' ? c->m : c->n;
   spread_devices(devices);
@@ -59,9 +60,6 @@ static void run(const gemv_case *c, davit_queue *queue, int count) {
     CHECK(davit_queue_synchronize(queue));
   dense_take(&y);
   expect_product(c, &a, &x, &y);
-  dense_drop(&a);
-  dense_drop(&x);
-  dense_drop(&y);
 }
 
 CASE(test_sizes_and_places) {
@@ -124,7 +122,7 @@ CASE(test_beta_zero_does_not_read_y) {
 }
 
 CASE(test_on_a_queue) {
-  for (int device = DAVIT_HOST; device < device_count(); device++)
+  EACH_DEVICE(device)
     for (int t = 0; t < 2; t++) {
       const int place = place_for(device);
       const gemv_case c = {real_type(t), "NT"[t], 123, 77, 2, 2, -1, 0.5, 2, {place, place, place}};
@@ -146,8 +144,4 @@ CASE(test_bad_arguments) {
   REFUSED(davit_dgemv('N', 2, 2, 1, a, 2, NULL, 1, 0, y, 1, NULL), "x is NULL");
   REFUSED(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, NULL, 1, NULL), "y is NULL");
   REFUSED(davit_dgemv('N', 2, 2, 1, a, 2, y, 1, 0, y, 1, NULL), "overlaps");
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

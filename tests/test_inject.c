@@ -77,7 +77,11 @@ static davit_status release(scenario *s, davit_status status) {
   dvt_error_keep(&first, status);
   dvt_error_keep(&first, davit_queue_destroy(s->first));
   dvt_error_keep(&first, davit_queue_destroy(s->second));
-  DROP(s->event, s->timer, s->there[0], s->there[1], s->pinned, s->pageable);
+  void *const memory[] = {s->there[0], s->there[1], s->pinned, s->pageable};
+  dvt_error_keep(&first, davit_event_destroy(s->event));
+  dvt_error_keep(&first, davit_timer_destroy(s->timer));
+  for (int i = 0; i < COUNT(memory); i++)
+    dvt_error_keep(&first, davit_free(memory[i]));
   return dvt_error_report(&first);
 }
 
@@ -155,7 +159,7 @@ CASE(test_run) {
  * behind it is an error, other queues do not notice, and the queue goes on. */
 CASE(test_device_lost_in_mid_work) {
   enum { COMMANDS = 10 };
-  for (int device = DAVIT_HOST; device < device_count(); device++)
+  EACH_DEVICE(device)
     for (int n = 1; n <= COMMANDS; n++) {
       char words[32];
       snprintf(words, sizeof words, "device %d", device);
@@ -174,10 +178,9 @@ CASE(test_device_lost_in_mid_work) {
       assert_int_equal(state_of(event), DAVIT_EVENT_ERROR);
       CHECK(davit_queue_host_function(other, add_one, &elsewhere));
       CHECK(davit_queue_host_function(queue, add_one, &ran));
-      DROP(queue, other);
+      DESTROY(queue, other);
       assert_int_equal(ran, n);
       assert_int_equal(elsewhere, 1);
-      DROP(event, g);
     }
 }
 
@@ -196,8 +199,4 @@ CASE(test_refused_block) {
     CHECK(davit_malloc(1000, places[i], &pointer));
     CHECK(davit_free(pointer));
   }
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
 }

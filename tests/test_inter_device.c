@@ -43,7 +43,7 @@ static void multiply(int n, const double *a, const double *b, double *c) {
 }
 
 static double *blank(const graph *g, int place) {
-  double *matrix = new_memory(g->bytes, place);
+  double *matrix = kept_at(g->bytes, place);
   CHECK(davit_fill(g->bytes, 0, matrix));
   return matrix;
 }
@@ -52,7 +52,7 @@ static void build(graph *g, int n, const int devices[2]) {
   uint64_t random = (uint64_t)n;
   *g = (graph){.n = n, .devices = {devices[0], devices[1]}, .bytes = (size_t)n * (size_t)n * sizeof(double)};
   for (int i = 0; i <= FACTORS; i++) {
-    g->host[i] = new_memory(g->bytes, DAVIT_PINNED);
+    g->host[i] = kept_at(g->bytes, DAVIT_PINNED);
     fill_with_whole_numbers(g->host[i], n * n, &random);
   }
   for (int i = 0; i < FACTORS; i++)
@@ -70,14 +70,9 @@ static void build(graph *g, int n, const int devices[2]) {
 }
 
 static void take_down(graph *g) {
-  for (int i = 0; i <= FACTORS; i++)
-    CHECK(davit_free(g->host[i]));
-  for (int i = 0; i < FACTORS; i++)
-    CHECK(davit_free(g->factor[i]));
-  for (int i = 0; i < PRODUCTS; i++) {
-    DROP(g->product[i], g->queue[i], g->event[i]);
-  }
-  DROP(g->passed_on, g->m, g->last, g->answer, g->reader);
+  for (int i = 0; i < PRODUCTS; i++)
+    CHECK(davit_queue_destroy(g->queue[i]));
+  CHECK(davit_queue_destroy(g->reader));
 }
 
 static void product_on(davit_queue *queue, int n, const double *a, const double *b, double *c) {
@@ -105,7 +100,7 @@ static void enqueue(graph *g, int dropped) {
 }
 
 static bool is_right(const graph *g) {
-  double *now = malloc(g->bytes), *next = malloc(g->bytes);
+  double *now = kept(g->bytes), *next = kept(g->bytes);
   memcpy(now, g->host[0], g->bytes);
   for (int i = 1; i <= FACTORS; i++) {
     multiply(g->n, now, g->host[i], next);
@@ -119,8 +114,6 @@ static bool is_right(const graph *g) {
       break;
     else
       right = i == g->n * g->n - 1;
-  free(now);
-  free(next);
   return right;
 }
 
@@ -141,7 +134,6 @@ static bool run(graph *g, int stalled, int dropped) {
   gate_open(held);
   for (int i = 0; i < PRODUCTS; i++)
     CHECK(davit_queue_synchronize(g->queue[i]));
-  DROP(end, held);
   return is_right(g);
 }
 
@@ -217,7 +209,7 @@ CASE(test_cpu_and_all_devices) {
   memset(sum, 0, sizeof sum);
   memset(expected_sum, 0, sizeof expected_sum);
   davit_queue *adder = new_queue(DAVIT_HOST, 1);
-  double *arrived = new_memory(sizeof sum, DAVIT_PINNED);
+  double *arrived = kept_at(sizeof sum, DAVIT_PINNED);
   gate *g = NULL;
   for (int i = 0; i < count; i++) {
     station *s = &stations[i];
@@ -226,8 +218,8 @@ CASE(test_cpu_and_all_devices) {
     s->place = place_for(devices[i]);
     s->queue = new_queue(devices[i], 1);
     s->event = new_event();
-    s->factor = new_memory(sizeof sum, s->place);
-    s->result = new_memory(2 * sizeof sum, s->place);
+    s->factor = kept_at(sizeof sum, s->place);
+    s->result = kept_at(2 * sizeof sum, s->place);
     if (i == 0)
       g = gate_at_head(s->queue);
     CHECK(davit_queue_copy(s->queue, sizeof sum, factors[i], s->factor));
@@ -247,10 +239,8 @@ CASE(test_cpu_and_all_devices) {
   CHECK(davit_queue_destroy(adder));
   for (int k = 0; k < N * N; k++)
     assert_true(sum[k] == expected_sum[k]);
-  for (int i = 0; i < count; i++) {
-    DROP(stations[i].queue, stations[i].event, stations[i].factor, stations[i].result);
-  }
-  DROP(arrived, g);
+  for (int i = 0; i < count; i++)
+    CHECK(davit_queue_destroy(stations[i].queue));
 }
 
 /* ---- the source's program ---- */

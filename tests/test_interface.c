@@ -369,7 +369,7 @@ static int open_all(void **state) {
   (void)state;
   fill_arena();
   queue = new_queue(DAVIT_HOST, 1);
-  event = new_event();
+  CHECK(davit_event_create(&event));
   CHECK(davit_timer_create(&timer));
   CHECK(davit_monoid_builtin(DAVIT_SUM, DAVIT_FLOAT, &sum));
   CHECK(davit_align_database_create(&targets, 2, &database, NULL));
@@ -383,7 +383,9 @@ static int open_all(void **state) {
 static int close_all(void **state) {
   CHECK(davit_align_database_destroy(database));
   CHECK(davit_detector_destroy(detector));
-  DROP(queue, event, timer);
+  CHECK(davit_queue_destroy(queue));
+  CHECK(davit_event_destroy(event));
+  CHECK(davit_timer_destroy(timer));
   return finalize(state);
 }
 

@@ -63,20 +63,17 @@ CASE(test_wrong_frees) {
     CHECK(davit_free(block));
     REFUSED(davit_free(block), "not the start");
   }
-  void *foreign = malloc(100);
-  REFUSED(davit_free(foreign), "not the start");
-  free(foreign);
+  REFUSED(davit_free(kept(100)), "not the start");
 }
 
 CASE(test_pointer_places) {
   static int in_data;
-  int on_stack = 0, place = 0, *from_malloc = malloc(sizeof(int));
+  int on_stack = 0, place = 0, *from_malloc = kept(sizeof(int));
   assert_int_equal(place_of(&in_data), DAVIT_PAGEABLE);
   assert_int_equal(place_of(&on_stack), DAVIT_PAGEABLE);
   assert_int_equal(place_of(from_malloc), DAVIT_PAGEABLE);
   REFUSED(davit_pointer_place(NULL, &place), "pointer");
   REFUSED(davit_pointer_place(from_malloc, NULL), "place");
-  free(from_malloc);
 }
 
 /* Where freeing would wait for a device, blocks are kept: the same one comes back, another size does not take
@@ -146,22 +143,20 @@ CASE(test_many_threads_allocate) {
 
 CASE(test_pinning) {
   enum { BYTES = 3 << 20 };
-  char *memory = malloc(BYTES), back = 0;
+  char *memory = kept(BYTES), back = 0;
   int places[MAX_PLACES], count = all_places(places);
   memset(memory, 5, BYTES);
   CHECK(davit_pin(memory, BYTES));
   for (int i = 0; i < count; i++) {
-    char *there = new_memory(BYTES, places[i]);
+    char *there = kept_at(BYTES, places[i]);
     CHECK(davit_copy(BYTES, memory, there));
     CHECK(davit_copy(1, there + BYTES - 1, &back));
     assert_int_equal(back, 5);
-    CHECK(davit_free(there));
   }
   CHECK(davit_unpin(memory));
   REFUSED(davit_pin(NULL, 1), "pointer");
   REFUSED(davit_pin(memory, 0), "bytes");
   REFUSED(davit_unpin(NULL), "pointer");
-  free(memory);
 }
 
 /* ---- copies ---- */
@@ -179,9 +174,8 @@ typedef struct image {
 /* A host image with guard zones, and the same bytes in a block at the place. */
 static image new_image(int64_t ld, const shape *s, int place, uint64_t seed) {
   image i = {.size = (size_t)(ld * s->cols) * s->element + 2 * GUARD};
-  i.bytes = malloc(i.size);
-  i.block = new_memory(i.size, place);
-  assert_non_null(i.bytes);
+  i.bytes = kept(i.size);
+  i.block = kept_at(i.size, place);
   for (size_t k = 0; k < i.size; k += sizeof seed) {
     uint64_t word = next_random(&seed);
     memcpy(i.bytes + k, &word, i.size - k < sizeof word ? i.size - k : sizeof word);
@@ -190,19 +184,14 @@ static image new_image(int64_t ld, const shape *s, int place, uint64_t seed) {
   return i;
 }
 
-static void free_image(image *i) {
-  CHECK(davit_free(i->block));
-  free(i->bytes);
-}
-
 static void expect_image(const image *i) {
-  unsigned char *found = malloc(i->size);
+  unsigned char *found = kept(i->size);
   CHECK(davit_copy(i->size, i->block, found));
   assert_memory_equal(found, i->bytes, i->size);
-  free(found);
 }
 
 static void expect_copy(const shape *s, int to, int from, bool linear) {
+  SCOPE;
   image source = new_image(s->source_ld, s, from, 1), destination = new_image(s->destination_ld, s, to, 2);
   size_t column = (size_t)s->rows * s->element;
   for (int64_t j = 0; j < s->cols; j++)
@@ -215,8 +204,6 @@ static void expect_copy(const shape *s, int to, int from, bool linear) {
                         destination.block + GUARD, s->destination_ld));
   expect_image(&destination);
   expect_image(&source);
-  free_image(&destination);
-  free_image(&source);
 }
 
 static void copy_between_all_places(const shape *shapes, int count, bool linear) {
@@ -290,7 +277,6 @@ CASE(test_fill) {
       memset(im.bytes + GUARD, 0xab, (size_t)sizes[k]);
       CHECK(davit_fill((size_t)sizes[k], 0xab - 256 * (k % 2), im.block + GUARD)); /* the low byte counts */
       expect_image(&im);
-      free_image(&im);
     }
 }
 
@@ -308,8 +294,8 @@ CASE(test_random) {
     for (int i = 0; i < count; i++)
       for (int k = 0; k < COUNT(counts); k++) {
         size_t n = (size_t)counts[k];
-        double *x = new_memory((n + 1) * sizeof *x, places[i]);
-        float *y = new_memory((n + 1) * sizeof *y, places[i]);
+        double *x = kept_at((n + 1) * sizeof *x, places[i]);
+        float *y = kept_at((n + 1) * sizeof *y, places[i]);
         CHECK(davit_fill((n + 1) * sizeof *x, 0xff, x));
         CHECK(davit_fill((n + 1) * sizeof *y, 0xff, y));
         CHECK(davit_random(DAVIT_DOUBLE, counts[k], seeds[s], x));
@@ -319,8 +305,6 @@ CASE(test_random) {
         assert_memory_equal(d_found, d, n * sizeof *d);
         assert_memory_equal(f_found, f, n * sizeof *f);
         assert_true(d_found[n] != d_found[n] && f_found[n] != f_found[n]); /* still the NaN it was */
-        CHECK(davit_free(x));
-        CHECK(davit_free(y));
       }
     double sum = 0;
     for (int k = 0; k < MOST; k++) {
@@ -332,8 +316,4 @@ CASE(test_random) {
   dvt_ref_random_double(d, 0, 1, seeds[0]);
   dvt_ref_random_double(d + 1, 0, 1, seeds[1]);
   assert_true(d[0] != d[1]);
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
 }

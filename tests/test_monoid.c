@@ -195,7 +195,7 @@ static const int64_t sizes[] = {0,   1,   2,    31,   33,   127,  128,  129,  25
                                 767, 769, 1023, 1025, 2047, 2049, 4097, 8193, 16385, 30011, 65537, 140001};
 
 static char *make_elements(const kind *k, int64_t n, uint64_t seed) {
-  char *x = poisoned((size_t)n * k->monoid->bytes);
+  char *x = kept((size_t)n * k->monoid->bytes);
   for (int64_t i = 0; i < n; i++)
     k->make(x + (size_t)i * k->monoid->bytes, next_random(&seed) >> 3);
   return x;
@@ -233,7 +233,6 @@ CASE(test_reduce) {
       loop(&kinds[t], DAVIT_SCAN_INCLUSIVE, sizes[s], x, NULL, NULL, should);
       walk_all_paths(&j, 1, same_bits, should, &seed);
       walk_streamed(&j, same_bits, should, &seed);
-      free(x);
     }
 }
 
@@ -254,13 +253,12 @@ CASE(test_scan) {
                        .shift = (size_t)(turn % 2),
                        .x = x,
                        .flags = flags};
-        char *should = poisoned(job_bytes(&j));
+        char *should = kept(job_bytes(&j));
         element last;
         loop(&kinds[t], j.kind, j.n, x, flags, should, last);
         walk_all_paths(&j, 1, same_bits, should, &seed);
         if (turn % 2)
           walk_streamed(&j, same_bits, should, &seed);
-        free(x), free(should), free(flags);
       }
 }
 
@@ -269,18 +267,16 @@ CASE(test_many_pieces) {
   const kind *k = &kinds[3];
   const int64_t n = 2 * ((32 << 20) / 12) + 777;
   int devices[MAX_PLACES], count = spread_devices(devices);
-  char *x = make_elements(k, n, 3), *should = poisoned((size_t)n * 12);
+  char *x = make_elements(k, n, 3), *should = kept((size_t)n * 12);
   element last, result;
   loop(k, DAVIT_SCAN_INCLUSIVE, n, x, NULL, should, last);
   dvt_monoid_travel(true);
-  CHECK(davit_monoid_reduce(k->monoid, n, x, result,
-                            &(davit_reduce_options){.devices = devices, .device_count = count}));
+  CHECK(davit_monoid_reduce(k->monoid, n, x, result, ON(davit_reduce_options, devices, count)));
   assert_memory_equal(result, last, 12);
   CHECK(davit_monoid_scan(k->monoid, DAVIT_SCAN_INCLUSIVE, n, x, NULL, x,
-                          &(davit_scan_options){.devices = devices, .device_count = count}));
+                          ON(davit_scan_options, devices, count)));
   assert_int_equal(memcmp(x, should, (size_t)n * 12), 0);
   dvt_monoid_travel(false);
-  free(x), free(should);
 }
 
 /* ---- what they are for ---- */
@@ -292,12 +288,11 @@ CASE(test_letters_stay_in_order) {
   memset(x, 0, sizeof x);
   for (int i = 0; i < 8; i++)
     x[i].length = 1, x[i].text[0] = letters[i];
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
-    CHECK(davit_monoid_reduce(&concatenation, 8, x, &result,
-                              &(davit_reduce_options){.devices = &device, .device_count = 1}));
+  EACH_DEVICE(device) {
+    CHECK(davit_monoid_reduce(&concatenation, 8, x, &result, ON(davit_reduce_options, &device, 1)));
     assert_string_equal(result.text, letters);
     CHECK(davit_monoid_scan(&concatenation, DAVIT_SCAN_EXCLUSIVE, 8, x, NULL, y,
-                            &(davit_scan_options){.devices = &device, .device_count = 1}));
+                            ON(davit_scan_options, &device, 1)));
     for (int i = 0; i < 8; i++) {
       assert_int_equal(y[i].length, i);
       assert_memory_equal(y[i].text, letters, (size_t)i);
@@ -354,8 +349,8 @@ CASE(test_pairs_are_segments) {
   enum { N = 50021 };
   uint64_t seed = 5;
   flagged_sum *pairs = (flagged_sum *)(void *)make_elements(&kinds[2], N, 6);
-  int32_t *x = poisoned(sizeof *x * N), *y = poisoned(sizeof *y * N);
-  uint8_t *flags = poisoned(N);
+  int32_t *x = kept(sizeof *x * N), *y = kept(sizeof *y * N);
+  uint8_t *flags = kept(N);
   for (int i = 0; i < N; i++) {
     x[i] = pairs[i].sum;
     flags[i] = pairs[i].head ? (uint8_t)(1 + random_below(&seed, 255)) : 0;
@@ -364,7 +359,6 @@ CASE(test_pairs_are_segments) {
   CHECK(davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, N, x, flags, y, NULL));
   for (int i = 0; i < N; i++)
     assert_int_equal(pairs[i].sum, y[i]);
-  free(pairs), free(x), free(y), free(flags);
 }
 
 /* The built-in operators are monoids as well, with the same results by either door. */
@@ -383,7 +377,6 @@ CASE(test_builtin) {
       assert_memory_equal(a, b, m->bytes);
       m->combine(m->identity, b, left);
       assert_memory_equal(left, b, m->bytes);
-      free(x);
     }
 }
 
@@ -426,19 +419,14 @@ static bool never_works(int device) {
 
 /* Code for a GPU that does nothing is noticed. */
 CASE(test_without_code) {
-  const int device = roomy_gpu(1 << 20);
-  if (device < 0) {
-    print_message("no GPU\n");
-    skip();
-  }
+  const int device = some_gpu(1 << 20);
   davit_monoid hollow = bicyclic;
   hollow.works = never_works;
-  word *x = new_memory(4 * sizeof *x, device), result = {7, 7};
+  word *x = kept_at(4 * sizeof *x, device), result = {7, 7};
   CHECK_FAILS(davit_monoid_reduce(&hollow, 4, x, &result, NULL), DAVIT_UNSUPPORTED, "bicyclic");
   CHECK_FAILS(davit_monoid_scan(&hollow, DAVIT_SCAN_INCLUSIVE, 4, x, NULL, x, NULL), DAVIT_UNSUPPORTED,
               "bicyclic");
   assert_int_equal(result.m, 7);
-  CHECK(davit_free(x));
 }
 
 enum { SCENARIO_N = 20011 };
@@ -454,7 +442,7 @@ static davit_status scan_on_device(davit_queue *queue, void *there, void *argume
 
 static davit_status scan_and_reduce(void *argument) {
   const size_t bytes = SCENARIO_N * sizeof(hash_part);
-  hash_part *y = poisoned(bytes), result;
+  hash_part *y = kept(bytes), result;
   memcpy(y, argument, bytes);
   davit_status status = with_queue(bytes, scan_on_device, y);
   dvt_monoid_travel(true);
@@ -463,16 +451,10 @@ static davit_status scan_and_reduce(void *argument) {
   dvt_monoid_travel(false);
   if (status == DAVIT_SUCCESS)
     assert_memory_equal(&result, y + SCENARIO_N - 1, sizeof result);
-  free(y);
   return status;
 }
 
 CASE(test_failures) {
   char *x = make_elements(&kinds[3], SCENARIO_N, 8);
   fail_everywhere(scan_and_reduce, x);
-  free(x);
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

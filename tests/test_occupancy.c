@@ -307,7 +307,7 @@ CASE(test_cuda_header) {
 /* ---- devices ---- */
 
 static int first_nvidia(void) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     davit_device_info info;
     CHECK(davit_device_describe(device, &info));
     if (info.kind == DAVIT_DEVICE_NVIDIA)
@@ -320,7 +320,7 @@ CASE(test_devices) {
   davit_occupancy_card card;
   REFUSED(davit_occupancy_card_describe(0, NULL), "card");
   CHECK_FAILS(davit_occupancy_card_describe(1000, &card), DAVIT_UNKNOWN_DEVICE, "1000");
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     davit_device_info info;
     CHECK(davit_device_describe(device, &info));
     if (info.kind != DAVIT_DEVICE_NVIDIA) {
@@ -394,8 +394,4 @@ CASE(test_own_kernels) {
         more = same_as_cuda(stream, &card, index, threads, shared);
   assert_true(index > 20);
   dvt_stream_release(stream);
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
 }

@@ -65,9 +65,9 @@ CASE(test_command_arguments) {
 }
 
 CASE(test_destroy_finishes_the_work) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     atomic_int last = 0;
-    int64_t source = 4711, back = 0, *there = new_memory(sizeof *there, place_for(device));
+    int64_t source = 4711, back = 0, *there = kept_at(sizeof *there, place_for(device));
     davit_queue *queue = new_queue(device, 2);
     int told = -5;
     CHECK(davit_queue_device(queue, &told));
@@ -81,7 +81,6 @@ CASE(test_destroy_finishes_the_work) {
     CHECK(davit_queue_destroy(queue));
     assert_int_equal(last, 1);
     assert_int_equal(back, 4711);
-    CHECK(davit_free(there));
   }
 }
 
@@ -150,8 +149,8 @@ static void run_chain(int device, int place, bool gated) {
   enum { STEPS = 2000 };
   chain c = {.queue = new_queue(device, 1), .device = device, .event = new_event()};
   uint64_t random = 99;
-  c.host = new_memory(sizeof(int64_t), place);
-  c.on_device = new_memory(sizeof(int64_t), place_for(device));
+  c.host = kept_at(sizeof(int64_t), place);
+  c.on_device = kept_at(sizeof(int64_t), place_for(device));
   *c.host = c.host_model = 1;
   c.device_model = 2;
   CHECK(davit_copy(sizeof(int64_t), &c.device_model, c.on_device));
@@ -166,13 +165,11 @@ static void run_chain(int device, int place, bool gated) {
   assert_int_equal(*c.host, c.host_model);
   assert_int_equal(found, c.device_model);
   assert_int_equal(c.regions_elsewhere, 0);
-  DROP(c.queue, c.event, c.host, c.on_device);
-  if (g)
-    gate_free(g);
+  CHECK(davit_queue_destroy(c.queue));
 }
 
 CASE(test_mixed_commands_are_in_order) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     run_chain(device, DAVIT_PAGEABLE, false);
     run_chain(device, DAVIT_PINNED, true);
   }
@@ -209,7 +206,6 @@ static void expect_meeting(const int *devices, int count) {
     CHECK(davit_queue_host_function(queues[i], gate_pass, m));
   for (int i = 0; i < count; i++)
     CHECK(davit_queue_destroy(queues[i]));
-  gate_free(m);
 }
 
 CASE(test_two_queues_overlap) {
@@ -227,7 +223,7 @@ CASE(test_32_queues_overlap) {
 }
 
 CASE(test_subqueues_overlap) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     enum { SUBQUEUES = 8 };
     davit_queue *queue = new_queue(device, SUBQUEUES);
     gate *m = meeting_new(SUBQUEUES);
@@ -236,14 +232,13 @@ CASE(test_subqueues_overlap) {
       CHECK(davit_queue_host_function(queue, gate_pass, m));
     }
     finish(queue);
-    gate_free(m);
   }
 }
 
 /* Behind a gate in the same sub-queue nothing runs, while the other sub-queue goes on; with one sub-queue
  * requests change nothing. */
 CASE(test_one_subqueue_does_not_overlap) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     davit_queue *two = new_queue(device, 2), *one = new_queue(device, 1);
     atomic_int behind = 0, beside = 0, only = 0;
     gate *first = gate_at_head(two), *second = gate_at_head(one);
@@ -260,10 +255,9 @@ CASE(test_one_subqueue_does_not_overlap) {
     assert_int_equal(only, 0);
     gate_open(first);
     gate_open(second);
-    DROP(two, one);
+    DESTROY(two, one);
     assert_int_equal(behind, 1);
     assert_int_equal(only, 1);
-    DROP(first, second);
   }
 }
 
@@ -276,10 +270,10 @@ CASE(test_products_on_subqueues) {
     ones[i] = 1;
   for (int i = 0; i < count; i++) {
     davit_queue *queue = new_queue(devices[i], SUBQUEUES);
-    double *a = new_memory(sizeof ones, place_for(devices[i])), *c[SUBQUEUES];
+    double *a = kept_at(sizeof ones, place_for(devices[i])), *c[SUBQUEUES];
     CHECK(davit_copy(sizeof ones, ones, a));
     for (int j = 0; j < SUBQUEUES; j++) {
-      c[j] = new_memory(sizeof found, place_for(devices[i]));
+      c[j] = kept_at(sizeof found, place_for(devices[i]));
       CHECK(davit_fill(sizeof found, 0, c[j]));
     }
     for (int round = 0; round < ROUNDS; round++)
@@ -292,9 +286,8 @@ CASE(test_products_on_subqueues) {
       CHECK(davit_copy(sizeof found, c[j], found));
       for (int k = 0; k < M * N; k++)
         assert_true(found[k] == ROUNDS * K * (j + 1));
-      CHECK(davit_free(c[j]));
     }
-    DROP(queue, a);
+    CHECK(davit_queue_destroy(queue));
   }
 }
 
@@ -367,7 +360,7 @@ CASE(test_choice_survives_other_queues) {
 
 CASE(test_enqueue_does_not_wait) {
   enum { FUNCTIONS = 10000 };
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     atomic_int counter = 0;
     davit_queue *queue = new_queue(device, 1);
     davit_event *event = new_event();
@@ -384,14 +377,14 @@ CASE(test_enqueue_does_not_wait) {
     gate_open(g);
     CHECK(davit_queue_synchronize(queue));
     assert_int_equal(counter, FUNCTIONS);
-    DROP(queue, event, g);
+    CHECK(davit_queue_destroy(queue));
   }
 }
 
 /* Copies read their source when they run, not when they are enqueued, and write nothing before. */
 static void expect_copy_behind_gate(int device, int place) {
   enum { BYTES = 300001, ROWS = 1001, COLS = 37 };
-  unsigned char *host = malloc(BYTES), *back = malloc(BYTES), *there = new_memory(BYTES, place);
+  unsigned char *host = kept(BYTES), *back = kept(BYTES), *there = kept_at(BYTES, place);
   memset(host, 1, BYTES);
   memset(back, 2, BYTES);
   CHECK(davit_fill(BYTES, 3, there));
@@ -411,9 +404,6 @@ static void expect_copy_behind_gate(int device, int place) {
     bool inside = i / (ROWS + 1) < COLS && i % (ROWS + 1) < ROWS;
     assert_int_equal(back[i], i == 5 ? 9 : inside ? 7 : 2);
   }
-  DROP(g, there);
-  free(host);
-  free(back);
 }
 
 CASE(test_copies_do_not_wait) {
@@ -431,10 +421,10 @@ CASE(test_random_on_queues) {
   static float expected_float[N], found_float[N];
   CHECK(davit_random(DAVIT_DOUBLE, N, 5, expected));
   CHECK(davit_random(DAVIT_FLOAT, N, 6, expected_float));
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     davit_queue *queue = new_queue(device, 1);
-    double *x = new_memory(sizeof expected, place_for(device));
-    float *y = new_memory(sizeof expected_float, place_for(device));
+    double *x = kept_at(sizeof expected, place_for(device));
+    float *y = kept_at(sizeof expected_float, place_for(device));
     CHECK(davit_fill(sizeof expected, 0, x));
     gate *g = gate_at_head(queue);
     CHECK(davit_queue_random(queue, DAVIT_DOUBLE, N, 5, x));
@@ -447,14 +437,13 @@ CASE(test_random_on_queues) {
     CHECK(davit_queue_destroy(queue));
     assert_memory_equal(found, expected, sizeof found);
     assert_memory_equal(found_float, expected_float, sizeof found_float);
-    DROP(x, y, g);
   }
 }
 
 /* ---- synchronisation ---- */
 
 CASE(test_synchronize_waits_for_all_subqueues) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     enum { SUBQUEUES = 5 };
     davit_queue *queue = new_queue(device, SUBQUEUES);
     atomic_int done = 0;
@@ -494,7 +483,7 @@ static davit_status work_from_inside(void *argument) {
 }
 
 CASE(test_own_work_cannot_wait) {
-  for (int device = DAVIT_HOST; device < device_count(); device++)
+  EACH_DEVICE(device)
     for (int subqueue = 0; subqueue < 2; subqueue++) {
       inner in = {.own = new_queue(device, 2), .other = new_queue(DAVIT_HOST, 1)};
       CHECK(davit_queue_set_subqueue(in.own, subqueue));
@@ -546,7 +535,6 @@ CASE(test_device_synchronize_covers_all_queues) {
     if (g) {
       gate_open(g);
       CHECK(davit_queue_destroy(stuck)); /* an error if the gate had been waited for */
-      gate_free(g);
     }
   }
 }
@@ -594,7 +582,7 @@ CASE(test_work_destroys_another_queue) {
     assert_int_equal(h->destroy, DAVIT_SUCCESS);
     assert_int_equal(h->synchronize, DAVIT_SUCCESS);
     assert_int_equal(h->other_ran, 1);
-    DROP(queue, g);
+    CHECK(davit_queue_destroy(queue));
   }
 }
 
@@ -633,7 +621,6 @@ CASE(test_idle_queues_use_no_cpu) {
   for (int i = 0; i < QUEUES; i++)
     CHECK(davit_queue_destroy(queues[i]));
   assert_int_equal(counter, QUEUES + 1);
-  DROP(event, g);
   assert_true(used < 20);
 }
 
@@ -651,8 +638,4 @@ CASE(test_finalize_and_start_again) {
     CHECK(davit_queue_destroy(queue));
     assert_int_equal(counter, 100);
   }
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
 }

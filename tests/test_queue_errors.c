@@ -3,7 +3,7 @@
 #include "tests/support.h"
 
 CASE(test_error_stops_its_subqueue) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     davit_queue *queue = new_queue(device, 2);
     davit_event *before = new_event(), *after = new_event();
     atomic_int skipped = 0, beside = 0;
@@ -29,7 +29,6 @@ CASE(test_error_stops_its_subqueue) {
     assert_int_equal(skipped, 1);
     CHECK(davit_queue_host_function(queue, always_fail, NULL));
     CHECK_FAILS(davit_queue_destroy(queue), DAVIT_WORK_FAILED, FAILURE_WORDS);
-    DROP(before, after);
   }
 }
 
@@ -78,14 +77,13 @@ CASE(test_error_travels_with_events) {
       assert_int_equal(c_after, 0);
       CHECK(davit_queue_host_function(b, set_flag, &b_after));
       CHECK(davit_queue_host_function(c, set_flag, &c_after));
-      DROP(a, b, c);
+      DESTROY(a, b, c);
       assert_int_equal(b_after + c_after, 2);
-      DROP(ab, bc, g);
     }
 }
 
 CASE(test_device_check_does_not_wait) {
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     davit_queue *queue = new_queue(device, 2);
     gate *g = gate_at_head(queue);
     CHECK(davit_queue_host_function(queue, always_fail, NULL));
@@ -98,10 +96,6 @@ CASE(test_device_check_does_not_wait) {
     CHECK_FAILS(davit_device_check(device), DAVIT_WORK_FAILED, FAILURE_WORDS); /* it stays */
     CHECK_FAILS(davit_device_synchronize(device), DAVIT_WORK_FAILED, FAILURE_WORDS);
     CHECK(davit_device_check(device));
-    DROP(queue, g);
+    CHECK(davit_queue_destroy(queue));
   }
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
 }

@@ -75,6 +75,10 @@ static bool available(int form) {
   return form == HOST || (form == REGION && device_count() > 0) || (form == STREAM && stream);
 }
 
+#define EACH_FORM(form)                                                                                      \
+  for (int form = 0; form < FORMS; form++)                                                                   \
+    if (available(form))
+
 static int place_of(int form) {
   return form == HOST ? DAVIT_PAGEABLE : 0;
 }
@@ -97,11 +101,8 @@ static uint64_t seed_of(bool unread, uint64_t seed) {
 }
 
 /* The inputs are as they were. */
-static void drop(dense *a, dense *b, dense *c) {
+static void expect_unread(const dense *a, const dense *b) {
   assert_true(dense_as_image(a) && dense_as_image(b));
-  dense_drop(a);
-  dense_drop(b);
-  dense_drop(c);
 }
 
 /* ---- products of matrices ---- */
@@ -114,9 +115,8 @@ static void try_gemm(davit_type type, char transa, char transb, int64_t m, int64
   const int threads = (m + n + k) % 32 < 2 ? 2 + (int)((m + n + k) % 32) : 1;
   alpha = scalar_of(type, alpha);
   beta = scalar_of(type, beta);
-  for (int form = 0; form < FORMS; form++) {
-    if (!available(form))
-      continue;
+  EACH_FORM(form) {
+    SCOPE;
     const int place = place_of(form);
     dense a = dense_new(type, ta ? k : m, ta ? m : k, 3, 0, place, seed_of(alpha == 0, 1));
     dense b = dense_new(type, tb ? n : k, tb ? k : n, 5, 0, place, seed_of(alpha == 0, 2));
@@ -138,7 +138,7 @@ static void try_gemm(davit_type type, char transa, char transb, int64_t m, int64
         squares += powl((long double)dense_at(&c, i, j) - sum, 2);
       }
     assert_true(sqrtl(squares) <= bound); /* false for NaN */
-    drop(&a, &b, &c);
+    expect_unread(&a, &b);
   }
 }
 
@@ -178,9 +178,8 @@ static void try_gemv(davit_type type, char trans, int64_t m, int64_t n, int64_t 
   const int64_t inner = t ? m : n, outer = t ? n : m;
   alpha = scalar_of(type, alpha);
   beta = scalar_of(type, beta);
-  for (int form = 0; form < FORMS; form++) {
-    if (!available(form))
-      continue;
+  EACH_FORM(form) {
+    SCOPE;
     const int place = place_of(form);
     dense a = dense_new(type, m, n, 3, 0, place, seed_of(alpha == 0, 1));
     dense x = vector_new(type, inner, incx, place, seed_of(alpha == 0, 2));
@@ -201,7 +200,7 @@ static void try_gemv(davit_type type, char trans, int64_t m, int64_t n, int64_t 
       squares += powl((long double)dense_at(&y, 0, i) - sum, 2);
     }
     assert_true(sqrtl(squares) <= bound);
-    drop(&a, &x, &y);
+    expect_unread(&a, &x);
   }
 }
 
@@ -226,9 +225,8 @@ static void gemv(davit_type type) {
 static void try_axpy(davit_type type, int64_t n, int64_t incx, int64_t incy, double alpha) {
   static const dvt_form forms[] = {dvt_axpy_host, dvt_axpy_region, dvt_axpy_stream};
   alpha = scalar_of(type, alpha);
-  for (int form = 0; form < FORMS; form++) {
-    if (!available(form))
-      continue;
+  EACH_FORM(form) {
+    SCOPE;
     dense one = dense_new(type, 1, 1, 0, 0, DAVIT_PAGEABLE, 1);
     dense x = vector_new(type, n, incx, place_of(form), seed_of(alpha == 0, 2));
     dense y = vector_new(type, n, incy, place_of(form), 3);
@@ -244,7 +242,7 @@ static void try_axpy(davit_type type, int64_t n, int64_t incx, int64_t incy, dou
       squares += powl((long double)dense_at(&y, 0, i) - sum, 2);
     }
     assert_true(sqrtl(squares) <= bound);
-    drop(&one, &x, &y);
+    expect_unread(&one, &x);
   }
 }
 
@@ -269,22 +267,19 @@ static double dot_of(int form, davit_type type, int64_t n, const void *x, int64_
   dense_take(&there);
   const double result = dense_at(&there, 0, 0);
   assert_true(form == STREAM || element_at(type, &here, 0) == result);
-  dense_drop(&there);
   return result;
 }
 
 static void try_dot(davit_type type, int64_t n, int64_t incx, int64_t incy) {
-  for (int form = 0; form < FORMS; form++) {
-    if (!available(form))
-      continue;
-    dense x = vector_new(type, n, incx, place_of(form), 1), y = vector_new(type, n, incy, place_of(form), 2),
-          none = vector_new(type, 0, 1, DAVIT_PAGEABLE, UNSET);
+  EACH_FORM(form) {
+    SCOPE;
+    dense x = vector_new(type, n, incx, place_of(form), 1), y = vector_new(type, n, incy, place_of(form), 2);
     long double sum = 0;
     for (int64_t i = 0; i < n; i++)
       sum += (long double)dense_at(&x, 0, i) * (long double)dense_at(&y, 0, i);
     const double is = dot_of(form, type, n, dense_there(&x), incx, dense_there(&y), incy);
     assert_true(fabsl((long double)is - sum) <= product_bound(n, 1, &x, &y, 0, &x));
-    drop(&x, &y, &none);
+    expect_unread(&x, &y);
   }
 }
 
@@ -301,7 +296,7 @@ static void dot(davit_type type) {
 static void dot_long(davit_type type) {
   const int64_t n = INT64_C(1023) * 4096 + 12345;
   const size_t bytes = (size_t)n * davit_type_bytes(type);
-  void *x = poisoned(bytes);
+  void *x = kept(bytes);
   long double sum = 0;
   for (int64_t i = 0; i < n; i++) {
     element_set(type, x, i, (double)(1 + i % 7) / 8);
@@ -312,7 +307,7 @@ static void dot_long(davit_type type) {
   assert_true(fabsl((long double)dot_of(HOST, type, n, x, 1, x, 1) - sum) <= (long double)n * size);
   double first[1] = {0};
   for (int device = 0; device < device_count() && device < 4; device++) {
-    void *copy = new_memory(bytes, device);
+    void *copy = kept_at(bytes, device);
     CHECK(davit_copy(bytes, x, copy));
     for (int i = 0; i < 2; i++) {
       double got[1] = {0};
@@ -321,11 +316,9 @@ static void dot_long(davit_type type) {
         memcpy(first, got, sizeof first);
       assert_memory_equal(got, first, sizeof first);
     }
-    CHECK(davit_free(copy));
   }
   if (available(REGION))
     assert_true(fabsl((long double)element_at(type, first, 0) - sum) <= 3 * sqrtl((long double)n + 2) * size);
-  free(x);
 }
 
 /* Each in both types. */
@@ -365,7 +358,7 @@ CASE(test_gemm_with_dynamic_threads) {
 static void *multiply(void *argument) {
   enum { N = 150 };
   int threads = *(int *)argument;
-  double *a = malloc(3 * N * N * sizeof *a), *b = a + N * N, *c = b + N * N;
+  double *a = kept(3 * N * N * sizeof *a), *b = a + N * N, *c = b + N * N;
   for (int i = 0; i < N * N; i++) {
     a[i] = i % N;
     b[i] = threads;
@@ -376,7 +369,6 @@ static void *multiply(void *argument) {
                   &(dvt_gemm){DAVIT_DOUBLE, 'T', 'N', N, N, N, 1, a, N, b, N, 0, c, N});
     right = right && c[0] == threads * N * (N - 1) / 2 && c[N * N - 1] == c[0];
   }
-  free(a);
   return right ? argument : NULL;
 }
 

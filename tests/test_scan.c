@@ -22,8 +22,7 @@ typedef struct trial {
 } trial;
 
 static trial trial_new(job j, int pattern, uint64_t *seed) {
-  trial t = {
-      .j = j, .x = exact_data(j.op, j.type, j.n, next_random(seed)), .should = poisoned(job_bytes(&j))};
+  trial t = {.j = j, .x = exact_data(j.op, j.type, j.n, next_random(seed)), .should = kept(job_bytes(&j))};
   t.flags = pattern < 0 ? NULL : make_flags((flag_pattern)pattern, j.n, next_random(seed));
   t.j.scan = true;
   t.j.x = t.x;
@@ -35,15 +34,11 @@ static void refer(const trial *t) {
   dvt_ref_scan(t->j.op, t->j.type, t->j.kind, t->j.n, t->x, t->j.flags, t->should);
 }
 
-static void trial_drop(trial *t) {
-  free(t->x), free(t->should), free(t->flags);
-}
-
 static void against_reference(job j, int pattern, uint64_t *seed) {
+  SCOPE;
   trial t = trial_new(j, pattern, seed);
   refer(&t);
   walk_all_paths(&t.j, 1, same_bits, t.should, seed);
-  trial_drop(&t);
 }
 
 /* ---- results ---- */
@@ -87,6 +82,7 @@ CASE(test_many_pieces) {
   uint64_t seed = 3;
   dvt_monoid_travel(true);
   for (int turn = 0; turn < 2 * DAVIT_TYPE_COUNT; turn++) {
+    SCOPE;
     const davit_type type = (davit_type)(turn % DAVIT_TYPE_COUNT);
     const int64_t piece = (32 << 20) / (int64_t)davit_type_bytes(type);
     trial t = trial_new((job){.op = turn == 5 ? DAVIT_MAX : DAVIT_SUM,
@@ -101,11 +97,10 @@ CASE(test_many_pieces) {
     refer(&t);
     int devices[MAX_PLACES], count = turn == 0 ? plain_devices(devices) : spread_devices(devices);
     const int place = turn % 2 ? DAVIT_PINNED : DAVIT_PAGEABLE;
-    void *y = poisoned(job_bytes(&t.j));
+    void *y = kept(job_bytes(&t.j));
     count = turn == 1 ? 1 : count < 16 ? count : 16;
     plain(&t.j, place, place, place, devices, count, y);
     same_bits(&t.j, y, t.should, "pieces on so many devices:", count);
-    trial_drop(&t), free(y);
   }
   dvt_monoid_travel(false);
 }
@@ -122,7 +117,6 @@ CASE(test_streamed_small) {
                         turn % 4 ? FLAGS_ODD : -1, &seed);
     refer(&t);
     walk_streamed(&t.j, same_bits, t.should, &seed);
-    trial_drop(&t);
   }
 }
 
@@ -145,9 +139,9 @@ CASE(test_triangular_numbers) {
   int64_t x[128], y[128];
   for (int i = 0; i < 128; i++)
     x[i] = i + 1;
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
+  EACH_DEVICE(device) {
     CHECK(davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, 128, x, y,
-                     &(davit_scan_options){.devices = &device, .device_count = 1}));
+                     ON(davit_scan_options, &device, 1)));
     for (int i = 0; i < 128; i++)
       assert_int_equal(y[i], (i + 1) * (i + 2) / 2);
     assert_int_equal(y[32], 561);
@@ -181,7 +175,7 @@ CASE(test_signs_of_zeros) {
 
 CASE(test_differences_give_the_input_back) {
   enum { N = 777777 };
-  int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 5), *y = poisoned(sizeof *y * N);
+  int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 5), *y = kept(sizeof *y * N);
   uint8_t *flags = make_flags(FLAGS_SHORT, N, 6);
   for (int segmented = 0; segmented < 2; segmented++) {
     CHECK(segmented ? davit_segmented_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, flags, y, NULL)
@@ -191,14 +185,13 @@ CASE(test_differences_give_the_input_back) {
       assert_true((uint64_t)y[i] - before == (uint64_t)x[i]);
     }
   }
-  free(x), free(y), free(flags);
 }
 
 CASE(test_exclusive_and_inclusive_and_reduction) {
   enum { N = 200003 };
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++) {
-    int32_t *x = exact_data((davit_operator)op, DAVIT_INT32, N, 7), *in = poisoned(sizeof *in * N),
-            *ex = poisoned(sizeof *ex * N), last, step;
+    int32_t *x = exact_data((davit_operator)op, DAVIT_INT32, N, 7), *in = kept(sizeof *in * N),
+            *ex = kept(sizeof *ex * N), last, step;
     CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, N, x, in, NULL));
     CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_SCAN_EXCLUSIVE, N, x, ex, NULL));
     CHECK(davit_reduce((davit_operator)op, DAVIT_INT32, N, x, &last, NULL));
@@ -208,7 +201,6 @@ CASE(test_exclusive_and_inclusive_and_reduction) {
       dvt_ref_reduce((davit_operator)op, DAVIT_INT32, 2, pair, &step);
       assert_true(step == in[i] && (i == 0 || ex[i] == in[i - 1]));
     }
-    free(x), free(in), free(ex);
   }
 }
 
@@ -236,7 +228,7 @@ CASE(test_error_bound) {
              .in_place = turn % 4 == 1};
     void *x = rough_data(DAVIT_SUM, j.type, j.n, next_random(&seed));
     uint8_t *flags = turn % 3 == 2 ? make_flags(FLAGS_LONG, j.n, next_random(&seed)) : NULL;
-    long double *should = poisoned((size_t)j.n * 2 * sizeof *should), sum = 0, size = 0;
+    long double *should = kept((size_t)j.n * 2 * sizeof *should), sum = 0, size = 0;
     for (int64_t i = 0; i < j.n; i++) {
       const long double term = (long double)element_at(j.type, x, i);
       if (flags && flags[i])
@@ -250,7 +242,6 @@ CASE(test_error_bound) {
     j.flags = flags;
     walk_all_paths(&j, 1, within_bound, should, &seed);
     walk_streamed(&j, within_bound, should, &seed);
-    free(x), free(flags), free(should);
   }
 }
 
@@ -270,7 +261,6 @@ CASE(test_nan) {
       refer(&t);
       walk_all_paths(&t.j, 1, same_bits_or_nan, t.should, &seed);
     }
-    trial_drop(&t);
   }
 }
 
@@ -279,10 +269,10 @@ CASE(test_nan) {
 /* On a GPU every tile waits for what others publish; whatever their order, the bits are the same. */
 CASE(test_same_bits_again_and_again) {
   enum { N = 400001, EVERY = 25 };
-  float *x = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 10), *first = poisoned(sizeof *x * N),
-        *again = poisoned(sizeof *x * N);
+  float *x = rough_data(DAVIT_SUM, DAVIT_FLOAT, N, 10), *first = kept(sizeof *x * N),
+        *again = kept(sizeof *x * N);
   uint8_t *flags = make_flags(FLAGS_LONG, N, 11);
-  for (int device = DAVIT_HOST; device < device_count(); device++)
+  EACH_DEVICE(device)
     for (int segmented = 0; segmented < 2; segmented++) {
       const job j = {.scan = true, .n = N, .x = x, .flags = segmented ? flags : NULL};
       const int place = place_for(device), repeats = scaled(place_is_host(place) ? 30 : 1000);
@@ -301,7 +291,6 @@ CASE(test_same_bits_again_and_again) {
       finish(queue);
       job_take(&j, &a, 0, again);
     }
-  free(x), free(first), free(again), free(flags);
 }
 
 typedef struct caller {
@@ -312,18 +301,17 @@ typedef struct caller {
 
 static void *call_often(void *argument) {
   caller *c = argument;
-  int64_t *y = malloc((size_t)c->n * sizeof *y);
+  int64_t *y = kept((size_t)c->n * sizeof *y);
   for (int r = 0; r < c->repeats; r++)
     if (davit_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, c->n, c->x, y, NULL) != DAVIT_SUCCESS ||
         memcmp(y, c->should, (size_t)c->n * sizeof *y) != 0)
       c->wrong++;
-  free(y);
   return NULL;
 }
 
 CASE(test_from_many_threads) {
   enum { THREADS = 6, N = 150000 };
-  int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 12), *should = poisoned(sizeof *x * N);
+  int64_t *x = exact_data(DAVIT_SUM, DAVIT_INT64, N, 12), *should = kept(sizeof *x * N);
   dvt_ref_scan(DAVIT_SUM, DAVIT_INT64, DAVIT_SCAN_INCLUSIVE, N, x, NULL, should);
   caller callers[THREADS];
   for (int t = 0; t < THREADS; t++)
@@ -331,14 +319,13 @@ CASE(test_from_many_threads) {
   in_threads(THREADS, call_often, callers, sizeof *callers);
   for (int t = 0; t < THREADS; t++)
     assert_int_equal(callers[t].wrong, 0);
-  free(x), free(should);
 }
 
 /* Commands of one queue, one after another on the same memory. */
 CASE(test_in_order_on_a_queue) {
   enum { N = 50000 };
-  for (int device = DAVIT_HOST; device < device_count(); device++) {
-    int32_t *x = exact_data(DAVIT_SUM, DAVIT_INT32, N, 13), *y = poisoned(sizeof *x * N), total = 0, right;
+  EACH_DEVICE(device) {
+    int32_t *x = exact_data(DAVIT_SUM, DAVIT_INT32, N, 13), *y = kept(sizeof *x * N), total = 0, right;
     zone there = zone_of(x, sizeof *x * N, place_for(device), 0);
     davit_queue *queue = new_queue(device, 1);
     for (int r = 0; r < 5; r++) {
@@ -352,8 +339,6 @@ CASE(test_in_order_on_a_queue) {
     expect_elements(DAVIT_INT32, N, y, x, "scans in order");
     dvt_ref_reduce(DAVIT_SUM, DAVIT_INT32, N, x, &right);
     assert_int_equal(total, right);
-    zone_drop(&there);
-    free(x), free(y);
   }
 }
 
@@ -377,20 +362,16 @@ CASE(test_nothing) {
 CASE(test_beyond_two_to_the_31) {
   enum { WINDOW = 20000 };
   const int64_t n = (INT64_C(1) << 31) + 12345, head = (INT64_C(1) << 31) - 7777;
-  const int device = roomy_gpu((size_t)n * 5 + (size_t)(1 << 30));
-  if (device < 0) {
-    print_message("no GPU with room for %lld elements\n", (long long)n);
-    skip();
-  }
+  const int device = some_gpu((size_t)n * 5 + (size_t)(1 << 30));
   const int64_t begins[] = {0, 1000000007, head - WINDOW / 2, INT32_MAX - WINDOW / 2, n - WINDOW};
-  int32_t *x = new_memory((size_t)n * 4, device), window[WINDOW];
-  uint8_t *flags = new_memory((size_t)n, device), one = 1;
+  int32_t *x = kept_at((size_t)n * 4, device), window[WINDOW];
+  uint8_t *flags = kept_at((size_t)n, device), one = 1;
   CHECK(davit_fill((size_t)n, 0, flags));
   CHECK(davit_copy(1, &one, flags + head));
   for (int segmented = 0; segmented < 2; segmented++) {
     CHECK(davit_fill((size_t)n * 4, 1, x));
     CHECK(segmented ? davit_segmented_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, n, x, flags, x,
-                                           &(davit_scan_options){.devices = &device, .device_count = 1})
+                                           ON(davit_scan_options, &device, 1))
                     : davit_scan(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, n, x, x, NULL));
     for (int b = 0; b < COUNT(begins); b++) {
       CHECK(davit_copy(sizeof window, x + begins[b], window));
@@ -400,8 +381,6 @@ CASE(test_beyond_two_to_the_31) {
       }
     }
   }
-  CHECK(davit_free(x));
-  CHECK(davit_free(flags));
 }
 
 /* ---- segments ---- */
@@ -486,8 +465,7 @@ CASE(test_bad_arguments) {
   REFUSED(davit_scan(FLOAT_SUM, 8, x + 7, x, NULL), "y overlaps x");
   REFUSED(davit_segmented_scan(FLOAT_SUM, 8, x, NULL, y, NULL), "flags is NULL");
   REFUSED(davit_segmented_scan(FLOAT_SUM, 8, x, (uint8_t *)y + 31, y, NULL), "y overlaps flags");
-  CHECK_FAILS(davit_scan(FLOAT_SUM, 8, x, y, &(davit_scan_options){.devices = &wrong, .device_count = 1}),
-              DAVIT_UNKNOWN_DEVICE, "-7");
+  CHECK_FAILS(davit_scan(FLOAT_SUM, 8, x, y, ON(davit_scan_options, &wrong, 1)), DAVIT_UNKNOWN_DEVICE, "-7");
   REFUSED(davit_queue_scan(NULL, FLOAT_SUM, 8, x, y, NULL), "queue");
   REFUSED(davit_queue_scan(queue, DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y, NULL), "kind is 2");
   REFUSED(davit_queue_scan(queue, FLOAT_SUM, 8, x, x + 3, NULL), "y overlaps x");
@@ -539,16 +517,11 @@ CASE(test_bad_parts) {
 
 /* Parts whose arrays lie on different sides of the link. */
 CASE(test_parts_in_two_places) {
-  const int device = roomy_gpu(1 << 20);
-  if (device < 0) {
-    print_message("no GPU\n");
-    skip();
-  }
-  int32_t x[4] = {1, 2, 3, 4}, *there = new_memory(sizeof x, device);
+  const int device = some_gpu(1 << 20);
+  int32_t x[4] = {1, 2, 3, 4}, *there = kept_at(sizeof x, device);
   const davit_scan_part parts[] = {{.n = 4, .x = x, .y = x}, {.n = 4, .x = x, .y = there}};
   REFUSED(davit_scan_parts(DAVIT_SUM, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, 2, parts),
           "parts[1].x lies in another place");
-  CHECK(davit_free(there));
 }
 
 enum { SCENARIO_N = 70003, CUT = 30001 };
@@ -592,15 +565,10 @@ static davit_status scan_all(void *argument) {
 
 CASE(test_failures) {
   scenario s = {.x = exact_data(DAVIT_SUM, DAVIT_INT32, SCENARIO_N, 15),
-                .right = poisoned(SCENARIO_N * sizeof(int32_t)),
-                .y = poisoned(SCENARIO_N * sizeof(int32_t)),
+                .right = kept(SCENARIO_N * sizeof(int32_t)),
+                .y = kept(SCENARIO_N * sizeof(int32_t)),
                 .flags = make_flags(FLAGS_LONG, SCENARIO_N, 16)};
   s.flags[CUT] = s.flags[CUT + 1] = 0;
   dvt_ref_scan(INT32_SUM, SCENARIO_N, s.x, s.flags, s.right);
   fail_everywhere(scan_all, &s);
-  free(s.x), free(s.right), free(s.y), free(s.flags);
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

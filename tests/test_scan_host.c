@@ -4,7 +4,6 @@
 #include "tests/paths.h"
 
 #include "ref/ref.h"
-#include "src/base/cpu.h"
 
 /* Small numbers, so that products neither vanish nor pass the largest, with a NaN in the last tenth of
  * floating ones. */
@@ -28,23 +27,21 @@ static void fill_for(davit_type type, int64_t n, void *x) {
  * not matter. */
 static void expect_variants(job j) {
   j.scan = true;
+  SCOPE;
   const size_t bytes = job_bytes(&j), shift = j.shift * davit_type_bytes(j.type);
-  const int device = DAVIT_HOST;
-  char *x = aligned_alloc(64, (bytes + 127) / 64 * 64), *y = aligned_alloc(64, (bytes + 191) / 64 * 64),
-       *first = malloc(bytes), *should = malloc(bytes);
+  const davit_scan_options *here = ON(davit_scan_options, &(int){DAVIT_HOST}, 1);
+  char *x = kept_at(bytes + 64, DAVIT_PAGEABLE), *y = kept_at(bytes + 128, DAVIT_PAGEABLE),
+       *first = kept(bytes), *should = kept(bytes);
   fill_for(j.type, j.n, x);
   dvt_ref_scan(j.op, j.type, j.kind, j.n, x, j.flags, should);
-  for (int most = 0; most < DVT_CPU_COUNT; most++) {
+  EACH_CPU(variant) {
     const void *from = j.in_place ? y + shift : x;
-    dvt_cpu_allow((dvt_cpu)most);
     memset(y, 0x5a, bytes + 128);
     if (j.in_place)
       memcpy(y + shift, x, bytes);
-    CHECK(j.flags ? davit_segmented_scan(j.op, j.type, j.kind, j.n, from, j.flags, y + shift,
-                                         &(davit_scan_options){.devices = &device, .device_count = 1})
-                  : davit_scan(j.op, j.type, j.kind, j.n, from, y + shift,
-                               &(davit_scan_options){.devices = &device, .device_count = 1}));
-    if (most == 0)
+    CHECK(j.flags ? davit_segmented_scan(j.op, j.type, j.kind, j.n, from, j.flags, y + shift, here)
+                  : davit_scan(j.op, j.type, j.kind, j.n, from, y + shift, here));
+    if (variant == 0)
       memcpy(first, y + shift, bytes);
     assert_memory_equal(y + shift, first, bytes);
     for (size_t k = 0; k < 64; k++)
@@ -52,8 +49,6 @@ static void expect_variants(job j) {
   }
   if (!is_floating(j.type) || j.op != DAVIT_PROD)
     same_bits_or_nan(&j, first, should, "variant", 0);
-  dvt_cpu_allow(DVT_CPU_COUNT - 1);
-  free(x), free(y), free(first), free(should);
 }
 
 static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_INT64, DAVIT_INT32};
@@ -70,7 +65,6 @@ CASE(test_processor_variants) {
                                 .n = 100003,
                                 .shift = (size_t)op % 2,
                                 .flags = segmented ? flags : NULL});
-  free(flags);
 }
 
 /* So large that it goes past the caches, from the beginning of a line and not. */
@@ -85,7 +79,6 @@ CASE(test_past_the_caches) {
                             .shift = (size_t)turn % 2,
                             .flags = turn / 2 ? flags : NULL});
     expect_variants((job){.type = types[t], .kind = DAVIT_SCAN_EXCLUSIVE, .n = n, .flags = flags});
-    free(flags);
   }
 }
 
@@ -113,7 +106,6 @@ CASE(test_segments_of_a_length) {
                               .n = N,
                               .in_place = turn % 5 == 0,
                               .flags = flags});
-        free(flags);
       }
 }
 
@@ -136,9 +128,4 @@ CASE(test_one_head) {
                               .flags = flags});
       flags[at] = 0;
     }
-  free(flags);
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

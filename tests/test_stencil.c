@@ -5,7 +5,6 @@
 #include "tests/dense.h"
 
 #include "ref/ref.h"
-#include "src/base/cpu.h"
 
 typedef struct stencil_case {
   davit_type type;
@@ -52,23 +51,21 @@ static davit_status call(const stencil_case *c, const dense *a, const dense *b, 
 }
 
 static void on_queue(const stencil_case *c, int device) {
+  SCOPE;
   dense a = input(c, place_for(device)), b = output(c, place_for(device));
   davit_queue *queue = new_queue(device, 1);
   CHECK(call(c, &a, &b, queue, NULL, 0));
   finish(queue);
   refer(c, &a, &b);
   expect(c, &b, "queue of device", device);
-  dense_drop(&a);
-  dense_drop(&b);
 }
 
 static void spread(const stencil_case *c, int place_a, int place_b, const int *devices, int count) {
+  SCOPE;
   dense a = input(c, place_a), b = output(c, place_b);
   CHECK(call(c, &a, &b, NULL, devices, count));
   refer(c, &a, &b);
   expect(c, &b, "devices:", count);
-  dense_drop(&a);
-  dense_drop(&b);
 }
 
 static const int64_t shapes[][2] = {{0, 5},   {5, 0},     {1, 1},    {1, 9},   {9, 1},    {2, 9},
@@ -87,7 +84,7 @@ static void on_all_devices(void) {
                               .shift_a = v < 8 ? 0 : v % 4,
                               .shift_b = v < 12 ? 0 : v % 3,
                               .coefficients = v % 5 ? skewed : NULL};
-      for (int device = DAVIT_HOST; device < device_count(); device++)
+      EACH_DEVICE(device)
         on_queue(&c, device);
     }
 }
@@ -102,7 +99,7 @@ CASE(test_queues_without_cublas) {
 
 /* All sides aligned, sizes multiples of what the kernels work in, and larger than one span of columns. */
 CASE(test_large_and_aligned) {
-  for (int device = DAVIT_HOST; device < device_count(); device++)
+  EACH_DEVICE(device)
     for (int v = 0; v < 6; v++) {
       stencil_case c = {.type = real_type(v),
                         .rows = 2304 + (v == 5),
@@ -116,16 +113,13 @@ CASE(test_large_and_aligned) {
 
 /* Every variant of the CPU's code gives the reference's bits, caches bypassed or not. */
 CASE(test_variants) {
-  for (int most = DVT_CPU_COUNT - 1; most >= 0; most--) {
-    dvt_cpu_allow((dvt_cpu)most);
+  EACH_CPU(variant)
     for (int v = 0; v < 4; v++) {
       stencil_case small = {.type = real_type(v), .rows = 83, .cols = 20, .shift_b = v};
       on_queue(&small, DAVIT_HOST);
       stencil_case large = {.type = real_type(v), .rows = 2111, .cols = 700, .shift_a = v};
       on_queue(&large, DAVIT_HOST);
     }
-  }
-  dvt_cpu_allow(DVT_CPU_COUNT - 1);
 }
 
 CASE(test_places_and_devices) {
@@ -176,8 +170,6 @@ CASE(test_against_long_double) {
         assert_true(fabsl((long double)dense_at(&b, i, j) - sum) <=
                     9 * (long double)element_epsilon(c.type) * size);
       }
-    dense_drop(&a);
-    dense_drop(&b);
   }
 }
 
@@ -210,8 +202,6 @@ CASE(test_transposed_coefficients_differ) {
   c.coefficients = NULL;
   refer(&c, &a, &b);
   assert_false(dense_as_image(&b));
-  dense_drop(&a);
-  dense_drop(&b);
 }
 
 CASE(test_same_bits_again) {
@@ -268,10 +258,4 @@ CASE(test_failures) {
   fail_everywhere(spread_over_all, &t);
   refer(&t.c, &t.a, &t.b);
   expect(&t.c, &t.b, "after failures", 0);
-  dense_drop(&t.a);
-  dense_drop(&t.b);
-}
-
-int main(void) {
-  return run_cases(NULL, finalize);
 }

@@ -41,13 +41,12 @@ static davit_status produce_batch(producer *p, ticket *tickets, int first, int c
 
 static void *produce(void *argument) {
   producer *p = argument;
-  ticket *tickets = malloc(BATCH * sizeof *tickets);
+  ticket *tickets = kept(BATCH * sizeof *tickets);
   davit_status status = davit_queue_set_subqueue(p->shared, p->subqueue);
   for (int first = 0; first < p->count && status == DAVIT_SUCCESS; first += BATCH)
     status = produce_batch(p, tickets, first, p->count - first < BATCH ? p->count - first : BATCH);
   if (status != DAVIT_SUCCESS)
     atomic_fetch_add(&p->wrong, 1);
-  free(tickets);
   return NULL;
 }
 
@@ -273,19 +272,13 @@ static void set_up(machine *m) {
   m->cell_count = 2 * place_count < MAX_CELLS ? 2 * place_count : MAX_CELLS;
   for (int i = 0; i < m->cell_count; i++) {
     m->cells[i].place = places[i % place_count];
-    m->cells[i].memory = new_memory(sizeof m->cells[i].model, m->cells[i].place);
+    m->cells[i].memory = kept_at(sizeof m->cells[i].model, m->cells[i].place);
   }
 }
 
 static void tear_down(machine *m) {
   for (int i = 0; i < QUEUES; i++)
     CHECK(davit_queue_destroy(m->queues[i]));
-  for (int i = 0; i < LANES; i++)
-    CHECK(davit_event_destroy(m->lane_event[i]));
-  for (int i = 0; i < COMMANDS; i++)
-    CHECK(davit_event_destroy(m->command_event[i]));
-  for (int i = 0; i < m->cell_count; i++)
-    CHECK(davit_free(m->cells[i].memory));
 }
 
 CASE(test_random_programs) {
@@ -422,9 +415,4 @@ CASE(test_queues_end_within_a_batch) {
   CHECK(davit_queue_destroy(held));
   for (int i = 0; i < CROWDS; i++)
     CHECK(davit_queue_destroy(crowd[i]));
-  DROP(event, g);
-}
-
-int main(void) {
-  return run_cases(NULL, NULL);
 }

@@ -430,8 +430,7 @@ CASE(test_gemm_uses_it) {
   if (!two_devices(devices))
     skip();
   enum { N = 1024 };
-  double *a = new_memory(sizeof(double) * N * N, DAVIT_PAGEABLE), *c = new_memory(sizeof(double) * N * N, -2);
-  CHECK(davit_fill(sizeof(double) * N * N, 0, a));
+  double *a = kept_zeros(sizeof(double) * N * N), *c = kept(sizeof(double) * N * N);
   davit_gemm_report report;
   davit_gemm_options options = {.devices = devices, .device_count = 2, .report = &report};
   CHECK(davit_tuning_clear());
@@ -447,8 +446,6 @@ CASE(test_gemm_uses_it) {
   CHECK(davit_tuning_clear());
   CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
   assert_int_equal(report.tile, own);
-  davit_free(a);
-  davit_free(c);
 }
 
 /* The minimum values, or larger ones, for all parameters on all devices: sizes by `more`, numbers of threads
@@ -481,8 +478,8 @@ static void some_of(const double *x, int64_t n, double out[3]) {
 /* Whole numbers, so that no order of additions matters. */
 static results run_all(void) {
   enum { N = 700, LENGTH = N * N }; /* several of the smallest pieces */
-  double *a = new_memory(sizeof(double) * LENGTH, DAVIT_PINNED);
-  double *b = new_memory(sizeof(double) * LENGTH, DAVIT_PINNED);
+  double *a = kept_at(sizeof(double) * LENGTH, DAVIT_PINNED);
+  double *b = kept_at(sizeof(double) * LENGTH, DAVIT_PINNED);
   results r;
   for (int i = 0; i < LENGTH; i++)
     a[i] = (double)(i % 13);
@@ -506,8 +503,6 @@ static results run_all(void) {
     a[i] = (double)(i * INT64_C(7919) % LENGTH);
   CHECK(davit_closest_pair(DAVIT_DOUBLE, 2, LENGTH / 2, a, &r.pair,
                            &(davit_closest_pair_options){.algorithm = DAVIT_CLOSEST_PAIR_GRID}));
-  davit_free(a);
-  davit_free(b);
   return r;
 }
 

@@ -25,5 +25,4 @@ zone to_device(int device, const void *data, int64_t bytes) {
 
 void from_device(zone *z, void *data) {
   zone_take(z, data ? data : kept(z->bytes)); /* what lies around the zone is as it was */
-  zone_drop(z);
 }

@@ -260,14 +260,14 @@ CASE(test_streams) {
     for (int s = 0; s < COUNT(sizes); s++)
       for (int breadth = 0; breadth < 2; breadth++) {
         size_t bytes = (size_t)sizes[s] * sizeof(int32_t);
-        int32_t *input = new_memory(bytes, DAVIT_PINNED), *output = new_memory(bytes, DAVIT_PINNED);
+        int32_t *input = kept_at(bytes, DAVIT_PINNED), *output = kept_at(bytes, DAVIT_PINNED);
         study_streams streams = {.queue = new_queue(devices[d], 2),
                                  .breadth_first = breadth,
                                  .n = sizes[s],
                                  .input = input,
                                  .output = output,
-                                 .device_input = new_memory(bytes, place_for(devices[d])),
-                                 .device_output = new_memory(bytes, place_for(devices[d]))};
+                                 .device_input = kept_at(bytes, place_for(devices[d])),
+                                 .device_output = kept_at(bytes, place_for(devices[d]))};
         double elapsed = -1;
         for (int64_t i = 0; i < sizes[s]; i++) {
           input[i] = (int32_t)(i * 7 - 3);
@@ -277,10 +277,6 @@ CASE(test_streams) {
         for (int64_t i = 0; i < sizes[s]; i++)
           assert_int_equal(output[i], study_streams_kernel(input[i]));
         assert_true(elapsed >= 0);
-        CHECK(davit_free(streams.device_input));
-        CHECK(davit_free(streams.device_output));
-        CHECK(davit_free(input));
-        CHECK(davit_free(output));
         CHECK(davit_queue_destroy(streams.queue));
       }
 }

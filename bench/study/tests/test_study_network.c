@@ -270,7 +270,3 @@ CASE(test_bad_arguments) {
   study_network_free(network);
   study_network_free(NULL);
 }
-
-int main(void) {
-  return run_cases(NULL, NULL);
-}
