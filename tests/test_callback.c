@@ -156,7 +156,7 @@ static void fail_in_callback(dvt_injection kind, davit_status status, const char
   CHECK(davit_queue_host_function(queue, add_one, &ran));
   CHECK(davit_queue_synchronize(queue));
   assert_int_equal(ran, 1);
-  DROP(queue, event);
+  CHECK(davit_queue_destroy(queue));
   CHECK(davit_finalize()); /* no thread is left that could be used again */
 }
 
