@@ -289,12 +289,14 @@ static int files_in_folder(void) {
 
 CASE(test_writing) {
   char link[160], under[160];
-  struct stat status;
+  struct stat status, old;
   CHECK(davit_tuning_clear());
   CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
-  /* An older file keeps its mode; a link stays a link. */
+  /* An older file keeps its owner, its group and its mode; a link stays a link. */
   write_text("old");
   chmod(file, 0640);
+  print_message("of another user: %s\n", chown(file, 12345, 23456) ? "no" : "yes");
+  assert_int_equal(stat(file, &old), 0);
   snprintf(link, sizeof link, "%s/link", folder);
   assert_int_equal(symlink(file, link), 0);
   CHECK(davit_tuning_save(link));
@@ -302,8 +304,14 @@ CASE(test_writing) {
   assert_true(S_ISLNK(status.st_mode));
   assert_int_equal(stat(file, &status), 0);
   assert_int_equal(status.st_mode & 07777, 0640);
+  assert_true(status.st_uid == old.st_uid && status.st_gid == old.st_gid);
   CHECK(davit_tuning_load(file));
   assert_int_equal(entry_count(), 1);
+  unlink(link);
+  assert_int_equal(symlink("nowhere", link), 0);
+  REFUSED(davit_tuning_save(link), "a link to a file that does not exist");
+  assert_int_equal(lstat(link, &status), 0);
+  assert_true(S_ISLNK(status.st_mode));
   unlink(link);
   assert_int_equal(files_in_folder(), 1);
   /* Failures leave nothing behind. */

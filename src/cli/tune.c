@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/replace.h"
 #include "src/cli/clock.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/tune_search.h"
@@ -319,23 +320,15 @@ static int search(tuning *t) {
 
 /* ---- the tuning file ---- */
 
-static int unwritable(const char *path) {
-  return cli_fail(CLI_FAILED, "%s: cannot be written", path);
-}
-
 /* An unwritable place is an error before any work. The directory of the usual file is created when it is
  * written. */
 static int check_place(tuning *t) {
-  char folder[PATH_MAX];
-  if (!access(t->path, F_OK))
-    return access(t->path, W_OK) ? unwritable(t->path) : CLI_OK;
-  if (!t->output)
+  dvt_replacement trial;
+  if (!t->output && access(t->path, F_OK))
     return CLI_OK;
-  snprintf(folder, sizeof folder, "%s", t->path);
-  char *last = strrchr(folder, '/');
-  if (last)
-    last[last == folder] = '\0';
-  return access(last ? folder : ".", W_OK | X_OK) ? unwritable(t->path) : CLI_OK;
+  const char *why = dvt_replacement_open(t->path, &trial);
+  dvt_replacement_discard(&trial);
+  return why ? cli_fail(CLI_FAILED, "%s: cannot be written: %s", t->path, why) : CLI_OK;
 }
 
 /* Values that the file already has stay in it. */

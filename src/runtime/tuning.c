@@ -16,7 +16,6 @@
 
 #include <davit/version.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -30,6 +29,7 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/check.h"
+#include "src/base/replace.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
@@ -460,42 +460,17 @@ static bool write_table(FILE *file) {
   return !ferror(file) && !fflush(file) && !fsync(fileno(file));
 }
 
-/* A new file beside `target`, with the mode of the old one if there is one. */
-static int open_beside(const char *target, char *temporary, size_t bytes) {
-  struct stat old;
-  bool exists = stat(target, &old) == 0;
-  for (int attempt = 0; attempt < 100; attempt++) {
-    if (snprintf(temporary, bytes, "%s.davit-%d-%d", target, (int)getpid(), attempt) >= (int)bytes) {
-      errno = ENAMETOOLONG;
-      return -1;
-    }
-    int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file >= 0 && exists)
-      (void)fchmod(file, old.st_mode & 07777); /* a file system without modes keeps its own */
-    if (file >= 0 || errno != EEXIST)
-      return file;
-  }
-  return -1;
-}
-
-static bool replace(const char *target) {
-  char temporary[PATH_MAX];
-  int descriptor = open_beside(target, temporary, sizeof temporary);
-  if (descriptor < 0)
-    return false;
-  FILE *file = fdopen(descriptor, "w");
+/* With the lock held. */
+static bool write_and_commit(dvt_replacement *replacement) {
+  FILE *file = dvt_replacement_stream(replacement);
   bool done = file && write_table(file);
   int error = errno;
-  if (file ? fclose(file) : close(descriptor)) {
-    error = done ? errno : error;
+  if (file && fclose(file) && done) {
+    error = errno;
     done = false;
   }
-  if (done && rename(temporary, target) == 0)
-    return true;
-  error = done ? errno : error;
-  unlink(temporary);
   errno = error;
-  return false;
+  return done && dvt_replacement_commit(replacement);
 }
 
 /* The directory of `path` and the one above it. */
@@ -524,14 +499,13 @@ davit_status davit_tuning_save(const char *path) {
   path = path ? path : usual;
   if (where == USUAL)
     make_directories(path);
-  struct stat old;
-  if (stat(path, &old) == 0 && !S_ISREG(old.st_mode)) /* a rename would put a file in the place of a device */
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s: cannot be written: it is no regular file", path);
-  char *target = realpath(path, NULL); /* a link stays one */
-  lock_filled();
-  int error = replace(target ? target : path) ? 0 : errno;
-  pthread_mutex_unlock(&lock);
-  free(target);
-  return error ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s: cannot be written: %s", path, strerror(error))
-               : DAVIT_SUCCESS;
+  dvt_replacement replacement;
+  const char *why = dvt_replacement_open(path, &replacement);
+  if (!why) {
+    lock_filled();
+    why = write_and_commit(&replacement) ? NULL : strerror(errno);
+    pthread_mutex_unlock(&lock);
+    dvt_replacement_discard(&replacement);
+  }
+  return why ? davit_fail(DAVIT_INVALID_ARGUMENT, "%s: cannot be written: %s", path, why) : DAVIT_SUCCESS;
 }

@@ -18,6 +18,7 @@ import time
 import numpy as np
 
 DAVIT = os.path.abspath(sys.argv[1])
+SHIM = os.path.normpath(os.path.join(os.path.dirname(DAVIT), os.pardir, "lib", "libdavit_test_shim.so"))  # shim.c
 LIMIT_S = 120
 # Under AddressSanitizer, memory that is not there is to be an error of the tool, not of the sanitizer.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":allocator_may_return_null=1"

@@ -20,7 +20,7 @@ import time
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import (DAVIT, LIMIT_S, davit, expect, expect_keys, header_of, listing, main, noise, npy_bytes,
+from support import (DAVIT, LIMIT_S, SHIM, davit, expect, expect_keys, header_of, listing, main, noise, npy_bytes,
                      npy_raw, on_terminal, put, refuse, run_json, save)
 
 
@@ -412,22 +412,93 @@ def test_outputs():
     expect(not [name for name in listing() if ".davit-" in name], "no temporary file stays")
 
 
+def new_files(process):
+    """What the tool has opened beside its outputs: files without a name, or with a temporary one."""
+    found = set()
+    for entry in os.scandir(f"/proc/{process.pid}/fd"):
+        try:
+            target = os.readlink(entry.path)
+        except FileNotFoundError:
+            continue
+        if target.startswith(os.getcwd()) and (target.endswith(" (deleted)") or ".davit-" in target):
+            found.add(target)
+    return found
+
+
+def end_by(number, arguments, outputs, environment):
+    """Ends the tool while it reads its operands; what its folder held before that, and after."""
+    process = subprocess.Popen([DAVIT, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={**os.environ, **environment})
+    deadline = time.monotonic() + LIMIT_S
+    while len(new_files(process)) < outputs and time.monotonic() < deadline:
+        time.sleep(0.01)
+    expect(time.monotonic() < deadline, "the outputs are opened before the operands are read")
+    time.sleep(0.05)
+    before = listing()
+    process.send_signal(number)
+    expect(process.wait(LIMIT_S) == -number, f"{number.name} ends the tool")
+    return before, listing()
+
+
+NAMED = {"LD_PRELOAD": SHIM, "DAVIT_SHIM": "unnamed"}  # as on a file system without O_TMPFILE
+
+
 def test_signal():
-    """A signal while the operands are read: the temporary files of all outputs disappear."""
+    """A signal while the operands are read leaves nothing, even one that the tool cannot handle."""
     os.mkfifo("fifo.npy")
     one, two = ("axpy", "fifo.npy", "fifo.npy", "-o", "z.npy"), ("covariance", "fifo.npy", "-o", "s.npy", "--mean", "m.npy")
-    cases = [(one, 1, signal.SIGTERM), (two, 2, signal.SIGTERM)]
-    cases += [(one, 1, getattr(signal, "SIG" + name)) for name in "QUIT USR1 USR2 XCPU ALRM VTALRM HUP INT".split()]
-    for arguments, outputs, number in cases:
-        process = subprocess.Popen([DAVIT, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + LIMIT_S
-        while len([name for name in listing() if ".davit-" in name]) < outputs and time.monotonic() < deadline:
-            time.sleep(0.01)
-        expect(time.monotonic() < deadline, "the outputs are opened before the operands are read")
-        time.sleep(0.05)
-        process.send_signal(number)
-        expect(process.wait(LIMIT_S) == -number, f"{number.name} ends the tool")
-        expect(listing() == ["fifo.npy"], f"nothing stays after {number.name}: {listing()}")
+    for arguments, outputs in ((one, 1), (two, 2)):
+        before, after = end_by(signal.SIGKILL, arguments, outputs, {})
+        expect(before == after == ["fifo.npy"], f"files without a name: {before}, {after}")
+    cases = [(one, 1, "TERM"), (two, 2, "TERM")]
+    cases += [(one, 1, name) for name in "QUIT USR1 USR2 XCPU ALRM VTALRM HUP INT".split()]
+    for arguments, outputs, name in cases:
+        before, after = end_by(getattr(signal, "SIG" + name), arguments, outputs, NAMED)
+        expect(len(before) == 1 + outputs and after == ["fifo.npy"], f"nothing stays after SIG{name}: {before}, {after}")
+
+
+def test_named_outputs():
+    """On a file system without O_TMPFILE results are the same."""
+    a = save("a.npy", np.arange(16.0).reshape(4, 4))
+    put("s.npy", b"old")
+    os.chmod("s.npy", 0o640)
+    for environment in ({}, NAMED):
+        process = subprocess.run([DAVIT, "covariance", a, "-o", "s.npy", "--mean", "m.npy"], timeout=LIMIT_S, check=False,
+                                 env={**os.environ, **environment})
+        expect(process.returncode == 0 and listing() == ["a.npy", "m.npy", "s.npy"], f"both outputs: {listing()}")
+        expect(np.array_equal(np.load("m.npy"), [6, 7, 8, 9]), "the means")
+        expect(stat.S_IMODE(os.stat("s.npy").st_mode) == 0o640, "the mode stays")
+        os.remove("m.npy")
+
+
+def test_owner():
+    """Owner, group and mode of a file that is replaced stay; where that is not possible, it is not replaced."""
+    a, x = save("a.npy", np.eye(2)), save("x.npy", np.ones(4))
+    for mode in (0o600, 0o664, 0o4755):
+        put("old.npy", b"old")
+        os.chmod("old.npy", mode)
+        if os.geteuid() == 0:
+            os.chown("old.npy", 12345, 23456)
+            os.chmod("old.npy", mode)
+        old = os.stat("old.npy")
+        davit("gemm", a, a, "-o", "old.npy")
+        new = os.stat("old.npy")
+        expect((new.st_uid, new.st_gid) == (old.st_uid, old.st_gid), f"the owner stays: {new}")
+        expect(stat.S_IMODE(new.st_mode) == mode & 0o777, f"the mode stays: {new.st_mode:o}")
+        expect(np.array_equal(np.load("old.npy"), np.eye(2)), "the result is written")
+    if os.geteuid() == 0:
+        put("new.npy", b"old")
+        os.chmod("new.npy", 0o666)
+        os.chmod(".", 0o777)
+        try:
+            process = subprocess.run([DAVIT, "scan", x, "-o", "new.npy"], user=12345, group=12345, extra_groups=[],
+                                     capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        except PermissionError:
+            print("  left out: other users cannot run the tool in its folder")
+            return
+        expect(process.returncode == 1 and "new.npy: cannot be written: a new file cannot be given its owner" in process.stderr,
+               f"another user's file: {process}")
+        expect(open("new.npy", "rb").read() == b"old" and os.stat("new.npy").st_uid == 0, "it is as it was")
 
 
 def test_dangling_link():

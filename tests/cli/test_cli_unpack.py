@@ -4,7 +4,7 @@
 
 usage: test_cli_unpack.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 
-DAVIT_TEST_SHIM names the library of shim.c. Where the machine allows name spaces, /tmp itself is another one as well.
+Calls of the C library fail by shim.c. Where the machine allows name spaces, /tmp itself is another one as well.
 """
 import os
 import subprocess
@@ -13,9 +13,8 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import DAVIT, LIMIT_S, expect, main, run_json, save
+from support import DAVIT, LIMIT_S, SHIM, expect, main, run_json, save
 
-SHIM = os.environ["DAVIT_TEST_SHIM"]
 WORDS = "unpacks code for host devices in /tmp, where a file of"
 
 

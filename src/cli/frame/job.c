@@ -238,9 +238,7 @@ static int write_outputs(cli_job *job) {
     return code;
   for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));)
     code = write_output(job, row);
-  for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));)
-    code = cli_output_commit(member(job, row->at));
-  return code;
+  return code == CLI_OK ? cli_outputs_commit() : code;
 }
 
 /* ---- report ---- */

@@ -6,42 +6,39 @@
 #include "src/cli/frame/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/allocate.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
 
-/* ---- removal on signals ---- */
+/* ---- outputs that replace a file ---- */
 
-static char *volatile doomed[CLI_MAX_OUTPUTS]; /* temporary files to remove when a signal ends the program */
+static cli_output *volatile open_outputs[CLI_MAX_OUTPUTS];
 
 static void remove_and_die(int number) {
   for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
-    if (doomed[i])
-      unlink(doomed[i]);
+    if (open_outputs[i])
+      dvt_replacement_unlink(&open_outputs[i]->replacement);
   raise(number); /* SA_RESETHAND: the default action follows when this handler returns */
 }
 
 /* Replaces `from` in the table by `to`; NULL is a free place. */
-static void exchange(const char *from, char *to) {
+static void exchange(const cli_output *from, cli_output *to) {
   for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
-    if (doomed[i] == from) {
-      doomed[i] = to;
+    if (open_outputs[i] == from) {
+      open_outputs[i] = to;
       return;
     }
 }
 
-static void watch(char *temporary) {
+static void watch(cli_output *output) {
   static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,  SIGPIPE, SIGXFSZ,  SIGQUIT,
                                 SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGVTALRM};
   const struct sigaction action = {.sa_handler = remove_and_die, .sa_flags = (int)SA_RESETHAND};
-  exchange(NULL, temporary);
+  exchange(NULL, output);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     struct sigaction old;
     if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)
@@ -49,84 +46,35 @@ static void watch(char *temporary) {
   }
 }
 
+/* Whether another output that is open replaces the same file. */
+static bool is_taken(const cli_output *output) {
+  bool taken = false;
+  for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
+    taken = taken || (open_outputs[i] && open_outputs[i] != output &&
+                      !strcmp(open_outputs[i]->replacement.target, output->replacement.target));
+  return taken;
+}
+
 /* ---- opening ---- */
 
-/* Of the name of a temporary file, after its target's. */
-static const char suffix[] = ".davit-XXXXXX";
-
-/* Whether an output that is open has this target. */
-static bool is_open(const char *target) {
-  const size_t length = strlen(target);
-  bool open = false;
-  for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
-    open = open || (doomed[i] && strlen(doomed[i]) == length + sizeof suffix - 1 &&
-                    !strncmp(doomed[i], target, length));
-  return open;
-}
-
-/* The path with all links of its folder followed, whether the file exists or not; NULL with errno. */
-static char *resolve(const char *path, bool exists) {
-  if (exists)
-    return realpath(path, NULL);
-  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  char *folder = slash ? dvt_allocate_text("%.*s", (int)(slash - path) + 1, path) : dvt_allocate_text(".");
-  char *real = folder ? realpath(folder, NULL) : NULL;
-  char *resolved = real ? dvt_allocate_text("%s/%s", strcmp(real, "/") ? real : "", name) : NULL;
-  free(folder);
-  free(real);
-  return resolved;
-}
-
-static int open_fail(const char *path) {
-  return cli_fail(CLI_FAILED, "%s: cannot be written: %s", path, strerror(errno));
-}
-
-/* mkstemp() creates files with mode 600; the result gets the mode that open() would give. */
-static void set_mode(int file, const struct stat *existing) {
-  mode_t mode;
-  if (existing) {
-    mode = existing->st_mode & 07777;
-  } else {
-    const mode_t mask = umask(0);
-    umask(mask);
-    mode = 0666 & ~mask;
-  }
-  (void)fchmod(file, mode); /* a file system without modes keeps its own */
-}
-
-static int open_temporary(cli_output *output, const struct stat *existing) {
-  output->temporary = dvt_allocate_text("%s%s", output->target, suffix);
-  if (!output->temporary)
-    return cli_fail(CLI_DEVICE, "not enough memory for a file name");
-  const int file = mkostemp(output->temporary, O_CLOEXEC);
-  if (file < 0) {
-    free(output->temporary);
-    output->temporary = NULL;
-    return open_fail(output->path);
-  }
-  watch(output->temporary);
-  set_mode(file, existing);
-  output->file = fdopen(file, "wb");
-  return output->file ? CLI_OK : open_fail(output->path);
+static int open_fail(const char *path, const char *why) {
+  return cli_fail(errno == ENOMEM ? CLI_DEVICE : CLI_FAILED, "%s: cannot be written: %s", path, why);
 }
 
 static int open_file(const char *path, cli_output *output) {
-  struct stat status, link;
-  const bool exists = !stat(path, &status);
-  if (!exists && !lstat(path, &link))
-    return cli_fail(CLI_FAILED, "%s: cannot be written: it is a link to a file that does not exist", path);
-  if (exists && !S_ISREG(status.st_mode)) {
+  struct stat status;
+  if (!stat(path, &status) && !S_ISREG(status.st_mode)) {
     output->file = fopen(path, "wbe");
-    return output->file ? CLI_OK : open_fail(path);
+    return output->file ? CLI_OK : open_fail(path, strerror(errno));
   }
-  if (exists && access(path, W_OK))
-    return open_fail(path);
-  output->target = resolve(path, exists);
-  if (!output->target)
-    return open_fail(path);
-  if (is_open(output->target))
+  watch(output);
+  const char *why = dvt_replacement_open(path, &output->replacement);
+  if (why)
+    return open_fail(path, why);
+  if (is_taken(output))
     return cli_fail(CLI_USAGE, "%s: two outputs of the command are this file", path);
-  return open_temporary(output, exists ? &status : NULL);
+  output->file = dvt_replacement_stream(&output->replacement);
+  return output->file ? CLI_OK : open_fail(path, strerror(errno));
 }
 
 int cli_output_open(cli_output *output) {
@@ -144,24 +92,16 @@ int cli_output_open(cli_output *output) {
 
 /* ---- ending ---- */
 
-static void forget(cli_output *output) {
-  if (output->temporary)
-    exchange(output->temporary, NULL);
-  free(output->temporary);
-  free(output->target);
-  *output = (cli_output){0};
-}
-
 void cli_output_discard(cli_output *output) {
   if (output->file && output->file != stdout)
     fclose(output->file);
-  if (output->temporary)
-    unlink(output->temporary);
-  forget(output);
+  dvt_replacement_discard(&output->replacement);
+  exchange(output, NULL);
+  *output = (cli_output){0};
 }
 
 static int end_fail(cli_output *output) {
-  const int code = open_fail(output->path);
+  const int code = open_fail(output->path, strerror(errno));
   cli_output_discard(output);
   return code;
 }
@@ -169,7 +109,8 @@ static int end_fail(cli_output *output) {
 /* Flushes and closes: everything that fails if the disk is full. */
 static bool close_file(cli_output *output) {
   FILE *file = output->file;
-  const bool flushed = !ferror(file) && !fflush(file) && (!output->temporary || !fsync(fileno(file)));
+  const bool flushed =
+      !ferror(file) && !fflush(file) && (!output->replacement.target || !fsync(fileno(file)));
   if (file == stdout)
     return flushed;
   output->file = NULL;
@@ -190,9 +131,11 @@ int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const vo
   return write(output->file, state) && close_file(output) ? CLI_OK : end_fail(output);
 }
 
-int cli_output_commit(cli_output *output) {
-  if (output->temporary && rename(output->temporary, output->target))
-    return end_fail(output);
-  forget(output);
+int cli_outputs_commit(void) {
+  static bool (*const steps[])(dvt_replacement *) = {dvt_replacement_name, dvt_replacement_commit};
+  for (size_t step = 0; step < sizeof steps / sizeof *steps; step++)
+    for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
+      if (open_outputs[i] && !steps[step](&open_outputs[i]->replacement))
+        return end_fail(open_outputs[i]);
   return CLI_OK;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output files, written whole or not at all.
  *
- * Opening creates a temporary file beside the target, so that an unwritable place is an error before any work
- * is done; writing fills it and flushes it to the disk; committing renames it. Whatever ends the program
- * before that, signals included, removes the temporary file and leaves the target as it was. A target that
- * exists and is not a regular file (/dev/null, a pipe) is written directly, and so is standard output ("-").
- * Outputs that belong together are all written before the first is committed. */
+ * Opening begins the file that is to replace the target (src/base/replace.h), so that an unwritable place is an
+ * error before any work is done; writing fills it and flushes it to the disk; committing puts it in place.
+ * Whatever ends the program before that, signals included, leaves the target as it was, and nothing beside it.
+ * A target that exists and is not a regular file (/dev/null, a pipe) is written directly, and so is standard
+ * output ("-"). Outputs that belong together are all written before the first is committed. */
 #ifndef DAVIT_SRC_CLI_FRAME_OUTPUT_H
 #define DAVIT_SRC_CLI_FRAME_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "src/base/replace.h"
 #include "src/cli/formats/array.h"
 
 enum { CLI_MAX_OUTPUTS = 2 }; /* that are open at a time */
 
 typedef struct cli_output {
-  const char *path; /* as given; NULL: no output wanted */
-  char *target;     /* the file to replace, links followed */
-  char *temporary;  /* NULL when written directly */
+  const char *path;            /* as given; NULL: no output wanted */
+  dvt_replacement replacement; /* not open when written directly */
   FILE *file;
 } cli_output;
 
@@ -34,8 +34,8 @@ int cli_output_write(cli_output *output, const cli_array *array);
 int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const void *state),
                           const void *state);
 
-/* Gives an output that was written its name; CLI_FAILED if that fails. */
-int cli_output_commit(cli_output *output);
+/* Puts all outputs that are open, and were written, in place; CLI_FAILED if that fails. */
+int cli_outputs_commit(void);
 
 /* Removes an output that is not committed. {0} and a committed output are allowed. */
 void cli_output_discard(cli_output *output);
