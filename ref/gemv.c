@@ -1,9 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* y = alpha op(A) x + beta y on the CPU, by BLIS. As in the reference BLAS, y stays as it is when m or n is
- * 0. */
+ * 0.
+ *
+ * For 'N', and for 'T' of one row, BLIS adds the columns of op(A) in groups. The columns after the last
+ * whole group, and all columns if x or y is strided, it adds one by one, without those where alpha x_j is 0.
+ * These are read here, because 0 times a NaN or an infinity is NaN. */
 #include <blis.h>
+#include <math.h>
 
 #include "ref/blas.h"
+
+#define DEFINE(T)                                                                                            \
+  static bool all_finite_##T(int64_t n, const T *a, int64_t inc) {                                           \
+    int others = 0;                                                                                          \
+    for (int64_t i = 0; i < n; i++)                                                                          \
+      others |= !(a[i * inc] - a[i * inc] == 0);                                                             \
+    return !others;                                                                                          \
+  }                                                                                                          \
+                                                                                                             \
+  static void add_zero_columns_##T(const dvt_gemv *g, int64_t first, const T *x, T *y) {                     \
+    const bool plain = g->trans == 'N';                                                                      \
+    const int64_t rows = plain ? g->m : g->n, cols = plain ? g->n : g->m;                                    \
+    const int64_t down = plain ? 1 : g->lda, right = plain ? g->lda : 1;                                     \
+    for (int64_t j = first; j < cols; j++) {                                                                 \
+      const T factor = (T)g->alpha * x[j * g->incx], *a = (const T *)g->a + j * right;                       \
+      if (factor != 0 || all_finite_##T(rows, a, down))                                                      \
+        continue;                                                                                            \
+      for (int64_t i = 0; i < rows; i++)                                                                     \
+        if (!isfinite(a[i * down]))                                                                          \
+          y[i * g->incy] += factor * a[i * down];                                                            \
+    }                                                                                                        \
+  }
+DEFINE(double)
+DEFINE(float)
+
+/* The first column of op(A) that BLIS may leave out. */
+static int64_t first_single(const dvt_gemv *g) {
+  const num_t type = g->type == DAVIT_DOUBLE ? BLIS_DOUBLE : BLIS_FLOAT;
+  const int64_t group = bli_cntx_get_blksz_def_dt(type, BLIS_AF, bli_gks_query_cntx());
+  const bool grouped = g->trans == 'N' && g->incx == 1 && g->incy == 1;
+  return grouped ? g->n / group * group : 0;
+}
 
 davit_status dvt_gemv_host(const dvt_site *site, const void *gemv) {
   const dvt_gemv *g = gemv;
@@ -22,5 +59,10 @@ davit_status dvt_gemv_host(const dvt_site *site, const void *gemv) {
   else
     bli_sgemv_ex(op, BLIS_NO_CONJUGATE, g->m, g->n, &alpha_s, a, 1, g->lda, x, g->incx, &beta_s, y, g->incy,
                  NULL, NULL);
+  if (alpha != 0 && (plain || g->m == 1)) {
+    const int64_t first = first_single(g);
+    g->type == DAVIT_DOUBLE ? add_zero_columns_double(g, first, x, y)
+                            : add_zero_columns_float(g, first, x, y);
+  }
   return DAVIT_SUCCESS;
 }

@@ -12,12 +12,16 @@ static dense image_new(davit_type type, int64_t rows, int64_t cols, int64_t ld, 
   return m;
 }
 
+void dense_give(dense *m) {
+  CHECK(davit_copy(m->bytes, m->image, m->there));
+}
+
 static dense place_image(dense m, int place, uint64_t seed) {
   for (int64_t j = 0; j < m.cols && seed != UNSET; j++)
     for (int64_t i = 0; i < m.rows; i++)
       dense_set(&m, i, j, 0.5 * random_unit(&seed));
   m.there = kept_at(m.bytes, place);
-  CHECK(davit_copy(m.bytes, m.image, m.there));
+  dense_give(&m);
   return m;
 }
 

@@ -58,6 +58,9 @@ static inline void dense_set(dense *m, int64_t i, int64_t j, double value) {
 /* Whether the place holds the image, to the last byte. */
 bool dense_as_image(const dense *m);
 
+/* The place becomes what the image is. */
+void dense_give(dense *m);
+
 /* The image becomes what lies at the place; nothing but the matrix's elements may have changed. */
 void dense_take(dense *m);
 

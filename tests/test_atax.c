@@ -133,6 +133,41 @@ CASE(test_queues_without_cublas) {
   without_blas(on_all_devices);
 }
 
+/* A NaN of A that is multiplied with a 0 of x makes all of y NaN. */
+static void nan_times_zero(void) {
+  for (int s = 3; s < COUNT(shapes); s++)
+    for (int v = 0; v < 8; v++)
+      for (int device = DAVIT_HOST; device <= device_count(); device++) {
+        const atax_case c = {.type = real_type(v),
+                             .trans = "NT"[v / 2 % 2],
+                             .m = shapes[s][0],
+                             .n = shapes[s][1],
+                             .extra_ld = v / 4};
+        const bool queued = device < device_count();
+        const int place = queued ? place_for(device) : DAVIT_PAGEABLE;
+        operands o = make(&c, (int[]){place, place, place, place});
+        const int64_t row = c.m * (v + 1) / 9, col = c.n * (8 - v) / 9;
+        dense_set(&o.a, row, col, NAN);
+        dense_set(&o.x, c.trans == 'N' ? col : row, 0, 0);
+        dense_give(&o.a), dense_give(&o.x);
+        davit_queue *queue = queued ? new_queue(device, 1) : NULL;
+        CHECK(call(&c, &o, queue, NULL, 0));
+        if (queued)
+          finish(queue);
+        dense_take(&o.y);
+        for (int64_t j = 0; j < outer(&c); j++)
+          if (!isnan(dense_at(&o.y, j, 0)))
+            fail_msg("%c m %lld n %lld device %d: y[%lld] is %g", c.trans, (long long)c.m, (long long)c.n,
+                     device, (long long)j, dense_at(&o.y, j, 0));
+        drop(&o);
+      }
+}
+
+CASE(test_nan_times_zero) {
+  nan_times_zero();
+  without_blas(nan_times_zero);
+}
+
 CASE(test_variants) {
   EACH_CPU(variant)
     for (int v = 0; v < 4; v++) {

@@ -296,6 +296,47 @@ CASE(test_own_kernels) {
   without_blas(all_transposes);
 }
 
+/* A NaN of A that is multiplied with zeros of B makes its row of C NaN, and nothing else. */
+static void expect_nan_row(problem p, davit_queue *queue, int64_t row, int64_t depth) {
+  const bool na = p.transa == 'N', nb = p.transb == 'N';
+  prepare(&p);
+  dense_set(&p.a, na ? row : depth, na ? depth : row, NAN);
+  for (int64_t j = 0; j < p.n; j++)
+    dense_set(&p.b, nb ? depth : j, nb ? j : depth, 0);
+  dense_give(&p.a), dense_give(&p.b);
+  CHECK(multiply(&p, queue));
+  if (queue)
+    CHECK(davit_queue_synchronize(queue));
+  dense_take(&p.c);
+  for (int64_t j = 0; j < p.n; j++)
+    for (int64_t i = 0; i < p.m; i++)
+      assert_true(isnan(dense_at(&p.c, i, j)) == (i == row));
+  drop(&p);
+}
+
+static void nan_rows_on_all_paths(void) {
+  static const int64_t sizes[] = {1, 2, 5, 9, 17, 70};
+  uint64_t seed = 3;
+  for (int device = DAVIT_HOST; device <= device_count(); device++) {
+    const bool queued = device < device_count();
+    const int place = queued ? place_for(device) : DAVIT_PAGEABLE;
+    davit_queue *queue = queued ? new_queue(device, 1) : NULL;
+    for (int turn = 0; turn < 48; turn++) {
+      problem p = transposed(turn, sizes[random_below(&seed, 6)], sizes[random_below(&seed, 6)],
+                             sizes[random_below(&seed, 6)]);
+      memcpy(p.places, (int[]){place, place, place}, sizeof p.places);
+      expect_nan_row(p, queue, random_below(&seed, (int)p.m), random_below(&seed, (int)p.k));
+    }
+    if (queued)
+      finish(queue);
+  }
+}
+
+CASE(test_nan_times_zero) {
+  nan_rows_on_all_paths();
+  without_blas(nan_rows_on_all_paths);
+}
+
 CASE(test_on_a_queue) {
   EACH_DEVICE(device) {
     const int place = place_for(device);

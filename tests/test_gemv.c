@@ -121,6 +121,83 @@ CASE(test_beta_zero_does_not_read_y) {
   assert_true(y[0] == 4 && y[1] == 6);
 }
 
+/* ---- numbers that are not finite ---- */
+
+/* A(i, j), or x_j with `in_x`, is not finite, and is multiplied with `other`: the elements of y that
+ * it belongs to are not finite, all others are. */
+typedef struct special {
+  gemv_case c;
+  double value, other;
+  bool in_x;
+  int64_t i, j;
+} special;
+
+static void expect_special(const special *s, davit_queue *queue) {
+  const gemv_case *c = &s->c;
+  const int64_t inner = c->trans == 'N' ? c->n : c->m, outer = c->trans == 'N' ? c->m : c->n;
+  dense a = dense_new(c->type, c->m, c->n, c->extra_ld, 0, c->places[0], 1);
+  dense x = vector_new(c->type, inner, c->incx, c->places[1], 2);
+  dense y = vector_new(c->type, outer, c->incy, c->places[2], 3);
+  for (int64_t i = 0; i < outer && s->in_x; i++)
+    dense_set(&a, c->trans == 'N' ? i : s->j, c->trans == 'N' ? s->j : i, s->other);
+  if (!s->in_x)
+    dense_set(&a, c->trans == 'N' ? s->i : s->j, c->trans == 'N' ? s->j : s->i, s->value);
+  dense_set(&x, 0, s->j, s->in_x ? s->value : s->other);
+  dense_give(&a), dense_give(&x);
+  CHECK(call(c, queue, &a, dense_there(&x), dense_there(&y), NULL));
+  if (queue)
+    CHECK(davit_queue_synchronize(queue));
+  dense_take(&y);
+  for (int64_t i = 0; i < outer; i++)
+    if (isfinite(dense_at(&y, 0, i)) != !(c->alpha != 0 && (s->in_x || i == s->i)))
+      fail_msg("%c %s m %lld n %lld incx %lld incy %lld: %s %g at %lld times %g: element %lld is %g",
+               c->trans, davit_type_string(c->type), (long long)c->m, (long long)c->n, (long long)c->incx,
+               (long long)c->incy, s->in_x ? "x" : "A", s->value, (long long)s->j, s->other, (long long)i,
+               dense_at(&y, 0, i));
+  dense_drop(&a), dense_drop(&x), dense_drop(&y);
+}
+
+static void expect_specials(davit_queue *queue, int place, uint64_t *seed) {
+  static const double values[] = {NAN, INFINITY, -INFINITY}, others[] = {0, -0.0, 1, 1e-30};
+  static const int64_t incs[] = {1, 1, 1, 2, -1, -3};
+  for (int turn = 0; turn < 250; turn++) {
+    special s = {.c = {.type = real_type(turn),
+                       .trans = "NNT"[turn % 3],
+                       .m = 1 + random_below(seed, turn % 7 ? 20 : 150),
+                       .n = 1 + random_below(seed, turn % 5 ? 20 : 150),
+                       .extra_ld = random_below(seed, 2),
+                       .incx = incs[random_below(seed, COUNT(incs))],
+                       .incy = incs[random_below(seed, COUNT(incs))],
+                       .alpha = turn % 11 == 0  ? 0
+                                : turn % 4 == 0 ? 1e-30
+                                                : -1,
+                       .beta = turn % 2,
+                       .places = {place, place, place}},
+                 .value = values[turn / 2 % COUNT(values)],
+                 .other = others[random_below(seed, COUNT(others))],
+                 .in_x = turn % 9 == 0};
+    s.i = random_below(seed, (int)(s.c.trans == 'N' ? s.c.m : s.c.n));
+    s.j = random_below(seed, (int)(s.c.trans == 'N' ? s.c.n : s.c.m));
+    expect_special(&s, queue);
+  }
+}
+
+static void specials_on_all_paths(void) {
+  uint64_t seed = 17;
+  for (int device = DAVIT_HOST; device < device_count(); device++) {
+    davit_queue *queue = new_queue(device, 1);
+    expect_specials(queue, place_for(device), &seed);
+    finish(queue);
+  }
+  expect_specials(NULL, DAVIT_PAGEABLE, &seed);
+}
+
+/* NaN and infinity propagate, also where they are multiplied with 0, unless alpha is 0. */
+CASE(test_not_finite) {
+  specials_on_all_paths();
+  without_blas(specials_on_all_paths);
+}
+
 CASE(test_on_a_queue) {
   EACH_DEVICE(device)
     for (int t = 0; t < 2; t++) {

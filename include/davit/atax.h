@@ -6,8 +6,7 @@
  * pass trans = 'T', m = n, n = m, lda = its row length. tmp may be NULL. y and tmp must overlap neither
  * each other nor A and x. m = 0 or n = 0 gives zeros. type is DAVIT_DOUBLE or DAVIT_FLOAT.
  *
- * A NaN in A or x makes all of y NaN, except one in A that meets a 0 of x, which may be skipped as in
- * BLAS.
+ * A NaN in A or x makes all of y NaN.
  * Accuracy: each of the two products has the bound of a conventional one, length * eps * |op(A)| |x|.
  * Cost: 4 m n flops. An NVIDIA device reads A once for 'T' and columns of at most 12288 doubles (24576
  * floats); 'N' and longer columns are two products, which read it twice. The CPU reads A once unless the

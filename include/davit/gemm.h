@@ -53,11 +53,12 @@ struct davit_gemm_report {
 
 /* C = alpha op(A) op(B) + beta C. op(A) is m × k, op(B) k × n, C m × n; op is the matrix ('N') or its
  * transpose ('T', 'C'). lda >= the rows of A as stored (m for 'N', else k), likewise ldb; ldc >= m. k = 0
- * or alpha = 0 does not read A and B; beta = 0 does not read C, so NaN there does not spread. C must not
- * overlap A or B. The bytes of C beyond its rows stay untouched. Operands may be larger than device
- * memory. The same call on the same devices gives the same bits. Accuracy: the bound of a conventional
- * product; a tile's products are summed in ascending k. Algorithm: each device gets blocks of tiles of C;
- * a tile of A or B is fetched once from the host and copied on between devices (docs/gemm.md). */
+ * or alpha = 0 does not read A and B; beta = 0 does not read C. Otherwise NaN and infinities propagate as
+ * in IEEE 754, on every device: 0 times one is NaN. C must not overlap A or B. The bytes of C beyond its
+ * rows stay untouched. Operands may be larger than device memory. The same call on the same devices gives
+ * the same bits. Accuracy: the bound of a conventional product; a tile's products are summed in ascending
+ * k. Algorithm: each device gets blocks of tiles of C; a tile of A or B is fetched once from the host and
+ * copied on between devices (docs/gemm.md). */
 DAVIT_API davit_status davit_dgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
                                    const double *a, int64_t lda, const double *b, int64_t ldb, double beta,
                                    double *c, int64_t ldc, const davit_gemm_options *options);
