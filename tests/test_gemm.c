@@ -298,6 +298,7 @@ CASE(test_own_kernels) {
 
 /* A NaN of A that is multiplied with zeros of B makes its row of C NaN, and nothing else. */
 static void expect_nan_row(problem p, davit_queue *queue, int64_t row, int64_t depth) {
+  SCOPE;
   const bool na = p.transa == 'N', nb = p.transb == 'N';
   prepare(&p);
   dense_set(&p.a, na ? row : depth, na ? depth : row, NAN);
@@ -311,7 +312,6 @@ static void expect_nan_row(problem p, davit_queue *queue, int64_t row, int64_t d
   for (int64_t j = 0; j < p.n; j++)
     for (int64_t i = 0; i < p.m; i++)
       assert_true(isnan(dense_at(&p.c, i, j)) == (i == row));
-  drop(&p);
 }
 
 static void nan_rows_on_all_paths(void) {

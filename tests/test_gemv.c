@@ -133,6 +133,7 @@ typedef struct special {
 } special;
 
 static void expect_special(const special *s, davit_queue *queue) {
+  SCOPE;
   const gemv_case *c = &s->c;
   const int64_t inner = c->trans == 'N' ? c->n : c->m, outer = c->trans == 'N' ? c->m : c->n;
   dense a = dense_new(c->type, c->m, c->n, c->extra_ld, 0, c->places[0], 1);
@@ -154,7 +155,6 @@ static void expect_special(const special *s, davit_queue *queue) {
                c->trans, davit_type_string(c->type), (long long)c->m, (long long)c->n, (long long)c->incx,
                (long long)c->incy, s->in_x ? "x" : "A", s->value, (long long)s->j, s->other, (long long)i,
                dense_at(&y, 0, i));
-  dense_drop(&a), dense_drop(&x), dense_drop(&y);
 }
 
 static void expect_specials(davit_queue *queue, int place, uint64_t *seed) {

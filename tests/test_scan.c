@@ -155,6 +155,7 @@ CASE(test_signs_of_zeros) {
   uint64_t seed = 15;
   for (int turn = 0; turn < 4 * COUNT(sizes); turn++)
     for (int pattern = -1; pattern < FLAGS_PATTERNS; pattern++) {
+      SCOPE;
       trial t = trial_new((job){.op = DAVIT_SUM,
                                 .type = real_type(turn / 2),
                                 .kind = (davit_scan_kind)(turn % 2),
@@ -167,7 +168,6 @@ CASE(test_signs_of_zeros) {
       refer(&t);
       walk_all_paths(&t.j, 1, same_bits, t.should, &seed);
       walk_streamed(&t.j, same_bits, t.should, &seed);
-      trial_drop(&t);
     }
 }
 
