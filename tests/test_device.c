@@ -278,6 +278,10 @@ CASE(test_statuses) {
   assert_string_equal(davit_status_string((davit_status)-1), "unknown status");
   assert_int_equal(davit_fail(DAVIT_WORK_FAILED, "line %d of %s", 3, "x"), DAVIT_WORK_FAILED);
   assert_string_equal(davit_last_error(), "line 3 of x");
+  davit_fail(DAVIT_WORK_FAILED,
+             "a\n\033[1m\177\302\205é\302\240"); /* no control characters, but all letters */
+  assert_string_equal(davit_last_error(), "a??[1m???é\302\240");
+  assert_int_equal(davit_fail(DAVIT_WORK_FAILED, "line %d of %s", 3, "x"), DAVIT_WORK_FAILED);
   bool empty = false;
   join_thread(start_thread(fail_elsewhere, &empty));
   assert_true(empty);

@@ -131,6 +131,8 @@ CASE(test_bad_lines) {
                                           "\taxpy\tchunk\t65536\t1",
                                           "%s\taxpy\tchunk\t65536\t1\r",
                                           " ",
+                                          "\033[2Jhost\taxpy\tchunk\t65536\t1",
+                                          "host\302\233\taxpy\tchunk\t65536\t1",
                                           "{\"json\": 1}"};
   static const char *const unknown[] = {"%s\taxpy\tchunks\t65536\t1", "%s\tAXPY\tchunk\t65536\t1",
                                         "%s\taxpy\tchunk\t4095\t1",   "%s\taxpy\tchunk\t67108865\t1",
@@ -176,14 +178,17 @@ CASE(test_versions) {
                                       "Davit-tuning\t" DAVIT_VERSION "\n",
                                       "",
                                       "\n",
-                                      "\177ELF"};
+                                      "\177ELF",
+                                      "secret\n",
+                                      "davit-tuning\tsecret\n"};
   char text[512];
   for (int i = 0; i < COUNT(heads); i++) {
     CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
     snprintf(text, sizeof text, "%s%s\taxpy\tchunk\t65536\t1\n", heads[i], host_key());
     write_text(text);
     CHECK(davit_tuning_load(file));
-    expect_warning("is not of davit " DAVIT_VERSION);
+    expect_warning("line 1: the file is not of davit " DAVIT_VERSION);
+    assert_null(strstr(warning(), "secret"));
     assert_int_equal(entry_count(), 0);
     assert_int_equal(dvt_tuned(DAVIT_HOST, DVT_TUNE_AXPY_CHUNK, 9), 9);
   }
@@ -222,6 +227,20 @@ CASE(test_too_many) {
   expect_warning("only the first 512 entries are used");
   assert_int_equal(entry_count(), 512);
   CHECK_FAILS(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0), DAVIT_INVALID_STATE, "full");
+}
+
+/* The contents of a file that is no tuning file do not appear in a warning, nor control characters of its name. */
+CASE(test_control_characters) {
+  char path[160];
+  snprintf(path, sizeof path, "%s/\033[2J\n\302\233é", folder);
+  FILE *odd = fopen(path, "w");
+  assert_non_null(odd);
+  fputs("secret\n", odd);
+  fclose(odd);
+  CHECK(davit_tuning_load(path));
+  expect_warning("/?[2J???é: line 1: the file is not of davit");
+  unlink(path);
+  REFUSED(davit_tuning_load(path), "/?[2J???é: cannot be read");
 }
 
 /* ---- setting and writing ---- */

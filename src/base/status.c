@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/error.h"
+#include "src/base/text.h"
 
 static _Thread_local char sentence[DVT_MESSAGE_BYTES];
 
@@ -42,6 +43,7 @@ davit_status davit_fail(davit_status status, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  dvt_make_printable(text);
   memcpy(sentence, text, sizeof sentence);
   return status;
 }

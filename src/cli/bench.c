@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "src/base/allocate.h"
+#include "src/base/environment.h"
 #include "src/cli/clock.h"
 #include "src/cli/frame/job.h"
 
@@ -53,7 +54,7 @@ static void release(void *state) {
 }
 
 static int find_programs(benchmarks *b) {
-  const char *given = getenv("DAVIT_BENCH_DIR");
+  const char *given = dvt_environment("DAVIT_BENCH_DIR");
   if (given && *given) {
     snprintf(b->folder, sizeof b->folder, "%s", given);
   } else {

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "src/base/text.h"
+
 static const char *command_name;
 
 void cli_fail_name(const char *command) {
@@ -17,9 +19,7 @@ int cli_fail(int code, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  for (char *c = text; *c; c++)
-    if ((unsigned char)*c < ' ' || *c == 127)
-      *c = '?';
+  dvt_make_printable(text);
   if (command_name)
     fprintf(stderr, "davit %s: %s\n", command_name, text);
   else

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/environment.h"
 #include "src/base/error.h"
 
 /* The library's own; others register by constructors, before there are threads. */
@@ -29,7 +30,7 @@ void dvt_on_stop(void (*function)(void)) {
 }
 
 static davit_status choose(const dvt_backend **found) {
-  const char *name = getenv("DAVIT_BACKEND");
+  const char *name = dvt_environment("DAVIT_BACKEND");
   if (!name || !*name)
     name = "openmp";
   dvt_backend *const own[] = {&dvt_backend_openmp, &dvt_backend_threads};

@@ -6,6 +6,7 @@
 
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
+#include "src/base/environment.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/tuning.h"
 
@@ -44,7 +45,7 @@ davit_status dvt_check_no_devices(const int *devices, int device_count) {
 /* ---- commands ---- */
 
 dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation) {
-  const char *forced = getenv("DAVIT_BLAS");
+  const char *forced = dvt_environment("DAVIT_BLAS");
   const bool shares = dvt_device_find(lane->device)->shares_host_memory;
   if (forced && strcmp(forced, "target") == 0 && lane->device != DAVIT_HOST &&
       (!shares || !operation || operation->region_on_host))

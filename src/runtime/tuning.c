@@ -29,7 +29,9 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/check.h"
+#include "src/base/environment.h"
 #include "src/base/replace.h"
+#include "src/base/text.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
@@ -121,8 +123,7 @@ static void publish(void) {
 typedef struct complaints {
   int malformed, unknown, elsewhere, too_many;
   int first_malformed, first_unknown; /* lines */
-  bool version;
-  char found[32]; /* the version that is not ours */
+  bool version;                       /* is not ours */
 } complaints;
 
 static void complain(char *text, size_t *used, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -135,6 +136,7 @@ static void complain(char *text, size_t *used, const char *format, ...) {
   va_start(arguments, format);
   int length = vsnprintf(text + *used, WARNING_BYTES - *used, format, arguments);
   va_end(arguments);
+  dvt_make_printable(text + *used);
   *used = *used + (size_t)length < WARNING_BYTES ? *used + (size_t)length : WARNING_BYTES;
 }
 
@@ -142,8 +144,8 @@ static void put_in_words(const complaints *c, const char *path, char text[static
   size_t used = 0;
   text[0] = '\0';
   if (c->version)
-    complain(text, &used, "%s: is not of davit " DAVIT_VERSION " but of '%s'; all of it is ignored", path,
-             c->found);
+    complain(text, &used, "%s: line 1: the file is not of davit " DAVIT_VERSION "; all of it is ignored",
+             path);
   if (c->malformed)
     complain(text, &used, "%s: %d malformed lines are ignored, the first is line %d", path, c->malformed,
              c->first_malformed);
@@ -188,8 +190,9 @@ static line_kind read_entry(char *line, davit_tuning_entry *e) {
   char *fields[FIELDS];
   int64_t nanoseconds;
   *e = (davit_tuning_entry){.value = 0};
-  if (!split(line, fields) || !*fields[0] || strlen(fields[0]) >= sizeof e->device ||
-      !read_number(fields[3], &e->value) || !read_number(fields[4], &nanoseconds))
+  if (!split(line, fields) || !*fields[0] || dvt_find_control(fields[0]) ||
+      strlen(fields[0]) >= sizeof e->device || !read_number(fields[3], &e->value) ||
+      !read_number(fields[4], &nanoseconds))
     return MALFORMED;
   int which = find_tunable(fields[1], fields[2]);
   if (which < 0 || !in_range(which, e->value))
@@ -238,8 +241,6 @@ static void check_version(const char *line, complaints *c) {
   size_t length = sizeof magic - 1;
   bool ours = strncmp(line, magic, length) == 0 && line[length] == '\t';
   c->version = !ours || strcmp(line + length + 1, DAVIT_VERSION) != 0;
-  if (c->version)
-    snprintf(c->found, sizeof c->found, "%s", ours ? line + length + 1 : line);
 }
 
 static void read_file(FILE *file, complaints *c) {
@@ -282,8 +283,8 @@ static int fill_from(const char *path) {
 typedef enum origin { NOWHERE, NAMED, USUAL } origin;
 
 static origin find_path(char path[static PATH_MAX]) {
-  const char *named = getenv("DAVIT_TUNING_FILE"), *config = getenv("XDG_CONFIG_HOME"),
-             *home = getenv("HOME");
+  const char *named = dvt_environment("DAVIT_TUNING_FILE"), *config = dvt_environment("XDG_CONFIG_HOME"),
+             *home = dvt_environment("HOME");
   int length = 0;
   if (named)
     length = snprintf(path, PATH_MAX, "%s", named);
@@ -304,7 +305,7 @@ static void fill(void) {
   origin where = find_path(path);
   int error = where == NOWHERE ? 0 : fill_from(path);
   if (error && !(where == USUAL && (error == ENOENT || error == ENOTDIR)))
-    snprintf(warning, sizeof warning, "%s: cannot be read: %s", path, strerror(error));
+    complain(warning, &(size_t){0}, "%s: cannot be read: %s", path, strerror(error));
   publish();
   atomic_store_explicit(&filled, true, memory_order_release);
 }

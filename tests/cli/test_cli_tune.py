@@ -5,6 +5,7 @@
 usage: test_cli_tune.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -14,7 +15,7 @@ import time
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import DAVIT, davit, expect, expect_keys, listing, main, noise, put, refuse, run_json, save
+from support import DAVIT, EACH, LIMIT_S, davit, expect, expect_keys, listing, main, noise, put, refuse, run_json, save
 
 QUICK = ("--repeat", 2, "--budget", 0.5)
 
@@ -133,6 +134,22 @@ def test_warnings():
     use(put("t.tsv", table((host_key(), "axpy", "chunk", 8192, 1))))
     expect(davit("axpy", x, y, "--devices", -1, "-o", "z.npy").err == "", "a good file is worth none")
     use("")
+
+
+def test_more_rights():
+    """A tool that has more rights than its user does not look at the user's environment."""
+    shutil.copy(DAVIT, "davit")
+    os.chmod("davit", 0o4755)
+    os.chmod(".", 0o755)
+    put("t.tsv", "secret\n")
+    if os.geteuid() or os.statvfs(".").f_flag & os.ST_NOSUID or EACH > 1:
+        print("  left out: needs root, a folder that allows it, and no sanitizer")
+        return
+    arguments = ["./davit", "axpy", save("x.npy", np.ones(9)), "x.npy", "-o", "-"]
+    for user, lines in ((0, 1), (12345, 0)):
+        process = subprocess.run(arguments, user=user, env={**os.environ, "DAVIT_TUNING_FILE": "t.tsv"}, capture_output=True,
+                                 timeout=LIMIT_S, check=False)
+        expect(process.returncode == 0 and process.stderr.count(b"\n") == lines, f"user {user}: {process}")
 
 
 def test_used():

@@ -5,8 +5,8 @@
     layers.py SOURCE_DIR [NM BUILD_DIR]
 
 Checks the #include lines of all sources and, given a build, the symbols: an object may use what objects of its own room
-and of the rooms below it define, and memory and threads come from one source each. Prints what is wrong; exits 1 if there
-is anything.
+and of the rooms below it define, and memory, threads and the environment come from one source each. Prints what is wrong;
+exits 1 if there is anything.
 """
 import re
 import subprocess
@@ -28,11 +28,12 @@ ROOMS = {
 }
 # Files that belong to a room other than their folder's.
 MOVED = {"src/cli/fail.h": "src/cli/base", "src/cli/fail.c": "src/cli/base", "src/cli/clock.h": "src/cli/base"}
-ROOMS["src/cli/base"] = []
-# What failure injection has to reach comes through one source: memory and threads.
+ROOMS["src/cli/base"] = ["src/base"]
+# What comes through one source: memory and threads, which failure injection has to reach, and the environment.
 ALONE = {
     "src/base/allocate.c": re.compile(
         r"malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|memalign|valloc|strn?dup|(__)?v?asprintf(_chk)?"),
+    "src/base/environment.c": re.compile(r"(__)?(secure_)?getenv"),
     "src/base/thread.c": re.compile(r"pthread_create|thrd_create"),
 }
 
