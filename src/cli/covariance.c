@@ -119,12 +119,7 @@ static long double square(long double x) {
   return x * x;
 }
 
-/* Columns that are not finite do not count for the bound. */
-static long double finite_square(long double x) {
-  return isfinite(x) ? x * x : 0;
-}
-
-/* 2-norms over the columns, of the sums of C and of |D|. */
+/* 2-norms over the columns that are finite, of the sums of C and of |D|. */
 typedef struct column_norms {
   double sums, magnitudes;
 } column_norms;
@@ -141,8 +136,10 @@ static column_norms centre(covariance *c) {
     const long double sum = running.value + running.rest, mean = sum / (long double)c->mean_divisor;
     for (int64_t i = 0; i < rows; i++)
       *to++ = (double)(cli_number(&c->d, i * row + j * col) - mean);
-    sums += finite_square(sum - (long double)rows * mean);
-    magnitudes += finite_square(running.magnitude);
+    if (isfinite(mean)) {
+      sums += square(sum - (long double)rows * mean);
+      magnitudes += square(running.magnitude);
+    }
   }
   return (column_norms){.sums = (double)sqrtl(sums), .magnitudes = (double)sqrtl(magnitudes)};
 }

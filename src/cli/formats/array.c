@@ -46,6 +46,10 @@ double cli_smallest(cli_type type) {
   return type == CLI_F8 ? DBL_MIN : (double)FLT_MIN;
 }
 
+double cli_largest(cli_type type) {
+  return type == CLI_F8 ? DBL_MAX : (double)FLT_MAX;
+}
+
 int64_t cli_array_count(const cli_array *array) {
   return array->shape[0] * array->shape[1];
 }

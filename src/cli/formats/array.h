@@ -40,10 +40,11 @@ davit_type cli_number_type(cli_type type);
 
 bool cli_is_floating(cli_type type);
 
-/* Of a floating type: distance from 1 to the next number, and the smallest normal number, which a result may
- * lose to underflow. */
+/* Of a floating type: distance from 1 to the next number; the smallest normal number, which a result may lose
+ * to underflow; the largest finite number. */
 double cli_epsilon(cli_type type);
 double cli_smallest(cli_type type);
+double cli_largest(cli_type type);
 
 /* An array of this shape, column-major, not initialised; freed by cli_array_free(). The empty array
  * {0} may be freed too. CLI_DEVICE when memory is short. */

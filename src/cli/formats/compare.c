@@ -52,43 +52,79 @@ double cli_product_bound(int64_t k, double alpha, const cli_array *a, const cli_
 
 /* ---- running values ---- */
 
-cli_running cli_running_start(davit_operator op) {
-  return (cli_running){.op = op, .value = op == DAVIT_PROD};
+static void multiply(cli_scaled *product, long double x) {
+  int exponent = 0;
+  product->x *= x;
+  if (isfinite(product->x))
+    product->x = frexpl(product->x, &exponent);
+  product->exponent += exponent;
 }
 
-void cli_running_add(cli_running *running, long double x) {
-  running->terms++;
-  if (running->op == DAVIT_PROD) {
-    running->value *= x;
-    return;
-  }
+/* 0 or infinity beyond the range of long double. */
+static long double scaled_value(const cli_scaled *product) {
+  return ldexpl(product->x, (int)fmax(fmin((double)product->exponent, 1e5), -1e5));
+}
+
+cli_running cli_running_start(davit_operator op) {
+  const cli_scaled one = {.x = 1};
+  return (cli_running){.op = op, .product = one, .above = one, .below = one};
+}
+
+static void add_term(cli_running *running, long double x) {
   const long double sum = running->value + x;
   running->rest +=
       fabsl(running->value) >= fabsl(x) ? (running->value - sum) + x : (x - sum) + running->value;
   running->value = sum;
-  running->magnitude += fabsl(x);
+  running->magnitude += isfinite(x) ? fabsl(x) : 0;
 }
 
-/* The value; an infinity of `type` where that overflows. */
-static long double total(const cli_running *running, cli_type type) {
-  const long double value = isfinite(running->value) ? running->value + running->rest : running->value;
-  const long double rounded = type == CLI_F4 ? (long double)(float)value : (long double)(double)value;
-  return isfinite(rounded) ? value : rounded;
+static void add_factor(cli_running *running, long double x) {
+  multiply(&running->product, x);
+  if (isfinite(x) && x != 0)
+    multiply(fabsl(x) > 1 ? &running->above : &running->below, fabsl(x));
+}
+
+void cli_running_add(cli_running *running, long double x) {
+  running->terms++;
+  (running->op == DAVIT_PROD ? add_factor : add_term)(running, x);
+}
+
+static long double value_of(const cli_running *running) {
+  if (running->op == DAVIT_PROD)
+    return scaled_value(&running->product);
+  return isfinite(running->value) ? running->value + running->rest : running->value;
+}
+
+static bool may_overflow(const cli_running *running, cli_type type) {
+  const long double slack = 1 + (long double)running->terms * (long double)cli_epsilon(type);
+  const long double largest = running->op == DAVIT_PROD ? scaled_value(&running->above) : running->magnitude;
+  return largest * slack > (long double)cli_largest(type);
+}
+
+static bool may_underflow(const cli_running *running, cli_type type) {
+  const long double slack = 1 + (long double)running->terms * (long double)cli_epsilon(type);
+  return running->op == DAVIT_PROD && scaled_value(&running->below) < (long double)cli_smallest(type) * slack;
 }
 
 double cli_running_error(const cli_running *running, cli_type type, long double found) {
-  const long double value = total(running, type);
-  if (cli_same(value, found))
+  const long double value = value_of(running);
+  const long double rounded = type == CLI_F4 ? (long double)(float)value : (long double)(double)value;
+  if (cli_same(isfinite(rounded) ? value : rounded, found))
     return 0;
-  return isfinite(value) ? (double)fabsl(found - value) : INFINITY;
+  if (isfinite(found))
+    return isfinite(value) ? (double)fabsl(found - value) : INFINITY;
+  return may_overflow(running, type) || (isinf(value) && isnan(found) && may_underflow(running, type))
+             ? 0
+             : INFINITY;
 }
 
 double cli_running_bound(const cli_running *running, cli_type type, double depth) {
-  const long double value = total(running, type), eps = (long double)cli_epsilon(type);
+  const long double value = value_of(running), eps = (long double)cli_epsilon(type);
   if (!isfinite(value))
     return 0;
   if (running->op == DAVIT_SUM)
     return (double)(2 * eps * (long double)depth * running->magnitude);
-  const long double lost = running->terms > 1 ? (long double)cli_smallest(type) : 0;
+  const long double growth = fminl(scaled_value(&running->above), (long double)cli_largest(type));
+  const long double lost = may_underflow(running, type) ? (long double)cli_smallest(type) * growth : 0;
   return (double)((long double)running->terms * eps * fabsl(value) + lost);
 }

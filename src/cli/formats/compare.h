@@ -28,26 +28,35 @@ double cli_distance(const cli_array *a, const cli_array *b, cli_nonfinite nonfin
 double cli_product_bound(int64_t k, double alpha, const cli_array *a, const cli_array *b, double beta,
                          const cli_array *c0);
 
+/* x 2^exponent: a product that neither overflows nor underflows. */
+typedef struct cli_scaled {
+  long double x;
+  int64_t exponent;
+} cli_scaled;
+
 /* Sums and products of floating elements in long double, one element after the other. A sum is compensated
  * (Neumaier 1974), so its own error does not grow with the number of terms. */
 typedef struct cli_running {
   davit_operator op; /* DAVIT_SUM or DAVIT_PROD */
   int64_t terms;
-  long double value;
-  long double rest;      /* of a sum: what `value` has lost */
-  long double magnitude; /* of a sum: the sum of the absolute values */
+  long double value;       /* of a sum */
+  long double rest;        /* what `value` has lost */
+  long double magnitude;   /* the sum of the absolute values of the finite terms */
+  cli_scaled product;      /* of all factors */
+  cli_scaled above, below; /* of the absolute values above 1, and of the others but 0 */
 } cli_running;
 
 cli_running cli_running_start(davit_operator op);
 void cli_running_add(cli_running *running, long double x);
 
-/* Distance of `found`, of `type`, from the running value. Where that is not finite in `type`: 0 if `found` is
- * the same, else infinity. */
+/* Distance of `found`, of `type`, from the running value. A value that is not finite in `type` is at 0
+ * from the same, and at infinity from others. Where a partial sum or product may overflow in some order,
+ * every infinity or NaN is right, and at 0. */
 double cli_running_error(const cli_running *running, cli_type type, long double found);
 
-/* What the error may be: of a sum 2 eps `depth` sum |x_i|, of a product of n terms n eps |value|, and the
- * smallest normal number where it may have been lost to underflow. `depth` is the maximum number of
- * additions that an element goes through. */
+/* What the error may be: of a sum 2 eps `depth` sum |x_i|; of a product of n factors n eps |value|, and
+ * where a partial product may underflow in some order, the smallest normal number times all factors
+ * above 1. `depth` is the maximum number of additions that an element goes through. */
 double cli_running_bound(const cli_running *running, cli_type type, double depth);
 
 #endif

@@ -170,6 +170,7 @@ typedef struct cli_check {
   const char *measure; /* a formula: "||C - C_ref||_F <= …"; NULL: nothing was checked */
   double error;
   double bound;
+  bool overflow; /* the result has NaN, though all operands are finite */
 } cli_check;
 
 typedef struct cli_command cli_command;

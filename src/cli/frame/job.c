@@ -206,6 +206,29 @@ static bool check_holds(const cli_job *job) {
   return !job->check.measure || job->check.error <= job->check.bound;
 }
 
+static bool all_finite(const cli_array *array) {
+  bool finite = true;
+  for (int64_t i = 0; i < cli_array_count(array) && cli_is_floating(array->type) && finite; i++)
+    finite = isfinite(cli_number(array, i));
+  return finite;
+}
+
+static bool has_nan(const cli_array *array) {
+  bool found = false;
+  for (int64_t i = 0; i < cli_array_count(array) && cli_is_floating(array->type) && !found; i++)
+    found = isnan(cli_number(array, i));
+  return found;
+}
+
+/* The operands are the arrays before the result. */
+static bool has_overflow(cli_job *job) {
+  const cli_array *result = result_of(job), *operand = array_at(job, job->command->arrays);
+  bool found = result && has_nan(result);
+  for (; found && operand < result; operand++)
+    found = all_finite(operand);
+  return found;
+}
+
 static int check(cli_job *job) {
   int code = CLI_OK;
   if (!job->common.check)
@@ -214,6 +237,7 @@ static int check(cli_job *job) {
     cli_progress_start(&job->progress, "check", job->common.quiet);
     code = job->command->check(job, &job->check);
     cli_progress_stop(&job->progress);
+    job->check.overflow = job->check.measure && has_overflow(job);
   }
   if (!check_holds(job))
     job->code = CLI_FAILED;
@@ -331,6 +355,8 @@ static void remark_lost_result(const cli_job *job) {
 static int report(cli_job *job) {
   const bool holds = check_holds(job);
   const cli_check *found = &job->check;
+  const char *overflow =
+      found->overflow ? "; the result has NaN from finite operands: partial results overflow" : "";
   if (job->common.json)
     print_json(job);
   else if (holds && job->command->print)
@@ -340,12 +366,12 @@ static int report(cli_job *job) {
   if (job->common.verbose && !job->common.json)
     print_details(job);
   if (!holds)
-    return cli_fail(job->code, "check failed: error %.3g of bound %.3g: %s", found->error, found->bound,
-                    found->measure);
+    return cli_fail(job->code, "check failed: error %.3g of bound %.3g: %s%s", found->error, found->bound,
+                    found->measure, overflow);
   if (job->common.json)
     return job->code;
   if (found->measure && !job->common.quiet)
-    fprintf(stderr, "error %.3g of bound %.3g: %s\n", found->error, found->bound, found->measure);
+    fprintf(stderr, "error %.3g of bound %.3g: %s%s\n", found->error, found->bound, found->measure, overflow);
   remark_lost_result(job);
   return job->code;
 }
