@@ -73,3 +73,67 @@ int dense_place(int which) {
   int places[MAX_PLACES], count = all_places(places);
   return places[which < 2 ? which : which == 2 ? (count > 2 ? 2 : 0) : count - 1];
 }
+
+/* ---- routines ---- */
+
+const int pageable[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
+
+static void make_for(const routine *r, const void *c, int device, dense *o) {
+  const int place = place_for(device);
+  r->make(c, (int[]){place, place, place, place}, o);
+}
+
+void on_queue(const routine *r, const void *c, int device) {
+  SCOPE;
+  dense o[MAX_OPERANDS];
+  make_for(r, c, device, o);
+  davit_queue *queue = new_queue(device, 1);
+  CHECK(r->call(c, o, queue, NULL, 0));
+  finish(queue);
+  r->expect(c, o);
+}
+
+void spread(const routine *r, const void *c, const int places[MAX_OPERANDS], const int *devices, int count) {
+  SCOPE;
+  dense o[MAX_OPERANDS];
+  r->make(c, places, o);
+  CHECK(r->call(c, o, NULL, devices, count));
+  r->expect(c, o);
+}
+
+void same_bits_again(const routine *r, const void *c, int device) {
+  SCOPE;
+  dense o[MAX_OPERANDS];
+  make_for(r, c, device, o);
+  davit_queue *queue = new_queue(device, 1);
+  for (int n = 0; n < 100; n++) {
+    for (int i = r->operands - r->outputs; i < r->operands; i++)
+      CHECK(davit_queue_fill(queue, o[i].bytes, 0xff, o[i].there));
+    CHECK(r->call(c, o, queue, NULL, 0));
+    CHECK(davit_queue_synchronize(queue));
+    if (n == 0)
+      r->expect(c, o);
+    for (int i = r->operands - r->outputs; i < r->operands; i++)
+      assert_true(dense_as_image(&o[i]));
+  }
+  finish(queue);
+}
+
+typedef struct attempt {
+  const routine *r;
+  const void *c;
+  dense o[MAX_OPERANDS];
+} attempt;
+
+static davit_status spread_over_all(void *argument) {
+  const attempt *t = argument;
+  int devices[MAX_PLACES], count = plain_devices(devices);
+  return t->r->call(t->c, t->o, NULL, devices, count);
+}
+
+void fail_routine(const routine *r, const void *c) {
+  attempt t = {.r = r, .c = c};
+  r->make(c, pageable, t.o);
+  fail_everywhere(spread_over_all, &t);
+  r->expect(c, t.o);
+}

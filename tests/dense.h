@@ -64,6 +64,26 @@ void dense_give(dense *m);
 /* The image becomes what lies at the place; nothing but the matrix's elements may have changed. */
 void dense_take(dense *m);
 
+/* A routine under test. make() makes the operands of a case at places, call() calls it on the queue, or without
+ * one over the devices, and expect() compares what it left. */
+enum { MAX_OPERANDS = 4 };
+typedef struct routine {
+  int operands, outputs; /* the outputs are the last operands */
+  void (*make)(const void *c, const int places[MAX_OPERANDS], dense *o);
+  davit_status (*call)(const void *c, const dense *o, davit_queue *queue, const int *devices, int count);
+  void (*expect)(const void *c, dense *o);
+} routine;
+extern const int pageable[MAX_OPERANDS];
+
+void on_queue(const routine *r, const void *c, int device);
+void spread(const routine *r, const void *c, const int places[MAX_OPERANDS], const int *devices, int count);
+
+/* A hundred times on a queue: the same bits in all outputs. */
+void same_bits_again(const routine *r, const void *c, int device);
+
+/* On all devices with every failure (elements.h); then the result is right. */
+void fail_routine(const routine *r, const void *c);
+
 /* Where operands of the plain forms may lie: pageable, pinned, the first device and the last. */
 enum { DENSE_PLACES = 4 };
 int dense_place(int which);

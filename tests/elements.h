@@ -71,6 +71,15 @@ bool next_cpu(int variant);
 /* Does the work with DAVIT_BLAS=target: davit's own regions in place of cuBLAS and BLIS. */
 void without_blas(void (*work)(void));
 
+/* The cases of an operation that works on queues: as it is, and without cuBLAS. */
+#define CASES_ON_QUEUES(work)                                                                                \
+  CASE(test_queues) {                                                                                        \
+    work();                                                                                                  \
+  }                                                                                                          \
+  CASE(test_queues_without_cublas) {                                                                         \
+    without_blas(work);                                                                                      \
+  }
+
 /* ---- failures ---- */
 
 /* Starts the library anew and lets the n-th passage of `kind` in the scenario fail, for n = 1, 2 … as far as

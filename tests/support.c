@@ -248,6 +248,14 @@ davit_event *new_event(void) {
   return keep(event, drop_event);
 }
 
+static void drop_queue(void *queue) {
+  CHECK(davit_queue_destroy(queue));
+}
+
+davit_queue *kept_queue(void) {
+  return keep(new_queue(DAVIT_HOST, 1), drop_queue);
+}
+
 void *new_memory(size_t bytes, int place) {
   void *memory = NULL;
   CHECK(davit_malloc(bytes, place, &memory));

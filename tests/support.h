@@ -118,6 +118,11 @@ bool place_is_host(int place);
 
 davit_queue *new_queue(int device, int subqueues);
 void finish(davit_queue *queue); /* synchronises and destroys */
+/* A queue of DAVIT_HOST that is destroyed when kept() memory is freed; both forms of a function refuse the
+ * arguments. */
+davit_queue *kept_queue(void);
+#define REFUSED_BOTH(words, stem, ...)                                                                       \
+  (REFUSED(davit_##stem(__VA_ARGS__), words), REFUSED(davit_queue_##stem(kept_queue(), __VA_ARGS__), words))
 #define DESTROY(...) destroy_queues((davit_queue *[]){__VA_ARGS__, NULL})
 void destroy_queues(davit_queue **queues);
 void *new_memory(size_t bytes, int place);

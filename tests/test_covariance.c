@@ -22,9 +22,7 @@ typedef struct covariance_case {
   double mean_divisor, divisor;
 } covariance_case;
 
-typedef struct operands {
-  dense d, centred, mean, s;
-} operands;
+enum { D, CENTRED, MEAN, S };
 
 static bool is_full(const covariance_case *c) {
   return c->form == DAVIT_COVARIANCE_FULL;
@@ -34,18 +32,16 @@ static int64_t packed_length(const covariance_case *c) {
   return c->cols * (c->cols - 1) / 2;
 }
 
-static operands make(const covariance_case *c, const int places[4]) {
-  int64_t high = c->trans == 'N' ? c->rows : c->cols, wide = c->trans == 'N' ? c->cols : c->rows;
+static void make(const void *problem, const int places[MAX_OPERANDS], dense *o) {
+  const covariance_case *c = problem;
+  const int64_t high = c->trans == 'N' ? c->rows : c->cols, wide = c->trans == 'N' ? c->cols : c->rows;
   const bool full = is_full(c);
-  operands o = {.d = dense_new(c->type, high, wide, c->extra_ld, c->shift, places[0], 5),
-                .centred = dense_new(c->type, high, wide, c->extra_ld / 2, c->shift, places[1], UNSET),
-                .mean = dense_new(c->type, c->cols, 1, 0, c->shift / 2, places[2], UNSET),
-                .s = dense_new(c->type, full ? c->cols : packed_length(c), full ? c->cols : 1,
-                               full ? c->extra_ld : 0, c->shift, places[3], UNSET)};
-  return o;
+  o[D] = dense_new(c->type, high, wide, c->extra_ld, c->shift, places[D], 5);
+  o[CENTRED] = dense_new(c->type, high, wide, c->extra_ld / 2, c->shift, places[CENTRED], UNSET);
+  o[MEAN] = dense_new(c->type, c->cols, 1, 0, c->shift / 2, places[MEAN], UNSET);
+  o[S] = dense_new(c->type, full ? c->cols : packed_length(c), full ? c->cols : 1, full ? c->extra_ld : 0,
+                   c->shift, places[S], UNSET);
 }
-
-static const int pageable[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
 
 /* Observation i of variable j. */
 static long double at(const covariance_case *c, const dense *m, int64_t i, int64_t j) {
@@ -111,84 +107,70 @@ static const exact *solve(const covariance_case *c) {
   e = (exact){numbers(c->cols),           numbers(c->cols),           numbers(c->cols),
               numbers(c->cols * c->rows), numbers(c->cols * c->cols), numbers(c->cols * c->cols)};
   const long double u = (long double)(c->rows + 4) * (long double)element_epsilon(c->type);
-  operands o = make(c, pageable);
-  solve_data(c, &o.d, u, &e);
+  dense o[MAX_OPERANDS];
+  make(c, pageable, o);
+  solve_data(c, &o[D], u, &e);
   solve_product(c, u, &e);
   last = *c;
   return &e;
 }
 
-static void expect_data(const covariance_case *c, operands *o, const exact *e) {
-  dense *centred = c->in_place ? &o->d : &o->centred;
+static void expect_data(const covariance_case *c, dense *o, const exact *e) {
+  dense *centred = &o[c->in_place ? D : CENTRED];
   if (c->no_mean)
-    assert_true(dense_as_image(&o->mean));
+    assert_true(dense_as_image(&o[MEAN]));
   else
-    dense_take(&o->mean);
+    dense_take(&o[MEAN]);
   if (c->no_centred || !c->in_place)
-    assert_true(dense_as_image(&o->d));
+    assert_true(dense_as_image(&o[D]));
   if (c->no_centred || c->in_place)
-    assert_true(dense_as_image(&o->centred));
+    assert_true(dense_as_image(&o[CENTRED]));
   if (!c->no_centred)
     dense_take(centred);
   for (int64_t j = 0; j < c->cols; j++) {
     if (!c->no_mean)
-      expect_near(c, "mean", 0, j, (long double)dense_at(&o->mean, j, 0), e->mean[j], e->mean_bound[j]);
+      expect_near(c, "mean", 0, j, (long double)dense_at(&o[MEAN], j, 0), e->mean[j], e->mean_bound[j]);
     for (int64_t i = 0; i < c->rows && !c->no_centred; i++)
       expect_near(c, "centred", i, j, at(c, centred, i, j), e->centred[i + j * c->rows], e->bound[j]);
   }
 }
 
-static void expect_product(const covariance_case *c, operands *o, const exact *e) {
-  dense_take(&o->s);
+static void expect_product(const covariance_case *c, dense *o, const exact *e) {
+  dense_take(&o[S]);
   for (int64_t j = 0; j < c->cols; j++)
     for (int64_t i = 0; i < j + is_full(c); i++) {
-      const double is = is_full(c) ? dense_at(&o->s, i, j)
-                                   : dense_at(&o->s, davit_covariance_packed_index(c->cols, i, j), 0);
+      const double is = is_full(c) ? dense_at(&o[S], i, j)
+                                   : dense_at(&o[S], davit_covariance_packed_index(c->cols, i, j), 0);
       expect_near(c, "s", i, j, (long double)is, e->s[i + j * c->cols], e->s_bound[i + j * c->cols]);
-      assert_true(!is_full(c) || is == dense_at(&o->s, j, i));
+      assert_true(!is_full(c) || is == dense_at(&o[S], j, i));
     }
 }
 
-static void expect(const covariance_case *c, operands *o) {
+static void expect(const void *c, dense *o) {
   const exact *e = solve(c);
   expect_data(c, o, e);
   expect_product(c, o, e);
 }
 
-/* On the queue, or without one over the devices. */
-static davit_status call(const covariance_case *c, const operands *o, davit_queue *queue, const int *devices,
+static davit_status call(const void *problem, const dense *o, davit_queue *queue, const int *devices,
                          int count) {
-  const void *d = dense_there(&o->d);
-  void *mean = c->no_mean ? NULL : dense_there(&o->mean), *s = dense_there(&o->s);
-  void *centred = c->no_centred ? NULL : dense_there(c->in_place ? &o->d : &o->centred);
-  const int64_t ldc = c->in_place ? o->d.ld : o->centred.ld;
+  const covariance_case *c = problem;
+  const void *d = dense_there(&o[D]);
+  void *mean = c->no_mean ? NULL : dense_there(&o[MEAN]), *s = dense_there(&o[S]);
+  void *centred = c->no_centred ? NULL : dense_there(&o[c->in_place ? D : CENTRED]);
+  const int64_t ldd = o[D].ld, ldc = o[c->in_place ? D : CENTRED].ld, lds = o[S].ld;
   const davit_covariance_options options = {.mean_divisor = c->mean_divisor,
                                             .divisor = c->divisor,
                                             .form = c->form,
                                             .devices = devices,
                                             .device_count = count};
-  return queue ? davit_queue_covariance(queue, c->type, c->trans, c->rows, c->cols, d, o->d.ld, mean, centred,
-                                        ldc, s, o->s.ld, &options)
-               : davit_covariance(c->type, c->trans, c->rows, c->cols, d, o->d.ld, mean, centred, ldc, s,
-                                  o->s.ld, &options);
+  return queue ? davit_queue_covariance(queue, c->type, c->trans, c->rows, c->cols, d, ldd, mean, centred,
+                                        ldc, s, lds, &options)
+               : davit_covariance(c->type, c->trans, c->rows, c->cols, d, ldd, mean, centred, ldc, s, lds,
+                                  &options);
 }
 
-static void on_queue(const covariance_case *c, int device) {
-  SCOPE;
-  const int place = place_for(device);
-  operands o = make(c, (int[]){place, place, place, place});
-  davit_queue *queue = new_queue(device, 1);
-  CHECK(call(c, &o, queue, NULL, 0));
-  finish(queue);
-  expect(c, &o);
-}
-
-static void spread(const covariance_case *c, const int places[4], const int *devices, int count) {
-  SCOPE;
-  operands o = make(c, places);
-  CHECK(call(c, &o, NULL, devices, count));
-  expect(c, &o);
-}
+static const routine covariance = {4, 3, make, call, expect};
 
 static const int64_t shapes[][2] = {{0, 4},  {4, 0},  {0, 0},    {1, 1},    {1, 7},    {9, 1},
                                     {2, 3},  {33, 2}, {37, 101}, {101, 37}, {64, 64},  {65, 33},
@@ -214,17 +196,11 @@ static void on_all_devices(void) {
     for (int v = 0; v < 24; v++) {
       const covariance_case c = variant(s, v);
       EACH_DEVICE(device)
-        on_queue(&c, device);
+        on_queue(&covariance, &c, device);
     }
 }
 
-CASE(test_queues) {
-  on_all_devices();
-}
-
-CASE(test_queues_without_cublas) {
-  without_blas(on_all_devices);
-}
+CASES_ON_QUEUES(on_all_devices)
 
 CASE(test_places_and_devices) {
   int devices[MAX_PLACES], count = plain_devices(devices);
@@ -233,9 +209,9 @@ CASE(test_places_and_devices) {
       covariance_case c = variant(s, v);
       int places[4] = {dense_place(v % 4), dense_place(v / 4 % 4), dense_place(v / 2 % 4),
                        dense_place(v / 8)};
-      spread(&c, places, NULL, 0);
-      spread(&c, places, devices, count);
-      spread(&c, places, devices + count - 1, 1);
+      spread(&covariance, &c, places, NULL, 0);
+      spread(&covariance, &c, places, devices, count);
+      spread(&covariance, &c, places, devices + count - 1, 1);
     }
 }
 
@@ -251,10 +227,10 @@ CASE(test_many_columns) {
                          .form = v == 1 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
                          .mean_divisor = 20,
                          .divisor = 19};
-    spread(&c, places, devices, count);
+    spread(&covariance, &c, places, devices, count);
     if (v == 0)
       for (int d = 0; d < count; d++)
-        on_queue(&c, devices[d]);
+        on_queue(&covariance, &c, devices[d]);
   }
 }
 
@@ -264,11 +240,12 @@ CASE(test_reference) {
       covariance_case c = variant(s, v);
       c.form = DAVIT_COVARIANCE_FULL;
       c.in_place = c.no_mean = c.no_centred = false;
-      operands o = make(&c, pageable);
-      dvt_ref_dcovariance(c.trans, c.rows, c.cols, dense_there(&o.d), o.d.ld, c.mean_divisor, c.divisor,
-                          dense_there(&o.mean), dense_there(&o.centred), o.centred.ld, dense_there(&o.s),
-                          o.s.ld);
-      expect(&c, &o);
+      dense o[MAX_OPERANDS];
+      make(&c, pageable, o);
+      dvt_ref_dcovariance(c.trans, c.rows, c.cols, dense_there(&o[D]), o[D].ld, c.mean_divisor, c.divisor,
+                          dense_there(&o[MEAN]), dense_there(&o[CENTRED]), o[CENTRED].ld, dense_there(&o[S]),
+                          o[S].ld);
+      expect(&c, o);
     }
 }
 
@@ -277,18 +254,19 @@ CASE(test_wrong_product_differs) {
   enum { SIZE = 40 };
   covariance_case c = {
       .type = DAVIT_DOUBLE, .trans = 'N', .rows = SIZE, .cols = SIZE, .mean_divisor = 40, .divisor = 1};
-  operands o = make(&c, pageable);
-  CHECK(call(&c, &o, NULL, NULL, 0));
-  dense_take(&o.s);
-  dense_take(&o.centred);
+  dense o[MAX_OPERANDS];
+  make(&c, pageable, o);
+  CHECK(call(&c, o, NULL, NULL, 0));
+  dense_take(&o[S]);
+  dense_take(&o[CENTRED]);
   for (int wrong = 0; wrong < 2; wrong++) {
     static double product[SIZE * SIZE];
-    const double *centred = dense_image(&o.centred);
+    const double *centred = dense_image(&o[CENTRED]);
     double distance = 0;
     dvt_gemm_host(&(dvt_site){.threads = 1}, &(dvt_gemm){DAVIT_DOUBLE, 'N', "NT"[wrong], SIZE, SIZE, SIZE, 1,
                                                          centred, SIZE, centred, SIZE, 0, product, SIZE});
     for (int e = 0; e < SIZE * SIZE; e++)
-      distance = fmax(distance, fabs(product[e] - dense_at(&o.s, e % SIZE, e / SIZE)));
+      distance = fmax(distance, fabs(product[e] - dense_at(&o[S], e % SIZE, e / SIZE)));
     assert_true(distance > 0.1);
   }
 }
@@ -298,20 +276,7 @@ CASE(test_same_bits_again) {
     for (int v = 0; v < 2; v++) {
       const covariance_case c = {
           .type = DAVIT_DOUBLE, .trans = "NT"[v], .rows = 90, .cols = 70, .mean_divisor = 90, .divisor = 89};
-      const int place = place_for(device);
-      operands o = make(&c, (int[]){place, place, place, place});
-      davit_queue *queue = new_queue(device, 1);
-      for (int n = 0; n < 100; n++) {
-        CHECK(davit_queue_fill(queue, o.s.bytes, 0xff, o.s.there));
-        CHECK(davit_queue_fill(queue, o.centred.bytes, 0xff, o.centred.there));
-        CHECK(davit_queue_fill(queue, o.mean.bytes, 0xff, o.mean.there));
-        CHECK(call(&c, &o, queue, NULL, 0));
-        CHECK(davit_queue_synchronize(queue));
-        if (n == 0)
-          expect(&c, &o);
-        assert_true(dense_as_image(&o.s) && dense_as_image(&o.centred) && dense_as_image(&o.mean));
-      }
-      finish(queue);
+      same_bits_again(&covariance, &c, device);
     }
 }
 
@@ -366,49 +331,39 @@ CASE(test_pack_and_unpack) {
     }
 }
 
-/* Both forms refuse the arguments. */
-static void expect_refused(const char *words, davit_type type, char trans, int64_t rows, int64_t cols,
-                           const double *d, int64_t ldd, double *mean, double *centred, int64_t ldc,
-                           double *s, int64_t lds, davit_covariance_options o) {
-  davit_queue *queue = new_queue(DAVIT_HOST, 1);
-  REFUSED(davit_covariance(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, &o), words);
-  REFUSED(davit_queue_covariance(queue, type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, &o),
-          words);
-  finish(queue);
-}
-
-static davit_covariance_options divided(double mean_divisor, double divisor) {
-  return (davit_covariance_options){.mean_divisor = mean_divisor, .divisor = divisor};
-}
-
 CASE(test_bad_arguments) {
   double d[16] = {0}, mean[4], c[16], s[16];
   const davit_type t = DAVIT_DOUBLE;
-  const davit_covariance_options full = divided(4, 3), packed = {.form = DAVIT_COVARIANCE_PACKED},
+  const davit_covariance_options full = {.mean_divisor = 4, .divisor = 3},
+                                 packed = {.form = DAVIT_COVARIANCE_PACKED},
                                  other = {.form = (davit_covariance_form)2};
-  expect_refused("type", DAVIT_INT32, 'N', 4, 4, d, 4, mean, c, 4, s, 4, full);
-  expect_refused("trans", t, 'Z', 4, 4, d, 4, mean, c, 4, s, 4, full);
-  expect_refused("rows is -1", t, 'N', -1, 4, d, 4, mean, c, 4, s, 4, full);
-  expect_refused("cols is -1", t, 'N', 4, -1, d, 4, mean, c, 4, s, 4, full);
-  expect_refused("ldd is 3", t, 'N', 4, 4, d, 3, mean, c, 4, s, 4, full);
-  expect_refused("ldd is 3", t, 'T', 3, 4, d, 3, mean, c, 4, s, 4, full);
-  expect_refused("mean_divisor", t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, divided(NAN, 3));
-  expect_refused("divisor is", t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, divided(4, NAN));
-  expect_refused("mean_divisor is 9.99989e-321, whose reciprocal is beyond the range of double", t, 'N', 4, 4,
-                 d, 4, mean, c, 4, s, 4, divided(1e-320, 3));
-  expect_refused("divisor is -1e-39, whose reciprocal is beyond the range of float", DAVIT_FLOAT, 'N', 4, 4,
-                 d, 4, mean, c, 4, s, 4, divided(4, -1e-39));
-  expect_refused("ldc is 3", t, 'N', 4, 4, d, 4, mean, c, 3, s, 4, full);
-  expect_refused("lds is 3", t, 'N', 4, 4, d, 4, mean, c, 4, s, 3, full);
-  expect_refused("options->form is 2", t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, other);
-  expect_refused("d is NULL", t, 'N', 4, 4, NULL, 4, mean, c, 4, s, 4, full);
-  expect_refused("s is NULL", t, 'N', 4, 4, d, 4, mean, c, 4, NULL, 4, full);
-  expect_refused("ldc is 5", t, 'N', 4, 4, d, 4, mean, d, 5, s, 4, full);
-  expect_refused("centred overlaps d", t, 'N', 3, 3, d, 4, mean, d + 1, 4, s, 4, full);
-  expect_refused("s overlaps d", t, 'N', 4, 4, d, 4, mean, c, 4, d, 4, full);
-  expect_refused("s overlaps centred", t, 'N', 4, 4, d, 4, mean, c, 4, c + 15, 4, packed);
-  expect_refused("s overlaps mean", t, 'N', 4, 4, d, 4, s, c, 4, s, 4, packed);
-  expect_refused("mean overlaps d", t, 'N', 4, 4, d, 4, d, NULL, 0, s, 0, packed);
+  REFUSED_BOTH("type", covariance, DAVIT_INT32, 'N', 4, 4, d, 4, mean, c, 4, s, 4, &full);
+  REFUSED_BOTH("trans", covariance, t, 'Z', 4, 4, d, 4, mean, c, 4, s, 4, &full);
+  REFUSED_BOTH("rows is -1", covariance, t, 'N', -1, 4, d, 4, mean, c, 4, s, 4, &full);
+  REFUSED_BOTH("cols is -1", covariance, t, 'N', 4, -1, d, 4, mean, c, 4, s, 4, &full);
+  REFUSED_BOTH("ldd is 3", covariance, t, 'N', 4, 4, d, 3, mean, c, 4, s, 4, &full);
+  REFUSED_BOTH("ldd is 3", covariance, t, 'T', 3, 4, d, 3, mean, c, 4, s, 4, &full);
+  REFUSED_BOTH("mean_divisor", covariance, t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+               &(davit_covariance_options){.mean_divisor = NAN, .divisor = 3});
+  REFUSED_BOTH("divisor is", covariance, t, 'N', 4, 4, d, 4, mean, c, 4, s, 4,
+               &(davit_covariance_options){.mean_divisor = 4, .divisor = NAN});
+  REFUSED_BOTH("mean_divisor is 9.99989e-321, whose reciprocal is beyond the range of double", covariance, t,
+               'N', 4, 4, d, 4, mean, c, 4, s, 4,
+               &(davit_covariance_options){.mean_divisor = 1e-320, .divisor = 3});
+  REFUSED_BOTH("divisor is -1e-39, whose reciprocal is beyond the range of float", covariance, DAVIT_FLOAT,
+               'N', 4, 4, d, 4, mean, c, 4, s, 4,
+               &(davit_covariance_options){.mean_divisor = 4, .divisor = -1e-39});
+  REFUSED_BOTH("ldc is 3", covariance, t, 'N', 4, 4, d, 4, mean, c, 3, s, 4, &full);
+  REFUSED_BOTH("lds is 3", covariance, t, 'N', 4, 4, d, 4, mean, c, 4, s, 3, &full);
+  REFUSED_BOTH("options->form is 2", covariance, t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, &other);
+  REFUSED_BOTH("d is NULL", covariance, t, 'N', 4, 4, NULL, 4, mean, c, 4, s, 4, &full);
+  REFUSED_BOTH("s is NULL", covariance, t, 'N', 4, 4, d, 4, mean, c, 4, NULL, 4, &full);
+  REFUSED_BOTH("ldc is 5", covariance, t, 'N', 4, 4, d, 4, mean, d, 5, s, 4, &full);
+  REFUSED_BOTH("centred overlaps d", covariance, t, 'N', 3, 3, d, 4, mean, d + 1, 4, s, 4, &full);
+  REFUSED_BOTH("s overlaps d", covariance, t, 'N', 4, 4, d, 4, mean, c, 4, d, 4, &full);
+  REFUSED_BOTH("s overlaps centred", covariance, t, 'N', 4, 4, d, 4, mean, c, 4, c + 15, 4, &packed);
+  REFUSED_BOTH("s overlaps mean", covariance, t, 'N', 4, 4, d, 4, s, c, 4, s, 4, &packed);
+  REFUSED_BOTH("mean overlaps d", covariance, t, 'N', 4, 4, d, 4, d, NULL, 0, s, 0, &packed);
   REFUSED(
       davit_covariance(t, 'N', 4, 4, d, 4, mean, c, 4, s, 4, &(davit_covariance_options){.device_count = -1}),
       "devices");
@@ -421,29 +376,16 @@ CASE(test_bad_arguments) {
   CHECK(davit_covariance(t, 'N', 4, 1, d, 4, mean, NULL, 0, NULL, 0, &packed));
 }
 
-typedef struct attempt {
-  covariance_case c;
-  operands o;
-} attempt;
-
-static davit_status spread_over_all(void *argument) {
-  attempt *t = argument;
-  int devices[MAX_PLACES], count = plain_devices(devices);
-  return call(&t->c, &t->o, NULL, devices, count);
-}
-
 CASE(test_failures) {
   for (int v = 0; v < 2; v++) {
-    attempt t = {.c = {.type = DAVIT_DOUBLE,
-                       .trans = "NT"[v],
-                       .rows = 30,
-                       .cols = 150,
-                       .form = v ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
-                       .mean_divisor = 30,
-                       .divisor = 29}};
-    t.o = make(&t.c, pageable);
-    fail_everywhere(spread_over_all, &t);
-    expect(&t.c, &t.o);
+    const covariance_case c = {.type = DAVIT_DOUBLE,
+                               .trans = "NT"[v],
+                               .rows = 30,
+                               .cols = 150,
+                               .form = v ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
+                               .mean_divisor = 30,
+                               .divisor = 29};
+    fail_routine(&covariance, &c);
   }
 }
 
@@ -457,10 +399,11 @@ CASE(test_out_of_device_memory) {
                              .mean_divisor = 30,
                              .divisor = 29,
                              .no_centred = true};
-  operands o = make(&c, pageable);
+  dense o[MAX_OPERANDS];
+  make(&c, pageable, o);
   if (device_count() > 0) {
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, 1);
-    CHECK_FAILS(call(&c, &o, NULL, &device, 1), DAVIT_OUT_OF_DEVICE_MEMORY,
+    CHECK_FAILS(call(&c, o, NULL, &device, 1), DAVIT_OUT_OF_DEVICE_MEMORY,
                 "each device holds all 30 x 20 data");
     dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
   }
