@@ -83,7 +83,7 @@ static void make_for(const routine *r, const void *c, int device, dense *o) {
   r->make(c, (int[]){place, place, place, place}, o);
 }
 
-void on_queue(const routine *r, const void *c, int device) {
+void run_on_queue(const routine *r, const void *c, int device) {
   SCOPE;
   dense o[MAX_OPERANDS];
   make_for(r, c, device, o);
@@ -93,7 +93,8 @@ void on_queue(const routine *r, const void *c, int device) {
   r->expect(c, o);
 }
 
-void spread(const routine *r, const void *c, const int places[MAX_OPERANDS], const int *devices, int count) {
+void run_spread(const routine *r, const void *c, const int places[MAX_OPERANDS], const int *devices,
+                int count) {
   SCOPE;
   dense o[MAX_OPERANDS];
   r->make(c, places, o);

@@ -75,8 +75,9 @@ typedef struct routine {
 } routine;
 extern const int pageable[MAX_OPERANDS];
 
-void on_queue(const routine *r, const void *c, int device);
-void spread(const routine *r, const void *c, const int places[MAX_OPERANDS], const int *devices, int count);
+void run_on_queue(const routine *r, const void *c, int device);
+void run_spread(const routine *r, const void *c, const int places[MAX_OPERANDS], const int *devices,
+                int count);
 
 /* A hundred times on a queue: the same bits in all outputs. */
 void same_bits_again(const routine *r, const void *c, int device);

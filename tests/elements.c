@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/elements.h"
 
-#include "src/base/cpu.h"
-
 /* ---- memory ---- */
 
 zone zone_new(size_t bytes, int place, size_t shift) {

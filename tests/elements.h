@@ -8,9 +8,12 @@
 #include "tests/support.h"
 
 #include <float.h>
-#include <math.h>
 
+#include "ref/blas.h"
+#include "ref/ref.h"
+#include "src/base/cpu.h"
 #include "src/base/inject.h"
+#include "src/monoid.h"
 
 /* ---- memory ---- */
 
@@ -54,6 +57,10 @@ static inline double element_at(davit_type type, const void *x, int64_t i) {
          : type == DAVIT_INT32  ? (double)((const int32_t *)x)[i]
                                 : (double)((const int64_t *)x)[i];
 }
+
+#define EACH_OPERATOR(op) for (davit_operator op = DAVIT_SUM; op < DAVIT_OPERATOR_COUNT; op++)
+#define EACH_TYPE(type) for (davit_type type = DAVIT_FLOAT; type < DAVIT_TYPE_COUNT; type++)
+#define EACH_REAL(type) for (davit_type type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
 
 /* Integers of any size; floating elements whose results are exact, in whatever order they are combined. */
 void *exact_data(davit_operator op, davit_type type, int64_t n, uint64_t seed);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/paths.h"
 
-#include <stdio.h>
-
-#include "src/monoid.h"
-
 enum { MAX_PARTS = 9 };
 
 size_t job_element(const job *j) {

@@ -22,6 +22,17 @@ typedef struct job {
   const uint8_t *flags; /* NULL: not segmented */
 } job;
 
+static inline job scan_of(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n) {
+  return (job){.scan = true, .op = op, .type = type, .kind = kind, .n = n};
+}
+
+static inline job reduction_of(davit_operator op, davit_type type, int64_t n, const void *x) {
+  return (job){.op = op, .type = type, .n = n, .x = x};
+}
+
+#define EACH_KIND(kind)                                                                                      \
+  for (davit_scan_kind kind = DAVIT_SCAN_INCLUSIVE; kind <= DAVIT_SCAN_EXCLUSIVE; kind++)
+
 size_t job_element(const job *j); /* bytes of one */
 size_t job_bytes(const job *j);   /* of x */
 

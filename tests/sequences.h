@@ -6,8 +6,6 @@
 
 #include "tests/elements.h"
 
-#include "ref/ref.h"
-
 enum { MAX_SYMBOLS = DAVIT_ALIGN_SYMBOLS_MAXIMUM, SQUARE = MAX_SYMBOLS * MAX_SYMBOLS };
 
 /* ---- scoring ---- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/support.h"
 
-#include <stdio.h>
 #include <time.h>
 
 /* ---- cases and assertions ---- */

@@ -8,6 +8,8 @@
 #ifndef DAVIT_TESTS_SUPPORT_H
 #define DAVIT_TESTS_SUPPORT_H
 
+#include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

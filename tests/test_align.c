@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <parasail.h>
 #include <parasail/matrix_lookup.h>
-#include <stdio.h>
 
 #include "src/align.h"
 #include "src/cli/formats/matrix.h"

@@ -7,9 +7,6 @@
  * whatever the order of the sums. Everything around the outputs is compared bytewise. */
 #include "tests/dense.h"
 
-#include "ref/blas.h"
-#include "ref/ref.h"
-
 typedef struct atax_case {
   davit_type type;
   char trans;
@@ -104,7 +101,7 @@ static void on_all_devices(void) {
                            .shift = v < 8 ? 0 : v % 4,
                            .no_tmp = v % 5 == 0};
       EACH_DEVICE(device)
-        on_queue(&atax, &c, device);
+        run_on_queue(&atax, &c, device);
     }
 }
 
@@ -149,7 +146,7 @@ CASE(test_variants) {
   EACH_CPU(variant)
     for (int v = 0; v < 4; v++) {
       atax_case c = {.type = real_type(v), .trans = "NT"[v / 2], .m = 203, .n = 401};
-      on_queue(&atax, &c, DAVIT_HOST);
+      run_on_queue(&atax, &c, DAVIT_HOST);
     }
 }
 
@@ -165,9 +162,9 @@ CASE(test_places_and_devices) {
                      .no_tmp = v % 7 == 0};
       int places[4] = {dense_place(v % 4), dense_place(v / 4 % 4), dense_place(v / 16),
                        dense_place((v + 1) % 4)};
-      spread(&atax, &c, places, NULL, 0);
-      spread(&atax, &c, places, devices, count);
-      spread(&atax, &c, places, devices, 1);
+      run_spread(&atax, &c, places, NULL, 0);
+      run_spread(&atax, &c, places, devices, count);
+      run_spread(&atax, &c, places, devices, 1);
     }
 }
 
@@ -177,7 +174,7 @@ CASE(test_several_chunks) {
   int devices[MAX_PLACES], count = plain_devices(devices);
   for (int v = 0; v < 2; v++) {
     atax_case c = {.type = DAVIT_DOUBLE, .trans = "NT"[v], .m = 5300, .n = 5101, .extra_ld = 1};
-    spread(&atax, &c, places, devices, count < 2 ? count : 2);
+    run_spread(&atax, &c, places, devices, count < 2 ? count : 2);
   }
 }
 

@@ -2,10 +2,6 @@
 /* The closest pair against all pairs, compared by (distance, i, j) to the last bit. */
 #include "tests/points.h"
 
-#include "ref/ref.h"
-#include "src/base/cpu.h"
-#include "src/monoid.h"
-
 /* ---- comparing ---- */
 
 static davit_closest_pair_result brute(const cloud *c) {

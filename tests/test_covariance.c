@@ -9,9 +9,6 @@
  * and S equals its transpose to the last bit. Everything around the outputs is compared bytewise. */
 #include "tests/dense.h"
 
-#include "ref/blas.h"
-#include "ref/ref.h"
-
 typedef struct covariance_case {
   davit_type type;
   char trans;
@@ -196,7 +193,7 @@ static void on_all_devices(void) {
     for (int v = 0; v < 24; v++) {
       const covariance_case c = variant(s, v);
       EACH_DEVICE(device)
-        on_queue(&covariance, &c, device);
+        run_on_queue(&covariance, &c, device);
     }
 }
 
@@ -209,9 +206,9 @@ CASE(test_places_and_devices) {
       covariance_case c = variant(s, v);
       int places[4] = {dense_place(v % 4), dense_place(v / 4 % 4), dense_place(v / 2 % 4),
                        dense_place(v / 8)};
-      spread(&covariance, &c, places, NULL, 0);
-      spread(&covariance, &c, places, devices, count);
-      spread(&covariance, &c, places, devices + count - 1, 1);
+      run_spread(&covariance, &c, places, NULL, 0);
+      run_spread(&covariance, &c, places, devices, count);
+      run_spread(&covariance, &c, places, devices + count - 1, 1);
     }
 }
 
@@ -227,10 +224,10 @@ CASE(test_many_columns) {
                          .form = v == 1 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
                          .mean_divisor = 20,
                          .divisor = 19};
-    spread(&covariance, &c, places, devices, count);
+    run_spread(&covariance, &c, places, devices, count);
     if (v == 0)
       for (int d = 0; d < count; d++)
-        on_queue(&covariance, &c, devices[d]);
+        run_on_queue(&covariance, &c, devices[d]);
   }
 }
 

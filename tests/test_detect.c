@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detection: against the reference bit for bit, against alignment with any gap by brute force, against
  * parasail; the examples that can be checked by hand, and properties. */
-#include <davit/detect.h>
-#include <math.h>
 #include <parasail.h>
-#include <stdio.h>
 
 #include "offload/detect.h"
-#include "ref/ref.h"
-#include "src/base/cpu.h"
 #include "tests/elements.h"
 
 enum { WIDTH = 62 };

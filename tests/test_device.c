@@ -2,10 +2,7 @@
 /* Devices: what is said of them is true, on machines with many and with none. */
 #include "tests/support.h"
 
-#include <limits.h>
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -2,8 +2,6 @@
 /* Features of sound against the definition, summed line by line in double, and by what must hold without it:
  * sines light their band, no power is lost, a constant sound does not change, twice as loud is four times the
  * power. */
-#include <math.h>
-
 #include "ref/bands.h"
 #include "ref/ref.h"
 #include "src/base/inject.h"

@@ -7,9 +7,6 @@
  * for the matrices; what must stay untouched is compared byte by byte. */
 #include "tests/dense.h"
 
-#include "ref/blas.h"
-#include "ref/ref.h"
-
 typedef struct problem {
   davit_type type;
   char transa, transb;

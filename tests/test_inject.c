@@ -8,7 +8,6 @@
 #include "tests/elements.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 enum { N = 150, BYTES = 100003 };
 

@@ -13,8 +13,6 @@
  * status 0 when the answer is right, 1 when it is wrong. */
 #include "tests/support.h"
 
-#include <stdio.h>
-
 enum { FACTORS = 5, PRODUCTS = FACTORS - 1, EDGES = PRODUCTS, NO_EDGE = -1 };
 
 typedef struct graph {

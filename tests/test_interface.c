@@ -7,10 +7,6 @@
  * takes an extreme value in place of its own. */
 #include "tests/support.h"
 
-#include <limits.h>
-#include <math.h>
-#include <stdio.h>
-
 /* ---- what the calls work on ---- */
 
 static struct arena {

@@ -4,8 +4,6 @@
  * compared bytewise with a loop. */
 #include "tests/paths.h"
 
-#include "src/monoid.h"
-
 /* ---- the monoids ---- */
 
 /* The bicyclic monoid: words in p and q with p q = 1, as q^m p^n. */
@@ -364,16 +362,16 @@ CASE(test_pairs_are_segments) {
 /* The built-in operators are monoids as well, with the same results by either door. */
 CASE(test_builtin) {
   enum { N = 40001 };
-  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
-    for (int type = 0; type < DAVIT_TYPE_COUNT; type++) {
+  EACH_OPERATOR(op)
+    EACH_TYPE(type) {
       const davit_monoid *m;
       char a[8], b[8], left[8];
-      CHECK(davit_monoid_builtin((davit_operator)op, (davit_type)type, &m));
-      assert_int_equal(m->bytes, davit_type_bytes((davit_type)type));
-      assert_string_equal(m->name, davit_operator_string((davit_operator)op));
-      void *x = rough_data((davit_operator)op, (davit_type)type, N, 7);
+      CHECK(davit_monoid_builtin(op, type, &m));
+      assert_int_equal(m->bytes, davit_type_bytes(type));
+      assert_string_equal(m->name, davit_operator_string(op));
+      void *x = rough_data(op, type, N, 7);
       CHECK(davit_monoid_reduce(m, N, x, a, NULL));
-      CHECK(davit_reduce((davit_operator)op, (davit_type)type, N, x, b, NULL));
+      CHECK(davit_reduce(op, type, N, x, b, NULL));
       assert_memory_equal(a, b, m->bytes);
       m->combine(m->identity, b, left);
       assert_memory_equal(left, b, m->bytes);

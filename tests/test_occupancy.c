@@ -4,10 +4,6 @@
  * GPU. */
 #include "tests/support.h"
 
-#include <davit/occupancy.h>
-#include <limits.h>
-#include <math.h>
-
 #include "offload/runtime/device.h"
 #include "offload/runtime/launch.h"
 

@@ -4,9 +4,6 @@
  */
 #include "tests/paths.h"
 
-#include "ref/ref.h"
-#include "src/monoid.h"
-
 enum { CHUNK_BYTES = 128 << 10 };
 
 static const int64_t lengths[] = {0,     1,     2,     31,    33,     511,    513,    1023,
@@ -20,16 +17,12 @@ static int64_t chunk_of(davit_type type) {
 
 CASE(test_against_reference) {
   uint64_t seed = 1;
-  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
-    for (int type = 0; type < DAVIT_TYPE_COUNT; type++)
+  EACH_OPERATOR(op)
+    EACH_TYPE(type)
       for (int s = 0; s < COUNT(lengths); s++) {
-        job j = {.op = (davit_operator)op,
-                 .type = (davit_type)type,
-                 .n = lengths[s],
-                 .shift = (size_t)(op + type + s) % 4};
-        void *x = exact_data(j.op, j.type, j.n, next_random(&seed));
+        job j = reduction_of(op, type, lengths[s], exact_data(op, type, lengths[s], next_random(&seed)));
         double should[1], result[1];
-        j.x = x;
+        j.shift = (size_t)((int)op + (int)type + s) % 4;
         dvt_ref_reduce(j.op, j.type, j.n, j.x, should);
         walk_all_paths(&j, chunk_of(j.type), same_bits_or_nan, should, &seed);
         in_parts(&j, 1, &seed, result);
@@ -93,14 +86,14 @@ CASE(test_same_bits_everywhere) {
   static const int64_t sizes[] = {2,     1000,  16384,      16385,   32768,          32769,
                                   65536, 77777, 17 * 32768, 1000003, 100 * 32768 - 1};
   uint64_t seed = 2;
-  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
-    for (int op = DAVIT_SUM; op <= DAVIT_PROD; op++)
+  EACH_REAL(type)
+    for (davit_operator op = DAVIT_SUM; op <= DAVIT_PROD; op++)
       for (int s = 0; s < COUNT(sizes); s++)
         for (size_t shift = 0; shift < 2; shift++) {
-          void *x = rough_data((davit_operator)op, (davit_type)type, sizes[s], next_random(&seed));
-          const job j = {
-              .op = (davit_operator)op, .type = (davit_type)type, .n = sizes[s], .shift = shift, .x = x};
+          void *x = rough_data(op, type, sizes[s], next_random(&seed));
+          job j = reduction_of(op, type, sizes[s], x);
           double should[1];
+          j.shift = shift;
           on_queue(&j, DAVIT_HOST, DAVIT_PAGEABLE, should);
           if (op == DAVIT_SUM) {
             double modelled[1];
@@ -115,10 +108,10 @@ CASE(test_same_bits_everywhere) {
 CASE(test_many_pieces) {
   static const int64_t pieces[] = {[DAVIT_FLOAT] = 8 << 20, [DAVIT_DOUBLE] = 4 << 20};
   uint64_t seed = 3;
-  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++) {
+  EACH_REAL(type) {
     const int64_t n = 3 * pieces[type] + 12345;
-    void *x = rough_data(DAVIT_SUM, (davit_type)type, n, 4);
-    const job j = {.type = (davit_type)type, .n = n, .shift = 1, .x = x};
+    void *x = rough_data(DAVIT_SUM, type, n, 4);
+    const job j = {.type = type, .n = n, .shift = 1, .x = x};
     int spread[MAX_PLACES], count = spread_devices(spread);
     double should[1], result[1];
     model(j.type, n, x, should);
@@ -192,39 +185,38 @@ CASE(test_from_many_threads) {
 
 CASE(test_error_bound) {
   static const int64_t sizes[] = {1, 100, 5000, 16384, 32768, 1000003, 5000000};
-  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
+  EACH_REAL(type)
     for (int s = 0; s < COUNT(sizes); s++)
       for (int positive = 0; positive < 2; positive++) {
         const int64_t n = sizes[s];
-        void *x = rough_data(DAVIT_SUM, (davit_type)type, n, (uint64_t)s);
+        void *x = rough_data(DAVIT_SUM, type, n, (uint64_t)s);
         long double sum = 0, size = 0;
         for (int64_t i = 0; i < n; i++) {
           if (positive)
-            element_set((davit_type)type, x, i, fabs(element_at((davit_type)type, x, i)));
-          sum += (long double)element_at((davit_type)type, x, i);
-          size += fabsl((long double)element_at((davit_type)type, x, i));
+            element_set(type, x, i, fabs(element_at(type, x, i)));
+          sum += (long double)element_at(type, x, i);
+          size += fabsl((long double)element_at(type, x, i));
         }
         double result[1];
-        CHECK(davit_reduce(DAVIT_SUM, (davit_type)type, n, x, result, NULL));
-        const double error = (double)fabsl((long double)element_at((davit_type)type, result, 0) - sum);
-        const double bound = (8 + log2((double)n)) * element_epsilon((davit_type)type) * (double)size;
+        CHECK(davit_reduce(DAVIT_SUM, type, n, x, result, NULL));
+        const double error = (double)fabsl((long double)element_at(type, result, 0) - sum);
+        const double bound = (8 + log2((double)n)) * element_epsilon(type) * (double)size;
         if (!(error <= bound))
-          fail_msg("%s, n %lld: error %g > %g", davit_type_string((davit_type)type), (long long)n, error,
-                   bound);
+          fail_msg("%s, n %lld: error %g > %g", davit_type_string(type), (long long)n, error, bound);
       }
 }
 
 CASE(test_wrap_around) {
   const int32_t narrow[] = {INT32_MAX, 1, INT32_MIN, INT32_MIN, -1, 3, INT32_MAX, 7};
   const int64_t wide[] = {INT64_MAX, 1, INT64_MIN, INT64_MIN, -1, 3, INT64_MAX, 7};
-  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+  EACH_OPERATOR(op)
     for (int n = 0; n <= COUNT(narrow); n++) {
       int32_t is = 5, should = 6;
       int64_t wide_is = 5, wide_should = 6;
-      CHECK(davit_reduce((davit_operator)op, DAVIT_INT32, n, narrow, &is, NULL));
-      CHECK(davit_reduce((davit_operator)op, DAVIT_INT64, n, wide, &wide_is, NULL));
-      dvt_ref_reduce((davit_operator)op, DAVIT_INT32, n, narrow, &should);
-      dvt_ref_reduce((davit_operator)op, DAVIT_INT64, n, wide, &wide_should);
+      CHECK(davit_reduce(op, DAVIT_INT32, n, narrow, &is, NULL));
+      CHECK(davit_reduce(op, DAVIT_INT64, n, wide, &wide_is, NULL));
+      dvt_ref_reduce(op, DAVIT_INT32, n, narrow, &should);
+      dvt_ref_reduce(op, DAVIT_INT64, n, wide, &wide_should);
       assert_int_equal(is, should);
       assert_true(wide_is == wide_should);
     }
@@ -238,14 +230,14 @@ CASE(test_nan_and_infinity) {
   static const int64_t positions[] = {0, 1, 2047, 2048, 16384, 32767, 32768, 40000};
   const double specials[] = {NAN, INFINITY, -INFINITY};
   uint64_t seed = 8;
-  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
-    for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+  EACH_REAL(type)
+    EACH_OPERATOR(op)
       for (int p = 0; p < COUNT(positions); p++)
         for (int s = 0; s < COUNT(specials); s++) {
-          void *x = exact_data((davit_operator)op, (davit_type)type, 40001, 9);
-          const job j = {
-              .op = (davit_operator)op, .type = (davit_type)type, .n = 40001, .shift = (size_t)p % 2, .x = x};
+          void *x = exact_data(op, type, 40001, 9);
+          job j = reduction_of(op, type, 40001, x);
           double should[1], result[1];
+          j.shift = (size_t)p % 2;
           element_set(j.type, x, positions[p], specials[s]);
           dvt_ref_reduce(j.op, j.type, j.n, x, should);
           on_queue(&j, DAVIT_HOST, DAVIT_PAGEABLE, result);
@@ -273,17 +265,17 @@ static double on_two_doubles(davit_operator op, double a, double b) {
 
 CASE(test_two_elements) {
   const double values[] = {0, 1, -2.5, 1e300, INFINITY, -INFINITY, NAN};
-  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
+  EACH_OPERATOR(op)
     for (int i = 0; i < COUNT(values) * COUNT(values); i++) {
       const double x[] = {values[i / COUNT(values)], values[i % COUNT(values)]};
-      const double right = on_two_doubles((davit_operator)op, x[0], x[1]);
+      const double right = on_two_doubles(op, x[0], x[1]);
       const float narrow[] = {(float)x[0], (float)x[1]};
-      const double narrow_right = on_two_doubles((davit_operator)op, (double)narrow[0], (double)narrow[1]);
+      const double narrow_right = on_two_doubles(op, (double)narrow[0], (double)narrow[1]);
       double result = 0, reference = 0;
       float narrow_result = 0;
-      CHECK(davit_reduce((davit_operator)op, DAVIT_DOUBLE, 2, x, &result, NULL));
-      CHECK(davit_reduce((davit_operator)op, DAVIT_FLOAT, 2, narrow, &narrow_result, NULL));
-      dvt_ref_reduce((davit_operator)op, DAVIT_DOUBLE, 2, x, &reference);
+      CHECK(davit_reduce(op, DAVIT_DOUBLE, 2, x, &result, NULL));
+      CHECK(davit_reduce(op, DAVIT_FLOAT, 2, narrow, &narrow_result, NULL));
+      dvt_ref_reduce(op, DAVIT_DOUBLE, 2, x, &reference);
       assert_true(isnan(right) ? isnan(result) && isnan(reference) : result == right && reference == right);
       assert_true(isnan(narrow_right) ? isnan(narrow_result) : narrow_result == (float)narrow_right);
     }
@@ -303,12 +295,12 @@ CASE(test_infinities_of_both_signs) {
 CASE(test_negative_zeros) {
   static const int64_t sizes[] = {1, 2, 2048, 16383, 16384, 16385, 32767, 32768, 32769, 65536};
   uint64_t seed = 10;
-  for (int type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
+  EACH_REAL(type)
     for (int s = 0; s < COUNT(sizes); s++) {
-      void *x = kept((size_t)sizes[s] * davit_type_bytes((davit_type)type));
+      void *x = kept((size_t)sizes[s] * davit_type_bytes(type));
       for (int64_t i = 0; i < sizes[s]; i++)
-        element_set((davit_type)type, x, i, -0.0);
-      const job j = {.type = (davit_type)type, .n = sizes[s], .x = x};
+        element_set(type, x, i, -0.0);
+      const job j = {.type = type, .n = sizes[s], .x = x};
       double modelled[1], should[1];
       model(j.type, j.n, x, modelled);
       dvt_ref_reduce(j.op, j.type, j.n, x, should);
@@ -320,20 +312,20 @@ CASE(test_negative_zeros) {
 
 CASE(test_empty) {
   const double should[DAVIT_OPERATOR_COUNT] = {0, 1, INFINITY, -INFINITY};
-  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++) {
+  EACH_OPERATOR(op) {
     double result = NAN;
     float narrow = NAN;
     const davit_reduce_part nothing[3] = {{0}};
-    CHECK(davit_reduce((davit_operator)op, DAVIT_DOUBLE, 0, NULL, &result, NULL));
+    CHECK(davit_reduce(op, DAVIT_DOUBLE, 0, NULL, &result, NULL));
     assert_true(result == should[op]);
     result = NAN;
-    CHECK(davit_reduce_parts((davit_operator)op, DAVIT_DOUBLE, 0, NULL, &result));
+    CHECK(davit_reduce_parts(op, DAVIT_DOUBLE, 0, NULL, &result));
     assert_true(result == should[op]);
-    CHECK(davit_reduce_parts((davit_operator)op, DAVIT_FLOAT, 3, nothing, &narrow));
+    CHECK(davit_reduce_parts(op, DAVIT_FLOAT, 3, nothing, &narrow));
     assert_true((double)narrow == should[op]);
     davit_queue *queue = new_queue(DAVIT_HOST, 1);
     result = NAN;
-    CHECK(davit_queue_reduce(queue, (davit_operator)op, DAVIT_DOUBLE, 0, NULL, &result, NULL));
+    CHECK(davit_queue_reduce(queue, op, DAVIT_DOUBLE, 0, NULL, &result, NULL));
     CHECK(davit_queue_destroy(queue));
     assert_true(result == should[op] && signbit(result) == signbit(should[op]));
   }

@@ -12,7 +12,6 @@
 #include "offload/blas.h"
 #include "offload/runtime/stream.h"
 #include "ref/philox.h"
-#include "ref/ref.h"
 
 static const int64_t sizes[] = {0, 1, 2, 3, 5, 9, 17, 33, 64, 97};
 static const int64_t increments[] = {1, 2, -1, -3};

@@ -4,10 +4,6 @@
  * y_i, as on a CPU 512 to 4095 of them are added one after another, and so are the sums of strips of 512. */
 #include "tests/paths.h"
 
-#include "ref/ref.h"
-#include "src/base/cpu.h"
-#include "src/monoid.h"
-
 /* Around rows, tiles of 1024 to 4096 elements, and the pieces and blocks of offload/kernel/scan_host.inc. */
 static const int64_t small_sizes[] = {1,    2,    31,   33,   127,  128,   129,   511,
                                       513,  1023, 1024, 1025, 2047, 2048,  2049,  4095,
@@ -24,7 +20,6 @@ typedef struct trial {
 static trial trial_new(job j, int pattern, uint64_t *seed) {
   trial t = {.j = j, .x = exact_data(j.op, j.type, j.n, next_random(seed)), .should = kept(job_bytes(&j))};
   t.flags = pattern < 0 ? NULL : make_flags((flag_pattern)pattern, j.n, next_random(seed));
-  t.j.scan = true;
   t.j.x = t.x;
   t.j.flags = t.flags;
   return t;
@@ -46,16 +41,13 @@ static void against_reference(job j, int pattern, uint64_t *seed) {
 CASE(test_small_against_reference) {
   uint64_t seed = 1;
   int turn = 0;
-  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
-    for (int type = 0; type < DAVIT_TYPE_COUNT; type++)
-      for (int kind = DAVIT_SCAN_INCLUSIVE; kind <= DAVIT_SCAN_EXCLUSIVE; kind++)
+  EACH_OPERATOR(op)
+    EACH_TYPE(type)
+      EACH_KIND(kind)
         for (int s = 0; s < COUNT(small_sizes); s++, turn++) {
-          const job j = {.op = (davit_operator)op,
-                         .type = (davit_type)type,
-                         .kind = (davit_scan_kind)kind,
-                         .n = small_sizes[s],
-                         .in_place = turn % 2,
-                         .shift = (size_t)(turn / 2 % 3)};
+          job j = scan_of(op, type, kind, small_sizes[s]);
+          j.in_place = turn % 2;
+          j.shift = (size_t)(turn / 2 % 3);
           against_reference(j, -1, &seed);
           against_reference(j, turn % FLAGS_PATTERNS, &seed);
         }
@@ -65,15 +57,14 @@ CASE(test_large_against_reference) {
   uint64_t seed = 2;
   int turn = 0;
   for (int s = 0; s < COUNT(large_sizes); s++)
-    for (int kind = DAVIT_SCAN_INCLUSIVE; kind <= DAVIT_SCAN_EXCLUSIVE; kind++)
-      for (int pattern = -1; pattern < FLAGS_PATTERNS; pattern++, turn++)
-        against_reference((job){.op = (davit_operator)(turn % DAVIT_OPERATOR_COUNT),
-                                .type = (davit_type)(turn / 3 % DAVIT_TYPE_COUNT),
-                                .kind = (davit_scan_kind)kind,
-                                .n = large_sizes[s],
-                                .in_place = turn % 2,
-                                .shift = (size_t)(turn % 3)},
-                          pattern, &seed);
+    EACH_KIND(kind)
+      for (int pattern = -1; pattern < FLAGS_PATTERNS; pattern++, turn++) {
+        job j = scan_of((davit_operator)(turn % DAVIT_OPERATOR_COUNT),
+                        (davit_type)(turn / 3 % DAVIT_TYPE_COUNT), kind, large_sizes[s]);
+        j.in_place = turn % 2;
+        j.shift = (size_t)(turn % 3);
+        against_reference(j, pattern, &seed);
+      }
 }
 
 /* Streamed through all lists of devices, also where the arrays need not travel, beyond two pieces of 32 MiB.
@@ -85,13 +76,11 @@ CASE(test_many_pieces) {
     SCOPE;
     const davit_type type = (davit_type)(turn % DAVIT_TYPE_COUNT);
     const int64_t piece = (32 << 20) / (int64_t)davit_type_bytes(type);
-    trial t = trial_new((job){.op = turn == 5 ? DAVIT_MAX : DAVIT_SUM,
-                              .type = type,
-                              .kind = (davit_scan_kind)(turn / 2 % 2),
-                              .n = 3 * piece + 54321,
-                              .in_place = turn % 2,
-                              .shift = (size_t)(turn % 3 == 2)},
-                        turn >= DAVIT_TYPE_COUNT ? FLAGS_NONE : -1, &seed);
+    job j =
+        scan_of(turn == 5 ? DAVIT_MAX : DAVIT_SUM, type, (davit_scan_kind)(turn / 2 % 2), 3 * piece + 54321);
+    j.in_place = turn % 2;
+    j.shift = (size_t)(turn % 3 == 2);
+    trial t = trial_new(j, turn >= DAVIT_TYPE_COUNT ? FLAGS_NONE : -1, &seed);
     if (t.flags) /* a segment that begins in the first piece and ends in the last */
       t.flags[piece / 2] = t.flags[3 * piece + 3] = 2;
     refer(&t);
@@ -108,13 +97,11 @@ CASE(test_many_pieces) {
 CASE(test_streamed_small) {
   uint64_t seed = 4;
   for (int turn = 0; turn < 32; turn++) {
-    trial t = trial_new((job){.op = (davit_operator)(turn % 4),
-                              .type = (davit_type)(turn / 4 % 4),
-                              .kind = (davit_scan_kind)(turn / 2 % 2),
-                              .n = 1 + random_below(&seed, 5000),
-                              .in_place = turn % 3 == 0,
-                              .shift = (size_t)(turn % 2)},
-                        turn % 4 ? FLAGS_ODD : -1, &seed);
+    job j = scan_of((davit_operator)(turn % 4), (davit_type)(turn / 4 % 4), (davit_scan_kind)(turn / 2 % 2),
+                    1 + random_below(&seed, 5000));
+    j.in_place = turn % 3 == 0;
+    j.shift = (size_t)(turn % 2);
+    trial t = trial_new(j, turn % 4 ? FLAGS_ODD : -1, &seed);
     refer(&t);
     walk_streamed(&t.j, same_bits, t.should, &seed);
   }
@@ -156,12 +143,9 @@ CASE(test_signs_of_zeros) {
   for (int turn = 0; turn < 4 * COUNT(sizes); turn++)
     for (int pattern = -1; pattern < FLAGS_PATTERNS; pattern++) {
       SCOPE;
-      trial t = trial_new((job){.op = DAVIT_SUM,
-                                .type = real_type(turn / 2),
-                                .kind = (davit_scan_kind)(turn % 2),
-                                .n = sizes[turn / 4],
-                                .in_place = pattern % 2},
-                          pattern, &seed);
+      job j = scan_of(DAVIT_SUM, real_type(turn / 2), (davit_scan_kind)(turn % 2), sizes[turn / 4]);
+      j.in_place = pattern % 2;
+      trial t = trial_new(j, pattern, &seed);
       const int64_t positive = t.j.n / 2 + random_below(&seed, (int)t.j.n);
       for (int64_t i = 0; i < t.j.n; i++)
         element_set(t.j.type, t.x, i, i == positive ? 0.0 : -0.0);
@@ -189,16 +173,16 @@ CASE(test_differences_give_the_input_back) {
 
 CASE(test_exclusive_and_inclusive_and_reduction) {
   enum { N = 200003 };
-  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++) {
-    int32_t *x = exact_data((davit_operator)op, DAVIT_INT32, N, 7), *in = kept(sizeof *in * N),
-            *ex = kept(sizeof *ex * N), last, step;
-    CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, N, x, in, NULL));
-    CHECK(davit_scan((davit_operator)op, DAVIT_INT32, DAVIT_SCAN_EXCLUSIVE, N, x, ex, NULL));
-    CHECK(davit_reduce((davit_operator)op, DAVIT_INT32, N, x, &last, NULL));
+  EACH_OPERATOR(op) {
+    int32_t *x = exact_data(op, DAVIT_INT32, N, 7), *in = kept(sizeof *in * N), *ex = kept(sizeof *ex * N),
+            last, step;
+    CHECK(davit_scan(op, DAVIT_INT32, DAVIT_SCAN_INCLUSIVE, N, x, in, NULL));
+    CHECK(davit_scan(op, DAVIT_INT32, DAVIT_SCAN_EXCLUSIVE, N, x, ex, NULL));
+    CHECK(davit_reduce(op, DAVIT_INT32, N, x, &last, NULL));
     assert_int_equal(last, in[N - 1]);
     for (int i = 0; i < N; i++) {
       const int32_t pair[] = {ex[i], x[i]};
-      dvt_ref_reduce((davit_operator)op, DAVIT_INT32, 2, pair, &step);
+      dvt_ref_reduce(op, DAVIT_INT32, 2, pair, &step);
       assert_true(step == in[i] && (i == 0 || ex[i] == in[i - 1]));
     }
   }
@@ -220,12 +204,8 @@ CASE(test_error_bound) {
   static const int64_t sizes[] = {5000, 100001, 1000003};
   uint64_t seed = 8;
   for (int turn = 0; turn < 12; turn++) {
-    job j = {.scan = true,
-             .op = DAVIT_SUM,
-             .type = (davit_type)(turn % 2),
-             .kind = (davit_scan_kind)(turn / 2 % 2),
-             .n = sizes[turn / 4],
-             .in_place = turn % 4 == 1};
+    job j = scan_of(DAVIT_SUM, (davit_type)(turn % 2), (davit_scan_kind)(turn / 2 % 2), sizes[turn / 4]);
+    j.in_place = turn % 4 == 1;
     void *x = rough_data(DAVIT_SUM, j.type, j.n, next_random(&seed));
     uint8_t *flags = turn % 3 == 2 ? make_flags(FLAGS_LONG, j.n, next_random(&seed)) : NULL;
     long double *should = kept((size_t)j.n * 2 * sizeof *should), sum = 0, size = 0;
@@ -249,11 +229,9 @@ CASE(test_error_bound) {
 CASE(test_nan) {
   uint64_t seed = 9;
   for (int turn = 0; turn < 16; turn++) {
-    trial t = trial_new((job){.op = (davit_operator)(turn / 4),
-                              .type = (davit_type)(turn % 2),
-                              .kind = (davit_scan_kind)(turn / 2 % 2),
-                              .n = 70001},
-                        FLAGS_LONG, &seed);
+    trial t = trial_new(
+        scan_of((davit_operator)(turn / 4), (davit_type)(turn % 2), (davit_scan_kind)(turn / 2 % 2), 70001),
+        FLAGS_LONG, &seed);
     element_set(t.j.type, t.x, 5000, turn % 3 == 0 ? INFINITY : (double)NAN);
     element_set(t.j.type, t.x, 66000, NAN);
     for (int segmented = 0; segmented < 2; segmented++) {

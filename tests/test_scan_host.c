@@ -3,8 +3,6 @@
  * offload/kernel/scan_host.inc begin and end. */
 #include "tests/paths.h"
 
-#include "ref/ref.h"
-
 /* Small numbers, so that products neither vanish nor pass the largest, with a NaN in the last tenth of
  * floating ones. */
 static void fill_for(davit_type type, int64_t n, void *x) {
@@ -26,7 +24,6 @@ static void fill_for(davit_type type, int64_t n, void *x) {
 /* All instructions give the same bits: the order of operands is the same. They are right where rounding does
  * not matter. */
 static void expect_variants(job j) {
-  j.scan = true;
   SCOPE;
   const size_t bytes = job_bytes(&j), shift = j.shift * davit_type_bytes(j.type);
   const davit_scan_options *here = ON(davit_scan_options, &(int){DAVIT_HOST}, 1);
@@ -51,34 +48,30 @@ static void expect_variants(job j) {
     same_bits_or_nan(&j, first, should, "variant", 0);
 }
 
-static const davit_type types[] = {DAVIT_DOUBLE, DAVIT_FLOAT, DAVIT_INT64, DAVIT_INT32};
-
 CASE(test_processor_variants) {
   uint8_t *flags = make_flags(FLAGS_ODD, 100003, 17);
-  for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
-    for (int t = 0; t < COUNT(types); t++)
-      for (int kind = 0; kind < 2; kind++)
-        for (int segmented = 0; segmented < 2; segmented++)
-          expect_variants((job){.op = (davit_operator)op,
-                                .type = types[t],
-                                .kind = (davit_scan_kind)kind,
-                                .n = 100003,
-                                .shift = (size_t)op % 2,
-                                .flags = segmented ? flags : NULL});
+  EACH_OPERATOR(op)
+    EACH_TYPE(type)
+      EACH_KIND(kind)
+        for (int segmented = 0; segmented < 2; segmented++) {
+          job j = scan_of(op, type, kind, 100003);
+          j.shift = (size_t)op % 2;
+          j.flags = segmented ? flags : NULL;
+          expect_variants(j);
+        }
 }
 
 /* So large that it goes past the caches, from the beginning of a line and not. */
 CASE(test_past_the_caches) {
-  for (int t = 0; t < COUNT(types); t++) {
-    const int64_t n = (INT64_C(1) << 25) / (int64_t)davit_type_bytes(types[t]) + 4711;
+  EACH_TYPE(type) {
+    const int64_t n = (INT64_C(1) << 25) / (int64_t)davit_type_bytes(type) + 4711;
     uint8_t *flags = make_flags(FLAGS_LONG, n, 18);
-    for (int turn = 0; turn < 4; turn++)
-      expect_variants((job){.type = types[t],
-                            .kind = (davit_scan_kind)(turn % 2 && turn / 2),
-                            .n = n,
-                            .shift = (size_t)turn % 2,
-                            .flags = turn / 2 ? flags : NULL});
-    expect_variants((job){.type = types[t], .kind = DAVIT_SCAN_EXCLUSIVE, .n = n, .flags = flags});
+    for (int turn = 0; turn < 5; turn++) {
+      job j = scan_of(DAVIT_SUM, type, (davit_scan_kind)(turn > 2), n);
+      j.shift = (size_t)turn % 2;
+      j.flags = turn > 1 ? flags : NULL;
+      expect_variants(j);
+    }
   }
 }
 
@@ -95,17 +88,15 @@ CASE(test_segments_of_a_length) {
                                 BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK};
   int turn = 0;
   for (int l = 0; l < COUNT(lengths); l++)
-    for (int t = 0; t < COUNT(types); t++)
-      for (int kind = 0; kind < 2; kind++, turn++) {
+    EACH_TYPE(type)
+      EACH_KIND(kind) {
         uint8_t *flags = make_flags(FLAGS_NONE, N, 0);
         for (int64_t i = lengths[l] - turn % 3 % lengths[l]; i < N; i += lengths[l])
           flags[i] = (uint8_t)(1 << turn % 8);
-        expect_variants((job){.op = turn % 3 ? DAVIT_SUM : DAVIT_MAX,
-                              .type = types[t],
-                              .kind = (davit_scan_kind)kind,
-                              .n = N,
-                              .in_place = turn % 5 == 0,
-                              .flags = flags});
+        job j = scan_of(turn % 3 ? DAVIT_SUM : DAVIT_MAX, type, kind, N);
+        j.in_place = turn++ % 5 == 0;
+        j.flags = flags;
+        expect_variants(j);
       }
 }
 
@@ -120,12 +111,12 @@ CASE(test_one_head) {
     for (int p = 0; p < COUNT(places); p++, turn++) {
       const int at = (turn % 2 ? 0 : BLOCK) + (turn % 3 ? 0 : 7 * PIECE) + s * STRIP + places[p];
       flags[at] = (uint8_t)(1 << turn % 8);
-      for (int kind = 0; kind < 2; kind++)
-        expect_variants((job){.type = types[turn % COUNT(types)],
-                              .kind = (davit_scan_kind)kind,
-                              .n = N,
-                              .in_place = turn % 5 == 0,
-                              .flags = flags});
+      EACH_KIND(kind) {
+        job j = scan_of(DAVIT_SUM, (davit_type)(turn % DAVIT_TYPE_COUNT), kind, N);
+        j.in_place = turn % 5 == 0;
+        j.flags = flags;
+        expect_variants(j);
+      }
       flags[at] = 0;
     }
 }

@@ -4,8 +4,6 @@
  * Everything around b's elements, borders included where they are to stay, is compared bytewise. */
 #include "tests/dense.h"
 
-#include "ref/ref.h"
-
 typedef struct stencil_case {
   davit_type type;
   int64_t rows, cols, extra_lda, extra_ldb;
@@ -73,7 +71,7 @@ static void on_all_devices(void) {
                               .shift_b = v < 12 ? 0 : v % 3,
                               .coefficients = v % 5 ? skewed : NULL};
       EACH_DEVICE(device)
-        on_queue(&stencil, &c, device);
+        run_on_queue(&stencil, &c, device);
     }
 }
 
@@ -89,7 +87,7 @@ CASE(test_large_and_aligned) {
                         .extra_lda = v == 5 ? 3 : 0,
                         .extra_ldb = v == 5 ? 7 : 0,
                         .border = (davit_stencil_border)(v % 3)};
-      on_queue(&stencil, &c, device);
+      run_on_queue(&stencil, &c, device);
     }
 }
 
@@ -98,9 +96,9 @@ CASE(test_variants) {
   EACH_CPU(variant)
     for (int v = 0; v < 4; v++) {
       stencil_case small = {.type = real_type(v), .rows = 83, .cols = 20, .shift_b = v};
-      on_queue(&stencil, &small, DAVIT_HOST);
+      run_on_queue(&stencil, &small, DAVIT_HOST);
       stencil_case large = {.type = real_type(v), .rows = 2111, .cols = 700, .shift_a = v};
-      on_queue(&stencil, &large, DAVIT_HOST);
+      run_on_queue(&stencil, &large, DAVIT_HOST);
     }
 }
 
@@ -114,8 +112,8 @@ CASE(test_places_and_devices) {
                         .extra_lda = v % 3,
                         .extra_ldb = v % 2,
                         .border = (davit_stencil_border)(v % 3)};
-      spread(&stencil, &c, (int[]){dense_place(v / 4), dense_place(v % 4)}, NULL, 0);
-      spread(&stencil, &c, (int[]){dense_place(v / 4), dense_place(v % 4)}, devices, count);
+      run_spread(&stencil, &c, (int[]){dense_place(v / 4), dense_place(v % 4)}, NULL, 0);
+      run_spread(&stencil, &c, (int[]){dense_place(v / 4), dense_place(v % 4)}, devices, count);
     }
 }
 
@@ -124,12 +122,12 @@ CASE(test_several_chunks) {
   const int host = DAVIT_HOST;
   stencil_case wide = {
       .type = DAVIT_DOUBLE, .rows = 3001, .cols = 4000, .border = DAVIT_STENCIL_BORDER_UNTOUCHED};
-  spread(&stencil, &wide, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE}, NULL, 0);
+  run_spread(&stencil, &wide, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE}, NULL, 0);
   for (int border = 0; border < 3; border++) {
     stencil_case tall = {
         .type = DAVIT_FLOAT, .rows = 1100003, .cols = 9, .border = (davit_stencil_border)border};
-    spread(&stencil, &tall, (int[]){DAVIT_PAGEABLE, DAVIT_PINNED}, &host, 1);
-    spread(&stencil, &tall, (int[]){DAVIT_PINNED, DAVIT_PAGEABLE}, NULL, 0);
+    run_spread(&stencil, &tall, (int[]){DAVIT_PAGEABLE, DAVIT_PINNED}, &host, 1);
+    run_spread(&stencil, &tall, (int[]){DAVIT_PINNED, DAVIT_PAGEABLE}, NULL, 0);
   }
 }
 
@@ -191,7 +189,7 @@ CASE(test_transposed_coefficients_differ) {
 CASE(test_same_bits_again) {
   const stencil_case c = {.type = DAVIT_DOUBLE, .rows = 200, .cols = 90};
   for (int n = 0; n < 100; n++)
-    on_queue(&stencil, &c, n % (device_count() + 1) - 1);
+    run_on_queue(&stencil, &c, n % (device_count() + 1) - 1);
 }
 
 CASE(test_bad_arguments) {

@@ -3,12 +3,7 @@
  * that operations use; and the search of `davit tune`, on made-up machines. */
 #include "tests/support.h"
 
-#include <davit/tuning.h>
-#include <davit/version.h>
-#include <math.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
