@@ -120,20 +120,21 @@ static void nan_times_zero(void) {
                              .extra_ld = v / 4};
         const bool queued = device < device_count();
         const int place = queued ? place_for(device) : DAVIT_PAGEABLE;
-        operands o = make(&c, (int[]){place, place, place, place});
+        dense o[MAX_OPERANDS];
+        make(&c, (int[]){place, place, place, place}, o);
         const int64_t row = c.m * (v + 1) / 9, col = c.n * (8 - v) / 9;
-        dense_set(&o.a, row, col, NAN);
-        dense_set(&o.x, c.trans == 'N' ? col : row, 0, 0);
-        dense_give(&o.a), dense_give(&o.x);
+        dense_set(&o[A], row, col, NAN);
+        dense_set(&o[X], c.trans == 'N' ? col : row, 0, 0);
+        dense_give(&o[A]), dense_give(&o[X]);
         davit_queue *queue = queued ? new_queue(device, 1) : NULL;
-        CHECK(call(&c, &o, queue, NULL, 0));
+        CHECK(call(&c, o, queue, NULL, 0));
         if (queued)
           finish(queue);
-        dense_take(&o.y);
+        dense_take(&o[Y]);
         for (int64_t j = 0; j < outer(&c); j++)
-          if (!isnan(dense_at(&o.y, j, 0)))
+          if (!isnan(dense_at(&o[Y], j, 0)))
             fail_msg("%c m %lld n %lld device %d: y[%lld] is %g", c.trans, (long long)c.m, (long long)c.n,
-                     device, (long long)j, dense_at(&o.y, j, 0));
+                     device, (long long)j, dense_at(&o[Y], j, 0));
       }
 }
 
