@@ -7,7 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-static int rows, fields;
+static int rows, fields, argument_count;
+static char **arguments;
 
 double bench_now(void) {
   struct timespec now;
@@ -57,15 +58,15 @@ static void machine(void) {
   printf("]},\n");
 }
 
-void bench_begin(const char *name, int argc, char **argv) {
+void bench_begin(const char *name) {
   char date[32];
   time_t now = time(NULL);
   strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
   printf("{\n  \"benchmark\": \"%s\",\n  \"version\": \"%s\",\n  \"date\": \"%s\",\n  \"command\": \"", name,
          davit_version(), date);
-  for (int i = 0; i < argc; i++) {
-    const char *slash = i == 0 ? strrchr(argv[0], '/') : NULL;
-    printf("%s%s", i ? " " : "", slash ? slash + 1 : argv[i]);
+  for (int i = 0; i < argument_count; i++) {
+    const char *slash = i == 0 ? strrchr(arguments[0], '/') : NULL;
+    printf("%s%s", i ? " " : "", slash ? slash + 1 : arguments[i]);
   }
   printf("\",\n");
   machine();
@@ -102,6 +103,14 @@ void bench_end(void) {
   fflush(stdout);
 }
 
+int bench_finish(void) {
+  bench_end();
+  bench_check(davit_finalize(), "finalize");
+  return 0;
+}
+
+/* ---- options ---- */
+
 /* Whether the usage has "[NAME" of an option, or every program takes it. */
 static bool is_option(const char *usage, const char *name) {
   const size_t length = strlen(name);
@@ -114,6 +123,8 @@ static bool is_option(const char *usage, const char *name) {
 }
 
 void bench_options(const char *usage, int argc, char **argv) {
+  argument_count = argc;
+  arguments = argv;
   bool option = false; /* the one before, whose value this may be */
   for (int i = 1; i < argc; i++) {
     const bool help = !strcmp(argv[i], "--help"), named = !strncmp(argv[i], "--", 2);
@@ -127,23 +138,64 @@ void bench_options(const char *usage, int argc, char **argv) {
   }
 }
 
-const char *bench_option(int argc, char **argv, const char *name, const char *fallback) {
-  for (int i = 1; i + 1 < argc; i++)
-    if (strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, name) == 0)
-      return argv[i + 1];
+const char *bench_option(const char *name, const char *fallback) {
+  for (int i = 1; i + 1 < argument_count; i++)
+    if (strncmp(arguments[i], "--", 2) == 0 && strcmp(arguments[i] + 2, name) == 0)
+      return arguments[i + 1];
   return fallback;
 }
 
-int bench_list(const char *text, int64_t *values, int capacity) {
-  int count = 0;
-  while (*text && count < capacity) {
+int64_t bench_whole(const char *name, int64_t fallback) {
+  const char *text = bench_option(name, NULL);
+  return text ? atoll(text) : fallback;
+}
+
+int bench_repeats(int fallback) {
+  const int64_t repeats = bench_whole("repeats", fallback);
+  return (int)(repeats < 1 ? 1 : repeats > BENCH_MOST ? BENCH_MOST : repeats);
+}
+
+bench_values bench_list(const char *name, const char *fallback) {
+  const char *text = bench_option(name, fallback);
+  bench_values values = {.count = 0};
+  while (*text && values.count < BENCH_MOST) {
     char *end;
-    values[count++] = strtoll(text, &end, 10);
+    values.at[values.count++] = strtoll(text, &end, 10);
     if (end == text) {
       fprintf(stderr, "not a list of numbers: %s\n", text);
       exit(2);
     }
     text = *end == ',' ? end + 1 : end;
   }
-  return count;
+  return values;
+}
+
+bench_values bench_sizes(const char *name, const char *fallback) {
+  const bench_values all = bench_list(name, fallback);
+  bench_values sizes = {.count = 0};
+  for (int i = 0; i < all.count; i++)
+    if (all.at[i] > 0)
+      sizes.at[sizes.count++] = all.at[i];
+  return sizes;
+}
+
+int64_t bench_largest(const bench_values *values) {
+  int64_t largest = 1;
+  for (int i = 0; i < values->count; i++)
+    largest = values->at[i] > largest ? values->at[i] : largest;
+  return largest;
+}
+
+/* ---- devices ---- */
+
+bool bench_is_gpu(int device) {
+  davit_device_info info;
+  bench_check(davit_device_describe(device, &info), "device");
+  return info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
+}
+
+int bench_device(void) {
+  int first = DAVIT_HOST, count = 0;
+  bench_check(davit_device_defaults(1, &first, &count), "devices");
+  return (int)bench_whole("device", first);
 }

@@ -20,11 +20,16 @@ double bench_median(double *values, int count);
 /* Ends the program with the sentence when a davit call failed. */
 void bench_check(davit_status status, const char *what);
 
-void bench_begin(const char *name, int argc, char **argv);
+void bench_begin(const char *name);
 void bench_row(void);
 void bench_text(const char *key, const char *value);
 void bench_number(const char *key, double value);
 void bench_end(void);
+
+/* Ends the document and the library; what main() returns. */
+int bench_finish(void);
+
+/* ---- options ---- */
 
 /* The first call of a program. `usage` has "[--name VALUE]" or "[--name]" for each option; --json and
  * --peers, which `davit bench` gives, need not be there. Prints it and ends the program for --help, with 0,
@@ -32,9 +37,29 @@ void bench_end(void);
 void bench_options(const char *usage, int argc, char **argv);
 
 /* --name VALUE from the command line, `fallback` without. */
-const char *bench_option(int argc, char **argv, const char *name, const char *fallback);
+const char *bench_option(const char *name, const char *fallback);
+int64_t bench_whole(const char *name, int64_t fallback);
 
-/* Comma-separated integers; returns how many were read (at most `capacity`). */
-int bench_list(const char *text, int64_t *values, int capacity);
+/* --repeats, from 1 to BENCH_MOST. */
+int bench_repeats(int fallback);
+
+/* Comma-separated integers, at most BENCH_MOST: all of them, or those above 0. */
+enum { BENCH_MOST = 64 };
+typedef struct bench_values {
+  int count;
+  int64_t at[BENCH_MOST];
+} bench_values;
+bench_values bench_list(const char *name, const char *fallback);
+bench_values bench_sizes(const char *name, const char *fallback);
+
+/* The largest, at least 1. */
+int64_t bench_largest(const bench_values *values);
+
+/* ---- devices ---- */
+
+bool bench_is_gpu(int device);
+
+/* --device, the first that work is spread over without. */
+int bench_device(void);
 
 #endif

@@ -167,13 +167,11 @@ static void close_database(problem *p) {
   davit_free(p->peer_scores);
 }
 
-static void search_proteins(const bench_settings *settings, problem *p, const chances table) {
-  int64_t queries[BENCH_MOST];
-  const int query_count = bench_sizes(settings, "queries", p->cells->site->gpu, "144,375,1000,5000",
-                                      "144,375,1000,5000", queries);
+static void search_proteins(problem *p, const chances table) {
+  const bench_values queries = bench_sizes("queries", "144,375,1000,5000");
   if (open_database(p, &p->cells->site->device, 1))
-    for (int i = 0; i < query_count; i++) {
-      p->m = queries[i];
+    for (int i = 0; i < queries.count; i++) {
+      p->m = queries.at[i];
       p->query = bench_memory(DAVIT_PAGEABLE, (size_t)p->m);
       if (p->query) {
         fill(table, 4242 + (uint64_t)p->m, p->m, p->query);
@@ -185,15 +183,15 @@ static void search_proteins(const bench_settings *settings, problem *p, const ch
 }
 
 /* The same search by more and more devices. */
-static void spread(const bench_settings *settings, problem *p, const chances table) {
-  const bench_spread over = bench_spread_read(settings);
+static void spread(problem *p, const chances table) {
+  const bench_spread over = bench_spread_read();
   uint8_t query[1000];
   double first = 0;
   p->m = sizeof query;
   p->query = query;
   fill(table, 4242, p->m, query);
-  for (int i = 0; i < over.count_count; i++) {
-    if (open_database(p, over.devices, over.counts[i])) {
+  for (int i = 0; i < over.counts.count; i++) {
+    if (open_database(p, over.devices, (int)over.counts.at[i])) {
       peer_parasail_targets_destroy(p->peer); /* has no devices */
       p->peer = NULL;
       const bench_time time = search(p, BENCH_BYTES);
@@ -205,12 +203,11 @@ static void spread(const bench_settings *settings, problem *p, const chances tab
   }
 }
 
-static void proteins(const bench_settings *settings, problem *p, bool several) {
+static void proteins(problem *p, bool several) {
   static chances table;
   const bool gpu = p->cells->site->gpu;
-  const int64_t count = bench_size(settings, "count", gpu, 1000000, 20000),
-                length = bench_size(settings, "length", gpu, 360, 360),
-                mixed = bench_size(settings, "mixed", gpu, 1, 1);
+  const int64_t count = bench_whole("count", gpu ? 1000000 : 20000), length = bench_whole("length", 360),
+                mixed = bench_whole("mixed", 1);
   davit_align_matrix matrix;
   bench_check(davit_align_matrix_find("BLOSUM62", &matrix), "matrix");
   protein_chances(table);
@@ -219,9 +216,9 @@ static void proteins(const bench_settings *settings, problem *p, bool several) {
   for (int kind = 0; kind < (mixed ? 2 : 1) && count > 0; kind++) {
     p->variant = kind == 0 ? "even" : "mixed";
     if (make_targets(p, table, count, kind == 0 ? length : 0)) {
-      search_proteins(settings, p, table);
+      search_proteins(p, table);
       if (several)
-        spread(settings, p, table);
+        spread(p, table);
     }
     free_targets(p);
   }
@@ -229,8 +226,8 @@ static void proteins(const bench_settings *settings, problem *p, bool several) {
 
 /* ---- bases ---- */
 
-static void reads(const bench_settings *settings, problem *p, const chances table) {
-  const int64_t count = bench_size(settings, "reads", p->cells->site->gpu, 1000000, 100000);
+static void reads(problem *p, const chances table) {
+  const int64_t count = bench_whole("reads", p->cells->site->gpu ? 1000000 : 100000);
   uint8_t query[READ_LENGTH];
   p->variant = "reads";
   if (count < 1)
@@ -272,12 +269,12 @@ static davit_status trace_call(void *argument) {
 }
 
 /* The host's, whatever the site: its three passes count once. */
-static void trace(const bench_settings *settings, problem *p) {
+static void trace(problem *p) {
   bench_site host;
   bench_cells cells;
   bench_time time;
   static const bench_work works[] = {trace_call};
-  bench_cells_open(settings, DAVIT_HOST, &host, &cells);
+  bench_cells_open(DAVIT_HOST, &host, &cells);
   bench_wall_turns(&host, 1, works, p, &time);
   bench_case what = {.operation = "align",
                      .variant = p->variant,
@@ -288,10 +285,10 @@ static void trace(const bench_settings *settings, problem *p) {
   bench_cells_report(&cells, cells_of(p), BENCH_SHORTS, 1, &time, NULL);
 }
 
-static void pair(const bench_settings *settings, problem *p, const chances table) {
+static void pair(problem *p, const chances table) {
   bench_cells *all = p->cells;
   bench_cells one = *all; /* a pair is the work of one core */
-  const int64_t length = bench_size(settings, "pair", p->cells->site->gpu, 100000, 100000);
+  const int64_t length = bench_whole("pair", 100000);
   p->variant = "pair";
   if (length < 100)
     return;
@@ -304,28 +301,28 @@ static void pair(const bench_settings *settings, problem *p, const chances table
       search(p, BENCH_SHORTS);
     close_database(p);
     if (p->cells->site->device == DAVIT_HOST)
-      trace(settings, p);
+      trace(p);
   }
   p->cells = all;
   davit_free(p->query);
   free_targets(p);
 }
 
-static void bases(const bench_settings *settings, problem *p) {
+static void bases(problem *p) {
   static chances table;
   int8_t matrix[16];
   for (int k = 0; k < 16; k++)
     matrix[k] = k % 4 == k / 4 ? 2 : -3;
   base_chances(table);
   p->scoring = (davit_align_scoring){.symbols = 4, .matrix = matrix, .gap_open = 5, .gap_extend = 2};
-  reads(settings, p, table);
-  pair(settings, p, table);
+  reads(p, table);
+  pair(p, table);
 }
 
-static void measure_site(const bench_settings *settings, bench_cells *cells, bool several) {
+static void measure_site(bench_cells *cells, bool several) {
   problem p = {.cells = cells};
-  proteins(settings, &p, several);
-  bases(settings, &p);
+  proteins(&p, several);
+  bases(&p);
 }
 
 static const char usage[] = "bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] "

@@ -7,10 +7,8 @@
  * Bytes: A once, and the vectors. --slabs is the order of the 'T' matrix that the devices share (strong) or
  * that each has (weak); the partial y of each device stays where it is, and the rows are timed by the host
  * over a batch that all queues work off, then waited for together. */
-#include <stdio.h>
-
-#include "bench/measure.h"
 #include "bench/peers/loops.h"
+#include "bench/series.h"
 #include "offload/runtime/cublas.h"
 
 #ifdef DAVIT_WITH_CUDA
@@ -128,19 +126,16 @@ static void both_variants(problem *p, int64_t m, int64_t n) {
   free_vectors(p);
 }
 
-static void on_device(const bench_settings *settings, problem *p) {
-  int64_t sizes[BENCH_MOST];
-  davit_type types[DAVIT_TYPE_COUNT];
-  const int size_count =
-      bench_sizes(settings, "sizes", p->site->gpu, "4096,8000,10000,12000", "1024,4096", sizes);
-  const int64_t other = bench_size(settings, "long", p->site->gpu, 1000000, 100000);
-  const int type_count = bench_types(settings, "ds", types);
-  const int64_t largest = bench_largest(sizes, size_count) * bench_largest(sizes, size_count);
-  for (int t = 0; t < type_count; t++) {
-    p->type = types[t];
+static void on_device(problem *p) {
+  const bench_values sizes = bench_sizes("sizes", p->site->gpu ? "4096,8000,10000,12000" : "1024,4096");
+  const int64_t other = bench_whole("long", p->site->gpu ? 1000000 : 100000);
+  const bench_kinds types = bench_types("ds");
+  const int64_t largest = bench_largest(&sizes) * bench_largest(&sizes);
+  for (int t = 0; t < types.count; t++) {
+    p->type = types.at[t];
     p->a = bench_vector(bench_place(p->site), p->type, largest > SHORT * other ? largest : SHORT * other);
-    for (int i = 0; i < size_count && p->a; i++)
-      both_variants(p, sizes[i], sizes[i]);
+    for (int i = 0; i < sizes.count && p->a; i++)
+      both_variants(p, sizes.at[i], sizes.at[i]);
     if (other > 0 && p->a) {
       both_variants(p, SHORT, other);
       both_variants(p, other, SHORT);
@@ -151,62 +146,53 @@ static void on_device(const bench_settings *settings, problem *p) {
 
 /* ---- over several devices ---- */
 
-static void slabs_series(problem *p, bool weak) {
-  bench_series series = {.spread = &p->spread, .batch = p->batch};
-  while (bench_series_next(&series)) {
-    const int64_t cols = weak ? p->n : p->n / p->spread.count;
-    for (int d = 0; d < p->spread.count; d++)
-      p->slabs[d].cols = cols;
-    bench_series_row(&series, p->site,
-                     case_of(p, weak ? "slabs, weak" : "slabs, strong", cols * p->spread.count), slabs_call,
-                     p);
-  }
+static bench_case divide(void *argument, bool weak) {
+  problem *p = argument;
+  const int64_t cols = weak ? p->n : p->n / p->spread.count;
+  for (int d = 0; d < p->spread.count; d++)
+    p->slabs[d].cols = cols;
+  return case_of(p, weak ? "slabs, weak" : "slabs, strong", cols * p->spread.count);
 }
 
-static void in_slabs(const bench_settings *settings, problem *p) {
-  davit_type types[DAVIT_TYPE_COUNT];
-  p->m = p->n = bench_size(settings, "slabs", p->site->gpu, 12000, 2048);
+static void in_slabs(problem *p) {
+  const bench_kinds types = bench_types("ds");
+  p->m = p->n = bench_whole("slabs", p->site->gpu ? 12000 : 2048);
   p->trans = 'T';
   p->batch = p->site->gpu ? 20 : 2;
-  const int type_count = p->n > 0 ? bench_types(settings, "ds", types) : 0;
-  for (int t = 0; t < type_count; t++) {
-    p->type = types[t];
+  for (int t = 0; t < types.count && p->n > 0; t++) {
+    p->type = types.at[t];
     if (!bench_slabs_open(&p->spread, p->type, (int64_t[4]){p->m * p->n, p->m, p->n, p->m}, p->slabs))
       continue;
-    slabs_series(p, false);
-    slabs_series(p, true);
+    bench_both_series(&p->spread, p->site, p->batch, divide, slabs_call, p);
     bench_slabs_close(&p->spread, p->slabs);
   }
 }
 
-static void from_host(const bench_settings *settings, problem *p) {
-  p->m = p->n = bench_size(settings, "plain", p->site->gpu, 12000, 2048);
+static void from_host(problem *p) {
+  p->m = p->n = bench_whole("plain", p->site->gpu ? 12000 : 2048);
   p->type = DAVIT_DOUBLE;
   if (p->n < 1 || !(p->a = bench_vector(DAVIT_PINNED, p->type, p->m * p->n)))
     return;
   const bool made = make_vectors(p, DAVIT_PINNED);
   for (const char *trans = "TN"; *trans && made; trans++) {
-    bench_series series = {.spread = &p->spread};
     p->trans = *trans;
-    while (bench_series_next(&series)) {
-      bench_case what = case_of(p, "plain", p->n);
-      what.link_bytes = what.bytes;
-      bench_series_row(&series, p->site, what, plain_call, p);
-    }
+    bench_case what = case_of(p, "plain", p->n);
+    what.link_bytes = what.bytes;
+    bench_series(&p->spread, p->site, what, plain_call, p);
   }
   free_vectors(p);
   davit_free(p->a);
   davit_memory_trim(DAVIT_PINNED);
 }
 
-static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+static void measure_site(const bench_site *site, const bench_spread *spread) {
   problem p = {.site = site};
-  on_device(settings, &p);
+  on_device(&p);
   if (!spread)
     return;
   p.spread = *spread;
-  in_slabs(settings, &p);
-  from_host(settings, &p);
+  in_slabs(&p);
+  from_host(&p);
 }
 
 static const char usage[] = "bench_atax [--sizes 4096,8000,10000,12000] [--long 1000000] [--slabs 12000] "

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/measure.h"
+#include "bench/series.h"
 #include "ref/philox.h"
 
 typedef struct problem {
@@ -217,35 +217,31 @@ static void by_other(problem *p, davit_closest_pair_algorithm algorithm, const c
   davit_free(p->points);
 }
 
-static void on_device(const bench_settings *settings, problem *p) {
-  int64_t sizes[BENCH_MOST], dims[BENCH_MOST];
-  davit_type types[DAVIT_TYPE_COUNT];
-  const bool gpu = p->site->gpu, all = bench_size(settings, "data", gpu, 1, 1) != 0;
-  const int dim_count = bench_sizes(settings, "dims", gpu, "2,3", "2,3", dims),
-            type_count = bench_types(settings, "sd", types),
-            size_count = bench_sizes(settings, "sizes", gpu, "65536,1048576,16777216,67108864",
-                                     "65536,1048576", sizes);
-  for (int t = 0; t < type_count; t++)
-    for (int d = 0; d < dim_count; d++) {
-      p->type = types[t];
-      p->dim = (int)dims[d];
-      for (int i = 0; i < size_count; i++) {
-        p->n = sizes[i];
+static void on_device(problem *p) {
+  const bool gpu = p->site->gpu, all = bench_whole("data", 1) != 0;
+  const bench_values dims = bench_sizes("dims", "2,3"),
+                     sizes = bench_sizes("sizes", gpu ? "65536,1048576,16777216,67108864" : "65536,1048576");
+  const bench_kinds types = bench_types("sd");
+  for (int t = 0; t < types.count; t++)
+    for (int d = 0; d < dims.count; d++) {
+      p->type = types.at[t];
+      p->dim = (int)dims.at[d];
+      for (int i = 0; i < sizes.count; i++) {
+        p->n = sizes.at[i];
         by_grid(p, all);
       }
-      by_other(p, DAVIT_CLOSEST_PAIR_BRUTE, "brute", bench_size(settings, "brute", gpu, 1 << 16, 1 << 14));
-      by_other(p, DAVIT_CLOSEST_PAIR_DIVIDE, "divide", bench_size(settings, "divide", gpu, 1 << 20, 1 << 20));
+      by_other(p, DAVIT_CLOSEST_PAIR_BRUTE, "brute", bench_whole("brute", gpu ? 1 << 16 : 1 << 14));
+      by_other(p, DAVIT_CLOSEST_PAIR_DIVIDE, "divide", bench_whole("divide", 1 << 20));
     }
 }
 
 /* ---- over several devices ---- */
 
-static void from_host(const bench_settings *settings, problem *p) {
-  bench_series series = {.spread = &p->spread};
+static void from_host(problem *p) {
   p->type = DAVIT_FLOAT;
   p->dim = 3;
   p->algorithm = DAVIT_CLOSEST_PAIR_GRID;
-  p->n = bench_size(settings, "plain", p->site->gpu, 1 << 26, 1 << 20);
+  p->n = bench_whole("plain", p->site->gpu ? 1 << 26 : 1 << 20);
   if (p->n < 2 || !points_make(p, 0, DAVIT_PINNED))
     return;
   const bench_case what = {.operation = "closest",
@@ -255,18 +251,17 @@ static void from_host(const bench_settings *settings, problem *p) {
                            .rows = p->n,
                            .bytes = (double)bytes_of(p),
                            .link_bytes = (double)bytes_of(p)};
-  while (bench_series_next(&series))
-    bench_series_row(&series, p->site, what, spread_call, p);
+  bench_series(&p->spread, p->site, what, spread_call, p);
   davit_free(p->points);
 }
 
-static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+static void measure_site(const bench_site *site, const bench_spread *spread) {
   problem p = {.site = site};
-  on_device(settings, &p);
+  on_device(&p);
   if (!spread)
     return;
   p.spread = *spread;
-  from_host(settings, &p);
+  from_host(&p);
 }
 
 static const char usage[] = "bench_closest_pair [--sizes 1048576,16777216] [--brute 65536] [--divide "

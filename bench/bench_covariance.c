@@ -6,11 +6,8 @@
  * Variants are those of trans. Flops: those of the product, n² (n + 1). Bytes: the data read twice, S written
  * once. The floor is the greater of the bytes' and the flops' time at --peak (10^12 flop/s; known for Hopper
  * alone; 0: none). syrk leaves out the means, the centring and the upper triangle. */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "bench/measure.h"
 #include "bench/peers/loops.h"
+#include "bench/series.h"
 #include "offload/runtime/cublas.h"
 
 #ifdef DAVIT_WITH_CUDA
@@ -99,62 +96,45 @@ static void measure(problem *p) {
   bench_queue_row(p->site, &what, queue_call, &peers, p);
 }
 
-static void on_device(const bench_settings *settings, problem *p) {
-  int64_t sizes[BENCH_MOST];
-  davit_type types[DAVIT_TYPE_COUNT];
-  const int size_count =
-      bench_sizes(settings, "sizes", p->site->gpu, "1024,1500,2000,2300,3000,8192", "512,1024", sizes);
-  const int type_count = bench_types(settings, "ds", types);
-  for (int t = 0; t < type_count; t++) {
-    p->type = types[t];
-    bool made = make_operands(p, bench_place(p->site), bench_largest(sizes, size_count));
+static void on_device(problem *p) {
+  const bench_values sizes =
+      bench_sizes("sizes", p->site->gpu ? "1024,1500,2000,2300,3000,8192" : "512,1024");
+  const bench_kinds types = bench_types("ds");
+  for (int t = 0; t < types.count; t++) {
+    p->type = types.at[t];
+    const bool made = make_operands(p, bench_place(p->site), bench_largest(&sizes));
     for (const char *trans = "NT"; *trans && made; trans++)
-      for (int i = 0; i < size_count; i++) {
+      for (int i = 0; i < sizes.count; i++) {
         p->trans = *trans;
-        p->n = sizes[i];
+        p->n = sizes.at[i];
         measure(p);
       }
     free_operands(p);
   }
 }
 
-static void plain_series(problem *p) {
-  bench_series series = {.spread = &p->spread};
-  while (bench_series_next(&series)) {
-    bench_case what = case_of(p, "plain");
-    what.link_bytes = what.bytes / 3;
-    bench_series_row(&series, p->site, what, plain_call, p);
-  }
-}
-
-static void from_host(const bench_settings *settings, problem *p) {
-  int64_t sizes[BENCH_MOST];
-  const int size_count = bench_sizes(settings, "plain", p->site->gpu, "3000,8192", "512", sizes);
+static void from_host(problem *p) {
+  const bench_values sizes = bench_sizes("plain", p->site->gpu ? "3000,8192" : "512");
   p->type = DAVIT_DOUBLE;
   p->trans = 'N';
-  for (int i = 0; i < size_count; i++) {
-    p->n = sizes[i];
+  for (int i = 0; i < sizes.count; i++) {
+    p->n = sizes.at[i];
+    bench_case what = case_of(p, "plain");
+    what.link_bytes = what.bytes / 3;
     if (make_operands(p, DAVIT_PINNED, p->n))
-      plain_series(p);
+      bench_series(&p->spread, p->site, what, plain_call, p);
     free_operands(p);
   }
   davit_memory_trim(DAVIT_PINNED);
 }
 
-/* FP64 on tensor cores, and FP32. */
-static double peak_of(const bench_settings *settings, const bench_site *site) {
-  davit_device_info info;
-  bool hopper = davit_device_describe(site->device, &info) == DAVIT_SUCCESS && info.compute_capability == 90;
-  return 1e12 * atof(bench_option(settings->argc, settings->argv, "peak", hopper ? "66.9" : "0"));
-}
-
-static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
-  problem p = {.site = site, .peak = peak_of(settings, site)};
-  on_device(settings, &p);
+static void measure_site(const bench_site *site, const bench_spread *spread) {
+  problem p = {.site = site, .peak = bench_peak(site->device)};
+  on_device(&p);
   if (!spread)
     return;
   p.spread = *spread;
-  from_host(settings, &p);
+  from_host(&p);
 }
 
 static const char usage[] = "bench_covariance [--sizes 1024,1500,2000,2300,3000,8192] [--plain 3000,8192] "

@@ -176,31 +176,30 @@ static bench_time detect(problem *p) {
   return times[0];
 }
 
-static void one_device(const bench_settings *settings, problem *p) {
-  int64_t permutations[BENCH_MOST];
-  const int count =
-      bench_sizes(settings, "permutations", p->cells->site->gpu, "100,10000", "100,1000", permutations);
+static void one_device(problem *p) {
+  const bench_values permutations =
+      bench_sizes("permutations", p->cells->site->gpu ? "100,10000" : "100,1000");
   p->spread.devices[0] = p->cells->site->device;
   p->spread.count = 1;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < permutations.count; i++)
     for (int rounded = 1; rounded >= 0; rounded--) {
-      p->options.permutations = permutations[i];
+      p->options.permutations = permutations.at[i];
       p->options.round = rounded;
       const bool wanted = rounded && p->cells->threads > 0 && p->cells->site->peers && peer_parasail_there();
-      if (!wanted || open_peer(p, permutations[i] + 1))
+      if (!wanted || open_peer(p, permutations.at[i] + 1))
         detect(p);
       close_peer(p);
     }
 }
 
 /* The same by more and more devices. */
-static void spread(const bench_settings *settings, problem *p) {
+static void spread(problem *p) {
   double first = 0;
-  p->spread = bench_spread_read(settings);
+  p->spread = bench_spread_read();
   p->options.permutations = 10000;
   p->options.round = true;
-  for (int i = 0; i < p->spread.count_count; i++) {
-    p->spread.count = p->spread.counts[i];
+  for (int i = 0; i < p->spread.counts.count; i++) {
+    p->spread.count = (int)p->spread.counts.at[i];
     const bench_time time = detect(p);
     first = i == 0 ? time.median : first;
     if (time.median > 0)
@@ -208,20 +207,19 @@ static void spread(const bench_settings *settings, problem *p) {
   }
 }
 
-static void detections(const bench_settings *settings, bench_cells *cells, bool several) {
-  int64_t effects[BENCH_MOST];
-  const int count = bench_sizes(settings, "effects", cells->site->gpu, "1,6", "1,6", effects);
-  for (int i = 0; i < count; i++) {
+static void detections(bench_cells *cells, bool several) {
+  const bench_values effects = bench_sizes("effects", "1,6");
+  for (int i = 0; i < effects.count; i++) {
     problem p = {.cells = cells};
     bench_check(davit_detect_defaults(&p.options), "defaults");
-    p.windows = bench_size(settings, "windows", cells->site->gpu, 775, 64);
-    p.effect_count = (int)(effects[i] < BENCH_MOST ? effects[i] : BENCH_MOST);
+    p.windows = bench_whole("windows", cells->site->gpu ? 775 : 64);
+    p.effect_count = (int)(effects.at[i] < BENCH_MOST ? effects.at[i] : BENCH_MOST);
     if (p.windows < 1)
       return;
     if (make_sound(&p)) {
-      one_device(settings, &p);
-      if (several && i == count - 1)
-        spread(settings, &p);
+      one_device(&p);
+      if (several && i == effects.count - 1)
+        spread(&p);
     }
     free_sound(&p);
   }
@@ -287,10 +285,10 @@ static void report_sound(sound *s, int64_t seconds, bench_time *times) {
 }
 
 /* What is left over of the last window is dropped, so that all cells are counted. */
-static void end_to_end(const bench_settings *settings, bench_cells *cells) {
+static void end_to_end(bench_cells *cells) {
   static const bench_work works[] = {features_call, sound_detect_call};
   const davit_features_options o = {.rate = DAVIT_FEATURES_RATE, .frame = DAVIT_FEATURES_FRAME};
-  const int64_t seconds = bench_size(settings, "end-to-end", cells->site->gpu, 7200, 120);
+  const int64_t seconds = bench_whole("end-to-end", cells->site->gpu ? 7200 : 120);
   sound s = {.p = {.cells = cells, .effect_count = EFFECTS, .spread = {.count = 1}}};
   problem *p = &s.p;
   bench_time times[2];
@@ -318,9 +316,9 @@ static void end_to_end(const bench_settings *settings, bench_cells *cells) {
   davit_free(s.samples);
 }
 
-static void measure_site(const bench_settings *settings, bench_cells *cells, bool several) {
-  detections(settings, cells, several);
-  end_to_end(settings, cells);
+static void measure_site(bench_cells *cells, bool several) {
+  detections(cells, several);
+  end_to_end(cells);
 }
 
 static const char usage[] = "bench_detect [--windows 775] [--effects 1,6] [--permutations 100,10000] "

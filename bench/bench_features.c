@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "bench/cells.h"
-#include "bench/measure.h"
 
 typedef struct problem {
   int64_t samples, frame, frames;
@@ -98,20 +97,18 @@ static void measure(const bench_site *site, problem *p) {
 static const char usage[] = "bench_features [--seconds 600] [--frames 512,1024,4096]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  bench_settings settings;
   bench_site site;
-  bench_settings_read(&settings, usage, argc, argv);
-  bench_begin("features", argc, argv);
-  if (bench_site_open(&settings, DAVIT_HOST, &site)) {
-    int64_t frames[BENCH_MOST];
-    const int count = bench_sizes(&settings, "frames", false, "512,1024,4096", "512,1024,4096", frames);
-    problem p = {.samples = 22050 * bench_size(&settings, "seconds", false, 600, 600)};
+  bench_open(usage, argc, argv);
+  bench_begin("features");
+  if (bench_site_open(DAVIT_HOST, &site)) {
+    const bench_values frames = bench_sizes("frames", "512,1024,4096");
+    problem p = {.samples = 22050 * bench_whole("seconds", 600)};
     p.sound = malloc((size_t)p.samples * sizeof *p.sound + 1);
     uint64_t random = 1;
     for (int64_t i = 0; p.sound && i < p.samples; i++)
       p.sound[i] = (float)(bench_random(&random) >> 40) * 0x1p-23f - 1;
-    for (int i = 0; i < count && p.sound; i++) {
-      p.frame = frames[i];
+    for (int i = 0; i < frames.count && p.sound; i++) {
+      p.frame = frames.at[i];
       if (p.frame < 2 || p.frame > 1 << 24)
         bench_failure("features", "a frame has 2 to 2^24 samples");
       else if (open_problem(&p))
@@ -123,7 +120,5 @@ int main(int argc, char **argv) {
     free(p.sound);
     bench_site_close(&site);
   }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_finish();
 }

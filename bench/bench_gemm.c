@@ -11,8 +11,6 @@
 #include "bench/bench.h"
 #include "bench/peers/cublasxt.h"
 
-enum { MOST = 16 };
-
 typedef struct setup {
   char type;
   int64_t n;
@@ -57,8 +55,8 @@ static void row(const setup *s, const char *who, int64_t tile, double first, dou
 }
 
 static void run_davit(const setup *s, int64_t tile) {
-  double times[MOST], first = 0;
-  int devices[MOST];
+  double times[BENCH_MOST], first = 0;
+  int devices[BENCH_MOST];
   davit_gemm_report report;
   for (int i = 0; i < s->devices; i++)
     devices[i] = i;
@@ -73,17 +71,17 @@ static void run_davit(const setup *s, int64_t tile) {
 }
 
 static void run_xt(const setup *s) {
-  double best[MOST] = {0}, best_first = 0;
+  double best[BENCH_MOST] = {0}, best_first = 0;
   int64_t best_block = 0;
   if (!peer_cublasxt_open(s->devices))
     return;
   for (int64_t block = 2048; block <= 8192 && block <= s->n / 2; block *= 2) {
     if (s->n / block > 16)
       continue; /* never its best: 8 times as slow at n = 32768 */
-    double times[MOST], first = peer_cublasxt_gemm(s->type, s->n, block, s->a, s->b, s->c);
+    double times[BENCH_MOST], first = peer_cublasxt_gemm(s->type, s->n, block, s->a, s->b, s->c);
     for (int i = 0; i < s->repeats; i++)
       times[i] = peer_cublasxt_gemm(s->type, s->n, block, s->a, s->b, s->c);
-    double copy[MOST];
+    double copy[BENCH_MOST];
     memcpy(copy, times, sizeof copy);
     if (first > 0 && (best_block == 0 || bench_median(copy, s->repeats) < bench_median(best, s->repeats))) {
       memcpy(best, times, sizeof best);
@@ -109,8 +107,7 @@ static void *matrix(const setup *s, const char *place) {
   return pointer;
 }
 
-static void run(setup *s, const char *place, const int64_t *tiles, int tile_count, const int64_t *counts,
-                int count_count) {
+static void run(setup *s, const char *place, const bench_values *tiles, const bench_values *counts) {
   int present = 0;
   bench_check(davit_device_count(&present), "devices");
   s->a = matrix(s, place);
@@ -121,12 +118,12 @@ static void run(setup *s, const char *place, const int64_t *tiles, int tile_coun
     double scale = (double)s->n / 16384;
     s->one_device *= scale * scale * scale;
   }
-  for (int i = 0; i < count_count; i++) {
-    s->devices = (int)counts[i];
+  for (int i = 0; i < counts->count; i++) {
+    s->devices = (int)counts->at[i];
     if (s->devices > present)
       continue;
-    for (int t = 0; t < tile_count; t++)
-      run_davit(s, tiles[t]);
+    for (int t = 0; t < tiles->count; t++)
+      run_davit(s, tiles->at[t]);
     if (strcmp(place, "pinned") == 0)
       run_xt(s);
   }
@@ -141,22 +138,15 @@ static const char usage[] =
 
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
-  int64_t sizes[MOST], counts[MOST], tiles[MOST];
-  const char *types = bench_option(argc, argv, "types", "d"),
-             *place = bench_option(argc, argv, "place", "pinned");
-  int size_count = bench_list(bench_option(argc, argv, "sizes", "1024,2048"), sizes, MOST);
-  int count_count = bench_list(bench_option(argc, argv, "devices", "1,2,4"), counts, MOST);
-  int tile_count = bench_list(bench_option(argc, argv, "tiles", "0"), tiles, MOST);
-  int repeats = atoi(bench_option(argc, argv, "repeats", "5"));
-  repeats = repeats < 1 ? 1 : repeats > MOST ? MOST : repeats;
-  bench_begin("gemm", argc, argv);
+  const char *types = bench_option("types", "d"), *place = bench_option("place", "pinned");
+  const bench_values sizes = bench_sizes("sizes", "1024,2048"), counts = bench_sizes("devices", "1,2,4"),
+                     tiles = bench_list("tiles", "0");
+  bench_begin("gemm");
   for (const char *type = types; *type; type++)
-    for (int i = 0; i < size_count && *type != ','; i++) {
-      setup s = {.type = *type, .n = sizes[i], .repeats = repeats};
-      run(&s, place, tiles, tile_count, counts, count_count);
+    for (int i = 0; i < sizes.count && *type != ','; i++) {
+      setup s = {.type = *type, .n = sizes.at[i], .repeats = bench_repeats(5)};
+      run(&s, place, &tiles, &counts);
       bench_check(davit_memory_trim(DAVIT_PINNED), "trim");
     }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_finish();
 }

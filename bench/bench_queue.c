@@ -28,13 +28,13 @@
 #include <cuda_runtime_api.h>
 #endif
 
-enum { QUEUES = 8, MAX_REPEATS = 101, MAX_LIST = 16, CHILD_SECONDS = 120 };
+enum { QUEUES = 8, CHILD_SECONDS = 120 };
 
 typedef struct settings {
   int device, repeats, length;
   bool gpu;
-  int64_t ld, tiles[MAX_LIST];
-  int tile_count;
+  int64_t ld;
+  bench_values tiles;
 } settings;
 
 static void row(const char *backend, int device, const char *test, int queues, const char *unit,
@@ -113,7 +113,7 @@ static void synchronize(const lines *l) {
 
 /* `length` commands in all, dealt to `queues` queues; linked: each waits for the one before it. */
 static void chain(const settings *s, const lines *l, operation what, int queues, bool linked) {
-  double whole[MAX_REPEATS], calls[MAX_REPEATS];
+  double whole[BENCH_MOST], calls[BENCH_MOST];
   char test[64];
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
@@ -154,7 +154,7 @@ static double sync_time(davit_queue *queue, int busy, operation what, void *memo
 
 static void sync_row(const settings *s, davit_queue *queue, int subqueues, int busy, operation what,
                      void *memory, const char *test) {
-  double times[MAX_REPEATS];
+  double times[BENCH_MOST];
   for (int r = -1; r < s->repeats; r++)
     times[r < 0 ? 0 : r] = sync_time(queue, busy, what, memory, s->length / 10 + 1);
   davit_row(s, test, subqueues, "us", bench_median(times, s->repeats));
@@ -178,7 +178,7 @@ static void synchronisation(const settings *s) {
 }
 
 static void event_round_trip(const settings *s, const lines *l) {
-  double times[MAX_REPEATS];
+  double times[BENCH_MOST];
   int count = s->length / 10 + 1;
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
@@ -252,7 +252,7 @@ static void copy_row(const char *backend, int device, const char *test, int64_t 
 }
 
 static void copy(const settings *s, const char *test, int64_t n, const transfer *transfers, int count) {
-  double rates[MAX_REPEATS];
+  double rates[BENCH_MOST];
   int batch = batch_of(n);
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
@@ -269,13 +269,6 @@ static void copy(const settings *s, const char *test, int64_t n, const transfer 
   copy_row(dvt_backend_name(), s->device, test, n, s->ld, bench_median(rates, s->repeats));
 }
 
-static int64_t largest_tile(const settings *s) {
-  int64_t most = 1;
-  for (int i = 0; i < s->tile_count; i++)
-    most = s->tiles[i] > most ? s->tiles[i] : most;
-  return most;
-}
-
 static double *matrix(size_t elements, int place) {
   void *pointer;
   bench_check(davit_malloc(elements * sizeof(double), place, &pointer), "memory");
@@ -287,9 +280,9 @@ static double *matrix(size_t elements, int place) {
 static void host_copies(const settings *s, int place, davit_queue *const queues[2], double *const tiles[2]) {
   const char *memory = place == DAVIT_PINNED ? "pinned" : "pageable";
   char test[64];
-  double *upper = matrix((size_t)s->ld * (size_t)largest_tile(s), place), *lower = upper + s->ld / 2;
-  for (int i = 0; i < s->tile_count; i++) {
-    int64_t n = s->tiles[i];
+  double *upper = matrix((size_t)s->ld * (size_t)bench_largest(&s->tiles), place), *lower = upper + s->ld / 2;
+  for (int i = 0; i < s->tiles.count; i++) {
+    int64_t n = s->tiles.at[i];
     transfer both[2] = {{queues[0], tiles[0], upper, n, s->ld}, {queues[1], lower, tiles[1], s->ld, n}};
     snprintf(test, sizeof test, "copy to device, %s", memory);
     copy(s, test, n, &both[0], 1);
@@ -303,9 +296,9 @@ static void host_copies(const settings *s, int place, davit_queue *const queues[
 
 /* The next device that work is spread over, if it is a GPU too. */
 static int second_device(const settings *s) {
-  int devices[MAX_LIST], count;
-  bench_check(davit_device_defaults(MAX_LIST, devices, &count), "devices");
-  for (int i = 0; i < count && i < MAX_LIST && s->gpu; i++)
+  int devices[BENCH_MOST], count;
+  bench_check(davit_device_defaults(BENCH_MOST, devices, &count), "devices");
+  for (int i = 0; i < count && i < BENCH_MOST && s->gpu; i++)
     if (devices[i] != s->device)
       return devices[i];
   return DAVIT_HOST;
@@ -315,14 +308,14 @@ static void peer_copies(const settings *s, davit_queue *queue, double *const til
   int other = second_device(s);
   if (other == DAVIT_HOST)
     return;
-  int64_t most = largest_tile(s);
+  int64_t most = bench_largest(&s->tiles);
   davit_queue *back;
   double *remote[2];
   bench_check(davit_queue_create(other, &back, NULL), "queue");
   for (int i = 0; i < 2; i++)
     remote[i] = matrix((size_t)(most * most), other);
-  for (int i = 0; i < s->tile_count; i++) {
-    int64_t n = s->tiles[i];
+  for (int i = 0; i < s->tiles.count; i++) {
+    int64_t n = s->tiles.at[i];
     transfer both[2] = {{queue, remote[0], tiles[0], n, n}, {back, tiles[1], remote[1], n, n}};
     copy(s, "copy to another device", n, &both[0], 1);
     copy(s, "copy both ways, two devices", n, both, 2);
@@ -335,7 +328,7 @@ static void peer_copies(const settings *s, davit_queue *queue, double *const til
 static void copies(const settings *s) {
   davit_queue *queues[2];
   double *tiles[2];
-  int64_t most = largest_tile(s);
+  int64_t most = bench_largest(&s->tiles);
   for (int i = 0; i < 2; i++) {
     bench_check(davit_queue_create(s->device, &queues[i], NULL), "queue");
     tiles[i] = matrix((size_t)(most * most), s->device);
@@ -358,7 +351,7 @@ static void say(int queues, int64_t tile, const char *unit, double value, const 
 }
 
 static void raw_target(const settings *s) {
-  double times[MAX_REPEATS];
+  double times[BENCH_MOST];
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
     for (int i = 0; i < s->length; i++)
@@ -383,7 +376,7 @@ static double nowait_chain(int device, int length, int chains) {
 
 static void raw_nowait(const settings *s) {
   for (int chains = 1; chains <= QUEUES; chains *= QUEUES) {
-    double times[MAX_REPEATS];
+    double times[BENCH_MOST];
 #pragma omp parallel
 #pragma omp single
     for (int r = -1; r < s->repeats; r++)
@@ -430,7 +423,7 @@ static double cuda_chain(const settings *s, const cuda_lines *l, bool host_funct
 }
 
 static void cuda_chains(const settings *s, const cuda_lines *l, bool host_function, int queues, bool linked) {
-  double whole[MAX_REPEATS], calls[MAX_REPEATS];
+  double whole[BENCH_MOST], calls[BENCH_MOST];
   char test[64];
   for (int r = -1; r < s->repeats; r++)
     whole[r < 0 ? 0 : r] = cuda_chain(s, l, host_function, queues, linked, &calls[r < 0 ? 0 : r]);
@@ -444,7 +437,7 @@ static void cuda_chains(const settings *s, const cuda_lines *l, bool host_functi
 /* kind 0: an idle stream's synchronisation; 1: after a fill; 2: an event's round trip. */
 static void cuda_round_trips(const settings *s, const cuda_lines *l, int kind) {
   static const char *const tests[] = {"sync, idle", "sync, one fill", "event round trip"};
-  double times[MAX_REPEATS];
+  double times[BENCH_MOST];
   int count = s->length / 10 + 1;
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
@@ -465,14 +458,14 @@ static void cuda_round_trips(const settings *s, const cuda_lines *l, int kind) {
 
 static void cuda_copies(const settings *s, cudaStream_t stream) {
   void *host, *device;
-  size_t most = (size_t)largest_tile(s), pitch = (size_t)s->ld * 8;
+  size_t most = (size_t)bench_largest(&s->tiles), pitch = (size_t)s->ld * 8;
   must(cudaHostAlloc(&host, pitch * most, cudaHostAllocPortable));
   must(cudaMalloc(&device, most * most * 8));
   memset(host, 1, pitch * most);
-  for (int i = 0; i < 2 * s->tile_count; i++) {
-    double rates[MAX_REPEATS];
-    size_t bytes = (size_t)s->tiles[i / 2] * 8, cols = bytes / 8;
-    int batch = batch_of(s->tiles[i / 2]);
+  for (int i = 0; i < 2 * s->tiles.count; i++) {
+    double rates[BENCH_MOST];
+    size_t bytes = (size_t)s->tiles.at[i / 2] * 8, cols = bytes / 8;
+    int batch = batch_of(s->tiles.at[i / 2]);
     for (int r = -1; r < s->repeats; r++) {
       double start = bench_now();
       for (int j = 0; j < batch; j++)
@@ -483,7 +476,7 @@ static void cuda_copies(const settings *s, cudaStream_t stream) {
       must(cudaStreamSynchronize(stream));
       rates[r < 0 ? 0 : r] = 1e-9 * (double)(bytes * cols) * batch / (bench_now() - start);
     }
-    say(1, s->tiles[i / 2], "gbs", bench_median(rates, s->repeats),
+    say(1, s->tiles.at[i / 2], "gbs", bench_median(rates, s->repeats),
         i % 2 ? "copy from device, pinned" : "copy to device, pinned");
   }
   must(cudaFree(device));
@@ -598,25 +591,14 @@ static int child(const char *name, const settings *s) {
 
 /* ---- main ---- */
 
-static settings configure(int argc, char **argv, int64_t *devices, int *device_count) {
-  settings s = {.repeats = atoi(bench_option(argc, argv, "repeats", "5")),
-                .length = atoi(bench_option(argc, argv, "length", "1000"))};
-  s.repeats = s.repeats < 1 ? 1 : s.repeats > MAX_REPEATS ? MAX_REPEATS : s.repeats;
+static settings configure(void) {
+  settings s = {.device = bench_device(), .repeats = bench_repeats(5)};
+  s.length = (int)bench_whole("length", 1000);
   s.length = s.length < 1 ? 1 : s.length;
-  int first, count;
-  bench_check(davit_device_defaults(1, &first, &count), "devices");
-  char fallback[32];
-  snprintf(fallback, sizeof fallback, first == DAVIT_HOST ? "%d" : "%d,-1", first);
-  *device_count = bench_list(bench_option(argc, argv, "device", fallback), devices, MAX_LIST);
-  s.device = *device_count ? (int)devices[0] : first;
-  davit_device_info info;
-  bench_check(davit_device_describe(s.device, &info), "device");
-  s.gpu = info.kind != DAVIT_DEVICE_CPU && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
-  s.ld = atoll(bench_option(argc, argv, "ld", s.gpu ? "16384" : "2048"));
-  s.tile_count =
-      bench_list(bench_option(argc, argv, "tiles", s.gpu ? "512,1024,2048,4096,8192" : "256,512,1024"),
-                 s.tiles, MAX_LIST);
-  if (2 * largest_tile(&s) > s.ld) {
+  s.gpu = bench_is_gpu(s.device);
+  s.ld = bench_whole("ld", s.gpu ? 16384 : 2048);
+  s.tiles = bench_list("tiles", s.gpu ? "512,1024,2048,4096,8192" : "256,512,1024");
+  if (2 * bench_largest(&s.tiles) > s.ld) {
     fprintf(stderr, "ld must be at least twice the largest tile\n");
     exit(2);
   }
@@ -629,24 +611,24 @@ static const char usage[] = "bench_queue [--device 0,-1] [--repeats 5] [--length
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
   static heard heard_of[RAWS];
-  int64_t devices[MAX_LIST];
-  int device_count;
-  const char *raw = bench_option(argc, argv, "raw", NULL);
+  const char *raw = bench_option("raw", NULL);
   for (int i = 0; i < RAWS && !raw; i++)
     listen_to(raws[i].name, argv, argc, &heard_of[i]);
-  settings s = configure(argc, argv, devices, &device_count);
+  settings s = configure();
   if (raw)
     return child(raw, &s);
-  bench_begin("queue", argc, argv);
+  char fallback[32];
+  const int first = s.device;
+  snprintf(fallback, sizeof fallback, first == DAVIT_HOST ? "%d" : "%d,-1", first);
+  const bench_values devices = bench_list("device", fallback);
+  bench_begin("queue");
   copies(&s);
-  for (int i = 0; i < device_count; i++) {
-    s.device = (int)devices[i];
+  for (int i = 0; i < devices.count; i++) {
+    s.device = (int)devices.at[i];
     latencies(&s);
   }
-  s.device = (int)devices[0];
+  s.device = first;
   for (int i = 0; i < RAWS; i++)
     raw_rows(&s, &raws[i], &heard_of[i]);
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return bench_finish();
 }

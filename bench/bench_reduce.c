@@ -9,14 +9,14 @@
  * there and back, on the host; `share` is the part of the time of 2^18 doubles that each is. */
 #include <stdio.h>
 
-#include "bench/measure.h"
 #include "bench/peers/loops.h"
+#include "bench/series.h"
 
 typedef struct problem {
   const bench_site *site;
   davit_operator op;
   davit_type type;
-  int64_t n;
+  int64_t n, whole; /* of --parts */
   void *x, *result, *temp;
   size_t temp_bytes;
   davit_reduce_part parts[BENCH_MOST];
@@ -91,22 +91,20 @@ static void measure(problem *p) {
   p->temp = NULL;
 }
 
-static void on_device(const bench_settings *settings, problem *p) {
+static void on_device(problem *p) {
   static const davit_operator ops[] = {DAVIT_SUM, DAVIT_MIN};
-  int64_t sizes[BENCH_MOST];
-  davit_type types[DAVIT_TYPE_COUNT];
-  int size_count =
-      bench_sizes(settings, "sizes", p->site->gpu, "4096,65536,262144,1048576,16777216,268435456,1073741824",
-                  "4096,262144,4194304,67108864", sizes);
-  int type_count = bench_types(settings, "dsil", types);
+  const bench_values sizes =
+      bench_sizes("sizes", p->site->gpu ? "4096,65536,262144,1048576,16777216,268435456,1073741824"
+                                        : "4096,262144,4194304,67108864");
+  const bench_kinds types = bench_types("dsil");
   p->result = bench_memory(bench_place(p->site), 256);
-  for (int t = 0; t < type_count && p->result; t++) {
-    p->type = types[t];
-    p->x = bench_vector(bench_place(p->site), p->type, bench_largest(sizes, size_count));
+  for (int t = 0; t < types.count && p->result; t++) {
+    p->type = types.at[t];
+    p->x = bench_vector(bench_place(p->site), p->type, bench_largest(&sizes));
     for (size_t o = 0; o < sizeof ops / sizeof *ops && p->x; o++)
-      for (int i = 0; i < size_count; i++) {
+      for (int i = 0; i < sizes.count; i++) {
         p->op = ops[o];
-        p->n = sizes[i];
+        p->n = sizes.at[i];
         measure(p);
       }
     davit_free(p->x);
@@ -172,61 +170,54 @@ static void launches(problem *p) {
 
 /* ---- over several devices ---- */
 
-static void parts_series(problem *p, bool weak, int64_t whole) {
-  bench_series series = {.spread = &p->spread};
-  while (bench_series_next(&series)) {
-    const int64_t tile = 16384, share = weak ? whole : whole / p->spread.count;
-    const int64_t each = share > tile ? share / tile * tile : share;
-    for (int d = 0; d < p->spread.count; d++)
-      p->parts[d].n = each;
-    p->n = each * p->spread.count;
-    bench_series_row(&series, p->site, case_of(p, weak ? "parts, weak" : "parts, strong"), parts_call, p);
-  }
+static bench_case divide(void *argument, bool weak) {
+  problem *p = argument;
+  const int64_t tile = 16384, share = weak ? p->whole : p->whole / p->spread.count;
+  const int64_t each = share > tile ? share / tile * tile : share;
+  for (int d = 0; d < p->spread.count; d++)
+    p->parts[d].n = each;
+  p->n = each * p->spread.count;
+  return case_of(p, weak ? "parts, weak" : "parts, strong");
 }
 
-static void in_parts(const bench_settings *settings, problem *p) {
-  davit_type types[DAVIT_TYPE_COUNT];
+static void in_parts(problem *p) {
+  const bench_kinds types = bench_types("ds");
   bench_slab slabs[BENCH_MOST];
-  const int64_t whole = bench_size(settings, "parts", p->site->gpu, 1 << 30, 1 << 24);
-  const int type_count = whole > 0 ? bench_types(settings, "ds", types) : 0;
+  p->whole = bench_whole("parts", p->site->gpu ? 1 << 30 : 1 << 24);
   p->op = DAVIT_SUM;
-  for (int t = 0; t < type_count; t++) {
-    p->type = types[t];
-    if (!bench_slabs_open(&p->spread, p->type, (int64_t[4]){whole}, slabs))
+  for (int t = 0; t < types.count && p->whole > 0; t++) {
+    p->type = types.at[t];
+    if (!bench_slabs_open(&p->spread, p->type, (int64_t[4]){p->whole}, slabs))
       continue;
     for (int d = 0; d < p->spread.most; d++)
       p->parts[d].x = slabs[d].operand[0];
-    parts_series(p, false, whole);
-    parts_series(p, true, whole);
+    bench_both_series(&p->spread, p->site, 1, divide, parts_call, p);
     bench_slabs_close(&p->spread, slabs);
   }
 }
 
-static void from_host(const bench_settings *settings, problem *p) {
-  bench_series series = {.spread = &p->spread};
-  p->n = bench_size(settings, "plain", p->site->gpu, 1 << 27, 1 << 22);
+static void from_host(problem *p) {
+  p->n = bench_whole("plain", p->site->gpu ? 1 << 27 : 1 << 22);
   p->op = DAVIT_SUM;
   p->type = DAVIT_DOUBLE;
   if (p->n < 1 || !(p->x = bench_vector(DAVIT_PINNED, p->type, p->n)))
     return;
-  while (bench_series_next(&series)) {
-    bench_case what = case_of(p, "plain");
-    what.link_bytes = what.bytes;
-    bench_series_row(&series, p->site, what, plain_call, p);
-  }
+  bench_case what = case_of(p, "plain");
+  what.link_bytes = what.bytes;
+  bench_series(&p->spread, p->site, what, plain_call, p);
   davit_free(p->x);
   davit_memory_trim(DAVIT_PINNED);
 }
 
-static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+static void measure_site(const bench_site *site, const bench_spread *spread) {
   problem p = {.site = site};
-  on_device(settings, &p);
+  on_device(&p);
   launches(&p);
   if (!spread)
     return;
   p.spread = *spread;
-  in_parts(settings, &p);
-  from_host(settings, &p);
+  in_parts(&p);
+  from_host(&p);
 }
 
 static const char usage[] =

@@ -8,10 +8,8 @@
  * 1/100 ("random"), all do, or none does. --parts is the number of elements of the whole (strong) and of each
  * device (weak), for the segmented scan half of it, --plain that of the arrays in pinned memory, where y is
  * x. */
-#include <stdio.h>
-
-#include "bench/measure.h"
 #include "bench/peers/loops.h"
+#include "bench/series.h"
 
 typedef enum pattern { RANDOM, ALL, NONE, PATTERNS } pattern;
 static const char *const pattern_names[] = {"random", "all ones", "none"};
@@ -20,7 +18,7 @@ typedef struct problem {
   const bench_site *site;
   davit_type type;
   davit_scan_kind kind;
-  int64_t n;
+  int64_t n, whole; /* of --parts */
   void *x, *y, *temp;
   uint8_t *flags; /* NULL: not segmented */
   int32_t *keys;  /* CUB's, on NVIDIA devices */
@@ -104,21 +102,19 @@ static void free_vectors(problem *p) {
   davit_free(p->y);
 }
 
-static void plain_scans(const bench_settings *settings, problem *p) {
-  int64_t sizes[BENCH_MOST];
-  davit_type types[DAVIT_TYPE_COUNT];
-  int size_count =
-      bench_sizes(settings, "sizes", p->site->gpu, "4096,65536,262144,1048576,16777216,268435456,1073741824",
-                  "4096,262144,4194304,33554432", sizes);
-  int type_count = bench_types(settings, "dsil", types);
-  davit_scan_kind last = p->site->gpu ? DAVIT_SCAN_EXCLUSIVE : DAVIT_SCAN_INCLUSIVE;
-  for (int t = 0; t < type_count; t++) {
-    p->type = types[t];
-    if (make_vectors(p, bench_largest(sizes, size_count)))
+static void plain_scans(problem *p) {
+  const bench_values sizes =
+      bench_sizes("sizes", p->site->gpu ? "4096,65536,262144,1048576,16777216,268435456,1073741824"
+                                        : "4096,262144,4194304,33554432");
+  const bench_kinds types = bench_types("dsil");
+  const davit_scan_kind last = p->site->gpu ? DAVIT_SCAN_EXCLUSIVE : DAVIT_SCAN_INCLUSIVE;
+  for (int t = 0; t < types.count; t++) {
+    p->type = types.at[t];
+    if (make_vectors(p, bench_largest(&sizes)))
       for (p->kind = DAVIT_SCAN_INCLUSIVE; p->kind <= last; p->kind++)
-        for (int i = 0; i < size_count; i++) {
+        for (int i = 0; i < sizes.count; i++) {
           p->variant = p->kind == DAVIT_SCAN_INCLUSIVE ? "inclusive" : "exclusive";
-          p->n = sizes[i];
+          p->n = sizes.at[i];
           measure(p);
         }
     free_vectors(p);
@@ -172,21 +168,19 @@ static void free_segments(problem *p) {
   p->keys = NULL;
 }
 
-static void segmented_scans(const bench_settings *settings, problem *p) {
-  int64_t sizes[BENCH_MOST];
-  davit_type types[DAVIT_TYPE_COUNT];
-  int size_count = bench_sizes(settings, "segmented", p->site->gpu, "65536,1048576,16777216,268435456",
-                               "65536,1048576,16777216", sizes);
-  int type_count = bench_types(settings, "ds", types);
+static void segmented_scans(problem *p) {
+  const bench_values sizes =
+      bench_sizes("segmented", p->site->gpu ? "65536,1048576,16777216,268435456" : "65536,1048576,16777216");
+  const bench_kinds types = bench_types("ds");
   p->kind = DAVIT_SCAN_INCLUSIVE;
-  for (pattern what = RANDOM; what < PATTERNS && size_count > 0; what++) {
-    bool segments = make_segments(p, what, bench_largest(sizes, size_count));
-    for (int t = 0; t < type_count && segments; t++) {
-      p->type = types[t];
+  for (pattern what = RANDOM; what < PATTERNS && sizes.count > 0; what++) {
+    const bool segments = make_segments(p, what, bench_largest(&sizes));
+    for (int t = 0; t < types.count && segments; t++) {
+      p->type = types.at[t];
       p->variant = pattern_names[what];
-      bool vectors = make_vectors(p, bench_largest(sizes, size_count));
-      for (int i = 0; i < size_count && vectors; i++) {
-        p->n = sizes[i];
+      const bool vectors = make_vectors(p, bench_largest(&sizes));
+      for (int i = 0; i < sizes.count && vectors; i++) {
+        p->n = sizes.at[i];
         measure(p);
       }
       free_vectors(p);
@@ -197,16 +191,12 @@ static void segmented_scans(const bench_settings *settings, problem *p) {
 
 /* ---- over several devices ---- */
 
-static void parts_series(problem *p, bool weak, int64_t whole) {
-  const bool segmented = p->parts[0].flags;
-  bench_series series = {.spread = &p->spread};
-  while (bench_series_next(&series)) {
-    for (int d = 0; d < p->spread.count; d++)
-      p->parts[d].n = weak ? whole : whole / p->spread.count;
-    p->n = p->parts[0].n * p->spread.count;
-    bench_series_row(&series, p->site, case_of(p, weak ? "parts, weak" : "parts, strong", segmented),
-                     parts_call, p);
-  }
+static bench_case divide(void *argument, bool weak) {
+  problem *p = argument;
+  for (int d = 0; d < p->spread.count; d++)
+    p->parts[d].n = weak ? p->whole : p->whole / p->spread.count;
+  p->n = p->parts[0].n * p->spread.count;
+  return case_of(p, weak ? "parts, weak" : "parts, strong", p->parts[0].flags);
 }
 
 /* The slabs' operands as parts, with flags where there are any; what is not there is NULL. */
@@ -226,25 +216,23 @@ static void in_parts(problem *p, int64_t whole, const uint8_t *flags) {
   bench_slab slabs[BENCH_MOST];
   if (!bench_slabs_open(&p->spread, p->type, (int64_t[4]){whole, whole}, slabs))
     return;
-  if (make_parts(p, slabs, whole, flags)) {
-    parts_series(p, false, whole);
-    parts_series(p, true, whole);
-  }
+  p->whole = whole;
+  if (make_parts(p, slabs, whole, flags))
+    bench_both_series(&p->spread, p->site, 1, divide, parts_call, p);
   for (int d = 0; d < p->spread.most; d++)
     davit_free((void *)(uintptr_t)p->parts[d].flags);
   bench_slabs_close(&p->spread, slabs);
 }
 
-static void all_parts(const bench_settings *settings, problem *p) {
-  davit_type types[DAVIT_TYPE_COUNT];
-  const int64_t whole = bench_size(settings, "parts", p->site->gpu, 1 << 30, 1 << 23);
-  const int type_count = whole > 1 ? bench_types(settings, "ds", types) : 0;
-  uint8_t *flags = type_count > 0 ? bench_memory(DAVIT_PAGEABLE, (size_t)whole / 2) : NULL;
+static void all_parts(problem *p) {
+  const int64_t whole = bench_whole("parts", p->site->gpu ? 1 << 30 : 1 << 23);
+  const bench_kinds types = bench_types("ds");
+  uint8_t *flags = whole > 1 ? bench_memory(DAVIT_PAGEABLE, (size_t)whole / 2) : NULL;
   if (flags)
     mark(RANDOM, whole / 2, flags, NULL);
   p->kind = DAVIT_SCAN_INCLUSIVE;
-  for (int t = 0; t < type_count && flags; t++) {
-    p->type = types[t];
+  for (int t = 0; t < types.count && flags; t++) {
+    p->type = types.at[t];
     p->variant = "inclusive";
     in_parts(p, whole, NULL);
     p->variant = pattern_names[RANDOM];
@@ -253,33 +241,30 @@ static void all_parts(const bench_settings *settings, problem *p) {
   davit_free(flags);
 }
 
-static void from_host(const bench_settings *settings, problem *p) {
-  bench_series series = {.spread = &p->spread};
-  p->n = bench_size(settings, "plain", p->site->gpu, 1 << 27, 1 << 22);
+static void from_host(problem *p) {
+  p->n = bench_whole("plain", p->site->gpu ? 1 << 27 : 1 << 22);
   p->kind = DAVIT_SCAN_INCLUSIVE;
   p->type = DAVIT_DOUBLE;
   p->variant = "inclusive";
   if (p->n < 1 || !(p->x = bench_vector(DAVIT_PINNED, p->type, p->n)))
     return;
   p->y = p->x;
-  while (bench_series_next(&series)) {
-    bench_case what = case_of(p, "plain", false);
-    what.link_bytes = what.bytes / 2;
-    bench_series_row(&series, p->site, what, plain_call, p);
-  }
+  bench_case what = case_of(p, "plain", false);
+  what.link_bytes = what.bytes / 2;
+  bench_series(&p->spread, p->site, what, plain_call, p);
   davit_free(p->x);
   davit_memory_trim(DAVIT_PINNED);
 }
 
-static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+static void measure_site(const bench_site *site, const bench_spread *spread) {
   problem p = {.site = site};
-  plain_scans(settings, &p);
-  segmented_scans(settings, &p);
+  plain_scans(&p);
+  segmented_scans(&p);
   if (!spread)
     return;
   p.spread = *spread;
-  all_parts(settings, &p);
-  from_host(settings, &p);
+  all_parts(&p);
+  from_host(&p);
 }
 
 static const char usage[] = "bench_scan [--sizes 4096,65536,...] [--segmented 1048576,...] [--parts "

@@ -6,10 +6,8 @@
  * Matrices are square, with ld = n. Bytes: each element read once and written once. --slabs is the order of
  * the matrix that the devices share (strong, with one column of a neighbour on each side) or that each has
  * (weak); the rows are timed by the host over a batch that all queues work off, then waited for together. */
-#include <stdio.h>
-
-#include "bench/measure.h"
 #include "bench/peers/loops.h"
+#include "bench/series.h"
 
 typedef struct problem {
   const bench_site *site;
@@ -87,17 +85,15 @@ static void free_matrices(problem *p) {
   davit_free(p->b);
 }
 
-static void on_device(const bench_settings *settings, problem *p) {
-  int64_t sizes[BENCH_MOST];
-  davit_type types[DAVIT_TYPE_COUNT];
-  int size_count =
-      bench_sizes(settings, "sizes", p->site->gpu, "1024,4096,9000,9001,16384", "1024,4096,4097,8192", sizes);
-  int type_count = bench_types(settings, "ds", types);
-  for (int t = 0; t < type_count; t++) {
-    p->type = types[t];
-    if (make_matrices(p, bench_place(p->site), bench_largest(sizes, size_count)))
-      for (int i = 0; i < size_count; i++) {
-        p->n = sizes[i];
+static void on_device(problem *p) {
+  const bench_values sizes =
+      bench_sizes("sizes", p->site->gpu ? "1024,4096,9000,9001,16384" : "1024,4096,4097,8192");
+  const bench_kinds types = bench_types("ds");
+  for (int t = 0; t < types.count; t++) {
+    p->type = types.at[t];
+    if (make_matrices(p, bench_place(p->site), bench_largest(&sizes)))
+      for (int i = 0; i < sizes.count; i++) {
+        p->n = sizes.at[i];
         measure(p);
       }
     free_matrices(p);
@@ -106,57 +102,48 @@ static void on_device(const bench_settings *settings, problem *p) {
 
 /* ---- over several devices ---- */
 
-static void slabs_series(problem *p, bool weak) {
-  bench_series series = {.spread = &p->spread, .batch = p->batch};
-  while (bench_series_next(&series)) {
-    const int count = p->spread.count;
-    const int64_t each = weak ? p->n : p->n / count;
-    for (int d = 0; d < count; d++) /* one column more at each border that a neighbour has */
-      p->slabs[d].cols = weak ? each : each + (d > 0) + (d + 1 < count);
-    bench_series_row(&series, p->site, case_of(p, weak ? "slabs, weak" : "slabs, strong", each * count),
-                     slabs_call, p);
-  }
+/* One column more at each border that a neighbour has. */
+static bench_case divide(void *argument, bool weak) {
+  problem *p = argument;
+  const int count = p->spread.count;
+  const int64_t each = weak ? p->n : p->n / count;
+  for (int d = 0; d < count; d++)
+    p->slabs[d].cols = weak ? each : each + (d > 0) + (d + 1 < count);
+  return case_of(p, weak ? "slabs, weak" : "slabs, strong", each * count);
 }
 
-static void in_slabs(const bench_settings *settings, problem *p) {
-  davit_type types[DAVIT_TYPE_COUNT];
-  p->n = bench_size(settings, "slabs", p->site->gpu, 16384, 2048);
+static void in_slabs(problem *p) {
+  const bench_kinds types = bench_types("ds");
+  p->n = bench_whole("slabs", p->site->gpu ? 16384 : 2048);
   p->batch = p->site->gpu ? 20 : 2;
-  const int type_count = p->n > 2 ? bench_types(settings, "ds", types) : 0;
-  for (int t = 0; t < type_count; t++) {
-    p->type = types[t];
+  for (int t = 0; t < types.count && p->n > 2; t++) {
+    p->type = types.at[t];
     if (!bench_slabs_open(&p->spread, p->type, (int64_t[4]){p->n * p->n, p->n * p->n}, p->slabs))
       continue;
-    slabs_series(p, false);
-    slabs_series(p, true);
+    bench_both_series(&p->spread, p->site, p->batch, divide, slabs_call, p);
     bench_slabs_close(&p->spread, p->slabs);
   }
 }
 
-static void from_host(const bench_settings *settings, problem *p) {
-  bench_series series = {.spread = &p->spread};
-  p->n = bench_size(settings, "plain", p->site->gpu, 9000, 2048);
+static void from_host(problem *p) {
+  p->n = bench_whole("plain", p->site->gpu ? 9000 : 2048);
   p->type = DAVIT_DOUBLE;
-  if (p->n < 1)
-    return;
-  const bool made = make_matrices(p, DAVIT_PINNED, p->n);
-  while (made && bench_series_next(&series)) {
-    bench_case what = case_of(p, "plain", p->n);
-    what.link_bytes = what.bytes / 2;
-    bench_series_row(&series, p->site, what, plain_call, p);
-  }
+  bench_case what = case_of(p, "plain", p->n);
+  what.link_bytes = what.bytes / 2;
+  if (p->n > 0 && make_matrices(p, DAVIT_PINNED, p->n))
+    bench_series(&p->spread, p->site, what, plain_call, p);
   free_matrices(p);
   davit_memory_trim(DAVIT_PINNED);
 }
 
-static void measure_site(const bench_settings *settings, const bench_site *site, const bench_spread *spread) {
+static void measure_site(const bench_site *site, const bench_spread *spread) {
   problem p = {.site = site};
-  on_device(settings, &p);
+  on_device(&p);
   if (!spread)
     return;
   p.spread = *spread;
-  in_slabs(settings, &p);
-  from_host(settings, &p);
+  in_slabs(&p);
+  from_host(&p);
 }
 
 static const char usage[] =

@@ -2,17 +2,20 @@
 /* What rows of alignments have in common: cells a second, and the time that they must take.
  *
  * The floor of a cell is its arithmetic, everything else being free:
- *   CPU, integers   9 vector operations, of which 6 (maxima, saturating differences) have one port with 512 bits, two with less
+ *
+ *   CPU, integers   9 vector operations, of which 6 (maxima, saturating differences) have one port with 512
+ *                   bits, two with less
  *   CPU, float      10 vector operations on two ports
- *   GPU, integers   4.5 instructions for two cells (maxima, one permutation of bytes) of a unit of 4 x 16 lanes a clock and
- *                   multiprocessor; sums alone go elsewhere
+ *   GPU, integers   4.5 instructions for two cells (maxima, one permutation of bytes) of a unit of 4 x 16 lanes
+ *                   a clock and multiprocessor; sums alone go elsewhere
  *   GPU, float      7.5 instructions at 4 x 32 lanes; 3.5 of them go to that unit, which is less
+ *
  * The clock of a core is measured for each row, and the fastest so far counts; that of a GPU is --clock (GHz;
  * 1.98). */
 #ifndef DAVIT_BENCH_CELLS_H
 #define DAVIT_BENCH_CELLS_H
 
-#include "bench/measure.h"
+#include "bench/series.h"
 
 typedef enum bench_words { BENCH_BYTES, BENCH_SHORTS, BENCH_FLOATS } bench_words;
 
@@ -24,7 +27,7 @@ typedef struct bench_cells {
 } bench_cells;
 
 /* A site for works that return when they are done; nothing has to be closed. */
-void bench_cells_open(const bench_settings *settings, int device, bench_site *site, bench_cells *cells);
+void bench_cells_open(int device, bench_site *site, bench_cells *cells);
 
 /* Adds to the row that is open, and prints: gcups, floor_us and of_floor; on a CPU by the processor's time,
  * cpu_us: gcups_core, of_floor, and ratio_core against each peer, whose names are given (NULL: none).
@@ -34,7 +37,7 @@ void bench_cells_report(bench_cells *cells, double count, bench_words words, int
 
 /* A whole program: --avx2 1 leaves vectors of 512 bits out; `measure` is called for each of --device,
  * `several` where it is the first and a GPU. Without parasail (`peer_there`) there is a row that says so. */
-typedef void bench_cells_program(const bench_settings *settings, bench_cells *cells, bool several);
+typedef void bench_cells_program(bench_cells *cells, bool several);
 int bench_cells_run(const char *name, const char *usage, int argc, char **argv, bool peer_there,
                     bench_cells_program *measure);
 

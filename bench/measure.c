@@ -10,6 +10,7 @@
 #include "bench/peers/loops.h"
 #include "offload/runtime/cublas.h"
 #include "offload/runtime/device.h"
+#include "src/base/error.h"
 #include "src/runtime/lane.h"
 
 #ifdef DAVIT_WITH_CUDA
@@ -18,20 +19,7 @@
 
 static const size_t delay_bytes = (size_t)1 << 30;
 
-#define TRY(call)                                                                                            \
-  do {                                                                                                       \
-    davit_status status_ = (call);                                                                           \
-    if (status_ != DAVIT_SUCCESS)                                                                            \
-      return status_;                                                                                        \
-  } while (0)
-
 /* ---- settings ---- */
-
-static bool is_gpu(int device) {
-  davit_device_info info;
-  return davit_device_describe(device, &info) == DAVIT_SUCCESS && info.kind != DAVIT_DEVICE_CPU &&
-         info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
-}
 
 /* libomp reads its settings before main(). */
 static void let_threads_sleep(char **argv) {
@@ -39,49 +27,14 @@ static void let_threads_sleep(char **argv) {
     execv("/proc/self/exe", argv);
 }
 
-void bench_settings_read(bench_settings *settings, const char *usage, int argc, char **argv) {
+bench_values bench_open(const char *usage, int argc, char **argv) {
+  char fallback[16] = "-1";
   bench_options(usage, argc, argv);
   let_threads_sleep(argv);
-  int64_t listed[BENCH_MOST];
-  int first = DAVIT_HOST, count = 0;
-  char fallback[16] = "-1";
-  bench_check(davit_device_defaults(1, &first, &count), "devices");
-  if (is_gpu(first))
+  const int first = bench_device();
+  if (bench_is_gpu(first))
     snprintf(fallback, sizeof fallback, "%d,-1", first);
-  *settings = (bench_settings){.argc = argc, .argv = argv};
-  settings->device_count = bench_list(bench_option(argc, argv, "device", fallback), listed, BENCH_MOST);
-  for (int i = 0; i < settings->device_count; i++)
-    settings->devices[i] = (int)listed[i];
-  settings->count_count =
-      bench_list(bench_option(argc, argv, "devices", "1,2,4"), settings->counts, BENCH_MOST);
-  int repeats = atoi(bench_option(argc, argv, "repeats", "0"));
-  settings->repeats = repeats < 0 ? 0 : repeats > BENCH_MOST ? BENCH_MOST : repeats;
-  settings->peers = strcmp(bench_option(argc, argv, "peers", "1"), "0") != 0;
-  settings->types = bench_option(argc, argv, "types", "d,s,i,l");
-  settings->link = 1e9 * atof(bench_option(argc, argv, "link", "55"));
-}
-
-int bench_sizes(const bench_settings *settings, const char *name, bool gpu, const char *gpu_sizes,
-                const char *cpu_sizes, int64_t *sizes) {
-  const char *text = bench_option(settings->argc, settings->argv, name, gpu ? gpu_sizes : cpu_sizes);
-  int count = bench_list(text, sizes, BENCH_MOST), kept = 0;
-  for (int i = 0; i < count; i++)
-    if (sizes[i] > 0)
-      sizes[kept++] = sizes[i];
-  return kept;
-}
-
-int64_t bench_size(const bench_settings *settings, const char *name, bool gpu, int64_t gpu_size,
-                   int64_t cpu_size) {
-  const char *text = bench_option(settings->argc, settings->argv, name, NULL);
-  return text ? atoll(text) : gpu ? gpu_size : cpu_size;
-}
-
-int64_t bench_largest(const int64_t *sizes, int count) {
-  int64_t most = 1;
-  for (int i = 0; i < count; i++)
-    most = sizes[i] > most ? sizes[i] : most;
-  return most;
+  return bench_list("device", fallback);
 }
 
 static const struct {
@@ -93,13 +46,14 @@ static const struct {
                    {'i', DAVIT_INT32, "i32"},
                    {'l', DAVIT_INT64, "i64"}};
 
-int bench_types(const bench_settings *settings, const char *allowed, davit_type *types) {
-  int count = 0;
-  for (const char *letter = settings->types; *letter && count < DAVIT_TYPE_COUNT; letter++)
+bench_kinds bench_types(const char *allowed) {
+  bench_kinds kinds = {.count = 0};
+  for (const char *letter = bench_option("types", "d,s,i,l"); *letter && kinds.count < DAVIT_TYPE_COUNT;
+       letter++)
     for (int i = 0; i < DAVIT_TYPE_COUNT; i++)
       if (types_known[i].letter == *letter && strchr(allowed, *letter))
-        types[count++] = types_known[i].type;
-  return count;
+        kinds.at[kinds.count++] = types_known[i].type;
+  return kinds;
 }
 
 const char *bench_type_name(davit_type type) {
@@ -107,6 +61,12 @@ const char *bench_type_name(davit_type type) {
     if (types_known[i].type == type)
       return types_known[i].name;
   return "unknown";
+}
+
+double bench_peak(int device) {
+  davit_device_info info;
+  const bool hopper = davit_device_describe(device, &info) == DAVIT_SUCCESS && info.compute_capability == 90;
+  return 1e12 * atof(bench_option("peak", hopper ? "66.9" : "0"));
 }
 
 /* ---- memory ---- */
@@ -143,11 +103,11 @@ typedef davit_status (*round_function)(const bench_site *site, bench_work work, 
 
 static davit_status queue_points(const bench_site *site, bench_work work, void *argument, int batch) {
   if (site->gpu)
-    TRY(davit_queue_copy(site->queue, site->bytes < delay_bytes ? site->bytes : delay_bytes, site->from,
-                         site->to));
-  TRY(davit_timer_start(site->timer, site->queue));
+    DVT_TRY(davit_queue_copy(site->queue, site->bytes < delay_bytes ? site->bytes : delay_bytes, site->from,
+                             site->to));
+  DVT_TRY(davit_timer_start(site->timer, site->queue));
   for (int i = 0; i < batch; i++)
-    TRY(work(argument));
+    DVT_TRY(work(argument));
   return davit_timer_stop(site->timer, site->queue);
 }
 
@@ -167,7 +127,7 @@ static davit_status wall_round(const bench_site *site, bench_work work, void *ar
   (void)site;
   double start = bench_now();
   for (int i = 0; i < batch; i++)
-    TRY(work(argument));
+    DVT_TRY(work(argument));
   *seconds = (bench_now() - start) / batch;
   return DAVIT_SUCCESS;
 }
@@ -179,12 +139,12 @@ davit_status bench_cuda(int result, const char *what) {
 
 static davit_status stream_points(const bench_site *site, bench_work work, void *argument, int batch) {
   size_t bytes = site->bytes < delay_bytes ? site->bytes : delay_bytes;
-  TRY(bench_cuda(
+  DVT_TRY(bench_cuda(
       (int)cudaMemcpyAsync(site->to, site->from, bytes, cudaMemcpyDeviceToDevice, (cudaStream_t)site->stream),
       "copy"));
-  TRY(bench_cuda((int)cudaEventRecord(site->start, site->stream), "event"));
+  DVT_TRY(bench_cuda((int)cudaEventRecord(site->start, site->stream), "event"));
   for (int i = 0; i < batch; i++)
-    TRY(work(argument));
+    DVT_TRY(work(argument));
   return bench_cuda((int)cudaEventRecord(site->stop, site->stream), "event");
 }
 
@@ -193,14 +153,14 @@ static davit_status stream_round(const bench_site *site, bench_work work, void *
   float milliseconds = 0;
   if (!site->stream)
     return davit_fail(DAVIT_UNSUPPORTED, "there is no stream for peers");
-  TRY(bench_cuda((int)cudaSetDevice(dvt_device_find(site->device)->ordinal), "device"));
+  DVT_TRY(bench_cuda((int)cudaSetDevice(dvt_device_find(site->device)->ordinal), "device"));
   if (site->cub) /* it has a CUDA runtime of its own */
-    TRY(bench_cuda(site->cub->select(dvt_device_find(site->device)->ordinal), "device"));
+    DVT_TRY(bench_cuda(site->cub->select(dvt_device_find(site->device)->ordinal), "device"));
   davit_status status = stream_points(site, work, argument, batch);
   davit_status end = bench_cuda((int)cudaStreamSynchronize(site->stream), "peer");
-  TRY(status);
-  TRY(end);
-  TRY(bench_cuda((int)cudaEventElapsedTime(&milliseconds, site->start, site->stop), "event"));
+  DVT_TRY(status);
+  DVT_TRY(end);
+  DVT_TRY(bench_cuda((int)cudaEventElapsedTime(&milliseconds, site->start, site->stop), "event"));
   *seconds = 1e-3 * (double)milliseconds / batch;
   return DAVIT_SUCCESS;
 }
@@ -221,14 +181,14 @@ static davit_status rounds(const bench_site *site, round_function round, bench_w
   const double batch_seconds = site->gpu ? 2e-3 : 5e-3, patience = 2;
   const int most_calls = 20;
   double once, times[BENCH_MOST];
-  TRY(round(site, work, argument, 1, &once));
-  TRY(round(site, work, argument, 1, &once));
+  DVT_TRY(round(site, work, argument, 1, &once));
+  DVT_TRY(round(site, work, argument, 1, &once));
   double calls = once > 0 ? batch_seconds / once : most_calls;
   int batch = calls < 1 ? 1 : calls > most_calls ? most_calls : (int)calls;
   double bearable = once > 0 ? patience / (once * batch) : site->repeats;
   int repeats = bearable < 1 ? 1 : bearable < site->repeats ? (int)bearable : site->repeats;
   for (int r = 0; r < repeats; r++)
-    TRY(round(site, work, argument, batch, &times[r]));
+    DVT_TRY(round(site, work, argument, batch, &times[r]));
   time->median = bench_median(times, repeats);
   time->best = times[0]; /* sorted by the median */
   return DAVIT_SUCCESS;
@@ -389,10 +349,10 @@ static davit_status open_peers(bench_site *site) {
   cudaEvent_t start, stop;
   if (ordinal < 0 || !site->peers)
     return DAVIT_SUCCESS;
-  TRY(bench_cuda((int)cudaSetDevice(ordinal), "device"));
-  TRY(bench_cuda((int)cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
-  TRY(bench_cuda((int)cudaEventCreate(&start), "event"));
-  TRY(bench_cuda((int)cudaEventCreate(&stop), "event"));
+  DVT_TRY(bench_cuda((int)cudaSetDevice(ordinal), "device"));
+  DVT_TRY(bench_cuda((int)cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream"));
+  DVT_TRY(bench_cuda((int)cudaEventCreate(&start), "event"));
+  DVT_TRY(bench_cuda((int)cudaEventCreate(&stop), "event"));
   site->stream = stream;
   site->start = start;
   site->stop = stop;
@@ -413,26 +373,29 @@ static davit_status open_peers(bench_site *site) {
 
 static davit_status open_memory(bench_site *site) {
   size_t free_bytes, total, most = (size_t)4 << 30;
-  TRY(davit_device_memory(site->device, &free_bytes, &total));
+  DVT_TRY(davit_device_memory(site->device, &free_bytes, &total));
   site->bytes = site->gpu ? most : most / 8;
   while (site->bytes > free_bytes / 8 && site->bytes > 4096)
     site->bytes /= 2;
-  TRY(davit_malloc(site->bytes, bench_place(site), &site->from));
-  TRY(davit_malloc(site->bytes, bench_place(site), &site->to));
+  DVT_TRY(davit_malloc(site->bytes, bench_place(site), &site->from));
+  DVT_TRY(davit_malloc(site->bytes, bench_place(site), &site->to));
   return davit_random(DAVIT_DOUBLE, (int64_t)(site->bytes / sizeof(double)), 7, site->from);
 }
 
 static davit_status open_site(bench_site *site) {
-  TRY(davit_queue_create(site->device, &site->queue, NULL));
-  TRY(davit_timer_create(&site->timer));
-  TRY(open_memory(site));
+  DVT_TRY(davit_queue_create(site->device, &site->queue, NULL));
+  DVT_TRY(davit_timer_create(&site->timer));
+  DVT_TRY(open_memory(site));
   return open_peers(site);
 }
 
-bool bench_site_open(const bench_settings *settings, int device, bench_site *site) {
-  bool gpu = is_gpu(device);
-  *site = (bench_site){.device = device, .gpu = gpu, .peers = settings->peers, .link = settings->link};
-  site->repeats = settings->repeats > 0 ? settings->repeats : gpu ? 7 : 3;
+bool bench_site_open(int device, bench_site *site) {
+  const bool gpu = bench_is_gpu(device);
+  *site = (bench_site){.device = device,
+                       .gpu = gpu,
+                       .repeats = bench_repeats(gpu ? 7 : 3),
+                       .peers = bench_whole("peers", 1) != 0,
+                       .link = 1e9 * atof(bench_option("link", "55"))};
   if (open_site(site) == DAVIT_SUCCESS) {
     ceilings(site);
     return true;
@@ -457,23 +420,4 @@ void bench_site_close(bench_site *site) {
   davit_timer_destroy(site->timer);
   davit_queue_destroy(site->queue);
   davit_memory_trim(bench_place(site));
-}
-
-/* ---- programs ---- */
-
-int bench_run(const char *name, const char *usage, int argc, char **argv, bench_program *measure) {
-  bench_settings settings;
-  bench_settings_read(&settings, usage, argc, argv);
-  bench_begin(name, argc, argv);
-  const bench_spread spread = bench_spread_read(&settings);
-  for (int i = 0; i < settings.device_count; i++) {
-    bench_site site;
-    if (!bench_site_open(&settings, settings.devices[i], &site))
-      continue;
-    measure(&settings, &site, i == 0 ? &spread : NULL);
-    bench_site_close(&site);
-  }
-  bench_end();
-  bench_check(davit_finalize(), "finalize");
-  return 0;
 }

@@ -175,7 +175,7 @@ static void row(const study *s, const result *r, double serial_ms, double cpu_ms
 /* Table A: one effect. */
 static void table_programs(void *context) {
   study *s = context;
-  const int threads = (int)study_whole(s->o, "threads", "0", "0");
+  const int threads = (int)bench_whole("threads", 0);
   use_effects(s, 1);
   study_begin_table("programs", "every program, one effect");
   const result one = measure(s, &serial, 1), cpu_one = measure(s, &on_cpu, 1),
@@ -192,13 +192,12 @@ static void table_programs(void *context) {
 /* Table B: V2 by the number of effects. */
 static void table_effects(void *context) {
   study *s = context;
-  int64_t counts[STUDY_MOST];
-  const int count = study_list(s->o, "effects", "1,2,3,4,5,6", "1,2,3,4,5,6", counts);
+  const bench_values counts = bench_sizes("effects", "1,2,3,4,5,6");
   study_begin_table("effects", "V2 by the number of effects");
-  for (int i = 0; i < count; i++) {
-    if (counts[i] < 1 || counts[i] > MAX_EFFECTS)
+  for (int i = 0; i < counts.count; i++) {
+    if (counts.at[i] > MAX_EFFECTS)
       continue;
-    use_effects(s, (int)counts[i]);
+    use_effects(s, (int)counts.at[i]);
     const result one = measure(s, &serial, 1), r = measure(s, &on_device[1], 0);
     row(s, &one, one.ms.median, NAN);
     row(s, &r, one.ms.median, NAN);
@@ -215,26 +214,23 @@ static const char usage[] = "bench_align_study [--device 0] [--tables programs,e
                             "                  [--rounded 0] [--seed 1] [--repeats 10] [--cpu-repeats 3]\n";
 
 int main(int argc, char **argv) {
-  const study_options o = study_options_read(usage, argc, argv, "10", "3");
-  study s = {.o = &o, .random = study_option(&o, "random", "natural", "natural")};
-  const int64_t windows = study_whole(&o, "windows", "775", "4"),
-                pattern = study_whole(&o, "pattern", "108", "108");
-  s.cpu_repeats = study_count(&o, "cpu-repeats", "3", "3");
-  s.options = study_align_defaults();
-  s.options.window = study_whole(&o, "window", "200", "200");
-  s.options.permutations = (int)study_whole(&o, "permutations", "100", "100");
-  s.options.rounded = study_whole(&o, "rounded", "0", "0") != 0;
-  s.options.seed = (uint64_t)study_whole(&o, "seed", "1", "1");
-  if (windows < 1 || pattern < 1 || s.options.window < 1) {
-    fprintf(stderr, "windows, window and pattern are at least 1\n");
+  const study_options o = study_options_read(usage, argc, argv, 10, 3);
+  study s = {.o = &o, .random = bench_option("random", "natural"), .options = study_align_defaults()};
+  const int64_t windows = bench_whole("windows", o.site.gpu ? 775 : 4), pattern = bench_whole("pattern", 108);
+  s.cpu_repeats = (int)bench_whole("cpu-repeats", 3);
+  s.options.window = bench_whole("window", 200);
+  s.options.permutations = (int)bench_whole("permutations", 100);
+  s.options.rounded = bench_whole("rounded", 0) != 0;
+  s.options.seed = (uint64_t)bench_whole("seed", 1);
+  if (windows < 1 || pattern < 1 || s.options.window < 1 || s.cpu_repeats < 1 || s.cpu_repeats > BENCH_MOST) {
+    fprintf(stderr, "windows, window, pattern and cpu-repeats are at least 1\n");
     return 2;
   }
   make_movie(&s, windows, pattern, s.options.seed);
-  study_measure_tables(&o, "align_study", 2, tables, &s);
+  const int code = study_measure_tables(&o, "align_study", 2, tables, &s);
   free(s.scores);
   free(s.right);
   free(s.movie);
   free(s.patterns);
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return code;
 }

@@ -139,29 +139,32 @@ static double one_core(const study *s, bool *measured) {
 
 /* ---- tables ---- */
 
+static bench_values sizes_of(const study *s, const char *name, const char *gpu, const char *cpu) {
+  return bench_sizes(name, s->o->site.gpu ? gpu : cpu);
+}
+
 #define BRUTE_SIZES "65536,131072,262144,524288,1048576", "2048,4096"
 #define DIVIDE_SIZES "131072,524288,1048576,2097152,4194304", "8192,16384"
 
 /* Tables 3.1 and 3.2: all pairs on one core, plain and in blocks. */
 static void table_blocked(void *context) {
   study *s = context;
-  int64_t sizes[STUDY_MOST], blocks[STUDY_MOST];
-  const int size_count = study_list(s->o, "cpu", "8192,16384,32768", "2048,4096", sizes);
-  const int block_count =
-      study_list(s->o, "blocks", "128,256,512,1024,2048,4096,8192,16384,32768", "128,512,2048,4096", blocks);
+  const bench_values sizes = sizes_of(s, "cpu", "8192,16384,32768", "2048,4096"),
+                     blocks = sizes_of(s, "blocks", "128,256,512,1024,2048,4096,8192,16384,32768",
+                                       "128,512,2048,4096");
   study_begin_table("blocked", "P1 (b 0) and P2: all pairs on one core by block size, and the gain over P1");
-  for (int i = 0; i < size_count; i++) {
+  for (int i = 0; i < sizes.count; i++) {
     bool measured;
-    use_points(s, sizes[i]);
+    use_points(s, sizes.at[i]);
     s->cpu_most = s->cpu_most > s->n ? s->cpu_most : s->n;
     const double plain = one_core(s, &measured);
     row(s);
     study_number("b", 0, 0);
     study_number("ms", 2, plain);
     study_number("gain", 2, 1);
-    for (int b = 0; b < block_count; b++) {
+    for (int b = 0; b < blocks.count; b++) {
       job j = job_of(s, s->n);
-      j.b = blocks[b];
+      j.b = blocks.at[b];
       if (j.b > s->n)
         continue;
       const study_time t = measure(run_blocked, &j, few(s), "P2");
@@ -196,17 +199,16 @@ static double brute_row(study *s, int64_t n, int threads, int64_t teams) {
 /* Table 3.4: all pairs on the GPU by threads of a team. */
 static void table_brute(void *context) {
   study *s = context;
-  int64_t sizes[STUDY_MOST], threads[STUDY_MOST], teams[STUDY_MOST];
-  const int size_count = study_list(s->o, "brute", BRUTE_SIZES, sizes);
-  const int thread_count = study_list(s->o, "threads", "64,128,256,512,1024", "64,256", threads);
-  const int team_count = study_list(s->o, "teams", "0", "0", teams),
-            rows = size_count * thread_count * team_count;
+  const bench_values sizes = sizes_of(s, "brute", BRUTE_SIZES),
+                     threads = sizes_of(s, "threads", "64,128,256,512,1024", "64,256"),
+                     teams = bench_list("teams", "0");
+  const int rows = sizes.count * threads.count * teams.count;
   double sum = 0;
   study_begin_table("brute", "P3: all pairs on the device by threads of a team, beside one core");
-  for (int i = 0; i < size_count; i++)
-    for (int t = 0; t < thread_count; t++)
-      for (int g = 0; g < team_count; g++)
-        sum += brute_row(s, sizes[i], (int)threads[t], teams[g]);
+  for (int i = 0; i < sizes.count; i++)
+    for (int t = 0; t < threads.count; t++)
+      for (int g = 0; g < teams.count; g++)
+        sum += brute_row(s, sizes.at[i], (int)threads.at[t], teams.at[g]);
   if (rows)
     study_remark("average speed-up %.1f", sum / rows);
 }
@@ -244,14 +246,12 @@ static void table_balance(void *context, int64_t n) {
 /* Table 4.1: divide and conquer on one core. */
 static void table_divide_cpu(void *context) {
   study *s = context;
-  int64_t sizes[STUDY_MOST], cutoffs[STUDY_MOST];
-  const int size_count = study_list(s->o, "divide", DIVIDE_SIZES, sizes);
-  const int cutoff_count = study_list(s->o, "cutoff", "3,8", "3,8", cutoffs);
+  const bench_values sizes = sizes_of(s, "divide", DIVIDE_SIZES), cutoffs = bench_sizes("cutoff", "3,8");
   study_begin_table("divide-cpu", "P4: divide and conquer on one core");
-  for (int i = 0; i < size_count; i++)
-    for (int c = 0; c < cutoff_count; c++) {
-      job j = job_of(s, sizes[i]);
-      j.cutoff = (int)cutoffs[c];
+  for (int i = 0; i < sizes.count; i++)
+    for (int c = 0; c < cutoffs.count; c++) {
+      job j = job_of(s, sizes.at[i]);
+      j.cutoff = (int)cutoffs.at[c];
       const study_time ms = measure(run_divide_cpu, &j, few(s), "P4");
       const double share = j.divide_cpu.sort_ms / (j.divide_cpu.sort_ms + j.divide_cpu.search_ms);
       row(s);
@@ -266,21 +266,20 @@ static void table_divide_cpu(void *context) {
 /* Tables 4.3 and 4.4: divide and conquer on the GPU by threads of a team. */
 static void table_divide(void *context) {
   study *s = context;
-  int64_t sizes[STUDY_MOST], bases[STUDY_MOST];
-  const int size_count = study_list(s->o, "divide", DIVIDE_SIZES, sizes);
-  const int base_count = study_list(s->o, "base", "64,128,256,512", "64,128,256", bases);
+  const bench_values sizes = sizes_of(s, "divide", DIVIDE_SIZES),
+                     bases = sizes_of(s, "base", "64,128,256,512", "64,128,256");
   double sum = 0;
   study_begin_table("divide", "P5: divide and conquer on the device by base = threads of a team, beside P4");
-  for (int i = 0; i < size_count; i++) {
-    job cpu = job_of(s, sizes[i]);
+  for (int i = 0; i < sizes.count; i++) {
+    job cpu = job_of(s, sizes.at[i]);
     const double one = measure(run_divide_cpu, &cpu, few(s), "P4").median;
-    for (int b = 0; b < base_count; b++) {
-      job j = job_of(s, sizes[i]);
-      j.divide.base = (int)bases[b];
+    for (int b = 0; b < bases.count; b++) {
+      job j = job_of(s, sizes.at[i]);
+      j.divide.base = (int)bases.at[b];
       const study_time ms = measure(run_divide, &j, s->o->repeats, "P5");
       sum += one / ms.median;
       row(s);
-      study_number("base", 0, (double)bases[b]);
+      study_number("base", 0, (double)bases.at[b]);
       bench_number("steps", j.report.steps);
       times("ms", "mean_ms", ms);
       bench_number("transfer_ms", j.report.transfer_ms);
@@ -289,8 +288,8 @@ static void table_divide(void *context) {
       study_number("sort_percent", 1, 100 * study_divide_sum(&j.report).sort_ms / j.report.total_ms);
     }
   }
-  if (size_count * base_count)
-    study_remark("average speed-up %.2f", sum / (size_count * base_count));
+  if (sizes.count * bases.count)
+    study_remark("average speed-up %.2f", sum / (sizes.count * bases.count));
 }
 
 static double without_sort(const study_divide_shares *sum) {
@@ -409,7 +408,7 @@ static double run_layout(void *argument) {
 static void table_layouts(void *context) {
   static const char *const names[STUDY_LAYOUTS] = {"aos", "aos padded", "soa"};
   const study *s = context;
-  const int64_t n = study_whole(s->o, "elements", "16777216", "262144");
+  const int64_t n = bench_whole("elements", s->o->site.gpu ? 1 << 24 : 1 << 18);
   layout_job j = {
       .device = s->o->site.device, .n = n, .in = device_memory(s, 8 * n), .out = device_memory(s, 4 * n)};
   study_begin_table("layouts", "a launch that waits: all members wanted, and one");
@@ -441,7 +440,7 @@ static double run_streams(void *argument) {
 static void table_streams(void *context) {
   static const char *const names[] = {"depth first", "breadth first"};
   const study *s = context;
-  const int64_t n = study_whole(s->o, "elements", "16777216", "262144");
+  const int64_t n = bench_whole("elements", s->o->site.gpu ? 1 << 24 : 1 << 18);
   const size_t bytes = (size_t)n * sizeof(int32_t);
   study_streams streams = {.n = n};
   const study_block blocks[] = {{&streams.input, bytes, DAVIT_PINNED},
@@ -493,17 +492,16 @@ static const char usage[] =
 
 int main(int argc, char **argv) {
   static const char *const names[STUDY_DISTRIBUTIONS] = {"uniform", "signed", "normal"};
-  const study_options o = study_options_read(usage, argc, argv, "10", "3");
-  study s = {.o = &o, .cpu_most = study_whole(&o, "cpu-most", "131072", "8192")};
-  const char *distribution = study_option(&o, "distribution", names[0], names[0]);
+  const study_options o = study_options_read(usage, argc, argv, 10, 3);
+  study s = {.o = &o, .cpu_most = bench_whole("cpu-most", o.site.gpu ? 131072 : 8192)};
+  const char *distribution = bench_option("distribution", names[0]);
   int number = 0; /* the points' error names a distribution that does not exist */
   while (number < STUDY_DISTRIBUTIONS && strcmp(names[number], distribution) != 0)
     number++;
   s.source = (study_points){.distribution = (study_distribution)number,
-                            .v = (int)study_whole(&o, "v", "1", "1"),
-                            .seed = (uint64_t)study_whole(&o, "seed", "1", "1")};
-  study_measure_tables(&o, "closest_study", sizeof tables / sizeof *tables, tables, &s);
+                            .v = (int)bench_whole("v", 1),
+                            .seed = (uint64_t)bench_whole("seed", 1)};
+  const int code = study_measure_tables(&o, "closest_study", sizeof tables / sizeof *tables, tables, &s);
   free(s.points);
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  return code;
 }

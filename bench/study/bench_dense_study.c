@@ -224,7 +224,7 @@ static sample run_product(problem *p) {
 
 /* The median of each part, apart. */
 static sample measure(problem *p, run once) {
-  double each[PARTS][STUDY_MOST];
+  double each[PARTS][BENCH_MOST];
   sample median;
   memset(p->host.out, 0, bytes_of_array(p, STUDY_OUT));
   for (int i = -1; i < p->s->o->repeats; i++) {
@@ -342,17 +342,14 @@ static void each_covariance(void *context, int64_t n) {
 static void table_blocks(void *context) {
   const study *s = context;
   for (const exercise *e = exercises; e < exercises + STUDY_EXERCISES; e++) {
-    int64_t sizes[STUDY_MOST], blocks[STUDY_MOST], largest = 0;
-    const int count = study_list(s->o, e->name, e->gpu_sizes, e->cpu_sizes, sizes);
-    const int block_count = study_list(s->o, e->block_option, e->blocks, e->blocks, blocks);
-    for (int i = 0; i < count; i++)
-      largest = sizes[i] > largest ? sizes[i] : largest;
-    if (largest < 1)
+    const bench_values sizes = bench_sizes(e->name, s->o->site.gpu ? e->gpu_sizes : e->cpu_sizes),
+                       blocks = bench_sizes(e->block_option, e->blocks);
+    if (sizes.count == 0)
       continue;
     study_begin_table("blocks", "the kernels of %s by teams", e->name);
-    problem p = open_problem(s, e, largest);
-    for (int i = 0; i < block_count; i++) {
-      p.block = (int)blocks[i];
+    problem p = open_problem(s, e, bench_largest(&sizes));
+    for (int i = 0; i < blocks.count; i++) {
+      p.block = (int)blocks.at[i];
       const sample kernels = measure(&p, run_kernels);
       check(&p, "kernels");
       row(&p, "kernels", kernels.ms[KERNELS]);
@@ -378,13 +375,12 @@ static const char usage[] =
     "                  [--covariance-most 1024] [--memory-mb 0] [--threads 0] [--repeats 5] [--seed 1]\n";
 
 int main(int argc, char **argv) {
-  const study_options o = study_options_read(usage, argc, argv, "5", "5");
-  study s = {.o = &o, .threads = (int)study_whole(&o, "threads", "0", "0")};
-  const int64_t most = study_whole(&o, "covariance-most", "1024", "1024");
-  s.covariance_most = most < 1 ? 1 : most;
-  s.memory_bytes = (size_t)study_whole(&o, "memory-mb", "0", "0") << 20;
-  s.seed = (uint64_t)study_whole(&o, "seed", "1", "1");
-  study_measure_tables(&o, "dense_study", sizeof tables / sizeof *tables, tables, &s);
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  const study_options o = study_options_read(usage, argc, argv, 5, 5);
+  const int64_t most = bench_whole("covariance-most", 1024);
+  study s = {.o = &o,
+             .threads = (int)bench_whole("threads", 0),
+             .covariance_most = most < 1 ? 1 : most,
+             .memory_bytes = (size_t)bench_whole("memory-mb", 0) << 20,
+             .seed = (uint64_t)bench_whole("seed", 1)};
+  return study_measure_tables(&o, "dense_study", sizeof tables / sizeof *tables, tables, &s);
 }

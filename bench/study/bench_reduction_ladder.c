@@ -180,7 +180,7 @@ static void plain_row(const problem *p, const char *name, void (*run)(job *)) {
 
 /* ---- one n ---- */
 
-static void measure(problem *p, const int64_t *each, int each_count) {
+static void measure(problem *p, const bench_values *each) {
   const int64_t workers = study_workers(p->n);
   const size_t bytes = (size_t)p->n * sizeof(int32_t);
   const int place = p->o->site.place;
@@ -205,8 +205,8 @@ static void measure(problem *p, const int64_t *each, int each_count) {
       (long long)p->n, p->o->site.device, p->block, 1e3 * p->empty, p->launches, (long long)workers,
       (long long)(p->n / workers), study_cost_of(p->n, workers).efficiency);
   for (int i = 0; i < RUNGS; i++)
-    for (int e = 0; e < (rungs[i].kernel == 6 ? each_count : 1); e++)
-      ladder_row(p, i, each[e], ms);
+    for (int e = 0; e < (rungs[i].kernel == 6 ? each->count : 1); e++)
+      ladder_row(p, i, each->at[e], ms);
   study_begin_table("ladder", "what is no rung");
   plain_row(p, "reduction clause", clause);
   plain_row(p, "davit_reduce", product);
@@ -219,14 +219,15 @@ static void measure(problem *p, const int64_t *each, int each_count) {
 
 static void ladder(void *argument) {
   const study_options *o = argument;
-  int64_t sizes[STUDY_MOST], each[STUDY_MOST];
-  const int size_count = study_list(o, "n", "4194304,67108864,268435456", "262144", sizes),
-            each_count = study_list(o, "each", "8,64", "8,64", each);
-  problem p = {.o = o, .launches = study_count(o, "launches", "20", "1")};
-  p.block = (int)study_whole(o, "block", "256", "256");
-  for (int i = 0; i < size_count; i++)
-    if ((p.n = sizes[i]) > 0)
-      measure(&p, each, each_count);
+  const bench_values sizes = bench_sizes("n", o->site.gpu ? "4194304,67108864,268435456" : "262144"),
+                     each = bench_sizes("each", "8,64");
+  problem p = {.o = o, .block = (int)bench_whole("block", 256)};
+  p.launches = (int)bench_whole("launches", o->site.gpu ? 20 : 1);
+  p.launches = p.launches < 1 ? 1 : p.launches;
+  for (int i = 0; i < sizes.count; i++) {
+    p.n = sizes.at[i];
+    measure(&p, &each);
+  }
 }
 
 static const char usage[] =
@@ -235,8 +236,6 @@ static const char usage[] =
     "                       [--launches 20]\n";
 
 int main(int argc, char **argv) {
-  study_options o = study_options_read(usage, argc, argv, "5", "5");
-  study_measure_tables(&o, "reduction_ladder", 1, &(study_table){"ladder", .measure = ladder}, &o);
-  bench_check(davit_finalize(), "finalize");
-  return 0;
+  study_options o = study_options_read(usage, argc, argv, 5, 5);
+  return study_measure_tables(&o, "reduction_ladder", 1, &(study_table){"ladder", .measure = ladder}, &o);
 }

@@ -9,34 +9,11 @@
 
 /* ---- options ---- */
 
-const char *study_option(const study_options *o, const char *name, const char *gpu, const char *cpu) {
-  return bench_option(o->argc, o->argv, name, o->site.gpu ? gpu : cpu);
-}
-
-int64_t study_whole(const study_options *o, const char *name, const char *gpu, const char *cpu) {
-  return strtoll(study_option(o, name, gpu, cpu), NULL, 10);
-}
-
-int study_list(const study_options *o, const char *name, const char *gpu, const char *cpu,
-               int64_t values[STUDY_MOST]) {
-  return bench_list(study_option(o, name, gpu, cpu), values, STUDY_MOST);
-}
-
-int study_count(const study_options *o, const char *name, const char *gpu, const char *cpu) {
-  const int64_t count = study_whole(o, name, gpu, cpu);
-  return (int)(count < 1 ? 1 : count > STUDY_MOST ? STUDY_MOST : count);
-}
-
-study_options study_options_read(const char *usage, int argc, char **argv, const char *gpu_repeats,
-                                 const char *cpu_repeats) {
-  study_options o = {.argc = argc, .argv = argv};
-  char fallback[16];
-  int first, count;
+study_options study_options_read(const char *usage, int argc, char **argv, int gpu_repeats, int cpu_repeats) {
+  study_options o;
   bench_options(usage, argc, argv);
-  bench_check(davit_device_defaults(1, &first, &count), "devices");
-  snprintf(fallback, sizeof fallback, "%d", first);
-  bench_check(study_site_of(atoi(bench_option(argc, argv, "device", fallback)), &o.site), "device");
-  o.repeats = study_count(&o, "repeats", gpu_repeats, cpu_repeats);
+  bench_check(study_site_of(bench_device(), &o.site), "device");
+  o.repeats = bench_repeats(o.site.gpu ? gpu_repeats : cpu_repeats);
   return o;
 }
 
@@ -153,19 +130,17 @@ static void check_names(const char *names, int count, const study_table *tables)
 }
 
 static void measure_sizes(const study_options *o, const study_table *table, void *context) {
-  int64_t sizes[STUDY_MOST];
-  const int count = study_list(o, table->option, table->gpu_sizes, table->cpu_sizes, sizes);
+  const bench_values sizes = bench_sizes(table->option, o->site.gpu ? table->gpu_sizes : table->cpu_sizes);
   study_begin_table(table->name, "%s", table->title);
-  for (int i = 0; i < count; i++)
-    if (sizes[i] > 0)
-      table->each(context, sizes[i]);
+  for (int i = 0; i < sizes.count; i++)
+    table->each(context, sizes.at[i]);
 }
 
-void study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
-                          void *context) {
-  const char *wanted = bench_option(o->argc, o->argv, "tables", NULL);
+int study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
+                         void *context) {
+  const char *wanted = bench_option("tables", NULL);
   check_names(wanted, count, tables);
-  bench_begin(program, o->argc, o->argv);
+  bench_begin(program);
   for (const study_table *t = tables; t < tables + count; t++) {
     if (wanted && !has(wanted, t->name, strlen(t->name)))
       continue;
@@ -175,13 +150,13 @@ void study_measure_tables(const study_options *o, const char *program, int count
       measure_sizes(o, t, context);
   }
   end_row();
-  bench_end();
+  return bench_finish();
 }
 
 /* ---- times ---- */
 
 study_time study_measure(int repeats, double (*run)(void *argument), void *argument) {
-  double each[STUDY_MOST], sum = 0;
+  double each[BENCH_MOST], sum = 0;
   if (repeats > 1)
     (void)run(argument);
   for (int i = 0; i < repeats; i++)

@@ -10,29 +10,16 @@
 #include "bench/bench.h"
 #include "bench/study/common/site.h"
 
-enum { STUDY_MOST = 64 }; /* values of an option, repeats */
-
 /* ---- options ---- */
 
 /* What every program is asked: --device (the first that work is spread over), --repeats. */
 typedef struct study_options {
-  int argc;
-  char **argv;
   study_site site;
   int repeats;
 } study_options;
 
 /* The first call of a program. Repeats by default on a GPU and on the CPU. */
-study_options study_options_read(const char *usage, int argc, char **argv, const char *gpu_repeats,
-                                 const char *cpu_repeats);
-
-/* The value of --name, by default one for a GPU or one for the CPU: as text, as a whole number, as a list; a
- * whole number from 1 to STUDY_MOST. */
-const char *study_option(const study_options *o, const char *name, const char *gpu, const char *cpu);
-int64_t study_whole(const study_options *o, const char *name, const char *gpu, const char *cpu);
-int study_list(const study_options *o, const char *name, const char *gpu, const char *cpu,
-               int64_t values[STUDY_MOST]);
-int study_count(const study_options *o, const char *name, const char *gpu, const char *cpu);
+study_options study_options_read(const char *usage, int argc, char **argv, int gpu_repeats, int cpu_repeats);
 
 /* ---- tables ---- */
 
@@ -44,10 +31,10 @@ typedef struct study_table {
   void (*each)(void *context, int64_t n);
 } study_table;
 
-/* Measures the tables that --tables names, all without it; ends the program with 2 for a name that is none.
- */
-void study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
-                          void *context);
+/* Measures the tables that --tables names, all without it, and ends the library; what main() returns. Ends the
+ * program with 2 for a name that is none. */
+int study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
+                         void *context);
 
 /* Begins a table; a line that says what is in it. */
 void study_begin_table(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
