@@ -49,7 +49,7 @@ static void row(const char *backend, int device, const char *test, int queues, c
 }
 
 static void davit_row(const settings *s, const char *test, int queues, const char *unit, double value) {
-  row(dvt_backend_name(), s->device, test, queues, unit, value);
+  row(davit_backend_string(), s->device, test, queues, unit, value);
 }
 
 /* ---- commands ---- */
@@ -266,7 +266,7 @@ static void copy(const settings *s, const char *test, int64_t n, const transfer 
       bench_check(davit_queue_synchronize(transfers[j].queue), "synchronize");
     rates[r < 0 ? 0 : r] = 1e-9 * 8 * (double)n * (double)n * batch * count / (bench_now() - start);
   }
-  copy_row(dvt_backend_name(), s->device, test, n, s->ld, bench_median(rates, s->repeats));
+  copy_row(davit_backend_string(), s->device, test, n, s->ld, bench_median(rates, s->repeats));
 }
 
 static double *matrix(size_t elements, int place) {

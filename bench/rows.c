@@ -7,7 +7,7 @@
 
 void bench_failure(const char *operation, const char *error) {
   bench_row();
-  bench_text("backend", dvt_backend_name());
+  bench_text("backend", davit_backend_string());
   bench_text("operation", operation);
   bench_text("error", error);
   fprintf(stderr, "%s: %s\n", operation, error);
@@ -23,7 +23,7 @@ static double floor_of(const bench_site *site, const bench_case *what) {
 }
 
 static void describe(const bench_site *site, const bench_case *what) {
-  bench_text("backend", dvt_backend_name());
+  bench_text("backend", davit_backend_string());
   bench_number("device", site->device);
   bench_text("operation", what->operation);
   if (what->type)

@@ -26,8 +26,8 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
+#include "src/base/team.h"
 #include "src/runtime/operation.h"
-#include "src/runtime/place.h"
 
 /* ---- checks ---- */
 
@@ -233,7 +233,7 @@ static davit_status allocate(trace *t, int64_t m, int64_t n, int threads) {
   t->d = t->h + m + 1;
   t->rh = t->d + m + 1;
   t->rd = t->rh + m + 1;
-  return dvt_align_team_open(&t->costs, m, n, threads ? threads : dvt_device_threads(DAVIT_HOST), &t->team);
+  return dvt_align_team_open(&t->costs, m, n, threads, &t->team);
 }
 
 static davit_status find_columns(trace *t, const dvt_align_stretch *s, char **cigar) {
@@ -275,7 +275,9 @@ davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, cons
   trace t = {.costs = {scoring->matrix, scoring->symbols, dvt_largest_entry(scoring), open - extend, extend},
              .cells = cells};
   const dvt_align_stretch all = {m ? query : nothing, n ? target : nothing, m, n, 1};
-  const davit_status status = run(&t, &all, threads, result, cigar);
+  const dvt_team team = dvt_team_begin(threads ? threads : dvt_threads());
+  const davit_status status = run(&t, &all, threads ? threads : team.threads, result, cigar);
+  dvt_team_end(&team);
   dvt_align_team_close(&t.team);
   free(t.vectors);
   free(t.steps);

@@ -24,7 +24,8 @@ static const dvt_operation operation = {.name = "axpy",
                                         .stream = dvt_axpy_stream,
                                         .host = dvt_axpy_host,
                                         .region = dvt_axpy_region,
-                                        .region_on_host = true};
+                                        .region_on_host = true,
+                                        .serial = true};
 
 davit_status davit_queue_daxpy(davit_queue *queue, int64_t n, double alpha, const double *x, int64_t incx,
                                double *y, int64_t incy, const davit_axpy_options *options) {

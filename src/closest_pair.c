@@ -18,6 +18,7 @@
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
 #include "src/base/allocate.h"
+#include "src/base/team.h"
 #include "src/monoid.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
@@ -149,7 +150,9 @@ static davit_status divide_here(const problem *p, const void *points, int thread
   void *scratch = dvt_allocate(1, dvt_ref_closest_scratch(p->n));
   if (!scratch)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  *p->pair = dvt_ref_closest_divide(p->type, p->dim, p->n, points, threads, scratch);
+  const dvt_team team = dvt_team_begin(threads);
+  *p->pair = dvt_ref_closest_divide(p->type, p->dim, p->n, points, team.threads, scratch);
+  dvt_team_end(&team);
   free(scratch);
   return DAVIT_SUCCESS;
 }
@@ -217,6 +220,14 @@ static davit_status perform_here(void *context, dvt_closest_stage which, dvt_clo
   return dvt_closest_perform(context, which, state);
 }
 
+static davit_status find_in_team(search *s, dvt_closest_site *here, davit_closest_pair_algorithm algorithm) {
+  const dvt_team team = dvt_team_begin(here->threads);
+  here->threads = team.threads;
+  davit_status status = find(s, algorithm);
+  dvt_team_end(&team);
+  return status;
+}
+
 static davit_status run_here(const dvt_site *site, const void *arguments) {
   const problem *p = arguments;
   dvt_closest_site here = site_of(site->owner, p, p->points);
@@ -225,7 +236,7 @@ static davit_status run_here(const dvt_site *site, const void *arguments) {
   DVT_TRY(site->workspace(site, dvt_closest_bytes(&here, last_stage(algorithm)), &here.memory));
   if (here.stream)
     DVT_TRY(davit_malloc(sizeof *here.staged, DAVIT_PINNED, (void **)&here.staged));
-  davit_status status = find(&s, algorithm);
+  davit_status status = here.gpu ? find(&s, algorithm) : find_in_team(&s, &here, algorithm);
   davit_free(here.staged);
   return status;
 }
@@ -279,7 +290,13 @@ static davit_status run_stage(const dvt_site *site, const void *arguments) {
   const stage_command *c = arguments;
   dvt_closest_site *here = &c->all->site[c->which];
   DVT_TRY(site->workspace(site, dvt_closest_bytes(here, c->all->last), &here->memory));
-  return dvt_closest_perform(here, c->stage, &c->all->state[c->which]);
+  if (here->gpu)
+    return dvt_closest_perform(here, c->stage, &c->all->state[c->which]);
+  const dvt_team team = dvt_team_begin(here->threads);
+  here->threads = team.threads;
+  davit_status status = dvt_closest_perform(here, c->stage, &c->all->state[c->which]);
+  dvt_team_end(&team);
+  return status;
 }
 
 static davit_status perform_everywhere(void *context, dvt_closest_stage which, dvt_closest_state *state) {

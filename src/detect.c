@@ -23,6 +23,7 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
+#include "src/base/team.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/place.h"
 
@@ -85,10 +86,12 @@ static bool is_finite_frame(int width, const float *features) {
 /* Names the first feature that is not finite, of an effect or, with -1, of the stream. */
 static davit_status check_finite(int effect, int64_t frames, int width, const float *features) {
   int64_t i = INT64_MAX;
-#pragma omp parallel for num_threads(dvt_device_threads(DAVIT_HOST)) schedule(static) reduction(min : i)
+  const dvt_team team = dvt_team_begin(dvt_threads());
+#pragma omp parallel for num_threads(team.threads) schedule(static) reduction(min : i)
   for (int64_t f = 0; f < frames; f++)
     if (!is_finite_frame(width, features + f * width))
       i = f < i ? f : i;
+  dvt_team_end(&team);
   if (i == INT64_MAX)
     return DAVIT_SUCCESS;
   int k = 0;
@@ -150,9 +153,11 @@ davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, int64
 /* ---- the detector ---- */
 
 static void make_units(int width, int64_t frames, const float *from, float *to) {
-#pragma omp parallel for num_threads(dvt_device_threads(DAVIT_HOST)) schedule(static)
+  const dvt_team team = dvt_team_begin(dvt_threads());
+#pragma omp parallel for num_threads(team.threads) schedule(static)
   for (int64_t i = 0; i < frames; i++)
     dvt_unit_vector(width, from + i * width, to + i * width);
+  dvt_team_end(&team);
 }
 
 /* The orders of windows of so many frames, for davit_free(). */
@@ -160,9 +165,11 @@ static davit_status make_orders(const davit_detector *d, int64_t length, uint16_
   const davit_detect_options *o = &d->options;
   uint16_t *made;
   DVT_TRY(davit_malloc((size_t)((o->permutations + 1) * length) * sizeof *made, d->memory, (void **)&made));
-#pragma omp parallel for num_threads(dvt_device_threads(DAVIT_HOST)) schedule(static)
+  const dvt_team team = dvt_team_begin(dvt_threads());
+#pragma omp parallel for num_threads(team.threads) schedule(static)
   for (int64_t r = 0; r <= o->permutations; r++)
     dvt_block_permutation(o->seed, (uint64_t)r, (int)length, (int)o->block, made + r * length);
+  dvt_team_end(&team);
   *orders = made;
   return DAVIT_SUCCESS;
 }
@@ -346,7 +353,8 @@ static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t 
 static davit_status judge_portion(const detection *d, const dvt_detect_task *t, int64_t begin, int threads) {
   const int64_t groups = dvt_divide_up(t->windows, DVT_DETECT_TRACED);
   atomic_bool failed = false;
-#pragma omp parallel num_threads(threads)
+  const dvt_team team = dvt_team_begin(threads);
+#pragma omp parallel num_threads(team.threads)
   {
     void *memory = dvt_allocate_aligned(dvt_detect_trace_bytes(t));
     if (!memory)
@@ -358,6 +366,7 @@ static davit_status judge_portion(const detection *d, const dvt_detect_task *t, 
                       memory);
     free(memory);
   }
+  dvt_team_end(&team);
   return atomic_load(&failed)
              ? davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory to judge %lld windows", (long long)t->windows)
              : DAVIT_SUCCESS;

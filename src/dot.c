@@ -26,7 +26,8 @@ static const dvt_operation operation = {.name = "dot",
                                         .stream = dvt_dot_stream,
                                         .host = dvt_dot_host,
                                         .region = dvt_dot_region,
-                                        .region_on_host = true};
+                                        .region_on_host = true,
+                                        .serial = true};
 
 static davit_status enqueue(davit_queue *queue, dvt_dot *g, const davit_dot_options *options) {
   dvt_lane *lane = dvt_queue_lane(queue);

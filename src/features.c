@@ -18,8 +18,8 @@
 #include "ref/bands.h"
 #include "src/base/allocate.h"
 #include "src/base/error.h"
+#include "src/base/team.h"
 #include "src/runtime/operation.h"
-#include "src/runtime/place.h"
 
 enum { THREAD_SAMPLES = 1 << 16, ALIGNMENT = 64 };
 
@@ -200,8 +200,20 @@ static void add_changes(const analysis *a, float *features) {
 /* One thread for every THREAD_SAMPLES samples. */
 static int threads_for(int64_t count) {
   const int64_t worth = 1 + count / THREAD_SAMPLES;
-  const int threads = dvt_device_threads(DAVIT_HOST);
-  return worth < threads ? (int)worth : threads;
+  return worth < dvt_threads() ? (int)worth : dvt_threads();
+}
+
+static davit_status run(analysis *a, int64_t count, const float *samples, float *features) {
+  DVT_TRY(check_samples(count, samples, a->threads));
+  if (a->frames == 0)
+    return DAVIT_SUCCESS;
+  davit_status status = prepare(a);
+  if (status == DAVIT_SUCCESS) {
+    analyse(a, samples, features);
+    add_changes(a, features);
+  }
+  release(a);
+  return status;
 }
 
 davit_status davit_features(int64_t count, const float *samples, float *features,
@@ -212,18 +224,12 @@ davit_status davit_features(int64_t count, const float *samples, float *features
   if (chosen.frame == 0)
     chosen.frame = DAVIT_FEATURES_FRAME;
   DVT_TRY(check(count, samples, &chosen, features));
+  const dvt_team team = dvt_team_begin(threads_for(count));
   analysis a = {.options = chosen,
                 .frames = count / chosen.frame,
                 .lines = chosen.frame / 2 + 1,
-                .threads = threads_for(count)};
-  DVT_TRY(check_samples(count, samples, a.threads));
-  if (a.frames == 0)
-    return DAVIT_SUCCESS;
-  davit_status status = prepare(&a);
-  if (status == DAVIT_SUCCESS) {
-    analyse(&a, samples, features);
-    add_changes(&a, features);
-  }
-  release(&a);
+                .threads = team.threads};
+  const davit_status status = run(&a, count, samples, features);
+  dvt_team_end(&team);
   return status;
 }

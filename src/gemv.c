@@ -41,7 +41,8 @@ static const dvt_operation operation = {.name = "gemv",
                                         .stream = dvt_gemv_stream,
                                         .host = dvt_gemv_host,
                                         .region = dvt_gemv_region,
-                                        .region_on_host = true};
+                                        .region_on_host = true,
+                                        .serial = true};
 
 davit_status davit_queue_dgemv(davit_queue *queue, char trans, int64_t m, int64_t n, double alpha,
                                const double *a, int64_t lda, const double *x, int64_t incx, double beta,

@@ -9,6 +9,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/space.h"
 #include "src/base/arithmetic.h"
+#include "src/base/team.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
 
@@ -245,12 +246,14 @@ davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads)
 
 davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result) {
   int64_t all, counted;
-  davit_monoid_task task = {
-      .device = DAVIT_HOST, .threads = dvt_device_threads(DAVIT_HOST), .n = count, .x = values};
+  davit_monoid_task task = {.device = DAVIT_HOST, .n = count, .x = values};
   count_levels(monoid, count, 0, &all, &counted);
   DVT_TRY(davit_malloc((size_t)(all + 1) * monoid->bytes, DAVIT_PAGEABLE, &task.levels));
   task.result = (char *)task.levels + (size_t)all * monoid->bytes;
+  const dvt_team team = dvt_team_begin(dvt_threads());
+  task.threads = team.threads;
   monoid->reduce(&task);
+  dvt_team_end(&team);
   davit_status status = davit_copy(monoid->bytes, task.result, result);
   davit_free(task.levels);
   return status;

@@ -90,6 +90,7 @@ ARGUMENT(C, int, 1, 0, -1, INT_MIN)
 ARGUMENT(B, size_t, 1, 0, SIZE_MAX, SIZE_MAX / 2 + 1)
 ARGUMENT(U, uint64_t, 3, 0, UINT64_MAX, UINT64_MAX / 2 + 1)
 ARGUMENT(I, int, 5, 0, -1, INT_MIN, INT_MAX, 77) /* devices, places, capacities, constants */
+ARGUMENT(T, int, 2, 0, 1, 1025, -1, INT_MIN) /* threads */
 ARGUMENT(R, double, 7, 0, -1, (double)NAN, (double)INFINITY, -(double)INFINITY, 1e308, 1e-320)
 ARGUMENT(L, char, 0, 0, 'Q', -1)
 ARGUMENT(P, void *, 1, NULL)
@@ -211,6 +212,8 @@ CALL(davit_device_current, P(&a.counted))
 CALL(davit_device_synchronize, I(DAVIT_HOST))
 CALL(davit_device_check, I(DAVIT_HOST))
 CALL(davit_device_defaults, I(1), P(a.out.devices), P(&a.counted))
+CALL(davit_set_threads, T(2))
+TEXT(davit_backend_string)
 
 ROW(davit_malloc) {
   void *made = NULL;

@@ -83,6 +83,17 @@ DAVIT_API davit_status davit_device_check(int device);
  * (NULL allowed with capacity 0) and their full number to `count`. */
 DAVIT_API davit_status davit_device_defaults(int capacity, int *devices, int *count);
 
+/* How many host threads all of davit may compute on at the same time, in all calls together, from now on;
+ * BLIS' threads are among them. Work beyond that waits for its turn. Threads that only wait, enqueue or copy,
+ * and those on which host functions and regions run, are not counted. At most 1024; 0 means the default: DAVIT_THREADS in
+ * the environment, else the first number of OMP_NUM_THREADS, else one for each processor that the process may
+ * run on, within the CPU quota of its control group. */
+DAVIT_API davit_status davit_set_threads(int threads);
+
+/* The back end that carries out the commands of queues: "openmp"; "threads" if DAVIT_BACKEND names it or
+ * OpenMP has one thread only (OMP_THREAD_LIMIT=1); "none" before the first call of another function. */
+DAVIT_API const char *davit_backend_string(void);
+
 /* Finishes all queues' work, stops the library's threads and frees its pooled memory. Needed only by
  * programs that must end with nothing allocated. No other davit call may run at the same time; a later
  * call starts the library again. Destroy queues and events before. */

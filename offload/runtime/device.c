@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "offload/runtime/image.h"
+#include "src/base/team.h"
 
 #ifdef DAVIT_WITH_CUDA
 #include <cuda_runtime_api.h>
@@ -192,6 +193,7 @@ static int usable_devices(int count) {
 
 static void build(void) {
   const int current = dvt_cuda_current();
+  const dvt_mask mask = dvt_mask_save();
   table[0].info.device = DAVIT_HOST;
   table[0].info.kind = DAVIT_DEVICE_CPU;
   describe(&table[0]);
@@ -209,6 +211,7 @@ static void build(void) {
 #ifdef DAVIT_WITH_CUDA
   enable_peers();
 #endif
+  dvt_mask_restore(&mask);
   dvt_cuda_restore(current);
 }
 

@@ -48,6 +48,7 @@ typedef struct dvt_operation {
   dvt_form stream, host, region;          /* stream may be NULL: there is none */
   bool
       region_on_host; /* the region form runs on host-offload devices too, where DAVIT_BLAS=target asks for it */
+  bool serial;        /* the host form is one thread */
   int tuned_threads; /* dvt_tunable of the host form's threads; 0: none */
 } dvt_operation;
 

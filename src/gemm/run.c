@@ -14,10 +14,10 @@
  * Pageable operands pass through a ring of pinned buffers, packed by host threads on lanes of their own. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
+#include "src/base/team.h"
 #include "src/gemm/gemm.h"
 #include "src/gemm/plan.h"
 #include "src/runtime/copy.h"
@@ -348,7 +348,7 @@ static int product_lanes(const run *r, int device, bool streams) {
     return STREAM_PRODUCT_LANES;
   if (!dvt_device_find(device)->shares_host_memory || device == DAVIT_HOST)
     return 1; /* target regions fill the device, the CPU's own product uses all cores */
-  int lanes = (int)sysconf(_SC_NPROCESSORS_ONLN) / (r->plan.devices * dvt_device_threads(device));
+  int lanes = dvt_threads() / (r->plan.devices * dvt_device_threads(device));
   return lanes < 1 ? 1 : lanes > MAX_PRODUCT_LANES ? MAX_PRODUCT_LANES : lanes;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/runtime/backend.h"
 
+#include <davit/device.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/environment.h"
 #include "src/base/error.h"
+#include "src/base/team.h"
 
 /* The library's own; others register by constructors, before there are threads. */
 extern dvt_backend dvt_backend_openmp, dvt_backend_threads;
@@ -29,10 +31,10 @@ void dvt_on_stop(void (*function)(void)) {
   stops[stop_count++] = function;
 }
 
-static davit_status choose(const dvt_backend **found) {
-  const char *name = dvt_environment("DAVIT_BACKEND");
-  if (!name || !*name)
-    name = "openmp";
+/* The back end of that name; NULL: the default one. */
+static davit_status choose(const char *name, const dvt_backend **found) {
+  if (!name)
+    name = dvt_backend_openmp.name;
   dvt_backend *const own[] = {&dvt_backend_openmp, &dvt_backend_threads};
   const dvt_backend *one = registered;
   while (one && strcmp(name, one->name) != 0)
@@ -44,6 +46,20 @@ static davit_status choose(const dvt_backend **found) {
     return DAVIT_SUCCESS;
   }
   return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_BACKEND: no back end is called \"%s\"", name);
+}
+
+/* Where nobody has asked for a back end, and OpenMP gives the default one no second thread
+ * (OMP_THREAD_LIMIT=1), there is one that needs no OpenMP. */
+static davit_status start_chosen(const dvt_backend **chosen) {
+  const char *name = dvt_environment("DAVIT_BACKEND");
+  name = name && *name ? name : NULL;
+  DVT_TRY(choose(name, chosen));
+  davit_status status = (*chosen)->start();
+  if (status != DAVIT_UNSUPPORTED || name)
+    return status;
+  dvt_error_clear();
+  *chosen = &dvt_backend_threads;
+  return (*chosen)->start();
 }
 
 /* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for,
@@ -58,9 +74,11 @@ static void at_exit(void) {
 static davit_status start(void) {
   static bool at_exit_is_set;
   const dvt_backend *chosen = NULL;
+  if (!dvt_threads_check())
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_THREADS is \"%s\", not a number from 1 to %d",
+                      dvt_environment("DAVIT_THREADS"), DVT_MAX_THREADS);
   dvt_devices(NULL);
-  DVT_TRY(choose(&chosen));
-  DVT_TRY(chosen->start());
+  DVT_TRY(start_chosen(&chosen));
   if (!at_exit_is_set)
     at_exit_is_set = atexit(at_exit) == 0;
   atomic_store(&running, chosen);
@@ -80,7 +98,7 @@ const dvt_backend *dvt_backend_running(void) {
   return atomic_load_explicit(&running, memory_order_acquire);
 }
 
-const char *dvt_backend_name(void) {
+const char *davit_backend_string(void) {
   const dvt_backend *backend = dvt_backend_running();
   return backend ? backend->name : "none";
 }

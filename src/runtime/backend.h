@@ -25,12 +25,12 @@ typedef struct dvt_backend {
 
 void dvt_backend_register(dvt_backend *backend);
 
-/* Starts the library on first use, with the back end named by DAVIT_BACKEND; "openmp" by default. */
+/* Starts the library on first use, with the back end named by DAVIT_BACKEND. The default is "openmp", or
+ * "threads" where OpenMP has no second thread to give. */
 davit_status dvt_start(void);
 
 /* The back end that runs; NULL before the start. */
 const dvt_backend *dvt_backend_running(void);
-const char *dvt_backend_name(void);
 
 /* Counts open lanes: the library cannot be stopped while there are any. */
 void dvt_backend_hold(void);

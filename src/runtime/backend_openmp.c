@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "src/base/allocate.h"
+#include "src/base/team.h"
 #include "src/base/thread.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/pool.h"
@@ -429,12 +430,13 @@ static void *generator(void *argument) {
   omp_set_dynamic(0);
   thread_limit = omp_get_thread_limit();
   active_levels = omp_get_max_active_levels();
-#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(thread_limit > 1 ? 2 : 1) /* or libomp prints a warning */
   {
     const bool two = omp_get_num_threads() == 2, first = omp_get_thread_num() == 0;
     if (first) {
       team_is_two = two;
       is_generator = true;
+      dvt_thread_begin();
       sem_post(&started);
     }
     if (first && two)

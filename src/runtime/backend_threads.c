@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
+#include "src/base/team.h"
 #include "src/base/thread.h"
 #include "src/runtime/lane.h"
 
@@ -62,6 +63,7 @@ static void run(dvt_command *command) {
 
 static void *loop(void *argument) {
   dvt_command *command;
+  dvt_thread_begin();
   while ((command = take(argument))) {
     run(command);
     dvt_command_free(command);

@@ -3,8 +3,16 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/error.h"
+#include "src/base/team.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/memory.h"
+
+davit_status davit_set_threads(int threads) {
+  if (threads < 0 || threads > DVT_MAX_THREADS)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "threads is %d, not 0 to %d", threads, DVT_MAX_THREADS);
+  dvt_threads_set(threads);
+  return DAVIT_SUCCESS;
+}
 
 davit_status davit_device_count(int *count) {
   if (!count)

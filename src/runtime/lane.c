@@ -9,6 +9,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
 #include "src/base/inject.h"
+#include "src/base/team.h"
 #include "src/runtime/memory.h"
 
 static _Thread_local dvt_lane *current;
@@ -280,6 +281,23 @@ bool dvt_lane_wants_stream(const dvt_lane *lane) {
   return dvt_device_find(lane->device)->ordinal >= 0;
 }
 
+davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments) {
+  const dvt_team team = dvt_team_begin(site->threads);
+  dvt_site here = *site;
+  here.threads = team.threads;
+  davit_status status = form(&here, arguments);
+  dvt_team_end(&team);
+  return status;
+}
+
+static davit_status work(dvt_command *command, const dvt_site *site) {
+  if (dvt_injected(DVT_INJECT_RUN))
+    return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", command->lane->device);
+  const bool host_form = !command->stream && command->threads > 0;
+  return host_form ? dvt_host_form(command->work, site, command->arguments)
+                   : command->work(site, command->arguments);
+}
+
 void dvt_command_work(dvt_command *command) {
   dvt_lane *lane = command->lane;
   if (atomic_load(&lane->failed))
@@ -294,9 +312,7 @@ void dvt_command_work(dvt_command *command) {
   if (command->kind == DVT_BLOCKING)
     current = lane;
   dvt_error_clear();
-  davit_status status = dvt_injected(DVT_INJECT_RUN)
-                            ? davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", lane->device)
-                            : command->work(&site, command->arguments);
+  davit_status status = work(command, &site);
   current = outer;
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(lane, status, davit_last_error());

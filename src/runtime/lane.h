@@ -33,7 +33,7 @@ struct dvt_command {
   dvt_command_kind kind;
   dvt_form work;
   bool stream; /* the work sees the lane's stream */
-  int threads; /* that it may use */
+  int threads; /* that it may use; with `stream` false and this above 0 the work is a host form */
   dvt_record *record;
   /* Kept by the task graph in the first command of a segment. */
   dvt_command *last, *next_segment;
@@ -77,6 +77,9 @@ davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_form wor
                              size_t bytes);
 davit_status dvt_lane_submit_form(dvt_lane *lane, dvt_command_kind kind, dvt_form work, bool stream,
                                   int threads, const void *arguments, size_t bytes);
+
+/* Runs a host form in a team (src/base/team.h) of at most site->threads threads. */
+davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments);
 
 /* Enqueue a new record (returned with one reference for the caller), and a wait for one. */
 davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record);

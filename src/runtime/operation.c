@@ -61,7 +61,9 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
   case DVT_ON_STREAM:
     return dvt_lane_submit_form(lane, DVT_STREAMED, operation->stream, true, 0, arguments, operation->bytes);
   case DVT_ON_HOST:
-    if (threads == 0)
+    if (operation->serial)
+      threads = 1;
+    else if (threads == 0)
       threads = operation->tuned_threads
                     ? (int)dvt_tuned(lane->device, (dvt_tunable)operation->tuned_threads, lane->threads)
                     : lane->threads;
@@ -77,7 +79,7 @@ davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operat
   case DVT_ON_STREAM:
     return operation->stream(site, arguments);
   case DVT_ON_HOST:
-    return operation->host(site, arguments);
+    return dvt_host_form(operation->host, site, arguments);
   default:
     return operation->region(site, arguments);
   }

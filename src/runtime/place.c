@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/runtime/place.h"
 
-#include <unistd.h>
-
 #include "offload/runtime/device.h"
 #include "src/base/error.h"
+#include "src/base/team.h"
 #include "src/runtime/backend.h"
 
 static _Thread_local int selected = DAVIT_CURRENT; /* DAVIT_CURRENT: nothing selected yet */
@@ -81,8 +80,7 @@ int dvt_device_threads(int device) {
   const dvt_device *devices = dvt_devices(&count);
   for (int i = 1; i <= count; i++)
     sharing += devices[i].shares_host_memory;
-  int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  int threads = device == DAVIT_HOST || sharing == 0 ? cores : cores / sharing;
+  const int all = dvt_threads(), threads = device == DAVIT_HOST || sharing == 0 ? all : all / sharing;
   return threads > 1 ? threads : 1;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "src/base/allocate.h"
+#include "src/base/team.h"
 #include "src/base/thread.h"
 
 enum { IDLE_SECONDS = 10, SPINS = 100 };
@@ -72,6 +73,7 @@ static bool sleep_for_work(worker *self) {
 
 static void *work(void *argument) {
   worker *self = argument;
+  dvt_thread_begin();
   do {
     void (*function)(void *) = atomic_exchange(&self->function, NULL);
     function(self->argument);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "src/base/team.h"
+
+#include <limits.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/environment.h"
+
+/* ---- the processors of the process ---- */
+
+static cpu_set_t processors; /* before OpenMP binds the first thread; then also those of OpenMP's places */
+static bool bound;           /* OpenMP binds threads */
+static pthread_once_t processors_once = PTHREAD_ONCE_INIT;
+static _Thread_local bool is_own;
+
+/* The main thread's: that of another thread may be narrower. */
+__attribute__((constructor)) static void read_processors(void) {
+  if (sched_getaffinity(getpid(), sizeof processors, &processors) != 0)
+    for (long i = 0; i < sysconf(_SC_NPROCESSORS_ONLN) && i < CPU_SETSIZE; i++)
+      CPU_SET((size_t)i, &processors);
+}
+
+/* If OpenMP was started before this library was loaded, the main thread was bound by then. */
+static void add_places(void) {
+  for (int place = 0; place < omp_get_num_places(); place++) {
+    int ids[CPU_SETSIZE], count = omp_get_place_num_procs(place);
+    if (count < 1 || count > CPU_SETSIZE)
+      continue;
+    omp_get_place_proc_ids(place, ids);
+    for (int i = 0; i < count; i++)
+      if (ids[i] >= 0 && ids[i] < CPU_SETSIZE)
+        CPU_SET((size_t)ids[i], &processors);
+  }
+}
+
+static void find_processors(void) {
+  const dvt_mask saved = dvt_mask_save();
+  bound = omp_get_proc_bind() != omp_proc_bind_false;
+  if (bound)
+    add_places();
+  else
+    read_processors(); /* what the program has chosen meanwhile */
+  dvt_mask_restore(&saved);
+}
+
+static bool is_bound(void) {
+  pthread_once(&processors_once, find_processors);
+  return bound;
+}
+
+void dvt_thread_begin(void) {
+  is_own = true;
+  if (!is_bound())
+    return;
+  kmp_affinity_mask_t mask;
+  kmp_create_affinity_mask(&mask);
+  for (int i = 0; i < CPU_SETSIZE && i < kmp_get_affinity_max_proc(); i++)
+    if (CPU_ISSET((size_t)i, &processors))
+      kmp_set_affinity_mask_proc(i, &mask);
+  if (kmp_set_affinity(&mask) != 0)
+    sched_setaffinity(0, sizeof processors, &processors);
+  kmp_destroy_affinity_mask(&mask);
+}
+
+dvt_mask dvt_mask_save(void) {
+  dvt_mask saved = {.known = false};
+  if (!is_own)
+    saved.known = sched_getaffinity(0, sizeof saved.words, (cpu_set_t *)(void *)saved.words) == 0;
+  return saved;
+}
+
+void dvt_mask_restore(const dvt_mask *saved) {
+  if (saved->known)
+    sched_setaffinity(0, sizeof saved->words, (const cpu_set_t *)(const void *)saved->words);
+}
+
+/* ---- quotas ---- */
+
+/* The first `count` numbers of a file; false if there are fewer, as where v2 says "max". */
+static bool read_numbers(const char *root, const char *folder, const char *name, int count, double *numbers) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s%s/%s", root, folder, name);
+  FILE *file = fopen(path, "r");
+  bool all = file != NULL;
+  for (int i = 0; all && i < count; i++)
+    all = fscanf(file, "%lf", &numbers[i]) == 1;
+  if (file)
+    fclose(file);
+  return all;
+}
+
+static int quota_at(const char *root, const char *folder, bool v2) {
+  double quota[2];
+  const bool any = v2 ? read_numbers(root, folder, "cpu.max", 2, quota)
+                      : read_numbers(root, folder, "cpu.cfs_quota_us", 1, quota) &&
+                            read_numbers(root, folder, "cpu.cfs_period_us", 1, quota + 1);
+  if (!any || quota[0] <= 0 || quota[1] <= 0 || quota[0] / quota[1] >= INT_MAX)
+    return 0;
+  const int whole = (int)(quota[0] / quota[1]);
+  return whole + (whole * quota[1] < quota[0]);
+}
+
+/* The smallest quota of a group and of those that it is in. A container may see its own group as the root. */
+static int quota_upwards(const char *root, const char *mount, const char *group, bool v2) {
+  char folder[PATH_MAX];
+  int smallest = 0;
+  snprintf(folder, sizeof folder, "%s%s", mount, group);
+  for (size_t length = strlen(folder); length >= strlen(mount);) {
+    folder[length] = '\0';
+    const int quota = quota_at(root, folder, v2);
+    smallest = quota > 0 && (smallest == 0 || quota < smallest) ? quota : smallest;
+    do
+      length--;
+    while (length >= strlen(mount) && folder[length] != '/');
+  }
+  return smallest;
+}
+
+/* A line is NUMBER:CONTROLLERS:GROUP; version 2 has the number 0 and no controllers. */
+int dvt_threads_quota(const char *root) {
+  char line[PATH_MAX], controllers[256], path[PATH_MAX];
+  int number, smallest = 0;
+  snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+  FILE *file = fopen(path, "r");
+  while (file && fgets(line, sizeof line, file)) {
+    line[strcspn(line, "\n")] = '\0';
+    const char *first = strchr(line, ':'), *group = first ? strchr(first + 1, ':') : NULL;
+    if (!group || sscanf(line, "%d", &number) != 1 || group - first > (ptrdiff_t)sizeof controllers)
+      continue;
+    snprintf(controllers, sizeof controllers, "%.*s", (int)(group - first - 1), first + 1);
+    const bool v2 = number == 0 && !*controllers;
+    char mount[300];
+    snprintf(mount, sizeof mount, "/sys/fs/cgroup%s%s", v2 ? "" : "/", controllers);
+    if (!v2 && !strstr(controllers, "cpu"))
+      continue;
+    const int quota = quota_upwards(root, mount, group + 1, v2);
+    smallest = quota > 0 && (smallest == 0 || quota < smallest) ? quota : smallest;
+  }
+  if (file)
+    fclose(file);
+  return smallest;
+}
+
+/* ---- the number of threads ---- */
+
+static atomic_int chosen; /* by dvt_threads_set(); 0: the default */
+static int default_threads;
+static bool environment_is_good = true;
+static pthread_once_t default_once = PTHREAD_ONCE_INIT;
+
+/* The number at the head of a variable, which a character of `end` may follow; 0: none, or below 1. */
+static int number_in(const char *variable, const char *end) {
+  const char *text = dvt_environment(variable);
+  char *after = NULL;
+  const long number = text ? strtol(text, &after, 10) : 0;
+  return number >= 1 && number <= DVT_MAX_THREADS && (!*after || strchr(end, *after)) ? (int)number : 0;
+}
+
+static void find_default(void) {
+  const char *own = dvt_environment("DAVIT_THREADS");
+  default_threads = number_in("DAVIT_THREADS", "");
+  environment_is_good = !own || !*own || default_threads > 0;
+  if (default_threads == 0)
+    default_threads = number_in("OMP_NUM_THREADS", ", ");
+  if (default_threads > 0)
+    return;
+  pthread_once(&processors_once, find_processors);
+  const int count = CPU_COUNT(&processors), quota = dvt_threads_quota("");
+  default_threads = quota > 0 && quota < count ? quota : count > 0 ? count : 1;
+}
+
+int dvt_threads(void) {
+  const int set = atomic_load(&chosen);
+  if (set > 0)
+    return set;
+  pthread_once(&default_once, find_default);
+  return default_threads;
+}
+
+void dvt_threads_set(int threads) {
+  atomic_store(&chosen, threads);
+}
+
+bool dvt_threads_check(void) {
+  pthread_once(&default_once, find_default);
+  return environment_is_good;
+}
+
+/* ---- teams ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next three */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int busy; /* threads of all teams */
+static unsigned long long last,
+    admitted;                  /* numbers of those who have come, and of those who had their turn */
+static _Thread_local int held; /* threads of the calling thread's outermost team */
+
+static void enter(int threads) {
+  pthread_mutex_lock(&lock);
+  const unsigned long long number = ++last;
+  while (admitted + 1 != number || (busy > 0 && busy + threads > dvt_threads()))
+    pthread_cond_wait(&changed, &lock);
+  admitted = number;
+  busy += threads;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+static void leave(int threads) {
+  pthread_mutex_lock(&lock);
+  busy -= threads;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+/* The blocktime before, or UNCHANGED: libomp prints a warning if its INFINITE is set for a thread. */
+enum { UNCHANGED = -1, INFINITE = INT_MAX };
+
+static int let_workers_sleep(void) {
+  const int before = kmp_get_blocktime();
+  if (before == 0 || before == INFINITE)
+    return UNCHANGED;
+  kmp_set_blocktime(0);
+  return before;
+}
+
+dvt_team dvt_team_begin(int wanted) {
+  const bool inside = !is_own && held == 0 && omp_in_parallel();
+  const int limit = held > 0 ? held : inside ? 1 : dvt_threads(), threads = wanted < limit ? wanted : limit;
+  dvt_team team = {.threads = threads > 1 ? threads : 1, .outermost = held == 0 && !inside};
+  if (!team.outermost)
+    return team;
+  if (!is_own && is_bound())
+    team.mask = dvt_mask_save();
+  enter(team.threads);
+  held = team.threads;
+  team.blocktime = team.threads > 1 ? let_workers_sleep() : UNCHANGED;
+  return team;
+}
+
+void dvt_team_end(const dvt_team *team) {
+  if (!team->outermost)
+    return;
+  if (team->blocktime != UNCHANGED)
+    kmp_set_blocktime(team->blocktime);
+  dvt_mask_restore(&team->mask);
+  held = 0;
+  leave(team->threads);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host threads that davit computes on: how many, on which processors, and which of its teams has them now.
+ *
+ * A host form of an operation, and a loop outside of one that opens an OpenMP team, stands between
+ * dvt_team_begin() and dvt_team_end(). All teams together have at most dvt_threads() threads; a team that
+ * finds too few free waits for its turn, in the order of the calls. A team never gets fewer threads than it
+ * would get alone, so results do not depend on what else is running. No team waits for other work, so each
+ * of them ends.
+ *
+ * OpenMP's worker threads sleep as soon as the team has ended, whatever KMP_BLOCKTIME says: else they would
+ * take processor time from davit's other threads. The exception is KMP_BLOCKTIME=infinite, the default where
+ * OMP_WAIT_POLICY=active, because no thread can change that. */
+#ifndef DAVIT_SRC_BASE_TEAM_H
+#define DAVIT_SRC_BASE_TEAM_H
+
+#include <stdbool.h>
+
+enum { DVT_MAX_THREADS = 1024 }; /* as many as sched_getaffinity() counts processors */
+
+/* Threads that all teams together may have: what dvt_threads_set() says; else DAVIT_THREADS, else the first
+ * number of OMP_NUM_THREADS; else one for each processor that the process may run on, within the quota of its
+ * control group. 1 to DVT_MAX_THREADS. */
+int dvt_threads(void);
+
+/* At most DVT_MAX_THREADS; 0: the default again. */
+void dvt_threads_set(int threads);
+
+/* False if DAVIT_THREADS is set to anything but a number from 1 to DVT_MAX_THREADS. */
+bool dvt_threads_check(void);
+
+/* Processors that the quotas of the process's control groups allow, rounded up; 0: no quota. `root` is "" for
+ * this system's files, in tests a folder that stands for it. */
+int dvt_threads_quota(const char *root);
+
+/* A call of the OpenMP runtime may bind the calling thread, which may be the user's: what is between these two
+ * leaves the thread's processors as they were. `saved` is for dvt_mask_restore() alone. */
+typedef struct dvt_mask {
+  bool known;
+  unsigned long words[16];
+} dvt_mask;
+dvt_mask dvt_mask_save(void);
+void dvt_mask_restore(const dvt_mask *saved);
+
+typedef struct dvt_team {
+  int threads;
+  bool outermost; /* the rest is set, and its threads are counted */
+  int blocktime;
+  dvt_mask mask;
+} dvt_team;
+
+/* The right to a team of `wanted` threads (at least 1, lowered to dvt_threads()), the calling thread among
+ * them. Within another team of the calling thread it is a part of that one; within a parallel region of the
+ * program's own it is the calling thread alone. */
+dvt_team dvt_team_begin(int wanted);
+void dvt_team_end(const dvt_team *team);
+
+/* To be called first on each thread that davit makes. Where OpenMP binds threads (OMP_PROC_BIND), a new thread
+ * inherits the one processor of the thread that made it; this gives it those of the process, and keeps OpenMP
+ * from binding it again. */
+void dvt_thread_begin(void);
+
+#endif

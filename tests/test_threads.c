@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host threads that davit computes on (docs/threads.md): how many, on which processors, and that they sleep
+ * when they have nothing to do.
+ *
+ * What depends on the environment or on the start of the library is tried by this program run again: a case
+ * names one of the probes below and the variables to set. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "tests/support.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/team.h"
+
+static double cpu_ms(void) {
+  struct rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return 1e3 * (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-3 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+static int processors(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+/* A sum over some milliseconds, on `device` or, with DAVIT_CURRENT, on all devices. */
+enum { N = 1 << 21 };
+static double *numbers;
+
+static void sum_numbers(int device) {
+  double sum = 0;
+  const davit_reduce_options options = {.devices = &device, .device_count = device != DAVIT_CURRENT};
+  for (int i = 0; i < 20; i++)
+    CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, N, numbers, &sum, device == DAVIT_CURRENT ? NULL : &options));
+  assert_true(sum == (double)N);
+}
+
+static void set_up_numbers(void) {
+  numbers = kept(N * sizeof *numbers);
+  for (int i = 0; i < N; i++)
+    numbers[i] = 1;
+}
+
+/* ---- probes: run in a process of their own, with one argument ---- */
+
+static const char *argument;
+
+/* davit uses `argument` threads. */
+static void number_is(void) {
+  const int expected = atoi(argument);
+  assert_int_equal(dvt_threads(), expected);
+  const dvt_team team = dvt_team_begin(1000);
+  assert_int_equal(team.threads, expected);
+  dvt_team_end(&team);
+  CHECK(davit_set_threads(expected + 3));
+  assert_int_equal(dvt_threads(), expected + 3);
+  CHECK(davit_set_threads(0));
+  assert_int_equal(dvt_threads(), expected);
+}
+
+static void number_is_refused(void) {
+  int count;
+  REFUSED(davit_device_count(&count), "DAVIT_THREADS is \"");
+  REFUSED(davit_device_count(&count), argument);
+}
+
+/* Four host-offload devices at a time on one thread. */
+static void one_thread_computes(void) {
+  sum_numbers(DAVIT_CURRENT);
+  const double wall = now_ms(), cpu = cpu_ms();
+  for (int i = 0; i < 5; i++)
+    sum_numbers(DAVIT_CURRENT);
+  assert_true(cpu_ms() - cpu <= 1.4 * (now_ms() - wall) + 20);
+}
+
+static davit_status count_processors(void *count) {
+  *(int *)count = processors();
+  return DAVIT_SUCCESS;
+}
+
+/* A call that computes on the calling thread leaves it where it was. */
+static void *stay(void *unused) {
+  const int all = processors();
+  float samples[4096] = {0}, features[16 * DAVIT_FEATURES_WIDTH];
+  CHECK(davit_features(COUNT(samples), samples, features, NULL));
+  assert_int_equal(processors(), all);
+  return unused;
+}
+
+/* All threads of davit may run where the process may, and the caller is left where it was. */
+static void threads_are_not_confined(void) {
+  const int all = processors();
+  int seen[8];
+  davit_queue *queues[COUNT(seen)];
+  for (int i = 0; i < COUNT(seen); i++) {
+    queues[i] = new_queue(DAVIT_HOST, 1);
+    CHECK(davit_queue_host_function(queues[i], count_processors, &seen[i]));
+  }
+  for (int i = 0; i < COUNT(seen); i++) {
+    finish(queues[i]);
+    assert_int_equal(seen[i], all);
+  }
+  sum_numbers(DAVIT_HOST);
+  stay(NULL);
+  join_thread(start_thread(stay, NULL));
+  davit_queue *queue = new_queue(DAVIT_HOST, 1); /* on threads that have computed */
+  CHECK(davit_queue_host_function(queue, count_processors, &seen[0]));
+  finish(queue);
+  assert_int_equal(seen[0], all);
+}
+
+/* The back end is `argument`, and it works. */
+static void back_end_is(void) {
+  atomic_int done = 0;
+  davit_queue *queue = new_queue(DAVIT_HOST, 2);
+  assert_string_equal(davit_backend_string(), argument);
+  CHECK(davit_queue_host_function(queue, add_one, &done));
+  finish(queue);
+  assert_int_equal(done, 1);
+  sum_numbers(DAVIT_CURRENT);
+}
+
+static void back_end_is_refused(void) {
+  davit_queue *queue;
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, &queue, NULL), DAVIT_UNSUPPORTED, argument);
+}
+
+/* Processor time of the process in the next 200 ms. */
+static double time_after(void) {
+  const double before = cpu_ms();
+  sleep_ms(200);
+  return cpu_ms() - before;
+}
+
+/* The caller's own setting of how long OpenMP's threads spin is as it was. */
+static void workers_sleep(void) {
+  const int blocktime = kmp_get_blocktime();
+  CHECK(davit_set_threads(4));
+  sum_numbers(DAVIT_HOST);
+  assert_true(time_after() < 60);
+  const int64_t count = 1 << 22;
+  float *samples = kept((size_t)count * sizeof *samples),
+        *features = kept((size_t)(count / DAVIT_FEATURES_FRAME) * DAVIT_FEATURES_WIDTH * sizeof *features);
+  memset(samples, 0, (size_t)count * sizeof *samples);
+  CHECK(davit_features(count, samples, features, NULL));
+  assert_true(time_after() < 60);
+  assert_int_equal(kmp_get_blocktime(), blocktime);
+}
+
+static const struct probe {
+  const char *name;
+  void (*run)(void);
+} probes[] = {{"number_is", number_is},
+              {"number_is_refused", number_is_refused},
+              {"one_thread_computes", one_thread_computes},
+              {"threads_are_not_confined", threads_are_not_confined},
+              {"back_end_is", back_end_is},
+              {"back_end_is_refused", back_end_is_refused},
+              {"workers_sleep", workers_sleep}};
+static const struct probe *chosen;
+
+static void run_probe(void **state) {
+  (void)state;
+  set_up_numbers();
+  chosen->run();
+}
+
+static const char *program;
+
+/* Runs a probe with variables (NULL allowed): "A=1 B=2". */
+static void try(const char *probe, const char *its_argument, const char *variables) {
+  char command[1024];
+  snprintf(command, sizeof command,
+           "exec env -u OMP_NUM_THREADS -u DAVIT_THREADS %s timeout %d '%s' %s '%s' >&2", variables,
+           PATIENCE_S, program, probe, its_argument);
+  if (system(command) != 0) {
+    print_error("%s %s fails with %s\n", probe, its_argument, variables);
+    fail();
+  }
+}
+
+/* ---- how many ---- */
+
+CASE(the_environment_limits_the_threads) {
+  try("number_is", "3", "OMP_NUM_THREADS=3");
+  try("number_is", "3", "OMP_NUM_THREADS=3,2");
+  try("number_is", "2", "OMP_NUM_THREADS=5 DAVIT_THREADS=2");
+  try("one_thread_computes", "", "OMP_NUM_THREADS=1");
+  try("one_thread_computes", "", "DAVIT_THREADS=1 DAVIT_BACKEND=threads");
+  try("number_is_refused", "0", "DAVIT_THREADS=0");
+  try("number_is_refused", "2x", "DAVIT_THREADS=2x");
+  try("number_is_refused", "1025", "DAVIT_THREADS=1025");
+}
+
+CASE(the_processors_of_the_process_limit_the_threads) {
+  cpu_set_t set, first;
+  assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+  const int quota = dvt_threads_quota("");
+  CPU_ZERO(&first);
+  for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&first) == 0; i++)
+    if (CPU_ISSET(i, &set))
+      CPU_SET(i, &first);
+  char expected[16];
+  snprintf(expected, sizeof expected, "%d", quota > 0 && quota < CPU_COUNT(&set) ? quota : CPU_COUNT(&set));
+  try("number_is", expected, "");
+  assert_int_equal(sched_setaffinity(0, sizeof first, &first), 0);
+  try("number_is", "1", "");
+  assert_int_equal(sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+static void write_text(const char *root, const char *path, const char *text) {
+  char name[512];
+  snprintf(name, sizeof name, "%s%s", root, path);
+  for (char *at = strchr(name + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
+    *at = '\0';
+    mkdir(name, 0700);
+    *at = '/';
+  }
+  FILE *file = fopen(name, "w");
+  assert_non_null(file);
+  fputs(text, file);
+  fclose(file);
+}
+
+CASE(quotas_of_control_groups_are_read) {
+  static const struct {
+    const char *cgroup, *path[2], *text[2];
+    int quota;
+  } systems[] = {
+      {"0::/\n", {"/sys/fs/cgroup/cpu.max"}, {"150000 100000\n"}, 2},
+      {"0::/\n", {"/sys/fs/cgroup/cpu.max"}, {"max 100000\n"}, 0},
+      {"0::/a/b\n",
+       {"/sys/fs/cgroup/a/b/cpu.max", "/sys/fs/cgroup/a/cpu.max"},
+       {"max 100000", "300000 100000"},
+       3},
+      {"0::/a/b\n",
+       {"/sys/fs/cgroup/a/b/cpu.max", "/sys/fs/cgroup/a/cpu.max"},
+       {"10000 100000", "300000 100000"},
+       1},
+      {"5:cpuset:/x\n4:cpu,cpuacct:/docker/0\n0::/\n",
+       {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us"},
+       {"400000\n", "100000\n"},
+       4},
+      {"4:cpu:/\n",
+       {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"},
+       {"-1", "100000"},
+       0},
+      {"", {NULL}, {NULL}, 0},
+  };
+  for (int i = 0; i < COUNT(systems); i++) {
+    char root[] = "/tmp/davit_quota_XXXXXX", command[64];
+    assert_non_null(mkdtemp(root));
+    write_text(root, "/proc/self/cgroup", systems[i].cgroup);
+    for (int k = 0; k < 2 && systems[i].path[k]; k++)
+      write_text(root, systems[i].path[k], systems[i].text[k]);
+    assert_int_equal(dvt_threads_quota(root), systems[i].quota);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+  }
+}
+
+/* ---- teams ---- */
+
+typedef struct crowd {
+  atomic_int inside, most;
+} crowd;
+
+static void *join_teams(void *argument_) {
+  crowd *c = argument_;
+  uint64_t random = (uint64_t)(uintptr_t)&random;
+  for (int i = 0; i < 2000; i++) {
+    const dvt_team team = dvt_team_begin(random_below(&random, 6) - 1), inner = dvt_team_begin(2);
+    const int now = atomic_fetch_add(&c->inside, team.threads) + team.threads;
+    for (int most = c->most; now > most && !atomic_compare_exchange_weak(&c->most, &most, now);)
+      ;
+    sched_yield();
+    assert_true(team.threads >= 1 && inner.threads <= team.threads);
+    dvt_team_end(&inner);
+    atomic_fetch_sub(&c->inside, team.threads);
+    dvt_team_end(&team);
+  }
+  return NULL;
+}
+
+static void *join_the_same(void *c) {
+  return join_teams(*(crowd **)c);
+}
+
+CASE(all_teams_together_keep_the_limit) {
+  crowd c = {0};
+  crowd *same[6] = {&c, &c, &c, &c, &c, &c};
+  CHECK(davit_set_threads(3));
+  in_threads(COUNT(same), join_the_same, same, sizeof *same);
+  CHECK(davit_set_threads(0));
+  assert_int_equal(c.inside, 0);
+  assert_in_range(c.most, 2, 3);
+}
+
+/* A thread of the program's own region, which others of the region may wait for, waits for no team. */
+CASE(a_team_in_a_region_of_the_program_is_one_thread) {
+  CHECK(davit_set_threads(2));
+  const dvt_team all = dvt_team_begin(2);
+  atomic_int wrong = 0;
+#pragma omp parallel num_threads(3)
+  if (omp_get_thread_num() > 0) {
+    const dvt_team team = dvt_team_begin(2);
+    wrong += team.threads != 1;
+    dvt_team_end(&team);
+  }
+  dvt_team_end(&all);
+  CHECK(davit_set_threads(0));
+  assert_int_equal(wrong, 0);
+}
+
+/* ---- OpenMP's settings ---- */
+
+CASE(bound_openmp_threads_do_not_confine_davit) {
+  if (processors() < 2)
+    skip();
+  static const char *const bindings[] = {"OMP_PROC_BIND=close", "OMP_PROC_BIND=spread",
+                                         "OMP_PROC_BIND=close DAVIT_BACKEND=threads",
+                                         "OMP_PROC_BIND=true OMP_PLACES=cores", "KMP_AFFINITY=compact"};
+  for (int i = 0; i < COUNT(bindings); i++)
+    try("threads_are_not_confined", "", bindings[i]);
+}
+
+CASE(a_thread_limit_of_one_takes_another_back_end) {
+  try("back_end_is", "openmp", "DAVIT_BACKEND=");
+  try("back_end_is", "threads", "DAVIT_BACKEND= OMP_THREAD_LIMIT=1");
+  try("back_end_is_refused", "gives no team of two threads", "DAVIT_BACKEND=openmp OMP_THREAD_LIMIT=1");
+}
+
+CASE(openmp_threads_sleep_after_a_loop) {
+  try("workers_sleep", "", "KMP_BLOCKTIME=5000");
+  try("workers_sleep", "", "KMP_BLOCKTIME=5000 DAVIT_BACKEND=threads");
+}
+
+int main(int argc, char **argv) {
+  program = argv[0];
+  argument = argc > 2 ? argv[2] : "";
+  for (int i = 0; argc > 1 && i < COUNT(probes); i++)
+    if (strcmp(argv[1], probes[i].name) == 0)
+      chosen = &probes[i];
+  const struct CMUnitTest one[] = {cmocka_unit_test(run_probe)};
+  return chosen ? cmocka_run_group_tests_name(chosen->name, one, NULL, NULL) : run_cases(NULL, finalize);
+}
