@@ -2,7 +2,8 @@
 # The tool `davit`. It links the shared library, and has the references that --check compares with (ref/) and
 # what it shares with the library below its interface in itself, because the library does not export them.
 file(GLOB tool_sources CONFIGURE_DEPENDS src/cli/*.c src/cli/*/*.c)
-list(APPEND tool_sources src/base/allocate.c src/base/environment.c src/base/inject.c src/base/replace.c src/base/thread.c)
+list(APPEND tool_sources src/base/allocate.c src/base/environment.c src/base/inject.c src/base/replace.c src/base/team.c
+     src/base/thread.c)
 add_executable(davit_tool ${tool_sources} $<TARGET_OBJECTS:davit_ref>)
 target_link_libraries(davit_tool PRIVATE davit_compile davit_shared ${DAVIT_OMP} ${BLIS_LIBRARY} -lm
                       PkgConfig::DAVIT_sndfile PkgConfig::DAVIT_soxr PkgConfig::DAVIT_htslib)

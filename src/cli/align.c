@@ -64,7 +64,7 @@ static size_t scratch_words(const comparison *c) {
 }
 
 static void score_by_reference(const comparison *c, int64_t query, int32_t *scores) {
-#pragma omp parallel for num_threads(cli_threads()) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)
   for (int64_t k = 0; k < c->target.count; k++)
     scores[k] = dvt_ref_align_score(&c->scoring, length_of(&c->query, query), symbols_of(&c->query, query),
                                     length_of(&c->target, k), symbols_of(&c->target, k),
@@ -154,7 +154,7 @@ static davit_status trace(const comparison *c, row *r) {
  * memory was short are tried again alone. */
 static int trace_all(comparison *c) {
   const double start = cli_now();
-#pragma omp parallel for num_threads(cli_threads()) schedule(dynamic, 1) if (c->row_count > cli_threads())
+#pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1) if (c->row_count > dvt_threads())
   for (int64_t k = 0; k < c->row_count; k++)
     c->rows[k].status = trace(c, &c->rows[k]);
   davit_status status = DAVIT_SUCCESS;
@@ -274,7 +274,7 @@ static int make_matrix(comparison *c) {
 static int make_room(comparison *c) {
   const size_t targets = (size_t)c->target.count;
   const bool reference = c->job.devices.reference || c->job.common.check;
-  const size_t words = reference ? (size_t)cli_threads() * scratch_words(c) : 0;
+  const size_t words = reference ? (size_t)dvt_threads() * scratch_words(c) : 0;
   c->hits = cli_job_memory(&c->job, targets, sizeof *c->hits);
   c->scores = cli_job_memory(&c->job, targets, sizeof *c->scores);
   c->expected = cli_job_memory(&c->job, targets, sizeof *c->expected);

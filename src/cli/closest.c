@@ -65,7 +65,7 @@ static davit_status by_reference(const search *s, davit_closest_pair_result *pai
   if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
     *pair = dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->points.data);
   else
-    *pair = dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->points.data, cli_threads(), s->scratch);
+    *pair = dvt_ref_closest_divide(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch);
   return DAVIT_SUCCESS;
 }
 

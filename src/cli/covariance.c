@@ -194,7 +194,7 @@ static int check(void *state, cli_check *check) {
   cli_restore(&c->full, NULL);
   if (c->d.bytes) {
     columns = centre(c);
-    dvt_syrk_host(&(dvt_site){.threads = cli_threads()},
+    dvt_syrk_host(&(dvt_site){.threads = dvt_threads()},
                   &(dvt_syrk){DAVIT_DOUBLE, 'T', cols, rows, 1 / c->divisor, c->centred.data, rows,
                               c->full.data, cols});
   }

@@ -91,6 +91,12 @@ static void json(cli_json *json, const void *state) {
   cli_json_close_array(json);
 }
 
+static void report(cli_json *json, const void *state) {
+  (void)state;
+  cli_json_string(json, "backend", davit_backend_string());
+  cli_json_integer(json, "threads", dvt_threads());
+}
+
 static void print(const void *state) {
   const inventory *all = state;
   const double gib = 1024.0 * 1024.0 * 1024.0;
@@ -124,10 +130,11 @@ const cli_command cli_command_devices = {
                    "(direct), staged (through the host).",
     .examples = "davit devices\n"
                 "davit devices --json\n",
-    .common = CLI_COMMON_JSON,
+    .common = CLI_COMMON_JSON | CLI_COMMON_VERBOSE,
     .state = sizeof(inventory),
     .read = load,
     .work = work,
     .print = print,
     .json = json,
+    .report = report,
 };

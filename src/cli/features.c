@@ -83,7 +83,7 @@ const cli_command cli_command_features = {
     .options = CLI_OPTIONS(CLI_OPTION(OUTPUT, extraction, output, "-o", "F", .required = true,
                                       .help = "the file: .npy, or .mtx or .csv if the name ends so"),
                            CLI_SOUND_OPTIONS(extraction)),
-    .common = CLI_COMMON_RUN | CLI_COMMON_CHECK | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_THREADS | CLI_COMMON_RUN | CLI_COMMON_CHECK | CLI_COMMON_FORCE,
     .state = sizeof(extraction),
     CLI_ARRAYS(extraction, features, features),
     .result = offsetof(extraction, features),

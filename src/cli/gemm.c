@@ -65,7 +65,7 @@ static int load(void *state) {
     if (!reference)                                                                                          \
       return davit_##p##gemm(a->trans, b->trans, q->m, q->n, q->k, alpha, q->a.data, a->ld, q->b.data,       \
                              b->ld, beta, c, ldc, options);                                                  \
-    return dvt_gemm_host(&(dvt_site){.threads = cli_threads()},                                              \
+    return dvt_gemm_host(&(dvt_site){.threads = dvt_threads()},                                              \
                          &(dvt_gemm){cli_number_type(q->a.type), a->trans, b->trans, q->m, q->n, q->k,       \
                                      q->alpha, q->a.data, a->ld, q->b.data, b->ld, q->beta, c, ldc});        \
   }

@@ -115,7 +115,7 @@ static void draw(const generator *g, int64_t i, double at[3]) {
 static davit_status work(void *state, cli_array *points, bool reference) {
   const generator *g = state;
   (void)reference; /* there is one way */
-#pragma omp parallel for num_threads(cli_threads()) schedule(static)
+#pragma omp parallel for num_threads(dvt_threads()) schedule(static)
   for (int64_t i = 0; i < g->n; i++) {
     double at[3];
     draw(g, i, at);
@@ -171,7 +171,7 @@ const cli_command cli_command_points = {
                                       .value = "2", .help = "dimensions"),
                            CLI_OPTION(CHOICE, generator, type, "--type", "TYPE", .choices = types,
                                       .value = "float32", .help = "type of the coordinates")),
-    .common = CLI_COMMON_RUN | CLI_COMMON_SEED | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_THREADS | CLI_COMMON_RUN | CLI_COMMON_SEED | CLI_COMMON_FORCE,
     .state = sizeof(generator),
     CLI_ARRAYS(generator, points, points),
     .result = offsetof(generator, points),

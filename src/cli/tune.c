@@ -203,7 +203,7 @@ static void narrow_range(const tuning *t, const parameter *p, int64_t *least, in
   if (strstr(p->name, "bytes"))
     all *= (int64_t)sizeof(double);
   if (p->spacing == COUNTING) {
-    all = p->devices & GPUS ? INT64_MAX : cli_threads();
+    all = p->devices & GPUS ? INT64_MAX : dvt_threads();
     pieces = INT64_MAX;
   }
   *most = *most < all ? *most : all;
@@ -523,7 +523,7 @@ const cli_command cli_command_tune = {
         CLI_OPTION(TEXT, tuning, output, "-o", "FILE", .otherwise = "as above",
                    .help = "the tuning file to read and write"),
         CLI_OPTION(FLAG, tuning, show, "--show", NULL, .excludes = "-o", .help = "print the values in use")),
-    .common = CLI_COMMON_DEVICES | CLI_COMMON_JSON | CLI_COMMON_QUIET,
+    .common = CLI_COMMON_DEVICES | CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_QUIET,
     .state = sizeof(tuning),
     .read = load,
     .run = run,

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The devices that --devices names. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "src/cli/frame/device_set.h"
 
 #include <davit/device.h>
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/frame/command.h"
-
-int cli_threads(void) {
-  cpu_set_t processors;
-  return sched_getaffinity(0, sizeof processors, &processors) ? 1 : CPU_COUNT(&processors);
-}
 
 static int parse_default(cli_device_set *set) {
   const davit_status status = davit_device_defaults(CLI_MAX_DEVICES, set->ids, &set->count);

@@ -17,7 +17,4 @@ typedef struct cli_device_set {
  * be named once. */
 int cli_device_set_parse(const char *text, cli_device_set *set);
 
-/* Threads that the reference may use: the processors this process may run on. */
-int cli_threads(void);
-
 #endif

@@ -80,6 +80,8 @@ static void free_state(cli_job *job) {
 
 static int open_devices(cli_job *job) {
   const bool chosen = job->command->common & CLI_COMMON_DEVICES;
+  davit_set_threads(job->common.threads);
+  dvt_threads_set(job->common.threads); /* of the references, which the tool has in itself */
   const int code = cli_device_set_parse(chosen ? job->common.devices : "cpu", &job->devices);
   job->memory = job->devices.reference ? CLI_MEMORY_PLAIN : CLI_MEMORY_PINNED;
   return code;
@@ -330,7 +332,7 @@ static void print_details(const cli_job *job) {
   cli_json lines = {.file = stderr, .lines = true};
   const bool chosen = job->command->common & CLI_COMMON_DEVICES;
   if (chosen && job->devices.reference)
-    fprintf(stderr, "cpu: reference on %d threads\n", cli_threads());
+    fprintf(stderr, "cpu: reference on %d threads\n", dvt_threads());
   for (int i = 0; chosen && !job->devices.reference && i < job->devices.count; i++) {
     davit_device_info info;
     if (davit_device_describe(job->devices.ids[i], &info) == DAVIT_SUCCESS)

@@ -3,6 +3,7 @@
 #ifndef DAVIT_SRC_CLI_FRAME_JOB_H
 #define DAVIT_SRC_CLI_FRAME_JOB_H
 
+#include "src/base/team.h"
 #include "src/cli/frame/command.h"
 #include "src/cli/frame/device_set.h"
 #include "src/cli/frame/options.h"

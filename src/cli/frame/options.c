@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "src/base/allocate.h"
+#include "src/base/team.h"
 #include "src/cli/frame/nearest.h"
 #include "src/cli/frame/output.h"
 
@@ -26,6 +27,10 @@ static const struct {
      CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all",
                 .help = "all, gpu, host, cpu or numbers such as 0,2. all: the GPUs, or the host devices "
                         "where there is no GPU; cpu: the CPU reference, without offload")},
+    {CLI_COMMON_THREADS,
+     CLI_OPTION(WHOLE, cli_common, threads, "--threads", "N", .minimum = 1, .maximum = DVT_MAX_THREADS,
+                .otherwise = "OMP_NUM_THREADS, or the processors that the process may use",
+                .help = "host threads to compute on, in all")},
     {CLI_COMMON_CHECK,
      CLI_OPTION(FLAG, cli_common, check, "--check", NULL,
                 .help = "compare with the CPU reference; exit 1 if the error is above its bound")},

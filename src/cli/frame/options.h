@@ -16,6 +16,7 @@
 /* The values of the common options; every state begins with them. */
 typedef struct cli_common {
   const char *devices; /* as given; cli_device_set_parse() reads it */
+  int threads;         /* 0: not given */
   bool json;
   bool check;
   bool quiet;
