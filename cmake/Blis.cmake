@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# BLIS: BLIS_INCLUDE_DIR holds blis.h (Debian: at the top, BLIS's own install: below blis/), BLIS_LIBRARY links.
+# Finds BLIS. BLIS_INCLUDE_DIR is the folder of blis.h, BLIS_LIBRARY the library. Debian installs blis.h in
+# include/, BLIS's own `make install` in include/blis/.
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)
-  pkg_check_modules(PC_BLIS QUIET blis) # Debian has no blis.pc, BLIS's own install has one
+  pkg_check_modules(PC_BLIS QUIET blis) # Debian installs no blis.pc, BLIS's own `make install` does
 endif()
 find_path(BLIS_INCLUDE_DIR blis.h HINTS ${PC_BLIS_INCLUDE_DIRS} PATH_SUFFIXES blis)
 find_library(BLIS_LIBRARY blis HINTS ${PC_BLIS_LIBRARY_DIRS})

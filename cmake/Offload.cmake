@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# The offload targets of this build: the host always, NVIDIA and AMD as asked, each tried before it is used.
+# The offload targets of this build: always the host; NVIDIA and AMD GPUs if they are asked for. Each target
+# is tried before it is used.
 #
-# Sets DAVIT_WITH_CUDA, DAVIT_TARGETS (what is built, for people), DAVIT_CUDA_VERSION ("-" without CUDA), and
-#   DAVIT_OFFLOAD_COMPILE, DAVIT_OFFLOAD_LINK   flags for sources with target regions, and for linking them
-#   davit_offload                               the same as a target
-#   davit_cuda                                  headers of CUDA and where its libraries are; empty without CUDA
+# Sets DAVIT_WITH_CUDA, DAVIT_TARGETS (the targets as a text), DAVIT_CUDA_VERSION ("-" without CUDA), and
+#   DAVIT_OFFLOAD_COMPILE, DAVIT_OFFLOAD_LINK   flags for compiling and for linking target regions
+#   davit_offload                               a CMake target with these flags
+#   davit_cuda                                  a CMake target with CUDA's headers and library folder; empty
+#                                               without CUDA
 set(DAVIT_CUDA AUTO CACHE STRING "NVIDIA GPUs: AUTO (where the CUDA toolkit is found), ON or OFF")
 set_property(CACHE DAVIT_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(DAVIT_CUDA_ARCHITECTURES "" CACHE STRING
@@ -15,13 +17,15 @@ set(DAVIT_ROCM_BITCODE_DIR "" CACHE PATH "Directory of the ROCm device libraries
 set(offload_search ${DAVIT_OFFLOAD_LIBRARY_DIRS})
 list(TRANSFORM offload_search PREPEND -L)
 
-# Compiles and links for the target and the host; does not run, as the card may be in another machine.
+# Compiles and links a program for the target and the host. Does not run it: the GPU may be in another
+# machine.
 macro(davit_try_target result triple)
   davit_try(${result} offload.c "${CMAKE_C_COMPILER}" -O2 -fopenmp -fopenmp-targets=${triple},${DAVIT_HOST_TRIPLE}
             ${ARGN} ${offload_search})
 endmacro()
 
-# This machine's cards, as far as the compiler knows them.
+# The architectures of this machine's GPUs for which the compiler has a device runtime; sm_80 and sm_90 if
+# there are none.
 function(davit_detect_cuda_architectures runtimes result)
   set(architectures "")
   find_program(smi nvidia-smi NO_CACHE)
@@ -45,7 +49,8 @@ function(davit_detect_cuda_architectures runtimes result)
   set(${result} ${architectures} PARENT_SCOPE)
 endfunction()
 
-# `problem` is empty if the flags work.
+# Finds CUDA. `problem` becomes empty if target regions build, else a sentence; `compile` and `link` become
+# the flags.
 function(davit_find_cuda problem compile link)
   set(${problem} "" PARENT_SCOPE)
   find_package(CUDAToolkit QUIET)
@@ -65,14 +70,15 @@ function(davit_find_cuda problem compile link)
   list(TRANSFORM architectures PREPEND sm_ REGEX "^[0-9]")
   list(JOIN architectures "," architectures)
 
-  # Clang wants the root that holds bin/ptxas and nvvm/libdevice; Debian's own toolkit has a tree of links.
+  # Clang needs the folder that holds bin/ptxas and nvvm/libdevice. For Debian's own toolkit /usr/lib/cuda has
+  # links to both.
   cmake_path(GET CUDAToolkit_BIN_DIR PARENT_PATH root)
   if(NOT EXISTS "${root}/nvvm/libdevice" AND EXISTS /usr/lib/cuda/nvvm/libdevice)
     set(root /usr/lib/cuda)
   endif()
   set(link_flags --cuda-path=${root} -Wno-unknown-cuda-version)
   set(compile_flags -Xopenmp-target=nvptx64-nvidia-cuda --offload-arch=${architectures} ${link_flags})
-  if(runtimes) # Debian's Clang does not look where Debian puts them
+  if(runtimes) # Debian's Clang does not search the folder where Debian installs them
     list(APPEND compile_flags --libomptarget-nvptx-bc-path=${DAVIT_LLVM_LIBRARY_DIR})
   endif()
   davit_try_target(works nvptx64-nvidia-cuda ${compile_flags})
@@ -148,7 +154,7 @@ list(JOIN DAVIT_TARGETS ", " DAVIT_TARGETS)
 set(DAVIT_OFFLOAD_COMPILE -fopenmp -fopenmp-targets=${triples} ${cuda_compile} ${amdgpu_compile})
 set(DAVIT_OFFLOAD_LINK -fopenmp -fopenmp-targets=${triples} ${cuda_link} ${offload_search})
 
-# One SHELL: group, for CMake would drop repeated words such as -Xopenmp-target=....
+# The flags are one SHELL: group, because CMake removes repeated words such as -Xopenmp-target=....
 list(JOIN DAVIT_OFFLOAD_COMPILE " " DAVIT_OFFLOAD_CFLAGS)
 list(JOIN DAVIT_OFFLOAD_LINK " " DAVIT_OFFLOAD_LDFLAGS)
 add_library(davit_offload INTERFACE)
@@ -156,7 +162,8 @@ target_compile_options(davit_offload INTERFACE "SHELL:${DAVIT_OFFLOAD_CFLAGS}")
 target_link_options(davit_offload INTERFACE "SHELL:${DAVIT_OFFLOAD_LDFLAGS}")
 set_target_properties(davit_offload PROPERTIES EXPORT_NAME offload)
 
-# Gives PROGRAM the flags for target regions if SOURCE has any: device code costs time to compile and to link.
+# Adds the flags for target regions to PROGRAM if SOURCE has any. Other sources do without: device code takes
+# long to compile and to link.
 function(davit_use_offload program source)
   file(STRINGS ${source} regions LIMIT_COUNT 1 REGEX "^ *#pragma omp target|define_monoid\\.h")
   if(regions)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# -DDAVIT_SANITIZE=address,undefined or thread: sanitizers for the host code and, for address, for the target regions
-# that run on the host. Sets DAVIT_SANITIZE_RUNTIME and puts the flags on everything that follows.
+# -DDAVIT_SANITIZE=address,undefined or thread: sanitizers for the host code; address also for the target
+# regions that run on the host. Sets DAVIT_SANITIZE_RUNTIME and adds the flags to all targets that are defined
+# later.
 #
-# A host device's image is a shared object of its own, into which the linker wrapper copies all archives of the
-# link. The sanitizers' static runtimes cannot be in a shared object, so their shared ones are linked, by
-# name and first, and -fsanitize is kept from the linker.
+# The code of a host device is a shared object, into which the linker wrapper copies all archives of the link.
+# A shared object cannot contain the static runtime of a sanitizer. Therefore the shared runtime is linked by
+# its name, before everything else, and the linker does not get -fsanitize.
 set(DAVIT_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread (empty: none)")
 if(NOT DAVIT_SANITIZE)
   return()
@@ -29,6 +30,6 @@ cmake_path(GET DAVIT_SANITIZE_RUNTIME PARENT_PATH sanitize_dir)
 add_compile_options(-fsanitize=${DAVIT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
 add_link_options("LINKER:--no-as-needed" "${DAVIT_SANITIZE_RUNTIME}" "LINKER:-rpath,${sanitize_dir}")
 if(DAVIT_SANITIZE STREQUAL "thread")
-  # The host device's teams meet in libomp, which ThreadSanitizer does not see into.
+  # The teams of a host device synchronise inside libomp, which is not instrumented.
   target_compile_options(davit_offload INTERFACE "SHELL:-Xarch_device -fno-sanitize=all")
 endif()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# davit_try(RESULT SOURCE [RUN] COMMAND...): whether the compiler command makes a program of cmake/try/SOURCE, and
-# with RUN whether that program exits 0. On failure DAVIT_TRY_OUTPUT holds the command and what it said, indented, as
-# message() leaves only indented lines as they are.
+# davit_try(RESULT SOURCE [RUN] COMMAND...) sets RESULT to whether the compiler command builds
+# cmake/try/SOURCE and, with RUN, whether the program exits with 0. After a failure DAVIT_TRY_OUTPUT holds the
+# command and its output. Its lines are indented, because message() breaks other lines.
 #
-# try_run() is no help here: it needs project(), and which compiler project() gets is found by trying.
+# CMake's try_run() cannot be used: it needs project(), and these trials choose the compiler for project().
 function(davit_try result source)
   cmake_parse_arguments(PARSE_ARGV 2 arg "RUN" "" "")
   set(command ${arg_UNPARSED_ARGUMENTS})
@@ -11,7 +11,7 @@ function(davit_try result source)
   file(MAKE_DIRECTORY "${folder}")
   string(SHA1 key "${source};${arg_RUN};${command}")
   set(${result} TRUE PARENT_SCOPE)
-  if(DEFINED CACHE{DAVIT_TRIED_${key}}) # only successes are remembered: a missing package may come
+  if(DEFINED CACHE{DAVIT_TRIED_${key}}) # only successes are cached: a missing package may be installed later
     return()
   endif()
 

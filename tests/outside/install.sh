@@ -93,6 +93,8 @@ if [ -x "$prefix/bin/davit" ]; then
   echo "== the installed tool, and the documentation; no benchmark"
   "$prefix/bin/davit" --version
   readelf -d "$prefix/bin/davit" | grep -q 'NEEDED.*libdavit'
-  [ -f "$prefix/share/doc/davit/install.md" ]
+  for page in README CHANGELOG CONTRIBUTING SECURITY docs/README docs/install; do
+    [ -f "$prefix/share/doc/davit/$page.md" ]
+  done
   [ -z "$(find "$prefix" -name 'bench_*')" ]
 fi
