@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import DAVIT, LIMIT_S, SHIM, expect, main, run_json, save
+from support import DAVIT, LIMIT_S, expect, failing, main, run_json, save
 
 WORDS = "unpacks code for host devices in /tmp, where a file of"
 
@@ -46,7 +46,7 @@ def test_calls_that_fail():
     for call, reason in (("create", "cannot be created: Read-only file system"),
                          ("fill", "cannot be filled: No space left on device"),
                          ("execute", "cannot be mapped executable: Operation not permitted")):
-        expect_left_out(reason, environment={"LD_PRELOAD": SHIM, "DAVIT_SHIM": call})
+        expect_left_out(reason, environment=failing(call))
 
 
 def test_other_tmp():
