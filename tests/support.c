@@ -18,7 +18,7 @@ typedef struct kept_block {
 static kept_block *kept_blocks;
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *keep(void *object, void (*drop)(void *object)) {
+void *keep(void *object, void (*drop)(void *object)) {
   kept_block *block = malloc(sizeof *block);
   assert_true(block && object);
   pthread_mutex_lock(&kept_lock);

@@ -51,6 +51,9 @@ int finalize(void **state);
 void *kept(size_t bytes);
 void *kept_zeros(size_t bytes);
 void *kept_at(size_t bytes, int place);
+
+/* Calls drop(object) at that moment, later objects first; returns the object. */
+void *keep(void *object, void (*drop)(void *object));
 #define SCOPE SCOPE_IN(__LINE__)
 #define SCOPE_IN(line) SCOPE_CALLED(scope_##line)
 #define SCOPE_CALLED(name) __attribute__((cleanup(scope_end), unused)) const void *name = scope_begin()

@@ -85,21 +85,15 @@ float right_distance(int64_t n, const study_point *p) {
   return result.distance;
 }
 
-candidates candidates_new(int64_t count) {
-  return (candidates){.dist = host_memory(count, sizeof(float)),
-                      .pairs = host_memory(count, sizeof(study_two_points))};
-}
-
-void candidates_send(candidates *c, int device, int64_t count, bool filled) {
-  c->zones[0] = to_device(device, filled ? c->dist : NULL, count * (int64_t)sizeof *c->dist);
-  c->zones[1] = to_device(device, filled ? c->pairs : NULL, count * (int64_t)sizeof *c->pairs);
-  c->on_dist = zone_data(&c->zones[0]);
-  c->on_pairs = zone_data(&c->zones[1]);
+candidates candidates_at(int device, int64_t count, const float *dist, const study_two_points *pairs) {
+  return (candidates){.count = count,
+                      .on_dist = there(device, dist, count * (int64_t)sizeof *dist),
+                      .on_pairs = there(device, pairs, count * (int64_t)sizeof *pairs)};
 }
 
 void candidates_take(candidates *c) {
-  from_device(&c->zones[0], c->dist);
-  from_device(&c->zones[1], c->pairs);
+  c->dist = taken(c->on_dist, c->count * (int64_t)sizeof *c->dist);
+  c->pairs = taken(c->on_pairs, c->count * (int64_t)sizeof *c->pairs);
 }
 
 float between(const study_two_points *pair) {

@@ -47,17 +47,15 @@ void divides(const study_divide *d, int device, int64_t n, const study_point *p,
 /* Sorts each batch; ties by the other coordinate. */
 void sort_batches(study_key key, int64_t batches, int64_t length, study_point *p);
 
-/* What teams leave behind: a distance and a pair each, on the host and on a device. Sent with what the host
- * has (`filled`) or as poison; taken back from there. */
+/* What teams leave behind: a distance and a pair each, on a device, and on the host when it is taken. */
 typedef struct candidates {
-  float *dist;
-  study_two_points *pairs;
-  zone zones[2];
-  void *on_dist, *on_pairs;
+  int64_t count;
+  float *dist, *on_dist;
+  study_two_points *pairs, *on_pairs;
 } candidates;
 
-candidates candidates_new(int64_t count);
-void candidates_send(candidates *c, int device, int64_t count, bool filled);
+/* With what lies in `dist` and `pairs`, or NULL. */
+candidates candidates_at(int device, int64_t count, const float *dist, const study_two_points *pairs);
 void candidates_take(candidates *c);
 
 #endif

@@ -18,11 +18,27 @@ void *random_words(int64_t n, uint64_t seed) {
   return words;
 }
 
-zone to_device(int device, const void *data, int64_t bytes) {
-  return data ? zone_of(data, (size_t)bytes, place_for(device), 0)
-              : zone_new((size_t)bytes, place_for(device), 0);
+static void look_around(void *object) {
+  zone *z = object;
+  void *data = malloc(z->bytes + 1);
+  zone_take(z, data);
+  free(data);
+  free(z);
 }
 
-void from_device(zone *z, void *data) {
-  zone_take(z, data ? data : kept(z->bytes)); /* what lies around the zone is as it was */
+void *there(int device, const void *data, int64_t bytes) {
+  zone *z = malloc(sizeof *z);
+  *z = data ? zone_of(data, (size_t)bytes, place_for(device), 0)
+            : zone_new((size_t)bytes, place_for(device), 0);
+  return zone_data(keep(z, look_around));
+}
+
+void take(const void *there, int64_t bytes, void *data) {
+  CHECK(davit_copy((size_t)bytes, there, data));
+}
+
+void *taken(const void *there, int64_t bytes) {
+  void *data = kept((size_t)bytes);
+  take(there, bytes, data);
+  return data;
 }

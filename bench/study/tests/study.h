@@ -17,9 +17,12 @@ void *host_memory(int64_t count, size_t bytes);
 /* n random words of 32 bits. */
 void *random_words(int64_t n, uint64_t seed);
 
-/* Data on the device between guard zones, with `bytes` of them (NULL: poison); drops the zone, with its data
- * to the host, NULL if they are not wanted. */
-zone to_device(int device, const void *data, int64_t bytes);
-void from_device(zone *z, void *data);
+/* Memory of the device between guard zones, with `bytes` of data (NULL: poison). When the case or its scope
+ * ends, the guard zones are looked at. */
+void *there(int device, const void *data, int64_t bytes);
+
+/* What lies there, in memory of the host; the second in new memory. */
+void take(const void *there, int64_t bytes, void *data);
+void *taken(const void *there, int64_t bytes);
 
 #endif

@@ -37,13 +37,10 @@ CASE(test_shapes) {
 
 static void adds(int device, study_shape shape, int64_t n) {
   const int64_t bytes = n * (int64_t)sizeof(float);
-  float *a = numbers(n, 1), *b = numbers(n, 2), *c = host_memory(n, sizeof *c);
-  zone on_a = to_device(device, a, bytes), on_b = to_device(device, b, bytes),
-       on_c = to_device(device, NULL, bytes);
-  CHECK(study_vector_add(device, shape, n, zone_data(&on_a), zone_data(&on_b), zone_data(&on_c)));
-  from_device(&on_c, c);
-  from_device(&on_a, NULL);
-  from_device(&on_b, NULL);
+  SCOPE;
+  float *a = numbers(n, 1), *b = numbers(n, 2), *on_c = there(device, NULL, bytes);
+  CHECK(study_vector_add(device, shape, n, there(device, a, bytes), there(device, b, bytes), on_c));
+  const float *c = taken(on_c, bytes);
   for (int64_t i = 0; i < n; i++)
     assert_true(c[i] == a[i] + b[i]);
 }
@@ -83,12 +80,10 @@ CASE(test_picture) {
       for (int k = 0; k < COUNT(sides); k++) {
         int64_t n = sizes[s][0] * sizes[s][1];
         const int64_t bytes = n * (int64_t)sizeof(float);
-        float *in = numbers(n, 3), *out = host_memory(n, sizeof *out);
-        zone on_in = to_device(study_places[d], in, bytes), on_out = to_device(study_places[d], NULL, bytes);
-        CHECK(study_picture(study_places[d], sides[k], sizes[s][0], sizes[s][1], zone_data(&on_in),
-                            zone_data(&on_out)));
-        from_device(&on_out, out);
-        from_device(&on_in, NULL);
+        float *in = numbers(n, 3), *on_out = there(study_places[d], NULL, bytes);
+        CHECK(study_picture(study_places[d], sides[k], sizes[s][0], sizes[s][1],
+                            there(study_places[d], in, bytes), on_out));
+        const float *out = taken(on_out, bytes);
         for (int64_t i = 0; i < n; i++)
           assert_true(out[i] == 2 * in[i]);
       }
@@ -102,15 +97,11 @@ CASE(test_matrix_product) {
       for (int tiled = 0; tiled < 2; tiled++) {
         int64_t n = sizes[s];
         const int64_t bytes = n * n * (int64_t)sizeof(float);
-        float *a = numbers(n * n, 4), *b = numbers(n * n, 5), *c = host_memory(n * n, sizeof *c);
+        float *a = numbers(n * n, 4), *b = numbers(n * n, 5), *on_c = there(study_places[d], NULL, bytes);
         /* The guards of the zones are NaN: a product that reads on is no number. */
-        zone on_a = to_device(study_places[d], a, bytes), on_b = to_device(study_places[d], b, bytes),
-             on_c = to_device(study_places[d], NULL, bytes);
-        CHECK(study_square_product(study_places[d], tiled, n, zone_data(&on_a), zone_data(&on_b),
-                                   zone_data(&on_c)));
-        from_device(&on_c, c);
-        from_device(&on_a, NULL);
-        from_device(&on_b, NULL);
+        CHECK(study_square_product(study_places[d], tiled, n, there(study_places[d], a, bytes),
+                                   there(study_places[d], b, bytes), on_c));
+        const float *c = taken(on_c, bytes);
         for (int64_t i = 0; i < n; i++)
           for (int64_t j = 0; j < n; j++) {
             double sum = 0, size = 0;
@@ -128,9 +119,9 @@ CASE(test_matrix_product) {
 CASE(test_scalar_add) {
   for (int d = 0; d < 2; d++) {
     int32_t c = 0;
-    zone there = to_device(study_places[d], &c, sizeof c);
-    CHECK(study_scalar_add(study_places[d], 2, 7, zone_data(&there)));
-    from_device(&there, &c);
+    int32_t *on_c = there(study_places[d], &c, sizeof c);
+    CHECK(study_scalar_add(study_places[d], 2, 7, on_c));
+    take(on_c, sizeof c, &c);
     assert_int_equal(c, 9);
   }
 }
@@ -154,12 +145,11 @@ CASE(test_atomic_minimum) {
       for (int64_t i = 0; i < n; i++)
         right = fminf(right, x[i]);
       uint32_t minimum = study_bits(INFINITY);
-      zone on_x = to_device(study_places[d], x, n * (int64_t)sizeof *x),
-           there = to_device(study_places[d], &minimum, sizeof minimum);
+      float *on_x = there(study_places[d], x, n * (int64_t)sizeof *x);
+      uint32_t *on_minimum = there(study_places[d], &minimum, sizeof minimum);
       for (int i = 0; i < 2; i++) /* the second time nothing is less */
-        CHECK(study_atomic_minimum(study_places[d], n, zone_data(&on_x), zone_data(&there)));
-      from_device(&there, &minimum);
-      from_device(&on_x, NULL);
+        CHECK(study_atomic_minimum(study_places[d], n, on_x, on_minimum));
+      take(on_minimum, sizeof minimum, &minimum);
       assert_true(study_float(minimum) == right);
     }
 }
@@ -211,17 +201,15 @@ CASE(test_pixels) {
   for (int d = 0; d < 2; d++)
     for (int layout = 0; layout < STUDY_LAYOUTS; layout++) {
       study_layout l = (study_layout)layout;
-      uint8_t *pixels = host_memory(study_pixels_bytes(l, N), 1), grey[N], red[N];
+      uint8_t *pixels = host_memory(study_pixels_bytes(l, N), 1);
       for (int i = 0; i < N; i++)
         for (int c = 0; c < 3; c++)
           pixels[study_pixel_at(l, N, i, c)] = colours[i][c];
-      zone there = to_device(study_places[d], pixels, study_pixels_bytes(l, N)),
-           on_grey = to_device(study_places[d], NULL, N), on_red = to_device(study_places[d], NULL, N);
-      CHECK(study_grey(study_places[d], l, N, zone_data(&there), zone_data(&on_grey)));
-      CHECK(study_red(study_places[d], l, N, zone_data(&there), zone_data(&on_red)));
-      from_device(&on_grey, grey);
-      from_device(&on_red, red);
-      from_device(&there, NULL);
+      uint8_t *in = there(study_places[d], pixels, study_pixels_bytes(l, N)),
+              *on_grey = there(study_places[d], NULL, N), *on_red = there(study_places[d], NULL, N);
+      CHECK(study_grey(study_places[d], l, N, in, on_grey));
+      CHECK(study_red(study_places[d], l, N, in, on_red));
+      const uint8_t *grey = taken(on_grey, N), *red = taken(on_red, N);
       for (int i = 0; i < N; i++) {
         assert_int_equal(grey[i], (colours[i][0] + colours[i][1] + colours[i][2]) / 3);
         assert_int_equal(red[i], colours[i][0]);
@@ -239,11 +227,9 @@ CASE(test_norms) {
   }
   for (int d = 0; d < 2; d++) {
     for (int s = 0; s < 2; s++) {
-      zone in = to_device(study_places[d], s ? soa : aos, sizeof soa),
-           there = to_device(study_places[d], NULL, sizeof out[s]);
-      CHECK(study_norms(study_places[d], s, N, zone_data(&in), zone_data(&there)));
-      from_device(&there, out[s]);
-      from_device(&in, NULL);
+      float *on_out = there(study_places[d], NULL, sizeof out[s]);
+      CHECK(study_norms(study_places[d], s, N, there(study_places[d], s ? soa : aos, sizeof soa), on_out));
+      take(on_out, sizeof out[s], out[s]);
     }
     assert_memory_equal(out[0], out[1], sizeof out[0]);
     for (int i = 0; i < N; i++)

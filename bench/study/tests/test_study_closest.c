@@ -192,12 +192,10 @@ CASE(test_candidates) {
       int64_t rows = study_brute_rows(&b, N), count = study_brute_candidates(&b, N);
       assert_int_equal(rows, balanced ? 501 : N);
       assert_int_equal(count, balanced ? 8 : 16);
-      candidates c = candidates_new(count);
-      zone points = to_device(study_places[d], p, N * sizeof *p);
-      candidates_send(&c, study_places[d], count, false);
-      CHECK(study_compare_points(&b, study_places[d], N, zone_data(&points), c.on_dist, c.on_pairs, NULL));
+      candidates c = candidates_at(study_places[d], count, NULL, NULL);
+      study_point *points = there(study_places[d], p, N * sizeof *p);
+      CHECK(study_compare_points(&b, study_places[d], N, points, c.on_dist, c.on_pairs, NULL));
       candidates_take(&c);
-      from_device(&points, NULL);
       for (int64_t k = 0; k < count; k++) {
         float minimum = INFINITY;
         for (int64_t t = k * THREADS; t < (k + 1) * THREADS && t < rows; t++)
@@ -241,17 +239,17 @@ CASE(test_min_dist) {
       for (int s = 0; s < COUNT(sizes); s++)
         for (int last = 0; last < 2; last++) {
           int64_t m = sizes[s], at = last ? m - 1 : random_below(&seed, (int)m);
-          candidates c = candidates_new(m);
+          float *dist = host_memory(m, sizeof *dist);
+          study_two_points *pairs = host_memory(m, sizeof *pairs);
           for (int64_t i = 0; i < m; i++) {
-            c.dist[i] = i == at ? 0.5f : i % 3 ? (float)(1 + random_below(&seed, 1000)) : INFINITY;
-            c.pairs[i] = (study_two_points){(float)i, c.dist[i], 1, 2};
+            dist[i] = i == at ? 0.5f : i % 3 ? (float)(1 + random_below(&seed, 1000)) : INFINITY;
+            pairs[i] = (study_two_points){(float)i, dist[i], 1, 2};
           }
-          const study_two_points right = c.pairs[at];
-          candidates_send(&c, study_places[d], m, true);
+          candidates c = candidates_at(study_places[d], m, dist, pairs);
           CHECK(study_min_dist(study_places[d], closest_blocks[k], m, c.on_dist, c.on_pairs));
           candidates_take(&c);
           assert_true(c.dist[0] == 0.5f);
-          assert_memory_equal(&c.pairs[0], &right, sizeof right);
+          assert_memory_equal(&c.pairs[0], &pairs[at], sizeof *pairs);
         }
 }
 
@@ -294,24 +292,20 @@ CASE(test_p4_cost) {
 static void sorts_right(study_sort sort, study_key key, int device, int64_t batches, int64_t length,
                         input which, bool in_place) {
   int64_t n = batches * length;
-  study_point *p = points_of(which, n, 31), *right = host_memory(n, sizeof *p),
-              *kept = host_memory(n, sizeof *p);
+  const int64_t bytes = n * (int64_t)sizeof(study_point);
+  SCOPE;
+  study_point *p = points_of(which, n, 31), *right = host_memory(n, sizeof *p);
   if (n > 3)
     p[n / 3] = p[n / 2] = (study_point){INFINITY, INFINITY};
-  memcpy(right, p, (size_t)n * sizeof *p);
-  memcpy(kept, p, (size_t)n * sizeof *p);
+  memcpy(right, p, (size_t)bytes);
   sort_batches(key, batches, length, right);
-  const int64_t bytes = n * (int64_t)sizeof *p;
-  zone source = to_device(device, p, bytes), sorted = in_place ? source : to_device(device, NULL, bytes);
-  CHECK(study_sort_points(sort, key, device, batches, length, zone_data(&source), zone_data(&sorted)));
-  from_device(&sorted, p);
-  if (memcmp(p, right, (size_t)bytes) != 0)
+  study_point *source = there(device, p, bytes), *sorted = in_place ? source : there(device, NULL, bytes);
+  CHECK(study_sort_points(sort, key, device, batches, length, source, sorted));
+  if (memcmp(taken(sorted, bytes), right, (size_t)bytes) != 0)
     fail_msg("sort %d, key %d, %lld batches of %lld", (int)sort, (int)key, (long long)batches,
              (long long)length);
-  if (!in_place) {
-    from_device(&source, p);
-    assert_memory_equal(p, kept, bytes);
-  }
+  if (!in_place)
+    assert_memory_equal(taken(source, bytes), p, bytes);
 }
 
 CASE(test_sorts) {

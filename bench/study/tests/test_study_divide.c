@@ -133,12 +133,10 @@ CASE(test_brute_blocks) {
     for (int k = 0; k < BLOCKS; k++)
       for (int t = 0; t < COUNT(teams); t++) {
         int base = closest_blocks[k];
-        candidates c = candidates_new(N / base);
-        zone sx = to_device(study_places[d], p, N * sizeof *p);
-        candidates_send(&c, study_places[d], N / base, false);
-        CHECK(study_brute_blocks(study_places[d], base, teams[t], N, zone_data(&sx), c.on_dist, c.on_pairs));
+        candidates c = candidates_at(study_places[d], N / base, NULL, NULL);
+        study_point *sx = there(study_places[d], p, N * sizeof *p);
+        CHECK(study_brute_blocks(study_places[d], base, teams[t], N, sx, c.on_dist, c.on_pairs));
         candidates_take(&c);
-        from_device(&sx, NULL);
         for (int64_t b = 0; b < N / base; b++) {
           study_closest is = {c.dist[b], c.pairs[b]};
           is_closest(&is, right_distance(base, p + b * base), base, p + b * base, "block");
@@ -181,15 +179,11 @@ CASE(test_find_strip) {
         int base = closest_blocks[k];
         for (int64_t length = 2 * base; length <= N; length *= 8) {
           strip s = strip_of(UNIFORM, N, base, length, 0.01f);
-          bool flags[N / 2];
-          zone sx = to_device(study_places[d], s.sx, N * sizeof *s.sx),
-               sy = to_device(study_places[d], s.sy, N * sizeof *s.sy),
-               there = to_device(study_places[d], NULL, N / base);
-          CHECK(study_find_strip(study_places[d], base, teams[t], N, length, s.delta, zone_data(&sx),
-                                 zone_data(&sy), zone_data(&there)));
-          from_device(&there, flags);
-          from_device(&sx, NULL);
-          from_device(&sy, NULL);
+          bool *on_flags = there(study_places[d], NULL, N / base);
+          CHECK(study_find_strip(study_places[d], base, teams[t], N, length, s.delta,
+                                 there(study_places[d], s.sx, N * sizeof *s.sx),
+                                 there(study_places[d], s.sy, N * sizeof *s.sy), on_flags));
+          const bool *flags = taken(on_flags, N / base);
           for (int64_t b = 0; b < N / base; b++)
             assert_int_equal(flags[b], s.flags[b]);
         }
@@ -226,20 +220,15 @@ static void compares_right(const strip *s, int device, int64_t teams, int limit,
                            bool counting) {
   const int64_t count = s->n / s->base;
   const study_strip how = {s->base, teams, s->n, s->length, limit, test, {s->delta, {7, 7, 7, 7}}};
-  candidates c = candidates_new(count);
-  study_strip_count *counts = host_memory(s->n, sizeof *counts);
-  zone sx = to_device(device, s->sx, s->n * (int64_t)sizeof *s->sx),
-       sy = to_device(device, s->sy, s->n * (int64_t)sizeof *s->sy),
-       flags = to_device(device, s->flags, count),
-       counted = to_device(device, NULL, s->n * (int64_t)sizeof *counts);
-  candidates_send(&c, device, count, false);
-  CHECK(study_compare_strip(&how, device, zone_data(&sx), zone_data(&sy), zone_data(&flags), c.on_dist,
-                            c.on_pairs, counting ? zone_data(&counted) : NULL));
+  const int64_t bytes = s->n * (int64_t)sizeof *s->sx,
+                count_bytes = counting ? s->n * (int64_t)sizeof(study_strip_count) : 0;
+  SCOPE;
+  candidates c = candidates_at(device, count, NULL, NULL);
+  study_strip_count *on_counts = counting ? there(device, NULL, count_bytes) : NULL;
+  CHECK(study_compare_strip(&how, device, there(device, s->sx, bytes), there(device, s->sy, bytes),
+                            there(device, s->flags, count), c.on_dist, c.on_pairs, on_counts));
   candidates_take(&c);
-  from_device(&counted, counts);
-  from_device(&sx, NULL);
-  from_device(&sy, NULL);
-  from_device(&flags, NULL);
+  const study_strip_count *counts = counting ? taken(on_counts, count_bytes) : NULL;
   for (int64_t b = 0; b < count; b++) {
     static const uint32_t poison = UINT32_MAX;
     const study_two_points *pair = &c.pairs[b];

@@ -40,23 +40,16 @@ static bool next_reduction(int *at, study_reduction *r) {
 /* Random elements on the host and on a device, and their reduction. */
 typedef struct data {
   int64_t n;
-  void *host;
-  zone zone;
-  void *x;
+  void *host, *x;
   uint64_t right;
 } data;
 
 static data data_of(study_operator op, int device, int64_t n, uint64_t seed) {
   const int64_t bytes = n * (int64_t)study_monoid_of(op)->bytes;
   data d = {.n = n, .host = random_words(2 * n, seed)};
-  d.zone = to_device(device, d.host, bytes);
-  d.x = zone_data(&d.zone);
+  d.x = there(device, d.host, bytes);
   study_reference_reduce(op, n, d.host, &d.right);
   return d;
-}
-
-static void drop(data *d) {
-  from_device(&d->zone, NULL);
 }
 
 static void reduces(const study_reduction *r, int device, const data *d) {
@@ -77,7 +70,6 @@ CASE(test_every_kernel_block_and_length) {
       study_reduction r;
       for (int at = 0; next_reduction(&at, &r);)
         reduces(&r, study_places[d], &x);
-      drop(&x);
     }
 }
 
@@ -91,7 +83,6 @@ CASE(test_levels_and_cpu_threshold) {
         r.cpu_threshold = thresholds[t];
         reduces(&r, study_places[d], &x);
       }
-    drop(&x);
   }
 }
 
@@ -111,10 +102,9 @@ CASE(test_partials_of_a_grid) {
       assert_int_equal(count, r.kernel < 4 ? up(n, r.block) : r.kernel < 6 ? up(n, two) : 2);
       data x = data_of(STUDY_SUM, study_places[d], n, 7);
       const int32_t *host = x.host;
-      int32_t *got = host_memory(count, sizeof *got);
-      zone partials = to_device(study_places[d], NULL, count * (int64_t)sizeof *got);
-      CHECK(study_reduce_grid(&r, study_places[d], n, x.x, zone_data(&partials)));
-      from_device(&partials, got);
+      int32_t *partials = there(study_places[d], NULL, count * (int64_t)sizeof *partials);
+      CHECK(study_reduce_grid(&r, study_places[d], n, x.x, partials));
+      const int32_t *got = taken(partials, count * (int64_t)sizeof *got);
       for (int64_t b = 0; b < count; b++) {
         int32_t right = 0;
         for (int64_t i = b * tile; i < n; i += count * tile)
@@ -122,7 +112,6 @@ CASE(test_partials_of_a_grid) {
             right = study_add(right, host[j]);
         assert_int_equal(got[b], right);
       }
-      drop(&x);
     }
 }
 
@@ -147,7 +136,6 @@ CASE(test_repeats_are_identical) {
           study_reduction r = reduction(kernel, blocks[i % COUNT(blocks)], (study_last_warp)v);
           reduces(&r, study_places[d], &x);
         }
-    drop(&x);
   }
 }
 
@@ -155,7 +143,6 @@ CASE(test_clause) {
   for (int d = 0; d < 2; d++) {
     data x = data_of(STUDY_SUM, study_places[d], 100003, 13);
     assert_int_equal((uint32_t)study_clause_sum(study_places[d], x.n, x.x), x.right);
-    drop(&x);
   }
 }
 
@@ -209,7 +196,6 @@ CASE(test_operators_that_do_not_commute) {
           reduces(&r, study_places[d], &x);
         }
       }
-      drop(&x);
     }
 }
 

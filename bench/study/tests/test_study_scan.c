@@ -41,14 +41,12 @@ static void scans(scan_call *call, const study_scan *s, int device, int64_t n, c
                   const void *right, bool in_place) {
   const study_monoid *m = study_monoid_of(s->op);
   const int64_t bytes = bytes_of(s->op, n);
-  void *host = host_memory(bytes, 1);
-  zone from = to_device(device, x, bytes), to = in_place ? from : to_device(device, NULL, bytes);
-  CHECK(call(s, device, n, zone_data(&from), zone_data(&to)));
-  if (!in_place) {
-    from_device(&from, host);
-    assert_memory_equal(host, x, bytes);
-  }
-  from_device(&to, host);
+  SCOPE;
+  void *from = there(device, x, bytes), *to = in_place ? from : there(device, NULL, bytes);
+  CHECK(call(s, device, n, from, to));
+  if (!in_place)
+    assert_memory_equal(taken(from, bytes), x, bytes);
+  const void *host = taken(to, bytes);
   for (int64_t i = 0; i < n; i++)
     if (study_get(m, host, i) != study_get(m, right, i))
       fail_msg("device %d, %s, form %d, block %d, exclusive %d, n %lld, in place %d: element %lld", device,
@@ -254,9 +252,9 @@ static void segmented(int device, bool exclusive, int64_t n, const int32_t *a, c
   uint64_t *pairs = host_memory(n, sizeof *pairs);
   for (int64_t i = 0; i < n; i++)
     pairs[i] = study_pair(a[i], flags[i] != 0); /* any flag but 0 is a start */
-  zone there = to_device(device, pairs, n * (int64_t)sizeof *pairs);
-  CHECK(study_scan_grid(&s, device, n, zone_data(&there), zone_data(&there)));
-  from_device(&there, pairs);
+  uint64_t *on_pairs = there(device, pairs, n * (int64_t)sizeof *pairs);
+  CHECK(study_scan_grid(&s, device, n, on_pairs, on_pairs));
+  take(on_pairs, n * (int64_t)sizeof *pairs, pairs);
   /* An exclusive sum begins anew at a start: there it is not the scan's neighbour. */
   for (int64_t i = 0; i < n; i++)
     out[i] = !exclusive ? (int32_t)pairs[i] : i > 0 && flags[i] == 0 ? (int32_t)pairs[i - 1] : 0;
