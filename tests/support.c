@@ -171,16 +171,6 @@ int all_places(int places[MAX_PLACES]) {
   return count + 2;
 }
 
-int study_places[2];
-
-int find_study_places(void **state) {
-  int count;
-  (void)state;
-  study_places[0] = DAVIT_HOST;
-  CHECK(davit_device_defaults(1, &study_places[1], &count));
-  return 0;
-}
-
 bool two_devices(int pair[2]) {
   pair[0] = 0;
   pair[1] = 1;

@@ -100,11 +100,6 @@ int spread_devices(int devices[MAX_PLACES]);
 /* DAVIT_PAGEABLE, DAVIT_PINNED and all devices. */
 int all_places(int places[MAX_PLACES]);
 
-/* The CPU, and the first device that work is spread over, which without a GPU is the CPU by another name; and
- * a setup that finds them. */
-extern int study_places[2];
-int find_study_places(void **state);
-
 /* Two devices that differ, or false. */
 bool two_devices(int pair[2]);
 

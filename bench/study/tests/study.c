@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/study/tests/study.h"
 
+int main(void) {
+  return run_cases(NULL, NULL);
+}
+
+int first_device(void) {
+  int device, count;
+  CHECK(davit_device_defaults(1, &device, &count));
+  return device;
+}
+
+int study_place(int which) {
+  return which == 0 ? DAVIT_HOST : first_device();
+}
+
 bool on_gpu(int device) {
   study_site site;
   CHECK(study_site_of(device, &site));

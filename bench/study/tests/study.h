@@ -9,6 +9,19 @@
 #include "bench/study/common/site.h"
 #include "bench/study/common/trace.h"
 
+/* The first device that work is spread over, which without a GPU is the CPU by another name. */
+int first_device(void);
+
+/* For each place, and for each value in an array. */
+#define EACH_PLACE(device)                                                                                   \
+  for (int device##_at = 0, device; device##_at < 2 && (device = study_place(device##_at), true);            \
+       device##_at++)
+#define EACH(type, name, array)                                                                              \
+  for (int name##_at = 0; name##_at < COUNT(array); name##_at++)                                             \
+    for (bool name##_once = true; name##_once;)                                                              \
+      for (type name = (array)[name##_at]; name##_once; name##_once = false)
+int study_place(int which); /* 0 or 1 */
+
 bool on_gpu(int device);
 
 /* kept() memory for `count` elements of `bytes` bytes. */

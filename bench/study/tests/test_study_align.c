@@ -14,14 +14,6 @@ enum { BEHIND = 16, WIDTH = 7, PATTERN = 6 };
 static const char *const names[STUDY_ALIGN_PROGRAMS] = {"serial", "cpu", "v1",  "v2",
                                                         "v3",     "v4a", "v4b", "v5"};
 
-static int places[MAX_PLACES], place_count;
-
-static int find_devices(void **state) {
-  (void)state;
-  place_count = all_devices(places);
-  return 0;
-}
-
 /* ---- sounds ---- */
 
 /* A movie and its effects; features are random. */
@@ -183,12 +175,12 @@ static void expect_agreement(study_align a, const study_align_input *input) {
   a.program = STUDY_ALIGN_SERIAL;
   float *expected = scores_of(&a, DAVIT_HOST, input, NULL);
   for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++)
-    for (int p = 0; p < place_count; p++)
+    EACH_DEVICE(device)
       for (int random = 0; random < 2; random++) {
         a.program = (study_align_program)number;
         a.random = (study_align_random)random;
-        a.layout = (study_align_layout)((number + p + random) % 3);
-        expect_scores(&a, places[p], input, expected);
+        a.layout = (study_align_layout)((number + device + 1 + random) % 3);
+        expect_scores(&a, device, input, expected);
       }
 }
 
@@ -237,7 +229,7 @@ CASE(test_tiles) {
     for (int random = 0; random < 2; random++) {
       a.random = (study_align_random)random;
       a.layout = a.tile_columns % 2 ? STUDY_ALIGN_APART : STUDY_ALIGN_INTERLEAVED;
-      expect_scores(&a, places[place_count - 1], &s.input, expected);
+      expect_scores(&a, device_count() - 1, &s.input, expected);
     }
 }
 
@@ -252,11 +244,11 @@ CASE(test_batches) {
   const size_t unit = 4 * 13 * 11 * sizeof(float) + 12 * sizeof(uint16_t);
   for (int units = 1; units <= 9; units += 2) {
     a.memory_bytes = (size_t)units * unit;
-    scores_of(&a, places[0], &s.input, &times);
+    scores_of(&a, DAVIT_HOST, &s.input, &times);
     assert_int_equal(times.launches, (8 + units - 1) / units);
     assert_true(times.total_ms >= times.kernel_ms && times.kernel_ms > 0);
-    for (int p = 0; p < place_count; p++)
-      expect_scores(&a, places[p], &s.input, expected);
+    EACH_DEVICE(device)
+      expect_scores(&a, device, &s.input, expected);
   }
 }
 
@@ -279,12 +271,12 @@ CASE(test_effects_together_and_apart) {
   study_align a = program(STUDY_ALIGN_V2, 20, 7);
   sound s = random_sound(6, 60, COUNT(lengths), lengths, 12);
   plant(&s, 5);
-  float *together = scores_of(&a, places[0], &s.input, NULL);
+  float *together = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   for (int e = 0; e < COUNT(lengths); e++) {
     study_align_input one = s.input;
     one.effects = &s.effects[e];
     one.effect_count = 1;
-    float *apart = scores_of(&a, places[0], &one, NULL);
+    float *apart = scores_of(&a, DAVIT_HOST, &one, NULL);
     for (int w = 0; w < 3; w++)
       assert_memory_equal(&apart[w * 8], &together[(w * COUNT(lengths) + e) * 8], 8 * sizeof(float));
   }
@@ -304,8 +296,8 @@ static void expect_by_hand(const char *movie, float scale, float expected) {
     for (int rounded = 0; rounded < 2; rounded++) {
       study_align a = program((study_align_program)number, frames, 0);
       a.rounded = rounded;
-      expect_scores(&a, places[0], &input, &expected);
-      expect_scores(&a, places[place_count - 1], &input, &expected);
+      expect_scores(&a, DAVIT_HOST, &input, &expected);
+      expect_scores(&a, device_count() - 1, &input, &expected);
     }
 }
 
@@ -335,8 +327,7 @@ CASE(test_zero_frames) {
 
 CASE(test_permutations) {
   static const int sizes[] = {1, 2, 3, 200, 65535};
-  for (int k = 0; k < COUNT(sizes); k++) {
-    const int n = sizes[k];
+  EACH(int, n, sizes) {
     uint16_t *order = host_memory(n, sizeof *order);
     bool *seen = host_memory(n, 1);
     for (int r = 0; r <= (n > 1000 ? 2 : 100); r++) {
@@ -362,11 +353,11 @@ CASE(test_permuted_movie) {
   plain.permutations = 0;
   sound s = random_sound(6, a.window, 1, lengths, 13), moved = random_sound(6, a.window, 1, lengths, 13);
   plant(&s, 6);
-  float *scores = scores_of(&a, places[0], &s.input, NULL);
+  float *scores = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   for (int r = 0; r <= a.permutations; r++) {
     dvt_permutation(a.seed, (uint64_t)r, COUNT(order), order);
     move_rows(a.window, 6, order, s.features, moved.features);
-    expect_scores(&plain, places[0], &moved.input, &scores[r]);
+    expect_scores(&plain, DAVIT_HOST, &moved.input, &scores[r]);
   }
 }
 
@@ -375,9 +366,10 @@ CASE(test_seeds) {
   study_align a = program(STUDY_ALIGN_V1, 25, 100);
   sound s = random_sound(6, a.window, 1, lengths, 14);
   plant(&s, 7);
-  float *first = scores_of(&a, places[0], &s.input, NULL), *again = scores_of(&a, places[0], &s.input, NULL);
+  float *first = scores_of(&a, DAVIT_HOST, &s.input, NULL),
+        *again = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   a.seed = 1;
-  float *other = scores_of(&a, places[0], &s.input, NULL);
+  float *other = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   const size_t bytes = 100 * sizeof *first;
   assert_memory_equal(first, again, bytes + sizeof *first);
   assert_true(first[0] == other[0] && memcmp(first + 1, other + 1, bytes) != 0);
@@ -393,7 +385,7 @@ static void expect_one_frame(float cosine, bool rounded, float expected) {
   for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
     study_align a = program((study_align_program)number, 1, 0);
     a.rounded = rounded;
-    float *score = scores_of(&a, places[0], &input, NULL);
+    float *score = scores_of(&a, DAVIT_HOST, &input, NULL);
     assert_true(fabsf(*score - expected) < (rounded ? 1e-30f : 1e-4f));
   }
 }
@@ -500,7 +492,7 @@ CASE(test_printed_tail) {
     assert_int_equal(study_align_windows(frames, a.window), frames / 10);
     for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
       a.program = (study_align_program)number;
-      scores_of(&a, places[0], &s.input, NULL);
+      scores_of(&a, DAVIT_HOST, &s.input, NULL);
     }
   }
 }
@@ -523,9 +515,9 @@ CASE(test_straddling) {
   for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
     study_align a = program((study_align_program)number, PATTERN, 0);
     spell("abcdefgggggg", 1, features);
-    expect_scores(&a, places[0], &input, within);
+    expect_scores(&a, DAVIT_HOST, &input, within);
     spell("gggabcdefggg", 1, features);
-    expect_scores(&a, places[0], &input, across);
+    expect_scores(&a, DAVIT_HOST, &input, across);
   }
 }
 
@@ -561,12 +553,12 @@ CASE(test_no_memory) {
   float scores[12];
   study_align a = program(STUDY_ALIGN_V4A, 10, 2);
   a.heap_bytes = 100;
-  for (int p = 0; p < place_count; p++)
-    CHECK_FAILS(study_align_run(&a, places[p], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
+  EACH_DEVICE(device)
+    CHECK_FAILS(study_align_run(&a, device, &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
                 "4 of 4 threads got no memory from its heap");
   a.heap_bytes = 0;
   a.memory_bytes = 100;
-  CHECK_FAILS(study_align_run(&a, places[0], &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY, "of 100");
+  CHECK_FAILS(study_align_run(&a, DAVIT_HOST, &s.input, scores, NULL), DAVIT_OUT_OF_DEVICE_MEMORY, "of 100");
 }
 
 /* The n-th allocation on a device fails, for every n. */
@@ -619,8 +611,4 @@ CASE(test_bad_arguments) {
   s.features[9] = 0;
   s.effects[0].frames = 0;
   REFUSED(study_align_run(&good, DAVIT_HOST, &s.input, scores, NULL), "effect 0 has 0 frames");
-}
-
-int main(void) {
-  return run_cases(find_devices, NULL);
 }

@@ -47,12 +47,12 @@ static void adds(int device, study_shape shape, int64_t n) {
 
 CASE(test_vector_add) {
   static const int64_t sizes[] = {1, 255, 256, 257, 1000, 4000, 100003};
-  for (int d = 0; d < 2; d++) {
-    for (int s = 0; s < COUNT(sizes); s++)
-      adds(study_places[d], study_shape_for(sizes[s], 256), sizes[s]);
-    adds(study_places[d], (study_shape){1, 77}, 77); /* one block of N threads */
-    adds(study_places[d], (study_shape){1, 1024}, 1024);
-    adds(study_places[d], (study_shape){99, 32}, 50); /* whole blocks have nothing to do */
+  EACH_PLACE(device) {
+    EACH(int64_t, n, sizes)
+      adds(device, study_shape_for(n, 256), n);
+    adds(device, (study_shape){1, 77}, 77); /* one block of N threads */
+    adds(device, (study_shape){1, 1024}, 1024);
+    adds(device, (study_shape){99, 32}, 50); /* whole blocks have nothing to do */
   }
 }
 
@@ -62,27 +62,25 @@ CASE(test_swapped_shape) {
   float x[1] = {0};
   for (int64_t n = 1000; n <= 4000; n += 3000) {
     study_shape right = study_shape_for(n, 256), swapped = {right.threads, (int)right.blocks};
-    adds(study_places[1], swapped, n);
+    adds(first_device(), swapped, n);
   }
   study_shape right = study_shape_for(1 << 20, 256);
-  REFUSED(
-      study_vector_add(study_places[1], (study_shape){right.threads, (int)right.blocks}, 1 << 20, x, x, x),
-      "threads is 4096");
-  REFUSED(study_vector_add(study_places[1], (study_shape){3, 256}, 1000, x, x, x), "blocks is 3");
-  REFUSED(study_vector_add(study_places[1], (study_shape){1, 0}, 0, x, x, x), "threads is 0");
+  REFUSED(study_vector_add(first_device(), (study_shape){right.threads, (int)right.blocks}, 1 << 20, x, x, x),
+          "threads is 4096");
+  REFUSED(study_vector_add(first_device(), (study_shape){3, 256}, 1000, x, x, x), "blocks is 3");
+  REFUSED(study_vector_add(first_device(), (study_shape){1, 0}, 0, x, x, x), "threads is 0");
 }
 
 CASE(test_picture) {
   static const int64_t sizes[][2] = {{76, 62}, {4, 4}, {1, 100}, {100, 1}, {64, 48}};
   static const int sides[] = {8, 16, 32};
-  for (int d = 0; d < 2; d++)
-    for (int s = 0; s < COUNT(sizes); s++)
-      for (int k = 0; k < COUNT(sides); k++) {
-        int64_t n = sizes[s][0] * sizes[s][1];
+  EACH_PLACE(device)
+    EACH(const int64_t *, size, sizes)
+      EACH(int, side, sides) {
+        const int64_t n = size[0] * size[1];
         const int64_t bytes = n * (int64_t)sizeof(float);
-        float *in = numbers(n, 3), *on_out = there(study_places[d], NULL, bytes);
-        CHECK(study_picture(study_places[d], sides[k], sizes[s][0], sizes[s][1],
-                            there(study_places[d], in, bytes), on_out));
+        float *in = numbers(n, 3), *on_out = there(device, NULL, bytes);
+        CHECK(study_picture(device, side, size[0], size[1], there(device, in, bytes), on_out));
         const float *out = taken(on_out, bytes);
         for (int64_t i = 0; i < n; i++)
           assert_true(out[i] == 2 * in[i]);
@@ -92,15 +90,13 @@ CASE(test_picture) {
 
 CASE(test_matrix_product) {
   static const int64_t sizes[] = {1, 15, 16, 17, 50, 64};
-  for (int d = 0; d < 2; d++)
-    for (int s = 0; s < COUNT(sizes); s++)
+  EACH_PLACE(device)
+    EACH(int64_t, n, sizes)
       for (int tiled = 0; tiled < 2; tiled++) {
-        int64_t n = sizes[s];
         const int64_t bytes = n * n * (int64_t)sizeof(float);
-        float *a = numbers(n * n, 4), *b = numbers(n * n, 5), *on_c = there(study_places[d], NULL, bytes);
+        float *a = numbers(n * n, 4), *b = numbers(n * n, 5), *on_c = there(device, NULL, bytes);
         /* The guards of the zones are NaN: a product that reads on is no number. */
-        CHECK(study_square_product(study_places[d], tiled, n, there(study_places[d], a, bytes),
-                                   there(study_places[d], b, bytes), on_c));
+        CHECK(study_square_product(device, tiled, n, there(device, a, bytes), there(device, b, bytes), on_c));
         const float *c = taken(on_c, bytes);
         for (int64_t i = 0; i < n; i++)
           for (int64_t j = 0; j < n; j++) {
@@ -117,10 +113,10 @@ CASE(test_matrix_product) {
 }
 
 CASE(test_scalar_add) {
-  for (int d = 0; d < 2; d++) {
+  EACH_PLACE(device) {
     int32_t c = 0;
-    int32_t *on_c = there(study_places[d], &c, sizeof c);
-    CHECK(study_scalar_add(study_places[d], 2, 7, on_c));
+    int32_t *on_c = there(device, &c, sizeof c);
+    CHECK(study_scalar_add(device, 2, 7, on_c));
     take(on_c, sizeof c, &c);
     assert_int_equal(c, 9);
   }
@@ -138,17 +134,16 @@ CASE(test_cas) {
 
 CASE(test_atomic_minimum) {
   static const int64_t sizes[] = {1, 100, 4096, 30001};
-  for (int d = 0; d < 2; d++)
-    for (int s = 0; s < COUNT(sizes); s++) {
-      int64_t n = sizes[s];
+  EACH_PLACE(device)
+    EACH(int64_t, n, sizes) {
       float *x = numbers(n, 6), right = INFINITY;
       for (int64_t i = 0; i < n; i++)
         right = fminf(right, x[i]);
       uint32_t minimum = study_bits(INFINITY);
-      float *on_x = there(study_places[d], x, n * (int64_t)sizeof *x);
-      uint32_t *on_minimum = there(study_places[d], &minimum, sizeof minimum);
+      float *on_x = there(device, x, n * (int64_t)sizeof *x);
+      uint32_t *on_minimum = there(device, &minimum, sizeof minimum);
       for (int i = 0; i < 2; i++) /* the second time nothing is less */
-        CHECK(study_atomic_minimum(study_places[d], n, on_x, on_minimum));
+        CHECK(study_atomic_minimum(device, n, on_x, on_minimum));
       take(on_minimum, sizeof minimum, &minimum);
       assert_true(study_float(minimum) == right);
     }
@@ -198,17 +193,17 @@ CASE(test_pixels) {
   assert_int_equal(study_pixels_bytes(STUDY_AOS, N), 3 * N);
   assert_int_equal(study_pixels_bytes(STUDY_AOS_PADDED, N), 4 * N);
   assert_int_equal(study_pixels_bytes(STUDY_SOA, N), 3 * N);
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int layout = 0; layout < STUDY_LAYOUTS; layout++) {
       study_layout l = (study_layout)layout;
       uint8_t *pixels = host_memory(study_pixels_bytes(l, N), 1);
       for (int i = 0; i < N; i++)
         for (int c = 0; c < 3; c++)
           pixels[study_pixel_at(l, N, i, c)] = colours[i][c];
-      uint8_t *in = there(study_places[d], pixels, study_pixels_bytes(l, N)),
-              *on_grey = there(study_places[d], NULL, N), *on_red = there(study_places[d], NULL, N);
-      CHECK(study_grey(study_places[d], l, N, in, on_grey));
-      CHECK(study_red(study_places[d], l, N, in, on_red));
+      uint8_t *in = there(device, pixels, study_pixels_bytes(l, N)), *on_grey = there(device, NULL, N),
+              *on_red = there(device, NULL, N);
+      CHECK(study_grey(device, l, N, in, on_grey));
+      CHECK(study_red(device, l, N, in, on_red));
       const uint8_t *grey = taken(on_grey, N), *red = taken(on_red, N);
       for (int i = 0; i < N; i++) {
         assert_int_equal(grey[i], (colours[i][0] + colours[i][1] + colours[i][2]) / 3);
@@ -225,10 +220,10 @@ CASE(test_norms) {
     soa[i] = aos[2 * i];
     soa[N + i] = aos[2 * i + 1];
   }
-  for (int d = 0; d < 2; d++) {
+  EACH_PLACE(device) {
     for (int s = 0; s < 2; s++) {
-      float *on_out = there(study_places[d], NULL, sizeof out[s]);
-      CHECK(study_norms(study_places[d], s, N, there(study_places[d], s ? soa : aos, sizeof soa), on_out));
+      float *on_out = there(device, NULL, sizeof out[s]);
+      CHECK(study_norms(device, s, N, there(device, s ? soa : aos, sizeof soa), on_out));
       take(on_out, sizeof out[s], out[s]);
     }
     assert_memory_equal(out[0], out[1], sizeof out[0]);
@@ -243,24 +238,24 @@ CASE(test_streams) {
   static const int64_t sizes[] = {2, 3, 1000, 100 * 512 * 2 + 5};
   int devices[MAX_PLACES], count = all_devices(devices);
   for (int d = 0; d < count; d++)
-    for (int s = 0; s < COUNT(sizes); s++)
+    EACH(int64_t, n, sizes)
       for (int breadth = 0; breadth < 2; breadth++) {
-        size_t bytes = (size_t)sizes[s] * sizeof(int32_t);
+        size_t bytes = (size_t)n * sizeof(int32_t);
         int32_t *input = kept_at(bytes, DAVIT_PINNED), *output = kept_at(bytes, DAVIT_PINNED);
         study_streams streams = {.queue = new_queue(devices[d], 2),
                                  .breadth_first = breadth,
-                                 .n = sizes[s],
+                                 .n = n,
                                  .input = input,
                                  .output = output,
                                  .device_input = kept_at(bytes, place_for(devices[d])),
                                  .device_output = kept_at(bytes, place_for(devices[d]))};
         double elapsed = -1;
-        for (int64_t i = 0; i < sizes[s]; i++) {
+        for (int64_t i = 0; i < n; i++) {
           input[i] = (int32_t)(i * 7 - 3);
           output[i] = 0;
         }
         CHECK(study_streams_run(&streams, &elapsed));
-        for (int64_t i = 0; i < sizes[s]; i++)
+        for (int64_t i = 0; i < n; i++)
           assert_int_equal(output[i], study_streams_kernel(input[i]));
         assert_true(elapsed >= 0);
         CHECK(davit_queue_destroy(streams.queue));
@@ -277,8 +272,4 @@ CASE(test_streams_need_two) {
   assert_true(elapsed == 5);
   CHECK(davit_queue_synchronize(queue));
   CHECK(davit_queue_destroy(queue));
-}
-
-int main(void) {
-  return run_cases(find_study_places, NULL);
 }

@@ -135,16 +135,15 @@ CASE(test_p1) {
 CASE(test_p2) {
   static const int64_t sizes[] = {2, 3, 17, 64, 100},
                        blocks[] = {1, 2, 3, 16, 17, 64, 99, 100, 1000, INT64_MAX / 2};
-  for (int s = 0; s < COUNT(sizes); s++)
-    for (int b = 0; b < COUNT(blocks); b++)
+  EACH(int64_t, n, sizes)
+    EACH(int64_t, block, blocks)
       for (int which = 0; which < INPUTS; which++) {
-        int64_t n = sizes[s];
         study_point *p = points_of((input)which, n, 9);
         study_closest is;
-        CHECK(study_closest_blocked(n, blocks[b], p, &is));
+        CHECK(study_closest_blocked(n, block, p, &is));
         is_closest(&is, right_distance(n, p), n, p, input_names[which]);
         uint8_t visits[100 * 100] = {0};
-        study_blocked_visits(n, blocks[b], visits);
+        study_blocked_visits(n, block, visits);
         for (int64_t i = 0; i < n; i++)
           for (int64_t j = 0; j < n; j++)
             assert_int_equal(visits[i * n + j], i != j);
@@ -159,13 +158,13 @@ CASE(test_p3) {
     int64_t n = sizes[s];
     study_point *p = points_of((input)(s % INPUTS), n, 13);
     float right = right_distance(n, p);
-    for (int d = 0; d < 2; d++)
-      for (int k = 0; k < BLOCKS; k++)
-        for (int t = 0; t < COUNT(teams); t++)
+    EACH_PLACE(device)
+      EACH(int, block, closest_blocks)
+        EACH(int64_t, team_count, teams)
           for (int balanced = 0; balanced < 2; balanced++) {
-            study_brute b = {closest_blocks[k], teams[t], balanced};
+            study_brute b = {block, team_count, balanced};
             study_closest is;
-            CHECK(study_closest_brute(&b, study_places[d], n, p, &is, NULL, NULL));
+            CHECK(study_closest_brute(&b, device, n, p, &is, NULL, NULL));
             is_closest(&is, right, n, p, balanced ? "balanced" : "rows");
           }
   }
@@ -176,7 +175,7 @@ CASE(test_p3_inputs) {
     study_point *p = points_of((input)which, 777, 17);
     for (int balanced = 0; balanced < 2; balanced++) {
       study_closest is;
-      CHECK(study_closest_brute(&(study_brute){64, 0, balanced}, study_places[1], 777, p, &is, NULL, NULL));
+      CHECK(study_closest_brute(&(study_brute){64, 0, balanced}, first_device(), 777, p, &is, NULL, NULL));
       is_closest(&is, right_distance(777, p), 777, p, input_names[which]);
     }
   }
@@ -186,15 +185,15 @@ CASE(test_p3_inputs) {
 CASE(test_candidates) {
   enum { N = 1003, THREADS = 64 };
   study_point *p = points_of(UNIFORM, N, 19);
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int balanced = 0; balanced < 2; balanced++) {
       study_brute b = {THREADS, 3, balanced};
       int64_t rows = study_brute_rows(&b, N), count = study_brute_candidates(&b, N);
       assert_int_equal(rows, balanced ? 501 : N);
       assert_int_equal(count, balanced ? 8 : 16);
-      candidates c = candidates_at(study_places[d], count, NULL, NULL);
-      study_point *points = there(study_places[d], p, N * sizeof *p);
-      CHECK(study_compare_points(&b, study_places[d], N, points, c.on_dist, c.on_pairs, NULL));
+      candidates c = candidates_at(device, count, NULL, NULL);
+      study_point *points = there(device, p, N * sizeof *p);
+      CHECK(study_compare_points(&b, device, N, points, c.on_dist, c.on_pairs, NULL));
       candidates_take(&c);
       for (int64_t k = 0; k < count; k++) {
         float minimum = INFINITY;
@@ -211,14 +210,14 @@ CASE(test_candidates) {
  * same. */
 CASE(test_balance) {
   static const int64_t sizes[] = {2, 3, 5, 64, 100, 129, 1000, 1001};
-  for (int d = 0; d < 2; d++)
-    for (int s = 0; s < COUNT(sizes); s++)
+  EACH_PLACE(device)
+    EACH(int64_t, n, sizes)
       for (int balanced = 0; balanced < 2; balanced++) {
-        int64_t n = sizes[s], sum = 0, comparisons[1001];
+        int64_t sum = 0, comparisons[1001];
         study_point *p = points_of(UNIFORM, n, 23);
         study_brute b = {32, 2, balanced};
         study_closest is;
-        CHECK(study_closest_brute(&b, study_places[d], n, p, &is, comparisons, NULL));
+        CHECK(study_closest_brute(&b, device, n, p, &is, comparisons, NULL));
         int64_t rows = study_brute_rows(&b, n);
         assert_int_equal(rows, balanced ? n / 2 : n);
         for (int64_t i = 0; i < rows; i++) {
@@ -234,19 +233,19 @@ CASE(test_balance) {
 CASE(test_min_dist) {
   static const int64_t sizes[] = {1, 2, 31, 32, 33, 64, 100, 1024, 1025, 5000};
   uint64_t seed = 3;
-  for (int d = 0; d < 2; d++)
-    for (int k = 0; k < BLOCKS; k++)
-      for (int s = 0; s < COUNT(sizes); s++)
+  EACH_PLACE(device)
+    EACH(int, block, closest_blocks)
+      EACH(int64_t, m, sizes)
         for (int last = 0; last < 2; last++) {
-          int64_t m = sizes[s], at = last ? m - 1 : random_below(&seed, (int)m);
+          const int64_t at = last ? m - 1 : random_below(&seed, (int)m);
           float *dist = host_memory(m, sizeof *dist);
           study_two_points *pairs = host_memory(m, sizeof *pairs);
           for (int64_t i = 0; i < m; i++) {
             dist[i] = i == at ? 0.5f : i % 3 ? (float)(1 + random_below(&seed, 1000)) : INFINITY;
             pairs[i] = (study_two_points){(float)i, dist[i], 1, 2};
           }
-          candidates c = candidates_at(study_places[d], m, dist, pairs);
-          CHECK(study_min_dist(study_places[d], closest_blocks[k], m, c.on_dist, c.on_pairs));
+          candidates c = candidates_at(device, m, dist, pairs);
+          CHECK(study_min_dist(device, block, m, c.on_dist, c.on_pairs));
           candidates_take(&c);
           assert_true(c.dist[0] == 0.5f);
           assert_memory_equal(&c.pairs[0], &pairs[at], sizeof *pairs);
@@ -259,14 +258,13 @@ CASE(test_p4) {
   static const int64_t sizes[] = {2, 3, 4, 9, 17, 100, 1000};
   static const int cutoffs[] = {2, 3, 8, 100};
   for (int which = 0; which < INPUTS; which++)
-    for (int s = 0; s < COUNT(sizes); s++)
-      for (int c = 0; c < COUNT(cutoffs); c++)
+    EACH(int64_t, n, sizes)
+      EACH(int, cutoff, cutoffs)
         for (int repeat = 0; repeat < 5; repeat++) {
-          int64_t n = sizes[s];
           study_point *p = points_of((input)which, n, 100 + (uint64_t)repeat);
           study_closest is;
           study_divide_cpu report;
-          CHECK(study_closest_divide_cpu(n, p, cutoffs[c], &is, &report));
+          CHECK(study_closest_divide_cpu(n, p, cutoff, &is, &report));
           is_closest(&is, right_distance(n, p), n, p, input_names[which]);
           assert_int_equal(report.sorts, 2); /* by x and by y, and never in the recursion */
         }
@@ -309,23 +307,22 @@ static void sorts_right(study_sort sort, study_key key, int device, int64_t batc
 }
 
 CASE(test_sorts) {
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int sort = 0; sort < STUDY_SORTS; sort++)
       for (int key = 0; key < 2; key++) {
-        int most = on_gpu(study_places[d]) ? 20 : 13;
+        int most = on_gpu(device) ? 20 : 13;
         for (int log = 0; log <= most; log++)
-          sorts_right((study_sort)sort, (study_key)key, study_places[d], 1, (int64_t)1 << log, UNIFORM,
-                      log % 2);
+          sorts_right((study_sort)sort, (study_key)key, device, 1, (int64_t)1 << log, UNIFORM, log % 2);
         for (int64_t length = 1; length <= 4096; length *= 4)
           for (int64_t batches = 2; batches <= 7; batches += 5)
-            sorts_right((study_sort)sort, (study_key)key, study_places[d], batches, length, COLUMNS, false);
-        sorts_right((study_sort)sort, (study_key)key, study_places[d], 300, 16, EQUAL, true);
+            sorts_right((study_sort)sort, (study_key)key, device, batches, length, COLUMNS, false);
+        sorts_right((study_sort)sort, (study_key)key, device, 300, 16, EQUAL, true);
       }
-  for (int d = 0; d < 2; d++)
-    CHECK(study_sort_points(STUDY_BITONIC, STUDY_BY_X, study_places[d], 0, 8, NULL, NULL));
-  if (on_gpu(study_places[1]))
+  EACH_PLACE(device)
+    CHECK(study_sort_points(STUDY_BITONIC, STUDY_BY_X, device, 0, 8, NULL, NULL));
+  if (on_gpu(first_device()))
     for (int sort = 0; sort < STUDY_SORTS; sort++)
-      sorts_right((study_sort)sort, STUDY_BY_Y, study_places[1], 2, 1 << 23, UNIFORM, false);
+      sorts_right((study_sort)sort, STUDY_BY_Y, first_device(), 2, 1 << 23, UNIFORM, false);
 }
 
 /* The networks' own formulas; a launch for each stage beyond a tile. */
@@ -384,8 +381,4 @@ CASE(test_bad_arguments) {
                               flags, dist, pairs, NULL),
           "limit is 0");
   assert_true(is.distance == 5);
-}
-
-int main(void) {
-  return run_cases(find_study_places, NULL);
 }

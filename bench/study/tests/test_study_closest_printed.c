@@ -99,7 +99,7 @@ CASE(test_wide_row) {
       int steps;
       float right = right_distance(n, p);
       study_divide divide = {.base = 32, .counting = true};
-      divides(&divide, study_places[1], n, p, right, "wide row");
+      divides(&divide, first_device(), n, p, right, "wide row");
       assert_true(study_printed_divide(STUDY_ALWAYS_TRUE, n, 32, 8, p, 99, &steps).distance > right);
       assert_true(study_printed_divide(STUDY_NO_ABS, n, 32, 8, p, 99, &steps).distance > right);
       assert_true(study_printed_divide(STUDY_NEVER_RESET, n, 32, 8, p, 99, &steps).distance > right);
@@ -156,9 +156,8 @@ CASE(test_printed_p3) {
   assert_true(study_printed_candidate(96, N, p, 0, INFINITY, &arrived) > 0);
   assert_true(study_printed_candidate(128, N, p, 0, INFINITY, &arrived) == 0);
   study_closest is;
-  for (int k = 0; k < BLOCKS; k++) {
-    CHECK(study_closest_brute(&(study_brute){closest_blocks[k], 0, false}, study_places[1], N, p, &is, NULL,
-                              NULL));
+  EACH(int, block, closest_blocks) {
+    CHECK(study_closest_brute(&(study_brute){block, 0, false}, first_device(), N, p, &is, NULL, NULL));
     assert_true(is.distance == 0);
   }
 }
@@ -171,8 +170,4 @@ CASE(test_printed_min_dist) {
   reads = study_guard_of(3);
   assert_true(study_printed_min_dist(2, 3, dist, 1, &reads) == 3);
   assert_int_equal(reads.outside, 0);
-}
-
-int main(void) {
-  return run_cases(find_study_places, NULL);
 }

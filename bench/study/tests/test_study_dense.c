@@ -172,10 +172,10 @@ static void kernels_right(study_exercise e, int place, int block, int64_t rows, 
 
 static void all_sizes(study_exercise e, int count, const int64_t sizes[][2], int block_count,
                       const int *blocks) {
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int z = 0; z < count; z++)
       for (int b = 0; b < block_count; b++)
-        kernels_right(e, study_places[d], blocks[b], sizes[z][0], sizes[z][1], 1);
+        kernels_right(e, device, blocks[b], sizes[z][0], sizes[z][1], 1);
 }
 
 static const int blocks[] = {16, 32, 64, 128, 256, 512}, sides[] = {8, 16, 32};
@@ -232,9 +232,9 @@ CASE(test_convolution_of_known_fields) {
  * then in the second, many times. */
 CASE(test_atax_waits_for_all_blocks) {
   enum { SMALLEST = 16, REPEATS = 100 };
-  for (int d = 0; d < 2; d++) {
-    kernels_right(STUDY_ATAX, study_places[d], SMALLEST, 1100, 40, scaled(REPEATS));
-    kernels_right(STUDY_ATAX, study_places[d], SMALLEST, 24, 16100, scaled(REPEATS));
+  EACH_PLACE(device) {
+    kernels_right(STUDY_ATAX, device, SMALLEST, 1100, 40, scaled(REPEATS));
+    kernels_right(STUDY_ATAX, device, SMALLEST, 24, 16100, scaled(REPEATS));
   }
 }
 
@@ -253,10 +253,10 @@ static void run_on_cpu(study_exercise e, int program, const study_dense_data *da
 CASE(test_programs_for_the_cpu) {
   static const int64_t sizes[][2] = {{1, 1},  {2, 9},    {3, 3},    {37, 101}, {101, 37},
                                      {5, 70}, {100, 64}, {33, 130}, {257, 60}};
-  for (int z = 0; z < COUNT(sizes); z++)
+  EACH(const int64_t *, size, sizes)
     for (int program = 0; program < COUNT(programs); program++)
       for (int e = 0; e < STUDY_EXERCISES; e++) {
-        problem p = problem_new((study_exercise)e, sizes[z][0], sizes[z][1]);
+        problem p = problem_new((study_exercise)e, size[0], size[1]);
         run_on_cpu(p.e, program, &p.is);
         check(&p);
       }
@@ -265,8 +265,7 @@ CASE(test_programs_for_the_cpu) {
 /* The handout's A and x = j π have y_j = π j S² / n², S = Σ i². */
 CASE(test_atax_of_the_handout) {
   static const int64_t sizes[] = {96, 4096};
-  for (int z = 0; z < COUNT(sizes); z++) {
-    const int64_t size = sizes[z];
+  EACH(int64_t, size, sizes) {
     const double n = (double)size, s = (n - 1) * n * (2 * n - 1) / 6, pi = acos(-1);
     double *right = doubles(size);
     study_dense_data data = {size, size, .a = handout_matrix(size)};
@@ -277,8 +276,8 @@ CASE(test_atax_of_the_handout) {
       data.x[j] = (double)j * pi;
       right[j] = pi * (double)j * s * s / n / n;
     }
-    for (int d = 0; d < 2; d++) {
-      CHECK(study_dense_run(STUDY_ATAX, &(study_dense){0}, study_places[d], &data, NULL));
+    EACH_PLACE(device) {
+      CHECK(study_dense_run(STUDY_ATAX, &(study_dense){0}, device, &data, NULL));
       assert_true(difference(size, data.out, right) < CLOSE);
     }
     for (int p = 0; p < COUNT(programs); p++) {
@@ -292,13 +291,13 @@ CASE(test_atax_of_the_handout) {
 
 CASE(test_runs) {
   static const int block_or_side[] = {0, 16, 32}; /* 0: by default */
-  for (int d = 0; d < 2; d++)
-    for (int b = 0; b < COUNT(block_or_side); b++)
+  EACH_PLACE(device)
+    EACH(int, size, block_or_side)
       for (int e = 0; e < STUDY_EXERCISES; e++) {
-        const study_dense how = {.block = block_or_side[b]};
+        const study_dense how = {.block = size};
         study_dense_times times;
         problem p = problem_new((study_exercise)e, 37, 51);
-        CHECK(study_dense_run(p.e, &how, study_places[d], &p.is, &times));
+        CHECK(study_dense_run(p.e, &how, device, &p.is, &times));
         check(&p);
         assert_true(times.transfer_ms >= 0);
         for (int phase = 0; phase < 3; phase++)
@@ -330,16 +329,16 @@ CASE(test_memory_budget) {
 CASE(test_memory_that_is_not_there) {
   double a[12] = {0}, b[12];
   const study_dense_data data = {.rows = 3, .cols = 4, .a = a, .out = b};
-  for (int d = 0; d < 2; d++) {
+  EACH_PLACE(device) {
     study_dense just = {.memory_bytes = 2 * sizeof a};
-    CHECK(study_dense_run(STUDY_CONVOLUTION, &just, study_places[d], &data, NULL));
+    CHECK(study_dense_run(STUDY_CONVOLUTION, &just, device, &data, NULL));
     just.memory_bytes--;
-    CHECK_FAILS(study_dense_run(STUDY_CONVOLUTION, &just, study_places[d], &data, NULL),
-                DAVIT_OUT_OF_DEVICE_MEMORY, "need 192 bytes");
+    CHECK_FAILS(study_dense_run(STUDY_CONVOLUTION, &just, device, &data, NULL), DAVIT_OUT_OF_DEVICE_MEMORY,
+                "need 192 bytes");
   }
-  CHECK(davit_memory_trim(study_places[1]));
+  CHECK(davit_memory_trim(first_device()));
   dvt_inject(DVT_INJECT_DEVICE_MEMORY, 1);
-  CHECK_FAILS(study_dense_run(STUDY_CONVOLUTION, &(study_dense){0}, study_places[1], &data, NULL),
+  CHECK_FAILS(study_dense_run(STUDY_CONVOLUTION, &(study_dense){0}, first_device(), &data, NULL),
               DAVIT_OUT_OF_DEVICE_MEMORY, "");
   dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
 }
@@ -611,8 +610,4 @@ CASE(test_printed_covariance_is_for_squares) {
     square(true, m, n, data, result);
     assert_true(difference(n * n, right, result) < CLOSE * (double)m);
   }
-}
-
-int main(void) {
-  return run_cases(find_study_places, NULL);
 }

@@ -14,9 +14,9 @@ CASE(test_p5) {
         for (int k = (which + s + d) % 2; k < BLOCKS; k += 2) {
           study_divide divide = {.base = closest_blocks[k], .sort = (study_sort)((s + k / 2) % 2)};
           divide.strip_test = (study_strip_test)((which + k / 2) % 2);
-          divides(&divide, study_places[d], n, p, right, input_names[which]);
+          divides(&divide, study_place(d), n, p, right, input_names[which]);
           divide.unlimited = true;
-          divides(&divide, study_places[d], n, p, right, input_names[which]);
+          divides(&divide, study_place(d), n, p, right, input_names[which]);
         }
     }
 }
@@ -24,17 +24,17 @@ CASE(test_p5) {
 /* All that can be chosen, on inputs that have it all: powers of two and others, 2 base and more. */
 CASE(test_p5_choices) {
   static const int64_t sizes[] = {64, 1000, 4096};
-  for (int s = 0; s < COUNT(sizes); s++)
+  EACH(int64_t, n, sizes)
     for (int i = 0; i < 3; i++) {
       input which = ((input[]){UNIFORM, WIDE_ROW, DUPLICATES})[i];
-      study_point *p = points_of(which, sizes[s], 41);
-      float right = right_distance(sizes[s], p);
+      study_point *p = points_of(which, n, 41);
+      float right = right_distance(n, p);
       for (int c = 0; c < 16; c++) {
         study_divide divide = {.base = 32, .sort = c & 1, .unlimited = c & 2, .strip_test = c >> 2 & 1};
         divide.counting = (c & 12) == 8;
-        divides(&divide, study_places[1], sizes[s], p, right, input_names[which]);
+        divides(&divide, first_device(), n, p, right, input_names[which]);
         divide.every_block = divide.unlimited;
-        divides(&divide, study_places[1], sizes[s], p, right, input_names[which]);
+        divides(&divide, first_device(), n, p, right, input_names[which]);
       }
     }
 }
@@ -47,22 +47,21 @@ CASE(test_p5_small) {
     input which = (input)random_below(&seed, INPUTS);
     study_point *p = points_of(which, n, next_random(&seed));
     study_divide divide = {.base = 2, .sort = repeat & 1, .unlimited = repeat % 5 == 0};
-    divides(&divide, study_places[repeat & 1], n, p, right_distance(n, p), input_names[which]);
+    divides(&divide, study_place(repeat & 1), n, p, right_distance(n, p), input_names[which]);
   }
 }
 
 CASE(test_p5_large) {
-  bool gpu = on_gpu(study_places[1]);
+  bool gpu = on_gpu(first_device());
   int64_t sizes[] = {gpu ? 1 << 20 : 1 << 14, gpu ? 1000001 : 10001};
-  for (int s = 0; s < COUNT(sizes); s++)
+  EACH(int64_t, n, sizes)
     for (int distribution = 0; distribution < STUDY_DISTRIBUTIONS; distribution++) {
-      int64_t n = sizes[s];
       study_point *p = host_memory(n, sizeof *p);
       study_closest right, is;
       study_divide divide = {.base = 128};
       generate((study_distribution)distribution, 2, 0, 47, n, p);
       CHECK(study_closest_divide_cpu(n, p, 8, &right, NULL));
-      CHECK(study_closest_divide(&divide, study_places[1], n, p, &is, NULL));
+      CHECK(study_closest_divide(&divide, first_device(), n, p, &is, NULL));
       assert_true(is.distance == right.distance);
       study_point a = {is.pair.x1, is.pair.y1}, b = {is.pair.x2, is.pair.y2};
       assert_true(study_distance(a, b) == is.distance);
@@ -108,11 +107,11 @@ static void watch_example(void *context, const study_step_arrays *a) {
 CASE(test_p5_example) {
   study_point points[16];
   memcpy(points, example, sizeof points);
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int sort = 0; sort < STUDY_SORTS; sort++) {
       int step = 0;
       study_divide divide = {.base = 2, .sort = (study_sort)sort, .watch = watch_example, .context = &step};
-      divides(&divide, study_places[d], 16, points, sqrtf(2), "example");
+      divides(&divide, device, 16, points, sqrtf(2), "example");
       assert_int_equal(step, 3);
     }
   /* The last batch of the figure for lengths 4 and 8 is printed as it is in Sx, not sorted by y. */
@@ -129,13 +128,12 @@ CASE(test_brute_blocks) {
   static const int64_t teams[] = {0, 1, 5};
   study_point *p = points_of(NORMAL_1, N, 53);
   sort_batches(STUDY_BY_X, 1, N, p);
-  for (int d = 0; d < 2; d++)
-    for (int k = 0; k < BLOCKS; k++)
-      for (int t = 0; t < COUNT(teams); t++) {
-        int base = closest_blocks[k];
-        candidates c = candidates_at(study_places[d], N / base, NULL, NULL);
-        study_point *sx = there(study_places[d], p, N * sizeof *p);
-        CHECK(study_brute_blocks(study_places[d], base, teams[t], N, sx, c.on_dist, c.on_pairs));
+  EACH_PLACE(device)
+    EACH(int, base, closest_blocks)
+      EACH(int64_t, team_count, teams) {
+        candidates c = candidates_at(device, N / base, NULL, NULL);
+        study_point *sx = there(device, p, N * sizeof *p);
+        CHECK(study_brute_blocks(device, base, team_count, N, sx, c.on_dist, c.on_pairs));
         candidates_take(&c);
         for (int64_t b = 0; b < N / base; b++) {
           study_closest is = {c.dist[b], c.pairs[b]};
@@ -173,16 +171,15 @@ static strip strip_of(input which, int64_t n, int base, int64_t length, float de
 CASE(test_find_strip) {
   enum { N = 4096 };
   static const int64_t teams[] = {0, 1, 7};
-  for (int d = 0; d < 2; d++)
-    for (int k = 0; k < BLOCKS; k++)
-      for (int t = 0; t < COUNT(teams); t++) {
-        int base = closest_blocks[k];
+  EACH_PLACE(device)
+    EACH(int, base, closest_blocks)
+      EACH(int64_t, team_count, teams) {
         for (int64_t length = 2 * base; length <= N; length *= 8) {
           strip s = strip_of(UNIFORM, N, base, length, 0.01f);
-          bool *on_flags = there(study_places[d], NULL, N / base);
-          CHECK(study_find_strip(study_places[d], base, teams[t], N, length, s.delta,
-                                 there(study_places[d], s.sx, N * sizeof *s.sx),
-                                 there(study_places[d], s.sy, N * sizeof *s.sy), on_flags));
+          bool *on_flags = there(device, NULL, N / base);
+          CHECK(study_find_strip(device, base, team_count, N, length, s.delta,
+                                 there(device, s.sx, N * sizeof *s.sx), there(device, s.sy, N * sizeof *s.sy),
+                                 on_flags));
           const bool *flags = taken(on_flags, N / base);
           for (int64_t b = 0; b < N / base; b++)
             assert_int_equal(flags[b], s.flags[b]);
@@ -251,16 +248,15 @@ CASE(test_compare_strip) {
   enum { N = 2048 };
   static const int64_t teams[] = {0, 1, 5};
   static const float deltas[] = {0.1f, 0.02f, 0};
-  for (int d = 0; d < 2; d++)
-    for (int k = 0; k < BLOCKS; k++)
+  EACH_PLACE(device)
+    EACH(int, base, closest_blocks)
       for (int e = 0; e < COUNT(deltas); e++) {
-        int base = closest_blocks[k];
         for (int64_t length = 2 * base; length <= N; length *= 4) {
           strip s = strip_of(SIGNED, N, base, length, deltas[e]);
-          compares_right(&s, study_places[d], teams[e], 8, STUDY_STRIP_SEPARATE, true);
-          compares_right(&s, study_places[d], teams[e], 8, STUDY_STRIP_SEPARATE, false);
-          compares_right(&s, study_places[d], teams[e], INT32_MAX, STUDY_STRIP_MERGED, false);
-          compares_right(&s, study_places[d], teams[e], 1, STUDY_STRIP_MERGED, false);
+          compares_right(&s, device, teams[e], 8, STUDY_STRIP_SEPARATE, true);
+          compares_right(&s, device, teams[e], 8, STUDY_STRIP_SEPARATE, false);
+          compares_right(&s, device, teams[e], INT32_MAX, STUDY_STRIP_MERGED, false);
+          compares_right(&s, device, teams[e], 1, STUDY_STRIP_MERGED, false);
         }
       }
 }
@@ -276,7 +272,7 @@ CASE(test_limit_and_counters) {
   study_closest is[3];
   for (int v = 0; v < 3; v++) {
     study_divide divide = {.base = BASE, .unlimited = v > 0, .every_block = v > 1, .counting = true};
-    CHECK(study_closest_divide(&divide, study_places[1], N, p, &is[v], &report[v]));
+    CHECK(study_closest_divide(&divide, first_device(), N, p, &is[v], &report[v]));
   }
   assert_true(is[0].distance == is[1].distance && is[0].distance == is[2].distance);
   assert_int_equal(report[0].steps, 8);
@@ -339,12 +335,12 @@ CASE(test_counters_against_host) {
     study_closest is;
     study_divide_report report;
     study_divide divide = {.base = base, .counting = true};
-    CHECK(study_closest_divide(&divide, study_places[1], N, p, &is, &report));
+    CHECK(study_closest_divide(&divide, first_device(), N, p, &is, &report));
     for (int s = 0; s < report.steps; s++)
       on_host.step[s].delta = report.step[s].delta;
     divide.watch = count_on_host;
     divide.context = &on_host;
-    CHECK(study_closest_divide(&divide, study_places[1], N, p, &is, &report));
+    CHECK(study_closest_divide(&divide, first_device(), N, p, &is, &report));
     assert_int_equal(on_host.steps, report.steps);
     for (int s = 0; s < report.steps; s++) {
       assert_int_equal(report.step[s].tests, on_host.step[s].tests);
@@ -364,7 +360,7 @@ CASE(test_report) {
   study_closest is;
   study_divide_report report;
   study_brute_times times;
-  CHECK(study_closest_divide(&(study_divide){.base = BASE}, study_places[1], N, p, &is, &report));
+  CHECK(study_closest_divide(&(study_divide){.base = BASE}, first_device(), N, p, &is, &report));
   study_divide_shares sum = study_divide_sum(&report);
   double parts =
       report.transfer_ms + sum.sort_ms + sum.brute_ms + sum.reduce_ms + sum.strip_ms + sum.compare_ms;
@@ -376,7 +372,7 @@ CASE(test_report) {
     comparators += study_sort_comparators(STUDY_BITONIC, N / length, length);
   assert_int_equal(report.comparators, comparators);
   assert_true(report.comparators > 10 * N * 14);
-  CHECK(study_closest_brute(&(study_brute){64, 0, false}, study_places[1], 1000, p, &is, NULL, &times));
+  CHECK(study_closest_brute(&(study_brute){64, 0, false}, first_device(), 1000, p, &is, NULL, &times));
   assert_true(times.compare_ms > 0 && times.transfer_ms >= 0 && times.reduce_ms >= 0);
   assert_true(fabs(times.transfer_ms + times.compare_ms + times.reduce_ms - times.total_ms) <=
               1e-6 * times.total_ms);
@@ -410,21 +406,17 @@ CASE(test_order_of_threads) {
 }
 
 CASE(test_repeats_are_identical) {
-  int64_t n = on_gpu(study_places[1]) ? 200000 : 5000;
+  int64_t n = on_gpu(first_device()) ? 200000 : 5000;
   study_point *p = points_of(COLUMNS, n, 79);
   study_closest first[2], is;
-  int repeats = on_gpu(study_places[1]) ? scaled(100) : 2;
+  int repeats = on_gpu(first_device()) ? scaled(100) : 2;
   for (int i = -1; i < repeats; i++)
     for (int limit = 0; limit < 2; limit++) {
       study_divide divide = {.base = 128, .unlimited = limit};
-      CHECK(study_closest_divide(&divide, study_places[1], n, p, &is, NULL));
+      CHECK(study_closest_divide(&divide, first_device(), n, p, &is, NULL));
       if (i < 0)
         first[limit] = is;
       assert_true(is.distance == first[limit].distance);
       assert_memory_equal(&is.pair, &first[limit].pair, sizeof is.pair);
     }
-}
-
-int main(void) {
-  return run_cases(find_study_places, NULL);
 }

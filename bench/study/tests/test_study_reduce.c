@@ -64,24 +64,24 @@ static void reduces(const study_reduction *r, int device, const data *d) {
 
 CASE(test_every_kernel_block_and_length) {
   static const int64_t sizes[] = {0, 1, 2, 31, 33, 63, 65, 1000, 1023, 2047, 2049, 100003};
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int s = 0; s < COUNT(sizes); s++) {
-      data x = data_of(STUDY_SUM, study_places[d], sizes[s], (uint64_t)s);
+      data x = data_of(STUDY_SUM, device, sizes[s], (uint64_t)s);
       study_reduction r;
       for (int at = 0; next_reduction(&at, &r);)
-        reduces(&r, study_places[d], &x);
+        reduces(&r, device, &x);
     }
 }
 
 CASE(test_levels_and_cpu_threshold) {
   static const int64_t thresholds[] = {0, 1, 64, 4096, INT64_MAX};
-  for (int d = 0; d < 2; d++) {
-    data x = data_of(STUDY_SUM, study_places[d], on_gpu(study_places[d]) ? 1 << 24 : 1000003, 5);
+  EACH_PLACE(device) {
+    data x = data_of(STUDY_SUM, device, on_gpu(device) ? 1 << 24 : 1000003, 5);
     for (int kernel = 1; kernel <= 6; kernel++)
-      for (int t = 0; t < COUNT(thresholds); t++) {
+      EACH(int64_t, threshold, thresholds) {
         study_reduction r = reduction(kernel, 256, STUDY_SHUFFLES);
-        r.cpu_threshold = thresholds[t];
-        reduces(&r, study_places[d], &x);
+        r.cpu_threshold = threshold;
+        reduces(&r, device, &x);
       }
   }
 }
@@ -94,16 +94,16 @@ static int64_t up(int64_t n, int64_t by) {
  * others. */
 CASE(test_partials_of_a_grid) {
   study_reduction r;
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int at = 0; next_reduction(&at, &r);) {
       int64_t n = 5 * r.block + 3, two = 2 * (int64_t)r.block;
       r.grid = 2; /* K6's; the others have no choice */
       int64_t count = study_partials(&r, n), tile = r.kernel < 4 ? r.block : two;
       assert_int_equal(count, r.kernel < 4 ? up(n, r.block) : r.kernel < 6 ? up(n, two) : 2);
-      data x = data_of(STUDY_SUM, study_places[d], n, 7);
+      data x = data_of(STUDY_SUM, device, n, 7);
       const int32_t *host = x.host;
-      int32_t *partials = there(study_places[d], NULL, count * (int64_t)sizeof *partials);
-      CHECK(study_reduce_grid(&r, study_places[d], n, x.x, partials));
+      int32_t *partials = there(device, NULL, count * (int64_t)sizeof *partials);
+      CHECK(study_reduce_grid(&r, device, n, x.x, partials));
       const int32_t *got = taken(partials, count * (int64_t)sizeof *got);
       for (int64_t b = 0; b < count; b++) {
         int32_t right = 0;
@@ -127,22 +127,22 @@ CASE(test_elements_of_a_thread) {
 }
 
 CASE(test_repeats_are_identical) {
-  for (int d = 0; d < 2; d++) {
-    int repeats = on_gpu(study_places[d]) ? scaled(1000) : 3;
-    data x = data_of(STUDY_SUM, study_places[d], 70001, 11);
+  EACH_PLACE(device) {
+    int repeats = on_gpu(device) ? scaled(1000) : 3;
+    data x = data_of(STUDY_SUM, device, 70001, 11);
     for (int i = 0; i < repeats; i++)
       for (int kernel = 5; kernel <= 6; kernel++)
         for (int v = 0; v < 2; v++) {
           study_reduction r = reduction(kernel, blocks[i % COUNT(blocks)], (study_last_warp)v);
-          reduces(&r, study_places[d], &x);
+          reduces(&r, device, &x);
         }
   }
 }
 
 CASE(test_clause) {
-  for (int d = 0; d < 2; d++) {
-    data x = data_of(STUDY_SUM, study_places[d], 100003, 13);
-    assert_int_equal((uint32_t)study_clause_sum(study_places[d], x.n, x.x), x.right);
+  EACH_PLACE(device) {
+    data x = data_of(STUDY_SUM, device, 100003, 13);
+    assert_int_equal((uint32_t)study_clause_sum(device, x.n, x.x), x.right);
   }
 }
 
@@ -182,18 +182,18 @@ CASE(test_composition_of_maps) {
 CASE(test_operators_that_do_not_commute) {
   static const int64_t sizes[] = {0, 1, 33, 1000, 50001};
   study_reduction r;
-  for (int d = 0; d < 2; d++)
-    for (int s = 0; s < COUNT(sizes); s++) {
-      data x = data_of(STUDY_COMPOSE, study_places[d], sizes[s], 17);
+  EACH_PLACE(device)
+    EACH(int64_t, n, sizes) {
+      data x = data_of(STUDY_COMPOSE, device, n, 17);
       for (int at = 0; next_reduction(&at, &r);) {
         uint64_t is;
         r.op = STUDY_COMPOSE;
         if (r.kernel > 2) {
-          CHECK_FAILS(study_reduce(&r, study_places[d], x.n, x.x, &is), DAVIT_UNSUPPORTED, "commute");
+          CHECK_FAILS(study_reduce(&r, device, x.n, x.x, &is), DAVIT_UNSUPPORTED, "commute");
         } else {
-          reduces(&r, study_places[d], &x);
+          reduces(&r, device, &x);
           r.cpu_threshold = 40; /* the CPU keeps the order as well */
-          reduces(&r, study_places[d], &x);
+          reduces(&r, device, &x);
         }
       }
     }
@@ -201,7 +201,7 @@ CASE(test_operators_that_do_not_commute) {
 
 /* Ranks have contiguous parts, so a stand-in for MPI_Reduce with commute = 0 keeps the order too. */
 CASE(test_ranks) {
-  int devices[4] = {study_places[1], DAVIT_HOST, study_places[1], study_places[1]};
+  int devices[4] = {first_device(), DAVIT_HOST, first_device(), first_device()};
   for (int64_t n = 0; n < 4000; n += n < 5 ? 1 : 1333) {
     uint64_t sum, right, *host = random_words(2 * n, 19);
     for (int op = STUDY_SUM; op <= STUDY_COMPOSE; op++)
@@ -519,9 +519,9 @@ CASE(test_choice_of_workers) {
 
 CASE(test_cost_optimal_reduction) {
   static const int64_t sizes[] = {0, 1, 2, 7, 1000, 2048};
-  for (int s = 0; s < COUNT(sizes); s++)
+  EACH(int64_t, n, sizes)
     for (int64_t p = 1; p <= 300; p += p < 10 ? 1 : 59) {
-      int64_t n = sizes[s], used = p < n ? p : n, levels = 0;
+      int64_t used = p < n ? p : n, levels = 0;
       uint64_t right, is = 0, *x = random_words(2 * n, 53);
       study_work work;
       study_reference_reduce(STUDY_COMPOSE, n, x, &right);
@@ -538,9 +538,8 @@ CASE(test_cost_optimal_reduction) {
 
 CASE(test_cpu_forms) {
   static const int64_t sizes[] = {0, 1, 31, 1000, 100003};
-  for (int s = 0; s < COUNT(sizes); s++)
+  EACH(int64_t, n, sizes)
     for (int threads = 1; threads <= 5; threads++) {
-      int64_t n = sizes[s];
       int32_t right, minimum = INT32_MAX, maximum = INT32_MIN, *x = random_words(n, 59);
       study_reference_reduce(STUDY_SUM, n, x, &right);
       for (int64_t i = 0; i < n; i++) {
@@ -617,8 +616,4 @@ CASE(test_bad_arguments) {
   CHECK_FAILS(study_reduce(&good, DAVIT_HOST, INT64_C(1) << 60, x, &result), DAVIT_OUT_OF_HOST_MEMORY,
               "bytes");
   assert_int_equal(result, 5);
-}
-
-int main(void) {
-  return run_cases(find_study_places, NULL);
 }

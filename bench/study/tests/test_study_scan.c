@@ -74,21 +74,21 @@ static void scan_all(int device, study_operator op, bool grid, int64_t n, uint64
 
 CASE(test_tiles) {
   static const int64_t sizes[] = {0, 1, 2, 31, 32, 33, 1000, 2047, 9001};
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int op = 0; op < STUDY_OPERATORS; op++)
       for (int z = 0; z < COUNT(sizes); z++)
-        scan_all(study_places[d], (study_operator)op, false, sizes[z], (uint64_t)z);
+        scan_all(device, (study_operator)op, false, sizes[z], (uint64_t)z);
 }
 
 /* Every length of one block: n = blockDim, 1 … 1024, for the naive scan and the scan of a block. */
 CASE(test_every_length_of_a_block) {
   int32_t *x = random_elements(STUDY_SUM, 1024, 3), right[1024];
-  for (int d = 0; d < 2; d++)
-    for (int64_t n = 1; n <= 1024; n += on_gpu(study_places[d]) || n < 70 ? 1 : 37)
+  EACH_PLACE(device)
+    for (int64_t n = 1; n <= 1024; n += on_gpu(device) || n < 70 ? 1 : 37)
       for (int form = STUDY_NAIVE; form <= STUDY_BLOCK_SCAN; form += 2) {
         study_scan s = {.form = (study_scan_form)form, .block = 1024};
         reference_tiles(&s, 1024, n, x, right);
-        scans(tiles_call, &s, study_places[d], n, x, right, n % 2);
+        scans(tiles_call, &s, device, n, x, right, n % 2);
       }
 }
 
@@ -112,10 +112,10 @@ CASE(test_totals_of_blocks) {
 
 CASE(test_grid) {
   static const int64_t sizes[] = {0, 1, 33, 1023, 32 * 32 * 32 + 5, 70001};
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int op = 0; op < STUDY_OPERATORS; op++)
       for (int z = 0; z < COUNT(sizes); z++)
-        scan_all(study_places[d], (study_operator)op, true, sizes[z], (uint64_t)z + 50);
+        scan_all(device, (study_operator)op, true, sizes[z], (uint64_t)z + 50);
 }
 
 /* Many levels; 2^28 elements and more where there is a GPU for it. */
@@ -127,16 +127,16 @@ CASE(test_levels) {
   assert_int_equal(study_scan_levels(&s, 1 << 24), 3);
   assert_int_equal(study_scan_levels(&s, (1 << 24) + 1), 4);
   assert_int_equal(study_scan_levels(&s, 1 << 28), 4);
-  for (int d = 0; d < 2; d++) {
-    if (!on_gpu(study_places[d]))
+  EACH_PLACE(device) {
+    if (!on_gpu(device))
       s.block = 32;
     else
       s.block = 256;
-    int64_t n = on_gpu(study_places[d]) ? (1 << 28) + 77 : (1 << 20) + 77;
+    int64_t n = on_gpu(device) ? (1 << 28) + 77 : (1 << 20) + 77;
     assert_true(study_scan_levels(&s, n) >= 4);
     int32_t *x = random_elements(STUDY_SUM, n, 9), *right = host_memory(n, sizeof *right);
     study_reference_scan(STUDY_SUM, false, n, x, right);
-    scans(study_scan_grid, &s, study_places[d], n, x, right, true);
+    scans(study_scan_grid, &s, device, n, x, right, true);
   }
 }
 
@@ -188,9 +188,9 @@ CASE(test_phases_in_any_order) {
   enum { N = 3001 };
   uint64_t *x = random_elements(STUDY_COMPOSE, N, 21), up[N], down[N];
   for (int form = 0; form < STUDY_SCAN_FORMS; form++)
-    for (int b = 0; b < COUNT(blocks); b++) {
+    EACH(int, block, blocks) {
       study_trace trace = {.descending = true};
-      study_scan s = {STUDY_COMPOSE, (study_scan_form)form, blocks[b], false, 0};
+      study_scan s = {STUDY_COMPOSE, (study_scan_form)form, block, false, 0};
       CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, up, NULL));
       study_record(&trace);
       CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, down, NULL));
@@ -226,10 +226,10 @@ CASE(test_work) {
 CASE(test_workers) {
   static const int64_t sizes[] = {0, 1, 2, 31, 1000, 4099};
   for (int op = 0; op < STUDY_OPERATORS; op++)
-    for (int z = 0; z < COUNT(sizes); z++)
+    EACH(int64_t, n, sizes)
       for (int64_t p = 1; p <= 600; p += p < 9 ? 1 : 197)
         for (int kind = 0; kind < 2; kind++) {
-          int64_t n = sizes[z], used = p < n ? p : n;
+          const int64_t used = p < n ? p : n;
           void *x = random_elements((study_operator)op, n, 27);
           void *right = host_memory(n, sizeof(uint64_t)), *y = host_memory(n, sizeof(uint64_t));
           study_work work;
@@ -264,10 +264,10 @@ CASE(test_segments) {
   static const int32_t a[] = {1, 2, 3, 4, 5, 6, 7, 8}, flags[] = {0, 0, 0, 7, 0, 0, 0, 0};
   static const int32_t inclusive[] = {1, 3, 6, 4, 9, 15, 22, 30}, exclusive[] = {0, 1, 3, 0, 4, 9, 15, 22};
   int32_t out[8], right[8];
-  for (int d = 0; d < 2; d++) {
-    segmented(study_places[d], false, 8, a, flags, out);
+  EACH_PLACE(device) {
+    segmented(device, false, 8, a, flags, out);
     assert_memory_equal(out, inclusive, sizeof out);
-    segmented(study_places[d], true, 8, a, flags, out);
+    segmented(device, true, 8, a, flags, out);
     assert_memory_equal(out, exclusive, sizeof out);
   }
   study_reference_segments(false, 8, a, flags, right);
@@ -280,7 +280,7 @@ CASE(test_segments) {
  * of either kind. */
 CASE(test_segments_of_all_lengths) {
   static const int64_t sizes[] = {0, 1, 2, 65, 5003}, one_in[] = {1, 2, 40, 700, INT64_MAX};
-  for (int d = 0; d < 2; d++)
+  EACH_PLACE(device)
     for (int z = 0; z < COUNT(sizes); z++)
       for (int f = 0; f < COUNT(one_in); f++)
         for (int first = 0; first < 2; first++)
@@ -292,7 +292,7 @@ CASE(test_segments_of_all_lengths) {
             for (int64_t i = 0; i < n; i++)
               flags[i] = i == 0 ? first : next_random(&seed) % (uint64_t)one_in[f] == 0;
             study_reference_segments(kind, n, x, flags, right);
-            segmented(study_places[d], kind, n, x, flags, out);
+            segmented(device, kind, n, x, flags, out);
             assert_memory_equal(out, right, (size_t)n * sizeof *out);
             if (one_in[f] == INT64_MAX) { /* no start: the plain scan */
               study_reference_scan(STUDY_SUM, kind, n, x, right);
@@ -502,8 +502,4 @@ CASE(test_bad_arguments) {
   CHECK_FAILS(study_scan_grid(&good, DAVIT_HOST, INT64_MAX, x, y), DAVIT_OUT_OF_HOST_MEMORY, "bytes");
   REFUSED(study_scan_words(&good, 33, &word), "n is 33");
   assert_int_equal(y[0], 5);
-}
-
-int main(void) {
-  return run_cases(find_study_places, NULL);
 }
