@@ -15,6 +15,7 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
 #include "src/runtime/operation.h"
 
 /* The targets of one device. */
@@ -28,6 +29,7 @@ typedef struct share {
 } share;
 
 struct davit_align_database {
+  int process; /* that made it */
   int symbols;
   int64_t count, longest;
   pthread_mutex_t lock; /* a call at a time */
@@ -205,6 +207,7 @@ davit_status davit_align_database_create(const davit_align_sequences *targets, i
   davit_align_database *d = dvt_allocate(1, sizeof *d);
   if (!d)
     return DAVIT_OUT_OF_HOST_MEMORY;
+  d->process = dvt_process();
   d->symbols = symbols;
   d->count = targets->count;
   pthread_mutex_init(&d->lock, NULL);
@@ -228,7 +231,7 @@ static void close_lanes(davit_align_database *d, dvt_error *first) {
 
 davit_status davit_align_database_destroy(davit_align_database *database) {
   dvt_error first = {.status = DAVIT_SUCCESS};
-  if (!database)
+  if (!database || database->process != dvt_process())
     return DAVIT_SUCCESS;
   close_lanes(database, &first);
   for (int i = 0; i < database->shares; i++) {
@@ -253,6 +256,7 @@ davit_status davit_align_database_destroy(davit_align_database *database) {
 static davit_status check_query(const davit_align_database *database, const davit_align_scoring *scoring,
                                 int64_t m, const uint8_t *query) {
   DVT_TRY(dvt_check_pointer("database", database));
+  DVT_TRY(dvt_check_process("database", database->process));
   DVT_TRY(dvt_check_scoring(scoring));
   if (scoring->symbols != database->symbols)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "scoring->symbols is %d, the database's %d", scoring->symbols,

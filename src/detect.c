@@ -23,6 +23,7 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/place.h"
@@ -43,6 +44,7 @@ typedef struct place {
 } place;
 
 struct davit_detector {
+  int process;                  /* that made it */
   davit_detect_options options; /* resolved */
   int width, effect_count;
   dvt_detect_range *effects;
@@ -227,7 +229,8 @@ davit_status davit_detector_create(int width, int effect_count, const davit_dete
   davit_detector *d = dvt_allocate(1, sizeof *d);
   if (!d)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  *d = (davit_detector){.options = o,
+  *d = (davit_detector){.process = dvt_process(),
+                        .options = o,
                         .width = width,
                         .effect_count = effect_count,
                         .memory = dvt_place_any_gpu(devices, count) ? DAVIT_PINNED : DAVIT_PAGEABLE,
@@ -456,6 +459,7 @@ static davit_status run_workers(detection *d) {
 davit_status davit_detect(const davit_detector *detector, int64_t frames, const float *stream,
                           davit_detect_hit *detections) {
   DVT_TRY(dvt_check_pointer("detector", detector));
+  DVT_TRY(dvt_check_process("detector", detector->process));
   DVT_TRY(dvt_check_length("frames", frames));
   if (frames == 0 || detector->effect_count == 0)
     return DAVIT_SUCCESS;

@@ -18,6 +18,7 @@
 #include "ref/bands.h"
 #include "src/base/allocate.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/runtime/operation.h"
 
@@ -25,6 +26,11 @@ enum { THREAD_SAMPLES = 1 << 16, ALIGNMENT = 64 };
 
 /* FFTW's planner is not thread safe, its plans are. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((constructor)) static void hold_at_fork(void) {
+  static const dvt_fork_part part = {.lock = &planner};
+  dvt_on_fork(DVT_FORK_PLANNER, &part);
+}
 
 /* The power of one line in one band. */
 typedef struct overlap {

@@ -11,7 +11,6 @@
 
 #include <omp.h>
 #include <sched.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "offload/runtime/image.h"
+#include "src/base/fork.h"
 #include "src/base/team.h"
 
 #ifdef DAVIT_WITH_CUDA
@@ -213,6 +214,17 @@ static void build(void) {
 #endif
   dvt_mask_restore(&mask);
   dvt_cuda_restore(current);
+}
+
+static void leave_to_parent(void) {
+  if (device_count > 0)
+    obstacle = "this process was made by fork(), and the devices are its parent's";
+  device_count = 0;
+}
+
+__attribute__((constructor)) static void watch_fork(void) {
+  static const dvt_fork_part part = {.child = leave_to_parent};
+  dvt_on_fork(DVT_FORK_DEVICES, &part);
 }
 
 const dvt_device *dvt_devices(int *count) {

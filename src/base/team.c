@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "src/base/environment.h"
+#include "src/base/fork.h"
 
 /* ---- the processors of the process ---- */
 
@@ -205,12 +206,17 @@ static unsigned long long last,
     admitted;                  /* numbers of those who have come, and of those who had their turn */
 static _Thread_local int held; /* threads of the calling thread's outermost team */
 
-static void enter(int threads) {
-  pthread_mutex_lock(&lock);
+/* With the lock held: waits until it is the caller's turn and no more than `most` threads are busy. */
+static void take_turn(int most) {
   const unsigned long long number = ++last;
-  while (admitted + 1 != number || (busy > 0 && busy + threads > dvt_threads()))
+  while (admitted + 1 != number || (busy > 0 && busy > most))
     pthread_cond_wait(&changed, &lock);
   admitted = number;
+}
+
+static void enter(int threads) {
+  pthread_mutex_lock(&lock);
+  take_turn(dvt_threads() - threads);
   busy += threads;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
@@ -221,6 +227,28 @@ static void leave(int threads) {
   busy -= threads;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
+}
+
+/* fork() waits for the teams that are under way: what they are in the midst of, in OpenMP and in BLIS, would
+ * stay so for ever in the child. */
+static void end_teams(void) {
+  if (held == 0)
+    take_turn(0);
+}
+
+static void let_teams_begin(void) {
+  pthread_cond_broadcast(&changed);
+}
+
+static void forget_teams(void) {
+  pthread_cond_init(&changed, NULL);
+  busy = held = 0;
+  last = admitted = 0;
+}
+
+__attribute__((constructor)) static void stop_at_fork(void) {
+  static const dvt_fork_part part = {&lock, end_teams, let_teams_begin, forget_teams};
+  dvt_on_fork(DVT_FORK_TEAMS, &part);
 }
 
 /* The blocktime before, or UNCHANGED: libomp prints a warning if its INFINITE is set for a thread. */

@@ -10,6 +10,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/environment.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
 #include "src/base/team.h"
 
 /* The library's own; others register by constructors, before there are threads. */
@@ -49,9 +50,9 @@ static davit_status choose(const char *name, const dvt_backend **found) {
 }
 
 /* Where nobody has asked for a back end, and OpenMP gives the default one no second thread
- * (OMP_THREAD_LIMIT=1), there is one that needs no OpenMP. */
+ * (OMP_THREAD_LIMIT=1), there is one that needs no OpenMP. A child after fork() has that one too. */
 static davit_status start_chosen(const dvt_backend **chosen) {
-  const char *name = dvt_environment("DAVIT_BACKEND");
+  const char *name = dvt_process() > 0 ? dvt_backend_threads.name : dvt_environment("DAVIT_BACKEND");
   name = name && *name ? name : NULL;
   DVT_TRY(choose(name, chosen));
   davit_status status = (*chosen)->start();
@@ -71,6 +72,17 @@ static void at_exit(void) {
     atomic_load(&open_lanes) == 0 ? backend->stop() : backend->leave();
 }
 
+/* The parent's threads and queues are not the child's. */
+static void forget_start(void) {
+  atomic_store(&running, NULL);
+  atomic_store(&open_lanes, 0);
+}
+
+__attribute__((constructor)) static void hold_at_fork(void) {
+  static const dvt_fork_part part = {.lock = &start_lock, .child = forget_start};
+  dvt_on_fork(DVT_FORK_START, &part);
+}
+
 static davit_status start(void) {
   static bool at_exit_is_set;
   const dvt_backend *chosen = NULL;
@@ -78,6 +90,7 @@ static davit_status start(void) {
     return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_THREADS is \"%s\", not a number from 1 to %d",
                       dvt_environment("DAVIT_THREADS"), DVT_MAX_THREADS);
   dvt_devices(NULL);
+  dvt_fork_watch();
   DVT_TRY(start_chosen(&chosen));
   if (!at_exit_is_set)
     at_exit_is_set = atexit(at_exit) == 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
+#include "src/base/check.h"
+#include "src/base/fork.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/queue.h"
 
@@ -12,6 +14,7 @@ struct davit_event {
   pthread_mutex_t lock;
   dvt_record *record; /* NULL: UNRECORDED, or CHECKED if checked */
   bool checked;
+  int process;
 };
 
 davit_status davit_event_create(davit_event **event) {
@@ -21,12 +24,13 @@ davit_status davit_event_create(davit_event **event) {
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   pthread_mutex_init(&made->lock, NULL);
+  made->process = dvt_process();
   *event = made;
   return DAVIT_SUCCESS;
 }
 
 davit_status davit_event_destroy(davit_event *event) {
-  if (!event)
+  if (!event || event->process != dvt_process())
     return DAVIT_SUCCESS;
   dvt_record_drop(event->record);
   pthread_mutex_destroy(&event->lock);
@@ -42,8 +46,9 @@ static dvt_record *record_of(davit_event *event) {
   return record;
 }
 
-static davit_status no_event(void) {
-  return davit_fail(DAVIT_INVALID_ARGUMENT, "event is NULL");
+static davit_status check(const davit_event *event) {
+  DVT_TRY(dvt_check_pointer("event", event));
+  return dvt_check_process("event", event->process);
 }
 
 /* Lets the old record go; its work and its waiters keep it as long as they need. */
@@ -69,10 +74,11 @@ static davit_event_state state_of(davit_event *event) {
 }
 
 davit_status davit_event_record(davit_event *event, davit_queue *queue) {
-  if (!event)
-    return no_event();
+  DVT_TRY(check(event));
   dvt_lane *lane = queue ? dvt_queue_lane(queue) : NULL;
   davit_status status = DAVIT_SUCCESS;
+  if (queue && !lane)
+    return DAVIT_INVALID_ARGUMENT;
   pthread_mutex_lock(&event->lock);
   if (!lane) {
     replace(event, NULL, true);
@@ -90,8 +96,8 @@ davit_status davit_event_record(davit_event *event, davit_queue *queue) {
 }
 
 davit_status davit_event_query(davit_event *event, davit_event_state *state) {
-  if (!event || !state)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", event ? "state" : "event");
+  DVT_TRY(check(event));
+  DVT_TRY(dvt_check_pointer("state", state));
   pthread_mutex_lock(&event->lock);
   *state = state_of(event);
   pthread_mutex_unlock(&event->lock);
@@ -99,8 +105,7 @@ davit_status davit_event_query(davit_event *event, davit_event_state *state) {
 }
 
 davit_status davit_event_synchronize(davit_event *event) {
-  if (!event)
-    return no_event();
+  DVT_TRY(check(event));
   dvt_record *record = record_of(event);
   if (!record)
     return DAVIT_SUCCESS;
@@ -114,8 +119,7 @@ davit_status davit_event_synchronize(davit_event *event) {
 }
 
 davit_status davit_event_check(davit_event *event) {
-  if (!event)
-    return no_event();
+  DVT_TRY(check(event));
   pthread_mutex_lock(&event->lock);
   davit_event_state state = state_of(event);
   if (state == DAVIT_EVENT_COMPLETE)
@@ -128,8 +132,7 @@ davit_status davit_event_check(davit_event *event) {
 }
 
 davit_status davit_event_soft_reset(davit_event *event) {
-  if (!event)
-    return no_event();
+  DVT_TRY(check(event));
   pthread_mutex_lock(&event->lock);
   replace(event, NULL, false);
   pthread_mutex_unlock(&event->lock);
@@ -137,9 +140,9 @@ davit_status davit_event_soft_reset(davit_event *event) {
 }
 
 davit_status davit_event_reset(davit_event *event) {
+  DVT_TRY(check(event));
   davit_status status = davit_event_synchronize(event);
-  if (event)
-    davit_event_soft_reset(event);
+  davit_event_soft_reset(event);
   return status;
 }
 
@@ -150,8 +153,9 @@ const char *davit_event_state_string(davit_event_state state) {
 
 davit_status davit_queue_wait(davit_queue *queue, davit_event *event) {
   dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane || !event)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", lane ? "event" : "queue");
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(check(event));
   dvt_record *record = record_of(event);
   if (!record)
     return DAVIT_SUCCESS;

@@ -17,6 +17,7 @@
 #include "src/base/allocate.h"
 #include "src/base/check.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
 #include "src/base/inject.h"
 #include "src/runtime/backend.h"
 
@@ -24,6 +25,7 @@ typedef struct block {
   char *base;
   size_t bytes; /* of the class */
   int place;
+  bool inherited;     /* from the process that this one was forked off: not to be freed */
   struct block *next; /* in the list of kept blocks */
 } block;
 
@@ -34,6 +36,30 @@ static block *kept;
 
 static bool is_pooled(int place) {
   return place == DAVIT_PINNED ? dvt_place_is_streamable(place) : !dvt_place_is_host(place);
+}
+
+static void hold(void) {
+  pthread_rwlock_wrlock(&lock);
+}
+
+static void release(void) {
+  pthread_rwlock_unlock(&lock);
+}
+
+/* In a child pageable memory is a copy; a device's memory, and what its driver has pinned, is the parent's,
+ * and all that can be done with it is to forget it. */
+static void disown(void) {
+  pthread_rwlock_init(&lock, NULL);
+  for (size_t i = 0; i < block_count; i++) {
+    blocks[i]->inherited = is_pooled(blocks[i]->place);
+    blocks[i]->place = DAVIT_PAGEABLE;
+  }
+  kept = NULL;
+}
+
+__attribute__((constructor)) static void hold_at_fork(void) {
+  static const dvt_fork_part part = {.prepare = hold, .parent = release, .child = disown};
+  dvt_on_fork(DVT_FORK_MEMORY, &part);
 }
 
 static size_t class_bytes(size_t bytes) {
@@ -191,7 +217,8 @@ davit_status davit_free(void *pointer) {
     found->next = kept;
     kept = found;
   } else if (found) {
-    dvt_space_free(found->base, found->place);
+    if (!found->inherited)
+      dvt_space_free(found->base, found->place);
     free(found);
   }
   pthread_rwlock_unlock(&lock);

@@ -3,15 +3,18 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/error.h"
+#include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/runtime/backend.h"
 
 static _Thread_local int selected = DAVIT_CURRENT; /* DAVIT_CURRENT: nothing selected yet */
+static _Thread_local int selected_in;              /* that process: a child after fork() has other devices */
 
 static int current_device(void) {
   int count;
   dvt_devices(&count);
-  return selected != DAVIT_CURRENT ? selected : count > 0 ? 0 : DAVIT_HOST;
+  const bool is_selected = selected != DAVIT_CURRENT && selected_in == dvt_process();
+  return is_selected ? selected : count > 0 ? 0 : DAVIT_HOST;
 }
 
 davit_status dvt_resolve_device(int device, int *resolved) {
@@ -47,6 +50,7 @@ davit_status davit_device_select(int device) {
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   selected = device;
+  selected_in = dvt_process();
   return DAVIT_SUCCESS;
 }
 

@@ -17,6 +17,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
 #include "src/base/check.h"
+#include "src/base/fork.h"
 #include "src/runtime/memory.h"
 
 typedef struct choice {
@@ -25,6 +26,7 @@ typedef struct choice {
 } choice;
 
 struct davit_queue {
+  int process; /* that made it */
   int device;
   int subqueues;
   pthread_mutex_t choice_lock; /* guards the choices */
@@ -37,6 +39,20 @@ struct davit_queue {
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static davit_queue *registry;
+
+static void forget_queues(void) {
+  registry = NULL;
+}
+
+__attribute__((constructor)) static void hold_at_fork(void) {
+  static const dvt_fork_part part = {.lock = &registry_lock, .child = forget_queues};
+  dvt_on_fork(DVT_FORK_QUEUES, &part);
+}
+
+static davit_status check(const davit_queue *queue) {
+  DVT_TRY(dvt_check_pointer("queue", queue));
+  return dvt_check_process("queue", queue->process);
+}
 
 /* Threads have serial numbers of their own: a pthread_t may be used again after its thread has ended. */
 static unsigned long long thread_serial(void) {
@@ -91,10 +107,9 @@ static davit_status choose(davit_queue *queue, int subqueue) {
 }
 
 dvt_lane *dvt_queue_lane(davit_queue *queue) {
-  if (queue)
-    return queue->lanes[queue->subqueues == 1 ? 0 : chosen(queue)];
-  davit_fail(DAVIT_INVALID_ARGUMENT, "queue is NULL");
-  return NULL;
+  if (check(queue) != DAVIT_SUCCESS)
+    return NULL;
+  return queue->lanes[queue->subqueues == 1 ? 0 : chosen(queue)];
 }
 
 /* ---- life ---- */
@@ -129,6 +144,7 @@ davit_status davit_queue_create(int device, davit_queue **queue, const davit_que
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   made->device = device;
+  made->process = dvt_process();
   pthread_mutex_init(&made->choice_lock, NULL);
   for (; made->subqueues < subqueues; made->subqueues++) {
     davit_status status = dvt_lane_open(device, &made->lanes[made->subqueues]);
@@ -164,7 +180,7 @@ static void leave_registry(davit_queue *queue) {
 }
 
 davit_status davit_queue_destroy(davit_queue *queue) {
-  if (!queue)
+  if (!queue || queue->process != dvt_process())
     return DAVIT_SUCCESS;
   if (inside(queue))
     return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot destroy the queue");
@@ -177,15 +193,14 @@ davit_status davit_queue_destroy(davit_queue *queue) {
 }
 
 davit_status davit_queue_device(const davit_queue *queue, int *device) {
-  if (!queue || !device)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", queue ? "device" : "queue");
+  DVT_TRY(check(queue));
+  DVT_TRY(dvt_check_pointer("device", device));
   *device = queue->device;
   return DAVIT_SUCCESS;
 }
 
 davit_status davit_queue_synchronize(davit_queue *queue) {
-  if (!queue)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "queue is NULL");
+  DVT_TRY(check(queue));
   if (inside(queue))
     return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot wait for the queue");
   return dvt_lanes_synchronize(queue->lanes, queue->subqueues);
@@ -194,8 +209,8 @@ davit_status davit_queue_synchronize(davit_queue *queue) {
 /* ---- sub-queues ---- */
 
 davit_status davit_queue_request_subqueue(davit_queue *queue, int *subqueue) {
-  if (!queue || !subqueue)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", queue ? "subqueue" : "queue");
+  DVT_TRY(check(queue));
+  DVT_TRY(dvt_check_pointer("subqueue", subqueue));
   int next = (chosen(queue) + 1) % queue->subqueues;
   DVT_TRY(choose(queue, next));
   *subqueue = next;
@@ -203,8 +218,7 @@ davit_status davit_queue_request_subqueue(davit_queue *queue, int *subqueue) {
 }
 
 davit_status davit_queue_set_subqueue(davit_queue *queue, int subqueue) {
-  if (!queue)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "queue is NULL");
+  DVT_TRY(check(queue));
   if (subqueue < 0 || subqueue >= queue->subqueues)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "subqueue is %d, the queue has 0 to %d", subqueue,
                       queue->subqueues - 1);
@@ -212,11 +226,9 @@ davit_status davit_queue_set_subqueue(davit_queue *queue, int subqueue) {
 }
 
 davit_status davit_queue_subqueue(davit_queue *queue, int *subqueue, int *subqueues) {
-  if (!queue || !subqueue || !subqueues)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL",
-                      !queue     ? "queue"
-                      : subqueue ? "subqueues"
-                                 : "subqueue");
+  DVT_TRY(check(queue));
+  DVT_TRY(dvt_check_pointer("subqueue", subqueue));
+  DVT_TRY(dvt_check_pointer("subqueues", subqueues));
   *subqueue = chosen(queue);
   *subqueues = queue->subqueues;
   return DAVIT_SUCCESS;
@@ -307,8 +319,10 @@ static davit_status run_host_function(const dvt_site *site, const void *argument
 
 davit_status davit_queue_host_function(davit_queue *queue, davit_host_function function, void *argument) {
   dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane || !function)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", lane ? "function" : "queue");
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  if (!function)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "function is NULL");
   host_function_arguments a = {function, argument};
   return dvt_lane_submit(lane, DVT_BLOCKING, run_host_function, &a, sizeof a);
 }
@@ -325,8 +339,10 @@ static davit_status run_region(const dvt_site *site, const void *arguments) {
 
 davit_status davit_queue_region(davit_queue *queue, davit_region region, void *argument) {
   dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane || !region)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", lane ? "region" : "queue");
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  if (!region)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "region is NULL");
   region_arguments a = {region, argument};
   return dvt_lane_submit(lane, DVT_BLOCKING, run_region, &a, sizeof a);
 }

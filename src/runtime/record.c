@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "src/base/allocate.h"
+#include "src/base/fork.h"
 #include "src/runtime/backend.h"
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
@@ -34,7 +35,13 @@ static void initialise(void) {
   for (int i = 0; i < STRIPES; i++) {
     pthread_mutex_init(&stripes[i].lock, NULL);
     pthread_cond_init(&stripes[i].changed, NULL);
+    atomic_store(&stripes[i].waiters, 0);
   }
+}
+
+__attribute__((constructor)) static void hold_at_fork(void) {
+  static const dvt_fork_part part = {.lock = &pool_lock, .child = initialise};
+  dvt_on_fork(DVT_FORK_RECORDS, &part);
 }
 
 static struct stripe *stripe_of(const dvt_record *record) {

@@ -3,11 +3,14 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
+#include "src/base/check.h"
+#include "src/base/fork.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/queue.h"
 
 struct davit_timer {
   dvt_record *start, *stop;
+  int process;
 };
 
 davit_status davit_timer_create(davit_timer **timer) {
@@ -16,17 +19,23 @@ davit_status davit_timer_create(davit_timer **timer) {
   davit_timer *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
+  made->process = dvt_process();
   *timer = made;
   return DAVIT_SUCCESS;
 }
 
 davit_status davit_timer_destroy(davit_timer *timer) {
-  if (!timer)
+  if (!timer || timer->process != dvt_process())
     return DAVIT_SUCCESS;
   dvt_record_drop(timer->start);
   dvt_record_drop(timer->stop);
   free(timer);
   return DAVIT_SUCCESS;
+}
+
+static davit_status check(const davit_timer *timer) {
+  DVT_TRY(dvt_check_pointer("timer", timer));
+  return dvt_check_process("timer", timer->process);
 }
 
 static davit_status record(davit_queue *queue, dvt_record **point) {
@@ -41,8 +50,7 @@ static davit_status record(davit_queue *queue, dvt_record **point) {
 }
 
 davit_status davit_timer_start(davit_timer *timer, davit_queue *queue) {
-  if (!timer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "timer is NULL");
+  DVT_TRY(check(timer));
   DVT_TRY(record(queue, &timer->start));
   dvt_record_drop(timer->stop);
   timer->stop = NULL;
@@ -50,14 +58,13 @@ davit_status davit_timer_start(davit_timer *timer, davit_queue *queue) {
 }
 
 davit_status davit_timer_stop(davit_timer *timer, davit_queue *queue) {
-  if (!timer)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "timer is NULL");
+  DVT_TRY(check(timer));
   return record(queue, &timer->stop);
 }
 
 davit_status davit_timer_elapsed(davit_timer *timer, double *milliseconds) {
-  if (!timer || !milliseconds)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", timer ? "milliseconds" : "timer");
+  DVT_TRY(check(timer));
+  DVT_TRY(dvt_check_pointer("milliseconds", milliseconds));
   if (!timer->start) {
     *milliseconds = 0;
     return DAVIT_SUCCESS;

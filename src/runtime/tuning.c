@@ -30,6 +30,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/check.h"
 #include "src/base/environment.h"
+#include "src/base/fork.h"
 #include "src/base/replace.h"
 #include "src/base/text.h"
 #include "src/runtime/backend.h"
@@ -55,6 +56,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static entry_list table, incoming; /* `incoming` is filled from a file, then replaces `table` */
 static char warning[WARNING_BYTES];
 static atomic_bool filled;
+
+__attribute__((constructor)) static void hold_at_fork(void) {
+  static const dvt_fork_part part = {.lock = &lock};
+  dvt_on_fork(DVT_FORK_TUNING, &part);
+}
 static _Atomic(int64_t) values[MAX_DEVICES + 1][DVT_TUNE_COUNT];
 
 /* ---- keys ---- */

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Python's multiprocessing with the start method fork: parent and children call the shared library by ctypes.
+
+    fork.py LIBDAVIT      (ctest runs it as `fork_python`)
+"""
+import ctypes
+import multiprocessing
+import signal
+import sys
+
+SUM, DOUBLE = 0, 1  # davit_operator, davit_type
+CHILDREN, TASKS, SECONDS = 3, 12, 60
+
+davit = ctypes.CDLL(sys.argv[1])
+davit.davit_last_error.restype = ctypes.c_char_p
+
+
+def total(count):
+    numbers, result = (ctypes.c_double * count)(*range(count)), ctypes.c_double()
+    if davit.davit_reduce(SUM, DOUBLE, ctypes.c_int64(count), numbers, ctypes.byref(result), None):
+        raise RuntimeError(davit.davit_last_error().decode())
+    return result.value
+
+
+def main():
+    signal.alarm(SECONDS)  # ends the test if a child hangs
+    counts = range(1000, 1000 + TASKS)
+    expected = [count * (count - 1) / 2 for count in counts]
+    assert total(10) == 45
+    context = multiprocessing.get_context("fork")
+    for _ in range(2):
+        with context.Pool(CHILDREN) as pool:
+            assert pool.map(total, counts) == expected
+            pool.close()
+            pool.join()
+    unused = context.Process(target=int)
+    unused.start()
+    unused.join()
+    assert unused.exitcode == 0
+    assert [total(count) for count in counts] == expected
+
+
+if __name__ == "__main__":
+    main()
