@@ -62,11 +62,21 @@ static void expect_first_end(const davit_align_scoring *scoring, const sequence 
   assert_int_equal(reference(scoring, &to_query_end, &to_end), a->score);
 }
 
+/* The columns of the alignment, which is `a`. */
+static const char *trace(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
+                         int64_t cells, int threads, davit_align_result *a) {
+  char *cigar = NULL;
+  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, threads, a, &cigar));
+  char *copy = strcpy(kept(strlen(cigar) + 1), cigar);
+  CHECK(davit_free(cigar));
+  return copy;
+}
+
 static void expect_alignment(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
                              int64_t cells, int32_t score) {
+  SCOPE;
   davit_align_result a, b;
-  char *cigar = NULL;
-  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, 1, &a, &cigar));
+  const char *cigar = trace(scoring, q, t, cells, 1, &a);
   CHECK(davit_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, &b, NULL));
   assert_memory_equal(&a, &b, sizeof a);
   assert_int_equal(a.score, score);
@@ -78,7 +88,6 @@ static void expect_alignment(const davit_align_scoring *scoring, const sequence 
              (long long)t->length, (long long)cells, (long long)is, score);
   if (score == 0)
     assert_true(a.query_end == 0 && a.target_end == 0 && !*cigar);
-  davit_free(cigar);
 }
 
 static sequence sequence_of(const char *text, const char *letters) {
@@ -319,13 +328,10 @@ CASE(test_thread_counts) {
              t = repeat < 2 ? relative_of(&q, 20, &random) : random_sequence(2600, 20, &random);
     davit_align_result first = {0}, a;
     for (int k = 0; k < COUNT(threads); k++) {
-      char *cigar;
-      CHECK(
-          dvt_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, 1000, threads[k], &a, &cigar));
+      const char *cigar = trace(&scoring, &q, &t, 1000, threads[k], &a);
       first = k ? first : a;
       assert_memory_equal(&a, &first, sizeof a);
       assert_int_equal(score_of_columns(&scoring, &q, &t, &a, cigar), a.score);
-      davit_free(cigar);
     }
     assert_int_equal(reference(&scoring, &q, &t), first.score);
   }
@@ -361,12 +367,9 @@ CASE(test_begins_far_apart) {
   put_run(&t, 0, 100);
   for (int threads = 1; threads < 8; threads++) {
     davit_align_result a;
-    char *cigar;
-    CHECK(dvt_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, 0, threads, &a, &cigar));
+    assert_string_equal(trace(&scoring, &q, &t, 0, threads, &a), "40=3088I100=");
     assert_int_equal(a.score, (100 + NEAR) * EACH - FAR);
     assert_true(a.query_begin == 0 && a.target_begin == FOREIGN + NEAR);
-    assert_string_equal(cigar, "40=3088I100=");
-    davit_free(cigar);
   }
 }
 
@@ -391,18 +394,16 @@ CASE(test_self) {
   for (int length = 1; length < 2000; length = length * 3 + 1) {
     sequence s = random_sequence(length, 20, &random);
     int32_t score = 0;
-    char wanted[32], *cigar;
+    char wanted[32];
     davit_align_result a;
     for (int i = 0; i < length; i++)
       score += score_of(&scoring, s.symbols[i], s.symbols[i]);
     snprintf(wanted, sizeof wanted, "%d=", length);
     for (int limit = 0; limit < 2; limit++) {
-      CHECK(dvt_align_trace(&scoring, length, s.symbols, length, s.symbols, limit << 20, 0, &a, &cigar));
+      assert_string_equal(trace(&scoring, &s, &s, limit << 20, 0, &a), wanted);
       assert_int_equal(a.score, score);
       assert_true(a.query_begin == 0 && a.query_end == length);
       assert_true(a.target_begin == 0 && a.target_end == length);
-      assert_string_equal(cigar, wanted);
-      davit_free(cigar);
     }
   }
 }
@@ -467,18 +468,12 @@ CASE(test_one_gap) {
       head.symbols[before - 1] = 0; /* so that the gap cannot be moved */
       tail.symbols[0] = 1;
       sequence with = joined(&head, &foreign, length, &tail), without = joined(&head, &foreign, 0, &tail);
-      char wanted[64], *cigar;
+      char wanted[64];
       davit_align_result a;
       snprintf(wanted, sizeof wanted, "%d=%dD70=", before, length);
-      CHECK(dvt_align_trace(&scoring, without.length, without.symbols, with.length, with.symbols, 0, 0, &a,
-                            &cigar));
-      assert_string_equal(cigar, wanted);
-      davit_free(cigar);
+      assert_string_equal(trace(&scoring, &without, &with, 0, 0, &a), wanted);
       snprintf(wanted, sizeof wanted, "%d=%dI70=", before, length);
-      CHECK(dvt_align_trace(&scoring, with.length, with.symbols, without.length, without.symbols, 0, 0, &a,
-                            &cigar));
-      assert_string_equal(cigar, wanted);
-      davit_free(cigar);
+      assert_string_equal(trace(&scoring, &with, &without, 0, 0, &a), wanted);
     }
 }
 

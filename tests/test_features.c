@@ -9,6 +9,12 @@
 
 static const double pi = 3.14159265358979324;
 
+enum { SHARED = DAVIT_FEATURES_BINNING_SHARED, HARD = DAVIT_FEATURES_BINNING_HARD };
+
+static davit_features_options options_of(double rate, int64_t frame, int binning) {
+  return (davit_features_options){.rate = rate, .frame = frame, .binning = (davit_features_binning)binning};
+}
+
 static float *new_samples(int64_t count, uint64_t seed) {
   float *samples = kept((size_t)count * sizeof *samples);
   for (int64_t i = 0; i < count; i++)
@@ -76,22 +82,20 @@ CASE(test_definition) {
   static const double rates[] = {22050, 44100, 16000, 100, 8000.5};
   for (int l = 0; l < COUNT(lengths); l++)
     for (int r = 0; r < COUNT(rates); r++)
-      for (int binning = DAVIT_FEATURES_BINNING_SHARED; binning <= DAVIT_FEATURES_BINNING_HARD; binning++) {
-        const davit_features_options o = {
-            .rate = rates[r], .frame = lengths[l], .binning = (davit_features_binning)binning};
+      for (int binning = SHARED; binning <= HARD; binning++) {
+        const davit_features_options o = options_of(rates[r], lengths[l], binning);
         compare(3 * lengths[l] + lengths[l] / 2, &o);
       }
 }
 
 /* More work than one thread gets. */
 CASE(test_many_frames) {
-  const davit_features_options o = {.rate = 22050, .frame = 256, .binning = DAVIT_FEATURES_BINNING_SHARED};
+  const davit_features_options o = options_of(22050, 256, SHARED);
   compare(1 << 18, &o);
 }
 
 CASE(test_defaults) {
-  const davit_features_options o = {.rate = 22050, .frame = 1024, .binning = DAVIT_FEATURES_BINNING_SHARED},
-                               zero = {0};
+  const davit_features_options o = options_of(22050, 1024, SHARED), zero = {0};
   float *samples = new_samples(4096, 3), given[4 * DAVIT_FEATURES_WIDTH];
   float *features = features_of(4096, samples, &o);
   CHECK(davit_features(4096, samples, given, NULL));
@@ -103,7 +107,7 @@ CASE(test_defaults) {
 /* ---- frames ---- */
 
 CASE(test_frame_counts) {
-  const davit_features_options o = {.rate = 22050, .frame = 64, .binning = DAVIT_FEATURES_BINNING_SHARED};
+  const davit_features_options o = options_of(22050, 64, SHARED);
   float *samples = new_samples(1000, 5), nothing = -77;
   float *all = features_of(960, samples, &o);
   for (int64_t count = 0; count < 64; count += 21)
@@ -123,7 +127,7 @@ CASE(test_frame_counts) {
 }
 
 CASE(test_changes) {
-  const davit_features_options o = {.rate = 22050, .frame = 128, .binning = DAVIT_FEATURES_BINNING_HARD};
+  const davit_features_options o = options_of(22050, 128, HARD);
   float *samples = new_samples(128 * 9, 8);
   float *features = features_of(128 * 9, samples, &o);
   for (int i = 0; i < 9; i++)
@@ -162,13 +166,8 @@ static void expect_band(double hertz, int band, const davit_features_options *o)
 
 /* Long frames, whose lines are narrow by any band. */
 CASE(test_sines) {
-  for (int binning = DAVIT_FEATURES_BINNING_SHARED; binning <= DAVIT_FEATURES_BINNING_HARD; binning++) {
-    const davit_features_options o = {.rate = 8000,
-                                      .frame = 4096,
-                                      .binning = (davit_features_binning)binning},
-                                 wide = {.rate = 44100,
-                                         .frame = 4096,
-                                         .binning = (davit_features_binning)binning};
+  for (int binning = SHARED; binning <= HARD; binning++) {
+    const davit_features_options o = options_of(8000, 4096, binning), wide = options_of(44100, 4096, binning);
     expect_band(30, 0, &o);
     for (int b = 1; b < DAVIT_FEATURES_BANDS && 62.5 * exp2(b / 4.0) < 4000; b++)
       expect_band(62.5 * exp2((b - 0.5) / 4), b, &o);
@@ -181,10 +180,7 @@ CASE(test_sines) {
 /* Where there is no power, and which bands a low rate cuts. */
 CASE(test_edges) {
   float samples[4096];
-  const davit_features_options high = {.rate = 44100,
-                                       .frame = 4096,
-                                       .binning = DAVIT_FEATURES_BINNING_SHARED},
-                               low = {.rate = 1000, .frame = 512, .binning = DAVIT_FEATURES_BINNING_SHARED};
+  const davit_features_options high = options_of(44100, 4096, SHARED), low = options_of(1000, 512, SHARED);
   fill_sine(4096, samples, 15000, 44100);
   float *features = features_of(4096, samples, &high);
   assert_true(power_of(features) < 1e-4);
@@ -198,10 +194,7 @@ CASE(test_edges) {
  * for [75.37, 96.90); the edge at 88.39 Hz cuts it. That at 64.60 Hz, [53.83, 75.37), is cut twice, at 62.5
  * and 74.33 Hz. */
 CASE(test_shares) {
-  const davit_features_options shared = {.rate = 22050,
-                                         .frame = 1024,
-                                         .binning = DAVIT_FEATURES_BINNING_SHARED},
-                               hard = {.rate = 22050, .frame = 1024, .binning = DAVIT_FEATURES_BINNING_HARD};
+  const davit_features_options shared = options_of(22050, 1024, SHARED), hard = options_of(22050, 1024, HARD);
   const dvt_band_edges e = dvt_band_edges_for(22050);
   static const struct {
     int64_t line;
@@ -223,9 +216,8 @@ CASE(test_no_power_is_lost) {
   static const double rates[] = {22050, 16000, 500, 90, 20};
   for (int l = 0; l < COUNT(lengths); l++)
     for (int r = 0; r < COUNT(rates); r++)
-      for (int binning = DAVIT_FEATURES_BINNING_SHARED; binning <= DAVIT_FEATURES_BINNING_HARD; binning++) {
-        const davit_features_options o = {
-            .rate = rates[r], .frame = lengths[l], .binning = (davit_features_binning)binning};
+      for (int binning = SHARED; binning <= HARD; binning++) {
+        const davit_features_options o = options_of(rates[r], lengths[l], binning);
         float *samples = new_samples(lengths[l], 17);
         float *features = features_of(lengths[l], samples, &o);
         const double wanted = weighted_square(lengths[l], samples);
@@ -268,7 +260,7 @@ CASE(test_bad_samples) {
 
 CASE(test_bad_arguments) {
   float samples[64] = {0}, features[32 * DAVIT_FEATURES_WIDTH] = {-77};
-  davit_features_options o = {.rate = 22050, .frame = 2, .binning = DAVIT_FEATURES_BINNING_SHARED};
+  davit_features_options o = options_of(22050, 2, SHARED);
   REFUSED(davit_features(-1, samples, features, &o), "count");
   REFUSED(davit_features(64, NULL, features, &o), "samples is NULL");
   REFUSED(davit_features(64, samples, NULL, &o), "features is NULL");
