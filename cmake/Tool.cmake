@@ -2,11 +2,13 @@
 # The tool `davit`. It links the shared library, and has the references that --check compares with (ref/) and
 # what it shares with the library below its interface in itself, because the library does not export them.
 file(GLOB tool_sources CONFIGURE_DEPENDS src/cli/*.c src/cli/*/*.c)
-list(APPEND tool_sources src/base/allocate.c src/base/environment.c src/base/inject.c src/base/replace.c src/base/team.c
-     src/base/thread.c)
-add_executable(davit_tool ${tool_sources} $<TARGET_OBJECTS:davit_ref>)
-target_link_libraries(davit_tool PRIVATE davit_compile davit_shared ${DAVIT_OMP} ${BLIS_LIBRARY} -lm
-                      PkgConfig::DAVIT_sndfile PkgConfig::DAVIT_soxr PkgConfig::DAVIT_htslib)
+list(REMOVE_ITEM tool_sources ${PROJECT_SOURCE_DIR}/src/cli/main.c)
+add_library(davit_cli OBJECT ${tool_sources})
+target_link_libraries(davit_cli PUBLIC davit_compile PkgConfig::DAVIT_sndfile PkgConfig::DAVIT_soxr
+                      PkgConfig::DAVIT_htslib)
+add_executable(davit_tool src/cli/main.c src/base/allocate.c src/base/environment.c src/base/inject.c
+               src/base/replace.c src/base/team.c src/base/thread.c $<TARGET_OBJECTS:davit_ref>)
+target_link_libraries(davit_tool PRIVATE davit_cli davit_shared ${DAVIT_OMP} ${BLIS_LIBRARY} -lm)
 # An installed tool finds the library of its own prefix, wherever that lies.
 file(RELATIVE_PATH to_library /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
 set_target_properties(davit_tool PROPERTIES OUTPUT_NAME davit BUILD_WITH_INSTALL_RPATH OFF

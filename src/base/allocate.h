@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory of the library and of the tool, for free(). Every allocation comes through here, so that failure
- * injection reaches it; tests/outside/layers.py refuses malloc() and its relatives elsewhere. NULL sets the
- * thread's sentence. */
+/* Host memory of the library and of the tool, for free(). Every allocation comes through here, so that
+ * failure injection reaches it; tests/outside/layers.py refuses malloc() and its relatives elsewhere. NULL
+ * sets the thread's sentence. */
 #ifndef DAVIT_SRC_BASE_ALLOCATE_H
 #define DAVIT_SRC_BASE_ALLOCATE_H
 

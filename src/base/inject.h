@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failure injection: makes the n-th allocation, command or thread from now fail, so that tests walk every error
- * path. Costs one relaxed load where it is not armed. */
+/* Failure injection: makes the n-th allocation, command or thread from now fail, so that tests walk every
+ * error path. Costs one relaxed load where it is not armed. */
 #ifndef DAVIT_SRC_BASE_INJECT_H
 #define DAVIT_SRC_BASE_INJECT_H
 
