@@ -456,7 +456,7 @@ static char *right_outputs(const command *c, int parity) {
 
 /* All small n, then a sample, until a run ends before it comes to the failure; how many runs were wrong. */
 static int fail_command(const command *c, int kind, int *failures) {
-  enum { ALL = 12 };
+  enum { ALL = 8 };
   uint64_t seed = 1;
   int wrong = 0;
   bool fired = true;

@@ -99,7 +99,9 @@ def symbols(nm, build, root):
     """(object's source, defined names, undefined names) of the library's and the tool's objects."""
     for path in sorted(build.rglob("*.c.o")):
         name = re.search(r"\.dir/((?:src|offload|ref)/.*)\.o$", path.as_posix())
-        if not name or not (root / name.group(1)).exists():
+        source = root / name.group(1) if name else None
+        # What an older build has left behind says nothing about the sources.
+        if not source or not source.exists() or source.stat().st_mtime > path.stat().st_mtime:
             continue
         output = subprocess.run([nm, "-P", path], capture_output=True, text=True, check=True).stdout
         rows = [line.split()[:2] for line in output.splitlines() if len(line.split()) > 1]
