@@ -48,6 +48,7 @@ typedef struct problem {
 typedef struct job {
   const problem *p;
   study_reduction r;
+  study_cpu_form form;
   int32_t result;
 } job;
 
@@ -74,20 +75,8 @@ static void product(job *j) {
   bench_check(davit_reduce(DAVIT_SUM, DAVIT_INT32, j->p->n, j->p->x, &j->result, &options), "davit_reduce");
 }
 
-static void on_cpu(job *j, study_cpu_form form) {
-  j->result = study_cpu_sum(form, omp_get_max_threads(), j->p->n, j->p->host);
-}
-
-static void cpu_clause(job *j) {
-  on_cpu(j, STUDY_CPU_CLAUSE);
-}
-
-static void cpu_padded(job *j) {
-  on_cpu(j, STUDY_CPU_PADDED);
-}
-
-static void cpu_unpadded(job *j) {
-  on_cpu(j, STUDY_CPU_UNPADDED);
+static void on_cpu(job *j) {
+  j->result = study_cpu_sum(j->form, omp_get_max_threads(), j->p->n, j->p->host);
 }
 
 typedef struct launches {
@@ -169,8 +158,8 @@ static void ladder_row(const problem *p, int number, int64_t each, double *ms) {
   study_text("remark", r->remark);
 }
 
-static void plain_row(const problem *p, const char *name, void (*run)(job *)) {
-  job j = {.p = p};
+static void plain_row(const problem *p, const char *name, void (*run)(job *), study_cpu_form form) {
+  job j = {.p = p, .form = form};
   const double all = time_of(run, &j, 1);
   check_result(&j, name);
   begin_row(p, name);
@@ -208,11 +197,11 @@ static void measure(problem *p, const bench_values *each) {
     for (int e = 0; e < (rungs[i].kernel == 6 ? each->count : 1); e++)
       ladder_row(p, i, each->at[e], ms);
   study_begin_table("ladder", "what is no rung");
-  plain_row(p, "reduction clause", clause);
-  plain_row(p, "davit_reduce", product);
-  plain_row(p, "CPU, clause", cpu_clause);
-  plain_row(p, "CPU, padded", cpu_padded);
-  plain_row(p, "CPU, unpadded", cpu_unpadded);
+  plain_row(p, "reduction clause", clause, 0);
+  plain_row(p, "davit_reduce", product, 0);
+  plain_row(p, "CPU, clause", on_cpu, STUDY_CPU_CLAUSE);
+  plain_row(p, "CPU, padded", on_cpu, STUDY_CPU_PADDED);
+  plain_row(p, "CPU, unpadded", on_cpu, STUDY_CPU_UNPADDED);
   study_free(blocks, 2);
   free(host);
 }

@@ -98,17 +98,11 @@ STUDY_INLINE void align_unit(const study_align_task *t, int64_t unit, float *d) 
   }
 }
 
-#define VARIANT(number, attributes)                                                                          \
-  attributes static void align_unit_##number(const study_align_task *t, int64_t unit, float *memory) {       \
-    align_unit(t, unit, memory);                                                                             \
-  }
-DVT_CPU_VARIANTS(VARIANT)
-#define NAMED(number, attributes) align_unit_##number,
+DVT_CPU_DISPATCH(void, best_align_unit, align_unit, (const study_align_task *t, int64_t unit, float *memory),
+                 (t, unit, memory))
 
 void study_align_cpu_rows(const study_align_task *task, int threads) {
-  static void (*const variants[])(const study_align_task *, int64_t, float *) = {DVT_CPU_VARIANTS(NAMED)};
-  const dvt_cpu best = dvt_cpu_best();
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (int64_t unit = 0; unit < task->count; unit++)
-    variants[best](task, unit, task->matrices + omp_get_thread_num() * task->slot_floats);
+    best_align_unit(task, unit, task->matrices + omp_get_thread_num() * task->slot_floats);
 }

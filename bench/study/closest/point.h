@@ -21,6 +21,14 @@ STUDY_INLINE float study_distance(study_point a, study_point b) {
   return __builtin_sqrtf(study_square(a, b));
 }
 
+/* Whether a comes before b by the key and, where it is the same, by the other coordinate. */
+typedef enum study_key { STUDY_BY_X, STUDY_BY_Y } study_key;
+STUDY_INLINE bool study_before(study_point a, study_point b, int key) {
+  const float ka = key == STUDY_BY_Y ? a.y : a.x, kb = key == STUDY_BY_Y ? b.y : b.x;
+  const float oa = key == STUDY_BY_Y ? a.x : a.y, ob = key == STUDY_BY_Y ? b.x : b.y;
+  return ka < kb || (ka == kb && oa < ob);
+}
+
 /* ---- powers of two: shifts and masks in place of quotients and remainders ---- */
 
 /* log2 of a power of two. */

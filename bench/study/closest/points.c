@@ -14,6 +14,20 @@ double study_points_deviation(int v) {
   return pow(0.1, v - 1);
 }
 
+static int by_x(const void *a, const void *b) {
+  const study_point *p = a, *q = b;
+  return study_before(*q, *p, STUDY_BY_X) - study_before(*p, *q, STUDY_BY_X);
+}
+
+static int by_y(const void *a, const void *b) {
+  const study_point *p = a, *q = b;
+  return study_before(*q, *p, STUDY_BY_Y) - study_before(*p, *q, STUDY_BY_Y);
+}
+
+void study_points_sort(study_key key, int64_t n, study_point *points) {
+  qsort(points, (size_t)n, sizeof *points, key == STUDY_BY_X ? by_x : by_y);
+}
+
 /* Four random words for attempt `attempt` at point i. */
 static dvt_philox_block words_of(const study_points *p, int64_t i, uint32_t attempt) {
   dvt_philox_block counter = {{(uint32_t)i, (uint32_t)((uint64_t)i >> 32), attempt, 0}};

@@ -30,6 +30,9 @@ typedef struct study_points {
 /* Errors: DAVIT_INVALID_ARGUMENT names the member; so does n beyond a half of the places there are. */
 davit_status study_points_make(const study_points *p, int64_t n, study_point *points);
 
+/* Sorts points; ties by the other coordinate. */
+void study_points_sort(study_key key, int64_t n, study_point *points);
+
 /* 0.1^(v - 1). */
 double study_points_deviation(int v);
 

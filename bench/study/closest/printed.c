@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/study/closest/points.h"
+
 /* ---- one core ---- */
 
 float study_printed_closest_cpu(int64_t n, const study_point *points, const study_point *p1,
@@ -105,20 +107,6 @@ typedef struct model {
   study_closest *candidates; /* of each block */
 } model;
 
-static int by_x(const void *a, const void *b) {
-  const study_point *p = a, *q = b;
-  if (p->x != q->x)
-    return p->x < q->x ? -1 : 1;
-  return (p->y > q->y) - (p->y < q->y);
-}
-
-static int by_y(const void *a, const void *b) {
-  const study_point *p = a, *q = b;
-  if (p->y != q->y)
-    return p->y < q->y ? -1 : 1;
-  return (p->x > q->x) - (p->x < q->x);
-}
-
 static void offer(study_closest *best, study_point a, study_point b) {
   float distance = study_distance(a, b);
   if (distance < best->distance)
@@ -166,7 +154,7 @@ static void join(model *m, int64_t length) {
   const study_closest minimum = minimum_of(m);
   memcpy(m->sy, m->sx, (size_t)m->n * sizeof *m->sy);
   for (int64_t start = 0; start < m->n; start += length)
-    qsort(m->sy + start, (size_t)length, sizeof *m->sy, by_y);
+    study_points_sort(STUDY_BY_Y, length, m->sy + start);
   find_strip(m, length,
              m->defects & STUDY_SQUARED_DELTA ? minimum.distance * minimum.distance : minimum.distance);
   for (int64_t block = 0; block < m->n / m->base; block++)
@@ -184,7 +172,7 @@ study_closest study_printed_divide(int defects, int64_t n, int64_t base, int64_t
   if (!m.sx || !m.sy || !m.flags || !m.candidates)
     abort();
   memcpy(m.sx, points, (size_t)n * sizeof *m.sx);
-  qsort(m.sx, (size_t)n, sizeof *m.sx, by_x);
+  study_points_sort(STUDY_BY_X, n, m.sx);
   for (int64_t i = 0; i < n / base; i++) {
     m.candidates[i] = (study_closest){INFINITY, {0, 0, 0, 0}};
     for (int64_t a = i * base; a < (i + 1) * base; a++)

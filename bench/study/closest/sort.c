@@ -7,12 +7,6 @@ enum { TILE = 1024, PAIRS = TILE / 2, FAR_THREADS = 256 };
 
 /* ---- comparators ---- */
 
-STUDY_INLINE bool before(study_point a, study_point b, int key) {
-  float ka = key == STUDY_BY_Y ? a.y : a.x, kb = key == STUDY_BY_Y ? b.y : b.x;
-  float oa = key == STUDY_BY_Y ? a.x : a.y, ob = key == STUDY_BY_Y ? b.x : b.y;
-  return ka < kb || (ka == kb && oa < ob);
-}
-
 /* What comparator `c` of a stage connects: `low` and low + reach, ascending or not. False: `c` has nothing to
  * do. */
 typedef struct link {
@@ -61,7 +55,7 @@ STUDY_INLINE void near_stages(int64_t team, int sort, int key, int64_t n, int64_
         const int low = (int)(l.low - start), high = low + reach;
         if (works && high < count) {
           study_point a = s[low], b = s[high];
-          if (l.ascending ? before(b, a, key) : before(a, b, key)) {
+          if (l.ascending ? study_before(b, a, key) : study_before(a, b, key)) {
             s[low] = b;
             s[high] = a;
           }
@@ -87,7 +81,7 @@ STUDY_INLINE void far_stage(int64_t team, int sort, int key, int64_t n, int64_t 
                  (sort == STUDY_BITONIC ? bitonic(c, size, reach, length, &l) : odd_even(c, size, reach, &l));
     if (works) {
       study_point a = sorted[l.low], b = sorted[l.low + reach];
-      if (l.ascending ? before(b, a, key) : before(a, b, key)) {
+      if (l.ascending ? study_before(b, a, key) : study_before(a, b, key)) {
         sorted[l.low] = b;
         sorted[l.low + reach] = a;
       }

@@ -15,8 +15,6 @@
 
 typedef enum study_sort { STUDY_BITONIC, STUDY_ODD_EVEN, STUDY_SORTS } study_sort;
 
-typedef enum study_key { STUDY_BY_X, STUDY_BY_Y } study_key;
-
 /* sorted[0 … batches length) = each of the batches of `source`, sorted. length is a power of two. Memory of
  * the device; source and sorted may be the same. */
 davit_status study_sort_points(study_sort sort, study_key key, int device, int64_t batches, int64_t length,

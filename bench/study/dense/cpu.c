@@ -101,46 +101,25 @@ STUDY_INLINE void product_row(int64_t count, int64_t n, const double *d, int64_t
       row[k] += d[i * n + j] * d[i * n + k];
 }
 
-typedef struct pieces {
-  void (*convolve_row)(int64_t nj, const double *a, double *b);
-  double (*atax_row)(int64_t ny, const double *row, const double *x, double *y);
-  void (*product_row)(int64_t count, int64_t n, const double *d, int64_t j, double *row);
-} pieces;
-
-#define VARIANT(number, attributes)                                                                          \
-  attributes static void convolve_row_##number(int64_t nj, const double *a, double *b) {                     \
-    convolve_row(nj, a, b);                                                                                  \
-  }                                                                                                          \
-  attributes static double atax_row_##number(int64_t ny, const double *row, const double *x, double *y) {    \
-    return atax_row(ny, row, x, y);                                                                          \
-  }                                                                                                          \
-  attributes static void product_row_##number(int64_t count, int64_t n, const double *d, int64_t j,          \
-                                              double *row) {                                                 \
-    product_row(count, n, d, j, row);                                                                        \
-  }
-DVT_CPU_VARIANTS(VARIANT)
-
-static const pieces *best_pieces(void) {
-#define NAMED(number, attributes) {convolve_row_##number, atax_row_##number, product_row_##number},
-  static const pieces variants[] = {DVT_CPU_VARIANTS(NAMED)};
-  return &variants[dvt_cpu_best()];
-}
+DVT_CPU_DISPATCH(void, best_convolve_row, convolve_row, (int64_t nj, const double *a, double *b), (nj, a, b))
+DVT_CPU_DISPATCH(double, best_atax_row, atax_row, (int64_t ny, const double *row, const double *x, double *y),
+                 (ny, row, x, y))
+DVT_CPU_DISPATCH(void, best_product_row, product_row,
+                 (int64_t count, int64_t n, const double *d, int64_t j, double *row), (count, n, d, j, row))
 
 /* ---- the same on threads ---- */
 
 static davit_status cpu_convolution(int threads, const study_dense_data *d) {
-  const pieces *best = best_pieces();
   const int64_t rows = d->rows, cols = d->cols;
   const double *a = d->a;
   double *b = d->out;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t i = 1; i < rows - 1; i++)
-    best->convolve_row(cols, a + i * cols, b + i * cols);
+    best_convolve_row(cols, a + i * cols, b + i * cols);
   return DAVIT_SUCCESS;
 }
 
 static davit_status cpu_atax(int threads, const study_dense_data *d) {
-  const pieces *best = best_pieces();
   const int64_t nx = d->rows, ny = d->cols;
   const double *a = d->a, *x = d->x;
   double *tmp = d->tmp, *y = d->out;
@@ -154,7 +133,7 @@ static davit_status cpu_atax(int threads, const study_dense_data *d) {
     memset(own, 0, (size_t)ny * sizeof *own);
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < nx; i++)
-      tmp[i] = best->atax_row(ny, a + i * ny, x, own);
+      tmp[i] = best_atax_row(ny, a + i * ny, x, own);
 #pragma omp for schedule(static)
     for (int64_t j = 0; j < ny; j++)
       for (int t = 1; t < count; t++)
@@ -177,7 +156,6 @@ static void column_means(int64_t m, int64_t n, double divisor, const double *dat
 }
 
 static davit_status cpu_covariance(int threads, const study_dense_data *d) {
-  const pieces *best = best_pieces();
   const int64_t m = d->rows, n = d->cols;
   const double divisor = d->divisor;
   double *data = d->a, *mean = d->tmp, *symmat = d->out;
@@ -198,7 +176,7 @@ static davit_status cpu_covariance(int threads, const study_dense_data *d) {
     for (int64_t i = 0; i < m; i += STRIP)
 #pragma omp for schedule(static, 1) nowait
       for (int64_t j = 0; j < n; j++)
-        best->product_row(m - i < STRIP ? m - i : STRIP, n, data + i * n, j, symmat + j * n);
+        best_product_row(m - i < STRIP ? m - i : STRIP, n, data + i * n, j, symmat + j * n);
 #pragma omp barrier
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < n; i++)

@@ -51,10 +51,12 @@ void study_printed_block_scan(const study_printed_block *how, int n, uint32_t *v
 void study_printed_block_scan_product(const study_printed_block *how, int n, uint32_t *values,
                                       int *unwritten);
 
+/* Words joined end to end spell the order of the operands. */
 enum { STUDY_PRINTED_LETTERS = 128 };
 typedef struct study_printed_word {
   char text[4 * STUDY_PRINTED_LETTERS];
 } study_printed_word;
+study_printed_word study_printed_join(study_printed_word left, study_printed_word right);
 void study_printed_block_scan_words(const study_printed_block *how, int n, study_printed_word *values,
                                     int *unwritten);
 

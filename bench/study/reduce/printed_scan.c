@@ -63,9 +63,8 @@ void study_printed_segments(int64_t n, const int32_t *a, const int32_t *segments
     out[i] = segments[i] == 0 ? (int32_t)((uint32_t)out[i - 1] + (uint32_t)a[i]) : a[i];
 }
 
-static study_printed_word joined(study_printed_word left, study_printed_word right) {
-  size_t length = strlen(left.text), room = sizeof left.text - 1 - length;
-  strncat(left.text, right.text, room);
+study_printed_word study_printed_join(study_printed_word left, study_printed_word right) {
+  strncat(left.text, right.text, sizeof left.text - 1 - strlen(left.text));
   return left;
 }
 
@@ -96,6 +95,6 @@ static uint32_t plus(uint32_t left, uint32_t right) {
 #define T study_printed_word
 #define UNWRITTEN ((study_printed_word){"?"})
 #define ZERO ((study_printed_word){""})
-#define COMBINE joined
+#define COMBINE study_printed_join
 #define NAME(x) x##_words
 #include "bench/study/reduce/printed_block.inc"

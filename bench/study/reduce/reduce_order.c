@@ -5,26 +5,17 @@
 #include <string.h>
 
 #include "bench/study/common/kernel.h"
+#include "bench/study/reduce/printed.h"
 #include "bench/study/reduce/reduce.h"
 
 enum { LETTERS = 256 };
 
-typedef struct word {
-  char text[LETTERS + 1];
-} word;
-
-static word join(word left, word right) {
-  size_t length = strlen(left.text);
-  memcpy(left.text + length, right.text, strlen(right.text) + 1);
-  return left;
-}
-
 #define TEXT "bench/study/reduce/reduce.inc"
 #define FORMS study_reduce_forms
 #define WANTED(block) ((block) != 48 && (block) != 1000)
-#define T word
-#define COMBINE(left, right) join(left, right)
-#define IDENTITY ((word){""})
+#define T study_printed_word
+#define COMBINE(left, right) study_printed_join(left, right)
+#define IDENTITY ((study_printed_word){""})
 #define COMMUTES
 #define GROUP word
 #include "bench/study/common/forms.inc"
@@ -36,7 +27,7 @@ davit_status study_combination_order(const study_reduction *r, const char *lette
   const int64_t n = (int64_t)strlen(letters);
   STUDY_REQUIRE(n >= 1 && n <= LETTERS && study_partials(r, n) == 1,
                 "letters are %lld, more than one block takes", (long long)n);
-  word *words = calloc((size_t)n + 1, sizeof *words); /* the result comes last */
+  study_printed_word *words = calloc((size_t)n + 1, sizeof *words); /* the result comes last */
   if (!words)
     return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory for %lld words", (long long)n);
   for (int64_t i = 0; i < n; i++)

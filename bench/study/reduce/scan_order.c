@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the scans' members may be, and the scans' kernels on words. */
-#include <string.h>
-
 #include "bench/study/common/kernel.h"
 #include "bench/study/reduce/scan.h"
-
-static study_printed_word join(study_printed_word left, study_printed_word right) {
-  strncat(left.text, right.text, sizeof left.text - 1 - strlen(left.text));
-  return left;
-}
 
 #define TEXT "bench/study/reduce/scan.inc"
 #define FORMS study_scan_forms
 #define WANTED(block) ((block) >= 32)
 #define T study_printed_word
-#define COMBINE(left, right) join(left, right)
+#define COMBINE(left, right) study_printed_join(left, right)
 #define IDENTITY ((study_printed_word){""})
 #define GROUP word
 #include "bench/study/common/forms.inc"

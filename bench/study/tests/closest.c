@@ -100,25 +100,9 @@ float between(const study_two_points *pair) {
   return study_distance((study_point){pair->x1, pair->y1}, (study_point){pair->x2, pair->y2});
 }
 
-static bool comes_before(study_point a, study_point b, study_key key) {
-  float ka = key == STUDY_BY_X ? a.x : a.y, kb = key == STUDY_BY_X ? b.x : b.y;
-  float oa = key == STUDY_BY_X ? a.y : a.x, ob = key == STUDY_BY_X ? b.y : b.x;
-  return ka < kb || (ka == kb && oa < ob);
-}
-
-static int by_x(const void *a, const void *b) {
-  const study_point *p = a, *q = b;
-  return comes_before(*q, *p, STUDY_BY_X) - comes_before(*p, *q, STUDY_BY_X);
-}
-
-static int by_y(const void *a, const void *b) {
-  const study_point *p = a, *q = b;
-  return comes_before(*q, *p, STUDY_BY_Y) - comes_before(*p, *q, STUDY_BY_Y);
-}
-
 void sort_batches(study_key key, int64_t batches, int64_t length, study_point *p) {
   for (int64_t b = 0; b < batches; b++)
-    qsort(p + b * length, (size_t)length, sizeof *p, key == STUDY_BY_X ? by_x : by_y);
+    study_points_sort(key, length, p + b * length);
 }
 
 void divides(const study_divide *d, int device, int64_t n, const study_point *p, float right,
