@@ -71,22 +71,17 @@ davit_status job_call(const job *j, davit_queue *queue, const arrays *a, const i
   const void *x = zone_data(&a->x);
   void *y = zone_data(&a->y);
   const uint8_t *flags = flags_of(a);
-  const davit_scan_options so = {.devices = devices, .device_count = count};
-  const davit_reduce_options ro = {.devices = devices, .device_count = count};
+  const davit_scan_options *so = ON(davit_scan_options, devices, count);
+  const davit_reduce_options *ro = ON(davit_reduce_options, devices, count);
   if (!j->scan && j->monoid)
-    return queue ? davit_queue_monoid_reduce(queue, j->monoid, j->n, x, y, &ro)
-                 : davit_monoid_reduce(j->monoid, j->n, x, y, &ro);
+    return FORM(queue, monoid_reduce, j->monoid, j->n, x, y, ro);
   if (!j->scan)
-    return queue ? davit_queue_reduce(queue, j->op, j->type, j->n, x, y, &ro)
-                 : davit_reduce(j->op, j->type, j->n, x, y, &ro);
+    return FORM(queue, reduce, j->op, j->type, j->n, x, y, ro);
   if (j->monoid)
-    return queue ? davit_queue_monoid_scan(queue, j->monoid, j->kind, j->n, x, flags, y, &so)
-                 : davit_monoid_scan(j->monoid, j->kind, j->n, x, flags, y, &so);
+    return FORM(queue, monoid_scan, j->monoid, j->kind, j->n, x, flags, y, so);
   if (flags)
-    return queue ? davit_queue_segmented_scan(queue, j->op, j->type, j->kind, j->n, x, flags, y, &so)
-                 : davit_segmented_scan(j->op, j->type, j->kind, j->n, x, flags, y, &so);
-  return queue ? davit_queue_scan(queue, j->op, j->type, j->kind, j->n, x, y, &so)
-               : davit_scan(j->op, j->type, j->kind, j->n, x, y, &so);
+    return FORM(queue, segmented_scan, j->op, j->type, j->kind, j->n, x, flags, y, so);
+  return FORM(queue, scan, j->op, j->type, j->kind, j->n, x, y, so);
 }
 
 void on_queue(const job *j, int device, int result_place, void *result) {

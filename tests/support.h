@@ -119,6 +119,9 @@ bool place_is_host(int place);
 
 davit_queue *new_queue(int device, int subqueues);
 void finish(davit_queue *queue); /* synchronises and destroys */
+/* The queue form of a function, or without a queue the plain one. */
+#define FORM(queue, stem, ...) ((queue) ? davit_queue_##stem(queue, __VA_ARGS__) : davit_##stem(__VA_ARGS__))
+
 /* A queue of DAVIT_HOST that is destroyed when kept() memory is freed; both forms of a function refuse the
  * arguments. */
 davit_queue *kept_queue(void);

@@ -52,8 +52,7 @@ static void expect_hits(davit_align_database *database, const targets *t, const 
   const size_t bytes = (size_t)top * sizeof(davit_align_hit);
   zone z = zone_new(bytes, DAVIT_PAGEABLE, 8);
   davit_align_hit *hits = kept(bytes);
-  bool *taken = kept((size_t)t->view.count);
-  memset(taken, 0, (size_t)t->view.count);
+  bool *taken = kept_zeros((size_t)t->view.count);
   int64_t found = -1, count = 0;
   CHECK(davit_align_search(database, scoring, q->length, q->symbols, top, zone_data(&z), &found));
   zone_take(&z, hits);
@@ -265,7 +264,6 @@ CASE(test_ties) {
 /* ---- threads ---- */
 
 typedef struct caller {
-  pthread_t thread;
   davit_align_database *database;
   const targets *t;
   const davit_align_scoring *scoring;
@@ -302,17 +300,11 @@ CASE(test_threads) {
   targets t = targets_of(COUNT(all), all);
   davit_align_database *database = database_on(&t, scoring.symbols, &(device_list){0, {0}});
   caller callers[CALLERS];
-  for (int k = 0; k < CALLERS; k++) {
-    callers[k] = (caller){.database = database,
-                          .t = &t,
-                          .scoring = &scoring,
-                          .query = random_sequence(50 + 60 * k, 20, &random)};
-    assert_int_equal(pthread_create(&callers[k].thread, NULL, call_often, &callers[k]), 0);
-  }
-  for (int k = 0; k < CALLERS; k++) {
-    assert_int_equal(pthread_join(callers[k].thread, NULL), 0);
+  for (int k = 0; k < CALLERS; k++)
+    callers[k] = (caller){database, &t, &scoring, random_sequence(50 + 60 * k, 20, &random), false};
+  in_threads(CALLERS, call_often, callers, sizeof *callers);
+  for (int k = 0; k < CALLERS; k++)
     assert_true(callers[k].right);
-  }
   CHECK(davit_align_database_destroy(database));
 }
 

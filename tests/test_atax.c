@@ -79,9 +79,8 @@ static davit_status call(const void *problem, const dense *o, davit_queue *queue
   const atax_case *c = problem;
   const void *a = dense_there(&o[A]), *x = dense_there(&o[X]);
   void *tmp = c->no_tmp ? NULL : dense_there(&o[TMP]), *y = dense_there(&o[Y]);
-  const davit_atax_options *options = ON(davit_atax_options, devices, count);
-  return queue ? davit_queue_atax(queue, c->type, c->trans, c->m, c->n, a, o[A].ld, x, tmp, y, options)
-               : davit_atax(c->type, c->trans, c->m, c->n, a, o[A].ld, x, tmp, y, options);
+  return FORM(queue, atax, c->type, c->trans, c->m, c->n, a, o[A].ld, x, tmp, y,
+              ON(davit_atax_options, devices, count));
 }
 
 static const routine atax = {4, 2, make, call, expect};

@@ -10,12 +10,8 @@ typedef struct axpy_case {
 
 static davit_status call(const axpy_case *c, davit_queue *queue, const void *x, void *y,
                          const davit_axpy_options *options) {
-  const float alpha = (float)c->alpha;
-  if (c->type == DAVIT_DOUBLE)
-    return queue ? davit_queue_daxpy(queue, c->n, c->alpha, x, c->incx, y, c->incy, options)
-                 : davit_daxpy(c->n, c->alpha, x, c->incx, y, c->incy, options);
-  return queue ? davit_queue_saxpy(queue, c->n, alpha, x, c->incx, y, c->incy, options)
-               : davit_saxpy(c->n, alpha, x, c->incx, y, c->incy, options);
+  return c->type == DAVIT_DOUBLE ? FORM(queue, daxpy, c->n, c->alpha, x, c->incx, y, c->incy, options)
+                                 : FORM(queue, saxpy, c->n, (float)c->alpha, x, c->incx, y, c->incy, options);
 }
 
 /* On the queue, or without one on the first `count` devices. */

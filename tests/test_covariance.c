@@ -161,10 +161,8 @@ static davit_status call(const void *problem, const dense *o, davit_queue *queue
                                             .form = c->form,
                                             .devices = devices,
                                             .device_count = count};
-  return queue ? davit_queue_covariance(queue, c->type, c->trans, c->rows, c->cols, d, ldd, mean, centred,
-                                        ldc, s, lds, &options)
-               : davit_covariance(c->type, c->trans, c->rows, c->cols, d, ldd, mean, centred, ldc, s, lds,
-                                  &options);
+  return FORM(queue, covariance, c->type, c->trans, c->rows, c->cols, d, ldd, mean, centred, ldc, s, lds,
+              &options);
 }
 
 static const routine covariance = {4, 3, make, call, expect};

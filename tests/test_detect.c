@@ -24,8 +24,7 @@ static float *random_frames(uint64_t seed, int width, int64_t frames) {
 
 /* Frame k of `order` is the unit vector of axis order[k], `scale` long. */
 static float *axes(int width, int count, const int *order, float scale) {
-  float *x = kept((size_t)(count * width) * sizeof *x);
-  memset(x, 0, (size_t)(count * width) * sizeof *x);
+  float *x = kept_zeros((size_t)(count * width) * sizeof *x);
   for (int k = 0; k < count; k++)
     x[k * width + order[k]] = scale;
   return x;
@@ -182,8 +181,7 @@ static double gap(double penalty, int64_t k) {
 /* All gaps tried at every cell; cosines in double. */
 static double brute_force(int width, int64_t m, const float *x, int64_t n, const float *y,
                           const uint16_t *order, const davit_detect_options *o) {
-  double *h = kept((size_t)((m + 1) * (n + 1)) * sizeof *h), best = 0;
-  memset(h, 0, (size_t)((m + 1) * (n + 1)) * sizeof *h);
+  double *h = kept_zeros((size_t)((m + 1) * (n + 1)) * sizeof *h), best = 0;
   for (int64_t i = 1; i <= m; i++)
     for (int64_t j = 1; j <= n; j++) {
       const float *a = x + order[i - 1] * width, *b = y + (j - 1) * width;
@@ -531,7 +529,6 @@ CASE(test_bad_arguments) {
 enum { STREAMS = 4, LONGEST = 300, SOUND = 25 };
 
 typedef struct searcher {
-  pthread_t thread;
   const davit_detector *detector;
   search s;
   davit_detect_hit *wanted, *found;
@@ -565,11 +562,9 @@ CASE(test_kept_detector) {
     x->found = kept((size_t)windows_of(frames, &o) * sizeof *x->found);
   }
   memset(sound, 0xff, SOUND * 5 * sizeof *sound);
-  for (int k = 0; k < STREAMS; k++)
-    assert_int_equal(pthread_create(&searchers[k].thread, NULL, search_often, &searchers[k]), 0);
+  in_threads(STREAMS, search_often, searchers, sizeof *searchers);
   for (int k = 0; k < STREAMS; k++) {
     const searcher *x = &searchers[k];
-    assert_int_equal(pthread_join(x->thread, NULL), 0);
     assert_true(x->right);
     for (int64_t w = 0; w < windows_of(x->s.frames, &o); w++)
       expect_same(&x->found[w], &x->wanted[w]);

@@ -53,8 +53,7 @@ CASE(test_descriptions_are_true) {
 
 /* A host-offload device's memory is the host's: written there, read here. */
 CASE(test_host_offload_shares_memory) {
-  int count = device_count();
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < device_count(); i++) {
     if (!place_is_host(i))
       continue;
     int *cell = kept_at(sizeof *cell, i);
@@ -218,19 +217,18 @@ CASE(test_memory_in_numbers) {
 }
 
 CASE(test_links) {
-  int devices[MAX_PLACES], count = all_devices(devices);
   REFUSED(davit_device_link(DAVIT_HOST, DAVIT_HOST, NULL), "link");
-  for (int i = 0; i < count; i++)
-    for (int j = 0; j < count; j++) {
+  EACH_DEVICE(i)
+    EACH_DEVICE(j) {
       davit_link_kind there, back;
-      CHECK(davit_device_link(devices[i], devices[j], &there));
-      CHECK(davit_device_link(devices[j], devices[i], &back));
+      CHECK(davit_device_link(i, j, &there));
+      CHECK(davit_device_link(j, i, &back));
       assert_int_equal(there, back);
-      bool hosts = place_is_host(place_for(devices[i])) && place_is_host(place_for(devices[j]));
+      bool hosts = place_is_host(place_for(i)) && place_is_host(place_for(j));
       assert_int_equal(there == DAVIT_LINK_SAME, i == j || hosts);
       if (there == DAVIT_LINK_PEER) { /* only devices with memory of their own are peers */
-        assert_false(place_is_host(place_for(devices[i])));
-        assert_false(place_is_host(place_for(devices[j])));
+        assert_false(place_is_host(place_for(i)));
+        assert_false(place_is_host(place_for(j)));
       }
     }
 }

@@ -35,10 +35,9 @@ CASE(test_arguments) {
 /* ---- one event, one queue ---- */
 
 CASE(test_life_cycle) {
-  int devices[MAX_PLACES], count = all_devices(devices);
   davit_event *event = new_event();
-  for (int i = 0; i < count; i++) {
-    davit_queue *queue = new_queue(devices[i], 1);
+  EACH_DEVICE(device) {
+    davit_queue *queue = new_queue(device, 1);
     assert_int_equal(state_of(event), DAVIT_EVENT_UNRECORDED);
     CHECK_FAILS(davit_event_check(event), DAVIT_INVALID_STATE, "unrecorded");
     CHECK(davit_event_synchronize(event));
@@ -56,7 +55,7 @@ CASE(test_life_cycle) {
     CHECK_FAILS(davit_event_check(event), DAVIT_INVALID_STATE, "checked");
     CHECK(davit_event_synchronize(event));
     assert_int_equal(state_of(event), DAVIT_EVENT_CHECKED);
-    CHECK(i % 2 ? davit_event_reset(event) : davit_event_soft_reset(event));
+    CHECK(device % 2 ? davit_event_reset(event) : davit_event_soft_reset(event));
     CHECK(davit_queue_destroy(queue));
   }
 }
@@ -119,8 +118,8 @@ CASE(test_unrecorded_is_not_waited_for) {
 }
 
 CASE(test_record_on_another_device) {
-  for (int from = DAVIT_HOST; from < device_count(); from++)
-    for (int to = DAVIT_HOST; to < device_count(); to++) {
+  EACH_DEVICE(from)
+    EACH_DEVICE(to) {
       davit_queue *a = new_queue(from, 1), *b = new_queue(to, 1);
       davit_event *event = new_event();
       gate *g = gate_at_head(a);
@@ -320,8 +319,8 @@ static void expect_wait(int from, int to) {
 }
 
 CASE(test_wait_between_all_devices) {
-  for (int from = DAVIT_HOST; from < device_count(); from++)
-    for (int to = DAVIT_HOST; to < device_count(); to++)
+  EACH_DEVICE(from)
+    EACH_DEVICE(to)
       expect_wait(from, to);
 }
 
@@ -403,9 +402,9 @@ static void expect_fan_in(int sink_device, const int *devices, int count, int la
 
 CASE(test_fan_in) {
   int devices[MAX_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++)
+  EACH_DEVICE(device)
     for (int last = 0; last < FAN; last++)
-      expect_fan_in(devices[i], devices, count, last);
+      expect_fan_in(device, devices, count, last);
 }
 
 /* ---- errors ---- */

@@ -44,12 +44,11 @@ static davit_status multiply(const problem *p, davit_queue *queue) {
   const void *a = dense_there(&p->a), *b = dense_there(&p->b);
   const float alpha = (float)p->alpha, beta = (float)p->beta;
   const char ta = p->transa, tb = p->transb;
+  const davit_gemm_options *o = queue ? NULL : &p->options;
   void *c = dense_there(&p->c);
-  if (p->type == DAVIT_DOUBLE)
-    return queue ? davit_queue_dgemm(queue, ta, tb, m, n, k, p->alpha, a, lda, b, ldb, p->beta, c, ldc, NULL)
-                 : davit_dgemm(ta, tb, m, n, k, p->alpha, a, lda, b, ldb, p->beta, c, ldc, &p->options);
-  return queue ? davit_queue_sgemm(queue, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, NULL)
-               : davit_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &p->options);
+  return p->type == DAVIT_DOUBLE
+             ? FORM(queue, dgemm, ta, tb, m, n, k, p->alpha, a, lda, b, ldb, p->beta, c, ldc, o)
+             : FORM(queue, sgemm, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, o);
 }
 
 /* The image of C as it was becomes what it should be. */
@@ -58,20 +57,9 @@ static void refer(problem *p) {
   const bool wide = p->type == DAVIT_DOUBLE;
   const double alpha = wide ? p->alpha : (double)(float)p->alpha,
                beta = wide ? p->beta : (double)(float)p->beta;
-  const dvt_gemm g = {p->type,
-                      ta,
-                      tb,
-                      p->m,
-                      p->n,
-                      p->k,
-                      alpha,
-                      dense_image(&p->a),
-                      p->a.ld,
-                      dense_image(&p->b),
-                      p->b.ld,
-                      beta,
-                      p->c.before + p->c.start,
-                      p->c.ld};
+  const void *a = dense_image(&p->a), *b = dense_image(&p->b);
+  void *c = p->c.before + p->c.start;
+  const dvt_gemm g = {p->type, ta, tb, p->m, p->n, p->k, alpha, a, p->a.ld, b, p->b.ld, beta, c, p->c.ld};
   CHECK(dvt_gemm_host(&(dvt_site){.threads = 1}, &g));
 }
 

@@ -12,18 +12,13 @@ typedef struct gemv_case {
 } gemv_case;
 
 static davit_status call(const gemv_case *c, davit_queue *queue, const dense *a, const void *x, void *y,
-                         const davit_gemv_options *options) {
-  const void *matrix = dense_there(a);
+                         const davit_gemv_options *o) {
+  const void *p = dense_there(a);
   const float alpha = (float)c->alpha, beta = (float)c->beta;
-  if (c->type == DAVIT_DOUBLE)
-    return queue ? davit_queue_dgemv(queue, c->trans, c->m, c->n, c->alpha, matrix, a->ld, x, c->incx,
-                                     c->beta, y, c->incy, options)
-                 : davit_dgemv(c->trans, c->m, c->n, c->alpha, matrix, a->ld, x, c->incx, c->beta, y, c->incy,
-                               options);
-  return queue
-             ? davit_queue_sgemv(queue, c->trans, c->m, c->n, alpha, matrix, a->ld, x, c->incx, beta, y,
-                                 c->incy, options)
-             : davit_sgemv(c->trans, c->m, c->n, alpha, matrix, a->ld, x, c->incx, beta, y, c->incy, options);
+  const int64_t m = c->m, n = c->n, lda = a->ld, incx = c->incx, incy = c->incy;
+  return c->type == DAVIT_DOUBLE
+             ? FORM(queue, dgemv, c->trans, m, n, c->alpha, p, lda, x, incx, c->beta, y, incy, o)
+             : FORM(queue, sgemv, c->trans, m, n, alpha, p, lda, x, incx, beta, y, incy, o);
 }
 
 static void expect_product(const gemv_case *c, const dense *a, const dense *x, const dense *y) {
@@ -49,13 +44,13 @@ static void expect_product(const gemv_case *c, const dense *a, const dense *x, c
 static void run(const gemv_case *c, davit_queue *queue, int count) {
   SCOPE;
   int devices[MAX_PLACES];
-  const int64_t inner = c->trans == 'N' ? c->n : c->m, outer = c->trans == 'N' ? c->m : c->n;
   spread_devices(devices);
+  const int64_t inner = c->trans == 'N' ? c->n : c->m, outer = c->trans == 'N' ? c->m : c->n;
   dense a = dense_new(c->type, c->m, c->n, c->extra_ld, 0, c->places[0], 1);
   dense x = vector_new(c->type, inner, c->incx, c->places[1], 2);
   dense y = vector_new(c->type, outer, c->incy, c->places[2], 3);
-  const davit_gemv_options options = {.devices = devices, .device_count = count};
-  CHECK(call(c, queue, &a, dense_there(&x), dense_there(&y), queue ? NULL : &options));
+  CHECK(call(c, queue, &a, dense_there(&x), dense_there(&y),
+             queue ? NULL : ON(davit_gemv_options, devices, count)));
   if (queue)
     CHECK(davit_queue_synchronize(queue));
   dense_take(&y);

@@ -209,8 +209,8 @@ static void expect_meeting(const int *devices, int count) {
 }
 
 CASE(test_two_queues_overlap) {
-  for (int from = DAVIT_HOST; from < device_count(); from++)
-    for (int to = DAVIT_HOST; to < device_count(); to++)
+  EACH_DEVICE(from)
+    EACH_DEVICE(to)
       expect_meeting((const int[]){from, to}, 2);
 }
 
@@ -264,16 +264,15 @@ CASE(test_one_subqueue_does_not_overlap) {
 /* Each sub-queue has its own BLAS state: products with different factors at the same time do not mix. */
 CASE(test_products_on_subqueues) {
   enum { SUBQUEUES = 6, M = 17, N = 19, K = 23, ROUNDS = 5 };
-  int devices[MAX_PLACES], count = all_devices(devices);
   double ones[K * (M > N ? M : N)], found[M * N];
   for (int i = 0; i < COUNT(ones); i++)
     ones[i] = 1;
-  for (int i = 0; i < count; i++) {
-    davit_queue *queue = new_queue(devices[i], SUBQUEUES);
-    double *a = kept_at(sizeof ones, place_for(devices[i])), *c[SUBQUEUES];
+  EACH_DEVICE(device) {
+    davit_queue *queue = new_queue(device, SUBQUEUES);
+    double *a = kept_at(sizeof ones, place_for(device)), *c[SUBQUEUES];
     CHECK(davit_copy(sizeof ones, ones, a));
     for (int j = 0; j < SUBQUEUES; j++) {
-      c[j] = kept_at(sizeof found, place_for(devices[i]));
+      c[j] = kept_at(sizeof found, place_for(device));
       CHECK(davit_fill(sizeof found, 0, c[j]));
     }
     for (int round = 0; round < ROUNDS; round++)
@@ -407,11 +406,10 @@ static void expect_copy_behind_gate(int device, int place) {
 }
 
 CASE(test_copies_do_not_wait) {
-  int devices[MAX_PLACES], places[MAX_PLACES];
-  int count = all_devices(devices), place_count = all_places(places);
-  for (int i = 0; i < count; i++)
-    for (int j = 0; j < place_count; j++)
-      expect_copy_behind_gate(devices[i], places[j]);
+  int places[MAX_PLACES], place_count = all_places(places);
+  EACH_DEVICE(device)
+    for (int i = 0; i < place_count; i++)
+      expect_copy_behind_gate(device, places[i]);
 }
 
 /* The same numbers as the function that waits. */
@@ -564,11 +562,10 @@ static void *synchronize_device(void *argument) {
 /* The synchronisation holds both queues while it waits for the work that destroys the second. */
 CASE(test_work_destroys_another_queue) {
   static heir heirs[MAX_PLACES];
-  int devices[MAX_PLACES], count = all_devices(devices);
-  for (int i = 0; i < count; i++) {
-    heir *h = &heirs[i];
-    *h = (heir){.other = new_queue(devices[i], 2), .device = devices[i]};
-    davit_queue *queue = new_queue(devices[i], 1);
+  EACH_DEVICE(device) {
+    heir *h = &heirs[device + 1];
+    *h = (heir){.other = new_queue(device, 2), .device = device};
+    davit_queue *queue = new_queue(device, 1);
     gate *g = gate_at_head(queue);
     CHECK(davit_queue_host_function(queue, destroy_other, h));
     CHECK(davit_queue_host_function(h->other, take_a_nap, (void *)(intptr_t)20));

@@ -47,9 +47,7 @@ static davit_status call(const void *problem, const dense *o, davit_queue *queue
   const void *from = dense_there(&o[A]), *k = c->coefficients;
   void *to = dense_there(&o[B]);
   const davit_stencil_options options = {.border = c->border, .devices = devices, .device_count = count};
-  return queue
-             ? davit_queue_stencil(queue, c->type, c->rows, c->cols, from, o[A].ld, k, to, o[B].ld, &options)
-             : davit_stencil(c->type, c->rows, c->cols, from, o[A].ld, k, to, o[B].ld, &options);
+  return FORM(queue, stencil, c->type, c->rows, c->cols, from, o[A].ld, k, to, o[B].ld, &options);
 }
 
 static const routine stencil = {2, 1, make, call, expect};

@@ -54,18 +54,15 @@ CASE(test_many_producers) {
   int devices[MAX_PLACES], count = all_devices(devices);
   davit_queue *shared[SHARED];
   static producer producers[THREADS];
-  pthread_t threads[THREADS];
   for (int i = 0; i < SHARED; i++)
     shared[i] = new_queue(devices[i % count], 2);
-  for (int i = 0; i < THREADS; i++) {
+  for (int i = 0; i < THREADS; i++)
     producers[i] = (producer){.own = new_queue(devices[(i + 1) % count], 1),
                               .shared = shared[i % SHARED],
                               .subqueue = i / SHARED % 2,
                               .count = scaled(TICKETS) / 2 * 2};
-    threads[i] = start_thread(produce, &producers[i]);
-  }
+  in_threads(THREADS, produce, producers, sizeof *producers);
   for (int i = 0; i < THREADS; i++) {
-    join_thread(threads[i]);
     assert_int_equal(producers[i].wrong, 0);
     assert_int_equal(producers[i].own_last, producers[i].count / 2);
     assert_int_equal(producers[i].shared_last, producers[i].count / 2);

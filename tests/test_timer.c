@@ -38,8 +38,8 @@ static void expect_truth(davit_queue *start, davit_queue *stop, davit_event *lin
 
 CASE(test_sleep_on_every_pair_of_devices) {
   davit_event *link = new_event();
-  for (int i = DAVIT_HOST; i < device_count(); i++)
-    for (int j = DAVIT_HOST; j < device_count(); j++) {
+  EACH_DEVICE(i)
+    EACH_DEVICE(j) {
       davit_queue *from = new_queue(i, 1), *to = new_queue(j, 1);
       expect_truth(from, to, link);
       if (i == j)
