@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/buffer.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/text.h"
 
-enum { FEWEST = 2, MOST = 3 };
+enum { FEWEST = 2, MOST = 3, FIRST_BYTES = DVT_BUFFER(1 << 20, 64) };
 
 /* Reads at most MOST + 1 numbers of a line and returns their count, or -1 if there is anything else. */
 static int parse_numbers(const char *at, double values[MOST + 1]) {
@@ -45,7 +46,7 @@ static bool holds_number(const char *at) {
 static int keep(cli_array *array, const double *values) {
   const size_t bytes = (size_t)array->shape[1] * sizeof *values, used = array->bytes;
   if (used + bytes > array->capacity) {
-    const int code = cli_array_reserve(array, used, array->capacity ? 2 * array->capacity : (size_t)1 << 20);
+    const int code = cli_array_reserve(array, used, array->capacity ? 2 * array->capacity : FIRST_BYTES);
     if (code != CLI_OK)
       return code;
   }

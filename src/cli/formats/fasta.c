@@ -8,11 +8,15 @@
 #include <string.h>
 
 #include "src/base/allocate.h"
+#include "src/base/buffer.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/lines.h"
 
 /* A name in a message. */
 #define NAME "%.60s"
+
+/* Room beyond what is needed at first. */
+enum { MORE_BYTES = DVT_BUFFER(4096, 16), MORE_RECORDS = DVT_BUFFER(64, 4) };
 
 typedef struct reader {
   cli_lines lines;
@@ -26,7 +30,7 @@ typedef struct reader {
 static int grow(void **block, size_t *room, size_t wanted) {
   if (wanted <= *room)
     return CLI_OK;
-  const size_t bytes = wanted < 2 * *room ? 2 * *room : wanted + 4096;
+  const size_t bytes = wanted < 2 * *room ? 2 * *room : wanted + MORE_BYTES;
   void *grown = dvt_reallocate(*block, bytes, 1);
   if (!grown)
     return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes of sequences", bytes);
@@ -38,7 +42,7 @@ static int grow(void **block, size_t *room, size_t wanted) {
 static int room_for_record(cli_sequences *s) {
   if (s->count < s->record_room)
     return CLI_OK;
-  const int64_t room = 2 * s->record_room + 64;
+  const int64_t room = 2 * s->record_room + MORE_RECORDS;
   cli_record *records = dvt_reallocate(s->records, (size_t)room, sizeof *records);
   if (records)
     s->records = records;

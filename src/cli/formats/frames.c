@@ -12,11 +12,16 @@
 
 #include "ref/ref.h"
 #include "src/base/allocate.h"
+#include "src/base/buffer.h"
 #include "src/cli/clock.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
 
-enum { BLOCK_SAMPLES = 1 << 22 };
+enum {
+  BLOCK_SAMPLES = DVT_BUFFER(1 << 22, 512),
+  WIDE_ELEMENTS = DVT_BUFFER(4096, 8), /* converted at once */
+  PART_FRAMES = DVT_BUFFER(4096, 4)    /* appended at once */
+};
 
 /* ---- opening: features ---- */
 
@@ -162,11 +167,11 @@ static int take_elements(cli_frames *f, int64_t first, size_t count, void *eleme
 }
 
 static int take_floats(cli_frames *f, int64_t first, size_t count, float *features) {
-  double wide[4096];
+  double wide[WIDE_ELEMENTS];
   if (f->array.type == CLI_F4)
     return take_elements(f, first, count, features);
   for (size_t done = 0; done < count;) {
-    const size_t left = count - done, most = sizeof wide / sizeof *wide, part = left < most ? left : most;
+    const size_t left = count - done, most = WIDE_ELEMENTS, part = left < most ? left : most;
     const int code = take_elements(f, first + (int64_t)done, part, wide);
     if (code != CLI_OK)
       return code;
@@ -219,15 +224,14 @@ int cli_frames_read(cli_frames *f, int64_t count, float *features, int64_t *got)
 }
 
 int cli_frames_append(cli_frames *f, cli_array *array, int64_t *got) {
-  enum { PART = 4096 };
   const size_t bytes = (size_t)f->width * sizeof(float);
   int code = CLI_OK;
   if (!array->ndim)
     *array = (cli_array){.type = CLI_F4, .ndim = 2, .shape = {0, f->width}};
-  if (array->bytes + PART * bytes > array->capacity)
-    code = cli_array_reserve(array, array->bytes, 2 * array->bytes + PART * bytes);
+  if (array->bytes + PART_FRAMES * bytes > array->capacity)
+    code = cli_array_reserve(array, array->bytes, 2 * array->bytes + PART_FRAMES * bytes);
   if (code == CLI_OK)
-    code = cli_frames_read(f, PART, (float *)array->data + array->shape[0] * f->width, got);
+    code = cli_frames_read(f, PART_FRAMES, (float *)array->data + array->shape[0] * f->width, got);
   if (code != CLI_OK)
     return code;
   array->shape[0] += *got;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "src/base/buffer.h"
 #include "src/cli/fail.h"
 
 int cli_input_open(const char *path, cli_input *input) {
@@ -64,7 +65,7 @@ int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what
 }
 
 size_t cli_input_room(const cli_input *input, size_t used, size_t total) {
-  const size_t first = (size_t)64 << 20;
+  const size_t first = DVT_BUFFER((size_t)64 << 20, 256);
   const size_t next = used < first ? first : 2 * used;
   return input->sized || next > total ? total : next;
 }

@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include "src/base/allocate.h"
+#include "src/base/buffer.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/sound_file.h"
 
-enum { CHUNK = 1 << 18 /* samples that are read at once, all channels together */ };
+/* Samples that are read at once, all channels together, and bytes of a pipe. */
+enum { CHUNK = DVT_BUFFER(1 << 18, 64), PIPE_BYTES = DVT_BUFFER(1 << 16, 256) };
 
 struct cli_sound {
   const char *name;
@@ -41,7 +43,7 @@ static int system_fail(const char *name) {
 }
 
 static bool copy_pipe(FILE *from, FILE *to) {
-  char bytes[1 << 16];
+  char bytes[PIPE_BYTES];
   size_t got;
   while ((got = fread(bytes, 1, sizeof bytes, from)) > 0)
     if (fwrite(bytes, 1, got, to) != got)
