@@ -123,6 +123,7 @@ CASE(test_bad_lines) {
                                           "%s\taxpy\tchunk\t0x10000\t1",
                                           "%s\taxpy\tchunk\t99999999999999999999\t1",
                                           "%s\taxpy\tchunk\t65536\t1e3",
+                                          "%s\taxpy\tchunk\t65536\t1000000000000000000",
                                           "\taxpy\tchunk\t65536\t1",
                                           "%s\taxpy\tchunk\t65536\t1\r",
                                           " ",

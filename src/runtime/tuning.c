@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/buffer.h"
 #include "src/base/check.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"
@@ -36,7 +37,15 @@
 #include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
-enum { MAX_ENTRIES = 512, MAX_LINE = 512, MAX_DEVICES = 64, FIELDS = 5, WARNING_BYTES = 1024 };
+enum {
+  MAX_ENTRIES = DVT_BUFFER(512, 8),
+  MAX_LINE = DVT_BUFFER(512, 64),
+  MAX_DEVICES = 64,
+  FIELDS = 5,
+  WARNING_BYTES = DVT_BUFFER(1024, 256)
+};
+
+static const int64_t max_nanoseconds = INT64_C(1000000000000000000); /* of a measured time: 1e9 s */
 
 static const char magic[] = "davit-tuning";
 
@@ -198,7 +207,7 @@ static line_kind read_entry(char *line, davit_tuning_entry *e) {
   *e = (davit_tuning_entry){.value = 0};
   if (!split(line, fields) || !*fields[0] || dvt_find_control(fields[0]) ||
       strlen(fields[0]) >= sizeof e->device || !read_number(fields[3], &e->value) ||
-      !read_number(fields[4], &nanoseconds))
+      !read_number(fields[4], &nanoseconds) || nanoseconds >= max_nanoseconds)
     return MALFORMED;
   int which = find_tunable(fields[1], fields[2]);
   if (which < 0 || !in_range(which, e->value))
