@@ -194,7 +194,9 @@ static int check_finite(const cli_frames *f, int64_t frames, const float *featur
 static int read_array(cli_frames *f, int64_t count, float *features, int64_t *got) {
   const int64_t left = f->array.shape[0] - f->at;
   *got = left < count ? left : count;
-  const int code = take_floats(f, f->at * f->width, (size_t)(*got * f->width), features);
+  int code = take_floats(f, f->at * f->width, (size_t)(*got * f->width), features);
+  if (code == CLI_OK && *got == left && !f->array.data)
+    code = cli_npy_end(&f->input);
   return code == CLI_OK ? check_finite(f, *got, features) : code;
 }
 

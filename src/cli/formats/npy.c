@@ -241,7 +241,13 @@ int cli_npy_elements(cli_input *input, cli_array *array) {
       code = cli_input_read(input, (char *)array->data + used, room - used, "elements");
     used = room;
   }
-  return code;
+  return code == CLI_OK ? cli_npy_end(input) : code;
+}
+
+int cli_npy_end(cli_input *input) {
+  return cli_input_peek(input) == EOF && !ferror(input->file)
+             ? CLI_OK
+             : cli_input_fail(input, "expected the end of the file after the elements");
 }
 
 int cli_npy_read(cli_input *input, cli_array *array) {
