@@ -36,6 +36,18 @@ struct cli_sound {
   bool end;            /* of the file */
 };
 
+/* libmpg123, which libsndfile decodes MPEG audio with, prints on standard error what it skips. This lets it print
+ * to nowhere. Returns the usual stream, to be put back (glibc's stderr is a variable). */
+static FILE *silence(void) {
+  static FILE *nowhere;
+  FILE *usual = stderr;
+  if (!nowhere)
+    nowhere = fopen("/dev/null", "we");
+  if (nowhere)
+    stderr = nowhere;
+  return usual;
+}
+
 /* ---- a descriptor that can be read here and there ---- */
 
 static int system_fail(const char *name) {
@@ -117,7 +129,9 @@ static int open_file(const cli_input *input, cli_sound *s) {
     code = cli_sound_file_open(input->name, s->descriptor, &s->bytes);
   if (code != CLI_OK)
     return code;
+  FILE *usual = silence();
   s->file = sf_open_virtual(&calls, SFM_READ, &s->info, &s->bytes);
+  stderr = usual;
   if (!s->file)
     return cli_fail(CLI_INPUT, "%s: expected sound that libsndfile reads: %s", s->name, sf_strerror(NULL));
   return check_info(s);
@@ -207,7 +221,9 @@ static int mix(cli_sound *s, int64_t frames) {
 }
 
 static int refill(cli_sound *s) {
+  FILE *usual = silence();
   const int64_t got = sf_readf_float(s->file, s->interleaved, s->chunk);
+  stderr = usual;
   int code = mix(s, got);
   s->at += got;
   s->used = 0;
