@@ -137,6 +137,7 @@ DEFINE_TRANSPOSE(transpose_8, uint64_t)
 #undef DEFINE_TRANSPOSE
 
 int cli_array_to_fortran(cli_array *array) {
+  array->fortran |= !array->bytes;
   if (array->fortran)
     return CLI_OK;
   const int64_t rows = array->shape[0], cols = array->shape[1];

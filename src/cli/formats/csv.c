@@ -93,7 +93,7 @@ int cli_csv_read(cli_input *input, cli_array *array) {
 bool cli_csv_write(FILE *file, const cli_array *array) {
   const int64_t row = cli_array_row_stride(array), col = cli_array_col_stride(array), cols = array->shape[1];
   bool written = true;
-  for (int64_t i = 0; i < array->shape[0] && written; i++)
+  for (int64_t i = 0; i < array->shape[0] && cols > 0 && written; i++)
     for (int64_t j = 0; j < cols && written; j++) {
       const int64_t at = i * row + j * col;
       const char end = j + 1 < cols ? ',' : '\n';

@@ -155,7 +155,7 @@ bool cli_mtx_write(FILE *file, const cli_array *array) {
   bool written =
       fprintf(file, "%%%%MatrixMarket matrix array %s general\n%lld %lld\n",
               cli_is_floating(array->type) ? "real" : "integer", (long long)rows, (long long)cols) > 0;
-  for (int64_t j = 0; j < cols && written; j++)
+  for (int64_t j = 0; j < cols && rows > 0 && written; j++)
     for (int64_t i = 0; i < rows && written; i++)
       written =
           write_element(file, array, i * cli_array_row_stride(array) + j * cli_array_col_stride(array)) > 0;
