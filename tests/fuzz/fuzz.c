@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the fuzzers share. */
+#define _GNU_SOURCE
+#include "tests/fuzz/fuzz.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "src/cli/fail.h"
+
+/* ---- messages, failures ---- */
+
+static char message[8192]; /* what came since the last call of fuzz_code() */
+static size_t message_length;
+
+void fuzz_fail(const char *condition, const char *file, int line) {
+  fflush(stderr);
+  dprintf(STDERR_FILENO, "%s:%d: not true: %s\nmessage: %.*s\n", file, line, condition, (int)message_length,
+          message);
+  abort();
+}
+
+/* Called by the stream that stands for standard error. */
+static ssize_t take_message(void *unused, const char *text, size_t size) {
+  (void)unused;
+  FUZZ_REQUIRE(size < sizeof message - message_length);
+  memcpy(message + message_length, text, size);
+  message_length += size;
+  return (ssize_t)size;
+}
+
+/* Called by libFuzzer, which keeps the true standard error. */
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  (void)argc, (void)argv;
+  FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = take_message});
+  FUZZ_REQUIRE(stream);
+  stderr = stream;
+  return 0;
+}
+
+static bool is_line(const char *text, size_t length) {
+  if (length < 2 || text[length - 1] != '\n')
+    return false;
+  for (size_t i = 0; i < length - 1; i++)
+    if ((unsigned char)text[i] < ' ' || text[i] == 127)
+      return false;
+  return true;
+}
+
+int fuzz_code(int code) {
+  FUZZ_REQUIRE(!fflush(stderr));
+  if (code == CLI_OK || code == CLI_HELP)
+    FUZZ_REQUIRE(message_length == 0);
+  else
+    FUZZ_REQUIRE((code == CLI_INPUT || code == CLI_USAGE) && is_line(message, message_length));
+  message_length = 0;
+  return code;
+}
+
+void fuzz_accept(int code) {
+  FUZZ_REQUIRE(fuzz_code(code) == CLI_OK);
+}
+
+/* ---- inputs ---- */
+
+uint8_t fuzz_byte(const uint8_t **data, size_t *size) {
+  if (!*size)
+    return 0;
+  --*size;
+  return *(*data)++;
+}
+
+static size_t smaller(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+fuzz_text fuzz_expand(const uint8_t *data, size_t size) {
+  static unsigned char bytes[FUZZ_BYTES];
+  size_t used = 0;
+  for (size_t i = 0; i < size && used < FUZZ_BYTES; i++) {
+    if (data[i] != FUZZ_REPEAT || i + 2 >= size) {
+      bytes[used++] = data[i];
+      continue;
+    }
+    const size_t length = smaller(data[i + 1], used), wanted = length * data[i + 2];
+    if (data[i + 1] == 0)
+      bytes[used++] = FUZZ_REPEAT;
+    for (const size_t end = used + smaller(wanted, FUZZ_BYTES - used); used < end; used++)
+      bytes[used] = bytes[used - length];
+    i += 2;
+  }
+  return (fuzz_text){bytes, used};
+}
+
+/* ---- files ---- */
+
+/* In place of the C library's, whose file lies on a disk. */
+FILE *tmpfile(void) {
+  const int descriptor = memfd_create("tmpfile", MFD_CLOEXEC);
+  return descriptor < 0 ? NULL : fdopen(descriptor, "w+b");
+}
+
+static char file_path[32], pipe_path[32];
+
+static int file_descriptor(void) {
+  static int descriptor = -1;
+  if (descriptor < 0) {
+    descriptor = memfd_create("fuzz", MFD_CLOEXEC);
+    FUZZ_REQUIRE(descriptor >= 0);
+    snprintf(file_path, sizeof file_path, "/proc/self/fd/%d", descriptor);
+  }
+  FUZZ_REQUIRE(!ftruncate(descriptor, 0));
+  return descriptor;
+}
+
+const char *fuzz_file(fuzz_text text) {
+  const int descriptor = file_descriptor();
+  FUZZ_REQUIRE(pwrite(descriptor, text.bytes, text.size, 0) == (ssize_t)text.size);
+  return file_path;
+}
+
+FILE *fuzz_create(void) {
+  file_descriptor();
+  FILE *file = fopen(file_path, "wbe");
+  FUZZ_REQUIRE(file);
+  return file;
+}
+
+const char *fuzz_written(FILE *file) {
+  FUZZ_REQUIRE(!fclose(file));
+  return file_path;
+}
+
+const char *fuzz_pipe(fuzz_text text) {
+  enum { USUAL = 1 << 16 };
+  static int ends[2] = {-1, -1};
+  if (ends[0] >= 0)
+    close(ends[0]);
+  FUZZ_REQUIRE(!pipe2(ends, O_CLOEXEC));
+  if (text.size > USUAL)
+    FUZZ_REQUIRE(fcntl(ends[1], F_SETPIPE_SZ, (int)text.size) >= (int)text.size);
+  FUZZ_REQUIRE(write(ends[1], text.bytes, text.size) == (ssize_t)text.size);
+  close(ends[1]);
+  snprintf(pipe_path, sizeof pipe_path, "/proc/self/fd/%d", ends[0]);
+  return pipe_path;
+}

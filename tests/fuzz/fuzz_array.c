@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays: .npy, Matrix Market and CSV, by the first byte. What is accepted as a file is accepted from a pipe, and
+ * comes back unchanged from every format that can hold it. */
+#include <math.h>
+#include <string.h>
+
+#include "src/cli/fail.h"
+#include "src/cli/formats/array_file.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { MOST_PRINTED = 4096 }; /* elements that are written as text */
+
+static int read_array(const char *path, cli_array *array) {
+  return fuzz_code(cli_points_read(path, CLI_MEMORY_PLAIN, array));
+}
+
+static void check_shape(const cli_array *array) {
+  size_t bytes = 0;
+  FUZZ_REQUIRE(array->ndim >= 0 && array->ndim <= 2);
+  for (int k = 0; k < 2; k++)
+    FUZZ_REQUIRE(k < array->ndim ? array->shape[k] >= 0 : array->shape[k] == 1);
+  FUZZ_REQUIRE(cli_array_size(array->type, array->shape[0], array->shape[1], &bytes));
+  FUZZ_REQUIRE(bytes == array->bytes && bytes <= array->capacity);
+}
+
+static void check_same_shape(const cli_array *a, const cli_array *b) {
+  FUZZ_REQUIRE(a->shape[0] == b->shape[0] && a->shape[1] == b->shape[1]);
+}
+
+static void check_same(const cli_array *a, const cli_array *b) {
+  FUZZ_REQUIRE(a->type == b->type && a->ndim == b->ndim && a->bytes == b->bytes);
+  check_same_shape(a, b);
+  FUZZ_REQUIRE(a->fortran == b->fortran || a->shape[0] == 1 || a->shape[1] == 1);
+  FUZZ_REQUIRE(!a->bytes || !memcmp(a->data, b->data, a->bytes));
+}
+
+static int64_t at(const cli_array *array, int64_t row, int64_t col) {
+  return row * cli_array_row_stride(array) + col * cli_array_col_stride(array);
+}
+
+/* A number in the type of an array. */
+static long double rounded(const cli_array *like, long double x) {
+  return like->type == CLI_F4 ? (long double)(float)x : like->type == CLI_F8 ? (long double)(double)x : x;
+}
+
+/* The numbers are the same, but for the rounding of the narrower type. Text has no sign and no contents of a NaN. */
+static void check_numbers(const cli_array *array, const cli_array *text) {
+  check_same_shape(array, text);
+  for (int64_t i = 0; array->bytes && i < array->shape[0]; i++)
+    for (int64_t j = 0; j < array->shape[1]; j++) {
+      const long double x = rounded(text, cli_number(array, at(array, i, j))),
+                        y = rounded(array, cli_number(text, at(text, i, j)));
+      FUZZ_REQUIRE(y == x || (isnan(x) && isnan(y)));
+    }
+}
+
+typedef void comparison(const cli_array *a, const cli_array *b);
+
+static void check_written(const cli_array *array, cli_array_writer *write, comparison *compare) {
+  FILE *file = fuzz_create();
+  cli_array again;
+  FUZZ_REQUIRE(write(file, array));
+  FUZZ_REQUIRE(read_array(fuzz_written(file), &again) == CLI_OK);
+  compare(array, &again);
+  cli_array_free(&again);
+}
+
+static bool is_points(const cli_array *array) {
+  const int64_t count = cli_array_count(array);
+  if (array->ndim != 2 || array->shape[0] < 1 || array->shape[1] < 2 || array->shape[1] > 3)
+    return false;
+  for (int64_t i = 0; i < count; i++)
+    if (!isfinite(cli_number(array, i)))
+      return false;
+  return true;
+}
+
+static void check_formats(cli_array *array) {
+  check_written(array, cli_npy_write, check_same);
+  if (cli_array_count(array) <= MOST_PRINTED)
+    check_written(array, cli_mtx_write, check_numbers);
+  if (cli_array_count(array) <= MOST_PRINTED && is_points(array))
+    check_written(array, cli_csv_write, check_numbers);
+  fuzz_accept(cli_array_to_fortran(array));
+  check_shape(array);
+  check_written(array, cli_npy_write, check_same);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const fuzz_text text = fuzz_expand(data, size);
+  cli_array file, pipe;
+  const int code = read_array(fuzz_file(text), &file);
+  FUZZ_REQUIRE(read_array(fuzz_pipe(text), &pipe) == code);
+  if (code == CLI_OK) {
+    check_shape(&file);
+    check_same(&file, &pipe);
+    check_formats(&file);
+  }
+  cli_array_free(&file);
+  cli_array_free(&pipe);
+  return 0;
+}
