@@ -145,6 +145,17 @@ def test_rates():
     expect(abs(features(sound("o.wav", np.stack([opposite, -opposite], 1)))).max() < 1e-9, "opposite channels")
 
 
+def test_absurd_rates():
+    samples = sine(0.01, 40, rate=1)
+    sound("one.wav", samples, 1)
+    for rate in (2000, 22050, 10**9):
+        refuse(("features", "one.wav", "--rate", rate, "--frame", 16, "-o", "out.npy"), "one.wav", f"{rate / 1000:g} to",
+               "found 1")
+    sound("fast.wav", samples, 2 * 10**9)
+    refuse(("features", "fast.wav", "--frame", 16, "-o", "out.npy"), "fast.wav", "2.205e+07", "found 2000000000")
+    expect(features("one.wav", "--rate", 1000, "--frame", 1000).shape[0] == 40, "a factor of 1000")
+
+
 def test_formats():
     samples = chirps(np.random.default_rng(2), 2).astype("f4")
     put("f.wav", wav_bytes(samples))

@@ -137,9 +137,14 @@ static int open_file(const cli_input *input, cli_sound *s) {
   return check_info(s);
 }
 
+/* Beyond a factor of 1000 a few bytes would make long work, and beyond 10^8 soxr crashes. */
 static int make_resampler(cli_sound *s, double rate) {
+  static const double most = 1000;
   if (rate >= s->info.samplerate && rate <= s->info.samplerate)
     return CLI_OK;
+  if (s->info.samplerate < rate / most || s->info.samplerate > rate * most)
+    return cli_fail(CLI_INPUT, "%s: expected from %g to %g samples a second, to be brought to %g, found %d",
+                    s->name, rate / most, rate * most, rate, s->info.samplerate);
   soxr_error_t error = NULL;
   const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
   s->resampler = soxr_create(s->info.samplerate, rate, 1, &error, NULL, &quality, NULL);
