@@ -23,7 +23,7 @@ void fuzz_fail(const char *condition, const char *file, int line) {
   abort();
 }
 
-/* Called by the stream that stands for standard error. */
+/* Called by the stream that stands for standard output and standard error. */
 static ssize_t take_message(void *unused, const char *text, size_t size) {
   (void)unused;
   FUZZ_REQUIRE(size < sizeof message - message_length);
@@ -38,7 +38,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc, (void)argv;
   FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = take_message});
   FUZZ_REQUIRE(stream);
-  stderr = stream;
+  stdout = stderr = stream;
   return 0;
 }
 

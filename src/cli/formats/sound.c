@@ -36,16 +36,28 @@ struct cli_sound {
   bool end;            /* of the file */
 };
 
-/* libmpg123, which libsndfile decodes MPEG audio with, prints on standard error what it skips. This lets it print
- * to nowhere. Returns the usual stream, to be put back (glibc's stderr is a variable). */
-static FILE *silence(void) {
+/* ---- libraries that print ---- */
+
+/* libsndfile prints damage of SDS files on standard output, and libmpg123, which it decodes MPEG audio with, prints
+ * what it skips on standard error. */
+typedef struct streams {
+  FILE *output, *error;
+} streams;
+
+/* Lets them print to nowhere, until the result is given to restore(). (glibc's stdout and stderr are variables.) */
+static streams silence(void) {
   static FILE *nowhere;
-  FILE *usual = stderr;
+  const streams usual = {stdout, stderr};
   if (!nowhere)
     nowhere = fopen("/dev/null", "we");
   if (nowhere)
-    stderr = nowhere;
+    stdout = stderr = nowhere;
   return usual;
+}
+
+static void restore(streams usual) {
+  stdout = usual.output;
+  stderr = usual.error;
 }
 
 /* ---- a descriptor that can be read here and there ---- */
@@ -129,9 +141,9 @@ static int open_file(const cli_input *input, cli_sound *s) {
     code = cli_sound_file_open(input->name, s->descriptor, &s->bytes);
   if (code != CLI_OK)
     return code;
-  FILE *usual = silence();
+  const streams usual = silence();
   s->file = sf_open_virtual(&calls, SFM_READ, &s->info, &s->bytes);
-  stderr = usual;
+  restore(usual);
   if (!s->file)
     return cli_fail(CLI_INPUT, "%s: expected sound that libsndfile reads: %s", s->name, sf_strerror(NULL));
   return check_info(s);
@@ -226,9 +238,9 @@ static int mix(cli_sound *s, int64_t frames) {
 }
 
 static int refill(cli_sound *s) {
-  FILE *usual = silence();
+  const streams usual = silence();
   const int64_t got = sf_readf_float(s->file, s->interleaved, s->chunk);
-  stderr = usual;
+  restore(usual);
   int code = mix(s, got);
   s->at += got;
   s->used = 0;
