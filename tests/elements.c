@@ -94,7 +94,7 @@ void without_blas(void (*work)(void)) {
 
 /* ---- failures ---- */
 
-static bool may_fail_so(dvt_injection kind, davit_status status) {
+bool may_fail_so(dvt_injection kind, davit_status status) {
   switch (kind) {
   case DVT_INJECT_DEVICE_MEMORY:
     return status == DAVIT_OUT_OF_DEVICE_MEMORY;

@@ -95,6 +95,9 @@ void without_blas(void (*work)(void));
 typedef davit_status scenario_function(void *argument);
 int fail_each(dvt_injection kind, scenario_function *scenario, void *argument);
 
+/* Whether a call that meets this kind of failure may return the status. */
+bool may_fail_so(dvt_injection kind, davit_status status);
+
 /* The same for all kinds; some call must fail, and the scenario succeed afterwards. */
 void fail_everywhere(scenario_function *scenario, void *argument);
 
