@@ -6,7 +6,7 @@ size_t cloud_bytes(const cloud *c) {
 }
 
 cloud cloud_new(davit_type type, int dim, int64_t n) {
-  cloud c = {type, dim, n, NULL};
+  cloud c = {"made by hand", type, dim, n, NULL};
   c.points = kept(cloud_bytes(&c));
   return c;
 }
@@ -206,10 +206,6 @@ static const struct {
                             {"far away", far_away},
                             {"ties", ties}};
 
-const char *generator_name(int which) {
-  return generators[which].name;
-}
-
 int generator_named(const char *name) {
   int which = 0;
   while (strcmp(generators[which].name, name) != 0)
@@ -220,9 +216,14 @@ int generator_named(const char *name) {
 cloud cloud_of(int which, davit_type type, int dim, int64_t n) {
   uint64_t random = (uint64_t)which * 1000003 + (uint64_t)n;
   cloud c = cloud_new(type, dim, n);
+  c.name = generators[which].name;
   for (int64_t i = 0; i < n; i++) {
     const point p = generators[which].draw((draw){&c, i, &random});
     put(&c, i, p.x, p.y, p.z);
   }
   return c;
+}
+
+cloud any_cloud_of(int which, int v, int64_t n) {
+  return cloud_of(which, real_type(v), 2 + v / 2 % 2, n);
 }

@@ -7,6 +7,7 @@
 #include "tests/elements.h"
 
 typedef struct cloud {
+  const char *name; /* of the generator */
   davit_type type;
   int dim;
   int64_t n;
@@ -23,8 +24,10 @@ double uniform(uint64_t *random);
 
 /* The generators, and n points of one. */
 enum { GENERATORS = 23 };
-const char *generator_name(int which);
 int generator_named(const char *name);
 cloud cloud_of(int which, davit_type type, int dim, int64_t n);
+
+/* The same; v chooses the type and the dimensions, 0 to 3. */
+cloud any_cloud_of(int which, int v, int64_t n);
 
 #endif
