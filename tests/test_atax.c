@@ -92,13 +92,9 @@ static const int64_t shapes[][2] = {{0, 0},    {0, 7},    {7, 0},    {1, 1},    
 static void on_all_devices(void) {
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 16; v++) {
-      const atax_case c = {.type = real_type(v),
-                           .trans = "NT"[v / 2 % 2],
-                           .m = shapes[s][0],
-                           .n = shapes[s][1],
-                           .extra_ld = v / 4 % 4,
-                           .shift = v < 8 ? 0 : v % 4,
-                           .no_tmp = v % 5 == 0};
+      atax_case c = {real_type(v), "NT"[v / 2 % 2], shapes[s][0], shapes[s][1], .extra_ld = v / 4 % 4};
+      c.shift = v < 8 ? 0 : v % 4;
+      c.no_tmp = v % 5 == 0;
       EACH_DEVICE(device)
         run_on_queue(&atax, &c, device);
     }
@@ -112,11 +108,7 @@ static void nan_times_zero(void) {
     for (int v = 0; v < 8; v++)
       for (int device = DAVIT_HOST; device <= device_count(); device++) {
         SCOPE;
-        const atax_case c = {.type = real_type(v),
-                             .trans = "NT"[v / 2 % 2],
-                             .m = shapes[s][0],
-                             .n = shapes[s][1],
-                             .extra_ld = v / 4};
+        const atax_case c = {real_type(v), "NT"[v / 2 % 2], shapes[s][0], shapes[s][1], .extra_ld = v / 4};
         const bool queued = device < device_count();
         const int place = queued ? place_for(device) : DAVIT_PAGEABLE;
         dense o[MAX_OPERANDS];
@@ -154,12 +146,8 @@ CASE(test_places_and_devices) {
   int devices[MAX_PLACES], count = plain_devices(devices);
   for (int s = 0; s < 12; s++)
     for (int v = 0; v < 64; v += 3) {
-      atax_case c = {.type = real_type(v),
-                     .trans = "NT"[v / 2 % 2],
-                     .m = shapes[s][0],
-                     .n = shapes[s][1],
-                     .extra_ld = v % 3,
-                     .no_tmp = v % 7 == 0};
+      atax_case c = {real_type(v), "NT"[v / 2 % 2], shapes[s][0], shapes[s][1], .extra_ld = v % 3};
+      c.no_tmp = v % 7 == 0;
       int places[4] = {dense_place(v % 4), dense_place(v / 4 % 4), dense_place(v / 16),
                        dense_place((v + 1) % 4)};
       run_spread(&atax, &c, places, NULL, 0);

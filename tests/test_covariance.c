@@ -12,11 +12,12 @@
 typedef struct covariance_case {
   davit_type type;
   char trans;
-  int64_t rows, cols, extra_ld;
+  int64_t rows, cols;
+  double mean_divisor, divisor;
+  int64_t extra_ld;
   int shift;
   davit_covariance_form form;
   bool in_place, no_mean, no_centred;
-  double mean_divisor, divisor;
 } covariance_case;
 
 enum { D, CENTRED, MEAN, S };
@@ -172,18 +173,16 @@ static const int64_t shapes[][2] = {{0, 4},  {4, 0},  {0, 0},    {1, 1},    {1, 
                                     {3, 70}, {5, 31}, {300, 20}, {20, 150}, {1000, 9}, {129, 67}};
 
 static covariance_case variant(int s, int v) {
-  return (covariance_case){.type = real_type(v),
-                           .trans = "NT"[v / 2 % 2],
-                           .rows = shapes[s][0],
-                           .cols = shapes[s][1],
-                           .extra_ld = v / 4 % 4,
-                           .shift = v / 8 % 4,
-                           .form = v / 4 % 2 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
-                           .in_place = v % 3 == 0,
-                           .no_mean = v % 5 == 0,
-                           .no_centred = v % 7 == 0,
-                           .mean_divisor = v % 4 == 1 ? 3214212.01 : (double)shapes[s][0] + 1,
-                           .divisor = v % 4 == 2 ? -2.5 : 1};
+  covariance_case c = {real_type(v), "NT"[v / 2 % 2], .rows = shapes[s][0], .cols = shapes[s][1]};
+  c.mean_divisor = v % 4 == 1 ? 3214212.01 : (double)c.rows + 1;
+  c.divisor = v % 4 == 2 ? -2.5 : 1;
+  c.extra_ld = v / 4 % 4;
+  c.shift = v / 8 % 4;
+  c.form = v / 4 % 2 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL;
+  c.in_place = v % 3 == 0;
+  c.no_mean = v % 5 == 0;
+  c.no_centred = v % 7 == 0;
+  return c;
 }
 
 static void on_all_devices(void) {
@@ -215,13 +214,8 @@ CASE(test_many_columns) {
   int devices[MAX_PLACES], count = plain_devices(devices);
   const int places[4] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PINNED, DAVIT_PAGEABLE};
   for (int v = 0; v < 4; v++) {
-    covariance_case c = {.type = real_type(v),
-                         .trans = "NT"[v / 2],
-                         .rows = 20,
-                         .cols = 1111,
-                         .form = v == 1 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
-                         .mean_divisor = 20,
-                         .divisor = 19};
+    covariance_case c = {real_type(v), "NT"[v / 2], 20, 1111, 20, .divisor = 19};
+    c.form = v == 1 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL;
     run_spread(&covariance, &c, places, devices, count);
     if (v == 0)
       for (int d = 0; d < count; d++)
@@ -247,8 +241,7 @@ CASE(test_reference) {
 /* On centred random data D D is far from D' D, D D' too; on symmetric data they are the same. */
 CASE(test_wrong_product_differs) {
   enum { SIZE = 40 };
-  covariance_case c = {
-      .type = DAVIT_DOUBLE, .trans = 'N', .rows = SIZE, .cols = SIZE, .mean_divisor = 40, .divisor = 1};
+  covariance_case c = {DAVIT_DOUBLE, 'N', SIZE, SIZE, 40, .divisor = 1};
   dense o[MAX_OPERANDS];
   make(&c, pageable, o);
   CHECK(call(&c, o, NULL, NULL, 0));
@@ -269,8 +262,7 @@ CASE(test_wrong_product_differs) {
 CASE(test_same_bits_again) {
   EACH_DEVICE(device)
     for (int v = 0; v < 2; v++) {
-      const covariance_case c = {
-          .type = DAVIT_DOUBLE, .trans = "NT"[v], .rows = 90, .cols = 70, .mean_divisor = 90, .divisor = 89};
+      const covariance_case c = {DAVIT_DOUBLE, "NT"[v], 90, 70, 90, .divisor = 89};
       same_bits_again(&covariance, &c, device);
     }
 }
@@ -373,13 +365,8 @@ CASE(test_bad_arguments) {
 
 CASE(test_failures) {
   for (int v = 0; v < 2; v++) {
-    const covariance_case c = {.type = DAVIT_DOUBLE,
-                               .trans = "NT"[v],
-                               .rows = 30,
-                               .cols = 150,
-                               .form = v ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL,
-                               .mean_divisor = 30,
-                               .divisor = 29};
+    covariance_case c = {DAVIT_DOUBLE, "NT"[v], 30, 150, 30, .divisor = 29};
+    c.form = v ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL;
     fail_routine(&covariance, &c);
   }
 }
@@ -387,13 +374,7 @@ CASE(test_failures) {
 /* A device that cannot hold the data says so. */
 CASE(test_out_of_device_memory) {
   const int device = 0;
-  const covariance_case c = {.type = DAVIT_DOUBLE,
-                             .trans = 'N',
-                             .rows = 30,
-                             .cols = 20,
-                             .mean_divisor = 30,
-                             .divisor = 29,
-                             .no_centred = true};
+  const covariance_case c = {DAVIT_DOUBLE, 'N', 30, 20, 30, 29, .no_centred = true};
   dense o[MAX_OPERANDS];
   make(&c, pageable, o);
   if (device_count() > 0) {

@@ -87,16 +87,11 @@ static void run_and_check(problem p) {
 }
 
 static problem basic(int type, int64_t m, int64_t n, int64_t k) {
-  return (problem){.type = real_type(type),
-                   .transa = 'N',
-                   .transb = 'N',
-                   .m = m,
-                   .n = n,
-                   .k = k,
-                   .alpha = 0.7,
-                   .beta = -1,
-                   .places = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE},
-                   .options = {.devices = devices, .device_count = spread, .tile = 64}};
+  problem p = {real_type(type), 'N', 'N', m, n, k, 0.7, .beta = -1};
+  for (int i = 0; i < 3; i++)
+    p.places[i] = DAVIT_PAGEABLE;
+  p.options = (davit_gemm_options){.devices = devices, .device_count = spread, .tile = 64};
+  return p;
 }
 
 /* In bits 0 and 1 of `which` is whether A and B are transposed. */

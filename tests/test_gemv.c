@@ -57,22 +57,22 @@ static void run(const gemv_case *c, davit_queue *queue, int count) {
   expect_product(c, &a, &x, &y);
 }
 
+static void put_at(gemv_case *c, int a, int x, int y) {
+  c->places[0] = a, c->places[1] = x, c->places[2] = y;
+}
+
 CASE(test_sizes_and_places) {
   static const int64_t sizes[] = {0, 1, 2, 37, 130}, incs[] = {1, 2, -1, -3};
   int devices[MAX_PLACES], count = spread_devices(devices);
   for (int m = 0; m < COUNT(sizes); m++)
     for (int n = 0; n < COUNT(sizes); n++)
       for (int p = 0; p < DENSE_PLACES * DENSE_PLACES * DENSE_PLACES; p += 7) {
-        const gemv_case c = {.type = real_type(p),
-                             .trans = "NT"[p / 2 % 2],
-                             .m = sizes[m],
-                             .n = sizes[n],
-                             .extra_ld = p % 3,
-                             .incx = incs[(m + p) % 4],
-                             .incy = incs[(n + p / 4) % 4],
-                             .alpha = 0.5,
-                             .beta = -0.25,
-                             .places = {dense_place(p % 4), dense_place(p / 4 % 4), dense_place(p / 16)}};
+        gemv_case c = {real_type(p), "NT"[p / 2 % 2], sizes[m], sizes[n], .extra_ld = p % 3};
+        c.incx = incs[(m + p) % 4];
+        c.incy = incs[(n + p / 4) % 4];
+        c.alpha = 0.5;
+        c.beta = -0.25;
+        put_at(&c, dense_place(p % 4), dense_place(p / 4 % 4), dense_place(p / 16));
         run(&c, NULL, 1 + p % count);
       }
 }
@@ -83,9 +83,8 @@ CASE(test_scalars) {
   for (int i = 0; i < 4; i++)
     for (int j = 0; j < 4; j++)
       for (int t = 0; t < 2; t++) {
-        const gemv_case c = {real_type(t), "NT" [t], 65, 33, 1, 1, 1, scalars[i], scalars[j], {
-                               dense_place(i), dense_place(j), dense_place(3 - i)
-                             }};
+        gemv_case c = {real_type(t), "NT"[t], 65, 33, 1, 1, 1, scalars[i], .beta = scalars[j]};
+        put_at(&c, dense_place(i), dense_place(j), dense_place(3 - i));
         run(&c, NULL, count);
       }
 }
@@ -96,16 +95,8 @@ CASE(test_several_chunks) {
   int devices[MAX_PLACES], count = spread_devices(devices);
   for (int s = 0; s < COUNT(shapes); s++)
     for (int t = 0; t < 2; t++) {
-      const gemv_case c = {real_type(s + 1),
-                           "NT"[t],
-                           shapes[s][0],
-                           shapes[s][1],
-                           1,
-                           1,
-                           -1,
-                           1,
-                           0.5,
-                           {dense_place(s % 2), DAVIT_PAGEABLE, DAVIT_PINNED}};
+      gemv_case c = {real_type(s + 1), "NT"[t], shapes[s][0], shapes[s][1], 1, 1, -1, 1, .beta = 0.5};
+      put_at(&c, dense_place(s % 2), DAVIT_PAGEABLE, DAVIT_PINNED);
       run(&c, NULL, count);
     }
 }

@@ -7,7 +7,7 @@
 typedef struct stencil_case {
   davit_type type;
   int64_t rows, cols, extra_lda, extra_ldb;
-  davit_stencil_border border;
+  int border; /* a davit_stencil_border */
   int shift_a, shift_b;
   const double *coefficients;
 } stencil_case;
@@ -27,9 +27,11 @@ static void refer(const stencil_case *c, dense *o) {
   const dense *a = &o[A], *b = &o[B];
   const double *k = c->coefficients ? c->coefficients : davit_stencil_coefficients;
   if (c->type == DAVIT_DOUBLE)
-    dvt_ref_dstencil(c->rows, c->cols, dense_image(a), a->ld, k, c->border, dense_image(b), b->ld);
+    dvt_ref_dstencil(c->rows, c->cols, dense_image(a), a->ld, k, (davit_stencil_border)c->border,
+                     dense_image(b), b->ld);
   else
-    dvt_ref_sstencil(c->rows, c->cols, dense_image(a), a->ld, k, c->border, dense_image(b), b->ld);
+    dvt_ref_sstencil(c->rows, c->cols, dense_image(a), a->ld, k, (davit_stencil_border)c->border,
+                     dense_image(b), b->ld);
 }
 
 static void expect(const void *problem, dense *o) {
@@ -38,7 +40,7 @@ static void expect(const void *problem, dense *o) {
   if (!dense_as_image(&o[B]))
     fail_msg("type %d, %lld x %lld, ld +%lld +%lld, border %d, shifts %d %d", (int)c->type,
              (long long)c->rows, (long long)c->cols, (long long)c->extra_lda, (long long)c->extra_ldb,
-             (int)c->border, c->shift_a, c->shift_b);
+             c->border, c->shift_a, c->shift_b);
 }
 
 static davit_status call(const void *problem, const dense *o, davit_queue *queue, const int *devices,
@@ -46,7 +48,8 @@ static davit_status call(const void *problem, const dense *o, davit_queue *queue
   const stencil_case *c = problem;
   const void *from = dense_there(&o[A]), *k = c->coefficients;
   void *to = dense_there(&o[B]);
-  const davit_stencil_options options = {.border = c->border, .devices = devices, .device_count = count};
+  const davit_stencil_options options = {
+      .border = (davit_stencil_border)c->border, .devices = devices, .device_count = count};
   return FORM(queue, stencil, c->type, c->rows, c->cols, from, o[A].ld, k, to, o[B].ld, &options);
 }
 
@@ -59,15 +62,10 @@ static const int64_t shapes[][2] = {{0, 5},   {5, 0},     {1, 1},    {1, 9},   {
 static void on_all_devices(void) {
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 24; v++) {
-      const stencil_case c = {.type = real_type(v),
-                              .rows = shapes[s][0],
-                              .cols = shapes[s][1],
-                              .extra_lda = v / 4 % 3,
-                              .extra_ldb = v / 2 % 4,
-                              .border = (davit_stencil_border)(v % 3),
-                              .shift_a = v < 8 ? 0 : v % 4,
-                              .shift_b = v < 12 ? 0 : v % 3,
-                              .coefficients = v % 5 ? skewed : NULL};
+      stencil_case c = {real_type(v), shapes[s][0], shapes[s][1], v / 4 % 3, v / 2 % 4, .border = v % 3};
+      c.shift_a = v < 8 ? 0 : v % 4;
+      c.shift_b = v < 12 ? 0 : v % 3;
+      c.coefficients = v % 5 ? skewed : NULL;
       EACH_DEVICE(device)
         run_on_queue(&stencil, &c, device);
     }
@@ -79,12 +77,8 @@ CASES_ON_QUEUES(on_all_devices)
 CASE(test_large_and_aligned) {
   EACH_DEVICE(device)
     for (int v = 0; v < 6; v++) {
-      stencil_case c = {.type = real_type(v),
-                        .rows = 2304 + (v == 5),
-                        .cols = 999,
-                        .extra_lda = v == 5 ? 3 : 0,
-                        .extra_ldb = v == 5 ? 7 : 0,
-                        .border = (davit_stencil_border)(v % 3)};
+      const bool odd = v == 5;
+      stencil_case c = {real_type(v), 2304 + odd, 999, odd ? 3 : 0, odd ? 7 : 0, .border = v % 3};
       run_on_queue(&stencil, &c, device);
     }
 }
@@ -104,12 +98,7 @@ CASE(test_places_and_devices) {
   int devices[MAX_PLACES], count = plain_devices(devices);
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 16; v++) {
-      stencil_case c = {.type = real_type(v),
-                        .rows = shapes[s][0],
-                        .cols = shapes[s][1],
-                        .extra_lda = v % 3,
-                        .extra_ldb = v % 2,
-                        .border = (davit_stencil_border)(v % 3)};
+      stencil_case c = {real_type(v), shapes[s][0], shapes[s][1], v % 3, v % 2, .border = v % 3};
       run_spread(&stencil, &c, (int[]){dense_place(v / 4), dense_place(v % 4)}, NULL, 0);
       run_spread(&stencil, &c, (int[]){dense_place(v / 4), dense_place(v % 4)}, devices, count);
     }
@@ -118,12 +107,10 @@ CASE(test_places_and_devices) {
 /* Several chunks: along the columns, and down columns that are too long for one. */
 CASE(test_several_chunks) {
   const int host = DAVIT_HOST;
-  stencil_case wide = {
-      .type = DAVIT_DOUBLE, .rows = 3001, .cols = 4000, .border = DAVIT_STENCIL_BORDER_UNTOUCHED};
+  stencil_case wide = {DAVIT_DOUBLE, 3001, 4000, .border = DAVIT_STENCIL_BORDER_UNTOUCHED};
   run_spread(&stencil, &wide, (int[]){DAVIT_PAGEABLE, DAVIT_PAGEABLE}, NULL, 0);
   for (int border = 0; border < 3; border++) {
-    stencil_case tall = {
-        .type = DAVIT_FLOAT, .rows = 1100003, .cols = 9, .border = (davit_stencil_border)border};
+    stencil_case tall = {DAVIT_FLOAT, 1100003, 9, .border = border};
     run_spread(&stencil, &tall, (int[]){DAVIT_PAGEABLE, DAVIT_PINNED}, &host, 1);
     run_spread(&stencil, &tall, (int[]){DAVIT_PINNED, DAVIT_PAGEABLE}, NULL, 0);
   }
