@@ -19,7 +19,7 @@ davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage
                                  dvt_closest_state *state);
 #include "tests/points.h"
 
-enum { GUARD = 256, TEAMS = 3, STEPS_FROM = DVT_CLOSEST_CACHE / 16 };
+enum { TEAMS = 3, STEPS_FROM = DVT_CLOSEST_CACHE / 16 };
 
 /* ---- kernels by name ---- */
 
@@ -93,14 +93,10 @@ static void perform_part(const cloud *c, bool gpu, dvt_closest_stage stage, dvt_
   dvt_closest_state staged;
   dvt_closest_site site = site_of(c, gpu, &staged);
   const size_t bytes = (gpu ? emulated_closest_bytes : dvt_closest_bytes)(&site, stage);
-  char *memory = aligned_alloc(256, (bytes + GUARD + 255) / 256 * 256);
-  memset(memory, 0x5c, bytes + GUARD);
-  site.memory = memory;
+  CHECK(emulated_workspace(NULL, bytes, &site.memory));
   CHECK((gpu ? emulated_closest_perform : dvt_closest_perform)(&site, stage, state));
   assert_false(emulator_busy);
-  for (int i = 0; i < GUARD; i++)
-    assert_int_equal(memory[bytes + (size_t)i], 0x5c);
-  free(memory);
+  assert_true(emulator_free());
 }
 
 /* The stage in `parts` parts; the CPU knows and finds the same. */
@@ -230,7 +226,7 @@ CASE(test_places) {
     cloud c = cloud_of(0, DAVIT_FLOAT, dim, 9001);
     dvt_closest_state staged, s = {.parts = 1, .known = __builtin_inf()};
     dvt_closest_site site = site_of(&c, true, &staged);
-    site.memory = aligned_alloc(256, (emulated_closest_bytes(&site, DVT_CLOSEST_DENSE) + 255) / 256 * 256);
+    CHECK(emulated_workspace(NULL, emulated_closest_bytes(&site, DVT_CLOSEST_DENSE), &site.memory));
     CHECK(emulated_closest_perform(&site, DVT_CLOSEST_DENSE, &s));
     const layout l = layout_of(&site, DVT_CLOSEST_DENSE);
     const uint32_t *table = (const uint32_t *)(const void *)((char *)site.memory + l.table);
@@ -247,7 +243,7 @@ CASE(test_places) {
       const int64_t bucket = bucket_of(&s.grid, (point){p[0], p[1], dim > 2 ? p[dim - 1] : 0}, dim);
       assert_in_range(at, table[bucket - 1], table[bucket] - 1);
     }
-    free(site.memory);
+    assert_true(emulator_free());
   }
 }
 
@@ -256,7 +252,7 @@ CASE(test_refused) {
   cloud c = cloud_of(0, DAVIT_FLOAT, 2, STEPS_FROM + 1);
   dvt_closest_state staged;
   dvt_closest_site site = site_of(&c, true, &staged);
-  site.memory = aligned_alloc(256, (emulated_closest_bytes(&site, DVT_CLOSEST_EQUAL) + 255) / 256 * 256);
+  CHECK(emulated_workspace(NULL, emulated_closest_bytes(&site, DVT_CLOSEST_EQUAL), &site.memory));
   for (int stage = 0; stage <= DVT_CLOSEST_EQUAL; stage++) {
     const dvt_closest_state begin = {
         .parts = 1, .known = 0.5, .sample = stage == DVT_CLOSEST_HASHED ? 100 : 0};
@@ -274,5 +270,5 @@ CASE(test_refused) {
     }
     emulator_fails_at = -1;
   }
-  free(site.memory);
+  assert_true(emulator_free());
 }

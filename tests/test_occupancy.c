@@ -25,6 +25,19 @@ static davit_occupancy_result fit(const davit_occupancy_card *card, int threads,
   return occupancy;
 }
 
+static davit_occupancy_result by_rule(const davit_occupancy_card *card, int threads, int registers,
+                                      size_t shared_bytes) {
+  return fit(card, threads, registers, shared_bytes, DAVIT_OCCUPANCY_RULE);
+}
+
+enum {
+  BLOCK_SIZE = DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE,
+  WARPS = DAVIT_OCCUPANCY_LIMIT_WARPS,
+  BLOCKS = DAVIT_OCCUPANCY_LIMIT_BLOCKS,
+  REGISTERS = DAVIT_OCCUPANCY_LIMIT_REGISTERS,
+  SHARED = DAVIT_OCCUPANCY_LIMIT_SHARED
+};
+
 /* ---- what the sources print ---- */
 
 typedef struct figure {
@@ -41,37 +54,34 @@ typedef struct figure {
 /* Figures that the sources of docs/occupancy.md print for Fermi and the GTX 670, in the column `rule`. 28
  * bytes of shared memory a thread are its point, distance and pair, 20 a distance and a pair, 4 a counter. */
 static const figure figures[] = {
-    {"stencil, 40 registers", "GT 560M", 256, 40, 0, 3, 3, 24, 50, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
-    {"stencil, block of 32 x 32", "GT 560M", 1024, 40, 0, 0, 0, 0, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
-    {"stencil, without the register limit", "GT 560M", 256, 0, 0, 6, 6, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
-    {"stencil, 20 registers", "GT 560M", 256, 20, 0, 6, 6, 48, 100,
-     DAVIT_OCCUPANCY_LIMIT_WARPS | DAVIT_OCCUPANCY_LIMIT_REGISTERS},
+    {"stencil, 40 registers", "GT 560M", 256, 40, 0, 3, 3, 24, 50, REGISTERS},
+    {"stencil, block of 32 x 32", "GT 560M", 1024, 40, 0, 0, 0, 0, 0, REGISTERS},
+    {"stencil, without the register limit", "GT 560M", 256, 0, 0, 6, 6, 48, 100, WARPS},
+    {"stencil, 20 registers", "GT 560M", 256, 20, 0, 6, 6, 48, 100, WARPS | REGISTERS},
     /* One register more: the units make the difference that a division does not see. */
-    {"stencil, 21 registers", "GT 560M", 256, 21, 0, 5, 6, 40, 83.33, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
-    {"atax, 256 threads", "GT 560M", 256, 0, 4096, 6, 6, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
-    {"atax, shared memory as printed", "GT 560M", 256, 0, 2048, 6, 6, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
-    {"atax, 128 threads", "GT 560M", 128, 0, 2048, 8, 8, 32, 66.67, DAVIT_OCCUPANCY_LIMIT_BLOCKS},
-    {"atax, 512 threads", "GT 560M", 512, 0, 8192, 3, 3, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
-    {"covariance, 16 x 16", "GT 560M", 256, 0, 4096, 6, 6, 48, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
-    {"covariance, 8 x 8", "GT 560M", 64, 0, 1024, 8, 8, 16, 33.33, DAVIT_OCCUPANCY_LIMIT_BLOCKS},
-    {"covariance, 32 x 32", "GT 560M", 1024, 0, 16384, 1, 1, 32, 66.67, DAVIT_OCCUPANCY_LIMIT_WARPS},
-    {"compare_points_bf, 256", "GTX 670", 256, 0, 28 * 256 + 4, 6, 6, 48, 75, DAVIT_OCCUPANCY_LIMIT_SHARED},
-    {"compare_points_bf, 512", "GTX 670", 512, 0, 28 * 512 + 4, 3, 3, 48, 75, DAVIT_OCCUPANCY_LIMIT_SHARED},
-    {"compare_points_bf, 1024", "GTX 670", 1024, 0, 28 * 1024 + 4, 1, 1, 32, 50,
-     DAVIT_OCCUPANCY_LIMIT_SHARED},
-    {"minDistReduction, 256", "GTX 670", 256, 0, 20 * 256, 8, 8, 64, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
+    {"stencil, 21 registers", "GT 560M", 256, 21, 0, 5, 6, 40, 83.33, REGISTERS},
+    {"atax, 256 threads", "GT 560M", 256, 0, 4096, 6, 6, 48, 100, WARPS},
+    {"atax, shared memory as printed", "GT 560M", 256, 0, 2048, 6, 6, 48, 100, WARPS},
+    {"atax, 128 threads", "GT 560M", 128, 0, 2048, 8, 8, 32, 66.67, BLOCKS},
+    {"atax, 512 threads", "GT 560M", 512, 0, 8192, 3, 3, 48, 100, WARPS},
+    {"covariance, 16 x 16", "GT 560M", 256, 0, 4096, 6, 6, 48, 100, WARPS},
+    {"covariance, 8 x 8", "GT 560M", 64, 0, 1024, 8, 8, 16, 33.33, BLOCKS},
+    {"covariance, 32 x 32", "GT 560M", 1024, 0, 16384, 1, 1, 32, 66.67, WARPS},
+    {"compare_points_bf, 256", "GTX 670", 256, 0, 28 * 256 + 4, 6, 6, 48, 75, SHARED},
+    {"compare_points_bf, 512", "GTX 670", 512, 0, 28 * 512 + 4, 3, 3, 48, 75, SHARED},
+    {"compare_points_bf, 1024", "GTX 670", 1024, 0, 28 * 1024 + 4, 1, 1, 32, 50, SHARED},
+    {"minDistReduction, 256", "GTX 670", 256, 0, 20 * 256, 8, 8, 64, 100, WARPS},
     /* Printed 12, which needs the units: by hand it is 13. */
-    {"compareStripPoints, 128", "GTX 670", 128, 0, 28 * 128 + 4, 12, 13, 48, 75,
-     DAVIT_OCCUPANCY_LIMIT_SHARED},
-    {"base of 1024, 12 KB", "GTX 670", 1024, 0, 12 << 10, 2, 2, 64, 100, DAVIT_OCCUPANCY_LIMIT_WARPS},
-    {"registers as many as there are", "GTX 670", 1024, 63, 0, 1, 1, 32, 50, DAVIT_OCCUPANCY_LIMIT_REGISTERS},
+    {"compareStripPoints, 128", "GTX 670", 128, 0, 28 * 128 + 4, 12, 13, 48, 75, SHARED},
+    {"base of 1024, 12 KB", "GTX 670", 1024, 0, 12 << 10, 2, 2, 64, 100, WARPS},
+    {"registers as many as there are", "GTX 670", 1024, 63, 0, 1, 1, 32, 50, REGISTERS},
 };
 
 CASE(test_printed_figures) {
   for (int i = 0; i < COUNT(figures); i++) {
     const figure *f = &figures[i];
     davit_occupancy_card card = card_of(f->card);
-    davit_occupancy_result o = fit(&card, f->threads, f->registers, f->shared_bytes, DAVIT_OCCUPANCY_RULE);
+    davit_occupancy_result o = by_rule(&card, f->threads, f->registers, f->shared_bytes);
     davit_occupancy_result by_hand =
         fit(&card, f->threads, f->registers, f->shared_bytes, DAVIT_OCCUPANCY_HAND);
     if (o.blocks != f->rule || by_hand.blocks != f->hand || o.warps != f->warps || o.limits != f->limits ||
@@ -87,15 +97,15 @@ CASE(test_printed_figures) {
 CASE(test_printed_numbers) {
   davit_occupancy_card fermi = card_of("gt560m");
   assert_int_equal(fermi.registers / 40, 819);
-  davit_occupancy_result o = fit(&fermi, 256, 40, 0, DAVIT_OCCUPANCY_RULE);
+  davit_occupancy_result o = by_rule(&fermi, 256, 40, 0);
   assert_int_equal(o.threads, 768);
   assert_int_equal(o.threads * 40, 30720);
-  assert_int_equal(fit(&fermi, 256, 0, 0, DAVIT_OCCUPANCY_RULE).threads, 1536);
-  assert_int_equal(fit(&fermi, 64, 0, 0, DAVIT_OCCUPANCY_RULE).threads, 512);
-  assert_int_equal(fit(&fermi, 128, 0, 0, DAVIT_OCCUPANCY_RULE).threads, 1024);
+  assert_int_equal(by_rule(&fermi, 256, 0, 0).threads, 1536);
+  assert_int_equal(by_rule(&fermi, 64, 0, 0).threads, 512);
+  assert_int_equal(by_rule(&fermi, 128, 0, 0).threads, 1024);
   davit_occupancy_card kepler = card_of("GTX 670");
-  assert_int_equal(fit(&kepler, 256, 0, 28 * 256 + 4, DAVIT_OCCUPANCY_RULE).threads, 1536);
-  assert_int_equal(fit(&kepler, 128, 0, 28 * 128 + 4, DAVIT_OCCUPANCY_RULE).threads, 1536);
+  assert_int_equal(by_rule(&kepler, 256, 0, 28 * 256 + 4).threads, 1536);
+  assert_int_equal(by_rule(&kepler, 128, 0, 28 * 128 + 4).threads, 1536);
 }
 
 /* Registers given to whole blocks, as on the first CUDA cards (1.3: 16384, in units of 512, 32 warps, 8
@@ -109,11 +119,11 @@ CASE(test_registers_by_block) {
   card.threads = 1024;
   card.warps = 32;
   card.block_threads = 512;
-  assert_int_equal(fit(&card, 256, 16, 0, DAVIT_OCCUPANCY_RULE).blocks, 4);
-  assert_int_equal(fit(&card, 256, 17, 0, DAVIT_OCCUPANCY_RULE).blocks, 3);
-  assert_int_equal(fit(&card, 96, 25, 0, DAVIT_OCCUPANCY_RULE).blocks, 4); /* 4 warps, 3200 -> 3584 */
-  assert_int_equal(fit(&card, 512, 32, 0, DAVIT_OCCUPANCY_RULE).blocks, 1);
-  assert_int_equal(fit(&card, 512, 33, 0, DAVIT_OCCUPANCY_RULE).blocks, 0);
+  assert_int_equal(by_rule(&card, 256, 16, 0).blocks, 4);
+  assert_int_equal(by_rule(&card, 256, 17, 0).blocks, 3);
+  assert_int_equal(by_rule(&card, 96, 25, 0).blocks, 4); /* 4 warps, 3200 -> 3584 */
+  assert_int_equal(by_rule(&card, 512, 32, 0).blocks, 1);
+  assert_int_equal(by_rule(&card, 512, 33, 0).blocks, 0);
 }
 
 /* ---- why none ---- */
@@ -134,32 +144,29 @@ static void expect_none(const davit_occupancy_card *card, int threads, int regis
 
 CASE(test_reasons) {
   davit_occupancy_card card = card_of("GTX 670"), h100 = card_of("H100");
-  expect_none(&card, 1024, 64, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS, "at most 63 registers, not 64");
-  expect_none(&h100, 1024, 65, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS, "65 registers need more than the 65536");
-  expect_none(&card, 32, 0, (48 << 10) + 1, DAVIT_OCCUPANCY_LIMIT_SHARED,
-              "at most 49152 bytes of shared memory");
-  expect_none(&card, 1025, 0, 0, DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE,
-              "1025 threads is larger than the largest, 1024");
-  expect_none(&card, INT_MAX, 0, 0, DAVIT_OCCUPANCY_LIMIT_BLOCK_SIZE | DAVIT_OCCUPANCY_LIMIT_WARPS,
-              "larger than the largest");
-  expect_none(&card, 32, 0, SIZE_MAX, DAVIT_OCCUPANCY_LIMIT_SHARED, "shared memory");
-  expect_none(&card, 64, INT_MAX, 0, DAVIT_OCCUPANCY_LIMIT_REGISTERS, "at most 63");
+  expect_none(&card, 1024, 64, 0, REGISTERS, "at most 63 registers, not 64");
+  expect_none(&h100, 1024, 65, 0, REGISTERS, "65 registers need more than the 65536");
+  expect_none(&card, 32, 0, (48 << 10) + 1, SHARED, "at most 49152 bytes of shared memory");
+  expect_none(&card, 1025, 0, 0, BLOCK_SIZE, "1025 threads is larger than the largest, 1024");
+  expect_none(&card, INT_MAX, 0, 0, BLOCK_SIZE | WARPS, "larger than the largest");
+  expect_none(&card, 32, 0, SIZE_MAX, SHARED, "shared memory");
+  expect_none(&card, 64, INT_MAX, 0, REGISTERS, "at most 63");
   /* Several at once, each of which forbids a block. */
-  expect_none(&card, 32, 64, SIZE_MAX, DAVIT_OCCUPANCY_LIMIT_REGISTERS | DAVIT_OCCUPANCY_LIMIT_SHARED, "63");
+  expect_none(&card, 32, 64, SIZE_MAX, REGISTERS | SHARED, "63");
 }
 
 CASE(test_reserved_memory) {
   davit_occupancy_card a100 = card_of("A100"), h100 = card_of("H100"), v100 = card_of("V100");
-  assert_int_equal(fit(&a100, 128, 0, 163 << 10, DAVIT_OCCUPANCY_RULE).blocks, 1);
-  assert_int_equal(fit(&a100, 128, 0, (163 << 10) + 1, DAVIT_OCCUPANCY_RULE).blocks, 0);
-  assert_int_equal(fit(&a100, 128, 0, 82 << 10, DAVIT_OCCUPANCY_RULE).blocks, 1);
+  assert_int_equal(by_rule(&a100, 128, 0, 163 << 10).blocks, 1);
+  assert_int_equal(by_rule(&a100, 128, 0, (163 << 10) + 1).blocks, 0);
+  assert_int_equal(by_rule(&a100, 128, 0, 82 << 10).blocks, 1);
   assert_int_equal(fit(&a100, 128, 0, 82 << 10, DAVIT_OCCUPANCY_HAND).blocks,
                    2); /* what a block costs besides */
-  assert_int_equal(fit(&h100, 128, 0, 227 << 10, DAVIT_OCCUPANCY_RULE).blocks, 1);
-  assert_int_equal(fit(&h100, 128, 0, 113 << 10, DAVIT_OCCUPANCY_RULE).blocks, 2);
-  assert_int_equal(fit(&v100, 128, 0, 48 << 10, DAVIT_OCCUPANCY_RULE).blocks, 2);
+  assert_int_equal(by_rule(&h100, 128, 0, 227 << 10).blocks, 1);
+  assert_int_equal(by_rule(&h100, 128, 0, 113 << 10).blocks, 2);
+  assert_int_equal(by_rule(&v100, 128, 0, 48 << 10).blocks, 2);
   /* Blocks without shared memory cost 1 KiB each, which bounds nothing. */
-  assert_int_equal(fit(&h100, 32, 0, 0, DAVIT_OCCUPANCY_RULE).limits, DAVIT_OCCUPANCY_LIMIT_BLOCKS);
+  assert_int_equal(by_rule(&h100, 32, 0, 0).limits, BLOCKS);
 }
 
 /* ---- properties ---- */
@@ -173,7 +180,7 @@ CASE(test_properties) {
     const davit_occupancy_card *card = &cards[random_below(&random, count)];
     int threads = 1 + random_below(&random, 1100), registers = random_below(&random, 100);
     size_t shared = (size_t)random_below(&random, 60000);
-    davit_occupancy_result o = fit(card, threads, registers, shared, DAVIT_OCCUPANCY_RULE);
+    davit_occupancy_result o = by_rule(card, threads, registers, shared);
     davit_occupancy_result hand = fit(card, threads, registers, shared, DAVIT_OCCUPANCY_HAND);
     /* No resource is overdrawn, and one block more would overdraw one of those that are named. */
     assert_true(o.threads <= card->threads && o.warps <= card->warps && o.blocks <= card->blocks);
@@ -182,9 +189,9 @@ CASE(test_properties) {
     assert_true(o.limits != 0);
     assert_true(o.blocks <= hand.blocks || threads % card->warp_size != 0);
     /* Asking for more never gives more. */
-    assert_true(fit(card, threads, registers + 1, shared, DAVIT_OCCUPANCY_RULE).blocks <= o.blocks);
-    assert_true(fit(card, threads, registers, shared + 100, DAVIT_OCCUPANCY_RULE).blocks <= o.blocks);
-    assert_true(fit(card, threads + 1, registers, shared, DAVIT_OCCUPANCY_RULE).blocks <= o.blocks);
+    assert_true(by_rule(card, threads, registers + 1, shared).blocks <= o.blocks);
+    assert_true(by_rule(card, threads, registers, shared + 100).blocks <= o.blocks);
+    assert_true(by_rule(card, threads + 1, registers, shared).blocks <= o.blocks);
     assert_true(o.blocks <= o.blocks_by_warps && o.blocks <= o.blocks_by_blocks &&
                 o.blocks <= o.blocks_by_registers && o.blocks <= o.blocks_by_shared);
   }
@@ -207,7 +214,7 @@ CASE(test_names) {
   REFUSED(davit_occupancy_card_list(1, NULL, &count), "cards");
   REFUSED(davit_occupancy_card_list(1, list, NULL), "count");
   REFUSED(davit_occupancy_card_list(-1, list, &count), "capacity is -1");
-  assert_string_equal(davit_occupancy_limit_string(DAVIT_OCCUPANCY_LIMIT_SHARED), "shared memory");
+  assert_string_equal(davit_occupancy_limit_string(SHARED), "shared memory");
 }
 
 CASE(test_arguments) {
@@ -288,7 +295,7 @@ CASE(test_cuda_header) {
     size_t shared = random_below(&random, 2) ? (size_t)random_below(&random, 60 << 10)
                                              : (size_t)random_below(&random, 240 << 10);
     int expected = by_cuda(&card, threads, registers, shared);
-    int found = fit(&card, threads, registers, shared, DAVIT_OCCUPANCY_RULE).blocks;
+    int found = by_rule(&card, threads, registers, shared).blocks;
     if (found != expected)
       fail_msg("%s, %d threads, %d registers, %zu bytes: %d blocks, CUDA has %d", card.name, threads,
                registers, shared, found, expected);
@@ -368,7 +375,7 @@ static bool same_as_cuda(dvt_stream *stream, const davit_occupancy_card *card, i
     return true;
   CHECK(dvt_launch_fit(stream, index, threads, shared_bytes, &kernel));
   davit_occupancy_result o =
-      fit(card, kernel.threads, kernel.registers, kernel.static_bytes + shared_bytes, DAVIT_OCCUPANCY_RULE);
+      by_rule(card, kernel.threads, kernel.registers, kernel.static_bytes + shared_bytes);
   if (o.blocks != kernel.teams)
     fail_msg("%s, %d threads, %d registers, %zu + %zu bytes: %d blocks, CUDA says %d", kernel.name,
              kernel.threads, kernel.registers, kernel.static_bytes, shared_bytes, o.blocks, kernel.teams);

@@ -54,6 +54,12 @@ static void expect_warning(const char *words) {
     fail_msg("\"%s\" does not say \"%s\"", warning(), words);
 }
 
+/* The table has one entry. */
+static void set_one(void) {
+  CHECK(davit_tuning_clear());
+  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+}
+
 static int entry_count(void) {
   int count = -1;
   CHECK(davit_tuning_list(0, NULL, &count));
@@ -65,8 +71,7 @@ static const char *host_key(void) {
   static davit_tuning_entry entry;
   int count;
   if (!*entry.device) {
-    CHECK(davit_tuning_clear());
-    CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+    set_one();
     CHECK(davit_tuning_list(1, &entry, &count));
     CHECK(davit_tuning_clear());
   }
@@ -204,8 +209,7 @@ CASE(test_other_devices) {
 }
 
 CASE(test_unreadable) {
-  CHECK(davit_tuning_clear());
-  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+  set_one();
   REFUSED(davit_tuning_load("/nowhere/at/all"), "No such file");
   REFUSED(davit_tuning_load(folder), "Is a directory");
   REFUSED(davit_tuning_load("/dev/zero"), "cannot be read");
@@ -305,8 +309,7 @@ static int files_in_folder(void) {
 CASE(test_writing) {
   char link[160], under[160];
   struct stat status, old;
-  CHECK(davit_tuning_clear());
-  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+  set_one();
   /* An older file keeps its owner, its group and its mode; a link stays a link. */
   write_text("old");
   chmod(file, 0640);
@@ -341,8 +344,7 @@ CASE(test_writing) {
 /* A disk on which there is no room: the file that was there stays, and nothing beside it. */
 CASE(test_full_disk) {
   struct rlimit before, small;
-  CHECK(davit_tuning_clear());
-  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+  set_one();
   CHECK(davit_tuning_save(file));
   CHECK(davit_tuning_set(DAVIT_HOST, "gemv", "chunk", 4096, 0));
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -396,8 +398,7 @@ CASE(test_paths) {
   expect_path(wanted);
   setenv("XDG_CONFIG_HOME", "relative", 1);
   expect_path(wanted);
-  CHECK(davit_tuning_clear());
-  CHECK(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0));
+  set_one();
   REFUSED(davit_tuning_load(NULL), "cannot be read");
   CHECK(davit_tuning_save(NULL)); /* makes the directories */
   CHECK(davit_tuning_clear());
