@@ -98,13 +98,9 @@ void bench_number(const char *key, double value) {
     printf("null");
 }
 
-void bench_end(void) {
+int bench_finish(void) {
   printf("%s\n  ]\n}\n", rows ? "}" : "");
   fflush(stdout);
-}
-
-int bench_finish(void) {
-  bench_end();
   bench_check(davit_finalize(), "finalize");
   return 0;
 }

@@ -24,7 +24,6 @@ void bench_begin(const char *name);
 void bench_row(void);
 void bench_text(const char *key, const char *value);
 void bench_number(const char *key, double value);
-void bench_end(void);
 
 /* Ends the document and the library; what main() returns. */
 int bench_finish(void);

@@ -144,8 +144,8 @@ static bench_time search(problem *p, bench_words words) {
   return times[0];
 }
 
-/* A database for the targets and memory for their scores, on the devices; in what is there at least the
- * pointers can be freed. */
+/* A database for the targets and memory for their scores, on the devices; members that could not be made are
+ * NULL. */
 static bool open_database(problem *p, const int *devices, int count) {
   const size_t bytes = (size_t)p->targets.count * sizeof *p->scores;
   const bool peer = p->cells->threads > 0 && p->cells->site->peers && peer_parasail_there();

@@ -5,8 +5,8 @@
  * options of all programs: bench/measure.h.
  *
  * Sizes are by default those that fill a GPU, and small ones on the CPU; 0 leaves an operation out. The floor
- * of gemm is the flops' time at --peak (10^12 flop/s; known for Hopper alone; 0: none). The peer of the target
- * kernels is the queue's row. */
+ * of gemm is the time of the flops at --peak (10^12 flop/s; known for Hopper alone; 0: none). The peer of the
+ * target kernels is the queue's row. */
 #include "bench/series.h"
 #include "offload/blas.h"
 #include "offload/runtime/cublas.h"

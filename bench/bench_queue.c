@@ -516,13 +516,13 @@ static const struct raw {
     {"target", "raw-omp", raw_target}, {"nowait", "raw-omp", raw_nowait}, {"cuda", "raw-cuda", raw_cuda}};
 enum { RAWS = sizeof raws / sizeof *raws };
 
-/* What a child said, and how it ended. */
-typedef struct heard {
+/* The output of a child, and how it ended. */
+typedef struct child_output {
   char text[16384];
   int status;
-} heard;
+} child_output;
 
-static void listen_to(const char *name, char **argv, int argc, heard *h) {
+static void run_child(const char *name, char **argv, int argc, child_output *h) {
   int ends[2];
   char **words = calloc((size_t)argc + 3, sizeof *words);
   h->status = -1;
@@ -551,7 +551,7 @@ static void listen_to(const char *name, char **argv, int argc, heard *h) {
   free(words);
 }
 
-static void raw_rows(const settings *s, const struct raw *raw, heard *h) {
+static void raw_rows(const settings *s, const struct raw *raw, child_output *h) {
   char *rest = h->text, *line;
   while ((line = strsep(&rest, "\n")) && *line) {
     char unit[8], test[64];
@@ -610,10 +610,10 @@ static const char usage[] = "bench_queue [--device 0,-1] [--repeats 5] [--length
 
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
-  static heard heard_of[RAWS];
+  static child_output outputs[RAWS];
   const char *raw = bench_option("raw", NULL);
   for (int i = 0; i < RAWS && !raw; i++)
-    listen_to(raws[i].name, argv, argc, &heard_of[i]);
+    run_child(raws[i].name, argv, argc, &outputs[i]);
   settings s = configure();
   if (raw)
     return child(raw, &s);
@@ -629,6 +629,6 @@ int main(int argc, char **argv) {
   }
   s.device = first;
   for (int i = 0; i < RAWS; i++)
-    raw_rows(&s, &raws[i], &heard_of[i]);
+    raw_rows(&s, &raws[i], &outputs[i]);
   return bench_finish();
 }

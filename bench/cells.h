@@ -6,8 +6,8 @@
  *   CPU, integers   9 vector operations, of which 6 (maxima, saturating differences) have one port with 512
  *                   bits, two with less
  *   CPU, float      10 vector operations on two ports
- *   GPU, integers   4.5 instructions for two cells (maxima, one permutation of bytes) of a unit of 4 x 16 lanes
- *                   a clock and multiprocessor; sums alone go elsewhere
+ *   GPU, integers   4.5 instructions for two cells (maxima, one permutation of bytes) of a unit of 4 x 16
+ *                   lanes a clock and multiprocessor; sums alone go elsewhere
  *   GPU, float      7.5 instructions at 4 x 32 lanes; 3.5 of them go to that unit, which is less
  *
  * The clock of a core is measured for each row, and the fastest so far counts; that of a GPU is --clock (GHz;

@@ -9,7 +9,7 @@
  * batch of calls that takes about 2 ms (5 ms without a GPU) or a single call, and counts with its mean.
  *
  * OpenMP threads spin for a while when their work is done (200 ms by default), beside whatever is measured
- * next on the CPU. The programs start themselves anew with KMP_BLOCKTIME=1 (ms) unless it is set, and wait
+ * next on the CPU. The programs start themselves again with KMP_BLOCKTIME=1 (ms) unless it is set, and wait
  * for 2 ms before each figure: threads still spin between the calls of a batch.
  *
  * Ceilings, measured when a site is opened: a copy (the best of davit's and of a plain one; read and written
@@ -34,8 +34,8 @@
 #define BENCH_OPTIONS                                                                                        \
   "  [--device LIST] [--devices LIST] [--repeats N] [--types LIST] [--peers 0] [--link GBS]\n"
 
-/* bench_options(), then threads that do not spin; gives --device. The first call of a program that does not use
- * bench_run(). */
+/* bench_options(), then threads that do not spin; returns --device. The first call of a program that does not
+ * use bench_run(). */
 bench_values bench_open(const char *usage, int argc, char **argv);
 
 /* The types among --types, in its order; `allowed` has the letters that the operation takes. */
@@ -52,8 +52,8 @@ const char *bench_type_name(davit_type type);
 bool bench_site_open(int device, bench_site *site);
 void bench_site_close(bench_site *site);
 
-/* --peak in flops per second; without, what is known of the device: tensor cores in FP64 (and as fast, FP32) for
- * Hopper alone, else 0. */
+/* --peak in flops per second. Without it: FP64 on tensor cores of Hopper, as fast as FP32; 0 for other devices.
+ */
 double bench_peak(int device);
 
 /* Where operands on the site lie. */

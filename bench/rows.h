@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of the benchmarks of single operations: what was measured, on what, in which time, and beside which
- * peer. */
+/* Rows of the benchmarks of single operations: what was measured, on which device, its time, and its peer. */
 #ifndef DAVIT_BENCH_ROWS_H
 #define DAVIT_BENCH_ROWS_H
 

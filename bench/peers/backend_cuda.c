@@ -129,7 +129,7 @@ static bool wait_for_stream(dvt_lane *lane) {
     status = dvt_mark_query(mark, &reached);
     if (status == DAVIT_SUCCESS && !reached)
       status = dvt_mark_notify(mark, drained, lane);
-    dvt_mark_free(mark); /* the notification has its place in the stream; the mark may be recorded anew */
+    dvt_mark_free(mark); /* the notification has its place in the stream; the mark may be recorded again */
   }
   check(lane, status);
   return status == DAVIT_SUCCESS && !reached;

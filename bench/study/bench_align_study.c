@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source's tables on alignment, measured anew (bench/study/docs/align-study.md): `programs`, every
- * program with one effect, and `effects`, V2 with 1 to 6 effects; each beside serial times that are measured
- * as well.
+/* The source's tables on alignment, measured again (bench/study/docs/align-study.md): `programs`, every
+ * program with one effect, and `effects`, V2 with 1 to 6 effects; each beside serial times of the same run.
  *
  * Where the device is the CPU, the movie is short. The movie is synthetic: 62 features a frame, each effect
  * in every third window with noise. 775 windows are two hours.
@@ -72,7 +71,7 @@ static void make_movie(study *s, int64_t windows, int64_t pattern, uint64_t seed
   s->input = (study_align_input){WIDTH, windows * window, s->movie, 1, s->effects};
 }
 
-/* The right scores with so many effects have to be computed anew. */
+/* The right scores for this number of effects are computed by the next serial run. */
 static void use_effects(study *s, int count) {
   s->input.effect_count = count;
   s->score_count =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source's tables on the closest pair, measured anew (bench/study/docs/closest-study.md): every program
+/* The source's tables on the closest pair, measured again (bench/study/docs/closest-study.md): every program
  * by size and launch shape, its speed-up over the program for one core, the share of sorting and of each
  * kernel, the limit of 8 flagged blocks, load balance; and the layouts and streams of the introduction. Where
  * the device is the CPU, sizes are small.

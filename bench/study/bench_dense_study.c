@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The course report's three tables, measured anew (bench/study/docs/dense-study.md): convolution, atax and
+/* The course report's three tables, measured again (bench/study/docs/dense-study.md): convolution, atax and
  * covariance of square data by size: the handout's serial program, the best loops on one core and on all, the
  * report's kernels corrected, and the library's own operation; and the kernels by the size of their teams.
  * Where the device is the CPU, sizes are small.

@@ -31,8 +31,8 @@ typedef struct study_table {
   void (*each)(void *context, int64_t n);
 } study_table;
 
-/* Measures the tables that --tables names, all without it, and ends the library; what main() returns. Ends the
- * program with 2 for a name that is none. */
+/* Measures the tables that --tables names, all without it, and ends the library. Returns what main() returns.
+ * Ends the program with 2 for a name that is none. */
 int study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
                          void *context);
 

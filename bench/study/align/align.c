@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's side of the programs on alignment: checks, memory, copies, launches in batches that fit. */
+/* The host side of the programs on alignment: checks, memory, copies, launches of as many units as fit. */
 #include "bench/study/align/align.h"
 
 #include <davit/device.h>
@@ -135,7 +135,7 @@ static int64_t unit_floats(const program *p) {
   case STUDY_ALIGN_V5:
     return runs * study_align_tile_run_floats(window, p->task.tile_columns) +
            (p->site.gpu ? 0 : STUDY_TILE_FLOATS);
-  case STUDY_ALIGN_V4A: /* its heap, which no host allocates */
+  case STUDY_ALIGN_V4A: /* its heap; the host allocates nothing */
   default:
     return full;
   }
@@ -146,7 +146,7 @@ static int natural_tile(const study_align *a) {
   return a->tile_columns ? a->tile_columns : (int)(room < STUDY_TILE_COLUMNS ? room : STUDY_TILE_COLUMNS);
 }
 
-/* What the launches are told but for pointers. */
+/* The members of the task but for pointers. */
 static void describe(program *p) {
   const study_align *a = p->a;
   const bool team = by_team(a->program),

@@ -8,15 +8,15 @@
  * ref/similarity.h, a gap costs 100 + penalty for its first frame and penalty for each further one.
  *
  *   SERIAL  one core, full matrices: D, and the alignment's H, E and F
- *   CPU     one row of H and F as V2, 16 permutations side by side, all cores: what a GPU has to be compared with
+ *   CPU     one row of H and F as V2, 16 permutations side by side, all cores: the peer of a GPU
  *   V1      a device thread for each (window, effect): D, then 1 + permutations alignments, full matrices
  *   V2      as V1 with E in a scalar and one row of H and F; each value of D is read once
- *   V3      a team for each (window, effect): thread 0 has the real alignment, thread r permutation r, each with
- *           matrices of its own, D too
+ *   V3      a team for each (window, effect): thread 0 has the real alignment, thread r permutation r, each
+ *           with matrices of its own, D too
  *   V4A     as V1, the matrices from the device's heap, by the thread itself
  *   V4B     as V1, the matrices in memory that the host allocated, one thread's after another's
- *   V5      a team as V3's, D in its shared memory a tile of columns at a time; every alignment goes through a tile, then
- *           the next; H and E of the border are kept
+ *   V5      a team as V3's, D in its shared memory a tile of columns at a time; every alignment goes through
+ *           a tile, then the next; H and E of the border are kept
  *
  * Invariant: all of them give the same bits on every device, from either source of random numbers. Alignments
  * add, subtract and compare floats in one order; D's sums are fused explicitly.
@@ -43,12 +43,12 @@ typedef enum study_align_program {
   STUDY_ALIGN_PROGRAMS
 } study_align_program;
 
-/* Where permutations are drawn: all before the launch, one set that is copied to the device; or by the thread
- * that needs one, when it needs it. */
+/* Where permutations are drawn: on the host, before the launch, one set for all; or by each thread on the
+ * device, when it needs one. */
 typedef enum study_align_random { STUDY_ALIGN_BY_HOST, STUDY_ALIGN_BY_DEVICE } study_align_random;
 
-/* Element k of thread t's matrices: at t size + k, or at k threads + t, as a GPU has the local memory of its
- * threads. */
+/* Element k of the matrices of thread t lies at t size + k, or at k threads + t, as in the local memory of
+ * GPU threads. */
 typedef enum study_align_layout {
   STUDY_ALIGN_NATURAL, /* INTERLEAVED on GPUs, APART elsewhere; V4A and V4B are always APART */
   STUDY_ALIGN_APART,
@@ -59,22 +59,20 @@ typedef struct study_align {
   study_align_program program;
   study_align_random random; /* SERIAL and CPU: no difference */
   study_align_layout layout;
-  int64_t window;   /* frames, 1 … 65535 */
-  float threshold;  /* 0 … 100 */
-  float penalty;    /* 0 or more; rounded scores are whole if it is */
-  bool rounded;     /* similarities are rounded, as in the source's text but not in its code */
-  int permutations; /* 0 … 10^6 */
-  uint64_t seed;    /* permutation r of ref/permutation.h */
-  int threads;      /* CPU: 0 for all */
-  int tile_columns; /* V5: 0 for 55, or as many as a tile has room for */
-  size_t
-      memory_bytes; /* most that a launch may take for matrices; 0: half of a GPU's free memory, else 64 MiB */
-  size_t
-      heap_bytes; /* V4A: most that a thread may ask the heap for, as of a device that has little; 0: any */
+  int64_t window;      /* frames, 1 … 65535 */
+  float threshold;     /* 0 … 100 */
+  float penalty;       /* 0 or more; rounded scores are whole if it is */
+  bool rounded;        /* similarities are rounded, as in the source's text but not in its code */
+  int permutations;    /* 0 … 10^6 */
+  uint64_t seed;       /* permutation r of ref/permutation.h */
+  int threads;         /* CPU: 0 for all */
+  int tile_columns;    /* V5: 0 for 55, or as many as a tile has room for */
+  size_t memory_bytes; /* maximum for the matrices of a launch; 0: half of a GPU's free memory, else 64 MiB */
+  size_t heap_bytes;   /* V4A: maximum that a thread may ask the heap for; 0: any */
 } study_align;
 
 /* V1 as the source has it: windows of 200, gaps of 133 and 33, 100 permutations by the device, not rounded;
- * threshold 50, of which the source does not speak. */
+ * threshold 50, which the source does not give. */
 study_align study_align_defaults(void);
 
 typedef struct study_effect {

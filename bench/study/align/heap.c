@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* V4a: V1 with matrices from the device's heap. In a file apart, as every thread that has a heap costs
- * registers. */
+/* V4a: V1 with matrices from the device's heap. It has a file of its own because a heap costs registers in
+ * every kernel of the file. */
 #include <stdlib.h>
 
 #include "bench/study/align/launch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The launches of the programs on alignment: a task on a device, done when they return. */
+/* The launches of the programs on alignment. They return when the task is done. */
 #ifndef DAVIT_STUDY_ALIGN_LAUNCH_H
 #define DAVIT_STUDY_ALIGN_LAUNCH_H
 
@@ -19,7 +19,8 @@ void study_align_launch_rows(const study_align_task *task, study_align_shape sha
 void study_align_launch_heap(const study_align_task *task, study_align_shape shape);
 #define STUDY_ALIGN_NO_HEAP (-1.0f)
 
-/* A team for each unit, a thread for each run; fewer threads take several runs, surplus ones none. */
+/* A team for each unit, a thread for each run; with fewer threads each takes several runs, surplus threads do
+ * nothing. */
 void study_align_launch_team(const study_align_task *task, study_align_shape shape);
 void study_align_launch_tiles(const study_align_task *task, study_align_shape shape);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* V3 and V5: a team for each unit, a thread for each run.
  *
- * `parallel` follows `teams` with nothing in between, so every thread of a GPU's block runs from the
- * beginning; the teams take turns where there are fewer of them than units. Barriers are passed by all
- * threads of a team. */
+ * `parallel` follows `teams` directly, so every thread of a block runs from the beginning on a GPU; the teams
+ * take turns where there are fewer of them than units. Barriers are passed by all threads of a team. */
 #include <omp.h>
 
 #include "bench/study/align/launch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SimMatrix and SW, as all programs on alignment have them, and what a launch is told.
+/* SimMatrix and SW, as all programs on alignment have them, and the arguments of a launch.
  *
  * A unit is a (window, effect): number w effect_count + e. A run is one alignment of a unit: 0, or a
  * permutation. Costs: a cell of D has 2 width flops, a cell of an alignment 5 additions and 5 comparisons
@@ -135,8 +135,7 @@ STUDY_INLINE void study_align_unit_full(const study_align_task *t, int64_t unit,
     study_align_scores_of(t, unit)[run] = study_align_full(t, n, study_align_order(t, run, room), d, h, e, f);
 }
 
-/* What an alignment knows of the column on the left: for row i, H at border.at[2 i] and E at border.at[2 i +
- * 1]. */
+/* The column on the left of a tile: for row i, H at border.at[2 i] and E at border.at[2 i + 1]. */
 typedef study_align_part study_align_border;
 
 /* SW over `columns` columns of D, none of them column 0, with one row of H and of F. border: what is left of

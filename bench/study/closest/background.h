@@ -53,7 +53,7 @@ davit_status study_scalar_add(int device, int32_t a, int32_t b, int32_t *c);
 
 /* ---- atomics ---- */
 
-/* *at = value if it is `compare`; what was there. */
+/* *at = value if *at is `compare`. Returns the old value. */
 STUDY_INLINE uint32_t study_cas(uint32_t *at, uint32_t compare, uint32_t value) {
   (void)__atomic_compare_exchange_n(at, &compare, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return compare;
@@ -71,8 +71,8 @@ STUDY_INLINE float study_float(uint32_t word) {
   return value;
 }
 
-/* One attempt of the minimum below: true when *at is no greater than value. *assumed is what *at was seen to
- * be; an attempt fails if it is no longer, and learns what it is. */
+/* One attempt of the minimum below: true when *at is no greater than value. *assumed is the last value read
+ * from *at. The attempt fails if *at has changed since, and updates *assumed. */
 STUDY_INLINE bool study_atomic_min_try(uint32_t *at, float value, uint32_t *assumed) {
   if (!(value < study_float(*assumed)))
     return true;

@@ -4,11 +4,13 @@
  *
  *   P1   all pairs, one core
  *   P2   all pairs, one core, in blocks of B points
- *   P3   all pairs on the GPU: compare_points_bf leaves a candidate for each block of points, minDistReduction the minimum
+ *   P3   all pairs on the GPU: compare_points_bf writes a candidate for each block of points,
+ *        minDistReduction their minimum
  *   P3b  the same with equal work for every thread: half the threads, each with two complementary rows
  *   P4   divide and conquer, one core: sorted once by x and once by y, never again
- *   P5   divide and conquer on the GPU, bottom-up: sort by x, all pairs in each block of `base` points, then for batches of
- *        2 base, 4 base, … n points: sort by y, the minimum so far, strips, comparison across the middle
+ *   P5   divide and conquer on the GPU, bottom-up: sort by x, all pairs in each block of `base` points, then
+ *        for batches of 2 base, 4 base, … n points: sort by y, the minimum so far, strips, comparison across
+ *        the middle
  *
  * Distances are single precision, and rounded after each operation, so all programs give the same bits on
  * every device. P1 … P4 and the candidates of P3 compare squares and take the root at the end; P5 has true
@@ -99,8 +101,8 @@ davit_status study_closest_brute(const study_brute *b, int device, int64_t n, co
 
 /* Where compareStripPoints asks whether a point lies in the strip. */
 typedef enum study_strip_test {
-  STUDY_STRIP_SEPARATE, /* its own point before the loop, the other one before the distance: the source's choice */
-  STUDY_STRIP_MERGED, /* both after the distance */
+  STUDY_STRIP_SEPARATE, /* its own point before the loop, the other before the distance: as in the source */
+  STUDY_STRIP_MERGED,   /* both after the distance */
   STUDY_STRIP_TESTS
 } study_strip_test;
 

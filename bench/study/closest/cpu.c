@@ -87,8 +87,8 @@ void study_blocked_visits(int64_t n, int64_t b, uint8_t *visits) {
 
 /* ---- P4 ---- */
 
-/* Orders of points, total: equal coordinates are told apart by the place in memory, so a rank in x divides
- * the points however many lie on one vertical line. */
+/* Total orders of points: points with equal coordinates are ordered by their place in memory, so a rank in x
+ * divides the points even if many lie on one vertical line. */
 static bool before_x(const study_point *a, const study_point *b) {
   return a->x != b->x ? a->x < b->x : a->y != b->y ? a->y < b->y : a < b;
 }

@@ -155,7 +155,7 @@ static void sum_counts(run *r, study_step *step) {
   for (int64_t i = 0; i < r->n; i++) {
     const study_strip_count *c = &r->host_counts[i];
     if (!r->host_flags[i / r->d->base])
-      continue; /* nobody worked, so nobody wrote */
+      continue; /* no thread worked, so no count was written */
     step->worked += c->worked;
     step->inside += c->inside;
     step->tests += c->tests;

@@ -46,8 +46,9 @@ davit_status study_network_sorts(const study_network *network, bool *sorts, uint
 
 typedef enum study_network_kind {
   STUDY_BUBBLE, /* any n: n (n - 1) / 2 comparators in 2 n - 3 stages */
-  STUDY_HALF_CLEANER, /* n even (the source prints "odd"): [0:n/2] [1:n/2+1] … in one stage. Of a bitonic sequence of
-                        * zeros and ones it makes two bitonic halves, of which one is constant */
+  /* n even (the source prints "odd"): [0:n/2] [1:n/2+1] … in one stage. It makes two bitonic halves of a
+   * bitonic sequence of zeros and ones, and one of them is constant. */
+  STUDY_HALF_CLEANER,
   STUDY_BITONIC_MERGE,  /* sorts a bitonic sequence: n/2 log n */
   STUDY_BITONIC_SORT,   /* sorts its halves up and down, and merges: (n/4) log n (log n + 1) */
   STUDY_ODD_EVEN_MERGE, /* sorts two sorted halves: n/2 (log n - 1) + 1 */

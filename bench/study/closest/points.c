@@ -84,7 +84,7 @@ static int by_key(const void *a, const void *b) {
   return (x->i > y->i) - (x->i < y->i);
 }
 
-/* Draws all points anew that an earlier one equals; returns how many. */
+/* Draws all points again that are equal to an earlier one; returns how many. */
 static int64_t draw_equal(const study_points *p, int bits, int64_t n, uint32_t attempt, entry *entries,
                           study_point *points) {
   int64_t drawn = 0;

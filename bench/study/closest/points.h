@@ -4,8 +4,7 @@
  *
  *   UNIFORM   coordinates in (0, 1], no two points equal
  *   SIGNED    coordinates in [-1, 0) and (0, 1], no two points equal
- *   NORMAL    mean 0 and standard deviation 0.1^(v - 1), points beyond [-1, 1] drawn anew; points may be equal
- */
+ *   NORMAL    mean 0, standard deviation 0.1^(v - 1), points beyond [-1, 1] drawn again; some may be equal */
 #ifndef DAVIT_STUDY_CLOSEST_POINTS_H
 #define DAVIT_STUDY_CLOSEST_POINTS_H
 

@@ -26,7 +26,7 @@ float study_printed_closest_cpu(int64_t n, const study_point *points, const stud
         p2 = &points[j];
       }
     }
-  (void)p1, (void)p2; /* and the caller learns nothing */
+  (void)p1, (void)p2; /* and the caller gets nothing */
   return sqrtf(minimum);
 }
 
@@ -58,7 +58,7 @@ static float all_pairs(int64_t n, const study_point *const *p) {
   return minimum;
 }
 
-/* The square. nx and ny are no longer the same below a split on a line with several points. */
+/* The square. nx and ny differ below a split on a line with several points. */
 static float printed_divide(int64_t nx, const study_point *const *sx, int64_t ny,
                             const study_point *const *sy, int cutoff, const study_point **scratch) {
   if (nx <= cutoff)

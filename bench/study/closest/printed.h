@@ -2,7 +2,7 @@
 /* The closest-pair listings as they are printed, defects and all, as models on the CPU.
  *
  * As in printed.h there is no undefined behaviour here: reads outside an array are counted by a guard and
- * give a value told beforehand, loops that do not end are given up, and what a GPU leaves to chance is an
+ * give a value that is an argument, loops that do not end are stopped, and what a GPU leaves to chance is an
  * argument. */
 #ifndef DAVIT_STUDY_CLOSEST_PRINTED_H
 #define DAVIT_STUDY_CLOSEST_PRINTED_H

@@ -17,7 +17,7 @@ void study_printed_atax(int block, bool descending, int64_t nx, int64_t ny, cons
 
 /* What is corrected in the printed covariance, so that the other defects show. */
 enum {
-  STUDY_COLUMN_RESET = 1, /* Col begins anew before each of the three parts */
+  STUDY_COLUMN_RESET = 1, /* Col is set back before each of the three parts */
   STUDY_ONE_ROW = 2,      /* one row of threads subtracts the means */
   STUDY_LAUNCHES = 4,     /* the three parts are three launches */
   STUDY_TRANSPOSED = 8,   /* the product is Dᵀ D */

@@ -14,7 +14,7 @@ void study_reference_reduce(study_operator op, int64_t n, const void *x, void *r
 /* y_i = x_0 ∘ … ∘ x_i, or up to x_{i-1}. y may be x. */
 void study_reference_scan(study_operator op, bool exclusive, int64_t n, const void *x, void *y);
 
-/* Sums that begin anew at each i with segments[i] != 0; segments[0] does not matter, n may be 0. In exclusive
+/* Sums that start at each i with segments[i] != 0; segments[0] does not matter, n may be 0. In exclusive
  * form, which the lecture does not have, the first element of a segment gets 0. out may be a. */
 void study_reference_segments(bool exclusive, int64_t n, const int32_t *a, const int32_t *segments,
                               int32_t *out);
@@ -22,14 +22,14 @@ void study_reference_segments(bool exclusive, int64_t n, const int32_t *a, const
 /* ---- sums over the CPU's threads ---- */
 
 typedef enum study_cpu_form {
-  STUDY_CPU_CLAUSE,   /* reduction(+ : sum); the lecture prints the clause's parts the wrong way round */
+  STUDY_CPU_CLAUSE,   /* reduction(+ : sum); the lecture prints the parts of the clause in the wrong order */
   STUDY_CPU_PADDED,   /* a partial sum a thread, in cache lines of its own; added by one thread */
-  STUDY_CPU_UNPADDED, /* the partial sums side by side, so that threads fight for a cache line */
+  STUDY_CPU_UNPADDED, /* the partial sums side by side, so that threads share cache lines */
   STUDY_CPU_FORMS
 } study_cpu_form;
 
-/* On at most 256 threads. Partial sums are kept in memory, not in registers: it is their place that is
- * compared. */
+/* On at most 256 threads. Partial sums are kept in memory, not in registers, because their place is compared.
+ */
 int32_t study_cpu_sum(study_cpu_form form, int threads, int64_t n, const int32_t *x);
 
 /* ---- reductions of a type and an operator of one's own, by `declare reduction` ---- */

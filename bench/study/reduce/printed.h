@@ -2,15 +2,15 @@
 /* The sources' code as it is printed, defects and all, run by a model of a GPU on the CPU.
  *
  * Nothing here has undefined behaviour: accesses outside an array are counted by a guard (trace.h), give a
- * value that is told beforehand, and change nothing; a loop that does not end is given up. What the printed
- * code leaves to chance (which block or warp runs first, whether lanes run in step) is an argument, and any
- * value of it is what a real device may do. */
+ * fixed value, and change nothing; a loop that does not end is stopped. What the printed code leaves to
+ * chance (which block or warp runs first, whether lanes run in step) is an argument, and any value of it is
+ * what a real device may do. */
 #ifndef DAVIT_STUDY_REDUCE_PRINTED_H
 #define DAVIT_STUDY_REDUCE_PRINTED_H
 
 #include "bench/study/common/trace.h"
 
-/* What an int that was never written, or lies outside its array, is found to be. */
+/* The value of an int that was never written, or lies outside its array. */
 enum { STUDY_POISON = 0x01010101 };
 
 /* ---- reduction ---- */
@@ -18,7 +18,7 @@ enum { STUDY_POISON = 0x01010101 };
 typedef struct study_printed_launch {
   int block;
   int64_t teams;
-  bool lockstep;   /* lanes of a warp run in step, as before Volta; else each runs on to the next barrier */
+  bool lockstep;   /* lanes of a warp run in step, as before Volta; else each runs to the next barrier */
   bool descending; /* warps, and lanes that are not in step, take their turns from the last to the first */
 } study_printed_launch;
 
@@ -60,8 +60,8 @@ study_printed_word study_printed_join(study_printed_word left, study_printed_wor
 void study_printed_block_scan_words(const study_printed_block *how, int n, study_printed_word *values,
                                     int *unwritten);
 
-/* P4 as the lecture tells it, block scans being right: "the last element of each block" is taken from what
- * the block's scan returned. */
+/* P4 as the lecture describes it, with block scans that are right: "the last element of each block" is taken
+ * from what the block's scan returned. */
 void study_printed_grid_scan(bool exclusive, int block, int64_t n, const uint32_t *x, uint32_t *y);
 
 /* The sequential segmented scan; the guards count the reads of `a`. */

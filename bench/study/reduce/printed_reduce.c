@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* K1 … K6 as printed, in a model of a block: barriers are between the statements of printed_block(), warps
- * and lanes run in the order that the launch tells. */
+ * and lanes run in the order that the launch gives. */
 #include "bench/study/reduce/printed.h"
 
 enum { MAX_BLOCK = 1024 };
@@ -86,7 +86,7 @@ static void statement(block_state *b, pair_of *pair, int step) {
     warp_in_step(b, turn(b, w, warps_of(b)), pair, step);
 }
 
-/* K2's loop without a barrier in it: nothing holds a warp until it is through. */
+/* K2's loop without a barrier in it: a warp runs all steps without waiting. */
 static void k2_tree(block_state *b) {
   for (int w = 0; w < warps_of(b); w++)
     for (int step = 1; step < b->launch->block; step *= 2)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of reduction kernels, K1 … K6, as the lecture has them: each fixes what holds the one before it
- * back. They are here to be studied and measured; the library's own reduction is <davit/reduce.h>.
+/* The ladder of reduction kernels, K1 … K6, as the lecture has them: each removes the bottleneck of the one
+ * before. They are here to be studied and measured; the library's own reduction is <davit/reduce.h>.
  *
  *   K1  interleaved addressing, active threads by remainder: divergent warps
  *   K2  the same pairs by contiguous threads: conflicts of shared memory's banks

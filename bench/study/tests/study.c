@@ -32,6 +32,17 @@ void *random_words(int64_t n, uint64_t seed) {
   return words;
 }
 
+static void drop_trace(void *trace) {
+  study_trace_free(trace);
+  free(trace);
+}
+
+study_trace *new_trace(bool descending) {
+  study_trace *trace = calloc(1, sizeof *trace);
+  trace->descending = descending;
+  return keep(trace, drop_trace);
+}
+
 static void look_around(void *object) {
   zone *z = object;
   void *data = malloc(z->bytes + 1);

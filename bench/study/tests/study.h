@@ -30,6 +30,9 @@ void *host_memory(int64_t count, size_t bytes);
 /* n random words of 32 bits. */
 void *random_words(int64_t n, uint64_t seed);
 
+/* A record that is freed with the case or its scope. Not begun. */
+study_trace *new_trace(bool descending);
+
 /* Memory of the device between guard zones, with `bytes` of data (NULL: poison). When the case or its scope
  * ends, the guard zones are looked at. */
 void *there(int device, const void *data, int64_t bytes);

@@ -174,12 +174,12 @@ CASE(test_against_reference) {
 static void expect_agreement(study_align a, const study_align_input *input) {
   a.program = STUDY_ALIGN_SERIAL;
   float *expected = scores_of(&a, DAVIT_HOST, input, NULL);
-  for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++)
+  for (study_align_program number = 0; number < STUDY_ALIGN_PROGRAMS; number++)
     EACH_DEVICE(device)
       for (int random = 0; random < 2; random++) {
-        a.program = (study_align_program)number;
+        a.program = number;
         a.random = (study_align_random)random;
-        a.layout = (study_align_layout)((number + device + 1 + random) % 3);
+        a.layout = (study_align_layout)(((int)number + device + 1 + random) % 3);
         expect_scores(&a, device, input, expected);
       }
 }
@@ -292,9 +292,9 @@ static void expect_by_hand(const char *movie, float scale, float expected) {
   spell(movie, scale, features);
   const int64_t frames = (int64_t)strlen(movie);
   const study_align_input input = {WIDTH, frames, features, 1, effects};
-  for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++)
+  for (study_align_program number = 0; number < STUDY_ALIGN_PROGRAMS; number++)
     for (int rounded = 0; rounded < 2; rounded++) {
-      study_align a = program((study_align_program)number, frames, 0);
+      study_align a = program(number, frames, 0);
       a.rounded = rounded;
       expect_scores(&a, DAVIT_HOST, &input, &expected);
       expect_scores(&a, device_count() - 1, &input, &expected);
@@ -382,8 +382,8 @@ static void expect_one_frame(float cosine, bool rounded, float expected) {
   const float movie[] = {1, 0}, pattern[] = {cosine, sqrtf(1 - cosine * cosine)};
   const study_effect effects[] = {{1, pattern}};
   const study_align_input input = {2, 1, movie, 1, effects};
-  for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
-    study_align a = program((study_align_program)number, 1, 0);
+  for (study_align_program number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
+    study_align a = program(number, 1, 0);
     a.rounded = rounded;
     float *score = scores_of(&a, DAVIT_HOST, &input, NULL);
     assert_true(fabsf(*score - expected) < (rounded ? 1e-30f : 1e-4f));
@@ -410,7 +410,7 @@ static void printed_and_ours(sound *s, int64_t window, int64_t n, float *printed
   plain_similarities(&a, s->input.width, s->input.movie, n, s->effects[0].features, ours);
 }
 
-/* Norms anew for each element, in floats: close to ours, not equal. */
+/* Norms computed for each element, in floats: close to ours, not equal. */
 CASE(test_printed_similarities) {
   enum { WINDOW = 40, N = 30 };
   const int64_t lengths[] = {N};
@@ -461,8 +461,8 @@ CASE(test_printed_shuffle) {
   expect_by_hand("bcdefa", 1, 500); /* a real permutation: a is last, and is not lost */
 }
 
-/* Row and column 0 that nobody initialised. 0 for E and F is as good as minus infinity; what is found in H,
- * or great values in E and F, changes the score. */
+/* Row and column 0 are not initialised. 0 for E and F is as good as minus infinity; what is found in H, or
+ * great values in E and F, changes the score. */
 CASE(test_printed_boundary) {
   enum { WINDOW = 200, N = 108 };
   float *d = host_memory((WINDOW + 1) * (N + 1), sizeof *d), own[(PATTERN + 1) * (PATTERN + 1)];
@@ -490,15 +490,15 @@ CASE(test_printed_tail) {
   for (int64_t frames = 0; frames <= 41; frames += 41) {
     sound s = random_sound(4, frames, 1, lengths, 19);
     assert_int_equal(study_align_windows(frames, a.window), frames / 10);
-    for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
-      a.program = (study_align_program)number;
+    for (study_align_program number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
+      a.program = number;
       scores_of(&a, DAVIT_HOST, &s.input, NULL);
     }
   }
 }
 
-/* All threads of a window write its maximum: what is left is no thread's to say, and no longer tells real
- * from permuted. */
+/* All threads of a window write its maximum: the last writer wins, and real and permuted scores cannot be
+ * distinguished. */
 CASE(test_printed_maximum) {
   static const float own[] = {600, 100, 200};
   assert_true(study_printed_maximum(0, COUNT(own), own) == 200);
@@ -512,8 +512,8 @@ CASE(test_straddling) {
   const study_align_input input = {WIDTH, 12, features, 1, effects};
   const float within[] = {600, 0}, across[] = {300, 300};
   spell("abcdef", 1, effect);
-  for (int number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
-    study_align a = program((study_align_program)number, PATTERN, 0);
+  for (study_align_program number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
+    study_align a = program(number, PATTERN, 0);
     spell("abcdefgggggg", 1, features);
     expect_scores(&a, DAVIT_HOST, &input, within);
     spell("gggabcdefggg", 1, features);

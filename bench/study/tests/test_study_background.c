@@ -194,7 +194,7 @@ CASE(test_pixels) {
   assert_int_equal(study_pixels_bytes(STUDY_AOS_PADDED, N), 4 * N);
   assert_int_equal(study_pixels_bytes(STUDY_SOA, N), 3 * N);
   EACH_PLACE(device)
-    for (int layout = 0; layout < STUDY_LAYOUTS; layout++) {
+    for (study_layout layout = 0; layout < STUDY_LAYOUTS; layout++) {
       study_layout l = (study_layout)layout;
       uint8_t *pixels = host_memory(study_pixels_bytes(l, N), 1);
       for (int i = 0; i < N; i++)

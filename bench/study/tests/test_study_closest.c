@@ -91,11 +91,11 @@ CASE(test_normal_points) {
 
 CASE(test_points_by_seed) {
   study_point a[1000], b[2000];
-  for (int d = 0; d < STUDY_DISTRIBUTIONS; d++) {
-    generate((study_distribution)d, 1, 0, 11, 1000, a);
-    generate((study_distribution)d, 1, 0, 11, 2000, b);
+  for (study_distribution d = 0; d < STUDY_DISTRIBUTIONS; d++) {
+    generate(d, 1, 0, 11, 1000, a);
+    generate(d, 1, 0, 11, 2000, b);
     assert_memory_equal(a, b, sizeof a); /* point i does not depend on n */
-    generate((study_distribution)d, 1, 0, 12, 2000, b);
+    generate(d, 1, 0, 12, 2000, b);
     assert_memory_not_equal(a, b, sizeof a);
   }
 }
@@ -120,8 +120,8 @@ CASE(test_p1) {
   static const study_point same[] = {{1, 2}, {7, 7}, {1, 2}};
   CHECK(study_closest_cpu(3, same, &is));
   assert_true(is.distance == 0 && is.pair.x1 == 1 && is.pair.y2 == 2);
-  for (int which = 0; which < INPUTS; which++) {
-    study_point *p = points_of((input)which, 300, 3);
+  for (input which = 0; which < INPUTS; which++) {
+    study_point *p = points_of(which, 300, 3);
     double minimum = INFINITY;
     for (int i = 0; i < 300; i++)
       for (int j = 0; j < i; j++)
@@ -137,8 +137,8 @@ CASE(test_p2) {
                        blocks[] = {1, 2, 3, 16, 17, 64, 99, 100, 1000, INT64_MAX / 2};
   EACH(int64_t, n, sizes)
     EACH(int64_t, block, blocks)
-      for (int which = 0; which < INPUTS; which++) {
-        study_point *p = points_of((input)which, n, 9);
+      for (input which = 0; which < INPUTS; which++) {
+        study_point *p = points_of(which, n, 9);
         study_closest is;
         CHECK(study_closest_blocked(n, block, p, &is));
         is_closest(&is, right_distance(n, p), n, p, input_names[which]);
@@ -171,8 +171,8 @@ CASE(test_p3) {
 }
 
 CASE(test_p3_inputs) {
-  for (int which = 0; which < INPUTS; which++) {
-    study_point *p = points_of((input)which, 777, 17);
+  for (input which = 0; which < INPUTS; which++) {
+    study_point *p = points_of(which, 777, 17);
     for (int balanced = 0; balanced < 2; balanced++) {
       study_closest is;
       CHECK(study_closest_brute(&(study_brute){64, 0, balanced}, first_device(), 777, p, &is, NULL, NULL));
@@ -257,11 +257,11 @@ CASE(test_min_dist) {
 CASE(test_p4) {
   static const int64_t sizes[] = {2, 3, 4, 9, 17, 100, 1000};
   static const int cutoffs[] = {2, 3, 8, 100};
-  for (int which = 0; which < INPUTS; which++)
+  for (input which = 0; which < INPUTS; which++)
     EACH(int64_t, n, sizes)
       EACH(int, cutoff, cutoffs)
         for (int repeat = 0; repeat < 5; repeat++) {
-          study_point *p = points_of((input)which, n, 100 + (uint64_t)repeat);
+          study_point *p = points_of(which, n, 100 + (uint64_t)repeat);
           study_closest is;
           study_divide_cpu report;
           CHECK(study_closest_divide_cpu(n, p, cutoff, &is, &report));
@@ -308,21 +308,21 @@ static void sorts_right(study_sort sort, study_key key, int device, int64_t batc
 
 CASE(test_sorts) {
   EACH_PLACE(device)
-    for (int sort = 0; sort < STUDY_SORTS; sort++)
+    for (study_sort sort = 0; sort < STUDY_SORTS; sort++)
       for (int key = 0; key < 2; key++) {
         int most = on_gpu(device) ? 20 : 13;
         for (int log = 0; log <= most; log++)
-          sorts_right((study_sort)sort, (study_key)key, device, 1, (int64_t)1 << log, UNIFORM, log % 2);
+          sorts_right(sort, (study_key)key, device, 1, (int64_t)1 << log, UNIFORM, log % 2);
         for (int64_t length = 1; length <= 4096; length *= 4)
           for (int64_t batches = 2; batches <= 7; batches += 5)
-            sorts_right((study_sort)sort, (study_key)key, device, batches, length, COLUMNS, false);
-        sorts_right((study_sort)sort, (study_key)key, device, 300, 16, EQUAL, true);
+            sorts_right(sort, (study_key)key, device, batches, length, COLUMNS, false);
+        sorts_right(sort, (study_key)key, device, 300, 16, EQUAL, true);
       }
   EACH_PLACE(device)
     CHECK(study_sort_points(STUDY_BITONIC, STUDY_BY_X, device, 0, 8, NULL, NULL));
   if (on_gpu(first_device()))
-    for (int sort = 0; sort < STUDY_SORTS; sort++)
-      sorts_right((study_sort)sort, STUDY_BY_Y, first_device(), 2, 1 << 23, UNIFORM, false);
+    for (study_sort sort = 0; sort < STUDY_SORTS; sort++)
+      sorts_right(sort, STUDY_BY_Y, first_device(), 2, 1 << 23, UNIFORM, false);
 }
 
 /* The networks' own formulas; a launch for each stage beyond a tile. */

@@ -41,9 +41,9 @@ static float printed_p4(int64_t n, const study_point *p) {
  * test_p4() has the corrected program on the same inputs. */
 CASE(test_printed_p4) {
   int wrong[INPUTS] = {0};
-  for (int which = 0; which < INPUTS; which++)
+  for (input which = 0; which < INPUTS; which++)
     for (uint64_t seed = 0; seed < 40; seed++) {
-      study_point *p = points_of((input)which, 64, seed);
+      study_point *p = points_of(which, 64, seed);
       study_closest corrected;
       float right = right_distance(64, p);
       float printed = printed_p4(64, p);
@@ -150,7 +150,7 @@ CASE(test_printed_p3) {
   float right = study_square(p[0], p[1]);
   assert_true(study_printed_candidate(64, 64, p, 0, 0, &arrived) == right);
   assert_int_equal(arrived, 64);
-  assert_true(study_printed_candidate(64, N, p, 1, 0.25f, &arrived) == 0.25f); /* what somebody left there */
+  assert_true(study_printed_candidate(64, N, p, 1, 0.25f, &arrived) == 0.25f); /* the stale value */
   assert_int_equal(arrived, 36); /* of the 64 threads that the barrier waits for */
   p[3].x = p[2].x;               /* word 2 of 96 is dropped when 3 words are halved */
   assert_true(study_printed_candidate(96, N, p, 0, INFINITY, &arrived) > 0);

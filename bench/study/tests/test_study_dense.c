@@ -255,8 +255,8 @@ CASE(test_programs_for_the_cpu) {
                                      {5, 70}, {100, 64}, {33, 130}, {257, 60}};
   EACH(const int64_t *, size, sizes)
     for (int program = 0; program < COUNT(programs); program++)
-      for (int e = 0; e < STUDY_EXERCISES; e++) {
-        problem p = problem_new((study_exercise)e, size[0], size[1]);
+      for (study_exercise e = 0; e < STUDY_EXERCISES; e++) {
+        problem p = problem_new(e, size[0], size[1]);
         run_on_cpu(p.e, program, &p.is);
         check(&p);
       }
@@ -293,15 +293,15 @@ CASE(test_runs) {
   static const int block_or_side[] = {0, 16, 32}; /* 0: by default */
   EACH_PLACE(device)
     EACH(int, size, block_or_side)
-      for (int e = 0; e < STUDY_EXERCISES; e++) {
+      for (study_exercise e = 0; e < STUDY_EXERCISES; e++) {
         const study_dense how = {.block = size};
         study_dense_times times;
-        problem p = problem_new((study_exercise)e, 37, 51);
+        problem p = problem_new(e, 37, 51);
         CHECK(study_dense_run(p.e, &how, device, &p.is, &times));
         check(&p);
         assert_true(times.transfer_ms >= 0);
         for (int phase = 0; phase < 3; phase++)
-          assert_true(phase <= e ? times.phase_ms[phase] >= 0 : times.phase_ms[phase] == 0);
+          assert_true(phase <= (int)e ? times.phase_ms[phase] >= 0 : times.phase_ms[phase] == 0);
       }
 }
 
@@ -453,7 +453,7 @@ CASE(test_printed_atax_is_for_squares) {
   }
   assert_true(reads.outside > 0); /* of tmp */
   for (int i = NX; i < NY; i++)
-    assert_true(y[i] == -77); /* nobody's element */
+    assert_true(y[i] == -77); /* no thread's element */
   corrected(STUDY_ATAX, 256, (study_dense_data){NX, NY, .a = a, .x = x, .tmp = tmp, .out = y});
   assert_true(difference(NY, y, right) < CLOSE);
 }
@@ -532,8 +532,8 @@ CASE(test_printed_covariance_centres_many_times) {
   assert_true(difference(N * N, run.data, centred) > FAR);
 }
 
-/* One launch: blocks take the means of columns that others have centred already, or multiply columns that
- * nobody has centred yet. */
+/* One launch: blocks take the means of columns that others have centred already, or multiply columns that are
+ * not centred yet. */
 CASE(test_printed_covariance_does_not_wait_for_other_blocks) {
   double *original = random_doubles(N * N, 16);
   int corrections = STUDY_COVARIANCE_ALL & ~STUDY_LAUNCHES;
@@ -606,7 +606,8 @@ CASE(test_printed_covariance_is_for_squares) {
     memcpy(data, original, (size_t)(m * n) * sizeof *data);
     corrected(STUDY_COVARIANCE, 16, (study_dense_data){m, n, divisor, .a = data, .tmp = means, .out = right});
     assert_true(difference(n * n, result, right) > FAR);
-    assert_true(m > n ? writes.outside > 0 : isnan(result[n - 1])); /* columns from m on: nobody's */
+    assert_true(m > n ? writes.outside > 0
+                      : isnan(result[n - 1])); /* columns from m on belong to no thread */
     square(true, m, n, data, result);
     assert_true(difference(n * n, right, result) < CLOSE * (double)m);
   }

@@ -5,15 +5,15 @@
 
 CASE(test_p5) {
   static const int64_t sizes[] = {2, 3, 31, 64, 65, 128, 1000, 2048, 3333};
-  for (int which = 0; which < INPUTS; which++)
+  for (input which = 0; which < INPUTS; which++)
     for (int s = 0; s < COUNT(sizes); s++) {
       int64_t n = sizes[s];
-      study_point *p = points_of((input)which, n, 37);
+      study_point *p = points_of(which, n, 37);
       float right = right_distance(n, p);
       for (int d = 0; d < 2; d++)
-        for (int k = (which + s + d) % 2; k < BLOCKS; k += 2) {
+        for (int k = ((int)which + s + d) % 2; k < BLOCKS; k += 2) {
           study_divide divide = {.base = closest_blocks[k], .sort = (study_sort)((s + k / 2) % 2)};
-          divide.strip_test = (study_strip_test)((which + k / 2) % 2);
+          divide.strip_test = (study_strip_test)(((int)which + k / 2) % 2);
           divides(&divide, study_place(d), n, p, right, input_names[which]);
           divide.unlimited = true;
           divides(&divide, study_place(d), n, p, right, input_names[which]);
@@ -55,11 +55,11 @@ CASE(test_p5_large) {
   bool gpu = on_gpu(first_device());
   int64_t sizes[] = {gpu ? 1 << 20 : 1 << 14, gpu ? 1000001 : 10001};
   EACH(int64_t, n, sizes)
-    for (int distribution = 0; distribution < STUDY_DISTRIBUTIONS; distribution++) {
+    for (study_distribution distribution = 0; distribution < STUDY_DISTRIBUTIONS; distribution++) {
       study_point *p = host_memory(n, sizeof *p);
       study_closest right, is;
       study_divide divide = {.base = 128};
-      generate((study_distribution)distribution, 2, 0, 47, n, p);
+      generate(distribution, 2, 0, 47, n, p);
       CHECK(study_closest_divide_cpu(n, p, 8, &right, NULL));
       CHECK(study_closest_divide(&divide, first_device(), n, p, &is, NULL));
       assert_true(is.distance == right.distance);
@@ -108,9 +108,9 @@ CASE(test_p5_example) {
   study_point points[16];
   memcpy(points, example, sizeof points);
   EACH_PLACE(device)
-    for (int sort = 0; sort < STUDY_SORTS; sort++) {
+    for (study_sort sort = 0; sort < STUDY_SORTS; sort++) {
       int step = 0;
-      study_divide divide = {.base = 2, .sort = (study_sort)sort, .watch = watch_example, .context = &step};
+      study_divide divide = {.base = 2, .sort = sort, .watch = watch_example, .context = &step};
       divides(&divide, device, 16, points, sqrtf(2), "example");
       assert_int_equal(step, 3);
     }
@@ -353,7 +353,7 @@ CASE(test_counters_against_host) {
 }
 
 /* Times and counts of a run: the parts are within the whole; comparators are those of a sort by x and of one
- * by y in each step, which is more than n log2 n: sorting anew costs n log^3 n. */
+ * by y in each step, which is more than n log2 n: sorting in each step costs n log^3 n. */
 CASE(test_report) {
   enum { N = 1 << 14, BASE = 64 };
   study_point *p = points_of(UNIFORM, N, 71);
@@ -381,14 +381,14 @@ CASE(test_report) {
 /* No thread depends on what another one does in the same phase: with the threads in reverse order all arrays
  * are the same. And on a GPU a hundred runs are. */
 CASE(test_order_of_threads) {
-  study_trace trace = {.descending = true};
+  study_trace *trace = new_trace(true);
   study_closest is[2];
-  for (int which = 0; which < INPUTS; which++) {
-    study_point *p = points_of((input)which, 1500, 73);
+  for (input which = 0; which < INPUTS; which++) {
+    study_point *p = points_of(which, 1500, 73);
     for (int program = 0; program < 6; program++) {
       for (int descending = 0; descending < 2; descending++) {
         if (descending)
-          study_record(&trace);
+          study_record(trace);
         if (program < 2)
           CHECK(study_closest_brute(&(study_brute){64, 0, program}, DAVIT_HOST, 1500, p, &is[descending],
                                     NULL, NULL));
@@ -402,7 +402,6 @@ CASE(test_order_of_threads) {
       assert_memory_equal(&is[0].pair, &is[1].pair, sizeof is[0].pair);
     }
   }
-  study_trace_free(&trace);
 }
 
 CASE(test_repeats_are_identical) {

@@ -204,10 +204,10 @@ CASE(test_ranks) {
   int devices[4] = {first_device(), DAVIT_HOST, first_device(), first_device()};
   for (int64_t n = 0; n < 4000; n += n < 5 ? 1 : 1333) {
     uint64_t sum, right, *host = random_words(2 * n, 19);
-    for (int op = STUDY_SUM; op <= STUDY_COMPOSE; op++)
+    for (study_operator op = STUDY_SUM; op <= STUDY_COMPOSE; op++)
       for (int ranks = 1; ranks <= 4; ranks++) {
         study_reduction r = reduction(2, 64, STUDY_BARRIERS);
-        r.op = (study_operator)op;
+        r.op = op;
         sum = right = 0;
         study_reference_reduce(r.op, n, host, &right);
         CHECK(study_reduce_ranks(&r, ranks, devices, n, host, &sum));
@@ -225,24 +225,23 @@ CASE(test_phases_in_any_order) {
   int32_t *x = random_words(n, 23);
   study_reduction r;
   for (int at = 0; next_reduction(&at, &r);) {
-    study_trace down = {.descending = true};
+    study_trace *down = new_trace(true);
     int32_t up_partials[1500], down_partials[1500];
     CHECK(study_reduce_grid(&r, DAVIT_HOST, n, x, up_partials));
-    study_record(&down);
+    study_record(down);
     CHECK(study_reduce_grid(&r, DAVIT_HOST, n, x, down_partials));
     study_stop();
-    assert_false(down.full);
-    assert_true(down.combination_count > 0);
+    assert_false(down->full);
+    assert_true(down->combination_count > 0);
     assert_memory_equal(up_partials, down_partials, (size_t)study_partials(&r, n) * sizeof *x);
-    study_trace_free(&down);
   }
 }
 
-static study_trace traced(int kernel, int block, int64_t n) {
-  study_trace trace = {0};
+static study_trace *traced(int kernel, int block, int64_t n) {
+  study_trace *trace = new_trace(false);
   study_reduction r = reduction(kernel, block, STUDY_BARRIERS);
   int32_t *x = random_words(n, 29);
-  CHECK(study_trace_block(&r, n, x, &trace));
+  CHECK(study_trace_block(&r, n, x, trace));
   return trace;
 }
 
@@ -251,63 +250,59 @@ CASE(test_access_pattern) {
   for (int kernel = 1; kernel <= 5; kernel++)
     for (int b = 4; b < COUNT(blocks); b++) {
       int block = blocks[b];
-      study_trace trace = traced(kernel, block, 2 * block);
+      const study_trace *trace = traced(kernel, block, 2 * block);
       int64_t at = 0;
       for (int i = 0, s = kernel < 3 ? 1 : block / 2; kernel < 3 ? s < block : s > 0;
            i++, s = kernel < 3 ? 2 * s : s / 2)
         for (int tid = 0; tid < block; tid++) {
           int left = kernel == 2 ? 2 * tid * s : tid;
           if (kernel == 1 ? tid % (2 * s) == 0 : kernel == 2 ? left < block : tid < s) {
-            const study_combination *c = &trace.combinations[at++];
-            assert_true(at <= trace.combination_count && c->thread == tid && c->left == left);
+            const study_combination *c = &trace->combinations[at++];
+            assert_true(at <= trace->combination_count && c->thread == tid && c->left == left);
             assert_int_equal(c->right, left + s);
             assert_int_equal(c->step, i + 1);
           }
         }
-      assert_int_equal(at, trace.combination_count);
+      assert_int_equal(at, trace->combination_count);
       assert_int_equal(at, block - 1);
-      assert_int_equal(trace.load_count, kernel < 4 ? block : 2 * block);
-      study_trace_free(&trace);
+      assert_int_equal(trace->load_count, kernel < 4 ? block : 2 * block);
     }
 }
 
 /* K6 with 3 blocks: block 0 reads tiles 0, 3, 6, …, and stops at n. */
 CASE(test_grid_stride_loads) {
   enum { N = 1000, BLOCK = 32 };
-  study_trace trace = {0};
+  study_trace *trace = new_trace(false);
   study_reduction r = reduction(6, BLOCK, STUDY_SHUFFLES);
   int32_t *x = random_words(N, 31);
   int64_t at = 0;
   r.grid = 3;
-  CHECK(study_trace_block(&r, N, x, &trace));
+  CHECK(study_trace_block(&r, N, x, trace));
   for (int tid = 0; tid < BLOCK; tid++)
     for (int64_t i = tid; i < N; i += 3 * 2 * BLOCK)
       for (int64_t j = i; j <= i + BLOCK && j < N; j += BLOCK) {
-        assert_true(at < trace.load_count && trace.loads[at].thread == tid);
-        assert_int_equal(trace.loads[at++].index, j);
+        assert_true(at < trace->load_count && trace->loads[at].thread == tid);
+        assert_int_equal(trace->loads[at++].index, j);
       }
-  assert_int_equal(at, trace.load_count);
-  study_trace_free(&trace);
+  assert_int_equal(at, trace->load_count);
 }
 
 static void expect_ways(int block, const int *ways, int count) {
-  study_trace trace = traced(2, block, block);
+  const study_trace *trace = traced(2, block, block);
   for (int i = 0; i < count; i++)
-    assert_int_equal(study_conflict_ways(&trace, i + 1, 0), ways[i]);
-  assert_int_equal(trace.step, count + 1); /* a barrier after the loads, and one for each step */
-  study_trace_free(&trace);
+    assert_int_equal(study_conflict_ways(trace, i + 1, 0), ways[i]);
+  assert_int_equal(trace->step, count + 1); /* a barrier after the loads, and one for each step */
 }
 
 /* The lanes of a warp ask for words `apart` from each other, on the left and on the right. */
 static int ways_of(int left_apart, int right_apart) {
-  study_trace trace = {0};
-  study_record(&trace);
+  study_trace *trace = new_trace(false);
+  study_record(trace);
   for (int lane = 0; lane < 32; lane++)
     study_note_combine(32 + lane, left_apart * lane, right_apart * lane);
   study_stop();
-  int ways = study_conflict_ways(&trace, 0, 1);
-  assert_int_equal(study_conflict_ways(&trace, 0, 0), 0);
-  study_trace_free(&trace);
+  int ways = study_conflict_ways(trace, 0, 1);
+  assert_int_equal(study_conflict_ways(trace, 0, 0), 0);
   return ways;
 }
 
@@ -323,12 +318,11 @@ CASE(test_counters) {
   static const int divergent[] = {47, 5, 5, 5}, of_256[] = {2, 4, 8, 8, 8, 4, 2, 1},
                    of_1024[] = {2, 4, 8, 16, 32, 16, 8, 4, 2, 1};
   for (int kernel = 1; kernel <= 4; kernel++) {
-    study_trace trace = traced(kernel, 256, 512);
-    assert_int_equal(study_divergent_warps(&trace), divergent[kernel - 1]);
+    const study_trace *trace = traced(kernel, 256, 512);
+    assert_int_equal(study_divergent_warps(trace), divergent[kernel - 1]);
     if (kernel != 2) /* neighbouring addresses, or in K1 addresses so far apart that few threads ask */
       for (int step = 1; step <= 8; step++)
-        assert_int_equal(study_conflict_ways(&trace, step, 0), 1);
-    study_trace_free(&trace);
+        assert_int_equal(study_conflict_ways(trace, step, 0), 1);
   }
   expect_ways(256, of_256, COUNT(of_256));
   expect_ways(1024, of_1024, COUNT(of_1024));
@@ -339,29 +333,27 @@ CASE(test_counters) {
 
 /* The lecture says blockDim.x / s threads work in a step of K2; it is half of that. */
 CASE(test_active_threads_of_k2) {
-  study_trace trace = traced(2, 256, 256);
+  const study_trace *trace = traced(2, 256, 256);
   for (int i = 0; i < 8; i++) {
-    int last, active = study_active(&trace, i + 1, &last);
+    int last, active = study_active(trace, i + 1, &last);
     assert_int_equal(active, 256 / (2 << i));
     assert_int_equal(last, active - 1);
   }
-  study_trace_free(&trace);
 }
 
 /* The stages with shuffles keep all lanes busy; the ones with barriers leave idle lanes in a warp. */
 CASE(test_shuffles_do_not_diverge) {
   int32_t x[512] = {0};
   for (int v = 0; v < 2; v++) {
-    study_trace trace = {0};
+    study_trace *trace = new_trace(false);
     study_reduction r = reduction(5, 256, (study_last_warp)v);
-    CHECK(study_trace_block(&r, 512, x, &trace));
-    assert_int_equal(study_divergent_warps(&trace), v == STUDY_SHUFFLES ? 0 : 5);
-    assert_int_equal(trace.step,
+    CHECK(study_trace_block(&r, 512, x, trace));
+    assert_int_equal(study_divergent_warps(trace), v == STUDY_SHUFFLES ? 0 : 5);
+    assert_int_equal(trace->step,
                      v == STUDY_SHUFFLES ? 8 : 9); /* the first 32 + 32 need no step of their own */
     r.block = 8;
-    CHECK(study_trace_block(&r, 16, x, &trace));
-    assert_int_equal(trace.step, 4); /* no stage is there for lanes that are not */
-    study_trace_free(&trace);
+    CHECK(study_trace_block(&r, 16, x, trace));
+    assert_int_equal(trace->step, 4); /* no stage is there for lanes that are not */
   }
 }
 
@@ -410,12 +402,11 @@ CASE(test_printed_k2_has_its_barrier_outside) {
   assert_int_equal(print_run(2, launch, 256, x).sum, right);
   study_reduction corrected = reduction(2, 256, STUDY_BARRIERS);
   for (int down = 0; down < 2; down++) {
-    study_trace trace = {.descending = down};
-    study_record(&trace);
+    study_trace *trace = new_trace(down);
+    study_record(trace);
     CHECK(study_reduce_grid(&corrected, DAVIT_HOST, 256, x, &is));
     study_stop();
     assert_int_equal(is, right);
-    study_trace_free(&trace);
   }
 }
 
@@ -458,12 +449,11 @@ CASE(test_printed_last_warp_of_small_blocks) {
       assert_int_equal(run.shared.highest, block < 64 ? block + block / 2 - 1 : 63);
       assert_true((run.shared.outside > 0) == (block < 64));
       for (int v = 0; v < 2; v++) {
-        study_trace trace = {0};
+        study_trace *trace = new_trace(false);
         study_reduction corrected = reduction(kernel, block, (study_last_warp)v);
-        CHECK(study_trace_block(&corrected, 2 * block, x, &trace));
-        for (int64_t i = 0; i < trace.combination_count && v == STUDY_BARRIERS; i++)
-          assert_true(trace.combinations[i].right < block);
-        study_trace_free(&trace);
+        CHECK(study_trace_block(&corrected, 2 * block, x, trace));
+        for (int64_t i = 0; i < trace->combination_count && v == STUDY_BARRIERS; i++)
+          assert_true(trace->combinations[i].right < block);
       }
     }
 }
@@ -546,8 +536,8 @@ CASE(test_cpu_forms) {
         minimum = x[i] < minimum ? x[i] : minimum;
         maximum = x[i] > maximum ? x[i] : maximum;
       }
-      for (int form = 0; form < STUDY_CPU_FORMS; form++)
-        assert_int_equal(study_cpu_sum((study_cpu_form)form, threads, n, x), right);
+      for (study_cpu_form form = 0; form < STUDY_CPU_FORMS; form++)
+        assert_int_equal(study_cpu_sum(form, threads, n, x), right);
       assert_int_equal(study_cpu_min(threads, n, x), minimum);
       assert_int_equal(study_cpu_max(threads, n, x), maximum);
     }

@@ -57,10 +57,10 @@ static void scans(scan_call *call, const study_scan *s, int device, int64_t n, c
  * or of a grid. */
 static void scan_all(int device, study_operator op, bool grid, int64_t n, uint64_t seed) {
   void *x = random_elements(op, n, seed), *right = host_memory(n, sizeof(uint64_t));
-  for (int form = 0; form < STUDY_SCAN_FORMS; form++)
+  for (study_scan_form form = 0; form < STUDY_SCAN_FORMS; form++)
     for (int b = 0; b < COUNT(blocks); b++)
       for (int exclusive = 0; exclusive < (form == STUDY_NAIVE ? 1 : 2); exclusive++) {
-        study_scan s = {op, (study_scan_form)form, blocks[b], exclusive, 0};
+        study_scan s = {op, form, blocks[b], exclusive, 0};
         if (grid && form == STUDY_WARP_SCAN)
           continue;
         if (grid && b % 2)
@@ -75,9 +75,9 @@ static void scan_all(int device, study_operator op, bool grid, int64_t n, uint64
 CASE(test_tiles) {
   static const int64_t sizes[] = {0, 1, 2, 31, 32, 33, 1000, 2047, 9001};
   EACH_PLACE(device)
-    for (int op = 0; op < STUDY_OPERATORS; op++)
+    for (study_operator op = 0; op < STUDY_OPERATORS; op++)
       for (int z = 0; z < COUNT(sizes); z++)
-        scan_all(device, (study_operator)op, false, sizes[z], (uint64_t)z);
+        scan_all(device, op, false, sizes[z], (uint64_t)z);
 }
 
 /* Every length of one block: n = blockDim, 1 … 1024, for the naive scan and the scan of a block. */
@@ -85,8 +85,8 @@ CASE(test_every_length_of_a_block) {
   int32_t *x = random_elements(STUDY_SUM, 1024, 3), right[1024];
   EACH_PLACE(device)
     for (int64_t n = 1; n <= 1024; n += on_gpu(device) || n < 70 ? 1 : 37)
-      for (int form = STUDY_NAIVE; form <= STUDY_BLOCK_SCAN; form += 2) {
-        study_scan s = {.form = (study_scan_form)form, .block = 1024};
+      for (study_scan_form form = STUDY_NAIVE; form <= STUDY_BLOCK_SCAN; form += 2) {
+        study_scan s = {.form = form, .block = 1024};
         reference_tiles(&s, 1024, n, x, right);
         scans(tiles_call, &s, device, n, x, right, n % 2);
       }
@@ -95,10 +95,10 @@ CASE(test_every_length_of_a_block) {
 CASE(test_totals_of_blocks) {
   enum { N = 1237 };
   uint64_t *x = random_elements(STUDY_COMPOSE, N, 5), y[N], totals[N], right;
-  for (int form = 0; form < STUDY_SCAN_FORMS; form++)
+  for (study_scan_form form = 0; form < STUDY_SCAN_FORMS; form++)
     for (int b = 0; b < COUNT(blocks) && form != STUDY_WARP_SCAN; b++)
       for (int kind = form == STUDY_NAIVE ? 1 : 0; kind < 2; kind++) {
-        study_scan s = {STUDY_COMPOSE, (study_scan_form)form, blocks[b], kind == 0, 0};
+        study_scan s = {STUDY_COMPOSE, form, blocks[b], kind == 0, 0};
         int64_t tile = study_scan_tile(&s);
         CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, y, totals));
         for (int64_t i = 0; i < N; i += tile) {
@@ -113,9 +113,9 @@ CASE(test_totals_of_blocks) {
 CASE(test_grid) {
   static const int64_t sizes[] = {0, 1, 33, 1023, 32 * 32 * 32 + 5, 70001};
   EACH_PLACE(device)
-    for (int op = 0; op < STUDY_OPERATORS; op++)
+    for (study_operator op = 0; op < STUDY_OPERATORS; op++)
       for (int z = 0; z < COUNT(sizes); z++)
-        scan_all(device, (study_operator)op, true, sizes[z], (uint64_t)z + 50);
+        scan_all(device, op, true, sizes[z], (uint64_t)z + 50);
 }
 
 /* Many levels; 2^28 elements and more where there is a GPU for it. */
@@ -166,9 +166,9 @@ CASE(test_order_of_operands) {
   static study_printed_word words[N], letters[N];
   char right[N + 1] = "";
   letters_of(N, letters);
-  for (int form = 0; form < STUDY_SCAN_FORMS; form++)
+  for (study_scan_form form = 0; form < STUDY_SCAN_FORMS; form++)
     for (int b = 0; b < 4; b++) { /* up to 128 */
-      study_scan s = {.form = (study_scan_form)form, .block = blocks[b]};
+      study_scan s = {.form = form, .block = blocks[b]};
       int n = s.block - b;
       memcpy(words, letters, sizeof words);
       CHECK(study_scan_words(&s, n, words));
@@ -187,30 +187,28 @@ CASE(test_order_of_operands) {
 CASE(test_phases_in_any_order) {
   enum { N = 3001 };
   uint64_t *x = random_elements(STUDY_COMPOSE, N, 21), up[N], down[N];
-  for (int form = 0; form < STUDY_SCAN_FORMS; form++)
+  for (study_scan_form form = 0; form < STUDY_SCAN_FORMS; form++)
     EACH(int, block, blocks) {
-      study_trace trace = {.descending = true};
-      study_scan s = {STUDY_COMPOSE, (study_scan_form)form, block, false, 0};
+      study_trace *trace = new_trace(true);
+      study_scan s = {STUDY_COMPOSE, form, block, false, 0};
       CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, up, NULL));
-      study_record(&trace);
+      study_record(trace);
       CHECK(study_scan_tiles(&s, DAVIT_HOST, N, x, down, NULL));
       study_stop();
-      assert_true(trace.combination_count > 0);
+      assert_true(trace->combination_count > 0);
       assert_memory_equal(up, down, sizeof up);
-      study_trace_free(&trace);
     }
 }
 
 static int64_t combinations_of(study_scan_form form, int block, int64_t n) {
-  study_trace trace = {0};
+  study_trace *trace = new_trace(false);
   study_scan s = {.form = form, .block = block};
   int32_t *x = random_elements(STUDY_SUM, n, 25);
-  study_record(&trace);
+  study_record(trace);
   CHECK(study_scan_grid(&s, DAVIT_HOST, n, x, x));
   study_stop();
-  int64_t count = trace.combination_count;
-  assert_false(trace.full);
-  study_trace_free(&trace);
+  int64_t count = trace->combination_count;
+  assert_false(trace->full);
   return count;
 }
 
@@ -225,19 +223,19 @@ CASE(test_work) {
 
 CASE(test_workers) {
   static const int64_t sizes[] = {0, 1, 2, 31, 1000, 4099};
-  for (int op = 0; op < STUDY_OPERATORS; op++)
+  for (study_operator op = 0; op < STUDY_OPERATORS; op++)
     EACH(int64_t, n, sizes)
       for (int64_t p = 1; p <= 600; p += p < 9 ? 1 : 197)
         for (int kind = 0; kind < 2; kind++) {
           const int64_t used = p < n ? p : n;
-          void *x = random_elements((study_operator)op, n, 27);
+          void *x = random_elements(op, n, 27);
           void *right = host_memory(n, sizeof(uint64_t)), *y = host_memory(n, sizeof(uint64_t));
           study_work work;
-          size_t bytes = (size_t)n * study_monoid_of((study_operator)op)->bytes;
-          study_reference_scan((study_operator)op, kind == 0, n, x, right);
-          assert_true(study_workers_scan((study_operator)op, kind == 0, p, n, x, y, &work));
+          size_t bytes = (size_t)n * study_monoid_of(op)->bytes;
+          study_reference_scan(op, kind == 0, n, x, right);
+          assert_true(study_workers_scan(op, kind == 0, p, n, x, y, &work));
           assert_memory_equal(y, right, bytes);
-          assert_true(study_workers_scan((study_operator)op, kind == 0, p, n, x, x, &work));
+          assert_true(study_workers_scan(op, kind == 0, p, n, x, x, &work));
           assert_memory_equal(x, right, bytes);
           assert_true(work.combinations <= 2 * n);
           assert_true(n == 0 || work.depth == 2 * ((n + used - 1) / used) - 1 + used);
@@ -255,7 +253,7 @@ static void segmented(int device, bool exclusive, int64_t n, const int32_t *a, c
   uint64_t *on_pairs = there(device, pairs, n * (int64_t)sizeof *pairs);
   CHECK(study_scan_grid(&s, device, n, on_pairs, on_pairs));
   take(on_pairs, n * (int64_t)sizeof *pairs, pairs);
-  /* An exclusive sum begins anew at a start: there it is not the scan's neighbour. */
+  /* An exclusive sum starts at 0 in each segment, so at a start it is not the element before. */
   for (int64_t i = 0; i < n; i++)
     out[i] = !exclusive ? (int32_t)pairs[i] : i > 0 && flags[i] == 0 ? (int32_t)pairs[i - 1] : 0;
 }
@@ -340,7 +338,8 @@ CASE(test_printed_naive_scan_does_not_end) {
   }
 }
 
-/* The scan of a warp has no barrier: right while lanes run in step, and no longer since Volta. */
+/* The scan of a warp has no barrier: right if lanes run in step, which Volta and later GPUs do not guarantee.
+ */
 CASE(test_printed_warp_scan_needs_lanes_in_step) {
   for (int kind = 0; kind < 2; kind++) {
     uint32_t values[32], returned[32], wrong = 0;
@@ -418,8 +417,8 @@ CASE(test_printed_block_scan_has_zero_for_identity) {
   assert_true(corrected[0] == study_affine(1, 0) && corrected[1] == study_affine(3, 0));
 }
 
-/* With fewer than 32 warps the one that scans sdata reads entries that nobody wrote; with no whole warp, all
- * of them. */
+/* With fewer than 32 warps the one that scans sdata reads entries that were not written; with no whole warp,
+ * all of them. */
 CASE(test_printed_block_scan_reads_what_nobody_wrote) {
   uint32_t values[1024];
   study_printed_block how = {.exclusive = false};
