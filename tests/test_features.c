@@ -210,6 +210,27 @@ CASE(test_shares) {
   }
 }
 
+/* A line exactly at 11025 Hz, the upper edge of the last band: by the hard rule it belongs to that band; by
+ * the shared rule half of it does, or all of it where its interval ends at rate / 2. */
+CASE(test_line_on_the_last_edge) {
+  static const struct {
+    double rate;
+    int64_t frame, line;
+    double shared;
+  } rows[] = {{22050, 1024, 512, 1}, {44100, 4096, 1024, 0.5}, {24000, 320, 147, 0.5}};
+  for (int i = 0; i < COUNT(rows); i++)
+    for (int binning = DAVIT_FEATURES_BINNING_SHARED; binning <= DAVIT_FEATURES_BINNING_HARD; binning++) {
+      const davit_features_options o = {
+          .rate = rows[i].rate, .frame = rows[i].frame, .binning = (davit_features_binning)binning};
+      const dvt_band_edges e = dvt_band_edges_for(o.rate);
+      const bool hard = binning == DAVIT_FEATURES_BINNING_HARD;
+      assert_true((double)rows[i].line * o.rate / (double)o.frame == 11025);
+      expect_near(dvt_band_share(rows[i].line, &o, e.at[30], e.at[31], e.at[31]), hard ? 1 : rows[i].shared,
+                  0);
+      expect_near(dvt_band_share(rows[i].line, &o, e.at[29], e.at[30], e.at[31]), 0, 0);
+    }
+}
+
 /* Every line's power belongs somewhere, all of it, if the bands reach rate / 2. */
 CASE(test_no_power_is_lost) {
   static const int64_t lengths[] = {2, 3, 7, 64, 1000, 1023, 1024, 4096};
