@@ -69,7 +69,7 @@ static shares shares_of(const dvt_detect_task *t, int e, int threads) {
   return s;
 }
 
-static size_t bytes_of(const dvt_detect_task *t) {
+size_t dvt_detect_score_bytes(const dvt_detect_task *t) {
   return 64 * ((size_t)(t->window + 2) * (size_t)dvt_detect_longest(t) + 2 * (size_t)t->width);
 }
 
@@ -85,7 +85,7 @@ davit_status dvt_detect_host(const dvt_site *site, const void *task) {
   atomic_bool failed = false;
 #pragma omp parallel num_threads(site->threads)
   {
-    void *memory = dvt_allocate_aligned(bytes_of(t));
+    void *memory = dvt_allocate_aligned(dvt_detect_score_bytes(t));
     if (!memory)
       atomic_store(&failed, true);
     for (int e = 0; e < t->effect_count; e++) {

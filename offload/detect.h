@@ -55,6 +55,7 @@ davit_status dvt_detect_region(const dvt_site *site, const void *task);
  * multiple of 64, has dvt_detect_trace_bytes(). */
 enum { DVT_DETECT_TRACED = 16 };
 size_t dvt_detect_trace_bytes(const dvt_detect_task *task);
+size_t dvt_detect_score_bytes(const dvt_detect_task *task); /* of a thread of dvt_detect_host() */
 void dvt_detect_trace(const dvt_detect_task *task, int e, int64_t first, int64_t count, void *memory,
                       int64_t *begin, int64_t *end);
 

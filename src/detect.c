@@ -24,6 +24,7 @@
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
+#include "src/base/limit.h"
 #include "src/base/team.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/place.h"
@@ -433,6 +434,13 @@ static int64_t choose_portion(const detection *d, int workers) {
   return dvt_at_least(dvt_divide_up(portion, unit), 1) * unit;
 }
 
+/* What the host's threads take for their work; on GPUs they judge only. */
+static davit_status check_memory(const detection *d) {
+  const size_t judge = dvt_detect_trace_bytes(&d->task),
+               score = d->gpus < d->detector->place_count ? dvt_detect_score_bytes(&d->task) : 0;
+  return dvt_check_memory((size_t)dvt_threads() * (judge > score ? judge : score));
+}
+
 static davit_status run_workers(detection *d) {
   dvt_lane *lanes[DVT_MAX_DEVICES * GPU_WORKERS];
   worker workers[DVT_MAX_DEVICES * GPU_WORKERS];
@@ -449,6 +457,8 @@ static davit_status run_workers(detection *d) {
     }
   }
   d->portion = choose_portion(d, count > 0 ? count : 1);
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, check_memory(d));
   for (int i = 0; i < count && first.status == DAVIT_SUCCESS; i++)
     dvt_error_keep(&first, dvt_lane_submit(lanes[i], DVT_BLOCKING, work, &workers[i], sizeof workers[i]));
   for (int i = 0; i < count; i++)

@@ -17,6 +17,7 @@
 
 #include "ref/bands.h"
 #include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
@@ -203,10 +204,10 @@ static void add_changes(const analysis *a, float *features) {
   }
 }
 
-/* One thread for every THREAD_SAMPLES samples. */
-static int threads_for(int64_t count) {
-  const int64_t worth = 1 + count / THREAD_SAMPLES;
-  return worth < dvt_threads() ? (int)worth : dvt_threads();
+/* One thread for every THREAD_SAMPLES samples, and no more than frames: each has memory for one. */
+static int threads_for(int64_t count, int64_t frames) {
+  const int64_t worth = dvt_at_most(1 + count / THREAD_SAMPLES, dvt_at_least(frames, 1));
+  return (int)dvt_at_most(worth, dvt_threads());
 }
 
 static davit_status run(analysis *a, int64_t count, const float *samples, float *features) {
@@ -230,7 +231,7 @@ davit_status davit_features(int64_t count, const float *samples, float *features
   if (chosen.frame == 0)
     chosen.frame = DAVIT_FEATURES_FRAME;
   DVT_TRY(check(count, samples, &chosen, features));
-  const dvt_team team = dvt_team_begin(threads_for(count));
+  const dvt_team team = dvt_team_begin(threads_for(count, count / chosen.frame));
   analysis a = {.options = chosen,
                 .frames = count / chosen.frame,
                 .lines = chosen.frame / 2 + 1,

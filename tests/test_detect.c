@@ -4,6 +4,8 @@
 #include <parasail.h>
 
 #include "offload/detect.h"
+#include "src/base/limit.h"
+#include "src/base/team.h"
 #include "tests/elements.h"
 
 enum { WIDTH = 62 };
@@ -573,6 +575,19 @@ CASE(test_kept_detector) {
 }
 
 /* ---- failures ---- */
+
+/* What all threads take together for long windows and effects is refused before it is taken. */
+CASE(test_memory_is_estimated) {
+  enum { LONG = 1000 };
+  const search s = SEARCH(2, LONG, random_frames(1, 2, LONG), LONG, random_frames(2, 2, LONG), .window = LONG,
+                          .permutations = 1);
+  const int host = DAVIT_HOST;
+  davit_detect_hit hit;
+  dvt_memory_allow(64 * (size_t)dvt_threads() * LONG * LONG);
+  CHECK_FAILS(detect(&s, &host, 1, &hit), DAVIT_OUT_OF_HOST_MEMORY, "the process may have");
+  dvt_memory_allow(0);
+  CHECK(detect(&s, &host, 1, &hit));
+}
 
 typedef struct attempt {
   search s;

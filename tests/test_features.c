@@ -317,6 +317,25 @@ CASE(test_memory) {
   CHECK(davit_features(4096, samples, features, NULL));
 }
 
+static void *call_once(void *samples) {
+  static float features[64 * DAVIT_FEATURES_WIDTH];
+  return davit_features(1 << 16, samples, features, NULL) == DAVIT_SUCCESS ? NULL : samples;
+}
+
+/* A thread of the program may have a small stack. */
+CASE(test_small_stack) {
+  float *samples = new_samples(1 << 16, 12);
+  pthread_attr_t attributes;
+  pthread_t thread;
+  void *failed = NULL;
+  assert_int_equal(pthread_attr_init(&attributes), 0);
+  assert_int_equal(pthread_attr_setstacksize(&attributes, 1 << 17), 0);
+  assert_int_equal(pthread_create(&thread, &attributes, call_once, samples), 0);
+  assert_int_equal(pthread_join(thread, &failed), 0);
+  assert_null(failed);
+  pthread_attr_destroy(&attributes);
+}
+
 /* Plans are made under a lock. */
 static void *call_often(void *samples) {
   float features[4 * DAVIT_FEATURES_WIDTH];

@@ -6,6 +6,8 @@
 #include "tests/support.h"
 
 #include "ref/ref.h"
+#include "src/base/allocate.h"
+#include "src/base/limit.h"
 #include "src/runtime/memory.h"
 
 enum { GUARD = 61 };
@@ -74,6 +76,27 @@ CASE(test_pointer_places) {
   assert_int_equal(place_of(from_malloc), DAVIT_PAGEABLE);
   REFUSED(davit_pointer_place(NULL, &place), "pointer");
   REFUSED(davit_pointer_place(from_malloc, NULL), "place");
+}
+
+/* What no memory can hold is refused before it is taken, with what the process may have. */
+CASE(test_more_than_there_is) {
+  const int places[] = {DAVIT_PAGEABLE, DAVIT_PINNED};
+  void *pointer = NULL;
+  for (int i = 0; i < COUNT(places); i++) {
+    CHECK_FAILS(davit_malloc(SIZE_MAX / 4, places[i], &pointer), DAVIT_OUT_OF_HOST_MEMORY,
+                "the process may have");
+    dvt_memory_allow(1 << 26);
+    CHECK_FAILS(davit_malloc((1 << 26) + 1, places[i], &pointer), DAVIT_OUT_OF_HOST_MEMORY,
+                "the process may have 67108864");
+    CHECK(davit_malloc(1 << 25, places[i], &pointer));
+    CHECK(davit_free(pointer));
+    dvt_memory_allow(0);
+  }
+  dvt_memory_allow(1 << 26);
+  assert_null(dvt_allocate(1 << 10, 1 << 17));
+  assert_null(dvt_allocate_raw(1 << 27));
+  assert_null(dvt_reallocate(NULL, 1 << 10, 1 << 17));
+  dvt_memory_allow(0);
 }
 
 /* Where freeing would wait for a device, blocks are kept: the same one comes back, another size does not take

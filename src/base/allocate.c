@@ -10,13 +10,7 @@
 
 #include "src/base/arithmetic.h"
 #include "src/base/inject.h"
-
-static bool refused(void) {
-  if (!dvt_injected(DVT_INJECT_HOST_MEMORY))
-    return false;
-  errno = ENOMEM;
-  return true;
-}
+#include "src/base/limit.h"
 
 static size_t product(size_t count, size_t bytes) {
   size_t total;
@@ -29,22 +23,32 @@ static void *checked(void *pointer, size_t bytes) {
   return pointer;
 }
 
+/* Sets the thread's sentence. */
+static bool refused(size_t bytes) {
+  if (dvt_injected(DVT_INJECT_HOST_MEMORY))
+    checked(NULL, bytes);
+  else if (dvt_check_memory(bytes) == DAVIT_SUCCESS)
+    return false;
+  errno = ENOMEM;
+  return true;
+}
+
 void *dvt_allocate(size_t count, size_t bytes) {
-  return checked(refused() ? NULL : calloc(count, bytes), product(count, bytes));
+  const size_t total = product(count, bytes);
+  return refused(total) ? NULL : checked(calloc(count, bytes), total);
 }
 
 void *dvt_allocate_raw(size_t bytes) {
-  return checked(refused() ? NULL : malloc(bytes), bytes);
+  return refused(bytes) ? NULL : checked(malloc(bytes), bytes);
 }
 
 void *dvt_allocate_aligned(size_t bytes) {
-  const bool fits = bytes <= SIZE_MAX - DVT_ALIGNMENT;
-  return checked(refused() || !fits ? NULL : aligned_alloc(DVT_ALIGNMENT, dvt_aligned_up(bytes)), bytes);
+  return refused(bytes) ? NULL : checked(aligned_alloc(DVT_ALIGNMENT, dvt_aligned_up(bytes)), bytes);
 }
 
 void *dvt_reallocate(void *array, size_t count, size_t bytes) {
   const size_t total = product(count, bytes);
-  return checked(refused() ? NULL : realloc(array, total), total);
+  return refused(total) ? NULL : checked(realloc(array, total), total);
 }
 
 char *dvt_allocate_text(const char *format, ...) {

@@ -13,6 +13,7 @@
 
 #include "ref/ref.h"
 #include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
 #include "src/cli/formats/frames.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/sound_options.h"
@@ -20,9 +21,10 @@
 /* Size of a block. Its runs take a core a few seconds, and an H200 a tenth of one; progress is reported
  * between blocks. */
 enum {
-  BLOCK = 1 << 16, /* frames, or one window */
-  RUNS = 1 << 24,  /* of all windows and effects, or of */
-  FEWEST = 32      /* windows: fewer would not fill a CPU's vectors */
+  BLOCK = 1 << 16,       /* frames, and */
+  BLOCK_BYTES = 1 << 28, /* of features, or one window */
+  RUNS = 1 << 24,        /* of all windows and effects, or of */
+  FEWEST = 32            /* windows: fewer would not fill a CPU's vectors */
 };
 
 typedef struct effect {
@@ -139,7 +141,8 @@ static int64_t hop_of(const search *s) {
 /* Windows of a block: as many as it has room for; fewer where that is so much work that progress would be
  * seldom. */
 static int64_t choose_step(const search *s) {
-  const int64_t window = s->options.window, beyond = window < BLOCK ? BLOCK - window : 0,
+  const int64_t block = dvt_at_most(BLOCK, BLOCK_BYTES / s->stream.width / (int64_t)sizeof *s->frames),
+                window = s->options.window, beyond = window < block ? block - window : 0,
                 fitting = 1 + beyond / hop_of(s),
                 worked = RUNS / ((s->options.permutations + 1) * s->paths.count) / FEWEST * FEWEST,
                 most = worked > FEWEST ? worked : FEWEST;
@@ -149,7 +152,7 @@ static int64_t choose_step(const search *s) {
 static int make_block(search *s) {
   const int64_t window = s->options.window;
   s->step = choose_step(s);
-  s->capacity = window + (s->step - 1) * hop_of(s) + 1;
+  s->capacity = dvt_at_most(window + (s->step - 1) * hop_of(s), cli_frames_most(&s->stream)) + 1;
   const size_t most = (size_t)s->step * (size_t)s->paths.count;
   s->frames = cli_job_memory(&s->job, (size_t)s->capacity * (size_t)s->stream.width, sizeof *s->frames);
   s->found = cli_job_memory(&s->job, most, sizeof *s->found);

@@ -19,6 +19,7 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/inject.h"
+#include "src/base/limit.h"
 #include "src/runtime/backend.h"
 
 typedef struct block {
@@ -166,6 +167,8 @@ static bool refused(int place) {
 static davit_status make_block(size_t bytes, int place, block **made) {
   if (refused(place))
     return no_memory(bytes, place);
+  if (place < 0)
+    DVT_TRY(dvt_check_memory(bytes));
   block *found = take_kept(bytes, place);
   if (!found) {
     found = dvt_allocate(1, sizeof *found);

@@ -5,7 +5,9 @@
 usage: test_detect.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
 import os
+import resource
 import struct
+import subprocess
 import sys
 import wave
 
@@ -13,7 +15,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 import sounds
-from support import EACH, davit, expect, expect_keys, header_of, listing, main, npy_bytes, npy_raw, peak_bytes, put, refuse, run_json, save, watch
+from support import DAVIT, EACH, davit, expect, expect_keys, header_of, listing, main, npy_bytes, npy_raw, peak_bytes, put, refuse, run_json, save, watch
 
 RATE = 22050
 FRAME = 1024
@@ -408,6 +410,29 @@ def test_memory():
                 file.write(np.full((frames // 10, 64), 0.5, "f4").tobytes())
         most.append(peak_bytes("detect", "s.npy", "--effect", "e.npy", "--permutations", 1, "--round", "--devices", "cpu", "-o", "o.tsv"))
     expect(most[1] - most[0] < frames * 64 * 4 / 2, f"{most[0]} and {most[1]} bytes")
+
+
+def test_absurd_sizes():
+    """Results and frames beyond any memory: refused in a sentence, before memory is taken."""
+    samples = 10**8  # 11 days of silence, a hole in the file
+    put("long.wav", b"RIFF" + struct.pack("<I4s4sIHHIIHH4sI", 36 + samples, b"WAVE", b"fmt ", 16, 1, 1, 100, 100, 1, 8, b"data", samples))
+    os.truncate("long.wav", 44 + samples)
+    refuse(("features", "long.wav", "--rate", "1e5", "--frame", 2, "-o", "o.npy"), "no host memory for", "the process may have", code=4)
+    save("wide.npy", np.ones((3, 2**20), "f4"))
+    most = peak_bytes("detect", "wide.npy", "--effect", "wide.npy", "--window", 3, "--devices", "cpu", "-o", "o.tsv")
+    expect(most < 2**29, f"three frames of 2^20 features take {most} bytes")
+
+
+def test_small_stack():
+    """128 KiB of stack are enough, but for the larger frames of AddressSanitizer."""
+    with open(DAVIT, "rb") as file:
+        kib = 1024 if b"__asan" in file.read() else 128
+    put("good.wav", wav_bytes(sine(440, 2)))
+    for arguments in (("features", "good.wav", "-o", "o.npy"), ("features", "-", "-o", "o.npy"),
+                      ("detect", "good.wav", "--effect", "good.wav", "-o", "o.tsv")):
+        result = subprocess.run([DAVIT, *arguments], input=wav_bytes(sine(440, 2)), capture_output=True,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (kib << 10, kib << 10)))
+        expect(result.returncode == 0, f"{arguments} with {kib} KiB of stack: {result}")
 
 
 def test_progress():

@@ -100,7 +100,7 @@ int cli_array_reserve(cli_array *array, size_t used, size_t capacity) {
   cli_memory actual;
   void *block = allocate(capacity, array->wanted, &actual);
   if (!block)
-    return cli_fail(CLI_DEVICE, "not enough memory for an array of %zu bytes", capacity);
+    return cli_status(DAVIT_OUT_OF_HOST_MEMORY);
   if (used)
     memcpy(block, array->data, used);
   release(array->data, array->actual);

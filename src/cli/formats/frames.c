@@ -12,6 +12,7 @@
 
 #include "ref/ref.h"
 #include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
 #include "src/base/buffer.h"
 #include "src/cli/clock.h"
 #include "src/cli/fail.h"
@@ -19,6 +20,7 @@
 
 enum {
   BLOCK_SAMPLES = DVT_BUFFER(1 << 22, 512),
+  BLOCK_FRAMES = 1 << 16,
   WIDE_ELEMENTS = DVT_BUFFER(4096, 8), /* converted at once */
   PART_FRAMES = DVT_BUFFER(4096, 4)    /* appended at once */
 };
@@ -54,7 +56,7 @@ static int open_array(cli_frames *f) {
 /* ---- opening: sound ---- */
 
 static int64_t block_frames(const cli_frames *f) {
-  return f->options.frame < BLOCK_SAMPLES ? BLOCK_SAMPLES / f->options.frame : 1;
+  return dvt_at_most(dvt_at_least(BLOCK_SAMPLES / f->options.frame, 1), BLOCK_FRAMES);
 }
 
 static int make_blocks(cli_frames *f) {
@@ -91,6 +93,10 @@ void cli_frames_close(cli_frames *f) {
 double cli_frames_seconds(const cli_frames *f) {
   return f->sound ? cli_sound_seconds(f->sound)
                   : (double)f->array.shape[0] * (double)f->options.frame / f->options.rate;
+}
+
+int64_t cli_frames_most(const cli_frames *f) {
+  return f->sound ? INT64_MAX : f->array.shape[0] - f->at;
 }
 
 /* ---- reading ---- */
@@ -225,15 +231,25 @@ int cli_frames_read(cli_frames *f, int64_t count, float *features, int64_t *got)
   return CLI_OK;
 }
 
+/* Frames that are still to come by what the file states, which may be wrong. */
+static size_t stated_frames(const cli_frames *f) {
+  const double all = cli_frames_seconds(f) * f->options.rate / (double)f->options.frame;
+  return (size_t)fmin(fmax(all - (double)f->at, 0), 0x1p48);
+}
+
 int cli_frames_append(cli_frames *f, cli_array *array, int64_t *got) {
   const size_t bytes = (size_t)f->width * sizeof(float);
+  const int64_t part = dvt_at_most(dvt_at_least(cli_frames_most(f), 1), PART_FRAMES);
+  const size_t room = (size_t)part * bytes;
   int code = CLI_OK;
   if (!array->ndim)
     *array = (cli_array){.type = CLI_F4, .ndim = 2, .shape = {0, f->width}};
-  if (array->bytes + PART_FRAMES * bytes > array->capacity)
-    code = cli_array_reserve(array, array->bytes, 2 * array->bytes + PART_FRAMES * bytes);
+  if (array->bytes == 0)
+    code = cli_array_reserve(array, 0, stated_frames(f) * bytes + room);
+  else if (array->bytes + room > array->capacity)
+    code = cli_array_reserve(array, array->bytes, 2 * array->bytes + room);
   if (code == CLI_OK)
-    code = cli_frames_read(f, PART_FRAMES, (float *)array->data + array->shape[0] * f->width, got);
+    code = cli_frames_read(f, part, (float *)array->data + array->shape[0] * f->width, got);
   if (code != CLI_OK)
     return code;
   array->shape[0] += *got;

@@ -41,6 +41,9 @@ int cli_frames_read(cli_frames *frames, int64_t count, float *features, int64_t 
  * order, which is {0} at first. */
 int cli_frames_append(cli_frames *frames, cli_array *array, int64_t *got);
 
+/* The maximum of the frames to come: INT64_MAX for sound, whose length may be an estimate. */
+int64_t cli_frames_most(const cli_frames *frames);
+
 /* The length, or 0 if it is not known. */
 double cli_frames_seconds(const cli_frames *frames);
 

@@ -20,7 +20,7 @@
 #include "src/cli/formats/sound_file.h"
 
 /* Samples that are read at once, all channels together, and bytes of a pipe. */
-enum { CHUNK = DVT_BUFFER(1 << 18, 64), PIPE_BYTES = DVT_BUFFER(1 << 16, 256) };
+enum { CHUNK = DVT_BUFFER(1 << 18, 64), PIPE_BYTES = DVT_BUFFER(1 << 13, 256) };
 
 struct cli_sound {
   const char *name;
@@ -161,7 +161,7 @@ static int make_resampler(cli_sound *s, double rate) {
   const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
   s->resampler = soxr_create(s->info.samplerate, rate, 1, &error, NULL, &quality, NULL);
   return s->resampler ? CLI_OK
-                      : cli_fail(CLI_INPUT, "%s: %d samples a second cannot be brought to %g: %s", s->name,
+                      : cli_fail(CLI_INPUT, "%s: %d samples a second cannot be resampled to %g: %s", s->name,
                                  s->info.samplerate, rate, soxr_strerror(error));
 }
 

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/allocate.h"
 #include "src/cli/fail.h"
 
 /* Formats that consist of chunks, each after its name and size. */
@@ -156,11 +158,9 @@ static int check_size(const char *name, const cli_sound_file *f, const unsigned 
   return is_open(body, 4) || (uint64_t)f->size + 1 >= promised ? CLI_OK : cut(name, f->size, promised);
 }
 
-/* Whether the last page of an Ogg file is complete and ends its stream. */
-static bool ogg_ends(const cli_sound_file *f) {
-  enum { PAGE = 65307, HEADER = 27, END = 4 }; /* PAGE: the longest */
-  unsigned char tail[PAGE];
-  const int64_t got = bytes_at(f, f->size > PAGE ? f->size - PAGE : 0, tail, PAGE);
+/* Whether the last page in these last bytes of an Ogg file is complete and ends its stream. */
+static bool ogg_ends(const unsigned char *tail, int64_t got) {
+  enum { HEADER = 27, END = 4 };
   for (int64_t at = got - HEADER; at >= 0; at--) {
     const unsigned char *page = tail + at;
     if (memcmp(page, "OggS", 4))
@@ -174,12 +174,20 @@ static bool ogg_ends(const cli_sound_file *f) {
 }
 
 static int check_ogg(const char *name, const cli_sound_file *f, const unsigned char *head) {
-  return memcmp(head, "OggS", 4) || ogg_ends(f)
-             ? CLI_OK
-             : cli_fail(CLI_INPUT,
-                        "%s: offset %" PRId64
-                        ": expected the last page of the stream, found the end of the file",
-                        name, f->size);
+  enum { PAGE = 65307 }; /* the longest */
+  if (memcmp(head, "OggS", 4))
+    return CLI_OK;
+  unsigned char *tail = dvt_allocate_raw(PAGE);
+  if (!tail)
+    return cli_status(DAVIT_OUT_OF_HOST_MEMORY);
+  const int64_t got = bytes_at(f, f->size > PAGE ? f->size - PAGE : 0, tail, PAGE);
+  const bool whole = ogg_ends(tail, got);
+  free(tail);
+  return whole ? CLI_OK
+               : cli_fail(CLI_INPUT,
+                          "%s: offset %" PRId64
+                          ": expected the last page of the stream, found the end of the file",
+                          name, f->size);
 }
 
 /* The first frame of MPEG audio may describe the whole file instead of sound: after the header and the side

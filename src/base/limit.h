@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much memory the process may have. An allocation above that would fail, or end the process, when the
+ * memory is written. */
+#ifndef DAVIT_SRC_BASE_LIMIT_H
+#define DAVIT_SRC_BASE_LIMIT_H
+
+#include <davit/status.h>
+#include <stddef.h>
+
+/* DAVIT_OUT_OF_HOST_MEMORY where the machine, or the process's memory cgroup, has less than `bytes`. */
+davit_status dvt_check_memory(size_t bytes);
+
+/* For tests: what the machine has at most; 0: all of it. */
+void dvt_memory_allow(size_t bytes);
+
+#endif
