@@ -148,7 +148,7 @@ static bench_time search(problem *p, bench_words words) {
  * NULL. */
 static bool open_database(problem *p, const int *devices, int count) {
   const size_t bytes = (size_t)p->targets.count * sizeof *p->scores;
-  const bool peer = p->cells->threads > 0 && p->cells->site->peers && peer_parasail_there();
+  const bool peer = p->cells->threads > 0 && p->cells->site->peers && PEER_PARASAIL;
   p->devices = count;
   p->database = NULL;
   p->peer = peer ? peer_parasail_targets_create(&p->targets) : NULL;
@@ -162,7 +162,8 @@ static bool open_database(problem *p, const int *devices, int count) {
 
 static void close_database(problem *p) {
   bench_check(davit_align_database_destroy(p->database), "database");
-  peer_parasail_targets_destroy(p->peer);
+  if (p->peer)
+    peer_parasail_targets_destroy(p->peer);
   davit_free(p->scores);
   davit_free(p->peer_scores);
 }
@@ -192,8 +193,6 @@ static void spread(problem *p, const chances table) {
   fill(table, 4242, p->m, query);
   for (int i = 0; i < over.counts.count; i++) {
     if (open_database(p, over.devices, (int)over.counts.at[i])) {
-      peer_parasail_targets_destroy(p->peer); /* has no devices */
-      p->peer = NULL;
       const bench_time time = search(p, BENCH_BYTES);
       first = i == 0 ? time.median : first;
       if (time.median > 0)
@@ -330,5 +329,5 @@ static const char usage[] = "bench_align [--count 1000000] [--length 360] [--que
                             "            [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  return bench_cells_run("align", usage, argc, argv, peer_parasail_there(), measure_site);
+  return bench_cells_run("align", usage, argc, argv, PEER_PARASAIL, measure_site);
 }

@@ -45,18 +45,14 @@ static davit_status gemv(const problem *p, bool transposed, const void *x, void 
           : DVT_CUBLAS(Sgemv_v2_64)(p->site->cublas, op, p->m, p->n, &onef, p->a, p->m, x, 1, &zerof, y, 1);
   return dvt_cublas_status((int)status, "gemv");
 }
-#else
-static davit_status gemv(const problem *p, bool transposed, const void *x, void *y) {
-  (void)p, (void)transposed, (void)x, (void)y;
-  return davit_fail(DAVIT_UNSUPPORTED, "gemv: this build has no CUDA");
-}
-#endif
-
 static davit_status cublas_call(void *argument) {
   const problem *p = argument;
   davit_status status = gemv(p, p->trans == 'T', p->x, p->tmp);
   return status == DAVIT_SUCCESS ? gemv(p, p->trans != 'T', p->tmp, p->y) : status;
 }
+#else
+#define cublas_call NULL
+#endif
 
 static davit_status loop_call(void *argument) {
   const problem *p = argument;

@@ -185,7 +185,7 @@ static void one_device(problem *p) {
     for (int rounded = 1; rounded >= 0; rounded--) {
       p->options.permutations = permutations.at[i];
       p->options.round = rounded;
-      const bool wanted = rounded && p->cells->threads > 0 && p->cells->site->peers && peer_parasail_there();
+      const bool wanted = rounded && p->cells->threads > 0 && p->cells->site->peers && PEER_PARASAIL;
       if (!wanted || open_peer(p, permutations.at[i] + 1))
         detect(p);
       close_peer(p);
@@ -325,5 +325,5 @@ static const char usage[] = "bench_detect [--windows 775] [--effects 1,6] [--per
                             "[--end-to-end 7200] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  return bench_cells_run("detect", usage, argc, argv, peer_parasail_there(), measure_site);
+  return bench_cells_run("detect", usage, argc, argv, PEER_PARASAIL, measure_site);
 }

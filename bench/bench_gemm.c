@@ -73,7 +73,7 @@ static void run_davit(const setup *s, int64_t tile) {
 static void run_xt(const setup *s) {
   double best[BENCH_MOST] = {0}, best_first = 0;
   int64_t best_block = 0;
-  if (!peer_cublasxt_open(s->devices))
+  if (!peer_cublasxt_open || !peer_cublasxt_open(s->devices))
     return;
   for (int64_t block = 2048; block <= 8192 && block <= s->n / 2; block *= 2) {
     if (s->n / block > 16)
@@ -113,7 +113,7 @@ static void run(setup *s, const char *place, const bench_values *tiles, const be
   s->a = matrix(s, place);
   s->b = matrix(s, place);
   s->c = matrix(s, place);
-  s->one_device = peer_cublas_gemm(s->type, s->n < 16384 ? s->n : 16384, 3);
+  s->one_device = peer_cublas_gemm ? peer_cublas_gemm(s->type, s->n < 16384 ? s->n : 16384, 3) : -1;
   if (s->n > 16384 && s->one_device > 0) {
     double scale = (double)s->n / 16384;
     s->one_device *= scale * scale * scale;

@@ -19,8 +19,4 @@ const peer_cub *peer_cub_open(void) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   return library ? dlsym(library, "davit_peer_cub") : NULL;
 }
-#else
-const peer_cub *peer_cub_open(void) {
-  return NULL;
-}
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/peers/cublasxt.h"
 
-#ifdef DAVIT_WITH_CUDA
 #include <cublasXt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -9,18 +8,22 @@
 
 #include "bench/bench.h"
 
-/* The functions used, by the names the library exports. */
+/* The functions used: F(member, name in the library). */
+#define FUNCTIONS(F)                                                                                         \
+  F(create, cublasXtCreate)                                                                                  \
+  F(destroy, cublasXtDestroy)                                                                                \
+  F(select, cublasXtDeviceSelect)                                                                            \
+  F(block, cublasXtSetBlockDim)                                                                              \
+  F(dgemm, cublasXtDgemm)                                                                                    \
+  F(sgemm, cublasXtSgemm)                                                                                    \
+  F(one_create, cublasCreate_v2)                                                                             \
+  F(one_destroy, cublasDestroy_v2)                                                                           \
+  F(one_dgemm, cublasDgemm_v2)                                                                               \
+  F(one_sgemm, cublasSgemm_v2)
+#define MEMBER(member, name) __typeof__(&name) member;
+#define LOAD(member, name) all = (api.member = dlsym(library, #name)) && all;
 static struct {
-  __typeof__(&cublasXtCreate) create;
-  __typeof__(&cublasXtDestroy) destroy;
-  __typeof__(&cublasXtDeviceSelect) select;
-  __typeof__(&cublasXtSetBlockDim) block;
-  __typeof__(&cublasXtDgemm) dgemm;
-  __typeof__(&cublasXtSgemm) sgemm;
-  __typeof__(&cublasCreate_v2) one_create;
-  __typeof__(&cublasDestroy_v2) one_destroy;
-  __typeof__(&cublasDgemm_v2) one_dgemm;
-  __typeof__(&cublasSgemm_v2) one_sgemm;
+  FUNCTIONS(MEMBER)
 } api;
 
 static cublasXtHandle_t handle;
@@ -33,18 +36,9 @@ static bool load(void) {
     library = dlopen(DAVIT_CUDA_LIBRARY_DIR "/libcublas.so", RTLD_NOW);
   if (!library)
     return false;
-  api.create = dlsym(library, "cublasXtCreate");
-  api.destroy = dlsym(library, "cublasXtDestroy");
-  api.select = dlsym(library, "cublasXtDeviceSelect");
-  api.block = dlsym(library, "cublasXtSetBlockDim");
-  api.dgemm = dlsym(library, "cublasXtDgemm");
-  api.sgemm = dlsym(library, "cublasXtSgemm");
-  api.one_create = dlsym(library, "cublasCreate_v2");
-  api.one_destroy = dlsym(library, "cublasDestroy_v2");
-  api.one_dgemm = dlsym(library, "cublasDgemm_v2");
-  api.one_sgemm = dlsym(library, "cublasSgemm_v2");
-  return api.create && api.destroy && api.select && api.block && api.dgemm && api.sgemm && api.one_create &&
-         api.one_destroy && api.one_dgemm && api.one_sgemm;
+  bool all = true;
+  FUNCTIONS(LOAD)
+  return all;
 }
 
 bool peer_cublasxt_open(int devices) {
@@ -108,24 +102,3 @@ double peer_cublas_gemm(char type, int64_t n, int repeats) {
   api.one_destroy(one);
   return ok ? best : -1;
 }
-
-#else
-
-bool peer_cublasxt_open(int devices) {
-  (void)devices;
-  return false;
-}
-
-void peer_cublasxt_close(void) {
-}
-
-double peer_cublasxt_gemm(char type, int64_t n, int64_t block, const void *a, const void *b, void *c) {
-  (void)type, (void)n, (void)block, (void)a, (void)b, (void)c;
-  return -1;
-}
-
-double peer_cublas_gemm(char type, int64_t n, int repeats) {
-  (void)type, (void)n, (void)repeats;
-  return -1;
-}
-#endif

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The peer of the tiled product: cuBLASXt, loaded at run time, driven fairly: one handle for all calls,
- * pinned operands, the block size given by the caller. */
+ * pinned operands, the block size given by the caller. In builds without CUDA the functions are missing, that
+ * is NULL. */
 #ifndef DAVIT_BENCH_PEERS_CUBLASXT_H
 #define DAVIT_BENCH_PEERS_CUBLASXT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#pragma weak peer_cublasxt_open
+#pragma weak peer_cublasxt_close
+#pragma weak peer_cublasxt_gemm
+#pragma weak peer_cublas_gemm
 
 /* Selects the first `devices` CUDA devices; false where there is no cuBLASXt. */
 bool peer_cublasxt_open(int devices);

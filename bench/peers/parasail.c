@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/peers/parasail.h"
 
-#ifdef DAVIT_WITH_PARASAIL
 #include <parasail.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,10 +13,6 @@ struct peer_parasail_targets {
   const int64_t *offsets;
   char *text;
 };
-
-bool peer_parasail_there(void) {
-  return true;
-}
 
 static char *text_of(int64_t length, const uint8_t *symbols) {
   char *text = malloc((size_t)length + 1);
@@ -134,31 +129,3 @@ davit_status peer_parasail_detect(const peer_parasail_detection *detection, int 
         atomic_store(&failed, true);
   return atomic_load(&failed) ? DAVIT_OUT_OF_HOST_MEMORY : DAVIT_SUCCESS;
 }
-
-#else
-
-bool peer_parasail_there(void) {
-  return false;
-}
-
-peer_parasail_targets *peer_parasail_targets_create(const davit_align_sequences *targets) {
-  (void)targets;
-  return NULL;
-}
-
-void peer_parasail_targets_destroy(peer_parasail_targets *targets) {
-  (void)targets;
-}
-
-davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_align_scoring *scoring,
-                                  int64_t m, const uint8_t *query, peer_parasail_words words, int threads,
-                                  int32_t *scores) {
-  (void)targets, (void)scoring, (void)m, (void)query, (void)words, (void)threads, (void)scores;
-  return DAVIT_UNSUPPORTED;
-}
-
-davit_status peer_parasail_detect(const peer_parasail_detection *detection, int threads, int32_t *scores) {
-  (void)detection, (void)threads, (void)scores;
-  return DAVIT_UNSUPPORTED;
-}
-#endif

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The peer of alignment and detection on the CPU: parasail's striped functions (J. Daily, 2016), with
- * profiles that are used for as many strings as there are. Where parasail was not installed nothing is there,
- * and peer_parasail_there() says so.
- *
- * Functions with a status fail for want of memory or of parasail. */
+ * profiles that are used for as many strings as there are. Where parasail was not installed the functions are
+ * missing, that is NULL: call them if PEER_PARASAIL is true. Those with a status fail for want of memory. */
 #ifndef DAVIT_BENCH_PEERS_PARASAIL_H
 #define DAVIT_BENCH_PEERS_PARASAIL_H
 
 #include <davit/align.h>
 #include <stdbool.h>
 
-bool peer_parasail_there(void);
+#define PEER_PARASAIL (peer_parasail_scores != NULL)
+#pragma weak peer_parasail_targets_create
+#pragma weak peer_parasail_targets_destroy
+#pragma weak peer_parasail_scores
+#pragma weak peer_parasail_detect
 
 /* Words of 16 bits, or of 8 and then of 16 for what does not fit 8. */
 typedef enum peer_parasail_words { PEER_PARASAIL_16, PEER_PARASAIL_SATURATING } peer_parasail_words;
