@@ -558,12 +558,12 @@ CASE(test_failures) {
     const davit_status usual = perform(r, -1, 0);
     right = a;
     for (int kind = 0; kind < DVT_INJECTIONS; kind++)
-      for (int n = 1; fail_row(r, kind, n, usual, &right); n++)
+      for (int n = 1; kind != DVT_INJECT_UNPACK && fail_row(r, kind, n, usual, &right); n++)
         failures[kind]++;
   }
   for (int kind = 0; kind < DVT_INJECTIONS; kind++) {
     print_message("injection %d: %d failures\n", kind, failures[kind]);
-    assert_true(failures[kind] > 0);
+    assert_true(failures[kind] > 0 || kind == DVT_INJECT_UNPACK); /* once in the life of a process */
   }
 }
 

@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/inject.h"
+
 /* In LLVM's container come magic, version, size, offset and size of the one entry; in the entry the image's
  * offset follows after 24 bytes. */
 const unsigned char *dvt_image_unwrap(const dvt_image *image) {
@@ -86,7 +88,7 @@ const char *dvt_image_obstacle(int devices) {
   int files[MAX_FILES], error = 0, count = 0;
   const char *failed = NULL;
   while (count < devices && count < MAX_FILES && !error)
-    error = try_file(bytes, &files[count++], &failed);
+    error = dvt_injected(DVT_INJECT_UNPACK) ? ENOSPC : try_file(bytes, &files[count++], &failed);
   while (count-- > 0)
     if (files[count] >= 0)
       close(files[count]);

@@ -132,12 +132,34 @@ FILE *dvt_replacement_stream(const dvt_replacement *r) {
   return stream;
 }
 
-bool dvt_replacement_commit(dvt_replacement *r) {
-  if (!dvt_replacement_name(r) || renameat(r->folder, r->temporary, r->folder, name_of(r)))
+static bool exchange(const dvt_replacement *r) {
+  return !renameat2(r->folder, r->temporary, r->folder, name_of(r), RENAME_EXCHANGE);
+}
+
+bool dvt_replacement_place(dvt_replacement *r) {
+  if (!dvt_replacement_name(r))
+    return false;
+  r->exchanged = exchange(r);
+  if (r->exchanged)
+    return true;
+  const bool none = errno == ENOENT, unable = errno == EINVAL || errno == ENOSYS; /* as some file systems */
+  if ((!none && !unable) || renameat(r->folder, r->temporary, r->folder, name_of(r)))
     return false;
   r->named = false;
-  dvt_replacement_discard(r);
+  r->created = none;
   return true;
+}
+
+void dvt_replacement_keep(dvt_replacement *r) {
+  r->exchanged = r->created = false;
+  dvt_replacement_discard(r);
+}
+
+bool dvt_replacement_commit(dvt_replacement *r) {
+  const bool placed = dvt_replacement_place(r);
+  if (placed)
+    dvt_replacement_keep(r);
+  return placed;
 }
 
 void dvt_replacement_unlink(const dvt_replacement *r) {
@@ -148,6 +170,10 @@ void dvt_replacement_unlink(const dvt_replacement *r) {
 void dvt_replacement_discard(dvt_replacement *r) {
   const int error = errno;
   if (r->target) {
+    if (r->exchanged)
+      (void)exchange(r);
+    else if (r->created)
+      unlinkat(r->folder, name_of(r), 0);
     dvt_replacement_unlink(r);
     if (r->file >= 0)
       close(r->file);

@@ -20,6 +20,7 @@ typedef struct dvt_replacement {
   int folder, file;            /* descriptors: of the folder, of the new file */
   char temporary[24];          /* a name in the folder */
   volatile sig_atomic_t named; /* whether the new file has that name */
+  bool exchanged, created;     /* in place: the old file has the temporary name; there was none */
 } dvt_replacement;
 
 /* Begins to replace `path`, or to make it. NULL, or why not, in words, with errno and nothing open. */
@@ -31,7 +32,12 @@ FILE *dvt_replacement_stream(const dvt_replacement *replacement);
 /* Gives the new file its temporary name, if it has none; false with errno. What can fail has failed then. */
 bool dvt_replacement_name(dvt_replacement *replacement);
 
-/* Puts the new file in the place of the old one, and ends; false with errno, and nothing is changed. */
+/* Puts the new file in the place of the old one; false with errno, and nothing is changed. Until it is kept,
+ * dvt_replacement_discard() takes it back, but on file systems that cannot exchange two names. */
+bool dvt_replacement_place(dvt_replacement *replacement);
+void dvt_replacement_keep(dvt_replacement *replacement);
+
+/* The two in one. */
 bool dvt_replacement_commit(dvt_replacement *replacement);
 
 /* Removes the temporary name. For signal handlers. */

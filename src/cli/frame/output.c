@@ -132,10 +132,13 @@ int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const vo
 }
 
 int cli_outputs_commit(void) {
-  static bool (*const steps[])(dvt_replacement *) = {dvt_replacement_name, dvt_replacement_commit};
+  static bool (*const steps[])(dvt_replacement *) = {dvt_replacement_name, dvt_replacement_place};
   for (size_t step = 0; step < sizeof steps / sizeof *steps; step++)
     for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
       if (open_outputs[i] && !steps[step](&open_outputs[i]->replacement))
         return end_fail(open_outputs[i]);
+  for (int i = 0; i < CLI_MAX_OUTPUTS; i++)
+    if (open_outputs[i])
+      dvt_replacement_keep(&open_outputs[i]->replacement);
   return CLI_OK;
 }
