@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fuzzers share: inputs that are longer than what libFuzzer holds, files and pipes with them, and the
- * contract of the tool's functions that return an exit code.
+/* What the fuzzers share: inputs that are longer than what libFuzzer holds, files and pipes with them, and
+ * the contract of the tool's functions that return an exit code.
  *
- * A fuzzer's input is a text in which the byte FUZZ_REPEAT, k, n stands for n more copies of the last k bytes;
- * k = 0 is the byte FUZZ_REPEAT itself. So a few bytes make a file of up to FUZZ_BYTES. */
+ * A fuzzer's input is a text in which the byte FUZZ_REPEAT, k, n stands for n more copies of the last k
+ * bytes; k = 0 is the byte FUZZ_REPEAT itself. So a few bytes make a file of up to FUZZ_BYTES. */
 #ifndef DAVIT_TESTS_FUZZ_FUZZ_H
 #define DAVIT_TESTS_FUZZ_FUZZ_H
 
@@ -36,7 +36,8 @@ uint8_t fuzz_byte(const uint8_t **data, size_t *size);
 const char *fuzz_file(fuzz_text text);
 const char *fuzz_pipe(fuzz_text text);
 
-/* A file to be written, empty; fuzz_written() closes it and returns its path. Its text is that of fuzz_file(). */
+/* A file to be written, empty; fuzz_written() closes it and returns its path. Its text is that of
+ * fuzz_file(). */
 FILE *fuzz_create(void);
 const char *fuzz_written(FILE *file);
 

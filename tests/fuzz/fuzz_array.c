@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays: .npy, Matrix Market and CSV, by the first byte. What is accepted as a file is accepted from a pipe, and
- * comes back unchanged from every format that can hold it. */
+/* Arrays: .npy, Matrix Market and CSV, by the first byte. What is accepted as a file is accepted from a
+ * pipe, and comes back unchanged from every format that can hold it. */
 #include <math.h>
 #include <string.h>
 
@@ -43,7 +43,8 @@ static long double rounded(const cli_array *like, long double x) {
   return like->type == CLI_F4 ? (long double)(float)x : like->type == CLI_F8 ? (long double)(double)x : x;
 }
 
-/* The numbers are the same, but for the rounding of the narrower type. Text has no sign and no contents of a NaN. */
+/* The numbers are the same, but for the rounding of the narrower type. Text has no sign and no contents of
+ * a NaN. */
 static void check_numbers(const cli_array *array, const cli_array *text) {
   check_same_shape(array, text);
   for (int64_t i = 0; array->bytes && i < array->shape[0]; i++)

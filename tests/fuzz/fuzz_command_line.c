@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command lines: the name of a command and its arguments, each ended by a line feed. What is accepted gives values in
- * their ranges and, written as `--name=value` for every option and operands after `--`, the same values. The devices
- * of --devices are devices of this machine. */
+/* Command lines: the name of a command and its arguments, each ended by a line feed. What is accepted gives
+ * values in their ranges and, written as `--name=value` for every option and operands after `--`, the same
+ * values. The devices of --devices are devices of this machine. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  *
  *   alphabet, form, block, kind of damage, its place (2 bytes), text
  *
- * The text is compressed in the form, gzip or bgzip, in blocks of at most `block` times 256 bytes. It must give
- * what it gives without compression; damaged, it must give the same or be refused. In the form RAW the text is the
- * compressed file itself. A pipe must give what the file gives. */
+ * The text is compressed in the form, gzip or bgzip, in blocks of at most `block` times 256 bytes. It must
+ * give what it gives without compression; damaged, it must give the same or be refused. In the form RAW the
+ * text is the compressed file itself. A pipe must give what the file gives. */
 #include <htslib/bgzf.h>
 #include <stdlib.h>
 #include <string.h>

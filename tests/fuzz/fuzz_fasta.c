@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FASTA and FASTQ without compression. The first byte of an input chooses the alphabet. What is accepted as a file
- * is accepted from a pipe, and comes back unchanged when it is written in either format. */
+/* FASTA and FASTQ without compression. The first byte of an input chooses the alphabet. What is accepted as
+ * a file is accepted from a pipe, and comes back unchanged when it is written in either format. */
 #include <ctype.h>
 #include <string.h>
 

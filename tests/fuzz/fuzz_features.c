@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Feature files, and the features of sounds. An input is the length of a frame, how many frames are read at once, and
- * a file. What is accepted as a file is accepted from a pipe; the frames are the same, read at once or appended, and
- * those of a feature file are the elements of its array. */
+/* Feature files, and the features of sounds. An input is the length of a frame, how many frames are read at
+ * once, and a file. What is accepted as a file is accepted from a pipe; the frames are the same, read at
+ * once or appended, and those of a feature file are the elements of its array. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tuning files. If the first byte of an input is odd, the line that names this version comes first. Every file can be loaded; its entries are in range, those of one device and parameter once, and come
- * back unchanged when the table is saved. A pipe is refused. */
+/* Tuning files. If the first byte of an input is odd, the line that names this version comes first. Every
+ * file can be loaded; its entries are in range, those of one device and parameter once, and come back
+ * unchanged when the table is saved. A pipe is refused. */
 #include <davit/tuning.h>
 #include <davit/version.h>
 #include <math.h>

@@ -23,8 +23,9 @@ int cli_npy_read(cli_input *input, cli_array *array);
 int cli_mtx_read(cli_input *input, cli_array *array);
 int cli_csv_read(cli_input *input, cli_array *array);
 
-/* The two steps of cli_npy_read(): all but the elements, which come next in the file, and the elements up to the
- * end of the file. Who reads the elements by other means checks by cli_npy_end() that nothing follows. */
+/* The two steps of cli_npy_read(): all but the elements, which come next in the file, and the elements up
+ * to the end of the file. Who reads the elements by other means checks by cli_npy_end() that nothing
+ * follows. */
 int cli_npy_open(cli_input *input, cli_array *array);
 int cli_npy_elements(cli_input *input, cli_array *array);
 int cli_npy_end(cli_input *input);

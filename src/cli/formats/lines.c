@@ -46,8 +46,8 @@ void cli_lines_close(cli_lines *lines) {
   *lines = (cli_lines){0};
 }
 
-/* bgzip ends its files with an empty block, so a file that was cut between blocks is recognised by the last block
- * that was read. */
+/* bgzip ends its files with an empty block, so a file that was cut between blocks is recognised by the last
+ * block that was read. */
 static int check_end(const cli_lines *lines) {
   return bgzf_compression(lines->file) == 2 && lines->file->no_eof_block
              ? cli_lines_fail(lines, "expected bgzip's last block, found the end of a truncated file")

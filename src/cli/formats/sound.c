@@ -38,13 +38,14 @@ struct cli_sound {
 
 /* ---- libraries that print ---- */
 
-/* libsndfile prints damage of SDS files on standard output, and libmpg123, which it decodes MPEG audio with, prints
- * what it skips on standard error. */
+/* libsndfile prints damage of SDS files on standard output, and libmpg123, which it decodes MPEG audio
+ * with, prints what it skips on standard error. */
 typedef struct streams {
   FILE *output, *error;
 } streams;
 
-/* Lets them print to nowhere, until the result is given to restore(). (glibc's stdout and stderr are variables.) */
+/* Lets them print to nowhere, until the result is given to restore(). (glibc's stdout and stderr are
+ * variables.) */
 static streams silence(void) {
   static FILE *nowhere;
   const streams usual = {stdout, stderr};
