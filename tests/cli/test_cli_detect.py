@@ -495,6 +495,8 @@ def test_bad_features():
     put("cut.npy", npy_bytes(np.ones((20, 4), "f4"))[:-7])
     refuse(("detect", "-", "--effect", "e.npy", "-o", "out.tsv"), "standard input", "end of the file",
            data=npy_bytes(np.ones((300, 4), "f4")) + b"rest")
+    refuse(("detect", "s.npy", "--effect", "-", "-o", "out.tsv"), "standard input", "more bytes of elements",
+           data=npy_raw(header_of(f"({2**40}, 4)", "'<f4'"), bytes(80)))
     sound("s.wav", sine(440, 2))
     for name, *words in (("wide.npy", "4 features", "5"), ("nan.npy", "frame 10, feature 2", "nan"),
                          ("big.npy", "frame 0, feature 0", "inf"), ("int.npy", "int64"), ("vector.npy", "vector"),

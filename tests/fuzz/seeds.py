@@ -221,6 +221,7 @@ def features_seeds():
     yield "npy-empty", b"\0\x02" + npy(rows[:0])
     yield "npy-rest", b"\0\x02" + npy(rows) + b"rest"
     yield "npy-wide", b"\0\x02" + npy_header("<f4", (1, 1 << 20)) + b"1234"
+    yield "npy-huge", b"\0\x02" + npy_header("<f4", (1 << 40, 4)) + b"1234" * 20
     yield "npy-long", b"\0\x05" + npy_header("<f4", (200, 62)) + b"\0\0\0\x3f" + again(4, 61) + again(248, 199)
     for frame in (0, 2, 4, 5, 6):
         for name, data in sound_files():

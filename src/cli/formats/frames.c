@@ -231,8 +231,10 @@ int cli_frames_read(cli_frames *f, int64_t count, float *features, int64_t *got)
   return CLI_OK;
 }
 
-/* Frames that are still to come by what the file states, which may be wrong. */
+/* Frames that are still to come by what the file states; 0 where that is not checked. */
 static size_t stated_frames(const cli_frames *f) {
+  if (!(f->sound ? cli_sound_is_exact(f->sound) : f->input.sized))
+    return 0;
   const double all = cli_frames_seconds(f) * f->options.rate / (double)f->options.frame;
   return (size_t)fmin(fmax(all - (double)f->at, 0), 0x1p48);
 }

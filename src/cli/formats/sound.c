@@ -211,14 +211,16 @@ double cli_sound_seconds(const cli_sound *s) {
 
 /* ---- reading ---- */
 
-/* The length that the file states is exact, except in MPEG, where it is an estimate. */
+bool cli_sound_is_exact(const cli_sound *s) {
+  return (s->info.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG && s->info.frames < SF_COUNT_MAX;
+}
+
 static int check_end(const cli_sound *s) {
   const int error = sf_error(s->file);
-  const bool exact = (s->info.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG && s->info.frames < SF_COUNT_MAX;
   if (error)
     return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected more samples: %s", s->name, s->at,
                     sf_error_number(error));
-  if (exact && s->at < s->info.frames)
+  if (cli_sound_is_exact(s) && s->at < s->info.frames)
     return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected %" PRId64 " frames, found the end", s->name,
                     s->at, (int64_t)s->info.frames);
   return CLI_OK;

@@ -22,4 +22,7 @@ int cli_sound_read(cli_sound *sound, int64_t count, float *samples, int64_t *got
 /* The length that the file states, or 0. */
 double cli_sound_seconds(const cli_sound *sound);
 
+/* Whether that length is exact. In MPEG it is an estimate. */
+bool cli_sound_is_exact(const cli_sound *sound);
+
 #endif
