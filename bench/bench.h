@@ -11,8 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
-double bench_now(void); /* seconds, monotonic */
+double bench_clock(clockid_t clock); /* seconds */
+double bench_now(void);              /* of a clock that runs steadily */
 
 /* The median of `count` values, which are sorted in place. */
 double bench_median(double *values, int count);

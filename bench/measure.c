@@ -176,17 +176,20 @@ static davit_status stream_round(const bench_site *site, bench_work work, void *
 }
 #endif
 
+/* How many calls of `once` seconds take so many seconds, from 1 to `most`. */
+static int calls_for(double once, double seconds, int most) {
+  const double calls = once > 0 ? seconds / once : most;
+  return calls < 1 ? 1 : calls > most ? most : (int)calls;
+}
+
 static davit_status rounds(const bench_site *site, round_function round, bench_work work, void *argument,
                            bench_time *time) {
   const double batch_seconds = site->gpu ? 2e-3 : 5e-3, patience = 2;
-  const int most_calls = 20;
   double once, times[BENCH_MOST];
   DVT_TRY(round(site, work, argument, 1, &once));
   DVT_TRY(round(site, work, argument, 1, &once));
-  double calls = once > 0 ? batch_seconds / once : most_calls;
-  int batch = calls < 1 ? 1 : calls > most_calls ? most_calls : (int)calls;
-  double bearable = once > 0 ? patience / (once * batch) : site->repeats;
-  int repeats = bearable < 1 ? 1 : bearable < site->repeats ? (int)bearable : site->repeats;
+  const int batch = calls_for(once, batch_seconds, 20),
+            repeats = calls_for(once * batch, patience, site->repeats);
   for (int r = 0; r < repeats; r++)
     DVT_TRY(round(site, work, argument, batch, &times[r]));
   time->median = bench_median(times, repeats);
@@ -214,17 +217,6 @@ bench_time bench_wall_time(const bench_site *site, bench_work work, void *argume
   return timed(site, wall_round, work, argument);
 }
 
-static int calls_for(double once, double seconds, int most) {
-  const double calls = once > 0 ? seconds / once : most;
-  return calls < 1 ? 1 : calls > most ? most : (int)calls;
-}
-
-static double processor_now(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* One work's turns. */
 typedef struct turns {
   int batch; /* calls of a turn; 0: it failed */
@@ -233,13 +225,13 @@ typedef struct turns {
 
 static void take_turn(const bench_site *site, bench_work work, void *argument, int turn, turns *t,
                       bench_time *time) {
-  const double before = processor_now(CLOCK_PROCESS_CPUTIME_ID);
+  const double before = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
   if (wall_round(site, work, argument, t->batch, &t->wall[turn]) != DAVIT_SUCCESS) {
     snprintf(time->error, sizeof time->error, "%s", davit_last_error());
     t->batch = 0;
     return;
   }
-  t->processor[turn] = (processor_now(CLOCK_PROCESS_CPUTIME_ID) - before) / t->batch;
+  t->processor[turn] = (bench_clock(CLOCK_PROCESS_CPUTIME_ID) - before) / t->batch;
 }
 
 void bench_wall_turns(const bench_site *site, int count, const bench_work *works, void *argument,
@@ -276,13 +268,13 @@ double bench_core_clock(void) {
   for (int round = 0; round < 3; round++) {
     volatile uint64_t factor = 6364136223846793005u, sink;
     const uint64_t by = factor;
-    const double start = processor_now(CLOCK_THREAD_CPUTIME_ID);
+    const double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
     uint64_t x = 1;
     for (int64_t i = 0; i < steps; i++)
       x = (x * by) ^ (uint64_t)i; /* no compiler may regroup these */
     sink = x;
     (void)sink;
-    const double clock = 4 * (double)steps / (processor_now(CLOCK_THREAD_CPUTIME_ID) - start);
+    const double clock = 4 * (double)steps / (bench_clock(CLOCK_THREAD_CPUTIME_ID) - start);
     best = clock > best ? clock : best;
   }
   return best;

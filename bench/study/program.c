@@ -105,27 +105,24 @@ void study_number(const char *key, int decimals, double value) {
 
 /* ---- tables ---- */
 
-/* Whether the comma-separated list has the name. */
-static bool has(const char *names, const char *name, size_t length) {
-  for (const char *at = names; (at = strstr(at, name)) != NULL; at += length)
-    if ((at == names || at[-1] == ',') && (at[length] == ',' || at[length] == 0))
-      return true;
-  return false;
-}
-
-static void check_names(const char *names, int count, const study_table *tables) {
-  for (const char *at = names; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-    const size_t length = strcspn(at, ",");
+/* Sets which tables the comma-separated names choose; NULL: all. */
+static void choose(const char *names, int count, const study_table *tables, bool *chosen) {
+  for (int i = 0; i < count; i++)
+    chosen[i] = !names;
+  while (names && *names) {
+    const size_t length = strcspn(names, ",");
     int i = 0;
-    while (i < count && (strlen(tables[i].name) != length || strncmp(tables[i].name, at, length) != 0))
+    while (i < count && (strlen(tables[i].name) != length || strncmp(tables[i].name, names, length) != 0))
       i++;
-    if (i < count)
-      continue;
-    fprintf(stderr, "there is no table '%.*s'; there are:", (int)length, at);
-    for (i = 0; i < count; i++)
-      fprintf(stderr, " %s", tables[i].name);
-    fprintf(stderr, "\n");
-    exit(2);
+    if (i == count) {
+      fprintf(stderr, "there is no table '%.*s'; there are:", (int)length, names);
+      for (i = 0; i < count; i++)
+        fprintf(stderr, " %s", tables[i].name);
+      fprintf(stderr, "\n");
+      exit(2);
+    }
+    chosen[i] = true;
+    names += length + (names[length] == ',');
   }
 }
 
@@ -138,11 +135,11 @@ static void measure_sizes(const study_options *o, const study_table *table, void
 
 int study_measure_tables(const study_options *o, const char *program, int count, const study_table *tables,
                          void *context) {
-  const char *wanted = bench_option("tables", NULL);
-  check_names(wanted, count, tables);
+  bool chosen[BENCH_MOST];
+  choose(bench_option("tables", NULL), count, tables, chosen);
   bench_begin(program);
   for (const study_table *t = tables; t < tables + count; t++) {
-    if (wanted && !has(wanted, t->name, strlen(t->name)))
+    if (!chosen[t - tables])
       continue;
     if (t->measure)
       t->measure(context);

@@ -69,6 +69,16 @@ def test_usage():
                    f"{name} {arguments}: {wrong}")
 
 
+def test_tables():
+    """Programs of the study refuse a table that they do not have, and run those that they have."""
+    for name in ("closest_study", "dense_study"):
+        program = os.path.join(os.path.dirname(DAVIT), f"bench_{name}")
+        for tables in ("nonsense", "blocks,nonsense", "block"):
+            if os.path.exists(program):
+                wrong = subprocess.run([program, "--tables", tables], capture_output=True, timeout=LIMIT_S, text=True)
+                expect(wrong.returncode == 2 and not wrong.stdout and "there is no table" in wrong.stderr, f"{tables}: {wrong}")
+
+
 def test_options():
     programs()
     for options, wanted in ((["--json"], "--json"), (["--json", "--peers"], "--json --peers")):

@@ -35,14 +35,9 @@ void study_network_free(study_network *network) {
 }
 
 davit_status study_network_stage(study_network *network) {
-  if (network->stages + 1 >= network->stage_capacity) {
-    int larger = network->stage_capacity ? 2 * network->stage_capacity : 16;
-    int64_t *moved = realloc(network->first, (size_t)larger * sizeof *moved);
-    if (!moved)
-      return no_memory();
-    network->first = moved;
-    network->stage_capacity = larger;
-  }
+  if (!study_room((void **)&network->first, network->stages + 1, &network->stage_capacity,
+                  sizeof *network->first))
+    return no_memory();
   network->first[network->stages++] = network->count;
   network->first[network->stages] = network->count;
   return DAVIT_SUCCESS;
@@ -56,14 +51,9 @@ davit_status study_network_add(study_network *network, int smaller, int larger) 
                 "[%d:%d] is no comparator of %d elements", smaller, larger, network->n);
   STUDY_REQUIRE(network->busy[smaller] != stage && network->busy[larger] != stage,
                 "[%d:%d] shares an element with its stage", smaller, larger);
-  if (network->count == network->capacity) {
-    int64_t more = network->capacity ? 2 * network->capacity : 64;
-    study_comparator *moved = realloc(network->comparators, (size_t)more * sizeof *moved);
-    if (!moved)
-      return no_memory();
-    network->comparators = moved;
-    network->capacity = more;
-  }
+  if (!study_room((void **)&network->comparators, network->count, &network->capacity,
+                  sizeof *network->comparators))
+    return no_memory();
   network->comparators[network->count++] = (study_comparator){smaller, larger};
   network->first[network->stages] = network->count;
   network->busy[smaller] = network->busy[larger] = stage;

@@ -20,8 +20,7 @@ typedef struct study_network {
   int64_t count;                 /* of comparators */
   int64_t *first;                /* comparator of each stage, and `count` behind the last one */
   study_comparator *comparators; /* stage by stage */
-  int stage_capacity;
-  int64_t capacity;
+  int64_t stage_capacity, capacity;
   int *busy; /* element i has a comparator in stage busy[i] */
 } study_network;
 

@@ -4,6 +4,7 @@
 #include <davit/device.h>
 #include <davit/memory.h>
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 davit_status study_site_of(int device, study_site *site) {
@@ -40,6 +41,18 @@ void study_free(const study_block *blocks, int count) {
     memcpy(&memory, blocks[i].at, sizeof memory);
     (void)davit_free(memory);
   }
+}
+
+bool study_room(void **entries, int64_t count, int64_t *capacity, size_t bytes) {
+  if (count < *capacity)
+    return true;
+  const int64_t larger = *capacity ? 2 * *capacity : 64;
+  void *moved = realloc(*entries, (size_t)larger * bytes);
+  if (!moved)
+    return false;
+  *entries = moved;
+  *capacity = larger;
+  return true;
 }
 
 double study_lap(double *since) {

@@ -42,6 +42,9 @@ typedef struct study_block {
 davit_status study_allocate(const study_block *blocks, int count);
 void study_free(const study_block *blocks, int count);
 
+/* Makes room for one more entry of `bytes` bytes in an array that grows; false if there is no memory. */
+bool study_room(void **entries, int64_t count, int64_t *capacity, size_t bytes);
+
 /* Milliseconds since *since, which becomes now. */
 double study_lap(double *since);
 

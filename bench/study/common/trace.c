@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "bench/study/common/site.h"
+
 static _Thread_local study_trace *recording;
 
 void study_record(study_trace *trace) {
@@ -33,31 +35,21 @@ void study_next_step(void) {
     recording->step++;
 }
 
-/* Room for one more entry of `bytes` at *entries. */
-static bool room(study_trace *trace, void **entries, int64_t count, int64_t *capacity, size_t bytes) {
-  if (count < *capacity)
-    return true;
-  int64_t larger = *capacity ? 2 * *capacity : 1024;
-  void *moved = realloc(*entries, (size_t)larger * bytes);
-  if (!moved) {
-    trace->full = true;
-    return false;
-  }
-  *entries = moved;
-  *capacity = larger;
-  return true;
+static bool has_room(study_trace *trace, void **entries, int64_t count, int64_t *capacity, size_t bytes) {
+  trace->full = trace->full || !study_room(entries, count, capacity, bytes);
+  return count < *capacity;
 }
 
 void study_note_load(int thread, int64_t index) {
   study_trace *t = recording;
-  if (t && room(t, (void **)&t->loads, t->load_count, &t->load_capacity, sizeof *t->loads))
+  if (t && has_room(t, (void **)&t->loads, t->load_count, &t->load_capacity, sizeof *t->loads))
     t->loads[t->load_count++] = (study_load){t->step, thread, index};
 }
 
 void study_note_combine(int thread, int left, int right) {
   study_trace *t = recording;
-  if (t && room(t, (void **)&t->combinations, t->combination_count, &t->combination_capacity,
-                sizeof *t->combinations))
+  if (t && has_room(t, (void **)&t->combinations, t->combination_count, &t->combination_capacity,
+                    sizeof *t->combinations))
     t->combinations[t->combination_count++] = (study_combination){t->step, thread, left, right};
 }
 
