@@ -4,9 +4,9 @@
 
 usage: detect_quality.py DAVIT [OPTION OF DAVIT DETECT ...]
 
-Effects, planted into 300 s of speech and of pink noise, are looked for in windows of 200 frames, one every 100. Found is an effect
-whose onset is given within 0.2 s. `elsewhere` is the share of windows in which an effect is detected that is not there, though
-others are; `false` is the same in streams without any effect, which alpha should bound.
+Effects are planted into 300 s of speech and of pink noise, and looked for in windows of 200 frames, one every 100.
+An effect is found if its onset is given within 0.2 s. `elsewhere` is the share of windows in which an effect is
+detected that is not there, while others are; `false` is the same in streams without any effect: at most alpha.
 """
 import os
 import sys
@@ -23,7 +23,8 @@ def changes():
     for decibels in (20, 10, 5, 0):
         yield f"{decibels} dB", decibels, lambda samples: samples
     for speed in (0.9, 0.95, 1.05, 1.1):
-        yield f"20 dB, speed {100 * (speed - 1):+.0f} %", 20, lambda samples, speed=speed: sounds.resample(samples, 1 / speed)
+        change = lambda samples, speed=speed: sounds.resample(samples, 1 / speed)
+        yield f"20 dB, speed {100 * (speed - 1):+.0f} %", 20, change
     yield "20 dB, first half only", 20, lambda samples: samples[:len(samples) // 2]
 
 
@@ -38,19 +39,22 @@ def main():
         for name, samples in effects.items():
             sounds.write(name + ".wav", 0.1 * samples)
         backgrounds = {"speech": sounds.speech(SECONDS), "noise": sounds.pink_noise(SECONDS, 1)}
-        print("| | " + " | ".join(f"{name}: found | elsewhere" for name in backgrounds) + " |\n|" + " --- |" * 5)
+        heads = " | ".join(f"{name}: found | elsewhere" for name in backgrounds)
+        print(f"| | {heads} |\n|" + " --- |" * 5)
         for label, decibels, change in changes():
             cells = []
             for background in backgrounds.values():
                 stream, truth = sounds.plant(background, effects, decibels, 7, change)
                 sounds.write("stream.wav", stream)
                 found, decisions = sounds.hits(davit, "stream.wav", effects, *options)
-                cells += [f"{sounds.recall(found, truth)} of {len(truth)}", f"{100 * sounds.others(found, truth) / decisions:.1f} %"]
+                cells += [f"{sounds.recall(found, truth)} of {len(truth)}",
+                          f"{100 * sounds.others(found, truth) / decisions:.1f} %"]
             print("| " + " | ".join([label, *cells]) + " |", flush=True)
         for name, background in backgrounds.items():
             sounds.write("stream.wav", 0.9 * background / abs(background).max())
             found, decisions = sounds.hits(davit, "stream.wav", effects, *options)
-            print(f"false in {name}: {len(found)} of {decisions}, {100 * len(found) / decisions:.2f} %", flush=True)
+            share = 100 * len(found) / decisions
+            print(f"false in {name}: {len(found)} of {decisions}, {share:.2f} %", flush=True)
 
 
 if __name__ == "__main__":

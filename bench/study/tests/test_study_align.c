@@ -43,6 +43,10 @@ static sound random_sound(int width, int64_t frames, int effect_count, const int
   return s;
 }
 
+/* The same with the effects' frames last. */
+#define SOUND(width, frames, seed, ...)                                                                      \
+  random_sound(width, frames, COUNT(((int64_t[]){__VA_ARGS__})), (int64_t[]){__VA_ARGS__}, seed)
+
 /* The first half of each effect lies in the movie, with a little noise, so that alignments have gaps and
  * ends. */
 static void plant(sound *s, uint64_t seed) {
@@ -211,17 +215,15 @@ CASE(test_sizes) {
 
 /* The source's sizes: D is two tiles, of 55 and 54 columns. */
 CASE(test_source_sizes) {
-  const int64_t lengths[] = {108, 108};
   study_align a = program(STUDY_ALIGN_SERIAL, 200, scaled(32));
-  sound s = random_sound(62, 450, 1, lengths, 7);
+  sound s = SOUND(62, 450, 7, 108);
   plant(&s, 3);
   expect_agreement(a, &s.input);
 }
 
 CASE(test_tiles) {
-  const int64_t lengths[] = {1, 20, 54, 55, 56};
   study_align a = program(STUDY_ALIGN_SERIAL, 40, 9);
-  sound s = random_sound(8, 80, COUNT(lengths), lengths, 8);
+  sound s = SOUND(8, 80, 8, 1, 20, 54, 55, 56);
   plant(&s, 4);
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   a.program = STUDY_ALIGN_V5;
@@ -235,10 +237,9 @@ CASE(test_tiles) {
 
 /* A launch for each unit, and for 3: the last one has less. */
 CASE(test_batches) {
-  const int64_t lengths[] = {10, 4};
   study_align a = program(STUDY_ALIGN_SERIAL, 12, 4);
   study_align_times times;
-  sound s = random_sound(6, 50, 2, lengths, 9);
+  sound s = SOUND(6, 50, 9, 10, 4);
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   a.program = STUDY_ALIGN_V1;
   const size_t unit = 4 * 13 * 11 * sizeof(float) + 12 * sizeof(uint16_t);
@@ -254,9 +255,8 @@ CASE(test_batches) {
 
 /* All threads, few, and more than there is work; with every set of vector instructions. */
 CASE(test_cpu_program) {
-  const int64_t lengths[] = {10};
   study_align a = program(STUDY_ALIGN_SERIAL, 12, 100);
-  sound s = random_sound(6, 50, 1, lengths, 10);
+  sound s = SOUND(6, 50, 10, 10);
   float *expected = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   a.program = STUDY_ALIGN_CPU;
   for (dvt_cpu most = DVT_CPU_PLAIN; most < DVT_CPU_COUNT; most++)
@@ -345,13 +345,12 @@ CASE(test_permutations) {
 /* The score of permutation r is that of a movie whose frames were moved: the index array loses and doubles
  * none. */
 CASE(test_permuted_movie) {
-  const int64_t lengths[] = {15};
   study_align a = program(STUDY_ALIGN_V1, 25, 20), plain;
   uint16_t order[25];
   a.seed = 77;
   plain = a;
   plain.permutations = 0;
-  sound s = random_sound(6, a.window, 1, lengths, 13), moved = random_sound(6, a.window, 1, lengths, 13);
+  sound s = SOUND(6, a.window, 13, 15), moved = SOUND(6, a.window, 13, 15);
   plant(&s, 6);
   float *scores = scores_of(&a, DAVIT_HOST, &s.input, NULL);
   for (int r = 0; r <= a.permutations; r++) {
@@ -362,9 +361,8 @@ CASE(test_permuted_movie) {
 }
 
 CASE(test_seeds) {
-  const int64_t lengths[] = {15};
   study_align a = program(STUDY_ALIGN_V1, 25, 100);
-  sound s = random_sound(6, a.window, 1, lengths, 14);
+  sound s = SOUND(6, a.window, 14, 15);
   plant(&s, 7);
   float *first = scores_of(&a, DAVIT_HOST, &s.input, NULL),
         *again = scores_of(&a, DAVIT_HOST, &s.input, NULL);
@@ -413,10 +411,9 @@ static void printed_and_ours(sound *s, int64_t window, int64_t n, float *printed
 /* Norms computed for each element, in floats: close to ours, not equal. */
 CASE(test_printed_similarities) {
   enum { WINDOW = 40, N = 30 };
-  const int64_t lengths[] = {N};
   float printed[(WINDOW + 1) * (N + 1)], ours[WINDOW * N];
   int differ = 0;
-  sound s = random_sound(62, WINDOW, 1, lengths, 16);
+  sound s = SOUND(62, WINDOW, 16, N);
   printed_and_ours(&s, WINDOW, N, printed, ours);
   for (int i = 0; i < WINDOW; i++)
     for (int j = 0; j < N; j++) {
@@ -430,9 +427,8 @@ CASE(test_printed_similarities) {
 /* A frame of zeros: 0 / 0, which no threshold catches; ours is like nothing. */
 CASE(test_printed_zero_frames) {
   enum { WINDOW = 3, N = 2 };
-  const int64_t lengths[] = {N};
   float printed[(WINDOW + 1) * (N + 1)], ours[WINDOW * N];
-  sound s = random_sound(5, WINDOW, 1, lengths, 17);
+  sound s = SOUND(5, WINDOW, 17, N);
   memset(s.features + 5, 0, 5 * sizeof *s.features);
   printed_and_ours(&s, WINDOW, N, printed, ours);
   for (int j = 0; j < N; j++) {
@@ -481,14 +477,13 @@ CASE(test_printed_boundary) {
 /* No guard: threads of windows that are not there, or not whole, read behind the movie. Ours leave the tail
  * out. */
 CASE(test_printed_tail) {
-  const int64_t lengths[] = {6};
   study_align a = program(STUDY_ALIGN_V1, 10, 2);
   assert_int_equal(study_printed_frames_outside(800, 200, 4), 0);
   assert_int_equal(study_printed_frames_outside(850, 200, 5), 150);
   assert_int_equal(study_printed_frames_outside(800, 200, 32), 28 * 200);
   assert_int_equal(study_printed_frames_outside(800, 200, INT64_C(4) * 101), 400 * 200);
   for (int64_t frames = 0; frames <= 41; frames += 41) {
-    sound s = random_sound(4, frames, 1, lengths, 19);
+    sound s = SOUND(4, frames, 19, 6);
     assert_int_equal(study_align_windows(frames, a.window), frames / 10);
     for (study_align_program number = 0; number < STUDY_ALIGN_PROGRAMS; number++) {
       a.program = number;
@@ -548,8 +543,7 @@ CASE(test_example) {
 /* ---- failures ---- */
 
 CASE(test_no_memory) {
-  const int64_t lengths[] = {6};
-  sound s = random_sound(4, 40, 1, lengths, 20);
+  sound s = SOUND(4, 40, 20, 6);
   float scores[12];
   study_align a = program(STUDY_ALIGN_V4A, 10, 2);
   a.heap_bytes = 100;
@@ -563,8 +557,7 @@ CASE(test_no_memory) {
 
 /* The n-th allocation on a device fails, for every n. */
 CASE(test_failing_allocations) {
-  const int64_t lengths[] = {6};
-  sound s = random_sound(4, 40, 1, lengths, 21);
+  sound s = SOUND(4, 40, 21, 6);
   float scores[12];
   study_align a = program(STUDY_ALIGN_V5, 10, 2);
   int device, count, failures = 0;
@@ -581,8 +574,7 @@ CASE(test_failing_allocations) {
 }
 
 CASE(test_bad_arguments) {
-  const int64_t lengths[] = {6};
-  sound s = random_sound(4, 20, 1, lengths, 22);
+  sound s = SOUND(4, 20, 22, 6);
   float scores[202];
   const study_align good = {.program = STUDY_ALIGN_V5, .window = 10, .threshold = 50, .penalty = 33};
 #define BAD(member, value, result, words)                                                                    \
