@@ -3,12 +3,14 @@
  * stream what launches kernels. Included before the source under test, which is included as text: its
  * functions are then called emulated_NAME, where EMULATED(NAME) says so.
  *
- * Threads are contexts that take turns; whoever waits for others passes the turn on. Kernels run at once when
- * they are launched. */
+ * Threads are contexts that take turns; whoever waits for others passes the turn on. Teams run one after the
+ * other, or together, each on a thread of the host. Kernels run at once when they are launched. */
 #ifndef DAVIT_TESTS_EMULATOR_H
 #define DAVIT_TESTS_EMULATOR_H
 #define DAVIT_KERNEL_GPU_H
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@
 #define DVT_NVIDIA 1
 #define DVT_INLINE static inline
 #define DVT_TEAM
-#define DVT_SHARED static
+#define DVT_SHARED static _Thread_local
 /* Regions have no bodies: tests call these. */
 #define DVT_BODY(function, ...) dvt_no_body(0, __VA_ARGS__)
 #define DVT_NVIDIA_BODY DVT_BODY
@@ -30,14 +32,15 @@ static inline void dvt_no_body(int first, ...) {
   (void)first;
 }
 
-enum { EMULATOR_THREADS = 256, EMULATOR_STACK = 1 << 16 };
+enum { EMULATOR_THREADS = 512, EMULATOR_STACK = 1 << 16 };
 
-static struct emulator {
+/* The team that runs on this thread of the host. */
+static _Thread_local struct emulator {
   int thread, threads, team, teams, arrived, running;
   bool over[EMULATOR_THREADS];
   uint32_t posted[2][EMULATOR_THREADS];
   int shuffles[EMULATOR_THREADS], barriers[EMULATOR_THREADS];
-  ucontext_t scheduler, context[EMULATOR_THREADS];
+  ucontext_t scheduler, *context;
   char *stacks;
   void (*body)(void *argument);
   void *argument;
@@ -74,6 +77,26 @@ static uint32_t dvt_shuffle(uint32_t word, int from) {
   return emulator.posted[parity][(self & ~31) | (from & 31)];
 }
 
+static uint32_t dvt_ballot(bool predicate) {
+  const int self = emulator.thread, parity = emulator.shuffles[self]++ & 1;
+  uint32_t bits = 0;
+  emulator.posted[parity][self] = predicate;
+  emulator_pass();
+  for (int lane = 0; lane < 32; lane++)
+    bits |= emulator.posted[parity][(self & ~31) | lane] << lane;
+  return bits;
+}
+
+DVT_INLINE void dvt_barrier_warp(void) {
+  dvt_ballot(true);
+}
+
+/* Other teams may be waited for. */
+DVT_INLINE void dvt_pause(void) {
+  emulator_pass();
+  sched_yield();
+}
+
 static void dvt_barrier(void) {
   const int wanted = ++emulator.barriers[emulator.thread] * emulator.threads;
   emulator.arrived++;
@@ -82,6 +105,12 @@ static void dvt_barrier(void) {
 }
 
 DVT_INLINE void dvt_load_constant_16(const void *at, void *value) {
+  memcpy(value, at, 16);
+}
+
+DVT_INLINE void dvt_load_16(const void *at, void *value) {
+  if ((uintptr_t)at % 16)
+    abort();
   memcpy(value, at, 16);
 }
 
@@ -100,19 +129,38 @@ DVT_INLINE void dvt_store_16(void *at, const void *value) {
 DVT_INLINE void dvt_fence(void) {
 }
 
+DVT_INLINE void dvt_fence_team(void) {
+}
+
 DVT_INLINE uint32_t dvt_atomic_add(uint32_t *counter, uint32_t value) {
   const uint32_t before = *counter;
   *counter += value;
   return before;
 }
 
+DVT_INLINE void dvt_publish_word(uint64_t *at, uint64_t word) {
+  __atomic_store_n(at, word, __ATOMIC_RELAXED);
+}
+
 DVT_INLINE uint64_t dvt_load_word(const uint64_t *at) {
-  return *at;
+  return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+DVT_INLINE void dvt_publish_pair(uint64_t *at, uint64_t first, uint64_t second) {
+  dvt_publish_word(at, first);
+  dvt_publish_word(at + 1, second);
+}
+
+DVT_INLINE void dvt_load_pair(const uint64_t *at, uint64_t *first, uint64_t *second) {
+  *first = dvt_load_word(at);
+  *second = dvt_load_word(at + 1);
 }
 
 DVT_INLINE uint32_t dvt_byte_pair(uint32_t low, uint32_t high, int k) {
   return (uint32_t)(uint16_t)(int8_t)(low >> (8 * k)) | (uint32_t)(uint16_t)(int8_t)(high >> (8 * k)) << 16;
 }
+
+#include "offload/kernel/value.h"
 
 static void emulator_start(void) {
   emulator.body(emulator.argument);
@@ -120,39 +168,67 @@ static void emulator_start(void) {
   emulator.running--;
 }
 
-static void emulator_run_team(void) {
+static void emulator_begin(int t) {
+  emulator.over[t] = false;
+  emulator.shuffles[t] = emulator.barriers[t] = 0;
+  getcontext(&emulator.context[t]);
+  emulator.context[t].uc_stack.ss_sp = emulator.stacks + (size_t)t * EMULATOR_STACK;
+  emulator.context[t].uc_stack.ss_size = EMULATOR_STACK;
+  emulator.context[t].uc_link = &emulator.scheduler;
+  makecontext(&emulator.context[t], emulator_start, 0);
+}
+
+typedef struct emulator_team {
+  int team, teams, threads;
+  void (*body)(void *argument);
+  void *argument;
+} emulator_team;
+
+static void *emulator_run_team(void *team) {
+  const emulator_team *t = team;
+  emulator.team = t->team, emulator.teams = t->teams;
+  emulator.running = emulator.threads = t->threads;
+  emulator.body = t->body, emulator.argument = t->argument;
   emulator.arrived = 0;
-  emulator.running = emulator.threads;
-  for (int t = 0; t < emulator.threads; t++) {
-    emulator.over[t] = false;
-    emulator.shuffles[t] = emulator.barriers[t] = 0;
-    getcontext(&emulator.context[t]);
-    emulator.context[t].uc_stack.ss_sp = emulator.stacks + (size_t)t * EMULATOR_STACK;
-    emulator.context[t].uc_stack.ss_size = EMULATOR_STACK;
-    emulator.context[t].uc_link = &emulator.scheduler;
-    makecontext(&emulator.context[t], emulator_start, 0);
-  }
+  emulator.stacks = malloc((size_t)t->threads * EMULATOR_STACK);
+  emulator.context = malloc((size_t)t->threads * sizeof *emulator.context);
+  for (int i = 0; i < t->threads; i++)
+    emulator_begin(i);
   while (emulator.running > 0)
-    for (int t = 0; t < emulator.threads; t++)
-      if (!emulator.over[t]) {
-        emulator.thread = t;
-        swapcontext(&emulator.scheduler, &emulator.context[t]);
+    for (int i = 0; i < t->threads; i++)
+      if (!emulator.over[i]) {
+        emulator.thread = i;
+        swapcontext(&emulator.scheduler, &emulator.context[i]);
       }
+  free(emulator.stacks);
+  free(emulator.context);
+  return NULL;
 }
 
 /* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first.
  */
 static inline void emulator_run(int teams, int threads, void (*body)(void *argument), void *argument) {
-  emulator.teams = teams;
-  emulator.threads = threads;
-  emulator.body = body;
-  emulator.argument = argument;
-  emulator.stacks = malloc((size_t)threads * EMULATOR_STACK);
-  for (emulator.team = 0; emulator.team < teams; emulator.team++) {
+  for (int team = 0; team < teams; team++) {
     memset(dvt_team_memory, 0x7b, sizeof dvt_team_memory);
-    emulator_run_team();
+    emulator_run_team(&(emulator_team){team, teams, threads, body, argument});
   }
-  free(emulator.stacks);
+}
+
+/* Runs all teams at the same time, as kernels need them whose teams wait for each other. They have no dynamic
+ * team memory. */
+static inline void emulator_run_together(int teams, int threads, void (*body)(void *argument),
+                                         void *argument) {
+  emulator_team *team = malloc((size_t)teams * sizeof *team);
+  pthread_t *thread = malloc((size_t)teams * sizeof *thread);
+  for (int t = 0; t < teams; t++) {
+    team[t] = (emulator_team){t, teams, threads, body, argument};
+    if (pthread_create(&thread[t], NULL, emulator_run_team, &team[t]))
+      abort();
+  }
+  for (int t = 0; t < teams; t++)
+    pthread_join(thread[t], NULL);
+  free(team);
+  free(thread);
 }
 
 /* ---- launches ---- */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions on a GPU without one: the kernels of offload/kernel/tree.inc thread by thread, bit for bit against
+ * the same tree on the CPU. */
+#include "tests/emulator.h"
+/* The source under test. */
+#define dvt_builtin_reduces emulated_builtin_reduces
+#include "offload/reduce.c"
+#include "tests/elements.h"
+
+const emulator_kernel emulator_kernels[] = {{0}}; /* bodies are run directly */
+
+typedef struct launch {
+  int64_t n, stop;
+  const void *x;
+  void *levels, *result;
+  uint32_t *counters;
+} launch;
+
+#define BODY(type, op)                                                                                       \
+  static void run_##type##_##op(void *argument) {                                                            \
+    const launch *l = argument;                                                                              \
+    dvt_##type##_##op##_reduce_body(l->n, l->x, l->levels, l->counters, l->result, l->stop);                 \
+  }
+BODY(float, sum)
+BODY(double, sum)
+BODY(float, max)
+BODY(int32, prod)
+
+static const struct {
+  davit_operator op;
+  davit_type type;
+  void (*body)(void *argument);
+} kernels[] = {{DAVIT_SUM, DAVIT_FLOAT, run_float_sum},
+               {DAVIT_SUM, DAVIT_DOUBLE, run_double_sum},
+               {DAVIT_MAX, DAVIT_FLOAT, run_float_max},
+               {DAVIT_PROD, DAVIT_INT32, run_int32_prod}};
+
+static void *elements_of(davit_operator op, davit_type type, int64_t n, bool zeros, uint64_t seed) {
+  void *x = is_floating(type) ? rough_data(op, type, n, seed) : exact_data(op, type, n, seed);
+  for (int64_t i = 0; i < n && zeros; i++)
+    element_set(type, x, i, -0.0);
+  return x;
+}
+
+static void expect_reduction(int k, int64_t n, int64_t shift, int64_t stop, bool zeros, uint64_t *seed) {
+  SCOPE;
+  const davit_type type = kernels[k].type;
+  const dvt_builtin_reduce *kernel = &emulated_builtin_reduces[kernels[k].op][type];
+  const size_t element = davit_type_bytes(type);
+  const int64_t tiles = (n + kernel->tile - 1) / kernel->tile, values = tiles + 2;
+  const char *x = elements_of(kernels[k].op, type, n + shift, zeros, next_random(seed));
+  x += (size_t)shift * element;
+  char should[8], result[8], *levels = kept((size_t)values * element),
+                             *right = kept((size_t)values * element);
+  uint32_t counters[4] = {0};
+  kernel->task(&(davit_monoid_task){
+      .device = DAVIT_HOST, .threads = 2, .n = n, .x = x, .levels = right, .result = should, .stop = stop});
+  launch l = {.n = n, .stop = stop, .x = x, .levels = levels, .result = result, .counters = counters};
+  emulator_run((int)tiles, kernel->threads, kernels[k].body, &l);
+  char label[80];
+  snprintf(label, sizeof label, "kernel %d n %lld shift %lld stop %lld", k, (long long)n, (long long)shift,
+           (long long)stop);
+  expect_elements(type, stop ? tiles : 1, stop ? levels : result, stop ? right : should, label);
+  if (zeros && !stop)
+    assert_true(signbit(element_at(type, result, 0)));
+}
+
+CASE(test_same_bits_as_the_cpu) {
+  static const int64_t sizes[] = {1, 2, 31, 1023, 16384, 16385, 32768, 32769, 70001};
+  uint64_t seed = 41;
+  for (int k = 0; k < COUNT(kernels); k++)
+    for (int s = 0; s < COUNT(sizes); s++)
+      for (int64_t turn = 0; turn < 4; turn++) {
+        const bool zeros = kernels[k].op == DAVIT_SUM && turn % 2;
+        expect_reduction(k, sizes[s], turn / 2, turn == 3, zeros, &seed);
+      }
+}
