@@ -2,7 +2,6 @@
 #include "src/runtime/backend.h"
 
 #include <davit/device.h>
-#include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -68,9 +67,6 @@ static davit_status start_chosen(const dvt_backend **chosen) {
  * because that could take for ever, but does not enter the OpenMP runtime any more. Registered after that
  * runtime has started, so this comes before its own end. */
 static void at_exit(void) {
-  /* While the generator's region is open, the OpenMP runtime does not wait for idle workers, but frees a
-   * table that they read when they go to sleep. From here on they stay awake. */
-  kmp_set_defaults("KMP_BLOCKTIME=infinite");
   const dvt_backend *backend = atomic_load(&running);
   if (backend)
     atomic_load(&open_lanes) == 0 ? backend->stop() : backend->leave();

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "src/base/allocate.h"
+#include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
 #include "src/runtime/lane.h"
@@ -45,6 +46,7 @@ static _Atomic(dvt_command *) unhanded; /* blocking segments that found no threa
 static unsigned long long bodies;       /* task bodies run: the generator's own */
 static bool team_is_two;
 static int thread_limit, active_levels; /* of the OpenMP runtime */
+static int generator_process;
 
 static void wake(void) {
   if (atomic_load(&sleeping) && atomic_exchange(&sleeping, false))
@@ -449,6 +451,14 @@ static void *generator(void *argument) {
   return NULL;
 }
 
+/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's region
+ * is open, but frees a table that they read when they go to sleep. From here on they stay awake. Without the
+ * region, as in a child after fork(), it waits for them, and would not wake those that sleep already. */
+static void keep_workers_awake(void) {
+  if (dvt_process() == generator_process)
+    kmp_set_defaults("KMP_BLOCKTIME=infinite");
+}
+
 /* The generator is made once and sleeps when the library is stopped: ending its parallel region after other
  * threads have completed its tasks, and beginning another, trips an assertion of libomp's allocator. If it
  * cannot be made, the next start tries again. */
@@ -467,6 +477,8 @@ static davit_status make_generator(void) {
                       thread_limit, active_levels);
   }
   pthread_detach(thread);
+  generator_process = dvt_process();
+  (void)atexit(keep_workers_awake);
   wait_for(&parked); /* or a process that ends at once would catch the second thread on its way */
   return DAVIT_SUCCESS;
 }
