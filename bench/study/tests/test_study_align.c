@@ -325,23 +325,6 @@ CASE(test_zero_frames) {
 
 /* ---- permutations ---- */
 
-CASE(test_permutations) {
-  static const int sizes[] = {1, 2, 3, 200, 65535};
-  EACH(int, n, sizes) {
-    uint16_t *order = host_memory(n, sizeof *order);
-    bool *seen = host_memory(n, 1);
-    for (int r = 0; r <= (n > 1000 ? 2 : 100); r++) {
-      dvt_permutation(42, (uint64_t)r, n, order);
-      memset(seen, 0, (size_t)n);
-      for (int i = 0; i < n; i++) {
-        assert_true(order[i] < n && !seen[order[i]]);
-        assert_true(r > 0 || order[i] == i);
-        seen[order[i]] = true;
-      }
-    }
-  }
-}
-
 /* The score of permutation r is that of a movie whose frames were moved: the index array loses and doubles
  * none. */
 CASE(test_permuted_movie) {
@@ -516,28 +499,34 @@ CASE(test_straddling) {
   }
 }
 
-/* The example of the introduction: match 2, mismatch -3, gap -2 for each letter. */
+/* The example of the introduction: match 2, mismatch -3, gap -2 for each letter. The score of two prefixes is
+ * the maximum of their part of the matrix. */
 CASE(test_example) {
-  static const char columns[] = "ATGCATCCCATGAC", rows[] = "TCTATATCCGT";
-  static const int right[11][14] = {
+  enum { COLUMNS = 14, ROWS = 11 };
+  static const char columns[] = "ATGCATCCCATGAC", rows[] = "TCTATATCCGT", letters[] = "ACGT";
+  static const int right[ROWS][COLUMNS] = {
       {0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0}, {0, 0, 0, 2, 0, 0, 4, 2, 2, 0, 0, 0, 0, 2},
       {0, 2, 0, 0, 0, 2, 2, 1, 0, 0, 2, 0, 0, 0}, {2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0},
       {0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 0, 0}, {2, 2, 1, 0, 2, 2, 1, 0, 0, 2, 2, 1, 4, 2},
       {0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 2, 1}, {0, 2, 1, 4, 2, 2, 6, 4, 2, 0, 2, 1, 0, 4},
       {0, 0, 0, 3, 1, 0, 4, 8, 6, 4, 2, 0, 0, 2}, {0, 0, 2, 1, 0, 0, 2, 6, 5, 3, 1, 4, 2, 0},
       {0, 2, 0, 0, 0, 2, 0, 4, 3, 2, 5, 3, 1, 0}};
-  int h[12][15] = {{0}}, maximum = 0;
-  for (int i = 1; i <= 11; i++)
-    for (int j = 1; j <= 14; j++) {
-      const int match = h[i - 1][j - 1] + (rows[i - 1] == columns[j - 1] ? 2 : -3);
-      const int gap = (h[i - 1][j] > h[i][j - 1] ? h[i - 1][j] : h[i][j - 1]) - 2;
-      h[i][j] = match > gap ? match : gap;
-      h[i][j] = h[i][j] > 0 ? h[i][j] : 0;
-      assert_int_equal(h[i][j], right[i - 1][j - 1]);
-      maximum = h[i][j] > maximum ? h[i][j] : maximum;
+  const int8_t matrix[] = {2, -3, -3, -3, -3, 2, -3, -3, -3, -3, 2, -3, -3, -3, -3, 2};
+  const davit_align_scoring scoring = {.symbols = 4, .matrix = matrix, .gap_open = 2, .gap_extend = 2};
+  uint8_t query[ROWS], target[COLUMNS];
+  int32_t scratch[2 * (COLUMNS + 1)], maxima[ROWS + 1][COLUMNS + 1] = {{0}};
+  for (int i = 0; i < ROWS; i++)
+    query[i] = (uint8_t)(strchr(letters, rows[i]) - letters);
+  for (int j = 0; j < COLUMNS; j++)
+    target[j] = (uint8_t)(strchr(letters, columns[j]) - letters);
+  for (int i = 1; i <= ROWS; i++)
+    for (int j = 1; j <= COLUMNS; j++) {
+      const int before = maxima[i - 1][j] > maxima[i][j - 1] ? maxima[i - 1][j] : maxima[i][j - 1];
+      maxima[i][j] = right[i - 1][j - 1] > before ? right[i - 1][j - 1] : before;
+      assert_int_equal(dvt_ref_align_score(&scoring, i, query, j, target, scratch), maxima[i][j]);
     }
-  assert_true(maximum == 8 && h[9][8] == 8);
-  assert_true(h[3][6] == 2 && h[6][2] == 2); /* both printed as 0 */
+  assert_int_equal(right[8][7], 8);
+  assert_true(right[2][5] == 2 && right[5][1] == 2); /* both printed as 0 */
 }
 
 /* ---- failures ---- */
