@@ -8,6 +8,7 @@
 #include "ref/permutation.h"
 #include "ref/similarity.h"
 #include "src/base/cpu.h"
+#include "tests/sequences.h"
 
 enum { BEHIND = 16, WIDTH = 7, PATTERN = 6 };
 
@@ -499,10 +500,10 @@ CASE(test_straddling) {
   }
 }
 
-/* The example of the introduction: match 2, mismatch -3, gap -2 for each letter. The score of two prefixes is
- * the maximum of their part of the matrix. */
+/* The example of the introduction: match 2, mismatch -3, gap -2 for each letter. Two prefixes with a letter
+ * behind them that is worth 50 have the score of their element of the matrix, and 50. */
 CASE(test_example) {
-  enum { COLUMNS = 14, ROWS = 11 };
+  enum { COLUMNS = 14, ROWS = 11, LETTERS = 5 };
   static const char columns[] = "ATGCATCCCATGAC", rows[] = "TCTATATCCGT", letters[] = "ACGT";
   static const int right[ROWS][COLUMNS] = {
       {0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0}, {0, 0, 0, 2, 0, 0, 4, 2, 2, 0, 0, 0, 0, 2},
@@ -511,19 +512,20 @@ CASE(test_example) {
       {0, 4, 2, 0, 0, 4, 2, 0, 0, 0, 4, 2, 2, 1}, {0, 2, 1, 4, 2, 2, 6, 4, 2, 0, 2, 1, 0, 4},
       {0, 0, 0, 3, 1, 0, 4, 8, 6, 4, 2, 0, 0, 2}, {0, 0, 2, 1, 0, 0, 2, 6, 5, 3, 1, 4, 2, 0},
       {0, 2, 0, 0, 0, 2, 0, 4, 3, 2, 5, 3, 1, 0}};
-  const int8_t matrix[] = {2, -3, -3, -3, -3, 2, -3, -3, -3, -3, 2, -3, -3, -3, -3, 2};
-  const davit_align_scoring scoring = {.symbols = 4, .matrix = matrix, .gap_open = 2, .gap_extend = 2};
-  uint8_t query[ROWS], target[COLUMNS];
-  int32_t scratch[2 * (COLUMNS + 1)], maxima[ROWS + 1][COLUMNS + 1] = {{0}};
-  for (int i = 0; i < ROWS; i++)
-    query[i] = (uint8_t)(strchr(letters, rows[i]) - letters);
-  for (int j = 0; j < COLUMNS; j++)
-    target[j] = (uint8_t)(strchr(letters, columns[j]) - letters);
+  int8_t matrix[LETTERS * LETTERS];
+  fill_diagonal(LETTERS, 2, -3, matrix);
+  matrix[LETTERS * LETTERS - 1] = 50;
+  const davit_align_scoring scoring = scoring_of(LETTERS, matrix, 2, 2);
   for (int i = 1; i <= ROWS; i++)
     for (int j = 1; j <= COLUMNS; j++) {
-      const int before = maxima[i - 1][j] > maxima[i][j - 1] ? maxima[i - 1][j] : maxima[i][j - 1];
-      maxima[i][j] = right[i - 1][j - 1] > before ? right[i - 1][j - 1] : before;
-      assert_int_equal(dvt_ref_align_score(&scoring, i, query, j, target, scratch), maxima[i][j]);
+      uint8_t query[ROWS + 1], target[COLUMNS + 1];
+      int32_t scratch[2 * (ROWS + 2)];
+      for (int k = 0; k <= i; k++)
+        query[k] = k < i ? (uint8_t)(strchr(letters, rows[k]) - letters) : LETTERS - 1;
+      for (int k = 0; k <= j; k++)
+        target[k] = k < j ? (uint8_t)(strchr(letters, columns[k]) - letters) : LETTERS - 1;
+      assert_int_equal(dvt_ref_align_score(&scoring, i + 1, query, j + 1, target, scratch),
+                       50 + right[i - 1][j - 1]);
     }
   assert_int_equal(right[8][7], 8);
   assert_true(right[2][5] == 2 && right[5][1] == 2); /* both printed as 0 */
