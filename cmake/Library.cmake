@@ -116,6 +116,8 @@ add_library(davit::monoid ALIAS davit_monoid)
 # The shared library exports the public names alone, whatever its objects and static libraries hold.
 set(map ${PROJECT_SOURCE_DIR}/cmake/davit.map)
 target_link_options(davit_shared PRIVATE LINKER:--version-script=${map})
+# Threads of the library and of OpenMP run its code to the end of the process: dlclose() must not unmap it.
+target_link_options(davit_shared PRIVATE LINKER:-z,nodelete)
 set_property(TARGET davit_shared PROPERTY LINK_DEPENDS ${map})
 if(NOT DAVIT_SANITIZE)
   target_link_options(davit_shared PRIVATE LINKER:-z,defs)

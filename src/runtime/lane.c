@@ -9,6 +9,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
 #include "src/base/inject.h"
+#include "src/base/order.h"
 #include "src/base/team.h"
 #include "src/runtime/memory.h"
 
@@ -66,6 +67,7 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
 /* Counted when it is in the back end's hands: whoever sees the count and then records comes after it. */
 static void submit(dvt_command *command) {
   dvt_lane *lane = command->lane;
+  dvt_order_before(command);
   dvt_backend_running()->submit(command);
   atomic_fetch_add(&lane->enqueued, 1);
 }
@@ -312,7 +314,10 @@ void dvt_command_work(dvt_command *command) {
   if (command->kind == DVT_BLOCKING)
     current = lane;
   dvt_error_clear();
+  dvt_order_after(command);
+  dvt_order_after(lane);
   davit_status status = work(command, &site);
+  dvt_order_before(lane);
   current = outer;
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(lane, status, davit_last_error());
@@ -323,9 +328,11 @@ void dvt_command_pass_failure(dvt_command *command) {
   dvt_record_state state = dvt_record_query(record);
   if (state == DVT_RECORD_FAILED || (state == DVT_RECORD_ISSUED && record->doomed))
     dvt_lane_fail(command->lane, record->error.status, record->error.message);
+  dvt_order_before(command->lane);
 }
 
 void dvt_command_finish_record(dvt_command *command) {
+  dvt_order_after(command->lane);
   davit_status status = dvt_lane_error(command->lane);
   dvt_record_finish(command->record, status, status == DAVIT_SUCCESS ? "" : davit_last_error());
 }

@@ -10,6 +10,7 @@
 
 #include "src/base/allocate.h"
 #include "src/base/fork.h"
+#include "src/base/order.h"
 #include "src/runtime/backend.h"
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
@@ -147,6 +148,7 @@ void dvt_record_issue(dvt_record *record, dvt_mark *mark) {
 void dvt_record_finish(dvt_record *record, davit_status status, const char *message) {
   /* Of several finishers (a query, a notification) one wins the right to write. */
   enum { FINISHING = 100 };
+  dvt_order_before(record);
   int state = atomic_load(&record->state);
   do {
     if (state != DVT_RECORD_PENDING && state != DVT_RECORD_ISSUED)
@@ -171,6 +173,8 @@ dvt_record_state dvt_record_query(dvt_record *record) {
       dvt_record_finish(record, status, davit_last_error());
     state = atomic_load(&record->state);
   }
+  if (state == DVT_RECORD_DONE || state == DVT_RECORD_FAILED)
+    dvt_order_after(record);
   /* Between the two writes of dvt_record_finish() the record still counts as on its way. */
   return state > DVT_RECORD_FAILED ? DVT_RECORD_ISSUED : (dvt_record_state)state;
 }
@@ -227,6 +231,7 @@ davit_status dvt_record_wait(dvt_record *record) {
   if (atomic_load(&record->state) == DVT_RECORD_ISSUED)
     wait_for_mark(record);
   sleep_until(record, over);
+  dvt_order_after(record);
   if (record->error.status != DAVIT_SUCCESS)
     return davit_fail(record->error.status, "%s", record->error.message);
   return DAVIT_SUCCESS;
