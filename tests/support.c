@@ -73,6 +73,46 @@ int run_cases(CMFixtureFunction set_up, CMFixtureFunction tear_down) {
   return _cmocka_run_group_tests("tests", cases, (size_t)case_count, set_up, tear_down);
 }
 
+typedef struct probe {
+  const char *name;
+  void (*run)(void);
+} probe;
+static probe probes[MAX_CASES];
+static const probe *chosen;
+static int probe_count;
+static const char *program;
+const char *probe_argument;
+
+void add_probe(const char *name, void (*run)(void)) {
+  if (probe_count == MAX_CASES)
+    abort();
+  probes[probe_count++] = (probe){name, run};
+}
+
+static void run_probe(void **state) {
+  (void)state;
+  chosen->run();
+}
+
+void try_probe(const char *name, const char *argument, const char *variables) {
+  char command[1024];
+  snprintf(command, sizeof command,
+           "exec env -u OMP_NUM_THREADS -u DAVIT_THREADS %s timeout %d '%s' %s '%s' >&2", variables,
+           PATIENCE_S, program, name, argument);
+  if (system(command) != 0)
+    fail_msg("%s %s fails with %s", name, argument, variables);
+}
+
+int run_program(int argc, char **argv, CMFixtureFunction set_up, CMFixtureFunction tear_down) {
+  const struct CMUnitTest one[] = {cmocka_unit_test_teardown(run_probe, drop_kept)};
+  program = argv[0];
+  probe_argument = argc > 2 ? argv[2] : "";
+  for (int i = 0; argc > 1 && i < probe_count; i++)
+    if (strcmp(argv[1], probes[i].name) == 0)
+      chosen = &probes[i];
+  return chosen ? cmocka_run_group_tests(one, NULL, NULL) : run_cases(set_up, tear_down);
+}
+
 int finalize(void **state) {
   (void)state;
   return davit_finalize() == DAVIT_SUCCESS ? 0 : -1;

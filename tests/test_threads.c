@@ -2,8 +2,7 @@
 /* The host threads that davit computes on (docs/threads.md): how many, on which processors, and that they sleep
  * when they have nothing to do.
  *
- * What depends on the environment or on the start of the library is tried by this program run again: a case
- * names one of the probes below and the variables to set. */
+ * What depends on the environment or on the start of the library is tried by probes. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -47,13 +46,11 @@ static void set_up_numbers(void) {
     numbers[i] = 1;
 }
 
-/* ---- probes: run in a process of their own, with one argument ---- */
+/* ---- probes ---- */
 
-static const char *argument;
-
-/* davit uses `argument` threads. */
-static void number_is(void) {
-  const int expected = atoi(argument);
+/* davit uses `probe_argument` threads. */
+PROBE(number_is) {
+  const int expected = atoi(probe_argument);
   assert_int_equal(dvt_threads(), expected);
   const dvt_team team = dvt_team_begin(1000);
   assert_int_equal(team.threads, expected);
@@ -64,14 +61,15 @@ static void number_is(void) {
   assert_int_equal(dvt_threads(), expected);
 }
 
-static void number_is_refused(void) {
+PROBE(number_is_refused) {
   int count;
   REFUSED(davit_device_count(&count), "DAVIT_THREADS is \"");
-  REFUSED(davit_device_count(&count), argument);
+  REFUSED(davit_device_count(&count), probe_argument);
 }
 
 /* Four host-offload devices at a time on one thread. */
-static void one_thread_computes(void) {
+PROBE(one_thread_computes) {
+  set_up_numbers();
   sum_numbers(DAVIT_CURRENT);
   const double wall = now_ms(), cpu = cpu_ms();
   for (int i = 0; i < 5; i++)
@@ -94,7 +92,8 @@ static void *stay(void *unused) {
 }
 
 /* All threads of davit may run where the process may, and the caller is left where it was. */
-static void threads_are_not_confined(void) {
+PROBE(threads_are_not_confined) {
+  set_up_numbers();
   const int all = processors();
   int seen[8];
   davit_queue *queues[COUNT(seen)];
@@ -115,20 +114,21 @@ static void threads_are_not_confined(void) {
   assert_int_equal(seen[0], all);
 }
 
-/* The back end is `argument`, and it works. */
-static void back_end_is(void) {
+/* The back end is `probe_argument`, and it works. */
+PROBE(back_end_is) {
+  set_up_numbers();
   atomic_int done = 0;
   davit_queue *queue = new_queue(DAVIT_HOST, 2);
-  assert_string_equal(davit_backend_string(), argument);
+  assert_string_equal(davit_backend_string(), probe_argument);
   CHECK(davit_queue_host_function(queue, add_one, &done));
   finish(queue);
   assert_int_equal(done, 1);
   sum_numbers(DAVIT_CURRENT);
 }
 
-static void back_end_is_refused(void) {
+PROBE(back_end_is_refused) {
   davit_queue *queue;
-  CHECK_FAILS(davit_queue_create(DAVIT_HOST, &queue, NULL), DAVIT_UNSUPPORTED, argument);
+  CHECK_FAILS(davit_queue_create(DAVIT_HOST, &queue, NULL), DAVIT_UNSUPPORTED, probe_argument);
 }
 
 /* Processor time of the process in the next 200 ms. */
@@ -139,7 +139,8 @@ static double time_after(void) {
 }
 
 /* The caller's own setting of how long OpenMP's threads spin is as it was. */
-static void workers_sleep(void) {
+PROBE(workers_sleep) {
+  set_up_numbers();
   const int blocktime = kmp_get_blocktime();
   CHECK(davit_set_threads(4));
   sum_numbers(DAVIT_HOST);
@@ -153,49 +154,17 @@ static void workers_sleep(void) {
   assert_int_equal(kmp_get_blocktime(), blocktime);
 }
 
-static const struct probe {
-  const char *name;
-  void (*run)(void);
-} probes[] = {{"number_is", number_is},
-              {"number_is_refused", number_is_refused},
-              {"one_thread_computes", one_thread_computes},
-              {"threads_are_not_confined", threads_are_not_confined},
-              {"back_end_is", back_end_is},
-              {"back_end_is_refused", back_end_is_refused},
-              {"workers_sleep", workers_sleep}};
-static const struct probe *chosen;
-
-static void run_probe(void **state) {
-  (void)state;
-  set_up_numbers();
-  chosen->run();
-}
-
-static const char *program;
-
-/* Runs a probe with variables (NULL allowed): "A=1 B=2". */
-static void try(const char *probe, const char *its_argument, const char *variables) {
-  char command[1024];
-  snprintf(command, sizeof command,
-           "exec env -u OMP_NUM_THREADS -u DAVIT_THREADS %s timeout %d '%s' %s '%s' >&2", variables,
-           PATIENCE_S, program, probe, its_argument);
-  if (system(command) != 0) {
-    print_error("%s %s fails with %s\n", probe, its_argument, variables);
-    fail();
-  }
-}
-
 /* ---- how many ---- */
 
 CASE(the_environment_limits_the_threads) {
-  try("number_is", "3", "OMP_NUM_THREADS=3");
-  try("number_is", "3", "OMP_NUM_THREADS=3,2");
-  try("number_is", "2", "OMP_NUM_THREADS=5 DAVIT_THREADS=2");
-  try("one_thread_computes", "", "OMP_NUM_THREADS=1");
-  try("one_thread_computes", "", "DAVIT_THREADS=1 DAVIT_BACKEND=threads");
-  try("number_is_refused", "0", "DAVIT_THREADS=0");
-  try("number_is_refused", "2x", "DAVIT_THREADS=2x");
-  try("number_is_refused", "1025", "DAVIT_THREADS=1025");
+  try_probe("number_is", "3", "OMP_NUM_THREADS=3");
+  try_probe("number_is", "3", "OMP_NUM_THREADS=3,2");
+  try_probe("number_is", "2", "OMP_NUM_THREADS=5 DAVIT_THREADS=2");
+  try_probe("one_thread_computes", "", "OMP_NUM_THREADS=1");
+  try_probe("one_thread_computes", "", "DAVIT_THREADS=1 DAVIT_BACKEND=threads");
+  try_probe("number_is_refused", "0", "DAVIT_THREADS=0");
+  try_probe("number_is_refused", "2x", "DAVIT_THREADS=2x");
+  try_probe("number_is_refused", "1025", "DAVIT_THREADS=1025");
 }
 
 CASE(the_processors_of_the_process_limit_the_threads) {
@@ -208,9 +177,9 @@ CASE(the_processors_of_the_process_limit_the_threads) {
       CPU_SET(i, &first);
   char expected[16];
   snprintf(expected, sizeof expected, "%d", quota > 0 && quota < CPU_COUNT(&set) ? quota : CPU_COUNT(&set));
-  try("number_is", expected, "");
+  try_probe("number_is", expected, "");
   assert_int_equal(sched_setaffinity(0, sizeof first, &first), 0);
-  try("number_is", "1", "");
+  try_probe("number_is", "1", "");
   assert_int_equal(sched_setaffinity(0, sizeof set, &set), 0);
 }
 
@@ -271,8 +240,8 @@ typedef struct crowd {
   atomic_int inside, most;
 } crowd;
 
-static void *join_teams(void *argument_) {
-  crowd *c = argument_;
+static void *join_teams(void *argument) {
+  crowd *c = argument;
   uint64_t random = (uint64_t)(uintptr_t)&random;
   for (int i = 0; i < 2000; i++) {
     const dvt_team team = dvt_team_begin(random_below(&random, 6) - 1), inner = dvt_team_begin(2);
@@ -327,26 +296,20 @@ CASE(bound_openmp_threads_do_not_confine_davit) {
                                          "OMP_PROC_BIND=close DAVIT_BACKEND=threads",
                                          "OMP_PROC_BIND=true OMP_PLACES=cores", "KMP_AFFINITY=compact"};
   for (int i = 0; i < COUNT(bindings); i++)
-    try("threads_are_not_confined", "", bindings[i]);
+    try_probe("threads_are_not_confined", "", bindings[i]);
 }
 
 CASE(a_thread_limit_of_one_takes_another_back_end) {
-  try("back_end_is", "openmp", "DAVIT_BACKEND=");
-  try("back_end_is", "threads", "DAVIT_BACKEND= OMP_THREAD_LIMIT=1");
-  try("back_end_is_refused", "gives no team of two threads", "DAVIT_BACKEND=openmp OMP_THREAD_LIMIT=1");
+  try_probe("back_end_is", "openmp", "DAVIT_BACKEND=");
+  try_probe("back_end_is", "threads", "DAVIT_BACKEND= OMP_THREAD_LIMIT=1");
+  try_probe("back_end_is_refused", "gives no team of two threads", "DAVIT_BACKEND=openmp OMP_THREAD_LIMIT=1");
 }
 
 CASE(openmp_threads_sleep_after_a_loop) {
-  try("workers_sleep", "", "KMP_BLOCKTIME=5000");
-  try("workers_sleep", "", "KMP_BLOCKTIME=5000 DAVIT_BACKEND=threads");
+  try_probe("workers_sleep", "", "KMP_BLOCKTIME=5000");
+  try_probe("workers_sleep", "", "KMP_BLOCKTIME=5000 DAVIT_BACKEND=threads");
 }
 
 int main(int argc, char **argv) {
-  program = argv[0];
-  argument = argc > 2 ? argv[2] : "";
-  for (int i = 0; argc > 1 && i < COUNT(probes); i++)
-    if (strcmp(argv[1], probes[i].name) == 0)
-      chosen = &probes[i];
-  const struct CMUnitTest one[] = {cmocka_unit_test(run_probe)};
-  return chosen ? cmocka_run_group_tests_name(chosen->name, one, NULL, NULL) : run_cases(NULL, finalize);
+  return run_program(argc, argv, NULL, finalize);
 }

@@ -96,5 +96,6 @@ if [ -x "$prefix/bin/davit" ]; then
   for page in README CHANGELOG CONTRIBUTING SECURITY docs/README docs/install; do
     [ -f "$prefix/share/doc/davit/$page.md" ]
   done
+  [ -f "$prefix/share/davit/valgrind.supp" ]
   [ -z "$(find "$prefix" -name 'bench_*')" ]
 fi

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process may end at any time, by any of its threads, with work in flight (docs/threads.md): it ends at once,
+ * with the status it was given. Each probe ends so, or it would not end before the alarm. */
+#include "tests/support.h"
+
+#include <unistd.h>
+
+enum { N = 1 << 22, ALARM_S = 15 };
+
+/* Queues with a closed gate at the head, and work, copies and events behind it. */
+static davit_queue *work_in_flight(int device) {
+  static double from[1000], to[1000];
+  alarm(ALARM_S);
+  davit_queue *queue = new_queue(device, 2);
+  davit_event *event;
+  gate_at_head(queue);
+  CHECK(davit_event_create(&event));
+  CHECK(davit_queue_copy(queue, sizeof from, from, to));
+  CHECK(davit_event_record(event, queue));
+  CHECK(davit_queue_set_subqueue(queue, 1));
+  CHECK(davit_queue_wait(queue, event));
+  CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)1));
+  return queue;
+}
+
+static void on_all_devices(void) {
+  int devices[MAX_PLACES];
+  for (int i = all_devices(devices) - 1; i >= 0; i--)
+    work_in_flight(devices[i]);
+}
+
+static void *end_process(void *unused) {
+  (void)unused;
+  exit(0);
+}
+
+static davit_status end_here(void *unused) {
+  end_process(unused);
+  return DAVIT_SUCCESS;
+}
+
+PROBE(main_ends) {
+  on_all_devices();
+  exit(0);
+}
+
+PROBE(another_thread_ends) {
+  on_all_devices();
+  start_thread(end_process, NULL);
+  CHECK(davit_queue_synchronize(work_in_flight(DAVIT_HOST))); /* for ever */
+  exit(1);
+}
+
+PROBE(a_host_function_ends) {
+  on_all_devices();
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  CHECK(davit_queue_host_function(queue, end_here, NULL));
+  CHECK(davit_queue_synchronize(queue)); /* for ever */
+  exit(1);
+}
+
+static void *compute_for_ever(void *unused) {
+  double *x = kept(N * sizeof *x), sum;
+  for (int i = 0; i < N; i++)
+    x[i] = 1;
+  for (;;)
+    CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, N, x, &sum, NULL));
+  return unused;
+}
+
+PROBE(main_ends_while_others_compute) {
+  alarm(ALARM_S);
+  for (int i = 0; i < 3; i++)
+    start_thread(compute_for_ever, NULL);
+  sleep_ms(50 + (int)(getpid() % 50));
+  exit(0);
+}
+
+PROBE(main_ends_after_finalize) {
+  alarm(ALARM_S);
+  finish(new_queue(DAVIT_CURRENT, 1));
+  CHECK(davit_finalize());
+  exit(0);
+}
+
+/* An exit handler of the program's own, which comes before davit's, may still use davit. */
+static void use_davit(void) {
+  davit_queue *queue;
+  atomic_int done = 0;
+  if (davit_queue_create(DAVIT_HOST, &queue, NULL) || davit_queue_host_function(queue, add_one, &done) ||
+      davit_queue_destroy(queue) || done != 1)
+    _exit(1);
+}
+
+PROBE(an_exit_handler_works) {
+  alarm(ALARM_S);
+  finish(new_queue(DAVIT_HOST, 1));
+  atexit(use_davit);
+  exit(0);
+}
+
+static void with_both_back_ends(const char *probe) {
+  for (int i = 0; i < scaled(5); i++) {
+    try_probe(probe, "", "");
+    try_probe(probe, "", "DAVIT_BACKEND=threads");
+  }
+}
+
+CASE(from_main) {
+  with_both_back_ends("main_ends");
+}
+
+CASE(from_another_thread) {
+  with_both_back_ends("another_thread_ends");
+}
+
+CASE(from_a_host_function) {
+  with_both_back_ends("a_host_function_ends");
+}
+
+CASE(while_others_compute) {
+  with_both_back_ends("main_ends_while_others_compute");
+}
+
+CASE(after_finalize) {
+  with_both_back_ends("main_ends_after_finalize");
+}
+
+CASE(in_an_exit_handler) {
+  with_both_back_ends("an_exit_handler_works");
+}
+
+int main(int argc, char **argv) {
+  return run_program(argc, argv, NULL, NULL);
+}
