@@ -103,7 +103,7 @@ void try_probe(const char *name, const char *argument, const char *variables) {
     fail_msg("%s %s fails with %s", name, argument, variables);
 }
 
-int run_program(int argc, char **argv, CMFixtureFunction set_up, CMFixtureFunction tear_down) {
+int run_case_or_probe(int argc, char **argv, CMFixtureFunction set_up, CMFixtureFunction tear_down) {
   const struct CMUnitTest one[] = {cmocka_unit_test_teardown(run_probe, drop_kept)};
   program = argv[0];
   probe_argument = argc > 2 ? argv[2] : "";

@@ -44,7 +44,7 @@ int run_cases(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 /* A probe is a case that runs in a process of its own, with variables of the environment and one argument:
  * a case calls try_probe("name", "argument", "A=1 B=2"), which runs this program again. The probe fails if it
- * does not end with exit status 0 within PATIENCE_S. A program with probes calls run_program() in main(). */
+ * does not end with exit status 0 within PATIENCE_S. A program with probes calls run_case_or_probe() in main(). */
 #define PROBE(name)                                                                                          \
   static void name(void);                                                                                    \
   __attribute__((constructor)) static void add_##name(void) {                                                \
@@ -54,7 +54,7 @@ int run_cases(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 void add_probe(const char *name, void (*run)(void));
 void try_probe(const char *name, const char *argument, const char *variables);
 extern const char *probe_argument;
-int run_program(int argc, char **argv, CMFixtureFunction set_up, CMFixtureFunction tear_down);
+int run_case_or_probe(int argc, char **argv, CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 /* davit_finalize() for run_cases(). A program without main() runs its cases with it (tests/main.c). */
 int finalize(void **state);

@@ -131,5 +131,5 @@ CASE(in_an_exit_handler) {
 }
 
 int main(int argc, char **argv) {
-  return run_program(argc, argv, NULL, NULL);
+  return run_case_or_probe(argc, argv, NULL, NULL);
 }

@@ -311,5 +311,5 @@ CASE(openmp_threads_sleep_after_a_loop) {
 }
 
 int main(int argc, char **argv) {
-  return run_program(argc, argv, NULL, finalize);
+  return run_case_or_probe(argc, argv, NULL, finalize);
 }
