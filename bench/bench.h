@@ -27,7 +27,7 @@ void bench_row(void);
 void bench_text(const char *key, const char *value);
 void bench_number(const char *key, double value);
 
-/* Ends the document and the library; what main() returns. */
+/* Ends the document and the library; returns what main() returns. */
 int bench_finish(void);
 
 /* ---- options ---- */
@@ -37,7 +37,7 @@ int bench_finish(void);
  * and for what is no option, with 2. */
 void bench_options(const char *usage, int argc, char **argv);
 
-/* --name VALUE from the command line, `fallback` without. */
+/* The value of --name on the command line; without it, `fallback`. */
 const char *bench_option(const char *name, const char *fallback);
 int64_t bench_whole(const char *name, int64_t fallback);
 
@@ -58,9 +58,10 @@ int64_t bench_largest(const bench_values *values);
 
 /* ---- devices ---- */
 
+/* False for a device that does not exist. */
 bool bench_is_gpu(int device);
 
-/* --device, the first that work is spread over without. */
+/* --device; without it, the first device that work is spread over. */
 int bench_device(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the benchmarks of single operations share: the devices, clocks, ceilings and rows.
+/* What the benchmarks of single operations share: devices, clocks and ceilings. Rows are in rows.h, programs in
+ * series.h.
  *
  * Clocks. Work on a queue is timed by a davit_timer: on a GPU between two points of the stream, by the
  * device. Before the first point a GPU copies up to 1 GiB, so that all calls of a round are enqueued when the
