@@ -32,8 +32,10 @@ davit_status dvt_gemv_region(const dvt_site *site, const void *gemv) {
   const bool plain = g.trans == 'N', wide = g.type == DAVIT_DOUBLE;
   g.x = dvt_walk_from(g.x, plain ? g.n : g.m, g.incx, g.type);
   g.y = dvt_walk_from(g.y, plain ? g.m : g.n, g.incy, g.type);
-  if (g.alpha == 0) /* sums over nothing: A and x stay unread */
+  if (g.alpha == 0) { /* sums over nothing: A and x, which may be NULL, stay unread */
+    g.a = g.x = g.y;
     *(plain ? &g.n : &g.m) = 0;
+  }
   if (plain)
     wide ? double_gemv_n(site->device, &g) : float_gemv_n(site->device, &g);
   else
