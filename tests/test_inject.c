@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failures made on purpose: the n-th allocation, enqueue or command fails, for every n that a scenario
+/* Failures made on purpose: the n-th allocation, thread or command fails, for every n that a scenario
  * reaches.
  *
  * Whatever fails, the scenario ends with a status and a sentence, gives back all it took (AddressSanitizer
@@ -8,6 +8,10 @@
 #include "tests/elements.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { N = 150, BYTES = 100003 };
 
@@ -115,8 +119,30 @@ static davit_status run_scenario(void *verify) {
   return status;
 }
 
-/* The library has not started yet. A thread that cannot be made then is no lasting defect. */
+/* A process of a user of its own, that may have `threads`: whether it has come to a status. */
+static bool start_with(rlim_t threads) {
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    enum { NOBODY_ELSE = 61357 };
+    davit_queue *queue = NULL;
+    for (int number = 1; number < NSIG; number++) /* cmocka catches some */
+      signal(number, SIG_DFL);
+    if (setrlimit(RLIMIT_NPROC, &(struct rlimit){threads, threads}) || setuid(NOBODY_ELSE))
+      _exit(0); /* only root can try */
+    _exit(davit_queue_create(DAVIT_HOST, &queue, NULL) != DAVIT_SUCCESS && !*davit_last_error());
+  }
+  int status = 1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* The library has not started yet. A thread that cannot be made then is no lasting defect, and ends no
+ * process. */
 CASE(test_first_thread) {
+  for (rlim_t threads = 1; threads < 6; threads++)
+    if (!start_with(threads))
+      fail_msg("%d threads: ended without a status", (int)threads);
   davit_queue *queue = NULL;
   dvt_inject(DVT_INJECT_THREAD, 1);
   CHECK_FAILS(davit_queue_create(DAVIT_HOST, &queue, NULL), DAVIT_INTERNAL_ERROR, strerror(EAGAIN));

@@ -41,12 +41,13 @@ static atomic_ullong fulfilled;      /* detached tasks ended by other threads */
 static atomic_bool sleeping, leaving;
 static atomic_int fulfilling; /* threads in omp_fulfill_event() */
 static _Thread_local bool is_generator;
-static sem_t wake_up, started, parked, park, left;
+static sem_t wake_up, begun, started, parked, park, left;
 static _Atomic(dvt_command *) unhanded; /* blocking segments that found no thread in a callback */
 static unsigned long long bodies;       /* task bodies run: the generator's own */
 static bool team_is_two;
 static int thread_limit, active_levels; /* of the OpenMP runtime */
 static int generator_process;
+static bool may_begin;
 
 static void wake(void) {
   if (atomic_load(&sleeping) && atomic_exchange(&sleeping, false))
@@ -428,7 +429,9 @@ static void generate_until_left(void) {
 }
 
 static void *generator(void *argument) {
-  (void)argument;
+  wait_for(&begun);
+  if (!may_begin)
+    return argument;
   omp_set_dynamic(0);
   thread_limit = omp_get_thread_limit();
   active_levels = omp_get_max_active_levels();
@@ -448,12 +451,31 @@ static void *generator(void *argument) {
     while (two)
       sem_wait(&park);
   }
-  return NULL;
+  return argument;
 }
 
-/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's region
- * is open, but frees a table that they read when they go to sleep. From here on they stay awake. Without the
- * region, as in a child after fork(), it waits for them, and would not wake those that sleep already. */
+static void *return_at_once(void *argument) {
+  return argument;
+}
+
+/* Where the OpenMP runtime cannot make the team's second thread, it ends the process. So one is tried, while
+ * the generator's thread waits to begin. */
+static davit_status begin_generator(pthread_t thread) {
+  pthread_t second;
+  const davit_status status = dvt_thread_start(return_at_once, NULL, &second);
+  may_begin = status == DAVIT_SUCCESS;
+  if (may_begin)
+    pthread_join(second, NULL);
+  sem_post(&begun);
+  if (!may_begin)
+    pthread_join(thread, NULL);
+  return status;
+}
+
+/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's
+ * region is open, but frees a table that they read when they go to sleep. From here on they stay awake.
+ * Without the region, as in a child after fork(), it waits for them, and would not wake those that sleep
+ * already. */
 static void keep_workers_awake(void) {
   if (dvt_process() == generator_process)
     kmp_set_defaults("KMP_BLOCKTIME=infinite");
@@ -464,10 +486,11 @@ static void keep_workers_awake(void) {
  * cannot be made, the next start tries again. */
 static davit_status make_generator(void) {
   pthread_t thread;
-  sem_t *const all[] = {&wake_up, &park, &started, &parked, &left};
+  sem_t *const all[] = {&wake_up, &begun, &park, &started, &parked, &left};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     sem_init(all[i], 0, 0);
   DVT_TRY(dvt_thread_start(generator, NULL, &thread));
+  DVT_TRY(begin_generator(thread));
   wait_for(&started);
   if (!team_is_two) {
     pthread_join(thread, NULL);
