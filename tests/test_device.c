@@ -175,6 +175,49 @@ CASE(test_work_leaves_the_choice_alone) {
   CHECK(davit_device_select(devices[count > 1]));
 }
 
+#ifdef DAVIT_WITH_CUDA
+unsigned cudaSetDevice(int device);
+unsigned cudaPeekAtLastError(void);
+unsigned cudaGetLastError(void);
+
+/* The first NVIDIA device, -1 if there is none. */
+static int first_nvidia(void) {
+  davit_device_info info;
+  for (int device = 0; device < device_count(); device++) {
+    CHECK(davit_device_describe(device, &info));
+    if (info.kind == DAVIT_DEVICE_NVIDIA)
+      return device;
+  }
+  return -1;
+}
+
+/* What CUDA refuses davit is reported by that call and by no later one; an error of the program's own is neither
+ * reported nor cleared. The current CUDA device stays. */
+CASE(test_refused_calls_leave_nothing) {
+  enum { FAR = 1 << 20 };
+  const int device = first_nvidia(), cuda = dvt_cuda_current();
+  static char pages[8192];
+  void *pointer;
+  if (device < 0)
+    skip();
+  CHECK(davit_pin(pages, sizeof pages));
+  assert_true(davit_pin(pages, sizeof pages) != DAVIT_SUCCESS);
+  CHECK(davit_unpin(pages));
+  assert_true(davit_unpin(pages) != DAVIT_SUCCESS);
+  assert_true(davit_pin((void *)(uintptr_t)FAR, FAR) != DAVIT_SUCCESS);
+  assert_true(davit_malloc((size_t)1 << 50, device, &pointer) != DAVIT_SUCCESS);
+  assert_true(davit_malloc((size_t)1 << 50, DAVIT_PINNED, &pointer) != DAVIT_SUCCESS);
+  assert_int_equal(cudaPeekAtLastError(), 0);
+  CHECK(davit_device_check(device));
+  assert_int_equal(dvt_cuda_current(), cuda);
+  const unsigned own = cudaSetDevice(FAR);
+  assert_true(own != 0);
+  CHECK(davit_device_check(device));
+  assert_int_equal(cudaPeekAtLastError(), own);
+  assert_int_equal(cudaGetLastError(), own);
+}
+#endif
+
 /* The image of this library has no name any more, but a file that the program has made and mapped keeps its
  * name. */
 CASE(test_image_files) {

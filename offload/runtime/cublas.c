@@ -70,6 +70,7 @@ davit_status dvt_cublas_status(int result, const char *operation) {
   };
   if (result == CUBLAS_STATUS_SUCCESS)
     return DAVIT_SUCCESS;
+  (void)cudaGetLastError(); /* what CUDA has told cuBLAS */
   davit_status status = DAVIT_DEVICE_ERROR;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if ((int)table[i].result == result)

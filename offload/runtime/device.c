@@ -59,10 +59,8 @@ static void describe_cpu(davit_device_info *info) {
 int dvt_cuda_current(void) {
   int current = -1;
 #ifdef DAVIT_WITH_CUDA
-  if (cudaGetDevice(&current) != cudaSuccess) {
-    (void)cudaGetLastError();
+  if (!dvt_cuda_ok(cudaGetDevice(&current)))
     current = -1;
-  }
 #endif
   return current;
 }
@@ -70,14 +68,24 @@ int dvt_cuda_current(void) {
 void dvt_cuda_restore(int current) {
 #ifdef DAVIT_WITH_CUDA
   if (current >= 0)
-    cudaSetDevice(current);
+    (void)dvt_cuda_ok(cudaSetDevice(current));
 #else
   (void)current;
 #endif
 }
 
 #ifdef DAVIT_WITH_CUDA
+bool dvt_cuda_ok(unsigned result) {
+  if (result != cudaSuccess)
+    (void)cudaGetLastError();
+  return result == cudaSuccess;
+}
+
 davit_status dvt_cuda_status(unsigned result, const char *operation) {
+  return dvt_cuda_ok(result) ? DAVIT_SUCCESS : dvt_cuda_report(result, operation);
+}
+
+davit_status dvt_cuda_report(unsigned result, const char *operation) {
   switch ((cudaError_t)result) {
   case cudaSuccess:
     return DAVIT_SUCCESS;
@@ -98,7 +106,7 @@ davit_status dvt_cuda_status(unsigned result, const char *operation) {
 static void describe_nvidia(dvt_device *device) {
   void *probe = omp_target_alloc(256, device->info.device);
   struct cudaPointerAttributes attributes;
-  if (!probe || cudaPointerGetAttributes(&attributes, probe) != cudaSuccess ||
+  if (!probe || !dvt_cuda_ok(cudaPointerGetAttributes(&attributes, probe)) ||
       attributes.type != cudaMemoryTypeDevice) {
     /* Without its ordinal the device still runs target regions: treat it as one of unknown make. */
     device->info.kind = DAVIT_DEVICE_OTHER;
@@ -109,13 +117,13 @@ static void describe_nvidia(dvt_device *device) {
   omp_target_free(probe, device->info.device);
   device->ordinal = attributes.device;
   struct cudaDeviceProp properties;
-  if (cudaGetDeviceProperties(&properties, device->ordinal) == cudaSuccess) {
+  if (dvt_cuda_ok(cudaGetDeviceProperties(&properties, device->ordinal))) {
     snprintf(device->info.name, sizeof device->info.name, "%s", properties.name);
     device->info.memory_bytes = properties.totalGlobalMem;
     device->info.compute_units = properties.multiProcessorCount;
     device->info.compute_capability = 10 * properties.major + properties.minor;
   }
-  if (cudaDeviceGetPCIBusId(device->info.bus, sizeof device->info.bus, device->ordinal) != cudaSuccess)
+  if (!dvt_cuda_ok(cudaDeviceGetPCIBusId(device->info.bus, sizeof device->info.bus, device->ordinal)))
     device->info.bus[0] = '\0';
 }
 
@@ -125,11 +133,10 @@ static void enable_peers(void) {
     for (int j = 1; j <= device_count; j++) {
       int possible = 0;
       if (i == j || table[i].ordinal < 0 || table[j].ordinal < 0 ||
-          cudaDeviceCanAccessPeer(&possible, table[i].ordinal, table[j].ordinal) != cudaSuccess || !possible)
+          !dvt_cuda_ok(cudaDeviceCanAccessPeer(&possible, table[i].ordinal, table[j].ordinal)) || !possible)
         continue;
-      cudaSetDevice(table[i].ordinal);
-      cudaDeviceEnablePeerAccess(table[j].ordinal, 0);
-      (void)cudaGetLastError(); /* "already enabled" is what we want */
+      if (dvt_cuda_ok(cudaSetDevice(table[i].ordinal))) /* "already enabled" is as good as success */
+        (void)dvt_cuda_ok(cudaDeviceEnablePeerAccess(table[j].ordinal, 0));
     }
 }
 #endif
@@ -269,7 +276,7 @@ bool dvt_device_peers(const dvt_device *from, const dvt_device *to) {
 #ifdef DAVIT_WITH_CUDA
   int possible = 0;
   return from->ordinal >= 0 && to->ordinal >= 0 &&
-         cudaDeviceCanAccessPeer(&possible, from->ordinal, to->ordinal) == cudaSuccess && possible;
+         dvt_cuda_ok(cudaDeviceCanAccessPeer(&possible, from->ordinal, to->ordinal)) && possible;
 #else
   (void)from, (void)to;
   return false;
@@ -281,13 +288,11 @@ davit_status dvt_device_error(const dvt_device *device) {
   if (device->ordinal >= 0) {
     const int current = dvt_cuda_current();
     cudaError_t result = cudaSetDevice(device->ordinal);
-    if (result == cudaSuccess)
-      result = cudaPeekAtLastError();
-    if (result == cudaSuccess) /* a poisoned context fails every call */
-      result =
-          cudaStreamQuery(cudaStreamPerThread) == cudaErrorNotReady ? cudaSuccess : cudaPeekAtLastError();
+    if (result == cudaSuccess) /* after a failure of the device every call fails */
+      result = cudaStreamQuery(cudaStreamPerThread);
+    (void)dvt_cuda_ok(result);
     dvt_cuda_restore(current);
-    return dvt_cuda_status(result, "device check");
+    return result == cudaErrorNotReady ? DAVIT_SUCCESS : dvt_cuda_report(result, "device check");
   }
 #endif
   (void)device;

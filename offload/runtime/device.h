@@ -41,9 +41,15 @@ int dvt_cuda_current(void);
 void dvt_cuda_restore(int current);
 
 #ifdef DAVIT_WITH_CUDA
-/* Turns a CUDA runtime result (an unsigned, so that no vendor type shows) into a status with a sentence that
- * names the operation. */
+/* What became of a CUDA runtime call, whose result is an unsigned here, so that no vendor type shows. CUDA keeps
+ * the last failure of a thread; each of davit's is cleared where it is met, so that nobody finds it later, but
+ * no call looks at, or clears, one that the program has left.
+ *   dvt_cuda_ok       whether the call succeeded; clears
+ *   dvt_cuda_status   a status with a sentence that names the operation; clears
+ *   dvt_cuda_report   the same without clearing, for callbacks, which must not call CUDA */
+bool dvt_cuda_ok(unsigned result);
 davit_status dvt_cuda_status(unsigned result, const char *operation);
+davit_status dvt_cuda_report(unsigned result, const char *operation);
 #endif
 
 #endif

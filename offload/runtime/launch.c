@@ -33,19 +33,19 @@ static kernel_list lists[DVT_MAX_ORDINALS]; /* guarded by lock */
 static bool load(const unsigned char *image, kernel_list *list) {
   cudaLibrary_t library;
   unsigned count = 0;
-  if (cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0) != cudaSuccess)
+  if (!dvt_cuda_ok(cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0)))
     return false;
   cudaKernel_t *kernels = NULL;
   struct cudaFuncAttributes attributes;
-  if (cudaLibraryGetKernelCount(&count, library) == cudaSuccess && count > 0 &&
+  if (dvt_cuda_ok(cudaLibraryGetKernelCount(&count, library)) && count > 0 &&
       (kernels = dvt_allocate(count, sizeof *kernels)) != NULL &&
-      cudaLibraryEnumerateKernels(kernels, count, library) == cudaSuccess &&
-      cudaFuncGetAttributes(&attributes, (const void *)kernels[0]) == cudaSuccess) {
+      dvt_cuda_ok(cudaLibraryEnumerateKernels(kernels, count, library)) &&
+      dvt_cuda_ok(cudaFuncGetAttributes(&attributes, (const void *)kernels[0]))) {
     *list = (kernel_list){count, kernels};
     return true;
   }
   free(kernels);
-  cudaLibraryUnload(library);
+  (void)dvt_cuda_ok(cudaLibraryUnload(library));
   return false;
 }
 
@@ -55,8 +55,8 @@ static davit_status find_list(int ordinal, const kernel_list **found) {
    * another. */
   for (int i = dvt_device_images.count - 1; i >= 0 && !list->kernels; i--) {
     const dvt_image *image = &dvt_device_images.images[i];
-    if (dvt_image_machine(image) == EM_CUDA && !load(dvt_image_unwrap(image), list))
-      (void)cudaGetLastError(); /* an answer, not an error that davit_device_check() should find */
+    if (dvt_image_machine(image) == EM_CUDA)
+      (void)load(dvt_image_unwrap(image), list);
   }
   if (!list->kernels)
     return davit_fail(DAVIT_UNSUPPORTED, "davit was built without code for the device's architecture");

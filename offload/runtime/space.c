@@ -44,10 +44,9 @@ static void *cuda_alloc(size_t bytes, int place) {
   cudaError_t result = cudaSetDevice(place >= 0 ? dvt_device_find(place)->ordinal : first_ordinal());
   if (result == cudaSuccess)
     result = place >= 0 ? cudaMalloc(&pointer, bytes) : cudaHostAlloc(&pointer, bytes, cudaHostAllocPortable);
-  if (result != cudaSuccess)
-    (void)cudaGetLastError();
+  const bool done = dvt_cuda_ok(result);
   dvt_cuda_restore(current);
-  return result == cudaSuccess ? pointer : NULL;
+  return done ? pointer : NULL;
 }
 #endif
 
@@ -64,7 +63,7 @@ void *dvt_space_alloc(size_t bytes, int place) {
 void dvt_space_free(void *pointer, int place) {
 #ifdef DAVIT_WITH_CUDA
   if (is_cuda(place)) {
-    (void)(place >= 0 ? cudaFree(pointer) : cudaFreeHost(pointer));
+    (void)dvt_cuda_ok(place >= 0 ? cudaFree(pointer) : cudaFreeHost(pointer));
     return;
   }
 #endif
@@ -79,10 +78,8 @@ int dvt_space_place(const void *pointer) {
   struct cudaPointerAttributes attributes;
   if (first_ordinal() < 0)
     return DAVIT_PAGEABLE;
-  if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
-    (void)cudaGetLastError();
+  if (!dvt_cuda_ok(cudaPointerGetAttributes(&attributes, pointer)))
     return DAVIT_PAGEABLE;
-  }
   if (attributes.type == cudaMemoryTypeHost)
     return DAVIT_PINNED;
   if (attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged) {
@@ -102,13 +99,13 @@ davit_status dvt_space_pin(void *pointer, size_t bytes) {
 #ifdef DAVIT_WITH_CUDA
   if (first_ordinal() >= 0) {
     cudaError_t result = cudaHostRegister(pointer, bytes, cudaHostRegisterPortable);
-    if (result == cudaErrorHostMemoryAlreadyRegistered) {
-      (void)cudaGetLastError();
+    if (dvt_cuda_ok(result))
+      return DAVIT_SUCCESS;
+    if (result == cudaErrorHostMemoryAlreadyRegistered)
       return davit_fail(DAVIT_INVALID_STATE, "these pages are pinned already");
-    }
     if (result == cudaErrorMemoryAllocation)
       return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no more memory can be pinned");
-    return dvt_cuda_status(result, "pinning memory");
+    return dvt_cuda_report(result, "pinning memory");
   }
 #else
   (void)pointer, (void)bytes;
@@ -119,9 +116,7 @@ davit_status dvt_space_pin(void *pointer, size_t bytes) {
 davit_status dvt_space_unpin(void *pointer) {
 #ifdef DAVIT_WITH_CUDA
   if (first_ordinal() >= 0) {
-    cudaError_t result = cudaHostUnregister(pointer);
-    (void)cudaGetLastError();
-    return dvt_cuda_status(result, "unpinning memory");
+    return dvt_cuda_status(cudaHostUnregister(pointer), "unpinning memory");
   }
 #else
   (void)pointer;
@@ -148,7 +143,7 @@ static bool is_nvidia(int place) {
 static davit_status cuda_copy(void *destination, size_t destination_pitch, const void *source,
                               size_t source_pitch, size_t row_bytes, size_t cols, int device) {
   const int current = dvt_cuda_current();
-  cudaSetDevice(dvt_device_find(device)->ordinal);
+  (void)dvt_cuda_ok(cudaSetDevice(dvt_device_find(device)->ordinal)); /* the copy fails then, too */
   bool linear = cols == 1 || (destination_pitch == row_bytes && source_pitch == row_bytes);
   cudaError_t result =
       linear ? cudaMemcpyAsync(destination, source, row_bytes * cols, cudaMemcpyDefault, cudaStreamPerThread)
@@ -200,7 +195,7 @@ davit_status dvt_space_fill(void *pointer, int place, int value, size_t bytes) {
 #ifdef DAVIT_WITH_CUDA
   if (is_nvidia(place)) {
     const int current = dvt_cuda_current();
-    cudaSetDevice(dvt_device_find(place)->ordinal);
+    (void)dvt_cuda_ok(cudaSetDevice(dvt_device_find(place)->ordinal)); /* the fill fails then, too */
     cudaError_t result = cudaMemsetAsync(pointer, value, bytes, cudaStreamPerThread);
     if (result == cudaSuccess)
       result = cudaStreamSynchronize(cudaStreamPerThread);

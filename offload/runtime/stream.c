@@ -47,7 +47,7 @@ static davit_status use(int ordinal) {
   static _Thread_local int current = -1;
   int now = -1;
   /* The OpenMP runtime switches contexts under us, so CUDA is asked what is current. */
-  if (current == ordinal && cudaGetDevice(&now) == cudaSuccess && now == ordinal)
+  if (current == ordinal && dvt_cuda_ok(cudaGetDevice(&now)) && now == ordinal)
     return DAVIT_SUCCESS;
   davit_status status = dvt_cuda_status(cudaSetDevice(ordinal), "selecting the device");
   current = status == DAVIT_SUCCESS ? ordinal : -1;
@@ -73,7 +73,7 @@ static cudaStream_t new_stream(const dvt_device *device) {
     return interop == omp_interop_none ? NULL : omp_get_interop_ptr(interop, omp_ipr_targetsync, &result);
   }
   cudaStream_t stream = NULL;
-  return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess ? stream : NULL;
+  return dvt_cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)) ? stream : NULL;
 }
 
 static davit_status make(const dvt_device *device, dvt_stream **stream) {
@@ -138,10 +138,8 @@ davit_status dvt_stream_synchronize(dvt_stream *stream) {
 
 /* What cudaStreamQuery or cudaEventQuery says. */
 static davit_status answer(cudaError_t result, const char *what, bool *over) {
-  *over = result == cudaSuccess;
-  if (result == cudaErrorNotReady)
-    (void)cudaGetLastError(); /* an answer, not an error that davit_device_check() should find */
-  return result == cudaErrorNotReady ? DAVIT_SUCCESS : dvt_cuda_status(result, what);
+  *over = dvt_cuda_ok(result);
+  return result == cudaErrorNotReady ? DAVIT_SUCCESS : dvt_cuda_report(result, what);
 }
 
 davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
@@ -213,7 +211,7 @@ davit_status dvt_mark_wait(dvt_mark *mark) {
 static void CUDART_CB called_back(cudaStream_t stream, cudaError_t result, void *argument) {
   (void)stream;
   notifier *n = argument;
-  n->function(n->argument, dvt_cuda_status(result, "device work"));
+  n->function(n->argument, dvt_cuda_report(result, "device work"));
   free(n);
 }
 
