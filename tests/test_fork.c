@@ -131,6 +131,7 @@ CASE(after_work) {
   assert_int_equal(compute(), 0);
   if (device_count() > 0)
     CHECK(davit_device_select(0));
+  assert_int_equal(system("true"), 0);
   fork_and_go_on();
 }
 

@@ -8,8 +8,10 @@
 #endif
 #include "tests/support.h"
 
+#include <dirent.h>
 #include <omp.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -152,6 +154,60 @@ PROBE(workers_sleep) {
   CHECK(davit_features(count, samples, features, NULL));
   assert_true(time_after() < 60);
   assert_int_equal(kmp_get_blocktime(), blocktime);
+}
+
+/* davit's threads have the mask of the thread whose call started them; neither masks nor handlers change. */
+static davit_status read_mask(void *mask) {
+  return pthread_sigmask(SIG_BLOCK, NULL, mask) == 0 ? DAVIT_SUCCESS : DAVIT_INTERNAL_ERROR;
+}
+
+PROBE(signals_are_left_alone) {
+  struct sigaction before[32], after;
+  sigset_t blocked, seen, there;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &blocked, &seen);
+  for (int i = 1; i < COUNT(before); i++)
+    sigaction(i, NULL, &before[i]);
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  CHECK(davit_queue_host_function(queue, read_mask, &there));
+  finish(queue);
+  assert_true(sigismember(&there, SIGUSR1) == 1 && sigismember(&there, SIGUSR2) == 0);
+  set_up_numbers();
+  sum_numbers(DAVIT_CURRENT);
+  pthread_sigmask(SIG_BLOCK, NULL, &seen);
+  assert_true(sigismember(&seen, SIGUSR1) == 1 && sigismember(&seen, SIGUSR2) == 0);
+  for (int i = 1; i < COUNT(before); i++) {
+    sigaction(i, NULL, &after);
+    assert_true(before[i].sa_handler == after.sa_handler);
+  }
+}
+
+static int thread_count(void) {
+  int count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  while (tasks && readdir(tasks))
+    count++;
+  if (tasks)
+    closedir(tasks);
+  return count;
+}
+
+PROBE(idle_threads_end) {
+  enum { QUEUES = 6, IDLE_MS = 12000 };
+  gate *together = meeting_new(QUEUES);
+  davit_queue *queues[QUEUES];
+  for (int i = 0; i < QUEUES; i++) {
+    queues[i] = new_queue(DAVIT_HOST, 1);
+    CHECK(davit_queue_host_function(queues[i], gate_pass, together));
+  }
+  for (int i = 0; i < QUEUES; i++)
+    CHECK(davit_queue_synchronize(queues[i]));
+  const int busy = thread_count();
+  sleep_ms(IDLE_MS);
+  assert_in_range(busy - thread_count(), QUEUES, busy);
+  for (int i = 0; i < QUEUES; i++)
+    finish(queues[i]);
 }
 
 /* ---- how many ---- */
@@ -303,6 +359,17 @@ CASE(a_thread_limit_of_one_takes_another_back_end) {
   try_probe("back_end_is", "openmp", "DAVIT_BACKEND=");
   try_probe("back_end_is", "threads", "DAVIT_BACKEND= OMP_THREAD_LIMIT=1");
   try_probe("back_end_is_refused", "gives no team of two threads", "DAVIT_BACKEND=openmp OMP_THREAD_LIMIT=1");
+}
+
+CASE(signals_of_the_program) {
+  try_probe("signals_are_left_alone", "", "");
+  try_probe("signals_are_left_alone", "", "DAVIT_BACKEND=threads");
+}
+
+CASE(threads_without_work) {
+  if (scaled(10) < 10)
+    skip(); /* it takes its time */
+  try_probe("idle_threads_end", "", "DAVIT_BACKEND=openmp");
 }
 
 CASE(openmp_threads_sleep_after_a_loop) {
