@@ -22,7 +22,8 @@ typedef struct problem {
   davit_type type;
   char trans;
   int64_t m, n;
-  void *a, *x, *tmp, *y;
+  void *a;
+  BENCH_VECTORS(*x, *tmp, *y);
   bench_slab slabs[BENCH_MOST];
   bench_spread spread;
   int batch;
@@ -93,16 +94,7 @@ static bench_case case_of(const problem *p, const char *form, int64_t cols) {
 
 static bool make_vectors(problem *p, int place) {
   const int64_t longest = p->m > p->n ? p->m : p->n;
-  p->x = bench_vector(place, p->type, longest);
-  p->tmp = bench_vector(place, p->type, longest);
-  p->y = bench_vector(place, p->type, longest);
-  return p->x && p->tmp && p->y;
-}
-
-static void free_vectors(problem *p) {
-  davit_free(p->x);
-  davit_free(p->tmp);
-  davit_free(p->y);
+  return bench_vectors_open(place, p->type, (int64_t[4]){longest, longest, longest}, p->operand);
 }
 
 static void measure(problem *p) {
@@ -119,7 +111,7 @@ static void both_variants(problem *p, int64_t m, int64_t n) {
       p->trans = *trans;
       measure(p);
     }
-  free_vectors(p);
+  bench_vectors_close(p->operand);
 }
 
 static void on_device(problem *p) {
@@ -176,7 +168,7 @@ static void from_host(problem *p) {
     what.link_bytes = what.bytes;
     bench_series(&p->spread, p->site, what, plain_call, p);
   }
-  free_vectors(p);
+  bench_vectors_close(p->operand);
   davit_free(p->a);
   davit_memory_trim(DAVIT_PINNED);
 }

@@ -23,7 +23,7 @@ typedef struct problem {
   const bench_site *site;
   operation what;
   int64_t n;
-  double *a, *b, *c;
+  BENCH_VECTORS(*a, *b, *c);
   bench_spread spread;
 } problem;
 
@@ -118,17 +118,13 @@ static bench_case case_of(const problem *p, const char *form) {
 }
 
 static bool make_operands(problem *p, int place) {
-  const int64_t n = p->n, square = n * n;
-  p->a = bench_vector(place, DAVIT_DOUBLE, p->what == GEMM || p->what == GEMV ? square : n);
-  p->b = bench_vector(place, DAVIT_DOUBLE, p->what == GEMM ? square : n);
-  p->c = bench_vector(place, DAVIT_DOUBLE, p->what == GEMM ? square : n);
-  return p->a && p->b && p->c;
+  const int64_t n = p->n, square = n * n, matrix = p->what == GEMM ? square : n;
+  return bench_vectors_open(place, DAVIT_DOUBLE,
+                            (int64_t[4]){p->what == GEMV ? square : matrix, matrix, matrix}, p->operand);
 }
 
 static void free_operands(problem *p, int place) {
-  davit_free(p->a);
-  davit_free(p->b);
-  davit_free(p->c);
+  bench_vectors_close(p->operand);
   davit_memory_trim(place);
 }
 

@@ -20,7 +20,7 @@ typedef struct problem {
   char trans;
   int64_t n;
   double peak;
-  void *d, *mean, *s;
+  BENCH_VECTORS(*d, *mean, *s);
   bench_spread spread;
 } problem;
 
@@ -76,16 +76,7 @@ static bench_case case_of(const problem *p, const char *form) {
 }
 
 static bool make_operands(problem *p, int place, int64_t n) {
-  p->d = bench_vector(place, p->type, n * n);
-  p->s = bench_vector(place, p->type, n * n);
-  p->mean = bench_vector(place, p->type, n);
-  return p->d && p->s && p->mean;
-}
-
-static void free_operands(problem *p) {
-  davit_free(p->d);
-  davit_free(p->s);
-  davit_free(p->mean);
+  return bench_vectors_open(place, p->type, (int64_t[4]){n * n, n, n * n}, p->operand);
 }
 
 static void measure(problem *p) {
@@ -108,7 +99,7 @@ static void on_device(problem *p) {
         p->n = sizes.at[i];
         measure(p);
       }
-    free_operands(p);
+    bench_vectors_close(p->operand);
   }
 }
 
@@ -122,7 +113,7 @@ static void from_host(problem *p) {
     what.link_bytes = what.bytes / 3;
     if (make_operands(p, DAVIT_PINNED, p->n))
       bench_series(&p->spread, p->site, what, plain_call, p);
-    free_operands(p);
+    bench_vectors_close(p->operand);
   }
   davit_memory_trim(DAVIT_PINNED);
 }

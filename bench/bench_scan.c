@@ -19,7 +19,8 @@ typedef struct problem {
   davit_type type;
   davit_scan_kind kind;
   int64_t n, whole; /* of --parts */
-  void *x, *y, *temp;
+  BENCH_VECTORS(*x, *y);
+  void *temp;
   uint8_t *flags; /* NULL: not segmented */
   int32_t *keys;  /* CUB's, on NVIDIA devices */
   const char *variant;
@@ -92,14 +93,7 @@ static void measure(problem *p) {
 }
 
 static bool make_vectors(problem *p, int64_t n) {
-  p->x = bench_vector(bench_place(p->site), p->type, n);
-  p->y = p->x ? bench_vector(bench_place(p->site), p->type, n) : NULL;
-  return p->y;
-}
-
-static void free_vectors(problem *p) {
-  davit_free(p->x);
-  davit_free(p->y);
+  return bench_vectors_open(bench_place(p->site), p->type, (int64_t[4]){n, n}, p->operand);
 }
 
 static void plain_scans(problem *p) {
@@ -117,7 +111,7 @@ static void plain_scans(problem *p) {
           p->n = sizes.at[i];
           measure(p);
         }
-    free_vectors(p);
+    bench_vectors_close(p->operand);
   }
 }
 
@@ -183,7 +177,7 @@ static void segmented_scans(problem *p) {
         p->n = sizes.at[i];
         measure(p);
       }
-      free_vectors(p);
+      bench_vectors_close(p->operand);
     }
     free_segments(p);
   }

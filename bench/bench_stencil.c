@@ -13,7 +13,7 @@ typedef struct problem {
   const bench_site *site;
   davit_type type;
   int64_t n;
-  void *a, *b;
+  BENCH_VECTORS(*a, *b);
   bench_slab slabs[BENCH_MOST];
   bench_spread spread;
   int batch;
@@ -74,29 +74,19 @@ static void measure(problem *p) {
   bench_queue_row(p->site, &what, queue_call, &peers, p);
 }
 
-static bool make_matrices(problem *p, int place, int64_t n) {
-  p->a = bench_vector(place, p->type, n * n);
-  p->b = p->a ? bench_vector(place, p->type, n * n) : NULL;
-  return p->b;
-}
-
-static void free_matrices(problem *p) {
-  davit_free(p->a);
-  davit_free(p->b);
-}
-
 static void on_device(problem *p) {
   const bench_values sizes =
       bench_sizes("sizes", p->site->gpu ? "1024,4096,9000,9001,16384" : "1024,4096,4097,8192");
+  const int64_t square = bench_largest(&sizes) * bench_largest(&sizes);
   const bench_kinds types = bench_types("ds");
   for (int t = 0; t < types.count; t++) {
     p->type = types.at[t];
-    if (make_matrices(p, bench_place(p->site), bench_largest(&sizes)))
+    if (bench_vectors_open(bench_place(p->site), p->type, (int64_t[4]){square, square}, p->operand))
       for (int i = 0; i < sizes.count; i++) {
         p->n = sizes.at[i];
         measure(p);
       }
-    free_matrices(p);
+    bench_vectors_close(p->operand);
   }
 }
 
@@ -130,9 +120,10 @@ static void from_host(problem *p) {
   p->type = DAVIT_DOUBLE;
   bench_case what = case_of(p, "plain", p->n);
   what.link_bytes = what.bytes / 2;
-  if (p->n > 0 && make_matrices(p, DAVIT_PINNED, p->n))
+  if (p->n > 0 &&
+      bench_vectors_open(DAVIT_PINNED, p->type, (int64_t[4]){p->n * p->n, p->n * p->n}, p->operand))
     bench_series(&p->spread, p->site, what, plain_call, p);
-  free_matrices(p);
+  bench_vectors_close(p->operand);
   davit_memory_trim(DAVIT_PINNED);
 }
 

@@ -18,6 +18,23 @@ bench_time bench_queue_row(const bench_site *site, const bench_case *what, bench
   return time;
 }
 
+bool bench_vectors_open(int place, davit_type type, const int64_t lengths[BENCH_OPERANDS],
+                        void *operand[BENCH_OPERANDS]) {
+  bool complete = true;
+  for (int k = 0; k < BENCH_OPERANDS; k++) {
+    operand[k] = complete && lengths[k] > 0 ? bench_vector(place, type, lengths[k]) : NULL;
+    complete = complete && (operand[k] || lengths[k] <= 0);
+  }
+  return complete;
+}
+
+void bench_vectors_close(void *operand[BENCH_OPERANDS]) {
+  for (int k = 0; k < BENCH_OPERANDS; k++) {
+    davit_free(operand[k]);
+    operand[k] = NULL;
+  }
+}
+
 /* ---- several devices ---- */
 
 bench_spread bench_spread_read(void) {
@@ -78,13 +95,10 @@ void bench_both_series(bench_spread *spread, const bench_site *site, int batch, 
 }
 
 static bool open_slab(int device, davit_type type, const int64_t *lengths, bench_slab *slab) {
-  bool complete = davit_queue_create(device, &slab->queue, NULL) == DAVIT_SUCCESS;
-  if (!complete)
-    bench_failure("queue", davit_last_error());
-  for (int k = 0; k < BENCH_OPERANDS && complete; k++)
-    if (lengths[k] > 0)
-      complete = (slab->operand[k] = bench_vector(device, type, lengths[k])) != NULL;
-  return complete;
+  if (davit_queue_create(device, &slab->queue, NULL) == DAVIT_SUCCESS)
+    return bench_vectors_open(device, type, lengths, slab->operand);
+  bench_failure("queue", davit_last_error());
+  return false;
 }
 
 bool bench_slabs_open(const bench_spread *spread, davit_type type, const int64_t lengths[BENCH_OPERANDS],
@@ -102,8 +116,7 @@ bool bench_slabs_open(const bench_spread *spread, davit_type type, const int64_t
 void bench_slabs_close(const bench_spread *spread, bench_slab *slabs) {
   for (int d = 0; d < spread->most; d++) {
     davit_queue_destroy(slabs[d].queue);
-    for (int k = 0; k < BENCH_OPERANDS; k++)
-      davit_free(slabs[d].operand[k]);
+    bench_vectors_close(slabs[d].operand);
   }
 }
 

@@ -18,6 +18,22 @@ typedef struct bench_peers {
 bench_time bench_queue_row(const bench_site *site, const bench_case *what, bench_work work,
                            const bench_peers *peers, void *argument);
 
+/* The vectors of a problem, by their names and as a list: BENCH_VECTORS(*x, *y); */
+enum { BENCH_OPERANDS = 4 };
+#define BENCH_VECTORS(...)                                                                                   \
+  union {                                                                                                    \
+    struct {                                                                                                 \
+      void __VA_ARGS__;                                                                                      \
+    };                                                                                                       \
+    void *operand[BENCH_OPERANDS];                                                                           \
+  }
+
+/* Opens vectors of the lengths (0: none) at a place; false, with a row, if one of them cannot be made. Closing
+ * frees what there is. */
+bool bench_vectors_open(int place, davit_type type, const int64_t lengths[BENCH_OPERANDS],
+                        void *operand[BENCH_OPERANDS]);
+void bench_vectors_close(void *operand[BENCH_OPERANDS]);
+
 /* ---- several devices ---- */
 
 /* The devices that work is spread over, and how many of them rows are to use: the numbers of --devices that
@@ -42,7 +58,6 @@ void bench_both_series(bench_spread *spread, const bench_site *site, int batch, 
 
 /* A part of the work on a device of its own: a queue, and vectors of the lengths (0: none). All slabs or none
  * are opened; bench_slabs_call() enqueues `batch` times on each of spread->count, and waits for all. */
-enum { BENCH_OPERANDS = 4 };
 typedef struct bench_slab {
   davit_queue *queue;
   void *operand[BENCH_OPERANDS];
