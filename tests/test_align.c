@@ -279,10 +279,6 @@ CASE(test_matrices) {
   assert_string_equal(found.name, names[0]);
   REFUSED(davit_align_matrix_find("PAM2", &found), "name is 'PAM2', not one of: BLOSUM45, ");
   REFUSED(davit_align_matrix_find(NULL, &found), "name is NULL");
-  REFUSED(davit_align_matrix_find("PAM30", NULL), "matrix is NULL");
-  REFUSED(davit_align_matrix_list(1, NULL, &count), "matrices is NULL");
-  REFUSED(davit_align_matrix_list(-1, all, &count), "capacity is -1");
-  REFUSED(davit_align_matrix_list(1, all, NULL), "count is NULL");
 }
 
 CASE(test_bases) {
@@ -503,13 +499,8 @@ CASE(test_bad_trace) {
   davit_align_result a = {.score = -7};
   char *cigar = (char *)matrix;
   uint8_t foreign[3] = {0, 3, 0}, three[3] = {0, 1, 2};
-  REFUSED(davit_align_trace(&scoring, -1, three, 3, three, &a, &cigar), "m is -1");
-  REFUSED(davit_align_trace(&scoring, 3, NULL, 3, three, &a, &cigar), "query is NULL");
-  REFUSED(davit_align_trace(&scoring, 3, three, -1, three, &a, &cigar), "n is -1");
-  REFUSED(davit_align_trace(&scoring, 3, three, 3, NULL, &a, &cigar), "target is NULL");
   REFUSED(davit_align_trace(&scoring, 3, foreign, 3, three, &a, &cigar), "query: symbol 1 is 3");
   REFUSED(davit_align_trace(&scoring, 3, three, 3, foreign, &a, &cigar), "target: symbol 1 is 3");
-  REFUSED(davit_align_trace(&scoring, 3, three, 3, three, NULL, &cigar), "result is NULL");
   assert_true(a.score == -7 && cigar == (char *)matrix);
   CHECK(davit_align_trace(&scoring, 0, NULL, 0, NULL, &a, &cigar));
   assert_true(a.score == 0 && !*cigar);

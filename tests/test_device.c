@@ -12,7 +12,6 @@ static char own_file[] = "/tmp/tmpfile_XXXXXX"; /* mapped before the library sta
 
 CASE(test_count_is_the_runtimes) {
   assert_int_equal(device_count(), omp_get_num_devices());
-  REFUSED(davit_device_count(NULL), "count");
 }
 
 /* The architecture that a target region was compiled for. */
@@ -48,7 +47,6 @@ CASE(test_descriptions_are_true) {
     assert_true(nvidia == (info.bus[0] != '\0'));
     assert_true(info.kind == DAVIT_DEVICE_OTHER || (info.memory_bytes > 0 && info.compute_units > 0));
   }
-  REFUSED(davit_device_describe(DAVIT_HOST, NULL), "info");
 }
 
 /* A host-offload device's memory is the host's: written there, read here. */
@@ -125,7 +123,6 @@ CASE(test_select_round_trip) {
   int devices[MAX_PLACES], count = all_devices(devices);
   int first = count > 1 ? 0 : DAVIT_HOST;
   assert_int_equal(current(), first);
-  REFUSED(davit_device_current(NULL), "device");
   for (int i = count - 1; i >= 0; i--) {
     CHECK(davit_device_select(devices[i]));
     assert_int_equal(current(), devices[i]);
@@ -241,8 +238,6 @@ CASE(test_image_files) {
 
 CASE(test_memory_in_numbers) {
   size_t unused = 0, total = 0;
-  REFUSED(davit_device_memory(DAVIT_HOST, NULL, &total), "free_bytes");
-  REFUSED(davit_device_memory(DAVIT_HOST, &unused, NULL), "total_bytes");
   EACH_DEVICE(device) {
     CHECK(davit_device_memory(device, &unused, &total));
     assert_true(unused > 0 && unused <= total);
@@ -260,7 +255,6 @@ CASE(test_memory_in_numbers) {
 }
 
 CASE(test_links) {
-  REFUSED(davit_device_link(DAVIT_HOST, DAVIT_HOST, NULL), "link");
   EACH_DEVICE(i)
     EACH_DEVICE(j) {
       davit_link_kind there, back;
@@ -280,8 +274,6 @@ CASE(test_default_devices) {
   int devices[MAX_PLACES], count = 0, again = 0, total = device_count(), gpus = 0;
   CHECK(davit_device_defaults(0, NULL, &count));
   assert_true(count >= 1 && count <= (total > 1 ? total : 1));
-  REFUSED(davit_device_defaults(0, NULL, NULL), "count");
-  REFUSED(davit_device_defaults(1, NULL, &again), "devices");
   for (int i = 0; i < MAX_PLACES; i++)
     devices[i] = 4711;
   CHECK(davit_device_defaults(count - 1, devices, &again)); /* one too few */

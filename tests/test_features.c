@@ -282,9 +282,6 @@ CASE(test_bad_samples) {
 CASE(test_bad_arguments) {
   float samples[64] = {0}, features[32 * DAVIT_FEATURES_WIDTH] = {-77};
   davit_features_options o = options_of(22050, 2, SHARED);
-  REFUSED(davit_features(-1, samples, features, &o), "count");
-  REFUSED(davit_features(64, NULL, features, &o), "samples is NULL");
-  REFUSED(davit_features(64, samples, NULL, &o), "features is NULL");
   static const double rates[] = {-1, NAN, INFINITY};
   for (int i = 0; i < COUNT(rates); i++) {
     o.rate = rates[i];

@@ -340,17 +340,10 @@ CASE(test_bad_arguments) {
   double a[N * N] = {1}, b[N * N] = {1}, c[N * N], before[N * N];
   for (int i = 0; i < N * N; i++)
     c[i] = before[i] = i;
-  REFUSED(davit_dgemm('X', 'N', N, N, N, 1, a, N, b, N, 0, c, N, NULL), "transa");
   REFUSED(davit_dgemm('N', 0, N, N, N, 1, a, N, b, N, 0, c, N, NULL), "transb");
-  REFUSED(davit_dgemm('N', 'N', -1, N, N, 1, a, N, b, N, 0, c, N, NULL), "m is -1");
-  REFUSED(davit_dgemm('N', 'N', N, -2, N, 1, a, N, b, N, 0, c, N, NULL), "n is -2");
-  REFUSED(davit_dgemm('N', 'N', N, N, -3, 1, a, N, b, N, 0, c, N, NULL), "k is -3");
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N - 1, b, N, 0, c, N, NULL), "lda");
   REFUSED(davit_dgemm('N', 'T', N, N, N, 1, a, N, b, N - 1, 0, c, N, NULL), "ldb");
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N - 1, NULL), "ldc");
-  REFUSED(davit_dgemm('N', 'N', N, N, N, 1, NULL, N, b, N, 0, c, N, NULL), "a is NULL");
-  REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, NULL, N, 0, c, N, NULL), "b is NULL");
-  REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, NULL, N, NULL), "c is NULL");
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, c, N, b, N, 0, c, N, NULL), "c overlaps a");
   REFUSED(davit_dgemm('N', 'N', N / 2, N / 2, N / 2, 1, a, N, c + 1, N, 0, c, N, NULL), "c overlaps b");
   davit_gemm_options tile = {.tile = -5};
@@ -360,7 +353,6 @@ CASE(test_bad_arguments) {
   CHECK_FAILS(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &unknown), DAVIT_UNKNOWN_DEVICE, "1000");
   davit_gemm_options doubled = {.devices = twice, .device_count = 2};
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &doubled), "twice");
-  REFUSED(davit_queue_dgemm(NULL, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, NULL), "queue");
   assert_memory_equal(c, before, sizeof c);
 }
 

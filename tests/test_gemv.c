@@ -197,14 +197,6 @@ CASE(test_on_a_queue) {
 
 CASE(test_bad_arguments) {
   double a[4] = {0}, x[2] = {0}, y[2] = {0};
-  REFUSED(davit_dgemv('Q', 2, 2, 1, a, 2, x, 1, 0, y, 1, NULL), "trans");
-  REFUSED(davit_dgemv('N', -2, 2, 1, a, 2, x, 1, 0, y, 1, NULL), "m is -2");
-  REFUSED(davit_dgemv('N', 2, -2, 1, a, 2, x, 1, 0, y, 1, NULL), "n is -2");
   REFUSED(davit_dgemv('N', 2, 2, 1, a, 1, x, 1, 0, y, 1, NULL), "lda");
-  REFUSED(davit_dgemv('N', 2, 2, 1, a, 2, x, 0, 0, y, 1, NULL), "incx");
-  REFUSED(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, y, 0, NULL), "incy");
-  REFUSED(davit_dgemv('N', 2, 2, 1, NULL, 2, x, 1, 0, y, 1, NULL), "a is NULL");
-  REFUSED(davit_dgemv('N', 2, 2, 1, a, 2, NULL, 1, 0, y, 1, NULL), "x is NULL");
-  REFUSED(davit_dgemv('N', 2, 2, 1, a, 2, x, 1, 0, NULL, 1, NULL), "y is NULL");
   REFUSED(davit_dgemv('N', 2, 2, 1, a, 2, y, 1, 0, y, 1, NULL), "overlaps");
 }

@@ -7,6 +7,10 @@
  * takes an extreme value in place of its own. */
 #include "tests/elements.h"
 
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+
 /* ---- what the calls work on ---- */
 
 static struct arena {
@@ -73,31 +77,44 @@ static void fill_arena(void) {
 static int mutated, extreme, position, extremes, refused_from;
 
 /* Each of these is the valid value, or an extreme one where it is this argument's turn: `harmless` values,
- * which may be valid as well, and then such as must be refused. */
-#define ARGUMENT(name, T, harmless, ...)                                                                     \
+ * which may be valid as well, and then such as must be refused. `value` becomes the extreme one as a sentence
+ * has it, or stays empty where the sentence need not have it. */
+static char value[64];
+#define ARGUMENT(name, T, harmless, format, ...)                                                             \
   static T name(T valid) {                                                                                   \
     static T const values[] = {__VA_ARGS__};                                                                 \
     if (position++ != mutated)                                                                               \
       return valid;                                                                                          \
     extremes = COUNT(values);                                                                                \
     refused_from = harmless;                                                                                 \
+    snprintf(value, sizeof value, format, values[extreme]);                                                  \
     return values[extreme];                                                                                  \
   }
-ARGUMENT(N, int64_t, 1, 0, -1, INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX / 4 + 1) /* sizes */
-ARGUMENT(J, int64_t, 1, -1, 0, INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX / 4 + 1) /* increments */
-ARGUMENT(K, int64_t, 1, 0, -1, INT64_MIN) /* lengths of arrays that are read */
-ARGUMENT(C, int, 1, 0, -1, INT_MIN)
-ARGUMENT(B, size_t, 1, 0, SIZE_MAX, SIZE_MAX / 2 + 1)
-ARGUMENT(U, uint64_t, 3, 0, UINT64_MAX, UINT64_MAX / 2 + 1)
-ARGUMENT(I, int, 5, 0, -1, INT_MIN, INT_MAX, 77) /* devices, places, capacities, constants */
-ARGUMENT(T, int, 2, 0, 1, 1025, -1, INT_MIN)     /* threads */
-ARGUMENT(R, double, 7, 0, -1, (double)NAN, (double)INFINITY, -(double)INFINITY, 1e308, 1e-320)
-ARGUMENT(L, char, 0, 0, 'Q', -1)
-ARGUMENT(P, void *, 1, NULL)
-ARGUMENT(S, const char *, 0, NULL, "", "\377\n%s%n")
-ARGUMENT(W, const char *, 0, NULL, "", "/dev/null") /* paths that are written */
-ARGUMENT(F, davit_host_function, 0, NULL)
-ARGUMENT(G, davit_region, 0, NULL)
+#define POINTER(name, T, harmless)                                                                           \
+  static T name(T valid) {                                                                                   \
+    if (position++ != mutated)                                                                               \
+      return valid;                                                                                          \
+    extremes = 1;                                                                                            \
+    refused_from = harmless;                                                                                 \
+    strcpy(value, "NULL");                                                                                   \
+    return NULL;                                                                                             \
+  }
+#define I64 "%" PRId64
+ARGUMENT(N, int64_t, 1, I64, 0, -1, INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX / 4 + 1) /* sizes */
+ARGUMENT(J, int64_t, 1, I64, -1, 0, INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX / 4 + 1) /* increments */
+ARGUMENT(K, int64_t, 1, I64, 0, -1, INT64_MIN) /* lengths of arrays that are read */
+ARGUMENT(C, int, 1, "%d", 0, -1, INT_MIN)
+ARGUMENT(B, size_t, 1, "%zu", 0, SIZE_MAX, SIZE_MAX / 2 + 1)
+ARGUMENT(U, uint64_t, 3, "%" PRIu64, 0, UINT64_MAX, UINT64_MAX / 2 + 1)
+ARGUMENT(I, int, 5, "%d", 0, -1, INT_MIN, INT_MAX, 77) /* devices, places, capacities, constants */
+ARGUMENT(T, int, 2, "%d", 0, 1, 1025, -1, INT_MIN)     /* threads */
+ARGUMENT(R, double, 7, "%g", 0, -1, (double)NAN, (double)INFINITY, -(double)INFINITY, 1e308, 1e-320)
+ARGUMENT(L, char, 0, "'%c'", 0, 'Q', -1)
+ARGUMENT(S, const char *, 0, "%.0s", NULL, "", "\377\n%s%n")
+ARGUMENT(W, const char *, 0, "%.0s", NULL, "", "/dev/null") /* paths that are written */
+POINTER(P, void *, 1)
+POINTER(F, davit_host_function, 0)
+POINTER(G, davit_region, 0)
 #define Q P(queue)
 #define TYPE ((davit_type)I(DAVIT_FLOAT))
 #define OP ((davit_operator)I(DAVIT_SUM))
@@ -363,10 +380,70 @@ CALL(davit_tuning_path, I(8), P(a.text))
 CALL(davit_tuning_warning, I(8), P(a.text))
 CALL(davit_finalize)
 
+/* ---- names of arguments ---- */
+
+static char headers[1 << 17]; /* all of the library's */
+
+static void read_headers(void) {
+  size_t used = 0;
+  DIR *folder = opendir(DAVIT_HEADERS);
+  assert_non_null(folder);
+  for (const struct dirent *entry; (entry = readdir(folder));) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", DAVIT_HEADERS, entry->d_name);
+    FILE *file = strstr(entry->d_name, ".h") ? fopen(path, "r") : NULL;
+    used += file ? fread(headers + used, 1, sizeof headers - 1 - used, file) : 0;
+    if (file)
+      fclose(file);
+  }
+  closedir(folder);
+  assert_in_range(used, 1, sizeof headers - 2);
+}
+
+static bool is_word(char c) {
+  return isalnum(c) || c == '_';
+}
+
+/* The name of the function's n-th argument in its prototype. */
+static const char *argument_name(const char *function, int n) {
+  static char name[64];
+  const size_t length = strlen(function);
+  for (const char *at = headers; (at = strstr(at, "DAVIT_API ")); at++) {
+    const char *open = strchr(at, '(');
+    if (strncmp(open - length, function, length) != 0 || is_word(open[-(ptrdiff_t)length - 1]))
+      continue;
+    for (int i = 0; i < n; i++)
+      open = strchr(open + 1, ',');
+    const char *end = open + 1 + strcspn(open + 1, ",)"), *begin = end;
+    while (is_word(begin[-1]))
+      begin--;
+    snprintf(name, sizeof name, "%.*s", (int)(end - begin), begin);
+    return name;
+  }
+  fail_msg("%s has no prototype", function);
+  return NULL;
+}
+
+/* A sentence names the refused argument with its value, as in "m is -1", or says "device 77" of one that this
+ * machine has not. That of davit_scan_flags() may be about an element. */
+static void expect_named(const row *r, int argument, davit_status status) {
+  char words[160], device[80];
+  for (char *c = value; *c; c++) /* a sentence has '?' for what cannot be printed */
+    if (!isprint((unsigned char)*c))
+      *c = 0;
+  snprintf(words, sizeof words, "%s is %s", argument_name(r->name, argument), value);
+  snprintf(device, sizeof device, "device %s", value);
+  const bool refused = *value && (status == DAVIT_INVALID_ARGUMENT || status == DAVIT_UNKNOWN_DEVICE);
+  const bool unknown = status == DAVIT_UNKNOWN_DEVICE && strstr(davit_last_error(), device);
+  if (refused && !unknown && !strstr(r->name, "scan_flags") && !strstr(davit_last_error(), words))
+    fail_msg("%s: \"%s\" does not say \"%s\"", r->name, davit_last_error(), words);
+}
+
 /* ---- the rules ---- */
 
 static int open_all(void **state) {
   (void)state;
+  read_headers();
   fill_arena();
   queue = new_queue(DAVIT_HOST, 1);
   CHECK(davit_event_create(&event));
@@ -429,6 +506,8 @@ CASE(test_extreme_arguments) {
           const davit_status status = perform(r, argument, which);
           if (status == DAVIT_SUCCESS && which >= refused_from)
             fail_msg("%s: argument %d takes extreme %d", r->name, argument, which);
+          if (status != DAVIT_SUCCESS)
+            expect_named(r, argument, status);
           count = extremes;
         }
       }

@@ -52,7 +52,6 @@ CASE(test_nothing_and_too_much) {
     CHECK(davit_free(small));
   }
   CHECK(davit_free(NULL));
-  REFUSED(davit_malloc(1, DAVIT_PAGEABLE, NULL), "pointer");
   CHECK_FAILS(davit_malloc(1, -5, (void **)&places), DAVIT_UNKNOWN_DEVICE, "place is -5");
 }
 
@@ -70,12 +69,10 @@ CASE(test_wrong_frees) {
 
 CASE(test_pointer_places) {
   static int in_data;
-  int on_stack = 0, place = 0, *from_malloc = kept(sizeof(int));
+  int on_stack = 0, *from_malloc = kept(sizeof(int));
   assert_int_equal(place_of(&in_data), DAVIT_PAGEABLE);
   assert_int_equal(place_of(&on_stack), DAVIT_PAGEABLE);
   assert_int_equal(place_of(from_malloc), DAVIT_PAGEABLE);
-  REFUSED(davit_pointer_place(NULL, &place), "pointer");
-  REFUSED(davit_pointer_place(from_malloc, NULL), "place");
 }
 
 /* What no memory can hold is refused before it is taken, with what the process may have. */
@@ -177,9 +174,6 @@ CASE(test_pinning) {
     assert_int_equal(back, 5);
   }
   CHECK(davit_unpin(memory));
-  REFUSED(davit_pin(NULL, 1), "pointer");
-  REFUSED(davit_pin(memory, 0), "bytes");
-  REFUSED(davit_unpin(NULL), "pointer");
 }
 
 /* ---- copies ---- */
@@ -267,20 +261,8 @@ CASE(test_empty_copies_and_arguments) {
   CHECK(davit_copy_2d(0, 3, 1, NULL, 3, NULL, 3));
   CHECK(davit_copy_2d(3, 0, 1, NULL, 3, NULL, 3));
   CHECK(davit_fill(0, 1, NULL));
-  REFUSED(davit_copy(1, x, NULL), "destination");
-  REFUSED(davit_copy(1, NULL, x), "source");
-  REFUSED(davit_copy_2d(2, 2, 1, x, 2, NULL, 2), "destination");
-  REFUSED(davit_copy_2d(2, 2, 1, NULL, 2, y, 2), "source");
-  REFUSED(davit_copy_2d(2, 2, 1, x, 2, y, 1), "destination_ld");
+  REFUSED(davit_copy_2d(2, 2, 1, x, 2, y, 1), "destination_ld is 1, less than rows");
   REFUSED(davit_copy_2d(2, 2, 1, x, 1, y, 2), "source_ld");
-  REFUSED(davit_copy_2d(-2, 2, 1, x, 2, y, 2), "rows");
-  REFUSED(davit_copy_2d(2, -2, 1, x, 2, y, 2), "cols");
-  REFUSED(davit_copy_2d(2, 2, 0, x, 2, y, 2), "element_bytes");
-  REFUSED(davit_fill(1, 1, NULL), "destination");
-  REFUSED(davit_random(DAVIT_DOUBLE, 1, 1, NULL), "x is NULL");
-  REFUSED(davit_random(DAVIT_DOUBLE, -1, 1, (double *)(void *)y), "n is -1");
-  REFUSED(davit_random(DAVIT_FLOAT, 1, 1, NULL), "x is NULL");
-  REFUSED(davit_random(DAVIT_FLOAT, -1, 1, (float *)(void *)y), "n is -1");
   REFUSED(davit_random(DAVIT_INT32, 1, 1, y), "type is 2");
   CHECK(davit_random(DAVIT_DOUBLE, 0, 1, NULL));
   CHECK(davit_random(DAVIT_FLOAT, 0, 1, NULL));

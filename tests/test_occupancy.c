@@ -206,14 +206,10 @@ CASE(test_names) {
   REFUSED(davit_occupancy_card_find("GTX 67", &card), "GT 560M, GTX 670, V100, A100, H100");
   REFUSED(davit_occupancy_card_find("", &card), "name");
   REFUSED(davit_occupancy_card_find(NULL, &card), "name");
-  REFUSED(davit_occupancy_card_find("H100", NULL), "card");
   CHECK(davit_occupancy_card_list(0, NULL, &count));
   assert_int_equal(count, 6);
   CHECK(davit_occupancy_card_list(2, list, &count));
   assert_string_equal(list[1].name, "GTX 670");
-  REFUSED(davit_occupancy_card_list(1, NULL, &count), "cards");
-  REFUSED(davit_occupancy_card_list(1, list, NULL), "count");
-  REFUSED(davit_occupancy_card_list(-1, list, &count), "capacity is -1");
   assert_string_equal(davit_occupancy_limit_string(SHARED), "shared memory");
 }
 
@@ -321,7 +317,6 @@ static int first_nvidia(void) {
 
 CASE(test_devices) {
   davit_occupancy_card card;
-  REFUSED(davit_occupancy_card_describe(0, NULL), "card");
   CHECK_FAILS(davit_occupancy_card_describe(1000, &card), DAVIT_UNKNOWN_DEVICE, "1000");
   EACH_DEVICE(device) {
     davit_device_info info;

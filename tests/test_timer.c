@@ -93,14 +93,7 @@ CASE(test_error_and_arguments) {
   davit_timer *timer = NULL;
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
   double elapsed = 0;
-  REFUSED(davit_timer_create(NULL), "timer");
   CHECK(davit_timer_create(&timer));
-  REFUSED(davit_timer_start(NULL, queue), "timer");
-  REFUSED(davit_timer_start(timer, NULL), "queue");
-  REFUSED(davit_timer_stop(NULL, queue), "timer");
-  REFUSED(davit_timer_stop(timer, NULL), "queue");
-  REFUSED(davit_timer_elapsed(NULL, &elapsed), "timer");
-  REFUSED(davit_timer_elapsed(timer, NULL), "milliseconds");
   CHECK(davit_timer_destroy(NULL));
   CHECK(davit_timer_start(timer, queue));
   CHECK(davit_queue_host_function(queue, always_fail, NULL));

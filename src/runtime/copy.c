@@ -47,16 +47,15 @@ static davit_status make_copy(int64_t rows, int64_t cols, size_t element_bytes, 
   DVT_TRY(dvt_check_length("rows", rows));
   DVT_TRY(dvt_check_length("cols", cols));
   if (destination_ld < rows || source_ld < rows)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is smaller than rows",
-                      destination_ld < rows ? "destination_ld" : "source_ld");
-  if (element_bytes == 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is 0");
-  const int64_t ld = source_ld > destination_ld ? source_ld : destination_ld;
-  int64_t extent;
-  if (element_bytes > DVT_MEMORY_MAXIMUM || __builtin_mul_overflow(ld, (int64_t)element_bytes, &extent) ||
-      __builtin_mul_overflow(extent, cols, &extent) || extent > DVT_MEMORY_MAXIMUM)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is %zu: more than any memory holds",
-                      element_bytes);
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is %lld, less than rows",
+                      destination_ld < rows ? "destination_ld" : "source_ld",
+                      (long long)(destination_ld < rows ? destination_ld : source_ld));
+  if (element_bytes == 0 || element_bytes > DVT_MEMORY_MAXIMUM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "element_bytes is %zu%s", element_bytes,
+                      element_bytes ? ": more than any memory holds" : "");
+  DVT_TRY(dvt_check_extent("cols", cols, (int64_t)element_bytes));
+  DVT_TRY(dvt_check_extent("destination_ld", destination_ld, cols * (int64_t)element_bytes));
+  DVT_TRY(dvt_check_extent("source_ld", source_ld, cols * (int64_t)element_bytes));
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_check_pointer("destination", destination));
