@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/limit.h"
 #include "src/base/team.h"
 
 static double cpu_ms(void) {
@@ -253,31 +254,43 @@ static void write_text(const char *root, const char *path, const char *text) {
   fclose(file);
 }
 
-CASE(quotas_of_control_groups_are_read) {
+CASE(limits_of_control_groups_are_read) {
   static const struct {
     const char *cgroup, *path[2], *text[2];
     int quota;
+    size_t memory; /* 0: the machine's */
   } systems[] = {
-      {"0::/\n", {"/sys/fs/cgroup/cpu.max"}, {"150000 100000\n"}, 2},
-      {"0::/\n", {"/sys/fs/cgroup/cpu.max"}, {"max 100000\n"}, 0},
+      {"0::/\n", {"/sys/fs/cgroup/cpu.max"}, {"150000 100000\n"}, 2, 0},
+      {"0::/\n", {"/sys/fs/cgroup/cpu.max"}, {"max 100000\n"}, 0, 0},
       {"0::/a/b\n",
        {"/sys/fs/cgroup/a/b/cpu.max", "/sys/fs/cgroup/a/cpu.max"},
        {"max 100000", "300000 100000"},
-       3},
+       3,
+       0},
       {"0::/a/b\n",
        {"/sys/fs/cgroup/a/b/cpu.max", "/sys/fs/cgroup/a/cpu.max"},
        {"10000 100000", "300000 100000"},
-       1},
+       1,
+       0},
       {"5:cpuset:/x\n4:cpu,cpuacct:/docker/0\n0::/\n",
        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us"},
        {"400000\n", "100000\n"},
-       4},
+       4,
+       0},
       {"4:cpu:/\n",
        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"},
        {"-1", "100000"},
+       0,
        0},
-      {"", {NULL}, {NULL}, 0},
+      {"0::/a/b\n",
+       {"/sys/fs/cgroup/a/b/memory.max", "/sys/fs/cgroup/a/memory.max"},
+       {"max", "1048576"},
+       0,
+       1 << 20},
+      {"4:memory:/docker/0\n", {"/sys/fs/cgroup/memory/memory.limit_in_bytes"}, {"2097152\n"}, 0, 2 << 20},
+      {"", {NULL}, {NULL}, 0, 0},
   };
+  const size_t machine = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGE_SIZE);
   for (int i = 0; i < COUNT(systems); i++) {
     char root[] = "/tmp/davit_quota_XXXXXX", command[64];
     assert_non_null(mkdtemp(root));
@@ -285,6 +298,7 @@ CASE(quotas_of_control_groups_are_read) {
     for (int k = 0; k < 2 && systems[i].path[k]; k++)
       write_text(root, systems[i].path[k], systems[i].text[k]);
     assert_int_equal(dvt_threads_quota(root), systems[i].quota);
+    assert_int_equal(dvt_memory_limit(root), systems[i].memory ? systems[i].memory : machine);
     snprintf(command, sizeof command, "rm -r %s", root);
     assert_int_equal(system(command), 0);
   }

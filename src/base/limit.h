@@ -10,6 +10,9 @@
 /* DAVIT_OUT_OF_HOST_MEMORY where the machine, or the process's memory cgroup, has less than `bytes`. */
 davit_status dvt_check_memory(size_t bytes);
 
+/* Bytes; files are those below `root`, which is "" but in tests. */
+size_t dvt_memory_limit(const char *root);
+
 /* For tests: what the machine has at most; 0: all of it. */
 void dvt_memory_allow(size_t bytes);
 

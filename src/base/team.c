@@ -5,15 +5,16 @@
 #include "src/base/team.h"
 
 #include <limits.h>
+#include <math.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/cgroup.h"
 #include "src/base/environment.h"
 #include "src/base/fork.h"
 
@@ -87,69 +88,17 @@ void dvt_mask_restore(const dvt_mask *saved) {
 
 /* ---- quotas ---- */
 
-/* The first `count` numbers of a file; false if there are fewer, as where v2 says "max". */
-static bool read_numbers(const char *root, const char *folder, const char *name, int count, double *numbers) {
-  char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s%s/%s", root, folder, name);
-  FILE *file = fopen(path, "r");
-  bool all = file != NULL;
-  for (int i = 0; all && i < count; i++)
-    all = fscanf(file, "%lf", &numbers[i]) == 1;
-  if (file)
-    fclose(file);
-  return all;
-}
-
-static int quota_at(const char *root, const char *folder, bool v2) {
+static double quota_of(const char *folder, bool v2) {
   double quota[2];
-  const bool any = v2 ? read_numbers(root, folder, "cpu.max", 2, quota)
-                      : read_numbers(root, folder, "cpu.cfs_quota_us", 1, quota) &&
-                            read_numbers(root, folder, "cpu.cfs_period_us", 1, quota + 1);
-  if (!any || quota[0] <= 0 || quota[1] <= 0 || quota[0] / quota[1] >= INT_MAX)
-    return 0;
-  const int whole = (int)(quota[0] / quota[1]);
-  return whole + (whole * quota[1] < quota[0]);
+  const bool any = v2 ? dvt_cgroup_numbers(folder, "cpu.max", 2, quota)
+                      : dvt_cgroup_numbers(folder, "cpu.cfs_quota_us", 1, quota) &&
+                            dvt_cgroup_numbers(folder, "cpu.cfs_period_us", 1, quota + 1);
+  return any && quota[0] > 0 && quota[1] > 0 ? quota[0] / quota[1] : 0;
 }
 
-/* The smallest quota of a group and of those that it is in. A container may see its own group as the root. */
-static int quota_upwards(const char *root, const char *mount, const char *group, bool v2) {
-  char folder[PATH_MAX];
-  int smallest = 0;
-  snprintf(folder, sizeof folder, "%s%s", mount, group);
-  for (size_t length = strlen(folder); length >= strlen(mount);) {
-    folder[length] = '\0';
-    const int quota = quota_at(root, folder, v2);
-    smallest = quota > 0 && (smallest == 0 || quota < smallest) ? quota : smallest;
-    do
-      length--;
-    while (length >= strlen(mount) && folder[length] != '/');
-  }
-  return smallest;
-}
-
-/* A line is NUMBER:CONTROLLERS:GROUP; version 2 has the number 0 and no controllers. */
 int dvt_threads_quota(const char *root) {
-  char line[PATH_MAX], controllers[256], path[PATH_MAX];
-  int number, smallest = 0;
-  snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-  FILE *file = fopen(path, "r");
-  while (file && fgets(line, sizeof line, file)) {
-    line[strcspn(line, "\n")] = '\0';
-    const char *first = strchr(line, ':'), *group = first ? strchr(first + 1, ':') : NULL;
-    if (!group || sscanf(line, "%d", &number) != 1 || group - first > (ptrdiff_t)sizeof controllers)
-      continue;
-    snprintf(controllers, sizeof controllers, "%.*s", (int)(group - first - 1), first + 1);
-    const bool v2 = number == 0 && !*controllers;
-    char mount[300];
-    snprintf(mount, sizeof mount, "/sys/fs/cgroup%s%s", v2 ? "" : "/", controllers);
-    if (!v2 && !strstr(controllers, "cpu"))
-      continue;
-    const int quota = quota_upwards(root, mount, group + 1, v2);
-    smallest = quota > 0 && (smallest == 0 || quota < smallest) ? quota : smallest;
-  }
-  if (file)
-    fclose(file);
-  return smallest;
+  const double quota = dvt_cgroup_smallest(root, "cpu", quota_of);
+  return quota < INT_MAX ? (int)ceil(quota) : 0;
 }
 
 /* ---- the number of threads ---- */
