@@ -12,7 +12,7 @@ typedef enum dvt_injection {
   DVT_INJECT_HOST_MEMORY,
   DVT_INJECT_THREAD,
   DVT_INJECT_UNPACK, /* a file for the code of a host-offload device, when the library starts */
-  DVT_INJECT_RUN, /* a command of a lane fails as if its device were lost */
+  DVT_INJECT_RUN,    /* a command of a lane fails as if its device were lost */
   DVT_INJECTIONS
 } dvt_injection;
 
