@@ -150,9 +150,9 @@ int64_t bench_whole(const char *name, int64_t fallback) {
   return text ? atoll(text) : fallback;
 }
 
-int bench_repeats(int fallback) {
-  const int64_t repeats = bench_whole("repeats", fallback);
-  return (int)(repeats < 1 ? 1 : repeats > BENCH_MOST ? BENCH_MOST : repeats);
+int bench_count(const char *name, int fallback) {
+  const int64_t count = bench_whole(name, fallback);
+  return (int)(count < 1 ? 1 : count > BENCH_MOST ? BENCH_MOST : count);
 }
 
 bench_values bench_list(const char *name, const char *fallback) {

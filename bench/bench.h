@@ -41,8 +41,8 @@ void bench_options(const char *usage, int argc, char **argv);
 const char *bench_option(const char *name, const char *fallback);
 int64_t bench_whole(const char *name, int64_t fallback);
 
-/* --repeats, from 1 to BENCH_MOST. */
-int bench_repeats(int fallback);
+/* The same from 1 to BENCH_MOST. */
+int bench_count(const char *name, int fallback);
 
 /* Comma-separated integers, at most BENCH_MOST: all of them, or those above 0. */
 enum { BENCH_MOST = 64 };

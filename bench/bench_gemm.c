@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
   bench_begin("gemm");
   for (const char *type = types; *type; type++)
     for (int i = 0; i < sizes.count && *type != ','; i++) {
-      setup s = {.type = *type, .n = sizes.at[i], .repeats = bench_repeats(5)};
+      setup s = {.type = *type, .n = sizes.at[i], .repeats = bench_count("repeats", 5)};
       run(&s, place, &tiles, &counts);
       bench_check(davit_memory_trim(DAVIT_PINNED), "trim");
     }

@@ -592,7 +592,7 @@ static int child(const char *name, const settings *s) {
 /* ---- main ---- */
 
 static settings configure(void) {
-  settings s = {.device = bench_device(), .repeats = bench_repeats(5)};
+  settings s = {.device = bench_device(), .repeats = bench_count("repeats", 5)};
   s.length = (int)bench_whole("length", 1000);
   s.length = s.length < 1 ? 1 : s.length;
   s.gpu = bench_is_gpu(s.device);

@@ -11,8 +11,10 @@ void bench_cells_open(int device, bench_site *site, bench_cells *cells) {
   davit_device_info info;
   bench_check(davit_device_describe(device, &info), "device");
   const bool gpu = bench_is_gpu(device);
-  *site = (bench_site){
-      .device = device, .gpu = gpu, .peers = bench_whole("peers", 1) != 0, .repeats = bench_repeats(5)};
+  *site = (bench_site){.device = device,
+                       .gpu = gpu,
+                       .peers = bench_whole("peers", 1) != 0,
+                       .repeats = bench_count("repeats", 5)};
   *cells = (bench_cells){.site = site, .threads = gpu ? 0 : dvt_device_threads(device)};
   cells->clock = gpu ? 1e9 * atof(bench_option("clock", "1.98")) : bench_core_clock();
   cells->units = info.compute_units;

@@ -385,7 +385,7 @@ bool bench_site_open(int device, bench_site *site) {
   const bool gpu = bench_is_gpu(device);
   *site = (bench_site){.device = device,
                        .gpu = gpu,
-                       .repeats = bench_repeats(gpu ? 7 : 3),
+                       .repeats = bench_count("repeats", gpu ? 7 : 3),
                        .peers = bench_whole("peers", 1) != 0,
                        .link = 1e9 * atof(bench_option("link", "55"))};
   if (open_site(site) == DAVIT_SUCCESS) {

@@ -211,8 +211,7 @@ static void ladder(void *argument) {
   const bench_values sizes = bench_sizes("n", o->site.gpu ? "4194304,67108864,268435456" : "262144"),
                      each = bench_sizes("each", "8,64");
   problem p = {.o = o, .block = (int)bench_whole("block", 256)};
-  p.launches = (int)bench_whole("launches", o->site.gpu ? 20 : 1);
-  p.launches = p.launches < 1 ? 1 : p.launches;
+  p.launches = bench_count("launches", o->site.gpu ? 20 : 1);
   for (int i = 0; i < sizes.count; i++) {
     p.n = sizes.at[i];
     measure(&p, &each);

@@ -13,7 +13,7 @@ study_options study_options_read(const char *usage, int argc, char **argv, int g
   study_options o;
   bench_options(usage, argc, argv);
   bench_check(study_site_of(bench_device(), &o.site), "device");
-  o.repeats = bench_repeats(o.site.gpu ? gpu_repeats : cpu_repeats);
+  o.repeats = bench_count("repeats", o.site.gpu ? gpu_repeats : cpu_repeats);
   return o;
 }
 
