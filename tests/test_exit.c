@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process may end at any time, by any of its threads, with work in flight (docs/threads.md): it ends at once,
- * with the status it was given. Each probe ends so, or it would not end before the alarm. */
+/* A process may end at any time, by any of its threads, with work in flight (docs/threads.md): it ends at
+ * once, with the status it was given. Each probe ends so, or it would not end before the alarm. */
 #include "tests/support.h"
 
 #include <unistd.h>

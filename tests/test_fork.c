@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that fork (docs/threads.md): a child works on the CPU, refuses what is the parent's with a sentence,
- * and ends at once; the parent goes on. Whatever hangs in a child is ended by an alarm. */
+/* Processes that fork (docs/threads.md): a child works on the CPU, refuses what is the parent's with a
+ * sentence, and ends at once; the parent goes on. Whatever hangs in a child is ended by an alarm. */
 #include "tests/support.h"
 
 #include <signal.h>

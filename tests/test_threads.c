@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host threads that davit computes on (docs/threads.md): how many, on which processors, and that they sleep
- * when they have nothing to do.
+/* The host threads that davit computes on (docs/threads.md): how many, on which processors, and that they
+ * sleep when they have nothing to do.
  *
  * What depends on the environment or on the start of the library is tried by probes. */
 #ifndef _GNU_SOURCE

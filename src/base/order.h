@@ -2,9 +2,9 @@
 /* Shows ThreadSanitizer the order of commands.
  *
  * In a program that is built with -fsanitize=thread, davit itself is not: the sanitizer does not see how a
- * queue orders the program's host functions, and would report races between them. These functions are its own
- * names for "what came before is visible after"; without the sanitizer they are not there. Where davit is built
- * with it too, they are left out, because they would hide races of davit's own. */
+ * queue orders the program's host functions, and would report races between them. These functions are its
+ * own names for "what came before is visible after"; without the sanitizer they are not there. Where davit
+ * is built with it too, they are left out, because they would hide races of davit's own. */
 #ifndef DAVIT_SRC_BASE_ORDER_H
 #define DAVIT_SRC_BASE_ORDER_H
 

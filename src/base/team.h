@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host threads that davit computes on: how many, on which processors, and which of its teams has them now.
+/* The host threads that davit computes on: how many, on which processors, and which of its teams has them
+ * now.
  *
  * A host form of an operation, and a loop outside of one that opens an OpenMP team, stands between
  * dvt_team_begin() and dvt_team_end(). All teams together have at most dvt_threads() threads; a team that
- * finds too few free waits for its turn, in the order of the calls. A team never gets fewer threads than it
- * would get alone, so results do not depend on what else is running. No team waits for other work, so each
- * of them ends.
+ * finds too few free waits for its turn, in the order of the calls. A team never gets fewer threads than
+ * it would get alone, so results do not depend on what else is running. No team waits for other work, so
+ * each of them ends.
  *
- * OpenMP's worker threads sleep as soon as the team has ended, whatever KMP_BLOCKTIME says: else they would
- * take processor time from davit's other threads. The exception is KMP_BLOCKTIME=infinite, the default where
- * OMP_WAIT_POLICY=active, because no thread can change that. */
+ * OpenMP's worker threads sleep as soon as the team has ended, whatever KMP_BLOCKTIME says: else they
+ * would take processor time from davit's other threads. The exception is KMP_BLOCKTIME=infinite, the
+ * default where OMP_WAIT_POLICY=active, because no thread can change that. */
 #ifndef DAVIT_SRC_BASE_TEAM_H
 #define DAVIT_SRC_BASE_TEAM_H
 
@@ -32,8 +33,8 @@ bool dvt_threads_check(void);
  * this system's files, in tests a folder that stands for it. */
 int dvt_threads_quota(const char *root);
 
-/* A call of the OpenMP runtime may bind the calling thread, which may be the user's: what is between these two
- * leaves the thread's processors as they were. `saved` is for dvt_mask_restore() alone. */
+/* A call of the OpenMP runtime may bind the calling thread, which may be the user's: what is between these
+ * two leaves the thread's processors as they were. `saved` is for dvt_mask_restore() alone. */
 typedef struct dvt_mask {
   bool known;
   unsigned long words[16];
@@ -54,9 +55,9 @@ typedef struct dvt_team {
 dvt_team dvt_team_begin(int wanted);
 void dvt_team_end(const dvt_team *team);
 
-/* To be called first on each thread that davit makes. Where OpenMP binds threads (OMP_PROC_BIND), a new thread
- * inherits the one processor of the thread that made it; this gives it those of the process, and keeps OpenMP
- * from binding it again. */
+/* To be called first on each thread that davit makes. Where OpenMP binds threads (OMP_PROC_BIND), a new
+ * thread inherits the one processor of the thread that made it; this gives it those of the process, and
+ * keeps OpenMP from binding it again. */
 void dvt_thread_begin(void);
 
 #endif

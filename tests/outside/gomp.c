@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program with GCC's OpenMP runtime beside davit's: davit is called outside and inside of its parallel regions
- * (tests/outside/guests.sh builds and runs it). */
+/* A program with GCC's OpenMP runtime beside davit's: davit is called outside and inside of its parallel
+ * regions (tests/outside/guests.sh builds and runs it). */
 #include <davit/davit.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of a user who looks for defects of his own: tests/outside/tools.sh builds it with sanitizers, and runs
- * it under Valgrind and GDB. It has none, and loses nothing. With an argument it has both, to show that the
- * tools see them: a race, and a block that nobody frees. */
+/* A program of a user who looks for defects of his own: tests/outside/tools.sh builds it with sanitizers,
+ * and runs it under Valgrind and GDB. It has none, and loses nothing. With an argument it has both, to
+ * show that the tools see them: a race, and a block that nobody frees. */
 #include <davit/davit.h>
 #include <pthread.h>
 #include <stdio.h>
