@@ -22,7 +22,8 @@ enum {
   BLOCK_SAMPLES = DVT_BUFFER(1 << 22, 512),
   BLOCK_FRAMES = 1 << 16,
   WIDE_ELEMENTS = DVT_BUFFER(4096, 8), /* converted at once */
-  PART_FRAMES = DVT_BUFFER(4096, 4)    /* appended at once */
+  PART_FRAMES = DVT_BUFFER(4096, 4),   /* appended at once, and of at most */
+  PART_BYTES = 1 << 26                 /* or one frame */
 };
 
 /* ---- opening: features ---- */
@@ -241,7 +242,8 @@ static size_t stated_frames(const cli_frames *f) {
 
 int cli_frames_append(cli_frames *f, cli_array *array, int64_t *got) {
   const size_t bytes = (size_t)f->width * sizeof(float);
-  const int64_t part = dvt_at_most(dvt_at_least(cli_frames_most(f), 1), PART_FRAMES);
+  const int64_t fitting = dvt_at_most(PART_FRAMES, PART_BYTES / (int64_t)bytes),
+                part = dvt_at_least(dvt_at_most(cli_frames_most(f), fitting), 1);
   const size_t room = (size_t)part * bytes;
   int code = CLI_OK;
   if (!array->ndim)
