@@ -145,6 +145,8 @@ static int open_file(const cli_input *input, cli_sound *s) {
   const streams usual = silence();
   s->file = sf_open_virtual(&calls, SFM_READ, &s->info, &s->bytes);
   restore(usual);
+  if (s->bytes.error)
+    return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", s->name, strerror(s->bytes.error));
   if (!s->file)
     return cli_fail(CLI_INPUT, "%s: expected sound that libsndfile reads: %s", s->name, sf_strerror(NULL));
   return check_info(s);
@@ -244,6 +246,9 @@ static int refill(cli_sound *s) {
   const streams usual = silence();
   const int64_t got = sf_readf_float(s->file, s->interleaved, s->chunk);
   restore(usual);
+  if (s->bytes.error)
+    return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": reading failed: %s", s->name, s->at,
+                    strerror(s->bytes.error));
   int code = mix(s, got);
   s->at += got;
   s->used = 0;

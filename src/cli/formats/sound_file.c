@@ -39,9 +39,13 @@ static int system_fail(const char *name) {
   return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
 }
 
-static int64_t bytes_at(const cli_sound_file *f, int64_t at, void *bytes, int64_t count) {
+static int64_t bytes_at(cli_sound_file *f, int64_t at, void *bytes, int64_t count) {
   const int64_t left = f->size - at;
-  return left < 1 ? 0 : pread(f->descriptor, bytes, (size_t)(count < left ? count : left), f->start + at);
+  const ssize_t got =
+      left < 1 ? 0 : pread(f->descriptor, bytes, (size_t)(count < left ? count : left), f->start + at);
+  if (got < 0)
+    f->error = errno;
+  return got;
 }
 
 static uint64_t number(const unsigned char *bytes, int count, bool big) {
@@ -68,7 +72,7 @@ static const container *container_of(const unsigned char *magic) {
 }
 
 /* Reads the head of the chunk at c->at, and moves c->at to its content. */
-static bool read_chunk(const cli_sound_file *f, const container *form, chunk *c, unsigned char *head) {
+static bool read_chunk(cli_sound_file *f, const container *form, chunk *c, unsigned char *head) {
   const int before = form->name + form->size;
   if (bytes_at(f, c->at, head, before) != before)
     return false;
@@ -82,7 +86,7 @@ static bool read_chunk(const cli_sound_file *f, const container *form, chunk *c,
 
 /* Finds the chunk of the samples, if the chunks before it are complete. RF64 has its size in a chunk of its
  * own, as the second of two numbers of 8 bytes. */
-static bool find_samples(const cli_sound_file *f, const container *form, chunk *c) {
+static bool find_samples(cli_sound_file *f, const container *form, chunk *c) {
   enum { LONG_SIZES = 16 };
   unsigned char head[24], sizes[LONG_SIZES];
   uint64_t long_size = UINT64_MAX;
@@ -149,7 +153,7 @@ static int check_samples(const char *name, cli_sound_file *f, const unsigned cha
 /* ---- wholes ---- */
 
 /* Checks the size at the beginning of the file; some writers leave out the last byte, which is padding. */
-static int check_size(const char *name, const cli_sound_file *f, const unsigned char *head) {
+static int check_size(const char *name, cli_sound_file *f, const unsigned char *head) {
   const bool riff = !memcmp(head, "RIFF", 4), sun = !memcmp(head, ".snd", 4);
   if (!riff && !sun && memcmp(head, "FORM", 4) && memcmp(head, "RIFX", 4))
     return CLI_OK;
@@ -173,7 +177,7 @@ static bool ogg_ends(const unsigned char *tail, int64_t got) {
   return false;
 }
 
-static int check_ogg(const char *name, const cli_sound_file *f, const unsigned char *head) {
+static int check_ogg(const char *name, cli_sound_file *f, const unsigned char *head) {
   enum { PAGE = 65307 }; /* the longest */
   if (memcmp(head, "OggS", 4))
     return CLI_OK;
@@ -193,7 +197,7 @@ static int check_ogg(const char *name, const cli_sound_file *f, const unsigned c
 /* The first frame of MPEG audio may describe the whole file instead of sound: after the header and the side
  * information "Xing" or "Info", flags, the number of frames if flag 1 is set, and the number of bytes from
  * this frame on if flag 2 is. */
-static int check_mpeg(const char *name, const cli_sound_file *f, const unsigned char *head) {
+static int check_mpeg(const char *name, cli_sound_file *f, const unsigned char *head) {
   enum { TAG = 10, MOST = 4 + 32, NOTE = 16 };
   unsigned char frame[MOST + NOTE];
   int64_t at = 0;

@@ -11,6 +11,7 @@ typedef struct cli_sound_file {
   int descriptor;      /* the caller's */
   int64_t start, size; /* where the sound begins in it, and how many bytes it has */
   int64_t at;          /* the next byte to be read, from `start` */
+  int error;           /* of the last read that failed; libsndfile goes on after some */
   int sizes;           /* that replace those of the file */
   struct {
     int64_t at;
