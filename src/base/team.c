@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/base/cgroup.h"
@@ -148,24 +149,27 @@ bool dvt_threads_check(void) {
 
 /* ---- teams ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next three */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int busy; /* threads of all teams */
 static unsigned long long last,
-    admitted;                  /* numbers of those who have come, and of those who had their turn */
+    admitted;       /* numbers of those who have come, and of those who had their turn */
+static bool ending; /* the process ends; then only this thread may have a team */
+static pthread_t ender;
 static _Thread_local int held; /* threads of the calling thread's outermost team */
 
 /* With the lock held: waits until it is the caller's turn and no more than `most` threads are busy. */
 static void take_turn(int most) {
   const unsigned long long number = ++last;
-  while (admitted + 1 != number || (busy > 0 && busy > most))
+  while (ending || admitted + 1 != number || (busy > 0 && busy > most))
     pthread_cond_wait(&changed, &lock);
   admitted = number;
 }
 
 static void enter(int threads) {
   pthread_mutex_lock(&lock);
-  take_turn(dvt_threads() - threads);
+  if (!ending || !pthread_equal(ender, pthread_self()))
+    take_turn(dvt_threads() - threads);
   busy += threads;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
@@ -181,7 +185,7 @@ static void leave(int threads) {
 /* fork() waits for the teams that are under way: what they are in the midst of, in OpenMP and in BLIS, would
  * stay so for ever in the child. */
 static void end_teams(void) {
-  if (held == 0)
+  if (held == 0 && !ending)
     take_turn(0);
 }
 
@@ -192,12 +196,26 @@ static void let_teams_begin(void) {
 static void forget_teams(void) {
   pthread_cond_init(&changed, NULL);
   busy = held = 0;
+  ending = false;
   last = admitted = 0;
 }
 
 __attribute__((constructor)) static void stop_at_fork(void) {
   static const dvt_fork_part part = {&lock, end_teams, let_teams_begin, forget_teams};
   dvt_on_fork(DVT_FORK_TEAMS, &part);
+}
+
+void dvt_teams_end(void) {
+  enum { PATIENCE_S = 10 };
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += PATIENCE_S;
+  pthread_mutex_lock(&lock);
+  ending = true;
+  ender = pthread_self();
+  while (held == 0 && busy > 0 && pthread_cond_timedwait(&changed, &lock, &until) == 0)
+    ;
+  pthread_mutex_unlock(&lock);
 }
 
 /* The blocktime before, or UNCHANGED: libomp prints a warning if its INFINITE is set for a thread. */

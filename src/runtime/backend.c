@@ -67,6 +67,7 @@ static davit_status start_chosen(const dvt_backend **chosen) {
  * because that could take for ever, but does not enter the OpenMP runtime any more. Registered after that
  * runtime has started, so this comes before its own end. */
 static void at_exit(void) {
+  dvt_teams_end();
   const dvt_backend *backend = atomic_load(&running);
   if (backend)
     atomic_load(&open_lanes) == 0 ? backend->stop() : backend->leave();
