@@ -54,8 +54,8 @@ static void davit_row(const settings *s, const char *test, int queues, const cha
 
 /* ---- commands ---- */
 
-typedef enum operation { HOST_FUNCTION, REGION, FILL, OPERATIONS } operation;
-static const char *const operation_names[] = {"host function", "empty region", "fill"};
+typedef enum operation { HOST_FUNCTION, REGION, FILL, NOWAIT_REGION } operation;
+static const char *const operation_names[] = {"host function", "empty region", "fill", "empty nowait region"};
 
 static davit_status nothing(void *argument) {
   (void)argument;
@@ -70,10 +70,22 @@ static davit_status empty_region(int device, void *argument) {
   return DAVIT_SUCCESS;
 }
 
+static davit_status empty_nowait_region(const davit_region_site *site, void *argument) {
+  char *order = site->order;
+  (void)argument;
+#pragma omp target nowait depend(inout : *order) device(site -> device)
+  {
+  }
+  return DAVIT_SUCCESS;
+}
+
 static void enqueue(davit_queue *queue, operation what, void *memory) {
   switch (what) {
   case REGION:
     bench_check(davit_queue_region(queue, empty_region, NULL), "region");
+    break;
+  case NOWAIT_REGION:
+    bench_check(davit_queue_region_nowait(queue, empty_nowait_region, NULL), "nowait region");
     break;
   case FILL:
     bench_check(davit_queue_fill(queue, 64, 0, memory), "fill");
@@ -211,18 +223,23 @@ static void idle_cpu(const settings *s) {
   davit_row(s, "idle queues", QUEUES, "cpu", (cpu_seconds() - used) / (bench_now() - start));
 }
 
+static void chains(const settings *s, const lines *l, operation what) {
+  chain(s, l, what, 1, false);
+  chain(s, l, what, QUEUES, false);
+  chain(s, l, what, QUEUES, true);
+}
+
+/* Nowait regions last, because the runtime's helper threads stay. */
 static void latencies(const settings *s) {
   lines l;
   open_lines(s, &l);
-  for (operation what = 0; what < OPERATIONS; what++) {
-    chain(s, &l, what, 1, false);
-    chain(s, &l, what, QUEUES, false);
-    chain(s, &l, what, QUEUES, true);
-  }
+  for (operation what = 0; what < NOWAIT_REGION; what++)
+    chains(s, &l, what);
   event_round_trip(s, &l);
   idle_cpu(s);
-  close_lines(&l);
   synchronisation(s);
+  chains(s, &l, NOWAIT_REGION);
+  close_lines(&l);
 }
 
 /* ---- tile copies ---- */
@@ -434,26 +451,30 @@ static void cuda_chains(const settings *s, const cuda_lines *l, bool host_functi
   say(queues, 0, "us", bench_median(calls, s->repeats), test);
 }
 
-/* kind 0: an idle stream's synchronisation; 1: after a fill; 2: an event's round trip. */
+/* kind 0: an idle stream's synchronisation; 1: after a fill; 2: an event's round trip; 3: all streams after a
+ * fill each. */
 static void cuda_round_trips(const settings *s, const cuda_lines *l, int kind) {
-  static const char *const tests[] = {"sync, idle", "sync, one fill", "event round trip"};
+  static const char *const tests[] = {"sync, idle", "sync, one fill", "event round trip",
+                                      "sync, a fill each"};
+  const int streams = kind == 3 ? QUEUES : 1;
   double times[BENCH_MOST];
   int count = s->length / 10 + 1;
   for (int r = -1; r < s->repeats; r++) {
     double start = bench_now();
     for (int i = 0; i < count; i++) {
-      if (kind == 1)
-        must(cudaMemsetAsync(l->memory[0], 0, 64, l->stream[0]));
+      for (int q = 0; q < streams && (kind == 1 || kind == 3); q++)
+        must(cudaMemsetAsync(l->memory[q], 0, 64, l->stream[q]));
       if (kind == 2) {
         must(cudaEventRecord(l->event[0], l->stream[0]));
         must(cudaEventSynchronize(l->event[0]));
       } else {
-        must(cudaStreamSynchronize(l->stream[0]));
+        for (int q = 0; q < streams; q++)
+          must(cudaStreamSynchronize(l->stream[q]));
       }
     }
     times[r < 0 ? 0 : r] = 1e6 * (bench_now() - start) / count;
   }
-  say(1, 0, "us", bench_median(times, s->repeats), tests[kind]);
+  say(streams, 0, "us", bench_median(times, s->repeats), tests[kind]);
 }
 
 static void cuda_copies(const settings *s, cudaStream_t stream) {
@@ -499,7 +520,7 @@ static void raw_cuda(const settings *s) {
     cuda_chains(s, &l, host_function, QUEUES, false);
     cuda_chains(s, &l, host_function, QUEUES, true);
   }
-  for (int kind = 0; kind < 3; kind++)
+  for (int kind = 0; kind < 4; kind++)
     cuda_round_trips(s, &l, kind);
   cuda_copies(s, l.stream[0]);
 }

@@ -74,7 +74,7 @@ static const dvt_operation operation = {.name = "atax",
 
 static davit_status submit(dvt_lane *lane, const dvt_atax *g) {
   if (g->m == 0 || g->n == 0)
-    return dvt_lane_submit(lane, lane->stream ? DVT_STREAMED : DVT_BLOCKING, fill_zero, g, sizeof *g);
+    return dvt_lane_submit(lane, lane->stream ? DVT_STREAMED : DVT_TRANSFER, fill_zero, g, sizeof *g);
   dvt_atax tuned = *g;
   tuned.teams =
       dvt_tuned(lane->device, DVT_TUNE_ATAX_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;

@@ -6,6 +6,8 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/queue.h"
 
 struct dvt_stream {
   char one;
@@ -133,6 +135,11 @@ static void end_work(void) {
   in_callback = false;
 }
 
+static davit_status placed(const dvt_site *site, const void *arguments) {
+  (void)site, (void)arguments;
+  return DAVIT_SUCCESS;
+}
+
 /* A host function behind work of the stream is handed to a thread in a callback. Where none can be made, or
  * its description finds no memory, the event behind it still fails in order, and the queue goes on. */
 static void fail_in_callback(dvt_injection kind, davit_status status, const char *words) {
@@ -141,6 +148,7 @@ static void fail_in_callback(dvt_injection kind, davit_status status, const char
   davit_event *event = new_event();
   const int before = atomic_load(&notifications);
   atomic_store(&busy, true);
+  CHECK(dvt_lane_submit(dvt_queue_lane(queue), DVT_STREAMED, placed, &(int){0}, sizeof(int)));
   CHECK(davit_queue_host_function(queue, add_one, &ran));
   CHECK(davit_event_record(event, queue));
   const double end = patience_ends_ms();

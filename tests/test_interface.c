@@ -115,6 +115,7 @@ ARGUMENT(W, const char *, 0, "%.0s", NULL, "", "/dev/null") /* paths that are wr
 POINTER(P, void *, 1)
 POINTER(F, davit_host_function, 0)
 POINTER(G, davit_region, 0)
+POINTER(E, davit_nowait_region, 0)
 #define Q P(queue)
 #define TYPE ((davit_type)I(DAVIT_FLOAT))
 #define OP ((davit_operator)I(DAVIT_SUM))
@@ -203,6 +204,11 @@ static davit_status no_region(int device, void *argument) {
   return DAVIT_SUCCESS;
 }
 
+static davit_status no_nowait_region(const davit_region_site *site, void *argument) {
+  (void)site, (void)argument;
+  return DAVIT_SUCCESS;
+}
+
 TEXT(davit_status_string, (davit_status)I(0))
 TEXT(davit_device_kind_string, (davit_device_kind)I(0))
 TEXT(davit_event_state_string, (davit_event_state)I(0))
@@ -279,6 +285,7 @@ CALL(davit_queue_set_subqueue, Q, I(0))
 CALL(davit_queue_subqueue, Q, P(&a.counted), P(&a.device))
 CALL(davit_queue_host_function, Q, F(nothing), P(&a))
 CALL(davit_queue_region, Q, G(no_region), P(&a))
+CALL(davit_queue_region_nowait, Q, E(no_nowait_region), P(&a))
 CALL(davit_queue_wait, Q, P(event))
 MADE(davit_event, davit_event_create, davit_event_destroy, P(&made))
 CALL(davit_event_record, P(event), Q)
@@ -491,6 +498,59 @@ static bool is_queue_form(const row *r) {
   return strncmp(r->name, "davit_queue_", 12) == 0;
 }
 
+/* ---- failures ---- */
+
+static void judge(const row *r, int kind, int n, davit_status status, davit_status usual) {
+  if (status != usual && (!*davit_last_error() || !may_fail_so((dvt_injection)kind, status)))
+    fail_msg("%s: injection %d, passage %d: %s: \"%s\"", r->name, kind, n, davit_status_string(status),
+             davit_last_error());
+}
+
+/* The n-th passage fails in a call of a library that has just been started, so its pools are empty. The call, or
+ * its queue, says so, or the call does without; the next call does what it would have done. */
+static bool fail_row(const row *r, int kind, int n, davit_status usual, const struct arena *right) {
+  bool armed = false;
+  close_all(NULL);
+  open_all(NULL);
+  mutated = -1;
+  seen.words = 0;
+  dvt_error_clear();
+  dvt_inject((dvt_injection)kind, n);
+  const davit_status status = r->call();
+  judge(r, kind, n, status, usual);
+  dvt_error_clear();
+  const davit_status later = davit_queue_synchronize(queue);
+  judge(r, kind, n, later, DAVIT_SUCCESS);
+  if (status == DAVIT_SUCCESS && later == DAVIT_SUCCESS && seen.words > 0 && memcmp(&a, right, sizeof a) != 0)
+    fail_msg("%s: injection %d, passage %d: success with other results", r->name, kind, n);
+  for (int i = 0; i < n && !armed; i++)
+    armed = dvt_injected((dvt_injection)kind);
+  dvt_inject((dvt_injection)kind, 0);
+  const davit_status again = perform(r, -1, 0);
+  if (again != usual)
+    fail_msg("%s: injection %d, passage %d: afterwards \"%s\"", r->name, kind, n, davit_last_error());
+  return !armed;
+}
+
+/* Every passage of every function fails: a status and a sentence, and nothing leaks. The first case, because a
+ * nowait region keeps the threads that there are for ever. */
+CASE(test_failures) {
+  int failures[DVT_INJECTIONS] = {0};
+  options_mode = OPTIONS_NULL;
+  for (const row *r = rows; r < rows + row_count; r++) {
+    static struct arena right;
+    const davit_status usual = perform(r, -1, 0);
+    right = a;
+    for (int kind = 0; kind < DVT_INJECTIONS; kind++)
+      for (int n = 1; kind != DVT_INJECT_UNPACK && fail_row(r, kind, n, usual, &right); n++)
+        failures[kind]++;
+  }
+  for (int kind = 0; kind < DVT_INJECTIONS; kind++) {
+    print_message("injection %d: %d failures\n", kind, failures[kind]);
+    assert_true(failures[kind] > 0 || kind == DVT_INJECT_UNPACK); /* once in the life of a process */
+  }
+}
+
 /* Each argument of each function at its extremes: nothing crashes, and what fails says why. */
 CASE(test_extreme_arguments) {
   for (int mode = OPTIONS_NULL; mode <= OPTIONS_ZERO; mode++)
@@ -591,58 +651,6 @@ CASE(test_default_options) {
     options_mode = OPTIONS_ZERO;
     if (perform(r, -1, 0) != status || (seen.words > 0 && memcmp(&a, &by_null, sizeof a) != 0))
       fail_msg("%s: {0} and NULL differ", r->name);
-  }
-}
-
-/* ---- failures ---- */
-
-static void judge(const row *r, int kind, int n, davit_status status, davit_status usual) {
-  if (status != usual && (!*davit_last_error() || !may_fail_so((dvt_injection)kind, status)))
-    fail_msg("%s: injection %d, passage %d: %s: \"%s\"", r->name, kind, n, davit_status_string(status),
-             davit_last_error());
-}
-
-/* The n-th passage fails in a call of a library that has just been started, so its pools are empty. The call, or
- * its queue, says so, or the call does without; the next call does what it would have done. */
-static bool fail_row(const row *r, int kind, int n, davit_status usual, const struct arena *right) {
-  bool armed = false;
-  close_all(NULL);
-  open_all(NULL);
-  mutated = -1;
-  seen.words = 0;
-  dvt_error_clear();
-  dvt_inject((dvt_injection)kind, n);
-  const davit_status status = r->call();
-  judge(r, kind, n, status, usual);
-  dvt_error_clear();
-  const davit_status later = davit_queue_synchronize(queue);
-  judge(r, kind, n, later, DAVIT_SUCCESS);
-  if (status == DAVIT_SUCCESS && later == DAVIT_SUCCESS && seen.words > 0 && memcmp(&a, right, sizeof a) != 0)
-    fail_msg("%s: injection %d, passage %d: success with other results", r->name, kind, n);
-  for (int i = 0; i < n && !armed; i++)
-    armed = dvt_injected((dvt_injection)kind);
-  dvt_inject((dvt_injection)kind, 0);
-  const davit_status again = perform(r, -1, 0);
-  if (again != usual)
-    fail_msg("%s: injection %d, passage %d: afterwards \"%s\"", r->name, kind, n, davit_last_error());
-  return !armed;
-}
-
-/* Every passage of every function fails: a status and a sentence, and nothing leaks. */
-CASE(test_failures) {
-  int failures[DVT_INJECTIONS] = {0};
-  options_mode = OPTIONS_NULL;
-  for (const row *r = rows; r < rows + row_count; r++) {
-    static struct arena right;
-    const davit_status usual = perform(r, -1, 0);
-    right = a;
-    for (int kind = 0; kind < DVT_INJECTIONS; kind++)
-      for (int n = 1; kind != DVT_INJECT_UNPACK && fail_row(r, kind, n, usual, &right); n++)
-        failures[kind]++;
-  }
-  for (int kind = 0; kind < DVT_INJECTIONS; kind++) {
-    print_message("injection %d: %d failures\n", kind, failures[kind]);
-    assert_true(failures[kind] > 0 || kind == DVT_INJECT_UNPACK); /* once in the life of a process */
   }
 }
 

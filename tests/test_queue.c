@@ -82,8 +82,21 @@ static davit_status step_region(int device, void *argument) {
   return DAVIT_SUCCESS;
 }
 
+static davit_status step_nowait(const davit_region_site *site, void *argument) {
+  chain *c = argument;
+  int64_t *cell = c->on_device;
+  c->regions_elsewhere += site->device != (c->device == DAVIT_HOST ? omp_get_initial_device() : c->device);
+#pragma omp target nowait depend(inout : *site->order) device(site -> device) is_device_ptr(cell)
+  *cell = *cell * 7 % 1000003 + 2;
+#pragma omp target teams distribute parallel for nowait depend(inout : *site->order) device(site -> device)  \
+    is_device_ptr(cell)
+  for (int i = 0; i < 1; i++)
+    cell[i]++;
+  return DAVIT_SUCCESS;
+}
+
 static void enqueue_step(chain *c, uint64_t *random) {
-  switch (random_below(random, 9)) {
+  switch (random_below(random, 10)) {
   case 0:
   case 1:
     CHECK(davit_queue_host_function(c->queue, step_host, c));
@@ -93,6 +106,10 @@ static void enqueue_step(chain *c, uint64_t *random) {
   case 3:
     CHECK(davit_queue_region(c->queue, step_region, c));
     c->device_model = c->device_model * 5 % 1000003 + 7;
+    break;
+  case 9:
+    CHECK(davit_queue_region_nowait(c->queue, step_nowait, c));
+    c->device_model = c->device_model * 7 % 1000003 + 3;
     break;
   case 4:
     CHECK(davit_queue_copy(c->queue, sizeof(int64_t), c->host, c->on_device));

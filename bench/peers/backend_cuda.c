@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
+#include "src/runtime/backend_openmp.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/pool.h"
 
@@ -66,6 +67,10 @@ static bool issue_wait(dvt_command *command) {
   return true;
 }
 
+static bool needs_host(const dvt_command *command) {
+  return command->kind == DVT_BLOCKING || command->kind == DVT_TRANSFER || command->kind == DVT_REGION;
+}
+
 static bool issue(dvt_command *command) {
   dvt_lane *lane = command->lane;
   switch (command->kind) {
@@ -78,6 +83,8 @@ static bool issue(dvt_command *command) {
   case DVT_WAIT:
     return issue_wait(command);
   case DVT_BLOCKING:
+  case DVT_TRANSFER:
+  case DVT_REGION:
     return atomic_load(&lane->failed); /* then it is skipped */
   }
   return true;
@@ -116,10 +123,10 @@ static void drained(void *argument, davit_status status) {
   hand_over(lane);
 }
 
-/* Whether a BLOCKING command has to wait for the lane's stream; then a notification goes on with the lane. */
+/* Whether a command that needs the host has to wait for the lane's stream; then a notification goes on with the lane. */
 static bool wait_for_stream(dvt_lane *lane) {
   cuda_lane *self = lane->backend;
-  if (self->head->kind != DVT_BLOCKING || !self->busy || atomic_load(&lane->failed))
+  if (!needs_host(self->head) || !self->busy || atomic_load(&lane->failed))
     return false;
   self->busy = false;
   dvt_mark *mark = NULL;
@@ -137,7 +144,9 @@ static bool wait_for_stream(dvt_lane *lane) {
 
 static void do_host_part(dvt_command *command) {
   dvt_lane *lane = command->lane;
-  if (command->kind == DVT_BLOCKING) {
+  if (command->kind == DVT_REGION) {
+    dvt_region_run_alone(command);
+  } else if (needs_host(command)) {
     dvt_command_work(command);
   } else if (command->kind == DVT_RECORD) {
     ((cuda_lane *)lane->backend)->busy = false;
@@ -156,7 +165,7 @@ static void run_on_host(void *argument) {
   cuda_lane *self = lane->backend;
   bool more = true;
   while (more) {
-    bool blocking = self->head->kind == DVT_BLOCKING;
+    bool blocking = needs_host(self->head);
     do_host_part(self->head);
     pthread_mutex_lock(&self->lock);
     if (blocking)

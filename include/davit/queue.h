@@ -39,6 +39,23 @@ typedef davit_status (*davit_host_function)(void *argument);
  * `device` is the queue's device, for host queues omp_get_initial_device(). */
 typedef davit_status (*davit_region)(int device, void *argument);
 
+/* Where the regions of a davit_nowait_region run. */
+typedef struct davit_region_site {
+  int device;  /* the queue's; for host queues omp_get_initial_device() */
+  char *order; /* the address that keeps the sub-queue's regions in order */
+  uint64_t reserved[4];
+} davit_region_site;
+
+/* Your own target regions as tasks of the queue's graph. The function generates one or more regions
+ *
+ *   #pragma omp target … nowait depend(inout : *site->order) device(site->device)
+ *
+ * and returns. It is called once, on a thread of the library, some time before the regions run. They run after
+ * all earlier commands of the sub-queue, in order, and later commands wait for them. The function must not
+ * wait: a call of davit that would is DAVIT_WOULD_DEADLOCK. A region without `nowait` and `depend` would run
+ * too early. docs/queue.md says when to use this form, and what LLVM's runtime does not allow beside it. */
+typedef davit_status (*davit_nowait_region)(const davit_region_site *site, void *argument);
+
 typedef struct davit_queue_options {
   int subqueues;        /* 1 … 64; 0: 1 */
   uint64_t reserved[4]; /* 0 */
@@ -67,6 +84,8 @@ DAVIT_API davit_status davit_queue_subqueue(davit_queue *queue, int *subqueue, i
 DAVIT_API davit_status davit_queue_host_function(davit_queue *queue, davit_host_function function,
                                                  void *argument);
 DAVIT_API davit_status davit_queue_region(davit_queue *queue, davit_region region, void *argument);
+DAVIT_API davit_status davit_queue_region_nowait(davit_queue *queue, davit_nowait_region region,
+                                                 void *argument);
 
 /* As davit_copy(), davit_copy_2d(), davit_fill() and davit_random(). */
 DAVIT_API davit_status davit_queue_copy(davit_queue *queue, size_t bytes, const void *source,

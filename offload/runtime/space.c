@@ -203,21 +203,14 @@ davit_status dvt_space_fill(void *pointer, int place, int value, size_t bytes) {
     return dvt_cuda_status(result, "fill");
   }
 #endif
-  unsigned char *target = pointer;
-  unsigned char byte = (unsigned char)value;
-#pragma omp target teams distribute parallel for device(place) is_device_ptr(target)
-  for (size_t i = 0; i < bytes; i++)
-    target[i] = byte;
-  return DAVIT_SUCCESS;
+  return omp_target_memset(pointer, value, bytes, place)
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_DEVICE_ERROR, "filling memory of device %d failed", place);
 }
 
 /* Both fills write one Philox block (2 doubles, 4 floats) per iteration: the device's floor is the bytes
  * written, the generator's ten rounds cost about 60 integer operations a block. */
 static davit_status random_double(double *pointer, int place, int64_t count, uint64_t seed) {
-  if (on_host(place)) {
-    dvt_ref_random_double(pointer, 0, count, seed);
-    return DAVIT_SUCCESS;
-  }
   int64_t blocks = (count + 1) / 2;
   const int current = dvt_cuda_current();
 #pragma omp target teams distribute parallel for device(place) is_device_ptr(pointer)
@@ -233,10 +226,6 @@ static davit_status random_double(double *pointer, int place, int64_t count, uin
 }
 
 static davit_status random_float(float *pointer, int place, int64_t count, uint64_t seed) {
-  if (on_host(place)) {
-    dvt_ref_random_float(pointer, 0, count, seed);
-    return DAVIT_SUCCESS;
-  }
   int64_t blocks = (count + 3) / 4;
   const int current = dvt_cuda_current();
 #pragma omp target teams distribute parallel for device(place) is_device_ptr(pointer)

@@ -25,7 +25,7 @@ davit_status dvt_space_copy(void *destination, size_t destination_pitch, int des
                             const void *source, size_t source_pitch, int source_place, size_t row_bytes,
                             size_t cols);
 
-/* Blocking fills: of bytes with a value, and with the numbers of davit_random(). */
+/* Blocking fills: of bytes with a value, and, of a device's memory, with the numbers of davit_random(). */
 davit_status dvt_space_fill(void *pointer, int place, int value, size_t bytes);
 davit_status dvt_space_random(davit_type type, void *x, int place, int64_t n, uint64_t seed);
 

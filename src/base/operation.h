@@ -27,6 +27,7 @@ struct dvt_site {
   int device; /* DAVIT_HOST or an OpenMP device */
   dvt_stream *stream;
   int threads;
+  char *order; /* for DVT_REGION commands: the address of their regions' depend(inout) */
   void *owner; /* of the services: the lane, in tests anything */
   /* Scratch memory on the device (of the host for host forms), for this command alone. The contents are
    * undefined. */

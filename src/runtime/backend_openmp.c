@@ -1,86 +1,117 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The task graph: lanes carried by OpenMP tasks with `depend`.
+/* The task graph: lanes carried by OpenMP tasks and target regions with `depend`.
  *
- * One thread, the generator, owns the graph. It takes commands from a lock-free inbox, joins commands of a
- * lane that arrive together into segments, and generates one task per segment:
+ * One thread, the generator (generator.h), takes commands from a lock-free inbox, cuts the commands of a lane
+ * into segments, and generates one task for each segment:
  *
  *   depend(inout: lane)                     segments of a lane run in order
  *   depend(in: record ...)                  the records the segment waits for
  *   depend(out: record)                     the record it ends with
  *
- * A segment of STREAMED commands is a plain task: it places its work in the lane's device stream and ends
- * there; the device orders what the stream holds, and a wait of one stream for another's record becomes a
- * wait inside the device. A segment of BLOCKING commands is a detached task: its body hands the segment to a
- * host thread (src/runtime/pool.h) and the thread fulfils the task's event at the end. So no OpenMP thread
- * ever blocks, whatever user functions do. A host thread that must wait for a record in a stream waits for a
- * bridge: a detached task that the device's own notification fulfils.
+ * A segment has commands of one kind, which decides its carrier:
  *
- * Why one generator: `depend` orders only siblings. Why detached tasks and not `target nowait`: hidden helper
- * tasks mixed with detached ones in one graph abort LLVM 19's libomp in about every second run of a stress
- * test, and nothing can tell the generator that one has ended (docs/queue.md).
+ *   PLAIN     streamed work: a task that the generator runs. It places the work in the lane's device stream
+ *             and ends there; the device orders what the stream holds, and a wait of one stream for another's
+ *             record becomes a wait inside the device.
+ *   DETACHED  blocking work: a detached task. Its body hands the segment to a host thread (pool.h), and the
+ *             thread fulfils the task's event at the end. So no OpenMP thread ever blocks, whatever user
+ *             functions do.
+ *   EMITTED   regions: each command emits `target nowait depend(inout: lane)` when it is generated, and a
+ *             region on the host ends the segment. A stopped lane must skip regions, so they are generated
+ *             when the outcome of everything before them in the lane is known; regions themselves cannot
+ *             fail, so a chain of regions, also across lanes, is in the graph as a whole.
+ *   HELPER    a region on the host that runs the segment on a helper thread of the OpenMP runtime: short
+ *             segments behind regions; and in the back end "nowait", which has no streams, copies and other
+ *             work that a thread waits for.
  *
- * The team has two threads only because a team of one runs tasks at once; the second sleeps. The generator
- * runs the ready tasks itself, by `taskyield`, each of which runs at most one task (run_ready). */
-#include <omp.h>
+ * A host thread that must wait for a record in a stream waits for a bridge: a detached task that the device's
+ * own notification fulfils.
+ *
+ * At most WINDOW segments of a lane are in the graph. What waits outside costs no more than its commands, and
+ * is joined into longer segments. A wait enters the graph after the record that it waits for: until then its
+ * lane is parked at the record. */
 #include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include <omp.h>
+
+#include "offload/runtime/device.h"
+#include "offload/runtime/region.h"
 #include "src/base/allocate.h"
 #include "src/base/fork.h"
-#include "src/base/team.h"
-#include "src/base/thread.h"
+#include "src/runtime/backend_openmp.h"
+#include "src/runtime/generator.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/pool.h"
 
-enum { MAX_WAITS = 48, IDLE_SPINS = 60 };
+enum { MAX_WAITS = 48, WINDOW = 32, MAX_REGIONS = 32 };
+
+/* A lane's side of the graph. */
+typedef struct track {
+  dvt_command *first, **end; /* not generated yet */
+  dvt_lane *next;            /* in one list: active, parked at a record, or released */
+  bool listed;               /* it is in one of them */
+  bool behind_region;        /* the newest task is a region … */
+  bool certain;              /* … whose outcome is known: it cannot fail */
+  bool in_stream;            /* the stream may hold work; for whoever runs the lane's newest command */
+  atomic_int tasks;          /* segments in the graph */
+  atomic_int held;           /* the generator goes on when `tasks` is at most this; -1: it does not wait */
+} track;
+
+typedef struct segment {
+  dvt_lane *lane;
+  dvt_command *first, *last;
+  dvt_command_kind kind; /* of its work; DVT_RECORD: it has only a record, DVT_WAIT: only waits */
+} segment;
 
 static _Atomic(dvt_command *) inbox; /* newest first */
-static atomic_ullong fulfilled;      /* detached tasks ended by other threads */
-static atomic_bool sleeping, leaving;
-static atomic_int fulfilling; /* threads in omp_fulfill_event() */
-static _Thread_local bool is_generator;
-static sem_t wake_up, begun, started, parked, park, left;
-static _Atomic(dvt_command *) unhanded; /* blocking segments that found no thread in a callback */
-static unsigned long long bodies;       /* task bodies run: the generator's own */
-static bool team_is_two;
-static int thread_limit, active_levels; /* of the OpenMP runtime */
-static int generator_process;
-static bool may_begin;
-
-static void wake(void) {
-  if (atomic_load(&sleeping) && atomic_exchange(&sleeping, false))
-    sem_post(&wake_up);
-}
+static _Atomic(dvt_lane *) released; /* held lanes that may go on */
+static dvt_lane *active, **active_end = &active;
+static dvt_lane *delayed; /* until regions may be generated again */
 
 static void submit(dvt_command *command) {
   command->next = atomic_load_explicit(&inbox, memory_order_relaxed);
   while (!atomic_compare_exchange_weak(&inbox, &command->next, command)) {
   }
-  wake();
+  dvt_generator_wake();
 }
 
-static void fulfil(uintptr_t event) {
-  atomic_fetch_add(&fulfilling, 1);
-  if (atomic_load(&leaving) && !is_generator) { /* the OpenMP runtime is being taken down */
-    atomic_fetch_sub(&fulfilling, 1);
-    for (;;)
-      pause();
+/* ---- the end of a segment ---- */
+
+/* Counted before the segment's record is over: then the lane may be freed. */
+static void count_out(dvt_lane *lane) {
+  track *t = lane->backend;
+  const int left = atomic_fetch_sub(&t->tasks, 1) - 1;
+  int held = atomic_load(&t->held);
+  if (held < 0 || left > held || !atomic_compare_exchange_strong(&t->held, &held, -1))
+    return;
+  t->next = atomic_load_explicit(&released, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak(&released, &t->next, lane)) {
   }
-  omp_fulfill_event((omp_event_handle_t)event);
-  atomic_fetch_sub(&fulfilling, 1);
-  atomic_fetch_add(&fulfilled, 1);
-  wake();
+  dvt_generator_notice();
 }
 
-/* ---- segments: lists of commands of one lane, waits first, a record last ---- */
+/* True if the lane has to wait until at most `tasks` of its segments are left; count_out() releases it. */
+static bool hold(track *t, int tasks) {
+  if (atomic_load(&t->tasks) <= tasks)
+    return false;
+  atomic_store(&t->held, tasks);
+  int held = tasks;
+  return atomic_load(&t->tasks) > tasks || !atomic_compare_exchange_strong(&t->held, &held, -1);
+}
 
-static bool is_blocking(const dvt_command *first) {
-  for (const dvt_command *c = first; c; c = c->next)
-    if (c->kind == DVT_BLOCKING)
-      return true;
-  return false;
+static void free_commands(dvt_command *first) {
+  for (dvt_command *c = first, *next; c; c = next) {
+    next = c->next;
+    dvt_command_free(c);
+  }
+}
+
+/* ---- running a segment ---- */
+
+static track *track_of(const dvt_command *command) {
+  return command->lane->backend;
 }
 
 /* A lane's waits at the head of a segment. On a stream the device waits; records of host lanes are over by
@@ -89,18 +120,12 @@ static void begin(dvt_command *first) {
   dvt_lane *lane = first->lane;
   for (dvt_command *c = first; c && c->kind == DVT_WAIT; c = c->next) {
     if (lane->stream && c->record->mark && dvt_record_query(c->record) == DVT_RECORD_ISSUED) {
+      track_of(first)->in_stream = true;
       davit_status status = dvt_stream_wait(lane->stream, c->record->mark);
       if (status != DAVIT_SUCCESS)
         dvt_lane_fail(lane, status, davit_last_error());
     }
     dvt_command_pass_failure(c);
-  }
-}
-
-static void finish(dvt_command *first) {
-  for (dvt_command *c = first, *next; c; c = next) {
-    next = c->next;
-    dvt_command_free(c);
   }
 }
 
@@ -122,16 +147,35 @@ static void record_in_stream(dvt_command *command) {
   }
 }
 
+/* Everything behind the waits, and the segment's end. A record of a lane whose stream is empty is over. */
 static void run_commands(dvt_command *first) {
-  for (dvt_command *c = first; c; c = c->next)
+  dvt_lane *lane = first->lane;
+  track *t = lane->backend;
+  for (dvt_command *c = first; c; c = c->next) {
+    if (c->kind == DVT_STREAMED)
+      t->in_stream = true;
     if (c->kind == DVT_RECORD) {
-      if (c->record->on_stream)
-        record_in_stream(c);
-      else
-        dvt_command_finish_record(c);
-    } else if (c->kind != DVT_WAIT) {
-      dvt_command_work(c);
+      const bool in_stream = t->in_stream;
+      count_out(lane);
+      in_stream ? record_in_stream(c) : dvt_command_finish_record(c);
+      break; /* the segment's last */
     }
+    if (c->kind != DVT_WAIT)
+      dvt_command_work(c);
+    if (!c->next)
+      count_out(lane);
+  }
+  free_commands(first);
+}
+
+static void run_plain(dvt_command *first) {
+  begin(first);
+  run_commands(first);
+}
+
+static void run_on_helper(void *first) {
+  run_plain(first);
+  dvt_generator_notice();
 }
 
 /* On a host thread: the whole blocking segment, its record too, then the task's end. */
@@ -139,70 +183,49 @@ static void run_blocking(void *argument) {
   dvt_command *first = argument;
   uintptr_t event = first->event;
   run_commands(first);
-  finish(first);
-  fulfil(event);
+  dvt_generator_fulfil(event);
 }
 
-/* False when no thread can be had. The lane is stopped then, so run_blocking() returns at once, and may be
- * called on the generator. */
-static bool hand_over(dvt_command *first) {
+/* Without a thread the lane is stopped, and its commands return at once. They call no device, as the stream is
+ * empty, so this may run in a callback of the device runtime. */
+static void hand_over(dvt_command *first) {
   const davit_status status = dvt_pool_run(run_blocking, first);
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(first->lane, status, davit_last_error());
-  return status == DAVIT_SUCCESS;
+  if (status == DAVIT_SUCCESS)
+    return;
+  dvt_lane_fail(first->lane, status, davit_last_error());
+  run_blocking(first);
 }
 
-/* A callback of the device runtime must not call the device, and the segment's record may be placed in the
- * stream, so the generator ends a segment that finds no thread. */
-static void stream_drained(void *argument, davit_status status) {
+/* Calls `then(argument)` when the lane's stream is empty: at once, or from a thread of the device runtime. */
+static void when_drained(dvt_lane *lane, dvt_notify then, void *argument) {
+  track *t = lane->backend;
+  dvt_mark *mark = NULL;
+  bool drained = !t->in_stream;
+  davit_status status = DAVIT_SUCCESS;
+  if (!drained)
+    status = dvt_stream_query(lane->stream, &drained);
+  t->in_stream = false;
+  if (status == DAVIT_SUCCESS && !drained)
+    status = dvt_stream_mark(lane->stream, &mark);
+  if (mark) {
+    status = dvt_mark_notify(mark, then, argument);
+    dvt_mark_free(mark); /* the notification has its place in the stream; the mark may be recorded anew */
+    if (status == DAVIT_SUCCESS)
+      return;
+  }
+  then(argument, status);
+}
+
+static void start_drained(void *argument, davit_status status) {
   dvt_command *first = argument;
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(first->lane, status, davit_last_error());
-  if (hand_over(first))
-    return;
-  first->next_segment = atomic_load(&unhanded);
-  while (!atomic_compare_exchange_weak(&unhanded, &first->next_segment, first)) {
-  }
-  wake();
+  hand_over(first);
 }
 
-static bool end_unhanded(void) {
-  dvt_command *first = atomic_exchange(&unhanded, NULL);
-  const bool any = first != NULL;
-  for (dvt_command *next; first; first = next) {
-    next = first->next_segment;
-    run_blocking(first);
-  }
-  return any;
-}
-
-/* Blocking work on a lane with a stream starts when the stream has drained; often it has already. */
 static void start_blocking(dvt_command *first) {
-  dvt_lane *lane = first->lane;
   begin(first);
-  if (lane->stream) {
-    dvt_mark *mark = NULL;
-    bool drained = false;
-    davit_status status = dvt_stream_query(lane->stream, &drained);
-    if (status == DAVIT_SUCCESS && !drained)
-      status = dvt_stream_mark(lane->stream, &mark);
-    if (mark) {
-      status = dvt_mark_notify(mark, stream_drained, first);
-      dvt_mark_free(mark); /* the notification has its place in the stream; the mark may be recorded anew */
-      if (status == DAVIT_SUCCESS)
-        return;
-    }
-    if (status != DAVIT_SUCCESS)
-      dvt_lane_fail(lane, status, davit_last_error());
-  }
-  if (!hand_over(first))
-    run_blocking(first);
-}
-
-static void run_streamed(dvt_command *first) {
-  begin(first);
-  run_commands(first);
-  finish(first);
+  when_drained(first->lane, start_drained, first);
 }
 
 /* ---- bridges: the end of a record in a stream, for lanes of host threads ---- */
@@ -212,7 +235,7 @@ static void bridge_reached(void *argument, davit_status status) {
   dvt_record_finish(record, status, davit_last_error());
   uintptr_t event = record->bridge_event;
   dvt_record_drop(record);
-  fulfil(event);
+  dvt_generator_fulfil(event);
 }
 
 static void start_bridge(dvt_record *record) {
@@ -230,122 +253,366 @@ static void generate_bridge(dvt_record *record) {
     return;
   record->bridged = true;
   dvt_record_hold(record);
+  const bool expected = record->of_region;
+  if (expected)
+    dvt_generator_expect();
   char *issued = &record->issued_token, *done = &record->done_token;
   omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task detach(event) depend(in : *issued) depend(out : *done) firstprivate(record)
+#pragma omp task detach(event) depend(in : *issued) depend(out : *done) firstprivate(record, expected)
   {
-    bodies++;
+    dvt_generator_began(expected);
     record->bridge_event = (uintptr_t)event;
     start_bridge(record);
   }
 }
 
-/* ---- the generator ---- */
+/* ---- generating ---- */
 
-/* The address whose dependence stands for "the lane may go on past this record". */
+static bool is_over(dvt_record *record) {
+  const int state = atomic_load(&record->state);
+  return state == DVT_RECORD_DONE || state == DVT_RECORD_FAILED;
+}
+
+/* The address whose dependence stands for "the lane may go on past this record"; NULL if it may already. */
 static char *awaited(const dvt_lane *lane, dvt_record *record) {
+  if (is_over(record))
+    return NULL;
   if (!record->on_stream)
     return &record->done_token;
   if (lane->stream)
-    return &record->issued_token;
+    return atomic_load(&record->state) == DVT_RECORD_PENDING ? &record->issued_token : NULL;
   generate_bridge(record);
   return &record->done_token;
 }
 
-static void generate(dvt_command *first) {
-  dvt_lane *lane = first->lane;
-  char *in[MAX_WAITS], *out[1], *token = &lane->token;
-  int ins = 0, outs = 0;
-  for (dvt_command *c = first; c; c = c->next)
-    if (c->kind == DVT_WAIT)
-      in[ins++] = awaited(lane, c->record);
-    else if (c->kind == DVT_RECORD)
-      out[outs++] = c->record->on_stream ? &c->record->issued_token : &c->record->done_token;
-  if (is_blocking(first)) {
-    omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task detach(event) depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])         \
-    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first)
+/* The addresses of a segment's `depend` clauses. */
+typedef struct dependences {
+  char *in[MAX_WAITS], *out[1];
+  int ins, outs;
+  bool expected; /* it follows a region */
+} dependences;
+
+static void find_dependences(const segment *s, dependences *d) {
+  const track *t = s->lane->backend;
+  d->ins = d->outs = 0;
+  d->expected = t->behind_region;
+  for (dvt_command *c = s->first; c && c->kind == DVT_WAIT; c = c->next) {
+    char *token = awaited(s->lane, c->record);
+    if (token)
+      d->in[d->ins++] = token;
+    d->expected |= token && c->record->of_region;
+  }
+  dvt_record *record = s->last->record;
+  if (s->last->kind == DVT_RECORD)
+    d->out[d->outs++] = record->on_stream ? &record->issued_token : &record->done_token;
+}
+
+static void generate_plain(const segment *s, const dependences *d) {
+  char *const *in = d->in, *const *out = d->out, *token = &s->lane->token;
+  const int ins = d->ins, outs = d->outs;
+  dvt_command *first = s->first;
+  const bool expected = d->expected;
+  if (ins == 0 && outs == 0) {
+#pragma omp task depend(inout : *token) firstprivate(first, expected)
     {
-      bodies++;
-      first->event = (uintptr_t)event;
-      start_blocking(first);
+      dvt_generator_began(expected);
+      run_plain(first);
     }
   } else {
 #pragma omp task depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])                       \
-    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first)
+    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first, expected)
     {
-      bodies++;
-      run_streamed(first);
+      dvt_generator_began(expected);
+      run_plain(first);
     }
   }
 }
 
-/* The open segment of a lane while a batch is sorted; lanes that had one are linked. */
-typedef struct opened {
-  dvt_command *first;
-  int waits;
-  bool works; /* it has more than waits */
-  dvt_command_kind kind;
-  struct dvt_lane *next_open;
-  bool listed;
-} opened;
-
-/* The segments of a batch in the order in which the graph gets them, and the lanes that have had an open one.
- */
-typedef struct batch {
-  dvt_command *first, **end;
-  dvt_lane *open;
-} batch;
-
-static void close_segment(batch *b, opened *segment) {
-  *b->end = segment->first;
-  b->end = &segment->first->next_segment;
-  segment->first = NULL;
-}
-
-static void append(opened *segment, dvt_command *command) {
-  command->next = NULL;
-  if (segment->first) {
-    segment->first->last->next = command;
-  } else {
-    command->next_segment = NULL;
-    segment->first = command;
-    segment->works = false;
-    segment->waits = 0;
-    segment->kind = DVT_WAIT;
-  }
-  segment->first->last = command;
-}
-
-/* A record ends its segment, so that whoever waits for the record comes later in the graph; a wait begins
- * one; streamed and blocking work do not mix. The record of blocking work on a lane with a stream is placed
- * by the thread that did the work. */
-static void sort(batch *b, dvt_command *command) {
-  dvt_lane *lane = command->lane;
-  opened *segment = lane->backend;
-  if (command->kind == DVT_WAIT) {
-    if (segment->first && (segment->works || segment->waits == MAX_WAITS))
-      close_segment(b, segment);
-    append(segment, command);
-    segment->waits++;
-  } else {
-    const bool ends = command->kind == DVT_RECORD;
-    if (segment->first && segment->works && !ends && segment->kind != command->kind)
-      close_segment(b, segment);
-    append(segment, command);
-    segment->works = true;
-    segment->kind = command->kind;
-    if (ends)
-      close_segment(b, segment);
-  }
-  if (segment->first && !segment->listed) {
-    segment->listed = true;
-    segment->next_open = b->open;
-    b->open = lane;
+static void generate_detached(const segment *s, const dependences *d) {
+  char *const *in = d->in, *const *out = d->out, *token = &s->lane->token;
+  const int ins = d->ins, outs = d->outs;
+  dvt_command *first = s->first;
+  const bool expected = d->expected;
+  omp_event_handle_t event = (omp_event_handle_t)0;
+#pragma omp task detach(event) depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])         \
+    depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first, expected)
+  {
+    dvt_generator_began(expected);
+    first->event = (uintptr_t)event;
+    start_blocking(first);
   }
 }
 
-static dvt_command *take_inbox(void) {
+static void generate_helper(const segment *s, const dependences *d) {
+  dvt_region_on_host(&(dvt_region_order){&s->lane->token, d->in, d->ins, d->outs ? d->out[0] : NULL},
+                     run_on_helper, s->first);
+}
+
+/* ---- regions ---- */
+
+/* Regions of devices that share the host's memory run on helper threads and may open teams there, and while
+ * they do no region may be generated (region.h): they are in the graph one segment at a time, and the first of
+ * them starts when the last is generated. */
+static atomic_bool closed, gate_open;
+
+static bool runs_on_helpers(const dvt_lane *lane) {
+  return dvt_device_find(lane->device)->shares_host_memory;
+}
+
+static void nothing(void *argument) {
+  (void)argument;
+}
+
+static void wait_for_gate(void *argument) {
+  (void)argument;
+  while (!atomic_load(&gate_open))
+    sched_yield();
+}
+
+/* The regions of the `count` commands from `c` on, between the waits for `in` and end(argument). On a stopped
+ * lane `record`, which may be NULL, will fail. */
+static void emit_commands(dvt_lane *lane, char *const *in, int ins, dvt_command *c, int count,
+                          dvt_record *record, char *out, void (*end)(void *), void *argument) {
+  const bool gated = runs_on_helpers(lane);
+  const dvt_region_order first = {&lane->token, in, ins, NULL}, last = {&lane->token, NULL, 0, out};
+  if (gated) {
+    atomic_store(&closed, true);
+    atomic_store(&gate_open, false);
+  }
+  if (gated || ins > 0)
+    dvt_region_on_host(&first, gated ? wait_for_gate : nothing, NULL);
+  for (int i = 0; i < count; i++, c = i < count ? c->next : NULL)
+    dvt_command_work(c);
+  if (record && atomic_load(&lane->failed)) {
+    davit_status status = dvt_lane_error(lane);
+    dvt_record_doom(record, status, davit_last_error());
+  }
+  dvt_region_on_host(&last, end, argument);
+  atomic_store(&gate_open, true);
+}
+
+static void reopen(const dvt_lane *lane) {
+  if (runs_on_helpers(lane))
+    atomic_store(&closed, false);
+}
+
+static void regions_ended(void *argument) {
+  dvt_command *first = argument, *last = first->last;
+  reopen(first->lane);
+  count_out(first->lane);
+  if (last->kind == DVT_RECORD)
+    dvt_record_finish(last->record, DAVIT_SUCCESS, ""); /* a doomed one fails */
+  free_commands(first);
+  dvt_generator_notice();
+}
+
+static void emit(const segment *s, const dependences *d) {
+  dvt_command *c = s->first, *last = s->last;
+  int count = 0;
+  for (; c->kind == DVT_WAIT; c = c->next)
+    dvt_command_pass_failure(c);
+  for (dvt_command *region = c; region && region->kind == DVT_REGION; region = region->next)
+    count++;
+  s->first->last = last;
+  emit_commands(s->lane, d->in, d->ins, c, count, last->record, d->outs ? d->out[0] : NULL, regions_ended,
+                s->first);
+}
+
+typedef struct drain {
+  dvt_lane *lane;
+  uintptr_t event;
+} drain;
+
+static void drained(void *argument, davit_status status) {
+  drain *d = argument;
+  uintptr_t event = d->event;
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(d->lane, status, davit_last_error());
+  count_out(d->lane);
+  free(d);
+  dvt_generator_fulfil(event);
+}
+
+/* Regions run on streams of the OpenMP runtime's choice: what the lane's own stream holds must be over. */
+static void generate_drain(dvt_lane *lane) {
+  drain *d = dvt_allocate(1, sizeof *d);
+  if (!d) {
+    dvt_lane_fail(lane, DAVIT_OUT_OF_HOST_MEMORY, davit_last_error());
+    dvt_stream_synchronize(lane->stream);
+    ((track *)lane->backend)->in_stream = false;
+    return;
+  }
+  track *t = lane->backend;
+  const bool expected = t->behind_region;
+  d->lane = lane;
+  atomic_fetch_add(&t->tasks, 1);
+  t->behind_region = false;
+  if (expected)
+    dvt_generator_expect();
+  char *token = &lane->token;
+  omp_event_handle_t event = (omp_event_handle_t)0;
+#pragma omp task detach(event) depend(inout : *token) firstprivate(d, expected)
+  {
+    dvt_generator_began(expected);
+    d->event = (uintptr_t)event;
+    when_drained(d->lane, drained, d);
+  }
+}
+
+/* A region of a lane of another back end, which waits for it; or none, to let the runtime make its helper
+ * threads. */
+static void end_alone(void *argument) {
+  dvt_command *proxy = argument;
+  if (proxy->alone)
+    reopen(proxy->alone->lane);
+  sem_post(proxy->over);
+}
+
+static void emit_alone(dvt_command *proxy) {
+  static char token;
+  dvt_command *command = proxy->alone;
+  if (command)
+    emit_commands(command->lane, NULL, 0, command, 1, NULL, NULL, end_alone, proxy);
+  else
+    dvt_region_on_host(&(dvt_region_order){&token, NULL, 0, NULL}, end_alone, proxy);
+}
+
+/* ---- lanes in the generator ---- */
+
+static void activate(dvt_lane *lane) {
+  track *t = lane->backend;
+  t->listed = true;
+  t->next = NULL;
+  *active_end = lane;
+  active_end = &t->next;
+}
+
+static void park(dvt_lane *lane, dvt_record *record) {
+  ((track *)lane->backend)->next = record->parked;
+  record->parked = lane;
+}
+
+static void activate_all(dvt_lane **list) {
+  for (dvt_lane *lane = *list, *next; lane; lane = next) {
+    next = ((track *)lane->backend)->next;
+    activate(lane);
+  }
+  *list = NULL;
+}
+
+/* The command behind the waits at the lane's head. *known: the outcome of all they wait for is. Parks the lane
+ * and sets *there to false if a record is not in the graph yet. */
+static dvt_command *pass_waits(dvt_lane *lane, dvt_command **last, bool *known, bool *there) {
+  track *t = lane->backend;
+  int waits = 0;
+  dvt_command *c = t->first;
+  *there = *known = true;
+  for (; c && c->kind == DVT_WAIT && waits < MAX_WAITS; c = c->next, waits++) {
+    if (!c->record->generated) {
+      park(lane, c->record);
+      *there = false;
+      return NULL;
+    }
+    *known = *known && (is_over(c->record) || c->record->certain);
+    *last = c;
+  }
+  return c;
+}
+
+/* The lane's next segment; false if it must wait. */
+static bool find_segment(dvt_lane *lane, segment *s) {
+  track *t = lane->backend;
+  bool known, there;
+  *s = (segment){.lane = lane, .first = t->first, .kind = DVT_WAIT};
+  dvt_command *c = pass_waits(lane, &s->last, &known, &there);
+  if (!there)
+    return false;
+  const bool regions = c && c->kind == DVT_REGION && known;
+  if (hold(t, regions && !t->certain ? 0 : WINDOW - 1))
+    return false;
+  if (regions && t->in_stream && !t->certain) {
+    generate_drain(lane);
+    if (hold(t, 0))
+      return false;
+  }
+  if (!c || c->kind == DVT_WAIT || (c->kind == DVT_REGION && !regions))
+    return true; /* the waits alone */
+  s->kind = c->kind;
+  int count = 0;
+  for (; c && c->kind == s->kind && c->kind != DVT_RECORD && count < MAX_REGIONS; c = c->next) {
+    s->last = c;
+    count += c->kind == DVT_REGION;
+  }
+  if (c && c->kind == DVT_RECORD)
+    s->last = c;
+  return true;
+}
+
+typedef enum carrier { PLAIN, DETACHED, EMITTED, HELPER } carrier;
+
+static carrier carrier_of(const segment *s) {
+  switch (s->kind) {
+  case DVT_STREAMED:
+    return PLAIN;
+  case DVT_REGION:
+    return EMITTED;
+  case DVT_TRANSFER:
+    return dvt_backend_running() == &dvt_backend_nowait ? HELPER : DETACHED;
+  case DVT_BLOCKING:
+    return DETACHED;
+  default:
+    return ((track *)s->lane->backend)->behind_region ? HELPER : PLAIN;
+  }
+}
+
+static void generate(const segment *s, carrier by) {
+  track *t = s->lane->backend;
+  const bool region = by == EMITTED || by == HELPER;
+  dependences d;
+  find_dependences(s, &d);
+  atomic_fetch_add(&t->tasks, 1);
+  t->behind_region = region;
+  t->certain = by == EMITTED;
+  if (d.outs) {
+    s->last->record->of_region = region;
+    s->last->record->certain = t->certain;
+  }
+  if (!region && d.expected)
+    dvt_generator_expect();
+  static void (*const with[])(const segment *, const dependences *) = {
+      [PLAIN] = generate_plain, [DETACHED] = generate_detached, [EMITTED] = emit, [HELPER] = generate_helper};
+  with[by](s, &d);
+}
+
+/* Generates what the lane has, as far as it may. With 256 tasks ready, libomp runs a further one where it is
+ * generated, and a lane is closed and freed as soon as its last segment has run: after the last segment the
+ * lane must not be touched. */
+static void advance(dvt_lane *lane) {
+  track *t = lane->backend;
+  segment s;
+  for (bool more = true; more && find_segment(lane, &s);) {
+    const carrier by = carrier_of(&s);
+    if ((by == EMITTED || by == HELPER) && atomic_load(&closed)) {
+      t->next = delayed;
+      delayed = lane;
+      return;
+    }
+    t->first = s.last->next;
+    s.last->next = NULL;
+    more = t->first != NULL;
+    if (!more) {
+      t->end = &t->first;
+      t->listed = false;
+    }
+    if (s.last->kind == DVT_RECORD) {
+      s.last->record->generated = true;
+      activate_all(&s.last->record->parked);
+    }
+    generate(&s, by);
+  }
+}
+
+static void take_inbox(void) {
   dvt_command *newest = atomic_exchange(&inbox, NULL), *oldest = NULL;
   while (newest) {
     dvt_command *next = newest->next;
@@ -353,193 +620,120 @@ static dvt_command *take_inbox(void) {
     oldest = newest;
     newest = next;
   }
-  return oldest;
+  for (dvt_command *c = oldest, *next; c; c = next) {
+    next = c->next;
+    c->next = NULL;
+    if (c->over) {
+      emit_alone(c);
+      continue;
+    }
+    track *t = track_of(c);
+    *t->end = c;
+    t->end = &c->next;
+    if (!t->listed)
+      activate(c->lane);
+  }
 }
 
-/* All commands are sorted before the first task is generated: with 256 tasks ready, libomp runs a further one
- * where it is generated, and a lane is closed and freed as soon as its last segment has run. */
-static bool take_batch(void) {
-  batch b = {.first = NULL, .end = &b.first};
-  for (dvt_command *command = take_inbox(), *next; command; command = next) {
-    next = command->next;
-    sort(&b, command);
-  }
-  for (dvt_lane *lane = b.open; lane;) {
-    opened *segment = lane->backend;
-    if (segment->first)
-      close_segment(&b, segment);
-    segment->listed = false;
-    lane = segment->next_open;
-  }
-  bool any = b.first != NULL;
-  for (dvt_command *first = b.first, *next; first; first = next) {
-    next = first->next_segment;
-    generate(first);
+static void take_released(void) {
+  dvt_lane *list = atomic_exchange(&released, NULL);
+  activate_all(&list);
+}
+
+/* All commands are sorted before the first task is generated. */
+static bool turn(void) {
+  if (!atomic_load(&closed))
+    activate_all(&delayed);
+  take_released();
+  take_inbox();
+  const bool any = active != NULL;
+  while (active) {
+    dvt_lane *lane = active;
+    active = ((track *)lane->backend)->next;
+    if (!active)
+      active_end = &active;
+    advance(lane);
   }
   return any;
 }
 
-/* Runs what is ready. A yield that ran no body either ended a fulfilled task or found nothing; as no more
- * than `owed` tasks can have been fulfilled, the last two of them found nothing. (A fulfilment that is not
- * counted yet may take the place of a counted one; its own count then comes later and wakes the generator
- * again.) */
-static void run_ready(unsigned long long owed) {
-  for (unsigned long long idle = 0; idle < owed + 2;) {
-    unsigned long long before = bodies;
-#pragma omp taskyield
-    idle += bodies == before;
+static bool is_waiting(void) {
+  return atomic_load(&inbox) || atomic_load(&released);
+}
+
+static const dvt_generator_work work = {turn, is_waiting};
+
+/* ---- the back ends ---- */
+
+/* Emits the region of `command`, or makes the helper threads if it is NULL, and waits for the end. The inbox links the proxy, because the command
+ * is still in a list of its own back end. */
+static davit_status run_alone(dvt_command *command) {
+  static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+  sem_t over;
+  DVT_TRY(dvt_generator_start(&work));
+  sem_init(&over, 0, 0);
+  dvt_command proxy = {.over = &over, .alone = command};
+  pthread_mutex_lock(&one);
+  submit(&proxy);
+  while (sem_wait(&over) != 0) {
   }
-}
-
-static void wait_for(sem_t *semaphore) {
-  while (sem_wait(semaphore) != 0) {
-  }
-}
-
-static bool has_news(unsigned long long seen) {
-  return atomic_load(&inbox) || atomic_load(&unhanded) || atomic_load(&fulfilled) != seen ||
-         atomic_load(&leaving);
-}
-
-static void doze(unsigned long long seen) {
-  for (int i = 0; i < IDLE_SPINS; i++) {
-    if (has_news(seen))
-      return;
-    sched_yield();
-  }
-  atomic_store(&sleeping, true);
-  if (has_news(seen) && atomic_exchange(&sleeping, false))
-    return; /* else somebody has woken the generator already, and the semaphore says so */
-  wait_for(&wake_up);
-}
-
-static void generate_until_left(void) {
-  unsigned long long seen = 0;
-  while (!atomic_load(&leaving)) {
-    bool any = end_unhanded();
-    any |= take_batch();
-    unsigned long long now = atomic_load(&fulfilled);
-    if (any || now != seen) {
-      run_ready(now - seen);
-      seen = now;
-    } else {
-      doze(seen);
-    }
-  }
-}
-
-static void *generator(void *argument) {
-  wait_for(&begun);
-  if (!may_begin)
-    return argument;
-  omp_set_dynamic(0);
-  thread_limit = omp_get_thread_limit();
-  active_levels = omp_get_max_active_levels();
-#pragma omp parallel num_threads(thread_limit > 1 ? 2 : 1) /* or libomp prints a warning */
-  {
-    const bool two = omp_get_num_threads() == 2, first = omp_get_thread_num() == 0;
-    if (first) {
-      team_is_two = two;
-      is_generator = true;
-      dvt_thread_begin();
-      sem_post(&started);
-    }
-    if (first && two)
-      generate_until_left();
-    if (two)
-      sem_post(first ? &left : &parked);
-    while (two)
-      sem_wait(&park);
-  }
-  return argument;
-}
-
-static void *return_at_once(void *argument) {
-  return argument;
-}
-
-/* Where the OpenMP runtime cannot make the team's second thread, it ends the process. So one is tried, while
- * the generator's thread waits to begin. */
-static davit_status begin_generator(pthread_t thread) {
-  pthread_t second;
-  const davit_status status = dvt_thread_start(return_at_once, NULL, &second);
-  may_begin = status == DAVIT_SUCCESS;
-  if (may_begin)
-    pthread_join(second, NULL);
-  sem_post(&begun);
-  if (!may_begin)
-    pthread_join(thread, NULL);
-  return status;
-}
-
-/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's
- * region is open, but frees a table that they read when they go to sleep. From here on they stay awake.
- * Without the region, as in a child after fork(), it waits for them, and would not wake those that sleep
- * already. */
-static void keep_workers_awake(void) {
-  if (dvt_process() == generator_process)
-    kmp_set_defaults("KMP_BLOCKTIME=infinite");
-}
-
-/* The generator is made once and sleeps when the library is stopped: ending its parallel region after other
- * threads have completed its tasks, and beginning another, trips an assertion of libomp's allocator. If it
- * cannot be made, the next start tries again. */
-static davit_status make_generator(void) {
-  pthread_t thread;
-  sem_t *const all[] = {&wake_up, &begun, &park, &started, &parked, &left};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    sem_init(all[i], 0, 0);
-  DVT_TRY(dvt_thread_start(generator, NULL, &thread));
-  DVT_TRY(begin_generator(thread));
-  wait_for(&started);
-  if (!team_is_two) {
-    pthread_join(thread, NULL);
-    return davit_fail(DAVIT_UNSUPPORTED,
-                      "the OpenMP runtime gives no team of two threads (its thread limit is %d, its limit of "
-                      "active levels %d); DAVIT_BACKEND=threads works without",
-                      thread_limit, active_levels);
-  }
-  pthread_detach(thread);
-  generator_process = dvt_process();
-  (void)atexit(keep_workers_awake);
-  wait_for(&parked); /* or a process that ends at once would catch the second thread on its way */
+  pthread_mutex_unlock(&one);
+  sem_destroy(&over);
   return DAVIT_SUCCESS;
 }
 
+void dvt_region_run_alone(dvt_command *command) {
+  const davit_status status = run_alone(command);
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(command->lane, status, davit_last_error());
+}
+
+davit_status dvt_region_prepare(void) {
+  static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
+  static atomic_bool prepared;
+  davit_status status = DAVIT_SUCCESS;
+  if (dvt_process() > 0)
+    return davit_fail(DAVIT_UNSUPPORTED, "nowait regions do not run in a child after fork()");
+  if (atomic_load(&prepared))
+    return status;
+  pthread_mutex_lock(&preparing);
+  if (!atomic_load(&prepared)) {
+    dvt_pool_keep();
+    status = run_alone(NULL);
+    atomic_store(&prepared, status == DAVIT_SUCCESS);
+  }
+  pthread_mutex_unlock(&preparing);
+  return status;
+}
+
 static davit_status start(void) {
-  return team_is_two ? DAVIT_SUCCESS : make_generator();
+  return dvt_generator_start(&work);
+}
+
+static davit_status start_nowait(void) {
+  return dvt_region_prepare();
 }
 
 static void stop(void) {
   dvt_pool_stop();
-  while (!atomic_load(&sleeping)) /* its last yields may not be over */
-    sched_yield();
+  dvt_generator_rest();
 }
-
-/* After this neither the generator nor a fulfilment enters the OpenMP runtime again. The generator never
- * blocks, so it answers at once. */
-static void leave(void) {
-  atomic_store(&leaving, true);
-  wake();
-  wait_for(&left);
-  while (atomic_load(&fulfilling) > 0)
-    sched_yield();
-}
-
-/* ---- lanes ---- */
 
 static davit_status open_lane(dvt_lane *lane) {
-  lane->backend = dvt_allocate(1, sizeof(opened));
-  if (!lane->backend)
+  track *made = dvt_allocate(1, sizeof *made);
+  if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  if (dvt_lane_wants_stream(lane)) {
+  if (dvt_backend_running() != &dvt_backend_nowait && dvt_lane_wants_stream(lane)) {
     davit_status status = dvt_stream_acquire(lane->device, &lane->stream);
     if (status != DAVIT_SUCCESS) {
-      free(lane->backend);
+      free(made);
       return status;
     }
     lane->marks_records = true;
   }
+  made->end = &made->first;
+  atomic_store(&made->held, -1);
+  lane->backend = made;
   return DAVIT_SUCCESS;
 }
 
@@ -549,4 +743,7 @@ static void close_lane(dvt_lane *lane) {
   free(lane->backend);
 }
 
-dvt_backend dvt_backend_openmp = {"openmp", start, stop, leave, open_lane, close_lane, submit, NULL};
+dvt_backend dvt_backend_openmp = {"openmp",  start,      stop,   dvt_generator_leave,
+                                  open_lane, close_lane, submit, NULL};
+dvt_backend dvt_backend_nowait = {"nowait",  start_nowait, stop,   dvt_generator_leave,
+                                  open_lane, close_lane,   submit, NULL};

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
-#include "src/base/team.h"
-#include "src/base/thread.h"
+#include "src/runtime/backend_openmp.h"
 #include "src/runtime/lane.h"
+#include "src/runtime/pool.h"
 
 typedef struct lane_thread {
-  pthread_t thread;
+  sem_t left;
   pthread_mutex_t lock;
   pthread_cond_t changed;
   dvt_command *head, **tail;
@@ -49,7 +49,11 @@ static void run(dvt_command *command) {
     run_streamed(command);
     break;
   case DVT_BLOCKING:
+  case DVT_TRANSFER:
     dvt_command_work(command);
+    break;
+  case DVT_REGION:
+    dvt_region_run_alone(command);
     break;
   case DVT_RECORD:
     dvt_command_finish_record(command);
@@ -61,14 +65,14 @@ static void run(dvt_command *command) {
   }
 }
 
-static void *loop(void *argument) {
+static void loop(void *argument) {
+  lane_thread *self = argument;
   dvt_command *command;
-  dvt_thread_begin();
-  while ((command = take(argument))) {
+  while ((command = take(self))) {
     run(command);
     dvt_command_free(command);
   }
-  return NULL;
+  sem_post(&self->left);
 }
 
 static void submit(dvt_command *command) {
@@ -96,11 +100,13 @@ static davit_status open_lane(dvt_lane *lane) {
   pthread_cond_init(&self->changed, NULL);
   self->tail = &self->head;
   lane->backend = self;
-  const davit_status status = dvt_thread_start(loop, self, &self->thread);
+  sem_init(&self->left, 0, 0);
+  const davit_status status = dvt_pool_run(loop, self);
   if (status == DAVIT_SUCCESS)
     return status;
   if (lane->stream)
     dvt_stream_release(lane->stream);
+  sem_destroy(&self->left);
   pthread_mutex_destroy(&self->lock);
   pthread_cond_destroy(&self->changed);
   free(self);
@@ -113,9 +119,11 @@ static void close_lane(dvt_lane *lane) {
   self->stop = true;
   pthread_cond_signal(&self->changed);
   pthread_mutex_unlock(&self->lock);
-  pthread_join(self->thread, NULL);
+  while (sem_wait(&self->left) != 0) {
+  }
   if (lane->stream)
     dvt_stream_release(lane->stream);
+  sem_destroy(&self->left);
   pthread_mutex_destroy(&self->lock);
   pthread_cond_destroy(&self->changed);
   free(self);
@@ -126,6 +134,7 @@ static davit_status start(void) {
 }
 
 static void stop(void) {
+  dvt_pool_stop();
 }
 
 static void leave(void) {

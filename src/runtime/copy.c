@@ -2,8 +2,13 @@
 /* Copies, fills and random numbers, each at once and on a queue. */
 #include "src/runtime/copy.h"
 
+#include <string.h>
+
 #include "offload/runtime/space.h"
+#include "ref/ref.h"
+#include "src/base/arithmetic.h"
 #include "src/base/check.h"
+#include "src/base/team.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/queue.h"
 #include "src/runtime/staging.h"
@@ -36,7 +41,7 @@ static davit_status run_blocking(const dvt_site *site, const void *arguments) {
 davit_status dvt_copy_submit(dvt_lane *lane, const dvt_copy *copy) {
   const bool streamed = lane->stream && dvt_place_is_streamable(copy->destination_place) &&
                         dvt_place_is_streamable(copy->source_place);
-  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING, streamed ? run_stream : run_blocking,
+  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_TRANSFER, streamed ? run_stream : run_blocking,
                          copy, sizeof *copy);
 }
 
@@ -111,7 +116,9 @@ davit_status davit_queue_copy_2d(davit_queue *queue, int64_t rows, int64_t cols,
   return copy.cols == 0 ? DAVIT_SUCCESS : dvt_copy_submit(lane, &copy);
 }
 
-/* ---- fills ---- */
+/* ---- fills and random numbers ---- */
+
+enum { SHARE = 1 << 22 }; /* bytes of host memory that one thread fills at a time */
 
 typedef struct fill {
   void *destination;
@@ -119,15 +126,79 @@ typedef struct fill {
   int value, place;
 } fill;
 
+typedef struct random_numbers {
+  davit_type type;
+  void *x;
+  int64_t n;
+  uint64_t seed;
+  int place;
+} random_numbers;
+
+static int64_t shares_of(size_t bytes) {
+  return (int64_t)((bytes + SHARE - 1) / SHARE);
+}
+
+/* A host form on the calling thread and the team that `bytes` are worth. */
+static davit_status run_on_team(dvt_form form, const void *arguments, size_t bytes) {
+  const int threads = (int)dvt_at_most(shares_of(bytes), dvt_threads());
+  return dvt_host_form(form, &(dvt_site){.device = DAVIT_HOST, .threads = threads}, arguments);
+}
+
+static davit_status submit_host(dvt_lane *lane, dvt_form form, const void *arguments, size_t argument_bytes,
+                                size_t bytes) {
+  const int threads = (int)dvt_at_most(shares_of(bytes), lane->threads);
+  return dvt_lane_submit_form(lane, DVT_BLOCKING, form, false, threads, arguments, argument_bytes);
+}
+
 static davit_status fill_stream(const dvt_site *site, const void *arguments) {
   const fill *f = arguments;
   return dvt_stream_fill(site->stream, f->destination, f->value, f->bytes);
 }
 
-static davit_status fill_blocking(const dvt_site *site, const void *arguments) {
+static davit_status fill_device(const dvt_site *site, const void *arguments) {
   const fill *f = arguments;
   (void)site;
   return dvt_space_fill(f->destination, f->place, f->value, f->bytes);
+}
+
+static davit_status fill_host(const dvt_site *site, const void *arguments) {
+  const fill *f = arguments;
+  const int64_t shares = shares_of(f->bytes);
+  const int threads = site->threads;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < shares; i++) {
+    const size_t first = (size_t)i * SHARE, left = f->bytes - first;
+    memset((char *)f->destination + first, f->value, left < SHARE ? left : SHARE);
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status random_device(const dvt_site *site, const void *arguments) {
+  const random_numbers *r = arguments;
+  (void)site;
+  return dvt_space_random(r->type, r->x, r->place, r->n, r->seed);
+}
+
+static davit_status random_host(const dvt_site *site, const void *arguments) {
+  const random_numbers *r = arguments;
+  const int64_t each = SHARE / (int64_t)davit_type_bytes(r->type), shares = dvt_divide_up(r->n, each);
+  const int threads = site->threads;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < shares; i++) {
+    const int64_t first = i * each, count = dvt_at_most(each, r->n - first);
+    if (r->type == DAVIT_DOUBLE)
+      dvt_ref_random_double((double *)r->x + first, first, count, r->seed);
+    else
+      dvt_ref_random_float((float *)r->x + first, first, count, r->seed);
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status submit_fill(dvt_lane *lane, const fill *f) {
+  if (lane->stream && f->place == lane->device)
+    return dvt_lane_submit(lane, DVT_STREAMED, fill_stream, f, sizeof *f);
+  return dvt_place_is_host(f->place) ? submit_host(lane, fill_host, f, sizeof *f, f->bytes)
+                                     : dvt_lane_submit(lane, DVT_TRANSFER, fill_device, f, sizeof *f);
 }
 
 davit_status davit_fill(size_t bytes, int value, void *destination) {
@@ -136,7 +207,9 @@ davit_status davit_fill(size_t bytes, int value, void *destination) {
   DVT_TRY(dvt_check_bytes(bytes));
   DVT_TRY(dvt_check_pointer("destination", destination));
   DVT_TRY(dvt_start());
-  return dvt_space_fill(destination, dvt_place_of(destination), value, bytes);
+  const fill f = {destination, bytes, value, dvt_place_of(destination)};
+  return dvt_place_is_host(f.place) ? run_on_team(fill_host, &f, bytes)
+                                    : dvt_space_fill(destination, f.place, value, bytes);
 }
 
 davit_status davit_queue_fill(davit_queue *queue, size_t bytes, int value, void *destination) {
@@ -148,20 +221,8 @@ davit_status davit_queue_fill(davit_queue *queue, size_t bytes, int value, void 
   DVT_TRY(dvt_check_bytes(bytes));
   DVT_TRY(dvt_check_pointer("destination", destination));
   const fill f = {destination, bytes, value, dvt_place_of(destination)};
-  const bool streamed = lane->stream && f.place == lane->device;
-  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_BLOCKING, streamed ? fill_stream : fill_blocking,
-                         &f, sizeof f);
+  return submit_fill(lane, &f);
 }
-
-/* ---- random numbers ---- */
-
-typedef struct random_numbers {
-  davit_type type;
-  void *x;
-  int64_t n;
-  uint64_t seed;
-  int place;
-} random_numbers;
 
 static davit_status check_random(davit_type type, int64_t n, const void *x) {
   DVT_TRY(dvt_check_floating(type));
@@ -169,18 +230,14 @@ static davit_status check_random(davit_type type, int64_t n, const void *x) {
   return n > 0 ? dvt_check_pointer("x", x) : DAVIT_SUCCESS;
 }
 
-static davit_status run_random(const dvt_site *site, const void *arguments) {
-  const random_numbers *r = arguments;
-  (void)site;
-  return dvt_space_random(r->type, r->x, r->place, r->n, r->seed);
-}
-
 davit_status davit_random(davit_type type, int64_t n, uint64_t seed, void *x) {
   DVT_TRY(check_random(type, n, x));
   if (n == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_start());
-  return dvt_space_random(type, x, dvt_place_of(x), n, seed);
+  const random_numbers r = {type, x, n, seed, dvt_place_of(x)};
+  const size_t bytes = (size_t)n * davit_type_bytes(type);
+  return dvt_place_is_host(r.place) ? run_on_team(random_host, &r, bytes) : random_device(NULL, &r);
 }
 
 davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, uint64_t seed, void *x) {
@@ -191,5 +248,7 @@ davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, 
   if (n == 0)
     return DAVIT_SUCCESS;
   const random_numbers r = {type, x, n, seed, dvt_place_of(x)};
-  return dvt_lane_submit(lane, DVT_BLOCKING, run_random, &r, sizeof r);
+  const size_t bytes = (size_t)n * davit_type_bytes(type);
+  return dvt_place_is_host(r.place) ? submit_host(lane, random_host, &r, sizeof r, bytes)
+                                    : dvt_lane_submit(lane, DVT_TRANSFER, random_device, &r, sizeof r);
 }

@@ -106,6 +106,7 @@ davit_status davit_event_query(davit_event *event, davit_event_state *state) {
 
 davit_status davit_event_synchronize(davit_event *event) {
   DVT_TRY(check(event));
+  DVT_TRY(dvt_may_wait());
   dvt_record *record = record_of(event);
   if (!record)
     return DAVIT_SUCCESS;

@@ -11,6 +11,7 @@
 #include "src/base/inject.h"
 #include "src/base/order.h"
 #include "src/base/team.h"
+#include "src/runtime/generator.h"
 #include "src/runtime/memory.h"
 
 static _Thread_local dvt_lane *current;
@@ -61,6 +62,7 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
   command->kind = kind;
   command->work = NULL;
   command->record = NULL;
+  command->over = NULL;
   return command;
 }
 
@@ -125,6 +127,7 @@ static davit_status drained(dvt_lane *lane, dvt_record *record, long long upto) 
 /* One record per lane first, then one wait after the other: a snapshot of all lanes. */
 davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
   enum { BATCH = 64 };
+  DVT_TRY(dvt_may_wait());
   dvt_error first = {.status = DAVIT_SUCCESS};
   for (int begin = 0; begin < count; begin += BATCH) {
     int n = count - begin < BATCH ? count - begin : BATCH;
@@ -229,7 +232,16 @@ static davit_status lane_prepare(dvt_lane *lane) {
   return DAVIT_OUT_OF_HOST_MEMORY;
 }
 
+davit_status dvt_may_wait(void) {
+  return dvt_generator_is_here()
+             ? davit_fail(DAVIT_WOULD_DEADLOCK,
+                          "a nowait region's function runs where all tasks are generated, "
+                          "and cannot wait")
+             : DAVIT_SUCCESS;
+}
+
 davit_status dvt_lane_open(int device, dvt_lane **lane) {
+  DVT_TRY(dvt_may_wait());
   DVT_TRY(dvt_start());
   dvt_lane *made = dvt_allocate(1, sizeof *made);
   if (!made)
@@ -307,11 +319,12 @@ void dvt_command_work(dvt_command *command) {
   const dvt_site site = {.device = lane->device,
                          .stream = command->stream ? lane->stream : NULL,
                          .threads = command->threads,
+                         .order = &lane->token,
                          .owner = lane,
                          .workspace = workspace,
                          .counters = counters_of};
   dvt_lane *outer = current;
-  if (command->kind == DVT_BLOCKING)
+  if (command->kind != DVT_STREAMED)
     current = lane;
   dvt_error_clear();
   dvt_order_after(command);
@@ -326,7 +339,8 @@ void dvt_command_work(dvt_command *command) {
 void dvt_command_pass_failure(dvt_command *command) {
   dvt_record *record = command->record;
   dvt_record_state state = dvt_record_query(record);
-  if (state == DVT_RECORD_FAILED || (state == DVT_RECORD_ISSUED && record->doomed))
+  const bool placed = state == DVT_RECORD_ISSUED || record->certain;
+  if (state == DVT_RECORD_FAILED || (placed && record->doomed))
     dvt_lane_fail(command->lane, record->error.status, record->error.message);
   dvt_order_before(command->lane);
 }

@@ -2,9 +2,13 @@
 /* Lanes and commands: what sub-queues are made of, and the seam between the public queues and the back ends
  * that carry them out.
  *
- * A lane is an in-order sequence of commands on one device. A command is of one of four kinds:
+ * A lane is an in-order sequence of commands on one device. A command is of one of six kinds:
  *   STREAMED  enqueues work on the lane's device stream and returns at once;
+ *   REGION    emits target regions: `target nowait depend(inout: *site->order)`. Runs on the thread that
+ *             generates all tasks, possibly long before the regions start, and must not wait;
  *   BLOCKING  runs on a host thread once everything before it is finished, and may take its time;
+ *   TRANSFER  the same, but neither waits for another command nor opens a team of host threads: copies,
+ *             regions of devices with memory of their own;
  *   RECORD    marks the point with a record;
  *   WAIT      holds the lane until a record is reached.
  * A lane has a stream where its device is NVIDIA's; lanes without a stream take no STREAMED commands.
@@ -16,6 +20,7 @@
 #define DAVIT_SRC_RUNTIME_LANE_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdalign.h>
 #include <stddef.h>
 
@@ -25,7 +30,14 @@
 
 typedef struct dvt_workspace dvt_workspace;
 
-typedef enum dvt_command_kind { DVT_STREAMED, DVT_BLOCKING, DVT_RECORD, DVT_WAIT } dvt_command_kind;
+typedef enum dvt_command_kind {
+  DVT_STREAMED,
+  DVT_REGION,
+  DVT_BLOCKING,
+  DVT_TRANSFER,
+  DVT_RECORD,
+  DVT_WAIT
+} dvt_command_kind;
 
 struct dvt_command {
   dvt_command *next; /* in the back end's lists */
@@ -36,8 +48,11 @@ struct dvt_command {
   int threads; /* that it may use; with `stream` false and this above 0 the work is a host form */
   dvt_record *record;
   /* Kept by the task graph in the first command of a segment. */
-  dvt_command *last, *next_segment;
+  dvt_command *last;
   uintptr_t event;
+  /* A proxy for a region that another back end waits for; NULL in the graph. */
+  sem_t *over;
+  dvt_command *alone;
   alignas(16) unsigned char arguments[];
 };
 
@@ -59,6 +74,9 @@ struct dvt_lane {
 };
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
+
+/* Whether the calling thread may wait for lanes: everywhere but in the function of a DVT_REGION command. */
+davit_status dvt_may_wait(void);
 
 /* Waits for the lane's work, frees the lane, returns the first error. The same in two steps: finish waits,
  * and may be called once; release frees, when nothing enqueued on the lane is left, synchronisations
@@ -91,7 +109,7 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count);
 /* The lane's error so far, left in place. */
 davit_status dvt_lane_error(dvt_lane *lane);
 
-/* The lane whose BLOCKING command the calling thread is running, NULL if none. */
+/* The lane whose command, other than a STREAMED one, the calling thread is running; NULL if none. */
 dvt_lane *dvt_lane_current(void);
 
 /* ---- for back ends ---- */

@@ -57,6 +57,7 @@ dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation) {
 
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
                                   int threads) {
+  const bool shares = dvt_device_find(lane->device)->shares_host_memory;
   switch (dvt_path_of(lane, operation)) {
   case DVT_ON_STREAM:
     return dvt_lane_submit_form(lane, DVT_STREAMED, operation->stream, true, 0, arguments, operation->bytes);
@@ -70,7 +71,8 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
     return dvt_lane_submit_form(lane, DVT_BLOCKING, operation->host, false, threads, arguments,
                                 operation->bytes);
   default:
-    return dvt_lane_submit_form(lane, DVT_BLOCKING, operation->region, false, 0, arguments, operation->bytes);
+    return dvt_lane_submit_form(lane, shares ? DVT_BLOCKING : DVT_TRANSFER, operation->region, false, 0,
+                                arguments, operation->bytes);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "src/base/allocate.h"
+#include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
 
@@ -26,7 +27,18 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static worker *idle; /* the last to become idle is the first to work again: its cache is warm */
 static int alive;
-static bool stopping; /* workers that become idle now end */
+static atomic_bool kept; /* idle workers do not end */
+static bool stopping;    /* workers that become idle now end */
+
+static void forget_workers(void) {
+  idle = NULL;
+  alive = 0;
+}
+
+__attribute__((constructor)) static void hold_at_fork(void) {
+  static const dvt_fork_part part = {.lock = &lock, .child = forget_workers};
+  dvt_on_fork(DVT_FORK_POOL, &part);
+}
 
 static void remove_idle(worker *self) {
   for (worker **at = &idle; *at; at = &(*at)->next)
@@ -58,8 +70,10 @@ static bool sleep_for_work(worker *self) {
   pthread_mutex_lock(&lock);
   self->sleeping = true;
   bool late = false;
-  while (!atomic_load(&self->function) && !stopping && !late)
-    late = pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT;
+  while (!atomic_load(&self->function) && !stopping && !late) {
+    late = pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT && !atomic_load(&kept);
+    until.tv_sec += atomic_load(&kept) ? 1000 * IDLE_SECONDS : 0;
+  }
   self->sleeping = false;
   bool more = atomic_load(&self->function) != NULL;
   if (!more) {
@@ -121,7 +135,13 @@ davit_status dvt_pool_run(void (*function)(void *), void *argument) {
   return chosen ? DAVIT_SUCCESS : start_worker(function, argument);
 }
 
+void dvt_pool_keep(void) {
+  atomic_store(&kept, true);
+}
+
 void dvt_pool_stop(void) {
+  if (atomic_load(&kept))
+    return;
   pthread_mutex_lock(&lock);
   stopping = true;
   for (worker *one = idle; one; one = one->next)

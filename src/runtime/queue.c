@@ -18,6 +18,7 @@
 #include "src/base/allocate.h"
 #include "src/base/check.h"
 #include "src/base/fork.h"
+#include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
 
 typedef struct choice {
@@ -184,6 +185,7 @@ davit_status davit_queue_destroy(davit_queue *queue) {
     return DAVIT_SUCCESS;
   if (inside(queue))
     return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot destroy the queue");
+  DVT_TRY(dvt_may_wait());
   leave_registry(queue);
   dvt_error first = {.status = DAVIT_SUCCESS};
   for (int i = 0; i < queue->subqueues; i++)
@@ -332,9 +334,13 @@ typedef struct region_arguments {
   void *argument;
 } region_arguments;
 
+static int openmp_device(const dvt_site *site) {
+  return site->device == DAVIT_HOST ? omp_get_initial_device() : site->device;
+}
+
 static davit_status run_region(const dvt_site *site, const void *arguments) {
   const region_arguments *a = arguments;
-  return a->region(site->device == DAVIT_HOST ? omp_get_initial_device() : site->device, a->argument);
+  return a->region(openmp_device(site), a->argument);
 }
 
 davit_status davit_queue_region(davit_queue *queue, davit_region region, void *argument) {
@@ -344,5 +350,26 @@ davit_status davit_queue_region(davit_queue *queue, davit_region region, void *a
   if (!region)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "region is NULL");
   region_arguments a = {region, argument};
-  return dvt_lane_submit(lane, DVT_BLOCKING, run_region, &a, sizeof a);
+  const bool on_host = dvt_device_find(lane->device)->shares_host_memory; /* where it may open teams */
+  return dvt_lane_submit(lane, on_host ? DVT_BLOCKING : DVT_TRANSFER, run_region, &a, sizeof a);
+}
+
+typedef struct nowait_arguments {
+  davit_nowait_region region;
+  void *argument;
+} nowait_arguments;
+
+static davit_status run_nowait(const dvt_site *site, const void *arguments) {
+  const nowait_arguments *a = arguments;
+  return a->region(&(davit_region_site){.device = openmp_device(site), .order = site->order}, a->argument);
+}
+
+davit_status davit_queue_region_nowait(davit_queue *queue, davit_nowait_region region, void *argument) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(dvt_check_pointer("region", region));
+  DVT_TRY(dvt_region_prepare());
+  nowait_arguments a = {region, argument};
+  return dvt_lane_submit(lane, DVT_REGION, run_nowait, &a, sizeof a);
 }

@@ -76,7 +76,8 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   record->mark = NULL;
   record->time_ns = 0;
   record->error.status = DAVIT_SUCCESS;
-  record->bridged = false;
+  record->bridged = record->generated = record->of_region = record->certain = false;
+  record->parked = NULL;
   record->doomed = false;
   return record;
 }
@@ -126,10 +127,14 @@ static void reached(void *argument, davit_status status) {
   dvt_record_drop(record);
 }
 
-void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message) {
+void dvt_record_doom(dvt_record *record, davit_status status, const char *message) {
   record->doomed = true;
   record->error.status = status;
   snprintf(record->error.message, sizeof record->error.message, "%s", message);
+}
+
+void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message) {
+  dvt_record_doom(record, status, message);
   dvt_record_issue(record, mark);
 }
 

@@ -38,6 +38,10 @@ typedef struct dvt_record {
   char issued_token, done_token;
   bool bridged;
   uintptr_t bridge_event;
+  bool generated;          /* the task that records it is in the graph */
+  bool of_region;          /* that task is a region … */
+  bool certain;            /* … which cannot fail, or is doomed */
+  struct dvt_lane *parked; /* lanes whose next segment waits for `generated` */
 } dvt_record;
 
 /* A PENDING record with one reference; NULL sets the sentence. */
@@ -50,6 +54,9 @@ void dvt_record_issue(dvt_record *record, dvt_mark *mark);
 
 /* PENDING -> ISSUED, doomed to fail with the status and message when the mark is reached; takes the mark. */
 void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status, const char *message);
+
+/* The record will fail with the status and message when it is finished. */
+void dvt_record_doom(dvt_record *record, davit_status status, const char *message);
 
 /* -> DONE (status success) or FAILED with `message`. The first call counts, later ones do nothing. */
 void dvt_record_finish(dvt_record *record, davit_status status, const char *message);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The generator: the one thread that owns the graph of OpenMP tasks.
+ *
+ * `depend` orders siblings only, so one thread generates every task. It is the first of a team of two, whose
+ * second thread sleeps: a team of one would run its tasks at once. The generator runs ready tasks itself, by
+ * `taskyield`; host regions and target regions run on the OpenMP runtime's helper threads.
+ *
+ * A task that another thread completes (a detached task, a region) may make tasks of the generator's ready.
+ * The OpenMP runtime does not wake a thread for them: whoever completes one calls dvt_generator_notice(). */
+#ifndef DAVIT_SRC_RUNTIME_GENERATOR_H
+#define DAVIT_SRC_RUNTIME_GENERATOR_H
+
+#include <davit/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the generator does: turn() takes what was submitted and generates tasks, and returns whether there was
+ * anything; is_waiting() is asked before the generator sleeps. */
+typedef struct dvt_generator_work {
+  bool (*turn)(void);
+  bool (*is_waiting)(void);
+} dvt_generator_work;
+
+/* Makes the generator on the first call. It is never ended: ending its parallel region after other threads
+ * have completed its tasks, and beginning another, trips an assertion of LLVM 19's libomp. */
+davit_status dvt_generator_start(const dvt_generator_work *work);
+
+/* Any thread: something was submitted. */
+void dvt_generator_wake(void);
+
+/* Any thread: a task of the graph is complete, or will be as soon as the calling region returns. */
+void dvt_generator_notice(void);
+
+/* Any thread: completes a detached task. */
+void dvt_generator_fulfil(uintptr_t event);
+
+/* In the generator: a task's body began. Before it was generated, dvt_generator_expect() may have said that
+ * it follows a region, whose end the generator learns only from the region itself. */
+void dvt_generator_began(bool expected);
+void dvt_generator_expect(void);
+
+/* Whether the calling thread is the generator, which must not wait for anything. */
+bool dvt_generator_is_here(void);
+
+/* Returns when the generator sleeps. */
+void dvt_generator_rest(void);
+
+/* At exit: after this neither the generator nor a fulfilment enters the OpenMP runtime again. */
+void dvt_generator_leave(void);
+
+#endif
