@@ -178,6 +178,12 @@ davit_status dvt_stream_fill(dvt_stream *s, void *pointer, int value, size_t byt
   return DAVIT_UNSUPPORTED;
 }
 
+davit_status dvt_stream_cublas(dvt_stream *s, void **handle) {
+  (void)s;
+  *handle = NULL;
+  return DAVIT_UNSUPPORTED;
+}
+
 /* ---- commands of all kinds keep their order ---- */
 
 typedef struct step {

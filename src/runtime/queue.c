@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues: a row of lanes, a registry of queues, and the commands that are not BLAS.
  *
- * Which sub-queue is current is kept per thread and queue, in a list of the queue's: two producers that take
- * turns can never send each other's work to the wrong sub-queue.
+ * Which sub-queue is current is kept per thread and queue, by the thread: two producers that take turns can
+ * never send each other's work to the wrong sub-queue.
  *
  * Queues are counted: a device-wide synchronisation holds those it waits for, and whoever lets go of one last
  * frees it. Destroying waits for the queue's work and never for who holds it, because that one may be waiting
@@ -21,18 +21,13 @@
 #include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
 
-typedef struct choice {
-  unsigned long long thread;
-  int subqueue;
-} choice;
+typedef struct badge badge;
 
 struct davit_queue {
   int process; /* that made it */
   int device;
   int subqueues;
-  pthread_mutex_t choice_lock; /* guards the choices */
-  choice *choices;
-  int choice_count, choice_capacity;
+  badge *badge;   /* names the queue in the choices of threads */
   int references; /* the owner's and those of device-wide calls; under registry_lock */
   davit_queue *next;
   dvt_lane *lanes[];
@@ -55,56 +50,100 @@ static davit_status check(const davit_queue *queue) {
   return dvt_check_process("queue", queue->process);
 }
 
-/* Threads have serial numbers of their own: a pthread_t may be used again after its thread has ended. */
-static unsigned long long thread_serial(void) {
-  static atomic_ullong last;
-  static _Thread_local unsigned long long own;
-  if (own == 0)
-    own = atomic_fetch_add(&last, 1) + 1;
-  return own;
+/* ---- the current sub-queue of a thread ---- */
+
+/* A thread keeps its choices itself, so that they end with it. The badge outlives the queue for as long as a
+ * thread has it. */
+struct badge {
+  atomic_int references;
+  atomic_bool dead;
+};
+
+typedef struct choice {
+  badge *queue;
+  int subqueue;
+} choice;
+
+typedef struct choices {
+  choice *entry;
+  int count, capacity;
+} choices;
+
+static _Thread_local choices mine;
+static pthread_key_t at_thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void drop_badge(badge *one) {
+  if (atomic_fetch_sub(&one->references, 1) == 1)
+    free(one);
+}
+
+static void forget_choices(void *argument) {
+  choices *all = argument;
+  for (int i = 0; i < all->count; i++)
+    drop_badge(all->entry[i].queue);
+  free(all->entry);
+  *all = (choices){0};
+}
+
+static void make_key(void) {
+  pthread_key_create(&at_thread_end, forget_choices);
+}
+
+/* The calling thread's entry for the queue, NULL if it has not chosen. */
+static choice *find_choice(const davit_queue *queue) {
+  for (int i = 0; i < mine.count; i++)
+    if (mine.entry[i].queue == queue->badge)
+      return &mine.entry[i];
+  return NULL;
 }
 
 /* The calling thread's sub-queue: 0 unless it has chosen another. */
-static int chosen(davit_queue *queue) {
-  unsigned long long thread = thread_serial();
-  int subqueue = 0;
-  pthread_mutex_lock(&queue->choice_lock);
-  for (int i = 0; i < queue->choice_count; i++)
-    if (queue->choices[i].thread == thread)
-      subqueue = queue->choices[i].subqueue;
-  pthread_mutex_unlock(&queue->choice_lock);
-  return subqueue;
+static int chosen(const davit_queue *queue) {
+  const choice *found = find_choice(queue);
+  return found ? found->subqueue : 0;
 }
 
-static davit_status add_choice(davit_queue *queue, choice added) {
-  if (queue->choice_count == queue->choice_capacity) {
-    int capacity = queue->choice_capacity ? 2 * queue->choice_capacity : 8;
-    choice *grown = dvt_allocate((size_t)capacity, sizeof *grown);
-    if (!grown)
-      return DAVIT_OUT_OF_HOST_MEMORY;
-    if (queue->choice_count)
-      memcpy(grown, queue->choices, (size_t)queue->choice_count * sizeof *grown);
-    free(queue->choices);
-    queue->choices = grown;
-    queue->choice_capacity = capacity;
-  }
-  queue->choices[queue->choice_count++] = added;
+static void drop_dead_choices(void) {
+  int kept = 0;
+  for (int i = 0; i < mine.count; i++)
+    if (atomic_load(&mine.entry[i].queue->dead))
+      drop_badge(mine.entry[i].queue);
+    else
+      mine.entry[kept++] = mine.entry[i];
+  mine.count = kept;
+}
+
+static davit_status make_room(void) {
+  if (mine.count < mine.capacity)
+    return DAVIT_SUCCESS;
+  drop_dead_choices();
+  if (2 * mine.count < mine.capacity)
+    return DAVIT_SUCCESS;
+  const int capacity = mine.capacity ? 2 * mine.capacity : 8;
+  choice *grown = dvt_allocate((size_t)capacity, sizeof *grown);
+  if (!grown)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  if (mine.count)
+    memcpy(grown, mine.entry, (size_t)mine.count * sizeof *grown);
+  free(mine.entry);
+  mine.entry = grown;
+  mine.capacity = capacity;
   return DAVIT_SUCCESS;
 }
 
 static davit_status choose(davit_queue *queue, int subqueue) {
-  unsigned long long thread = thread_serial();
-  davit_status status = DAVIT_SUCCESS;
-  pthread_mutex_lock(&queue->choice_lock);
-  int i = 0;
-  while (i < queue->choice_count && queue->choices[i].thread != thread)
-    i++;
-  if (i < queue->choice_count)
-    queue->choices[i].subqueue = subqueue;
-  else
-    status = add_choice(queue, (choice){thread, subqueue});
-  pthread_mutex_unlock(&queue->choice_lock);
-  return status;
+  choice *found = find_choice(queue);
+  if (!found) {
+    DVT_TRY(make_room());
+    pthread_once(&once, make_key);
+    pthread_setspecific(at_thread_end, &mine);
+    found = &mine.entry[mine.count++];
+    found->queue = queue->badge;
+    atomic_fetch_add(&queue->badge->references, 1);
+  }
+  found->subqueue = subqueue;
+  return DAVIT_SUCCESS;
 }
 
 dvt_lane *dvt_queue_lane(davit_queue *queue) {
@@ -118,8 +157,8 @@ dvt_lane *dvt_queue_lane(davit_queue *queue) {
 static void free_queue(davit_queue *queue) {
   for (int i = 0; i < queue->subqueues; i++)
     dvt_lane_release(queue->lanes[i]);
-  pthread_mutex_destroy(&queue->choice_lock);
-  free(queue->choices);
+  atomic_store(&queue->badge->dead, true);
+  drop_badge(queue->badge);
   free(queue);
 }
 
@@ -146,7 +185,12 @@ davit_status davit_queue_create(int device, davit_queue **queue, const davit_que
     return DAVIT_OUT_OF_HOST_MEMORY;
   made->device = device;
   made->process = dvt_process();
-  pthread_mutex_init(&made->choice_lock, NULL);
+  made->badge = dvt_allocate(1, sizeof *made->badge);
+  if (!made->badge) {
+    free(made);
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  }
+  atomic_store(&made->badge->references, 1);
   for (; made->subqueues < subqueues; made->subqueues++) {
     davit_status status = dvt_lane_open(device, &made->lanes[made->subqueues]);
     if (status != DAVIT_SUCCESS) {
