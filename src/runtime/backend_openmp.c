@@ -665,8 +665,8 @@ static const dvt_generator_work work = {turn, is_waiting};
 
 /* ---- the back ends ---- */
 
-/* Emits the region of `command`, or makes the helper threads if it is NULL, and waits for the end. The inbox links the proxy, because the command
- * is still in a list of its own back end. */
+/* Emits the region of `command`, or makes the helper threads if it is NULL, and waits for the end. The inbox
+ * links the proxy, because the command is still in a list of its own back end. */
 static davit_status run_alone(dvt_command *command) {
   static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
   sem_t over;
