@@ -123,7 +123,8 @@ static void drained(void *argument, davit_status status) {
   hand_over(lane);
 }
 
-/* Whether a command that needs the host has to wait for the lane's stream; then a notification goes on with the lane. */
+/* Whether a command that needs the host has to wait for the lane's stream; then a notification goes on with
+ * the lane. */
 static bool wait_for_stream(dvt_lane *lane) {
   cuda_lane *self = lane->backend;
   if (!needs_host(self->head) || !self->busy || atomic_load(&lane->failed))

@@ -85,9 +85,9 @@ DAVIT_API davit_status davit_device_defaults(int capacity, int *devices, int *co
 
 /* How many host threads all of davit may compute on at the same time, in all calls together, from now on;
  * BLIS' threads are among them. Work beyond that waits for its turn. Threads that only wait, enqueue or copy,
- * and those on which host functions and regions run, are not counted. At most 1024; 0 means the default: DAVIT_THREADS in
- * the environment, else the first number of OMP_NUM_THREADS, else one for each processor that the process may
- * run on, within the CPU quota of its control group. */
+ * and those on which host functions and regions run, are not counted. At most 1024; 0 means the default:
+ * DAVIT_THREADS in the environment, else the first number of OMP_NUM_THREADS, else one for each processor that
+ * the process may run on, within the CPU quota of its control group. */
 DAVIT_API davit_status davit_set_threads(int threads);
 
 /* The back end that carries out the commands of queues: "openmp"; "threads" if DAVIT_BACKEND names it or
