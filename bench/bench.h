@@ -13,6 +13,12 @@
 #include <stdio.h>
 #include <time.h>
 
+/* OpenMP threads spin for a while when their work is done (200 ms by default), beside whatever is measured
+ * next. The first starts the program again with KMP_BLOCKTIME=1 (ms) unless it is set: libomp reads its
+ * settings before main(). The second waits until such threads sleep. */
+void bench_let_threads_sleep(char **argv);
+void bench_rest(void);
+
 double bench_clock(clockid_t clock); /* seconds */
 double bench_now(void);              /* of a clock that runs steadily */
 

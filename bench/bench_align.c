@@ -6,13 +6,14 @@
  * ("mixed": log-normal, median 295, sigma 0.63, 20 to 35000), residues by the frequencies of A. B. Robinson
  * and L. R. Robinson (1991); BLOSUM62, gaps 11 and 1. On the CPU --count is 20000. --reads: that many reads
  * of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --pair: a sequence of bases and, as the
- * query, a tenth of it with a change in every tenth place. 0 leaves a figure out.
+ * query, a part of it (--share 10: a tenth; on a GPU all of it as well) with a change in every tenth place. 0
+ * leaves a figure out.
  *
  * Rows: "search" is a call of davit_align_scores with the wait for its scores; on a CPU in turns with
  * parasail's striped functions on as many threads, with words of 16 bits, and with words of 8 bits and 16
  * where these overflow ("sat"). Scores are compared. parasail_16_ratio_core and the like are the peer's
- * processor time by davit's. "trace" is davit_align_trace with the columns, on the host. --avx2 1 leaves
- * vectors of 512 bits out, which parasail does not have. */
+ * processor time by davit's. "trace" is davit_align_trace with the columns. --avx2 1 leaves vectors of 512 bits
+ * out, which parasail does not have. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 
 #include "bench/cells.h"
 #include "bench/peers/parasail.h"
+#include "src/base/arithmetic.h"
 
 enum { READ_LENGTH = 150, DEALT = 4096 /* entries of a table of residues, 2^12 */ };
 
@@ -258,53 +260,59 @@ static int64_t changed(const uint8_t *from, int64_t length, uint8_t *query) {
 
 static davit_status trace_call(void *argument) {
   const problem *p = argument;
+  const davit_align_trace_options options = {.devices = &p->cells->site->device, .device_count = 1};
   davit_align_result result;
   char *cigar;
   davit_status status = davit_align_trace(&p->scoring, p->m, p->query, p->targets.offsets[1],
-                                          p->targets.symbols, &result, &cigar);
+                                          p->targets.symbols, &result, &cigar, &options);
   if (status == DAVIT_SUCCESS)
     davit_free(cigar);
   return status;
 }
 
-/* The host's, whatever the site: its three passes count once. */
+/* Its passes count once. */
 static void trace(problem *p) {
-  bench_site host;
-  bench_cells cells;
   bench_time time;
   static const bench_work works[] = {trace_call};
-  bench_cells_open(DAVIT_HOST, &host, &cells);
-  bench_wall_turns(&host, 1, works, p, &time);
+  const bool gpu = p->cells->site->gpu;
+  bench_wall_turns(p->cells->site, 1, works, p, &time);
   bench_case what = {.operation = "align",
                      .variant = p->variant,
                      .form = "trace",
                      .rows = p->m,
                      .cols = p->targets.offsets[1]};
-  bench_report(&host, &what, &time, NULL, NULL);
-  bench_cells_report(&cells, cells_of(p), BENCH_SHORTS, 1, &time, NULL);
+  bench_report(p->cells->site, &what, &time, NULL, NULL);
+  bench_cells_report(p->cells, cells_of(p), gpu ? BENCH_WORDS : BENCH_SHORTS, 1, &time, NULL);
 }
 
-static void pair(problem *p, const chances table) {
-  bench_cells *all = p->cells;
-  bench_cells one = *all; /* a pair is the work of one core */
-  const int64_t length = bench_whole("pair", 100000);
-  p->variant = "pair";
-  if (length < 100)
-    return;
-  one.threads = all->threads > 0;
-  p->cells = &one;
-  p->query = bench_memory(DAVIT_PAGEABLE, (size_t)length);
+static void pair(problem *p, const chances table, int64_t length, int64_t share) {
+  p->query = bench_memory(DAVIT_PAGEABLE, (size_t)length + 2);
   if (make_targets(p, table, 1, length) && p->query) {
-    p->m = changed(p->targets.symbols + length / 2, length / 10, p->query);
+    const int64_t part = length / share;
+    p->m = changed(p->targets.symbols + dvt_at_most(length / 2, length - part), part, p->query);
     if (open_database(p, &p->cells->site->device, 1))
-      search(p, BENCH_SHORTS);
+      search(p, p->cells->site->gpu ? BENCH_WORDS : BENCH_SHORTS);
     close_database(p);
-    if (p->cells->site->device == DAVIT_HOST)
-      trace(p);
+    trace(p);
   }
-  p->cells = all;
   davit_free(p->query);
   free_targets(p);
+}
+
+static void pairs(problem *p, const chances table) {
+  const bool gpu = p->cells->site->gpu;
+  const bench_values lengths = bench_sizes("pair", gpu ? "100000,1000000" : "100000"),
+                     shares = bench_sizes("share", gpu ? "10,1" : "10");
+  bench_cells *all = p->cells;
+  bench_cells one = *all; /* the search of a pair is the work of one core */
+  one.threads = all->threads > 0;
+  p->variant = "pair";
+  p->cells = &one;
+  for (int i = 0; i < lengths.count; i++)
+    for (int k = 0; k < shares.count; k++)
+      if (lengths.at[i] >= 100)
+        pair(p, table, lengths.at[i], shares.at[k]);
+  p->cells = all;
 }
 
 static void bases(problem *p) {
@@ -315,7 +323,7 @@ static void bases(problem *p) {
   base_chances(table);
   p->scoring = (davit_align_scoring){.symbols = 4, .matrix = matrix, .gap_open = 5, .gap_extend = 2};
   reads(p, table);
-  pair(p, table);
+  pairs(p, table);
 }
 
 static void measure_site(bench_cells *cells, bool several) {
@@ -325,7 +333,7 @@ static void measure_site(bench_cells *cells, bool several) {
 }
 
 static const char usage[] = "bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] "
-                            "[--mixed 1] [--reads 100000] [--pair 100000]\n"
+                            "[--mixed 1] [--reads 100000] [--pair 100000] [--share 10]\n"
                             "            [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {

@@ -48,22 +48,34 @@ static davit_status queue_call(void *argument) {
 /* A form that returns when it is done, with the same arguments. */
 static davit_status call_form(const problem *p, const dvt_form forms[OPERATIONS], const dvt_site *site) {
   const int64_t n = p->n;
-  const dvt_gemm gemm = {DAVIT_DOUBLE, 'N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n};
+  const dvt_level3 gemm = {.type = DAVIT_DOUBLE,
+                           .transa = 'N',
+                           .transb = 'N',
+                           .m = n,
+                           .n = n,
+                           .k = n,
+                           .alpha = 1,
+                           .a = p->a,
+                           .lda = n,
+                           .b = p->b,
+                           .ldb = n,
+                           .c = p->c,
+                           .ldc = n};
   const dvt_gemv gemv = {DAVIT_DOUBLE, 'N', n, n, 1, p->a, n, p->b, 1, 0, p->c, 1};
   const dvt_axpy axpy = {DAVIT_DOUBLE, n, 0.5, p->a, 1, p->c, 1};
-  const dvt_dot dot = {DAVIT_DOUBLE, n, p->a, 1, p->b, 1, p->c};
+  const dvt_dot dot = {DAVIT_DOUBLE, n, p->a, 1, p->b, 1, p->c, false, false};
   const void *const arguments[OPERATIONS] = {&gemm, &gemv, &axpy, &dot};
   return forms[p->what](site, arguments[p->what]);
 }
 
 static davit_status target_call(void *argument) {
-  static const dvt_form forms[] = {dvt_gemm_region, dvt_gemv_region, dvt_axpy_region, dvt_dot_region};
+  static const dvt_form forms[] = {dvt_level3_region, dvt_gemv_region, dvt_axpy_region, dvt_dot_region};
   const problem *p = argument;
   return call_form(p, forms, &(dvt_site){.device = p->site->device});
 }
 
 static davit_status blis_call(void *argument) {
-  static const dvt_form forms[] = {dvt_gemm_host, dvt_gemv_host, dvt_axpy_host, dvt_dot_host};
+  static const dvt_form forms[] = {dvt_level3_host, dvt_gemv_host, dvt_axpy_host, dvt_dot_host};
   return call_form(argument, forms, &(dvt_site){.device = DAVIT_HOST, .threads = 1});
 }
 

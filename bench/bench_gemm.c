@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tiled product against cuBLASXt (best block size) and cuBLAS with data on the device, in one run.
+/* The tiled product against cuBLASXt (best block size of 1024 … 8192) in one run: squares, shapes that are
+ * not square, and shapes drawn at random; operands in pinned or pageable memory or on one device, where
+ * cuBLAS itself is the peer.
  *
- * Floors printed with each row, from the figures of the machine the run was on: arithmetic = the rate of
- * cuBLAS on one device times the devices; link = bytes that must cross the host link (A and B in, C out; each
- * once) at 55 GB/s per device and direction. */
+ * Floors printed with each row, of the machine that the run is on: arithmetic = 2 m n k over the devices
+ * times the rate that cuBLAS sustains on one of them in this run; link = bytes that must cross the host link
+ * (A and B in, C out; each once) at 55 GB/s per device and direction. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,56 +14,77 @@
 #include "bench/bench.h"
 #include "bench/peers/cublasxt.h"
 
+enum { MOST_SHAPES = 256 };
+
 typedef struct setup {
-  char type;
-  int64_t n;
+  peer_product p;
   int devices, repeats;
-  void *a, *b, *c;
-  double one_device; /* seconds of cuBLAS, negative: unknown */
+  const char *place;
+  char *a, *b, *c;
+  double sustained; /* flops per second of one device; negative: unknown */
 } setup;
 
 static size_t element(char type) {
   return type == 'd' ? sizeof(double) : sizeof(float);
 }
 
-static davit_status multiply(const setup *s, const davit_gemm_options *options) {
-  int64_t n = s->n;
-  return s->type == 'd' ? davit_dgemm('N', 'N', n, n, n, 1, s->a, n, s->b, n, 0, s->c, n, options)
-                        : davit_sgemm('N', 'N', n, n, n, 1, s->a, n, s->b, n, 0, s->c, n, options);
+static size_t bytes_of(const peer_product *p) {
+  return (size_t)(p->m * p->k + p->k * p->n + p->m * p->n) * element(p->type);
+}
+
+static davit_status multiply(const setup *s, const davit_level3_options *options) {
+  const peer_product *p = &s->p;
+  const int64_t lda = p->transa == 'N' ? p->m : p->k, ldb = p->transb == 'N' ? p->k : p->n;
+  return p->type == 'd' ? davit_dgemm(p->transa, p->transb, p->m, p->n, p->k, 1, (double *)s->a, lda,
+                                      (double *)s->b, ldb, 0, (double *)s->c, p->m, options)
+                        : davit_sgemm(p->transa, p->transb, p->m, p->n, p->k, 1, (float *)s->a, lda,
+                                      (float *)s->b, ldb, 0, (float *)s->c, p->m, options);
 }
 
 static void row(const setup *s, const char *who, int64_t tile, double first, double *times, int count) {
-  double best = times[0], flops = 2.0 * (double)s->n * (double)s->n * (double)s->n;
+  const peer_product *p = &s->p;
+  const double flops = 2 * (double)p->m * (double)p->n * (double)p->k;
+  const bool on_device = strcmp(s->place, "device") == 0;
+  double best = times[0];
   for (int i = 1; i < count; i++)
     best = times[i] < best ? times[i] : best;
-  double median = bench_median(times, count);
+  const double median = bench_median(times, count);
   bench_row();
   bench_text("who", who);
-  bench_text("type", s->type == 'd' ? "f64" : "f32");
-  bench_number("n", (double)s->n);
+  bench_text("type", p->type == 'd' ? "f64" : "f32");
+  bench_text("place", s->place);
+  bench_text("op", (char[]){p->transa, p->transb, 0});
+  bench_number("m", (double)p->m);
+  bench_number("n", (double)p->n);
+  bench_number("k", (double)p->k);
   bench_number("devices", s->devices);
   bench_number("tile", (double)tile);
   bench_number("first_ms", 1e3 * first);
   bench_number("median_ms", 1e3 * median);
   bench_number("best_ms", 1e3 * best);
   bench_number("tflops", 1e-12 * flops / median);
-  if (s->one_device > 0)
-    bench_number("floor_arithmetic_ms", 1e3 * s->one_device / s->devices);
-  bench_number("floor_link_ms",
-               1e3 * 2 * (double)element(s->type) * (double)s->n * (double)s->n / 55e9 / s->devices);
-  fprintf(stderr,
-          "%-10s %c n %6lld devices %d tile %5lld: first %8.2f median %8.2f best %8.2f ms %8.2f TFLOP/s\n",
-          who, s->type, (long long)s->n, s->devices, (long long)tile, 1e3 * first, 1e3 * median, 1e3 * best,
-          1e-12 * flops / median);
+  if (s->sustained > 0)
+    bench_number("floor_arithmetic_ms", 1e3 * flops / s->sustained / s->devices);
+  if (!on_device) {
+    const double up = (double)((p->m * p->k + p->k * p->n) * (int64_t)element(p->type));
+    const double down = (double)(p->m * p->n * (int64_t)element(p->type));
+    bench_number("floor_link_ms", 1e3 * (up > down ? up : down) / 55e9 / s->devices);
+  }
+  fprintf(
+      stderr,
+      "%-10s %c %c%c %6lld x %6lld x %6lld %-8s devices %d tile %5lld: first %8.2f median %8.3f best %8.3f "
+      "ms %7.2f TFLOP/s\n",
+      who, p->type, p->transa, p->transb, (long long)p->m, (long long)p->n, (long long)p->k, s->place,
+      s->devices, (long long)tile, 1e3 * first, 1e3 * median, 1e3 * best, 1e-12 * flops / median);
 }
 
-static void run_davit(const setup *s, int64_t tile) {
+static double run_davit(const setup *s, int64_t tile) {
   double times[BENCH_MOST], first = 0;
   int devices[BENCH_MOST];
-  davit_gemm_report report;
+  davit_level3_report report;
   for (int i = 0; i < s->devices; i++)
     devices[i] = i;
-  davit_gemm_options options = {
+  davit_level3_options options = {
       .devices = devices, .device_count = s->devices, .tile = tile, .report = &report};
   for (int i = 0; i <= s->repeats; i++) {
     double start = bench_now();
@@ -68,23 +92,26 @@ static void run_davit(const setup *s, int64_t tile) {
     *(i ? &times[i - 1] : &first) = bench_now() - start;
   }
   row(s, "davit", report.tile, first, times, s->repeats);
+  return bench_median(times, s->repeats);
 }
 
-static void run_xt(const setup *s) {
-  double best[BENCH_MOST] = {0}, best_first = 0;
+/* The best of the block sizes, each as often as davit; one that is four times as slow as the best so far is
+ * not tried further. Seconds, negative without cuBLASXt. */
+static double run_xt(const setup *s) {
+  double best[BENCH_MOST] = {0}, best_first = 0, least = -1;
   int64_t best_block = 0;
   if (!peer_cublasxt_open || !peer_cublasxt_open(s->devices))
-    return;
-  for (int64_t block = 2048; block <= 8192 && block <= s->n / 2; block *= 2) {
-    if (s->n / block > 16)
-      continue; /* never its best: 8 times as slow at n = 32768 */
-    double times[BENCH_MOST], first = peer_cublasxt_gemm(s->type, s->n, block, s->a, s->b, s->c);
+    return -1;
+  for (int64_t block = 8192; block >= 1024; block /= 2) {
+    double times[BENCH_MOST], first = peer_cublasxt_gemm(&s->p, block, s->a, s->b, s->c);
+    if (first < 0 || (least > 0 && first > 4 * least))
+      continue;
     for (int i = 0; i < s->repeats; i++)
-      times[i] = peer_cublasxt_gemm(s->type, s->n, block, s->a, s->b, s->c);
-    double copy[BENCH_MOST];
-    memcpy(copy, times, sizeof copy);
-    if (first > 0 && (best_block == 0 || bench_median(copy, s->repeats) < bench_median(best, s->repeats))) {
+      times[i] = peer_cublasxt_gemm(&s->p, block, s->a, s->b, s->c);
+    const double median = bench_median(times, s->repeats);
+    if (least < 0 || median < least) {
       memcpy(best, times, sizeof best);
+      least = median;
       best_block = block;
       best_first = first;
     }
@@ -92,61 +119,129 @@ static void run_xt(const setup *s) {
   peer_cublasxt_close();
   if (best_block)
     row(s, "cublasxt", best_block, best_first, best, s->repeats);
+  return least;
 }
 
-static void *matrix(const setup *s, const char *place) {
+static char *memory(const char *place, char type, size_t bytes) {
   void *pointer = NULL;
-  size_t bytes = (size_t)s->n * (size_t)s->n * element(s->type);
-  int where = strcmp(place, "device") == 0     ? 0
-              : strcmp(place, "pageable") == 0 ? DAVIT_PAGEABLE
-                                               : DAVIT_PINNED;
+  const int where = strcmp(place, "device") == 0     ? 0
+                    : strcmp(place, "pageable") == 0 ? DAVIT_PAGEABLE
+                                                     : DAVIT_PINNED;
   bench_check(davit_malloc(bytes, where, &pointer), "memory");
-  bench_check(s->type == 'd' ? davit_random(DAVIT_DOUBLE, s->n * s->n, 1 + (uint64_t)(s->n & 7), pointer)
-                             : davit_random(DAVIT_FLOAT, s->n * s->n, 1, pointer),
-              "fill");
+  bench_check(
+      davit_random(type == 'd' ? DAVIT_DOUBLE : DAVIT_FLOAT, (int64_t)(bytes / element(type)), 1, pointer),
+      "fill");
   return pointer;
 }
 
-static void run(setup *s, const char *place, const bench_values *tiles, const bench_values *counts) {
+/* All shapes with operands cut from one piece of memory, which takes a while to pin. */
+static void run(setup s, const peer_product *shapes, int count, const bench_values *tiles,
+                const bench_values *counts) {
   int present = 0;
+  size_t most = 0;
+  double ratios[BENCH_MOST] = {0}, least[BENCH_MOST];
   bench_check(davit_device_count(&present), "devices");
-  s->a = matrix(s, place);
-  s->b = matrix(s, place);
-  s->c = matrix(s, place);
-  s->one_device = peer_cublas_gemm ? peer_cublas_gemm(s->type, s->n < 16384 ? s->n : 16384, 3) : -1;
-  if (s->n > 16384 && s->one_device > 0) {
-    double scale = (double)s->n / 16384;
-    s->one_device *= scale * scale * scale;
+  for (int i = 0; i < count; i++)
+    most = bytes_of(&shapes[i]) > most ? bytes_of(&shapes[i]) : most;
+  char *all = memory(s.place, shapes[0].type, most + 1024);
+  int compared = 0;
+  for (int i = 0; i < count; i++)
+    for (int d = 0; d < counts->count; d++) {
+      s.p = shapes[i];
+      s.devices = (int)counts->at[d];
+      if (s.devices > present)
+        continue;
+      s.a = all;
+      s.b = s.a + (size_t)(s.p.m * s.p.k) * element(s.p.type);
+      s.c = s.b + (size_t)(s.p.k * s.p.n) * element(s.p.type);
+      double mine = 0;
+      for (int t = 0; t < tiles->count; t++)
+        mine = run_davit(&s, tiles->at[t]);
+      const bool square = s.p.m == s.p.n && s.p.n == s.p.k;
+      if (strcmp(s.place, "device") == 0 && square && s.devices == 1 && peer_cublas_gemm) {
+        double one = peer_cublas_gemm(s.p.type, s.p.n, 20);
+        row(&s, "cublas", s.p.n, one, &one, 1);
+      }
+      const double xt = strcmp(s.place, "pinned") == 0 ? run_xt(&s) : -1;
+      if (xt > 0) {
+        least[d] = ratios[d] == 0 || xt / mine < least[d] ? xt / mine : least[d];
+        ratios[d] += log(xt / mine);
+        compared += d == 0;
+      }
+    }
+  for (int d = 0; d < counts->count && compared > 1; d++)
+    fprintf(stderr, "%d devices: cuBLASXt over davit, geometric mean %.2f, minimum %.2f\n",
+            (int)counts->at[d], exp(ratios[d] / compared), least[d]);
+  davit_free(all);
+  bench_check(davit_memory_trim(DAVIT_PINNED), "trim");
+}
+
+/* ---- shapes ---- */
+
+static uint64_t next_random(uint64_t *state) { /* SplitMix64 */
+  uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+  return z ^ z >> 31;
+}
+
+/* Log-uniform in 64 … 60000. */
+static int64_t random_length(uint64_t *state) {
+  const double unit = (double)(next_random(state) >> 11) * 0x1p-53;
+  return (int64_t)(64 * exp(unit * log(60000.0 / 64)));
+}
+
+static int draw(char type, int count, uint64_t seed, double most_bytes, peer_product *shapes) {
+  for (int i = 0; i < count;) {
+    peer_product p = {type, 'N', 'N', random_length(&seed), random_length(&seed), random_length(&seed)};
+    const uint64_t letters = next_random(&seed);
+    p.transa = letters & 1 ? 'T' : 'N';
+    p.transb = letters & 2 ? 'T' : 'N';
+    if ((double)bytes_of(&p) <= most_bytes)
+      shapes[i++] = p;
   }
-  for (int i = 0; i < counts->count; i++) {
-    s->devices = (int)counts->at[i];
-    if (s->devices > present)
-      continue;
-    for (int t = 0; t < tiles->count; t++)
-      run_davit(s, tiles->at[t]);
-    if (strcmp(place, "pinned") == 0)
-      run_xt(s);
+  return count;
+}
+
+static int named(char type, const bench_values *sizes, bool thin, peer_product *shapes) {
+  int count = 0;
+  for (int i = 0; i < sizes->count && !thin; i++)
+    shapes[count++] = (peer_product){type, 'N', 'N', sizes->at[i], sizes->at[i], sizes->at[i]};
+  if (thin) {
+    shapes[count++] = (peer_product){type, 'N', 'N', 20000, 20000, 500};
+    shapes[count++] = (peer_product){type, 'N', 'N', 500, 500, 200000};
+    shapes[count++] = (peer_product){type, 'N', 'N', 30000, 500, 30000};
+    shapes[count++] = (peer_product){type, 'T', 'N', 3000, 3000, 15000};
   }
-  davit_free(s->a);
-  davit_free(s->b);
-  davit_free(s->c);
+  return count;
 }
 
 static const char usage[] =
     "bench_gemm [--sizes 8192,16384] [--devices 1,2,4] [--types d,s] [--tiles 0,1024,2048] [--repeats 5]\n"
-    "           [--place pinned|pageable|device]\n";
+    "           [--place pinned|pageable|device] [--thin 1] [--shapes 60] [--seed 1] [--gigabytes 24]\n"
+    "--thin 1 measures four shapes that are far from square, --shapes that many drawn at random, m, n and k\n"
+    "log-uniform in 64 ... 60000 and all transposes, of at most --gigabytes.\n";
 
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
-  const char *types = bench_option("types", "d"), *place = bench_option("place", "pinned");
+  const char *types = bench_option("types", "d");
+  const bool thin = bench_whole("thin", 0) > 0;
   const bench_values sizes = bench_sizes("sizes", "1024,2048"), counts = bench_sizes("devices", "1,2,4"),
                      tiles = bench_list("tiles", "0");
+  const int drawn = bench_whole("shapes", 0) > 0 ? bench_count("shapes", 1) : 0;
+  static peer_product shapes[MOST_SHAPES];
   bench_begin("gemm");
-  for (const char *type = types; *type; type++)
-    for (int i = 0; i < sizes.count && *type != ','; i++) {
-      setup s = {.type = *type, .n = sizes.at[i], .repeats = bench_count("repeats", 5)};
-      run(&s, place, &tiles, &counts);
-      bench_check(davit_memory_trim(DAVIT_PINNED), "trim");
-    }
+  for (const char *type = types; *type; type++) {
+    if (*type == ',')
+      continue;
+    setup s = {.repeats = bench_count("repeats", 5), .place = bench_option("place", "pinned")};
+    const int count = drawn ? draw(*type, drawn, (uint64_t)bench_whole("seed", 1),
+                                   1e9 * (double)bench_whole("gigabytes", 24), shapes)
+                            : named(*type, &sizes, thin, shapes);
+    s.sustained = peer_cublas_sustained ? peer_cublas_sustained(*type, 1.5) : -1;
+    if (s.sustained > 0)
+      fprintf(stderr, "cuBLAS sustains %.1f TFLOP/s on one device\n", 1e-12 * s.sustained);
+    run(s, shapes, count, &tiles, &counts);
+  }
   return bench_finish();
 }

@@ -23,15 +23,18 @@ void bench_cells_open(int device, bench_site *site, bench_cells *cells) {
 /* Cells of one core in a cycle. */
 static double core_cells(bench_words words) {
   const dvt_cpu cpu = dvt_cpu_best();
-  const double bytes = cpu == DVT_CPU_AVX512 ? 64 : cpu == DVT_CPU_AVX2 ? 32 : 16;
-  if (words == BENCH_FLOATS)
-    return bytes / 4 / 5;
-  return bytes / (words == BENCH_BYTES ? 1 : 2) / (cpu == DVT_CPU_AVX512 ? 6 : 3);
+  const double bytes = cpu == DVT_CPU_AVX512 ? 64
+                       : cpu == DVT_CPU_AVX2 ? 32
+                                             : 16,
+               word = words == BENCH_BYTES    ? 1
+                      : words == BENCH_SHORTS ? 2
+                                              : 4;
+  return bytes / word / (words == BENCH_FLOATS ? 5 : cpu == DVT_CPU_AVX512 ? 6 : 3);
 }
 
 /* Those of one multiprocessor: it has no words of 8 bits. */
 static double multiprocessor_cells(bench_words words) {
-  return words == BENCH_FLOATS ? 128 / 7.5 : 2 * 64 / 4.5;
+  return words == BENCH_FLOATS ? 128 / 7.5 : words == BENCH_WORDS ? 64 / 5.5 : 2 * 64 / 4.5;
 }
 
 static void report_core(const bench_cells *cells, double count, double floor, const bench_time *times,

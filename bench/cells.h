@@ -7,7 +7,7 @@
  *                   bits, two with less
  *   CPU, float      10 vector operations on two ports
  *   GPU, integers   4.5 instructions for two cells (maxima, one permutation of bytes) of a unit of 4 x 16
- *                   lanes a clock and multiprocessor; sums alone go elsewhere
+ *                   lanes a clock and multiprocessor; sums alone go elsewhere. 5.5 for one cell of 32 bits
  *   GPU, float      7.5 instructions at 4 x 32 lanes; 3.5 of them go to that unit, which is less
  *
  * The clock of a core is measured for each row, and the fastest so far counts; that of a GPU is --clock (GHz;
@@ -17,7 +17,7 @@
 
 #include "bench/series.h"
 
-typedef enum bench_words { BENCH_BYTES, BENCH_SHORTS, BENCH_FLOATS } bench_words;
+typedef enum bench_words { BENCH_BYTES, BENCH_SHORTS, BENCH_WORDS, BENCH_FLOATS } bench_words;
 
 typedef struct bench_cells {
   const bench_site *site;

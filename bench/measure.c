@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bench/peers/loops.h"
 #include "offload/runtime/cublas.h"
@@ -21,16 +20,10 @@ static const size_t delay_bytes = (size_t)1 << 30;
 
 /* ---- settings ---- */
 
-/* libomp reads its settings before main(). */
-static void let_threads_sleep(char **argv) {
-  if (!getenv("KMP_BLOCKTIME") && setenv("KMP_BLOCKTIME", "1", 0) == 0)
-    execv("/proc/self/exe", argv);
-}
-
 bench_values bench_open(const char *usage, int argc, char **argv) {
   char fallback[16] = "-1";
   bench_options(usage, argc, argv);
-  let_threads_sleep(argv);
+  bench_let_threads_sleep(argv);
   const int first = bench_device();
   if (bench_is_gpu(first))
     snprintf(fallback, sizeof fallback, "%d,-1", first);
@@ -48,16 +41,16 @@ static const struct {
 
 bench_kinds bench_types(const char *allowed) {
   bench_kinds kinds = {.count = 0};
-  for (const char *letter = bench_option("types", "d,s,i,l"); *letter && kinds.count < DAVIT_TYPE_COUNT;
+  for (const char *letter = bench_option("types", "d,s,i,l"); *letter && kinds.count < DVT_MONOID_TYPES;
        letter++)
-    for (int i = 0; i < DAVIT_TYPE_COUNT; i++)
+    for (int i = 0; i < DVT_MONOID_TYPES; i++)
       if (types_known[i].letter == *letter && strchr(allowed, *letter))
         kinds.at[kinds.count++] = types_known[i].type;
   return kinds;
 }
 
 const char *bench_type_name(davit_type type) {
-  for (int i = 0; i < DAVIT_TYPE_COUNT; i++)
+  for (int i = 0; i < DVT_MONOID_TYPES; i++)
     if (types_known[i].type == type)
       return types_known[i].name;
   return "unknown";
@@ -199,7 +192,7 @@ static davit_status rounds(const bench_site *site, round_function round, bench_w
 
 static bench_time timed(const bench_site *site, round_function round, bench_work work, void *argument) {
   bench_time time = {.median = 0};
-  nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  bench_rest();
   if (rounds(site, round, work, argument, &time) != DAVIT_SUCCESS)
     snprintf(time.error, sizeof time.error, "%s", davit_last_error());
   return time;
@@ -239,7 +232,7 @@ void bench_wall_turns(const bench_site *site, int count, const bench_work *works
   const double batch_seconds = 20e-3, patience = 20;
   turns all[BENCH_TURNS];
   double whole = 0;
-  nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  bench_rest();
   for (int w = 0; w < count; w++) {
     times[w] = (bench_time){.median = 0};
     all[w].batch = 1;
@@ -365,7 +358,11 @@ static davit_status open_peers(bench_site *site) {
 
 static davit_status open_memory(bench_site *site) {
   size_t free_bytes, total, most = (size_t)4 << 30;
-  DVT_TRY(davit_device_memory(site->device, &free_bytes, &total));
+  const davit_status status = davit_device_memory(site->device, &free_bytes, &total);
+  if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
+    return status;
+  if (status == DAVIT_UNSUPPORTED)
+    free_bytes = most;
   site->bytes = site->gpu ? most : most / 8;
   while (site->bytes > free_bytes / 8 && site->bytes > 4096)
     site->bytes /= 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the benchmarks of single operations share: devices, clocks and ceilings. Rows are in rows.h, programs in
- * series.h.
+/* What the benchmarks of single operations share: devices, clocks and ceilings. Rows are in rows.h, programs
+ * in series.h.
  *
  * Clocks. Work on a queue is timed by a davit_timer: on a GPU between two points of the stream, by the
  * device. Before the first point a GPU copies up to 1 GiB, so that all calls of a round are enqueued when the
@@ -9,9 +9,8 @@
  * timed by the host. A figure is the median over the rounds, after two that are not counted; a round is a
  * batch of calls that takes about 2 ms (5 ms without a GPU) or a single call, and counts with its mean.
  *
- * OpenMP threads spin for a while when their work is done (200 ms by default), beside whatever is measured
- * next on the CPU. The programs start themselves again with KMP_BLOCKTIME=1 (ms) unless it is set, and wait
- * for 2 ms before each figure: threads still spin between the calls of a batch.
+ * The programs let OpenMP threads sleep (bench.h), and rest before each figure: threads still spin between
+ * the calls of a batch.
  *
  * Ceilings, measured when a site is opened: a copy (the best of davit's and of a plain one; read and written
  * are counted) and a read (the same, read alone).
@@ -30,6 +29,7 @@
 #define DAVIT_BENCH_MEASURE_H
 
 #include "bench/rows.h"
+#include "src/base/operator.h"
 
 /* The end of the usage of a program that reads them. */
 #define BENCH_OPTIONS                                                                                        \
@@ -42,7 +42,7 @@ bench_values bench_open(const char *usage, int argc, char **argv);
 /* The types among --types, in its order; `allowed` has the letters that the operation takes. */
 typedef struct bench_kinds {
   int count;
-  davit_type at[DAVIT_TYPE_COUNT];
+  davit_type at[DVT_MONOID_TYPES];
 } bench_kinds;
 bench_kinds bench_types(const char *allowed);
 
@@ -53,7 +53,8 @@ const char *bench_type_name(davit_type type);
 bool bench_site_open(int device, bench_site *site);
 void bench_site_close(bench_site *site);
 
-/* --peak in flops per second. Without it: FP64 on tensor cores of Hopper, as fast as FP32; 0 for other devices.
+/* --peak in flops per second. Without it: FP64 on tensor cores of Hopper, as fast as FP32; 0 for other
+ * devices.
  */
 double bench_peak(int device);
 

@@ -4,6 +4,7 @@
 
     bench/plot.py rates RESULT.json... [--out docs/plots]
     bench/plot.py readme [--check]
+    bench/plot.py tables [--check]
 
 `rates` writes OPERATION-KIND.svg (reduce-nvidia.svg, ...): rate against size of davit, its peer, and what a copy
 reaches, with a panel for each type and variant of the rows on one device; an operation in several files goes into
@@ -12,7 +13,8 @@ peer's time. Rectangular matrices are left out.
 
 `readme` writes docs/plots/overview.svg and the block `figures:readme` of README.md from the newest file of each
 benchmark in bench/results/ (DATE-BENCHMARK-MACHINE.json). With --check it writes nothing, and exits with 1 if what
-is there differs from what the files give.
+is there differs from what the files give. `tables` does the same with the blocks of the study's pages (tables.py)
+and the plot of its speed-ups.
 """
 import argparse
 import json
@@ -21,6 +23,9 @@ import pathlib
 import re
 import sys
 from html import escape
+
+sys.dont_write_bytecode = True
+import tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLOTS = ROOT / "docs/plots"
@@ -167,6 +172,8 @@ OTHERS = [
      {"operation": "covariance", "type": "f64", "variant": "N", "form": "queue", "rows": 3000}, "cuBLAS syrk alone"),
     ("protein of 375 residues against 10⁶ of 360", "align",
      {"operation": "align", "variant": "even", "form": "search", "rows": 375}, ""),
+    ("10⁶ bases with 10⁶ similar ones, score", "align-pair", {"form": "search", "rows": 999999}, ""),
+    ("10⁶ bases with 10⁶ similar ones, all columns", "align-pair", {"form": "trace", "rows": 999999}, ""),
     ("6 sounds found in 2 hours, 10⁴ permutations, rounded", "detect",
      {"form": "end to end", "variant": "rounded"}, ""),
     ("closest of 2²⁰ points of the plane, floats", "closest_pair",
@@ -211,8 +218,12 @@ def kernel_row(benchmark, wanted):
     return find(newest(benchmark, "h200"), {"form": "queue", "devices": 1, **wanted})
 
 
+def gemm_file(devices):
+    return newest("gemm", "4xh200" if devices == 4 else "2xh200")
+
+
 def gemm_row(who, devices):
-    return find(newest("gemm", "4xh200"), {"who": who, "devices": devices, **GEMM})
+    return find(gemm_file(devices), {"who": who, "devices": devices, **GEMM})
 
 
 def digits(value):
@@ -238,23 +249,24 @@ def table():
     lines = ["| work | GPUs | davit | rate | peer, in the same run | made by |", "|" + 6 * " --- |"]
 
     def line(label, devices, row, us, peer, benchmark):
-        cells = (label, str(devices), time_text(us), rate_text(row), peer or "–", f"`bench_{benchmark}`")
+        cells = (label, str(devices), time_text(us), rate_text(row), peer or "–",
+                 f"`bench_{benchmark.partition('-')[0]}`")
         lines.append("| " + " | ".join(cells) + " |")
 
     for devices in (1, 2, 4):
         row, peer = gemm_row("davit", devices), gemm_row("cublasxt", devices)
-        line("C = A B, 16384² doubles in host memory", devices, row, 1000 * row["median_ms"],
+        line("C = A B, 16384² doubles in host memory" + (", version 0.1.0" if devices == 4 else ""), devices, row, 1000 * row["median_ms"],
              f"cuBLASXt {time_text(1000 * peer['median_ms'])}", "gemm")
     for label, benchmark, wanted, peer in KERNELS + OTHERS:
         row = kernel_row(benchmark, wanted)
         line(label, 1, row, row["median_us"], peer and f"{peer} {time_text(row['peer_us'])}", benchmark)
     lines += ["", "| commands of queues, µs each | davit | the bare runtime, in the same run |", "|" + 3 * " --- |"]
     for label, test, queues, bare, bare_test, name in QUEUES:
-        rows = [find(newest("queue_openmp", "h200"), {"backend": backend, "device": 0, "test": t, "queues": queues})
+        rows = [find(newest("queue_openmp", "2xh200"), {"backend": backend, "device": 0, "test": t, "queues": queues})
                 for backend, t in (("openmp", test), (bare, bare_test))]
         lines.append(f"| {label} | {digits(rows[0]['us'])} | {digits(rows[1]['us'])}, {name} |")
     files = {newest(b, "h200").name for _, b, _, _ in KERNELS + OTHERS}
-    files |= {newest("gemm", "4xh200").name, newest("queue_openmp", "h200").name}
+    files |= {gemm_file(2).name, gemm_file(4).name, newest("queue_openmp", "2xh200").name}
     return "\n".join(lines + ["", "Files in `bench/results/`:", ",\n".join(f"`{f}`" for f in sorted(files)) + "."])
 
 
@@ -307,6 +319,55 @@ def overview():
                     gemm_panel(60, 92, 300, 280) + kernel_panel(640, 92, 400, 280))
 
 
+# ---- the study ----
+
+# The report's speed-ups over its serial programs, by size.
+REPORT = {"convolution": [(4096, 6.25), (5000, 6.2), (6000, 8.81), (7000, 9.41), (8000, 10.65), (9000, 12.96)],
+          "atax": [(4096, 32), (8000, 35), (10000, 38), (12000, 38)],
+          "covariance": [(1024, 74), (1500, 68), (2000, 91), (2300, 87), (3000, 96)]}
+STUDY_PLOT = ROOT / "bench/study/docs/dense-speedup.svg"
+
+
+def speedup_panel(exercise, rows, left, top):
+    """Speed-ups over the handout's program by size, by powers of ten."""
+    curves = {"davit": [(r["n"], r["speedup"]) for r in rows if r["program"] == "kernels"],
+              "copy": [(r["n"], r["speedup"]) for r in rows if r["program"] == "kernels with copies"],
+              "peer": REPORT[exercise]}
+    sizes = [n for points in curves.values() for n, _ in points]
+    values = [v for points in curves.values() for _, v in points]
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    right, bottom = left + WIDTH - RIGHT, top + HEIGHT - BOTTOM
+    x_of = lambda n: left + LEFT + (n - min(sizes)) / (max(sizes) - min(sizes)) * (right - left - LEFT)
+    y_of = lambda v: bottom - (math.log10(v) - low) / (high - low) * (bottom - top - TOP)
+    out = [text(left + LEFT, top + 18, exercise, "start", 13, 'font-weight="bold"')]
+    for power in range(low, high + 1):
+        out += [rule(left + LEFT, y_of(10 ** power), right, y_of(10 ** power), "grid"),
+                text(left + LEFT - 6, y_of(10 ** power) + 4, f"{10.0 ** power:g}", "end")]
+    for n in sorted({n for n, _ in curves["davit"]}):
+        out += [rule(x_of(n), bottom, x_of(n), bottom + 4, "ink"), text(x_of(n), bottom + 18, str(n), size=10)]
+    for name, points in curves.items():
+        out.append(curve([(x_of(n), y_of(v)) for n, v in sorted(points)], name))
+    return out + [rule(left + LEFT, bottom, right, bottom, "ink")]
+
+
+def study_plot():
+    parts = legend([("davit", "the kernels"), ("copy", "with copies"), ("peer", "the report's, on its card")], 16, 49)
+    for i, exercise in enumerate(REPORT):
+        parts += speedup_panel(exercise, tables.results("dense-study", exercise)[1], i * WIDTH, HEAD)
+    return document("speed-up over the handout's serial program, H200, by size", 3 * WIDTH, HEAD + HEIGHT, parts)
+
+
+def write_tables(check):
+    status = tables.write(check)
+    if STUDY_PLOT.exists() and STUDY_PLOT.read_text() == study_plot():
+        return status
+    if check:
+        print(f"{STUDY_PLOT.relative_to(ROOT)} differs from bench/results; bench/plot.py tables writes it")
+        return 1
+    STUDY_PLOT.write_text(study_plot())
+    return status
+
+
 def write_readme(check):
     readme, plot_path = ROOT / "README.md", PLOTS / "overview.svg"
     old = readme.read_text()
@@ -331,10 +392,11 @@ if __name__ == "__main__":
     rates = commands.add_parser("rates")
     rates.add_argument("results", nargs="+")
     rates.add_argument("--out", default=PLOTS, type=pathlib.Path)
-    commands.add_parser("readme").add_argument("--check", action="store_true")
+    for name in ("readme", "tables"):
+        commands.add_parser(name).add_argument("--check", action="store_true")
     options = parser.parse_args()
-    if options.command == "readme":
-        sys.exit(write_readme(options.check))
+    if options.command in ("readme", "tables"):
+        sys.exit((write_readme if options.command == "readme" else write_tables)(options.check))
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.results:
         plot_result(name, options.out)

@@ -28,8 +28,8 @@ enum { BENCH_OPERANDS = 4 };
     void *operand[BENCH_OPERANDS];                                                                           \
   }
 
-/* Opens vectors of the lengths (0: none) at a place; false, with a row, if one of them cannot be made. Closing
- * frees what there is. */
+/* Opens vectors of the lengths (0: none) at a place; false, with a row, if one of them cannot be made.
+ * Closing frees what there is. */
 bool bench_vectors_open(int place, davit_type type, const int64_t lengths[BENCH_OPERANDS],
                         void *operand[BENCH_OPERANDS]);
 void bench_vectors_close(void *operand[BENCH_OPERANDS]);

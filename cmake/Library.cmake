@@ -4,12 +4,12 @@
 #   davit_host      everything else without target regions
 #   davit_regions   sources with target regions; their device code is linked by davit_link_regions()
 file(GLOB ref_sources CONFIGURE_DEPENDS ref/*.c)
-file(GLOB host_sources CONFIGURE_DEPENDS src/*.c src/base/*.c src/runtime/*.c src/gemm/*.c)
+file(GLOB host_sources CONFIGURE_DEPENDS src/*.c src/base/*.c src/runtime/*.c src/level3/*.c)
 file(GLOB region_sources CONFIGURE_DEPENDS offload/*.c offload/runtime/*.c)
 # Sources in offload/ without target regions need not be compiled for devices.
 set(plain_sources offload/align.c offload/align_pass.c offload/detect.c offload/occupancy.c
     offload/runtime/cublas.c offload/runtime/image.c offload/runtime/launch.c offload/runtime/region.c
-    offload/runtime/stream.c)
+    offload/blas_stream.c offload/runtime/stream.c)
 list(TRANSFORM plain_sources PREPEND ${PROJECT_SOURCE_DIR}/)
 list(REMOVE_ITEM region_sources ${plain_sources})
 
@@ -22,18 +22,21 @@ foreach(objects davit_ref davit_host davit_regions)
   target_compile_definitions(${objects} PRIVATE DAVIT_BUILDING)
   target_include_directories(${objects} SYSTEM PRIVATE ${BLIS_INCLUDE_DIR})
 endforeach()
+# FFTW is loaded when features are first computed, from where the dynamic linker searches or from where this build found it.
+list(GET DAVIT_fftw3f_LINK_LIBRARIES 0 fftw_library)
+set_source_files_properties(src/fftw.c PROPERTIES COMPILE_DEFINITIONS "DAVIT_FFTW_LIBRARY=\"${fftw_library}\"")
 
 # For sources with ompx_bare regions. Without this option Clang 19 puts local arrays into memory that the device
 # runtime manages. A bare region does not start that part of the runtime, so the optimiser concludes that the region
 # is never entered, and removes its body without a warning.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
-foreach(name align_stream atax closest_pair covariance detect_stream reduce scan stencil)
+foreach(name align_stream align_wave atax closest_pair covariance detect_stream reduce scan stencil)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS ${DAVIT_BARE_COMPILE})
 endforeach()
 # Alignment's kernels keep a row of columns in registers. With at most 128 registers a thread, each of a
 # multiprocessor's schedulers has room for four warps. By itself ptxas takes a few more, and there is room for three.
 if(DAVIT_WITH_CUDA)
-  foreach(name align_stream detect_stream)
+  foreach(name align_stream align_wave detect_stream)
     set_property(SOURCE offload/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Xcuda-ptxas -maxrregcount=128)
   endforeach()
 endif()
@@ -94,7 +97,9 @@ set(DAVIT_LIBRARIES ${DAVIT_OMPTARGET} ${DAVIT_OMP} ${BLIS_LIBRARY})
 if(DAVIT_WITH_CUDA)
   list(APPEND DAVIT_LIBRARIES ${DAVIT_CUDART})
 endif()
-list(APPEND DAVIT_LIBRARIES ${DAVIT_fftw3f_LINK_LIBRARIES} -lpthread -ldl -lrt -lm)
+list(APPEND DAVIT_LIBRARIES -lpthread -ldl -lrt -lm)
+
+include(cmake/Fallback.cmake)
 
 foreach(kind STATIC SHARED)
   string(TOLOWER ${kind} name)
@@ -108,6 +113,10 @@ foreach(kind STATIC SHARED)
 endforeach()
 set_target_properties(davit_static PROPERTIES EXPORT_NAME static)
 set_target_properties(davit_shared PROPERTIES EXPORT_NAME davit VERSION ${PROJECT_VERSION} SOVERSION 0)
+if(DAVIT_FALLBACK_FOLDER)
+  add_dependencies(davit_shared davit_fallback)
+  set_target_properties(davit_shared PROPERTIES INSTALL_RPATH "${CMAKE_INSTALL_RPATH};$ORIGIN/${DAVIT_FALLBACK_FOLDER}")
+endif()
 # For projects that take davit in by add_subdirectory(): the names that find_package() gives.
 add_library(davit::davit ALIAS davit_shared)
 add_library(davit::static ALIAS davit_static)

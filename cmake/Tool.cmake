@@ -5,7 +5,7 @@ file(GLOB tool_sources CONFIGURE_DEPENDS src/cli/*.c src/cli/*/*.c)
 list(REMOVE_ITEM tool_sources ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 add_library(davit_cli OBJECT ${tool_sources})
 target_link_libraries(davit_cli PUBLIC davit_compile PkgConfig::DAVIT_sndfile PkgConfig::DAVIT_soxr
-                      PkgConfig::DAVIT_htslib)
+                      PkgConfig::DAVIT_htslib PkgConfig::DAVIT_libzip)
 add_executable(davit_tool src/cli/main.c src/base/allocate.c src/base/cgroup.c src/base/environment.c src/base/fork.c
                src/base/inject.c src/base/limit.c src/base/replace.c src/base/team.c src/base/thread.c
                $<TARGET_OBJECTS:davit_ref>)
@@ -17,3 +17,10 @@ set_target_properties(davit_tool PROPERTIES OUTPUT_NAME davit BUILD_WITH_INSTALL
 # For `davit version`.
 set_source_files_properties(src/cli/version.c PROPERTIES INCLUDE_DIRECTORIES ${BLIS_INCLUDE_DIR}
   COMPILE_DEFINITIONS "DAVIT_BUILT_FOR=\"${DAVIT_TARGETS}\";DAVIT_BUILT_WITH_CUDA=\"${DAVIT_CUDA_VERSION}\"")
+
+# Manual pages and completion are written by the tool itself, from the rows of its commands.
+set(DAVIT_SHARE ${PROJECT_BINARY_DIR}/share)
+if(NOT DAVIT_SANITIZE)
+  add_custom_command(TARGET davit_tool POST_BUILD COMMENT "Writing manual pages and completion" VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DDAVIT=$<TARGET_FILE:davit_tool> -DFOLDER=${DAVIT_SHARE} -P ${PROJECT_SOURCE_DIR}/cmake/Manual.cmake)
+endif()

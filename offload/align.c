@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of a query with many targets on the CPU. Most targets go in batches, 64 side by side in bytes
  * (align_lanes.inc). A score that does not fit a byte is computed again: with the whole batch in words of 16
- * bits if there are many of them, one by one (align_striped.inc) if there are few, or if it does not fit 16
- * bits either. Cost: docs/align.md; memory bytes_of() a thread. */
+ * bits if there are many of them, one by one (align_striped.inc) if there are few. One that does not fit 16 bits
+ * either takes a pass in tiles (align_pass.h); so do a few long targets, each by all threads. Cost: docs/align.md;
+ * memory bytes_of() and a team's a thread. */
 #include "offload/align.h"
 
 #include <stdatomic.h>
@@ -12,13 +13,15 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
+#include "src/base/error.h"
 #ifdef DVT_CPU_X86
 #include <immintrin.h>
 #endif
 
 enum {
-  FEW = 6,      /* targets of a batch that are computed again one by one */
-  STRETCH = 256 /* symbols of a target, after which a striped pass checks whether its scores still fit */
+  FEW = 6,       /* targets of a batch that are computed again one by one */
+  STRETCH = 256, /* symbols of a target, after which a striped pass checks whether its scores still fit */
+  BANDS = 3 /* threads that share a long target are at least so many: a pass in tiles is slower on each */
 };
 
 /* What the symbols 0 … 31 of a target score against symbol q of the query: table[q]. */
@@ -33,7 +36,6 @@ static void look_up(const query_tables *t, const uint8_t *symbols, int8_t *score
 /* Words without sign, for the subtraction that stops at 0. */
 typedef uint8_t unsigned_8 __attribute__((vector_size(64)));
 typedef uint16_t unsigned_16 __attribute__((vector_size(64)));
-typedef uint32_t unsigned_32 __attribute__((vector_size(64)));
 #define SATURATED(width, h, o)                                                                               \
   (__typeof__(h))__builtin_elementwise_sub_sat((unsigned_##width)(h), (unsigned_##width)(o))
 
@@ -50,11 +52,6 @@ typedef uint32_t unsigned_32 __attribute__((vector_size(64)));
 #define T int16_t
 #define NAME(x) x##_striped_short
 #define OPENED(h, open) SATURATED(16, h, open)
-#include "offload/align_striped.inc"
-
-#define T int32_t
-#define NAME(x) x##_striped_int
-#define OPENED(h, open) SATURATED(32, h, open)
 #include "offload/align_striped.inc"
 
 /* ---- tables ---- */
@@ -120,7 +117,7 @@ static void make_tables(const dvt_align_query *query, query_tables *t) {
 static size_t bytes_of(const dvt_align_query *query) {
   const size_t lanes = 64 * (4 * DAVIT_ALIGN_SYMBOLS_MAXIMUM + 2 * (size_t)query->m),
                striped = 64 * ((size_t)query->scoring->symbols + 2) * ((size_t)query->m / 16 + 1);
-  return lanes > striped ? lanes : striped;
+  return lanes > striped ? lanes : striped; /* `lanes` is enough for the vectors of a pass */
 }
 
 /* What one thread works with. */
@@ -128,17 +125,43 @@ typedef struct worker {
   const dvt_align_targets *targets;
   const query_tables *tables;
   void *memory;
-  bool wide; /* the last batch needed 16 bits, so the next one begins with them */
+  dvt_align_team team; /* opened by the first pass */
+  bool wide;           /* the last batch needed 16 bits, so the next one begins with them */
+  bool failed;         /* there was no memory for the team */
   int32_t *scores;
 } worker;
 
-static void do_single(const worker *w, int64_t k) {
+static bool open_team(worker *w, int threads) {
   const dvt_align_query *query = w->tables->query;
-  const int64_t begin = w->targets->offsets[k], n = w->targets->offsets[k + 1] - begin;
-  int32_t score = pair_striped_short(query, n, w->targets->symbols + begin, w->memory);
-  if (score > INT16_MAX - query->largest)
-    score = pair_striped_int(query, n, w->targets->symbols + begin, w->memory);
-  w->scores[k] = score;
+  const dvt_align_costs costs = dvt_align_costs_of(query);
+  w->failed = dvt_align_team_open(&costs, query->m, dvt_align_length(w->targets, 0), threads, &w->team) !=
+              DAVIT_SUCCESS;
+  return !w->failed;
+}
+
+static void close_worker(worker *w) {
+  dvt_align_team_close(&w->team);
+  free(w->memory);
+}
+
+static void do_pass(worker *w, int64_t k) {
+  const dvt_align_query *query = w->tables->query;
+  const dvt_align_costs costs = dvt_align_costs_of(query);
+  const dvt_align_stretch all = {query->symbols, w->targets->symbols + w->targets->offsets[k], query->m,
+                                 dvt_align_length(w->targets, k), 1};
+  int64_t *h = w->memory, *d = h + query->m + 1;
+  if (!w->team.bands && !open_team(w, 1))
+    return;
+  dvt_align_local_edge(query->m, h, d);
+  w->scores[k] = (int32_t)dvt_align_best(&costs, &all, 0, INT64_MAX, &w->team, h, d).score;
+}
+
+static void do_single(worker *w, int64_t k) {
+  const dvt_align_query *query = w->tables->query;
+  w->scores[k] = pair_striped_short(query, dvt_align_length(w->targets, k),
+                                    w->targets->symbols + w->targets->offsets[k], w->memory);
+  if (w->scores[k] > INT16_MAX - query->largest)
+    do_pass(w, k);
 }
 
 static int count_above(const int32_t *best, int count, int32_t most) {
@@ -170,36 +193,55 @@ static void do_batch(worker *w, int64_t b) {
       w->scores[first + l] = best[l];
 }
 
+static davit_status no_memory(const dvt_align_query *query) {
+  return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no memory to align a query of %lld symbols",
+                    (long long)query->m);
+}
+
+/* Fewer long targets than threads would have work on, each by all threads. *done becomes their number. */
+static davit_status do_long(const worker *like, int threads, int64_t *done) {
+  worker w = *like;
+  const int64_t singles = w.targets->singles;
+  if (singles == 0 || BANDS * singles > threads)
+    return DAVIT_SUCCESS;
+  w.memory = dvt_allocate_aligned(bytes_of(w.tables->query));
+  const bool open = w.memory && open_team(&w, threads);
+  if (open && w.team.threads >= BANDS * singles)
+    while (*done < singles)
+      do_pass(&w, (*done)++);
+  close_worker(&w);
+  return open ? DAVIT_SUCCESS : no_memory(w.tables->query);
+}
+
 davit_status dvt_align_host(const dvt_site *site, const void *work) {
   const dvt_align_work *a = work;
   const dvt_align_targets *targets = a->targets;
   const dvt_align_query *query = a->query;
-  if (query->m == 0) {
+  if (query->m == 0 || targets->count == 0) {
     memset(a->scores, 0, (size_t)targets->count * sizeof *a->scores);
     return DAVIT_SUCCESS;
   }
   atomic_bool failed = false;
+  int64_t done = 0;
   query_tables tables;
   make_tables(query, &tables);
+  const worker like = {.targets = targets, .tables = &tables, .scores = a->scores};
+  DVT_TRY(do_long(&like, site->threads, &done));
 #pragma omp parallel num_threads(site->threads)
   {
-    worker w = {.targets = targets,
-                .tables = &tables,
-                .memory = dvt_allocate_aligned(bytes_of(query)),
-                .scores = a->scores};
-    if (!w.memory)
-      atomic_store(&failed, true);
+    worker w = like;
+    w.memory = dvt_allocate_aligned(bytes_of(query));
 #pragma omp for schedule(dynamic) nowait
-    for (int64_t k = 0; k < targets->singles; k++)
+    for (int64_t k = done; k < targets->singles; k++)
       if (w.memory)
         do_single(&w, k);
 #pragma omp for schedule(dynamic)
     for (int64_t b = 0; b < targets->batches; b++)
       if (w.memory)
         do_batch(&w, b);
-    free(w.memory);
+    if (!w.memory || w.failed)
+      atomic_store(&failed, true);
+    close_worker(&w);
   }
-  return atomic_load(&failed) ? davit_fail(DAVIT_OUT_OF_HOST_MEMORY,
-                                           "no memory to align a query of %lld symbols", (long long)query->m)
-                              : DAVIT_SUCCESS;
+  return atomic_load(&failed) ? no_memory(query) : DAVIT_SUCCESS;
 }

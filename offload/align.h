@@ -5,6 +5,7 @@
 
 #include <davit/align.h>
 
+#include "offload/align_pass.h"
 #include "src/base/operation.h"
 
 /* The query, and what columns score. */
@@ -14,6 +15,12 @@ typedef struct dvt_align_query {
   const uint8_t *symbols;
   int largest; /* entry of the matrix, at least 0 */
 } dvt_align_query;
+
+/* For passes over its matrix with one target (align_pass.h). */
+static inline dvt_align_costs dvt_align_costs_of(const dvt_align_query *q) {
+  const davit_align_scoring *s = q->scoring;
+  return (dvt_align_costs){s->matrix, s->symbols, q->largest, s->gap_open - s->gap_extend, s->gap_extend};
+}
 
 /* A vector of the CPU holds so many targets in its narrowest words. */
 enum { DVT_ALIGN_LANES = 64, DVT_ALIGN_PAD = 255 };
@@ -30,6 +37,10 @@ typedef struct dvt_align_targets {
   uint8_t *lanes;
 } dvt_align_targets;
 
+static inline int64_t dvt_align_length(const dvt_align_targets *t, int64_t k) {
+  return t->offsets[k + 1] - t->offsets[k];
+}
+
 /* Targets in a device's memory, as in dvt_align_targets, and room for their scores there. */
 typedef struct dvt_align_device {
   int64_t *offsets;
@@ -45,8 +56,8 @@ typedef struct dvt_align_work {
   int32_t *scores;                /* the host's, best pinned, in the order of the targets */
 } dvt_align_work;
 
-/* Its forms. All wait for the scores. The stream form leaves a query that its kernels cannot take to the region
- * form. */
+/* Its forms. All wait for the scores. The stream form leaves a query that its kernels cannot take to the
+ * region form. */
 davit_status dvt_align_host(const dvt_site *site, const void *work);
 davit_status dvt_align_stream(const dvt_site *site, const void *work);
 davit_status dvt_align_region(const dvt_site *site, const void *work);

@@ -37,10 +37,11 @@ typedef struct pass {
   const dvt_align_costs *costs;
   const dvt_align_stretch *s;
   const dvt_align_team *team;
-  int64_t floor;
-  int64_t bar;    /* only cells that score more are looked at */
-  int64_t *h, *d; /* of all rows, in the column that is reached */
-  uint8_t *steps; /* NULL: they are not noted */
+  int64_t floor, edge;  /* of h, and of h in row 0 */
+  int64_t bar;          /* only cells that score more are looked at */
+  int64_t *h, *d;       /* of all rows, in the column that is reached */
+  uint8_t *steps;       /* NULL: they are not noted */
+  dvt_align_cell *last; /* the best of the last row; NULL: nobody asks for it */
 } pass;
 
 /* A strip of rows by a block of columns. It is given h and d of the column before, h and the gap of the row
@@ -162,7 +163,7 @@ void dvt_align_team_close(dvt_align_team *team) {
 static void advance_edge(const pass *p, int64_t first, int64_t last, border *below) {
   for (int64_t j = first; j <= last; j++) {
     p->d[0] -= p->costs->extend;
-    p->h[0] = dvt_at_least(p->d[0], p->floor);
+    p->h[0] = dvt_at_least(p->d[0], p->edge);
     below->h[j - first] = p->h[0];
     below->gap[j - first] = p->h[0] - p->costs->first - p->costs->extend;
   }
@@ -191,6 +192,15 @@ static void run_block(const pass *p, int which, int64_t block) {
     corner = next;
   }
   band->corner = above->h[last - first];
+}
+
+/* The last row in a block of columns. */
+static void look_at_last_row(const pass *p, const band *band, int64_t block) {
+  const int64_t first = block * BLOCK + 1, last = dvt_at_most(first + BLOCK - 1, p->s->n);
+  const int64_t *h = band->below[block % 2].h;
+  for (int64_t j = first; j <= last; j++)
+    if (h[j - first] > p->last->score)
+      *p->last = (dvt_align_cell){h[j - first], p->s->m, j};
 }
 
 /* ---- passes ---- */
@@ -222,6 +232,8 @@ static dvt_align_cell run(const pass *p, int64_t enough) {
       if (block >= 0 && block < blocks)
         run_block(p, b, block);
     }
+    if (p->last && step >= count - 1)
+      look_at_last_row(p, &bands[count], step - (count - 1));
     /* The bands below have yet to come to the block. */
     if (best_of(bands, count).score >= enough && step + count < steps)
       steps = step + count;
@@ -247,12 +259,39 @@ void dvt_align_local_edge(int64_t m, int64_t *h, int64_t *d) {
 
 void dvt_align_pass(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
                     int64_t *h, int64_t *d, uint8_t *steps) {
-  const pass p = {costs, s, team, DVT_ALIGN_NONE, -DVT_ALIGN_NONE, h, d, steps};
+  const pass p = {.costs = costs,
+                  .s = s,
+                  .team = team,
+                  .floor = DVT_ALIGN_NONE,
+                  .edge = DVT_ALIGN_NONE,
+                  .bar = -DVT_ALIGN_NONE,
+                  .h = h,
+                  .d = d,
+                  .steps = steps};
   run(&p, INT64_MAX);
 }
 
 dvt_align_cell dvt_align_best(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t floor,
                               int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d) {
-  const pass p = {costs, s, team, floor, 0, h, d, NULL};
+  const pass p = {.costs = costs, .s = s, .team = team, .floor = floor, .edge = floor, .h = h, .d = d};
   return run(&p, enough);
+}
+
+dvt_align_cell dvt_align_end(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t edge,
+                             bool corners, dvt_align_team *team, int64_t *h, int64_t *d) {
+  dvt_align_cell best = {.score = corners ? h[s->m] : DVT_ALIGN_NONE, .row = s->m};
+  const pass p = {.costs = costs,
+                  .s = s,
+                  .team = team,
+                  .floor = DVT_ALIGN_NONE,
+                  .edge = edge,
+                  .bar = -DVT_ALIGN_NONE,
+                  .h = h,
+                  .d = d,
+                  .last = &best};
+  run(&p, INT64_MAX);
+  for (int64_t i = !corners; i < s->m; i++)
+    if (h[i] > best.score)
+      best = (dvt_align_cell){h[i], i, s->n};
+  return best;
 }

@@ -75,6 +75,13 @@ void dvt_align_pass(const dvt_align_costs *costs, const dvt_align_stretch *s, dv
 dvt_align_cell dvt_align_best(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t floor,
                               int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d);
 
+/* The same for the best cell of the last row and of the last column, whatever it scores, of equal ones the
+ * first of the row, then of the column; for m and n of 1 or more. Scores of row 0 do not fall below `edge`: 0
+ * where a stretch of the target's beginning may be left out, else DVT_ALIGN_NONE. With `corners` the cells of
+ * row and column 0 count as well. */
+dvt_align_cell dvt_align_end(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t edge,
+                             bool corners, dvt_align_team *team, int64_t *h, int64_t *d);
+
 /* The step by which a cell is reached: where h comes from, whether the gap of target symbols that ends here
  * began before, and whether the gap of query symbols that may go on below did. */
 enum {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of alignments on an NVIDIA device: two targets side by side in 16 bits; those whose score may not
  * fit are computed again one by one in 32 bits. A query of more columns than a warp has goes in strips, whose
- * borders pass through memory. */
+ * borders pass through memory. A target so long that others would wait for its warp has all of the device
+ * (align_wave.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "offload/align.h"
+#include "offload/align_wave.h"
 #include "offload/runtime/launch.h"
 #include "offload/warp.h"
 #include "src/base/allocate.h"
@@ -71,6 +73,40 @@ static bool fits_stream(const dvt_align_targets *t, const dvt_align_query *q) {
          t->count < INT32_MAX;
 }
 
+/* ---- long targets ---- */
+
+#define SEARCH_RATE 3e12     /* cells a second of many targets, measured on an H200 */
+#define COLUMN_SECONDS 15e-9 /* of a warp: a row of a strip whose lanes have 1 column, beside other warps */
+enum { MOST_WAVES = 64 };
+
+/* Seconds of a search of the targets from k on. */
+static double search_seconds(const dvt_align_targets *t, const dvt_align_query *q, int64_t k) {
+  if (k == t->count)
+    return 0;
+  const way w = way_of(q, fits_pairs(q));
+  const double warp = (double)(w.strips * dvt_align_length(t, k) * w.shape.columns) * COLUMN_SECONDS,
+               all = (double)q->m * (double)(t->offsets[t->count] - t->offsets[k]) / SEARCH_RATE;
+  return warp > all ? warp : all;
+}
+
+/* How many of the longest targets are best aligned one after the other. */
+static int64_t waves_of(const dvt_align_targets *t, const dvt_align_query *q) {
+  const dvt_align_costs costs = dvt_align_costs_of(q);
+  double waves = 0, fastest = search_seconds(t, q, 0);
+  int64_t best = 0;
+  for (int64_t k = 0; k < t->count && k < MOST_WAVES && dvt_align_length(t, k) > 0; k++) {
+    if (!dvt_align_wave_fits(&costs, q->m, dvt_align_length(t, k)))
+      break;
+    waves += dvt_align_wave_seconds(q->m, dvt_align_length(t, k));
+    const double seconds = waves + search_seconds(t, q, k + 1);
+    if (seconds < fastest) {
+      fastest = seconds;
+      best = k + 1;
+    }
+  }
+  return best;
+}
+
 /* ---- memory ---- */
 
 static int64_t border_rows(const dvt_align_targets *t, const dvt_align_query *q) {
@@ -80,12 +116,13 @@ static int64_t border_rows(const dvt_align_targets *t, const dvt_align_query *q)
   return dvt_at_most(all, BORDER_ROWS > longest ? BORDER_ROWS : longest);
 }
 
-/* Of the device: profiles of all strips, a list of targets, borders. */
+/* Of the device: profiles of all strips, a list of targets, borders, what long targets need. */
 typedef struct stream_memory {
   char *profiles;
   int32_t *list;
-  void *border;
+  void *border, *wave;
   size_t bytes;
+  int64_t waves; /* long targets */
 } stream_memory;
 
 static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *q, char *memory) {
@@ -96,11 +133,15 @@ static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *
     profiles = bytes > profiles ? bytes : profiles;
   }
   const size_t list = dvt_aligned_up((size_t)t->count * sizeof(int32_t));
-  stream_memory m = {.bytes = profiles + list + (size_t)border_rows(t, q) * BORDER_BYTES};
+  const int64_t waves = waves_of(t, q);
+  const size_t border = dvt_aligned_up((size_t)border_rows(t, q) * BORDER_BYTES),
+               wave = waves > 0 ? dvt_align_wave_bytes(q->m, dvt_align_length(t, 0)) : 0;
+  stream_memory m = {.bytes = profiles + list + border + wave, .waves = waves};
   if (memory) {
     m.profiles = memory;
     m.list = (int32_t *)(void *)(memory + profiles);
     m.border = memory + profiles + list;
+    m.wave = memory + profiles + list + border;
   }
   return m;
 }
@@ -137,7 +178,7 @@ static davit_status send_profiles(dvt_stream *stream, const dvt_align_query *q, 
 
 /* ---- launches ---- */
 
-/* What all launches of a query share. `list`: the host's, or NULL for all targets. */
+/* What all launches of a query share: targets first … count - 1, of `list`, the host's, or in their order. */
 typedef struct search {
   dvt_stream *stream;
   const dvt_align_targets *targets;
@@ -145,7 +186,7 @@ typedef struct search {
   const dvt_align_query *query;
   stream_memory memory;
   const int32_t *list;
-  int64_t count;
+  int64_t first, count;
 } search;
 
 static davit_status launch_strip(const search *s, const way *w, int64_t strip, int64_t first, int64_t count) {
@@ -185,7 +226,7 @@ static int64_t end_of_chunk(const search *s, const way *w, int64_t first) {
 static davit_status run_way(const search *s, bool pairs) {
   const way w = way_of(s->query, pairs);
   DVT_TRY(send_profiles(s->stream, s->query, &w, s->memory.profiles));
-  for (int64_t first = 0, end; first < s->count; first = end) {
+  for (int64_t first = s->first, end; first < s->count; first = end) {
     end = end_of_chunk(s, &w, first);
     for (int64_t strip = 0; strip < w.strips; strip++)
       DVT_TRY(launch_strip(s, &w, strip, first, end - first));
@@ -202,10 +243,11 @@ static davit_status download(const search *s, int32_t *scores) {
 /* Computes what may not fit 16 bits again; the list of these targets is the caller's. */
 static davit_status run_wide(search *s, int32_t *list, int32_t *scores) {
   s->count = 0;
-  for (int64_t k = 0; k < s->targets->count; k++)
+  for (int64_t k = s->first; k < s->targets->count; k++)
     if (scores[k] > INT16_MAX - s->query->largest)
       list[s->count++] = (int32_t)k;
   s->list = list;
+  s->first = 0;
   if (s->count == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_stream_copy_bytes(s->stream, s->memory.list, list, (size_t)s->count * sizeof *list));
@@ -213,11 +255,37 @@ static davit_status run_wide(search *s, int32_t *list, int32_t *scores) {
   return download(s, scores);
 }
 
-static davit_status run(search *s, int32_t *list, int32_t *scores) {
+static davit_status run_search(search *s, int32_t *list, int32_t *scores) {
   const bool pairs = fits_pairs(s->query);
+  if (s->first == s->count)
+    return DAVIT_SUCCESS;
   DVT_TRY(run_way(s, pairs));
   DVT_TRY(download(s, scores));
   return pairs ? run_wide(s, list, scores) : DAVIT_SUCCESS;
+}
+
+/* The first targets, one after the other. */
+static davit_status run_waves(const search *s, void *staging, int32_t *scores) {
+  const dvt_align_targets *t = s->targets;
+  const dvt_align_query *q = s->query;
+  const dvt_align_costs costs = dvt_align_costs_of(q);
+  dvt_align_wave wave;
+  dvt_align_cell best;
+  DVT_TRY(dvt_align_wave_open(s->stream, &costs, q->m, q->symbols, dvt_align_length(t, 0), t->symbols,
+                              s->device->symbols, s->memory.wave, staging, &wave));
+  for (int64_t k = 0; k < s->memory.waves; k++) {
+    const dvt_align_stretch all = {q->symbols, t->symbols + t->offsets[k], q->m, dvt_align_length(t, k), 1};
+    DVT_TRY(dvt_align_wave_best(&wave, &all, true, &best));
+    scores[k] = (int32_t)best.score;
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* `list` has room for all targets, `staging` for a wave's, where there is one. */
+static davit_status run(search *s, int32_t *list, void *staging, int32_t *scores) {
+  s->first = s->memory.waves;
+  DVT_TRY(run_search(s, list, scores));
+  return s->memory.waves > 0 ? run_waves(s, staging, scores) : DAVIT_SUCCESS;
 }
 
 davit_status dvt_align_stream(const dvt_site *site, const void *work) {
@@ -233,11 +301,11 @@ davit_status dvt_align_stream(const dvt_site *site, const void *work) {
               .memory = lay_out(a->targets, a->query, memory),
               .count = a->targets->count};
   int32_t *list = dvt_allocate((size_t)a->targets->count + 1, sizeof *list);
-  if (!list)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  const davit_status status = run(&s, list, a->scores);
+  void *staging = dvt_allocate(s.memory.waves ? dvt_align_wave_staging_bytes(a->query->m) : 1, 1);
+  const davit_status status = list && staging ? run(&s, list, staging, a->scores) : DAVIT_OUT_OF_HOST_MEMORY;
   if (status != DAVIT_SUCCESS)
     dvt_stream_synchronize(site->stream); /* what was enqueued still uses the list and the caller's memory */
   free(list);
+  free(staging);
   return status;
 }

@@ -12,43 +12,89 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 
-/* A scalar of an operation's type, for cuBLAS to read on the host. */
-typedef union scalar {
-  double d;
-  float s;
-} scalar;
-
-static scalar scalar_of(davit_type type, double value) {
-  return type == DAVIT_DOUBLE ? (scalar){.d = value} : (scalar){.s = (float)value};
-}
-
 static cublasOperation_t operation(char trans) {
-  return trans == 'N' ? CUBLAS_OP_N : CUBLAS_OP_T;
+  return trans == 'N' ? CUBLAS_OP_N : trans == 'T' ? CUBLAS_OP_T : CUBLAS_OP_C;
 }
 
-/* Calls cublasD<name> or cublasS<name>, whose prototypes differ in the types behind pointers alone. */
+/* Calls cublas<name> for the type, whose prototypes differ in the types behind pointers alone. */
 #define CALL(type, name, ...) dvt_cublas_status((int)DVT_CUBLAS_OF(type, name)(handle, __VA_ARGS__), #name)
 
 /* C = factor C, m × n, in place; geam reads no operand whose factor is 0. */
-static davit_status scale(void *handle, davit_type type, int64_t m, int64_t n, double factor, void *c,
-                          int64_t ldc) {
-  const scalar alpha = scalar_of(type, factor), zero = scalar_of(type, 0);
-  return CALL(type, geam_64, CUBLAS_OP_N, CUBLAS_OP_N, m, n, (const void *)&alpha, c, ldc,
+static davit_status scale(void *handle, davit_type type, int64_t m, int64_t n, double _Complex factor,
+                          void *c, int64_t ldc) {
+  const dvt_scalar alpha = dvt_scalar_of(type, factor), zero = dvt_scalar_of(type, 0);
+  return CALL(type, Dgeam_64, CUBLAS_OP_N, CUBLAS_OP_N, m, n, (const void *)&alpha, c, ldc,
               (const void *)&zero, c, ldc, c, ldc);
 }
 
-davit_status dvt_gemm_stream(const dvt_site *site, const void *gemm) {
-  const dvt_gemm *g = gemm;
-  const bool vanishes = g->alpha == 0 || g->k == 0;
+/* A sum over nothing makes syrk and its kin scale their triangle; no other routine has one. */
+static davit_status call_routine(void *handle, const dvt_level3 *g, int64_t k) {
+  const dvt_scalar alphas = dvt_scalar_of(g->type, g->alpha), betas = dvt_scalar_of(g->type, g->beta);
+  const void *alpha = &alphas, *beta = &betas, *a = g->a, *b = g->b;
+  const cublasSideMode_t side = g->side == 'R' ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT;
+  const cublasFillMode_t uplo = g->uplo == 'L' ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+  const cublasDiagType_t diag = g->diag == 'U' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+  const cublasOperation_t opa = operation(g->transa);
+  const davit_type type = g->type;
+  switch (g->routine) {
+  case DVT_GEMM:
+    return CALL(type, Dgemm_v2_64, opa, operation(g->transb), g->m, g->n, k, alpha, a, g->lda, b, g->ldb,
+                beta, g->c, g->ldc);
+  case DVT_SYMM:
+    return CALL(type, Dsymm_v2_64, side, uplo, g->m, g->n, alpha, a, g->lda, b, g->ldb, beta, g->c, g->ldc);
+  case DVT_HEMM:
+    return CALL(type, Zhemm_v2_64, side, uplo, g->m, g->n, alpha, a, g->lda, b, g->ldb, beta, g->c, g->ldc);
+  case DVT_SYRK:
+    return CALL(type, Dsyrk_v2_64, uplo, opa, g->n, k, alpha, a, g->lda, beta, g->c, g->ldc);
+  case DVT_HERK:
+    return CALL(type, Zherk_v2_64, uplo, opa, g->n, k, alpha, a, g->lda, beta, g->c, g->ldc);
+  case DVT_SYR2K:
+    return CALL(type, Dsyr2k_v2_64, uplo, opa, g->n, k, alpha, a, g->lda, b, g->ldb, beta, g->c, g->ldc);
+  case DVT_HER2K:
+    return CALL(type, Zher2k_v2_64, uplo, opa, g->n, k, alpha, a, g->lda, b, g->ldb, beta, g->c, g->ldc);
+  case DVT_TRMM:
+    return CALL(type, Dtrmm_v2_64, side, uplo, opa, diag, g->m, g->n, alpha, a, g->lda, b, g->ldb, g->c,
+                g->ldc);
+  default:
+    return CALL(type, Dtrsm_v2_64, side, uplo, opa, diag, g->m, g->n, alpha, a, g->lda, g->c, g->ldc);
+  }
+}
+
+/* The imaginary parts of a Hermitian C's diagonal count as 0, but cuBLAS lets a NaN there into the result. */
+static davit_status clear_imaginary_diagonal(const dvt_site *site, const dvt_level3 *g) {
+  const size_t element = davit_type_bytes(g->type), half = element / 2;
+  return dvt_cuda_status(cudaMemset2DAsync((char *)g->c + half, ((size_t)g->ldc + 1) * element, 0, half,
+                                           (size_t)g->n, dvt_stream_native(site->stream)),
+                         "clearing a diagonal");
+}
+
+davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
+  const dvt_level3 *g = level3;
   void *handle;
-  if (g->m == 0 || g->n == 0 || (vanishes && g->beta == 1))
+  if (dvt_level3_is_done(g))
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_stream_cublas(site->stream, &handle));
-  if (vanishes)
+  if ((g->routine == DVT_HERK || g->routine == DVT_HER2K) && g->beta != 0)
+    DVT_TRY(clear_imaginary_diagonal(site, g));
+  if (!dvt_level3_vanishes(g))
+    return call_routine(handle, g, g->k);
+  if (g->routine < DVT_SYRK || g->routine > DVT_HER2K)
     return scale(handle, g->type, g->m, g->n, g->beta, g->c, g->ldc);
-  const scalar alpha = scalar_of(g->type, g->alpha), beta = scalar_of(g->type, g->beta);
-  return CALL(g->type, gemm_v2_64, operation(g->transa), operation(g->transb), g->m, g->n, g->k,
-              (const void *)&alpha, g->a, g->lda, g->b, g->ldb, (const void *)&beta, g->c, g->ldc);
+  dvt_level3 nothing = *g; /* there may be no A and B */
+  nothing.a = nothing.b = g->c;
+  nothing.lda = nothing.ldb = g->n;
+  return call_routine(handle, &nothing, 0);
+}
+
+davit_status dvt_add_stream(const dvt_site *site, const void *add) {
+  const dvt_add *g = add;
+  void *handle;
+  if (g->m == 0 || g->n == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_stream_cublas(site->stream, &handle));
+  const dvt_scalar one = dvt_scalar_of(g->type, 1);
+  return CALL(g->type, Dgeam_64, CUBLAS_OP_N, CUBLAS_OP_N, g->m, g->n, (const void *)&one, g->a, g->lda,
+              (const void *)&one, g->c, g->ldc, g->c, g->ldc);
 }
 
 davit_status dvt_gemv_stream(const dvt_site *site, const void *gemv) {
@@ -62,8 +108,8 @@ davit_status dvt_gemv_stream(const dvt_site *site, const void *gemv) {
     return step == 1 ? scale(handle, g->type, length, 1, g->beta, g->y, length)
                      : scale(handle, g->type, 1, length, g->beta, g->y, step);
   }
-  const scalar alpha = scalar_of(g->type, g->alpha), beta = scalar_of(g->type, g->beta);
-  return CALL(g->type, gemv_v2_64, operation(g->trans), g->m, g->n, (const void *)&alpha, g->a, g->lda, g->x,
+  const dvt_scalar alpha = dvt_scalar_of(g->type, g->alpha), beta = dvt_scalar_of(g->type, g->beta);
+  return CALL(g->type, Dgemv_v2_64, operation(g->trans), g->m, g->n, (const void *)&alpha, g->a, g->lda, g->x,
               g->incx, (const void *)&beta, g->y, g->incy);
 }
 
@@ -73,21 +119,34 @@ davit_status dvt_axpy_stream(const dvt_site *site, const void *axpy) {
   if (g->n <= 0 || g->alpha == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_stream_cublas(site->stream, &handle));
-  const scalar alpha = scalar_of(g->type, g->alpha);
-  return CALL(g->type, axpy_v2_64, g->n, (const void *)&alpha, g->x, g->incx, g->y, g->incy);
+  const dvt_scalar alpha = dvt_scalar_of(g->type, g->alpha);
+  return CALL(g->type, Daxpy_v2_64, g->n, (const void *)&alpha, g->x, g->incx, g->y, g->incy);
 }
 
 /* `result` as the stream's device sees it. */
 static davit_status reachable(void *result, void **pointer) {
   struct cudaPointerAttributes attributes;
-  DVT_TRY(dvt_cuda_status(cudaPointerGetAttributes(&attributes, result), "dot: looking at the result"));
+  DVT_TRY(dvt_cuda_status(cudaPointerGetAttributes(&attributes, result), "looking at the result"));
   if (attributes.type == cudaMemoryTypeUnregistered || !attributes.devicePointer)
-    return davit_fail(DAVIT_UNSUPPORTED, "dot: the device does not reach the result");
+    return davit_fail(DAVIT_UNSUPPORTED, "the device does not reach the result");
   *pointer = attributes.devicePointer;
   return DAVIT_SUCCESS;
 }
 
-/* cuBLAS writes the result itself, so that the call need not wait. */
+/* cuBLAS writes results itself, so that the calls need not wait. Every other operation reads its scalars from
+ * the host. */
+static davit_status set_results_on_device(void *handle, bool on_device) {
+  return dvt_cublas_status((int)DVT_CUBLAS(SetPointerMode_v2)(handle, on_device ? CUBLAS_POINTER_MODE_DEVICE
+                                                                                : CUBLAS_POINTER_MODE_HOST),
+                           "a result");
+}
+
+static davit_status call_dot(void *handle, const dvt_dot *g, void *sum) {
+  return g->conjugate && g->type >= DAVIT_COMPLEX_FLOAT
+             ? CALL(g->type, Zdotc_v2_64, g->n, g->x, g->incx, g->y, g->incy, sum)
+             : CALL(g->type, Ddot_v2_64, g->n, g->x, g->incx, g->y, g->incy, sum);
+}
+
 davit_status dvt_dot_stream(const dvt_site *site, const void *dot) {
   const dvt_dot *g = dot;
   void *handle, *sum;
@@ -95,21 +154,35 @@ davit_status dvt_dot_stream(const dvt_site *site, const void *dot) {
   DVT_TRY(reachable(g->result, &sum));
   if (g->n <= 0)
     return dvt_stream_fill(site->stream, sum, 0, davit_type_bytes(g->type));
-  DVT_TRY(dvt_cublas_status((int)DVT_CUBLAS(SetPointerMode_v2)(handle, CUBLAS_POINTER_MODE_DEVICE), "dot"));
-  davit_status status = CALL(g->type, dot_v2_64, g->n, g->x, g->incx, g->y, g->incy, sum);
-  /* Every other operation reads its scalars from the host. */
-  davit_status restored =
-      dvt_cublas_status((int)DVT_CUBLAS(SetPointerMode_v2)(handle, CUBLAS_POINTER_MODE_HOST), "dot");
+  DVT_TRY(set_results_on_device(handle, true));
+  const davit_status status = call_dot(handle, g, sum), restored = set_results_on_device(handle, false);
   return status != DAVIT_SUCCESS ? status : restored;
 }
 
-davit_status dvt_syrk_stream(const dvt_site *site, const void *syrk) {
-  const dvt_syrk *g = syrk;
-  void *handle;
+/* cuBLAS counts no elements where the increment is negative. */
+davit_status dvt_norm_stream(const dvt_site *site, const void *norm) {
+  const dvt_norm *g = norm;
+  const int64_t step = g->incx < 0 ? -g->incx : g->incx;
+  void *handle, *sum;
   DVT_TRY(dvt_stream_cublas(site->stream, &handle));
-  const scalar alpha = scalar_of(g->type, g->alpha), zero = scalar_of(g->type, 0);
-  return CALL(g->type, syrk_v2_64, CUBLAS_FILL_MODE_LOWER, operation(g->trans), g->n, g->k,
-              (const void *)&alpha, g->a, g->lda, (const void *)&zero, g->c, g->ldc);
+  DVT_TRY(reachable(g->result, &sum));
+  if (g->n <= 0)
+    return dvt_stream_fill(site->stream, sum, 0, davit_type_bytes(dvt_real_type(g->type)));
+  DVT_TRY(set_results_on_device(handle, true));
+  const davit_status status = g->squares ? CALL(g->type, Dnrm2_v2_64, g->n, g->x, step, sum)
+                                         : CALL(g->type, Dasum_v2_64, g->n, g->x, step, sum),
+                     restored = set_results_on_device(handle, false);
+  return status != DAVIT_SUCCESS ? status : restored;
+}
+
+davit_status dvt_scal_stream(const dvt_site *site, const void *scal) {
+  const dvt_scal *g = scal;
+  void *handle;
+  if (g->n <= 0 || g->alpha == 1)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_stream_cublas(site->stream, &handle));
+  const dvt_scalar alpha = dvt_scalar_of(g->type, g->alpha);
+  return CALL(g->type, Dscal_v2_64, g->n, (const void *)&alpha, g->x, g->incx < 0 ? -g->incx : g->incx);
 }
 
 #else
@@ -120,10 +193,12 @@ davit_status dvt_syrk_stream(const dvt_site *site, const void *syrk) {
     (void)site, (void)arguments;                                                                             \
     return davit_fail(DAVIT_UNSUPPORTED, #name ": this build has no CUDA");                                  \
   }
-NO_FORM(gemm)
+NO_FORM(level3)
+NO_FORM(add)
 NO_FORM(gemv)
 NO_FORM(axpy)
 NO_FORM(dot)
-NO_FORM(syrk)
+NO_FORM(scal)
+NO_FORM(norm)
 
 #endif

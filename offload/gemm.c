@@ -10,7 +10,8 @@
  * another size (the host's runtime gives what it has) computes one element at a time. */
 #include <omp.h>
 
-#include "offload/blas.h"
+#include "offload/gemm.h"
+
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
 #include "src/base/arithmetic.h"
@@ -45,10 +46,6 @@ static inline int smaller(int64_t value, int most) {
 #define EACH "offload/gemm.inc"
 #include "offload/each_floating.inc"
 
-davit_status dvt_gemm_region(const dvt_site *site, const void *gemm) {
-  const dvt_gemm *g = gemm;
-  if (g->m == 0 || g->n == 0 || ((g->alpha == 0 || g->k == 0) && g->beta == 1))
-    return DAVIT_SUCCESS;
-  g->type == DAVIT_DOUBLE ? double_gemm(site->device, g) : float_gemm(site->device, g);
-  return DAVIT_SUCCESS;
+void dvt_gemm_region(int device, const dvt_level3 *g) {
+  g->type == DAVIT_DOUBLE ? double_gemm(device, g) : float_gemm(device, g);
 }

@@ -12,6 +12,7 @@
 #include <omp.h>
 
 #include "offload/blas.h"
+#include "offload/blas_hip.h"
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
 
@@ -23,22 +24,22 @@ static inline int team_count(int64_t length, int each) {
 }
 
 #define EACH "offload/gemv.inc"
-#include "offload/each_floating.inc"
+#include "offload/each_blas.inc"
 
 davit_status dvt_gemv_region(const dvt_site *site, const void *gemv) {
   dvt_gemv g = *(const dvt_gemv *)gemv;
   if (g.m == 0 || g.n == 0 || (g.alpha == 0 && g.beta == 1))
     return DAVIT_SUCCESS;
-  const bool plain = g.trans == 'N', wide = g.type == DAVIT_DOUBLE;
+  davit_status status;
+  if (dvt_gemv_hip(site->device, &g, &status))
+    return status;
+  const bool plain = g.trans == 'N';
   g.x = dvt_walk_from(g.x, plain ? g.n : g.m, g.incx, g.type);
   g.y = dvt_walk_from(g.y, plain ? g.m : g.n, g.incy, g.type);
   if (g.alpha == 0) { /* sums over nothing: A and x, which may be NULL, stay unread */
     g.a = g.x = g.y;
     *(plain ? &g.n : &g.m) = 0;
   }
-  if (plain)
-    wide ? double_gemv_n(site->device, &g) : float_gemv_n(site->device, &g);
-  else
-    wide ? double_gemv_t(site->device, &g) : float_gemv_t(site->device, &g);
+  (plain ? DVT_BY_TYPE(g.type, gemv_n) : DVT_BY_TYPE(g.type, gemv_t))(site->device, &g);
   return DAVIT_SUCCESS;
 }

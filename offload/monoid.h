@@ -6,6 +6,7 @@
 #include <davit/monoid.h>
 
 #include "offload/runtime/launch.h"
+#include "src/base/operator.h"
 
 typedef struct dvt_builtin_reduce {
   void (*task)(const davit_monoid_task *task);
@@ -26,7 +27,7 @@ typedef struct dvt_builtin_scan {
   int64_t tile;
 } dvt_builtin_scan;
 
-extern const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT];
-extern const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT];
+extern const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];
+extern const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];
 
 #endif

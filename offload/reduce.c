@@ -17,5 +17,5 @@ DVT_EACH_MONOID(KERNEL)
 #define ENTRY(OPERATOR, op, TYPE, type)                                                                      \
   [OPERATOR][TYPE] = {dvt_##type##_##op##_reduce_levels, &dvt_##type##_##op##_kernel,                        \
                       dvt_##type##_##op##_reduce_threads, dvt_##type##_##op##_reduce_tile},
-const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT] = {
+const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES] = {
     DVT_EACH_MONOID(ENTRY)};

@@ -31,4 +31,4 @@ DVT_EACH_MONOID(OBJECTS)
                       .prepend_kernel = &dvt_##type##_##op##_kernels[2],                                     \
                       .threads = dvt_##type##_##op##_threads,                                                \
                       .tile = dvt_##type##_##op##_tile},
-const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT] = {DVT_EACH_MONOID(ENTRY)};
+const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES] = {DVT_EACH_MONOID(ENTRY)};

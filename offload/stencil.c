@@ -22,10 +22,8 @@ enum {
   TEAM = 128, /* threads of a team, which is only a number of warps launched together */
   TILE = 8,   /* columns of b of a team */
   /* CPU */
-  ABREAST = 6, /* columns */
   LINE = 64,
-  BLOCK = 1 << 14, /* rows */
-  BYPASS_BYTES = 4 << 20
+  BLOCK = 1 << 14 /* rows */
 };
 
 /* Of the rows (or columns) of a rectangle: those of b that are no border, and those of a that may be read. */

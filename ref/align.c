@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scores of local alignment on the CPU, cell by cell, with one column of the matrix at a time: h[i] is the
- * score of query symbol i with the target symbol of the column, e[i] the gap of query symbol i that goes on
- * in the next one. Cost: m n cells, 8 m bytes. */
+/* Scores of alignments on the CPU, cell by cell, with one column of the matrix at a time: h[i] is the score of
+ * query symbol i with the target symbol of the column, e[i] the gap of query symbol i that goes on in the next
+ * one. Cost: m n cells, 8 or 16 m bytes. */
 #include "ref/cell.h"
 #include "ref/ref.h"
 
@@ -20,4 +20,40 @@ int32_t dvt_ref_align_score(const davit_align_scoring *scoring, int64_t m, const
     }
   }
   return best;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* h and e have an element for the edge in front. Nothing keeps scores at 0 here, so each gap is looked at from
+ * both of its ends, and cell.inc does not serve. */
+int64_t dvt_ref_align_ends(davit_align_mode mode, const davit_align_scoring *scoring, int64_t m,
+                           const uint8_t *query, int64_t n, const uint8_t *target, int64_t *scratch) {
+  const int64_t open = scoring->gap_open, none = INT64_MIN / 2,
+                extend = scoring->gap_extend < open ? scoring->gap_extend : open;
+  const int64_t edge = mode == DAVIT_ALIGN_GLOBAL ? extend : 0, first = edge ? open - extend : 0;
+  int64_t *h = scratch, *e = scratch + m + 1, best = none;
+  for (int64_t i = 0; i <= m; i++) {
+    h[i] = i ? -first - i * edge : 0;
+    e[i] = none;
+  }
+  for (int64_t j = 1; j <= n; j++) {
+    const int8_t *column = scoring->matrix + (int64_t)target[j - 1] * scoring->symbols;
+    int64_t diagonal = h[0], f = none;
+    h[0] = -first - j * edge;
+    for (int64_t i = 1; i <= m; i++) {
+      const int64_t matched = diagonal + column[query[i - 1]];
+      e[i] = larger(e[i] - extend, h[i] - open);
+      f = larger(f - extend, h[i - 1] - open);
+      diagonal = h[i];
+      h[i] = larger(matched, larger(e[i], f));
+    }
+    best = larger(best, h[m]);
+  }
+  if (mode == DAVIT_ALIGN_GLOBAL)
+    return h[m];
+  for (int64_t i = 1; i <= m; i++)
+    best = larger(best, h[i]);
+  return m && n ? best : 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* y = alpha x + y on the CPU, by BLIS. As in the reference BLAS, alpha = 0 does not read x. */
-#include <blis.h>
-
 #include "ref/blas.h"
+#include "ref/blis.h"
 
 davit_status dvt_axpy_host(const dvt_site *site, const void *axpy) {
   const dvt_axpy *g = axpy;
@@ -10,11 +9,7 @@ davit_status dvt_axpy_host(const dvt_site *site, const void *axpy) {
   if (g->n <= 0 || g->alpha == 0)
     return DAVIT_SUCCESS;
   void *x = dvt_walk_from(g->x, g->n, g->incx, g->type), *y = dvt_walk_from(g->y, g->n, g->incy, g->type);
-  double alpha = g->alpha;
-  float alpha_s = (float)alpha;
-  if (g->type == DAVIT_DOUBLE)
-    bli_daxpyv_ex(BLIS_NO_CONJUGATE, g->n, &alpha, x, g->incx, y, g->incy, NULL, NULL);
-  else
-    bli_saxpyv_ex(BLIS_NO_CONJUGATE, g->n, &alpha_s, x, g->incx, y, g->incy, NULL, NULL);
+  dvt_scalar alpha = dvt_scalar_of(g->type, g->alpha);
+  DVT_BLIS(g->type, axpyv_ex, BLIS_NO_CONJUGATE, g->n, (void *)&alpha, x, g->incx, y, g->incy, NULL, NULL);
   return DAVIT_SUCCESS;
 }

@@ -2,9 +2,9 @@
 /* The BLAS operations: their arguments, and the host forms by BLIS.
  *
  * Meaning and order of the arguments are those of the reference BLAS; they have been checked. A scalar of a
- * float operation is exact in its double. BLIS keeps the rules of the reference BLAS that tests/test_ref.c
- * checks: beta = 0 does not read C or y, alpha = 0 does not read A, B and x; a negative increment walks
- * backwards from the end. */
+ * float operation is exact in its double; of a real operation its imaginary part is 0. BLIS keeps the rules
+ * of the reference BLAS that tests/test_ref.c checks: beta = 0 does not read C or y, alpha = 0 does not read
+ * A, B and x; a negative increment walks backwards from the end. */
 #ifndef DAVIT_REF_BLAS_H
 #define DAVIT_REF_BLAS_H
 
@@ -12,32 +12,56 @@
 
 #include "src/base/operation.h"
 
-/* C = alpha op(A) op(B) + beta C: 2 m n k flops. */
-typedef struct dvt_gemm {
+typedef enum dvt_routine {
+  DVT_GEMM,
+  DVT_SYMM,
+  DVT_HEMM,
+  DVT_SYRK,
+  DVT_HERK,
+  DVT_SYR2K,
+  DVT_HER2K,
+  DVT_TRMM,
+  DVT_TRSM,
+  DVT_ROUTINES
+} dvt_routine;
+
+/* Any routine of level 3. The flags that a routine lacks are 0 or '\0', and the letters are upper case once
+ * checked ('C' for a real type is 'T'). C is the matrix that is written, m × n:
+ *
+ *   gemm          C = alpha op(A) op(B) + beta C, op(A) is m × k
+ *   symm, hemm    C = alpha A B + beta C (side 'L', A is m × m) or alpha B A + beta C ('R', A is n × n)
+ *   syrk, herk    the triangle `uplo` of C = alpha op(A) op(A)' + beta C, op(A) is n × k, m is n
+ *   syr2k, her2k  the same of C = alpha op(A) op(B)' + alpha' op(B) op(A)' + beta C
+ *   trmm          C = alpha op(A) B ('L') or alpha B op(A) ('R'); B is C, BLAS' way, or does not overlap it
+ *   trsm          C = alpha op(A)^-1 C ('L') or alpha C op(A)^-1 ('R'): BLAS' B is C here, B is unused
+ *
+ * transa is BLAS' trans of syrk, herk, syr2k and her2k, too. */
+typedef struct dvt_level3 {
+  dvt_routine routine;
   davit_type type;
-  char transa, transb; /* 'N' or 'T' once checked */
+  char side, uplo, transa, transb, diag;
   int64_t m, n, k;
-  double alpha;
+  double _Complex alpha;
   const void *a;
   int64_t lda;
   const void *b;
   int64_t ldb;
-  double beta;
+  double _Complex beta;
   void *c;
   int64_t ldc;
-} dvt_gemm;
+} dvt_level3;
 
 /* y = alpha op(A) x + beta y: 2 m n flops, reads A once. */
 typedef struct dvt_gemv {
   davit_type type;
   char trans;
   int64_t m, n;
-  double alpha;
+  double _Complex alpha;
   const void *a;
   int64_t lda;
   const void *x;
   int64_t incx;
-  double beta;
+  double _Complex beta;
   void *y;
   int64_t incy;
 } dvt_gemv;
@@ -46,14 +70,34 @@ typedef struct dvt_gemv {
 typedef struct dvt_axpy {
   davit_type type;
   int64_t n;
-  double alpha;
+  double _Complex alpha;
   const void *x;
   int64_t incx;
   void *y;
   int64_t incy;
 } dvt_axpy;
 
-/* *result = sum of x[i] y[i]: 2 n flops, reads x and y once. */
+/* x = alpha x: n flops, reads and writes x once. */
+typedef struct dvt_scal {
+  davit_type type;
+  int64_t n;
+  double _Complex alpha;
+  void *x;
+  int64_t incx;
+} dvt_scal;
+
+/* *result, which is real, = the norm of x: n flops, reads x once. */
+typedef struct dvt_norm {
+  davit_type type; /* of x */
+  bool squares;    /* nrm2, the root of the sum of squares; else asum, the sum of |real| + |imaginary part| */
+  int64_t n;
+  const void *x;
+  int64_t incx;
+  void *result;
+  bool on_device; /* the result lies in the memory of the site's device */
+} dvt_norm;
+
+/* *result = sum of x[i] y[i], or of conj(x[i]) y[i]: 2 n flops, reads x and y once. */
 typedef struct dvt_dot {
   davit_type type;
   int64_t n;
@@ -62,30 +106,65 @@ typedef struct dvt_dot {
   const void *y;
   int64_t incy;
   void *result;
+  bool conjugate;
+  bool on_device; /* the result lies in the memory of the site's device */
 } dvt_dot;
 
-/* The lower triangle of C = alpha A Aᵀ ('N', A is n × k) or alpha Aᵀ A ('T', A is k × n): n (n + 1) k flops.
- */
-typedef struct dvt_syrk {
-  davit_type type;
-  char trans;
-  int64_t n, k;
-  double alpha;
+/* C = C + A, m × n: sums of parts of a product. m n flops, reads A and C and writes C once. */
+typedef struct dvt_add {
+  davit_type type; /* DAVIT_DOUBLE or DAVIT_FLOAT: complex numbers are two of them */
+  int64_t m, n;
   const void *a;
   int64_t lda;
   void *c;
   int64_t ldc;
-} dvt_syrk;
+} dvt_add;
 
-davit_status dvt_gemm_host(const dvt_site *site, const void *gemm);
+davit_status dvt_level3_host(const dvt_site *site, const void *level3);
+davit_status dvt_add_host(const dvt_site *site, const void *add);
 davit_status dvt_gemv_host(const dvt_site *site,
-                           const void *gemv); /* on the calling thread, as the next two */
+                           const void *gemv); /* on the calling thread, as the next ones */
 davit_status dvt_axpy_host(const dvt_site *site, const void *axpy);
 davit_status dvt_dot_host(const dvt_site *site, const void *dot);
-davit_status dvt_syrk_host(const dvt_site *site, const void *syrk);
+davit_status dvt_scal_host(const dvt_site *site, const void *scal);
+davit_status dvt_norm_host(const dvt_site *site, const void *norm);
+
+/* A scalar of an operation's type in memory, aligned as cuBLAS has its complex numbers, by twice as much as
+ * C. */
+typedef union dvt_scalar {
+  _Alignas(16) double d;
+  float s;
+  double _Complex z;
+  float _Complex c;
+} dvt_scalar;
+
+static inline dvt_scalar dvt_scalar_of(davit_type type, double _Complex value) {
+  return type == DAVIT_DOUBLE           ? (dvt_scalar){.d = __real__ value}
+         : type == DAVIT_FLOAT          ? (dvt_scalar){.s = (float)__real__ value}
+         : type == DAVIT_COMPLEX_DOUBLE ? (dvt_scalar){.z = value}
+                                        : (dvt_scalar){.c = (float _Complex)value};
+}
+
+/* The type of the real part. */
+static inline davit_type dvt_real_type(davit_type type) {
+  return type == DAVIT_DOUBLE || type == DAVIT_COMPLEX_DOUBLE ? DAVIT_DOUBLE : DAVIT_FLOAT;
+}
 
 /* Threads that BLIS may be asked for, of those one would like. */
 int dvt_ref_threads(int threads);
+
+/* The product vanishes: A and B are not read. */
+static inline bool dvt_level3_vanishes(const dvt_level3 *g) {
+  const bool triangular = g->routine == DVT_TRMM || g->routine == DVT_TRSM;
+  const bool summed = g->routine != DVT_SYMM && g->routine != DVT_HEMM && !triangular;
+  return g->alpha == 0 || (summed && g->k == 0);
+}
+
+/* Nothing is to be done: C is empty, or stays as it is. */
+static inline bool dvt_level3_is_done(const dvt_level3 *g) {
+  return g->m == 0 || g->n == 0 ||
+         (dvt_level3_vanishes(g) && g->beta == 1 && g->routine != DVT_TRMM && g->routine != DVT_TRSM);
+}
 
 /* The first element in walking order of a vector of n elements: with a negative increment the last. */
 static inline void *dvt_walk_from(const void *x, int64_t n, int64_t inc, davit_type type) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ref/detect_null.h"
 #include "ref/permutation.h"
 #include "ref/ref.h"
 #include "ref/similarity.h"
@@ -63,7 +64,7 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
   *end = best.row + 1;
 }
 
-void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,
+void dvt_ref_detect_judge(double full, const float *null_scores, const davit_detect_options *options,
                           davit_detect_hit *detection) {
   const int64_t n = options->permutations;
   const double score = detection->score;
@@ -83,81 +84,190 @@ void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_
   detection->z = above > 0 || above < 0 ? above / detection->null_sd : 0;
   detection->p_value = (double)(no_less + 1) / (double)(n + 1);
   detection->detected =
-      score > 0 && detection->p_value <= options->alpha && score >= 100 * options->coverage * (double)effect;
+      score > 0 && detection->p_value <= options->alpha && score >= options->coverage * full;
 }
 
-/* ---- all of it, one window and effect after the other ---- */
+/* ---- all of it, one effect and window after the other ---- */
 
-/* Parts of one block of memory. */
+/* Scratch of one window and effect. */
 typedef struct workbench {
-  float *x, *y, *similarity, *scores;
+  float *similarity, *scores;
   dvt_float_border *border;
   uint16_t *orders; /* of windows of `length` frames */
   uint8_t *steps;
   int64_t length;
 } workbench;
 
-static bool reserve(workbench *b, int width, int64_t window, int64_t effect, int64_t permutations) {
-  const size_t w = (size_t)window, n = (size_t)effect, runs = (size_t)permutations + 1,
-               floats = (w + n) * (size_t)width + w * n + runs + 2 * n;
-  *b = (workbench){.x = dvt_allocate_raw(floats * sizeof(float) + runs * w * sizeof(uint16_t) + w * n)};
-  if (!b->x)
-    return false;
-  b->y = b->x + w * (size_t)width;
-  b->similarity = b->y + n * (size_t)width;
-  b->scores = b->similarity + w * n;
-  b->border = (dvt_float_border *)(b->scores + runs);
-  b->orders = (uint16_t *)(b->border + n);
-  b->steps = (uint8_t *)(b->orders + runs * w);
-  return true;
+static void free_bench(workbench *b) {
+  free(b->similarity);
+  free(b->scores);
+  free(b->border);
+  free(b->orders);
+  free(b->steps);
 }
 
-static void draw(workbench *b, int64_t length, const davit_detect_options *options) {
+static bool reserve(workbench *b, int64_t window, int64_t effect, int64_t runs) {
+  const size_t w = (size_t)window, n = (size_t)effect;
+  *b = (workbench){.similarity = dvt_allocate_raw(w * n * sizeof *b->similarity),
+                   .scores = dvt_allocate_raw((size_t)runs * sizeof *b->scores),
+                   .border = dvt_allocate_raw(n * sizeof *b->border),
+                   .orders = dvt_allocate_raw((size_t)runs * w * sizeof *b->orders),
+                   .steps = dvt_allocate_raw(w * n)};
+  return b->similarity && b->scores && b->border && b->orders && b->steps;
+}
+
+static void draw_orders(workbench *b, int64_t length, const davit_detect_options *o) {
   if (b->length == length)
     return;
-  for (int64_t r = 0; r <= options->permutations; r++)
-    dvt_block_permutation(options->seed, (uint64_t)r, (int)length, (int)options->block,
-                          b->orders + r * length);
+  for (int64_t r = 0; r <= dvt_detect_shuffles(o); r++)
+    dvt_block_permutation(o->seed, (uint64_t)r, (int)length, (int)o->block, b->orders + r * length);
   b->length = length;
 }
 
-static void detect_one(workbench *b, int width, int64_t length, const davit_detect_effect *effect,
-                       const davit_detect_options *options, int64_t first, davit_detect_hit *d) {
-  const dvt_detect_gaps gaps = dvt_detect_gaps_of(options);
-  for (int64_t j = 0; j < effect->frames; j++)
-    dvt_unit_vector(width, effect->features + j * width, b->y + j * width);
-  dvt_ref_detect_similarity(width, length, b->x, effect->frames, b->y, options, b->similarity);
-  for (int64_t r = 0; r <= options->permutations; r++)
-    b->scores[r] =
-        dvt_ref_detect_score(length, effect->frames, b->similarity, b->orders + r * length, gaps, b->border);
-  dvt_ref_detect_trace(length, effect->frames, b->similarity, gaps, b->border, b->steps, &d->onset,
-                       &d->offset);
-  d->onset += first;
-  d->offset += first;
-  d->score = b->scores[0];
-  dvt_ref_detect_judge(effect->frames, b->scores + 1, options, d);
+/* Unit vectors, those below the floor 0, and what is left of them. */
+typedef struct sequence {
+  int64_t frames;
+  float *units, *first; /* `first`: from the first frame above the floor on */
+  int64_t count;        /* from there to the last one */
+  double full;
+  dvt_detect_levels levels;
+} sequence;
+
+static bool make_sequence(int width, int64_t frames, const float *features, double floor_db, sequence *s) {
+  int64_t begin, end;
+  *s = (sequence){.frames = frames,
+                  .units = dvt_allocate_raw((size_t)(frames * width) * sizeof *s->units),
+                  .levels.level = dvt_allocate_raw((size_t)frames * sizeof(double))};
+  if (!s->units || !s->levels.level)
+    return false;
+  for (int64_t i = 0; i < frames; i++)
+    s->levels.level[i] = dvt_unit_vector(width, features + i * width, s->units + i * width);
+  s->levels.mean = dvt_detect_mean_level(frames, s->levels.level);
+  s->full = 100 * (double)dvt_detect_gate(width, frames, &s->levels, floor_db, s->units, &begin, &end);
+  s->first = s->units + begin * width;
+  s->count = end - begin;
+  return true;
 }
 
-davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,
+static void free_sequence(sequence *s) {
+  free(s->units);
+  free(s->levels.level);
+}
+
+/* Scores the windows of so many frames, and judges them if there are permutations. Hits lie `stride`
+ * apart. */
+static bool search(int width, int64_t frames, const float *x, const sequence *effect, int e,
+                   const davit_detect_options *o, int64_t stride, davit_detect_hit *hits) {
+  const dvt_detect_gaps gaps = dvt_detect_gaps_of(o);
+  const int64_t runs = dvt_detect_shuffles(o) + 1;
+  workbench b;
+  const bool reserved = reserve(&b, o->window, effect->count, runs);
+  for (int64_t w = 0; reserved && w < dvt_detect_windows(frames, o); w++) {
+    const int64_t first = w * dvt_detect_hop(o), length = dvt_detect_length(frames, o, w);
+    davit_detect_hit *d = &hits[w * stride];
+    *d = (davit_detect_hit){.window = w, .effect = e};
+    draw_orders(&b, length, o);
+    dvt_ref_detect_similarity(width, length, x + first * width, effect->count, effect->first, o,
+                              b.similarity);
+    for (int64_t r = 0; r < runs; r++)
+      b.scores[r] =
+          dvt_ref_detect_score(length, effect->count, b.similarity, b.orders + r * length, gaps, b.border);
+    dvt_ref_detect_trace(length, effect->count, b.similarity, gaps, b.border, b.steps, &d->onset, &d->offset);
+    d->onset += first;
+    d->offset += first;
+    d->score = b.scores[0];
+    if (runs > 1)
+      dvt_ref_detect_judge(effect->full, b.scores + 1, o, d);
+  }
+  free_bench(&b);
+  return reserved;
+}
+
+/* ---- the stream's null distribution ---- */
+
+static bool find_rest(int width, const sequence *stream, const sequence *effect, int e,
+                      const davit_detect_options *o, int64_t *rest, int64_t *count) {
+  const davit_detect_options segments = dvt_detect_segments(o, effect->count);
+  const int64_t n = dvt_detect_windows(stream->frames, &segments);
+  davit_detect_hit *hits = dvt_allocate_raw((size_t)n * sizeof *hits);
+  float *sorted = dvt_allocate_raw((size_t)n * sizeof *sorted);
+  const bool done =
+      hits && sorted && search(width, stream->frames, stream->units, effect, e, &segments, 1, hits);
+  if (done)
+    *count = dvt_detect_rest(stream->frames, n, hits, effect->full, sorted, rest);
+  free(hits);
+  free(sorted);
+  return done;
+}
+
+static bool score_drawn(int width, const sequence *stream, const sequence *effect, int e,
+                        const davit_detect_options *options, const int64_t *rest, int64_t count,
+                        dvt_detect_drawn *drawn) {
+  davit_detect_options o = *options;
+  o.window = o.hop = o.window < stream->frames ? o.window : stream->frames;
+  float *x = dvt_allocate_raw((size_t)(o.window * width) * sizeof *x);
+  int64_t *picked = dvt_allocate_raw((size_t)o.window * sizeof *picked);
+  bool done = x && picked;
+  for (int64_t r = 0; r < drawn->count && done; r++) {
+    davit_detect_hit hit;
+    dvt_detect_draw(o.seed, r, effect->count, o.window, count, picked);
+    for (int64_t i = 0; i < o.window; i++)
+      memcpy(x + i * width, stream->units + rest[picked[i]] * width, (size_t)width * sizeof *x);
+    done = search(width, o.window, x, effect, e, &o, 1, &hit);
+    drawn->scores[r] = (float)hit.score;
+  }
+  free(x);
+  free(picked);
+  return done;
+}
+
+static bool draw(int width, const sequence *stream, const sequence *effect, int e,
+                 const davit_detect_options *o, dvt_detect_drawn *drawn) {
+  int64_t *rest = dvt_allocate_raw((size_t)stream->frames * sizeof *rest), count = 0;
+  bool done = rest && find_rest(width, stream, effect, e, o, rest, &count);
+  drawn->count = count >= effect->count ? o->permutations : 0;
+  done = done && score_drawn(width, stream, effect, e, o, rest, count, drawn);
+  free(rest);
+  return done;
+}
+
+static bool judge_by_stream(int width, const sequence *stream, const sequence *effect, int e,
+                            const davit_detect_options *o, int64_t stride, davit_detect_hit *hits) {
+  dvt_detect_drawn drawn = {.scores = dvt_allocate_raw((size_t)o->permutations * sizeof *drawn.scores)};
+  const bool done = drawn.scores && draw(width, stream, effect, e, o, &drawn);
+  if (done) {
+    dvt_detect_sum_up(&drawn);
+    for (int64_t w = 0; w < dvt_detect_windows(stream->frames, o); w++)
+      dvt_detect_judge_drawn(&drawn, effect->full, o, &hits[w * stride]);
+  }
+  free(drawn.scores);
+  return done;
+}
+
+/* ---- the call ---- */
+
+static bool detect_effect(int width, const sequence *stream, const davit_detect_effect *pattern, int e,
+                          const davit_detect_options *o, int64_t stride, davit_detect_hit *hits) {
+  sequence effect;
+  bool done = make_sequence(width, pattern->frames, pattern->features, o->effect_floor_db, &effect) &&
+              search(width, stream->frames, stream->units, &effect, e, o, stride, hits);
+  if (done && o->null == DAVIT_DETECT_NULL_STREAM)
+    done = judge_by_stream(width, stream, &effect, e, o, stride, hits);
+  for (int64_t w = 0; done && w < dvt_detect_windows(stream->frames, o); w++)
+    hits[w * stride].level_db =
+        dvt_detect_level_db(&stream->levels, hits[w * stride].onset, hits[w * stride].offset);
+  free_sequence(&effect);
+  return done;
+}
+
+davit_status dvt_ref_detect(int width, int64_t frames, const float *features, int effect_count,
                             const davit_detect_effect *effects, const davit_detect_options *options,
                             davit_detect_hit *detections) {
   const davit_detect_options o = dvt_detect_resolved(options);
-  workbench b;
-  int64_t longest = 0;
-  for (int e = 0; e < effect_count; e++)
-    longest = effects[e].frames > longest ? effects[e].frames : longest;
-  const bool reserved = reserve(&b, width, o.window, longest, o.permutations);
-  for (int64_t w = 0; reserved && w < dvt_detect_windows(frames, &o); w++) {
-    const int64_t first = w * dvt_detect_hop(&o), length = dvt_detect_length(frames, &o, w);
-    draw(&b, length, &o);
-    for (int64_t i = 0; i < length; i++)
-      dvt_unit_vector(width, stream + (first + i) * width, b.x + i * width);
-    for (int e = 0; e < effect_count; e++) {
-      davit_detect_hit *d = &detections[w * effect_count + e];
-      *d = (davit_detect_hit){.window = w, .effect = e};
-      detect_one(&b, width, length, &effects[e], &o, first, d);
-    }
-  }
-  free(b.x);
-  return reserved ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  sequence stream;
+  bool done = make_sequence(width, frames, features, o.floor_db, &stream);
+  for (int e = 0; e < effect_count && done; e++)
+    done = detect_effect(width, &stream, &effects[e], e, &o, effect_count, detections + e);
+  free_sequence(&stream);
+  return done ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }

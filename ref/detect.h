@@ -6,6 +6,7 @@
 #define DAVIT_REF_DETECT_H
 
 #include <davit/detect.h>
+#include <math.h>
 
 #include "ref/cell.h"
 
@@ -20,10 +21,13 @@ static inline davit_detect_options dvt_detect_resolved(const davit_detect_option
   o.window = o.window ? o.window : 200;
   o.threshold = dvt_detect_or(o.threshold, 50);
   o.gap_penalty = o.gap_penalty == 0 ? 33 : o.gap_penalty;
-  o.permutations = o.permutations ? o.permutations : 100;
+  const bool stream = o.null == DAVIT_DETECT_NULL_STREAM;
+  o.permutations = o.permutations ? o.permutations : stream ? 999 : 100;
   o.block = o.block ? o.block : 3;
   o.alpha = dvt_detect_or(o.alpha, 0.01);
   o.coverage = dvt_detect_or(o.coverage, 0.3);
+  o.floor_db = dvt_detect_or(o.floor_db, stream ? 40 : (double)INFINITY);
+  o.effect_floor_db = dvt_detect_or(o.effect_floor_db, stream ? 25 : (double)INFINITY);
   return o;
 }
 
@@ -32,6 +36,11 @@ static inline davit_detect_options dvt_detect_resolved(const davit_detect_option
 typedef struct dvt_detect_gaps {
   float open, extend;
 } dvt_detect_gaps;
+
+/* Orders of a window's frames, besides the one that they have. */
+static inline int64_t dvt_detect_shuffles(const davit_detect_options *options) {
+  return options->null == DAVIT_DETECT_NULL_STREAM ? 0 : options->permutations;
+}
 
 static inline dvt_detect_gaps dvt_detect_gaps_of(const davit_detect_options *options) {
   return (dvt_detect_gaps){100 + (float)options->gap_penalty, (float)options->gap_penalty};
@@ -73,8 +82,8 @@ void dvt_ref_detect_trace(int64_t window, int64_t effect, const float *similarit
  * effect + j) stride]. */
 int64_t dvt_ref_detect_begin(int64_t effect, const uint8_t *steps, int64_t stride, int64_t i, int64_t j);
 
-/* Fills in what follows from the score of an effect of so many frames and those of the permutations. */
-void dvt_ref_detect_judge(int64_t effect, const float *null_scores, const davit_detect_options *options,
+/* Fills in what follows from the score and those of the permutations; `full`: the effect's against itself. */
+void dvt_ref_detect_judge(double full, const float *null_scores, const davit_detect_options *options,
                           davit_detect_hit *detection);
 
 #endif

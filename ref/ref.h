@@ -49,6 +49,10 @@ davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int 
 /* The best local score of a pair; `scratch` holds 2 (m + 1) words. */
 int32_t dvt_ref_align_score(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                             const uint8_t *target, int32_t *scratch);
+
+/* The same of global or semiglobal alignments. */
+int64_t dvt_ref_align_ends(davit_align_mode mode, const davit_align_scoring *scoring, int64_t m,
+                           const uint8_t *query, int64_t n, const uint8_t *target, int64_t *scratch);
 davit_status dvt_ref_features(int64_t count, const float *samples, const davit_features_options *options,
                               float *features);
 

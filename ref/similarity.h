@@ -22,14 +22,15 @@ static inline float dvt_similarity(int width, const float *x, const float *y, fl
   return dvt_similarity_of(cosine, threshold, rounded);
 }
 
-/* x as a unit vector; 0 stays 0. */
-static inline void dvt_unit_vector(int width, const float *x, float *unit) {
+/* x as a unit vector; 0 stays 0. Returns the length of x. */
+static inline double dvt_unit_vector(int width, const float *x, float *unit) {
   double square = 0;
   for (int k = 0; k < width; k++)
     square += (double)x[k] * (double)x[k];
   const double scale = square > 0 ? 1 / sqrt(square) : 0;
   for (int k = 0; k < width; k++)
     unit[k] = (float)((double)x[k] * scale);
+  return sqrt(square);
 }
 
 #endif

@@ -19,11 +19,15 @@ int dvt_largest_entry(const davit_align_scoring *scoring);
 /* Whether the best score that lengths m and n allow is at most 2^31 - 1. */
 davit_status dvt_check_score_range(const davit_align_scoring *scoring, int64_t m, int64_t n);
 
+/* Whether the cost of leaving out all of both sequences, which a global alignment never passes, is at most
+ * 2^31 - 1. */
+davit_status dvt_check_cost_range(const davit_align_scoring *scoring, int64_t m, int64_t n);
+
 /* davit_align_trace() by so many threads (0: those of the host), with rectangles of at most `cells` cells
  * traced through a matrix and larger ones divided. */
 enum { DVT_ALIGN_TRACE_CELLS = 1 << 20 };
 davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                              const uint8_t *target, int64_t cells, int threads, davit_align_result *result,
-                             char **cigar);
+                             char **cigar, const davit_align_trace_options *options);
 
 #endif

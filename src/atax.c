@@ -41,7 +41,7 @@ static davit_status check_pointers(const dvt_atax *g) {
 static davit_status check(void *arguments) {
   dvt_atax *g = arguments;
   DVT_TRY(dvt_check_floating(g->type));
-  DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
+  DVT_TRY(dvt_check_trans("trans", g->type, g->trans, &g->trans));
   DVT_TRY(dvt_check_length("m", g->m));
   DVT_TRY(dvt_check_length("n", g->n));
   DVT_TRY(dvt_check_ld("lda", g->lda, g->m, g->n));

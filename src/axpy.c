@@ -27,19 +27,6 @@ static const dvt_operation operation = {.name = "axpy",
                                         .region_on_host = true,
                                         .serial = true};
 
-davit_status davit_queue_daxpy(davit_queue *queue, int64_t n, double alpha, const double *x, int64_t incx,
-                               double *y, int64_t incy, const davit_axpy_options *options) {
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  return dvt_operation_enqueue(queue, &operation, &(dvt_axpy){DAVIT_DOUBLE, n, alpha, x, incx, y, incy});
-}
-
-davit_status davit_queue_saxpy(davit_queue *queue, int64_t n, float alpha, const float *x, int64_t incx,
-                               float *y, int64_t incy, const davit_axpy_options *options) {
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  return dvt_operation_enqueue(queue, &operation,
-                               &(dvt_axpy){DAVIT_FLOAT, n, (double)alpha, x, incx, y, incy});
-}
-
 /* ---- over several devices ---- */
 
 enum { CHUNK = 1 << 20 };
@@ -92,12 +79,20 @@ static davit_status spread(const dvt_axpy *g, const davit_axpy_options *options)
   return dvt_spread_close(&run, run_all(&run, g));
 }
 
-davit_status davit_daxpy(int64_t n, double alpha, const double *x, int64_t incx, double *y, int64_t incy,
-                         const davit_axpy_options *options) {
-  return spread(&(dvt_axpy){DAVIT_DOUBLE, n, alpha, x, incx, y, incy}, options);
-}
+/* ---- the calls ---- */
 
-davit_status davit_saxpy(int64_t n, float alpha, const float *x, int64_t incx, float *y, int64_t incy,
-                         const davit_axpy_options *options) {
-  return spread(&(dvt_axpy){DAVIT_FLOAT, n, (double)alpha, x, incx, y, incy}, options);
-}
+#define DEFINE(p, T, TYPE)                                                                                   \
+  davit_status davit_##p##axpy(int64_t n, T alpha, const T *x, int64_t incx, T *y, int64_t incy,             \
+                               const davit_axpy_options *options) {                                          \
+    return spread(&(dvt_axpy){TYPE, n, (double _Complex)alpha, x, incx, y, incy}, options);                  \
+  }                                                                                                          \
+  davit_status davit_queue_##p##axpy(davit_queue *queue, int64_t n, T alpha, const T *x, int64_t incx, T *y, \
+                                     int64_t incy, const davit_axpy_options *options) {                      \
+    DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));                                                               \
+    return dvt_operation_enqueue(queue, &operation,                                                          \
+                                 &(dvt_axpy){TYPE, n, (double _Complex)alpha, x, incx, y, incy});            \
+  }
+DEFINE(d, double, DAVIT_DOUBLE)
+DEFINE(s, float, DAVIT_FLOAT)
+DEFINE(z, davit_complex_double, DAVIT_COMPLEX_DOUBLE)
+DEFINE(c, davit_complex_float, DAVIT_COMPLEX_FLOAT)

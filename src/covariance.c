@@ -42,7 +42,7 @@ static davit_status check_divisor(davit_type type, const char *argument, double 
 
 static davit_status check_sizes(dvt_covariance *g) {
   DVT_TRY(dvt_check_floating(g->type));
-  DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
+  DVT_TRY(dvt_check_trans("trans", g->type, g->trans, &g->trans));
   DVT_TRY(dvt_check_length("rows", g->rows));
   DVT_TRY(dvt_check_length("cols", g->cols));
   DVT_TRY(dvt_check_extent("cols", g->cols, g->cols));

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Detection on devices. A detector holds what depends on effects and options: unit vectors of the effects, on
- * the host and on each device, and the orders of a whole window. A call makes the stream's frames unit
+/* Detection on devices. A detector holds what depends on effects and options: unit vectors of the effects,
+ * on the host and on each device, and the orders of a whole window. A call makes the stream's frames unit
  * vectors and deals out portions of windows, which devices take until none is left.
  *
- * A device's worker takes a portion, gets its scores from the device, and judges them on the host's threads.
- * A GPU has two workers, so that one portion is judged while the next is computed. A window that the stream's
- * end cuts short is a portion of its own, with orders of its own. Memory: the effects and orders twice, the
- * stream once, portion_bytes of scores a worker. */
+ * A device's worker takes a portion, gets its scores from the device, and judges them on the host's
+ * threads. A GPU has two workers, so that one portion is judged while the next is computed. A window that
+ * the stream's end cuts short is a portion of its own, with orders of its own. Memory: the effects and
+ * orders twice, the stream once, portion_bytes of scores a worker.
+ *
+ * With the stream's null distribution such a search runs without permutations, and then, for each effect,
+ * in its segments and in the windows drawn (ref/detect_null.h); portions of drawn_bytes of these are
+ * streams of their own. */
 #include <davit/detect.h>
 #include <davit/memory.h>
 #include <float.h>
@@ -14,10 +18,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "offload/detect.h"
 #include "offload/runtime/device.h"
 #include "ref/detect.h"
+#include "ref/detect_null.h"
 #include "ref/permutation.h"
 #include "ref/similarity.h"
 #include "src/base/allocate.h"
@@ -36,7 +42,8 @@ enum {
   GPU_PORTION_RUNS = 1 << 18,
   GPU_PORTION_WINDOWS = 4096 /* at most: each has a profile in the GPU's memory */
 };
-static const int64_t portion_bytes = INT64_C(1) << 26; /* of scores */
+static const int64_t portion_bytes = INT64_C(1) << 26, /* of scores */
+    drawn_bytes = INT64_C(1) << 26;                    /* of frames */
 
 /* A device and the effects in its memory; NULL on DAVIT_HOST. */
 typedef struct place {
@@ -49,6 +56,7 @@ struct davit_detector {
   davit_detect_options options; /* resolved */
   int width, effect_count;
   dvt_detect_range *effects;
+  double *full;     /* each effect's score against itself */
   float *features;  /* unit vectors, frame after frame */
   uint16_t *orders; /* of whole windows */
   int memory;       /* place of what is copied to devices: pinned if one has memory of its own */
@@ -76,6 +84,10 @@ static davit_status check_options(const davit_detect_options *o) {
   DVT_TRY(in_range("block", (double)o->block, 1, (double)DAVIT_DETECT_WINDOW_MAXIMUM));
   DVT_TRY(in_range("alpha", o->alpha, 0, 1));
   DVT_TRY(in_range("coverage", o->coverage, 0, 1));
+  DVT_TRY(in_range("floor_db", o->floor_db, 0, (double)INFINITY));
+  DVT_TRY(in_range("effect_floor_db", o->effect_floor_db, 0, (double)INFINITY));
+  if (o->null != DAVIT_DETECT_NULL_WINDOW && o->null != DAVIT_DETECT_NULL_STREAM)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->null is %d, no davit_detect_null", (int)o->null);
   return DAVIT_SUCCESS;
 }
 
@@ -155,22 +167,23 @@ davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, int64
 
 /* ---- the detector ---- */
 
-static void make_units(int width, int64_t frames, const float *from, float *to) {
+static void make_units(int width, int64_t frames, const float *from, float *to, double *level) {
   const dvt_team team = dvt_team_begin(dvt_threads());
 #pragma omp parallel for num_threads(team.threads) schedule(static)
   for (int64_t i = 0; i < frames; i++)
-    dvt_unit_vector(width, from + i * width, to + i * width);
+    level[i] = dvt_unit_vector(width, from + i * width, to + i * width);
   dvt_team_end(&team);
 }
 
 /* The orders of windows of so many frames, for davit_free(). */
-static davit_status make_orders(const davit_detector *d, int64_t length, uint16_t **orders) {
+static davit_status make_orders(const davit_detector *d, int64_t permutations, int64_t length,
+                                uint16_t **orders) {
   const davit_detect_options *o = &d->options;
   uint16_t *made;
-  DVT_TRY(davit_malloc((size_t)((o->permutations + 1) * length) * sizeof *made, d->memory, (void **)&made));
+  DVT_TRY(davit_malloc((size_t)((permutations + 1) * length) * sizeof *made, d->memory, (void **)&made));
   const dvt_team team = dvt_team_begin(dvt_threads());
 #pragma omp parallel for num_threads(team.threads) schedule(static)
-  for (int64_t r = 0; r <= o->permutations; r++)
+  for (int64_t r = 0; r <= permutations; r++)
     dvt_block_permutation(o->seed, (uint64_t)r, (int)length, (int)o->block, made + r * length);
   dvt_team_end(&team);
   *orders = made;
@@ -178,13 +191,20 @@ static davit_status make_orders(const davit_detector *d, int64_t length, uint16_
 }
 
 /* Unit vectors of the effects in d->features, and in `transposed`, where each effect lies feature after
- * feature. */
-static void fill_effects(davit_detector *d, const davit_detect_effect *effects, float *transposed) {
+ * feature, from its first frame above the floor to the last. `level` is scratch for each frame of an
+ * effect. */
+static void fill_effects(davit_detector *d, const davit_detect_effect *effects, float *transposed,
+                         double *level) {
   int64_t first = 0;
   for (int e = 0; e < d->effect_count; e++) {
-    const int64_t n = effects[e].frames;
+    int64_t begin, end;
     float *to = d->features + first * d->width, *turned = transposed + first * d->width;
-    make_units(d->width, n, effects[e].features, to);
+    make_units(d->width, effects[e].frames, effects[e].features, to, level);
+    const dvt_detect_levels levels = {level, dvt_detect_mean_level(effects[e].frames, level)};
+    d->full[e] = 100 * (double)dvt_detect_gate(d->width, effects[e].frames, &levels,
+                                               d->options.effect_floor_db, to, &begin, &end);
+    const int64_t n = end - begin;
+    memmove(to, to + begin * d->width, (size_t)(n * d->width) * sizeof *to);
     for (int64_t j = 0; j < n; j++)
       for (int k = 0; k < d->width; k++)
         turned[k * n + j] = to[j * d->width + k];
@@ -210,12 +230,15 @@ static davit_status make_effects(davit_detector *d, const davit_detect_effect *e
   float *transposed = dvt_allocate(count + 1, sizeof *transposed);
   d->features = dvt_allocate(count + 1, sizeof *d->features);
   d->effects = dvt_allocate((size_t)d->effect_count + 1, sizeof *d->effects);
+  d->full = dvt_allocate((size_t)d->effect_count + 1, sizeof *d->full);
+  double *level = dvt_allocate((size_t)frames + 1, sizeof *level);
   davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
-  if (transposed && d->features && d->effects) {
-    fill_effects(d, effects, transposed);
+  if (transposed && level && d->features && d->effects && d->full) {
+    fill_effects(d, effects, transposed, level);
     status = count > 0 ? send_effects(d, count * sizeof *transposed, transposed) : DAVIT_SUCCESS;
   }
   free(transposed);
+  free(level);
   return status;
 }
 
@@ -241,7 +264,7 @@ davit_status davit_detector_create(int width, int effect_count, const davit_dete
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, make_effects(d, effects));
   if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first, make_orders(d, o.window, &d->orders));
+    dvt_error_keep(&first, make_orders(d, dvt_detect_shuffles(&o), o.window, &d->orders));
   if (first.status == DAVIT_SUCCESS)
     *detector = d;
   else
@@ -258,47 +281,57 @@ davit_status davit_detector_destroy(davit_detector *detector) {
   dvt_error_keep(&first, davit_free(detector->orders));
   free(detector->features);
   free(detector->effects);
+  free(detector->full);
   free(detector);
   return dvt_error_report(&first);
 }
 
 /* ---- portions ---- */
 
-/* What the workers of a call share. Windows [0, whole) have the full length, a last one may be shorter. */
+/* A search: some effects of a detector, in a stream of unit vectors, in windows and with permutations as the
+ * options say. */
+typedef struct request {
+  davit_detect_options options; /* resolved */
+  int64_t frames;
+  const float *stream;
+  int first_effect, effect_count;
+  const uint16_t *orders; /* of whole windows */
+  davit_detect_hit *hits; /* windows x effects, or */
+  float *scores;          /* of one effect, if only these are wanted */
+} request;
+
+/* What the workers of a search share. Windows [0, whole) have the full length, a last one may be shorter. */
 typedef struct detection {
   const davit_detector *detector;
+  const request *request;
   dvt_detect_task task; /* of all whole windows; scores and `transposed` belong to workers */
-  float *stream;
   uint16_t *short_orders;
   int64_t windows, whole, short_length; /* 0: no shorter window */
   int64_t portion;                      /* windows that a worker takes at a time */
   int gpus;                             /* that share the host's threads for judging */
   atomic_llong next;                    /* the first window that nobody has taken */
-  davit_detect_hit *detections;
 } detection;
 
-static davit_status prepare(detection *d, int64_t frames, const float *stream) {
+static davit_status prepare(detection *d) {
   const davit_detector *detector = d->detector;
-  const davit_detect_options *o = &detector->options;
-  const int64_t last = dvt_detect_length(frames, o, d->windows - 1);
+  const request *request = d->request;
+  const davit_detect_options *o = &request->options;
+  const int64_t last = dvt_detect_length(request->frames, o, d->windows - 1);
   const dvt_detect_gaps gaps = dvt_detect_gaps_of(o);
   d->short_length = last < o->window ? last : 0;
   d->whole = d->windows - (d->short_length ? 1 : 0);
-  DVT_TRY(davit_malloc((size_t)(frames * detector->width) * sizeof *d->stream, detector->memory,
-                       (void **)&d->stream));
-  make_units(detector->width, frames, stream, d->stream);
   if (d->short_length)
-    DVT_TRY(make_orders(detector, d->short_length, &d->short_orders));
+    DVT_TRY(make_orders(detector, dvt_detect_shuffles(o), d->short_length, &d->short_orders));
   d->task = (dvt_detect_task){.width = detector->width,
                               .windows = d->whole,
                               .window = o->window,
                               .hop = dvt_detect_hop(o),
-                              .stream = d->stream,
-                              .effect_count = detector->effect_count,
-                              .effects = detector->effects,
+                              .stream = request->stream,
+                              .effect_count = request->effect_count,
+                              .effects = detector->effects + request->first_effect,
                               .features = detector->features,
-                              .runs = o->permutations + 1,
-                              .orders = detector->orders,
+                              .runs = dvt_detect_shuffles(o) + 1,
+                              .orders = request->orders,
                               .threshold = (float)o->threshold,
                               .gap_open = gaps.open,
                               .gap_extend = gaps.extend,
@@ -344,17 +377,22 @@ static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t 
   for (int64_t k = 0; k < count; k++) {
     const float *scores = t->scores + ((first + k) * t->effect_count + e) * t->runs;
     const int64_t window = begin + first + k, frame = window * t->hop;
-    davit_detect_hit *result = &d->detections[window * t->effect_count + e];
+    davit_detect_hit *result = &d->request->hits[window * t->effect_count + e];
     *result = (davit_detect_hit){.window = window,
-                                 .effect = e,
+                                 .effect = d->request->first_effect + e,
                                  .onset = frame + onset[k],
                                  .offset = frame + offset[k],
                                  .score = scores[0]};
-    dvt_ref_detect_judge(t->effects[e].frames, scores + 1, &d->detector->options, result);
+    if (t->runs > 1)
+      dvt_ref_detect_judge(d->detector->full[result->effect], scores + 1, &d->request->options, result);
   }
 }
 
 static davit_status judge_portion(const detection *d, const dvt_detect_task *t, int64_t begin, int threads) {
+  if (d->request->scores) {
+    memcpy(d->request->scores + begin, t->scores, (size_t)t->windows * sizeof *t->scores);
+    return DAVIT_SUCCESS;
+  }
   const int64_t groups = dvt_divide_up(t->windows, DVT_DETECT_TRACED);
   atomic_bool failed = false;
   const dvt_team team = dvt_team_begin(threads);
@@ -466,23 +504,174 @@ static davit_status run_workers(detection *d) {
   return dvt_error_report(&first);
 }
 
-davit_status davit_detect(const davit_detector *detector, int64_t frames, const float *stream,
+static davit_status search(const davit_detector *detector, const request *request) {
+  detection d = {.detector = detector,
+                 .request = request,
+                 .windows = dvt_detect_windows(request->frames, &request->options)};
+  davit_status status = prepare(&d);
+  if (status == DAVIT_SUCCESS)
+    status = run_workers(&d);
+  davit_free(d.short_orders);
+  return status;
+}
+
+/* ---- the stream's null distribution ---- */
+
+/* A call's stream: unit vectors and levels. */
+typedef struct stream {
+  int64_t frames;
+  float *units; /* for davit_free() */
+  dvt_detect_levels levels;
+} stream;
+
+/* Scratch of an effect's null distribution. */
+typedef struct scratch {
+  davit_detect_hit *segments;
+  float *sorted;
+  int64_t *rest, *picked;
+  uint16_t *orders; /* that of frames as they are; this and the drawn frames are for davit_free() */
+  float *drawn;
+  int64_t window;  /* of drawn frames */
+  int64_t portion; /* drawn windows at a time */
+} scratch;
+
+static davit_status reserve(const davit_detector *d, const stream *s, int e, scratch *m) {
+  const davit_detect_options o = dvt_detect_segments(&d->options, d->effects[e].frames);
+  const size_t segments = (size_t)dvt_detect_windows(s->frames, &o);
+  m->window = dvt_at_most(d->options.window, s->frames);
+  const int64_t bytes = m->window * d->width * (int64_t)sizeof(float),
+                longest = o.window > m->window ? o.window : m->window;
+  m->portion = dvt_at_most(dvt_at_least(drawn_bytes / bytes, 1), d->options.permutations);
+  m->segments = dvt_allocate(segments, sizeof *m->segments);
+  m->sorted = dvt_allocate(segments, sizeof *m->sorted);
+  m->rest = dvt_allocate((size_t)s->frames, sizeof *m->rest);
+  m->picked = dvt_allocate((size_t)m->window, sizeof *m->picked);
+  if (!m->segments || !m->sorted || !m->rest || !m->picked)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  DVT_TRY(davit_malloc((size_t)longest * sizeof *m->orders, d->memory, (void **)&m->orders));
+  for (int64_t i = 0; i < longest; i++)
+    m->orders[i] = (uint16_t)i;
+  return davit_malloc((size_t)(m->portion * bytes), d->memory, (void **)&m->drawn);
+}
+
+static void release(scratch *m) {
+  free(m->segments);
+  free(m->sorted);
+  free(m->rest);
+  free(m->picked);
+  davit_free(m->orders);
+  davit_free(m->drawn);
+}
+
+static davit_status find_rest(const davit_detector *d, const stream *s, int e, scratch *m, int64_t *rest) {
+  const request segments = {.options = dvt_detect_segments(&d->options, d->effects[e].frames),
+                            .frames = s->frames,
+                            .stream = s->units,
+                            .first_effect = e,
+                            .effect_count = 1,
+                            .orders = m->orders,
+                            .hits = m->segments};
+  DVT_TRY(search(d, &segments));
+  *rest = dvt_detect_rest(s->frames, dvt_detect_windows(s->frames, &segments.options), m->segments,
+                          d->full[e], m->sorted, m->rest);
+  return DAVIT_SUCCESS;
+}
+
+/* Scores of drawn windows first ... first + count - 1. */
+static davit_status score_drawn(const davit_detector *d, const stream *s, int e, scratch *m, int64_t rest,
+                                int64_t first, int64_t count, float *scores) {
+  for (int64_t r = 0; r < count; r++) {
+    dvt_detect_draw(d->options.seed, first + r, d->effects[e].frames, m->window, rest, m->picked);
+    for (int64_t i = 0; i < m->window; i++)
+      memcpy(m->drawn + (r * m->window + i) * d->width, s->units + m->rest[m->picked[i]] * d->width,
+             (size_t)d->width * sizeof *m->drawn);
+  }
+  request drawn = {.options = d->options,
+                   .frames = count * m->window,
+                   .stream = m->drawn,
+                   .first_effect = e,
+                   .effect_count = 1,
+                   .orders = m->orders,
+                   .scores = scores};
+  drawn.options.window = drawn.options.hop = m->window;
+  return search(d, &drawn);
+}
+
+static davit_status draw(const davit_detector *d, const stream *s, int e, dvt_detect_drawn *drawn) {
+  scratch m = {0};
+  int64_t rest = 0;
+  drawn->count = 0;
+  davit_status status = reserve(d, s, e, &m);
+  if (status == DAVIT_SUCCESS)
+    status = find_rest(d, s, e, &m, &rest);
+  if (rest >= d->effects[e].frames)
+    drawn->count = d->options.permutations;
+  for (int64_t r = 0; r < drawn->count && status == DAVIT_SUCCESS; r += m.portion)
+    status = score_drawn(d, s, e, &m, rest, r, dvt_at_most(m.portion, drawn->count - r), drawn->scores + r);
+  release(&m);
+  return status;
+}
+
+static davit_status judge_by_stream(const davit_detector *d, const stream *s, davit_detect_hit *detections) {
+  const int64_t windows = dvt_detect_windows(s->frames, &d->options);
+  dvt_detect_drawn drawn = {.scores = dvt_allocate((size_t)d->options.permutations, sizeof *drawn.scores)};
+  davit_status status = drawn.scores ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+  for (int e = 0; e < d->effect_count && status == DAVIT_SUCCESS; e++) {
+    status = draw(d, s, e, &drawn);
+    if (status != DAVIT_SUCCESS)
+      break;
+    dvt_detect_sum_up(&drawn);
+    for (int64_t w = 0; w < windows; w++)
+      dvt_detect_judge_drawn(&drawn, d->full[e], &d->options, &detections[w * d->effect_count + e]);
+  }
+  free(drawn.scores);
+  return status;
+}
+
+/* ---- the call ---- */
+
+static davit_status make_stream(const davit_detector *d, const float *features, stream *s) {
+  int64_t begin, end;
+  s->levels.level = dvt_allocate((size_t)s->frames, sizeof *s->levels.level);
+  if (!s->levels.level)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  DVT_TRY(davit_malloc((size_t)(s->frames * d->width) * sizeof *s->units, d->memory, (void **)&s->units));
+  make_units(d->width, s->frames, features, s->units, s->levels.level);
+  s->levels.mean = dvt_detect_mean_level(s->frames, s->levels.level);
+  dvt_detect_gate(d->width, s->frames, &s->levels, d->options.floor_db, s->units, &begin, &end);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status detect_all(const davit_detector *d, const stream *s, davit_detect_hit *detections) {
+  const request all = {.options = d->options,
+                       .frames = s->frames,
+                       .stream = s->units,
+                       .effect_count = d->effect_count,
+                       .orders = d->orders,
+                       .hits = detections};
+  DVT_TRY(search(d, &all));
+  if (d->options.null == DAVIT_DETECT_NULL_STREAM)
+    DVT_TRY(judge_by_stream(d, s, detections));
+  for (int64_t i = 0; i < dvt_detect_windows(s->frames, &d->options) * d->effect_count; i++)
+    detections[i].level_db = dvt_detect_level_db(&s->levels, detections[i].onset, detections[i].offset);
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_detect(const davit_detector *detector, int64_t frames, const float *features,
                           davit_detect_hit *detections) {
   DVT_TRY(dvt_check_pointer("detector", detector));
   DVT_TRY(dvt_check_process("detector", detector->process));
   DVT_TRY(dvt_check_length("frames", frames));
   if (frames == 0 || detector->effect_count == 0)
     return DAVIT_SUCCESS;
-  DVT_TRY(dvt_check_pointer("stream", stream));
+  DVT_TRY(dvt_check_pointer("stream", features));
   DVT_TRY(dvt_check_pointer("detections", detections));
-  DVT_TRY(check_finite(-1, frames, detector->width, stream));
-  detection d = {.detector = detector,
-                 .windows = dvt_detect_windows(frames, &detector->options),
-                 .detections = detections};
-  davit_status status = prepare(&d, frames, stream);
+  DVT_TRY(check_finite(-1, frames, detector->width, features));
+  stream s = {.frames = frames};
+  davit_status status = make_stream(detector, features, &s);
   if (status == DAVIT_SUCCESS)
-    status = run_workers(&d);
-  davit_free(d.stream);
-  davit_free(d.short_orders);
+    status = detect_all(detector, &s, detections);
+  free(s.levels.level);
+  davit_free(s.units);
   return status;
 }

@@ -35,17 +35,8 @@ static davit_status enqueue(davit_queue *queue, dvt_dot *g, const davit_dot_opti
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   DVT_TRY(check(g));
+  g->on_device = !dvt_place_is_host(lane->device) && dvt_place_of(g->result) == lane->device;
   return dvt_operation_submit_result(lane, &operation, g, 0, &g->result, davit_type_bytes(g->type));
-}
-
-davit_status davit_queue_ddot(davit_queue *queue, int64_t n, const double *x, int64_t incx, const double *y,
-                              int64_t incy, double *result, const davit_dot_options *options) {
-  return enqueue(queue, &(dvt_dot){DAVIT_DOUBLE, n, x, incx, y, incy, result}, options);
-}
-
-davit_status davit_queue_sdot(davit_queue *queue, int64_t n, const float *x, int64_t incx, const float *y,
-                              int64_t incy, float *result, const davit_dot_options *options) {
-  return enqueue(queue, &(dvt_dot){DAVIT_FLOAT, n, x, incx, y, incy, result}, options);
 }
 
 /* ---- over several devices ---- */
@@ -70,7 +61,9 @@ static davit_status run_chunk(dvt_spread *run, dvt_spread_lane *lane, const dvt_
                   dvt_spread_step(g->incx, pitch_x, element),
                   at_y,
                   dvt_spread_step(g->incy, pitch_y, element),
-                  sums + (size_t)chunk * element};
+                  sums + (size_t)chunk * element,
+                  g->conjugate,
+                  false};
   return dvt_operation_submit(lane->lane, &operation, &part, 0);
 }
 
@@ -83,15 +76,21 @@ static davit_status run_all(dvt_spread *run, const dvt_dot *g, char *sums, int64
   return DAVIT_SUCCESS;
 }
 
-static void add_up(const dvt_dot *g, const char *sums, int64_t chunks) {
-  double sum = 0;
-  for (int64_t i = 0; i < chunks; i++)
-    sum += g->type == DAVIT_DOUBLE ? ((const double *)(const void *)sums)[i]
-                                   : (double)((const float *)(const void *)sums)[i];
-  if (g->type == DAVIT_DOUBLE)
-    *(double *)g->result = sum;
-  else
-    *(float *)g->result = (float)sum;
+/* In double, as far as the type is narrower. A complex sum is two of real numbers. */
+static void add_up(const dvt_dot *g, const void *sums, int64_t chunks) {
+  const int parts = g->type >= DAVIT_COMPLEX_FLOAT ? 2 : 1;
+  const bool wide = dvt_real_type(g->type) == DAVIT_DOUBLE;
+  const double *doubles = sums;
+  const float *floats = sums;
+  for (int part = 0; part < parts; part++) {
+    double sum = 0;
+    for (int64_t i = part; i < parts * chunks; i += parts)
+      sum += wide ? doubles[i] : (double)floats[i];
+    if (wide)
+      ((double *)g->result)[part] = sum;
+    else
+      ((float *)g->result)[part] = (float)sum;
+  }
 }
 
 static davit_status spread(const dvt_dot *g, const davit_dot_options *options) {
@@ -115,12 +114,20 @@ static davit_status spread(const dvt_dot *g, const davit_dot_options *options) {
   return status;
 }
 
-davit_status davit_ddot(int64_t n, const double *x, int64_t incx, const double *y, int64_t incy,
-                        double *result, const davit_dot_options *options) {
-  return spread(&(dvt_dot){DAVIT_DOUBLE, n, x, incx, y, incy, result}, options);
-}
+/* ---- the calls ---- */
 
-davit_status davit_sdot(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy, float *result,
-                        const davit_dot_options *options) {
-  return spread(&(dvt_dot){DAVIT_FLOAT, n, x, incx, y, incy, result}, options);
-}
+#define DEFINE(name, T, TYPE, conjugate)                                                                     \
+  davit_status davit_##name(int64_t n, const T *x, int64_t incx, const T *y, int64_t incy, T *result,        \
+                            const davit_dot_options *options) {                                              \
+    return spread(&(dvt_dot){TYPE, n, x, incx, y, incy, result, conjugate, false}, options);                 \
+  }                                                                                                          \
+  davit_status davit_queue_##name(davit_queue *queue, int64_t n, const T *x, int64_t incx, const T *y,       \
+                                  int64_t incy, T *result, const davit_dot_options *options) {               \
+    return enqueue(queue, &(dvt_dot){TYPE, n, x, incx, y, incy, result, conjugate, false}, options);         \
+  }
+DEFINE(ddot, double, DAVIT_DOUBLE, false)
+DEFINE(sdot, float, DAVIT_FLOAT, false)
+DEFINE(zdotu, davit_complex_double, DAVIT_COMPLEX_DOUBLE, false)
+DEFINE(cdotu, davit_complex_float, DAVIT_COMPLEX_FLOAT, false)
+DEFINE(zdotc, davit_complex_double, DAVIT_COMPLEX_DOUBLE, true)
+DEFINE(cdotc, davit_complex_float, DAVIT_COMPLEX_FLOAT, true)

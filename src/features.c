@@ -9,7 +9,6 @@
  * by the squared window (Parseval); lines that stand for two, at positive and negative frequency, count
  * twice. */
 #include <davit/features.h>
-#include <fftw3.h>
 #include <math.h>
 #include <omp.h>
 #include <pthread.h>
@@ -21,6 +20,7 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
+#include "src/fftw.h"
 #include "src/runtime/operation.h"
 
 enum { THREAD_SAMPLES = 1 << 16, ALIGNMENT = 64 };
@@ -48,6 +48,7 @@ typedef struct analysis {
   overlap *overlaps;
   char *scratch; /* of each thread: samples, and the lines of their spectrum */
   size_t samples_bytes, thread_bytes;
+  const dvt_fftw *fftw;
   fftwf_plan plan;
 } analysis;
 
@@ -135,11 +136,15 @@ static fftwf_complex *spectrum_of(const analysis *a, int thread) {
 /* FFTW_ESTIMATE: the same plan, and so the same bits, each time. */
 static davit_status make_plan(analysis *a) {
   pthread_mutex_lock(&planner);
-  a->plan = fftwf_plan_dft_r2c_1d((int)a->options.frame, samples_of(a, 0), spectrum_of(a, 0), FFTW_ESTIMATE);
+  const davit_status status = dvt_fftw_load(&a->fftw);
+  if (status == DAVIT_SUCCESS)
+    a->plan =
+        a->fftw->plan_dft_r2c_1d((int)a->options.frame, samples_of(a, 0), spectrum_of(a, 0), FFTW_ESTIMATE);
   pthread_mutex_unlock(&planner);
-  return a->plan ? DAVIT_SUCCESS
-                 : davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for a transform of %lld samples",
-                              (long long)a->options.frame);
+  if (status == DAVIT_SUCCESS && !a->plan)
+    return davit_fail(DAVIT_OUT_OF_HOST_MEMORY, "no host memory for a transform of %lld samples",
+                      (long long)a->options.frame);
+  return status;
 }
 
 static davit_status prepare(analysis *a) {
@@ -158,7 +163,7 @@ static davit_status prepare(analysis *a) {
 static void release(analysis *a) {
   if (a->plan) {
     pthread_mutex_lock(&planner);
-    fftwf_destroy_plan(a->plan);
+    a->fftw->destroy_plan(a->plan);
     pthread_mutex_unlock(&planner);
   }
   free(a->window);
@@ -174,7 +179,7 @@ static void analyse_frame(const analysis *a, int thread, const float *samples, f
   double sums[DAVIT_FEATURES_BANDS] = {0};
   for (int64_t i = 0; i < a->options.frame; i++)
     windowed[i] = samples[i] * a->window[i];
-  fftwf_execute_dft_r2c(a->plan, windowed, spectrum);
+  a->fftw->execute_dft_r2c(a->plan, windowed, spectrum);
   for (int64_t i = 0; i < a->overlap_count; i++) {
     const overlap *o = &a->overlaps[i];
     const double re = spectrum[o->line][0], im = spectrum[o->line][1];

@@ -19,7 +19,7 @@ static int64_t inner(const dvt_gemv *g) {
 
 static davit_status check(void *arguments) {
   dvt_gemv *g = arguments;
-  DVT_TRY(dvt_check_trans("trans", g->trans, &g->trans));
+  DVT_TRY(dvt_check_trans("trans", g->type, g->trans, &g->trans));
   DVT_TRY(dvt_check_length("m", g->m));
   DVT_TRY(dvt_check_length("n", g->n));
   DVT_TRY(dvt_check_ld("lda", g->lda, g->m, g->n));
@@ -43,23 +43,6 @@ static const dvt_operation operation = {.name = "gemv",
                                         .region = dvt_gemv_region,
                                         .region_on_host = true,
                                         .serial = true};
-
-davit_status davit_queue_dgemv(davit_queue *queue, char trans, int64_t m, int64_t n, double alpha,
-                               const double *a, int64_t lda, const double *x, int64_t incx, double beta,
-                               double *y, int64_t incy, const davit_gemv_options *options) {
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  return dvt_operation_enqueue(queue, &operation,
-                               &(dvt_gemv){DAVIT_DOUBLE, trans, m, n, alpha, a, lda, x, incx, beta, y, incy});
-}
-
-davit_status davit_queue_sgemv(davit_queue *queue, char trans, int64_t m, int64_t n, float alpha,
-                               const float *a, int64_t lda, const float *x, int64_t incx, float beta,
-                               float *y, int64_t incy, const davit_gemv_options *options) {
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  return dvt_operation_enqueue(
-      queue, &operation,
-      &(dvt_gemv){DAVIT_FLOAT, trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy});
-}
 
 /* ---- over several devices ---- */
 
@@ -146,15 +129,25 @@ static davit_status spread(dvt_gemv *g, const davit_gemv_options *options) {
   return dvt_spread_close(&run, run_all(&run, g));
 }
 
-davit_status davit_dgemv(char trans, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
-                         const double *x, int64_t incx, double beta, double *y, int64_t incy,
-                         const davit_gemv_options *options) {
-  return spread(&(dvt_gemv){DAVIT_DOUBLE, trans, m, n, alpha, a, lda, x, incx, beta, y, incy}, options);
-}
+/* ---- the calls ---- */
 
-davit_status davit_sgemv(char trans, int64_t m, int64_t n, float alpha, const float *a, int64_t lda,
-                         const float *x, int64_t incx, float beta, float *y, int64_t incy,
-                         const davit_gemv_options *options) {
-  return spread(&(dvt_gemv){DAVIT_FLOAT, trans, m, n, (double)alpha, a, lda, x, incx, (double)beta, y, incy},
-                options);
-}
+#define DEFINE(p, T, TYPE)                                                                                   \
+  davit_status davit_##p##gemv(char trans, int64_t m, int64_t n, T alpha, const T *a, int64_t lda,           \
+                               const T *x, int64_t incx, T beta, T *y, int64_t incy,                         \
+                               const davit_gemv_options *options) {                                          \
+    return spread(&(dvt_gemv){TYPE, trans, m, n, (double _Complex)alpha, a, lda, x, incx,                    \
+                              (double _Complex)beta, y, incy},                                               \
+                  options);                                                                                  \
+  }                                                                                                          \
+  davit_status davit_queue_##p##gemv(davit_queue *queue, char trans, int64_t m, int64_t n, T alpha,          \
+                                     const T *a, int64_t lda, const T *x, int64_t incx, T beta, T *y,        \
+                                     int64_t incy, const davit_gemv_options *options) {                      \
+    DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));                                                               \
+    return dvt_operation_enqueue(queue, &operation,                                                          \
+                                 &(dvt_gemv){TYPE, trans, m, n, (double _Complex)alpha, a, lda, x, incx,     \
+                                             (double _Complex)beta, y, incy});                               \
+  }
+DEFINE(d, double, DAVIT_DOUBLE)
+DEFINE(s, float, DAVIT_FLOAT)
+DEFINE(z, davit_complex_double, DAVIT_COMPLEX_DOUBLE)
+DEFINE(c, davit_complex_float, DAVIT_COMPLEX_FLOAT)

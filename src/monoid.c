@@ -20,12 +20,12 @@ typedef struct kernels {
   const dvt_builtin_scan *scan;
 } kernels;
 
-static davit_monoid builtin[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT];
-static kernels builtin_kernels[DAVIT_OPERATOR_COUNT][DAVIT_TYPE_COUNT];
+static davit_monoid builtin[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];
+static kernels builtin_kernels[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];
 
 static void make_builtin(void) {
   for (int op = 0; op < DAVIT_OPERATOR_COUNT; op++)
-    for (int type = 0; type < DAVIT_TYPE_COUNT; type++) {
+    for (int type = 0; type < DVT_MONOID_TYPES; type++) {
       const dvt_builtin_reduce *reduce = &dvt_builtin_reduces[op][type];
       const dvt_builtin_scan *scan = &dvt_builtin_scans[op][type];
       builtin_kernels[op][type] = (kernels){reduce, scan};
@@ -52,6 +52,8 @@ davit_status davit_monoid_builtin(davit_operator op, davit_type type, const davi
     return davit_fail(DAVIT_INVALID_ARGUMENT, "op is %d, which is no operator", (int)op);
   if ((unsigned)type >= DAVIT_TYPE_COUNT)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %d, which is no type", (int)type);
+  if ((unsigned)type >= DVT_MONOID_TYPES)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "type is %s, which has no operators", davit_type_string(type));
   pthread_once(&once, make_builtin);
   *monoid = &builtin[op][type];
   return DAVIT_SUCCESS;

@@ -11,23 +11,40 @@
 #include "src/runtime/lane.h"
 #include "src/runtime/memory.h"
 
-enum { KIB = 1024 };
+enum { KIB = 1024, MAX_THREAD_SHARED = 1 << 20 };
 
 /* The rule is the same from capability 8.0 on. A block reserves 1 KiB there. */
-#define AMPERE_AND_HOPPER(name, capability, kib)                                                             \
-  {name,        capability,        32,  1024, 2048, 64, 32, 65536, 65536, 255, 256, false, 4,                \
-   (kib) * KIB, ((kib) - 1) * KIB, KIB, 128,  {0}}
+#define AMPERE_AND_LATER(name, capability, warps, blocks, kib)                                               \
+  {name, capability, 32, 1024,        32 * (warps),      warps, blocks, 65536, 65536, 255,                   \
+   256,  false,      4,  (kib) * KIB, ((kib) - 1) * KIB, KIB,   128,    {0}}
 
-/* In the order of davit_occupancy_card. The first two are as the sources of docs/occupancy.md list them, the
- * others as NVIDIA's tuning guides and the CUDA C++ programming guide do. */
+/* A compute unit of CDNA 2 and 3: four parts with 8 waves of 64 threads and 512 registers a thread each,
+ * which are given out by 8 (vector and accumulation registers together). */
+#define CDNA(name)                                                                                           \
+  {name, 0, 64, 1024, 2048, 32, 32, 131072, 131072, 512, 512, false, 4, 64 * KIB, 64 * KIB, 0, 512, {0}}
+
+/* In the order of davit_occupancy_card. GT 560M and GTX 670 are as the sources of docs/occupancy.md list
+ * them, the other NVIDIA cards as NVIDIA's occupancy calculator, its tuning guides and the CUDA programming
+ * guide do, the cards of AMD as the documents of their instruction sets and LLVM's guide to its AMDGPU back
+ * end do. */
 static const davit_occupancy_card cards[] = {
     // clang-format off
+    {"8800 GTX", 10, 32, 512, 768, 24, 8, 8192, 8192, 124, 256, true, 2, 16 * KIB, 16 * KIB, 0, 512, {0}},
+    {"GTX 460", 21, 32, 1024, 1536, 48, 8, 32768, 32768, 63, 64, false, 2, 48 * KIB, 48 * KIB, 0, 128, {0}},
     {"GT 560M", 21, 32, 1024, 1536, 48, 8, 32768, 32768, 63, 128, false, 2, 48 * KIB, 48 * KIB, 0, 128, {0}},
     {"GTX 670", 30, 32, 1024, 2048, 64, 16, 65536, 65536, 63, 256, false, 4, 48 * KIB, 48 * KIB, 0, 256, {0}},
+    {"930M", 50, 32, 1024, 2048, 64, 32, 65536, 65536, 255, 256, false, 4, 64 * KIB, 48 * KIB, 0, 256, {0}},
     {"V100", 70, 32, 1024, 2048, 64, 32, 65536, 65536, 255, 256, false, 4, 96 * KIB, 96 * KIB, 0, 256, {0}},
-    AMPERE_AND_HOPPER("A100", 80, 164),
-    AMPERE_AND_HOPPER("H100", 90, 228),
-    AMPERE_AND_HOPPER("H200", 90, 228),
+    AMPERE_AND_LATER("A100", 80, 64, 32, 164),
+    AMPERE_AND_LATER("RTX 3090", 86, 48, 16, 100),
+    AMPERE_AND_LATER("RTX 4090", 89, 48, 24, 100),
+    AMPERE_AND_LATER("L40S", 89, 48, 24, 100),
+    AMPERE_AND_LATER("H100", 90, 64, 32, 228),
+    AMPERE_AND_LATER("H200", 90, 64, 32, 228),
+    AMPERE_AND_LATER("B200", 100, 64, 32, 228),
+    AMPERE_AND_LATER("RTX 5090", 120, 48, 24, 100),
+    CDNA("MI210"),
+    CDNA("MI300X"),
     // clang-format on
 };
 enum { CARDS = sizeof cards / sizeof *cards };
@@ -45,7 +62,7 @@ davit_status davit_occupancy_card_list(int capacity, davit_occupancy_card *list,
 davit_status davit_occupancy_card_find(const char *name, davit_occupancy_card *card) {
   DVT_TRY(dvt_check_pointer("name", name));
   DVT_TRY(dvt_check_pointer("card", card));
-  char names[128] = "";
+  char names[256] = "";
   size_t used = 0;
   for (int i = 0; i < CARDS; i++) {
     if (dvt_same_name(name, cards[i].name)) {
@@ -152,25 +169,29 @@ static davit_status check(const davit_occupancy_card *card, const davit_occupanc
   if (card->warp_size < 1 || card->warps < 1 || card->register_unit < 1 || card->warp_unit < 1 ||
       card->shared_unit < 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "card has a warp size, a number of warps or a unit below 1");
-  if (block->threads < 1)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "block->threads is %d, less than 1", block->threads);
   if (block->registers < 0)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "block->registers is %d, less than 0", block->registers);
   if (options && options->model != DAVIT_OCCUPANCY_RULE && options->model != DAVIT_OCCUPANCY_HAND)
     return davit_fail(DAVIT_INVALID_ARGUMENT,
                       "options->model is %d, neither DAVIT_OCCUPANCY_RULE nor DAVIT_OCCUPANCY_HAND",
                       (int)options->model);
+  if (options && options->thread_shared_bytes > MAX_THREAD_SHARED)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->thread_shared_bytes is %zu, more than %d",
+                      options->thread_shared_bytes, MAX_THREAD_SHARED);
   return DAVIT_SUCCESS;
 }
 
-davit_status davit_occupancy(const davit_occupancy_card *card, const davit_occupancy_block *block,
-                             davit_occupancy_result *result, const davit_occupancy_options *options) {
-  DVT_TRY(check(card, block, result, options));
-  bool hand = options && options->model == DAVIT_OCCUPANCY_HAND, fits = block->threads <= card->block_threads;
-  davit_occupancy_result o = {.blocks_by_warps = by_warps(card, block, hand),
+static void compute(const davit_occupancy_card *card, const davit_occupancy_block *block,
+                    davit_occupancy_result *result, const davit_occupancy_options *options) {
+  const bool hand = options && options->model == DAVIT_OCCUPANCY_HAND;
+  const bool fits = block->threads <= card->block_threads;
+  davit_occupancy_block b = *block;
+  if (options)
+    b.shared_bytes += options->thread_shared_bytes * (size_t)b.threads;
+  davit_occupancy_result o = {.blocks_by_warps = by_warps(card, &b, hand),
                               .blocks_by_blocks = card->blocks,
-                              .blocks_by_registers = by_registers(card, block, hand),
-                              .blocks_by_shared = by_shared(card, block, hand)};
+                              .blocks_by_registers = by_registers(card, &b, hand),
+                              .blocks_by_shared = by_shared(card, &b, hand)};
   int found = smaller(smaller(o.blocks_by_warps, o.blocks_by_blocks),
                       smaller(o.blocks_by_registers, o.blocks_by_shared));
   o.blocks = fits ? found : 0;
@@ -179,12 +200,45 @@ davit_status davit_occupancy(const davit_occupancy_card *card, const davit_occup
              (o.blocks_by_blocks == o.blocks ? DAVIT_OCCUPANCY_LIMIT_BLOCKS : 0U) |
              (o.blocks_by_registers == o.blocks ? DAVIT_OCCUPANCY_LIMIT_REGISTERS : 0U) |
              (o.blocks_by_shared == o.blocks ? DAVIT_OCCUPANCY_LIMIT_SHARED : 0U);
-  o.warps = o.blocks * block_warps(card, block);
-  o.threads = o.blocks * block->threads;
+  o.warps = o.blocks * block_warps(card, &b);
+  o.threads = o.blocks * b.threads;
   o.occupancy = (double)o.warps / card->warps;
   if (o.blocks == 0)
-    explain(card, block, &o);
+    explain(card, &b, &o);
   *result = o;
+}
+
+davit_status davit_occupancy(const davit_occupancy_card *card, const davit_occupancy_block *block,
+                             davit_occupancy_result *result, const davit_occupancy_options *options) {
+  DVT_TRY(check(card, block, result, options));
+  if (block->threads < 1)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "block->threads is %d, less than 1", block->threads);
+  compute(card, block, result, options);
+  return DAVIT_SUCCESS;
+}
+
+/* Smaller blocks wait less at barriers and leave less idle at the end, so of equals the smallest is taken. */
+davit_status davit_occupancy_advise(const davit_occupancy_card *card, const davit_occupancy_block *block,
+                                    int *threads, davit_occupancy_result *result,
+                                    const davit_occupancy_options *options) {
+  DVT_TRY(check(card, block, result, options));
+  DVT_TRY(dvt_check_pointer("threads", threads));
+  if (block->threads != 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "block->threads is %d; it is asked for and must be 0",
+                      block->threads);
+  davit_occupancy_block tried = *block;
+  davit_occupancy_result best = {0};
+  *threads = 0;
+  for (tried.threads = card->warp_size; tried.threads <= card->block_threads;
+       tried.threads += card->warp_size) {
+    davit_occupancy_result found;
+    compute(card, &tried, &found, options);
+    if (*threads && found.occupancy <= best.occupancy)
+      continue;
+    best = found;
+    *threads = tried.threads;
+  }
+  *result = best;
   return DAVIT_SUCCESS;
 }
 

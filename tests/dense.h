@@ -64,8 +64,8 @@ void dense_give(dense *m);
 /* The image becomes what lies at the place; nothing but the matrix's elements may have changed. */
 void dense_take(dense *m);
 
-/* A routine under test. make() makes the operands of a case at places, call() calls it on the queue, or without
- * one over the devices, and expect() compares what it left. */
+/* A routine under test. make() makes the operands of a case at places, call() calls it on the queue, or
+ * without one over the devices, and expect() compares what it left. */
 enum { MAX_OPERANDS = 4 };
 typedef struct routine {
   int operands, outputs; /* the outputs are the last operands */

@@ -13,6 +13,7 @@
 #include "ref/ref.h"
 #include "src/base/cpu.h"
 #include "src/base/inject.h"
+#include "src/base/operator.h"
 #include "src/monoid.h"
 
 /* ---- memory ---- */
@@ -59,7 +60,7 @@ static inline double element_at(davit_type type, const void *x, int64_t i) {
 }
 
 #define EACH_OPERATOR(op) for (davit_operator op = DAVIT_SUM; op < DAVIT_OPERATOR_COUNT; op++)
-#define EACH_TYPE(type) for (davit_type type = DAVIT_FLOAT; type < DAVIT_TYPE_COUNT; type++)
+#define EACH_TYPE(type) for (davit_type type = DAVIT_FLOAT; type < DVT_MONOID_TYPES; type++)
 #define EACH_REAL(type) for (davit_type type = DAVIT_FLOAT; type <= DAVIT_DOUBLE; type++)
 
 /* Integers of any size; floating elements whose results are exact, in whatever order they are combined. */

@@ -46,6 +46,8 @@ static _Thread_local struct emulator {
   void *argument;
 } emulator;
 
+static bool emulator_descending; /* the last thread has the first turn */
+
 static char dvt_team_memory[1 << 18] __attribute__((aligned(16)));
 
 DVT_INLINE int dvt_thread(void) {
@@ -97,7 +99,7 @@ DVT_INLINE void dvt_pause(void) {
   sched_yield();
 }
 
-static void dvt_barrier(void) {
+DVT_INLINE void dvt_barrier(void) {
   const int wanted = ++emulator.barriers[emulator.thread] * emulator.threads;
   emulator.arrived++;
   while (emulator.arrived < wanted)
@@ -160,6 +162,10 @@ DVT_INLINE uint32_t dvt_byte_pair(uint32_t low, uint32_t high, int k) {
   return (uint32_t)(uint16_t)(int8_t)(low >> (8 * k)) | (uint32_t)(uint16_t)(int8_t)(high >> (8 * k)) << 16;
 }
 
+DVT_INLINE int32_t dvt_byte(uint32_t word, int k) {
+  return (int8_t)(word >> 8 * k);
+}
+
 #include "offload/kernel/value.h"
 
 static void emulator_start(void) {
@@ -195,11 +201,13 @@ static void *emulator_run_team(void *team) {
   for (int i = 0; i < t->threads; i++)
     emulator_begin(i);
   while (emulator.running > 0)
-    for (int i = 0; i < t->threads; i++)
+    for (int turn = 0; turn < t->threads; turn++) {
+      const int i = emulator_descending ? t->threads - 1 - turn : turn;
       if (!emulator.over[i]) {
         emulator.thread = i;
         swapcontext(&emulator.scheduler, &emulator.context[i]);
       }
+    }
   free(emulator.stacks);
   free(emulator.context);
   return NULL;
@@ -276,8 +284,8 @@ davit_status emulated_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t tea
   return DAVIT_SUCCESS;
 }
 
-/* A site of the emulated GPU, whose workspace ends in a guard. emulator_free() checks the guard, which returns
- * false when it was written to, and frees the workspace. */
+/* A site of the emulated GPU, whose workspace ends in a guard. emulator_free() checks the guard, which
+ * returns false when it was written to, and frees the workspace. */
 enum { EMULATOR_GUARD = 256 };
 static struct emulator_memory {
   char *base;

@@ -218,11 +218,14 @@ bool two_devices(int pair[2]) {
 }
 
 int roomy_gpu(size_t bytes) {
+  enum { UNKNOWN_BYTES = 1 << 30 };
   for (int device = 0; device < device_count(); device++) {
-    size_t available, total;
+    size_t available = UNKNOWN_BYTES, total;
     if (place_is_host(device))
       continue;
-    CHECK(davit_device_memory(device, &available, &total));
+    const davit_status status = davit_device_memory(device, &available, &total);
+    if (status != DAVIT_UNSUPPORTED)
+      CHECK(status);
     if (available > bytes)
       return device;
   }
@@ -248,6 +251,15 @@ bool place_is_host(int place) {
     return true;
   CHECK(davit_device_describe(place, &info));
   return info.kind == DAVIT_DEVICE_HOST_OFFLOAD;
+}
+
+bool simulates_amd(void) {
+  const char *simulated = getenv("DAVIT_SIMULATE");
+  return simulated && !strcmp(simulated, "amd");
+}
+
+bool is_gpu(int device) {
+  return !place_is_host(device) && !simulates_amd();
 }
 
 davit_queue *new_queue(int device, int subqueues) {

@@ -44,7 +44,8 @@ int run_cases(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 /* A probe is a case that runs in a process of its own, with variables of the environment and one argument:
  * a case calls try_probe("name", "argument", "A=1 B=2"), which runs this program again. The probe fails if it
- * does not end with exit status 0 within PATIENCE_S. A program with probes calls run_case_or_probe() in main(). */
+ * does not end with exit status 0 within PATIENCE_S. A program with probes calls run_case_or_probe() in
+ * main(). */
 #define PROBE(name)                                                                                          \
   static void name(void);                                                                                    \
   __attribute__((constructor)) static void add_##name(void) {                                                \
@@ -131,6 +132,11 @@ int place_for(int device);
 
 bool place_is_host(int place);
 
+/* Whether the device computes as a GPU. Host-offload devices that pose as GPUs (DAVIT_SIMULATE=amd) have
+ * memory like one, but compute as the CPU. */
+bool is_gpu(int device);
+bool simulates_amd(void);
+
 davit_queue *new_queue(int device, int subqueues);
 void finish(davit_queue *queue); /* synchronises and destroys */
 /* The queue form of a function, or without a queue the plain one. */
@@ -159,8 +165,8 @@ void in_threads(int count, void *(*body)(void *argument), void *arguments, size_
 pthread_t start_thread(void *(*body)(void *argument), void *argument);
 void *join_thread(pthread_t thread);
 
-/* A gate: gate_pass() as a host function stops its sub-queue until gate_open(). Gates are never freed, because
- * after a failure work may still stand at them. */
+/* A gate: gate_pass() as a host function stops its sub-queue until gate_open(). Gates are never freed,
+ * because after a failure work may still stand at them. */
 typedef struct gate gate;
 gate *gate_new(void);
 davit_status gate_pass(void *g);

@@ -64,9 +64,10 @@ static void expect_first_end(const davit_align_scoring *scoring, const sequence 
 
 /* The columns of the alignment, which is `a`. */
 static const char *trace(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
-                         int64_t cells, int threads, davit_align_result *a) {
+                         davit_align_mode mode, int64_t cells, int threads, davit_align_result *a) {
   char *cigar = NULL;
-  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, threads, a, &cigar));
+  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, threads, a, &cigar,
+                        &(davit_align_trace_options){.mode = mode}));
   char *copy = strcpy(kept(strlen(cigar) + 1), cigar);
   CHECK(davit_free(cigar));
   return copy;
@@ -76,8 +77,8 @@ static void expect_alignment(const davit_align_scoring *scoring, const sequence 
                              int64_t cells, int32_t score) {
   SCOPE;
   davit_align_result a, b;
-  const char *cigar = trace(scoring, q, t, cells, 1, &a);
-  CHECK(davit_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, &b, NULL));
+  const char *cigar = trace(scoring, q, t, DAVIT_ALIGN_LOCAL, cells, 1, &a);
+  CHECK(davit_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, &b, NULL, NULL));
   assert_memory_equal(&a, &b, sizeof a);
   assert_int_equal(a.score, score);
   assert_true(0 <= a.query_begin && a.query_begin <= a.query_end && a.query_end <= q->length);
@@ -137,7 +138,7 @@ CASE(test_general_gaps) {
     for (int l = 0; l < COUNT(limits); l++)
       expect_alignment(&scoring, &q, &t, limits[l], score);
     davit_align_result a;
-    CHECK(davit_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, &a, NULL));
+    CHECK(davit_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, &a, NULL, NULL));
     if (score > 0)
       expect_first_end(&scoring, &q, &t, &a);
     gapped += a.query_end - a.query_begin != a.target_end - a.target_begin;
@@ -177,7 +178,7 @@ CASE(test_worked_example) {
     }
   davit_align_result a;
   char *cigar;
-  CHECK(davit_align_trace(&scoring, cols.length, cols.symbols, rows.length, rows.symbols, &a, &cigar));
+  CHECK(davit_align_trace(&scoring, cols.length, cols.symbols, rows.length, rows.symbols, &a, &cigar, NULL));
   assert_int_equal(a.score, 8);
   assert_int_equal(a.query_end, 8);
   assert_int_equal(a.target_end, 9);
@@ -226,11 +227,42 @@ static int32_t by_parasail(const davit_align_scoring *scoring, const parasail_ma
   return score;
 }
 
+/* parasail's edges of a global alignment cost what an extension costs, even if it is dearer than an opening. */
+static void expect_mode_as_parasail(const davit_align_scoring *scoring, const parasail_matrix_t *matrix,
+                                    davit_align_mode mode, const sequence *q, const sequence *t) {
+  const int m = (int)q->length, n = (int)t->length, open = scoring->gap_open, extend = scoring->gap_extend;
+  int64_t *scratch = kept(2 * (size_t)(m + 1) * sizeof *scratch);
+  const int64_t score = dvt_ref_align_ends(mode, scoring, m, q->symbols, n, t->symbols, scratch);
+  if (m && n && (mode == DAVIT_ALIGN_SEMIGLOBAL || extend <= open)) {
+    parasail_result_t *theirs = (mode == DAVIT_ALIGN_GLOBAL ? parasail_nw : parasail_sg)(
+        text_of(t), n, text_of(q), m, open, extend, matrix);
+    assert_non_null(theirs);
+    assert_int_equal(parasail_result_get_score(theirs), score);
+    parasail_result_free(theirs);
+  }
+  const davit_align_trace_options options = {.mode = mode};
+  davit_align_result a, b;
+  for (int64_t cells = 0; cells <= DVT_ALIGN_TRACE_CELLS; cells += DVT_ALIGN_TRACE_CELLS) {
+    const char *cigar = trace(scoring, q, t, mode, cells, 1 + (int)cells % 3, &a);
+    assert_int_equal(a.score, score);
+    assert_int_equal(score_of_columns(scoring, q, t, &a, cigar), score);
+  }
+  CHECK(davit_align_trace(scoring, m, q->symbols, n, t->symbols, &b, NULL, &options));
+  assert_memory_equal(&a, &b, sizeof a);
+  if (mode == DAVIT_ALIGN_GLOBAL)
+    assert_true(a.query_begin == 0 && a.target_begin == 0 && a.query_end == m && a.target_end == n);
+  else
+    assert_true((a.query_begin == 0 || a.target_begin == 0) &&
+                (a.query_end == m || a.target_end == n || m * n == 0));
+}
+
 static void expect_as_parasail(const davit_align_scoring *scoring, const sequence *q, const sequence *t) {
   parasail_matrix_t *matrix = parasail_matrix_of(scoring);
   const int32_t score = by_parasail(scoring, matrix, q, t, false);
   if (scoring->gap_open > scoring->gap_extend)
     assert_int_equal(by_parasail(scoring, matrix, q, t, true), score);
+  expect_mode_as_parasail(scoring, matrix, DAVIT_ALIGN_GLOBAL, q, t);
+  expect_mode_as_parasail(scoring, matrix, DAVIT_ALIGN_SEMIGLOBAL, q, t);
   parasail_matrix_free(matrix);
   assert_int_equal(reference(scoring, q, t), score);
   expect_alignment(scoring, q, t, 0, score);
@@ -324,13 +356,48 @@ CASE(test_thread_counts) {
              t = repeat < 2 ? relative_of(&q, 20, &random) : random_sequence(2600, 20, &random);
     davit_align_result first = {0}, a;
     for (int k = 0; k < COUNT(threads); k++) {
-      const char *cigar = trace(&scoring, &q, &t, 1000, threads[k], &a);
+      const char *cigar = trace(&scoring, &q, &t, DAVIT_ALIGN_LOCAL, 1000, threads[k], &a);
       first = k ? first : a;
       assert_memory_equal(&a, &first, sizeof a);
       assert_int_equal(score_of_columns(&scoring, &q, &t, &a, cigar), a.score);
     }
     assert_int_equal(reference(&scoring, &q, &t), first.score);
+    for (davit_align_mode mode = DAVIT_ALIGN_GLOBAL; mode <= DAVIT_ALIGN_SEMIGLOBAL; mode++) {
+      int64_t *scratch = kept(2 * (size_t)(q.length + 1) * sizeof *scratch);
+      const int64_t score =
+          dvt_ref_align_ends(mode, &scoring, q.length, q.symbols, t.length, t.symbols, scratch);
+      for (int k = 0; k < COUNT(threads); k++) {
+        const char *cigar = trace(&scoring, &q, &t, mode, 1000, threads[k], &a);
+        first = k ? first : a;
+        assert_memory_equal(&a, &first, sizeof a);
+        assert_int_equal(a.score, score);
+        assert_int_equal(score_of_columns(&scoring, &q, &t, &a, cigar), score);
+      }
+    }
   }
+}
+
+CASE(test_mode_arguments) {
+  const davit_align_scoring scoring = protein(11, 1), dear = protein(INT32_MAX, 1);
+  const davit_align_trace_options global = {.mode = DAVIT_ALIGN_GLOBAL},
+                                  semiglobal = {.mode = DAVIT_ALIGN_SEMIGLOBAL},
+                                  unknown = {.mode = (davit_align_mode)3}, reserved = {.reserved = {1}};
+  const uint8_t symbols[4] = {0, 1, 2, 3};
+  davit_align_result a;
+  char *cigar;
+  REFUSED(davit_align_trace(&scoring, 4, symbols, 4, symbols, &a, NULL, &unknown),
+          "options->mode is 3, not 0 to 2");
+  REFUSED(davit_align_trace(&scoring, 4, symbols, 4, symbols, &a, NULL, &reserved), "reserved");
+  REFUSED(davit_align_trace(&dear, 4, symbols, 4, symbols, &a, NULL, &global),
+          "gaps over all of 4 and 4 symbols");
+  CHECK(davit_align_trace(&dear, 4, symbols, 4, symbols, &a, NULL, &semiglobal));
+  CHECK(davit_align_trace(&scoring, 0, NULL, 4, symbols, &a, &cigar, &global));
+  assert_string_equal(cigar, "4D");
+  assert_true(a.score == -14 && a.target_end == 4);
+  CHECK(davit_free(cigar));
+  CHECK(davit_align_trace(&scoring, 4, symbols, 0, NULL, &a, &cigar, &semiglobal));
+  assert_true(a.score == 0 && a.query_end == 0 && !*cigar);
+  CHECK(davit_free(cigar));
 }
 
 static void put_run(sequence *s, uint8_t symbol, int64_t count) {
@@ -363,7 +430,7 @@ CASE(test_begins_far_apart) {
   put_run(&t, 0, 100);
   for (int threads = 1; threads < 8; threads++) {
     davit_align_result a;
-    assert_string_equal(trace(&scoring, &q, &t, 0, threads, &a), "40=3088I100=");
+    assert_string_equal(trace(&scoring, &q, &t, DAVIT_ALIGN_LOCAL, 0, threads, &a), "40=3088I100=");
     assert_int_equal(a.score, (100 + NEAR) * EACH - FAR);
     assert_true(a.query_begin == 0 && a.target_begin == FOREIGN + NEAR);
   }
@@ -396,7 +463,7 @@ CASE(test_self) {
       score += score_of(&scoring, s.symbols[i], s.symbols[i]);
     snprintf(wanted, sizeof wanted, "%d=", length);
     for (int limit = 0; limit < 2; limit++) {
-      assert_string_equal(trace(&scoring, &s, &s, limit << 20, 0, &a), wanted);
+      assert_string_equal(trace(&scoring, &s, &s, DAVIT_ALIGN_LOCAL, limit << 20, 0, &a), wanted);
       assert_int_equal(a.score, score);
       assert_true(a.query_begin == 0 && a.query_end == length);
       assert_true(a.target_begin == 0 && a.target_end == length);
@@ -467,9 +534,9 @@ CASE(test_one_gap) {
       char wanted[64];
       davit_align_result a;
       snprintf(wanted, sizeof wanted, "%d=%dD70=", before, length);
-      assert_string_equal(trace(&scoring, &without, &with, 0, 0, &a), wanted);
+      assert_string_equal(trace(&scoring, &without, &with, DAVIT_ALIGN_LOCAL, 0, 0, &a), wanted);
       snprintf(wanted, sizeof wanted, "%d=%dI70=", before, length);
-      assert_string_equal(trace(&scoring, &with, &without, 0, 0, &a), wanted);
+      assert_string_equal(trace(&scoring, &with, &without, DAVIT_ALIGN_LOCAL, 0, 0, &a), wanted);
     }
 }
 
@@ -499,12 +566,46 @@ CASE(test_bad_trace) {
   davit_align_result a = {.score = -7};
   char *cigar = (char *)matrix;
   uint8_t foreign[3] = {0, 3, 0}, three[3] = {0, 1, 2};
-  REFUSED(davit_align_trace(&scoring, 3, foreign, 3, three, &a, &cigar), "query: symbol 1 is 3");
-  REFUSED(davit_align_trace(&scoring, 3, three, 3, foreign, &a, &cigar), "target: symbol 1 is 3");
+  REFUSED(davit_align_trace(&scoring, 3, foreign, 3, three, &a, &cigar, NULL), "query: symbol 1 is 3");
+  REFUSED(davit_align_trace(&scoring, 3, three, 3, foreign, &a, &cigar, NULL), "target: symbol 1 is 3");
   assert_true(a.score == -7 && cigar == (char *)matrix);
-  CHECK(davit_align_trace(&scoring, 0, NULL, 0, NULL, &a, &cigar));
+  CHECK(davit_align_trace(&scoring, 0, NULL, 0, NULL, &a, &cigar, NULL));
   assert_true(a.score == 0 && !*cigar);
   davit_free(cigar);
+}
+
+/* Where there is an NVIDIA device, long pairs are aligned on it: the same result as on the host. */
+CASE(test_long_pairs_on_a_device) {
+  static const davit_align_mode modes[] = {DAVIT_ALIGN_LOCAL, DAVIT_ALIGN_GLOBAL, DAVIT_ALIGN_SEMIGLOBAL};
+  static const int host = DAVIT_HOST;
+  int8_t matrix[16];
+  uint64_t random = 3;
+  int count, device = 0;
+  davit_device_info info = {.kind = DAVIT_DEVICE_CPU};
+  CHECK(davit_device_count(&count));
+  for (; device < count; device++) {
+    CHECK(davit_device_describe(device, &info));
+    if (info.kind == DAVIT_DEVICE_NVIDIA)
+      break;
+  }
+  if (device == count)
+    skip();
+  for (int i = 0; i < 16; i++)
+    matrix[i] = i % 5 == 0 ? 5 : -4;
+  const davit_align_scoring scoring = {.symbols = 4, .matrix = matrix, .gap_open = 10, .gap_extend = 1};
+  const sequence q = random_sequence(150000, 4, &random), t = relative_of(&q, 4, &random);
+  for (int i = 0; i < COUNT(modes); i++) {
+    davit_align_result a, b;
+    char *on_device, *on_host;
+    CHECK(davit_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, &a, &on_device,
+                            &(davit_align_trace_options){&device, 1, modes[i], {0}}));
+    CHECK(davit_align_trace(&scoring, q.length, q.symbols, t.length, t.symbols, &b, &on_host,
+                            &(davit_align_trace_options){&host, 1, modes[i], {0}}));
+    assert_memory_equal(&a, &b, sizeof a);
+    assert_string_equal(on_device, on_host);
+    CHECK(davit_free(on_device));
+    CHECK(davit_free(on_host));
+  }
 }
 
 /* Lengths whose score may pass 2^31 - 1 are refused before anything is computed. */
@@ -515,8 +616,8 @@ CASE(test_too_long) {
   uint8_t *symbols = kept((size_t)length);
   memset(symbols, 0, (size_t)length);
   davit_align_result a;
-  CHECK_FAILS(davit_align_trace(&scoring, length, symbols, length, symbols, &a, NULL), DAVIT_INVALID_ARGUMENT,
-              "2^31");
-  CHECK(davit_align_trace(&scoring, length, symbols, 1, symbols, &a, NULL));
+  CHECK_FAILS(davit_align_trace(&scoring, length, symbols, length, symbols, &a, NULL, NULL),
+              DAVIT_INVALID_ARGUMENT, "2^31");
+  CHECK(davit_align_trace(&scoring, length, symbols, 1, symbols, &a, NULL, NULL));
   assert_int_equal(a.score, INT8_MAX);
 }

@@ -284,7 +284,7 @@ static void *call_often(void *argument) {
                    DAVIT_SUCCESS &&
                !memcmp(scores, wanted, (size_t)c->t->view.count * sizeof *scores) &&
                davit_align_trace(c->scoring, c->query.length, c->query.symbols, first.length, first.symbols,
-                                 &a, NULL) == DAVIT_SUCCESS &&
+                                 &a, NULL, NULL) == DAVIT_SUCCESS &&
                a.score == wanted[0];
   }
   return NULL;
@@ -318,7 +318,7 @@ static void expect_scoring_refused(const davit_align_scoring *scoring, davit_ali
   davit_align_hit hit;
   int32_t scores[2];
   int64_t found;
-  REFUSED(davit_align_trace(scoring, 3, three, 3, three, &a, NULL), words);
+  REFUSED(davit_align_trace(scoring, 3, three, 3, three, &a, NULL, NULL), words);
   REFUSED(davit_align_scores(database, scoring, 3, three, scores), words);
   REFUSED(davit_align_search(database, scoring, 3, three, 1, &hit, &found), words);
 }
@@ -419,7 +419,7 @@ static davit_status search_and_trace(const attempt *x, davit_align_database *dat
   if (status == DAVIT_SUCCESS)
     status = davit_align_search(database, x->scoring, q->length, q->symbols, 3, hits, &found);
   if (status == DAVIT_SUCCESS)
-    status = davit_align_trace(x->scoring, q->length, q->symbols, t.length, t.symbols, &a, &cigar);
+    status = davit_align_trace(x->scoring, q->length, q->symbols, t.length, t.symbols, &a, &cigar, NULL);
   davit_free(cigar);
   return status;
 }

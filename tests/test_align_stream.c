@@ -2,7 +2,10 @@
 /* Alignment on a GPU without one: its kernels thread by thread, and what launches them, against the
  * reference. */
 #include "tests/emulator.h"
-/* The source under test. */
+/* The sources under test. */
+#include "tests/align_wave.h"
+static double wave_seconds = 1; /* of a long target */
+#define dvt_align_wave_seconds(m, n) wave_seconds
 #define dvt_align_stream emulated_align_stream
 #include "offload/align_stream.c"
 #include "ref/ref.h"
@@ -23,10 +26,13 @@ BODY(two_28)
 BODY(two_32)
 BODY(one_16)
 
-const emulator_kernel emulator_kernels[] = {
-    {"search_region_two_16", run_two_16}, {"search_region_two_20", run_two_20},
-    {"search_region_two_24", run_two_24}, {"search_region_two_28", run_two_28},
-    {"search_region_two_32", run_two_32}, {"search_region_one_16", run_one_16}};
+const emulator_kernel emulator_kernels[] = {WAVE_KERNELS,
+                                            {"search_region_two_16", run_two_16},
+                                            {"search_region_two_20", run_two_20},
+                                            {"search_region_two_24", run_two_24},
+                                            {"search_region_two_28", run_two_28},
+                                            {"search_region_two_32", run_two_32},
+                                            {"search_region_one_16", run_one_16}};
 
 typedef struct database {
   int64_t count, *offsets;
@@ -111,6 +117,17 @@ CASE(test_wide) {
   run_case(24, 600, 4, 700, 127, 40, 3, 2);
   run_case(24, 60, 9, 80, 6, 30000, 3000, 3);
   run_case(24, 60, 9, 80, 6, INT32_MAX, 1, 4);
+}
+
+/* Targets that have the device to themselves: some, all, with scores beyond 16 bits. */
+CASE(test_long_targets) {
+  wave_seconds = 50 * COLUMN_SECONDS * 1100; /* the two longest */
+  run_case(20, 1100, 4, 200, 3, 5, 2, 1);
+  wave_seconds = 0;
+  run_case(4, 150, 3, 300, 2, 3, 1, 2);
+  run_case(24, 300, 4, 350, 127, 40, 3, 3);
+  run_case(24, 60, 2, 80, 6, 30000, 3000, 4);
+  wave_seconds = 1;
 }
 
 CASE(test_odd_databases) {

@@ -2,6 +2,8 @@
 /* axpy against a plain loop: every element within 2 eps of its exact value, gaps and x untouched. */
 #include "tests/dense.h"
 
+#include "src/base/check.h"
+
 typedef struct axpy_case {
   davit_type type;
   int64_t n, incx, incy;
@@ -76,4 +78,29 @@ CASE(test_bad_arguments) {
   int wrong = 999;
   REFUSED(davit_daxpy(3, 1, y, 1, y + 1, 1, NULL), "overlaps");
   CHECK_FAILS(davit_daxpy(4, 1, x, 1, y, 1, ON(davit_axpy_options, &wrong, 1)), DAVIT_UNKNOWN_DEVICE, "999");
+}
+
+/* ---- vectors that overlap ---- */
+
+/* Whether an element of a vector of nx has a byte of one of ny that begins `start` bytes behind it. */
+static bool meet(int64_t nx, int64_t ny, int64_t stride, int64_t size, int64_t start) {
+  for (int64_t i = 0; i < nx; i++)
+    for (int64_t j = 0; j < ny; j++)
+      if (llabs(start + (j - i) * stride) < size)
+        return true;
+  return false;
+}
+
+/* Vectors of one stride may lie between each other's elements, at any byte. */
+CASE(test_vectors_between_each_other) {
+  enum { SIZE = 8 };
+  const char *x = kept(1024);
+  x += 512;
+  for (int64_t inc = 1; inc <= 4; inc++)
+    for (int64_t nx = 0; nx <= 4; nx++)
+      for (int64_t ny = 0; ny <= 4; ny++)
+        for (int64_t start = -150; start <= 150; start++)
+          for (int sign = -1; sign <= 1; sign += 2)
+            assert_int_equal(dvt_vectors_overlap(x, nx, inc, x + start, ny, sign * inc, SIZE),
+                             meet(nx, ny, inc * SIZE, SIZE, start));
 }

@@ -116,7 +116,7 @@ CASE(test_large) {
  * the first two steps divide into windows: the pair of all, then pairs of equal points here and there. */
 CASE(test_many) {
   const int device = device_count() > 0 ? 0 : DAVIT_HOST;
-  const bool gpu = !place_is_host(device);
+  const bool gpu = is_gpu(device);
   for (int v = 0; v < 4 + gpu; v++) {
     SCOPE;
     const int64_t n = v == 4 ? (INT64_C(1) << 26) + 54321 : scaled(gpu ? 3200000 : 300000) + 1024;

@@ -251,8 +251,19 @@ CASE(test_wrong_product_differs) {
     static double product[SIZE * SIZE];
     const double *centred = dense_image(&o[CENTRED]);
     double distance = 0;
-    dvt_gemm_host(&(dvt_site){.threads = 1}, &(dvt_gemm){DAVIT_DOUBLE, 'N', "NT"[wrong], SIZE, SIZE, SIZE, 1,
-                                                         centred, SIZE, centred, SIZE, 0, product, SIZE});
+    dvt_level3_host(&(dvt_site){.threads = 1}, &(dvt_level3){.type = DAVIT_DOUBLE,
+                                                             .transa = 'N',
+                                                             .transb = "NT"[wrong],
+                                                             .m = SIZE,
+                                                             .n = SIZE,
+                                                             .k = SIZE,
+                                                             .alpha = 1,
+                                                             .a = centred,
+                                                             .lda = SIZE,
+                                                             .b = centred,
+                                                             .ldb = SIZE,
+                                                             .c = product,
+                                                             .ldc = SIZE});
     for (int e = 0; e < SIZE * SIZE; e++)
       distance = fmax(distance, fabs(product[e] - dense_at(&o[S], e % SIZE, e / SIZE)));
     assert_true(distance > 0.1);

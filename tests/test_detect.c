@@ -90,6 +90,7 @@ static void expect_same(const davit_detect_hit *a, const davit_detect_hit *b) {
   assert_memory_equal(&a->null_sd, &b->null_sd, sizeof a->null_sd);
   assert_memory_equal(&a->z, &b->z, sizeof a->z);
   assert_memory_equal(&a->p_value, &b->p_value, sizeof a->p_value);
+  assert_memory_equal(&a->level_db, &b->level_db, sizeof a->level_db);
   assert_int_equal(a->detected, b->detected);
 }
 
@@ -171,6 +172,97 @@ CASE(test_processor_variants) {
         expect_same(&d[w], &best[w]);
     }
     dvt_cpu_allow(DVT_CPU_COUNT - 1);
+  }
+}
+
+/* ---- the stream's null distribution ---- */
+
+/* Makes frames [begin, end) quieter, by decibels of their level. */
+static void attenuate(int width, float *x, int64_t begin, int64_t end, double decibels) {
+  for (int64_t i = begin * width; i < end * width; i++)
+    x[i] *= (float)pow(10, -decibels / 10);
+}
+
+static void copy_frames(int width, float *stream, int64_t at, const float *sound, int64_t frames) {
+  memcpy(stream + at * width, sound, (size_t)(frames * width) * sizeof *stream);
+}
+
+/* Quiet parts, an effect with quiet ends, occurrences that stand out, an effect without any level, streams
+ * shorter than a window and than an effect. */
+CASE(test_stream_null_on_every_device) {
+  static const int64_t frames[] = {1, 9, 60, 400, 1000};
+  for (int k = 0; k < 2 * COUNT(frames); k++) {
+    const int64_t n = frames[k / 2];
+    float *stream = random_frames(70 + (uint64_t)k, 5, n), *sound = random_frames(80, 5, 12);
+    attenuate(5, sound, 0, 2, 30);
+    attenuate(5, sound, 9, 12, 40);
+    attenuate(5, stream, n / 3, n / 2, 45);
+    for (int64_t at = 5; at + 12 <= n; at += 120)
+      copy_frames(5, stream, at, sound, 12);
+    const davit_detect_effect effects[] = {{12, sound}, {30, random_frames(81, 5, 30)}, {3, kept_zeros(60)}};
+    const search s = {5,
+                      n,
+                      stream,
+                      3,
+                      effects,
+                      {.window = 40,
+                       .hop = 25,
+                       .threshold = 20,
+                       .null = DAVIT_DETECT_NULL_STREAM,
+                       .permutations = 40,
+                       .round = k % 2,
+                       .effect_floor_db = k > 5 ? INFINITY : 0,
+                       .seed = 9}};
+    expect_reference(&s);
+  }
+}
+
+/* In frames without any order the p-values of windows are uniform: chi square of ten classes, 9 degrees of
+ * freedom, passes 27.9 once in 1000 times. */
+CASE(test_stream_null_is_uniform) {
+  enum { WINDOWS = 800, WINDOW = 30, CLASSES = 10 };
+  for (int length = 6; length <= 15; length += 9) {
+    int counts[CLASSES] = {0};
+    double chi_square = 0;
+    const search s = SEARCH(8, WINDOWS * WINDOW, random_frames(31, 8, WINDOWS * WINDOW), length,
+                            random_frames(32, 8, length), .window = WINDOW, .null = DAVIT_DETECT_NULL_STREAM,
+                            .permutations = 9999);
+    const davit_detect_hit *d = on_host(&s);
+    for (int w = 0; w < WINDOWS; w++)
+      counts[(int)(d[w].p_value * (double)CLASSES * (1 - 1e-9))]++;
+    for (int c = 0; c < CLASSES; c++)
+      chi_square += pow(counts[c] - WINDOWS / CLASSES, 2) / (WINDOWS / CLASSES);
+    assert_true(chi_square < 27.9);
+  }
+}
+
+/* Occurrences are left out of the null distribution, and a floor hides what lies below it. */
+CASE(test_stream_null_finds) {
+  enum { FRAMES = 1200, LENGTH = 20 };
+  for (int quiet = 0; quiet < 3; quiet++) {
+    float *stream = random_frames(41, 16, FRAMES), *sound = random_frames(42, 16, LENGTH);
+    double sum = 0, part = 0;
+    for (int64_t at = 50; at + LENGTH < FRAMES; at += 200) {
+      copy_frames(16, stream, at, sound, LENGTH);
+      attenuate(16, stream, at, at + LENGTH, 20.0 * quiet + 1);
+    }
+    const search s = SEARCH(16, FRAMES, stream, LENGTH, sound, .window = 50, .null = DAVIT_DETECT_NULL_STREAM,
+                            .floor_db = 30);
+    const davit_detect_hit *d = on_host(&s);
+    for (int w = 0; w < FRAMES / 50; w++) {
+      const bool there = w % 4 == 1;
+      assert_int_equal(d[w].detected, there && quiet < 2);
+      assert_true(!d[w].detected || (d[w].p_value == 0.001 && d[w].onset == w * 50));
+    }
+    for (int64_t i = 0; i < FRAMES; i++) {
+      double square = 0;
+      for (int k = 0; k < 16; k++)
+        square += (double)stream[i * 16 + k] * (double)stream[i * 16 + k];
+      sum += sqrt(square);
+      part += i >= 50 && i < 50 + LENGTH ? sqrt(square) : 0;
+    }
+    if (quiet < 2)
+      assert_true(fabs(d[1].level_db - 10 * log10(part / (double)LENGTH / (sum / (double)FRAMES))) < 1e-9);
   }
 }
 
@@ -470,6 +562,9 @@ CASE(test_bad_options) {
   BAD(block, 65536, "options->block is 65536");
   BAD(coverage, -0.1, "options->coverage is -0.1");
   BAD(coverage, NAN, "options->coverage is");
+  BAD(floor_db, -2, "options->floor_db is -2");
+  BAD(effect_floor_db, NAN, "options->effect_floor_db is");
+  BAD(null, (davit_detect_null)7, "options->null is 7");
   BAD(alpha, 1.5, "options->alpha is 1.5");
   BAD(alpha, NAN, "options->alpha is");
   BAD(device_count, 3, "options->device_count is 3");

@@ -50,7 +50,7 @@ static int compute(void) {
   static const int8_t match[16] = {1, -1, -1, -1, -1, 1, -1, -1, -1, -1, 1, -1, -1, -1, -1, 1};
   const davit_align_scoring scoring = {.symbols = 4, .matrix = match, .gap_open = 2, .gap_extend = 1};
   davit_align_result result;
-  EXPECT(davit_align_trace(&scoring, 8, symbols, 8, symbols, &result, NULL) == DAVIT_SUCCESS);
+  EXPECT(davit_align_trace(&scoring, 8, symbols, 8, symbols, &result, NULL, NULL) == DAVIT_SUCCESS);
   EXPECT(result.score == 8);
   float samples[4096] = {0}, features[16 * DAVIT_FEATURES_WIDTH];
   EXPECT(davit_features(COUNT(samples), samples, features, NULL) == DAVIT_SUCCESS);

@@ -13,7 +13,7 @@ typedef struct problem {
   int64_t m, n, k;
   double alpha, beta;
   int places[3]; /* of a, b, c */
-  davit_gemm_options options;
+  davit_level3_options options;
   dense a, b, c;
 } problem;
 
@@ -44,7 +44,7 @@ static davit_status multiply(const problem *p, davit_queue *queue) {
   const void *a = dense_there(&p->a), *b = dense_there(&p->b);
   const float alpha = (float)p->alpha, beta = (float)p->beta;
   const char ta = p->transa, tb = p->transb;
-  const davit_gemm_options *o = queue ? NULL : &p->options;
+  const davit_level3_options *o = queue ? NULL : &p->options;
   void *c = dense_there(&p->c);
   return p->type == DAVIT_DOUBLE
              ? FORM(queue, dgemm, ta, tb, m, n, k, p->alpha, a, lda, b, ldb, p->beta, c, ldc, o)
@@ -59,8 +59,21 @@ static void refer(problem *p) {
                beta = wide ? p->beta : (double)(float)p->beta;
   const void *a = dense_image(&p->a), *b = dense_image(&p->b);
   void *c = p->c.before + p->c.start;
-  const dvt_gemm g = {p->type, ta, tb, p->m, p->n, p->k, alpha, a, p->a.ld, b, p->b.ld, beta, c, p->c.ld};
-  CHECK(dvt_gemm_host(&(dvt_site){.threads = 1}, &g));
+  const dvt_level3 g = {.type = p->type,
+                        .transa = ta,
+                        .transb = tb,
+                        .m = p->m,
+                        .n = p->n,
+                        .k = p->k,
+                        .alpha = alpha,
+                        .a = a,
+                        .lda = p->a.ld,
+                        .b = b,
+                        .ldb = p->b.ld,
+                        .beta = beta,
+                        .c = c,
+                        .ldc = p->c.ld};
+  CHECK(dvt_level3_host(&(dvt_site){.threads = 1}, &g));
 }
 
 /* The product is right, and nothing else was written. */
@@ -90,7 +103,7 @@ static problem basic(int type, int64_t m, int64_t n, int64_t k) {
   problem p = {real_type(type), 'N', 'N', m, n, k, 0.7, .beta = -1};
   for (int i = 0; i < 3; i++)
     p.places[i] = DAVIT_PAGEABLE;
-  p.options = (davit_gemm_options){.devices = devices, .device_count = spread, .tile = 64};
+  p.options = (davit_level3_options){.devices = devices, .device_count = spread, .tile = 64};
   return p;
 }
 
@@ -206,7 +219,7 @@ CASE(test_small_caches_evict) {
   int64_t evictions = 0;
   for (int slots = 3; slots < 12; slots++)
     for (int trans = 0; trans < 4; trans++) {
-      davit_gemm_report report;
+      davit_level3_report report;
       problem p = transposed(trans, 400, 330, 500);
       p.options.cache_bytes = (size_t)(slots * tile * tile) * davit_type_bytes(p.type);
       p.options.report = &report;
@@ -226,6 +239,25 @@ CASE(test_cache_too_small_is_refused) {
   assert_true(dense_as_image(&p.c));
 }
 
+/* A device that has less room than it should: the product takes less there, and is right. */
+CASE(test_a_full_device_gets_fewer_tiles) {
+  for (int chosen = 0; chosen < 2; chosen++) {
+    davit_level3_report report;
+    problem p = basic(1, 500, 480, 520);
+    p.options.tile = chosen ? 0 : 64;
+    p.options.separate_memory = true;
+    p.options.report = &report;
+    CHECK(davit_finalize()); /* no block is kept that would serve again */
+    prepare(&p);
+    dvt_inject(DVT_INJECT_DEVICE_MEMORY, 2);
+    CHECK(multiply(&p, NULL));
+    assert_false(dvt_injected(DVT_INJECT_DEVICE_MEMORY));
+    dvt_inject(DVT_INJECT_DEVICE_MEMORY, 0);
+    assert_true(report.cache_bytes > 0); /* it has run by tiles */
+    expect_product(&p);
+  }
+}
+
 CASE(test_chosen_tile) {
   for (int separate = 0; separate < 2; separate++) {
     problem p = basic(1, 700, 650, 600);
@@ -233,6 +265,19 @@ CASE(test_chosen_tile) {
     p.options.separate_memory = separate;
     run_and_check(p);
   }
+}
+
+CASE(test_explanation) {
+  davit_level3_explanation e = {.count = -1};
+  problem p = basic(1, 700, 650, 600);
+  p.options.tile = 256;
+  p.options.separate_memory = true;
+  p.options.explanation = &e;
+  run_and_check(p);
+  assert_in_range(e.count, 1, 8);
+  assert_true(e.seconds > 0 && e.seconds >= e.floor_arithmetic && e.arithmetic <= e.seconds);
+  assert_int_equal(e.choices[0].tile_m, 256);
+  assert_true(e.choices[0].grid_m * e.choices[0].grid_n * e.choices[0].grid_k <= spread);
 }
 
 CASE(test_same_call_same_bits) {
@@ -257,12 +302,23 @@ CASE(test_blocks_of_one_array) {
   static double array[4 * N * N], expected[4 * N * N];
   CHECK(davit_random(DAVIT_DOUBLE, 4 * N * N, 5, array));
   memcpy(expected, array, sizeof array);
-  davit_gemm_options options = {.devices = devices, .device_count = spread, .tile = 32};
+  davit_level3_options options = {.devices = devices, .device_count = spread, .tile = 32};
   CHECK(davit_dgemm('N', 'N', N, N, N, -1, array + N, 2 * N, array + 2 * N * N, 2 * N, 1,
                     array + 2 * N * N + N, 2 * N, &options));
-  dvt_gemm_host(&(dvt_site){.threads = 1},
-                &(dvt_gemm){DAVIT_DOUBLE, 'N', 'N', N, N, N, -1, expected + N, 2 * N, expected + 2 * N * N,
-                            2 * N, 1, expected + 2 * N * N + N, 2 * N});
+  dvt_level3_host(&(dvt_site){.threads = 1}, &(dvt_level3){.type = DAVIT_DOUBLE,
+                                                           .transa = 'N',
+                                                           .transb = 'N',
+                                                           .m = N,
+                                                           .n = N,
+                                                           .k = N,
+                                                           .alpha = -1,
+                                                           .a = expected + N,
+                                                           .lda = 2 * N,
+                                                           .b = expected + 2 * N * N,
+                                                           .ldb = 2 * N,
+                                                           .beta = 1,
+                                                           .c = expected + 2 * N * N + N,
+                                                           .ldc = 2 * N});
   for (int i = 0; i < 4 * N * N; i++)
     assert_true(fabs(array[i] - expected[i]) < 1e-12);
 }
@@ -346,12 +402,12 @@ CASE(test_bad_arguments) {
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N - 1, NULL), "ldc");
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, c, N, b, N, 0, c, N, NULL), "c overlaps a");
   REFUSED(davit_dgemm('N', 'N', N / 2, N / 2, N / 2, 1, a, N, c + 1, N, 0, c, N, NULL), "c overlaps b");
-  davit_gemm_options tile = {.tile = -5};
+  davit_level3_options tile = {.tile = -5};
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &tile), "tile");
   int wrong[] = {1000}, twice[] = {devices[0], devices[0]};
-  davit_gemm_options unknown = {.devices = wrong, .device_count = 1};
+  davit_level3_options unknown = {.devices = wrong, .device_count = 1};
   CHECK_FAILS(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &unknown), DAVIT_UNKNOWN_DEVICE, "1000");
-  davit_gemm_options doubled = {.devices = twice, .device_count = 2};
+  davit_level3_options doubled = {.devices = twice, .device_count = 2};
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &doubled), "twice");
   assert_memory_equal(c, before, sizeof c);
 }

@@ -1,170 +1,331 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of the tiled product by itself: random shapes, devices and caches, each plan replayed on a model
- * that knows what every slot holds. A plan is right if every product finds its operands, each product is done
- * once, k ascends, and every tile of C goes home once, complete. */
+/* The planner of level 3 by itself: random shapes, devices, caches and choices, each plan replayed on a model
+ * that knows what every slot holds and which steps are over when a step starts.
+ *
+ * A plan is right if every product finds its operands, each term is added once, every tile of C goes home
+ * once, complete, and no two steps that touch the same slot, or the same tile of the caller's C, may run at
+ * the same time: one of them has to come before the other by the order of a stream or by a wait. */
 #include "tests/support.h"
 
-#include "src/gemm/plan.h"
+#include "src/level3/choose.h"
+#include "src/level3/rule.h"
 
-enum { NOTHING = -1 };
+enum { NOTHING = -1, MOST_STREAMS = DVT_PLAN_DEVICES * DVT_ROLES, MOST_READS = 64 };
 
-/* What a slot holds: a tile's number, with how many products went into a tile of C. */
+/* What a slot holds. `sums` are bits of the terms that have gone into a tile of C. */
 typedef struct content {
-  int64_t tile;
   int matrix;
-  int64_t products;
+  int64_t tile;
+  uint64_t *sums;
+  int32_t writer;
+  int32_t reads;
+  int32_t read[MOST_READS];
 } content;
 
 typedef struct model {
   const dvt_plan_shape *shape;
   const dvt_plan *plan;
-  content *slot[DVT_PLAN_DEVICES];
-  int64_t *resident_products; /* of tiles of C that are worked on in place */
+  int64_t terms, words; /* of an output; of its bits */
+  content *slot[DVT_PLAN_DEVICES][DVT_POOLS];
+  content *home; /* tiles of C in the caller's memory */
   unsigned char *stored;
-  int64_t loads[DVT_PLAN_DEVICES];
+  int32_t (*clock)[MOST_STREAMS]; /* of each step: the newest step of each stream that is over before it */
+  int32_t last[MOST_STREAMS];
 } model;
 
-static int64_t tile_of(const dvt_plan *p, int matrix, const dvt_step *s) {
-  return matrix == DVT_A   ? s->i + s->k * p->tiles_m
-         : matrix == DVT_B ? s->k + s->j * p->tiles_k
-                           : s->i + s->j * p->tiles_m;
+static int stream_of(const dvt_step *s) {
+  return s->device * DVT_ROLES + s->role;
 }
 
-static void fill(model *m, int device, int32_t slot, int matrix, int64_t tile) {
-  assert_in_range(slot, 0, m->plan->slots[device] - 1);
-  content *c = &m->slot[device][slot];
-  if (c->matrix == DVT_C && c->tile != NOTHING) /* a tile of C may only be replaced after it went home */
-    assert_true(m->stored[c->tile]);
-  *c = (content){tile, matrix, 0};
+static int64_t tile_of(const dvt_plan *p, const dvt_operand *o) {
+  return o->row + (int64_t)o->col * p->cut[p->rows[o->matrix]].tiles;
 }
 
-static void replay_product(model *m, const dvt_step *s) {
-  const dvt_plan *p = m->plan;
-  const bool *resident = m->shape->device[s->device].resident;
-  int64_t *products = &m->resident_products[tile_of(p, DVT_C, s)];
-  if (!resident[DVT_C]) {
-    content *c = &m->slot[s->device][s->slot[DVT_C]];
-    if (s->first && !m->shape->load_c)
-      fill(m, s->device, s->slot[DVT_C], DVT_C, tile_of(p, DVT_C, s));
-    assert_int_equal(c->matrix, DVT_C);
-    assert_int_equal(c->tile, tile_of(p, DVT_C, s));
-    products = &c->products;
-  } else {
-    assert_int_equal(s->slot[DVT_C], -1);
-  }
-  assert_int_equal(*products, s->k); /* each once, in ascending k */
-  assert_int_equal(s->first, s->k == 0);
-  assert_int_equal(s->last, s->k == p->tiles_k - 1);
-  (*products)++;
-  for (int x = DVT_A; x <= DVT_B && m->shape->k > 0; x++) {
-    if (resident[x]) {
-      assert_int_equal(s->slot[x], -1);
+static void tick(model *m, int32_t number) {
+  const dvt_step *s = &m->plan->step[number];
+  int32_t *clock = m->clock[number];
+  for (int i = 0; i < MOST_STREAMS; i++)
+    clock[i] = -1;
+  const int32_t before = m->last[stream_of(s)];
+  for (int w = -1; w < s->waits; w++) {
+    const int32_t other = w < 0 ? before : m->plan->wait[s->first_wait + w];
+    if (other < 0)
       continue;
-    }
-    content *c = &m->slot[s->device][s->slot[x]];
-    assert_int_equal(c->matrix, x);
-    assert_int_equal(c->tile, tile_of(p, x, s));
+    assert_in_range(other, 0, number - 1);
+    for (int i = 0; i < MOST_STREAMS; i++)
+      clock[i] = m->clock[other][i] > clock[i] ? m->clock[other][i] : clock[i];
+    const int stream = stream_of(&m->plan->step[other]);
+    assert_true(w < 0 || m->plan->step[other].marked);
+    clock[stream] = other > clock[stream] ? other : clock[stream];
   }
+  m->last[stream_of(s)] = number;
 }
 
-static void replay(model *m, const dvt_step *s) {
-  const dvt_plan *p = m->plan;
+static void expect_over(const model *m, int32_t number, int32_t other) {
+  if (other >= 0 && other != number)
+    assert_true(m->clock[number][stream_of(&m->plan->step[other])] >= other);
+}
+
+static void reads(model *m, content *c, int32_t number) {
+  expect_over(m, number, c->writer);
+  assert_true(c->reads < MOST_READS);
+  c->read[c->reads++] = number;
+}
+
+static void writes(model *m, content *c, int32_t number) {
+  expect_over(m, number, c->writer);
+  for (int32_t i = 0; i < c->reads; i++)
+    expect_over(m, number, c->read[i]);
+  c->reads = 0;
+  c->writer = number;
+}
+
+static content *at(model *m, int device, int matrix, int32_t slot) {
+  const int pool = dvt_pool_of(matrix);
+  assert_in_range(slot, 0, m->plan->slots[device][pool] - 1);
+  return &m->slot[device][pool][slot];
+}
+
+static void fill(model *m, content *c, int matrix, int64_t tile, int32_t number) {
+  if (c->matrix == DVT_C && c->tile != NOTHING && c->sums[0]) { /* begun, so stored or added by now */
+    bool added = m->stored[c->tile];
+    for (int32_t i = 0; i < c->reads; i++)
+      added = added || m->plan->step[c->read[i]].kind == DVT_STEP_PEER;
+    assert_true(added);
+  }
+  writes(m, c, number);
+  c->matrix = matrix;
+  c->tile = tile;
+  memset(c->sums, 0, (size_t)m->words * sizeof *c->sums);
+}
+
+static content *output(model *m, const dvt_step *s, int32_t number) {
+  const int64_t tile = tile_of(m->plan, &s->out);
+  if (s->out_slot < 0) {
+    assert_true(m->shape->device[s->device].resident[DVT_C]);
+    return &m->home[tile];
+  }
+  content *c = at(m, s->device, DVT_C, s->out_slot);
+  if (c->matrix != DVT_C || c->tile != tile) { /* a fresh tile, which nobody has loaded */
+    assert_true(s->kind == DVT_STEP_PRODUCT && s->term.beta != DVT_ONE);
+    assert_true(s->term.beta == DVT_ZERO || !m->shape->load_c);
+    fill(m, c, DVT_C, tile, number);
+  }
+  return c;
+}
+
+static void replay_operand(model *m, const dvt_step *s, const dvt_operand *o, int32_t slot, int32_t number) {
+  if (o->matrix < 0)
+    return;
+  if (m->shape->device[s->device].resident[dvt_pool_of(o->matrix)]) {
+    assert_int_equal(slot, -1);
+    return;
+  }
+  content *c = at(m, s->device, o->matrix, slot);
+  assert_int_equal(c->matrix, o->matrix);
+  assert_int_equal(c->tile, tile_of(m->plan, o));
+  reads(m, c, number);
+}
+
+static void replay_product(model *m, const dvt_step *s, int32_t number) {
+  content *c = output(m, s, number);
+  const dvt_operand *left = &s->term.left;
+  const int64_t k = left->matrix < 0 ? 0 : left->trans == 'N' ? left->col : left->row;
+  writes(m, c, number);
+  assert_false(c->sums[k / 64] >> (k % 64) & 1); /* each term once */
+  bool any = false;
+  for (int64_t w = 0; w < m->words; w++)
+    any = any || c->sums[w];
+  assert_int_equal(any, s->term.beta == DVT_ONE);
+  c->sums[k / 64] |= UINT64_C(1) << (k % 64);
+  replay_operand(m, s, left, s->left_slot, number);
+  replay_operand(m, s, &s->term.right, s->right_slot, number);
+}
+
+static void replay(model *m, int32_t number) {
+  const dvt_step *s = &m->plan->step[number];
+  const int64_t tile = tile_of(m->plan, &s->out);
+  tick(m, number);
   switch ((dvt_step_kind)s->kind) {
   case DVT_STEP_LOAD:
-    fill(m, s->device, s->slot[s->matrix], s->matrix, tile_of(p, s->matrix, s));
-    m->loads[s->device]++;
+    fill(m, at(m, s->device, s->out.matrix, s->out_slot), s->out.matrix, tile, number);
     break;
   case DVT_STEP_PEER: {
-    content *from = &m->slot[s->from_device][s->from_slot];
-    assert_int_not_equal(s->from_device, s->device);
-    assert_int_equal(from->matrix, s->matrix);
-    assert_int_equal(from->tile, tile_of(p, s->matrix, s));
-    fill(m, s->device, s->slot[s->matrix], s->matrix, from->tile);
+    content *from = at(m, s->from_device, s->out.matrix, s->from_slot);
+    content *to = at(m, s->device, s->out.matrix, s->out_slot);
+    assert_true(m->shape->peer[s->from_device][s->device]);
+    assert_int_equal(from->matrix, s->out.matrix);
+    assert_int_equal(from->tile, tile);
+    reads(m, from, number);
+    fill(m, to, s->out.matrix == DVT_C ? DVT_SUM : s->out.matrix, tile, number);
+    memcpy(to->sums, from->sums, (size_t)m->words * sizeof *to->sums);
     break;
   }
   case DVT_STEP_PRODUCT:
-    replay_product(m, s);
+    replay_product(m, s, number);
     break;
+  case DVT_STEP_ADD: {
+    content *c = output(m, s, number), *partial = at(m, s->device, DVT_SUM, s->left_slot);
+    assert_int_equal(partial->matrix, DVT_SUM);
+    assert_int_equal(partial->tile, tile);
+    reads(m, partial, number);
+    writes(m, c, number);
+    for (int64_t w = 0; w < m->words; w++) {
+      assert_true((c->sums[w] & partial->sums[w]) == 0);
+      c->sums[w] |= partial->sums[w];
+    }
+    break;
+  }
   case DVT_STEP_STORE: {
-    content *c = &m->slot[s->device][s->slot[DVT_C]];
-    assert_int_equal(c->matrix, DVT_C);
-    assert_int_equal(c->tile, tile_of(p, DVT_C, s));
-    assert_int_equal(c->products, p->tiles_k);
-    assert_false(m->stored[c->tile]);
-    m->stored[c->tile] = 1;
+    content *c = output(m, s, number);
+    reads(m, c, number);
+    for (int64_t k = 0; k < m->terms; k++)
+      assert_true(c->sums[k / 64] >> (k % 64) & 1);
+    assert_false(m->stored[tile]);
+    m->stored[tile] = 1;
     break;
   }
   }
+}
+
+static content *new_contents(const model *m, int64_t count) {
+  content *made = kept_zeros(((size_t)count + 1) * sizeof *made);
+  uint64_t *sums = kept_zeros(((size_t)count + 1) * (size_t)m->words * sizeof *sums);
+  for (int64_t i = 0; i < count; i++) {
+    made[i].sums = sums + i * m->words;
+    made[i].tile = made[i].writer = NOTHING;
+  }
+  return made;
 }
 
 static void check_plan(const dvt_plan_shape *shape, const dvt_plan *plan) {
   SCOPE;
-  model m = {.shape = shape, .plan = plan};
-  size_t tiles = (size_t)(plan->tiles_m * plan->tiles_n);
-  int64_t products = 0;
-  m.resident_products = kept_zeros(tiles * sizeof *m.resident_products);
-  m.stored = kept_zeros(tiles);
+  model m = {.shape = shape, .plan = plan, .terms = plan->cut[DVT_DIM_K].tiles};
+  const int64_t tiles = (int64_t)plan->cut[DVT_DIM_M].tiles * plan->cut[DVT_DIM_N].tiles;
+  m.words = m.terms / 64 + 1;
+  m.home = new_contents(&m, tiles);
+  m.stored = kept_zeros((size_t)tiles);
+  m.clock = kept(((size_t)plan->steps + 1) * sizeof *m.clock);
+  for (int i = 0; i < MOST_STREAMS; i++)
+    m.last[i] = -1;
   for (int d = 0; d < plan->devices; d++) {
-    assert_true(plan->slots[d] <= shape->device[d].slots);
-    m.slot[d] = kept(((size_t)plan->slots[d] + 1) * sizeof(content));
-    for (int64_t s = 0; s < plan->slots[d]; s++)
-      m.slot[d][s] = (content){NOTHING, DVT_A, 0};
+    size_t bytes = 0;
+    for (int x = 0; x < DVT_POOLS; x++) {
+      m.slot[d][x] = new_contents(&m, plan->slots[d][x]);
+      bytes += (size_t)plan->slots[d][x] * plan->slot_bytes[x];
+    }
+    assert_true(bytes <= shape->device[d].bytes);
   }
-  for (int64_t i = 0; i < plan->steps; i++) {
-    replay(&m, &plan->step[i]);
-    products += plan->step[i].kind == DVT_STEP_PRODUCT;
+  for (int32_t i = 0; i < plan->steps; i++)
+    replay(&m, i);
+  for (int64_t t = 0; t < tiles; t++)
+    for (int64_t k = 0; k < m.terms && !m.stored[t]; k++)
+      assert_true(m.home[t].sums[k / 64] >> (k % 64) & 1);
+}
+
+/* ---- random plans ---- */
+
+static uint64_t seed = 1;
+
+static dvt_plan_shape random_shape(void) {
+  dvt_plan_shape shape = {.rule = &dvt_gemm_rule,
+                          .length = {1 + random_below(&seed, 700), 1 + random_below(&seed, 700),
+                                     random_below(&seed, 12) ? 1 + random_below(&seed, 900) : 0},
+                          .transa = random_below(&seed, 2) ? 'T' : 'N',
+                          .transb = random_below(&seed, 2) ? 'T' : 'N',
+                          .element = 8,
+                          .load_c = random_below(&seed, 2),
+                          .devices = 1 + random_below(&seed, 8)};
+  const bool peers = random_below(&seed, 4) > 0, equal = random_below(&seed, 2);
+  for (int d = 0; d < shape.devices; d++) {
+    const size_t tile = 64 * 64 * 8;
+    shape.device[d].bytes =
+        random_below(&seed, 2) ? (size_t)1 << 30 : tile * (2 + (size_t)random_below(&seed, 40));
+    shape.device[d].rate = equal ? 1 : 1 + random_below(&seed, 5);
+    for (int x = 0; x < DVT_POOLS; x++)
+      shape.device[d].resident[x] = random_below(&seed, 5) == 0;
+    for (int e = 0; e < shape.devices; e++)
+      shape.peer[d][e] = peers;
   }
-  assert_int_equal(products, plan->tiles_m * plan->tiles_n * plan->tiles_k);
-  for (size_t t = 0; t < tiles; t++)
-    assert_true(m.stored[t] || m.resident_products[t] == plan->tiles_k);
+  return shape;
+}
+
+static dvt_plan_choice random_choice(const dvt_plan_shape *shape) {
+  dvt_plan_choice choice = {.grid = {1, 1, 1}};
+  const bool may_split = shape->peer[0][0] && shape->length[DVT_DIM_K] > 0;
+  for (int i = 0; i < 3; i++) {
+    const int dim = random_below(&seed, may_split ? 3 : 2);
+    const int used = choice.grid[0] * choice.grid[1] * choice.grid[2] / choice.grid[dim];
+    const int more = 1 + random_below(&seed, shape->devices / used);
+    choice.grid[dim] = more;
+  }
+  for (int x = 0; x < DVT_DIMS; x++)
+    choice.tile[x] = 32 << random_below(&seed, 4);
+  choice.lead = random_below(&seed, 2) ? choice.tile[DVT_DIM_K] / 4 : 0;
+  choice.last = random_below(&seed, 2) ? choice.tile[DVT_DIM_N] / 4 : 0;
+  return choice;
 }
 
 CASE(test_random_plans) {
-  srand(1);
-  int refused = 0, evicting = 0;
-  for (int trial = 0; trial < 3000; trial++) {
-    dvt_plan_shape shape = {.m = 1 + rand() % 700,
-                            .n = 1 + rand() % 700,
-                            .k = rand() % 700,
-                            .tile = 32 << rand() % 4,
-                            .load_c = rand() % 2,
-                            .peers = rand() % 2,
-                            .devices = 1 + rand() % 6};
-    for (int d = 0; d < shape.devices; d++) {
-      shape.device[d].slots = rand() % 2 ? 10000 : 2 + rand() % 30;
-      for (int x = 0; x < DVT_MATRICES; x++)
-        shape.device[d].resident[x] = rand() % 4 == 0;
-    }
+  int refused = 0, evicting = 0, divided = 0;
+  seed = 1;
+  for (int trial = 0; trial < scaled(20000); trial++) {
+    const dvt_plan_shape shape = random_shape();
+    const dvt_plan_choice choice = random_choice(&shape);
     dvt_plan plan;
-    davit_status status = dvt_plan_build(&shape, &plan);
+    davit_status status = dvt_plan_build(&shape, &choice, &plan);
     if (status == DAVIT_OUT_OF_DEVICE_MEMORY) {
-      refused++; /* only where fewer slots were given than one product needs */
-      bool few = false;
-      for (int d = 0; d < shape.devices; d++)
-        few = few || shape.device[d].slots < 3;
-      assert_true(few);
+      refused++;
       continue;
     }
     assert_int_equal(status, DAVIT_SUCCESS);
     check_plan(&shape, &plan);
     evicting += plan.evictions > 0;
+    divided += choice.grid[DVT_DIM_K] > 1;
     dvt_plan_free(&plan);
   }
-  assert_true(refused > 0 && evicting > 0);
+  assert_true(refused > 0 && evicting > 0 && divided > 0);
+}
+
+/* ---- properties ---- */
+
+static dvt_plan_shape large_shape(int64_t n, int devices) {
+  dvt_plan_shape shape = {.rule = &dvt_gemm_rule,
+                          .length = {n, n, n},
+                          .transa = 'N',
+                          .transb = 'N',
+                          .element = 8,
+                          .devices = devices};
+  for (int d = 0; d < devices; d++) {
+    shape.device[d].bytes = (size_t)1 << 40;
+    for (int e = 0; e < devices; e++)
+      shape.peer[d][e] = true;
+  }
+  return shape;
+}
+
+static dvt_plan_choice square_choice(int rows, int cols, int parts, int64_t tile) {
+  return (dvt_plan_choice){.grid = {rows, cols, parts}, .tile = {tile, tile, tile}};
+}
+
+static void count_loads(const dvt_plan *plan, int64_t loads[DVT_PLAN_DEVICES]) {
+  memset(loads, 0, DVT_PLAN_DEVICES * sizeof *loads);
+  for (int64_t i = 0; i < plan->steps; i++)
+    if (plan->step[i].kind == DVT_STEP_LOAD)
+      loads[plan->step[i].device]++;
 }
 
 /* With peers and room for all, each tile of A and B crosses the host link once, in equal shares. */
 CASE(test_each_tile_is_loaded_once) {
-  for (int devices = 1; devices <= 8; devices *= 2) {
-    dvt_plan_shape shape = {.m = 4096, .n = 4096, .k = 4096, .tile = 256, .peers = true, .devices = devices};
+  static const int grids[][3] = {{1, 1, 1}, {2, 1, 1}, {2, 2, 1}, {4, 2, 1}, {1, 1, 4}, {2, 1, 2}};
+  for (int g = 0; g < COUNT(grids); g++) {
+    const int devices = grids[g][0] * grids[g][1] * grids[g][2];
+    const dvt_plan_shape shape = large_shape(4096, devices);
+    const dvt_plan_choice choice = square_choice(grids[g][0], grids[g][1], grids[g][2], 256);
     dvt_plan plan;
-    for (int d = 0; d < devices; d++)
-      shape.device[d].slots = 1000000;
-    assert_int_equal(dvt_plan_build(&shape, &plan), DAVIT_SUCCESS);
-    int64_t loads[DVT_PLAN_DEVICES] = {0}, sum = 0;
-    for (int64_t i = 0; i < plan.steps; i++)
-      if (plan.step[i].kind == DVT_STEP_LOAD)
-        loads[plan.step[i].device]++;
+    int64_t loads[DVT_PLAN_DEVICES], sum = 0;
+    assert_int_equal(dvt_plan_build(&shape, &choice, &plan), DAVIT_SUCCESS);
+    count_loads(&plan, loads);
     for (int d = 0; d < devices; d++)
       sum += loads[d];
     assert_int_equal(sum, 2 * 16 * 16);
@@ -175,16 +336,175 @@ CASE(test_each_tile_is_loaded_once) {
   }
 }
 
+/* Where tiles have to make room, devices still share: fewer bytes cross the host link than without peers. */
+CASE(test_sharing_survives_eviction) {
+  int64_t sums[2] = {0};
+  for (int peers = 0; peers < 2; peers++) {
+    dvt_plan_shape shape = large_shape(4096, 4);
+    const dvt_plan_choice choice = square_choice(2, 2, 1, 256);
+    dvt_plan plan;
+    int64_t loads[DVT_PLAN_DEVICES];
+    for (int d = 0; d < 4; d++) {
+      shape.device[d].bytes = (size_t)60 * 256 * 256 * 8;
+      for (int e = 0; e < 4; e++)
+        shape.peer[d][e] = peers;
+    }
+    assert_int_equal(dvt_plan_build(&shape, &choice, &plan), DAVIT_SUCCESS);
+    assert_true(plan.evictions > 0);
+    count_loads(&plan, loads);
+    for (int d = 0; d < 4; d++) {
+      sums[peers] += loads[d];
+      assert_true(loads[d] > 0);
+    }
+    dvt_plan_free(&plan);
+  }
+  assert_true(10 * sums[1] < 7 * sums[0]);
+}
+
+/* A device that is three times as fast gets three times as much. */
+CASE(test_shares_follow_the_rates) {
+  dvt_plan_shape shape = large_shape(4096, 2);
+  const dvt_plan_choice choice = square_choice(1, 2, 1, 256);
+  dvt_plan plan;
+  double flops[2] = {0};
+  shape.device[0].rate = 3;
+  shape.device[1].rate = 1;
+  assert_int_equal(dvt_plan_build(&shape, &choice, &plan), DAVIT_SUCCESS);
+  for (int64_t i = 0; i < plan.steps; i++)
+    if (plan.step[i].kind == DVT_STEP_PRODUCT)
+      flops[plan.step[i].device] +=
+          (double)dvt_tile_rows(&plan, &plan.step[i].out) * (double)dvt_tile_cols(&plan, &plan.step[i].out);
+  assert_true(flops[0] > 2.8 * flops[1] && flops[0] < 3.2 * flops[1]);
+  dvt_plan_free(&plan);
+}
+
+/* ---- choices ---- */
+
+/* Figures of a made-up card, fast links between two of them. */
+static dvt_model made_up_model(int devices) {
+  dvt_model model;
+  memset(&model, 0, sizeof model);
+  for (int d = 0; d < devices; d++)
+    model.device[d] = (dvt_model_device){.rate = 50e12,
+                                         .area = 150e3,
+                                         .depth = 64,
+                                         .launch = 4e-6,
+                                         .up = 55e9,
+                                         .down = 55e9,
+                                         .both = 100e9,
+                                         .row = 1500,
+                                         .latency = 5e-6,
+                                         .peer = 400e9,
+                                         .memory = 4e12};
+  for (int x = 0; x < DVT_POOLS; x++)
+    model.on_host[x] = true;
+  model.host_total = 170e9;
+  model.host_copy = 70e9;
+  model.enqueue = model.enqueue_beside = 5e-6;
+  model.start = model.start_device = 50e-6;
+  return model;
+}
+
+static int64_t random_length(double most) {
+  const double unit = 0.5 + 0.5 * random_unit(&seed);
+  return (int64_t)(64 * exp(unit * log(most / 64)));
+}
+
+static void set_shape(dvt_plan_shape *shape, int64_t m, int64_t n, int64_t k) {
+  memcpy(shape->length, (int64_t[]){m, n, k}, sizeof shape->length);
+  shape->pitch[DVT_A] = shape->pitch[DVT_C] = (size_t)m * 8;
+  shape->pitch[DVT_B] = (size_t)k * 8;
+}
+
+/* More devices are never predicted to be slower, no choice beats the floors, and every chosen plan is right.
+ * */
+CASE(test_choices_for_random_shapes) {
+  seed = 11;
+  for (int trial = 0; trial < scaled(40); trial++) {
+    double before = INFINITY;
+    const int64_t m = random_length(8000), n = random_length(8000), k = random_length(8000);
+    for (int devices = 1; devices <= 4; devices++) {
+      const dvt_model model = made_up_model(devices);
+      dvt_plan_shape shape = large_shape(0, devices);
+      dvt_chosen chosen;
+      dvt_prediction floors = {0};
+      dvt_plan plan;
+      set_shape(&shape, m, n, k);
+      assert_int_equal(dvt_choose(&model, &shape, 0, false, &chosen), DAVIT_SUCCESS);
+      dvt_model_floors(&model, &shape, devices, &floors);
+      const dvt_candidate *best = &chosen.candidate[0];
+      assert_true(best->score <= before);
+      assert_true(best->seconds >= floors.floor_arithmetic && best->seconds >= floors.floor_link);
+      before = best->score;
+      assert_int_equal(dvt_plan_build(&shape, &best->choice, &plan), DAVIT_SUCCESS);
+      check_plan(&shape, &plan);
+      dvt_plan_free(&plan);
+    }
+  }
+}
+
+/* A small C and a long k: k is divided, and the devices share the work of the link. */
+CASE(test_long_k_is_divided) {
+  double seconds[5] = {0};
+  for (int devices = 1; devices <= 4; devices *= 2) {
+    const dvt_model model = made_up_model(devices);
+    dvt_plan_shape shape = large_shape(0, devices);
+    dvt_chosen chosen;
+    set_shape(&shape, 500, 500, 200000);
+    assert_int_equal(dvt_choose(&model, &shape, 0, false, &chosen), DAVIT_SUCCESS);
+    assert_true(devices == 1 || chosen.candidate[0].choice.grid[DVT_DIM_K] > 1);
+    seconds[devices] = chosen.candidate[0].seconds;
+  }
+  assert_true(seconds[2] < 0.6 * seconds[1] && seconds[4] < 0.4 * seconds[1]);
+}
+
+/* Member by member, for the bytes between members may differ. */
+static void assert_same_choice(const dvt_plan_choice *x, const dvt_plan_choice *y) {
+  assert_memory_equal(x->grid, y->grid, sizeof x->grid);
+  assert_memory_equal(x->tile, y->tile, sizeof x->tile);
+  assert_int_equal(x->lead, y->lead);
+  assert_int_equal(x->last, y->last);
+}
+
+static bool same_operand(const dvt_operand *x, const dvt_operand *y) {
+  return x->matrix == y->matrix && x->trans == y->trans && x->row == y->row && x->col == y->col;
+}
+
+static bool same_term(const dvt_term *x, const dvt_term *y) {
+  return x->kernel == y->kernel && x->alpha == y->alpha && x->beta == y->beta &&
+         same_operand(&x->left, &y->left) && same_operand(&x->right, &y->right);
+}
+
+static void assert_same_step(const dvt_step *x, const dvt_step *y) {
+  assert_true(x->kind == y->kind && x->device == y->device && x->role == y->role &&
+              x->from_device == y->from_device && x->marked == y->marked);
+  assert_true(same_term(&x->term, &y->term) && same_operand(&x->out, &y->out));
+  assert_true(x->out_slot == y->out_slot && x->left_slot == y->left_slot && x->right_slot == y->right_slot &&
+              x->from_slot == y->from_slot);
+  assert_true(x->first_wait == y->first_wait && x->waits == y->waits);
+}
+
+CASE(test_what_was_chosen_is_remembered) {
+  const dvt_model model = made_up_model(2);
+  dvt_plan_shape shape = large_shape(0, 2);
+  dvt_chosen first, again;
+  set_shape(&shape, 5000, 4000, 3000);
+  assert_int_equal(dvt_choose(&model, &shape, 0, true, &first), DAVIT_SUCCESS);
+  assert_int_equal(dvt_choose(&model, &shape, 0, true, &again), DAVIT_SUCCESS);
+  assert_same_choice(&first.candidate[0].choice, &again.candidate[0].choice);
+  assert_true(first.candidate[0].seconds == again.candidate[0].seconds);
+}
+
 CASE(test_same_shape_same_plan) {
-  dvt_plan_shape shape = {.m = 1000, .n = 900, .k = 800, .tile = 64, .peers = true, .devices = 4};
-  for (int d = 0; d < 4; d++)
-    shape.device[d].slots = 40;
+  dvt_plan_shape shape = large_shape(1000, 4);
+  const dvt_plan_choice choice = {.grid = {1, 2, 2}, .tile = {64, 96, 128}, .lead = 32, .last = 32};
   dvt_plan one, two;
-  assert_int_equal(dvt_plan_build(&shape, &one), DAVIT_SUCCESS);
-  assert_int_equal(dvt_plan_build(&shape, &two), DAVIT_SUCCESS);
+  assert_int_equal(dvt_plan_build(&shape, &choice, &one), DAVIT_SUCCESS);
+  assert_int_equal(dvt_plan_build(&shape, &choice, &two), DAVIT_SUCCESS);
   assert_int_equal(one.steps, two.steps);
+  assert_memory_equal(one.wait, two.wait, (size_t)one.waits * sizeof *one.wait);
   for (int64_t i = 0; i < one.steps; i++)
-    assert_memory_equal(&one.step[i], &two.step[i], sizeof(dvt_step));
+    assert_same_step(&one.step[i], &two.step[i]);
   dvt_plan_free(&one);
   dvt_plan_free(&two);
 }

@@ -62,7 +62,7 @@ static davit_status use_queues(scenario *s) {
 }
 
 static davit_status multiply(scenario *s) {
-  davit_gemm_options options = {
+  davit_level3_options options = {
       .devices = s->devices, .device_count = 2, .tile = 64, .separate_memory = true};
   return davit_dgemm('N', 'T', N, N, N, 1, s->a, N, s->b, N, 0, s->c, N, &options);
 }

@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 /* ---- what the calls work on ---- */
 
@@ -30,7 +31,7 @@ static struct arena {
     davit_align_result alignment;
     davit_detect_hit detections[4];
     davit_device_info info;
-    davit_occupancy_card cards[16];
+    davit_occupancy_card cards[32];
     davit_occupancy_result occupancy;
     davit_closest_pair_result pair;
     davit_tuning_entry entries[64];
@@ -48,7 +49,7 @@ static davit_align_database *database;
 static davit_detector *detector;
 static const davit_monoid *sum;
 static davit_occupancy_card card;
-static davit_occupancy_block block = {.threads = 128};
+static davit_occupancy_block block = {.threads = 128}, sizeless;
 static const int8_t matrix[4] = {1, -1, -1, 1};
 static davit_align_scoring scoring = {.symbols = 2, .matrix = matrix, .gap_open = 2, .gap_extend = 1};
 static float sound[300 * 4 + 2048];
@@ -111,7 +112,8 @@ ARGUMENT(T, int, 2, "%d", 0, 1, 1025, -1, INT_MIN)     /* threads */
 ARGUMENT(R, double, 7, "%g", 0, -1, (double)NAN, (double)INFINITY, -(double)INFINITY, 1e308, 1e-320)
 ARGUMENT(L, char, 0, "'%c'", 0, 'Q', -1)
 ARGUMENT(S, const char *, 0, "%.0s", NULL, "", "\377\n%s%n")
-ARGUMENT(W, const char *, 0, "%.0s", NULL, "", "/dev/null") /* paths that are written */
+ARGUMENT(V, const char *, 3, "%.0s", NULL, "", "\377\n%s%n") /* texts that are only shown */
+ARGUMENT(W, const char *, 0, "%.0s", NULL, "", "/dev/null")  /* paths that are written */
 POINTER(P, void *, 1)
 POINTER(F, davit_host_function, 0)
 POINTER(G, davit_region, 0)
@@ -159,7 +161,7 @@ typedef struct row {
   const char *name;
   davit_status (*call)(void);
 } row;
-static row rows[160];
+static row rows[320];
 static int row_count;
 
 static void add_row(const char *name, davit_status (*call)(void)) {
@@ -308,15 +310,84 @@ ROW(davit_timer_elapsed) {
   return davit_timer_elapsed(P(timer), P(a.y));
 }
 
-#define BLAS(p, T, x, y, z)                                                                                  \
+static davit_status trace(const char *path, const char *given) {
+  DVT_TRY(davit_trace_start(given));
+  davit_queue_host_function(queue, nothing, NULL);
+  const davit_status status = davit_trace_stop();
+  unlink(path);
+  return status;
+}
+
+static const char *trace_path(void) {
+  static char path[64];
+  snprintf(path, sizeof path, "/tmp/davit-interface-%ld.json", (long)getpid());
+  return path;
+}
+
+ROW(davit_trace_start) {
+  return trace(trace_path(), W(trace_path()));
+}
+
+ROW(davit_trace_stop) {
+  return trace(trace_path(), trace_path());
+}
+
+CALL(davit_queue_label, Q, V("name"))
+CALL(davit_statistics_read, P(&a.out))
+
+/* Routines of the types p, of real ones, of complex ones; R is the type of a real part. */
+#define BLAS(p, T, R_, x, y, z)                                                                              \
   BOTH(p##gemm, L('N'), L('T'), N(4), N(4), N(4), (T)R(1), P(x), N(4), P(y), N(4), (T)R(1), P(z), N(4),      \
-       O(davit_gemm_options))                                                                                \
+       O(davit_level3_options))                                                                              \
+  BOTH(p##symm, L('L'), L('U'), N(4), N(4), (T)R(1), P(x), N(4), P(y), N(4), (T)R(1), P(z), N(4),            \
+       O(davit_level3_options))                                                                              \
+  BOTH(p##syrk, L('L'), L('N'), N(4), N(4), (T)R(1), P(x), N(4), (T)R(1), P(z), N(4),                        \
+       O(davit_level3_options))                                                                              \
+  BOTH(p##syr2k, L('U'), L('N'), N(4), N(4), (T)R(1), P(x), N(4), P(y), N(4), (T)R(1), P(z), N(4),           \
+       O(davit_level3_options))                                                                              \
+  BOTH(p##trmm, L('L'), L('U'), L('T'), L('N'), N(4), N(4), (T)R(1), P(x), N(4), P(z), N(4),                 \
+       O(davit_level3_options))                                                                              \
+  BOTH(p##trsm, L('R'), L('L'), L('N'), L('U'), N(4), N(4), (T)R(1), P(x), N(4), P(z), N(4),                 \
+       O(davit_level3_options))
+BLAS(d, double, double, a.x, a.y, a.z)
+BLAS(s, float, float, a.f, a.g, a.h)
+BLAS(z, davit_complex_double, double, a.x, a.y, a.z)
+BLAS(c, davit_complex_float, float, a.f, a.g, a.h)
+
+#define COMPLEX_BLAS(p, T, R_, x, y, z)                                                                      \
+  BOTH(p##hemm, L('L'), L('U'), N(4), N(4), (T)R(1), P(x), N(4), P(y), N(4), (T)R(1), P(z), N(4),            \
+       O(davit_level3_options))                                                                              \
+  BOTH(p##herk, L('L'), L('N'), N(4), N(4), (R_)R(1), P(x), N(4), (R_)R(1), P(z), N(4),                      \
+       O(davit_level3_options))                                                                              \
+  BOTH(p##her2k, L('U'), L('C'), N(4), N(4), (T)R(1), P(x), N(4), P(y), N(4), (R_)R(1), P(z), N(4),          \
+       O(davit_level3_options))
+COMPLEX_BLAS(z, davit_complex_double, double, a.x, a.y, a.z)
+COMPLEX_BLAS(c, davit_complex_float, float, a.f, a.g, a.h)
+
+/* Levels 1 and 2; dot and the norms have letters of their own. */
+#define LOW_BLAS(p, T, x, y, z)                                                                              \
   BOTH(p##gemv, L('T'), N(4), N(4), (T)R(1), P(x), N(4), P(y), J(1), (T)R(1), P(z), J(-2),                   \
        O(davit_gemv_options))                                                                                \
   BOTH(p##axpy, N(8), (T)R(2), P(x), J(1), P(z), J(-2), O(davit_axpy_options))                               \
-  BOTH(p##dot, N(8), P(x), J(1), P(y), J(-2), P(z), O(davit_dot_options))
-BLAS(d, double, a.x, a.y, a.z)
-BLAS(s, float, a.f, a.g, a.h)
+  BOTH(p##scal, N(8), (T)R(2), P(z), J(-2), O(davit_scal_options))
+LOW_BLAS(d, double, a.x, a.y, a.z)
+LOW_BLAS(s, float, a.f, a.g, a.h)
+LOW_BLAS(z, davit_complex_double, a.x, a.y, a.z)
+LOW_BLAS(c, davit_complex_float, a.f, a.g, a.h)
+BOTH(ddot, N(8), P(a.x), J(1), P(a.y), J(-2), P(a.z), O(davit_dot_options))
+BOTH(sdot, N(8), P(a.f), J(1), P(a.g), J(-2), P(a.h), O(davit_dot_options))
+BOTH(zdotu, N(8), P(a.x), J(1), P(a.y), J(-2), P(a.z), O(davit_dot_options))
+BOTH(cdotu, N(8), P(a.f), J(1), P(a.g), J(-2), P(a.h), O(davit_dot_options))
+BOTH(zdotc, N(8), P(a.x), J(1), P(a.y), J(-2), P(a.z), O(davit_dot_options))
+BOTH(cdotc, N(8), P(a.f), J(1), P(a.g), J(-2), P(a.h), O(davit_dot_options))
+BOTH(dnrm2, N(8), P(a.x), J(1), P(a.z), O(davit_norm_options))
+BOTH(snrm2, N(8), P(a.f), J(1), P(a.h), O(davit_norm_options))
+BOTH(dznrm2, N(8), P(a.x), J(1), P(a.z), O(davit_norm_options))
+BOTH(scnrm2, N(8), P(a.f), J(1), P(a.h), O(davit_norm_options))
+BOTH(dasum, N(8), P(a.x), J(1), P(a.z), O(davit_norm_options))
+BOTH(sasum, N(8), P(a.f), J(1), P(a.h), O(davit_norm_options))
+BOTH(dzasum, N(8), P(a.x), J(1), P(a.z), O(davit_norm_options))
+BOTH(scasum, N(8), P(a.f), J(1), P(a.h), O(davit_norm_options))
 
 BOTH(reduce, OP, TYPE, N(8), P(a.f), P(a.h), O(davit_reduce_options))
 CALL(davit_reduce_parts, OP, TYPE, C(2), P(a.reduce), P(a.h))
@@ -356,8 +427,8 @@ CALL(davit_align_scores, P(database), P(&scoring), N(4), P(a.symbols), P(a.score
 CALL(davit_align_search, P(database), P(&scoring), N(4), P(a.symbols), N(2), P(a.out.hits), P(&a.count))
 ROW(davit_align_trace) {
   char *cigar = NULL;
-  const davit_status status =
-      davit_align_trace(P(&scoring), N(4), P(a.symbols), N(8), P(a.symbols + 4), P(&a.out), P(&cigar));
+  const davit_status status = davit_align_trace(P(&scoring), N(4), P(a.symbols), N(8), P(a.symbols + 4),
+                                                P(&a.out), P(&cigar), O(davit_align_trace_options));
   CHECK(davit_free(cigar));
   return status;
 }
@@ -377,6 +448,8 @@ CALL(davit_occupancy_card_list, I(1), P(a.out.cards), P(&a.counted))
 CALL(davit_occupancy_card_find, S("A100"), P(&a.out))
 CALL(davit_occupancy_card_describe, I(DAVIT_HOST), P(&a.out))
 CALL(davit_occupancy, P(&card), P(&block), P(&a.out), O_ALONE(davit_occupancy_options))
+CALL(davit_occupancy_advise, P(&card), P(&sizeless), P(&a.counted), P(&a.out),
+     O_ALONE(davit_occupancy_options))
 CALL(davit_tuning_parameters, I(1), P(a.out.parameters), P(&a.counted))
 CALL(davit_tuning_load, S("/nowhere"))
 CALL(davit_tuning_save, W("/nowhere/at/all"))
@@ -506,8 +579,8 @@ static void judge(const row *r, int kind, int n, davit_status status, davit_stat
              davit_last_error());
 }
 
-/* The n-th passage fails in a call of a library that has just been started, so its pools are empty. The call, or
- * its queue, says so, or the call does without; the next call does what it would have done. */
+/* The n-th passage fails in a call of a library that has just been started, so its pools are empty. The call,
+ * or its queue, says so, or the call does without; the next call does what it would have done. */
 static bool fail_row(const row *r, int kind, int n, davit_status usual, const struct arena *right) {
   bool armed = false;
   close_all(NULL);
@@ -532,8 +605,8 @@ static bool fail_row(const row *r, int kind, int n, davit_status usual, const st
   return !armed;
 }
 
-/* Every passage of every function fails: a status and a sentence, and nothing leaks. The first case, because a
- * nowait region keeps the threads that there are for ever. */
+/* Every passage of every function fails: a status and a sentence, and nothing leaks. The first case, because
+ * a nowait region keeps the threads that there are for ever. */
 CASE(test_failures) {
   int failures[DVT_INJECTIONS] = {0};
   options_mode = OPTIONS_NULL;
@@ -625,7 +698,7 @@ CASE(test_queue_forms_take_no_devices) {
       fail_msg("%s on the host: \"%s\"", r->name, davit_last_error());
     forms += is_queue_form(r);
   }
-  assert_int_equal(forms, 17);
+  assert_int_equal(forms, 65);
 }
 
 /* Offsets that are no sequences, with and without symbols. */

@@ -75,6 +75,16 @@ CASE(test_pointer_places) {
   assert_int_equal(place_of(from_malloc), DAVIT_PAGEABLE);
 }
 
+/* A block ends behind its last byte, where another may begin. */
+CASE(test_pointers_behind_a_block) {
+  enum { BYTES = 1 << 20 }; /* a whole class, so that nothing of the block lies behind them */
+  for (int device = 0; device < device_count(); device++) {
+    char *block = new_memory(BYTES, device);
+    assert_int_equal(place_of(block + BYTES - 1), device);
+    assert_int_equal(place_of(block + BYTES), DAVIT_PAGEABLE);
+  }
+}
+
 /* What no memory can hold is refused before it is taken, with what the process may have. */
 CASE(test_more_than_there_is) {
   const int places[] = {DAVIT_PAGEABLE, DAVIT_PINNED};

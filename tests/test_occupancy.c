@@ -74,6 +74,8 @@ static const figure figures[] = {
     /* Printed 12, which needs the units: by hand it is 13. */
     {"compareStripPoints, 128", "GTX 670", 128, 0, 28 * 128 + 4, 12, 13, 48, 75, SHARED},
     {"base of 1024, 12 KB", "GTX 670", 1024, 0, 12 << 10, 2, 2, 64, 100, WARPS},
+    /* 51 warps by registers, 48 in four parts: 9 blocks of 5. */
+    {"five warps, 33 registers", "GTX 670", 160, 33, 0, 9, 12, 45, 70.31, REGISTERS},
     {"registers as many as there are", "GTX 670", 1024, 63, 0, 1, 1, 32, 50, REGISTERS},
 };
 
@@ -172,7 +174,7 @@ CASE(test_reserved_memory) {
 /* ---- properties ---- */
 
 CASE(test_properties) {
-  davit_occupancy_card cards[8];
+  davit_occupancy_card cards[32];
   int count = 0;
   uint64_t random = 7;
   CHECK(davit_occupancy_card_list(COUNT(cards), cards, &count));
@@ -203,13 +205,14 @@ CASE(test_names) {
   CHECK(davit_occupancy_card_find("gtx-670", &card));
   assert_string_equal(card.name, "GTX 670");
   assert_int_equal(card.compute_capability, 30);
-  REFUSED(davit_occupancy_card_find("GTX 67", &card), "GT 560M, GTX 670, V100, A100, H100");
+  REFUSED(davit_occupancy_card_find("GTX 67", &card), "GT 560M, GTX 670, 930M, V100, A100");
+  REFUSED(davit_occupancy_card_find("GTX 67", &card), "MI300X");
   REFUSED(davit_occupancy_card_find("", &card), "name");
   REFUSED(davit_occupancy_card_find(NULL, &card), "name");
   CHECK(davit_occupancy_card_list(0, NULL, &count));
-  assert_int_equal(count, 6);
+  assert_int_equal(count, 16);
   CHECK(davit_occupancy_card_list(2, list, &count));
-  assert_string_equal(list[1].name, "GTX 670");
+  assert_string_equal(list[1].name, "GTX 460");
   assert_string_equal(davit_occupancy_limit_string(SHARED), "shared memory");
 }
 
@@ -225,8 +228,8 @@ CASE(test_arguments) {
   BAD(&card, &block, NULL, "result is NULL");
   options.model = (davit_occupancy_model)2;
   BAD(&card, &block, &o, "options->model is 2");
-  options = (davit_occupancy_options){.reserved = {0, 0, 0, 9}};
-  BAD(&card, &block, &o, "options->reserved[3] is 9");
+  options = (davit_occupancy_options){.reserved = {0, 0, 9}};
+  BAD(&card, &block, &o, "options->reserved[2] is 9");
   options = (davit_occupancy_options){.model = DAVIT_OCCUPANCY_RULE};
   block.reserved[1] = 1;
   BAD(&card, &block, &o, "block->reserved[1] is 1");
@@ -242,6 +245,59 @@ CASE(test_arguments) {
   BAD(&card, &block, &o, "unit");
 #undef BAD
   assert_int_equal(o.blocks, 77);
+}
+
+/* ---- advice ---- */
+
+/* No multiple of a warp has more occupancy, and no smaller one as much. */
+CASE(test_advice) {
+  davit_occupancy_card cards[32];
+  int count = 0;
+  uint64_t random = 11;
+  CHECK(davit_occupancy_card_list(COUNT(cards), cards, &count));
+  for (int trial = 0; trial < 2000; trial++) {
+    const davit_occupancy_card *card = &cards[random_below(&random, count)];
+    const davit_occupancy_options options = {.thread_shared_bytes = (size_t)random_below(&random, 64)};
+    davit_occupancy_block block = {.registers = random_below(&random, 60),
+                                   .shared_bytes = (size_t)random_below(&random, 16000)};
+    davit_occupancy_result advised, other;
+    int threads = 0;
+    CHECK(davit_occupancy_advise(card, &block, &threads, &advised, &options));
+    for (block.threads = card->warp_size; block.threads <= card->block_threads;
+         block.threads += card->warp_size) {
+      CHECK(davit_occupancy(card, &block, &other, &options));
+      assert_true(block.threads < threads ? other.occupancy < advised.occupancy
+                                          : other.occupancy <= advised.occupancy);
+      if (block.threads == threads)
+        assert_memory_equal(&other, &advised, sizeof other);
+    }
+  }
+  davit_occupancy_block block = {.threads = 1};
+  davit_occupancy_result o;
+  int threads = 0;
+  REFUSED(davit_occupancy_advise(&cards[0], &block, &threads, &o, NULL), "block->threads is 1");
+  REFUSED(davit_occupancy_advise(&cards[0], &(davit_occupancy_block){0}, NULL, &o, NULL), "threads is NULL");
+  REFUSED(davit_occupancy_advise(&cards[0], &(davit_occupancy_block){0}, &threads, &o,
+                                 &(davit_occupancy_options){.thread_shared_bytes = SIZE_MAX}),
+          "thread_shared_bytes");
+  /* A kernel that no block size makes possible: the smallest, and why. */
+  CHECK(davit_occupancy_advise(&cards[0], &(davit_occupancy_block){.registers = 200}, &threads, &o, NULL));
+  assert_int_equal(threads, 32);
+  assert_non_null(strstr(o.reason, "at most 124 registers"));
+}
+
+/* Waves a part holds by LLVM's table for 512 registers of a thread: 8 up to 64 registers, 7 up to 72, 4 up to
+ * 128, 1 from 257 on. */
+CASE(test_cdna) {
+  static const struct {
+    int registers, waves;
+  } table[] = {{24, 8}, {64, 8},  {65, 7},  {72, 7},  {73, 6}, {80, 6},
+               {96, 5}, {128, 4}, {168, 3}, {256, 2}, {512, 1}};
+  davit_occupancy_card card = card_of("MI210");
+  for (int i = 0; i < COUNT(table); i++)
+    assert_int_equal(by_rule(&card, 256, table[i].registers, 0).blocks, table[i].waves);
+  assert_int_equal(by_rule(&card, 64, 0, 0).blocks, 32);
+  assert_int_equal(by_rule(&card, 256, 0, 32 << 10).blocks, 2);
 }
 
 /* ---- CUDA's calculator ---- */
@@ -276,7 +332,8 @@ static int by_cuda(const davit_occupancy_card *card, int threads, int registers,
 }
 
 CASE(test_cuda_header) {
-  static const char *const names[] = {"GTX 670", "V100", "A100", "H100"}; /* it no longer knows Fermi */
+  static const char *const names[] = {"GTX 670",  "930M", "V100",     "A100", "RTX 3090",
+                                      "RTX 4090", "H100", "RTX 5090", "B200"}; /* it no longer knows Fermi */
   uint64_t random = 1;
   for (int trial = 0; trial < 200000; trial++) {
     davit_occupancy_card card = card_of(names[random_below(&random, COUNT(names))]);

@@ -4,16 +4,20 @@
 #include "tests/elements.h"
 
 CASE(test_names) {
-  static const char *const operators[] = {"sum", "prod", "min", "max"}, *const types[] = {"float", "double",
-                                                                                          "int32", "int64"};
-  static const size_t bytes[] = {4, 8, 4, 8};
+  static const char *const operators[] = {"sum", "prod", "min", "max"}, *const types[] = {"float",
+                                                                                          "double",
+                                                                                          "int32",
+                                                                                          "int64",
+                                                                                          "complex_float",
+                                                                                          "complex_double"};
+  static const size_t bytes[] = {4, 8, 4, 8, 8, 16};
   EACH_OPERATOR(op)
     assert_string_equal(davit_operator_string(op), operators[op]);
-  EACH_TYPE(type) {
+  for (davit_type type = DAVIT_FLOAT; type < DAVIT_TYPE_COUNT; type++) {
     assert_string_equal(davit_type_string(type), types[type]);
     assert_int_equal(davit_type_bytes(type), bytes[type]);
   }
-  for (int unknown = -1; unknown <= 4; unknown += 5) {
+  for (int unknown = -1; unknown <= 6; unknown += 7) {
     assert_string_equal(davit_operator_string((davit_operator)unknown), "unknown");
     assert_string_equal(davit_type_string((davit_type)unknown), "unknown");
     assert_int_equal(davit_type_bytes((davit_type)unknown), 0);

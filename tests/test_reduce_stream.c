@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions on a GPU without one: the kernels of offload/kernel/tree.inc thread by thread, bit for bit against
- * the same tree on the CPU. */
+/* Reductions on a GPU without one: the kernels of offload/kernel/tree.inc thread by thread, bit for bit
+ * against the same tree on the CPU. */
 #include "tests/emulator.h"
 /* The source under test. */
 #define dvt_builtin_reduces emulated_builtin_reduces

@@ -108,7 +108,7 @@ static void expect_unread(const dense *a, const dense *b) {
 
 static void try_gemm(davit_type type, char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
                      double beta) {
-  static const dvt_form forms[] = {dvt_gemm_host, dvt_gemm_region, dvt_gemm_stream};
+  static const dvt_form forms[] = {dvt_level3_host, dvt_level3_region, dvt_level3_stream};
   const bool ta = transa != 'N', tb = transb != 'N';
   /* BLIS's threads spin where they wait for each other, so only some cases have two or three. */
   const int threads = (m + n + k) % 32 < 2 ? 2 + (int)((m + n + k) % 32) : 1;
@@ -120,9 +120,20 @@ static void try_gemm(davit_type type, char transa, char transb, int64_t m, int64
     dense a = dense_new(type, ta ? k : m, ta ? m : k, 3, 0, place, seed_of(alpha == 0, 1));
     dense b = dense_new(type, tb ? n : k, tb ? k : n, 5, 0, place, seed_of(alpha == 0, 2));
     dense c = dense_new(type, m, n, 2, 0, place, seed_of(beta == 0, 3));
-    const dvt_gemm g = {type, transa, transb,          m,    n,
-                        k,    alpha,  dense_there(&a), a.ld, dense_there(&b),
-                        b.ld, beta,   dense_there(&c), c.ld};
+    const dvt_level3 g = {.type = type,
+                          .transa = transa,
+                          .transb = transb,
+                          .m = m,
+                          .n = n,
+                          .k = k,
+                          .alpha = alpha,
+                          .a = dense_there(&a),
+                          .lda = a.ld,
+                          .b = dense_there(&b),
+                          .ldb = b.ld,
+                          .beta = beta,
+                          .c = dense_there(&c),
+                          .ldc = c.ld};
     const double bound = product_bound(k, alpha, &a, &b, beta, &c);
     long double squares = 0;
     CHECK(perform(forms, form, threads, &g));
@@ -261,8 +272,10 @@ static double dot_of(int form, davit_type type, int64_t n, const void *x, int64_
   double here = NAN;
   dense there = dense_new(type, 1, 1, 0, 0, place_of(form), UNSET);
   const davit_status expected = form == STREAM ? DAVIT_UNSUPPORTED : DAVIT_SUCCESS;
-  assert_int_equal(perform(dot_forms, form, 1, &(dvt_dot){type, n, x, incx, y, incy, &here}), expected);
-  CHECK(perform(dot_forms, form, 1, &(dvt_dot){type, n, x, incx, y, incy, dense_there(&there)}));
+  assert_int_equal(perform(dot_forms, form, 1, &(dvt_dot){type, n, x, incx, y, incy, &here, false, false}),
+                   expected);
+  CHECK(
+      perform(dot_forms, form, 1, &(dvt_dot){type, n, x, incx, y, incy, dense_there(&there), false, false}));
   dense_take(&there);
   const double result = dense_at(&there, 0, 0);
   assert_true(form == STREAM || element_at(type, &here, 0) == result);
@@ -310,7 +323,8 @@ static void dot_long(davit_type type) {
     CHECK(davit_copy(bytes, x, copy));
     for (int i = 0; i < 2; i++) {
       double got[1] = {0};
-      CHECK(dvt_dot_region(&(dvt_site){.device = device}, &(dvt_dot){type, n, copy, 1, copy, 1, got}));
+      CHECK(dvt_dot_region(&(dvt_site){.device = device},
+                           &(dvt_dot){type, n, copy, 1, copy, 1, got, false, false}));
       if (device == 0 && i == 0)
         memcpy(first, got, sizeof first);
       assert_memory_equal(got, first, sizeof first);
@@ -346,8 +360,19 @@ CASE(test_gemm_with_dynamic_threads) {
   for (int i = 0; i < N * N; i++)
     a[i] = 1;
   omp_set_dynamic(1);
-  dvt_gemm_host(&(dvt_site){.threads = 7},
-                &(dvt_gemm){DAVIT_DOUBLE, 'N', 'N', N, N, N, 1, a, N, a, N, 0, c, N});
+  dvt_level3_host(&(dvt_site){.threads = 7}, &(dvt_level3){.type = DAVIT_DOUBLE,
+                                                           .transa = 'N',
+                                                           .transb = 'N',
+                                                           .m = N,
+                                                           .n = N,
+                                                           .k = N,
+                                                           .alpha = 1,
+                                                           .a = a,
+                                                           .lda = N,
+                                                           .b = a,
+                                                           .ldb = N,
+                                                           .c = c,
+                                                           .ldc = N});
   assert_true(omp_get_dynamic());
   omp_set_dynamic(0);
   const double expected = N;
@@ -364,8 +389,19 @@ static void *multiply(void *argument) {
   }
   bool right = true;
   for (int repeat = 0; repeat < 5; repeat++) {
-    dvt_gemm_host(&(dvt_site){.threads = threads},
-                  &(dvt_gemm){DAVIT_DOUBLE, 'T', 'N', N, N, N, 1, a, N, b, N, 0, c, N});
+    dvt_level3_host(&(dvt_site){.threads = threads}, &(dvt_level3){.type = DAVIT_DOUBLE,
+                                                                   .transa = 'T',
+                                                                   .transb = 'N',
+                                                                   .m = N,
+                                                                   .n = N,
+                                                                   .k = N,
+                                                                   .alpha = 1,
+                                                                   .a = a,
+                                                                   .lda = N,
+                                                                   .b = b,
+                                                                   .ldb = N,
+                                                                   .c = c,
+                                                                   .ldc = N});
     right = right && c[0] == threads * N * (N - 1) / 2 && c[N * N - 1] == c[0];
   }
   *count = right ? 0 : threads;

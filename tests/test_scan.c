@@ -60,7 +60,7 @@ CASE(test_large_against_reference) {
     EACH_KIND(kind)
       for (int pattern = -1; pattern < FLAGS_PATTERNS; pattern++, turn++) {
         job j = scan_of((davit_operator)(turn % DAVIT_OPERATOR_COUNT),
-                        (davit_type)(turn / 3 % DAVIT_TYPE_COUNT), kind, large_sizes[s]);
+                        (davit_type)(turn / 3 % DVT_MONOID_TYPES), kind, large_sizes[s]);
         j.in_place = turn % 2;
         j.shift = (size_t)(turn % 3);
         against_reference(j, pattern, &seed);
@@ -72,15 +72,15 @@ CASE(test_large_against_reference) {
 CASE(test_many_pieces) {
   uint64_t seed = 3;
   dvt_monoid_travel(true);
-  for (int turn = 0; turn < 2 * DAVIT_TYPE_COUNT; turn++) {
+  for (int turn = 0; turn < 2 * DVT_MONOID_TYPES; turn++) {
     SCOPE;
-    const davit_type type = (davit_type)(turn % DAVIT_TYPE_COUNT);
+    const davit_type type = (davit_type)(turn % DVT_MONOID_TYPES);
     const int64_t piece = (32 << 20) / (int64_t)davit_type_bytes(type);
     job j =
         scan_of(turn == 5 ? DAVIT_MAX : DAVIT_SUM, type, (davit_scan_kind)(turn / 2 % 2), 3 * piece + 54321);
     j.in_place = turn % 2;
     j.shift = (size_t)(turn % 3 == 2);
-    trial t = trial_new(j, turn >= DAVIT_TYPE_COUNT ? FLAGS_NONE : -1, &seed);
+    trial t = trial_new(j, turn >= DVT_MONOID_TYPES ? FLAGS_NONE : -1, &seed);
     if (t.flags) /* a segment that begins in the first piece and ends in the last */
       t.flags[piece / 2] = t.flags[3 * piece + 3] = 2;
     refer(&t);
@@ -253,13 +253,13 @@ CASE(test_same_bits_again_and_again) {
   EACH_DEVICE(device)
     for (int segmented = 0; segmented < 2; segmented++) {
       const job j = {.scan = true, .n = N, .x = x, .flags = segmented ? flags : NULL};
-      const int place = place_for(device), repeats = scaled(place_is_host(place) ? 30 : 1000);
+      const int place = place_for(device), repeats = scaled(is_gpu(device) ? 1000 : 30);
       arrays a = job_place(&j, 0, N, place, place, place);
       davit_queue *queue = new_queue(device, 1);
       for (int r = 0; r < repeats; r++) {
         CHECK(davit_queue_fill(queue, a.y.bytes, 0xff, zone_data(&a.y)));
         CHECK(job_call(&j, queue, &a, NULL, 0));
-        if (r % EVERY != 0 && r + 1 != repeats && place_is_host(place))
+        if (r % EVERY != 0 && r + 1 != repeats && !is_gpu(device))
           continue;
         CHECK(davit_queue_copy(queue, a.y.bytes, zone_data(&a.y), r == 0 ? first : again));
         CHECK(davit_queue_synchronize(queue));
@@ -427,7 +427,8 @@ CASE(test_bad_arguments) {
   const davit_scan_kind no_kind = (davit_scan_kind)2;
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
   REFUSED(davit_scan((davit_operator)-1, DAVIT_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "op is -1");
-  REFUSED(davit_scan(DAVIT_SUM, DAVIT_TYPE_COUNT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "type is 4");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_COMPLEX_FLOAT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "complex_float");
+  REFUSED(davit_scan(DAVIT_SUM, DAVIT_TYPE_COUNT, DAVIT_SCAN_INCLUSIVE, 8, x, y, NULL), "type is 6");
   REFUSED(davit_scan(DAVIT_SUM, DAVIT_FLOAT, no_kind, 8, x, y, NULL), "kind is 2");
   REFUSED(davit_scan(FLOAT_SUM, 8, x, x + 1, NULL), "y overlaps x");
   REFUSED(davit_scan(FLOAT_SUM, 8, x + 7, x, NULL), "y overlaps x");

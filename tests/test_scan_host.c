@@ -112,7 +112,7 @@ CASE(test_one_head) {
       const int at = (turn % 2 ? 0 : BLOCK) + (turn % 3 ? 0 : 7 * PIECE) + s * STRIP + places[p];
       flags[at] = (uint8_t)(1 << turn % 8);
       EACH_KIND(kind) {
-        job j = scan_of(DAVIT_SUM, (davit_type)(turn % DAVIT_TYPE_COUNT), kind, N);
+        job j = scan_of(DAVIT_SUM, (davit_type)(turn % DVT_MONOID_TYPES), kind, N);
         j.in_place = turn % 5 == 0;
         j.flags = flags;
         expect_variants(j);

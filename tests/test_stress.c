@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many threads, many commands, random programs against a sequential model, storms of short lives, crowds.
- * DAVIT_TEST_SCALE makes it shorter. */
+/* Many threads, many commands, random programs against a sequential model, storms of short lives, crowds,
+ * events that are recorded while others wait for them, long chains, many queues. DAVIT_TEST_SCALE makes it
+ * shorter. */
 #include "tests/support.h"
 
 /* ---- producers ---- */
@@ -412,4 +413,150 @@ CASE(test_queues_end_within_a_batch) {
   CHECK(davit_queue_destroy(held));
   for (int i = 0; i < CROWDS; i++)
     CHECK(davit_queue_destroy(crowd[i]));
+}
+
+/* ---- an event that is recorded again while others wait for it ---- */
+
+enum { RECORDINGS = 20000, WAITERS = 3 };
+
+typedef struct churn {
+  davit_event *event;
+  atomic_int ran, recorded, wrong;
+  atomic_bool over;
+} churn;
+
+typedef struct check_later {
+  churn *c;
+  int least;
+} check_later;
+
+/* What had been recorded when the wait was enqueued has run before. */
+static davit_status check_ran(void *argument) {
+  check_later *later = argument;
+  if (atomic_load(&later->c->ran) < later->least)
+    atomic_fetch_add(&later->c->wrong, 1);
+  free(later);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status wait_once(churn *c, davit_queue *queue, uint64_t *random) {
+  const int least = atomic_load(&c->recorded);
+  davit_event_state state;
+  switch (random_below(random, 3)) {
+  case 0:
+    DVT_TRY(davit_event_synchronize(c->event));
+    return atomic_load(&c->ran) >= least ? DAVIT_SUCCESS : davit_fail(DAVIT_WORK_FAILED, "too early");
+  case 1: {
+    check_later *later = malloc(sizeof *later);
+    *later = (check_later){c, least};
+    DVT_TRY(davit_queue_wait(queue, c->event));
+    return davit_queue_host_function(queue, check_ran, later);
+  }
+  default:
+    return davit_event_query(c->event, &state);
+  }
+}
+
+static void *wait_all_the_time(void *argument) {
+  churn *c = *(churn **)argument;
+  uint64_t random = 3;
+  davit_queue *queue = NULL;
+  davit_status status = davit_queue_create(DAVIT_HOST, &queue, &(davit_queue_options){.subqueues = 2});
+  while (status == DAVIT_SUCCESS && !atomic_load(&c->over))
+    status = wait_once(c, queue, &random);
+  const davit_status end = davit_queue_destroy(queue);
+  atomic_fetch_add(&c->wrong, status != DAVIT_SUCCESS || end != DAVIT_SUCCESS);
+  return NULL;
+}
+
+CASE(test_events_are_recorded_while_waited_for) {
+  churn c = {.event = new_event()};
+  churn *same[WAITERS] = {&c, &c, &c};
+  pthread_t waiters[WAITERS];
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  for (int i = 0; i < WAITERS; i++)
+    waiters[i] = start_thread(wait_all_the_time, &same[i]);
+  for (int i = 0; i < scaled(RECORDINGS); i++) {
+    CHECK(davit_queue_host_function(queue, add_one, &c.ran));
+    CHECK(davit_event_record(c.event, queue));
+    atomic_store(&c.recorded, i + 1);
+    if (i % 1000 == 999)
+      CHECK(davit_queue_synchronize(queue));
+  }
+  atomic_store(&c.over, true);
+  for (int i = 0; i < WAITERS; i++)
+    join_thread(waiters[i]);
+  assert_int_equal(c.wrong, 0);
+  CHECK(davit_queue_destroy(queue));
+}
+
+/* ---- long chains, many queues ---- */
+
+enum { CHAIN = 1000000, CHAIN_QUEUES = 3, PENDING = 50000, QUEUES_AT_ONCE = 10000 };
+
+typedef struct link_of_chain {
+  int *last, number;
+  atomic_int *wrong;
+} link_of_chain;
+
+static davit_status follow(void *argument) {
+  link_of_chain *l = argument;
+  if (*l->last != l->number - 1)
+    atomic_fetch_add(l->wrong, 1);
+  *l->last = l->number;
+  return DAVIT_SUCCESS;
+}
+
+/* Each step waits for the one before, on another queue; the counter is no atomic. */
+CASE(test_chain_of_a_million_steps) {
+  const int steps = scaled(scaled(CHAIN)); /* shorter still where tests are to be short */
+  link_of_chain *links = kept(PENDING * sizeof *links);
+  davit_queue *queue[CHAIN_QUEUES];
+  davit_event *event = new_event();
+  atomic_int wrong = 0;
+  int last = 0;
+  for (int i = 0; i < CHAIN_QUEUES; i++)
+    queue[i] = new_queue(DAVIT_HOST, 1);
+  for (int i = 0; i < steps; i++) {
+    davit_queue *here = queue[i % CHAIN_QUEUES];
+    if (i % PENDING == 0) /* their links are free again */
+      CHECK(davit_event_synchronize(event));
+    links[i % PENDING] = (link_of_chain){&last, i + 1, &wrong};
+    CHECK(davit_queue_wait(here, event));
+    CHECK(davit_queue_host_function(here, follow, &links[i % PENDING]));
+    CHECK(davit_event_record(event, here));
+  }
+  CHECK(davit_event_synchronize(event));
+  assert_int_equal(wrong, 0);
+  assert_int_equal(last, steps);
+  for (int i = 0; i < CHAIN_QUEUES; i++)
+    CHECK(davit_queue_destroy(queue[i]));
+}
+
+/* One chain through thousands of queues that are alive at once, behind a gate. With a thread for each, as in
+ * the back end "threads", fewer have to do. */
+CASE(test_ten_thousand_queues) {
+  const bool threads = strcmp(davit_backend_string(), "threads") == 0;
+  const int count = scaled(threads ? QUEUES_AT_ONCE / 20 : QUEUES_AT_ONCE);
+  int devices[MAX_PLACES], device_total = all_devices(devices), last = 0;
+  davit_queue **queue = kept((size_t)count * sizeof(davit_queue *));
+  link_of_chain *links = kept((size_t)count * sizeof *links);
+  davit_event *event = new_event();
+  atomic_int wrong = 0;
+  for (int i = 0; i < count; i++)
+    queue[i] = new_queue(devices[i % device_total], 1);
+  gate *g = gate_at_head(queue[0]);
+  for (int i = 0; i < count; i++) {
+    links[i] = (link_of_chain){&last, i + 1, &wrong};
+    CHECK(davit_queue_wait(queue[i], event));
+    CHECK(davit_queue_host_function(queue[i], follow, &links[i]));
+    CHECK(davit_event_soft_reset(event)); /* it goes to another device */
+    CHECK(davit_event_record(event, queue[i]));
+  }
+  gate_open(g);
+  CHECK(davit_event_synchronize(event));
+  assert_int_equal(wrong, 0);
+  assert_int_equal(last, count);
+  for (int i = count - 1; i >= 0; i--)
+    CHECK(davit_queue_destroy(queue[i]));
 }

@@ -357,6 +357,123 @@ CASE(a_team_in_a_region_of_the_program_is_one_thread) {
   assert_int_equal(wrong, 0);
 }
 
+/* ---- fills and random numbers ---- */
+
+enum { SHARE_BYTES = 1 << 22, SHARES = 24 };
+
+/* Nanoseconds that thread `id` of this process has run; 0 if there is none. */
+static int64_t cpu_time(long id) {
+  const clockid_t clock =
+      (clockid_t)(~(unsigned)id << 3 | 6); /* that of a thread, as pthread_getcpuclockid() has it */
+  struct timespec time;
+  return clock_gettime(clock, &time) == 0 ? (int64_t)time.tv_sec * 1000000000 + time.tv_nsec : 0;
+}
+
+/* The threads that have worked since `before` was taken, by their CPU time: all have equal shares. */
+typedef struct times {
+  long id[MAX_THREADS * 4];
+  int64_t ns[MAX_THREADS * 4];
+  int count;
+} times;
+
+static times all_times(void) {
+  times t = {.count = 0};
+  DIR *tasks = opendir("/proc/self/task");
+  assert_non_null(tasks);
+  for (const struct dirent *entry; (entry = readdir(tasks)) && t.count < COUNT(t.id);)
+    if (*entry->d_name != '.') {
+      t.id[t.count] = atol(entry->d_name);
+      t.ns[t.count] = cpu_time(t.id[t.count]);
+      t.count++;
+    }
+  closedir(tasks);
+  return t;
+}
+
+static int busy_since(const times *before) {
+  const times now = all_times();
+  int64_t ns[COUNT(now.id)], longest = 0;
+  int busy = 0;
+  for (int i = 0; i < now.count; i++) {
+    ns[i] = now.ns[i];
+    for (int j = 0; j < before->count; j++)
+      ns[i] -= before->id[j] == now.id[i] ? before->ns[j] : 0;
+    longest = ns[i] > longest ? ns[i] : longest;
+  }
+  for (int i = 0; i < now.count; i++)
+    busy += ns[i] > longest / 4;
+  return busy;
+}
+
+static void fill_memory(davit_queue *queue, bool random, void *memory) {
+  const int64_t n = SHARES * (int64_t)SHARE_BYTES / (int64_t)sizeof(double);
+  CHECK(random ? FORM(queue, random, DAVIT_DOUBLE, n, 3, memory)
+               : FORM(queue, fill, SHARES * (size_t)SHARE_BYTES, 7, memory));
+  if (queue)
+    CHECK(davit_queue_synchronize(queue));
+}
+
+/* As many threads as davit may use take part, in the plain forms and in queues. */
+CASE(fills_and_random_numbers_take_all_threads) {
+  void *memory = kept((size_t)SHARES * SHARE_BYTES);
+  for (int threads = 1; threads <= 3; threads++) {
+    CHECK(davit_set_threads(threads));
+    davit_queue *queue = new_queue(DAVIT_HOST, 1);
+    for (int form = 0; form < 4; form++) {
+      davit_queue *where = form / 2 ? queue : NULL;
+      fill_memory(where, form % 2, memory); /* makes the threads */
+      const times before = all_times();
+      for (int i = 0; i < (form % 2 ? 1 : 10); i++) /* long enough that what other threads do is little */
+        fill_memory(where, form % 2, memory);
+      assert_int_equal(busy_since(&before), threads);
+    }
+    CHECK(davit_queue_destroy(queue));
+  }
+  CHECK(davit_set_threads(0));
+}
+
+/* ---- threads that wait ---- */
+
+/* A thread that waits for work sleeps, but for a moment. */
+CASE(waiting_threads_sleep) {
+  enum { LONG_MS = 400 };
+  struct timespec begin, end;
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)LONG_MS));
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+  CHECK(davit_queue_synchronize(queue));
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+  const double ran_ms =
+      1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec);
+  assert_true(ran_ms < LONG_MS / 4);
+  CHECK(davit_queue_destroy(queue));
+}
+
+static davit_status stand_at(int device, void *g) {
+  (void)device;
+  return gate_pass(g);
+}
+
+/* Host functions, regions and copies are not counted among the threads that davit computes on: they meet. */
+CASE(host_functions_and_regions_need_no_turn) {
+  enum { BYTES = 1 << 20 };
+  char *from = kept_zeros(BYTES), *to = kept_zeros(BYTES);
+  davit_queue *one = new_queue(DAVIT_HOST, 1), *two = new_queue(DAVIT_HOST, 1);
+  gate *meeting = meeting_new(2);
+  CHECK(davit_set_threads(1));
+  const dvt_team all = dvt_team_begin(1); /* the one thread there is */
+  memset(from, 5, BYTES);
+  CHECK(davit_queue_host_function(one, gate_pass, meeting));
+  CHECK(davit_queue_region(two, stand_at, meeting));
+  CHECK(davit_queue_copy(two, BYTES, from, to));
+  CHECK(davit_queue_synchronize(one));
+  CHECK(davit_queue_synchronize(two));
+  dvt_team_end(&all);
+  CHECK(davit_set_threads(0));
+  assert_memory_equal(from, to, BYTES);
+  DESTROY(one, two);
+}
+
 /* ---- OpenMP's settings ---- */
 
 CASE(bound_openmp_threads_do_not_confine_davit) {

@@ -48,6 +48,7 @@ static const command commands[] = {
     {.words = "version"},
     {.words = "help gemm"},
     {.words = "devices --json"},
+    {.words = "demo --size 8 --json"},
     {.words = "gemm ../in/m.npy ../in/m.mtx -o o.npy --check --quiet"},
     {.words = "gemm - ../in/m.npy --c0 ../in/m.npy --beta 1 -o - --devices cpu", .input = "m.npy"},
     {.words = "gemv ../in/m.npy ../in/v.npy -o o.mtx --check --quiet"},
@@ -62,7 +63,7 @@ static const command commands[] = {
     {.words = "features ../in/s.wav -o o.npy --check --quiet"},
     {.words = "features ../in/s.wav --rate 8000 -o o.npy"},
     {.words =
-         "detect ../in/s.wav --effect ../in/e.wav --window 8 --permutations 20 -o o.tsv --check --quiet"},
+         "detect ../in/s.wav --effect ../in/e.wav --permutations 20 -o o.tsv --plot p.svg --check --quiet"},
     {.words = "closest ../in/p.csv --json --check --quiet"},
     {.words = "points -n 200 -o o.csv --dim 3"},
     {.words = "occupancy --threads 256 --card A100 --sweep shared"},
@@ -454,14 +455,15 @@ static char *right_outputs(const command *c, bool older) {
   return describe_outputs();
 }
 
-/* All small n, then a sample, until a run ends before it comes to the failure; how many runs were wrong. */
+/* The first n, up to 8, then a sample, until a run ends before it comes to the failure; how many runs were
+ * wrong. */
 static int fail_command(const command *c, int kind, bool older, int *failures) {
-  enum { ALL = 8 };
+  const int all = scaled(8);
   uint64_t seed = 1;
   int wrong = 0;
   bool fired = true;
   char *right = right_outputs(c, older);
-  for (int n = 1; fired; n += n < ALL ? 1 : 1 + random_below(&seed, 2 * (100 / scaled(100)) - 1)) {
+  for (int n = 1; fired; n += n < all ? 1 : 1 + random_below(&seed, 2 * (100 / scaled(100)) - 1)) {
     prepare_outputs(older);
     char *before = describe_outputs();
     const ending e = run_tool(c, kind, n);

@@ -229,7 +229,8 @@ CASE(test_too_many) {
   CHECK_FAILS(davit_tuning_set(DAVIT_HOST, "axpy", "chunk", 4096, 0), DAVIT_INVALID_STATE, "full");
 }
 
-/* The contents of a file that is no tuning file do not appear in a warning, nor control characters of its name. */
+/* The contents of a file that is no tuning file do not appear in a warning, nor control characters of its
+ * name. */
 CASE(test_control_characters) {
   char path[160];
   snprintf(path, sizeof path, "%s/\033[2J\n\302\233é", folder);
@@ -448,8 +449,8 @@ CASE(test_gemm_uses_it) {
     skip();
   enum { N = 1024 };
   double *a = kept_zeros(sizeof(double) * N * N), *c = kept(sizeof(double) * N * N);
-  davit_gemm_report report;
-  davit_gemm_options options = {.devices = devices, .device_count = 2, .report = &report};
+  davit_level3_report report;
+  davit_level3_options options = {.devices = devices, .device_count = 2, .report = &report};
   CHECK(davit_tuning_clear());
   CHECK(davit_dgemm('N', 'N', N, N, N, 1, a, N, a, N, 0, c, N, &options));
   int64_t own = report.tile;

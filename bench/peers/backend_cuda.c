@@ -42,7 +42,9 @@ static bool issue_record(dvt_command *command) {
     return false;
   if (lane->stream && !failed) {
     dvt_mark *mark = NULL;
-    davit_status status = dvt_stream_mark(lane->stream, &mark);
+    dvt_command_end(command, lane->stream);
+    davit_status status =
+        (command->record->timed ? dvt_stream_mark_timed : dvt_stream_mark)(lane->stream, &mark);
     if (status == DAVIT_SUCCESS) {
       dvt_record_issue(command->record, mark);
       return true;
@@ -61,8 +63,10 @@ static bool issue_wait(dvt_command *command) {
     return false;
   if (state == DVT_RECORD_ISSUED) {
     ((cuda_lane *)lane->backend)->busy = true;
+    dvt_command_begin_wait(command, lane->stream);
     check(lane, dvt_stream_wait(lane->stream, command->record->mark));
   }
+  dvt_command_end(command, ((cuda_lane *)lane->backend)->busy ? lane->stream : NULL);
   dvt_command_pass_failure(command);
   return true;
 }

@@ -55,50 +55,93 @@ void peer_cublasxt_close(void) {
   api.destroy(handle);
 }
 
-double peer_cublasxt_gemm(char type, int64_t n, int64_t block, const void *a, const void *b, void *c) {
-  size_t size = (size_t)n;
+double peer_cublasxt_gemm(const peer_product *p, int64_t block, const void *a, const void *b, void *c) {
+  const size_t m = (size_t)p->m, n = (size_t)p->n, k = (size_t)p->k;
+  const bool na = p->transa == 'N', nb = p->transb == 'N';
+  const cublasOperation_t opa = na ? CUBLAS_OP_N : CUBLAS_OP_T, opb = nb ? CUBLAS_OP_N : CUBLAS_OP_T;
+  const size_t lda = na ? m : k, ldb = nb ? k : n;
   double one = 1, zero = 0;
   float onef = 1, zerof = 0;
   if (api.block(handle, (int)block) != CUBLAS_STATUS_SUCCESS)
     return -1;
   double start = bench_now();
-  cublasStatus_t status = type == 'd' ? api.dgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, size, size, size, &one, a,
-                                                  size, b, size, &zero, c, size)
-                                      : api.sgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, size, size, size, &onef,
-                                                  a, size, b, size, &zerof, c, size);
+  cublasStatus_t status = p->type == 'd'
+                              ? api.dgemm(handle, opa, opb, m, n, k, &one, a, lda, b, ldb, &zero, c, m)
+                              : api.sgemm(handle, opa, opb, m, n, k, &onef, a, lda, b, ldb, &zerof, c, m);
   return status == CUBLAS_STATUS_SUCCESS ? bench_now() - start : -1;
 }
 
-double peer_cublas_gemm(char type, int64_t n, int repeats) {
-  cublasHandle_t one;
-  size_t bytes = (size_t)n * (size_t)n * (type == 'd' ? 8 : 4);
-  void *m[3] = {0};
-  int size = (int)n;
-  double alpha = 1, beta = 0, best = -1;
-  float alphaf = 1, betaf = 0;
-  if (!load() || cudaSetDevice(0) != cudaSuccess || api.one_create(&one) != CUBLAS_STATUS_SUCCESS)
-    return -1;
+/* Three matrices of n × n on device 0, the first two random: zeros run faster than real data. */
+typedef struct square {
+  cublasHandle_t handle;
+  void *m[3];
+  char type;
+  int n;
+} square;
+
+static bool open_square(square *s, char type, int64_t n) {
+  const size_t bytes = (size_t)n * (size_t)n * (type == 'd' ? 8 : 4);
+  *s = (square){.type = type, .n = (int)n};
+  if (!load() || cudaSetDevice(0) != cudaSuccess || api.one_create(&s->handle) != CUBLAS_STATUS_SUCCESS)
+    return false;
   bool ok = true;
   for (int i = 0; i < 3; i++)
-    ok = ok && cudaMalloc(&m[i], bytes) == cudaSuccess;
-  for (int i = 0; i < 2 && ok; i++) /* random operands: zeros run faster than real data */
-    bench_check(type == 'd' ? davit_random(DAVIT_DOUBLE, n * n, 7, m[i])
-                            : davit_random(DAVIT_FLOAT, n * n, 7, m[i]),
-                "fill");
+    ok = ok && cudaMalloc(&s->m[i], bytes) == cudaSuccess;
+  for (int i = 0; i < 2 && ok; i++)
+    bench_check(davit_random(type == 'd' ? DAVIT_DOUBLE : DAVIT_FLOAT, n * n, 7, s->m[i]), "fill");
+  return ok;
+}
+
+static void close_square(square *s) {
+  for (int i = 0; i < 3; i++)
+    cudaFree(s->m[i]);
+  api.one_destroy(s->handle);
+}
+
+static bool multiply(square *s, double beta) {
+  const cublasOperation_t n = CUBLAS_OP_N;
+  const int size = s->n;
+  const double alpha = 1;
+  const float alphaf = 1, betaf = (float)beta;
+  return (s->type == 'd' ? api.one_dgemm(s->handle, n, n, size, size, size, &alpha, s->m[0], size, s->m[1],
+                                         size, &beta, s->m[2], size)
+                         : api.one_sgemm(s->handle, n, n, size, size, size, &alphaf, s->m[0], size, s->m[1],
+                                         size, &betaf, s->m[2], size)) == CUBLAS_STATUS_SUCCESS;
+}
+
+double peer_cublas_gemm(char type, int64_t n, int repeats) {
+  square s;
+  double best = -1;
+  bool ok = open_square(&s, type, n);
   for (int i = 0; i <= repeats && ok; i++) {
     cudaDeviceSynchronize();
     double start = bench_now();
-    ok = (type == 'd' ? api.one_dgemm(one, CUBLAS_OP_N, CUBLAS_OP_N, size, size, size, &alpha, m[0], size,
-                                      m[1], size, &beta, m[2], size)
-                      : api.one_sgemm(one, CUBLAS_OP_N, CUBLAS_OP_N, size, size, size, &alphaf, m[0], size,
-                                      m[1], size, &betaf, m[2], size)) == CUBLAS_STATUS_SUCCESS &&
-         cudaDeviceSynchronize() == cudaSuccess;
+    ok = multiply(&s, 0) && cudaDeviceSynchronize() == cudaSuccess;
     double seconds = bench_now() - start;
     if (i > 0 && (best < 0 || seconds < best))
       best = seconds;
   }
-  for (int i = 0; i < 3; i++)
-    cudaFree(m[i]);
-  api.one_destroy(one);
+  close_square(&s);
   return ok ? best : -1;
+}
+
+double peer_cublas_sustained(char type, double seconds) {
+  enum { N = 4096, TOGETHER = 20 };
+  square s;
+  bool ok = open_square(&s, type, N);
+  double start = bench_now(), middle = 0, now = start;
+  int64_t products = 0;
+  while (ok && now - start < seconds) {
+    for (int i = 0; i < TOGETHER && ok; i++)
+      ok = multiply(&s, 1e-3); /* C stays finite */
+    ok = ok && cudaDeviceSynchronize() == cudaSuccess;
+    now = bench_now();
+    if (middle > 0)
+      products += TOGETHER;
+    else if (now - start > seconds / 2)
+      middle = now;
+  }
+  close_square(&s);
+  return ok && products > 0 ? 2.0 * (double)N * (double)N * (double)N * (double)products / (now - middle)
+                            : -1;
 }

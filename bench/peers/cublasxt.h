@@ -12,15 +12,26 @@
 #pragma weak peer_cublasxt_close
 #pragma weak peer_cublasxt_gemm
 #pragma weak peer_cublas_gemm
+#pragma weak peer_cublas_sustained
 
 /* Selects the first `devices` CUDA devices; false where there is no cuBLASXt. */
 bool peer_cublasxt_open(int devices);
 void peer_cublasxt_close(void);
 
-/* C = A B, square, column-major, 'd' or 's'; seconds, negative on failure. */
-double peer_cublasxt_gemm(char type, int64_t n, int64_t block, const void *a, const void *b, void *c);
+/* A product of that shape, column-major, 'd' or 's', every leading dimension as small as it may be. */
+typedef struct peer_product {
+  char type, transa, transb;
+  int64_t m, n, k;
+} peer_product;
 
-/* cuBLAS itself on one device, operands on the device: seconds of the best of `repeats`. */
+/* C = op(A) op(B); seconds, negative on failure. */
+double peer_cublasxt_gemm(const peer_product *p, int64_t block, const void *a, const void *b, void *c);
+
+/* cuBLAS itself on one device, operands on the device, n × n: seconds of the best of `repeats`. */
 double peer_cublas_gemm(char type, int64_t n, int repeats);
+
+/* Flops per second of one device that multiplies tiles of 4096 for `seconds`, over the second half of them.
+ * */
+double peer_cublas_sustained(char type, double seconds);
 
 #endif

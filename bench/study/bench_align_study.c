@@ -2,8 +2,10 @@
 /* The source's tables on alignment, measured again (bench/study/docs/align-study.md): `programs`, every
  * program with one effect, and `effects`, V2 with 1 to 6 effects; each beside serial times of the same run.
  *
- * Where the device is the CPU, the movie is short. The movie is synthetic: 62 features a frame, each effect
- * in every third window with noise. 775 windows are two hours.
+ * --movie and --patterns name files of one's own, sound or .npy with the features of frames; `scores` then
+ * has each window's and effect's score beside those of the permutations. Without them the movie is synthetic:
+ * 62 features a frame, each effect in every third window with noise. 775 windows are two hours. Where the
+ * device is the CPU, it is short.
  *
  * Times are medians of the repeats after one that is not counted; the rows have means and the best as well. A
  * program's time has unit vectors, the host's permutations, copies both ways and launches, no allocation.
@@ -18,6 +20,8 @@
 
 #include "bench/study/align/align.h"
 #include "bench/study/program.h"
+#include "src/cli/fail.h"
+#include "src/cli/formats/frames.h"
 
 enum { MAX_EFFECTS = 6, WIDTH = 62 };
 
@@ -28,7 +32,10 @@ typedef struct study {
   study_align options;
   study_effect effects[MAX_EFFECTS];
   study_align_input input;
-  float *movie, *patterns;
+  bool own_files;
+  float *movie, *patterns; /* the synthetic ones */
+  cli_array files[1 + MAX_EFFECTS];
+  int effect_count; /* that there are */
   int64_t score_count;
   float *scores, *right; /* of the program that runs; of the serial one */
 } study;
@@ -38,6 +45,18 @@ typedef struct program {
   const char *name;
   study_align_random natural;
 } program;
+
+/* Whether --program, which has commas, names the program; without it all are chosen. */
+static bool is_chosen(const program *p) {
+  const char *names = bench_option("program", "all");
+  bool chosen = !strcmp(names, "all");
+  while (*names && !chosen) {
+    const size_t length = strcspn(names, ",");
+    chosen = strlen(p->name) == length && !strncmp(names, p->name, length);
+    names += length + (names[length] == ',');
+  }
+  return chosen;
+}
 
 static const program serial = {STUDY_ALIGN_SERIAL, "S", STUDY_ALIGN_BY_HOST};
 static const program on_cpu = {STUDY_ALIGN_CPU, "CPU", STUDY_ALIGN_BY_HOST};
@@ -68,7 +87,46 @@ static void make_movie(study *s, int64_t windows, int64_t pattern, uint64_t seed
       float *at = &s->movie[(w * window + (window - kept) / 2) * WIDTH + i];
       *at = s->effects[w / 3 % MAX_EFFECTS].features[i] + 0.5f * *at;
     }
+  s->effect_count = MAX_EFFECTS;
   s->input = (study_align_input){WIDTH, windows * window, s->movie, 1, s->effects};
+}
+
+/* The frames of a file; ends the program, which has said why, if they cannot be read. */
+static cli_array read_frames(const char *path, int *width) {
+  const davit_features_options standard = {.rate = DAVIT_FEATURES_RATE, .frame = DAVIT_FEATURES_FRAME};
+  cli_frames file = {0};
+  cli_array frames = {0};
+  int code = cli_frames_open(path, &standard, &file);
+  for (int64_t got = 1; code == CLI_OK && got > 0;)
+    code = cli_frames_append(&file, &frames, &got);
+  if (code == CLI_OK && *width && file.width != *width)
+    code = cli_fail(CLI_INPUT, "%s: frames of %d features, the movie's have %d", path, file.width, *width);
+  *width = file.width;
+  cli_frames_close(&file);
+  if (code != CLI_OK)
+    exit(code);
+  return frames;
+}
+
+static void read_movie(study *s, const char *movie, const char *patterns) {
+  int width = 0;
+  char path[4096];
+  s->own_files = true;
+  s->files[0] = read_frames(movie, &width);
+  for (; *patterns; patterns += strspn(patterns, ",")) {
+    const size_t length = strcspn(patterns, ",");
+    if (s->effect_count == MAX_EFFECTS || length >= sizeof path)
+      exit(cli_fail(CLI_USAGE, "--patterns names more than %d files", MAX_EFFECTS));
+    memcpy(path, patterns, length);
+    path[length] = 0;
+    cli_array *file = &s->files[1 + s->effect_count];
+    *file = read_frames(path, &width);
+    s->effects[s->effect_count++] = (study_effect){file->shape[0], file->data};
+    patterns += length;
+  }
+  if (s->effect_count == 0)
+    exit(cli_fail(CLI_USAGE, "--movie needs --patterns"));
+  s->input = (study_align_input){width, s->files[0].shape[0], s->files[0].data, 1, s->effects};
 }
 
 /* The right scores for this number of effects are computed by the next serial run. */
@@ -182,9 +240,36 @@ static void table_programs(void *context) {
   row(s, &one, one.ms.median, cpu.ms.median);
   row(s, &cpu_one, one.ms.median, cpu.ms.median);
   row(s, &cpu, one.ms.median, cpu.ms.median);
-  for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++) {
-    const result r = measure(s, &on_device[i], 0);
-    row(s, &r, one.ms.median, cpu.ms.median);
+  for (size_t i = 0; i < sizeof on_device / sizeof *on_device; i++)
+    if (is_chosen(&on_device[i])) {
+      const result r = measure(s, &on_device[i], 0);
+      row(s, &r, one.ms.median, cpu.ms.median);
+    }
+}
+
+/* The scores of one's own files, by the program for the CPU. */
+static void table_scores(void *context) {
+  study *s = context;
+  if (!s->own_files)
+    return;
+  const int runs = s->options.permutations + 1;
+  use_effects(s, s->effect_count);
+  measure(s, &on_cpu, 0);
+  study_begin_table("scores", "each window and effect beside %d permutations", runs - 1);
+  for (int64_t unit = 0; unit < s->score_count / runs; unit++) {
+    const float *score = s->right + unit * runs;
+    double sum = 0;
+    int no_less = 0;
+    for (int r = 1; r < runs; r++) {
+      sum += (double)score[r];
+      no_less += score[r] >= score[0];
+    }
+    study_row();
+    study_number("window", 0, (double)(unit / s->effect_count));
+    study_number("effect", 0, (double)(unit % s->effect_count));
+    study_number("score", 2, (double)score[0]);
+    study_number("mean_of_permutations", 2, sum / (runs - 1));
+    study_number("no_less", 0, no_less);
   }
 }
 
@@ -194,7 +279,7 @@ static void table_effects(void *context) {
   const bench_values counts = bench_sizes("effects", "1,2,3,4,5,6");
   study_begin_table("effects", "V2 by the number of effects");
   for (int i = 0; i < counts.count; i++) {
-    if (counts.at[i] > MAX_EFFECTS)
+    if (counts.at[i] > s->effect_count)
       continue;
     use_effects(s, (int)counts.at[i]);
     const result one = measure(s, &serial, 1), r = measure(s, &on_device[1], 0);
@@ -204,13 +289,17 @@ static void table_effects(void *context) {
 }
 
 static const study_table tables[] = {{"programs", .measure = table_programs},
-                                     {"effects", .measure = table_effects}};
+                                     {"effects", .measure = table_effects},
+                                     {"scores", .measure = table_scores}};
 
-static const char usage[] = "bench_align_study [--device 0] [--tables programs,effects] [--windows 775] "
-                            "[--window 200] [--pattern 108]\n"
-                            "                  [--permutations 100] [--effects 1,2,3,4,5,6] [--random "
-                            "natural|host|device] [--threads 0]\n"
-                            "                  [--rounded 0] [--seed 1] [--repeats 10] [--cpu-repeats 3]\n";
+static const char usage[] =
+    "bench_align_study [--device 0] [--tables programs,effects,scores] [--windows 775] "
+    "[--window 200] [--pattern 108]\n"
+    "                  [--permutations 100] [--effects 1,2,3,4,5,6] [--random "
+    "natural|host|device] [--threads 0]\n"
+    "                  [--movie FILE] [--patterns FILE,...] [--program all|V1,V2,V3,V4a,V4b,V5]\n"
+    "                  [--threshold 50] [--penalty 33] [--rounded 0] [--seed 1]\n"
+    "                  [--repeats 10] [--cpu-repeats 3]\n";
 
 int main(int argc, char **argv) {
   const study_options o = study_options_read(usage, argc, argv, 10, 3);
@@ -219,14 +308,22 @@ int main(int argc, char **argv) {
   s.cpu_repeats = bench_count("cpu-repeats", 3);
   s.options.window = bench_whole("window", 200);
   s.options.permutations = (int)bench_whole("permutations", 100);
+  s.options.threshold = strtof(bench_option("threshold", "50"), NULL);
+  s.options.penalty = strtof(bench_option("penalty", "33"), NULL);
   s.options.rounded = bench_whole("rounded", 0) != 0;
   s.options.seed = (uint64_t)bench_whole("seed", 1);
   if (windows < 1 || pattern < 1 || s.options.window < 1) {
     fprintf(stderr, "windows, window and pattern are at least 1\n");
     return 2;
   }
-  make_movie(&s, windows, pattern, s.options.seed);
-  const int code = study_measure_tables(&o, "align_study", 2, tables, &s);
+  const char *movie = bench_option("movie", NULL);
+  if (movie)
+    read_movie(&s, movie, bench_option("patterns", ""));
+  else
+    make_movie(&s, windows, pattern, s.options.seed);
+  const int code = study_measure_tables(&o, "align_study", sizeof tables / sizeof *tables, tables, &s);
+  for (int i = 0; i <= MAX_EFFECTS; i++)
+    cli_array_free(&s.files[i]);
   free(s.scores);
   free(s.right);
   free(s.movie);

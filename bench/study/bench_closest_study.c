@@ -114,9 +114,14 @@ static job job_of(study *s, int64_t n) {
   return (job){.s = s, .cutoff = 8, .divide = {.base = 128}};
 }
 
-/* Repeats of what runs on one core. */
-static int few(const study *s) {
-  return s->o->site.gpu ? 3 : s->o->repeats;
+/* Repeats of what runs on one core: runs of minutes are not repeated. */
+static int few(const study *s, int64_t n) {
+  return !s->o->site.gpu ? s->o->repeats : n < 1 << 22 ? 3 : 1;
+}
+
+/* Those of P3 on the device, whose runs take seconds from 2^21 points on. */
+static int of_brute(const study *s, int64_t n) {
+  return n < 1 << 21 || s->o->repeats < 3 ? s->o->repeats : 3;
 }
 
 /* P1, or what it would take. */
@@ -143,13 +148,41 @@ static bench_values sizes_of(const study *s, const char *name, const char *gpu, 
   return bench_sizes(name, s->o->site.gpu ? gpu : cpu);
 }
 
-#define BRUTE_SIZES "65536,131072,262144,524288,1048576", "2048,4096"
-#define DIVIDE_SIZES "131072,524288,1048576,2097152,4194304", "8192,16384"
+#define BRUTE_SIZES "65536,131072,262144,524288,1048576,2097152,4194304", "2048,4096"
+#define DIVIDE_SIZES "131072,262144,524288,1048576,2097152,4194304,8388608,16777216", "8192,16384"
+#define DIVIDE_CPU_SIZES                                                                                     \
+  "131072,262144,524288,1048576,2097152,4194304,8388608,16777216,33554432", "8192,16384"
+
+/* The sums of speed-ups by threads of a team, for their averages. */
+typedef struct averages {
+  int count;
+  int64_t threads[BENCH_MOST];
+  double sum[BENCH_MOST], all;
+} averages;
+
+static void add_speedup(averages *a, int column, int64_t threads, double speedup) {
+  a->count = a->count > column ? a->count : column + 1;
+  a->threads[column] = threads;
+  a->sum[column] += speedup;
+  a->all += speedup;
+}
+
+/* A row for each number of threads, and one for all, 0. */
+static void average_rows(const averages *a, const char *table, int sizes) {
+  if (sizes * a->count == 0)
+    return;
+  study_begin_table(table, "average speed-ups over %d sizes, by threads of a team; 0: all", sizes);
+  for (int c = 0; c <= a->count; c++) {
+    study_row();
+    study_number("threads", 0, c < a->count ? (double)a->threads[c] : 0);
+    study_number("speedup", 2, c < a->count ? a->sum[c] / sizes : a->all / (sizes * a->count));
+  }
+}
 
 /* Tables 3.1 and 3.2: all pairs on one core, plain and in blocks. */
 static void table_blocked(void *context) {
   study *s = context;
-  const bench_values sizes = sizes_of(s, "cpu", "8192,16384,32768", "2048,4096"),
+  const bench_values sizes = sizes_of(s, "cpu", "8192,16384,32768,65536", "2048,4096"),
                      blocks = sizes_of(s, "blocks", "128,256,512,1024,2048,4096,8192,16384,32768",
                                        "128,512,2048,4096");
   study_begin_table("blocked", "P1 (b 0) and P2: all pairs on one core by block size, and the gain over P1");
@@ -167,7 +200,7 @@ static void table_blocked(void *context) {
       j.b = blocks.at[b];
       if (j.b > s->n)
         continue;
-      const study_time t = measure(run_blocked, &j, few(s), "P2");
+      const study_time t = measure(run_blocked, &j, s->n < 1 << 18 ? few(s, s->n) : 1, "P2");
       row(s);
       study_number("b", 0, (double)j.b);
       times("ms", "mean_ms", t);
@@ -182,7 +215,7 @@ static double brute_row(study *s, int64_t n, int threads, int64_t teams) {
   job j = job_of(s, n);
   const double cpu = one_core(s, &measured);
   j.brute = (study_brute){threads, teams, false};
-  const study_time ms = measure(run_brute, &j, s->o->repeats, "P3");
+  const study_time ms = measure(run_brute, &j, of_brute(s, n), "P3");
   row(s);
   study_number("threads", 0, threads);
   study_number("teams", 0, (double)(teams ? teams : study_brute_candidates(&j.brute, n)));
@@ -202,15 +235,14 @@ static void table_brute(void *context) {
   const bench_values sizes = sizes_of(s, "brute", BRUTE_SIZES),
                      threads = sizes_of(s, "threads", "64,128,256,512,1024", "64,256"),
                      teams = bench_list("teams", "0");
-  const int rows = sizes.count * threads.count * teams.count;
-  double sum = 0;
+  averages all = {0};
   study_begin_table("brute", "P3: all pairs on the device by threads of a team, beside one core");
   for (int i = 0; i < sizes.count; i++)
     for (int t = 0; t < threads.count; t++)
       for (int g = 0; g < teams.count; g++)
-        sum += brute_row(s, sizes.at[i], (int)threads.at[t], teams.at[g]);
-  if (rows)
-    study_remark("average speed-up %.1f", sum / rows);
+        add_speedup(&all, t * teams.count + g, threads.at[t],
+                    brute_row(s, sizes.at[i], (int)threads.at[t], teams.at[g]));
+  average_rows(&all, "brute-average", sizes.count);
 }
 
 /* Fig 3.9: equal work for all threads. */
@@ -223,7 +255,7 @@ static void table_balance(void *context, int64_t n) {
     j.brute = (study_brute){256, 0, balanced};
     const int64_t rows = study_brute_rows(&j.brute, s->n);
     int64_t *comparisons = study_host_memory(rows, sizeof *comparisons);
-    ms[balanced] = measure(run_brute, &j, s->o->repeats, "P3b");
+    ms[balanced] = measure(run_brute, &j, of_brute(s, n), "P3b");
     bench_check(
         study_closest_brute(&j.brute, s->o->site.device, s->n, s->points, &j.result, comparisons, NULL),
         "P3b");
@@ -237,22 +269,23 @@ static void table_balance(void *context, int64_t n) {
   row(s);
   study_number("rows_ms", 3, ms[0].median);
   study_number("balanced_ms", 3, ms[1].median);
-  study_number("rows_least", 0, (double)fewest[0]);
-  study_number("rows_greatest", 0, (double)most[0]);
-  study_number("balanced_least", 0, (double)fewest[1]);
-  study_number("balanced_greatest", 0, (double)most[1]);
+  study_number("rows_minimum", 0, (double)fewest[0]);
+  study_number("rows_maximum", 0, (double)most[0]);
+  study_number("balanced_minimum", 0, (double)fewest[1]);
+  study_number("balanced_maximum", 0, (double)most[1]);
 }
 
 /* Table 4.1: divide and conquer on one core. */
 static void table_divide_cpu(void *context) {
   study *s = context;
-  const bench_values sizes = sizes_of(s, "divide", DIVIDE_SIZES), cutoffs = bench_sizes("cutoff", "3,8");
+  const bench_values sizes = sizes_of(s, "divide-cpu", DIVIDE_CPU_SIZES),
+                     cutoffs = bench_sizes("cutoff", "3,8");
   study_begin_table("divide-cpu", "P4: divide and conquer on one core");
   for (int i = 0; i < sizes.count; i++)
     for (int c = 0; c < cutoffs.count; c++) {
       job j = job_of(s, sizes.at[i]);
       j.cutoff = (int)cutoffs.at[c];
-      const study_time ms = measure(run_divide_cpu, &j, few(s), "P4");
+      const study_time ms = measure(run_divide_cpu, &j, few(s, sizes.at[i]), "P4");
       const double share = j.divide_cpu.sort_ms / (j.divide_cpu.sort_ms + j.divide_cpu.search_ms);
       row(s);
       study_number("cutoff", 0, j.cutoff);
@@ -268,16 +301,16 @@ static void table_divide(void *context) {
   study *s = context;
   const bench_values sizes = sizes_of(s, "divide", DIVIDE_SIZES),
                      bases = sizes_of(s, "base", "64,128,256,512", "64,128,256");
-  double sum = 0;
+  averages all = {0};
   study_begin_table("divide", "P5: divide and conquer on the device by base = threads of a team, beside P4");
   for (int i = 0; i < sizes.count; i++) {
     job cpu = job_of(s, sizes.at[i]);
-    const double one = measure(run_divide_cpu, &cpu, few(s), "P4").median;
+    const double one = measure(run_divide_cpu, &cpu, few(s, sizes.at[i]), "P4").median;
     for (int b = 0; b < bases.count; b++) {
       job j = job_of(s, sizes.at[i]);
       j.divide.base = (int)bases.at[b];
       const study_time ms = measure(run_divide, &j, s->o->repeats, "P5");
-      sum += one / ms.median;
+      add_speedup(&all, b, bases.at[b], one / ms.median);
       row(s);
       study_number("base", 0, (double)bases.at[b]);
       bench_number("steps", j.report.steps);
@@ -288,8 +321,7 @@ static void table_divide(void *context) {
       study_number("sort_percent", 1, 100 * study_divide_sum(&j.report).sort_ms / j.report.total_ms);
     }
   }
-  if (sizes.count * bases.count)
-    study_remark("average speed-up %.2f", sum / (sizes.count * bases.count));
+  average_rows(&all, "divide-average", sizes.count);
 }
 
 static double without_sort(const study_divide_shares *sum) {
@@ -378,6 +410,56 @@ static void table_sorts(void *context, int64_t n) {
   }
 }
 
+/* All that P5 may be made of: either sort, the strip tested before or after the distance, the limit of 8
+ * flagged blocks, none, or no flags. */
+static void table_combinations(void *context, int64_t n) {
+  static const char *const sorts[STUDY_SORTS] = {"bitonic", "odd-even"},
+                           *const tests[] = {"separate", "merged"},
+                           *const limits[] = {"limit", "no limit", "every block"};
+  study *s = context;
+  for (int variant = 0; variant < 12; variant++) {
+    const int sort = variant / 6, merged = variant / 3 % 2, limit = variant % 3;
+    job j = job_of(s, n);
+    j.divide.sort = (study_sort)sort;
+    j.divide.strip_test = merged ? STUDY_STRIP_MERGED : STUDY_STRIP_SEPARATE;
+    j.divide.unlimited = limit > 0;
+    j.divide.every_block = limit == 2;
+    const study_time ms = measure(run_divide, &j, s->o->repeats, "P5");
+    const study_divide_shares sum = study_divide_sum(&j.report);
+    row(s);
+    study_text("sort", sorts[sort]);
+    study_text("strip", tests[merged]);
+    study_text("limit", limits[limit]);
+    times("ms", "mean_ms", ms);
+    study_number("sort_ms", 3, sum.sort_ms);
+    study_number("without_sort_ms", 3, without_sort(&sum));
+  }
+}
+
+/* From which size on divide and conquer is faster on the device: P3 with 256 threads, P5 with base 128. */
+static void table_crossover(void *context) {
+  study *s = context;
+  const bench_values sizes =
+      sizes_of(s, "crossover", "1024,2048,4096,8192,16384,32768,65536,131072,262144,524288,1048576",
+               "256,512,1024,2048,4096,8192");
+  int64_t from = 0; /* P5 is faster at this size and all that follow */
+  study_begin_table("crossover", "P3 and P5 on the device; which is faster");
+  for (int i = 0; i < sizes.count; i++) {
+    job all = job_of(s, sizes.at[i]), divide = all;
+    all.brute = (study_brute){256, 0, false};
+    const double p3 = measure(run_brute, &all, s->o->repeats, "P3").median,
+                 p5 = measure(run_divide, &divide, s->o->repeats, "P5").median;
+    from = p5 > p3 ? 0 : from ? from : s->n;
+    row(s);
+    study_number("p3_ms", 3, p3);
+    study_number("p5_ms", 3, p5);
+    study_number("p3_by_p5", 2, p3 / p5);
+  }
+  study_begin_table("crossover-from", "the size from which on P5 is faster than P3");
+  study_row();
+  study_number("n", 0, from ? (double)from : NAN);
+}
+
 /* ---- the introduction ---- */
 
 static void *device_memory(const study *s, int64_t bytes) {
@@ -464,6 +546,77 @@ static void table_streams(void *context) {
   study_free(blocks, 4);
 }
 
+/* A copy, or a kernel over n points. */
+typedef struct memory_job {
+  const study *s;
+  int64_t n;
+  const void *from;
+  void *to;
+} memory_job;
+
+static double run_copy(void *argument) {
+  const memory_job *j = argument;
+  const double start = bench_now();
+  bench_check(davit_copy((size_t)j->n * sizeof(study_point), j->from, j->to), "copy");
+  return 1e3 * (bench_now() - start);
+}
+
+static double run_norms(void *argument) {
+  const memory_job *j = argument;
+  const double start = bench_now();
+  bench_check(study_norms(j->s->o->site.device, false, j->n, j->from, j->to), "norms");
+  return 1e3 * (bench_now() - start);
+}
+
+static double run_product(void *argument) {
+  const memory_job *j = argument;
+  float *const a = j->to, *const b = a + j->n * j->n, *const c = b + j->n * j->n;
+  const double start = bench_now();
+  bench_check(study_square_product(j->s->o->site.device, j->from != NULL, j->n, a, b, c), "product");
+  return 1e3 * (bench_now() - start);
+}
+
+static void memory_row(const char *kind, const char *work, double bytes, double ms) {
+  study_row();
+  study_text("memory", kind);
+  study_text("work", work);
+  study_number("ms", 3, ms);
+  study_number("gbs", 1, 1e-6 * bytes / ms);
+}
+
+/* The kinds of memory of the introduction: host memory that is paged, pinned, and mapped; the device's; what
+ * a team shares. */
+static void table_memory(void *context) {
+  static const char *const names[] = {"pageable", "pinned", "device"};
+  const study *s = context;
+  const int64_t n = bench_whole("elements", s->o->site.gpu ? 1 << 24 : 1 << 18),
+                side = s->o->site.gpu ? 2048 : 64;
+  const int places[] = {DAVIT_PAGEABLE, DAVIT_PINNED, s->o->site.place};
+  const double bytes = (double)n * sizeof(study_point);
+  void *memory[3];
+  void *there = device_memory(s, (int64_t)bytes), *square = device_memory(s, 3 * side * side * 4);
+  study_begin_table("memory", "copies to and from the device, and kernels, by the kind of memory");
+  for (int k = 0; k < 3; k++) {
+    bench_check(davit_malloc((size_t)bytes, places[k], &memory[k]), "memory");
+    bench_check(davit_fill((size_t)bytes, 0, memory[k]), "fill");
+    memory_job to = {s, n, memory[k], there}, from = {s, n, there, memory[k]};
+    memory_row(names[k], "copy to the device", bytes, study_measure(s->o->repeats, run_copy, &to).median);
+    memory_row(names[k], "copy from the device", bytes, study_measure(s->o->repeats, run_copy, &from).median);
+    if (k > 0) /* pinned memory is mapped: kernels reach it over the link */
+      memory_row(k == 1 ? "mapped" : names[k], "kernel that reads it", bytes,
+                 study_measure(s->o->repeats, run_norms, &to).median);
+  }
+  for (int tiled = 0; tiled < 2; tiled++) {
+    memory_job j = {s, side, tiled ? s : NULL, square};
+    memory_row(tiled ? "shared" : "global", "product of matrices", 8 * pow((double)side, 3),
+               study_measure(s->o->repeats, run_product, &j).median);
+  }
+  for (int k = 0; k < 3; k++)
+    bench_check(davit_free(memory[k]), "free");
+  bench_check(davit_free(there), "free");
+  bench_check(davit_free(square), "free");
+}
+
 static const study_table tables[] = {
     {"blocked", .measure = table_blocked},
     {"brute", .measure = table_brute},
@@ -476,19 +629,24 @@ static const study_table tables[] = {
     {"limit", NULL, "P5: the limit of 8 flagged blocks, base 128; the work of compareStripPoints", "limit",
      "131072,1048576", "4096,16384", table_limit},
     {"sorts", NULL, "P5: the sorts of a run, base 128", "sorts", "131072,1048576", "4096,16384", table_sorts},
+    {"combinations", NULL, "P5: both sorts, both strip tests, three limits, base 128", "combinations",
+     "1048576", "8192", table_combinations},
+    {"crossover", .measure = table_crossover},
     {"layouts", .measure = table_layouts},
+    {"memory", .measure = table_memory},
     {"streams", .measure = table_streams}};
 
 static const char usage[] =
     "bench_closest_study [--device 0] [--tables "
-    "blocked,brute,balance,divide-cpu,divide,kernels,limit,sorts,layouts,streams]\n"
-    "                    [--cpu 8192,...] [--brute 65536,...] [--threads 64,128,256,512,1024] [--teams 0] "
-    "[--blocks 128,512,...]\n"
-    "                    [--divide 131072,...] [--base 64,128,256,512] [--cutoff 8] [--cpu-most 131072] "
-    "[--elements 16777216]\n"
-    "                    [--limit 131072,...] [--sorts 131072,...] [--kernels 1048576] [--distribution "
-    "uniform|signed|normal]\n"
-    "                    [--v 1] [--seed 1] [--repeats 10]\n";
+    "blocked,brute,balance,divide-cpu,divide,kernels,limit,sorts,combinations,\n"
+    "                     crossover,layouts,memory,streams]\n"
+    "                    [--cpu 8192,...] [--brute 65536,...] [--threads 64,128,256,512,1024] [--teams 0]\n"
+    "                    [--blocks 128,512,...] [--divide 131072,...] [--divide-cpu 131072,...]\n"
+    "                    [--base 64,128,256,512] [--cutoff 8] [--cpu-most 131072] [--elements 16777216]\n"
+    "                    [--limit 131072,...] [--sorts 131072,...] [--combinations 1048576] [--crossover "
+    "1024,...]\n"
+    "                    [--kernels 1048576] [--distribution uniform|signed|normal] [--v 1] [--seed 1]\n"
+    "                    [--repeats 10]\n";
 
 int main(int argc, char **argv) {
   static const char *const names[STUDY_DISTRIBUTIONS] = {"uniform", "signed", "normal"};

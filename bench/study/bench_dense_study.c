@@ -8,16 +8,19 @@
  * of a run, each waited for; with copies: those to the device and back as well, no allocation. The library's
  * operation finds its data on the device. The handout's covariance goes down columns, n³ / 2 steps: beyond
  * --covariance-most its time is that of --covariance-most times the cube of the ratio, and handout_measured
- * is 0. Rates are those of 17 flops and 16 bytes an element, 4 flops and 16 bytes (A twice), 2 n³ flops and
- * 24 n² bytes, whatever a program really does: the loops and the library multiply one triangle of the
- * covariance, and the library reads atax's A once. If --memory-mb (2^20 bytes; 0: what is free) has no room
- * for a size, the program ends before anything is allocated. Every result is compared with that of the best
- * loops. */
+ * is 0; from 1025 on it is measured once. Rates are those of 17 flops and 16 bytes an element, 4 flops and 16
+ * bytes (A twice), 2 n³ flops and 24 n² bytes, whatever a program really does: the loops and the library
+ * multiply one triangle of the covariance, and the library reads atax's A once. If --memory-mb (2^20 bytes;
+ * 0: what is free) has no room for a size, the program ends before anything is allocated. Every result is
+ * compared with that of the best loops. of_copy: the rate in bytes by that of a copy on the device (read and
+ * written); of_peak: that in flops by
+ * --peak (TFLOP/s; known for Hopper). */
 #include <davit/davit.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/measure.h"
 #include "bench/study/dense/dense.h"
 #include "bench/study/program.h"
 
@@ -29,6 +32,7 @@ typedef struct study {
   int64_t covariance_most;
   size_t memory_bytes;
   uint64_t seed;
+  double copy_gbs, peak_gflops; /* NAN: not known */
 } study;
 
 /* Square data of one size. */
@@ -222,20 +226,25 @@ static sample run_product(problem *p) {
   return since(start);
 }
 
-/* The median of each part, apart. */
-static sample measure(problem *p, run once) {
+/* The median of each part, apart. With one repeat there is no run before it. */
+static sample measure_times(problem *p, run once, int repeats) {
   double each[PARTS][BENCH_MOST];
   sample median;
   memset(p->host.out, 0, bytes_of_array(p, STUDY_OUT));
-  for (int i = -1; i < p->s->o->repeats; i++) {
+  for (int i = repeats > 1 ? -1 : 0; i < repeats; i++) {
     memcpy(p->host.a, p->input, bytes_of_array(p, STUDY_A));
+    bench_rest();
     const sample one = once(p);
     for (int part = 0; part < PARTS; part++)
       each[part][i < 0 ? 0 : i] = one.ms[part];
   }
   for (int part = 0; part < PARTS; part++)
-    median.ms[part] = bench_median(each[part], p->s->o->repeats);
+    median.ms[part] = bench_median(each[part], repeats);
   return median;
+}
+
+static sample measure(problem *p, run once) {
+  return measure_times(p, once, p->s->o->repeats);
 }
 
 /* The handout's program, or what it would take. */
@@ -244,7 +253,8 @@ static double handout(problem *p, bool *measured) {
   const double most = (double)p->s->covariance_most;
   *measured = number_of(p) != STUDY_COVARIANCE || p->n <= p->s->covariance_most;
   if (*measured) {
-    const double ms = measure(p, run_handout).ms[WHOLE];
+    const bool long_run = number_of(p) == STUDY_COVARIANCE && p->n > 1024;
+    const double ms = measure_times(p, run_handout, long_run ? 1 : p->s->o->repeats).ms[WHOLE];
     check(p, "handout");
     return ms;
   }
@@ -270,6 +280,8 @@ static void row(const problem *p, const char *program, double ms) {
   study_number("ms", 3, ms);
   study_number("gflops", 1, 1e-6 * flops_of(p) / ms);
   study_number("gbs", 1, 1e-6 * bytes_of(p) / ms);
+  study_number("of_copy", 3, 1e-6 * bytes_of(p) / ms / p->s->copy_gbs);
+  study_number("of_peak", 3, 1e-6 * flops_of(p) / ms / p->s->peak_gflops);
 }
 
 /* The kernels apart. Each half of atax reads A once. */
@@ -313,6 +325,14 @@ static void rows_of(problem *p) {
   program(p, &r, "kernels", kernels.ms[KERNELS]);
   kernels_apart(p, &kernels);
   program(p, &r, "kernels with copies", kernels.ms[WHOLE]);
+  if (number_of(p) == STUDY_COVARIANCE) {
+    p->host.symmetric = true;
+    const sample half = measure(p, run_kernels);
+    p->host.symmetric = false;
+    check(p, "symmetric kernels");
+    program(p, &r, "symmetric kernels", half.ms[KERNELS]);
+    kernels_apart(p, &half);
+  }
   send(p);
   const double library = measure(p, run_product).ms[WHOLE];
   fetch(p);
@@ -361,6 +381,23 @@ static void table_blocks(void *context) {
   }
 }
 
+/* The best of a few copies of 256 MiB on the device. */
+static double copy_rate(const study *s) {
+  const size_t bytes = (size_t)256 << 20;
+  void *from, *to;
+  double best = INFINITY;
+  const study_block blocks[] = {{&from, bytes, s->o->site.place}, {&to, bytes, s->o->site.place}};
+  bench_check(study_allocate(blocks, 2), "memory");
+  bench_check(davit_fill(bytes, 1, from), "fill");
+  for (int i = 0; i < 6; i++) {
+    const double start = bench_now();
+    bench_check(davit_copy(bytes, from, to), "copy");
+    best = fmin(best, bench_now() - start);
+  }
+  study_free(blocks, 2);
+  return 2e-9 * (double)bytes / best;
+}
+
 #define BY_SIZE "every program by size; speed-ups over the handout's program"
 static const study_table tables[] = {
     {"convolution", NULL, BY_SIZE, "convolution", CONVOLUTION_SIZES, each_convolution},
@@ -372,7 +409,8 @@ static const char usage[] =
     "bench_dense_study [--device 0] [--tables convolution,atax,covariance,blocks] [--convolution 4096,...]\n"
     "                  [--atax 4096,...] [--covariance 1024,...] [--sides 8,16,32] [--blocks "
     "16,32,64,128,256,512]\n"
-    "                  [--covariance-most 1024] [--memory-mb 0] [--threads 0] [--repeats 5] [--seed 1]\n";
+    "                  [--covariance-most 1024] [--memory-mb 0] [--threads 0] [--peak TFLOPS] [--repeats 5]\n"
+    "                  [--seed 1]\n";
 
 int main(int argc, char **argv) {
   const study_options o = study_options_read(usage, argc, argv, 5, 5);
@@ -382,5 +420,8 @@ int main(int argc, char **argv) {
              .covariance_most = most < 1 ? 1 : most,
              .memory_bytes = (size_t)bench_whole("memory-mb", 0) << 20,
              .seed = (uint64_t)bench_whole("seed", 1)};
+  const double peak = bench_peak(o.site.device);
+  s.peak_gflops = peak > 0 ? 1e-9 * peak : NAN;
+  s.copy_gbs = copy_rate(&s);
   return study_measure_tables(&o, "dense_study", sizeof tables / sizeof *tables, tables, &s);
 }

@@ -12,6 +12,7 @@
 study_options study_options_read(const char *usage, int argc, char **argv, int gpu_repeats, int cpu_repeats) {
   study_options o;
   bench_options(usage, argc, argv);
+  bench_let_threads_sleep(argv);
   bench_check(study_site_of(bench_device(), &o.site), "device");
   o.repeats = bench_count("repeats", o.site.gpu ? gpu_repeats : cpu_repeats);
   return o;
@@ -156,8 +157,10 @@ study_time study_measure(int repeats, double (*run)(void *argument), void *argum
   double each[BENCH_MOST], sum = 0;
   if (repeats > 1)
     (void)run(argument);
-  for (int i = 0; i < repeats; i++)
+  for (int i = 0; i < repeats; i++) {
+    bench_rest();
     sum += each[i] = run(argument);
+  }
   const double median = bench_median(each, repeats); /* sorts */
   return (study_time){median, sum / repeats, each[0]};
 }

@@ -55,7 +55,7 @@ typedef struct study_time {
 } study_time;
 
 /* The milliseconds that `run` returns, `repeats` times after a run that is not counted; with one repeat there
- * is none before it. */
+ * is none before it. OpenMP's threads sleep when a run begins. */
 study_time study_measure(int repeats, double (*run)(void *argument), void *argument);
 
 /* Ends the program with 4 and the sentence. */

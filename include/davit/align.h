@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Local alignment of sequences: a query against a database, and one pair in full.
+/* Alignment of sequences: a query against a database (local), and one pair in full (local, global, semiglobal).
  *
  * A sequence is an array of symbols 0 … symbols - 1, one byte each. The score of an alignment is the sum over
  * its columns: the matrix's entry for two symbols, and -(gap_open + (k - 1) gap_extend) for a gap of k
@@ -95,6 +95,22 @@ DAVIT_API davit_status davit_align_search(davit_align_database *database, const 
                                           int64_t m, const uint8_t *query, int64_t top, davit_align_hit *hits,
                                           int64_t *found);
 
+/* Which stretches of the query and the target an alignment has: the two that score best; the whole of both; or
+ * the two that score best among those that begin where the query or the target begins and end where the query
+ * or the target ends, and are not empty (also called overlap alignment: gaps before and behind cost nothing). */
+typedef enum davit_align_mode {
+  DAVIT_ALIGN_LOCAL,
+  DAVIT_ALIGN_GLOBAL,
+  DAVIT_ALIGN_SEMIGLOBAL
+} davit_align_mode;
+
+typedef struct davit_align_trace_options {
+  const int *devices;    /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;      /* 0 with devices = NULL */
+  davit_align_mode mode; /* DAVIT_ALIGN_LOCAL */
+  uint64_t reserved[4];  /* 0 */
+} davit_align_trace_options;
+
 /* One alignment: query symbols [query_begin, query_end) with target symbols [target_begin, target_end). */
 typedef struct davit_align_result {
   int32_t score;
@@ -103,14 +119,18 @@ typedef struct davit_align_result {
   uint64_t reserved[2]; /* 0 */
 } davit_align_result;
 
-/* The best alignment of a pair, on the host, in memory linear in m + n. Of several with the same score it is
- * one that ends first in the target, then in the query. If `cigar` is not NULL, *cigar becomes its columns as
- * a string: runs of '=' (equal symbols), 'X' (different symbols), 'I' (query symbols in no target) and 'D'
- * (target symbols in no query), such as "12=1X3I5=". Free it with davit_free(). An empty alignment has score
- * 0, empty stretches at 0 and the string "". */
+/* The best alignment of a pair, in memory linear in m + n. Long pairs are aligned on the first NVIDIA device
+ * of the options, where that is sooner, all others on the host; the result is the same. Of several local
+ * ones with the same score it is one that ends first in the target, then in the query. If `cigar` is not
+ * NULL, *cigar becomes its columns as a string: runs of '=' (equal symbols), 'X' (different symbols), 'I'
+ * (query symbols in no target) and 'D' (target symbols in no query), such as "12=1X3I5=". Free it with
+ * davit_free(). An empty local or semiglobal alignment has score 0, empty stretches at 0 and the string "".
+ * Lengths and penalties for which a global score may pass -(2^31 - 1) are DAVIT_INVALID_ARGUMENT. Source of
+ * the other modes: S. B. Needleman and C. D. Wunsch, A General Method Applicable to the Search for
+ * Similarities (1970), with Gotoh's gaps. */
 DAVIT_API davit_status davit_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query,
                                          int64_t n, const uint8_t *target, davit_align_result *result,
-                                         char **cigar);
+                                         char **cigar, const davit_align_trace_options *options);
 
 #ifdef __cplusplus
 }

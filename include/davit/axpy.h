@@ -10,6 +10,7 @@
 #ifndef DAVIT_AXPY_H
 #define DAVIT_AXPY_H
 
+#include <davit/complex.h>
 #include <davit/queue.h>
 
 #ifdef __cplusplus
@@ -29,12 +30,24 @@ DAVIT_API davit_status davit_daxpy(int64_t n, double alpha, const double *x, int
                                    int64_t incy, const davit_axpy_options *options);
 DAVIT_API davit_status davit_saxpy(int64_t n, float alpha, const float *x, int64_t incx, float *y,
                                    int64_t incy, const davit_axpy_options *options);
+DAVIT_API davit_status davit_zaxpy(int64_t n, davit_complex_double alpha, const davit_complex_double *x,
+                                   int64_t incx, davit_complex_double *y, int64_t incy,
+                                   const davit_axpy_options *options);
+DAVIT_API davit_status davit_caxpy(int64_t n, davit_complex_float alpha, const davit_complex_float *x,
+                                   int64_t incx, davit_complex_float *y, int64_t incy,
+                                   const davit_axpy_options *options);
 DAVIT_API davit_status davit_queue_daxpy(davit_queue *queue, int64_t n, double alpha, const double *x,
                                          int64_t incx, double *y, int64_t incy,
                                          const davit_axpy_options *options);
 DAVIT_API davit_status davit_queue_saxpy(davit_queue *queue, int64_t n, float alpha, const float *x,
                                          int64_t incx, float *y, int64_t incy,
                                          const davit_axpy_options *options);
+DAVIT_API davit_status davit_queue_zaxpy(davit_queue *queue, int64_t n, davit_complex_double alpha,
+                                         const davit_complex_double *x, int64_t incx, davit_complex_double *y,
+                                         int64_t incy, const davit_axpy_options *options);
+DAVIT_API davit_status davit_queue_caxpy(davit_queue *queue, int64_t n, davit_complex_float alpha,
+                                         const davit_complex_float *x, int64_t incx, davit_complex_float *y,
+                                         int64_t incy, const davit_axpy_options *options);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,14 @@
  * alpha, and its score is above 0 and at least `coverage` times 100 for each of its frames. docs/detect.md
  * explains both rules.
  *
+ * With DAVIT_DETECT_NULL_STREAM the score is compared with scores of windows drawn from the stream instead,
+ * one null distribution for each effect. Each is made of blocks of neighbouring frames, four times as long as
+ * the effect, from random places of the stream; alignments that stand out from the rest of the stream are
+ * left out before, as they may be the effect. Draw r = 1 ... permutations has counter r as well. Frames whose
+ * level is `floor_db` below the mean of the stream match nothing, nor do those of an effect that are
+ * `effect_floor_db` below the effect's mean. The level of a frame is the length of its feature vector, which
+ * is a power for davit_features().
+ *
  * The same inputs give the same bits on every device. Source: docs/detect.md; affine gaps after O. Gotoh
  * (1982), p-values after B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero (2010). Cost:
  * windows x effects x (permutations + 1) x window x frames of the effect cells. Thread safety: any thread,
@@ -28,6 +36,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What a score is compared with. */
+typedef enum davit_detect_null {
+  DAVIT_DETECT_NULL_WINDOW, /* its window, its frames in random order */
+  DAVIT_DETECT_NULL_STREAM  /* windows drawn from the stream */
+} davit_detect_null;
 
 /* Stands for 0 in options whose 0 means another value. */
 #define DAVIT_DETECT_ZERO (-1.0)
@@ -43,11 +57,14 @@ typedef struct davit_detect_options {
   int64_t hop;          /* frames, 1 to window; 0: window */
   double threshold;     /* above 0, at most 100; 0: 50; DAVIT_DETECT_ZERO: 0 */
   double gap_penalty;   /* above 0, at most DAVIT_DETECT_GAP_PENALTY_MAXIMUM; 0: 33 */
-  int64_t permutations; /* 1 to DAVIT_DETECT_PERMUTATIONS_MAXIMUM; 0: 100 */
+  int64_t permutations; /* 1 to DAVIT_DETECT_PERMUTATIONS_MAXIMUM; 0: 100, 999 with NULL_STREAM */
   int64_t block;   /* frames, 1 to DAVIT_DETECT_WINDOW_MAXIMUM, the window is one block if longer; 0: 3 */
   double alpha;    /* above 0, at most 1; 0: 0.01; DAVIT_DETECT_ZERO: 0 */
   double coverage; /* above 0, at most 1; 0: 0.3; DAVIT_DETECT_ZERO: 0 */
   uint64_t seed;
+  davit_detect_null null;
+  /* 0 and more, INFINITY: no floor; 0: 40 and 25 with NULL_STREAM, else INFINITY; DAVIT_DETECT_ZERO: 0 */
+  double floor_db, effect_floor_db;
   const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;     /* 0 with devices = NULL */
   bool round;           /* similarities to whole numbers */
@@ -74,6 +91,7 @@ typedef struct davit_detect_hit {
   double null_mean, null_sd; /* of the permutations' scores; sd with divisor permutations - 1, 0 for one */
   double z;                  /* (score - null_mean) / null_sd; 0 if both are 0, infinite if only null_sd is */
   double p_value;
+  double level_db; /* mean level of the frames [onset, offset) over the stream's; 0 if there are none */
   bool detected;
 } davit_detect_hit;
 

@@ -36,8 +36,8 @@ typedef struct davit_device_info {
   int device;
   davit_device_kind kind;
   char name[96];
-  size_t memory_bytes;    /* in all */
-  int compute_units;      /* streaming multiprocessors of a GPU, hardware threads of a CPU */
+  size_t memory_bytes;    /* in all; 0: unknown */
+  int compute_units;      /* streaming multiprocessors of a GPU, hardware threads of a CPU; 0: unknown */
   int compute_capability; /* NVIDIA: 10 * major + minor; else 0 */
   char bus[32];           /* PCI address, "" if none */
   uint64_t reserved[4];   /* 0 */
@@ -58,7 +58,9 @@ DAVIT_API davit_status davit_device_describe(int device, davit_device_info *info
 /* "cpu", "host-offload", "nvidia", "amd" or "other". */
 DAVIT_API const char *davit_device_kind_string(davit_device_kind kind);
 
-/* Free and total memory of `device` in bytes, now. Memory that davit keeps for re-use counts as free. */
+/* Free and total memory of `device` in bytes, now. Memory that davit keeps for re-use counts as free.
+ * DAVIT_UNSUPPORTED if nothing says how much there is, as on GPUs that only the OpenMP runtime knows;
+ * everything else works there all the same. */
 DAVIT_API davit_status davit_device_memory(int device, size_t *free_bytes, size_t *total_bytes);
 
 /* How bytes travel from one device to another. Peer access is enabled for all pairs at start. */
@@ -86,8 +88,8 @@ DAVIT_API davit_status davit_device_defaults(int capacity, int *devices, int *co
 /* How many host threads all of davit may compute on at the same time, in all calls together, from now on;
  * BLIS' threads are among them. Work beyond that waits for its turn. Threads that only wait, enqueue or copy,
  * and those on which host functions and regions run, are not counted. At most 1024; 0 means the default:
- * DAVIT_THREADS in the environment, else the first number of OMP_NUM_THREADS, else one for each processor that
- * the process may run on, within the CPU quota of its control group. */
+ * DAVIT_THREADS in the environment, else the first number of OMP_NUM_THREADS, else one for each processor
+ * that the process may run on, within the CPU quota of its control group. */
 DAVIT_API davit_status davit_set_threads(int threads);
 
 /* The back end that carries out the commands of queues: "openmp"; "threads" if DAVIT_BACKEND names it or

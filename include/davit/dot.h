@@ -10,6 +10,7 @@
 #ifndef DAVIT_DOT_H
 #define DAVIT_DOT_H
 
+#include <davit/complex.h>
 #include <davit/queue.h>
 
 #ifdef __cplusplus
@@ -36,6 +37,32 @@ DAVIT_API davit_status davit_queue_ddot(davit_queue *queue, int64_t n, const dou
 DAVIT_API davit_status davit_queue_sdot(davit_queue *queue, int64_t n, const float *x, int64_t incx,
                                         const float *y, int64_t incy, float *result,
                                         const davit_dot_options *options);
+
+/* The same for complex vectors: sum of x[i] y[i] (dotu), and sum of conj(x[i]) y[i] (dotc). */
+DAVIT_API davit_status davit_zdotu(int64_t n, const davit_complex_double *x, int64_t incx,
+                                   const davit_complex_double *y, int64_t incy, davit_complex_double *result,
+                                   const davit_dot_options *options);
+DAVIT_API davit_status davit_cdotu(int64_t n, const davit_complex_float *x, int64_t incx,
+                                   const davit_complex_float *y, int64_t incy, davit_complex_float *result,
+                                   const davit_dot_options *options);
+DAVIT_API davit_status davit_zdotc(int64_t n, const davit_complex_double *x, int64_t incx,
+                                   const davit_complex_double *y, int64_t incy, davit_complex_double *result,
+                                   const davit_dot_options *options);
+DAVIT_API davit_status davit_cdotc(int64_t n, const davit_complex_float *x, int64_t incx,
+                                   const davit_complex_float *y, int64_t incy, davit_complex_float *result,
+                                   const davit_dot_options *options);
+DAVIT_API davit_status davit_queue_zdotu(davit_queue *queue, int64_t n, const davit_complex_double *x,
+                                         int64_t incx, const davit_complex_double *y, int64_t incy,
+                                         davit_complex_double *result, const davit_dot_options *options);
+DAVIT_API davit_status davit_queue_cdotu(davit_queue *queue, int64_t n, const davit_complex_float *x,
+                                         int64_t incx, const davit_complex_float *y, int64_t incy,
+                                         davit_complex_float *result, const davit_dot_options *options);
+DAVIT_API davit_status davit_queue_zdotc(davit_queue *queue, int64_t n, const davit_complex_double *x,
+                                         int64_t incx, const davit_complex_double *y, int64_t incy,
+                                         davit_complex_double *result, const davit_dot_options *options);
+DAVIT_API davit_status davit_queue_cdotc(davit_queue *queue, int64_t n, const davit_complex_float *x,
+                                         int64_t incx, const davit_complex_float *y, int64_t incy,
+                                         davit_complex_float *result, const davit_dot_options *options);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 #ifndef DAVIT_GEMV_H
 #define DAVIT_GEMV_H
 
+#include <davit/complex.h>
 #include <davit/queue.h>
 
 #ifdef __cplusplus
@@ -24,17 +25,25 @@ typedef struct davit_gemv_options {
   uint64_t reserved[4]; /* 0 */
 } davit_gemv_options;
 
-/* y = alpha op(A) x + beta y. A is m × n with lda >= max(1, m); op(A) is A ('N') or its transpose ('T',
- * 'C'). Increments are not 0; a negative one walks backwards from the end, as in BLAS. alpha = 0 does not
- * read A and x, beta = 0 does not read y. Otherwise NaN and infinities propagate as in IEEE 754, on every
- * device: 0 times one is NaN. x and y must not overlap. Each device gets a block of rows ('N') or columns
- * ('T'). */
+/* y = alpha op(A) x + beta y. A is m × n with lda >= max(1, m); op(A) is A ('N'), its transpose ('T')
+ * or its conjugate transpose ('C'). Increments are not 0; a negative one walks backwards from the end, as in
+ * BLAS. alpha = 0 does not read A and x, beta = 0 does not read y. Otherwise NaN and infinities propagate as
+ * in IEEE 754, on every device: 0 times one is NaN. x and y must not overlap. Each device gets a block of
+ * rows ('N') or columns ('T'). */
 DAVIT_API davit_status davit_dgemv(char trans, int64_t m, int64_t n, double alpha, const double *a,
                                    int64_t lda, const double *x, int64_t incx, double beta, double *y,
                                    int64_t incy, const davit_gemv_options *options);
 DAVIT_API davit_status davit_sgemv(char trans, int64_t m, int64_t n, float alpha, const float *a, int64_t lda,
                                    const float *x, int64_t incx, float beta, float *y, int64_t incy,
                                    const davit_gemv_options *options);
+DAVIT_API davit_status davit_zgemv(char trans, int64_t m, int64_t n, davit_complex_double alpha,
+                                   const davit_complex_double *a, int64_t lda, const davit_complex_double *x,
+                                   int64_t incx, davit_complex_double beta, davit_complex_double *y,
+                                   int64_t incy, const davit_gemv_options *options);
+DAVIT_API davit_status davit_cgemv(char trans, int64_t m, int64_t n, davit_complex_float alpha,
+                                   const davit_complex_float *a, int64_t lda, const davit_complex_float *x,
+                                   int64_t incx, davit_complex_float beta, davit_complex_float *y,
+                                   int64_t incy, const davit_gemv_options *options);
 DAVIT_API davit_status davit_queue_dgemv(davit_queue *queue, char trans, int64_t m, int64_t n, double alpha,
                                          const double *a, int64_t lda, const double *x, int64_t incx,
                                          double beta, double *y, int64_t incy,
@@ -42,6 +51,16 @@ DAVIT_API davit_status davit_queue_dgemv(davit_queue *queue, char trans, int64_t
 DAVIT_API davit_status davit_queue_sgemv(davit_queue *queue, char trans, int64_t m, int64_t n, float alpha,
                                          const float *a, int64_t lda, const float *x, int64_t incx,
                                          float beta, float *y, int64_t incy,
+                                         const davit_gemv_options *options);
+DAVIT_API davit_status davit_queue_zgemv(davit_queue *queue, char trans, int64_t m, int64_t n,
+                                         davit_complex_double alpha, const davit_complex_double *a,
+                                         int64_t lda, const davit_complex_double *x, int64_t incx,
+                                         davit_complex_double beta, davit_complex_double *y, int64_t incy,
+                                         const davit_gemv_options *options);
+DAVIT_API davit_status davit_queue_cgemv(davit_queue *queue, char trans, int64_t m, int64_t n,
+                                         davit_complex_float alpha, const davit_complex_float *a, int64_t lda,
+                                         const davit_complex_float *x, int64_t incx, davit_complex_float beta,
+                                         davit_complex_float *y, int64_t incy,
                                          const davit_gemv_options *options);
 
 #ifdef __cplusplus

@@ -26,7 +26,7 @@ extern "C" {
  */
 typedef struct davit_occupancy_card {
   char name[96];
-  int compute_capability; /* 10 * major + minor */
+  int compute_capability; /* 10 * major + minor; 0: not NVIDIA's */
   int warp_size;
   int block_threads;          /* maximum of a block */
   int threads, warps, blocks; /* places of a multiprocessor */
@@ -43,7 +43,8 @@ typedef struct davit_occupancy_card {
   uint64_t reserved[4]; /* 0 */
 } davit_occupancy_card;
 
-/* The cards that are built in: "GT 560M", "GTX 670", "V100", "A100", "H100", "H200". Writes at most
+/* The cards that are built in: "8800 GTX", "GTX 460", "GT 560M", "GTX 670", "930M", "V100", "A100",
+ * "RTX 3090", "RTX 4090", "L40S", "H100", "H200", "B200", "RTX 5090", "MI210", "MI300X". Writes at most
  * `capacity` to `cards` (NULL allowed with capacity 0) and their full number to `count`. */
 DAVIT_API davit_status davit_occupancy_card_list(int capacity, davit_occupancy_card *cards, int *count);
 
@@ -70,7 +71,8 @@ typedef enum davit_occupancy_model {
 
 typedef struct davit_occupancy_options {
   davit_occupancy_model model;
-  uint64_t reserved[4]; /* 0 */
+  size_t thread_shared_bytes; /* shared memory that each thread adds to the block's */
+  uint64_t reserved[3];       /* 0 */
 } davit_occupancy_options;
 
 /* Bits: the resources that limit the number of blocks. */
@@ -98,6 +100,14 @@ typedef struct davit_occupancy_result {
 DAVIT_API davit_status davit_occupancy(const davit_occupancy_card *card, const davit_occupancy_block *block,
                                        davit_occupancy_result *result,
                                        const davit_occupancy_options *options);
+
+/* Advises a block size: of all multiples of a warp, the smallest with the highest occupancy. block->threads
+ * must be 0. *threads is the size and *result what davit_occupancy() says of it; if no size can be launched,
+ * the smallest, with the reason. */
+DAVIT_API davit_status davit_occupancy_advise(const davit_occupancy_card *card,
+                                              const davit_occupancy_block *block, int *threads,
+                                              davit_occupancy_result *result,
+                                              const davit_occupancy_options *options);
 
 /* "warps", "blocks", "registers", "shared memory" or "block size"; `limit` is one bit. */
 DAVIT_API const char *davit_occupancy_limit_string(davit_occupancy_limit limit);

@@ -17,7 +17,15 @@
 extern "C" {
 #endif
 
-typedef enum davit_type { DAVIT_FLOAT, DAVIT_DOUBLE, DAVIT_INT32, DAVIT_INT64, DAVIT_TYPE_COUNT } davit_type;
+typedef enum davit_type {
+  DAVIT_FLOAT,
+  DAVIT_DOUBLE,
+  DAVIT_INT32,
+  DAVIT_INT64,
+  DAVIT_COMPLEX_FLOAT, /* pairs of real and imaginary part, <davit/complex.h>: for BLAS routines alone */
+  DAVIT_COMPLEX_DOUBLE,
+  DAVIT_TYPE_COUNT
+} davit_type;
 
 typedef enum davit_operator {
   DAVIT_SUM,  /* identity 0, for floating-point types +0 */
@@ -30,7 +38,8 @@ typedef enum davit_operator {
 /* Bytes of an element; 0 for an unknown type. */
 DAVIT_API size_t davit_type_bytes(davit_type type);
 
-/* "float", "double", "int32", "int64"; "sum", "prod", "min", "max"; "unknown" for other numbers. */
+/* "float", "double", "int32", "int64", "complex_float", "complex_double"; "sum", "prod", "min", "max";
+ * "unknown" for other numbers. */
 DAVIT_API const char *davit_type_string(davit_type type);
 DAVIT_API const char *davit_operator_string(davit_operator op);
 

@@ -7,9 +7,9 @@
 #include <davit/status.h>
 
 #define DAVIT_VERSION_MAJOR 0
-#define DAVIT_VERSION_MINOR 1
+#define DAVIT_VERSION_MINOR 2
 #define DAVIT_VERSION_PATCH 0
-#define DAVIT_VERSION "0.1.0"
+#define DAVIT_VERSION "0.2.0"
 
 #ifdef __cplusplus
 extern "C" {

@@ -153,6 +153,11 @@ DVT_INLINE uint32_t dvt_byte_pair(uint32_t low, uint32_t high, int k) {
   return __nvvm_prmt(low, high, (uint32_t)(k | (k | 8) << 4 | (k + 4) << 8 | (k + 12) << 12));
 }
 
+/* Byte k < 4 of a word with its sign, in one instruction. */
+DVT_INLINE int32_t dvt_byte(uint32_t word, int k) {
+  return (int32_t)__nvvm_prmt(word, word, (uint32_t)(k | (k | 8) << 4 | (k | 8) << 8 | (k | 8) << 12));
+}
+
 /* A pause of some hundred nanoseconds for threads that wait. */
 DVT_INLINE void dvt_pause(void) {
   __asm__ volatile("nanosleep.u32 40;" ::: "memory");

@@ -7,7 +7,8 @@
 #ifndef DAVIT_OFFLOAD_RUNTIME_CUBLAS_H
 #define DAVIT_OFFLOAD_RUNTIME_CUBLAS_H
 
-#include <davit/status.h>
+#include <davit/operator.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A handle on the current device bound to `cuda_stream` (a cudaStream_t): scalars on the host, FP32 and FP64
@@ -19,7 +20,8 @@ void dvt_cublas_destroy(void *handle);
 
 #ifdef DAVIT_WITH_CUDA
 
-/* Entry points by type: the one for float follows the one for double. */
+/* Entry points by type, in the order D, S, Z, C: the numbers of a routine are its first one and those behind.
+ * */
 #define DVT_CUBLAS_FUNCTIONS(X)                                                                              \
   X(Create_v2)                                                                                               \
   X(Destroy_v2)                                                                                              \
@@ -29,16 +31,64 @@ void dvt_cublas_destroy(void *handle);
   X(GetStatusString)                                                                                         \
   X(Dgeam_64)                                                                                                \
   X(Sgeam_64)                                                                                                \
+  X(Zgeam_64)                                                                                                \
+  X(Cgeam_64)                                                                                                \
   X(Dgemm_v2_64)                                                                                             \
   X(Sgemm_v2_64)                                                                                             \
+  X(Zgemm_v2_64)                                                                                             \
+  X(Cgemm_v2_64)                                                                                             \
+  X(Dsymm_v2_64)                                                                                             \
+  X(Ssymm_v2_64)                                                                                             \
+  X(Zsymm_v2_64)                                                                                             \
+  X(Csymm_v2_64)                                                                                             \
+  X(Dsyrk_v2_64)                                                                                             \
+  X(Ssyrk_v2_64)                                                                                             \
+  X(Zsyrk_v2_64)                                                                                             \
+  X(Csyrk_v2_64)                                                                                             \
+  X(Dsyr2k_v2_64)                                                                                            \
+  X(Ssyr2k_v2_64)                                                                                            \
+  X(Zsyr2k_v2_64)                                                                                            \
+  X(Csyr2k_v2_64)                                                                                            \
+  X(Dtrmm_v2_64)                                                                                             \
+  X(Strmm_v2_64)                                                                                             \
+  X(Ztrmm_v2_64)                                                                                             \
+  X(Ctrmm_v2_64)                                                                                             \
+  X(Dtrsm_v2_64)                                                                                             \
+  X(Strsm_v2_64)                                                                                             \
+  X(Ztrsm_v2_64)                                                                                             \
+  X(Ctrsm_v2_64)                                                                                             \
   X(Dgemv_v2_64)                                                                                             \
   X(Sgemv_v2_64)                                                                                             \
+  X(Zgemv_v2_64)                                                                                             \
+  X(Cgemv_v2_64)                                                                                             \
   X(Daxpy_v2_64)                                                                                             \
   X(Saxpy_v2_64)                                                                                             \
+  X(Zaxpy_v2_64)                                                                                             \
+  X(Caxpy_v2_64)                                                                                             \
+  X(Dscal_v2_64)                                                                                             \
+  X(Sscal_v2_64)                                                                                             \
+  X(Zscal_v2_64)                                                                                             \
+  X(Cscal_v2_64)                                                                                             \
+  X(Zhemm_v2_64)                                                                                             \
+  X(Chemm_v2_64)                                                                                             \
+  X(Zherk_v2_64)                                                                                             \
+  X(Cherk_v2_64)                                                                                             \
+  X(Zher2k_v2_64)                                                                                            \
+  X(Cher2k_v2_64)                                                                                            \
   X(Ddot_v2_64)                                                                                              \
   X(Sdot_v2_64)                                                                                              \
-  X(Dsyrk_v2_64)                                                                                             \
-  X(Ssyrk_v2_64)
+  X(Zdotu_v2_64)                                                                                             \
+  X(Cdotu_v2_64)                                                                                             \
+  X(Zdotc_v2_64)                                                                                             \
+  X(Cdotc_v2_64)                                                                                             \
+  X(Dnrm2_v2_64)                                                                                             \
+  X(Snrm2_v2_64)                                                                                             \
+  X(Dznrm2_v2_64)                                                                                            \
+  X(Scnrm2_v2_64)                                                                                            \
+  X(Dasum_v2_64)                                                                                             \
+  X(Sasum_v2_64)                                                                                             \
+  X(Dzasum_v2_64)                                                                                            \
+  X(Scasum_v2_64)
 
 #define DVT_CUBLAS_NUMBER(name) DVT_CUBLAS_##name,
 enum dvt_cublas_number { DVT_CUBLAS_FUNCTIONS(DVT_CUBLAS_NUMBER) DVT_CUBLAS_COUNT };
@@ -50,10 +100,15 @@ typedef void (*dvt_cublas_function)(void);
 dvt_cublas_function dvt_cublas_entry(enum dvt_cublas_number number);
 #define DVT_CUBLAS(name) ((__typeof__(cublas##name) *)dvt_cublas_entry(DVT_CUBLAS_##name))
 
-/* The same for cublasD<name> or cublasS<name> by type; both have the prototype of the former if pointers are
- * given as void *. */
+/* The entry point for a type of the routine whose first one is `name`, Dgemm_v2_64 or Zherk_v2_64. All have
+ * its prototype if pointers are given as void *. */
 #define DVT_CUBLAS_OF(type, name)                                                                            \
-  ((__typeof__(cublasD##name) *)dvt_cublas_entry(DVT_CUBLAS_D##name + ((type) == DAVIT_FLOAT)))
+  ((__typeof__(cublas##name) *)dvt_cublas_entry(                                                             \
+      (enum dvt_cublas_number)((int)DVT_CUBLAS_##name + dvt_cublas_behind(type, #name[0] == 'Z'))))
+static inline int dvt_cublas_behind(davit_type type, bool complex_only) {
+  return (type == DAVIT_FLOAT || type == DAVIT_COMPLEX_FLOAT) +
+         (!complex_only && type >= DAVIT_COMPLEX_FLOAT ? 2 : 0);
+}
 
 /* Turns a cublasStatus_t into a status with a sentence that names the operation. */
 davit_status dvt_cublas_status(int result, const char *operation);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device table: built once, read-only afterwards, so readers take no lock. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "offload/runtime/device.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "offload/runtime/hip.h"
 #include "offload/runtime/image.h"
+#include "src/base/environment.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
 
@@ -56,10 +63,20 @@ static void describe_cpu(davit_device_info *info) {
   info->compute_units = (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+bool dvt_peers_wanted(void) {
+  const char *value = dvt_environment("DAVIT_PEERS");
+  return !value || strcmp(value, "off") != 0;
+}
+
+bool dvt_peers_check(void) {
+  const char *value = dvt_environment("DAVIT_PEERS");
+  return !value || !*value || strcmp(value, "on") == 0 || strcmp(value, "off") == 0;
+}
+
 int dvt_cuda_current(void) {
   int current = -1;
 #ifdef DAVIT_WITH_CUDA
-  if (!dvt_cuda_ok(cudaGetDevice(&current)))
+  if (dvt_process() == 0 && !dvt_cuda_ok(cudaGetDevice(&current)))
     current = -1;
 #endif
   return current;
@@ -170,8 +187,9 @@ static davit_device_kind probe(int device, uintptr_t *code) {
   return (davit_device_kind)kind;
 }
 
-static void describe(dvt_device *device) {
-  device->ordinal = -1;
+static void describe(dvt_device *device, bool runs_on_host) {
+  device->ordinal = device->hip_ordinal = -1;
+  device->runs_on_host = runs_on_host;
   switch (device->info.kind) {
   case DAVIT_DEVICE_CPU:
   case DAVIT_DEVICE_HOST_OFFLOAD:
@@ -191,22 +209,46 @@ static void describe(dvt_device *device) {
 
 /* The number of devices that can be used, of the runtime's `count`. Host-offload devices come last
  * (cmake/Compiler.cmake), and are left out if the runtime could not load their images: it would end the
- * process when a target region, an allocation or a copy first names one. */
-static int usable_devices(int count) {
+ * process when a target region, an allocation or a copy first names one. Where offload/fallback stands in for
+ * the runtime, a device counts that cannot be used, so that a call which names it learns why. */
+static int usable_devices(int *count) {
   enum { HOST_DEVICES = 4 }; /* of LLVM's plugin for the host, always */
-  const int others = count > HOST_DEVICES ? count - HOST_DEVICES : 0;
-  obstacle = count > 0 ? dvt_image_obstacle(count - others) : NULL;
-  return obstacle ? others : count;
+  const int others = *count > HOST_DEVICES ? *count - HOST_DEVICES : 0;
+  obstacle = *count > 0 ? dvt_image_obstacle(*count - others) : dlsym(RTLD_DEFAULT, "dvt_offload_missing");
+  if (*count == 0 && obstacle)
+    *count = 1; /* whatever there would be */
+  return obstacle ? others : *count;
 }
 
-static void build(void) {
+/* DAVIT_SIMULATE=amd: host-offload devices pose as AMD's, of which the OpenMP runtime says nothing: with
+ * memory of their own, nobody knows how much. Tests take the paths of such devices this way. */
+static void pose(davit_device_info *info) {
+  const char *simulated = dvt_environment("DAVIT_SIMULATE");
+  if (simulated && strcmp(simulated, "amd") == 0 && info->kind == DAVIT_DEVICE_HOST_OFFLOAD)
+    info->kind = DAVIT_DEVICE_AMD;
+}
+
+/* HIP's devices, if they are those of the OpenMP runtime that are AMD's. */
+static void meet_hip(void) {
+  int amd = 0;
+  for (int i = 1; i <= device_count; i++)
+    amd += table[i].info.kind == DAVIT_DEVICE_AMD;
+  if (amd == 0 || dvt_hip_count() != amd)
+    return;
+  for (int i = device_count; i >= 1; i--) {
+    davit_device_info *info = &table[i].info;
+    if (info->kind != DAVIT_DEVICE_AMD)
+      continue;
+    table[i].hip_ordinal = --amd;
+    dvt_hip_describe(amd, info->name, sizeof info->name, &info->memory_bytes, &info->compute_units);
+  }
+}
+
+static void build_devices(void) {
   const int current = dvt_cuda_current();
   const dvt_mask mask = dvt_mask_save();
-  table[0].info.device = DAVIT_HOST;
-  table[0].info.kind = DAVIT_DEVICE_CPU;
-  describe(&table[0]);
   known_count = omp_get_num_devices();
-  device_count = usable_devices(known_count);
+  device_count = usable_devices(&known_count);
   if (device_count > MAX_DEVICES)
     device_count = MAX_DEVICES;
   for (int i = 0; i < device_count; i++) {
@@ -214,18 +256,37 @@ static void build(void) {
     uintptr_t code;
     table[i + 1].info.kind = probe(i, &code);
     dvt_image_remove_file(code);
-    describe(&table[i + 1]);
+    const bool runs_on_host = table[i + 1].info.kind == DAVIT_DEVICE_HOST_OFFLOAD;
+    pose(&table[i + 1].info);
+    describe(&table[i + 1], runs_on_host);
   }
+  meet_hip();
 #ifdef DAVIT_WITH_CUDA
-  enable_peers();
+  if (dvt_peers_wanted())
+    enable_peers();
 #endif
   dvt_mask_restore(&mask);
   dvt_cuda_restore(current);
 }
 
+static const char inherited[] = "this process was made by fork(), and the devices are its parent's";
+
+/* A child must not even ask how many devices there are. */
+static void build(void) {
+  table[0].info.device = DAVIT_HOST;
+  table[0].info.kind = DAVIT_DEVICE_CPU;
+  describe(&table[0], true);
+  if (dvt_process() == 0) {
+    build_devices();
+  } else {
+    known_count = INT_MAX;
+    obstacle = inherited;
+  }
+}
+
 static void leave_to_parent(void) {
   if (device_count > 0)
-    obstacle = "this process was made by fork(), and the devices are its parent's";
+    obstacle = inherited;
   device_count = 0;
 }
 
@@ -269,13 +330,15 @@ davit_status dvt_device_memory(const dvt_device *device, size_t *free_bytes, siz
     return dvt_cuda_status(result, "memory information");
   }
 #endif
-  return davit_fail(DAVIT_UNSUPPORTED, "device %d does not tell how much memory it has", device->info.device);
+  if (device->hip_ordinal >= 0)
+    return dvt_hip_memory(device->hip_ordinal, free_bytes, total_bytes);
+  return davit_fail(DAVIT_UNSUPPORTED, "nothing says how much memory device %d has", device->info.device);
 }
 
 bool dvt_device_peers(const dvt_device *from, const dvt_device *to) {
 #ifdef DAVIT_WITH_CUDA
   int possible = 0;
-  return from->ordinal >= 0 && to->ordinal >= 0 &&
+  return dvt_peers_wanted() && from->ordinal >= 0 && to->ordinal >= 0 &&
          dvt_cuda_ok(cudaDeviceCanAccessPeer(&possible, from->ordinal, to->ordinal)) && possible;
 #else
   (void)from, (void)to;

@@ -12,7 +12,9 @@
 typedef struct dvt_device {
   davit_device_info info;
   int ordinal;             /* CUDA's number, -1 if no NVIDIA device */
+  int hip_ordinal;         /* HIP's number, -1 if no AMD device, or HIP is not there */
   bool shares_host_memory; /* the CPU and host-offload devices */
+  bool runs_on_host; /* these, and host-offload devices that pose as GPUs (DAVIT_SIMULATE): no kernels */
 } dvt_device;
 
 /* The table of all devices, entry i + 1 for device i and entry 0 for DAVIT_HOST; built on the first call,
@@ -25,11 +27,16 @@ const dvt_device *dvt_device_find(int device);
 /* Why a device of the OpenMP runtime is left out of the table; NULL if it is not, or does not exist. */
 const char *dvt_device_obstacle(int device);
 
-/* Free and total bytes now. */
+/* Free and total bytes now; DAVIT_UNSUPPORTED if nothing says so. */
 davit_status dvt_device_memory(const dvt_device *device, size_t *free_bytes, size_t *total_bytes);
 
 /* Whether `from` can copy to `to` directly (peer access, enabled in both directions at start). */
 bool dvt_device_peers(const dvt_device *from, const dvt_device *to);
+
+/* DAVIT_PEERS: false if it is "off", and copies between devices pass through the host. The check: whether it
+ * has a value that means something. */
+bool dvt_peers_wanted(void);
+bool dvt_peers_check(void);
 
 /* An error the device's runtime has already met, without waiting. */
 davit_status dvt_device_error(const dvt_device *device);
@@ -41,9 +48,9 @@ int dvt_cuda_current(void);
 void dvt_cuda_restore(int current);
 
 #ifdef DAVIT_WITH_CUDA
-/* What became of a CUDA runtime call, whose result is an unsigned here, so that no vendor type shows. CUDA keeps
- * the last failure of a thread; each of davit's is cleared where it is met, so that nobody finds it later, but
- * no call looks at, or clears, one that the program has left.
+/* What became of a CUDA runtime call, whose result is an unsigned here, so that no vendor type shows. CUDA
+ * keeps the last failure of a thread; each of davit's is cleared where it is met, so that nobody finds it
+ * later, but no call looks at, or clears, one that the program has left.
  *   dvt_cuda_ok       whether the call succeeded; clears
  *   dvt_cuda_status   a status with a sentence that names the operation; clears
  *   dvt_cuda_report   the same without clearing, for callbacks, which must not call CUDA */

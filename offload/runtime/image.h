@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's own device images, and the files into which the OpenMP runtime unpacks those of the host.
  *
- * When a host-offload device is first used, libomptarget writes every image that it has for the host to a file
- * of the device's own in /tmp, loads that file as a shared library, and leaves it behind. The directory is
- * fixed: TMPDIR has no effect. If a file cannot be written or loaded, the runtime ends the process. */
+ * When a host-offload device is first used, libomptarget writes every image that it has for the host to a
+ * file of the device's own in /tmp, loads that file as a shared library, and leaves it behind. The directory
+ * is fixed: TMPDIR has no effect. If a file cannot be written or loaded, the runtime ends the process. */
 #ifndef DAVIT_OFFLOAD_RUNTIME_IMAGE_H
 #define DAVIT_OFFLOAD_RUNTIME_IMAGE_H
 
@@ -30,9 +30,9 @@ const unsigned char *dvt_image_unwrap(const dvt_image *image);
 /* The machine that the image is for, an EM_ number of <elf.h>; 0 if it is no ELF file. */
 unsigned dvt_image_machine(const dvt_image *image);
 
-/* Tries what the runtime does for that many host-offload devices: creates files in /tmp, fills them, maps them
- * executable. Leaves nothing behind. NULL, or a sentence about what fails, valid until the next call. Call it
- * from one thread at a time. */
+/* Tries what the runtime does for that many host-offload devices: creates files in /tmp, fills them, maps
+ * them executable. Leaves nothing behind. NULL, or a sentence about what fails, valid until the next call.
+ * Call it from one thread at a time. */
 const char *dvt_image_obstacle(int devices);
 
 /* Removes the file that holds the loaded image with the address `code`; 0: there is none. */

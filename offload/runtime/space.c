@@ -50,17 +50,29 @@ static void *cuda_alloc(size_t bytes, int place) {
 }
 #endif
 
-void *dvt_space_alloc(size_t bytes, int place) {
+/* The OpenMP runtime promises no alignment. */
+static void *openmp_alloc(size_t bytes, int place, size_t *skipped) {
+  enum { ALIGNMENT = 256 };
+  char *pointer = omp_target_alloc(bytes, place);
+  if (!pointer || (uintptr_t)pointer % ALIGNMENT == 0 || bytes > SIZE_MAX - ALIGNMENT)
+    return pointer;
+  omp_target_free(pointer, place);
+  pointer = omp_target_alloc(bytes + ALIGNMENT, place);
+  if (pointer)
+    *skipped = (ALIGNMENT - (uintptr_t)pointer % ALIGNMENT) % ALIGNMENT;
+  return pointer ? pointer + *skipped : NULL;
+}
+
+void *dvt_space_alloc(size_t bytes, int place, size_t *skipped) {
+  *skipped = 0;
 #ifdef DAVIT_WITH_CUDA
   if (is_cuda(place))
     return cuda_alloc(bytes, place);
 #endif
-  if (!on_host(place))
-    return omp_target_alloc(bytes, place);
-  return dvt_allocate_aligned(bytes);
+  return on_host(place) ? dvt_allocate_aligned(bytes) : openmp_alloc(bytes, place, skipped);
 }
 
-void dvt_space_free(void *pointer, int place) {
+void dvt_space_free(void *pointer, size_t skipped, int place) {
 #ifdef DAVIT_WITH_CUDA
   if (is_cuda(place)) {
     (void)dvt_cuda_ok(place >= 0 ? cudaFree(pointer) : cudaFreeHost(pointer));
@@ -70,7 +82,7 @@ void dvt_space_free(void *pointer, int place) {
   if (on_host(place))
     free(pointer);
   else
-    omp_target_free(pointer, place);
+    omp_target_free((char *)pointer - skipped, place);
 }
 
 int dvt_space_place(const void *pointer) {

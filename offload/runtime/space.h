@@ -9,9 +9,11 @@
 #include <davit/memory.h>
 #include <stdbool.h>
 
-/* Allocates and frees; NULL when there is no memory. Device and pinned memory wait for the device here. */
-void *dvt_space_alloc(size_t bytes, int place);
-void dvt_space_free(void *pointer, int place);
+/* Allocates and frees; NULL when there is no memory. Device and pinned memory wait for the device here.
+ * `skipped` receives how many bytes before the block are its own, for its alignment; whoever frees it says
+ * so. */
+void *dvt_space_alloc(size_t bytes, int place, size_t *skipped);
+void dvt_space_free(void *pointer, size_t skipped, int place);
 
 /* The place of memory that davit did not allocate: asks the device runtime. */
 int dvt_space_place(const void *pointer);

@@ -31,6 +31,7 @@ struct dvt_stream {
 struct dvt_mark {
   dvt_stream *stream; /* where it was recorded last */
   cudaEvent_t event;
+  bool timed;
   dvt_mark *next;
 };
 
@@ -41,7 +42,7 @@ typedef struct notifier {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static dvt_stream *free_streams[DVT_MAX_ORDINALS];
-static dvt_mark *free_marks[DVT_MAX_ORDINALS];
+static dvt_mark *free_marks[DVT_MAX_ORDINALS][2]; /* not timed, timed */
 
 static davit_status use(int ordinal) {
   static _Thread_local int current = -1;
@@ -146,33 +147,35 @@ davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
   return answer(cudaStreamQuery(stream->stream), "asking for a stream", idle);
 }
 
-static davit_status mark_make(dvt_stream *stream, dvt_mark **mark) {
-  int ordinal = stream->ordinal;
+static davit_status mark_make(dvt_stream *stream, bool timed, dvt_mark **mark) {
+  dvt_mark **pool = &free_marks[stream->ordinal][timed];
   pthread_mutex_lock(&lock);
-  dvt_mark *taken = free_marks[ordinal];
+  dvt_mark *taken = *pool;
   if (taken)
-    free_marks[ordinal] = taken->next;
+    *pool = taken->next;
   pthread_mutex_unlock(&lock);
   if (!taken) {
     taken = dvt_allocate(1, sizeof *taken);
     if (!taken)
       return DAVIT_OUT_OF_HOST_MEMORY;
-    davit_status status =
-        dvt_cuda_status(cudaEventCreateWithFlags(&taken->event, cudaEventDefault), "making a device event");
+    davit_status status = dvt_cuda_status(
+        cudaEventCreateWithFlags(&taken->event, timed ? cudaEventDefault : cudaEventDisableTiming),
+        "making a device event");
     if (status != DAVIT_SUCCESS) {
       free(taken);
       return status;
     }
   }
   taken->stream = stream;
+  taken->timed = timed;
   *mark = taken;
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark) {
+static davit_status place_mark(dvt_stream *stream, bool timed, dvt_mark **mark) {
   davit_status status = use(stream->ordinal);
   if (status == DAVIT_SUCCESS)
-    status = mark_make(stream, mark);
+    status = mark_make(stream, timed, mark);
   if (status != DAVIT_SUCCESS)
     return status;
   status = dvt_cuda_status(cudaEventRecord((*mark)->event, stream->stream), "recording a device event");
@@ -183,12 +186,21 @@ davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark) {
   return status;
 }
 
+davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark) {
+  return place_mark(stream, false, mark);
+}
+
+davit_status dvt_stream_mark_timed(dvt_stream *stream, dvt_mark **mark) {
+  return place_mark(stream, true, mark);
+}
+
 void dvt_mark_free(dvt_mark *mark) {
   if (!mark)
     return;
   pthread_mutex_lock(&lock);
-  mark->next = free_marks[mark->stream->ordinal];
-  free_marks[mark->stream->ordinal] = mark;
+  dvt_mark **pool = &free_marks[mark->stream->ordinal][mark->timed];
+  mark->next = *pool;
+  *pool = mark;
   pthread_mutex_unlock(&lock);
 }
 
@@ -331,6 +343,11 @@ davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
 }
 
 davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark) {
+  (void)stream, (void)mark;
+  return none();
+}
+
+davit_status dvt_stream_mark_timed(dvt_stream *stream, dvt_mark **mark) {
   (void)stream, (void)mark;
   return none();
 }

@@ -38,8 +38,10 @@ davit_status dvt_stream_synchronize(dvt_stream *stream);
 /* True in *idle if all work enqueued so far is over; the status is the device's error, if it has one. */
 davit_status dvt_stream_query(dvt_stream *stream, bool *idle);
 
-/* A mark after the work enqueued so far; freed by dvt_mark_free() (any thread, any time). */
+/* A mark after the work enqueued so far; freed by dvt_mark_free() (any thread, any time). Only a timed one
+ * knows when it was reached, and costs the device more. */
 davit_status dvt_stream_mark(dvt_stream *stream, dvt_mark **mark);
+davit_status dvt_stream_mark_timed(dvt_stream *stream, dvt_mark **mark);
 void dvt_mark_free(dvt_mark *mark);
 
 /* Later work of `stream` waits for `mark`, which may be on another device. */
@@ -56,7 +58,8 @@ davit_status dvt_mark_wait(dvt_mark *mark);
 typedef void (*dvt_notify)(void *argument, davit_status status);
 davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument);
 
-/* Milliseconds from `start` to `stop`, both reached, both on one device; DAVIT_UNSUPPORTED otherwise. */
+/* Milliseconds from `start` to `stop`, both timed, reached, and on one device; DAVIT_UNSUPPORTED otherwise.
+ * */
 davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds);
 
 /* Enqueues a 2-D copy (columns of `row_bytes` contiguous bytes, pitches in bytes) between any two memories

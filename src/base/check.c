@@ -38,14 +38,21 @@ davit_status dvt_check_list(const char *argument, int capacity, const void *list
   return capacity > 0 ? dvt_check_pointer(argument, list) : DAVIT_SUCCESS;
 }
 
-davit_status dvt_check_trans(const char *argument, char given, char *trans) {
-  if (given != '\0' && strchr("nN", given))
-    *trans = 'N';
-  else if (given != '\0' && strchr("tTcC", given))
+davit_status dvt_check_letter(const char *argument, char given, const char *letters, char *letter) {
+  const char upper = given >= 'a' && given <= 'z' ? (char)(given - 'a' + 'A') : given;
+  if (upper == '\0' || !strchr(letters, upper))
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      letters[2] ? "%s is '%c', not '%c', '%c' or '%c'" : "%s is '%c', not '%c' or '%c'",
+                      argument, given >= ' ' && given <= '~' ? given : '?', letters[0], letters[1],
+                      letters[2]);
+  *letter = upper;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_trans(const char *argument, davit_type type, char given, char *trans) {
+  DVT_TRY(dvt_check_letter(argument, given, "NTC", trans));
+  if (*trans == 'C' && type < DAVIT_COMPLEX_FLOAT)
     *trans = 'T';
-  else
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is '%c', not 'N', 'T' or 'C'", argument,
-                      given >= ' ' && given <= '~' ? given : '?');
   return DAVIT_SUCCESS;
 }
 

@@ -26,8 +26,12 @@ davit_status dvt_check_list(const char *argument, int capacity, const void *list
 
 davit_status dvt_check_pointer(const char *argument, const void *given);
 
-/* 'n' and 'N' give 'N'; 't', 'T', 'c', 'C' give 'T' (real types); anything else fails naming `argument`. */
-davit_status dvt_check_trans(const char *argument, char given, char *trans);
+/* `given` is one of `letters` (2 or 3 capitals), in upper or lower case, and becomes `letter` in upper case.
+ * */
+davit_status dvt_check_letter(const char *argument, char given, const char *letters, char *letter);
+
+/* A letter of 'N', 'T' and 'C', which is 'T' for a real type. */
+davit_status dvt_check_trans(const char *argument, davit_type type, char given, char *trans);
 
 /* DAVIT_DOUBLE or DAVIT_FLOAT. */
 davit_status dvt_check_floating(davit_type type);

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 static atomic_int allowed = DVT_CPU_COUNT - 1;
 
@@ -26,4 +27,21 @@ static dvt_cpu found(void) {
 dvt_cpu dvt_cpu_best(void) {
   dvt_cpu best = found(), most = (dvt_cpu)atomic_load(&allowed);
   return best < most ? best : most;
+}
+
+static _Atomic int64_t cache_bytes; /* 0: not asked yet */
+
+void dvt_cpu_cache_assume(int64_t bytes) {
+  atomic_store(&cache_bytes, bytes);
+}
+
+int64_t dvt_cpu_cache_bytes(void) {
+  enum { ASSUMED = 8 << 20 }; /* where the system does not say */
+  int64_t bytes = atomic_load(&cache_bytes);
+  if (bytes == 0) {
+    const long known = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    bytes = known > ASSUMED ? known : ASSUMED;
+    atomic_store(&cache_bytes, bytes);
+  }
+  return bytes;
 }

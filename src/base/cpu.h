@@ -8,6 +8,8 @@
 #ifndef DAVIT_SRC_BASE_CPU_H
 #define DAVIT_SRC_BASE_CPU_H
 
+#include <stdint.h>
+
 typedef enum dvt_cpu { DVT_CPU_PLAIN, DVT_CPU_AVX2, DVT_CPU_AVX512, DVT_CPU_COUNT } dvt_cpu;
 
 /* x86-64 code is being made, and no device's with x86-64 as its host. */
@@ -64,5 +66,9 @@ static inline void dvt_cpu_end_bypass(void) {
 /* The best variant of this processor, or what tests allow at most. */
 dvt_cpu dvt_cpu_best(void);
 void dvt_cpu_allow(dvt_cpu most);
+
+/* Bytes of the last-level cache, or what tests assume; 0 assumes nothing any more. */
+int64_t dvt_cpu_cache_bytes(void);
+void dvt_cpu_cache_assume(int64_t bytes);
 
 #endif

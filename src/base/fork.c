@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "src/base/fork.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static const dvt_fork_part *parts[DVT_FORK_PARTS]; /* NULL: its source is not in the program */
 static int process;
+static bool watching;      /* the library has started: prepare() and what follows are registered */
+static atomic_bool driven; /* at the last fork() a driver of GPUs was loaded */
 
 void dvt_on_fork(dvt_fork_order order, const dvt_fork_part *part) {
   parts[order] = part;
@@ -37,7 +49,45 @@ static void child(void) {
 }
 
 static void watch(void) {
+  watching = true;
   pthread_atfork(prepare, parent, child);
+}
+
+/* ---- where there are GPUs ---- */
+
+/* Drivers of GPUs are of no use to a child: their calls fail, which the OpenMP runtime answers by ending the
+ * process, and what they do at exit crashes. The OpenMP runtime may have opened one when the program was
+ * loaded, so these handlers are registered then. They come after OpenMP's before fork(), when no library is
+ * being loaded on account of this thread, and before OpenMP's in the child. */
+static bool is_loaded(const char *library) {
+  void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+  if (handle)
+    dlclose(handle);
+  return handle != NULL;
+}
+
+static void look_for_drivers(void) {
+  driven = is_loaded("libcuda.so.1") || is_loaded("libhsa-runtime64.so.1");
+}
+
+/* Registered in the child, so it comes before all that the parent has registered: the driver's handlers, and
+ * with them whatever else the parent has registered, are left out. */
+static void leave(int status, void *unused) {
+  (void)unused;
+  fflush(NULL);
+  _exit(status);
+}
+
+static void separate(void) {
+  if (!driven)
+    return;
+  on_exit(leave, NULL);
+  if (!watching)
+    child();
+}
+
+__attribute__((constructor)) static void watch_from_the_start(void) {
+  pthread_atfork(look_for_drivers, NULL, separate);
 }
 
 void dvt_fork_watch(void) {

@@ -4,7 +4,9 @@
  * The child has one thread. What other threads of the parent owned at that moment is replaced in the child or
  * never touched there, and nothing waits for them. Locks that guard what the child goes on to use are held
  * during fork(), so that it is whole. Devices other than the CPU, the back end and all objects with a handle
- * stay the parent's: the child starts the library anew, on DAVIT_HOST with the back end "threads".
+ * stay the parent's: the child starts the library anew, on DAVIT_HOST with the back end "threads". Where a
+ * driver of GPUs is loaded that holds whether or not the parent has used the library, and exit() in the child
+ * ends it without the exit handlers of the parent, the driver's among them.
  *
  * A part is what one source adds. Parts are taken in the order of dvt_fork_order: whoever holds the lock of
  * one may wait for those after it. */
@@ -23,6 +25,7 @@ typedef enum dvt_fork_order {
   DVT_FORK_MEMORY,
   DVT_FORK_POOL,
   DVT_FORK_RECORDS,
+  DVT_FORK_TRACE,
   DVT_FORK_DEVICES,
   DVT_FORK_PARTS
 } dvt_fork_order;
@@ -42,8 +45,9 @@ void dvt_on_fork(dvt_fork_order order, const dvt_fork_part *part);
  * before fork(), and OpenMP's own, which stops the runtime, has to come after. */
 void dvt_fork_watch(void);
 
-/* How many forks since the library's start have led to this process: 0 in the process that started it. An
- * object keeps it, as a mark of the process that made it. */
+/* How many forks since the library's start, or where a driver of GPUs is loaded since that of the program,
+ * have led to this process: 0 in the process that started it. An object keeps it, as a mark of the process
+ * that made it. */
 int dvt_process(void);
 
 /* Fails if the argument `name` was made by another process than this one. */

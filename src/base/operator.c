@@ -5,8 +5,12 @@
 #define TYPE_NAME(TYPE, type, ...) [TYPE] = #type,
 #define OPERATOR_NAME(OPERATOR, op, ...) [OPERATOR] = #op,
 
-static const size_t type_bytes[DAVIT_TYPE_COUNT] = {DVT_EACH_TYPE(TYPE_BYTES, )};
-static const char *const type_names[DAVIT_TYPE_COUNT] = {DVT_EACH_TYPE(TYPE_NAME, )};
+static const size_t type_bytes[DAVIT_TYPE_COUNT] = {
+    DVT_EACH_TYPE(TYPE_BYTES, )[DAVIT_COMPLEX_FLOAT] = 2 * sizeof(float), [DAVIT_COMPLEX_DOUBLE] =
+                                                                              2 * sizeof(double)};
+static const char *const type_names[DAVIT_TYPE_COUNT] = {
+    DVT_EACH_TYPE(TYPE_NAME, )[DAVIT_COMPLEX_FLOAT] = "complex_float", [DAVIT_COMPLEX_DOUBLE] =
+                                                                           "complex_double"};
 static const char *const operator_names[DAVIT_OPERATOR_COUNT] = {DVT_EACH_OPERATOR(OPERATOR_NAME, )};
 
 size_t davit_type_bytes(davit_type type) {

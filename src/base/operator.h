@@ -2,8 +2,8 @@
 /* The element types and the operators of <davit/operator.h>: the one list of each, and what each operator
  * computes.
  *
- * DVT_EACH_TYPE(X, …) expands X(TYPE, type, …) for each element type, in the order of davit_type:
- * DAVIT_INT32, int32. DVT_EACH_OPERATOR(X, …) expands X(OPERATOR, operator, …): DAVIT_MIN, min.
+ * DVT_EACH_TYPE(X, …) expands X(TYPE, type, …) for each element type that has operators, in the order of
+ * davit_type: DAVIT_INT32, int32. DVT_EACH_OPERATOR(X, …) expands X(OPERATOR, operator, …): DAVIT_MIN, min.
  * DVT_EACH_MONOID(X) expands X(OPERATOR, operator, TYPE, type) for each pair. The names `type` and `operator`
  * select the macros below.
  *
@@ -19,6 +19,9 @@
   X(DAVIT_DOUBLE, double, __VA_ARGS__)                                                                       \
   X(DAVIT_INT32, int32, __VA_ARGS__)                                                                         \
   X(DAVIT_INT64, int64, __VA_ARGS__)
+
+/* How many there are: complex types, which come behind them, have no operators. */
+enum { DVT_MONOID_TYPES = DAVIT_COMPLEX_FLOAT };
 
 #define DVT_EACH_OPERATOR(X, ...)                                                                            \
   X(DAVIT_SUM, sum, __VA_ARGS__)                                                                             \

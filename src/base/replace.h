@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file that is written whole or not at all, and replaces the file that has its name.
  *
- * The new file has no name (O_TMPFILE) while it is written, so that a process that is killed leaves nothing. It
- * then gets a temporary name in its folder, because a link cannot replace a file, and is renamed. On file
+ * The new file has no name (O_TMPFILE) while it is written, so that a process that is killed leaves nothing.
+ * It then gets a temporary name in its folder, because a link cannot replace a file, and is renamed. On file
  * systems without such files, and without /proc, it has the temporary name from the beginning.
  *
- * Owner, group and mode are those of the file that is replaced. A file of an owner or a group that the process
- * cannot give to the new file is refused. Links are followed. The folder is opened once, so that all names are
- * looked up in the same one. */
+ * Owner, group and mode are those of the file that is replaced. A file of an owner or a group that the
+ * process cannot give to the new file is refused. Links are followed. The folder is opened once, so that all
+ * names are looked up in the same one. */
 #ifndef DAVIT_SRC_BASE_REPLACE_H
 #define DAVIT_SRC_BASE_REPLACE_H
 

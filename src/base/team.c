@@ -153,8 +153,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows 
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int busy; /* threads of all teams */
 static unsigned long long last,
-    admitted;       /* numbers of those who have come, and of those who had their turn */
-static bool ending; /* the process ends; then only this thread may have a team */
+    admitted;              /* numbers of those who have come, and of those who had their turn */
+static atomic_bool ending; /* the process ends; then only this thread may have a team */
 static pthread_t ender;
 static _Thread_local int held; /* threads of the calling thread's outermost team */
 
@@ -230,7 +230,8 @@ static int let_workers_sleep(void) {
 }
 
 dvt_team dvt_team_begin(int wanted) {
-  const bool inside = !is_own && held == 0 && omp_in_parallel();
+  /* OpenMP may be gone when the process ends. */
+  const bool inside = !is_own && held == 0 && !atomic_load(&ending) && omp_in_parallel();
   const int limit = held > 0 ? held : inside ? 1 : dvt_threads(), threads = wanted < limit ? wanted : limit;
   dvt_team team = {.threads = threads > 1 ? threads : 1, .outermost = held == 0 && !inside};
   if (!team.outermost)

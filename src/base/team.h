@@ -55,8 +55,9 @@ typedef struct dvt_team {
 dvt_team dvt_team_begin(int wanted);
 void dvt_team_end(const dvt_team *team);
 
-/* The process ends: waits for the teams that are under way (10 seconds at most, as one of them may have called
- * exit()), because OpenMP cannot be taken down in the midst of them. Other threads get no team from now on. */
+/* The process ends: waits for the teams that are under way (10 seconds at most, as one of them may have
+ * called exit()), because OpenMP cannot be taken down in the midst of them. Other threads get no team from
+ * now on. */
 void dvt_teams_end(void);
 
 /* To be called first on each thread that davit makes. Where OpenMP binds threads (OMP_PROC_BIND), a new

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit align: every sequence of one file against all of another, best local alignments first. */
+/* davit align: every sequence of one file against all of another, best alignments first. The scores of local
+ * ones are those of a search on the devices, all others those of traces. */
 #include <davit/align.h>
 #include <inttypes.h>
 #include <omp.h>
@@ -8,35 +9,36 @@
 
 #include "ref/ref.h"
 #include "src/base/allocate.h"
+#include "src/cli/align_rows.h"
+#include "src/cli/align_scheme.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/fasta.h"
 #include "src/cli/frame/job.h"
 
-/* A line of the result. */
-typedef struct row {
-  int64_t query;
-  davit_align_hit hit;
-  davit_align_result alignment;
-  char *cigar;
-  davit_status status; /* of the trace */
-} row;
+typedef enum strands { STRAND_PLUS, STRAND_MINUS, STRAND_BOTH } strands;
 
 typedef struct comparison {
   cli_job job;
-  const char *query_path, *target_path, *matrix_name;
+  const char *query_path, *target_path;
   cli_output output;
-  int match, mismatch;
-  int64_t top;
+  align_scheme scheme;
+  align_statistics statistics;
+  strands strands;
+  align_format format;
+  davit_align_mode mode;
+  int64_t top, minimum_score;
+  double maximum_expect; /* 0: not given */
   bool cigar;
-  davit_align_matrix matrix;
-  davit_align_scoring scoring;
   cli_sequences query, target;
+  uint8_t *reverse; /* the queries' reverse complements; NULL unless the minus strand is searched */
   davit_align_database *database; /* NULL for the reference */
-  davit_align_hit *hits;          /* of a query: one for each target */
-  int32_t *scores;                /* of a query */
+  davit_align_hit *hits;          /* of a query's strand: one for each target */
+  align_hit *found;               /* of a query: of both strands */
+  int64_t found_count;
+  int32_t *scores; /* of a query's strand */
   int32_t *expected;
-  int32_t *scratch; /* of the reference, for each thread */
-  row *rows;
+  int64_t *scratch; /* of the reference, for each thread */
+  align_row *rows;
   int64_t row_count, row_room;
   double create_seconds, trace_seconds;
 } comparison;
@@ -47,6 +49,14 @@ static int64_t length_of(const cli_sequences *s, int64_t index) {
 
 static const uint8_t *symbols_of(const cli_sequences *s, int64_t index) {
   return s->symbols + s->offsets[index];
+}
+
+static const uint8_t *query_symbols(const comparison *c, int64_t query, align_strand strand) {
+  return (strand == ALIGN_MINUS ? c->reverse : c->query.symbols) + c->query.offsets[query];
+}
+
+static bool has_strand(const comparison *c, align_strand strand) {
+  return c->strands == STRAND_BOTH || (c->strands == STRAND_MINUS) == (strand == ALIGN_MINUS);
 }
 
 static int64_t longest(const cli_sequences *s) {
@@ -63,12 +73,20 @@ static size_t scratch_words(const comparison *c) {
   return 2 * ((size_t)longest(&c->query) + 1);
 }
 
-static void score_by_reference(const comparison *c, int64_t query, int32_t *scores) {
+static int32_t reference_score(const comparison *c, int64_t query, align_strand strand, int64_t k) {
+  const davit_align_scoring *scoring = &c->scheme.scoring;
+  const uint8_t *symbols = query_symbols(c, query, strand), *target = symbols_of(&c->target, k);
+  const int64_t m = length_of(&c->query, query), n = length_of(&c->target, k);
+  int64_t *scratch = c->scratch + (size_t)omp_get_thread_num() * scratch_words(c);
+  return c->mode == DAVIT_ALIGN_LOCAL
+             ? dvt_ref_align_score(scoring, m, symbols, n, target, (int32_t *)scratch)
+             : (int32_t)dvt_ref_align_ends(c->mode, scoring, m, symbols, n, target, scratch);
+}
+
+static void score_by_reference(const comparison *c, int64_t query, align_strand strand, int32_t *scores) {
 #pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)
   for (int64_t k = 0; k < c->target.count; k++)
-    scores[k] = dvt_ref_align_score(&c->scoring, length_of(&c->query, query), symbols_of(&c->query, query),
-                                    length_of(&c->target, k), symbols_of(&c->target, k),
-                                    c->scratch + (size_t)omp_get_thread_num() * scratch_words(c));
+    scores[k] = reference_score(c, query, strand, k);
 }
 
 static int compare_hits(const void *x, const void *y) {
@@ -82,7 +100,7 @@ static int compare_hits(const void *x, const void *y) {
 static int64_t select_hits(const comparison *c, const int32_t *scores) {
   int64_t count = 0;
   for (int64_t k = 0; k < c->target.count; k++)
-    if (scores[k] > 0)
+    if (scores[k] > 0 || c->mode != DAVIT_ALIGN_LOCAL)
       c->hits[count++] = (davit_align_hit){k, scores[k]};
   qsort(c->hits, (size_t)count, sizeof *c->hits, compare_hits);
   return count < c->top ? count : c->top;
@@ -90,27 +108,87 @@ static int64_t select_hits(const comparison *c, const int32_t *scores) {
 
 /* ---- the search ---- */
 
-static davit_status keep(comparison *c, int64_t query, int64_t found) {
-  if (c->row_count + found > c->row_room) {
-    const int64_t room = 2 * c->row_room + found + 64;
-    row *rows = dvt_reallocate(c->rows, (size_t)room, sizeof *rows);
+/* The hits of a query's strands come together in c->found: begin, add for each strand, choose. */
+static void add_hits(comparison *c, align_strand strand, int64_t count) {
+  for (int64_t k = 0; k < count; k++)
+    c->found[c->found_count++] = (align_hit){c->hits[k], strand};
+}
+
+static int compare_found(const void *x, const void *y) {
+  const align_hit *a = x, *b = y;
+  const int order = compare_hits(&a->hit, &b->hit);
+  return order ? order : (int)a->strand - (int)b->strand;
+}
+
+static bool is_wanted(const comparison *c, int64_t query, int32_t score) {
+  return score >= c->minimum_score &&
+         (c->maximum_expect <= 0 || align_expect(&c->statistics, score, length_of(&c->query, query),
+                                                 c->target.offsets[c->target.count]) <= c->maximum_expect);
+}
+
+static void choose_hits(comparison *c, int64_t query) {
+  int64_t count = 0;
+  qsort(c->found, (size_t)c->found_count, sizeof *c->found, compare_found);
+  while (count < c->found_count && count < c->top && is_wanted(c, query, c->found[count].hit.score))
+    count++;
+  c->found_count = count;
+}
+
+static davit_status keep(comparison *c, int64_t query) {
+  if (c->row_count + c->found_count > c->row_room) {
+    const int64_t room = 2 * c->row_room + c->found_count + 64;
+    align_row *rows = dvt_reallocate(c->rows, (size_t)room, sizeof *rows);
     if (!rows)
       return DAVIT_OUT_OF_HOST_MEMORY;
     c->rows = rows;
     c->row_room = room;
   }
-  for (int64_t k = 0; k < found; k++)
-    c->rows[c->row_count++] = (row){.query = query, .hit = c->hits[k]};
+  for (int64_t k = 0; k < c->found_count; k++)
+    c->rows[c->row_count++] = (align_row){.query = query, .found = c->found[k]};
   return DAVIT_SUCCESS;
 }
 
-static davit_status search(comparison *c, int64_t query, bool reference, int64_t *found) {
-  if (!reference)
-    return davit_align_search(c->database, &c->scoring, length_of(&c->query, query),
-                              symbols_of(&c->query, query), c->top, c->hits, found);
-  score_by_reference(c, query, c->scores);
-  *found = select_hits(c, c->scores);
-  return DAVIT_SUCCESS;
+static davit_status align_pair(const comparison *c, int64_t query, align_strand strand, int64_t target,
+                               davit_align_result *result, char **cigar) {
+  return davit_align_trace(&c->scheme.scoring, length_of(&c->query, query), query_symbols(c, query, strand),
+                           length_of(&c->target, target), symbols_of(&c->target, target), result, cigar,
+                           &(davit_align_trace_options){CLI_DEVICES(c), .mode = c->mode});
+}
+
+/* Many targets: each on one thread, all threads at a time. Few: one after the other, on all threads. The first
+ * failure is met again after the loop. */
+static davit_status score_pairs(const comparison *c, int64_t query, align_strand strand, int32_t *scores) {
+  const int64_t count = c->target.count;
+  int64_t failed = count;
+#pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)                                     \
+    reduction(min : failed) if (count > dvt_threads())
+  for (int64_t k = 0; k < count; k++) {
+    davit_align_result result = {0};
+    if (align_pair(c, query, strand, k, &result, NULL) != DAVIT_SUCCESS && k < failed)
+      failed = k;
+    scores[k] = result.score;
+  }
+  davit_align_result again;
+  return failed < count ? align_pair(c, query, strand, failed, &again, NULL) : DAVIT_SUCCESS;
+}
+
+static davit_status search(comparison *c, int64_t query, align_strand strand, bool reference) {
+  davit_status status = DAVIT_SUCCESS;
+  int64_t found = 0;
+  if (reference) {
+    score_by_reference(c, query, strand, c->scores);
+    found = select_hits(c, c->scores);
+  } else if (c->mode != DAVIT_ALIGN_LOCAL) {
+    status = score_pairs(c, query, strand, c->scores);
+    found = select_hits(c, c->scores);
+  } else {
+    status = davit_align_search(c->database, &c->scheme.scoring, length_of(&c->query, query),
+                                query_symbols(c, query, strand),
+                                c->top < c->target.count ? c->top : c->target.count, c->hits, &found);
+  }
+  if (status == DAVIT_SUCCESS)
+    add_hits(c, strand, found);
+  return status;
 }
 
 static davit_status work(void *state, cli_array *unused, bool reference) {
@@ -119,35 +197,36 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
   (void)unused;
   c->row_count = 0;
   for (int64_t query = 0; query < c->query.count && status == DAVIT_SUCCESS; query++) {
-    int64_t found = 0;
     cli_progress_at(&c->job.progress, (double)query, (double)c->query.count, "sequences");
-    status = search(c, query, reference, &found);
+    c->found_count = 0;
+    for (align_strand strand = 0; strand < ALIGN_STRANDS && status == DAVIT_SUCCESS; strand++)
+      if (has_strand(c, strand))
+        status = search(c, query, strand, reference);
+    choose_hits(c, query);
     if (status == DAVIT_SUCCESS)
-      status = keep(c, query, found);
+      status = keep(c, query);
   }
   return status;
 }
 
 static int make_database(comparison *c) {
-  if (c->job.devices.reference)
+  if (c->job.devices.reference || c->mode != DAVIT_ALIGN_LOCAL)
     return CLI_OK;
   const davit_align_sequences targets = cli_sequences_view(&c->target);
   const davit_align_database_options options = {CLI_DEVICES(c)};
   const double start = cli_now();
   const davit_status status =
-      davit_align_database_create(&targets, c->matrix.symbols, &c->database, &options);
+      davit_align_database_create(&targets, c->scheme.matrix.symbols, &c->database, &options);
   c->create_seconds = cli_now() - start;
   return cli_status(status);
 }
 
 /* ---- the alignments ---- */
 
-static davit_status trace(const comparison *c, row *r) {
-  const int64_t q = r->query, t = r->hit.target;
-  const bool wanted = c->cigar || c->job.common.check;
-  return davit_align_trace(&c->scoring, length_of(&c->query, q), symbols_of(&c->query, q),
-                           length_of(&c->target, t), symbols_of(&c->target, t), &r->alignment,
-                           wanted ? &r->cigar : NULL);
+static davit_status trace(const comparison *c, align_row *r) {
+  const bool wanted = c->cigar || c->format != ALIGN_TSV || c->job.common.check;
+  return align_pair(c, r->query, r->found.strand, r->found.hit.target, &r->alignment,
+                    wanted ? &r->cigar : NULL);
 }
 
 /* Many: each on one thread, all threads at a time. Few: one after the other, on all threads. Those for which
@@ -176,9 +255,10 @@ static int run(void *state) {
 /* ---- the check ---- */
 
 /* The score of the columns of an alignment; -1 if they do not fit its begin and end. */
-static int64_t score_of_columns(const comparison *c, const row *r) {
-  const davit_align_scoring *scoring = &c->scoring;
-  const uint8_t *query = symbols_of(&c->query, r->query), *target = symbols_of(&c->target, r->hit.target);
+static int64_t score_of_columns(const comparison *c, const align_row *r) {
+  const davit_align_scoring *scoring = &c->scheme.scoring;
+  const uint8_t *query = query_symbols(c, r->query, r->found.strand),
+                *target = symbols_of(&c->target, r->found.hit.target);
   const int64_t open = scoring->gap_open, extend = scoring->gap_extend < open ? scoring->gap_extend : open;
   int64_t i = r->alignment.query_begin, j = r->alignment.target_begin, score = 0;
   for (const char *at = r->cigar; *at; at++) {
@@ -201,29 +281,43 @@ static int64_t score_of_columns(const comparison *c, const row *r) {
 
 /* The rows of a query, from *next on, against the hits that follow from the reference's scores. */
 static int64_t check_rows(const comparison *c, int64_t query, int64_t *next) {
-  const int64_t count = select_hits(c, c->expected);
   int64_t wrong = 0, k = 0;
   for (; *next < c->row_count && c->rows[*next].query == query; ++*next, k++) {
-    const row *r = &c->rows[*next];
-    wrong += k >= count || r->hit.target != c->hits[k].target || r->hit.score != c->hits[k].score;
-    wrong += r->alignment.score != r->hit.score || score_of_columns(c, r) != r->hit.score;
+    const align_row *r = &c->rows[*next];
+    wrong += k >= c->found_count || compare_found(&r->found, &c->found[k]) != 0;
+    wrong += r->alignment.score != r->found.hit.score || score_of_columns(c, r) != r->found.hit.score;
   }
-  return wrong + (k < count ? count - k : 0);
+  return wrong + (k < c->found_count ? c->found_count - k : 0);
+}
+
+/* Adds to *wrong the scores of a strand that differ, and the reference's hits to c->found. */
+static davit_status check_scores(comparison *c, int64_t query, align_strand strand, int64_t *wrong) {
+  davit_status status = DAVIT_SUCCESS;
+  score_by_reference(c, query, strand, c->expected);
+  if (!c->job.devices.reference) {
+    status = c->mode != DAVIT_ALIGN_LOCAL
+                 ? score_pairs(c, query, strand, c->scores)
+                 : davit_align_scores(c->database, &c->scheme.scoring, length_of(&c->query, query),
+                                      query_symbols(c, query, strand), c->scores);
+    for (int64_t k = 0; status == DAVIT_SUCCESS && k < c->target.count; k++)
+      *wrong += c->scores[k] != c->expected[k];
+  }
+  add_hits(c, strand, select_hits(c, c->expected));
+  return status;
 }
 
 static int check(void *state, cli_check *check) {
   comparison *c = state;
   int64_t wrong = 0, next = 0;
   for (int64_t query = 0; query < c->query.count; query++) {
-    score_by_reference(c, query, c->expected);
-    if (!c->job.devices.reference) {
-      const davit_status status = davit_align_scores(c->database, &c->scoring, length_of(&c->query, query),
-                                                     symbols_of(&c->query, query), c->scores);
-      if (status != DAVIT_SUCCESS)
-        return cli_status(status);
-      for (int64_t k = 0; k < c->target.count; k++)
-        wrong += c->scores[k] != c->expected[k];
-    }
+    davit_status status = DAVIT_SUCCESS;
+    c->found_count = 0;
+    for (align_strand strand = 0; strand < ALIGN_STRANDS && status == DAVIT_SUCCESS; strand++)
+      if (has_strand(c, strand))
+        status = check_scores(c, query, strand, &wrong);
+    if (status != DAVIT_SUCCESS)
+      return cli_status(status);
+    choose_hits(c, query);
     wrong += check_rows(c, query, &next);
   }
   *check = (cli_check){.measure = "scores, hits and columns that differ", .error = (double)wrong, .bound = 0};
@@ -234,24 +328,30 @@ static int check(void *state, cli_check *check) {
 
 static bool write_rows(FILE *file, const void *state) {
   const comparison *c = state;
-  fputs("query\ttarget\tscore\tqstart\tqend\ttstart\ttend\tcigar\n", file);
-  for (int64_t k = 0; k < c->row_count; k++) {
-    const row *r = &c->rows[k];
-    const davit_align_result *a = &r->alignment;
-    fprintf(file, "%s\t%s\t%" PRId32 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n",
-            cli_sequences_name(&c->query, r->query), cli_sequences_name(&c->target, r->hit.target), a->score,
-            a->query_begin + 1, a->query_end, a->target_begin + 1, a->target_end, c->cigar ? r->cigar : "*");
-  }
-  return !ferror(file);
+  const align_table table = {&c->query,     &c->target, c->reverse,   &c->scheme,
+                             c->statistics, c->rows,    c->row_count, c->cigar};
+  return align_write(file, c->format, &table);
+}
+
+static const cli_choice mode_names[] = {
+    {"local", DAVIT_ALIGN_LOCAL, "the stretches that score best"},
+    {"global", DAVIT_ALIGN_GLOBAL, "all of both sequences, on the host"},
+    {"semi", DAVIT_ALIGN_SEMIGLOBAL, "gaps before and behind cost nothing, on the host"},
+    {0}};
+
+static const char *name_of_matrix(const comparison *c) {
+  const align_scheme *s = &c->scheme;
+  return s->matrix_name && !s->match ? s->matrix_name : s->bases ? "dna" : "blosum62";
 }
 
 static void report(cli_json *json, const void *state) {
   const comparison *c = state;
   cli_json_real(json, "seconds_transfer_included", c->job.seconds.median + c->create_seconds);
   cli_json_real(json, "seconds_alignments", c->trace_seconds);
-  cli_json_string(json, "matrix", c->matrix_name);
-  cli_json_integer(json, "gap_open", c->scoring.gap_open);
-  cli_json_integer(json, "gap_extend", c->scoring.gap_extend);
+  cli_json_string(json, "mode", cli_choice_name(mode_names, (int)c->mode));
+  cli_json_string(json, "matrix", name_of_matrix(c));
+  cli_json_integer(json, "gap_open", c->scheme.scoring.gap_open);
+  cli_json_integer(json, "gap_extend", c->scheme.scoring.gap_extend);
   cli_json_integer(json, "queries", c->query.count);
   cli_json_integer(json, "targets", c->target.count);
   cli_json_real(json, "cells", c->job.rate.amount);
@@ -260,43 +360,74 @@ static void report(cli_json *json, const void *state) {
 
 /* ---- command ---- */
 
-static int make_matrix(comparison *c) {
-  if (c->match) {
-    cli_matrix_dna((int8_t)c->match, (int8_t)c->mismatch, &c->matrix);
-    c->matrix_name = "dna";
-    return CLI_OK;
-  }
-  const bool file =
-      strchr(c->matrix_name, '/') || davit_align_matrix_find(c->matrix_name, &c->matrix) != DAVIT_SUCCESS;
-  return file ? cli_matrix_read(c->matrix_name, &c->matrix) : CLI_OK;
-}
-
 static int make_room(comparison *c) {
   const size_t targets = (size_t)c->target.count;
   const bool reference = c->job.devices.reference || c->job.common.check;
   const size_t words = reference ? (size_t)dvt_threads() * scratch_words(c) : 0;
   c->hits = cli_job_memory(&c->job, targets, sizeof *c->hits);
+  c->found = cli_job_memory(&c->job, targets * ALIGN_STRANDS, sizeof *c->found);
   c->scores = cli_job_memory(&c->job, targets, sizeof *c->scores);
   c->expected = cli_job_memory(&c->job, targets, sizeof *c->expected);
   c->scratch = cli_job_memory(&c->job, words, sizeof *c->scratch);
-  return c->hits && c->scores && c->expected && c->scratch ? CLI_OK : CLI_DEVICE;
+  return c->hits && c->found && c->scores && c->expected && c->scratch ? CLI_OK : CLI_DEVICE;
+}
+
+static int make_reverse(comparison *c) {
+  if (!has_strand(c, ALIGN_MINUS))
+    return CLI_OK;
+  if (!c->scheme.bases)
+    return cli_fail(CLI_USAGE,
+                    "only DNA and RNA have a minus strand; --dna says that the letters are of bases");
+  c->reverse = cli_job_memory(&c->job, (size_t)c->query.offsets[c->query.count], 1);
+  if (!c->reverse)
+    return CLI_DEVICE;
+  for (int64_t query = 0; query < c->query.count; query++) {
+    const int64_t begin = c->query.offsets[query], end = c->query.offsets[query + 1];
+    for (int64_t i = begin; i < end; i++)
+      c->reverse[begin + end - 1 - i] = align_complement(&c->scheme, c->query.symbols[i]);
+  }
+  return CLI_OK;
+}
+
+/* What cannot be asked of this scheme. */
+static int check_options(const comparison *c) {
+  const davit_align_scoring *s = &c->scheme.scoring;
+  if (c->format == ALIGN_SAM && !c->scheme.bases)
+    return cli_fail(CLI_USAGE, "SAM is a format for DNA and RNA; the letters here are of amino acids");
+  if (c->maximum_expect > 0 && c->mode != DAVIT_ALIGN_LOCAL)
+    return cli_fail(CLI_USAGE,
+                    "--evalue: the statistics are those of local alignments; --min-score needs none");
+  if (c->maximum_expect > 0 && c->statistics.k <= 0)
+    return cli_fail(CLI_USAGE,
+                    "--evalue: no statistics are published for this matrix with --gap-open %" PRId32
+                    " and --gap-extend %" PRId32 "; --min-score needs none",
+                    s->gap_open, s->gap_extend);
+  return CLI_OK;
 }
 
 static int load(void *state) {
   comparison *c = state;
-  int code = make_matrix(c);
+  const davit_align_matrix *alphabet;
+  int code = align_scheme_begin(&c->scheme, &alphabet);
   if (code == CLI_OK)
-    code = cli_sequences_read(c->query_path, &c->matrix, &c->query);
+    code = cli_sequences_read(c->query_path, alphabet, &c->query);
   if (code == CLI_OK)
-    code = cli_sequences_read(c->target_path, &c->matrix, &c->target);
+    code = cli_sequences_read(c->target_path, alphabet, &c->target);
   if (code != CLI_OK)
     return code;
-  c->scoring.symbols = c->matrix.symbols;
-  c->scoring.matrix = c->matrix.scores;
-  c->top = c->top < c->target.count ? c->top : c->target.count;
-  c->job.rate = (cli_rate){CLI_GCUPS, (double)c->query.offsets[c->query.count] *
+  align_scheme_settle(&c->scheme, &c->query, &c->target, c->job.common.quiet);
+  if (c->mode == DAVIT_ALIGN_LOCAL)
+    c->statistics = align_statistics_of(&c->scheme);
+  if (!cli_is_given(c->job.command, &c->job.common, "--min-score"))
+    c->minimum_score = c->mode == DAVIT_ALIGN_LOCAL ? 1 : INT32_MIN;
+  const int64_t strands = has_strand(c, ALIGN_PLUS) + has_strand(c, ALIGN_MINUS);
+  c->top = c->top < strands * c->target.count ? c->top : strands * c->target.count;
+  c->job.rate = (cli_rate){CLI_GCUPS, (double)strands * (double)c->query.offsets[c->query.count] *
                                           (double)c->target.offsets[c->target.count]};
-  return make_room(c);
+  code = check_options(c);
+  if (code == CLI_OK)
+    code = make_room(c);
+  return code == CLI_OK ? make_reverse(c) : code;
 }
 
 static void release(void *state) {
@@ -309,39 +440,68 @@ static void release(void *state) {
   cli_sequences_free(&c->target);
 }
 
+static const cli_choice strand_names[] = {{"plus", STRAND_PLUS, "the query as it is"},
+                                          {"minus", STRAND_MINUS, "its reverse complement"},
+                                          {"both", STRAND_BOTH, "both"},
+                                          {0}};
+
+static const cli_choice format_names[] = {{"tsv", ALIGN_TSV, "the columns above"},
+                                          {"sam", ALIGN_SAM, "Sequence Alignment/Map, DNA alone"},
+                                          {"paf", ALIGN_PAF, "pairwise mapping format"},
+                                          {"blast6", ALIGN_BLAST6, "the twelve columns of BLAST's outfmt 6"},
+                                          {0}};
+
 const cli_command cli_command_align = {
     .name = "align",
-    .summary = "best local alignments of sequences",
+    .summary = "best alignments of sequences",
     .description =
-        "Aligns every sequence of QUERY with all of TARGET and prints the best local alignments "
-        "(Smith-Waterman "
-        "with affine gaps) as tab-separated lines: query target score qstart qend tstart tend cigar. The "
-        "first line "
-        "has these names. Positions count from 1, and both ends belong to the alignment. Pairs that score 0 "
-        "are left out.",
-    .examples =
-        "davit align query.fa targets.fa.gz --top 5 --cigar\n"
-        "davit align reads.fq genes.fa --match 2 --mismatch -3 --gap-open 5 --gap-extend 2 -o hits.tsv\n",
+        "Aligns every sequence of QUERY with all of TARGET and prints the best alignments (Smith-Waterman, "
+        "with --mode Needleman-Wunsch or semiglobal; affine gaps) as tab-separated lines: query target score "
+        "qstart qend tstart tend cigar strand "
+        "identity coverage evalue bits. The first line has these names. Positions count from 1, and both "
+        "ends belong to the alignment; those of the query are on the strand that the file has. Identity is "
+        "the percentage of equal columns, coverage that of the query. Local pairs that score 0 are left out. "
+        "Letters from ACGTUN alone are scored as DNA, others as amino acids.",
+    .examples = "davit align query.fa targets.fa.gz --top 5 --cigar\n"
+                "davit align reads.fq genes.fa --strand both --format sam -o hits.sam\n"
+                "davit align reads.fq genes.fa --match 5 --mismatch -4 --gap-open 10 --gap-extend 6\n",
     .operands = CLI_PLACES(
         CLI_PLACE(comparison, query_path, "QUERY", "FASTA or FASTQ, plain or compressed by gzip or bgzip"),
         CLI_PLACE(comparison, target_path, "TARGET", "the same")),
     .options = CLI_OPTIONS(
         CLI_OPTION(OUTPUT, comparison, output, "-o", "FILE", .value = "-", .otherwise = "standard output",
                    .help = "write the lines there; with --json, lines are written only to a file"),
+        CLI_OPTION(CHOICE, comparison, mode, "--mode", "M", .choices = mode_names, .value = "local",
+                   .help = "which stretches are aligned"),
+        CLI_OPTION(CHOICE, comparison, format, "--format", "F", .choices = format_names, .value = "tsv",
+                   .help = "of the lines"),
+        CLI_OPTION(FLAG, comparison, scheme.dna, "--dna", NULL, .excludes = "--protein",
+                   .help = "the letters are of bases: match 2, mismatch -3 unless options say otherwise"),
+        CLI_OPTION(FLAG, comparison, scheme.protein, "--protein", NULL, .excludes = "--match",
+                   .help = "the letters are of amino acids, even if all are from ACGTUN"),
         CLI_OPTION(
-            TEXT, comparison, matrix_name, "--matrix", "M", .value = "blosum62",
+            TEXT, comparison, scheme.matrix_name, "--matrix", "M", .otherwise = "blosum62 for amino acids",
             .help =
                 "blosum45, 50, 62, 80 or 90, pam30, 70 or 250, nuc.4.4, or a file in NCBI's format, whose "
                 "letters are the alphabet"),
-        CLI_OPTION(WHOLE, comparison, match, "--match", "X", .minimum = 1, .maximum = INT8_MAX,
-                   .needs = "--mismatch", .excludes = "--matrix",
-                   .help = "DNA instead: the score of equal bases"),
-        CLI_OPTION(WHOLE, comparison, mismatch, "--mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,
+        CLI_OPTION(WHOLE, comparison, scheme.match, "--match", "X", .minimum = 1, .maximum = INT8_MAX,
+                   .needs = "--mismatch", .excludes = "--matrix", .help = "DNA: the score of equal bases"),
+        CLI_OPTION(WHOLE, comparison, scheme.mismatch, "--mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,
                    .needs = "--match", .help = "the score of other bases, and of N with any"),
-        CLI_OPTION(WHOLE, comparison, scoring.gap_open, "--gap-open", "X", .minimum = 1, .maximum = INT32_MAX,
-                   .value = "11", .help = "what the first symbol of a gap costs"),
-        CLI_OPTION(WHOLE, comparison, scoring.gap_extend, "--gap-extend", "X", .minimum = 1,
-                   .maximum = INT32_MAX, .value = "1", .help = "what each further symbol of a gap costs"),
+        CLI_OPTION(WHOLE, comparison, scheme.gap_open, "--gap-open", "X", .minimum = 1, .maximum = INT32_MAX,
+                   .otherwise = "11, DNA 7", .help = "what the first symbol of a gap costs"),
+        CLI_OPTION(WHOLE, comparison, scheme.gap_extend, "--gap-extend", "X", .minimum = 1,
+                   .maximum = INT32_MAX, .otherwise = "1, DNA 2",
+                   .help = "what each further symbol of a gap costs"),
+        CLI_OPTION(CHOICE, comparison, strands, "--strand", "S", .choices = strand_names, .value = "plus",
+                   .help = "of DNA: which strand of the query to search with"),
+        CLI_OPTION(WHOLE, comparison, minimum_score, "--min-score", "S", .minimum = INT32_MIN,
+                   .maximum = INT32_MAX, .otherwise = "1, with --mode any score",
+                   .help = "leave out alignments with lower scores"),
+        CLI_OPTION(REAL, comparison, maximum_expect, "--evalue", "E", .minimum = 0, .maximum = 1e15,
+                   .above = true, .otherwise = "all",
+                   .help = "leave out alignments of which more than E are expected by chance, where the "
+                           "statistics of matrix and gaps are published"),
         CLI_OPTION(WHOLE, comparison, top, "--top", "K", .minimum = 1, .value = "10",
                    .help = "at most K targets for a query, best first, then in the order of TARGET"),
         CLI_OPTION(

@@ -28,7 +28,7 @@ enum { PREFIX = sizeof prefix - 1 };
 typedef struct benchmarks {
   cli_job job;
   cli_list names; /* as given; none means all */
-  bool peers;
+  bool peers, list;
   char folder[PATH_MAX];
   struct dirent **programs; /* all in `folder`, sorted */
   int program_count;
@@ -175,11 +175,22 @@ static int load(void *state) {
   return b->documents ? code : CLI_DEVICE;
 }
 
+static int print_list(const benchmarks *b) {
+  for (int i = 0; i < b->program_count; i++) {
+    for (const char *c = b->programs[i]->d_name + PREFIX; *c; c++)
+      putchar(*c == '_' ? '-' : *c);
+    putchar('\n');
+  }
+  return CLI_OK;
+}
+
 /* A failure does not stop the programs that follow; the first one is the exit code. The devices are looked
  * up at the end: until then this process does not touch them. */
 static int run(void *state) {
   benchmarks *b = state;
   const double start_s = cli_now();
+  if (b->list)
+    return print_list(b);
   const int count = b->names.count ? b->names.count : b->program_count;
   for (int i = 0; i < count; i++) {
     const char *program = b->names.count ? find_program(b, b->names.values[i]) : b->programs[i]->d_name;
@@ -207,13 +218,16 @@ const cli_command cli_command_bench = {
                    "directory that the environment variable DAVIT_BENCH_DIR names; they are not installed. "
                    "With --json, what each of them measured is an object of \"benchmarks\". A program that "
                    "fails is named, the others run all the same; the exit code is 4 if it was 4, else 1.",
-    .examples = "davit bench queue --json\n",
+    .examples = "davit bench --list\ndavit bench queue --json\n",
     .operands =
         CLI_PLACES({.name = "NAME",
                     .at = offsetof(benchmarks, names),
                     .many = true,
+                    .words = "",
                     .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all"}),
-    .options = CLI_OPTIONS(CLI_OPTION(FLAG, benchmarks, peers, "--peers", NULL,
+    .options = CLI_OPTIONS(CLI_OPTION(FLAG, benchmarks, list, "--list", NULL, .excludes = "--json",
+                                      .help = "print the names of the benchmarks, and run none"),
+                           CLI_OPTION(FLAG, benchmarks, peers, "--peers", NULL,
                                       .help = "measure what davit is compared with as well")),
     .common = CLI_COMMON_JSON,
     .state = sizeof(benchmarks),

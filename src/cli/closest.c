@@ -15,7 +15,8 @@ typedef struct search {
   int dim;
   int64_t n;
   davit_closest_pair_result pair;
-  void *scratch;    /* of the reference */
+  void *scratch; /* of the reference */
+  cli_columns columns;
   cli_array points; /* point after point */
 } search;
 
@@ -38,9 +39,25 @@ static int check_finite(const char *path, const search *s) {
   return CLI_OK;
 }
 
+/* Where there are other columns, what the coordinates were is worth a line. */
+static void say_what_was_taken(const search *s) {
+  const cli_columns *c = &s->columns;
+  if (!c->left_out || c->wanted || s->job.common.quiet)
+    return;
+  fprintf(stderr, "davit closest: coordinates are the columns");
+  for (int k = 0; k < c->count; k++) {
+    fprintf(stderr, "%s ", k == 0 ? "" : k + 1 == c->count ? " and" : ",");
+    if (*c->name[k])
+      fprintf(stderr, "'%s'", c->name[k]);
+    else
+      fprintf(stderr, "%d", c->column[k]);
+  }
+  fprintf(stderr, "; --columns takes others\n");
+}
+
 static int read_points(search *s) {
   cli_array *a = &s->points;
-  int code = cli_points_read(s->path, s->job.memory, a);
+  int code = cli_points_read(s->path, &s->job.common.raw, s->job.memory, &s->columns, a);
   if (code == CLI_OK)
     code = cli_check_floating(s->path, a);
   if (code != CLI_OK)
@@ -49,6 +66,7 @@ static int read_points(search *s) {
     return cli_shape_fail(s->path, a, "a matrix of n x 2 or n x 3");
   if (a->shape[0] < 2)
     return cli_shape_fail(s->path, a, "at least 2 points");
+  say_what_was_taken(s);
   s->n = a->shape[0];
   s->dim = (int)a->shape[1];
   code = to_points(a);
@@ -145,14 +163,22 @@ const cli_command cli_command_closest = {
     .description = "Prints the two points that are closest to each other and their distance; of several such "
                    "pairs the one with the minimum (i, j).",
     .examples = "davit closest points.csv\n"
+                "davit closest points.csv --columns 0,1\n"
                 "davit points -n 1e4 -o - | davit closest - --json\n",
     .operands = CLI_PLACES(CLI_PLACE(search, path, "POINTS",
                                      "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point "
-                                     "a line, numbers separated by commas, semicolons or blanks; lines that "
-                                     "begin with # are skipped, and the first line may hold names")),
-    .options = CLI_OPTIONS(CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms,
-                                      .value = "auto", .help = "how to search; the answer is the same")),
-    .common = CLI_COMMON_COMPUTE,
+                                     "a line, with commas, semicolons or blanks between the numbers; lines "
+                                     "that begin with # are skipped, and the first line may hold names. A "
+                                     "first column that is called id, index, name or label, or counts the "
+                                     "lines, is no coordinate")),
+    .options = CLI_OPTIONS(
+        CLI_OPTION(TEXT, search, columns.wanted, "--columns", "LIST", .words = "",
+                   .otherwise = "x, y and z, or all that can be coordinates",
+                   .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV file, or "
+                           "numbers, counted from 0"),
+        CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms, .value = "auto",
+                   .help = "how to search; the answer is the same")),
+    .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE,
     .state = sizeof(search),
     CLI_ARRAYS(search, points, points),
     .read = load,

@@ -63,7 +63,7 @@ static int create_results(covariance *c) {
 
 static int load(void *state) {
   covariance *c = state;
-  int code = cli_read_matrix(c->path, c->job.memory, NULL, &c->d);
+  int code = cli_read_matrix(c->path, &c->job.common.raw, c->job.memory, NULL, &c->d);
   if (code == CLI_OK)
     code = set_divisor(c, "divisor", &c->divisor_given, &c->divisor);
   if (code == CLI_OK)
@@ -194,9 +194,18 @@ static int check(void *state, cli_check *check) {
   cli_restore(&c->full, NULL);
   if (c->d.bytes) {
     columns = centre(c);
-    dvt_syrk_host(&(dvt_site){.threads = dvt_threads()},
-                  &(dvt_syrk){DAVIT_DOUBLE, 'T', cols, rows, 1 / c->divisor, c->centred.data, rows,
-                              c->full.data, cols});
+    dvt_level3_host(&(dvt_site){.threads = dvt_threads()}, &(dvt_level3){.routine = DVT_SYRK,
+                                                                         .type = DAVIT_DOUBLE,
+                                                                         .uplo = 'L',
+                                                                         .transa = 'T',
+                                                                         .m = cols,
+                                                                         .n = cols,
+                                                                         .k = rows,
+                                                                         .alpha = 1 / c->divisor,
+                                                                         .a = c->centred.data,
+                                                                         .lda = rows,
+                                                                         .c = c->full.data,
+                                                                         .ldc = cols});
   }
   *check = (cli_check){.measure = c->job.devices.reference ? MEASURE("rows") : MEASURE("sqrt(rows + 2)"),
                        .error = distance(c),
@@ -239,7 +248,7 @@ const cli_command cli_command_covariance = {
             FLAG, covariance, packed, "--packed", NULL,
             .help =
                 "write only the elements above the diagonal, row by row, as S[numpy.triu_indices(n, 1)]")),
-    .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(covariance),
     CLI_ARRAYS(covariance, d, full),
     .result = offsetof(covariance, s),

@@ -7,6 +7,7 @@
 
 typedef struct entry {
   davit_device_info info;
+  bool known; /* how much memory there is */
   size_t free_bytes, total_bytes;
 } entry;
 
@@ -51,12 +52,22 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
   for (int i = 0; i < all->count && status == DAVIT_SUCCESS; i++) {
     entry *e = &all->entries[i];
     status = davit_device_describe(i - 1, &e->info);
-    if (status == DAVIT_SUCCESS)
+    if (status == DAVIT_SUCCESS) {
       status = davit_device_memory(i - 1, &e->free_bytes, &e->total_bytes);
+      e->known = status == DAVIT_SUCCESS;
+      status = status == DAVIT_UNSUPPORTED ? DAVIT_SUCCESS : status;
+    }
     for (int j = 0; j < all->count && status == DAVIT_SUCCESS; j++)
       status = davit_device_link(i - 1, j - 1, &all->links[i * all->count + j]);
   }
   return status;
+}
+
+static void json_bytes(cli_json *json, const char *key, const entry *e, size_t bytes) {
+  if (e->known)
+    cli_json_integer(json, key, (int64_t)bytes);
+  else
+    cli_json_null(json, key);
 }
 
 static void json_entry(cli_json *json, const inventory *all, int i) {
@@ -66,8 +77,8 @@ static void json_entry(cli_json *json, const inventory *all, int i) {
   cli_json_string(json, "kind", davit_device_kind_string(e->info.kind));
   cli_json_string(json, "name", e->info.name);
   cli_json_open_object(json, "memory");
-  cli_json_integer(json, "total_bytes", (int64_t)e->total_bytes);
-  cli_json_integer(json, "free_bytes", (int64_t)e->free_bytes);
+  json_bytes(json, "total_bytes", e, e->total_bytes);
+  json_bytes(json, "free_bytes", e, e->free_bytes);
   cli_json_close_object(json);
   cli_json_integer(json, "compute_units", e->info.compute_units);
   cli_json_integer(json, "compute_capability", e->info.compute_capability);
@@ -103,13 +114,15 @@ static void print(const void *state) {
   printf("device  kind          memory free of total  units  capability  name\n");
   for (int i = 0; i < all->count; i++) {
     const entry *e = &all->entries[i];
-    char capability[16] = "-";
+    char capability[16] = "-", memory[32] = "unknown";
+    if (e->known)
+      snprintf(memory, sizeof memory, "%7.1f of %7.1f GiB", (double)e->free_bytes / gib,
+               (double)e->total_bytes / gib);
     if (e->info.compute_capability)
       snprintf(capability, sizeof capability, "%d.%d", e->info.compute_capability / 10,
                e->info.compute_capability % 10);
-    printf("%6d  %-12s  %7.1f of %7.1f GiB  %5d  %10s  %s%s%s\n", e->info.device,
-           davit_device_kind_string(e->info.kind), (double)e->free_bytes / gib, (double)e->total_bytes / gib,
-           e->info.compute_units, capability, e->info.name, e->info.bus[0] ? ", " : "", e->info.bus);
+    printf("%6d  %-12s  %22s  %5d  %10s  %s%s%s\n", e->info.device, davit_device_kind_string(e->info.kind),
+           memory, e->info.compute_units, capability, e->info.name, e->info.bus[0] ? ", " : "", e->info.bus);
   }
   printf("\nlinks ");
   for (int j = 0; j < all->count; j++)

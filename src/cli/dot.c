@@ -30,8 +30,8 @@ static int load(void *state) {
     const int64_t n = q->x.shape[0];                                                                         \
     if (!reference)                                                                                          \
       return davit_##p##dot(n, q->x.data, 1, q->y.data, 1, result, &(davit_dot_options){CLI_DEVICES(q)});    \
-    return dvt_dot_host(NULL,                                                                                \
-                        &(dvt_dot){cli_number_type(q->x.type), n, q->x.data, 1, q->y.data, 1, result});      \
+    return dvt_dot_host(                                                                                     \
+        NULL, &(dvt_dot){cli_number_type(q->x.type), n, q->x.data, 1, q->y.data, 1, result, false, false});  \
   }
 CLI_FOR_PRECISIONS(DEFINE_MULTIPLY)
 #undef DEFINE_MULTIPLY

@@ -82,7 +82,7 @@ const cli_command cli_command_features = {
         CLI_PLACE(extraction, path, "SOUND", "anything that libsndfile reads; channels are averaged")),
     .options = CLI_OPTIONS(CLI_OPTION(OUTPUT, extraction, output, "-o", "F", .required = true,
                                       .help = "the file: .npy, or .mtx or .csv if the name ends so"),
-                           CLI_SOUND_OPTIONS(extraction)),
+                           CLI_SOUND_OPTIONS(extraction, .otherwise = NULL)),
     .common = CLI_COMMON_THREADS | CLI_COMMON_RUN | CLI_COMMON_CHECK | CLI_COMMON_FORCE,
     .state = sizeof(extraction),
     CLI_ARRAYS(extraction, features, features),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit gemm: C = alpha op(A) op(B) + beta C. */
-#include <davit/gemm.h>
+#include <davit/level3.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -18,7 +18,9 @@ typedef struct product {
   int transa, transb;
   int64_t tile, m, n, k;
   cli_operand left, right;
-  davit_gemm_report report;
+  davit_level3_report report;
+  bool explain;
+  davit_level3_explanation explanation;
   cli_array a, b, c0, c; /* without --c0, `c0` is empty */
 } product;
 
@@ -27,7 +29,7 @@ static int load_c0(product *p) {
   if (code == CLI_OK)
     code = cli_check_scalar("beta", p->beta, p->a.type);
   if (code == CLI_OK && p->c0_path)
-    code = cli_read_matrix(p->c0_path, CLI_MEMORY_PLAIN, &p->a, &p->c0);
+    code = cli_read_matrix(p->c0_path, NULL, CLI_MEMORY_PLAIN, &p->a, &p->c0);
   p->beta = p->c0_path ? p->beta : 0;
   if (code != CLI_OK || !p->c0_path)
     return code;
@@ -38,9 +40,9 @@ static int load_c0(product *p) {
 
 static int load(void *state) {
   product *p = state;
-  int code = cli_read_matrix(p->a_path, p->job.memory, NULL, &p->a);
+  int code = cli_read_matrix(p->a_path, NULL, p->job.memory, NULL, &p->a);
   if (code == CLI_OK)
-    code = cli_read_matrix(p->b_path, p->job.memory, &p->a, &p->b);
+    code = cli_read_matrix(p->b_path, NULL, p->job.memory, &p->a, &p->b);
   if (code != CLI_OK)
     return code;
   p->left = cli_operand_of(&p->a, p->transa);
@@ -58,23 +60,36 @@ static int load(void *state) {
 
 #define DEFINE_MULTIPLY(p, T)                                                                                \
   static davit_status multiply_##p(const product *q, T *c, bool reference,                                   \
-                                   const davit_gemm_options *options) {                                      \
+                                   const davit_level3_options *options) {                                    \
     const cli_operand *a = &q->left, *b = &q->right;                                                         \
     const int64_t ldc = q->m > 0 ? q->m : 1;                                                                 \
     const T alpha = (T)q->alpha, beta = (T)q->beta;                                                          \
     if (!reference)                                                                                          \
       return davit_##p##gemm(a->trans, b->trans, q->m, q->n, q->k, alpha, q->a.data, a->ld, q->b.data,       \
                              b->ld, beta, c, ldc, options);                                                  \
-    return dvt_gemm_host(&(dvt_site){.threads = dvt_threads()},                                              \
-                         &(dvt_gemm){cli_number_type(q->a.type), a->trans, b->trans, q->m, q->n, q->k,       \
-                                     q->alpha, q->a.data, a->ld, q->b.data, b->ld, q->beta, c, ldc});        \
+    return dvt_level3_host(&(dvt_site){.threads = dvt_threads()},                                            \
+                           &(dvt_level3){.type = cli_number_type(q->a.type),                                 \
+                                         .transa = a->trans,                                                 \
+                                         .transb = b->trans,                                                 \
+                                         .m = q->m,                                                          \
+                                         .n = q->n,                                                          \
+                                         .k = q->k,                                                          \
+                                         .alpha = q->alpha,                                                  \
+                                         .a = q->a.data,                                                     \
+                                         .lda = a->ld,                                                       \
+                                         .b = q->b.data,                                                     \
+                                         .ldb = b->ld,                                                       \
+                                         .beta = q->beta,                                                    \
+                                         .c = c,                                                             \
+                                         .ldc = ldc});                                                       \
   }
 CLI_FOR_PRECISIONS(DEFINE_MULTIPLY)
 #undef DEFINE_MULTIPLY
 
 static davit_status work(void *state, cli_array *c, bool reference) {
   product *p = state;
-  const davit_gemm_options options = {CLI_DEVICES(p), .tile = p->tile, .report = &p->report};
+  const davit_level3_options options = {CLI_DEVICES(p), .tile = p->tile, .report = &p->report,
+                                        .explanation = p->explain ? &p->explanation : NULL};
   return p->a.type == CLI_F8 ? multiply_d(p, c->data, reference, &options)
                              : multiply_s(p, c->data, reference, &options);
 }
@@ -93,7 +108,7 @@ static int check(void *state, cli_check *check) {
 
 static void report(cli_json *json, const void *state) {
   const product *p = state;
-  const davit_gemm_report *report = &p->report;
+  const davit_level3_report *report = &p->report;
   cli_json_integer(json, "tile", report->tile);
   cli_json_integer(json, "m", p->m);
   cli_json_integer(json, "n", p->n);
@@ -114,6 +129,27 @@ static void report(cli_json *json, const void *state) {
   cli_json_close_array(json);
 }
 
+static void print(const void *state) {
+  const product *p = state;
+  const davit_level3_explanation *e = &p->explanation;
+  if (!p->explain)
+    return;
+  if (p->job.devices.reference) {
+    printf("chosen\tthe CPU reference, which is not planned\n");
+    return;
+  }
+  printf("predicted\t%.3f ms\narithmetic\t%.3f ms\nload\t%.3f ms\npeer\t%.3f ms\nstore\t%.3f ms\n",
+         1e3 * e->seconds, 1e3 * e->arithmetic, 1e3 * e->load, 1e3 * e->peer, 1e3 * e->store);
+  printf("floor of arithmetic\t%.3f ms\nfloor of the link\t%.3f ms\n", 1e3 * e->floor_arithmetic,
+         1e3 * e->floor_link);
+  for (int i = 0; i < e->count; i++)
+    printf("%s\t%d x %d x %d devices\ttiles of %" PRId64 " x %" PRId64 " x %" PRId64 "\t%.3f ms\n",
+           i ? "alternative" : "chosen", e->choices[i].grid_m, e->choices[i].grid_n, e->choices[i].grid_k,
+           e->choices[i].tile_m, e->choices[i].tile_n, e->choices[i].tile_k, 1e3 * e->choices[i].seconds);
+  if (e->count == 0)
+    printf("chosen\tone device, without tiles\n");
+}
+
 static const cli_choice tiles[] = {{"auto", 0, NULL}, {0}};
 
 const cli_command cli_command_gemm = {
@@ -131,7 +167,9 @@ const cli_command cli_command_gemm = {
                    .help = "C before the product; without it that term is left out"),
         CLI_TRANSPOSE_OPTION(product, transa, "A"), CLI_TRANSPOSE_OPTION(product, transb, "B"),
         CLI_OPTION(WHOLE, product, tile, "--tile", "N", .minimum = 1, .choices = tiles, .value = "auto",
-                   .help = "rows and columns of a tile")),
+                   .help = "rows and columns of a tile"),
+        CLI_OPTION(FLAG, product, explain, "--explain", NULL,
+                   .help = "print what was chosen, its predicted time by part, and the alternatives")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(product),
     CLI_ARRAYS(product, a, c),
@@ -141,4 +179,6 @@ const cli_command cli_command_gemm = {
     .work = work,
     .check = check,
     .report = report,
+    .print = print,
+    .print_is_aside = true,
 };

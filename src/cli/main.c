@@ -7,11 +7,12 @@
 
 #include "src/cli/frame/help.h"
 #include "src/cli/frame/job.h"
+#include "src/cli/frame/man.h"
 #include "src/cli/frame/nearest.h"
 
 #define COMMAND_ROW(name) &cli_command_##name,
-static const cli_command *const commands[] = {CLI_COMMANDS(COMMAND_ROW)};
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
+static const cli_command *const commands[] = {CLI_COMMANDS(COMMAND_ROW) NULL};
+enum { COMMANDS = sizeof commands / sizeof commands[0] - 1 };
 
 static const cli_command *find_command(const char *name) {
   for (int i = 0; i < COMMANDS; i++)
@@ -30,21 +31,11 @@ static int unknown_command(const char *name) {
                   nearest.name ? "? " : "");
 }
 
-static void print_overview(void) {
-  printf("usage: davit COMMAND [operands] [options]\n\n");
-  for (int i = 0; i < COMMANDS; i++)
-    printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
-  printf("  %-12s %s\n\n", "help", "this text, or 'davit help COMMAND'");
-  printf("Arrays are NumPy .npy files or dense Matrix Market .mtx files; '-' is standard input or output.\n"
-         "Exit: 0 done, 1 check or computation failed, 2 usage, 3 malformed input, 4 device or memory "
-         "failure.\n");
-}
-
 static int help(int argc, char **argv) {
   if (argc > 2)
     return cli_fail(CLI_USAGE, "help takes one command");
   if (argc < 2) {
-    print_overview();
+    cli_help_overview(commands);
     return CLI_OK;
   }
   const cli_command *command = find_command(argv[1]);
@@ -54,11 +45,37 @@ static int help(int argc, char **argv) {
   return CLI_OK;
 }
 
+/* What the build installs: davit --man [COMMAND], davit --completion SHELL. */
+static int write_manual(int argc, char **argv) {
+  const cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+  if (argc > 2)
+    return cli_fail(CLI_USAGE, "--man takes one command");
+  if (argc > 1 && !command)
+    return unknown_command(argv[1]);
+  if (command)
+    cli_man_print(command);
+  else
+    cli_man_overview(commands);
+  return CLI_OK;
+}
+
+static int write_completion(int argc, char **argv) {
+  const bool bash = argc == 2 && !strcmp(argv[1], "bash");
+  if (!bash && (argc != 2 || strcmp(argv[1], "zsh")))
+    return cli_fail(CLI_USAGE, "--completion takes bash or zsh");
+  (bash ? cli_complete_bash : cli_complete_zsh)(commands);
+  return CLI_OK;
+}
+
 static int dispatch(int argc, char **argv) {
   if (argc < 1)
     return cli_fail(CLI_USAGE, "no command given; 'davit help' lists the commands");
   if (!strcmp(argv[0], "help") || !strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))
     return help(argc, argv);
+  if (!strcmp(argv[0], "--man"))
+    return write_manual(argc, argv);
+  if (!strcmp(argv[0], "--completion"))
+    return write_completion(argc, argv);
   const cli_command *command = find_command(strcmp(argv[0], "--version") ? argv[0] : "version");
   if (!command)
     return unknown_command(argv[0]);

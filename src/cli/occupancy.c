@@ -22,6 +22,8 @@ typedef struct calculation {
   const char *card_name;
   sweep over;
   davit_occupancy_block block;
+  int64_t thread_shared;
+  bool advised;
   davit_occupancy_card card;
   davit_occupancy_result rule, hand;
   int points;
@@ -74,11 +76,14 @@ static int load(void *state) {
   const int code = choose_card(c);
   if (code != CLI_OK)
     return code;
-  if (!c->block.threads && c->over != OVER_THREADS)
-    return cli_fail(CLI_USAGE, "--threads is missing: how many threads a block has");
-  if (!c->block.threads)
+  if (!c->block.threads && c->over == OVER_THREADS)
     c->block.threads = c->card.warp_size;
+  c->advised = !c->block.threads;
   return CLI_OK;
+}
+
+static davit_occupancy_options model(const calculation *c, davit_occupancy_model model) {
+  return (davit_occupancy_options){.model = model, .thread_shared_bytes = (size_t)c->thread_shared};
 }
 
 /* ---- work ---- */
@@ -93,7 +98,8 @@ static davit_status add_point(calculation *c, int64_t value) {
     block.registers = (int)value;
   else
     block.shared_bytes = (size_t)value;
-  return davit_occupancy(&c->card, &block, &p->occupancy, NULL);
+  const davit_occupancy_options rule = model(c, DAVIT_OCCUPANCY_RULE);
+  return davit_occupancy(&c->card, &block, &p->occupancy, &rule);
 }
 
 /* In steps that can change the result: whole warps, units of registers, KiB. The last value is the maximum.
@@ -121,8 +127,15 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
   calculation *c = state;
   (void)unused, (void)reference;
   c->points = 0;
-  const davit_occupancy_options by_hand = {.model = DAVIT_OCCUPANCY_HAND};
-  davit_status status = davit_occupancy(&c->card, &c->block, &c->rule, NULL);
+  const davit_occupancy_options rule = model(c, DAVIT_OCCUPANCY_RULE),
+                                by_hand = model(c, DAVIT_OCCUPANCY_HAND);
+  davit_status status = DAVIT_SUCCESS;
+  if (c->advised) {
+    c->block.threads = 0;
+    status = davit_occupancy_advise(&c->card, &c->block, &c->block.threads, &c->rule, &rule);
+  } else {
+    status = davit_occupancy(&c->card, &c->block, &c->rule, &rule);
+  }
   if (status == DAVIT_SUCCESS)
     status = davit_occupancy(&c->card, &c->block, &c->hand, &by_hand);
   return status == DAVIT_SUCCESS && c->over ? sweep_over(c) : status;
@@ -157,15 +170,19 @@ static void print(const void *state) {
   const calculation *c = state;
   const davit_occupancy_card *card = &c->card;
   const davit_occupancy_result *o = &c->rule;
-  printf("%s, capability %d.%d: %d threads, %d warps, %d blocks, %d registers, %zu bytes of shared memory\n",
-         card->name, card->compute_capability / 10, card->compute_capability % 10, card->threads, card->warps,
-         card->blocks, card->registers, card->shared_bytes);
+  printf("%s", card->name);
+  if (card->compute_capability > 0)
+    printf(", capability %d.%d", card->compute_capability / 10, card->compute_capability % 10);
+  printf(": %d threads, %d warps, %d blocks, %d registers, %zu bytes of shared memory\n", card->threads,
+         card->warps, card->blocks, card->registers, card->shared_bytes);
   if (c->over) {
     print_sweep(c);
     return;
   }
+  if (c->advised)
+    printf("advice: %d threads, the smallest block with the highest occupancy\n", c->block.threads);
   printf("%d threads, %d registers, %zu bytes: ", c->block.threads, c->block.registers,
-         c->block.shared_bytes);
+         c->block.shared_bytes + (size_t)c->thread_shared * (size_t)c->block.threads);
   printf("%d blocks, %d warps, %d threads, occupancy %.2f %%\nlimited by ", o->blocks, o->warps, o->threads,
          100 * o->occupancy);
   print_limits(o->limits, ", ");
@@ -227,9 +244,11 @@ static void json(cli_json *json, const void *state) {
     json_sweep(json, c);
     return;
   }
+  cli_json_bool(json, "advised", c->advised);
   cli_json_integer(json, "threads", c->block.threads);
   cli_json_integer(json, "registers", c->block.registers);
-  cli_json_integer(json, "shared_bytes", (int64_t)c->block.shared_bytes);
+  cli_json_integer(json, "shared_bytes",
+                   (int64_t)c->block.shared_bytes + c->thread_shared * c->block.threads);
   json_members(json, &c->rule);
   cli_json_string(json, "reason", c->rule.reason);
   cli_json_open_object(json, "hand");
@@ -243,18 +262,23 @@ const cli_command cli_command_occupancy = {
     .name = "occupancy",
     .summary = "how many blocks of a kernel a multiprocessor of a GPU holds",
     .description = "Prints blocks, warps and occupancy of a multiprocessor, and the resources that limit "
-                   "them, from what a block needs.",
+                   "them, from what a block needs; without --threads it advises a block size.",
     .examples = "davit occupancy --threads 256 --registers 40 --card A100\n"
+                "davit occupancy --card H200 --registers 40 --thread-shared 28\n"
                 "davit occupancy --card H200 --threads 128 --sweep shared\n",
     .options = CLI_OPTIONS(
         CLI_OPTION(WHOLE, calculation, block.threads, "--threads", "T", .minimum = 1, .maximum = 1 << 30,
-                   .help = "threads of a block; with --sweep threads it may be left out"),
+                   .help = "threads of a block; left out: the smallest block with the highest occupancy"),
         CLI_OPTION(WHOLE, calculation, block.registers, "--registers", "R", .maximum = 1 << 30, .value = "0",
                    .help = "registers of a thread; 0: no limit by registers"),
         CLI_OPTION(WHOLE, calculation, block.shared_bytes, "--shared", "S", .maximum = 1 << 30, .value = "0",
                    .help = "bytes of shared memory of a block, static and dynamic"),
+        CLI_OPTION(WHOLE, calculation, thread_shared, "--thread-shared", "S", .maximum = 1 << 20,
+                   .value = "0", .help = "bytes of shared memory that each thread adds"),
         CLI_OPTION(TEXT, calculation, card_name, "--card", "NAME", .otherwise = "the first NVIDIA device",
-                   .help = "GT 560M, GTX 670, V100, A100, H100, H200 (letters and digits count, case does "
+                   .words = "V100 A100 L40S H100 H200 B200 MI210 MI300X",
+                   .help = "8800 GTX, GTX 460, GT 560M, GTX 670, 930M, V100, A100, RTX 3090, RTX 4090, L40S, "
+                           "H100, H200, B200, RTX 5090, MI210, MI300X (letters and digits count, case does "
                            "not), or a device's number"),
         CLI_OPTION(CHOICE, calculation, over, "--sweep", "WHAT", .choices = sweeps,
                    .help = "print a table over all values of it")),

@@ -21,7 +21,7 @@ typedef struct prefix {
 static int load(void *state) {
   prefix *p = state;
   const cli_memory memory = p->job.memory;
-  int code = cli_read_number_vector(p->path, memory, &p->x);
+  int code = cli_read_number_vector(p->path, &p->job.common.raw, memory, &p->x);
   if (code == CLI_OK && p->flags_path)
     code = cli_read_flags(p->flags_path, memory, p->path, &p->x, &p->flags);
   if (code == CLI_OK)
@@ -106,7 +106,7 @@ const cli_command cli_command_scan = {
                    .help = "y_i = x_0 op ... op x_{i-1}; y_0 is the operator's identity"),
         CLI_OPTION(TEXT, prefix, flags_path, "--flags", "F",
                    .help = "segments: a uint8 or bool vector of X's length, not 0 where a segment begins")),
-    .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
+    .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(prefix),
     CLI_ARRAYS(prefix, x, y),
     .result = offsetof(prefix, y),

@@ -12,12 +12,13 @@ static const cli_choice cli_binnings[] = {
     {"hard", DAVIT_FEATURES_BINNING_HARD, "to the band in which the line lies"},
     {0}};
 
-/* The rows; the state has davit_features_options `sound`, with cli_sound_defaults. */
-#define CLI_SOUND_OPTIONS(type)                                                                              \
+/* The rows; the state has davit_features_options `sound`, with cli_sound_defaults. What follows belongs to
+ * the row of --frame. */
+#define CLI_SOUND_OPTIONS(type, ...)                                                                         \
   CLI_OPTION(REAL, type, sound.rate, "--rate", "R", .minimum = 1, .maximum = 1e9,                            \
              .help = "samples per second; sound of another rate is resampled"),                              \
       CLI_OPTION(WHOLE, type, sound.frame, "--frame", "N", .minimum = 2,                                     \
-                 .maximum = DAVIT_FEATURES_FRAME_MAXIMUM, .help = "samples in a frame"),                     \
+                 .maximum = DAVIT_FEATURES_FRAME_MAXIMUM, .help = "samples in a frame", __VA_ARGS__),        \
       CLI_OPTION(CHOICE, type, sound.binning, "--binning", "B", .choices = cli_binnings, .value = "shared",  \
                  .help = "power of a spectral line on the edge of two bands")
 

@@ -67,7 +67,7 @@ struct tuning {
 
 static davit_status work_gemm(tuning *t) {
   const int64_t n = t->size;
-  const davit_gemm_options options = {CLI_DEVICES(t)};
+  const davit_level3_options options = {CLI_DEVICES(t)};
   return davit_dgemm('N', 'N', n, n, n, 1, t->operand[0], n, t->operand[1], n, 0, t->operand[2], n, &options);
 }
 
@@ -511,6 +511,7 @@ const cli_command cli_command_tune = {
     .operands = CLI_PLACES({.name = "CAPABILITY",
                             .at = offsetof(tuning, name),
                             .optional = true,
+                            .words = "gemm gemv axpy reduce scan stencil atax closest_pair copy",
                             .help = "gemm, gemv, axpy, reduce, scan, stencil, atax, closest_pair or copy"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(WHOLE, tuning, size, "--size", "N", .minimum = 1,

@@ -6,12 +6,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "offload/runtime/device.h"
 #include "src/base/environment.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
+#include "src/runtime/trace.h"
 
 /* The library's own; others register by constructors, before there are threads. */
 extern dvt_backend dvt_backend_openmp, dvt_backend_nowait, dvt_backend_threads;
@@ -63,14 +66,35 @@ static davit_status start_chosen(const dvt_backend **chosen) {
   return (*chosen)->start();
 }
 
+/* The process ends, by the thread `ender`. Others sleep from then on where they would start the library or open
+ * a lane. */
+static atomic_bool ending;
+static pthread_t ender;
+
+static void begin_end(void) {
+  ender = pthread_self();
+  atomic_store(&ending, true);
+}
+
+static bool is_late(void) {
+  return atomic_load(&ending) && !pthread_equal(ender, pthread_self());
+}
+
+static void sleep_until_gone(void) {
+  for (;;)
+    pause();
+}
+
 /* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for,
  * because that could take for ever, but does not enter the OpenMP runtime any more. Registered after that
  * runtime has started, so this comes before its own end. */
 static void at_exit(void) {
+  begin_end();
   dvt_teams_end();
   const dvt_backend *backend = atomic_load(&running);
   if (backend)
     atomic_load(&open_lanes) == 0 ? backend->stop() : backend->leave();
+  dvt_trace_leave();
 }
 
 /* The parent's threads and queues are not the child's. */
@@ -84,14 +108,35 @@ __attribute__((constructor)) static void hold_at_fork(void) {
   dvt_on_fork(DVT_FORK_START, &part);
 }
 
+/* The process may end while another thread is starting the library: that is waited for (10 seconds at most),
+ * because OpenMP cannot be taken down in the midst of it, and at_exit() comes next then. Registered when the library
+ * is loaded, so this comes after at_exit(). */
+static void no_more_starts(void) {
+  enum { PATIENCE_S = 10 };
+  struct timespec until;
+  begin_end();
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += PATIENCE_S;
+  if (!atomic_load(&running) && pthread_mutex_timedlock(&start_lock, &until) == 0)
+    pthread_mutex_unlock(&start_lock);
+}
+
+__attribute__((constructor)) static void watch_exit(void) {
+  (void)atexit(no_more_starts);
+}
+
 static davit_status start(void) {
   static bool at_exit_is_set;
   const dvt_backend *chosen = NULL;
   if (!dvt_threads_check())
     return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_THREADS is \"%s\", not a number from 1 to %d",
                       dvt_environment("DAVIT_THREADS"), DVT_MAX_THREADS);
+  if (!dvt_peers_check())
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_PEERS is \"%s\", not on or off",
+                      dvt_environment("DAVIT_PEERS"));
   dvt_devices(NULL);
   dvt_fork_watch();
+  DVT_TRY(dvt_trace_begin());
   DVT_TRY(start_chosen(&chosen));
   if (!at_exit_is_set)
     at_exit_is_set = atexit(at_exit) == 0;
@@ -103,6 +148,10 @@ davit_status dvt_start(void) {
   if (dvt_backend_running())
     return DAVIT_SUCCESS;
   pthread_mutex_lock(&start_lock);
+  if (is_late()) {
+    pthread_mutex_unlock(&start_lock);
+    sleep_until_gone();
+  }
   davit_status status = atomic_load(&running) ? DAVIT_SUCCESS : start();
   pthread_mutex_unlock(&start_lock);
   return status;
@@ -119,6 +168,8 @@ const char *davit_backend_string(void) {
 
 void dvt_backend_hold(void) {
   atomic_fetch_add(&open_lanes, 1);
+  if (is_late()) /* at_exit() may have seen no lane */
+    sleep_until_gone();
 }
 
 void dvt_backend_drop(void) {
@@ -138,6 +189,8 @@ davit_status davit_finalize(void) {
     for (int i = 0; i < stop_count; i++)
       stops[i]();
   }
+  if (status == DAVIT_SUCCESS)
+    status = dvt_trace_finish();
   pthread_mutex_unlock(&start_lock);
   return status;
 }

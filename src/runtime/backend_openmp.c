@@ -27,6 +27,9 @@
  * A host thread that must wait for a record in a stream waits for a bridge: a detached task that the device's
  * own notification fulfils.
  *
+ * A PLAIN segment that follows nothing in the graph is an undeferred task: the generator runs it where it is
+ * generated, without dependences.
+ *
  * At most WINDOW segments of a lane are in the graph. What waits outside costs no more than its commands, and
  * is joined into longer segments. A wait enters the graph after the record that it waits for: until then its
  * lane is parked at the record. */
@@ -42,22 +45,10 @@
 #include "src/base/fork.h"
 #include "src/runtime/backend_openmp.h"
 #include "src/runtime/generator.h"
-#include "src/runtime/lane.h"
 #include "src/runtime/pool.h"
+#include "src/runtime/segment.h"
 
-enum { MAX_WAITS = 48, WINDOW = 32, MAX_REGIONS = 32 };
-
-/* A lane's side of the graph. */
-typedef struct track {
-  dvt_command *first, **end; /* not generated yet */
-  dvt_lane *next;            /* in one list: active, parked at a record, or released */
-  bool listed;               /* it is in one of them */
-  bool behind_region;        /* the newest task is a region … */
-  bool certain;              /* … whose outcome is known: it cannot fail */
-  bool in_stream;            /* the stream may hold work; for whoever runs the lane's newest command */
-  atomic_int tasks;          /* segments in the graph */
-  atomic_int held;           /* the generator goes on when `tasks` is at most this; -1: it does not wait */
-} track;
+enum { MAX_WAITS = 48, WINDOW = 32, MAX_REGIONS = 32, TURN = 256 };
 
 typedef struct segment {
   dvt_lane *lane;
@@ -66,7 +57,6 @@ typedef struct segment {
 } segment;
 
 static _Atomic(dvt_command *) inbox; /* newest first */
-static _Atomic(dvt_lane *) released; /* held lanes that may go on */
 static dvt_lane *active, **active_end = &active;
 static dvt_lane *delayed; /* until regions may be generated again */
 
@@ -77,176 +67,7 @@ static void submit(dvt_command *command) {
   dvt_generator_wake();
 }
 
-/* ---- the end of a segment ---- */
-
-/* Counted before the segment's record is over: then the lane may be freed. */
-static void count_out(dvt_lane *lane) {
-  track *t = lane->backend;
-  const int left = atomic_fetch_sub(&t->tasks, 1) - 1;
-  int held = atomic_load(&t->held);
-  if (held < 0 || left > held || !atomic_compare_exchange_strong(&t->held, &held, -1))
-    return;
-  t->next = atomic_load_explicit(&released, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak(&released, &t->next, lane)) {
-  }
-  dvt_generator_notice();
-}
-
-/* True if the lane has to wait until at most `tasks` of its segments are left; count_out() releases it. */
-static bool hold(track *t, int tasks) {
-  if (atomic_load(&t->tasks) <= tasks)
-    return false;
-  atomic_store(&t->held, tasks);
-  int held = tasks;
-  return atomic_load(&t->tasks) > tasks || !atomic_compare_exchange_strong(&t->held, &held, -1);
-}
-
-static void free_commands(dvt_command *first) {
-  for (dvt_command *c = first, *next; c; c = next) {
-    next = c->next;
-    dvt_command_free(c);
-  }
-}
-
-/* ---- running a segment ---- */
-
-static track *track_of(const dvt_command *command) {
-  return command->lane->backend;
-}
-
-/* A lane's waits at the head of a segment. On a stream the device waits; records of host lanes are over by
- * now, because the task depended on them. */
-static void begin(dvt_command *first) {
-  dvt_lane *lane = first->lane;
-  for (dvt_command *c = first; c && c->kind == DVT_WAIT; c = c->next) {
-    if (lane->stream && c->record->mark && dvt_record_query(c->record) == DVT_RECORD_ISSUED) {
-      track_of(first)->in_stream = true;
-      davit_status status = dvt_stream_wait(lane->stream, c->record->mark);
-      if (status != DAVIT_SUCCESS)
-        dvt_lane_fail(lane, status, davit_last_error());
-    }
-    dvt_command_pass_failure(c);
-  }
-}
-
-/* Places a record in the lane's stream. On a stopped lane it fails, but no sooner than what the stream
- * already holds is over: who waits for it may free that work's memory. */
-static void record_in_stream(dvt_command *command) {
-  dvt_lane *lane = command->lane;
-  dvt_mark *mark = NULL;
-  davit_status status = dvt_stream_mark(lane->stream, &mark);
-  if (status != DAVIT_SUCCESS) {
-    dvt_lane_fail(lane, status, davit_last_error());
-    dvt_stream_synchronize(lane->stream); /* with no mark to be had, the generator itself waits */
-    dvt_command_finish_record(command);
-  } else if (atomic_load(&lane->failed)) {
-    status = dvt_lane_error(lane);
-    dvt_record_fail_at(command->record, mark, status, davit_last_error());
-  } else {
-    dvt_record_issue(command->record, mark);
-  }
-}
-
-/* Everything behind the waits, and the segment's end. A record of a lane whose stream is empty is over. */
-static void run_commands(dvt_command *first) {
-  dvt_lane *lane = first->lane;
-  track *t = lane->backend;
-  for (dvt_command *c = first; c; c = c->next) {
-    if (c->kind == DVT_STREAMED)
-      t->in_stream = true;
-    if (c->kind == DVT_RECORD) {
-      const bool in_stream = t->in_stream;
-      count_out(lane);
-      in_stream ? record_in_stream(c) : dvt_command_finish_record(c);
-      break; /* the segment's last */
-    }
-    if (c->kind != DVT_WAIT)
-      dvt_command_work(c);
-    if (!c->next)
-      count_out(lane);
-  }
-  free_commands(first);
-}
-
-static void run_plain(dvt_command *first) {
-  begin(first);
-  run_commands(first);
-}
-
-static void run_on_helper(void *first) {
-  run_plain(first);
-  dvt_generator_notice();
-}
-
-/* On a host thread: the whole blocking segment, its record too, then the task's end. */
-static void run_blocking(void *argument) {
-  dvt_command *first = argument;
-  uintptr_t event = first->event;
-  run_commands(first);
-  dvt_generator_fulfil(event);
-}
-
-/* Without a thread the lane is stopped, and its commands return at once. They call no device, as the stream is
- * empty, so this may run in a callback of the device runtime. */
-static void hand_over(dvt_command *first) {
-  const davit_status status = dvt_pool_run(run_blocking, first);
-  if (status == DAVIT_SUCCESS)
-    return;
-  dvt_lane_fail(first->lane, status, davit_last_error());
-  run_blocking(first);
-}
-
-/* Calls `then(argument)` when the lane's stream is empty: at once, or from a thread of the device runtime. */
-static void when_drained(dvt_lane *lane, dvt_notify then, void *argument) {
-  track *t = lane->backend;
-  dvt_mark *mark = NULL;
-  bool drained = !t->in_stream;
-  davit_status status = DAVIT_SUCCESS;
-  if (!drained)
-    status = dvt_stream_query(lane->stream, &drained);
-  t->in_stream = false;
-  if (status == DAVIT_SUCCESS && !drained)
-    status = dvt_stream_mark(lane->stream, &mark);
-  if (mark) {
-    status = dvt_mark_notify(mark, then, argument);
-    dvt_mark_free(mark); /* the notification has its place in the stream; the mark may be recorded anew */
-    if (status == DAVIT_SUCCESS)
-      return;
-  }
-  then(argument, status);
-}
-
-static void start_drained(void *argument, davit_status status) {
-  dvt_command *first = argument;
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(first->lane, status, davit_last_error());
-  hand_over(first);
-}
-
-static void start_blocking(dvt_command *first) {
-  begin(first);
-  when_drained(first->lane, start_drained, first);
-}
-
-/* ---- bridges: the end of a record in a stream, for lanes of host threads ---- */
-
-static void bridge_reached(void *argument, davit_status status) {
-  dvt_record *record = argument;
-  dvt_record_finish(record, status, davit_last_error());
-  uintptr_t event = record->bridge_event;
-  dvt_record_drop(record);
-  dvt_generator_fulfil(event);
-}
-
-static void start_bridge(dvt_record *record) {
-  if (dvt_record_query(record) != DVT_RECORD_ISSUED) {
-    bridge_reached(record, DAVIT_SUCCESS); /* over already: finishing again changes nothing */
-    return;
-  }
-  davit_status status = dvt_mark_notify(record->mark, bridge_reached, record);
-  if (status != DAVIT_SUCCESS)
-    bridge_reached(record, status);
-}
+/* ---- generating ---- */
 
 static void generate_bridge(dvt_record *record) {
   if (record->bridged)
@@ -262,11 +83,9 @@ static void generate_bridge(dvt_record *record) {
   {
     dvt_generator_began(expected);
     record->bridge_event = (uintptr_t)event;
-    start_bridge(record);
+    dvt_bridge_start(record);
   }
 }
-
-/* ---- generating ---- */
 
 static bool is_over(dvt_record *record) {
   const int state = atomic_load(&record->state);
@@ -293,7 +112,7 @@ typedef struct dependences {
 } dependences;
 
 static void find_dependences(const segment *s, dependences *d) {
-  const track *t = s->lane->backend;
+  const dvt_track *t = dvt_track_of(s->lane);
   d->ins = d->outs = 0;
   d->expected = t->behind_region;
   for (dvt_command *c = s->first; c && c->kind == DVT_WAIT; c = c->next) {
@@ -307,6 +126,16 @@ static void find_dependences(const segment *s, dependences *d) {
     d->out[d->outs++] = record->on_stream ? &record->issued_token : &record->done_token;
 }
 
+/* A task with nothing of the graph before it: the generator runs it where it is generated. */
+static void generate_undeferred(const segment *s) {
+  dvt_command *first = s->first;
+#pragma omp task if (0) firstprivate(first)
+  {
+    dvt_generator_began(false);
+    dvt_segment_run(first);
+  }
+}
+
 static void generate_plain(const segment *s, const dependences *d) {
   char *const *in = d->in, *const *out = d->out, *token = &s->lane->token;
   const int ins = d->ins, outs = d->outs;
@@ -316,14 +145,14 @@ static void generate_plain(const segment *s, const dependences *d) {
 #pragma omp task depend(inout : *token) firstprivate(first, expected)
     {
       dvt_generator_began(expected);
-      run_plain(first);
+      dvt_segment_run(first);
     }
   } else {
 #pragma omp task depend(inout : *token) depend(iterator(int i = 0 : ins), in : *in[i])                       \
     depend(iterator(int i = 0 : outs), out : *out[i]) firstprivate(first, expected)
     {
       dvt_generator_began(expected);
-      run_plain(first);
+      dvt_segment_run(first);
     }
   }
 }
@@ -339,20 +168,20 @@ static void generate_detached(const segment *s, const dependences *d) {
   {
     dvt_generator_began(expected);
     first->event = (uintptr_t)event;
-    start_blocking(first);
+    dvt_segment_start(first);
   }
 }
 
 static void generate_helper(const segment *s, const dependences *d) {
   dvt_region_on_host(&(dvt_region_order){&s->lane->token, d->in, d->ins, d->outs ? d->out[0] : NULL},
-                     run_on_helper, s->first);
+                     dvt_segment_run_on_helper, s->first);
 }
 
 /* ---- regions ---- */
 
 /* Regions of devices that share the host's memory run on helper threads and may open teams there, and while
- * they do no region may be generated (region.h): they are in the graph one segment at a time, and the first of
- * them starts when the last is generated. */
+ * they do no region may be generated (region.h): they are in the graph one segment at a time, and the first
+ * of them starts when the last is generated. */
 static atomic_bool closed, gate_open;
 
 static bool runs_on_helpers(const dvt_lane *lane) {
@@ -369,6 +198,30 @@ static void wait_for_gate(void *argument) {
     sched_yield();
 }
 
+static dvt_span *take_span(dvt_command *command) {
+  dvt_span *span = command->span;
+  command->span = NULL;
+  return span;
+}
+
+/* The region of a command; in a trace between two on the host that take the time. */
+static void emit_command(dvt_lane *lane, dvt_command *command) {
+  const dvt_region_order order = {&lane->token, NULL, 0, NULL};
+  dvt_span *span = take_span(command);
+  if (span)
+    dvt_region_on_host(&order, dvt_span_begin_task, span);
+  dvt_command_work(command);
+  if (span)
+    dvt_region_on_host(&order, dvt_span_end_task, span);
+}
+
+/* In a trace a wait ends with a region on the host that waits for the same. */
+static void emit_end_of_wait(dvt_lane *lane, const dependences *d, dvt_command *command) {
+  dvt_span *span = take_span(command);
+  if (span)
+    dvt_region_on_host(&(dvt_region_order){&lane->token, d->in, d->ins, NULL}, dvt_span_end_task, span);
+}
+
 /* The regions of the `count` commands from `c` on, between the waits for `in` and end(argument). On a stopped
  * lane `record`, which may be NULL, will fail. */
 static void emit_commands(dvt_lane *lane, char *const *in, int ins, dvt_command *c, int count,
@@ -382,7 +235,7 @@ static void emit_commands(dvt_lane *lane, char *const *in, int ins, dvt_command 
   if (gated || ins > 0)
     dvt_region_on_host(&first, gated ? wait_for_gate : nothing, NULL);
   for (int i = 0; i < count; i++, c = i < count ? c->next : NULL)
-    dvt_command_work(c);
+    emit_command(lane, c);
   if (record && atomic_load(&lane->failed)) {
     davit_status status = dvt_lane_error(lane);
     dvt_record_doom(record, status, davit_last_error());
@@ -397,20 +250,19 @@ static void reopen(const dvt_lane *lane) {
 }
 
 static void regions_ended(void *argument) {
-  dvt_command *first = argument, *last = first->last;
+  dvt_command *first = argument;
   reopen(first->lane);
-  count_out(first->lane);
-  if (last->kind == DVT_RECORD)
-    dvt_record_finish(last->record, DAVIT_SUCCESS, ""); /* a doomed one fails */
-  free_commands(first);
+  dvt_segment_end_regions(first);
   dvt_generator_notice();
 }
 
 static void emit(const segment *s, const dependences *d) {
   dvt_command *c = s->first, *last = s->last;
   int count = 0;
-  for (; c->kind == DVT_WAIT; c = c->next)
+  for (; c->kind == DVT_WAIT; c = c->next) {
+    emit_end_of_wait(s->lane, d, c);
     dvt_command_pass_failure(c);
+  }
   for (dvt_command *region = c; region && region->kind == DVT_REGION; region = region->next)
     count++;
   s->first->last = last;
@@ -418,34 +270,19 @@ static void emit(const segment *s, const dependences *d) {
                 s->first);
 }
 
-typedef struct drain {
-  dvt_lane *lane;
-  uintptr_t event;
-} drain;
-
-static void drained(void *argument, davit_status status) {
-  drain *d = argument;
-  uintptr_t event = d->event;
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(d->lane, status, davit_last_error());
-  count_out(d->lane);
-  free(d);
-  dvt_generator_fulfil(event);
-}
-
 /* Regions run on streams of the OpenMP runtime's choice: what the lane's own stream holds must be over. */
 static void generate_drain(dvt_lane *lane) {
-  drain *d = dvt_allocate(1, sizeof *d);
+  dvt_drain *d = dvt_allocate(1, sizeof *d);
   if (!d) {
     dvt_lane_fail(lane, DAVIT_OUT_OF_HOST_MEMORY, davit_last_error());
     dvt_stream_synchronize(lane->stream);
-    ((track *)lane->backend)->in_stream = false;
+    dvt_track_of(lane)->in_stream = false;
     return;
   }
-  track *t = lane->backend;
+  dvt_track *t = dvt_track_of(lane);
   const bool expected = t->behind_region;
   d->lane = lane;
-  atomic_fetch_add(&t->tasks, 1);
+  dvt_track_count_in(lane);
   t->behind_region = false;
   if (expected)
     dvt_generator_expect();
@@ -455,7 +292,7 @@ static void generate_drain(dvt_lane *lane) {
   {
     dvt_generator_began(expected);
     d->event = (uintptr_t)event;
-    when_drained(d->lane, drained, d);
+    dvt_drain_start(d);
   }
 }
 
@@ -480,7 +317,7 @@ static void emit_alone(dvt_command *proxy) {
 /* ---- lanes in the generator ---- */
 
 static void activate(dvt_lane *lane) {
-  track *t = lane->backend;
+  dvt_track *t = dvt_track_of(lane);
   t->listed = true;
   t->next = NULL;
   *active_end = lane;
@@ -488,22 +325,22 @@ static void activate(dvt_lane *lane) {
 }
 
 static void park(dvt_lane *lane, dvt_record *record) {
-  ((track *)lane->backend)->next = record->parked;
+  dvt_track_of(lane)->next = record->parked;
   record->parked = lane;
 }
 
 static void activate_all(dvt_lane **list) {
   for (dvt_lane *lane = *list, *next; lane; lane = next) {
-    next = ((track *)lane->backend)->next;
+    next = dvt_track_of(lane)->next;
     activate(lane);
   }
   *list = NULL;
 }
 
-/* The command behind the waits at the lane's head. *known: the outcome of all they wait for is. Parks the lane
- * and sets *there to false if a record is not in the graph yet. */
+/* The command behind the waits at the lane's head. *known: the outcome of all they wait for is. Parks the
+ * lane and sets *there to false if a record is not in the graph yet. */
 static dvt_command *pass_waits(dvt_lane *lane, dvt_command **last, bool *known, bool *there) {
-  track *t = lane->backend;
+  dvt_track *t = dvt_track_of(lane);
   int waits = 0;
   dvt_command *c = t->first;
   *there = *known = true;
@@ -521,18 +358,18 @@ static dvt_command *pass_waits(dvt_lane *lane, dvt_command **last, bool *known, 
 
 /* The lane's next segment; false if it must wait. */
 static bool find_segment(dvt_lane *lane, segment *s) {
-  track *t = lane->backend;
+  dvt_track *t = dvt_track_of(lane);
   bool known, there;
   *s = (segment){.lane = lane, .first = t->first, .kind = DVT_WAIT};
   dvt_command *c = pass_waits(lane, &s->last, &known, &there);
   if (!there)
     return false;
   const bool regions = c && c->kind == DVT_REGION && known;
-  if (hold(t, regions && !t->certain ? 0 : WINDOW - 1))
+  if (dvt_track_hold(lane, regions && !t->certain ? 0 : WINDOW - 1))
     return false;
   if (regions && t->in_stream && !t->certain) {
     generate_drain(lane);
-    if (hold(t, 0))
+    if (dvt_track_hold(lane, 0))
       return false;
   }
   if (!c || c->kind == DVT_WAIT || (c->kind == DVT_REGION && !regions))
@@ -561,16 +398,21 @@ static carrier carrier_of(const segment *s) {
   case DVT_BLOCKING:
     return DETACHED;
   default:
-    return ((track *)s->lane->backend)->behind_region ? HELPER : PLAIN;
+    return dvt_track_of(s->lane)->behind_region ? HELPER : PLAIN;
   }
 }
 
 static void generate(const segment *s, carrier by) {
-  track *t = s->lane->backend;
+  dvt_track *t = dvt_track_of(s->lane);
   const bool region = by == EMITTED || by == HELPER;
   dependences d;
   find_dependences(s, &d);
-  atomic_fetch_add(&t->tasks, 1);
+  const bool next = dvt_track_count_in(s->lane) && !t->elsewhere;
+  t->elsewhere = by != PLAIN;
+  if (by == PLAIN && next && d.ins == 0) {
+    generate_undeferred(s);
+    return;
+  }
   t->behind_region = region;
   t->certain = by == EMITTED;
   if (d.outs) {
@@ -584,13 +426,19 @@ static void generate(const segment *s, carrier by) {
   with[by](s, &d);
 }
 
-/* Generates what the lane has, as far as it may. With 256 tasks ready, libomp runs a further one where it is
- * generated, and a lane is closed and freed as soon as its last segment has run: after the last segment the
- * lane must not be touched. */
-static void advance(dvt_lane *lane) {
-  track *t = lane->backend;
+/* Generates what the lane has, as far as it may, and at most *left segments. With 256 tasks ready, libomp
+ * runs a further one where it is generated, and a lane is closed and freed as soon as its last segment has
+ * run: after the last segment the lane must not be touched. */
+static void advance(dvt_lane *lane, int *left) {
+  dvt_track *t = dvt_track_of(lane);
   segment s;
-  for (bool more = true; more && find_segment(lane, &s);) {
+  for (bool more = true; more; --*left) {
+    if (*left == 0) {
+      activate(lane);
+      return;
+    }
+    if (!find_segment(lane, &s))
+      return;
     const carrier by = carrier_of(&s);
     if ((by == EMITTED || by == HELPER) && atomic_load(&closed)) {
       t->next = delayed;
@@ -627,7 +475,7 @@ static void take_inbox(void) {
       emit_alone(c);
       continue;
     }
-    track *t = track_of(c);
+    dvt_track *t = dvt_track_of(c->lane);
     *t->end = c;
     t->end = &c->next;
     if (!t->listed)
@@ -636,29 +484,31 @@ static void take_inbox(void) {
 }
 
 static void take_released(void) {
-  dvt_lane *list = atomic_exchange(&released, NULL);
+  dvt_lane *list = dvt_track_take_released();
   activate_all(&list);
 }
 
-/* All commands are sorted before the first task is generated. */
+/* All commands are sorted before the first task is generated. After TURN segments tasks that have become
+ * ready have theirs. */
 static bool turn(void) {
+  int left = TURN;
   if (!atomic_load(&closed))
     activate_all(&delayed);
   take_released();
   take_inbox();
   const bool any = active != NULL;
-  while (active) {
+  while (active && left > 0) {
     dvt_lane *lane = active;
-    active = ((track *)lane->backend)->next;
+    active = dvt_track_of(lane)->next;
     if (!active)
       active_end = &active;
-    advance(lane);
+    advance(lane, &left);
   }
   return any;
 }
 
 static bool is_waiting(void) {
-  return atomic_load(&inbox) || atomic_load(&released);
+  return active || atomic_load(&inbox) || dvt_track_any_released();
 }
 
 static const dvt_generator_work work = {turn, is_waiting};
@@ -720,7 +570,7 @@ static void stop(void) {
 }
 
 static davit_status open_lane(dvt_lane *lane) {
-  track *made = dvt_allocate(1, sizeof *made);
+  dvt_track *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
   if (dvt_backend_running() != &dvt_backend_nowait && dvt_lane_wants_stream(lane)) {

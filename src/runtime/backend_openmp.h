@@ -7,8 +7,8 @@
 
 extern dvt_backend dvt_backend_openmp, dvt_backend_nowait;
 
-/* For a back end that runs a lane's commands itself: a DVT_REGION command of a lane whose earlier commands are
- * over. The generator emits the region, because OpenMP gives `depend` a meaning among its own tasks only;
+/* For a back end that runs a lane's commands itself: a DVT_REGION command of a lane whose earlier commands
+ * are over. The generator emits the region, because OpenMP gives `depend` a meaning among its own tasks only;
  * returns when the region is over. */
 void dvt_region_run_alone(dvt_command *command);
 

@@ -59,7 +59,9 @@ static void run(dvt_command *command) {
     dvt_command_finish_record(command);
     break;
   case DVT_WAIT:
+    dvt_command_begin_wait(command, NULL);
     dvt_record_wait(command->record);
+    dvt_command_end(command, NULL);
     dvt_command_pass_failure(command);
     break;
   }

@@ -41,8 +41,11 @@ static davit_status run_blocking(const dvt_site *site, const void *arguments) {
 davit_status dvt_copy_submit(dvt_lane *lane, const dvt_copy *copy) {
   const bool streamed = lane->stream && dvt_place_is_streamable(copy->destination_place) &&
                         dvt_place_is_streamable(copy->source_place);
-  return dvt_lane_submit(lane, streamed ? DVT_STREAMED : DVT_TRANSFER, streamed ? run_stream : run_blocking,
-                         copy, sizeof *copy);
+  const dvt_work work = {.form = streamed ? run_stream : run_blocking,
+                         .name = "copy",
+                         .moves = copy->row_bytes * copy->cols,
+                         .stream = true};
+  return dvt_lane_submit_work(lane, streamed ? DVT_STREAMED : DVT_TRANSFER, &work, copy, sizeof *copy);
 }
 
 /* The arguments of both forms as a copy; cols = 0 if there is nothing to do. */
@@ -144,10 +147,17 @@ static davit_status run_on_team(dvt_form form, const void *arguments, size_t byt
   return dvt_host_form(form, &(dvt_site){.device = DAVIT_HOST, .threads = threads}, arguments);
 }
 
-static davit_status submit_host(dvt_lane *lane, dvt_form form, const void *arguments, size_t argument_bytes,
-                                size_t bytes) {
+static davit_status submit_host(dvt_lane *lane, const char *name, dvt_form form, const void *arguments,
+                                size_t argument_bytes, size_t bytes) {
   const int threads = (int)dvt_at_most(shares_of(bytes), lane->threads);
-  return dvt_lane_submit_form(lane, DVT_BLOCKING, form, false, threads, arguments, argument_bytes);
+  const dvt_work work = {.form = form, .name = name, .moves = bytes, .threads = threads};
+  return dvt_lane_submit_work(lane, DVT_BLOCKING, &work, arguments, argument_bytes);
+}
+
+static davit_status submit_device(dvt_lane *lane, dvt_command_kind kind, const char *name, dvt_form form,
+                                  const void *arguments, size_t argument_bytes, size_t bytes) {
+  const dvt_work work = {.form = form, .name = name, .moves = bytes, .stream = true};
+  return dvt_lane_submit_work(lane, kind, &work, arguments, argument_bytes);
 }
 
 static davit_status fill_stream(const dvt_site *site, const void *arguments) {
@@ -196,9 +206,10 @@ static davit_status random_host(const dvt_site *site, const void *arguments) {
 
 static davit_status submit_fill(dvt_lane *lane, const fill *f) {
   if (lane->stream && f->place == lane->device)
-    return dvt_lane_submit(lane, DVT_STREAMED, fill_stream, f, sizeof *f);
-  return dvt_place_is_host(f->place) ? submit_host(lane, fill_host, f, sizeof *f, f->bytes)
-                                     : dvt_lane_submit(lane, DVT_TRANSFER, fill_device, f, sizeof *f);
+    return submit_device(lane, DVT_STREAMED, "fill", fill_stream, f, sizeof *f, f->bytes);
+  return dvt_place_is_host(f->place)
+             ? submit_host(lane, "fill", fill_host, f, sizeof *f, f->bytes)
+             : submit_device(lane, DVT_TRANSFER, "fill", fill_device, f, sizeof *f, f->bytes);
 }
 
 davit_status davit_fill(size_t bytes, int value, void *destination) {
@@ -249,6 +260,7 @@ davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, 
     return DAVIT_SUCCESS;
   const random_numbers r = {type, x, n, seed, dvt_place_of(x)};
   const size_t bytes = (size_t)n * davit_type_bytes(type);
-  return dvt_place_is_host(r.place) ? submit_host(lane, random_host, &r, sizeof r, bytes)
-                                    : dvt_lane_submit(lane, DVT_TRANSFER, random_device, &r, sizeof r);
+  return dvt_place_is_host(r.place)
+             ? submit_host(lane, "random", random_host, &r, sizeof r, bytes)
+             : submit_device(lane, DVT_TRANSFER, "random", random_device, &r, sizeof r, bytes);
 }

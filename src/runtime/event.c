@@ -9,6 +9,7 @@
 #include "src/base/fork.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/queue.h"
+#include "src/runtime/statistics.h"
 
 struct davit_event {
   pthread_mutex_t lock;
@@ -39,10 +40,23 @@ davit_status davit_event_destroy(davit_event *event) {
 }
 
 /* The event's record, held for the caller; NULL if there is nothing to wait for. */
-static dvt_record *record_of(davit_event *event) {
+static dvt_record *record_of(davit_event *event, bool *unrecorded) {
   pthread_mutex_lock(&event->lock);
+  *unrecorded = !event->record && !event->checked;
   dvt_record *record = event->record && !event->checked ? dvt_record_hold(event->record) : NULL;
   pthread_mutex_unlock(&event->lock);
+  return record;
+}
+
+/* The record that somebody asks to wait for. To wait for what nobody has recorded is allowed, and probably a
+ * mistake: it is counted, and traces have a warning. `lane` waits; NULL: the calling thread does. */
+static dvt_record *awaited(davit_event *event, dvt_lane *lane) {
+  bool unrecorded;
+  dvt_record *record = record_of(event, &unrecorded);
+  if (unrecorded)
+    dvt_count_add(DVT_COUNT_UNRECORDED_WAITS, 1);
+  if (unrecorded && dvt_tracing())
+    dvt_trace_warn(lane ? &lane->trail : NULL, "wait for an unrecorded event");
   return record;
 }
 
@@ -104,19 +118,23 @@ davit_status davit_event_query(davit_event *event, davit_event_state *state) {
   return DAVIT_SUCCESS;
 }
 
-davit_status davit_event_synchronize(davit_event *event) {
-  DVT_TRY(check(event));
-  DVT_TRY(dvt_may_wait());
-  dvt_record *record = record_of(event);
-  if (!record)
-    return DAVIT_SUCCESS;
+/* Waits for `record`, that of the event, and drops it. */
+static davit_status finish(davit_event *event, dvt_record *record) {
+  const dvt_wait wait = dvt_wait_begin("davit_event_synchronize");
   davit_status status = dvt_record_wait(record);
   pthread_mutex_lock(&event->lock);
   if (event->record == record && status == DAVIT_SUCCESS)
     event->checked = true;
   pthread_mutex_unlock(&event->lock);
   dvt_record_drop(record);
-  return status;
+  return dvt_wait_end(&wait, status);
+}
+
+davit_status davit_event_synchronize(davit_event *event) {
+  DVT_TRY(check(event));
+  DVT_TRY(dvt_may_wait());
+  dvt_record *record = awaited(event, NULL);
+  return record ? finish(event, record) : DAVIT_SUCCESS;
 }
 
 davit_status davit_event_check(davit_event *event) {
@@ -142,7 +160,10 @@ davit_status davit_event_soft_reset(davit_event *event) {
 
 davit_status davit_event_reset(davit_event *event) {
   DVT_TRY(check(event));
-  davit_status status = davit_event_synchronize(event);
+  DVT_TRY(dvt_may_wait());
+  bool unrecorded;
+  dvt_record *record = record_of(event, &unrecorded);
+  davit_status status = record ? finish(event, record) : DAVIT_SUCCESS;
   davit_event_soft_reset(event);
   return status;
 }
@@ -157,7 +178,7 @@ davit_status davit_queue_wait(davit_queue *queue, davit_event *event) {
   if (!lane)
     return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(check(event));
-  dvt_record *record = record_of(event);
+  dvt_record *record = awaited(event, lane);
   if (!record)
     return DAVIT_SUCCESS;
   davit_status status = dvt_lane_wait(lane, record);

@@ -196,9 +196,10 @@ static davit_status begin_generator(pthread_t thread) {
   return status;
 }
 
-/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's region
- * is open, but frees a table that they read when they go to sleep. From here on they stay awake. Without the
- * region, as in a child after fork(), it waits for them, and would not wake those that sleep already. */
+/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's
+ * region is open, but frees a table that they read when they go to sleep. From here on they stay awake.
+ * Without the region, as in a child after fork(), it waits for them, and would not wake those that sleep
+ * already. */
 static void keep_workers_awake(void) {
   if (dvt_process() == process)
     kmp_set_defaults("KMP_BLOCKTIME=infinite");

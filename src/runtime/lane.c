@@ -13,6 +13,7 @@
 #include "src/base/team.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/memory.h"
+#include "src/runtime/statistics.h"
 
 static _Thread_local dvt_lane *current;
 
@@ -62,6 +63,7 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
   command->kind = kind;
   command->work = NULL;
   command->record = NULL;
+  command->span = NULL;
   command->over = NULL;
   return command;
 }
@@ -70,26 +72,34 @@ static dvt_command *command_new(dvt_lane *lane, dvt_command_kind kind, size_t by
 static void submit(dvt_command *command) {
   dvt_lane *lane = command->lane;
   dvt_order_before(command);
+  dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
   dvt_backend_running()->submit(command);
   atomic_fetch_add(&lane->enqueued, 1);
 }
 
-davit_status dvt_lane_submit_form(dvt_lane *lane, dvt_command_kind kind, dvt_form work, bool stream,
-                                  int threads, const void *arguments, size_t bytes) {
+davit_status dvt_lane_submit_work(dvt_lane *lane, dvt_command_kind kind, const dvt_work *work,
+                                  const void *arguments, size_t bytes) {
+  static const char *const kinds[] = {[DVT_STREAMED] = "stream",
+                                      [DVT_REGION] = "region",
+                                      [DVT_BLOCKING] = "host",
+                                      [DVT_TRANSFER] = "transfer"};
   dvt_command *command = command_new(lane, kind, bytes);
   if (!command)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  command->work = work;
-  command->stream = stream;
-  command->threads = threads;
+  command->work = work->form;
+  command->stream = work->stream;
+  command->threads = work->threads;
   memcpy(command->arguments, arguments, bytes);
+  if (dvt_tracing())
+    command->span = dvt_span_work(&lane->trail, work->name, kinds[kind], work->moves);
   submit(command);
   return DAVIT_SUCCESS;
 }
 
 davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_form work, const void *arguments,
                              size_t bytes) {
-  return dvt_lane_submit_form(lane, kind, work, true, lane->threads, arguments, bytes);
+  const dvt_work whole = {.form = work, .name = "work", .stream = true, .threads = lane->threads};
+  return dvt_lane_submit_work(lane, kind, &whole, arguments, bytes);
 }
 
 davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record) {
@@ -100,6 +110,8 @@ davit_status dvt_lane_record(dvt_lane *lane, bool timed, dvt_record **record) {
     return DAVIT_OUT_OF_HOST_MEMORY;
   }
   command->record = dvt_record_hold(made);
+  if (dvt_tracing())
+    command->span = dvt_span_record(&lane->trail, &made->point);
   submit(command);
   *record = made;
   return DAVIT_SUCCESS;
@@ -110,6 +122,8 @@ davit_status dvt_lane_wait(dvt_lane *lane, dvt_record *record) {
   if (!command)
     return DAVIT_OUT_OF_HOST_MEMORY;
   command->record = dvt_record_hold(record);
+  if (dvt_tracing())
+    command->span = dvt_span_wait(&lane->trail, record->point);
   submit(command);
   return DAVIT_SUCCESS;
 }
@@ -129,6 +143,7 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
   enum { BATCH = 64 };
   DVT_TRY(dvt_may_wait());
   dvt_error first = {.status = DAVIT_SUCCESS};
+  const dvt_wait wait = dvt_wait_begin("the end of a call");
   for (int begin = 0; begin < count; begin += BATCH) {
     int n = count - begin < BATCH ? count - begin : BATCH;
     dvt_record *records[BATCH] = {NULL};
@@ -140,6 +155,9 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
       bool idle = upto[i] == atomic_load(&lane->synchronised) && !atomic_load(&lane->failed);
       statuses[i] = idle ? DAVIT_SUCCESS : dvt_lane_record(lane, false, &records[i]);
     }
+    for (int i = 0; i < n; i++) /* asking the device sooner would hold up whoever enqueues the rest */
+      if (records[i])
+        dvt_record_wait_issued(records[i]);
     for (int i = 0; i < n; i++) {
       if (records[i])
         statuses[i] = drained(lanes[begin + i], records[i], upto[i]);
@@ -147,7 +165,7 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
       dvt_record_drop(records[i]);
     }
   }
-  return dvt_error_report(&first);
+  return dvt_wait_end(&wait, dvt_error_report(&first));
 }
 
 /* ---- scratch memory ---- */
@@ -246,15 +264,16 @@ davit_status dvt_lane_open(int device, dvt_lane **lane) {
   dvt_lane *made = dvt_allocate(1, sizeof *made);
   if (!made)
     return DAVIT_OUT_OF_HOST_MEMORY;
-  made->device = device;
+  made->device = made->trail.device = device;
   made->threads = dvt_device_threads(device);
   pthread_mutex_init(&made->lock, NULL);
+  dvt_backend_hold();
   davit_status status = lane_prepare(made);
   if (status != DAVIT_SUCCESS) {
+    dvt_backend_drop();
     lane_free(made);
     return status;
   }
-  dvt_backend_hold();
   *lane = made;
   return DAVIT_SUCCESS;
 }
@@ -264,12 +283,14 @@ davit_status dvt_lane_finish(dvt_lane *lane) {
   dvt_record *record = dvt_record_hold(command->record);
   lane->last_command = NULL;
   submit(command);
+  const dvt_wait wait = dvt_wait_begin("the end of a call");
   davit_status status = drained(lane, record, atomic_load(&lane->enqueued));
   dvt_record_drop(record);
-  return status;
+  return dvt_wait_end(&wait, status);
 }
 
 void dvt_lane_release(dvt_lane *lane) {
+  dvt_trail_end(&lane->trail);
   dvt_backend_running()->close(lane);
   scratch_free(lane);
   lane_free(lane);
@@ -312,10 +333,29 @@ static davit_status work(dvt_command *command, const dvt_site *site) {
                    : command->work(site, command->arguments);
 }
 
+static void end_span(dvt_command *command, dvt_stream *stream, bool skipped) {
+  if (command->span)
+    dvt_span_end(command->span, stream, skipped);
+  command->span = NULL;
+}
+
+void dvt_command_begin_wait(dvt_command *command, dvt_stream *stream) {
+  if (command->span)
+    dvt_span_begin(command->span, stream);
+}
+
+void dvt_command_end(dvt_command *command, dvt_stream *stream) {
+  end_span(command, stream, false);
+}
+
 void dvt_command_work(dvt_command *command) {
   dvt_lane *lane = command->lane;
-  if (atomic_load(&lane->failed))
+  dvt_span *span = command->kind == DVT_REGION ? NULL : command->span;
+  dvt_stream *traced = command->kind == DVT_STREAMED ? lane->stream : NULL;
+  if (atomic_load(&lane->failed)) {
+    end_span(command, NULL, true);
     return;
+  }
   const dvt_site site = {.device = lane->device,
                          .stream = command->stream ? lane->stream : NULL,
                          .threads = command->threads,
@@ -326,19 +366,23 @@ void dvt_command_work(dvt_command *command) {
   dvt_lane *outer = current;
   if (command->kind != DVT_STREAMED)
     current = lane;
-  dvt_error_clear();
   dvt_order_after(command);
   dvt_order_after(lane);
+  if (span)
+    dvt_span_begin(span, traced);
+  dvt_error_clear();
   davit_status status = work(command, &site);
   dvt_order_before(lane);
   current = outer;
   if (status != DAVIT_SUCCESS)
     dvt_lane_fail(lane, status, davit_last_error());
+  if (span)
+    end_span(command, traced, false);
 }
 
 void dvt_command_pass_failure(dvt_command *command) {
   dvt_record *record = command->record;
-  dvt_record_state state = dvt_record_query(record);
+  dvt_record_state state = dvt_record_known(record);
   const bool placed = state == DVT_RECORD_ISSUED || record->certain;
   if (state == DVT_RECORD_FAILED || (placed && record->doomed))
     dvt_lane_fail(command->lane, record->error.status, record->error.message);
@@ -348,10 +392,12 @@ void dvt_command_pass_failure(dvt_command *command) {
 void dvt_command_finish_record(dvt_command *command) {
   dvt_order_after(command->lane);
   davit_status status = dvt_lane_error(command->lane);
+  end_span(command, NULL, status != DAVIT_SUCCESS);
   dvt_record_finish(command->record, status, status == DAVIT_SUCCESS ? "" : davit_last_error());
 }
 
 void dvt_command_free(dvt_command *command) {
   dvt_record_drop(command->record);
+  dvt_span_drop(command->span);
   free(command);
 }

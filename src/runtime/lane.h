@@ -27,6 +27,7 @@
 #include "src/base/operation.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/record.h"
+#include "src/runtime/trace.h"
 
 typedef struct dvt_workspace dvt_workspace;
 
@@ -47,6 +48,7 @@ struct dvt_command {
   bool stream; /* the work sees the lane's stream */
   int threads; /* that it may use; with `stream` false and this above 0 the work is a host form */
   dvt_record *record;
+  dvt_span *span; /* in a trace; NULL: in none */
   /* Kept by the task graph in the first command of a segment. */
   dvt_command *last;
   uintptr_t event;
@@ -71,6 +73,7 @@ struct dvt_lane {
   dvt_workspace *workspace;  /* the newest and largest; older ones may still be in use by the stream */
   uint32_t *counters;
   void *backend;
+  dvt_trail trail;
 };
 
 davit_status dvt_lane_open(int device, dvt_lane **lane);
@@ -90,11 +93,21 @@ davit_status dvt_lane_finish(dvt_lane *lane);
 void dvt_lane_release(dvt_lane *lane);
 
 /* Enqueues work with a copy of `bytes` bytes of arguments. The work's site has the lane as its owner and
- * shows its stream and threads; dvt_lane_submit_form() chooses what it shows. */
+ * shows its stream and threads; dvt_lane_submit_work() chooses what it shows, and says what traces call it.
+ * */
 davit_status dvt_lane_submit(dvt_lane *lane, dvt_command_kind kind, dvt_form work, const void *arguments,
                              size_t bytes);
-davit_status dvt_lane_submit_form(dvt_lane *lane, dvt_command_kind kind, dvt_form work, bool stream,
-                                  int threads, const void *arguments, size_t bytes);
+
+typedef struct dvt_work {
+  dvt_form form;
+  const char *name; /* a fixed text */
+  size_t moves;     /* bytes, where it moves some */
+  bool stream;
+  int threads;
+} dvt_work;
+
+davit_status dvt_lane_submit_work(dvt_lane *lane, dvt_command_kind kind, const dvt_work *work,
+                                  const void *arguments, size_t bytes);
 
 /* Runs a host form in a team (src/base/team.h) of at most site->threads threads. */
 davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments);
@@ -124,6 +137,11 @@ void dvt_command_work(dvt_command *command);
 
 /* A WAIT whose record is over, or issued: passes its failure on. */
 void dvt_command_pass_failure(dvt_command *command);
+
+/* In a trace the WAIT begins (which it need not), and a WAIT or RECORD ends: in `stream`, or on the calling
+ * thread if that is NULL. */
+void dvt_command_begin_wait(dvt_command *command, dvt_stream *stream);
+void dvt_command_end(dvt_command *command, dvt_stream *stream);
 
 /* A RECORD on a lane that is drained up to here: finishes it with the lane's error. */
 void dvt_command_finish_record(dvt_command *command);

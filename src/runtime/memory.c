@@ -24,7 +24,8 @@
 
 typedef struct block {
   char *base;
-  size_t bytes; /* of the class */
+  size_t bytes;   /* of the class */
+  size_t skipped; /* before base */
   int place;
   bool inherited;     /* from the process that this one was forked off: not to be freed */
   struct block *next; /* in the list of kept blocks */
@@ -133,7 +134,7 @@ static void trim(int place, bool all) {
     block *one = *at;
     if (all || one->place == place) {
       *at = one->next;
-      dvt_space_free(one->base, one->place);
+      dvt_space_free(one->base, one->skipped, one->place);
       free(one);
     } else {
       at = &one->next;
@@ -174,10 +175,11 @@ static davit_status make_block(size_t bytes, int place, block **made) {
     found = dvt_allocate(1, sizeof *found);
     if (!found)
       return DAVIT_OUT_OF_HOST_MEMORY;
-    *found = (block){.base = dvt_space_alloc(bytes, place), .bytes = bytes, .place = place};
+    *found = (block){.bytes = bytes, .place = place};
+    found->base = dvt_space_alloc(bytes, place, &found->skipped);
     if (!found->base) {
       trim(place, false); /* what is kept in other sizes may make room */
-      found->base = dvt_space_alloc(bytes, place);
+      found->base = dvt_space_alloc(bytes, place, &found->skipped);
     }
     if (!found->base) {
       free(found);
@@ -221,7 +223,7 @@ davit_status davit_free(void *pointer) {
     kept = found;
   } else if (found) {
     if (!found->inherited)
-      dvt_space_free(found->base, found->place);
+      dvt_space_free(found->base, found->skipped, found->place);
     free(found);
   }
   pthread_rwlock_unlock(&lock);

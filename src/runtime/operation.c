@@ -44,15 +44,20 @@ davit_status dvt_check_no_devices(const int *devices, int device_count) {
 
 /* ---- commands ---- */
 
-dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation) {
+dvt_path dvt_path_on(int device, bool stream, const dvt_operation *operation) {
   const char *forced = dvt_environment("DAVIT_BLAS");
-  const bool shares = dvt_device_find(lane->device)->shares_host_memory;
-  if (forced && strcmp(forced, "target") == 0 && lane->device != DAVIT_HOST &&
-      (!shares || !operation || operation->region_on_host))
+  const dvt_device *found = dvt_device_find(device);
+  const bool region =
+      device != DAVIT_HOST && (!found->runs_on_host || !operation || operation->region_on_host);
+  if (region && forced && strcmp(forced, "target") == 0)
     return DVT_AS_REGION;
-  if (lane->stream && (!operation || operation->stream))
+  if (stream && (!operation || operation->stream))
     return DVT_ON_STREAM;
-  return shares ? DVT_ON_HOST : DVT_AS_REGION;
+  return region && !found->shares_host_memory ? DVT_AS_REGION : DVT_ON_HOST;
+}
+
+dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation) {
+  return dvt_path_on(lane->device, lane->stream != NULL, operation);
 }
 
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
@@ -60,7 +65,9 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
   const bool shares = dvt_device_find(lane->device)->shares_host_memory;
   switch (dvt_path_of(lane, operation)) {
   case DVT_ON_STREAM:
-    return dvt_lane_submit_form(lane, DVT_STREAMED, operation->stream, true, 0, arguments, operation->bytes);
+    return dvt_lane_submit_work(
+        lane, DVT_STREAMED, &(dvt_work){.form = operation->stream, .name = operation->name, .stream = true},
+        arguments, operation->bytes);
   case DVT_ON_HOST:
     if (operation->serial)
       threads = 1;
@@ -68,11 +75,13 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
       threads = operation->tuned_threads
                     ? (int)dvt_tuned(lane->device, (dvt_tunable)operation->tuned_threads, lane->threads)
                     : lane->threads;
-    return dvt_lane_submit_form(lane, DVT_BLOCKING, operation->host, false, threads, arguments,
-                                operation->bytes);
+    return dvt_lane_submit_work(
+        lane, DVT_BLOCKING, &(dvt_work){.form = operation->host, .name = operation->name, .threads = threads},
+        arguments, operation->bytes);
   default:
-    return dvt_lane_submit_form(lane, shares ? DVT_BLOCKING : DVT_TRANSFER, operation->region, false, 0,
-                                arguments, operation->bytes);
+    return dvt_lane_submit_work(lane, shares ? DVT_BLOCKING : DVT_TRANSFER,
+                                &(dvt_work){.form = operation->region, .name = operation->name}, arguments,
+                                operation->bytes);
   }
 }
 
@@ -116,7 +125,9 @@ davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *op
     return dvt_operation_submit(lane, operation, arguments, threads);
   staged s = {operation, (size_t)((const char *)result - (const char *)arguments), bytes, {0}};
   memcpy(s.arguments, arguments, operation->bytes);
-  return dvt_lane_submit(lane, DVT_BLOCKING, run_staged, &s, sizeof s);
+  return dvt_lane_submit_work(lane, DVT_BLOCKING,
+                              &(dvt_work){.form = run_staged, .name = operation->name, .stream = true}, &s,
+                              sizeof s);
 }
 
 davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments) {

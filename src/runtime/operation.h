@@ -34,6 +34,9 @@ typedef enum dvt_path { DVT_ON_STREAM, DVT_ON_HOST, DVT_AS_REGION } dvt_path;
  * forms everywhere. */
 dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation);
 
+/* The same on a device, with a stream at hand or without. */
+dvt_path dvt_path_on(int device, bool stream, const dvt_operation *operation);
+
 /* Enqueues the form that fits the lane. `threads` of the host form; 0: the tuned number, or all of the lane.
  */
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
@@ -45,7 +48,8 @@ davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *op
                                          const void *arguments, int threads, void *const *result,
                                          size_t bytes);
 
-/* Runs the form that fits the site's lane, inside a BLOCKING command: for operations whose stream form waits. */
+/* Runs the form that fits the site's lane, inside a BLOCKING command: for operations whose stream form waits.
+ * */
 davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operation, const void *arguments);
 
 /* Checks the arguments and enqueues the operation on the calling thread's lane of the queue. */

@@ -95,6 +95,6 @@ bool dvt_place_reached(int device, int place) {
 bool dvt_place_any_gpu(const int *devices, int count) {
   bool any = false;
   for (int i = 0; i < count; i++)
-    any = any || !dvt_device_find(devices[i])->shares_host_memory;
+    any = any || !dvt_device_find(devices[i])->runs_on_host;
   return any;
 }

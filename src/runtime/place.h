@@ -24,7 +24,7 @@ bool dvt_place_is_host(int place);
 /* Whether the device reaches memory at `place` without a copy. */
 bool dvt_place_reached(int device, int place);
 
-/* Whether one of the devices has memory of its own. */
+/* Whether one of the devices computes with kernels: not the CPU or one that it stands in for. */
 bool dvt_place_any_gpu(const int *devices, int count);
 
 /* Whether streams reach memory at `place` directly and asynchronously. */

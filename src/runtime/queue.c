@@ -20,6 +20,7 @@
 #include "src/base/fork.h"
 #include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
+#include "src/runtime/statistics.h"
 
 typedef struct badge badge;
 
@@ -191,12 +192,15 @@ davit_status davit_queue_create(int device, davit_queue **queue, const davit_que
     return DAVIT_OUT_OF_HOST_MEMORY;
   }
   atomic_store(&made->badge->references, 1);
+  const int number = dvt_trail_queue();
   for (; made->subqueues < subqueues; made->subqueues++) {
     davit_status status = dvt_lane_open(device, &made->lanes[made->subqueues]);
     if (status != DAVIT_SUCCESS) {
       free_queue(made);
       return status;
     }
+    made->lanes[made->subqueues]->trail.queue = number;
+    made->lanes[made->subqueues]->trail.subqueue = made->subqueues;
   }
   pthread_mutex_lock(&registry_lock);
   made->references = 1;
@@ -232,10 +236,11 @@ davit_status davit_queue_destroy(davit_queue *queue) {
   DVT_TRY(dvt_may_wait());
   leave_registry(queue);
   dvt_error first = {.status = DAVIT_SUCCESS};
+  const dvt_wait wait = dvt_wait_begin("davit_queue_destroy");
   for (int i = 0; i < queue->subqueues; i++)
     dvt_error_keep(&first, dvt_lane_finish(queue->lanes[i]));
   drop(queue);
-  return dvt_error_report(&first);
+  return dvt_wait_end(&wait, dvt_error_report(&first));
 }
 
 davit_status davit_queue_device(const davit_queue *queue, int *device) {
@@ -249,7 +254,8 @@ davit_status davit_queue_synchronize(davit_queue *queue) {
   DVT_TRY(check(queue));
   if (inside(queue))
     return davit_fail(DAVIT_WOULD_DEADLOCK, "a queue's own work cannot wait for the queue");
-  return dvt_lanes_synchronize(queue->lanes, queue->subqueues);
+  const dvt_wait wait = dvt_wait_begin("davit_queue_synchronize");
+  return dvt_wait_end(&wait, dvt_lanes_synchronize(queue->lanes, queue->subqueues));
 }
 
 /* ---- sub-queues ---- */
@@ -277,6 +283,14 @@ davit_status davit_queue_subqueue(davit_queue *queue, int *subqueue, int *subque
   DVT_TRY(dvt_check_pointer("subqueues", subqueues));
   *subqueue = chosen(queue);
   *subqueues = queue->subqueues;
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_queue_label(davit_queue *queue, const char *label) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  dvt_trail_label(&lane->trail, label);
   return DAVIT_SUCCESS;
 }
 
@@ -320,9 +334,10 @@ static davit_status synchronize_all(davit_queue **queues, int count) {
   for (int i = 0; i < count; i++)
     for (int j = 0; j < queues[i]->subqueues; j++)
       all[lanes++] = queues[i]->lanes[j];
+  const dvt_wait wait = dvt_wait_begin("davit_device_synchronize");
   davit_status status = dvt_lanes_synchronize(all, lanes);
   free(all);
-  return status;
+  return dvt_wait_end(&wait, status);
 }
 
 davit_status davit_device_synchronize(int device) {
@@ -370,7 +385,8 @@ davit_status davit_queue_host_function(davit_queue *queue, davit_host_function f
   if (!function)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "function is NULL");
   host_function_arguments a = {function, argument};
-  return dvt_lane_submit(lane, DVT_BLOCKING, run_host_function, &a, sizeof a);
+  const dvt_work work = {.form = run_host_function, .name = "host function", .stream = true};
+  return dvt_lane_submit_work(lane, DVT_BLOCKING, &work, &a, sizeof a);
 }
 
 typedef struct region_arguments {
@@ -395,7 +411,8 @@ davit_status davit_queue_region(davit_queue *queue, davit_region region, void *a
     return davit_fail(DAVIT_INVALID_ARGUMENT, "region is NULL");
   region_arguments a = {region, argument};
   const bool on_host = dvt_device_find(lane->device)->shares_host_memory; /* where it may open teams */
-  return dvt_lane_submit(lane, on_host ? DVT_BLOCKING : DVT_TRANSFER, run_region, &a, sizeof a);
+  const dvt_work work = {.form = run_region, .name = "region", .stream = true};
+  return dvt_lane_submit_work(lane, on_host ? DVT_BLOCKING : DVT_TRANSFER, &work, &a, sizeof a);
 }
 
 typedef struct nowait_arguments {
@@ -415,5 +432,6 @@ davit_status davit_queue_region_nowait(davit_queue *queue, davit_nowait_region r
   DVT_TRY(dvt_check_pointer("region", region));
   DVT_TRY(dvt_region_prepare());
   nowait_arguments a = {region, argument};
-  return dvt_lane_submit(lane, DVT_REGION, run_nowait, &a, sizeof a);
+  const dvt_work work = {.form = run_nowait, .name = "nowait region", .stream = true};
+  return dvt_lane_submit_work(lane, DVT_REGION, &work, &a, sizeof a);
 }

@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "src/base/allocate.h"
 #include "src/base/fork.h"
 #include "src/base/order.h"
 #include "src/runtime/backend.h"
+#include "src/runtime/statistics.h"
+#include "src/runtime/trace.h"
 
 /* Waiting threads sleep on one of a few condition variables chosen by the record's address: records come
  * by the million, and a condition variable in each would cost more than the record. */
@@ -49,12 +50,6 @@ static struct stripe *stripe_of(const dvt_record *record) {
   return &stripes[((uintptr_t)record / sizeof(dvt_record)) % STRIPES];
 }
 
-int64_t dvt_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Records are pooled so that the addresses the task graph's hash table has seen stay few. */
 dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   pthread_once(&once, initialise);
@@ -74,6 +69,7 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   record->on_stream = on_stream;
   record->timed = timed;
   record->mark = NULL;
+  record->point = NULL;
   record->time_ns = 0;
   record->error.status = DAVIT_SUCCESS;
   record->bridged = record->generated = record->of_region = record->certain = false;
@@ -92,6 +88,7 @@ void dvt_record_drop(dvt_record *record) {
     return;
   dvt_mark_free(record->mark);
   record->mark = NULL;
+  dvt_point_drop(record->point);
   pthread_mutex_lock(&pool_lock);
   record->next_free = pool;
   pool = record;
@@ -138,11 +135,27 @@ void dvt_record_fail_at(dvt_record *record, dvt_mark *mark, davit_status status,
   dvt_record_issue(record, mark);
 }
 
+/* The calls that ask a device. */
+static davit_status query(dvt_mark *mark, bool *is_reached) {
+  dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
+  return dvt_mark_query(mark, is_reached);
+}
+
+static davit_status notify(dvt_record *record) {
+  dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
+  return dvt_mark_notify(record->mark, reached, record);
+}
+
+static davit_status wait(dvt_mark *mark) {
+  dvt_count_add(DVT_COUNT_BACKEND_CALLS, 1);
+  return dvt_mark_wait(mark);
+}
+
 void dvt_record_issue(dvt_record *record, dvt_mark *mark) {
   record->mark = mark;
   if (record->timed) {
     dvt_record_hold(record);
-    if (dvt_mark_notify(mark, reached, record) != DAVIT_SUCCESS)
+    if (notify(record) != DAVIT_SUCCESS)
       dvt_record_drop(record); /* then the time is read when somebody asks */
   }
   int expected = DVT_RECORD_PENDING;
@@ -169,19 +182,22 @@ void dvt_record_finish(dvt_record *record, davit_status status, const char *mess
   wake(record);
 }
 
-dvt_record_state dvt_record_query(dvt_record *record) {
-  int state = atomic_load(&record->state);
-  if (state == DVT_RECORD_ISSUED) {
-    bool is_reached = false;
-    davit_status status = dvt_mark_query(record->mark, &is_reached);
-    if (is_reached || status != DAVIT_SUCCESS)
-      dvt_record_finish(record, status, davit_last_error());
-    state = atomic_load(&record->state);
-  }
+dvt_record_state dvt_record_known(const dvt_record *record) {
+  const int state = atomic_load(&record->state);
   if (state == DVT_RECORD_DONE || state == DVT_RECORD_FAILED)
     dvt_order_after(record);
   /* Between the two writes of dvt_record_finish() the record still counts as on its way. */
   return state > DVT_RECORD_FAILED ? DVT_RECORD_ISSUED : (dvt_record_state)state;
+}
+
+dvt_record_state dvt_record_query(dvt_record *record) {
+  if (atomic_load(&record->state) == DVT_RECORD_ISSUED) {
+    bool is_reached = false;
+    davit_status status = query(record->mark, &is_reached);
+    if (is_reached || status != DAVIT_SUCCESS)
+      dvt_record_finish(record, status, davit_last_error());
+  }
+  return dvt_record_known(record);
 }
 
 static bool over(dvt_record *record) {
@@ -221,11 +237,11 @@ static void wait_for_mark(dvt_record *record) {
   while (dvt_record_query(record) == DVT_RECORD_ISSUED)
     if (dvt_now_ns() > until) {
       dvt_record_hold(record);
-      if (dvt_mark_notify(record->mark, reached, record) == DAVIT_SUCCESS) {
+      if (notify(record) == DAVIT_SUCCESS) {
         sleep_until(record, over);
       } else {
         dvt_record_drop(record);
-        davit_status status = dvt_mark_wait(record->mark);
+        davit_status status = wait(record->mark);
         dvt_record_finish(record, status, davit_last_error());
       }
     }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "offload/runtime/stream.h"
+#include "src/base/clock.h"
 #include "src/base/error.h"
 
 typedef enum dvt_record_state {
@@ -31,7 +32,8 @@ typedef struct dvt_record {
   bool timed;     /* note the time when it is reached */
   bool doomed;    /* ISSUED only to fail: `error` is set already */
   dvt_mark *mark;
-  int64_t time_ns; /* CLOCK_MONOTONIC */
+  int64_t time_ns;         /* CLOCK_MONOTONIC */
+  struct dvt_point *point; /* in a trace; NULL: in none */
   dvt_error error;
   struct dvt_record *next_free;
   /* For the task graph: the addresses that `depend` clauses name, and what the generating thread keeps. */
@@ -61,16 +63,16 @@ void dvt_record_doom(dvt_record *record, davit_status status, const char *messag
 /* -> DONE (status success) or FAILED with `message`. The first call counts, later ones do nothing. */
 void dvt_record_finish(dvt_record *record, davit_status status, const char *message);
 
-/* The state now, asking the device where it decides. */
+/* The state now, asking the device where it decides: while the record is ISSUED. */
 dvt_record_state dvt_record_query(dvt_record *record);
+
+/* The state as the host knows it: ISSUED may have been reached on the device. */
+dvt_record_state dvt_record_known(const dvt_record *record);
 
 /* Waits until DONE or FAILED; returns the status with its sentence. */
 davit_status dvt_record_wait(dvt_record *record);
 
 /* Waits until the record is no longer PENDING. */
 void dvt_record_wait_issued(dvt_record *record);
-
-/* Nanoseconds of the monotonic clock. */
-int64_t dvt_now_ns(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "src/base/fork.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/queue.h"
+#include "src/runtime/statistics.h"
 
 struct davit_timer {
   dvt_record *start, *stop;
@@ -71,8 +72,11 @@ davit_status davit_timer_elapsed(davit_timer *timer, double *milliseconds) {
   }
   if (!timer->stop)
     return davit_fail(DAVIT_INVALID_STATE, "the timer was started and not stopped");
-  DVT_TRY(dvt_record_wait(timer->start));
-  DVT_TRY(dvt_record_wait(timer->stop));
+  const dvt_wait wait = dvt_wait_begin("davit_timer_elapsed");
+  davit_status status = dvt_record_wait(timer->start);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_record_wait(timer->stop);
+  DVT_TRY(dvt_wait_end(&wait, status));
   if (timer->start->mark && timer->stop->mark && timer->start->device == timer->stop->device)
     return dvt_mark_elapsed(timer->start->mark, timer->stop->mark, milliseconds);
   *milliseconds = 1e-6 * (double)(timer->stop->time_ns - timer->start->time_ns);

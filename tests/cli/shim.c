@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded into the tool, it makes calls of the C library fail that DAVIT_SHIM names, in a machine where they
- * succeed:
+/* Preloaded into the tool, it makes calls of the C library fail that DAVIT_SHIM names, in a machine where
+ * they succeed:
  *   create   files with temporary names in /tmp       fill   reserving room for a file
  *   execute  mapping a file executable                unnamed   files without a name (O_TMPFILE) */
 #ifndef _GNU_SOURCE

@@ -5,6 +5,7 @@
 usage: test_arrays.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
 import io
+import itertools
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import (DAVIT, LIMIT_S, cases, davit, expect, expect_keys, header_of, listing, main, noise, npy_bytes,
+from support import (DAVIT, EACH, LIMIT_S, cases, davit, expect, expect_keys, header_of, listing, main, noise, npy_bytes,
                      npy_raw, put, refuse, run_json, save)
 
 DTYPES = ("f8", "f4", "i8", "i4")
@@ -117,6 +118,167 @@ def test_reduce_forms():
         tiny = save("t.npy", np.full(n, 0.1, "f4"))
         expect(run_json("reduce", tiny, "--op", "prod", "--check")["result"] == 0, f"underflow of {n} factors")
         davit("scan", tiny, "--op", "prod", "--check")
+
+
+def folded(op, x, axis=None):
+    """What davit reduce gives, by NumPy, and how far it may be off."""
+    if op.startswith("arg"):
+        return getattr(np, op)(x, axis), 0
+    n, eps, wide = x.size if axis is None else x.shape[axis], np.finfo("f8").eps, x.astype(np.longdouble)
+    total = abs(wide).sum(axis)
+    if op == "mean":
+        return wide.mean(axis), 4 * n * eps * total / n
+    if op == "var":
+        return wide.var(axis), 4 * n * eps * wide.var(axis) + (4 * n * eps * total / n) ** 2
+    if op == "norm":
+        norm = np.sqrt((wide * wide).sum(axis))
+        return norm, 4 * n * eps * norm
+    if x.dtype.kind == "i":
+        return UFUNCS[op].reduce(x, axis=axis, dtype=x.dtype), 0
+    wanted = UFUNCS[op].reduce(wide, axis=axis)
+    return wanted, 0 if op in ("min", "max") else n * np.finfo(x.dtype).eps * (total if op == "sum" else abs(wanted))
+
+
+def expect_near(found, wanted, limit, what):
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    expect(found.shape == wanted.shape, f"{what}: shape {found.shape}, expected {wanted.shape}")
+    if found.shape == wanted.shape:
+        expect((abs(found - wanted) <= limit).all(), f"{what}: {found}, expected {wanted}")
+
+
+MORE_OPS = ("sum", "prod", "min", "max", "mean", "var", "norm", "argmin", "argmax")
+SHAPES = ((7,), (5, 9), (1, 6), (6, 1), (4, 5, 6), (2, 1, 3, 4))
+
+
+def test_reduce_along():
+    """Every operator along every dimension, in both orders, on devices and without them."""
+    rng = np.random.default_rng(13)
+    for turn, (shape, op, order, dtype, _) in enumerate(cases(SHAPES, MORE_OPS, "CF", ("f8", "f4", "i4", "i8"), range(2))):
+        x = (noise(rng, *shape) * 9).astype(dtype)
+        axes = (None, *range(-len(shape), len(shape)))
+        axis, devices = axes[turn % len(axes)], PLACES[turn // 3 % 2]
+        where = [] if axis is None else ["--axis", axis]
+        report = run_json("reduce", save("x.npy", x, order), "--op", op, *where, "--check", "--devices", devices)
+        found = np.array(report["result"]).reshape(report.get("shape", ()))
+        what = f"{op} of {dtype} {shape} {order} along {axis} on {devices}"
+        expect_near(found, *folded(op, x, axis), what)
+        expect(report["error"] <= report["bound"], f"the check of {what}: {report}")
+    x = noise(rng, 3, 4, 5)
+    for order, axis in cases("CF", range(3)):
+        davit("reduce", save("x.npy", x, order), "--op", "max", "--axis", axis, "-o", "y.npy")
+        expect((np.load("y.npy") == x.max(axis)).all(), f"a file of the maxima along {axis} in order {order}")
+    result = davit("reduce", save("x.npy", np.arange(24, dtype="i4").reshape(2, 3, 4)), "--axis", 0)
+    expect(result.out == b"12,14,16,18\n20,22,24,26\n28,30,32,34\n", f"lines of the last dimension: {result.out}")
+    result = davit("reduce", save("x.npy", np.arange(6.0).reshape(2, 3)), "--axis", 1, "--op", "mean")
+    expect(result.out == b"1\n4\n", f"a value a line: {result.out}")
+
+
+def test_reduce_far():
+    """Means far from 0, squares beyond the range, NaN, ties, nothing."""
+    far = 1e9 + noise(np.random.default_rng(14), 100000)
+    report = run_json("reduce", save("x.npy", far), "--op", "var", "--check")
+    expect(abs(report["result"] / far.astype(np.longdouble).var() - 1) < 1e-9, f"variance far from 0: {report}")
+    for scale in (1e200, 1e-200):
+        report = run_json("reduce", save("x.npy", np.array([3, 4]) * scale), "--op", "norm", "--check")
+        expect(abs(report["result"] / (5 * scale) - 1) < 1e-15, f"norm of {scale}: {report}")
+    save("x.npy", np.array([[2, 1, 1], [np.nan, 5, np.nan]]))
+    for op, wanted in (("argmin", [1, 0]), ("argmax", [0, 0])):
+        expect(run_json("reduce", "x.npy", "--op", op, "--axis", 1)["result"] == wanted, f"{op} of ties and NaN")
+    expect(run_json("reduce", save("x.npy", np.zeros((3, 0))), "--axis", 1, "--check")["result"] == [0, 0, 0], "sums of nothing")
+    expect(run_json("reduce", "x.npy", "--axis", 0, "--check")["result"] == [], "no sums")
+    expect(run_json("reduce", "x.npy", "--op", "norm")["result"] == 0, "norm of nothing")
+    for op in ("mean", "var", "argmin", "argmax"):
+        refuse(("reduce", "x.npy", "--op", op), "x.npy: expected at least one element", "3 x 0")
+        expect(run_json("reduce", "x.npy", "--op", op, "--axis", 0)["result"] == [], f"{op} of no groups")
+    for axis in (2, -3):
+        refuse(("reduce", "x.npy", "--axis", axis), f"dimension {axis} for --axis", "3 x 0")
+    save("x.npy", np.zeros((2, 2, 2, 2)))
+    refuse(("reduce", "x.npy", "--axis", 1, "-o", "y.csv"), "ends in .npy", code=2)
+    davit("reduce", "x.npy", "--axis", "33", code=2)
+
+
+# ---- files of other types ----
+
+
+CONVERTED = {"f2": "f4", "i1": "i8", "i2": "i8", "u1": "i8", "u2": "i8", "u4": "i8", "u8": "i8", "?": "i8"}
+
+
+def some(rng, dtype, n):
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return noise(rng, n).astype(dtype)
+    if dtype.kind == "b":
+        return rng.random(n) < 0.5
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, min(info.max, 2**63 - 1), n, dtype.newbyteorder("="), endpoint=True).astype(dtype)
+
+
+def test_conversions():
+    """All types and both byte orders, from files, pipes and without a header; the values are NumPy's."""
+    rng = np.random.default_rng(15)
+    for code, mark, n in itertools.product((*CONVERTED, "f4", "f8", "i4", "i8"), "<>", (1, 40001)):
+        if n == 1 and mark == ">":
+            continue
+        x, op = some(rng, mark + code, n), ("sum", "max")[n % 3 == 1]
+        as_read, dtype = x.astype(CONVERTED.get(code, code)), (mark + code).replace("?", "b1")
+        raw, pipe, report = put("x.bin", x.tobytes()), {"data": x.tobytes()}, run_json("reduce", save("x.npy", x), "--op", op)
+        expect(report["type"] == as_read.dtype.name, f"{mark}{code} is read as {report['type']}")
+        expect_near(report["result"], *folded(op, as_read), f"{op} of {n} {mark}{code}")
+        others = [run_json("reduce", raw, "--dtype", dtype, "--op", op)["result"]]
+        if n == 1 or mark == ">":
+            others += [run_json("reduce", "-", "--op", op, data=npy_bytes(x))["result"],
+                       run_json("reduce", "-", "--dtype", dtype, "--shape", n, "--op", op, **pipe)["result"]]
+        expect(all(r == report["result"] for r in others), f"{mark}{code}, {n}: the same by file, pipe and raw: {others}")
+    halves = np.arange(2**16, dtype="u2").view("f2")
+    halves = halves[np.isfinite(halves)]
+    davit("scan", save("x.npy", halves), "--op", "max", "-o", "y.npy")
+    expect((np.load("y.npy") == np.maximum.accumulate(halves.astype("f4"))).all(), "every float16")
+    found = "x.npy: offset 136: expected a number below 2^63, found 9223372036854775808"
+    refuse(("reduce", save("x.npy", np.array([1, 2**63], "u8"))), found)
+
+
+def test_raw():
+    a = noise(np.random.default_rng(17), 6, 5)
+    davit("stencil", put("a.bin", a.astype(">f8").tobytes()), "--dtype", ">f8", "--shape", "6x5", "-o", "raw.npy")
+    davit("stencil", save("a.npy", a), "-o", "npy.npy")
+    expect((np.load("raw.npy") == np.load("npy.npy")).all(), "a raw matrix")
+    davit("covariance", "a.bin", "--dtype=>f8", "--shape", "6,5", "-o", "s.npy")
+    expect(abs(np.load("s.npy") - np.cov(a.T)).max() < 1e-14, "covariance of a raw matrix")
+    for arguments, *words in ((("--dtype", "c8"), "--dtype takes one of", "c8"), (("--dtype", "|f8"), "--dtype"),
+                              (("--shape", "3"), "--dtype"), (("--dtype", "f8", "--shape", "6x"), "--shape takes"),
+                              (("--dtype", "f8", "--shape", "-6"), "--shape"), (("--dtype", "f8", "--shape", "x"), "--shape takes"),
+                              (("--dtype", "f8", "--shape", f"{2**64}"), "--shape takes")):
+        refuse(("reduce", "a.bin", *arguments), *words, code=2)
+    refuse(("reduce", "-", "--dtype", "f8"), "--shape is needed", code=2, data=b"")
+    refuse(("reduce", put("b.bin", b"12345"), "--dtype", "f8"), "b.bin: offset 0: expected elements of 8 bytes, found 5 bytes")
+    refuse(("reduce", "a.bin", "--dtype", "f8", "--shape", "7x5"), "a.bin: offset 0: expected 280 bytes for 7 x 5 of f8, found 240")
+    refuse(("reduce", "a.bin", "--dtype", "f8", "--shape", f"{2**40}x{2**40}"), "below 2^63 bytes")
+
+
+def test_archives():
+    rng = np.random.default_rng(16)
+    a, b = noise(rng, 40, 30), noise(rng, 30, 20)
+    for write in (np.savez, np.savez_compressed):
+        write("two.npz", a=a, b=b)
+        davit("gemm", "two.npz:a", "two.npz:b", "-o", "c.npy", "--check")
+        expect(abs(np.load("c.npy") - a @ b).max() < 1e-12, "a product of members")
+        write("one.npz", a)
+        for name in ("one.npz", "one.npz:arr_0", "one.npz:arr_0.npy"):
+            expect(run_json("reduce", name, "--op", "max")["result"] == a.max(), name)
+    refuse(("reduce", "two.npz"), "two.npz: expected one array, or two.npz:NAME with a NAME among a and b")
+    refuse(("reduce", "two.npz:c"), "two.npz:c: expected a member among a and b")
+    refuse(("reduce", "none.npz:a"), "none.npz:a: expected an archive of arrays", "No such file")
+    refuse(("reduce", put("text.npz", b"not an archive, but long enough for one" * 9)), "text.npz: expected an archive of arrays")
+    put("odd.npz:a", npy_bytes(np.float64(7)))
+    expect(run_json("reduce", "odd.npz:a")["result"] == 7, "a file that has a member's name")
+    content = open("one.npz", "rb").read()
+    for at in range(60, len(content) - 200, 300 * min(EACH, 5)):  # within the compressed data
+        damaged = content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1:]
+        refuse(("reduce", put("damaged.npz", damaged)), "damaged.npz: ")
+    for cut in (0, 1, 50, len(content) - 1):
+        refuse(("reduce", put("cut.npz", content[:cut])), "cut.npz: expected an archive")
+    np.savez("empty.npz")
+    refuse(("reduce", "empty.npz"), "the archive is empty")
 
 
 # ---- scan ----
@@ -519,11 +681,11 @@ def test_refused():
     flags += [("expected uint8", np.zeros(4, dtype)) for dtype in ("f8", "i4", "i8")]
     shapes = [np.ones((3, 4)), np.ones(9), np.ones((2, 2)), np.float64(1), np.ones((9, 1))]
     u1, matrix, vector = np.ones(4, "u1"), "expected a matrix", "expected a vector"
-    rows = [(("reduce", u1), "expected float64", "uint8"), (("scan", u1), "uint8"), (("scan", np.ones((2, 3))), vector, "2 x 3"),
+    rows = [(("scan", np.ones((2, 3))), vector, "2 x 3"), (("scan", np.ones((2, 1, 1))), vector, "2 x 1 x 1"),
             *((("scan", x, "--flags", array), word) for word, array in flags),
             *((("stencil", array), "expected") for array in (np.ones(5), np.ones((5, 5), "i4"), np.ones((5, 5), "u1"), np.float64(1))),
             *((("stencil", a, "--coefficients", array), matrix + " of 3 x 3") for array in shapes),
-            (("stencil", a, "--coefficients", np.ones((3, 3), "u1")), "uint8"),
+            (("stencil", np.ones((2, 3, 4))), "matrix", "2 x 3 x 4"),
             (("stencil", single, "--coefficients", np.full((3, 3), 1e200)), "range of float32"),
             (("atax", a34, np.ones(3)), vector + " of 4"), (("atax", a34, a34), vector), (("atax", x, x), matrix),
             (("atax", a34, np.ones(4, "f4")), "float64", "float32"), (("atax", np.ones((3, 4), "i8"), x), "int64"),

@@ -20,7 +20,7 @@ import time
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import (DAVIT, LIMIT_S, davit, expect, expect_keys, failing, header_of, listing, main, noise, npy_bytes,
+from support import (DAVIT, EACH, LIMIT_S, davit, expect, expect_keys, failing, header_of, listing, main, noise, npy_bytes,
                      npy_raw, on_terminal, put, refuse, run_json, save)
 
 
@@ -54,7 +54,9 @@ def test_devices():
     for entry in report["list"]:
         for key in ("device", "kind", "name", "memory", "links", "compute_units", "compute_capability", "bus"):
             expect(key in entry, f"{key} of device {entry.get('device')}")
-        expect(0 < entry["memory"]["free_bytes"] <= entry["memory"]["total_bytes"], "free and total memory")
+        free, total = entry["memory"]["free_bytes"], entry["memory"]["total_bytes"]
+        known = entry["kind"] not in ("amd", "other") or free is not None
+        expect(0 < free <= total if known else total is None, "free and total memory")
         expect(entry["kind"] in ("cpu", "host-offload", "nvidia", "amd", "other"), entry["kind"])
         expect([link["to"] for link in entry["links"]] == report["devices"], "a link to each device")
         own = [link["kind"] for link in entry["links"] if link["to"] == entry["device"]]
@@ -62,6 +64,21 @@ def test_devices():
     text = davit("devices").out.decode()
     for entry in report["list"]:
         expect(entry["name"] in text, f"{entry['name']} in the text")
+
+
+def test_unknown_memory():
+    """Host-offload devices that pose as AMD's: nothing says how much memory they have, and all the same they compute."""
+    save("a.npy", noise(np.random.default_rng(4), 300, 300))
+    os.environ["DAVIT_SIMULATE"] = "amd"
+    try:
+        posing = [entry for entry in run_json("devices")["list"] if entry["kind"] == "amd"]
+        expect(all(entry["memory"] == {"total_bytes": None, "free_bytes": None} for entry in posing), "null for unknown")
+        text = davit("devices").out.decode()
+        expect(text.count("  unknown  ") == len(posing), f"unknown memory in {text}")
+        report = run_json("gemm", "a.npy", "a.npy", "--check")
+        expect({entry["device"] for entry in posing} <= {*report["devices"]}, "the product runs on all of them")
+    finally:
+        del os.environ["DAVIT_SIMULATE"]
 
 
 def test_device_lists():
@@ -125,6 +142,16 @@ def test_gemm_scalars():
     save("nan.npy", np.full((20, 40), np.nan))
     davit("gemm", "a.npy", "b.npy", "--c0", "nan.npy", "--beta", "0", "-o", "c.npy")
     expect_close(np.load("c.npy"), a @ b, bound(1, a, b), "beta = 0 does not read C")
+
+
+def test_gemm_explains():
+    rng = np.random.default_rng(3)
+    save("a.npy", noise(rng, 300, 200))
+    save("b.npy", noise(rng, 200, 100))
+    lines = davit("gemm", "a.npy", "b.npy", "--tile", 64, "--explain").out.splitlines()
+    expect(any(line.startswith(b"predicted\t") for line in lines), "the predicted time")
+    expect(any(line.startswith(b"chosen\t") for line in lines), "what was chosen")
+    expect(not davit("gemm", "a.npy", "b.npy").out, "nothing else is printed")
 
 
 def test_gemm_edges():
@@ -227,9 +254,8 @@ def test_npy_malformed():
         "absurd header length": npy_raw(header_of("(4,)"), data, b"\x02\x00", length=2**32 - 1),
         "long header": npy_raw(deep, data, b"\x02\x00"),
         "truncated data": good[:-1], "no data": good[:-32], "trailing byte": good + b"\0",
-        "object": npy_raw(header_of("(4,)", "'|O'"), data), "big-endian": npy_raw(header_of("(4,)", "'>f8'"), data),
-        "big-endian integer": npy_raw(header_of("(4,)", "'>i4'"), data[:16]),
-        "complex": npy_raw(header_of("(2,)", "'<c16'"), data), "half": npy_raw(header_of("(16,)", "'<f2'"), data),
+        "object": npy_raw(header_of("(4,)", "'|O'"), data), 
+        "complex": npy_raw(header_of("(2,)", "'<c16'"), data),
         "no dtype": npy_raw(header_of("(4,)", "''"), data), "two-byte bool": npy_raw(header_of("(16,)", "'<b2'"), data),
         "structured": npy_raw(header_of("(4,)", "[('a', '<f8')]"), data),
         "negative shape": npy_raw(header_of("(-4,)"), data), "fractional shape": npy_raw(header_of("(4.0,)"), data),
@@ -237,7 +263,7 @@ def test_npy_malformed():
         "absurd shape": npy_raw(header_of(f"({2**62},)"), data), "huge shape": npy_raw(header_of(f"({2**40},)"), data),
         "overflowing product": npy_raw(header_of(f"({2**32}, {2**32})"), data),
         "overflowing dimension": npy_raw(header_of(f"({2**64},)"), data),
-        "three dimensions": npy_raw(header_of("(2, 2, 1)"), data),
+        "many dimensions": npy_raw(header_of("(" + "1, " * 33 + ")"), data),
         "no key": npy_raw("{'descr': '<f8', 'shape': (4,)}", data), "no keys": npy_raw("{}", data),
         "key twice": npy_raw("{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (4,)}", data),
         "foreign key": npy_raw("{'descr': '<f8', 'fortran_order': False, 'shape': (4,), 'x': 1}", data),
@@ -249,7 +275,7 @@ def test_npy_malformed():
         "zero byte": npy_raw(header_of("(4,)").replace(" ", "\0"), data),
     }
     good_file = put("good.npy", good)
-    for name, content in cases.items():
+    for name, content in list(cases.items())[:: min(EACH, 3)]:
         bad = put("bad.npy", content)
         for where, result in (("file", davit("dot", bad, good_file, "--devices", "cpu", code=3)),
                               ("second", davit("dot", good_file, bad, "--devices", "cpu", code=3))):

@@ -5,9 +5,11 @@
 usage: test_cli_align.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
 import gzip
+import math
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import zlib
 sys.dont_write_bytecode = True
 from support import DAVIT, EACH, LIMIT_S, davit, expect, expect_keys, listing, main, put, refuse, run_json, watch
 
-COLUMNS = "query target score qstart qend tstart tend cigar".split()
+COLUMNS = "query target score qstart qend tstart tend cigar strand identity coverage evalue bits".split()
 PLACES = ("all", "cpu", "host")
 AMINO = "ARNDCQEGHILKMFPSTWYV"
 
@@ -110,6 +112,200 @@ def test_dna():
             expect_rows(rows, queries, targets, lambda a, b: 2 if a == b else -3, gap_open, gap_extend, top)
 
 
+def best_between_ends(mode, query, target, score, gap_open, gap_extend):
+    """Gotoh again: all of both sequences, or from an edge to an edge."""
+    def edge(k):
+        return -gap_open - (k - 1) * gap_extend if k and mode == "global" else 0
+
+    h, e, last_row = [edge(i) for i in range(len(query) + 1)], [-10 ** 9] * (len(query) + 1), []
+    for j, t in enumerate(target, 1):
+        diagonal, f = h[0], -10 ** 9
+        h[0] = edge(j)
+        for i, q in enumerate(query, 1):
+            e[i] = max(h[i] - gap_open, e[i] - gap_extend)
+            f = max(h[i - 1] - gap_open, f - gap_extend)
+            diagonal, h[i] = h[i], max(diagonal + score(q, t), e[i], f)
+        last_row.append(h[-1])
+    return h[-1] if mode == "global" else max(last_row + h[1:])
+
+
+def test_modes():
+    rng = random.Random(4)
+    queries = [(f"q{k}", "".join(rng.choices("ACGT", k=k))) for k in (1, 40, 90)]
+    targets = [(f"t{k}", relative(rng, queries[k % 3][1] or "A", "ACGT") + "ACGT"[k % 4]) for k in range(9)]
+    put("q.fa", fasta(queries))
+    put("t.fa", fasta(targets, 7))
+    for mode in ("global", "semi"):
+        for place, (gap_open, gap_extend) in zip(PLACES, ((5, 2), (2, 2), (12, 1))):
+            rows = align("q.fa", "t.fa", "--match", 2, "--mismatch", -3, "--gap-open", gap_open, "--gap-extend", gap_extend,
+                         "--mode", mode, "--cigar", "--devices", place, "--check")
+            found = sorted((row["query"], row["target"], int(row["score"])) for row in rows)
+            wanted = sorted((q, t, best_between_ends(mode, a, b, dna_score, gap_open, gap_extend)) for q, a in queries for t, b in targets)
+            expect(found == wanted, f"{mode}: {found}, expected {wanted}")
+            for row in rows:
+                query, target = dict(queries)[row["query"]], dict(targets)[row["target"]]
+                own = columns_score(row, query, target, dna_score, gap_open, gap_extend)
+                expect(own == int(row["score"]), f"columns of {row} score {own}")
+                begins, ends = (int(row["qstart"]), int(row["tstart"])), (int(row["qend"]), int(row["tend"]))
+                whole = begins == (1, 1), ends == (len(query), len(target))
+                reach = 1 in begins, ends[0] == len(query) or ends[1] == len(target)
+                expect(all(whole if mode == "global" else reach), f"the stretches of {mode}: {row}")
+    rows = align("q.fa", "t.fa", "--dna", "--mode", "global", "--min-score", -5, "--top", 2)
+    expect(all(int(row["score"]) >= -5 and row["evalue"] == row["bits"] == "*" for row in rows), f"{rows}")
+    result = run_json("align", "q.fa", "t.fa", "--dna", "--mode", "semi")
+    expect(result["mode"] == "semi" and result["alignments"] == 27, f"{result}")
+    refuse(("align", "q.fa", "t.fa", "--mode", "global", "--evalue", 1, "--quiet"), "statistics are those of local", code=2)
+    davit("align", "q.fa", "t.fa", "--mode", "globally", code=2)
+
+
+def reverse_complement(letters):
+    return letters[::-1].translate(str.maketrans("ACGT", "TGCA"))
+
+
+def dna_score(a, b):
+    return 2 if a == b else -3
+
+
+def test_letters_decide():
+    put("q.fa", ">q\nACGTTGCAGTAN\n")
+    put("u.fa", ">t\nggACGUUGCAGuccc\n")
+    put("p.fa", ">p\nACGTEUGCAOT\n")
+    result = davit("align", "q.fa", "u.fa", "--cigar")
+    expect(result.err.startswith("davit align: ") and result.err.count("\n") == 1 and "--protein" in result.err, result.err)
+    rows = rows_of(result.out)
+    expect([(row["score"], row["cigar"]) for row in rows] == [("20", "10=")], f"{rows}")
+    explicit = ("--match", 2, "--mismatch", -3, "--gap-open", 7, "--gap-extend", 2)
+    for options in (("--dna",), explicit, ("--dna", *explicit)):
+        result = davit("align", "q.fa", "u.fa", "--cigar", *options)
+        expect(rows_of(result.out) == rows and not result.err, f"{options}: {result}")
+    expect(not davit("align", "q.fa", "u.fa", "--quiet").err, "--quiet")
+    protein = davit("align", "q.fa", "p.fa", "--cigar")
+    expect(not protein.err and rows_of(protein.out) == align("q.fa", "p.fa", "--protein", "--cigar"), "one letter of amino acids")
+    put("x.fa", ">p\nACGTEXGCAXT\n")
+    expect(rows_of(protein.out) == align("q.fa", "x.fa", "--cigar", "--matrix", "blosum62"), "U and O count as X")
+    expect(run_json("align", "q.fa", "u.fa", "--quiet")["matrix"] == "dna", "the matrix's name")
+    refuse(("align", "q.fa", "p.fa", "--dna"), "'E'", "ACGTN")
+
+
+def test_strands():
+    rng = random.Random(6)
+    queries = [(f"q{k}", "".join(rng.choices("ACGT", k=40))) for k in range(3)]
+    turned = [(f"{name}-", reverse_complement(letters)) for name, letters in queries]
+    targets = [(f"t{k}", relative(rng, (queries + turned)[k % 6][1], "ACGT")) for k in range(9)]
+    put("q.fa", fasta(queries))
+    put("r.fa", fasta(turned))
+    put("t.fa", fasta(targets, 9))
+    for place in PLACES:
+        options = ("--dna", "--cigar", "--devices", place, "--check", "--top", 5)
+        plus, minus, both = (align("q.fa", "t.fa", "--strand", strand, *options) for strand in ("plus", "minus", "both"))
+        wanted = []
+        for own in align("r.fa", "t.fa", *options):
+            begin, end = 41 - int(own["qend"]), 41 - int(own["qstart"])
+            wanted.append(dict(own, query=own["query"][:-1], qstart=str(begin), qend=str(end), strand="-"))
+        expect(minus == wanted, f"{minus}, expected {wanted}")
+        order = [name for name, _ in targets]
+        merged = sorted(plus + minus, key=lambda row: (row["query"], -int(row["score"]), order.index(row["target"]), row["strand"]))
+        wanted = [row for name, _ in queries for row in [row for row in merged if row["query"] == name][:5]]
+        expect(both == wanted, f"{both}, expected {wanted}")
+    put("p.fa", ">p\nWWWW\n")
+    refuse(("align", "p.fa", "p.fa", "--strand", "both"), "--dna", code=2)
+
+
+def test_expected_by_chance():
+    rng = random.Random(7)
+    queries = [(f"q{k}", "".join(rng.choices("ACGT", k=60))) for k in range(2)]
+    targets = [(f"t{k}", relative(rng, queries[k % 2][1], "ACGT")) for k in range(12)]
+    put("q.fa", fasta(queries))
+    put("t.fa", fasta(targets))
+    all_rows = align("q.fa", "t.fa", "--dna", "--top", 12)
+    symbols = sum(len(letters) for _, letters in targets)
+    expects = []
+    for row in all_rows:
+        even = int(row["score"]) // 2 * 2
+        expects.append(0.41 * 60 * symbols * math.exp(-0.625 * even))  # blastn's of 2, -3, gaps 5 and 2
+        expect(row["evalue"] == f"{expects[-1]:.3g}", f"{row}, expected {expects[-1]}")
+        expect(row["bits"] == f"{(0.625 * even - math.log(0.41)) / math.log(2):.1f}", f"{row}")
+    for limit in (1e-9, 1e-3, 10):
+        wanted = [row for row, e in zip(all_rows, expects) if e <= limit]
+        expect(align("q.fa", "t.fa", "--dna", "--top", 12, "--evalue", limit, "--check") == wanted, f"--evalue {limit}")
+    limit = int(all_rows[0]["score"])
+    wanted = [row for row in all_rows if int(row["score"]) >= limit]
+    expect(0 < len(wanted) < len(all_rows), f"{len(wanted)} of {len(all_rows)}")
+    expect(align("q.fa", "t.fa", "--dna", "--top", 12, "--min-score", limit, "--check") == wanted, "--min-score")
+    put("p.fa", ">p\nWARNDCQEW\n")
+    row, = align("p.fa", "p.fa", "--gap-open", 12)
+    wanted = 0.041 * 81 * math.exp(-0.267 * int(row["score"]))
+    expect(row["evalue"] == f"{wanted:.3g}", f"{row}, expected {wanted}")
+    expect([row["evalue"] for row in align("p.fa", "p.fa", "--gap-open", 30)] == ["*"], "no figures are published")
+    refuse(("align", "p.fa", "p.fa", "--gap-open", 30, "--evalue", 1), "--evalue", "--min-score", code=2)
+
+
+def counts_of(cigar):
+    runs = [(int(count), kind) for count, kind in re.findall(r"(\d+)(.)", cigar)]
+    return {kind: sum(count for count, k in runs if k == kind) for kind in "=XID"}, sum(kind in "ID" for _, kind in runs)
+
+
+def test_formats_of_lines():
+    rng = random.Random(8)
+    queries = [(f"q{k}", "".join(rng.choices("ACGT", k=50))) for k in range(3)] + [("none", "TTTTT")]
+    targets = [(f"t{k}", "AC" + relative(rng, queries[k % 3][1], "ACGT") + "GA") for k in range(6)]
+    targets = [(name, reverse_complement(letters) if k % 2 else letters) for k, (name, letters) in enumerate(targets)]
+    put("q.fa", fasta(queries))
+    put("t.fa", fasta(targets))
+    common = ("align", "q.fa", "t.fa", "--dna", "--strand", "both", "--top", 3, "--min-score", 20)
+    rows = rows_of(davit(*common, "--cigar").out)
+    lengths = {name: len(letters) for name, letters in queries + targets}
+    lines = {kind: [line.split("\t") for line in davit(*common, "--format", kind).out.decode().splitlines()] for kind in ("paf", "blast6", "sam")}
+    expect({row["strand"] for row in rows} == {"+", "-"}, "hits on both strands")
+    expect(len(lines["paf"]) == len(lines["blast6"]) == len(rows), f"{lines}")
+    for row, paf, blast in zip(rows, lines["paf"], lines["blast6"]):
+        runs, gaps = counts_of(row["cigar"])
+        total, q0, q1, t0, t1 = sum(runs.values()), int(row["qstart"]) - 1, int(row["qend"]), int(row["tstart"]) - 1, int(row["tend"])
+        names = row["query"], row["target"]
+        identity = 100 * runs["="] / total
+        expect(row["identity"] == f"{identity:.2f}" and row["coverage"] == f"{100 * (q1 - q0) / lengths[names[0]]:.2f}", f"{row}")
+        wanted = [names[0], lengths[names[0]], q0, q1, row["strand"], names[1], lengths[names[1]], t0, t1, runs["="], total, 255,
+                  f"AS:i:{row['score']}", f"NM:i:{total - runs['=']}", f"cg:Z:{row['cigar']}"]
+        expect(paf == [str(word) for word in wanted], f"{paf}, expected {wanted}")
+        ends = (t1, t0 + 1) if row["strand"] == "-" else (t0 + 1, t1)
+        wanted = [*names, f"{identity:.3f}", total, runs["X"], gaps, q0 + 1, q1, *ends, row["evalue"], row["bits"]]
+        expect(blast == [str(word) for word in wanted], f"{blast}, expected {wanted}")
+    head = [line for line in lines["sam"] if line[0].startswith("@")]
+    expect([line[1:] for line in head if line[0] == "@SQ"] == [[f"SN:{n}", f"LN:{len(s)}"] for n, s in targets], f"{head}")
+    check_sam([line for line in lines["sam"] if line not in head], rows, dict(queries))
+    davit(*common, "--format", "sam", "-o", "o.sam")
+    if shutil.which("samtools"):
+        read = subprocess.run(["samtools", "view", "o.sam"], capture_output=True, text=True, timeout=LIMIT_S)
+        expect(read.returncode == 0 and not read.stderr, f"samtools: {read.stderr}")
+        expect([line.split("\t") for line in read.stdout.splitlines()] == lines["sam"][len(head):], "as samtools reads it")
+        flags = subprocess.run(["samtools", "flagstat", "o.sam"], capture_output=True, text=True, timeout=LIMIT_S).stdout
+        expect("4 + 0 primary\n" in flags and "3 + 0 primary mapped" in flags, flags)
+    put("p.fa", ">p\nWWWW\n")
+    refuse(("align", "p.fa", "p.fa", "--format", "sam"), "SAM", code=2)
+    blast = davit("align", "p.fa", "p.fa", "--gap-open", 40, "--format", "blast6").out.decode().split()
+    expect(blast[-2:] == ["nan", "nan"], "unknown statistics")
+
+
+def check_sam(lines, rows, queries):
+    """SAM's lines against those of TSV; a query without an alignment has a line too."""
+    mapped = [line for line in lines if line[1] != "4"]
+    expect([line[0] for line in lines if line[1] == "4"] == ["none"], f"{lines}")
+    expect(len(mapped) == len(rows), f"{mapped}")
+    seen = set()
+    for row, line in zip(rows, mapped):
+        letters = queries[row["query"]]
+        minus, primary = row["strand"] == "-", row["query"] not in seen
+        seen.add(row["query"])
+        clips = int(row["qstart"]) - 1, len(letters) - int(row["qend"])
+        before, after = reversed(clips) if minus else clips
+        cigar = (f"{before}S" if before else "") + row["cigar"] + (f"{after}S" if after else "")
+        runs, _ = counts_of(row["cigar"])
+        wanted = [row["query"], str(16 * minus + 256 * (not primary)), row["target"], row["tstart"], "255", cigar, "*", "0", "0",
+                  "*" if not primary else reverse_complement(letters) if minus else letters, "*", f"AS:i:{row['score']}",
+                  f"NM:i:{runs['X'] + runs['I'] + runs['D']}"]
+        expect(line == wanted, f"{line}, expected {wanted}")
+
+
 def test_matrix_file():
     letters = "ABC*"
     scores = {"AA": 5, "BB": 4, "CC": 6, "**": 1, "AB": -2, "BA": 1, "AC": -4, "CA": -3}
@@ -135,8 +331,8 @@ def test_protein():
     rows = align("q.fa", "t.fa", "--cigar")
     expect([row["target"] for row in rows] == ["u", "t", "none"], f"{rows}")
     expect(rows[0]["cigar"] == "10=" and rows[0]["score"] == "62", f"{rows[0]}")
-    expect([rows[1][key] for key in COLUMNS[2:]] == ["17", "5", "9", "2", "5", "2=1I2="], f"{rows[1]}")
-    expect(align("q.fa", "t.fa") == [dict(row, cigar="*") for row in rows], "without --cigar the column is *")
+    expect([rows[1][key] for key in COLUMNS[2:8]] == ["17", "5", "9", "2", "5", "2=1I2="], f"{rows[1]}")
+    expect(align("q.fa", "t.fa") == [dict(row, cigar="*", identity="*") for row in rows], "without --cigar both columns are *")
     expect(align("q.fa", "t.fa", "--matrix", "BLOSUM62", "--gap-open", 11, "--gap-extend=1", "--cigar") == rows, "defaults")
     put("none.fa", ">p\nPPPP\n")
     put("g.fa", ">g\nGGG\n")

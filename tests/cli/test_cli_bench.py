@@ -51,6 +51,9 @@ def test_names():
         found = [line for line in result.out.decode().splitlines() if "measures" in line]
         expect(found == lines and not result.err, f"text for humans on standard output: {result.out}")
         expect("{" not in result.out.decode(), "no JSON without --json")
+    result = davit("bench", "--list")
+    expect(result.out == b"a-b-c\nqueue\nreduction-ladder\n" and not result.err, f"--list alone: {result}")
+    refuse(("bench", "--list", "--json"), "--list", "--json", code=2)
 
 
 def test_usage():
@@ -150,7 +153,9 @@ def test_real():
     for kernel in ("K1", "K6 shuffles", "reduction clause", "davit_reduce", "CPU, padded"):
         expect(any(line.strip().startswith(kernel + " ") for line in lines), f"{kernel} in {lines}")
     rows = run_json("bench", "reduction-ladder")["benchmarks"][0]["rows"]
-    expect([row["kernel"] for row in rows].count("K6") == 2 and rows[0]["n"] == 262144, f"rows: {rows[:1]}")
+    ladder = [row for row in rows if row["table"] == "ladder"]
+    expect([row["kernel"] for row in ladder].count("K6") == 2 and ladder[0]["n"] == 65536, f"rows: {rows[:1]}")
+    expect({row["table"] for row in rows} == {"ladder", "blocks", "operators", "model", "scans"}, "all tables")
 
 
 if __name__ == "__main__":

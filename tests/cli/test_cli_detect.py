@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import wave
+import xml.etree.ElementTree
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from support import DAVIT, EACH, davit, expect, expect_keys, header_of, listing,
 
 RATE = 22050
 FRAME = 1024
-COLUMNS = "effect window onset_s offset_s score null_mean null_sd z p_value decision".split()
+COLUMNS = "effect window onset_s offset_s score null_mean null_sd z p_value decision level_db note".split()
 EDGES = np.minimum(np.concatenate([[0], 62.5 * 2 ** (np.arange(30) / 4), [11025]]), 11025)
 
 
@@ -94,7 +95,7 @@ def rows_of(text):
     rows = [dict(zip(COLUMNS, line.split("\t"))) for line in lines[1:]]
     for row in rows:
         row["window"] = int(row["window"])
-        for key in COLUMNS[2:9]:
+        for key in COLUMNS[2:9] + ["level_db"]:
             row[key] = float(row[key])
     return rows
 
@@ -333,7 +334,7 @@ def test_names():
     for name in ("a.npy", "d/a.npy", "b.c.npy", "noend", "t\tb.npy"):
         with open(name, "wb") as file:
             file.write(npy_bytes(rng.random((5, 3), "f4")))
-    names = [r["effect"] for r in detect("stream.npy", "--effect", "a.npy", "d/a.npy", "b.c.npy", "noend", "t\tb.npy")]
+    names = list(dict.fromkeys(r["effect"] for r in detect("stream.npy", "--effect", "a.npy", "d/a.npy", "b.c.npy", "noend", "t\tb.npy")))
     expect(names == ["a", "a#2", "b.c", "noend", "t?b"], f"{names}")
 
 
@@ -372,6 +373,93 @@ def test_options():
     expect([r["onset_s"] * 2 for r in one] == [r["onset_s"] for r in two], "seconds of frames")
 
 
+def test_stream_null():
+    """Blocks of a stream: what scores are compared with, and the same rows from feature vectors, sound, and a pipe."""
+    rng = np.random.default_rng(18)
+    stream, effect = rng.standard_normal((200000, 3)).astype("f4"), rng.standard_normal((25, 3)).astype("f4")
+    places = (40, 65530, 70000, 131071, 199970)
+    for at in places:
+        stream[at:at + 25] = effect
+    save("s.npy", stream)
+    save("e.npy", effect)
+    rows = detect("s.npy", "--effect", "e.npy", "--coverage", 0.9)
+    onsets = [r["onset_s"] * RATE / FRAME for r in rows if r["decision"] == "detected"]
+    expect(len(onsets) == len(places) and np.allclose(onsets, places, atol=0.1), f"{onsets}")
+    expect(all(r["offset_s"] - r["onset_s"] > 0.9 * 25 * FRAME / RATE for r in rows if r["decision"] == "detected"), "as a whole")
+    numbers = [r["window"] for r in rows]
+    expect(numbers == sorted(numbers), "windows are counted on")
+    few = 100 * RATE // FRAME
+    save("s.npy", stream[:few])
+    report = run_json("detect", "s.npy", "--effect", "e.npy", "--check", "--permutations", 40)
+    expect(report["error"] == 0 and report["decisions"] == report["windows"], f"{report}")
+    shared = detect("s.npy", "--effect", "e.npy", "--window", 100)
+    expect([r["window"] for r in shared] == list(range(1 + -(-(few - 100) // 100))), "--window")
+    expect(detect("s.npy", "--effect", "e.npy") == rows_of(davit("detect", "-", "--effect", "e.npy", data=npy_bytes(stream[:few])).out),
+           "a pipe")
+    refuse(("detect", "s.npy", "--effect", "e.npy", "--block", 5), "--block", "--null window", code=2)
+    refuse(("detect", "s.npy", "--effect", "e.npy", "--any-dependence"), "--any-dependence", "--fdr", code=2)
+
+
+def test_discovery_rate():
+    """--fdr: the rule of Benjamini and Hochberg over all rows, and that of Benjamini and Yekutieli."""
+    rng = np.random.default_rng(19)
+    stream, effect = rng.standard_normal((3000, 3)).astype("f4"), rng.standard_normal((10, 3)).astype("f4")
+    for at in range(100, 2900, 300):
+        stream[at:at + 10] = effect
+        stream[at + 150:at + 155] = effect[:5]
+    save("s.npy", stream)
+    save("e.npy", effect)
+    for q in (0.01, 0.1, 0.5):
+        for more in ((), ("--any-dependence",)):
+            rows = detect("s.npy", "--effect", "e.npy", "--fdr", q, *more, "--permutations", 9999, "--coverage", 0)
+            p = np.sort([r["p_value"] for r in rows])
+            m = len(p)
+            scale = sum(1 / np.arange(1, m + 1)) if more else 1
+            below = np.flatnonzero(p <= q * np.arange(1, m + 1) / m / scale)
+            bound = p[below[-1]] if len(below) else 0
+            expect(bound > 0, f"{q}: nothing to decide")
+            for r in rows:
+                expect((r["decision"] != "-") == (r["p_value"] <= bound and r["score"] > 0), f"{q} {more}: {r}, bound {bound}")
+
+
+def test_notes():
+    rng = np.random.default_rng(20)
+    save("s.npy", rng.random((300, 4), "f4"))
+    save("short.npy", rng.random((3, 4), "f4"))
+    save("long.npy", rng.random((60, 4), "f4"))
+    save("good.npy", rng.random((20, 4), "f4"))
+    effects = ("--effect", "short.npy", "long.npy", "good.npy")
+    for more, notes in (((), ["short", "stream", "-"]), (("--quiet",), ["short", "stream", "-"]),
+                        (("--alpha", 1e-4), ["short alpha", "alpha stream", "alpha"]),
+                        (("--null", "window"), ["short", "-", "-"])):
+        result = davit("detect", "s.npy", *effects, *more)
+        rows = rows_of(result.out)
+        expect([next(r["note"] for r in rows if r["effect"] == e) for e in ("short", "long", "good")] == notes, f"{more}: {rows[:3]}")
+        lines = 0 if "--quiet" in more else sum(len(n.split()) for n in notes if n != "-")
+        expect(result.err.count("davit detect: ") == lines, f"{more}: {result.err}")
+
+
+def test_labels_and_plot():
+    rng = np.random.default_rng(21)
+    stream, effect = rng.standard_normal((2000, 5)).astype("f4"), rng.standard_normal((20, 5)).astype("f4")
+    for at in (100, 700, 1500):
+        stream[at:at + 20] = effect
+    save("s.npy", stream)
+    save("a<b&c.npy", effect)
+    rows = detect("s.npy", "--effect", "a<b&c.npy", "--labels", "l.txt", "--plot", "p.svg")
+    hits = [r for r in rows if r["decision"] == "detected"]
+    expect(len(hits) >= 3 and any(r["decision"] == "repeated" for r in rows), "an effect in two windows is one hit")
+    for a, b in zip(hits, hits[1:]):
+        expect(a["offset_s"] <= b["onset_s"], f"{a} overlaps {b}")
+    labels = [line.split("\t") for line in open("l.txt").read().splitlines()]
+    expect([(round(float(a), 3), round(float(b), 3), c) for a, b, c in labels] ==
+           [(r["onset_s"], r["offset_s"], "a<b&c") for r in hits], f"{labels}")
+    root = xml.etree.ElementTree.parse("p.svg").getroot()
+    marks = root.findall(".//{*}rect[@class='hit']")
+    expect(len(marks) == len(hits) and "a<b&c" in [t.text for t in root.findall(".//{*}text")], "picture")
+    refuse(("detect", "s.npy", "--effect", "a<b&c.npy", "--plot", "nowhere/p.svg"), "nowhere", code=1)
+
+
 def test_blocks():
     """A stream of several blocks: what is found in a window is what is found when the window's frames stand alone."""
     rng = np.random.default_rng(8)
@@ -385,7 +473,7 @@ def test_blocks():
              (stream[:65900, :1], "one.npy", 300, 1)]
     for whole, effect, window, hop in cases:
         save("s.npy", whole)
-        options = ("--effect", effect, "--window", window, "--permutations", 2, "--alpha", 1)
+        options = ("--effect", effect, "--null", "window", "--window", window, "--permutations", 2, "--alpha", 1)
         rows = detect("s.npy", *options, "--hop", hop)
         count = 1 + max(0, -(-(len(whole) - window) // hop))
         expect([r["window"] for r in rows] == list(range(count)), f"windows of {window} every {hop}: {len(rows)}, {count}")
@@ -419,7 +507,7 @@ def test_absurd_sizes():
     os.truncate("long.wav", 44 + samples)
     refuse(("features", "long.wav", "--rate", "1e5", "--frame", 2, "-o", "o.npy"), "no host memory for", "the process may have", code=4)
     save("wide.npy", np.ones((3, 2**20), "f4"))
-    most = peak_bytes("detect", "wide.npy", "--effect", "wide.npy", "--window", 3, "--devices", "cpu", "-o", "o.tsv")
+    most = peak_bytes("detect", "wide.npy", "--effect", "wide.npy", "--window", 3, "--permutations", 9, "--devices", "cpu", "-o", "o.tsv")
     expect(most < 2**29, f"three frames of 2^20 features take {most} bytes")
 
 
@@ -440,9 +528,9 @@ def test_progress():
     rng = np.random.default_rng(14)
     save("s.npy", rng.random((60000, 8), "f4"))
     save("e.npy", rng.random((100, 8), "f4"))
-    watch("detect: 0 of 2786 seconds of sound, 2 s", "detect", "s.npy", "--effect", "e.npy", "--permutations", 1000000)
+    watch("detect: 0 of 2786 seconds of sound, 2 s", "detect", "s.npy", "--effect", "e.npy", "--null", "window", "--permutations", 1000000)
     save("short.npy", rng.random((10, 8), "f4"))
-    watch(r"detect: [1-9]\d* of 2786 seconds of sound, \d+ s, about ", "detect", "s.npy", "--effect", "short.npy", "--permutations", 100000)
+    watch(r"detect: [1-9]\d* of 2786 seconds of sound, \d+ s, about ", "detect", "s.npy", "--effect", "short.npy", "--null", "window", "--permutations", 100000)
 
 
 # ---- what cannot be read ----
@@ -469,7 +557,7 @@ def test_bad_sound():
         put(name, content)
         refuse(("features", name, "-o", "out.npy"), name, *words)
         refuse(("detect", name, "--effect", "good.wav", "-o", "out.tsv"), name, *words)
-        refuse(("detect", "good.wav", "--effect", name), name, *words)
+        refuse(("detect", "good.wav", "--effect", name, "--frame", 1024), name, *words)
     refuse(("features", "missing.wav", "-o", "out.npy"), "missing.wav")
     refuse(("features", ".", "-o", "out.npy"), ".: expected a readable file: Is a directory")
     refuse(("detect", "good.wav", "--effect", "missing.wav"), "missing.wav")

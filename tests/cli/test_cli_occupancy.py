@@ -35,6 +35,16 @@ def test_figures():
     expect("by plain division, without units: 13 blocks" in text, f"both models: {text}")
 
 
+def test_advice():
+    report = calculate("--card", "H200", "--registers", 40, "--thread-shared", 28)
+    best = max(calculate("--card", "H200", "--registers", 40, "--thread-shared", 28, "--threads", n)["occupancy"]
+               for n in range(32, 1025, 32))
+    expect(report["advised"] and report["occupancy"] == best, f"the highest: {report}")
+    expect(report["shared_bytes"] == 28 * report["threads"], f"memory of its threads: {report}")
+    text = davit("occupancy", "--card", "MI300X", "--registers", 40).out.decode()
+    expect("advice: " in text and "capability" not in text, f"{text}")
+
+
 def test_none():
     for arguments, words in ((("--threads", 1024, "--registers", 40), "registers of a block"),
                              (("--threads", 2000), "larger than the largest"),

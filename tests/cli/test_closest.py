@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import davit, expect, expect_keys, main, put, refuse, run_json, save
+from support import cases, davit, expect, expect_keys, main, put, refuse, run_json, save
 
 try:
     from scipy.spatial import cKDTree
@@ -76,20 +76,13 @@ def clouds(rng, dim):
 
 def test_closest():
     rng = np.random.default_rng(3)
-    for dim in (2, 3):
-        for name, points in clouds(rng, dim):
-            for dtype in ("f8", "f4"):
-                with np.errstate(over="ignore"):
-                    array = points.astype(dtype)
-                if not np.isfinite(array).all():
-                    continue
-                for order in "CF":
-                    save("p.npy", array, order)
-                    for algorithm in ALGORITHMS:
-                        report = run_json("closest", "p.npy", "--algorithm", algorithm)
-                        expect_pair(report, array, f"{name} {dim} {dtype} {order} {algorithm}")
-                for place in PLACES:
-                    expect_pair(run_json("closest", "p.npy", "--devices", place), array, f"{name} {place}")
+    shapes = [(dim, *cloud) for dim in (2, 3) for cloud in clouds(rng, dim)]
+    for (dim, name, points), dtype, order, algorithm, place in cases(shapes, ("f8", "f4"), "CF", ALGORITHMS, PLACES):
+        with np.errstate(over="ignore"):
+            array = points.astype(dtype)
+        if np.isfinite(array).all():
+            report = run_json("closest", save("p.npy", array, order), "--algorithm", algorithm, "--devices", place)
+            expect_pair(report, array, f"{name} {dim} {dtype} {order} {algorithm} on {place}")
 
 
 def test_large():
@@ -144,20 +137,66 @@ def test_csv():
     expect_pair(run_json("closest", "p.csv"), edge, "a buffer's edge")
 
 
+def test_columns():
+    """Which columns of a table are coordinates, and what is said of it."""
+    rng = np.random.default_rng(9)
+    points = rng.random((50, 3)).round(6)
+
+    def table(header, *columns, separator=","):
+        lines = [separator.join(map(str, row)) for row in zip(*columns)]
+        return "\n".join(([header] if header else []) + lines) + "\n"
+
+    def taken(text, wanted, words, *arguments):
+        put("p.csv", text)
+        result = davit("closest", "p.csv", *arguments)
+        expect((words in result.err) if words else not result.err, f"{text[:30]!r} says {words}: {result.err!r}")
+        expect_pair(run_json("closest", "p.csv", *arguments), wanted, f"{text[:30]!r} {arguments}")
+
+    x, y, z = points.T
+    counts, quoted, plane = range(50), [f'"point {i}, say"' for i in range(50)], points[:, :2]
+    for first in (0, 1):
+        taken(table("", range(first, first + 50), x, y, z), points, "columns 1, 2 and 3;")
+        taken(table("", range(first, first + 50), x, y, separator=" "), plane, "columns 1 and 2;")
+    taken(table("", range(2, 52), x, y), np.stack([range(2, 52), x, y], 1), None)
+    taken(table("", counts, x), np.stack([counts, x], 1), None)
+    taken("0,5,5\n1,5,6\n", np.array([[0, 5, 5], [1, 5, 6.0]]), None)
+    for name in ("id", "Index", "NAME", "label", '""', ""):
+        taken(table(f"{name},lon,lat", quoted, x, y), plane, "columns 'lon' and 'lat';")
+    taken(table("mass;X;y;when;Z", counts, x, y, ["noon"] * 50, z, separator=";"), points, "columns 'X', 'y' and 'Z';")
+    taken(table("x,y", x, y), plane, None)
+    taken(table("a,b,c,d", x, quoted, z, y), np.stack([y, x], 1), None, "--columns", "d,a")
+    taken(table("a,b,c,d", x, y, z, z), points, None, "--columns", "0, b ,2")
+    taken(table("", x, y, z, z), points[:, [2, 0]], None, "--columns", "3,0")
+    taken(table("id,a,b", x, y, z), points, None, "--columns", "id,a,b")
+    for order in "CF":
+        save("p.npy", np.stack([x, y, z, x, y], 1).astype("f4"), order)
+        expect_pair(run_json("closest", "p.npy", "--columns", "1,2"), points[:, 1:].astype("f4"), "columns of a matrix")
+    for columns, *words in (("x", "none is 'x'"), ("1", "2 or 3 columns"), ("0,1,2,3", "2 or 3 columns"), ("0,5", "p.npy has 5 columns without names", "none is '5'"),
+                            ("0,y", "none is 'y'"), ("0,", "none is ''"), ("0,-1", "none is '-1'")):
+        refuse(("closest", "p.npy", f"--columns={columns}"), *words, code=2)
+    put("p.csv", table("a,b,c,d", x, y, z, quoted))
+    refuse(("closest", "p.csv"), "p.csv: expected columns x and y, or 2 or 3 columns, found 4; --columns takes some")
+    refuse(("closest", "p.csv", "--columns", "a,d"), "p.csv: line 2: expected numbers in the columns that are coordinates")
+    refuse(("closest", "p.csv", "--columns", "a,e"), "p.csv has 4 columns, and none is 'e'", code=2)
+    refuse(("closest", put("p.csv", "id,x,y\na,1,2\nb,3\n")), "line 3: expected as many fields as before")
+
+
 def test_bad_input():
     def bad(content, *words):
         refuse(("closest", put("bad.csv", content)), "bad.csv", *words)
 
     bad("1,2\n3,4,5\n", "line 2", "2 numbers")
     bad("1,2,3\n3,4,5\n\n7,8\n", "line 4", "3 numbers")
-    bad("1,2,3,4\n", "line 1", "2 or 3")
+    bad("5,2,3,4\n", "line 1", "2 or 3")
+    bad("1,2,3,4\n2,0,0,0\n4,0,0,0\n", "line 3", "2 or 3")
+    bad("1,2,3,4,5\n", "line 1", "2 or 3")
     bad("1\n2\n", "line 1", "2 or 3")
     bad("1,2\n3,nan\n", "line 2", "finite")
     bad("1,2\n# more\n3,4\n-inf,5\n", "line 4", "finite")
     bad("1,2\n3,1e999\n", "line 2", "finite")
     bad("a,b\nc,d\n", "line 2", "numbers")
     bad("1,2\n3,4x\n", "line 2", "numbers")
-    for line in ("1,2x", "1.5,O.2", ",1,2", '"1","2"', "1,,2", "x,2", "a;b;3", "1 2 z", "'1' '2'"):
+    for line in ("1,2x", "1.5,O.2", ",1,2", '"1","2', "1,,2", "x,2", "a;b;3", "1 2 z", "1,5;2,5"):
         bad(f"# points\n{line}\n3,4\n1,9\n", "line 2", "numbers", line)
     bad(b"\xef\xbb\xbf1,2x\n3,4\n1,9\n", "line 1", "numbers", "'1,2x'")
     bad("1,2\n3,,4\n", "line 2", "numbers")

@@ -13,7 +13,8 @@ be true then:
 
 A block after <!-- not compiled --> is left out. Blocks with target regions, or with an operator of their own, are
 compiled by CLANG with the offload flags, all others by the system's C compiler. Whole programs in C++, Fortran and
-Python (those that load libdavit) are examples as well, where there is something to run them.
+Python (those that import davit) are examples as well, where there is something to run them; they use the modules of
+docs/fortran and docs/python.
 """
 import concurrent.futures
 import functools
@@ -26,7 +27,7 @@ import tempfile
 
 BLOCK = re.compile(r"(?:<!-- setup:((?:(?!-->).)*)-->\n+|(<!-- not compiled -->\n+))?"
                    r"^```(c|cpp|fortran|python)\n(.*?)^```$(?:\n+<!-- check:((?:(?!-->).)*)-->)?", re.S | re.M)
-WHOLE = {"c": r"\bmain\(", "cpp": r"\bmain\(", "fortran": r"(?m)^program", "python": "libdavit"}
+WHOLE = {"c": r"\bmain\(", "cpp": r"\bmain\(", "fortran": r"(?m)^program", "python": "import davit"}
 HEADERS = "".join(f"#include <{name}.h>\n" for name in
                   ("assert", "davit/davit", "inttypes", "math", "stdio", "stdlib", "string"))
 END = "  return *davit_last_error() ? puts(davit_last_error()), 1 : 0;\n}\n"
@@ -64,15 +65,16 @@ class Build:
     def __init__(self, source, build, library, clang, cflags, ldflags):
         include = [f"-I{source}/include", f"-I{build}/include"]
         self.link = [f"-L{library}", "-ldavit", "-lm", f"-Wl,-rpath,{library}"]
-        self.library = library
+        self.library, self.modules = library, f"{source}/docs/python"
         self.compilers = {"c": ["cc", "-std=c17", *include], "cpp": ["c++", "-std=c++17", *include],
-                          "fortran": ["gfortran", "-ffree-form"],
+                          "fortran": ["gfortran", f"{source}/docs/fortran/davit.f90", "-J"],
                           "offload": [clang, "-std=c17", *include, *cflags.split(), "-fopenmp-cuda-mode"]}
         self.offload_link = ldflags.split()
 
     def command(self, file, language, whole, text):
+        folder = [file.parent] if language == "fortran" else []  # for the module's .mod
         offload = language == "c" and re.search(r"#pragma omp|define_monoid\.h", text)
-        return [*self.compilers["offload" if offload else language], *WARNINGS, *([] if whole else ["-Wno-unused"]),
+        return [*self.compilers["offload" if offload else language], *folder, *WARNINGS, *([] if whole else ["-Wno-unused"]),
                 file, "-o", file.with_suffix(""), *self.link, *(self.offload_link if offload else [])]
 
     def attempt(self, folder, place, language, whole, text):
@@ -85,7 +87,7 @@ class Build:
         if language != "python":
             status, output = run(self.command(file, language, whole, text))
         if status == 0:
-            status, output = run(["env", f"LD_LIBRARY_PATH={self.library}", *words], cwd=folder, timeout=120)
+            status, output = run(["env", f"LD_LIBRARY_PATH={self.library}", f"PYTHONPATH={self.modules}", *words], cwd=folder, timeout=120)
         return f"{place}: exit status {status}\n{output}\n" if status else ""
 
 

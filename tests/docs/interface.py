@@ -5,8 +5,8 @@
     interface.py SOURCE_DIR
 
 `davit_x(a, b)` in the page is a function with these arguments; `davit_queue_x` alone has those of `davit_x` after the
-queue; P stands for d and s. Checks rule 1 as well: options come last, and options structs end in reserved words. And
-tests/test_interface.c tries every function with extreme arguments.
+queue; P stands for d, s, z and c, R for d and s, Z for z and c. Checks rule 1 as well: options come last, and options
+structs end in reserved words. And tests/test_interface.c tries every function with extreme arguments.
 """
 import re
 import sys
@@ -38,10 +38,10 @@ def listed(page):
         plain = functions.get(code.replace("queue_", "", 1))
         if plain is not None and code not in functions:
             functions[code] = ["queue"] + plain
-    for name in [n for n in functions if "_P" in n]:
+    for name in [n for n in functions if re.match("davit_[PRZ]", n)]:
         arguments = functions.pop(name)
-        for letter in "ds":
-            typed = name.replace("_P", "_" + letter)
+        for letter in {"P": "dszc", "R": "ds", "Z": "zc"}[name[6]]:
+            typed = "davit_" + letter + name[7:]
             functions[typed] = arguments
             functions[typed.replace("davit_", "davit_queue_", 1)] = ["queue"] + arguments
     return functions
@@ -53,9 +53,12 @@ def tried(root):
     names = set(re.findall(r"^(?:ROW|CALL|TEXT)\((davit_\w+)", text, flags=re.M))
     for create, destroy in re.findall(r"^MADE\(\w+, (\w+), (\w+)", text, flags=re.M):
         names |= {create, destroy}
-    for typed, stem in re.findall(r"^ *BOTH\((p##)?(\w+)", text, flags=re.M):
-        for letter in "ds" if typed else [""]:
-            names |= {f"davit_{letter}{stem}", f"davit_queue_{letter}{stem}"}
+    for stem in re.findall(r"^BOTH\((\w+)", text, flags=re.M):
+        names |= {f"davit_{stem}", f"davit_queue_{stem}"}
+    for macro, body in re.findall(r"^#define (\w+)\(p, .*?\)((?:.*\\\n)*.*)", text, flags=re.M):
+        for letter in re.findall(rf"^{macro}\((\w),", text, flags=re.M):
+            for stem in re.findall(r"BOTH\(p##(\w+)", body):
+                names |= {f"davit_{letter}{stem}", f"davit_queue_{letter}{stem}"}
     return names
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the pages are complete: docs/README.md names every page, docs/errors.md every status, and README.md has
-the figures of the newest results.
+"""Checks that the pages are complete: docs/README.md names every page, docs/errors.md every status, and README.md and
+the study's pages have the tables of the newest results.
 
     tests/docs/pages.py      (ctest runs it as `pages`)
 """
@@ -32,14 +32,25 @@ def check_statuses():
         expect(status == "DAVIT_STATUS_COUNT" or f"| `{status}` |" in page, f"docs/errors.md does not explain {status}")
 
 
+def check_points():
+    """Every test that the study's README names is a case of some program."""
+    cases = {name for path in [*(ROOT / "tests").glob("*.c"), *(ROOT / "bench/study/tests").glob("*.c")]
+             for name in re.findall(r"^CASE\((\w+)\)", path.read_text(), re.M)}
+    page = (ROOT / "bench/study/README.md").read_text()
+    for name in set(re.findall(r"`(test_\w+)`", page)) - cases:
+        expect(name.startswith("test_study_"), f"bench/study/README.md: there is no case {name}")
+
+
 def check_figures():
-    plot = subprocess.run([sys.executable, "-B", ROOT / "bench/plot.py", "readme", "--check"],
-                          capture_output=True, text=True)
-    expect(plot.returncode == 0, (plot.stdout + plot.stderr).strip())
+    for command in ("readme", "tables"):
+        plot = subprocess.run([sys.executable, "-B", ROOT / "bench/plot.py", command, "--check"],
+                              capture_output=True, text=True)
+        expect(plot.returncode == 0, (plot.stdout + plot.stderr).strip())
 
 
 check_index()
 check_statuses()
+check_points()
 check_figures()
 print("\n".join(problems) or "all pages hold")
 sys.exit(1 if problems else 0)

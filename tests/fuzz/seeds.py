@@ -60,6 +60,9 @@ def npy_seeds():
     yield "too-long", npy(numbers) + b"x"
     yield "overflow", npy_header("<f8", (1 << 40, 1 << 40))
     yield "big-endian", npy(numbers.astype(">f8"))
+    for code in ("<f2", ">f4", "|i1", ">i2", "<u2", ">u4", "<u8"):
+        yield f"converted-{code[1:]}", npy(numbers.astype(code))
+    yield "sign", npy(np.array([1, 2**63], "u8"))
     yield "cube", npy(np.zeros((2, 2, 2)))
     yield "long", npy_header("<f4", (128 * 250,)) + b"\x00\x00\x80\x3f" + again(4, 127) + again(128, 249) + again(
         128, 250) + again(128, 250) + again(128, 250)

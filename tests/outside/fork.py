@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python's multiprocessing with the start method fork: parent and children call the shared library by ctypes.
 
-    fork.py LIBDAVIT      (ctest runs it as `fork_python`)
+    fork.py LIBDAVIT [DRIVER]      (ctest runs it as `fork_python`; with outside/driver.c as `fork_python_driver`)
 """
 import ctypes
 import multiprocessing
+import os
 import signal
 import sys
+
+if len(sys.argv) > 2:  # in this interpreter alone, not in scripts that may have started it
+    os.execve(sys.executable, [sys.executable, *sys.argv[:2]], {**os.environ, "LD_PRELOAD": sys.argv[2]})
 
 SUM, DOUBLE = 0, 1  # davit_operator, davit_type
 CHILDREN, TASKS, SECONDS = 3, 12, 60

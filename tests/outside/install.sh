@@ -4,7 +4,8 @@
 #   install.sh CMAKE BUILD LIBDIR CLANG      (ctest runs it as `install`)
 #
 # By find_package() with the system's compiler and with the Clang that built davit, and by pkg-config; shared and
-# static; without and with target regions, or an operator, of the program's own. Each program is run. Then what cannot
+# static; without and with target regions, or an operator, of the program's own; by
+# a C++ program, where there is a compiler. Each program is run. Then what cannot
 # work has to be refused with a sentence: davit::offload and <davit/define_monoid.h> without Clang, davit as a part of a
 # project of GCC.
 # shellcheck disable=SC2046 # pkg-config prints words
@@ -80,6 +81,11 @@ cd "$work"
 run "pkg-config, $cc: shared" ./pc_shared
 "$cc" "$source/main.c" -o pc_static $(pkg-config --cflags davit) $(pkg-config --variable=static_libs davit)
 run "pkg-config, $cc: static" ./pc_static
+if cxx=$(command -v c++ || command -v g++); then
+  "$cxx" -Wall -Wextra -Werror "$source/complex.cc" -o pc_complex $(pkg-config --cflags --libs davit) \
+    -Wl,-rpath,"$prefix/$libdir"
+  run "pkg-config, $cxx: C++ and its complex numbers" ./pc_complex
+fi
 "$clang" "$source/main.c" -o pc_own_regions $(pkg-config --cflags davit) \
   $(pkg-config --variable=offload_cflags davit) $(pkg-config --variable=static_libs davit) \
   $(pkg-config --variable=offload_libs davit)
@@ -88,6 +94,18 @@ run "pkg-config, $clang: static, own target regions" ./pc_own_regions
   $(pkg-config --variable=monoid_cflags davit) $(pkg-config --variable=static_libs davit) \
   $(pkg-config --variable=offload_libs davit)
 run "pkg-config, $clang: static, own operator" ./pc_own_monoid
+
+if [ -e "$prefix/$libdir/libdavit_blas.so" ]; then
+  # Devices are computed on only if the drop-in finds the libdavit that is installed with it.
+  "$cc" "$source/../dropin/program.c" -o pc_blas $(pkg-config --libs davit_blas)
+  for folder in "$prefix/$libdir" "$prefix/$libdir/davit"; do
+    echo "== drop-in in $folder"
+    rm -f calls
+    LD_LIBRARY_PATH=$prefix/$libdir LD_PRELOAD=$(echo "$folder"/lib*blas.so.[03]) DAVIT_BLAS_LOG=calls \
+      DAVIT_BLAS_DEVICES=0,1 DAVIT_BLAS_FROM=32 ./pc_blas exit
+    grep -q 'devices 0,1' calls
+  done
+fi
 
 if [ -x "$prefix/bin/davit" ]; then
   echo "== the installed tool, and the documentation; no benchmark"
@@ -99,3 +117,7 @@ if [ -x "$prefix/bin/davit" ]; then
   [ -f "$prefix/share/davit/valgrind.supp" ]
   [ -z "$(find "$prefix" -name 'bench_*')" ]
 fi
+
+echo "== uninstalled"
+"$cmake" --build "$build" --target uninstall >"$work/uninstall.log" 2>&1 || { cat "$work/uninstall.log"; exit 1; }
+[ ! -e "$prefix" ] || { find "$prefix"; exit 1; }

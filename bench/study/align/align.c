@@ -182,8 +182,10 @@ static davit_status plan_batches(program *p) {
   }
   size_t room = p->a->memory_bytes, total;
   if (!room && p->site.gpu) {
-    DVT_TRY(davit_device_memory(p->site.device, &room, &total));
-    room /= 2;
+    const davit_status status = davit_device_memory(p->site.device, &room, &total);
+    if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
+      return status;
+    room = status == DAVIT_SUCCESS ? room / 2 : 0; /* unknown */
   }
   room = room ? room : HOST_MEMORY_BYTES;
   const size_t unit = (size_t)p->task.slot_floats * sizeof(float) +

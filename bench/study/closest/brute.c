@@ -57,7 +57,8 @@ typedef struct memory {
 
 static davit_status search(const study_brute *b, int device, int64_t n, const study_point *points,
                            const memory *m, study_closest *result, study_brute_times *times) {
-  double since = omp_get_wtime();
+  const double start = omp_get_wtime();
+  double since = start;
   float square;
   DVT_TRY(davit_copy((size_t)n * sizeof *points, points, m->points));
   times->transfer_ms = study_lap(&since);
@@ -68,7 +69,7 @@ static davit_status search(const study_brute *b, int device, int64_t n, const st
   DVT_TRY(davit_copy(sizeof square, m->dist, &square));
   DVT_TRY(davit_copy(sizeof result->pair, m->pairs, &result->pair));
   times->transfer_ms += study_lap(&since);
-  times->total_ms = times->transfer_ms + times->compare_ms + times->reduce_ms;
+  times->total_ms = 1e3 * (since - start);
   result->distance = sqrtf(square);
   return DAVIT_SUCCESS;
 }

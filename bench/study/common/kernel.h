@@ -16,7 +16,8 @@
  *
  * Invariant of every kernel: between two barriers no thread reads or writes what another thread writes. The
  * CPU shows a violation within a phase, because results then depend on whether phases run in ascending or in
- * descending order of t; a violation between two phases without a barrier shows on a GPU alone.
+ * descending order of t. A violation between two phases without a barrier shows on a GPU, and in
+ * test_study_barriers, which runs the GPU's form of the texts with a context for each thread.
  *
  * Barriers stand outside phases, and all threads of the team pass them. WARP_BARRIER() holds the lanes of a
  * warp only. Teams are launched with a multiple of 32 threads, so every warp is whole.
@@ -49,17 +50,19 @@
 #define PRIVATE(type, name, count) type name[1]
 #define OWN(name, t) name[0]
 
-/* The 32-bit value of lane `from` (modulo 32) of the same warp; all lanes take part. */
-#define FROM_LANE(type, name, t, from) ((type)dvt_shuffle((uint32_t)OWN(name, t), (from)))
+/* The value of lane `from` (modulo 32) of the same warp; all lanes take part. DEFINE_SHUFFLE(T, name) defines
+ * the function for values of type T. */
+#define DEFINE_SHUFFLE DVT_DEFINE_SHUFFLE
+#define FROM_LANE(shuffle, name, t, from) shuffle(OWN(name, t), (from))
 
 #define NOTE_LOAD(t, index) ((void)0)
 #define NOTE_COMBINE(t, left, right) ((void)0)
 
 /* Afterwards the compiler does not know that the variable is a power of two. */
-#ifdef __NVPTX__
-#define OPAQUE(variable) __asm__("" : "+r"(variable))
-#else
+#ifdef __AMDGCN__
 #define OPAQUE(variable) __asm__("" : "+v"(variable))
+#else
+#define OPAQUE(variable) __asm__("" : "+r"(variable))
 #endif
 
 #define STUDY_ON_GPU true
@@ -77,7 +80,8 @@
 #define SPACE
 #define PRIVATE(type, name, count) type name[count]
 #define OWN(name, t) name[t]
-#define FROM_LANE(type, name, t, from) name[((t) & ~31) | ((from) & 31)]
+#define DEFINE_SHUFFLE(T, name)
+#define FROM_LANE(shuffle, name, t, from) name[((t) & ~31) | ((from) & 31)]
 #define NOTE_LOAD(t, index) study_note_load((t), (index))
 #define NOTE_COMBINE(t, left, right) study_note_combine((t), (left), (right))
 #define OPAQUE(variable) ((void)(variable))
@@ -97,6 +101,7 @@
  * beside `team` and `teams`, with and without types. `pointers` lists the pointers among them, in
  * parentheses. */
 #define GRID(name, threads, pointers, call) STUDY_GRID(name, threads, pointers, call)
+#ifndef STUDY_GRID /* a test has another */
 #define STUDY_GRID(name, threads, pointers, call)                                                            \
   STUDY_INLINE void name##_body(PARAMETERS) {                                                                \
     const int64_t team = STUDY_TEAM(), teams = STUDY_TEAMS();                                                \
@@ -116,5 +121,6 @@
       call;                                                                                                  \
   }
 #define STUDY_PRAGMA(directive) _Pragma(#directive)
+#endif
 
 #endif

@@ -106,7 +106,8 @@ static davit_status run_covariance(const study_site *site, int side, const study
       launch(means_grid, site, study_quotient_up(n, THREADS), &ms[0], m, n, d->divisor, d->a, d->a, d->tmp));
   DVT_TRY(
       launch(centre_grid, site, study_quotient_up(m * n, THREADS), &ms[1], m, n, 0, d->tmp, d->tmp, d->a));
-  return launch(product_forms(side)->run[0], site, tiles * tiles, &ms[2], m, n, 0, d->a, d->a, d->out);
+  return launch(product_forms(side)->run[0], site, d->symmetric ? tiles * (tiles + 1) / 2 : tiles * tiles,
+                &ms[2], m, n, d->symmetric, d->a, d->a, d->out);
 }
 
 davit_status study_dense_kernels(study_exercise e, int device, int block, const study_dense_data *data,

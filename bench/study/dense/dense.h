@@ -7,6 +7,7 @@
 #define DAVIT_STUDY_DENSE_DENSE_H
 
 #include <davit/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ enum { STUDY_A, STUDY_X, STUDY_TMP, STUDY_OUT, STUDY_ARRAYS };
 typedef struct study_dense_data {
   int64_t rows, cols;
   double divisor; /* of the covariance's means */
+  bool symmetric; /* the covariance's kernels multiply one triangle of tiles, and mirror it */
   union {
     struct {
       double *a, *x, *tmp, *out;

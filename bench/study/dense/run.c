@@ -28,8 +28,11 @@ double study_dense_bytes(study_exercise e, int64_t rows, int64_t cols) {
 
 davit_status study_dense_room(const study_dense *d, int device, double bytes) {
   size_t room = d->memory_bytes, total;
-  if (!room)
-    DVT_TRY(davit_device_memory(device, &room, &total));
+  if (!room) {
+    const davit_status status = davit_device_memory(device, &room, &total);
+    if (status != DAVIT_SUCCESS) /* unknown: the allocations will tell */
+      return status == DAVIT_UNSUPPORTED ? DAVIT_SUCCESS : status;
+  }
   return bytes <= (double)room
              ? DAVIT_SUCCESS
              : davit_fail(DAVIT_OUT_OF_DEVICE_MEMORY, "the arrays need %.0f bytes, and %s %zu", bytes,

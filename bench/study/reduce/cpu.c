@@ -10,7 +10,7 @@
 
 void study_reference_reduce(study_operator op, int64_t n, const void *x, void *result) {
   const study_monoid *m = study_monoid_of(op);
-  uint64_t sum = m->identity;
+  uint64_t sum = study_identity(m);
   for (int64_t i = 0; i < n; i++)
     sum = m->combine(sum, study_get(m, x, i));
   study_set(m, result, 0, sum);
@@ -18,7 +18,7 @@ void study_reference_reduce(study_operator op, int64_t n, const void *x, void *r
 
 void study_reference_scan(study_operator op, bool exclusive, int64_t n, const void *x, void *y) {
   const study_monoid *m = study_monoid_of(op);
-  uint64_t sum = m->identity;
+  uint64_t sum = study_identity(m);
   for (int64_t i = 0; i < n; i++) {
     uint64_t with = m->combine(sum, study_get(m, x, i));
     study_set(m, y, i, exclusive ? sum : with);
@@ -140,7 +140,7 @@ bool study_workers_reduce(study_operator op, int64_t p, int64_t n, const void *x
   *work = (study_work){0, 0};
   p = p < n ? p : n;
   if (p < 1) {
-    study_set(m, result, 0, m->identity);
+    study_set(m, result, 0, study_identity(m));
     return true;
   }
   uint64_t *sums = malloc((size_t)p * sizeof *sums);
@@ -192,7 +192,7 @@ bool study_workers_scan(study_operator op, bool exclusive, int64_t p, int64_t n,
   p = p < n ? p : n;
   if (p < 1)
     return true;
-  uint64_t *sums = malloc((size_t)p * sizeof *sums), before = m->identity;
+  uint64_t *sums = malloc((size_t)p * sizeof *sums), before = study_identity(m);
   if (!sums)
     return false;
   int64_t combinations = 0;

@@ -5,7 +5,10 @@
  *   COMPOSE   uint64_t: the affine map x → a x + b, a in the upper half; the left map is applied first.
  *             Not commutative.
  *   SEGMENTS  uint64_t: a sum in the lower half, a flag in bit 32: the pair operator that makes a segmented
- *             scan of any scan. Not commutative. */
+ *             scan of any scan. Not commutative.
+ *
+ * The ladder also takes each operator of the library over each of its types, STUDY_LIBRARY(operator, type);
+ * all of them commute. Floating results depend on the kernel and its launch. */
 #ifndef DAVIT_STUDY_REDUCE_OPERATOR_H
 #define DAVIT_STUDY_REDUCE_OPERATOR_H
 
@@ -13,7 +16,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum study_operator { STUDY_SUM, STUDY_COMPOSE, STUDY_SEGMENTS, STUDY_OPERATORS } study_operator;
+#include "src/base/operator.h"
+
+typedef enum study_operator {
+  STUDY_SUM,
+  STUDY_COMPOSE,
+  STUDY_SEGMENTS,
+  STUDY_OPERATORS, /* of the study itself */
+  STUDY_ALL_OPERATORS = STUDY_OPERATORS + (int)DVT_MONOID_TYPES * (int)DAVIT_OPERATOR_COUNT
+} study_operator;
+
+/* The library's operator over its element type. */
+#define STUDY_LIBRARY(op, type)                                                                              \
+  ((study_operator)(STUDY_OPERATORS + (int)(type) * (int)DAVIT_OPERATOR_COUNT + (int)(op)))
 
 #define STUDY_SUM_IDENTITY 0
 #define STUDY_COMPOSE_IDENTITY (UINT64_C(1) << 32)
@@ -48,11 +63,14 @@ typedef struct study_monoid {
   const char *name;
   size_t bytes;
   bool commutative;
-  uint64_t identity;
+  const void *identity; /* an element */
   uint64_t (*combine)(uint64_t left, uint64_t right);
 } study_monoid;
 
 const study_monoid *study_monoid_of(study_operator op);
+
+/* Its identity, widened. */
+uint64_t study_identity(const study_monoid *monoid);
 
 uint64_t study_get(const study_monoid *monoid, const void *array, int64_t index);
 void study_set(const study_monoid *monoid, void *array, int64_t index, uint64_t value);

@@ -21,8 +21,11 @@ davit_status study_reduction_find(const study_reduction *r, bool any_operator, s
   STUDY_REQUIRE(r->kernel >= 1 && r->kernel <= 6, "kernel is %d, not 1 to 6", r->kernel);
   STUDY_REQUIRE(r->last_warp == STUDY_BARRIERS || r->last_warp == STUDY_SHUFFLES,
                 "last_warp is %d, which is no variant", (int)r->last_warp);
-  STUDY_REQUIRE(any_operator || r->op == STUDY_SUM || r->op == STUDY_COMPOSE,
+  const bool library = r->op >= STUDY_OPERATORS && r->op < STUDY_ALL_OPERATORS;
+  STUDY_REQUIRE(any_operator || r->op == STUDY_SUM || r->op == STUDY_COMPOSE || library,
                 "op is %d, which is no operator of the ladder", (int)r->op);
+  STUDY_REQUIRE(!library || r->block == STUDY_LIBRARY_BLOCK, "block is %d: the library's operators have %d",
+                r->block, STUDY_LIBRARY_BLOCK);
   const int smallest = r->kernel < 5 && !any_operator ? SMALLEST_BLOCK_OF_LOOPS : 2;
   STUDY_REQUIRE(r->block >= smallest && r->block <= 1024 && (r->block & (r->block - 1)) == 0,
                 "block is %d, not a power of two from %d to 1024", r->block, smallest);
@@ -53,7 +56,10 @@ static davit_status run_grid(const study_reduction *r, study_reduce_form form, c
                              int64_t n, const void *input, void *partials) {
   const int64_t teams = study_partials(r, n);
   DVT_TRY(study_check_teams(teams));
-  (r->op == STUDY_SUM ? sum_forms : compose_forms)(r->block)->form[form](site, teams, partials, input, n);
+  const study_reduce_forms *forms = r->op == STUDY_SUM       ? sum_forms(r->block)
+                                    : r->op == STUDY_COMPOSE ? compose_forms(r->block)
+                                                             : study_library_forms(r->op);
+  forms->form[form](site, teams, partials, input, n);
   return DAVIT_SUCCESS;
 }
 
@@ -137,7 +143,7 @@ davit_status study_reduce_ranks(const study_reduction *r, int ranks, const int *
                                 const void *x, void *result) {
   STUDY_REQUIRE(ranks > 0, "ranks is %d", ranks);
   const study_monoid *monoid = study_monoid_of(r->op);
-  uint64_t sum = monoid->identity, of_rank = 0;
+  uint64_t sum = study_identity(monoid), of_rank = 0;
   for (int rank = 0; rank < ranks; rank++) {
     const int64_t first = study_part_begin(n, ranks, rank), end = study_part_begin(n, ranks, rank + 1);
     DVT_TRY(reduce_part(r, devices[rank], end - first, (const char *)x + (size_t)first * monoid->bytes,

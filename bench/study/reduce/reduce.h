@@ -26,10 +26,12 @@
 /* How the last warp is kept together; K5 and K6 alone have one. */
 typedef enum study_last_warp { STUDY_BARRIERS, STUDY_SHUFFLES } study_last_warp;
 
+enum { STUDY_LIBRARY_BLOCK = 256 }; /* threads of a team for the library's operators */
+
 typedef struct study_reduction {
-  study_operator op;         /* SUM or COMPOSE */
+  study_operator op;         /* SUM, COMPOSE or one of the library */
   int kernel;                /* 1 … 6 */
-  int block;                 /* a power of two: 32 … 1024, for K5 and K6 from 2 */
+  int block;                 /* a power of two: 32 … 1024, for K5 and K6 from 2; STUDY_LIBRARY_BLOCK */
   study_last_warp last_warp; /* of K5 and K6 */
   int64_t grid;              /* K6: blocks, as far as there is work for them; 0: by `each` */
   int64_t each;              /* K6 with grid 0: elements a thread, at least 2; 0: 8 */
@@ -86,6 +88,9 @@ typedef struct study_reduce_forms {
   void (*form[STUDY_REDUCE_FORMS])(const study_site *site, int64_t teams, void *output, const void *input,
                                    int64_t n);
 } study_reduce_forms;
+
+/* Those of an operator of the library. */
+const study_reduce_forms *study_library_forms(study_operator op);
 
 /* The order in which a block's letters are combined, up to 256 of them: `letters` reduced by concatenation.
  * Any kernel and block size; `order` has room for strlen(letters) + 1. CPU alone. */

@@ -4,6 +4,7 @@
 #include "bench/study/tests/study.h"
 
 #include "bench/study/dense/dense.h"
+#include "bench/study/dense/point.h"
 #include "bench/study/dense/printed.h"
 
 static const double divisor = 3214212.01;
@@ -103,8 +104,10 @@ typedef struct problem {
   study_dense_data given, is, right; /* the border of what is right is the one that is given */
 } problem;
 
+static bool symmetric; /* of the problems that are made */
+
 static study_dense_data arrays_of(const problem *p) {
-  study_dense_data data = {.rows = p->rows, .cols = p->cols, .divisor = divisor};
+  study_dense_data data = {.rows = p->rows, .cols = p->cols, .divisor = divisor, .symmetric = symmetric};
   for (int i = 0; i < STUDY_ARRAYS; i++) {
     const bool input = i == STUDY_A || i == STUDY_X || p->e == STUDY_CONVOLUTION;
     data.array[i] = input ? random_doubles(p->counts[i], 1 + (uint64_t)i) : doubles(p->counts[i]);
@@ -193,6 +196,33 @@ CASE(test_atax) {
 CASE(test_covariance) {
   static const int64_t sizes[][2] = {{1, 1}, {5, 17}, {17, 5}, {16, 16}, {48, 33}, {100, 70}, {1, 300}};
   all_sizes(STUDY_COVARIANCE, COUNT(sizes), sizes, COUNT(sides), sides);
+}
+
+/* One triangle of tiles gives the same bits as all of them. */
+CASE(test_symmetric_covariance) {
+  static const int64_t sizes[][2] = {{1, 1}, {5, 17}, {17, 5}, {16, 16}, {48, 33}, {30, 270}, {100, 70}};
+  symmetric = true;
+  all_sizes(STUDY_COVARIANCE, COUNT(sizes), sizes, COUNT(sides), sides);
+  symmetric = false;
+  EACH_PLACE(device) {
+    problem p = problem_new(STUDY_COVARIANCE, 41, 67), q = problem_new(STUDY_COVARIANCE, 41, 67);
+    q.is.symmetric = true;
+    CHECK(study_dense_run(STUDY_COVARIANCE, &(study_dense){0}, device, &p.is, NULL));
+    CHECK(study_dense_run(STUDY_COVARIANCE, &(study_dense){0}, device, &q.is, NULL));
+    assert_memory_equal(p.is.out, q.is.out, 67 * 67 * sizeof(double));
+  }
+}
+
+/* Every entry of a triangle has one number, also where a root of 53 bits is not enough to find its column. */
+CASE(test_triangle_columns) {
+  int64_t k = 0;
+  for (int64_t column = 0; column < 300; column++)
+    for (int64_t i = 0; i <= column; i++)
+      assert_int_equal(triangle_column(k++), column);
+  for (int64_t column = INT64_C(1) << 28; column < INT64_C(1) << 31; column = 3 * column / 2 + 1) {
+    assert_int_equal(triangle_column(column * (column + 1) / 2), column);
+    assert_int_equal(triangle_column(column * (column + 1) / 2 - 1), column - 1);
+  }
 }
 
 CASE(test_bad_blocks) {

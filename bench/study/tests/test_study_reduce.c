@@ -10,6 +10,7 @@
 #include "bench/study/reduce/model.h"
 #include "bench/study/reduce/printed.h"
 #include "bench/study/reduce/reduce.h"
+#include "ref/ref.h"
 
 static const int blocks[] = {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
 
@@ -71,6 +72,44 @@ CASE(test_every_kernel_block_and_length) {
       for (int at = 0; next_reduction(&at, &r);)
         reduces(&r, device, &x);
     }
+}
+
+/* Integers of any size; floating elements whose results are exact in any order: a product has few factors
+ * that are not 1 or -1. */
+static void *library_data(davit_operator op, davit_type type, int64_t n, uint64_t seed) {
+  void *x = exact_data(op, type, n, seed);
+  for (int64_t i = 0; i < n && op == DAVIT_PROD && is_floating(type); i++)
+    element_set(type, x, i, (next_random(&seed) >> 20 & 1 ? -1 : 1) * (i % 5000 == 17 ? 2 : 1));
+  return x;
+}
+
+/* Every operator of the library over each of its types, by every kernel. The lengths leave threads and whole
+ * teams without elements, so an identity that is 0 for a minimum or a product shows. */
+CASE(test_every_operator_and_type) {
+  static const int64_t sizes[] = {0, 1, 200, 511, 513, 70001};
+  EACH_PLACE(device)
+    EACH(int64_t, n, sizes)
+      EACH_TYPE(type)
+        EACH_OPERATOR(op) {
+          SCOPE;
+          const size_t bytes = davit_type_bytes(type);
+          const void *host = library_data(op, type, n, (uint64_t)n + 1);
+          const void *x = there(device, host, n * (int64_t)bytes);
+          uint64_t right = 0;
+          study_reduction r;
+          dvt_ref_reduce(op, type, n, host, &right);
+          for (int at = 0; next_reduction(&at, &r);) {
+            uint64_t is = 0;
+            char label[80];
+            if (r.block != STUDY_LIBRARY_BLOCK)
+              continue;
+            r.op = STUDY_LIBRARY(op, type);
+            CHECK(study_reduce(&r, device, n, x, &is));
+            snprintf(label, sizeof label, "K%d, variant %d, %s of %s, n %lld", r.kernel, (int)r.last_warp,
+                     davit_operator_string(op), davit_type_string(type), (long long)n);
+            expect_elements(type, 1, &is, &right, label);
+          }
+        }
 }
 
 CASE(test_levels_and_cpu_threshold) {
@@ -595,6 +634,8 @@ CASE(test_bad_arguments) {
              {{.kernel = 3, .block = 16}, "block is 16"},
              {{.kernel = 4, .block = 16}, "block is 16"},
              {{STUDY_SEGMENTS, 6, .block = 32}, "op is 2"},
+             {{STUDY_ALL_OPERATORS, 6, .block = 256}, "op is 19"},
+             {{STUDY_LIBRARY(DAVIT_MIN, DAVIT_FLOAT), 6, .block = 128}, "the library's operators have 256"},
              {{.kernel = 6, .block = 32, .last_warp = 2}, "last_warp"},
              {{.kernel = 6, .block = 32, .each = 1}, "each"}};
   for (int i = 0; i < COUNT(bad); i++)

@@ -50,8 +50,23 @@ double cli_largest(cli_type type) {
   return type == CLI_F8 ? DBL_MAX : (double)FLT_MAX;
 }
 
+/* The first two numbers of a shape are always set; those of the empty array are 0. */
+bool cli_array_product(const cli_array *array, size_t unit, int64_t *product) {
+  const int dimensions = array->ndim > 2 ? array->ndim : 2;
+  bool fits = true;
+  *product = (int64_t)unit;
+  for (int k = 0; k < dimensions; k++)
+    if (array->shape[k] == 0)
+      *product = 0;
+  for (int k = 0; k < dimensions; k++)
+    fits &= *product == 0 || !__builtin_mul_overflow(*product, array->shape[k], product);
+  return fits;
+}
+
 int64_t cli_array_count(const cli_array *array) {
-  return array->shape[0] * array->shape[1];
+  int64_t count;
+  cli_array_product(array, 1, &count);
+  return count;
 }
 
 int64_t cli_array_row_stride(const cli_array *array) {
@@ -62,13 +77,11 @@ int64_t cli_array_col_stride(const cli_array *array) {
   return array->fortran ? array->shape[0] : 1;
 }
 
-bool cli_array_size(cli_type type, int64_t rows, int64_t cols, size_t *bytes) {
-  int64_t count, total;
-  if (__builtin_mul_overflow(rows, cols, &count) ||
-      __builtin_mul_overflow(count, (int64_t)types[type].bytes, &total))
-    return false;
-  *bytes = (size_t)total;
-  return true;
+bool cli_array_size(cli_array *array) {
+  int64_t total;
+  const bool fits = cli_array_product(array, types[array->type].bytes, &total);
+  array->bytes = fits ? (size_t)total : 0;
+  return fits;
 }
 
 /* ---- memory ---- */
@@ -112,10 +125,18 @@ int cli_array_reserve(cli_array *array, size_t used, size_t capacity) {
 
 int cli_array_create(cli_type type, int ndim, int64_t rows, int64_t cols, cli_memory memory,
                      cli_array *array) {
-  *array = (cli_array){.type = type, .ndim = ndim, .shape = {rows, cols}, .fortran = true, .wanted = memory};
-  if (!cli_array_size(type, rows, cols, &array->bytes))
-    return cli_fail(CLI_DEVICE, "a matrix of %lld x %lld %s is larger than any memory", (long long)rows,
-                    (long long)cols, cli_type_name(type));
+  return cli_array_create_like(type, &(cli_array){.ndim = ndim, .shape = {rows, cols}, .fortran = true},
+                               memory, array);
+}
+
+int cli_array_create_like(cli_type type, const cli_array *like, cli_memory memory, cli_array *array) {
+  cli_array made = {.type = type, .ndim = like->ndim, .fortran = like->fortran, .wanted = memory};
+  memcpy(made.shape, like->shape, sizeof made.shape);
+  *array = made;
+  char shape[CLI_SHAPE_TEXT];
+  cli_shape_text(array, shape);
+  if (!cli_array_size(array))
+    return cli_fail(CLI_DEVICE, "%s of %s: larger than any memory", shape, cli_type_name(type));
   return cli_array_reserve(array, 0, array->bytes);
 }
 
@@ -136,6 +157,19 @@ DEFINE_TRANSPOSE(transpose_4, uint32_t)
 DEFINE_TRANSPOSE(transpose_8, uint64_t)
 #undef DEFINE_TRANSPOSE
 
+void cli_transpose(cli_type type, int64_t rows, int64_t cols, const void *from, void *to) {
+  switch (cli_type_bytes(type)) {
+  case 1:
+    transpose_1(to, from, rows, cols);
+    break;
+  case 4:
+    transpose_4(to, from, rows, cols);
+    break;
+  default:
+    transpose_8(to, from, rows, cols);
+  }
+}
+
 int cli_array_to_fortran(cli_array *array) {
   array->fortran |= !array->bytes;
   if (array->fortran)
@@ -145,16 +179,7 @@ int cli_array_to_fortran(cli_array *array) {
   const int code = cli_array_create(array->type, array->ndim, rows, cols, array->wanted, &turned);
   if (code != CLI_OK)
     return code;
-  switch (cli_type_bytes(array->type)) {
-  case 1:
-    transpose_1(turned.data, array->data, rows, cols);
-    break;
-  case 4:
-    transpose_4(turned.data, array->data, rows, cols);
-    break;
-  default:
-    transpose_8(turned.data, array->data, rows, cols);
-  }
+  cli_transpose(array->type, rows, cols, array->data, turned.data);
   cli_array_free(array);
   *array = turned;
   return CLI_OK;
@@ -201,15 +226,22 @@ int cli_check_floating(const char *path, const cli_array *array) {
                                                  cli_type_name(array->type));
 }
 
+void cli_shape_text(const cli_array *array, char text[static CLI_SHAPE_TEXT]) {
+  int used = snprintf(text, CLI_SHAPE_TEXT, "%s",
+                      array->ndim == 0   ? "a scalar"
+                      : array->ndim == 1 ? "a vector of "
+                                         : "");
+  for (int k = 0; k < array->ndim && used < CLI_SHAPE_TEXT; k++)
+    used += snprintf(text + used, (size_t)(CLI_SHAPE_TEXT - used), "%s%lld", k ? " x " : "",
+                     (long long)array->shape[k]);
+}
+
 int cli_shape_fail(const char *path, const cli_array *array, const char *format, ...) {
-  char expected[256], found[64] = "a scalar";
+  char expected[256], found[CLI_SHAPE_TEXT];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(expected, sizeof expected, format, arguments);
   va_end(arguments);
-  if (array->ndim == 1)
-    snprintf(found, sizeof found, "a vector of %lld", (long long)array->shape[0]);
-  else if (array->ndim == 2)
-    snprintf(found, sizeof found, "%lld x %lld", (long long)array->shape[0], (long long)array->shape[1]);
+  cli_shape_text(array, found);
   return cli_fail(CLI_INPUT, "%s: expected %s, found %s", path, expected, found);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays of up to two dimensions, as the files hold them.
+/* Arrays, as the files hold them.
  *
- * Invariant: shape[0] * shape[1] elements; unused dimensions are 1 (a scalar has ndim 0, a vector ndim 1
- * and shape[1] = 1). `fortran` is the order of a matrix's elements: true for column-major. `data` holds
- * at least `bytes` bytes, and is NULL only if `bytes` is 0. */
+ * Invariant: as many elements as the first `ndim` numbers of `shape`, and at least the first two, multiply to;
+ * those are 1 where they are no dimensions (a scalar has ndim 0, a vector ndim 1 and shape[1] = 1). `fortran` is
+ * the order of the elements: true where the first dimension's are neighbours (column-major). `data` holds at
+ * least `bytes` bytes, and is NULL only if `bytes` is 0. */
 #ifndef DAVIT_SRC_CLI_FORMATS_ARRAY_H
 #define DAVIT_SRC_CLI_FORMATS_ARRAY_H
 
@@ -18,16 +19,29 @@ typedef enum cli_type { CLI_F4, CLI_F8, CLI_I4, CLI_I8, CLI_U1, CLI_TYPES } cli_
  * instead. */
 typedef enum cli_memory { CLI_MEMORY_PLAIN, CLI_MEMORY_PINNED } cli_memory;
 
+enum { CLI_DIMS = 32 };
+
+/* How an element lies in a file: dtype.h. */
+typedef struct cli_dtype cli_dtype;
+
+/* What a file without a header contains, in the words of --dtype and --shape. No dtype: it has a header; no
+ * shape: a vector of all that is there. */
+typedef struct cli_raw {
+  const char *dtype, *shape;
+} cli_raw;
+
 typedef struct cli_array {
   cli_type type;
   int ndim;
-  int64_t shape[2];
+  int64_t shape[CLI_DIMS];
   bool fortran;
   void *data;
   size_t bytes;
-  size_t capacity;   /* of the block behind `data` */
-  cli_memory wanted; /* for blocks to come */
-  cli_memory actual; /* of the block behind `data` */
+  size_t capacity;       /* of the block behind `data` */
+  cli_memory wanted;     /* for blocks to come */
+  cli_memory actual;     /* of the block behind `data` */
+  const cli_dtype *file; /* while elements are read: their type in the file, */
+  bool swapped;          /* and whether their bytes are in the other order */
 } cli_array;
 
 size_t cli_type_bytes(cli_type type);
@@ -50,19 +64,32 @@ double cli_largest(cli_type type);
  * {0} may be freed too. CLI_DEVICE when memory is short. */
 int cli_array_create(cli_type type, int ndim, int64_t rows, int64_t cols, cli_memory memory,
                      cli_array *array);
+
+/* The same with the dimensions and the order of another array, which has no elements yet or others. */
+int cli_array_create_like(cli_type type, const cli_array *like, cli_memory memory, cli_array *array);
 void cli_array_free(cli_array *array);
 
 /* Makes room for `capacity` bytes and keeps the first `used` of the old block. */
 int cli_array_reserve(cli_array *array, size_t used, size_t capacity);
 
-/* Bytes of rows × cols elements; false when they pass 2^63 - 1. */
-bool cli_array_size(cli_type type, int64_t rows, int64_t cols, size_t *bytes);
+/* Sets `bytes` by type and shape; false when they pass 2^63 - 1. */
+bool cli_array_size(cli_array *array);
+
+/* The shape in words: "a scalar", "a vector of 3", "2 x 3 x 4". */
+enum { CLI_SHAPE_TEXT = 256 };
+void cli_shape_text(const cli_array *array, char text[static CLI_SHAPE_TEXT]);
 
 int64_t cli_array_count(const cli_array *array);
 
-/* Distance in elements between neighbours of one row and of one column. */
+/* Count times `unit`; false when it passes 2^63 - 1. */
+bool cli_array_product(const cli_array *array, size_t unit, int64_t *product);
+
+/* Of a matrix: distance in elements between neighbours of one row and of one column. */
 int64_t cli_array_row_stride(const cli_array *array);
 int64_t cli_array_col_stride(const cli_array *array);
+
+/* Transposes a C-order matrix. */
+void cli_transpose(cli_type type, int64_t rows, int64_t cols, const void *from, void *to);
 
 /* Re-orders a C-order matrix to column-major. */
 int cli_array_to_fortran(cli_array *array);

@@ -2,18 +2,68 @@
 /* Files that contain an array. */
 #include "src/cli/formats/array_file.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/fail.h"
+#include "src/cli/formats/dtype.h"
 
-static int refuse(cli_input *input, cli_array *array) {
-  (void)array;
+static int refuse(cli_input *input) {
   return cli_input_fail(input, "expected the \\x93NUMPY magic or a %%%%MatrixMarket banner, found %s",
                         cli_input_peek(input) == EOF ? "the end of the file" : "something else");
 }
 
-/* `other` reads what is neither .npy nor .mtx. */
-static int read_array(const char *path, cli_memory memory, int (*other)(cli_input *, cli_array *),
+/* ---- without a header ---- */
+
+/* "1000x3" and "1000,3". */
+static int parse_raw_shape(const char *text, cli_array *array) {
+  const char *at = text;
+  bool good;
+  array->ndim = 0;
+  do {
+    char *end = NULL;
+    errno = 0;
+    good = array->ndim < CLI_DIMS && *at >= '0' && *at <= '9';
+    if (good)
+      array->shape[array->ndim++] = strtoll(at, &end, 10);
+    good = good && !errno;
+    at = good ? end : at;
+  } while (good && (*at == 'x' || *at == ',') && at++);
+  return good && !*at
+             ? CLI_OK
+             : cli_fail(CLI_USAGE,
+                        "--shape takes up to %d numbers with x between them, such as 1000x3, not '%s'",
+                        CLI_DIMS, text);
+}
+
+/* A vector of what the file has. */
+static int take_all(cli_input *input, cli_array *array) {
+  array->ndim = 1;
+  if (!input->sized)
+    return cli_fail(CLI_USAGE, "%s: its length is not known, so --shape is needed", input->name);
+  if (input->size % array->file->bytes)
+    return cli_input_fail(input, "expected elements of %zu bytes, found %llu bytes", array->file->bytes,
+                          (unsigned long long)input->size);
+  array->shape[0] = (int64_t)(input->size / array->file->bytes);
+  return CLI_OK;
+}
+
+static int read_raw(cli_input *input, const cli_raw *raw, cli_array *array) {
+  array->shape[0] = array->shape[1] = 1;
+  if (!cli_dtype_parse(raw->dtype, array))
+    return cli_fail(CLI_USAGE, "--dtype takes one of " CLI_DTYPES ", or one of them after < or >, not '%s'",
+                    raw->dtype);
+  int code = raw->shape ? parse_raw_shape(raw->shape, array) : take_all(input, array);
+  if (code == CLI_OK)
+    code = cli_file_check(input, array);
+  return code == CLI_OK ? cli_file_elements(input, array) : code;
+}
+
+/* ---- all ---- */
+
+/* `columns` of points, which may be CSV; NULL: the file has no points. */
+static int read_array(const char *path, const cli_raw *raw, cli_memory memory, cli_columns *columns,
                       cli_array *array) {
   *array = (cli_array){.wanted = memory};
   cli_input input;
@@ -21,24 +71,31 @@ static int read_array(const char *path, cli_memory memory, int (*other)(cli_inpu
   if (code != CLI_OK)
     return code;
   const int first = cli_input_peek(&input);
-  if (first == CLI_NPY_FIRST_BYTE)
+  if (raw && raw->dtype)
+    code = read_raw(&input, raw, array);
+  else if (first == CLI_NPY_FIRST_BYTE)
     code = cli_npy_read(&input, array);
   else if (first == '%')
     code = cli_mtx_read(&input, array);
+  else if (columns)
+    code = cli_csv_read(&input, columns, array);
   else
-    code = other(&input, array);
+    code = refuse(&input);
   cli_input_close(&input);
   if (code != CLI_OK)
     cli_array_free(array);
   return code;
 }
 
-int cli_array_read(const char *path, cli_memory memory, cli_array *array) {
-  return read_array(path, memory, refuse, array);
+int cli_array_read(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array) {
+  return read_array(path, raw, memory, NULL, array);
 }
 
-int cli_points_read(const char *path, cli_memory memory, cli_array *array) {
-  return read_array(path, memory, cli_csv_read, array);
+int cli_points_read(const char *path, const cli_raw *raw, cli_memory memory, cli_columns *columns,
+                    cli_array *array) {
+  columns->count = 0;
+  const int code = read_array(path, raw, memory, columns, array);
+  return code == CLI_OK && columns->wanted && !columns->count ? cli_columns_take(path, columns, array) : code;
 }
 
 cli_array_writer *cli_writer_of(const char *path) {

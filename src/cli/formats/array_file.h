@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that contain an array: .npy, dense Matrix Market, and CSV for points. Each format is a file of its
- * own.
+/* Files that contain an array: .npy, members of .npz, dense Matrix Market, and CSV for points. Each format is
+ * a file of its own.
  *
  * On failure a reader reports the file, the place and what was expected, and returns the exit code. */
 #ifndef DAVIT_SRC_CLI_FORMATS_ARRAY_FILE_H
 #define DAVIT_SRC_CLI_FORMATS_ARRAY_FILE_H
 
 #include "src/cli/formats/array.h"
+#include "src/cli/formats/columns.h"
 #include "src/cli/formats/input.h"
 
-/* Reads the .npy or .mtx file at `path` ("-": standard input). The first byte decides which it is. */
-int cli_array_read(const char *path, cli_memory memory, cli_array *array);
+/* Reads the .npy or .mtx file at `path` ("-": standard input). The first byte decides which it is, unless
+ * `raw` (may be NULL) says that there are elements alone, in C order. */
+int cli_array_read(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array);
 
-/* The same for points, one a row; anything else is read as CSV. */
-int cli_points_read(const char *path, cli_memory memory, cli_array *array);
+/* The same for points, one a row; anything else is read as CSV. `columns` says which columns to take, and
+ * afterwards which were taken: of a table those that columns.h chooses, of a matrix all but where some are
+ * wanted. */
+int cli_points_read(const char *path, const cli_raw *raw, cli_memory memory, cli_columns *columns,
+                    cli_array *array);
 
 /* The formats. `array` comes with `wanted` set and without a block; the caller frees what a failed reader
  * leaves in it. A reader makes room for as many elements as the file's length allows; where that is not
@@ -21,14 +26,10 @@ int cli_points_read(const char *path, cli_memory memory, cli_array *array);
 enum { CLI_NPY_FIRST_BYTE = 0x93 };
 int cli_npy_read(cli_input *input, cli_array *array);
 int cli_mtx_read(cli_input *input, cli_array *array);
-int cli_csv_read(cli_input *input, cli_array *array);
+int cli_csv_read(cli_input *input, cli_columns *columns, cli_array *array);
 
-/* The two steps of cli_npy_read(): all but the elements, which come next in the file, and the elements up
- * to the end of the file. Who reads the elements by other means checks by cli_npy_end() that nothing
- * follows. */
+/* The first step of cli_npy_read(): all but the elements, which come next in the file. */
 int cli_npy_open(cli_input *input, cli_array *array);
-int cli_npy_elements(cli_input *input, cli_array *array);
-int cli_npy_end(cli_input *input);
 
 /* Write an array; false on a write error, with errno. */
 bool cli_npy_write(FILE *file, const cli_array *array);

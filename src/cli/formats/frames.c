@@ -17,6 +17,7 @@
 #include "src/cli/clock.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
+#include "src/cli/formats/dtype.h"
 
 enum {
   BLOCK_SAMPLES = DVT_BUFFER(1 << 22, 512),
@@ -43,7 +44,7 @@ static int open_array(cli_frames *f) {
   f->width = (int)a->shape[1];
   if (!a->fortran)
     return CLI_OK;
-  code = cli_npy_elements(&f->input, a);
+  code = cli_file_elements(&f->input, a);
   a->shape[0] = f->width; /* the transpose, in C order */
   a->shape[1] = rows;
   a->fortran = false;
@@ -62,7 +63,6 @@ static int64_t block_frames(const cli_frames *f) {
 
 static int make_blocks(cli_frames *f) {
   const size_t frames = (size_t)block_frames(f) + 1;
-  f->width = DAVIT_FEATURES_WIDTH;
   f->samples = dvt_allocate(frames * (size_t)f->options.frame, sizeof *f->samples);
   f->block = dvt_allocate(frames, DAVIT_FEATURES_WIDTH * sizeof *f->block);
   return f->samples && f->block
@@ -76,10 +76,27 @@ int cli_frames_open(const char *path, const davit_features_options *options, cli
   if (code != CLI_OK)
     return code;
   f->name = f->input.name;
-  if (cli_input_peek(&f->input) == CLI_NPY_FIRST_BYTE)
+  if (cli_input_peek(&f->input) == CLI_NPY_FIRST_BYTE) {
+    f->options.frame = options->frame > 0 ? options->frame : DAVIT_FEATURES_FRAME;
     return open_array(f);
+  }
   code = cli_sound_open(&f->input, options->rate, &f->sound);
-  return code == CLI_OK ? make_blocks(f) : code;
+  f->width = DAVIT_FEATURES_WIDTH;
+  return code == CLI_OK && options->frame > 0 ? make_blocks(f) : code;
+}
+
+int64_t cli_frames_suited(const cli_frames *f) {
+  int64_t frame = DAVIT_FEATURES_FRAME;
+  if (f->sound)
+    while (frame > CLI_FRAMES_SHORTEST &&
+           cli_sound_seconds(f->sound) * f->options.rate < (double)(CLI_FRAMES_SUITED * frame))
+      frame /= 2;
+  return frame;
+}
+
+int cli_frames_set_frame(cli_frames *f, int64_t frame) {
+  f->options.frame = frame;
+  return f->sound ? make_blocks(f) : CLI_OK;
 }
 
 void cli_frames_close(cli_frames *f) {
@@ -168,7 +185,7 @@ static int read_sound(cli_frames *f, int64_t count, float *features, int64_t *go
 static int take_elements(cli_frames *f, int64_t first, size_t count, void *elements) {
   const size_t size = cli_type_bytes(f->array.type);
   if (!f->array.data)
-    return cli_input_read(&f->input, elements, count * size, "elements");
+    return cli_elements_read(&f->input, &f->array, count, elements);
   memcpy(elements, (const char *)f->array.data + (size_t)first * size, count * size);
   return CLI_OK;
 }
@@ -203,7 +220,7 @@ static int read_array(cli_frames *f, int64_t count, float *features, int64_t *go
   *got = left < count ? left : count;
   int code = take_floats(f, f->at * f->width, (size_t)(*got * f->width), features);
   if (code == CLI_OK && *got == left && !f->array.data)
-    code = cli_npy_end(&f->input);
+    code = cli_file_end(&f->input);
   return code == CLI_OK ? check_finite(f, *got, features) : code;
 }
 

@@ -30,9 +30,16 @@ typedef struct cli_frames {
   double error;   /* the largest difference, divided by the power of the frame and the next */
 } cli_frames;
 
-/* cli_frames_close() must be called whatever is returned. */
+/* cli_frames_close() must be called whatever is returned. Sound opened with a frame of 0 needs
+ * cli_frames_set_frame() before it is read; feature vectors take the default frame, for their times. */
 int cli_frames_open(const char *path, const davit_features_options *options, cli_frames *frames);
 void cli_frames_close(cli_frames *frames);
+
+/* A frame for a sound that is to be found in others: DAVIT_FEATURES_FRAME samples, halved until the sound has
+ * CLI_FRAMES_SUITED frames by the length that its file states, at least CLI_FRAMES_SHORTEST. */
+enum { CLI_FRAMES_SUITED = 8, CLI_FRAMES_SHORTEST = 64 };
+int64_t cli_frames_suited(const cli_frames *frames);
+int cli_frames_set_frame(cli_frames *frames, int64_t frame);
 
 /* The next `count` frames; *got is less than that at the end only. A stream without any is malformed. */
 int cli_frames_read(cli_frames *frames, int64_t count, float *features, int64_t *got);

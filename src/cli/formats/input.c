@@ -9,6 +9,7 @@
 
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
+#include "src/cli/formats/archive.h"
 
 int cli_input_open(const char *path, cli_input *input) {
   static bool standard_input_taken;
@@ -17,6 +18,10 @@ int cli_input_open(const char *path, cli_input *input) {
   if (standard && standard_input_taken)
     return cli_fail(CLI_USAGE, "standard input ('-') can stand for one operand only");
   standard_input_taken |= standard;
+  if (!standard && cli_archive_named(path)) {
+    input->sized = true;
+    return cli_archive_open(path, &input->file, &input->size);
+  }
   input->file = standard ? stdin : fopen(path, "rbe");
   struct stat status;
   const bool found = input->file && !fstat(fileno(input->file), &status);

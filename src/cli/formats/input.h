@@ -16,7 +16,8 @@ typedef struct cli_input {
   uint64_t offset;
 } cli_input;
 
-/* Opens `path`, or standard input for "-", which can be opened once in a process. Reports why it cannot. */
+/* Opens `path`, a member of an archive (archive.h), or standard input for "-", which can be opened once in a
+ * process. Reports why it cannot. */
 int cli_input_open(const char *path, cli_input *input);
 void cli_input_close(cli_input *input);
 

@@ -66,9 +66,7 @@ static int read_size(cli_text *text, cli_array *array, bool symmetric) {
     return cli_text_fail(text, "the size 'rows columns'");
   if (symmetric && shape[0] != shape[1])
     return cli_text_fail(text, "as many rows as columns of a symmetric matrix");
-  return cli_array_size(array->type, shape[0], shape[1], &array->bytes)
-             ? CLI_OK
-             : cli_text_fail(text, "a matrix below 2^63 bytes");
+  return cli_array_size(array) ? CLI_OK : cli_text_fail(text, "a matrix below 2^63 bytes");
 }
 
 /* The number of elements that the file lists; each takes at least two bytes, with its end of line. */

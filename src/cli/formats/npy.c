@@ -2,8 +2,8 @@
 /* NumPy's .npy format, versions 1 to 3 (numpy.lib.format): a magic, a header that is a Python dictionary
  * literal with the keys 'descr', 'fortran_order' and 'shape', then the elements.
  *
- * Read are little-endian f4, f8, i4, i8, u1 and b1 (bool, as u1) of up to two dimensions; everything else is
- * refused with its offset. Written is version 1. */
+ * Read are the types of dtype.h in up to CLI_DIMS dimensions; everything else is refused with its offset.
+ * Written is version 1. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "src/base/allocate.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/array_file.h"
+#include "src/cli/formats/dtype.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "elements are read and written as they lie in memory");
@@ -80,23 +81,13 @@ static bool accept_string(header *h, char *text, size_t capacity) {
 /* ---- the three values ---- */
 
 static int parse_type(header *h, cli_array *array) {
-  static const char expected[] = "a dtype among <f4 <f8 <i4 <i8 |u1 |b1";
   next_character(h);
   const size_t start = h->at;
   char text[16];
-  if (!accept_string(h, text, sizeof text))
-    return header_fail(h, expected);
-  for (int type = 0; type < CLI_TYPES; type++) {
-    /* One-byte types have no byte order; '=' is the writer's, and no mark counts as '<'. */
-    const char *marks = type == CLI_U1 ? "|<=>" : "<=";
-    const char *code = text[0] && strchr(marks, text[0]) ? text + 1 : text;
-    if (!strcmp(code, codes[type]) || (type == CLI_U1 && !strcmp(code, "b1"))) {
-      array->type = (cli_type)type;
-      return CLI_OK;
-    }
-  }
+  if (accept_string(h, text, sizeof text) && cli_dtype_parse(text, array))
+    return CLI_OK;
   h->at = start;
-  return header_fail(h, expected);
+  return header_fail(h, "a dtype among " CLI_DTYPES);
 }
 
 static int parse_order(header *h, cli_array *array) {
@@ -125,8 +116,8 @@ static int parse_shape(header *h, cli_array *array) {
   for (array->ndim = 0; !accept(h, ')'); array->ndim++) {
     if (!comma)
       return header_fail(h, "',' or ')'");
-    if (array->ndim == 2)
-      return header_fail(h, "at most two dimensions");
+    if (array->ndim == CLI_DIMS)
+      return header_fail(h, "at most 32 dimensions");
     const int code = parse_dimension(h, &array->shape[array->ndim]);
     if (code != CLI_OK)
       return code;
@@ -213,65 +204,40 @@ static int read_header(cli_input *input, cli_array *array) {
   return code;
 }
 
-static int check_length(cli_input *input, const cli_array *array) {
-  const uint64_t left = input->size > input->offset ? input->size - input->offset : 0;
-  if (input->sized && left != array->bytes)
-    return cli_input_fail(input, "expected %zu bytes for %lld x %lld %s, found %" PRIu64, array->bytes,
-                          (long long)array->shape[0], (long long)array->shape[1], cli_type_name(array->type),
-                          left);
-  return CLI_OK;
-}
-
 int cli_npy_open(cli_input *input, cli_array *array) {
   const int code = read_header(input, array);
-  if (code != CLI_OK)
-    return code;
-  if (!cli_array_size(array->type, array->shape[0], array->shape[1], &array->bytes))
-    return cli_input_fail(input, "expected a size below 2^63 bytes, found the shape %lld x %lld",
-                          (long long)array->shape[0], (long long)array->shape[1]);
-  return check_length(input, array);
-}
-
-int cli_npy_elements(cli_input *input, cli_array *array) {
-  int code = CLI_OK;
-  for (size_t used = 0; code == CLI_OK && used < array->bytes;) {
-    const size_t room = cli_input_room(input, used, array->bytes);
-    code = cli_array_reserve(array, used, room);
-    if (code == CLI_OK)
-      code = cli_input_read(input, (char *)array->data + used, room - used, "elements");
-    used = room;
-  }
-  return code == CLI_OK ? cli_npy_end(input) : code;
-}
-
-int cli_npy_end(cli_input *input) {
-  return cli_input_peek(input) == EOF && !ferror(input->file)
-             ? CLI_OK
-             : cli_input_fail(input, "expected the end of the file after the elements");
+  return code == CLI_OK ? cli_file_check(input, array) : code;
 }
 
 int cli_npy_read(cli_input *input, cli_array *array) {
   const int code = cli_npy_open(input, array);
-  return code == CLI_OK ? cli_npy_elements(input, array) : code;
+  return code == CLI_OK ? cli_file_elements(input, array) : code;
 }
 
 /* ---- writing ---- */
 
 bool cli_npy_write(FILE *file, const cli_array *array) {
   /* Magic, version, length and dictionary together are a multiple of 64, as NumPy writes them. */
-  enum { HEADER = 128, PREAMBLE = 10 };
-  char text[HEADER - PREAMBLE + 1], shape[48] = "()";
-  if (array->ndim == 1)
-    snprintf(shape, sizeof shape, "(%lld,)", (long long)array->shape[0]);
-  else if (array->ndim == 2)
-    snprintf(shape, sizeof shape, "(%lld, %lld)", (long long)array->shape[0], (long long)array->shape[1]);
-  const int used = snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': %s, 'shape': %s, }",
-                            array->type == CLI_U1 ? '|' : '<', codes[array->type],
-                            array->ndim == 2 && array->fortran ? "True" : "False", shape);
-  memset(text + used, ' ', sizeof text - (size_t)used);
-  text[HEADER - PREAMBLE - 1] = '\n';
-  const unsigned char preamble[PREAMBLE - sizeof magic] = {1, 0, HEADER - PREAMBLE, 0};
+  enum { FEWEST = 128, MOST = 1024, STEP = 64, PREAMBLE = 10 };
+  char text[MOST];
+  size_t used = (size_t)snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (",
+                                 array->type == CLI_U1 ? '|' : '<', codes[array->type],
+                                 array->ndim > 1 && array->fortran ? "True" : "False");
+  for (int k = 0; k < array->ndim; k++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%lld%s", (long long)array->shape[k],
+                             k + 1 < array->ndim ? ", "
+                             : array->ndim == 1  ? ","
+                                                 : "");
+  used += (size_t)snprintf(text + used, sizeof text - used, "), }");
+  size_t header = FEWEST;
+  while (header < PREAMBLE + used + 1)
+    header += STEP;
+  const size_t length = header - PREAMBLE;
+  memset(text + used, ' ', sizeof text - used);
+  text[length - 1] = '\n';
+  const unsigned char preamble[PREAMBLE - sizeof magic] = {1, 0, (unsigned char)length,
+                                                           (unsigned char)(length >> 8)};
   return fwrite(magic, sizeof magic, 1, file) == 1 && fwrite(preamble, sizeof preamble, 1, file) == 1 &&
-         fwrite(text, HEADER - PREAMBLE, 1, file) == 1 &&
+         fwrite(text, length, 1, file) == 1 &&
          (!array->bytes || fwrite(array->data, array->bytes, 1, file) == 1);
 }

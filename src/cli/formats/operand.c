@@ -23,7 +23,7 @@ cli_operand cli_operand_of(const cli_array *array, bool transposed) {
 /* ---- reading ---- */
 
 static int to_vector(const char *path, cli_array *array) {
-  if (array->shape[0] != 1 && array->shape[1] != 1)
+  if (array->ndim > 2 || (array->shape[0] != 1 && array->shape[1] != 1))
     return cli_shape_fail(path, array, "a vector");
   array->shape[0] = cli_array_count(array);
   array->shape[1] = 1;
@@ -32,8 +32,9 @@ static int to_vector(const char *path, cli_array *array) {
   return CLI_OK;
 }
 
-static int read_floating(const char *path, cli_memory memory, const cli_array *like, cli_array *array) {
-  const int code = cli_array_read(path, memory, array);
+static int read_floating(const char *path, const cli_raw *raw, cli_memory memory, const cli_array *like,
+                         cli_array *array) {
+  const int code = cli_array_read(path, raw, memory, array);
   if (code != CLI_OK)
     return code;
   if (like && array->type != like->type)
@@ -42,13 +43,14 @@ static int read_floating(const char *path, cli_memory memory, const cli_array *l
   return cli_check_floating(path, array);
 }
 
-int cli_read_matrix(const char *path, cli_memory memory, const cli_array *like, cli_array *array) {
-  const int code = read_floating(path, memory, like, array);
+int cli_read_matrix(const char *path, const cli_raw *raw, cli_memory memory, const cli_array *like,
+                    cli_array *array) {
+  const int code = read_floating(path, raw, memory, like, array);
   return code == CLI_OK && array->ndim != 2 ? cli_shape_fail(path, array, "a matrix") : code;
 }
 
 int cli_read_vector(const char *path, cli_memory memory, const cli_array *like, cli_array *array) {
-  const int code = read_floating(path, memory, like, array);
+  const int code = read_floating(path, NULL, memory, like, array);
   return code == CLI_OK ? to_vector(path, array) : code;
 }
 
@@ -60,21 +62,36 @@ int cli_read_vector_of(int64_t length, const char *path, cli_memory memory, cons
              : code;
 }
 
-int cli_read_numbers(const char *path, cli_memory memory, cli_array *array) {
-  const int code = cli_array_read(path, memory, array);
-  return code == CLI_OK && array->type == CLI_U1
-             ? cli_fail(CLI_INPUT, "%s: expected float64, float32, int64 or int32, found uint8", path)
-             : code;
+/* uint8 to int64. */
+static int widen(cli_array *array) {
+  cli_array wide = *array;
+  wide.type = CLI_I8;
+  wide.data = NULL;
+  wide.capacity = 0;
+  int code =
+      cli_array_size(&wide) ? cli_array_reserve(&wide, 0, wide.bytes) : cli_status(DAVIT_OUT_OF_HOST_MEMORY);
+  if (code != CLI_OK)
+    return code;
+  for (int64_t i = 0, n = cli_array_count(array); i < n; i++)
+    ((int64_t *)wide.data)[i] = ((const uint8_t *)array->data)[i];
+  cli_array_free(array);
+  *array = wide;
+  return CLI_OK;
 }
 
-int cli_read_number_vector(const char *path, cli_memory memory, cli_array *array) {
-  const int code = cli_read_numbers(path, memory, array);
+int cli_read_numbers(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array) {
+  const int code = cli_array_read(path, raw, memory, array);
+  return code == CLI_OK && array->type == CLI_U1 ? widen(array) : code;
+}
+
+int cli_read_number_vector(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array) {
+  const int code = cli_read_numbers(path, raw, memory, array);
   return code == CLI_OK ? to_vector(path, array) : code;
 }
 
 int cli_read_flags(const char *path, cli_memory memory, const char *of_path, const cli_array *of,
                    cli_array *flags) {
-  int code = cli_array_read(path, memory, flags);
+  int code = cli_array_read(path, NULL, memory, flags);
   if (code == CLI_OK && flags->type != CLI_U1)
     return cli_fail(CLI_INPUT, "%s: expected uint8, found %s", path, cli_type_name(flags->type));
   if (code == CLI_OK)

@@ -24,17 +24,18 @@ typedef struct cli_operand {
 
 cli_operand cli_operand_of(const cli_array *array, bool transposed);
 
-/* Float64 or float32, and the type of *like if it is not NULL. */
-int cli_read_matrix(const char *path, cli_memory memory, const cli_array *like, cli_array *array);
+/* Float64 or float32, and the type of *like if it is not NULL. `raw` as for cli_array_read(). */
+int cli_read_matrix(const char *path, const cli_raw *raw, cli_memory memory, const cli_array *like,
+                    cli_array *array);
 int cli_read_vector(const char *path, cli_memory memory, const cli_array *like, cli_array *array);
 
 /* The same, with a length. */
 int cli_read_vector_of(int64_t length, const char *path, cli_memory memory, const cli_array *like,
                        cli_array *array);
 
-/* Float64, float32, int64 or int32: any shape, and a vector. */
-int cli_read_numbers(const char *path, cli_memory memory, cli_array *array);
-int cli_read_number_vector(const char *path, cli_memory memory, cli_array *array);
+/* Float64, float32, int64 or int32, of any shape or a vector; uint8 and bool become int64. */
+int cli_read_numbers(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array);
+int cli_read_number_vector(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array);
 
 /* A uint8 vector as long as `of`, which was read from `of_path`. */
 int cli_read_flags(const char *path, cli_memory memory, const char *of_path, const cli_array *of,

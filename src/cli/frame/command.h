@@ -43,6 +43,7 @@
 
 /* The order is that of `davit help`. */
 #define CLI_COMMANDS(X)                                                                                      \
+  X(demo)                                                                                                    \
   X(devices)                                                                                                 \
   X(gemm)                                                                                                    \
   X(gemv)                                                                                                    \
@@ -110,15 +111,18 @@ typedef struct cli_option {
   bool required;
   const char *needs, *excludes; /* another option that must be, or must not be, given too */
   size_t array; /* of CLI_OUTPUT: place in the state of the array to write; 0: the command's result */
+  bool (*write)(FILE *file, const void *state); /* of CLI_OUTPUT, in place of the command's `write` */
+  const char *words; /* of CLI_TEXT, for completion: what the value may be; NULL: the name of a file */
   const char *help;
 } cli_option;
 
 /* A list of operands ends with a row without a name. */
 typedef struct cli_place {
   const char *name;
-  size_t at;     /* of a const char *, or of a cli_list if there are many */
-  bool optional; /* after those that are not */
-  bool many;     /* any number; the last row */
+  size_t at;         /* of a const char *, or of a cli_list if there are many */
+  bool optional;     /* after those that are not */
+  bool many;         /* any number; the last row */
+  const char *words; /* for completion: what the operand may be; NULL: the name of a file */
   const char *help;
 } cli_place;
 
@@ -162,6 +166,7 @@ typedef enum cli_common_option {
   CLI_COMMON_VERBOSE = 64,
   CLI_COMMON_FORCE = 128,
   CLI_COMMON_THREADS = 256,
+  CLI_COMMON_RAW = 512, /* --dtype and --shape, of the first operand */
   CLI_COMMON_RUN = CLI_COMMON_JSON | CLI_COMMON_QUIET | CLI_COMMON_VERBOSE,
   CLI_COMMON_COMPUTE =
       CLI_COMMON_RUN | CLI_COMMON_DEVICES | CLI_COMMON_THREADS | CLI_COMMON_CHECK | CLI_COMMON_REPEAT
@@ -197,9 +202,10 @@ struct cli_command {
   davit_status (*work)(void *state, cli_array *result, bool reference);
   int (*check)(void *state, cli_check *check);
   int (*finish)(void *state);
-  bool (*write)(FILE *file, const void *state);    /* to outputs that are no array; false on a write error */
-  void (*print)(const void *state);                /* the result, on standard output */
-  void (*json)(cli_json *json, const void *state); /* the same, as members of the object */
+  bool (*write)(FILE *file, const void *state); /* to outputs that are no array; false on a write error */
+  void (*print)(const void *state);             /* the result, on standard output … */
+  bool print_is_aside;                          /* … or something beside the result, which goes to a file */
+  void (*json)(cli_json *json, const void *state);   /* the same, as members of the object */
   void (*report)(cli_json *json, const void *state); /* further figures, for --json and -v */
   void (*release)(void *state);
 };

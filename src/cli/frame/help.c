@@ -4,7 +4,15 @@
 
 #include <string.h>
 
-#include "src/cli/frame/options.h"
+const char cli_help_arrays[] =
+    "Arrays are NumPy .npy files or dense Matrix Market .mtx files; '-' is standard input "
+    "or output.";
+const cli_help_exit cli_help_exits[] = {{CLI_OK, "done"},
+                                        {CLI_FAILED, "check or computation failed"},
+                                        {CLI_USAGE, "usage"},
+                                        {CLI_INPUT, "malformed input"},
+                                        {CLI_DEVICE, "device or memory failure"},
+                                        {0, NULL}};
 
 enum {
   WIDTH = 100,
@@ -47,14 +55,30 @@ static void print_row(const char *name, const char *text) {
 
 /* ---- options ---- */
 
-static void name_of(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
+void cli_help_argument(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
   const char *argument = option->argument ? option->argument : "";
-  snprintf(text, CLI_OPTION_TEXT, "%s%s%s%s%s", option->name, *argument ? " " : "",
-           option->implied ? "[" : "", argument, option->implied ? "]" : "");
+  snprintf(text, CLI_OPTION_TEXT, "%s%s%s", option->implied ? "[" : "", argument, option->implied ? "]" : "");
 }
 
-static bool has_choice_help(const cli_option *option) {
+static void name_of(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
+  char argument[CLI_OPTION_TEXT];
+  cli_help_argument(option, argument);
+  snprintf(text, CLI_OPTION_TEXT, "%s%s%s", option->name, *argument ? " " : "", argument);
+}
+
+bool cli_help_has_choices(const cli_option *option) {
   return option->choices && option->choices->help;
+}
+
+void cli_help_option(const cli_command *command, const cli_option *option, char text[static CLI_HELP_TEXT]) {
+  char range[CLI_OPTION_TEXT], value[CLI_OPTION_TEXT], choices[CLI_OPTION_TEXT] = "";
+  cli_option_range(option, range);
+  if (option->choices && !cli_help_has_choices(option))
+    cli_option_values(option, choices);
+  const bool has_default = cli_option_default(command, option, value), brackets = *range || has_default;
+  snprintf(text, CLI_HELP_TEXT, "%s%s%s%s%s%s%s%s%s", option->help, *choices ? ": " : "", choices,
+           brackets ? " (" : "", range, *range && has_default ? "; " : "", has_default ? "default " : "",
+           has_default ? value : "", brackets ? ")" : "");
 }
 
 static void print_choices(const cli_option *option) {
@@ -65,18 +89,11 @@ static void print_choices(const cli_option *option) {
 }
 
 static void print_option(const cli_command *command, const cli_option *option) {
-  char name[CLI_OPTION_TEXT], range[CLI_OPTION_TEXT], value[CLI_OPTION_TEXT], choices[CLI_OPTION_TEXT] = "";
-  char text[4 * CLI_OPTION_TEXT];
+  char name[CLI_OPTION_TEXT], text[CLI_HELP_TEXT];
   name_of(option, name);
-  cli_option_range(option, range);
-  if (option->choices && !has_choice_help(option))
-    cli_option_values(option, choices);
-  const bool has_default = cli_option_default(command, option, value), brackets = *range || has_default;
-  snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", option->help, *choices ? ": " : "", choices,
-           brackets ? " (" : "", range, *range && has_default ? "; " : "", has_default ? "default " : "",
-           has_default ? value : "", brackets ? ")" : "");
+  cli_help_option(command, option, text);
   print_row(name, text);
-  if (has_choice_help(option))
+  if (cli_help_has_choices(option))
     print_choices(option);
 }
 
@@ -111,4 +128,14 @@ void cli_help_print(const cli_command *command) {
   printf("\nexamples:\n");
   for (const char *line = command->examples; *line; line += strcspn(line, "\n") + 1)
     printf("%*s%.*s\n", MARGIN, "", (int)strcspn(line, "\n"), line);
+}
+
+void cli_help_overview(cli_commands commands) {
+  printf("usage: davit COMMAND [operands] [options]\n\n");
+  for (; *commands; commands++)
+    printf("  %-12s %s\n", (*commands)->name, (*commands)->summary);
+  printf("  %-12s %s\n\n%s\nExit:", "help", "this text, or 'davit help COMMAND'", cli_help_arrays);
+  for (const cli_help_exit *row = cli_help_exits; row->text; row++)
+    printf("%s %d %s", row == cli_help_exits ? "" : ",", row->code, row->text);
+  printf(".\n");
 }

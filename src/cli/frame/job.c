@@ -194,11 +194,9 @@ static int run(cli_job *job) {
 
 int cli_job_reference(cli_job *job) {
   const cli_array *result = array_at(job, job->command->result);
-  const int code = cli_array_create(result->type, result->ndim, result->shape[0], result->shape[1],
-                                    CLI_MEMORY_PLAIN, &job->reference);
+  const int code = cli_array_create_like(result->type, result, CLI_MEMORY_PLAIN, &job->reference);
   if (code != CLI_OK)
     return code;
-  job->reference.fortran = result->fortran;
   restore(job, &job->reference);
   return cli_status(job->command->work(job, &job->reference, true));
 }
@@ -255,7 +253,8 @@ static int finish(cli_job *job) {
 static int write_output(cli_job *job, const cli_option *row) {
   cli_output *output = member(job, row->at);
   const cli_array *array = array_at(job, row->array ? row->array : job->command->result);
-  return array ? cli_output_write(output, array) : cli_output_write_text(output, job->command->write, job);
+  return array ? cli_output_write(output, array)
+               : cli_output_write_text(output, row->write ? row->write : job->command->write, job);
 }
 
 static int write_outputs(cli_job *job) {
@@ -346,7 +345,7 @@ static void print_details(const cli_job *job) {
 /* Work whose result is not kept anywhere is rarely meant. */
 static void remark_lost_result(const cli_job *job) {
   const cli_option *first = next_output(job, NULL);
-  bool kept = !first || job->command->print || job->common.quiet;
+  bool kept = !first || (job->command->print && !job->command->print_is_aside) || job->common.quiet;
   for (const cli_option *row = NULL; (row = next_output(job, row));)
     kept |= cli_is_given(job->command, &job->common, row->name) || row->value;
   if (!kept)

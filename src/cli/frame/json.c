@@ -88,6 +88,11 @@ void cli_json_real(cli_json *json, const char *key, double value) {
     fputs("null", json->file);
 }
 
+void cli_json_null(cli_json *json, const char *key) {
+  begin_value(json, key);
+  fputs("null", json->file);
+}
+
 void cli_json_bool(cli_json *json, const char *key, bool value) {
   begin_value(json, key);
   fputs(value ? "true" : "false", json->file);

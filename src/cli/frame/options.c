@@ -23,8 +23,16 @@ static const struct {
   unsigned bit;
   cli_option row;
 } common_rows[] = {
+    {CLI_COMMON_RAW,
+     CLI_OPTION(TEXT, cli_common, raw.dtype, "--dtype", "T", .words = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1",
+                .help =
+                    "the first operand has no header: elements of this type alone, in C order; f2 f4 f8 i1 "
+                    "i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
+    {CLI_COMMON_RAW,
+     CLI_OPTION(TEXT, cli_common, raw.shape, "--shape", "SHAPE", .words = "", .needs = "--dtype",
+                .otherwise = "a vector of all that the file has", .help = "its shape, such as 1000x3")},
     {CLI_COMMON_DEVICES,
-     CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all",
+     CLI_OPTION(TEXT, cli_common, devices, "--devices", "LIST", .value = "all", .words = "all gpu host cpu",
                 .help = "all, gpu, host, cpu or numbers such as 0,2. all: the GPUs, or the host devices "
                         "where there is no GPU; cpu: the CPU reference, without offload")},
     {CLI_COMMON_THREADS,

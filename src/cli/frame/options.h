@@ -25,6 +25,7 @@ typedef struct cli_common {
   int64_t repeat;
   int64_t warmup;
   uint64_t seed;
+  cli_raw raw;
   uint64_t given; /* bit i: the option cli_option_row(command, i) was given */
 } cli_common;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output files, written whole or not at all.
  *
- * Opening begins the file that is to replace the target (src/base/replace.h), so that an unwritable place is an
- * error before any work is done; writing fills it and flushes it to the disk; committing puts it in place.
- * Whatever ends the program before that, signals included, leaves the target as it was, and nothing beside it.
- * A target that exists and is not a regular file (/dev/null, a pipe) is written directly, and so is standard
- * output ("-"). Outputs that belong together are all written before the first is committed. */
+ * Opening begins the file that is to replace the target (src/base/replace.h), so that an unwritable place is
+ * an error before any work is done; writing fills it and flushes it to the disk; committing puts it in place.
+ * Whatever ends the program before that, signals included, leaves the target as it was, and nothing beside
+ * it. A target that exists and is not a regular file (/dev/null, a pipe) is written directly, and so is
+ * standard output ("-"). Outputs that belong together are all written before the first is committed. */
 #ifndef DAVIT_SRC_CLI_FRAME_OUTPUT_H
 #define DAVIT_SRC_CLI_FRAME_OUTPUT_H
 
@@ -15,7 +15,7 @@
 #include "src/base/replace.h"
 #include "src/cli/formats/array.h"
 
-enum { CLI_MAX_OUTPUTS = 2 }; /* that are open at a time */
+enum { CLI_MAX_OUTPUTS = 3 }; /* that are open at a time */
 
 typedef struct cli_output {
   const char *path;            /* as given; NULL: no output wanted */

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the study's pages, made from the newest results that have them; bench/plot.py tables writes them.
+
+A block of a page, `<!-- figures:NAME -->` to `<!-- end -->`, is what TABLES[NAME]() returns. What the sources printed
+stands here beside what was measured.
+"""
+import json
+import math
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n).*?(<!-- end -->)", re.S)
+
+
+def results(benchmark, table, machine="h200"):
+    """(name of the newest file that has the table, the table's rows)"""
+    for path in sorted((ROOT / "bench/results").glob(f"????-??-??-{benchmark}*-{machine}.json"), reverse=True):
+        rows = [row for row in json.loads(path.read_text())["rows"] if row.get("table", "ladder") == table]
+        if rows:
+            return path.name, rows
+    return None, []
+
+
+def digits(value):
+    if value is None:
+        return ""
+    return f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:.0f}"
+
+
+def markdown(heads, lines):
+    return "\n".join("| " + " | ".join(str(cell) for cell in cells) + " |"
+                     for cells in [heads, ["---"] * len(heads), *lines])
+
+
+def in_order(values):
+    return list(dict.fromkeys(values))
+
+
+def pick(rows, **wanted):
+    return next((row for row in rows if all(row.get(k) == v for k, v in wanted.items())), None)
+
+
+def made_from(benchmark, table, make, machine="h200"):
+    """A function that makes a block: the table, and the file that it is from."""
+    def block():
+        name, rows = results(benchmark, table, machine)
+        if not rows:
+            program = "bench_" + benchmark.replace("-", "_")
+            return f"No result has this table yet; `{program} --tables {table}` measures it."
+        return f"{make(rows)}\n\n(`bench/results/{name}`)"
+    return block
+
+
+# ---- the ladder ----
+
+def power_text(n):
+    """2^28; older results have eight digits of it."""
+    power = round(math.log2(n))
+    return f"2^{power}" if abs(n / 2 ** power - 1) < 1e-7 else str(n)
+
+
+def rung(row):
+    return row["kernel"] + (f", {row['each']} a thread" if row["kernel"].startswith("K6") else "")
+
+
+def ladder(rows):
+    sizes = in_order(row["n"] for row in rows)
+    heads = ["kernel"] + [f"N = {power_text(n)}: GB/s, step, all" for n in sizes]
+    heads.append(f"whole, N = {power_text(sizes[-1])}")
+    lines = []
+    for name in in_order(rung(row) for row in rows):
+        of = [next((r for r in rows if rung(r) == name and r["n"] == n), None) for n in sizes]
+        cells = [f"{r['gbs']:.0f}, {r['step']:.2f}, {r['cumulative']:.2f}" if r and "gbs" in r else "" for r in of]
+        whole = f"{of[-1]['whole_us']:.0f} µs, {of[-1]['whole_gbs']:.0f} GB/s" if of[-1] else ""
+        lines.append([name, *cells, whole])
+    return markdown(heads, lines)
+
+
+def by_column(row_key, column_key, cell, head="{}"):
+    """Rows and columns by two keys."""
+    def make(rows):
+        columns = in_order(row[column_key] for row in rows)
+        lines = []
+        for name in in_order(row[row_key] for row in rows):
+            found = [pick(rows, **{row_key: name, column_key: column}) for column in columns]
+            lines.append([name] + [cell(row) if row else "" for row in found])
+        return markdown([row_key] + [head.format(column) for column in columns], lines)
+    return make
+
+
+def plain(*columns):
+    """A line for each row; a column is (head, key, format)."""
+    def make(rows):
+        def cell(value, form):
+            return "" if value is None else digits(value) if form == "digits" else format(value, form)
+        return markdown([head for head, _, _ in columns],
+                        [[cell(row.get(key), form) for _, key, form in columns] for row in rows])
+    return make
+
+
+RATE = lambda row: f"{row['gbs']:.0f} ({row['of_copy']:.2f})"
+
+# ---- dense ----
+
+def dense(machine):
+    def block():
+        lines, names = [], []
+        for exercise in ("convolution", "atax", "covariance"):
+            name, rows = results("dense-study", exercise, machine)
+            names.append(name)
+            for n in in_order(row["n"] for row in rows):
+                get = lambda program: pick(rows, program=program, n=n)
+                handout = get("handout")
+                with_factor = lambda row: f"{digits(row['ms'])} ({digits(row['speedup'])})" if row else ""
+                kernels = get("kernels")
+                peak = kernels.get("of_peak" if exercise == "covariance" else "of_copy")
+                rates = f"{kernels['gbs']:.0f}"
+                if exercise == "atax":
+                    rates += f": rows {kernels['rows_gbs']:.0f}, columns {kernels['columns_gbs']:.0f}"
+                lines.append([exercise, n, ("" if handout["handout_measured"] else "~") + digits(handout["ms"]),
+                              *(with_factor(get(p)) for p in ("one core", "all cores", "kernels", "symmetric kernels",
+                                                              "kernels with copies", "library")),
+                              f"{kernels['gflops']:.0f}", rates, "" if peak is None else f"{peak:.2f}"])
+        heads = ["ms (×)", "n", "handout", "one core", "all cores", "kernels", "symmetric", "with copies", "library",
+                 "kernels: GFLOP/s", "GB/s", "of the peak"]
+        return markdown(heads, lines) + "\n\n(" + ", ".join(f"`bench/results/{n}`" for n in in_order(names)) + ")"
+    return block
+
+
+def dense_blocks(rows):
+    lines = []
+    for row in rows:
+        side = "" if row["exercise"] == "atax" else f"{row['block']} × {row['block']}"
+        lines.append([f"{row['exercise']}, {row['n']}", side or row["block"], row["threads"], digits(row["ms"]),
+                      digits(row["gflops"]), digits(row["gbs"])])
+    return markdown(["", "team", "threads", "ms", "GFLOP/s", "GB/s"], lines)
+
+
+# ---- the closest pair ----
+
+def best_of_line(rows, key, column):
+    """by_column() of times, with the speed-up beside the smallest of each line."""
+    def cell(row):
+        best = min(r["ms"] for r in rows if r["n"] == row["n"])
+        return digits(row["ms"]) + (f" ({digits(row['speedup'])})" if row["ms"] == best else "")
+    return by_column("n", column, cell)(rows)
+
+
+# ---- alignment: the source's milliseconds and speed-ups ----
+
+PROGRAMS = {"S": ("60800", "1"), "V1": ("11771", "5.2"), "V2": ("5625", "10.8"), "V3": ("16068", "3.8"),
+            "V4a": ("", "slower than S"), "V4b": ("", "much slower"), "V5": ("", "not faster")}
+EFFECTS = {1: ("5625", "10.8", "1.00"), 2: ("8136", "14.9", "1.45"), 3: ("11765", "15.5", "2.09"),
+           4: ("14928", "16.3", "2.65"), 5: ("18464", "16.5", "3.28"), 6: ("22540", "16.2", "4.01")}
+
+
+def align_programs(rows):
+    lines = []
+    for row in rows:
+        threads = row["host_threads"]
+        name = row["program"] + (f", {threads} core{'s' * (threads > 1)}" if row["program"] in ("S", "CPU") else "")
+        lines.append([name, digits(row["ms"]), digits(row["speedup_serial"]), digits(row["speedup_cpu"]),
+                      digits(row["gcups"]), *PROGRAMS.get(row["program"], ("", ""))])
+    return markdown(["", "ms", "× S", "× CPU, all cores", "GCUPS", "source, ms", "source, × S"], lines)
+
+
+def align_effects(rows):
+    lines, first = [], pick(rows, program="V2")
+    for count in in_order(row["effects"] for row in rows):
+        serial, v2 = pick(rows, program="S", effects=count), pick(rows, program="V2", effects=count)
+        lines.append([count, digits(serial["ms"]), digits(v2["ms"]), digits(v2["speedup_serial"]),
+                      f"{v2['ms'] / first['ms']:.2f}", *EFFECTS.get(count, ("", "", ""))])
+    heads = ["effects", "S, ms", "V2, ms", "× S", "V2 of 1", "source, ms", "source, × S", "source, V2 of 1"]
+    return markdown(heads, lines)
+
+
+LADDER, CLOSEST = "reduction-ladder", "closest-study"
+TABLES = {
+    "ladder": made_from(LADDER, "ladder", ladder),
+    "ladder-blocks": made_from(LADDER, "blocks", by_column("kernel", "block", RATE, "b = {}")),
+    "ladder-operators": made_from(LADDER, "operators", plain(
+        ("operator", "operator", ""), ("type", "type", ""), ("K1", "k1_gbs", ".0f"), ("K2", "k2_gbs", ".0f"),
+        ("K3", "k3_gbs", ".0f"), ("K4", "k4_gbs", ".0f"), ("K5", "k5_gbs", ".0f"),
+        ("K5 shuffles", "k5_shuffles_gbs", ".0f"),
+        ("K6", "k6_gbs", ".0f"), ("K6 shuffles", "k6_shuffles_gbs", ".0f"))),
+    "ladder-model": made_from(LADDER, "model", plain(
+        ("elements a thread", "each", ""), ("threads", "workers", ""), ("cost n + p log2 p", "cost", ".0f"),
+        ("measured, µs", "kernel_us", "digits"), ("by the model, µs", "model_us", "digits"),
+        ("measured / model", "measured_by_model", ".2f"), ("cost-optimal", "optimal", ""))),
+    "ladder-scans": made_from(LADDER, "scans", by_column("kernel", "n", RATE, "n = {}: GB/s (of a copy)")),
+    "dense": dense("h200"),
+    "dense-blocks": made_from("dense-study", "blocks", dense_blocks),
+    "closest-blocked": made_from(CLOSEST, "blocked", by_column(
+        "b", "n", lambda row: digits(row["ms"]), "n = {}"), "cpu"),
+    "closest-brute": made_from(CLOSEST, "brute", lambda rows: best_of_line(rows, "n", "threads")),
+    "closest-brute-average": made_from(CLOSEST, "brute-average", plain(
+        ("threads", "threads", ""), ("×", "speedup", "digits"))),
+    "closest-balance": made_from(CLOSEST, "balance", plain(("n", "n", ""), ("rows", "rows_ms", "digits"),
+                                                           ("balanced", "balanced_ms", "digits"))),
+    "closest-divide-cpu": made_from(CLOSEST, "divide-cpu", plain(
+        ("n", "n", ""), ("leaf", "cutoff", ""), ("search", "search_ms", "digits"), ("total", "ms", "digits"),
+        ("sort %", "sort_percent", ".0f")), "cpu"),
+    "closest-divide": made_from(CLOSEST, "divide", lambda rows: best_of_line(rows, "n", "base")),
+    "closest-divide-average": made_from(CLOSEST, "divide-average", plain(
+        ("base", "threads", ""), ("×", "speedup", "digits"))),
+    "closest-kernels": made_from(CLOSEST, "kernels", plain(
+        ("kernel", "kernel", ""), ("ms", "ms", "digits"), ("%", "percent", ".1f"),
+        ("% without sorts", "percent_without_sort", ".1f"))),
+    "closest-limit": made_from(CLOSEST, "limit", plain(
+        ("n", "n", ""), ("variant", "variant", ""), ("ms without sorts", "without_sort_ms", "digits"),
+        ("compareStripPoints, ms", "compare_ms", "digits"), ("tests", "tests", ""),
+        ("taken %", "taken_percent", ".1f"),
+        ("divergent warps %", "divergent_warps_percent", ".1f"))),
+    "closest-sorts": made_from(CLOSEST, "sorts", plain(
+        ("n", "n", ""), ("sort", "sort", ""), ("sorts, ms", "sort_ms", "digits"), ("total, ms", "ms", "digits"),
+        ("comparators", "comparators", ""))),
+    "closest-combinations": made_from(CLOSEST, "combinations", plain(
+        ("sort", "sort", ""), ("strip test", "strip", ""), ("blocks", "limit", ""), ("ms", "ms", "digits"),
+        ("sorts, ms", "sort_ms", "digits"), ("rest, ms", "without_sort_ms", "digits"))),
+    "closest-crossover": made_from(CLOSEST, "crossover", plain(
+        ("n", "n", ""), ("P3, ms", "p3_ms", "digits"), ("P5, ms", "p5_ms", "digits"),
+        ("P3 / P5", "p3_by_p5", ".2f"))),
+    "closest-layouts": made_from(CLOSEST, "layouts", plain(
+        ("data", "data", ""), ("layout", "layout", ""), ("all members, ms", "all_ms", "digits"),
+        ("one, ms", "one_ms", "digits"))),
+    "closest-memory": made_from(CLOSEST, "memory", plain(
+        ("memory", "memory", ""), ("work", "work", ""), ("ms", "ms", "digits"), ("GB/s", "gbs", "digits"))),
+    "closest-streams": made_from(CLOSEST, "streams", plain(("order", "order", ""), ("ms", "ms", "digits"))),
+    "align-programs": made_from("align-study", "programs", align_programs),
+    "align-effects": made_from("align-study", "effects", align_effects),
+    "align-programs-cpu": made_from("align-study", "programs", align_programs, "cpu"),
+    "align-effects-cpu": made_from("align-study", "effects", align_effects, "cpu"),
+}
+
+
+def rewritten(text):
+    """The page with its blocks as they should be. A name that is none ends the program."""
+    def block(match):
+        return f"{match[1]}{TABLES[match[2]]()}\n{match[3]}" if match[2] != "readme" else match[0]
+    return BLOCK.sub(block, text)
+
+
+def write(check):
+    """Rewrites the pages, or says which ones are old. Returns the exit status."""
+    old = []
+    for page in sorted((ROOT / "bench/study").rglob("*.md")):
+        text = page.read_text()
+        new = rewritten(text)
+        if new != text:
+            old.append(page)
+            if not check:
+                page.write_text(new)
+    for page in old if check else []:
+        print(f"{page.relative_to(ROOT)} differs from bench/results; bench/plot.py tables writes it")
+    return 1 if check and old else 0

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+# Debian packages by CPack: `cpack -B FOLDER` in a build directory that was configured with -DCMAKE_INSTALL_PREFIX=/usr
+# (preset `package`).
+#
+# Each component of cmake/Install.cmake is a package:
+#   runtime         libdavit0         both shared libraries, and the stand-in for a missing offload runtime
+#   development     libdavit-dev      headers, static library, files of CMake and pkg-config
+#   tool            davit             the tool, manual pages, completion
+#   documentation   davit-doc
+#   blas            libdavit-blas0    the drop-in as an alternative for libblas.so.3
+find_program(dpkg_query dpkg-query NO_CACHE)
+find_program(gzip gzip NO_CACHE)
+if(NOT dpkg_query OR NOT gzip)
+  return()
+endif()
+execute_process(COMMAND ${dpkg_query} -W -f "\${Version}" libc6 OUTPUT_VARIABLE libc ERROR_QUIET)
+
+# The packages that the files are from, separated by commas.
+function(davit_packages_of result)
+  set(names "")
+  foreach(file IN LISTS ARGN)
+    file(REAL_PATH ${file} file)
+    execute_process(COMMAND ${dpkg_query} -S ${file} OUTPUT_VARIABLE owner ERROR_QUIET)
+    if(owner MATCHES "^([^:,]+)[:,]")
+      string(REGEX REPLACE "-(openmp|pthread|serial)$" "" owner "${CMAKE_MATCH_1}") # one of several that may serve
+      list(APPEND names ${owner})
+    endif()
+  endforeach()
+  list(JOIN names ", " names)
+  set(${result} "${names}" PARENT_SCOPE)
+endfunction()
+
+set(DAVIT_PACKAGE_CONTACT "davit developers <davit@davit.invalid>" CACHE STRING
+    "Who maintains the packages that cpack makes: NAME <ADDRESS>")
+mark_as_advanced(DAVIT_PACKAGE_CONTACT)
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME davit)
+set(CPACK_PACKAGE_CONTACT "${DAVIT_PACKAGE_CONTACT}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(DAVIT_DEBIAN_VERSION ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
+
+# davit_package(COMPONENT NAME SECTION DESCRIPTION): the first line of the description is the synopsis. Files that Debian
+# wants of every package are installed with their component alone, so `cmake --install` leaves them out.
+set(debian_files ${PROJECT_BINARY_DIR}/debian)
+string(TIMESTAMP DAVIT_DEBIAN_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
+configure_file(cmake/debian/changelog.in ${debian_files}/changelog @ONLY)
+execute_process(COMMAND ${gzip} -9nc ${debian_files}/changelog OUTPUT_FILE ${debian_files}/changelog.Debian.gz)
+macro(davit_package component name section description)
+  string(TOUPPER ${component} COMPONENT)
+  set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_NAME ${name})
+  set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_SECTION ${section})
+  set(CPACK_DEBIAN_${COMPONENT}_DESCRIPTION "${description}")
+  list(APPEND CPACK_COMPONENTS_ALL ${component})
+  install(FILES cmake/debian/copyright ${debian_files}/changelog.Debian.gz COMPONENT ${component} EXCLUDE_FROM_ALL
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name})
+endmacro()
+# Lintian's complaints about a package that have a reason.
+function(davit_overrides component DAVIT_DEBIAN_PACKAGE)
+  configure_file(cmake/debian/overrides.in ${debian_files}/overrides/${DAVIT_DEBIAN_PACKAGE} @ONLY)
+  install(FILES ${debian_files}/overrides/${DAVIT_DEBIAN_PACKAGE} COMPONENT ${component} EXCLUDE_FROM_ALL
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides)
+endfunction()
+
+set(own "(= ${DAVIT_DEBIAN_VERSION})")
+set(about "davit offers matrix products over all accelerators of a machine,
+reductions, scans, stencils, sequence alignment, detection of sounds, closest
+pairs, and the command queues and events under them. Everything also runs on
+the CPU, through the same calls.")
+set(CPACK_COMPONENTS_ALL "")
+davit_package(runtime libdavit0 libs "queues, BLAS and parallel algorithms on several accelerators
+${about}
+.
+This package has the shared library. Without liboffload-22 it computes on the
+CPU alone.")
+davit_overrides(runtime libdavit0)
+# dpkg-shlibdeps would say that the offload runtime is needed.
+davit_packages_of(needed ${BLIS_LIBRARY} ${DAVIT_OMP})
+davit_packages_of(offload ${DAVIT_OMPTARGET})
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" libc "${libc}")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libc6 (>= ${libc}), ${needed}")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "${offload}")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libfftw3-single3, libblis64-4")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/debian/shlibs;${PROJECT_SOURCE_DIR}/cmake/debian/triggers")
+
+davit_package(development libdavit-dev libdevel "queues, BLAS and parallel algorithms on several accelerators - headers
+${about}
+.
+This package has the headers, the static library, and what CMake and
+pkg-config need.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libdavit0 ${own}, libc6-dev | libc-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "liboffload-22-dev, libomp-19-dev, libblis-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "clang-19, davit-doc")
+
+davit_package(documentation davit-doc doc "queues, BLAS and parallel algorithms on several accelerators - documentation
+${about}
+.
+This package has the documentation.")
+set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_ARCHITECTURE all)
+
+if(DAVIT_TOOL)
+  davit_package(tool davit science "matrix products, reductions and alignment on several accelerators - tool
+${about}
+.
+This package has the command-line tool, which reads arrays of NumPy, Matrix
+Market files, sequences and sounds.")
+  davit_overrides(tool davit)
+  set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}) # libdavit
+  set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS "libdavit0 ${own}, libfftw3-single3")
+  set(CPACK_DEBIAN_TOOL_PACKAGE_SUGGESTS "davit-doc")
+endif()
+
+if(TARGET davit_blas)
+  davit_package(blas libdavit-blas0 libs "queues, BLAS and parallel algorithms on several accelerators - BLAS
+${about}
+.
+This package makes davit the BLAS of programs that know nothing of it, as an
+alternative for libblas.so.3.")
+  davit_overrides(blas libdavit-blas0)
+  set(CPACK_DEBIAN_BLAS_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_BLAS_PACKAGE_DEPENDS "libdavit0 ${own}, libblis4")
+  set(CPACK_DEBIAN_BLAS_PACKAGE_SUGGESTS "libblis64-4")
+  set(CPACK_DEBIAN_BLAS_PACKAGE_PROVIDES "libblas.so.3, libblas64.so.3")
+  foreach(script postinst prerm)
+    configure_file(cmake/debian/${script}.in ${debian_files}/${script} @ONLY)
+  endforeach()
+  set(CPACK_DEBIAN_BLAS_PACKAGE_CONTROL_EXTRA "${debian_files}/postinst;${debian_files}/prerm")
+endif()
+include(CPack)
+set(DAVIT_PACKAGES ON) # there is a test of them

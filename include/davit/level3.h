@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Level 3 of BLAS: products and solutions of matrices, in the types d (double), s (float), z
+ * (davit_complex_double) and c (davit_complex_float).
+ *
+ * Reference BLAS semantics, column-major. The plain form takes operands in any memory (pageable, pinned, any
+ * device, mixed), spreads the work over several devices and returns when the result is there. The queue form
+ * enqueues on the queue's device and returns, so that calls compose: the next one on the queue uses the
+ * result without a wait of the host, and davit_event_record() gives an event for others. Its operands must be
+ * memory that the device reaches, and stay valid until the command has run. NVIDIA devices run cuBLAS, the
+ * CPU and host-offload devices BLIS, other devices target regions of davit.
+ * Thread safety: any thread, any number of calls at the same time on distinct outputs.
+ *
+ * For all routines: letters may be lower case. The leading dimension of a matrix is at least its rows as
+ * stored. alpha = 0, or k = 0 where the sums run over k, does not read the input matrices; beta = 0 does not
+ * read C. Otherwise NaN and infinities propagate. What is written must not overlap an input; its bytes beyond
+ * the rows, and the half of a symmetric, hermitian or triangular matrix that `uplo` does not name, stay
+ * untouched and unread. Operands may be larger than device memory. The same call on the same devices gives
+ * the same bits.
+ *
+ * Row-major: a C array x[rows][cols] is the transpose of a column-major cols × rows matrix. For C = A B with
+ * a[m][k], b[k][n], c[m][n] exchange the operands: davit_dgemm('N', 'N', n, m, k, alpha, b, n, a, k, beta, c,
+ * n, options), because the transpose of a product is the product of the transposes in reverse order. What to
+ * pass to the others stands with each. */
+#ifndef DAVIT_LEVEL3_H
+#define DAVIT_LEVEL3_H
+
+#include <davit/complex.h>
+#include <davit/queue.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct davit_level3_report davit_level3_report;
+typedef struct davit_level3_explanation davit_level3_explanation;
+
+typedef struct davit_level3_options {
+  const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;   /* 0 with devices = NULL */
+  /* The queue form reads none of the members below; they must be 0 there. */
+  int64_t tile;         /* rows and columns of a tile; 0: chosen from the shape and the devices */
+  size_t cache_bytes;   /* maximum memory to use on each device; 0: 80 % of what is free, 1 GiB where that is
+                           unknown, and less if the device refuses to give as much */
+  bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
+  davit_level3_report *report;           /* filled on success; NULL: not wanted */
+  davit_level3_explanation *explanation; /* why it was done so; filled on success; NULL: not wanted */
+  uint64_t reserved[3];                  /* 0 */
+} davit_level3_options;
+
+/* What a call was predicted to take, in seconds, and what else was considered. */
+struct davit_level3_explanation {
+  double seconds;                       /* of what was done */
+  double arithmetic, load, peer, store; /* for which the busiest device does that; they overlap */
+  double floor_arithmetic, floor_link;  /* no choice is faster on the devices used */
+  int count;                            /* of choices; 0: the whole on one device, without tiles */
+  struct {
+    int grid_m, grid_n, grid_k;     /* devices: rows and columns of blocks of C, and parts of k */
+    int64_t tile_m, tile_n, tile_k; /* maximum lengths of tiles */
+    double seconds;
+  } choices[8];         /* the one that was taken, then the best others */
+  uint64_t reserved[4]; /* 0 */
+};
+
+/* What a call did. Bytes are sums over all devices. */
+struct davit_level3_report {
+  double seconds;
+  int64_t tile;
+  int device_count;
+  int64_t products;         /* tile products C += A B */
+  int64_t evictions;        /* cached tiles given up for others */
+  int64_t bytes_from_host;  /* host to devices */
+  int64_t bytes_to_host;    /* devices to host */
+  int64_t bytes_from_peers; /* device to device */
+  int64_t cache_bytes;      /* device memory used, all devices */
+  struct {
+    int device;
+    int64_t products;
+  } devices[16];        /* the first device_count are filled */
+  uint64_t reserved[4]; /* 0 */
+};
+
+/* C = alpha op(A) op(B) + beta C. op(A) is m × k, op(B) k × n, C m × n; op is the matrix ('N'), its transpose
+ * ('T') or its conjugate transpose ('C'). Where a factor is 0 and counts, 0 times an infinity is NaN on every
+ * device. Accuracy: the bound of a conventional product; a tile's products are summed in ascending k.
+ * Algorithm: each device gets blocks of tiles of C; a tile of A or B is fetched once from the host and copied
+ * on between devices (docs/gemm.md). */
+DAVIT_API davit_status davit_dgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
+                                   const double *a, int64_t lda, const double *b, int64_t ldb, double beta,
+                                   double *c, int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_sgemm(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha,
+                                   const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                                   float *c, int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_zgemm(char transa, char transb, int64_t m, int64_t n, int64_t k,
+                                   davit_complex_double alpha, const davit_complex_double *a, int64_t lda,
+                                   const davit_complex_double *b, int64_t ldb, davit_complex_double beta,
+                                   davit_complex_double *c, int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_cgemm(char transa, char transb, int64_t m, int64_t n, int64_t k,
+                                   davit_complex_float alpha, const davit_complex_float *a, int64_t lda,
+                                   const davit_complex_float *b, int64_t ldb, davit_complex_float beta,
+                                   davit_complex_float *c, int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_dgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n,
+                                         int64_t k, double alpha, const double *a, int64_t lda,
+                                         const double *b, int64_t ldb, double beta, double *c, int64_t ldc,
+                                         const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_sgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n,
+                                         int64_t k, float alpha, const float *a, int64_t lda, const float *b,
+                                         int64_t ldb, float beta, float *c, int64_t ldc,
+                                         const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_zgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n,
+                                         int64_t k, davit_complex_double alpha, const davit_complex_double *a,
+                                         int64_t lda, const davit_complex_double *b, int64_t ldb,
+                                         davit_complex_double beta, davit_complex_double *c, int64_t ldc,
+                                         const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_cgemm(davit_queue *queue, char transa, char transb, int64_t m, int64_t n,
+                                         int64_t k, davit_complex_float alpha, const davit_complex_float *a,
+                                         int64_t lda, const davit_complex_float *b, int64_t ldb,
+                                         davit_complex_float beta, davit_complex_float *c, int64_t ldc,
+                                         const davit_level3_options *options);
+
+/* C = alpha A B + beta C (side 'L') or alpha B A + beta C ('R'). B and C are m × n; A is symmetric, m × m for
+ * 'L' and n × n for 'R', and only its triangle `uplo` ('U' or 'L') is read. Row-major: exchange m and n, 'L'
+ * and 'R' of side, and 'U' and 'L' of uplo. */
+DAVIT_API davit_status davit_dsymm(char side, char uplo, int64_t m, int64_t n, double alpha, const double *a,
+                                   int64_t lda, const double *b, int64_t ldb, double beta, double *c,
+                                   int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_ssymm(char side, char uplo, int64_t m, int64_t n, float alpha, const float *a,
+                                   int64_t lda, const float *b, int64_t ldb, float beta, float *c,
+                                   int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_zsymm(char side, char uplo, int64_t m, int64_t n, davit_complex_double alpha,
+                                   const davit_complex_double *a, int64_t lda, const davit_complex_double *b,
+                                   int64_t ldb, davit_complex_double beta, davit_complex_double *c,
+                                   int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_csymm(char side, char uplo, int64_t m, int64_t n, davit_complex_float alpha,
+                                   const davit_complex_float *a, int64_t lda, const davit_complex_float *b,
+                                   int64_t ldb, davit_complex_float beta, davit_complex_float *c, int64_t ldc,
+                                   const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_dsymm(davit_queue *queue, char side, char uplo, int64_t m, int64_t n,
+                                         double alpha, const double *a, int64_t lda, const double *b,
+                                         int64_t ldb, double beta, double *c, int64_t ldc,
+                                         const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_ssymm(davit_queue *queue, char side, char uplo, int64_t m, int64_t n,
+                                         float alpha, const float *a, int64_t lda, const float *b,
+                                         int64_t ldb, float beta, float *c, int64_t ldc,
+                                         const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_zsymm(davit_queue *queue, char side, char uplo, int64_t m, int64_t n,
+                                         davit_complex_double alpha, const davit_complex_double *a,
+                                         int64_t lda, const davit_complex_double *b, int64_t ldb,
+                                         davit_complex_double beta, davit_complex_double *c, int64_t ldc,
+                                         const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_csymm(davit_queue *queue, char side, char uplo, int64_t m, int64_t n,
+                                         davit_complex_float alpha, const davit_complex_float *a, int64_t lda,
+                                         const davit_complex_float *b, int64_t ldb, davit_complex_float beta,
+                                         davit_complex_float *c, int64_t ldc,
+                                         const davit_level3_options *options);
+
+/* The same of a hermitian A, the imaginary parts of whose diagonal count as 0. Row-major: as symm. */
+DAVIT_API davit_status davit_zhemm(char side, char uplo, int64_t m, int64_t n, davit_complex_double alpha,
+                                   const davit_complex_double *a, int64_t lda, const davit_complex_double *b,
+                                   int64_t ldb, davit_complex_double beta, davit_complex_double *c,
+                                   int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_chemm(char side, char uplo, int64_t m, int64_t n, davit_complex_float alpha,
+                                   const davit_complex_float *a, int64_t lda, const davit_complex_float *b,
+                                   int64_t ldb, davit_complex_float beta, davit_complex_float *c, int64_t ldc,
+                                   const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_zhemm(davit_queue *queue, char side, char uplo, int64_t m, int64_t n,
+                                         davit_complex_double alpha, const davit_complex_double *a,
+                                         int64_t lda, const davit_complex_double *b, int64_t ldb,
+                                         davit_complex_double beta, davit_complex_double *c, int64_t ldc,
+                                         const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_chemm(davit_queue *queue, char side, char uplo, int64_t m, int64_t n,
+                                         davit_complex_float alpha, const davit_complex_float *a, int64_t lda,
+                                         const davit_complex_float *b, int64_t ldb, davit_complex_float beta,
+                                         davit_complex_float *c, int64_t ldc,
+                                         const davit_level3_options *options);
+
+/* C = alpha A Aᵀ + beta C (trans 'N', A is n × k) or alpha Aᵀ A + beta C ('T', A is k × n; 'C' is the same
+ * for real types and refused for complex ones). C is symmetric, n × n; only its triangle `uplo` is read and
+ * written. Row-major: exchange 'N' and 'T', 'U' and 'L'. */
+DAVIT_API davit_status davit_dsyrk(char uplo, char trans, int64_t n, int64_t k, double alpha, const double *a,
+                                   int64_t lda, double beta, double *c, int64_t ldc,
+                                   const davit_level3_options *options);
+DAVIT_API davit_status davit_ssyrk(char uplo, char trans, int64_t n, int64_t k, float alpha, const float *a,
+                                   int64_t lda, float beta, float *c, int64_t ldc,
+                                   const davit_level3_options *options);
+DAVIT_API davit_status davit_zsyrk(char uplo, char trans, int64_t n, int64_t k, davit_complex_double alpha,
+                                   const davit_complex_double *a, int64_t lda, davit_complex_double beta,
+                                   davit_complex_double *c, int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_csyrk(char uplo, char trans, int64_t n, int64_t k, davit_complex_float alpha,
+                                   const davit_complex_float *a, int64_t lda, davit_complex_float beta,
+                                   davit_complex_float *c, int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_dsyrk(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                         double alpha, const double *a, int64_t lda, double beta, double *c,
+                                         int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_ssyrk(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                         float alpha, const float *a, int64_t lda, float beta, float *c,
+                                         int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_zsyrk(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                         davit_complex_double alpha, const davit_complex_double *a,
+                                         int64_t lda, davit_complex_double beta, davit_complex_double *c,
+                                         int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_csyrk(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                         davit_complex_float alpha, const davit_complex_float *a, int64_t lda,
+                                         davit_complex_float beta, davit_complex_float *c, int64_t ldc,
+                                         const davit_level3_options *options);
+
+/* C = alpha A Aᴴ + beta C (trans 'N') or alpha Aᴴ A + beta C ('C'), with real factors. C is hermitian; the
+ * imaginary parts of its diagonal count as 0 and become 0. Row-major: exchange 'N' and 'C', 'U' and 'L': Cᵀ
+ * is the conjugate of C. */
+DAVIT_API davit_status davit_zherk(char uplo, char trans, int64_t n, int64_t k, double alpha,
+                                   const davit_complex_double *a, int64_t lda, double beta,
+                                   davit_complex_double *c, int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_cherk(char uplo, char trans, int64_t n, int64_t k, float alpha,
+                                   const davit_complex_float *a, int64_t lda, float beta,
+                                   davit_complex_float *c, int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_zherk(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                         double alpha, const davit_complex_double *a, int64_t lda,
+                                         double beta, davit_complex_double *c, int64_t ldc,
+                                         const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_cherk(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                         float alpha, const davit_complex_float *a, int64_t lda, float beta,
+                                         davit_complex_float *c, int64_t ldc,
+                                         const davit_level3_options *options);
+
+/* C = alpha A Bᵀ + alpha B Aᵀ + beta C (trans 'N', A and B are n × k) or alpha Aᵀ B + alpha Bᵀ A + beta C
+ * ('T', k × n); otherwise as syrk. A and B may be the same matrix. */
+DAVIT_API davit_status davit_dsyr2k(char uplo, char trans, int64_t n, int64_t k, double alpha,
+                                    const double *a, int64_t lda, const double *b, int64_t ldb, double beta,
+                                    double *c, int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_ssyr2k(char uplo, char trans, int64_t n, int64_t k, float alpha, const float *a,
+                                    int64_t lda, const float *b, int64_t ldb, float beta, float *c,
+                                    int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_zsyr2k(char uplo, char trans, int64_t n, int64_t k, davit_complex_double alpha,
+                                    const davit_complex_double *a, int64_t lda, const davit_complex_double *b,
+                                    int64_t ldb, davit_complex_double beta, davit_complex_double *c,
+                                    int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_csyr2k(char uplo, char trans, int64_t n, int64_t k, davit_complex_float alpha,
+                                    const davit_complex_float *a, int64_t lda, const davit_complex_float *b,
+                                    int64_t ldb, davit_complex_float beta, davit_complex_float *c,
+                                    int64_t ldc, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_dsyr2k(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                          double alpha, const double *a, int64_t lda, const double *b,
+                                          int64_t ldb, double beta, double *c, int64_t ldc,
+                                          const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_ssyr2k(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                          float alpha, const float *a, int64_t lda, const float *b,
+                                          int64_t ldb, float beta, float *c, int64_t ldc,
+                                          const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_zsyr2k(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                          davit_complex_double alpha, const davit_complex_double *a,
+                                          int64_t lda, const davit_complex_double *b, int64_t ldb,
+                                          davit_complex_double beta, davit_complex_double *c, int64_t ldc,
+                                          const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_csyr2k(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                          davit_complex_float alpha, const davit_complex_float *a,
+                                          int64_t lda, const davit_complex_float *b, int64_t ldb,
+                                          davit_complex_float beta, davit_complex_float *c, int64_t ldc,
+                                          const davit_level3_options *options);
+
+/* C = alpha A Bᴴ + conj(alpha) B Aᴴ + beta C (trans 'N') or alpha Aᴴ B + conj(alpha) Bᴴ A + beta C ('C'),
+ * with a real beta; otherwise as herk. Row-major: as herk, with conj(alpha). */
+DAVIT_API davit_status davit_zher2k(char uplo, char trans, int64_t n, int64_t k, davit_complex_double alpha,
+                                    const davit_complex_double *a, int64_t lda, const davit_complex_double *b,
+                                    int64_t ldb, double beta, davit_complex_double *c, int64_t ldc,
+                                    const davit_level3_options *options);
+DAVIT_API davit_status davit_cher2k(char uplo, char trans, int64_t n, int64_t k, davit_complex_float alpha,
+                                    const davit_complex_float *a, int64_t lda, const davit_complex_float *b,
+                                    int64_t ldb, float beta, davit_complex_float *c, int64_t ldc,
+                                    const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_zher2k(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                          davit_complex_double alpha, const davit_complex_double *a,
+                                          int64_t lda, const davit_complex_double *b, int64_t ldb,
+                                          double beta, davit_complex_double *c, int64_t ldc,
+                                          const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_cher2k(davit_queue *queue, char uplo, char trans, int64_t n, int64_t k,
+                                          davit_complex_float alpha, const davit_complex_float *a,
+                                          int64_t lda, const davit_complex_float *b, int64_t ldb, float beta,
+                                          davit_complex_float *c, int64_t ldc,
+                                          const davit_level3_options *options);
+
+/* B = alpha op(A) B (side 'L') or alpha B op(A) ('R'). B is m × n; A is triangular, m × m or n × n: only its
+ * triangle `uplo` is read, and of that not the diagonal if diag is 'U': it counts as ones; 'N' reads it.
+ * alpha = 0 makes B 0 without reading A or B. Row-major: exchange m and n, 'L' and 'R' of side, and 'U' and
+ * 'L' of uplo. */
+DAVIT_API davit_status davit_dtrmm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
+                                   double alpha, const double *a, int64_t lda, double *b, int64_t ldb,
+                                   const davit_level3_options *options);
+DAVIT_API davit_status davit_strmm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
+                                   float alpha, const float *a, int64_t lda, float *b, int64_t ldb,
+                                   const davit_level3_options *options);
+DAVIT_API davit_status davit_ztrmm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
+                                   davit_complex_double alpha, const davit_complex_double *a, int64_t lda,
+                                   davit_complex_double *b, int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_ctrmm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
+                                   davit_complex_float alpha, const davit_complex_float *a, int64_t lda,
+                                   davit_complex_float *b, int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_dtrmm(davit_queue *queue, char side, char uplo, char transa, char diag,
+                                         int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
+                                         double *b, int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_strmm(davit_queue *queue, char side, char uplo, char transa, char diag,
+                                         int64_t m, int64_t n, float alpha, const float *a, int64_t lda,
+                                         float *b, int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_ztrmm(davit_queue *queue, char side, char uplo, char transa, char diag,
+                                         int64_t m, int64_t n, davit_complex_double alpha,
+                                         const davit_complex_double *a, int64_t lda, davit_complex_double *b,
+                                         int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_ctrmm(davit_queue *queue, char side, char uplo, char transa, char diag,
+                                         int64_t m, int64_t n, davit_complex_float alpha,
+                                         const davit_complex_float *a, int64_t lda, davit_complex_float *b,
+                                         int64_t ldb, const davit_level3_options *options);
+
+/* Solves op(A) X = alpha B (side 'L') or X op(A) = alpha B ('R') for X, which replaces B; otherwise as trmm.
+ * A is not tested for being singular: division by a zero on the diagonal gives infinities and NaN. */
+DAVIT_API davit_status davit_dtrsm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
+                                   double alpha, const double *a, int64_t lda, double *b, int64_t ldb,
+                                   const davit_level3_options *options);
+DAVIT_API davit_status davit_strsm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
+                                   float alpha, const float *a, int64_t lda, float *b, int64_t ldb,
+                                   const davit_level3_options *options);
+DAVIT_API davit_status davit_ztrsm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
+                                   davit_complex_double alpha, const davit_complex_double *a, int64_t lda,
+                                   davit_complex_double *b, int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_ctrsm(char side, char uplo, char transa, char diag, int64_t m, int64_t n,
+                                   davit_complex_float alpha, const davit_complex_float *a, int64_t lda,
+                                   davit_complex_float *b, int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_dtrsm(davit_queue *queue, char side, char uplo, char transa, char diag,
+                                         int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
+                                         double *b, int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_strsm(davit_queue *queue, char side, char uplo, char transa, char diag,
+                                         int64_t m, int64_t n, float alpha, const float *a, int64_t lda,
+                                         float *b, int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_ztrsm(davit_queue *queue, char side, char uplo, char transa, char diag,
+                                         int64_t m, int64_t n, davit_complex_double alpha,
+                                         const davit_complex_double *a, int64_t lda, davit_complex_double *b,
+                                         int64_t ldb, const davit_level3_options *options);
+DAVIT_API davit_status davit_queue_ctrsm(davit_queue *queue, char side, char uplo, char transa, char diag,
+                                         int64_t m, int64_t n, davit_complex_float alpha,
+                                         const davit_complex_float *a, int64_t lda, davit_complex_float *b,
+                                         int64_t ldb, const davit_level3_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How davit align scores. */
+#include "src/cli/align_scheme.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cli/fail.h"
+#include "src/cli/formats/matrix.h"
+
+/* blastn's: a gap of k symbols costs 5 + 2 k. */
+enum { MATCH = 2, MISMATCH = -3, BASES_OPEN = 7, BASES_EXTEND = 2, AMINO_OPEN = 11, AMINO_EXTEND = 1 };
+
+/* Letters that the matrix of amino acids counts as others. */
+static const char rare[] = "JOU";
+
+/* ---- the matrix ---- */
+
+static void set_code(davit_align_matrix *m, char letter, uint8_t symbol) {
+  m->code[toupper((unsigned char)letter)] = m->code[tolower((unsigned char)letter)] = symbol;
+}
+
+static int find_amino(davit_align_matrix *m) {
+  return cli_status(davit_align_matrix_find("blosum62", m));
+}
+
+static int find_named(const char *name, davit_align_matrix *m) {
+  const bool file = strchr(name, '/') || davit_align_matrix_find(name, m) != DAVIT_SUCCESS;
+  return file ? cli_matrix_read(name, m) : CLI_OK;
+}
+
+/* All letters of amino acids, among which those of bases are, each a symbol of its own. */
+static int make_letters(align_scheme *s) {
+  const int code = find_amino(&s->letters);
+  for (const char *at = rare; code == CLI_OK && *at; at++) {
+    s->letters.letters[s->letters.symbols] = *at;
+    set_code(&s->letters, *at, (uint8_t)s->letters.symbols++);
+  }
+  return code;
+}
+
+int align_scheme_begin(align_scheme *s, const davit_align_matrix **alphabet) {
+  *alphabet = &s->matrix;
+  if (s->match || (s->dna && !s->matrix_name)) {
+    s->bases = true;
+    cli_matrix_dna((int8_t)(s->match ? s->match : MATCH), (int8_t)(s->match ? s->mismatch : MISMATCH),
+                   &s->matrix);
+    return CLI_OK;
+  }
+  if (s->matrix_name) {
+    const int code = find_named(s->matrix_name, &s->matrix);
+    s->bases = code == CLI_OK && (s->dna || !strcmp(s->matrix.name, "NUC.4.4"));
+    return code;
+  }
+  if (s->protein)
+    return find_amino(&s->matrix);
+  s->by_letters = true;
+  *alphabet = &s->letters;
+  return make_letters(s);
+}
+
+static bool has_bases_alone(const align_scheme *s, const cli_sequences *sequences) {
+  bool is_base[DAVIT_ALIGN_SYMBOLS_MAXIMUM] = {false};
+  for (const char *at = "ACGTUN"; *at; at++)
+    is_base[s->letters.code[(unsigned char)*at]] = true;
+  for (int64_t i = 0; i < sequences->offsets[sequences->count]; i++)
+    if (!is_base[sequences->symbols[i]])
+      return false;
+  return true;
+}
+
+static void renumber(const align_scheme *s, cli_sequences *sequences) {
+  for (int64_t i = 0; i < sequences->offsets[sequences->count]; i++)
+    sequences->symbols[i] = s->matrix.code[(unsigned char)s->letters.letters[sequences->symbols[i]]];
+}
+
+void align_scheme_settle(align_scheme *s, cli_sequences *query, cli_sequences *target, bool quiet) {
+  if (s->by_letters) {
+    s->bases = has_bases_alone(s, query) && has_bases_alone(s, target);
+    if (s->bases)
+      cli_matrix_dna(MATCH, MISMATCH, &s->matrix);
+    else
+      find_amino(&s->matrix); /* it was found before */
+    renumber(s, query);
+    renumber(s, target);
+  }
+  const bool dna = s->bases && strcmp(s->matrix.name, "NUC.4.4") != 0;
+  s->scoring = (davit_align_scoring){
+      .symbols = s->matrix.symbols,
+      .matrix = s->matrix.scores,
+      .gap_open = s->gap_open ? s->gap_open
+                  : dna       ? BASES_OPEN
+                              : AMINO_OPEN,
+      .gap_extend = s->gap_extend ? s->gap_extend
+                    : dna         ? BASES_EXTEND
+                                  : AMINO_EXTEND,
+  };
+  if (s->by_letters && s->bases && !quiet)
+    fprintf(stderr,
+            "davit align: the letters are those of DNA or RNA: a match scores %d, a mismatch %d, a gap of k "
+            "symbols -(%d + %d (k - 1)); --protein takes them for amino acids\n",
+            MATCH, MISMATCH, (int)s->scoring.gap_open, (int)s->scoring.gap_extend);
+}
+
+uint8_t align_complement(const align_scheme *s, uint8_t symbol) {
+  static const char bases[] = "ACGTRYKMBVDHU", complements[] = "TGCAYRMKVBHDA"; /* S, W and N are their own */
+  const char *at = strchr(bases, s->matrix.letters[symbol]);
+  const uint8_t found = at && *at ? s->matrix.code[(unsigned char)complements[at - bases]] : symbol;
+  return found == DAVIT_ALIGN_NO_SYMBOL ? symbol : found;
+}
+
+/* ---- statistics ---- */
+
+/* As BLAST tabulates them. Its gap of k symbols costs existence + k extension. */
+static const struct {
+  const char *matrix;
+  int existence, extension;
+  double lambda, k;
+} published[] = {
+    {"BLOSUM62", 11, 2, 0.297, 0.082}, {"BLOSUM62", 10, 2, 0.291, 0.075}, {"BLOSUM62", 9, 2, 0.279, 0.058},
+    {"BLOSUM62", 8, 2, 0.264, 0.045},  {"BLOSUM62", 7, 2, 0.239, 0.027},  {"BLOSUM62", 6, 2, 0.201, 0.012},
+    {"BLOSUM62", 13, 1, 0.292, 0.071}, {"BLOSUM62", 12, 1, 0.283, 0.059}, {"BLOSUM62", 11, 1, 0.267, 0.041},
+    {"BLOSUM62", 10, 1, 0.243, 0.024}, {"BLOSUM62", 9, 1, 0.206, 0.010},  {"BLOSUM50", 15, 2, 0.210, 0.058},
+    {"BLOSUM50", 14, 2, 0.202, 0.045}, {"BLOSUM50", 13, 2, 0.193, 0.035}, {"BLOSUM50", 12, 2, 0.181, 0.025},
+    {"BLOSUM50", 19, 1, 0.212, 0.057}, {"BLOSUM50", 18, 1, 0.207, 0.050}, {"BLOSUM50", 17, 1, 0.198, 0.037},
+    {"BLOSUM50", 16, 1, 0.186, 0.025}, {"BLOSUM50", 15, 1, 0.171, 0.015}, {"BLOSUM80", 25, 2, 0.342, 0.17},
+    {"BLOSUM80", 13, 2, 0.336, 0.15},  {"BLOSUM80", 9, 2, 0.319, 0.11},   {"BLOSUM80", 8, 2, 0.308, 0.090},
+    {"BLOSUM80", 7, 2, 0.293, 0.070},  {"BLOSUM80", 6, 2, 0.268, 0.045},  {"BLOSUM80", 11, 1, 0.314, 0.095},
+    {"BLOSUM80", 10, 1, 0.299, 0.071}, {"BLOSUM80", 9, 1, 0.279, 0.048},  {"PAM30", 7, 2, 0.305, 0.15},
+    {"PAM30", 6, 2, 0.287, 0.11},      {"PAM30", 5, 2, 0.264, 0.079},     {"PAM30", 10, 1, 0.309, 0.15},
+    {"PAM30", 9, 1, 0.294, 0.11},      {"PAM30", 8, 1, 0.270, 0.072},     {"2/-3", 4, 4, 0.63, 0.42},
+    {"2/-3", 2, 4, 0.615, 0.37},       {"2/-3", 0, 4, 0.55, 0.21},        {"2/-3", 3, 3, 0.615, 0.37},
+    {"2/-3", 6, 2, 0.63, 0.42},        {"2/-3", 5, 2, 0.625, 0.41},       {"2/-3", 4, 2, 0.61, 0.35},
+    {"2/-3", 2, 2, 0.515, 0.14},
+};
+
+align_statistics align_statistics_of(const align_scheme *s) {
+  const davit_align_scoring *scoring = &s->scoring;
+  const bool even = s->bases && scoring->matrix[0] == MATCH && scoring->matrix[1] == MISMATCH;
+  const char *name = even ? "2/-3" : s->matrix.name;
+  for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+    if (!strcmp(published[i].matrix, name) && published[i].extension == scoring->gap_extend &&
+        published[i].existence == scoring->gap_open - scoring->gap_extend)
+      return (align_statistics){published[i].lambda, published[i].k, even};
+  return (align_statistics){0};
+}
+
+static double counted(const align_statistics *s, int32_t score) {
+  return s->even ? score - score % 2 : score;
+}
+
+double align_expect(const align_statistics *s, int32_t score, int64_t m, int64_t n) {
+  return s->k * (double)m * (double)n * exp(-s->lambda * counted(s, score));
+}
+
+double align_bits(const align_statistics *s, int32_t score) {
+  return (s->lambda * counted(s, score) - log(s->k)) / log(2);
+}

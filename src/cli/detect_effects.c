@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ref/detect.h"
+#include "ref/detect_null.h"
+#include "ref/similarity.h"
+#include "src/base/allocate.h"
+#include "src/base/arithmetic.h"
+#include "src/cli/detect_search.h"
+
+enum { NUMBER = 24 }; /* characters that "#2" may need */
+
+/* The file's name without folders and ending, and without characters that would break a line of the table. */
+static char *base_name(detect_search *s, const char *path) {
+  const char *slash = strrchr(path, '/'), *start = slash && slash[1] ? slash + 1 : path;
+  char *name = cli_job_memory(&s->job, strlen(start) + NUMBER, 1);
+  if (!name)
+    return NULL;
+  strcpy(name, start);
+  char *dot = strrchr(name, '.');
+  if (dot && dot != name)
+    *dot = 0;
+  for (char *c = name; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 127)
+      *c = '?';
+  return name;
+}
+
+static bool is_taken(const detect_search *s, int count, const char *name) {
+  for (int e = 0; e < count; e++)
+    if (!strcmp(s->effects[e].name, name))
+      return true;
+  return false;
+}
+
+/* The second effect called NAME is NAME#2. */
+static int name_effect(detect_search *s, int e, const char *path) {
+  char *name = base_name(s, path);
+  if (!name)
+    return CLI_DEVICE;
+  const size_t length = strlen(name);
+  for (int number = 2; is_taken(s, e, name); number++)
+    snprintf(name + length, NUMBER, "#%d", number);
+  s->effects[e].name = name;
+  return CLI_OK;
+}
+
+static int check_effect(const detect_search *s, const cli_frames *file, const cli_array *features) {
+  const int64_t most = s->options.window ? s->options.window : DAVIT_DETECT_WINDOW_MAXIMUM;
+  if (file->width != s->stream.width)
+    return cli_fail(CLI_INPUT, "%s: expected frames of %d features, as the stream's, found %d", file->name,
+                    s->stream.width, file->width);
+  if (features->shape[0] > most)
+    return cli_fail(CLI_INPUT, "%s: expected at most %" PRId64 " frames, as a window has, found %" PRId64,
+                    file->name, most, features->shape[0]);
+  return CLI_OK;
+}
+
+static int read_features(detect_search *s, int e, cli_frames *file) {
+  cli_array *features = &s->features[e];
+  int code = CLI_OK;
+  for (int64_t got = 1; code == CLI_OK && got > 0;)
+    code = cli_frames_append(file, features, &got);
+  if (code == CLI_OK)
+    code = check_effect(s, file, features);
+  s->effect_seconds += file->seconds;
+  s->patterns[e] = (davit_detect_effect){.frames = features->shape[0], .features = features->data};
+  return code;
+}
+
+/* Reads the effect in frames of s->frame[e] samples; 0: by its length. */
+static int read_effect(detect_search *s, int e, bool *is_sound) {
+  cli_frames file = {0};
+  davit_features_options sound = s->sound;
+  sound.frame = s->frame[e];
+  int code = cli_frames_open(s->paths.values[e], &sound, &file);
+  *is_sound = file.sound;
+  if (code == CLI_OK && s->frame[e] == 0 && file.sound)
+    code = cli_frames_set_frame(&file, cli_frames_suited(&file));
+  if (code == CLI_OK)
+    code = read_features(s, e, &file);
+  s->frame[e] = file.options.frame;
+  cli_frames_close(&file);
+  return code;
+}
+
+/* How many of the effect's frames sound; s->span[e] is from the first of them to the last. */
+static int count_sounding(detect_search *s, int e, int64_t *count) {
+  const davit_detect_effect *effect = &s->patterns[e];
+  const int width = s->stream.width;
+  dvt_detect_levels levels = {.level = dvt_allocate((size_t)effect->frames, sizeof *levels.level)};
+  float *units = dvt_allocate((size_t)(effect->frames * width), sizeof *units);
+  const bool reserved = units && levels.level;
+  if (reserved) {
+    int64_t begin, end;
+    for (int64_t i = 0; i < effect->frames; i++)
+      levels.level[i] = dvt_unit_vector(width, effect->features + i * width, units + i * width);
+    levels.mean = dvt_detect_mean_level(effect->frames, levels.level);
+    *count = dvt_detect_gate(width, effect->frames, &levels, dvt_detect_resolved(&s->options).effect_floor_db,
+                             units, &begin, &end);
+    s->span[e] = end - begin;
+  }
+  free(units);
+  free(levels.level);
+  return reserved ? CLI_OK : cli_fail(CLI_DEVICE, "not enough memory for '%s'", s->effects[e].name);
+}
+
+static void drop_effect(detect_search *s, int e, int64_t frame) {
+  cli_array_free(&s->features[e]);
+  s->features[e] = (cli_array){0};
+  s->frame[e] = frame;
+}
+
+/* The frame is halved until enough frames sound. */
+static int load_effect(detect_search *s, int e) {
+  const bool chosen = s->frame[e] == 0 && strcmp(s->paths.values[e], "-") != 0;
+  for (;;) {
+    bool is_sound = true;
+    int64_t sounding = 0;
+    int code = read_effect(s, e, &is_sound);
+    if (code == CLI_OK)
+      code = count_sounding(s, e, &sounding);
+    if (code != CLI_OK || sounding >= CLI_FRAMES_SUITED || !chosen || !is_sound ||
+        s->frame[e] <= CLI_FRAMES_SHORTEST)
+      return code;
+    drop_effect(s, e, s->frame[e] / 2);
+  }
+}
+
+/* A stream that can be read only once is read with the shortest of the frames. */
+static int share_frame(detect_search *s) {
+  int64_t shortest = INT64_MAX;
+  int code = CLI_OK;
+  for (int e = 0; e < s->paths.count; e++)
+    shortest = dvt_at_most(shortest, s->frame[e]);
+  for (int e = 0; e < s->paths.count && code == CLI_OK; e++)
+    if (s->frame[e] != shortest) {
+      drop_effect(s, e, shortest);
+      code = load_effect(s, e);
+    }
+  return code;
+}
+
+int detect_load_effects(detect_search *s) {
+  const size_t count = (size_t)s->paths.count;
+  s->effects = cli_job_memory(&s->job, count, sizeof *s->effects);
+  s->features = cli_job_memory(&s->job, count, sizeof *s->features);
+  s->patterns = cli_job_memory(&s->job, count, sizeof *s->patterns);
+  s->frame = cli_job_memory(&s->job, count, sizeof *s->frame);
+  s->span = cli_job_memory(&s->job, count, sizeof *s->span);
+  s->groups = cli_job_memory(&s->job, count, sizeof *s->groups);
+  int code =
+      s->effects && s->features && s->patterns && s->frame && s->span && s->groups ? CLI_OK : CLI_DEVICE;
+  for (int e = 0; e < s->paths.count && code == CLI_OK; e++) {
+    s->frame[e] = s->stream.sound ? s->sound.frame : s->stream.options.frame;
+    code = name_effect(s, e, s->paths.values[e]);
+    if (code == CLI_OK)
+      code = load_effect(s, e);
+  }
+  if (code == CLI_OK && (detect_is_shared(s) || !strcmp(s->path, "-")))
+    code = share_frame(s);
+  return code;
+}

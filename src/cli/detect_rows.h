@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of davit detect: one for each window and effect. They wait in a temporary file until all are
+ * known, because a false discovery rate depends on all of them, and are then written as a table, labels or
+ * a picture. In memory are the hits, the number of rows for each p-value, and a picture's envelope.
+ *
+ * Functions that return an exit code print what is wrong first. */
+#ifndef DAVIT_SRC_CLI_DETECT_ROWS_H
+#define DAVIT_SRC_CLI_DETECT_ROWS_H
+
+#include <davit/detect.h>
+#include <stdio.h>
+
+#include "src/cli/frame/json.h"
+
+typedef enum detect_note {
+  DETECT_SHORT = 1, /* the effect has too few frames */
+  DETECT_ALPHA = 2, /* no p-value is as low as alpha */
+  DETECT_STREAM = 4 /* the stream is too short to compare with */
+} detect_note;
+
+typedef struct detect_label {
+  char *name;
+  double frame_s; /* seconds of a frame */
+  unsigned notes; /* bits of detect_note */
+} detect_label;
+
+typedef enum detect_decision { DETECT_NOTHING, DETECT_FOUND, DETECT_REPEATED } detect_decision;
+
+typedef struct detect_found {
+  davit_detect_hit hit;
+  int64_t row;
+  detect_decision decision;
+} detect_found;
+
+enum { DETECT_BINS = 2048 };
+
+typedef struct detect_rows {
+  const detect_label *effects;
+  int effect_count;
+  double alpha;
+  double fdr; /* 0: alpha decides */
+  bool any_dependence;
+  int64_t permutations;
+
+  FILE *file; /* davit_detect_hit, one after the other */
+  int64_t count;
+  int64_t *ranks;      /* rows with p-value k / (permutations + 1) */
+  double p_value;      /* up to which an effect is detected */
+  detect_found *found; /* in the order of rows */
+  int64_t found_count, capacity;
+  float level[DETECT_BINS]; /* maxima */
+  double bin_s, length_s;
+} detect_rows;
+
+/* `rows` has the members before `file`. */
+int detect_rows_open(detect_rows *rows);
+void detect_rows_close(detect_rows *rows);
+
+/* hit.effect is the label; times count from the beginning of the stream. hit.detected says whether the
+ * effect may be detected, by all but its p-value. */
+int detect_rows_add(detect_rows *rows, const davit_detect_hit *hit);
+
+/* The level at a time of the stream; times do not fall. */
+void detect_rows_level(detect_rows *rows, double at_s, float level);
+
+/* Decides about all rows. Of hits of one effect that overlap, the one with the highest score stays. */
+int detect_rows_decide(detect_rows *rows);
+
+/* The table, labels as Audacity reads them, and an SVG picture; `state` is a detect_rows. */
+bool detect_rows_table(FILE *file, const detect_rows *rows);
+bool detect_rows_labels(FILE *file, const detect_rows *rows);
+bool detect_rows_picture(FILE *file, const detect_rows *rows);
+
+/* "hits", without repetitions. */
+void detect_rows_json(cli_json *json, const detect_rows *rows);
+
+/* "short alpha", or "-". */
+const char *detect_notes(unsigned notes);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the sources of davit detect share: the state of a search (detect.c), and its effects
+ * (detect_effects.c). */
+#ifndef DAVIT_SRC_CLI_DETECT_SEARCH_H
+#define DAVIT_SRC_CLI_DETECT_SEARCH_H
+
+#include <davit/detect.h>
+
+#include "src/cli/detect_rows.h"
+#include "src/cli/formats/frames.h"
+#include "src/cli/frame/job.h"
+
+typedef struct detect_group {
+  int first, count; /* effects */
+  int64_t window, hop, frame;
+  davit_detector *detector; /* made by its first block */
+  int64_t windows;          /* before the block */
+} detect_group;
+
+typedef struct detect_search {
+  cli_job job;
+  const char *path;
+  cli_list paths; /* of the effects */
+  cli_output output, labels, picture;
+  davit_features_options sound; /* frame 0: by the effects */
+  davit_detect_options options;
+  detect_rows rows;
+  detect_label *effects;
+  cli_array *features;           /* of the effects */
+  davit_detect_effect *patterns; /* the same, for the library */
+  int64_t *frame, *span;         /* samples of a frame, and frames that sound, for each effect */
+  detect_group *groups;
+  int group_count;
+  cli_frames stream;
+  double stream_seconds; /* that its features took */
+  int64_t capacity, part,
+      moved;              /* frames of memory, of a block that is not the last, and to the next block */
+  float *frames;          /* of the block */
+  int64_t held, count;    /* frames in memory, and of these in the block */
+  int64_t first;          /* the block's first frame in the stream */
+  const detect_group *at; /* that is searched */
+  davit_detect_hit *found, *right;
+  int64_t windows; /* of this group in the block */
+  int64_t all_windows, all_frames;
+  int64_t differences;
+  double effect_seconds; /* of the effects' features */
+} detect_search;
+
+/* Whether all effects share windows, and so frames. */
+static inline bool detect_is_shared(const detect_search *s) {
+  return s->options.window > 0;
+}
+
+/* Reads the effects of s->paths, in frames of s->sound.frame samples, of the stream's for feature vectors,
+ * or of as many as suit them. */
+int detect_load_effects(detect_search *s);
+
+#endif

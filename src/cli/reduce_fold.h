@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What davit reduce computes: the elements lie in groups of `length` neighbours, and each group gives one
+ * result. The folds (sum, prod, min, max) run on the devices: davit_reduce() for one group, for several a
+ * segmented scan, of which the last element of a segment counts. What comes before and after them, element
+ * by element, is done by the host. */
+#ifndef DAVIT_SRC_CLI_REDUCE_FOLD_H
+#define DAVIT_SRC_CLI_REDUCE_FOLD_H
+
+#include <davit/operator.h>
+
+#include "src/cli/frame/job.h"
+
+/* The values of davit_operator, and more. */
+typedef enum reduce_op {
+  REDUCE_MEAN = DAVIT_OPERATOR_COUNT,
+  REDUCE_VAR,
+  REDUCE_NORM,
+  REDUCE_ARGMIN,
+  REDUCE_ARGMAX
+} reduce_op;
+
+typedef struct reduction {
+  cli_job job;
+  const char *path;
+  cli_output output;
+  int op; /* of davit_operator or reduce_op */
+  int64_t axis;
+  bool ordered; /* changes nothing: the library has one order */
+  int64_t groups, length;
+  cli_array x, result;       /* groups × length elements; `result`: one a group */
+  cli_array terms, extremes; /* scratch, as far as the operator needs it, */
+  cli_array flags, scan;     /* and for more than one group */
+} reduction;
+
+/* Makes the scratch arrays. */
+int reduce_room(reduction *r);
+
+/* One result a group, of x's type; places are int64. */
+davit_status reduce_compute(const reduction *r, void *results, bool reference);
+
+/* Whether the operator gives the place of an element. */
+static inline bool reduce_gives_place(const reduction *r) {
+  return r->op == REDUCE_ARGMIN || r->op == REDUCE_ARGMAX;
+}
+
+/* Whether the operator divides or takes roots; x is float64 then. */
+static inline bool reduce_is_real(const reduction *r) {
+  return r->op == REDUCE_MEAN || r->op == REDUCE_VAR || r->op == REDUCE_NORM;
+}
+
+#endif

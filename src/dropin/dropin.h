@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libdavit_blas: the BLAS and CBLAS of any program, computed by BLIS or on devices.
+ *
+ *   entry.c       the exported names that only jump to BLIS
+ *   fortran.c     the routines of level 3, which may go to devices
+ *   cblas.c       the same for CBLAS: row-major calls become column-major ones
+ *   supplement.c  names that BLIS lacks, and xerbla_
+ *   bind.c        loads BLIS at the first call
+ *   route.c       decides where a call is computed
+ *   device.c      starts the devices when the first call goes there
+ *   library.c     loads libdavit and calls it
+ *   log.c         DAVIT_BLAS_LOG
+ *
+ * The library needs nothing but libc until BLAS is called, and starts no thread by itself. BLIS is loaded
+ * into a scope of its own (RTLD_LOCAL), so that a name asked of it is BLIS's own. What BLIS calls by an
+ * exported name is found in the program's scope first, so its errors reach the program's xerbla_; its
+ * CBLAS calls the Fortran names, which then come by here again.
+ *
+ * Every call that is wrong, small or unknown is passed to BLIS as it came, so messages about wrong
+ * arguments are BLIS's. What goes to devices has been checked. */
+#ifndef DAVIT_SRC_DROPIN_DROPIN_H
+#define DAVIT_SRC_DROPIN_DROPIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The same sources make libdavit_blas (LP64) and libdavit_blas64 (ILP64). */
+#ifdef DVT_DROPIN_ILP64
+typedef int64_t dvt_int;
+#define DVT_DROPIN_LIBRARY "libdavit_blas64"
+#else
+typedef int dvt_int;
+#define DVT_DROPIN_LIBRARY "libdavit_blas"
+#endif
+
+#define DVT_EXPORT __attribute__((visibility("default")))
+
+/* ---- names and where they lead ---- */
+
+typedef enum dvt_name {
+#define ROUTED(name) DVT_NAME_##name,
+#define FORWARD(name) DVT_NAME_##name,
+#define HELPER(name) DVT_NAME_##name,
+#include "src/dropin/names.inc"
+#undef ROUTED
+#undef FORWARD
+#undef HELPER
+  DVT_NAMES
+} dvt_name;
+
+/* Where a name leads: at first to code that binds all of them, then to BLIS. With a log, the names that
+ * are logged there keep leading to that code. */
+extern void *dvt_dropin_slots[DVT_NAMES];
+
+#define DVT_BLIS(name)                                                                                       \
+  (*(__typeof__(&name))__atomic_load_n(&dvt_dropin_slots[DVT_NAME_##name], __ATOMIC_RELAXED))
+
+/* Loads BLIS, reads the environment; any number of times, from any thread. Ends the process with a
+ * sentence if there is no BLIS. */
+void dvt_dropin_bind(void);
+
+/* Threads that BLIS computes on. */
+int dvt_dropin_threads(void);
+
+/* ---- routing ---- */
+
+typedef enum dvt_routine {
+  DVT_GEMM,
+  DVT_SYMM,
+  DVT_HEMM,
+  DVT_SYRK,
+  DVT_HERK,
+  DVT_SYR2K,
+  DVT_HER2K,
+  DVT_TRMM,
+  DVT_TRSM
+} dvt_routine;
+
+/* A call of level 3, column-major. Letters are capitals; what a routine does not have is 0. m, n and k are
+ * those of the product that the routine does: for symm and trmm k is the order of the square matrix, for
+ * syrk m is n. */
+typedef struct dvt_call {
+  dvt_routine routine;
+  char type; /* s d c z */
+  char side, uplo, transa, transb, diag;
+  int64_t m, n, k;
+  const void *alpha, *a;
+  int64_t lda;
+  const void *b;
+  int64_t ldb;
+  const void *beta; /* of trmm and trsm NULL; c is what they overwrite */
+  void *c;
+  int64_t ldc;
+} dvt_call;
+
+/* m n k from which on a call may go to devices, or has to be logged; smaller ones go straight to BLIS. At
+ * first 0, so that the first call of level 3 works it out; infinite where no call goes to devices. */
+extern double dvt_dropin_least;
+
+static inline bool dvt_large(int64_t m, int64_t n, int64_t k) {
+  double least;
+  __atomic_load(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
+  return (double)m * (double)n * (double)k >= least;
+}
+
+/* True: the call is done. False: BLIS has to do it. */
+bool dvt_route(const dvt_call *call);
+
+/* ---- devices ---- */
+
+/* The devices that calls go to, started by the first request. Their number; 0: there are none, and *why
+ * says why, for good. */
+int dvt_dropin_devices(const int **numbers, const char **why);
+
+/* Whether it would be of use to start them. False: *why says why. */
+bool dvt_dropin_devices_likely(const char **why);
+bool dvt_dropin_devices_started(void);
+
+/* Once they are started: how many of them are GPUs. Others are the CPU itself, and never sooner than BLIS. */
+int dvt_dropin_devices_gpus(void);
+
+typedef enum dvt_outcome {
+  DVT_DONE,
+  DVT_UNTOUCHED, /* failed, and the output can still be computed from what is there */
+  DVT_BROKEN     /* failed, and the output may be half written */
+} dvt_outcome;
+
+/* *sentence: of a failure, valid until the thread's next one. */
+dvt_outcome dvt_dropin_devices_run(const dvt_call *call, const char **sentence);
+
+/* ---- log ---- */
+
+void dvt_log_open(void);
+bool dvt_log_on(void);
+
+/* One line, written whole. */
+void dvt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* To stderr, and into the log; once for each `said`. */
+void dvt_complain(bool *said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a call of level 3 is computed.
+ *
+ * A call goes to the devices if it is predicted to be done there sooner than by BLIS. The prediction knows
+ * the routine, the sizes and a few figures of a machine with H200 cards (below): arithmetic at the cards'
+ * rate, or the bytes over the link, whichever takes longer, against arithmetic on BLIS's threads. Devices
+ * are started when the calls so far would have saved the time that the start takes: no program gets slower
+ * by more than that, and a program that makes only small calls never starts them. DAVIT_BLAS_FROM=N sends
+ * every call of at least N³ there instead. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "src/base/environment.h"
+#include "src/dropin/dropin.h"
+
+/* docs/dropin.md says where these were measured. */
+static const double host_rate = 18e9;    /* of a thread of BLIS, in double precision; twice that in single */
+static const double device_rate = 50e12; /* of a card, in both precisions */
+static const double link_rate = 20e9;    /* bytes a second between pageable memory and the cards */
+static const double call_seconds = 1e-3; /* of a product of no size */
+static const double start_seconds = 0.5; /* until the devices compute the first product */
+
+double dvt_dropin_least;
+static double from;      /* DAVIT_BLAS_FROM cubed; 0: not set */
+static int64_t saved_ns; /* what devices would have saved so far */
+
+static bool single(char type) {
+  return type == 's' || type == 'c';
+}
+
+static bool complex_type(char type) {
+  return type == 'c' || type == 'z';
+}
+
+static size_t element_bytes(char type) {
+  return (single(type) ? sizeof(float) : sizeof(double)) * (complex_type(type) ? 2 : 1);
+}
+
+/* ---- the prediction ---- */
+
+static double flops(const dvt_call *call) {
+  const double product =
+      (double)call->m * (double)call->n * (double)call->k * (complex_type(call->type) ? 4 : 1);
+  switch (call->routine) {
+  case DVT_SYRK:
+  case DVT_HERK:
+  case DVT_TRMM:
+  case DVT_TRSM:
+    return product;
+  default:
+    return 2 * product;
+  }
+}
+
+/* Elements that travel: every input once, the output there and back. */
+static double elements(const dvt_call *call) {
+  const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+  switch (call->routine) {
+  case DVT_GEMM:
+    return m * k + k * n + 2 * m * n;
+  case DVT_SYMM:
+  case DVT_HEMM:
+    return k * k + 3 * m * n;
+  case DVT_SYRK:
+  case DVT_HERK:
+    return n * k + n * n;
+  case DVT_SYR2K:
+  case DVT_HER2K:
+    return 2 * n * k + n * n;
+  default:
+    return k * k / 2 + 2 * m * n;
+  }
+}
+
+static double host_seconds(const dvt_call *call) {
+  return flops(call) / (host_rate * (single(call->type) ? 2 : 1) * dvt_dropin_threads());
+}
+
+static double device_seconds(const dvt_call *call, int devices) {
+  const double arithmetic = flops(call) / (device_rate * devices);
+  const double link = elements(call) * (double)element_bytes(call->type) / link_rate;
+  return call_seconds + (arithmetic > link ? arithmetic : link);
+}
+
+/* ---- the decision ---- */
+
+static void set_least(double least) {
+  if (dvt_log_on())
+    least = -1;
+  __atomic_store(&dvt_dropin_least, &least, __ATOMIC_RELAXED);
+}
+
+static void read_from(void) {
+  static bool said;
+  const char *text = dvt_environment("DAVIT_BLAS_FROM");
+  if (!text || !*text)
+    return;
+  char *end;
+  const double n = strtod(text, &end);
+  if (*end || !(n >= 1))
+    dvt_complain(&said, "DAVIT_BLAS_FROM=%s is no size; it is ignored", text);
+  else
+    from = n * n * n;
+}
+
+/* Sets below which size no call can go to devices. False: none can. */
+static bool prepare(const char **why) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  dvt_dropin_bind();
+  pthread_once(&once, read_from);
+  if (!dvt_dropin_devices_likely(why)) {
+    set_least(INFINITY);
+    return false;
+  }
+  /* zgemm has the most arithmetic for its m n k. */
+  set_least(from > 0 ? from : call_seconds * host_rate * dvt_dropin_threads() / 8);
+  return true;
+}
+
+typedef struct decision {
+  bool devices;
+  double host, device;
+  const char *why; /* of calls that stay on the host */
+} decision;
+
+static decision decide(const dvt_call *call) {
+  decision d = {0};
+  if (!prepare(&d.why))
+    return d;
+  const double product = (double)call->m * (double)call->n * (double)call->k;
+  if (from > 0) {
+    d.devices = product >= from;
+    d.why = "smaller than DAVIT_BLAS_FROM";
+    return d;
+  }
+  const bool started = dvt_dropin_devices_started();
+  if (started && dvt_dropin_devices_gpus() == 0) {
+    d.why = "the devices are the CPU itself";
+    set_least(INFINITY);
+    return d;
+  }
+  d.host = host_seconds(call);
+  d.device = device_seconds(call, started ? dvt_dropin_devices_gpus() : 1);
+  d.why = "sooner there";
+  if (d.device >= d.host)
+    return d;
+  /* Sizes of 32 bits: less than 2^63 in all. */
+  const int64_t saves = (int64_t)(1e9 * (d.host - d.device));
+  if (!started && __atomic_add_fetch(&saved_ns, saves, __ATOMIC_RELAXED) < (int64_t)(1e9 * start_seconds)) {
+    d.why = "devices are not started for so little";
+    return d;
+  }
+  d.devices = true;
+  return d;
+}
+
+/* ---- wrong arguments, which BLIS reports ---- */
+
+static bool one_of(char letter, const char *letters) {
+  for (; *letters; letters++)
+    if (letter == *letters)
+      return true;
+  return false;
+}
+
+static bool right(const dvt_call *call) {
+  const int64_t rows_a = call->transa == 'N' ? call->m : call->k;
+  const bool hermitian = call->routine == DVT_HERK || call->routine == DVT_HER2K;
+  if (call->m < 1 || call->n < 1 || call->k < 1) /* of no size, or wrong */
+    return false;
+  if (call->uplo && !one_of(call->uplo, "UL"))
+    return false;
+  switch (call->routine) {
+  case DVT_GEMM:
+    return one_of(call->transa, "NTC") && one_of(call->transb, "NTC") && call->lda >= rows_a &&
+           call->ldb >= (call->transb == 'N' ? call->k : call->n) && call->ldc >= call->m;
+  case DVT_SYMM:
+  case DVT_HEMM:
+    return one_of(call->side, "LR") && call->lda >= call->k && call->ldb >= call->m && call->ldc >= call->m;
+  case DVT_SYRK:
+  case DVT_HERK:
+  case DVT_SYR2K:
+  case DVT_HER2K:
+    return one_of(call->transa, hermitian                  ? "NC"
+                                : complex_type(call->type) ? "NT"
+                                                           : "NTC") &&
+           call->lda >= rows_a && (!call->b || call->ldb >= rows_a) && call->ldc >= call->n;
+  default:
+    return one_of(call->side, "LR") && one_of(call->transa, "NTC") && one_of(call->diag, "NU") &&
+           call->lda >= call->k && call->ldc >= call->m;
+  }
+}
+
+/* ---- carrying it out ---- */
+
+/* "dgemm NT 8192 8192 8192" */
+static const char *describe(const dvt_call *call, char *text, size_t size) {
+  static const char *const routines[] = {"gemm",  "symm",  "hemm", "syrk", "herk",
+                                         "syr2k", "her2k", "trmm", "trsm"};
+  const char given[] = {call->side, call->uplo, call->transa, call->transb, call->diag};
+  char letters[sizeof given + 1], *next = letters;
+  for (size_t i = 0; i < sizeof given; i++)
+    if (given[i])
+      *next++ = given[i];
+  *next = 0;
+  const bool rank = call->routine >= DVT_SYRK && call->routine <= DVT_HER2K;
+  const bool square = call->routine != DVT_GEMM && !rank;
+  const long long m = call->m, n = call->n, k = call->k;
+  if (rank)
+    snprintf(text, size, "%c%s %s %lld %lld", call->type, routines[call->routine], letters, n, k);
+  else if (square)
+    snprintf(text, size, "%c%s %s %lld %lld", call->type, routines[call->routine], letters, m, n);
+  else
+    snprintf(text, size, "%c%s %s %lld %lld %lld", call->type, routines[call->routine], letters, m, n, k);
+  return text;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void log_host(const dvt_call *call, const decision *d) {
+  char text[128];
+  if (!dvt_log_on())
+    return;
+  describe(call, text, sizeof text);
+  if (d->host > 0)
+    dvt_log("%s: host, %s; predicted %.3g ms, devices %.3g ms", text, d->why, 1e3 * d->host, 1e3 * d->device);
+  else
+    dvt_log("%s: host, %s", text, d->why);
+}
+
+static void log_devices(const dvt_call *call, const decision *d, double seconds) {
+  char text[128], list[64] = "";
+  const int *numbers;
+  const char *why;
+  if (!dvt_log_on())
+    return;
+  const int count = dvt_dropin_devices(&numbers, &why);
+  for (int i = 0, length = 0; i < count && length < (int)sizeof list - 12; i++)
+    length += snprintf(list + length, sizeof list - (size_t)length, i ? ",%d" : "%d", numbers[i]);
+  describe(call, text, sizeof text);
+  if (from > 0)
+    dvt_log("%s: devices %s, DAVIT_BLAS_FROM; %.3g ms", text, list, 1e3 * seconds);
+  else
+    dvt_log("%s: devices %s, sooner there; %.3g ms, predicted %.3g ms, host %.3g ms", text, list,
+            1e3 * seconds, 1e3 * d->device, 1e3 * d->host);
+}
+
+bool dvt_route(const dvt_call *call) {
+  if (!right(call))
+    return false;
+  decision d = decide(call);
+  const int *numbers;
+  if (d.devices && dvt_dropin_devices(&numbers, &d.why) == 0) {
+    set_least(INFINITY);
+    d = (decision){.why = d.why};
+  } else if (d.devices && from <= 0) /* now that they are started, what they are is known */
+    d = decide(call);
+  if (!d.devices) {
+    log_host(call, &d);
+    return false;
+  }
+  const char *sentence;
+  const double begin = now();
+  const dvt_outcome outcome = dvt_dropin_devices_run(call, &sentence);
+  if (outcome == DVT_DONE) {
+    log_devices(call, &d, now() - begin);
+    return true;
+  }
+  char text[128];
+  static bool said_untouched, said_broken;
+  if (outcome == DVT_BROKEN) { /* BLAS has no way to report it, and the program must not compute with this */
+    dvt_complain(&said_broken, "%s: the result is lost: %s", describe(call, text, sizeof text), sentence);
+    abort();
+  }
+  dvt_complain(&said_untouched, "%s: computed on the host, as devices cannot: %s",
+               describe(call, text, sizeof text), sentence);
+  d = (decision){.why = sentence};
+  log_host(call, &d);
+  return false;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public calls of level 3. Each makes one dvt_level3 of its arguments, for a queue or for several
+ * devices. */
+#include <davit/level3.h>
+
+#include "src/level3/run.h"
+
+static davit_status enqueue(davit_queue *queue, dvt_level3 *g, const davit_level3_options *options) {
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  if (options && (options->tile || options->cache_bytes || options->separate_memory || options->report ||
+                  options->explanation))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one product as a whole",
+                      options->tile          ? "tile"
+                      : options->cache_bytes ? "cache_bytes"
+                      : options->report      ? "report"
+                      : options->explanation ? "explanation"
+                                             : "separate_memory");
+  return dvt_operation_enqueue(queue, &dvt_level3_operations[g->routine], g);
+}
+
+/* What the planner has to know: how long the sums are. Of a square A they are its order; where nothing is to
+ * be read the routine is a product of length 0, as far as it writes all of C. */
+static void describe_sums(dvt_level3 *g) {
+  const bool update = g->routine >= DVT_SYRK && g->routine <= DVT_HER2K;
+  if (dvt_level3_vanishes(g)) {
+    g->k = 0;
+    if (!update) {
+      g->routine = DVT_GEMM;
+      g->transa = g->transb = 'N';
+    }
+  } else if (!update && g->routine != DVT_GEMM) {
+    g->k = g->side == 'R' ? g->n : g->m;
+  }
+}
+
+static davit_status run(dvt_level3 *g, const davit_level3_options *given) {
+  static const davit_level3_options defaults;
+  davit_level3_options options = given ? *given : defaults;
+  DVT_TRY(dvt_level3_operations[g->routine].check(g));
+  DVT_TRY(DVT_CHECK_OPTIONS(given));
+  DVT_TRY(dvt_check_length("options->tile", options.tile));
+  int devices[DVT_MAX_DEVICES];
+  const bool any_device = !options.devices;
+  DVT_TRY(dvt_choose_devices(options.devices, options.device_count, devices, &options.device_count));
+  options.devices = devices;
+  describe_sums(g);
+  return dvt_level3_run(g, &options, any_device);
+}
+
+/* ---- the calls ---- */
+
+/* Both forms of a call: its parameters, and the members of a dvt_level3 that they give. */
+#define CALL(p, name, PARAMETERS, ...)                                                                       \
+  davit_status davit_##p##name(DVT_UNPACK PARAMETERS, const davit_level3_options *options) {                 \
+    return run(&(dvt_level3){__VA_ARGS__}, options);                                                         \
+  }                                                                                                          \
+  davit_status davit_queue_##p##name(davit_queue *queue, DVT_UNPACK PARAMETERS,                              \
+                                     const davit_level3_options *options) {                                  \
+    return enqueue(queue, &(dvt_level3){__VA_ARGS__}, options);                                              \
+  }
+#define DVT_UNPACK(...) __VA_ARGS__
+
+/* X(prefix, type, its name, the type of its real part, …) */
+#define EACH_TYPE(X, ...)                                                                                    \
+  X(d, double, DAVIT_DOUBLE, double, __VA_ARGS__)                                                            \
+  X(s, float, DAVIT_FLOAT, float, __VA_ARGS__)                                                               \
+  EACH_COMPLEX(X, __VA_ARGS__)
+#define EACH_COMPLEX(X, ...)                                                                                 \
+  X(z, davit_complex_double, DAVIT_COMPLEX_DOUBLE, double, __VA_ARGS__)                                      \
+  X(c, davit_complex_float, DAVIT_COMPLEX_FLOAT, float, __VA_ARGS__)
+
+#define OPERANDS .alpha = (double _Complex)alpha, .a = a, .lda = lda
+#define OPERAND_B .b = b, .ldb = ldb
+#define RESULT .beta = (double _Complex)beta, .c = c, .ldc = ldc
+
+#define GEMM(p, T, TYPE, P, name, ROUTINE)                                                                   \
+  CALL(p, name,                                                                                              \
+       (char transa, char transb, int64_t m, int64_t n, int64_t k, T alpha, const T *a, int64_t lda,         \
+        const T *b, int64_t ldb, T beta, T *c, int64_t ldc),                                                 \
+       .routine = ROUTINE, .type = TYPE, .transa = transa, .transb = transb, .m = m, .n = n, .k = k,         \
+       OPERANDS, OPERAND_B, RESULT)
+EACH_TYPE(GEMM, gemm, DVT_GEMM)
+
+#define SYMM(p, T, TYPE, P, name, ROUTINE)                                                                   \
+  CALL(p, name,                                                                                              \
+       (char side, char uplo, int64_t m, int64_t n, T alpha, const T *a, int64_t lda, const T *b,            \
+        int64_t ldb, T beta, T *c, int64_t ldc),                                                             \
+       .routine = ROUTINE, .type = TYPE, .side = side, .uplo = uplo, .m = m, .n = n, OPERANDS, OPERAND_B,    \
+       RESULT)
+  EACH_TYPE(SYMM, symm, DVT_SYMM)
+    EACH_COMPLEX(SYMM, hemm, DVT_HEMM)
+
+/* S is the type of alpha and beta: real for herk, as beta is for her2k. */
+#define RANK_K(p, T, TYPE, S, name, ROUTINE)                                                                 \
+  CALL(p, name,                                                                                              \
+       (char uplo, char trans, int64_t n, int64_t k, S alpha, const T *a, int64_t lda, S beta, T *c,         \
+        int64_t ldc),                                                                                        \
+       .routine = ROUTINE, .type = TYPE, .uplo = uplo, .transa = trans, .m = n, .n = n, .k = k, OPERANDS,    \
+       RESULT)
+#define SYRK(p, T, TYPE, P, name, ROUTINE) RANK_K(p, T, TYPE, T, name, ROUTINE)
+EACH_TYPE(SYRK, syrk, DVT_SYRK)
+  EACH_COMPLEX(RANK_K, herk, DVT_HERK)
+
+#define RANK_2K(p, T, TYPE, R, name, ROUTINE)                                                                \
+  CALL(p, name,                                                                                              \
+       (char uplo, char trans, int64_t n, int64_t k, T alpha, const T *a, int64_t lda, const T *b,           \
+        int64_t ldb, R beta, T *c, int64_t ldc),                                                             \
+       .routine = ROUTINE, .type = TYPE, .uplo = uplo, .transa = trans, .m = n, .n = n, .k = k, OPERANDS,    \
+       OPERAND_B, RESULT)
+#define SYR2K(p, T, TYPE, P, name, ROUTINE) RANK_2K(p, T, TYPE, T, name, ROUTINE)
+EACH_TYPE(SYR2K, syr2k, DVT_SYR2K)
+  EACH_COMPLEX(RANK_2K, her2k, DVT_HER2K)
+
+/* In place: what BLAS calls B is input and output. */
+#define TRIANGULAR(p, T, TYPE, P, name, ROUTINE)                                                             \
+  CALL(p, name,                                                                                              \
+       (char side, char uplo, char transa, char diag, int64_t m, int64_t n, T alpha, const T *a,             \
+        int64_t lda, T *b, int64_t ldb),                                                                     \
+       .routine = ROUTINE, .type = TYPE, .side = side, .uplo = uplo, .transa = transa, .diag = diag, .m = m, \
+       .n = n, OPERANDS, OPERAND_B, .c = b, .ldc = ldb)
+EACH_TYPE(TRIANGULAR, trmm, DVT_TRMM)
+  EACH_TYPE(TRIANGULAR, trsm, DVT_TRSM)

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call from its front to the end: where the operands lie, which devices there are, what is chosen. */
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "offload/runtime/stream.h"
+#include "src/base/allocate.h"
+#include "src/base/fork.h"
+#include "src/base/inject.h"
+#include "src/base/team.h"
+#include "src/level3/run.h"
+#include "src/runtime/backend_openmp.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/tuning.h"
+
+enum { DVT_NOWHERE = INT_MIN }; /* a matrix that is not read */
+
+typedef struct setup {
+  const dvt_level3_call *call;
+  bool streams;
+  int devices[DVT_PLAN_DEVICES]; /* in the order in which they are used */
+  int places[DVT_POOLS];
+  bool in_place[DVT_PLAN_DEVICES]; /* the device reaches all operands */
+  bool again; /* a device had less room than the plan takes, and now has a smaller share */
+  dvt_plan_shape shape;
+  dvt_model model;
+} setup;
+
+/* ---- devices and places ---- */
+
+static void find_places(setup *s) {
+  const dvt_level3 *g = &s->call->arguments;
+  const void *const base[] = {g->a, g->b, g->c};
+  for (int x = 0; x < DVT_POOLS; x++)
+    s->places[x] = (x == DVT_C || g->k > 0) && base[x] ? dvt_place_of(base[x]) : DVT_NOWHERE;
+}
+
+static bool reaches(const setup *s, int device, int pool) {
+  const int place = s->places[pool];
+  if (place == DVT_NOWHERE || (place == device && device != DAVIT_HOST))
+    return true;
+  return !s->call->options->separate_memory && dvt_device_find(device)->shares_host_memory &&
+         dvt_place_is_host(place);
+}
+
+static int reached(const setup *s, int device) {
+  int count = 0;
+  for (int x = 0; x < DVT_POOLS; x++)
+    count += reaches(s, device, x) && s->places[x] != DVT_NOWHERE;
+  return count;
+}
+
+/* Those that reach most operands first, and the faster ones first among those. */
+static void order_devices(setup *s) {
+  const int count = s->call->options->device_count;
+  dvt_model model;
+  dvt_model_of(s->call->options->devices, count, s->call->arguments.type, &model);
+  double weight[DVT_PLAN_DEVICES];
+  for (int i = 0; i < count; i++) {
+    const int device = s->call->options->devices[i];
+    const double mine = 1e30 * reached(s, device) + model.device[i].rate;
+    int at = i;
+    for (; at > 0 && weight[at - 1] < mine; at--) {
+      weight[at] = weight[at - 1];
+      s->devices[at] = s->devices[at - 1];
+    }
+    weight[at] = mine;
+    s->devices[at] = device;
+  }
+  s->shape.devices = count;
+}
+
+static void find_peers(setup *s) {
+  for (int i = 0; i < s->shape.devices; i++)
+    for (int j = 0; j < s->shape.devices; j++) {
+      const dvt_device *one = dvt_device_find(s->devices[i]), *other = dvt_device_find(s->devices[j]);
+      const bool same = one->shares_host_memory && other->shares_host_memory && dvt_peers_wanted();
+      s->shape.peer[i][j] = i == j || same || (dvt_device_peers(one, other) && dvt_device_peers(other, one));
+    }
+}
+
+static davit_status find_memory(setup *s) {
+  const size_t unknown = (size_t)1 << 30; /* any GPU has that much, and give_less() is there */
+  for (int i = 0; i < s->shape.devices; i++) {
+    size_t *bytes = &s->shape.device[i].bytes, total;
+    if ((*bytes = s->call->options->cache_bytes) > 0)
+      continue;
+    const davit_status status = davit_device_memory(s->devices[i], bytes, &total);
+    if (status != DAVIT_SUCCESS && status != DAVIT_UNSUPPORTED)
+      return status;
+    *bytes = status == DAVIT_SUCCESS ? *bytes / 10 * 8 : unknown;
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* A device whose free memory is unknown, or that others have filled meanwhile, may not hold the slots of a
+ * plan: then half of them, unless the caller has said how many bytes. */
+static void give_less(setup *s, const dvt_plan *plan, int device) {
+  size_t used = 0;
+  for (int pool = 0; pool < DVT_POOLS; pool++)
+    used += (size_t)plan->slots[device][pool] * plan->slot_bytes[pool];
+  s->again = used > 0 && s->call->options->cache_bytes == 0;
+  s->shape.device[device].bytes = used / 2;
+}
+
+static void set_up(setup *s) {
+  const dvt_level3 *g = &s->call->arguments;
+  s->streams = dvt_backend_running() != &dvt_backend_nowait;
+  s->shape = (dvt_plan_shape){.rule = s->call->rule,
+                              .length = {g->m, g->n, g->k},
+                              .side = g->side,
+                              .uplo = g->uplo,
+                              .transa = g->transa,
+                              .transb = g->transb,
+                              .element = davit_type_bytes(g->type),
+                              .load_c = !s->call->rule->uniform || g->beta != 0};
+  const int64_t ld[] = {g->lda, g->ldb, g->ldc};
+  for (int x = 0; x < DVT_POOLS; x++)
+    s->shape.pitch[x] = (size_t)ld[x] * s->shape.element;
+  find_places(s);
+  order_devices(s);
+  dvt_model_of(s->devices, s->shape.devices, s->call->arguments.type, &s->model);
+  for (int i = 0; i < s->shape.devices; i++) {
+    s->in_place[i] = true;
+    for (int x = 0; x < DVT_POOLS; x++) {
+      const bool here = reaches(s, s->devices[i], x);
+      s->in_place[i] = s->in_place[i] && here;
+      /* In place there is one C only, which the plan must not overwrite before it is read. */
+      s->shape.device[i].resident[x] = here && (x != DVT_C || s->call->rule->uniform);
+    }
+    s->shape.device[i].rate = s->model.device[i].rate;
+  }
+  for (int x = 0; x < DVT_POOLS; x++) {
+    s->model.on_host[x] = s->places[x] == DVT_NOWHERE || dvt_place_is_host(s->places[x]);
+    s->model.pageable[x] = s->model.on_host[x] && s->places[x] != DAVIT_PINNED;
+  }
+  find_peers(s);
+}
+
+/* ---- one device that reaches everything ---- */
+
+/* Waiting in the driver costs more than a short product: the first moments are spent asking. */
+static davit_status await_stream(dvt_stream *stream) {
+  enum { PATIENCE_NS = 2000000 };
+  const int64_t until = dvt_now_ns() + PATIENCE_NS;
+  bool idle = false;
+  while (!idle && dvt_now_ns() < until)
+    DVT_TRY(dvt_stream_query(stream, &idle));
+  return idle ? DAVIT_SUCCESS : dvt_stream_synchronize(stream);
+}
+
+static davit_status on_stream(int device, const dvt_operation *operation, const void *arguments) {
+  dvt_stream *stream;
+  const int current = dvt_cuda_current();
+  DVT_TRY(dvt_stream_acquire(device, &stream));
+  davit_status status = operation->stream(&(dvt_site){.device = device, .stream = stream}, arguments);
+  const davit_status end = await_stream(stream);
+  dvt_stream_release(stream);
+  dvt_cuda_restore(current);
+  return status == DAVIT_SUCCESS ? end : status;
+}
+
+static davit_status run_form(const setup *s, int device, const dvt_operation *operation) {
+  const dvt_level3 *g = &s->call->arguments;
+  const dvt_path path = dvt_path_on(device, s->streams && dvt_device_find(device)->ordinal >= 0, operation);
+  if (path == DVT_ON_STREAM)
+    return on_stream(device, operation, g);
+  if (path == DVT_AS_REGION) {
+    const int current = dvt_cuda_current();
+    const davit_status status = operation->region(&(dvt_site){.device = device}, g);
+    dvt_cuda_restore(current);
+    return status;
+  }
+  const double flops = 2 * (double)g->m * (double)g->n * (double)g->k;
+  const int threads = dvt_level3_threads(flops, dvt_threads());
+  return dvt_host_form(operation->host, &(dvt_site){.device = device, .threads = threads}, g);
+}
+
+static double whole_seconds(const setup *s, int index) {
+  const double all = dvt_model_product(&s->model.device[index], (double)s->call->arguments.m,
+                                       (double)s->call->arguments.n, (double)s->call->arguments.k);
+  return s->call->rule->dealing(&s->shape) == DVT_DEAL_BLOCKS ? all : all / 2;
+}
+
+/* The host itself, where the caller leaves the devices to davit and the operands lie there. */
+static double host_seconds(const setup *s) {
+  static const int host = DAVIT_HOST;
+  dvt_model model;
+  if (!s->call->any_device || s->call->options->tile || s->call->options->separate_memory ||
+      dvt_device_find(s->devices[0])->shares_host_memory)
+    return INFINITY;
+  for (int x = 0; x < DVT_POOLS; x++)
+    if (s->places[x] != DVT_NOWHERE && !dvt_place_is_host(s->places[x]))
+      return INFINITY;
+  dvt_model_of(&host, 1, s->call->arguments.type, &model);
+  return dvt_model_product(&model.device[0], (double)s->call->arguments.m, (double)s->call->arguments.n,
+                           (double)s->call->arguments.k);
+}
+
+static davit_status run_whole(const setup *s, int device, davit_level3_report *report) {
+  const dvt_operation *operation = &dvt_level3_operations[s->call->arguments.routine];
+  if (s->call->options->explanation) {
+    const double seconds = device == s->devices[0] ? whole_seconds(s, 0) : host_seconds(s);
+    *s->call->options->explanation =
+        (davit_level3_explanation){.seconds = seconds, .arithmetic = seconds, .floor_arithmetic = seconds};
+  }
+  report->device_count = 1;
+  report->products = 1;
+  report->devices[0].device = device;
+  report->devices[0].products = 1;
+  if (dvt_injected(DVT_INJECT_RUN))
+    return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", device);
+  const int64_t begin = dvt_now_ns();
+  const davit_status status = run_form(s, device, operation);
+  if (dvt_tracing())
+    dvt_trace_thread(operation->name, "compute", begin, dvt_now_ns());
+  return status;
+}
+
+/* ---- several devices, or tiles ---- */
+
+static int64_t longest_tile(const dvt_plan_choice *choice) {
+  int64_t longest = 0;
+  for (int x = 0; x < DVT_DIMS; x++)
+    longest = choice->tile[x] > longest ? choice->tile[x] : longest;
+  return longest;
+}
+
+/* Playing the plan once more says what its time is made of. */
+static davit_status explain(const setup *s, const dvt_chosen *chosen, const dvt_plan *plan) {
+  davit_level3_explanation *e = s->call->options->explanation;
+  dvt_prediction p;
+  if (!e)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_model_play(&s->model, &s->shape, plan, &p));
+  *e = (davit_level3_explanation){.seconds = p.seconds,
+                                  .arithmetic = p.arithmetic,
+                                  .load = p.load,
+                                  .peer = p.peer,
+                                  .store = p.store,
+                                  .floor_arithmetic = p.floor_arithmetic,
+                                  .floor_link = p.floor_link,
+                                  .count = chosen->count};
+  for (int i = 0; i < chosen->count; i++) {
+    const dvt_plan_choice *c = &chosen->candidate[i].choice;
+    e->choices[i].grid_m = c->grid[DVT_DIM_M];
+    e->choices[i].grid_n = c->grid[DVT_DIM_N];
+    e->choices[i].grid_k = c->grid[DVT_DIM_K];
+    e->choices[i].tile_m = c->tile[DVT_DIM_M];
+    e->choices[i].tile_n = c->tile[DVT_DIM_N];
+    e->choices[i].tile_k = c->tile[DVT_DIM_K];
+    e->choices[i].seconds = chosen->candidate[i].seconds;
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* What was remembered may not fit any more. */
+static davit_status build_plan(const setup *s, int64_t tile, dvt_chosen *chosen, dvt_plan *plan) {
+  davit_status status = dvt_plan_build(&s->shape, &chosen->candidate[0].choice, plan);
+  if (status != DAVIT_OUT_OF_DEVICE_MEMORY)
+    return status;
+  DVT_TRY(dvt_choose(&s->model, &s->shape, tile, false, chosen));
+  return dvt_plan_build(&s->shape, &chosen->candidate[0].choice, plan);
+}
+
+static davit_status run_plan(setup *s, int64_t tile, dvt_chosen *chosen, davit_level3_report *report) {
+  const dvt_plan_choice *choice = &chosen->candidate[0].choice;
+  dvt_plan plan;
+  int full;
+  DVT_TRY(build_plan(s, tile, chosen, &plan));
+  davit_status status =
+      dvt_plan_run(s->call, &s->shape, &plan, s->devices, s->places, s->streams, report, &full);
+  if (full >= 0)
+    give_less(s, &plan, full);
+  report->tile = longest_tile(choice);
+  if (status == DAVIT_SUCCESS)
+    status = explain(s, chosen, &plan);
+  dvt_plan_free(&plan);
+  return status;
+}
+
+/* By tiles, or as a whole in a place where that takes so many seconds. */
+static davit_status run_chosen(setup *s, int64_t tile, double whole, double host,
+                               davit_level3_report *report) {
+  dvt_chosen chosen = {.count = 0};
+  const bool remembered = !s->again;
+  s->again = false;
+  DVT_TRY(dvt_choose(&s->model, &s->shape, tile, remembered, &chosen));
+  const double best = chosen.candidate[0].seconds;
+  if (whole <= best)
+    return run_whole(s, s->devices[0], report);
+  if (host < best)
+    return run_whole(s, DAVIT_HOST, report);
+  return run_plan(s, tile, &chosen, report);
+}
+
+/* On a device that turns out to be too full the tuned tile is given up, and then tiles are halved, but not the
+ * caller's. What it says if nothing helps is the error of its first allocation. */
+static davit_status run_smaller(setup *s, int64_t tile, double whole, double host,
+                                davit_level3_report *report) {
+  enum { SMALLEST = 64 };
+  const int64_t wanted = s->call->options->tile;
+  int64_t smaller = report->tile;
+  dvt_error full = {.status = DAVIT_SUCCESS};
+  for (;;) {
+    const davit_status status = run_chosen(s, tile, whole, host, report);
+    if (status != DAVIT_OUT_OF_DEVICE_MEMORY)
+      return status;
+    dvt_error_keep(&full, status);
+    if (s->again) {
+      tile = wanted;
+    } else if (!wanted && smaller > SMALLEST) {
+      smaller /= 2;
+      tile = smaller;
+    } else {
+      return dvt_error_report(&full);
+    }
+  }
+}
+
+static davit_status run_best(setup *s, davit_level3_report *report) {
+  const double at_once = 200e-6; /* a search would take longer than it saves */
+  const dvt_level3 *g = &s->call->arguments;
+  int64_t longest = g->m > g->n ? g->m : g->n, tile = s->call->options->tile;
+  longest = longest > g->k ? longest : g->k;
+  if (!tile && !(s->shape.devices == 1 && s->in_place[0]))
+    tile = dvt_tuned_tile(s->devices[0], s->shape.devices, longest);
+  const double host = host_seconds(s), whole = s->in_place[0] && !tile ? whole_seconds(s, 0) : INFINITY;
+  report->tile = longest;
+  if (whole < at_once || (s->shape.devices == 1 && !isinf(whole)))
+    return run_whole(s, s->devices[0], report);
+  if (host < at_once)
+    return run_whole(s, DAVIT_HOST, report);
+  DVT_TRY(find_memory(s));
+  return run_smaller(s, tile, whole, host, report);
+}
+
+davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *options, bool any_device) {
+  const int64_t start = dvt_now_ns();
+  davit_level3_report report = {0};
+  DVT_TRY(dvt_may_wait());
+  const dvt_level3_call call = {dvt_rule_of(g->routine), *g, options, any_device};
+  davit_status status = DAVIT_SUCCESS;
+  if (g->m > 0 && g->n > 0) {
+    setup *s = dvt_allocate(1, sizeof *s);
+    if (!s)
+      return DAVIT_OUT_OF_HOST_MEMORY;
+    s->call = &call;
+    dvt_backend_hold();
+    set_up(s);
+    status = run_best(s, &report);
+    dvt_backend_drop();
+    free(s);
+    report.seconds = 1e-9 * (double)(dvt_now_ns() - start);
+  }
+  if (status == DAVIT_SUCCESS && options->report)
+    *options->report = report;
+  return status;
+}

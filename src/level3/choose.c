@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/level3/choose.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/allocate.h"
+#include "src/base/error.h"
+#include "src/level3/rule.h"
+
+enum { MOST_CANDIDATES = 8192, MOST_LENGTHS = 8, MOST_TILES = 10, LONGEST = 16384 };
+
+typedef struct search {
+  const dvt_model *model;
+  const dvt_plan_shape *shape;
+  dvt_dealing dealing;
+  uint8_t same[DVT_DIMS];
+  int64_t tile; /* given, or 0 */
+  int count;
+  dvt_candidate candidate[MOST_CANDIDATES];
+} search;
+
+static int devices_of(const dvt_plan_choice *choice) {
+  return choice->grid[0] * choice->grid[1] * choice->grid[2];
+}
+
+static void set_seconds(dvt_candidate *c, double seconds) {
+  c->seconds = seconds;
+  c->score = seconds * (1 + 0.02 * (devices_of(&c->choice) - 1));
+}
+
+static void add(search *s, const dvt_plan_choice *choice) {
+  if (s->count == MOST_CANDIDATES)
+    return;
+  dvt_candidate *c = &s->candidate[s->count];
+  *c = (dvt_candidate){.choice = *choice, .rank = s->tile ? -devices_of(choice) : 0, .number = s->count++};
+  set_seconds(c, dvt_model_guess(s->model, s->shape, choice));
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* ---- candidates ---- */
+
+/* Whether a block of the dimension has any use for being divided by `parts`. */
+static bool can_divide(const search *s, int dim, int parts) {
+  const int64_t least = s->tile ? s->tile : dim == DVT_DIM_K ? 512 : 64;
+  return parts == 1 || s->shape->length[dim] >= least * parts ||
+         (!s->tile && parts <= 2 && dim != DVT_DIM_K && s->shape->length[dim] >= 32 * parts);
+}
+
+static bool is_allowed(const search *s, const int grid[DVT_DIMS]) {
+  const dvt_rule *rule = s->shape->rule;
+  if (grid[DVT_DIM_K] > 1) {
+    if (!rule->splits_k || s->dealing != DVT_DEAL_BLOCKS || s->shape->length[DVT_DIM_K] == 0)
+      return false;
+    for (int i = 0; i < grid[0] * grid[1] * grid[2]; i++)
+      for (int j = 0; j < i; j++)
+        if (!s->shape->peer[i][j])
+          return false;
+  }
+  if (s->dealing != DVT_DEAL_BLOCKS && grid[s->dealing == DVT_DEAL_ROWS ? DVT_DIM_N : DVT_DIM_M] > 1)
+    return false;
+  return can_divide(s, DVT_DIM_M, grid[0]) && can_divide(s, DVT_DIM_N, grid[1]) &&
+         can_divide(s, DVT_DIM_K, grid[2]);
+}
+
+static int64_t block_of(const search *s, const int grid[DVT_DIMS], int dim) {
+  const int64_t length = s->shape->length[dim];
+  return larger((length + grid[dim] - 1) / grid[dim], 1);
+}
+
+/* Lengths to try for a dimension of a block: at most MOST_TILES tiles, and the whole of it. */
+static int lengths_of(int64_t block, int64_t lengths[MOST_LENGTHS]) {
+  static const int64_t some[] = {512, 1024, 2048, 3072, 4096, 8192};
+  int count = 0;
+  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+    if (some[i] < block && block <= MOST_TILES * some[i])
+      lengths[count++] = some[i];
+  lengths[count++] = block <= LONGEST ? block : LONGEST;
+  return count;
+}
+
+static void add_tiles(search *s, const int grid[DVT_DIMS]) {
+  int64_t lengths[DVT_DIMS][MOST_LENGTHS];
+  int counts[DVT_DIMS];
+  for (int x = 0; x < DVT_DIMS; x++)
+    counts[x] = lengths_of(block_of(s, grid, x), lengths[x]);
+  for (int i = 0; i < counts[0]; i++)
+    for (int j = 0; j < counts[1]; j++)
+      for (int k = 0; k < counts[2]; k++) {
+        dvt_plan_choice choice = {.tile = {lengths[0][i], lengths[1][j], lengths[2][k]}};
+        memcpy(choice.grid, grid, sizeof choice.grid);
+        add(s, &choice);
+        choice.lead = choice.tile[DVT_DIM_K] / 4;
+        choice.last = choice.tile[DVT_DIM_N] / 4;
+        if (choice.lead >= 128 && choice.last >= 128)
+          add(s, &choice);
+      }
+}
+
+static void add_grid(search *s, const int grid[DVT_DIMS]) {
+  if (!is_allowed(s, grid))
+    return;
+  if (!s->tile) {
+    add_tiles(s, grid);
+    return;
+  }
+  dvt_plan_choice choice = {.tile = {s->tile, s->tile, s->tile}};
+  memcpy(choice.grid, grid, sizeof choice.grid);
+  add(s, &choice);
+}
+
+static void add_grids(search *s) {
+  const int most = s->shape->devices;
+  for (int used = 1; used <= most; used++) {
+    if (used > 4 && used < most && used % 2)
+      continue;
+    for (int rows = 1; rows <= used; rows++)
+      for (int cols = 1; rows * cols <= used; cols++)
+        if (used % (rows * cols) == 0) {
+          const int grid[DVT_DIMS] = {rows, cols, used / (rows * cols)};
+          add_grid(s, grid);
+        }
+  }
+}
+
+/* ---- the best ---- */
+
+static int by_score(const void *left, const void *right) {
+  const dvt_candidate *a = left, *b = right;
+  if (a->rank != b->rank)
+    return a->rank - b->rank;
+  if (a->score != b->score)
+    return a->score < b->score ? -1 : 1;
+  return a->number - b->number;
+}
+
+static davit_status play(const search *s, dvt_candidate *c) {
+  dvt_plan plan;
+  dvt_prediction prediction;
+  DVT_TRY(dvt_plan_build(s->shape, &c->choice, &plan));
+  davit_status status = dvt_model_play(s->model, s->shape, &plan, &prediction);
+  dvt_plan_free(&plan);
+  if (status == DAVIT_SUCCESS)
+    set_seconds(c, prediction.seconds);
+  return status;
+}
+
+static void keep(dvt_chosen *chosen, const dvt_candidate *one) {
+  dvt_candidate list[DVT_ALTERNATIVES + 1];
+  memcpy(list, chosen->candidate, (size_t)chosen->count * sizeof *list);
+  list[chosen->count] = *one;
+  qsort(list, (size_t)chosen->count + 1, sizeof *list, by_score);
+  chosen->count = chosen->count < DVT_ALTERNATIVES ? chosen->count + 1 : chosen->count;
+  memcpy(chosen->candidate, list, (size_t)chosen->count * sizeof *list);
+}
+
+/* Of each number of devices the candidates that look best are played, the more of them the longer the work
+ * is; for one that does not fit the next. So what is found for a number does not depend on how many there
+ * are. */
+static davit_status choose(const search *s, dvt_chosen *chosen) {
+  davit_status status = DAVIT_SUCCESS;
+  bool refused = false;
+  chosen->count = 0;
+  for (int devices = 1; devices <= s->shape->devices; devices++) {
+    int played = 0, most = 1;
+    for (int i = 0; i < s->count && played < most; i++) {
+      dvt_candidate one = s->candidate[i];
+      if (devices_of(&one.choice) != devices)
+        continue;
+      if (played == 0)
+        most = one.seconds < 300e-6 ? 2 : one.seconds < 3e-3 ? 4 : 6;
+      status = play(s, &one);
+      played += status == DAVIT_SUCCESS;
+      if (status == DAVIT_SUCCESS)
+        keep(chosen, &one);
+      else if (status != DAVIT_OUT_OF_DEVICE_MEMORY)
+        return status;
+      refused |= status != DAVIT_SUCCESS;
+    }
+  }
+  if (chosen->count == 0)
+    return refused ? status : davit_fail(DAVIT_INTERNAL_ERROR, "no grid of devices suits the shape");
+  if (refused) /* a candidate that does not fit is no failure of the call */
+    dvt_error_clear();
+  return DAVIT_SUCCESS;
+}
+
+static davit_status find(const dvt_model *model, const dvt_plan_shape *shape, int64_t tile,
+                         dvt_chosen *chosen) {
+  search *s = dvt_allocate(1, sizeof *s);
+  if (!s)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES];
+  s->model = model;
+  s->shape = shape;
+  s->tile = tile;
+  s->dealing = shape->rule->dealing(shape);
+  shape->rule->layout(shape, rows, cols, s->same);
+  add_grids(s);
+  qsort(s->candidate, (size_t)s->count, sizeof *s->candidate, by_score);
+  davit_status status = choose(s, chosen);
+  free(s);
+  return status;
+}
+
+/* ---- what was chosen before ---- */
+
+enum { MEMORIES = 32 };
+
+typedef struct memory {
+  bool used;
+  int64_t tile;
+  dvt_plan_shape shape; /* with the devices' bytes rounded down to powers of two */
+  dvt_model model;
+  dvt_chosen chosen;
+} memory;
+
+/* Whoever finds the lock taken does without, in a child after fork(), too. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static memory memories[MEMORIES];
+static int next_memory;
+
+static size_t rounded(size_t bytes) {
+  return bytes ? (size_t)1 << (63 - __builtin_clzll(bytes)) : 0;
+}
+
+static dvt_plan_shape key_of(const dvt_plan_shape *shape) {
+  dvt_plan_shape key = *shape;
+  for (int i = 0; i < key.devices; i++)
+    key.device[i].bytes = rounded(key.device[i].bytes);
+  return key;
+}
+
+static bool recall(const dvt_plan_shape *key, const dvt_model *model, int64_t tile, dvt_chosen *chosen) {
+  bool found = false;
+  if (pthread_mutex_trylock(&lock) != 0)
+    return false;
+  for (int i = 0; i < MEMORIES && !found; i++) {
+    const memory *m = &memories[i];
+    found = m->used && m->tile == tile && memcmp(&m->shape, key, sizeof *key) == 0 &&
+            memcmp(&m->model, model, sizeof *model) == 0;
+    if (found)
+      *chosen = m->chosen;
+  }
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+static void remember(const dvt_plan_shape *key, const dvt_model *model, int64_t tile,
+                     const dvt_chosen *chosen) {
+  if (pthread_mutex_trylock(&lock) != 0)
+    return;
+  memory *m = &memories[next_memory];
+  next_memory = (next_memory + 1) % MEMORIES;
+  *m = (memory){.used = true, .tile = tile, .chosen = *chosen};
+  memcpy(&m->shape, key, sizeof *key);
+  memcpy(&m->model, model, sizeof *model);
+  pthread_mutex_unlock(&lock);
+}
+
+davit_status dvt_choose(const dvt_model *model, const dvt_plan_shape *shape, int64_t tile, bool remembered,
+                        dvt_chosen *chosen) {
+  const dvt_plan_shape key = key_of(shape);
+  if (remembered && recall(&key, model, tile, chosen))
+    return DAVIT_SUCCESS;
+  DVT_TRY(find(model, shape, tile, chosen));
+  remember(&key, model, tile, chosen);
+  return DAVIT_SUCCESS;
+}

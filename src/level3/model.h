@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long things take on this machine: figures of its devices and links, a play of a plan on them, and a
+ * formula that is good enough to drop bad choices before they are played. Pure functions but for
+ * dvt_model_of(), which reads the tuning table.
+ *
+ * The play gives every stream its steps in order, starts a step when the steps that it waits for are over and
+ * a host thread has had the time to enqueue it, and lets what runs at the same time share: both directions of
+ * a link, the host's memory, the arithmetic of one device, the threads that copy pageable memory. */
+#ifndef DAVIT_SRC_LEVEL3_MODEL_H
+#define DAVIT_SRC_LEVEL3_MODEL_H
+
+#include <davit/operator.h>
+
+#include "src/level3/plan.h"
+
+/* Seconds, bytes per second, flops per second. */
+typedef struct dvt_model_device {
+  bool serial;           /* no streams: one thing after another */
+  double rate;           /* of arithmetic, large products */
+  double area;           /* elements of C for which a product runs at half that rate */
+  double depth;          /* the same for k */
+  double launch;         /* of a product */
+  double up, down, both; /* host link; both: the sum while data goes both ways */
+  double row;            /* bytes of a row for which a copy of rows runs at half the link's rate */
+  /* Where columns lie a multiple of 64 KiB apart, shorter rows than this take half as long again: so products of
+   * 8192 with tiles of 2048 come out as measured. Copies by themselves do not show it. */
+  double aligned_row;
+  double latency; /* of a copy */
+  double peer;    /* from or to another device */
+  double memory;  /* device memory, read + write */
+} dvt_model_device;
+
+typedef struct dvt_model {
+  dvt_model_device device[DVT_PLAN_DEVICES];
+  double host_total;        /* from, or to, all devices together */
+  double host_copy;         /* pageable memory, all threads */
+  bool pageable[DVT_POOLS]; /* the matrix passes through pinned buffers */
+  bool on_host[DVT_POOLS];  /* the matrix is in host memory; else on a device */
+  double enqueue;           /* a step, on the device's host thread */
+  double enqueue_beside;    /* more for each other device, whose thread does the same */
+  double react;             /* of a stream to what it waited for */
+  double start;             /* of a call */
+  double start_device;      /* of each device after the first */
+} dvt_model;
+
+/* What the time of a play was spent on. */
+typedef struct dvt_prediction {
+  double seconds;
+  double arithmetic, load, peer, store; /* time in which the busiest device does that */
+  double floor_arithmetic, floor_link;
+} dvt_prediction;
+
+/* The figures for a product of `type` on these devices: tuned ones, else those of the device's kind. */
+void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *model);
+
+/* Seconds of one product of that shape on a device with operands at hand. */
+double dvt_model_product(const dvt_model_device *d, double m, double n, double k);
+
+/* Plays the plan. */
+davit_status dvt_model_play(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan *plan,
+                            dvt_prediction *prediction);
+
+/* About as long as a plan of that choice would play, in a microsecond or two. */
+double dvt_model_guess(const dvt_model *model, const dvt_plan_shape *shape, const dvt_plan_choice *choice);
+
+/* No plan on the first `devices` devices is faster. */
+void dvt_model_floors(const dvt_model *model, const dvt_plan_shape *shape, int devices,
+                      dvt_prediction *prediction);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of planning, shared by deal.c (who computes what), slots.c (where tiles lie, who waits for whom)
+ * and planner.c (in which order). */
+#ifndef DAVIT_SRC_LEVEL3_PLANNING_H
+#define DAVIT_SRC_LEVEL3_PLANNING_H
+
+#include "src/level3/rule.h"
+
+/* The newest read of a slot by one stream. */
+typedef struct dvt_slot_reader {
+  int32_t stream, step;
+} dvt_slot_reader;
+
+/* A tile in a slot. Slots of a pool form a list from the least to the most recently used. */
+typedef struct dvt_slot {
+  int64_t tile;   /* DVT_MATRICES * index + matrix, -1: empty */
+  int64_t used;   /* the product that used it last: slots of the product at hand are not given away */
+  bool held;      /* not to be given away */
+  int32_t writer; /* step that wrote it last, -1: none */
+  int32_t older, newer;
+  int32_t readers, room;
+  dvt_slot_reader *reader; /* since then */
+} dvt_slot;
+
+typedef struct dvt_pool {
+  dvt_slot *slot;
+  int64_t slots, capacity;
+  int32_t oldest, newest;
+} dvt_pool;
+
+/* The state of planning one device. */
+typedef struct dvt_planner {
+  const dvt_plan_device *limits;
+  int part;                       /* of k */
+  int64_t row0, row1, col0, col1; /* its block of C, in tiles */
+  int64_t k0, k1;                 /* its part of k, in tiles; everything for a rule in place */
+  int64_t panel_m, panel_n;       /* the panel that it works on at a time */
+  int64_t panel_i, panel_j;       /* where the panel starts */
+  int64_t split;                  /* k-outer below this term, tile by tile from here */
+  int64_t cursor, number;         /* position in the panel, and the term of that tile */
+  bool by_tile, done;
+  bool evicts;
+  dvt_pool pool[DVT_POOLS];
+  int32_t *place[DVT_MATRICES]; /* tile -> slot, -1 if none */
+  uint8_t *need[DVT_MATRICES];  /* tiles that its terms read */
+  int64_t imports, products;
+} dvt_planner;
+
+typedef struct dvt_planning {
+  const dvt_plan_shape *shape;
+  const dvt_plan_choice *choice;
+  const dvt_rule *rule;
+  dvt_dealing dealing;
+  dvt_plan *plan;
+  uint8_t same[DVT_DIMS];
+  int parts; /* of k */
+  int blocks;
+  int64_t terms_per_k;
+  uint8_t *finished; /* of each tile of C, parts of k that are done; where there are several */
+  dvt_planner device[DVT_PLAN_DEVICES];
+  int32_t known[DVT_PLAN_DEVICES * DVT_ROLES][DVT_PLAN_DEVICES * DVT_ROLES]; /* newest step waited for */
+} dvt_planning;
+
+/* ---- deal.c ---- */
+
+/* Cuts the dimensions and gives each device its block. */
+davit_status dvt_deal(dvt_planning *p);
+
+/* Whether tile (i, j) of C is an output. */
+bool dvt_is_output(const dvt_planning *p, int64_t i, int64_t j);
+
+/* ---- slots.c ---- */
+
+int64_t dvt_tile_count(const dvt_plan *plan, int matrix);
+int64_t dvt_tile_index(const dvt_plan *plan, const dvt_operand *tile);
+davit_status dvt_pool_open(dvt_pool *pool, int64_t capacity);
+void dvt_pool_close(dvt_pool *pool);
+
+/* The slot that holds a tile on a device, -1 if none; and a slot for a new tile, -1 if the pool is too small:
+ * a fresh one, or the one used longest ago. */
+int32_t dvt_slot_find(const dvt_planning *p, int device, const dvt_operand *tile);
+int32_t dvt_slot_take(dvt_planning *p, int device, const dvt_operand *tile);
+bool dvt_slot_has_room(const dvt_planning *p, int device, int matrix);
+dvt_slot *dvt_slot_at(dvt_planning *p, int device, int matrix, int32_t slot);
+void dvt_slot_touch(dvt_planning *p, int device, int matrix, int32_t slot);
+
+/* The slot's content is not wanted any more. */
+void dvt_slot_release(dvt_planning *p, int device, int matrix, int32_t slot);
+
+/* Steps that a step waits for. */
+enum { DVT_MOST_WAITS = 128 };
+typedef struct dvt_waits {
+  int count;
+  int32_t step[DVT_MOST_WAITS];
+} dvt_waits;
+void dvt_wait_to_read(dvt_waits *waits, const dvt_slot *slot);
+void dvt_wait_to_write(dvt_waits *waits, const dvt_slot *slot);
+
+/* Appends the step; `number` is its own. */
+davit_status dvt_emit(dvt_planning *p, dvt_step *step, const dvt_waits *waits, int32_t *number);
+davit_status dvt_slot_read(dvt_slot *slot, int device, int role, int32_t step);
+void dvt_slot_written(dvt_slot *slot, int32_t step);
+
+#endif

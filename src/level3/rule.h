@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a routine of level 3 tells the planner: one rule, a table of pure functions.
+ *
+ * An output tile (i, j) of C is the sum of terms, in the order of their numbers. The rule says which tiles of
+ * C are outputs and gives the terms of each. Positions in operands are those of the tile as it is stored:
+ * where op(A) is the transpose, the operand of op(A) (i, k) is {DVT_A, 'T', k, i}.
+ *
+ *   uniform    outputs do not depend on each other, and every output has terms_per_k terms for each tile of k
+ *              (of which the first is a product): the planner orders and divides them as it likes, and sets
+ *              their beta (gemm, symm, hemm, syrk, herk, syr2k, her2k)
+ *   in place   C is loaded, and outputs are made from tiles of C in the same column (or row) as well: those
+ *              that come earlier in the rule's order are finished outputs (trsm), the others still the tiles as
+ *              they were (trmm). The first term of an output works on it in place. Columns (rows) are divided
+ *              over devices, and the outputs of one are computed in the order that the rule gives. */
+#ifndef DAVIT_SRC_LEVEL3_RULE_H
+#define DAVIT_SRC_LEVEL3_RULE_H
+
+#include "src/level3/plan.h"
+
+typedef enum dvt_dealing {
+  DVT_DEAL_BLOCKS,   /* any grid */
+  DVT_DEAL_TRIANGLE, /* outputs are the triangle `uplo`; columns are dealt by area */
+  DVT_DEAL_COLUMNS,  /* in place: columns of tiles are independent */
+  DVT_DEAL_ROWS      /* in place: rows of tiles are independent */
+} dvt_dealing;
+
+struct dvt_rule {
+  const char *name;
+  bool uniform;
+  bool splits_k;   /* uniform, and partial sums over parts of k may be added */
+  int terms_per_k; /* of a uniform rule; 0: 1 */
+  /* Dimensions of the matrices as stored, by the letters of the shape; and for each dimension the one whose
+   * cut it shares (itself, or an earlier one). */
+  void (*layout)(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
+                 uint8_t same[DVT_DIMS]);
+  dvt_dealing (*dealing)(const dvt_plan_shape *shape);
+  /* In place: outputs of a column (row) come in descending order. NULL: ascending. */
+  bool (*descends)(const dvt_plan_shape *shape);
+  /* How many terms an output has; NULL for a uniform rule. */
+  int64_t (*terms)(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j);
+  void (*term)(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
+               dvt_term *term);
+};
+
+extern const dvt_rule dvt_gemm_rule;
+
+const dvt_rule *dvt_rule_of(dvt_routine routine);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of the routines, and a table of them. */
+#include "src/level3/rule.h"
+
+/* ---- gemm ---- */
+
+static void layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
+                   uint8_t same[DVT_DIMS]) {
+  const bool na = shape->transa == 'N', nb = shape->transb == 'N';
+  rows[DVT_A] = na ? DVT_DIM_M : DVT_DIM_K;
+  cols[DVT_A] = na ? DVT_DIM_K : DVT_DIM_M;
+  rows[DVT_B] = nb ? DVT_DIM_K : DVT_DIM_N;
+  cols[DVT_B] = nb ? DVT_DIM_N : DVT_DIM_K;
+  rows[DVT_C] = rows[DVT_SUM] = DVT_DIM_M;
+  cols[DVT_C] = cols[DVT_SUM] = DVT_DIM_N;
+  for (int x = 0; x < DVT_DIMS; x++)
+    same[x] = (uint8_t)x;
+}
+
+static dvt_dealing dealing(const dvt_plan_shape *shape) {
+  (void)shape;
+  return DVT_DEAL_BLOCKS;
+}
+
+/* C (i, j) += op(A) (i, k) op(B) (k, j). */
+static void term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
+                 dvt_term *t) {
+  const int32_t row = (int32_t)i, col = (int32_t)j, depth = (int32_t)k;
+  (void)plan;
+  t->kernel = DVT_GEMM;
+  t->left = shape->transa == 'N' ? (dvt_operand){DVT_A, 'N', row, depth}
+                                 : (dvt_operand){DVT_A, shape->transa, depth, row};
+  t->right = shape->transb == 'N' ? (dvt_operand){DVT_B, 'N', depth, col}
+                                  : (dvt_operand){DVT_B, shape->transb, col, depth};
+}
+
+const dvt_rule dvt_gemm_rule = {
+    .name = "gemm", .uniform = true, .splits_k = true, .layout = layout, .dealing = dealing, .term = term};
+
+/* ---- what the other rules share ---- */
+
+/* Tile (row, col) of op(X), as stored. */
+static dvt_operand op(dvt_matrix matrix, char trans, int64_t row, int64_t col) {
+  return trans == 'N' ? (dvt_operand){(int8_t)matrix, 'N', (int32_t)row, (int32_t)col}
+                      : (dvt_operand){(int8_t)matrix, trans, (int32_t)col, (int32_t)row};
+}
+
+/* The matrices as stored, by the letters of the dimensions: rows and columns of A, B and C. */
+static void set_layout(uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES], uint8_t same[DVT_DIMS],
+                       const dvt_dim of_a[2], const dvt_dim of_b[2], dvt_dim sharing, dvt_dim shared) {
+  rows[DVT_A] = (uint8_t)of_a[0];
+  cols[DVT_A] = (uint8_t)of_a[1];
+  rows[DVT_B] = (uint8_t)of_b[0];
+  cols[DVT_B] = (uint8_t)of_b[1];
+  rows[DVT_C] = rows[DVT_SUM] = DVT_DIM_M;
+  cols[DVT_C] = cols[DVT_SUM] = DVT_DIM_N;
+  for (int x = 0; x < DVT_DIMS; x++)
+    same[x] = (uint8_t)x;
+  same[sharing] = (uint8_t)shared;
+}
+
+/* ---- symm, hemm ---- */
+
+/* A is square, and k its order: m for side 'L', n for 'R'. */
+static void square_layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
+                          uint8_t same[DVT_DIMS]) {
+  const bool right = shape->side == 'R';
+  const dvt_dim order = right ? DVT_DIM_N : DVT_DIM_M;
+  set_layout(rows, cols, same, (dvt_dim[]){order, order},
+             (dvt_dim[]){right ? DVT_DIM_M : DVT_DIM_K, right ? DVT_DIM_K : DVT_DIM_N}, DVT_DIM_K, order);
+}
+
+/* Tile (i, j) of A, which is stored, or whose mirror image is. */
+static dvt_operand of_half(const dvt_plan_shape *shape, int64_t i, int64_t j, char mirrored) {
+  const bool stored = shape->uplo == 'L' ? i >= j : i <= j;
+  return op(DVT_A, stored ? 'N' : mirrored, i, j);
+}
+
+static void square_term(const dvt_plan_shape *shape, int64_t i, int64_t j, int64_t k, dvt_term *t,
+                        dvt_routine diagonal, char mirrored) {
+  const bool right = shape->side == 'R';
+  t->kernel = (uint8_t)((right ? j : i) == k ? diagonal : DVT_GEMM);
+  t->left = right ? op(DVT_B, 'N', i, k) : of_half(shape, i, k, mirrored);
+  t->right = right ? of_half(shape, k, j, mirrored) : op(DVT_B, 'N', k, j);
+}
+
+static void symm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
+                      dvt_term *t) {
+  (void)plan;
+  square_term(shape, i, j, k, t, DVT_SYMM, 'T');
+}
+
+static void hemm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
+                      dvt_term *t) {
+  (void)plan;
+  square_term(shape, i, j, k, t, DVT_HEMM, 'C');
+}
+
+static const dvt_rule symm_rule = {
+    .name = "symm", .uniform = true, .layout = square_layout, .dealing = dealing, .term = symm_term};
+static const dvt_rule hemm_rule = {
+    .name = "hemm", .uniform = true, .layout = square_layout, .dealing = dealing, .term = hemm_term};
+
+/* ---- syrk, herk, syr2k, her2k ---- */
+
+static void update_layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES], uint8_t cols[DVT_MATRICES],
+                          uint8_t same[DVT_DIMS]) {
+  const bool plain = shape->transa == 'N';
+  const dvt_dim operand[] = {plain ? DVT_DIM_N : DVT_DIM_K, plain ? DVT_DIM_K : DVT_DIM_N};
+  set_layout(rows, cols, same, operand, operand, DVT_DIM_N, DVT_DIM_M);
+}
+
+static dvt_dealing triangle(const dvt_plan_shape *shape) {
+  (void)shape;
+  return DVT_DEAL_TRIANGLE;
+}
+
+/* op(left) (i, k) op'(right) (k, j), where op' undoes op. On the diagonal the kernel takes both from one
+ * side. */
+static void update_term(const dvt_plan_shape *shape, int64_t i, int64_t j, int64_t k, dvt_matrix left,
+                        dvt_matrix right, dvt_routine diagonal, char mirrored, dvt_term *t) {
+  const char other = shape->transa == 'N' ? mirrored : 'N';
+  t->kernel = (uint8_t)(i == j ? diagonal : DVT_GEMM);
+  t->left = op(left, shape->transa, i, k);
+  t->right = op(right, other, k, j);
+}
+
+static void syrk_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
+                      dvt_term *t) {
+  (void)plan;
+  update_term(shape, i, j, k, DVT_A, DVT_A, DVT_SYRK, 'T', t);
+}
+
+static void herk_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t k,
+                      dvt_term *t) {
+  (void)plan;
+  update_term(shape, i, j, k, DVT_A, DVT_A, DVT_HERK, 'C', t);
+}
+
+/* A B' first, then B A', which the diagonal's kernel has done already. */
+static void pair_term(const dvt_plan_shape *shape, int64_t i, int64_t j, int64_t number, dvt_routine diagonal,
+                      char mirrored, dvt_term *t) {
+  const bool second = number % 2 == 1;
+  update_term(shape, i, j, number / 2, second ? DVT_B : DVT_A, second ? DVT_A : DVT_B,
+              second ? DVT_ROUTINES : diagonal, mirrored, t);
+}
+
+static void syr2k_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j,
+                       int64_t number, dvt_term *t) {
+  (void)plan;
+  pair_term(shape, i, j, number, DVT_SYR2K, 'T', t);
+}
+
+static void her2k_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j,
+                       int64_t number, dvt_term *t) {
+  (void)plan;
+  pair_term(shape, i, j, number, DVT_HER2K, 'C', t);
+  t->alpha = number % 2 == 1 ? DVT_CONJ_ALPHA : DVT_ALPHA;
+}
+
+static const dvt_rule syrk_rule = {
+    .name = "syrk", .uniform = true, .layout = update_layout, .dealing = triangle, .term = syrk_term};
+static const dvt_rule herk_rule = {
+    .name = "herk", .uniform = true, .layout = update_layout, .dealing = triangle, .term = herk_term};
+static const dvt_rule syr2k_rule = {.name = "syr2k",
+                                    .uniform = true,
+                                    .terms_per_k = 2,
+                                    .layout = update_layout,
+                                    .dealing = triangle,
+                                    .term = syr2k_term};
+static const dvt_rule her2k_rule = {.name = "her2k",
+                                    .uniform = true,
+                                    .terms_per_k = 2,
+                                    .layout = update_layout,
+                                    .dealing = triangle,
+                                    .term = her2k_term};
+
+/* ---- trmm, trsm ---- */
+
+static void triangular_layout(const dvt_plan_shape *shape, uint8_t rows[DVT_MATRICES],
+                              uint8_t cols[DVT_MATRICES], uint8_t same[DVT_DIMS]) {
+  const dvt_dim order = shape->side == 'R' ? DVT_DIM_N : DVT_DIM_M;
+  set_layout(rows, cols, same, (dvt_dim[]){order, order}, (dvt_dim[]){DVT_DIM_M, DVT_DIM_N}, DVT_DIM_K,
+             order);
+}
+
+static dvt_dealing lines(const dvt_plan_shape *shape) {
+  return shape->side == 'R' ? DVT_DEAL_ROWS : DVT_DEAL_COLUMNS;
+}
+
+/* Whether op(A) is a lower triangle. */
+static bool is_lower(const dvt_plan_shape *shape) {
+  return (shape->uplo == 'L') == (shape->transa == 'N');
+}
+
+/* Whether an output is made from those before it in its line: else from those behind. */
+static bool takes_earlier(const dvt_plan_shape *shape) {
+  return is_lower(shape) == (shape->side == 'L');
+}
+
+/* A product needs the tiles as they were, so it comes to them last; a solution needs them finished. */
+static bool trmm_descends(const dvt_plan_shape *shape) {
+  return takes_earlier(shape);
+}
+
+static bool trsm_descends(const dvt_plan_shape *shape) {
+  return !takes_earlier(shape);
+}
+
+static int64_t position_in_line(const dvt_plan_shape *shape, int64_t i, int64_t j) {
+  return shape->side == 'R' ? j : i;
+}
+
+/* Its own diagonal tile, and one for each tile that it is made from. */
+static int64_t triangular_terms(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j) {
+  const int64_t at = position_in_line(shape, i, j),
+                tiles = plan->cut[shape->side == 'R' ? DVT_DIM_N : DVT_DIM_M].tiles;
+  return takes_earlier(shape) ? at + 1 : tiles - at;
+}
+
+/* The diagonal tile of A, in place; or the product of another tile with tile `other` of C. */
+static void diagonal_term(const dvt_plan_shape *shape, int64_t i, int64_t j, dvt_routine kernel,
+                          dvt_term *t) {
+  const int64_t at = position_in_line(shape, i, j);
+  t->kernel = (uint8_t)kernel;
+  t->left = op(DVT_A, shape->transa, at, at);
+}
+
+static void other_term(const dvt_plan_shape *shape, int64_t i, int64_t j, int64_t other, dvt_term *t) {
+  const bool right = shape->side == 'R';
+  t->kernel = DVT_GEMM;
+  t->left = right ? op(DVT_C, 'N', i, other) : op(DVT_A, shape->transa, i, other);
+  t->right = right ? op(DVT_A, shape->transa, other, j) : op(DVT_C, 'N', other, j);
+}
+
+/* The n-th of the tiles that an output is made from, the nearest last. */
+static int64_t other_tile(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t n) {
+  return takes_earlier(shape) ? n : plan->cut[shape->side == 'R' ? DVT_DIM_N : DVT_DIM_M].tiles - 1 - n;
+}
+
+static void trmm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
+                      dvt_term *t) {
+  t->alpha = DVT_ALPHA;
+  t->beta = number == 0 ? DVT_ZERO : DVT_ONE;
+  if (number == 0)
+    diagonal_term(shape, i, j, DVT_TRMM, t);
+  else
+    other_term(shape, i, j, other_tile(shape, plan, number - 1), t);
+}
+
+static void trsm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
+                      dvt_term *t) {
+  const int64_t last = triangular_terms(shape, plan, i, j) - 1;
+  t->alpha = number < last ? DVT_MINUS_ONE : last == 0 ? DVT_ALPHA : DVT_ONE;
+  t->beta = number < last ? (number == 0 ? DVT_ALPHA : DVT_ONE) : DVT_ZERO;
+  if (number == last)
+    diagonal_term(shape, i, j, DVT_TRSM, t);
+  else
+    other_term(shape, i, j, other_tile(shape, plan, number), t);
+}
+
+static const dvt_rule trmm_rule = {.name = "trmm",
+                                   .layout = triangular_layout,
+                                   .dealing = lines,
+                                   .descends = trmm_descends,
+                                   .terms = triangular_terms,
+                                   .term = trmm_term};
+static const dvt_rule trsm_rule = {.name = "trsm",
+                                   .layout = triangular_layout,
+                                   .dealing = lines,
+                                   .descends = trsm_descends,
+                                   .terms = triangular_terms,
+                                   .term = trsm_term};
+
+/* ---- all ---- */
+
+const dvt_rule *dvt_rule_of(dvt_routine routine) {
+  static const dvt_rule *const rules[DVT_ROUTINES] = {
+      [DVT_GEMM] = &dvt_gemm_rule, [DVT_SYMM] = &symm_rule, [DVT_HEMM] = &hemm_rule,
+      [DVT_SYRK] = &syrk_rule,     [DVT_HERK] = &herk_rule, [DVT_SYR2K] = &syr2k_rule,
+      [DVT_HER2K] = &her2k_rule,   [DVT_TRMM] = &trmm_rule, [DVT_TRSM] = &trsm_rule};
+  return rules[routine];
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Carrying out a plan: a call of a routine of level 3, as its front describes it. */
+#ifndef DAVIT_SRC_LEVEL3_RUN_H
+#define DAVIT_SRC_LEVEL3_RUN_H
+
+#include <davit/level3.h>
+
+#include "src/level3/choose.h"
+#include "src/level3/routine.h"
+#include "src/level3/rule.h"
+
+typedef struct dvt_level3_call {
+  const dvt_rule *rule;
+  dvt_level3 arguments;                /* checked */
+  const davit_level3_options *options; /* with devices */
+  bool any_device;                     /* the caller has named none */
+} dvt_level3_call;
+
+/* Carries out a plan on these devices, in the plan's order; the report is filled but for seconds and tile.
+ * After a failure C is undefined, but for one before the first step: then it is as it was. `full` receives
+ * the index of a device that had no room for its slots, else -1. */
+davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *shape, const dvt_plan *plan,
+                          const int *devices, const int places[DVT_POOLS], bool streams,
+                          davit_level3_report *report, int *full);
+
+/* Threads of the host, of those there are, that so many flops are worth. */
+int dvt_level3_threads(double flops, int most);
+
+/* The whole operation, over the devices that are predicted to be the fastest choice. The options name
+ * devices; any_device says that the caller has named none. */
+davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *options, bool any_device);
+
+#endif

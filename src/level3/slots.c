@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where tiles lie on devices, and which steps wait for which. A slot knows the step that wrote it last and
+ * the newest read of each stream since then: who reads waits for the writer, who overwrites waits for all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/allocate.h"
+#include "src/base/error.h"
+#include "src/level3/planning.h"
+
+/* ---- tiles ---- */
+
+int64_t dvt_tile_count(const dvt_plan *plan, int matrix) {
+  return (int64_t)plan->cut[plan->rows[matrix]].tiles * plan->cut[plan->cols[matrix]].tiles;
+}
+
+int64_t dvt_tile_index(const dvt_plan *plan, const dvt_operand *tile) {
+  return tile->row + (int64_t)tile->col * plan->cut[plan->rows[tile->matrix]].tiles;
+}
+
+int64_t dvt_tile_rows(const dvt_plan *plan, const dvt_operand *tile) {
+  return dvt_cut_length(&plan->cut[plan->rows[tile->matrix]], tile->row);
+}
+
+int64_t dvt_tile_cols(const dvt_plan *plan, const dvt_operand *tile) {
+  return dvt_cut_length(&plan->cut[plan->cols[tile->matrix]], tile->col);
+}
+
+/* ---- pools ---- */
+
+davit_status dvt_pool_open(dvt_pool *pool, int64_t capacity) {
+  *pool = (dvt_pool){.capacity = capacity, .oldest = -1, .newest = -1};
+  pool->slot = dvt_allocate((size_t)capacity + 1, sizeof *pool->slot);
+  return pool->slot ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+}
+
+void dvt_pool_close(dvt_pool *pool) {
+  for (int64_t s = 0; pool->slot && s < pool->slots; s++)
+    free(pool->slot[s].reader);
+  free(pool->slot);
+  pool->slot = NULL;
+}
+
+static void unlink_slot(dvt_pool *pool, int32_t s) {
+  dvt_slot *one = &pool->slot[s];
+  *(one->older < 0 ? &pool->oldest : &pool->slot[one->older].newer) = one->newer;
+  *(one->newer < 0 ? &pool->newest : &pool->slot[one->newer].older) = one->older;
+}
+
+static void link_newest(dvt_pool *pool, int32_t s) {
+  pool->slot[s].older = pool->newest;
+  pool->slot[s].newer = -1;
+  *(pool->newest < 0 ? &pool->oldest : &pool->slot[pool->newest].newer) = s;
+  pool->newest = s;
+}
+
+static void link_oldest(dvt_pool *pool, int32_t s) {
+  pool->slot[s].newer = pool->oldest;
+  pool->slot[s].older = -1;
+  *(pool->oldest < 0 ? &pool->newest : &pool->slot[pool->oldest].older) = s;
+  pool->oldest = s;
+}
+
+dvt_slot *dvt_slot_at(dvt_planning *p, int device, int matrix, int32_t slot) {
+  return &p->device[device].pool[dvt_pool_of(matrix)].slot[slot];
+}
+
+void dvt_slot_touch(dvt_planning *p, int device, int matrix, int32_t slot) {
+  dvt_planner *d = &p->device[device];
+  dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
+  unlink_slot(pool, slot);
+  link_newest(pool, slot);
+  pool->slot[slot].used = d->products;
+}
+
+int32_t dvt_slot_find(const dvt_planning *p, int device, const dvt_operand *tile) {
+  return p->device[device].place[tile->matrix][dvt_tile_index(p->plan, tile)];
+}
+
+static void empty(dvt_planner *d, dvt_slot *slot) {
+  if (slot->tile >= 0)
+    d->place[slot->tile % DVT_MATRICES][slot->tile / DVT_MATRICES] = -1;
+  slot->tile = -1;
+  slot->held = false;
+}
+
+/* The slot to give away: the one that was used longest ago. */
+static int32_t find_victim(const dvt_planner *d, const dvt_pool *pool) {
+  for (int32_t s = pool->oldest; s >= 0; s = pool->slot[s].newer) {
+    const dvt_slot *one = &pool->slot[s];
+    if (one->tile < 0 || (!one->held && one->used != d->products))
+      return s;
+  }
+  return -1;
+}
+
+bool dvt_slot_has_room(const dvt_planning *p, int device, int matrix) {
+  const dvt_planner *d = &p->device[device];
+  const dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
+  return pool->slots < pool->capacity || find_victim(d, pool) >= 0;
+}
+
+static int32_t find_room(dvt_planning *p, dvt_planner *d, dvt_pool *pool) {
+  if (pool->slots < pool->capacity) {
+    int32_t s = (int32_t)pool->slots++;
+    pool->slot[s] = (dvt_slot){.tile = -1, .writer = -1};
+    link_newest(pool, s);
+    return s;
+  }
+  const int32_t s = find_victim(d, pool);
+  if (s >= 0 && pool->slot[s].tile >= 0)
+    p->plan->evictions += pool->slot[s].tile % DVT_MATRICES != DVT_C; /* those of C have gone home by then */
+  if (s >= 0)
+    empty(d, &pool->slot[s]);
+  return s;
+}
+
+int32_t dvt_slot_take(dvt_planning *p, int device, const dvt_operand *tile) {
+  dvt_planner *d = &p->device[device];
+  const int64_t index = dvt_tile_index(p->plan, tile);
+  dvt_pool *pool = &d->pool[dvt_pool_of(tile->matrix)];
+  int32_t s = find_room(p, d, pool);
+  if (s < 0)
+    return s;
+  pool->slot[s].tile = index * DVT_MATRICES + tile->matrix;
+  d->place[tile->matrix][index] = s;
+  dvt_slot_touch(p, device, tile->matrix, s);
+  return s;
+}
+
+void dvt_slot_release(dvt_planning *p, int device, int matrix, int32_t slot) {
+  dvt_planner *d = &p->device[device];
+  dvt_pool *pool = &d->pool[dvt_pool_of(matrix)];
+  empty(d, &pool->slot[slot]);
+  unlink_slot(pool, slot);
+  link_oldest(pool, slot);
+}
+
+/* ---- who waits for whom ---- */
+
+static void add(dvt_waits *waits, int32_t step) {
+  if (step >= 0 && waits->count < DVT_MOST_WAITS)
+    waits->step[waits->count++] = step;
+}
+
+void dvt_wait_to_read(dvt_waits *waits, const dvt_slot *slot) {
+  add(waits, slot->writer);
+}
+
+void dvt_wait_to_write(dvt_waits *waits, const dvt_slot *slot) {
+  add(waits, slot->writer);
+  for (int32_t i = 0; i < slot->readers; i++)
+    add(waits, slot->reader[i].step);
+}
+
+davit_status dvt_slot_read(dvt_slot *slot, int device, int role, int32_t step) {
+  const int32_t stream = device * DVT_ROLES + role;
+  for (int32_t i = 0; i < slot->readers; i++)
+    if (slot->reader[i].stream == stream) {
+      slot->reader[i].step = step;
+      return DAVIT_SUCCESS;
+    }
+  if (slot->readers == slot->room) {
+    int32_t room = slot->room ? 2 * slot->room : 4;
+    dvt_slot_reader *grown = dvt_reallocate(slot->reader, (size_t)room, sizeof *grown);
+    if (!grown)
+      return DAVIT_OUT_OF_HOST_MEMORY;
+    slot->reader = grown;
+    slot->room = room;
+  }
+  slot->reader[slot->readers++] = (dvt_slot_reader){stream, step};
+  return DAVIT_SUCCESS;
+}
+
+void dvt_slot_written(dvt_slot *slot, int32_t step) {
+  slot->writer = step;
+  slot->readers = 0;
+}
+
+/* ---- the sequence ---- */
+
+static int stream_of(const dvt_step *step) {
+  return step->device * DVT_ROLES + step->role;
+}
+
+static davit_status grow(void **array, int64_t used, int64_t *capacity, size_t bytes) {
+  if (used < *capacity)
+    return DAVIT_SUCCESS;
+  int64_t larger = *capacity ? 2 * *capacity : 256;
+  void *grown = dvt_reallocate(*array, (size_t)larger, bytes);
+  if (!grown)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  *array = grown;
+  *capacity = larger;
+  return DAVIT_SUCCESS;
+}
+
+/* Of the steps of one stream only the newest is waited for, and only if the stream has not waited for it or a
+ * later one before. */
+static bool is_news(dvt_planning *p, int stream, const dvt_waits *waits, int at) {
+  const dvt_step *steps = p->plan->step;
+  const int other = stream_of(&steps[waits->step[at]]);
+  if (other == stream || p->known[stream][other] >= waits->step[at])
+    return false;
+  for (int i = 0; i < waits->count; i++)
+    if (stream_of(&steps[waits->step[i]]) == other && waits->step[i] > waits->step[at])
+      return false;
+  return true;
+}
+
+davit_status dvt_emit(dvt_planning *p, dvt_step *step, const dvt_waits *waits, int32_t *number) {
+  dvt_plan *plan = p->plan;
+  const int stream = stream_of(step);
+  DVT_TRY(grow((void **)&plan->step, plan->steps, &plan->capacity, sizeof *plan->step));
+  step->first_wait = (int32_t)plan->waits;
+  step->waits = 0;
+  for (int i = 0; i < waits->count; i++) {
+    if (!is_news(p, stream, waits, i))
+      continue;
+    DVT_TRY(grow((void **)&plan->wait, plan->waits, &plan->wait_capacity, sizeof *plan->wait));
+    p->known[stream][stream_of(&plan->step[waits->step[i]])] = waits->step[i];
+    plan->step[waits->step[i]].marked = true;
+    plan->wait[plan->waits++] = waits->step[i];
+    step->waits++;
+  }
+  *number = (int32_t)plan->steps;
+  plan->step[plan->steps++] = *step;
+  return DAVIT_SUCCESS;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/runtime/segment.h"
+
+#include <stdlib.h>
+
+#include "src/runtime/generator.h"
+#include "src/runtime/pool.h"
+
+static _Atomic(dvt_lane *) released; /* held lanes that may go on */
+
+/* ---- how many segments of a lane are in the graph ---- */
+
+bool dvt_track_count_in(dvt_lane *lane) {
+  return atomic_fetch_add(&dvt_track_of(lane)->tasks, 1) == 0;
+}
+
+/* Counted before the segment's record is over: then the lane may be freed. */
+static void count_out(dvt_lane *lane) {
+  dvt_track *t = dvt_track_of(lane);
+  const int left = atomic_fetch_sub(&t->tasks, 1) - 1;
+  int held = atomic_load(&t->held);
+  if (held < 0 || left > held || !atomic_compare_exchange_strong(&t->held, &held, -1))
+    return;
+  t->next = atomic_load_explicit(&released, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak(&released, &t->next, lane)) {
+  }
+  dvt_generator_notice();
+}
+
+bool dvt_track_hold(dvt_lane *lane, int tasks) {
+  dvt_track *t = dvt_track_of(lane);
+  if (atomic_load(&t->tasks) <= tasks)
+    return false;
+  atomic_store(&t->held, tasks);
+  int held = tasks;
+  return atomic_load(&t->tasks) > tasks || !atomic_compare_exchange_strong(&t->held, &held, -1);
+}
+
+dvt_lane *dvt_track_take_released(void) {
+  return atomic_exchange(&released, NULL);
+}
+
+bool dvt_track_any_released(void) {
+  return atomic_load(&released);
+}
+
+/* ---- running ---- */
+
+static void free_commands(dvt_command *first) {
+  for (dvt_command *c = first, *next; c; c = next) {
+    next = c->next;
+    dvt_command_free(c);
+  }
+}
+
+/* A lane's waits at the head of a segment. On a stream the device waits; records of host lanes are over by
+ * now, because the task depended on them. */
+static void begin(dvt_command *first) {
+  dvt_lane *lane = first->lane;
+  for (dvt_command *c = first; c && c->kind == DVT_WAIT; c = c->next) {
+    if (lane->stream && dvt_record_known(c->record) == DVT_RECORD_ISSUED && c->record->mark) {
+      dvt_track_of(lane)->in_stream = true;
+      dvt_command_begin_wait(c, lane->stream);
+      davit_status status = dvt_stream_wait(lane->stream, c->record->mark);
+      if (status != DAVIT_SUCCESS)
+        dvt_lane_fail(lane, status, davit_last_error());
+    }
+    dvt_command_end(c, dvt_track_of(lane)->in_stream ? lane->stream : NULL);
+    dvt_command_pass_failure(c);
+  }
+}
+
+/* Places a record in the lane's stream. On a stopped lane it fails, but no sooner than what the stream
+ * already holds is over: who waits for it may free that work's memory. */
+static void record_in_stream(dvt_command *command) {
+  dvt_lane *lane = command->lane;
+  dvt_mark *mark = NULL;
+  dvt_command_end(command, lane->stream);
+  davit_status status =
+      (command->record->timed ? dvt_stream_mark_timed : dvt_stream_mark)(lane->stream, &mark);
+  if (status != DAVIT_SUCCESS) {
+    dvt_lane_fail(lane, status, davit_last_error());
+    dvt_stream_synchronize(lane->stream); /* with no mark to be had, the generator itself waits */
+    dvt_command_finish_record(command);
+  } else if (atomic_load(&lane->failed)) {
+    status = dvt_lane_error(lane);
+    dvt_record_fail_at(command->record, mark, status, davit_last_error());
+  } else {
+    dvt_record_issue(command->record, mark);
+  }
+}
+
+/* Everything behind the waits, and the segment's end. A record of a lane whose stream is empty is over. */
+static void run_commands(dvt_command *first) {
+  dvt_lane *lane = first->lane;
+  dvt_track *t = dvt_track_of(lane);
+  for (dvt_command *c = first; c; c = c->next) {
+    if (c->kind == DVT_STREAMED)
+      t->in_stream = true;
+    if (c->kind == DVT_RECORD) {
+      const bool in_stream = t->in_stream;
+      count_out(lane);
+      in_stream ? record_in_stream(c) : dvt_command_finish_record(c);
+      break; /* the segment's last */
+    }
+    if (c->kind != DVT_WAIT)
+      dvt_command_work(c);
+    if (!c->next)
+      count_out(lane);
+  }
+  free_commands(first);
+}
+
+void dvt_segment_run(dvt_command *first) {
+  begin(first);
+  run_commands(first);
+}
+
+void dvt_segment_run_on_helper(void *first) {
+  dvt_segment_run(first);
+  dvt_generator_notice();
+}
+
+/* On a host thread: the whole blocking segment, its record too, then the task's end. */
+static void run_blocking(void *argument) {
+  dvt_command *first = argument;
+  uintptr_t event = first->event;
+  run_commands(first);
+  dvt_generator_fulfil(event);
+}
+
+/* Without a thread the lane is stopped, and its commands return at once. They call no device, as the stream
+ * is empty, so this may run in a callback of the device runtime. */
+static void hand_over(dvt_command *first) {
+  const davit_status status = dvt_pool_run(run_blocking, first);
+  if (status == DAVIT_SUCCESS)
+    return;
+  dvt_lane_fail(first->lane, status, davit_last_error());
+  run_blocking(first);
+}
+
+/* Calls `then(argument)` when the lane's stream is empty: at once, or from a thread of the device runtime. */
+static void when_drained(dvt_lane *lane, dvt_notify then, void *argument) {
+  dvt_track *t = dvt_track_of(lane);
+  dvt_mark *mark = NULL;
+  bool drained = !t->in_stream;
+  davit_status status = DAVIT_SUCCESS;
+  if (!drained)
+    status = dvt_stream_query(lane->stream, &drained);
+  t->in_stream = false;
+  if (status == DAVIT_SUCCESS && !drained)
+    status = dvt_stream_mark(lane->stream, &mark);
+  if (mark) {
+    status = dvt_mark_notify(mark, then, argument);
+    dvt_mark_free(mark); /* the notification has its place in the stream; the mark may be recorded anew */
+    if (status == DAVIT_SUCCESS)
+      return;
+  }
+  then(argument, status);
+}
+
+static void start_drained(void *argument, davit_status status) {
+  dvt_command *first = argument;
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(first->lane, status, davit_last_error());
+  hand_over(first);
+}
+
+void dvt_segment_start(dvt_command *first) {
+  begin(first);
+  when_drained(first->lane, start_drained, first);
+}
+
+static void drained(void *argument, davit_status status) {
+  dvt_drain *drain = argument;
+  uintptr_t event = drain->event;
+  if (status != DAVIT_SUCCESS)
+    dvt_lane_fail(drain->lane, status, davit_last_error());
+  count_out(drain->lane);
+  free(drain);
+  dvt_generator_fulfil(event);
+}
+
+void dvt_drain_start(dvt_drain *drain) {
+  when_drained(drain->lane, drained, drain);
+}
+
+void dvt_segment_end_regions(dvt_command *first) {
+  dvt_command *last = first->last;
+  count_out(first->lane);
+  if (last->kind == DVT_RECORD) {
+    dvt_command_end(last, NULL);
+    dvt_record_finish(last->record, DAVIT_SUCCESS, ""); /* a doomed one fails */
+  }
+  free_commands(first);
+}
+
+/* ---- bridges: the end of a record in a stream, for lanes of host threads ---- */
+
+static void bridge_reached(void *argument, davit_status status) {
+  dvt_record *record = argument;
+  dvt_record_finish(record, status, davit_last_error());
+  uintptr_t event = record->bridge_event;
+  dvt_record_drop(record);
+  dvt_generator_fulfil(event);
+}
+
+void dvt_bridge_start(dvt_record *record) {
+  if (dvt_record_query(record) != DVT_RECORD_ISSUED) {
+    bridge_reached(record, DAVIT_SUCCESS); /* over already: finishing again changes nothing */
+    return;
+  }
+  davit_status status = dvt_mark_notify(record->mark, bridge_reached, record);
+  if (status != DAVIT_SUCCESS)
+    bridge_reached(record, status);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Segments: what the tasks of the graph run.
+ *
+ * backend_openmp.c cuts a lane's commands into segments and generates a task for each; here is what happens
+ * when the task's turn comes, on whichever thread runs it. A segment is a list of commands of one lane:
+ * first waits, then work of one kind, then at most one record. Its task follows those of the lane's earlier
+ * segments and of the records that it waits for.
+ *
+ * A function below ends its segment once: it counts it out of the lane's track, then finishes its record,
+ * then frees its commands. After that neither the commands nor, if they were the newest, the lane may be
+ * touched. */
+#ifndef DAVIT_SRC_RUNTIME_SEGMENT_H
+#define DAVIT_SRC_RUNTIME_SEGMENT_H
+
+#include "src/runtime/lane.h"
+
+/* A lane's side of the graph. What is not atomic is the generator's, but for in_stream. */
+typedef struct dvt_track {
+  dvt_command *first, **end; /* not generated yet */
+  dvt_lane *next;            /* in one list: active, parked at a record, or released */
+  bool listed;               /* it is in one of them */
+  bool behind_region;        /* the newest task is a region … */
+  bool certain;              /* … whose outcome is known: it cannot fail */
+  bool elsewhere;            /* the newest segment was not the generator's own to run */
+  bool in_stream;            /* the stream may hold work; for whoever runs the lane's newest command */
+  atomic_int tasks;          /* segments in the graph */
+  atomic_int held;           /* the generator goes on when `tasks` is at most this; -1: it does not wait */
+} dvt_track;
+
+static inline dvt_track *dvt_track_of(const dvt_lane *lane) {
+  return lane->backend;
+}
+
+/* ---- how many segments of a lane are in the graph ---- */
+
+/* In the generator, when a segment is generated; whether it is the lane's only one. */
+bool dvt_track_count_in(dvt_lane *lane);
+
+/* True if the generator has to wait until at most `tasks` of the lane's segments are left. The lane is then
+ * among the released ones when they are. */
+bool dvt_track_hold(dvt_lane *lane, int tasks);
+
+/* Takes the released lanes, linked by their tracks' `next`; and whether there are any. */
+dvt_lane *dvt_track_take_released(void);
+bool dvt_track_any_released(void);
+
+/* ---- running ---- */
+
+/* Streamed work, or no work: does it and ends the segment. The second form is for a helper thread, and gives
+ * the generator notice. */
+void dvt_segment_run(dvt_command *first);
+void dvt_segment_run_on_helper(void *first);
+
+/* Blocking work: hands the segment to a host thread, at once or when the lane's stream is empty. The thread
+ * does the work, ends the segment and fulfils first->event, which must be set. */
+void dvt_segment_start(dvt_command *first);
+
+/* Ends a segment of regions, which are over; first->last must be set. */
+void dvt_segment_end_regions(dvt_command *first);
+
+/* Fulfils `event` when the lane's stream is empty, and counts out a segment that has no commands. */
+typedef struct dvt_drain {
+  dvt_lane *lane;
+  uintptr_t event;
+} dvt_drain;
+
+/* Frees the drain. */
+void dvt_drain_start(dvt_drain *drain);
+
+/* A bridge: finishes a record in a stream and fulfils its bridge_event when the device has reached it. Drops
+ * a reference to the record. */
+void dvt_bridge_start(dvt_record *record);
+
+#endif

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/runtime/trace.h"
+
+#include <davit/device.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "src/base/allocate.h"
+#include "src/base/check.h"
+#include "src/base/clock.h"
+#include "src/base/environment.h"
+#include "src/base/fork.h"
+#include "src/runtime/trace_clock.h"
+#include "src/runtime/trace_file.h"
+
+enum {
+  MAX_SPANS = 1 << 18,
+  MAX_KNOWN_DEVICES = 66,
+  /* Processes of the file: threads of the program, then a process for each device, DAVIT_HOST first. */
+  THREADS = 1,
+  FIRST_DEVICE = 3,
+  FIRST_QUEUE_ROW = 100000,
+  ROWS = 4096, /* of lanes of plain forms, given again to later ones */
+  TEXT = 6 * DVT_LABEL_BYTES,
+  DEPTH = 64 /* of rows that wait for one another */
+};
+
+struct dvt_point {
+  atomic_int references;
+  unsigned trace;
+  long long command;
+  dvt_trail *trail; /* valid while ns is 0 */
+  int process, row;
+  int64_t ns; /* 0: not in the file yet; -1: it never will be */
+};
+
+typedef enum span_kind { WORK, RECORD, WAIT } span_kind;
+
+struct dvt_span {
+  dvt_span *next;
+  dvt_trail *trail;
+  span_kind what;
+  unsigned trace;
+  long long command; /* its number */
+  const char *operation, *kind;
+  size_t bytes;
+  char label[DVT_LABEL_BYTES];
+  int64_t enqueued_ns, begin_ns, end_ns;
+  dvt_anchor *clock; /* of the marks */
+  dvt_mark *begin, *end;
+  dvt_point *point;
+  bool skipped;
+};
+
+atomic_bool dvt_trace_runs;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static unsigned current;                                 /* the trace; 0: there was none */
+static dvt_trail *trails;                                /* that have spans which are not written */
+static uint64_t rows_taken[ROWS / 64];
+static int next_row;
+static bool process_known[MAX_KNOWN_DEVICES];
+
+static atomic_int spans;      /* that exist */
+static atomic_llong left_out; /* commands */
+static atomic_llong commands;
+static atomic_int queues, threads;
+
+/* ---- texts of events ---- */
+
+#define US "%lld.%03d"
+#define IN_US(ns) (long long)((ns) / 1000), (int)((ns) % 1000)
+
+static int process_of(int device) {
+  return device - DAVIT_HOST + FIRST_DEVICE - 1;
+}
+
+static void name_process(int process, const char *name) {
+  dvt_trace_file_add("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"%s\"}}",
+                     process, name);
+  dvt_trace_file_add("{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}}",
+                     process, process);
+}
+
+static void name_row(int process, int row, const char *name) {
+  dvt_trace_file_add(
+      "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}}", process,
+      row, name);
+}
+
+static void know_device(int device) {
+  const int at = device - DAVIT_HOST;
+  if (at >= MAX_KNOWN_DEVICES || process_known[at])
+    return;
+  char model[256], name[300];
+  const dvt_device *found = dvt_device_find(device);
+  process_known[at] = true;
+  dvt_trace_file_quote(found ? found->info.name : "", sizeof model, model);
+  if (device == DAVIT_HOST)
+    snprintf(name, sizeof name, "host: %s", model);
+  else
+    snprintf(name, sizeof name, "device %d: %s", device, model);
+  name_process(process_of(device), name);
+}
+
+/* ---- rows ---- */
+
+int dvt_trail_queue(void) {
+  return 1 + atomic_fetch_add(&queues, 1);
+}
+
+void dvt_trail_label(dvt_trail *trail, const char *label) {
+  pthread_mutex_lock(&lock);
+  snprintf(trail->label, sizeof trail->label, "%s", label ? label : "");
+  pthread_mutex_unlock(&lock);
+}
+
+static int take_row(void) {
+  for (int i = 0; i < ROWS / 64; i++)
+    if (~rows_taken[i]) {
+      const int bit = __builtin_ctzll(~rows_taken[i]);
+      rows_taken[i] |= UINT64_C(1) << bit;
+      return 1 + 64 * i + bit;
+    }
+  return ROWS + ++next_row;
+}
+
+static void give_row(int row) {
+  if (row > 0 && row <= ROWS)
+    rows_taken[(row - 1) / 64] &= ~(UINT64_C(1) << ((row - 1) % 64));
+}
+
+/* The trail's row in the current trace. */
+static void know_row(dvt_trail *trail) {
+  char name[64];
+  if (trail->trace == current)
+    return;
+  trail->trace = current;
+  trail->first = NULL;
+  trail->end = &trail->first;
+  trail->last_ns = 0;
+  know_device(trail->device);
+  if (trail->queue > 0) {
+    trail->number = FIRST_QUEUE_ROW + 64 * trail->queue + trail->subqueue;
+    snprintf(name, sizeof name, "queue %d, sub-queue %d", trail->queue, trail->subqueue);
+  } else {
+    trail->number = take_row();
+    snprintf(name, sizeof name, "internal lane %d", trail->number);
+  }
+  name_row(process_of(trail->device), trail->number, name);
+}
+
+/* ---- points ---- */
+
+dvt_point *dvt_point_hold(dvt_point *point) {
+  if (point)
+    atomic_fetch_add(&point->references, 1);
+  return point;
+}
+
+void dvt_point_drop(dvt_point *point) {
+  if (point && atomic_fetch_sub(&point->references, 1) == 1)
+    free(point);
+}
+
+/* ---- making spans ---- */
+
+/* With the lock held. */
+static void free_span(dvt_span *span) {
+  dvt_anchor_drop(span->clock);
+  dvt_mark_free(span->begin);
+  dvt_mark_free(span->end);
+  if (span->what == RECORD && span->point->ns == 0)
+    span->point->ns = -1;
+  dvt_point_drop(span->point);
+  free(span);
+  atomic_fetch_sub(&spans, 1);
+}
+
+static dvt_span *new_span(dvt_trail *trail, span_kind what) {
+  dvt_span *span = atomic_fetch_add(&spans, 1) < MAX_SPANS ? dvt_allocate(1, sizeof *span) : NULL;
+  if (!span) {
+    atomic_fetch_sub(&spans, 1);
+    atomic_fetch_add(&left_out, 1);
+    return NULL;
+  }
+  span->trail = trail;
+  span->what = what;
+  span->command = 1 + atomic_fetch_add(&commands, 1);
+  span->enqueued_ns = dvt_now_ns();
+  return span;
+}
+
+/* The span's label and row are those of now. Frees it if the trace has just ended. */
+static dvt_span *enter(dvt_span *span) {
+  pthread_mutex_lock(&lock);
+  const bool runs = dvt_tracing();
+  span->trace = current;
+  if (runs) {
+    know_row(span->trail);
+    memcpy(span->label, span->trail->label, sizeof span->label);
+  } else {
+    free_span(span);
+  }
+  pthread_mutex_unlock(&lock);
+  return runs ? span : NULL;
+}
+
+dvt_span *dvt_span_work(dvt_trail *trail, const char *operation, const char *kind, size_t bytes) {
+  dvt_span *span = new_span(trail, WORK);
+  if (!span)
+    return NULL;
+  span->operation = operation;
+  span->kind = kind;
+  span->bytes = bytes;
+  return enter(span);
+}
+
+dvt_span *dvt_span_record(dvt_trail *trail, dvt_point **point) {
+  dvt_point *made = dvt_allocate(1, sizeof *made);
+  dvt_span *span = made ? new_span(trail, RECORD) : NULL;
+  *point = NULL;
+  if (!span) {
+    free(made);
+    return NULL;
+  }
+  span->operation = "record";
+  span->kind = "record";
+  atomic_store(&made->references, 1);
+  made->command = span->command;
+  made->trail = trail;
+  span->point = made;
+  dvt_point_hold(made);
+  span = enter(span);
+  if (span) {
+    made->trace = span->trace;
+    *point = made;
+  } else {
+    dvt_point_drop(made);
+  }
+  return span;
+}
+
+dvt_span *dvt_span_wait(dvt_trail *trail, dvt_point *point) {
+  dvt_span *span = new_span(trail, WAIT);
+  if (!span)
+    return NULL;
+  span->operation = "wait";
+  span->kind = "wait";
+  span->point = dvt_point_hold(point);
+  return enter(span);
+}
+
+void dvt_span_drop(dvt_span *span) {
+  if (!span)
+    return;
+  pthread_mutex_lock(&lock);
+  atomic_fetch_add(&left_out, span->trace == current && dvt_tracing());
+  free_span(span);
+  pthread_mutex_unlock(&lock);
+}
+
+/* ---- clocks of devices ---- */
+
+static dvt_anchor *clock_of(dvt_stream *stream) {
+  int64_t host_ns = 0, error_ns = 0;
+  dvt_anchor *clock = dvt_anchor_of(stream, &host_ns, &error_ns);
+  const int device = dvt_stream_device(stream);
+  if (error_ns > 0)
+    dvt_trace_file_add(
+        "{\"ph\":\"i\",\"s\":\"p\",\"name\":\"clock of the device\",\"cat\":\"clock\",\"pid\":%d,"
+        "\"tid\":0,\"ts\":" US ",\"args\":{\"device\":%d,\"accuracy_us\":" US "}}",
+        process_of(device), IN_US(host_ns), device, IN_US(error_ns));
+  return clock;
+}
+
+/* ---- writing spans ---- */
+
+static void write_trails_of(const dvt_span *span, int depth);
+
+/* Whether the device has reached the end of the span; after a failure it says no more. */
+static bool is_over(dvt_span *span) {
+  bool reached = true;
+  return !span->end || dvt_mark_query(span->end, &reached) != DAVIT_SUCCESS || reached;
+}
+
+/* False if the device does not tell the times of the span. */
+static bool find_times(dvt_span *span) {
+  if (span->end && !dvt_anchor_time(span->clock, span->end, &span->end_ns))
+    return false;
+  return !span->begin || dvt_anchor_time(span->clock, span->begin, &span->begin_ns);
+}
+
+/* Events of a row follow one another, whatever the error of the device's clock. */
+static void put_in_order(dvt_span *span) {
+  dvt_trail *trail = span->trail;
+  if (span->what == WAIT && span->begin_ns == 0)
+    span->begin_ns = span->enqueued_ns;
+  if (span->what == RECORD)
+    span->begin_ns = span->end_ns;
+  if (span->begin_ns < trail->last_ns)
+    span->begin_ns = trail->last_ns;
+  if (span->what == WAIT && span->point && span->point->ns >= span->end_ns)
+    span->end_ns = span->point->ns + 1;
+  if (span->end_ns <= span->begin_ns)
+    span->end_ns = span->begin_ns + 1;
+  trail->last_ns = span->end_ns;
+}
+
+static void write_arrow(const dvt_span *span, long long number) {
+  const dvt_point *point = span->point;
+  dvt_trace_file_add("{\"ph\":\"s\",\"id\":%lld,\"name\":\"dependence\",\"cat\":\"dependence\",\"pid\":%d,"
+                     "\"tid\":%d,\"ts\":" US "}",
+                     number, point->process, point->row, IN_US(point->ns));
+  dvt_trace_file_add("{\"ph\":\"f\",\"bp\":\"e\",\"id\":%lld,\"name\":\"dependence\",\"cat\":\"dependence\","
+                     "\"pid\":%d,\"tid\":%d,\"ts\":" US "}",
+                     number, process_of(span->trail->device), span->trail->number, IN_US(span->end_ns - 1));
+}
+
+static void write_span(dvt_span *span) {
+  const dvt_trail *trail = span->trail;
+  char name[TEXT], bytes[40] = "", waits_for[40] = "";
+  put_in_order(span);
+  const int process = process_of(trail->device);
+  const bool arrow =
+      span->what == WAIT && span->point && span->point->ns > 0 && span->point->trace == current;
+  dvt_trace_file_quote(*span->label && span->what == WORK ? span->label : span->operation, sizeof name, name);
+  if (span->bytes > 0)
+    snprintf(bytes, sizeof bytes, ",\"bytes\":%zu", span->bytes);
+  if (arrow)
+    snprintf(waits_for, sizeof waits_for, ",\"waits_for\":%lld", span->point->command);
+  dvt_trace_file_add("{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":" US
+                     ",\"dur\":" US ",\"args\":{\"command\":%lld,\"operation\":\"%s\",\"device\":%d,"
+                     "\"queue\":%d,\"subqueue\":%d,\"enqueued\":" US "%s%s%s}}",
+                     name, span->kind, process, trail->number, IN_US(span->begin_ns),
+                     IN_US(span->end_ns - span->begin_ns), span->command, span->operation, trail->device,
+                     trail->queue, trail->subqueue, IN_US(span->enqueued_ns), bytes, waits_for,
+                     span->skipped ? ",\"skipped\":true" : "");
+  if (span->what == RECORD) {
+    span->point->process = process;
+    span->point->row = trail->number;
+    span->point->ns = span->begin_ns;
+  }
+  if (arrow)
+    write_arrow(span, span->command);
+}
+
+static void leave_list(dvt_trail *trail) {
+  *trail->from = trail->next;
+  if (trail->next)
+    trail->next->from = trail->from;
+}
+
+static dvt_span *remove_first(dvt_trail *trail) {
+  dvt_span *span = trail->first;
+  trail->first = span->next;
+  if (!trail->first) {
+    trail->end = &trail->first;
+    leave_list(trail);
+  }
+  return span;
+}
+
+/* Writes what is over. `depth` bounds how far it follows waits to other rows. */
+static void write_trail(dvt_trail *trail, int depth) {
+  while (trail->first && is_over(trail->first)) {
+    dvt_span *span = remove_first(trail);
+    write_trails_of(span, depth);
+    if (find_times(span))
+      write_span(span);
+    else
+      atomic_fetch_add(&left_out, 1);
+    free_span(span);
+  }
+}
+
+/* The record that a wait was for is over, too: its row comes first, so that the arrow's begin is known. */
+static void write_trails_of(const dvt_span *span, int depth) {
+  const dvt_point *point = span->what == WAIT ? span->point : NULL;
+  if (point && point->ns == 0 && point->trace == current && point->trail != span->trail && depth > 0)
+    write_trail(point->trail, depth - 1);
+}
+
+static void append(dvt_span *span) {
+  dvt_trail *trail = span->trail;
+  if (!trail->first) {
+    trail->next = trails;
+    trail->from = &trails;
+    if (trails)
+      trails->from = &trail->next;
+    trails = trail;
+  }
+  *trail->end = span;
+  trail->end = &span->next;
+}
+
+/* ---- beginning and ending ---- */
+
+static dvt_mark *new_mark(dvt_stream *stream) {
+  dvt_mark *mark = NULL;
+  return dvt_stream_mark_timed(stream, &mark) == DAVIT_SUCCESS ? mark : NULL;
+}
+
+void dvt_span_begin(dvt_span *span, dvt_stream *stream) {
+  span->begin_ns = dvt_now_ns();
+  if (!stream)
+    return;
+  pthread_mutex_lock(&lock);
+  if (span->trace == current && dvt_tracing())
+    span->clock = clock_of(stream);
+  pthread_mutex_unlock(&lock);
+  if (span->clock)
+    span->begin = new_mark(stream);
+}
+
+void dvt_span_end(dvt_span *span, dvt_stream *stream, bool skipped) {
+  span->end_ns = dvt_now_ns();
+  span->skipped = skipped;
+  if (span->what == WORK && span->begin_ns == 0)
+    span->begin_ns = span->end_ns;
+  pthread_mutex_lock(&lock);
+  const bool runs = span->trace == current && dvt_tracing();
+  if (runs && stream && !span->clock && span->what != WORK)
+    span->clock = clock_of(stream);
+  pthread_mutex_unlock(&lock);
+  if (runs && stream && span->clock)
+    span->end = new_mark(stream);
+  pthread_mutex_lock(&lock);
+  const bool timed = !stream || (span->end && (span->begin || span->what != WORK));
+  if (timed && span->trace == current && dvt_tracing()) {
+    const bool behind = span->trail->first != NULL;
+    append(span);
+    if (!skipped || !behind)
+      write_trail(span->trail, DEPTH);
+  } else {
+    atomic_fetch_add(&left_out, !timed);
+    free_span(span);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void dvt_span_begin_task(void *span) {
+  dvt_span_begin(span, NULL);
+}
+
+void dvt_span_end_task(void *span) {
+  dvt_span_end(span, NULL, false);
+}
+
+/* With the lock held: what is left of a trail. */
+static void empty(dvt_trail *trail) {
+  write_trail(trail, DEPTH);
+  while (trail->first) {
+    free_span(remove_first(trail));
+    atomic_fetch_add(&left_out, 1);
+  }
+}
+
+void dvt_trail_end(dvt_trail *trail) {
+  if (trail->trace == 0) /* never traced; whoever traces first has enqueued, and nobody does any more */
+    return;
+  pthread_mutex_lock(&lock);
+  if (trail->trace == current) {
+    empty(trail);
+    if (trail->queue == 0)
+      give_row(trail->number);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+/* ---- threads of the program ---- */
+
+/* The calling thread's row, with the lock held. */
+static int thread_row(void) {
+  static _Thread_local unsigned known;
+  static _Thread_local int row;
+  char name[40];
+  if (row == 0)
+    row = 1 + atomic_fetch_add(&threads, 1);
+  if (known != current) {
+    known = current;
+    snprintf(name, sizeof name, "thread %d", row);
+    name_row(THREADS, row, name);
+  }
+  return row;
+}
+
+void dvt_trace_thread(const char *name, const char *category, int64_t begin_ns, int64_t end_ns) {
+  pthread_mutex_lock(&lock);
+  if (dvt_tracing()) {
+    const int row = thread_row();
+    dvt_trace_file_add("{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":" US
+                       ",\"dur\":" US "}",
+                       name, category, THREADS, row, IN_US(begin_ns), IN_US(end_ns - begin_ns));
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void dvt_trace_warn(dvt_trail *trail, const char *text) {
+  pthread_mutex_lock(&lock);
+  if (dvt_tracing()) {
+    if (trail)
+      know_row(trail);
+    const int row = trail ? trail->number : thread_row();
+    dvt_trace_file_add(
+        "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"%s\",\"cat\":\"warning\",\"pid\":%d,\"tid\":%d,\"ts\":" US "}",
+        text, trail ? process_of(trail->device) : THREADS, row, IN_US(dvt_now_ns()));
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+/* ---- the trace ---- */
+
+/* With the lock held. */
+static davit_status start(const char *what, const char *path, bool go_on) {
+  DVT_TRY(dvt_trace_file_open(what, path, go_on));
+  current++;
+  memset(process_known, 0, sizeof process_known);
+  memset(rows_taken, 0, sizeof rows_taken);
+  next_row = 0;
+  atomic_store(&left_out, 0);
+  name_process(THREADS, "threads of the program");
+  atomic_store(&dvt_trace_runs, true);
+  return DAVIT_SUCCESS;
+}
+
+/* With the lock held. */
+static davit_status stop(bool ask_devices) {
+  if (!dvt_tracing())
+    return DAVIT_SUCCESS;
+  while (ask_devices && trails)
+    empty(trails);
+  const long long missing = atomic_load(&left_out);
+  if (missing > 0)
+    dvt_trace_file_add("{\"ph\":\"i\",\"s\":\"g\",\"name\":\"%lld commands are left "
+                       "out\",\"cat\":\"warning\",\"pid\":%d,\"tid\":0,"
+                       "\"ts\":" US ",\"args\":{\"left_out\":%lld}}",
+                       missing, THREADS, IN_US(dvt_now_ns()), missing);
+  atomic_store(&dvt_trace_runs, false);
+  if (ask_devices)
+    dvt_anchors_end();
+  return dvt_trace_file_close();
+}
+
+davit_status davit_trace_start(const char *path) {
+  DVT_TRY(dvt_check_pointer("path", path));
+  pthread_mutex_lock(&lock);
+  davit_status status = dvt_tracing() ? davit_fail(DAVIT_INVALID_STATE, "a trace is being written already")
+                                      : start("path", path, false);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+davit_status davit_trace_stop(void) {
+  pthread_mutex_lock(&lock);
+  davit_status status =
+      dvt_tracing() ? stop(true) : davit_fail(DAVIT_INVALID_STATE, "no trace is being written");
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+/* A library that is started again goes on with its file. A child after fork() has a file of its own, or
+ * none. */
+davit_status dvt_trace_begin(void) {
+  const char *path = dvt_environment("DAVIT_TRACE");
+  davit_status status = DAVIT_SUCCESS;
+  if (!path || !*path || (dvt_process() > 0 && !strstr(path, "%p")))
+    return status;
+  pthread_mutex_lock(&lock);
+  if (!dvt_tracing())
+    status = start("DAVIT_TRACE", path, true);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+davit_status dvt_trace_finish(void) {
+  pthread_mutex_lock(&lock);
+  const davit_status status = stop(true);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+void dvt_trace_leave(void) {
+  pthread_mutex_lock(&lock);
+  (void)stop(false);
+  pthread_mutex_unlock(&lock);
+}
+
+static void forget(void) {
+  atomic_store(&dvt_trace_runs, false);
+  atomic_store(&spans, 0);
+  trails = NULL;
+  dvt_anchors_forget();
+  dvt_trace_file_forget();
+}
+
+__attribute__((constructor)) static void hold_at_fork(void) {
+  static const dvt_fork_part part = {.lock = &lock, .child = forget};
+  dvt_on_fork(DVT_FORK_TRACE, &part);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* offload/align_wave.c on the emulated GPU, and the rows of its kernels for `emulator_kernels`. Included after
+ * tests/emulator.h. */
+#ifndef DAVIT_TESTS_ALIGN_WAVE_H
+#define DAVIT_TESTS_ALIGN_WAVE_H
+
+#define dvt_align_wave_fits emulated_align_wave_fits
+#define dvt_align_wave_seconds emulated_align_wave_seconds
+#define dvt_align_wave_bytes emulated_align_wave_bytes
+#define dvt_align_wave_staging_bytes emulated_align_wave_staging_bytes
+#define dvt_align_wave_open emulated_align_wave_open
+#define dvt_align_wave_passes emulated_align_wave_passes
+#define dvt_align_wave_column emulated_align_wave_column
+#define dvt_align_wave_best emulated_align_wave_best
+#include "offload/align_wave.c"
+#undef NAME
+#undef dvt_align_wave_seconds
+
+#define WAVE_BODY(rows)                                                                                      \
+  static void run_wave_##rows(void *arguments) {                                                             \
+    const dvt_argument *a = arguments;                                                                       \
+    wave_##rows(emulator_pointer(a), (int64_t)a[1], emulator_pointer(a + 2), emulator_pointer(a + 3),        \
+                emulator_pointer(a + 4), (int64_t)a[5], (int64_t)a[6], (int64_t)a[7], (int64_t)a[8],         \
+                (int64_t)a[9], (int64_t)a[10], emulator_pointer(a + 11), emulator_pointer(a + 12),           \
+                emulator_pointer(a + 13));                                                                   \
+  }
+WAVE_BODY(4)
+WAVE_BODY(8)
+WAVE_BODY(16)
+
+#define WAVE_KERNELS                                                                                         \
+  {"wave_region_4", run_wave_4}, {"wave_region_8", run_wave_8}, {                                            \
+    "wave_region_16", run_wave_16                                                                            \
+  }
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A C program on the drop-in: errors, OpenMP regions, the end of the process, and integers of 64 bits.
+ *
+ *   program errors      wrong calls reach this program's xerbla_ and cblas_xerbla, with number and name
+ *   program stop        a wrong call ends the program (built without an xerbla_ of its own)
+ *   program openmp      products inside a parallel region
+ *   program exit        products in a handler of atexit()
+ *   program ilp64       (built with 64-bit integers) products, and errors by their number
+ *
+ * Says what is wrong and exits 1, or exits 0. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef PROGRAM_ILP64
+typedef int64_t integer;
+#else
+typedef int integer;
+#endif
+
+void dgemm_(const char *, const char *, const integer *, const integer *, const integer *, const double *,
+            const double *, const integer *, const double *, const integer *, const double *, double *,
+            const integer *, size_t, size_t);
+void dgemv_(const char *, const integer *, const integer *, const double *, const double *, const integer *,
+            const double *, const integer *, const double *, double *, const integer *, size_t);
+void dtrsm_(const char *, const char *, const char *, const char *, const integer *, const integer *,
+            const double *, const double *, const integer *, double *, const integer *, size_t, size_t,
+            size_t, size_t);
+void cblas_dgemm(int, int, int, integer, integer, integer, double, const double *, integer, const double *,
+                 integer, double, double *, integer);
+double ddot_(const integer *, const double *, const integer *, const double *, const integer *);
+
+enum { N = 48 };
+static double a[N * N], b[N * N];
+static int wrong;
+
+static void check(bool right, const char *what) {
+  if (!right) {
+    printf("wrong: %s\n", what);
+    wrong = 1;
+  }
+}
+
+/* Small integers, so that every order of the sums gives the same bits. */
+static void fill(void) {
+  for (int i = 0; i < N * N; i++) {
+    a[i] = i * 7 % 11 - 5;
+    b[i] = i * 5 % 13 - 6;
+  }
+}
+
+static bool is_product(const double *c) {
+  for (int j = 0; j < N; j++)
+    for (int i = 0; i < N; i++) {
+      double sum = 0;
+      for (int l = 0; l < N; l++)
+        sum += a[i + l * N] * b[l + j * N];
+      if (c[i + j * N] != sum)
+        return false;
+    }
+  return true;
+}
+
+static bool multiply(void) {
+  static const integer n = N;
+  static const double one = 1, zero = 0;
+  double *c = malloc(sizeof(double[N * N]));
+  dgemm_("N", "n", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n, 1, 1);
+  const bool right = is_product(c);
+  free(c);
+  return right;
+}
+
+/* ---- errors ---- */
+
+#ifdef PROGRAM_XERBLA
+static int reported, reported_cblas;
+static char name[32], name_cblas[32];
+
+void xerbla_(const char *routine, const integer *argument, size_t length);
+void xerbla_(const char *routine, const integer *argument, size_t length) {
+  snprintf(name, sizeof name, "%.*s", (int)length, routine);
+  reported = (int)*argument;
+}
+
+void cblas_xerbla(integer argument, const char *routine, const char *format, ...);
+void cblas_xerbla(integer argument, const char *routine, const char *format, ...) {
+  (void)format;
+  snprintf(name_cblas, sizeof name_cblas, "%s", routine);
+  reported_cblas = (int)argument;
+}
+
+static void expect(int argument, const char *routine) {
+  if (reported != argument || strcmp(name, routine) != 0) {
+    printf("wrong: argument %d of '%s' was reported in place of %d of '%s'\n", reported, name, argument,
+           routine);
+    wrong = 1;
+  }
+  reported = 0;
+  name[0] = 0;
+}
+
+static void errors(void) {
+  const integer n = N, minus = -1, small = N - 1;
+  const double one = 1;
+  double c[1] = {3};
+  dgemm_("X", "N", &n, &n, &n, &one, a, &n, b, &n, &one, c, &n, 1, 1);
+  expect(1, "DGEMM ");
+  dgemm_("N", "X", &minus, &n, &n, &one, a, &n, b, &n, &one, c, &n, 1, 1);
+  expect(2, "DGEMM ");
+  dgemm_("N", "N", &minus, &minus, &n, &one, a, &n, b, &n, &one, c, &n, 1, 1);
+  expect(3, "DGEMM ");
+  dgemm_("N", "N", &n, &n, &n, &one, a, &small, b, &small, &one, c, &n, 1, 1);
+  expect(8, "DGEMM ");
+  dgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &one, c, &small, 1, 1);
+  expect(13, "DGEMM ");
+  dtrsm_("L", "U", "N", "?", &n, &n, &one, a, &n, c, &n, 1, 1, 1, 1);
+  expect(4, "DTRSM ");
+  dtrsm_("R", "U", "N", "U", &n, &n, &one, a, &n, c, &small, 1, 1, 1, 1);
+  expect(11, "DTRSM ");
+  dgemv_("N", &n, &n, &one, a, &n, b, &(integer){0}, &one, c, &(integer){1}, 1);
+  expect(8, "DGEMV ");
+  cblas_dgemm(102, 111, 111, N, N, N, 1, a, N, b, N, 1, c, N - 1);
+  expect(13, "DGEMM ");
+  cblas_dgemm(102, 7, 111, N, N, N, 1, a, N, b, N, 1, c, N);
+  check(reported_cblas == 2 && strcmp(name_cblas, "cblas_dgemm") == 0, "an unknown enumerator");
+  check(c[0] == 3, "a wrong call has written");
+  check(multiply(), "the product after wrong calls");
+}
+#else
+static void errors(void) {
+  const integer n = N, small = 1;
+  const double one = 1;
+  dgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &small, &one, a, &n, 1, 1);
+  puts("the program goes on");
+  wrong = 1;
+}
+#endif
+
+/* ---- regions, the end, 64 bits ---- */
+
+static void openmp(void) {
+  int right = 0;
+#pragma omp parallel for num_threads(4) reduction(+ : right)
+  for (int i = 0; i < 16; i++)
+    right += multiply();
+  check(right == 16, "products in a parallel region");
+}
+
+static void at_exit(void) {
+  if (!multiply()) {
+    puts("wrong: the product at exit");
+    fflush(stdout);
+    _Exit(1);
+  }
+}
+
+#ifdef PROGRAM_ILP64
+static void ilp64(void) {
+  const integer n = N, large = INT64_C(1) << 33, one = 1;
+  check(multiply(), "the product");
+  double c[N * N];
+  cblas_dgemm(101, 111, 111, N, N, N, 1, b, N, a, N, 0, c, N); /* row-major, so c is the transpose of b' a' */
+  check(is_product(c), "the row-major product");
+  double sum = 0;
+  for (int i = 0; i < N; i++)
+    sum += a[i] * b[i];
+  check(ddot_(&n, a, &one, b, &one) == sum, "ddot");
+  check(ddot_(&one, a, &large, b, &large) == a[0] * b[0], "ddot with an increment of 64 bits");
+}
+#else
+static void ilp64(void) {
+  exit(2);
+}
+#endif
+
+int main(int count, char **words) {
+  const char *what = count == 2 ? words[1] : "";
+  setvbuf(stdout, NULL, _IONBF, 0);
+  fill();
+  if (strcmp(what, "errors") == 0 || strcmp(what, "stop") == 0)
+    errors();
+  else if (strcmp(what, "openmp") == 0)
+    openmp();
+  else if (strcmp(what, "exit") == 0) {
+    atexit(at_exit); /* before devices are started, and after */
+    check(multiply(), "the product");
+    atexit(at_exit);
+  } else if (strcmp(what, "ilp64") == 0)
+    ilp64();
+  else
+    return 2;
+  return wrong;
+}

@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that know nothing of davit, on the drop-in: NumPy, SciPy with Debian's LAPACK, Octave, C and Fortran.
+
+    programs.py FOLDER PROGRAMS [CASE...]     (ctest runs it as `dropin_NAME`)
+
+FOLDER has libdavit_blas.so and davit/libblas.so.3, PROGRAMS what is built from program.c. Each case is a program in a
+process of its own; devices are host-offload devices where there are no GPUs. What a program computed is compared with
+something else than BLAS, and the log says where it was computed.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+SECONDS = 60
+DEVICES = {"DAVIT_BLAS_DEVICES": "0,1", "DAVIT_BLAS_FROM": "32"}
+PROLOGUE = """
+import numpy as np
+generator = np.random.default_rng(7)
+def matrix(n, m, dtype="d"):
+    x = generator.uniform(-1, 1, (n, m)).astype(dtype)
+    return x + 1j * generator.uniform(-1, 1, (n, m)).astype(dtype) if np.dtype(dtype).kind == "c" else x
+def product(a, b):
+    "without BLAS"
+    return np.einsum("ij,jk->ik", a, b)
+def close(x, y, scale=1):
+    assert np.abs(x - y).max() <= 50 * scale * np.finfo(x.dtype).eps * max(1, np.abs(y).max()), np.abs(x - y).max()
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+class Programs:
+    def __init__(self, folder, programs, work):
+        self.folder, self.programs, self.work = Path(folder).resolve(), Path(programs).resolve(), Path(work)
+        self.preload = {"LD_PRELOAD": str(self.folder / "libdavit_blas.so")}
+
+    def run(self, command, *environments, status=0, text=None):
+        """(output, lines of the log); the process's exit status must be `status`."""
+        log = self.work / "log"
+        log.unlink(missing_ok=True)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("DAVIT_BLAS", "LD_"))}
+        environment.update(KMP_BLOCKTIME="0", OPENBLAS_NUM_THREADS="1", DAVIT_BLAS_LOG=str(log))
+        for more in environments:
+            environment.update(more)
+        try:
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, input=text,
+                                  cwd=self.work)
+        except subprocess.TimeoutExpired as expired:
+            raise Failed(f"did not end within {SECONDS} s: {command}") from expired
+        if done.returncode != status:
+            raise Failed(f"exit status {done.returncode} in place of {status}\n{done.stdout}\n{done.stderr}")
+        return done.stdout + done.stderr, log.read_text().splitlines() if log.exists() else []
+
+    def python(self, program, *environments, **more):
+        return self.run([sys.executable, "-c", PROLOGUE + textwrap.dedent(program)], *environments, **more)
+
+    @staticmethod
+    def expect(lines, pattern, count=1):
+        found = [line for line in lines if re.search(pattern, line)]
+        if len(found) < count:
+            raise Failed(f"{len(found)} lines of the log are /{pattern}/, of {count}:\n" + "\n".join(lines[:40]))
+
+    # ---- NumPy ----
+
+    def numpy(self):
+        program = """
+            for dtype in "fdFD":
+                a, b = matrix(70, 50, dtype), matrix(50, 90, dtype)
+                close(a @ b, product(a, b))
+                close(a.T @ a, product(a.T, a))                # NumPy uses syrk
+                close(np.asfortranarray(a) @ b[:, ::2], product(a, b[:, ::2]))
+                close(a @ b[:, 0], product(a, b[:, :1])[:, 0])
+                assert abs(np.vdot(a, a) - (abs(a) ** 2).sum()) < 0.01
+            """
+        _, log = self.python(program, self.preload, {"DAVIT_BLAS_DEVICES": ""})
+        self.expect(log, r"libdavit_blas \d+: dgemm NN \d+ \d+ 50: host, DAVIT_BLAS_DEVICES names none")
+        self.expect(log, r"zgemv_: host, no form for devices")
+        self.expect(log, r"zdotc_: host")
+        if any("cblas" in line or "sub_" in line for line in log):
+            raise Failed("a call is logged twice:\n" + "\n".join(log))
+        _, log = self.python(program, self.preload, DEVICES)
+        self.expect(log, r": dgemm NN 90 70 50: devices 0,1, DAVIT_BLAS_FROM; [0-9.e-]+ ms$")
+        for line in "sgemm NN 90 70 50", "cgemm NN 90 70 50", "zgemm NN 90 70 50", "dsyrk [UL][NT] 50 70":
+            self.expect(log, f": {line}: devices 0,1, DAVIT_BLAS_FROM")
+
+    def small(self):
+        """Small calls stay on the host and start nothing; neither do calls of any size without a GPU."""
+        program = """
+            a = matrix(20, 20)
+            close(a @ a, product(a, a))
+            print("loaded" if "libdavit.so" in open("/proc/self/maps").read() else "not loaded")
+            print("BLIS" if "libblis.so" in open("/proc/self/maps").read() else "no BLIS")
+            """
+        output, log = self.python(program, self.preload, DEVICES)
+        self.expect(log, r"dgemm NN 20 20 20: host, smaller than DAVIT_BLAS_FROM")
+        if output.split() != ["not", "loaded", "BLIS"]:
+            raise Failed(output)
+        output, _ = self.run([sys.executable, "-c", "print(open('/proc/self/maps').read())"], self.preload)
+        if "libdavit_blas" not in output or "libblis" in output or "libdavit.so" in output:
+            raise Failed("a program without BLAS has loaded more than the drop-in")
+
+    def prediction(self):
+        """Devices are started when they would have saved the time of the start; those that are the CPU are not used."""
+        program = """
+            from scipy.linalg import blas
+            a = np.asfortranarray(matrix(700, 700))
+            close(blas.dgemm(1, a, a), product(a, a), 10)
+            k = 40000    # as much arithmetic as BLIS does in seconds, and alpha = 0, so that it does not
+            long, wide = np.zeros((k, 1000), order="F"), np.zeros((1000, k), order="F")
+            for _ in range(3):
+                assert not blas.dgemm(0, wide, long).any()
+            """
+        _, log = self.python(program, self.preload, {"DAVIT_BLAS_DEVICES": "0", "CUDA_VISIBLE_DEVICES": ""})
+        times = r"; predicted [0-9.e+]+ ms, devices [0-9.e+]+ ms$"
+        self.expect(log, "dgemm NN 700 700 700: host, devices are not started for so little" + times)
+        self.expect(log, "dgemm NN 1000 1000 40000: host, the devices are the CPU itself$", 3)
+
+    def wrong_environment(self):
+        program = "a = matrix(40, 40)\nclose(a @ a, product(a, a))"
+        for devices, sentence in (("0,77", "names a device that is not there"), ("0;1", "is no list of numbers"),
+                                  ("gpu", "is no list of numbers")):
+            output, log = self.python(program, self.preload, DEVICES, {"DAVIT_BLAS_DEVICES": devices})
+            self.expect(log, r"dgemm NN 40 40 40: host, DAVIT_BLAS_DEVICES " + sentence)
+            self.expect(output.splitlines(), r"^libdavit_blas \d+: no devices: DAVIT_BLAS_DEVICES " + sentence)
+        output, _ = self.python(program, self.preload, DEVICES, {"DAVIT_BLAS_FROM": "many"})
+        self.expect(output.splitlines(), "DAVIT_BLAS_FROM=many is no size; it is ignored")
+        output, _ = self.python(program, self.preload, {"DAVIT_BLAS_LOG": "/nowhere/log"})
+        self.expect(output.splitlines(), "DAVIT_BLAS_LOG: cannot write /nowhere/log: No such file")
+        output, _ = self.python(program, self.preload, {"DAVIT_BLAS_LOG": "stderr"})
+        self.expect(output.splitlines(), "libdavit_blas .*dgemm NN 40 40 40: host")
+
+    def failures(self):
+        """A libdavit that fails, found before the real one: BLIS computes, unless C may be half written."""
+        names = [f"davit_{t}{r}" for t in "sdcz" for r in ("gemm", "symm", "syrk", "syr2k", "trmm", "trsm")]
+        names += [f"davit_{t}{r}" for t in "cz" for r in ("hemm", "herk", "her2k")]
+        functions = "".join(f"int {name}() {{ return atoi(getenv(\"STATUS\")); }}\n" for name in names)
+        source, false = self.work / "false.c", self.work / "libdavit.so.0"
+        source.write_text("#include <stdlib.h>\n" + functions + """
+            int davit_device_count(int *count) { *count = 2; return 0; }
+            int davit_device_defaults(int n, int *devices, int *count) { *count = 0; return 0; }
+            int davit_device_describe(int device, void *info) { return 0; }
+            const char *davit_last_error(void) { return "out of order"; }
+            """)
+        compiler = shutil.which("cc") or shutil.which("clang-19")
+        subprocess.run([compiler, "-w", "-shared", "-fPIC", "-o", false, source], check=True)
+        program = """
+            import sys
+            from scipy.linalg import blas
+            a, b = (np.asfortranarray(matrix(40, 40)) for _ in range(2))
+            c, expected = np.asfortranarray(matrix(40, 40)), product(a, b)
+            if "reads C" in sys.argv:
+                close(blas.dgemm(1, a, b, beta=1, c=c), expected + c)
+            else:
+                for _ in range(2):
+                    close(blas.dgemm(1, a, b), expected)
+            print("computed")
+            """
+        command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(program)]
+        library = {"LD_LIBRARY_PATH": str(self.work)}
+        invalid, no_memory, lost = "1", "4", "9"    # of davit_status
+        for status, words in ((invalid, ["reads C"]), (no_memory, ["reads C"]), (lost, [])):
+            output, log = self.run([*command, *words], self.preload, DEVICES, library, {"STATUS": status})
+            self.expect(log, "dgemm NN 40 40 40: host, out of order")
+            complaints = [line for line in output.splitlines() if "out of order" in line]
+            if len(complaints) != 1 or "computed" not in output:
+                raise Failed(output)
+        output, _ = self.run([*command, "reads C"], self.preload, DEVICES, library, {"STATUS": lost}, status=-6)
+        self.expect(output.splitlines(), "dgemm NN 40 40 40: the result is lost: out of order")
+        subprocess.run([compiler, "-w", "-shared", "-fPIC", "-o", false, "-x", "c", "/dev/null"], check=True)
+        output, log = self.run(command, self.preload, DEVICES, library, {"STATUS": "0"})
+        self.expect(log, "dgemm NN 40 40 40: host, libdavit has no davit_device_count", 2)
+
+    # ---- processes and threads ----
+
+    def threads(self):
+        _, log = self.python("""
+            from concurrent.futures import ThreadPoolExecutor
+            def task(seed):
+                local = np.random.default_rng(seed)
+                a, b = local.uniform(-1, 1, (60, 80)), local.uniform(-1, 1, (80, 64))
+                for _ in range(5):
+                    close(a @ b, product(a, b))
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(task, range(16)))
+            """, self.preload, DEVICES)
+        self.expect(log, r"^libdavit_blas \d+: dgemm NN 64 60 80: devices 0,1, DAVIT_BLAS_FROM; \S+ ms$", 80)
+
+    def fork(self):
+        """With BLIS on several threads of GCC's OpenMP, which by itself hangs in the child."""
+        program = """
+            import os, sys
+            a = matrix(300, 300)
+            expected = product(a, a)
+            if "parent first" in sys.argv:
+                close(a @ a, expected, 10)
+            child = os.fork()
+            if child == 0:
+                close(a @ a, expected, 10)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            close(a @ a, expected, 10)
+            """
+        command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(program)]
+        two = {"BLIS_NUM_THREADS": "2"}
+        for devices in ({"DAVIT_BLAS_DEVICES": ""}, DEVICES):
+            _, log = self.run([*command, "parent first"], self.preload, two, devices)
+            self.expect(log, "dgemm NN 300 300 300: ", 3)
+        self.expect(log, "dgemm NN 300 300 300: host, a child of fork.. has no devices", 1)
+        self.expect(log, "dgemm NN 300 300 300: devices 0,1", 2)
+        _, log = self.run(command, self.preload, two, DEVICES)
+        self.expect(log, "dgemm NN 300 300 300: devices 0,1", 2)
+        self.run([*command, "parent first"], self.preload, {"BLIS_IC_NT": "2", "DAVIT_BLAS_DEVICES": ""})
+
+    def at_exit(self):
+        _, log = self.python("""
+            import atexit, ctypes
+            a = matrix(64, 64)
+            expected = product(a, a)
+            atexit.register(lambda: close(a @ a, expected))    # Python's, before exit() of C
+            close(a @ a, expected)
+            """, self.preload, DEVICES)
+        self.expect(log, "dgemm NN 64 64 64: devices 0,1", 2)
+
+    # ---- C and Fortran ----
+
+    def c(self):
+        plain, own = self.programs / "dropin_program", self.programs / "dropin_program_xerbla"
+        for devices in ({}, DEVICES):
+            self.run([own, "errors"], devices)
+            _, log = self.run([plain, "openmp"], devices, {"BLIS_NUM_THREADS": "2"})
+            self.expect(log, "dgemm NN 48 48 48: " + ("devices 0,1" if devices else "host"), 16)
+            _, log = self.run([plain, "exit"], devices)
+            self.expect(log, "dgemm NN 48 48 48", 3)
+        self.expect(log, "dgemm NN 48 48 48: devices 0,1", 2)
+        self.expect(log, "dgemm NN 48 48 48: host, the process ends", 1)
+        output, _ = self.run([plain, "stop"], status=1)
+        if output != " ** On entry to DGEMM parameter number 10 had an illegal value\n":
+            raise Failed(output)
+        # Preloaded before a library that has an xerbla_, as Octave's and LAPACK's do.
+        other = self.work / "other.c"
+        other.write_text("#include <stdio.h>\n#include <stdlib.h>\n"
+                         "void xerbla_(const char *n, const int *i, size_t l) {\n"
+                         "  printf(\"%.*s %d\", (int)l, n, *i); exit(3);\n}\n")
+        compiler = shutil.which("cc") or shutil.which("clang-19")
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", self.work / "other.so", other], check=True)
+        libraries = f"{self.preload['LD_PRELOAD']}:{self.work / 'other.so'}"
+        output, _ = self.run([plain, "stop"], {"LD_PRELOAD": libraries}, status=3)
+        if output != "DGEMM  10":
+            raise Failed(output)
+
+    def gomp(self):
+        """The same program with GCC's OpenMP, whose threads BLIS uses as well."""
+        gcc = shutil.which("gcc")
+        if not gcc:
+            print("no gcc")
+            return
+        program, source = self.work / "gomp", Path(__file__).with_name("program.c")
+        subprocess.run([gcc, "-O2", "-fopenmp", source, "-o", program, self.folder / "libdavit_blas.so"], check=True)
+        libraries = {"LD_LIBRARY_PATH": str(self.folder), "BLIS_NUM_THREADS": "2"}
+        for devices in ({}, DEVICES):
+            _, log = self.run([program, "openmp"], libraries, devices)
+            self.expect(log, "dgemm NN 48 48 48: " + ("devices 0,1" if devices else "host"), 16)
+
+    def fortran(self):
+        """gfortran's calling convention: complex results, hidden lengths, an XERBLA of the program's own."""
+        compiler = shutil.which("gfortran")
+        if not compiler:
+            print("no gfortran")
+            return
+        source, program = Path(__file__).with_name("program.f90"), self.work / "fortran"
+        subprocess.run([compiler, "-O1", source, "-o", program, self.folder / "davit" / "libblas.so.3"], check=True)
+        for devices in ({}, DEVICES):
+            output, _ = self.run([program], {"LD_LIBRARY_PATH": str(self.folder / "davit")}, devices)
+            if output.split() != ["right"]:
+                raise Failed(output)
+
+    def ilp64(self):
+        if not list(Path("/usr/lib").glob("*/blis64-*/libblis64.so.4")):
+            output, _ = self.run([self.programs / "dropin_program64", "ilp64"], status=-6)
+            self.expect(output.splitlines(), "^libdavit_blas64: cannot load BLIS: libblis64.so.4")
+            return
+        for devices in ({}, DEVICES):
+            _, log = self.run([self.programs / "dropin_program64", "ilp64"], devices)
+        self.expect(log, r"^libdavit_blas64 \d+: dgemm NN 48 48 48: devices 0,1", 2)
+
+    # ---- LAPACK, Octave ----
+
+    def lapack(self):
+        """Debian's reference LAPACK on the drop-in as libblas.so.3: residuals of its factorisations."""
+        reference = next(iter(sorted(Path("/usr/lib").glob("*/lapack/liblapack.so.3"))), None)
+        if reference is None:
+            print("no reference LAPACK (liblapack3)")
+            return
+        libraries = {"LD_LIBRARY_PATH": f"{self.folder / 'davit'}:{reference.parent}"}
+        _, log = self.python("""
+            from scipy.linalg import lapack
+            n = 300
+            maps = open("/proc/self/maps").read()
+            assert "davit/libblas.so.3" in maps and "/lapack/liblapack.so.3" in maps and "openblas" not in maps
+            norm, eps = np.linalg.norm, np.finfo(float).eps
+            def residual(error, *parts):
+                ratio = norm(error) / (n * eps * np.prod([norm(part) for part in parts]))
+                assert ratio < 1, ratio
+            a = matrix(n, n)
+            lu, pivots, info = lapack.dgetrf(a)
+            assert info == 0
+            rows = np.arange(n)
+            for i, p in enumerate(pivots):
+                rows[[i, p]] = rows[[p, i]]
+            residual(product(np.tril(lu, -1) + np.eye(n), np.triu(lu)) - a[rows], a)
+            s = product(a, a.T) + n * np.eye(n)
+            for lower in 0, 1:
+                factor, info = lapack.dpotrf(s, lower=lower, clean=1)
+                assert info == 0
+                residual(product(factor, factor.T) - s if lower else product(factor.T, factor) - s, s)
+            w, v, info = lapack.dsyevd(s)
+            assert info == 0
+            residual(product(s, v) - v * w, s)
+            assert norm(product(v.T, v) - np.eye(n)) < n * eps * 10
+            h = matrix(n, n, "D")
+            h = h + h.conj().T
+            w, v, info = lapack.zheevd(h)
+            assert info == 0
+            residual(product(h, v) - v * w, h)
+            """, libraries, DEVICES)
+        self.expect(log, "dgemm N[NT] .*: devices 0,1", 4)
+        self.expect(log, "dtrsm .*: devices 0,1", 4)
+        self.expect(log, "dsyrk .*: devices 0,1", 2)
+        self.expect(log, "dsyr2k .*: devices 0,1", 1)
+        self.expect(log, "zher2k .*: devices 0,1", 1)
+
+    def octave(self):
+        octave = shutil.which("octave-cli")
+        if not octave:
+            print("octave is not installed")
+            sys.exit(77)
+        program = """
+            a = reshape(mod((1:4800) * 17, 23), 60, 80) - 11; b = reshape(mod((1:4000) * 29, 19), 80, 50) - 9;
+            c = a * b; expected = zeros(60, 50);
+            for i = 1:80 expected += bsxfun(@times, a(:, i), b(i, :)); end
+            assert(isequal(c, expected));                          # integers: no rounding
+            assert(isequal(a' * a, (a' * a)')); x = a' * a + eye(80);
+            assert(norm(x \\ (x * ones(80, 1)) - 1) < 1e-6);
+            z = (a + 2i * a) * (b + 1i * b); assert(isequal(z, (-1 + 3i) * expected));
+            try, chol([1 2; 2 1]); error('not refused'); catch e, assert(strfind(e.message, 'positive definite')); end
+            disp('done');
+            """
+        command = [octave, "--no-init-file", "--no-history", "--no-gui", "--eval", textwrap.dedent(program)]
+        output, log = self.run(command, self.preload, DEVICES, text="")
+        if "done" not in output:
+            raise Failed(output)
+        self.expect(log, "dgemm NN 60 50 80: devices 0,1")
+        self.expect(log, "zgemm NN 60 50 80: devices 0,1")
+
+
+CASES = ["numpy", "small", "prediction", "wrong_environment", "failures", "threads", "fork", "at_exit", "c", "gomp",
+         "fortran", "ilp64", "lapack"]
+
+
+def main():
+    failures = 0
+    with tempfile.TemporaryDirectory() as work:
+        programs = Programs(sys.argv[1], sys.argv[2], work)
+        for case in sys.argv[3:] or CASES:
+            try:
+                getattr(programs, case)()
+                print(f"{case}: right")
+            except Failed as failure:
+                failures += 1
+                print(f"{case}: {failure}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

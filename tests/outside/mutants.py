@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Seeds faults, one at a time, and runs the test that has to notice each.
+
+    mutants.py [--list] [--only NAME[,NAME...]] [--folder FOLDER] [--log FILE]
+
+A fault is one edit of a source in a copy of the working tree, which FOLDER keeps (build-mutants), so that a second
+run builds only what the edits touch. For each fault the test's program is built and run: it must build, and fail or
+not end within five minutes. First the tests must pass as they are. Prints a table; the exit status is 1 if a fault
+survives, does not build, or has no place any more. --log keeps the last verdict on each fault in a file,
+tests/outside/mutants.log. A whole run takes 20 minutes and more on two cores, so it is run by hand.
+"""
+import argparse
+import dataclasses
+import datetime
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LIMIT_S = 300
+ENVIRONMENT = {"KMP_BLOCKTIME": "0", "DAVIT_TUNING_FILE": "", "DAVIT_TEST_SCALE": "0.2"}
+
+
+@dataclasses.dataclass
+class Mutant:
+    name: str
+    path: str
+    old: str
+    new: str
+    test: str
+    which: int = 0  # of several places that have the text
+
+
+def study(name, path, old, new, test, which=0):
+    return Mutant(name, "bench/study/" + path, old, new, "study_" + test, which)
+
+
+MUTANTS = [
+    # ---- the study: reductions and scans ----
+    study("k6-starts-from-0", "reduce/reduce.inc", "    s[t] = IDENTITY;\n    for", "    s[t] = (T){0};\n    for",
+          "reduce"),
+    study("load-has-no-identity", "reduce/reduce.inc", "  if (i >= n)\n    return IDENTITY;",
+          "  if (i >= n)\n    return (T){0};", "reduce"),
+    study("k2-wrong-pairs", "reduce/reduce.inc", "int i = 2 * t * step;", "int i = t * step;", "reduce"),
+    study("k5-lost-stage", "reduce/reduce.inc", "    STAGE(16, WARP_BARRIER)\n", "", "reduce"),
+    study("k1-no-barrier", "reduce/reduce.inc", "      NAME(fold)(s, t, t, t + step);\n    BARRIER();",
+          "      NAME(fold)(s, t, t, t + step);", "barriers"),
+    study("k3-no-barrier", "reduce/reduce.inc", "    NAME(fold)(s, t, t, t + half);\n    BARRIER();",
+          "    NAME(fold)(s, t, t, t + half);", "barriers"),
+    study("k4-no-barrier-after-loads", "reduce/reduce.inc", "    s[t] = COMBINE(a, b);\n  }\n  BARRIER();",
+          "    s[t] = COMBINE(a, b);\n  }", "barriers"),
+    study("k6-grid-stride", "reduce/reduce.inc", "i += teams * (2 * BLOCK)", "i += teams * BLOCK", "reduce"),
+    study("shuffles-wrong-lane", "reduce/reduce.inc", "value, t, t + distance);", "value, t, t + distance + 1);",
+          "barriers"),
+    study("reduce-cpu-threshold", "reduce/reduce.c",
+          "  if (status == DAVIT_SUCCESS)\n    status = finish(r->op, n, x, result);",
+          "  if (status == DAVIT_SUCCESS)\n    status = finish(r->op, n > 1 ? n - 1 : n, x, result);", "reduce"),
+    study("ranks-out-of-order", "reduce/reduce.c", "sum = monoid->combine(sum, study_get(monoid, &of_rank, 0));",
+          "sum = monoid->combine(study_get(monoid, &of_rank, 0), sum);", "reduce"),
+    study("cost-model", "reduce/model.c", "size / workers + log2(workers)", "size / workers + log2(size)", "reduce"),
+    study("p1-no-barrier", "reduce/scan.inc", "values[t - offset] : IDENTITY;\n    BARRIER();",
+          "values[t - offset] : IDENTITY;", "barriers"),
+    study("p2-no-warp-barrier", "reduce/scan.inc", "values[t - d] : IDENTITY;\n    WARP_BARRIER();",
+          "values[t - d] : IDENTITY;", "barriers"),
+    study("p1-swaps-operands", "reduce/scan.inc", "values[t] = COMBINE(OWN(left, t), right);",
+          "values[t] = COMBINE(right, OWN(left, t));", "scan"),
+    study("p3-total-without-prefix", "reduce/scan.inc", "totals[team] = COMBINE(prefix, warp);",
+          "totals[team] = warp;", "scan"),
+    study("p4-no-shift", "reduce/scan.c", "  if (tiles > 1 && status == DAVIT_SUCCESS)",
+          "  if (tiles > 2 && status == DAVIT_SUCCESS)", "scan"),
+    # ---- the study: dense kernels ----
+    study("product-no-barrier", "dense/product.inc", "data[k * n + j] : 0;\n    }\n    BARRIER();",
+          "data[k * n + j] : 0;\n    }", "barriers"),
+    study("product-no-barrier-behind", "dense/product.inc", "right[k * BLOCK + t % BLOCK];\n    BARRIER();",
+          "right[k * BLOCK + t % BLOCK];", "barriers"),
+    study("product-reads-past-rows", "dense/product.inc", "left[t] = k < m && i < n", "left[t] = i < n", "dense"),
+    study("atax-no-barrier", "dense/atax.inc", "staged[t] = x[first + t];\n    BARRIER();",
+          "staged[t] = x[first + t];", "barriers"),
+    study("atax-no-warp-barrier", "dense/atax.inc", "sums[t] = OWN(sum, t);\n  WARP_BARRIER();",
+          "sums[t] = OWN(sum, t);", "barriers"),
+    study("atax-no-warp-barrier-in-tree", "dense/atax.inc", "      sums[t] += sums[t + half];\n    WARP_BARRIER();",
+          "      sums[t] += sums[t + half];", "barriers"),
+    study("convolution-coefficient", "dense/point.h", "+0.6, -0.9", "+0.6, -0.8", "dense"),
+    study("convolution-border", "dense/dense.c", "row > 0 && col > 0", "row > 0 && col >= 0", "dense"),
+    study("mean-divisor", "dense/dense.c", "mean[col] = sum / divisor;", "mean[col] = sum / (double)m;", "dense"),
+    study("memory-budget", "dense/run.c", "return bytes <= (double)room", "return bytes < (double)room", "dense"),
+    # ---- the study: alignment ----
+    study("gap-down-opens-cheap", "align/text.h", "h.at[up] - t->open", "h.at[up] - t->extend", "align"),
+    study("v5-loses-e-of-the-border", "align/text.h", "at_border[border.stride] = e;",
+          "at_border[border.stride] = 0;", "align"),
+    study("row-0-moves", "align/text.h", "1 + (int64_t)order[i - 1]", "(int64_t)order[i - 1]", "align"),
+    # ---- the study: the closest pair ----
+    study("p3-compares-with-itself", "closest/brute.inc",
+          "tile == block ? t + 1 : 0;\n          NAME(row)(cache, first, count, OWN(low",
+          "tile == block ? t : 0;\n          NAME(row)(cache, first, count, OWN(low", "closest"),
+    study("p3-no-barrier", "closest/brute.inc", "cache[t] = points[start + t];\n      BARRIER();",
+          "cache[t] = points[start + t];", "barriers"),
+    study("minimum-no-barrier", "closest/tree.inc", "      }\n    }\n    BARRIER();", "      }\n    }", "barriers"),
+    study("strip-without-abs", "closest/divide.inc",
+          "if (__builtin_fabsf(sy[block * BLOCK + t].x - middle) <= delta)",
+          "if (sy[block * BLOCK + t].x - middle <= delta)", "divide"),
+    study("strip-no-limit", "closest/divide.inc", "      seen++;\n", "", "divide"),
+    study("strip-no-barrier", "closest/divide.inc", "cache[t] = sy[tile * BLOCK + t];\n      BARRIER();",
+          "cache[t] = sy[tile * BLOCK + t];", "barriers"),
+    study("sort-no-barrier", "closest/sort.c", "        }\n      }\n      BARRIER();", "        }\n      }",
+          "barriers"),
+    study("batches-sorted-down", "closest/sort.c", "(l->low & (length - 1) & size) == 0", "(l->low & size) == 0",
+          "closest"),
+    study("time-is-lost", "closest/brute.c", "  times->transfer_ms += study_lap(&since);",
+          "  (void)study_lap(&since);", "divide"),
+    study("layout-of-pixels", "closest/background.c", "layout == STUDY_AOS ? 3 : 4", "layout == STUDY_AOS ? 4 : 3",
+          "background"),
+    study("network-direction", "closest/network.c",
+          "ascending ? (study_comparator){i, i + reach} : (study_comparator){i + reach, i}",
+          "(study_comparator){i, i + reach}", "network"),
+    # ---- offload: texts of kernels ----
+    Mutant("scan-exclusive-is-inclusive", "offload/kernel/scan.inc", "out.at[k] = exclusive ? left : running;",
+           "out.at[k] = running;", "scan_stream"),
+    Mutant("scan-tile-hides-its-head", "offload/kernel/scan.inc", "segmented && heads ? 2 : 1, &all", "1, &all",
+           "scan_stream"),
+    Mutant("scan-no-barrier", "offload/kernel/scan.inc", "tile, warp_sum, warp_heads, segmented);\n  dvt_barrier();",
+           "tile, warp_sum, warp_heads, segmented);", "scan_stream"),
+    Mutant("reduce-no-barrier", "offload/kernel/tree.inc", "group[thread / 32] = value;\n  dvt_barrier();",
+           "group[thread / 32] = value;", "reduce_stream"),
+    Mutant("reduce-pads-with-0", "offload/kernel/tree.inc", "    value[i] = NEUTRAL;", "    value[i] = 0;",
+           "reduce"),
+    Mutant("stencil-transposed", "offload/stencil_host.inc", "a + k % 3 - 1 + (k / 3 - 1) * lda",
+           "a + k / 3 - 1 + (k % 3 - 1) * lda", "stencil"),
+    Mutant("stencil-last-block", "offload/stencil_host.inc", "dvt_at_most(down.end - i, BLOCK)",
+           "dvt_at_most(down.end - i - 1, BLOCK)", "stencil"),
+    # ---- ref ----
+    Mutant("gap-is-not-extended", "ref/cell.inc", "return LARGER(LONGER(gap, extend), opened);", "return opened;",
+           "align"),
+    Mutant("p-value-of-0", "ref/detect.c", "(double)(no_less + 1) / (double)(n + 1)", "(double)no_less / (double)n",
+           "detect"),
+    Mutant("ties-of-scores", "ref/detect.c", "null_scores[r] >= score", "null_scores[r] > score", "detect"),
+    Mutant("similarity-truncated", "ref/similarity.h", "rintf(s)", "truncf(s)", "detect"),
+    Mutant("shuffle-skips-itself", "ref/permutation.h", "* (uint64_t)(i + 1) >> 32", "* (uint64_t)i >> 32",
+           "detect"),
+    Mutant("philox-9-rounds", "ref/philox.h", "round < 10", "round < 9", "ref"),
+    Mutant("strip-too-narrow", "ref/closest_pair.c", "cut) <= best.distance", "cut) <= 0.5 * best.distance",
+           "closest_pair"),
+    Mutant("closest-equal-distance", "ref/closest_pair.c", "r[j].at[axis] - r[i].at[axis] <= best->distance",
+           "r[j].at[axis] - r[i].at[axis] < best->distance", "closest_pair"),
+    # ---- src: capabilities ----
+    Mutant("reduce-level", "src/monoid.c", "for (int64_t level = 1; level < values; level++)",
+           "for (int64_t level = 1; level <= values; level++)", "reduce"),
+    Mutant("parts-go-up-too-far", "src/reduce.c", "if (parts[p].n % twice != 0)",
+           "if (parts[p].n % monoid->reduce_tile != 0)", "reduce"),
+    Mutant("scan-loses-carry", "src/scan.c", "part.carry_in = i > 0 ? carries", "part.carry_in = i > 1 ? carries",
+           "scan"),
+    Mutant("scan-refuses-in-place", "src/scan.c", "if (a != b && a < b + size", "if (a < b + size", "scan"),
+    Mutant("gemm-column-left-out", "src/level3/deal.c",
+           "one->col1 = tile_at(&plan->cut[DVT_DIM_N], b->end[DVT_DIM_N]);",
+           "one->col1 = tile_at(&plan->cut[DVT_DIM_N], b->end[DVT_DIM_N]) - (w > 0);", "gemm_plan"),
+    Mutant("gemm-overwrites-what-is-read", "src/level3/slots.c",
+           "for (int32_t i = 0; i < slot->readers; i++)\n    add(waits,",
+           "for (int32_t i = 1; i < slot->readers; i++)\n    add(waits,", "gemm_plan"),
+    Mutant("covariance-in-place", "src/covariance.c", "if (g->centred && g->centred == g->d && g->ldc != g->ldd)",
+           "if (g->centred && g->centred == g->d && g->ldc < g->ldd)", "covariance"),
+    Mutant("features-double-lines", "src/features.c", "if (share > 0)\n        a->overlaps",
+           "if (share > 0 && band > 0)\n        a->overlaps", "features"),
+    Mutant("occupancy-warp-unit", "src/occupancy.c", "divide(holds / card->warp_unit * card->warp_unit, warps)",
+           "divide(holds, warps)", "occupancy"),
+    Mutant("occupancy-shared-reserve", "src/occupancy.c", "needed + (int64_t)card->block_reserved_bytes", "needed",
+           "occupancy"),
+    # ---- src: runtime and base ----
+    Mutant("event-checked-too-early", "src/runtime/event.c",
+           "  if (state == DAVIT_EVENT_COMPLETE)\n    event->checked = true;", "  event->checked = true;", "event"),
+    Mutant("event-waits-not", "src/runtime/event.c", "davit_status status = dvt_lane_wait(lane, record);",
+           "davit_status status = DAVIT_SUCCESS;", "event"),
+    Mutant("soft-reset-checks", "src/runtime/event.c", "  replace(event, NULL, false);",
+           "  replace(event, NULL, true);", "event"),
+    Mutant("timer-counts-from-stop", "src/runtime/timer.c", "timer->stop->time_ns - timer->start->time_ns",
+           "timer->stop->time_ns - timer->stop->time_ns", "timer"),
+    Mutant("subqueue-wraps-not", "src/runtime/queue.c", "(chosen(queue) + 1) % queue->subqueues",
+           "(chosen(queue) + 1) % (queue->subqueues + 1)", "queue"),
+    Mutant("copy-takes-wrong-pitch", "src/runtime/copy.c", ".destination_pitch = (size_t)destination_ld",
+           ".destination_pitch = (size_t)source_ld", "memory"),
+    Mutant("place-behind-a-block", "src/runtime/memory.c", "blocks[i - 1]->base) >= blocks[i - 1]->bytes",
+           "blocks[i - 1]->base) > blocks[i - 1]->bytes", "memory"),
+    Mutant("record-forgets-its-error", "src/runtime/record.c", "record->error.status = status;\n    if",
+           "record->error.status = DAVIT_SUCCESS;\n    if", "queue_errors"),
+    Mutant("ld-below-rows", "src/base/check.c", "if (given < minimum)", "if (given < minimum - 1)", "stencil"),
+    Mutant("vectors-overlap", "src/base/check.c", "offset < size || offset > stride - size", "offset < size",
+           "axpy"),
+    Mutant("team-takes-too-many", "src/base/team.c", "threads = wanted < limit ? wanted : limit;",
+           "threads = wanted;", "threads"),
+]
+
+
+def edited(text, mutant):
+    """The text with the fault, or None where it has no such place."""
+    at = -1
+    for _ in range(mutant.which + 1):
+        at = text.find(mutant.old, at + 1)
+        if at < 0:
+            return None
+    return text[:at] + mutant.new + text[at + len(mutant.old):]
+
+
+class Bench:
+    """A copy of the tree and its build."""
+
+    def __init__(self, folder):
+        self.source, self.build = folder / "source", folder / "build"
+        listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True,
+                                check=True).stdout.decode().split("\0")
+        wanted = {name for name in listed if name and (ROOT / name).is_file()}
+        for old in [path for path in self.source.rglob("*") if path.is_file()]:
+            if str(old.relative_to(self.source)) not in wanted:
+                old.unlink()
+        for name in sorted(wanted):
+            here, there = ROOT / name, self.source / name
+            if not there.exists() or there.read_bytes() != here.read_bytes():
+                there.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(here, there)  # with a new time, so that it is built
+
+    def configure(self):
+        launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if not subprocess.run(
+            ["which", "ccache"], capture_output=True).returncode else []
+        self.command(["cmake", "--preset", "host", "-B", str(self.build), "-DDAVIT_STUDY=ON", "-DDAVIT_BENCH=OFF",
+                      *launcher])
+
+    def command(self, words):
+        done = subprocess.run(words, cwd=self.source, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(done.stdout[-4000:] + done.stderr[-4000:])
+
+    def make(self, tests):
+        done = subprocess.run(["ninja", "-C", str(self.build), *(f"test_{t}" for t in tests)], cwd=self.source,
+                              capture_output=True, text=True)
+        return done.returncode == 0, done.stdout[-2000:]
+
+    def passes(self, test):
+        """(whether it does, what it says otherwise)"""
+        environment = {**os.environ, **ENVIRONMENT}
+        try:
+            done = subprocess.run([self.build / "bin" / f"test_{test}"], cwd=self.build, env=environment,
+                                  timeout=LIMIT_S, capture_output=True, text=True, errors="replace")
+        except subprocess.TimeoutExpired:
+            return False, "does not end"
+        failed = re.findall(r"\[  FAILED  \] (\w+)", done.stdout + done.stderr)
+        return done.returncode == 0, failed[0] if failed else f"ends with {done.returncode}"
+
+    def verdict(self, mutant):
+        path = self.source / mutant.path
+        text = path.read_text()
+        changed = edited(text, mutant)
+        if changed is None:
+            return "NO PLACE", ""
+        path.write_text(changed)
+        try:
+            built, output = self.make([mutant.test])
+            if not built:
+                return "NOT BUILT", "\n" + output
+            passed, how = self.passes(mutant.test)
+            return ("SURVIVES", "") if passed else ("caught", how)
+        finally:
+            path.write_text(text)
+
+
+def machine():
+    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    return f"{model[1] if model else platform.processor()}, {os.cpu_count()} cores"
+
+
+HEAD = f"{'fault':<30} {'in':<36} {'test':<22} {'verdict':<10} {'on':<11} by"
+
+
+def line_of(mutant, verdict, how):
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+    return f"{mutant.name:<30} {mutant.path:<36} test_{mutant.test:<17} {verdict:<10} {date:<11} {how}".rstrip()
+
+
+def keep(path, lines):
+    """Puts the lines into the log, in place of older ones of the same faults."""
+    old = path.read_text().splitlines() if path.exists() else []
+    known = {line.split()[0]: line for line in old if line.split()}
+    known.update(lines)
+    kept = [known[m.name] for m in MUTANTS if m.name in known]
+    caught = sum(" caught " in line for line in kept)
+    path.write_text("\n".join([HEAD, *kept, f"{caught} of {len(MUTANTS)} caught; {machine()}"]) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build-mutants")
+    parser.add_argument("--log", type=pathlib.Path)
+    options = parser.parse_args()
+    names = options.only.split(",") if options.only else [m.name for m in MUTANTS]
+    chosen = [m for m in MUTANTS if m.name in names]
+    if len(chosen) != len(names):
+        sys.exit(f"no such fault: {', '.join(set(names) - {m.name for m in MUTANTS})}")
+    if options.list:
+        for m in chosen:
+            print(f"{m.name:<30} {m.path:<36} test_{m.test}")
+        return 0
+    start, tests = time.monotonic(), sorted({m.test for m in chosen})
+    bench = Bench(options.folder.resolve())
+    bench.configure()
+    built, output = bench.make(tests)
+    if not built:
+        sys.exit(output)
+    broken = [f"test_{t}: {how}" for t in tests for passed, how in [bench.passes(t)] if not passed]
+    if broken:
+        sys.exit("without a fault: " + "; ".join(broken))
+    print(HEAD, flush=True)
+    lines = {}
+    for m in chosen:
+        verdict, how = bench.verdict(m)
+        lines[m.name] = line_of(m, verdict, how)
+        print(lines[m.name], flush=True)
+    left = sum(" caught " not in line for line in lines.values())
+    minutes = (time.monotonic() - start) / 60
+    print(f"{len(chosen) - left} of {len(chosen)} caught in {minutes:.0f} minutes, {machine()}")
+    if options.log:
+        keep(options.log, lines)
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The Debian packages of a build: lintian finds no error, and they install, work and go again without a trace.
+#
+#   packages.sh CPACK BUILD [CLEAN]      (ctest runs it as `packages`)
+#
+# Without CLEAN the root to install into is this machine's under an overlay, which needs root, or user namespaces; it has
+# the libraries that davit depends on. CLEAN is a folder with a fresh Debian (mmdebstrap), where apt fetches them.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+[ $# -eq 2 ] || [ $# -eq 3 ] || { sed -n '2,4p' "$0" >&2; exit 2; }
+cpack=$1 build=$2 clean=${3-}
+here=$(dirname "$(realpath "$0")")
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$build"
+"$cpack" -G DEB -B "$work" -D CPACK_DEBIAN_COMPRESSION_TYPE="${COMPRESSION:-gzip}" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+rm -rf "$work/_CPack_Packages"
+for name in libdavit0 libdavit-dev davit davit-doc libdavit-blas0; do
+  ls "$work/${name}"_*.deb
+done
+
+if command -v lintian >/dev/null; then
+  # Outside of /usr/lib/TRIPLET the file of pkg-config may not name that folder; preset `package` installs there.
+  multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+  grep -q "^CMAKE_INSTALL_LIBDIR:.*$multiarch" CMakeCache.txt || quiet=(--suppress-tags pkg-config-multi-arch-wrong-dir)
+  lintian --allow-root --fail-on error --tag-display-limit 0 "${quiet[@]}" "$work"/*.deb
+else
+  echo "left out: there is no lintian"
+fi
+
+export WORK=$work CLEAN=$clean
+how=(--mount)
+[ "$(id -u)" -eq 0 ] || how=(--mount --map-root-user)
+if ! unshare "${how[@]}" true 2>/dev/null; then
+  echo "left out: no namespace to install in"
+  exit 0
+fi
+unshare "${how[@]}" bash "$here/packages_root.sh"

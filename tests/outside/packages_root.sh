@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The part of packages.sh in a mount namespace of its own, as root there: installs $WORK/*.deb into a root and uses them.
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+root=$CLEAN
+if [ -z "$root" ]; then
+  root=$WORK/root
+  mkdir "$WORK/memory" "$root"
+  mount -t tmpfs davit "$WORK/memory"
+  mkdir "$WORK/memory/upper" "$WORK/memory/work"
+  if ! mount -t overlay davit -o "lowerdir=/,upperdir=$WORK/memory/upper,workdir=$WORK/memory/work" "$root" 2>/dev/null; then
+    echo "left out: no overlay to install in"
+    exit 0
+  fi
+fi
+mkdir -p "$root/debs"
+cp "$WORK"/*.deb "$root/debs"
+for folder in proc dev; do
+  mount --rbind "/$folder" "$root/$folder"
+done
+mount -t tmpfs davit "$root/tmp"
+
+inside() {
+  chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp DEBIAN_FRONTEND=noninteractive KMP_BLOCKTIME=0 bash -euc "cd /tmp; $1"
+}
+
+fails_with() { # SENTENCE COMMAND
+  inside "$2" >"$WORK/said" 2>&1 && { echo "expected a failure of $2"; exit 1; }
+  if [ "$(wc -l <"$WORK/said")" -ne 1 ] || ! grep -q "$1" "$WORK/said"; then
+    cat "$WORK/said"
+    exit 1
+  fi
+}
+
+echo "== install"
+inside 'dpkg-query -W -f "\${Package}\n" | sort >/debs/before'
+if [ -n "$CLEAN" ]; then
+  inside 'apt-get -qq update; apt-get -qq -y --no-install-recommends install /debs/*.deb' >"$WORK/apt" 2>&1 || { tail -30 "$WORK/apt"; exit 1; }
+else
+  inside 'dpkg --install /debs/*.deb' >"$WORK/apt" 2>&1 || { tail -30 "$WORK/apt"; exit 1; }
+fi
+
+echo "== use"
+inside 'davit version
+  davit demo
+  [ -e /usr/share/doc/davit/docs/gemm.md ] || [ -n "'"$CLEAN"'" ] # a minimal Debian leaves documentation out
+  [ -e /usr/share/bash-completion/completions/davit ]
+  update-alternatives --query "$(update-alternatives --get-selections | sed -n "s/^\(libblas\.so\.3-[^ ]*\).*/\1/p")" | grep -q "^Alternative: /usr/lib.*/davit/libblas.so.3"'
+printf '#include <davit/davit.h>\nint main(void) { double a = 2, c = 0; return davit_dgemm(78, 78, 1, 1, 1, 1, &a, 1, &a, 1, 0, &c, 1, 0) || c != 4; }\n' \
+  >"$root/tmp/product.c"
+if inside 'command -v cc pkg-config >/dev/null'; then
+  inside 'cc product.c -o product $(pkg-config --cflags --libs davit); ./product
+    if ldd product | grep -E "fftw|sndfile|soxr|libhts|libzip"; then exit 1; fi'
+fi
+
+echo "== without the offload runtime"
+inside 'rm -f /usr/lib/llvm-*/lib/libomptarget.so* /usr/lib/*/libomptarget.so*
+  davit demo | grep "device -1: cpu"
+  [ ! -e product ] || ./product'
+fails_with 'the OpenMP offload runtime libomptarget.so.* is not installed' 'davit points -n 10 -o p.npy; davit closest p.npy --devices 0'
+
+echo "== without FFTW"
+inside 'rm -f /usr/lib/*/libfftw3f.so*; [ ! -e product ] || ./product
+  { printf "RIFF\xa4\x3e\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0data\x80\x3e\0\0"; head -c 16000 /dev/zero; } >s.wav'
+fails_with 'features need FFTW in single precision' 'davit features s.wav --rate 8000 -o f.npy'
+
+echo "== remove"
+inside 'dpkg --purge davit davit-doc libdavit-dev libdavit-blas0 libdavit0' >"$WORK/apt" 2>&1 || { cat "$WORK/apt"; exit 1; }
+inside 'rm -f product*; if find /usr /etc /var -xdev \( -name "*libdavit*" -o -path "*/davit/*" \) | grep .; then exit 1; fi
+  if grep -r davit /var/lib/dpkg/alternatives; then exit 1; fi'

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams without a GPU: stands in for offload/runtime/stream.c in the one test program that includes it, and
+ * gives DAVIT_HOST streams. A thread for each stream runs its work, one item after another, a little later.
+ *
+ * The device has a clock of its own: the host's, CLOCK_AHEAD_MS ahead, as marks note it. */
+#ifndef DAVIT_TESTS_STREAM_H
+#define DAVIT_TESTS_STREAM_H
+
+#include <sched.h>
+
+#include "offload/runtime/device.h"
+#include "offload/runtime/stream.h"
+#include "src/base/allocate.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/queue.h"
+#include "tests/support.h"
+
+#define CLOCK_AHEAD_MS 3.6e6
+
+typedef struct item {
+  struct item *next;
+  void (*run)(void *argument);
+  void *argument;
+  dvt_mark *reached, *awaited;
+  dvt_notify notify;
+} item;
+
+struct dvt_stream {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  item *first, **end;
+  int unfinished;
+  dvt_stream *side; /* callbacks run here, held up by nothing behind their marks */
+  dvt_stream *next;
+};
+
+struct dvt_mark {
+  dvt_stream *stream;
+  atomic_bool reached;
+  atomic_int references; /* the owner's, the stream's, those of streams that wait */
+  double ms;             /* of the device's clock */
+};
+
+static struct device_calls {
+  atomic_int all, notifications, queries;
+  atomic_int in_callbacks; /* where none is allowed */
+} device_calls;
+
+static _Thread_local bool in_callback;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+static dvt_stream *free_streams;
+
+static davit_status device_call(void) {
+  atomic_fetch_add(&device_calls.all, 1);
+  atomic_fetch_add(&device_calls.in_callbacks, in_callback);
+  return DAVIT_SUCCESS;
+}
+
+void dvt_mark_free(dvt_mark *mark) {
+  if (mark && atomic_fetch_sub(&mark->references, 1) == 1)
+    free(mark);
+}
+
+/* Enqueues an item. Not by davit's allocation, which tests make fail: a device would not. */
+static void push(dvt_stream *s, item made) {
+  item *copy = malloc(sizeof *copy);
+  *copy = made;
+  pthread_mutex_lock(&s->lock);
+  *s->end = copy;
+  s->end = &copy->next;
+  s->unfinished++;
+  pthread_cond_broadcast(&s->changed);
+  pthread_mutex_unlock(&s->lock);
+}
+
+static void run_item(item *one) {
+  if (one->run)
+    one->run(one->argument);
+  if (one->awaited) {
+    while (!atomic_load(&one->awaited->reached))
+      sched_yield();
+    dvt_mark_free(one->awaited);
+  }
+  if (one->reached) {
+    one->reached->ms = now_ms() + CLOCK_AHEAD_MS;
+    atomic_store(&one->reached->reached, true);
+    dvt_mark_free(one->reached);
+  }
+  if (one->notify) {
+    in_callback = true;
+    one->notify(one->argument, DAVIT_SUCCESS);
+    in_callback = false;
+  }
+  free(one);
+}
+
+static void *run_stream(void *argument) {
+  dvt_stream *s = argument;
+  uint64_t random = 5;
+  for (;;) {
+    pthread_mutex_lock(&s->lock);
+    while (!s->first)
+      pthread_cond_wait(&s->changed, &s->lock);
+    item *one = s->first;
+    s->first = one->next;
+    if (!s->first)
+      s->end = &s->first;
+    pthread_mutex_unlock(&s->lock);
+    for (int i = random_below(&random, 20); i > 0; i--)
+      sched_yield();
+    run_item(one);
+    pthread_mutex_lock(&s->lock);
+    s->unfinished--;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+  }
+  return NULL;
+}
+
+static dvt_stream *new_stream(void) {
+  dvt_stream *s = calloc(1, sizeof *s);
+  pthread_mutex_init(&s->lock, NULL);
+  pthread_cond_init(&s->changed, NULL);
+  s->end = &s->first;
+  pthread_detach(start_thread(run_stream, s));
+  return s;
+}
+
+/* Streams and their threads are kept for ever, as the library keeps those of a device. */
+davit_status dvt_stream_acquire(int device, dvt_stream **taken) {
+  (void)device;
+  pthread_mutex_lock(&streams_lock);
+  dvt_stream *s = free_streams;
+  if (s)
+    free_streams = s->next;
+  pthread_mutex_unlock(&streams_lock);
+  if (!s) {
+    s = new_stream();
+    s->side = new_stream();
+  }
+  *taken = s;
+  return DAVIT_SUCCESS;
+}
+
+void dvt_stream_release(dvt_stream *s) {
+  pthread_mutex_lock(&streams_lock);
+  s->next = free_streams;
+  free_streams = s;
+  pthread_mutex_unlock(&streams_lock);
+}
+
+int dvt_stream_device(const dvt_stream *s) {
+  (void)s;
+  return DAVIT_HOST;
+}
+
+int dvt_stream_ordinal(const dvt_stream *s) {
+  (void)s;
+  return 0;
+}
+
+davit_status dvt_stream_use(dvt_stream *s) {
+  (void)s;
+  return device_call();
+}
+
+void *dvt_stream_native(dvt_stream *s) {
+  return s;
+}
+
+davit_status dvt_stream_synchronize(dvt_stream *s) {
+  pthread_mutex_lock(&s->lock);
+  while (s->unfinished > 0)
+    pthread_cond_wait(&s->changed, &s->lock);
+  pthread_mutex_unlock(&s->lock);
+  return device_call();
+}
+
+davit_status dvt_stream_query(dvt_stream *s, bool *idle) {
+  pthread_mutex_lock(&s->lock);
+  *idle = s->unfinished == 0;
+  pthread_mutex_unlock(&s->lock);
+  return device_call();
+}
+
+davit_status dvt_stream_mark(dvt_stream *s, dvt_mark **mark) {
+  *mark = dvt_allocate(1, sizeof **mark);
+  if (!*mark)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  (*mark)->stream = s;
+  atomic_store(&(*mark)->references, 2);
+  push(s, (item){.reached = *mark});
+  return device_call();
+}
+
+davit_status dvt_stream_mark_timed(dvt_stream *s, dvt_mark **mark) {
+  return dvt_stream_mark(s, mark);
+}
+
+davit_status dvt_stream_wait(dvt_stream *s, dvt_mark *mark) {
+  atomic_fetch_add(&mark->references, 1);
+  push(s, (item){.awaited = mark});
+  return device_call();
+}
+
+davit_status dvt_mark_query(dvt_mark *mark, bool *reached) {
+  *reached = atomic_load(&mark->reached);
+  atomic_fetch_add(&device_calls.queries, 1);
+  return device_call();
+}
+
+davit_status dvt_mark_wait(dvt_mark *mark) {
+  while (!atomic_load(&mark->reached))
+    sched_yield();
+  return device_call();
+}
+
+davit_status dvt_mark_notify(dvt_mark *mark, dvt_notify function, void *argument) {
+  atomic_fetch_add(&mark->references, 1);
+  atomic_fetch_add(&device_calls.notifications, 1);
+  push(mark->stream->side, (item){.awaited = mark, .notify = function, .argument = argument});
+  return device_call();
+}
+
+davit_status dvt_mark_elapsed(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
+  *milliseconds = stop->ms - start->ms;
+  return device_call();
+}
+
+typedef struct device_copy {
+  char *destination;
+  const char *source;
+  size_t destination_pitch, source_pitch, row_bytes, cols;
+} device_copy;
+
+static void run_copy(void *argument) {
+  device_copy *c = argument;
+  for (size_t j = 0; j < c->cols; j++)
+    memcpy(c->destination + j * c->destination_pitch, c->source + j * c->source_pitch, c->row_bytes);
+  free(c);
+}
+
+davit_status dvt_stream_copy(dvt_stream *s, void *destination, size_t destination_pitch, const void *source,
+                             size_t source_pitch, size_t row_bytes, size_t cols) {
+  device_copy *c = malloc(sizeof *c);
+  *c = (device_copy){destination, source, destination_pitch, source_pitch, row_bytes, cols};
+  push(s, (item){.run = run_copy, .argument = c});
+  return device_call();
+}
+
+davit_status dvt_stream_fill(dvt_stream *s, void *pointer, int value, size_t bytes) {
+  (void)s, (void)pointer, (void)value, (void)bytes;
+  return davit_fail(DAVIT_UNSUPPORTED, "this stream fills nothing");
+}
+
+davit_status dvt_stream_cublas(dvt_stream *s, void **handle) {
+  (void)s, (void)handle;
+  return davit_fail(DAVIT_UNSUPPORTED, "this stream has no BLAS");
+}
+
+/* Before the library starts, for run_cases(). */
+__attribute__((unused)) static int give_host_streams(void **state) {
+  (void)state;
+  ((dvt_device *)(uintptr_t)dvt_device_find(DAVIT_HOST))->ordinal = 0;
+  return 0;
+}
+
+#endif
