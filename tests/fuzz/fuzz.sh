@@ -17,6 +17,6 @@ options=(-max_len=2048 -entropic_scale_per_exec_time=1 -timeout=20 -rss_limit_mb
 [ ! -e "$here/dictionary/$name" ] || options+=("-dict=$here/dictionary/$name")
 export KMP_BLOCKTIME=0
 export ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=1:allocator_may_return_null=1}
-export LSAN_OPTIONS=${LSAN_OPTIONS-suppressions=$here/../lsan.supp:print_suppressions=0}
+export LSAN_OPTIONS=suppressions=$here/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=${UBSAN_OPTIONS-print_stacktrace=1}
 exec "$program" "${options[@]}" "$@" "$found" "$here/corpus/$name"

@@ -267,6 +267,16 @@ static int copy(cli_sound *s, int64_t count, float *samples, int64_t *got) {
   return CLI_OK;
 }
 
+/* Sums of the largest floats are none, and soxr does not say so. */
+static int check_resampled(const cli_sound *s, const float *samples, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(samples[i]))
+      return cli_fail(CLI_INPUT,
+                      "%s: frame %" PRId64 ": expected samples that stay finite when resampled, found %g",
+                      s->name, s->at, (double)samples[i]);
+  return CLI_OK;
+}
+
 /* At the end of the file soxr returns the samples that it still holds. */
 static int resample(cli_sound *s, int64_t count, float *samples, int64_t *got) {
   const bool flush = s->end && s->used == s->ready;
@@ -279,7 +289,7 @@ static int resample(cli_sound *s, int64_t count, float *samples, int64_t *got) {
                     soxr_strerror(error));
   s->used += (int64_t)taken;
   *got = (int64_t)made;
-  return CLI_OK;
+  return check_resampled(s, samples, made);
 }
 
 int cli_sound_read(cli_sound *s, int64_t count, float *samples, int64_t *got) {
