@@ -62,6 +62,7 @@
   X(PLACE, place)                                                                                            \
   X(SEARCH_DENSE, search_dense)                                                                              \
   X(SEARCH_HASHED, search_hashed)                                                                            \
+  X(COLLECT, collect)                                                                                        \
   X(INSERT, insert)                                                                                          \
   X(EQUAL, equal)
 #define STEPS_OF_GPUS(X)                                                                                     \
@@ -135,10 +136,10 @@ static size_t scan_bytes(int64_t buckets) {
                         scan_of_counts()->slot_bytes);
 }
 
-/* Offsets: state, partials, table, slots of the scan, ranks, and records, or what other stages need in their
- * place. */
+/* Offsets: state, partials, table, slots of the scan, ranks, records, or what other stages need in their
+ * place, and on a GPU the pairs that are collected. */
 typedef struct layout {
-  size_t partials, table, slots, ranks, records, end;
+  size_t partials, table, slots, ranks, records, pairs, end;
 } layout;
 
 static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
@@ -161,7 +162,9 @@ static layout layout_of(const dvt_closest_site *site, dvt_closest_stage last) {
     records = records > slots ? records : slots;
     records = records > samples ? records : samples;
   }
-  l.end = l.records + records;
+  l.pairs = l.end = l.records + dvt_aligned_up(records);
+  if (last == DVT_CLOSEST_COLLECT && site->gpu)
+    l.end += (size_t)site->capacity * sizeof(davit_closest_pair_result);
   return l;
 }
 
@@ -267,7 +270,8 @@ static davit_status count_points(const dvt_closest_site *site, const work *w) {
 /* Plans a grid, sorts the points into its cells, and searches there. The CPU stops at a crowd; on a GPU the
  * later kernels do nothing then. There the table is as large as a grid may become: the host does not know the
  * grid. */
-static davit_status search_grid(const dvt_closest_site *site, work w, char *slots, bool hashed) {
+static davit_status search_grid(const dvt_closest_site *site, work w, char *slots, step search) {
+  const bool hashed = search != SEARCH_DENSE;
   DVT_TRY(run_step(site, hashed ? PLAN_HASHED : PLAN_DENSE, w));
   if (!site->gpu && w.s->stop)
     return DAVIT_SUCCESS;
@@ -278,7 +282,7 @@ static davit_status search_grid(const dvt_closest_site *site, work w, char *slot
     return DAVIT_SUCCESS;
   DVT_TRY(scan_counts(site, w.table, buckets, slots));
   DVT_TRY(place_records(site, w));
-  return run_step(site, hashed ? SEARCH_HASHED : SEARCH_DENSE, w);
+  return run_step(site, search, w);
 }
 
 /* The closest pair of the sample, which is gathered where records will be. */
@@ -315,11 +319,14 @@ static davit_status search_stage(const dvt_closest_site *site, dvt_closest_stage
   case DVT_CLOSEST_BRUTE:
     return run_step(site, BRUTE, w);
   case DVT_CLOSEST_DENSE:
-    return search_grid(site, w, memory + l.slots, false);
+    return search_grid(site, w, memory + l.slots, SEARCH_DENSE);
   case DVT_CLOSEST_HASHED:
     if (s->sample)
       DVT_TRY(search_sample(site, w, s->sample));
-    return search_grid(site, w, memory + l.slots, true);
+    return search_grid(site, w, memory + l.slots, SEARCH_HASHED);
+  case DVT_CLOSEST_COLLECT:
+    w.partials = site->gpu ? memory + l.pairs : (char *)s->pairs;
+    return search_grid(site, w, memory + l.slots, COLLECT);
   default:
     DVT_TRY(fill_words(site, w.table, s->slots, 0xff));
     DVT_TRY(run_step(site, INSERT, w));
@@ -337,9 +344,23 @@ static davit_status copy_state(const dvt_closest_site *site, dvt_closest_state *
                         in ? DAVIT_PAGEABLE : site->device, bytes, 1);
 }
 
-davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage stage,
-                                 dvt_closest_state *state) {
-  state->slots = slots_of(site->n);
+/* The pairs that a GPU has collected go to the host, which knows how many. */
+static davit_status fetch_pairs(const dvt_closest_site *site, dvt_closest_state *s) {
+  const uint64_t room = (uint64_t)s->capacity;
+  s->held = (int64_t)(s->found < room ? s->found : room);
+  if (!site->gpu || s->held == 0)
+    return DAVIT_SUCCESS;
+  const size_t bytes = (size_t)s->held * sizeof *s->pairs;
+  const char *from = (const char *)site->memory + layout_of(site, DVT_CLOSEST_COLLECT).pairs;
+  if (!site->stream)
+    return dvt_space_copy(s->pairs, bytes, DAVIT_PAGEABLE, from, bytes, site->device, bytes, 1);
+  davit_status status = dvt_stream_copy_bytes(site->stream, s->pairs, from, bytes),
+               end = dvt_stream_synchronize(site->stream);
+  return status == DAVIT_SUCCESS ? end : status;
+}
+
+static davit_status perform_there(const dvt_closest_site *site, dvt_closest_stage stage,
+                                  dvt_closest_state *state) {
   if (!site->gpu)
     return search_stage(site, stage, state, state);
   dvt_closest_state *copied = site->stream ? site->staged : state;
@@ -355,4 +376,11 @@ davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage
   if (status == DAVIT_SUCCESS && end == DAVIT_SUCCESS)
     *state = *site->staged;
   return status == DAVIT_SUCCESS ? end : status;
+}
+
+davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage stage,
+                                 dvt_closest_state *state) {
+  state->slots = slots_of(site->n);
+  DVT_TRY(perform_there(site, stage, state));
+  return stage == DVT_CLOSEST_COLLECT ? fetch_pairs(site, state) : DAVIT_SUCCESS;
 }

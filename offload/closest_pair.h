@@ -15,7 +15,8 @@ typedef enum dvt_closest_stage {
   DVT_CLOSEST_BRUTE,  /* the box, and pair */
   DVT_CLOSEST_DENSE,  /* the box, a dense grid of it, and pair: of pairs no farther apart than a cell */
   DVT_CLOSEST_HASHED, /* known, by a sample too; a grid with cells a little wider than that, and pair */
-  DVT_CLOSEST_EQUAL   /* pair: of the pairs of equal points, if there is one */
+  DVT_CLOSEST_EQUAL,  /* pair: of the pairs of equal points, if there is one */
+  DVT_CLOSEST_COLLECT /* a hashed grid for `known`, and pairs up to `limit`, which is no farther */
 } dvt_closest_stage;
 
 /* Points of one device, and what it works with. */
@@ -29,11 +30,12 @@ typedef struct dvt_closest_site {
   int dim;
   int64_t n; /* below 2^32 but for DVT_CLOSEST_BOX and _BRUTE */
   const void *points;
+  int64_t capacity;          /* of DVT_CLOSEST_COLLECT */
   void *memory;              /* of the device: dvt_closest_bytes() */
   dvt_closest_state *staged; /* with a stream: pinned */
 } dvt_closest_site;
 
-/* Memory that stages up to `last` need: DVT_CLOSEST_BOX, DVT_CLOSEST_BRUTE or all. */
+/* Memory that stages up to `last` need: DVT_CLOSEST_BOX, _BRUTE, _EQUAL (all but the last), or all. */
 size_t dvt_closest_bytes(const dvt_closest_site *site, dvt_closest_stage last);
 
 /* Points of a sample, which grow with each of DVT_CLOSEST_ROUNDS rounds. */

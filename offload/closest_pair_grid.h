@@ -18,6 +18,7 @@ enum {
   CROWD_DENSE = 1024,
   RANKS_DENSE = 8, /* times n */
   CROWD_HASHED = 4096,
+  CROWD_COLLECT = UINT16_MAX, /* ranks have 16 bits */
   RANKS_HASHED = 32
 };
 
@@ -217,8 +218,8 @@ INLINE bool plan_hashed(dvt_closest_state *s, int64_t n) {
                          .factor = {power_of_two(-(exponent / 2)), power_of_two(exponent / 2 - exponent)},
                          .most = power_of_two(53 + exponent),
                          .shift = 64 - hash_bits(n),
-                         .crowd = CROWD_HASHED,
-                         .ranks = RANKS_HASHED * n};
+                         .crowd = s->collects ? CROWD_COLLECT : CROWD_HASHED,
+                         .ranks = s->collects ? INT64_MAX : RANKS_HASHED * n};
   return true;
 }
 

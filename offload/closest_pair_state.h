@@ -27,6 +27,14 @@ typedef struct dvt_closest_grid {
 } dvt_closest_grid;
 
 typedef struct dvt_closest_state {
+  /* given to stage _COLLECT; it keeps as many pairs for each part, or counts them alone if that is 0 */
+  int64_t collects; /* 0 in other stages */
+  int64_t capacity;
+  davit_closest_pair_result limit;  /* the last pair that counts, as distance, i, j */
+  davit_closest_pair_result *pairs; /* the host's: room for all parts */
+  /* found there */
+  uint64_t found; /* more than `held`: those held are any of them */
+  int64_t held;
   /* given */
   int64_t sample, seed; /* points; without a sample, of stage _HASHED alone, 0 */
   int64_t part, parts;

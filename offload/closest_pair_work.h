@@ -23,7 +23,9 @@ enum {
   PARTS = 1 << 2 * PART_BITS,
   WINDOW_BITS = 10,
   WINDOW = 1 << WINDOW_BITS,
-  PARTIAL_BYTES = 64
+  PARTIAL_BYTES = 64,
+  TURN = 1024,
+  HELD = 64 /* pairs that a thread of the CPU holds back */
 };
 
 static const uint32_t nobody = UINT32_MAX; /* in a slot of DVT_CLOSEST_EQUAL */
@@ -62,6 +64,58 @@ INLINE void publish_bound(dvt_closest_state *s, double distance) {
   __scoped_atomic_fetch_max(&s->bound, ~bits_of(distance), RELAXED);
 }
 
+/* ---- pairs that are collected ---- */
+
+/* A thread's. On the CPU it gives several pairs at once to the others' array. */
+typedef struct collector {
+  dvt_closest_state *s;
+  davit_closest_pair_result limit, *pairs;
+  uint64_t capacity, counted; /* counted: without an array, or held back */
+#ifndef DVT_GPU
+  davit_closest_pair_result held[HELD];
+#endif
+} collector;
+
+INLINE collector collector_of(const work *w) {
+  collector c;
+  c.s = w->s;
+  c.limit = w->s->limit;
+  c.pairs = (davit_closest_pair_result *)(void *)w->partials;
+  c.capacity = (uint64_t)w->s->capacity;
+  c.counted = 0;
+  return c;
+}
+
+/* What comes is not kept: all threads may stop. */
+INLINE bool is_full(const collector *c) {
+  return c->capacity > 0 && __scoped_atomic_load_n(&c->s->found, RELAXED) > c->capacity;
+}
+
+#ifndef DVT_GPU
+INLINE void give_held(collector *c) {
+  const uint64_t at = __scoped_atomic_fetch_add(&c->s->found, c->counted, RELAXED);
+  for (uint64_t k = 0; k < c->counted && at + k < c->capacity; k++)
+    c->pairs[at + k] = c->held[k];
+  c->counted = 0;
+}
+#endif
+
+INLINE void collect(collector *c, davit_closest_pair_result pair) {
+  if (c->capacity == 0) {
+    c->counted++;
+    return;
+  }
+#ifdef DVT_GPU
+  const uint64_t at = __scoped_atomic_fetch_add(&c->s->found, 1, RELAXED);
+  if (at < c->capacity)
+    c->pairs[at] = pair;
+#else
+  c->held[c->counted++] = pair;
+  if (c->counted == HELD)
+    give_held(c);
+#endif
+}
+
 /* ---- placing in steps ---- */
 
 typedef uint32_t quad __attribute__((ext_vector_type(4))); /* a record of floats */
@@ -95,9 +149,11 @@ static size_t parting_bytes(int64_t n) {
 
 /* ---- what threads compute together ---- */
 
-/* FOR_OWN(i, begin, end): a loop over the numbers of [begin, end) that belong to this thread. */
+/* FOR_OWN(i, begin, end): a loop over the numbers of [begin, end) that belong to this thread. FOR_TURNS is the
+ * same in small pieces, which are spread over the threads. */
 #ifdef DVT_GPU
 #define FOR_OWN(i, begin, end) for (int64_t i = (begin) + global_thread(); i < (end); i += global_threads())
+#define FOR_TURNS FOR_OWN
 
 /* The number of the thread among all, and how many there are. */
 INLINE int64_t global_thread(void) {
@@ -199,6 +255,13 @@ INLINE uint64_t team_sum(uint64_t value) {
   return value;
 }
 
+/* The thread has no more. */
+INLINE void collected(collector *c) {
+  const uint64_t counted = team_sum(c->counted);
+  if (dvt_thread() == 0 && counted > 0)
+    __scoped_atomic_fetch_add(&c->s->found, counted, RELAXED);
+}
+
 /* The sum of the values of the threads before this one. */
 INLINE uint32_t team_before(uint32_t value) {
   DVT_SHARED uint32_t warps[THREADS / 32];
@@ -221,6 +284,11 @@ INLINE uint32_t team_before(uint32_t value) {
 #define FOR_OWN(i, begin, end)                                                                               \
   for (int64_t i = own_begin(begin, end, 0), i##_end = own_begin(begin, end, 1); i < i##_end; i++)
 
+#define FOR_TURNS(i, begin, end)                                                                             \
+  for (int64_t i##_first = (begin) + (int64_t)omp_get_thread_num() * TURN; i##_first < (end);                \
+       i##_first += (int64_t)omp_get_num_threads() * TURN)                                                   \
+    for (int64_t i = i##_first; i < (end) && i < i##_first + TURN; i++)
+
 INLINE int64_t own_begin(int64_t begin, int64_t end, int next) {
   return begin + share_of(end - begin, omp_get_thread_num() + next, omp_get_num_threads());
 }
@@ -231,6 +299,13 @@ INLINE bool is_first_thread(void) {
 
 INLINE uint64_t team_sum(uint64_t value) {
   return value;
+}
+
+INLINE void collected(collector *c) {
+  if (c->capacity > 0)
+    give_held(c);
+  else
+    __scoped_atomic_fetch_add(&c->s->found, c->counted, RELAXED);
 }
 
 INLINE void conclude(dvt_closest_state *s, davit_closest_pair_result best, char *partials) {

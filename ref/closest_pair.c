@@ -261,3 +261,94 @@ davit_closest_pair_result dvt_ref_closest_divide(davit_type type, int dim, int64
   const davit_closest_pair_result equal = equal_pair(r, n);
   return equal.distance > 0 ? conquer_all(&b) : equal;
 }
+
+/* ---- the first pairs ---- */
+
+static void swap_pairs(davit_closest_pair_result *a, davit_closest_pair_result *b) {
+  const davit_closest_pair_result moved = *a;
+  *a = *b;
+  *b = moved;
+}
+
+static bool comes_before(const davit_closest_pair_result *a, const davit_closest_pair_result *b) {
+  return dvt_pair_before(a->distance, a->i, a->j, b);
+}
+
+/* The median of the first, the middle and the last of several pairs. */
+static davit_closest_pair_result middle_of(const davit_closest_pair_result *pairs, int64_t n) {
+  const davit_closest_pair_result *a = pairs, *b = pairs + n / 2, *c = pairs + n - 1;
+  if (comes_before(b, a)) {
+    const davit_closest_pair_result *moved = a;
+    a = b;
+    b = moved;
+  }
+  return comes_before(c, a) ? *a : comes_before(c, b) ? *c : *b;
+}
+
+/* Hoare's selection; no two pairs are equal. */
+void dvt_ref_pairs_select(davit_closest_pair_result *pairs, int64_t n, int64_t k) {
+  for (int64_t begin = 0, end = n; end - begin > 1;) {
+    const davit_closest_pair_result middle = middle_of(pairs + begin, end - begin);
+    int64_t low = begin, high = end - 1;
+    while (low <= high) {
+      while (comes_before(&pairs[low], &middle))
+        low++;
+      while (comes_before(&middle, &pairs[high]))
+        high--;
+      if (low <= high)
+        swap_pairs(&pairs[low++], &pairs[high--]);
+    }
+    if (k - 1 <= high)
+      end = high + 1;
+    else if (k - 1 >= low)
+      begin = low;
+    else
+      return;
+  }
+}
+
+static void offer(dvt_pair_list *list, double distance, int64_t a, int64_t b) {
+  const davit_closest_pair_result pair = {a < b ? a : b, a < b ? b : a, distance};
+  if (comes_before(&list->limit, &pair))
+    return;
+  if (list->capacity == 0) {
+    list->count++;
+    return;
+  }
+  list->pairs[list->count++] = pair;
+  if (list->count < list->capacity)
+    return;
+  dvt_ref_pairs_select(list->pairs, list->count, list->k);
+  list->count = list->k;
+  list->limit = list->pairs[list->k - 1];
+}
+
+void dvt_ref_pairs_brute(davit_type type, int dim, int64_t n, const void *points, dvt_pair_list *list) {
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = i + 1; j < n; j++) {
+      double d[MAX_DIM] = {0};
+      for (int k = 0; k < dim; k++)
+        d[k] = coordinate(type, points, i * dim + k) - coordinate(type, points, j * dim + k);
+      if (dvt_pair_square(d[0], d[1], d[2]) <= dvt_pair_limit(list->limit.distance))
+        offer(list, dvt_pair_distance(d[0], d[1], d[2]), i, j);
+    }
+}
+
+/* Of many equal points only the first are looked at: those behind them are in their order. */
+static bool is_behind(const dvt_pair_list *list, const record *r) {
+  return list->limit.distance == 0 && r->index > list->limit.i;
+}
+
+void dvt_ref_pairs_sweep(davit_type type, int dim, int64_t n, const void *points, int threads, void *scratch,
+                         dvt_pair_list *list) {
+  record *r = scratch;
+  copy_points(type, dim, n, points, threads, r);
+  const frame f = order_axes(r, n, dim);
+  sort(r, r + n, n, 0);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = i + 1; j < n && !is_behind(list, &r[i]); j++) {
+      if (!(r[j].at[0] - r[i].at[0] <= list->limit.distance))
+        break;
+      offer(list, between(&r[i], &r[j], &f), r[i].index, r[j].index);
+    }
+}

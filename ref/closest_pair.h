@@ -58,6 +58,12 @@ DVT_PAIR_INLINE bool dvt_pair_before(double distance, int64_t i, int64_t j,
   return i != than->i ? i < than->i : j < than->j;
 }
 
+/* The first k pairs that were offered and are not behind `limit`. */
+typedef struct dvt_pair_list {
+  davit_closest_pair_result limit, *pairs; /* in any order, until dvt_pair_list_end() */
+  int64_t k, capacity, count;              /* capacity: above k, or 0: pairs are only counted */
+} dvt_pair_list;
+
 /* If the pair of points a and b, in either order, comes before `best`, it becomes `best`. Returns whether it
  * did. */
 DVT_PAIR_INLINE bool dvt_pair_offer(double distance, int64_t a, int64_t b, davit_closest_pair_result *best) {

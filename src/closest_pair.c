@@ -13,95 +13,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "offload/closest_pair.h"
-#include "offload/runtime/device.h"
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
 #include "src/base/allocate.h"
 #include "src/base/team.h"
-#include "src/monoid.h"
-#include "src/runtime/copy.h"
-#include "src/runtime/memory.h"
-#include "src/runtime/queue.h"
-#include "src/runtime/spread.h"
-#include "src/runtime/tuning.h"
+#include "src/closest_search.h"
 
-enum {
-  MIN_GRID = 64,  /* points; fewer are compared with each other */
-  FEW_GPU = 8192, /* AUTO compares all pairs of so many */
-  FEW_CPU = 512,
-  TEAMS = 16, /* on a multiprocessor; a thread takes every so many-th point */
-  UNITS = 132 /* multiprocessors of a device that does not tell */
-};
+/* ---- by cells ---- */
 
-typedef struct problem {
-  davit_type type;
-  int dim;
-  int64_t n;
-  const void *points;
-  davit_closest_pair_algorithm algorithm;
-  int threads; /* of a CPU; 0: as many as its device has */
-  davit_closest_pair_result *pair;
-} problem;
-
-static size_t point_bytes(const problem *p) {
-  return (size_t)p->dim * davit_type_bytes(p->type);
-}
-
-static davit_status check(const problem *p) {
-  DVT_TRY(dvt_check_floating(p->type));
-  if (p->dim != 2 && p->dim != 3)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "dim is %d, neither 2 nor 3", p->dim);
-  DVT_TRY(dvt_check_length("n", p->n));
-  if (p->n < 2)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, less than 2", (long long)p->n);
-  if (!p->points)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "points is NULL");
-  if ((unsigned)p->algorithm > DAVIT_CLOSEST_PAIR_GRID)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->algorithm is %d, which is none", (int)p->algorithm);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status check_search(const problem *p) {
-  DVT_TRY(check(p));
-  return dvt_check_pointer("result", p->pair);
-}
-
-static davit_closest_pair_algorithm algorithm_of(const problem *p, bool gpu) {
-  davit_closest_pair_algorithm chosen = p->algorithm;
-  if (chosen == DAVIT_CLOSEST_PAIR_AUTO)
-    chosen = p->n <= (gpu ? FEW_GPU : FEW_CPU) ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_GRID;
-  if (chosen == DAVIT_CLOSEST_PAIR_GRID && p->n < MIN_GRID)
-    return DAVIT_CLOSEST_PAIR_BRUTE;
-  /* Places in the grid have 32 bits. */
-  return chosen == DAVIT_CLOSEST_PAIR_GRID && p->n >= UINT32_MAX ? DAVIT_CLOSEST_PAIR_DIVIDE : chosen;
-}
-
-/* ---- the search ---- */
-
-/* Does a stage wherever the points are. */
-typedef davit_status (*perform)(void *context, dvt_closest_stage stage, dvt_closest_state *state);
-
-typedef struct search {
-  const problem *p;
-  perform perform;
-  void *context;
-  dvt_closest_state state;
-} search;
-
-static davit_status stage(search *s, dvt_closest_stage which) {
-  s->state.pair = DVT_NO_PAIR;
-  s->state.ranks = s->state.bound = 0;
-  s->state.stop = s->state.counter = 0;
-  DVT_TRY(s->perform(s->context, which, &s->state));
-  if (s->state.bad < s->p->n)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "points: point %lld has a coordinate that is not finite",
-                      (long long)s->state.bad);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status by_dense_grid(search *s, bool *found) {
-  DVT_TRY(stage(s, DVT_CLOSEST_DENSE));
+static davit_status by_dense_grid(dvt_closest_search *s, bool *found) {
+  DVT_TRY(dvt_closest_stage_run(s, DVT_CLOSEST_DENSE));
   if (dvt_closest_is_crowded(&s->state))
     return DAVIT_SUCCESS;
   /* The margin is for the rounding of (x - origin) scale, below 2^32. */
@@ -110,22 +31,22 @@ static davit_status by_dense_grid(search *s, bool *found) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status by_hashed_grid(search *s, int round, bool *found) {
+static davit_status by_hashed_grid(dvt_closest_search *s, int round, bool *found) {
   const bool sampled = round > 0 || isinf(s->state.known);
   s->state.sample = sampled ? dvt_closest_sample(s->p->n, round) : 0;
   s->state.seed = round;
   if (s->state.known > 0)
-    DVT_TRY(stage(s, DVT_CLOSEST_HASHED));
+    DVT_TRY(dvt_closest_stage_run(s, DVT_CLOSEST_HASHED));
   s->state.sample = 0;
   if (s->state.known == 0) {
     *found = true;
-    return stage(s, DVT_CLOSEST_EQUAL);
+    return dvt_closest_stage_run(s, DVT_CLOSEST_EQUAL);
   }
   *found = !dvt_closest_is_crowded(&s->state);
   return DAVIT_SUCCESS;
 }
 
-static bool is_one_place(const search *s) {
+static bool is_one_place(const dvt_closest_search *s) {
   bool one = true;
   for (int k = 0; k < s->p->dim; k++)
     one = one && s->state.low[k] == s->state.high[k];
@@ -133,7 +54,7 @@ static bool is_one_place(const search *s) {
 }
 
 /* Leaves the pair in the state; not *found: the grids are of no use. */
-static davit_status by_grids(search *s, bool *found) {
+static davit_status by_grids(dvt_closest_search *s, bool *found) {
   DVT_TRY(by_dense_grid(s, found));
   if (is_one_place(s)) {
     *found = true;
@@ -144,290 +65,74 @@ static davit_status by_grids(search *s, bool *found) {
   return DAVIT_SUCCESS;
 }
 
-/* ---- on the host ---- */
+/* ---- by an algorithm ---- */
 
-static davit_status divide_here(const problem *p, const void *points, int threads) {
+static davit_status divide(const dvt_closest_problem *p, const void *points, int threads, void *unused) {
+  (void)unused;
   void *scratch = dvt_allocate(1, dvt_ref_closest_scratch(p->n));
   if (!scratch)
     return DAVIT_OUT_OF_HOST_MEMORY;
   const dvt_team team = dvt_team_begin(threads);
-  *p->pair = dvt_ref_closest_divide(p->type, p->dim, p->n, points, team.threads, scratch);
+  *p->pairs = dvt_ref_closest_divide(p->type, p->dim, p->n, points, team.threads, scratch);
   dvt_team_end(&team);
   free(scratch);
   return DAVIT_SUCCESS;
 }
 
-/* Of finite points anywhere. */
-static davit_status divide(const problem *p, int threads) {
-  const size_t bytes = (size_t)p->n * point_bytes(p);
-  const int place = dvt_place_of(p->points);
-  if (dvt_place_is_host(place))
-    return divide_here(p, p->points, threads);
-  void *points;
-  DVT_TRY(davit_malloc(bytes, DAVIT_PAGEABLE, &points));
-  const dvt_copy copy = dvt_copy_bytes(bytes, p->points, place, points, DAVIT_PAGEABLE);
-  davit_status status = dvt_copy_now(&copy);
-  if (status == DAVIT_SUCCESS)
-    status = divide_here(p, points, threads);
-  davit_free(points);
-  return status;
-}
-
-/* ---- by an algorithm ---- */
-
-/* The whole search; `last` is the last stage that it may reach. */
-static dvt_closest_stage last_stage(davit_closest_pair_algorithm algorithm) {
-  return algorithm == DAVIT_CLOSEST_PAIR_GRID    ? DVT_CLOSEST_EQUAL
-         : algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DVT_CLOSEST_BRUTE
-                                                 : DVT_CLOSEST_BOX;
-}
-
-static davit_status find(search *s, davit_closest_pair_algorithm algorithm) {
+static davit_status find(dvt_closest_search *s, davit_closest_pair_algorithm algorithm) {
   bool found = algorithm == DAVIT_CLOSEST_PAIR_BRUTE;
   s->state = (dvt_closest_state){.parts = 1, .known = INFINITY};
   if (algorithm == DAVIT_CLOSEST_PAIR_GRID)
     DVT_TRY(by_grids(s, &found));
-  else
-    DVT_TRY(
-        stage(s, found ? DVT_CLOSEST_BRUTE : DVT_CLOSEST_BOX)); /* the box, to see that points are finite */
+  else /* the box, to see that points are finite */
+    DVT_TRY(dvt_closest_stage_run(s, found ? DVT_CLOSEST_BRUTE : DVT_CLOSEST_BOX));
   if (!found)
-    return divide(s->p, s->p->threads ? s->p->threads : dvt_device_threads(DAVIT_HOST));
-  *s->p->pair = s->state.pair;
+    return dvt_closest_on_host(s->p, divide, NULL);
+  *s->p->pairs = s->state.pair;
   return DAVIT_SUCCESS;
 }
 
-/* ---- on one lane ---- */
-
-static int teams_of(int device) {
-  const int units = dvt_device_find(device)->info.compute_units;
-  return (int)dvt_tuned(device, DVT_TUNE_CLOSEST_PAIR_TEAMS, TEAMS) * (units > 0 ? units : UNITS);
-}
-
-static dvt_closest_site site_of(const dvt_lane *lane, const problem *p, const void *points) {
-  const bool gpu = dvt_place_any_gpu(&lane->device, 1);
-  return (dvt_closest_site){.device = lane->device,
-                            .gpu = gpu,
-                            .threads = p->threads ? p->threads : dvt_device_threads(lane->device),
-                            .teams = gpu ? teams_of(lane->device) : 0,
-                            .stream = gpu && dvt_path_of(lane, NULL) == DVT_ON_STREAM ? lane->stream : NULL,
-                            .type = p->type,
-                            .dim = p->dim,
-                            .n = p->n,
-                            .points = points};
-}
-
-static davit_status perform_here(void *context, dvt_closest_stage which, dvt_closest_state *state) {
-  return dvt_closest_perform(context, which, state);
-}
-
-static davit_status find_in_team(search *s, dvt_closest_site *here, davit_closest_pair_algorithm algorithm) {
-  const dvt_team team = dvt_team_begin(here->threads);
-  here->threads = team.threads;
-  davit_status status = find(s, algorithm);
-  dvt_team_end(&team);
-  return status;
-}
-
-static davit_status run_here(const dvt_site *site, const void *arguments) {
-  const problem *p = arguments;
-  dvt_closest_site here = site_of(site->owner, p, p->points);
-  search s = {.p = p, .perform = perform_here, .context = &here};
-  const davit_closest_pair_algorithm algorithm = algorithm_of(p, here.gpu);
-  DVT_TRY(site->workspace(site, dvt_closest_bytes(&here, last_stage(algorithm)), &here.memory));
-  if (here.stream)
-    DVT_TRY(davit_malloc(sizeof *here.staged, DAVIT_PINNED, (void **)&here.staged));
-  davit_status status = here.gpu ? find(&s, algorithm) : find_in_team(&s, &here, algorithm);
-  davit_free(here.staged);
-  return status;
-}
+/* ---- calls ---- */
 
 /* options NULL: the defaults. */
-static problem problem_of(davit_type type, int dim, int64_t n, const void *points,
-                          const davit_closest_pair_options *options, davit_closest_pair_result *result) {
-  return (problem){type, dim, n, points, options ? options->algorithm : DAVIT_CLOSEST_PAIR_AUTO, 0, result};
-}
-
-davit_status davit_queue_closest_pair(davit_queue *queue, davit_type type, int dim, int64_t n,
-                                      const void *points, davit_closest_pair_result *result,
-                                      const davit_closest_pair_options *options) {
-  const problem p = problem_of(type, dim, n, points, options, result);
-  dvt_lane *lane = dvt_queue_lane(queue);
-  if (!lane)
-    return DAVIT_INVALID_ARGUMENT;
-  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  DVT_TRY(check_search(&p));
-  return dvt_lane_submit(lane, DVT_BLOCKING, run_here, &p, sizeof p);
-}
-
-static davit_status run_alone(const problem *p, int device) {
-  dvt_lane *lane;
-  DVT_TRY(dvt_lane_open(device, &lane));
-  return dvt_lane_end(lane, dvt_lane_submit(lane, DVT_BLOCKING, run_here, p, sizeof *p));
-}
-
-/* ---- on several devices ---- */
-
-/* Each device has all points. From the host each fetches a share, and the others' shares from them, so that
- * the host's links carry the points once. */
-typedef struct spread {
-  const problem *p;
-  int count;
-  dvt_lane *lane[DVT_MAX_DEVICES];
-  void *points[DVT_MAX_DEVICES]; /* owned */
-  dvt_record *fetched[DVT_MAX_DEVICES];
-  dvt_closest_site site[DVT_MAX_DEVICES];
-  dvt_closest_state state[DVT_MAX_DEVICES];
-  dvt_closest_stage last;
-} spread;
-
-typedef struct stage_command {
-  spread *all;
-  int which;
-  dvt_closest_stage stage;
-} stage_command;
-
-static davit_status run_stage(const dvt_site *site, const void *arguments) {
-  const stage_command *c = arguments;
-  dvt_closest_site *here = &c->all->site[c->which];
-  DVT_TRY(site->workspace(site, dvt_closest_bytes(here, c->all->last), &here->memory));
-  if (here->gpu)
-    return dvt_closest_perform(here, c->stage, &c->all->state[c->which]);
-  const dvt_team team = dvt_team_begin(here->threads);
-  here->threads = team.threads;
-  davit_status status = dvt_closest_perform(here, c->stage, &c->all->state[c->which]);
-  dvt_team_end(&team);
-  return status;
-}
-
-static davit_status perform_everywhere(void *context, dvt_closest_stage which, dvt_closest_state *state) {
-  spread *all = context;
-  davit_status status = DAVIT_SUCCESS;
-  for (int d = 0; d < all->count && status == DAVIT_SUCCESS; d++) {
-    all->state[d] = *state;
-    all->state[d].part = d;
-    all->state[d].parts = all->count;
-    const stage_command c = {all, d, which};
-    status = dvt_lane_submit(all->lane[d], DVT_BLOCKING, run_stage, &c, sizeof c);
-  }
-  davit_status end = dvt_lanes_synchronize(all->lane, all->count);
-  if (status != DAVIT_SUCCESS || end != DAVIT_SUCCESS)
-    return status == DAVIT_SUCCESS ? end : status;
-  *state = all->state[0];
-  for (int d = 1; d < all->count; d++)
-    dvt_pair_offer(all->state[d].pair.distance, all->state[d].pair.i, all->state[d].pair.j, &state->pair);
-  return DAVIT_SUCCESS;
-}
-
-/* The bytes of the points of share d. */
-static void share_of(const spread *all, int d, size_t *begin, size_t *bytes) {
-  const dvt_span range = dvt_spread_range(all->p->n, d, all->count);
-  *begin = (size_t)range.begin * point_bytes(all->p);
-  *bytes = (size_t)(range.end - range.begin) * point_bytes(all->p);
-}
-
-static davit_status fetch(spread *all, int to, int share, const void *from) {
-  size_t begin, bytes;
-  share_of(all, share, &begin, &bytes);
-  if (bytes == 0)
-    return DAVIT_SUCCESS;
-  const char *source = (const char *)from + begin;
-  const dvt_copy copy = dvt_copy_bytes(bytes, source, dvt_place_of(source), (char *)all->points[to] + begin,
-                                       all->lane[to]->device);
-  return dvt_copy_submit(all->lane[to], &copy);
-}
-
-static davit_status fetch_all(spread *all) {
-  for (int d = 0; d < all->count; d++) {
-    DVT_TRY(davit_malloc((size_t)all->p->n * point_bytes(all->p), all->lane[d]->device, &all->points[d]));
-    DVT_TRY(fetch(all, d, d, all->p->points));
-    DVT_TRY(dvt_lane_record(all->lane[d], false, &all->fetched[d]));
-  }
-  for (int d = 0; d < all->count; d++)
-    for (int k = 1; k < all->count; k++) {
-      const int from = (d + k) % all->count;
-      DVT_TRY(dvt_lane_wait(all->lane[d], all->fetched[from]));
-      DVT_TRY(fetch(all, d, from, all->points[from]));
-    }
-  return DAVIT_SUCCESS;
-}
-
-static davit_status search_spread(spread *all, davit_closest_pair_algorithm algorithm) {
-  search s = {.p = all->p, .perform = perform_everywhere, .context = all};
-  DVT_TRY(fetch_all(all));
-  for (int d = 0; d < all->count; d++) {
-    all->site[d] = site_of(all->lane[d], all->p, all->points[d]);
-    if (all->site[d].stream)
-      DVT_TRY(davit_malloc(sizeof *all->site[d].staged, DAVIT_PINNED, (void **)&all->site[d].staged));
-  }
-  return find(&s, algorithm);
-}
-
-static davit_status spread_over(const problem *p, const int *devices, int count) {
-  dvt_error first = {.status = DAVIT_SUCCESS};
-  spread *all = dvt_allocate(1, sizeof *all);
-  if (!all)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  all->p = p;
-  for (int d = 0; d < count && first.status == DAVIT_SUCCESS; d++) {
-    dvt_error_keep(&first, dvt_lane_open(devices[d], &all->lane[d]));
-    all->count += first.status == DAVIT_SUCCESS;
-  }
-  const davit_closest_pair_algorithm algorithm = algorithm_of(p, dvt_place_any_gpu(devices, count));
-  all->last = last_stage(algorithm);
-  if (first.status == DAVIT_SUCCESS)
-    dvt_error_keep(&first, search_spread(all, algorithm));
-  for (int d = 0; d < all->count; d++)
-    dvt_record_drop(all->fetched[d]);
-  for (int d = 0; d < all->count; d++)
-    dvt_error_keep(&first, dvt_lane_close(all->lane[d]));
-  for (int d = 0; d < all->count; d++) {
-    davit_free(all->points[d]);
-    davit_free(all->site[d].staged);
-  }
-  free(all);
-  return dvt_error_report(&first);
-}
-
-/* Where the search goes: to one device, or to all that are chosen. */
-typedef struct places {
-  int chosen[DVT_MAX_DEVICES], count;
-  bool alone;
-  int device; /* the one */
-} places;
-
-/* p->threads too. */
-static davit_status find_places(problem *p, const davit_closest_pair_options *options, places *w) {
-  DVT_TRY(DVT_CHOOSE_DEVICES(options, w->chosen, &w->count));
-  w->device = DAVIT_HOST;
-  w->alone = p->algorithm == DAVIT_CLOSEST_PAIR_DIVIDE && dvt_place_is_host(dvt_place_of(p->points));
-  if (w->alone)
-    return DAVIT_SUCCESS;
-  w->alone = dvt_monoid_home(&p->points, 1, w->chosen, w->count, !options || !options->devices, &w->device,
-                             &p->threads);
-  if (!w->alone)
-    p->threads = 0;
-  return DAVIT_SUCCESS;
+static dvt_closest_problem problem_of(davit_type type, int dim, int64_t n, const void *points,
+                                      const davit_closest_pair_options *options,
+                                      davit_closest_pair_result *result) {
+  return (dvt_closest_problem){.type = type,
+                               .dim = dim,
+                               .n = n,
+                               .points = points,
+                               .algorithm = options ? options->algorithm : DAVIT_CLOSEST_PAIR_AUTO,
+                               .find = find,
+                               .single = true,
+                               .pairs = result};
 }
 
 davit_status davit_closest_pair(davit_type type, int dim, int64_t n, const void *points,
                                 davit_closest_pair_result *result,
                                 const davit_closest_pair_options *options) {
-  problem p = problem_of(type, dim, n, points, options, result);
-  places w;
-  DVT_TRY(check_search(&p));
-  DVT_TRY(find_places(&p, options, &w));
-  return w.alone ? run_alone(&p, w.device) : spread_over(&p, w.chosen, w.count);
+  dvt_closest_problem p = problem_of(type, dim, n, points, options, result);
+  DVT_TRY(dvt_closest_check(&p));
+  DVT_TRY(dvt_check_pointer("result", result));
+  return dvt_closest_run(&p, options);
+}
+
+davit_status davit_queue_closest_pair(davit_queue *queue, davit_type type, int dim, int64_t n,
+                                      const void *points, davit_closest_pair_result *result,
+                                      const davit_closest_pair_options *options) {
+  const dvt_closest_problem p = problem_of(type, dim, n, points, options, result);
+  if (!dvt_queue_lane(queue))
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(dvt_closest_check(&p));
+  DVT_TRY(dvt_check_pointer("result", result));
+  return dvt_closest_submit(queue, &p, options);
 }
 
 davit_status davit_closest_pair_plan(davit_type type, int dim, int64_t n, const void *points,
                                      davit_closest_pair_algorithm *algorithm,
                                      const davit_closest_pair_options *options) {
-  problem p = problem_of(type, dim, n, points, options, NULL);
-  places w;
-  DVT_TRY(check(&p));
+  dvt_closest_problem p = problem_of(type, dim, n, points, options, NULL);
+  DVT_TRY(dvt_closest_check(&p));
   DVT_TRY(dvt_check_pointer("algorithm", algorithm));
-  DVT_TRY(find_places(&p, options, &w));
-  *algorithm =
-      algorithm_of(&p, w.alone ? dvt_place_any_gpu(&w.device, 1) : dvt_place_any_gpu(w.chosen, w.count));
-  return DAVIT_SUCCESS;
+  return dvt_closest_plan(&p, options, algorithm);
 }

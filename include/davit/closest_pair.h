@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The closest pair of a set of points in two or three dimensions.
+/* The closest pair of a set of points in two or three dimensions, the k closest, and all pairs within a radius.
  *
  * Point k has the coordinates points[dim k] … points[dim k + dim - 1]. The answer is unique and the same
  * on every device: of all pairs i < j it is the minimum by (distance, i, j). Distances are computed and
@@ -49,6 +49,35 @@ DAVIT_API davit_status davit_closest_pair(davit_type type, int dim, int64_t n, c
 DAVIT_API davit_status davit_queue_closest_pair(davit_queue *queue, davit_type type, int dim, int64_t n,
                                                 const void *points, davit_closest_pair_result *result,
                                                 const davit_closest_pair_options *options);
+
+/* The first k of all pairs that are no farther apart than `radius`, in the order of (distance, i, j): the k
+ * closest pairs if radius is INFINITY. There may be fewer than k; *count is how many were written to `pairs`,
+ * which has room for k. `pairs` and `count` are host memory. radius is 0 or above, k at least 1.
+ *
+ *     int64_t count;
+ *     davit_closest_pairs_count(DAVIT_FLOAT, 2, n, points, 0.5, &count, NULL);   all pairs within 0.5
+ *     davit_closest_pair_result *pairs = malloc((size_t)count * sizeof *pairs);
+ *     davit_closest_pairs(DAVIT_FLOAT, 2, n, points, count, 0.5, pairs, &count, NULL);      (count above 0)
+ *
+ * Memory: 2 k + 65536 pairs of 24 bytes on the host and on each device, and the grid. Cost: O(n + k) for most
+ * inputs; all within a radius, O(n + count). DAVIT_CLOSEST_PAIR_DIVIDE sorts along the longest axis and
+ * sweeps, on one thread of the host; grids end in that among many equal points. */
+DAVIT_API davit_status davit_closest_pairs(davit_type type, int dim, int64_t n, const void *points, int64_t k,
+                                           double radius, davit_closest_pair_result *pairs, int64_t *count,
+                                           const davit_closest_pair_options *options);
+DAVIT_API davit_status davit_queue_closest_pairs(davit_queue *queue, davit_type type, int dim, int64_t n,
+                                                 const void *points, int64_t k, double radius,
+                                                 davit_closest_pair_result *pairs, int64_t *count,
+                                                 const davit_closest_pair_options *options);
+
+/* How many pairs are no farther apart than `radius`. */
+DAVIT_API davit_status davit_closest_pairs_count(davit_type type, int dim, int64_t n, const void *points,
+                                                 double radius, int64_t *count,
+                                                 const davit_closest_pair_options *options);
+DAVIT_API davit_status davit_queue_closest_pairs_count(davit_queue *queue, davit_type type, int dim,
+                                                       int64_t n, const void *points, double radius,
+                                                       int64_t *count,
+                                                       const davit_closest_pair_options *options);
 
 /* The algorithm that davit_closest_pair() takes with these arguments, never DAVIT_CLOSEST_PAIR_AUTO. (A
  * grid that finds crowded cells again and again ends in divide and conquer.) The points are not read. */

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a search among points runs: on the lane of a queue, on one device, or spread over several. */
+#include "src/closest_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "ref/closest_pair.h"
+#include "src/base/allocate.h"
+#include "src/base/team.h"
+#include "src/monoid.h"
+#include "src/runtime/copy.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/spread.h"
+#include "src/runtime/tuning.h"
+
+enum {
+  MIN_GRID = 64,  /* points; fewer are compared with each other */
+  FEW_GPU = 8192, /* AUTO compares all pairs of so many */
+  FEW_CPU = 512,
+  TEAMS = 16, /* on a multiprocessor; a thread takes every so many-th point */
+  UNITS = 132 /* multiprocessors of a device that does not tell */
+};
+
+static size_t point_bytes(const dvt_closest_problem *p) {
+  return (size_t)p->dim * davit_type_bytes(p->type);
+}
+
+davit_status dvt_closest_check(const dvt_closest_problem *p) {
+  DVT_TRY(dvt_check_floating(p->type));
+  if (p->dim != 2 && p->dim != 3)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "dim is %d, neither 2 nor 3", p->dim);
+  DVT_TRY(dvt_check_length("n", p->n));
+  if (p->n < 2)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, less than 2", (long long)p->n);
+  if (!p->points)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "points is NULL");
+  if ((unsigned)p->algorithm > DAVIT_CLOSEST_PAIR_GRID)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->algorithm is %d, which is none", (int)p->algorithm);
+  return DAVIT_SUCCESS;
+}
+
+static davit_closest_pair_algorithm algorithm_of(const dvt_closest_problem *p, bool gpu) {
+  davit_closest_pair_algorithm chosen = p->algorithm;
+  const int64_t few = gpu && p->single ? FEW_GPU : FEW_CPU;
+  if (chosen == DAVIT_CLOSEST_PAIR_AUTO)
+    chosen = p->n <= few ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_GRID;
+  if (chosen == DAVIT_CLOSEST_PAIR_GRID && p->n < MIN_GRID)
+    return DAVIT_CLOSEST_PAIR_BRUTE;
+  /* Places in the grid have 32 bits. */
+  return chosen == DAVIT_CLOSEST_PAIR_GRID && p->n >= UINT32_MAX ? DAVIT_CLOSEST_PAIR_DIVIDE : chosen;
+}
+
+/* The last stage that the search may reach. */
+static dvt_closest_stage last_stage(const dvt_closest_problem *p, davit_closest_pair_algorithm algorithm) {
+  if (algorithm == DAVIT_CLOSEST_PAIR_GRID)
+    return p->single ? DVT_CLOSEST_EQUAL : DVT_CLOSEST_COLLECT;
+  return algorithm == DAVIT_CLOSEST_PAIR_BRUTE && p->single ? DVT_CLOSEST_BRUTE : DVT_CLOSEST_BOX;
+}
+
+/* ---- the search ---- */
+
+davit_status dvt_closest_stage_run(dvt_closest_search *s, dvt_closest_stage which) {
+  s->state.pair = DVT_NO_PAIR;
+  s->state.ranks = s->state.bound = 0;
+  s->state.stop = s->state.counter = 0;
+  s->state.found = 0;
+  s->state.collects = which == DVT_CLOSEST_COLLECT;
+  DVT_TRY(s->perform(s->context, which, &s->state));
+  if (s->state.bad < s->p->n)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "points: point %lld has a coordinate that is not finite",
+                      (long long)s->state.bad);
+  return DAVIT_SUCCESS;
+}
+
+/* ---- on the host ---- */
+
+davit_status dvt_closest_on_host(const dvt_closest_problem *p, dvt_closest_host_work *work, void *context) {
+  const int threads = p->threads ? p->threads : dvt_device_threads(DAVIT_HOST),
+            place = dvt_place_of(p->points);
+  const size_t bytes = (size_t)p->n * point_bytes(p);
+  if (dvt_place_is_host(place))
+    return work(p, p->points, threads, context);
+  void *points;
+  DVT_TRY(davit_malloc(bytes, DAVIT_PAGEABLE, &points));
+  const dvt_copy copy = dvt_copy_bytes(bytes, p->points, place, points, DAVIT_PAGEABLE);
+  davit_status status = dvt_copy_now(&copy);
+  if (status == DAVIT_SUCCESS)
+    status = work(p, points, threads, context);
+  davit_free(points);
+  return status;
+}
+
+/* ---- on one lane ---- */
+
+static int teams_of(int device) {
+  const int units = dvt_device_find(device)->info.compute_units;
+  return (int)dvt_tuned(device, DVT_TUNE_CLOSEST_PAIR_TEAMS, TEAMS) * (units > 0 ? units : UNITS);
+}
+
+static dvt_closest_site site_of(const dvt_lane *lane, const dvt_closest_problem *p, const void *points) {
+  const bool gpu = dvt_place_any_gpu(&lane->device, 1);
+  return (dvt_closest_site){.device = lane->device,
+                            .gpu = gpu,
+                            .threads = p->threads ? p->threads : dvt_device_threads(lane->device),
+                            .teams = gpu ? teams_of(lane->device) : 0,
+                            .stream = gpu && dvt_path_of(lane, NULL) == DVT_ON_STREAM ? lane->stream : NULL,
+                            .type = p->type,
+                            .dim = p->dim,
+                            .n = p->n,
+                            .points = points,
+                            .capacity = p->capacity};
+}
+
+static davit_status perform_here(void *context, dvt_closest_stage which, dvt_closest_state *state) {
+  return dvt_closest_perform(context, which, state);
+}
+
+static davit_status find_in_team(dvt_closest_search *s, dvt_closest_site *here,
+                                 davit_closest_pair_algorithm algorithm) {
+  const dvt_team team = dvt_team_begin(here->threads);
+  here->threads = team.threads;
+  davit_status status = s->p->find(s, algorithm);
+  dvt_team_end(&team);
+  return status;
+}
+
+static davit_status run_here(const dvt_site *site, const void *arguments) {
+  const dvt_closest_problem *p = arguments;
+  dvt_closest_site here = site_of(site->owner, p, p->points);
+  dvt_closest_search s = {.p = p, .perform = perform_here, .context = &here, .parts = 1};
+  const davit_closest_pair_algorithm algorithm = algorithm_of(p, here.gpu);
+  DVT_TRY(site->workspace(site, dvt_closest_bytes(&here, last_stage(p, algorithm)), &here.memory));
+  if (here.stream)
+    DVT_TRY(davit_malloc(sizeof *here.staged, DAVIT_PINNED, (void **)&here.staged));
+  davit_status status = here.gpu ? p->find(&s, algorithm) : find_in_team(&s, &here, algorithm);
+  davit_free(here.staged);
+  return status;
+}
+
+static davit_status run_alone(const dvt_closest_problem *p, int device) {
+  dvt_lane *lane;
+  DVT_TRY(dvt_lane_open(device, &lane));
+  return dvt_lane_end(lane, dvt_lane_submit(lane, DVT_BLOCKING, run_here, p, sizeof *p));
+}
+
+/* ---- on several devices ---- */
+
+/* Each device has all points. From the host each fetches a share, and the others' shares from them, so that
+ * the host's links carry the points once. */
+typedef struct spread {
+  const dvt_closest_problem *p;
+  int count;
+  dvt_lane *lane[DVT_MAX_DEVICES];
+  void *points[DVT_MAX_DEVICES]; /* owned */
+  dvt_record *fetched[DVT_MAX_DEVICES];
+  dvt_closest_site site[DVT_MAX_DEVICES];
+  dvt_closest_state state[DVT_MAX_DEVICES];
+  dvt_closest_stage last;
+} spread;
+
+typedef struct stage_command {
+  spread *all;
+  int which;
+  dvt_closest_stage stage;
+} stage_command;
+
+static davit_status run_stage(const dvt_site *site, const void *arguments) {
+  const stage_command *c = arguments;
+  dvt_closest_site *here = &c->all->site[c->which];
+  DVT_TRY(site->workspace(site, dvt_closest_bytes(here, c->all->last), &here->memory));
+  if (here->gpu)
+    return dvt_closest_perform(here, c->stage, &c->all->state[c->which]);
+  const dvt_team team = dvt_team_begin(here->threads);
+  here->threads = team.threads;
+  davit_status status = dvt_closest_perform(here, c->stage, &c->all->state[c->which]);
+  dvt_team_end(&team);
+  return status;
+}
+
+/* Pairs that the devices have collected, one device's after the other's. */
+static void join_pairs(const spread *all, dvt_closest_state *state) {
+  for (int d = 1; d < all->count; d++) {
+    const dvt_closest_state *other = &all->state[d];
+    if (other->held > 0)
+      memmove(state->pairs + state->held, other->pairs, (size_t)other->held * sizeof *other->pairs);
+    state->held += other->held;
+    state->found += other->found;
+    state->stop |= other->stop;
+  }
+}
+
+static davit_status perform_everywhere(void *context, dvt_closest_stage which, dvt_closest_state *state) {
+  spread *all = context;
+  davit_status status = DAVIT_SUCCESS;
+  for (int d = 0; d < all->count && status == DAVIT_SUCCESS; d++) {
+    all->state[d] = *state;
+    all->state[d].part = d;
+    all->state[d].parts = all->count;
+    all->state[d].pairs = state->pairs ? state->pairs + d * state->capacity : NULL;
+    const stage_command c = {all, d, which};
+    status = dvt_lane_submit(all->lane[d], DVT_BLOCKING, run_stage, &c, sizeof c);
+  }
+  davit_status end = dvt_lanes_synchronize(all->lane, all->count);
+  if (status != DAVIT_SUCCESS || end != DAVIT_SUCCESS)
+    return status == DAVIT_SUCCESS ? end : status;
+  *state = all->state[0];
+  for (int d = 1; d < all->count; d++)
+    dvt_pair_offer(all->state[d].pair.distance, all->state[d].pair.i, all->state[d].pair.j, &state->pair);
+  if (which == DVT_CLOSEST_COLLECT)
+    join_pairs(all, state);
+  return DAVIT_SUCCESS;
+}
+
+/* The bytes of the points of share d. */
+static void share_of(const spread *all, int d, size_t *begin, size_t *bytes) {
+  const dvt_span range = dvt_spread_range(all->p->n, d, all->count);
+  *begin = (size_t)range.begin * point_bytes(all->p);
+  *bytes = (size_t)(range.end - range.begin) * point_bytes(all->p);
+}
+
+static davit_status fetch(spread *all, int to, int share, const void *from) {
+  size_t begin, bytes;
+  share_of(all, share, &begin, &bytes);
+  if (bytes == 0)
+    return DAVIT_SUCCESS;
+  const char *source = (const char *)from + begin;
+  const dvt_copy copy = dvt_copy_bytes(bytes, source, dvt_place_of(source), (char *)all->points[to] + begin,
+                                       all->lane[to]->device);
+  return dvt_copy_submit(all->lane[to], &copy);
+}
+
+static davit_status fetch_all(spread *all) {
+  for (int d = 0; d < all->count; d++) {
+    DVT_TRY(davit_malloc((size_t)all->p->n * point_bytes(all->p), all->lane[d]->device, &all->points[d]));
+    DVT_TRY(fetch(all, d, d, all->p->points));
+    DVT_TRY(dvt_lane_record(all->lane[d], false, &all->fetched[d]));
+  }
+  for (int d = 0; d < all->count; d++)
+    for (int k = 1; k < all->count; k++) {
+      const int from = (d + k) % all->count;
+      DVT_TRY(dvt_lane_wait(all->lane[d], all->fetched[from]));
+      DVT_TRY(fetch(all, d, from, all->points[from]));
+    }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status search_spread(spread *all, davit_closest_pair_algorithm algorithm) {
+  dvt_closest_search s = {.p = all->p, .perform = perform_everywhere, .context = all, .parts = all->count};
+  DVT_TRY(fetch_all(all));
+  for (int d = 0; d < all->count; d++) {
+    all->site[d] = site_of(all->lane[d], all->p, all->points[d]);
+    if (all->site[d].stream)
+      DVT_TRY(davit_malloc(sizeof *all->site[d].staged, DAVIT_PINNED, (void **)&all->site[d].staged));
+  }
+  return all->p->find(&s, algorithm);
+}
+
+static davit_status spread_over(const dvt_closest_problem *p, const int *devices, int count) {
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  spread *all = dvt_allocate(1, sizeof *all);
+  if (!all)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  all->p = p;
+  for (int d = 0; d < count && first.status == DAVIT_SUCCESS; d++) {
+    dvt_error_keep(&first, dvt_lane_open(devices[d], &all->lane[d]));
+    all->count += first.status == DAVIT_SUCCESS;
+  }
+  const davit_closest_pair_algorithm algorithm = algorithm_of(p, dvt_place_any_gpu(devices, count));
+  all->last = last_stage(p, algorithm);
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, search_spread(all, algorithm));
+  for (int d = 0; d < all->count; d++)
+    dvt_record_drop(all->fetched[d]);
+  for (int d = 0; d < all->count; d++)
+    dvt_error_keep(&first, dvt_lane_close(all->lane[d]));
+  for (int d = 0; d < all->count; d++) {
+    davit_free(all->points[d]);
+    davit_free(all->site[d].staged);
+  }
+  free(all);
+  return dvt_error_report(&first);
+}
+
+/* Where the search goes: to one device, or to all that are chosen. */
+typedef struct places {
+  int chosen[DVT_MAX_DEVICES], count;
+  bool alone;
+  int device; /* the one */
+} places;
+
+/* p->threads too. */
+static davit_status find_places(dvt_closest_problem *p, const davit_closest_pair_options *options,
+                                places *w) {
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, w->chosen, &w->count));
+  w->device = DAVIT_HOST;
+  w->alone = p->algorithm == DAVIT_CLOSEST_PAIR_DIVIDE && dvt_place_is_host(dvt_place_of(p->points));
+  if (w->alone)
+    return DAVIT_SUCCESS;
+  w->alone = dvt_monoid_home(&p->points, 1, w->chosen, w->count, !options || !options->devices, &w->device,
+                             &p->threads);
+  if (!w->alone)
+    p->threads = 0;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_closest_run(dvt_closest_problem *p, const davit_closest_pair_options *options) {
+  places w;
+  DVT_TRY(find_places(p, options, &w));
+  return w.alone ? run_alone(p, w.device) : spread_over(p, w.chosen, w.count);
+}
+
+davit_status dvt_closest_submit(davit_queue *queue, const dvt_closest_problem *p,
+                                const davit_closest_pair_options *options) {
+  dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
+  DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  return dvt_lane_submit(lane, DVT_BLOCKING, run_here, p, sizeof *p);
+}
+
+davit_status dvt_closest_plan(dvt_closest_problem *p, const davit_closest_pair_options *options,
+                              davit_closest_pair_algorithm *algorithm) {
+  places w;
+  DVT_TRY(find_places(p, options, &w));
+  *algorithm =
+      algorithm_of(p, w.alone ? dvt_place_any_gpu(&w.device, 1) : dvt_place_any_gpu(w.chosen, w.count));
+  return DAVIT_SUCCESS;
+}
