@@ -12,6 +12,7 @@
  *
  * The answer does not depend on the guesses, nor on which pairs were kept. */
 #include <davit/closest_pair.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static double guess(const dvt_closest_search *s) {
 static double above(const dvt_closest_search *s, const bracket *b) {
   const double missing = 1.5 * (double)s->p->k / (double)(s->state.found > 0 ? s->state.found : 1),
                factor = fmin(fmax(pow(missing, 1.0 / s->p->dim), 1.2), 1024),
-               grown = b->low > 0 ? b->low * factor : 0x1p-1000;
+               grown = b->low > 0 ? b->low * factor : DBL_TRUE_MIN;
   return grown < b->high ? grown : sqrt(b->low) * sqrt(b->high);
 }
 
@@ -98,6 +99,7 @@ static bool settles(dvt_closest_search *s, bracket *b, bool *goes_on) {
   if (state->found > (uint64_t)state->held) {
     dvt_ref_pairs_select(state->pairs, state->held, s->p->k);
     state->limit = state->pairs[s->p->k - 1];
+    *goes_on = state->limit.distance > 0; /* the host has equal points in order */
     return false;
   }
   if (state->held >= s->p->k || whole)
@@ -109,11 +111,11 @@ static bool settles(dvt_closest_search *s, bracket *b, bool *goes_on) {
 }
 
 static davit_status collect(dvt_closest_search *s) {
-  s->state.known = fmax(s->state.limit.distance, 0x1p-1000);
+  s->state.known = fmax(s->state.limit.distance, DBL_TRUE_MIN);
   return dvt_closest_stage_run(s, DVT_CLOSEST_COLLECT);
 }
 
-/* Leaves the pairs in the state; not *found: grids are of no use, and the limit is that of the last one. */
+/* Leaves the pairs in the state; not *found: grids are of no use, or of no more. */
 static davit_status by_grids(dvt_closest_search *s, bool *found) {
   bracket b = {-1, INFINITY};
   bool goes_on = true;
@@ -160,7 +162,10 @@ static davit_status search_with(dvt_closest_search *s, davit_closest_pair_algori
   DVT_TRY(dvt_closest_stage_run(s, DVT_CLOSEST_BOX)); /* to see that points are finite, too */
   if (algorithm == DAVIT_CLOSEST_PAIR_GRID)
     DVT_TRY((p->k ? by_grids : count_by_grid)(s, &found));
-  dvt_pair_list list = {all_within(p->radius), s->state.pairs, p->k, s->state.capacity, 0};
+  const bool certain =
+      p->k > 0 && !found && s->state.limit.i < INT64_MAX; /* that k pairs are within the limit */
+  dvt_pair_list list = {certain ? s->state.limit : all_within(p->radius), s->state.pairs, p->k,
+                        s->state.capacity, 0};
   host_work h = {algorithm == DAVIT_CLOSEST_PAIR_BRUTE, &list};
   if (!found)
     DVT_TRY(dvt_closest_on_host(p, sweep, &h));
@@ -172,7 +177,8 @@ static davit_status search_with(dvt_closest_search *s, davit_closest_pair_algori
 }
 
 static davit_status find(dvt_closest_search *s, davit_closest_pair_algorithm algorithm) {
-  s->state = (dvt_closest_state){.parts = 1, .known = INFINITY, .capacity = s->p->capacity};
+  s->state = (dvt_closest_state){
+      .parts = 1, .known = INFINITY, .capacity = s->p->capacity, .limit = all_within(s->p->radius)};
   if (s->p->capacity > 0) {
     s->state.pairs = dvt_allocate((size_t)s->p->capacity * (size_t)s->parts, sizeof *s->state.pairs);
     if (!s->state.pairs)

@@ -88,10 +88,16 @@ static dvt_closest_site site_of(const cloud *c, bool gpu, dvt_closest_state *sta
                             .staged = staged};
 }
 
+static int in_order(const void *a, const void *b) {
+  const davit_closest_pair_result *x = a, *y = b;
+  return dvt_pair_before(x->distance, x->i, x->j, y) ? -1 : dvt_pair_before(y->distance, y->i, y->j, x);
+}
+
 /* One part of a stage; what is beside its memory stays as it is. */
 static void perform_part(const cloud *c, bool gpu, dvt_closest_stage stage, dvt_closest_state *state) {
   dvt_closest_state staged;
   dvt_closest_site site = site_of(c, gpu, &staged);
+  site.capacity = state->capacity;
   const size_t bytes = (gpu ? emulated_closest_bytes : dvt_closest_bytes)(&site, stage);
   CHECK(emulated_workspace(NULL, bytes, &site.memory));
   CHECK((gpu ? emulated_closest_perform : dvt_closest_perform)(&site, stage, state));
@@ -200,6 +206,54 @@ CASE(test_data) {
   run("tiny", DAVIT_DOUBLE, 3, 500, 2, false);
 }
 
+/* The pairs within a limit: a GPU keeps those that the CPU keeps, in any order, where there is room for all,
+ * and as many as there is room for elsewhere; without room it counts them. */
+static void collect_both(const cloud *c, double radius, int64_t capacity, int part, int parts) {
+  dvt_closest_state host = {.parts = parts,
+                            .part = part,
+                            .known = radius,
+                            .bad = INT64_MAX,
+                            .collects = 1,
+                            .capacity = capacity,
+                            .limit = {INT64_MAX, INT64_MAX, radius}},
+                    gpu = host;
+  const size_t bytes = (size_t)capacity * sizeof *host.pairs;
+  host.pairs = kept(bytes + 1);
+  gpu.pairs = kept(bytes + 1);
+  perform_part(c, false, DVT_CLOSEST_COLLECT, &host);
+  perform_part(c, true, DVT_CLOSEST_COLLECT, &gpu);
+  assert_int_equal(host.stop, gpu.stop);
+  if (capacity > 0 && host.found > (uint64_t)capacity) {
+    assert_true(gpu.found > (uint64_t)capacity);
+    assert_int_equal(gpu.held, capacity);
+    return;
+  }
+  assert_int_equal(gpu.found, host.found);
+  assert_int_equal(gpu.held, host.held);
+  if (host.held == 0)
+    return;
+  qsort(host.pairs, (size_t)host.held, sizeof *host.pairs, in_order);
+  qsort(gpu.pairs, (size_t)gpu.held, sizeof *gpu.pairs, in_order);
+  assert_memory_equal(gpu.pairs, host.pairs, (size_t)host.held * sizeof *host.pairs);
+}
+
+CASE(test_collecting) {
+  static const char *const names[] = {"uniform", "lattice", "crowd", "vertical line"};
+  for (int v = 0; v < 4; v++)
+    for (int d = 0; d < COUNT(names); d++) {
+      SCOPE;
+      const cloud c = cloud_of(generator_named(names[d]), real_type(v), 2 + v / 2, 700 + d);
+      const davit_closest_pair_result first = closest(&c);
+      for (int step = 0; step < 4; step++)
+        for (int part = 0; part < 2; part++)
+          collect_both(&c, first.distance * (1 << 2 * step) + 0x1p-60,
+                       step == 3   ? 40
+                       : step == 2 ? 0
+                                   : 5000,
+                       part, 2);
+    }
+}
+
 /* Records that go to their places in steps: as few as do, with parts of all lengths, so many that a part has
  * several windows, and counted in two launches. */
 CASE(test_steps) {
@@ -252,10 +306,16 @@ CASE(test_refused) {
   cloud c = cloud_of(0, DAVIT_FLOAT, 2, STEPS_FROM + 1);
   dvt_closest_state staged;
   dvt_closest_site site = site_of(&c, true, &staged);
-  CHECK(emulated_workspace(NULL, emulated_closest_bytes(&site, DVT_CLOSEST_EQUAL), &site.memory));
-  for (int stage = 0; stage <= DVT_CLOSEST_EQUAL; stage++) {
-    const dvt_closest_state begin = {
-        .parts = 1, .known = 0.5, .sample = stage == DVT_CLOSEST_HASHED ? 100 : 0};
+  davit_closest_pair_result pair; /* with room for one */
+  site.capacity = 1;
+  CHECK(emulated_workspace(NULL, emulated_closest_bytes(&site, DVT_CLOSEST_COLLECT), &site.memory));
+  for (int stage = 0; stage <= DVT_CLOSEST_COLLECT; stage++) {
+    const dvt_closest_state begin = {.parts = 1,
+                                     .known = 0.5,
+                                     .capacity = 1,
+                                     .pairs = &pair,
+                                     .collects = stage == DVT_CLOSEST_COLLECT,
+                                     .sample = stage == DVT_CLOSEST_HASHED ? 100 : 0};
     dvt_closest_state s = begin;
     const int first = emulator_launches;
     CHECK(emulated_closest_perform(&site, (dvt_closest_stage)stage, &s));

@@ -31,6 +31,7 @@ closest_pair closest_float[23]_part_records shared load store
 closest_pair closest_float[23]_settle shared load store
 closest_pair closest_[a-z]*[23]_plan_[a-z]*
 closest_pair closest_[a-z]*[23]_search_[a-z]* shared load
+closest_pair closest_[a-z]*[23]_collect shared load
 closest_pair closest_[a-z]*[23]_(gather|insert|equal)
 detect_stream detect_profiles_region
 detect_stream detect_region_[a-z]*_[0-9]* shared load
