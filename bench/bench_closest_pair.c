@@ -5,7 +5,8 @@
  *
  * Times are those of a call with the wait for its answer, by the host's clock. --sizes are for the grid,
  * --brute and --divide the points for these algorithms, --plain those in pinned memory; --data 0 leaves all
- * data but uniform out. `of_uniform` is the time by that of uniform points of the same type, size and
+ * data but uniform out. --pairs are the numbers of closest pairs that are searched for in uniform points, and
+ * then counted by the distance of the last of them. `of_uniform` is the time by that of uniform points of the same type, size and
  * dimension; `ns_a_point` the time by n. */
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +24,9 @@ typedef struct problem {
   void *points;
   davit_closest_pair_algorithm algorithm;
   davit_closest_pair_result pair;
+  int64_t k, count; /* of several pairs */
+  double radius;
+  davit_closest_pair_result *pairs;
   bench_spread spread;
 } problem;
 
@@ -166,6 +170,22 @@ static davit_status queue_call(void *argument) {
   return status != DAVIT_SUCCESS ? status : end;
 }
 
+static davit_status pairs_call(void *argument) {
+  problem *p = argument;
+  davit_status status = davit_queue_closest_pairs(p->site->queue, p->type, p->dim, p->n, p->points, p->k,
+                                                  INFINITY, p->pairs, &p->count, NULL);
+  davit_status end = davit_queue_synchronize(p->site->queue);
+  return status != DAVIT_SUCCESS ? status : end;
+}
+
+static davit_status count_call(void *argument) {
+  problem *p = argument;
+  davit_status status = davit_queue_closest_pairs_count(p->site->queue, p->type, p->dim, p->n, p->points,
+                                                        p->radius, &p->count, NULL);
+  davit_status end = davit_queue_synchronize(p->site->queue);
+  return status != DAVIT_SUCCESS ? status : end;
+}
+
 static davit_status spread_call(void *argument) {
   problem *p = argument;
   return davit_closest_pair(p->type, p->dim, p->n, p->points, &p->pair,
@@ -217,10 +237,34 @@ static void by_other(problem *p, davit_closest_pair_algorithm algorithm, const c
   davit_free(p->points);
 }
 
+static void pairs_row(const problem *p, const char *form, const bench_time *time) {
+  row(p, form, 0, time, 0);
+  bench_number("pairs", (double)p->count);
+  bench_number("last_distance", p->radius);
+}
+
+static void by_pairs(problem *p, int64_t k) {
+  p->k = k;
+  if (k < 1)
+    return;
+  p->pairs = bench_memory(DAVIT_PAGEABLE, (size_t)k * sizeof *p->pairs);
+  if (p->pairs && points_make(p, 0, bench_place(p->site))) {
+    bench_time time = bench_wall_time(p->site, pairs_call, p);
+    p->pair = p->pairs[0];
+    p->radius = p->count > 0 ? p->pairs[p->count - 1].distance : 0;
+    pairs_row(p, "closest pairs", &time);
+    time = bench_wall_time(p->site, count_call, p);
+    pairs_row(p, "pairs counted", &time);
+    davit_free(p->points);
+  }
+  davit_free(p->pairs);
+}
+
 static void on_device(problem *p) {
   const bool gpu = p->site->gpu, all = bench_whole("data", 1) != 0;
   const bench_values dims = bench_sizes("dims", "2,3"),
                      sizes = bench_sizes("sizes", gpu ? "65536,1048576,16777216,67108864" : "65536,1048576");
+  const bench_values ks = bench_sizes("pairs", "1000,1000000");
   const bench_kinds types = bench_types("sd");
   for (int t = 0; t < types.count; t++)
     for (int d = 0; d < dims.count; d++) {
@@ -229,6 +273,8 @@ static void on_device(problem *p) {
       for (int i = 0; i < sizes.count; i++) {
         p->n = sizes.at[i];
         by_grid(p, all);
+        for (int k = 0; k < ks.count; k++)
+          by_pairs(p, ks.at[k]);
       }
       by_other(p, DAVIT_CLOSEST_PAIR_BRUTE, "brute", bench_whole("brute", gpu ? 1 << 16 : 1 << 14));
       by_other(p, DAVIT_CLOSEST_PAIR_DIVIDE, "divide", bench_whole("divide", 1 << 20));
@@ -266,7 +312,7 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
 
 static const char usage[] = "bench_closest_pair [--sizes 1048576,16777216] [--brute 65536] [--divide "
                             "1048576] [--plain 67108864] [--dims 2,3]\n"
-                            "                   [--data 1]\n" BENCH_OPTIONS;
+                            "                   [--data 1] [--pairs 1000,1000000]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
   return bench_run("closest_pair", usage, argc, argv, measure_site);

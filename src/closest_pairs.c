@@ -156,9 +156,14 @@ static void give(const dvt_closest_problem *p, davit_closest_pair_result *pairs,
   *p->count = count;
 }
 
-static davit_status search_with(dvt_closest_search *s, davit_closest_pair_algorithm algorithm) {
+static davit_status find(dvt_closest_search *s, davit_closest_pair_algorithm algorithm) {
   const dvt_closest_problem *p = s->p;
   bool found = false;
+  s->state = (dvt_closest_state){.parts = 1,
+                                 .known = INFINITY,
+                                 .capacity = p->capacity,
+                                 .limit = all_within(p->radius),
+                                 .pairs = s->pairs};
   DVT_TRY(dvt_closest_stage_run(s, DVT_CLOSEST_BOX)); /* to see that points are finite, too */
   if (algorithm == DAVIT_CLOSEST_PAIR_GRID)
     DVT_TRY((p->k ? by_grids : count_by_grid)(s, &found));
@@ -174,20 +179,6 @@ static davit_status search_with(dvt_closest_search *s, davit_closest_pair_algori
   else
     *p->count = found ? (int64_t)s->state.found : list.count;
   return DAVIT_SUCCESS;
-}
-
-static davit_status find(dvt_closest_search *s, davit_closest_pair_algorithm algorithm) {
-  s->state = (dvt_closest_state){
-      .parts = 1, .known = INFINITY, .capacity = s->p->capacity, .limit = all_within(s->p->radius)};
-  if (s->p->capacity > 0) {
-    s->state.pairs = dvt_allocate((size_t)s->p->capacity * (size_t)s->parts, sizeof *s->state.pairs);
-    if (!s->state.pairs)
-      return DAVIT_OUT_OF_HOST_MEMORY;
-  }
-  davit_closest_pair_result *pairs = s->state.pairs;
-  const davit_status status = search_with(s, algorithm);
-  free(pairs);
-  return status;
 }
 
 /* ---- calls ---- */

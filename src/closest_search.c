@@ -126,16 +126,26 @@ static davit_status find_in_team(dvt_closest_search *s, dvt_closest_site *here,
   return status;
 }
 
+/* For the pairs that `parts` devices collect. */
+static davit_status make_room(const dvt_closest_problem *p, int parts, davit_closest_pair_result **pairs) {
+  *pairs = p->capacity ? dvt_allocate((size_t)p->capacity * (size_t)parts, sizeof **pairs) : NULL;
+  return *pairs || !p->capacity ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+}
+
 static davit_status run_here(const dvt_site *site, const void *arguments) {
   const dvt_closest_problem *p = arguments;
   dvt_closest_site here = site_of(site->owner, p, p->points);
-  dvt_closest_search s = {.p = p, .perform = perform_here, .context = &here, .parts = 1};
+  dvt_closest_search s = {.p = p, .perform = perform_here, .context = &here};
   const davit_closest_pair_algorithm algorithm = algorithm_of(p, here.gpu);
   DVT_TRY(site->workspace(site, dvt_closest_bytes(&here, last_stage(p, algorithm)), &here.memory));
+  DVT_TRY(make_room(p, 1, &s.pairs));
+  davit_status status = DAVIT_SUCCESS;
   if (here.stream)
-    DVT_TRY(davit_malloc(sizeof *here.staged, DAVIT_PINNED, (void **)&here.staged));
-  davit_status status = here.gpu ? p->find(&s, algorithm) : find_in_team(&s, &here, algorithm);
+    status = davit_malloc(sizeof *here.staged, DAVIT_PINNED, (void **)&here.staged);
+  if (status == DAVIT_SUCCESS)
+    status = here.gpu ? p->find(&s, algorithm) : find_in_team(&s, &here, algorithm);
   davit_free(here.staged);
+  free(s.pairs);
   return status;
 }
 
@@ -158,6 +168,7 @@ typedef struct spread {
   dvt_closest_site site[DVT_MAX_DEVICES];
   dvt_closest_state state[DVT_MAX_DEVICES];
   dvt_closest_stage last;
+  davit_closest_pair_result *pairs; /* owned: a command that goes on after a failure may still write them */
 } spread;
 
 typedef struct stage_command {
@@ -247,7 +258,9 @@ static davit_status fetch_all(spread *all) {
 }
 
 static davit_status search_spread(spread *all, davit_closest_pair_algorithm algorithm) {
-  dvt_closest_search s = {.p = all->p, .perform = perform_everywhere, .context = all, .parts = all->count};
+  dvt_closest_search s = {.p = all->p, .perform = perform_everywhere, .context = all};
+  DVT_TRY(make_room(all->p, all->count, &all->pairs));
+  s.pairs = all->pairs;
   DVT_TRY(fetch_all(all));
   for (int d = 0; d < all->count; d++) {
     all->site[d] = site_of(all->lane[d], all->p, all->points[d]);
@@ -279,6 +292,7 @@ static davit_status spread_over(const dvt_closest_problem *p, const int *devices
     davit_free(all->points[d]);
     davit_free(all->site[d].staged);
   }
+  free(all->pairs);
   free(all);
   return dvt_error_report(&first);
 }

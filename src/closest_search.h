@@ -37,7 +37,7 @@ struct dvt_closest_search {
   const dvt_closest_problem *p;
   dvt_closest_everywhere *perform;
   void *context;
-  int parts; /* devices that share a stage */
+  davit_closest_pair_result *pairs; /* room for p->capacity of each device that shares a stage */
   dvt_closest_state state;
 };
 

@@ -72,8 +72,9 @@ static int64_t search(const cloud *c, wanted want, const way *w, found_pair *pai
   }
   SCOPE;
   davit_queue *queue = new_queue(w->device, 1);
-  CHECK(davit_queue_closest_pairs(queue, c->type, c->dim, c->n, c->points, want.k, want.radius, pairs, &count,
-                                  &o));
+  zone points = zone_of(c->points, cloud_bytes(c), place_for(w->device), davit_type_bytes(c->type));
+  CHECK(davit_queue_closest_pairs(queue, c->type, c->dim, c->n, zone_data(&points), want.k, want.radius,
+                                  pairs, &count, &o));
   finish(queue);
   return count;
 }
@@ -87,7 +88,9 @@ static int64_t counted(const cloud *c, double radius, const way *w) {
   }
   SCOPE;
   davit_queue *queue = new_queue(w->device, 1);
-  CHECK(davit_queue_closest_pairs_count(queue, c->type, c->dim, c->n, c->points, radius, &count, &o));
+  zone points = zone_of(c->points, cloud_bytes(c), place_for(w->device), 0);
+  CHECK(
+      davit_queue_closest_pairs_count(queue, c->type, c->dim, c->n, zone_data(&points), radius, &count, &o));
   finish(queue);
   return count;
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit closest: the closest pair of points. */
+/* davit closest: the closest pair of points, the K closest, or all within a radius. */
 #include <davit/closest_pair.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "ref/closest_pair.h"
 #include "ref/ref.h"
 #include "src/cli/formats/array_file.h"
 #include "src/cli/frame/job.h"
+
+enum { ROOM = 1024 };
 
 typedef struct search {
   cli_job job;
@@ -15,7 +20,13 @@ typedef struct search {
   int dim;
   int64_t n;
   davit_closest_pair_result pair;
-  void *scratch; /* of the reference */
+  int64_t k; /* 0: not given */
+  double radius;
+  bool several;                     /* pairs are wanted, instead of the closest alone: */
+  int64_t wanted, count;            /* at most; that there are */
+  davit_closest_pair_result *pairs; /* wanted */
+  davit_closest_pair_result *room;  /* the reference's, ROOM more than twice as many */
+  void *scratch;                    /* of the reference */
   cli_columns columns;
   cli_array points; /* point after point */
 } search;
@@ -87,10 +98,61 @@ static davit_status by_reference(const search *s, davit_closest_pair_result *pai
   return DAVIT_SUCCESS;
 }
 
+static int in_order(const void *a, const void *b) {
+  const davit_closest_pair_result *x = a, *y = b;
+  return dvt_pair_before(x->distance, x->i, x->j, y) ? -1 : dvt_pair_before(y->distance, y->i, y->j, x);
+}
+
+/* All pairs, or a sweep; *list has the limit, and what is kept. */
+static void offer_all(const search *s, dvt_pair_list *list) {
+  if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
+    dvt_ref_pairs_brute(type_of(s), s->dim, s->n, s->points.data, list);
+  else
+    dvt_ref_pairs_sweep(type_of(s), s->dim, s->n, s->points.data, dvt_threads(), s->scratch, list);
+}
+
+/* The pairs in order, at the beginning of s->room. */
+static int64_t pairs_by_reference(const search *s) {
+  dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius},
+                        .pairs = s->room,
+                        .k = s->wanted,
+                        .capacity = 2 * s->wanted + ROOM};
+  offer_all(s, &list);
+  const int64_t count = list.count < s->wanted ? list.count : s->wanted;
+  if (count > 0)
+    dvt_ref_pairs_select(s->room, list.count, count);
+  qsort(s->room, (size_t)count, sizeof *s->room, in_order);
+  return count;
+}
+
+static davit_status count_within(const search *s, int64_t *count) {
+  dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius}};
+  if (!s->job.devices.reference)
+    return davit_closest_pairs_count(
+        type_of(s), s->dim, s->n, s->points.data, s->radius, count,
+        &(davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)});
+  offer_all(s, &list);
+  *count = list.count;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status find_several(search *s, bool reference) {
+  s->count = 0;
+  if (!reference)
+    return davit_closest_pairs(type_of(s), s->dim, s->n, s->points.data, s->wanted, s->radius, s->pairs,
+                               &s->count,
+                               &(davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)});
+  s->count = pairs_by_reference(s);
+  memcpy(s->pairs, s->room, (size_t)s->count * sizeof *s->pairs);
+  return DAVIT_SUCCESS;
+}
+
 static davit_status work(void *state, cli_array *unused, bool reference) {
   search *s = state;
-  (void)unused; /* the result is s->pair */
+  (void)unused; /* the results are s->pair and s->pairs */
   s->pair = (davit_closest_pair_result){0};
+  if (s->several)
+    return find_several(s, reference);
   if (reference)
     return by_reference(s, &s->pair);
   return davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, &s->pair,
@@ -105,22 +167,59 @@ static int choose_algorithm(search *s) {
                                                                        s->points.data, &s->taken, &options));
 }
 
+static bool is_given(const search *s, const char *option) {
+  return cli_is_given(s->job.command, &s->job.common, option);
+}
+
+/* How many pairs are wanted, and memory for them. */
+static int make_room(search *s, bool reference) {
+  const int64_t all = s->n < INT32_MAX ? s->n * (s->n - 1) / 2 : INT64_MAX;
+  s->wanted = s->k;
+  if (!s->k) {
+    const int code = cli_status(count_within(s, &s->wanted));
+    if (code != CLI_OK)
+      return code;
+  }
+  s->wanted = s->wanted < 1 ? 1 : s->wanted < all ? s->wanted : all;
+  s->pairs = cli_job_memory(&s->job, (size_t)s->wanted, sizeof *s->pairs);
+  if (s->pairs && reference)
+    s->room = cli_job_memory(&s->job, 2 * (size_t)s->wanted + ROOM, sizeof *s->room);
+  return s->pairs && (s->room || !reference) ? CLI_OK : CLI_DEVICE;
+}
+
 static int load(void *state) {
   search *s = state;
-  const int code = read_points(s);
+  int code = read_points(s);
+  const bool reference = s->job.devices.reference || s->job.common.check;
   if (code != CLI_OK)
     return code;
-  if (s->job.devices.reference || s->job.common.check) {
+  if (reference) {
     s->scratch = cli_job_memory(&s->job, 1, dvt_ref_closest_scratch(s->n));
     if (!s->scratch)
       return CLI_DEVICE;
   }
-  return choose_algorithm(s);
+  s->several = s->k || is_given(s, "--radius");
+  if (!is_given(s, "--radius"))
+    s->radius = INFINITY;
+  if (s->several)
+    code = make_room(s, reference);
+  return code == CLI_OK ? choose_algorithm(s) : code;
+}
+
+static int check_several(const search *s, cli_check *check) {
+  const int64_t right = pairs_by_reference(s);
+  int64_t wrong = right > s->count ? right - s->count : s->count - right;
+  for (int64_t p = 0; p < right && p < s->count; p++)
+    wrong += in_order(&s->pairs[p], &s->room[p]) != 0;
+  *check = (cli_check){.measure = "pairs that differ", .error = (double)wrong, .bound = 0};
+  return CLI_OK;
 }
 
 static int check(void *state, cli_check *check) {
   const search *s = state;
   davit_closest_pair_result right;
+  if (s->several)
+    return check_several(s, check);
   by_reference(s, &right);
   *check = (cli_check){.measure = "differences of (distance, i, j)",
                        .error = (s->pair.i != right.i) + (s->pair.j != right.j) +
@@ -140,14 +239,32 @@ static const cli_choice algorithms[] = {
 
 static void print(const void *state) {
   const search *s = state;
-  printf("i\tj\tdistance\n%" PRId64 "\t%" PRId64 "\t%.17g\n", s->pair.i, s->pair.j, s->pair.distance);
+  const davit_closest_pair_result *pairs = s->several ? s->pairs : &s->pair;
+  printf("i\tj\tdistance\n");
+  for (int64_t p = 0; p < (s->several ? s->count : 1); p++)
+    printf("%" PRId64 "\t%" PRId64 "\t%.17g\n", pairs[p].i, pairs[p].j, pairs[p].distance);
+}
+
+static void json_pair(cli_json *json, const davit_closest_pair_result *pair) {
+  cli_json_integer(json, "i", pair->i);
+  cli_json_integer(json, "j", pair->j);
+  cli_json_real(json, "distance", pair->distance);
 }
 
 static void json(cli_json *json, const void *state) {
   const search *s = state;
-  cli_json_integer(json, "i", s->pair.i);
-  cli_json_integer(json, "j", s->pair.j);
-  cli_json_real(json, "distance", s->pair.distance);
+  if (!s->several) {
+    json_pair(json, &s->pair);
+    return;
+  }
+  cli_json_integer(json, "count", s->count);
+  cli_json_open_array(json, "pairs");
+  for (int64_t p = 0; p < s->count; p++) {
+    cli_json_open_object(json, NULL);
+    json_pair(json, &s->pairs[p]);
+    cli_json_close_object(json);
+  }
+  cli_json_close_array(json);
 }
 
 static void report(cli_json *json, const void *state) {
@@ -159,11 +276,14 @@ static void report(cli_json *json, const void *state) {
 
 const cli_command cli_command_closest = {
     .name = "closest",
-    .summary = "closest pair of points",
-    .description = "Prints the two points that are closest to each other and their distance; of several such "
-                   "pairs the one with the minimum (i, j).",
+    .summary = "closest pair of points, the K closest, or all within a radius",
+    .description =
+        "Prints the two points that are closest to each other and their distance; of several such "
+        "pairs the one with the minimum (i, j). With --k or --radius a pair a line, in the order of "
+        "(distance, i, j).",
     .examples = "davit closest points.csv\n"
-                "davit closest points.csv --columns 0,1\n"
+                "davit closest points.csv --columns 0,1 --k 3\n"
+                "davit closest points.csv --radius 0.5\n"
                 "davit points -n 1e4 -o - | davit closest - --json\n",
     .operands = CLI_PLACES(CLI_PLACE(search, path, "POINTS",
                                      "an n x 2 or n x 3 matrix of float64 or float32, or a CSV file: a point "
@@ -176,6 +296,11 @@ const cli_command cli_command_closest = {
                    .otherwise = "x, y and z, or all that can be coordinates",
                    .help = "the 2 or 3 columns that are coordinates, such as x,y: names of a CSV file, or "
                            "numbers, counted from 0"),
+        CLI_OPTION(WHOLE, search, k, "--k", "K", .minimum = 1, .maximum = 1e12,
+                   .otherwise = "1, with --radius all",
+                   .help = "the K closest pairs, or as many as there are"),
+        CLI_OPTION(REAL, search, radius, "--radius", "R", .minimum = 0, .maximum = 1e308, .otherwise = "none",
+                   .help = "leave out pairs that are farther apart than R"),
         CLI_OPTION(CHOICE, search, algorithm, "--algorithm", "A", .choices = algorithms, .value = "auto",
                    .help = "how to search; the answer is the same")),
     .common = CLI_COMMON_RAW | CLI_COMMON_COMPUTE,
