@@ -118,6 +118,8 @@ _stencil = _declare("davit_stencil", c_int, _size, _size, _array, _size, _array,
 _atax = _declare("davit_atax", c_int, c_char, _size, _size, _array, _size, _array, _array, _array, c_void_p)
 _covariance = _declare("davit_covariance", c_int, c_char, _size, _size, _array, _size, _array, _array, _size, _array, _size,
                        c_void_p)
+_closest_pairs = _declare("davit_closest_pairs", c_int, c_int, _size, _array, _size, c_double, _array, c_void_p, c_void_p)
+_closest_pairs_count = _declare("davit_closest_pairs_count", c_int, c_int, _size, _array, c_double, c_void_p, c_void_p)
 _closest_pair = _declare("davit_closest_pair", c_int, c_int, _size, _array, c_void_p, c_void_p)
 _features = _declare("davit_features", _size, _array, _array, c_void_p)
 _align_matrix_find = _declare("davit_align_matrix_find", c_char_p, c_void_p)
@@ -313,6 +315,23 @@ def closest_pair(points, *, algorithm="auto", devices=None):
     _closest_pair(_TYPES[points.dtype], points.shape[1], points.shape[0], points.ctypes.data, ctypes.byref(result),
                   _options("closest_pair", devices, algorithm=_ALGORITHMS.index(algorithm)))
     return Pair(result.i, result.j, result.distance)
+
+
+def closest_pairs(points, k=None, radius=np.inf, *, algorithm="auto", devices=None):
+    """The first k of all pairs no farther apart than radius, in the order of (distance, i, j); k None: all of them. Arrays
+    of i, of j, and of the distances."""
+    points = np.ascontiguousarray(_typed(points, _FLOATING, "points", 2))
+    if algorithm not in _ALGORITHMS:
+        raise ValueError(f"algorithm is {algorithm!r}, none of {', '.join(_ALGORITHMS)}")
+    what = _TYPES[points.dtype], points.shape[1], points.shape[0], points.ctypes.data
+    options, count = _options("closest_pair", devices, algorithm=_ALGORITHMS.index(algorithm)), c_int64()
+    if k is None:
+        _closest_pairs_count(*what, radius, ctypes.byref(count), options)
+        k = max(1, count.value)
+    pairs = np.empty(min(k, points.shape[0] * (points.shape[0] - 1) // 2), [("i", "i8"), ("j", "i8"), ("distance", "f8")])
+    _closest_pairs(*what, k, radius, pairs.ctypes.data, ctypes.byref(count), options)
+    pairs = pairs[:count.value]
+    return pairs["i"], pairs["j"], pairs["distance"]
 
 
 def features(samples, *, rate=22050, frame=1024):

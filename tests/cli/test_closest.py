@@ -93,6 +93,54 @@ def test_large():
         expect_pair(run_json("closest", "p.npy"), points, f"large {dim}")
 
 
+def several(points, k=None, radius=np.inf):
+    """The first k pairs within the radius by (distance, i, j), from all pairs."""
+    wide = points.astype(float)
+    i, j = np.triu_indices(len(wide), 1)
+    distances = np.sqrt(square(wide[i] - wide[j]))
+    order = np.lexsort((j, i, distances))[:k]
+    return [(int(i[p]), int(j[p]), float(distances[p])) for p in order if distances[p] <= radius]
+
+
+def test_several():
+    rng = np.random.default_rng(10)
+    shapes = [(dim, *cloud) for dim in (2, 3) for cloud in clouds(rng, dim) if cloud[0] not in ("two", "tiny")]
+    for (dim, name, points), dtype, order, algorithm, place in cases(shapes, ("f8", "f4"), "CF", ALGORITHMS, PLACES):
+        array = points.astype(dtype)[:400]
+        save("p.npy", array, order)
+        middle = several(array, 150)[-1][2]
+        for k, radius in ((1, None), (37, None), (10**6 if dtype == "f8" else 1000, None), (None, middle), (20, middle), (None, 0)):
+            arguments = ([] if k is None else ["--k", k]) + ([] if radius is None else ["--radius", repr(radius)])
+            report = run_json("closest", "p.npy", *arguments, "--algorithm", algorithm, "--devices", place)
+            found = [(pair["i"], pair["j"], pair["distance"]) for pair in report["pairs"]]
+            wanted = several(array, k, np.inf if radius is None else radius)
+            expect(found == wanted and report["count"] == len(wanted),
+                   f"{name} {dim} {dtype} {arguments} by {algorithm} on {place}: {found[:3]} …, expected {wanted[:3]} …")
+    lines = davit("closest", "p.npy", "--k", 3, "--check").out.decode().splitlines()
+    expect(lines == ["i\tj\tdistance"] + ["%d\t%d\t%.17g" % pair for pair in several(array, 3)], f"text: {lines}")
+    refuse(("closest", "p.npy", "--k", 0), "--k", code=2)
+    refuse(("closest", "p.npy", "--radius", -1), "--radius", code=2)
+    refuse(("closest", "p.npy", "--radius", "nan"), "--radius", code=2)
+
+
+def test_many_pairs():
+    if cKDTree is None:
+        return
+    rng = np.random.default_rng(11)
+    for dim in (2, 3):
+        points = rng.random((20000, dim))
+        radius = 0.004 if dim == 2 else 0.02
+        save("p.npy", points)
+        near = cKDTree(points).query_pairs(radius * (1 + 1e-9), output_type="ndarray")
+        near.sort(axis=1)
+        distances = np.sqrt(square(points[near[:, 0]] - points[near[:, 1]]))
+        order = np.lexsort((near[:, 1], near[:, 0], distances))
+        order = order[distances[order] <= radius]
+        out = davit("closest", "p.npy", "--radius", radius).out.decode().splitlines()[1:]
+        wanted = ["%d\t%d\t%.17g" % (near[p, 0], near[p, 1], distances[p]) for p in order]
+        expect(out == wanted and len(out) > 5000, f"{len(out)} pairs in {dim}-D, expected {len(wanted)}")
+
+
 def test_report():
     save("p.npy", np.random.default_rng(5).random((300, 2)))
     report = run_json("closest", "p.npy", "--check", "--repeat", 3, "--warmup", 1)

@@ -83,6 +83,11 @@ def points_and_sequences():
         for algorithm in ("auto", "brute", "grid", "divide"):
             found = davit.closest_pair(points, algorithm=algorithm)
             assert (found.i, found.j) == (i, j) and np.isclose(found.distance, distances[i, j])
+        order = np.argsort(distances, axis=None)[:5]
+        i, j, distance = davit.closest_pairs(points, 5)
+        assert np.array_equal(i * 200 + j, order) and np.allclose(distance, distances.flat[order])
+        assert len(davit.closest_pairs(points, radius=distance[3])[0]) == 4
+        assert len(davit.closest_pairs(points, 10**6)[2]) == 200 * 199 // 2
     # Durbin et al., Biological Sequence Analysis (1998), section 2.3.
     assert davit.align("HEAGAWGHEE", "PAWHEAE", matrix="BLOSUM50", gap_open=8, gap_extend=8) == (28, 4, 9, 1, 5, "2=1I2=")
     assert davit.align("HEAGAWGHEE", "PAWHEAE", matrix="BLOSUM50", gap_open=8, gap_extend=8, mode="global").score == 1
