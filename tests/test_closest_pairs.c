@@ -231,6 +231,20 @@ CASE(test_ties) {
   assert_int_equal(counted(&c, 1, &(way){.algorithm = GRID, .device = DAVIT_HOST}), 2 * SIDE * (SIDE - 1));
 }
 
+/* So many pairs are within the first limit that those at hand decide the next, which leaves exactly K. */
+CASE(test_too_many) {
+  enum { HALF = 257, K = 3 };
+  SCOPE;
+  const cloud c = cloud_new(DAVIT_DOUBLE, 2, 2 * HALF);
+  uint64_t random = 11;
+  for (int64_t i = 0; i < c.n; i++)
+    put(&c, i, 1e-3 * uniform(&random) + (double)(i % 2), 1e-3 * uniform(&random) + (double)(i % 2), 0);
+  const ordered all = all_pairs(&c);
+  for (int device = DAVIT_HOST; device < device_count() && device < 1; device++)
+    for (int64_t k = 1; k <= K; k++)
+      expect_right(&c, &all, (wanted){k, INFINITY}, &(way){.algorithm = GRID, .device = device});
+}
+
 CASE(test_failures) {
   float points[] = {0, 0, 1, 1, 5, 5}, nan[] = {0, 0, NAN, 1, 5, 5};
   found_pair pairs[3];
