@@ -285,26 +285,69 @@ static davit_closest_pair_result middle_of(const davit_closest_pair_result *pair
   return comes_before(c, a) ? *a : comes_before(c, b) ? *c : *b;
 }
 
-/* Hoare's selection; no two pairs are equal. */
-void dvt_ref_pairs_select(davit_closest_pair_result *pairs, int64_t n, int64_t k) {
-  for (int64_t begin = 0, end = n; end - begin > 1;) {
-    const davit_closest_pair_result middle = middle_of(pairs + begin, end - begin);
-    int64_t low = begin, high = end - 1;
-    while (low <= high) {
-      while (comes_before(&pairs[low], &middle))
-        low++;
-      while (comes_before(&middle, &pairs[high]))
-        high--;
-      if (low <= high)
-        swap_pairs(&pairs[low++], &pairs[high--]);
-    }
-    if (k - 1 <= high)
-      end = high + 1;
-    else if (k - 1 >= low)
-      begin = low;
-    else
-      return;
+/* Hoare's partition; no two pairs are equal. What is before *left comes before what is from *right on; a pair
+ * between them is in its place. */
+static void part_pairs(davit_closest_pair_result *pairs, int64_t n, int64_t *left, int64_t *right) {
+  const davit_closest_pair_result middle = middle_of(pairs, n);
+  int64_t low = 0, high = n - 1;
+  while (low <= high) {
+    while (comes_before(&pairs[low], &middle))
+      low++;
+    while (comes_before(&middle, &pairs[high]))
+      high--;
+    if (low <= high)
+      swap_pairs(&pairs[low++], &pairs[high--]);
   }
+  *left = high + 1;
+  *right = low;
+}
+
+void dvt_ref_pairs_select(davit_closest_pair_result *pairs, int64_t n, int64_t k) {
+  while (n > 1) {
+    int64_t left, right;
+    part_pairs(pairs, n, &left, &right);
+    if (k <= left) {
+      n = left;
+    } else if (k > right) {
+      pairs += right;
+      n -= right;
+      k -= right;
+    } else {
+      return;
+    }
+  }
+}
+
+static void sort_pairs(davit_closest_pair_result *pairs, int64_t n) {
+  while (n > FEW) {
+    int64_t left, right;
+    part_pairs(pairs, n, &left, &right);
+    const bool shorter = left < n - right; /* is the first part */
+    sort_pairs(shorter ? pairs : pairs + right, shorter ? left : n - right);
+    pairs += shorter ? right : 0;
+    n = shorter ? n - right : left;
+  }
+  for (int64_t i = 1; i < n; i++)
+    for (int64_t j = i; j > 0 && comes_before(&pairs[j], &pairs[j - 1]); j--)
+      swap_pairs(&pairs[j], &pairs[j - 1]);
+}
+
+/* Blocks of equal length, which are divided by selection, level by level, and then sorted. */
+void dvt_ref_pairs_sort(davit_closest_pair_result *pairs, int64_t n, int threads) {
+  int count = 1;
+  while (count < MAX_BLOCKS && threads > 1 && count < 4 * threads && n / count > MIN_BLOCK)
+    count *= 2;
+  for (int width = count; width > 1; width /= 2) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int k = 0; k < count; k += width) {
+      const int64_t begin = n * k / count, middle = n * (k + width / 2) / count,
+                    end = n * (k + width) / count;
+      dvt_ref_pairs_select(pairs + begin, end - begin, middle - begin);
+    }
+  }
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+  for (int k = 0; k < count; k++)
+    sort_pairs(pairs + n * k / count, n * (k + 1) / count - n * k / count);
 }
 
 static void offer(dvt_pair_list *list, double distance, int64_t a, int64_t b) {

@@ -49,6 +49,7 @@ void dvt_ref_pairs_brute(davit_type type, int dim, int64_t n, const void *points
 void dvt_ref_pairs_sweep(davit_type type, int dim, int64_t n, const void *points, int threads, void *scratch,
                          struct dvt_pair_list *list);
 void dvt_ref_pairs_select(davit_closest_pair_result *pairs, int64_t n, int64_t k);
+void dvt_ref_pairs_sort(davit_closest_pair_result *pairs, int64_t n, int threads);
 
 /* Options are valid, and may be NULL; their devices are not read. */
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,

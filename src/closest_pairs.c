@@ -20,7 +20,9 @@
 #include "ref/closest_pair.h"
 #include "ref/ref.h"
 #include "src/base/allocate.h"
+#include "src/base/team.h"
 #include "src/closest_search.h"
+#include "src/runtime/place.h"
 
 enum {
   ROOM = 1 << 16, /* pairs beyond 2 k that a device keeps */
@@ -141,16 +143,13 @@ static davit_status count_by_grid(dvt_closest_search *s, bool *found) {
 
 /* ---- the search ---- */
 
-static int compare(const void *a, const void *b) {
-  const davit_closest_pair_result *x = a, *y = b;
-  return dvt_pair_before(x->distance, x->i, x->j, y) ? -1 : 1;
-}
-
 static void give(const dvt_closest_problem *p, davit_closest_pair_result *pairs, int64_t held) {
   const int64_t count = held < p->k ? held : p->k;
   if (count > 0) {
     dvt_ref_pairs_select(pairs, held, count);
-    qsort(pairs, (size_t)count, sizeof *pairs, compare);
+    const dvt_team team = dvt_team_begin(p->threads ? p->threads : dvt_device_threads(DAVIT_HOST));
+    dvt_ref_pairs_sort(pairs, count, team.threads);
+    dvt_team_end(&team);
     memcpy(p->pairs, pairs, (size_t)count * sizeof *pairs);
   }
   *p->count = count;

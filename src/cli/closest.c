@@ -3,7 +3,6 @@
 #include <davit/closest_pair.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ref/closest_pair.h"
@@ -98,11 +97,6 @@ static davit_status by_reference(const search *s, davit_closest_pair_result *pai
   return DAVIT_SUCCESS;
 }
 
-static int in_order(const void *a, const void *b) {
-  const davit_closest_pair_result *x = a, *y = b;
-  return dvt_pair_before(x->distance, x->i, x->j, y) ? -1 : dvt_pair_before(y->distance, y->i, y->j, x);
-}
-
 /* All pairs, or a sweep; *list has the limit, and what is kept. */
 static void offer_all(const search *s, dvt_pair_list *list) {
   if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
@@ -121,7 +115,7 @@ static int64_t pairs_by_reference(const search *s) {
   const int64_t count = list.count < s->wanted ? list.count : s->wanted;
   if (count > 0)
     dvt_ref_pairs_select(s->room, list.count, count);
-  qsort(s->room, (size_t)count, sizeof *s->room, in_order);
+  dvt_ref_pairs_sort(s->room, count, dvt_threads());
   return count;
 }
 
@@ -206,12 +200,18 @@ static int load(void *state) {
   return code == CLI_OK ? choose_algorithm(s) : code;
 }
 
+static int differ(const davit_closest_pair_result *is, const davit_closest_pair_result *right) {
+  return (is->i != right->i) + (is->j != right->j) +
+         (is->distance < right->distance || is->distance > right->distance);
+}
+
 static int check_several(const search *s, cli_check *check) {
   const int64_t right = pairs_by_reference(s);
   int64_t wrong = right > s->count ? right - s->count : s->count - right;
   for (int64_t p = 0; p < right && p < s->count; p++)
-    wrong += in_order(&s->pairs[p], &s->room[p]) != 0;
-  *check = (cli_check){.measure = "pairs that differ", .error = (double)wrong, .bound = 0};
+    wrong += differ(&s->pairs[p], &s->room[p]);
+  *check = (cli_check){
+      .measure = "differences of (distance, i, j), of all pairs", .error = (double)wrong, .bound = 0};
   return CLI_OK;
 }
 
@@ -221,10 +221,8 @@ static int check(void *state, cli_check *check) {
   if (s->several)
     return check_several(s, check);
   by_reference(s, &right);
-  *check = (cli_check){.measure = "differences of (distance, i, j)",
-                       .error = (s->pair.i != right.i) + (s->pair.j != right.j) +
-                                (s->pair.distance < right.distance || s->pair.distance > right.distance),
-                       .bound = 0};
+  *check = (cli_check){
+      .measure = "differences of (distance, i, j)", .error = differ(&s->pair, &right), .bound = 0};
   return CLI_OK;
 }
 
