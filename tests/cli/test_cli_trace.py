@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of DAVIT_TRACE with commands of the tool: the file is JSON, and says what the command did.
+"""Tests of DAVIT_TRACE and --trace with commands of the tool: the file is JSON, and says what the command did.
 
 usage: test_cli_trace.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
@@ -12,7 +12,7 @@ import wave
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import davit, expect, main, save
+from support import davit, expect, main, refuse, save
 from traces import problems_of
 
 
@@ -72,6 +72,28 @@ def test_failure():
     finally:
         del os.environ["DAVIT_TRACE"]
     expect("DAVIT_TRACE" in result.err, f"the variable is named: {result}")
+
+
+def test_option():
+    """--trace FILE: the same for one command, of the runs that it measures alone."""
+    save("a.npy", np.ones((300, 200)))
+    save("b.npy", np.ones((200, 100)))
+    gemm = ("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tile", 64)
+    once = operations(traced(*gemm), "gemm")
+    davit(*gemm, "--trace", "option.json", "--repeat", 2, "--warmup", 1)
+    with open("option.json", encoding="utf-8") as file:
+        events = json.load(file)
+    expect(not problems_of(events), f"{problems_of(events)[:3]}")
+    found = len(operations(events, "gemm"))
+    expect(found == 3 * len(once), f"three runs: {found} products, {len(once)} in one")
+    for path in ("/no/such/folder/t.json", "/dev/full"):
+        refuse((*gemm, "--trace", path), f'path is "{path}"', code=2)
+    os.environ["DAVIT_TRACE"] = "both.json"
+    try:
+        result = davit(*gemm, "--trace", "option.json", code=1)
+    finally:
+        del os.environ["DAVIT_TRACE"]
+    expect("a trace is being written already" in result.err, f"two traces: {result}")
 
 
 def test_checker():

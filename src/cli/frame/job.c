@@ -3,6 +3,7 @@
 #include "src/cli/frame/job.h"
 
 #include <davit/device.h>
+#include <davit/trace.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -179,13 +180,22 @@ int cli_job_measure(cli_job *job) {
   return cli_status(status);
 }
 
-static int run(cli_job *job) {
-  cli_progress_start(&job->progress, job->command->name, job->common.quiet);
-  int code = CLI_OK;
+static int run_traced(cli_job *job) {
+  const bool traced = job->common.trace;
+  int code = traced ? cli_status(davit_trace_start(job->common.trace)) : CLI_OK;
+  if (code != CLI_OK)
+    return code;
   if (job->command->run)
     code = job->command->run(job);
   else if (job->command->work)
     code = cli_job_measure(job);
+  const davit_status status = traced ? davit_trace_stop() : DAVIT_SUCCESS;
+  return code == CLI_OK ? cli_status(status) : code;
+}
+
+static int run(cli_job *job) {
+  cli_progress_start(&job->progress, job->command->name, job->common.quiet);
+  const int code = run_traced(job);
   cli_progress_stop(&job->progress);
   return code;
 }

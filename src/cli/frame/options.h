@@ -17,6 +17,7 @@
 typedef struct cli_common {
   const char *devices; /* as given; cli_device_set_parse() reads it */
   int threads;         /* 0: not given */
+  const char *trace;   /* a file, or NULL */
   bool json;
   bool check;
   bool quiet;
