@@ -65,6 +65,25 @@ static const program on_device[] = {
     {STUDY_ALIGN_V3, "V3", STUDY_ALIGN_BY_DEVICE},   {STUDY_ALIGN_V4A, "V4a", STUDY_ALIGN_BY_DEVICE},
     {STUDY_ALIGN_V4B, "V4b", STUDY_ALIGN_BY_DEVICE}, {STUDY_ALIGN_V5, "V5", STUDY_ALIGN_BY_HOST}};
 
+/* Whether all names in --program are programs; else says which is none. */
+static bool programs_exist(void) {
+  const char *names = bench_option("program", "all");
+  if (!strcmp(names, "all"))
+    return true;
+  for (size_t length; *names; names += length + (names[length] == ',')) {
+    bool known = false;
+    length = strcspn(names, ",");
+    for (size_t p = 0; p < sizeof on_device / sizeof *on_device; p++)
+      known |= strlen(on_device[p].name) == length && !strncmp(names, on_device[p].name, length);
+    if (!known) {
+      fprintf(stderr, "there is no program '%.*s'; there are: all, or V1, V2, V3, V4a, V4b and V5\n",
+              (int)length, names);
+      return false;
+    }
+  }
+  return true;
+}
+
 /* ---- the movie ---- */
 
 static float *features_of(int64_t frames, uint64_t seed) {
@@ -316,6 +335,12 @@ int main(int argc, char **argv) {
     fprintf(stderr, "windows, window and pattern are at least 1\n");
     return 2;
   }
+  if (strcmp(s.random, "natural") != 0 && strcmp(s.random, "host") != 0 && strcmp(s.random, "device") != 0) {
+    fprintf(stderr, "there are no random numbers '%s'; there are: natural, host and device\n", s.random);
+    return 2;
+  }
+  if (!programs_exist())
+    return 2;
   const char *movie = bench_option("movie", NULL);
   if (movie)
     read_movie(&s, movie, bench_option("patterns", ""));

@@ -82,6 +82,15 @@ def test_tables():
                 expect(wrong.returncode == 2 and not wrong.stdout and "there is no table" in wrong.stderr, f"{tables}: {wrong}")
 
 
+def test_study_names():
+    """So does the study of alignment with its programs and its random numbers."""
+    program = os.path.join(os.path.dirname(DAVIT), "bench_align_study")
+    for option, name in (("--program", "V9"), ("--program", "V1,,V2"), ("--program", "V1,V6"), ("--random", "none")):
+        if os.path.exists(program):
+            wrong = subprocess.run([program, option, name], capture_output=True, timeout=LIMIT_S, text=True)
+            expect(wrong.returncode == 2 and not wrong.stdout and wrong.stderr.startswith("there "), f"{option} {name}: {wrong}")
+
+
 def test_options():
     programs()
     for options, wanted in ((["--json"], "--json"), (["--json", "--peers"], "--json --peers")):
