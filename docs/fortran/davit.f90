@@ -206,6 +206,29 @@ module davit
       integer(c_int) :: status
     end function
 
+    function davit_closest_pairs(element_type, dim, n, points, k, radius, pairs, count, options) bind(c) result(status)
+      import :: c_int, c_int64_t, c_double, davit_closest_pair_result, davit_closest_pair_options
+      integer(c_int), value :: element_type, dim
+      integer(c_int64_t), value :: n, k
+      type(*), intent(in) :: points(*) ! (dim, n)
+      real(c_double), value :: radius
+      type(davit_closest_pair_result), intent(inout) :: pairs(*) ! k
+      integer(c_int64_t), intent(out) :: count
+      type(davit_closest_pair_options), intent(in), optional :: options
+      integer(c_int) :: status
+    end function
+
+    function davit_closest_pairs_count(element_type, dim, n, points, radius, count, options) bind(c) result(status)
+      import :: c_int, c_int64_t, c_double, davit_closest_pair_options
+      integer(c_int), value :: element_type, dim
+      integer(c_int64_t), value :: n
+      type(*), intent(in) :: points(*) ! (dim, n)
+      real(c_double), value :: radius
+      integer(c_int64_t), intent(out) :: count
+      type(davit_closest_pair_options), intent(in), optional :: options
+      integer(c_int) :: status
+    end function
+
     function davit_device_count(count) bind(c) result(status)
       import :: c_int
       integer(c_int), intent(out) :: count

@@ -15,7 +15,8 @@ program fortran
   type(davit_stencil_options) :: zero = davit_stencil_options(border=davit_stencil_border_zero)
   type(davit_covariance_options) :: population = davit_covariance_options(divisor=m)
   type(davit_closest_pair_options) :: brute = davit_closest_pair_options(algorithm=1)
-  type(davit_closest_pair_result) :: pair
+  type(davit_closest_pair_result) :: pair, pairs(5)
+  integer(c_int64_t) :: found
   integer(c_int) :: count
 
   call random_number(a)
@@ -80,6 +81,12 @@ program fortran
   end do
   call expect(abs(pair%distance - least) < 1e-15 .and. pair%i < pair%j .and. &
               abs(norm2(points(:, pair%i + 1) - points(:, pair%j + 1)) - least) < 1e-15, 'closest_pair')
+
+  call davit_check(davit_closest_pairs(davit_double, 3, np, points, 5_c_int64_t, 1d300, pairs, found))
+  call expect(found == 5 .and. pairs(1)%i == pair%i .and. pairs(1)%j == pair%j .and. &
+              all(pairs(2:)%distance >= pairs(:4)%distance), 'closest_pairs')
+  call davit_check(davit_closest_pairs_count(davit_double, 3, np, points, pairs(3)%distance, found))
+  call expect(found == 3, 'closest_pairs_count')
 
   where = 99
   call expect(davit_reduce(davit_sum, davit_double, k, x, total, options) /= davit_success, 'a device that is none')
