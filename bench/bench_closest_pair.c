@@ -6,8 +6,8 @@
  * Times are those of a call with the wait for its answer, by the host's clock. --sizes are for the grid,
  * --brute and --divide the points for these algorithms, --plain those in pinned memory; --data 0 leaves all
  * data but uniform out. --pairs are the numbers of closest pairs that are searched for in uniform points, and
- * then counted by the distance of the last of them. `of_uniform` is the time by that of uniform points of the same type, size and
- * dimension; `ns_a_point` the time by n. */
+ * then counted by the distance of the last of them. `of_uniform` is the time by that of uniform points of the
+ * same type, size and dimension; `ns_a_point` the time by n. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -381,6 +381,8 @@ static davit_status perform_there(const dvt_closest_site *site, dvt_closest_stag
 davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage stage,
                                  dvt_closest_state *state) {
   state->slots = slots_of(site->n);
+  state->collects = stage == DVT_CLOSEST_COLLECT;
+  state->capacity = site->capacity;
   DVT_TRY(perform_there(site, stage, state));
   return stage == DVT_CLOSEST_COLLECT ? fetch_pairs(site, state) : DAVIT_SUCCESS;
 }

@@ -27,9 +27,7 @@ typedef struct dvt_closest_grid {
 } dvt_closest_grid;
 
 typedef struct dvt_closest_state {
-  /* given to stage _COLLECT; it keeps as many pairs for each part, or counts them alone if that is 0 */
-  int64_t collects; /* 0 in other stages */
-  int64_t capacity;
+  /* given to stage _COLLECT */
   davit_closest_pair_result limit;  /* the last pair that counts, as distance, i, j */
   davit_closest_pair_result *pairs; /* the host's: room for all parts */
   /* found there */
@@ -45,8 +43,11 @@ typedef struct dvt_closest_state {
   dvt_closest_grid grid;
   uint64_t ranks;
   davit_closest_pair_result pair;
-  /* used by the steps, 0 before: slots of _EQUAL, the complement of a distance's bits, flags */
+  /* used by the steps, 0 before: slots of _EQUAL, what _COLLECT does, the complement of a distance's bits,
+   * flags */
   int64_t slots;
+  int64_t collects; /* 1 in stage _COLLECT, which keeps up to `capacity` pairs; 0: it counts them */
+  int64_t capacity;
   uint64_t bound;
   uint32_t stop, counter;
 } dvt_closest_state;

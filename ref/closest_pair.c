@@ -333,21 +333,23 @@ static void sort_pairs(davit_closest_pair_result *pairs, int64_t n) {
 }
 
 /* Blocks of equal length, which are divided by selection, level by level, and then sorted. */
-void dvt_ref_pairs_sort(davit_closest_pair_result *pairs, int64_t n, int threads) {
+void dvt_ref_pairs_sort(davit_closest_pair_result *pairs, int64_t n, int64_t k, int threads) {
   int count = 1;
+  dvt_ref_pairs_select(pairs, n, k);
+  n = k;
   while (count < MAX_BLOCKS && threads > 1 && count < 4 * threads && n / count > MIN_BLOCK)
     count *= 2;
   for (int width = count; width > 1; width /= 2) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int k = 0; k < count; k += width) {
-      const int64_t begin = n * k / count, middle = n * (k + width / 2) / count,
-                    end = n * (k + width) / count;
+    for (int b = 0; b < count; b += width) {
+      const int64_t begin = n * b / count, middle = n * (b + width / 2) / count,
+                    end = n * (b + width) / count;
       dvt_ref_pairs_select(pairs + begin, end - begin, middle - begin);
     }
   }
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (int k = 0; k < count; k++)
-    sort_pairs(pairs + n * k / count, n * (k + 1) / count - n * k / count);
+  for (int b = 0; b < count; b++)
+    sort_pairs(pairs + n * b / count, n * (b + 1) / count - n * b / count);
 }
 
 static void offer(dvt_pair_list *list, double distance, int64_t a, int64_t b) {

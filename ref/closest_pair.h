@@ -60,7 +60,7 @@ DVT_PAIR_INLINE bool dvt_pair_before(double distance, int64_t i, int64_t j,
 
 /* The first k pairs that were offered and are not behind `limit`. */
 typedef struct dvt_pair_list {
-  davit_closest_pair_result limit, *pairs; /* in any order, until dvt_pair_list_end() */
+  davit_closest_pair_result limit, *pairs; /* in any order */
   int64_t k, capacity, count;              /* capacity: above k, or 0: pairs are only counted */
 } dvt_pair_list;
 

@@ -43,13 +43,13 @@ davit_closest_pair_result dvt_ref_closest_divide(davit_type type, int dim, int64
 
 /* The first k pairs up to a limit (ref/closest_pair.h): all pairs are offered, or those that are near each other
  * on the points' longest axis, with scratch memory as above. `select` leaves the first k of n pairs in front,
- * the k-th of them last. */
+ * the k-th of them last; `sort` leaves them in order. */
 struct dvt_pair_list;
 void dvt_ref_pairs_brute(davit_type type, int dim, int64_t n, const void *points, struct dvt_pair_list *list);
 void dvt_ref_pairs_sweep(davit_type type, int dim, int64_t n, const void *points, int threads, void *scratch,
                          struct dvt_pair_list *list);
 void dvt_ref_pairs_select(davit_closest_pair_result *pairs, int64_t n, int64_t k);
-void dvt_ref_pairs_sort(davit_closest_pair_result *pairs, int64_t n, int threads);
+void dvt_ref_pairs_sort(davit_closest_pair_result *pairs, int64_t n, int64_t k, int threads);
 
 /* Options are valid, and may be NULL; their devices are not read. */
 davit_status dvt_ref_detect(int width, int64_t frames, const float *stream, int effect_count,

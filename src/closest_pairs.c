@@ -146,9 +146,8 @@ static davit_status count_by_grid(dvt_closest_search *s, bool *found) {
 static void give(const dvt_closest_problem *p, davit_closest_pair_result *pairs, int64_t held) {
   const int64_t count = held < p->k ? held : p->k;
   if (count > 0) {
-    dvt_ref_pairs_select(pairs, held, count);
     const dvt_team team = dvt_team_begin(p->threads ? p->threads : dvt_device_threads(DAVIT_HOST));
-    dvt_ref_pairs_sort(pairs, count, team.threads);
+    dvt_ref_pairs_sort(pairs, held, count, team.threads);
     dvt_team_end(&team);
     memcpy(p->pairs, pairs, (size_t)count * sizeof *pairs);
   }
@@ -158,18 +157,15 @@ static void give(const dvt_closest_problem *p, davit_closest_pair_result *pairs,
 static davit_status find(dvt_closest_search *s, davit_closest_pair_algorithm algorithm) {
   const dvt_closest_problem *p = s->p;
   bool found = false;
-  s->state = (dvt_closest_state){.parts = 1,
-                                 .known = INFINITY,
-                                 .capacity = p->capacity,
-                                 .limit = all_within(p->radius),
-                                 .pairs = s->pairs};
+  s->state =
+      (dvt_closest_state){.parts = 1, .known = INFINITY, .limit = all_within(p->radius), .pairs = s->pairs};
   DVT_TRY(dvt_closest_stage_run(s, DVT_CLOSEST_BOX)); /* to see that points are finite, too */
   if (algorithm == DAVIT_CLOSEST_PAIR_GRID)
     DVT_TRY((p->k ? by_grids : count_by_grid)(s, &found));
   const bool certain =
       p->k > 0 && !found && s->state.limit.i < INT64_MAX; /* that k pairs are within the limit */
-  dvt_pair_list list = {certain ? s->state.limit : all_within(p->radius), s->state.pairs, p->k,
-                        s->state.capacity, 0};
+  dvt_pair_list list = {certain ? s->state.limit : all_within(p->radius), s->state.pairs, p->k, p->capacity,
+                        0};
   host_work h = {algorithm == DAVIT_CLOSEST_PAIR_BRUTE, &list};
   if (!found)
     DVT_TRY(dvt_closest_on_host(p, sweep, &h));

@@ -66,7 +66,6 @@ davit_status dvt_closest_stage_run(dvt_closest_search *s, dvt_closest_stage whic
   s->state.ranks = s->state.bound = 0;
   s->state.stop = s->state.counter = 0;
   s->state.found = 0;
-  s->state.collects = which == DVT_CLOSEST_COLLECT;
   DVT_TRY(s->perform(s->context, which, &s->state));
   if (s->state.bad < s->p->n)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "points: point %lld has a coordinate that is not finite",
@@ -209,7 +208,7 @@ static davit_status perform_everywhere(void *context, dvt_closest_stage which, d
     all->state[d] = *state;
     all->state[d].part = d;
     all->state[d].parts = all->count;
-    all->state[d].pairs = state->pairs ? state->pairs + d * state->capacity : NULL;
+    all->state[d].pairs = state->pairs ? state->pairs + d * all->p->capacity : NULL;
     const stage_command c = {all, d, which};
     status = dvt_lane_submit(all->lane[d], DVT_BLOCKING, run_stage, &c, sizeof c);
   }

@@ -213,7 +213,6 @@ static void collect_both(const cloud *c, double radius, int64_t capacity, int pa
                             .part = part,
                             .known = radius,
                             .bad = INT64_MAX,
-                            .collects = 1,
                             .capacity = capacity,
                             .limit = {INT64_MAX, INT64_MAX, radius}},
                     gpu = host;
@@ -310,12 +309,8 @@ CASE(test_refused) {
   site.capacity = 1;
   CHECK(emulated_workspace(NULL, emulated_closest_bytes(&site, DVT_CLOSEST_COLLECT), &site.memory));
   for (int stage = 0; stage <= DVT_CLOSEST_COLLECT; stage++) {
-    const dvt_closest_state begin = {.parts = 1,
-                                     .known = 0.5,
-                                     .capacity = 1,
-                                     .pairs = &pair,
-                                     .collects = stage == DVT_CLOSEST_COLLECT,
-                                     .sample = stage == DVT_CLOSEST_HASHED ? 100 : 0};
+    const dvt_closest_state begin = {
+        .parts = 1, .known = 0.5, .pairs = &pair, .sample = stage == DVT_CLOSEST_HASHED ? 100 : 0};
     dvt_closest_state s = begin;
     const int first = emulator_launches;
     CHECK(emulated_closest_perform(&site, (dvt_closest_stage)stage, &s));

@@ -89,6 +89,10 @@ static davit_type type_of(const search *s) {
   return cli_number_type(s->points.type);
 }
 
+static davit_closest_pair_options options_of(const search *s) {
+  return (davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)};
+}
+
 static davit_status by_reference(const search *s, davit_closest_pair_result *pair) {
   if (s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE)
     *pair = dvt_ref_closest_brute(type_of(s), s->dim, s->n, s->points.data);
@@ -113,29 +117,26 @@ static int64_t pairs_by_reference(const search *s) {
                         .capacity = 2 * s->wanted + ROOM};
   offer_all(s, &list);
   const int64_t count = list.count < s->wanted ? list.count : s->wanted;
-  if (count > 0)
-    dvt_ref_pairs_select(s->room, list.count, count);
-  dvt_ref_pairs_sort(s->room, count, dvt_threads());
+  dvt_ref_pairs_sort(s->room, list.count, count, dvt_threads());
   return count;
 }
 
 static davit_status count_within(const search *s, int64_t *count) {
+  const davit_closest_pair_options options = options_of(s);
   dvt_pair_list list = {.limit = {INT64_MAX, INT64_MAX, s->radius}};
   if (!s->job.devices.reference)
-    return davit_closest_pairs_count(
-        type_of(s), s->dim, s->n, s->points.data, s->radius, count,
-        &(davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)});
+    return davit_closest_pairs_count(type_of(s), s->dim, s->n, s->points.data, s->radius, count, &options);
   offer_all(s, &list);
   *count = list.count;
   return DAVIT_SUCCESS;
 }
 
 static davit_status find_several(search *s, bool reference) {
+  const davit_closest_pair_options options = options_of(s);
   s->count = 0;
   if (!reference)
     return davit_closest_pairs(type_of(s), s->dim, s->n, s->points.data, s->wanted, s->radius, s->pairs,
-                               &s->count,
-                               &(davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)});
+                               &s->count, &options);
   s->count = pairs_by_reference(s);
   memcpy(s->pairs, s->room, (size_t)s->count * sizeof *s->pairs);
   return DAVIT_SUCCESS;
@@ -143,18 +144,18 @@ static davit_status find_several(search *s, bool reference) {
 
 static davit_status work(void *state, cli_array *unused, bool reference) {
   search *s = state;
+  const davit_closest_pair_options options = options_of(s);
   (void)unused; /* the results are s->pair and s->pairs */
   s->pair = (davit_closest_pair_result){0};
   if (s->several)
     return find_several(s, reference);
   if (reference)
     return by_reference(s, &s->pair);
-  return davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, &s->pair,
-                            &(davit_closest_pair_options){.algorithm = s->algorithm, CLI_DEVICES(s)});
+  return davit_closest_pair(type_of(s), s->dim, s->n, s->points.data, &s->pair, &options);
 }
 
 static int choose_algorithm(search *s) {
-  const davit_closest_pair_options options = {.algorithm = s->algorithm, CLI_DEVICES(s)};
+  const davit_closest_pair_options options = options_of(s);
   s->taken = s->algorithm == DAVIT_CLOSEST_PAIR_BRUTE ? DAVIT_CLOSEST_PAIR_BRUTE : DAVIT_CLOSEST_PAIR_DIVIDE;
   return s->job.devices.reference ? CLI_OK
                                   : cli_status(davit_closest_pair_plan(type_of(s), s->dim, s->n,
