@@ -25,7 +25,12 @@ if(TARGET davit_blas)
   install(TARGETS davit_blas_alternative davit_blas64_alternative LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/davit
           COMPONENT blas NAMELINK_COMPONENT development)
 endif()
-install(DIRECTORY include/davit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
+if(TARGET davit_mpi)
+  install(TARGETS davit_mpi EXPORT davitMpiTargets LIBRARY COMPONENT mpi NAMELINK_COMPONENT mpi)
+  install(FILES include/davit/mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/davit COMPONENT mpi)
+endif()
+install(DIRECTORY include/davit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h"
+        PATTERN mpi.h EXCLUDE)
 install(DIRECTORY offload/kernel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/davit COMPONENT development)
 install(DIRECTORY docs/python docs/fortran DESTINATION ${CMAKE_INSTALL_DATADIR}/davit COMPONENT development
         FILES_MATCHING PATTERN "*.py" PATTERN "*.f90")
@@ -37,6 +42,9 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentati
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/davit)
 install(EXPORT davitTargets NAMESPACE davit:: DESTINATION ${package_dir} COMPONENT development)
+if(TARGET davit_mpi)
+  install(EXPORT davitMpiTargets NAMESPACE davit:: DESTINATION ${package_dir} COMPONENT mpi)
+endif()
 install(EXPORT davitOffloadTargets NAMESPACE davit:: DESTINATION ${package_dir} COMPONENT development)
 string(REGEX MATCH "^[0-9]+" DAVIT_CLANG_VERSION ${CMAKE_C_COMPILER_VERSION})
 configure_package_config_file(cmake/davitConfig.cmake.in davitConfig.cmake INSTALL_DESTINATION ${package_dir})
@@ -57,6 +65,11 @@ install(FILES ${PROJECT_BINARY_DIR}/davit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 if(TARGET davit_blas)
   configure_file(cmake/davit_blas.pc.in davit_blas.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/davit_blas.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endif()
+
+if(TARGET davit_mpi)
+  configure_file(cmake/davit_mpi.pc.in davit_mpi.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/davit_mpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT mpi)
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)

@@ -167,6 +167,26 @@ davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, co
   return dvt_error_report(&first);
 }
 
+davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, const void *x, void *values) {
+  dvt_lane *lane;
+  void *memory;
+  DVT_TRY(check(monoid, n, x, values));
+  DVT_TRY(dvt_start());
+  if (n == 0)
+    return DAVIT_SUCCESS;
+  const size_t bytes = (size_t)dvt_monoid_values(monoid, n, 1) * monoid->bytes;
+  const int place = dvt_place_of(x);
+  DVT_TRY(davit_malloc(bytes, DAVIT_PINNED, &memory));
+  davit_status status = dvt_lane_open(place < 0 ? DAVIT_HOST : place, &lane);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_lane_end(
+        lane, dvt_reduce_submit(lane, &(dvt_reduce){monoid, n, x, .values = 1, .result = memory}, 0));
+  if (status == DAVIT_SUCCESS)
+    status = davit_copy(bytes, memory, values);
+  davit_free(memory);
+  return status;
+}
+
 /* ---- built-in operators ---- */
 
 davit_status davit_queue_reduce(davit_queue *queue, davit_operator op, davit_type type, int64_t n,

@@ -24,6 +24,7 @@ ROOMS = {
     "src/runtime": ["offload/runtime", "ref", "src/base"],
     "src": ["src/runtime", "offload", "offload/runtime", "offload/kernel", "ref", "src/base"],
     "src/dropin": ["src/base"],
+    "src/mpi": ["src/base"],
     "src/cli/formats": ["src/cli/base", "ref", "src/base"],
     "src/cli/frame": ["src/cli/formats", "src/cli/base", "src/base"],
     "src/cli": ["src/cli/frame", "src/cli/formats", "src/cli/base", "ref", "src/base"],

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# libdavit_mpi: davit over several processes (docs/mpi.md), where there is an MPI. libdavit does not know of it.
+find_package(MPI COMPONENTS C)
+if(NOT MPI_C_FOUND)
+  message(STATUS "davit: without libdavit_mpi: there is no MPI (Debian: libopenmpi-dev)")
+  return()
+endif()
+file(GLOB mpi_sources CONFIGURE_DEPENDS src/mpi/*.c)
+add_library(davit_mpi SHARED ${mpi_sources} src/base/check.c)
+target_compile_definitions(davit_mpi PRIVATE DAVIT_BUILDING)
+target_link_libraries(davit_mpi PRIVATE davit_compile PUBLIC davit_shared MPI::MPI_C)
+target_link_options(davit_mpi PRIVATE LINKER:-z,defs LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/davit_mpi.map)
+get_target_property(soversion davit_shared SOVERSION)
+set_target_properties(davit_mpi PROPERTIES EXPORT_NAME mpi VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
+                      LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/davit_mpi.map INSTALL_RPATH "$ORIGIN")
+add_library(davit::mpi ALIAS davit_mpi)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef DAVIT_SRC_MPI_GRID_H
+#define DAVIT_SRC_MPI_GRID_H
+
+#include <davit/mpi.h>
+
+#include "src/mpi/agree.h"
+#include "src/mpi/deal.h"
+
+enum { DVT_MPI_DEVICES = 16 };
+
+struct davit_mpi_grid {
+  MPI_Comm comm;          /* of the processes of the grid alone */
+  MPI_Comm line[2];       /* along each axis, through this process; its rank there is at[axis] */
+  int size[2], at[2];     /* axis 0: process rows */
+  int node_at, node_size; /* among the processes of the grid on this machine */
+};
+
+/* The submatrix rows × cols from (i, j), counted from 1, of a matrix; `name` is its letter. It is checked; the
+ * view's data point at the rank's first element. */
+davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const char *name, const void *data,
+                           int64_t rows, int64_t cols, int64_t i, int64_t j, const int descriptor[9],
+                           dvt_view *view);
+
+/* Adds what all ranks' descriptors have in common; NULL is allowed. */
+uint64_t dvt_grid_digest(uint64_t digest, const int descriptor[9]);
+
+/* How many indices along dimension d this process has. */
+int64_t dvt_grid_local(const davit_mpi_grid *grid, const dvt_view *view, int d);
+
+/* The view of the transpose. */
+dvt_view dvt_view_transposed(const dvt_view *view);
+
+/* The devices of a call. */
+davit_status dvt_grid_devices(const davit_mpi_grid *grid, const davit_mpi_options *options,
+                              int devices[DVT_MPI_DEVICES], int *count);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A rank holds, of each dimension, some indices. Those that another rank will hold, or has held, are a list for each
+ * coordinate of the grid, and what travels between two ranks is the product of two such lists. Sender and receiver
+ * walk it in the same order. */
+#include "src/mpi/redistribute.h"
+
+#include <string.h>
+
+/* Positions in this rank's part, grouped by the coordinate of the rank at the other end. */
+typedef struct groups {
+  int64_t *positions; /* of group g: those from starts[g] to starts[g + 1] */
+  int64_t *starts;
+} groups;
+
+/* The rank's indices from begin to end of `own`, by who has them in `other`. */
+static void group(const dvt_deal *own, int me, const dvt_deal *other, int64_t begin, int64_t end, groups *g) {
+  const int64_t first = dvt_deal_below(own, me, begin), after = dvt_deal_below(own, me, end);
+  memset(g->starts, 0, (size_t)(other->count + 2) * sizeof *g->starts);
+  for (int64_t l = first; l < after; l++)
+    g->starts[dvt_deal_owner(other, dvt_deal_index(own, me, l)) + 2]++;
+  for (int c = 2; c <= other->count + 1; c++)
+    g->starts[c] += g->starts[c - 1];
+  /* While they are filled, starts[c + 1] is where group c goes on. */
+  for (int64_t l = first; l < after; l++)
+    g->positions[g->starts[dvt_deal_owner(other, dvt_deal_index(own, me, l)) + 1]++] = l;
+}
+
+static int64_t length(const groups *g, int c) {
+  return g->starts[c + 1] - g->starts[c];
+}
+
+/* One side of the exchange, sending or receiving. */
+typedef struct side {
+  const dvt_view *own, *other;
+  groups group[2];
+  int *counts, *at;
+  char *buffer;
+} side;
+
+/* The coordinate of rank (row, col) along index d at the other end. */
+static int coordinate(const side *s, int d, int row, int col) {
+  return s->other->axis[d] == 0 ? row : col;
+}
+
+static int64_t count_all(const davit_mpi_grid *grid, side *s) {
+  int64_t total = 0;
+  for (int row = 0; row < grid->size[0]; row++)
+    for (int col = 0; col < grid->size[1]; col++) {
+      const int rank = row * grid->size[1] + col;
+      const int64_t count =
+          length(&s->group[0], coordinate(s, 0, row, col)) * length(&s->group[1], coordinate(s, 1, row, col));
+      s->counts[rank] = (int)count;
+      s->at[rank] = (int)total;
+      total += count;
+    }
+  return total;
+}
+
+/* Between the matrix and the buffer; ELEMENT is an unsigned integer of the elements' size. */
+#define DEFINE_MOVE(NAME, ELEMENT)                                                                           \
+  static ELEMENT *NAME(const side *s, int c0, int c1, ELEMENT *buffer, bool pack) {                          \
+    const groups *rows = &s->group[0], *cols = &s->group[1];                                                 \
+    for (int64_t b = cols->starts[c1]; b < cols->starts[c1 + 1]; b++) {                                      \
+      ELEMENT *col = (ELEMENT *)(void *)s->own->data + cols->positions[b] * s->own->stride[1];               \
+      const int64_t stride = s->own->stride[0];                                                              \
+      for (int64_t a = rows->starts[c0]; a < rows->starts[c0 + 1]; a++, buffer++)                            \
+        if (pack)                                                                                            \
+          *buffer = col[rows->positions[a] * stride];                                                        \
+        else                                                                                                 \
+          col[rows->positions[a] * stride] = *buffer;                                                        \
+    }                                                                                                        \
+    return buffer;                                                                                           \
+  }
+DEFINE_MOVE(move_4, uint32_t)
+DEFINE_MOVE(move_8, uint64_t)
+
+static void move_all(const davit_mpi_grid *grid, const side *s, bool pack) {
+  void *buffer = s->buffer;
+  for (int row = 0; row < grid->size[0]; row++)
+    for (int col = 0; col < grid->size[1]; col++) {
+      const int c0 = coordinate(s, 0, row, col), c1 = coordinate(s, 1, row, col);
+      buffer = s->own->type == DAVIT_FLOAT ? (void *)move_4(s, c0, c1, buffer, pack)
+                                           : (void *)move_8(s, c0, c1, buffer, pack);
+    }
+}
+
+typedef struct exchange {
+  const davit_mpi_grid *grid;
+  side send, receive;
+} exchange;
+
+static void group_side(const davit_mpi_grid *grid, side *s, int d, int64_t begin, int64_t end) {
+  group(&s->own->deal[d], grid->at[s->own->axis[d]], &s->other->deal[d], begin, end, &s->group[d]);
+}
+
+/* The columns from begin to end. */
+static davit_status exchange_cols(exchange *e, int64_t begin, int64_t end) {
+  const MPI_Datatype type = e->send.own->type == DAVIT_FLOAT ? MPI_FLOAT : MPI_DOUBLE;
+  group_side(e->grid, &e->send, 1, begin, end);
+  group_side(e->grid, &e->receive, 1, begin, end);
+  count_all(e->grid, &e->send);
+  count_all(e->grid, &e->receive);
+  move_all(e->grid, &e->send, true);
+  DVT_TRY_MPI(MPI_Alltoallv(e->send.buffer, e->send.counts, e->send.at, type, e->receive.buffer,
+                            e->receive.counts, e->receive.at, type, e->grid->comm));
+  move_all(e->grid, &e->receive, false);
+  return DAVIT_SUCCESS;
+}
+
+/* Columns at a time: few enough that a rank's part of them is at most about 2^24 elements. The same on all ranks. */
+static int64_t cols_at_a_time(const dvt_view *from, const dvt_view *to) {
+  int64_t rows = 1;
+  const dvt_deal *deals[] = {&from->deal[0], &to->deal[0]};
+  for (int i = 0; i < 2; i++) {
+    const int64_t most = deals[i]->n / deals[i]->count + deals[i]->block;
+    rows = most < deals[i]->n ? (most > rows ? most : rows) : (deals[i]->n > rows ? deals[i]->n : rows);
+  }
+  const int64_t cols = (INT64_C(1) << 24) / rows;
+  return cols < 1 ? 1 : cols;
+}
+
+static davit_status allocate(int64_t count, size_t bytes, void **memory) {
+  return davit_malloc((size_t)(count > 0 ? count : 1) * bytes, DAVIT_PAGEABLE, memory);
+}
+
+/* All memory of one side, for `cols` columns at a time. */
+static davit_status open_side(const davit_mpi_grid *grid, side *s, int64_t cols) {
+  const size_t bytes = davit_type_bytes(s->own->type);
+  const int64_t rows = dvt_grid_local(grid, s->own, 0), mine = dvt_grid_local(grid, s->own, 1);
+  const int64_t local[2] = {rows, cols < mine ? cols : mine}, ranks = (int64_t)grid->size[0] * grid->size[1];
+  for (int d = 0; d < 2; d++) {
+    DVT_TRY(allocate(local[d], sizeof(int64_t), (void **)&s->group[d].positions));
+    DVT_TRY(allocate(s->other->deal[d].count + 2, sizeof(int64_t), (void **)&s->group[d].starts));
+  }
+  DVT_TRY(allocate(ranks, sizeof(int), (void **)&s->counts));
+  DVT_TRY(allocate(ranks, sizeof(int), (void **)&s->at));
+  return allocate(local[0] * local[1], bytes, (void **)&s->buffer);
+}
+
+static void close_side(side *s) {
+  for (int d = 0; d < 2; d++) {
+    davit_free(s->group[d].positions);
+    davit_free(s->group[d].starts);
+  }
+  davit_free(s->counts);
+  davit_free(s->at);
+  davit_free(s->buffer);
+}
+
+davit_status dvt_redistribute(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to,
+                              const dvt_mpi_failure *failure) {
+  exchange e = {.grid = grid, .send = {.own = from, .other = to}, .receive = {.own = to, .other = from}};
+  const int64_t n = from->deal[1].n, width = cols_at_a_time(from, to);
+  const int64_t cols = width < n ? width : n;
+  dvt_mpi_failure own = *failure;
+  dvt_mpi_keep(&own, open_side(grid, &e.send, cols));
+  dvt_mpi_keep(&own, open_side(grid, &e.receive, cols));
+  davit_status status = dvt_mpi_agree_failure(grid->comm, &own);
+  if (status == DAVIT_SUCCESS) {
+    group_side(grid, &e.send, 0, 0, from->deal[0].n);
+    group_side(grid, &e.receive, 0, 0, from->deal[0].n);
+  }
+  for (int64_t j = 0; j < n && status == DAVIT_SUCCESS; j += cols)
+    status = exchange_cols(&e, j, j + cols < n ? j + cols : n);
+  close_side(&e.send);
+  close_side(&e.receive);
+  return status;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rank's part of a matrix C on its devices: a strip of columns each, with a queue. A device that reaches the memory
+ * of C computes there, others hold a copy. Products are enqueued and read panels from two pairs of buffers, so that
+ * one pair is filled while the devices work on the other. */
+#ifndef DAVIT_SRC_MPI_STRIP_H
+#define DAVIT_SRC_MPI_STRIP_H
+
+#include <davit/queue.h>
+
+#include "src/mpi/grid.h"
+
+/* Columns of a strip, and the rows of them that are wanted. */
+typedef struct dvt_range {
+  int64_t first, cols, row, end;
+} dvt_range;
+enum { DVT_STRIP_RANGES = 8 };
+
+typedef struct dvt_strip {
+  int device;
+  bool copies; /* it does not reach the host's memory */
+  davit_queue *queue;
+  int64_t first, cols;
+  char *c; /* its columns */
+  int64_t ldc;
+  char *own_c;              /* what it holds a copy in; NULL: it computes where C is */
+  char *left[2], *right[2]; /* its copies of panels */
+  const char *here[2];      /* the panel from the left, wherever it is used */
+  davit_event *finished[2]; /* what reads the buffers of a turn */
+  dvt_range range[DVT_STRIP_RANGES];
+  int ranges; /* 1, of all that the strip has, unless the caller changes it */
+} dvt_strip;
+
+typedef struct dvt_strips {
+  davit_type type;
+  size_t bytes;       /* of an element */
+  int64_t rows, cols; /* of the rank's part of C */
+  char *c;            /* where that lies */
+  int64_t ldc;
+  int64_t width; /* of panels */
+  int count;
+  dvt_strip strip[DVT_MPI_DEVICES];
+} dvt_strips;
+
+davit_status dvt_strips_open(dvt_strips *strips, davit_type type, int64_t rows, int64_t cols, char *c,
+                             int64_t ldc, int64_t width, const int *devices, int count);
+
+/* Waits for everything, and frees it. */
+davit_status dvt_strips_close(dvt_strips *strips);
+
+/* Enqueues the copies to strips, if they have memory of their own, or back to C. */
+davit_status dvt_strips_load(dvt_strips *strips);
+davit_status dvt_strips_store(dvt_strips *strips);
+
+/* Enqueues what gets a panel of the host's to where the strips use it. The panel must not change before
+ * dvt_strips_wait() of the same turn. */
+davit_status dvt_strips_bring(dvt_strips *strips, int turn, const char *panel, int64_t elements);
+
+/* Rows `row` to row + rows of C, and the part of the panel of a turn that belongs to them: from row `skip` of a matrix with
+ * leading dimension ld. */
+typedef struct dvt_band {
+  int64_t row, rows, skip, ld;
+} dvt_band;
+
+/* inner × cols of C, contiguous. */
+typedef struct dvt_piece {
+  int64_t inner;
+  const char *data;
+} dvt_piece;
+
+/* The band of C = alpha panel right + beta C, enqueued; `right` are pieces on top of each other, `inner` rows in all, which
+ * must not change before dvt_strips_wait() of the same turn. */
+davit_status dvt_strips_multiply(dvt_strips *strips, int turn, dvt_band band, int64_t inner, double alpha,
+                                 int64_t pieces, const dvt_piece *right, double beta);
+
+/* The band of C becomes A⁻¹ times itself, enqueued; A is the triangular part of the panel. */
+davit_status dvt_strips_solve(dvt_strips *strips, int turn, dvt_band band, char uplo, char diag);
+
+/* Copies rows of C into a contiguous matrix of the host, and waits. */
+davit_status dvt_strips_read(dvt_strips *strips, int64_t row, int64_t rows, void *to);
+
+/* Waits until the buffers of a turn are free. */
+davit_status dvt_strips_wait(dvt_strips *strips, int turn);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Side 'R' is side 'L' of the transposes: op(A)ᵀ Xᵀ = alpha Bᵀ. Block by block of A, from the corner where the solution
+ * is known: the process row that has this block of B solves for it and hands the solution down the process columns,
+ * and each rank takes A's column of blocks times it from the rest of B. Panels of A are broadcast ahead. */
+#include <davit/memory.h>
+
+#include "src/base/check.h"
+#include "src/mpi/multiply.h"
+#include "src/mpi/panel.h"
+#include "src/mpi/redistribute.h"
+
+enum { BLOCK_MAXIMUM = 1024 };
+
+typedef struct solution {
+  davit_mpi_grid *grid;
+  davit_type type;
+  char uplo, diag; /* of op(A) */
+  int64_t m, n;
+  double alpha;
+  dvt_view a, b; /* op(A) and B for side 'L' */
+  int devices[DVT_MPI_DEVICES], device_count;
+
+  dvt_strips strips;
+  dvt_panel panel; /* columns of op(A): the block on the diagonal, and those that are solved for later */
+  char *x[2];      /* what is solved in a step */
+  dvt_mpi_failure failure;
+} solution;
+
+/* ---- a step ---- */
+
+/* A block of A's columns, and what of the rank's rows they concern. */
+typedef struct step {
+  int64_t begin, end;
+  int64_t row, rows; /* of the panel */
+  dvt_band corner, rest;
+} step;
+
+/* The block that begins, or for an upper triangle ends, at `at`. */
+static step step_at(const solution *s, int64_t at) {
+  const dvt_deal *cols = &s->a.deal[1], *rows = &s->a.deal[0];
+  const bool lower = s->uplo == 'L';
+  const int64_t block = (cols->offset + (lower ? at : at - 1)) / cols->block * cols->block - cols->offset;
+  step t = {.begin = block > 0 ? block : 0, .end = block + cols->block < s->m ? block + cols->block : s->m};
+  const int me = s->grid->at[0];
+  const int64_t first = dvt_deal_below(rows, me, t.begin), after = dvt_deal_below(rows, me, t.end),
+                all = dvt_deal_below(rows, me, s->m);
+  t.row = lower ? first : 0;
+  t.rows = lower ? all - first : after;
+  t.corner = (dvt_band){first, after - first, first - t.row, t.rows};
+  t.rest = lower ? (dvt_band){after, all - after, after - t.row, t.rows} : (dvt_band){0, first, 0, t.rows};
+  return t;
+}
+
+static bool is_last(const solution *s, const step *t) {
+  return s->uplo == 'L' ? t->end == s->m : t->begin == 0;
+}
+
+static davit_status post(solution *s, int turn, const step *t) {
+  return dvt_panel_post(&s->panel, turn, t->begin, t->end, t->row, t->rows, &s->failure);
+}
+
+/* Solves where this block of B is, and hands the solution on. */
+static davit_status solve(solution *s, int turn, const step *t) {
+  const int owner = dvt_deal_owner(&s->a.deal[0], t->begin);
+  const MPI_Datatype type = s->type == DAVIT_FLOAT ? MPI_FLOAT : MPI_DOUBLE;
+  if (t->corner.rows > 0 && s->strips.cols > 0) {
+    dvt_mpi_keep(&s->failure, dvt_strips_solve(&s->strips, turn, t->corner, s->uplo, s->diag));
+    dvt_mpi_keep(&s->failure, dvt_strips_read(&s->strips, t->corner.row, t->corner.rows, s->x[turn]));
+  }
+  /* In columns of the matrix, so that no count is too large for MPI. */
+  const int64_t height = t->end - t->begin, cols = (INT64_C(1) << 30) / height;
+  for (int64_t j = 0; j < s->strips.cols; j += cols) {
+    const int64_t width = s->strips.cols - j < cols ? s->strips.cols - j : cols;
+    DVT_TRY_MPI(MPI_Bcast(s->x[turn] + (size_t)(j * height) * davit_type_bytes(s->type),
+                          (int)(width * height), type, owner, s->grid->line[0]));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status steps(solution *s) {
+  int turn = 0;
+  step t = step_at(s, s->uplo == 'L' ? 0 : s->m);
+  DVT_TRY(post(s, turn, &t));
+  for (bool last = false; !last; turn = 1 - turn) {
+    last = is_last(s, &t);
+    DVT_TRY(dvt_panel_arrive(&s->panel));
+    dvt_mpi_keep(&s->failure,
+                 dvt_strips_bring(&s->strips, turn, s->panel.buffer[turn], t.rows * (t.end - t.begin)));
+    DVT_TRY(solve(s, turn, &t));
+    const dvt_piece x = {t.end - t.begin, s->x[turn]};
+    dvt_mpi_keep(&s->failure, dvt_strips_multiply(&s->strips, turn, t.rest, x.inner, -1, 1, &x, 1));
+    dvt_mpi_keep(&s->failure, dvt_strips_wait(&s->strips, 1 - turn));
+    if (!last) {
+      t = step_at(s, s->uplo == 'L' ? t.end : t.begin);
+      DVT_TRY(post(s, 1 - turn, &t));
+    }
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* ---- the whole ---- */
+
+static davit_status open(solution *s) {
+  const int64_t rows = dvt_grid_local(s->grid, &s->b, 0), cols = dvt_grid_local(s->grid, &s->b, 1);
+  const int64_t block = s->a.deal[1].block, width = block < s->m ? block : s->m;
+  const dvt_band all = {.rows = rows, .ld = rows};
+  void *memory = NULL;
+  DVT_TRY(dvt_strips_open(&s->strips, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
+                          s->device_count));
+  DVT_TRY(dvt_panel_open(&s->panel, s->grid, &s->a, width));
+  for (int turn = 0; turn < 2; turn++) {
+    DVT_TRY(davit_malloc((size_t)(width * cols) * davit_type_bytes(s->type), DAVIT_PINNED, &memory));
+    s->x[turn] = memory;
+  }
+  if (s->alpha != 0)
+    DVT_TRY(dvt_strips_load(&s->strips));
+  return s->alpha == 1 ? DAVIT_SUCCESS : dvt_strips_multiply(&s->strips, 0, all, 0, 0, 0, NULL, s->alpha);
+}
+
+static davit_status compute(solution *s) {
+  dvt_mpi_keep(&s->failure, open(s));
+  davit_status status = dvt_mpi_agree_failure(s->grid->comm, &s->failure);
+  if (status == DAVIT_SUCCESS && s->alpha != 0)
+    status = steps(s);
+  if (status == DAVIT_SUCCESS && s->failure.status == DAVIT_SUCCESS)
+    dvt_mpi_keep(&s->failure, dvt_strips_store(&s->strips));
+  dvt_mpi_keep(&s->failure, dvt_strips_close(&s->strips));
+  dvt_panel_close(&s->panel);
+  davit_free(s->x[0]);
+  davit_free(s->x[1]);
+  return status == DAVIT_SUCCESS ? dvt_mpi_agree_failure(s->grid->comm, &s->failure) : status;
+}
+
+/* A has the same blocks in rows and columns, which are of a good size. */
+static davit_status fit_a(solution *s, void **memory) {
+  const dvt_deal *rows = &s->a.deal[0], *cols = &s->a.deal[1];
+  if (s->a.axis[0] == 0 && s->a.unit == 0 && rows->block == cols->block && rows->offset == cols->offset &&
+      cols->block >= DVT_MPI_BLOCK_MINIMUM && cols->block <= BLOCK_MAXIMUM)
+    return DAVIT_SUCCESS;
+  dvt_view to = {.axis = {0, 1}, .unit = 0};
+  for (int d = 0; d < 2; d++)
+    to.deal[d] = (dvt_deal){.n = s->m, .block = DVT_MPI_BLOCK, .count = s->grid->size[d]};
+  DVT_TRY(dvt_move(s->grid, &s->a, &to, memory));
+  s->a = to;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run(solution *s) {
+  void *a = NULL, *b = NULL;
+  const dvt_view given = s->b;
+  davit_status status = fit_a(s, &a);
+  const bool moved = given.axis[0] != 0 || given.unit != 0 || !dvt_deals_equal(&given.deal[0], &s->a.deal[0]);
+  if (status == DAVIT_SUCCESS && moved) {
+    dvt_view to = {.axis = {0, 1}, .unit = 0};
+    to.deal[0] = s->a.deal[0];
+    to.deal[1] = (dvt_deal){.n = s->n, .block = DVT_MPI_BLOCK, .count = s->grid->size[1]};
+    status = dvt_move(s->grid, &given, &to, &b);
+    s->b = to;
+  }
+  if (status == DAVIT_SUCCESS)
+    status = compute(s);
+  if (status == DAVIT_SUCCESS && moved)
+    status = dvt_move_back(s->grid, &s->b, &given);
+  davit_free(a);
+  davit_free(b);
+  return status;
+}
+
+static char other(char uplo) {
+  return uplo == 'L' ? 'U' : 'L';
+}
+
+typedef struct call {
+  char side, uplo, transa, diag;
+  int64_t ia, ja, ib, jb;
+  const int *desca, *descb;
+} call;
+
+static davit_status check(solution *s, call *c, const void *a, const void *b,
+                          const davit_mpi_options *options) {
+  int64_t panel;
+  DVT_TRY(dvt_check_letter("side", c->side, "LR", &c->side));
+  DVT_TRY(dvt_check_letter("uplo", c->uplo, "UL", &c->uplo));
+  DVT_TRY(dvt_check_trans("transa", s->type, c->transa, &c->transa));
+  DVT_TRY(dvt_check_letter("diag", c->diag, "UN", &c->diag));
+  DVT_TRY(dvt_check_length("m", s->m));
+  DVT_TRY(dvt_check_length("n", s->n));
+  const int64_t order = c->side == 'L' ? s->m : s->n;
+  DVT_TRY(dvt_grid_view(s->grid, s->type, "a", a, order, order, c->ia, c->ja, c->desca, &s->a));
+  DVT_TRY(dvt_grid_view(s->grid, s->type, "b", b, s->m, s->n, c->ib, c->jb, c->descb, &s->b));
+  const bool transpose = (c->transa == 'T') != (c->side == 'R');
+  s->a = transpose ? dvt_view_transposed(&s->a) : s->a;
+  s->uplo = transpose ? other(c->uplo) : c->uplo;
+  s->diag = c->diag;
+  DVT_TRY(dvt_panel_width(options, order, &panel));
+  return dvt_grid_devices(s->grid, options, s->devices, &s->device_count);
+}
+
+static davit_status trsm(solution *s, call *c, const void *a, const void *b,
+                         const davit_mpi_options *options) {
+  if (!s->grid)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "grid is NULL");
+  DVT_TRY(dvt_mpi_check(s->grid->comm));
+  const davit_status status = check(s, c, a, b, options);
+  uint64_t digest = DVT_MPI_DIGEST_NUMBERS(s->type, c->side, c->uplo, c->transa, c->diag, s->m, s->n, c->ia,
+                                           c->ja, c->ib, c->jb);
+  digest = dvt_grid_digest(dvt_grid_digest(DVT_MPI_DIGEST(digest, s->alpha), c->desca), c->descb);
+  DVT_TRY(dvt_mpi_agree_on(s->grid->comm, status, digest));
+  if (s->m == 0 || s->n == 0)
+    return DAVIT_SUCCESS;
+  if (c->side == 'R') {
+    const int64_t m = s->m;
+    s->m = s->n;
+    s->n = m;
+    s->b = dvt_view_transposed(&s->b);
+  }
+  return run(s);
+}
+
+#define DEFINE_TRSM(LETTER, T, TYPE)                                                                         \
+  davit_status davit_mpi_##LETTER##trsm(davit_mpi_grid *grid, char side, char uplo, char transa, char diag,  \
+                                        int64_t m, int64_t n, T alpha, const T *a, int64_t ia, int64_t ja,   \
+                                        const int desca[9], T *b, int64_t ib, int64_t jb,                    \
+                                        const int descb[9], const davit_mpi_options *options) {              \
+    solution s = {.grid = grid, .type = TYPE, .m = m, .n = n, .alpha = (double)alpha};                       \
+    call c = {side, uplo, transa, diag, ia, ja, ib, jb, desca, descb};                                       \
+    return trsm(&s, &c, a, b, options);                                                                      \
+  }
+DEFINE_TRSM(d, double, DAVIT_DOUBLE)
+DEFINE_TRSM(s, float, DAVIT_FLOAT)

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Level 3 over ranks, beside ScaLAPACK: shapes, blocks, alignments, grids and letters drawn by a seed. What a
+ * call may not write is compared byte by byte. */
+#include <davit/davit.h>
+#include <davit/mpi.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/mpi_test.h"
+
+/* ScaLAPACK has no C header. */
+void Cblacs_get(int context, int what, int *value);
+void Cblacs_gridinit(int *context, const char *order, int rows, int cols);
+void Cblacs_gridexit(int context);
+#define PDGEMM(LETTER, T)                                                                                    \
+  void p##LETTER##gemm_(const char *, const char *, const int *, const int *, const int *, const T *,        \
+                        const T *, const int *, const int *, const int *, const T *, const int *,            \
+                        const int *, const int *, const T *, T *, const int *, const int *, const int *);    \
+  void p##LETTER##syrk_(const char *, const char *, const int *, const int *, const T *, const T *,          \
+                        const int *, const int *, const int *, const T *, T *, const int *, const int *,     \
+                        const int *);                                                                        \
+  void p##LETTER##trsm_(const char *, const char *, const char *, const char *, const int *, const int *,    \
+                        const T *, const T *, const int *, const int *, const int *, T *, const int *,       \
+                        const int *, const int *);
+PDGEMM(d, double)
+PDGEMM(s, float)
+
+static int me, ranks;
+static uint32_t random_state = 4711; /* the same on all ranks */
+
+static int below(int n) {
+  random_state = random_state * 1664525u + 1013904223u;
+  return (int)((random_state >> 8) % (uint32_t)n);
+}
+
+static char one_of(const char *letters) {
+  return letters[below((int)strlen(letters))];
+}
+
+/* A rows × cols submatrix at (i, j) of a larger matrix. */
+typedef struct matrix {
+  int i, j, desc[9];
+  size_t elements;
+  double *d, *expected_d;
+  float *s, *expected_s;
+} matrix;
+
+static double value(uint32_t seed, int64_t k) {
+  uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)k * UINT64_C(0xbf58476d1ce4e5b9);
+  z ^= z >> 29;
+  z *= UINT64_C(0x94d049bb133111eb);
+  return (double)(z >> 11) / 4503599627370496.0 - 1;
+}
+
+/* `like` NULL, or a matrix whose blocks it takes, so that some operands are aligned. `dominant`: large values on the
+ * submatrix's diagonal. */
+static matrix make(davit_mpi_grid *grid, int p, int q, int context, int rows, int cols, const matrix *like,
+                   bool dominant) {
+  matrix a = {0};
+  const int above = like ? 0 : below(3) * below(40), left = like ? 0 : below(3) * below(40);
+  const int mb = like ? like->desc[4] : 1 + below(3) * below(70), nb = like ? mb : 1 + below(3) * below(70);
+  const int first_row = like ? like->desc[6] : below(p), first_col = like ? like->desc[7] : below(q);
+  const int m = above + rows + below(5), n = left + cols + below(5);
+  int row, col;
+  CHECK(davit_mpi_grid_position(grid, &row, &col));
+  const int local_rows = (int)davit_mpi_local_size(m, mb, row, first_row, p),
+            local_cols = (int)davit_mpi_local_size(n, nb, col, first_col, q);
+  const int ld = (local_rows > 1 ? local_rows : 1) + below(4);
+  CHECK(davit_mpi_descriptor(grid, m, n, mb, nb, first_row, first_col, ld, a.desc));
+  a.desc[1] = context;
+  a.i = above + 1;
+  a.j = left + 1;
+  a.elements = (size_t)ld * (size_t)(local_cols > 1 ? local_cols : 1);
+  a.d = malloc(a.elements * sizeof(double));
+  a.expected_d = malloc(a.elements * sizeof(double));
+  a.s = malloc(a.elements * sizeof(float));
+  a.expected_s = malloc(a.elements * sizeof(float));
+  const uint32_t seed = (uint32_t)below(1 << 20);
+  for (size_t k = 0; k < a.elements; k++)
+    a.d[k] = value(seed + 7919u * (uint32_t)me, (int64_t)k);
+  /* Global position of what is here. */
+  for (int jl = 0; dominant && jl < local_cols; jl++)
+    for (int il = 0; il < local_rows; il++) {
+      const int gi = (il / mb * p + (row - first_row + p) % p) * mb + il % mb - above;
+      const int gj = (jl / nb * q + (col - first_col + q) % q) * nb + jl % nb - left;
+      double *x = &a.d[(size_t)jl * (size_t)ld + (size_t)il];
+      *x = gi == gj ? 2 + fabs(*x) : *x / rows;
+    }
+  for (size_t k = 0; k < a.elements; k++)
+    a.s[k] = (float)a.d[k];
+  memcpy(a.expected_d, a.d, a.elements * sizeof(double));
+  for (size_t k = 0; k < a.elements; k++)
+    a.expected_s[k] = a.s[k];
+  return a;
+}
+
+static void destroy(matrix *a) {
+  free(a->d);
+  free(a->expected_d);
+  free(a->s);
+  free(a->expected_s);
+}
+
+/* All values are at most about 1, or were scaled by a diagonally dominant triangle. */
+static void compare(const matrix *c, int k, const char *what) {
+  double worst_d = 0, worst_s = 0;
+  for (size_t i = 0; i < c->elements; i++) {
+    const double d = fabs(c->d[i] - c->expected_d[i]), s = fabs((double)c->s[i] - (double)c->expected_s[i]);
+    worst_d = d > worst_d || isnan(d) ? d : worst_d;
+    worst_s = s > worst_s || isnan(s) ? s : worst_s;
+  }
+  /* Twice the bound of a conventional product of k terms, each at most 1, as both sides have an error. */
+  EXPECT(worst_d <= 4 * (k + 4) * DBL_EPSILON, "%s: double is off by %g", what, worst_d);
+  EXPECT(worst_s <= 4 * (k + 4) * (double)FLT_EPSILON, "%s: float is off by %g", what, worst_s);
+}
+
+static const double factors[] = {0, 1, -1, 0.7};
+
+static void try_gemm(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
+  const int m = below(150), n = below(150), k = below(4) ? below(200) : below(3);
+  const char ta = one_of("NTC"), tb = one_of("NTC");
+  const double alpha = factors[below(4)], beta = factors[below(4)];
+  const float sa = (float)alpha, sb = (float)beta;
+  matrix c = make(grid, p, q, context, m, n, NULL, false);
+  const bool aligned = below(2);
+  matrix a = make(grid, p, q, context, ta == 'N' ? m : k, ta == 'N' ? k : m, aligned ? &c : NULL, false);
+  matrix b = make(grid, p, q, context, tb == 'N' ? k : n, tb == 'N' ? n : k, aligned ? &c : NULL, false);
+  char what[200];
+  snprintf(what, sizeof what,
+           "gemm %c%c %d × %d × %d, alpha %g, beta %g, grid %d × %d, panel %d, blocks of C %d × %d%s", ta, tb,
+           m, n, k, alpha, beta, p, q, (int)options->panel, c.desc[4], c.desc[5], aligned ? ", aligned" : "");
+  pdgemm_(&ta, &tb, &m, &n, &k, &alpha, a.d, &a.i, &a.j, a.desc, b.d, &b.i, &b.j, b.desc, &beta, c.expected_d,
+          &c.i, &c.j, c.desc);
+  psgemm_(&ta, &tb, &m, &n, &k, &sa, a.s, &a.i, &a.j, a.desc, b.s, &b.i, &b.j, b.desc, &sb, c.expected_s,
+          &c.i, &c.j, c.desc);
+  CHECK(davit_mpi_dgemm(grid, ta, tb, m, n, k, alpha, a.d, a.i, a.j, a.desc, b.d, b.i, b.j, b.desc, beta, c.d,
+                        c.i, c.j, c.desc, options));
+  CHECK(davit_mpi_sgemm(grid, ta, tb, m, n, k, sa, a.s, a.i, a.j, a.desc, b.s, b.i, b.j, b.desc, sb, c.s, c.i,
+                        c.j, c.desc, options));
+  compare(&c, k, what);
+  destroy(&a);
+  destroy(&b);
+  destroy(&c);
+}
+
+static void try_syrk(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
+  const int n = below(150), k = below(200);
+  const char uplo = one_of("UL"), trans = one_of("NTC");
+  const double alpha = factors[below(4)], beta = factors[below(4)];
+  const float sa = (float)alpha, sb = (float)beta;
+  /* ScaLAPACK's syrk wants square blocks of C, aligned on the diagonal. */
+  matrix shape = {.desc = {1, context, 0, 0, 1 + below(40), 0, below(p), below(q), 1}};
+  matrix c = make(grid, p, q, context, n, n, &shape, false);
+  matrix a =
+      make(grid, p, q, context, trans == 'N' ? n : k, trans == 'N' ? k : n, below(2) ? &c : NULL, false);
+  char what[200];
+  snprintf(what, sizeof what, "syrk %c%c %d × %d, alpha %g, beta %g, grid %d × %d, block %d", uplo, trans, n,
+           k, alpha, beta, p, q, c.desc[4]);
+  pdsyrk_(&uplo, &trans, &n, &k, &alpha, a.d, &a.i, &a.j, a.desc, &beta, c.expected_d, &c.i, &c.j, c.desc);
+  pssyrk_(&uplo, &trans, &n, &k, &sa, a.s, &a.i, &a.j, a.desc, &sb, c.expected_s, &c.i, &c.j, c.desc);
+  CHECK(davit_mpi_dsyrk(grid, uplo, trans, n, k, alpha, a.d, a.i, a.j, a.desc, beta, c.d, c.i, c.j, c.desc,
+                        options));
+  CHECK(davit_mpi_ssyrk(grid, uplo, trans, n, k, sa, a.s, a.i, a.j, a.desc, sb, c.s, c.i, c.j, c.desc,
+                        options));
+  compare(&c, k, what);
+  destroy(&a);
+  destroy(&c);
+}
+
+static void try_trsm(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
+  const int m = below(150), n = below(150);
+  const char side = one_of("LR"), uplo = one_of("UL"), ta = one_of("NTC"), diag = one_of("UN");
+  const double alpha = factors[below(4)];
+  const float sa = (float)alpha;
+  const int order = side == 'L' ? m : n;
+  matrix shape = {.desc = {1, context, 0, 0, 1 + below(70), 0, below(p), below(q), 1}};
+  matrix a = make(grid, p, q, context, order, order, &shape, true);
+  matrix b = make(grid, p, q, context, m, n, &a, false);
+  char what[200];
+  snprintf(what, sizeof what, "trsm %c%c%c%c %d × %d, alpha %g, grid %d × %d, block %d", side, uplo, ta, diag,
+           m, n, alpha, p, q, a.desc[4]);
+  pdtrsm_(&side, &uplo, &ta, &diag, &m, &n, &alpha, a.d, &a.i, &a.j, a.desc, b.expected_d, &b.i, &b.j,
+          b.desc);
+  pstrsm_(&side, &uplo, &ta, &diag, &m, &n, &sa, a.s, &a.i, &a.j, a.desc, b.expected_s, &b.i, &b.j, b.desc);
+  CHECK(davit_mpi_dtrsm(grid, side, uplo, ta, diag, m, n, alpha, a.d, a.i, a.j, a.desc, b.d, b.i, b.j, b.desc,
+                        options));
+  CHECK(davit_mpi_strsm(grid, side, uplo, ta, diag, m, n, sa, a.s, a.i, a.j, a.desc, b.s, b.i, b.j, b.desc,
+                        options));
+  compare(&b, order, what);
+  destroy(&a);
+  destroy(&b);
+}
+
+static void test_grid(int p, int q, int cases) {
+  davit_mpi_grid *grid = NULL;
+  int context;
+  CHECK(davit_mpi_grid_create(MPI_COMM_WORLD, p, q, &grid));
+  EXPECT((grid != NULL) == (me < p * q), "who is in the grid");
+  Cblacs_get(-1, 0, &context);
+  Cblacs_gridinit(&context, "Row", p, q);
+  static const int devices[3][2] = {{DAVIT_HOST, 0}, {0, 0}, {DAVIT_HOST, 0}};
+  int count;
+  CHECK(davit_device_count(&count));
+  for (int i = 0; i < cases; i++) {
+    /* On the CPU, on a device with memory of its own, and on both. */
+    const int how = below(4);
+    davit_mpi_options options = {.panel = below(2) ? 1 + below(60) : 0};
+    if (how < 3 && (how == 0 || count > 0)) {
+      options.devices = devices[how];
+      options.device_count = how == 2 ? 2 : 1;
+    }
+    const uint32_t state = random_state;
+    if (grid) {
+      try_gemm(grid, p, q, context, &options);
+      try_syrk(grid, p, q, context, &options);
+      try_trsm(grid, p, q, context, &options);
+    }
+    random_state = state * 69069u + 1; /* for ranks outside as well */
+  }
+  if (grid)
+    Cblacs_gridexit(context);
+  CHECK(davit_mpi_grid_destroy(grid));
+}
+
+/* beta = 0 does not read C, and the triangle that is not named is not read. */
+static void test_unread(void) {
+  davit_mpi_grid *grid;
+  CHECK(davit_mpi_grid_create(MPI_COMM_WORLD, 1, ranks, &grid));
+  enum { N = 40 };
+  double a[N * N], b[N * N], c[N * N];
+  int desc[9], row, col;
+  CHECK(davit_mpi_grid_position(grid, &row, &col));
+  CHECK(davit_mpi_descriptor(grid, N, N, 8, 8, 0, 0, N, desc));
+  const int cols = (int)davit_mpi_local_size(N, 8, col, 0, ranks);
+  for (int jl = 0; jl < cols; jl++)
+    for (int i = 0; i < N; i++) {
+      const int j = (jl / 8 * ranks + col) * 8 + jl % 8;
+      a[jl * N + i] = i < j ? NAN : i == j ? 2 : 0.01;
+      b[jl * N + i] = 1;
+      c[jl * N + i] = NAN;
+    }
+  CHECK(davit_mpi_dtrsm(grid, 'L', 'L', 'N', 'N', N, N, 1, a, 1, 1, desc, b, 1, 1, desc, NULL));
+  CHECK(davit_mpi_dgemm(grid, 'N', 'T', N, N, N, 1, b, 1, 1, desc, b, 1, 1, desc, 0, c, 1, 1, desc, NULL));
+  for (int i = 0; i < cols * N; i++)
+    EXPECT(!isnan(b[i]) && !isnan(c[i]), "NaN at %d", i);
+  EXPECT(davit_mpi_dgemm(grid, 'N', 'X', N, N, N, 1, b, 1, 1, desc, b, 1, 1, desc, 0, c, 1, 1, desc, NULL) ==
+             DAVIT_INVALID_ARGUMENT,
+         "transb X");
+  EXPECT(strstr(davit_last_error(), "transb is 'X'"), "the sentence is: %s", davit_last_error());
+  EXPECT(davit_mpi_dgemm(grid, 'N', 'N', N, N, N, 1, b, 2, 1, desc, b, 1, 1, desc, 0, c, 1, 1, desc, NULL) ==
+             DAVIT_INVALID_ARGUMENT,
+         "rows beyond the matrix");
+  EXPECT(strstr(davit_last_error(), "ia is 2"), "the sentence is: %s", davit_last_error());
+  if (ranks > 1) {
+    EXPECT(davit_mpi_dgemm(grid, 'N', 'N', N, N, me == 0 ? N : N - 1, 1, b, 1, 1, desc, b, 1, 1, desc, 0, c,
+                           1, 1, desc, NULL) == DAVIT_INVALID_ARGUMENT,
+           "sizes that differ");
+    EXPECT(strstr(davit_last_error(), "differ"), "the sentence is: %s", davit_last_error());
+  }
+  const davit_mpi_options reserved = {.reserved = {1}};
+  EXPECT(davit_mpi_dsyrk(grid, 'L', 'N', N, N, 1, a, 1, 1, desc, 0, c, 1, 1, desc, &reserved) ==
+             DAVIT_INVALID_ARGUMENT,
+         "a reserved word");
+  CHECK(davit_mpi_grid_destroy(grid));
+  EXPECT(davit_mpi_grid_create(MPI_COMM_WORLD, ranks, 2, &grid) == DAVIT_INVALID_ARGUMENT,
+         "a grid too large");
+}
+
+int main(int argc, char **argv) {
+  mpi_test_begin(&argc, &argv, &me, &ranks);
+  const char *scale = getenv("DAVIT_TEST_SCALE");
+  const int cases = scale && atof(scale) < 1 ? 12 : 40;
+  test_grid(ranks, 1, cases);
+  if (ranks > 1)
+    test_grid(1, ranks, cases);
+  if (ranks >= 4)
+    test_grid(2, ranks / 2, cases);
+  if (ranks == 6)
+    test_grid(2, 2, cases); /* two ranks are not in it */
+  test_unread();
+  return mpi_test_end();
+}
