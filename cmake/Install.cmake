@@ -27,10 +27,9 @@ if(TARGET davit_blas)
 endif()
 if(TARGET davit_mpi)
   install(TARGETS davit_mpi EXPORT davitMpiTargets LIBRARY COMPONENT mpi NAMELINK_COMPONENT mpi)
-  install(FILES include/davit/mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/davit COMPONENT mpi)
+  install(FILES include/davit_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT mpi)
 endif()
-install(DIRECTORY include/davit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h"
-        PATTERN mpi.h EXCLUDE)
+install(DIRECTORY include/davit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY offload/kernel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/davit COMPONENT development)
 install(DIRECTORY docs/python docs/fortran DESTINATION ${CMAKE_INSTALL_DATADIR}/davit COMPONENT development
         FILES_MATCHING PATTERN "*.py" PATTERN "*.f90")

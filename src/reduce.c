@@ -12,12 +12,15 @@
 #include "src/runtime/queue.h"
 #include "src/runtime/spread.h"
 
-static davit_status check(const davit_monoid *monoid, int64_t n, const void *x, const void *result) {
+static davit_status check_input(const davit_monoid *monoid, int64_t n, const void *x) {
   DVT_TRY(dvt_check_monoid(monoid));
   DVT_TRY(dvt_check_length("n", n));
-  if (n > 0 && !x)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "x is NULL");
-  return result ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "result is NULL");
+  return n > 0 ? dvt_check_pointer("x", x) : DAVIT_SUCCESS;
+}
+
+static davit_status check(const davit_monoid *monoid, int64_t n, const void *x, const void *result) {
+  DVT_TRY(check_input(monoid, n, x));
+  return dvt_check_pointer("result", result);
 }
 
 davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit_monoid *monoid, int64_t n,
@@ -170,7 +173,8 @@ davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, co
 davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, const void *x, void *values) {
   dvt_lane *lane;
   void *memory;
-  DVT_TRY(check(monoid, n, x, values));
+  DVT_TRY(check_input(monoid, n, x));
+  DVT_TRY(dvt_check_pointer("values", values));
   DVT_TRY(dvt_start());
   if (n == 0)
     return DAVIT_SUCCESS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/mpi/deal.h"
 
-#include <davit/mpi.h>
+#include <davit_mpi.h>
 
 /* Of the indices below `i` of a deal without offset, those of the process `distance` after the first. */
 static int64_t below(int64_t i, int64_t block, int distance, int count) {

@@ -2,7 +2,7 @@
 #ifndef DAVIT_SRC_MPI_GRID_H
 #define DAVIT_SRC_MPI_GRID_H
 
-#include <davit/mpi.h>
+#include <davit_mpi.h>
 
 #include "src/mpi/agree.h"
 #include "src/mpi/deal.h"

@@ -3,7 +3,7 @@
 #ifndef DAVIT_SRC_MPI_OPERATOR_H
 #define DAVIT_SRC_MPI_OPERATOR_H
 
-#include <davit/mpi.h>
+#include <davit_mpi.h>
 
 /* What a rank hands to the ranks after it in a scan. The element follows, at DVT_CARRY_HEADER bytes. */
 typedef enum dvt_carry_state { DVT_CARRY_NOTHING, DVT_CARRY_SUM, DVT_CARRY_CUT } dvt_carry_state;

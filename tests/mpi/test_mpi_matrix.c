@@ -2,7 +2,7 @@
 /* Level 3 over ranks, beside ScaLAPACK: shapes, blocks, alignments, grids and letters drawn by a seed. What a
  * call may not write is compared byte by byte. */
 #include <davit/davit.h>
-#include <davit/mpi.h>
+#include <davit_mpi.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

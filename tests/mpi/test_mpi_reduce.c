@@ -2,7 +2,7 @@
 /* Reductions and scans over ranks, beside the same calls on the whole array. Run by mpirun on several numbers of
  * ranks. */
 #include <davit/davit.h>
-#include <davit/mpi.h>
+#include <davit_mpi.h>
 #include <stdlib.h>
 #include <string.h>
 

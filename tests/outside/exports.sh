@@ -10,8 +10,8 @@ nm=$1 library=$2 headers=$3
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"$nm" -D --defined-only "$library" | awk '{print $NF}' | grep -vx 'DAVIT_[0-9.]*' | LC_ALL=C sort -u >"$folder/versioned"
-sed 's/@@DAVIT_[0-9.]*$//' "$folder/versioned" | LC_ALL=C sort -u >"$folder/exported"
+"$nm" -D --defined-only "$library" | awk '{print $NF}' | grep -vx 'DAVIT_[A-Z_]*[0-9.]*' | LC_ALL=C sort -u >"$folder/versioned"
+sed 's/@@DAVIT_[A-Z_]*[0-9.]*$//' "$folder/versioned" | LC_ALL=C sort -u >"$folder/exported"
 # A declaration begins with DAVIT_API; its name is the first that an opening parenthesis, or a bracket, follows.
 cat "$headers"/*.h | tr '\n' ' ' | grep -oE 'DAVIT_API [^([;]*[([]' | grep -oE '\bdavit_[a-z0-9_]+[([]$' | tr -d '([' |
   LC_ALL=C sort -u >"$folder/declared"
