@@ -24,7 +24,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIMIT_S = 300
-ENVIRONMENT = {"KMP_BLOCKTIME": "0", "DAVIT_TUNING_FILE": "", "DAVIT_TEST_SCALE": "0.2"}
+ENVIRONMENT = {"KMP_BLOCKTIME": "0", "DAVIT_TUNING_FILE": "", "DAVIT_TEST_SCALE": "0.2",
+               "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 @dataclasses.dataclass
@@ -201,6 +202,20 @@ MUTANTS = [
            "axpy"),
     Mutant("team-takes-too-many", "src/base/team.c", "threads = wanted < limit ? wanted : limit;",
            "threads = wanted;", "threads"),
+    # ---- several processes ----
+    Mutant("mpi-head-stays", "src/mpi/reduce.c", "r->offsets[rank] / r->chunk * r->chunk", "r->offsets[rank]", "mpi_reduce"),
+    Mutant("mpi-operands-exchanged", "src/mpi/operator.c", "monoid->combine(a, b, sum)", "monoid->combine(b, a, sum)",
+           "mpi_reduce"),
+    Mutant("mpi-head-does-not-cut", "src/mpi/operator.c", " || second == DVT_CARRY_CUT", "", "mpi_reduce"),
+    Mutant("mpi-wrong-last-head", "src/mpi/scan.c", ": end - length + i;", ": end - length;", "mpi_reduce"),
+    Mutant("mpi-offset-of-a-block", "src/mpi/deal.c", " - (distance == 0 ? deal->offset : 0)", "", "mpi_matrix"),
+    Mutant("mpi-beta-again", "src/mpi/multiply.c", "begin == 0 ? beta : 1", "beta", "mpi_matrix"),
+    Mutant("mpi-upper-rest", "src/mpi/trsm.c", "(dvt_band){0, first, 0, t.rows}", "(dvt_band){0, after, 0, t.rows}",
+           "mpi_matrix"),
+    Mutant("mpi-range-of-triangle", "src/mpi/syrk.c", "(u->uplo == 'L' ? first : end - 1)", "first", "mpi_matrix"),
+    Mutant("mpi-strip-of-pieces", "src/mpi/strip.c", "strip->first * right[i].inner", "strip->first", "mpi_matrix"),
+    Mutant("mpi-exchange-not-unpacked", "src/mpi/redistribute.c", "move_all(e->grid, &e->receive, false);\n", "",
+           "mpi_matrix"),
 ]
 
 
@@ -250,8 +265,9 @@ class Bench:
     def passes(self, test):
         """(whether it does, what it says otherwise)"""
         environment = {**os.environ, **ENVIRONMENT}
+        launcher = ["mpirun", "--oversubscribe", "-n", "3"] if test.startswith("mpi_") else []
         try:
-            done = subprocess.run([self.build / "bin" / f"test_{test}"], cwd=self.build, env=environment,
+            done = subprocess.run([*launcher, self.build / "bin" / f"test_{test}"], cwd=self.build, env=environment,
                                   timeout=LIMIT_S, capture_output=True, text=True, errors="replace")
         except subprocess.TimeoutExpired:
             return False, "does not end"
