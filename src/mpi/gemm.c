@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <davit/level3.h>
+
 #include "src/base/check.h"
 #include "src/mpi/multiply.h"
 
@@ -49,6 +51,20 @@ static davit_status run(product *p) {
   return status;
 }
 
+/* One process alone has no panels to broadcast. */
+static davit_status run_single(const product *p) {
+  const davit_level3_options options = {.devices = p->devices, .device_count = p->device_count};
+  const char transa = p->a.unit == 0 ? 'N' : 'T', transb = p->b.unit == 1 ? 'N' : 'T';
+  const int64_t m = p->c.deal[0].n, n = p->c.deal[1].n, lda = dvt_view_ld(&p->a), ldb = dvt_view_ld(&p->b),
+                ldc = dvt_view_ld(&p->c);
+  const void *a = p->a.data, *b = p->b.data;
+  void *c = p->c.data;
+  return p->type == DAVIT_FLOAT
+             ? davit_sgemm(transa, transb, m, n, p->k, (float)p->alpha, a, lda, b, ldb, (float)p->beta, c,
+                           ldc, &options)
+             : davit_dgemm(transa, transb, m, n, p->k, p->alpha, a, lda, b, ldb, p->beta, c, ldc, &options);
+}
+
 /* What a call is told, but the parts of a rank. */
 typedef struct call {
   char transa, transb;
@@ -92,7 +108,9 @@ static davit_status gemm(davit_mpi_grid *grid, davit_type type, call *c, const v
   product p = {.grid = grid, .type = type, .k = c->k, .alpha = c->alpha, .beta = c->beta};
   const davit_status status = check(&p, c, a, b, data, options);
   DVT_TRY(dvt_mpi_agree_on(grid->comm, status, digest_of(c, p.width)));
-  return c->m > 0 && c->n > 0 ? run(&p) : DAVIT_SUCCESS;
+  if (c->m == 0 || c->n == 0)
+    return DAVIT_SUCCESS;
+  return dvt_grid_single(grid) ? run_single(&p) : run(&p);
 }
 
 #define DEFINE_GEMM(LETTER, T, TYPE)                                                                         \

@@ -168,6 +168,14 @@ int64_t dvt_grid_local(const davit_mpi_grid *grid, const dvt_view *view, int d) 
   return dvt_deal_below(&view->deal[d], grid->at[view->axis[d]], view->deal[d].n);
 }
 
+bool dvt_grid_single(const davit_mpi_grid *grid) {
+  return grid->size[0] == 1 && grid->size[1] == 1;
+}
+
+int64_t dvt_view_ld(const dvt_view *view) {
+  return view->stride[1 - view->unit];
+}
+
 dvt_view dvt_view_transposed(const dvt_view *view) {
   return (dvt_view){.type = view->type,
                     .deal = {view->deal[1], view->deal[0]},

@@ -31,6 +31,12 @@ int64_t dvt_grid_local(const davit_mpi_grid *grid, const dvt_view *view, int d);
 /* The view of the transpose. */
 dvt_view dvt_view_transposed(const dvt_view *view);
 
+/* Whether it is one process, whose part of a matrix is the whole. */
+bool dvt_grid_single(const davit_mpi_grid *grid);
+
+/* The leading dimension of the rank's part. */
+int64_t dvt_view_ld(const dvt_view *view);
+
 /* The devices of a call. */
 davit_status dvt_grid_devices(const davit_mpi_grid *grid, const davit_mpi_options *options,
                               int devices[DVT_MPI_DEVICES], int *count);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The product of A and its transpose, in memory of its own; then the triangle is added to C. */
+#include <davit/level3.h>
 #include <davit/memory.h>
 
 #include "src/base/check.h"
@@ -143,6 +144,19 @@ static davit_status run(update *u) {
   return status;
 }
 
+/* One process alone has no panels to broadcast. */
+static davit_status run_single(const update *u) {
+  const davit_level3_options options = {.devices = u->devices, .device_count = u->device_count};
+  const char trans = u->a.unit == 0 ? 'N' : 'T';
+  const int64_t lda = dvt_view_ld(&u->a), ldc = dvt_view_ld(&u->c);
+  void *c = u->c.data;
+  return u->type == DAVIT_FLOAT
+             ? davit_ssyrk(u->uplo, trans, u->n, u->k, (float)u->alpha,
+                           (const float *)(const void *)u->a.data, lda, (float)u->beta, c, ldc, &options)
+             : davit_dsyrk(u->uplo, trans, u->n, u->k, u->alpha, (const double *)(const void *)u->a.data, lda,
+                           u->beta, c, ldc, &options);
+}
+
 static davit_status check(update *u, char *uplo, char *trans, const void *a, int64_t ia, int64_t ja,
                           const int *desca, const void *c, int64_t ic, int64_t jc, const int *descc,
                           const davit_mpi_options *options) {
@@ -169,7 +183,9 @@ static davit_status syrk(update *u, char uplo, char trans, const void *a, int64_
   uint64_t digest = DVT_MPI_DIGEST_NUMBERS(u->type, uplo, trans, u->n, u->k, ia, ja, ic, jc, u->width);
   digest = dvt_grid_digest(dvt_grid_digest(digest, desca), descc);
   DVT_TRY(dvt_mpi_agree_on(u->grid->comm, status, DVT_MPI_DIGEST(DVT_MPI_DIGEST(digest, u->alpha), u->beta)));
-  return u->n > 0 ? run(u) : DAVIT_SUCCESS;
+  if (u->n == 0)
+    return DAVIT_SUCCESS;
+  return dvt_grid_single(u->grid) ? run_single(u) : run(u);
 }
 
 #define DEFINE_SYRK(LETTER, T, TYPE)                                                                         \

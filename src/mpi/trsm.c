@@ -2,6 +2,7 @@
 /* Side 'R' is side 'L' of the transposes: op(A)ᵀ Xᵀ = alpha Bᵀ. Block by block of A, from the corner where the solution
  * is known: the process row that has this block of B solves for it and hands the solution down the process columns,
  * and each rank takes A's column of blocks times it from the rest of B. Panels of A are broadcast ahead. */
+#include <davit/level3.h>
 #include <davit/memory.h>
 
 #include "src/base/check.h"
@@ -196,6 +197,18 @@ static davit_status check(solution *s, call *c, const void *a, const void *b,
   return dvt_grid_devices(s->grid, options, s->devices, &s->device_count);
 }
 
+/* One process alone has no panels to broadcast. */
+static davit_status run_single(const solution *s, const call *c) {
+  const davit_level3_options options = {.devices = s->devices, .device_count = s->device_count};
+  const int64_t lda = dvt_view_ld(&s->a), ldb = dvt_view_ld(&s->b);
+  const void *a = s->a.data;
+  void *b = s->b.data;
+  return s->type == DAVIT_FLOAT ? davit_strsm(c->side, c->uplo, c->transa, c->diag, s->m, s->n,
+                                              (float)s->alpha, a, lda, b, ldb, &options)
+                                : davit_dtrsm(c->side, c->uplo, c->transa, c->diag, s->m, s->n, s->alpha, a,
+                                              lda, b, ldb, &options);
+}
+
 static davit_status trsm(solution *s, call *c, const void *a, const void *b,
                          const davit_mpi_options *options) {
   if (!s->grid)
@@ -208,6 +221,8 @@ static davit_status trsm(solution *s, call *c, const void *a, const void *b,
   DVT_TRY(dvt_mpi_agree_on(s->grid->comm, status, digest));
   if (s->m == 0 || s->n == 0)
     return DAVIT_SUCCESS;
+  if (dvt_grid_single(s->grid))
+    return run_single(s, c);
   if (c->side == 'R') {
     const int64_t m = s->m;
     s->m = s->n;
