@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # libdavit_mpi: davit over several processes (docs/mpi.md), where there is an MPI. libdavit does not know of it.
-find_package(MPI COMPONENTS C)
+find_package(MPI QUIET COMPONENTS C)
 if(NOT MPI_C_FOUND)
   message(STATUS "davit: without libdavit_mpi: there is no MPI (Debian: libopenmpi-dev)")
   return()
