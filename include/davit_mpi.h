@@ -44,7 +44,7 @@ DAVIT_API davit_status davit_mpi_segmented_scan(MPI_Comm comm, davit_operator op
                                                 davit_scan_kind kind, int64_t n, const void *x,
                                                 const uint8_t *flags, void *y);
 
-/* flags NULL, on all ranks: not segmented. */
+/* flags NULL: no heads in this rank's piece; on all ranks: not segmented. */
 DAVIT_API davit_status davit_mpi_monoid_scan(MPI_Comm comm, const davit_monoid *monoid, davit_scan_kind kind,
                                              int64_t n, const void *x, const uint8_t *flags, void *y);
 

@@ -61,21 +61,6 @@ davit_status davit_monoid_builtin(davit_operator op, davit_type type, const davi
 
 /* ---- checks and choices ---- */
 
-davit_status dvt_check_monoid(const davit_monoid *monoid) {
-  DVT_TRY(dvt_check_pointer("monoid", monoid));
-  if (monoid->version != DAVIT_MONOID_VERSION)
-    return davit_fail(DAVIT_INVALID_ARGUMENT,
-                      "monoid has version %lld, this library has %d: compile it again with its headers",
-                      (long long)monoid->version, DAVIT_MONOID_VERSION);
-  return DAVIT_SUCCESS;
-}
-
-davit_status dvt_check_kind(davit_scan_kind kind) {
-  return kind == DAVIT_SCAN_INCLUSIVE || kind == DAVIT_SCAN_EXCLUSIVE
-             ? DAVIT_SUCCESS
-             : davit_fail(DAVIT_INVALID_ARGUMENT, "kind is %d, neither inclusive nor exclusive", (int)kind);
-}
-
 static atomic_bool always_travel;
 
 void dvt_monoid_travel(bool always) {

@@ -9,6 +9,7 @@
 
 #include <davit/monoid.h>
 
+#include "src/base/check.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/tuning.h"
 
@@ -45,10 +46,6 @@ davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *scan, int threads);
 
 /* y_i = carry_in ∘ y_i for n elements. */
 davit_status dvt_prepend_submit(dvt_lane *lane, const dvt_scan *scan);
-
-/* Argument checks. */
-davit_status dvt_check_monoid(const davit_monoid *monoid);
-davit_status dvt_check_kind(davit_scan_kind kind);
 
 /* The one lane that can do all of an operation where the arrays lie: their device, or, for host memory where
  * all chosen devices share it, the first with the threads of all. False if the arrays have to travel. */

@@ -71,12 +71,6 @@ DAVIT_API davit_status davit_queue_monoid_reduce(davit_queue *queue, const davit
                                                  const davit_reduce_options *options);
 DAVIT_API davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count,
                                                  const davit_reduce_part *parts, void *result);
-/* The first level of the tree: values[i] is the reduction of the i-th chunk of monoid->reduce_tile elements
- * of x, done where x lies; `values` gets as many as there are chunks. Values are reduced again, in the same way,
- * until one is left: this gives the bits of davit_monoid_reduce() to programs whose array lies in several
- * processes. */
-DAVIT_API davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, const void *x,
-                                                  void *values);
 DAVIT_API davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind, int64_t n,
                                          const void *x, const uint8_t *flags, void *y,
                                          const davit_scan_options *options);
@@ -86,6 +80,13 @@ DAVIT_API davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_m
                                                const davit_scan_options *options);
 DAVIT_API davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit_scan_kind kind, int count,
                                                const davit_scan_part *parts);
+
+/* The first level of the tree: values[i] is the reduction of the i-th chunk of monoid->reduce_tile elements
+ * of x, done where x lies; `values` gets as many as there are chunks. Values are reduced again, in the same way,
+ * until one is left: this gives the bits of davit_monoid_reduce() to programs whose array lies in several
+ * processes. */
+DAVIT_API davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, const void *x,
+                                                  void *values);
 
 /* One piece of work, on the host or as a target region; between the library and <davit/define_monoid.h>. */
 struct davit_monoid_task {

@@ -130,3 +130,18 @@ bool dvt_vectors_overlap(const void *x, int64_t nx, int64_t incx, const void *y,
   int64_t stride = llabs(incx) * size, offset = ((start % stride) + stride) % stride;
   return llabs(incx) != llabs(incy) || offset < size || offset > stride - size;
 }
+
+davit_status dvt_check_monoid(const davit_monoid *monoid) {
+  DVT_TRY(dvt_check_pointer("monoid", monoid));
+  if (monoid->version != DAVIT_MONOID_VERSION)
+    return davit_fail(DAVIT_INVALID_ARGUMENT,
+                      "monoid has version %lld, this library has %d: compile it again with its headers",
+                      (long long)monoid->version, DAVIT_MONOID_VERSION);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_check_kind(davit_scan_kind kind) {
+  return kind == DAVIT_SCAN_INCLUSIVE || kind == DAVIT_SCAN_EXCLUSIVE
+             ? DAVIT_SUCCESS
+             : davit_fail(DAVIT_INVALID_ARGUMENT, "kind is %d, neither inclusive nor exclusive", (int)kind);
+}

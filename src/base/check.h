@@ -4,7 +4,7 @@
 #ifndef DAVIT_SRC_BASE_CHECK_H
 #define DAVIT_SRC_BASE_CHECK_H
 
-#include <davit/operator.h>
+#include <davit/monoid.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +35,10 @@ davit_status dvt_check_trans(const char *argument, davit_type type, char given, 
 
 /* DAVIT_DOUBLE or DAVIT_FLOAT. */
 davit_status dvt_check_floating(davit_type type);
+
+/* A monoid of this version; a kind of scan. */
+davit_status dvt_check_monoid(const davit_monoid *monoid);
+davit_status dvt_check_kind(davit_scan_kind kind);
 
 /* More elements or bytes than any memory has. Sums and products of a few numbers below it do not overflow. */
 #define DVT_MEMORY_MAXIMUM (INT64_C(1) << 57)

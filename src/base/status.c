@@ -48,17 +48,6 @@ davit_status davit_fail(davit_status status, const char *format, ...) {
   return status;
 }
 
-void dvt_error_keep(dvt_error *first, davit_status status) {
-  if (status == DAVIT_SUCCESS || first->status != DAVIT_SUCCESS)
-    return;
-  first->status = status;
-  memcpy(first->message, sentence, sizeof first->message);
-}
-
-davit_status dvt_error_report(const dvt_error *error) {
-  return error->status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(error->status, "%s", error->message);
-}
-
 const char *davit_version(void) {
   return DAVIT_VERSION;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/mpi/agree.h"
 
-#include <stdio.h>
-#include <string.h>
-
 davit_status dvt_mpi_status(int error) {
   char text[MPI_MAX_ERROR_STRING];
   int length;
@@ -33,11 +30,11 @@ uint64_t dvt_mpi_digest(uint64_t digest, const void *bytes, size_t count) {
 
 /* The failure of rank `first`, told to all. */
 static davit_status share_failure(MPI_Comm comm, int me, int first, davit_status mine) {
-  dvt_mpi_failure told = {.status = mine};
+  dvt_error told = {.status = DAVIT_SUCCESS};
   if (me == first)
-    snprintf(told.sentence, sizeof told.sentence, "%s", davit_last_error());
+    dvt_error_keep(&told, mine);
   DVT_TRY_MPI(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, first, comm));
-  return davit_fail(told.status, "rank %d: %s", first, told.sentence);
+  return davit_fail(told.status, "rank %d: %s", first, told.message);
 }
 
 davit_status dvt_mpi_agree_on(MPI_Comm comm, davit_status mine, uint64_t arguments) {
@@ -57,17 +54,4 @@ davit_status dvt_mpi_agree_on(MPI_Comm comm, davit_status mine, uint64_t argumen
 
 davit_status dvt_mpi_agree(MPI_Comm comm, davit_status mine) {
   return dvt_mpi_agree_on(comm, mine, 0);
-}
-
-void dvt_mpi_keep(dvt_mpi_failure *failure, davit_status status) {
-  if (status == DAVIT_SUCCESS || failure->status != DAVIT_SUCCESS)
-    return;
-  failure->status = status;
-  snprintf(failure->sentence, sizeof failure->sentence, "%s", davit_last_error());
-}
-
-davit_status dvt_mpi_agree_failure(MPI_Comm comm, const dvt_mpi_failure *failure) {
-  if (failure->status != DAVIT_SUCCESS)
-    davit_fail(failure->status, "%s", failure->sentence);
-  return dvt_mpi_agree(comm, failure->status);
 }

@@ -13,7 +13,8 @@
 /* MPI is there to be called, and there is a communicator. Not collective. */
 davit_status dvt_mpi_check(MPI_Comm comm);
 
-/* Collective: `mine` of the first rank that failed, with its sentence, on every rank. */
+/* Collective: `mine` of the first rank that failed, with its sentence, on every rank. Between two agreements a rank
+ * that fails keeps its first dvt_error and goes on to take part in what all do. */
 davit_status dvt_mpi_agree(MPI_Comm comm, davit_status mine);
 
 /* The same, and DAVIT_INVALID_ARGUMENT if `arguments`, a digest of what has to be the same, is not. */
@@ -28,14 +29,5 @@ uint64_t dvt_mpi_digest(uint64_t digest, const void *bytes, size_t count);
 /* The status of a call of MPI. */
 davit_status dvt_mpi_status(int error);
 #define DVT_TRY_MPI(call) DVT_TRY(dvt_mpi_status(call))
-
-/* What goes wrong between two agreements: the first failure, kept while the rank goes on to take part in what
- * all do. */
-typedef struct dvt_mpi_failure {
-  davit_status status;
-  char sentence[DVT_MESSAGE_BYTES];
-} dvt_mpi_failure;
-void dvt_mpi_keep(dvt_mpi_failure *failure, davit_status status);
-davit_status dvt_mpi_agree_failure(MPI_Comm comm, const dvt_mpi_failure *failure);
 
 #endif

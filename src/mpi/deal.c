@@ -3,6 +3,8 @@
 
 #include <davit_mpi.h>
 
+#include "src/base/arithmetic.h"
+
 /* Of the indices below `i` of a deal without offset, those of the process `distance` after the first. */
 static int64_t below(int64_t i, int64_t block, int distance, int count) {
   const int64_t blocks = i / block, rounds = blocks / count, turn = blocks % count;
@@ -32,7 +34,7 @@ int64_t dvt_deal_end(const dvt_deal *deal, int64_t i) {
   if (deal->count == 1)
     return deal->n;
   const int64_t end = ((deal->offset + i) / deal->block + 1) * deal->block - deal->offset;
-  return end < deal->n ? end : deal->n;
+  return dvt_at_most(end, deal->n);
 }
 
 int64_t dvt_deal_below(const dvt_deal *deal, int process, int64_t i) {

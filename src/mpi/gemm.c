@@ -15,23 +15,23 @@ typedef struct product {
 } product;
 
 static davit_status compute(product *p, dvt_strips *strips) {
-  dvt_mpi_failure failure = {.status = DAVIT_SUCCESS};
-  dvt_mpi_keep(&failure, dvt_strips_open(strips, p->type, dvt_grid_local(p->grid, &p->c, 0),
-                                         dvt_grid_local(p->grid, &p->c, 1), p->c.data, p->c.stride[1],
-                                         p->width, p->devices, p->device_count));
+  dvt_error failure = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&failure, dvt_strips_open(strips, p->type, dvt_grid_local(p->grid, &p->c, 0),
+                                           dvt_grid_local(p->grid, &p->c, 1), p->c.data, p->c.stride[1],
+                                           p->width, p->devices, p->device_count));
   if (p->beta != 0)
-    dvt_mpi_keep(&failure, dvt_strips_load(strips));
-  DVT_TRY(dvt_mpi_agree_failure(p->grid->comm, &failure));
+    dvt_error_keep(&failure, dvt_strips_load(strips));
+  DVT_TRY(dvt_mpi_agree(p->grid->comm, dvt_error_report(&failure)));
   if (p->alpha == 0 || p->k == 0)
-    dvt_mpi_keep(&failure,
-                 dvt_strips_multiply(strips, 0, (dvt_band){.rows = strips->rows, .ld = strips->rows}, 0, 0, 0,
-                                     NULL, p->beta));
+    dvt_error_keep(&failure,
+                   dvt_strips_multiply(strips, 0, (dvt_band){.rows = strips->rows, .ld = strips->rows}, 0, 0,
+                                       0, NULL, p->beta));
   else
     DVT_TRY(dvt_multiply(p->grid, strips, &p->a, &p->b, p->alpha, p->beta, &failure));
   if (failure.status == DAVIT_SUCCESS)
-    dvt_mpi_keep(&failure, dvt_strips_store(strips));
-  dvt_mpi_keep(&failure, dvt_strips_close(strips));
-  return dvt_mpi_agree_failure(p->grid->comm, &failure);
+    dvt_error_keep(&failure, dvt_strips_store(strips));
+  dvt_error_keep(&failure, dvt_strips_close(strips));
+  return dvt_mpi_agree(p->grid->comm, dvt_error_report(&failure));
 }
 
 static davit_status run(product *p) {
@@ -102,8 +102,7 @@ static davit_status check(product *p, call *c, const void *a, const void *b, con
 
 static davit_status gemm(davit_mpi_grid *grid, davit_type type, call *c, const void *a, const void *b,
                          void *data, const davit_mpi_options *options) {
-  if (!grid)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "grid is NULL");
+  DVT_TRY(dvt_check_pointer("grid", grid));
   DVT_TRY(dvt_mpi_check(grid->comm));
   product p = {.grid = grid, .type = type, .k = c->k, .alpha = c->alpha, .beta = c->beta};
   const davit_status status = check(&p, c, a, b, data, options);

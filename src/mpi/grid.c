@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "src/base/arithmetic.h"
 #include "src/base/check.h"
 
 static void free_comm(MPI_Comm *comm) {
@@ -107,7 +108,7 @@ static davit_status check_descriptor(const davit_mpi_grid *grid, const char *nam
   DVT_TRY(check_member(name, "the first process column", d[FIRST_COL], 0, grid->size[1] - 1));
   const int64_t rows =
       davit_mpi_local_size(d[ROWS], d[ROW_BLOCK], grid->at[0], (int)d[FIRST_ROW], grid->size[0]);
-  return check_member(name, "the leading dimension", d[LD], rows > 1 ? rows : 1, INT_MAX);
+  return check_member(name, "the leading dimension", d[LD], dvt_at_least(rows, 1), INT_MAX);
 }
 
 davit_status davit_mpi_descriptor(const davit_mpi_grid *grid, int64_t rows, int64_t cols, int64_t row_block,
@@ -158,6 +159,10 @@ davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const ch
   return DAVIT_SUCCESS;
 }
 
+MPI_Datatype dvt_grid_type(davit_type type) {
+  return type == DAVIT_FLOAT ? MPI_FLOAT : MPI_DOUBLE;
+}
+
 uint64_t dvt_grid_digest(uint64_t digest, const int descriptor[9]) {
   for (int i = ROWS; descriptor && i < LD; i++)
     digest = DVT_MPI_DIGEST(digest, descriptor[i]);
@@ -191,14 +196,14 @@ dvt_view dvt_view_transposed(const dvt_view *view) {
 static davit_status share(const davit_mpi_grid *grid, int devices[DVT_MPI_DEVICES], int *count) {
   int all[256], found;
   DVT_TRY(davit_device_defaults(256, all, &found));
-  found = found < 256 ? found : 256;
+  found = (int)dvt_at_most(found, 256);
   int begin = (int)((int64_t)found * grid->node_at / grid->node_size),
       end = (int)((int64_t)found * (grid->node_at + 1) / grid->node_size);
   if (found < grid->node_size) {
     begin = grid->node_at % found;
     end = begin + 1;
   }
-  *count = end - begin < DVT_MPI_DEVICES ? end - begin : DVT_MPI_DEVICES;
+  *count = (int)dvt_at_most(end - begin, DVT_MPI_DEVICES);
   memcpy(devices, all + begin, (size_t)*count * sizeof *devices);
   return DAVIT_SUCCESS;
 }

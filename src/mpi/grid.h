@@ -22,6 +22,9 @@ davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const ch
                            int64_t rows, int64_t cols, int64_t i, int64_t j, const int descriptor[9],
                            dvt_view *view);
 
+/* Of the elements of a matrix. */
+MPI_Datatype dvt_grid_type(davit_type type);
+
 /* Adds what all ranks' descriptors have in common; NULL is allowed. */
 uint64_t dvt_grid_digest(uint64_t digest, const int descriptor[9]);
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "src/base/check.h"
 #include "src/mpi/agree.h"
 
 static int monoid_key = MPI_KEYVAL_INVALID;
@@ -60,15 +61,6 @@ static void combine_carries(void *a, void *b, int *count, MPI_Datatype *type) {
   }
 }
 
-davit_status dvt_mpi_check_monoid(const davit_monoid *monoid) {
-  if (!monoid)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "monoid is NULL");
-  if (monoid->version != DAVIT_MONOID_VERSION)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "monoid->version is %lld, not %d: compile it with this davit",
-                      (long long)monoid->version, DAVIT_MONOID_VERSION);
-  return DAVIT_SUCCESS;
-}
-
 size_t dvt_carry_bytes(const davit_monoid *monoid) {
   return DVT_CARRY_HEADER + (monoid->bytes + 15) / 16 * 16;
 }
@@ -103,8 +95,8 @@ davit_status dvt_carry_operator(const davit_monoid *monoid, MPI_Datatype *type, 
 
 davit_status davit_mpi_operator(const davit_monoid *monoid, MPI_Datatype *type, MPI_Op *op) {
   DVT_TRY(dvt_mpi_check(MPI_COMM_SELF));
-  DVT_TRY(dvt_mpi_check_monoid(monoid));
-  if (!type || !op)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", type ? "op" : "type");
+  DVT_TRY(dvt_check_monoid(monoid));
+  DVT_TRY(dvt_check_pointer("type", type));
+  DVT_TRY(dvt_check_pointer("op", op));
   return make(monoid, monoid->bytes, combine_elements, is_builtin(monoid), type, op);
 }

@@ -14,7 +14,4 @@ enum { DVT_CARRY_HEADER = 16 };
 size_t dvt_carry_bytes(const davit_monoid *monoid);
 davit_status dvt_carry_operator(const davit_monoid *monoid, MPI_Datatype *type, MPI_Op *op);
 
-/* The version that this library was built with, and a size that an array can have. */
-davit_status dvt_mpi_check_monoid(const davit_monoid *monoid);
-
 #endif

@@ -4,6 +4,8 @@
 #include <davit/memory.h>
 #include <limits.h>
 
+#include "src/base/arithmetic.h"
+
 davit_status dvt_panel_open(dvt_panel *p, const davit_mpi_grid *grid, const dvt_view *view, int64_t width) {
   *p = (dvt_panel){.grid = grid,
                    .view = view,
@@ -40,11 +42,11 @@ static davit_status pack(const dvt_panel *p, int64_t begin, int64_t end, int64_t
 }
 
 davit_status dvt_panel_post(dvt_panel *p, int turn, int64_t begin, int64_t end, int64_t row, int64_t rows,
-                            dvt_mpi_failure *failure) {
+                            dvt_error *failure) {
   const dvt_deal *inner = &p->view->deal[1];
   const int axis = p->view->axis[1];
-  const MPI_Datatype type = p->view->type == DAVIT_FLOAT ? MPI_FLOAT : MPI_DOUBLE;
-  const int64_t most = rows > 0 && INT_MAX / rows > 0 ? INT_MAX / rows : 1;
+  const MPI_Datatype type = dvt_grid_type(p->view->type);
+  const int64_t most = rows > 0 ? dvt_at_least(INT_MAX / rows, 1) : 1;
   char *to = p->buffer[turn];
   p->request_count = p->piece_count = 0;
   if (rows == 0) /* nor has any other process of this line */
@@ -52,10 +54,9 @@ davit_status dvt_panel_post(dvt_panel *p, int turn, int64_t begin, int64_t end, 
   for (int64_t i = begin, next; i < end; i = next) {
     const int owner = dvt_deal_owner(inner, i);
     next = dvt_deal_end(inner, i);
-    next = next < end ? next : end;
-    next = next - i < most ? next : i + most;
+    next = dvt_at_most(dvt_at_most(next, end), i + most);
     if (owner == p->grid->at[axis])
-      dvt_mpi_keep(failure, pack(p, i, next, row, rows, to));
+      dvt_error_keep(failure, pack(p, i, next, row, rows, to));
     p->pieces[p->piece_count++] = (dvt_piece){next - i, to};
     const int count = (int)(rows * (next - i));
     DVT_TRY_MPI(MPI_Ibcast(to, count, type, owner, p->grid->line[axis], &p->requests[p->request_count++]));

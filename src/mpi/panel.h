@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Panels of an operand: some of its inner indices, for all processes of a line of the grid that need them. Index 0 of the
- * view is dealt as C is, index 1 is the inner one; each process of the line broadcasts what it has. */
+/* Panels of an operand: some of its inner indices, for all processes of a line of the grid that need them. Index 0
+ * of the view is dealt as C is, index 1 is the inner one; each process of the line broadcasts what it has. */
 #ifndef DAVIT_SRC_MPI_PANEL_H
 #define DAVIT_SRC_MPI_PANEL_H
 
@@ -28,7 +28,7 @@ void dvt_panel_close(dvt_panel *panel);
 /* Begins to broadcast the inner indices from begin to end, of `rows` outer ones from position `row` on, into the buffer
  * of `turn`. The panel before must have arrived. */
 davit_status dvt_panel_post(dvt_panel *panel, int turn, int64_t begin, int64_t end, int64_t row, int64_t rows,
-                            dvt_mpi_failure *failure);
+                            dvt_error *failure);
 
 /* Waits for its arrival. */
 davit_status dvt_panel_arrive(dvt_panel *panel);

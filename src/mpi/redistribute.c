@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "src/base/arithmetic.h"
+
 /* Positions in this rank's part, grouped by the coordinate of the rank at the other end. */
 typedef struct groups {
   int64_t *positions; /* of group g: those from starts[g] to starts[g + 1] */
@@ -42,7 +44,7 @@ static int coordinate(const side *s, int d, int row, int col) {
   return s->other->axis[d] == 0 ? row : col;
 }
 
-static int64_t count_all(const davit_mpi_grid *grid, side *s) {
+static void count_all(const davit_mpi_grid *grid, side *s) {
   int64_t total = 0;
   for (int row = 0; row < grid->size[0]; row++)
     for (int col = 0; col < grid->size[1]; col++) {
@@ -53,7 +55,6 @@ static int64_t count_all(const davit_mpi_grid *grid, side *s) {
       s->at[rank] = (int)total;
       total += count;
     }
-  return total;
 }
 
 /* Between the matrix and the buffer; ELEMENT is an unsigned integer of the elements' size. */
@@ -95,7 +96,7 @@ static void group_side(const davit_mpi_grid *grid, side *s, int d, int64_t begin
 
 /* The columns from begin to end. */
 static davit_status exchange_cols(exchange *e, int64_t begin, int64_t end) {
-  const MPI_Datatype type = e->send.own->type == DAVIT_FLOAT ? MPI_FLOAT : MPI_DOUBLE;
+  const MPI_Datatype type = dvt_grid_type(e->send.own->type);
   group_side(e->grid, &e->send, 1, begin, end);
   group_side(e->grid, &e->receive, 1, begin, end);
   count_all(e->grid, &e->send);
@@ -112,22 +113,20 @@ static int64_t cols_at_a_time(const dvt_view *from, const dvt_view *to) {
   int64_t rows = 1;
   const dvt_deal *deals[] = {&from->deal[0], &to->deal[0]};
   for (int i = 0; i < 2; i++) {
-    const int64_t most = deals[i]->n / deals[i]->count + deals[i]->block;
-    rows = most < deals[i]->n ? (most > rows ? most : rows) : (deals[i]->n > rows ? deals[i]->n : rows);
+    rows = dvt_at_least(rows, dvt_at_most(deals[i]->n / deals[i]->count + deals[i]->block, deals[i]->n));
   }
-  const int64_t cols = (INT64_C(1) << 24) / rows;
-  return cols < 1 ? 1 : cols;
+  return dvt_at_least((INT64_C(1) << 24) / rows, 1);
 }
 
 static davit_status allocate(int64_t count, size_t bytes, void **memory) {
-  return davit_malloc((size_t)(count > 0 ? count : 1) * bytes, DAVIT_PAGEABLE, memory);
+  return davit_malloc((size_t)dvt_at_least(count, 1) * bytes, DAVIT_PAGEABLE, memory);
 }
 
 /* All memory of one side, for `cols` columns at a time. */
 static davit_status open_side(const davit_mpi_grid *grid, side *s, int64_t cols) {
   const size_t bytes = davit_type_bytes(s->own->type);
   const int64_t rows = dvt_grid_local(grid, s->own, 0), mine = dvt_grid_local(grid, s->own, 1);
-  const int64_t local[2] = {rows, cols < mine ? cols : mine}, ranks = (int64_t)grid->size[0] * grid->size[1];
+  const int64_t local[2] = {rows, dvt_at_most(cols, mine)}, ranks = (int64_t)grid->size[0] * grid->size[1];
   for (int d = 0; d < 2; d++) {
     DVT_TRY(allocate(local[d], sizeof(int64_t), (void **)&s->group[d].positions));
     DVT_TRY(allocate(s->other->deal[d].count + 2, sizeof(int64_t), (void **)&s->group[d].starts));
@@ -148,20 +147,19 @@ static void close_side(side *s) {
 }
 
 davit_status dvt_redistribute(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to,
-                              const dvt_mpi_failure *failure) {
+                              const dvt_error *failure) {
   exchange e = {.grid = grid, .send = {.own = from, .other = to}, .receive = {.own = to, .other = from}};
-  const int64_t n = from->deal[1].n, width = cols_at_a_time(from, to);
-  const int64_t cols = width < n ? width : n;
-  dvt_mpi_failure own = *failure;
-  dvt_mpi_keep(&own, open_side(grid, &e.send, cols));
-  dvt_mpi_keep(&own, open_side(grid, &e.receive, cols));
-  davit_status status = dvt_mpi_agree_failure(grid->comm, &own);
+  const int64_t n = from->deal[1].n, cols = dvt_at_most(cols_at_a_time(from, to), n);
+  dvt_error own = *failure;
+  dvt_error_keep(&own, open_side(grid, &e.send, cols));
+  dvt_error_keep(&own, open_side(grid, &e.receive, cols));
+  davit_status status = dvt_mpi_agree(grid->comm, dvt_error_report(&own));
   if (status == DAVIT_SUCCESS) {
     group_side(grid, &e.send, 0, 0, from->deal[0].n);
     group_side(grid, &e.receive, 0, 0, from->deal[0].n);
   }
   for (int64_t j = 0; j < n && status == DAVIT_SUCCESS; j += cols)
-    status = exchange_cols(&e, j, j + cols < n ? j + cols : n);
+    status = exchange_cols(&e, j, dvt_at_most(j + cols, n));
   close_side(&e.send);
   close_side(&e.receive);
   return status;

@@ -8,6 +8,6 @@
  * memory. Every element travels once. `failure`, that of this rank so
  * far, is returned by all. */
 davit_status dvt_redistribute(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to,
-                              const dvt_mpi_failure *failure);
+                              const dvt_error *failure);
 
 #endif

@@ -4,27 +4,28 @@
  * A chunk of the tree belongs to the rank where it begins. What a rank holds of a chunk that began before goes
  * there; then each rank reduces its chunks, and their values are the array of the next level. Fewer than a
  * chunk of values go to all ranks, and each does the rest. */
+#include <davit_mpi.h>
 #include <string.h>
 
+#include "src/base/arithmetic.h"
+#include "src/base/check.h"
 #include "src/mpi/agree.h"
-#include "src/mpi/operator.h"
 
 typedef struct reduction {
   MPI_Comm comm;
   int me, ranks;
   const davit_monoid *monoid;
-  int64_t chunk;    /* elements */
-  int64_t *offsets; /* ranks + 1: where each rank's piece begins */
-  int *counts;      /* 4 arrays of `ranks`: sent, where from, received, where to */
-  char *head;       /* what is sent: less than a chunk */
-  char *last;       /* the chunk that goes on in the next ranks */
-  char *values[2];  /* of the chunks of this level, and of the one before */
-  MPI_Datatype type;
-  MPI_Op op; /* comes with the type */
+  int64_t chunk;     /* elements */
+  int64_t *offsets;  /* ranks + 1: where each rank's piece begins */
+  int *counts;       /* 4 arrays of `ranks`: sent, where from, received, where to */
+  char *head;        /* what is sent: less than a chunk */
+  char *last;        /* the chunk that goes on in the next ranks */
+  char *values[2];   /* of the chunks of this level, and of the one before */
+  MPI_Datatype type; /* of an element */
 } reduction;
 
 static int64_t chunks_before(const reduction *r, int64_t offset) {
-  return (offset + r->chunk - 1) / r->chunk;
+  return dvt_divide_up(offset, r->chunk);
 }
 
 /* The rank that has element i. */
@@ -44,7 +45,7 @@ static int rank_of(const reduction *r, int64_t i) {
 static int64_t head_of(const reduction *r, int rank) {
   const int64_t begin = r->offsets[rank], end = r->offsets[rank + 1];
   const int64_t next = chunks_before(r, begin) * r->chunk;
-  return (next < end ? next : end) - begin;
+  return dvt_at_most(next, end) - begin;
 }
 
 /* Sends heads to where their chunks begin. `held` elements of the last chunk are in r->last already. */
@@ -68,37 +69,37 @@ static davit_status exchange_heads(reduction *r, int64_t held) {
 }
 
 /* One level: x becomes values[0], and the offsets those of the values. */
-static davit_status level(reduction *r, const char *x, dvt_mpi_failure *failure) {
+static davit_status level(reduction *r, const char *x, dvt_error *failure) {
   const size_t bytes = r->monoid->bytes;
   const int64_t begin = r->offsets[r->me], end = r->offsets[r->me + 1], total = r->offsets[r->ranks];
   const int64_t head = head_of(r, r->me);
   const int64_t first = chunks_before(r, begin), after = chunks_before(r, end); /* chunks that begin here */
-  const int64_t tail = (after * r->chunk < total ? after * r->chunk : total) - end; /* that lies elsewhere */
+  const int64_t tail = dvt_at_most(after * r->chunk, total) - end;              /* that lies elsewhere */
   const int64_t whole = after - first - (tail > 0 && after > first);
   const char *own = x + (size_t)head * bytes;
   const char *rest = own + (size_t)(whole * r->chunk) * bytes;
   int64_t held = 0;
   if (head > 0)
-    dvt_mpi_keep(failure, davit_copy((size_t)head * bytes, x, r->head));
+    dvt_error_keep(failure, davit_copy((size_t)head * bytes, x, r->head));
   if (after - first > whole) {
     held = end - (after - 1) * r->chunk;
-    dvt_mpi_keep(failure, davit_copy((size_t)held * bytes, rest, r->last));
+    dvt_error_keep(failure, davit_copy((size_t)held * bytes, rest, r->last));
   }
   DVT_TRY(exchange_heads(r, held));
   if (whole > 0) {
-    const int64_t here = end - begin - head < whole * r->chunk ? end - begin - head : whole * r->chunk;
-    dvt_mpi_keep(failure, davit_monoid_reduce_chunks(r->monoid, here, own, r->values[0]));
+    const int64_t here = dvt_at_most(end - begin - head, whole * r->chunk);
+    dvt_error_keep(failure, davit_monoid_reduce_chunks(r->monoid, here, own, r->values[0]));
   }
   if (after - first > whole)
-    dvt_mpi_keep(failure, davit_monoid_reduce_chunks(r->monoid, held + tail, r->last,
-                                                     r->values[0] + (size_t)whole * bytes));
+    dvt_error_keep(failure, davit_monoid_reduce_chunks(r->monoid, held + tail, r->last,
+                                                       r->values[0] + (size_t)whole * bytes));
   for (int rank = 0; rank <= r->ranks; rank++)
     r->offsets[rank] = chunks_before(r, r->offsets[rank]);
   return DAVIT_SUCCESS;
 }
 
 /* At most one chunk is left. */
-static davit_status finish(reduction *r, const char *x, void *result, dvt_mpi_failure *failure) {
+static davit_status finish(reduction *r, const char *x, void *result, dvt_error *failure) {
   int *count = r->counts, *at = count + r->ranks;
   const size_t bytes = r->monoid->bytes;
   const int64_t here = r->offsets[r->me + 1] - r->offsets[r->me], total = r->offsets[r->ranks];
@@ -107,16 +108,16 @@ static davit_status finish(reduction *r, const char *x, void *result, dvt_mpi_fa
     count[rank] = (int)(r->offsets[rank + 1] - r->offsets[rank]);
   }
   if (here > 0)
-    dvt_mpi_keep(failure, davit_copy((size_t)here * bytes, x, r->head));
+    dvt_error_keep(failure, davit_copy((size_t)here * bytes, x, r->head));
   DVT_TRY_MPI(MPI_Allgatherv(r->head, (int)here, r->type, r->last, count, at, r->type, r->comm));
   if (failure->status == DAVIT_SUCCESS)
-    dvt_mpi_keep(failure, total == 0 ? davit_copy(bytes, r->monoid->identity, result)
-                                     : davit_monoid_reduce_chunks(r->monoid, total, r->last, result));
+    dvt_error_keep(failure, total == 0 ? davit_copy(bytes, r->monoid->identity, result)
+                                       : davit_monoid_reduce_chunks(r->monoid, total, r->last, result));
   return DAVIT_SUCCESS;
 }
 
 static davit_status run(reduction *r, const void *x, void *result) {
-  dvt_mpi_failure failure = {.status = DAVIT_SUCCESS};
+  dvt_error failure = {.status = DAVIT_SUCCESS};
   const char *now = x;
   while (r->offsets[r->ranks] > r->chunk) {
     DVT_TRY(level(r, now, &failure));
@@ -126,7 +127,7 @@ static davit_status run(reduction *r, const void *x, void *result) {
     now = r->values[1];
   }
   DVT_TRY(finish(r, now, result, &failure));
-  return dvt_mpi_agree_failure(r->comm, &failure);
+  return dvt_mpi_agree(r->comm, dvt_error_report(&failure));
 }
 
 static davit_status allocate(reduction *r, int64_t n, void **memory) {
@@ -137,10 +138,10 @@ static davit_status allocate(reduction *r, int64_t n, void **memory) {
   char *parts[6];
   size_t total = 0;
   for (int i = 0; i < 6; i++)
-    total += (sizes[i] + 63) / 64 * 64;
+    total += dvt_aligned_up(sizes[i]);
   DVT_TRY(davit_malloc(total, DAVIT_PINNED, memory));
   char *at = *memory;
-  for (int i = 0; i < 6; at += (sizes[i] + 63) / 64 * 64, i++)
+  for (int i = 0; i < 6; at += dvt_aligned_up(sizes[i]), i++)
     parts[i] = at;
   r->head = parts[0];
   r->last = parts[1];
@@ -152,12 +153,16 @@ static davit_status allocate(reduction *r, int64_t n, void **memory) {
 }
 
 static davit_status check(const davit_monoid *monoid, int64_t n, const void *x, const void *result) {
-  DVT_TRY(dvt_mpi_check_monoid(monoid));
-  if (n < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, less than 0", (long long)n);
-  if (n > 0 && !x)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "x is NULL");
-  return result ? DAVIT_SUCCESS : davit_fail(DAVIT_INVALID_ARGUMENT, "result is NULL");
+  DVT_TRY(dvt_check_monoid(monoid));
+  DVT_TRY(dvt_check_length("n", n));
+  if (n > 0)
+    DVT_TRY(dvt_check_pointer("x", x));
+  return dvt_check_pointer("result", result);
+}
+
+static davit_status make_type(const davit_monoid *monoid, MPI_Datatype *type) {
+  DVT_TRY_MPI(MPI_Type_contiguous((int)monoid->bytes, MPI_BYTE, type));
+  return dvt_mpi_status(MPI_Type_commit(type));
 }
 
 static davit_status with_memory(reduction *r, int64_t n, const void *x, void *result) {
@@ -171,7 +176,7 @@ static davit_status with_memory(reduction *r, int64_t n, const void *x, void *re
 static davit_status reduce(MPI_Comm comm, const davit_monoid *monoid, int64_t n, const void *x, void *result,
                            davit_status status) {
   void *memory = NULL;
-  reduction r = {.comm = comm, .monoid = monoid, .type = MPI_DATATYPE_NULL, .op = MPI_OP_NULL};
+  reduction r = {.comm = comm, .monoid = monoid, .type = MPI_DATATYPE_NULL};
   MPI_Comm_rank(comm, &r.me);
   MPI_Comm_size(comm, &r.ranks);
   uint64_t digest = 0;
@@ -183,14 +188,12 @@ static davit_status reduce(MPI_Comm comm, const davit_monoid *monoid, int64_t n,
     status = allocate(&r, n, &memory);
   }
   if (status == DAVIT_SUCCESS)
-    status = davit_mpi_operator(monoid, &r.type, &r.op);
+    status = make_type(monoid, &r.type);
   status = dvt_mpi_agree_on(comm, status, digest);
   if (status == DAVIT_SUCCESS)
     status = with_memory(&r, n, x, result);
-  if (r.type != MPI_DATATYPE_NULL) {
+  if (r.type != MPI_DATATYPE_NULL)
     MPI_Type_free(&r.type);
-    MPI_Op_free(&r.op);
-  }
   davit_free(memory);
   return status;
 }

@@ -3,6 +3,8 @@
  * what comes in, which is a first part of one element to davit_monoid_scan_parts(). */
 #include <string.h>
 
+#include "src/base/arithmetic.h"
+#include "src/base/check.h"
 #include "src/mpi/agree.h"
 #include "src/mpi/operator.h"
 
@@ -21,7 +23,7 @@ static davit_status last_head(int64_t n, const uint8_t *flags, int64_t *head) {
   void *window = NULL;
   *head = -1;
   for (int64_t end = n, size = FIRST; end > 0 && *head < 0; size = size < MAXIMUM ? 16 * size : size) {
-    const int64_t length = end < size ? end : size;
+    const int64_t length = dvt_at_most(end, size);
     davit_free(window);
     DVT_TRY(davit_malloc((size_t)length, DAVIT_PAGEABLE, &window));
     const davit_status status = davit_copy((size_t)length, flags + end - length, window);
@@ -46,7 +48,7 @@ static davit_status reduce_piece(const scan *s, char *carry) {
   if (s->flags && s->n > 0) {
     DVT_TRY(last_head(s->n, s->flags, &begin));
     state = begin < 0 ? DVT_CARRY_SUM : DVT_CARRY_CUT;
-    begin = begin < 0 ? 0 : begin;
+    begin = dvt_at_least(begin, 0);
   }
   memcpy(carry, &state, sizeof state);
   const davit_reduce_part part = {s->n - begin, s->x + (size_t)begin * s->monoid->bytes};
@@ -68,28 +70,27 @@ static davit_status exchange(MPI_Comm comm, const scan *s, MPI_Datatype type, MP
                              char *before) {
   const dvt_carry_state nothing = DVT_CARRY_NOTHING;
   int me;
-  dvt_mpi_failure failure = {.status = DAVIT_SUCCESS};
+  dvt_error failure = {.status = DAVIT_SUCCESS};
   memcpy(own, &nothing, sizeof nothing);
-  dvt_mpi_keep(&failure, reduce_piece(s, own));
+  dvt_error_keep(&failure, reduce_piece(s, own));
   DVT_TRY_MPI(MPI_Exscan(own, before, 1, type, op, comm));
   MPI_Comm_rank(comm, &me);
   if (me == 0)
     memcpy(before, &nothing, sizeof nothing);
   /* Nobody writes y before all have succeeded so far. */
-  DVT_TRY(dvt_mpi_agree_failure(comm, &failure));
-  dvt_mpi_keep(&failure, scan_piece(s, before));
-  return dvt_mpi_agree_failure(comm, &failure);
+  DVT_TRY(dvt_mpi_agree(comm, dvt_error_report(&failure)));
+  dvt_error_keep(&failure, scan_piece(s, before));
+  return dvt_mpi_agree(comm, dvt_error_report(&failure));
 }
 
 static davit_status check(const scan *s) {
-  DVT_TRY(dvt_mpi_check_monoid(s->monoid));
-  /* With NULL for the data it checks the rest. */
-  const davit_scan_part part = {0, NULL, NULL, NULL};
-  DVT_TRY(davit_monoid_scan_parts(s->monoid, s->kind, 1, &part));
-  if (s->n < 0)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "n is %lld, less than 0", (long long)s->n);
-  if (s->n > 0 && (!s->x || !s->y))
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "%s is NULL", s->x ? "y" : "x");
+  DVT_TRY(dvt_check_monoid(s->monoid));
+  DVT_TRY(dvt_check_kind(s->kind));
+  DVT_TRY(dvt_check_length("n", s->n));
+  if (s->n > 0) {
+    DVT_TRY(dvt_check_pointer("x", s->x));
+    DVT_TRY(dvt_check_pointer("y", s->y));
+  }
   return DAVIT_SUCCESS;
 }
 
@@ -133,7 +134,7 @@ davit_status davit_mpi_segmented_scan(MPI_Comm comm, davit_operator op, davit_ty
   DVT_TRY(dvt_mpi_check(comm));
   scan s = {NULL, kind, n, x, flags, y};
   davit_status status = davit_monoid_builtin(op, type, &s.monoid);
-  if (status == DAVIT_SUCCESS && n > 0 && !flags)
-    status = davit_fail(DAVIT_INVALID_ARGUMENT, "flags is NULL");
+  if (status == DAVIT_SUCCESS && n > 0)
+    status = dvt_check_pointer("flags", flags);
   return run(comm, &s, status);
 }

@@ -4,15 +4,12 @@
 #include <davit/event.h>
 #include <davit/level3.h>
 #include <davit/memory.h>
-#include <string.h>
 
-static int64_t at_least_one(int64_t n) {
-  return n > 1 ? n : 1;
-}
+#include "src/base/arithmetic.h"
 
 static davit_status gemm(davit_type type, davit_queue *queue, int64_t m, int64_t n, int64_t k, double alpha,
                          const void *a, int64_t lda, const void *b, double beta, void *c, int64_t ldc) {
-  const int64_t ldb = at_least_one(k);
+  const int64_t ldb = dvt_at_least(k, 1);
   return type == DAVIT_FLOAT
              ? davit_queue_sgemm(queue, 'N', 'N', m, n, k, (float)alpha, a, lda, b, ldb, (float)beta, c, ldc,
                                  NULL)
@@ -54,14 +51,13 @@ static davit_status open_strip(dvt_strips *s, dvt_strip *strip) {
   if (!reaches(strip->device, place)) {
     DVT_TRY(allocate(s, strip->device, s->rows, strip->cols, &strip->own_c));
     strip->c = strip->own_c;
-    strip->ldc = at_least_one(s->rows);
+    strip->ldc = dvt_at_least(s->rows, 1);
   }
   DVT_TRY(davit_queue_create(strip->device, &strip->queue, NULL));
   for (int turn = 0; turn < 2; turn++) {
     DVT_TRY(davit_event_create(&strip->finished[turn]));
     if (strip->copies)
-      DVT_TRY(
-          allocate(s, strip->device, s->rows > s->width ? s->rows : s->width, s->width, &strip->left[turn]));
+      DVT_TRY(allocate(s, strip->device, dvt_at_least(s->rows, s->width), s->width, &strip->left[turn]));
     DVT_TRY(allocate(s, strip->device, strip->cols, s->width, &strip->right[turn]));
   }
   return DAVIT_SUCCESS;
@@ -74,7 +70,7 @@ davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64
                     .rows = rows,
                     .cols = cols,
                     .c = c,
-                    .ldc = at_least_one(ldc),
+                    .ldc = dvt_at_least(ldc, 1),
                     .width = width,
                     .count = count};
   for (int i = 0; i < count; i++) {
@@ -89,10 +85,10 @@ davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64
 }
 
 davit_status dvt_strips_close(dvt_strips *s) {
-  dvt_mpi_failure failure = {.status = DAVIT_SUCCESS};
+  dvt_error failure = {.status = DAVIT_SUCCESS};
   for (int i = 0; i < s->count; i++)
     if (s->strip[i].queue)
-      dvt_mpi_keep(&failure, davit_queue_synchronize(s->strip[i].queue));
+      dvt_error_keep(&failure, davit_queue_synchronize(s->strip[i].queue));
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
     for (int turn = 0; turn < 2; turn++) {
@@ -104,7 +100,7 @@ davit_status dvt_strips_close(dvt_strips *s) {
     davit_free(strip->own_c);
   }
   s->count = 0;
-  return failure.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(failure.status, "%s", failure.sentence);
+  return dvt_error_report(&failure);
 }
 
 /* ---- copies ---- */
@@ -183,8 +179,7 @@ static davit_status multiply_range(dvt_strips *s, dvt_strip *strip, const dvt_ra
                                    const dvt_band *band, int64_t inner, double alpha, const char *right,
                                    double beta) {
   const int64_t end = band->row + band->rows;
-  const int64_t from = range->row > band->row ? range->row : band->row,
-                to = range->end < end ? range->end : end;
+  const int64_t from = dvt_at_least(range->row, band->row), to = dvt_at_most(range->end, end);
   if (from >= to || range->cols == 0)
     return DAVIT_SUCCESS;
   const char *a = inner > 0 ? strip->here[turn] + (size_t)(band->skip + from - band->row) * s->bytes : NULL;

@@ -55,8 +55,8 @@ davit_status dvt_strips_store(dvt_strips *strips);
  * dvt_strips_wait() of the same turn. */
 davit_status dvt_strips_bring(dvt_strips *strips, int turn, const char *panel, int64_t elements);
 
-/* Rows `row` to row + rows of C, and the part of the panel of a turn that belongs to them: from row `skip` of a matrix with
- * leading dimension ld. */
+/* Rows `row` to row + rows of C, and the part of the panel of a turn that belongs to them: from row `skip` of a matrix
+ * with leading dimension ld. */
 typedef struct dvt_band {
   int64_t row, rows, skip, ld;
 } dvt_band;
@@ -67,8 +67,8 @@ typedef struct dvt_piece {
   const char *data;
 } dvt_piece;
 
-/* The band of C = alpha panel right + beta C, enqueued; `right` are pieces on top of each other, `inner` rows in all, which
- * must not change before dvt_strips_wait() of the same turn. */
+/* The band of C = alpha panel right + beta C, enqueued; `right` are pieces on top of each other, `inner` rows in all,
+ * which must not change before dvt_strips_wait() of the same turn. */
 davit_status dvt_strips_multiply(dvt_strips *strips, int turn, dvt_band band, int64_t inner, double alpha,
                                  int64_t pieces, const dvt_piece *right, double beta);
 

@@ -34,14 +34,15 @@ static void rows_of(const update *u, int64_t l, int64_t *begin, int64_t *end) {
 DEFINE_MERGE(merge_float, float)
 DEFINE_MERGE(merge_double, double)
 
-/* C's triangle = the product + beta C; `ld` is the product's leading dimension. Both lie in the host's memory. */
-static void merge(const update *u, char *c, const char *product, int64_t cols, int64_t ld) {
+/* The triangle of `c` = the product + beta times itself; `product` has as many rows. Both lie in the host's memory. */
+static void merge(const update *u, const dvt_view *c, const char *product) {
   const size_t bytes = davit_type_bytes(u->type);
+  const int64_t rows = dvt_grid_local(u->grid, c, 0), cols = dvt_grid_local(u->grid, c, 1);
   for (int64_t l = 0; l < cols; l++) {
     int64_t begin, end;
     rows_of(u, l, &begin, &end);
-    void *to = c + (size_t)(begin + l * u->c.stride[1]) * bytes;
-    const void *from = product + (size_t)(begin + l * ld) * bytes;
+    void *to = c->data + (size_t)(begin + l * c->stride[1]) * bytes;
+    const void *from = product + (size_t)(begin + l * rows) * bytes;
     if (u->type == DAVIT_FLOAT)
       merge_float(to, from, end - begin, (float)u->beta);
     else
@@ -50,28 +51,16 @@ static void merge(const update *u, char *c, const char *product, int64_t cols, i
 }
 
 /* C may lie on a device. Then it comes to the host and goes back, the other triangle with it as it is. */
-static davit_status merge_anywhere(const update *u, const char *product, int64_t rows, int64_t cols) {
-  int place;
-  dvt_mpi_failure failure = {.status = DAVIT_SUCCESS};
+static davit_status merge_anywhere(const update *u, const char *product) {
   void *memory = NULL;
-  if (rows == 0 || cols == 0)
-    return DAVIT_SUCCESS;
-  DVT_TRY(davit_pointer_place(u->c.data, &place));
-  if (place < 0) {
-    merge(u, u->c.data, product, cols, rows);
-    return DAVIT_SUCCESS;
-  }
-  const size_t bytes = davit_type_bytes(u->type);
-  update here = *u;
-  here.c.stride[1] = rows;
-  DVT_TRY(davit_malloc((size_t)(rows * cols) * bytes, DAVIT_PINNED, &memory));
-  dvt_mpi_keep(&failure, davit_copy_2d(rows, cols, bytes, u->c.data, u->c.stride[1], memory, rows));
-  if (failure.status == DAVIT_SUCCESS) {
-    merge(&here, memory, product, cols, rows);
-    dvt_mpi_keep(&failure, davit_copy_2d(rows, cols, bytes, memory, rows, u->c.data, u->c.stride[1]));
+  dvt_view c = u->c;
+  davit_status status = dvt_to_host(u->grid, &c, true, &memory);
+  if (status == DAVIT_SUCCESS) {
+    merge(u, &c, product);
+    status = dvt_from_host(u->grid, &u->c, memory);
   }
   davit_free(memory);
-  return failure.status == DAVIT_SUCCESS ? DAVIT_SUCCESS : davit_fail(failure.status, "%s", failure.sentence);
+  return status;
 }
 
 /* Divides strips, so that little is computed beside the triangle. */
@@ -94,36 +83,36 @@ static void set_ranges(const update *u, dvt_strips *strips) {
 }
 
 static davit_status compute(const update *u, const dvt_view *right, dvt_strips *strips, void **memory) {
-  dvt_mpi_failure failure = {.status = DAVIT_SUCCESS};
+  dvt_error failure = {.status = DAVIT_SUCCESS};
   const int64_t rows = dvt_grid_local(u->grid, &u->c, 0), cols = dvt_grid_local(u->grid, &u->c, 1);
-  dvt_mpi_keep(&failure,
-               davit_malloc((size_t)(rows * cols) * davit_type_bytes(u->type), DAVIT_PINNED, memory));
-  dvt_mpi_keep(&failure, dvt_strips_open(strips, u->type, rows, cols, *memory, rows, u->width, u->devices,
-                                         u->device_count));
-  DVT_TRY(dvt_mpi_agree_failure(u->grid->comm, &failure));
+  dvt_error_keep(&failure,
+                 davit_malloc((size_t)(rows * cols) * davit_type_bytes(u->type), DAVIT_PINNED, memory));
+  dvt_error_keep(&failure, dvt_strips_open(strips, u->type, rows, cols, *memory, rows, u->width, u->devices,
+                                           u->device_count));
+  DVT_TRY(dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure)));
   set_ranges(u, strips);
   DVT_TRY(dvt_multiply(u->grid, strips, &u->a, right, u->alpha, 0, &failure));
   if (failure.status == DAVIT_SUCCESS)
-    dvt_mpi_keep(&failure, dvt_strips_store(strips));
-  dvt_mpi_keep(&failure, dvt_strips_close(strips));
-  DVT_TRY(dvt_mpi_agree_failure(u->grid->comm, &failure));
-  dvt_mpi_keep(&failure, merge_anywhere(u, *memory, rows, cols));
-  return dvt_mpi_agree_failure(u->grid->comm, &failure);
+    dvt_error_keep(&failure, dvt_strips_store(strips));
+  dvt_error_keep(&failure, dvt_strips_close(strips));
+  DVT_TRY(dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure)));
+  dvt_error_keep(&failure, merge_anywhere(u, *memory));
+  return dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure));
 }
 
 /* Only beta C is left to compute. */
 static davit_status scale(const update *u) {
-  dvt_mpi_failure failure = {.status = DAVIT_SUCCESS};
+  dvt_error failure = {.status = DAVIT_SUCCESS};
   const int64_t rows = dvt_grid_local(u->grid, &u->c, 0), cols = dvt_grid_local(u->grid, &u->c, 1);
   const size_t bytes = (size_t)(rows * cols) * davit_type_bytes(u->type);
   void *memory = NULL;
-  dvt_mpi_keep(&failure, davit_malloc(bytes, DAVIT_PAGEABLE, &memory));
+  dvt_error_keep(&failure, davit_malloc(bytes, DAVIT_PAGEABLE, &memory));
   if (failure.status == DAVIT_SUCCESS && bytes > 0)
-    dvt_mpi_keep(&failure, davit_fill(bytes, 0, memory));
+    dvt_error_keep(&failure, davit_fill(bytes, 0, memory));
   if (failure.status == DAVIT_SUCCESS)
-    dvt_mpi_keep(&failure, merge_anywhere(u, memory, rows, cols));
+    dvt_error_keep(&failure, merge_anywhere(u, memory));
   davit_free(memory);
-  return dvt_mpi_agree_failure(u->grid->comm, &failure);
+  return dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure));
 }
 
 static davit_status run(update *u) {
@@ -176,8 +165,7 @@ static davit_status check(update *u, char *uplo, char *trans, const void *a, int
 static davit_status syrk(update *u, char uplo, char trans, const void *a, int64_t ia, int64_t ja,
                          const int *desca, const void *c, int64_t ic, int64_t jc, const int *descc,
                          const davit_mpi_options *options) {
-  if (!u->grid)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "grid is NULL");
+  DVT_TRY(dvt_check_pointer("grid", u->grid));
   DVT_TRY(dvt_mpi_check(u->grid->comm));
   const davit_status status = check(u, &uplo, &trans, a, ia, ja, desca, c, ic, jc, descc, options);
   uint64_t digest = DVT_MPI_DIGEST_NUMBERS(u->type, uplo, trans, u->n, u->k, ia, ja, ic, jc, u->width);

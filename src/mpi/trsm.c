@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Side 'R' is side 'L' of the transposes: op(A)ᵀ Xᵀ = alpha Bᵀ. Block by block of A, from the corner where the solution
- * is known: the process row that has this block of B solves for it and hands the solution down the process columns,
- * and each rank takes A's column of blocks times it from the rest of B. Panels of A are broadcast ahead. */
+/* Side 'R' is side 'L' of the transposes: op(A)ᵀ Xᵀ = alpha Bᵀ. Block by block of A, from the corner where the
+ * solution is known: the process row that has this block of B solves for it and hands the solution down the process
+ * columns, and each rank takes A's column of blocks times it from the rest of B. Panels of A are broadcast ahead. */
 #include <davit/level3.h>
 #include <davit/memory.h>
 
+#include "src/base/arithmetic.h"
 #include "src/base/check.h"
 #include "src/mpi/multiply.h"
 #include "src/mpi/panel.h"
@@ -24,7 +25,7 @@ typedef struct solution {
   dvt_strips strips;
   dvt_panel panel; /* columns of op(A): the block on the diagonal, and those that are solved for later */
   char *x[2];      /* what is solved in a step */
-  dvt_mpi_failure failure;
+  dvt_error failure;
 } solution;
 
 /* ---- a step ---- */
@@ -41,7 +42,7 @@ static step step_at(const solution *s, int64_t at) {
   const dvt_deal *cols = &s->a.deal[1], *rows = &s->a.deal[0];
   const bool lower = s->uplo == 'L';
   const int64_t block = (cols->offset + (lower ? at : at - 1)) / cols->block * cols->block - cols->offset;
-  step t = {.begin = block > 0 ? block : 0, .end = block + cols->block < s->m ? block + cols->block : s->m};
+  step t = {.begin = dvt_at_least(block, 0), .end = dvt_at_most(block + cols->block, s->m)};
   const int me = s->grid->at[0];
   const int64_t first = dvt_deal_below(rows, me, t.begin), after = dvt_deal_below(rows, me, t.end),
                 all = dvt_deal_below(rows, me, s->m);
@@ -63,15 +64,15 @@ static davit_status post(solution *s, int turn, const step *t) {
 /* Solves where this block of B is, and hands the solution on. */
 static davit_status solve(solution *s, int turn, const step *t) {
   const int owner = dvt_deal_owner(&s->a.deal[0], t->begin);
-  const MPI_Datatype type = s->type == DAVIT_FLOAT ? MPI_FLOAT : MPI_DOUBLE;
+  const MPI_Datatype type = dvt_grid_type(s->type);
   if (t->corner.rows > 0 && s->strips.cols > 0) {
-    dvt_mpi_keep(&s->failure, dvt_strips_solve(&s->strips, turn, t->corner, s->uplo, s->diag));
-    dvt_mpi_keep(&s->failure, dvt_strips_read(&s->strips, t->corner.row, t->corner.rows, s->x[turn]));
+    dvt_error_keep(&s->failure, dvt_strips_solve(&s->strips, turn, t->corner, s->uplo, s->diag));
+    dvt_error_keep(&s->failure, dvt_strips_read(&s->strips, t->corner.row, t->corner.rows, s->x[turn]));
   }
   /* In columns of the matrix, so that no count is too large for MPI. */
   const int64_t height = t->end - t->begin, cols = (INT64_C(1) << 30) / height;
   for (int64_t j = 0; j < s->strips.cols; j += cols) {
-    const int64_t width = s->strips.cols - j < cols ? s->strips.cols - j : cols;
+    const int64_t width = dvt_at_most(s->strips.cols - j, cols);
     DVT_TRY_MPI(MPI_Bcast(s->x[turn] + (size_t)(j * height) * davit_type_bytes(s->type),
                           (int)(width * height), type, owner, s->grid->line[0]));
   }
@@ -85,12 +86,12 @@ static davit_status steps(solution *s) {
   for (bool last = false; !last; turn = 1 - turn) {
     last = is_last(s, &t);
     DVT_TRY(dvt_panel_arrive(&s->panel));
-    dvt_mpi_keep(&s->failure,
-                 dvt_strips_bring(&s->strips, turn, s->panel.buffer[turn], t.rows * (t.end - t.begin)));
+    dvt_error_keep(&s->failure,
+                   dvt_strips_bring(&s->strips, turn, s->panel.buffer[turn], t.rows * (t.end - t.begin)));
     DVT_TRY(solve(s, turn, &t));
     const dvt_piece x = {t.end - t.begin, s->x[turn]};
-    dvt_mpi_keep(&s->failure, dvt_strips_multiply(&s->strips, turn, t.rest, x.inner, -1, 1, &x, 1));
-    dvt_mpi_keep(&s->failure, dvt_strips_wait(&s->strips, 1 - turn));
+    dvt_error_keep(&s->failure, dvt_strips_multiply(&s->strips, turn, t.rest, x.inner, -1, 1, &x, 1));
+    dvt_error_keep(&s->failure, dvt_strips_wait(&s->strips, 1 - turn));
     if (!last) {
       t = step_at(s, s->uplo == 'L' ? t.end : t.begin);
       DVT_TRY(post(s, 1 - turn, &t));
@@ -103,7 +104,7 @@ static davit_status steps(solution *s) {
 
 static davit_status open(solution *s) {
   const int64_t rows = dvt_grid_local(s->grid, &s->b, 0), cols = dvt_grid_local(s->grid, &s->b, 1);
-  const int64_t block = s->a.deal[1].block, width = block < s->m ? block : s->m;
+  const int64_t block = s->a.deal[1].block, width = dvt_at_most(block, s->m);
   const dvt_band all = {.rows = rows, .ld = rows};
   void *memory = NULL;
   DVT_TRY(dvt_strips_open(&s->strips, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
@@ -119,17 +120,17 @@ static davit_status open(solution *s) {
 }
 
 static davit_status compute(solution *s) {
-  dvt_mpi_keep(&s->failure, open(s));
-  davit_status status = dvt_mpi_agree_failure(s->grid->comm, &s->failure);
+  dvt_error_keep(&s->failure, open(s));
+  davit_status status = dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure));
   if (status == DAVIT_SUCCESS && s->alpha != 0)
     status = steps(s);
   if (status == DAVIT_SUCCESS && s->failure.status == DAVIT_SUCCESS)
-    dvt_mpi_keep(&s->failure, dvt_strips_store(&s->strips));
-  dvt_mpi_keep(&s->failure, dvt_strips_close(&s->strips));
+    dvt_error_keep(&s->failure, dvt_strips_store(&s->strips));
+  dvt_error_keep(&s->failure, dvt_strips_close(&s->strips));
   dvt_panel_close(&s->panel);
   davit_free(s->x[0]);
   davit_free(s->x[1]);
-  return status == DAVIT_SUCCESS ? dvt_mpi_agree_failure(s->grid->comm, &s->failure) : status;
+  return status == DAVIT_SUCCESS ? dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure)) : status;
 }
 
 /* A has the same blocks in rows and columns, which are of a good size. */
@@ -211,8 +212,7 @@ static davit_status run_single(const solution *s, const call *c) {
 
 static davit_status trsm(solution *s, call *c, const void *a, const void *b,
                          const davit_mpi_options *options) {
-  if (!s->grid)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "grid is NULL");
+  DVT_TRY(dvt_check_pointer("grid", s->grid));
   DVT_TRY(dvt_mpi_check(s->grid->comm));
   const davit_status status = check(s, c, a, b, options);
   uint64_t digest = DVT_MPI_DIGEST_NUMBERS(s->type, c->side, c->uplo, c->transa, c->diag, s->m, s->n, c->ia,
