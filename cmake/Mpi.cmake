@@ -14,3 +14,11 @@ get_target_property(soversion davit_shared SOVERSION)
 set_target_properties(davit_mpi PROPERTIES EXPORT_NAME mpi VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
                       LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/davit_mpi.map INSTALL_RPATH "$ORIGIN")
 add_library(davit::mpi ALIAS davit_mpi)
+
+# What the tool loads where a launcher started several of it (src/cli/ranks.h).
+if(DAVIT_TOOL)
+  add_library(davit_ranks MODULE src/cli/mpi/ranks.c)
+  target_link_libraries(davit_ranks PRIVATE davit_compile davit_mpi)
+  target_link_options(davit_ranks PRIVATE LINKER:-z,defs)
+  set_target_properties(davit_ranks PROPERTIES C_VISIBILITY_PRESET hidden INSTALL_RPATH "$ORIGIN")
+endif()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The tool `davit`. It links the shared library, and has the references that --check compares with (ref/) and
 # what it shares with the library below its interface in itself, because the library does not export them.
-file(GLOB tool_sources CONFIGURE_DEPENDS src/cli/*.c src/cli/*/*.c)
+file(GLOB tool_sources CONFIGURE_DEPENDS src/cli/*.c src/cli/formats/*.c src/cli/frame/*.c)
 list(REMOVE_ITEM tool_sources ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 add_library(davit_cli OBJECT ${tool_sources})
 target_link_libraries(davit_cli PUBLIC davit_compile PkgConfig::DAVIT_sndfile PkgConfig::DAVIT_soxr
@@ -9,7 +9,7 @@ target_link_libraries(davit_cli PUBLIC davit_compile PkgConfig::DAVIT_sndfile Pk
 add_executable(davit_tool src/cli/main.c src/base/allocate.c src/base/cgroup.c src/base/environment.c src/base/fork.c
                src/base/inject.c src/base/limit.c src/base/replace.c src/base/team.c src/base/thread.c
                $<TARGET_OBJECTS:davit_ref>)
-target_link_libraries(davit_tool PRIVATE davit_cli davit_shared ${DAVIT_OMP} ${BLIS_LIBRARY} -lm)
+target_link_libraries(davit_tool PRIVATE davit_cli davit_shared ${DAVIT_OMP} ${BLIS_LIBRARY} -lm ${CMAKE_DL_LIBS})
 # An installed tool finds the library of its own prefix, wherever that lies.
 file(RELATIVE_PATH to_library /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
 set_target_properties(davit_tool PROPERTIES OUTPUT_NAME davit BUILD_WITH_INSTALL_RPATH OFF

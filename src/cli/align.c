@@ -8,15 +8,17 @@
 #include <string.h>
 
 #include "ref/ref.h"
-#include "src/base/allocate.h"
-#include "src/cli/align_rows.h"
+#include "src/cli/align_list.h"
 #include "src/cli/align_scheme.h"
 #include "src/cli/clock.h"
 #include "src/cli/formats/fasta.h"
+#include "src/cli/formats/part.h"
 #include "src/cli/frame/job.h"
+#include "src/cli/ranks.h"
 
 typedef enum strands { STRAND_PLUS, STRAND_MINUS, STRAND_BOTH } strands;
 
+/* Ranks divide the targets. */
 typedef struct comparison {
   cli_job job;
   const char *query_path, *target_path;
@@ -30,16 +32,17 @@ typedef struct comparison {
   double maximum_expect; /* 0: not given */
   bool cigar;
   cli_sequences query, target;
-  uint8_t *reverse; /* the queries' reverse complements; NULL unless the minus strand is searched */
-  davit_align_database *database; /* NULL for the reference */
+  uint8_t *reverse;     /* the queries' reverse complements; NULL unless the minus strand is searched */
+  int64_t first, count; /* the targets of this rank */
+  davit_align_database *database; /* of them; NULL for the reference */
   davit_align_hit *hits;          /* of a query's strand: one for each target */
   align_hit *found;               /* of a query: of both strands */
   int64_t found_count;
   int32_t *scores; /* of a query's strand */
   int32_t *expected;
-  int64_t *scratch; /* of the reference, for each thread */
-  align_row *rows;
-  int64_t row_count, row_room;
+  int64_t *scratch;       /* of the reference, for each thread */
+  align_list rows, right; /* found, and with --check what the reference finds */
+  double wrong;           /* scores */
   double create_seconds, trace_seconds;
 } comparison;
 
@@ -85,21 +88,19 @@ static int32_t reference_score(const comparison *c, int64_t query, align_strand 
 
 static void score_by_reference(const comparison *c, int64_t query, align_strand strand, int32_t *scores) {
 #pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)
-  for (int64_t k = 0; k < c->target.count; k++)
-    scores[k] = reference_score(c, query, strand, k);
+  for (int64_t k = 0; k < c->count; k++)
+    scores[k] = reference_score(c, query, strand, c->first + k);
 }
 
 static int compare_hits(const void *x, const void *y) {
-  const davit_align_hit *a = x, *b = y;
-  if (a->score != b->score)
-    return (a->score < b->score) - (a->score > b->score);
-  return (a->target > b->target) - (a->target < b->target);
+  const align_hit a = {.hit = *(const davit_align_hit *)x}, b = {.hit = *(const davit_align_hit *)y};
+  return align_compare_hits(&a, &b);
 }
 
 /* The best of all targets, in c->hits; how many. */
 static int64_t select_hits(const comparison *c, const int32_t *scores) {
   int64_t count = 0;
-  for (int64_t k = 0; k < c->target.count; k++)
+  for (int64_t k = 0; k < c->count; k++)
     if (scores[k] > 0 || c->mode != DAVIT_ALIGN_LOCAL)
       c->hits[count++] = (davit_align_hit){k, scores[k]};
   qsort(c->hits, (size_t)count, sizeof *c->hits, compare_hits);
@@ -110,14 +111,14 @@ static int64_t select_hits(const comparison *c, const int32_t *scores) {
 
 /* The hits of a query's strands come together in c->found: begin, add for each strand, choose. */
 static void add_hits(comparison *c, align_strand strand, int64_t count) {
-  for (int64_t k = 0; k < count; k++)
-    c->found[c->found_count++] = (align_hit){c->hits[k], strand};
+  for (int64_t k = 0; k < count; k++) {
+    c->found[c->found_count] = (align_hit){c->hits[k], strand};
+    c->found[c->found_count++].hit.target += c->first;
+  }
 }
 
-static int compare_found(const void *x, const void *y) {
-  const align_hit *a = x, *b = y;
-  const int order = compare_hits(&a->hit, &b->hit);
-  return order ? order : (int)a->strand - (int)b->strand;
+static int compare_found(const void *a, const void *b) {
+  return align_compare_hits(a, b);
 }
 
 static bool is_wanted(const comparison *c, int64_t query, int32_t score) {
@@ -134,20 +135,6 @@ static void choose_hits(comparison *c, int64_t query) {
   c->found_count = count;
 }
 
-static davit_status keep(comparison *c, int64_t query) {
-  if (c->row_count + c->found_count > c->row_room) {
-    const int64_t room = 2 * c->row_room + c->found_count + 64;
-    align_row *rows = dvt_reallocate(c->rows, (size_t)room, sizeof *rows);
-    if (!rows)
-      return DAVIT_OUT_OF_HOST_MEMORY;
-    c->rows = rows;
-    c->row_room = room;
-  }
-  for (int64_t k = 0; k < c->found_count; k++)
-    c->rows[c->row_count++] = (align_row){.query = query, .found = c->found[k]};
-  return DAVIT_SUCCESS;
-}
-
 static davit_status align_pair(const comparison *c, int64_t query, align_strand strand, int64_t target,
                                davit_align_result *result, char **cigar) {
   return davit_align_trace(&c->scheme.scoring, length_of(&c->query, query), query_symbols(c, query, strand),
@@ -158,18 +145,18 @@ static davit_status align_pair(const comparison *c, int64_t query, align_strand 
 /* Many targets: each on one thread, all threads at a time. Few: one after the other, on all threads. The first
  * failure is met again after the loop. */
 static davit_status score_pairs(const comparison *c, int64_t query, align_strand strand, int32_t *scores) {
-  const int64_t count = c->target.count;
+  const int64_t count = c->count;
   int64_t failed = count;
 #pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1)                                     \
     reduction(min : failed) if (count > dvt_threads())
   for (int64_t k = 0; k < count; k++) {
     davit_align_result result = {0};
-    if (align_pair(c, query, strand, k, &result, NULL) != DAVIT_SUCCESS && k < failed)
+    if (align_pair(c, query, strand, c->first + k, &result, NULL) != DAVIT_SUCCESS && k < failed)
       failed = k;
     scores[k] = result.score;
   }
   davit_align_result again;
-  return failed < count ? align_pair(c, query, strand, failed, &again, NULL) : DAVIT_SUCCESS;
+  return failed < count ? align_pair(c, query, strand, c->first + failed, &again, NULL) : DAVIT_SUCCESS;
 }
 
 static davit_status search(comparison *c, int64_t query, align_strand strand, bool reference) {
@@ -181,10 +168,10 @@ static davit_status search(comparison *c, int64_t query, align_strand strand, bo
   } else if (c->mode != DAVIT_ALIGN_LOCAL) {
     status = score_pairs(c, query, strand, c->scores);
     found = select_hits(c, c->scores);
-  } else {
+  } else if (c->count > 0) {
     status = davit_align_search(c->database, &c->scheme.scoring, length_of(&c->query, query),
-                                query_symbols(c, query, strand),
-                                c->top < c->target.count ? c->top : c->target.count, c->hits, &found);
+                                query_symbols(c, query, strand), c->top < c->count ? c->top : c->count,
+                                c->hits, &found);
   }
   if (status == DAVIT_SUCCESS)
     add_hits(c, strand, found);
@@ -195,7 +182,7 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
   comparison *c = state;
   davit_status status = DAVIT_SUCCESS;
   (void)unused;
-  c->row_count = 0;
+  c->rows.count = 0;
   for (int64_t query = 0; query < c->query.count && status == DAVIT_SUCCESS; query++) {
     cli_progress_at(&c->job.progress, (double)query, (double)c->query.count, "sequences");
     c->found_count = 0;
@@ -204,21 +191,41 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
         status = search(c, query, strand, reference);
     choose_hits(c, query);
     if (status == DAVIT_SUCCESS)
-      status = keep(c, query);
+      status = align_list_add(&c->rows, query, c->found_count, c->found);
   }
   return status;
 }
 
 static int make_database(comparison *c) {
-  if (c->job.devices.reference || c->mode != DAVIT_ALIGN_LOCAL)
+  if (c->job.devices.reference || c->mode != DAVIT_ALIGN_LOCAL || c->count == 0)
     return CLI_OK;
-  const davit_align_sequences targets = cli_sequences_view(&c->target);
+  int64_t *offsets = cli_job_memory(&c->job, (size_t)c->count + 1, sizeof *offsets);
+  if (!offsets)
+    return CLI_DEVICE;
+  const int64_t begin = c->target.offsets[c->first];
+  for (int64_t k = 0; k <= c->count; k++)
+    offsets[k] = c->target.offsets[c->first + k] - begin;
+  const davit_align_sequences targets = {c->count, offsets, c->target.symbols + begin};
   const davit_align_database_options options = {CLI_DEVICES(c)};
   const double start = cli_now();
   const davit_status status =
       davit_align_database_create(&targets, c->scheme.matrix.symbols, &c->database, &options);
   c->create_seconds = cli_now() - start;
   return cli_status(status);
+}
+
+/* ---- several ranks ---- */
+
+/* The targets of a rank: neighbours, as many symbols as the others have. */
+static void choose_targets(comparison *c) {
+  const int64_t all = c->target.offsets[c->target.count];
+  int64_t *const begins[] = {&c->first, &c->count};
+  for (int end = 0; end < 2; end++) {
+    const int64_t symbol = cli_part_begin(all, 0, cli_ranks_rank() + end, cli_ranks_count());
+    while (*begins[end] < c->target.count && c->target.offsets[*begins[end]] < symbol)
+      ++*begins[end];
+  }
+  c->count -= c->first;
 }
 
 /* ---- the alignments ---- */
@@ -229,17 +236,19 @@ static davit_status trace(const comparison *c, align_row *r) {
                     wanted ? &r->cigar : NULL);
 }
 
-/* Many: each on one thread, all threads at a time. Few: one after the other, on all threads. Those for which
- * memory was short are tried again alone. */
+/* Those of this rank. Many: each on one thread, all threads at a time. Few: one after the other, on all threads.
+ * Those for which memory was short are tried again alone. */
 static int trace_all(comparison *c) {
   const double start = cli_now();
-#pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1) if (c->row_count > dvt_threads())
-  for (int64_t k = 0; k < c->row_count; k++)
-    c->rows[k].status = trace(c, &c->rows[k]);
+  align_row *const rows = c->rows.at;
+  const int64_t first = cli_ranks_rank(), step = cli_ranks_count(), count = c->rows.count;
+#pragma omp parallel for num_threads(dvt_threads()) schedule(dynamic, 1) if (count / step > dvt_threads())
+  for (int64_t k = first; k < count; k += step)
+    rows[k].status = trace(c, &rows[k]);
   davit_status status = DAVIT_SUCCESS;
-  for (int64_t k = 0; k < c->row_count && status == DAVIT_SUCCESS; k++)
-    if (c->rows[k].status != DAVIT_SUCCESS)
-      status = trace(c, &c->rows[k]);
+  for (int64_t k = first; k < count && status == DAVIT_SUCCESS; k += step)
+    if (rows[k].status != DAVIT_SUCCESS)
+      status = trace(c, &rows[k]);
   c->trace_seconds = cli_now() - start;
   return cli_status(status);
 }
@@ -249,7 +258,17 @@ static int run(void *state) {
   int code = make_database(c);
   if (code == CLI_OK)
     code = cli_job_measure(&c->job);
+  code = align_list_share(code, &c->rows, c->top);
   return code == CLI_OK ? trace_all(c) : code;
+}
+
+static bool divides(const void *state) {
+  (void)state;
+  return true;
+}
+
+static int gather(void *state) {
+  return align_list_gather(&((comparison *)state)->rows);
 }
 
 /* ---- the check ---- */
@@ -279,57 +298,66 @@ static int64_t score_of_columns(const comparison *c, const align_row *r) {
   return i == r->alignment.query_end && j == r->alignment.target_end ? score : -1;
 }
 
-/* The rows of a query, from *next on, against the hits that follow from the reference's scores. */
-static int64_t check_rows(const comparison *c, int64_t query, int64_t *next) {
-  int64_t wrong = 0, k = 0;
-  for (; *next < c->row_count && c->rows[*next].query == query; ++*next, k++) {
-    const align_row *r = &c->rows[*next];
-    wrong += k >= c->found_count || compare_found(&r->found, &c->found[k]) != 0;
-    wrong += r->alignment.score != r->found.hit.score || score_of_columns(c, r) != r->found.hit.score;
-  }
-  return wrong + (k < c->found_count ? c->found_count - k : 0);
-}
-
-/* Adds to *wrong the scores of a strand that differ, and the reference's hits to c->found. */
-static davit_status check_scores(comparison *c, int64_t query, align_strand strand, int64_t *wrong) {
+/* Of a strand: counts the scores that differ, and adds the reference's hits to c->found. */
+static davit_status check_scores(comparison *c, int64_t query, align_strand strand) {
   davit_status status = DAVIT_SUCCESS;
   score_by_reference(c, query, strand, c->expected);
-  if (!c->job.devices.reference) {
+  if (!c->job.devices.reference && c->count > 0) {
     status = c->mode != DAVIT_ALIGN_LOCAL
                  ? score_pairs(c, query, strand, c->scores)
                  : davit_align_scores(c->database, &c->scheme.scoring, length_of(&c->query, query),
                                       query_symbols(c, query, strand), c->scores);
-    for (int64_t k = 0; status == DAVIT_SUCCESS && k < c->target.count; k++)
-      *wrong += c->scores[k] != c->expected[k];
+    for (int64_t k = 0; status == DAVIT_SUCCESS && k < c->count; k++)
+      c->wrong += c->scores[k] != c->expected[k];
   }
   add_hits(c, strand, select_hits(c, c->expected));
   return status;
 }
 
-static int check(void *state, cli_check *check) {
-  comparison *c = state;
-  int64_t wrong = 0, next = 0;
-  for (int64_t query = 0; query < c->query.count; query++) {
-    davit_status status = DAVIT_SUCCESS;
+/* The rows that the reference finds. */
+static int find_right(comparison *c) {
+  davit_status status = DAVIT_SUCCESS;
+  for (int64_t query = 0; query < c->query.count && status == DAVIT_SUCCESS; query++) {
     c->found_count = 0;
     for (align_strand strand = 0; strand < ALIGN_STRANDS && status == DAVIT_SUCCESS; strand++)
       if (has_strand(c, strand))
-        status = check_scores(c, query, strand, &wrong);
-    if (status != DAVIT_SUCCESS)
-      return cli_status(status);
+        status = check_scores(c, query, strand);
     choose_hits(c, query);
-    wrong += check_rows(c, query, &next);
+    if (status == DAVIT_SUCCESS)
+      status = align_list_add(&c->right, query, c->found_count, c->found);
   }
-  *check = (cli_check){.measure = "scores, hits and columns that differ", .error = (double)wrong, .bound = 0};
-  return CLI_OK;
+  return align_list_share(cli_status(status), &c->right, c->top);
+}
+
+static int64_t count_wrong_rows(const comparison *c) {
+  int64_t wrong = c->right.count > c->rows.count ? c->right.count - c->rows.count : 0;
+  for (int64_t k = 0; k < c->rows.count; k++) {
+    const align_row *r = &c->rows.at[k];
+    wrong += k >= c->right.count || align_compare_rows(r, &c->right.at[k]) != 0;
+    wrong += r->alignment.score != r->found.hit.score || score_of_columns(c, r) != r->found.hit.score;
+  }
+  return wrong;
+}
+
+static int check(void *state, cli_check *check) {
+  comparison *c = state;
+  int code = find_right(c);
+  const double own = c->wrong;
+  if (code == CLI_OK && cli_ranks_several())
+    code = cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_DOUBLE, 1, &own, &c->wrong));
+  if (code == CLI_OK && cli_ranks_lead())
+    *check = (cli_check){.measure = "scores, hits and columns that differ",
+                         .error = c->wrong + (double)count_wrong_rows(c),
+                         .bound = 0};
+  return code;
 }
 
 /* ---- report ---- */
 
 static bool write_rows(FILE *file, const void *state) {
   const comparison *c = state;
-  const align_table table = {&c->query,     &c->target, c->reverse,   &c->scheme,
-                             c->statistics, c->rows,    c->row_count, c->cigar};
+  const align_table table = {&c->query,     &c->target, c->reverse,    &c->scheme,
+                             c->statistics, c->rows.at, c->rows.count, c->cigar};
   return align_write(file, c->format, &table);
 }
 
@@ -355,7 +383,7 @@ static void report(cli_json *json, const void *state) {
   cli_json_integer(json, "queries", c->query.count);
   cli_json_integer(json, "targets", c->target.count);
   cli_json_real(json, "cells", c->job.rate.amount);
-  cli_json_integer(json, "alignments", c->row_count);
+  cli_json_integer(json, "alignments", c->rows.count);
 }
 
 /* ---- command ---- */
@@ -424,6 +452,7 @@ static int load(void *state) {
   c->top = c->top < strands * c->target.count ? c->top : strands * c->target.count;
   c->job.rate = (cli_rate){CLI_GCUPS, (double)strands * (double)c->query.offsets[c->query.count] *
                                           (double)c->target.offsets[c->target.count]};
+  choose_targets(c);
   code = check_options(c);
   if (code == CLI_OK)
     code = make_room(c);
@@ -433,9 +462,8 @@ static int load(void *state) {
 static void release(void *state) {
   comparison *c = state;
   davit_align_database_destroy(c->database);
-  for (int64_t k = 0; k < c->row_count; k++)
-    davit_free(c->rows[k].cigar);
-  free(c->rows);
+  align_list_free(&c->rows);
+  align_list_free(&c->right);
   cli_sequences_free(&c->query);
   cli_sequences_free(&c->target);
 }
@@ -514,7 +542,10 @@ const cli_command cli_command_align = {
     .read = load,
     .run = run,
     .work = work,
+    .divides = divides,
+    .gather = gather,
     .check = check,
+    .check_on_all = true,
     .write = write_rows,
     .report = report,
     .release = release,

@@ -7,7 +7,7 @@
  * rows are those of the whole stream, because orders depend only on the seed, their number and the length
  * of the window. With --null stream a block is what scores are compared with: it has at least BLOCK
  * frames, if the stream has so many, and the next one begins a window before its end. Rows are kept until
- * the end (detect_rows.h). */
+ * the end (detect_rows.h). Several ranks all read the stream, and search the groups of its blocks in turn. */
 #include <davit/detect.h>
 #include <inttypes.h>
 #include <math.h>
@@ -18,6 +18,7 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/cli/detect_search.h"
+#include "src/cli/ranks.h"
 #include "src/cli/sound_options.h"
 
 /* Size of a block. With --null window its runs take a core a few seconds, and an H200 a tenth of one;
@@ -208,7 +209,7 @@ static double seconds_of(const detect_search *s, int64_t frames) {
 }
 
 /* The rows of the group in the block, with the numbers of the stream. */
-static int take_rows(detect_search *s, detect_group *g) {
+static int take_rows(detect_search *s, const detect_group *g) {
   int code = CLI_OK;
   for (int64_t i = 0; i < s->windows * g->count && code == CLI_OK; i++) {
     davit_detect_hit d = s->found[i];
@@ -218,23 +219,53 @@ static int take_rows(detect_search *s, detect_group *g) {
     d.offset += s->first;
     code = detect_rows_add(&s->rows, &d);
   }
-  /* Those of the next block, which begins before the end of this one, go on. */
+  return code;
+}
+
+/* Those of the next block, which begins before the end of this one, go on. */
+static void count_windows(detect_search *s, detect_group *g) {
   const int64_t moved = dvt_divide_up(s->moved, g->hop);
   g->windows += is_last(s) ? s->windows : dvt_at_most(s->windows, moved);
   s->all_windows = dvt_at_least(s->all_windows, g->windows);
-  return code;
+}
+
+/* Notes the rows of the group in the block; whether they are this rank's. */
+static int begin_turn(detect_search *s, const detect_group *g, bool *mine) {
+  const int64_t turn = s->turn_count;
+  *mine = turn % cli_ranks_count() == cli_ranks_rank();
+  if (!cli_ranks_several())
+    return CLI_OK;
+  if (turn == s->turn_room) {
+    const int64_t room = 2 * turn + 64;
+    int64_t *turns = dvt_reallocate(s->turns, (size_t)room, sizeof *turns);
+    if (!turns)
+      return cli_status(DAVIT_OUT_OF_HOST_MEMORY);
+    s->turns = turns;
+    s->turn_room = room;
+  }
+  s->turns[s->turn_count++] = s->windows * g->count;
+  return CLI_OK;
+}
+
+static int search_windows(detect_search *s, const detect_group *g) {
+  int code = cli_job_measure(&s->job);
+  if (code == CLI_OK)
+    code = check_block(s);
+  return code == CLI_OK ? take_rows(s, g) : code;
 }
 
 static int search_group(detect_search *s, detect_group *g) {
   const davit_detect_options o = options_of(s, g);
+  bool mine = true;
   s->at = g;
   int code = cli_status(davit_detect_windows(s->count, &s->windows, &o));
   if (code == CLI_OK)
-    code = cli_job_measure(&s->job);
+    code = begin_turn(s, g, &mine);
   if (code == CLI_OK)
-    code = check_block(s);
+    code = mine ? search_windows(s, g) : detect_rows_skip(&s->rows, s->windows * g->count);
   count_cells(s);
-  return code == CLI_OK ? take_rows(s, g) : code;
+  count_windows(s, g);
+  return code;
 }
 
 static void note_levels(detect_search *s) {
@@ -307,6 +338,57 @@ static int run(void *state) {
       note_stream(s);
   }
   return code;
+}
+
+/* ---- several ranks ---- */
+
+static bool divides(const void *state) {
+  (void)state;
+  return true;
+}
+
+enum { HITS = 256 }; /* sent at a time */
+
+/* Rank 0 takes what is sent even when it can write no more. */
+static int collect(detect_search *s, int rank, int64_t row, int64_t count) {
+  davit_detect_hit hits[HITS];
+  int code = CLI_OK;
+  for (int64_t at = 0; at < count; at += HITS) {
+    const int64_t now = dvt_at_most(count - at, HITS);
+    cli_ranks_receive(rank, (size_t)now * sizeof *hits, hits);
+    code = code == CLI_OK ? detect_rows_put(&s->rows, row + at, now, hits) : code;
+  }
+  return code;
+}
+
+static int hand_over(const detect_search *s, int64_t row, int64_t count) {
+  davit_detect_hit hits[HITS] = {0};
+  int code = CLI_OK;
+  for (int64_t at = 0; at < count; at += HITS) {
+    const int64_t now = dvt_at_most(count - at, HITS);
+    code = code == CLI_OK ? detect_rows_get(&s->rows, row + at, now, hits) : code;
+    cli_ranks_send((size_t)now * sizeof *hits, hits);
+  }
+  return code;
+}
+
+/* In the order in which one rank finds them. */
+static int gather(void *state) {
+  detect_search *s = state;
+  const int64_t own = s->differences;
+  int code = CLI_OK;
+  for (int64_t turn = 0, row = 0; turn < s->turn_count; row += s->turns[turn++]) {
+    const int rank = (int)(turn % cli_ranks_count());
+    int now = CLI_OK;
+    if (rank > 0 && cli_ranks_lead())
+      now = collect(s, rank, row, s->turns[turn]);
+    else if (rank > 0 && rank == cli_ranks_rank())
+      now = hand_over(s, row, s->turns[turn]);
+    code = code == CLI_OK ? now : code;
+  }
+  code = cli_ranks_agree(code);
+  return code == CLI_OK ? cli_status(cli_ranks_reduce(DAVIT_SUM, DAVIT_INT64, 1, &own, &s->differences))
+                        : code;
 }
 
 static int check(void *state, cli_check *check) {
@@ -457,6 +539,7 @@ static void release(void *state) {
   for (int g = 0; g < s->group_count; g++)
     davit_detector_destroy(s->groups[g].detector);
   detect_rows_close(&s->rows);
+  free(s->turns);
 }
 
 static const cli_choice nulls[] = {
@@ -536,6 +619,8 @@ const cli_command cli_command_detect = {
     .read = load,
     .run = run,
     .work = work,
+    .divides = divides,
+    .gather = gather,
     .check = check,
     .finish = finish,
     .write = write_rows,

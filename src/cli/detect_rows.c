@@ -30,12 +30,38 @@ static int64_t rank_of(const detect_rows *r, const davit_detect_hit *hit) {
   return llrint(hit->p_value * (double)(r->permutations + 1));
 }
 
-int detect_rows_add(detect_rows *r, const davit_detect_hit *hit) {
-  r->ranks[rank_of(r, hit)]++;
-  r->count++;
-  return fwrite(hit, sizeof *hit, 1, r->file) == 1
+static int append(detect_rows *r, int64_t count, const davit_detect_hit *hits) {
+  for (int64_t i = 0; i < count; i++)
+    r->ranks[rank_of(r, &hits[i])]++;
+  return fwrite(hits, sizeof *hits, (size_t)count, r->file) == (size_t)count
              ? CLI_OK
              : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+}
+
+int detect_rows_add(detect_rows *r, const davit_detect_hit *hit) {
+  r->count++;
+  return append(r, 1, hit);
+}
+
+static bool seek(const detect_rows *r, int64_t row) {
+  return !fseeko(r->file, (off_t)(row * (int64_t)sizeof(davit_detect_hit)), SEEK_SET);
+}
+
+int detect_rows_skip(detect_rows *r, int64_t count) {
+  r->count += count;
+  return seek(r, r->count) ? CLI_OK
+                           : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+}
+
+int detect_rows_put(detect_rows *r, int64_t row, int64_t count, const davit_detect_hit *hits) {
+  return seek(r, row) ? append(r, count, hits)
+                      : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be written");
+}
+
+int detect_rows_get(const detect_rows *r, int64_t row, int64_t count, davit_detect_hit *hits) {
+  return seek(r, row) && fread(hits, sizeof *hits, (size_t)count, r->file) == (size_t)count
+             ? CLI_OK
+             : cli_fail(CLI_FAILED, "the temporary file of the rows cannot be read");
 }
 
 void detect_rows_level(detect_rows *r, double at_s, float level) {

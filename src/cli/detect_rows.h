@@ -60,6 +60,12 @@ void detect_rows_close(detect_rows *rows);
  * effect may be detected, by all but its p-value. */
 int detect_rows_add(detect_rows *rows, const davit_detect_hit *hit);
 
+/* Leaves room for rows of other ranks. Later, rank 0 puts them there, and the others read theirs; `row` counts
+ * from 0. */
+int detect_rows_skip(detect_rows *rows, int64_t count);
+int detect_rows_put(detect_rows *rows, int64_t row, int64_t count, const davit_detect_hit *hits);
+int detect_rows_get(const detect_rows *rows, int64_t row, int64_t count, davit_detect_hit *hits);
+
 /* The level at a time of the stream; times do not fall. */
 void detect_rows_level(detect_rows *rows, double at_s, float level);
 

@@ -43,6 +43,8 @@ typedef struct detect_search {
   int64_t windows; /* of this group in the block */
   int64_t all_windows, all_frames;
   int64_t differences;
+  int64_t *turns; /* rows of each group in each block: work that ranks take in turn */
+  int64_t turn_count, turn_room;
   double effect_seconds; /* of the effects' features */
 } detect_search;
 

@@ -4,23 +4,41 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/base/text.h"
 
 static const char *command_name;
+static bool keeping;
+static char kept[4096]; /* the first message since it was asked for */
 
 void cli_fail_name(const char *command) {
   command_name = command;
 }
 
+void cli_fail_keep(bool keep) {
+  keeping = keep;
+}
+
+const char *cli_fail_kept(void) {
+  static char text[sizeof kept];
+  memcpy(text, kept, sizeof kept);
+  *kept = 0;
+  return text;
+}
+
 int cli_fail(int code, const char *format, ...) {
-  char text[4096];
+  char text[sizeof kept];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   dvt_make_printable(text);
-  if (command_name)
+  if (keeping && *kept)
+    return code;
+  if (keeping)
+    memcpy(kept, text, sizeof kept);
+  else if (command_name)
     fprintf(stderr, "davit %s: %s\n", command_name, text);
   else
     fprintf(stderr, "davit: %s\n", text);

@@ -5,6 +5,7 @@
 #define DAVIT_SRC_CLI_FAIL_H
 
 #include <davit/status.h>
+#include <stdbool.h>
 
 /* Exit codes that scripts rely on. CLI_HELP never leaves the process: main() prints the help and returns
  * CLI_OK. */
@@ -23,6 +24,10 @@ void cli_fail_name(const char *command);
 /* Prints one line, "davit COMMAND: …", on standard error and returns `code`. Control characters, which
  * a file name may contain, are printed as '?', so that a message is always one line. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* While messages are kept nothing is printed; kept() is the first of them since it was called, "" if there is none. */
+void cli_fail_keep(bool keep);
+const char *cli_fail_kept(void);
 
 /* CLI_OK for DAVIT_SUCCESS; else prints the library's sentence and returns the exit code for that status. */
 int cli_status(davit_status status);

@@ -3,20 +3,27 @@
 #include <davit/level3.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "ref/blas.h"
 #include "src/cli/blas_options.h"
+#include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
+#include "src/cli/ranks.h"
 
+/* Ranks divide C into a grid of blocks, one each. A rank reads the rows of op(A) and the columns of op(B) that its
+ * block needs, and multiplies them as one rank would. */
 typedef struct product {
   cli_job job;
   const char *a_path, *b_path, *c0_path;
   cli_output output;
   double alpha, beta;
   int transa, transb;
-  int64_t tile, m, n, k;
+  int64_t tile, m, n, k; /* of this rank's block of C */
+  int64_t all_m, all_n;  /* of C */
+  int grid[2];           /* ranks along the rows and columns of C; rank r is in row r % grid[0] */
   cli_operand left, right;
   davit_level3_report report;
   bool explain;
@@ -24,25 +31,79 @@ typedef struct product {
   cli_array a, b, c0, c; /* without --c0, `c0` is empty */
 } product;
 
+/* ---- the grid ---- */
+
+enum { STEP = 64 }; /* blocks begin at its multiples */
+
+/* The rows (dimension 0) or columns (1) of C from which on the blocks in row or column `at` of the grid reach. */
+static int64_t block_begin(const product *p, int dimension, int at) {
+  return cli_part_begin(dimension ? p->all_n : p->all_m, STEP, at, p->grid[dimension]);
+}
+
+/* Where rank `rank` is in the grid. */
+static int place_of(const product *p, int dimension, int rank) {
+  return dimension ? rank / p->grid[0] : rank % p->grid[0];
+}
+
+/* The part of an operand whose rows or columns become those of C; `rows`: in the file. */
+static cli_part part_of(const product *p, int dimension, bool rows) {
+  return (cli_part){.cut = rows ? CLI_CUT_ROWS : CLI_CUT_COLS,
+                    .index = place_of(p, dimension, cli_ranks_rank()),
+                    .count = p->grid[dimension],
+                    .step = STEP};
+}
+
+/* The grid for which ranks read least. */
+static void choose_grid(product *p) {
+  const int ranks = cli_ranks_count();
+  double least = INFINITY;
+  for (int rows = 1; rows <= ranks; rows++) {
+    const double read = (double)p->all_m / rows + (double)p->all_n * rows / ranks;
+    if (ranks % rows == 0 && read < least) {
+      least = read;
+      p->grid[0] = rows;
+      p->grid[1] = ranks / rows;
+    }
+  }
+}
+
+/* The shape of C, as far as the files say it at their beginnings. */
+static int peek(product *p) {
+  cli_array a, b;
+  bool known_a = false, known_b = false;
+  int code = cli_array_peek(p->a_path, NULL, &a, &known_a);
+  if (code == CLI_OK)
+    code = cli_array_peek(p->b_path, NULL, &b, &known_b);
+  const bool known = known_a && known_b;
+  p->all_m = known ? a.shape[p->transa ? 1 : 0] : 1;
+  p->all_n = known ? b.shape[p->transb ? 0 : 1] : 1;
+  return code;
+}
+
+/* ---- operands ---- */
+
 static int load_c0(product *p) {
+  cli_part part = part_of(p, 0, true);
   int code = cli_check_scalar("alpha", p->alpha, p->a.type);
   if (code == CLI_OK)
     code = cli_check_scalar("beta", p->beta, p->a.type);
   if (code == CLI_OK && p->c0_path)
-    code = cli_read_matrix(p->c0_path, NULL, CLI_MEMORY_PLAIN, &p->a, &p->c0);
+    code = cli_read_matrix(p->c0_path, NULL, CLI_MEMORY_PLAIN, &p->a, &part, &p->c0);
   p->beta = p->c0_path ? p->beta : 0;
   if (code != CLI_OK || !p->c0_path)
     return code;
-  return p->c0.shape[0] == p->m && p->c0.shape[1] == p->n
-             ? cli_array_to_fortran(&p->c0)
-             : cli_shape_fail(p->c0_path, &p->c0, "%" PRId64 " x %" PRId64, p->m, p->n);
+  if (part.all.shape[0] != p->all_m || part.all.shape[1] != p->all_n)
+    return cli_shape_fail(p->c0_path, &part.all, "%" PRId64 " x %" PRId64, p->all_m, p->all_n);
+  part = part_of(p, 1, false);
+  code = cli_part_take(&part, &p->c0);
+  return code == CLI_OK ? cli_array_to_fortran(&p->c0) : code;
 }
 
-static int load(void *state) {
-  product *p = state;
-  int code = cli_read_matrix(p->a_path, NULL, p->job.memory, NULL, &p->a);
+static int load_operands(product *p) {
+  cli_part a = part_of(p, 0, !p->transa), b = part_of(p, 1, p->transb);
+  int code = cli_read_matrix(p->a_path, NULL, p->job.memory, NULL, &a, &p->a);
   if (code == CLI_OK)
-    code = cli_read_matrix(p->b_path, NULL, p->job.memory, &p->a, &p->b);
+    code = cli_read_matrix(p->b_path, NULL, p->job.memory, &p->a, &b, &p->b);
   if (code != CLI_OK)
     return code;
   p->left = cli_operand_of(&p->a, p->transa);
@@ -50,11 +111,21 @@ static int load(void *state) {
   p->m = p->left.op_rows;
   p->k = p->left.op_cols;
   p->n = p->right.op_cols;
-  p->job.rate = (cli_rate){CLI_GFLOPS, 2 * (double)p->m * (double)p->n * (double)p->k};
-  if (p->right.op_rows != p->k)
-    return cli_shape_fail(p->b_path, &p->b, "%" PRId64 " %s, the other dimension of the product", p->k,
-                          p->transb ? "columns" : "rows");
-  code = load_c0(p);
+  p->all_m = a.whole;
+  p->all_n = b.whole;
+  p->job.rate = (cli_rate){CLI_GFLOPS, 2 * (double)p->all_m * (double)p->all_n * (double)p->k};
+  return p->right.op_rows == p->k
+             ? load_c0(p)
+             : cli_shape_fail(p->b_path, &b.all, "%" PRId64 " %s, the other dimension of the product", p->k,
+                              p->transb ? "columns" : "rows");
+}
+
+static int load(void *state) {
+  product *p = state;
+  int code = cli_ranks_several() ? peek(p) : CLI_OK;
+  choose_grid(p);
+  if (code == CLI_OK)
+    code = load_operands(p);
   return code == CLI_OK ? cli_array_create(p->a.type, 2, p->m, p->n, p->job.memory, &p->c) : code;
 }
 
@@ -94,6 +165,71 @@ static davit_status work(void *state, cli_array *c, bool reference) {
                              : multiply_s(p, c->data, reference, &options);
 }
 
+/* ---- several ranks ---- */
+
+static bool divides(const void *state) {
+  const product *p = state;
+  return !p->explain && strcmp(p->job.common.devices, "cpu") != 0;
+}
+
+/* Puts a block, column-major without gaps, where it belongs in C. */
+static void place_block(const product *p, int rank, const char *block, cli_array *c) {
+  const size_t bytes = cli_type_bytes(c->type);
+  const int row = place_of(p, 0, rank), col = place_of(p, 1, rank);
+  const int64_t begin = block_begin(p, 0, row), m = block_begin(p, 0, row + 1) - begin;
+  for (int64_t j = block_begin(p, 1, col); j < block_begin(p, 1, col + 1); j++, block += (size_t)m * bytes)
+    if (m > 0)
+      memcpy((char *)c->data + (size_t)(j * p->all_m + begin) * bytes, block, (size_t)m * bytes);
+}
+
+static size_t block_bytes(const product *p, int rank) {
+  const int row = place_of(p, 0, rank), col = place_of(p, 1, rank);
+  return (size_t)(block_begin(p, 0, row + 1) - block_begin(p, 0, row)) *
+         (size_t)(block_begin(p, 1, col + 1) - block_begin(p, 1, col)) * cli_type_bytes(p->c.type);
+}
+
+static void collect(const product *p, cli_array *c, cli_array *block) {
+  place_block(p, 0, p->c.data, c);
+  for (int rank = 1; rank < cli_ranks_count(); rank++) {
+    cli_ranks_receive(rank, block_bytes(p, rank), block->data);
+    place_block(p, rank, block->data, c);
+  }
+}
+
+/* The operands of the check are whole. */
+static int load_again(product *p) {
+  cli_array_free(&p->a);
+  cli_array_free(&p->b);
+  cli_array_free(&p->c0);
+  p->grid[0] = p->grid[1] = 1;
+  return load_operands(p);
+}
+
+static int gather(void *state) {
+  product *p = state;
+  const bool lead = cli_ranks_lead();
+  size_t most = 0;
+  for (int rank = 1; rank < cli_ranks_count(); rank++)
+    most = block_bytes(p, rank) > most ? block_bytes(p, rank) : most;
+  cli_array c = {0}, block = {0};
+  int code = lead ? cli_array_create(p->c.type, 2, p->all_m, p->all_n, CLI_MEMORY_PLAIN, &c) : CLI_OK;
+  if (lead && code == CLI_OK)
+    code = cli_array_create(CLI_U1, 1, (int64_t)most, 1, CLI_MEMORY_PLAIN, &block);
+  code = cli_ranks_agree(code);
+  if (code == CLI_OK && lead)
+    collect(p, &c, &block);
+  else if (code == CLI_OK)
+    cli_ranks_send(p->c.bytes, p->c.data);
+  cli_array_free(&block);
+  if (!lead || code != CLI_OK) {
+    cli_array_free(&c);
+    return code;
+  }
+  cli_array_free(&p->c);
+  p->c = c;
+  return p->job.common.check ? load_again(p) : CLI_OK;
+}
+
 /* SLATE's bound for gemm (Gates et al., SLATE Users' Guide; test/test_gemm.cc). */
 static int check(void *state, cli_check *check) {
   product *p = state;
@@ -110,8 +246,8 @@ static void report(cli_json *json, const void *state) {
   const product *p = state;
   const davit_level3_report *report = &p->report;
   cli_json_integer(json, "tile", report->tile);
-  cli_json_integer(json, "m", p->m);
-  cli_json_integer(json, "n", p->n);
+  cli_json_integer(json, "m", p->all_m);
+  cli_json_integer(json, "n", p->all_n);
   cli_json_integer(json, "k", p->k);
   cli_json_integer(json, "products", report->products);
   cli_json_integer(json, "evictions", report->evictions);
@@ -177,6 +313,8 @@ const cli_command cli_command_gemm = {
     .initial = offsetof(product, c0),
     .read = load,
     .work = work,
+    .divides = divides,
+    .gather = gather,
     .check = check,
     .report = report,
     .print = print,

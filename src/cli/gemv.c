@@ -31,7 +31,7 @@ static int load_y0(product *p) {
 
 static int load(void *state) {
   product *p = state;
-  int code = cli_read_matrix(p->a_path, NULL, p->job.memory, NULL, &p->a);
+  int code = cli_read_matrix(p->a_path, NULL, p->job.memory, NULL, NULL, &p->a);
   if (code != CLI_OK)
     return code;
   p->matrix = cli_operand_of(&p->a, p->trans);

@@ -9,6 +9,7 @@
 #include "src/cli/frame/job.h"
 #include "src/cli/frame/man.h"
 #include "src/cli/frame/nearest.h"
+#include "src/cli/ranks.h"
 
 #define COMMAND_ROW(name) &cli_command_##name,
 static const cli_command *const commands[] = {CLI_COMMANDS(COMMAND_ROW) NULL};
@@ -95,9 +96,12 @@ static void print_warning(void) {
 }
 
 int main(int argc, char **argv) {
-  const int code = dispatch(argc - 1, argv + 1);
-  print_warning();
+  int code = cli_ranks_open();
+  if (code == CLI_OK)
+    code = dispatch(argc - 1, argv + 1);
+  if (cli_ranks_lead())
+    print_warning();
   if ((fflush(stdout) || ferror(stdout)) && code == CLI_OK)
-    return cli_fail(CLI_FAILED, "cannot write to standard output");
-  return code;
+    code = cli_fail(CLI_FAILED, "cannot write to standard output");
+  return cli_ranks_close(code);
 }

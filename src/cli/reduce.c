@@ -7,6 +7,7 @@
 #include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
+#include "src/cli/ranks.h"
 #include "src/cli/reduce_fold.h"
 
 /* ---- operand ---- */
@@ -102,17 +103,15 @@ static int check_output(const reduction *r, const cli_array *shape) {
 
 static int check_length(const reduction *r) {
   const bool needs_one = reduce_gives_place(r) || r->op == REDUCE_MEAN || r->op == REDUCE_VAR;
-  return r->length || !r->groups || !needs_one
+  return reduce_length(r) || !r->groups || !needs_one
              ? CLI_OK
              : cli_shape_fail(r->path, &r->x,
                               "at least one element, of which there would be a place or a mean");
 }
 
-static int load(void *state) {
-  reduction *r = state;
-  cli_array shape = {.shape = {1, 1}, .fortran = true};
-  int code = cli_read_numbers(r->path, &r->job.common.raw, r->job.memory, &r->x);
-  r->job.rate = (cli_rate){CLI_GBYTES, (double)r->x.bytes};
+static int load_part(reduction *r, cli_array *shape) {
+  int code = cli_read_numbers(r->path, &r->job.common.raw, r->job.memory, &r->part, &r->x);
+  r->job.rate = (cli_rate){CLI_GBYTES, (double)r->part.whole * (double)cli_type_bytes(r->x.type)};
   if (code == CLI_OK && reduce_is_real(r))
     code = to_double(&r->x);
   if (code != CLI_OK)
@@ -120,9 +119,17 @@ static int load(void *state) {
   r->groups = 1;
   r->length = cli_array_count(&r->x);
   if (cli_is_given(r->job.command, &r->job.common, "--axis"))
-    code = group_by_axis(r, &shape);
-  else if (reduce_gives_place(r))
-    code = to_c_order(&r->x);
+    return group_by_axis(r, shape);
+  return reduce_gives_place(r) ? to_c_order(&r->x) : CLI_OK;
+}
+
+static int load(void *state) {
+  reduction *r = state;
+  cli_array shape = {.shape = {1, 1}, .fortran = true};
+  r->part = (cli_part){.index = cli_ranks_rank(), .count = cli_ranks_count()};
+  if (cli_ranks_several())
+    cli_job_on_host(&r->job);
+  int code = load_part(r, &shape);
   if (code == CLI_OK)
     code = check_output(r, &shape);
   if (code == CLI_OK)
@@ -136,6 +143,28 @@ static int load(void *state) {
 
 static davit_status work(void *state, cli_array *result, bool reference) {
   return reduce_compute(state, result->data, reference);
+}
+
+/* ---- several ranks ---- */
+
+/* The reference adds from left to right, and a segmented scan rounds by where its segments begin. */
+static bool divides(const void *state) {
+  const reduction *r = state;
+  return strcmp(r->job.common.devices, "cpu") != 0 && !cli_is_given(r->job.command, &r->job.common, "--axis");
+}
+
+/* All have the result; the operand of the check is whole. */
+static int gather(void *state) {
+  reduction *r = state;
+  cli_array unused = {0};
+  if (!r->job.common.check || !cli_ranks_lead())
+    return CLI_OK;
+  for (cli_array *array = &r->x; array <= &r->scan; array++)
+    if (array != &r->result)
+      cli_array_free(array);
+  r->part = (cli_part){.count = 1};
+  const int code = load_part(r, &unused);
+  return code == CLI_OK ? reduce_room(r) : code;
 }
 
 /* ---- check ---- */
@@ -278,7 +307,7 @@ static const cli_choice operators[] = {
 static void report(cli_json *json, const void *state) {
   const reduction *r = state;
   cli_json_string(json, "op", cli_choice_name(operators, r->op));
-  cli_json_integer(json, "n", r->groups * r->length);
+  cli_json_integer(json, "n", r->groups * reduce_length(r));
 }
 
 const cli_command cli_command_reduce = {
@@ -317,6 +346,8 @@ const cli_command cli_command_reduce = {
     .result = offsetof(reduction, result),
     .read = load,
     .work = work,
+    .divides = divides,
+    .gather = gather,
     .check = check,
     .print = print,
     .json = json,

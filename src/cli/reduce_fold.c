@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "ref/ref.h"
+#include "src/cli/ranks.h"
+
+static bool is_divided(const reduction *r) {
+  return r->part.count > 1;
+}
 
 /* ---- folds ---- */
 
@@ -27,6 +32,8 @@ static davit_status fold(const reduction *r, davit_operator op, const void *x, v
                          bool reference) {
   const size_t bytes = cli_type_bytes(r->x.type);
   const davit_type type = cli_number_type(r->x.type);
+  if (is_divided(r) && !reference)
+    return cli_ranks_reduce(op, type, r->length, x, results);
   if (r->groups == 1 && !reference)
     return davit_reduce(op, type, r->length, x, results, &(davit_reduce_options){CLI_DEVICES(r)});
   if (r->length > 0 && !reference)
@@ -42,7 +49,7 @@ static davit_status fold(const reduction *r, davit_operator op, const void *x, v
 
 static void divide(const reduction *r, double *results) {
   for (int64_t i = 0; i < r->groups; i++)
-    results[i] /= (double)r->length;
+    results[i] /= (double)reduce_length(r);
 }
 
 static void squares_of_differences(const reduction *r, const double *means, double *terms) {
@@ -53,36 +60,45 @@ static void squares_of_differences(const reduction *r, const double *means, doub
 }
 
 /* The exponent of the group's largest element: divided by it, squares neither overflow nor vanish. */
-static int exponent_of(const reduction *r, int64_t group) {
-  if (r->length == 0)
-    return 0;
+static davit_status find_exponent(const reduction *r, int64_t group, int *exponent) {
   const double *x = (const double *)r->x.data + group * r->length;
-  double largest = 0;
+  double largest = 0, here = 0;
   for (int64_t k = 0; k < r->length; k++)
-    largest = fmax(largest, fabs(x[k]));
-  return largest > 0 && isfinite(largest) ? ilogb(largest) : 0;
+    here = fmax(here, fabs(x[k]));
+  largest = here;
+  const davit_status status =
+      is_divided(r) ? cli_ranks_reduce(DAVIT_MAX, DAVIT_DOUBLE, 1, &here, &largest) : DAVIT_SUCCESS;
+  *exponent = largest > 0 && isfinite(largest) ? ilogb(largest) : 0;
+  return status;
 }
 
-static void scaled_squares(const reduction *r, double *terms) {
+static davit_status scale_squares(const reduction *r, double *terms) {
   const double *x = r->x.data;
-  for (int64_t i = 0; i < r->groups; i++) {
-    const int exponent = exponent_of(r, i);
+  davit_status status = DAVIT_SUCCESS;
+  for (int64_t i = 0; i < r->groups && status == DAVIT_SUCCESS; i++) {
+    int exponent;
+    status = find_exponent(r, i, &exponent);
     for (int64_t k = i * r->length; k < (i + 1) * r->length; k++)
       terms[k] = ldexp(x[k], -exponent) * ldexp(x[k], -exponent);
   }
+  return status;
 }
 
-static void scaled_roots(const reduction *r, double *results) {
-  for (int64_t i = 0; i < r->groups; i++)
-    results[i] = ldexp(sqrt(results[i]), exponent_of(r, i));
+static davit_status scale_roots(const reduction *r, double *results) {
+  davit_status status = DAVIT_SUCCESS;
+  for (int64_t i = 0; i < r->groups && status == DAVIT_SUCCESS; i++) {
+    int exponent;
+    status = find_exponent(r, i, &exponent);
+    results[i] = ldexp(sqrt(results[i]), exponent);
+  }
+  return status;
 }
 
 static davit_status norms(const reduction *r, double *results, bool reference) {
-  scaled_squares(r, r->terms.data);
-  const davit_status status = fold(r, DAVIT_SUM, r->terms.data, results, reference);
+  davit_status status = scale_squares(r, r->terms.data);
   if (status == DAVIT_SUCCESS)
-    scaled_roots(r, results);
-  return status;
+    status = fold(r, DAVIT_SUM, r->terms.data, results, reference);
+  return status == DAVIT_SUCCESS ? scale_roots(r, results) : status;
 }
 
 static davit_status means(const reduction *r, double *results, bool reference) {
@@ -100,28 +116,51 @@ static davit_status variances(const reduction *r, double *results, bool referenc
   return status;
 }
 
-/* The first element that is the extreme one, which is NaN as soon as one of them is. */
-static int64_t first_like(const cli_array *x, int64_t begin, int64_t length, const cli_array *extreme,
-                          int64_t group) {
+/* The extreme one is NaN as soon as an element is. */
+static bool is_extreme(const cli_array *x, int64_t k, const cli_array *extreme, int64_t group) {
+  if (!cli_is_floating(x->type))
+    return cli_integer(x, k) == cli_integer(extreme, group);
+  const long double value = cli_number(extreme, group), found = cli_number(x, k);
+  return found == value || (isnan(value) && isnan(found));
+}
+
+static int64_t first_extreme(const reduction *r, int64_t group) {
   int64_t k = 0;
-  if (cli_is_floating(x->type)) {
-    const long double value = cli_number(extreme, group);
-    while (k < length - 1 && cli_number(x, begin + k) != value &&
-           !(isnan(value) && isnan(cli_number(x, begin + k))))
-      k++;
-    return k;
-  }
-  const int64_t value = cli_integer(extreme, group);
-  while (k < length - 1 && cli_integer(x, begin + k) != value)
+  while (k < r->length - 1 && !is_extreme(&r->x, group * r->length + k, &r->extremes, group))
     k++;
   return k;
+}
+
+/* The number in C order of what is at `place` in memory. */
+static int64_t number_of(const cli_array *array, int64_t place) {
+  int64_t number = 0;
+  if (!array->fortran)
+    return place;
+  for (int k = 0; k < array->ndim; k++) {
+    number = number * array->shape[k] + place % array->shape[k];
+    place /= array->shape[k];
+  }
+  return number;
+}
+
+/* Of all ranks; the number of their elements may be that of C order, but they lie as in the file. */
+static davit_status first_of_ranks(const reduction *r, int64_t *result) {
+  int64_t first = INT64_MAX;
+  for (int64_t k = 0; k < r->length; k++)
+    if (is_extreme(&r->x, k, &r->extremes, 0)) {
+      const int64_t number = number_of(&r->part.all, r->part.begin + k);
+      first = number < first ? number : first;
+    }
+  return cli_ranks_reduce(DAVIT_MIN, DAVIT_INT64, 1, &first, result);
 }
 
 static davit_status places(const reduction *r, int64_t *results, bool reference) {
   const davit_operator op = r->op == REDUCE_ARGMIN ? DAVIT_MIN : DAVIT_MAX;
   const davit_status status = fold(r, op, r->x.data, r->extremes.data, reference);
+  if (status == DAVIT_SUCCESS && is_divided(r))
+    return first_of_ranks(r, results);
   for (int64_t i = 0; i < r->groups && status == DAVIT_SUCCESS; i++)
-    results[i] = first_like(&r->x, i * r->length, r->length, &r->extremes, i);
+    results[i] = first_extreme(r, i);
   return status;
 }
 

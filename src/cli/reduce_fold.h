@@ -8,6 +8,7 @@
 
 #include <davit/operator.h>
 
+#include "src/cli/formats/part.h"
 #include "src/cli/frame/job.h"
 
 /* The values of davit_operator, and more. */
@@ -25,8 +26,9 @@ typedef struct reduction {
   cli_output output;
   int op; /* of davit_operator or reduce_op */
   int64_t axis;
-  bool ordered; /* changes nothing: the library has one order */
-  int64_t groups, length;
+  bool ordered;           /* changes nothing: the library has one order */
+  int64_t groups, length; /* here; of several ranks each has a part of the only group */
+  cli_part part;
   cli_array x, result;       /* groups × length elements; `result`: one a group */
   cli_array terms, extremes; /* scratch, as far as the operator needs it, */
   cli_array flags, scan;     /* and for more than one group */
@@ -37,6 +39,11 @@ int reduce_room(reduction *r);
 
 /* One result a group, of x's type; places are int64. */
 davit_status reduce_compute(const reduction *r, void *results, bool reference);
+
+/* Elements of the group, on all ranks. */
+static inline int64_t reduce_length(const reduction *r) {
+  return r->groups == 1 && r->part.count > 1 ? r->part.whole : r->length;
+}
 
 /* Whether the operator gives the place of an element. */
 static inline bool reduce_gives_place(const reduction *r) {

@@ -2,12 +2,15 @@
 /* davit scan: prefix sums, products, minima and maxima, of one sequence or of segments. */
 #include <davit/scan.h>
 #include <math.h>
+#include <string.h>
 
 #include "ref/ref.h"
+#include "src/cli/formats/array_file.h"
 #include "src/cli/formats/compare.h"
 #include "src/cli/formats/operand.h"
 #include "src/cli/frame/job.h"
 #include "src/cli/operator.h"
+#include "src/cli/ranks.h"
 
 typedef struct prefix {
   cli_job job;
@@ -15,19 +18,42 @@ typedef struct prefix {
   cli_output output;
   davit_operator op;
   bool exclusive;
+  bool divided;          /* among ranks */
+  int64_t n;             /* of all ranks */
   cli_array x, flags, y; /* without --flags, `flags` is empty */
 } prefix;
 
+/* Sums and products of floats are left to rank 0: their rounding depends on how the vector is divided. */
+static int choose_part(const prefix *p, cli_part *part) {
+  cli_array x;
+  bool known = false;
+  const int code = cli_array_peek(p->path, &p->job.common.raw, &x, &known);
+  const bool exact = known && (!cli_is_floating(x.type) || p->op == DAVIT_MIN || p->op == DAVIT_MAX);
+  *part = (cli_part){.index = cli_ranks_rank(), .count = exact ? cli_ranks_count() : 1};
+  return code;
+}
+
+static int load_part(prefix *p, cli_part *part) {
+  const cli_memory memory = p->job.memory;
+  int code = cli_read_number_vector(p->path, &p->job.common.raw, memory, part, &p->x);
+  p->n = part->whole;
+  if (code == CLI_OK && p->flags_path)
+    code = cli_read_flags(p->flags_path, memory, p->path, p->n, part, &p->flags);
+  const double bytes = (double)(2 * cli_type_bytes(p->x.type) + (p->flags_path ? 1 : 0));
+  p->job.rate = (cli_rate){CLI_GBYTES, bytes * (double)p->n};
+  return code;
+}
+
 static int load(void *state) {
   prefix *p = state;
-  const cli_memory memory = p->job.memory;
-  int code = cli_read_number_vector(p->path, &p->job.common.raw, memory, &p->x);
-  if (code == CLI_OK && p->flags_path)
-    code = cli_read_flags(p->flags_path, memory, p->path, &p->x, &p->flags);
+  cli_part part = {.count = 1};
+  int code = cli_ranks_several() ? choose_part(p, &part) : CLI_OK;
+  p->divided = part.count > 1;
+  if (p->divided)
+    cli_job_on_host(&p->job);
   if (code == CLI_OK)
-    code = cli_array_create(p->x.type, 1, p->x.shape[0], 1, memory, &p->y);
-  p->job.rate = (cli_rate){CLI_GBYTES, (double)(p->x.bytes + p->flags.bytes + p->y.bytes)};
-  return code;
+    code = load_part(p, &part);
+  return code == CLI_OK ? cli_array_create(p->x.type, 1, p->x.shape[0], 1, p->job.memory, &p->y) : code;
 }
 
 static davit_status work(void *state, cli_array *y, bool reference) {
@@ -40,10 +66,62 @@ static davit_status work(void *state, cli_array *y, bool reference) {
     dvt_ref_scan(p->op, type, kind, n, p->x.data, p->flags.data, y->data);
     return DAVIT_SUCCESS;
   }
+  if (p->divided)
+    return cli_ranks_scan(p->op, type, kind, n, p->x.data, p->flags.data, y->data);
   return p->flags.ndim
              ? davit_segmented_scan(p->op, type, kind, n, p->x.data, p->flags.data, y->data, &options)
              : davit_scan(p->op, type, kind, n, p->x.data, y->data, &options);
 }
+
+/* ---- several ranks ---- */
+
+static bool divides(const void *state) {
+  return strcmp(((const prefix *)state)->job.common.devices, "cpu") != 0;
+}
+
+static void collect(const prefix *p, cli_array *y) {
+  const size_t bytes = cli_type_bytes(y->type);
+  const int ranks = cli_ranks_count();
+  if (p->y.bytes)
+    memcpy(y->data, p->y.data, p->y.bytes);
+  for (int rank = 1; rank < ranks; rank++) {
+    const int64_t begin = cli_part_begin(p->n, 0, rank, ranks),
+                  end = cli_part_begin(p->n, 0, rank + 1, ranks);
+    cli_ranks_receive(rank, (size_t)(end - begin) * bytes, (char *)y->data + (size_t)begin * bytes);
+  }
+}
+
+/* The operands of the check are whole. */
+static int load_again(prefix *p) {
+  cli_part whole = {.count = 1};
+  cli_array_free(&p->x);
+  cli_array_free(&p->flags);
+  p->divided = false;
+  return load_part(p, &whole);
+}
+
+static int gather(void *state) {
+  prefix *p = state;
+  cli_array y = {0};
+  if (!p->divided)
+    return CLI_OK;
+  const bool lead = cli_ranks_lead();
+  const int code =
+      cli_ranks_agree(lead ? cli_array_create(p->y.type, 1, p->n, 1, CLI_MEMORY_PLAIN, &y) : CLI_OK);
+  if (code == CLI_OK && lead)
+    collect(p, &y);
+  else if (code == CLI_OK)
+    cli_ranks_send(p->y.bytes, p->y.data);
+  if (code != CLI_OK || !lead) {
+    cli_array_free(&y);
+    return code;
+  }
+  cli_array_free(&p->y);
+  p->y = y;
+  return p->job.common.check ? load_again(p) : CLI_OK;
+}
+
+/* ---- the check ---- */
 
 /* The largest error of an element, relative to its bound. A term of a sum of k goes through k additions at
  * most, in whatever order they are done. */
@@ -90,7 +168,7 @@ static void report(cli_json *json, const void *state) {
   const prefix *p = state;
   cli_json_string(json, "op", davit_operator_string(p->op));
   cli_json_bool(json, "exclusive", p->exclusive);
-  cli_json_integer(json, "n", p->x.shape[0]);
+  cli_json_integer(json, "n", p->n);
 }
 
 const cli_command cli_command_scan = {
@@ -112,6 +190,8 @@ const cli_command cli_command_scan = {
     .result = offsetof(prefix, y),
     .read = load,
     .work = work,
+    .divides = divides,
+    .gather = gather,
     .check = check,
     .report = report,
 };

@@ -49,52 +49,82 @@ static int take_all(cli_input *input, cli_array *array) {
   return CLI_OK;
 }
 
-static int read_raw(cli_input *input, const cli_raw *raw, cli_array *array) {
+static int open_raw(cli_input *input, const cli_raw *raw, cli_array *array) {
   array->shape[0] = array->shape[1] = 1;
   if (!cli_dtype_parse(raw->dtype, array))
     return cli_fail(CLI_USAGE, "--dtype takes one of " CLI_DTYPES ", or one of them after < or >, not '%s'",
                     raw->dtype);
   int code = raw->shape ? parse_raw_shape(raw->shape, array) : take_all(input, array);
-  if (code == CLI_OK)
-    code = cli_file_check(input, array);
-  return code == CLI_OK ? cli_file_elements(input, array) : code;
+  return code == CLI_OK ? cli_file_check(input, array) : code;
 }
 
 /* ---- all ---- */
 
+/* Whether the elements come next, after a shape that is known. */
+static bool is_binary(cli_input *input, const cli_raw *raw) {
+  return (raw && raw->dtype) || cli_input_peek(input) == CLI_NPY_FIRST_BYTE;
+}
+
+static int open_binary(cli_input *input, const cli_raw *raw, cli_array *array) {
+  return raw && raw->dtype ? open_raw(input, raw, array) : cli_npy_open(input, array);
+}
+
+static int read_text(cli_input *input, cli_columns *columns, cli_array *array) {
+  if (cli_input_peek(input) == '%')
+    return cli_mtx_read(input, array);
+  return columns ? cli_csv_read(input, columns, array) : refuse(input);
+}
+
+static int read_open(cli_input *input, const cli_raw *raw, cli_columns *columns, cli_part *part,
+                     cli_array *array) {
+  int code;
+  if (is_binary(input, raw)) {
+    code = open_binary(input, raw, array);
+    if (code != CLI_OK)
+      return code;
+    return part ? cli_part_elements(input, part, array) : cli_file_elements(input, array);
+  }
+  code = read_text(input, columns, array);
+  return code == CLI_OK && part ? cli_part_take(part, array) : code;
+}
+
 /* `columns` of points, which may be CSV; NULL: the file has no points. */
 static int read_array(const char *path, const cli_raw *raw, cli_memory memory, cli_columns *columns,
-                      cli_array *array) {
+                      cli_part *part, cli_array *array) {
   *array = (cli_array){.wanted = memory};
   cli_input input;
   int code = cli_input_open(path, &input);
   if (code != CLI_OK)
     return code;
-  const int first = cli_input_peek(&input);
-  if (raw && raw->dtype)
-    code = read_raw(&input, raw, array);
-  else if (first == CLI_NPY_FIRST_BYTE)
-    code = cli_npy_read(&input, array);
-  else if (first == '%')
-    code = cli_mtx_read(&input, array);
-  else if (columns)
-    code = cli_csv_read(&input, columns, array);
-  else
-    code = refuse(&input);
+  code = read_open(&input, raw, columns, part, array);
   cli_input_close(&input);
   if (code != CLI_OK)
     cli_array_free(array);
   return code;
 }
 
-int cli_array_read(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array) {
-  return read_array(path, raw, memory, NULL, array);
+int cli_array_read(const char *path, const cli_raw *raw, cli_memory memory, cli_part *part,
+                   cli_array *array) {
+  return read_array(path, raw, memory, NULL, part, array);
+}
+
+int cli_array_peek(const char *path, const cli_raw *raw, cli_array *array, bool *known) {
+  *array = (cli_array){0};
+  cli_input input;
+  int code = cli_input_open(path, &input);
+  if (code != CLI_OK)
+    return code;
+  *known = is_binary(&input, raw);
+  if (*known)
+    code = open_binary(&input, raw, array);
+  cli_input_close(&input);
+  return code;
 }
 
 int cli_points_read(const char *path, const cli_raw *raw, cli_memory memory, cli_columns *columns,
                     cli_array *array) {
   columns->count = 0;
-  const int code = read_array(path, raw, memory, columns, array);
+  const int code = read_array(path, raw, memory, columns, NULL, array);
   return code == CLI_OK && columns->wanted && !columns->count ? cli_columns_take(path, columns, array) : code;
 }
 

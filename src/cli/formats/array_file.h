@@ -9,10 +9,14 @@
 #include "src/cli/formats/array.h"
 #include "src/cli/formats/columns.h"
 #include "src/cli/formats/input.h"
+#include "src/cli/formats/part.h"
 
-/* Reads the .npy or .mtx file at `path` ("-": standard input). The first byte decides which it is, unless
- * `raw` (may be NULL) says that there are elements alone, in C order. */
-int cli_array_read(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array);
+/* Reads the .npy or .mtx file at `path` ("-": standard input), or a part of it (NULL: all). The first byte decides
+ * which it is, unless `raw` (may be NULL) says that there are elements alone, in C order. */
+int cli_array_read(const char *path, const cli_raw *raw, cli_memory memory, cli_part *part, cli_array *array);
+
+/* The shape, the order and the type alone, where the file says so at its beginning; else *known is false. */
+int cli_array_peek(const char *path, const cli_raw *raw, cli_array *array, bool *known);
 
 /* The same for points, one a row; anything else is read as CSV. `columns` says which columns to take, and
  * afterwards which were taken: of a table those that columns.h chooses, of a matrix all but where some are
@@ -24,11 +28,10 @@ int cli_points_read(const char *path, const cli_raw *raw, cli_memory memory, cli
  * leaves in it. A reader makes room for as many elements as the file's length allows; where that is not
  * known, the block grows as data arrive. */
 enum { CLI_NPY_FIRST_BYTE = 0x93 };
-int cli_npy_read(cli_input *input, cli_array *array);
 int cli_mtx_read(cli_input *input, cli_array *array);
 int cli_csv_read(cli_input *input, cli_columns *columns, cli_array *array);
 
-/* The first step of cli_npy_read(): all but the elements, which come next in the file. */
+/* All but the elements, which come next in the file. */
 int cli_npy_open(cli_input *input, cli_array *array);
 
 /* Write an array; false on a write error, with errno. */

@@ -10,6 +10,7 @@
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/archive.h"
+#include "src/cli/ranks.h"
 
 int cli_input_open(const char *path, cli_input *input) {
   static bool standard_input_taken;
@@ -17,6 +18,8 @@ int cli_input_open(const char *path, cli_input *input) {
   *input = (cli_input){.name = standard ? "standard input" : path};
   if (standard && standard_input_taken)
     return cli_fail(CLI_USAGE, "standard input ('-') can stand for one operand only");
+  if (standard && cli_ranks_one_reader() != CLI_OK)
+    return CLI_USAGE;
   standard_input_taken |= standard;
   if (!standard && cli_archive_named(path)) {
     input->sized = true;

@@ -14,6 +14,7 @@
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/input.h"
+#include "src/cli/ranks.h"
 
 /* A descriptor, because htslib takes some paths for remote addresses. */
 static int descriptor_of(const char *path) {
@@ -26,6 +27,8 @@ int cli_lines_open(const char *path, cli_lines *lines) {
   *lines = (cli_lines){.name = standard ? "standard input" : path};
   if (standard && standard_input_taken)
     return cli_fail(CLI_USAGE, "standard input ('-') can stand for one operand only");
+  if (standard && cli_ranks_one_reader() != CLI_OK)
+    return CLI_USAGE;
   standard_input_taken |= standard;
   hts_set_log_level(HTS_LOG_OFF);
   const int descriptor = descriptor_of(path);

@@ -209,11 +209,6 @@ int cli_npy_open(cli_input *input, cli_array *array) {
   return code == CLI_OK ? cli_file_check(input, array) : code;
 }
 
-int cli_npy_read(cli_input *input, cli_array *array) {
-  const int code = cli_npy_open(input, array);
-  return code == CLI_OK ? cli_file_elements(input, array) : code;
-}
-
 /* ---- writing ---- */
 
 bool cli_npy_write(FILE *file, const cli_array *array) {

@@ -32,9 +32,15 @@ static int to_vector(const char *path, cli_array *array) {
   return CLI_OK;
 }
 
+/* Also of a part, which has one dimension already. */
+static int part_to_vector(const char *path, cli_part *part, cli_array *array) {
+  const int code = part ? to_vector(path, &part->all) : CLI_OK;
+  return code == CLI_OK ? to_vector(path, array) : code;
+}
+
 static int read_floating(const char *path, const cli_raw *raw, cli_memory memory, const cli_array *like,
-                         cli_array *array) {
-  const int code = cli_array_read(path, raw, memory, array);
+                         cli_part *part, cli_array *array) {
+  const int code = cli_array_read(path, raw, memory, part, array);
   if (code != CLI_OK)
     return code;
   if (like && array->type != like->type)
@@ -44,13 +50,13 @@ static int read_floating(const char *path, const cli_raw *raw, cli_memory memory
 }
 
 int cli_read_matrix(const char *path, const cli_raw *raw, cli_memory memory, const cli_array *like,
-                    cli_array *array) {
-  const int code = read_floating(path, raw, memory, like, array);
+                    cli_part *part, cli_array *array) {
+  const int code = read_floating(path, raw, memory, like, part, array);
   return code == CLI_OK && array->ndim != 2 ? cli_shape_fail(path, array, "a matrix") : code;
 }
 
 int cli_read_vector(const char *path, cli_memory memory, const cli_array *like, cli_array *array) {
-  const int code = read_floating(path, NULL, memory, like, array);
+  const int code = read_floating(path, NULL, memory, like, NULL, array);
   return code == CLI_OK ? to_vector(path, array) : code;
 }
 
@@ -79,25 +85,28 @@ static int widen(cli_array *array) {
   return CLI_OK;
 }
 
-int cli_read_numbers(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array) {
-  const int code = cli_array_read(path, raw, memory, array);
+int cli_read_numbers(const char *path, const cli_raw *raw, cli_memory memory, cli_part *part,
+                     cli_array *array) {
+  const int code = cli_array_read(path, raw, memory, part, array);
   return code == CLI_OK && array->type == CLI_U1 ? widen(array) : code;
 }
 
-int cli_read_number_vector(const char *path, const cli_raw *raw, cli_memory memory, cli_array *array) {
-  const int code = cli_read_numbers(path, raw, memory, array);
-  return code == CLI_OK ? to_vector(path, array) : code;
+int cli_read_number_vector(const char *path, const cli_raw *raw, cli_memory memory, cli_part *part,
+                           cli_array *array) {
+  const int code = cli_read_numbers(path, raw, memory, part, array);
+  return code == CLI_OK ? part_to_vector(path, part, array) : code;
 }
 
-int cli_read_flags(const char *path, cli_memory memory, const char *of_path, const cli_array *of,
+int cli_read_flags(const char *path, cli_memory memory, const char *of_path, int64_t length, cli_part *part,
                    cli_array *flags) {
-  int code = cli_array_read(path, NULL, memory, flags);
+  int code = cli_array_read(path, NULL, memory, part, flags);
   if (code == CLI_OK && flags->type != CLI_U1)
     return cli_fail(CLI_INPUT, "%s: expected uint8, found %s", path, cli_type_name(flags->type));
   if (code == CLI_OK)
-    code = to_vector(path, flags);
-  if (code == CLI_OK && flags->shape[0] != of->shape[0])
-    return cli_shape_fail(path, flags, "a vector of %" PRId64 " as in %s", of->shape[0], of_path);
+    code = part_to_vector(path, part, flags);
+  const cli_array *whole = part ? &part->all : flags;
+  if (code == CLI_OK && whole->shape[0] != length)
+    return cli_shape_fail(path, whole, "a vector of %" PRId64 " as in %s", length, of_path);
   return code;
 }
 

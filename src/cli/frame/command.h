@@ -21,6 +21,7 @@
  *   open      the devices of --devices, then the outputs, before any work
  *   read      command: read operands, create results, set job->rate
  *   run       work, warmup + repeat times, each timed; or the command's own `run`
+ *   gather    command, with several ranks: bring together what they have, on rank 0
  *   check     command, with --check: compare with the reference, set job->check
  *   finish    command: what the result still needs before it is written
  *   write     all outputs, then give all of them their names; nothing if the check failed
@@ -29,7 +30,11 @@
  *   free      outputs, arrays, the job's memory, and what `release` frees
  *
  * A step that returns anything but CLI_OK ends the command with that exit code; `free` always runs. Functions
- * that a command does not need are NULL. */
+ * that a command does not need are NULL.
+ *
+ * With several ranks (ranks.h) a command that `divides` goes through these steps on all of them: `open` gives each
+ * rank devices of its own, `read` should read its part alone, `run` does its part; outputs, `check`, `finish` and
+ * `report` are rank 0's, where the result is whole after `gather`. Other commands run on rank 0. */
 #ifndef DAVIT_SRC_CLI_FRAME_COMMAND_H
 #define DAVIT_SRC_CLI_FRAME_COMMAND_H
 
@@ -201,7 +206,10 @@ struct cli_command {
   /* Computes the result, on the devices or by the CPU reference, into `result`: the command's array of
    * results or the reference's (cli_job_reference()); NULL for a command that has no such array. */
   davit_status (*work)(void *state, cli_array *result, bool reference);
+  bool (*divides)(const void *state); /* whether several ranks share the work; NULL: never */
+  int (*gather)(void *state);
   int (*check)(void *state, cli_check *check);
+  bool check_on_all; /* ranks: not on rank 0 alone */
   int (*finish)(void *state);
   bool (*write)(FILE *file, const void *state); /* to outputs that are no array; false on a write error */
   void (*print)(const void *state);             /* the result, on standard output … */

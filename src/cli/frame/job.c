@@ -12,6 +12,7 @@
 
 #include "src/base/allocate.h"
 #include "src/cli/clock.h"
+#include "src/cli/ranks.h"
 
 /* ---- the state ---- */
 
@@ -79,12 +80,23 @@ static void free_state(cli_job *job) {
 
 /* ---- open ---- */
 
+/* The ranks of a machine divide its devices; where there are more ranks, several have the same. */
+static void divide_devices(cli_device_set *set) {
+  int rank, ranks;
+  cli_ranks_local(&rank, &ranks);
+  const int begin = set->count * rank / ranks, end = set->count * (rank + 1) / ranks;
+  set->count = end > begin ? end - begin : 1;
+  memmove(set->ids, set->ids + begin, (size_t)set->count * sizeof *set->ids);
+}
+
 static int open_devices(cli_job *job) {
   const bool chosen = job->command->common & CLI_COMMON_DEVICES;
   davit_set_threads(job->common.threads);
   dvt_threads_set(job->common.threads); /* of the references, which the tool has in itself */
   const int code = cli_device_set_parse(chosen ? job->common.devices : "cpu", &job->devices);
   job->memory = job->devices.reference ? CLI_MEMORY_PLAIN : CLI_MEMORY_PINNED;
+  if (code == CLI_OK)
+    divide_devices(&job->devices);
   return code;
 }
 
@@ -119,13 +131,19 @@ static int open_outputs(cli_job *job) {
   int code = CLI_OK;
   for (const cli_option *row = NULL; code == CLI_OK && (row = next_output(job, row));) {
     cli_output *output = member(job, row->at);
-    if (!output->path && !job->common.json)
+    if (!cli_ranks_lead())
+      *output = (cli_output){0};
+    else if (!output->path && !job->common.json)
       output->path = row->value;
     code = check_output(job, row);
     if (code == CLI_OK)
       code = cli_output_open(output);
   }
   return code;
+}
+
+void cli_job_on_host(cli_job *job) {
+  job->devices = (cli_device_set){.count = 1, .ids = {DAVIT_HOST}};
 }
 
 /* ---- run ---- */
@@ -181,7 +199,7 @@ int cli_job_measure(cli_job *job) {
 }
 
 static int run_traced(cli_job *job) {
-  const bool traced = job->common.trace;
+  const bool traced = job->common.trace && cli_ranks_lead();
   int code = traced ? cli_status(davit_trace_start(job->common.trace)) : CLI_OK;
   if (code != CLI_OK)
     return code;
@@ -198,6 +216,10 @@ static int run(cli_job *job) {
   const int code = run_traced(job);
   cli_progress_stop(&job->progress);
   return code;
+}
+
+static int gather(cli_job *job) {
+  return cli_ranks_several() && job->command->gather ? job->command->gather(job) : CLI_OK;
 }
 
 /* ---- check ---- */
@@ -241,7 +263,7 @@ static bool has_overflow(cli_job *job) {
 
 static int check(cli_job *job) {
   int code = CLI_OK;
-  if (!job->common.check)
+  if (!job->common.check || !(cli_ranks_lead() || job->command->check_on_all))
     return code;
   if (job->command->check) {
     cli_progress_start(&job->progress, "check", job->common.quiet);
@@ -257,7 +279,7 @@ static int check(cli_job *job) {
 /* ---- write ---- */
 
 static int finish(cli_job *job) {
-  return job->command->finish ? job->command->finish(job) : CLI_OK;
+  return job->command->finish && cli_ranks_lead() ? job->command->finish(job) : CLI_OK;
 }
 
 static int write_output(cli_job *job, const cli_option *row) {
@@ -323,6 +345,8 @@ static void print_json(const cli_job *job) {
   for (int i = 0; i < job->devices.count; i++)
     cli_json_integer(&json, NULL, job->devices.ids[i]);
   cli_json_close_array(&json);
+  if (cli_ranks_several())
+    cli_json_integer(&json, "ranks", cli_ranks_count());
   report_figures(&json, job);
   if (job->command->json)
     job->command->json(&json, job);
@@ -364,6 +388,8 @@ static void remark_lost_result(const cli_job *job) {
 }
 
 static int report(cli_job *job) {
+  if (!cli_ranks_lead())
+    return CLI_OK;
   const bool holds = check_holds(job);
   const cli_check *found = &job->check;
   const char *overflow =
@@ -389,16 +415,32 @@ static int report(cli_job *job) {
 
 /* ---- all of it ---- */
 
+/* Rank 0 alone prints. */
+static void be_quiet(cli_common *common) {
+  common->quiet = true;
+  common->verbose = false;
+}
+
+/* What cannot be divided is done by rank 0. */
+static bool takes_part(cli_job *job) {
+  if (!cli_ranks_several())
+    return true;
+  if (!cli_ranks_lead())
+    be_quiet(&job->common);
+  return (job->command->divides && job->command->divides(job)) || cli_ranks_alone();
+}
+
 int cli_job_run(const cli_command *command, int argc, char **argv) {
-  static int (*const steps[])(cli_job *job) = {open_devices, open_outputs, read_operands, run,
+  static int (*const steps[])(cli_job *job) = {open_devices, open_outputs, read_operands, run,   gather,
                                                check,        finish,       write_outputs, report};
   cli_job *job = dvt_allocate(1, command->state);
   if (!job)
     return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes", command->state);
   job->command = command;
-  int code = cli_options_parse(command, argc, argv, job);
-  for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CLI_OK; i++)
-    code = steps[i](job);
+  int code = cli_ranks_agree(cli_options_parse(command, argc, argv, job));
+  if (code == CLI_OK && takes_part(job))
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CLI_OK; i++)
+      code = cli_ranks_agree(steps[i](job));
   free_state(job);
   return code;
 }

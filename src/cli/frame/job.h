@@ -49,6 +49,9 @@ int cli_job_run(const cli_command *command, int argc, char **argv);
 /* Memory of zeros that the driver frees, count × size bytes; NULL, after a message, when memory is short. */
 void *cli_job_memory(cli_job *job, size_t count, size_t size);
 
+/* The work is done in host memory, whatever the devices are. */
+void cli_job_on_host(cli_job *job);
+
 /* Runs the command's `work` warmup + repeat times, each time with the result as it was before the first run,
  * and adds the times to job->seconds. `run` of commands without one of their own. */
 int cli_job_measure(cli_job *job);

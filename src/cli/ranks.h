@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of one command: ranks that a launcher of MPI started together, as a rule one.
+ *
+ * Where a launcher started several, all run the same command. The tool is not linked with MPI: what it needs of
+ * it is a table (ranks_table.h) in libdavit_ranks.so, which is loaded then.
+ *
+ * A command either divides its work (command.h), and goes through the same steps on all ranks, or runs on rank 0
+ * alone. Rank 0 reads standard input, writes, prints and reports. Messages of cli_fail() are kept until the ranks
+ * agree on an exit code; then rank 0 prints that of the first rank that failed. Rank 0 goes first.
+ *
+ * An error of MPI itself ends the job. */
+#ifndef DAVIT_SRC_CLI_RANKS_H
+#define DAVIT_SRC_CLI_RANKS_H
+
+#include <davit/scan.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Joins the other ranks, if a launcher started any. CLI_DEVICE if they cannot be joined. */
+int cli_ranks_open(void);
+
+/* The last call: agrees on the exit code, and leaves. */
+int cli_ranks_close(int code);
+
+/* 1 and 0 where this process works alone. */
+int cli_ranks_count(void);
+int cli_ranks_rank(void);
+
+/* Several work on the command. */
+static inline bool cli_ranks_several(void) {
+  return cli_ranks_count() > 1;
+}
+
+/* This is rank 0. */
+static inline bool cli_ranks_lead(void) {
+  return cli_ranks_rank() == 0;
+}
+
+/* From now on rank 0 works alone. The others have nothing to do but to close; false on them. */
+bool cli_ranks_alone(void);
+
+/* CLI_USAGE, after a message, if several would read standard input. */
+int cli_ranks_one_reader(void);
+
+/* Of the ranks on this machine, how many there are, and which one this is. */
+void cli_ranks_local(int *rank, int *count);
+
+/* ---- collective, on all ranks in the same order ---- */
+
+/* CLI_OK if all ranks have it, else the code of the first that has another. */
+int cli_ranks_agree(int code);
+
+/* If all have CLI_OK, rank 0 gets the bytes of every rank, one behind the other, in *all, which is to be freed;
+ * sizes[rank] says how many. Elsewhere both stay as they are. */
+int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, void **all);
+
+/* From rank 0 to all. */
+void cli_ranks_share(size_t bytes, void *data);
+
+/* davit_reduce() and davit_segmented_scan() of an array in pieces, one on each rank; flags NULL: no segments. */
+davit_status cli_ranks_reduce(davit_operator op, davit_type type, int64_t n, const void *x, void *result);
+davit_status cli_ranks_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
+                            const void *x, const uint8_t *flags, void *y);
+
+/* ---- in pairs ---- */
+
+/* To rank 0, and there from `rank`, with as many bytes. */
+void cli_ranks_send(size_t bytes, const void *data);
+void cli_ranks_receive(int rank, size_t bytes, void *data);
+
+#endif

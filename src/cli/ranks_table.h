@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tool needs of MPI: the functions of ranks.h that need it. Loaded from libdavit_ranks.so, of the same
+ * build as the tool. */
+#ifndef DAVIT_SRC_CLI_RANKS_TABLE_H
+#define DAVIT_SRC_CLI_RANKS_TABLE_H
+
+#include <davit/scan.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cli_ranks_table {
+  const char *version; /* DAVIT_VERSION */
+  davit_status (*open)(int *rank, int *count);
+  void (*close)(void);
+  void (*local)(int *rank, int *count);
+
+  /* The code and the text of the first rank whose code is not 0, and its number; without one, 0. The text is on
+   * rank 0 alone. Waits without using a core. */
+  int (*agree)(int code, size_t bytes, char *text, int *first);
+
+  void (*share)(size_t bytes, void *data);
+  void (*send)(size_t bytes, const void *data);
+  void (*receive)(int rank, size_t bytes, void *data);
+  davit_status (*reduce)(davit_operator op, davit_type type, int64_t n, const void *x, void *result);
+  davit_status (*scan)(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n, const void *x,
+                       const uint8_t *flags, void *y);
+} cli_ranks_table;
+
+#define CLI_RANKS_LIBRARY "libdavit_ranks.so"
+#define CLI_RANKS_SYMBOL "cli_ranks_mpi"
+
+#endif
