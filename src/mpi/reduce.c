@@ -173,23 +173,23 @@ static davit_status with_memory(reduction *r, int64_t n, const void *x, void *re
   return run(r, x, result);
 }
 
+/* `arguments` is a digest of what says which monoid it is. */
 static davit_status reduce(MPI_Comm comm, const davit_monoid *monoid, int64_t n, const void *x, void *result,
-                           davit_status status) {
+                           davit_status status, uint64_t arguments) {
   void *memory = NULL;
   reduction r = {.comm = comm, .monoid = monoid, .type = MPI_DATATYPE_NULL};
   MPI_Comm_rank(comm, &r.me);
   MPI_Comm_size(comm, &r.ranks);
-  uint64_t digest = 0;
   if (status == DAVIT_SUCCESS)
     status = check(monoid, n, x, result);
   if (status == DAVIT_SUCCESS) {
     r.chunk = monoid->reduce_tile;
-    digest = DVT_MPI_DIGEST(DVT_MPI_DIGEST(digest, monoid->bytes), monoid->reduce_tile);
+    arguments = DVT_MPI_DIGEST(DVT_MPI_DIGEST(arguments, monoid->bytes), monoid->reduce_tile);
     status = allocate(&r, n, &memory);
   }
   if (status == DAVIT_SUCCESS)
     status = make_type(monoid, &r.type);
-  status = dvt_mpi_agree_on(comm, status, digest);
+  status = dvt_mpi_agree_on(comm, status, arguments);
   if (status == DAVIT_SUCCESS)
     status = with_memory(&r, n, x, result);
   if (r.type != MPI_DATATYPE_NULL)
@@ -201,7 +201,7 @@ static davit_status reduce(MPI_Comm comm, const davit_monoid *monoid, int64_t n,
 davit_status davit_mpi_monoid_reduce(MPI_Comm comm, const davit_monoid *monoid, int64_t n, const void *x,
                                      void *result) {
   DVT_TRY(dvt_mpi_check(comm));
-  return reduce(comm, monoid, n, x, result, DAVIT_SUCCESS);
+  return reduce(comm, monoid, n, x, result, DAVIT_SUCCESS, 0);
 }
 
 davit_status davit_mpi_reduce(MPI_Comm comm, davit_operator op, davit_type type, int64_t n, const void *x,
@@ -209,5 +209,5 @@ davit_status davit_mpi_reduce(MPI_Comm comm, davit_operator op, davit_type type,
   const davit_monoid *monoid = NULL;
   DVT_TRY(dvt_mpi_check(comm));
   const davit_status status = davit_monoid_builtin(op, type, &monoid);
-  return reduce(comm, monoid, n, x, result, status);
+  return reduce(comm, monoid, n, x, result, status, DVT_MPI_DIGEST_NUMBERS(op, type));
 }

@@ -94,7 +94,8 @@ static davit_status check(const scan *s) {
   return DAVIT_SUCCESS;
 }
 
-static davit_status run(MPI_Comm comm, const scan *s, davit_status status) {
+/* `arguments` is a digest of what says which monoid it is. */
+static davit_status run(MPI_Comm comm, const scan *s, davit_status status, uint64_t arguments) {
   _Alignas(16) char own[DVT_CARRY_HEADER + 256], before[DVT_CARRY_HEADER + 256];
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
@@ -102,10 +103,9 @@ static davit_status run(MPI_Comm comm, const scan *s, davit_status status) {
     status = check(s);
   if (status == DAVIT_SUCCESS)
     status = dvt_carry_operator(s->monoid, &type, &op);
-  uint64_t digest = 0;
   if (status == DAVIT_SUCCESS)
-    digest = DVT_MPI_DIGEST(DVT_MPI_DIGEST(digest, s->monoid->bytes), s->kind);
-  status = dvt_mpi_agree_on(comm, status, digest);
+    arguments = DVT_MPI_DIGEST(DVT_MPI_DIGEST(arguments, s->monoid->bytes), s->kind);
+  status = dvt_mpi_agree_on(comm, status, arguments);
   if (status == DAVIT_SUCCESS)
     status = exchange(comm, s, type, op, own, before);
   if (type != MPI_DATATYPE_NULL) {
@@ -119,14 +119,15 @@ davit_status davit_mpi_monoid_scan(MPI_Comm comm, const davit_monoid *monoid, da
                                    const void *x, const uint8_t *flags, void *y) {
   DVT_TRY(dvt_mpi_check(comm));
   const scan s = {monoid, kind, n, x, flags, y};
-  return run(comm, &s, DAVIT_SUCCESS);
+  return run(comm, &s, DAVIT_SUCCESS, 0);
 }
 
 davit_status davit_mpi_scan(MPI_Comm comm, davit_operator op, davit_type type, davit_scan_kind kind,
                             int64_t n, const void *x, void *y) {
   DVT_TRY(dvt_mpi_check(comm));
   scan s = {NULL, kind, n, x, NULL, y};
-  return run(comm, &s, davit_monoid_builtin(op, type, &s.monoid));
+  const davit_status status = davit_monoid_builtin(op, type, &s.monoid);
+  return run(comm, &s, status, DVT_MPI_DIGEST_NUMBERS(op, type));
 }
 
 davit_status davit_mpi_segmented_scan(MPI_Comm comm, davit_operator op, davit_type type, davit_scan_kind kind,
@@ -136,5 +137,5 @@ davit_status davit_mpi_segmented_scan(MPI_Comm comm, davit_operator op, davit_ty
   davit_status status = davit_monoid_builtin(op, type, &s.monoid);
   if (status == DAVIT_SUCCESS && n > 0)
     status = dvt_check_pointer("flags", flags);
-  return run(comm, &s, status);
+  return run(comm, &s, status, DVT_MPI_DIGEST_NUMBERS(op, type));
 }

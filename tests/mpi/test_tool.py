@@ -1,0 +1,264 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tool on several ranks: it writes what one process writes, and ends with one message when a rank fails.
+
+usage: test_tool.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
+
+The environment variable DAVIT_MPIRUN names the launcher.
+"""
+import itertools
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "cli"))
+from support import DAVIT, LIMIT_S, davit, expect, listing, main, noise, put, save
+
+LAUNCH = [os.environ.get("DAVIT_MPIRUN", "mpirun"), "--oversubscribe", "--bind-to", "none", "--quiet"]
+RANKS = (2, 3, 4, 6)
+
+
+class Job:
+    """A job of parts [(ranks, arguments)], each run by `prefix` if there is one."""
+
+    def __init__(self, parts, data=None, prefix=()):
+        line = list(LAUNCH)
+        for ranks, arguments in parts:
+            line += [":"] * (len(line) > len(LAUNCH)) + ["-n", str(ranks), *prefix, DAVIT, *map(str, arguments)]
+        process = subprocess.run(line, input=data, capture_output=True, timeout=LIMIT_S, check=False,
+                                 stdin=subprocess.DEVNULL if data is None else None)
+        self.line, self.code, self.out = shlex.join(line[len(LAUNCH):]), process.returncode, process.stdout
+        self.err = process.stderr.decode(errors="replace")
+
+    def __str__(self):
+        return f"{self.line} -> {self.code}: {self.err.strip()[:300]}"
+
+
+def run(ranks, *arguments, code=0, **options):
+    job = Job([(ranks, arguments)], **options)
+    expect(job.code == code, f"exit {code} expected: {job}")
+    return job
+
+
+turn = itertools.cycle(RANKS)
+
+
+def expect_same(names, *arguments, ranks=(), check=False):
+    """One process and several, as many as the last time or others, write the same bytes to standard output and to the files
+    `names`; with `check` the tool's check holds, too."""
+    alone = davit(*arguments)
+    right = {name: open(name, "rb").read() for name in names}
+    for count in ranks or (next(turn),):
+        for name in names:
+            os.remove(name)
+        job = run(count, *arguments)
+        expect(job.out == alone.out, f"standard output of {job}: {job.out[:80]} for {alone.out[:80]}")
+        expect(job.err == alone.err, f"standard error of {job} for {alone.err}")
+        for name in names:
+            expect(open(name, "rb").read() == right[name], f"the bytes of {name}: {job}")
+    if check:
+        checked = run(next(turn), *arguments, "--check")
+        expect("of bound" in checked.err, f"a check: {checked}")
+
+
+def refuse(parts, *words, code, **options):
+    """The job ends with one line that has these words, nothing is printed, and no file is new."""
+    before = listing()
+    job = Job(parts, **options)
+    lines = [line for line in job.err.splitlines() if line.startswith("davit")]
+    expect(job.code == code and len(lines) == 1, f"exit {code} and one line expected: {job}")
+    for word in words:
+        expect(word in job.err, f"'{word}' expected: {job}")
+    expect(job.out == b"" and listing() == before, f"nothing written: {job}")
+
+
+# ---- the same bytes ----
+
+
+def test_reduce():
+    rng = np.random.default_rng(7)
+    save("x.npy", noise(rng, 300007))
+    save("f.npy", noise(rng, 70001, dtype="f4"))
+    save("i.npy", rng.integers(-1000, 1000, 99991))
+    save("few.npy", noise(rng, 3))
+    save("fortran.npy", rng.integers(-9, 9, (301, 17, 23)).astype("f8"), order="F")
+    save("bool.npy", rng.random(5001) < 0.3)
+    save("nan.npy", np.r_[np.zeros(5000), np.nan, np.ones(3000), np.nan])
+    put("raw.bin", rng.integers(-9, 9, 4001).astype(">i2").tobytes())
+    for i, op in enumerate(("sum", "prod", "min", "max", "mean", "var", "norm", "argmin", "argmax")):
+        for name in ("x.npy", "fortran.npy", "few.npy" if i % 2 else "nan.npy"):
+            expect_same([], "reduce", name, "--op", op, check=name == "x.npy")
+    for op in ("sum", "argmax"):
+        expect_same([], "reduce", "i.npy", "--op", op, check=True)
+        expect_same([], "reduce", "f.npy", "--op", op)
+    expect_same([], "reduce", "bool.npy")
+    expect_same([], "reduce", "raw.bin", "--dtype", ">i2", "--op", "argmax")
+    expect_same(["y.npy"], "reduce", "fortran.npy", "--axis", "1", "-o", "y.npy")
+    expect_same([], "reduce", "f.npy", "--devices", "cpu")
+
+
+def test_scan():
+    rng = np.random.default_rng(8)
+    save("x.npy", noise(rng, 50021))
+    save("i.npy", rng.integers(-1000, 1000, 100003))
+    save("two.npy", np.arange(2, dtype="i4"))
+    save("flags.npy", (rng.random(100003) < 0.0003).astype("u1"))
+    save("none.npy", np.zeros(100003, "u1"))
+    put("x.mtx", "%%MatrixMarket matrix array integer general\n5 1\n3\n1\n4\n1\n5\n")
+    for options in ([], ["--op", "max"], ["--exclusive"], ["--flags", "flags.npy"], ["--flags", "none.npy", "--exclusive"]):
+        expect_same(["y.npy"], "scan", "i.npy", *options, "-o", "y.npy", check=True)
+    for op in ("sum", "min"):
+        expect_same(["y.npy"], "scan", "x.npy", "--op", op, "-o", "y.npy")
+    expect_same(["y.npy"], "scan", "two.npy", "-o", "y.npy", ranks=(3,))
+    expect_same(["y.npy"], "scan", "x.mtx", "-o", "y.npy")
+    expect_same(["y.npy"], "scan", "x.npy", "--devices", "cpu", "-o", "y.npy")
+
+
+def test_align():
+    rng = np.random.default_rng(9)
+    letters, bases = np.array(list("ARNDCQEGHILKMFPSTWYV")), np.array(list("ACGT"))
+
+    def sequences(path, count, of, longest):
+        made = ["".join(rng.choice(of, rng.integers(5, longest))) for _ in range(count)]
+        put(path, "".join(f">{path[0]}{i}\n{s}\n" for i, s in enumerate(made)))
+        return made
+
+    sequences("targets.fa", 101, letters, 300)
+    sequences("queries.fa", 6, letters, 120)
+    sequences("one.fa", 1, letters, 50)
+    genes = sequences("genes.fa", 30, bases, 400)
+    put("reads.fa", "".join(f">r{i}\n{genes[3 * i][:90]}\n" for i in range(8)))
+    for options in (["--cigar"], ["--top", "1", "--format", "paf"], ["--mode", "global", "--top", "3"],
+                    ["--devices", "cpu", "--top", "500"], ["--evalue", "10", "--format", "blast6"]):
+        expect_same(["a.txt"], "align", "queries.fa", "targets.fa", *options, "-o", "a.txt", check=True)
+    expect_same(["a.txt"], "align", "queries.fa", "one.fa", "-o", "a.txt", ranks=(3,))  # ranks without targets
+    expect_same(["a.sam"], "align", "reads.fa", "genes.fa", "--dna", "--strand", "both", "--format", "sam", "-o", "a.sam",
+                check=True)
+
+
+def test_detect():
+    rng = np.random.default_rng(10)
+    effects = [noise(rng, 25, 12, dtype="f4") for _ in range(3)]
+    stream = noise(rng, 3000, 12, dtype="f4")
+    for k, at in enumerate((100, 700, 1300, 2100, 2700)):
+        stream[at:at + 25] += 3 * effects[k % 3]
+    save("stream.npy", stream)
+    for k, effect in enumerate(effects):
+        save(f"e{k}.npy", effect)
+    names = ["e0.npy", "e1.npy", "e2.npy"]
+    outputs = ["-o", "rows.tsv", "--labels", "hits.txt", "--plot", "hits.svg"]
+    for options in ([], ["--fdr", "0.05"], ["--window", "60", "--hop", "30"],
+                    ["--null", "window", "--window", "60", "--hop", "30", "--permutations", "3999"]):
+        expect_same(["rows.tsv", "hits.txt", "hits.svg"], "detect", "stream.npy", "--effect", *names, *options, *outputs, check=True)
+
+
+def test_gemm():
+    """BLAS rounds by the shapes of its operands, so the bits may differ; the error has the bound of a product."""
+    rng = np.random.default_rng(11)
+    for m, n, k in ((300, 200, 170), (1000, 3, 40), (3, 1000, 40), (129, 65, 1), (5, 5, 5)):
+        a, b, c = noise(rng, m, k), noise(rng, k, n), noise(rng, m, n)
+        save("a.npy", a)
+        save("at.npy", a.T, order="F")
+        save("b.npy", b, order="F")
+        save("bt.npy", b.T)
+        save("c.npy", c)
+        bound = 1e-15 * (k + 9) * (abs(a) @ abs(b) + abs(c))
+        for operands, right in ((["a.npy", "b.npy"], a @ b), (["at.npy", "bt.npy", "--transa", "--transb"], a @ b),
+                                (["a.npy", "b.npy", "--c0", "c.npy", "--alpha", "2", "--beta", "-1"], 2 * a @ b - c)):
+            job = run(next(turn), "gemm", *operands, "-o", "out.npy", "--check")
+            expect("of bound" in job.err, f"a check: {job}")
+            out = np.load("out.npy")
+            expect(out.shape == (m, n) and (abs(out - right) <= 3 * bound).all(), f"the product: {job}")
+    expect_same(["out.npy"], "gemm", "a.npy", "b.npy", "-o", "out.npy", "--devices", "cpu")
+
+
+def test_json():
+    save("x.npy", np.arange(1000.0))
+    save("a.npy", np.eye(70))
+    for arguments, ranks in ((["reduce", "x.npy"], 3), (["scan", "x.npy", "-o", "y.npy"], 3), (["gemm", "a.npy", "a.npy"], 3),
+                             (["dot", "x.npy", "x.npy"], None)):
+        job = run(3, *arguments, "--json")
+        found = json.loads(job.out)
+        expect(found.get("ranks") == ranks, f"ranks of {job}: {found.get('ranks')}")
+        expect(found.get("n", 70) in (1000, 70), f"the length of all: {job}")
+
+
+# ---- one process of all ----
+
+
+def test_rank_0_alone():
+    """Commands that do not divide print once."""
+    save("x.npy", np.arange(1000.0))
+    for arguments in (["dot", "x.npy", "x.npy"], ["help"], ["reduce", "--help"], ["--completion", "bash"]):
+        expect(run(3, *arguments).out == davit(*arguments).out, f"once: {arguments}")
+    os.environ["DAVIT_RANKS"] = "apart"
+    expect(run(3, "dot", "x.npy", "x.npy").out == 3 * davit("dot", "x.npy", "x.npy").out, "each for itself")
+    del os.environ["DAVIT_RANKS"]
+
+
+def test_failures():
+    save("x.npy", np.arange(1000.0))
+    put("bad.npy", open("x.npy", "rb").read()[:700])
+    refuse([(3, ["reduce", "none.npy"])], "davit reduce: none.npy", code=3)
+    refuse([(1, ["reduce", "x.npy"]), (1, ["reduce", "bad.npy"]), (1, ["reduce", "x.npy"])], "rank 1: bad.npy: offset", code=3)
+    refuse([(3, ["reduce", "x.npy", "--op", "nothing"])], "--op takes", code=2)
+    refuse([(3, ["nothing"])], "unknown command", code=2)
+    refuse([(2, ["scan", "x.npy", "-o", "/nowhere/y.npy"])], "/nowhere/y.npy: cannot be written", code=1)
+    refuse([(2, ["scan", "x.npy", "-o", "/dev/full"])], "/dev/full: cannot be written: No space left", code=1)
+    refuse([(2, ["dot", "x.npy", "none.npy"])], "davit dot: none.npy", code=3)
+    refuse([(2, ["gemm", "x.npy", "x.npy"])], "expected a matrix, found a vector of 1000", code=3)
+    refuse([(2, ["reduce", "-"])], "standard input", "2 processes", code=2, data=open("x.npy", "rb").read())
+    refuse([(1, ["scan", "x.npy", "--op", "min"]), (1, ["scan", "x.npy", "--op", "max"])], "arguments differ", code=2)
+    save("a.npy", np.ones((40, 30)))
+    refuse([(2, ["gemm", "a.npy", "a.npy"])], "expected 30 rows", "found 40 x 30", code=3)
+    save("empty.npy", np.zeros(0))
+    refuse([(3, ["reduce", "empty.npy", "--op", "mean"])], "at least one element", code=3)
+
+
+def pids_of(path):
+    """The tool's processes whose command line has the path."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
+        except OSError:
+            continue
+        if words[0].decode() == DAVIT and path.encode() in words:
+            found.append(int(entry))
+    return found
+
+
+def test_killed_rank():
+    """A rank that is killed while the others wait for it takes them with it."""
+    folder = os.getcwd()
+    save("x.npy", np.arange(1000))
+    os.mkfifo("never.npy")
+    line = [*LAUNCH, "-n", "2", DAVIT, "scan", "x.npy", "-o", f"{folder}/y.npy", ":", "-n", "1", DAVIT, "scan", f"{folder}/never.npy"]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
+        end = time.monotonic() + 60
+        while not (pids_of(f"{folder}/never.npy") and len(pids_of(f"{folder}/y.npy")) == 2) and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(1)  # until the others wait
+        for pid in pids_of(f"{folder}/never.npy"):
+            os.kill(pid, signal.SIGKILL)
+        try:
+            job.wait(30)
+        except subprocess.TimeoutExpired:
+            job.kill()
+        error = job.stderr.read().decode(errors="replace")
+    expect(job.returncode not in (0, -signal.SIGKILL), f"the job ends: {job.returncode}: {error}")
+    expect(not pids_of(f"{folder}/y.npy") and not os.path.exists("y.npy"), "no process and no file is left")
+
+
+if __name__ == "__main__":
+    for setting in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        os.environ[setting] = "1"
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(main(globals()))
