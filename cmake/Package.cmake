@@ -8,6 +8,8 @@
 #   tool            davit             the tool, manual pages, completion
 #   documentation   davit-doc
 #   blas            libdavit-blas0    the drop-in as an alternative for libblas.so.3
+#   mpi             libdavit-mpi0     the library for several processes, and what the tool needs of it
+#   mpi_development libdavit-mpi-dev
 find_program(dpkg_query dpkg-query NO_CACHE)
 find_program(gzip gzip NO_CACHE)
 if(NOT dpkg_query OR NOT gzip)
@@ -112,7 +114,7 @@ Market files, sequences and sounds.")
   set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}) # libdavit
   set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS "libdavit0 ${own}, libfftw3-single3")
-  set(CPACK_DEBIAN_TOOL_PACKAGE_SUGGESTS "davit-doc")
+  set(CPACK_DEBIAN_TOOL_PACKAGE_SUGGESTS "davit-doc, libdavit-mpi0")
 endif()
 
 if(TARGET davit_blas)
@@ -130,6 +132,24 @@ alternative for libblas.so.3.")
     configure_file(cmake/debian/${script}.in ${debian_files}/${script} @ONLY)
   endforeach()
   set(CPACK_DEBIAN_BLAS_PACKAGE_CONTROL_EXTRA "${debian_files}/postinst;${debian_files}/prerm")
+endif()
+
+if(TARGET davit_mpi)
+  davit_package(mpi libdavit-mpi0 libs "queues, BLAS and parallel algorithms on several accelerators - MPI
+${about}
+.
+This package has the library that joins the devices of several processes, and
+lets the tool run on several.")
+  davit_overrides(mpi libdavit-mpi0)
+  set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "libdavit0 ${own}")
+  set(CPACK_DEBIAN_MPI_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/debian/mpi/shlibs;${PROJECT_SOURCE_DIR}/cmake/debian/triggers")
+  davit_package(mpi_development libdavit-mpi-dev libdevel "queues, BLAS and parallel algorithms on several accelerators - MPI, headers
+${about}
+.
+This package has the header of the library for several processes, and what
+CMake and pkg-config need.")
+  set(CPACK_DEBIAN_MPI_DEVELOPMENT_PACKAGE_DEPENDS "libdavit-mpi0 ${own}, libdavit-dev ${own}, libopenmpi-dev")
 endif()
 include(CPack)
 set(DAVIT_PACKAGES ON) # there is a test of them

@@ -16,7 +16,9 @@ trap 'rm -rf "$work"' EXIT
 cd "$build"
 "$cpack" -G DEB -B "$work" -D CPACK_DEBIAN_COMPRESSION_TYPE="${COMPRESSION:-gzip}" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 rm -rf "$work/_CPack_Packages"
-for name in libdavit0 libdavit-dev davit davit-doc libdavit-blas0; do
+names=(libdavit0 libdavit-dev davit davit-doc libdavit-blas0)
+[ ! -e lib/libdavit_mpi.so ] || names+=(libdavit-mpi0 libdavit-mpi-dev)
+for name in "${names[@]}"; do
   ls "$work/${name}"_*.deb
 done
 

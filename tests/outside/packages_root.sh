@@ -52,6 +52,11 @@ if inside 'command -v cc pkg-config >/dev/null'; then
   inside 'cc product.c -o product $(pkg-config --cflags --libs davit); ./product
     if ldd product | grep -E "fftw|sndfile|soxr|libhts|libzip"; then exit 1; fi'
 fi
+if [ -e "$root/usr/include/davit_mpi.h" ] && inside 'command -v mpirun >/dev/null'; then
+  inside 'davit points -n 1000 -o p.npy
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    [ "$(mpirun --oversubscribe -n 3 davit reduce p.npy)" = "$(davit reduce p.npy)" ]'
+fi
 
 echo "== without the offload runtime"
 inside 'rm -f /usr/lib/llvm-*/lib/libomptarget.so* /usr/lib/*/libomptarget.so*
@@ -65,6 +70,6 @@ inside 'rm -f /usr/lib/*/libfftw3f.so*; [ ! -e product ] || ./product
 fails_with 'features need FFTW in single precision' 'davit features s.wav --rate 8000 -o f.npy'
 
 echo "== remove"
-inside 'dpkg --purge davit davit-doc libdavit-dev libdavit-blas0 libdavit0' >"$WORK/apt" 2>&1 || { cat "$WORK/apt"; exit 1; }
+inside 'dpkg --purge davit davit-doc libdavit-mpi-dev libdavit-mpi0 libdavit-dev libdavit-blas0 libdavit0' >"$WORK/apt" 2>&1 || { cat "$WORK/apt"; exit 1; }
 inside 'rm -f product*; if find /usr /etc /var -xdev \( -name "*libdavit*" -o -path "*/davit/*" \) | grep .; then exit 1; fi
   if grep -r davit /var/lib/dpkg/alternatives; then exit 1; fi'
