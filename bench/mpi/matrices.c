@@ -4,7 +4,8 @@
  *
  * The form "local" is what a rank does in one step of the product, all ranks at the same time, with operands on its
  * devices: its m/p × n/q part of C, a panel of 512; "alone" is the same on rank 0 while the others wait. The rate of
- * the first is the floor of all routines. "copy" is a panel of A to the device, and its part of C back.
+ * the first is the floor of all routines. "copy up" and "copy down" are a panel of A to the device and as much back, "pack" is
+ * a block of rows of B that is made contiguous for a broadcast.
  * The form "plain" is one process with the whole matrices and all devices. */
 #include <math.h>
 #include <string.h>
@@ -140,7 +141,8 @@ typedef struct share {
   int64_t m, n, k; /* n of the rank, divided over its devices */
   davit_queue *queue[DEVICES];
   void *a[DEVICES], *b[DEVICES], *c[DEVICES];
-  void *host;
+  void *host, *part; /* a panel, and as much as the rank has of B, in pinned memory */
+  int64_t block;
   int calls;
 } share;
 
@@ -207,8 +209,12 @@ static davit_status copy_down(void *argument) {
   return synchronize(s);
 }
 
+static davit_status pack(void *argument) {
+  const share *s = argument;
+  return davit_copy_2d(s->block, s->n, davit_type_bytes(s->type), s->part, s->m, s->host, s->block);
+}
+
 static void open_share(share *s) {
-  const int64_t bytes = (int64_t)davit_type_bytes(s->type);
   for (int i = 0; i < s->w->device_count; i++) {
     const int place = s->w->gpu ? s->w->devices[i] : DAVIT_PAGEABLE;
     bench_check(davit_queue_create(s->w->devices[i], &s->queue[i], NULL), "queue");
@@ -216,7 +222,9 @@ static void open_share(share *s) {
     s->b[i] = world_random(place, s->type, s->k * (cols_of(s, i) + 1), 2);
     s->c[i] = world_random(place, s->type, (s->m > s->k ? s->m : s->k) * (cols_of(s, i) + 1), 3);
   }
-  s->host = world_random(DAVIT_PINNED, s->type, s->m * s->k * s->w->device_count * bytes / bytes, 4);
+  const int64_t panel = s->k * (s->m > s->n ? s->m : s->n);
+  s->host = world_random(DAVIT_PINNED, s->type, panel, 4);
+  s->part = world_random(DAVIT_PINNED, s->type, s->m * s->n, 5);
 }
 
 static void close_share(share *s) {
@@ -227,6 +235,7 @@ static void close_share(share *s) {
     davit_free(s->c[i]);
   }
   davit_free(s->host);
+  davit_free(s->part);
 }
 
 static void scale(bench_time *time, int calls) {
@@ -234,61 +243,68 @@ static void scale(bench_time *time, int calls) {
   time->best /= calls;
 }
 
-static void report_copies(const share *s, const char *variant, const bench_time *up, const bench_time *down) {
+static void report_copies(const share *s, const char *variant, const bench_time times[3]) {
   bench_case what = {.operation = "copy up",
                      .variant = variant,
                      .form = "local",
                      .rows = s->m * s->k,
                      .bytes = (double)(s->m * s->k) * sizeof(double) * s->w->device_count};
-  world_report(s->w, &what, s->w->ranks, 0, up, NULL, NULL);
+  world_report(s->w, &what, s->w->ranks, 0, &times[0], NULL, NULL);
   what.operation = "copy down";
-  world_report(s->w, &what, s->w->ranks, 0, down, NULL, NULL);
+  world_report(s->w, &what, s->w->ranks, 0, &times[1], NULL, NULL);
+  what.operation = "pack";
+  what.rows = s->block * s->n;
+  what.bytes = (double)what.rows * sizeof(double);
+  world_report(s->w, &what, s->w->ranks, 0, &times[2], NULL, NULL);
+}
+
+/* What the model needs beside the product, of doubles. */
+static void measure_rest(share *s, const char *variant) {
+  static const world_work works[] = {copy_up, copy_down, pack, solve};
+  const world *w = s->w;
+  bench_time times[4];
+  world_time(w, 3, works, s, times);
+  report_copies(s, variant, times);
+  s->k = s->block;
+  world_time(w, 1, works + 3, s, times);
+  const bench_case what = {.operation = "trsm",
+                           .type = "f64",
+                           .variant = variant,
+                           .form = "local",
+                           .rows = s->k,
+                           .cols = s->n,
+                           .flops = (double)s->k * (double)s->k * (double)s->n};
+  world_report(w, &what, w->ranks, 0, times, NULL, NULL);
 }
 
 /* Flops per second of a rank while all work. */
 static double measure_share(const matrices *m) {
-  static const world_work works[] = {update, solve, copy_up, copy_down};
+  static const world_work works[] = {update};
   const world *w = m->w;
-  const bool all = m->type == DAVIT_DOUBLE;
-  bench_time times[4], alone = {.median = 0};
+  bench_time together, alone = {.median = 0};
   share s = {.w = w, .type = m->type, .calls = 4, .k = m->n < PANEL ? m->n : PANEL};
+  s.block = m->block < s.k ? m->block : s.k;
   s.m = davit_mpi_local_size(m->n, m->block, 0, 0, w->rows); /* the largest part is that of rank 0 */
   s.n = davit_mpi_local_size(m->n, m->block, 0, 0, w->cols);
   open_share(&s);
-  world_time(w, 1, works, &s, times);
+  world_time(w, 1, works, &s, &together);
   world_time_alone(w, update, &s, &alone);
-  s.calls = 1;
-  const double flops = 2 * (double)s.m * (double)s.n * (double)s.k;
-  scale(&times[0], 4);
-  scale(&alone, 4);
+  scale(&together, s.calls);
+  scale(&alone, s.calls);
   bench_case what = {.operation = "gemm",
-                     .type = all ? "f64" : "f32",
+                     .type = m->type == DAVIT_DOUBLE ? "f64" : "f32",
                      .variant = m->variant,
                      .form = "local",
                      .rows = s.m,
                      .cols = s.n,
-                     .flops = flops};
-  world_report(w, &what, w->ranks, 0, &times[0], NULL, NULL);
+                     .flops = 2 * (double)s.m * (double)s.n * (double)s.k};
+  world_report(w, &what, w->ranks, 0, &together, NULL, NULL);
   what.form = "alone";
   world_report(w, &what, 1, 0, &alone, NULL, NULL);
-  if (all) {
-    const int64_t panel = s.k;
-    world_time(w, 2, works + 2, &s, &times[2]);
-    s.k = m->block < s.k ? m->block : s.k;
-    world_time(w, 1, works + 1, &s, &times[1]);
-    what = (bench_case){.operation = "trsm",
-                        .type = "f64",
-                        .variant = m->variant,
-                        .form = "local",
-                        .rows = s.k,
-                        .cols = s.n,
-                        .flops = (double)s.k * (double)s.k * (double)s.n};
-    world_report(w, &what, w->ranks, 0, &times[1], NULL, NULL);
-    s.k = panel;
-    report_copies(&s, m->variant, &times[2], &times[3]);
-  }
+  if (m->type == DAVIT_DOUBLE)
+    measure_rest(&s, m->variant);
   close_share(&s);
-  return flops / times[0].median;
+  return what.flops / together.median;
 }
 
 /* ---- the routines ---- */
