@@ -51,15 +51,18 @@ static davit_status run_peer(void *argument) {
   return DAVIT_SUCCESS;
 }
 
+/* On the default devices, or on the CPU, which computes where the operands are. */
 static davit_status run_plain(void *argument) {
   matrices *m = argument;
   const int64_t n = m->n;
+  const davit_level3_options on_host = {.devices = m->w->devices, .device_count = 1};
+  const davit_level3_options *options = m->w->gpu ? NULL : &on_host;
   if (m->routine == 't')
-    return davit_dtrsm('L', 'L', 'N', 'N', n, n, 1, m->a, n, m->c, n, NULL);
+    return davit_dtrsm('L', 'L', 'N', 'N', n, n, 1, m->a, n, m->c, n, options);
   if (m->routine == 's')
-    return davit_dsyrk('L', 'N', n, n, 1, m->a, n, 0, m->c, n, NULL);
-  return BY_TYPE(m, davit_dgemm('N', 'N', n, n, n, 1, m->a, n, m->b, n, 0, m->c, n, NULL),
-                 davit_sgemm('N', 'N', n, n, n, 1, m->a, n, m->b, n, 0, m->c, n, NULL));
+    return davit_dsyrk('L', 'N', n, n, 1, m->a, n, 0, m->c, n, options);
+  return BY_TYPE(m, davit_dgemm('N', 'N', n, n, n, 1, m->a, n, m->b, n, 0, m->c, n, options),
+                 davit_sgemm('N', 'N', n, n, n, 1, m->a, n, m->b, n, 0, m->c, n, options));
 }
 
 /* ---- operands ---- */
