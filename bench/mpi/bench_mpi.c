@@ -7,6 +7,7 @@
  * 0 leaves out what it names. */
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "bench/mpi/measure.h"
 #include "bench/peers/scalapack.h"
@@ -37,6 +38,41 @@ static void report_world(const world *w) {
   }
 }
 
+/* Seconds that the processors of this machine have worked for anybody, or were taken from it. 0: unknown. */
+static double busy_seconds(void) {
+  double user = 0, nice = 0, system = 0, idle, wait, interrupts = 0, soft = 0, stolen = 0;
+  FILE *file = fopen("/proc/stat", "r");
+  if (!file)
+    return 0;
+  const int found = fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system, &idle, &wait,
+                           &interrupts, &soft, &stolen);
+  fclose(file);
+  const double ticks = user + nice + system + interrupts + soft + stolen;
+  return found == 8 ? ticks / (double)sysconf(_SC_CLK_TCK) : 0;
+}
+
+typedef struct use {
+  double wall, busy, own;
+} use;
+
+static use use_now(void) {
+  double own = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
+  MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return (use){bench_now(), busy_seconds(), own};
+}
+
+/* How much of the processors others had while this ran; where all ranks are on one machine. */
+static void report_others(const world *w, const use *begin, const use *end) {
+  if (w->me > 0 || w->node_ranks < w->ranks || end->busy <= 0)
+    return;
+  const double seconds = end->wall - begin->wall,
+               others = (end->busy - begin->busy) - (end->own - begin->own);
+  bench_row();
+  bench_text("operation", "load");
+  bench_number("seconds", seconds);
+  bench_number("others", others > 0 ? others / seconds / w->processors : 0);
+}
+
 /* As much memory a rank as order n1 takes on one. */
 static int64_t weak_order(int64_t n1, int ranks) {
   const int64_t step = n1 < 64 ? 1 : 64;
@@ -49,6 +85,7 @@ static void measure_all(const world *w) {
                 elements1 = bench_whole("elements1", INT64_C(1) << (w->gpu ? 28 : 23));
   double bandwidth = 0;
   report_world(w);
+  const use begin = use_now();
   measure_messages(w, n > 0 ? n : 512, &bandwidth);
   if (elements > 0)
     measure_vectors(w, "strong", elements);
@@ -58,6 +95,8 @@ static void measure_all(const world *w) {
     measure_matrices(w, "strong", n);
   if (n1 > 0)
     measure_matrices(w, "weak", weak_order(n1, w->ranks));
+  const use end = use_now();
+  report_others(w, &begin, &end);
 }
 
 int main(int argc, char **argv) {

@@ -39,6 +39,7 @@ def check_rows(ranks):
     rows = result["rows"]
     expect(result["benchmark"] == "mpi" and result["rows"][0]["ranks"] == ranks, f"{ranks} ranks: {rows[0]}")
     expect(not [row for row in rows if "error" in row], f"{ranks} ranks: rows with errors")
+    expect(rows.pop()["operation"] == "load", f"{ranks} ranks: the share of others comes last")
     found = [(row["operation"], row.get("type"), row.get("variant"), row.get("form")) for row in rows[1:]]
     wanted = [(operation, kind, variant, form) for variant in ("strong", "weak") for form in ("mpi", "plain")
               for operation, kind in (("gemm", "f64"), ("gemm", "f32"), ("syrk", "f64"), ("trsm", "f64"), ("reduce", "f64"),
