@@ -329,8 +329,10 @@ static void measure_mpi(matrices *m, const bench_case *what, double rate) {
                w->peer ? &times[1] : NULL);
   if (w->me == 0)
     bench_number("block", (double)m->block);
-  if (w->me == 0 && w->peer)
+  if (w->me == 0 && w->peer) {
+    bench_number("peer_best_us", 1e6 * times[1].best);
     bench_text("peer_blas", peer_scalapack_blas());
+  }
 }
 
 static void measure_plain(matrices *m, const bench_case *what) {
