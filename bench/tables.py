@@ -205,25 +205,34 @@ def worlds(runs):
     for run in runs:
         world, load = run["rows"][0], pick(run["rows"], operation="load")
         lines.append([world["ranks"], world["processors"], world["threads"], world["devices_per_rank"],
-                      f"{100 * load['others']:.0f} %", run["date"], f"`{run['command']}`"])
-    return markdown(["ranks", "processors", "threads a rank", "devices a rank", "processor time of others", "date",
-                     "command"], lines)
+                      f"{100 * load['others']:.0f} %", model.fitting(run)[1], run["date"], f"`{run['command']}`"])
+    return markdown(["ranks", "processors", "threads a rank", "devices a rank", "processor time of others", "times are",
+                     "date", "command"], lines)
 
 
 def messages(runs):
     """A column for each run."""
-    of = [[row for row in run["rows"] if row["operation"] in ("ping-pong", "broadcast", "allreduce")] for run in runs]
+    of = [[row for row in model.fitting(run)[0] if row["operation"] in ("ping-pong", "broadcast", "allreduce")] for run in runs]
     of = [rows for rows in of if rows]
     lines = []
-    for row in of[0]:
+    for row in of[0] if of else []:
         same = [pick(rows, operation=row["operation"], variant=row.get("variant"), n=row["n"]) for rows in of]
         small = row["n"] < 4096
         name = row["operation"] + (f", {row['variant']}" if "variant" in row else "")
         if row["operation"] == "ping-pong" and row["n"] not in (8, 4096, 1 << 16, 1 << 20, 1 << 24):
             continue
-        lines.append([name, row["n"]] + ["" if not r else f"{digits(r['median_us'])} µs" +
+        lines.append([name, row["n"]] + ["" if not r else f"{digits(r['us'])} µs" +
                                          ("" if small else f", {digits(r['gbs'])} GB/s") for r in same])
     return markdown(["", "bytes"] + [f"{rows[0]['ranks']} ranks" for rows in of], lines)
+
+
+def floor_of(rows, row):
+    """Microseconds: a rank's own update at the time that counts, or its own part of a vector."""
+    local = pick(rows, operation="gemm" if "cols" in row else row["operation"], type=row["type"], variant=row["variant"],
+                 form="local")
+    if "cols" not in row:
+        return local["us"]
+    return row["gflops"] * row["us"] / local["gflops"] / row["ranks"]
 
 
 def scaling(variant):
@@ -233,13 +242,13 @@ def scaling(variant):
         for operation, kind in (("gemm", "f64"), ("gemm", "f32"), ("syrk", "f64"), ("trsm", "f64"), ("reduce", "f64"),
                                 ("scan", "f64")):
             for run in runs:
-                row, plain = (pick(run["rows"], operation=operation, type=kind, variant=variant, form=form)
+                row, plain = (pick(model.fitting(run)[0], operation=operation, type=kind, variant=variant, form=form)
                               for form in ("mpi", "plain"))
                 ms = lambda value: f"{digits(1e-3 * value)} ms"
                 lines.append([f"{operation}, {kind}", model.size_text(row.get("rows", row.get("n"))), row["ranks"],
-                              ms(row["median_us"]), ms(row["peer_us"]) if "peer_us" in row else "–",
-                              f"{row['ratio']:.2f}" if "ratio" in row else "–", ms(plain["median_us"]),
-                              f"{plain['median_us'] / row['median_us']:.2f}", f"{row['of_floor']:.2f}"])
+                              ms(row["us"]), ms(row["peer_us"]) if row["peer_us"] else "–",
+                              f"{row['peer_us'] / row['us']:.2f}" if row["peer_us"] else "–", ms(plain["us"]),
+                              f"{plain['us'] / row['us']:.2f}", f"{floor_of(model.fitting(run)[0], row) / row['us']:.2f}"])
         return markdown(["", "n", "ranks", "davit", "ScaLAPACK", "its time by davit's", "one process",
                          "its time by davit's", "floor by time"], lines)
     return make

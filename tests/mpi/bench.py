@@ -62,7 +62,7 @@ def check_model():
     net = model.Network("", 1e-6, 1e10)
     rank = model.Rank("", 1e12, 1e12, 0, 1e10, 0, 0, 1e11, 1e11)
     expect(math.isclose(net.broadcast(1e4, 8), 6e-6) and net.broadcast(1e4, 1) == 0, "a tree of three levels")
-    points = [{"operation": "ping-pong", "bytes": s, "median_us": 2 + s * 1e-4} for s in (8, 1000, 10 ** 6)]
+    points = [{"operation": "ping-pong", "bytes": s, "us": 2 + s * 1e-4} for s in (8, 1000, 10 ** 6)]
     latency, bandwidth = model.fit(points)
     expect(math.isclose(latency, 2e-6, rel_tol=1e-6) and math.isclose(bandwidth, 1e10, rel_tol=1e-6), "the fit of a line")
     free = model.Network("", 0, 1e30)
