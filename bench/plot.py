@@ -359,12 +359,14 @@ def study_plot():
 
 def write_tables(check):
     status = tables.write(check)
-    if STUDY_PLOT.exists() and STUDY_PLOT.read_text() == study_plot():
-        return status
-    if check:
-        print(f"{STUDY_PLOT.relative_to(ROOT)} differs from bench/results; bench/plot.py tables writes it")
-        return 1
-    STUDY_PLOT.write_text(study_plot())
+    for path, new in ((STUDY_PLOT, study_plot()), (PLOTS / "scaling.svg", tables.model.svg())):
+        if path.exists() and path.read_text() == new:
+            continue
+        if check:
+            print(f"{path.relative_to(ROOT)} differs from bench/results; bench/plot.py tables writes it")
+            status = 1
+        else:
+            path.write_text(new)
     return status
 
 

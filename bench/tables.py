@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the study's pages, made from the newest results that have them; bench/plot.py tables writes them.
+"""The tables of the study's pages and of docs/scaling.md, made from the newest results that have them; bench/plot.py tables writes them.
 
 A block of a page, `<!-- figures:NAME -->` to `<!-- end -->`, is what TABLES[NAME]() returns. What the sources printed
 stands here beside what was measured.
@@ -8,8 +8,12 @@ import json
 import math
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "bench/mpi"))
+import model
+
 BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n).*?(<!-- end -->)", re.S)
 
 
@@ -175,6 +179,86 @@ def align_effects(rows):
     return markdown(heads, lines)
 
 
+# ---- several ranks ----
+
+def mpi_runs(machine):
+    """{ranks: name} of the newest runs of bench_mpi on a machine: DATE-mpi-MACHINE-RANKS.json."""
+    found = {}
+    for path in sorted((ROOT / "bench/results").glob(f"????-??-??-mpi-{machine}-*.json")):
+        found[int(path.stem.rpartition("-")[2])] = path.name
+    return dict(sorted(found.items()))
+
+
+def of_runs(machine, make):
+    """A block made from all runs on a machine, and their names."""
+    def block():
+        names = mpi_runs(machine).values()
+        if not names:
+            return "No result has this table yet; `mpirun -n RANKS bench_mpi` measures it."
+        text = make([json.loads((ROOT / "bench/results" / name).read_text()) for name in names])
+        return text + "\n\n(" + ", ".join(f"`bench/results/{name}`" for name in names) + ")"
+    return block
+
+
+def worlds(runs):
+    lines = []
+    for run in runs:
+        world, load = run["rows"][0], pick(run["rows"], operation="load")
+        lines.append([world["ranks"], world["processors"], world["threads"], world["devices_per_rank"],
+                      f"{100 * load['others']:.0f} %", model.fitting(run)[1], run["date"], f"`{run['command']}`"])
+    return markdown(["ranks", "processors", "threads a rank", "devices a rank", "processor time of others", "times are",
+                     "date", "command"], lines)
+
+
+def messages(runs):
+    """A column for each run."""
+    of = [[row for row in model.fitting(run)[0] if row["operation"] in ("ping-pong", "broadcast", "allreduce")] for run in runs]
+    of = [rows for rows in of if rows]
+    lines = []
+    for row in of[0] if of else []:
+        same = [pick(rows, operation=row["operation"], variant=row.get("variant"), n=row["n"]) for rows in of]
+        small = row["n"] < 4096
+        name = row["operation"] + (f", {row['variant']}" if "variant" in row else "")
+        if row["operation"] == "ping-pong" and row["n"] not in (8, 4096, 1 << 16, 1 << 20, 1 << 24):
+            continue
+        lines.append([name, row["n"]] + ["" if not r else f"{digits(r['us'])} µs" +
+                                         ("" if small else f", {digits(r['gbs'])} GB/s") for r in same])
+    return markdown(["", "bytes"] + [f"{rows[0]['ranks']} ranks" for rows in of], lines)
+
+
+def floor_of(rows, row):
+    """Microseconds: a rank's own update at the time that counts, or its own part of a vector."""
+    local = pick(rows, operation="gemm" if "cols" in row else row["operation"], type=row["type"], variant=row["variant"],
+                 form="local")
+    if "cols" not in row:
+        return local["us"]
+    return row["gflops"] * row["us"] / local["gflops"] / row["ranks"]
+
+
+def scaling(variant):
+    """Times beside the peer and beside one process, and the share of the floor."""
+    def make(runs):
+        lines = []
+        for operation, kind in (("gemm", "f64"), ("gemm", "f32"), ("syrk", "f64"), ("trsm", "f64"), ("reduce", "f64"),
+                                ("scan", "f64")):
+            for run in runs:
+                row, plain = (pick(model.fitting(run)[0], operation=operation, type=kind, variant=variant, form=form)
+                              for form in ("mpi", "plain"))
+                ms = lambda value: f"{digits(1e-3 * value)} ms"
+                lines.append([f"{operation}, {kind}", model.size_text(row.get("rows", row.get("n"))), row["ranks"],
+                              ms(row["us"]), ms(row["peer_us"]) if row["peer_us"] else "–",
+                              f"{row['peer_us'] / row['us']:.2f}" if row["peer_us"] else "–", ms(plain["us"]),
+                              f"{plain['us'] / row['us']:.2f}", f"{floor_of(model.fitting(run)[0], row) / row['us']:.2f}"])
+        return markdown(["", "n", "ranks", "davit", "ScaLAPACK", "its time by davit's", "one process",
+                         "its time by davit's", "floor by time"], lines)
+    return make
+
+
+def predicted(which, weak):
+    """`which` of the model's scenarios."""
+    return lambda: model.predict_table(*model.scenarios()[which], weak)
+
+
 LADDER, CLOSEST = "reduction-ladder", "closest-study"
 TABLES = {
     "ladder": made_from(LADDER, "ladder", ladder),
@@ -231,6 +315,21 @@ TABLES = {
     "align-effects": made_from("align-study", "effects", align_effects),
     "align-programs-cpu": made_from("align-study", "programs", align_programs, "cpu"),
     "align-effects-cpu": made_from("align-study", "effects", align_effects, "cpu"),
+    "scaling-worlds": of_runs("cpu", worlds),
+    "scaling-messages": of_runs("cpu", messages),
+    "scaling-strong": of_runs("cpu", scaling("strong")),
+    "scaling-weak": of_runs("cpu", scaling("weak")),
+    "scaling-error": of_runs("cpu", model.check_table),
+    "scaling-h200-worlds": of_runs("h200", worlds),
+    "scaling-h200-messages": of_runs("h200", messages),
+    "scaling-h200-strong": of_runs("h200", scaling("strong")),
+    "scaling-h200-weak": of_runs("h200", scaling("weak")),
+    "scaling-h200-error": of_runs("h200", model.check_table),
+    "scaling-inputs": lambda: model.inputs_table(model.scenarios()),
+    "scaling-model-strong": predicted(0, False),
+    "scaling-model-weak": predicted(0, True),
+    "scaling-h200-model-strong": predicted(1, False),
+    "scaling-h200-model-weak": predicted(1, True),
 }
 
 
@@ -244,7 +343,7 @@ def rewritten(text):
 def write(check):
     """Rewrites the pages, or says which ones are old. Returns the exit status."""
     old = []
-    for page in sorted((ROOT / "bench/study").rglob("*.md")):
+    for page in [*sorted((ROOT / "bench/study").rglob("*.md")), ROOT / "docs/scaling.md"]:
         text = page.read_text()
         new = rewritten(text)
         if new != text:

@@ -192,11 +192,19 @@ dvt_view dvt_view_transposed(const dvt_view *view) {
 
 /* ---- devices ---- */
 
-/* The processes of a machine divide its GPUs, or share them if there are too few. */
+/* The processes of a machine divide its GPUs, or share them if there are too few. Without GPUs each computes where its
+ * part is; devices that stand in for GPUs on the CPU would copy it. */
 static davit_status share(const davit_mpi_grid *grid, int devices[DVT_MPI_DEVICES], int *count) {
   int all[256], found;
+  davit_device_info info;
   DVT_TRY(davit_device_defaults(256, all, &found));
   found = (int)dvt_at_most(found, 256);
+  DVT_TRY(davit_device_describe(all[0], &info));
+  if (info.kind == DAVIT_DEVICE_HOST_OFFLOAD) {
+    devices[0] = DAVIT_HOST;
+    *count = 1;
+    return DAVIT_SUCCESS;
+  }
   int begin = (int)((int64_t)found * grid->node_at / grid->node_size),
       end = (int)((int64_t)found * (grid->node_at + 1) / grid->node_size);
   if (found < grid->node_size) {

@@ -57,20 +57,24 @@ static void count_all(const davit_mpi_grid *grid, side *s) {
     }
 }
 
-/* Between the matrix and the buffer; ELEMENT is an unsigned integer of the elements' size. */
+/* Between the matrix and the buffer; ELEMENT is an unsigned integer of the elements' size. Where neighbours in the buffer
+ * are far apart in the matrix, several columns are walked together, so that a cache line is used while it is there. */
 #define DEFINE_MOVE(NAME, ELEMENT)                                                                           \
   static ELEMENT *NAME(const side *s, int c0, int c1, ELEMENT *buffer, bool pack) {                          \
     const groups *rows = &s->group[0], *cols = &s->group[1];                                                 \
-    for (int64_t b = cols->starts[c1]; b < cols->starts[c1 + 1]; b++) {                                      \
-      ELEMENT *col = (ELEMENT *)(void *)s->own->data + cols->positions[b] * s->own->stride[1];               \
-      const int64_t stride = s->own->stride[0];                                                              \
-      for (int64_t a = rows->starts[c0]; a < rows->starts[c0 + 1]; a++, buffer++)                            \
-        if (pack)                                                                                            \
-          *buffer = col[rows->positions[a] * stride];                                                        \
-        else                                                                                                 \
-          col[rows->positions[a] * stride] = *buffer;                                                        \
-    }                                                                                                        \
-    return buffer;                                                                                           \
+    const int64_t *row = rows->positions + rows->starts[c0], *col = cols->positions + cols->starts[c1];      \
+    const int64_t m = length(rows, c0), n = length(cols, c1), together = s->own->stride[0] == 1 ? 1 : 16;    \
+    ELEMENT *data = (ELEMENT *)(void *)s->own->data;                                                         \
+    for (int64_t begin = 0; begin < n; begin += together)                                                    \
+      for (int64_t i = 0; i < m; i++)                                                                        \
+        for (int64_t j = begin; j < dvt_at_most(begin + together, n); j++) {                                 \
+          ELEMENT *x = data + row[i] * s->own->stride[0] + col[j] * s->own->stride[1];                       \
+          if (pack)                                                                                          \
+            buffer[i + j * m] = *x;                                                                          \
+          else                                                                                               \
+            *x = buffer[i + j * m];                                                                          \
+        }                                                                                                    \
+    return buffer + m * n;                                                                                   \
   }
 DEFINE_MOVE(move_4, uint32_t)
 DEFINE_MOVE(move_8, uint64_t)

@@ -69,12 +69,14 @@ static davit_status scan_piece(const scan *s, char *carry) {
 static davit_status exchange(MPI_Comm comm, const scan *s, MPI_Datatype type, MPI_Op op, char *own,
                              char *before) {
   const dvt_carry_state nothing = DVT_CARRY_NOTHING;
-  int me;
+  int me, ranks;
   dvt_error failure = {.status = DAVIT_SUCCESS};
-  memcpy(own, &nothing, sizeof nothing);
-  dvt_error_keep(&failure, reduce_piece(s, own));
-  DVT_TRY_MPI(MPI_Exscan(own, before, 1, type, op, comm));
   MPI_Comm_rank(comm, &me);
+  MPI_Comm_size(comm, &ranks);
+  memcpy(own, &nothing, sizeof nothing);
+  if (me + 1 < ranks) /* nobody comes after the last one */
+    dvt_error_keep(&failure, reduce_piece(s, own));
+  DVT_TRY_MPI(MPI_Exscan(own, before, 1, type, op, comm));
   if (me == 0)
     memcpy(before, &nothing, sizeof nothing);
   /* Nobody writes y before all have succeeded so far. */

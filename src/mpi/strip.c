@@ -54,7 +54,11 @@ static davit_status open_strip(dvt_strips *s, dvt_strip *strip) {
     strip->ldc = dvt_at_least(s->rows, 1);
   }
   DVT_TRY(davit_queue_create(strip->device, &strip->queue, NULL));
+  strip->copy = strip->queue;
+  if (strip->copies)
+    DVT_TRY(davit_queue_create(strip->device, &strip->copy, NULL));
   for (int turn = 0; turn < 2; turn++) {
+    DVT_TRY(davit_event_create(&strip->arrived[turn]));
     DVT_TRY(davit_event_create(&strip->finished[turn]));
     if (strip->copies)
       DVT_TRY(allocate(s, strip->device, dvt_at_least(s->rows, s->width), s->width, &strip->left[turn]));
@@ -86,16 +90,22 @@ davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64
 
 davit_status dvt_strips_close(dvt_strips *s) {
   dvt_error failure = {.status = DAVIT_SUCCESS};
-  for (int i = 0; i < s->count; i++)
+  for (int i = 0; i < s->count; i++) {
+    if (s->strip[i].copy)
+      dvt_error_keep(&failure, davit_queue_synchronize(s->strip[i].copy));
     if (s->strip[i].queue)
       dvt_error_keep(&failure, davit_queue_synchronize(s->strip[i].queue));
+  }
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
     for (int turn = 0; turn < 2; turn++) {
+      davit_event_destroy(strip->arrived[turn]);
       davit_event_destroy(strip->finished[turn]);
       davit_free(strip->left[turn]);
       davit_free(strip->right[turn]);
     }
+    if (strip->copy != strip->queue)
+      davit_queue_destroy(strip->copy);
     davit_queue_destroy(strip->queue);
     davit_free(strip->own_c);
   }
@@ -148,12 +158,22 @@ davit_status dvt_strips_wait(dvt_strips *s, int turn) {
 
 /* ---- work ---- */
 
+/* What is enqueued next finds the copies of a turn. */
+static davit_status hand_over(dvt_strip *strip, int turn) {
+  if (strip->copy == strip->queue)
+    return DAVIT_SUCCESS;
+  DVT_TRY(davit_event_record(strip->arrived[turn], strip->copy));
+  return davit_queue_wait(strip->queue, strip->arrived[turn]);
+}
+
 davit_status dvt_strips_bring(dvt_strips *s, int turn, const char *panel, int64_t elements) {
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
     strip->here[turn] = strip->copies ? strip->left[turn] : panel;
-    if (strip->copies && elements > 0 && strip->cols > 0)
-      DVT_TRY(davit_queue_copy(strip->queue, (size_t)elements * s->bytes, panel, strip->left[turn]));
+    if (!strip->copies || elements == 0 || strip->cols == 0)
+      continue;
+    DVT_TRY(davit_queue_copy(strip->copy, (size_t)elements * s->bytes, panel, strip->left[turn]));
+    DVT_TRY(hand_over(strip, turn));
   }
   return DAVIT_SUCCESS;
 }
@@ -168,10 +188,10 @@ static davit_status bring_right(dvt_strips *s, dvt_strip *strip, int turn, int64
   char *to = strip->right[turn];
   *here = to;
   for (int64_t i = 0; i < pieces; to += (size_t)right[i].inner * s->bytes, i++)
-    DVT_TRY(davit_queue_copy_2d(strip->queue, right[i].inner, strip->cols, s->bytes,
+    DVT_TRY(davit_queue_copy_2d(strip->copy, right[i].inner, strip->cols, s->bytes,
                                 right[i].data + (size_t)(strip->first * right[i].inner) * s->bytes,
                                 right[i].inner, to, inner));
-  return DAVIT_SUCCESS;
+  return hand_over(strip, turn);
 }
 
 /* What of the band lies in a range. */

@@ -19,12 +19,14 @@ typedef struct dvt_strip {
   int device;
   bool copies; /* it does not reach the host's memory */
   davit_queue *queue;
+  davit_queue *copy; /* what carries panels to the device; `queue` itself if nothing is copied */
   int64_t first, cols;
   char *c; /* its columns */
   int64_t ldc;
   char *own_c;              /* what it holds a copy in; NULL: it computes where C is */
   char *left[2], *right[2]; /* its copies of panels */
   const char *here[2];      /* the panel from the left, wherever it is used */
+  davit_event *arrived[2];  /* what writes its copies of a turn */
   davit_event *finished[2]; /* what reads the buffers of a turn */
   dvt_range range[DVT_STRIP_RANGES];
   int ranges; /* 1, of all that the strip has, unless the caller changes it */
