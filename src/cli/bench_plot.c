@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plots as SVG, and bars as HTML. Colours and fonts are those of the page's style, by class: d for davit, p
+ * for the peer, l for the limit, g for the grid. */
+#include "src/cli/bench_plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/bench_text.h"
+
+/* Of the drawing, in its own units; the axes are inside of these margins. */
+enum { WIDTH = 360, HEIGHT = 210, LEFT = 46, RIGHT = 14, TOP = 22, BOTTOM = 34 };
+
+typedef enum curve { DAVIT, PEER, LIMIT, CURVES } curve;
+static const char classes[CURVES] = {'d', 'p', 'l'};
+
+typedef struct plot {
+  const bench_group *group;
+  cli_result_unit unit;     /* CLI_RESULT_UNITS: the time, in microseconds */
+  bool logarithmic;         /* upwards; to the right always */
+  double low, high, step;   /* of the axis upwards; `step` of a linear one */
+  double smallest, largest; /* sizes */
+} plot;
+
+/* ---- values ---- */
+
+static double time_of(const cli_result_row *row, curve which) {
+  const double times[CURVES] = {row->us, row->peer_us, row->floor_us};
+  return times[which];
+}
+
+/* 0: there is none. */
+static double value(const plot *p, const cli_result_row *row, curve which) {
+  const double us = time_of(row, which);
+  if (p->unit == CLI_RESULT_UNITS)
+    return us;
+  if (which == DAVIT)
+    return row->rates[p->unit];
+  return us > 0 ? row->rates[p->unit] * row->us / us : 0;
+}
+
+/* The largest or the smallest value of a curve; 0: it has none. */
+static double extreme(const plot *p, curve which, bool largest) {
+  double found = 0;
+  for (size_t i = 0; i < p->group->count; i++) {
+    const double v = value(p, p->group->rows[i], which);
+    if (v > 0 && (found == 0 || (largest ? v > found : v < found)))
+      found = v;
+  }
+  return found;
+}
+
+bool bench_group_is_curve(const bench_group *group) {
+  bool distinct = group->count > 1;
+  for (size_t i = 0; i < group->count; i++) {
+    const cli_result_row *row = group->rows[i];
+    distinct &= row->size_name && cli_result_cost(row) > 0 && row->us > 0;
+    distinct &= !i || row->size > group->rows[i - 1]->size * (1 + 1e-6);
+  }
+  return distinct;
+}
+
+/* ---- axes ---- */
+
+static double nice_step(double most) {
+  const double power = pow(10, floor(log10(most / 4)));
+  const double parts = most / 4 / power;
+  return power * (parts <= 1 ? 1 : parts <= 2 ? 2 : parts <= 5 ? 5 : 10);
+}
+
+/* Times, and rates far below the limit, have a logarithmic axis. */
+static void choose_axis(plot *p) {
+  const double far = 6;
+  double high = 0, low = INFINITY;
+  for (curve which = DAVIT; which < CURVES; which++) {
+    const double smallest = extreme(p, which, false);
+    high = fmax(high, extreme(p, which, true));
+    low = smallest > 0 ? fmin(low, smallest) : low;
+  }
+  p->logarithmic = p->unit == CLI_RESULT_UNITS || extreme(p, DAVIT, true) * far < high;
+  p->step = nice_step(high);
+  p->low = p->logarithmic ? pow(10, floor(log10(low))) : 0;
+  p->high = p->logarithmic ? pow(10, ceil(log10(high * 1.02))) : p->step * ceil(high * 1.02 / p->step);
+  p->smallest = p->group->rows[0]->size;
+  p->largest = p->group->rows[p->group->count - 1]->size;
+}
+
+static double x_of(const plot *p, double size) {
+  const double share = log(size / p->smallest) / log(p->largest / p->smallest);
+  return LEFT + 6 + share * (WIDTH - LEFT - RIGHT - 6);
+}
+
+static double y_of(const plot *p, double v) {
+  const double share =
+      p->logarithmic ? log(v / p->low) / log(p->high / p->low) : (v - p->low) / (p->high - p->low);
+  return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
+}
+
+/* 1.5 M; powers of two from 4096 on as such. */
+static int size_text(char text[static 64], double size) {
+  int exponent;
+  if (frexp(size, &exponent) == 0.5 && size >= 4096) {
+    snprintf(text, 64, "2<tspan class=\"e\" dy=\"-5\">%d</tspan>", exponent - 1);
+    return 3;
+  }
+  const int power = size >= 1e12 ? 4 : size >= 1e9 ? 3 : size >= 1e6 ? 2 : size >= 1e5 ? 1 : 0;
+  return snprintf(text, 64, "%.4g%s", size / pow(1000, power),
+                  (const char *[]){"", "k", "M", "G", "T"}[power]);
+}
+
+/* A mark at each size, with a label where there is room. */
+static void write_sizes(FILE *file, const plot *p) {
+  const double letter = 7, gap = 8, width = WIDTH;
+  char text[64];
+  double end = 0;
+  for (size_t i = 0; i < p->group->count; i++) {
+    const double size = p->group->rows[i]->size, x = x_of(p, size);
+    const double half = size_text(text, size) * letter / 2;
+    fprintf(file, "<path class=\"a\" d=\"M%.1f %dv4\"/>", x, HEIGHT - BOTTOM);
+    if (x - half < end + gap)
+      continue;
+    const double at = fmin(x, width - half);
+    fprintf(file, "<text x=\"%.1f\" y=\"%d\" class=\"m\">%s</text>", at, HEIGHT - BOTTOM + 17, text);
+    end = at + half;
+  }
+}
+
+static void write_value_mark(FILE *file, const plot *p, double v) {
+  fprintf(file, "<path class=\"g\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" class=\"r\">%.6g</text>",
+          LEFT, y_of(p, v), WIDTH - RIGHT, LEFT - 6, y_of(p, v) + 4, v);
+}
+
+static void write_values(FILE *file, const plot *p) {
+  if (p->logarithmic) {
+    const double decades = log10(p->high / p->low), step = decades > 6 ? 100 : 10;
+    for (double v = p->low; v <= p->high * 1.01; v *= step)
+      write_value_mark(file, p, v);
+    return;
+  }
+  for (int i = 0; i * p->step <= p->high * 1.01; i++)
+    write_value_mark(file, p, i * p->step);
+}
+
+static void write_axes(FILE *file, const plot *p) {
+  write_values(file, p);
+  write_sizes(file, p);
+  const bool order = !strcmp(p->group->rows[0]->size_name, "order");
+  fprintf(file, "<path class=\"a\" d=\"M%d %dH%d\"/><text x=\"%d\" y=\"12\" class=\"u\">%s</text>", LEFT,
+          HEIGHT - BOTTOM, WIDTH - RIGHT, LEFT - 36,
+          p->unit == CLI_RESULT_UNITS ? "µs, lower is better" : cli_result_unit_names[p->unit]);
+  fprintf(file, "<text x=\"%d\" y=\"%d\" class=\"r\">%s</text>", WIDTH - RIGHT, HEIGHT - 3,
+          order ? "order of the matrix" : p->group->rows[0]->size_name);
+}
+
+/* ---- curves ---- */
+
+/* A point that is missing interrupts the curve. */
+static void write_curve(FILE *file, const plot *p, curve which) {
+  bool down = false;
+  fprintf(file, "<path class=\"c %c\" d=\"", classes[which]);
+  for (size_t i = 0; i < p->group->count; i++) {
+    const double v = value(p, p->group->rows[i], which);
+    if (v > 0)
+      fprintf(file, "%c%.1f %.1f", down ? 'L' : 'M', x_of(p, p->group->rows[i]->size), y_of(p, v));
+    down = v > 0;
+  }
+  fputs("\"/>", file);
+  if (which == LIMIT)
+    return;
+  fprintf(file, "<path class=\"o %c\" d=\"", classes[which]);
+  for (size_t i = 0; i < p->group->count; i++) {
+    const double v = value(p, p->group->rows[i], which);
+    if (v > 0)
+      fprintf(file, "M%.1f %.1fh0", x_of(p, p->group->rows[i]->size), y_of(p, v));
+  }
+  fputs("\"/>", file);
+}
+
+static const char *peer_name(const plot *p) {
+  const char *name = NULL;
+  for (size_t i = 0; i < p->group->count && !name; i++)
+    name = p->group->rows[i]->peer_us > 0 ? p->group->rows[i]->peer : NULL;
+  return name ? name : "peer";
+}
+
+static void write_legend(FILE *file, const plot *p) {
+  fputs("<span class=\"k\"><i class=\"d\"></i>davit</span>", file);
+  if (extreme(p, PEER, true) > 0) {
+    fputs("<span class=\"k\"><i class=\"p\"></i>", file);
+    bench_write_escaped(file, peer_name(p));
+    fputs("</span>", file);
+  }
+  if (extreme(p, LIMIT, true) > 0)
+    fputs("<span class=\"k\"><i class=\"l\"></i>limit</span>", file);
+}
+
+/* What the largest size reaches. */
+static void write_end(FILE *file, const plot *p) {
+  const cli_result_row *last = p->group->rows[p->group->count - 1];
+  fputs("<span class=\"w\">at the right: ", file);
+  bench_write_digits(file, value(p, last, DAVIT));
+  fprintf(file, " %s", p->unit == CLI_RESULT_UNITS ? "µs" : cli_result_unit_names[p->unit]);
+  if (last->floor_us > 0)
+    fprintf(file, ", %.*f %% of the limit", last->floor_us < 0.1 * last->us ? 1 : 0,
+            100 * last->floor_us / last->us);
+  if (last->peer_us > 0)
+    fprintf(file, ", %.2f × the peer", last->peer_us / last->us);
+  fputs("</span>", file);
+}
+
+void bench_plot(FILE *file, const bench_group *group) {
+  const char *label = group->rows[0]->label;
+  plot p = {.group = group, .unit = cli_result_unit_of(group->rows[group->count - 1])};
+  choose_axis(&p);
+  fputs("<figure><figcaption><b>", file);
+  bench_write_escaped(file, label);
+  fputs("</b><span>", file);
+  write_legend(file, &p);
+  fputs("</span></figcaption>", file);
+  fprintf(file, "<svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", WIDTH, HEIGHT);
+  bench_write_escaped(file, label);
+  fputs("</title>", file);
+  write_axes(file, &p);
+  for (curve which = CURVES; which-- > DAVIT;)
+    if (extreme(&p, which, true) > 0)
+      write_curve(file, &p, which);
+  fputs("</svg>", file);
+  write_end(file, &p);
+  fputs("</figure>\n", file);
+}
+
+/* ---- bars ---- */
+
+void bench_bars(FILE *file, const cli_result_row *row) {
+  double fastest = INFINITY;
+  for (curve which = DAVIT; which < CURVES; which++)
+    if (time_of(row, which) > 0)
+      fastest = fmin(fastest, time_of(row, which));
+  fputs("<span class=\"t\">", file);
+  for (curve which = DAVIT; which < CURVES; which++)
+    if (time_of(row, which) > 0)
+      fprintf(file, "<i class=\"%c\" style=\"%s:%.1f%%\"></i>",
+              which == DAVIT && *row->side ? 'p' : classes[which], which == LIMIT ? "left" : "width",
+              100 * fastest / time_of(row, which));
+  fputs("</span>", file);
+}
