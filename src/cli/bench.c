@@ -303,7 +303,7 @@ static int run(void *state) {
 
 static bool write_report(FILE *file, const void *state) {
   const benchmarks *b = state;
-  return bench_report(file, &b->results, b->compare ? &b->found : NULL);
+  return bench_report(file, &b->results, b->compare ? &b->found : NULL, b->from.count > 0);
 }
 
 static void print(const void *state) {

@@ -34,8 +34,10 @@ static bench_verdict verdict_of(const bench_change *change) {
 static void compare_pair(const cli_result_row *before, const cli_result_row *now, bench_comparison *found) {
   bench_change change = {.before = before, .now = now, .verdict = BENCH_FAILED};
   if (!is_same_device(before->device, now->device)) {
-    found->before = found->other_device++ ? found->before : before->device;
-    found->now = found->other_device > 1 ? found->now : now->device;
+    if (!found->other_device++) {
+      found->before = before->device;
+      found->now = now->device;
+    }
     return;
   }
   const double old = cli_result_cost(before), cost = cli_result_cost(now);
@@ -114,9 +116,17 @@ static int by_size(const void *left, const void *right) {
                 : (a->now->ordinal > b->now->ordinal) - (a->now->ordinal < b->now->ordinal);
 }
 
+static const cli_result_device *first_device(const cli_results *results) {
+  const cli_result_device *device = NULL;
+  for (size_t i = 0; i < results->row_count && !device; i++)
+    device = results->sorted[i]->device;
+  return device;
+}
+
 int bench_compare(const cli_results *before, const cli_results *now, double noise, bench_comparison *found) {
   run old = {.set = before}, new = {.set = now};
-  *found = (bench_comparison){.path = before->path, .noise = noise};
+  *found = (bench_comparison){
+      .path = before->path, .noise = noise, .before = first_device(before), .now = first_device(now)};
   found->changes = dvt_allocate(now->row_count + 1, sizeof *found->changes);
   found->of_row = dvt_allocate(now->row_count + 1, sizeof *found->of_row);
   if (!found->changes || !found->of_row)
@@ -209,35 +219,35 @@ void bench_comparison_json(const bench_comparison *found, cli_json *json) {
 
 /* ---- exit code ---- */
 
-static const char *name_of(const cli_result_device *device) {
-  return device ? device->name : "none";
-}
-
-static double units_of(const cli_result_device *device) {
-  return device ? device->units : 0;
+/* "NVIDIA H200 with 132 compute units" */
+static void describe(const cli_result_device *device, char text[static 256]) {
+  snprintf(text, 256, "%.200s with %.0f compute units", device ? device->name : "a device without a name",
+           device ? device->units : 0);
 }
 
 static void complain_of_nothing(const bench_comparison *found) {
-  if (found->other_device)
-    cli_fail(CLI_INPUT,
-             "%s: expected results of the same devices, found %s with %.0f compute units, here %s with %.0f",
-             found->path, name_of(found->before), units_of(found->before), name_of(found->now),
-             units_of(found->now));
-  else
+  char before[256], now[256];
+  describe(found->before, before);
+  describe(found->now, now);
+  if (is_same_device(found->before, found->now))
     cli_fail(CLI_INPUT, "%s: expected rows that measured the same as the new ones, found none", found->path);
+  else
+    cli_fail(CLI_INPUT, "%s: expected results of the same devices, found %s, here %s", found->path, before,
+             now);
 }
 
 static void complain_of_worse(const bench_comparison *found) {
   const bench_change *worst = &found->changes[0];
+  const char *heading = bench_heading(worst->now);
   char size[64] = "", change[64] = "fails now", failed[64] = "";
   if (worst->now->size_name)
-    snprintf(size, sizeof size, ", %s %.8g", worst->now->size_name, worst->now->size);
+    snprintf(size, sizeof size, ", %s %.15g", worst->now->size_name, worst->now->size);
   if (worst->verdict == BENCH_SLOWER)
     snprintf(change, sizeof change, "takes %.3g times as long", 1 + worst->share);
   if (found->counts[BENCH_FAILED])
     snprintf(failed, sizeof failed, ", and %zu failed", found->counts[BENCH_FAILED]);
-  cli_fail(CLI_FAILED, "%zu of %zu rows became slower than in %s%s; the worst: %s: %s%s %s",
-           found->counts[BENCH_SLOWER], found->count, found->path, failed, worst->now->result->benchmark,
+  cli_fail(CLI_FAILED, "%zu of %zu rows became slower than in %s%s; the worst: %s%s%s%s %s",
+           found->counts[BENCH_SLOWER], found->count, found->path, failed, heading, *heading ? ": " : "",
            worst->now->label, size, change);
 }
 

@@ -31,7 +31,7 @@ typedef struct bench_comparison {
   size_t counts[BENCH_SAME + 1];         /* of each verdict */
   size_t gone, added;                    /* rows of one set alone, in benchmarks that both have */
   size_t other_device;                   /* rows of devices that differ */
-  const cli_result_device *before, *now; /* the first two of those */
+  const cli_result_device *before, *now; /* the first two of those; without any, of all rows */
 } bench_comparison;
 
 /* Both sets must be finished; the comparison refers to them. CLI_DEVICE if memory is short. */

@@ -10,7 +10,7 @@
 #include "src/cli/bench_text.h"
 
 /* Of the drawing, in its own units; the axes are inside of these margins. */
-enum { WIDTH = 360, HEIGHT = 210, LEFT = 46, RIGHT = 14, TOP = 22, BOTTOM = 34 };
+enum { WIDTH = 360, HEIGHT = 210, LEFT = 46, RIGHT = 20, TOP = 22, BOTTOM = 34 };
 
 typedef enum curve { DAVIT, PEER, LIMIT, CURVES } curve;
 static const char classes[CURVES] = {'d', 'p', 'l'};
@@ -52,13 +52,14 @@ static double extreme(const plot *p, curve which, bool largest) {
 }
 
 bool bench_group_is_curve(const bench_group *group) {
-  bool distinct = group->count > 1;
+  size_t sizes = 0;
   for (size_t i = 0; i < group->count; i++) {
     const cli_result_row *row = group->rows[i];
-    distinct &= row->size_name && cli_result_cost(row) > 0 && row->us > 0;
-    distinct &= !i || row->size > group->rows[i - 1]->size * (1 + 1e-6);
+    if (!row->size_name || row->us <= 0)
+      return false;
+    sizes += !i || row->size > group->rows[i - 1]->size * (1 + 1e-6);
   }
-  return distinct;
+  return sizes > 1 && group->count <= 2 * sizes;
 }
 
 /* ---- axes ---- */
@@ -97,60 +98,70 @@ static double y_of(const plot *p, double v) {
   return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
 }
 
-/* 1.5 M; powers of two from 4096 on as such. */
-static int size_text(char text[static 64], double size) {
-  int exponent;
-  if (frexp(size, &exponent) == 0.5 && size >= 4096) {
+static bool is_order(const plot *p) {
+  return !strcmp(p->group->rows[0]->size_name, "order");
+}
+
+/* 9000, 100k; powers of two from 4096 on as such, but for matrices. The number of letters. */
+static int size_text(const plot *p, char text[static 64], double size) {
+  static const char *const factors[] = {"", "k", "M", "G", "T"};
+  int exponent, power = 0;
+  if (frexp(size, &exponent) == 0.5 && size >= 4096 && !is_order(p)) {
     snprintf(text, 64, "2<tspan class=\"e\" dy=\"-5\">%d</tspan>", exponent - 1);
     return 3;
   }
-  const int power = size >= 1e12 ? 4 : size >= 1e9 ? 3 : size >= 1e6 ? 2 : size >= 1e5 ? 1 : 0;
-  return snprintf(text, 64, "%.4g%s", size / pow(1000, power),
-                  (const char *[]){"", "k", "M", "G", "T"}[power]);
+  if (size < 99999)
+    return snprintf(text, 64, "%.0f", size);
+  for (; size >= 999.95 && power < 4; power++)
+    size /= 1000;
+  return snprintf(text, 64, "%.3g%s", size, factors[power]);
 }
 
-/* A mark at each size, with a label where there is room. */
+/* Labels of the sizes where there is room, and a mark for each. */
 static void write_sizes(FILE *file, const plot *p) {
-  const double letter = 7, gap = 8, width = WIDTH;
+  const double letter = 7.5, gap = 8, width = WIDTH;
   char text[64];
   double end = 0;
+  fputs("<g class=\"m\">", file);
   for (size_t i = 0; i < p->group->count; i++) {
     const double size = p->group->rows[i]->size, x = x_of(p, size);
-    const double half = size_text(text, size) * letter / 2;
-    fprintf(file, "<path class=\"a\" d=\"M%.1f %dv4\"/>", x, HEIGHT - BOTTOM);
-    if (x - half < end + gap)
-      continue;
+    const double half = size_text(p, text, size) * letter / 2;
     const double at = fmin(x, width - half);
-    fprintf(file, "<text x=\"%.1f\" y=\"%d\" class=\"m\">%s</text>", at, HEIGHT - BOTTOM + 17, text);
+    if (at - half < end + gap)
+      continue;
+    fprintf(file, "<text x=\"%.4g\" y=\"%d\">%s</text>", at, HEIGHT - BOTTOM + 17, text);
     end = at + half;
   }
+  fputs("</g><path class=\"a\" d=\"", file);
+  for (size_t i = 0; i < p->group->count; i++)
+    fprintf(file, "M%.4g %dv4", x_of(p, p->group->rows[i]->size), HEIGHT - BOTTOM);
+  fprintf(file, "M%d %dH%d\"/>", LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT);
 }
 
-static void write_value_mark(FILE *file, const plot *p, double v) {
-  fprintf(file, "<path class=\"g\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" class=\"r\">%.6g</text>",
-          LEFT, y_of(p, v), WIDTH - RIGHT, LEFT - 6, y_of(p, v) + 4, v);
+/* Mark number i of the axis upwards; false beyond its end. */
+static bool value_mark(const plot *p, int i, double *v) {
+  const int decades = (int)lround(log10(p->high / fmax(p->low, 1e-300)));
+  *v = p->logarithmic ? p->low * pow(decades > 6 ? 100 : 10, i) : i * p->step;
+  return *v <= p->high * 1.01;
 }
 
 static void write_values(FILE *file, const plot *p) {
-  if (p->logarithmic) {
-    const double decades = log10(p->high / p->low), step = decades > 6 ? 100 : 10;
-    for (double v = p->low; v <= p->high * 1.01; v *= step)
-      write_value_mark(file, p, v);
-    return;
-  }
-  for (int i = 0; i * p->step <= p->high * 1.01; i++)
-    write_value_mark(file, p, i * p->step);
+  double v;
+  fputs("<path class=\"g\" d=\"", file);
+  for (int i = 0; value_mark(p, i, &v); i++)
+    fprintf(file, "M%d %.4gH%d", LEFT, y_of(p, v), WIDTH - RIGHT);
+  fputs("\"/><g class=\"r\">", file);
+  for (int i = 0; value_mark(p, i, &v); i++)
+    fprintf(file, "<text x=\"%d\" y=\"%.4g\">%.6g</text>", LEFT - 6, y_of(p, v) + 4, v);
+  fputs("</g>", file);
 }
 
 static void write_axes(FILE *file, const plot *p) {
   write_values(file, p);
   write_sizes(file, p);
-  const bool order = !strcmp(p->group->rows[0]->size_name, "order");
-  fprintf(file, "<path class=\"a\" d=\"M%d %dH%d\"/><text x=\"%d\" y=\"12\" class=\"u\">%s</text>", LEFT,
-          HEIGHT - BOTTOM, WIDTH - RIGHT, LEFT - 36,
-          p->unit == CLI_RESULT_UNITS ? "µs, lower is better" : cli_result_unit_names[p->unit]);
-  fprintf(file, "<text x=\"%d\" y=\"%d\" class=\"r\">%s</text>", WIDTH - RIGHT, HEIGHT - 3,
-          order ? "order of the matrix" : p->group->rows[0]->size_name);
+  fprintf(file, "<text x=\"%d\" y=\"12\">%s</text><text x=\"%d\" y=\"%d\" class=\"r\">%s</text>", LEFT - 36,
+          p->unit == CLI_RESULT_UNITS ? "µs, lower is better" : cli_result_unit_names[p->unit], WIDTH - RIGHT,
+          HEIGHT - 3, is_order(p) ? "order of the matrix" : p->group->rows[0]->size_name);
 }
 
 /* ---- curves ---- */
@@ -162,7 +173,7 @@ static void write_curve(FILE *file, const plot *p, curve which) {
   for (size_t i = 0; i < p->group->count; i++) {
     const double v = value(p, p->group->rows[i], which);
     if (v > 0)
-      fprintf(file, "%c%.1f %.1f", down ? 'L' : 'M', x_of(p, p->group->rows[i]->size), y_of(p, v));
+      fprintf(file, "%c%.4g %.4g", down ? 'L' : 'M', x_of(p, p->group->rows[i]->size), y_of(p, v));
     down = v > 0;
   }
   fputs("\"/>", file);
@@ -172,7 +183,7 @@ static void write_curve(FILE *file, const plot *p, curve which) {
   for (size_t i = 0; i < p->group->count; i++) {
     const double v = value(p, p->group->rows[i], which);
     if (v > 0)
-      fprintf(file, "M%.1f %.1fh0", x_of(p, p->group->rows[i]->size), y_of(p, v));
+      fprintf(file, "M%.4g %.4gh0", x_of(p, p->group->rows[i]->size), y_of(p, v));
   }
   fputs("\"/>", file);
 }
@@ -198,7 +209,7 @@ static void write_legend(FILE *file, const plot *p) {
 /* What the largest size reaches. */
 static void write_end(FILE *file, const plot *p) {
   const cli_result_row *last = p->group->rows[p->group->count - 1];
-  fputs("<span class=\"w\">at the right: ", file);
+  fputs("<p class=\"w\">largest: ", file);
   bench_write_digits(file, value(p, last, DAVIT));
   fprintf(file, " %s", p->unit == CLI_RESULT_UNITS ? "µs" : cli_result_unit_names[p->unit]);
   if (last->floor_us > 0)
@@ -206,7 +217,7 @@ static void write_end(FILE *file, const plot *p) {
             100 * last->floor_us / last->us);
   if (last->peer_us > 0)
     fprintf(file, ", %.2f × the peer", last->peer_us / last->us);
-  fputs("</span>", file);
+  fputs("</p>", file);
 }
 
 void bench_plot(FILE *file, const bench_group *group) {
@@ -233,15 +244,15 @@ void bench_plot(FILE *file, const bench_group *group) {
 /* ---- bars ---- */
 
 void bench_bars(FILE *file, const cli_result_row *row) {
+  const double costs[CURVES] = {cli_result_cost(row), row->peer_cost, row->us > 0 ? row->floor_us : 0};
   double fastest = INFINITY;
   for (curve which = DAVIT; which < CURVES; which++)
-    if (time_of(row, which) > 0)
-      fastest = fmin(fastest, time_of(row, which));
+    fastest = costs[which] > 0 ? fmin(fastest, costs[which]) : fastest;
   fputs("<span class=\"t\">", file);
   for (curve which = DAVIT; which < CURVES; which++)
-    if (time_of(row, which) > 0)
+    if (costs[which] > 0)
       fprintf(file, "<i class=\"%c\" style=\"%s:%.1f%%\"></i>",
               which == DAVIT && *row->side ? 'p' : classes[which], which == LIMIT ? "left" : "width",
-              100 * fastest / time_of(row, which));
+              100 * fastest / costs[which]);
   fputs("</span>", file);
 }

@@ -11,7 +11,7 @@ typedef struct bench_group {
   size_t count;
 } bench_group;
 
-/* Whether a curve can be drawn: two sizes or more, each measured once. */
+/* Whether a curve can be drawn: two sizes or more, each measured about once. */
 bool bench_group_is_curve(const bench_group *group);
 
 /* Writes a figure: rate, or time where there is no rate, against size. */

@@ -17,6 +17,7 @@ typedef struct page {
   FILE *file;
   const cli_results *results;
   const bench_comparison *found; /* or NULL */
+  bool stored;                   /* the results are from files */
   cli_result_row **rows;         /* room for a pointer to each row */
   bench_group *groups;           /* room for each row */
   double *numbers;               /* room for each row */
@@ -111,7 +112,7 @@ static void write_machine(const page *p, const cli_result *result) {
 static void write_machines(const page *p) {
   enum { MOST = 16 };
   int count = 0;
-  say(p, "<h3>Machine</h3>\n");
+  say(p, "<h3>Devices</h3>\n");
   for (size_t i = 0; i < p->results->count && count < MOST; i++) {
     const cli_result *result = &p->results->documents[i];
     bool known = false;
@@ -126,23 +127,98 @@ static void write_machines(const page *p) {
     say(p, "<p>The results do not name it.</p>\n");
 }
 
+/* 2026-11-22T11:51:34Z as 2026-11-22 11:51; anything else as it is. */
+static void write_date(const page *p, const char *date) {
+  char short_date[17] = "";
+  if (strlen(date) == 20 && date[10] == 'T' && date[19] == 'Z')
+    snprintf(short_date, sizeof short_date, "%.10s %.5s", date, date + 11);
+  text(p, *short_date ? short_date : date);
+}
+
 static void write_runs(const page *p) {
   say(p, "<h3>Runs</h3>\n<div class=\"wide\"><table "
-         "class=\"words\"><thead><tr><th>benchmark</th><th>command</th>"
-         "<th>version</th><th>date</th><th>rows</th></tr></thead><tbody>\n");
+         "class=\"words\"><thead><tr><th>benchmark<th>command"
+         "<th>version<th>date<th>rows<tbody>\n");
   for (size_t i = 0; i < p->results->count; i++) {
     const cli_result *result = &p->results->documents[i];
     fprintf(p->file, "<tr><td><a href=\"#s%zu\">", i);
     text(p, result->benchmark);
-    say(p, "</a></td><td><code>");
+    say(p, "</a><td><code>");
     text(p, result->command);
-    say(p, "</code></td><td>");
+    say(p, "</code><td>");
     text(p, result->version);
-    say(p, "</td><td>");
-    text(p, result->date);
-    fprintf(p->file, "</td><td>%zu</td></tr>\n", result->row_count);
+    say(p, "<td>");
+    write_date(p, result->date);
+    fprintf(p->file, "<td>%zu\n", result->row_count);
   }
-  say(p, "</tbody></table></div>\n");
+  say(p, "</table></div>\n");
+}
+
+/* ---- groups ---- */
+
+/* Accelerators come first. */
+static int compare_devices(const cli_result_device *a, const cli_result_device *b) {
+  const int hosts = (a && !is_accelerator(a)) - (b && !is_accelerator(b));
+  return hosts ? hosts : (a > b) - (a < b);
+}
+
+/* Rows that differ in their size alone stand together, by size. */
+static int by_group(const void *left, const void *right) {
+  const cli_result_row *a = *(cli_result_row *const *)left, *b = *(cli_result_row *const *)right;
+  int order = compare_devices(a->device, b->device);
+  if (!order)
+    order = strcmp(a->label, b->label);
+  if (!order)
+    order = strcmp(a->side, b->side);
+  if (!order)
+    order = strcmp(a->size_name ? a->size_name : "", b->size_name ? b->size_name : "");
+  if (!order)
+    order = (a->size > b->size) - (a->size < b->size);
+  return order ? order : (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
+}
+
+static bool are_grouped(const cli_result_row *a, const cli_result_row *b) {
+  return a->device == b->device && !strcmp(a->label, b->label) && !strcmp(a->side, b->side) && a->size_name &&
+         b->size_name && !strcmp(a->size_name, b->size_name);
+}
+
+static long first_ordinal(const bench_group *group) {
+  long first = group->rows[0]->ordinal;
+  for (size_t i = 1; i < group->count; i++)
+    first = group->rows[i]->ordinal < first ? group->rows[i]->ordinal : first;
+  return first;
+}
+
+static int by_place(const void *left, const void *right) {
+  const bench_group *a = left, *b = right;
+  const int order = compare_devices(a->rows[0]->device, b->rows[0]->device);
+  const long x = first_ordinal(a), y = first_ordinal(b);
+  return order ? order : (x > y) - (x < y);
+}
+
+/* The groups of a document, by device and in the order of their first rows. */
+static size_t find_groups(const page *p, const cli_result *result) {
+  size_t rows = 0, groups = 0;
+  for (size_t i = 0; i < result->row_count; i++)
+    if (is_shown(&result->rows[i]))
+      p->rows[rows++] = &result->rows[i];
+  qsort(p->rows, rows, sizeof *p->rows, by_group);
+  for (size_t i = 0, end; i < rows; i = end) {
+    for (end = i + 1; end < rows && are_grouped(p->rows[i], p->rows[end]);)
+      end++;
+    p->groups[groups++] = (bench_group){.rows = p->rows + i, .count = end - i};
+  }
+  qsort(p->groups, groups, sizeof *p->groups, by_place);
+  return groups;
+}
+
+/* Marks the largest size of each group. */
+static void mark_ends(const page *p) {
+  for (size_t d = 0; d < p->results->count; d++) {
+    const size_t count = find_groups(p, &p->results->documents[d]);
+    for (size_t g = 0; g < count; g++)
+      p->groups[g].rows[p->groups[g].count - 1]->largest = true;
+  }
 }
 
 /* ---- summary ---- */
@@ -169,7 +245,12 @@ static double of_limit(const cli_result_row *row) {
 }
 
 static double of_peer(const cli_result_row *row) {
-  return row->us > 0 ? row->peer_us / row->us : 0;
+  return row->peer_cost > 0 ? row->peer_cost / cli_result_cost(row) : 0;
+}
+
+/* The same of a row that is the end of a curve, or alone. */
+static double of_limit_at_end(const cli_result_row *row) {
+  return row->largest ? of_limit(row) : 0;
 }
 
 static double one(const cli_result_row *row) {
@@ -180,33 +261,42 @@ static double middle(const double *sorted, size_t count) {
   return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-static void write_tile(const page *p, const char *class, double value, const char *unit, const char *words) {
-  fprintf(p->file, "<div%s><b>", class);
+static void write_tile(const page *p, double value, const char *unit, const char *words) {
+  say(p, "<div><b>");
   bench_write_digits(p->file, value);
   fprintf(p->file, "%s</b>%s</div>\n", unit, words);
 }
 
+static void write_count_tile(const page *p, const char *class, size_t count, const char *words) {
+  fprintf(p->file, "<div%s><b>", class);
+  bench_write_count(p->file, (double)count);
+  fprintf(p->file, "</b>%s</div>\n", words);
+}
+
 static void write_summary(const page *p) {
   say(p, "<div class=\"sum\">\n");
-  write_tile(p, "", (double)collect(p, one), "", "rows of davit");
+  write_count_tile(p, "", collect(p, one), "rows of davit");
   const size_t limits = collect(p, of_limit);
   if (limits) {
-    write_tile(p, "", 100 * middle(p->numbers, limits), " %", "of the limit in the median");
-    write_tile(p, "", 100 * p->numbers[0], " %", "of the limit in the worst row");
+    write_tile(p, 100 * middle(p->numbers, limits), " %", "of the limit in the median of all rows");
+    write_tile(p, 100 * p->numbers[0], " %", "of the limit in the worst row");
   }
+  const size_t ends = collect(p, of_limit_at_end);
+  if (ends)
+    write_tile(p, 100 * middle(p->numbers, ends), " %", "of the limit in the median of the largest sizes");
   const size_t peers = collect(p, of_peer);
   size_t lost = 0;
   while (lost < peers && p->numbers[lost] < 1)
     lost++;
   if (peers) {
     char words[96];
-    write_tile(p, "", middle(p->numbers, peers), " ×", "the peer's speed in the median");
+    write_tile(p, middle(p->numbers, peers), " ×", "the peer's speed in the median");
     snprintf(words, sizeof words, "of %zu rows with a peer: the peer is faster", peers);
-    write_tile(p, "", (double)lost, "", words);
+    write_count_tile(p, "", lost, words);
   }
   if (p->found) {
     const size_t worse = p->found->counts[BENCH_SLOWER] + p->found->counts[BENCH_FAILED];
-    write_tile(p, worse ? " class=\"bad\"" : "", (double)worse, "", "rows became slower");
+    write_count_tile(p, worse ? " class=\"bad\"" : "", worse, "rows became slower or failed");
   }
   say(p, "</div>\n");
 }
@@ -233,42 +323,36 @@ static void write_worst(const page *p) {
 
 /* ---- what became slower ---- */
 
-static void write_change_cells(const page *p, const bench_change *change) {
+static void write_share(const page *p, const bench_change *change) {
   static const char *const classes[] = {" class=\"worse\"", " class=\"worse\"", " class=\"better\"", ""};
-  if (!change) {
-    say(p, "<td></td><td></td>");
-    return;
-  }
+  fprintf(p->file, "<td%s>", change ? classes[change->verdict] : "");
+  if (change && change->verdict == BENCH_FAILED)
+    say(p, "failed");
+  else if (change)
+    bench_write_change(p->file, change->share);
+}
+
+static void write_change(const page *p, const bench_change *change) {
+  say(p, "<tr><td>");
+  bench_write_name(p->file, change->now, true, bench_write_escaped);
+  write_share(p, change);
+  say(p, "<td>");
+  bench_write_cost(p->file, change->now);
   say(p, "<td>");
   bench_write_cost(p->file, change->before);
-  fprintf(p->file, "</td><td%s>", classes[change->verdict]);
-  if (change->verdict == BENCH_FAILED)
-    say(p, "failed");
-  else
-    bench_write_change(p->file, change->share);
-  say(p, "</td>");
+  fprintf(p->file, "<td>%.1f %%\n", 100 * change->noise);
 }
 
 static void write_changes(const page *p, bench_verdict first, bench_verdict last, const char *title) {
-  const bench_comparison *found = p->found;
-  say(p, "<div class=\"wide\"><table><caption>");
-  say(p, title);
-  say(p,
-      "</caption><thead><tr><th>row</th><th>now</th><th>before</th><th>change</th><th>noise</th></tr></thead>"
-      "<tbody>\n");
-  for (size_t i = 0; i < found->count; i++) {
-    const bench_change *change = &found->changes[i];
-    if (change->verdict < first || change->verdict > last)
-      continue;
-    say(p, "<tr><td>");
-    bench_write_name(p->file, change->now, true, bench_write_escaped);
-    say(p, "</td><td>");
-    bench_write_cost(p->file, change->now);
-    say(p, "</td>");
-    write_change_cells(p, change);
-    fprintf(p->file, "<td>%.1f %%</td></tr>\n", 100 * change->noise);
-  }
-  say(p, "</tbody></table></div>\n");
+  fprintf(
+      p->file,
+      "<div class=\"wide\"><table><caption>%s</caption><thead><tr><th>row<th>change<th>now<th>before<th>noise"
+      "<tbody>\n",
+      title);
+  for (size_t i = 0; i < p->found->count; i++)
+    if (p->found->changes[i].verdict >= first && p->found->changes[i].verdict <= last)
+      write_change(p, &p->found->changes[i]);
+  say(p, "</table></div>\n");
 }
 
 static void write_comparison(const page *p) {
@@ -310,13 +394,13 @@ static int by_ratio(const void *left, const void *right) {
 static void write_lost_row(const page *p, const cli_result_row *row) {
   say(p, "<tr><td>");
   bench_write_name(p->file, row, true, bench_write_escaped);
-  say(p, "</td><td>");
-  bench_write_time(p->file, row->us);
-  say(p, "</td><td>");
+  say(p, "<td>");
+  bench_write_cost(p->file, row);
+  say(p, "<td>");
   text(p, row->peer ? row->peer : "");
-  say(p, "</td><td>");
-  bench_write_time(p->file, row->peer_us);
-  fprintf(p->file, "</td><td>%.2f ×</td></tr>\n", of_peer(row));
+  say(p, "<td>");
+  bench_write_peer(p->file, row);
+  fprintf(p->file, "<td>%.2f ×\n", of_peer(row));
 }
 
 static void write_lost(const page *p) {
@@ -333,75 +417,21 @@ static void write_lost(const page *p) {
   fprintf(p->file, "<h2 id=\"peers\">Where a peer is faster</h2>\n<p>%zu rows", count);
   if (count > MOST)
     fprintf(p->file, "; these are the %d with the largest difference, the tables below have all", MOST);
-  say(p, ".</p>\n<details open><summary>Rows</summary><div "
-         "class=\"wide\"><table><thead><tr><th>row</th><th>davit</th>"
-         "<th>peer</th><th>its time</th><th>davit's speed</th></tr></thead><tbody>\n");
+  say(p, ".</p>\n<div "
+         "class=\"wide\"><table><thead><tr><th>row<th>davit"
+         "<th>peer<th>its time<th>davit's speed<tbody>\n");
   for (size_t i = 0; i < count && i < MOST; i++)
     write_lost_row(p, p->rows[i]);
-  say(p, "</tbody></table></div></details>\n");
+  say(p, "</table></div>\n");
 }
 
 /* ---- sections ---- */
-
-static int compare_pointers(const void *a, const void *b) {
-  return (a > b) - (a < b);
-}
-
-/* Rows that differ in their size alone stand together, by size. */
-static int by_group(const void *left, const void *right) {
-  const cli_result_row *a = *(cli_result_row *const *)left, *b = *(cli_result_row *const *)right;
-  int order = compare_pointers(a->device, b->device);
-  if (!order)
-    order = strcmp(a->label, b->label);
-  if (!order)
-    order = strcmp(a->side, b->side);
-  if (!order)
-    order = strcmp(a->size_name ? a->size_name : "", b->size_name ? b->size_name : "");
-  if (!order)
-    order = (a->size > b->size) - (a->size < b->size);
-  return order ? order : (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
-}
-
-static bool are_grouped(const cli_result_row *a, const cli_result_row *b) {
-  return a->device == b->device && !strcmp(a->label, b->label) && !strcmp(a->side, b->side) && a->size_name &&
-         b->size_name && !strcmp(a->size_name, b->size_name);
-}
-
-static long first_ordinal(const bench_group *group) {
-  long first = group->rows[0]->ordinal;
-  for (size_t i = 1; i < group->count; i++)
-    first = group->rows[i]->ordinal < first ? group->rows[i]->ordinal : first;
-  return first;
-}
-
-static int by_place(const void *left, const void *right) {
-  const bench_group *a = left, *b = right;
-  const int order = compare_pointers(a->rows[0]->device, b->rows[0]->device);
-  const long x = first_ordinal(a), y = first_ordinal(b);
-  return order ? order : (x > y) - (x < y);
-}
-
-/* The groups of a document, by device and in the order of their first rows. */
-static size_t find_groups(const page *p, const cli_result *result) {
-  size_t rows = 0, groups = 0;
-  for (size_t i = 0; i < result->row_count; i++)
-    if (is_shown(&result->rows[i]))
-      p->rows[rows++] = &result->rows[i];
-  qsort(p->rows, rows, sizeof *p->rows, by_group);
-  for (size_t i = 0, end; i < rows; i = end) {
-    for (end = i + 1; end < rows && are_grouped(p->rows[i], p->rows[end]);)
-      end++;
-    p->groups[groups++] = (bench_group){.rows = p->rows + i, .count = end - i};
-  }
-  qsort(p->groups, groups, sizeof *p->groups, by_place);
-  return groups;
-}
 
 static void write_bar_row(const page *p, const cli_result_row *row) {
   say(p, "<div><span>");
   bench_write_name(p->file, row, false, bench_write_escaped);
   say(p, "</span>");
-  if (row->peer_us > 0 || row->floor_us > 0)
+  if (of_peer(row) > 0 || of_limit(row) > 0)
     bench_bars(p->file, row);
   else
     say(p, "<span></span>");
@@ -463,6 +493,13 @@ static void write_figures(const page *p, const cli_result *result) {
 
 /* ---- numbers ---- */
 
+static void write_before(const page *p, const bench_change *change) {
+  say(p, "<td>");
+  if (change)
+    bench_write_cost(p->file, change->before);
+  write_share(p, change);
+}
+
 static void write_number_row(const page *p, const cli_result_row *row) {
   const cli_result_unit unit = cli_result_unit_of(row);
   say(p, "<tr><td>");
@@ -481,26 +518,24 @@ static void write_number_row(const page *p, const cli_result_row *row) {
   if (of_limit(row) > 0)
     fprintf(p->file, "%.3g %%", 100 * of_limit(row));
   say(p, "<td>");
-  if (row->peer_us > 0)
-    bench_write_time(p->file, row->peer_us);
+  bench_write_peer(p->file, row);
   say(p, "<td>");
   if (of_peer(row) > 0)
     fprintf(p->file, "%.2f ×", of_peer(row));
   if (p->found)
-    write_change_cells(p, p->found->of_row[row->ordinal]);
+    write_before(p, p->found->of_row[row->ordinal]);
   say(p, "\n");
 }
 
 static void write_numbers(const page *p, const cli_result *result) {
-  say(p,
-      "<details><summary>Numbers</summary><div class=\"wide\"><table><thead><tr><th>row</th><th>device</th>"
-      "<th>time</th><th>rate</th><th>of the limit</th><th>peer's time</th><th>davit's speed</th>");
-  say(p, p->found ? "<th>before</th><th>change</th>" : "");
-  say(p, "</tr></thead><tbody>\n");
+  say(p, "<details><summary>Numbers</summary><div class=\"wide\"><table><thead><tr><th>row<th>device"
+         "<th>time<th>rate<th>of the limit<th>peer's time<th>davit's speed");
+  say(p, p->found ? "<th>before<th>change" : "");
+  say(p, "<tbody>\n");
   for (size_t i = 0; i < result->row_count; i++)
     if (is_shown(&result->rows[i]))
       write_number_row(p, &result->rows[i]);
-  say(p, "</tbody></table></div></details>\n");
+  say(p, "</table></div></details>\n");
 }
 
 /* Rows that say what failed, or why something was left out. */
@@ -526,7 +561,7 @@ static void write_section(const page *p, size_t number) {
   say(p, "</code> · davit ");
   text(p, result->version);
   say(p, " · ");
-  text(p, result->date);
+  write_date(p, result->date);
   say(p, "</p>\n");
   write_errors(p, result);
   write_figures(p, result);
@@ -542,13 +577,32 @@ static void write_explanation(const page *p) {
       "that "
       "the bytes take at the measured rate of a copy, or the operations at the processor's highest rate, "
       "whichever "
-      "is longer; where data come from the host, it is the link's. A <b>peer</b> is another library's or a "
+      "is longer; where data come from the host, it is the link's. Work that only reads, such as a sum, may "
+      "be faster than a copy. A <b>peer</b> is another library's or a "
       "plain "
       "program's time for the same work, measured in the same run. davit's speed is 1 where both take as "
       "long.</p>\n"
       "<p class=\"meta\">Axes of sizes are logarithmic. The axis of rates is so too where the limit is far "
       "away. Bars show speeds: davit above, the peer below, the limit as a dashed line; the longest is "
       "100 %.</p>\n");
+}
+
+/* The files without their folders. */
+static void write_files(const page *p) {
+  const char *last = NULL;
+  if (!p->stored)
+    return;
+  say(p, "<p class=\"meta\">Made from ");
+  for (size_t i = 0; i < p->results->count; i++) {
+    const char *file = p->results->documents[i].file, *slash = strrchr(file, '/');
+    if (file == last)
+      continue;
+    say(p, last ? ", <code>" : "<code>");
+    text(p, slash ? slash + 1 : file);
+    say(p, "</code>");
+    last = file;
+  }
+  say(p, ".</p>\n");
 }
 
 static bool allocate(page *p) {
@@ -560,6 +614,7 @@ static bool allocate(page *p) {
 }
 
 static void write_page(const page *p) {
+  mark_ends(p);
   write_head(p);
   write_summary(p);
   write_worst(p);
@@ -570,11 +625,12 @@ static void write_page(const page *p) {
   write_lost(p);
   for (size_t i = 0; i < p->results->count; i++)
     write_section(p, i);
+  write_files(p);
   say(p, "</body>\n</html>\n");
 }
 
-bool bench_report(FILE *file, const cli_results *results, const bench_comparison *found) {
-  page p = {.file = file, .results = results, .found = found};
+bool bench_report(FILE *file, const cli_results *results, const bench_comparison *found, bool stored) {
+  page p = {.file = file, .results = results, .found = found, .stored = stored};
   const bool allocated = allocate(&p);
   if (allocated)
     write_page(&p);

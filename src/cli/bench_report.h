@@ -5,7 +5,8 @@
 
 #include "src/cli/bench_compare.h"
 
-/* Writes the page; `found` is NULL without older results. False on a write error, or where memory is short. */
-bool bench_report(FILE *file, const cli_results *results, const bench_comparison *found);
+/* Writes the page; `found` is NULL without older results. The page names the files of the results if they
+ * are `stored`. False on a write error, or where memory is short. */
+bool bench_report(FILE *file, const cli_results *results, const bench_comparison *found, bool stored);
 
 #endif

@@ -30,15 +30,26 @@ void bench_write_change(FILE *file, double share) {
     fprintf(file, "%.3g times", 1 + share);
 }
 
-void bench_write_cost(FILE *file, const cli_result_row *row) {
+static void write_cost(FILE *file, const cli_result_row *row, double cost) {
   const cli_result_unit unit = cli_result_unit_of(row);
   if (row->us > 0)
-    bench_write_time(file, row->us);
+    bench_write_time(file, cost);
   else if (unit < CLI_RESULT_UNITS) {
-    bench_write_digits(file, row->rates[unit]);
+    bench_write_digits(file, 1 / cost);
     fprintf(file, " %s", cli_result_unit_names[unit]);
-  } else
+  }
+}
+
+void bench_write_cost(FILE *file, const cli_result_row *row) {
+  if (cli_result_cost(row) > 0)
+    write_cost(file, row, cli_result_cost(row));
+  else
     putc('-', file);
+}
+
+void bench_write_peer(FILE *file, const cli_result_row *row) {
+  if (row->peer_cost > 0)
+    write_cost(file, row, row->peer_cost);
 }
 
 void bench_write_count(FILE *file, double value) {
@@ -87,9 +98,14 @@ void bench_write_escaped(FILE *file, const char *text) {
   }
 }
 
+const char *bench_heading(const cli_result_row *row) {
+  const char *name = row->result->benchmark;
+  return strncmp(row->label, name, strlen(name)) != 0 ? name : "";
+}
+
 void bench_write_name(FILE *file, const cli_result_row *row, bool full, bench_writer *write) {
-  if (full && strncmp(row->label, row->result->benchmark, strlen(row->result->benchmark)) != 0) {
-    write(file, row->result->benchmark);
+  if (full && *bench_heading(row)) {
+    write(file, bench_heading(row));
     fputs(": ", file);
   }
   write(file, row->label);

@@ -108,10 +108,18 @@ __attribute__((format(printf, 2, 3))) static void append(label *to, const char *
   va_end(arguments);
 }
 
+/* Rounds to eight digits. */
+static double rounded(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.7e", value);
+  return strtod(text, NULL);
+}
+
 static void append_number(label *to, const json_t *row, const char *name) {
-  const json_t *value = json_object_get(row, name);
-  if (json_is_number(value))
-    append(to, "%s%s %.8g", to->used ? ", " : "", name, json_number_value(value));
+  const json_t *number = json_object_get(row, name);
+  const double value = rounded(json_number_value(number));
+  if (json_is_number(number))
+    append(to, "%s%s %.*g", to->used ? ", " : "", name, fabs(value) < 1e15 ? 15 : 8, value);
 }
 
 /* The size is n; else the order of a square matrix; else its rows, and the label has the columns. A product
@@ -122,6 +130,7 @@ static void find_size(const json_t *json, cli_result_row *row, label *to) {
   const bool cube = product && n == positive(json, "m") && n == positive(json, "k");
   const bool square = cube || (rows > 0 && rows == cols);
   row->size = n > 0 ? n : rows;
+  row->key_size = rounded(row->size);
   row->size_name = row->size <= 0 ? NULL : square ? "order" : n > 0 ? "size" : "rows";
   if (product && !cube) {
     append_number(to, json, "m");
@@ -172,6 +181,7 @@ static void read_figures(const json_t *json, cli_result_row *row) {
   row->us = first_of(json, times, TIMES);
   row->best_us = first_of(json, best_times, BEST_TIMES);
   row->peer_us = first_of(json, peer_times, PEER_TIMES);
+  row->peer_cost = row->us > 0 ? row->peer_us : 0;
   row->peer = text_of(json, "peer", json_object_get(json, "blis_ns") ? "BLIS" : NULL);
   row->floor_us = largest_of(json, floors, FLOORS);
   row->error = text_of(json, "error", NULL);
@@ -240,6 +250,7 @@ static int read_document(const json_t *json, const char *name, cli_result *resul
                     name, benchmark ? ", found none in " : "", benchmark ? benchmark : "");
   *result = (cli_result){.json = json,
                          .benchmark = benchmark,
+                         .file = name,
                          .backend = backend_of(rows),
                          .version = text_of(json, "version", ""),
                          .date = text_of(json, "date", ""),
@@ -356,13 +367,6 @@ void cli_results_free(cli_results *results) {
 
 /* ---- order and peers ---- */
 
-static int compare_numbers(double a, double b) {
-  char texts[2][32];
-  snprintf(texts[0], sizeof texts[0], "%.8g", a);
-  snprintf(texts[1], sizeof texts[1], "%.8g", b);
-  return strcmp(texts[0], texts[1]);
-}
-
 static const char *kind_of(const cli_result_row *row) {
   return row->device ? row->device->kind : "";
 }
@@ -373,7 +377,7 @@ int cli_result_order(const cli_result_row *a, const cli_result_row *b) {
     order = strcmp(kind_of(a), kind_of(b));
   if (!order)
     order = strcmp(a->label, b->label);
-  return order ? order : compare_numbers(a->size, b->size);
+  return order ? order : (a->key_size > b->key_size) - (a->key_size < b->key_size);
 }
 
 /* Rows that measured the same stand together, those of a document davit's first, all in the order given. */
@@ -391,17 +395,25 @@ static bool are_alike(const cli_result_row *a, const cli_result_row *b) {
   return a->result == b->result && !cli_result_order(a, b);
 }
 
+/* A peer's time counts beside a time, its rate beside a rate. */
+static bool is_faster_peer(const cli_result_row *row, const cli_result_row *ours,
+                           const cli_result_row *best) {
+  const double cost = cli_result_cost(row);
+  return *row->side && (row->us > 0) == (ours->us > 0) && cost > 0 && (!best || cost < cli_result_cost(best));
+}
+
 /* In rows [first, end) of one document, which measured the same: gives davit's rows the fastest of the others. */
 static void join_peers(cli_result_row **first, cli_result_row **end) {
   cli_result_row *best = NULL;
   for (cli_result_row **row = first; row < end; row++)
-    if (*(*row)->side && (*row)->us > 0 && (!best || (*row)->us < best->us))
+    if (is_faster_peer(*row, *first, best))
       best = *row;
   for (cli_result_row **row = first; row < end && best && !*(*first)->side; row++)
     if (*(*row)->side)
       (*row)->joined = true;
-    else if ((*row)->peer_us <= 0) {
+    else if ((*row)->peer_cost <= 0) {
       (*row)->peer_us = best->us;
+      (*row)->peer_cost = cli_result_cost(best);
       (*row)->peer = best->side;
     }
 }

@@ -32,21 +32,24 @@ typedef struct cli_result_row {
   char *label;                     /* what was measured, without the size */
   const char *side;                /* of a row of another library: its name; else "" */
   const char *size_name;           /* "size", "order" or "rows"; NULL: no size */
-  double size;
-  double us, best_us; /* of a run; 0: not measured */
+  double size, key_size;           /* `key_size` has eight digits, as results of early versions */
+  double us, best_us;              /* of a run; 0: not measured */
   double rates[CLI_RESULT_UNITS];
   double floor_us;  /* the time that the machine's limits leave; 0: unknown */
-  double peer_us;   /* 0: no peer */
+  double peer_us;   /* 0: no peer with a time */
+  double peer_cost; /* as cli_result_cost(); 0: no peer */
   const char *peer; /* NULL: no name */
   const char *error;
   long ordinal; /* among all rows */
   bool joined;  /* it is the peer of another row */
+  bool largest; /* for those who use the rows: the largest size of its group */
 } cli_result_row;
 
 typedef struct cli_result {
   const json_t *json;
   const char *benchmark, *version, *date, *command; /* "" if unknown */
   const char *backend;                              /* davit's */
+  const char *file;                                 /* where it was read */
   cli_result_device *devices;
   cli_result_row *rows;
   size_t device_count, row_count;
