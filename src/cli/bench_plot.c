@@ -140,8 +140,8 @@ static void write_sizes(FILE *file, const plot *p) {
 
 /* Mark number i of the axis upwards; false beyond its end. */
 static bool value_mark(const plot *p, int i, double *v) {
-  const int decades = (int)lround(log10(p->high / fmax(p->low, 1e-300)));
-  *v = p->logarithmic ? p->low * pow(decades > 6 ? 100 : 10, i) : i * p->step;
+  const double decades = p->logarithmic ? log10(p->high / p->low) : 0;
+  *v = p->logarithmic ? p->low * pow(10, i * ceil(decades / 6)) : i * p->step;
   return *v <= p->high * 1.01;
 }
 

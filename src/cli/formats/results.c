@@ -67,10 +67,10 @@ static bool is_remark(const char *name) {
   return found;
 }
 
-/* A number above 0, or 0. */
+/* A number above 0; else, and for what nothing measures, 0. */
 static double positive(const json_t *row, const char *name) {
   const double value = json_number_value(json_object_get(row, name));
-  return value > 0 && isfinite(value) ? value : 0;
+  return value > 1e-30 && value < 1e30 ? value : 0;
 }
 
 static double first_of(const json_t *row, const field *fields, int count) {
@@ -220,7 +220,7 @@ static const char *backend_of(const json_t *rows) {
   return backend ? backend : "openmp";
 }
 
-/* A number of a device that is no int names no device. */
+/* A device without a number is that of no row. */
 static int read_devices(const json_t *json, const char *name, cli_result *result) {
   const json_t *list = json_object_get(json_object_get(json, "machine"), "devices");
   const size_t count = json_array_size(list);
@@ -231,12 +231,13 @@ static int read_devices(const json_t *json, const char *name, cli_result *result
     return no_memory(name);
   for (size_t i = 0; i < count; i++) {
     const json_t *device = json_array_get(list, i);
-    const double number = json_number_value(json_object_get(device, "device"));
-    result->devices[i] = (cli_result_device){.number = fabs(number) < 1e9 ? (int)number : 0,
-                                             .kind = text_of(device, "kind", ""),
-                                             .name = text_of(device, "name", ""),
-                                             .units = positive(device, "compute_units"),
-                                             .memory = positive(device, "memory_bytes")};
+    const json_t *number = json_object_get(device, "device");
+    result->devices[i] =
+        (cli_result_device){.number = json_is_number(number) ? json_number_value(number) : NAN,
+                            .kind = text_of(device, "kind", ""),
+                            .name = text_of(device, "name", ""),
+                            .units = positive(device, "compute_units"),
+                            .memory = positive(device, "memory_bytes")};
   }
   result->device_count = count;
   return CLI_OK;
@@ -318,7 +319,7 @@ static int parse_fail(const source *from, const char *name, const json_error_t *
                     from->bytes, strerror(errno));
   if (!error->text[0] || json_error_code(error) == json_error_out_of_memory)
     return no_memory(name);
-  return cli_fail(CLI_INPUT, "%s: line %d, column %d: expected JSON: %s", name, error->line, error->column,
+  return cli_fail(CLI_INPUT, "%s: line %d, column %d: not valid JSON: %s", name, error->line, error->column,
                   error->text);
 }
 

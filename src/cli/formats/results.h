@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 typedef struct cli_result_device {
-  int number;
+  double number;           /* NaN: none */
   const char *kind, *name; /* "" if unknown */
   double units, memory;    /* compute units, bytes; 0: unknown */
 } cli_result_device;
