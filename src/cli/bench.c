@@ -272,7 +272,10 @@ static void run_programs(benchmarks *b) {
   }
 }
 
+/* Without any results there is nothing to write. */
 static int compare(benchmarks *b) {
+  if (is_read(b) && !b->results.count && b->job.code)
+    return b->job.code;
   int code = is_read(b) ? cli_results_finish(&b->results) : CLI_OK;
   if (code != CLI_OK || !b->compare)
     return code;

@@ -297,6 +297,15 @@ static int add_documents(json_t *root, const char *name, cli_results *results) {
 
 /* ---- files ---- */
 
+/* jansson may call it bad JSON when memory is short. */
+static bool memory_is_short;
+
+static void *allocate(size_t bytes) {
+  void *memory = dvt_allocate_raw(bytes);
+  memory_is_short |= !memory;
+  return memory;
+}
+
 typedef struct source {
   FILE *file;
   size_t bytes;
@@ -312,13 +321,13 @@ static size_t fill(void *buffer, size_t room, void *state) {
 }
 
 static int parse_fail(const source *from, const char *name, const json_error_t *error) {
+  if (memory_is_short)
+    return no_memory(name);
   if (from->too_long)
     return cli_fail(CLI_INPUT, "%s: expected at most %d MiB of results", name, MOST_MIB);
   if (ferror(from->file))
     return cli_fail(CLI_INPUT, "%s: offset %zu: expected more data, but reading failed: %s", name,
                     from->bytes, strerror(errno));
-  if (!error->text[0] || json_error_code(error) == json_error_out_of_memory)
-    return no_memory(name);
   return cli_fail(CLI_INPUT, "%s: line %d, column %d: not valid JSON: %s", name, error->line, error->column,
                   error->text);
 }
@@ -330,7 +339,8 @@ static int parse(FILE *file, const char *name, cli_results *results) {
   if (!grown)
     return no_memory(name);
   results->roots = grown;
-  json_set_alloc_funcs(dvt_allocate_raw, free);
+  memory_is_short = false;
+  json_set_alloc_funcs(allocate, free);
   json_t *root = json_load_callback(fill, &from, JSON_REJECT_DUPLICATES, &error);
   if (!root)
     return parse_fail(&from, name, &error);
