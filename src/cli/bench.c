@@ -368,7 +368,7 @@ const cli_command cli_command_bench = {
                    .help =
                        "smallest change of a time that counts; more where a row's own times vary more, by "
                        "its median over its fastest run"),
-        CLI_OPTION(LIST, benchmarks, from, "--from", "FILE", .excludes = "--list",
+        CLI_OPTION(LIST, benchmarks, from, "--from", "FILE ...", .excludes = "--list",
                    .help = "take the results from files, as for --compare, in place of a run")),
     .common = CLI_COMMON_JSON,
     .state = sizeof(benchmarks),

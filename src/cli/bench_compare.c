@@ -187,7 +187,7 @@ static void json_change(const bench_change *change, cli_json *json) {
   cli_json_string(json, "benchmark", change->now->result->benchmark);
   cli_json_string(json, "row", change->now->label);
   if (change->now->size_name)
-    cli_json_real(json, change->now->size_name, change->now->size);
+    cli_json_real(json, "size", change->now->size);
   if (change->before->us > 0)
     cli_json_real(json, "before_us", change->before->us);
   if (change->now->us > 0)
