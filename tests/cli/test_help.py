@@ -88,7 +88,8 @@ def test_ranges():
 
 
 # Options whose value is any text; what it has to be is known later.
-TEXTS = "-o --mean --c0 --y0 --flags --coefficients --effect --matrix --card --devices --labels --plot --dtype --shape --columns --trace".split()
+TEXTS = ("-o --mean --c0 --y0 --flags --coefficients --effect --matrix --card --devices --labels --plot --dtype --shape --columns "
+         "--trace --report --compare --from").split()
 
 
 def bad_values(option, row):
