@@ -3,7 +3,7 @@
  *
  * Rows are compared that measured the same on the same device: benchmark, kind, name and size of the device,
  * label and size of the row. Where a set has several such rows, the n-th is compared with the n-th, and none
- * if their numbers differ. Rows of other libraries are not compared.
+ * if their numbers differ. Rows of others than davit are not compared.
  *
  * A row is slower if its time is above the older one by more than the noise: the largest of a given share and
  * the two rows' own spreads, median over fastest run. It is faster if the reverse holds. */

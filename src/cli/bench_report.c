@@ -205,9 +205,7 @@ static void write_worst(const bench_page *p) {
   bench_write_time(p->file, worst->us);
   bench_say(p, " where the limit is ");
   bench_write_time(p->file, worst->floor_us);
-  bench_say(
-      p, ". Small sizes are far from the limit everywhere, because starting the work takes longer than the "
-         "work.</p>\n");
+  bench_say(p, ". The limit has no time for starting the work, which small sizes mostly take.</p>\n");
 }
 
 static void write_change(const bench_page *p, const bench_change *change) {
@@ -308,19 +306,16 @@ static void write_lost(const bench_page *p) {
 
 static void write_explanation(const bench_page *p) {
   bench_say(
-      p,
-      "<p>Times are medians of several runs; rates are the work over that time. The <b>limit</b> is the time "
-      "that "
-      "the bytes take at the measured rate of a copy, or the operations at the processor's highest rate, "
-      "whichever "
-      "is longer; where data come from the host, it is the link's. Work that only reads, such as a sum, may "
-      "be faster than a copy. A <b>peer</b> is another library's or a "
-      "plain "
-      "program's time for the same work, measured in the same run. davit's speed is 1 where both take as "
-      "long.</p>\n"
-      "<p class=\"meta\">Axes of sizes are logarithmic. The axis of rates is so too where the limit is far "
-      "away. Bars show speeds: davit above, the peer below, the limit as a dashed line; the longest is "
-      "100 %.</p>\n");
+      p, "<p>Times are medians of several runs; rates are the work over that time. The <b>limit</b> is the "
+         "time that the bytes take at the measured rate of a copy, or the operations at the processor's "
+         "highest rate, whichever is longer; where data come from the host, it is the link's. Work that "
+         "only reads, such as a sum, may be faster than a copy. A <b>peer</b> is another library, a plain "
+         "program, or davit on one device, that did the same work in the same run. davit's speed is 1 "
+         "where both take as long.</p>\n");
+  bench_say(
+      p, "<p class=\"meta\">Axes of sizes are logarithmic. The axis of rates is so too where the limit is "
+         "far away. Bars show speeds: davit above, the peer below, the limit as a dashed line; the longest "
+         "is 100 %.</p>\n");
 }
 
 /* The files without their folders. */

@@ -206,6 +206,10 @@ def test_noise():
            in result.err, f"one sentence: {result}")
     expect(b"slower\t2 times\t25.0 %\t100 \xc2\xb5s\t200 \xc2\xb5s\tscan f64" in result.out, f"the row: {result.out}")
     davit("bench", "--from", "old.json", "--compare", "old.json", "--noise", "-1", code=2)
+    machine = [row(4096, 9.0, operation="copy", form=form) for form in ("loop", "kernel")]  # and what is no work of davit's
+    store("old.json", document(row(4096, 100.0), *machine))
+    store("new.json", slower(document(row(4096, 100.0), *machine), 2, 1, 2))
+    expect(verdicts(davit("bench", "--from", "new.json", "--compare", "old.json")) == [], "a slower machine is no slower davit")
 
 
 def test_rows():

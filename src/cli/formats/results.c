@@ -146,7 +146,8 @@ static void write_label(const json_t *json, cli_result_row *row, label *to) {
   json_t *value;
   if (!*row->side)
     backend = text_of(json, "backend", backend);
-  json_object_foreach((json_t *)json, name, value) if (json_is_string(value) && !is_remark(name))
+  json_object_foreach((json_t *)json, name, value) if (json_is_string(value) && !is_remark(name) &&
+                                                       json_string_value(value) != row->side)
       append(to, "%s%s", to->used ? " " : "", json_string_value(value));
   if (strcmp(backend, "openmp") != 0)
     append(to, "%sbackend %s", to->used ? ", " : "", backend);
@@ -161,11 +162,14 @@ static void write_label(const json_t *json, cli_result_row *row, label *to) {
 
 /* ---- rows ---- */
 
-/* Who made the row: another library, or davit (""). */
+/* Who made the row: another library, a plain program that measures the machine, or davit (""). */
 static const char *side_of(const json_t *row) {
   const char *who = text_of(row, "who", "davit"), *backend = text_of(row, "backend", "");
+  const char *form = text_of(row, "form", "");
   if (strcmp(who, "davit") != 0)
     return who;
+  if (!strcmp(form, "loop") || !strcmp(form, "kernel"))
+    return form;
   return !strncmp(backend, "raw-", 4) ? backend + 4 : "";
 }
 

@@ -30,7 +30,7 @@ typedef struct cli_result_row {
   const struct cli_result *result;
   const cli_result_device *device; /* NULL: none is named */
   char *label;                     /* what was measured, without the size */
-  const char *side;                /* of a row of another library: its name; else "" */
+  const char *side;                /* of another library or a plain program: its name; else "" */
   const char *size_name;           /* "size", "order" or "rows"; NULL: no size */
   double size, key_size;           /* `key_size` has eight digits, as results of early versions */
   double us, best_us;              /* of a run; 0: not measured */
