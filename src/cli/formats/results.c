@@ -139,8 +139,8 @@ static void find_size(const json_t *json, cli_result_row *row, label *to) {
     append_number(to, json, "cols");
 }
 
-/* Texts, then davit's back end if it is not the default, then numbers. The tile is davit's choice, but in rows
- * about copies of tiles, which have the matrix' leading dimension. */
+/* Texts, then davit's back end if it is not the default, then numbers. The tile is davit's choice, but in
+ * rows about copies of tiles, which have the matrix' leading dimension. */
 static void write_label(const json_t *json, cli_result_row *row, label *to) {
   const char *name, *backend = row->result->backend;
   json_t *value;
@@ -417,7 +417,8 @@ static bool is_faster_peer(const cli_result_row *row, const cli_result_row *ours
   return *row->side && (row->us > 0) == (ours->us > 0) && cost > 0 && (!best || cost < cli_result_cost(best));
 }
 
-/* In rows [first, end) of one document, which measured the same: gives davit's rows the fastest of the others. */
+/* In rows [first, end) of one document, which measured the same: gives davit's rows the fastest of the
+ * others. */
 static void join_peers(cli_result_row **first, cli_result_row **end) {
   cli_result_row *best = NULL;
   for (cli_result_row **row = first; row < end; row++)
