@@ -5,6 +5,7 @@
     bench/plot.py rates RESULT.json... [--out docs/plots]
     bench/plot.py readme [--check]
     bench/plot.py tables [--check]
+    bench/plot.py report DAVIT [--check]
 
 `rates` writes OPERATION-KIND.svg (reduce-nvidia.svg, ...): rate against size of davit, its peer, and what a copy
 reaches, with a panel for each type and variant of the rows on one device; an operation in several files goes into
@@ -14,14 +15,17 @@ peer's time. Rectangular matrices are left out.
 `readme` writes docs/plots/overview.svg and the block `figures:readme` of README.md from the newest file of each
 benchmark in bench/results/ (DATE-BENCHMARK-MACHINE.json). With --check it writes nothing, and exits with 1 if what
 is there differs from what the files give. `tables` does the same with the blocks of the study's pages (tables.py)
-and the plot of its speed-ups.
+and the plot of its speed-ups. `report` lets the tool DAVIT write docs/report-h200.html from the newest results of one
+H200.
 """
 import argparse
 import json
 import math
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 from html import escape
 
 sys.dont_write_bytecode = True
@@ -388,6 +392,29 @@ def write_readme(check):
     return 0
 
 
+# ---- report ----
+
+REPORT_PAGE = ROOT / "docs/report-h200.html"
+REPORT_OF = ["reduce", "scan", "stencil", "atax", "covariance", "align", "align-pair", "detect", "closest_pair",
+             "closest-pairs", "queue_openmp"]
+
+
+def write_report(davit, check):
+    """The page that DAVIT makes of the newest results of one H200."""
+    files = [newest(benchmark, "h200") for benchmark in REPORT_OF]
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "page.html"
+        subprocess.run([davit, "bench", "--report", page, "--from", *files], check=True)
+        text = page.read_text()
+    if REPORT_PAGE.exists() and REPORT_PAGE.read_text() == text:
+        return 0
+    if check:
+        print(f"{REPORT_PAGE.relative_to(ROOT)} differs from bench/results; bench/plot.py report DAVIT writes it")
+        return 1
+    REPORT_PAGE.write_text(text)
+    return 0
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -396,7 +423,12 @@ if __name__ == "__main__":
     rates.add_argument("--out", default=PLOTS, type=pathlib.Path)
     for name in ("readme", "tables"):
         commands.add_parser(name).add_argument("--check", action="store_true")
+    report = commands.add_parser("report")
+    report.add_argument("davit")
+    report.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    if options.command == "report":
+        sys.exit(write_report(options.davit, options.check))
     if options.command in ("readme", "tables"):
         sys.exit((write_readme if options.command == "readme" else write_tables)(options.check))
     options.out.mkdir(parents=True, exist_ok=True)

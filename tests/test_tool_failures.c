@@ -69,6 +69,9 @@ static const command commands[] = {
     {.words = "occupancy --threads 256 --card A100 --sweep shared"},
     {.words = "tune stencil --size 500 --budget 0 --repeat 1 --devices host -o o.tsv", .varies = true},
     {.words = "bench fake --json", .varies = true},
+    {.words = "bench rows --report o.html"},
+    {.words = "bench --from ../in/r.json --compare ../in/r.json --report o.html"},
+    {.words = "bench --from ../in/r.json --compare ../in/r.json --json", .varies = true},
 };
 
 /* ---- folders ---- */
@@ -138,6 +141,12 @@ static void write_inputs(void) {
   write_text("in/t.fq", "@a\nACGTACGTTAGC\n+\nIIIIIIIIIIII\n@b\nTTTACGTAC\n+\nIIIIIIIII\n");
   write_sound("in/s.wav", 1, samples, SAMPLES);
   write_sound("in/e.wav", 2, samples, SAMPLES / 6);
+  write_text("in/r.json",
+             "{\"benchmark\": \"a\", \"machine\": {\"devices\": [{\"device\": 0, \"kind\": \"cpu\"}]}, "
+             "\"rows\": [{\"device\": 0, \"operation\": \"o\", \"n\": 1, \"us\": 2, \"peer_us\": 3}, "
+             "{\"device\": 0, \"operation\": \"o\", \"n\": 2, \"us\": 2, \"floor_us\": 1}]}");
+  write_text("in/bench_rows", "#!/bin/sh\ncat ../in/r.json\n");
+  assert_int_equal(chmod(path_of("in/bench_rows"), 0755), 0);
   write_text("in/bench_fake", "#!/bin/sh\necho '{\"time\": 1}'\n");
   assert_int_equal(chmod(path_of("in/bench_fake"), 0755), 0);
 }

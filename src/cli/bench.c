@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit bench: runs the benchmark programs, bench_NAME.
+/* davit bench: runs the benchmark programs, bench_NAME, or reads what they wrote (--from).
  *
- * They are in the directory that DAVIT_BENCH_DIR names, else beside this executable in a build tree; they
- * are not installed. Each writes one JSON object to its standard output and tables to its standard error.
- * With --json this command prints the objects, else the tables. */
+ * The programs are in the directory that DAVIT_BENCH_DIR names, else beside this executable in a build tree;
+ * they are not installed. Each writes one JSON object to its standard output and tables to its standard
+ * error. With --json this command prints the objects, for --report and --compare it reads them; else it
+ * prints the tables. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -19,6 +20,8 @@
 
 #include "src/base/allocate.h"
 #include "src/base/environment.h"
+#include "src/cli/bench_compare.h"
+#include "src/cli/bench_report.h"
 #include "src/cli/clock.h"
 #include "src/cli/frame/job.h"
 
@@ -28,13 +31,28 @@ enum { PREFIX = sizeof prefix - 1 };
 typedef struct benchmarks {
   cli_job job;
   cli_list names; /* as given; none means all */
+  cli_list from;  /* files of results to take in place of a run */
   bool peers, list;
+  const char *compare; /* older results, or NULL */
+  double noise;        /* in percent */
+  cli_output report;
   char folder[PATH_MAX];
   struct dirent **programs; /* all in `folder`, sorted */
   int program_count;
-  FILE **documents; /* with --json: the output of the programs that succeeded */
+  FILE **documents; /* the output of the programs that succeeded, or the contents of --from */
   int document_count;
+  cli_results results, before;
+  bench_comparison found;
 } benchmarks;
+
+/* Whether the results are to be understood, and not only printed. */
+static bool is_read(const benchmarks *b) {
+  return b->compare || b->report.path;
+}
+
+static bool is_captured(const benchmarks *b) {
+  return b->job.common.json || is_read(b);
+}
 
 /* ---- programs ---- */
 
@@ -51,6 +69,9 @@ static void release(void *state) {
   b->program_count = 0;
   for (int i = 0; i < b->document_count; i++)
     fclose(b->documents[i]);
+  bench_comparison_free(&b->found);
+  cli_results_free(&b->before);
+  cli_results_free(&b->results);
 }
 
 static int find_programs(benchmarks *b) {
@@ -118,7 +139,7 @@ static int start(const benchmarks *b, const char *program, FILE *document, pid_t
     return ENOMEM;
   char json[] = "--json", peers[] = "--peers", *arguments[4] = {path};
   int count = 1;
-  if (b->job.common.json)
+  if (is_captured(b))
     arguments[count++] = json;
   if (b->peers)
     arguments[count++] = peers;
@@ -145,16 +166,30 @@ static int wait_for(pid_t child, const char *program) {
               : CLI_OK;
 }
 
+static FILE *temporary(void) {
+  FILE *file = tmpfile();
+  if (!file)
+    cli_fail(CLI_FAILED, "no temporary file can be made: %s", strerror(errno));
+  return file;
+}
+
+static int check_document(benchmarks *b, const char *program, FILE *document) {
+  if (!cli_json_is_object(document))
+    return cli_fail(CLI_FAILED, "%s: expected one JSON object on its standard output", program);
+  const int code = is_read(b) ? cli_results_read_stream(document, program, &b->results) : CLI_OK;
+  return code == CLI_INPUT ? CLI_FAILED : code;
+}
+
 static int run_program(benchmarks *b, const char *program) {
-  FILE *document = b->job.common.json ? tmpfile() : NULL;
-  if (b->job.common.json && !document)
-    return cli_fail(CLI_FAILED, "no temporary file can be made: %s", strerror(errno));
+  FILE *document = is_captured(b) ? temporary() : NULL;
+  if (is_captured(b) && !document)
+    return CLI_FAILED;
   pid_t child;
   const int error = start(b, program, document, &child);
   int code = error ? cli_fail(CLI_FAILED, "%s: cannot be run: %s", program, strerror(error))
                    : wait_for(child, program);
-  if (code == CLI_OK && document && !cli_json_is_object(document))
-    code = cli_fail(CLI_FAILED, "%s: expected one JSON object on its standard output", program);
+  if (code == CLI_OK && document)
+    code = check_document(b, program, document);
   if (code == CLI_OK && document)
     b->documents[b->document_count++] = document;
   else if (document)
@@ -164,15 +199,56 @@ static int run_program(benchmarks *b, const char *program) {
 
 /* ---- command ---- */
 
-static int load(void *state) {
-  benchmarks *b = state;
+static int check_options(const benchmarks *b) {
+  if (b->from.count && b->names.count)
+    return cli_fail(CLI_USAGE, "NAME and --from exclude each other");
+  if (b->from.count && !is_captured(b))
+    return cli_fail(CLI_USAGE, "--from needs --report, --compare or --json");
+  return CLI_OK;
+}
+
+/* The contents of all files as one text, for --json. */
+static int copy_documents(benchmarks *b) {
+  FILE *file = b->results.count ? temporary() : NULL;
+  if (!file)
+    return b->results.count ? CLI_FAILED : CLI_OK;
+  b->documents[b->document_count++] = file;
+  for (size_t i = 0; i < b->results.count; i++) {
+    fputs(i ? ", " : "", file);
+    if (json_dumpf(b->results.documents[i].json, file, 0))
+      return cli_fail(CLI_DEVICE, "not enough memory to print the results");
+  }
+  return CLI_OK;
+}
+
+static int read_files(benchmarks *b) {
+  int code = CLI_OK;
+  for (int i = 0; code == CLI_OK && i < b->from.count; i++)
+    code = cli_results_read(b->from.values[i], &b->results);
+  return code == CLI_OK && b->job.common.json ? copy_documents(b) : code;
+}
+
+static int find_named(benchmarks *b) {
   int code = find_programs(b);
   for (int i = 0; code == CLI_OK && i < b->names.count; i++)
     if (!find_program(b, b->names.values[i]))
       code = unknown(b, b->names.values[i]);
+  return code;
+}
+
+/* The older results are read before anything runs, so that a malformed file is noticed at once. */
+static int load(void *state) {
+  benchmarks *b = state;
+  int code = check_options(b);
+  if (code == CLI_OK && !b->from.count)
+    code = find_named(b);
   const int most = b->names.count > b->program_count ? b->names.count : b->program_count;
-  b->documents = cli_job_memory(&b->job, (size_t)most, sizeof *b->documents);
-  return b->documents ? code : CLI_DEVICE;
+  b->documents = cli_job_memory(&b->job, (size_t)most + 1, sizeof *b->documents);
+  if (!b->documents)
+    return CLI_DEVICE;
+  if (code == CLI_OK && b->compare)
+    code = cli_results_read(b->compare, &b->before);
+  return code == CLI_OK ? read_files(b) : code;
 }
 
 static int print_list(const benchmarks *b) {
@@ -184,23 +260,62 @@ static int print_list(const benchmarks *b) {
   return CLI_OK;
 }
 
-/* A failure does not stop the programs that follow; the first one is the exit code. The devices are looked
- * up at the end: until then this process does not touch them. */
+/* A failure does not stop the programs that follow; the first one is the exit code. */
+static void run_programs(benchmarks *b) {
+  const int count = b->names.count ? b->names.count : b->program_count;
+  for (int i = 0; i < count; i++) {
+    const char *program = b->names.count ? find_program(b, b->names.values[i]) : b->programs[i]->d_name;
+    if (!is_captured(b))
+      printf("== %s\n", program);
+    const int code = run_program(b, program);
+    b->job.code = b->job.code ? b->job.code : code;
+  }
+}
+
+/* Without any results there is nothing to write. */
+static int compare(benchmarks *b) {
+  if (is_read(b) && !b->results.count && b->job.code)
+    return b->job.code;
+  int code = is_read(b) ? cli_results_finish(&b->results) : CLI_OK;
+  if (code != CLI_OK || !b->compare)
+    return code;
+  code = cli_results_finish(&b->before);
+  if (code == CLI_OK)
+    code = bench_compare(&b->before, &b->results, b->noise / 100, &b->found);
+  if (code == CLI_OK && !b->job.code)
+    b->job.code = bench_comparison_code(&b->found);
+  return code;
+}
+
+/* The devices are looked up at the end: until then this process does not touch them. */
 static int run(void *state) {
   benchmarks *b = state;
   const double start_s = cli_now();
   if (b->list)
     return print_list(b);
-  const int count = b->names.count ? b->names.count : b->program_count;
-  for (int i = 0; i < count; i++) {
-    const char *program = b->names.count ? find_program(b, b->names.values[i]) : b->programs[i]->d_name;
-    if (!b->job.common.json)
-      printf("== %s\n", program);
-    const int code = run_program(b, program);
-    b->job.code = b->job.code ? b->job.code : code;
-  }
+  if (!b->from.count)
+    run_programs(b);
   b->job.seconds.median = cli_now() - start_s;
-  return b->job.common.json ? cli_device_set_parse("all", &b->job.devices) : CLI_OK;
+  const int code = compare(b);
+  if (b->from.count)
+    b->job.devices.count = 0;
+  else if (code == CLI_OK && b->job.common.json)
+    return cli_device_set_parse("all", &b->job.devices);
+  return code;
+}
+
+static bool write_report(FILE *file, const void *state) {
+  const benchmarks *b = state;
+  return bench_report(file, &b->results, b->compare ? &b->found : NULL, b->from.count > 0);
+}
+
+static void print(const void *state) {
+  const benchmarks *b = state;
+  if (!b->compare)
+    return;
+  if (!b->report.path || strcmp(b->report.path, "-") != 0)
+    bench_comparison_print(&b->found, stdout);
+  bench_comparison_complain(&b->found);
 }
 
 static void json(cli_json *json, const void *state) {
@@ -209,30 +324,57 @@ static void json(cli_json *json, const void *state) {
   for (int i = 0; i < b->document_count; i++)
     cli_json_copy(json, NULL, b->documents[i]);
   cli_json_close_array(json);
+  if (!b->compare)
+    return;
+  bench_comparison_json(&b->found, json);
+  bench_comparison_complain(&b->found);
 }
 
 const cli_command cli_command_bench = {
     .name = "bench",
-    .summary = "run the benchmarks",
-    .description = "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the "
-                   "directory that the environment variable DAVIT_BENCH_DIR names; they are not installed. "
-                   "With --json, what each of them measured is an object of \"benchmarks\". A program that "
-                   "fails is named, the others run all the same; the exit code is 4 if it was 4, else 1.",
-    .examples = "davit bench --list\ndavit bench queue --json\n",
+    .summary = "run the benchmarks, draw their results, compare them with older ones",
+    .description =
+        "Runs the benchmark programs bench_NAME. They are beside davit in a build tree, or in the directory "
+        "that the environment variable DAVIT_BENCH_DIR names; they are not installed. With --json, what each "
+        "of them measured is an object of \"benchmarks\". A program that fails is named, the others run all "
+        "the same; the exit code is 4 if it was 4, else 1.\n\n"
+        "--report writes the results as a page with plots against size, against the peers and against the "
+        "limit of the machine. It is one file without scripts. --peers adds the peers. --from takes results "
+        "from files, and runs nothing.\n\n"
+        "--compare prints the rows that became slower or faster than in an older file, beyond the noise, and "
+        "exits with 1 if any became slower. Rows are compared if they measured the same, on devices of the "
+        "same name and size. If there is none, the exit code is 3.",
+    .examples = "davit bench --list\ndavit bench queue --json\n"
+                "davit bench --peers --report bench.html\n"
+                "davit bench scan --compare old.json\n"
+                "davit bench --from new.json --compare old.json --report bench.html\n",
     .operands =
         CLI_PLACES({.name = "NAME",
                     .at = offsetof(benchmarks, names),
                     .many = true,
                     .words = "",
                     .help = "the benchmarks to run, reduction-ladder for bench_reduction_ladder; none: all"}),
-    .options = CLI_OPTIONS(CLI_OPTION(FLAG, benchmarks, list, "--list", NULL, .excludes = "--json",
-                                      .help = "print the names of the benchmarks, and run none"),
-                           CLI_OPTION(FLAG, benchmarks, peers, "--peers", NULL,
-                                      .help = "measure what davit is compared with as well")),
+    .options = CLI_OPTIONS(
+        CLI_OPTION(FLAG, benchmarks, list, "--list", NULL, .excludes = "--json",
+                   .help = "print the names of the benchmarks, and run none"),
+        CLI_OPTION(FLAG, benchmarks, peers, "--peers", NULL, .excludes = "--from",
+                   .help = "measure what davit is compared with as well"),
+        CLI_OPTION(OUTPUT, benchmarks, report, "--report", "FILE", .write = write_report,
+                   .excludes = "--list", .help = "write the results as a page, FILE.html"),
+        CLI_OPTION(TEXT, benchmarks, compare, "--compare", "FILE", .excludes = "--list",
+                   .help = "compare with older results: what davit bench --json or a benchmark printed"),
+        CLI_OPTION(REAL, benchmarks, noise, "--noise", "PERCENT", .minimum = 0, .maximum = 1000, .value = "5",
+                   .needs = "--compare",
+                   .help =
+                       "smallest change of a time that counts; more where a row's own times vary more, by "
+                       "its median over its fastest run"),
+        CLI_OPTION(LIST, benchmarks, from, "--from", "FILE ...", .excludes = "--list",
+                   .help = "take the results from files, as for --compare, in place of a run")),
     .common = CLI_COMMON_JSON,
     .state = sizeof(benchmarks),
     .read = load,
     .run = run,
+    .print = print,
     .json = json,
     .release = release,
 };

@@ -27,7 +27,7 @@ OPTIONS = {
              "--top --cigar", "features": "-o --rate --frame --binning",
     "detect": "-o --effect --window --hop --threshold --gap-penalty --round --permutations --block --alpha --coverage --rate "
               "--frame --binning --seed --null --fdr --any-dependence --floor --effect-floor --labels --plot", "closest": "--algorithm --columns", "points": "-n -o --kind --sigma --dim --type --seed",
-    "occupancy": "--threads --registers --shared --thread-shared --card --sweep", "tune": "-o --size --budget --repeat --show", "bench": "--list --peers",
+    "occupancy": "--threads --registers --shared --thread-shared --card --sweep", "tune": "-o --size --budget --repeat --show", "bench": "--list --peers --report --compare --noise --from",
     "demo": "--size --devices", "devices": "", "dot": "", "version": "-v"}
 COMPUTING = "gemm gemv axpy dot reduce scan stencil atax covariance align detect closest".split()
 
@@ -88,7 +88,8 @@ def test_ranges():
 
 
 # Options whose value is any text; what it has to be is known later.
-TEXTS = "-o --mean --c0 --y0 --flags --coefficients --effect --matrix --card --devices --labels --plot --dtype --shape --columns --trace".split()
+TEXTS = ("-o --mean --c0 --y0 --flags --coefficients --effect --matrix --card --devices --labels --plot --dtype --shape --columns "
+         "--trace --report --compare --from").split()
 
 
 def bad_values(option, row):
@@ -220,8 +221,12 @@ def make_inputs():
     stream[22050:22050 + len(door)] = door
     for name, samples in (("stream", stream), ("door", door), ("shot", shot)):
         sound(f"{name}.wav", samples)
-    put("bench/bench_queue", "#!/bin/sh\necho '{}'\n")
-    os.chmod("bench/bench_queue", 0o755)
+    results = '{"benchmark": "b", "rows": [{"operation": "o", "n": 8, "us": 1}]}'
+    for path in ("bench/bench_queue", "bench/bench_scan"):
+        put(path, f"#!/bin/sh\necho '{results}'\n")
+        os.chmod(path, 0o755)
+    put("old.json", results)
+    put("new.json", results)
 
 
 def test_examples():

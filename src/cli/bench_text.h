@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers and texts of results, for tables and pages. */
+#ifndef DAVIT_SRC_CLI_BENCH_TEXT_H
+#define DAVIT_SRC_CLI_BENCH_TEXT_H
+
+#include <stdio.h>
+
+#include "src/cli/formats/results.h"
+
+/* Three digits: 0.0123, 1.23, 12.3, 12300. */
+void bench_write_digits(FILE *file, double value);
+
+/* "2.01 ms" */
+void bench_write_time(FILE *file, double us);
+
+/* A change of a time: "+12.3 %"; from twice the time on "3.1 times". */
+void bench_write_change(FILE *file, double share);
+
+/* Time of a row, or its rate where it has no time, or "-". The same of its peer; nothing if it has none. */
+void bench_write_cost(FILE *file, const cli_result_row *row);
+void bench_write_peer(FILE *file, const cli_result_row *row);
+
+/* A whole number with its digits in groups. */
+void bench_write_count(FILE *file, double value);
+
+/* Writes a text: as it is but for control characters, which become '?'; or for HTML and SVG, with markup
+ * escaped and what XML does not allow replaced by U+FFFD. */
+typedef void bench_writer(FILE *file, const char *text);
+bench_writer bench_write_plain, bench_write_escaped;
+
+/* The name of the row's benchmark, or "" where the label begins with it. */
+const char *bench_heading(const cli_result_row *row);
+
+/* "scan f64 inclusive queue, size 1 048 576". `full`: with the names of benchmark and device. */
+void bench_write_name(FILE *file, const cli_result_row *row, bool full, bench_writer *write);
+
+#endif
