@@ -18,7 +18,7 @@ profile=$build/coverage/all.profdata
 "$llvm/llvm-profdata" merge --failure-mode=all --sparse "$build"/coverage/*.profraw -o "$profile"
 objects=()
 for program in "$build"/bin/*; do
-  [ ! -x "$program" ] || objects+=(--object "$program")
+  [ -d "$program" ] || [ ! -x "$program" ] || objects+=(--object "$program")
 done
 "$llvm/llvm-cov" export --summary-only --instr-profile "$profile" "${objects[@]:1}" --ignore-filename-regex '/(tests|bench|offload|build[^/]*)/' \
   2>"$build/coverage/notes" >"$build/coverage/summary.json"

@@ -61,7 +61,7 @@ static void squares_of_differences(const reduction *r, const double *means, doub
 
 /* The exponent of the group's largest element: divided by it, squares neither overflow nor vanish. */
 static davit_status find_exponent(const reduction *r, int64_t group, int *exponent) {
-  const double *x = (const double *)r->x.data + group * r->length;
+  const double *x = r->length > 0 ? (const double *)r->x.data + group * r->length : NULL;
   double largest = 0, here = 0;
   for (int64_t k = 0; k < r->length; k++)
     here = fmax(here, fabs(x[k]));
