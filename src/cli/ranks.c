@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/cli/ranks.h"
 
-#include <davit/version.h>
+#include <davit/davit.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/allocate.h"
 #include "src/base/environment.h"
@@ -133,7 +134,11 @@ int cli_ranks_close(int code) {
     return code;
   code = agree(code);
   mpi->close();
-  return code;
+  /* Not by exit(): the handlers of MPI and OpenMP take down a GPU's driver in an order that the latter
+   * complains about. */
+  davit_finalize();
+  fflush(NULL);
+  _exit(code);
 }
 
 int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, void **all) {

@@ -20,7 +20,7 @@
 /* Joins the other ranks, if a launcher started any. CLI_DEVICE if they cannot be joined. */
 int cli_ranks_open(void);
 
-/* The last call: agrees on the exit code, and leaves. */
+/* The last call: agrees on the exit code. Where ranks were joined it ends the process with it. */
 int cli_ranks_close(int code);
 
 /* 1 and 0 where this process works alone. */
