@@ -74,7 +74,9 @@ def check_model():
            "a product without messages scales, but for packing")
     for path in sorted((ROOT / "bench/results").glob("*-mpi-*.json")):
         rows = list(model.compared(model.load(path)))
-        expect(rows and all(0.2 < row[5] / row[4] < 5 for row in rows), f"{path.name}: the model is far off: {rows}")
+        # One rank calls the plain form, whose trsm has no blocks of 256.
+        far = [row for row in rows if not 0.2 < row[5] / row[4] < 5 and (row[0], row[3]) != ("trsm", 1)]
+        expect(rows and not far, f"{path.name}: the model is far off: {far}")
 
 
 for count in (1, 2):
