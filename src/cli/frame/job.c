@@ -148,7 +148,12 @@ void cli_job_on_host(cli_job *job) {
 
 /* ---- run ---- */
 
+/* The memory for times is taken here, because no rank may fail alone before `work`, which may wait for all. */
 static int read_operands(cli_job *job) {
+  const int64_t repeat = job->common.repeat ? job->common.repeat : 1;
+  job->run_seconds = cli_job_memory(job, (size_t)repeat, sizeof *job->run_seconds);
+  if (!job->run_seconds)
+    return CLI_DEVICE;
   return job->command->read ? job->command->read(job) : CLI_OK;
 }
 
@@ -179,9 +184,7 @@ static void restore(cli_job *job, cli_array *result) {
 int cli_job_measure(cli_job *job) {
   const int64_t repeat = job->common.repeat ? job->common.repeat : 1, all = repeat + job->common.warmup;
   cli_array *result = array_at(job, job->command->result);
-  double *seconds = dvt_allocate((size_t)repeat, sizeof *seconds);
-  if (!seconds)
-    return cli_fail(CLI_DEVICE, "not enough memory for %lld times", (long long)repeat);
+  double *seconds = job->run_seconds;
   davit_status status = DAVIT_SUCCESS;
   for (int64_t i = 0; i < all && status == DAVIT_SUCCESS; i++) {
     if (all > 1 && !job->command->run)
@@ -194,7 +197,6 @@ int cli_job_measure(cli_job *job) {
   }
   if (status == DAVIT_SUCCESS)
     add_times(&job->seconds, seconds, (size_t)repeat);
-  free(seconds);
   return cli_status(status);
 }
 

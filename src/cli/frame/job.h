@@ -34,6 +34,7 @@ typedef struct cli_job {
   cli_times seconds; /* without reading and writing files */
   cli_check check;
   cli_array reference; /* of cli_job_reference() */
+  double *run_seconds; /* of the runs of cli_job_measure() */
   struct cli_block *blocks;
   int code; /* what a command that reports returns in the end */
 } cli_job;
