@@ -27,8 +27,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static worker *idle; /* the last to become idle is the first to work again: its cache is warm */
 static int alive;
-static atomic_bool kept; /* idle workers do not end */
-static bool stopping;    /* workers that become idle now end */
+static atomic_bool kept;     /* idle workers do not end */
+static atomic_bool stopping; /* workers that become idle now end; set with the lock held */
 
 static void forget_workers(void) {
   idle = NULL;
@@ -54,7 +54,7 @@ static bool spin_for_work(worker *self) {
   self->next = idle;
   idle = self;
   pthread_mutex_unlock(&lock);
-  for (int i = 0; i < SPINS; i++) {
+  for (int i = 0; i < SPINS && !atomic_load(&stopping); i++) { /* a busy machine takes long for a round */
     if (atomic_load(&self->function))
       return true;
     sched_yield();
@@ -70,7 +70,7 @@ static bool sleep_for_work(worker *self) {
   pthread_mutex_lock(&lock);
   self->sleeping = true;
   bool late = false;
-  while (!atomic_load(&self->function) && !stopping && !late) {
+  while (!atomic_load(&self->function) && !atomic_load(&stopping) && !late) {
     late = pthread_cond_timedwait(&self->wake, &lock, &until) == ETIMEDOUT && !atomic_load(&kept);
     until.tv_sec += atomic_load(&kept) ? 1000 * IDLE_SECONDS : 0;
   }
@@ -143,11 +143,11 @@ void dvt_pool_stop(void) {
   if (atomic_load(&kept))
     return;
   pthread_mutex_lock(&lock);
-  stopping = true;
+  atomic_store(&stopping, true);
   for (worker *one = idle; one; one = one->next)
     pthread_cond_signal(&one->wake);
   while (alive > 0)
     pthread_cond_wait(&ended, &lock);
-  stopping = false;
+  atomic_store(&stopping, false);
   pthread_mutex_unlock(&lock);
 }
