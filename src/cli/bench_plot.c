@@ -21,6 +21,8 @@ typedef struct plot {
   bool logarithmic;         /* upwards; to the right always */
   double low, high, step;   /* of the axis upwards; `step` of a linear one */
   double smallest, largest; /* sizes */
+  double factor;            /* from the unit to that of the marks */
+  char letter;              /* the first of that unit */
 } plot;
 
 /* ---- values ---- */
@@ -83,6 +85,7 @@ static void choose_axis(plot *p) {
   p->step = nice_step(high);
   p->low = p->logarithmic ? pow(10, floor(log10(low))) : 0;
   p->high = p->logarithmic ? pow(10, ceil(log10(high * 1.02))) : p->step * ceil(high * 1.02 / p->step);
+  p->factor = p->unit == CLI_RESULT_UNITS ? 1 : bench_rate_factor(p->unit, p->high, &p->letter);
   p->smallest = p->group->rows[0]->size;
   p->largest = p->group->rows[p->group->count - 1]->size;
 }
@@ -152,16 +155,20 @@ static void write_values(FILE *file, const plot *p) {
     fprintf(file, "M%d %.4gH%d", LEFT, y_of(p, v), WIDTH - RIGHT);
   fputs("\"/><g class=\"r\">", file);
   for (int i = 0; value_mark(p, i, &v); i++)
-    fprintf(file, "<text x=\"%d\" y=\"%.4g\">%.6g</text>", LEFT - 6, y_of(p, v) + 4, v);
+    fprintf(file, "<text x=\"%d\" y=\"%.4g\">%.6g</text>", LEFT - 6, y_of(p, v) + 4, v * p->factor);
   fputs("</g>", file);
 }
 
 static void write_axes(FILE *file, const plot *p) {
   write_values(file, p);
   write_sizes(file, p);
-  fprintf(file, "<text x=\"%d\" y=\"12\">%s</text><text x=\"%d\" y=\"%d\" class=\"r\">%s</text>", LEFT - 36,
-          p->unit == CLI_RESULT_UNITS ? "µs, lower is better" : cli_result_unit_names[p->unit], WIDTH - RIGHT,
-          HEIGHT - 3, is_order(p) ? "order of the matrix" : p->group->rows[0]->size_name);
+  fprintf(file, "<text x=\"%d\" y=\"12\">", LEFT - 36);
+  if (p->unit == CLI_RESULT_UNITS)
+    fputs("µs, lower is better", file);
+  else
+    fprintf(file, "%c%s", p->letter, cli_result_unit_names[p->unit] + 1);
+  fprintf(file, "</text><text x=\"%d\" y=\"%d\" class=\"r\">%s</text>", WIDTH - RIGHT, HEIGHT - 3,
+          is_order(p) ? "order of the matrix" : p->group->rows[0]->size_name);
 }
 
 /* ---- curves ---- */
@@ -210,8 +217,10 @@ static void write_legend(FILE *file, const plot *p) {
 static void write_end(FILE *file, const plot *p) {
   const cli_result_row *last = p->group->rows[p->group->count - 1];
   fputs("<p class=\"w\">largest: ", file);
-  bench_write_digits(file, value(p, last, DAVIT));
-  fprintf(file, " %s", p->unit == CLI_RESULT_UNITS ? "µs" : cli_result_unit_names[p->unit]);
+  if (p->unit == CLI_RESULT_UNITS)
+    bench_write_time(file, value(p, last, DAVIT));
+  else
+    bench_write_rate(file, p->unit, value(p, last, DAVIT));
   if (last->floor_us > 0)
     fprintf(file, ", %.*f %% of the limit", last->floor_us < 0.1 * last->us ? 1 : 0,
             100 * last->floor_us / last->us);

@@ -99,19 +99,19 @@ static void write_machines(const bench_page *p) {
 
 static void write_runs(const bench_page *p) {
   bench_say(p, "<h3>Runs</h3>\n<div class=\"wide\"><table "
-               "class=\"words\"><thead><tr><th>benchmark<th>command"
-               "<th>version<th>date<th>rows<tbody>\n");
+               "class=\"words\"><thead><tr><th>benchmark<th>version"
+               "<th>date<th>rows<th>command<tbody>\n");
   for (size_t i = 0; i < p->results->count; i++) {
     const cli_result *result = &p->results->documents[i];
     fprintf(p->file, "<tr><td><a href=\"#s%zu\">", i);
     bench_say_text(p, result->benchmark);
-    bench_say(p, "</a><td><code>");
-    bench_say_text(p, result->command);
-    bench_say(p, "</code><td>");
+    bench_say(p, "</a><td>");
     bench_say_text(p, result->version);
     bench_say(p, "<td>");
     bench_write_date(p, result->date);
-    fprintf(p->file, "<td>%zu\n", result->row_count);
+    fprintf(p->file, "<td>%zu<td><code>", result->row_count);
+    bench_say_text(p, result->command);
+    bench_say(p, "</code>\n");
   }
   bench_say(p, "</table></div>\n");
 }
@@ -135,7 +135,8 @@ static size_t collect(const bench_page *p, double (*share)(const cli_result_row 
   return count;
 }
 
-/* The same of a row that is the end of a curve, or alone. */
+/* Of a row that is the end of a curve, or alone: the limit has no time for starting the work, which small sizes
+ * mostly take. */
 static double of_limit_at_end(const cli_result_row *row) {
   return row->largest ? bench_of_limit(row) : 0;
 }
@@ -163,11 +164,6 @@ static void write_count_tile(const bench_page *p, const char *class, size_t coun
 static void write_summary(const bench_page *p) {
   bench_say(p, "<div class=\"sum\">\n");
   write_count_tile(p, "", collect(p, one), "rows of davit");
-  const size_t limits = collect(p, bench_of_limit);
-  if (limits) {
-    write_tile(p, 100 * middle(p->numbers, limits), " %", "of the limit in the median of all rows");
-    write_tile(p, 100 * p->numbers[0], " %", "of the limit in the worst row");
-  }
   const size_t ends = collect(p, of_limit_at_end);
   if (ends)
     write_tile(p, 100 * middle(p->numbers, ends), " %", "of the limit in the median of the largest sizes");
@@ -186,26 +182,6 @@ static void write_summary(const bench_page *p) {
     write_count_tile(p, worse ? " class=\"bad\"" : "", worse, "rows became slower or failed");
   }
   bench_say(p, "</div>\n");
-}
-
-/* The row that is furthest from the limit. */
-static void write_worst(const bench_page *p) {
-  const cli_result_row *worst = NULL;
-  for (size_t i = 0; i < p->results->row_count; i++) {
-    const cli_result_row *row = p->results->sorted[i];
-    if (bench_is_ours(row) && bench_of_limit(row) > 0 &&
-        (!worst || bench_of_limit(row) < bench_of_limit(worst)))
-      worst = row;
-  }
-  if (!worst)
-    return;
-  bench_say(p, "<p class=\"meta\">The worst row is ");
-  bench_write_name(p->file, worst, true, bench_write_escaped);
-  bench_say(p, ": ");
-  bench_write_time(p->file, worst->us);
-  bench_say(p, " where the limit is ");
-  bench_write_time(p->file, worst->floor_us);
-  bench_say(p, ". The limit has no time for starting the work, which small sizes mostly take.</p>\n");
 }
 
 static void write_change(const bench_page *p, const bench_change *change) {
@@ -271,13 +247,13 @@ static int by_ratio(const void *left, const void *right) {
 static void write_lost_row(const bench_page *p, const cli_result_row *row) {
   bench_say(p, "<tr><td>");
   bench_write_name(p->file, row, true, bench_write_escaped);
-  bench_say(p, "<td>");
+  fprintf(p->file, "<td>%.2f ×<td>", bench_of_peer(row));
   bench_write_cost(p->file, row);
   bench_say(p, "<td>");
-  bench_say_text(p, row->peer ? row->peer : "");
-  bench_say(p, "<td>");
   bench_write_peer(p->file, row);
-  fprintf(p->file, "<td>%.2f ×\n", bench_of_peer(row));
+  bench_say(p, "<td>");
+  bench_say_text(p, row->peer ? row->peer : "");
+  bench_say(p, "\n");
 }
 
 static void write_lost(const bench_page *p) {
@@ -295,8 +271,8 @@ static void write_lost(const bench_page *p) {
   if (count > MOST)
     fprintf(p->file, "; these are the %d with the largest difference, the tables below have all", MOST);
   bench_say(p, ".</p>\n<div "
-               "class=\"wide\"><table><thead><tr><th>row<th>davit"
-               "<th>peer<th>its time<th>davit's speed<tbody>\n");
+               "class=\"wide\"><table><thead><tr><th>row<th>davit's speed"
+               "<th>davit<th>peer<th>which<tbody>\n");
   for (size_t i = 0; i < count && i < MOST; i++)
     write_lost_row(p, p->rows[i]);
   bench_say(p, "</table></div>\n");
@@ -348,7 +324,6 @@ static void write_page(const bench_page *p) {
   bench_mark_ends(p);
   write_head(p);
   write_summary(p);
-  write_worst(p);
   write_explanation(p);
   write_machines(p);
   write_runs(p);

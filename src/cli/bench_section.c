@@ -160,10 +160,8 @@ static void write_number_row(const bench_page *p, const cli_result_row *row) {
   if (row->us > 0)
     bench_write_time(p->file, row->us);
   bench_say(p, "<td>");
-  if (unit < CLI_RESULT_UNITS) {
-    bench_write_digits(p->file, row->rates[unit]);
-    fprintf(p->file, " %s", cli_result_unit_names[unit]);
-  }
+  if (unit < CLI_RESULT_UNITS)
+    bench_write_rate(p->file, unit, row->rates[unit]);
   bench_say(p, "<td>");
   if (bench_of_limit(row) > 0)
     fprintf(p->file, "%.3g %%", 100 * bench_of_limit(row));

@@ -57,7 +57,7 @@ const char bench_style[] =
     "vertical-align:top}th{font-weight:600;color:var(--soft)}\n"
     "th:first-child,td:first-child{text-align:left}td:first-child{white-space:normal;min-width:13rem}\n"
     "table.words td,table.words th{text-align:left}table.words td:first-child{min-width:0}table.words "
-    "td:nth-child(2){white-space:normal;min-width:16rem}\n"
+    "td:last-child{white-space:normal;min-width:16rem}\n"
     ".worse{color:var(--worse)}.better{color:var(--better)}\n"
     "@media(max-width:40rem){td:first-child{min-width:10rem}th,td{padding-right:.6rem}.bars{grid-template-"
     "columns:1fr auto "

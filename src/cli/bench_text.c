@@ -23,6 +23,19 @@ void bench_write_time(FILE *file, double us) {
   fprintf(file, " %s", units[power]);
 }
 
+double bench_rate_factor(cli_result_unit unit, double largest, char *letter) {
+  const bool larger = largest >= 9999.5 && cli_result_unit_names[unit][0] == 'G';
+  *letter = larger ? 'T' : cli_result_unit_names[unit][0];
+  return larger ? 1e-3 : 1;
+}
+
+void bench_write_rate(FILE *file, cli_result_unit unit, double value) {
+  char letter;
+  const double factor = bench_rate_factor(unit, value, &letter);
+  bench_write_digits(file, value * factor);
+  fprintf(file, " %c%s", letter, cli_result_unit_names[unit] + 1);
+}
+
 void bench_write_change(FILE *file, double share) {
   if (share < 1)
     fprintf(file, "%+.1f %%", 100 * share);
@@ -34,10 +47,8 @@ static void write_cost(FILE *file, const cli_result_row *row, double cost) {
   const cli_result_unit unit = cli_result_unit_of(row);
   if (row->us > 0)
     bench_write_time(file, cost);
-  else if (unit < CLI_RESULT_UNITS) {
-    bench_write_digits(file, 1 / cost);
-    fprintf(file, " %s", cli_result_unit_names[unit]);
-  }
+  else if (unit < CLI_RESULT_UNITS)
+    bench_write_rate(file, unit, 1 / cost);
 }
 
 void bench_write_cost(FILE *file, const cli_result_row *row) {
