@@ -18,12 +18,19 @@ BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n).*?(<!-- end -->)", re.S)
 
 
 def results(benchmark, table, machine="h200"):
-    """(name of the newest file that has the table, the table's rows)"""
+    """(the newest day's files that have the table, the table's rows): a long table is measured in several runs"""
+    names, found = [], []
     for path in sorted((ROOT / "bench/results").glob(f"????-??-??-{benchmark}*-{machine}.json"), reverse=True):
         rows = [row for row in json.loads(path.read_text())["rows"] if row.get("table", "ladder") == table]
+        if names and names[0][:10] != path.name[:10]:
+            break
         if rows:
-            return path.name, rows
-    return None, []
+            names, found = [path.name, *names], rows + found
+    return names, found
+
+
+def files(names):
+    return "(" + ", ".join(f"`bench/results/{name}`" for name in names) + ")"
 
 
 def digits(value):
@@ -48,11 +55,11 @@ def pick(rows, **wanted):
 def made_from(benchmark, table, make, machine="h200"):
     """A function that makes a block: the table, and the file that it is from."""
     def block():
-        name, rows = results(benchmark, table, machine)
+        names, rows = results(benchmark, table, machine)
         if not rows:
             program = "bench_" + benchmark.replace("-", "_")
             return f"No result has this table yet; `{program} --tables {table}` measures it."
-        return f"{make(rows)}\n\n(`bench/results/{name}`)"
+        return f"{make(rows)}\n\n{files(names)}"
     return block
 
 
@@ -111,8 +118,8 @@ def dense(machine):
     def block():
         lines, names = [], []
         for exercise in ("convolution", "atax", "covariance"):
-            name, rows = results("dense-study", exercise, machine)
-            names.append(name)
+            of_exercise, rows = results("dense-study", exercise, machine)
+            names += of_exercise
             for n in in_order(row["n"] for row in rows):
                 get = lambda program: pick(rows, program=program, n=n)
                 handout = get("handout")
@@ -128,7 +135,7 @@ def dense(machine):
                               f"{kernels['gflops']:.0f}", rates, "" if peak is None else f"{peak:.2f}"])
         heads = ["ms (×)", "n", "handout", "one core", "all cores", "kernels", "symmetric", "with copies", "library",
                  "kernels: GFLOP/s", "GB/s", "of the peak"]
-        return markdown(heads, lines) + "\n\n(" + ", ".join(f"`bench/results/{n}`" for n in in_order(names)) + ")"
+        return f"{markdown(heads, lines)}\n\n{files(in_order(names))}"
     return block
 
 
@@ -149,6 +156,16 @@ def best_of_line(rows, key, column):
         best = min(r["ms"] for r in rows if r["n"] == row["n"])
         return digits(row["ms"]) + (f" ({digits(row['speedup'])})" if row["ms"] == best else "")
     return by_column("n", column, cell)(rows)
+
+
+def averages(column):
+    """Speed-ups averaged over the sizes, by a column, and over all."""
+    def make(rows):
+        mean = lambda some: digits(sum(row["speedup"] for row in some) / len(some))
+        lines = [[key, mean([row for row in rows if row[column] == key])] for key in in_order(row[column] for row in rows)]
+        sizes = len(in_order(row["n"] for row in rows))
+        return markdown([column, f"×, average of {sizes} sizes"], lines + [["all", mean(rows)]])
+    return make
 
 
 # ---- alignment: the source's milliseconds and speed-ups ----
@@ -196,7 +213,7 @@ def of_runs(machine, make):
         if not names:
             return "No result has this table yet; `mpirun -n RANKS bench_mpi` measures it."
         text = make([json.loads((ROOT / "bench/results" / name).read_text()) for name in names])
-        return text + "\n\n(" + ", ".join(f"`bench/results/{name}`" for name in names) + ")"
+        return f"{text}\n\n{files(names)}"
     return block
 
 
@@ -278,16 +295,14 @@ TABLES = {
     "closest-blocked": made_from(CLOSEST, "blocked", by_column(
         "b", "n", lambda row: digits(row["ms"]), "n = {}"), "cpu"),
     "closest-brute": made_from(CLOSEST, "brute", lambda rows: best_of_line(rows, "n", "threads")),
-    "closest-brute-average": made_from(CLOSEST, "brute-average", plain(
-        ("threads", "threads", ""), ("×", "speedup", "digits"))),
+    "closest-brute-average": made_from(CLOSEST, "brute", averages("threads")),
     "closest-balance": made_from(CLOSEST, "balance", plain(("n", "n", ""), ("rows", "rows_ms", "digits"),
                                                            ("balanced", "balanced_ms", "digits"))),
     "closest-divide-cpu": made_from(CLOSEST, "divide-cpu", plain(
         ("n", "n", ""), ("leaf", "cutoff", ""), ("search", "search_ms", "digits"), ("total", "ms", "digits"),
         ("sort %", "sort_percent", ".0f")), "cpu"),
     "closest-divide": made_from(CLOSEST, "divide", lambda rows: best_of_line(rows, "n", "base")),
-    "closest-divide-average": made_from(CLOSEST, "divide-average", plain(
-        ("base", "threads", ""), ("×", "speedup", "digits"))),
+    "closest-divide-average": made_from(CLOSEST, "divide", averages("base")),
     "closest-kernels": made_from(CLOSEST, "kernels", plain(
         ("kernel", "kernel", ""), ("ms", "ms", "digits"), ("%", "percent", ".1f"),
         ("% without sorts", "percent_without_sort", ".1f"))),
