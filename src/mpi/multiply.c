@@ -132,8 +132,8 @@ static davit_status run(product *p, double alpha, double beta) {
 davit_status dvt_multiply(const davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure) {
   product p = {.strips = strips, .k = left->deal[1].n, .failure = failure};
-  dvt_error_keep(failure, dvt_panel_open(&p.left, grid, left, strips->width));
-  dvt_error_keep(failure, dvt_panel_open(&p.right, grid, right, strips->width));
+  dvt_error_keep(failure, dvt_panel_open(&p.left, grid, left, strips->width, strips->panel_place));
+  dvt_error_keep(failure, dvt_panel_open(&p.right, grid, right, strips->width, strips->panel_place));
   davit_status status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
   if (status == DAVIT_SUCCESS)
     status = run(&p, alpha, beta);

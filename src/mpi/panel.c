@@ -6,7 +6,8 @@
 
 #include "src/base/arithmetic.h"
 
-davit_status dvt_panel_open(dvt_panel *p, const davit_mpi_grid *grid, const dvt_view *view, int64_t width) {
+davit_status dvt_panel_open(dvt_panel *p, const davit_mpi_grid *grid, const dvt_view *view, int64_t width,
+                            int place) {
   *p = (dvt_panel){.grid = grid,
                    .view = view,
                    .bytes = davit_type_bytes(view->type),
@@ -14,7 +15,7 @@ davit_status dvt_panel_open(dvt_panel *p, const davit_mpi_grid *grid, const dvt_
                    .width = width};
   void *memory = NULL;
   for (int turn = 0; turn < 2; turn++) {
-    DVT_TRY(davit_malloc((size_t)(p->outer * width) * p->bytes, DAVIT_PINNED, &memory));
+    DVT_TRY(davit_malloc((size_t)(p->outer * width) * p->bytes, place, &memory));
     p->buffer[turn] = memory;
   }
   DVT_TRY(davit_malloc((size_t)width * sizeof *p->requests, DAVIT_PAGEABLE, &memory));

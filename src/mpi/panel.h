@@ -12,7 +12,7 @@ typedef struct dvt_panel {
   size_t bytes;    /* of an element */
   int64_t outer;   /* the rank's number of outer indices */
   int64_t width;   /* maximum number of inner ones */
-  char *buffer[2]; /* pinned */
+  char *buffer[2]; /* where MPI sends and receives */
   MPI_Request *requests;
   int64_t request_count;
   dvt_piece *pieces; /* of the panel that was posted last */
@@ -21,8 +21,8 @@ typedef struct dvt_panel {
 
 /* Where the inner index has stride 1, a piece is inner × outer; otherwise all pieces are columns of one outer × inner
  * matrix. */
-davit_status dvt_panel_open(dvt_panel *panel, const davit_mpi_grid *grid, const dvt_view *view,
-                            int64_t width);
+davit_status dvt_panel_open(dvt_panel *panel, const davit_mpi_grid *grid, const dvt_view *view, int64_t width,
+                            int place);
 void dvt_panel_close(dvt_panel *panel);
 
 /* Begins to broadcast the inner indices from begin to end, of `rows` outer ones from position `row` on, into the buffer

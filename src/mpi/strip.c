@@ -6,6 +6,7 @@
 #include <davit/memory.h>
 
 #include "src/base/arithmetic.h"
+#include "src/mpi/transport.h"
 
 static davit_status gemm(davit_type type, davit_queue *queue, int64_t m, int64_t n, int64_t k, double alpha,
                          const void *a, int64_t lda, const void *b, double beta, void *c, int64_t ldc) {
@@ -43,7 +44,7 @@ static davit_status open_strip(dvt_strips *s, dvt_strip *strip) {
   int place = DAVIT_PAGEABLE;
   if (s->rows > 0 && strip->cols > 0)
     DVT_TRY(davit_pointer_place(s->c, &place));
-  strip->copies = strip->device != DAVIT_HOST;
+  strip->copies = strip->device != DAVIT_HOST && s->panel_place != strip->device;
   strip->c = s->c + (size_t)(strip->first * s->ldc) * s->bytes;
   strip->ldc = s->ldc;
   strip->range[0] = (dvt_range){0, strip->cols, 0, s->rows};
@@ -77,6 +78,7 @@ davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64
                     .ldc = dvt_at_least(ldc, 1),
                     .width = width,
                     .count = count};
+  DVT_TRY(dvt_transport_place(devices, count, &s->panel_place));
   for (int i = 0; i < count; i++) {
     dvt_strip *strip = &s->strip[i];
     strip->device = devices[i];
@@ -167,9 +169,11 @@ static davit_status hand_over(dvt_strip *strip, int turn) {
 }
 
 davit_status dvt_strips_bring(dvt_strips *s, int turn, const char *panel, int64_t elements) {
+  /* First, because after a failure the other ranks' products still need this rank to go on. */
+  for (int i = 0; i < s->count; i++)
+    s->strip[i].here[turn] = s->strip[i].copies ? s->strip[i].left[turn] : panel;
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
-    strip->here[turn] = strip->copies ? strip->left[turn] : panel;
     if (!strip->copies || elements == 0 || strip->cols == 0)
       continue;
     DVT_TRY(davit_queue_copy(strip->copy, (size_t)elements * s->bytes, panel, strip->left[turn]));

@@ -17,7 +17,7 @@ enum { DVT_STRIP_RANGES = 8 };
 
 typedef struct dvt_strip {
   int device;
-  bool copies; /* it does not reach the host's memory */
+  bool copies; /* panels are copied to it, because it does not reach them */
   davit_queue *queue;
   davit_queue *copy; /* what carries panels to the device; `queue` itself if nothing is copied */
   int64_t first, cols;
@@ -38,7 +38,8 @@ typedef struct dvt_strips {
   int64_t rows, cols; /* of the rank's part of C */
   char *c;            /* where that lies */
   int64_t ldc;
-  int64_t width; /* of panels */
+  int64_t width;   /* of panels */
+  int panel_place; /* where those lie that MPI sends and receives */
   int count;
   dvt_strip strip[DVT_MPI_DEVICES];
 } dvt_strips;
@@ -53,7 +54,7 @@ davit_status dvt_strips_close(dvt_strips *strips);
 davit_status dvt_strips_load(dvt_strips *strips);
 davit_status dvt_strips_store(dvt_strips *strips);
 
-/* Enqueues what gets a panel of the host's to where the strips use it. The panel must not change before
+/* Enqueues what gets a panel to where the strips use it. The panel must not change before
  * dvt_strips_wait() of the same turn. */
 davit_status dvt_strips_bring(dvt_strips *strips, int turn, const char *panel, int64_t elements);
 

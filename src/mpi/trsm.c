@@ -109,9 +109,9 @@ static davit_status open(solution *s) {
   void *memory = NULL;
   DVT_TRY(dvt_strips_open(&s->strips, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
                           s->device_count));
-  DVT_TRY(dvt_panel_open(&s->panel, s->grid, &s->a, width));
+  DVT_TRY(dvt_panel_open(&s->panel, s->grid, &s->a, width, s->strips.panel_place));
   for (int turn = 0; turn < 2; turn++) {
-    DVT_TRY(davit_malloc((size_t)(width * cols) * davit_type_bytes(s->type), DAVIT_PINNED, &memory));
+    DVT_TRY(davit_malloc((size_t)(width * cols) * davit_type_bytes(s->type), s->strips.panel_place, &memory));
     s->x[turn] = memory;
   }
   if (s->alpha != 0)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where messages of matrices lie: in pinned host memory, or on the rank's device if MPI sends from there. */
+#ifndef DAVIT_SRC_MPI_TRANSPORT_H
+#define DAVIT_SRC_MPI_TRANSPORT_H
+
+#include <davit/status.h>
+
+/* The place for the panels of a rank with these devices: its device if it has one alone, no host, and MPI takes the
+ * memory of GPUs; else DAVIT_PINNED. DAVIT_MPI_TRANSPORT in the environment, `direct` or `staged`, decides in MPI's
+ * place. */
+davit_status dvt_transport_place(const int *devices, int count, int *place);
+
+#endif
