@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/level3/run.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
@@ -12,159 +10,11 @@
 #include "src/base/inject.h"
 #include "src/base/team.h"
 #include "src/level3/add.h"
+#include "src/level3/ring.h"
 #include "src/level3/running.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/pool.h"
-
-/* ---- threads ---- */
-
-void dvt_running_fail(dvt_running *run, davit_status status) {
-  pthread_mutex_lock(&run->lock);
-  dvt_error_keep(&run->error, status);
-  atomic_store(&run->failed, true);
-  pthread_cond_broadcast(&run->changed);
-  pthread_mutex_unlock(&run->lock);
-}
-
-bool dvt_step_await(dvt_running *run, int32_t step) {
-  enum { SPINS = 200 };
-  atomic_bool *issued = &run->state[step].issued;
-  for (int i = 0; i < SPINS && !atomic_load(issued) && !atomic_load(&run->failed); i++)
-    sched_yield();
-  if (!atomic_load(issued)) {
-    pthread_mutex_lock(&run->lock);
-    atomic_fetch_add(&run->waiting, 1);
-    while (!atomic_load(issued) && !atomic_load(&run->failed))
-      pthread_cond_wait(&run->changed, &run->lock);
-    atomic_fetch_sub(&run->waiting, 1);
-    pthread_mutex_unlock(&run->lock);
-  }
-  return !atomic_load(&run->failed);
-}
-
-davit_status dvt_step_issue(dvt_engine *e, int32_t number) {
-  dvt_running *run = e->run;
-  const dvt_step *step = &run->plan->step[number];
-  dvt_span *span = NULL;
-  if (step->marked && dvt_tracing())
-    span = dvt_span_record(&e->trail[step->role], &run->state[number].point);
-  if (span)
-    dvt_span_end(span, e->stream[step->role], false);
-  if (e->streams && step->marked)
-    DVT_TRY(dvt_stream_mark(e->stream[step->role], &run->state[number].mark));
-  atomic_store(&run->state[number].issued, true);
-  if (atomic_load(&run->waiting) > 0) {
-    pthread_mutex_lock(&run->lock);
-    pthread_cond_broadcast(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-  }
-  return DAVIT_SUCCESS;
-}
-
-/* The other step is issued. */
-static davit_status wait_for(dvt_engine *e, int role, const dvt_step_state *other) {
-  dvt_span *span = other->point && dvt_tracing() ? dvt_span_wait(&e->trail[role], other->point) : NULL;
-  davit_status status = DAVIT_SUCCESS;
-  if (span)
-    dvt_span_begin(span, e->stream[role]);
-  if (other->mark)
-    status = e->streams ? dvt_stream_wait(e->stream[role], other->mark) : dvt_mark_wait(other->mark);
-  if (span)
-    dvt_span_end(span, e->stream[role], false);
-  return status;
-}
-
-davit_status dvt_step_wait(dvt_engine *e, int32_t number) {
-  dvt_running *run = e->run;
-  const dvt_step *step = &run->plan->step[number];
-  for (int32_t i = 0; i < step->waits; i++) {
-    const int32_t other = run->plan->wait[step->first_wait + i];
-    if (!dvt_step_await(run, other))
-      return DVT_STOPPED;
-    DVT_TRY(wait_for(e, step->role, &run->state[other]));
-  }
-  return DAVIT_SUCCESS;
-}
-
-davit_status dvt_running_start(dvt_running *run, void (*function)(void *), void *argument) {
-  pthread_mutex_lock(&run->lock);
-  run->threads++;
-  pthread_mutex_unlock(&run->lock);
-  davit_status status = dvt_pool_run(function, argument);
-  if (status != DAVIT_SUCCESS)
-    dvt_running_leave(run);
-  return status;
-}
-
-void dvt_running_leave(dvt_running *run) {
-  pthread_mutex_lock(&run->lock);
-  run->threads--;
-  pthread_cond_broadcast(&run->changed);
-  pthread_mutex_unlock(&run->lock);
-}
-
-/* ---- tiles ---- */
-
-/* Where a tile lies: in a slot, dense, or in the caller's matrix. */
-typedef struct tile_view {
-  char *pointer;
-  int64_t rows, cols, ld; /* as stored */
-} tile_view;
-
-static tile_view in_matrix(const dvt_running *run, const dvt_operand *tile) {
-  const dvt_level3 *g = &run->call->arguments;
-  const dvt_plan *plan = run->plan;
-  const int pool = dvt_pool_of(tile->matrix);
-  const void *const base[] = {g->a, g->b, g->c};
-  const int64_t ld[] = {g->lda, g->ldb, g->ldc};
-  const int64_t row = plan->cut[plan->rows[tile->matrix]].start[tile->row];
-  const int64_t col = plan->cut[plan->cols[tile->matrix]].start[tile->col];
-  char *start = (char *)(uintptr_t)base[pool];
-  return (tile_view){start ? start + (size_t)(row + col * ld[pool]) * run->element : NULL,
-                     dvt_tile_rows(plan, tile), dvt_tile_cols(plan, tile), ld[pool]};
-}
-
-static char *slot_pointer(const dvt_engine *e, int pool, int32_t slot) {
-  const dvt_slot_memory *m = &e->pool[pool];
-  return (char *)m->page[slot / m->per_page] + (size_t)(slot % m->per_page) * m->slot_bytes;
-}
-
-static tile_view view(const dvt_engine *e, const dvt_operand *tile, int32_t slot) {
-  if (tile->matrix < 0)
-    return (tile_view){NULL, 0, 0, 1};
-  tile_view v = in_matrix(e->run, tile);
-  if (slot >= 0) {
-    v.pointer = slot_pointer(e, dvt_pool_of(tile->matrix), slot);
-    v.ld = v.rows;
-  }
-  return v;
-}
 
 /* ---- copies ---- */
-
-static dvt_copy copy_of(const tile_view *to, int to_place, const tile_view *from, int from_place,
-                        size_t element) {
-  return (dvt_copy){.destination = to->pointer,
-                    .source = from->pointer,
-                    .destination_pitch = (size_t)to->ld * element,
-                    .source_pitch = (size_t)from->ld * element,
-                    .row_bytes = (size_t)to->rows * element,
-                    .cols = (size_t)to->cols,
-                    .destination_place = to_place,
-                    .source_place = from_place};
-}
-
-dvt_copy dvt_step_copy(const dvt_engine *e, const dvt_step *step) {
-  dvt_running *run = e->run;
-  const tile_view home = in_matrix(run, &step->out), here = view(e, &step->out, step->out_slot);
-  const int place = run->place[dvt_pool_of(step->out.matrix)];
-  const bool up = step->kind == DVT_STEP_LOAD;
-  const dvt_copy copy = up ? copy_of(&here, e->device, &home, place, run->element)
-                           : copy_of(&home, place, &here, e->device, run->element);
-  atomic_llong *counter = !dvt_place_is_host(place) ? &run->across : up ? &run->up : &run->down;
-  atomic_fetch_add(counter, (long long)(copy.row_bytes * copy.cols));
-  return copy;
-}
 
 static davit_status carry_copy(dvt_engine *e, int role, const dvt_copy *c) {
   dvt_stream *stream = e->stream[role];
@@ -184,8 +34,9 @@ static davit_status carry_copy(dvt_engine *e, int role, const dvt_copy *c) {
 static davit_status carry_peer(dvt_engine *e, const dvt_step *step) {
   dvt_running *run = e->run;
   dvt_engine *other = &run->engine[step->from_device];
-  const tile_view from = view(other, &step->out, step->from_slot), to = view(e, &step->out, step->out_slot);
-  const dvt_copy copy = copy_of(&to, e->device, &from, other->device, run->element);
+  const dvt_tile_view from = dvt_step_view(other, &step->out, step->from_slot),
+                      to = dvt_step_view(e, &step->out, step->out_slot);
+  const dvt_copy copy = dvt_view_copy(&to, e->device, &from, other->device, run->element);
   atomic_fetch_add(&run->across, (long long)(copy.row_bytes * copy.cols));
   return carry_copy(e, step->role, &copy);
 }
@@ -254,8 +105,9 @@ static double _Complex factor(const dvt_level3 *g, int which) {
 static dvt_level3 term_arguments(const dvt_engine *e, const dvt_step *step) {
   const dvt_term *t = &step->term;
   dvt_level3 g = e->run->call->arguments;
-  const tile_view left = view(e, &t->left, step->left_slot), right = view(e, &t->right, step->right_slot),
-                  out = view(e, &step->out, step->out_slot);
+  const dvt_tile_view left = dvt_step_view(e, &t->left, step->left_slot),
+                      right = dvt_step_view(e, &t->right, step->right_slot),
+                      out = dvt_step_view(e, &step->out, step->out_slot);
   g.routine = (dvt_routine)t->kernel;
   g.m = out.rows;
   g.n = out.cols;
@@ -292,7 +144,7 @@ static davit_status carry_product(dvt_engine *e, const dvt_step *step) {
 
 /* A complex number is added as two real ones. */
 static davit_status carry_add(dvt_engine *e, const dvt_step *step) {
-  const tile_view out = view(e, &step->out, step->out_slot);
+  const dvt_tile_view out = dvt_step_view(e, &step->out, step->out_slot);
   const davit_type type = e->run->call->arguments.type;
   const bool complex = type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE;
   const int64_t parts = complex ? 2 : 1;
@@ -301,7 +153,7 @@ static davit_status carry_add(dvt_engine *e, const dvt_step *step) {
                                                               : type,
                        .m = parts * out.rows,
                        .n = out.cols,
-                       .a = slot_pointer(e, DVT_C, step->left_slot),
+                       .a = dvt_slot_pointer(e, DVT_C, step->left_slot),
                        .lda = parts * out.rows,
                        .c = out.pointer,
                        .ldc = parts * out.ld};

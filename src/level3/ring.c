@@ -12,6 +12,8 @@
  * A thread has two buffers of STRIP_BYTES: 32 threads have 64 MiB, which take about 25 ms to pin. Buffers are
  * made by their threads and kept by the pool of pinned memory. Threads that get none end; where no thread
  * gets one, the driver's own copy of pageable memory is left. */
+#include "src/level3/ring.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,6 @@
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/team.h"
-#include "src/level3/running.h"
 #include "src/runtime/place.h"
 
 enum { STRIP_BYTES = 1 << 20, BUFFERS = 2, MOST_THREADS = 32, LEAST_THREADS = 2, NAP_NS = 20000 };

@@ -91,6 +91,16 @@ davit_status dvt_step_issue(dvt_engine *engine, int32_t step);
 /* Has the step's stream wait for all that the step depends on. */
 davit_status dvt_step_wait(dvt_engine *engine, int32_t step);
 
+/* Where a tile lies: in a slot, dense, or in the caller's matrix. */
+typedef struct dvt_tile_view {
+  char *pointer;
+  int64_t rows, cols, ld; /* as stored */
+} dvt_tile_view;
+char *dvt_slot_pointer(const dvt_engine *engine, int pool, int32_t slot);
+dvt_tile_view dvt_step_view(const dvt_engine *engine, const dvt_operand *tile, int32_t slot);
+dvt_copy dvt_view_copy(const dvt_tile_view *to, int to_place, const dvt_tile_view *from, int from_place,
+                       size_t element);
+
 /* The copy of a LOAD or STORE between the caller's matrix and the slot. */
 dvt_copy dvt_step_copy(const dvt_engine *engine, const dvt_step *step);
 
@@ -98,16 +108,5 @@ dvt_copy dvt_step_copy(const dvt_engine *engine, const dvt_step *step);
  * */
 davit_status dvt_running_start(dvt_running *run, void (*function)(void *), void *argument);
 void dvt_running_leave(dvt_running *run);
-
-/* ---- ring.c ---- */
-
-/* Whether a load or store of the device passes through the ring. */
-bool dvt_ring_takes(const dvt_engine *engine, const dvt_step *step);
-
-/* Opens the ring and starts its threads, if any of the device's steps needs it. */
-davit_status dvt_ring_open(dvt_engine *engine);
-
-/* When its threads have ended. */
-void dvt_ring_close(dvt_engine *engine);
 
 #endif
