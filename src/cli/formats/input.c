@@ -10,17 +10,14 @@
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/archive.h"
-#include "src/cli/ranks.h"
+#include "src/cli/formats/standard.h"
 
 int cli_input_open(const char *path, cli_input *input) {
-  static bool standard_input_taken;
-  const bool standard = !strcmp(path, "-");
-  *input = (cli_input){.name = standard ? "standard input" : path};
-  if (standard && standard_input_taken)
-    return cli_fail(CLI_USAGE, "standard input ('-') can stand for one operand only");
-  if (standard && cli_ranks_one_reader() != CLI_OK)
-    return CLI_USAGE;
-  standard_input_taken |= standard;
+  bool standard;
+  *input = (cli_input){0};
+  const int code = cli_standard_input(path, &standard, &input->name);
+  if (code != CLI_OK)
+    return code;
   if (!standard && cli_archive_named(path)) {
     input->sized = true;
     return cli_archive_open(path, &input->file, &input->size);

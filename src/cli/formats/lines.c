@@ -14,24 +14,17 @@
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/input.h"
-#include "src/cli/ranks.h"
+#include "src/cli/formats/standard.h"
 
 /* A descriptor, because htslib takes some paths for remote addresses. */
-static int descriptor_of(const char *path) {
-  return strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
-}
-
 int cli_lines_open(const char *path, cli_lines *lines) {
-  static bool standard_input_taken;
-  const bool standard = !strcmp(path, "-");
-  *lines = (cli_lines){.name = standard ? "standard input" : path};
-  if (standard && standard_input_taken)
-    return cli_fail(CLI_USAGE, "standard input ('-') can stand for one operand only");
-  if (standard && cli_ranks_one_reader() != CLI_OK)
-    return CLI_USAGE;
-  standard_input_taken |= standard;
+  bool standard;
+  *lines = (cli_lines){0};
+  const int code = cli_standard_input(path, &standard, &lines->name);
+  if (code != CLI_OK)
+    return code;
   hts_set_log_level(HTS_LOG_OFF);
-  const int descriptor = descriptor_of(path);
+  const int descriptor = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
   if (descriptor >= 0)
     lines->file = bgzf_dopen(descriptor, "r");
   if (lines->file)
