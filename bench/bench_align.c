@@ -12,8 +12,8 @@
  * Rows: "search" is a call of davit_align_scores with the wait for its scores; on a CPU in turns with
  * parasail's striped functions on as many threads, with words of 16 bits, and with words of 8 bits and 16
  * where these overflow ("sat"). Scores are compared. parasail_16_ratio_core and the like are the peer's
- * processor time by davit's. "trace" is davit_align_trace with the columns. --avx2 1 leaves vectors of 512 bits
- * out, which parasail does not have. */
+ * processor time by davit's. "trace" is davit_align_trace with the columns. --avx2 1 leaves vectors of 512
+ * bits out, which parasail does not have. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

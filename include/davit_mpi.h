@@ -5,10 +5,10 @@
  * call has its arguments after the communicator or the grid.
  *
  * Every function with a communicator or a grid is collective: all ranks call it, in the same order, with the
- * same arguments, except where the data of a rank lie (n, pointers, leading dimensions, devices). A failure of
- * one rank is returned by all of them, with the same status and a sentence that begins with the rank. Where
- * ranks disagree about an argument all return DAVIT_INVALID_ARGUMENT. Errors of MPI itself are handled as the
- * communicator says, which by default ends the job.
+ * same arguments, except where the data of a rank lie (n, pointers, leading dimensions, devices). A failure
+ * of one rank is returned by all of them, with the same status and a sentence that begins with the rank.
+ * Where ranks disagree about an argument all return DAVIT_INVALID_ARGUMENT. Errors of MPI itself are handled
+ * as the communicator says, which by default ends the job.
  *
  * MPI must be initialised, with MPI_THREAD_FUNNELED or more, because davit has threads of its own; they do
  * not call MPI. Thread safety: as MPI; calls on distinct communicators and grids from several threads need
@@ -28,16 +28,16 @@ extern "C" {
  * The array is the pieces of all ranks, in the order of the ranks; n, which may be 0, is the length of the
  * calling rank's piece. A piece is worked on where it lies, as in davit_reduce_parts(). */
 
-/* Every rank gets the result. Built-in operators give the bits of davit_reduce() over the whole array, however
- * it is divided. Cost: reads x once; messages of at most 128 KiB a rank. */
+/* Every rank gets the result. Built-in operators give the bits of davit_reduce() over the whole array,
+ * however it is divided. Cost: reads x once; messages of at most 128 KiB a rank. */
 DAVIT_API davit_status davit_mpi_reduce(MPI_Comm comm, davit_operator op, davit_type type, int64_t n,
                                         const void *x, void *result);
 DAVIT_API davit_status davit_mpi_monoid_reduce(MPI_Comm comm, const davit_monoid *monoid, int64_t n,
                                                const void *x, void *result);
 
-/* y may be x. Order and rounding are those of davit_scan_parts(), and depend on how the array is divided. Cost:
- * reads x twice and writes y once; one message of one element. Segmented, only what follows the last head of
- * a piece is read twice. The first element of the whole array always is a head. */
+/* y may be x. Order and rounding are those of davit_scan_parts(), and depend on how the array is divided.
+ * Cost: reads x twice and writes y once; one message of one element. Segmented, only what follows the last
+ * head of a piece is read twice. The first element of the whole array always is a head. */
 DAVIT_API davit_status davit_mpi_scan(MPI_Comm comm, davit_operator op, davit_type type, davit_scan_kind kind,
                                       int64_t n, const void *x, void *y);
 DAVIT_API davit_status davit_mpi_segmented_scan(MPI_Comm comm, davit_operator op, davit_type type,
@@ -48,18 +48,18 @@ DAVIT_API davit_status davit_mpi_segmented_scan(MPI_Comm comm, davit_operator op
 DAVIT_API davit_status davit_mpi_monoid_scan(MPI_Comm comm, const davit_monoid *monoid, davit_scan_kind kind,
                                              int64_t n, const void *x, const uint8_t *flags, void *y);
 
-/* A monoid for MPI's own collective calls: a type of `monoid->bytes` contiguous bytes that carries the monoid,
- * and the operation on it, which MPI is told not to commute unless the monoid is a built-in one. Both are the
- * caller's, who frees them with MPI_Type_free() and MPI_Op_free(). Not collective. */
+/* A monoid for MPI's own collective calls: a type of `monoid->bytes` contiguous bytes that carries the
+ * monoid, and the operation on it, which MPI is told not to commute unless the monoid is a built-in one. Both
+ * are the caller's, who frees them with MPI_Type_free() and MPI_Op_free(). Not collective. */
 DAVIT_API davit_status davit_mpi_operator(const davit_monoid *monoid, MPI_Datatype *type, MPI_Op *op);
 
 /* ---- matrices ----
  *
  * A grid of rows × cols processes: rank r of the communicator is in row r / cols and column r % cols; later
- * ranks are not in the grid, and get NULL. Matrices are dealt to it in blocks as in ScaLAPACK, and described by
- * ScaLAPACK's descriptor of nine numbers: {1, context, rows, cols, row block, column block, first process row,
- * first process column, leading dimension of the calling rank's part}. The context of BLACS is not read: the
- * grid takes its place, which is that of Cblacs_gridinit(…, "Row", rows, cols). */
+ * ranks are not in the grid, and get NULL. Matrices are dealt to it in blocks as in ScaLAPACK, and described
+ * by ScaLAPACK's descriptor of nine numbers: {1, context, rows, cols, row block, column block, first process
+ * row, first process column, leading dimension of the calling rank's part}. The context of BLACS is not read:
+ * the grid takes its place, which is that of Cblacs_gridinit(…, "Row", rows, cols). */
 typedef struct davit_mpi_grid davit_mpi_grid;
 DAVIT_API davit_status davit_mpi_grid_create(MPI_Comm comm, int rows, int cols, davit_mpi_grid **grid);
 DAVIT_API davit_status davit_mpi_grid_destroy(davit_mpi_grid *grid);
@@ -81,9 +81,9 @@ typedef struct davit_mpi_options {
   uint64_t reserved[4]; /* 0 */
 } davit_mpi_options;
 
-/* C = alpha op(A) op(B) + beta C for submatrices: C is the m × n one that begins at row ic and column jc, counted
- * from 1, of the matrix that descriptor c describes; A and B alike. As ScaLAPACK's PDGEMM and PSGEMM, for any
- * blocks and any alignment. The parts of a rank lie anywhere.
+/* C = alpha op(A) op(B) + beta C for submatrices: C is the m × n one that begins at row ic and column jc,
+ * counted from 1, of the matrix that descriptor c describes; A and B alike. As ScaLAPACK's PDGEMM and PSGEMM,
+ * for any blocks and any alignment. The parts of a rank lie anywhere.
  *
  * Cost: each rank gets the rows of op(A) and columns of op(B) that belong to its part of C, panel by panel,
  * the next while the devices multiply: SUMMA (R. van de Geijn and J. Watts, SUMMA: Scalable Universal Matrix
@@ -100,8 +100,8 @@ DAVIT_API davit_status davit_mpi_sgemm(davit_mpi_grid *grid, char transa, char t
                                        const int descb[9], float beta, float *c, int64_t ic, int64_t jc,
                                        const int descc[9], const davit_mpi_options *options);
 
-/* The triangle `uplo` ('U', 'L') of C = alpha A Aᵀ + beta C (trans 'N', A is n × k) or alpha Aᵀ A + beta C ('T',
- * 'C', k × n); the other triangle is not touched. As PDSYRK and PSSYRK. */
+/* The triangle `uplo` ('U', 'L') of C = alpha A Aᵀ + beta C (trans 'N', A is n × k) or alpha Aᵀ A + beta C
+ * ('T', 'C', k × n); the other triangle is not touched. As PDSYRK and PSSYRK. */
 DAVIT_API davit_status davit_mpi_dsyrk(davit_mpi_grid *grid, char uplo, char trans, int64_t n, int64_t k,
                                        double alpha, const double *a, int64_t ia, int64_t ja,
                                        const int desca[9], double beta, double *c, int64_t ic, int64_t jc,
@@ -111,8 +111,8 @@ DAVIT_API davit_status davit_mpi_ssyrk(davit_mpi_grid *grid, char uplo, char tra
                                        const int desca[9], float beta, float *c, int64_t ic, int64_t jc,
                                        const int descc[9], const davit_mpi_options *options);
 
-/* Solves op(A) X = alpha B (side 'L', A is m × m) or X op(A) = alpha B ('R', n × n) for a triangular A; X replaces
- * the m × n B. As PDTRSM and PSTRSM. */
+/* Solves op(A) X = alpha B (side 'L', A is m × m) or X op(A) = alpha B ('R', n × n) for a triangular A; X
+ * replaces the m × n B. As PDTRSM and PSTRSM. */
 DAVIT_API davit_status davit_mpi_dtrsm(davit_mpi_grid *grid, char side, char uplo, char transa, char diag,
                                        int64_t m, int64_t n, double alpha, const double *a, int64_t ia,
                                        int64_t ja, const int desca[9], double *b, int64_t ib, int64_t jb,

@@ -2,8 +2,8 @@
 /* Passes over the matrix of one long alignment (align_pass.h) on an NVIDIA device: all of the device works on
  * one pair, in scores of 32 bits. They are the scores of the CPU's passes, to the bit.
  *
- * Strips of rows, a warp for each, go through the columns in a wave: a strip is some columns behind the one above
- * it, whose last row it gets through memory. Several passes run side by side. Cost: m n cells of 8.5
+ * Strips of rows, a warp for each, go through the columns in a wave: a strip is some columns behind the one
+ * above it, whose last row it gets through memory. Several passes run side by side. Cost: m n cells of 8.5
  * instructions; 17 n + 17 m bytes on the device, 16 m on the host. */
 #ifndef DAVIT_OFFLOAD_ALIGN_WAVE_H
 #define DAVIT_OFFLOAD_ALIGN_WAVE_H
@@ -37,19 +37,20 @@ bool dvt_align_wave_fits(const dvt_align_costs *costs, int64_t m, int64_t n);
 /* Seconds that a pass takes on a large device, by a simple model. */
 double dvt_align_wave_seconds(int64_t m, int64_t n);
 
-/* Memory of the device and of the host, pinned, for passes at the same time over at most 2 m rows and n columns
- * together. */
+/* Memory of the device and of the host, pinned, for passes at the same time over at most 2 m rows and n
+ * columns together. */
 size_t dvt_align_wave_bytes(int64_t m, int64_t n);
 size_t dvt_align_wave_staging_bytes(int64_t m);
 
-/* Copies the sequences to the device; `there`: where it has the target already, or NULL. Sequences and memory are
- * used until the last pass is over; nothing is to be freed. */
+/* Copies the sequences to the device; `there`: where it has the target already, or NULL. Sequences and memory
+ * are used until the last pass is over; nothing is to be freed. */
 davit_status dvt_align_wave_open(dvt_stream *stream, const dvt_align_costs *costs, int64_t m,
                                  const uint8_t *query, int64_t n, const uint8_t *target, uint8_t *there,
                                  void *memory, void *staging, dvt_align_wave *wave);
 
-/* dvt_align_edge(costs, m, first, h, d) and dvt_align_pass() for up to DVT_ALIGN_WAVE_PASSES parts of the pair at
- * the same time. Waits. Until the next call dvt_align_wave_column() gives h and d of the last column of one. */
+/* dvt_align_edge(costs, m, first, h, d) and dvt_align_pass() for up to DVT_ALIGN_WAVE_PASSES parts of the
+ * pair at the same time. Waits. Until the next call dvt_align_wave_column() gives h and d of the last column
+ * of one. */
 enum { DVT_ALIGN_WAVE_PASSES = 1024 };
 typedef struct dvt_align_wave_pass {
   dvt_align_stretch s;

@@ -149,8 +149,8 @@ static size_t parting_bytes(int64_t n) {
 
 /* ---- what threads compute together ---- */
 
-/* FOR_OWN(i, begin, end): a loop over the numbers of [begin, end) that belong to this thread. FOR_TURNS is the
- * same in small pieces, which are spread over the threads. */
+/* FOR_OWN(i, begin, end): a loop over the numbers of [begin, end) that belong to this thread. FOR_TURNS is
+ * the same in small pieces, which are spread over the threads. */
 #ifdef DVT_GPU
 #define FOR_OWN(i, begin, end) for (int64_t i = (begin) + global_thread(); i < (end); i += global_threads())
 #define FOR_TURNS FOR_OWN

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scores of alignments on the CPU, cell by cell, with one column of the matrix at a time: h[i] is the score of
- * query symbol i with the target symbol of the column, e[i] the gap of query symbol i that goes on in the next
- * one. Cost: m n cells, 8 or 16 m bytes. */
+/* Scores of alignments on the CPU, cell by cell, with one column of the matrix at a time: h[i] is the score
+ * of query symbol i with the target symbol of the column, e[i] the gap of query symbol i that goes on in the
+ * next one. Cost: m n cells, 8 or 16 m bytes. */
 #include "ref/cell.h"
 #include "ref/ref.h"
 
@@ -26,8 +26,8 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* h and e have an element for the edge in front. Nothing keeps scores at 0 here, so each gap is looked at from
- * both of its ends, and cell.inc does not serve. */
+/* h and e have an element for the edge in front. Nothing keeps scores at 0 here, so each gap is looked at
+ * from both of its ends, and cell.inc does not serve. */
 int64_t dvt_ref_align_ends(davit_align_mode mode, const davit_align_scoring *scoring, int64_t m,
                            const uint8_t *query, int64_t n, const uint8_t *target, int64_t *scratch) {
   const int64_t open = scoring->gap_open, none = INT64_MIN / 2,

@@ -41,9 +41,9 @@ size_t dvt_ref_closest_scratch(int64_t n);
 davit_closest_pair_result dvt_ref_closest_divide(davit_type type, int dim, int64_t n, const void *points,
                                                  int threads, void *scratch);
 
-/* The first k pairs up to a limit (ref/closest_pair.h): all pairs are offered, or those that are near each other
- * on the points' longest axis, with scratch memory as above. `select` leaves the first k of n pairs in front,
- * the k-th of them last; `sort` leaves them in order. */
+/* The first k pairs up to a limit (ref/closest_pair.h): all pairs are offered, or those that are near each
+ * other on the points' longest axis, with scratch memory as above. `select` leaves the first k of n pairs in
+ * front, the k-th of them last; `sort` leaves them in order. */
 struct dvt_pair_list;
 void dvt_ref_pairs_brute(davit_type type, int dim, int64_t n, const void *points, struct dvt_pair_list *list);
 void dvt_ref_pairs_sweep(davit_type type, int dim, int64_t n, const void *points, int threads, void *scratch,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns of a global alignment by Myers and Miller (1988), in memory linear in m + n. The target is halved,
- * the forward scores of the first half are added to the backward scores of the second, and where the sum is a
- * maximum the query is divided. A gap of target symbols may go on through the cut, and is then opened on neither
- * side of it. What is left, once it is small enough, is traced through a matrix of bytes.
+/* The columns of a global alignment by Myers and Miller (1988), in memory linear in m + n. The target is
+ * halved, the forward scores of the first half are added to the backward scores of the second, and where the
+ * sum is a maximum the query is divided. A gap of target symbols may go on through the cut, and is then
+ * opened on neither side of it. What is left, once it is small enough, is traced through a matrix of bytes.
  *
- * Large rectangles are divided one level after the other: on a device all of a level at the same time, on the host
- * each by all threads. Then each thread takes rectangles of its own. Where a rectangle is divided depends on
- * nothing but the rectangle.
+ * Large rectangles are divided one level after the other: on a device all of a level at the same time, on the
+ * host each by all threads. Then each thread takes rectangles of its own. Where a rectangle is divided
+ * depends on nothing but the rectangle.
  *
- * A gap of k symbols costs first + k extend. A rectangle has `corners`: what a gap of target symbols pays for being
- * opened in its first or closed in its last corner, which is `first`, or 0 if it goes on there. */
+ * A gap of k symbols costs first + k extend. A rectangle has `corners`: what a gap of target symbols pays for
+ * being opened in its first or closed in its last corner, which is `first`, or 0 if it goes on there. */
 #include <davit/memory.h>
 #include <omp.h>
 #include <stdio.h>
@@ -120,8 +120,8 @@ static void pass_both(worker *w, const dvt_align_stretch *s, corners c) {
   dvt_align_pass(costs, &behind, &w->team, h_of(w, 1), d_of(w, 1), NULL);
 }
 
-/* Where the best path meets the cut, after both passes: in row *row, and *through if a gap of target symbols goes
- * on there. */
+/* Where the best path meets the cut, after both passes: in row *row, and *through if a gap of target symbols
+ * goes on there. */
 static void find_meeting(const worker *w, int64_t m, int64_t *row, bool *through) {
   const int64_t *h = h_of(w, 0), *d = d_of(w, 0), *rh = h_of(w, 1), *rd = d_of(w, 1);
   int64_t best = INT64_MIN;
@@ -143,8 +143,8 @@ typedef struct piece {
   int64_t begin, used; /* its columns in those of all */
 } piece;
 
-/* The halves on both sides of a meeting. Of a gap that goes on, the symbols on both sides of the cut are settled:
- * each half is left with a gap that may end in its corner. */
+/* The halves on both sides of a meeting. Of a gap that goes on, the symbols on both sides of the cut are
+ * settled: each half is left with a gap that may end in its corner. */
 static void divide(const piece *p, int64_t first, int64_t row, bool through, piece *left, piece *right) {
   const dvt_align_stretch *s = &p->s;
   const int64_t cut = s->n / 2, settled = through, between = through ? 0 : first;
@@ -196,7 +196,8 @@ static davit_status add(pieces *list, const piece *p) {
   return DAVIT_SUCCESS;
 }
 
-/* On the host, as soon as there are some pieces for each thread, these are better than passes that all share. */
+/* On the host, as soon as there are some pieces for each thread, these are better than passes that all
+ * share. */
 static bool is_large(const dvt_trace *t, const piece *p) {
   const int64_t share = t->wave ? 0 : t->all.m * (t->all.n / (PIECES * t->threads));
   return p->s.n > 1 && p->s.m > 0 && p->s.n > dvt_at_least(SHARED_CELLS * t->cells, share) / p->s.m;
@@ -230,8 +231,8 @@ static davit_status launch(const dvt_trace *t, const pieces *list, int64_t *next
   return count > 0 ? dvt_align_wave_passes(t->wave, count, passes) : DAVIT_SUCCESS;
 }
 
-/* The next level: a list with the halves of large pieces, and the small ones as they are. *divided: whether there
- * were large ones. `w` has all threads and room for the largest. */
+/* The next level: a list with the halves of large pieces, and the small ones as they are. *divided: whether
+ * there were large ones. `w` has all threads and room for the largest. */
 static davit_status next_level(worker *w, const pieces *list, pieces *level, bool *divided) {
   const dvt_trace *t = w->trace;
   const bool device = is_for_device(t, list);

@@ -8,12 +8,13 @@
  *   columns  What lies between is one global alignment (align_columns.c).
  *
  * A gap of k symbols costs first + k extend, first = gap_open - gap_extend. Gaps may adjoin, so an extension
- * costs at most gap_open; first is 0 or more. Passes over much of a long pair run on a device where that is sooner
- * (align_wave.h).
+ * costs at most gap_open; first is 0 or more. Passes over much of a long pair run on a device where that is
+ * sooner (align_wave.h).
  *
  * Cost: at most 4 m n cells; 33 m + n bytes, 64 MiB for more threads, for each of them the larger of
- * DVT_ALIGN_TRACE_CELLS and m and an eighth more for a matrix, 70 KiB and its stack; the string. What is kept of a
- * pass has 64 bits: scores of global alignments may be far below 0, and no sum of penalties overflows. */
+ * DVT_ALIGN_TRACE_CELLS and m and an eighth more for a matrix, 70 KiB and its stack; the string. What is
+ * kept of a pass has 64 bits: scores of global alignments may be far below 0, and no sum of penalties
+ * overflows. */
 #include <davit/memory.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -98,8 +99,8 @@ static bool is_for_device(const dvt_trace *t, const dvt_align_stretch *s) {
   return t->wave && dvt_align_wave_seconds(s->m, s->n) < dvt_trace_host_seconds(s->m, s->n, t->team.threads);
 }
 
-/* The best cell of a local alignment, or of those that begin in the corner: where these score `enough`, no cell
- * scores more. */
+/* The best cell of a local alignment, or of those that begin in the corner: where these score `enough`, no
+ * cell scores more. */
 static davit_status best_local(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *best) {
   if (is_for_device(t, s))
     return dvt_align_wave_best(t->wave, s, true, best);
@@ -129,9 +130,9 @@ static davit_status find_end(dvt_trace *t, const dvt_align_stretch *s, davit_ali
 }
 
 /* Of the stretches that end there and score the same, the one with the shortest target, then the shortest
- * query. It is looked for among those with at most `columns` target symbols, then among four times as many: an
- * alignment of `columns` target symbols with r more query symbols than that scores at most
- * columns largest - first - r extend. */
+ * query. It is looked for among those with at most `columns` target symbols, then among four times as many:
+ * an alignment of `columns` target symbols with r more query symbols than that scores at most columns largest
+ * - first - r extend. */
 static davit_status find_begin(dvt_trace *t, const dvt_align_stretch *s, davit_align_result *a) {
   dvt_align_stretch back = {s->query + a->query_end - 1, s->target + a->target_end - 1, 0, 0, -1};
   dvt_align_cell begin = {0};
@@ -264,8 +265,8 @@ static bool is_long(const dvt_trace *t) {
          start + dvt_align_wave_seconds(m, n) < dvt_trace_host_seconds(m, n, dvt_threads());
 }
 
-/* The first NVIDIA device of the options for a long pair, else DAVIT_HOST. The devices are started only if one is
- * named or needed. */
+/* The first NVIDIA device of the options for a long pair, else DAVIT_HOST. The devices are started only if
+ * one is named or needed. */
 static davit_status choose_device(const dvt_trace *t, const davit_align_trace_options *options, int *device) {
   int chosen[DVT_MAX_DEVICES], count = 0;
   const bool named = options && (options->devices || options->device_count),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searches among points: the closest pair, and the first k pairs within a radius. Here is what they share: the
- * problem, its checks, and where the stages of a search (offload/closest_pair.h) run, which is on the lane of
- * a queue, on one device, or spread over several. */
+/* Searches among points: the closest pair, and the first k pairs within a radius. Here is what they share:
+ * the problem, its checks, and where the stages of a search (offload/closest_pair.h) run, which is on the
+ * lane of a queue, on one device, or spread over several. */
 #ifndef DAVIT_SRC_CLOSEST_SEARCH_H
 #define DAVIT_SRC_CLOSEST_SEARCH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* offload/align_wave.c on the emulated GPU, and the rows of its kernels for `emulator_kernels`. Included after
- * tests/emulator.h. */
+/* offload/align_wave.c on the emulated GPU, and the rows of its kernels for `emulator_kernels`. Included
+ * after tests/emulator.h. */
 #ifndef DAVIT_TESTS_ALIGN_WAVE_H
 #define DAVIT_TESTS_ALIGN_WAVE_H
 

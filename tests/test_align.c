@@ -227,7 +227,8 @@ static int32_t by_parasail(const davit_align_scoring *scoring, const parasail_ma
   return score;
 }
 
-/* parasail's edges of a global alignment cost what an extension costs, even if it is dearer than an opening. */
+/* parasail's edges of a global alignment cost what an extension costs, even if it is dearer than an
+ * opening. */
 static void expect_mode_as_parasail(const davit_align_scoring *scoring, const parasail_matrix_t *matrix,
                                     davit_align_mode mode, const sequence *q, const sequence *t) {
   const int m = (int)q->length, n = (int)t->length, open = scoring->gap_open, extend = scoring->gap_extend;

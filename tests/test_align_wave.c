@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes over one alignment on a GPU without one: the kernels lane by lane, and what launches them, against the
- * passes of the CPU. */
+/* Passes over one alignment on a GPU without one: the kernels lane by lane, and what launches them, against
+ * the passes of the CPU. */
 #include "tests/emulator.h"
 /* The source under test. */
 #include "tests/align_wave.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first k pairs within a radius against all pairs in order, compared by (distance, i, j) to the last bit. */
+/* The first k pairs within a radius against all pairs in order, compared by (distance, i, j) to the last
+ * bit. */
 #include "ref/closest_pair.h"
 #include "tests/points.h"
 

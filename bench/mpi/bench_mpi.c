@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libdavit_mpi on the ranks that mpirun has started: strong scaling (the same problem on all ranks) and weak scaling (the
- * same memory a rank), beside ScaLAPACK and beside one process that drives all devices; and what the model of
- * docs/scaling.md needs of the network and of a rank. Without mpirun it is one rank. world.h says how it measures.
+/* libdavit_mpi on the ranks that mpirun has started: strong scaling (the same problem on all ranks) and weak
+ * scaling (the same memory a rank), beside ScaLAPACK and beside one process that drives all devices; and what
+ * the model of docs/scaling.md needs of the network and of a rank. Without mpirun it is one rank. world.h
+ * says how it measures.
  *
  * --n, --elements: order of matrices and length of vectors in all, strong; --n1, --elements1: those of one rank, weak.
  * 0 leaves out what it names. */

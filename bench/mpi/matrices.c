@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Level 3 on square matrices in pinned host memory, dealt in blocks, with the same parts, descriptors and ranks for
- * davit and for ScaLAPACK, in turns. The results of both are compared before they are timed.
+/* Level 3 on square matrices in pinned host memory, dealt in blocks, with the same parts, descriptors and
+ * ranks for davit and for ScaLAPACK, in turns. The results of both are compared before they are timed.
  *
- * The form "local" is what a rank does in one step of the product, all ranks at the same time, with operands on its
- * devices: its m/p × n/q part of C, a panel of 512; "alone" is the same on rank 0 while the others wait. The rate of
- * the first is the floor of all routines. "copy up" and "copy down" are a panel of A to the device and as much back, "pack" is
- * a block of rows of B that is made contiguous for a broadcast.
- * The form "plain" is one process with the whole matrices and all devices. */
+ * The form "local" is what a rank does in one step of the product, all ranks at the same time, with operands
+ * on its devices: its m/p × n/q part of C, a panel of 512; "alone" is the same on rank 0 while the others
+ * wait. The rate of the first is the floor of all routines. "copy up" and "copy down" are a panel of A to the
+ * device and as much back, "pack" is a block of rows of B that is made contiguous for a broadcast. The form
+ * "plain" is one process with the whole matrices and all devices. */
 #include <math.h>
 #include <string.h>
 
@@ -72,7 +72,8 @@ static int64_t index_of(int64_t l, int64_t block, int at, int count) {
   return (l / block * count + at) * block + l % block;
 }
 
-/* For solves: the diagonal is 1 and the rest so small that solutions stay as large as B is, from call to call. */
+/* For solves: the diagonal is 1 and the rest so small that solutions stay as large as B is, from call to
+ * call. */
 static void make_triangle(matrices *m) {
   const world *w = m->w;
   double *a = m->a;

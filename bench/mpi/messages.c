@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the model takes from the network: latency and bandwidth between two ranks, broadcasts, and the sum of 8 bytes
- * over all ranks. Messages lie in pinned memory, as those of libdavit_mpi do. */
+/* What the model takes from the network: latency and bandwidth between two ranks, broadcasts, and the sum of
+ * 8 bytes over all ranks. Messages lie in pinned memory, as those of libdavit_mpi do. */
 #include <string.h>
 
 #include "bench/mpi/measure.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sum and inclusive sum of doubles that lie on each rank's first device. The floor is what the ranks take for their own
- * part alone, all at the same time: the form "local". The form "plain" is one process, with a part on each device. */
+/* Sum and inclusive sum of doubles that lie on each rank's first device. The floor is what the ranks take for
+ * their own part alone, all at the same time: the form "local". The form "plain" is one process, with a part
+ * on each device. */
 #include "bench/mpi/measure.h"
 
 enum { PARTS = 16 };

@@ -153,7 +153,8 @@ typedef struct turns {
   double seconds[BENCH_MOST];
 } turns;
 
-/* Two calls that are not counted tell how often a work is worth measuring; if one takes longer than that, it is all. */
+/* Two calls that are not counted tell how often a work is worth measuring; if one takes longer than that,
+ * it is all. */
 static void plan(const world *w, world_work work, void *argument, bool together, turns *t, bench_time *time) {
   *t = (turns){.batch = 1};
   double once = round_of(work, argument, 1, together, time);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the figures of several ranks have in common: the ranks, their grid and threads, clocks and rows.
  *
- * A time is that of the slowest rank, after a barrier; a figure is the median over the rounds, after two calls that
- * are not counted. What is compared takes turns in the same rounds. All ranks measure, rank 0 prints.
+ * A time is that of the slowest rank, after a barrier; a figure is the median over the rounds, after two
+ * calls that are not counted. What is compared takes turns in the same rounds. All ranks measure, rank 0
+ * prints.
  *
- * The processors of a machine are divided among its ranks, unless DAVIT_THREADS is set or the launcher has bound
- * them; davit and the peer's BLAS get as many threads. */
+ * The processors of a machine are divided among its ranks, unless DAVIT_THREADS is set or the launcher has
+ * bound them; davit and the peer's BLAS get as many threads. */
 #ifndef DAVIT_BENCH_MPI_WORLD_H
 #define DAVIT_BENCH_MPI_WORLD_H
 
@@ -35,14 +36,15 @@ typedef davit_status (*world_work)(void *argument);
 enum { WORLD_WORKS = 4 };
 void world_time(const world *w, int count, const world_work *works, void *argument, bench_time *times);
 
-/* Rank 0 runs the work with the threads of all ranks of its machine, while the others wait without using a processor. */
+/* Rank 0 runs the work with the threads of all ranks of its machine, while the others wait without using a
+ * processor. */
 void world_time_alone(const world *w, world_work work, void *argument, bench_time *time);
 
 /* Until all ranks are here; those that wait sleep. */
 void world_rest(void);
 
-/* The row of `what`, and what a row of several ranks has more. `floor`: seconds that the ceilings leave, 0: unknown.
- * With a peer its time. Rank 0 alone prints. The row stays open for more. */
+/* The row of `what`, and what a row of several ranks has more. `floor`: seconds that the ceilings leave, 0:
+ * unknown. With a peer its time. Rank 0 alone prints. The row stays open for more. */
 void world_report(const world *w, const bench_case *what, int ranks, double floor, const bench_time *time,
                   const char *peer, const bench_time *peer_time);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peer of level 3 over ranks: ScaLAPACK, loaded at run time, so that it may be absent. The program has started
- * MPI, and sets the variables that say how many threads BLAS has before it opens the peer. */
+/* The peer of level 3 over ranks: ScaLAPACK, loaded at run time, so that it may be absent. The program has
+ * started MPI, and sets the variables that say how many threads BLAS has before it opens the peer. */
 #ifndef DAVIT_BENCH_PEERS_SCALAPACK_H
 #define DAVIT_BENCH_PEERS_SCALAPACK_H
 
@@ -17,8 +17,8 @@ const char *peer_scalapack_file(void);
 void peer_scalapack_open(int rows, int cols);
 void peer_scalapack_close(void);
 
-/* Of n × n matrices with one descriptor, whose context is set here: 'g': C = A B, 's': the lower triangle of C = A Aᵀ,
- * 't': C becomes A⁻¹ C for the lower triangle of A. `type` is 'd' or 's'. Collective. */
+/* Of n × n matrices with one descriptor, whose context is set here: 'g': C = A B, 's': the lower triangle of
+ * C = A Aᵀ, 't': C becomes A⁻¹ C for the lower triangle of A. `type` is 'd' or 's'. Collective. */
 typedef struct peer_scalapack_call {
   char routine, type;
   int n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alignment of sequences: a query against a database (local), and one pair in full (local, global, semiglobal).
+/* Alignment of sequences: a query against a database (local), and one pair in full (local, global,
+ * semiglobal).
  *
  * A sequence is an array of symbols 0 … symbols - 1, one byte each. The score of an alignment is the sum over
  * its columns: the matrix's entry for two symbols, and -(gap_open + (k - 1) gap_extend) for a gap of k
@@ -95,9 +96,10 @@ DAVIT_API davit_status davit_align_search(davit_align_database *database, const 
                                           int64_t m, const uint8_t *query, int64_t top, davit_align_hit *hits,
                                           int64_t *found);
 
-/* Which stretches of the query and the target an alignment has: the two that score best; the whole of both; or
- * the two that score best among those that begin where the query or the target begins and end where the query
- * or the target ends, and are not empty (also called overlap alignment: gaps before and behind cost nothing). */
+/* Which stretches of the query and the target an alignment has: the two that score best; the whole of both;
+ * or the two that score best among those that begin where the query or the target begins and end where the
+ * query or the target ends, and are not empty (also called overlap alignment: gaps before and behind cost
+ * nothing). */
 typedef enum davit_align_mode {
   DAVIT_ALIGN_LOCAL,
   DAVIT_ALIGN_GLOBAL,

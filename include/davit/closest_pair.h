@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The closest pair of a set of points in two or three dimensions, the k closest, and all pairs within a radius.
+/* The closest pair of a set of points in two or three dimensions, the k closest, and all pairs within a
+ * radius.
  *
  * Point k has the coordinates points[dim k] … points[dim k + dim - 1]. The answer is unique and the same
  * on every device: of all pairs i < j it is the minimum by (distance, i, j). Distances are computed and

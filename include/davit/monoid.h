@@ -82,9 +82,9 @@ DAVIT_API davit_status davit_monoid_scan_parts(const davit_monoid *monoid, davit
                                                const davit_scan_part *parts);
 
 /* The first level of the tree: values[i] is the reduction of the i-th chunk of monoid->reduce_tile elements
- * of x, done where x lies; `values` gets as many as there are chunks. Values are reduced again, in the same way,
- * until one is left: this gives the bits of davit_monoid_reduce() to programs whose array lies in several
- * processes. */
+ * of x, done where x lies; `values` gets as many as there are chunks. Values are reduced again, in the same
+ * way, until one is left: this gives the bits of davit_monoid_reduce() to programs whose array lies in
+ * several processes. */
 DAVIT_API davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, const void *x,
                                                   void *values);
 

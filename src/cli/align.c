@@ -142,8 +142,8 @@ static davit_status align_pair(const comparison *c, int64_t query, align_strand 
                            &(davit_align_trace_options){CLI_DEVICES(c), .mode = c->mode});
 }
 
-/* Many targets: each on one thread, all threads at a time. Few: one after the other, on all threads. The first
- * failure is met again after the loop. */
+/* Many targets: each on one thread, all threads at a time. Few: one after the other, on all threads. The
+ * first failure is met again after the loop. */
 static davit_status score_pairs(const comparison *c, int64_t query, align_strand strand, int32_t *scores) {
   const int64_t count = c->count;
   int64_t failed = count;
@@ -236,8 +236,8 @@ static davit_status trace(const comparison *c, align_row *r) {
                     wanted ? &r->cigar : NULL);
 }
 
-/* Those of this rank. Many: each on one thread, all threads at a time. Few: one after the other, on all threads.
- * Those for which memory was short are tried again alone. */
+/* Those of this rank. Many: each on one thread, all threads at a time. Few: one after the other, on all
+ * threads. Those for which memory was short are tried again alone. */
 static int trace_all(comparison *c) {
   const double start = cli_now();
   align_row *const rows = c->rows.at;

@@ -94,7 +94,8 @@ int align_list_share(int code, align_list *list, int64_t top) {
   return code;
 }
 
-/* The alignments of a rank, one behind the other: the result, the cigar's length or -1 without one, its characters. */
+/* The alignments of a rank, one behind the other: the result, the cigar's length or -1 without one, its
+ * characters. */
 static bool write_alignments(const align_list *list, FILE *file) {
   for (int64_t k = cli_ranks_rank(); k < list->count; k += cli_ranks_count()) {
     const align_row *r = &list->at[k];

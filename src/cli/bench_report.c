@@ -135,8 +135,8 @@ static size_t collect(const bench_page *p, double (*share)(const cli_result_row 
   return count;
 }
 
-/* Of a row that is the end of a curve, or alone: the limit has no time for starting the work, which small sizes
- * mostly take. */
+/* Of a row that is the end of a curve, or alone: the limit has no time for starting the work, which small
+ * sizes mostly take. */
 static double of_limit_at_end(const cli_result_row *row) {
   return row->largest ? bench_of_limit(row) : 0;
 }

@@ -13,8 +13,8 @@ void bench_write_digits(FILE *file, double value);
 /* "2.01 ms" */
 void bench_write_time(FILE *file, double us);
 
-/* Rates from 10000 of a unit on are written in the unit a thousand times as large: GB/s in TB/s. The factor from
- * the unit to the one that is written, and that one's first letter. */
+/* Rates from 10000 of a unit on are written in the unit a thousand times as large: GB/s in TB/s. The factor
+ * from the unit to the one that is written, and that one's first letter. */
 double bench_rate_factor(cli_result_unit unit, double largest, char *letter);
 
 /* "47.6 TFLOP/s" */

@@ -25,7 +25,8 @@ void cli_fail_name(const char *command);
  * a file name may contain, are printed as '?', so that a message is always one line. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* While messages are kept nothing is printed; kept() is the first of them since it was called, "" if there is none. */
+/* While messages are kept nothing is printed; kept() is the first of them since it was called, "" if there
+ * is none. */
 void cli_fail_keep(bool keep);
 const char *cli_fail_kept(void);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes of one command: ranks that a launcher of MPI started together, as a rule one.
  *
- * Where a launcher started several, all run the same command. The tool is not linked with MPI: what it needs of
- * it is a table (ranks_table.h) in libdavit_ranks.so, which is loaded then.
+ * Where a launcher started several, all run the same command. The tool is not linked with MPI: what it needs
+ * of it is a table (ranks_table.h) in libdavit_ranks.so, which is loaded then.
  *
- * A command either divides its work (command.h), and goes through the same steps on all ranks, or runs on rank 0
- * alone. Rank 0 reads standard input, writes, prints and reports. Messages of cli_fail() are kept until the ranks
- * agree on an exit code; then rank 0 prints that of the first rank that failed. Rank 0 goes first.
+ * A command either divides its work (command.h), and goes through the same steps on all ranks, or runs on
+ * rank 0 alone. Rank 0 reads standard input, writes, prints and reports. Messages of cli_fail() are kept
+ * until the ranks agree on an exit code; then rank 0 prints that of the first rank that failed. Rank 0 goes
+ * first.
  *
  * An error of MPI itself ends the job. */
 #ifndef DAVIT_SRC_CLI_RANKS_H
@@ -51,14 +52,15 @@ void cli_ranks_local(int *rank, int *count);
 /* CLI_OK if all ranks have it, else the code of the first that has another. */
 int cli_ranks_agree(int code);
 
-/* If all have CLI_OK, rank 0 gets the bytes of every rank, one behind the other, in *all, which is to be freed;
- * sizes[rank] says how many. Elsewhere both stay as they are. */
+/* If all have CLI_OK, rank 0 gets the bytes of every rank, one behind the other, in *all, which is to be
+ * freed; sizes[rank] says how many. Elsewhere both stay as they are. */
 int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, void **all);
 
 /* From rank 0 to all. */
 void cli_ranks_share(size_t bytes, void *data);
 
-/* davit_reduce() and davit_segmented_scan() of an array in pieces, one on each rank; flags NULL: no segments. */
+/* davit_reduce() and davit_segmented_scan() of an array in pieces, one on each rank; flags NULL: no
+ * segments. */
 davit_status cli_ranks_reduce(davit_operator op, davit_type type, int64_t n, const void *x, void *result);
 davit_status cli_ranks_scan(davit_operator op, davit_type type, davit_scan_kind kind, int64_t n,
                             const void *x, const uint8_t *flags, void *y);

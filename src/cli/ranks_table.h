@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tool needs of MPI: the functions of ranks.h that need it. Loaded from libdavit_ranks.so, of the same
- * build as the tool. */
+/* What the tool needs of MPI: the functions of ranks.h that need it. Loaded from libdavit_ranks.so, of the
+ * same build as the tool. */
 #ifndef DAVIT_SRC_CLI_RANKS_TABLE_H
 #define DAVIT_SRC_CLI_RANKS_TABLE_H
 

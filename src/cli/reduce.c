@@ -174,8 +174,8 @@ static bool is_exact(const reduction *r) {
   return !cli_is_floating(r->x.type) || r->op == DAVIT_MIN || r->op == DAVIT_MAX || reduce_gives_place(r);
 }
 
-/* Additions that an element goes through, over 2: of davit's trees, and of a loop from left to right, which the
- * reference is, and a segmented scan may be. */
+/* Additions that an element goes through, over 2: of davit's trees, and of a loop from left to right, which
+ * the reference is, and a segmented scan may be. */
 static double depth_of(const reduction *r) {
   const bool tree = !r->job.devices.reference && r->groups == 1;
   return tree ? 8 + log2((double)r->length + 1) : 0.5 * (double)r->length;
@@ -188,8 +188,9 @@ static cli_running add_all(const reduction *r, int64_t group) {
   return running;
 }
 
-/* Of a mean, a variance or a norm. The bounds follow from that of a sum, S = 2 eps depth sum |x_i|: a mean is off
- * by S / n, the squares of the differences from it by their own sum's error and by the mean's error squared. */
+/* Of a mean, a variance or a norm. The bounds follow from that of a sum, S = 2 eps depth sum |x_i|: a mean is
+ * off by S / n, the squares of the differences from it by their own sum's error and by the mean's error
+ * squared. */
 static void check_real(const reduction *r, int64_t group, double *error, double *bound) {
   const double eps = cli_epsilon(CLI_F8), depth = depth_of(r), n = (double)r->length;
   const double *x = (const double *)r->x.data + group * r->length;

@@ -299,8 +299,8 @@ static davit_status run_chosen(setup *s, int64_t tile, double whole, double host
   return run_plan(s, tile, &chosen, report);
 }
 
-/* On a device that turns out to be too full the tuned tile is given up, and then tiles are halved, but not the
- * caller's. What it says if nothing helps is the error of its first allocation. */
+/* On a device that turns out to be too full the tuned tile is given up, and then tiles are halved, but not
+ * the caller's. What it says if nothing helps is the error of its first allocation. */
 static davit_status run_smaller(setup *s, int64_t tile, double whole, double host,
                                 davit_level3_report *report) {
   enum { SMALLEST = 64 };

@@ -13,8 +13,8 @@
 /* MPI is there to be called, and there is a communicator. Not collective. */
 davit_status dvt_mpi_check(MPI_Comm comm);
 
-/* Collective: `mine` of the first rank that failed, with its sentence, on every rank. Between two agreements a rank
- * that fails keeps its first dvt_error and goes on to take part in what all do. */
+/* Collective: `mine` of the first rank that failed, with its sentence, on every rank. Between two agreements
+ * a rank that fails keeps its first dvt_error and goes on to take part in what all do. */
 davit_status dvt_mpi_agree(MPI_Comm comm, davit_status mine);
 
 /* The same, and DAVIT_INVALID_ARGUMENT if `arguments`, a digest of what has to be the same, is not. */

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* n indices, dealt to `count` processes in blocks. Index 0 is the `offset`-th of a block, on process `first`. */
+/* n indices, dealt to `count` processes in blocks. Index 0 is the `offset`-th of a block, on process
+ * `first`. */
 typedef struct dvt_deal {
   int64_t n, block, offset;
   int first, count;
@@ -27,8 +28,8 @@ int64_t dvt_deal_index(const dvt_deal *deal, int process, int64_t l);
 /* Whether both give each process the same indices. */
 bool dvt_deals_equal(const dvt_deal *a, const dvt_deal *b);
 
-/* The calling rank's part of a matrix of elements (i, j): index d is dealt along axis[d] of the grid, whose axis 0
- * counts process rows, and steps by stride[d] elements in memory; that of index `unit` is 1. */
+/* The calling rank's part of a matrix of elements (i, j): index d is dealt along axis[d] of the grid, whose
+ * axis 0 counts process rows, and steps by stride[d] elements in memory; that of index `unit` is 1. */
 typedef struct dvt_view {
   davit_type type;
   dvt_deal deal[2];

@@ -192,8 +192,8 @@ dvt_view dvt_view_transposed(const dvt_view *view) {
 
 /* ---- devices ---- */
 
-/* The processes of a machine divide its GPUs, or share them if there are too few. Without GPUs each computes where its
- * part is; devices that stand in for GPUs on the CPU would copy it. */
+/* The processes of a machine divide its GPUs, or share them if there are too few. Without GPUs each computes
+ * where its part is; devices that stand in for GPUs on the CPU would copy it. */
 static davit_status share(const davit_mpi_grid *grid, int devices[DVT_MPI_DEVICES], int *count) {
   int all[256], found;
   davit_device_info info;

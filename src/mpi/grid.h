@@ -16,8 +16,8 @@ struct davit_mpi_grid {
   int node_at, node_size; /* among the processes of the grid on this machine */
 };
 
-/* The submatrix rows × cols from (i, j), counted from 1, of a matrix; `name` is its letter. It is checked; the
- * view's data point at the rank's first element. */
+/* The submatrix rows × cols from (i, j), counted from 1, of a matrix; `name` is its letter. It is checked;
+ * the view's data point at the rank's first element. */
 davit_status dvt_grid_view(const davit_mpi_grid *grid, davit_type type, const char *name, const void *data,
                            int64_t rows, int64_t cols, int64_t i, int64_t j, const int descriptor[9],
                            dvt_view *view);

@@ -9,27 +9,27 @@ enum { DVT_MPI_PANEL = 512, DVT_MPI_BLOCK = 256, DVT_MPI_BLOCK_MINIMUM = 32 };
 /* options->panel, or what is usual; and as much of it as k needs. */
 davit_status dvt_panel_width(const davit_mpi_options *options, int64_t k, int64_t *width);
 
-/* Where `view` lies on a device: memory of the host for it in *memory, for davit_free(), with or without a copy of
- * what it holds, and the view is of that; otherwise NULL. And the way back, into the view as it was; nothing with
- * NULL. */
+/* Where `view` lies on a device: memory of the host for it in *memory, for davit_free(), with or without a
+ * copy of what it holds, and the view is of that; otherwise NULL. And the way back, into the view as it was;
+ * nothing with NULL. */
 davit_status dvt_to_host(const davit_mpi_grid *grid, dvt_view *view, bool copy, void **memory);
 davit_status dvt_from_host(const davit_mpi_grid *grid, const dvt_view *view, const void *memory);
 
-/* Makes `view`, whose index 1 is the inner one, an operand whose index 0 is dealt as `outer` along `axis`, and whose
- * index `unit` has stride 1: as it is, if it is one already and its blocks are not tiny; otherwise a copy in *memory,
- * for davit_free(). Collective, and returns the same on all ranks. */
+/* Makes `view`, whose index 1 is the inner one, an operand whose index 0 is dealt as `outer` along `axis`,
+ * and whose index `unit` has stride 1: as it is, if it is one already and its blocks are not tiny; otherwise
+ * a copy in *memory, for davit_free(). Collective, and returns the same on all ranks. */
 davit_status dvt_fit(const davit_mpi_grid *grid, const dvt_deal *outer, int axis, int unit, dvt_view *view,
                      void **memory);
 
-/* Copies a matrix into a layout, of which the deals, the axes and the unit are given; the rest and *memory, for
- * davit_free(), are set. Collective, and returns the same on all ranks. */
+/* Copies a matrix into a layout, of which the deals, the axes and the unit are given; the rest and *memory,
+ * for davit_free(), are set. Collective, and returns the same on all ranks. */
 davit_status dvt_move(const davit_mpi_grid *grid, const dvt_view *from, dvt_view *to, void **memory);
 
 /* The way back, into a matrix that is there. */
 davit_status dvt_move_back(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to);
 
-/* C = alpha left right + beta C for the strips of all ranks. `left` is fitted to the rows of C (unit 0), `right`, with
- * its indices exchanged, to its columns (unit 1). `failure` gets what goes wrong. */
+/* C = alpha left right + beta C for the strips of all ranks. `left` is fitted to the rows of C (unit 0),
+ * `right`, with its indices exchanged, to its columns (unit 1). `failure` gets what goes wrong. */
 davit_status dvt_multiply(const davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure);
 

@@ -29,7 +29,8 @@ static const davit_monoid *monoid_of(MPI_Datatype type) {
   return found ? monoid : NULL;
 }
 
-/* MPI asks for b = a ∘ b, where a comes from the lower ranks. A monoid's operation may not write its operand. */
+/* MPI asks for b = a ∘ b, where a comes from the lower ranks. A monoid's operation may not write its
+ * operand. */
 static void combine_into(const davit_monoid *monoid, const void *a, void *b) {
   _Alignas(16) char sum[256];
   monoid->combine(a, b, sum);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rank holds, of each dimension, some indices. Those that another rank will hold, or has held, are a list for each
- * coordinate of the grid, and what travels between two ranks is the product of two such lists. Sender and receiver
- * walk it in the same order. */
+/* A rank holds, of each dimension, some indices. Those that another rank will hold, or has held, are a list
+ * for each coordinate of the grid, and what travels between two ranks is the product of two such lists.
+ * Sender and receiver walk it in the same order. */
 #include "src/mpi/redistribute.h"
 
 #include <string.h>
@@ -57,8 +57,9 @@ static void count_all(const davit_mpi_grid *grid, side *s) {
     }
 }
 
-/* Between the matrix and the buffer; ELEMENT is an unsigned integer of the elements' size. Where neighbours in the buffer
- * are far apart in the matrix, several columns are walked together, so that a cache line is used while it is there. */
+/* Between the matrix and the buffer; ELEMENT is an unsigned integer of the elements' size. Where neighbours
+ * in the buffer are far apart in the matrix, several columns are walked together, so that a cache line is
+ * used while it is there. */
 #define DEFINE_MOVE(NAME, ELEMENT)                                                                           \
   static ELEMENT *NAME(const side *s, int c0, int c1, ELEMENT *buffer, bool pack) {                          \
     const groups *rows = &s->group[0], *cols = &s->group[1];                                                 \
@@ -112,7 +113,8 @@ static davit_status exchange_cols(exchange *e, int64_t begin, int64_t end) {
   return DAVIT_SUCCESS;
 }
 
-/* Columns at a time: few enough that a rank's part of them is at most about 2^24 elements. The same on all ranks. */
+/* Columns at a time: few enough that a rank's part of them is at most about 2^24 elements. The same on all
+ * ranks. */
 static int64_t cols_at_a_time(const dvt_view *from, const dvt_view *to) {
   int64_t rows = 1;
   const dvt_deal *deals[] = {&from->deal[0], &to->deal[0]};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction over ranks, in the tree of <davit/reduce.h> over the whole array.
  *
- * A chunk of the tree belongs to the rank where it begins. What a rank holds of a chunk that began before goes
- * there; then each rank reduces its chunks, and their values are the array of the next level. Fewer than a
- * chunk of values go to all ranks, and each does the rest. */
+ * A chunk of the tree belongs to the rank where it begins. What a rank holds of a chunk that began before
+ * goes there; then each rank reduces its chunks, and their values are the array of the next level. Fewer than
+ * a chunk of values go to all ranks, and each does the rest. */
 #include <davit_mpi.h>
 #include <string.h>
 

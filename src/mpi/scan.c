@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scan over ranks. Each rank reduces what it hands on, MPI_Exscan() combines that, and each scans its piece behind
- * what comes in, which is a first part of one element to davit_monoid_scan_parts(). */
+/* Scan over ranks. Each rank reduces what it hands on, MPI_Exscan() combines that, and each scans its piece
+ * behind what comes in, which is a first part of one element to davit_monoid_scan_parts(). */
 #include <string.h>
 
 #include "src/base/arithmetic.h"

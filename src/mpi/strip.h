@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rank's part of a matrix C on its devices: a strip of columns each, with a queue. A device that reaches the memory
- * of C computes there, others hold a copy. Products are enqueued and read panels from two pairs of buffers, so that
- * one pair is filled while the devices work on the other. */
+/* The rank's part of a matrix C on its devices: a strip of columns each, with a queue. A device that reaches
+ * the memory of C computes there, others hold a copy. Products are enqueued and read panels from two pairs of
+ * buffers, so that one pair is filled while the devices work on the other. */
 #ifndef DAVIT_SRC_MPI_STRIP_H
 #define DAVIT_SRC_MPI_STRIP_H
 
@@ -58,8 +58,8 @@ davit_status dvt_strips_store(dvt_strips *strips);
  * dvt_strips_wait() of the same turn. */
 davit_status dvt_strips_bring(dvt_strips *strips, int turn, const char *panel, int64_t elements);
 
-/* Rows `row` to row + rows of C, and the part of the panel of a turn that belongs to them: from row `skip` of a matrix
- * with leading dimension ld. */
+/* Rows `row` to row + rows of C, and the part of the panel of a turn that belongs to them: from row `skip` of
+ * a matrix with leading dimension ld. */
 typedef struct dvt_band {
   int64_t row, rows, skip, ld;
 } dvt_band;
@@ -70,8 +70,8 @@ typedef struct dvt_piece {
   const char *data;
 } dvt_piece;
 
-/* The band of C = alpha panel right + beta C, enqueued; `right` are pieces on top of each other, `inner` rows in all,
- * which must not change before dvt_strips_wait() of the same turn. */
+/* The band of C = alpha panel right + beta C, enqueued; `right` are pieces on top of each other, `inner` rows
+ * in all, which must not change before dvt_strips_wait() of the same turn. */
 davit_status dvt_strips_multiply(dvt_strips *strips, int turn, dvt_band band, int64_t inner, double alpha,
                                  int64_t pieces, const dvt_piece *right, double beta);
 

@@ -34,7 +34,8 @@ static void rows_of(const update *u, int64_t l, int64_t *begin, int64_t *end) {
 DEFINE_MERGE(merge_float, float)
 DEFINE_MERGE(merge_double, double)
 
-/* The triangle of `c` = the product + beta times itself; `product` has as many rows. Both lie in the host's memory. */
+/* The triangle of `c` = the product + beta times itself; `product` has as many rows. Both lie in the
+ * host's memory. */
 static void merge(const update *u, const dvt_view *c, const char *product) {
   const size_t bytes = davit_type_bytes(u->type);
   const int64_t rows = dvt_grid_local(u->grid, c, 0), cols = dvt_grid_local(u->grid, c, 1);

@@ -5,9 +5,9 @@
 
 #include <davit/status.h>
 
-/* The place for the panels of a rank with these devices: its device if it has one alone, no host, and MPI takes the
- * memory of GPUs; else DAVIT_PINNED. DAVIT_MPI_TRANSPORT in the environment, `direct` or `staged`, decides in MPI's
- * place. */
+/* The place for the panels of a rank with these devices: its device if it has one alone, no host, and MPI
+ * takes the memory of GPUs; else DAVIT_PINNED. DAVIT_MPI_TRANSPORT in the environment, `direct` or `staged`,
+ * decides in MPI's place. */
 davit_status dvt_transport_place(const int *devices, int count, int *place);
 
 #endif

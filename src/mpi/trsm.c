@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Side 'R' is side 'L' of the transposes: op(A)ᵀ Xᵀ = alpha Bᵀ. Block by block of A, from the corner where the
- * solution is known: the process row that has this block of B solves for it and hands the solution down the process
- * columns, and each rank takes A's column of blocks times it from the rest of B. Panels of A are broadcast ahead. */
+/* Side 'R' is side 'L' of the transposes: op(A)ᵀ Xᵀ = alpha Bᵀ. Block by block of A, from the corner where
+ * the solution is known: the process row that has this block of B solves for it and hands the solution down
+ * the process columns, and each rank takes A's column of blocks times it from the rest of B. Panels of A are
+ * broadcast ahead. */
 #include <davit/level3.h>
 #include <davit/memory.h>
 

@@ -66,8 +66,8 @@ static davit_status start_chosen(const dvt_backend **chosen) {
   return (*chosen)->start();
 }
 
-/* The process ends, by the thread `ender`. Others sleep from then on where they would start the library or open
- * a lane. */
+/* The process ends, by the thread `ender`. Others sleep from then on where they would start the library or
+ * open a lane. */
 static atomic_bool ending;
 static pthread_t ender;
 
@@ -109,8 +109,8 @@ __attribute__((constructor)) static void hold_at_fork(void) {
 }
 
 /* The process may end while another thread is starting the library: that is waited for (10 seconds at most),
- * because OpenMP cannot be taken down in the midst of it, and at_exit() comes next then. Registered when the library
- * is loaded, so this comes after at_exit(). */
+ * because OpenMP cannot be taken down in the midst of it, and at_exit() comes next then. Registered when the
+ * library is loaded, so this comes after at_exit(). */
 static void no_more_starts(void) {
   enum { PATIENCE_S = 10 };
   struct timespec until;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may fail in a call fails on one rank at a time, the first and the last: every rank gets the same status and a
- * sentence that names the rank, none waits for ever, and the next call works. Linked with the static library, whose
- * failures can be injected, and with the sources of libdavit_mpi. */
+/* What may fail in a call fails on one rank at a time, the first and the last: every rank gets the same
+ * status and a sentence that names the rank, none waits for ever, and the next call works. Linked with the
+ * static library, whose failures can be injected, and with the sources of libdavit_mpi. */
 #include <davit/davit.h>
 #include <davit_mpi.h>
 #include <math.h>

@@ -54,8 +54,8 @@ static double value(uint32_t seed, int64_t k) {
   return (double)(z >> 11) / 4503599627370496.0 - 1;
 }
 
-/* `like` NULL, or a matrix whose blocks it takes, so that some operands are aligned. `dominant`: large values on the
- * submatrix's diagonal. */
+/* `like` NULL, or a matrix whose blocks it takes, so that some operands are aligned. `dominant`: large values
+ * on the submatrix's diagonal. */
 static matrix make(davit_mpi_grid *grid, int p, int q, int context, int rows, int cols, const matrix *like,
                    bool dominant) {
   matrix a = {0};

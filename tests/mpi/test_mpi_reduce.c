@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions and scans over ranks, beside the same calls on the whole array. Run by mpirun on several numbers of
- * ranks. */
+/* Reductions and scans over ranks, beside the same calls on the whole array. Run by mpirun on several numbers
+ * of ranks. */
 #include <davit/davit.h>
 #include <davit_mpi.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays, as the files hold them.
  *
- * Invariant: as many elements as the first `ndim` numbers of `shape`, and at least the first two, multiply to;
- * those are 1 where they are no dimensions (a scalar has ndim 0, a vector ndim 1 and shape[1] = 1). `fortran` is
- * the order of the elements: true where the first dimension's are neighbours (column-major). `data` holds at
- * least `bytes` bytes, and is NULL only if `bytes` is 0. */
+ * Invariant: as many elements as the first `ndim` numbers of `shape`, and at least the first two, multiply
+ * to; those are 1 where they are no dimensions (a scalar has ndim 0, a vector ndim 1 and shape[1] = 1).
+ * `fortran` is the order of the elements: true where the first dimension's are neighbours (column-major).
+ * `data` holds at least `bytes` bytes, and is NULL only if `bytes` is 0. */
 #ifndef DAVIT_SRC_CLI_FORMATS_ARRAY_H
 #define DAVIT_SRC_CLI_FORMATS_ARRAY_H
 

@@ -11,8 +11,8 @@
 #include "src/cli/formats/input.h"
 #include "src/cli/formats/part.h"
 
-/* Reads the .npy or .mtx file at `path` ("-": standard input), or a part of it (NULL: all). The first byte decides
- * which it is, unless `raw` (may be NULL) says that there are elements alone, in C order. */
+/* Reads the .npy or .mtx file at `path` ("-": standard input), or a part of it (NULL: all). The first byte
+ * decides which it is, unless `raw` (may be NULL) says that there are elements alone, in C order. */
 int cli_array_read(const char *path, const cli_raw *raw, cli_memory memory, cli_part *part, cli_array *array);
 
 /* The shape, the order and the type alone, where the file says so at its beginning; else *known is false. */

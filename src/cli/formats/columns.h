@@ -15,8 +15,8 @@ typedef struct cli_columns {
   bool left_out;                               /* there are other columns */
 } cli_columns;
 
-/* The fields of a line of a table. A comma, a semicolon or nothing but blanks (' ') is between them; there may
- * be blanks around them and quotes about them. */
+/* The fields of a line of a table. A comma, a semicolon or nothing but blanks (' ') is between them; there
+ * may be blanks around them and quotes about them. */
 typedef struct cli_fields {
   char separator;
   const char *at; /* the rest of the line; NULL: there is none */

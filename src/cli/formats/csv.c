@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSV of points: one point a line, between whose fields are semicolons, commas or blanks, as on the first line
- * with numbers. Blank lines and lines that begin with '#' are skipped. The first other line gives the columns'
- * names if none of its fields is a number. Columns that are no coordinates (columns.h) may contain anything.
- * Where there are no names, all fields are numbers, and the first of three or four is no coordinate if it
- * counts the points from 0 or 1. Gives float64, n × 2 or n × 3 in C order. */
+/* CSV of points: one point a line, between whose fields are semicolons, commas or blanks, as on the first
+ * line with numbers. Blank lines and lines that begin with '#' are skipped. The first other line gives the
+ * columns' names if none of its fields is a number. Columns that are no coordinates (columns.h) may contain
+ * anything. Where there are no names, all fields are numbers, and the first of three or four is no coordinate
+ * if it counts the points from 0 or 1. Gives float64, n × 2 or n × 3 in C order. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* Operands of the commands: arrays of the types and shapes that an operation takes.
  *
  * Each reader refuses other types and shapes: it reports the file, what was expected and what was found, and
- * returns CLI_INPUT. A vector has one dimension, or two of which one is 1; it comes back with one. Where a part can
- * be asked for, NULL is all, and of numbers the part is one of elements, with one dimension. */
+ * returns CLI_INPUT. A vector has one dimension, or two of which one is 1; it comes back with one. Where a
+ * part can be asked for, NULL is all, and of numbers the part is one of elements, with one dimension. */
 #ifndef DAVIT_SRC_CLI_FORMATS_OPERAND_H
 #define DAVIT_SRC_CLI_FORMATS_OPERAND_H
 

@@ -7,7 +7,8 @@
 #include "src/cli/fail.h"
 #include "src/cli/formats/dtype.h"
 
-/* The elements of a part, as they lie in the file: `count` runs of `length`, `stride` from one to the next. */
+/* The elements of a part, as they lie in the file: `count` runs of `length`, `stride` from one to the
+ * next. */
 typedef struct runs {
   int64_t start, count, length, stride;
 } runs;

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Whether the operand `path` is standard input, "-", which one operand and one process alone may read, and its name
- * for messages. A CLI code. */
+/* Whether the operand `path` is standard input, "-", which one operand and one process alone may read, and
+ * its name for messages. A CLI code. */
 int cli_standard_input(const char *path, bool *standard, const char **name);
 
 #endif

@@ -32,9 +32,10 @@
  * A step that returns anything but CLI_OK ends the command with that exit code; `free` always runs. Functions
  * that a command does not need are NULL.
  *
- * With several ranks (ranks.h) a command that `divides` goes through these steps on all of them: `open` gives each
- * rank devices of its own, `read` should read its part alone, `run` does its part; outputs, `check`, `finish` and
- * `report` are rank 0's, where the result is whole after `gather`. Other commands run on rank 0. */
+ * With several ranks (ranks.h) a command that `divides` goes through these steps on all of them: `open`
+ * gives each rank devices of its own, `read` should read its part alone, `run` does its part; outputs,
+ * `check`, `finish` and `report` are rank 0's, where the result is whole after `gather`. Other commands
+ * run on rank 0. */
 #ifndef DAVIT_SRC_CLI_FRAME_COMMAND_H
 #define DAVIT_SRC_CLI_FRAME_COMMAND_H
 

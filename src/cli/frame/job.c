@@ -148,7 +148,8 @@ void cli_job_on_host(cli_job *job) {
 
 /* ---- run ---- */
 
-/* The memory for times is taken here, because no rank may fail alone before `work`, which may wait for all. */
+/* The memory for times is taken here, because no rank may fail alone before `work`, which may wait for
+ * all. */
 static int read_operands(cli_job *job) {
   const int64_t repeat = job->common.repeat ? job->common.repeat : 1;
   job->run_seconds = cli_job_memory(job, (size_t)repeat, sizeof *job->run_seconds);
