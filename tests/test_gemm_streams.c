@@ -264,7 +264,7 @@ CASE(test_failures) {
 /* A host that has no pinned memory left. */
 CASE(test_no_pinned_memory) {
   uint64_t seed = 4;
-  for (int trial = 0; trial < scaled(10); trial++) {
+  for (int trial = 0; trial < scaled(3); trial++) {
     SCOPE;
     problem p = random_problem(&seed);
     p.place[0] = p.place[1] = p.place[2] = DAVIT_PAGEABLE;

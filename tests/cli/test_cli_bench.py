@@ -74,7 +74,7 @@ def test_usage():
 
 def test_tables():
     """Programs of the study refuse a table that they do not have, and run those that they have."""
-    for name in ("closest_study", "dense_study"):
+    for name in ("closest_study", "dense_study", "queue_study"):
         program = os.path.join(os.path.dirname(DAVIT), f"bench_{name}")
         for tables in ("nonsense", "blocks,nonsense", "block"):
             if os.path.exists(program):
@@ -101,6 +101,25 @@ def test_options():
     expect("measures: --peers" in davit("bench", "--peers", "queue").out.decode(), "--peers is passed on")
     for options in (["--devices", "cpu"], ["--check"], ["--repeat", "2"], ["-o", "x"]):
         davit("bench", *options, code=2)
+
+
+def test_queue_study():
+    """The experiments on queues, where they are built: a row for each back end, the first one twice; a failing one costs its
+    rows only."""
+    program = os.path.join(os.path.dirname(DAVIT), "bench_queue_study")
+    if not os.path.exists(program):
+        return
+    run = subprocess.run([program, "--dgemm", "100", "--dgemv", "130", "--daxpy", "1000", "--subqueues", "1,2", "--warmups", "1",
+                          "--repeats", "3", "--backends", "openmp,nonsense,threads"], capture_output=True, timeout=LIMIT_S, text=True)
+    rows = json.loads(run.stdout)["rows"]
+    expect(run.returncode == 0 and [row["table"] for row in rows] == 8 * ["dgemm"] + 8 * ["dgemv"] + 8 * ["daxpy"], str(run))
+    expect([row["backend"] for row in rows[:4]] == ["openmp", "nonsense", "threads", "openmp again"], f"back ends: {rows[:4]}")
+    for row in rows:
+        if row["backend"] == "nonsense":
+            expect("outcome" in row and "gflops" not in row, f"no such back end: {row}")
+        else:
+            expect(row["calls"] == 3 and row["warmups"] == 1 and row["error"] <= 1e-9, f"calls: {row}")
+            expect(row["min_ms"] <= row["mean_ms"] <= row["max_ms"] and row["gflops"] > 0, f"times: {row}")
 
 
 def test_unknown():
