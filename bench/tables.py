@@ -278,7 +278,7 @@ def queue_rates(rows):
             of = [pick(rows, n=n, subqueues=subqueues, backend=backend) for backend in QUEUE_BACKENDS]
             calls = [str(row["calls"]) for row in of if row and "calls" in row]
             lines.append([n, subqueues, *(f"{digits(row['gflops'])} ({digits(row['min_ms'])} … {digits(row['max_ms'])})"
-                                          if row and "gflops" in row else row["outcome"] if row else "" for row in of),
+                                          if row and "gflops" in row else "–" for row in of),
                           ", ".join(calls)])
     return markdown(["n", "sub-queues", *QUEUE_BACKENDS, "calls"], lines)
 

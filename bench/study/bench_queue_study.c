@@ -17,8 +17,9 @@
  *
  * A cell: --warmups calls that are not counted, the first of which is compared with BLIS, then --repeats calls,
  * by the host's clock, from the first command to the end of the last. Where the whole would take longer than
- * --cell-seconds (0: no limit), there are fewer: at least one and two; the row says how many. dgemm is compared
- * with BLIS by its product with a random vector, the others element by element. */
+ * --cell-seconds (0: no limit), there are fewer: at least one and two; the row says how many. A back end that
+ * took longer than --patience seconds (0: no limit) for a call leaves out larger sizes with so many sub-queues.
+ * dgemm is compared with BLIS by its product with a random vector, the others element by element. */
 #include <davit/davit.h>
 #include <errno.h>
 #include <math.h>
@@ -57,7 +58,7 @@ typedef struct settings {
   int devices[BENCH_MOST], device_count;
   int64_t tile;
   int warmups, repeats, limit;
-  double cell_seconds;
+  double cell_seconds, patience_ms;
   bench_values sizes[STUDY_ROUTINES], subqueues;
 } settings;
 
@@ -74,6 +75,7 @@ static settings configure(const study_options *o) {
   s.repeats = s.repeats < 1 ? 1 : s.repeats;
   s.limit = bench_count("limit", 60);
   s.cell_seconds = atof(bench_option("cell-seconds", "0"));
+  s.patience_ms = 1e3 * atof(bench_option("patience", "0"));
   s.subqueues = bench_sizes("subqueues", s.gpu ? "1,2,4,8" : "1,2");
   for (int r = 0; r < STUDY_ROUTINES; r++)
     s.sizes[r] =
@@ -253,6 +255,7 @@ typedef struct study {
   char **arguments;
   backend backends[BACKENDS];
   int count;
+  bool slow[BACKENDS][BENCH_MOST]; /* by sub-queues, in this routine */
 } study;
 
 static void start(const study *s, backend *b) {
@@ -356,8 +359,9 @@ static void end_backends(study *s) {
 
 /* ---- rows ---- */
 
-static void report(const study *s, const backend *b, study_routine routine, int64_t n, int subqueues,
-                   const char *answer) {
+/* Milliseconds of a call. */
+static double report(const study *s, const backend *b, study_routine routine, int64_t n, int subqueues,
+                     const char *answer) {
   const experiment *e = &experiments[routine];
   outcome o;
   study_row();
@@ -370,7 +374,7 @@ static void report(const study *s, const backend *b, study_routine routine, int6
   if (sscanf(answer, "done %d %d %lg %lg %lg %lg", &o.warmups, &o.calls, &o.least, &o.mean, &o.most,
              &o.error) != 6) {
     study_text("outcome", strncmp(answer, "failed ", 7) == 0 ? answer + 7 : answer);
-    return;
+    return 0;
   }
   study_number("warmups", 0, o.warmups);
   study_number("calls", 0, o.calls);
@@ -382,15 +386,21 @@ static void report(const study *s, const backend *b, study_routine routine, int6
   if (!(o.error <= accuracy))
     study_give_up("%s, n %lld, %s: off by %g of the largest element", study_routine_names[routine],
                   (long long)n, b->label, o.error);
+  return o.mean;
 }
 
 static void each_cell(study *s, study_routine routine, int64_t n) {
+  if (n == s->s->sizes[routine].at[0])
+    memset(s->slow, 0, sizeof s->slow);
   for (int i = 0; i < s->s->subqueues.count; i++)
     for (int b = 0; b < s->count; b++) {
-      char answer[512];
+      char answer[512] = "failed left out, as a smaller size took too long";
       const int subqueues = (int)s->s->subqueues.at[i];
-      ask(s, &s->backends[b], routine, n, subqueues, answer, sizeof answer);
-      report(s, &s->backends[b], routine, n, subqueues, answer);
+      bool *slow = &s->slow[b][i];
+      if (!*slow)
+        ask(s, &s->backends[b], routine, n, subqueues, answer, sizeof answer);
+      const double ms = report(s, &s->backends[b], routine, n, subqueues, answer);
+      *slow = *slow || (s->s->patience_ms > 0 && ms > s->s->patience_ms);
     }
 }
 
@@ -414,11 +424,10 @@ static const study_table tables[] = {{"dgemm", NULL, BY_SIZE, "dgemm", DGEMM_SIZ
 static const char usage[] =
     "bench_queue_study [--devices 0] [--tables dgemm,dgemv,daxpy] [--dgemm 2048,...] [--dgemv 4096,...]\n"
     "                  [--daxpy 65536,...] [--subqueues 1,2,4,8] [--tile 0] [--warmups 10] [--repeats 100]\n"
-    "                  [--cell-seconds 0] [--limit 60] [--backends openmp,threads,cuda,nowait] [--backend "
-    "NAME]\n"
-    "--devices is how many of the devices that work is spread over (0: all). --backend is for processes "
-    "that\n"
-    "the program starts itself.\n";
+    "                  [--cell-seconds 0] [--patience 0] [--limit 60]\n"
+    "                  [--backends openmp,threads,cuda,nowait] [--backend NAME]\n"
+    "--devices is how many of the devices that work is spread over (0: all). --backend is for processes\n"
+    "that the program starts itself.\n";
 
 int main(int argc, char **argv) {
   const study_options o = study_options_read(usage, argc, argv, 1, 1);

@@ -122,6 +122,30 @@ def test_queue_study():
             expect(row["min_ms"] <= row["mean_ms"] <= row["max_ms"] and row["gflops"] > 0, f"times: {row}")
 
 
+def test_several_gpus():
+    """The commands for machines with several GPUs are commands of programs that were built; a run leaves its result."""
+    folder = os.path.dirname(DAVIT)
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/several_gpus.sh")
+    listed = subprocess.run([script, "--list"], capture_output=True, timeout=LIMIT_S, text=True, check=True).stdout.splitlines()
+    names = [line.split()[0] for line in listed]
+    expect(len(names) == len(set(names)) > 10, f"names: {names}")
+    for name, program, *options in map(str.split, listed):
+        program = os.path.join(folder, program)
+        if os.path.exists(program):
+            usage = subprocess.run([program, *options, "--help"], capture_output=True, timeout=LIMIT_S)
+            expect(usage.returncode == 0 and not usage.stderr, f"{name}: {usage}")
+    for arguments in ([], ["x", "y"], [folder, "results", "here", "nonsense"]):
+        wrong = subprocess.run([script, *arguments], capture_output=True, timeout=LIMIT_S)
+        expect(wrong.returncode == 2 and wrong.stderr and not wrong.stdout, f"{arguments}: {wrong}")
+    os.mkdir("programs")
+    put("programs/bench_gemm", b"#!/bin/sh\necho \"$@\"\n")
+    os.chmod("programs/bench_gemm", 0o755)
+    subprocess.run([script, "programs", "results", "here", "gemm-thin"], capture_output=True, timeout=LIMIT_S, check=True)
+    files = os.listdir("results")
+    expect(len(files) == 1 and files[0].endswith("-gemm-thin-here.json"), f"results: {files}")
+    expect(open(os.path.join("results", files[0])).read().startswith("--thin 1 "), "the command's options")
+
+
 def test_unknown():
     programs()
     for name in ("queues", "que", "", "-queue", "reduction_ladder_", "notes", "notes.txt", "../some/queue"):

@@ -187,7 +187,7 @@ MUTANTS = [
     study("queue-store-before-its-product", "queue/tiled.c",
           "  DVT_TRY(davit_queue_wait(s->queue[STORES], s->computed[one->number]));\n", "", "queue"),
     study("queue-tile-is-loaded-once-for-ever", "queue/tiled.c",
-          "memset(t->site[i].known[x], 0,", "memset(t->site[i].known[x], t->sites < 0,", "queue"),
+          "      if (t->site[i].known[x])", "      if (t->site[i].known[x] && x == C)", "queue"),
     Mutant("covariance-in-place", "src/covariance.c", "if (g->centred && g->centred == g->d && g->ldc != g->ldd)",
            "if (g->centred && g->centred == g->d && g->ldc < g->ldd)", "covariance"),
     Mutant("features-double-lines", "src/features.c", "if (share > 0)\n        a->overlaps",
