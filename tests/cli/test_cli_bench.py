@@ -146,6 +146,30 @@ def test_several_gpus():
     expect(open(os.path.join("results", files[0])).read().startswith("--thin 1 "), "the command's options")
 
 
+def test_timeline():
+    """A made-up trace of two calls: the parts of the second, in microseconds 100 of loads, 50 of both, 30 of products, 20 of
+    nothing, 40 of copies in between, 60 of products, 80 of stores; the host has the rest of 0.5 ms."""
+    def command(number, name, begin, duration):
+        return {"ph": "X", "name": name, "pid": 3, "tid": 1, "ts": begin, "dur": duration, "args": {"command": number}}
+
+    def call(number, at):
+        return [command(number, "copy", at, 150), command(number + 1, "gemm", at + 100, 80), command(number + 2, "copy", at + 200, 40),
+                command(number + 3, "gemm", at + 240, 60), command(number + 4, "copy", at + 300, 80)]
+
+    events = [{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "a GPU"}}, *call(11, 5000), *call(1, 100)]
+    row = {"who": "davit", "type": "f64", "place": "pinned", "m": 100, "n": 100, "k": 100, "devices": 1, "tile": 50, "median_ms": 0.5}
+    put("trace.json", json.dumps(events))
+    put("gemm.json", json.dumps({"benchmark": "gemm", "command": "bench_gemm --repeats 1", "rows": [row]}))
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/timeline.py")
+    run = subprocess.run([sys.executable, script, "trace.json", "gemm.json"], capture_output=True, timeout=LIMIT_S, text=True)
+    found = [round(row["ms"], 6) for row in json.loads(run.stdout)["rows"]]
+    expect(found == [0.1, 0.05, 0.09, 0.04, 0.08, 0.02, 0.12, 0.5], f"parts: {found} {run.stderr}")
+    expect(abs(json.loads(run.stdout)["rows"][-1]["product_tflops"] - 2e-3 / 0.14) < 1e-3, "the rate while products run")
+    put("gemm.json", json.dumps({"command": "bench_gemm --repeats 2", "rows": [row]}))
+    wrong = subprocess.run([sys.executable, script, "trace.json", "gemm.json"], capture_output=True, timeout=LIMIT_S, text=True)
+    expect(wrong.returncode == 1 and "10 commands are not 3 equal calls" in wrong.stderr, f"another trace: {wrong}")
+
+
 def test_unknown():
     programs()
     for name in ("queues", "que", "", "-queue", "reduction_ladder_", "notes", "notes.txt", "../some/queue"):
