@@ -10,7 +10,7 @@
  *   --devices LIST    how many GPUs (1,2,4, those that are there)
  *   --repeats N       calls that count, after the first (5)
  *   --threads N       of BLIS, in all three (the processors)
- *   --nvblas PATH     CUDA's libnvblas.so, where it is not found; it gets a tile of 2048 and AUTOPIN
+ *   --nvblas PATH     CUDA's libnvblas.so, where it is not found; it gets a tile of 2048 and AUTOPIN; none: without
  *   --from N          DAVIT_BLAS_FROM; 0: davit's own prediction
  *   --blis-most N     BLIS leaves out larger orders, where there are GPUs (8192)
  *
@@ -66,6 +66,8 @@ static void find_nvblas(void) {
                                       "/usr/local/cuda/lib64/libnvblas.so"};
   const char *given = bench_option("nvblas", "");
   char command[LINE];
+  if (strcmp(given, "none") == 0)
+    return;
   for (int i = *given ? -1 : 0; i < 4 && !*nvblas; i++) {
     const char *name = i < 0 ? given : names[i];
     /* In another process, as it would take GPUs in this one. */

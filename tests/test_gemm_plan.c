@@ -562,6 +562,38 @@ CASE(test_long_k_is_divided) {
   assert_true(seconds[2] < 0.6 * seconds[1] && seconds[4] < 0.4 * seconds[1]);
 }
 
+/* Dimensions that share a cut are chosen one length of tiles. What is left of the time of a triangular routine
+ * beside its arithmetic, half of gemm's, is small: it needs short tiles, and few of C to begin with. */
+CASE(test_choices_for_routines) {
+  const int64_t n = 16384;
+  double gemm = 0;
+  for (int r = 0; r < DVT_ROUTINES; r++) {
+    const dvt_model model = made_up_model(1);
+    dvt_plan_shape shape = large_shape(0, 1);
+    uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
+    dvt_chosen chosen;
+    dvt_plan plan;
+    shape.rule = dvt_rule_of((dvt_routine)r);
+    shape.side = shape.uplo = 'L';
+    shape.load_c = !shape.rule->uniform;
+    set_shape(&shape, n, n, n);
+    shape.rule->layout(&shape, rows, cols, same);
+    assert_int_equal(dvt_choose(&model, &shape, 0, false, &chosen), DAVIT_SUCCESS);
+    for (int i = 0; i < chosen.count; i++) {
+      const dvt_plan_choice *choice = &chosen.candidate[i].choice;
+      for (int x = 0; x < DVT_DIMS; x++)
+        assert_int_equal(choice->tile[x], choice->tile[same[x]]);
+      assert_true(same[DVT_DIM_K] == DVT_DIM_K || choice->lead == 0);
+      assert_true(same[DVT_DIM_N] == DVT_DIM_N || choice->last == 0);
+    }
+    assert_int_equal(dvt_plan_build(&shape, &chosen.candidate[0].choice, &plan), DAVIT_SUCCESS);
+    check_plan(&shape, &plan);
+    dvt_plan_free(&plan);
+    gemm = r == DVT_GEMM ? chosen.candidate[0].seconds : gemm;
+    assert_true((r != DVT_TRMM && r != DVT_TRSM) || chosen.candidate[0].seconds < 0.63 * gemm);
+  }
+}
+
 /* Member by member, for the bytes between members may differ. */
 static void assert_same_choice(const dvt_plan_choice *x, const dvt_plan_choice *y) {
   assert_memory_equal(x->grid, y->grid, sizeof x->grid);
