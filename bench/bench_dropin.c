@@ -10,8 +10,9 @@
  *   --devices LIST    how many GPUs (1,2,4, those that are there)
  *   --repeats N       calls that count, after the first (5)
  *   --threads N       of BLIS, in all three (the processors)
- *   --nvblas PATH     CUDA's libnvblas.so, where it is not found; it gets a tile of 2048 and AUTOPIN
+ *   --nvblas PATH     CUDA's libnvblas.so, where it is not found; it gets a tile of 2048 and AUTOPIN; none: without
  *   --from N          DAVIT_BLAS_FROM; 0: davit's own prediction
+ *   --blis-most N     BLIS leaves out larger orders, where there are GPUs (8192)
  *
  * `first_ms` is the first call of that size in the process; where it is the first of the process at all,
  * devices are started in it. `added_ns` is what a call costs more than BLIS. */
@@ -65,6 +66,8 @@ static void find_nvblas(void) {
                                       "/usr/local/cuda/lib64/libnvblas.so"};
   const char *given = bench_option("nvblas", "");
   char command[LINE];
+  if (strcmp(given, "none") == 0)
+    return;
   for (int i = *given ? -1 : 0; i < 4 && !*nvblas; i++) {
     const char *name = i < 0 ? given : names[i];
     /* In another process, as it would take GPUs in this one. */
@@ -231,9 +234,17 @@ static void each_count(const char *blis_path, peer *davit, int available, const 
   }
 }
 
+static bench_values at_most(const bench_values *sizes, int64_t most) {
+  bench_values some = {.count = 0};
+  for (int i = 0; i < sizes->count; i++)
+    if (sizes->at[i] <= most)
+      some.at[some.count++] = sizes->at[i];
+  return some;
+}
+
 int main(int argc, char **argv) {
   bench_options("bench_dropin [--sizes LIST] [--routines LIST] [--devices LIST] [--repeats N] [--threads N]\n"
-                "  [--nvblas PATH] [--from N]\n",
+                "  [--nvblas PATH] [--from N] [--blis-most N]\n",
                 argc, argv);
   find_folder();
   find_python();
@@ -252,8 +263,10 @@ int main(int argc, char **argv) {
   peer blis = {.name = "BLIS", .preload = DAVIT_BENCH_BLIS}, davit = {.name = "davit", .preload = drop_in};
   bench_begin("dropin");
   small_calls(&blis, &davit);
+  const bench_values some = at_most(&sizes, available ? bench_whole("blis-most", 8192) : INT64_MAX);
+  if (some.count)
+    each_routine(&blis, 0, &some);
   if (sizes.count) {
-    each_routine(&blis, 0, &sizes);
     if (available)
       each_count(DAVIT_BENCH_BLIS, &davit, available, &sizes);
     else

@@ -21,6 +21,7 @@ typedef struct setup {
   int devices, repeats;
   const char *place;
   char *a, *b, *c;
+  bool alone;       /* no peers */
   double sustained; /* flops per second of one device; negative: unknown */
 } setup;
 
@@ -100,7 +101,7 @@ static double run_davit(const setup *s, int64_t tile) {
 static double run_xt(const setup *s) {
   double best[BENCH_MOST] = {0}, best_first = 0, least = -1;
   int64_t best_block = 0;
-  if (!peer_cublasxt_open || !peer_cublasxt_open(s->devices))
+  if (s->alone || !peer_cublasxt_open || !peer_cublasxt_open(s->devices))
     return -1;
   for (int64_t block = 8192; block >= 1024; block /= 2) {
     double times[BENCH_MOST], first = peer_cublasxt_gemm(&s->p, block, s->a, s->b, s->c);
@@ -158,7 +159,7 @@ static void run(setup s, const peer_product *shapes, int count, const bench_valu
       for (int t = 0; t < tiles->count; t++)
         mine = run_davit(&s, tiles->at[t]);
       const bool square = s.p.m == s.p.n && s.p.n == s.p.k;
-      if (strcmp(s.place, "device") == 0 && square && s.devices == 1 && peer_cublas_gemm) {
+      if (strcmp(s.place, "device") == 0 && square && s.devices == 1 && !s.alone && peer_cublas_gemm) {
         double one = peer_cublas_gemm(s.p.type, s.p.n, 20);
         row(&s, "cublas", s.p.n, one, &one, 1);
       }
@@ -219,13 +220,16 @@ static int named(char type, const bench_values *sizes, bool thin, peer_product *
 static const char usage[] =
     "bench_gemm [--sizes 8192,16384] [--devices 1,2,4] [--types d,s] [--tiles 0,1024,2048] [--repeats 5]\n"
     "           [--place pinned|pageable|device] [--thin 1] [--shapes 60] [--seed 1] [--gigabytes 24]\n"
+    "           [--alone 1]\n"
     "--thin 1 measures four shapes that are far from square, --shapes that many drawn at random, m, n and k\n"
-    "log-uniform in 64 ... 60000 and all transposes, of at most --gigabytes.\n";
+    "log-uniform in 64 ... 60000 and all transposes, of at most --gigabytes. --alone 1 leaves out cuBLAS "
+    "and\n"
+    "cuBLASXt, so that the first call is the process's first product.\n";
 
 int main(int argc, char **argv) {
   bench_options(usage, argc, argv);
   const char *types = bench_option("types", "d");
-  const bool thin = bench_whole("thin", 0) > 0;
+  const bool thin = bench_whole("thin", 0) > 0, alone = bench_whole("alone", 0) > 0;
   const bench_values sizes = bench_sizes("sizes", "1024,2048"), counts = bench_sizes("devices", "1,2,4"),
                      tiles = bench_list("tiles", "0");
   const int drawn = bench_whole("shapes", 0) > 0 ? bench_count("shapes", 1) : 0;
@@ -234,11 +238,12 @@ int main(int argc, char **argv) {
   for (const char *type = types; *type; type++) {
     if (*type == ',')
       continue;
-    setup s = {.repeats = bench_count("repeats", 5), .place = bench_option("place", "pinned")};
+    setup s = {
+        .repeats = bench_count("repeats", 5), .place = bench_option("place", "pinned"), .alone = alone};
     const int count = drawn ? draw(*type, drawn, (uint64_t)bench_whole("seed", 1),
                                    1e9 * (double)bench_whole("gigabytes", 24), shapes)
                             : named(*type, &sizes, thin, shapes);
-    s.sustained = peer_cublas_sustained ? peer_cublas_sustained(*type, 1.5) : -1;
+    s.sustained = peer_cublas_sustained && !alone ? peer_cublas_sustained(*type, 1.5) : -1;
     if (s.sustained > 0)
       fprintf(stderr, "cuBLAS sustains %.1f TFLOP/s on one device\n", 1e-12 * s.sustained);
     run(s, shapes, count, &tiles, &counts);

@@ -15,7 +15,7 @@ peer's time. Rectangular matrices are left out.
 `readme` writes docs/plots/overview.svg and the block `figures:readme` of README.md from the newest file of each
 benchmark in bench/results/ (DATE-BENCHMARK-MACHINE.json). With --check it writes nothing, and exits with 1 if what
 is there differs from what the files give. `tables` does the same with the blocks of the study's pages (tables.py)
-and the plot of its speed-ups. `report` lets the tool DAVIT write docs/report-h200.html from the newest results of one
+and their plots. `report` lets the tool DAVIT write docs/report-h200.html from the newest results of one
 H200.
 """
 import argparse
@@ -361,10 +361,47 @@ def study_plot():
     return document("speed-up over the handout's serial program, H200, by size", 3 * WIDTH, HEAD + HEIGHT, parts)
 
 
+QUEUE_PLOT = ROOT / "bench/study/docs/queue-rates.svg"
+QUEUE_COLORS = {"openmp": "davit", "threads": "peer", "cuda": "copy", "nowait": "ink"}
+
+
+def queue_panel(routine, rows, left, top):
+    """Rates by size with one sub-queue, a curve for each back end."""
+    curves = {name: [(r["n"], r["gflops"]) for r in rows
+                     if r["backend"] == name and r["subqueues"] == 1 and "gflops" in r] for name in QUEUE_COLORS}
+    sizes = sorted({n for points in curves.values() for n, _ in points})
+    most, step = nice_top(max(rate for points in curves.values() for _, rate in points))
+    right, bottom = left + WIDTH - RIGHT, top + HEIGHT - BOTTOM
+    x_of = lambda n: left + LEFT + (n - sizes[0]) / max(1, sizes[-1] - sizes[0]) * (right - left - LEFT)
+    y_of = lambda rate: bottom - rate / most * (bottom - top - TOP)
+    out = [text(left + LEFT, top + 18, f"{routine}, GFLOP/s", "start", 13, 'font-weight="bold"')]
+    for i in range(round(most / step) + 1):
+        out += [rule(left + LEFT, y_of(i * step), right, y_of(i * step), "grid"),
+                text(left + LEFT - 6, y_of(i * step) + 4, f"{i * step:g}", "end")]
+    for n in sizes:
+        out += [rule(x_of(n), bottom, x_of(n), bottom + 4, "ink"), text(x_of(n), bottom + 18, str(n), size=9)]
+    for name, points in curves.items():
+        if points:
+            out.append(curve([(x_of(n), y_of(v)) for n, v in sorted(points)], QUEUE_COLORS[name]))
+    return out + [rule(left + LEFT, bottom, right, bottom, "ink")]
+
+
+def queue_plot():
+    """None without a result."""
+    parts, panels = legend([(color, name) for name, color in QUEUE_COLORS.items()], 16, 49), 0
+    for routine in tables.QUEUE_SOURCE:
+        rows = tables.results("queue-study", routine)[1]
+        if rows:
+            parts += queue_panel(routine, rows, panels * WIDTH, HEAD)
+            panels += 1
+    return panels and document("rates of the back ends by size, one sub-queue, one H200", panels * WIDTH,
+                               HEAD + HEIGHT, parts)
+
+
 def write_tables(check):
     status = tables.write(check)
-    for path, new in ((STUDY_PLOT, study_plot()), (PLOTS / "scaling.svg", tables.model.svg())):
-        if path.exists() and path.read_text() == new:
+    for path, new in ((QUEUE_PLOT, queue_plot()), (STUDY_PLOT, study_plot()), (PLOTS / "scaling.svg", tables.model.svg())):
+        if not new or path.exists() and path.read_text() == new:
             continue
         if check:
             print(f"{path.relative_to(ROOT)} differs from bench/results; bench/plot.py tables writes it")

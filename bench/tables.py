@@ -276,6 +276,56 @@ def predicted(which, weak):
     return lambda: model.predict_table(*model.scenarios()[which], weak)
 
 
+# ---- queues ----
+
+# The thesis's tables 3.1 to 3.12, means over their sizes: threads over CUDA in percent, and by how much HIP, which
+# calls CUDA there, is off from it.
+QUEUE_SOURCE = {
+    "dgemm": {1: (6.10, 0.66), 2: (3.76, 0.56), 4: (3.32, 0.77), 8: (-0.56, 0.90)},
+    "dgemv": {1: (36.62, 4.92), 2: (34.53, 8.45), 4: (7.66, 7.68), 8: (-5.90, 6.10)},
+    "daxpy": {1: (110.18, 8.86), 2: (34.09, 8.76), 4: (-0.53, 11.61), 8: (-4.35, 9.04)}}
+QUEUE_BACKENDS = ("cuda", "openmp", "threads", "nowait")
+
+
+def queue_rates(rows):
+    """A line for each size and number of sub-queues."""
+    lines = []
+    for n in in_order(row["n"] for row in rows):
+        for subqueues in in_order(row["subqueues"] for row in rows):
+            of = [pick(rows, n=n, subqueues=subqueues, backend=backend) for backend in QUEUE_BACKENDS]
+            calls = [str(row["calls"]) for row in of if row and "calls" in row]
+            lines.append([n, subqueues, *(f"{digits(row['gflops'])} ({digits(row['min_ms'])} … {digits(row['max_ms'])})"
+                                          if row and "gflops" in row else "–" for row in of),
+                          ", ".join(calls)])
+    return markdown(["n", "sub-queues", *QUEUE_BACKENDS, "calls"], lines)
+
+
+def queue_ratios(rows, subqueues, backend, base):
+    """By how many percent the rates of a back end are above those of another, for each size that both have."""
+    pairs = [(pick(rows, n=n, subqueues=subqueues, backend=backend), pick(rows, n=n, subqueues=subqueues, backend=base))
+             for n in in_order(row["n"] for row in rows)]
+    return [100 * (a["gflops"] / b["gflops"] - 1) for a, b in pairs if a and b and "gflops" in a and "gflops" in b]
+
+
+def queue_summary():
+    """The means over the sizes beside the source's."""
+    lines, names = [], []
+    mean = lambda values: f"{sum(values) / len(values):+.1f}" if values else ""
+    for routine, source in QUEUE_SOURCE.items():
+        name, rows = results("queue-study", routine)
+        names += [name] if name else []
+        for subqueues, (threads, noise) in source.items():
+            again = queue_ratios(rows, subqueues, "openmp again", "openmp")
+            lines.append([routine, subqueues, f"{threads:+.1f}", f"{noise:.1f}",
+                          *(mean(queue_ratios(rows, subqueues, b, "cuda")) for b in ("threads", "openmp", "nowait")),
+                          mean([abs(value) for value in again]).lstrip("+")])
+    if not names:
+        return "No result has these tables yet; `bench_queue_study` measures them."
+    heads = ["routine", "sub-queues", "source: threads, %", "source: noise, %", "threads, %", "openmp, %", "nowait, %",
+             "noise, %"]
+    return markdown(heads, lines) + "\n\n(" + ", ".join(f"`bench/results/{n}`" for n in in_order(names)) + ")"
+
+
 LADDER, CLOSEST = "reduction-ladder", "closest-study"
 TABLES = {
     "ladder": made_from(LADDER, "ladder", ladder),
@@ -330,6 +380,10 @@ TABLES = {
     "align-effects": made_from("align-study", "effects", align_effects),
     "align-programs-cpu": made_from("align-study", "programs", align_programs, "cpu"),
     "align-effects-cpu": made_from("align-study", "effects", align_effects, "cpu"),
+    "queue-dgemm": made_from("queue-study", "dgemm", queue_rates),
+    "queue-dgemv": made_from("queue-study", "dgemv", queue_rates),
+    "queue-daxpy": made_from("queue-study", "daxpy", queue_rates),
+    "queue-summary": queue_summary,
     "scaling-worlds": of_runs("cpu", worlds),
     "scaling-messages": of_runs("cpu", messages),
     "scaling-strong": of_runs("cpu", scaling("strong")),

@@ -402,6 +402,12 @@ CASE(test_bad_arguments) {
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N - 1, NULL), "ldc");
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, c, N, b, N, 0, c, N, NULL), "c overlaps a");
   REFUSED(davit_dgemm('N', 'N', N / 2, N / 2, N / 2, 1, a, N, c + 1, N, 0, c, N, NULL), "c overlaps b");
+  const int64_t huge = INT64_C(1) << 30; /* squared, eight bytes each, more than 2^63 */
+  REFUSED(davit_dgemm('N', 'N', huge, N, huge, 1, a, huge, b, huge, 0, c, huge, NULL), "lda is 1073741824");
+  REFUSED(davit_dgemm('N', 'N', N, huge, huge, 1, a, N, b, huge, 0, c, N, NULL), "ldb is 1073741824");
+  REFUSED(davit_dgemm('N', 'N', huge, huge, N, 1, a, huge, b, N, 0, c, huge, NULL),
+          "more than any memory holds");
+  REFUSED(davit_dgemm('N', 'N', N, INT64_MAX, N, 1, a, N, b, N, 0, c, N, NULL), "n is 9223372036854775807");
   davit_level3_options tile = {.tile = -5};
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &tile), "tile");
   int wrong[] = {1000}, twice[] = {devices[0], devices[0]};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planner of level 3 by itself: random shapes, devices, caches and choices, each plan replayed on a model
- * that knows what every slot holds and which steps are over when a step starts.
+/* The planner of level 3 by itself: random routines, shapes, devices, caches and choices, each plan replayed on a
+ * model that knows what every slot holds and which steps are over when a step starts.
  *
- * A plan is right if every product finds its operands, each term is added once, every tile of C goes home
- * once, complete, and no two steps that touch the same slot, or the same tile of the caller's C, may run at
- * the same time: one of them has to come before the other by the order of a stream or by a wait. */
+ * A plan is right if every product finds its operands, each term of the routine's rule is added once (in place:
+ * in the rule's order, to tiles that are as they were, of trmm, or finished, of trsm), every output goes home
+ * once, complete, and no two steps that touch the same slot, or the same tile of the caller's C, may run at the
+ * same time: one of them has to come before the other by the order of a stream or by a wait. */
 #include "tests/support.h"
 
 #include "src/level3/choose.h"
@@ -12,7 +13,7 @@
 
 enum { NOTHING = -1, MOST_STREAMS = DVT_PLAN_DEVICES * DVT_ROLES, MOST_READS = 64 };
 
-/* What a slot holds. `sums` are bits of the terms that have gone into a tile of C. */
+/* What a slot holds. `sums` are bits of the terms that have gone into a tile of C, by their numbers. */
 typedef struct content {
   int matrix;
   int64_t tile;
@@ -25,7 +26,7 @@ typedef struct content {
 typedef struct model {
   const dvt_plan_shape *shape;
   const dvt_plan *plan;
-  int64_t terms, words; /* of an output; of its bits */
+  int64_t words; /* of an output's bits */
   content *slot[DVT_PLAN_DEVICES][DVT_POOLS];
   content *home; /* tiles of C in the caller's memory */
   unsigned char *stored;
@@ -99,6 +100,62 @@ static void fill(model *m, content *c, int matrix, int64_t tile, int32_t number)
   memset(c->sums, 0, (size_t)m->words * sizeof *c->sums);
 }
 
+/* ---- terms ---- */
+
+static bool is_output(const model *m, int64_t i, int64_t j) {
+  const dvt_plan_shape *s = m->shape;
+  return s->rule->dealing(s) != DVT_DEAL_TRIANGLE || (s->uplo == 'L' ? i >= j : i <= j);
+}
+
+static int64_t terms_of(const model *m, int64_t i, int64_t j) {
+  const dvt_rule *rule = m->shape->rule;
+  const int64_t per_k = rule->terms_per_k > 0 ? rule->terms_per_k : 1;
+  return rule->uniform ? per_k * m->plan->cut[DVT_DIM_K].tiles : rule->terms(m->shape, m->plan, i, j);
+}
+
+/* A term as the rule says it is, without the factors that the planner sets. */
+static dvt_term term_of(const model *m, int64_t i, int64_t j, int64_t number) {
+  dvt_term t = {.alpha = DVT_ALPHA, .left.matrix = -1, .right.matrix = -1};
+  m->shape->rule->term(m->shape, m->plan, i, j, number, &t);
+  if (m->shape->rule->uniform && m->shape->length[DVT_DIM_K] == 0)
+    t.left.matrix = t.right.matrix = -1;
+  return t;
+}
+
+static bool same_operand(const dvt_operand *x, const dvt_operand *y) {
+  return x->matrix == y->matrix && x->trans == y->trans && x->row == y->row && x->col == y->col;
+}
+
+static bool has_bit(const content *c, int64_t number) {
+  return c->sums[number / 64] >> (number % 64) & 1;
+}
+
+static bool is_begun(const model *m, const content *c) {
+  bool any = false;
+  for (int64_t w = 0; w < m->words; w++)
+    any = any || c->sums[w];
+  return any;
+}
+
+static bool is_finished(const model *m, const content *c, int64_t i, int64_t j) {
+  for (int64_t number = 0; number < terms_of(m, i, j); number++)
+    if (term_of(m, i, j, number).kernel != DVT_ROUTINES && !has_bit(c, number))
+      return false;
+  return true;
+}
+
+/* Which of the rule's terms a step adds: of terms without operands the first that is missing. */
+static int64_t number_of(const model *m, const dvt_step *s, const content *c) {
+  for (int64_t number = 0; number < terms_of(m, s->out.row, s->out.col); number++) {
+    const dvt_term t = term_of(m, s->out.row, s->out.col, number);
+    if (t.kernel == s->term.kernel && t.alpha == s->term.alpha && same_operand(&t.left, &s->term.left) &&
+        same_operand(&t.right, &s->term.right) && !(t.left.matrix < 0 && has_bit(c, number)))
+      return number;
+  }
+  fail_msg("%s: a product that is no term of its tile", m->shape->rule->name);
+  return -1;
+}
+
 static content *output(model *m, const dvt_step *s, int32_t number) {
   const int64_t tile = tile_of(m->plan, &s->out);
   if (s->out_slot < 0) {
@@ -107,11 +164,23 @@ static content *output(model *m, const dvt_step *s, int32_t number) {
   }
   content *c = at(m, s->device, DVT_C, s->out_slot);
   if (c->matrix != DVT_C || c->tile != tile) { /* a fresh tile, which nobody has loaded */
-    assert_true(s->kind == DVT_STEP_PRODUCT && s->term.beta != DVT_ONE);
+    assert_true(s->kind == DVT_STEP_PRODUCT && s->term.beta != DVT_ONE && m->shape->rule->uniform);
     assert_true(s->term.beta == DVT_ZERO || !m->shape->load_c);
+    /* the other half of a tile on the diagonal goes home, too */
+    assert_true(m->shape->rule->dealing(m->shape) != DVT_DEAL_TRIANGLE || s->out.row != s->out.col);
     fill(m, c, DVT_C, tile, number);
   }
   return c;
+}
+
+/* An operand that is another tile of C is finished, or for trmm as it was. */
+static void expect_state(const model *m, const dvt_operand *o, const content *c) {
+  if (o->matrix != DVT_C)
+    return;
+  if (m->shape->rule == dvt_rule_of(DVT_TRSM))
+    assert_true(is_finished(m, c, o->row, o->col));
+  else
+    assert_false(is_begun(m, c));
 }
 
 static void replay_operand(model *m, const dvt_step *s, const dvt_operand *o, int32_t slot, int32_t number) {
@@ -124,21 +193,23 @@ static void replay_operand(model *m, const dvt_step *s, const dvt_operand *o, in
   content *c = at(m, s->device, o->matrix, slot);
   assert_int_equal(c->matrix, o->matrix);
   assert_int_equal(c->tile, tile_of(m->plan, o));
+  expect_state(m, o, c);
   reads(m, c, number);
 }
 
 static void replay_product(model *m, const dvt_step *s, int32_t number) {
   content *c = output(m, s, number);
-  const dvt_operand *left = &s->term.left;
-  const int64_t k = left->matrix < 0 ? 0 : left->trans == 'N' ? left->col : left->row;
+  const int64_t term = number_of(m, s, c);
+  assert_true(is_output(m, s->out.row, s->out.col));
   writes(m, c, number);
-  assert_false(c->sums[k / 64] >> (k % 64) & 1); /* each term once */
-  bool any = false;
-  for (int64_t w = 0; w < m->words; w++)
-    any = any || c->sums[w];
-  assert_int_equal(any, s->term.beta == DVT_ONE);
-  c->sums[k / 64] |= UINT64_C(1) << (k % 64);
-  replay_operand(m, s, left, s->left_slot, number);
+  assert_false(has_bit(c, term)); /* each term once */
+  if (m->shape->rule->uniform)
+    assert_int_equal(is_begun(m, c), s->term.beta == DVT_ONE);
+  else
+    assert_true(s->term.beta == term_of(m, s->out.row, s->out.col, term).beta &&
+                (term == 0 || has_bit(c, term - 1)));
+  c->sums[term / 64] |= UINT64_C(1) << (term % 64);
+  replay_operand(m, s, &s->term.left, s->left_slot, number);
   replay_operand(m, s, &s->term.right, s->right_slot, number);
 }
 
@@ -147,9 +218,15 @@ static void replay(model *m, int32_t number) {
   const int64_t tile = tile_of(m->plan, &s->out);
   tick(m, number);
   switch ((dvt_step_kind)s->kind) {
-  case DVT_STEP_LOAD:
-    fill(m, at(m, s->device, s->out.matrix, s->out_slot), s->out.matrix, tile, number);
+  case DVT_STEP_LOAD: {
+    content *to = at(m, s->device, s->out.matrix, s->out_slot);
+    fill(m, to, s->out.matrix, tile, number);
+    if (s->out.matrix == DVT_C) {
+      reads(m, &m->home[tile], number);
+      memcpy(to->sums, m->home[tile].sums, (size_t)m->words * sizeof *to->sums);
+    }
     break;
+  }
   case DVT_STEP_PEER: {
     content *from = at(m, s->from_device, s->out.matrix, s->from_slot);
     content *to = at(m, s->device, s->out.matrix, s->out_slot);
@@ -179,10 +256,11 @@ static void replay(model *m, int32_t number) {
   case DVT_STEP_STORE: {
     content *c = output(m, s, number);
     reads(m, c, number);
-    for (int64_t k = 0; k < m->terms; k++)
-      assert_true(c->sums[k / 64] >> (k % 64) & 1);
+    assert_true(is_finished(m, c, s->out.row, s->out.col));
     assert_false(m->stored[tile]);
     m->stored[tile] = 1;
+    writes(m, &m->home[tile], number);
+    memcpy(m->home[tile].sums, c->sums, (size_t)m->words * sizeof *c->sums);
     break;
   }
   }
@@ -200,9 +278,9 @@ static content *new_contents(const model *m, int64_t count) {
 
 static void check_plan(const dvt_plan_shape *shape, const dvt_plan *plan) {
   SCOPE;
-  model m = {.shape = shape, .plan = plan, .terms = plan->cut[DVT_DIM_K].tiles};
-  const int64_t tiles = (int64_t)plan->cut[DVT_DIM_M].tiles * plan->cut[DVT_DIM_N].tiles;
-  m.words = m.terms / 64 + 1;
+  model m = {.shape = shape, .plan = plan};
+  const int64_t rows = plan->cut[DVT_DIM_M].tiles, cols = plan->cut[DVT_DIM_N].tiles, tiles = rows * cols;
+  m.words = (2 * plan->cut[DVT_DIM_K].tiles + rows + cols) / 64 + 1; /* enough for every rule */
   m.home = new_contents(&m, tiles);
   m.stored = kept_zeros((size_t)tiles);
   m.clock = kept(((size_t)plan->steps + 1) * sizeof *m.clock);
@@ -219,18 +297,36 @@ static void check_plan(const dvt_plan_shape *shape, const dvt_plan *plan) {
   for (int32_t i = 0; i < plan->steps; i++)
     replay(&m, i);
   for (int64_t t = 0; t < tiles; t++)
-    for (int64_t k = 0; k < m.terms && !m.stored[t]; k++)
-      assert_true(m.home[t].sums[k / 64] >> (k % 64) & 1);
+    if (is_output(&m, t % rows, t / rows))
+      assert_true(m.stored[t] || is_finished(&m, &m.home[t], t % rows, t / rows));
+    else
+      assert_false(m.stored[t]);
 }
 
 /* ---- random plans ---- */
 
 static uint64_t seed = 1;
 
-static dvt_plan_shape random_shape(void) {
-  dvt_plan_shape shape = {.rule = &dvt_gemm_rule,
+/* Lengths of a routine with a square or triangular operand, or result. */
+static void make_square(dvt_plan_shape *shape, dvt_routine routine) {
+  int64_t *length = shape->length;
+  if (routine >= DVT_SYRK && routine <= DVT_HER2K)
+    length[DVT_DIM_M] = length[DVT_DIM_N];
+  else if (routine != DVT_GEMM)
+    length[DVT_DIM_K] = length[shape->side == 'R' ? DVT_DIM_N : DVT_DIM_M];
+  if (!shape->rule->uniform) { /* as the call has it */
+    shape->load_c = true;
+    for (int d = 0; d < shape->devices; d++)
+      shape->device[d].resident[DVT_C] = false;
+  }
+}
+
+static dvt_plan_shape random_shape(dvt_routine routine) {
+  dvt_plan_shape shape = {.rule = dvt_rule_of(routine),
                           .length = {1 + random_below(&seed, 700), 1 + random_below(&seed, 700),
                                      random_below(&seed, 12) ? 1 + random_below(&seed, 900) : 0},
+                          .side = random_below(&seed, 2) ? 'L' : 'R',
+                          .uplo = random_below(&seed, 2) ? 'L' : 'U',
                           .transa = random_below(&seed, 2) ? 'T' : 'N',
                           .transb = random_below(&seed, 2) ? 'T' : 'N',
                           .element = 8,
@@ -247,14 +343,18 @@ static dvt_plan_shape random_shape(void) {
     for (int e = 0; e < shape.devices; e++)
       shape.peer[d][e] = peers;
   }
+  make_square(&shape, routine);
   return shape;
 }
 
 static dvt_plan_choice random_choice(const dvt_plan_shape *shape) {
   dvt_plan_choice choice = {.grid = {1, 1, 1}};
-  const bool may_split = shape->peer[0][0] && shape->length[DVT_DIM_K] > 0;
+  const dvt_dealing dealing = shape->rule->dealing(shape);
+  const bool may_split = shape->peer[0][0] && shape->length[DVT_DIM_K] > 0 && shape->rule->splits_k;
   for (int i = 0; i < 3; i++) {
-    const int dim = random_below(&seed, may_split ? 3 : 2);
+    const int dim = dealing == DVT_DEAL_ROWS     ? DVT_DIM_M
+                    : dealing != DVT_DEAL_BLOCKS ? DVT_DIM_N
+                                                 : random_below(&seed, may_split ? 3 : 2);
     const int used = choice.grid[0] * choice.grid[1] * choice.grid[2] / choice.grid[dim];
     const int more = 1 + random_below(&seed, shape->devices / used);
     choice.grid[dim] = more;
@@ -266,11 +366,13 @@ static dvt_plan_choice random_choice(const dvt_plan_shape *shape) {
   return choice;
 }
 
+/* Every other plan is one of gemm, the rest are of all routines in turn. */
 CASE(test_random_plans) {
-  int refused = 0, evicting = 0, divided = 0;
+  int refused = 0, evicting[DVT_ROUTINES] = {0}, divided = 0;
   seed = 1;
-  for (int trial = 0; trial < scaled(20000); trial++) {
-    const dvt_plan_shape shape = random_shape();
+  for (int trial = 0; trial < scaled(100000); trial++) {
+    const dvt_routine routine = trial % 2 ? (dvt_routine)(trial / 2 % DVT_ROUTINES) : DVT_GEMM;
+    const dvt_plan_shape shape = random_shape(routine);
     const dvt_plan_choice choice = random_choice(&shape);
     dvt_plan plan;
     davit_status status = dvt_plan_build(&shape, &choice, &plan);
@@ -280,11 +382,13 @@ CASE(test_random_plans) {
     }
     assert_int_equal(status, DAVIT_SUCCESS);
     check_plan(&shape, &plan);
-    evicting += plan.evictions > 0;
+    evicting[routine] += plan.evictions > 0;
     divided += choice.grid[DVT_DIM_K] > 1;
     dvt_plan_free(&plan);
   }
-  assert_true(refused > 0 && evicting > 0 && divided > 0);
+  assert_true(refused > 0 && divided > 0);
+  for (int r = 0; r < DVT_ROUTINES; r++)
+    assert_true(evicting[r] > 0);
 }
 
 /* ---- properties ---- */
@@ -458,16 +562,44 @@ CASE(test_long_k_is_divided) {
   assert_true(seconds[2] < 0.6 * seconds[1] && seconds[4] < 0.4 * seconds[1]);
 }
 
+/* Dimensions that share a cut are chosen one length of tiles. What is left of the time of a triangular routine
+ * beside its arithmetic, half of gemm's, is small: it needs short tiles, and few of C to begin with. */
+CASE(test_choices_for_routines) {
+  const int64_t n = 16384;
+  double gemm = 0;
+  for (int r = 0; r < DVT_ROUTINES; r++) {
+    const dvt_model model = made_up_model(1);
+    dvt_plan_shape shape = large_shape(0, 1);
+    uint8_t rows[DVT_MATRICES], cols[DVT_MATRICES], same[DVT_DIMS];
+    dvt_chosen chosen;
+    dvt_plan plan;
+    shape.rule = dvt_rule_of((dvt_routine)r);
+    shape.side = shape.uplo = 'L';
+    shape.load_c = !shape.rule->uniform;
+    set_shape(&shape, n, n, n);
+    shape.rule->layout(&shape, rows, cols, same);
+    assert_int_equal(dvt_choose(&model, &shape, 0, false, &chosen), DAVIT_SUCCESS);
+    for (int i = 0; i < chosen.count; i++) {
+      const dvt_plan_choice *choice = &chosen.candidate[i].choice;
+      for (int x = 0; x < DVT_DIMS; x++)
+        assert_int_equal(choice->tile[x], choice->tile[same[x]]);
+      assert_true(same[DVT_DIM_K] == DVT_DIM_K || choice->lead == 0);
+      assert_true(same[DVT_DIM_N] == DVT_DIM_N || choice->last == 0);
+    }
+    assert_int_equal(dvt_plan_build(&shape, &chosen.candidate[0].choice, &plan), DAVIT_SUCCESS);
+    check_plan(&shape, &plan);
+    dvt_plan_free(&plan);
+    gemm = r == DVT_GEMM ? chosen.candidate[0].seconds : gemm;
+    assert_true((r != DVT_TRMM && r != DVT_TRSM) || chosen.candidate[0].seconds < 0.63 * gemm);
+  }
+}
+
 /* Member by member, for the bytes between members may differ. */
 static void assert_same_choice(const dvt_plan_choice *x, const dvt_plan_choice *y) {
   assert_memory_equal(x->grid, y->grid, sizeof x->grid);
   assert_memory_equal(x->tile, y->tile, sizeof x->tile);
   assert_int_equal(x->lead, y->lead);
   assert_int_equal(x->last, y->last);
-}
-
-static bool same_operand(const dvt_operand *x, const dvt_operand *y) {
-  return x->matrix == y->matrix && x->trans == y->trans && x->row == y->row && x->col == y->col;
 }
 
 static bool same_term(const dvt_term *x, const dvt_term *y) {

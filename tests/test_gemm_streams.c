@@ -261,6 +261,26 @@ CASE(test_failures) {
   expect_product(&p);
 }
 
+/* A host that has no pinned memory left. */
+CASE(test_no_pinned_memory) {
+  uint64_t seed = 4;
+  for (int trial = 0; trial < scaled(3); trial++) {
+    SCOPE;
+    problem p = random_problem(&seed);
+    p.place[0] = p.place[1] = p.place[2] = DAVIT_PAGEABLE;
+    prepare(&p);
+    CHECK(davit_memory_trim(DAVIT_PINNED));
+    dvt_inject(DVT_INJECT_PINNED_MEMORY, DVT_INJECT_ALWAYS);
+    const davit_status status = multiply(&p);
+    void *pinned;
+    const davit_status refused = davit_malloc(1 << 20, DAVIT_PINNED, &pinned);
+    dvt_inject(DVT_INJECT_PINNED_MEMORY, 0);
+    assert_int_equal(refused, DAVIT_OUT_OF_HOST_MEMORY);
+    CHECK(status);
+    expect_product(&p);
+  }
+}
+
 int main(void) {
   return run_cases(give_streams, finalize);
 }

@@ -563,6 +563,13 @@ CASE(test_several_callers) {
 CASE(test_refusals) {
   double x[64] = {0}, y[64] = {0}, z[64] = {0};
   davit_complex_double u[64] = {0}, v[64] = {0}, w[64] = {0};
+  const int64_t huge = INT64_C(1) << 30;
+  REFUSED(davit_dsymm('L', 'U', huge, 4, 1, x, huge, y, huge, 0, z, huge, NULL),
+          "lda is 1073741824: more than any");
+  REFUSED(davit_dsyrk('U', 'N', huge, 4, 1, x, huge, 0, z, huge, NULL), "ldc is 1073741824: more than any");
+  REFUSED(davit_dtrsm('R', 'U', 'N', 'U', 4, huge, 1, x, huge, y, 4, NULL),
+          "lda is 1073741824: more than any");
+  REFUSED(davit_zher2k('U', 'N', 4, INT64_MAX, 1, u, 4, v, 4, 0, w, 4, NULL), "k is 9223372036854775807");
   REFUSED(davit_dsymm('X', 'U', 4, 4, 1, x, 4, y, 4, 0, z, 4, NULL), "side is 'X', not 'L' or 'R'");
   REFUSED(davit_dsymm('L', 'N', 4, 4, 1, x, 4, y, 4, 0, z, 4, NULL), "uplo is 'N'");
   REFUSED(davit_dsymm('L', 'U', 4, 2, 1, x, 3, y, 4, 0, z, 4, NULL), "lda is 3, less than 4");

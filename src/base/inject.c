@@ -10,7 +10,8 @@ void dvt_inject(dvt_injection kind, int n) {
 }
 
 bool dvt_injected(dvt_injection kind) {
-  if (atomic_load_explicit(&remaining[kind], memory_order_relaxed) <= 0)
-    return false;
+  const int left = atomic_load_explicit(&remaining[kind], memory_order_relaxed);
+  if (left <= 0)
+    return left == DVT_INJECT_ALWAYS;
   return atomic_fetch_sub(&remaining[kind], 1) == 1;
 }

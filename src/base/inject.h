@@ -16,7 +16,8 @@ typedef enum dvt_injection {
   DVT_INJECTIONS
 } dvt_injection;
 
-/* The n-th (from 1) passage fails, once; 0 disarms. */
+/* The n-th (from 1) passage fails, once, or every one with DVT_INJECT_ALWAYS; 0 disarms. */
+enum { DVT_INJECT_ALWAYS = -1 };
 void dvt_inject(dvt_injection kind, int n);
 
 /* True when this passage is to fail. */

@@ -83,21 +83,38 @@ static int lengths_of(int64_t block, int64_t lengths[MOST_LENGTHS]) {
   return count;
 }
 
+/* Whether the dimension has a cut of its own: those that share one have tiles of one length, and no shorter
+ * first and last ones (deal.c). */
+static bool is_alone(const search *s, int dim) {
+  bool alone = true;
+  for (int x = 0; x < DVT_DIMS; x++)
+    alone = alone && (x == dim || s->same[x] != s->same[dim]);
+  return alone;
+}
+
+static void add_with_short_ones(search *s, dvt_plan_choice *choice) {
+  const bool lead = is_alone(s, DVT_DIM_K), last = is_alone(s, DVT_DIM_N);
+  add(s, choice);
+  choice->lead = lead ? choice->tile[DVT_DIM_K] / 4 : 0;
+  choice->last = last ? choice->tile[DVT_DIM_N] / 4 : 0;
+  if ((lead || last) && (!lead || choice->lead >= 128) && (!last || choice->last >= 128))
+    add(s, choice);
+}
+
 static void add_tiles(search *s, const int grid[DVT_DIMS]) {
   int64_t lengths[DVT_DIMS][MOST_LENGTHS];
   int counts[DVT_DIMS];
   for (int x = 0; x < DVT_DIMS; x++)
-    counts[x] = lengths_of(block_of(s, grid, x), lengths[x]);
+    counts[x] = s->same[x] == x ? lengths_of(block_of(s, grid, x), lengths[x]) : 1;
   for (int i = 0; i < counts[0]; i++)
     for (int j = 0; j < counts[1]; j++)
       for (int k = 0; k < counts[2]; k++) {
-        dvt_plan_choice choice = {.tile = {lengths[0][i], lengths[1][j], lengths[2][k]}};
+        const int at[] = {i, j, k};
+        dvt_plan_choice choice = {.lead = 0};
+        for (int x = 0; x < DVT_DIMS; x++)
+          choice.tile[x] = lengths[s->same[x]][at[s->same[x]]];
         memcpy(choice.grid, grid, sizeof choice.grid);
-        add(s, &choice);
-        choice.lead = choice.tile[DVT_DIM_K] / 4;
-        choice.last = choice.tile[DVT_DIM_N] / 4;
-        if (choice.lead >= 128 && choice.last >= 128)
-          add(s, &choice);
+        add_with_short_ones(s, &choice);
       }
 }
 
@@ -172,7 +189,7 @@ static davit_status choose(const search *s, dvt_chosen *chosen) {
       if (devices_of(&one.choice) != devices)
         continue;
       if (played == 0)
-        most = one.seconds < 300e-6 ? 2 : one.seconds < 3e-3 ? 4 : 6;
+        most = one.seconds < 300e-6 ? 2 : one.seconds < 3e-3 ? 4 : one.seconds < 20e-3 ? 6 : 12;
       status = play(s, &one);
       played += status == DAVIT_SUCCESS;
       if (status == DAVIT_SUCCESS)

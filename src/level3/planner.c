@@ -541,6 +541,16 @@ static davit_status find_panels(dvt_planning *p, dvt_planner *d, const demand *a
                       : DAVIT_SUCCESS;
 }
 
+/* In place, and everything fits: two lines of tiles at a time, so that arithmetic starts when few tiles of C are
+ * there. Those of A stay for the next lines. */
+static void find_lines(const dvt_planning *p, dvt_planner *d) {
+  enum { LINES = 2 };
+  if (p->dealing == DVT_DEAL_COLUMNS)
+    d->panel_n = dvt_at_most(d->panel_n, LINES);
+  else if (p->dealing == DVT_DEAL_ROWS)
+    d->panel_m = dvt_at_most(d->panel_m, LINES);
+}
+
 static davit_status open_tables(dvt_planning *p, dvt_planner *d) {
   for (int x = 0; x < DVT_MATRICES; x++) {
     const size_t count = (size_t)dvt_tile_count(p->plan, x);
@@ -568,6 +578,8 @@ static davit_status prepare(dvt_planning *p, int which) {
     memcpy(tiles, all.tiles, sizeof tiles);
     if (bytes_of(p->plan, tiles) > d->limits->bytes)
       DVT_TRY(find_panels(p, d, &all, tiles));
+    else
+      find_lines(p, d);
   }
   for (int x = 0; x < DVT_POOLS; x++)
     DVT_TRY(dvt_pool_open(&d->pool[x], tiles[x]));

@@ -74,7 +74,7 @@ def test_usage():
 
 def test_tables():
     """Programs of the study refuse a table that they do not have, and run those that they have."""
-    for name in ("closest_study", "dense_study"):
+    for name in ("closest_study", "dense_study", "queue_study"):
         program = os.path.join(os.path.dirname(DAVIT), f"bench_{name}")
         for tables in ("nonsense", "blocks,nonsense", "block"):
             if os.path.exists(program):
@@ -101,6 +101,73 @@ def test_options():
     expect("measures: --peers" in davit("bench", "--peers", "queue").out.decode(), "--peers is passed on")
     for options in (["--devices", "cpu"], ["--check"], ["--repeat", "2"], ["-o", "x"]):
         davit("bench", *options, code=2)
+
+
+def test_queue_study():
+    """The experiments on queues, where they are built: a row for each back end, the first one twice; a failing one costs its
+    rows only."""
+    program = os.path.join(os.path.dirname(DAVIT), "bench_queue_study")
+    if not os.path.exists(program):
+        return
+    run = subprocess.run([program, "--dgemm", "100", "--dgemv", "130", "--daxpy", "1000", "--subqueues", "1,2", "--warmups", "1",
+                          "--repeats", "3", "--backends", "openmp,nonsense,threads"], capture_output=True, timeout=LIMIT_S, text=True)
+    rows = json.loads(run.stdout)["rows"]
+    expect(run.returncode == 0 and [row["table"] for row in rows] == 8 * ["dgemm"] + 8 * ["dgemv"] + 8 * ["daxpy"], str(run))
+    expect([row["backend"] for row in rows[:4]] == ["openmp", "nonsense", "threads", "openmp again"], f"back ends: {rows[:4]}")
+    for row in rows:
+        if row["backend"] == "nonsense":
+            expect("outcome" in row and "gflops" not in row, f"no such back end: {row}")
+        else:
+            expect(row["calls"] == 3 and row["warmups"] == 1 and row["error"] <= 1e-9, f"calls: {row}")
+            expect(row["min_ms"] <= row["mean_ms"] <= row["max_ms"] and row["gflops"] > 0, f"times: {row}")
+
+
+def test_several_gpus():
+    """The commands for machines with several GPUs are commands of programs that were built; a run leaves its result."""
+    folder = os.path.dirname(DAVIT)
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/several_gpus.sh")
+    listed = subprocess.run([script, "--list"], capture_output=True, timeout=LIMIT_S, text=True, check=True).stdout.splitlines()
+    names = [line.split()[0] for line in listed]
+    expect(len(names) == len(set(names)) > 10, f"names: {names}")
+    for name, program, *options in map(str.split, listed):
+        program = os.path.join(folder, program)
+        if os.path.exists(program):
+            usage = subprocess.run([program, *options, "--help"], capture_output=True, timeout=LIMIT_S)
+            expect(usage.returncode == 0 and not usage.stderr, f"{name}: {usage}")
+    for arguments in ([], ["x", "y"], [folder, "results", "here", "nonsense"]):
+        wrong = subprocess.run([script, *arguments], capture_output=True, timeout=LIMIT_S)
+        expect(wrong.returncode == 2 and wrong.stderr and not wrong.stdout, f"{arguments}: {wrong}")
+    os.mkdir("programs")
+    put("programs/bench_gemm", b"#!/bin/sh\necho \"$@\"\n")
+    os.chmod("programs/bench_gemm", 0o755)
+    subprocess.run([script, "programs", "results", "here", "gemm-thin"], capture_output=True, timeout=LIMIT_S, check=True)
+    files = os.listdir("results")
+    expect(len(files) == 1 and files[0].endswith("-gemm-thin-here.json"), f"results: {files}")
+    expect(open(os.path.join("results", files[0])).read().startswith("--thin 1 "), "the command's options")
+
+
+def test_timeline():
+    """A made-up trace of two calls: the parts of the second, in microseconds 100 of loads, 50 of both, 30 of products, 20 of
+    nothing, 40 of copies in between, 60 of products, 80 of stores; the host has the rest of 0.5 ms."""
+    def command(number, name, begin, duration):
+        return {"ph": "X", "name": name, "pid": 3, "tid": 1, "ts": begin, "dur": duration, "args": {"command": number}}
+
+    def call(number, at):
+        return [command(number, "copy", at, 150), command(number + 1, "gemm", at + 100, 80), command(number + 2, "copy", at + 200, 40),
+                command(number + 3, "gemm", at + 240, 60), command(number + 4, "copy", at + 300, 80)]
+
+    events = [{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "a GPU"}}, *call(11, 5000), *call(1, 100)]
+    row = {"who": "davit", "type": "f64", "place": "pinned", "m": 100, "n": 100, "k": 100, "devices": 1, "tile": 50, "median_ms": 0.5}
+    put("trace.json", json.dumps(events))
+    put("gemm.json", json.dumps({"benchmark": "gemm", "command": "bench_gemm --repeats 1", "rows": [row]}))
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/timeline.py")
+    run = subprocess.run([sys.executable, script, "trace.json", "gemm.json"], capture_output=True, timeout=LIMIT_S, text=True)
+    found = [round(row["ms"], 6) for row in json.loads(run.stdout)["rows"]]
+    expect(found == [0.1, 0.05, 0.09, 0.04, 0.08, 0.02, 0.12, 0.5], f"parts: {found} {run.stderr}")
+    expect(abs(json.loads(run.stdout)["rows"][-1]["product_tflops"] - 2e-3 / 0.14) < 1e-3, "the rate while products run")
+    put("gemm.json", json.dumps({"command": "bench_gemm --repeats 2", "rows": [row]}))
+    wrong = subprocess.run([sys.executable, script, "trace.json", "gemm.json"], capture_output=True, timeout=LIMIT_S, text=True)
+    expect(wrong.returncode == 1 and "10 commands are not 3 equal calls" in wrong.stderr, f"another trace: {wrong}")
 
 
 def test_unknown():

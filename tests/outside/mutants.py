@@ -172,6 +172,22 @@ MUTANTS = [
     Mutant("gemm-overwrites-what-is-read", "src/level3/slots.c",
            "for (int32_t i = 0; i < slot->readers; i++)\n    add(waits,",
            "for (int32_t i = 1; i < slot->readers; i++)\n    add(waits,", "gemm_plan"),
+    Mutant("level3-store-waits-for-nothing", "src/level3/planner.c",
+           "  dvt_wait_to_read(&waits, slot);\n  DVT_TRY(dvt_emit(p, &step, &waits, &number));\n"
+           "  DVT_TRY(dvt_slot_read(slot, which, DVT_ROLE_STORE, number));",
+           "  DVT_TRY(dvt_emit(p, &step, &waits, &number));\n"
+           "  DVT_TRY(dvt_slot_read(slot, which, DVT_ROLE_STORE, number));", "gemm_plan"),
+    Mutant("trmm-begins-at-the-other-end", "src/level3/rules.c",
+           "trmm_descends(const dvt_plan_shape *shape) {\n  return takes", "trmm_descends(const dvt_plan_shape *shape) {\n"
+           "  return !takes", "gemm_plan"),
+    Mutant("level3-lets-go-of-half-a-triangle", "src/level3/planner.c",
+           "(p->dealing == DVT_DEAL_TRIANGLE && tile->row == tile->col);", "false;", "gemm_plan"),
+    study("queue-product-before-its-load", "queue/tiled.c",
+          "  return davit_queue_wait(s->queue[PRODUCTS], loaded);", "  return DAVIT_SUCCESS;", "queue"),
+    study("queue-store-before-its-product", "queue/tiled.c",
+          "  DVT_TRY(davit_queue_wait(s->queue[STORES], s->computed[one->number]));\n", "", "queue"),
+    study("queue-tile-is-loaded-once-for-ever", "queue/tiled.c",
+          "      if (t->site[i].known[x])", "      if (t->site[i].known[x] && x == C)", "queue"),
     Mutant("covariance-in-place", "src/covariance.c", "if (g->centred && g->centred == g->d && g->ldc != g->ldd)",
            "if (g->centred && g->centred == g->d && g->ldc < g->ldd)", "covariance"),
     Mutant("features-double-lines", "src/features.c", "if (share > 0)\n        a->overlaps",

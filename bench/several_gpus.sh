@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Measures what a machine with several GPUs has to measure: every table of docs/gemm.md, docs/blas.md, docs/dropin.md
+# and bench/study/docs/queue-study.md that compares numbers of GPUs. Writes DATE-NAME-MACHINE.json for each into FOLDER,
+# as bench/results has them.
+#
+#   bench/several_gpus.sh PROGRAMS FOLDER MACHINE [NAME...]     all, or those of the NAMEs: gemm gemm-32768 …
+#   bench/several_gpus.sh --list                                the names and their commands
+#
+# PROGRAMS is where bench_gemm and the others lie (build/bin), MACHINE for example 4xh200. It needs host memory for the
+# largest matrices, 77 GB, and about an hour; the names come in the order of their use.
+set -euo pipefail
+
+commands=(
+  "gemm             bench_gemm --sizes 1000,2000,4000,8192,12000,16384 --devices 1,2,4 --repeats 5"
+  "gemm-thin        bench_gemm --thin 1 --devices 1,2,4 --repeats 5"
+  "gemm-device      bench_gemm --sizes 512,2048,8192,16384 --place device --devices 1,2,4 --repeats 5"
+  "gemm-pageable    bench_gemm --sizes 8192,16384 --place pageable --devices 1,2,4 --repeats 5"
+  "gemm-first       bench_gemm --sizes 8192 --place pageable --devices 4 --repeats 5 --alone 1"
+  "gemm-32768       bench_gemm --sizes 32768 --devices 1,2,4 --repeats 3"
+  "level3           bench_level3 --devices 1,2,4 --repeats 3"
+  "dropin           bench_dropin --devices 1,2,4 --repeats 5"
+  "dropin-potrf     bench_dropin --devices 1,4 --routines dpotrf --sizes 20000 --blis-most 20000 --repeats 1"
+  "gemm-shapes      bench_gemm --shapes 60 --seed 1 --gigabytes 24 --devices 1,2,4 --repeats 5"
+  "gemm-sweep       bench_gemm --shapes 60 --seed 1 --gigabytes 24 --devices 4 --repeats 3 --alone 1 --tiles 0,1024,2048,3072,4096,8192"
+  "queue-study      bench_queue_study --devices 4 --cell-seconds 0.5 --patience 1"
+)
+
+if [ "${1-}" = --list ]; then
+  printf '%s\n' "${commands[@]}"
+  exit
+fi
+[ $# -ge 3 ] || { sed -n '3,13s/^# \?//p' "$0" >&2; exit 2; }
+programs=$1 folder=$2 machine=$3
+shift 3
+names=("$@")
+for name in "${names[@]}"; do
+  printf '%s\n' "${commands[@]}" | grep -q "^$name " || { echo "several_gpus.sh: there is no $name" >&2; exit 2; }
+done
+mkdir -p "$folder"
+for line in "${commands[@]}"; do
+  read -r name program options <<<"$line"
+  [[ ${#names[@]} -eq 0 || " ${names[*]} " = *" $name "* ]] || continue
+  file=$folder/$(date -u +%F)-$name-$machine.json
+  echo "== $file" >&2
+  # shellcheck disable=SC2086
+  DAVIT_TUNING_FILE='' "$programs/$program" $options >"$file.part" || { echo "$name failed: $file.part" >&2; continue; }
+  mv "$file.part" "$file"
+done
