@@ -12,6 +12,7 @@
 #include "src/base/team.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
+#include "src/shape.h"
 
 /* ---- the built-in monoids ---- */
 
@@ -155,7 +156,9 @@ static davit_status run_reduce_stream(const dvt_site *site, const void *argument
   DVT_TRY(site->counters(site, &counters));
   if (counted > DVT_SITE_COUNTERS)
     return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, too many elements for one reduction", (long long)r->n);
-  DVT_TRY(dvt_launch(kernel->kernel, site->stream, tiles_of(r->n, monoid->reduce_tile), kernel->threads, 0,
+  const int64_t tiles = tiles_of(r->n, monoid->reduce_tile),
+                teams = r->teams > 0 ? dvt_at_most(r->teams, tiles) : tiles;
+  DVT_TRY(dvt_launch(dvt_reduce_kernel(kernel, r->lines), site->stream, teams, kernel->threads, 0,
                      DVT_ARGUMENTS(r->n, r->x, levels, counters, r->result, r->values)));
   if (r->values == 0)
     return DAVIT_SUCCESS;
@@ -227,8 +230,18 @@ static const dvt_operation user_reduce = {
     .name = "reduce", .bytes = sizeof(dvt_reduce), .host = run_reduce_host, .region = run_reduce_region};
 
 davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads) {
-  return dvt_operation_submit_result(lane, r->monoid->kernels ? &builtin_reduce : &user_reduce, r, threads,
-                                     &r->result, r->monoid->bytes);
+  dvt_reduce tuned = *r;
+  tuned.teams =
+      dvt_tuned(lane->device, DVT_TUNE_REDUCE_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;
+  tuned.lines = dvt_tuned(lane->device, DVT_TUNE_REDUCE_LINES, 0);
+  return dvt_operation_submit_result(lane, r->monoid->kernels ? &builtin_reduce : &user_reduce, &tuned,
+                                     threads, &tuned.result, r->monoid->bytes);
+}
+
+davit_status dvt_reduce_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  const dvt_builtin_reduce *sum = &dvt_builtin_reduces[DAVIT_SUM][DAVIT_DOUBLE];
+  return dvt_launch_fit_of(dvt_reduce_kernel(sum, dvt_tuned(device, DVT_TUNE_REDUCE_LINES, 0)), stream,
+                           sum->threads, 0, fit);
 }
 
 davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result) {

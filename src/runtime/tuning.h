@@ -24,12 +24,21 @@
   X(AXPY_CHUNK, "axpy", "chunk", 1 << 12, 1 << 26)                                                           \
   X(GEMV_CHUNK, "gemv", "chunk", 1 << 12, 1 << 26)                                                           \
   X(REDUCE_PIECE_BYTES, "reduce", "piece_bytes", 1 << 20, 1 << 30)                                           \
+  X(REDUCE_TEAMS, "reduce", "teams", 1, 32)                                                                  \
+  X(REDUCE_LINES, "reduce", "lines", 2, 8)                                                                   \
   X(SCAN_PIECE_BYTES, "scan", "piece_bytes", 1 << 20, 1 << 30)                                               \
   X(STENCIL_CHUNK_BYTES, "stencil", "chunk_bytes", 1 << 16, 1 << 30)                                         \
   X(STENCIL_THREADS, "stencil", "threads", 1, 1024)                                                          \
+  X(STENCIL_TEAM_THREADS, "stencil", "team_threads", 32, 512)                                                \
+  X(STENCIL_COLUMNS, "stencil", "columns", 4, 16)                                                            \
   X(ATAX_CHUNK_BYTES, "atax", "chunk_bytes", 1 << 16, 1 << 30)                                               \
   X(ATAX_THREADS, "atax", "threads", 1, 1024)                                                                \
   X(ATAX_TEAMS, "atax", "teams", 1, 32)                                                                      \
+  X(COVARIANCE_TEAMS, "covariance", "teams", 1, 64)                                                          \
+  X(COVARIANCE_PANEL, "covariance", "panel", 64, 4096)                                                       \
+  X(ALIGN_TEAM_THREADS, "align", "team_threads", 32, 256)                                                    \
+  X(ALIGN_TEAMS, "align", "teams", 1, 32)                                                                    \
+  X(DETECT_TEAM_THREADS, "detect", "team_threads", 32, 256)                                                  \
   X(CLOSEST_PAIR_TEAMS, "closest_pair", "teams", 1, 64)                                                      \
   X(COPY_STAGE_BYTES, "copy", "stage_bytes", 1 << 16, 1 << 28)
 
