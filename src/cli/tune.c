@@ -51,6 +51,15 @@ static int check_devices(tuning *t) {
   return cli_status(status);
 }
 
+/* gemm's figures are measured on any device, and compared where there is a product to choose for. */
+static void choose_figures(tuning *t) {
+  t->figures.wanted = !strcmp(t->name, "gemm");
+  if (!t->figures.wanted || t->runs == 0)
+    return;
+  t->figures.run = (tune_run){.capability = t->run[0].capability, .size = t->run[0].size};
+  t->figures.run.other = t->run[0].size / 4;
+}
+
 /* The square of a size must fit 64 bits; no machine has that much memory. */
 static int choose_size(tuning *t) {
   for (tune_run *r = t->run; r < t->run + t->runs; r++) {
@@ -156,7 +165,8 @@ static int choose_axes(tuning *t) {
       t->run[kept++] = t->run[i];
   }
   t->runs = kept;
-  if (kept > 0)
+  choose_figures(t);
+  if (kept > 0 || t->figures.wanted)
     return CLI_OK;
   return cli_fail(CLI_USAGE, "%s has nothing to choose %s", t->name,
                   devices == TUNE_GPUS    ? "on these devices"
@@ -253,7 +263,7 @@ static int search(tuning *t, double budget) {
 /* Searches that are left share what is left of the budget. */
 static int search_all(tuning *t) {
   const double end = cli_now() + t->budget;
-  int code = CLI_OK;
+  int code = t->figures.wanted ? tune_measure_figures(t) : CLI_OK;
   for (int i = 0; i < t->runs && code == CLI_OK; i++) {
     t->now = &t->run[i];
     code = search(t, fmax(end - cli_now(), 0) / (t->runs - i));

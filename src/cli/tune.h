@@ -64,6 +64,14 @@ typedef struct tune_run {
   davit_tuning_shape own_shape, shape; /* of the library's choice and of the winner */
 } tune_run;
 
+/* Figures that were measured for gemm's model (docs/gemm.md). */
+typedef struct tune_figures {
+  bool wanted, kept;           /* kept: products are no slower with them */
+  davit_tuning_entry *entries; /* what was measured */
+  int count;
+  tune_run run; /* the comparison with those that are built in */
+} tune_figures;
+
 struct tuning {
   cli_job job;
   const char *name, *output;
@@ -74,6 +82,7 @@ struct tuning {
   int runs;
   tune_run run[TUNE_MOST_SEARCHES];
   tune_run *now; /* the search that is being made */
+  tune_figures figures;
   /* Its workload. */
   int workload;
   int64_t n;
@@ -96,6 +105,10 @@ void tune_close(tuning *t);
 
 /* Runs a workload t->calls times, and stores the seconds of one. */
 davit_status tune_measure(tuning *t, int workload, double *seconds);
+
+/* Measures gemm's figures, compares products with them and without, and leaves them in the table if they do not
+ * lose. */
+int tune_measure_figures(tuning *t);
 
 /* The report of all searches. */
 void tune_print(const tuning *t);

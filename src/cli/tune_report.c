@@ -64,7 +64,20 @@ static void print_run(const tuning *t, const tune_run *r) {
   print_outcome(r);
 }
 
+static void print_figures(const tune_figures *f) {
+  for (const davit_tuning_entry *e = f->entries; e < f->entries + f->count; e++)
+    printf("%s = %" PRId64 " on %s\n", e->parameter, e->value, e->device);
+  for (int i = 0; i < f->run.search.duels; i++)
+    printf("n = %" PRId64 ": %.6g s with these figures, %.6g s with those that are built in, run in turn\n",
+           i ? f->run.other : f->run.size, f->run.search.duel[i].winner.seconds,
+           f->run.search.duel[i].own.seconds);
+  printf("%s\n", f->kept ? "the measured figures are used"
+                         : "products are slower with them; those that are built in stay");
+}
+
 void tune_print(const tuning *t) {
+  if (t->figures.wanted)
+    print_figures(&t->figures);
   for (int i = 0; i < t->runs; i++)
     print_run(t, &t->run[i]);
   printf("%s\n", t->path);
@@ -94,6 +107,19 @@ static void json_shape(cli_json *json, const char *key, const davit_tuning_shape
   cli_json_close_object(json);
 }
 
+static void json_comparisons(cli_json *json, const tune_run *r) {
+  const tune_search *s = &r->search;
+  cli_json_open_array(json, "comparisons");
+  for (int i = 0; i < s->duels; i++) {
+    cli_json_open_object(json, NULL);
+    cli_json_integer(json, "n", i ? r->other : r->size);
+    json_trial(json, r, "own", &s->duel[i].own);
+    json_trial(json, r, "candidate", &s->duel[i].winner);
+    cli_json_close_object(json);
+  }
+  cli_json_close_array(json);
+}
+
 static void json_run(cli_json *json, const tune_run *r) {
   const tune_search *s = &r->search;
   cli_json_open_object(json, NULL);
@@ -108,21 +134,29 @@ static void json_run(cli_json *json, const tune_run *r) {
     json_shape(json, "own_shape", &r->own_shape);
     json_shape(json, "winner_shape", &r->shape);
   }
-  cli_json_open_array(json, "comparisons");
-  for (int i = 0; i < s->duels; i++) {
-    cli_json_open_object(json, NULL);
-    cli_json_integer(json, "n", i ? r->other : r->size);
-    json_trial(json, r, "own", &s->duel[i].own);
-    json_trial(json, r, "candidate", &s->duel[i].winner);
-    cli_json_close_object(json);
-  }
-  cli_json_close_array(json);
+  json_comparisons(json, r);
   cli_json_integer(json, "pruned", s->pruned);
   cli_json_integer(json, "runs", s->runs);
   cli_json_open_array(json, "trials");
   for (int i = 0; i < s->trials; i++)
     json_trial(json, r, NULL, &s->trial[i]);
   cli_json_close_array(json);
+  cli_json_close_object(json);
+}
+
+static void json_figures(cli_json *json, const tune_figures *f) {
+  cli_json_open_object(json, "figures");
+  cli_json_bool(json, "kept", f->kept);
+  cli_json_open_array(json, "measured");
+  for (const davit_tuning_entry *e = f->entries; e < f->entries + f->count; e++) {
+    cli_json_open_object(json, NULL);
+    cli_json_string(json, "device", e->device);
+    cli_json_string(json, "parameter", e->parameter);
+    cli_json_integer(json, "value", e->value);
+    cli_json_close_object(json);
+  }
+  cli_json_close_array(json);
+  json_comparisons(json, &f->run);
   cli_json_close_object(json);
 }
 
@@ -139,6 +173,8 @@ void tune_json(cli_json *json, const tuning *t) {
   cli_json_integer(json, "repeat", t->repeat);
   cli_json_bool(json, "complete", complete);
   cli_json_bool(json, "tuned", tuned);
+  if (t->figures.wanted)
+    json_figures(json, &t->figures);
   cli_json_open_array(json, "searches");
   for (int i = 0; i < t->runs; i++)
     json_run(json, &t->run[i]);

@@ -204,6 +204,21 @@ static int decide(tune_search *s, const tune_trial *candidate) {
   return code;
 }
 
+int tune_search_compare(tune_search *s, const int64_t *values, bool *loses) {
+  tune_trial candidate = {.rounds = 0};
+  int code = 0;
+  memcpy(candidate.value, values, (size_t)s->axes * sizeof *values);
+  s->runs = s->duels = 0;
+  *loses = false;
+  for (int workload = 0; workload < s->workloads && code == 0; workload++) {
+    code = compare_again(s, workload, &candidate);
+    *loses = *loses || (code == 0 && beats(&s->duel[workload].own, &s->duel[workload].winner));
+  }
+  s->own = s->duel[0].own;
+  s->winner = s->duel[0].winner;
+  return code;
+}
+
 int tune_search_run(tune_search *s) {
   halving h = {.search = s, .end = s->now(s->state) + s->budget};
   s->runs = s->duels = 0;

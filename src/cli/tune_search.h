@@ -71,4 +71,8 @@ typedef struct tune_search {
 /* 0, or what `measure` or `fits` returned. */
 int tune_search_run(tune_search *search);
 
+/* The last comparison alone, of the library's choice and these values, in all workloads. Stores whether the values
+ * lose in one of them by more than the noise. */
+int tune_search_compare(tune_search *search, const int64_t *values, bool *loses);
+
 #endif

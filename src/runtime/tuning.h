@@ -13,8 +13,29 @@
   X(GEMM_TILE_##n##_4, "gemm", "tile_" #n "_4", 64, 32768)                                                   \
   X(GEMM_TILE_##n##_8, "gemm", "tile_" #n "_8", 64, 32768)
 
+/* Figures of gemm's model: of a device, then of the host. */
+#define DVT_TUNABLE_FIGURES(X)                                                                               \
+  X(GEMM_RATE, "gemm", "rate_mflops", 1, INT64_C(10000000000))                                               \
+  X(GEMM_SINGLE_RATE, "gemm", "single_mflops", 1, INT64_C(10000000000))                                      \
+  X(GEMM_AREA, "gemm", "area", 1, 1 << 30)                                                                   \
+  X(GEMM_DEPTH, "gemm", "depth", 1, 1 << 20)                                                                 \
+  X(GEMM_LAUNCH, "gemm", "launch_ns", 1, 1000000000)                                                         \
+  X(GEMM_UP, "gemm", "up_mbytes_s", 1, 100000000)                                                            \
+  X(GEMM_DOWN, "gemm", "down_mbytes_s", 1, 100000000)                                                        \
+  X(GEMM_BOTH, "gemm", "both_mbytes_s", 1, 100000000)                                                        \
+  X(GEMM_ROW, "gemm", "row_bytes", 1, 1 << 20)                                                               \
+  X(GEMM_LATENCY, "gemm", "latency_ns", 1, 1000000000)                                                       \
+  X(GEMM_PEER, "gemm", "peer_mbytes_s", 1, 100000000)                                                        \
+  X(GEMM_MEMORY, "gemm", "memory_mbytes_s", 1, 100000000)                                                    \
+  X(GEMM_THREAD_RATE, "gemm", "thread_mflops", 1, 100000000)                                                 \
+  X(GEMM_THREAD_COPY, "gemm", "thread_copy_mbytes_s", 1, 100000000)                                          \
+  X(GEMM_COPY, "gemm", "copy_mbytes_s", 1, 100000000)                                                        \
+  X(GEMM_HOST, "gemm", "host_mbytes_s", 1, 100000000)                                                        \
+  X(GEMM_ENQUEUE, "gemm", "enqueue_ns", 1, 1000000000)
+
 /* name, capability, parameter, minimum, maximum. Only parameters that somebody reads. */
 #define DVT_TUNABLES(X)                                                                                      \
+  DVT_TUNABLE_FIGURES(X)                                                                                     \
   DVT_TUNABLE_TILES(X, 1024)                                                                                 \
   DVT_TUNABLE_TILES(X, 2048)                                                                                 \
   DVT_TUNABLE_TILES(X, 4096)                                                                                 \
