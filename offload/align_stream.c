@@ -15,9 +15,9 @@
 #include "src/base/error.h"
 
 enum {
-  SEARCH_THREADS = 256, /* at most */
-  WIDE_COLUMNS = 16, /* of a lane, where scores have 32 bits */
-  PAIR_THREADS = 128, /* measured on an H200; `davit tune` may have found others */
+  SEARCH_THREADS = 256,  /* at most */
+  WIDE_COLUMNS = 16,     /* of a lane, where scores have 32 bits */
+  PAIR_THREADS = 128,    /* measured on an H200; `davit tune` may have found others */
   BORDER_BYTES = 8,      /* of a row */
   BORDER_ROWS = 1 << 27, /* of the targets that go through the strips together */
   MAX_SCORE = 1 << 30    /* so that no sum in 32 bits overflows, for any cost of gaps */

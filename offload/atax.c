@@ -135,9 +135,9 @@ static bool make_plan(const dvt_site *site, const dvt_atax *g, plan *p) {
 
 davit_status dvt_atax_fit(dvt_stream *stream, const dvt_atax *g, dvt_kernel_fit *fit) {
   plan p;
-  return shape_plan(g, &p) ? dvt_launch_fit_of(p.kernel, stream, p.threads, p.team_bytes, fit)
-                           : davit_fail(DAVIT_UNSUPPORTED, "atax: no team holds a column of %lld",
-                                        (long long)g->m);
+  return shape_plan(g, &p)
+             ? dvt_launch_fit_of(p.kernel, stream, p.threads, p.team_bytes, fit)
+             : davit_fail(DAVIT_UNSUPPORTED, "atax: no team holds a column of %lld", (long long)g->m);
 }
 
 static davit_status one_pass(const dvt_site *site, const dvt_atax *g, const plan *p) {

@@ -31,7 +31,7 @@ typedef struct dvt_detect_task {
   const uint16_t *orders; /* runs x window; order 0 is the identity */
   float threshold, gap_open, gap_extend;
   bool round;
-  float *scores; /* runs for each effect for each window: scores[(w effect_count + e) runs + r] */
+  float *scores;   /* runs for each effect for each window: scores[(w effect_count + e) runs + r] */
   int64_t threads; /* of a GPU's team, where there is work for many; 0: davit's own choice */
 } dvt_detect_task;
 

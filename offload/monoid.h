@@ -37,6 +37,15 @@ static inline dvt_kernel *dvt_reduce_kernel(const dvt_builtin_reduce *reduce, in
   return &reduce->kernels[wanted < USUAL ? 0 : wanted < 2 * USUAL ? 1 : 2];
 }
 
+/* A kernel for prefix sums in another shape than the usual one (offload/scan_shapes.c). */
+typedef struct dvt_scan_shape {
+  int threads, rows;
+  int64_t tile;
+  dvt_kernel *kernel;
+} dvt_scan_shape;
+enum { DVT_SCAN_SHAPES = 5, DVT_SCAN_ROWS = 8 /* of the usual one, for these types */ };
+extern const dvt_scan_shape dvt_sum_scan_shapes[DVT_MONOID_TYPES][DVT_SCAN_SHAPES];
+
 extern const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];
 extern const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];
 

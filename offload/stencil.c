@@ -58,8 +58,9 @@ typedef struct variant {
 
 #define VARIANT(n)                                                                                           \
   {                                                                                                          \
-    n, {{&float_kernel_narrow_##n, &float_kernel_wide_##n},                                                  \
-        {&double_kernel_narrow_##n, &double_kernel_wide_##n}},                                               \
+    n,                                                                                                       \
+        {{&float_kernel_narrow_##n, &float_kernel_wide_##n},                                                 \
+         {&double_kernel_narrow_##n, &double_kernel_wide_##n}},                                              \
     {                                                                                                        \
       {float_run_narrow_##n, float_run_wide_##n}, {                                                          \
         double_run_narrow_##n, double_run_wide_##n                                                           \
@@ -85,7 +86,8 @@ static int threads_of(const dvt_stencil *s) {
 /* Rows of 16 bytes need columns of both matrices that begin at multiples of 16 bytes. */
 static bool is_wide(const dvt_stencil *s) {
   const uintptr_t element = davit_type_bytes(s->type);
-  return ((uintptr_t)s->a | (uintptr_t)s->b | (uintptr_t)s->lda * element | (uintptr_t)s->ldb * element) % 16 ==
+  return ((uintptr_t)s->a | (uintptr_t)s->b | (uintptr_t)s->lda * element | (uintptr_t)s->ldb * element) %
+             16 ==
          0;
 }
 

@@ -290,7 +290,7 @@ static davit_status submit_queries(davit_align_database *d, const dvt_align_quer
 }
 
 /* Of a query of 300 proteins' residues. */
-davit_status dvt_align_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+davit_status dvt_align_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
   return dvt_align_fit(stream, 300, 24, dvt_tuned(device, DVT_TUNE_ALIGN_TEAM_THREADS, 0), fit);
 }
 

@@ -83,7 +83,7 @@ static davit_status submit(dvt_lane *lane, const dvt_atax *g) {
 }
 
 /* Of columns of 8192. */
-davit_status dvt_atax_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+davit_status dvt_atax_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
   (void)device;
   return dvt_atax_fit(stream, &(dvt_atax){.type = DAVIT_DOUBLE, .trans = 'T', .m = 8192, .n = 8192}, fit);
 }

@@ -99,7 +99,7 @@ static int teams_of(int device) {
   return (int)dvt_tuned(device, DVT_TUNE_CLOSEST_PAIR_TEAMS, TEAMS) * (units > 0 ? units : UNITS);
 }
 
-davit_status dvt_closest_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+davit_status dvt_closest_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
   (void)device;
   return dvt_closest_fit(stream, DAVIT_DOUBLE, 2, fit);
 }

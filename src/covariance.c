@@ -191,7 +191,7 @@ static int64_t teams_on(int device) {
   return dvt_tuned(device, DVT_TUNE_COVARIANCE_TEAMS, 0) * dvt_device_find(device)->info.compute_units;
 }
 
-davit_status dvt_covariance_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+davit_status dvt_covariance_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
   (void)device;
   return dvt_centre_fit(stream, DAVIT_DOUBLE, fit);
 }
@@ -484,8 +484,10 @@ static davit_status close(covariance_run *r, davit_status status) {
 static int64_t panel_width(const dvt_covariance *g, const int *devices, int count) {
   if (count == 1 && g->s && reaches(devices[0], g->s) && g->triangle == DAVIT_COVARIANCE_FULL)
     return g->cols;
-  const int64_t width = g->cols / (4 * count) / MIN_PANEL * MIN_PANEL,
-                usual = width < MIN_PANEL ? MIN_PANEL : width < MAX_PANEL ? width : MAX_PANEL;
+  const int64_t width = g->cols / (4 * count) / MIN_PANEL * MIN_PANEL, usual = width < MIN_PANEL ? MIN_PANEL
+                                                                               : width < MAX_PANEL
+                                                                                   ? width
+                                                                                   : MAX_PANEL;
   return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL, usual), g->cols);
 }
 

@@ -432,7 +432,7 @@ static const dvt_operation scoring = {.name = "detect",
                                       .region_on_host = true};
 
 /* Of an effect of 108 frames in a window of 200, scores in whole numbers. */
-davit_status dvt_detect_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+davit_status dvt_detect_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
   const dvt_detect_task t = {.window = 200,
                              .runs = 10000,
                              .threshold = 50,

@@ -42,6 +42,7 @@ typedef struct dvt_scan {
   void *y;
   const void *carry_in;
   void *carry_out;
+  int64_t threads, rows; /* of a GPU's kernel, as dvt_scan_submit() finds them tuned */
 } dvt_scan;
 davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *scan, int threads);
 

@@ -15,10 +15,10 @@
 static const struct {
   const char *capability;
   davit_status (*fit)(int device, dvt_stream *stream, dvt_kernel_fit *fit);
-} kernels[] = {{"reduce", dvt_reduce_shape},         {"stencil", dvt_stencil_shape},
-               {"atax", dvt_atax_shape},             {"covariance", dvt_covariance_shape},
-               {"align", dvt_align_shape},           {"detect", dvt_detect_shape},
-               {"closest_pair", dvt_closest_shape}};
+} kernels[] = {{"reduce", dvt_tree_kernel},           {"scan", dvt_scan_kernel},
+               {"stencil", dvt_stencil_kernel},       {"atax", dvt_atax_kernel},
+               {"covariance", dvt_covariance_kernel}, {"align", dvt_align_kernel},
+               {"detect", dvt_detect_kernel},         {"closest_pair", dvt_closest_kernel}};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static davit_status fit_on_stream(int which, int device, dvt_kernel_fit *fit) {
@@ -54,7 +54,8 @@ davit_status davit_tuning_kernel(int device, const char *capability, davit_tunin
   while (which < KERNELS && strcmp(kernels[which].capability, capability) != 0)
     which++;
   if (which == KERNELS)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "capability is '%.40s', which has no kernel to tune", capability);
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "capability is '%.40s', which has no kernel to tune",
+                      capability);
   if (dvt_device_find(device)->ordinal < 0)
     return davit_fail(DAVIT_UNSUPPORTED, "device %d, %s, is no NVIDIA device", device,
                       dvt_device_find(device)->info.name);

@@ -6,12 +6,13 @@
 
 #include "offload/runtime/launch.h"
 
-davit_status dvt_reduce_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit);
-davit_status dvt_stencil_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit);
-davit_status dvt_atax_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit);
-davit_status dvt_covariance_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit);
-davit_status dvt_align_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit);
-davit_status dvt_detect_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit);
-davit_status dvt_closest_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit);
+davit_status dvt_tree_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit);
+davit_status dvt_scan_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit);
+davit_status dvt_stencil_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit);
+davit_status dvt_atax_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit);
+davit_status dvt_covariance_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit);
+davit_status dvt_align_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit);
+davit_status dvt_detect_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit);
+davit_status dvt_closest_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit);
 
 #endif

@@ -67,7 +67,7 @@ static davit_status submit(dvt_lane *lane, const dvt_stencil *s) {
   return s->rows == 0 || s->cols == 0 ? DAVIT_SUCCESS : dvt_operation_submit(lane, &operation, &tuned, 0);
 }
 
-davit_status dvt_stencil_shape(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+davit_status dvt_stencil_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
   dvt_stencil s = {.type = DAVIT_DOUBLE, .lda = 2, .ldb = 2};
   choose_shape(device, &s);
   return dvt_stencil_fit(stream, &s, fit);

@@ -90,7 +90,8 @@ typedef struct davit_level3_figure {
 
 /* The figures that are in use for the device (DAVIT_HOST: those of the host, and of all devices together): writes
  * at most `capacity` (NULL allowed with capacity 0) and their full number to `count`. */
-DAVIT_API davit_status davit_level3_figures(int device, int capacity, davit_level3_figure *figures, int *count);
+DAVIT_API davit_status davit_level3_figures(int device, int capacity, davit_level3_figure *figures,
+                                            int *count);
 
 typedef struct davit_level3_measure_options {
   const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */

@@ -197,9 +197,8 @@ static int measure(void *state, int workload, const int64_t *values, double *sec
 /* The shape of the kernel with these values. */
 static davit_status find_shape(const tuning *t, const int64_t *values, davit_tuning_shape *shape) {
   davit_status status = set_values(t, t->now, values, 0);
-  return status == DAVIT_SUCCESS
-             ? davit_tuning_kernel(t->job.devices.ids[0], t->now->capability->name, shape)
-             : status;
+  return status == DAVIT_SUCCESS ? davit_tuning_kernel(t->job.devices.ids[0], t->now->capability->name, shape)
+                                 : status;
 }
 
 /* A shape that takes fewer of a multiprocessor's places than this is no candidate. */

@@ -44,10 +44,11 @@ typedef struct tune_capability {
   const char *name;
   const char *what; /* is measured */
   tune_place place;
-  int64_t gpu_size, gpu_other, host_size; /* where none is given; 0: not on such devices, or no other workload */
-  int dimensions[TUNE_BUFFERS];           /* of the operands: n, or n × n elements; 0: none */
-  davit_status (*open)(tuning *t);        /* what operands are not; NULL: nothing */
-  davit_status (*work)(tuning *t);        /* with n = t->n, once, or enqueued */
+  int64_t gpu_size, gpu_other,
+      host_size;                   /* where none is given; 0: not on such devices, or no other workload */
+  int dimensions[TUNE_BUFFERS];    /* of the operands: n, or n × n elements; 0: none */
+  davit_status (*open)(tuning *t); /* what operands are not; NULL: nothing */
+  davit_status (*work)(tuning *t); /* with n = t->n, once, or enqueued */
   tune_parameter parameters[TUNE_MOST_AXES];
 } tune_capability;
 

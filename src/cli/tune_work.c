@@ -64,6 +64,11 @@ static davit_status enqueue_reduce(tuning *t) {
   return davit_queue_reduce(t->queue, DAVIT_SUM, DAVIT_DOUBLE, t->n, t->operand[0], t->operand[1], NULL);
 }
 
+static davit_status enqueue_scan(tuning *t) {
+  return davit_queue_scan(t->queue, DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, t->n, t->operand[0],
+                          t->operand[1], NULL);
+}
+
 static davit_status enqueue_stencil(tuning *t) {
   const int64_t n = t->n;
   return davit_queue_stencil(t->queue, DAVIT_DOUBLE, n, n, t->operand[0], n, NULL, t->operand[1], n,
@@ -84,10 +89,10 @@ static davit_status enqueue_covariance(tuning *t) {
 
 static davit_status work_closest_pair(tuning *t) {
   davit_closest_pair_result pair;
-  return davit_closest_pair(
-      DAVIT_DOUBLE, 2, t->n / 2, t->operand[0], &pair,
-      &(davit_closest_pair_options){
-          .devices = t->job.devices.ids, .device_count = 1, .algorithm = DAVIT_CLOSEST_PAIR_GRID});
+  return davit_closest_pair(DAVIT_DOUBLE, 2, t->n / 2, t->operand[0], &pair,
+                            &(davit_closest_pair_options){.devices = t->job.devices.ids,
+                                                          .device_count = 1,
+                                                          .algorithm = DAVIT_CLOSEST_PAIR_GRID});
 }
 
 /* ---- align: n residues of targets; a query of PROTEIN residues, in the other workload of LONG_PROTEIN ---- */
@@ -125,9 +130,8 @@ static davit_status open_align(tuning *t) {
     status = davit_align_matrix_find("BLOSUM62", &t->matrix);
   t->scoring = (davit_align_scoring){
       .symbols = t->matrix.symbols, .matrix = t->matrix.scores, .gap_open = 11, .gap_extend = 1};
-  const davit_align_sequences targets = {.count = count,
-                                         .offsets = (int64_t *)(void *)t->operand[1],
-                                         .symbols = bytes_of(t->operand[0])};
+  const davit_align_sequences targets = {
+      .count = count, .offsets = (int64_t *)(void *)t->operand[1], .symbols = bytes_of(t->operand[0])};
   return status == DAVIT_SUCCESS
              ? davit_align_database_create(
                    &targets, t->matrix.symbols, &t->database,
@@ -148,10 +152,10 @@ enum { WINDOW = 200, EFFECT = 108, WIDTH = 62, PERMUTATIONS = 10000 };
 static davit_status open_detect(tuning *t) {
   const int64_t windows = t->now->size > t->now->other ? t->now->size : t->now->other,
                 count = windows * WINDOW * WIDTH;
-  davit_status status =
-      davit_malloc((size_t)count * sizeof(float), DAVIT_PAGEABLE, (void **)&t->operand[0]);
+  davit_status status = davit_malloc((size_t)count * sizeof(float), DAVIT_PAGEABLE, (void **)&t->operand[0]);
   if (status == DAVIT_SUCCESS)
-    status = davit_malloc((size_t)windows * sizeof(davit_detect_hit), DAVIT_PAGEABLE, (void **)&t->operand[1]);
+    status =
+        davit_malloc((size_t)windows * sizeof(davit_detect_hit), DAVIT_PAGEABLE, (void **)&t->operand[1]);
   if (status == DAVIT_SUCCESS)
     status = davit_random(DAVIT_FLOAT, count, 1, t->operand[0]);
   const davit_detect_effect effect = {EFFECT, (const float *)(const void *)t->operand[0]};
@@ -173,52 +177,183 @@ static davit_status work_detect(tuning *t) {
 
 enum { MIB = 1 << 17 }; /* doubles */
 
-#define PARAMETERS(...)                                                                                      \
-  .parameters = {                                                                                            \
-    __VA_ARGS__                                                                                              \
-  }
+#define PARAMETERS(...) .parameters = {__VA_ARGS__}
 const tune_capability tune_capabilities[] = {
-    {"gemm", "product of two n x n matrices", TUNE_PINNED, 8192, 0, 1024, {2, 2, 2}, NULL, work_gemm,
+    {"gemm",
+     "product of two n x n matrices",
+     TUNE_PINNED,
+     8192,
+     0,
+     1024,
+     {2, 2, 2},
+     NULL,
+     work_gemm,
      PARAMETERS({"tile", TUNE_HOSTS | TUNE_GPUS, TUNE_FINER, false})},
-    {"gemv", "n x n matrix times a vector", TUNE_PINNED, 16384, 0, 4096, {2, 1, 1}, NULL, work_gemv,
+    {"gemv",
+     "n x n matrix times a vector",
+     TUNE_PINNED,
+     16384,
+     0,
+     4096,
+     {2, 1, 1},
+     NULL,
+     work_gemv,
      PARAMETERS({"chunk", TUNE_ALL, TUNE_DOUBLING, false})},
-    {"axpy", "y += a x, vectors of n", TUNE_PINNED, 256 * MIB, 0, 64 * MIB, {1, 1, 0}, NULL, work_axpy,
+    {"axpy",
+     "y += a x, vectors of n",
+     TUNE_PINNED,
+     256 * MIB,
+     0,
+     64 * MIB,
+     {1, 1, 0},
+     NULL,
+     work_axpy,
      PARAMETERS({"chunk", TUNE_ALL, TUNE_DOUBLING, false})},
-    {"reduce", "sum of n numbers on a device", TUNE_ON_DEVICE, 2048 * MIB, 32 * MIB, 0, {1, 1, 0}, NULL,
+    {"reduce",
+     "sum of n numbers on a device",
+     TUNE_ON_DEVICE,
+     2048 * MIB,
+     32 * MIB,
+     0,
+     {1, 1, 0},
+     NULL,
      enqueue_reduce,
      PARAMETERS({"teams", TUNE_GPUS, TUNE_COUNTING, false}, {"lines", TUNE_GPUS, TUNE_DOUBLING, false})},
-    {"reduce", "sum of n numbers on the host", TUNE_PINNED, 512 * MIB, 0, 64 * MIB, {1, 0, 0}, NULL,
-     work_reduce, PARAMETERS({"piece_bytes", TUNE_GPUS, TUNE_DOUBLING, false})},
-    {"scan", "prefix sums of n numbers on the host", TUNE_PINNED, 256 * MIB, 0, 64 * MIB, {1, 1, 0}, NULL,
-     work_scan, PARAMETERS({"piece_bytes", TUNE_GPUS, TUNE_DOUBLING, false})},
-    {"stencil", "3 x 3 stencil of an n x n matrix on a device", TUNE_ON_DEVICE, 12288, 2048, 0, {2, 2, 0},
-     NULL, enqueue_stencil,
+    {"reduce",
+     "sum of n numbers on the host",
+     TUNE_PINNED,
+     512 * MIB,
+     0,
+     64 * MIB,
+     {1, 0, 0},
+     NULL,
+     work_reduce,
+     PARAMETERS({"piece_bytes", TUNE_GPUS, TUNE_DOUBLING, false})},
+    {"scan",
+     "prefix sums of n numbers on a device",
+     TUNE_ON_DEVICE,
+     1024 * MIB,
+     32 * MIB,
+     0,
+     {1, 1, 0},
+     NULL,
+     enqueue_scan,
+     PARAMETERS({"team_threads", TUNE_GPUS, TUNE_DOUBLING, false},
+                {"rows", TUNE_GPUS, TUNE_DOUBLING, false})},
+    {"scan",
+     "prefix sums of n numbers on the host",
+     TUNE_PINNED,
+     256 * MIB,
+     0,
+     64 * MIB,
+     {1, 1, 0},
+     NULL,
+     work_scan,
+     PARAMETERS({"piece_bytes", TUNE_GPUS, TUNE_DOUBLING, false})},
+    {"stencil",
+     "3 x 3 stencil of an n x n matrix on a device",
+     TUNE_ON_DEVICE,
+     12288,
+     2048,
+     0,
+     {2, 2, 0},
+     NULL,
+     enqueue_stencil,
      PARAMETERS({"team_threads", TUNE_GPUS, TUNE_DOUBLING, false},
                 {"columns", TUNE_GPUS, TUNE_DOUBLING, false})},
-    {"stencil", "3 x 3 stencil of an n x n matrix on the host", TUNE_PINNED, 8192, 0, 4096, {2, 2, 0}, NULL,
+    {"stencil",
+     "3 x 3 stencil of an n x n matrix on the host",
+     TUNE_PINNED,
+     8192,
+     0,
+     4096,
+     {2, 2, 0},
+     NULL,
      work_stencil,
      PARAMETERS({"chunk_bytes", TUNE_ALL, TUNE_DOUBLING, false},
                 {"threads", TUNE_HOST_ALONE | TUNE_HOSTS, TUNE_COUNTING, false})},
-    {"atax", "A (A' x), an n x n matrix on a device", TUNE_ON_DEVICE, 8192, 2048, 0, {2, 1, 1}, NULL,
-     enqueue_atax, PARAMETERS({"teams", TUNE_GPUS, TUNE_COUNTING, true})},
-    {"atax", "A (A' x), an n x n matrix on the host", TUNE_PINNED, 8192, 0, 4096, {2, 1, 1}, NULL, work_atax,
+    {"atax",
+     "A (A' x), an n x n matrix on a device",
+     TUNE_ON_DEVICE,
+     8192,
+     2048,
+     0,
+     {2, 1, 1},
+     NULL,
+     enqueue_atax,
+     PARAMETERS({"teams", TUNE_GPUS, TUNE_COUNTING, true})},
+    {"atax",
+     "A (A' x), an n x n matrix on the host",
+     TUNE_PINNED,
+     8192,
+     0,
+     4096,
+     {2, 1, 1},
+     NULL,
+     work_atax,
      PARAMETERS({"chunk_bytes", TUNE_HOSTS | TUNE_GPUS, TUNE_DOUBLING, false},
                 {"threads", TUNE_HOST_ALONE | TUNE_HOSTS, TUNE_COUNTING, false})},
-    {"covariance", "covariance of n observations of n variables on a device", TUNE_ON_DEVICE, 3000, 1000, 0,
-     {2, 2, 0}, NULL, enqueue_covariance, PARAMETERS({"teams", TUNE_GPUS, TUNE_COUNTING, false})},
-    {"covariance", "covariance of n observations of n variables on the host", TUNE_PINNED, 6000, 0, 1000,
-     {2, 2, 0}, NULL, work_covariance,
-     PARAMETERS({"panel", TUNE_HOSTS | TUNE_GPUS, TUNE_FINER, false})},
-    {"align", "a protein of 300 residues against n residues", TUNE_PAGEABLE, 1 << 26, 1 << 26, 0,
-     {0, 0, 0}, open_align, work_align,
-     PARAMETERS({"team_threads", TUNE_GPUS, TUNE_DOUBLING, false}, {"teams", TUNE_GPUS, TUNE_COUNTING, true})},
-    {"detect", "an effect in n windows, 10000 permutations", TUNE_PAGEABLE, 400, 60, 0, {0, 0, 0},
-     open_detect, work_detect, PARAMETERS({"team_threads", TUNE_GPUS, TUNE_DOUBLING, false})},
-    {"closest_pair", "closest pair of n / 2 points of the plane on a device", TUNE_ON_DEVICE, 32 * MIB,
-     8 * MIB, 0, {1, 0, 0}, NULL, work_closest_pair,
+    {"covariance",
+     "covariance of n observations of n variables on a device",
+     TUNE_ON_DEVICE,
+     3000,
+     1000,
+     0,
+     {2, 2, 0},
+     NULL,
+     enqueue_covariance,
      PARAMETERS({"teams", TUNE_GPUS, TUNE_COUNTING, false})},
-    {"copy", "copy of n pageable numbers to a device", TUNE_PAGEABLE, 256 * MIB, 0, 0, {1, 1, 0}, NULL,
-     work_copy, PARAMETERS({"stage_bytes", TUNE_GPUS, TUNE_DOUBLING, false})},
+    {"covariance",
+     "covariance of n observations of n variables on the host",
+     TUNE_PINNED,
+     6000,
+     0,
+     1000,
+     {2, 2, 0},
+     NULL,
+     work_covariance,
+     PARAMETERS({"panel", TUNE_HOSTS | TUNE_GPUS, TUNE_FINER, false})},
+    {"align",
+     "a protein of 300 residues against n residues",
+     TUNE_PAGEABLE,
+     1 << 26,
+     1 << 26,
+     0,
+     {0, 0, 0},
+     open_align,
+     work_align,
+     PARAMETERS({"team_threads", TUNE_GPUS, TUNE_DOUBLING, false},
+                {"teams", TUNE_GPUS, TUNE_COUNTING, true})},
+    {"detect",
+     "an effect in n windows, 10000 permutations",
+     TUNE_PAGEABLE,
+     400,
+     60,
+     0,
+     {0, 0, 0},
+     open_detect,
+     work_detect,
+     PARAMETERS({"team_threads", TUNE_GPUS, TUNE_DOUBLING, false})},
+    {"closest_pair",
+     "closest pair of n / 2 points of the plane on a device",
+     TUNE_ON_DEVICE,
+     32 * MIB,
+     8 * MIB,
+     0,
+     {1, 0, 0},
+     NULL,
+     work_closest_pair,
+     PARAMETERS({"teams", TUNE_GPUS, TUNE_COUNTING, false})},
+    {"copy",
+     "copy of n pageable numbers to a device",
+     TUNE_PAGEABLE,
+     256 * MIB,
+     0,
+     0,
+     {1, 1, 0},
+     NULL,
+     work_copy,
+     PARAMETERS({"stage_bytes", TUNE_GPUS, TUNE_DOUBLING, false})},
     {NULL, NULL, TUNE_PINNED, 0, 0, 0, {0}, NULL, NULL, PARAMETERS({NULL, 0, TUNE_DOUBLING, false})}};
 
 /* ---- operands ---- */

@@ -143,9 +143,8 @@ void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *mod
     if (is_single(type) && device->shares_host_memory)
       model->device[i].rate *= 2;
     if (is_single(type) && !device->shares_host_memory)
-      model->device[i].rate =
-          MEGA * (double)dvt_tuned(devices[i], DVT_TUNE_GEMM_SINGLE_RATE,
-                                   (int64_t)(model->device[i].rate / MEGA));
+      model->device[i].rate = MEGA * (double)dvt_tuned(devices[i], DVT_TUNE_GEMM_SINGLE_RATE,
+                                                       (int64_t)(model->device[i].rate / MEGA));
     if (type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE)
       model->device[i].rate /= 4; /* four products of real numbers for one */
   }

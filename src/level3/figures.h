@@ -14,7 +14,13 @@
 
 /* What figures are measured with: the machine, or a test's. All functions store seconds. `index` is the device's
  * in the list of devices. */
-typedef enum dvt_meter_way { DVT_METER_UP, DVT_METER_DOWN, DVT_METER_BOTH, DVT_METER_PEER, DVT_METER_MEMORY } dvt_meter_way;
+typedef enum dvt_meter_way {
+  DVT_METER_UP,
+  DVT_METER_DOWN,
+  DVT_METER_BOTH,
+  DVT_METER_PEER,
+  DVT_METER_MEMORY
+} dvt_meter_way;
 
 typedef struct dvt_meter {
   void *state;

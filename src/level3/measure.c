@@ -133,8 +133,7 @@ static davit_status copy_all(void *state, double bytes, double *seconds) {
   for (int i = 0; i <= TIMES; i++) {
     const double start = now();
     for (int d = 0; d < b->count; d++)
-      DVT_TRY(enqueue_copies(
-          b, &(request){d, DVT_METER_UP, (size_t)bytes, 1, (size_t)bytes, 1}));
+      DVT_TRY(enqueue_copies(b, &(request){d, DVT_METER_UP, (size_t)bytes, 1, (size_t)bytes, 1}));
     for (int d = 0; d < b->count; d++)
       DVT_TRY(wait_for(b, d));
     if (i > 0)
@@ -236,7 +235,8 @@ static davit_status choose_side(bench *b) {
 
 static davit_status open_device(bench *b, int index) {
   const int device = b->devices[index];
-  const size_t bytes = 3 * matrix_bytes(b) > 2 * (size_t)MOST_BYTES ? 3 * matrix_bytes(b) : 2 * (size_t)MOST_BYTES;
+  const size_t bytes =
+      3 * matrix_bytes(b) > 2 * (size_t)MOST_BYTES ? 3 * matrix_bytes(b) : 2 * (size_t)MOST_BYTES;
   for (int i = 0; i < 2; i++)
     DVT_TRY(dvt_stream_acquire(device, &b->stream[index][i]));
   DVT_TRY(davit_malloc(bytes, device, (void **)&b->memory[index]));
@@ -301,7 +301,8 @@ static davit_status measure_all(bench *b) {
   DVT_TRY(dvt_figures_of_host(&meter, &host));
   DVT_TRY(keep(DAVIT_HOST, &host));
   for (int i = 0; i < b->count; i++) {
-    const dvt_device *one = dvt_device_find(b->devices[i]), *next = dvt_device_find(b->devices[(i + 1) % b->count]);
+    const dvt_device *one = dvt_device_find(b->devices[i]),
+                     *next = dvt_device_find(b->devices[(i + 1) % b->count]);
     bool known = false;
     for (int k = 0; k < i; k++)
       known |= strcmp(dvt_device_find(b->devices[k])->info.name, one->info.name) == 0;
