@@ -174,9 +174,10 @@ static davit_status measure_links(const dvt_meter *m, int index, bool peer, dvt_
   const double bytes = 256 << 20, few = 4096, row = 2048, cols = 32768;
   double latency, seconds, up;
   DVT_TRY(m->copy(m->state, index, DVT_METER_UP, few, 1, false, COPIES, &latency));
-  set(f, DVT_TUNE_GEMM_LATENCY, latency, NANO);
   DVT_TRY(m->copy(m->state, index, DVT_METER_UP, bytes, 1, false, 1, &seconds));
   up = bytes / fmax(seconds - latency, 0.5 * seconds);
+  latency = fmax(latency - few / up, 0);
+  set(f, DVT_TUNE_GEMM_LATENCY, latency, NANO);
   set(f, DVT_TUNE_GEMM_UP, up, MEGA);
   DVT_TRY(m->copy(m->state, index, DVT_METER_DOWN, bytes, 1, false, 1, &seconds));
   set(f, DVT_TUNE_GEMM_DOWN, bytes / fmax(seconds - latency, 0.5 * seconds), MEGA);
@@ -198,8 +199,9 @@ static davit_status measure_links(const dvt_meter *m, int index, bool peer, dvt_
 static davit_status measure_products(const dvt_meter *m, int index, dvt_figures *f) {
   enum { ROUNDS = 20 };
   const double n = m->most, side = n / 16, shallow = n / 64, tiny = 16;
-  double whole_time, narrow, flat, launch, single, rate = 1, area = 1, depth = 1;
-  DVT_TRY(m->product(m->state, index, DAVIT_DOUBLE, tiny, tiny, tiny, &launch));
+  double whole_time, narrow, flat, single, least, launch, rate = 1, area = 1, depth = 1;
+  DVT_TRY(m->product(m->state, index, DAVIT_DOUBLE, tiny, tiny, tiny, &least));
+  launch = least;
   DVT_TRY(m->product(m->state, index, DAVIT_DOUBLE, side, side, n, &narrow));
   DVT_TRY(m->product(m->state, index, DAVIT_DOUBLE, n, n, shallow, &flat));
   DVT_TRY(m->product(m->state, index, DAVIT_DOUBLE, n, n, n, &whole_time));
@@ -208,6 +210,7 @@ static davit_status measure_products(const dvt_meter *m, int index, dvt_figures 
     const double large = (1 + area / (n * n)) * (1 + depth / n);
     rate = 2 * n * n * n / (whole_time - launch) * large;
     area = fmax(side * side * ((narrow - launch) * rate / (2 * side * side * n * (1 + depth / n)) - 1), 1);
+    launch = fmax(least - 2 * tiny * tiny * tiny / rate * (1 + area / (tiny * tiny)) * (1 + depth / tiny), 0);
     depth = fmax(shallow * ((flat - launch) * rate / (2 * n * n * shallow * (1 + area / (n * n))) - 1), 1);
   }
   set(f, DVT_TUNE_GEMM_RATE, rate, MEGA);
