@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the study's pages and of docs/scaling.md, made from the newest results that have them; bench/plot.py tables writes them.
+"""The tables of the study's pages, of docs/scaling.md and docs/tuning.md, made from the newest results that have them; bench/plot.py tables writes them.
 
 A block of a page, `<!-- figures:NAME -->` to `<!-- end -->`, is what TABLES[NAME]() returns. What the sources printed
 stands here beside what was measured.
@@ -327,6 +327,38 @@ def queue_summary():
 
 
 LADDER, CLOSEST = "reduction-ladder", "closest-study"
+# ---- tuning ----
+
+def microseconds(value):
+    return f"{value / 1000:.3f} ms" if value >= 1000 else f"{value:.1f} µs"
+
+
+def tuned(rows):
+    lines = [(row["capability"], row["what"], row["n"],
+              row["trials"] + row["pruned"], row["pruned"], row["runs"], microseconds(row["own_us"]), row["found"],
+              f"{row['gain']:.3f}") for row in rows]
+    return markdown(("capability", "measured", "n", "shapes", "that do not fit", "runs", "own choice", "found", "gain"), lines)
+
+
+def tune_block(machine):
+    def block():
+        name, rows = results("tune", "searches", machine)
+        if not rows:
+            return f"No result has this table yet; `bench/tune.py` measures it on an {machine.upper()}."
+        _, model_rows = results("tune", "model", machine)
+        figures = results("tune", "figures", machine)[1]
+        text = f"{tuned(rows)}\n\n(`bench/results/{name}`)"
+        if figures:
+            text += "\n\nFigures of gemm's model: " + ", ".join(f"`{row['parameter']}` {row['value']}" for row in figures) + "."
+        for row in model_rows:
+            text += (f" Products of {row['n']}: {microseconds(row['candidate_us'])} with them, "
+                     f"{microseconds(row['candidate_own_us'])} without; of {row['other_n']}: "
+                     f"{microseconds(row['other_candidate_us'])} and {microseconds(row['other_candidate_own_us'])}. "
+                     + ("They are used." if row["kept"] else "They are not used."))
+        return text
+    return block
+
+
 TABLES = {
     "ladder": made_from(LADDER, "ladder", ladder),
     "ladder-blocks": made_from(LADDER, "blocks", by_column("kernel", "block", RATE, "b = {}")),
@@ -394,6 +426,8 @@ TABLES = {
     "scaling-h200-strong": of_runs("h200", scaling("strong")),
     "scaling-h200-weak": of_runs("h200", scaling("weak")),
     "scaling-h200-error": of_runs("h200", model.check_table),
+    "tune-h200": tune_block("h200"),
+    "tune-h100": tune_block("h100"),
     "scaling-inputs": lambda: model.inputs_table(model.scenarios()),
     "scaling-model-strong": predicted(0, False),
     "scaling-model-weak": predicted(0, True),
@@ -412,7 +446,7 @@ def rewritten(text):
 def write(check):
     """Rewrites the pages, or says which ones are old. Returns the exit status."""
     old = []
-    for page in [*sorted((ROOT / "bench/study").rglob("*.md")), ROOT / "docs/scaling.md"]:
+    for page in [*sorted((ROOT / "bench/study").rglob("*.md")), ROOT / "docs/scaling.md", ROOT / "docs/tuning.md"]:
         text = page.read_text()
         new = rewritten(text)
         if new != text:

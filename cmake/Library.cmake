@@ -30,7 +30,7 @@ set_source_files_properties(src/fftw.c PROPERTIES COMPILE_DEFINITIONS "DAVIT_FFT
 # runtime manages. A bare region does not start that part of the runtime, so the optimiser concludes that the region
 # is never entered, and removes its body without a warning.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
-foreach(name align_stream align_wave atax closest_pair covariance detect_stream reduce scan stencil)
+foreach(name align_stream align_wave atax closest_pair covariance detect_stream reduce scan scan_shapes stencil)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS ${DAVIT_BARE_COMPILE})
 endforeach()
 # Alignment's kernels keep a row of columns in registers. With at most 128 registers a thread, each of a

@@ -6,6 +6,7 @@
 #include <davit/align.h>
 
 #include "offload/align_pass.h"
+#include "offload/runtime/launch.h"
 #include "src/base/operation.h"
 
 /* The query, and what columns score. */
@@ -54,6 +55,7 @@ typedef struct dvt_align_work {
   const dvt_align_targets *targets;
   const dvt_align_device *device; /* not read on the CPU */
   int32_t *scores;                /* the host's, best pinned, in the order of the targets */
+  int64_t threads, teams;         /* of a GPU's team; teams at most; 0: davit's own choice */
 } dvt_align_work;
 
 /* Its forms. All wait for the scores. The stream form leaves a query that its kernels cannot take to the
@@ -61,5 +63,9 @@ typedef struct dvt_align_work {
 davit_status dvt_align_host(const dvt_site *site, const void *work);
 davit_status dvt_align_stream(const dvt_site *site, const void *work);
 davit_status dvt_align_region(const dvt_site *site, const void *work);
+
+/* What the kernel for so many columns takes of the stream's device, for an alphabet of so many symbols. */
+davit_status dvt_align_fit(dvt_stream *stream, int64_t columns, int symbols, int64_t threads,
+                           dvt_kernel_fit *fit);
 
 #endif

@@ -15,9 +15,9 @@
 #include "src/base/error.h"
 
 enum {
-  SEARCH_THREADS = 256,
-  WIDE_COLUMNS = 16, /* of a lane, where scores have 32 bits */
-  PAIR_THREADS = 128,
+  SEARCH_THREADS = 256,  /* at most */
+  WIDE_COLUMNS = 16,     /* of a lane, where scores have 32 bits */
+  PAIR_THREADS = 128,    /* measured on an H200; `davit tune` may have found others */
   BORDER_BYTES = 8,      /* of a row */
   BORDER_ROWS = 1 << 27, /* of the targets that go through the strips together */
   MAX_SCORE = 1 << 30    /* so that no sum in 32 bits overflows, for any cost of gaps */
@@ -61,6 +61,11 @@ static way way_of(const dvt_align_query *q, bool pairs) {
   }
   w.profile_bytes = (size_t)((q->scoring->symbols + 1) * w.shape.lanes * w.shape.chunk);
   return w;
+}
+
+/* Whole warps, and whole groups of lanes. */
+static int threads_of(int64_t wanted) {
+  return wanted > 0 ? (int)dvt_at_least(dvt_at_most(wanted, SEARCH_THREADS) / 32, 1) * 32 : PAIR_THREADS;
 }
 
 static bool fits_pairs(const dvt_align_query *q) {
@@ -185,27 +190,41 @@ typedef struct search {
   const dvt_align_device *device;
   const dvt_align_query *query;
   stream_memory memory;
+  int threads;   /* of a team */
+  int64_t teams; /* at most; 0: as many as run at once */
   const int32_t *list;
   int64_t first, count;
 } search;
 
-static davit_status launch_strip(const search *s, const way *w, int64_t strip, int64_t first, int64_t count) {
+static dvt_kernel *kernel_of(const way *w) {
   static dvt_kernel kernels[DVT_SHAPES] = {DVT_KERNEL(search_region_two_16), DVT_KERNEL(search_region_two_20),
                                            DVT_KERNEL(search_region_two_24), DVT_KERNEL(search_region_two_28),
                                            DVT_KERNEL(search_region_two_32)};
   static dvt_kernel wide = DVT_KERNEL(search_region_one_16);
-  dvt_kernel *kernel = w->pairs ? &kernels[w->shape.index] : &wide;
+  return w->pairs ? &kernels[w->shape.index] : &wide;
+}
+
+static davit_status launch_strip(const search *s, const way *w, int64_t strip, int64_t first, int64_t count) {
+  dvt_kernel *kernel = kernel_of(w);
   int residents;
-  DVT_TRY(dvt_launch_residents(kernel, s->stream, PAIR_THREADS, w->profile_bytes, &residents));
-  const int64_t groups = PAIR_THREADS / w->shape.lanes, items = dvt_divide_up(count, w->pairs ? 2 : 1);
+  DVT_TRY(dvt_launch_residents(kernel, s->stream, s->threads, w->profile_bytes, &residents));
+  const int64_t most = s->teams > 0 ? dvt_at_most(s->teams, residents) : residents,
+                groups = s->threads / w->shape.lanes, items = dvt_divide_up(count, w->pairs ? 2 : 1);
   const davit_align_scoring *scoring = s->query->scoring;
   return dvt_launch(
-      kernel, s->stream, dvt_at_most(residents, dvt_divide_up(items, groups)), PAIR_THREADS, w->profile_bytes,
+      kernel, s->stream, dvt_at_most(most, dvt_divide_up(items, groups)), s->threads, w->profile_bytes,
       DVT_ARGUMENTS(s->memory.profiles + (size_t)strip * w->profile_bytes, scoring->symbols,
                     w->shape.lanes * w->shape.chunk, s->device->symbols, s->device->offsets,
                     s->list ? s->memory.list : NULL, first, count, s->device->scores, s->memory.border,
-                    strip > 0, strip + 1 < w->strips, w->shape.lanes, PAIR_THREADS,
+                    strip > 0, strip + 1 < w->strips, w->shape.lanes, s->threads,
                     dvt_at_most(scoring->gap_open, MAX_SCORE), dvt_at_most(scoring->gap_extend, MAX_SCORE)));
+}
+
+davit_status dvt_align_fit(dvt_stream *stream, int64_t columns, int symbols, int64_t threads,
+                           dvt_kernel_fit *fit) {
+  const davit_align_scoring scoring = {.symbols = symbols};
+  const way w = way_of(&(dvt_align_query){.scoring = &scoring, .m = columns}, true);
+  return dvt_launch_fit_of(kernel_of(&w), stream, threads_of(threads), w.profile_bytes, fit);
 }
 
 static int64_t target_at(const search *s, int64_t i) {
@@ -299,6 +318,8 @@ davit_status dvt_align_stream(const dvt_site *site, const void *work) {
               .device = a->device,
               .query = a->query,
               .memory = lay_out(a->targets, a->query, memory),
+              .threads = threads_of(a->threads),
+              .teams = a->teams,
               .count = a->targets->count};
   int32_t *list = dvt_allocate((size_t)a->targets->count + 1, sizeof *list);
   void *staging = dvt_allocate(s.memory.waves ? dvt_align_wave_staging_bytes(a->query->m) : 1, 1);

@@ -105,9 +105,9 @@ static int choose(const dvt_atax *g, int *threads) {
   return chosen;
 }
 
-/* Whether one pass is possible: a column fits, and the device has the team memory for the group that comes, x
- * if registers do not hold it, and two sets of the warps' sums. */
-static bool make_plan(const dvt_site *site, const dvt_atax *g, plan *p) {
+/* Whether a column fits a team. Its memory is for the group that comes, x if registers do not hold it, and two
+ * sets of the warps' sums. */
+static bool shape_plan(const dvt_atax *g, plan *p) {
   const size_t element = davit_type_bytes(g->type);
   const int k = g->trans == 'T' ? choose(g, &p->threads) : -1;
   if (k < 0)
@@ -117,13 +117,27 @@ static bool make_plan(const dvt_site *site, const dvt_atax *g, plan *p) {
   p->pitch = p->threads * s.slots * (16 / (int64_t)element);
   p->team_bytes = (size_t)(HELD + (s.columns == 1 ? s.slots : 0)) * 16 * (size_t)p->threads +
                   2 * (size_t)s.columns * (size_t)(p->threads / 32) * element;
+  p->teams = (int)dvt_at_most(INT32_MAX, dvt_divide_up(g->n, s.columns));
+  return true;
+}
+
+/* Whether one pass is possible: a column fits, and the device has the team memory. */
+static bool make_plan(const dvt_site *site, const dvt_atax *g, plan *p) {
   int residents;
-  if (dvt_launch_residents(p->kernel, site->stream, p->threads, p->team_bytes, &residents) != DAVIT_SUCCESS)
+  if (!shape_plan(g, p) ||
+      dvt_launch_residents(p->kernel, site->stream, p->threads, p->team_bytes, &residents) != DAVIT_SUCCESS)
     return false;
-  p->teams = (int)dvt_at_most(residents, dvt_divide_up(g->n, s.columns));
+  p->teams = (int)dvt_at_most(p->teams, residents);
   if (g->teams > 0)
     p->teams = (int)dvt_at_most(p->teams, g->teams);
   return true;
+}
+
+davit_status dvt_atax_fit(dvt_stream *stream, const dvt_atax *g, dvt_kernel_fit *fit) {
+  plan p;
+  return shape_plan(g, &p)
+             ? dvt_launch_fit_of(p.kernel, stream, p.threads, p.team_bytes, fit)
+             : davit_fail(DAVIT_UNSUPPORTED, "atax: no team holds a column of %lld", (long long)g->m);
 }
 
 static davit_status one_pass(const dvt_site *site, const dvt_atax *g, const plan *p) {

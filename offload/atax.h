@@ -6,6 +6,7 @@
 
 #include <davit/atax.h>
 
+#include "offload/runtime/launch.h"
 #include "src/base/operation.h"
 
 typedef struct dvt_atax {
@@ -32,5 +33,8 @@ static inline int64_t dvt_atax_outer(const dvt_atax *g) {
 /* On a GPU: enqueued on the site's stream, or as target regions, which run on any device. */
 davit_status dvt_atax_device(const dvt_site *site, const void *atax);
 davit_status dvt_atax_host(const dvt_site *site, const void *atax);
+
+/* What the one-pass kernel for that shape takes of the stream's device. DAVIT_UNSUPPORTED: there is none. */
+davit_status dvt_atax_fit(dvt_stream *stream, const dvt_atax *g, dvt_kernel_fit *fit);
 
 #endif

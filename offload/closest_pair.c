@@ -204,6 +204,11 @@ static davit_status run_step(const dvt_closest_site *site, step which, work w) {
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_closest_fit(dvt_stream *stream, davit_type type, int dim, dvt_kernel_fit *fit) {
+  const dvt_closest_site site = {.type = type, .dim = dim};
+  return dvt_launch_fit_of(kind_of(&site)->step[SEARCH_DENSE].kernel, stream, THREADS, 0, fit);
+}
+
 /* Every byte of the words gets the value. */
 static davit_status fill_words(const dvt_closest_site *site, uint32_t *words, int64_t count, uint8_t value) {
   const size_t bytes = (size_t)count * sizeof *words;

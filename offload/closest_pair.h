@@ -8,6 +8,7 @@
 #define DAVIT_OFFLOAD_CLOSEST_PAIR_H
 
 #include "offload/closest_pair_state.h"
+#include "offload/runtime/launch.h"
 #include "offload/runtime/stream.h"
 
 typedef enum dvt_closest_stage {
@@ -41,6 +42,9 @@ size_t dvt_closest_bytes(const dvt_closest_site *site, dvt_closest_stage last);
 /* Points of a sample, which grow with each of DVT_CLOSEST_ROUNDS rounds. */
 enum { DVT_CLOSEST_ROUNDS = 2 };
 int64_t dvt_closest_sample(int64_t n, int round);
+
+/* What the search of a dense grid takes of the stream's device. */
+davit_status dvt_closest_fit(dvt_stream *stream, davit_type type, int dim, dvt_kernel_fit *fit);
 
 /* Does the stage and waits for it. */
 davit_status dvt_closest_perform(const dvt_closest_site *site, dvt_closest_stage stage,

@@ -29,14 +29,14 @@ enum {
   TEAM = 256, /* threads: 32 lanes by GROUPS */
   GROUPS = TEAM / 32,
   MAX_TEAMS = 1 << 20,
-  WANTED_TEAMS = 2048, /* where work can be shared as finely as one likes */
+  WANTED_TEAMS = 2048, /* where work can be shared as finely as one likes; `davit tune` may know better */
   MAX_SHARES = 64,
   BLOCK = 512 /* columns */
 };
 
 /* Shares of the observations, where variables are rows. */
 static int64_t share_count(const dvt_covariance *g) {
-  int64_t wanted = WANTED_TEAMS / dvt_at_least(dvt_divide_up(g->cols, 32), 1);
+  int64_t wanted = (g->teams > 0 ? g->teams : WANTED_TEAMS) / dvt_at_least(dvt_divide_up(g->cols, 32), 1);
   return dvt_at_least(dvt_at_most(dvt_at_most(wanted, MAX_SHARES), dvt_divide_up(g->rows, 4 * GROUPS)), 1);
 }
 
@@ -49,6 +49,11 @@ size_t dvt_centre_scratch(const dvt_covariance *g) {
 
 #define EACH "offload/covariance.inc"
 #include "offload/each_floating.inc"
+
+davit_status dvt_centre_fit(dvt_stream *stream, davit_type type, dvt_kernel_fit *fit) {
+  static dvt_kernel kernels[2] = {DVT_KERNEL(float_add_rows_region), DVT_KERNEL(double_add_rows_region)};
+  return dvt_launch_fit_of(&kernels[type == DAVIT_DOUBLE], stream, TEAM, 0, fit);
+}
 
 davit_status dvt_centre(const dvt_site *site, const dvt_covariance *g, void *scratch) {
   return (g->type == DAVIT_DOUBLE ? double_centre : float_centre)(site, g, scratch);

@@ -10,6 +10,7 @@
 #include <davit/covariance.h>
 #include <stdbool.h>
 
+#include "offload/runtime/launch.h"
 #include "src/base/operation.h"
 
 typedef struct dvt_covariance {
@@ -24,11 +25,15 @@ typedef struct dvt_covariance {
   davit_covariance_form triangle;
   void *s;
   int64_t lds;
+  int64_t teams; /* of a GPU, that share the centring where variables are rows; 0: davit's own choice */
 } dvt_covariance;
 
 /* Centring of op(D) into centred, which may be D, and mean; neither is NULL. Needs scratch. */
 size_t dvt_centre_scratch(const dvt_covariance *g);
 davit_status dvt_centre(const dvt_site *site, const dvt_covariance *g, void *scratch);
+
+/* What the kernel that sums the observations takes of the stream's device. */
+davit_status dvt_centre_fit(dvt_stream *stream, davit_type type, dvt_kernel_fit *fit);
 
 /* Columns [begin, end) of the lower triangle of S, from the centred data: rows from `begin` on, to `s`. What
  * stands above the diagonal there is undefined afterwards. */

@@ -9,6 +9,7 @@
 
 #include <davit/detect.h>
 
+#include "offload/runtime/launch.h"
 #include "src/base/operation.h"
 
 /* An effect's frames among those of all effects. */
@@ -30,7 +31,8 @@ typedef struct dvt_detect_task {
   const uint16_t *orders; /* runs x window; order 0 is the identity */
   float threshold, gap_open, gap_extend;
   bool round;
-  float *scores; /* runs for each effect for each window: scores[(w effect_count + e) runs + r] */
+  float *scores;   /* runs for each effect for each window: scores[(w effect_count + e) runs + r] */
+  int64_t threads; /* of a GPU's team, where there is work for many; 0: davit's own choice */
 } dvt_detect_task;
 
 static inline int64_t dvt_detect_longest(const dvt_detect_task *t) {
@@ -49,6 +51,10 @@ bool dvt_detect_fits(const dvt_detect_task *task, int64_t frames);
 davit_status dvt_detect_host(const dvt_site *site, const void *task);
 davit_status dvt_detect_stream(const dvt_site *site, const void *task);
 davit_status dvt_detect_region(const dvt_site *site, const void *task);
+
+/* What the kernel for an effect of so many frames takes of the stream's device. */
+davit_status dvt_detect_fit(dvt_stream *stream, const dvt_detect_task *task, int64_t frames,
+                            dvt_kernel_fit *fit);
 
 /* Where the best alignments with effect e lie in windows first … first + count - 1, count <=
  * DVT_DETECT_TRACED: frames [begin, end) of each, from its own first. On the calling thread; `memory`, at a

@@ -148,10 +148,13 @@ static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, 
                                   DETECT_THREADS));
 }
 
-/* Threads of a team: of few items as many as leave few lanes idle in the last round. */
-static int threads_for(const effect_shape *s, int64_t items) {
+/* Threads of a team: of few items as many as leave few lanes idle in the last round. Of many, what was fastest
+ * on an H200, or what `davit tune` has found. */
+static int threads_for(const effect_shape *s, int64_t wanted, int64_t items) {
   if (!s->pairs || items * s->shape.lanes > 4 * DETECT_THREADS)
-    return s->pairs ? DETECT_THREADS / 2 : DETECT_THREADS;
+    return wanted > 0 ? (int)dvt_at_least(dvt_at_most(wanted, DETECT_THREADS) / 32, 1) * 32
+           : s->pairs ? DETECT_THREADS / 2
+                      : DETECT_THREADS;
   int best = DETECT_THREADS;
   double most = 0;
   for (int threads = DETECT_THREADS; threads >= 64; threads -= 32) {
@@ -179,8 +182,7 @@ static int64_t slices_for(int64_t windows, int64_t rounds, int64_t residents) {
   return best;
 }
 
-static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
-                                  const dvt_detect_memory *m) {
+static dvt_kernel *kernel_of(const effect_shape *s) {
   static dvt_kernel kernels[2][DVT_SHAPES] = {
       {DVT_KERNEL(detect_region_float_16), DVT_KERNEL(detect_region_float_20),
        DVT_KERNEL(detect_region_float_24), DVT_KERNEL(detect_region_float_28),
@@ -188,9 +190,24 @@ static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, 
       {DVT_KERNEL(detect_region_pair_16), DVT_KERNEL(detect_region_pair_20),
        DVT_KERNEL(detect_region_pair_24), DVT_KERNEL(detect_region_pair_28),
        DVT_KERNEL(detect_region_pair_32)}};
-  dvt_kernel *kernel = &kernels[s->pairs][s->shape.index];
+  return &kernels[s->pairs][s->shape.index];
+}
+
+davit_status dvt_detect_fit(dvt_stream *stream, const dvt_detect_task *task, int64_t frames,
+                            dvt_kernel_fit *fit) {
+  const effect_shape s = shape_of(task, frames);
+  if (s.shape.lanes == 0)
+    return davit_fail(DAVIT_UNSUPPORTED, "detect: no team holds an effect of %lld frames", (long long)frames);
+  return dvt_launch_fit_of(kernel_of(&s), stream,
+                           threads_for(&s, task->threads, dvt_divide_up(task->runs, s.pairs ? 2 : 1)),
+                           (size_t)s.profile_bytes, fit);
+}
+
+static davit_status launch_scores(dvt_stream *stream, const dvt_detect_task *t, const effect_shape *s, int e,
+                                  const dvt_detect_memory *m) {
+  dvt_kernel *kernel = kernel_of(s);
   const int64_t items = dvt_divide_up(t->runs, s->pairs ? 2 : 1);
-  const int threads = threads_for(s, items);
+  const int threads = threads_for(s, t->threads, items);
   int residents;
   DVT_TRY(dvt_launch_residents(kernel, stream, threads, (size_t)s->profile_bytes, &residents));
   const int64_t slices = slices_for(t->windows, dvt_divide_up(items, threads / s->shape.lanes), residents);

@@ -8,9 +8,12 @@
 #include "offload/runtime/launch.h"
 #include "src/base/operator.h"
 
+/* Kernels of a reduction: with few, the usual number of, and many lines of a tile in flight. */
+enum { DVT_REDUCE_KERNELS = 3 };
+
 typedef struct dvt_builtin_reduce {
   void (*task)(const davit_monoid_task *task);
-  dvt_kernel *kernel; /* arguments: n, x, levels, counters, result, stop */
+  dvt_kernel *kernels; /* DVT_REDUCE_KERNELS; arguments: n, x, levels, counters, result, stop */
   int threads;
   int64_t tile;
 } dvt_builtin_reduce;
@@ -26,6 +29,22 @@ typedef struct dvt_builtin_scan {
   int threads;
   int64_t tile;
 } dvt_builtin_scan;
+
+/* The kernel with at most so many lines in flight; 0: the usual one. */
+static inline dvt_kernel *dvt_reduce_kernel(const dvt_builtin_reduce *reduce, int64_t lines) {
+  enum { USUAL = 4 };
+  const int64_t wanted = lines > 0 ? lines : USUAL;
+  return &reduce->kernels[wanted < USUAL ? 0 : wanted < 2 * USUAL ? 1 : 2];
+}
+
+/* A kernel for prefix sums in another shape than the usual one (offload/scan_shapes.c). */
+typedef struct dvt_scan_shape {
+  int threads, rows;
+  int64_t tile;
+  dvt_kernel *kernel;
+} dvt_scan_shape;
+enum { DVT_SCAN_SHAPES = 5, DVT_SCAN_ROWS = 8 /* of the usual one, for these types */ };
+extern const dvt_scan_shape dvt_sum_scan_shapes[DVT_MONOID_TYPES][DVT_SCAN_SHAPES];
 
 extern const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];
 extern const dvt_builtin_scan dvt_builtin_scans[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES];

@@ -11,11 +11,13 @@
 #include "offload/each_monoid.inc"
 
 #define KERNEL(OPERATOR, op, TYPE, type)                                                                     \
-  static dvt_kernel dvt_##type##_##op##_kernel = DVT_KERNEL(dvt_##type##_##op##_reduce_region);
+  static dvt_kernel dvt_##type##_##op##_kernels[] = {DVT_KERNEL(dvt_##type##_##op##_reduce_region_few),      \
+                                                     DVT_KERNEL(dvt_##type##_##op##_reduce_region),          \
+                                                     DVT_KERNEL(dvt_##type##_##op##_reduce_region_many)};
 DVT_EACH_MONOID(KERNEL)
 
 #define ENTRY(OPERATOR, op, TYPE, type)                                                                      \
-  [OPERATOR][TYPE] = {dvt_##type##_##op##_reduce_levels, &dvt_##type##_##op##_kernel,                        \
+  [OPERATOR][TYPE] = {dvt_##type##_##op##_reduce_levels, dvt_##type##_##op##_kernels,                        \
                       dvt_##type##_##op##_reduce_threads, dvt_##type##_##op##_reduce_tile},
 const dvt_builtin_reduce dvt_builtin_reduces[DAVIT_OPERATOR_COUNT][DVT_MONOID_TYPES] = {
     DVT_EACH_MONOID(ENTRY)};

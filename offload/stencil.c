@@ -19,8 +19,11 @@
 #include "src/base/cpu.h"
 
 enum {
-  TEAM = 128, /* threads of a team, which is only a number of warps launched together */
-  TILE = 8,   /* columns of b of a team */
+  /* Threads of a team, which is only a number of warps launched together, and columns of b of a team: measured
+   * on an H200. `davit tune` may have found others. */
+  THREADS = 128,
+  MOST_THREADS = 512, /* so many leave each 128 registers */
+  COLUMNS = 8,
   /* CPU */
   LINE = 64,
   BLOCK = 1 << 14 /* rows */
@@ -36,31 +39,68 @@ static inline extent extent_of(int64_t length, bool low_border, bool high_border
                   high_border ? length : length + 1};
 }
 
-#define NAME(x) DVT_PASTE(TYPE, _##x, _wide)
-#define WIDE (16 / (int)sizeof(T))
-#define EACH "offload/stencil_kernel.inc"
-#include "offload/each_floating.inc"
-#undef WIDE
-
-#define NAME(x) DVT_PASTE(TYPE, _##x, _narrow)
-#define WIDE 1
-#define EACH "offload/stencil_kernel.inc"
-#include "offload/each_floating.inc"
-#undef WIDE
+#define TILE 4
+#include "offload/each_stencil.inc"
+#define TILE 8
+#include "offload/each_stencil.inc"
+#define TILE 16
+#include "offload/each_stencil.inc"
 
 #define EACH "offload/stencil_host.inc"
 #include "offload/each_floating.inc"
 
-davit_status dvt_stencil_device(const dvt_site *site, const void *stencil) {
-  static davit_status (*const runs[2][2])(const dvt_site *, const dvt_stencil *) = {
-      {float_run_narrow, float_run_wide}, {double_run_narrow, double_run_wide}};
-  const dvt_stencil *s = stencil;
+/* The kernels for tiles of one width: of float and double, for narrow and wide rows. */
+typedef struct variant {
+  int columns;
+  dvt_kernel *kernel[2][2];
+  davit_status (*run[2][2])(const dvt_site *site, const dvt_stencil *s, int threads);
+} variant;
+
+#define VARIANT(n)                                                                                           \
+  {                                                                                                          \
+    n,                                                                                                       \
+        {{&float_kernel_narrow_##n, &float_kernel_wide_##n},                                                 \
+         {&double_kernel_narrow_##n, &double_kernel_wide_##n}},                                              \
+    {                                                                                                        \
+      {float_run_narrow_##n, float_run_wide_##n}, {                                                          \
+        double_run_narrow_##n, double_run_wide_##n                                                           \
+      }                                                                                                      \
+    }                                                                                                        \
+  }
+static const variant variants[] = {VARIANT(4), VARIANT(8), VARIANT(16)};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+/* The widest tiles that are no wider than wanted. */
+static const variant *variant_of(const dvt_stencil *s) {
+  const int64_t wanted = s->columns > 0 ? s->columns : COLUMNS;
+  int best = 0;
+  while (best + 1 < VARIANTS && variants[best + 1].columns <= wanted)
+    best++;
+  return &variants[best];
+}
+
+static int threads_of(const dvt_stencil *s) {
+  return s->threads > 0 ? (int)dvt_at_least(dvt_at_most(s->threads, MOST_THREADS) / 32, 1) * 32 : THREADS;
+}
+
+/* Rows of 16 bytes need columns of both matrices that begin at multiples of 16 bytes. */
+static bool is_wide(const dvt_stencil *s) {
   const uintptr_t element = davit_type_bytes(s->type);
-  /* The kernels for wide rows need columns of both matrices that begin at multiples of 16 bytes. */
-  const bool wide =
-      ((uintptr_t)s->a | (uintptr_t)s->b | (uintptr_t)s->lda * element | (uintptr_t)s->ldb * element) % 16 ==
-      0;
-  return runs[s->type == DAVIT_DOUBLE][wide](site, s);
+  return ((uintptr_t)s->a | (uintptr_t)s->b | (uintptr_t)s->lda * element | (uintptr_t)s->ldb * element) %
+             16 ==
+         0;
+}
+
+davit_status dvt_stencil_device(const dvt_site *site, const void *stencil) {
+  const dvt_stencil *s = stencil;
+  /* A region has as many threads as its text says. */
+  const int threads = site->stream ? threads_of(s) : MOST_THREADS;
+  return variant_of(s)->run[s->type == DAVIT_DOUBLE][is_wide(s)](site, s, threads);
+}
+
+davit_status dvt_stencil_fit(dvt_stream *stream, const dvt_stencil *s, dvt_kernel_fit *fit) {
+  return dvt_launch_fit_of(variant_of(s)->kernel[s->type == DAVIT_DOUBLE][is_wide(s)], stream, threads_of(s),
+                           0, fit);
 }
 
 davit_status dvt_stencil_host(const dvt_site *site, const void *stencil) {

@@ -9,6 +9,7 @@
 
 #include <davit/stencil.h>
 
+#include "offload/runtime/launch.h"
 #include "src/base/operation.h"
 
 enum { DVT_TOP = 1, DVT_BOTTOM = 2, DVT_LEFT = 4, DVT_RIGHT = 8 };
@@ -23,10 +24,14 @@ typedef struct dvt_stencil {
   int edges;
   void *b;
   int64_t ldb;
+  int64_t threads, columns; /* of a GPU's team: threads, columns of b; 0: davit's own choice */
 } dvt_stencil;
 
 /* On a GPU: enqueued on the site's stream, or as a target region. */
 davit_status dvt_stencil_device(const dvt_site *site, const void *stencil);
 davit_status dvt_stencil_host(const dvt_site *site, const void *stencil);
+
+/* What the kernel for this rectangle takes of the stream's device. */
+davit_status dvt_stencil_fit(dvt_stream *stream, const dvt_stencil *s, dvt_kernel_fit *fit);
 
 #endif

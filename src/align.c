@@ -17,6 +17,8 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/runtime/operation.h"
+#include "src/runtime/tuning.h"
+#include "src/shape.h"
 
 /* The targets of one device. */
 typedef struct share {
@@ -272,13 +274,24 @@ static davit_status run_query(const dvt_site *site, const void *work) {
 static davit_status submit_queries(davit_align_database *d, const dvt_align_query *query) {
   for (int i = 0; i < d->shares; i++) {
     share *s = &d->share[i];
-    const dvt_align_work work = {query, &s->targets, &s->device, s->scores};
+    const int units = dvt_device_find(s->number)->info.compute_units;
+    const dvt_align_work work = {.query = query,
+                                 .targets = &s->targets,
+                                 .device = &s->device,
+                                 .scores = s->scores,
+                                 .threads = dvt_tuned(s->number, DVT_TUNE_ALIGN_TEAM_THREADS, 0),
+                                 .teams = dvt_tuned(s->number, DVT_TUNE_ALIGN_TEAMS, 0) * units};
     if (!s->lane)
       DVT_TRY(dvt_lane_open(s->number, &s->lane));
     if (s->targets.count > 0)
       DVT_TRY(dvt_lane_submit(s->lane, DVT_BLOCKING, run_query, &work, sizeof work));
   }
   return DAVIT_SUCCESS;
+}
+
+/* Of a query of 300 proteins' residues. */
+davit_status dvt_align_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  return dvt_align_fit(stream, 300, 24, dvt_tuned(device, DVT_TUNE_ALIGN_TEAM_THREADS, 0), fit);
 }
 
 static davit_status wait_for_queries(const davit_align_database *d) {

@@ -12,6 +12,7 @@
 #include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
+#include "src/shape.h"
 
 /* Whether the vector, an output, shares an element with another argument. */
 static davit_status check_output(const dvt_atax *g, const char *name, const void *vector, int64_t length) {
@@ -79,6 +80,12 @@ static davit_status submit(dvt_lane *lane, const dvt_atax *g) {
   tuned.teams =
       dvt_tuned(lane->device, DVT_TUNE_ATAX_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;
   return dvt_operation_submit(lane, &operation, &tuned, 0);
+}
+
+/* Of columns of 8192. */
+davit_status dvt_atax_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  (void)device;
+  return dvt_atax_fit(stream, &(dvt_atax){.type = DAVIT_DOUBLE, .trans = 'T', .m = 8192, .n = 8192}, fit);
 }
 
 davit_status davit_queue_atax(davit_queue *queue, davit_type type, char trans, int64_t m, int64_t n,

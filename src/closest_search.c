@@ -14,6 +14,7 @@
 #include "src/runtime/memory.h"
 #include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
+#include "src/shape.h"
 
 enum {
   MIN_GRID = 64,  /* points; fewer are compared with each other */
@@ -96,6 +97,11 @@ davit_status dvt_closest_on_host(const dvt_closest_problem *p, dvt_closest_host_
 static int teams_of(int device) {
   const int units = dvt_device_find(device)->info.compute_units;
   return (int)dvt_tuned(device, DVT_TUNE_CLOSEST_PAIR_TEAMS, TEAMS) * (units > 0 ? units : UNITS);
+}
+
+davit_status dvt_closest_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  (void)device;
+  return dvt_closest_fit(stream, DAVIT_DOUBLE, 2, fit);
 }
 
 static dvt_closest_site site_of(const dvt_lane *lane, const dvt_closest_problem *p, const void *points) {

@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "offload/covariance.h"
+#include "offload/runtime/device.h"
 #include "src/base/arithmetic.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
+#include "src/runtime/tuning.h"
+#include "src/shape.h"
 
 /* Rows and columns of the data as they lie. */
 static int64_t height(const dvt_covariance *g) {
@@ -183,12 +186,26 @@ static dvt_covariance arguments_of(davit_type type, char trans, int64_t rows, in
                           .lds = lds};
 }
 
+/* Teams that share the centring of the device. */
+static int64_t teams_on(int device) {
+  return dvt_tuned(device, DVT_TUNE_COVARIANCE_TEAMS, 0) * dvt_device_find(device)->info.compute_units;
+}
+
+davit_status dvt_covariance_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  (void)device;
+  return dvt_centre_fit(stream, DAVIT_DOUBLE, fit);
+}
+
 davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char trans, int64_t rows,
                                     int64_t cols, const void *d, int64_t ldd, void *mean, void *centred,
                                     int64_t ldc, void *s, int64_t lds,
                                     const davit_covariance_options *options) {
   dvt_covariance g = arguments_of(type, trans, rows, cols, d, ldd, mean, centred, ldc, s, lds, options);
+  const dvt_lane *lane = dvt_queue_lane(queue);
+  if (!lane)
+    return DAVIT_INVALID_ARGUMENT;
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
+  g.teams = teams_on(lane->device);
   return dvt_operation_enqueue(queue, &operation, &g);
 }
 
@@ -467,8 +484,11 @@ static davit_status close(covariance_run *r, davit_status status) {
 static int64_t panel_width(const dvt_covariance *g, const int *devices, int count) {
   if (count == 1 && g->s && reaches(devices[0], g->s) && g->triangle == DAVIT_COVARIANCE_FULL)
     return g->cols;
-  int64_t width = g->cols / (4 * count) / MIN_PANEL * MIN_PANEL;
-  return width < MIN_PANEL ? MIN_PANEL : width < MAX_PANEL ? width : MAX_PANEL;
+  const int64_t width = g->cols / (4 * count) / MIN_PANEL * MIN_PANEL, usual = width < MIN_PANEL ? MIN_PANEL
+                                                                               : width < MAX_PANEL
+                                                                                   ? width
+                                                                                   : MAX_PANEL;
+  return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL, usual), g->cols);
 }
 
 davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t cols, const void *d,
@@ -480,6 +500,7 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (cols == 0)
     return DAVIT_SUCCESS;
+  g.teams = teams_on(chosen[0]);
   covariance_run r = {.g = &g, .count = count, .width = panel_width(&g, chosen, count)};
   davit_status status = open(&r, chosen);
   return close(&r, status == DAVIT_SUCCESS ? run_all(&r) : status);

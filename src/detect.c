@@ -34,6 +34,8 @@
 #include "src/base/team.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/place.h"
+#include "src/runtime/tuning.h"
+#include "src/shape.h"
 
 enum {
   UNIT = 32, /* windows: what a CPU's vectors hold */
@@ -429,6 +431,18 @@ static const dvt_operation scoring = {.name = "detect",
                                       .region = dvt_detect_region,
                                       .region_on_host = true};
 
+/* Of an effect of 108 frames in a window of 200, scores in whole numbers. */
+davit_status dvt_detect_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  const dvt_detect_task t = {.window = 200,
+                             .runs = 10000,
+                             .threshold = 50,
+                             .gap_open = 133,
+                             .gap_extend = 33,
+                             .round = true,
+                             .threads = dvt_tuned(device, DVT_TUNE_DETECT_TEAM_THREADS, 0)};
+  return dvt_detect_fit(stream, &t, 108, fit);
+}
+
 static davit_status take_portions(const worker *w, const dvt_site *site, float *scores) {
   detection *d = w->d;
   int64_t begin, end;
@@ -436,7 +450,8 @@ static davit_status take_portions(const worker *w, const dvt_site *site, float *
   const int share = gpu ? dvt_device_threads(DAVIT_HOST) / (d->gpus * GPU_WORKERS) : site->threads,
             threads = share > 0 ? share : 1;
   while (take_portion(d, &begin, &end)) {
-    const dvt_detect_task t = portion_of(d, begin, end, w->transposed, scores);
+    dvt_detect_task t = portion_of(d, begin, end, w->transposed, scores);
+    t.threads = dvt_tuned(site->device, DVT_TUNE_DETECT_TEAM_THREADS, 0);
     DVT_TRY(dvt_operation_run(site, &scoring, &t));
     DVT_TRY(judge_portion(d, &t, begin, threads));
   }

@@ -12,6 +12,7 @@
 #include "src/base/team.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
+#include "src/shape.h"
 
 /* ---- the built-in monoids ---- */
 
@@ -155,7 +156,9 @@ static davit_status run_reduce_stream(const dvt_site *site, const void *argument
   DVT_TRY(site->counters(site, &counters));
   if (counted > DVT_SITE_COUNTERS)
     return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, too many elements for one reduction", (long long)r->n);
-  DVT_TRY(dvt_launch(kernel->kernel, site->stream, tiles_of(r->n, monoid->reduce_tile), kernel->threads, 0,
+  const int64_t tiles = tiles_of(r->n, monoid->reduce_tile),
+                teams = r->teams > 0 ? dvt_at_most(r->teams, tiles) : tiles;
+  DVT_TRY(dvt_launch(dvt_reduce_kernel(kernel, r->lines), site->stream, teams, kernel->threads, 0,
                      DVT_ARGUMENTS(r->n, r->x, levels, counters, r->result, r->values)));
   if (r->values == 0)
     return DAVIT_SUCCESS;
@@ -227,8 +230,18 @@ static const dvt_operation user_reduce = {
     .name = "reduce", .bytes = sizeof(dvt_reduce), .host = run_reduce_host, .region = run_reduce_region};
 
 davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads) {
-  return dvt_operation_submit_result(lane, r->monoid->kernels ? &builtin_reduce : &user_reduce, r, threads,
-                                     &r->result, r->monoid->bytes);
+  dvt_reduce tuned = *r;
+  tuned.teams =
+      dvt_tuned(lane->device, DVT_TUNE_REDUCE_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;
+  tuned.lines = dvt_tuned(lane->device, DVT_TUNE_REDUCE_LINES, 0);
+  return dvt_operation_submit_result(lane, r->monoid->kernels ? &builtin_reduce : &user_reduce, &tuned,
+                                     threads, &tuned.result, r->monoid->bytes);
+}
+
+davit_status dvt_tree_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  const dvt_builtin_reduce *sum = &dvt_builtin_reduces[DAVIT_SUM][DAVIT_DOUBLE];
+  return dvt_launch_fit_of(dvt_reduce_kernel(sum, dvt_tuned(device, DVT_TUNE_REDUCE_LINES, 0)), stream,
+                           sum->threads, 0, fit);
 }
 
 davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result) {
@@ -255,16 +268,45 @@ static int64_t modes_of(const dvt_scan *s) {
   return (s->kind == DAVIT_SCAN_EXCLUSIVE ? exclusive : 0) | (fits ? ALIGNED : 0);
 }
 
+/* The usual kernel, or the one that is tuned, if there is such a one. */
+static dvt_scan_shape shape_of(const dvt_scan *s) {
+  const dvt_builtin_scan *kernel = ((const kernels *)s->monoid->kernels)->scan;
+  const int64_t threads = s->threads > 0 ? s->threads : kernel->threads,
+                rows = s->rows > 0 ? s->rows : DVT_SCAN_ROWS;
+  for (int type = 0; type < DVT_MONOID_TYPES && !s->flags; type++)
+    if (s->monoid == &builtin[DAVIT_SUM][type])
+      for (int i = 0; i < DVT_SCAN_SHAPES; i++) {
+        const dvt_scan_shape *shape = &dvt_sum_scan_shapes[type][i];
+        if (shape->threads == threads && shape->rows == rows)
+          return *shape;
+      }
+  return (dvt_scan_shape){kernel->threads, DVT_SCAN_ROWS, kernel->tile,
+                          s->flags ? kernel->segmented : kernel->kernel};
+}
+
+davit_status dvt_scan_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  const davit_monoid *sum;
+  DVT_TRY(davit_monoid_builtin(DAVIT_SUM, DAVIT_DOUBLE, &sum));
+  const dvt_scan s = {.monoid = sum,
+                      .threads = dvt_tuned(device, DVT_TUNE_SCAN_TEAM_THREADS, 0),
+                      .rows = dvt_tuned(device, DVT_TUNE_SCAN_ROWS, 0)};
+  const dvt_scan_shape shape = shape_of(&s);
+  DVT_TRY(dvt_launch_fit_of(shape.kernel, stream, shape.threads, 0, fit));
+  if ((s.threads > 0 && shape.threads != s.threads) || (s.rows > 0 && shape.rows != s.rows))
+    fit->teams = 0; /* there is no such kernel */
+  return DAVIT_SUCCESS;
+}
+
 static davit_status run_scan_stream(const dvt_site *site, const void *arguments) {
   const dvt_scan *s = arguments;
   const dvt_builtin_scan *kernel = ((const kernels *)s->monoid->kernels)->scan;
-  const int64_t tiles = tiles_of(s->n, kernel->tile);
+  const dvt_scan_shape shape = shape_of(s);
+  const int64_t tiles = tiles_of(s->n, shape.tile);
   const size_t slots = (size_t)tiles * kernel->slot_bytes;
   void *sums;
   DVT_TRY(site->workspace(site, 2 * slots, &sums));
   DVT_TRY(dvt_stream_fill(site->stream, sums, 0, 2 * slots));
-  return dvt_launch(s->flags ? kernel->segmented : kernel->kernel, site->stream, tiles + 1, kernel->threads,
-                    0,
+  return dvt_launch(shape.kernel, site->stream, tiles + 1, shape.threads, 0,
                     DVT_ARGUMENTS(s->n, s->x, s->flags, sums, (char *)sums + slots, s->carry_in, s->carry_out,
                                   s->y, modes_of(s)));
 }
@@ -327,7 +369,10 @@ static const dvt_operation user_scan = {
     .name = "scan", .bytes = sizeof(dvt_scan), .host = run_scan_host, .region = run_scan_region};
 
 davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *s, int threads) {
-  return dvt_operation_submit(lane, s->monoid->kernels ? &builtin_scan : &user_scan, s, threads);
+  dvt_scan tuned = *s;
+  tuned.threads = dvt_tuned(lane->device, DVT_TUNE_SCAN_TEAM_THREADS, 0);
+  tuned.rows = dvt_tuned(lane->device, DVT_TUNE_SCAN_ROWS, 0);
+  return dvt_operation_submit(lane, s->monoid->kernels ? &builtin_scan : &user_scan, &tuned, threads);
 }
 
 /* ---- prepend ---- */

@@ -22,6 +22,7 @@ typedef struct dvt_reduce {
   const void *x;
   int64_t values;
   void *result;
+  int64_t teams, lines; /* of a GPU's kernel, as dvt_reduce_submit() finds them tuned */
 } dvt_reduce;
 davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *reduce, int threads);
 
@@ -41,6 +42,7 @@ typedef struct dvt_scan {
   void *y;
   const void *carry_in;
   void *carry_out;
+  int64_t threads, rows; /* of a GPU's kernel, as dvt_scan_submit() finds them tuned */
 } dvt_scan;
 davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *scan, int threads);
 

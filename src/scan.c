@@ -46,7 +46,7 @@ davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *mon
   DVT_TRY(check(monoid, kind, n, x, flags, y));
   if (n == 0)
     return DAVIT_SUCCESS;
-  return dvt_scan_submit(lane, &(dvt_scan){monoid, kind, n, x, flags, y, NULL, NULL}, 0);
+  return dvt_scan_submit(lane, &(dvt_scan){.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y}, 0);
 }
 
 /* ---- streamed ---- */

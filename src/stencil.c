@@ -10,6 +10,7 @@
 #include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
 #include "src/runtime/tuning.h"
+#include "src/shape.h"
 
 const double davit_stencil_coefficients[9] = {0.2, -0.3, 0.4, 0.5, 0.6, 0.7, -0.8, -0.9, 0.1};
 
@@ -55,8 +56,21 @@ static const dvt_operation operation = {.name = "stencil",
                                         .region = dvt_stencil_device,
                                         .tuned_threads = DVT_TUNE_STENCIL_THREADS};
 
+static void choose_shape(int device, dvt_stencil *s) {
+  s->threads = dvt_tuned(device, DVT_TUNE_STENCIL_TEAM_THREADS, 0);
+  s->columns = dvt_tuned(device, DVT_TUNE_STENCIL_COLUMNS, 0);
+}
+
 static davit_status submit(dvt_lane *lane, const dvt_stencil *s) {
-  return s->rows == 0 || s->cols == 0 ? DAVIT_SUCCESS : dvt_operation_submit(lane, &operation, s, 0);
+  dvt_stencil tuned = *s;
+  choose_shape(lane->device, &tuned);
+  return s->rows == 0 || s->cols == 0 ? DAVIT_SUCCESS : dvt_operation_submit(lane, &operation, &tuned, 0);
+}
+
+davit_status dvt_stencil_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
+  dvt_stencil s = {.type = DAVIT_DOUBLE, .lda = 2, .ldb = 2};
+  choose_shape(device, &s);
+  return dvt_stencil_fit(stream, &s, fit);
 }
 
 static davit_stencil_border border_of(const davit_stencil_options *options) {

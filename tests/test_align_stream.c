@@ -6,6 +6,7 @@
 #include "tests/align_wave.h"
 static double wave_seconds = 1; /* of a long target */
 #define dvt_align_wave_seconds(m, n) wave_seconds
+#define dvt_align_fit emulated_align_fit
 #define dvt_align_stream emulated_align_stream
 #include "offload/align_stream.c"
 #include "ref/ref.h"
@@ -69,7 +70,8 @@ static void expect_scores(const davit_align_scoring *scoring, int64_t m, const u
           *scratch = kept(2 * ((size_t)m + 1) * sizeof *scratch);
   const dvt_align_device device = {d->offsets, d->symbols, device_scores};
   assert_true(fits_stream(&t, &q));
-  CHECK(dvt_align_stream(&emulator_site, &(dvt_align_work){&q, &t, &device, scores}));
+  CHECK(dvt_align_stream(&emulator_site,
+                         &(dvt_align_work){.query = &q, .targets = &t, .device = &device, .scores = scores}));
   assert_true(emulator_free());
   for (int64_t k = 0; k < d->count; k++) {
     const int32_t wanted = dvt_ref_align_score(scoring, m, query, d->offsets[k + 1] - d->offsets[k],
@@ -154,7 +156,8 @@ CASE(test_refused_launches) {
   for (;; refused++) {
     emulator_launches = 0;
     emulator_fails_at = refused;
-    const davit_status status = dvt_align_stream(&emulator_site, &(dvt_align_work){&q, &t, &device, scores});
+    const davit_status status = dvt_align_stream(
+        &emulator_site, &(dvt_align_work){.query = &q, .targets = &t, .device = &device, .scores = scores});
     assert_true(emulator_free());
     assert_false(emulator_busy);
     if (status == DAVIT_SUCCESS)

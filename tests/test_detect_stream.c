@@ -5,6 +5,7 @@
 
 #include "tests/emulator.h"
 /* The source under test. */
+#define dvt_detect_fit emulated_detect_fit
 #define dvt_detect_stream emulated_detect_stream
 #include "offload/detect_stream.c"
 #include "ref/detect.h"

@@ -36,6 +36,8 @@ static struct arena {
     davit_closest_pair_result pair, pairs[4];
     davit_tuning_entry entries[64];
     davit_tuning_parameter parameters[128];
+    davit_tuning_shape shape;
+    davit_level3_figure figures[32];
     davit_align_matrix matrices[16];
     davit_detect_options defaults;
     int devices[MAX_PLACES];
@@ -454,12 +456,15 @@ CALL(davit_occupancy_card_describe, I(DAVIT_HOST), P(&a.out))
 CALL(davit_occupancy, P(&card), P(&block), P(&a.out), O_ALONE(davit_occupancy_options))
 CALL(davit_occupancy_advise, P(&card), P(&sizeless), P(&a.counted), P(&a.out),
      O_ALONE(davit_occupancy_options))
+CALL(davit_level3_figures, I(DAVIT_HOST), I(1), P(a.out.figures), P(&a.counted))
+CALL(davit_level3_measure, O(davit_level3_measure_options))
 CALL(davit_tuning_parameters, I(1), P(a.out.parameters), P(&a.counted))
 CALL(davit_tuning_load, S("/nowhere"))
 CALL(davit_tuning_save, W("/nowhere/at/all"))
 CALL(davit_tuning_clear)
 CALL(davit_tuning_set, I(DAVIT_HOST), S("axpy"), S("chunk"), N(4096), R(1))
 CALL(davit_tuning_list, I(1), P(a.out.entries), P(&a.counted))
+CALL(davit_tuning_kernel, I(DAVIT_HOST), S("stencil"), P(&a.out.shape))
 CALL(davit_tuning_path, I(8), P(a.text))
 CALL(davit_tuning_warning, I(8), P(a.text))
 CALL(davit_finalize)

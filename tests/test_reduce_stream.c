@@ -14,12 +14,13 @@ typedef struct launch {
   const void *x;
   void *levels, *result;
   uint32_t *counters;
+  int lines;
 } launch;
 
 #define BODY(type, op)                                                                                       \
   static void run_##type##_##op(void *argument) {                                                            \
     const launch *l = argument;                                                                              \
-    dvt_##type##_##op##_reduce_body(l->n, l->x, l->levels, l->counters, l->result, l->stop);                 \
+    dvt_##type##_##op##_reduce_body(l->n, l->x, l->levels, l->counters, l->result, l->stop, l->lines);       \
   }
 BODY(float, sum)
 BODY(double, sum)
@@ -42,7 +43,13 @@ static void *elements_of(davit_operator op, davit_type type, int64_t n, bool zer
   return x;
 }
 
-static void expect_reduction(int k, int64_t n, int64_t shift, int64_t stop, bool zeros, uint64_t *seed) {
+/* A launch: what `davit tune` may choose. */
+typedef struct way {
+  int teams, lines; /* teams 0: one for each tile */
+} way;
+
+static void expect_reduction(int k, int64_t n, int64_t shift, int64_t stop, bool zeros, way how,
+                             uint64_t *seed) {
   SCOPE;
   const davit_type type = kernels[k].type;
   const dvt_builtin_reduce *kernel = &emulated_builtin_reduces[kernels[k].op][type];
@@ -55,11 +62,17 @@ static void expect_reduction(int k, int64_t n, int64_t shift, int64_t stop, bool
   uint32_t counters[4] = {0};
   kernel->task(&(davit_monoid_task){
       .device = DAVIT_HOST, .threads = 2, .n = n, .x = x, .levels = right, .result = should, .stop = stop});
-  launch l = {.n = n, .stop = stop, .x = x, .levels = levels, .result = result, .counters = counters};
-  emulator_run((int)tiles, kernel->threads, kernels[k].body, &l);
-  char label[80];
-  snprintf(label, sizeof label, "kernel %d n %lld shift %lld stop %lld", k, (long long)n, (long long)shift,
-           (long long)stop);
+  launch l = {.n = n,
+              .stop = stop,
+              .x = x,
+              .levels = levels,
+              .result = result,
+              .counters = counters,
+              .lines = how.lines};
+  emulator_run(how.teams && how.teams < tiles ? how.teams : (int)tiles, kernel->threads, kernels[k].body, &l);
+  char label[120];
+  snprintf(label, sizeof label, "kernel %d n %lld shift %lld stop %lld teams %d lines %d", k, (long long)n,
+           (long long)shift, (long long)stop, how.teams, how.lines);
   expect_elements(type, stop ? tiles : 1, stop ? levels : result, stop ? right : should, label);
   if (zeros && !stop)
     assert_true(signbit(element_at(type, result, 0)));
@@ -67,11 +80,13 @@ static void expect_reduction(int k, int64_t n, int64_t shift, int64_t stop, bool
 
 CASE(test_same_bits_as_the_cpu) {
   static const int64_t sizes[] = {1, 2, 31, 1023, 16384, 16385, 32768, 32769, 70001};
+  static const way ways[] = {{0, 4}, {1, 2}, {2, 8}, {3, 4}};
   uint64_t seed = 41;
   for (int k = 0; k < COUNT(kernels); k++)
     for (int s = 0; s < COUNT(sizes); s++)
       for (int64_t turn = 0; turn < 4; turn++) {
         const bool zeros = kernels[k].op == DAVIT_SUM && turn % 2;
-        expect_reduction(k, sizes[s], turn / 2, turn == 3, zeros, &seed);
+        expect_reduction(k, sizes[s], turn / 2, turn == 3, zeros, ways[turn], &seed);
+        expect_reduction(k, sizes[s], 0, 0, zeros, ways[(turn + 1) % 4], &seed);
       }
 }

@@ -26,6 +26,7 @@
 
 #include <davit/complex.h>
 #include <davit/queue.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,6 +79,31 @@ struct davit_level3_report {
   } devices[16];        /* the first device_count are filled */
   uint64_t reserved[4]; /* 0 */
 };
+
+/* A figure of a device or of the host from which plans are chosen. */
+typedef struct davit_level3_figure {
+  char name[24], unit[16];
+  double value;
+  bool measured;        /* on this machine; else it is built in */
+  uint64_t reserved[2]; /* 0 */
+} davit_level3_figure;
+
+/* The figures that are in use for the device (DAVIT_HOST: those of the host, and of all devices together): writes
+ * at most `capacity` (NULL allowed with capacity 0) and their full number to `count`. */
+DAVIT_API davit_status davit_level3_figures(int device, int capacity, davit_level3_figure *figures,
+                                            int *count);
+
+typedef struct davit_level3_measure_options {
+  const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
+  int device_count;     /* 0 with devices = NULL */
+  uint64_t reserved[4]; /* 0 */
+} davit_level3_measure_options;
+
+/* Measures the figures of the host and of the NVIDIA devices among these, one of each kind, and sets them in the
+ * tuning table (davit/tuning.h); davit_tuning_save() writes them to a file. Takes some seconds, 2 GiB of each
+ * device's memory and 1 GiB of the host's, and needs machines without other load. Calls that run meanwhile use the
+ * old figures or the new ones. */
+DAVIT_API davit_status davit_level3_measure(const davit_level3_measure_options *options);
 
 /* C = alpha op(A) op(B) + beta C. op(A) is m × k, op(B) k × n, C m × n; op is the matrix ('N'), its transpose
  * ('T') or its conjugate transpose ('C'). Where a factor is 0 and counts, 0 times an infinity is NaN on every

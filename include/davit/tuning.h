@@ -18,6 +18,7 @@
 #define DAVIT_TUNING_H
 
 #include <davit/status.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -61,6 +62,21 @@ DAVIT_API davit_status davit_tuning_clear(void);
  * measured time, 0 if none was measured. */
 DAVIT_API davit_status davit_tuning_set(int device, const char *capability, const char *parameter,
                                         int64_t value, double seconds);
+
+/* A kernel as it would be launched. */
+typedef struct davit_tuning_shape {
+  int threads, registers; /* of a team; of a thread */
+  size_t team_bytes;      /* static and dynamic */
+  int teams;              /* that a multiprocessor holds at once; 0: the device cannot launch it */
+  double occupancy;       /* as davit_occupancy() says */
+  uint64_t reserved[2];   /* 0 */
+} davit_tuning_shape;
+
+/* What the capability's main kernel takes of the device with the values that are in the table now, for double
+ * (align and detect: 16-bit words): so a value that does not fit is known before it is used. Where the table
+ * asks for a shape that does not exist, the operation uses the nearest that does.
+ * DAVIT_INVALID_ARGUMENT: a capability without such a kernel; DAVIT_UNSUPPORTED: no NVIDIA device. */
+DAVIT_API davit_status davit_tuning_kernel(int device, const char *capability, davit_tuning_shape *shape);
 
 /* The table: writes at most `capacity` entries (NULL allowed with capacity 0) and their full number to
  * `count`. */

@@ -178,11 +178,31 @@ static davit_status measure(const void *handle, int threads, size_t shared_bytes
   fit->threads = threads < attributes.maxThreadsPerBlock ? threads : attributes.maxThreadsPerBlock;
   fit->registers = attributes.numRegs;
   fit->static_bytes = attributes.sharedSizeBytes;
+  fit->dynamic_bytes = shared_bytes;
   status = allow(handle, fit->name, shared_bytes);
   if (status == DAVIT_SUCCESS)
     status = dvt_cuda_status(
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit->teams, handle, fit->threads, shared_bytes),
         fit->name);
+  return status;
+}
+
+davit_status dvt_launch_fit_of(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
+                               dvt_kernel_fit *fit) {
+  size_t most;
+  const void *handle;
+  davit_status status = dvt_stream_use(stream);
+  if (status == DAVIT_SUCCESS)
+    status = find(kernel, dvt_stream_ordinal(stream), &handle);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_launch_team_bytes(stream, &most);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  const bool has_memory = shared_bytes <= most;
+  status = measure(handle, threads, has_memory ? shared_bytes : 0, fit);
+  fit->dynamic_bytes = shared_bytes;
+  if (fit->threads < threads || !has_memory)
+    fit->teams = 0;
   return status;
 }
 
@@ -219,6 +239,12 @@ davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int th
 davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes) {
   (void)stream, (void)bytes;
   return davit_fail(DAVIT_UNSUPPORTED, "this build has no CUDA");
+}
+
+davit_status dvt_launch_fit_of(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
+                               dvt_kernel_fit *fit) {
+  (void)stream, (void)threads, (void)shared_bytes, (void)fit;
+  return davit_fail(DAVIT_UNSUPPORTED, "%s: this build has no CUDA", kernel->function);
 }
 
 davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t shared_bytes,

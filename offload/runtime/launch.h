@@ -98,16 +98,21 @@ davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int th
 /* The most team memory that a team on the stream's device may have, static and dynamic. */
 davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes);
 
-/* What became of the library's `index`-th kernel on the stream's device, for tests of davit_occupancy(): its
- * registers and static team memory, and how many of its teams of that shape CUDA says a multiprocessor holds.
- * `threads` is lowered to the most that the kernel allows. DAVIT_INVALID_ARGUMENT where there is no such
- * kernel. */
+/* What a kernel takes: its registers and team memory, and how many of its teams of that shape CUDA says a
+ * multiprocessor holds. `threads` is lowered to the most that the kernel allows, and `teams` is 0 then. */
 typedef struct dvt_kernel_fit {
   const char *name;
   int threads, registers;
-  size_t static_bytes;
+  size_t static_bytes, dynamic_bytes;
   int teams; /* on a multiprocessor */
 } dvt_kernel_fit;
+
+/* Of a kernel, on the stream's device. */
+davit_status dvt_launch_fit_of(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
+                               dvt_kernel_fit *fit);
+
+/* Of the library's `index`-th kernel, for tests of davit_occupancy(): teams of the lowered size.
+ * DAVIT_INVALID_ARGUMENT where there is no such kernel. */
 davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t shared_bytes,
                             dvt_kernel_fit *fit);
 

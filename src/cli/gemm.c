@@ -265,6 +265,17 @@ static void report(cli_json *json, const void *state) {
   cli_json_close_array(json);
 }
 
+/* The figures that the prediction is made of: a device's, then the host's. */
+static void print_figures(int device) {
+  davit_level3_figure figures[16];
+  int count = 0;
+  if (davit_level3_figures(device, 16, figures, &count) != DAVIT_SUCCESS)
+    return;
+  for (int i = 0; i < count && i < 16; i++)
+    printf("figure\t%s\t%.4g %s\t%s\n", figures[i].name, figures[i].value, figures[i].unit,
+           figures[i].measured ? "measured" : "built in");
+}
+
 static void print(const void *state) {
   const product *p = state;
   const davit_level3_explanation *e = &p->explanation;
@@ -284,6 +295,12 @@ static void print(const void *state) {
            e->choices[i].tile_m, e->choices[i].tile_n, e->choices[i].tile_k, 1e3 * e->choices[i].seconds);
   if (e->count == 0)
     printf("chosen\tone device, without tiles\n");
+  davit_device_info info;
+  const int first = p->job.devices.ids[0];
+  if (davit_device_describe(first, &info) == DAVIT_SUCCESS && info.kind != DAVIT_DEVICE_CPU &&
+      info.kind != DAVIT_DEVICE_HOST_OFFLOAD)
+    print_figures(first);
+  print_figures(DAVIT_HOST);
 }
 
 static const cli_choice tiles[] = {{"auto", 0, NULL}, {0}};
@@ -304,8 +321,10 @@ const cli_command cli_command_gemm = {
         CLI_TRANSPOSE_OPTION(product, transa, "A"), CLI_TRANSPOSE_OPTION(product, transb, "B"),
         CLI_OPTION(WHOLE, product, tile, "--tile", "N", .minimum = 1, .choices = tiles, .value = "auto",
                    .help = "rows and columns of a tile"),
-        CLI_OPTION(FLAG, product, explain, "--explain", NULL,
-                   .help = "print what was chosen, its predicted time by part, and the alternatives")),
+        CLI_OPTION(
+            FLAG, product, explain, "--explain", NULL,
+            .help =
+                "print what was chosen, its predicted time by part, the alternatives, and the figures used")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_FORCE,
     .state = sizeof(product),
     CLI_ARRAYS(product, a, c),

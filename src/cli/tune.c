@@ -1,160 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit tune: measures which values of a capability's parameters are fastest on the devices of this machine,
- * and writes them to the tuning file. The search is in tune_search.c; here is what is measured, and the
- * report. */
+ * and writes them to the tuning file. The search is in tune_search.c, what is measured in tune_work.c, the report
+ * in tune_report.c; here are the values to try, the file, and the command. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <davit/davit.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/base/replace.h"
 #include "src/cli/clock.h"
-#include "src/cli/frame/job.h"
-#include "src/cli/tune_search.h"
+#include "src/cli/tune.h"
 
-enum { BUFFERS = 3, NAME_BYTES = 24 };
+/* ---- the searches ---- */
 
-/* The devices for which a parameter is read. */
-enum { HOST_ALONE = 1, HOSTS = 2, GPUS = 4, ALL = HOST_ALONE | HOSTS | GPUS };
-
-/* How values are spaced: powers of two; these and one between each two; 1, 2, 3, 4, 6, 8 … and the
- * maximum. */
-typedef enum spacing { DOUBLING, FINER, COUNTING } spacing;
-
-typedef struct parameter {
-  const char *name; /* for gemm's tile, without size and devices */
-  unsigned devices;
-  spacing spacing;
-} parameter;
-
-typedef struct tuning tuning;
-
-typedef struct capability {
-  const char *name;
-  const char *what; /* what is measured */
-  int64_t gpu_size; /* n where none is given */
-  /* The same for hosts. 0: this is for GPUs; operand 0 is pageable, operand 1 the first device's. Else all
-   * operands are pinned. */
-  int64_t host_size;
-  int dimensions[BUFFERS]; /* of the operands: n, or n × n elements; 0: none */
-  davit_status (*work)(tuning *t);
-  parameter parameters[TUNE_MOST_AXES];
-} capability;
-
-struct tuning {
-  cli_job job;
-  const char *name, *output;
-  int64_t size, repeat;
-  double budget;
-  bool show;
-  const capability *capability;
-  bool gpu; /* among the devices */
-  double *operand[BUFFERS];
-  char axis_name[TUNE_MOST_AXES][NAME_BYTES]; /* of the axes' parameters */
-  tune_search search;
-  char path[PATH_MAX];         /* of the tuning file */
-  davit_tuning_entry *entries; /* of --show */
-  int entry_count;
-};
-
-/* ---- what is measured ---- */
-
-static davit_status work_gemm(tuning *t) {
-  const int64_t n = t->size;
-  const davit_level3_options options = {CLI_DEVICES(t)};
-  return davit_dgemm('N', 'N', n, n, n, 1, t->operand[0], n, t->operand[1], n, 0, t->operand[2], n, &options);
+static bool runs_here(const tuning *t, const tune_capability *c) {
+  return t->gpu ? c->gpu_size > 0 : c->host_size > 0;
 }
 
-static davit_status work_gemv(tuning *t) {
-  const int64_t n = t->size;
-  return davit_dgemv('N', n, n, 1, t->operand[0], n, t->operand[1], 1, 0, t->operand[2], 1,
-                     &(davit_gemv_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_axpy(tuning *t) {
-  return davit_daxpy(t->size, 1e-3, t->operand[0], 1, t->operand[1], 1,
-                     &(davit_axpy_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_reduce(tuning *t) {
-  double sum;
-  return davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, t->size, t->operand[0], &sum,
-                      &(davit_reduce_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_scan(tuning *t) {
-  return davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, t->size, t->operand[0], t->operand[1],
-                    &(davit_scan_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_stencil(tuning *t) {
-  const int64_t n = t->size;
-  return davit_stencil(DAVIT_DOUBLE, n, n, t->operand[0], n, NULL, t->operand[1], n,
-                       &(davit_stencil_options){.border = DAVIT_STENCIL_BORDER_COPY, CLI_DEVICES(t)});
-}
-
-static davit_status work_atax(tuning *t) {
-  const int64_t n = t->size;
-  return davit_atax(DAVIT_DOUBLE, 'T', n, n, t->operand[0], n, t->operand[1], NULL, t->operand[2],
-                    &(davit_atax_options){CLI_DEVICES(t)});
-}
-
-static davit_status work_closest_pair(tuning *t) {
-  davit_closest_pair_result pair;
-  return davit_closest_pair(
-      DAVIT_DOUBLE, 2, t->size / 2, t->operand[1], &pair,
-      &(davit_closest_pair_options){.algorithm = DAVIT_CLOSEST_PAIR_GRID, CLI_DEVICES(t)});
-}
-
-static davit_status work_copy(tuning *t) {
-  return davit_copy((size_t)t->size * sizeof(double), t->operand[0], t->operand[1]);
-}
-
-enum { MIB = 1 << 17 }; /* doubles */
-
-#define CAPABILITY(its_name, its_what, gpu, host, a, b, c, ...)                                              \
-  {                                                                                                          \
-    .name = #its_name, .what = its_what, .gpu_size = gpu, .host_size = host, .dimensions = {a, b, c},        \
-    .work = work_##its_name, .parameters = {                                                                 \
-      __VA_ARGS__                                                                                            \
-    }                                                                                                        \
-  }
-static const capability capabilities[] = {
-    CAPABILITY(gemm, "product of two n x n matrices", 8192, 1024, 2, 2, 2, {"tile", HOSTS | GPUS, FINER}),
-    CAPABILITY(gemv, "n x n matrix times a vector", 16384, 4096, 2, 1, 1, {"chunk", ALL, DOUBLING}),
-    CAPABILITY(axpy, "y += a x, vectors of n", 512 * MIB, 64 * MIB, 1, 1, 0, {"chunk", ALL, DOUBLING}),
-    CAPABILITY(reduce, "sum of n numbers", 1024 * MIB, 64 * MIB, 1, 0, 0, {"piece_bytes", GPUS, DOUBLING}),
-    CAPABILITY(scan, "prefix sums of n numbers", 512 * MIB, 64 * MIB, 1, 1, 0,
-               {"piece_bytes", GPUS, DOUBLING}),
-    CAPABILITY(stencil, "3 x 3 stencil of an n x n matrix", 16384, 4096, 2, 2, 0,
-               {"chunk_bytes", ALL, DOUBLING}, {"threads", HOST_ALONE | HOSTS, COUNTING}),
-    CAPABILITY(atax, "A (A' x), an n x n matrix", 8192, 4096, 2, 1, 1,
-               {"chunk_bytes", HOSTS | GPUS, DOUBLING}, {"threads", HOST_ALONE | HOSTS, COUNTING},
-               {"teams", GPUS, COUNTING}),
-    CAPABILITY(closest_pair, "closest pair of n / 2 points of the plane", 128 * MIB, 0, 0, 1, 0,
-               {"teams", GPUS, COUNTING}),
-    CAPABILITY(copy, "copy of n pageable numbers to a device", 256 * MIB, 0, 1, 1, 0,
-               {"stage_bytes", GPUS, DOUBLING}),
-};
-enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities };
-
+/* The searches of the capability that the devices allow. */
 static int choose_capability(tuning *t) {
   char names[256] = "";
   size_t used = 0;
-  for (int i = 0; i < CAPABILITIES; i++) {
-    if (!strcmp(capabilities[i].name, t->name))
-      t->capability = &capabilities[i];
-    used += (size_t)snprintf(names + used, sizeof names - used, " %s", capabilities[i].name);
+  bool known = false;
+  for (const tune_capability *c = tune_capabilities; c->name; c++) {
+    const bool wanted = !strcmp(c->name, t->name);
+    known |= wanted;
+    if (wanted && runs_here(t, c) && t->runs < TUNE_MOST_SEARCHES)
+      t->run[t->runs++].capability = c;
+    if (c == tune_capabilities || strcmp(c->name, c[-1].name) != 0)
+      used += (size_t)snprintf(names + used, sizeof names - used, " %s", c->name);
   }
-  return t->capability
-             ? CLI_OK
-             : cli_fail(CLI_USAGE, "there is nothing to tune in '%s'; there is in:%s", t->name, names);
+  return known ? CLI_OK
+               : cli_fail(CLI_USAGE, "there is nothing to tune in '%s'; there is in:%s", t->name, names);
 }
 
 static int check_devices(tuning *t) {
@@ -171,12 +51,26 @@ static int check_devices(tuning *t) {
   return cli_status(status);
 }
 
+/* gemm's figures are measured on any device, and compared where there is a product to choose for. */
+static void choose_figures(tuning *t) {
+  t->figures.wanted = !strcmp(t->name, "gemm");
+  if (!t->figures.wanted || t->runs == 0)
+    return;
+  t->figures.run = (tune_run){.capability = t->run[0].capability, .size = t->run[0].size};
+  t->figures.run.other = t->run[0].size / 4;
+}
+
 /* The square of a size must fit 64 bits; no machine has that much memory. */
 static int choose_size(tuning *t) {
-  const int64_t most = (int64_t)1 << (t->capability->dimensions[0] == 2 ? 24 : 48);
-  if (!t->size)
-    t->size = t->gpu ? t->capability->gpu_size : t->capability->host_size;
-  return t->size <= most ? CLI_OK : cli_fail(CLI_USAGE, "--size takes at most %" PRId64, most);
+  for (tune_run *r = t->run; r < t->run + t->runs; r++) {
+    const int64_t most = (int64_t)1 << (r->capability->dimensions[0] == 2 ? 24 : 48);
+    r->size = t->size ? t->size : t->gpu ? r->capability->gpu_size : r->capability->host_size;
+    r->other = t->size || !t->gpu ? 0 : r->capability->gpu_other;
+    r->search.workloads = r->other ? 2 : 1;
+    if (r->size > most)
+      return cli_fail(CLI_USAGE, "--size takes at most %" PRId64, most);
+  }
+  return CLI_OK;
 }
 
 /* ---- the values to try ---- */
@@ -195,15 +89,18 @@ static void find_range(const char *capability, const char *name, int64_t *least,
 }
 
 /* Narrows the range to useful values: at most 4096 chunks or 16 tiles a dimension, none larger than the
- * problem. */
-static void narrow_range(const tuning *t, const parameter *p, int64_t *least, int64_t *most) {
+ * problem. Shapes of teams are as they are. */
+static void narrow_range(const tuning *t, const tune_run *r, const tune_parameter *p, int64_t *least,
+                         int64_t *most) {
   const int64_t most_chunks = 4096, most_tiles = 16;
-  int64_t all = t->capability->dimensions[0] == 2 && p->spacing != FINER ? t->size * t->size : t->size;
-  int64_t pieces = p->spacing == FINER ? most_tiles : most_chunks;
+  int64_t all = r->capability->dimensions[0] == 2 && p->spacing != TUNE_FINER ? r->size * r->size : r->size;
+  int64_t pieces = p->spacing == TUNE_FINER ? most_tiles : most_chunks;
+  if (r->capability->place == TUNE_ON_DEVICE || r->capability->open)
+    return;
   if (strstr(p->name, "bytes"))
     all *= (int64_t)sizeof(double);
-  if (p->spacing == COUNTING) {
-    all = p->devices & GPUS ? INT64_MAX : dvt_threads();
+  if (p->spacing == TUNE_COUNTING) {
+    all = p->devices & TUNE_GPUS && t->gpu ? INT64_MAX : dvt_threads();
     pieces = INT64_MAX;
   }
   *most = *most < all ? *most : all;
@@ -211,8 +108,8 @@ static void narrow_range(const tuning *t, const parameter *p, int64_t *least, in
   *least = *least > useful ? *least : useful;
 }
 
-static void fill_axis(tune_axis *axis, spacing spacing, int64_t least, int64_t most) {
-  const bool between = spacing != DOUBLING;
+static void fill_axis(tune_axis *axis, tune_spacing spacing, int64_t least, int64_t most) {
+  const bool between = spacing != TUNE_DOUBLING;
   for (int64_t value = 1; value <= most && value < INT64_MAX / 4; value *= 2) {
     if (value >= least && axis->count < TUNE_MOST_VALUES)
       axis->value[axis->count++] = value;
@@ -220,85 +117,108 @@ static void fill_axis(tune_axis *axis, spacing spacing, int64_t least, int64_t m
         axis->count < TUNE_MOST_VALUES)
       axis->value[axis->count++] = value / 2 * 3;
   }
-  if (spacing == COUNTING && axis->count > 0 && axis->count < TUNE_MOST_VALUES &&
+  if (spacing == TUNE_COUNTING && axis->count > 0 && axis->count < TUNE_MOST_VALUES &&
       axis->value[axis->count - 1] < most)
     axis->value[axis->count++] = most; /* all processors */
 }
 
 /* gemm's tile is one for each size and number of devices, both rounded down to a power of two. */
-static void name_axis(const tuning *t, const parameter *p, char name[static NAME_BYTES]) {
-  if (p->spacing != FINER) {
-    snprintf(name, NAME_BYTES, "%s", p->name);
+static void name_axis(const tuning *t, const tune_run *r, const tune_parameter *p,
+                      char name[static TUNE_NAME_BYTES]) {
+  if (strcmp(p->name, "tile") != 0) {
+    snprintf(name, TUNE_NAME_BYTES, "%s", p->name);
     return;
   }
   int64_t size = 1024;
   int devices = 1;
-  while (size < 32768 && t->size >= 2 * size)
+  while (size < 32768 && r->size >= 2 * size)
     size *= 2;
   while (devices < 8 && t->job.devices.count >= 2 * devices)
     devices *= 2;
-  snprintf(name, NAME_BYTES, "%s_%" PRId64 "_%d", p->name, size, devices);
+  snprintf(name, TUNE_NAME_BYTES, "%s_%" PRId64 "_%d", p->name, size, devices);
 }
 
-static int choose_axes(tuning *t) {
-  const unsigned devices = t->gpu ? GPUS : t->job.devices.count > 1 ? HOSTS : HOST_ALONE;
-  for (int i = 0; i < TUNE_MOST_AXES && t->capability->parameters[i].name; i++) {
-    const parameter *p = &t->capability->parameters[i];
+static void choose_run_axes(const tuning *t, tune_run *r, unsigned devices) {
+  for (int i = 0; i < TUNE_MOST_AXES && r->capability->parameters[i].name; i++) {
+    const tune_parameter *p = &r->capability->parameters[i];
     tune_axis axis = {.count = 0};
+    char *name = r->axis_name[r->search.axes];
     int64_t least, most;
     if (!(p->devices & devices))
       continue;
-    name_axis(t, p, t->axis_name[t->search.axes]);
-    find_range(t->capability->name, t->axis_name[t->search.axes], &least, &most);
-    narrow_range(t, p, &least, &most);
+    name_axis(t, r, p, name);
+    find_range(r->capability->name, name, &least, &most);
+    narrow_range(t, r, p, &least, &most);
     fill_axis(&axis, p->spacing, least, most);
     if (axis.count > 1)
-      t->search.axis[t->search.axes++] = axis;
+      r->search.axis[r->search.axes++] = axis;
   }
-  if (t->search.axes)
+}
+
+/* Searches without any values are left out. */
+static int choose_axes(tuning *t) {
+  const unsigned devices = t->gpu ? TUNE_GPUS : t->job.devices.count > 1 ? TUNE_HOSTS : TUNE_HOST_ALONE;
+  int kept = 0;
+  for (int i = 0; i < t->runs; i++) {
+    choose_run_axes(t, &t->run[i], devices);
+    if (t->run[i].search.axes > 0)
+      t->run[kept++] = t->run[i];
+  }
+  t->runs = kept;
+  choose_figures(t);
+  if (kept > 0 || t->figures.wanted)
     return CLI_OK;
-  return cli_fail(CLI_USAGE, "%s has nothing to choose %s for n = %" PRId64, t->capability->name,
-                  devices == GPUS    ? "on these devices"
-                  : devices == HOSTS ? "on host devices"
-                                     : "on one host device",
-                  t->size);
+  return cli_fail(CLI_USAGE, "%s has nothing to choose %s", t->name,
+                  devices == TUNE_GPUS    ? "on these devices"
+                  : devices == TUNE_HOSTS ? "on host devices"
+                                          : "on one host device");
 }
 
-/* ---- measuring ---- */
+/* ---- searching ---- */
 
-static int open_operands(tuning *t) {
-  const capability *c = t->capability;
-  for (int i = 0; i < BUFFERS; i++) {
-    if (!c->dimensions[i])
-      continue;
-    const int64_t count = c->dimensions[i] == 2 ? t->size * t->size : t->size;
-    const int place = c->host_size ? DAVIT_PINNED : i == 0 ? DAVIT_PAGEABLE : t->job.devices.ids[0];
-    davit_status status = davit_malloc((size_t)count * sizeof(double), place, (void **)&t->operand[i]);
-    if (status == DAVIT_SUCCESS)
-      status = davit_random(DAVIT_DOUBLE, count, (uint64_t)i, t->operand[i]);
-    if (status != DAVIT_SUCCESS)
-      return cli_status(status);
-  }
-  return CLI_OK;
-}
-
-static davit_status set_values(const tuning *t, const int64_t *values, double seconds) {
+static davit_status set_values(const tuning *t, const tune_run *r, const int64_t *values, double seconds) {
   davit_status status = DAVIT_SUCCESS;
   for (int i = 0; i < t->job.devices.count; i++)
-    for (int axis = 0; axis < t->search.axes && status == DAVIT_SUCCESS; axis++)
-      status = davit_tuning_set(t->job.devices.ids[i], t->capability->name, t->axis_name[axis], values[axis],
+    for (int axis = 0; axis < r->search.axes && status == DAVIT_SUCCESS; axis++)
+      status = davit_tuning_set(t->job.devices.ids[i], r->capability->name, r->axis_name[axis], values[axis],
                                 seconds);
   return status;
 }
 
-static int measure(void *state, const int64_t *values, double *seconds) {
+static int measure(void *state, int workload, const int64_t *values, double *seconds) {
   tuning *t = state;
-  cli_progress_at(&t->job.progress, t->search.trials, 0, "trials");
-  davit_status status = set_values(t, values, 0);
-  const double start = cli_now();
+  cli_progress_at(&t->job.progress, t->now->search.runs, 0, "runs");
+  davit_status status = set_values(t, t->now, values, 0);
   if (status == DAVIT_SUCCESS)
-    status = t->capability->work(t);
-  *seconds = cli_now() - start;
+    status = tune_measure(t, workload, seconds);
+  return cli_status(status);
+}
+
+/* The shape of the kernel with these values. */
+static davit_status find_shape(const tuning *t, const int64_t *values, davit_tuning_shape *shape) {
+  davit_status status = set_values(t, t->now, values, 0);
+  return status == DAVIT_SUCCESS ? davit_tuning_kernel(t->job.devices.ids[0], t->now->capability->name, shape)
+                                 : status;
+}
+
+/* A shape that takes fewer of a multiprocessor's places than this is no candidate. */
+static const double LEAST_OCCUPANCY = 0.1;
+
+static const tune_parameter *parameter_of(const tune_run *r, int axis) {
+  const tune_parameter *p = r->capability->parameters;
+  while (strcmp(p->name, r->axis_name[axis]) != 0)
+    p++;
+  return p;
+}
+
+static int fits(void *state, const int64_t *values, bool *fits) {
+  const tuning *t = state;
+  davit_tuning_shape shape;
+  const davit_status status = find_shape(t, values, &shape);
+  *fits = status == DAVIT_SUCCESS && shape.teams > 0 && shape.occupancy >= LEAST_OCCUPANCY;
+  for (int axis = 0; axis < t->now->search.axes; axis++)
+    if (parameter_of(t->now, axis)->resident && values[axis] > shape.teams)
+      *fits = false;
   return cli_status(status);
 }
 
@@ -307,15 +227,47 @@ static double clock_of(void *state) {
   return cli_now();
 }
 
-static int search(tuning *t) {
-  tune_search *s = &t->search;
+/* Whether the kernel's shape depends on what is searched for, and is known. */
+static bool has_shapes(const tuning *t) {
+  davit_tuning_shape shape;
+  return t->gpu && t->now->capability->place != TUNE_PINNED &&
+         davit_tuning_kernel(t->job.devices.ids[0], t->name, &shape) == DAVIT_SUCCESS;
+}
+
+static int search(tuning *t, double budget) {
+  static const int64_t own[TUNE_MOST_AXES] = {0};
+  tune_run *r = t->now;
+  tune_search *s = &r->search;
+  r->has_shapes = has_shapes(t);
   s->repeat = (int)t->repeat;
-  s->budget = t->budget;
+  s->budget = budget;
   s->measure = measure;
+  s->fits = r->has_shapes ? fits : NULL;
   s->now = clock_of;
   s->state = t;
-  const int code = open_operands(t);
-  return code == CLI_OK ? tune_search_run(s) : code;
+  int code = cli_status(set_values(t, r, own, 0));
+  if (code == CLI_OK)
+    code = cli_status(tune_open(t));
+  if (code == CLI_OK)
+    code = tune_search_run(s);
+  if (code == CLI_OK && r->has_shapes) {
+    code = cli_status(find_shape(t, own, &r->own_shape));
+    if (code == CLI_OK)
+      code = cli_status(find_shape(t, s->winner.value, &r->shape));
+  }
+  tune_close(t);
+  return code == CLI_OK ? cli_status(set_values(t, r, s->winner.value, s->winner.seconds)) : code;
+}
+
+/* Searches that are left share what is left of the budget. */
+static int search_all(tuning *t) {
+  const double end = cli_now() + t->budget;
+  int code = t->figures.wanted ? tune_measure_figures(t) : CLI_OK;
+  for (int i = 0; i < t->runs && code == CLI_OK; i++) {
+    t->now = &t->run[i];
+    code = search(t, fmax(end - cli_now(), 0) / (t->runs - i));
+  }
+  return code;
 }
 
 /* ---- the tuning file ---- */
@@ -349,78 +301,8 @@ static int open_file(tuning *t) {
 }
 
 static int write_file(const tuning *t) {
-  const davit_status status = set_values(t, t->search.winner.value, t->search.winner.seconds);
-  if (status != DAVIT_SUCCESS)
-    return cli_status(status);
   return davit_tuning_save(t->output) == DAVIT_SUCCESS ? CLI_OK
                                                        : cli_fail(CLI_FAILED, "%s", davit_last_error());
-}
-
-/* ---- report of a search ---- */
-
-static void print_value(int64_t value) {
-  if (value)
-    printf("  %14" PRId64, value);
-  else
-    printf("  %14s", "-");
-}
-
-static void print_trial(const tuning *t, const tune_trial *trial, double reference) {
-  for (int axis = 0; axis < t->search.axes; axis++)
-    print_value(trial->value[axis]);
-  printf("  %11.6g  %9.2g  %8.3f\n", trial->seconds, trial->noise, reference / trial->seconds);
-}
-
-static void print_search(const tuning *t) {
-  const tune_search *s = &t->search;
-  printf("%s: %s, n = %" PRId64 ", float64, on", t->capability->name, t->capability->what, t->size);
-  for (int i = 0; i < t->job.devices.count; i++)
-    printf(" %d", t->job.devices.ids[i]);
-  printf("; medians of %" PRId64 " runs\n", t->repeat);
-  for (int axis = 0; axis < s->axes; axis++)
-    printf("  %14s", t->axis_name[axis]);
-  printf("  %11s  %9s  %8s\n", "seconds", "noise", "speed-up");
-  for (int i = 0; i < s->trials; i++)
-    print_trial(t, &s->trial[i], s->trial[0].seconds);
-  if (!s->complete)
-    printf("the budget of %g s is spent; there may be better values\n", s->budget);
-  if (s->tuned) {
-    printf("fastest, %.6g s against %.6g s of davit's own choice, run in turn:", s->winner.seconds,
-           s->own.seconds);
-    for (int axis = 0; axis < s->axes; axis++)
-      if (s->winner.value[axis])
-        printf(" %s = %" PRId64, t->axis_name[axis], s->winner.value[axis]);
-    printf("\n");
-  } else {
-    printf("nothing is faster than davit's own choice by more than the noise\n");
-  }
-  printf("%s\n", t->path);
-}
-
-static void json_trial(cli_json *json, const tuning *t, const char *key, const tune_trial *trial) {
-  cli_json_open_object(json, key);
-  cli_json_open_object(json, "values");
-  for (int axis = 0; axis < t->search.axes; axis++)
-    cli_json_integer(json, t->axis_name[axis], trial->value[axis]);
-  cli_json_close_object(json);
-  cli_json_real(json, "seconds", trial->seconds);
-  cli_json_real(json, "noise", trial->noise);
-  cli_json_close_object(json);
-}
-
-static void json_search(cli_json *json, const tuning *t) {
-  const tune_search *s = &t->search;
-  cli_json_string(json, "capability", t->capability->name);
-  cli_json_integer(json, "n", t->size);
-  cli_json_integer(json, "repeat", t->repeat);
-  cli_json_bool(json, "complete", s->complete);
-  cli_json_bool(json, "tuned", s->tuned);
-  json_trial(json, t, "own", &s->own);
-  json_trial(json, t, "winner", &s->winner);
-  cli_json_open_array(json, "trials");
-  for (int i = 0; i < s->trials; i++)
-    json_trial(json, t, NULL, &s->trial[i]);
-  cli_json_close_array(json);
 }
 
 /* ---- --show ---- */
@@ -463,8 +345,8 @@ static void json_values(cli_json *json, const tuning *t) {
 /* ---- command ---- */
 
 static int load(void *state) {
-  static int (*const steps[])(tuning *t) = {choose_capability, check_devices, choose_size,
-                                            choose_axes,       open_file,     check_place};
+  static int (*const steps[])(tuning *t) = {check_devices, choose_capability, choose_size,
+                                            choose_axes,   open_file,         check_place};
   tuning *t = state;
   if (t->show == !!t->name)
     return cli_fail(CLI_USAGE, "takes a capability, or --show alone");
@@ -477,31 +359,29 @@ static int load(void *state) {
 static int run(void *state) {
   tuning *t = state;
   const double start = cli_now();
-  const int code = t->show ? list_values(t) : search(t);
+  const int code = t->show ? list_values(t) : search_all(t);
   t->job.seconds.median = cli_now() - start;
   return code == CLI_OK && !t->show ? write_file(t) : code;
 }
 
 static void print(const void *state) {
   const tuning *t = state;
-  (t->show ? print_values : print_search)(t);
+  (t->show ? print_values : tune_print)(t);
 }
 
 static void json(cli_json *json, const void *state) {
   const tuning *t = state;
   cli_json_string(json, "path", t->path);
-  (t->show ? json_values : json_search)(json, t);
+  (t->show ? json_values : tune_json)(json, t);
 }
 
 static void release(void *state) {
-  tuning *t = state;
-  for (int i = 0; i < BUFFERS; i++)
-    davit_free(t->operand[i]);
+  tune_close(state);
 }
 
 const cli_command cli_command_tune = {
     .name = "tune",
-    .summary = "measure the fastest tiles, pieces and threads, and write the tuning file",
+    .summary = "search the fastest tiles, pieces, teams and threads, and write the tuning file",
     .description =
         "Tries values of a capability's parameters, and writes those that are faster than davit's own choice "
         "to the tuning file, which every program that uses davit reads: $DAVIT_TUNING_FILE, else "
@@ -511,8 +391,10 @@ const cli_command cli_command_tune = {
     .operands = CLI_PLACES({.name = "CAPABILITY",
                             .at = offsetof(tuning, name),
                             .optional = true,
-                            .words = "gemm gemv axpy reduce scan stencil atax closest_pair copy",
-                            .help = "gemm, gemv, axpy, reduce, scan, stencil, atax, closest_pair or copy"}),
+                            .words = "gemm gemv axpy reduce scan stencil atax covariance align detect "
+                                     "closest_pair copy",
+                            .help = "gemm, gemv, axpy, reduce, scan, stencil, atax, covariance, align, "
+                                    "detect, closest_pair or copy"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(WHOLE, tuning, size, "--size", "N", .minimum = 1,
                    .otherwise = "depends on capability and devices",

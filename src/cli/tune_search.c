@@ -8,7 +8,7 @@
 
 static const double MINIMUM_GAIN = 0.01; /* of the incumbent's time */
 static const double SIGMAS = 3;          /* of noise that a gain must exceed */
-enum { ROUNDS = 3, COARSE = 5 };         /* trials of a coarse pass */
+enum { FIRST_RUNS = 3 };                 /* of a trial in the first round; then twice as many each time */
 
 /* ---- statistics ---- */
 
@@ -37,138 +37,200 @@ static bool beats(const tune_trial *challenger, const tune_trial *incumbent) {
          gain > SIGMAS * hypot(challenger->noise, incumbent->noise);
 }
 
-/* ---- trials ---- */
+/* ---- candidates ---- */
 
-static bool same_values(const tune_search *s, const int64_t *a, const int64_t *b) {
-  return memcmp(a, b, (size_t)s->axes * sizeof *a) == 0;
-}
-
-static int run_trial(tune_search *s, tune_trial *trial) {
-  double seconds[TUNE_MOST_REPEATS], unmeasured;
-  int code = s->measure(s->state, trial->value, &unmeasured);
-  for (int i = 0; i < s->repeat && code == 0; i++)
-    code = s->measure(s->state, trial->value, &seconds[i]);
-  if (code == 0)
-    summarise(seconds, s->repeat, trial);
-  return code;
-}
-
-typedef struct descent {
+typedef struct halving {
   tune_search *search;
   double end;
-  bool over; /* no more trials: the budget is spent, or there is no memory for more */
+  bool over; /* no more trials: the budget is spent */
   int code;
-} descent;
+  int count, left[TUNE_MOST_TRIALS]; /* candidates, the faster ones of the last round first */
+} halving;
 
-/* The trial of these values, which is run if it is new; NULL if no more trials are run. */
-static const tune_trial *try_values(descent *p, const int64_t *values) {
-  tune_search *s = p->search;
-  for (int i = 0; i < s->trials; i++)
-    if (same_values(s, s->trial[i].value, values))
-      return &s->trial[i];
-  if (s->trials > 0 && (s->trials == TUNE_MOST_TRIALS || s->now(s->state) >= p->end))
-    p->over = true;
-  if (p->over || p->code)
-    return NULL;
-  tune_trial *trial = &s->trial[s->trials];
-  *trial = (tune_trial){.seconds = 0};
-  memcpy(trial->value, values, (size_t)s->axes * sizeof *values);
-  p->code = run_trial(s, trial);
-  s->trials += p->code == 0;
-  return p->code ? NULL : trial;
-}
-
-/* ---- along an axis ---- */
-
-/* Tries position `at` of the axis, all else as in `base`, and sets *best and *best_at if it was faster. */
-static void try_position(descent *p, int axis, int at, const tune_trial *base, const tune_trial **best,
-                         int *best_at) {
-  int64_t values[TUNE_MOST_AXES];
-  const tune_axis *a = &p->search->axis[axis];
-  if (at < 0 || at >= a->count)
-    return;
-  memcpy(values, base->value, sizeof values);
-  values[axis] = a->value[at];
-  const tune_trial *trial = try_values(p, values);
-  if (trial && (*best_at < 0 || trial->seconds < (*best)->seconds)) {
-    *best = trial;
-    *best_at = at;
+/* The next combination; false after the last. */
+static bool step(const tune_search *s, int at[TUNE_MOST_AXES]) {
+  for (int axis = 0; axis < s->axes; axis++) {
+    if (++at[axis] < s->axis[axis].count)
+      return true;
+    at[axis] = 0;
   }
+  return false;
 }
 
-/* The fastest trial of a coarse pass over the axis and of the neighbours of the fastest; NULL if no trial
- * was run. */
-static const tune_trial *search_axis(descent *p, int axis, const tune_trial *base) {
-  const int last = p->search->axis[axis].count - 1;
-  const int stride = last / (COARSE - 1) > 1 ? last / (COARSE - 1) : 1;
-  const tune_trial *best = NULL;
-  int best_at = -1;
-  for (int at = 0; at <= last; at += stride)
-    try_position(p, axis, at, base, &best, &best_at);
-  for (int step = (stride + 1) / 2; step > 0 && best_at >= 0 && !p->over && !p->code;) {
-    const int centre = best_at;
-    try_position(p, axis, centre - step, base, &best, &best_at);
-    try_position(p, axis, centre + step, base, &best, &best_at);
-    if (best_at == centre)
-      step /= 2;
-  }
-  return best;
-}
-
-static const tune_trial *descend(descent *p, const tune_trial *incumbent) {
-  for (int round = 0; round < ROUNDS; round++) {
-    bool moved = false;
-    for (int axis = 0; axis < p->search->axes; axis++) {
-      const tune_trial *best = search_axis(p, axis, incumbent);
-      if (best && beats(best, incumbent)) {
-        incumbent = best;
-        moved = true;
-      }
+/* With too many combinations the axes with most values lose every other one, but not the last. */
+static void thin_out(tune_search *s) {
+  for (;;) {
+    int all = 1, longest = 0;
+    for (int axis = 0; axis < s->axes; axis++) {
+      all *= s->axis[axis].count;
+      longest = s->axis[axis].count > s->axis[longest].count ? axis : longest;
     }
-    if (!moved || p->search->axes == 1)
-      break;
+    tune_axis *a = &s->axis[longest];
+    if (all < TUNE_MOST_TRIALS)
+      return;
+    int kept = 0;
+    for (int i = (a->count - 1) % 2; i < a->count; i += 2)
+      a->value[kept++] = a->value[i];
+    a->count = kept;
   }
-  return incumbent;
+}
+
+static void list_candidates(halving *h) {
+  tune_search *s = h->search;
+  int at[TUNE_MOST_AXES] = {0};
+  thin_out(s);
+  s->trial[0] = (tune_trial){.rounds = 0};
+  s->trials = 1;
+  s->pruned = 0;
+  do {
+    tune_trial trial = {.rounds = 0};
+    bool fits = true;
+    for (int axis = 0; axis < s->axes; axis++)
+      trial.value[axis] = s->axis[axis].value[at[axis]];
+    if (s->fits)
+      h->code = s->fits(s->state, trial.value, &fits);
+    if (fits)
+      s->trial[s->trials++] = trial;
+    else
+      s->pruned++;
+  } while (h->code == 0 && step(s, at));
+  h->count = s->trials;
+  for (int i = 0; i < h->count; i++)
+    h->left[i] = i;
+}
+
+/* ---- rounds ---- */
+
+/* One unmeasured run, as the values have changed, then `runs` others. */
+static void run_trial(halving *h, tune_trial *trial, int runs) {
+  tune_search *s = h->search;
+  double seconds[TUNE_MOST_REPEATS], unmeasured;
+  h->code = s->measure(s->state, 0, trial->value, &unmeasured);
+  for (int i = 0; i < runs && h->code == 0; i++)
+    h->code = s->measure(s->state, 0, trial->value, &seconds[i]);
+  if (h->code)
+    return;
+  summarise(seconds, runs, trial);
+  trial->rounds++;
+  s->runs += runs;
+}
+
+/* Sorts the candidates by their times. All of a round have new ones, unless the budget ended it; then some may
+ * have none. */
+static void rank(halving *h) {
+  const tune_trial *trial = h->search->trial;
+  for (int i = 1; i < h->count; i++) {
+    const int one = h->left[i];
+    int at = i;
+    for (; at > 0; at--) {
+      const tune_trial *a = &trial[h->left[at - 1]], *b = &trial[one];
+      if (b->rounds == 0 || (a->rounds > 0 && a->seconds <= b->seconds))
+        break;
+      h->left[at] = h->left[at - 1];
+    }
+    h->left[at] = one;
+  }
+}
+
+static void run_round(halving *h, int round, int runs) {
+  tune_search *s = h->search;
+  for (int i = 0; i < h->count && h->code == 0 && !h->over; i++) {
+    h->over = (round > 0 || i > 0) && s->now(s->state) >= h->end;
+    if (!h->over)
+      run_trial(h, &s->trial[h->left[round % 2 ? h->count - 1 - i : i]], runs);
+  }
+  rank(h);
+}
+
+static int at_most(int a, int b) {
+  return a < b ? a : b;
+}
+
+/* The number of the fastest. */
+static int halve(halving *h) {
+  int runs = at_most(FIRST_RUNS, h->search->repeat);
+  for (int round = 0; h->count > 1 && h->code == 0 && !h->over; round++) {
+    run_round(h, round, runs);
+    h->count = (h->count + 1) / 2;
+    runs = at_most(2 * runs, h->search->repeat);
+  }
+  return h->left[0];
+}
+
+/* Trials that the budget left no time for go. */
+static void drop_unmeasured(tune_search *s) {
+  int kept = 0;
+  for (int i = 0; i < s->trials; i++)
+    if (s->trial[i].rounds > 0)
+      s->trial[kept++] = s->trial[i];
+  s->trials = kept;
 }
 
 /* ---- the last comparison ---- */
 
-static int compare_again(tune_search *s) {
+static int compare_again(tune_search *s, int workload, const tune_trial *candidate) {
   double own[TUNE_MOST_REPEATS], winner[TUNE_MOST_REPEATS], unmeasured;
-  const int runs = 2 * s->repeat < TUNE_MOST_REPEATS ? 2 * s->repeat : TUNE_MOST_REPEATS;
+  const int runs = at_most(2 * s->repeat, TUNE_MOST_REPEATS);
+  tune_duel *duel = &s->duel[workload];
+  *duel = (tune_duel){.own = {.rounds = 1}, .winner = *candidate};
   int code = 0;
   for (int i = 0; i < runs && code == 0; i++) {
-    code = s->measure(s->state, s->own.value, &unmeasured); /* unmeasured: the values have changed */
+    code = s->measure(s->state, workload, duel->own.value, &unmeasured); /* the values have changed */
     if (code == 0)
-      code = s->measure(s->state, s->own.value, &own[i]);
+      code = s->measure(s->state, workload, duel->own.value, &own[i]);
     if (code == 0)
-      code = s->measure(s->state, s->winner.value, &unmeasured);
+      code = s->measure(s->state, workload, duel->winner.value, &unmeasured);
     if (code == 0)
-      code = s->measure(s->state, s->winner.value, &winner[i]);
+      code = s->measure(s->state, workload, duel->winner.value, &winner[i]);
   }
   if (code == 0) {
-    summarise(own, runs, &s->own);
-    summarise(winner, runs, &s->winner);
+    summarise(own, runs, &duel->own);
+    summarise(winner, runs, &duel->winner);
+    s->runs += 2 * runs;
+    s->duels++;
   }
   return code;
 }
 
-int tune_search_run(tune_search *s) {
-  const int64_t own[TUNE_MOST_AXES] = {0};
-  descent p = {.search = s, .end = s->now(s->state) + s->budget};
-  s->trials = 0;
-  s->tuned = false;
-  const tune_trial *first = try_values(&p, own);
-  if (!first)
-    return p.code;
-  s->own = *first;
-  s->winner = *descend(&p, first);
-  s->complete = !p.over;
-  if (p.code == 0 && !same_values(s, s->winner.value, own)) {
-    p.code = compare_again(s);
-    s->tuned = beats(&s->winner, &s->own);
-    if (!s->tuned)
-      s->winner = s->own;
+static int decide(tune_search *s, const tune_trial *candidate) {
+  int code = compare_again(s, 0, candidate);
+  s->tuned = code == 0 && beats(&s->duel[0].winner, &s->duel[0].own);
+  for (int workload = 1; workload < s->workloads && code == 0 && s->tuned; workload++) {
+    code = compare_again(s, workload, candidate);
+    s->tuned = code == 0 && !beats(&s->duel[workload].own, &s->duel[workload].winner);
   }
-  return p.code;
+  s->own = s->duel[0].own;
+  s->winner = s->tuned ? s->duel[0].winner : s->own;
+  return code;
+}
+
+int tune_search_compare(tune_search *s, const int64_t *values, bool *loses) {
+  tune_trial candidate = {.rounds = 0};
+  int code = 0;
+  memcpy(candidate.value, values, (size_t)s->axes * sizeof *values);
+  s->runs = s->duels = 0;
+  *loses = false;
+  for (int workload = 0; workload < s->workloads && code == 0; workload++) {
+    code = compare_again(s, workload, &candidate);
+    *loses = *loses || (code == 0 && beats(&s->duel[workload].own, &s->duel[workload].winner));
+  }
+  s->own = s->duel[0].own;
+  s->winner = s->duel[0].winner;
+  return code;
+}
+
+int tune_search_run(tune_search *s) {
+  halving h = {.search = s, .end = s->now(s->state) + s->budget};
+  s->runs = s->duels = 0;
+  s->tuned = false;
+  list_candidates(&h);
+  const int fastest = h.code ? 0 : halve(&h);
+  if (h.code)
+    return h.code;
+  s->complete = !h.over;
+  s->own = s->winner = s->trial[0];
+  if (fastest > 0)
+    h.code = decide(s, &s->trial[fastest]);
+  drop_unmeasured(s);
+  return h.code;
 }

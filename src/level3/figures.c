@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of devices and links: those that were measured on this machine (`davit tune gemm`), else those of
  * the kind of device. */
+#include "src/level3/figures.h"
+
+#include <math.h>
+#include <stdio.h>
+
 #include "offload/runtime/device.h"
+#include "src/base/check.h"
 #include "src/base/team.h"
-#include "src/level3/model.h"
+#include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
 /* An H200 of a host with PCIe 5 (docs/gemm.md): rates under sustained load, when power is the limit. */
@@ -48,36 +54,226 @@ static const dvt_model_device host_thread = {.serial = true,
                                              .peer = 5e9,
                                              .memory = 5e9};
 
-static dvt_model_device host_of(int threads) {
+/* ---- the table's figures in the model's units ---- */
+
+typedef struct figure {
+  dvt_tunable which;
+  size_t offset; /* in dvt_model_device, or in `machine` */
+  double scale;  /* of the table's unit */
+  const char *name, *unit;
+} figure;
+
+#define MEGA 1e6
+#define NANO 1e-9
+
+static const figure of_device[] = {
+    {DVT_TUNE_GEMM_RATE, offsetof(dvt_model_device, rate), MEGA, "rate", "flop/s"},
+    {DVT_TUNE_GEMM_AREA, offsetof(dvt_model_device, area), 1, "area", "elements"},
+    {DVT_TUNE_GEMM_DEPTH, offsetof(dvt_model_device, depth), 1, "depth", "elements"},
+    {DVT_TUNE_GEMM_LAUNCH, offsetof(dvt_model_device, launch), NANO, "launch", "s"},
+    {DVT_TUNE_GEMM_UP, offsetof(dvt_model_device, up), MEGA, "up", "bytes/s"},
+    {DVT_TUNE_GEMM_DOWN, offsetof(dvt_model_device, down), MEGA, "down", "bytes/s"},
+    {DVT_TUNE_GEMM_BOTH, offsetof(dvt_model_device, both), MEGA, "both", "bytes/s"},
+    {DVT_TUNE_GEMM_ROW, offsetof(dvt_model_device, row), 1, "row", "bytes"},
+    {DVT_TUNE_GEMM_LATENCY, offsetof(dvt_model_device, latency), NANO, "latency", "s"},
+    {DVT_TUNE_GEMM_PEER, offsetof(dvt_model_device, peer), MEGA, "peer", "bytes/s"},
+    {DVT_TUNE_GEMM_MEMORY, offsetof(dvt_model_device, memory), MEGA, "memory", "bytes/s"}};
+enum { OF_DEVICE = sizeof of_device / sizeof *of_device };
+
+/* What does not belong to one device. */
+typedef struct machine {
+  double thread_rate, thread_copy, copy, host, enqueue;
+} machine;
+
+/* The host of the H200s of docs/gemm.md. */
+static const machine usual = {
+    .thread_rate = 16e9, .thread_copy = 11.7e9, .copy = 85e9, .host = 169e9, .enqueue = 6e-6};
+
+static const figure of_machine[] = {
+    {DVT_TUNE_GEMM_THREAD_RATE, offsetof(machine, thread_rate), MEGA, "thread rate", "flop/s"},
+    {DVT_TUNE_GEMM_THREAD_COPY, offsetof(machine, thread_copy), MEGA, "thread copy", "bytes/s"},
+    {DVT_TUNE_GEMM_COPY, offsetof(machine, copy), MEGA, "copy", "bytes/s"},
+    {DVT_TUNE_GEMM_HOST, offsetof(machine, host), MEGA, "host", "bytes/s"},
+    {DVT_TUNE_GEMM_ENQUEUE, offsetof(machine, enqueue), NANO, "enqueue", "s"}};
+enum { OF_MACHINE = sizeof of_machine / sizeof *of_machine };
+
+/* Puts the table's figures of the device in place of those in `into`. */
+static void take_measured(int device, const figure *figures, int count, void *into) {
+  for (int i = 0; i < count; i++) {
+    const int64_t value = dvt_tuned(device, figures[i].which, 0);
+    if (value > 0)
+      *(double *)(void *)((char *)into + figures[i].offset) = figures[i].scale * (double)value;
+  }
+}
+
+static machine machine_now(void) {
+  machine m = usual;
+  take_measured(DAVIT_HOST, of_machine, OF_MACHINE, &m);
+  return m;
+}
+
+static dvt_model_device host_of(const machine *m, int threads) {
   dvt_model_device d = host_thread;
-  d.rate *= threads;
+  d.rate = m->thread_rate * threads;
   d.area *= threads;
   d.memory *= threads < 8 ? threads : 8;
   return d;
 }
 
+static dvt_model_device device_of(const dvt_device *device) {
+  dvt_model_device d = device->ordinal >= 0 ? nvidia : other;
+  take_measured(device->info.device, of_device, OF_DEVICE, &d);
+  return d;
+}
+
+static bool is_single(davit_type type) {
+  return type == DAVIT_FLOAT || type == DAVIT_COMPLEX_FLOAT;
+}
+
 void dvt_model_of(const int *devices, int count, davit_type type, dvt_model *model) {
+  const machine m = machine_now();
   int hosts = 0;
   for (int i = 0; i < count; i++)
     hosts += dvt_device_find(devices[i])->shares_host_memory;
   for (int i = 0; i < count; i++) {
     const dvt_device *device = dvt_device_find(devices[i]);
     const int threads = dvt_threads() / (hosts > 0 ? hosts : 1);
-    model->device[i] = device->shares_host_memory ? host_of(threads > 0 ? threads : 1)
-                       : device->ordinal >= 0     ? nvidia
-                                                  : other;
-    const bool single = type == DAVIT_FLOAT || type == DAVIT_COMPLEX_FLOAT;
-    if (single && device->shares_host_memory)
+    model->device[i] =
+        device->shares_host_memory ? host_of(&m, threads > 0 ? threads : 1) : device_of(device);
+    if (is_single(type) && device->shares_host_memory)
       model->device[i].rate *= 2;
+    if (is_single(type) && !device->shares_host_memory)
+      model->device[i].rate = MEGA * (double)dvt_tuned(devices[i], DVT_TUNE_GEMM_SINGLE_RATE,
+                                                       (int64_t)(model->device[i].rate / MEGA));
     if (type == DAVIT_COMPLEX_FLOAT || type == DAVIT_COMPLEX_DOUBLE)
       model->device[i].rate /= 4; /* four products of real numbers for one */
   }
   const double threads = dvt_threads();
-  model->host_total = 169e9;
-  model->host_copy = threads * 11.7e9 / (1 + threads * 11.7e9 / 85e9); /* 1: 10, 16: 58, 64: 76 GB/s */
-  model->enqueue = 6e-6;
+  model->host_total = m.host;
+  model->host_copy = threads * m.thread_copy / (1 + threads * m.thread_copy / m.copy);
+  model->enqueue = m.enqueue;
   model->enqueue_beside = 8e-6;
   model->react = 4e-6;
   model->start = 20e-6;
   model->start_device = 100e-6;
+}
+
+/* ---- the figures from times ---- */
+
+static int64_t whole(double value) {
+  return value < 1 ? 1 : value < 9e15 ? (int64_t)(value + 0.5) : INT64_C(9000000000000000);
+}
+
+static void set(dvt_figures *f, dvt_tunable which, double value, double scale) {
+  f->value[which] = whole(value / scale);
+}
+
+/* Bytes per second of many bytes, and seconds of a copy of few. */
+static davit_status measure_links(const dvt_meter *m, int index, bool peer, dvt_figures *f) {
+  enum { COPIES = 64 };
+  const double bytes = 256 << 20, few = 4096, row = 2048, cols = 32768;
+  double latency, seconds, up;
+  DVT_TRY(m->copy(m->state, index, DVT_METER_UP, few, 1, false, COPIES, &latency));
+  DVT_TRY(m->copy(m->state, index, DVT_METER_UP, bytes, 1, false, 1, &seconds));
+  up = bytes / fmax(seconds - latency, 0.5 * seconds);
+  latency = fmax(latency - few / up, 0);
+  set(f, DVT_TUNE_GEMM_LATENCY, latency, NANO);
+  set(f, DVT_TUNE_GEMM_UP, up, MEGA);
+  DVT_TRY(m->copy(m->state, index, DVT_METER_DOWN, bytes, 1, false, 1, &seconds));
+  set(f, DVT_TUNE_GEMM_DOWN, bytes / fmax(seconds - latency, 0.5 * seconds), MEGA);
+  DVT_TRY(m->copy(m->state, index, DVT_METER_BOTH, bytes, 1, false, 1, &seconds));
+  set(f, DVT_TUNE_GEMM_BOTH, 2 * bytes / fmax(seconds - latency, 0.5 * seconds), MEGA);
+  DVT_TRY(m->copy(m->state, index, DVT_METER_UP, row, cols, true, 1, &seconds));
+  set(f, DVT_TUNE_GEMM_ROW, row * ((seconds - latency) * up / (row * cols) - 1), 1);
+  DVT_TRY(m->copy(m->state, index, DVT_METER_MEMORY, bytes, 1, false, 1, &seconds));
+  set(f, DVT_TUNE_GEMM_MEMORY, 2 * bytes / seconds, MEGA);
+  if (!peer)
+    return DAVIT_SUCCESS;
+  DVT_TRY(m->copy(m->state, index, DVT_METER_PEER, bytes, 1, false, 1, &seconds));
+  set(f, DVT_TUNE_GEMM_PEER, bytes / seconds, MEGA);
+  return DAVIT_SUCCESS;
+}
+
+/* dvt_model_product() turned round: from the times of a large product, of one with a small C, of one with a short k
+ * and of a tiny one. Each figure needs the others, which change little after a few rounds. */
+static davit_status measure_products(const dvt_meter *m, int index, dvt_figures *f) {
+  enum { ROUNDS = 20 };
+  const double n = m->most, side = n / 16, shallow = n / 64, tiny = 16;
+  double whole_time, narrow, flat, single, least, launch, rate = 1, area = 1, depth = 1;
+  DVT_TRY(m->product(m->state, index, DAVIT_DOUBLE, tiny, tiny, tiny, &least));
+  launch = least;
+  DVT_TRY(m->product(m->state, index, DAVIT_DOUBLE, side, side, n, &narrow));
+  DVT_TRY(m->product(m->state, index, DAVIT_DOUBLE, n, n, shallow, &flat));
+  DVT_TRY(m->product(m->state, index, DAVIT_DOUBLE, n, n, n, &whole_time));
+  DVT_TRY(m->product(m->state, index, DAVIT_FLOAT, n, n, n, &single));
+  for (int i = 0; i < ROUNDS; i++) {
+    const double large = (1 + area / (n * n)) * (1 + depth / n);
+    rate = 2 * n * n * n / (whole_time - launch) * large;
+    area = fmax(side * side * ((narrow - launch) * rate / (2 * side * side * n * (1 + depth / n)) - 1), 1);
+    launch = fmax(least - 2 * tiny * tiny * tiny / rate * (1 + area / (tiny * tiny)) * (1 + depth / tiny), 0);
+    depth = fmax(shallow * ((flat - launch) * rate / (2 * n * n * shallow * (1 + area / (n * n))) - 1), 1);
+  }
+  set(f, DVT_TUNE_GEMM_RATE, rate, MEGA);
+  set(f, DVT_TUNE_GEMM_SINGLE_RATE, rate * (whole_time - launch) / (single - launch), MEGA);
+  set(f, DVT_TUNE_GEMM_AREA, area, 1);
+  set(f, DVT_TUNE_GEMM_DEPTH, depth, 1);
+  set(f, DVT_TUNE_GEMM_LAUNCH, launch, NANO);
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_figures_of_device(const dvt_meter *m, int index, bool peer, dvt_figures *f) {
+  DVT_TRY(measure_links(m, index, peer, f));
+  return measure_products(m, index, f);
+}
+
+davit_status dvt_figures_of_host(const dvt_meter *m, dvt_figures *f) {
+  const double bytes = 256 << 20, n = 1024, threads = m->threads;
+  const dvt_model_device thread = host_thread;
+  double seconds, one, all, area = thread.area * threads;
+  DVT_TRY(m->host_product(m->state, n, &seconds));
+  set(f, DVT_TUNE_GEMM_THREAD_RATE,
+      2 * n * n * n / seconds * (1 + area / (n * n)) * (1 + thread.depth / n) / threads, MEGA);
+  DVT_TRY(m->host_copy(m->state, 1, bytes, &seconds));
+  one = bytes / seconds;
+  DVT_TRY(m->host_copy(m->state, m->threads, bytes, &seconds));
+  all = bytes / seconds;
+  set(f, DVT_TUNE_GEMM_THREAD_COPY, one, MEGA);
+  /* From all = threads one / (1 + threads one / limit). One thread, or perfect scaling, shows no limit. */
+  if (m->threads > 1 && all < 0.99 * threads * one)
+    set(f, DVT_TUNE_GEMM_COPY, 1 / (1 / all - 1 / (threads * one)), MEGA);
+  if (m->devices == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(m->enqueue(m->state, &seconds));
+  set(f, DVT_TUNE_GEMM_ENQUEUE, seconds, NANO);
+  if (m->devices == 1)
+    return DAVIT_SUCCESS;
+  DVT_TRY(m->copy_all(m->state, bytes, &seconds));
+  set(f, DVT_TUNE_GEMM_HOST, m->devices * bytes / seconds, MEGA);
+  return DAVIT_SUCCESS;
+}
+
+/* ---- the list ---- */
+
+static void describe(int device, const figure *f, const void *in, davit_level3_figure *to) {
+  *to = (davit_level3_figure){.value = *(const double *)(const void *)((const char *)in + f->offset),
+                              .measured = dvt_tuned(device, f->which, 0) > 0};
+  snprintf(to->name, sizeof to->name, "%s", f->name);
+  snprintf(to->unit, sizeof to->unit, "%s", f->unit);
+}
+
+davit_status davit_level3_figures(int device, int capacity, davit_level3_figure *figures, int *count) {
+  DVT_TRY(dvt_check_list("figures", capacity, figures, count));
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_device(device, &device));
+  const dvt_device *found = dvt_device_find(device);
+  const machine m = machine_now();
+  const dvt_model_device d = device_of(found);
+  *count = found->shares_host_memory ? OF_MACHINE : OF_DEVICE;
+  for (int i = 0; i < *count && i < capacity; i++) {
+    if (found->shares_host_memory)
+      describe(DAVIT_HOST, &of_machine[i], &m, &figures[i]);
+    else
+      describe(device, &of_device[i], &d, &figures[i]);
+  }
+  return DAVIT_SUCCESS;
 }

@@ -50,38 +50,76 @@ def table(*rows):
 def test_report():
     use("")
     report = run_json("tune", "axpy", "--size", 200000, "--devices", -1, "-o", "t.tsv", *QUICK)
-    expect_keys(report, "capability", "n", "path", "tuned", "complete", "own", "winner", "trials", "repeat")
-    expect(report["capability"] == "axpy" and report["n"] == 200000 and report["devices"] == [-1], f"{report}")
-    trials = report["trials"]
+    expect_keys(report, "capability", "device_name", "path", "tuned", "complete", "searches", "repeat")
+    expect(report["capability"] == "axpy" and report["devices"] == [-1] and len(report["searches"]) == 1, f"{report}")
+    search = report["searches"][0]
+    for key in ("what", "n", "complete", "tuned", "gain", "own", "winner", "comparisons", "pruned", "runs", "trials"):
+        expect(key in search, f"key {key} expected in {sorted(search)}")
+    expect(search["n"] == 200000, f"{search}")
+    trials = search["trials"]
     expect(trials[0]["values"] == {"chunk": 0}, "the first trial is the library's own choice")
-    expect(all(trial["seconds"] > 0 and trial["noise"] >= 0 for trial in trials), "times and noise")
+    expect(all(trial["seconds"] > 0 and trial["noise"] >= 0 and trial["rounds"] > 0 for trial in trials), "times and noise")
     values = [trial["values"]["chunk"] for trial in trials]
     expect(len(set(values)) == len(values), f"no trial twice: {values}")
-    expect(report["tuned"] == (report["winner"]["values"]["chunk"] > 0), "tuned where the winner is not the default")
-    if report["tuned"]:
-        expect(report["winner"]["seconds"] < report["own"]["seconds"], "the winner is faster")
+    expect(search["tuned"] == (search["winner"]["values"]["chunk"] > 0), "tuned where the winner is not the default")
+    if search["tuned"]:
+        expect(search["winner"]["seconds"] < search["own"]["seconds"] and search["gain"] > 1, "the winner is faster")
+        expect(search["comparisons"][0]["candidate"] == search["winner"], "by the last comparison")
     else:
-        expect(report["winner"] == report["own"], "or it is the default")
+        expect(search["winner"] == search["own"] and search["gain"] == 1, "or it is the default")
     rows = lines("t.tsv")
     expect(rows[0] == f"davit-tuning\t{version()}", f"{rows}")
-    expect(len(rows) == 1 + report["tuned"], f"what won is in the file: {rows}")
+    expect(len(rows) == 1 + search["tuned"], f"what won is in the file: {rows}")
     text = davit("tune", "axpy", "--size", 200000, "--devices", -1, "-o", "t.tsv", *QUICK).out.decode()
-    expect("speed-up" in text and "t.tsv" in text, f"{text}")
+    expect("rounds" in text and "trials" in text and "t.tsv" in text, f"{text}")
     expect(listing() == ["t.tsv"], f"no temporary file stays: {listing()}")
 
 
 def test_capabilities():
     use("")
     gpu = any(entry["kind"] == "nvidia" for entry in run_json("devices")["list"])
-    for name, size in (("gemm", 256), ("gemv", 500), ("axpy", 100000), ("stencil", 300), ("atax", 300)):
+    for name, size in (("gemm", 256), ("gemv", 500), ("axpy", 100000), ("stencil", 300), ("atax", 300), ("covariance", 500)):
         report = run_json("tune", name, "--size", size, "-o", "t.tsv", "--repeat", 1, "--budget", 0.1)
-        expect(report.get("trials"), f"{name}: {report}")
-    for name in ("reduce", "scan", "closest_pair", "copy"):
+        expect(report["searches"] and all(search["trials"] for search in report["searches"]), f"{name}: {report}")
+    for name in ("reduce", "scan", "closest_pair", "copy", "align"):
         if gpu:
-            expect(run_json("tune", name, "--size", 10**7, "-o", "t.tsv", *QUICK).get("trials"), name)
+            expect(run_json("tune", name, "--size", 10**7, "-o", "t.tsv", *QUICK).get("searches"), name)
         else:
             refuse(("tune", name, "-o", "t.tsv"), "nothing to choose on host devices", code=2)
-    refuse(("tune", "gemm", "--devices", -1, "-o", "t.tsv"), "on one host device", code=2)
+    if gpu:
+        for name in ("reduce", "stencil", "atax", "covariance", "align", "detect", "closest_pair"):
+            search = run_json("tune", name, "--size", 1000, "-o", "t.tsv", *QUICK)["searches"][0]
+            expect(search["own_shape"]["registers"] > 0 and search["own_shape"]["teams"] > 0, f"{name}: {search}")
+    else:
+        refuse(("tune", "detect", "-o", "t.tsv"), "nothing to choose on host devices", code=2)
+    refuse(("tune", "reduce", "--devices", -1, "-o", "t.tsv"), "on one host device", code=2)
+
+
+def test_figures():
+    """The figures of gemm's model are measured, written, used and shown; bad ones are left out with a warning."""
+    use("")
+    report = run_json("tune", "gemm", "--devices", -1, "-o", "t.tsv", *QUICK)
+    measured = {row["parameter"]: row["value"] for row in report["figures"]["measured"]}
+    expect(report["figures"]["kept"] and measured["thread_mflops"] > 0 and measured["thread_copy_mbytes_s"] > 0, f"{report}")
+    rows = [line.split("\t") for line in lines("t.tsv")[1:]]
+    expect({row[2]: int(row[3]) for row in rows} == measured, f"{rows}")
+    rng = np.random.default_rng(3)
+    a, b = save("a.npy", noise(rng, 64, 64)), save("b.npy", noise(rng, 64, 64))
+
+    def explained(err=""):
+        result = davit("gemm", a, b, "--explain", "-o", "c.npy")
+        expect(err in result.err and bool(err) == bool(result.err), f"{result}")
+        return {line.split("\t")[1]: line.split("\t")[2:] for line in result.out.decode().splitlines() if line.startswith("figure\t")}
+
+    builtin = explained()
+    expect(builtin["thread rate"] == ["1.6e+10 flop/s", "built in"], f"{builtin}")
+    use(put("t.tsv", table((host_key(), "gemm", "thread_mflops", 20000, 0))))
+    tuned = explained()
+    expect(tuned["thread rate"] == ["2e+10 flop/s", "measured"] and tuned["copy"] == builtin["copy"], f"{tuned}")
+    for bad in ("2e4", "-5", "0", "99999999999", ""):
+        use(put("t.tsv", table((host_key(), "gemm", "thread_mflops", bad, 0))))
+        expect(explained("t.tsv: 1 ") == builtin, f"{bad} is ignored, with a warning")
+    use("")
 
 
 def test_others_stay():

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `davit tune gemm`: the figures of the model from which davit chooses tiles, devices and grids. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/tune.h"
+
+static bool is_figure(const davit_tuning_entry *e) {
+  return strcmp(e->capability, "gemm") == 0 && strncmp(e->parameter, "tile_", 5) != 0;
+}
+
+/* Whether the entry belongs to one of the devices that are tuned, or to the host. */
+static bool is_ours(const tuning *t, const davit_tuning_entry *e, int *device) {
+  for (int i = -1; i < t->job.devices.count; i++) {
+    davit_device_info info;
+    char key[sizeof e->device];
+    *device = i < 0 ? DAVIT_HOST : t->job.devices.ids[i];
+    if (davit_device_describe(*device, &info) != DAVIT_SUCCESS)
+      continue;
+    snprintf(key, sizeof key, "%s %s", davit_device_kind_string(info.kind), info.name);
+    if (strcmp(key, e->device) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* The table's figures of these devices. */
+static int collect(tuning *t) {
+  int all = 0;
+  davit_status status = davit_tuning_list(0, NULL, &all);
+  davit_tuning_entry *list = cli_job_memory(&t->job, (size_t)all + 1, sizeof *list);
+  if (!list)
+    return CLI_DEVICE;
+  if (status == DAVIT_SUCCESS)
+    status = davit_tuning_list(all, list, &all);
+  t->figures.entries = list;
+  t->figures.count = 0;
+  for (int i = 0, device; i < all && status == DAVIT_SUCCESS; i++)
+    if (is_figure(&list[i]) && is_ours(t, &list[i], &device))
+      list[t->figures.count++] = list[i];
+  return cli_status(status);
+}
+
+static davit_status set_figures(const tuning *t, bool measured) {
+  davit_status status = DAVIT_SUCCESS;
+  for (int i = 0, device; i < t->figures.count && status == DAVIT_SUCCESS; i++) {
+    const davit_tuning_entry *e = &t->figures.entries[i];
+    if (is_ours(t, e, &device))
+      status = davit_tuning_set(device, e->capability, e->parameter, measured ? e->value : 0, 0);
+  }
+  return status;
+}
+
+/* value 0: with the figures that are built in. */
+static int measure(void *state, int workload, const int64_t *values, double *seconds) {
+  tuning *t = state;
+  cli_progress_at(&t->job.progress, t->now->search.runs, 0, "runs");
+  davit_status status = set_figures(t, values[0] != 0);
+  if (status == DAVIT_SUCCESS)
+    status = tune_measure(t, workload, seconds);
+  return cli_status(status);
+}
+
+/* Removes figures and tiles of earlier runs, so that products are what davit chooses. */
+static int clear(tuning *t) {
+  const int code = collect(t);
+  davit_status status = code == CLI_OK ? set_figures(t, false) : DAVIT_SUCCESS;
+  for (int i = 0; i < t->job.devices.count && t->runs > 0 && status == DAVIT_SUCCESS; i++)
+    status = davit_tuning_set(t->job.devices.ids[i], "gemm", t->run[0].axis_name[0], 0, 0);
+  return code == CLI_OK ? cli_status(status) : code;
+}
+
+static int compare(tuning *t) {
+  static const int64_t measured = 1;
+  tune_search *s = &t->figures.run.search;
+  bool loses = false;
+  *s = (tune_search){.axes = 1,
+                     .workloads = t->figures.run.other ? 2 : 1,
+                     .repeat = (int)t->repeat,
+                     .measure = measure,
+                     .state = t};
+  snprintf(t->figures.run.axis_name[0], TUNE_NAME_BYTES, "figures");
+  t->now = &t->figures.run;
+  int code = cli_status(tune_open(t));
+  if (code == CLI_OK)
+    code = tune_search_compare(s, &measured, &loses);
+  tune_close(t);
+  t->figures.kept = code == CLI_OK && !loses;
+  s->tuned = t->figures.kept;
+  s->complete = true;
+  return code;
+}
+
+int tune_measure_figures(tuning *t) {
+  int code = clear(t);
+  if (code == CLI_OK)
+    code = cli_status(davit_level3_measure(&(davit_level3_measure_options){CLI_DEVICES(t)}));
+  if (code == CLI_OK)
+    code = collect(t);
+  t->figures.kept = true;
+  if (code == CLI_OK && t->figures.run.size > 0)
+    code = compare(t);
+  return code == CLI_OK ? cli_status(set_figures(t, t->figures.kept)) : code;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* davit_level3_measure(): the meter of a real machine. It uses what plans use: copies and products on streams of
+ * the devices, the host's product by BLIS, and memcpy() on the host's threads. Everything is done once before it is
+ * timed; times are the minimum of some, but for products, which are repeated until the device is warm. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "offload/runtime/device.h"
+#include "offload/runtime/stream.h"
+#include "src/base/team.h"
+#include "src/level3/figures.h"
+#include "src/level3/routine.h"
+#include "src/runtime/backend.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/memory.h"
+#include "src/runtime/operation.h"
+
+enum {
+  MOST_BYTES = 256 << 20, /* of a copy */
+  LONGEST = 8192,         /* side of the largest product: 1.5 GiB of operands */
+  SHORTEST = 1024,
+  TIMES = 3
+};
+static const double WARM_SECONDS = 0.5; /* of products, after which power limits a device */
+
+typedef struct bench {
+  int devices[DVT_MAX_DEVICES], count;    /* NVIDIA devices */
+  dvt_stream *stream[DVT_MAX_DEVICES][2]; /* loads and products; stores */
+  char *memory[DVT_MAX_DEVICES];          /* three matrices, or two copies' bytes */
+  char *host[2];                          /* pinned: to and from devices */
+  char *plain;                            /* pageable */
+  int64_t side;
+} bench;
+
+static double now(void) {
+  return 1e-9 * (double)dvt_now_ns();
+}
+
+static size_t matrix_bytes(const bench *b) {
+  return (size_t)(b->side * b->side) * sizeof(double);
+}
+
+/* ---- products ---- */
+
+static davit_status run_products(bench *b, int index, const dvt_level3 *product, int count, double *seconds) {
+  dvt_stream *stream = b->stream[index][0];
+  const dvt_site site = {.device = b->devices[index], .stream = stream};
+  const double start = now();
+  for (int i = 0; i < count; i++)
+    DVT_TRY(dvt_level3_operations[DVT_GEMM].stream(&site, product));
+  DVT_TRY(dvt_stream_synchronize(stream));
+  *seconds = (now() - start) / count;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status product(void *state, int index, davit_type type, double m, double n, double k,
+                            double *seconds) {
+  enum { FEW = 4, MOST = 1000 };
+  bench *b = state;
+  const int64_t rows = (int64_t)m, inner = (int64_t)k;
+  const dvt_level3 g = {.routine = DVT_GEMM,
+                        .type = type,
+                        .transa = 'N',
+                        .transb = 'N',
+                        .m = rows,
+                        .n = (int64_t)n,
+                        .k = inner,
+                        .alpha = 1,
+                        .a = b->memory[index],
+                        .lda = rows,
+                        .b = b->memory[index] + matrix_bytes(b),
+                        .ldb = inner,
+                        .beta = 1,
+                        .c = b->memory[index] + 2 * matrix_bytes(b),
+                        .ldc = rows};
+  double once;
+  DVT_TRY(run_products(b, index, &g, 1, &once));
+  DVT_TRY(run_products(b, index, &g, FEW, &once));
+  const double count = fmin(fmax(WARM_SECONDS / once, (double)FEW), (double)MOST);
+  DVT_TRY(run_products(b, index, &g, (int)count, &once));
+  return run_products(b, index, &g, (int)count / FEW + 1, seconds);
+}
+
+/* ---- copies ---- */
+
+typedef struct request {
+  int index;
+  dvt_meter_way way;
+  size_t row, cols, pitch;
+  int copies;
+} request;
+
+static davit_status enqueue_copies(bench *b, const request *r) {
+  char *here = b->memory[r->index], *home = b->host[0];
+  if (r->way == DVT_METER_MEMORY || r->way == DVT_METER_PEER) {
+    char *from = r->way == DVT_METER_PEER ? b->memory[(r->index + 1) % b->count] : here + MOST_BYTES;
+    return dvt_stream_copy(b->stream[r->index][0], here, r->row, from, r->row, r->row, r->cols);
+  }
+  if (r->way != DVT_METER_DOWN)
+    DVT_TRY(dvt_stream_copy(b->stream[r->index][0], here, r->row, home, r->pitch, r->row, r->cols));
+  if (r->way != DVT_METER_UP)
+    DVT_TRY(dvt_stream_copy(b->stream[r->index][1], b->host[1], r->pitch, here + MOST_BYTES, r->row, r->row,
+                            r->cols));
+  return DAVIT_SUCCESS;
+}
+
+static davit_status wait_for(const bench *b, int index) {
+  DVT_TRY(dvt_stream_synchronize(b->stream[index][0]));
+  return dvt_stream_synchronize(b->stream[index][1]);
+}
+
+static davit_status copy(void *state, int index, dvt_meter_way way, double row, double cols, bool apart,
+                         int copies, double *seconds) {
+  enum { MARGIN = 192 }; /* between rows that are apart: their distance is no multiple of 64 KiB */
+  bench *b = state;
+  const request r = {index, way, (size_t)row, (size_t)cols, (size_t)row + (apart ? MARGIN : 0), copies};
+  *seconds = INFINITY;
+  for (int i = 0; i <= TIMES; i++) {
+    const double start = now();
+    for (int k = 0; k < copies; k++)
+      DVT_TRY(enqueue_copies(b, &r));
+    DVT_TRY(wait_for(b, index));
+    if (i > 0)
+      *seconds = fmin(*seconds, (now() - start) / copies);
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status copy_all(void *state, double bytes, double *seconds) {
+  bench *b = state;
+  *seconds = INFINITY;
+  for (int i = 0; i <= TIMES; i++) {
+    const double start = now();
+    for (int d = 0; d < b->count; d++)
+      DVT_TRY(enqueue_copies(b, &(request){d, DVT_METER_UP, (size_t)bytes, 1, (size_t)bytes, 1}));
+    for (int d = 0; d < b->count; d++)
+      DVT_TRY(wait_for(b, d));
+    if (i > 0)
+      *seconds = fmin(*seconds, now() - start);
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* A load: the copy, a mark behind it, and another stream that waits for the mark. */
+static davit_status enqueue(void *state, double *seconds) {
+  enum { STEPS = 200, FEW_BYTES = 4096 };
+  bench *b = state;
+  *seconds = INFINITY;
+  for (int i = 0; i <= TIMES; i++) {
+    const double start = now();
+    for (int k = 0; k < STEPS; k++) {
+      dvt_mark *mark;
+      DVT_TRY(enqueue_copies(b, &(request){0, DVT_METER_UP, FEW_BYTES, 1, FEW_BYTES, 1}));
+      DVT_TRY(dvt_stream_mark(b->stream[0][0], &mark));
+      const davit_status status = dvt_stream_wait(b->stream[0][1], mark);
+      dvt_mark_free(mark);
+      DVT_TRY(status);
+    }
+    const double end = now();
+    DVT_TRY(wait_for(b, 0));
+    if (i > 0)
+      *seconds = fmin(*seconds, (end - start) / (double)STEPS);
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* ---- the host ---- */
+
+static void copy_in_parts(char *to, const char *from, size_t bytes, int threads) {
+#pragma omp parallel num_threads(threads)
+  {
+    const size_t count = (size_t)omp_get_num_threads(), part = (size_t)omp_get_thread_num();
+    const size_t begin = bytes / count * part, end = part + 1 == count ? bytes : bytes / count * (part + 1);
+    memcpy(to + begin, from + begin, end - begin);
+  }
+}
+
+static davit_status host_copy(void *state, int threads, double bytes, double *seconds) {
+  bench *b = state;
+  const dvt_team team = dvt_team_begin(threads);
+  *seconds = INFINITY;
+  for (int i = 0; i <= TIMES; i++) {
+    const double start = now();
+    copy_in_parts(b->host[0], b->plain, (size_t)bytes, team.threads);
+    if (i > 0)
+      *seconds = fmin(*seconds, now() - start);
+  }
+  dvt_team_end(&team);
+  return DAVIT_SUCCESS;
+}
+
+static davit_status host_product(void *state, double n, double *seconds) {
+  bench *b = state;
+  const int64_t side = (int64_t)n;
+  const size_t matrix = (size_t)(side * side) * sizeof(double);
+  const dvt_level3 g = {.routine = DVT_GEMM,
+                        .type = DAVIT_DOUBLE,
+                        .transa = 'N',
+                        .transb = 'N',
+                        .m = side,
+                        .n = side,
+                        .k = side,
+                        .alpha = 1,
+                        .a = b->plain,
+                        .lda = side,
+                        .b = b->plain + matrix,
+                        .ldb = side,
+                        .c = b->plain + 2 * matrix,
+                        .ldc = side};
+  const dvt_site site = {.device = DAVIT_HOST, .threads = dvt_threads()};
+  *seconds = INFINITY;
+  for (int i = 0; i <= TIMES; i++) {
+    const double start = now();
+    DVT_TRY(dvt_host_form(dvt_level3_operations[DVT_GEMM].host, &site, &g));
+    if (i > 0)
+      *seconds = fmin(*seconds, now() - start);
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* ---- opening ---- */
+
+/* As large a product as half of the device's free memory allows. */
+static davit_status choose_side(bench *b) {
+  b->side = LONGEST;
+  for (int i = 0; i < b->count; i++) {
+    size_t available, total;
+    DVT_TRY(davit_device_memory(b->devices[i], &available, &total));
+    while (b->side > SHORTEST && 3 * matrix_bytes(b) > available / 2)
+      b->side /= 2;
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status open_device(bench *b, int index) {
+  const int device = b->devices[index];
+  const size_t bytes =
+      3 * matrix_bytes(b) > 2 * (size_t)MOST_BYTES ? 3 * matrix_bytes(b) : 2 * (size_t)MOST_BYTES;
+  for (int i = 0; i < 2; i++)
+    DVT_TRY(dvt_stream_acquire(device, &b->stream[index][i]));
+  DVT_TRY(davit_malloc(bytes, device, (void **)&b->memory[index]));
+  return davit_random(DAVIT_DOUBLE, (int64_t)(bytes / sizeof(double)), (uint64_t)index, b->memory[index]);
+}
+
+static davit_status open_bench(bench *b) {
+  for (int i = 0; i < 2; i++) {
+    DVT_TRY(davit_malloc(MOST_BYTES, DAVIT_PINNED, (void **)&b->host[i]));
+    memset(b->host[i], 1, MOST_BYTES);
+  }
+  DVT_TRY(davit_malloc(MOST_BYTES, DAVIT_PAGEABLE, (void **)&b->plain));
+  DVT_TRY(davit_random(DAVIT_DOUBLE, MOST_BYTES / (int64_t)sizeof(double), 7, b->plain));
+  if (b->count > 0)
+    DVT_TRY(choose_side(b));
+  for (int i = 0; i < b->count; i++)
+    DVT_TRY(open_device(b, i));
+  return DAVIT_SUCCESS;
+}
+
+static void close_bench(bench *b) {
+  for (int i = 0; i < b->count; i++) {
+    for (int k = 0; k < 2; k++)
+      if (b->stream[i][k]) {
+        dvt_stream_synchronize(b->stream[i][k]);
+        dvt_stream_release(b->stream[i][k]);
+      }
+    davit_free(b->memory[i]);
+  }
+  davit_free(b->host[0]);
+  davit_free(b->host[1]);
+  davit_free(b->plain);
+}
+
+/* ---- the call ---- */
+
+static davit_status keep(int device, const dvt_figures *f) {
+  davit_tuning_parameter all[DVT_TUNE_COUNT];
+  int count;
+  DVT_TRY(davit_tuning_parameters(DVT_TUNE_COUNT, all, &count));
+  for (int i = 0; i < count; i++) {
+    const int64_t value = f->value[i];
+    if (value > 0)
+      DVT_TRY(davit_tuning_set(device, all[i].capability, all[i].parameter,
+                               value < all[i].maximum ? value : all[i].maximum, 0));
+  }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status measure_all(bench *b) {
+  const dvt_meter meter = {.state = b,
+                           .devices = b->count,
+                           .threads = dvt_threads(),
+                           .most = (double)b->side,
+                           .product = product,
+                           .copy = copy,
+                           .copy_all = copy_all,
+                           .enqueue = enqueue,
+                           .host_copy = host_copy,
+                           .host_product = host_product};
+  dvt_figures host = {{0}};
+  DVT_TRY(dvt_figures_of_host(&meter, &host));
+  DVT_TRY(keep(DAVIT_HOST, &host));
+  for (int i = 0; i < b->count; i++) {
+    const dvt_device *one = dvt_device_find(b->devices[i]),
+                     *next = dvt_device_find(b->devices[(i + 1) % b->count]);
+    bool known = false;
+    for (int k = 0; k < i; k++)
+      known |= strcmp(dvt_device_find(b->devices[k])->info.name, one->info.name) == 0;
+    dvt_figures f = {{0}};
+    if (known)
+      continue;
+    DVT_TRY(dvt_figures_of_device(&meter, i, one != next && dvt_device_peers(one, next), &f));
+    DVT_TRY(keep(b->devices[i], &f));
+  }
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_level3_measure(const davit_level3_measure_options *options) {
+  int chosen[DVT_MAX_DEVICES], count;
+  bench b = {.count = 0};
+  DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
+  DVT_TRY(dvt_may_wait());
+  for (int i = 0; i < count; i++)
+    if (dvt_device_find(chosen[i])->ordinal >= 0)
+      b.devices[b.count++] = chosen[i];
+  const int current = dvt_cuda_current();
+  davit_status status = open_bench(&b);
+  if (status == DAVIT_SUCCESS)
+    status = measure_all(&b);
+  close_bench(&b);
+  dvt_cuda_restore(current);
+  return status;
+}
