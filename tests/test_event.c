@@ -452,6 +452,42 @@ CASE(test_reuse_does_not_leak) {
     CHECK(davit_queue_destroy(queues[i]));
 }
 
+static davit_status count_up(void *counter) {
+  ++*(int *)counter;
+  return DAVIT_SUCCESS;
+}
+
+/* Steps of a chain over several queues, all pending at first, take no further memory while they run. */
+CASE(test_a_long_chain_takes_no_more_than_its_commands) {
+  enum { STEPS = 20000, QUEUES = 8 };
+  davit_queue *queues[QUEUES];
+  davit_event *events[QUEUES];
+  const int steps = scaled(STEPS);
+  int counter = 0;
+  for (int i = 0; i < QUEUES; i++) {
+    queues[i] = new_queue(DAVIT_HOST, 1);
+    events[i] = new_event();
+  }
+  gate *g = gate_at_head(queues[0]);
+  for (int i = 0; i < steps; i++) {
+    if (i > 0)
+      CHECK(davit_queue_wait(queues[i % QUEUES], events[(i - 1) % QUEUES]));
+    CHECK(davit_queue_host_function(queues[i % QUEUES], count_up, &counter));
+    CHECK(davit_event_record(events[i % QUEUES], queues[i % QUEUES]));
+  }
+  const size_t pending = heap_bytes();
+  gate_open(g);
+  for (int i = 0; i < QUEUES; i++)
+    CHECK(davit_queue_synchronize(queues[i]));
+  const size_t after = heap_bytes();
+  assert_int_equal(counter, steps);
+  if (after > pending + 256 * 1024)
+    print_error("%zu bytes more after %d steps\n", after - pending, steps);
+  assert_true(after <= pending + 256 * 1024);
+  for (int i = 0; i < QUEUES; i++)
+    CHECK(davit_queue_destroy(queues[i]));
+}
+
 typedef struct many_waiters {
   davit_event *event;
   atomic_int *done;

@@ -3,6 +3,8 @@
  * once, with the status it was given. Each probe ends so, or it would not end before the alarm. */
 #include "tests/support.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { N = 1 << 22, ALARM_S = 15 };
@@ -99,35 +101,106 @@ PROBE(an_exit_handler_works) {
   exit(0);
 }
 
-static void with_both_back_ends(const char *probe) {
+/* main() leaves by pthread_exit(), another thread of the program goes on and ends the process. */
+static void *go_on(void *main_thread) {
+  atomic_int done = 0;
+  join_thread(*(pthread_t *)main_thread);
+  davit_queue *queue = new_queue(DAVIT_HOST, 1);
+  CHECK(davit_queue_host_function(queue, add_one, &done));
+  finish(queue);
+  exit(done == 1 ? 0 : 1);
+}
+
+PROBE(main_leaves_others_go_on) {
+  static pthread_t main_thread;
+  alarm(ALARM_S);
+  finish(new_queue(DAVIT_CURRENT, 1));
+  main_thread = pthread_self();
+  start_thread(go_on, &main_thread);
+  pthread_exit(NULL);
+}
+
+PROBE(main_leaves) {
+  int threads = 0;
+  if (strcmp(probe_argument, "davit") == 0)
+    finish(new_queue(DAVIT_HOST, 1));
+  else
+#pragma omp parallel num_threads(2) reduction(+ : threads)
+    threads++;
+  pthread_exit(NULL);
+}
+
+/* Whether the main thread of the process has ended while others are left. */
+static bool main_has_left(pid_t process) {
+  char path[64], state = ' ';
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+  FILE *file = fopen(path, "r");
+  if (file && fscanf(file, "%*d %*[^)]) %c", &state) != 1)
+    state = ' ';
+  if (file)
+    fclose(file);
+  return state == 'Z';
+}
+
+/* The process of the probe main_leaves is there a second after main() has left. */
+static void stays_when_main_leaves(const char *what) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/proc/self/exe", "test_exit", "main_leaves", what, (char *)NULL);
+    _exit(127);
+  }
+  const double end = patience_ends_ms();
+  int status = 0;
+  while (!main_has_left(child) && waitpid(child, &status, WNOHANG) == 0 && now_ms() < end)
+    sleep_ms(10);
+  sleep_ms(1000);
+  const bool stays = waitpid(child, &status, WNOHANG) == 0;
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  if (!stays)
+    fail_msg("a process that has used %s ends with main(): docs/threads.md says that it does not", what);
+}
+
+static void with_all_back_ends(const char *probe) {
   for (int i = 0; i < scaled(5); i++) {
     try_probe(probe, "", "");
+    try_probe(probe, "", "DAVIT_BACKEND=nowait");
     try_probe(probe, "", "DAVIT_BACKEND=threads");
   }
 }
 
 CASE(from_main) {
-  with_both_back_ends("main_ends");
+  with_all_back_ends("main_ends");
 }
 
 CASE(from_another_thread) {
-  with_both_back_ends("another_thread_ends");
+  with_all_back_ends("another_thread_ends");
 }
 
 CASE(from_a_host_function) {
-  with_both_back_ends("a_host_function_ends");
+  with_all_back_ends("a_host_function_ends");
 }
 
 CASE(while_others_compute) {
-  with_both_back_ends("main_ends_while_others_compute");
+  with_all_back_ends("main_ends_while_others_compute");
 }
 
 CASE(after_finalize) {
-  with_both_back_ends("main_ends_after_finalize");
+  with_all_back_ends("main_ends_after_finalize");
 }
 
 CASE(in_an_exit_handler) {
-  with_both_back_ends("an_exit_handler_works");
+  with_all_back_ends("an_exit_handler_works");
+}
+
+CASE(after_main_has_left) {
+  with_all_back_ends("main_leaves_others_go_on");
+}
+
+/* A weakness that davit has from LLVM's runtime. */
+CASE(a_process_stays_when_main_has_left) {
+  stays_when_main_leaves("OpenMP");
+  stays_when_main_leaves("davit");
 }
 
 int main(int argc, char **argv) {

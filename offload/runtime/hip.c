@@ -11,7 +11,7 @@
 #include "src/base/allocate.h"
 #include "src/base/environment.h"
 
-enum { MAX_DEVICES = 64, UNITS = 63 /* hipDeviceAttributeMultiprocessorCount */, NON_BLOCKING = 1 };
+enum { MAX_DEVICES = 64 };
 
 typedef struct dvt_hip_session {
   int ordinal;
@@ -120,18 +120,17 @@ void dvt_hip_describe(int ordinal, char *name, size_t name_bytes, size_t *memory
   (void)hip.hipDeviceGetName(name, (int)name_bytes, ordinal);
   if (hip.hipDeviceTotalMem(&bytes, ordinal) == 0)
     *memory_bytes = bytes;
-  if (hip.hipDeviceGetAttribute(&number, UNITS, ordinal) == 0)
+  if (hip.hipDeviceGetAttribute(&number, DVT_HIP_MULTIPROCESSORS, ordinal) == 0)
     *units = number;
 }
 
 /* A status with HIP's own sentence. */
 static davit_status report(int result, const char *operation) {
-  enum { OUT_OF_MEMORY = 2, NO_DEVICE = 100 };
   if (result == 0)
     return DAVIT_SUCCESS;
-  return davit_fail(result == OUT_OF_MEMORY ? DAVIT_OUT_OF_DEVICE_MEMORY
-                    : result == NO_DEVICE   ? DAVIT_DEVICE_LOST
-                                            : DAVIT_DEVICE_ERROR,
+  return davit_fail(result == DVT_HIP_OUT_OF_MEMORY ? DAVIT_OUT_OF_DEVICE_MEMORY
+                    : result == DVT_HIP_NO_DEVICE   ? DAVIT_DEVICE_LOST
+                                                    : DAVIT_DEVICE_ERROR,
                     "%s: HIP says: %s", operation, hip.hipGetErrorString(result));
 }
 
@@ -153,7 +152,7 @@ static dvt_hip_session *make(int ordinal) {
   dvt_hip_session *made = dvt_allocate(1, sizeof *made);
   if (made) {
     made->ordinal = ordinal;
-    if (hip.hipStreamCreateWithFlags(&made->stream, NON_BLOCKING) == 0 &&
+    if (hip.hipStreamCreateWithFlags(&made->stream, DVT_HIP_NON_BLOCKING) == 0 &&
         blas.hipblasCreate(&made->handle) == 0 && blas.hipblasSetStream(made->handle, made->stream) == 0)
       return made;
   }
@@ -195,10 +194,10 @@ dvt_hipblas_function dvt_hipblas_entry(dvt_hipblas_number number) {
 
 static davit_status blas_status(int result, const char *operation) {
   static const davit_status statuses[] = {[0] = DAVIT_SUCCESS,
-                                          [2] = DAVIT_OUT_OF_DEVICE_MEMORY, /* HIPBLAS_STATUS_ALLOC_FAILED */
-                                          [3] = DAVIT_INVALID_ARGUMENT,     /* INVALID_VALUE */
-                                          [7] = DAVIT_UNSUPPORTED,          /* NOT_SUPPORTED */
-                                          [8] = DAVIT_UNSUPPORTED};         /* ARCH_MISMATCH */
+                                          [DVT_HIPBLAS_ALLOC_FAILED] = DAVIT_OUT_OF_DEVICE_MEMORY,
+                                          [DVT_HIPBLAS_INVALID_VALUE] = DAVIT_INVALID_ARGUMENT,
+                                          [DVT_HIPBLAS_NOT_SUPPORTED] = DAVIT_UNSUPPORTED,
+                                          [DVT_HIPBLAS_ARCH_MISMATCH] = DAVIT_UNSUPPORTED};
   if (result == 0)
     return DAVIT_SUCCESS;
   const bool known = result > 0 && result < (int)(sizeof statuses / sizeof *statuses);

@@ -14,6 +14,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Values of HIP, and of hipBLAS below. tests/outside/hip_headers.c compares them with its headers. */
+enum {
+  DVT_HIP_OUT_OF_MEMORY = 2, /* hipError_t */
+  DVT_HIP_NO_DEVICE = 100,
+  DVT_HIP_NON_BLOCKING = 1,    /* a flag of streams */
+  DVT_HIP_MULTIPROCESSORS = 63 /* hipDeviceAttribute_t */
+};
+
 /* How many devices HIP has; 0 without HIP, and where the environment gives its devices other numbers than the
  * OpenMP runtime's. */
 int dvt_hip_count(void);
@@ -44,7 +52,11 @@ enum {
   DVT_HIPBLAS_T = 112,
   DVT_HIPBLAS_C = 113,
   DVT_HIPBLAS_UPPER = 121, /* hipblasFillMode_t */
-  DVT_HIPBLAS_LOWER = 122
+  DVT_HIPBLAS_LOWER = 122,
+  DVT_HIPBLAS_ALLOC_FAILED = 2, /* hipblasStatus_t */
+  DVT_HIPBLAS_INVALID_VALUE = 3,
+  DVT_HIPBLAS_NOT_SUPPORTED = 7,
+  DVT_HIPBLAS_ARCH_MISMATCH = 8
 };
 
 /* A handle on a stream of the device, which is HIP's current one, for the calling thread. */

@@ -77,7 +77,8 @@ static void generate_bridge(dvt_record *record) {
   const bool expected = record->of_region;
   if (expected)
     dvt_generator_expect();
-  char *issued = &record->issued_token, *done = &record->done_token;
+  dvt_tokens *tokens = dvt_record_tokens(record);
+  char *issued = &tokens->issued, *done = &tokens->done;
   omp_event_handle_t event = (omp_event_handle_t)0;
 #pragma omp task detach(event) depend(in : *issued) depend(out : *done) firstprivate(record, expected)
   {
@@ -97,11 +98,11 @@ static char *awaited(const dvt_lane *lane, dvt_record *record) {
   if (is_over(record))
     return NULL;
   if (!record->on_stream)
-    return &record->done_token;
+    return &dvt_record_tokens(record)->done;
   if (lane->stream)
-    return atomic_load(&record->state) == DVT_RECORD_PENDING ? &record->issued_token : NULL;
+    return atomic_load(&record->state) == DVT_RECORD_PENDING ? &dvt_record_tokens(record)->issued : NULL;
   generate_bridge(record);
-  return &record->done_token;
+  return &record->tokens->done;
 }
 
 /* The addresses of a segment's `depend` clauses. */
@@ -111,7 +112,7 @@ typedef struct dependences {
   bool expected; /* it follows a region */
 } dependences;
 
-static void find_dependences(const segment *s, dependences *d) {
+static void find_waits(const segment *s, dependences *d) {
   const dvt_track *t = dvt_track_of(s->lane);
   d->ins = d->outs = 0;
   d->expected = t->behind_region;
@@ -121,9 +122,14 @@ static void find_dependences(const segment *s, dependences *d) {
       d->in[d->ins++] = token;
     d->expected |= token && c->record->of_region;
   }
+}
+
+static void find_record(const segment *s, dependences *d) {
   dvt_record *record = s->last->record;
-  if (s->last->kind == DVT_RECORD)
-    d->out[d->outs++] = record->on_stream ? &record->issued_token : &record->done_token;
+  if (s->last->kind != DVT_RECORD)
+    return;
+  dvt_tokens *tokens = dvt_record_tokens(record);
+  d->out[d->outs++] = record->on_stream ? &tokens->issued : &tokens->done;
 }
 
 /* A task with nothing of the graph before it: the generator runs it where it is generated. */
@@ -406,13 +412,14 @@ static void generate(const segment *s, carrier by) {
   dvt_track *t = dvt_track_of(s->lane);
   const bool region = by == EMITTED || by == HELPER;
   dependences d;
-  find_dependences(s, &d);
+  find_waits(s, &d);
   const bool next = dvt_track_count_in(s->lane) && !t->elsewhere;
   t->elsewhere = by != PLAIN;
   if (by == PLAIN && next && d.ins == 0) {
     generate_undeferred(s);
     return;
   }
+  find_record(s, &d);
   t->behind_region = region;
   t->certain = by == EMITTED;
   if (d.outs) {

@@ -33,6 +33,11 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static dvt_record *pool;
 
+/* Enough for what is in the graph at a time, but for thousands of busy queues: then a record has its own. */
+enum { POOLED_TOKENS = 4096 };
+static dvt_tokens pooled[POOLED_TOKENS];
+static int used, returned[POOLED_TOKENS], returned_count; /* of them; under pool_lock */
+
 static void initialise(void) {
   for (int i = 0; i < STRIPES; i++) {
     pthread_mutex_init(&stripes[i].lock, NULL);
@@ -50,7 +55,6 @@ static struct stripe *stripe_of(const dvt_record *record) {
   return &stripes[((uintptr_t)record / sizeof(dvt_record)) % STRIPES];
 }
 
-/* Records are pooled so that the addresses the task graph's hash table has seen stay few. */
 dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   pthread_once(&once, initialise);
   pthread_mutex_lock(&pool_lock);
@@ -70,6 +74,7 @@ dvt_record *dvt_record_new(int device, bool on_stream, bool timed) {
   record->timed = timed;
   record->mark = NULL;
   record->point = NULL;
+  record->tokens = NULL;
   record->time_ns = 0;
   record->error.status = DAVIT_SUCCESS;
   record->bridged = record->generated = record->of_region = record->certain = false;
@@ -90,9 +95,23 @@ void dvt_record_drop(dvt_record *record) {
   record->mark = NULL;
   dvt_point_drop(record->point);
   pthread_mutex_lock(&pool_lock);
+  if (record->tokens && record->tokens != &record->own)
+    returned[returned_count++] = (int)(record->tokens - pooled);
   record->next_free = pool;
   pool = record;
   pthread_mutex_unlock(&pool_lock);
+}
+
+dvt_tokens *dvt_record_tokens(dvt_record *record) {
+  if (record->tokens)
+    return record->tokens;
+  pthread_mutex_lock(&pool_lock);
+  if (returned_count > 0)
+    record->tokens = &pooled[returned[--returned_count]];
+  else
+    record->tokens = used < POOLED_TOKENS ? &pooled[used++] : &record->own;
+  pthread_mutex_unlock(&pool_lock);
+  return record->tokens;
 }
 
 static void trim(void) {

@@ -24,6 +24,11 @@ typedef enum dvt_record_state {
   DVT_RECORD_FAILED
 } dvt_record_state;
 
+/* Addresses that stand for a record in the task graph. */
+typedef struct dvt_tokens {
+  char issued, done;
+} dvt_tokens;
+
 typedef struct dvt_record {
   atomic_int references;
   _Atomic int state;
@@ -37,7 +42,7 @@ typedef struct dvt_record {
   dvt_error error;
   struct dvt_record *next_free;
   /* For the task graph: the addresses that `depend` clauses name, and what the generating thread keeps. */
-  char issued_token, done_token;
+  dvt_tokens own, *tokens; /* NULL: none are needed yet */
   bool bridged;
   uintptr_t bridge_event;
   bool generated;          /* the task that records it is in the graph */
@@ -50,6 +55,11 @@ typedef struct dvt_record {
 dvt_record *dvt_record_new(int device, bool on_stream, bool timed);
 dvt_record *dvt_record_hold(dvt_record *record);
 void dvt_record_drop(dvt_record *record);
+
+/* The record's tokens, chosen by the first call. They return to a pool with the record: the OpenMP runtime
+ * keeps what it knows of each address for ever, so that those which the graph has seen must stay few, however
+ * many records are pending. Only the thread that generates tasks may call this. */
+dvt_tokens *dvt_record_tokens(dvt_record *record);
 
 /* PENDING -> ISSUED; takes the mark. */
 void dvt_record_issue(dvt_record *record, dvt_mark *mark);
