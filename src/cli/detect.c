@@ -495,8 +495,8 @@ static int check_windows(detect_search *s) {
 static int check_options(detect_search *s) {
   davit_detect_options *o = &s->options;
   const bool by_window = o->null == DAVIT_DETECT_NULL_WINDOW;
-  o->threshold = or_zero(o->threshold);
-  o->coverage = or_zero(o->coverage);
+  o->threshold = given(s, "--threshold") ? or_zero(o->threshold) : 0;
+  o->coverage = given(s, "--coverage") ? or_zero(o->coverage) : 0;
   o->alpha = 1; /* decisions are made when all p-values are known */
   o->floor_db = given(s, "--floor") ? or_zero(o->floor_db) : 0;
   o->effect_floor_db = given(s, "--effect-floor") ? or_zero(o->effect_floor_db) : 0;
@@ -512,12 +512,25 @@ static int check_options(detect_search *s) {
   return check_windows(s);
 }
 
+/* Features that davit computed are powers and their changes. */
+static int choose_bands(detect_search *s) {
+  davit_detect_options *o = &s->options;
+  if (!given(s, "--bands") && o->null == DAVIT_DETECT_NULL_STREAM && s->stream.width == DAVIT_FEATURES_WIDTH)
+    o->bands = DAVIT_FEATURES_BANDS;
+  return 2 * o->bands <= s->stream.width
+             ? CLI_OK
+             : cli_fail(CLI_USAGE, "--bands takes at most half of the %d features of a frame, not %" PRId64,
+                        s->stream.width, o->bands);
+}
+
 static int load(void *state) {
   detect_search *s = state;
   s->job.rate.unit = CLI_GCUPS;
   int code = check_options(s);
   if (code == CLI_OK)
     code = cli_frames_open(s->path, &s->sound, &s->stream);
+  if (code == CLI_OK)
+    code = choose_bands(s);
   if (code == CLI_OK)
     code = detect_load_effects(s);
   if (code != CLI_OK)
@@ -582,8 +595,13 @@ const cli_command cli_command_detect = {
                    .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
                    .otherwise = "the effect, with --null window or --window the window",
                    .help = "frames from one window to the next, at most a window"),
+        CLI_OPTION(WHOLE, detect_search, options.bands, "--bands", "B", .maximum = 1 << 19,
+                   .otherwise = "31 of features of sound, with --null window 0",
+                   .help =
+                       "the first B features are powers, the next B their changes: compare them by what is "
+                       "unusual in the stream; 0: as they are"),
         CLI_OPTION(REAL, detect_search, options.threshold, "--threshold", "T", .maximum = 100,
-                   .help = "a similarity below T counts as -T"),
+                   .otherwise = "30, without --bands 50", .help = "a similarity below T counts as -T"),
         CLI_OPTION(REAL, detect_search, options.gap_penalty, "--gap-penalty", "G",
                    .maximum = DAVIT_DETECT_GAP_PENALTY_MAXIMUM, .above = true,
                    .help = "the first frame of a gap costs 100 + G, each further one G"),
@@ -610,7 +628,8 @@ const cli_command cli_command_detect = {
         CLI_OPTION(FLAG, detect_search, rows.any_dependence, "--any-dependence", NULL, .needs = "--fdr",
                    .help = "whatever depends on what (Benjamini and Yekutieli)"),
         CLI_OPTION(REAL, detect_search, options.coverage, "--coverage", "C", .maximum = 1,
-                   .help = "and its score at least C times 100 for each of its frames"),
+                   .otherwise = "0.2, without --bands 0.3",
+                   .help = "and its score at least C times the effect's own"),
         CLI_SOUND_OPTIONS(detect_search,
                           .otherwise = "1024, halved until 8 frames of the effect sound; at least 64")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_SEED,
