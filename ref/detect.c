@@ -212,7 +212,7 @@ static bool find_rest(int width, const sequence *stream, const sequence *effect,
   const bool done =
       hits && sorted && search(width, stream->frames, stream->units, effect, e, &segments, 1, hits);
   if (done)
-    *count = dvt_detect_rest(stream->frames, n, hits, effect->full, sorted, rest);
+    *count = dvt_detect_rest(stream->frames, effect->count, n, hits, effect->full, sorted, rest);
   free(hits);
   free(sorted);
   return done;

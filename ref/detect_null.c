@@ -10,10 +10,12 @@
 enum { SEGMENT = 2, BLOCK = 4 }; /* lengths of the effect */
 
 /* The scores from which on a segment stands out, and surely does, as parts of the effect's score against
- * itself. The more segments there are, the higher scores chance reaches. docs/detect.md has the experiment. */
-static const double outlier = 4, narrow = 0.1, part = 0.3, sure = 0.6, sure_slope = 0.05, sure_segments = 100;
-static const double few_part = 0.08; /* of the segments: so many alignments may stand out, */
-enum { FEW = 10, MOST = 40 };        /* and no more than FEW, of those that surely do MOST */
+ * itself. The more segments there are, the higher scores chance reaches; the more frames the effect has, the
+ * lower. docs/detect.md has the experiment. */
+static const double outlier = 4, narrow = 0.32, part = 0.3, sure = 0.6, sure_slope = 0.05,
+                    sure_segments = 100;
+static const double few_part = 0.06; /* of the segments: so many alignments may stand out, */
+enum { FEW = 8, MOST = 40 };         /* and no more than FEW, of those that surely do MOST */
 
 double dvt_detect_mean_level(int64_t frames, const double *level) {
   double sum = 0;
@@ -65,14 +67,15 @@ typedef struct bounds {
   double low, sure;
 } bounds;
 
-/* `outlier` times the distance from the lower quartile to the median above the median, at least `narrow`
- * apart, because most segments of a stream of pauses score 0. */
-static bounds bounds_of(int64_t count, const davit_detect_hit *segments, double full, float *sorted) {
+/* `outlier` times the distance from the lower quartile to the median above the median, where a distance below
+ * `narrow` / sqrt(frames of the effect) counts as that, because most segments of a stream of pauses score 0. */
+static bounds bounds_of(int64_t effect, int64_t count, const davit_detect_hit *segments, double full,
+                        float *sorted) {
   for (int64_t k = 0; k < count; k++)
     sorted[k] = (float)segments[k].score;
   sort(count, sorted);
   const double quartile = sorted[(count - 1) / 4], median = sorted[(count - 1) / 2],
-               far = median + outlier * fmax(median - quartile, narrow * full),
+               far = median + outlier * fmax(median - quartile, narrow / sqrt((double)effect) * full),
                more = fmax(log2((double)count / sure_segments), 0);
   return (bounds){fmax(far, part * full), fmax(far, (sure + sure_slope * more) * full)};
 }
@@ -89,17 +92,18 @@ static int64_t count_above(int64_t count, const davit_detect_hit *segments, doub
 }
 
 /* The score from which on alignments are left out; INFINITY: none is. */
-static double left_out_from(int64_t count, const davit_detect_hit *segments, double full, float *sorted) {
-  const bounds b = bounds_of(count, segments, full, sorted);
+static double left_out_from(int64_t effect, int64_t count, const davit_detect_hit *segments, double full,
+                            float *sorted) {
+  const bounds b = bounds_of(effect, count, segments, full, sorted);
   const double few = fmax(fmin(few_part * (double)count, FEW), 1);
   if ((double)count_above(count, segments, b.low) <= few)
     return b.low;
   return count_above(count, segments, b.sure) <= MOST ? b.sure : (double)INFINITY;
 }
 
-int64_t dvt_detect_rest(int64_t frames, int64_t count, const davit_detect_hit *segments, double full,
-                        float *sorted, int64_t *rest) {
-  const double bound = left_out_from(count, segments, full, sorted);
+int64_t dvt_detect_rest(int64_t frames, int64_t effect, int64_t count, const davit_detect_hit *segments,
+                        double full, float *sorted, int64_t *rest) {
+  const double bound = left_out_from(effect, count, segments, full, sorted);
   int64_t kept = 0;
   for (int64_t i = 0; i < frames; i++)
     rest[i] = i;

@@ -7,8 +7,8 @@
 
 #include "src/base/allocate.h"
 
-/* Of a band's mean power: what is quieter counts as this, so that dither does not become a sound. */
-static const double least = 1e-4;
+/* Of a band's mean power: differences between what is much quieter say little, as they may be dither. */
+static const double least = 0.1;
 static const double loudest = 10; /* frame of an effect, where the stream's mean frame has 1 */
 
 static double root(double power) {

@@ -4,7 +4,7 @@
  *
  * P: the power of a band in a frame of the stream, G: its mean over the stream.
  *
- *   stream   x = (P / G + 10^-4)^(1/4) - m, where m is the mean of the first term over the stream
+ *   stream   x = (P / G + 0.1)^(1/4) - m, where m is the mean of the first term over the stream
  *   effect   y = (g P / G + m^4)^(1/4) - m: the effect in the stream's usual sound. g makes the mean of g P / G
  *            over the bands of the effect's loudest frame 10; it is 1 in the stream's mean frame.
  *

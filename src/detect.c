@@ -512,8 +512,9 @@ static davit_status find_rest(const davit_detector *d, const scene *s, int e, sc
                             .orders = m->orders,
                             .hits = m->segments};
   DVT_TRY(search(d, &segments));
-  *rest = dvt_detect_rest(s->stream->frames, dvt_detect_windows(s->stream->frames, &segments.options),
-                          m->segments, s->effects->full[e], m->sorted, m->rest);
+  *rest = dvt_detect_rest(s->stream->frames, s->effects->ranges[e].frames,
+                          dvt_detect_windows(s->stream->frames, &segments.options), m->segments,
+                          s->effects->full[e], m->sorted, m->rest);
   return DAVIT_SUCCESS;
 }
 

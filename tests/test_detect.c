@@ -395,7 +395,7 @@ static float *whitened(int bands, int64_t frames, const float *stream, int64_t n
       mean[k] += stream[i * 2 * bands + k] / (double)frames;
   for (int64_t i = 0; i < frames; i++)
     for (int k = 0; k < bands; k++)
-      usual[k] += pow(stream[i * 2 * bands + k] / mean[k] + 1e-4, 0.25) / (double)frames;
+      usual[k] += pow(stream[i * 2 * bands + k] / mean[k] + 0.1, 0.25) / (double)frames;
   for (int64_t j = 0; j < n; j++) {
     double sum = 0;
     for (int k = 0; k < bands; k++)
@@ -405,7 +405,7 @@ static float *whitened(int bands, int64_t frames, const float *stream, int64_t n
   for (int64_t i = 0; i < count; i++)
     for (int k = 0; k < bands; k++) {
       const double more = sound ? 10 / loudest * sound[i * 2 * bands + k] / mean[k] + pow(usual[k], 4)
-                                : stream[i * 2 * bands + k] / mean[k] + 1e-4;
+                                : stream[i * 2 * bands + k] / mean[k] + 0.1;
       vectors[i * 2 * bands + k] = (float)(pow(more, 0.25) - usual[k]);
     }
   for (int64_t i = 0; i + 1 < count; i++)
