@@ -8,7 +8,7 @@ usage: detect_quality.py DAVIT [--seconds S] [--parts PART ...] [--brief] [--mus
 planted   13 effects in 300 s of speech and of pink noise, at levels and speeds; an effect is found if its onset is
           given within 0.2 s. `elsewhere` counts hits of effects that are not there, while others are.
 null      all sounds of the two themes in streams without them: the share of decisions with p <= 0.01, for each kind
-          of stream and each effect. Kinds: speech resampled with sox's dither, speech over floors of noise 60 and
+          of stream, each effect, and each pair of these with 1000 decisions or more. Kinds: speech resampled with sox's dither, speech over floors of noise 60 and
           40 dB below it, noise, random notes, noise whose bands wander (AR(1), 0.8 a frame), music.
 mixed     sounds and spoken words of 1 to 2 s in speech and music whose level is 10 dB below the sound's peak (of 46
           ms); found within 0.25 s.
@@ -36,6 +36,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import sounds
 
 RATE = sounds.RATE
+ENOUGH = 1000  # decisions, to judge a rate by
 WORDS = ("temperature", "grandmother's piano", "electricity", "the mountains", "international", "seven villages",
          "extraordinary", "a quiet harbour", "conversation", "wooden bridges", "photography", "heavy rain")
 
@@ -177,9 +178,13 @@ def null(tool, effects, seconds, music, brief):
                 count[2] += hit
         say(kind, *kinds[kind])
     table = lambda counts: [{"name": name, "decisions": a, "p_low": b, "detected": c} for name, (a, b, c) in sorted(counts.items())]
-    most = sorted(((b / a, name) for name, (a, b, _) in single.items()), reverse=True)[:10]
+    judged = lambda counts: sorted(((b / a, name) for name, (a, b, _) in counts.items() if a >= ENOUGH), reverse=True)
+    effects, pairs = judged(each), judged(single)
     return {"kinds": table(kinds), "effects": table(each),
-            "worst": [{"effect": name, "kind": kind, "rate": rate} for rate, (name, kind) in most]}
+            "judged_effects": len(effects), "judged_effects_above": sum(rate > 0.015 for rate, _ in effects),
+            "judged_pairs": len(pairs), "judged_pairs_above": sum(rate > 0.015 for rate, _ in pairs),
+            "worst_effects": [{"effect": name, "rate": rate} for rate, name in effects[:10]],
+            "worst_pairs": [{"effect": name, "kind": kind, "rate": rate} for rate, (name, kind) in pairs[:10]]}
 
 
 def peak_level(samples):

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ref/detect_null.h"
+#include "ref/detect_white.h"
 #include "ref/permutation.h"
 #include "ref/ref.h"
 #include "ref/similarity.h"
@@ -124,7 +125,7 @@ static void draw_orders(workbench *b, int64_t length, const davit_detect_options
   b->length = length;
 }
 
-/* Unit vectors, those below the floor 0, and what is left of them. */
+/* Unit vectors, or with bands whitened ones, those below the floor 0, and what is left of them. */
 typedef struct sequence {
   int64_t frames;
   float *units, *first; /* `first`: from the first frame above the floor on */
@@ -147,6 +148,23 @@ static bool make_sequence(int width, int64_t frames, const float *features, doub
   s->first = s->units + begin * width;
   s->count = end - begin;
   return true;
+}
+
+/* Frames with bands are compared by their vectors in this stream. */
+static void whiten_stream(const dvt_detect_white *white, const float *features, double floor_db,
+                          sequence *s) {
+  int64_t begin, end;
+  for (int64_t i = 0; i < s->frames; i++) {
+    const float *frame = features + i * white->width;
+    dvt_detect_white_frame(white, frame, i + 1 < s->frames ? frame + white->width : NULL,
+                           s->units + i * white->width);
+  }
+  dvt_detect_gate(white->width, s->frames, &s->levels, floor_db, s->units, &begin, &end);
+}
+
+static void whiten_effect(const dvt_detect_white *white, const float *features, sequence *s) {
+  const int64_t begin = s->first - s->units;
+  s->full = dvt_detect_white_effect(white, s->count, features + begin, s->first);
 }
 
 static void free_sequence(sequence *s) {
@@ -194,7 +212,7 @@ static bool find_rest(int width, const sequence *stream, const sequence *effect,
   const bool done =
       hits && sorted && search(width, stream->frames, stream->units, effect, e, &segments, 1, hits);
   if (done)
-    *count = dvt_detect_rest(stream->frames, n, hits, effect->full, sorted, rest);
+    *count = dvt_detect_rest(stream->frames, effect->count, n, hits, effect->full, sorted, rest);
   free(hits);
   free(sorted);
   return done;
@@ -246,11 +264,15 @@ static bool judge_by_stream(int width, const sequence *stream, const sequence *e
 
 /* ---- the call ---- */
 
-static bool detect_effect(int width, const sequence *stream, const davit_detect_effect *pattern, int e,
-                          const davit_detect_options *o, int64_t stride, davit_detect_hit *hits) {
+/* `white` is NULL without bands. */
+static bool detect_effect(int width, const sequence *stream, const dvt_detect_white *white,
+                          const davit_detect_effect *pattern, int e, const davit_detect_options *o,
+                          int64_t stride, davit_detect_hit *hits) {
   sequence effect;
-  bool done = make_sequence(width, pattern->frames, pattern->features, o->effect_floor_db, &effect) &&
-              search(width, stream->frames, stream->units, &effect, e, o, stride, hits);
+  bool done = make_sequence(width, pattern->frames, pattern->features, o->effect_floor_db, &effect);
+  if (done && white)
+    whiten_effect(white, pattern->features, &effect);
+  done = done && search(width, stream->frames, stream->units, &effect, e, o, stride, hits);
   if (done && o->null == DAVIT_DETECT_NULL_STREAM)
     done = judge_by_stream(width, stream, &effect, e, o, stride, hits);
   for (int64_t w = 0; done && w < dvt_detect_windows(stream->frames, o); w++)
@@ -264,10 +286,17 @@ davit_status dvt_ref_detect(int width, int64_t frames, const float *features, in
                             const davit_detect_effect *effects, const davit_detect_options *options,
                             davit_detect_hit *detections) {
   const davit_detect_options o = dvt_detect_resolved(options);
+  const bool has_bands = o.bands > 0;
   sequence stream;
-  bool done = make_sequence(width, frames, features, o.floor_db, &stream);
+  dvt_detect_white white = {0};
+  bool done = make_sequence(width, frames, features, o.floor_db, &stream) &&
+              (!has_bands || dvt_detect_white_make(width, (int)o.bands, frames, features, &white));
+  if (done && has_bands)
+    whiten_stream(&white, features, o.floor_db, &stream);
   for (int e = 0; e < effect_count && done; e++)
-    done = detect_effect(width, &stream, &effects[e], e, &o, effect_count, detections + e);
+    done = detect_effect(width, &stream, has_bands ? &white : NULL, &effects[e], e, &o, effect_count,
+                         detections + e);
+  dvt_detect_white_free(&white);
   free_sequence(&stream);
   return done ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }

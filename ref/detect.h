@@ -19,13 +19,13 @@ static inline double dvt_detect_or(double given, double fallback) {
 static inline davit_detect_options dvt_detect_resolved(const davit_detect_options *options) {
   davit_detect_options o = options ? *options : (davit_detect_options){0};
   o.window = o.window ? o.window : 200;
-  o.threshold = dvt_detect_or(o.threshold, 50);
+  o.threshold = dvt_detect_or(o.threshold, o.bands > 0 ? 30 : 50);
   o.gap_penalty = o.gap_penalty == 0 ? 33 : o.gap_penalty;
   const bool stream = o.null == DAVIT_DETECT_NULL_STREAM;
   o.permutations = o.permutations ? o.permutations : stream ? 999 : 100;
   o.block = o.block ? o.block : 3;
   o.alpha = dvt_detect_or(o.alpha, 0.01);
-  o.coverage = dvt_detect_or(o.coverage, 0.3);
+  o.coverage = dvt_detect_or(o.coverage, o.bands > 0 ? 0.2 : 0.3);
   o.floor_db = dvt_detect_or(o.floor_db, stream ? 40 : (double)INFINITY);
   o.effect_floor_db = dvt_detect_or(o.effect_floor_db, stream ? 25 : (double)INFINITY);
   return o;

@@ -9,12 +9,13 @@
 
 enum { SEGMENT = 2, BLOCK = 4 }; /* lengths of the effect */
 
-/* A segment stands out if its score is `outlier` times the distance between the lower quartile and the
- * median above the median, and at least `part` of the effect's score against itself. A distance below
- * `narrow` counts as that: most segments of a stream of pauses score 0. At most MOST alignments stand out,
- * or a part of the segments. docs/detect.md has the experiment. */
-static const double outlier = 4, narrow = 100, part = 0.3;
-enum { MOST = 40, MOST_PART = 50 };
+/* The scores from which on a segment stands out, and surely does, as parts of the effect's score against
+ * itself. The more segments there are, the higher scores chance reaches; the more frames the effect has, the
+ * lower. docs/detect.md has the experiment. */
+static const double outlier = 4, narrow = 0.32, part = 0.3, sure = 0.6, sure_slope = 0.05,
+                    sure_segments = 100;
+static const double few_part = 0.06; /* of the segments: so many alignments may stand out, */
+enum { FEW = 8, MOST = 40 };         /* and no more than FEW, of those that surely do MOST */
 
 double dvt_detect_mean_level(int64_t frames, const double *level) {
   double sum = 0;
@@ -62,13 +63,21 @@ static void sort(int64_t count, float *values) {
   qsort(values, (size_t)count, sizeof *values, by_value);
 }
 
-/* The score from which on a segment stands out. */
-static double bound_of(int64_t count, const davit_detect_hit *segments, double full, float *sorted) {
+typedef struct bounds {
+  double low, sure;
+} bounds;
+
+/* `outlier` times the distance from the lower quartile to the median above the median, where a distance below
+ * `narrow` / sqrt(frames of the effect) counts as that, because most segments of a stream of pauses score 0. */
+static bounds bounds_of(int64_t effect, int64_t count, const davit_detect_hit *segments, double full,
+                        float *sorted) {
   for (int64_t k = 0; k < count; k++)
     sorted[k] = (float)segments[k].score;
   sort(count, sorted);
-  const double quartile = sorted[(count - 1) / 4], median = sorted[(count - 1) / 2];
-  return fmax(median + outlier * fmax(median - quartile, narrow), part * full);
+  const double quartile = sorted[(count - 1) / 4], median = sorted[(count - 1) / 2],
+               far = median + outlier * fmax(median - quartile, narrow / sqrt((double)effect) * full),
+               more = fmax(log2((double)count / sure_segments), 0);
+  return (bounds){fmax(far, part * full), fmax(far, (sure + sure_slope * more) * full)};
 }
 
 /* How many alignments score so much; those that overlap are one. */
@@ -82,15 +91,23 @@ static int64_t count_above(int64_t count, const davit_detect_hit *segments, doub
   return found;
 }
 
-int64_t dvt_detect_rest(int64_t frames, int64_t count, const davit_detect_hit *segments, double full,
-                        float *sorted, int64_t *rest) {
-  const double bound = bound_of(count, segments, full, sorted);
-  const int64_t above = count_above(count, segments, bound);
-  const bool leave_out = above <= MOST || above <= count / MOST_PART;
+/* The score from which on alignments are left out; INFINITY: none is. */
+static double left_out_from(int64_t effect, int64_t count, const davit_detect_hit *segments, double full,
+                            float *sorted) {
+  const bounds b = bounds_of(effect, count, segments, full, sorted);
+  const double few = fmax(fmin(few_part * (double)count, FEW), 1);
+  if ((double)count_above(count, segments, b.low) <= few)
+    return b.low;
+  return count_above(count, segments, b.sure) <= MOST ? b.sure : (double)INFINITY;
+}
+
+int64_t dvt_detect_rest(int64_t frames, int64_t effect, int64_t count, const davit_detect_hit *segments,
+                        double full, float *sorted, int64_t *rest) {
+  const double bound = left_out_from(effect, count, segments, full, sorted);
   int64_t kept = 0;
   for (int64_t i = 0; i < frames; i++)
     rest[i] = i;
-  for (int64_t k = 0; k < count && leave_out; k++)
+  for (int64_t k = 0; k < count; k++)
     if (segments[k].score >= bound)
       for (int64_t i = segments[k].onset; i < segments[k].offset; i++)
         rest[i] = -1;

@@ -5,7 +5,7 @@
  * 1. The effect of n frames is scored in segments of 2 n frames, one every n frames.
  * 2. A segment stands out if its score is far above the bulk of the segments. The frames of its alignment
  *    are left out: they may be the effect. What remains is the rest. Where too many alignments stand out
- *    for that, as short effects often do, nothing is left out.
+ *    for that, as those of short effects often do, only those near the effect's own score are.
  * 3. A drawn window is made of blocks of 4 n neighbouring frames of the rest, from random places on. The
  *    rest is a circle. The scores of `permutations` drawn windows are the null distribution.
  *
@@ -37,9 +37,10 @@ double dvt_detect_level_db(const dvt_detect_levels *levels, int64_t begin, int64
 davit_detect_options dvt_detect_segments(const davit_detect_options *options, int64_t effect);
 
 /* Writes the frames of the rest in their order, and returns how many there are. segments[count] are scored;
- * `full` is the effect's score against itself; `sorted` is scratch of `count` elements. */
-int64_t dvt_detect_rest(int64_t frames, int64_t count, const davit_detect_hit *segments, double full,
-                        float *sorted, int64_t *rest);
+ * `full` is the score of the effect, of `effect` frames, against itself; `sorted` is scratch of `count`
+ * elements. */
+int64_t dvt_detect_rest(int64_t frames, int64_t effect, int64_t count, const davit_detect_hit *segments,
+                        double full, float *sorted, int64_t *rest);
 
 /* Frame i of drawn window r, of `window` frames: rest[picked[i]]. */
 void dvt_detect_draw(uint64_t seed, int64_t r, int64_t effect, int64_t window, int64_t rest, int64_t *picked);

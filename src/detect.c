@@ -14,6 +14,7 @@
 #include <davit/detect.h>
 #include <davit/memory.h>
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,13 +26,13 @@
 #include "ref/detect.h"
 #include "ref/detect_null.h"
 #include "ref/permutation.h"
-#include "ref/similarity.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/limit.h"
 #include "src/base/team.h"
+#include "src/detect_effects.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/place.h"
 #include "src/runtime/tuning.h"
@@ -47,23 +48,15 @@ enum {
 static const int64_t portion_bytes = INT64_C(1) << 26, /* of scores */
     drawn_bytes = INT64_C(1) << 26;                    /* of frames */
 
-/* A device and the effects in its memory; NULL on DAVIT_HOST. */
-typedef struct place {
-  int device;
-  float *transposed;
-} place;
-
 struct davit_detector {
   int process;                  /* that made it */
   davit_detect_options options; /* resolved */
-  int width, effect_count;
-  dvt_detect_range *effects;
-  double *full;     /* each effect's score against itself */
-  float *features;  /* unit vectors, frame after frame */
-  uint16_t *orders; /* of whole windows */
-  int memory;       /* place of what is copied to devices: pinned if one has memory of its own */
-  int place_count;
-  place places[DVT_MAX_DEVICES];
+  int width;
+  dvt_detect_effects effects; /* with options.bands not yet vectors */
+  uint16_t *orders;           /* of whole windows */
+  int memory;                 /* place of what is copied to devices: pinned if one has memory of its own */
+  int device_count;
+  int devices[DVT_MAX_DEVICES];
 };
 
 /* ---- arguments ---- */
@@ -88,6 +81,7 @@ static davit_status check_options(const davit_detect_options *o) {
   DVT_TRY(in_range("coverage", o->coverage, 0, 1));
   DVT_TRY(in_range("floor_db", o->floor_db, 0, (double)INFINITY));
   DVT_TRY(in_range("effect_floor_db", o->effect_floor_db, 0, (double)INFINITY));
+  DVT_TRY(in_range("bands", (double)o->bands, 0, INT_MAX));
   if (o->null != DAVIT_DETECT_NULL_WINDOW && o->null != DAVIT_DETECT_NULL_STREAM)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->null is %d, no davit_detect_null", (int)o->null);
   return DAVIT_SUCCESS;
@@ -125,6 +119,9 @@ static davit_status check_effects(int width, int count, const davit_detect_effec
                                   const davit_detect_options *o) {
   if (width < 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "width is %d, less than 1", width);
+  if (2 * o->bands > width)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "options->bands is %lld, more than half the width %d",
+                      (long long)o->bands, width);
   DVT_TRY(dvt_check_length("effect_count", count));
   if (count > 0)
     DVT_TRY(dvt_check_pointer("effects", effects));
@@ -169,14 +166,6 @@ davit_status davit_detect_permutation(uint64_t seed, int64_t r, int64_t n, int64
 
 /* ---- the detector ---- */
 
-static void make_units(int width, int64_t frames, const float *from, float *to, double *level) {
-  const dvt_team team = dvt_team_begin(dvt_threads());
-#pragma omp parallel for num_threads(team.threads) schedule(static)
-  for (int64_t i = 0; i < frames; i++)
-    level[i] = dvt_unit_vector(width, from + i * width, to + i * width);
-  dvt_team_end(&team);
-}
-
 /* The orders of windows of so many frames, for davit_free(). */
 static davit_status make_orders(const davit_detector *d, int64_t permutations, int64_t length,
                                 uint16_t **orders) {
@@ -192,56 +181,11 @@ static davit_status make_orders(const davit_detector *d, int64_t permutations, i
   return DAVIT_SUCCESS;
 }
 
-/* Unit vectors of the effects in d->features, and in `transposed`, where each effect lies feature after
- * feature, from its first frame above the floor to the last. `level` is scratch for each frame of an
- * effect. */
-static void fill_effects(davit_detector *d, const davit_detect_effect *effects, float *transposed,
-                         double *level) {
-  int64_t first = 0;
-  for (int e = 0; e < d->effect_count; e++) {
-    int64_t begin, end;
-    float *to = d->features + first * d->width, *turned = transposed + first * d->width;
-    make_units(d->width, effects[e].frames, effects[e].features, to, level);
-    const dvt_detect_levels levels = {level, dvt_detect_mean_level(effects[e].frames, level)};
-    d->full[e] = 100 * (double)dvt_detect_gate(d->width, effects[e].frames, &levels,
-                                               d->options.effect_floor_db, to, &begin, &end);
-    const int64_t n = end - begin;
-    memmove(to, to + begin * d->width, (size_t)(n * d->width) * sizeof *to);
-    for (int64_t j = 0; j < n; j++)
-      for (int k = 0; k < d->width; k++)
-        turned[k * n + j] = to[j * d->width + k];
-    d->effects[e] = (dvt_detect_range){first, n};
-    first += n;
-  }
-}
-
-static davit_status send_effects(davit_detector *d, size_t bytes, const float *transposed) {
-  for (int i = 0; i < d->place_count; i++)
-    if (d->places[i].device != DAVIT_HOST) {
-      DVT_TRY(davit_malloc(bytes, d->places[i].device, (void **)&d->places[i].transposed));
-      DVT_TRY(davit_copy(bytes, transposed, d->places[i].transposed));
-    }
-  return DAVIT_SUCCESS;
-}
-
-static davit_status make_effects(davit_detector *d, const davit_detect_effect *effects) {
-  int64_t frames = 0;
-  for (int e = 0; e < d->effect_count; e++)
-    frames += effects[e].frames;
-  const size_t count = (size_t)frames * (size_t)d->width;
-  float *transposed = dvt_allocate(count + 1, sizeof *transposed);
-  d->features = dvt_allocate(count + 1, sizeof *d->features);
-  d->effects = dvt_allocate((size_t)d->effect_count + 1, sizeof *d->effects);
-  d->full = dvt_allocate((size_t)d->effect_count + 1, sizeof *d->full);
-  double *level = dvt_allocate((size_t)frames + 1, sizeof *level);
-  davit_status status = DAVIT_OUT_OF_HOST_MEMORY;
-  if (transposed && level && d->features && d->effects && d->full) {
-    fill_effects(d, effects, transposed, level);
-    status = count > 0 ? send_effects(d, count * sizeof *transposed, transposed) : DAVIT_SUCCESS;
-  }
-  free(transposed);
-  free(level);
-  return status;
+/* Effects without vectors are not sent yet. */
+static davit_status make_effects(davit_detector *d, int count, const davit_detect_effect *effects) {
+  DVT_TRY(dvt_detect_effects_make(d->width, count, effects, &d->options, &d->effects));
+  return d->options.bands > 0 ? DAVIT_SUCCESS
+                              : dvt_detect_effects_send(&d->effects, d->device_count, d->devices);
 }
 
 davit_status davit_detector_create(int width, int effect_count, const davit_detect_effect *effects,
@@ -258,13 +202,11 @@ davit_status davit_detector_create(int width, int effect_count, const davit_dete
   *d = (davit_detector){.process = dvt_process(),
                         .options = o,
                         .width = width,
-                        .effect_count = effect_count,
                         .memory = dvt_place_any_gpu(devices, count) ? DAVIT_PINNED : DAVIT_PAGEABLE,
-                        .place_count = count};
-  for (int i = 0; i < count; i++)
-    d->places[i].device = devices[i];
+                        .device_count = count};
+  memcpy(d->devices, devices, (size_t)count * sizeof *devices);
   dvt_error first = {.status = DAVIT_SUCCESS};
-  dvt_error_keep(&first, make_effects(d, effects));
+  dvt_error_keep(&first, make_effects(d, effect_count, effects));
   if (first.status == DAVIT_SUCCESS)
     dvt_error_keep(&first, make_orders(d, dvt_detect_shuffles(&o), o.window, &d->orders));
   if (first.status == DAVIT_SUCCESS)
@@ -278,28 +220,25 @@ davit_status davit_detector_destroy(davit_detector *detector) {
   dvt_error first = {.status = DAVIT_SUCCESS};
   if (!detector)
     return DAVIT_SUCCESS;
-  for (int i = 0; i < detector->place_count; i++)
-    dvt_error_keep(&first, davit_free(detector->places[i].transposed));
+  dvt_error_keep(&first, dvt_detect_effects_free(&detector->effects));
   dvt_error_keep(&first, davit_free(detector->orders));
-  free(detector->features);
-  free(detector->effects);
-  free(detector->full);
   free(detector);
   return dvt_error_report(&first);
 }
 
 /* ---- portions ---- */
 
-/* A search: some effects of a detector, in a stream of unit vectors, in windows and with permutations as the
+/* A search: some effects, in a stream of vectors, in windows and with permutations as the
  * options say. */
 typedef struct request {
   davit_detect_options options; /* resolved */
   int64_t frames;
   const float *stream;
-  int first_effect, effect_count;
-  const uint16_t *orders; /* of whole windows */
-  davit_detect_hit *hits; /* windows x effects, or */
-  float *scores;          /* of one effect, if only these are wanted */
+  const dvt_detect_effects *effects;
+  int first_effect, effect_count; /* of these */
+  const uint16_t *orders;         /* of whole windows */
+  davit_detect_hit *hits;         /* windows x effects, or */
+  float *scores;                  /* of one effect, if only these are wanted */
 } request;
 
 /* What the workers of a search share. Windows [0, whole) have the full length, a last one may be shorter. */
@@ -330,8 +269,8 @@ static davit_status prepare(detection *d) {
                               .hop = dvt_detect_hop(o),
                               .stream = request->stream,
                               .effect_count = request->effect_count,
-                              .effects = detector->effects + request->first_effect,
-                              .features = detector->features,
+                              .effects = request->effects->ranges + request->first_effect,
+                              .features = request->effects->frames,
                               .runs = dvt_detect_shuffles(o) + 1,
                               .orders = request->orders,
                               .threshold = (float)o->threshold,
@@ -386,7 +325,8 @@ static void judge_windows(const detection *d, const dvt_detect_task *t, int64_t 
                                  .offset = frame + offset[k],
                                  .score = scores[0]};
     if (t->runs > 1)
-      dvt_ref_detect_judge(d->detector->full[result->effect], scores + 1, &d->request->options, result);
+      dvt_ref_detect_judge(d->request->effects->full[result->effect], scores + 1, &d->request->options,
+                           result);
   }
 }
 
@@ -490,7 +430,7 @@ static int64_t choose_portion(const detection *d, int workers) {
 /* What the host's threads take for their work; on GPUs they judge only. */
 static davit_status check_memory(const detection *d) {
   const size_t judge = dvt_detect_trace_bytes(&d->task),
-               score = d->gpus < d->detector->place_count ? dvt_detect_score_bytes(&d->task) : 0;
+               score = d->gpus < d->detector->device_count ? dvt_detect_score_bytes(&d->task) : 0;
   return dvt_check_memory((size_t)dvt_threads() * (judge > score ? judge : score));
 }
 
@@ -499,13 +439,13 @@ static davit_status run_workers(detection *d) {
   worker workers[DVT_MAX_DEVICES * GPU_WORKERS];
   int count = 0;
   dvt_error first = {.status = DAVIT_SUCCESS};
-  for (int i = 0; i < d->detector->place_count; i++) {
-    const place *p = &d->detector->places[i];
-    const bool gpu = !dvt_device_find(p->device)->shares_host_memory;
+  for (int i = 0; i < d->detector->device_count; i++) {
+    const int device = d->detector->devices[i];
+    const bool gpu = !dvt_device_find(device)->shares_host_memory;
     d->gpus += gpu;
     for (int k = 0; k < (gpu ? GPU_WORKERS : 1) && first.status == DAVIT_SUCCESS; k++) {
-      workers[count] = (worker){d, p->transposed};
-      dvt_error_keep(&first, dvt_lane_open(p->device, &lanes[count]));
+      workers[count] = (worker){d, d->request->effects->transposed[i]};
+      dvt_error_keep(&first, dvt_lane_open(device, &lanes[count]));
       count += first.status == DAVIT_SUCCESS;
     }
   }
@@ -532,12 +472,11 @@ static davit_status search(const davit_detector *detector, const request *reques
 
 /* ---- the stream's null distribution ---- */
 
-/* A call's stream: unit vectors and levels. */
-typedef struct stream {
-  int64_t frames;
-  float *units; /* for davit_free() */
-  dvt_detect_levels levels;
-} stream;
+/* What a call searches: effects, in a stream. */
+typedef struct scene {
+  const dvt_detect_effects *effects;
+  const dvt_detect_sound *stream;
+} scene;
 
 /* Scratch of an effect's null distribution. */
 typedef struct scratch {
@@ -550,16 +489,16 @@ typedef struct scratch {
   int64_t portion; /* drawn windows at a time */
 } scratch;
 
-static davit_status reserve(const davit_detector *d, const stream *s, int e, scratch *m) {
-  const davit_detect_options o = dvt_detect_segments(&d->options, d->effects[e].frames);
-  const size_t segments = (size_t)dvt_detect_windows(s->frames, &o);
-  m->window = dvt_at_most(d->options.window, s->frames);
+static davit_status reserve(const davit_detector *d, const scene *s, int e, scratch *m) {
+  const davit_detect_options o = dvt_detect_segments(&d->options, s->effects->ranges[e].frames);
+  const size_t segments = (size_t)dvt_detect_windows(s->stream->frames, &o);
+  m->window = dvt_at_most(d->options.window, s->stream->frames);
   const int64_t bytes = m->window * d->width * (int64_t)sizeof(float),
                 longest = o.window > m->window ? o.window : m->window;
   m->portion = dvt_at_most(dvt_at_least(drawn_bytes / bytes, 1), d->options.permutations);
   m->segments = dvt_allocate(segments, sizeof *m->segments);
   m->sorted = dvt_allocate(segments, sizeof *m->sorted);
-  m->rest = dvt_allocate((size_t)s->frames, sizeof *m->rest);
+  m->rest = dvt_allocate((size_t)s->stream->frames, sizeof *m->rest);
   m->picked = dvt_allocate((size_t)m->window, sizeof *m->picked);
   if (!m->segments || !m->sorted || !m->rest || !m->picked)
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -578,32 +517,35 @@ static void release(scratch *m) {
   davit_free(m->drawn);
 }
 
-static davit_status find_rest(const davit_detector *d, const stream *s, int e, scratch *m, int64_t *rest) {
-  const request segments = {.options = dvt_detect_segments(&d->options, d->effects[e].frames),
-                            .frames = s->frames,
-                            .stream = s->units,
+static davit_status find_rest(const davit_detector *d, const scene *s, int e, scratch *m, int64_t *rest) {
+  const request segments = {.options = dvt_detect_segments(&d->options, s->effects->ranges[e].frames),
+                            .frames = s->stream->frames,
+                            .stream = s->stream->vectors,
+                            .effects = s->effects,
                             .first_effect = e,
                             .effect_count = 1,
                             .orders = m->orders,
                             .hits = m->segments};
   DVT_TRY(search(d, &segments));
-  *rest = dvt_detect_rest(s->frames, dvt_detect_windows(s->frames, &segments.options), m->segments,
-                          d->full[e], m->sorted, m->rest);
+  *rest = dvt_detect_rest(s->stream->frames, s->effects->ranges[e].frames,
+                          dvt_detect_windows(s->stream->frames, &segments.options), m->segments,
+                          s->effects->full[e], m->sorted, m->rest);
   return DAVIT_SUCCESS;
 }
 
 /* Scores of drawn windows first ... first + count - 1. */
-static davit_status score_drawn(const davit_detector *d, const stream *s, int e, scratch *m, int64_t rest,
+static davit_status score_drawn(const davit_detector *d, const scene *s, int e, scratch *m, int64_t rest,
                                 int64_t first, int64_t count, float *scores) {
   for (int64_t r = 0; r < count; r++) {
-    dvt_detect_draw(d->options.seed, first + r, d->effects[e].frames, m->window, rest, m->picked);
+    dvt_detect_draw(d->options.seed, first + r, s->effects->ranges[e].frames, m->window, rest, m->picked);
     for (int64_t i = 0; i < m->window; i++)
-      memcpy(m->drawn + (r * m->window + i) * d->width, s->units + m->rest[m->picked[i]] * d->width,
+      memcpy(m->drawn + (r * m->window + i) * d->width, s->stream->vectors + m->rest[m->picked[i]] * d->width,
              (size_t)d->width * sizeof *m->drawn);
   }
   request drawn = {.options = d->options,
                    .frames = count * m->window,
                    .stream = m->drawn,
+                   .effects = s->effects,
                    .first_effect = e,
                    .effect_count = 1,
                    .orders = m->orders,
@@ -612,14 +554,14 @@ static davit_status score_drawn(const davit_detector *d, const stream *s, int e,
   return search(d, &drawn);
 }
 
-static davit_status draw(const davit_detector *d, const stream *s, int e, dvt_detect_drawn *drawn) {
+static davit_status draw(const davit_detector *d, const scene *s, int e, dvt_detect_drawn *drawn) {
   scratch m = {0};
   int64_t rest = 0;
   drawn->count = 0;
   davit_status status = reserve(d, s, e, &m);
   if (status == DAVIT_SUCCESS)
     status = find_rest(d, s, e, &m, &rest);
-  if (rest >= d->effects[e].frames)
+  if (rest >= s->effects->ranges[e].frames)
     drawn->count = d->options.permutations;
   for (int64_t r = 0; r < drawn->count && status == DAVIT_SUCCESS; r += m.portion)
     status = score_drawn(d, s, e, &m, rest, r, dvt_at_most(m.portion, drawn->count - r), drawn->scores + r);
@@ -627,17 +569,18 @@ static davit_status draw(const davit_detector *d, const stream *s, int e, dvt_de
   return status;
 }
 
-static davit_status judge_by_stream(const davit_detector *d, const stream *s, davit_detect_hit *detections) {
-  const int64_t windows = dvt_detect_windows(s->frames, &d->options);
+static davit_status judge_by_stream(const davit_detector *d, const scene *s, davit_detect_hit *detections) {
+  const int64_t windows = dvt_detect_windows(s->stream->frames, &d->options);
   dvt_detect_drawn drawn = {.scores = dvt_allocate((size_t)d->options.permutations, sizeof *drawn.scores)};
   davit_status status = drawn.scores ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
-  for (int e = 0; e < d->effect_count && status == DAVIT_SUCCESS; e++) {
+  for (int e = 0; e < s->effects->count && status == DAVIT_SUCCESS; e++) {
     status = draw(d, s, e, &drawn);
     if (status != DAVIT_SUCCESS)
       break;
     dvt_detect_sum_up(&drawn);
     for (int64_t w = 0; w < windows; w++)
-      dvt_detect_judge_drawn(&drawn, d->full[e], &d->options, &detections[w * d->effect_count + e]);
+      dvt_detect_judge_drawn(&drawn, s->effects->full[e], &d->options,
+                             &detections[w * s->effects->count + e]);
   }
   free(drawn.scores);
   return status;
@@ -645,31 +588,38 @@ static davit_status judge_by_stream(const davit_detector *d, const stream *s, da
 
 /* ---- the call ---- */
 
-static davit_status make_stream(const davit_detector *d, const float *features, stream *s) {
-  int64_t begin, end;
-  s->levels.level = dvt_allocate((size_t)s->frames, sizeof *s->levels.level);
-  if (!s->levels.level)
-    return DAVIT_OUT_OF_HOST_MEMORY;
-  DVT_TRY(davit_malloc((size_t)(s->frames * d->width) * sizeof *s->units, d->memory, (void **)&s->units));
-  make_units(d->width, s->frames, features, s->units, s->levels.level);
-  s->levels.mean = dvt_detect_mean_level(s->frames, s->levels.level);
-  dvt_detect_gate(d->width, s->frames, &s->levels, d->options.floor_db, s->units, &begin, &end);
-  return DAVIT_SUCCESS;
-}
-
-static davit_status detect_all(const davit_detector *d, const stream *s, davit_detect_hit *detections) {
+static davit_status detect_all(const davit_detector *d, const scene *s, davit_detect_hit *detections) {
   const request all = {.options = d->options,
-                       .frames = s->frames,
-                       .stream = s->units,
-                       .effect_count = d->effect_count,
+                       .frames = s->stream->frames,
+                       .stream = s->stream->vectors,
+                       .effects = s->effects,
+                       .effect_count = s->effects->count,
                        .orders = d->orders,
                        .hits = detections};
   DVT_TRY(search(d, &all));
   if (d->options.null == DAVIT_DETECT_NULL_STREAM)
     DVT_TRY(judge_by_stream(d, s, detections));
-  for (int64_t i = 0; i < dvt_detect_windows(s->frames, &d->options) * d->effect_count; i++)
-    detections[i].level_db = dvt_detect_level_db(&s->levels, detections[i].onset, detections[i].offset);
+  for (int64_t i = 0; i < dvt_detect_windows(s->stream->frames, &d->options) * s->effects->count; i++)
+    detections[i].level_db =
+        dvt_detect_level_db(&s->stream->levels, detections[i].onset, detections[i].offset);
   return DAVIT_SUCCESS;
+}
+
+/* Effects that need a stream for their vectors get them here. */
+static davit_status detect_in(const davit_detector *d, const dvt_detect_sound *stream,
+                              davit_detect_hit *detections) {
+  dvt_detect_effects whitened = {0};
+  const bool later = d->options.bands > 0;
+  const scene s = {later ? &whitened : &d->effects, stream};
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  if (later)
+    dvt_error_keep(&first, dvt_detect_effects_whiten(&d->effects, &stream->white, &whitened));
+  if (later && first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, dvt_detect_effects_send(&whitened, d->device_count, d->devices));
+  if (first.status == DAVIT_SUCCESS)
+    dvt_error_keep(&first, detect_all(d, &s, detections));
+  dvt_error_keep(&first, dvt_detect_effects_free(&whitened));
+  return dvt_error_report(&first);
 }
 
 davit_status davit_detect(const davit_detector *detector, int64_t frames, const float *features,
@@ -677,16 +627,16 @@ davit_status davit_detect(const davit_detector *detector, int64_t frames, const 
   DVT_TRY(dvt_check_pointer("detector", detector));
   DVT_TRY(dvt_check_process("detector", detector->process));
   DVT_TRY(dvt_check_length("frames", frames));
-  if (frames == 0 || detector->effect_count == 0)
+  if (frames == 0 || detector->effects.count == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_check_pointer("stream", features));
   DVT_TRY(dvt_check_pointer("detections", detections));
   DVT_TRY(check_finite(-1, frames, detector->width, features));
-  stream s = {.frames = frames};
-  davit_status status = make_stream(detector, features, &s);
+  dvt_detect_sound stream;
+  davit_status status =
+      dvt_detect_sound_make(detector->width, frames, features, &detector->options, detector->memory, &stream);
   if (status == DAVIT_SUCCESS)
-    status = detect_all(detector, &s, detections);
-  free(s.levels.level);
-  davit_free(s.units);
+    status = detect_in(detector, &stream, detections);
+  dvt_detect_sound_free(&stream);
   return status;
 }

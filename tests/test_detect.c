@@ -217,6 +217,70 @@ CASE(test_stream_null_on_every_device) {
   }
 }
 
+/* ---- frames of powers ---- */
+
+/* Powers of many sizes, as those of sound, and the changes that davit_features() would give. */
+static float *powers(uint64_t seed, int bands, int64_t frames) {
+  float *x = kept_zeros((size_t)(frames * 2 * bands) * sizeof *x);
+  for (int64_t i = 0; i < frames; i++)
+    for (int k = 0; k < bands; k++)
+      x[i * 2 * bands + k] = powf(uniform(&seed), 6) * (float)(1 + k % 3);
+  return x;
+}
+
+static void scale_band(int bands, float *x, int64_t frames, int k, float by) {
+  for (int64_t i = 0; i < frames; i++)
+    x[i * 2 * bands + k] *= by;
+}
+
+/* A band that is always 0, a silent effect, silent frames, negative powers, features behind the changes. */
+CASE(test_bands_on_every_device) {
+  static const int64_t frames[] = {1, 9, 400};
+  for (int k = 0; k < 4 * COUNT(frames); k++) {
+    const int64_t n = frames[k / 4];
+    float *stream = powers(90 + (uint64_t)k, 4, n), *sound = powers(99, 4, 12);
+    scale_band(4, stream, n, 2, k % 2 ? 0 : 1e6F);
+    attenuate(8, sound, 0, 2, 30);
+    attenuate(8, stream, n / 3, n / 2, 60);
+    stream[0] = -1;
+    const davit_detect_effect effects[] = {{12, sound}, {30, powers(81, 4, 30)}, {3, kept_zeros(96)}};
+    const search s = {8,
+                      n,
+                      stream,
+                      3,
+                      effects,
+                      {.window = 40,
+                       .hop = 25,
+                       .null = k % 4 < 2 ? DAVIT_DETECT_NULL_STREAM : DAVIT_DETECT_NULL_WINDOW,
+                       .permutations = 20,
+                       .round = k % 2,
+                       .bands = 4 - k % 3,
+                       .seed = 9}};
+    expect_reference(&s);
+  }
+}
+
+/* How loud a band is, and how loud the effect, does not matter, nor what the features say of changes. */
+CASE(test_bands_have_no_level) {
+  enum { FRAMES = 600, LENGTH = 25, BANDS = 6 };
+  float *stream = powers(51, BANDS, FRAMES), *sound = powers(52, BANDS, LENGTH);
+  copy_frames(2 * BANDS, stream, 300, sound, LENGTH);
+  const search s =
+      SEARCH(2 * BANDS, FRAMES, stream, LENGTH, sound, .window = 50, .null = DAVIT_DETECT_NULL_STREAM,
+             .floor_db = INFINITY, .effect_floor_db = INFINITY, .bands = BANDS);
+  const davit_detect_hit *before = on_host(&s);
+  assert_true(before[6].detected && before[6].onset == 300 && before[6].offset > 320);
+  for (int k = 0; k < BANDS; k++) {
+    scale_band(BANDS, stream, FRAMES, k, ldexpf(1, 3 * k - 9));
+    scale_band(BANDS, sound, LENGTH, k, ldexpf(1, 3 * k - 9));
+    scale_band(BANDS, sound, LENGTH, k, 1024);
+    stream[BANDS + k] = 7;
+  }
+  const davit_detect_hit *after = on_host(&s);
+  for (int w = 0; w < FRAMES / 50; w++)
+    assert_memory_equal(&after[w].score, &before[w].score, sizeof before[w].score);
+}
+
 /* In frames without any order the p-values of windows are uniform: chi square of ten classes, 9 degrees of
  * freedom, passes 27.9 once in 1000 times. */
 CASE(test_stream_null_is_uniform) {
@@ -272,9 +336,9 @@ static double gap(double penalty, int64_t k) {
   return 100 + penalty * (double)k;
 }
 
-/* All gaps tried at every cell; cosines in double. */
+/* All gaps tried at every cell; cosines in double, times the weight of the effect's frame. */
 static double brute_force(int width, int64_t m, const float *x, int64_t n, const float *y,
-                          const uint16_t *order, const davit_detect_options *o) {
+                          const double *weight, const uint16_t *order, const davit_detect_options *o) {
   double *h = kept_zeros((size_t)((m + 1) * (n + 1)) * sizeof *h), best = 0;
   for (int64_t i = 1; i <= m; i++)
     for (int64_t j = 1; j <= n; j++) {
@@ -285,7 +349,7 @@ static double brute_force(int width, int64_t m, const float *x, int64_t n, const
         aa += (double)a[k] * (double)a[k];
         bb += (double)b[k] * (double)b[k];
       }
-      double s = aa > 0 && bb > 0 ? 100 * ab / sqrt(aa * bb) : 0;
+      double s = aa > 0 && bb > 0 ? 100 * weight[j - 1] * ab / sqrt(aa * bb) : 0;
       s = o->round ? nearbyint(s) : s;
       double top = fmax(0, h[(i - 1) * (n + 1) + j - 1] + (s < o->threshold ? -o->threshold : s));
       for (int64_t k = 1; k <= i; k++)
@@ -300,6 +364,9 @@ static double brute_force(int width, int64_t m, const float *x, int64_t n, const
 
 CASE(test_brute_force) {
   uint16_t order[40];
+  double weight[40];
+  for (int j = 0; j < 40; j++)
+    weight[j] = 1;
   for (int trial = 0; trial < 40; trial++) {
     uint64_t random = (uint64_t)trial;
     const int64_t m = 1 + random_below(&random, 40), n = 1 + random_below(&random, (int)m);
@@ -309,12 +376,78 @@ CASE(test_brute_force) {
                .block = 1 + trial % 5, .round = trial % 2, .alpha = 1, .seed = (uint64_t)trial);
     const davit_detect_hit *d = on_host(&s);
     CHECK(davit_detect_permutation(s.o.seed, 0, m, s.o.block, order));
-    const double real = brute_force(3, m, stream, n, sound, order, &s.o);
+    const double real = brute_force(3, m, stream, n, sound, weight, order, &s.o);
     CHECK(davit_detect_permutation(s.o.seed, 1, m, s.o.block, order));
-    const double null = brute_force(3, m, stream, n, sound, order, &s.o);
+    const double null = brute_force(3, m, stream, n, sound, weight, order, &s.o);
     assert_true(fabs(d->score - real) <= 1e-3);
     assert_true(fabs(d->null_mean - null) <= 1e-3);
     assert_true(d->p_value == (d->null_mean >= d->score ? 1 : 0.5));
+  }
+}
+
+/* Vectors of frames of powers by their definition: the stream's have sound = NULL. */
+static float *whitened(int bands, int64_t frames, const float *stream, int64_t n, const float *sound) {
+  const int64_t count = sound ? n : frames;
+  float *vectors = kept_zeros((size_t)(count * 2 * bands) * sizeof *vectors);
+  double mean[8] = {0}, usual[8] = {0}, loudest = 0;
+  for (int64_t i = 0; i < frames; i++)
+    for (int k = 0; k < bands; k++)
+      mean[k] += stream[i * 2 * bands + k] / (double)frames;
+  for (int64_t i = 0; i < frames; i++)
+    for (int k = 0; k < bands; k++)
+      usual[k] += pow(stream[i * 2 * bands + k] / mean[k] + 0.1, 0.25) / (double)frames;
+  for (int64_t j = 0; j < n; j++) {
+    double sum = 0;
+    for (int k = 0; k < bands; k++)
+      sum += sound ? sound[j * 2 * bands + k] / mean[k] / bands : 0;
+    loudest = fmax(loudest, sum);
+  }
+  for (int64_t i = 0; i < count; i++)
+    for (int k = 0; k < bands; k++) {
+      const double more = sound ? 10 / loudest * sound[i * 2 * bands + k] / mean[k] + pow(usual[k], 4)
+                                : stream[i * 2 * bands + k] / mean[k] + 0.1;
+      vectors[i * 2 * bands + k] = (float)(pow(more, 0.25) - usual[k]);
+    }
+  for (int64_t i = 0; i + 1 < count; i++)
+    for (int k = 0; k < bands; k++)
+      vectors[i * 2 * bands + bands + k] = vectors[(i + 1) * 2 * bands + k] - vectors[i * 2 * bands + k];
+  return vectors;
+}
+
+/* Of vectors; the weights of the effect's frames, and their sum. */
+static double weights_of(int width, int64_t n, const float *y, double *weight) {
+  double squares = 0, sum = 0;
+  for (int64_t i = 0; i < n * width; i++)
+    squares += (double)y[i] * (double)y[i];
+  for (int64_t j = 0; j < n; j++) {
+    double square = 0;
+    for (int k = 0; k < width; k++)
+      square += pow(y[j * width + k], 2);
+    weight[j] = fmin(1, sqrt(square / (squares / (double)n)));
+    sum += weight[j];
+  }
+  return sum;
+}
+
+CASE(test_bands_by_brute_force) {
+  enum { BANDS = 5, WIDTH_2 = 2 * BANDS, FRAMES = 40, LENGTH = 15 };
+  uint16_t order[FRAMES];
+  for (int trial = 0; trial < 20; trial++) {
+    double weight[LENGTH];
+    float *stream = powers(200 + (uint64_t)trial, BANDS, FRAMES), *sound = powers(7, BANDS, LENGTH);
+    copy_frames(WIDTH_2, stream, 3 + trial, sound, 10);
+    search s = SEARCH(WIDTH_2, FRAMES, stream, LENGTH, sound, .window = FRAMES, .gap_penalty = 3,
+                      .permutations = 1, .alpha = 1, .bands = BANDS, .threshold = 25);
+    const float *x = whitened(BANDS, FRAMES, stream, 0, NULL),
+                *y = whitened(BANDS, FRAMES, stream, LENGTH, sound);
+    const double full = 100 * weights_of(WIDTH_2, LENGTH, y, weight);
+    CHECK(davit_detect_permutation(s.o.seed, 0, FRAMES, 3, order));
+    const double right = brute_force(WIDTH_2, FRAMES, x, LENGTH, y, weight, order, &s.o);
+    assert_true(fabs(on_host(&s)->score - right) <= 1e-2);
+    for (int above = 0; above < 2; above++) {
+      s.o.coverage = right / full * (above ? 1.001 : 0.999);
+      assert_int_equal(on_host(&s)->detected, !above);
+    }
   }
 }
 
@@ -565,6 +698,8 @@ CASE(test_bad_options) {
   BAD(floor_db, -2, "options->floor_db is -2");
   BAD(effect_floor_db, NAN, "options->effect_floor_db is");
   BAD(null, (davit_detect_null)7, "options->null is 7");
+  BAD(bands, -1, "options->bands is -1");
+  BAD(bands, 2, "options->bands is 2, more than half the width 2");
   BAD(alpha, 1.5, "options->alpha is 1.5");
   BAD(alpha, NAN, "options->alpha is");
   BAD(device_count, 3, "options->device_count is 3");

@@ -68,7 +68,8 @@ typedef struct davit_detect_options {
   const int *devices;   /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;     /* 0 with devices = NULL */
   bool round;           /* similarities to whole numbers */
-  uint64_t reserved[4]; /* 0 */
+  int64_t bands;        /* of powers, 2 bands at most the width; 0: features are compared as they are */
+  uint64_t reserved[3]; /* 0 */
 } davit_detect_options;
 
 /* Writes the options that {0} stands for; hop stays 0, which means the window. */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ref/detect.h"
 #include "ref/ref.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
@@ -146,7 +147,7 @@ static davit_detect_options options_of(const detect_search *s, const detect_grou
 
 static davit_status by_reference(const detect_search *s, davit_detect_hit *detections) {
   const davit_detect_options o = options_of(s, s->at);
-  return dvt_ref_detect(s->stream.width, s->count, s->frames, s->at->count, s->patterns + s->at->first, &o,
+  return dvt_ref_detect(s->stream.width, s->count, s->block, s->at->count, s->patterns + s->at->first, &o,
                         detections);
 }
 
@@ -164,7 +165,7 @@ static davit_status work(void *state, cli_array *unused, bool reference) {
     if (status != DAVIT_SUCCESS)
       return status;
   }
-  return davit_detect(g->detector, s->count, s->frames, s->found);
+  return davit_detect(g->detector, s->count, s->block, s->found);
 }
 
 static void count_cells(detect_search *s) {
@@ -247,23 +248,31 @@ static int begin_turn(detect_search *s, const detect_group *g, bool *mine) {
   return CLI_OK;
 }
 
+static void count_block(detect_search *s, const detect_group *g) {
+  const davit_detect_options o = options_of(s, g);
+  s->at = g;
+  s->windows = dvt_detect_windows(s->count, &o);
+}
+
+int detect_search_block(detect_search *s) {
+  count_block(s, s->at);
+  count_cells(s);
+  return cli_job_measure(&s->job);
+}
+
 static int search_windows(detect_search *s, const detect_group *g) {
-  int code = cli_job_measure(&s->job);
+  int code = detect_search_block(s);
   if (code == CLI_OK)
     code = check_block(s);
   return code == CLI_OK ? take_rows(s, g) : code;
 }
 
 static int search_group(detect_search *s, detect_group *g) {
-  const davit_detect_options o = options_of(s, g);
   bool mine = true;
-  s->at = g;
-  int code = cli_status(davit_detect_windows(s->count, &s->windows, &o));
-  if (code == CLI_OK)
-    code = begin_turn(s, g, &mine);
+  count_block(s, g);
+  int code = begin_turn(s, g, &mine);
   if (code == CLI_OK)
     code = mine ? search_windows(s, g) : detect_rows_skip(&s->rows, s->windows * g->count);
-  count_cells(s);
   count_windows(s, g);
   return code;
 }
@@ -282,6 +291,7 @@ static int search_block(detect_search *s) {
   cli_progress_at(&s->job.progress, seconds_of(s, s->first), cli_frames_seconds(&s->stream),
                   "seconds of sound");
   int code = read_block(s);
+  s->block = s->frames;
   if (s->picture.path)
     note_levels(s);
   for (int k = 0; k < s->group_count && code == CLI_OK; k++)
@@ -310,6 +320,14 @@ static int open_again(detect_search *s, int64_t frame) {
   return cli_frames_open(s->path, &sound, &s->stream);
 }
 
+static int set_frame(detect_search *s, int64_t frame) {
+  int code = CLI_OK;
+  if (s->stream.options.frame != frame)
+    code = s->stream.options.frame == 0 ? cli_frames_set_frame(&s->stream, frame) : open_again(s, frame);
+  s->stream.options.binning = detect_binning(s, frame);
+  return code;
+}
+
 /* The longest frame that is shorter than `frame`, or 0. */
 static int64_t next_frame(const detect_search *s, int64_t frame) {
   int64_t next = 0;
@@ -329,9 +347,10 @@ static void note_stream(detect_search *s) {
 static int run(void *state) {
   detect_search *s = state;
   int code = CLI_OK;
+  if (s->live)
+    return detect_live_run(s);
   for (int64_t frame = next_frame(s, INT64_MAX); frame > 0 && code == CLI_OK; frame = next_frame(s, frame)) {
-    if (s->stream.options.frame != frame)
-      code = s->stream.options.frame == 0 ? cli_frames_set_frame(&s->stream, frame) : open_again(s, frame);
+    code = set_frame(s, frame);
     if (code == CLI_OK)
       code = search_stream(s);
     if (code == CLI_OK)
@@ -410,6 +429,8 @@ static void warn(const detect_search *s) {
 
 static int finish(void *state) {
   detect_search *s = state;
+  if (s->live)
+    return CLI_OK;
   warn(s);
   return detect_rows_decide(&s->rows);
 }
@@ -442,7 +463,8 @@ static void json(cli_json *json, const void *state) {
 }
 
 static bool write_rows(FILE *file, const void *state) {
-  return detect_rows_table(file, &((const detect_search *)state)->rows);
+  const detect_search *s = state;
+  return s->live || detect_rows_table(file, &s->rows);
 }
 
 static bool write_labels(FILE *file, const void *state) {
@@ -495,14 +517,15 @@ static int check_windows(detect_search *s) {
 static int check_options(detect_search *s) {
   davit_detect_options *o = &s->options;
   const bool by_window = o->null == DAVIT_DETECT_NULL_WINDOW;
-  o->threshold = or_zero(o->threshold);
-  o->coverage = or_zero(o->coverage);
+  o->threshold = given(s, "--threshold") ? or_zero(o->threshold) : 0;
+  o->coverage = given(s, "--coverage") ? or_zero(o->coverage) : 0;
   o->alpha = 1; /* decisions are made when all p-values are known */
   o->floor_db = given(s, "--floor") ? or_zero(o->floor_db) : 0;
   o->effect_floor_db = given(s, "--effect-floor") ? or_zero(o->effect_floor_db) : 0;
   o->seed = s->job.common.seed;
   if (by_window && !given(s, "--permutations"))
     o->permutations = ORDERS;
+  s->any_binning = !by_window && !given(s, "--binning") && !given(s, "--frame");
   if (by_window && s->sound.frame == 0)
     s->sound.frame = DAVIT_FEATURES_FRAME;
   if (!by_window && given(s, "--block"))
@@ -512,12 +535,26 @@ static int check_options(detect_search *s) {
   return check_windows(s);
 }
 
+/* Features that davit computed are powers and their changes. */
+static int choose_bands(detect_search *s) {
+  davit_detect_options *o = &s->options;
+  if (!given(s, "--bands") && o->null == DAVIT_DETECT_NULL_STREAM && s->stream.width == DAVIT_FEATURES_WIDTH)
+    o->bands = DAVIT_FEATURES_BANDS;
+  return 2 * o->bands <= s->stream.width
+             ? CLI_OK
+             : cli_fail(CLI_USAGE, "--bands takes at most half of the %d features of a frame, not %" PRId64,
+                        s->stream.width, o->bands);
+}
+
 static int load(void *state) {
   detect_search *s = state;
   s->job.rate.unit = CLI_GCUPS;
   int code = check_options(s);
   if (code == CLI_OK)
-    code = cli_frames_open(s->path, &s->sound, &s->stream);
+    code = (detect_may_be_live(s) ? cli_frames_open_live : cli_frames_open)(s->path, &s->sound, &s->stream);
+  s->live = code == CLI_OK && cli_frames_are_live(&s->stream);
+  if (code == CLI_OK)
+    code = choose_bands(s);
   if (code == CLI_OK)
     code = detect_load_effects(s);
   if (code != CLI_OK)
@@ -527,6 +564,10 @@ static int load(void *state) {
   s->rows.effects = s->effects;
   s->rows.effect_count = s->paths.count;
   s->rows.permutations = s->options.permutations;
+  if (s->live) {
+    warn(s);
+    return detect_live_begin(s);
+  }
   code = detect_rows_open(&s->rows);
   return code == CLI_OK ? make_block(s) : code;
 }
@@ -555,7 +596,10 @@ const cli_command cli_command_detect = {
         "each window and effect: effect, window, onset_s, offset_s, score, null_mean, null_sd, z, "
         "p_value, decision, level_db, note. The decision is 'detected' once for each occurrence, "
         "'repeated' for other windows that show the same one. The note says why an effect can hardly "
-        "be found: short, alpha, stream.\n\nSTREAM stands before --effect. For feature vectors "
+        "be found: short, alpha, stream.\n\nOf a pipe of sound (WAV, AU) that is STREAM, rows are printed as "
+        "soon as they are certain, and scores are compared with the last two minutes; not with -o, --json, "
+        "--labels, --plot, --fdr, --check or --null window, which need the whole.\n\nSTREAM stands before "
+        "--effect. For feature vectors "
         "--rate and --frame only say how long a frame lasts.",
     .examples = "davit detect stream.wav --effect door.wav shot.wav --labels hits.txt --plot hits.svg\n"
                 "davit detect stream.wav --effect door.wav --fdr 0.05 --json -o rows.tsv\n"
@@ -582,8 +626,13 @@ const cli_command cli_command_detect = {
                    .maximum = DAVIT_DETECT_WINDOW_MAXIMUM,
                    .otherwise = "the effect, with --null window or --window the window",
                    .help = "frames from one window to the next, at most a window"),
+        CLI_OPTION(WHOLE, detect_search, options.bands, "--bands", "B", .maximum = 1 << 19,
+                   .otherwise = "31 of features of sound, with --null window 0",
+                   .help =
+                       "the first B features are powers, the next B their changes: compare them by what is "
+                       "unusual in the stream; 0: as they are"),
         CLI_OPTION(REAL, detect_search, options.threshold, "--threshold", "T", .maximum = 100,
-                   .help = "a similarity below T counts as -T"),
+                   .otherwise = "30, without --bands 50", .help = "a similarity below T counts as -T"),
         CLI_OPTION(REAL, detect_search, options.gap_penalty, "--gap-penalty", "G",
                    .maximum = DAVIT_DETECT_GAP_PENALTY_MAXIMUM, .above = true,
                    .help = "the first frame of a gap costs 100 + G, each further one G"),
@@ -610,7 +659,8 @@ const cli_command cli_command_detect = {
         CLI_OPTION(FLAG, detect_search, rows.any_dependence, "--any-dependence", NULL, .needs = "--fdr",
                    .help = "whatever depends on what (Benjamini and Yekutieli)"),
         CLI_OPTION(REAL, detect_search, options.coverage, "--coverage", "C", .maximum = 1,
-                   .help = "and its score at least C times 100 for each of its frames"),
+                   .otherwise = "0.2, without --bands 0.3",
+                   .help = "and its score at least C times the effect's own"),
         CLI_SOUND_OPTIONS(detect_search,
                           .otherwise = "1024, halved until 8 frames of the effect sound; at least 64")),
     .common = CLI_COMMON_COMPUTE | CLI_COMMON_SEED,

@@ -79,6 +79,7 @@ static int read_effect(detect_search *s, int e, bool *is_sound) {
   *is_sound = file.sound;
   if (code == CLI_OK && s->frame[e] == 0 && file.sound)
     code = cli_frames_set_frame(&file, cli_frames_suited(&file));
+  file.options.binning = detect_binning(s, file.options.frame);
   if (code == CLI_OK)
     code = read_features(s, e, &file);
   s->frame[e] = file.options.frame;

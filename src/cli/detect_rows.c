@@ -177,6 +177,21 @@ const char *detect_notes(unsigned notes) {
   return names[notes];
 }
 
+bool detect_rows_head(FILE *file) {
+  return fputs("effect\twindow\tonset_s\toffset_s\tscore\tnull_mean\tnull_sd\tz\tp_value\tdecision\t"
+               "level_db\tnote\n",
+               file) >= 0;
+}
+
+bool detect_rows_row(FILE *file, const detect_rows *rows, const davit_detect_hit *d,
+                     detect_decision decision) {
+  const detect_label *e = &rows->effects[d->effect];
+  return fprintf(file, "%s\t%" PRId64 "\t%.3f\t%.3f\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t%.2f\t%s\n", e->name,
+                 d->window, (double)d->onset * e->frame_s, (double)d->offset * e->frame_s, d->score,
+                 d->null_mean, d->null_sd, d->z, d->p_value, detect_decision_name(decision), d->level_db,
+                 detect_notes(e->notes)) > 0;
+}
+
 typedef struct writing {
   FILE *file;
   const detect_rows *rows;
@@ -186,22 +201,15 @@ typedef struct writing {
 static bool write_row(void *state, const davit_detect_hit *d, int64_t row) {
   writing *w = state;
   const detect_rows *r = w->rows;
-  const detect_label *e = &r->effects[d->effect];
   detect_decision decision = DETECT_NOTHING;
   if (w->next < r->found_count && r->found[w->next].row == row)
     decision = r->found[w->next++].decision;
-  return fprintf(w->file, "%s\t%" PRId64 "\t%.3f\t%.3f\t%.6g\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t%.2f\t%s\n",
-                 e->name, d->window, (double)d->onset * e->frame_s, (double)d->offset * e->frame_s, d->score,
-                 d->null_mean, d->null_sd, d->z, d->p_value, detect_decision_name(decision), d->level_db,
-                 detect_notes(e->notes)) > 0;
+  return detect_rows_row(w->file, r, d, decision);
 }
 
 bool detect_rows_table(FILE *file, const detect_rows *rows) {
   writing w = {file, rows, 0};
-  fputs(
-      "effect\twindow\tonset_s\toffset_s\tscore\tnull_mean\tnull_sd\tz\tp_value\tdecision\tlevel_db\tnote\n",
-      file);
-  return each_row(rows, write_row, &w);
+  return detect_rows_head(file) && each_row(rows, write_row, &w);
 }
 
 bool detect_rows_labels(FILE *file, const detect_rows *r) {

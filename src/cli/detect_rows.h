@@ -72,6 +72,11 @@ void detect_rows_level(detect_rows *rows, double at_s, float level);
 /* Decides about all rows. Of hits of one effect that overlap, the one with the highest score stays. */
 int detect_rows_decide(detect_rows *rows);
 
+/* The table's first line, and a row of it: false on a write error. */
+bool detect_rows_head(FILE *file);
+bool detect_rows_row(FILE *file, const detect_rows *rows, const davit_detect_hit *hit,
+                     detect_decision decision);
+
 /* The table, labels as Audacity reads them, and an SVG picture; `state` is a detect_rows. */
 bool detect_rows_table(FILE *file, const detect_rows *rows);
 bool detect_rows_labels(FILE *file, const detect_rows *rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sources of davit detect share: the state of a search (detect.c), and its effects
- * (detect_effects.c). */
+/* What the sources of davit detect share: the state of a search (detect.c), its effects (detect_effects.c), and
+ * the search of a pipe (detect_live.c). */
 #ifndef DAVIT_SRC_CLI_DETECT_SEARCH_H
 #define DAVIT_SRC_CLI_DETECT_SEARCH_H
 
@@ -23,8 +23,10 @@ typedef struct detect_search {
   cli_list paths; /* of the effects */
   cli_output output, labels, picture;
   davit_features_options sound; /* frame 0: by the effects */
+  bool any_binning;             /* none is asked for */
   davit_detect_options options;
   detect_rows rows;
+  bool live; /* rows are written as soon as they are certain */
   detect_label *effects;
   cli_array *features;           /* of the effects */
   davit_detect_effect *patterns; /* the same, for the library */
@@ -38,9 +40,11 @@ typedef struct detect_search {
   float *frames;          /* of the block */
   int64_t held, count;    /* frames in memory, and of these in the block */
   int64_t first;          /* the block's first frame in the stream */
-  const detect_group *at; /* that is searched */
+  const detect_group *at; /* that is searched, */
+  const float *block;     /* in s->count frames from here on */
   davit_detect_hit *found, *right;
-  int64_t windows; /* of this group in the block */
+  davit_detect_hit *last; /* of a live stream: the last hit of each effect */
+  int64_t windows;        /* of this group in the block */
   int64_t all_windows, all_frames;
   int64_t differences;
   int64_t *turns; /* rows of each group in each block: work that ranks take in turn */
@@ -52,6 +56,22 @@ typedef struct detect_search {
 static inline bool detect_is_shared(const detect_search *s) {
   return s->options.window > 0;
 }
+
+/* Short frames have fewer spectral lines than bands. A band without a line of its own would repeat its
+ * neighbours, and these would count several times. */
+static inline davit_features_binning detect_binning(const detect_search *s, int64_t frame) {
+  return s->any_binning && frame < DAVIT_FEATURES_FRAME ? DAVIT_FEATURES_BINNING_HARD : s->sound.binning;
+}
+
+/* Searches the effects of s->at in s->count frames from s->block on: s->found, s->windows rows for each. */
+int detect_search_block(detect_search *s);
+
+/* Whether what is asked for can be written row by row as the stream comes: then the stream is opened live. */
+bool detect_may_be_live(const detect_search *s);
+
+/* The memory and the search of a live stream. */
+int detect_live_begin(detect_search *s);
+int detect_live_run(detect_search *s);
 
 /* Reads the effects of s->paths, in frames of s->sound.frame samples, of the stream's for feature vectors,
  * or of as many as suit them. */

@@ -66,6 +66,8 @@ def encode(path, form, rate, samples):
 
 def resample(samples, ratio):
     """By the spectrum; silence is appended so that the end does not meet the beginning."""
+    if ratio == 1:
+        return samples
     padded = np.concatenate([samples, np.zeros(1024)])
     length = round(len(padded) * ratio)
     old, new = np.fft.rfft(padded), np.zeros(length // 2 + 1, complex)

@@ -6,6 +6,7 @@ usage: test_detect.py DAVIT [NAME ...]      runs the groups whose name contains 
 """
 import os
 import resource
+import select
 import struct
 import subprocess
 import sys
@@ -458,6 +459,107 @@ def test_labels_and_plot():
     marks = root.findall(".//{*}rect[@class='hit']")
     expect(len(marks) == len(hits) and "a<b&c" in [t.text for t in root.findall(".//{*}text")], "picture")
     refuse(("detect", "s.npy", "--effect", "a<b&c.npy", "--plot", "nowhere/p.svg"), "nowhere", code=1)
+
+
+def begin_live(*arguments):
+    return subprocess.Popen([DAVIT, "detect", "-", *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+
+
+def feed(process, samples):
+    process.stdin.write(np.asarray(samples, "<f4").tobytes())
+
+
+def lines_until(process, word, seconds=100):
+    """What is printed up to a line with this word; it is waited for, while nothing is sent."""
+    text = b""
+    while word not in text and select.select([process.stdout], [], [], seconds)[0]:
+        more = os.read(process.stdout.fileno(), 1 << 16)
+        if not more:
+            break
+        text += more
+    return text
+
+
+def live_scene():
+    rng = np.random.default_rng(31)
+    stream, effect = chirps(rng, 30), chirps(rng, 1)
+    for at in (8, 14.5, 28.2):
+        stream[int(at * RATE):int(at * RATE) + len(effect)] = effect
+    return stream, sound("e.wav", effect)
+
+
+def test_live():
+    """A hit in a pipe is printed while the pipe is open, no later than two windows and a step after the effect."""
+    stream, effect = live_scene()
+    process = begin_live("--effect", effect)
+    feed(process, np.frombuffer(chunks([], "RIFF", 0xffffffff, 0xffffffff), "<f4"))
+    feed(process, stream[:RATE])
+    expect(b"effect\t" in lines_until(process, b"\n"), "the head comes with the first frames")
+    sent, text = 1, b""
+    for onset, upto in ((8, 11.4), (14.5, 17.9)):
+        feed(process, stream[int(sent * RATE):int(upto * RATE)])
+        sent, text = upto, text + lines_until(process, b"detected")
+        onsets = [float(line.split(b"\t")[2]) for line in text.splitlines() if b"detected" in line]
+        expect(onsets and abs(onsets[-1] - onset) < 0.1, f"after {upto} s: {onsets}")
+        text += lines_until(process, b"\n", 1)
+    feed(process, stream[int(sent * RATE):])
+    rest, _ = process.communicate()
+    rows = rows_of(b"\t".join(c.encode() for c in COLUMNS) + b"\n" + text + rest)
+    expect(process.returncode == 0 and [r["window"] for r in rows] == list(range(len(rows))) and len(rows) >= 29, f"{len(rows)} rows")
+    hits = [r["onset_s"] for r in rows if r["decision"] == "detected"]
+    expect(len(hits) == 3 and np.allclose(hits, (8, 14.5, 28.2), atol=0.1), f"{hits}")
+
+
+def test_live_forms():
+    """Pipes that are read as they come, those that are not, and options that need the whole."""
+    stream, effect = live_scene()
+    wav = wav_bytes(stream)
+    au = b".snd" + struct.pack(">IIIII", 24, 4 * len(stream), 6, RATE, 1) + np.asarray(stream, ">f4").tobytes()
+    open_au = au[:8] + b"\xff" * 4 + au[12:]
+    wanted = davit("detect", "-", "--effect", effect, data=chunks(stream, "RIFF", 0xffffffff, 0xffffffff)).out
+    for name, data in (("wav", wav), ("au", au), ("open au", open_au), ("big-endian wav", chunks(stream, "RIFX"))):
+        expect(davit("detect", "-", "--effect", effect, data=data).out == wanted, name)
+    put("s.wav", wav)
+    whole = davit("detect", "s.wav", "--effect", effect).out
+    expect(whole != wanted, "a file is compared with all of itself")
+    tags = wav[:12] + b"LIST" + struct.pack("<I", 70000) + bytes(70000) + wav[12:]
+    for name, more in (("-o", ("-o", "o.tsv")), ("--labels", ("--labels", "l.txt")), ("--fdr", ("--fdr", 0.01)), ("--json", ("--json", "-o", "o.tsv")),
+                       ("--null", ("--null", "window"))):
+        one = davit("detect", "s.wav", "--effect", effect, *more).out
+        kept = open("o.tsv", "rb").read() if "o.tsv" in more else b""
+        two = davit("detect", "-", "--effect", effect, *more, data=wav).out
+        expect((name == "--json" or one == two) and (open("o.tsv", "rb").read() if "o.tsv" in more else b"") == kept, name)
+    for name, data in (("W64", chunks(stream, "W64")), ("a header of 70 KB", tags[:4] + struct.pack("<I", len(tags) - 8) + tags[8:])):
+        expect(davit("detect", "-", "--effect", effect, data=data).out == whole, f"{name}: kept in a temporary file")
+    short = davit("detect", "-", "--effect", effect, data=wav_bytes(stream[:int(2.5 * RATE)])).out
+    expect({r["note"] for r in rows_of(short)} == {"stream"}, "too short to compare with")
+    result = davit("detect", "-", "--effect", effect, data=wav[:len(wav) // 2], code=3)
+    expect("standard input" in result.err and "found the end" in result.err, result.err)
+    refuse(("detect", "-", "--effect", effect), "standard input", "at least one frame", data=wav_bytes([]))
+
+
+def live_peak(seconds):
+    """Bytes of the tool's memory for so many seconds of a pipe."""
+    process = begin_live("--effect", "e.wav", "--permutations", 9, "--quiet")
+    feed(process, np.frombuffer(chunks([], "RIFF", 0xffffffff, 0xffffffff), "<f4"))
+    with process.stdin:
+        for k in range(seconds // 10):
+            feed(process, np.random.default_rng(k).standard_normal(10 * RATE) * 0.1)
+            while select.select([process.stdout], [], [], 0)[0]:
+                os.read(process.stdout.fileno(), 1 << 16)
+    process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    expect(status == 0, f"{seconds} s: {status}")
+    return 1024 * usage.ru_maxrss
+
+
+def test_live_memory():
+    """Of a pipe the last two minutes are in memory: an hour's samples would be 318 MB."""
+    live_scene()
+    if EACH == 1:
+        few, many = live_peak(150), live_peak(600)
+        expect(many - few < 4 << 20, f"{few} and {many} bytes")
 
 
 def test_blocks():

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sounds. An input is a rate, how many samples are read at once, and a file. What is accepted as a file is
- * accepted from a pipe, with the same samples; they are as many as the header states, whatever is read at
+ * accepted from a pipe, with the same samples (what is read as it comes may end in another error); they are as many as the header states, whatever is read at
  * once; and they come back unchanged when they are written. */
 #include <math.h>
 #include <sndfile.h>
@@ -31,13 +31,13 @@ static void read_samples(cli_sound *sound, int64_t part, samples *s) {
   }
 }
 
-static void read_file(const char *path, double rate, int64_t part, samples *s) {
+static void read_file(const char *path, double rate, int64_t part, bool live, samples *s) {
   cli_input input;
   cli_sound *sound = NULL;
   s->count = 0;
   s->code = cli_input_open(path, &input);
   if (s->code == CLI_OK)
-    s->code = cli_sound_open(&input, rate, &sound);
+    s->code = cli_sound_open(&input, rate, live, &sound);
   FUZZ_REQUIRE(!sound == (s->code != CLI_OK));
   if (sound)
     read_samples(sound, part, s);
@@ -68,7 +68,7 @@ static void check_written(const samples *s, int rate) {
   const char *path = fuzz_file((fuzz_text){0});
   SNDFILE *file = sf_open(path, SFM_WRITE, &info);
   FUZZ_REQUIRE(file && sf_writef_float(file, s->values, s->count) == s->count && !sf_close(file));
-  read_file(path, rate, MOST_SAMPLES / 4, &again);
+  read_file(path, rate, MOST_SAMPLES / 4, false, &again);
   FUZZ_REQUIRE(again.code == CLI_OK && again.count == s->count);
   FUZZ_REQUIRE(!memcmp(again.values, s->values, (size_t)s->count * sizeof *s->values));
 }
@@ -76,16 +76,17 @@ static void check_written(const samples *s, int rate) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const int rates[] = {22050, 8000, 11025, 44100, 192000, 1, 1000000000};
-  static samples file, pipe, parts;
+  static samples file, pipe, live, parts;
   const int rate = rates[fuzz_byte(&data, &size) % (sizeof rates / sizeof *rates)];
   const int64_t part = 1 + fuzz_byte(&data, &size);
   const fuzz_text text = fuzz_expand(data, size);
-  read_file(fuzz_file(text), rate, MOST_SAMPLES / 4, &file);
-  read_file(fuzz_pipe(text), rate, MOST_SAMPLES / 4, &pipe);
+  read_file(fuzz_file(text), rate, MOST_SAMPLES / 4, false, &file);
+  read_file(fuzz_pipe(text), rate, MOST_SAMPLES / 4, false, &pipe);
   check_same(&file, &pipe);
+  read_file(fuzz_pipe(text), rate, part, true, &live);
   if (file.code != CLI_OK)
     return 0;
-  read_file(fuzz_file(text), rate, part, &parts);
+  read_file(fuzz_file(text), rate, part, false, &parts);
   check_same(&file, &parts);
   check_length(text, rate, &file);
   for (int64_t i = 0; i < file.count; i++)

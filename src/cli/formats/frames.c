@@ -70,7 +70,7 @@ static int make_blocks(cli_frames *f) {
              : cli_fail(CLI_DEVICE, "not enough memory for frames of %" PRId64 " samples", f->options.frame);
 }
 
-int cli_frames_open(const char *path, const davit_features_options *options, cli_frames *f) {
+static int open_frames(const char *path, const davit_features_options *options, bool live, cli_frames *f) {
   *f = (cli_frames){.options = *options};
   int code = cli_input_open(path, &f->input);
   if (code != CLI_OK)
@@ -80,9 +80,21 @@ int cli_frames_open(const char *path, const davit_features_options *options, cli
     f->options.frame = options->frame > 0 ? options->frame : DAVIT_FEATURES_FRAME;
     return open_array(f);
   }
-  code = cli_sound_open(&f->input, options->rate, &f->sound);
+  code = cli_sound_open(&f->input, options->rate, live, &f->sound);
   f->width = DAVIT_FEATURES_WIDTH;
   return code == CLI_OK && options->frame > 0 ? make_blocks(f) : code;
+}
+
+int cli_frames_open(const char *path, const davit_features_options *options, cli_frames *f) {
+  return open_frames(path, options, false, f);
+}
+
+int cli_frames_open_live(const char *path, const davit_features_options *options, cli_frames *f) {
+  return open_frames(path, options, true, f);
+}
+
+bool cli_frames_are_live(const cli_frames *f) {
+  return f->sound && cli_sound_is_live(f->sound);
 }
 
 int64_t cli_frames_suited(const cli_frames *f) {

@@ -21,6 +21,7 @@
 
 /* Samples that are read at once, all channels together, and bytes of a pipe. */
 enum { CHUNK = DVT_BUFFER(1 << 18, 64), PIPE_BYTES = DVT_BUFFER(1 << 13, 256) };
+enum { LIVE_CHUNKS = 50 }; /* of a second of sound that is read as it comes */
 
 struct cli_sound {
   const char *name;
@@ -34,6 +35,7 @@ struct cli_sound {
   int64_t at;          /* frames read from the file */
   int64_t used, ready; /* of `mono` */
   bool end;            /* of the file */
+  bool live;           /* read as it comes */
 };
 
 /* ---- libraries that print ---- */
@@ -67,18 +69,21 @@ static int system_fail(const char *name) {
   return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
 }
 
-static bool copy_pipe(FILE *from, FILE *to) {
+/* `first` has what was read already. */
+static bool copy_pipe(const cli_sound_file *first, FILE *from, FILE *to) {
   char bytes[PIPE_BYTES];
   size_t got;
+  if (fwrite(first->head, 1, (size_t)first->head_bytes, to) != (size_t)first->head_bytes)
+    return false;
   while ((got = fread(bytes, 1, sizeof bytes, from)) > 0)
     if (fwrite(bytes, 1, got, to) != got)
       return false;
   return !ferror(from) && !fflush(to);
 }
 
-static int spool(const cli_input *input, int *descriptor) {
+static int spool(const cli_input *input, const cli_sound_file *first, int *descriptor) {
   FILE *copy = tmpfile();
-  if (!copy || !copy_pipe(input->file, copy) || (*descriptor = dup(fileno(copy))) < 0) {
+  if (!copy || !copy_pipe(first, input->file, copy) || (*descriptor = dup(fileno(copy))) < 0) {
     const int code =
         cli_fail(CLI_INPUT, "%s: cannot be kept in a temporary file: %s", input->name, strerror(errno));
     if (copy)
@@ -89,9 +94,9 @@ static int spool(const cli_input *input, int *descriptor) {
   return lseek(*descriptor, 0, SEEK_SET) < 0 ? system_fail(input->name) : CLI_OK;
 }
 
-static int descriptor_of(const cli_input *input, int *descriptor) {
+static int descriptor_of(const cli_input *input, const cli_sound_file *first, int *descriptor) {
   if (!input->sized)
-    return spool(input, descriptor);
+    return spool(input, first, descriptor);
   *descriptor = dup(fileno(input->file));
   const off_t size = *descriptor < 0 ? -1 : lseek(*descriptor, 0, SEEK_END);
   return size < 0 || lseek(*descriptor, size - (off_t)input->size, SEEK_SET) < 0 ? system_fail(input->name)
@@ -135,11 +140,27 @@ static int check_info(const cli_sound *s) {
   return CLI_OK;
 }
 
-static int open_file(const cli_input *input, cli_sound *s) {
-  static SF_VIRTUAL_IO calls = {.get_filelen = size_of, .seek = seek, .read = read_bytes, .tell = tell};
-  int code = descriptor_of(input, &s->descriptor);
+/* A pipe that must be copied after all has lost its first bytes. */
+static int open_bytes(const cli_input *input, bool live, cli_sound *s) {
+  cli_sound_file first = {0};
+  int code = CLI_OK;
+  if (live && !input->sized)
+    code = cli_sound_file_open_pipe(input->name, input->file, &first, &s->live);
+  if (s->live) {
+    s->bytes = first;
+    return code;
+  }
+  if (code == CLI_OK)
+    code = descriptor_of(input, &first, &s->descriptor);
   if (code == CLI_OK)
     code = cli_sound_file_open(input->name, s->descriptor, &s->bytes);
+  cli_sound_file_close(&first);
+  return code;
+}
+
+static int open_file(const cli_input *input, bool live, cli_sound *s) {
+  static SF_VIRTUAL_IO calls = {.get_filelen = size_of, .seek = seek, .read = read_bytes, .tell = tell};
+  const int code = open_bytes(input, live, s);
   if (code != CLI_OK)
     return code;
   const streams usual = silence();
@@ -149,6 +170,7 @@ static int open_file(const cli_input *input, cli_sound *s) {
     return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", s->name, strerror(s->bytes.error));
   if (!s->file)
     return cli_fail(CLI_INPUT, "%s: expected sound that libsndfile reads: %s", s->name, sf_strerror(NULL));
+  s->info.frames = s->bytes.open ? SF_COUNT_MAX : s->info.frames;
   return check_info(s);
 }
 
@@ -169,20 +191,21 @@ static int make_resampler(cli_sound *s, double rate) {
 }
 
 static int make_buffers(cli_sound *s) {
-  s->chunk = CHUNK / s->info.channels > 0 ? CHUNK / s->info.channels : 1;
+  const int64_t most = s->live ? s->info.samplerate / LIVE_CHUNKS : CHUNK / s->info.channels;
+  s->chunk = most > 0 ? most : 1;
   s->interleaved = dvt_allocate((size_t)s->chunk * (size_t)s->info.channels, sizeof(float));
   s->mono = dvt_allocate((size_t)s->chunk, sizeof(float));
   return s->interleaved && s->mono ? CLI_OK : cli_fail(CLI_DEVICE, "not enough memory to read '%s'", s->name);
 }
 
-int cli_sound_open(cli_input *input, double rate, cli_sound **sound) {
+int cli_sound_open(cli_input *input, double rate, bool live, cli_sound **sound) {
   cli_sound *s = dvt_allocate(1, sizeof *s);
   *sound = NULL;
   if (!s)
     return cli_fail(CLI_DEVICE, "not enough memory to read '%s'", input->name);
   s->name = input->name;
   s->descriptor = -1;
-  int code = open_file(input, s);
+  int code = open_file(input, live, s);
   if (code == CLI_OK)
     code = make_resampler(s, rate);
   if (code == CLI_OK)
@@ -199,6 +222,7 @@ void cli_sound_close(cli_sound *s) {
     return;
   if (s->file)
     sf_close(s->file);
+  cli_sound_file_close(&s->bytes);
   if (s->descriptor >= 0)
     close(s->descriptor);
   soxr_delete(s->resampler);
@@ -209,6 +233,10 @@ void cli_sound_close(cli_sound *s) {
 
 double cli_sound_seconds(const cli_sound *s) {
   return s->info.frames < SF_COUNT_MAX ? (double)s->info.frames / s->info.samplerate : 0;
+}
+
+bool cli_sound_is_live(const cli_sound *s) {
+  return s->live;
 }
 
 /* ---- reading ---- */

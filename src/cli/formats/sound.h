@@ -12,8 +12,10 @@
 typedef struct cli_sound cli_sound;
 
 /* Opens sound from `input`, which the caller keeps and must not close before. A pipe is copied to a
- * temporary file first, because most formats need seeking. `rate` is in samples per second. */
-int cli_sound_open(cli_input *input, double rate, cli_sound **sound);
+ * temporary file first, because most formats need seeking; if `live`, WAV and AU are read as they come. `rate`
+ * is in samples per second. */
+int cli_sound_open(cli_input *input, double rate, bool live, cli_sound **sound);
+bool cli_sound_is_live(const cli_sound *sound);
 void cli_sound_close(cli_sound *sound); /* NULL is allowed */
 
 /* The next `count` samples; *got is less than that at the end only. */

@@ -10,7 +10,11 @@
 #include <unistd.h>
 
 #include "src/base/allocate.h"
+#include "src/base/buffer.h"
 #include "src/cli/fail.h"
+
+/* Of a pipe: its header, with tags, must fit, to be read as it comes. */
+enum { PIPE_HEAD = DVT_BUFFER(1 << 16, 4096) };
 
 /* Formats that consist of chunks, each after its name and size. */
 typedef struct container {
@@ -39,7 +43,36 @@ static int system_fail(const char *name) {
   return cli_fail(CLI_INPUT, "%s: expected a readable file: %s", name, strerror(errno));
 }
 
+/* From the pipe, no more than is asked for: the next bytes may take long to come. */
+static int64_t take(cli_sound_file *f, void *bytes, int64_t count) {
+  const size_t got = fread(bytes, 1, (size_t)count, f->pipe);
+  if (ferror(f->pipe))
+    f->error = errno;
+  f->taken += (int64_t)got;
+  return (int64_t)got;
+}
+
+/* What lies neither in the head nor next in the pipe reads as the end. */
+static int64_t pipe_bytes_at(cli_sound_file *f, int64_t at, char *bytes, int64_t count) {
+  const int64_t most = f->size - at < count ? f->size - at : count,
+                wanted = at + most < PIPE_HEAD ? at + most : PIPE_HEAD;
+  int64_t got = 0;
+  if (most < 1)
+    return 0;
+  if (at < PIPE_HEAD && wanted > f->head_bytes)
+    f->head_bytes += take(f, f->head + f->head_bytes, wanted - f->head_bytes);
+  if (at < f->head_bytes) {
+    got = f->head_bytes - at < most ? f->head_bytes - at : most;
+    memcpy(bytes, f->head + at, (size_t)got);
+  }
+  if (got < most && at + got == f->taken && f->head_bytes == PIPE_HEAD)
+    got += take(f, bytes + got, most - got);
+  return got;
+}
+
 static int64_t bytes_at(cli_sound_file *f, int64_t at, void *bytes, int64_t count) {
+  if (f->pipe)
+    return pipe_bytes_at(f, at, bytes, count);
   const int64_t left = f->size - at;
   const ssize_t got =
       left < 1 ? 0 : pread(f->descriptor, bytes, (size_t)(count < left ? count : left), f->start + at);
@@ -231,6 +264,51 @@ int cli_sound_file_open(const char *name, int descriptor, cli_sound_file *f) {
   if (code == CLI_OK)
     code = check_ogg(name, f, head);
   return code == CLI_OK ? check_mpeg(name, f, head) : code;
+}
+
+/* A WAV file's size goes up to 4 GiB, and one that is left open becomes about that. */
+static int open_wav(const char *name, cli_sound_file *f, const unsigned char *head, bool *fits) {
+  const container *form = container_of(head);
+  chunk samples;
+  *fits = find_samples(f, form, &samples);
+  if (!*fits)
+    return CLI_OK;
+  const int64_t most = (UINT32_MAX - samples.at) & ~INT64_C(0xffff);
+  f->size = samples.at + (samples.open ? most : (int64_t)samples.size);
+  const int code = close_sizes(name, f, form, head, &samples);
+  f->open = f->sizes > 0;
+  f->size = f->open || !samples.open ? f->size : samples.at;
+  return code;
+}
+
+static void open_sun(cli_sound_file *f, const unsigned char *head) {
+  const uint64_t body = number(head + 8, 4, true);
+  f->open = is_open(body, 4);
+  f->size = (int64_t)number(head + 4, 4, true) + (f->open ? INT64_C(1) << 48 : (int64_t)body);
+}
+
+int cli_sound_file_open_pipe(const char *name, FILE *pipe, cli_sound_file *f, bool *fits) {
+  unsigned char head[12] = {0};
+  int code = CLI_OK;
+  *f = (cli_sound_file){.descriptor = -1, .pipe = pipe, .size = INT64_MAX / 2};
+  f->head = dvt_allocate_raw(PIPE_HEAD);
+  if (!f->head)
+    return cli_status(DAVIT_OUT_OF_HOST_MEMORY);
+  bytes_at(f, 0, head, sizeof head);
+  *fits = !memcmp(head, "RIFF", 4) || !memcmp(head, "RIFX", 4) || !memcmp(head, ".snd", 4);
+  if (*fits && head[0] == 'R')
+    code = open_wav(name, f, head, fits);
+  else if (*fits)
+    open_sun(f, head);
+  return code;
+}
+
+void cli_sound_file_close(cli_sound_file *f) {
+  free(f->head);
+}
+
+bool cli_sound_file_goes_on(cli_sound_file *f) {
+  return f->pipe && getc(f->pipe) != EOF;
 }
 
 int64_t cli_sound_file_read(cli_sound_file *f, void *bytes, int64_t count) {
