@@ -2,7 +2,7 @@
 /* Scores of a query with many targets on the CPU. Most targets go in batches, 64 side by side in bytes
  * (align_lanes.inc). A score that does not fit a byte is computed again: with the whole batch in words of 16
  * bits if there are many of them, one by one (align_striped.inc) if there are few. One that does not fit 16 bits
- * either takes a pass in tiles (align_pass.h); so do a few long targets, each by all threads. Cost: docs/align.md;
+ * either, or has many gaps, takes a pass in tiles (align_pass.h); so do a few long targets, each by all threads. Cost: docs/align.md;
  * memory bytes_of() and a team's a thread. */
 #include "offload/align.h"
 
@@ -21,6 +21,8 @@
 enum {
   FEW = 6,       /* targets of a batch that are computed again one by one */
   STRETCH = 256, /* symbols of a target, after which a striped pass checks whether its scores still fit */
+  SHORT = 256,   /* a query of fewer symbols is too short for a pass in tiles */
+  PATIENCE = 32, /* columns that a striped pass may lose to gaps from lane to lane */
   BANDS = 3 /* threads that share a long target are at least so many: a pass in tiles is slower on each */
 };
 
@@ -213,6 +215,11 @@ static davit_status do_long(const worker *like, int threads, int64_t *done) {
   return open ? DAVIT_SUCCESS : no_memory(w.tables->query);
 }
 
+/* Threads without work would cost a short pair more than its alignment. */
+static int threads_for(const dvt_align_targets *targets, int64_t done, int most) {
+  return (int)dvt_at_least(1, dvt_at_most(targets->singles - done + targets->batches, most));
+}
+
 davit_status dvt_align_host(const dvt_site *site, const void *work) {
   const dvt_align_work *a = work;
   const dvt_align_targets *targets = a->targets;
@@ -227,7 +234,8 @@ davit_status dvt_align_host(const dvt_site *site, const void *work) {
   make_tables(query, &tables);
   const worker like = {.targets = targets, .tables = &tables, .scores = a->scores};
   DVT_TRY(do_long(&like, site->threads, &done));
-#pragma omp parallel num_threads(site->threads)
+  const int threads = threads_for(targets, done, site->threads);
+#pragma omp parallel num_threads(threads) if (threads > 1)
   {
     worker w = like;
     w.memory = dvt_allocate_aligned(bytes_of(query));
