@@ -16,6 +16,7 @@
 #include "src/base/replace.h"
 #include "src/cli/clock.h"
 #include "src/cli/frame/job.h"
+#include "src/cli/frame/nearest.h"
 #include "src/cli/tune_search.h"
 
 enum { BUFFERS = 3, NAME_BYTES = 24 };
@@ -146,15 +147,18 @@ enum { CAPABILITIES = sizeof capabilities / sizeof *capabilities };
 
 static int choose_capability(tuning *t) {
   char names[256] = "";
+  cli_nearest nearest = {.word = t->name};
   size_t used = 0;
   for (int i = 0; i < CAPABILITIES; i++) {
     if (!strcmp(capabilities[i].name, t->name))
       t->capability = &capabilities[i];
     used += (size_t)snprintf(names + used, sizeof names - used, " %s", capabilities[i].name);
+    cli_nearest_try(&nearest, capabilities[i].name);
   }
-  return t->capability
-             ? CLI_OK
-             : cli_fail(CLI_USAGE, "there is nothing to tune in '%s'; there is in:%s", t->name, names);
+  return t->capability ? CLI_OK
+                       : cli_fail(CLI_USAGE, "there is nothing to tune in '%s'; %s%s%sthere is in:%s",
+                                  t->name, nearest.name ? "did you mean " : "",
+                                  nearest.name ? nearest.name : "", nearest.name ? "? " : "", names);
 }
 
 static int check_devices(tuning *t) {
