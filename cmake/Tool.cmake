@@ -14,8 +14,9 @@ target_link_libraries(davit_tool PRIVATE davit_cli davit_shared ${DAVIT_OMP} ${B
 file(RELATIVE_PATH to_library /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
 set_target_properties(davit_tool PROPERTIES OUTPUT_NAME davit BUILD_WITH_INSTALL_RPATH OFF
                       INSTALL_RPATH "$ORIGIN/${to_library};${CMAKE_INSTALL_RPATH}")
-# For `davit version`.
-set_source_files_properties(src/cli/version.c PROPERTIES INCLUDE_DIRECTORIES ${BLIS_INCLUDE_DIR}
+# For `davit version`, and for `davit devices`, which says why there is no GPU.
+set_source_files_properties(src/cli/version.c PROPERTIES INCLUDE_DIRECTORIES ${BLIS_INCLUDE_DIR})
+set_source_files_properties(src/cli/version.c src/cli/devices.c PROPERTIES
   COMPILE_DEFINITIONS "DAVIT_BUILT_FOR=\"${DAVIT_TARGETS}\";DAVIT_BUILT_WITH_CUDA=\"${DAVIT_CUDA_VERSION}\"")
 
 # Manual pages and completion are written by the tool itself, from the rows of its commands.

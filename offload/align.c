@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of a query with many targets on the CPU. Most targets go in batches, 64 side by side in bytes
  * (align_lanes.inc). A score that does not fit a byte is computed again: with the whole batch in words of 16
- * bits if there are many of them, one by one (align_striped.inc) if there are few. One that does not fit 16 bits
- * either takes a pass in tiles (align_pass.h); so do a few long targets, each by all threads. Cost: docs/align.md;
- * memory bytes_of() and a team's a thread. */
+ * bits if there are many of them, one by one if there are few. One by one a short query or target is striped
+ * (align_striped.inc), others take a pass in tiles (align_pass.h), a few long targets each by all threads. Cost:
+ * docs/align.md; memory bytes_of() and a team's a thread. */
 #include "offload/align.h"
 
 #include <stdatomic.h>
@@ -19,10 +19,12 @@
 #endif
 
 enum {
-  FEW = 6,       /* targets of a batch that are computed again one by one */
-  STRETCH = 256, /* symbols of a target, after which a striped pass checks whether its scores still fit */
-  BANDS = 3 /* threads that share a long target are at least so many: a pass in tiles is slower on each */
+  FEW = 6,     /* targets of a batch that are computed again one by one */
+  SHORT = 256, /* fewer symbols are too few for a pass in tiles, and their scores fit 16 bits */
+  BANDS = 2    /* threads that share a long target are at least so many */
 };
+
+_Static_assert((SHORT - 1) * INT8_MAX <= INT16_MAX, "scores of striped pairs fit 16 bits");
 
 /* What the symbols 0 … 31 of a target score against symbol q of the query: table[q]. */
 typedef struct query_tables {
@@ -158,9 +160,10 @@ static void do_pass(worker *w, int64_t k) {
 
 static void do_single(worker *w, int64_t k) {
   const dvt_align_query *query = w->tables->query;
-  w->scores[k] = pair_striped_short(query, dvt_align_length(w->targets, k),
-                                    w->targets->symbols + w->targets->offsets[k], w->memory);
-  if (w->scores[k] > INT16_MAX - query->largest)
+  const int64_t n = dvt_align_length(w->targets, k);
+  if (query->m < SHORT || n < SHORT)
+    w->scores[k] = pair_striped_short(query, n, w->targets->symbols + w->targets->offsets[k], w->memory);
+  else
     do_pass(w, k);
 }
 
@@ -213,6 +216,11 @@ static davit_status do_long(const worker *like, int threads, int64_t *done) {
   return open ? DAVIT_SUCCESS : no_memory(w.tables->query);
 }
 
+/* Threads without work would cost a short pair more than its alignment. */
+static int threads_for(const dvt_align_targets *targets, int64_t done, int most) {
+  return (int)dvt_at_least(1, dvt_at_most(targets->singles - done + targets->batches, most));
+}
+
 davit_status dvt_align_host(const dvt_site *site, const void *work) {
   const dvt_align_work *a = work;
   const dvt_align_targets *targets = a->targets;
@@ -227,7 +235,8 @@ davit_status dvt_align_host(const dvt_site *site, const void *work) {
   make_tables(query, &tables);
   const worker like = {.targets = targets, .tables = &tables, .scores = a->scores};
   DVT_TRY(do_long(&like, site->threads, &done));
-#pragma omp parallel num_threads(site->threads)
+  const int threads = threads_for(targets, done, site->threads);
+#pragma omp parallel num_threads(threads) if (threads > 1)
   {
     worker w = like;
     w.memory = dvt_allocate_aligned(bytes_of(query));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "src/cli/frame/job.h"
+#include "src/cli/no_gpu.h"
 
 typedef struct entry {
   davit_device_info info;
@@ -17,17 +18,36 @@ typedef struct inventory {
   int count;
   entry *entries;
   davit_link_kind *links;
+  char no_gpu[CLI_NO_GPU_TEXT]; /* why there is none; "" if there is one */
 } inventory;
 
 static const char *link_name(davit_link_kind link) {
   return link == DAVIT_LINK_SAME ? "same" : link == DAVIT_LINK_PEER ? "peer" : "staged";
 }
 
-/* The runtime may have devices that the library cannot use. */
-static void remark_left_out(int device) {
+/* The runtime may have devices that the library cannot use. False if it has none. */
+static bool remark_left_out(int device) {
   davit_device_info info;
-  if (davit_device_describe(device, &info) == DAVIT_UNSUPPORTED)
+  const bool left_out = davit_device_describe(device, &info) == DAVIT_UNSUPPORTED;
+  if (left_out)
     fprintf(stderr, "davit devices: %s\n", davit_last_error());
+  return left_out;
+}
+
+static bool has_gpu(int count) {
+  bool found = false;
+  for (int device = 0; device < count && !found; device++) {
+    davit_device_info info;
+    found = davit_device_describe(device, &info) == DAVIT_SUCCESS && info.kind != DAVIT_DEVICE_HOST_OFFLOAD;
+  }
+  return found;
+}
+
+static void explain_no_gpu(inventory *all) {
+  static const cli_gpu_build build = {
+      .targets = DAVIT_BUILT_FOR, .cuda = DAVIT_BUILT_WITH_CUDA, .driver = "libcuda.so.1"};
+  cli_no_gpu(&build, all->no_gpu);
+  fprintf(stderr, "davit devices: no GPU: %s\n", all->no_gpu);
 }
 
 static int load(void *state) {
@@ -35,7 +55,9 @@ static int load(void *state) {
   int code = cli_status(davit_device_count(&all->count));
   if (code != CLI_OK)
     return code;
-  remark_left_out(all->count++);
+  if (!remark_left_out(all->count) && !has_gpu(all->count))
+    explain_no_gpu(all);
+  all->count++;
   const size_t count = (size_t)all->count;
   all->entries = cli_job_memory(&all->job, count, sizeof *all->entries);
   all->links = cli_job_memory(&all->job, count * count, sizeof *all->links);
@@ -100,6 +122,8 @@ static void json(cli_json *json, const void *state) {
   for (int i = 0; i < all->count; i++)
     json_entry(json, all, i);
   cli_json_close_array(json);
+  if (*all->no_gpu)
+    cli_json_string(json, "no_gpu", all->no_gpu);
 }
 
 static void report(cli_json *json, const void *state) {
@@ -138,9 +162,10 @@ static void print(const void *state) {
 const cli_command cli_command_devices = {
     .name = "devices",
     .summary = "list the devices, their memory and their links",
-    .description = "Lists the host (-1) and every device: kind, name, free and total memory, compute units, "
-                   "CUDA capability, and how bytes travel from row to column: same (one memory), peer "
-                   "(direct), staged (through the host).",
+    .description =
+        "Lists the host (-1) and every device: kind, name, free and total memory, compute units, "
+        "CUDA capability, and how bytes travel from row to column: same (one memory), peer "
+        "(direct), staged (through the host). Where there is no GPU, a line on standard error says why.",
     .examples = "davit devices\n"
                 "davit devices --json\n",
     .common = CLI_COMMON_JSON | CLI_COMMON_VERBOSE,

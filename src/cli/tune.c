@@ -12,6 +12,7 @@
 
 #include "src/base/replace.h"
 #include "src/cli/clock.h"
+#include "src/cli/frame/nearest.h"
 #include "src/cli/tune.h"
 
 /* ---- the searches ---- */
@@ -23,6 +24,7 @@ static bool runs_here(const tuning *t, const tune_capability *c) {
 /* The searches of the capability that the devices allow. */
 static int choose_capability(tuning *t) {
   char names[256] = "";
+  cli_nearest nearest = {.word = t->name};
   size_t used = 0;
   bool known = false;
   for (const tune_capability *c = tune_capabilities; c->name; c++) {
@@ -32,9 +34,12 @@ static int choose_capability(tuning *t) {
       t->run[t->runs++].capability = c;
     if (c == tune_capabilities || strcmp(c->name, c[-1].name) != 0)
       used += (size_t)snprintf(names + used, sizeof names - used, " %s", c->name);
+    cli_nearest_try(&nearest, c->name);
   }
   return known ? CLI_OK
-               : cli_fail(CLI_USAGE, "there is nothing to tune in '%s'; there is in:%s", t->name, names);
+               : cli_fail(CLI_USAGE, "there is nothing to tune in '%s'; %s%s%sthere is in:%s", t->name,
+                          nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
+                          nearest.name ? "? " : "", names);
 }
 
 static int check_devices(tuning *t) {

@@ -61,9 +61,16 @@ def test_devices():
         expect([link["to"] for link in entry["links"]] == report["devices"], "a link to each device")
         own = [link["kind"] for link in entry["links"] if link["to"] == entry["device"]]
         expect(own == ["same"], "one memory with itself")
-    text = davit("devices").out.decode()
+    result = davit("devices")
     for entry in report["list"]:
-        expect(entry["name"] in text, f"{entry['name']} in the text")
+        expect(entry["name"] in result.out.decode(), f"{entry['name']} in the text")
+    if {entry["kind"] for entry in report["list"]} <= {"cpu", "host-offload"}:
+        expect(result.err == f"davit devices: no GPU: {report.get('no_gpu')}\n", f"why there is no GPU: {result.err}")
+        built_for_gpus = "NVIDIA" in run_json("version")["built_for"]
+        expect(built_for_gpus == ("without code for GPUs" not in result.err), f"the reason: {result.err}")
+        expect("says why" in davit("gemm", "a.npy", "a.npy", "--devices", "gpu", code=2).err, "where the reason is found")
+    else:
+        expect("no_gpu" not in report and result.err == "", f"there is a GPU: {result.err}")
 
 
 def test_unknown_memory():

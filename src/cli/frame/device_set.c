@@ -32,7 +32,7 @@ static int parse_kind(bool host, cli_device_set *set) {
   if (status != DAVIT_SUCCESS)
     return cli_status(status);
   if (!set->count && !host)
-    return cli_fail(CLI_USAGE, "--devices gpu: there is no GPU; 'davit devices' lists what there is");
+    return cli_fail(CLI_USAGE, "--devices gpu: there is no GPU; 'davit devices' says why");
   if (!set->count)
     set->ids[set->count++] = DAVIT_HOST;
   return CLI_OK;

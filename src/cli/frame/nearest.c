@@ -2,6 +2,7 @@
 /* The name nearest to a misspelt one. */
 #include "src/cli/frame/nearest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { MOST = 32 }; /* characters that are compared */
@@ -27,8 +28,16 @@ static int distance_of(const char *a, const char *b) {
   return d[m][n];
 }
 
+/* Whether one of the two is the other and more words behind it: closest, closest_pair. */
+static bool extends(const char *a, const char *b) {
+  const size_t length = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+  return strlen(a) != strlen(b) && !strncmp(a, b, length) &&
+         strchr("_-", strlen(a) > length ? a[length] : b[length]);
+}
+
 void cli_nearest_try(cli_nearest *nearest, const char *name) {
-  const int distance = distance_of(nearest->word, name), most = (int)strlen(name) / 3;
+  const int distance = extends(nearest->word, name) ? 1 : distance_of(nearest->word, name),
+            most = (int)strlen(name) / 3;
   if (distance > (most > 1 ? most : 1) || (nearest->name && distance >= nearest->distance))
     return;
   nearest->name = name;
