@@ -157,6 +157,41 @@ PROBE(workers_sleep) {
   assert_int_equal(kmp_get_blocktime(), blocktime);
 }
 
+static davit_status last_long(int device, void *result) {
+  const int steps = 20000000;
+  unsigned long long x = 1;
+#pragma omp target device(device) map(tofrom : x)
+  for (int i = 0; i < steps; i++)
+    x = x * 6364136223846793005u + (x >> 33);
+  *(unsigned long long *)result = x;
+  return DAVIT_SUCCESS;
+}
+
+/* On a GPU the thread of a region sleeps or spins until it is over; elsewhere it computes itself. */
+PROBE(regions_are_waited_for) {
+  unsigned long long results[2];
+  davit_device_info info;
+  davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
+  int device;
+  CHECK(davit_queue_device(queue, &device));
+  CHECK(davit_device_describe(device, &info));
+  CHECK(davit_queue_region(queue, last_long, &results[0]));
+  CHECK(davit_queue_synchronize(queue));
+  const double start = now_ms(), cpu = cpu_ms();
+  CHECK(davit_queue_region(queue, last_long, &results[1]));
+  CHECK(davit_queue_synchronize(queue));
+  const double part = (cpu_ms() - cpu) / (now_ms() - start);
+  finish(queue);
+  assert_true(results[0] == results[1]);
+  if (info.kind == DAVIT_DEVICE_NVIDIA)
+    assert_true(strcmp(probe_argument, "spin") == 0 ? part > 0.5 : part < 0.5);
+}
+
+PROBE(wait_is_refused) {
+  int count;
+  REFUSED(davit_device_count(&count), "DAVIT_WAIT is \"maybe\", not sleep or spin");
+}
+
 /* davit's threads have the mask of the thread whose call started them; neither masks nor handlers change. */
 static davit_status read_mask(void *mask) {
   return pthread_sigmask(SIG_BLOCK, NULL, mask) == 0 ? DAVIT_SUCCESS : DAVIT_INTERNAL_ERROR;
@@ -490,6 +525,13 @@ CASE(a_thread_limit_of_one_takes_another_back_end) {
   try_probe("back_end_is", "openmp", "DAVIT_BACKEND=");
   try_probe("back_end_is", "threads", "DAVIT_BACKEND= OMP_THREAD_LIMIT=1");
   try_probe("back_end_is_refused", "gives no team of two threads", "DAVIT_BACKEND=openmp OMP_THREAD_LIMIT=1");
+}
+
+CASE(regions_are_waited_for_as_asked) {
+  try_probe("regions_are_waited_for", "sleep", "");
+  try_probe("regions_are_waited_for", "sleep", "DAVIT_WAIT=sleep");
+  try_probe("regions_are_waited_for", "spin", "DAVIT_WAIT=spin");
+  try_probe("wait_is_refused", "", "DAVIT_WAIT=maybe");
 }
 
 CASE(signals_of_the_program) {

@@ -73,6 +73,11 @@ bool dvt_peers_check(void) {
   return !value || !*value || strcmp(value, "on") == 0 || strcmp(value, "off") == 0;
 }
 
+bool dvt_wait_check(void) {
+  const char *value = dvt_environment("DAVIT_WAIT");
+  return !value || !*value || strcmp(value, "sleep") == 0 || strcmp(value, "spin") == 0;
+}
+
 int dvt_cuda_current(void) {
   int current = -1;
 #ifdef DAVIT_WITH_CUDA
@@ -142,6 +147,19 @@ static void describe_nvidia(dvt_device *device) {
   }
   if (!dvt_cuda_ok(cudaDeviceGetPCIBusId(device->info.bus, sizeof device->info.bus, device->ordinal)))
     device->info.bus[0] = '\0';
+}
+
+/* The plugin makes threads that wait in the driver sleep. */
+static void let_waits_spin(void) {
+  const char *value = dvt_environment("DAVIT_WAIT");
+  unsigned flags = 0;
+  if (!value || strcmp(value, "spin") != 0)
+    return;
+  for (int i = 1; i <= device_count; i++)
+    if (table[i].ordinal >= 0 && dvt_cuda_ok(cudaSetDevice(table[i].ordinal)) &&
+        dvt_cuda_ok(cudaGetDeviceFlags(&flags)))
+      (void)dvt_cuda_ok(
+          cudaSetDeviceFlags((flags & ~(unsigned)cudaDeviceScheduleMask) | cudaDeviceScheduleSpin));
 }
 
 /* The plugin enables peer access lazily and one way only, so both directions are enabled here. */
@@ -264,6 +282,7 @@ static void build_devices(void) {
 #ifdef DAVIT_WITH_CUDA
   if (dvt_peers_wanted())
     enable_peers();
+  let_waits_spin();
 #endif
   dvt_mask_restore(&mask);
   dvt_cuda_restore(current);

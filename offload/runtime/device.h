@@ -38,6 +38,10 @@ bool dvt_device_peers(const dvt_device *from, const dvt_device *to);
 bool dvt_peers_wanted(void);
 bool dvt_peers_check(void);
 
+/* DAVIT_WAIT: with "spin" threads that wait in CUDA's driver, as those of target regions do, use a processor
+ * each and go on sooner. The check as above. */
+bool dvt_wait_check(void);
+
 /* An error the device's runtime has already met, without waiting. */
 davit_status dvt_device_error(const dvt_device *device);
 

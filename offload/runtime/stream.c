@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
+#include "src/base/error.h"
 
 struct dvt_stream {
   int device;
@@ -147,6 +148,23 @@ davit_status dvt_stream_query(dvt_stream *stream, bool *idle) {
   return answer(cudaStreamQuery(stream->stream), "asking for a stream", idle);
 }
 
+static davit_status new_mark(dvt_stream *stream, bool timed, dvt_mark **mark) {
+  DVT_TRY(use(stream->ordinal));
+  dvt_mark *made = dvt_allocate(1, sizeof *made);
+  if (!made)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  davit_status status = dvt_cuda_status(
+      cudaEventCreateWithFlags(&made->event, timed ? cudaEventDefault : cudaEventDisableTiming),
+      "making a device event");
+  if (status != DAVIT_SUCCESS) {
+    free(made);
+    return status;
+  }
+  made->timed = timed;
+  *mark = made;
+  return DAVIT_SUCCESS;
+}
+
 static davit_status mark_make(dvt_stream *stream, bool timed, dvt_mark **mark) {
   dvt_mark **pool = &free_marks[stream->ordinal][timed];
   pthread_mutex_lock(&lock);
@@ -154,31 +172,18 @@ static davit_status mark_make(dvt_stream *stream, bool timed, dvt_mark **mark) {
   if (taken)
     *pool = taken->next;
   pthread_mutex_unlock(&lock);
-  if (!taken) {
-    taken = dvt_allocate(1, sizeof *taken);
-    if (!taken)
-      return DAVIT_OUT_OF_HOST_MEMORY;
-    davit_status status = dvt_cuda_status(
-        cudaEventCreateWithFlags(&taken->event, timed ? cudaEventDefault : cudaEventDisableTiming),
-        "making a device event");
-    if (status != DAVIT_SUCCESS) {
-      free(taken);
-      return status;
-    }
-  }
+  if (!taken)
+    DVT_TRY(new_mark(stream, timed, &taken));
   taken->stream = stream;
-  taken->timed = timed;
   *mark = taken;
   return DAVIT_SUCCESS;
 }
 
+/* To record an event and to wait for one, CUDA asks the stream for its device, not the thread. */
 static davit_status place_mark(dvt_stream *stream, bool timed, dvt_mark **mark) {
-  davit_status status = use(stream->ordinal);
-  if (status == DAVIT_SUCCESS)
-    status = mark_make(stream, timed, mark);
-  if (status != DAVIT_SUCCESS)
-    return status;
-  status = dvt_cuda_status(cudaEventRecord((*mark)->event, stream->stream), "recording a device event");
+  DVT_TRY(mark_make(stream, timed, mark));
+  davit_status status =
+      dvt_cuda_status(cudaEventRecord((*mark)->event, stream->stream), "recording a device event");
   if (status != DAVIT_SUCCESS) {
     dvt_mark_free(*mark);
     *mark = NULL;
@@ -205,9 +210,6 @@ void dvt_mark_free(dvt_mark *mark) {
 }
 
 davit_status dvt_stream_wait(dvt_stream *stream, dvt_mark *mark) {
-  davit_status status = use(stream->ordinal);
-  if (status != DAVIT_SUCCESS)
-    return status;
   return dvt_cuda_status(cudaStreamWaitEvent(stream->stream, mark->event, 0), "waiting for a device event");
 }
 

@@ -134,6 +134,9 @@ static davit_status start(void) {
   if (!dvt_peers_check())
     return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_PEERS is \"%s\", not on or off",
                       dvt_environment("DAVIT_PEERS"));
+  if (!dvt_wait_check())
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_WAIT is \"%s\", not sleep or spin",
+                      dvt_environment("DAVIT_WAIT"));
   dvt_devices(NULL);
   dvt_fork_watch();
   DVT_TRY(dvt_trace_begin());

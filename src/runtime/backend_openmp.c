@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The task graph: lanes carried by OpenMP tasks and target regions with `depend`.
  *
- * One thread, the generator (generator.h), takes commands from a lock-free inbox, cuts the commands of a lane
- * into segments, and generates one task for each segment:
+ * One thread, the generator (generator.h), takes commands from an inbox, cuts the commands of a lane into
+ * segments, and generates one task for each segment:
  *
  *   depend(inout: lane)                     segments of a lane run in order
  *   depend(in: record ...)                  the records the segment waits for
@@ -27,8 +27,8 @@
  * A host thread that must wait for a record in a stream waits for a bridge: a detached task that the device's
  * own notification fulfils.
  *
- * A PLAIN segment that follows nothing in the graph is an undeferred task: the generator runs it where it is
- * generated, without dependences.
+ * A PLAIN segment that follows nothing in the graph, as those of a stream do, needs no task: the generator
+ * runs it at once.
  *
  * At most WINDOW segments of a lane are in the graph. What waits outside costs no more than its commands, and
  * is joined into longer segments. A wait enters the graph after the record that it waits for: until then its
@@ -48,7 +48,7 @@
 #include "src/runtime/pool.h"
 #include "src/runtime/segment.h"
 
-enum { MAX_WAITS = 48, WINDOW = 32, MAX_REGIONS = 32, TURN = 256 };
+enum { MAX_WAITS = 48, WINDOW = 32, MAX_REGIONS = 32, TURN = 256, BATCH = 128 };
 
 typedef struct segment {
   dvt_lane *lane;
@@ -56,14 +56,53 @@ typedef struct segment {
   dvt_command_kind kind; /* of its work; DVT_RECORD: it has only a record, DVT_WAIT: only waits */
 } segment;
 
-static _Atomic(dvt_command *) inbox; /* newest first */
 static dvt_lane *active, **active_end = &active;
 static dvt_lane *delayed; /* until regions may be generated again */
 
-static void submit(dvt_command *command) {
-  command->next = atomic_load_explicit(&inbox, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak(&inbox, &command->next, command)) {
+/* ---- the inbox ---- */
+
+/* A list in the order of arrival (D. Vyukov's intrusive queue of many producers and one consumer): a producer
+ * makes its command the newest, then links it behind the one before. The generator never takes a command
+ * without a follower; an empty inbox holds the command `none`. */
+static dvt_command none;
+static _Atomic(dvt_command *) newest = &none;
+static dvt_command *oldest = &none; /* the generator's */
+
+static void put(dvt_command *command) {
+  atomic_store_explicit(&command->follower, NULL, memory_order_relaxed);
+  dvt_command *before = atomic_exchange(&newest, command);
+  atomic_store_explicit(&before->follower, command, memory_order_release);
+}
+
+static dvt_command *follower(dvt_command *command) {
+  return atomic_load_explicit(&command->follower, memory_order_acquire);
+}
+
+/* NULL: there is none, or its producer has not linked it yet. */
+static dvt_command *take(void) {
+  dvt_command *first = oldest, *next = follower(first);
+  if (first == &none) {
+    if (!next)
+      return NULL;
+    oldest = first = next;
+    next = follower(first);
   }
+  if (!next && atomic_load(&newest) == first) {
+    put(&none);
+    next = follower(first);
+  }
+  if (!next)
+    return NULL;
+  oldest = next;
+  return first;
+}
+
+static bool inbox_is_empty(void) {
+  return oldest == &none && atomic_load(&newest) == &none;
+}
+
+static void submit(dvt_command *command) {
+  put(command);
   dvt_generator_wake();
 }
 
@@ -75,8 +114,7 @@ static void generate_bridge(dvt_record *record) {
   record->bridged = true;
   dvt_record_hold(record);
   const bool expected = record->of_region;
-  if (expected)
-    dvt_generator_expect();
+  dvt_generator_defer(expected);
   dvt_tokens *tokens = dvt_record_tokens(record);
   char *issued = &tokens->issued, *done = &tokens->done;
   omp_event_handle_t event = (omp_event_handle_t)0;
@@ -130,16 +168,6 @@ static void find_record(const segment *s, dependences *d) {
     return;
   dvt_tokens *tokens = dvt_record_tokens(record);
   d->out[d->outs++] = record->on_stream ? &tokens->issued : &tokens->done;
-}
-
-/* A task with nothing of the graph before it: the generator runs it where it is generated. */
-static void generate_undeferred(const segment *s) {
-  dvt_command *first = s->first;
-#pragma omp task if (0) firstprivate(first)
-  {
-    dvt_generator_began(false);
-    dvt_segment_run(first);
-  }
 }
 
 static void generate_plain(const segment *s, const dependences *d) {
@@ -290,8 +318,7 @@ static void generate_drain(dvt_lane *lane) {
   d->lane = lane;
   dvt_track_count_in(lane);
   t->behind_region = false;
-  if (expected)
-    dvt_generator_expect();
+  dvt_generator_defer(expected);
   char *token = &lane->token;
   omp_event_handle_t event = (omp_event_handle_t)0;
 #pragma omp task detach(event) depend(inout : *token) firstprivate(d, expected)
@@ -416,7 +443,7 @@ static void generate(const segment *s, carrier by) {
   const bool next = dvt_track_count_in(s->lane) && !t->elsewhere;
   t->elsewhere = by != PLAIN;
   if (by == PLAIN && next && d.ins == 0) {
-    generate_undeferred(s);
+    dvt_segment_run(s->first);
     return;
   }
   find_record(s, &d);
@@ -426,8 +453,8 @@ static void generate(const segment *s, carrier by) {
     s->last->record->of_region = region;
     s->last->record->certain = t->certain;
   }
-  if (!region && d.expected)
-    dvt_generator_expect();
+  if (!region)
+    dvt_generator_defer(d.expected);
   static void (*const with[])(const segment *, const dependences *) = {
       [PLAIN] = generate_plain, [DETACHED] = generate_detached, [EMITTED] = emit, [HELPER] = generate_helper};
   with[by](s, &d);
@@ -467,17 +494,12 @@ static void advance(dvt_lane *lane, int *left) {
   }
 }
 
-static void take_inbox(void) {
-  dvt_command *newest = atomic_exchange(&inbox, NULL), *oldest = NULL;
-  while (newest) {
-    dvt_command *next = newest->next;
-    newest->next = oldest;
-    oldest = newest;
-    newest = next;
-  }
-  for (dvt_command *c = oldest, *next; c; c = next) {
-    next = c->next;
+/* Commands that are sorted and generated together: few enough to stay in the cache meanwhile. */
+static bool take_inbox(void) {
+  int taken = 0;
+  for (dvt_command *c; taken < BATCH && (c = take()); taken++) {
     c->next = NULL;
+    __builtin_prefetch(c->record);
     if (c->over) {
       emit_alone(c);
       continue;
@@ -488,6 +510,9 @@ static void take_inbox(void) {
     if (!t->listed)
       activate(c->lane);
   }
+  if (taken == 0 && !inbox_is_empty())
+    sched_yield(); /* to the producer that has not linked its command yet */
+  return taken > 0;
 }
 
 static void take_released(void) {
@@ -495,15 +520,14 @@ static void take_released(void) {
   activate_all(&list);
 }
 
-/* All commands are sorted before the first task is generated. After TURN segments tasks that have become
+/* A batch of commands is sorted before the first task is generated. After TURN segments tasks that have become
  * ready have theirs. */
 static bool turn(void) {
   int left = TURN;
   if (!atomic_load(&closed))
     activate_all(&delayed);
   take_released();
-  take_inbox();
-  const bool any = active != NULL;
+  const bool any = take_inbox() || active;
   while (active && left > 0) {
     dvt_lane *lane = active;
     active = dvt_track_of(lane)->next;
@@ -515,7 +539,7 @@ static bool turn(void) {
 }
 
 static bool is_waiting(void) {
-  return active || atomic_load(&inbox) || dvt_track_any_released();
+  return active || !inbox_is_empty() || dvt_track_any_released();
 }
 
 static const dvt_generator_work work = {turn, is_waiting};

@@ -36,7 +36,8 @@ static int process;                     /* that made the generator */
 
 /* The generator's own. */
 static unsigned long long bodies; /* begun */
-static long expected;             /* tasks generated behind a region, and not begun */
+static long deferred;             /* tasks generated, and not begun */
+static long expected;             /* of them those behind a region */
 
 void dvt_generator_wake(void) {
   if (atomic_load(&sleeping) && atomic_exchange(&sleeping, false))
@@ -60,12 +61,14 @@ void dvt_generator_fulfil(uintptr_t event) {
   dvt_generator_notice();
 }
 
-void dvt_generator_expect(void) {
-  expected++;
+void dvt_generator_defer(bool is_expected) {
+  deferred++;
+  expected += is_expected;
 }
 
 void dvt_generator_began(bool was_expected) {
   bodies++;
+  deferred--;
   expected -= was_expected;
 }
 
@@ -141,7 +144,7 @@ static void generate_until_left(void) {
   while (!atomic_load(&leaving)) {
     bool any = work->turn();
     unsigned long long now = atomic_load(&noticed);
-    if (any || now != seen || expected > 0)
+    if (deferred > 0 || now != seen)
       run_ready(now - seen);
     if (now != seen)
       run_expected();

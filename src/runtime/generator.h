@@ -34,10 +34,10 @@ void dvt_generator_notice(void);
 /* Any thread: completes a detached task. */
 void dvt_generator_fulfil(uintptr_t event);
 
-/* In the generator: a task's body began. Before it was generated, dvt_generator_expect() may have said that
- * it follows a region, whose end the generator learns only from the region itself. */
+/* In the generator: a task is about to be generated that the generator will run, then, the task's body began.
+ * `expected`: it follows a region, whose end the generator learns only from the region itself. */
+void dvt_generator_defer(bool expected);
 void dvt_generator_began(bool expected);
-void dvt_generator_expect(void);
 
 /* Whether the calling thread is the generator, which must not wait for anything. */
 bool dvt_generator_is_here(void);

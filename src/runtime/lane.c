@@ -148,20 +148,20 @@ davit_status dvt_lanes_synchronize(dvt_lane *const *lanes, int count) {
     int n = count - begin < BATCH ? count - begin : BATCH;
     dvt_record *records[BATCH] = {NULL};
     long long upto[BATCH];
-    davit_status statuses[BATCH];
     for (int i = 0; i < n; i++) {
       dvt_lane *lane = lanes[begin + i];
       upto[i] = atomic_load(&lane->enqueued);
       bool idle = upto[i] == atomic_load(&lane->synchronised) && !atomic_load(&lane->failed);
-      statuses[i] = idle ? DAVIT_SUCCESS : dvt_lane_record(lane, false, &records[i]);
+      if (!idle)
+        dvt_error_keep(&first, dvt_lane_record(lane, false, &records[i]));
     }
     for (int i = 0; i < n; i++) /* asking the device sooner would hold up whoever enqueues the rest */
       if (records[i])
         dvt_record_wait_issued(records[i]);
+    dvt_records_join(records, n);
     for (int i = 0; i < n; i++) {
       if (records[i])
-        statuses[i] = drained(lanes[begin + i], records[i], upto[i]);
-      dvt_error_keep(&first, statuses[i]);
+        dvt_error_keep(&first, drained(lanes[begin + i], records[i], upto[i]));
       dvt_record_drop(records[i]);
     }
   }

@@ -40,21 +40,22 @@ typedef enum dvt_command_kind {
   DVT_WAIT
 } dvt_command_kind;
 
+/* What the task graph reads of a command before its turn comes first. */
 struct dvt_command {
-  dvt_command *next; /* in the back end's lists */
+  dvt_command *next;               /* in the back end's lists */
+  _Atomic(dvt_command *) follower; /* in the inbox of the task graph */
   dvt_lane *lane;
   dvt_command_kind kind;
-  dvt_form work;
-  bool stream; /* the work sees the lane's stream */
   int threads; /* that it may use; with `stream` false and this above 0 the work is a host form */
   dvt_record *record;
+  sem_t *over; /* of a proxy for the region `alone`, which another back end waits for; NULL in the graph */
+  dvt_command *alone;
+  dvt_form work;
+  bool stream;    /* the work sees the lane's stream */
   dvt_span *span; /* in a trace; NULL: in none */
   /* Kept by the task graph in the first command of a segment. */
   dvt_command *last;
   uintptr_t event;
-  /* A proxy for a region that another back end waits for; NULL in the graph. */
-  sem_t *over;
-  dvt_command *alone;
   alignas(16) unsigned char arguments[];
 };
 

@@ -276,3 +276,57 @@ davit_status dvt_record_wait(dvt_record *record) {
     return davit_fail(record->error.status, "%s", record->error.message);
   return DAVIT_SUCCESS;
 }
+
+/* ---- many at once ---- */
+
+static bool is_issued(const dvt_record *record) {
+  return record && atomic_load(&record->state) == DVT_RECORD_ISSUED;
+}
+
+/* A record on `stream` behind the marks of all ISSUED ones of its device, in *joined. */
+static davit_status join_in(dvt_stream *stream, dvt_record *const *records, int count, dvt_record **joined) {
+  const int device = records[0]->device;
+  dvt_mark *mark = NULL;
+  for (int i = 0; i < count; i++)
+    if (is_issued(records[i]) && records[i]->device == device)
+      DVT_TRY(dvt_stream_wait(stream, records[i]->mark));
+  DVT_TRY(dvt_stream_mark(stream, &mark));
+  *joined = dvt_record_new(device, true, false);
+  if (*joined)
+    dvt_record_issue(*joined, mark);
+  else
+    dvt_mark_free(mark);
+  return *joined ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
+}
+
+/* Of those of the first record's device. The stream has an owner again when what it waits for is over. */
+static void join_device(dvt_record *const *records, int count) {
+  const int device = records[0]->device;
+  dvt_stream *stream = NULL;
+  dvt_record *joined = NULL;
+  davit_status status = dvt_stream_acquire(device, &stream);
+  if (status == DAVIT_SUCCESS) {
+    status = join_in(stream, records, count, &joined);
+    if (status == DAVIT_SUCCESS)
+      status = dvt_record_wait(joined);
+    else
+      (void)dvt_stream_synchronize(stream);
+    dvt_record_drop(joined);
+    dvt_stream_release(stream);
+  }
+  for (int i = 0; i < count && status == DAVIT_SUCCESS; i++)
+    if (is_issued(records[i]) && records[i]->device == device)
+      dvt_record_finish(records[i], DAVIT_SUCCESS, ""); /* a doomed one fails */
+  if (status != DAVIT_SUCCESS)
+    dvt_error_clear();
+}
+
+void dvt_records_join(dvt_record *const *records, int count) {
+  for (int i = 0; i < count; i++) {
+    int others = 0;
+    for (int j = i + 1; j < count && is_issued(records[i]); j++)
+      others += is_issued(records[j]) && records[j]->device == records[i]->device;
+    if (others > 0)
+      join_device(records + i, count - i);
+  }
+}

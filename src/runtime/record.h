@@ -85,4 +85,9 @@ davit_status dvt_record_wait(dvt_record *record);
 /* Waits until the record is no longer PENDING. */
 void dvt_record_wait_issued(dvt_record *record);
 
+/* Waits for the marks of ISSUED records, those of a device by a single one behind them all: to ask the device
+ * for each costs several times as much. `records` may be NULL in places. Where it cannot be done it is left
+ * to dvt_record_wait(), which callers use for the outcome anyway. */
+void dvt_records_join(dvt_record *const *records, int count);
+
 #endif
