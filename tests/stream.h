@@ -42,7 +42,7 @@ struct dvt_mark {
 };
 
 static struct device_calls {
-  atomic_int all, notifications, queries;
+  atomic_int all, notifications, queries, waits;
   atomic_int in_callbacks; /* where none is allowed */
 } device_calls;
 
@@ -199,6 +199,7 @@ davit_status dvt_stream_mark_timed(dvt_stream *s, dvt_mark **mark) {
 
 davit_status dvt_stream_wait(dvt_stream *s, dvt_mark *mark) {
   atomic_fetch_add(&mark->references, 1);
+  atomic_fetch_add(&device_calls.waits, 1);
   push(s, (item){.awaited = mark});
   return device_call();
 }

@@ -125,6 +125,48 @@ CASE(the_device_is_asked_until_an_event_is_over) {
   CHECK(davit_queue_destroy(queue));
 }
 
+/* ---- several sub-queues ---- */
+
+enum { SUBQUEUES = 8 };
+
+static davit_status fail_to_place(const dvt_site *site, const void *arguments) {
+  (void)site, (void)arguments;
+  return davit_fail(DAVIT_WORK_FAILED, "this one cannot be placed");
+}
+
+typedef struct opener {
+  gate *gate;
+  int waits; /* in streams, when it opens */
+} opener;
+
+static void *open_late(void *argument) {
+  const opener *o = argument;
+  const double end = patience_ends_ms();
+  while (atomic_load(&device_calls.waits) < o->waits && now_ms() < end)
+    sleep_ms(1);
+  gate_open(o->gate);
+  return NULL;
+}
+
+/* One stream waits for all others, and the device is asked for that one; what fails is still reported. */
+CASE(subqueues_are_waited_for_together) {
+  davit_queue *queue = new_queue(DAVIT_HOST, SUBQUEUES);
+  const int before = device_calls.waits;
+  opener o = {gate_new(), before + SUBQUEUES};
+  for (int i = 0; i < SUBQUEUES; i++) {
+    CHECK(davit_queue_set_subqueue(queue, i));
+    CHECK(dvt_lane_submit(dvt_queue_lane(queue), DVT_STREAMED, place_gate, &o.gate, sizeof o.gate));
+    if (i == 3)
+      CHECK(dvt_lane_submit(dvt_queue_lane(queue), DVT_STREAMED, fail_to_place, &i, sizeof i));
+  }
+  pthread_t thread = start_thread(open_late, &o);
+  CHECK_FAILS(davit_queue_synchronize(queue), DAVIT_WORK_FAILED, "cannot be placed");
+  join_thread(thread);
+  assert_int_equal(device_calls.waits, before + SUBQUEUES);
+  CHECK(davit_queue_synchronize(queue));
+  finish(queue);
+}
+
 int main(void) {
   return run_cases(give_host_streams, finalize);
 }
