@@ -4,6 +4,8 @@
 
 usage: test_detect_sounds.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -68,16 +70,22 @@ def test_false_alarms():
 
 
 def test_mixed():
-    """Words and chimes in running speech whose mean square is 10 dB below their loudest 46 ms."""
-    effects = prepare()
-    effects = {name: samples for name, samples in effects.items() if 0.9 <= len(samples) / sounds.RATE <= 2}
+    """Spoken words in running speech whose mean square is 10 dB below their loudest 46 ms. (As they are, without --bands, three are lost.)"""
+    paths = [sounds.ALSA + name + ".wav" for name in ("Front_Center", "Front_Left", "Front_Right", "Rear_Left", "Side_Left")]
+    paths += [sounds.THEME + f"audio-channel-{name}.oga" for name in ("rear-right", "front-center", "side-left")]
+    effects = {os.path.splitext(os.path.basename(path))[0]: sounds.read(path) for path in paths}
+    for k, word in enumerate(("extraordinary", "a quiet harbour")):
+        subprocess.run(["espeak-ng", "-v", "en-us+f2", "-s", "120", "-w", "word.wav", word], check=True)
+        effects[f"word{k}"] = sounds.read("word.wav")
+    for name, samples in effects.items():
+        sounds.write(name + ".wav", 0.1 * samples)
     loudest = lambda samples: (samples[:len(samples) // 1024 * 1024].reshape(-1, 1024) ** 2).mean(axis=1).max()
     scaled = {name: samples / np.sqrt(loudest(samples)) for name, samples in effects.items()}
-    stream, truth = apart(sounds.speech(6 * len(effects), 30), scaled, 10)
+    stream, truth = apart(sounds.speech(6 * len(effects), 50), scaled, 10)
     sounds.write("stream.wav", stream)
     found, _ = sounds.hits(DAVIT, "stream.wav", effects)
     lacking = [row for row in truth if not sounds.recall(found, [row], 0.25)]
-    expect(len(effects) >= 5 and len(lacking) <= 1, f"not found {lacking} of {len(truth)}")
+    expect(len(lacking) <= 1, f"not found {lacking} of {len(truth)}")
 
 
 def test_short():
