@@ -12,9 +12,9 @@ enum { SEGMENT = 2, BLOCK = 4 }; /* lengths of the effect */
 /* The scores from which on a segment stands out, and surely does, as parts of the effect's score against
  * itself. The more segments there are, the higher scores chance reaches; the more frames the effect has, the
  * lower. docs/detect.md has the experiment. */
-static const double outlier = 4, narrow = 0.32, part = 0.3, sure = 0.6, sure_slope = 0.05,
+static const double outlier = 4, narrow = 0.34, part = 0.35, sure = 0.6, sure_slope = 0.05,
                     sure_segments = 100;
-static const double few_part = 0.06; /* of the segments: so many alignments may stand out, */
+static const double few_part = 0.05; /* of the segments: so many alignments may stand out, */
 enum { FEW = 8, MOST = 40 };         /* and no more than FEW, of those that surely do MOST */
 
 double dvt_detect_mean_level(int64_t frames, const double *level) {

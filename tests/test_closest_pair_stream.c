@@ -10,6 +10,7 @@
 #define dvt_closest_bytes emulated_closest_bytes
 #define dvt_closest_perform emulated_closest_perform
 #define dvt_closest_sample emulated_closest_sample
+#define dvt_closest_fit emulated_closest_fit
 #include "offload/closest_pair.c"
 #undef dvt_closest_bytes
 #undef dvt_closest_perform

@@ -13,8 +13,8 @@
  * = 1 … permutations comes from Philox4x32-10 with key `seed` and counter r, so that all windows of one
  * length, all effects and all devices use the same ones. p_value is (1 + the number of permutations that
  * score at least as much) / (permutations + 1). An effect is reported as detected if p_value is at most
- * alpha, and its score is above 0 and at least `coverage` times 100 for each of its frames. docs/detect.md
- * explains both rules.
+ * alpha, and its score is above 0 and at least `coverage` times the effect's score against itself, which is 100
+ * for each of its frames. docs/detect.md explains both rules.
  *
  * With DAVIT_DETECT_NULL_STREAM the score is compared with scores of windows drawn from the stream instead,
  * one null distribution for each effect. Each is made of blocks of neighbouring frames, four times as long as
@@ -23,6 +23,11 @@
  * level is `floor_db` below the mean of the stream match nothing, nor do those of an effect that are
  * `effect_floor_db` below the effect's mean. The level of a frame is the length of its feature vector, which
  * is a power for davit_features().
+ *
+ * With `bands` above 0 the first `bands` features of a frame are powers, as those of davit_features(), and as
+ * many behind them are their changes. What is compared then is what is unusual in the stream: bands are
+ * whitened by their mean powers over the stream, and a frame of the effect weighs as much as it stands out from
+ * the stream's usual sound, at most 1. An effect's score against itself is 100 times the sum of these weights.
  *
  * The same inputs give the same bits on every device. Source: docs/detect.md; affine gaps after O. Gotoh
  * (1982), p-values after B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero (2010). Cost:
@@ -55,12 +60,12 @@ enum {
 typedef struct davit_detect_options {
   int64_t window;       /* frames, 1 to DAVIT_DETECT_WINDOW_MAXIMUM; 0: 200 */
   int64_t hop;          /* frames, 1 to window; 0: window */
-  double threshold;     /* above 0, at most 100; 0: 50; DAVIT_DETECT_ZERO: 0 */
+  double threshold;     /* above 0, at most 100; 0: 50, 30 with bands; DAVIT_DETECT_ZERO: 0 */
   double gap_penalty;   /* above 0, at most DAVIT_DETECT_GAP_PENALTY_MAXIMUM; 0: 33 */
   int64_t permutations; /* 1 to DAVIT_DETECT_PERMUTATIONS_MAXIMUM; 0: 100, 999 with NULL_STREAM */
   int64_t block;   /* frames, 1 to DAVIT_DETECT_WINDOW_MAXIMUM, the window is one block if longer; 0: 3 */
   double alpha;    /* above 0, at most 1; 0: 0.01; DAVIT_DETECT_ZERO: 0 */
-  double coverage; /* above 0, at most 1; 0: 0.3; DAVIT_DETECT_ZERO: 0 */
+  double coverage; /* above 0, at most 1; 0: 0.3, 0.2 with bands; DAVIT_DETECT_ZERO: 0 */
   uint64_t seed;
   davit_detect_null null;
   /* 0 and more, INFINITY: no floor; 0: 40 and 25 with NULL_STREAM, else INFINITY; DAVIT_DETECT_ZERO: 0 */

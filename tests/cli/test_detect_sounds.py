@@ -4,6 +4,8 @@
 
 usage: test_detect_sounds.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -14,9 +16,6 @@ from support import DAVIT, expect, main
 
 # What is shorter than half a second is found less surely at 0 dB.
 SHORT = ("dialog-error", "camera-shutter")
-# Of these one may be lost at 20 dB, as docs/detect.md says: the best alignment of a window may lie with another sound that is like the first,
-# and the order of the second one's frames hardly matters, so that permutations score nearly as much.
-HARD = ("message-new-instant", "trash-empty")
 
 
 def prepare():
@@ -47,16 +46,15 @@ def binomial_bound(count, rate, tail=1e-3):
 
 
 def test_found():
-    """At 20 dB all effects but one of HARD are found, their onset within 0.2 s; at 0 dB most."""
+    """At 20 dB all effects are found, their onset within 0.2 s, at 10 dB all but one, at 0 dB most."""
     effects = prepare()
     for place, background in (("speech", sounds.speech(45)), ("noise", sounds.pink_noise(45, 11))):
-        for decibels, least in ((20, len(effects) - 1), (10, len(effects) - 1), (0, len(effects) // 2)):
+        for decibels, least in ((20, len(effects)), (10, len(effects) - 1), (0, len(effects) // 2)):
             stream, truth = apart(background, effects, decibels)
             sounds.write("stream.wav", stream)
             found, _ = sounds.hits(DAVIT, "stream.wav", effects)
             lacking = [row for row in truth if not sounds.recall(found, [row])]
             expect(len(truth) - len(lacking) >= least, f"{place}, {decibels} dB: not found {lacking}")
-            expect(decibels < 20 or all(name in HARD for name, _, _ in lacking), f"{place}: not found {lacking}")
 
 
 def test_false_alarms():
@@ -69,6 +67,25 @@ def test_false_alarms():
             found, decisions = sounds.hits(DAVIT, "stream.wav", effects, "--alpha", alpha, "--window", 100)
             bound = binomial_bound(decisions, alpha)
             expect(len(found) <= bound, f"{place}, alpha {alpha}: {len(found)} of {decisions}, at most {bound} expected")
+
+
+def test_mixed():
+    """Spoken words in running speech whose mean square is 10 dB below their loudest 46 ms. (As they are, without --bands, three are lost.)"""
+    paths = [sounds.ALSA + name + ".wav" for name in ("Front_Center", "Front_Left", "Front_Right", "Rear_Left", "Side_Left")]
+    paths += [sounds.THEME + f"audio-channel-{name}.oga" for name in ("rear-right", "front-center", "side-left")]
+    effects = {os.path.splitext(os.path.basename(path))[0]: sounds.read(path) for path in paths}
+    for k, word in enumerate(("extraordinary", "a quiet harbour")):
+        subprocess.run(["espeak-ng", "-v", "en-us+f2", "-s", "120", "-w", "word.wav", word], check=True)
+        effects[f"word{k}"] = sounds.read("word.wav")
+    for name, samples in effects.items():
+        sounds.write(name + ".wav", 0.1 * samples)
+    loudest = lambda samples: (samples[:len(samples) // 1024 * 1024].reshape(-1, 1024) ** 2).mean(axis=1).max()
+    scaled = {name: samples / np.sqrt(loudest(samples)) for name, samples in effects.items()}
+    stream, truth = apart(sounds.speech(6 * len(effects), 50), scaled, 10)
+    sounds.write("stream.wav", stream)
+    found, _ = sounds.hits(DAVIT, "stream.wav", effects)
+    lacking = [row for row in truth if not sounds.recall(found, [row], 0.25)]
+    expect(len(lacking) <= 1, f"not found {lacking} of {len(truth)}")
 
 
 def test_short():
