@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of a query with many targets on the CPU. Most targets go in batches, 64 side by side in bytes
- * (align_lanes.inc). A score that does not fit a byte is computed again: with the whole batch in words of 16
- * bits if there are many of them, one by one if there are few. One by one a short query or target is striped
- * (align_striped.inc), others take a pass in tiles (align_pass.h), a few long targets each by all threads. Cost:
- * docs/align.md; memory bytes_of() and a team's a thread. */
+ * (align_lanes.inc). A score that does not fit a byte is computed again: with the whole batch in words of
+ * 16 bits if there are many of them, one by one if there are few. One by one a short query or target is
+ * striped (align_striped.inc), others take a pass in tiles (align_pass.h), a few long targets each by all
+ * threads. Cost: docs/align.md; memory bytes_of() and a team's a thread. */
 #include "offload/align.h"
 
 #include <stdatomic.h>

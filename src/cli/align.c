@@ -474,6 +474,7 @@ static const cli_choice strand_names[] = {{"plus", STRAND_PLUS, "the query as it
                                           {0}};
 
 static const cli_choice format_names[] = {{"tsv", ALIGN_TSV, "the columns above"},
+                                          {"json", ALIGN_JSON, "an array of objects with these keys"},
                                           {"sam", ALIGN_SAM, "Sequence Alignment/Map, DNA alone"},
                                           {"paf", ALIGN_PAF, "pairwise mapping format"},
                                           {"blast6", ALIGN_BLAST6, "the twelve columns of BLAST's outfmt 6"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TSV of our own; SAM 1.6 (Sequence Alignment/Map format specification); PAF (Heng Li's pairwise mapping
+/* TSV and JSON of our own; SAM 1.6 (Sequence Alignment/Map format specification); PAF (Heng Li's pairwise mapping
  * format); the twelve columns of BLAST's -outfmt 6. */
 #include "src/cli/align_rows.h"
 
@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "src/cli/frame/json.h"
 
 /* ---- figures of an alignment ---- */
 
@@ -77,6 +79,47 @@ static void write_tsv(FILE *file, const align_table *t, const align_row *r) {
     fprintf(file, "%.3g\t%.1f\n", expect_of(t, r), align_bits(&t->statistics, a->score));
   else
     fputs("*\t*\n", file);
+}
+
+static void write_statistic(cli_json *json, const align_table *t, const char *key, double value) {
+  if (t->statistics.k > 0)
+    cli_json_real(json, key, value);
+  else
+    cli_json_null(json, key);
+}
+
+/* The columns of TSV, all of them known. */
+static void write_json(FILE *file, const align_table *t, const align_row *r) {
+  const davit_align_result *a = &r->alignment;
+  const columns c = count_columns(r->cigar);
+  cli_json json = {.file = file};
+  int64_t begin, end;
+  place_in_query(t, r, &begin, &end);
+  cli_json_open_object(&json, NULL);
+  cli_json_string(&json, "query", cli_sequences_name(t->query, r->query));
+  cli_json_string(&json, "target", cli_sequences_name(t->target, r->found.hit.target));
+  cli_json_integer(&json, "score", a->score);
+  cli_json_integer(&json, "qstart", begin + 1);
+  cli_json_integer(&json, "qend", end);
+  cli_json_integer(&json, "tstart", a->target_begin + 1);
+  cli_json_integer(&json, "tend", a->target_end);
+  cli_json_string(&json, "cigar", r->cigar);
+  cli_json_string(&json, "strand", (char[]){sign_of(r), 0});
+  cli_json_real(&json, "identity", percent(c.equal, length_of(&c)));
+  cli_json_real(&json, "coverage", percent(end - begin, symbols_in(t->query, r->query)));
+  write_statistic(&json, t, "evalue", t->statistics.k > 0 ? expect_of(t, r) : 0);
+  write_statistic(&json, t, "bits", t->statistics.k > 0 ? align_bits(&t->statistics, a->score) : 0);
+  cli_json_close_object(&json);
+}
+
+/* A row a line. */
+static void write_json_file(FILE *file, const align_table *t) {
+  fputc('[', file);
+  for (int64_t k = 0; k < t->count; k++) {
+    fputs(k ? ",\n " : "\n ", file);
+    write_json(file, t, &t->rows[k]);
+  }
+  fputs("\n]\n", file);
 }
 
 static void write_paf(FILE *file, const align_table *t, const align_row *r) {
@@ -172,6 +215,8 @@ bool align_write(FILE *file, align_format format, const align_table *t) {
         file);
   if (format == ALIGN_SAM)
     write_sam_file(file, t);
+  else if (format == ALIGN_JSON)
+    write_json_file(file, t);
   else
     for (int64_t k = 0; k < t->count; k++)
       writers[format](file, t, &t->rows[k]);

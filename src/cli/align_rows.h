@@ -25,7 +25,7 @@ typedef struct align_row {
   davit_status status; /* of the trace */
 } align_row;
 
-typedef enum align_format { ALIGN_TSV, ALIGN_SAM, ALIGN_PAF, ALIGN_BLAST6 } align_format;
+typedef enum align_format { ALIGN_TSV, ALIGN_JSON, ALIGN_SAM, ALIGN_PAF, ALIGN_BLAST6 } align_format;
 
 typedef struct align_table {
   const cli_sequences *query, *target;

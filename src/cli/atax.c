@@ -19,9 +19,9 @@ typedef struct product {
 
 static int load(void *state) {
   product *p = state;
-  int code = cli_read_matrix(p->a_path, NULL, p->job.memory, NULL, NULL, &p->a);
+  int code = cli_read_matrix(CLI_REAL_NUMBERS, p->a_path, NULL, p->job.memory, NULL, NULL, &p->a);
   if (code == CLI_OK)
-    code = cli_read_vector_of(p->a.shape[1], p->x_path, p->job.memory, &p->a, &p->x);
+    code = cli_read_vector_of(CLI_REAL_NUMBERS, p->a.shape[1], p->x_path, p->job.memory, &p->a, &p->x);
   if (code != CLI_OK)
     return code;
   p->matrix = cli_operand_of(&p->a, false);

@@ -6,16 +6,20 @@
 #include "src/cli/frame/command.h"
 
 #define CLI_ALPHA_OPTION(type)                                                                               \
-  CLI_OPTION(REAL, type, alpha, "--alpha", "X", .value = "1", .help = "factor of the product")
+  CLI_OPTION(COMPLEX, type, alpha, "--alpha", "X", .value = "1",                                             \
+             .help = "factor of the product; 1+2j for complex operands")
 
 /* `start` is the result as it was before. */
 #define CLI_BETA_OPTION(type, start)                                                                         \
-  CLI_OPTION(REAL, type, beta, "--beta", "X", .value = "1", .help = "factor of " start)
+  CLI_OPTION(COMPLEX, type, beta, "--beta", "X", .value = "1", .help = "factor of " start)
 
-static const cli_choice cli_transposes[] = {{"N", false, NULL}, {"T", true, NULL}, {"C", true, NULL}, {0}};
+enum { CLI_TRANSPOSED = 1, CLI_CONJUGATED };
+
+static const cli_choice cli_transposes[] = {
+    {"N", 0, NULL}, {"T", CLI_TRANSPOSED, NULL}, {"C", CLI_CONJUGATED, NULL}, {0}};
 
 #define CLI_TRANSPOSE_OPTION(type, option, matrix)                                                           \
   CLI_OPTION(CHOICE, type, option, "--" #option, "N|T|C", .choices = cli_transposes, .implied = "T",         \
-             .help = "use the transpose of " matrix " (T, C), or not (N)")
+             .help = "use the transpose of " matrix " (T), its conjugate (C), or neither (N)")
 
 #endif

@@ -69,6 +69,8 @@ static int read_points(search *s) {
   cli_array *a = &s->points;
   int code = cli_points_read(s->path, &s->job.common.raw, s->job.memory, &s->columns, a);
   if (code == CLI_OK)
+    code = cli_array_to_floating(s->path, CLI_F8, a);
+  if (code == CLI_OK)
     code = cli_check_floating(s->path, a);
   if (code != CLI_OK)
     return code;

@@ -63,7 +63,7 @@ static int create_results(covariance *c) {
 
 static int load(void *state) {
   covariance *c = state;
-  int code = cli_read_matrix(c->path, &c->job.common.raw, c->job.memory, NULL, NULL, &c->d);
+  int code = cli_read_matrix(CLI_REAL_NUMBERS, c->path, &c->job.common.raw, c->job.memory, NULL, NULL, &c->d);
   if (code == CLI_OK)
     code = set_divisor(c, "divisor", &c->divisor_given, &c->divisor);
   if (code == CLI_OK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit gemm: C = alpha op(A) op(B) + beta C. */
+#include <complex.h>
 #include <davit/level3.h>
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +20,7 @@ typedef struct product {
   cli_job job;
   const char *a_path, *b_path, *c0_path;
   cli_output output;
-  double alpha, beta;
+  double _Complex alpha, beta;
   int transa, transb;
   int64_t tile, m, n, k; /* of this rank's block of C */
   int64_t all_m, all_n;  /* of C */
@@ -88,7 +89,7 @@ static int load_c0(product *p) {
   if (code == CLI_OK)
     code = cli_check_scalar("beta", p->beta, p->a.type);
   if (code == CLI_OK && p->c0_path)
-    code = cli_read_matrix(p->c0_path, NULL, CLI_MEMORY_PLAIN, &p->a, &part, &p->c0);
+    code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->c0_path, NULL, CLI_MEMORY_PLAIN, &p->a, &part, &p->c0);
   p->beta = p->c0_path ? p->beta : 0;
   if (code != CLI_OK || !p->c0_path)
     return code;
@@ -101,11 +102,15 @@ static int load_c0(product *p) {
 
 static int load_operands(product *p) {
   cli_part a = part_of(p, 0, !p->transa), b = part_of(p, 1, p->transb);
-  int code = cli_read_matrix(p->a_path, NULL, p->job.memory, NULL, &a, &p->a);
+  int code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->a_path, NULL, p->job.memory, NULL, &a, &p->a);
   if (code == CLI_OK)
-    code = cli_read_matrix(p->b_path, NULL, p->job.memory, &p->a, &b, &p->b);
+    code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->b_path, NULL, p->job.memory, &p->a, &b, &p->b);
   if (code != CLI_OK)
     return code;
+  if (p->transa == CLI_CONJUGATED)
+    cli_array_conjugate(&p->a);
+  if (p->transb == CLI_CONJUGATED)
+    cli_array_conjugate(&p->b);
   p->left = cli_operand_of(&p->a, p->transa);
   p->right = cli_operand_of(&p->b, p->transb);
   p->m = p->left.op_rows;
@@ -113,7 +118,8 @@ static int load_operands(product *p) {
   p->n = p->right.op_cols;
   p->all_m = a.whole;
   p->all_n = b.whole;
-  p->job.rate = (cli_rate){CLI_GFLOPS, 2 * (double)p->all_m * (double)p->all_n * (double)p->k};
+  p->job.rate =
+      (cli_rate){CLI_GFLOPS, cli_flops(p->a.type) * (double)p->all_m * (double)p->all_n * (double)p->k};
   return p->right.op_rows == p->k
              ? load_c0(p)
              : cli_shape_fail(p->b_path, &b.all, "%" PRId64 " %s, the other dimension of the product", p->k,
@@ -154,15 +160,14 @@ static int load(void *state) {
                                          .c = c,                                                             \
                                          .ldc = ldc});                                                       \
   }
-CLI_FOR_PRECISIONS(DEFINE_MULTIPLY)
+CLI_FOR_FIELDS(DEFINE_MULTIPLY)
 #undef DEFINE_MULTIPLY
 
 static davit_status work(void *state, cli_array *c, bool reference) {
   product *p = state;
   const davit_level3_options options = {CLI_DEVICES(p), .tile = p->tile, .report = &p->report,
                                         .explanation = p->explain ? &p->explanation : NULL};
-  return p->a.type == CLI_F8 ? multiply_d(p, c->data, reference, &options)
-                             : multiply_s(p, c->data, reference, &options);
+  return CLI_CALL_FIELD(p->a.type, multiply, p, c->data, reference, &options);
 }
 
 /* ---- several ranks ---- */
@@ -238,7 +243,7 @@ static int check(void *state, cli_check *check) {
     *check = (cli_check){
         .measure = "||C - C_ref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F)",
         .error = cli_distance(&p->c, &p->job.reference, CLI_NONFINITE_FAILS),
-        .bound = cli_product_bound(p->k, p->alpha, &p->a, &p->b, p->beta, &p->c0)};
+        .bound = cli_product_bound(p->k, cabs(p->alpha), &p->a, &p->b, cabs(p->beta), &p->c0)};
   return code;
 }
 
@@ -308,12 +313,14 @@ static const cli_choice tiles[] = {{"auto", 0, NULL}, {0}};
 const cli_command cli_command_gemm = {
     .name = "gemm",
     .summary = "matrix product, C = alpha op(A) op(B) + beta C0",
-    .description =
-        "Computes C = alpha op(A) op(B) + beta C0 on several devices, op(A) being A or its transpose.",
+    .description = "Computes C = alpha op(A) op(B) + beta C0 on several devices, op(A) being A, its "
+                   "transpose or the conjugate "
+                   "of that.",
     .examples = "davit gemm A.npy B.npy -o C.npy\n"
                 "davit gemm A.npy B.npy --transa --alpha 2 --c0 C.npy --beta -1 -o D.npy --check -v\n",
-    .operands = CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64 or float32 matrix"),
-                           CLI_PLACE(product, b_path, "B", "a matrix of the same type")),
+    .operands =
+        CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64, float32, complex128 or complex64 matrix"),
+                   CLI_PLACE(product, b_path, "B", "a matrix of the same type")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION(product, "C"), CLI_ALPHA_OPTION(product), CLI_BETA_OPTION(product, "C0"),
         CLI_OPTION(TEXT, product, c0_path, "--c0", "FILE",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit gemv: y = alpha op(A) x + beta y. */
+#include <complex.h>
 #include <davit/gemv.h>
 #include <math.h>
 
@@ -13,7 +14,7 @@ typedef struct product {
   cli_job job;
   const char *a_path, *x_path, *y0_path;
   cli_output output;
-  double alpha, beta;
+  double _Complex alpha, beta;
   int trans;
   cli_operand matrix;
   cli_array a, x, y0, y; /* without --y0, `y0` is empty */
@@ -24,19 +25,22 @@ static int load_y0(product *p) {
   if (code == CLI_OK)
     code = cli_check_scalar("beta", p->beta, p->a.type);
   if (code == CLI_OK && p->y0_path)
-    code = cli_read_vector_of(p->matrix.op_rows, p->y0_path, CLI_MEMORY_PLAIN, &p->a, &p->y0);
+    code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, p->matrix.op_rows, p->y0_path, CLI_MEMORY_PLAIN, &p->a,
+                              &p->y0);
   p->beta = p->y0_path ? p->beta : 0;
   return code;
 }
 
 static int load(void *state) {
   product *p = state;
-  int code = cli_read_matrix(p->a_path, NULL, p->job.memory, NULL, NULL, &p->a);
+  int code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->a_path, NULL, p->job.memory, NULL, NULL, &p->a);
   if (code != CLI_OK)
     return code;
+  if (p->trans == CLI_CONJUGATED)
+    cli_array_conjugate(&p->a);
   p->matrix = cli_operand_of(&p->a, p->trans);
-  p->job.rate = (cli_rate){CLI_GFLOPS, 2 * (double)p->a.shape[0] * (double)p->a.shape[1]};
-  code = cli_read_vector_of(p->matrix.op_cols, p->x_path, p->job.memory, &p->a, &p->x);
+  p->job.rate = (cli_rate){CLI_GFLOPS, cli_flops(p->a.type) * (double)p->a.shape[0] * (double)p->a.shape[1]};
+  code = cli_read_vector_of(CLI_COMPLEX_NUMBERS, p->matrix.op_cols, p->x_path, p->job.memory, &p->a, &p->x);
   if (code == CLI_OK)
     code = load_y0(p);
   return code == CLI_OK ? cli_array_create(p->a.type, 1, p->matrix.op_rows, 1, p->job.memory, &p->y) : code;
@@ -52,12 +56,12 @@ static int load(void *state) {
     return dvt_gemv_host(NULL, &(dvt_gemv){cli_number_type(q->a.type), a->trans, a->rows, a->cols, alpha,    \
                                            q->a.data, a->ld, q->x.data, 1, beta, y, 1});                     \
   }
-CLI_FOR_PRECISIONS(DEFINE_MULTIPLY)
+CLI_FOR_FIELDS(DEFINE_MULTIPLY)
 #undef DEFINE_MULTIPLY
 
 static davit_status work(void *state, cli_array *y, bool reference) {
   const product *p = state;
-  return p->a.type == CLI_F8 ? multiply_d(p, y->data, reference) : multiply_s(p, y->data, reference);
+  return CLI_CALL_FIELD(p->a.type, multiply, p, y->data, reference);
 }
 
 /* The bound of gemm for a result of one column. */
@@ -68,7 +72,7 @@ static int check(void *state, cli_check *check) {
     *check = (cli_check){
         .measure = "||y - y_ref||_2 <= 3 eps (sqrt(n + 2) |alpha| ||A||_F ||x||_2 + 2 |beta| ||y0||_2)",
         .error = cli_distance(&p->y, &p->job.reference, CLI_NONFINITE_FAILS),
-        .bound = cli_product_bound(p->matrix.op_cols, p->alpha, &p->a, &p->x, p->beta, &p->y0)};
+        .bound = cli_product_bound(p->matrix.op_cols, cabs(p->alpha), &p->a, &p->x, cabs(p->beta), &p->y0)};
   return code;
 }
 
@@ -81,11 +85,13 @@ static void report(cli_json *json, const void *state) {
 const cli_command cli_command_gemv = {
     .name = "gemv",
     .summary = "matrix-vector product, y = alpha op(A) x + beta y0",
-    .description = "Computes y = alpha op(A) x + beta y0, op(A) being A or its transpose.",
+    .description =
+        "Computes y = alpha op(A) x + beta y0, op(A) being A, its transpose or the conjugate of that.",
     .examples = "davit gemv A.npy x.npy -o y.npy\n"
                 "davit gemv A.npy x.npy --trans --y0 y.npy --beta -1 -o y.npy\n",
-    .operands = CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64 or float32 matrix"),
-                           CLI_PLACE(product, x_path, "X", "a vector of the same type")),
+    .operands =
+        CLI_PLACES(CLI_PLACE(product, a_path, "A", "a float64, float32, complex128 or complex64 matrix"),
+                   CLI_PLACE(product, x_path, "X", "a vector of the same type")),
     .options = CLI_OPTIONS(CLI_RESULT_OPTION(product, "Y"), CLI_ALPHA_OPTION(product),
                            CLI_BETA_OPTION(product, "y0"),
                            CLI_OPTION(TEXT, product, y0_path, "--y0", "FILE",

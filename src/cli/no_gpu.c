@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's driver is asked through its library, by the names and numbers of CUDA's driver interface, so that no
- * header of a vendor is needed here. What comes first in the chain from the program to the card is the reason. */
+/* NVIDIA's driver is asked through its library, by the names and numbers of CUDA's driver interface, so
+ * that no header of a vendor is needed here. What comes first in the chain from the program to the card is
+ * the reason. */
 #include "src/cli/no_gpu.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* davit reduce: one value from all elements of an array, or from those along one of its dimensions. */
+#include <complex.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -14,13 +15,15 @@
 
 static int to_double(cli_array *x) {
   cli_array wide;
-  if (x->type == CLI_F8)
+  const bool pairs = cli_is_complex(x->type);
+  if (x->type == CLI_F8 || x->type == CLI_C16)
     return CLI_OK;
-  const int code = cli_array_create_like(CLI_F8, x, x->wanted, &wide);
+  const int code = cli_array_create_like(pairs ? CLI_C16 : CLI_F8, x, x->wanted, &wide);
   if (code != CLI_OK)
     return code;
-  for (int64_t i = 0, n = cli_array_count(x); i < n; i++)
-    ((double *)wide.data)[i] = (double)cli_number(x, i);
+  const cli_array from = cli_array_parts(x);
+  for (int64_t i = 0, n = cli_array_count(&from); i < n; i++)
+    ((double *)wide.data)[i] = (double)cli_number(&from, i);
   cli_array_free(x);
   *x = wide;
   return CLI_OK;
@@ -94,6 +97,34 @@ static int group_by_axis(reduction *r, cli_array *shape) {
   return turn(x, sizes[x->fortran], r->length, sizes[!x->fortran]);
 }
 
+/* Real arrays in place of complex ones, as reduce_fold.h says. */
+static int separate(reduction *r) {
+  const int64_t groups = r->groups, length = r->length;
+  if (!cli_is_complex(r->x.type) || r->op == DAVIT_PROD)
+    return CLI_OK;
+  if (r->op != REDUCE_NORM) {
+    r->parts = true;
+    r->groups *= 2;
+  } else {
+    r->length *= 2;
+  }
+  const cli_type type = cli_array_parts(&r->x).type;
+  cli_array real = r->x;
+  real.type = type;
+  real.ndim = 1;
+  real.shape[0] = 2 * groups * length;
+  real.shape[1] = 1;
+  r->x = real;
+  return r->parts ? turn(&r->x, groups, length, 2) : CLI_OK;
+}
+
+static int check_order(const reduction *r) {
+  return cli_is_complex(r->x.type) && (reduce_gives_place(r) || r->op == DAVIT_MIN || r->op == DAVIT_MAX)
+             ? cli_fail(CLI_INPUT, "%s: expected real numbers, found %s, which have no minimum or maximum",
+                        r->path, cli_type_name(r->x.type))
+             : CLI_OK;
+}
+
 static int check_output(const reduction *r, const cli_array *shape) {
   return shape->ndim > 2 && r->output.path && cli_writer_of(r->output.path) != cli_npy_write
              ? cli_fail(CLI_USAGE, "-o %s: expected a name that ends in .npy for a result of %d dimensions",
@@ -110,17 +141,26 @@ static int check_length(const reduction *r) {
 }
 
 static int load_part(reduction *r, cli_array *shape) {
-  int code = cli_read_numbers(r->path, &r->job.common.raw, r->job.memory, &r->part, &r->x);
+  int code =
+      cli_read_numbers(CLI_COMPLEX_NUMBERS, r->path, &r->job.common.raw, r->job.memory, &r->part, &r->x);
   r->job.rate = (cli_rate){CLI_GBYTES, (double)r->part.whole * (double)cli_type_bytes(r->x.type)};
+  if (code == CLI_OK)
+    code = check_order(r);
   if (code == CLI_OK && reduce_is_real(r))
     code = to_double(&r->x);
   if (code != CLI_OK)
     return code;
   r->groups = 1;
   r->length = cli_array_count(&r->x);
+  r->n = r->part.whole;
   if (cli_is_given(r->job.command, &r->job.common, "--axis"))
     return group_by_axis(r, shape);
   return reduce_gives_place(r) ? to_c_order(&r->x) : CLI_OK;
+}
+
+/* The type of the results. */
+static cli_type result_type(const reduction *r, cli_type of_x) {
+  return reduce_gives_place(r) ? CLI_I8 : r->op == REDUCE_VAR || r->op == REDUCE_NORM ? CLI_F8 : of_x;
 }
 
 static int load(void *state) {
@@ -134,11 +174,12 @@ static int load(void *state) {
     code = check_output(r, &shape);
   if (code == CLI_OK)
     code = check_length(r);
+  const cli_type type = result_type(r, r->x.type);
+  if (code == CLI_OK)
+    code = separate(r);
   if (code == CLI_OK)
     code = reduce_room(r);
-  return code == CLI_OK ? cli_array_create_like(reduce_gives_place(r) ? CLI_I8 : r->x.type, &shape,
-                                                CLI_MEMORY_PLAIN, &r->result)
-                        : code;
+  return code == CLI_OK ? cli_array_create_like(type, &shape, CLI_MEMORY_PLAIN, &r->result) : code;
 }
 
 static davit_status work(void *state, cli_array *result, bool reference) {
@@ -150,7 +191,11 @@ static davit_status work(void *state, cli_array *result, bool reference) {
 /* The reference adds from left to right, and a segmented scan rounds by where its segments begin. */
 static bool divides(const void *state) {
   const reduction *r = state;
-  return strcmp(r->job.common.devices, "cpu") != 0 && !cli_is_given(r->job.command, &r->job.common, "--axis");
+  cli_array x;
+  bool known = false;
+  const bool read = cli_array_peek(r->path, &r->job.common.raw, &x, &known) == CLI_OK;
+  return read && !(known && cli_is_complex(x.type)) && strcmp(r->job.common.devices, "cpu") != 0 &&
+         !cli_is_given(r->job.command, &r->job.common, "--axis");
 }
 
 /* All have the result; the operand of the check is whole. */
@@ -171,13 +216,13 @@ static int gather(void *state) {
 
 /* Whole numbers, minima, maxima and places have no rounding. */
 static bool is_exact(const reduction *r) {
-  return !cli_is_floating(r->x.type) || r->op == DAVIT_MIN || r->op == DAVIT_MAX || reduce_gives_place(r);
+  return cli_is_integer(r->x.type) || r->op == DAVIT_MIN || r->op == DAVIT_MAX || reduce_gives_place(r);
 }
 
 /* Additions that an element goes through, over 2: of davit's trees, and of a loop from left to right, which
  * the reference is, and a segmented scan may be. */
 static double depth_of(const reduction *r) {
-  const bool tree = !r->job.devices.reference && r->groups == 1;
+  const bool tree = !r->job.devices.reference && reduce_is_single(r);
   return tree ? 8 + log2((double)r->length + 1) : 0.5 * (double)r->length;
 }
 
@@ -191,7 +236,7 @@ static cli_running add_all(const reduction *r, int64_t group) {
 /* Of a mean, a variance or a norm. The bounds follow from that of a sum, S = 2 eps depth sum |x_i|: a mean is
  * off by S / n, the squares of the differences from it by their own sum's error and by the mean's error
  * squared. */
-static void check_real(const reduction *r, int64_t group, double *error, double *bound) {
+static void add_real(const reduction *r, int64_t group, long double *value, double *bound) {
   const double eps = cli_epsilon(CLI_F8), depth = depth_of(r), n = (double)r->length;
   const double *x = (const double *)r->x.data + group * r->length;
   const cli_running sum = add_all(r, group);
@@ -200,31 +245,58 @@ static void check_real(const reduction *r, int64_t group, double *error, double 
   cli_running squares = cli_running_start(DAVIT_SUM);
   for (int64_t i = 0; i < r->length; i++)
     cli_running_add(&squares, ((long double)x[i] - mean) * ((long double)x[i] - mean));
-  const long double of_squares = squares.value + squares.rest, found = cli_number(&r->result, group);
+  const long double of_squares = squares.value + squares.rest;
   const long double wanted = r->op == REDUCE_MEAN  ? mean
                              : r->op == REDUCE_VAR ? of_squares / (long double)n
                                                    : sqrtl(of_squares);
-  *error = (double)fabsl(cli_difference(wanted, found));
-  *bound = r->op == REDUCE_MEAN
-               ? mean_bound
-               : 2 * eps * (depth + 4) * (double)wanted + (r->op == REDUCE_VAR ? mean_bound * mean_bound : 0);
+  *value += wanted;
+  *bound += r->op == REDUCE_MEAN ? mean_bound
+                                 : 2 * eps * (depth + 4) * (double)wanted +
+                                       (r->op == REDUCE_VAR ? mean_bound * mean_bound : 0);
+}
+
+/* A variance of complex numbers is that of the real parts and that of the imaginary ones. */
+static void check_real(const reduction *r, int64_t result, double *error, double *bound) {
+  const cli_array found = cli_array_parts(&r->result);
+  const int of_parts = r->parts && r->op == REDUCE_VAR ? 2 : 1;
+  long double wanted = 0;
+  *bound = 0;
+  for (int k = 0; k < of_parts; k++)
+    add_real(r, of_parts * result + k, &wanted, bound);
+  *error = (double)fabsl(cli_difference(wanted, cli_number(&found, result)));
   if (isnan((double)wanted)) /* found or not, there is no rounding */
     *bound = 0;
 }
 
+/* Of complex numbers. */
+static void check_product(const reduction *r, int64_t group, double *error, double *bound) {
+  long double _Complex wanted = 1;
+  const long double _Complex found = cli_element(&r->result, group);
+  for (int64_t i = group * r->length; i < (group + 1) * r->length; i++)
+    wanted *= cli_element(&r->x, i);
+  const long double size = cabsl(wanted);
+  const bool in_range = size <= (long double)cli_largest(r->x.type);
+  *error = in_range ? (double)cabsl(found - wanted) : isfinite(cabsl(found)) ? INFINITY : 0;
+  *bound =
+      in_range ? (double)r->length * cli_rounding(r->x.type) * (double)size + cli_smallest(r->x.type) : 0;
+}
+
 static void check_fold(const reduction *r, int64_t group, double *error, double *bound) {
+  const cli_array found = cli_array_parts(&r->result);
   const cli_running running = add_all(r, group);
-  *error = cli_running_error(&running, r->x.type, cli_number(&r->result, group));
+  *error = cli_running_error(&running, r->x.type, cli_number(&found, group));
   *bound = cli_running_bound(&running, r->x.type, depth_of(r));
 }
 
 static const char *measure_of(const reduction *r) {
-  return r->op == DAVIT_PROD    ? "|r - r_ref| <= n eps |r_ref|"
-         : r->op == REDUCE_MEAN ? "|r - r_ref| <= 2 eps depth sum |x_i| / n + 2 eps |r_ref|"
-         : r->op == REDUCE_VAR  ? "|r - r_ref| <= 2 eps (depth + 4) r_ref + (the bound of the mean)^2"
-         : r->op == REDUCE_NORM ? "|r - r_ref| <= 2 eps (depth + 4) r_ref"
-         : r->groups == 1 && !r->job.devices.reference ? "|r - r_ref| <= 2 eps (8 + log2(n + 1)) sum |x_i|"
-                                                       : "|r - r_ref| <= n eps sum |x_i|";
+  return cli_is_complex(r->x.type) ? "|r - r_ref| <= 2 sqrt(2) n eps |r_ref|"
+         : r->op == DAVIT_PROD     ? "|r - r_ref| <= n eps |r_ref|"
+         : r->op == REDUCE_MEAN    ? "|r - r_ref| <= 2 eps depth sum |x_i| / n + 2 eps |r_ref|"
+         : r->op == REDUCE_VAR     ? "|r - r_ref| <= 2 eps (depth + 4) r_ref + (the bound of the mean)^2"
+         : r->op == REDUCE_NORM    ? "|r - r_ref| <= 2 eps (depth + 4) r_ref"
+         : reduce_is_single(r) && !r->job.devices.reference
+             ? "|r - r_ref| <= 2 eps (8 + log2(n + 1)) sum |x_i|"
+             : "|r - r_ref| <= n eps sum |x_i|";
 }
 
 /* Of several groups, the one whose error is closest to its bound or beyond it. */
@@ -237,9 +309,12 @@ static int check(void *state, cli_check *check) {
     return code;
   }
   *check = (cli_check){.measure = measure_of(r)};
-  for (int64_t group = 0; group < r->groups; group++) {
+  const int64_t results = r->parts && r->op == REDUCE_VAR ? r->groups / 2 : r->groups;
+  for (int64_t group = 0; group < results; group++) {
     double error, bound;
-    (reduce_is_real(r) ? check_real : check_fold)(r, group, &error, &bound);
+    (cli_is_complex(r->x.type) ? check_product
+     : reduce_is_real(r)       ? check_real
+                               : check_fold)(r, group, &error, &bound);
     if (group == 0 || !(error * check->bound <= check->error * bound))
       *check = (cli_check){.measure = measure_of(r), .error = error, .bound = bound};
     if (isnan(error))
@@ -250,13 +325,6 @@ static int check(void *state, cli_check *check) {
 
 /* ---- command ---- */
 
-static void print_one(FILE *file, const cli_array *values, int64_t i) {
-  if (cli_is_floating(values->type))
-    fprintf(file, "%.*Lg", values->type == CLI_F8 ? 17 : 9, cli_number(values, i));
-  else
-    fprintf(file, "%" PRId64, cli_integer(values, i));
-}
-
 /* A line for each run of the last dimension: a value a line where there is one dimension. */
 static void print(const void *state) {
   const reduction *r = state;
@@ -265,16 +333,9 @@ static void print(const void *state) {
     return;
   const int64_t row = values->ndim > 1 ? values->shape[values->ndim - 1] : 1;
   for (int64_t i = 0, n = cli_array_count(values); i < n; i++) {
-    print_one(stdout, values, place_of(values, i));
+    cli_element_write(stdout, values, place_of(values, i), cli_type_digits(values->type));
     putchar((i + 1) % row ? ',' : '\n');
   }
-}
-
-static void json_one(cli_json *json, const char *name, const cli_array *values, int64_t i) {
-  if (cli_is_floating(values->type))
-    cli_json_real(json, name, (double)cli_number(values, i));
-  else
-    cli_json_integer(json, name, cli_integer(values, i));
 }
 
 /* The result: a number, or an array of all in C order beside their shape. */
@@ -282,7 +343,7 @@ static void json(cli_json *json, const void *state) {
   const reduction *r = state;
   const cli_array *values = &r->result;
   if (values->ndim == 0) {
-    json_one(json, "result", values, 0);
+    cli_json_element(json, "result", values, 0);
     return;
   }
   cli_json_open_array(json, "shape");
@@ -291,7 +352,7 @@ static void json(cli_json *json, const void *state) {
   cli_json_close_array(json);
   cli_json_open_array(json, "result");
   for (int64_t i = 0, n = cli_array_count(values); i < n; i++)
-    json_one(json, NULL, values, place_of(values, i));
+    cli_json_element(json, NULL, values, place_of(values, i));
   cli_json_close_array(json);
 }
 
@@ -310,7 +371,7 @@ static const cli_choice operators[] = {
 static void report(cli_json *json, const void *state) {
   const reduction *r = state;
   cli_json_string(json, "op", cli_choice_name(operators, r->op));
-  cli_json_integer(json, "n", r->groups * reduce_length(r));
+  cli_json_integer(json, "n", r->n);
 }
 
 const cli_command cli_command_reduce = {
@@ -319,18 +380,18 @@ const cli_command cli_command_reduce = {
     .description =
         "Prints one value from all elements of X, or with --axis one for each place in the other dimensions, "
         "the last of them along a line. Integers wrap around; mean, var and norm are computed in float64. "
-        "The "
-        "minimum or maximum of floats is NaN as soon as one of them is, and the place is then that of the "
-        "first "
-        "NaN. No elements give 0, 1, and for min and max the maximum and minimum number of the type "
-        "(infinities "
-        "of floats).",
+        "The minimum or maximum of floats is NaN as soon as one of them is, and the place is then that of "
+        "the "
+        "first NaN. Complex numbers have neither; their product is computed on the host. No elements give 0, "
+        "1, and "
+        "for min and max the maximum and minimum number of the type (infinities of floats).",
     .examples = "davit reduce x.npy\n"
                 "davit reduce A.npy --op max\n"
                 "davit reduce A.npy --op mean --axis 0 -o means.npy\n",
-    .operands = CLI_PLACES(CLI_PLACE(reduction, path, "X",
-                                     "an array of any shape; float32, float64, int32 and int64 stay, other "
-                                     "numbers become float32 or int64")),
+    .operands =
+        CLI_PLACES(CLI_PLACE(reduction, path, "X",
+                             "an array of any shape; float32, float64, complex64, complex128, int32 and "
+                             "int64 stay, other numbers become float32 or int64")),
     .options = CLI_OPTIONS(
         CLI_RESULT_OPTION(reduction, "Y"),
         CLI_OPTION(CHOICE, reduction, op, "--op", "OP", .choices = operators, .value = "sum",

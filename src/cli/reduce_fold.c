@@ -28,14 +28,25 @@ static davit_status fold_by_scan(const reduction *r, davit_operator op, const vo
   return status;
 }
 
+/* One group, or its real and its imaginary parts. */
+static davit_status fold_single(const reduction *r, davit_operator op, const void *x, void *results) {
+  const size_t bytes = cli_type_bytes(r->x.type);
+  davit_status status = DAVIT_SUCCESS;
+  for (int64_t i = 0; i < r->groups && status == DAVIT_SUCCESS; i++)
+    status = davit_reduce(op, cli_number_type(r->x.type), r->length,
+                          r->length ? (const char *)x + (size_t)(i * r->length) * bytes : NULL,
+                          (char *)results + (size_t)i * bytes, &(davit_reduce_options){CLI_DEVICES(r)});
+  return status;
+}
+
 static davit_status fold(const reduction *r, davit_operator op, const void *x, void *results,
                          bool reference) {
   const size_t bytes = cli_type_bytes(r->x.type);
   const davit_type type = cli_number_type(r->x.type);
   if (is_divided(r) && !reference)
     return cli_ranks_reduce(op, type, r->length, x, results);
-  if (r->groups == 1 && !reference)
-    return davit_reduce(op, type, r->length, x, results, &(davit_reduce_options){CLI_DEVICES(r)});
+  if (reduce_is_single(r) && !reference)
+    return fold_single(r, op, x, results);
   if (r->length > 0 && !reference)
     return r->groups ? fold_by_scan(r, op, x, results) : DAVIT_SUCCESS;
   const size_t step = (size_t)r->length * bytes;
@@ -107,7 +118,7 @@ static davit_status means(const reduction *r, double *results, bool reference) {
   return status;
 }
 
-static davit_status variances(const reduction *r, double *results, bool reference) {
+static davit_status variances_of_groups(const reduction *r, double *results, bool reference) {
   davit_status status = means(r, results, reference);
   squares_of_differences(r, results, r->terms.data);
   if (status == DAVIT_SUCCESS)
@@ -115,6 +126,27 @@ static davit_status variances(const reduction *r, double *results, bool referenc
   divide(r, results);
   return status;
 }
+
+static davit_status variances(const reduction *r, double *results, bool reference) {
+  double *each = r->parts ? r->extremes.data : results;
+  const davit_status status = variances_of_groups(r, each, reference);
+  for (int64_t i = 0; r->parts && i < r->groups / 2; i++)
+    results[i] = each[2 * i] + each[2 * i + 1];
+  return status;
+}
+
+#define DEFINE_PRODUCTS(name, T)                                                                             \
+  static void name(const reduction *r, T *results) {                                                         \
+    const T *x = r->x.data;                                                                                  \
+    for (int64_t i = 0; i < r->groups; i++) {                                                                \
+      results[i] = 1;                                                                                        \
+      for (int64_t k = 0; k < r->length; k++)                                                                \
+        results[i] *= x[i * r->length + k];                                                                  \
+    }                                                                                                        \
+  }
+DEFINE_PRODUCTS(products_c, float _Complex)
+DEFINE_PRODUCTS(products_z, double _Complex)
+#undef DEFINE_PRODUCTS
 
 /* The extreme one is NaN as soon as an element is. */
 static bool is_extreme(const cli_array *x, int64_t k, const cli_array *extreme, int64_t group) {
@@ -172,13 +204,14 @@ int reduce_room(reduction *r) {
   int code = CLI_OK;
   if (r->op == REDUCE_VAR || r->op == REDUCE_NORM)
     code = cli_array_create(r->x.type, 1, elements, 1, memory, &r->terms);
-  if (code == CLI_OK && reduce_gives_place(r))
+  if (code == CLI_OK && (reduce_gives_place(r) || (r->op == REDUCE_VAR && r->parts)))
     code = cli_array_create(r->x.type, 1, r->groups, 1, memory, &r->extremes);
-  if (code == CLI_OK && r->groups > 1)
+  const bool scans = !reduce_is_single(r) && !cli_is_complex(r->x.type);
+  if (code == CLI_OK && scans)
     code = cli_array_create(r->x.type, 1, elements, 1, memory, &r->scan);
-  if (code == CLI_OK && r->groups > 1)
+  if (code == CLI_OK && scans)
     code = cli_array_create(CLI_U1, 1, elements, 1, memory, &r->flags);
-  if (code != CLI_OK || r->groups < 2 || !elements)
+  if (code != CLI_OK || !scans || !elements)
     return code;
   uint8_t *flags = r->flags.data;
   memset(flags, 0, (size_t)elements);
@@ -199,6 +232,12 @@ davit_status reduce_compute(const reduction *r, void *results, bool reference) {
   case REDUCE_ARGMAX:
     return places(r, results, reference);
   default:
+    if (r->x.type == CLI_C8)
+      products_c(r, results);
+    else if (r->x.type == CLI_C16)
+      products_z(r, results);
+    if (cli_is_complex(r->x.type))
+      return DAVIT_SUCCESS;
     return fold(r, (davit_operator)r->op, r->x.data, results, reference);
   }
 }

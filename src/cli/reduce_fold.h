@@ -2,7 +2,11 @@
 /* What davit reduce computes: the elements lie in groups of `length` neighbours, and each group gives one
  * result. The folds (sum, prod, min, max) run on the devices: davit_reduce() for one group, for several a
  * segmented scan, of which the last element of a segment counts. What comes before and after them, element
- * by element, is done by the host. */
+ * by element, is done by the host.
+ *
+ * Of complex elements the real and the imaginary parts are groups of their own, one behind the other, whose
+ * results are the two parts of a complex one; of a norm they are one group, and a variance is the sum of
+ * theirs. A product is computed by the host, element by element. */
 #ifndef DAVIT_SRC_CLI_REDUCE_FOLD_H
 #define DAVIT_SRC_CLI_REDUCE_FOLD_H
 
@@ -27,6 +31,8 @@ typedef struct reduction {
   int op; /* of davit_operator or reduce_op */
   int64_t axis;
   bool ordered;           /* changes nothing: the library has one order */
+  bool parts;             /* the groups are real and imaginary parts in turn */
+  int64_t n;              /* elements of the operand, on all ranks */
   int64_t groups, length; /* here; of several ranks each has a part of the only group */
   cli_part part;
   cli_array x, result;       /* groups × length elements; `result`: one a group */
@@ -45,12 +51,17 @@ static inline int64_t reduce_length(const reduction *r) {
   return r->groups == 1 && r->part.count > 1 ? r->part.whole : r->length;
 }
 
+/* One result for all elements: a tree on the devices gives it. */
+static inline bool reduce_is_single(const reduction *r) {
+  return r->groups == (r->parts ? 2 : 1);
+}
+
 /* Whether the operator gives the place of an element. */
 static inline bool reduce_gives_place(const reduction *r) {
   return r->op == REDUCE_ARGMIN || r->op == REDUCE_ARGMAX;
 }
 
-/* Whether the operator divides or takes roots; x is float64 then. */
+/* Whether the operator divides or takes roots; x is float64 or complex128 then. */
 static inline bool reduce_is_real(const reduction *r) {
   return r->op == REDUCE_MEAN || r->op == REDUCE_VAR || r->op == REDUCE_NORM;
 }

@@ -35,7 +35,7 @@ static int choose_part(const prefix *p, cli_part *part) {
 
 static int load_part(prefix *p, cli_part *part) {
   const cli_memory memory = p->job.memory;
-  int code = cli_read_number_vector(p->path, &p->job.common.raw, memory, part, &p->x);
+  int code = cli_read_number_vector(CLI_REAL_NUMBERS, p->path, &p->job.common.raw, memory, part, &p->x);
   p->n = part->whole;
   if (code == CLI_OK && p->flags_path)
     code = cli_read_flags(p->flags_path, memory, p->path, p->n, part, &p->flags);

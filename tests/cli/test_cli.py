@@ -184,6 +184,32 @@ def test_gemm_text():
     expect(report["seconds_deviation"] >= 0, f"deviation: {report}")
 
 
+def test_whole_numbers():
+    """Matrix operations take them as the first operand's type, or as float64, if they are exact."""
+    rng = np.random.default_rng(8)
+    for dtype, order in (("u1", "C"), (">i4", "F"), ("?", "C")):
+        a, x = rng.integers(0, 100, (6, 4)).astype(dtype), rng.integers(0, 100, 4).astype(dtype)
+        save("a.npy", a, order)
+        save("x.npy", x)
+        davit("gemm", "a.npy", "a.npy", "--transb", "-o", "c.npy", "--check")
+        wide, v = a.astype("f8"), x.astype("f8")
+        expect(np.load("c.npy").dtype == "f8" and (np.load("c.npy") == wide @ wide.T).all(), f"gemm of {dtype} {order}")
+        davit("atax", "a.npy", "x.npy", "-o", "y.npy", "--check")
+        expect((np.load("y.npy") == wide.T @ (wide @ v)).all(), f"atax of {dtype}")
+        davit("covariance", "a.npy", "-o", "s.npy", "--check")
+        expect(np.allclose(np.load("s.npy"), np.cov(wide.T), atol=1e-9), f"covariance of {dtype}")
+        davit("stencil", "a.npy", "-o", "b.npy", "--check")
+        expect(np.load("b.npy").shape == a.shape, f"stencil of {dtype}")
+    for first, wanted in (("f4", "f4"), ("c8", "c8"), ("i2", "f8")):
+        davit("axpy", save("x.npy", np.ones(4, first)), save("y.npy", np.arange(4)), "-o", "z.npy")
+        expect(np.load("z.npy").dtype == wanted and (np.load("z.npy") == np.arange(1, 5)).all(), f"{first} and int64")
+    large = save("large.npy", np.array([1, 2**53 + 1]))
+    refuse(("dot", large, large), "exact in float64", str(2**53 + 1))
+    refuse(("dot", save("f.npy", np.ones(2, "f4")), save("y.npy", np.array([1, 2**24 + 1]))), "exact in float32")
+    grid = save("p.npy", np.array([[0, 0], [3, 4], [9, 9]], "u1"))
+    expect(run_json("closest", grid)["distance"] == 5, "points of whole numbers")
+
+
 def test_gemv():
     rng = np.random.default_rng(3)
     for dtype in ("f8", "f4"):
@@ -262,7 +288,7 @@ def test_npy_malformed():
         "long header": npy_raw(deep, data, b"\x02\x00"),
         "truncated data": good[:-1], "no data": good[:-32], "trailing byte": good + b"\0",
         "object": npy_raw(header_of("(4,)", "'|O'"), data), 
-        "complex": npy_raw(header_of("(2,)", "'<c16'"), data),
+        "long complex": npy_raw(header_of("(1,)", "'<c32'"), data), "text": npy_raw(header_of("(8,)", "'<U1'"), data),
         "no dtype": npy_raw(header_of("(4,)", "''"), data), "two-byte bool": npy_raw(header_of("(16,)", "'<b2'"), data),
         "structured": npy_raw(header_of("(4,)", "[('a', '<f8')]"), data),
         "negative shape": npy_raw(header_of("(-4,)"), data), "fractional shape": npy_raw(header_of("(4.0,)"), data),
@@ -291,9 +317,9 @@ def test_npy_malformed():
     for name, error in (("missing.npy", "No such file"), (".", "directory")):
         refuse(("dot", name, good_file), name, error)
     result = davit("dot", "two\nlines.npy", good_file, code=3)
-    for name, found in (("i4", "int32"), ("i8", "int64"), ("u1", "uint8"), ("?", "uint8")):
-        save("whole.npy", np.ones(4, name))
-        refuse(("dot", "whole.npy", good_file), "float64", found)
+    for name, kind in (("U1", "(text)"), ("S4", "(text)"), ("M8[D]", "(dates or times)"), ("V8", "(records)")):
+        refuse(("dot", save("other.npy", np.zeros(4, name)), good_file), "expected a dtype among", kind)
+    refuse(("dot", save("other.npy", np.zeros(4, [("a", "f4")])), good_file), "found records")
     save("single.npy", np.ones(4, "f4"))
     refuse(("dot", good_file, "single.npy"), "single.npy: expected float64")
 
@@ -344,16 +370,17 @@ def test_mtx():
         expect(np.array_equal(np.array(lines[2:-1], float).astype(dtype), a.flatten("F")), "every digit is written")
         davit("gemv", "a.npy", "x.npy", "-o", "y.mtx")
         expect(open("y.mtx").read().split("\n")[1] == "7 1", "a vector is one column")
-    refuse(("gemm", put("i.mtx", MTX.replace("real", "integer") + "1 1\n5\n"), eye), "int64")
+    davit("gemm", put("i.mtx", MTX.replace("real", "integer") + "1 1\n5\n"), save("one.npy", np.ones((1, 1))), "-o", "c.npy")
+    expect(np.load("c.npy") == 5, "whole numbers of Matrix Market")
 
 
 def test_mtx_malformed():
     integer = MTX.replace("real", "integer")
     symmetric = MTX.replace("general", "symmetric")
-    cases = {
+    malformed = {
         "banner": ("%%MatrixMarkt matrix array real general\n1 1\n1\n", 1), "short": ("%%MatrixMarket matrix\n", 1),
         "long": (MTX.strip() + " x\n1 1\n1\n", 1), "sparse": (MTX.replace("array", "coordinate") + "1 1 1\n1 1 1\n", 1),
-        "complex": (MTX.replace("real", "complex") + "1 1\n1 0\n", 1), "no size": (MTX, 2), "comments": (MTX + "%\n", 3),
+        "pattern": (MTX.replace("real", "pattern") + "1 1\n1 0\n", 1), "no size": (MTX, 2), "comments": (MTX + "%\n", 3),
         "skew": (MTX.replace("general", "skew-symmetric") + "1 1\n", 1), "one size": (MTX + "4\n", 2),
         "three sizes": (MTX + "1 1 1\n1\n", 2), "negative": (MTX + "-1 1\n", 2), "fraction": (MTX + "1.5 1\n", 2),
         "overflow": (MTX + f"{2**64} 1\n", 2), "product": (MTX + f"{2**32} {2**32}\n", 2),
@@ -365,7 +392,7 @@ def test_mtx_malformed():
         "long line": (MTX + "%" + "x" * 5000 + "\n1 1\n1\n", 2),
     }
     one = save("one.npy", np.ones((1, 1)))
-    for name, (text, line) in cases.items():
+    for name, (text, line) in malformed.items():
         places = () if name in ("huge", "few", "none") else (f"line {line}:",)
         refuse(("gemm", put("bad.mtx", text), one, "--devices", "cpu"), "bad.mtx: ", "expected", *places)
         places = () if name == "huge" else (f"line {line}:",)

@@ -5,6 +5,7 @@
 usage: test_cli_align.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
 import gzip
+import json
 import math
 import os
 import random
@@ -270,6 +271,7 @@ def test_formats_of_lines():
         ends = (t1, t0 + 1) if row["strand"] == "-" else (t0 + 1, t1)
         wanted = [*names, f"{identity:.3f}", total, runs["X"], gaps, q0 + 1, q1, *ends, row["evalue"], row["bits"]]
         expect(blast == [str(word) for word in wanted], f"{blast}, expected {wanted}")
+    expect_json(rows, json.loads(davit(*common, "--format", "json").out))
     head = [line for line in lines["sam"] if line[0].startswith("@")]
     expect([line[1:] for line in head if line[0] == "@SQ"] == [[f"SN:{n}", f"LN:{len(s)}"] for n, s in targets], f"{head}")
     check_sam([line for line in lines["sam"] if line not in head], rows, dict(queries))
@@ -284,6 +286,20 @@ def test_formats_of_lines():
     refuse(("align", "p.fa", "p.fa", "--format", "sam"), "SAM", code=2)
     blast = davit("align", "p.fa", "p.fa", "--gap-open", 40, "--format", "blast6").out.decode().split()
     expect(blast[-2:] == ["nan", "nan"], "unknown statistics")
+    row, = json.loads(davit("align", "p.fa", "p.fa", "--gap-open", 40, "--format", "json").out)
+    expect(row["evalue"] is None and row["bits"] is None, "unknown statistics are null")
+    expect(json.loads(davit("align", "p.fa", "p.fa", "--min-score", 1000, "--format", "json").out) == [], "no rows")
+    davit("align", "p.fa", "p.fa", "--format", "json", "--json", "-o", "rows.json")
+    expect(len(json.load(open("rows.json"))) == 1, "rows in a file beside the report")
+
+
+def expect_json(rows, found):
+    """The values of TSV, as numbers."""
+    def short(key, value):
+        return (f"{value:.2f}" if key in ("identity", "coverage") else f"{value:.3g}" if key == "evalue" else
+                f"{value:.1f}" if key == "bits" else str(value))
+    texts = [{key: short(key, value) for key, value in row.items()} for row in found]
+    expect(texts == rows, f"{texts}, expected {rows}")
 
 
 def check_sam(lines, rows, queries):

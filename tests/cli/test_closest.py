@@ -263,7 +263,7 @@ def test_bad_input():
         bad_array(array, f"expected a matrix of n x 2 or n x 3, found {found}\n")
     for n in (0, 1):
         bad_array(np.zeros((n, 2)), f"expected at least 2 points, found {n} x 2\n")
-    bad_array(np.zeros((4, 2), "i8"), "float64")
+    bad_array(np.full((4, 2), 2**53 + 1), "exact in float64")
     for value in (np.nan, np.inf):
         for order in "CF":
             points = np.zeros((9, 3), order=order)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays: .npy, Matrix Market and CSV, by the first byte. What is accepted as a file is accepted from a
  * pipe, and comes back unchanged from every format that can hold it. */
+#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,9 +40,16 @@ static int64_t at(const cli_array *array, int64_t row, int64_t col) {
   return row * cli_array_row_stride(array) + col * cli_array_col_stride(array);
 }
 
-/* A number in the type of an array. */
+/* A number in the type of an array, or of its parts. */
 static long double rounded(const cli_array *like, long double x) {
-  return like->type == CLI_F4 ? (long double)(float)x : like->type == CLI_F8 ? (long double)(double)x : x;
+  const cli_type type = cli_array_parts(like).type;
+  return type == CLI_F4 ? (long double)(float)x : type == CLI_F8 ? (long double)(double)x : x;
+}
+
+static void check_number(const cli_array *array, long double of_array, const cli_array *text,
+                         long double of_text) {
+  const long double x = rounded(text, of_array), y = rounded(array, of_text);
+  FUZZ_REQUIRE(y == x || (isnan(x) && isnan(y)));
 }
 
 /* The numbers are the same, but for the rounding of the narrower type. Text has no sign and no contents of
@@ -50,9 +58,10 @@ static void check_numbers(const cli_array *array, const cli_array *text) {
   check_same_shape(array, text);
   for (int64_t i = 0; array->bytes && i < array->shape[0]; i++)
     for (int64_t j = 0; j < array->shape[1]; j++) {
-      const long double x = rounded(text, cli_number(array, at(array, i, j))),
-                        y = rounded(array, cli_number(text, at(text, i, j)));
-      FUZZ_REQUIRE(y == x || (isnan(x) && isnan(y)));
+      const long double _Complex x = cli_element(array, at(array, i, j)),
+                                 y = cli_element(text, at(text, i, j));
+      check_number(array, creall(x), text, creall(y));
+      check_number(array, cimagl(x), text, cimagl(y));
     }
 }
 
@@ -78,7 +87,8 @@ static bool counts(const cli_array *array) {
 
 static bool is_points(const cli_array *array) {
   const int64_t count = cli_array_count(array);
-  if (array->ndim != 2 || array->shape[0] < 1 || array->shape[1] < 2 || array->shape[1] > 3 || counts(array))
+  if (cli_is_complex(array->type) || array->ndim != 2 || array->shape[0] < 1 || array->shape[1] < 2 ||
+      array->shape[1] > 3 || counts(array))
     return false;
   for (int64_t i = 0; i < count; i++)
     if (!isfinite(cli_number(array, i)))

@@ -61,7 +61,7 @@ def npy_seeds():
     yield "too-long", npy(numbers) + b"x"
     yield "overflow", npy_header("<f8", (1 << 40, 1 << 40))
     yield "big-endian", npy(numbers.astype(">f8"))
-    for code in ("<f2", ">f4", "|i1", ">i2", "<u2", ">u4", "<u8"):
+    for code in ("<f2", ">f4", "<c8", ">c16", "|i1", ">i2", "<u2", ">u4", "<u8"):
         yield f"converted-{code[1:]}", npy(numbers.astype(code))
     yield "sign", npy(np.array([1, 2**63], "u8"))
     yield "cube", npy(np.zeros((2, 2, 2)))
@@ -72,6 +72,8 @@ def npy_seeds():
 
 def mtx_seeds():
     banner = b"%%MatrixMarket matrix array real general\n"
+    for form in (b"general", b"symmetric", b"hermitian"):
+        yield "complex-" + form.decode(), banner[:28] + b"complex " + form + b"\n2 2\n1 0\n2 -3.5\n4 5\n" + b"6 7\n" * (form == b"general")
     yield "real", banner + b"% a comment\n2 3\n1\n2.5\n-3e-2\n\n4\n5\n6\n"
     yield "integer", b"%%MatrixMarket matrix array integer general\n2 2\n1\n-2\n9223372036854775807\n4\n"
     yield "symmetric", b"%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n"

@@ -2,8 +2,10 @@
 /* Arrays: types, memory, order and elements. */
 #include "src/cli/formats/array.h"
 
+#include <complex.h>
 #include <davit/memory.h>
 #include <float.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +19,12 @@ static const struct {
   size_t bytes;
   davit_type type;
 } types[CLI_TYPES] = {
-    [CLI_F4] = {"float32", 4, DAVIT_FLOAT},    [CLI_F8] = {"float64", 8, DAVIT_DOUBLE},
-    [CLI_I4] = {"int32", 4, DAVIT_INT32},      [CLI_I8] = {"int64", 8, DAVIT_INT64},
+    [CLI_F4] = {"float32", 4, DAVIT_FLOAT},
+    [CLI_F8] = {"float64", 8, DAVIT_DOUBLE},
+    [CLI_C8] = {"complex64", 8, DAVIT_COMPLEX_FLOAT},
+    [CLI_C16] = {"complex128", 16, DAVIT_COMPLEX_DOUBLE},
+    [CLI_I4] = {"int32", 4, DAVIT_INT32},
+    [CLI_I8] = {"int64", 8, DAVIT_INT64},
     [CLI_U1] = {"uint8", 1, DAVIT_TYPE_COUNT},
 };
 
@@ -38,16 +44,32 @@ bool cli_is_floating(cli_type type) {
   return type == CLI_F4 || type == CLI_F8;
 }
 
+bool cli_is_complex(cli_type type) {
+  return type == CLI_C8 || type == CLI_C16;
+}
+
+bool cli_is_integer(cli_type type) {
+  return !cli_is_floating(type) && !cli_is_complex(type);
+}
+
+static bool is_double(cli_type type) {
+  return type == CLI_F8 || type == CLI_C16;
+}
+
 double cli_epsilon(cli_type type) {
-  return type == CLI_F8 ? DBL_EPSILON : (double)FLT_EPSILON;
+  return is_double(type) ? DBL_EPSILON : (double)FLT_EPSILON;
 }
 
 double cli_smallest(cli_type type) {
-  return type == CLI_F8 ? DBL_MIN : (double)FLT_MIN;
+  return is_double(type) ? DBL_MIN : (double)FLT_MIN;
 }
 
 double cli_largest(cli_type type) {
-  return type == CLI_F8 ? DBL_MAX : (double)FLT_MAX;
+  return is_double(type) ? DBL_MAX : (double)FLT_MAX;
+}
+
+int cli_type_digits(cli_type type) {
+  return is_double(type) ? 17 : 9;
 }
 
 /* The first two numbers of a shape are always set; those of the empty array are 0. */
@@ -155,6 +177,7 @@ int cli_array_create_like(cli_type type, const cli_array *like, cli_memory memor
 DEFINE_TRANSPOSE(transpose_1, uint8_t)
 DEFINE_TRANSPOSE(transpose_4, uint32_t)
 DEFINE_TRANSPOSE(transpose_8, uint64_t)
+DEFINE_TRANSPOSE(transpose_16, double _Complex)
 #undef DEFINE_TRANSPOSE
 
 void cli_transpose(cli_type type, int64_t rows, int64_t cols, const void *from, void *to) {
@@ -164,6 +187,9 @@ void cli_transpose(cli_type type, int64_t rows, int64_t cols, const void *from, 
     break;
   case 4:
     transpose_4(to, from, rows, cols);
+    break;
+  case 16:
+    transpose_16(to, from, rows, cols);
     break;
   default:
     transpose_8(to, from, rows, cols);
@@ -209,6 +235,44 @@ long double cli_number(const cli_array *array, int64_t index) {
   }
 }
 
+cli_array cli_array_parts(const cli_array *array) {
+  if (!cli_is_complex(array->type))
+    return *array;
+  return (cli_array){.type = array->type == CLI_C16 ? CLI_F8 : CLI_F4,
+                     .ndim = 1,
+                     .shape = {2 * cli_array_count(array), 1},
+                     .fortran = true,
+                     .data = array->data,
+                     .bytes = array->bytes};
+}
+
+long double _Complex cli_element(const cli_array *array, int64_t index) {
+  const cli_array parts = cli_array_parts(array);
+  long double _Complex value = 0;
+  if (!cli_is_complex(array->type))
+    return cli_number(array, index);
+  ((long double *)&value)[0] = cli_number(&parts, 2 * index);
+  ((long double *)&value)[1] = cli_number(&parts, 2 * index + 1);
+  return value;
+}
+
+int cli_element_write(FILE *file, const cli_array *array, int64_t index, int digits) {
+  const long double _Complex value = cli_element(array, index);
+  if (cli_is_complex(array->type))
+    return fprintf(file, "%.*Lg%+.*Lgj", digits, creall(value), digits, cimagl(value));
+  return cli_is_floating(array->type) ? fprintf(file, "%.*Lg", digits, creall(value))
+                                      : fprintf(file, "%" PRId64, cli_integer(array, index));
+}
+
+void cli_array_conjugate(cli_array *array) {
+  const cli_array parts = cli_array_parts(array);
+  for (int64_t i = 1, n = cli_array_count(&parts); cli_is_complex(array->type) && i < n; i += 2)
+    if (parts.type == CLI_F8)
+      ((double *)parts.data)[i] = -((double *)parts.data)[i];
+    else
+      ((float *)parts.data)[i] = -((float *)parts.data)[i];
+}
+
 void cli_restore(cli_array *to, const cli_array *from) {
   if (!to->bytes)
     return;
@@ -224,6 +288,42 @@ int cli_check_floating(const char *path, const cli_array *array) {
   return cli_is_floating(array->type) ? CLI_OK
                                       : cli_fail(CLI_INPUT, "%s: expected float64 or float32, found %s", path,
                                                  cli_type_name(array->type));
+}
+
+/* Whether `type` has the number, which is exact in long double. */
+static bool store(cli_array *array, int64_t index, long double value) {
+  switch (array->type) {
+  case CLI_F4:
+    ((float *)array->data)[index] = (float)value;
+    return (long double)((float *)array->data)[index] == value;
+  case CLI_F8:
+    ((double *)array->data)[index] = (double)value;
+    return (long double)((double *)array->data)[index] == value;
+  case CLI_C8:
+    ((float _Complex *)array->data)[index] = (float)value;
+    return (long double)((float *)array->data)[2 * index] == value;
+  default:
+    ((double _Complex *)array->data)[index] = (double)value;
+    return (long double)((double *)array->data)[2 * index] == value;
+  }
+}
+
+int cli_array_to_floating(const char *path, cli_type type, cli_array *array) {
+  cli_array floating;
+  if (!cli_is_integer(array->type))
+    return CLI_OK;
+  int code = cli_array_create_like(type, array, array->wanted, &floating);
+  for (int64_t i = 0, n = cli_array_count(array); i < n && code == CLI_OK; i++)
+    if (!store(&floating, i, cli_integer(array, i)))
+      code = cli_fail(CLI_INPUT, "%s: expected whole numbers that are exact in %s, found %" PRId64, path,
+                      cli_type_name(type), cli_integer(array, i));
+  if (code != CLI_OK) {
+    cli_array_free(&floating);
+    return code;
+  }
+  cli_array_free(array);
+  *array = floating;
+  return CLI_OK;
 }
 
 void cli_shape_text(const cli_array *array, char text[static CLI_SHAPE_TEXT]) {

@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-typedef enum cli_type { CLI_F4, CLI_F8, CLI_I4, CLI_I8, CLI_U1, CLI_TYPES } cli_type;
+typedef enum cli_type { CLI_F4, CLI_F8, CLI_C8, CLI_C16, CLI_I4, CLI_I8, CLI_U1, CLI_TYPES } cli_type;
 
 /* The memory of elements. Devices read pinned memory at link speed; if it is short, plain memory is taken
  * instead. */
@@ -52,10 +53,13 @@ const char *cli_type_name(cli_type type);
 /* The library's name; there is none for uint8. */
 davit_type cli_number_type(cli_type type);
 
+/* Real and floating; complex; neither. */
 bool cli_is_floating(cli_type type);
+bool cli_is_complex(cli_type type);
+bool cli_is_integer(cli_type type);
 
-/* Of a floating type: distance from 1 to the next number; the smallest normal number, which a result may lose
- * to underflow; the largest finite number. */
+/* Of a floating type, or of the parts of a complex one: distance from 1 to the next number; the smallest
+ * normal number, which a result may lose to underflow; the largest finite number. */
 double cli_epsilon(cli_type type);
 double cli_smallest(cli_type type);
 double cli_largest(cli_type type);
@@ -94,15 +98,33 @@ void cli_transpose(cli_type type, int64_t rows, int64_t cols, const void *from, 
 /* Re-orders a C-order matrix to column-major. */
 int cli_array_to_fortran(cli_array *array);
 
-/* One element; cli_integer() is for whole numbers. */
+/* The parts of a complex array as a vector of reals in the same memory, real and imaginary in turn; another
+ * array is its own. */
+cli_array cli_array_parts(const cli_array *array);
+
+/* One element: cli_number() if it is real, cli_integer() if it is a whole number. */
 long double cli_number(const cli_array *array, int64_t index);
 int64_t cli_integer(const cli_array *array, int64_t index);
+long double _Complex cli_element(const cli_array *array, int64_t index);
+
+/* Writes one element as text, complex ones as Python does, 1+2j, with so many digits. As fprintf(). */
+int cli_element_write(FILE *file, const cli_array *array, int64_t index, int digits);
+
+/* The digits that give the same number back when they are read. */
+int cli_type_digits(cli_type type);
+
+/* Replaces complex elements by their conjugates. */
+void cli_array_conjugate(cli_array *array);
 
 /* Copies the elements of an array of the same type and count, or writes zeros if `from` is NULL. */
 void cli_restore(cli_array *to, const cli_array *from);
 
 /* CLI_INPUT, with a message, if the array read from `path` is not float64 or float32. */
 int cli_check_floating(const char *path, const cli_array *array);
+
+/* Turns whole numbers, read from `path`, into `type`, which is floating or complex. CLI_INPUT if one is not
+ * a number of that type. */
+int cli_array_to_floating(const char *path, cli_type type, cli_array *array);
 
 /* Reports that the array read from `path` does not fit: what was expected, and its shape. CLI_INPUT. */
 int cli_shape_fail(const char *path, const cli_array *array, const char *format, ...)

@@ -12,7 +12,8 @@ long double cli_difference(long double a, long double b) {
   return cli_same(a, b) ? 0 : a - b;
 }
 
-double cli_norm(const cli_array *array, cli_nonfinite nonfinite) {
+double cli_norm(const cli_array *whole, cli_nonfinite nonfinite) {
+  const cli_array parts = cli_array_parts(whole), *array = &parts;
   long double sum = 0;
   const int64_t count = cli_array_count(array);
   for (int64_t i = 0; i < count; i++) {
@@ -22,7 +23,9 @@ double cli_norm(const cli_array *array, cli_nonfinite nonfinite) {
   return (double)sqrtl(sum);
 }
 
-double cli_distance(const cli_array *a, const cli_array *b, cli_nonfinite nonfinite) {
+double cli_distance(const cli_array *whole_a, const cli_array *whole_b, cli_nonfinite nonfinite) {
+  const cli_array parts_a = cli_array_parts(whole_a), parts_b = cli_array_parts(whole_b);
+  const cli_array *a = &parts_a, *b = &parts_b;
   long double sum = 0;
   const int64_t count = cli_array_count(a);
   for (int64_t i = 0; i < count; i++) {
@@ -43,11 +46,15 @@ int64_t cli_differences(const cli_array *a, const cli_array *b) {
   return differences;
 }
 
+double cli_rounding(cli_type type) {
+  return cli_epsilon(type) * (cli_is_complex(type) ? 2 * sqrt(2) : 1);
+}
+
 double cli_product_bound(int64_t k, double alpha, const cli_array *a, const cli_array *b, double beta,
                          const cli_array *c0) {
-  const double product = fabs(alpha) * cli_norm(a, CLI_NONFINITE_FAILS) * cli_norm(b, CLI_NONFINITE_FAILS);
-  const double addend = c0->ndim ? fabs(beta) * cli_norm(c0, CLI_NONFINITE_FAILS) : 0;
-  return 3 * cli_epsilon(a->type) * (sqrt((double)k + 2) * product + 2 * addend);
+  const double product = alpha * cli_norm(a, CLI_NONFINITE_FAILS) * cli_norm(b, CLI_NONFINITE_FAILS);
+  const double addend = c0->ndim ? beta * cli_norm(c0, CLI_NONFINITE_FAILS) : 0;
+  return 3 * cli_rounding(a->type) * (sqrt((double)k + 2) * product + 2 * addend);
 }
 
 /* ---- running values ---- */

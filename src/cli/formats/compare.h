@@ -20,11 +20,15 @@ typedef enum cli_nonfinite { CLI_NONFINITE_FAILS, CLI_NONFINITE_PASSES } cli_non
  * CLI_NONFINITE_PASSES the norm is that of the finite elements, and equal elements differ by 0; else a NaN
  * in an operand makes the result NaN. Sums are in long double, which neither overflows nor loses small
  * terms. */
-double cli_norm(const cli_array *array, cli_nonfinite nonfinite);
-double cli_distance(const cli_array *a, const cli_array *b, cli_nonfinite nonfinite);
+double cli_norm(const cli_array *whole, cli_nonfinite nonfinite);
+double cli_distance(const cli_array *whole_a, const cli_array *whole_b, cli_nonfinite nonfinite);
+
+/* eps; of complex numbers 2 sqrt(2) eps, because of the rounding of a product (Higham, Accuracy and
+ * Stability of Numerical Algorithms, 2002, lemma 3.5). */
+double cli_rounding(cli_type type);
 
 /* The bound of gemm, 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F); an empty `c0` counts
- * as 0. */
+ * as 0, alpha and beta are absolute values, and eps is cli_rounding(). */
 double cli_product_bound(int64_t k, double alpha, const cli_array *a, const cli_array *b, double beta,
                          const cli_array *c0);
 

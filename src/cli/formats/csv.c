@@ -182,9 +182,7 @@ bool cli_csv_write(FILE *file, const cli_array *array) {
     for (int64_t j = 0; j < cols && written; j++) {
       const int64_t at = i * row + j * col;
       const char end = j + 1 < cols ? ',' : '\n';
-      written =
-          (cli_is_floating(array->type) ? fprintf(file, "%.17Lg%c", cli_number(array, at), end)
-                                        : fprintf(file, "%" PRId64 "%c", cli_integer(array, at), end)) > 0;
+      written = cli_element_write(file, array, at, 17) > 0 && putc(end, file) != EOF;
     }
   return written;
 }

@@ -11,10 +11,10 @@
 
 enum { PART_BYTES = DVT_BUFFER(1 << 14, 16) }; /* converted at once */
 
-static const cli_dtype dtypes[] = {{"f2", 2, CLI_F4}, {"f4", 4, CLI_F4}, {"f8", 8, CLI_F8},
-                                   {"i1", 1, CLI_I8}, {"i2", 2, CLI_I8}, {"i4", 4, CLI_I4},
-                                   {"i8", 8, CLI_I8}, {"u1", 1, CLI_U1}, {"u2", 2, CLI_I8},
-                                   {"u4", 4, CLI_I8}, {"u8", 8, CLI_I8}, {"b1", 1, CLI_U1}};
+static const cli_dtype dtypes[] = {
+    {"f2", 2, CLI_F4}, {"f4", 4, CLI_F4}, {"f8", 8, CLI_F8}, {"c8", 8, CLI_C8}, {"c16", 16, CLI_C16},
+    {"i1", 1, CLI_I8}, {"i2", 2, CLI_I8}, {"i4", 4, CLI_I4}, {"i8", 8, CLI_I8}, {"u1", 1, CLI_U1},
+    {"u2", 2, CLI_I8}, {"u4", 4, CLI_I8}, {"u8", 8, CLI_I8}, {"b1", 1, CLI_U1}};
 
 bool cli_dtype_parse(const char *text, cli_array *array) {
   /* '=' is the writer's order, and no mark counts as '<'; one byte has no order. */
@@ -49,13 +49,19 @@ DEFINE_SWAP(32)
 DEFINE_SWAP(64)
 #undef DEFINE_SWAP
 
-static void swap(void *elements, size_t count, size_t bytes) {
-  if (bytes == 2)
-    swap_16(elements, count);
-  else if (bytes == 4)
-    swap_32(elements, count);
-  else
-    swap_64(elements, count);
+/* Of complex numbers each part has its order. */
+static void swap(const cli_dtype *dtype, void *elements, size_t count) {
+  const size_t parts = *dtype->code == 'c' ? 2 : 1;
+  switch (dtype->bytes / parts) {
+  case 2:
+    swap_16(elements, parts * count);
+    break;
+  case 4:
+    swap_32(elements, parts * count);
+    break;
+  default:
+    swap_64(elements, parts * count);
+  }
 }
 
 /* IEEE 754 binary16: a sign, 5 bits of exponent, 10 of fraction. */
@@ -113,7 +119,7 @@ int cli_elements_read(cli_input *input, const cli_array *array, size_t count, vo
     void *from = same ? (void *)to : part;
     code = cli_input_read(input, from, now * dtype->bytes, "elements");
     if (code == CLI_OK && array->swapped)
-      swap(from, now, dtype->bytes);
+      swap(dtype, from, now);
     if (code == CLI_OK && !same)
       convert(dtype, from, now, to);
     if (code == CLI_OK && !strcmp(dtype->code, "u8"))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types of files, and what they become: NumPy's f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 and bool, in either
- * byte order. f2 becomes float32; whole numbers that are neither int32 nor int64 become int64, in which NumPy
- * adds them, too. bool is uint8, which stays, as flags are; operand.h widens it where numbers are wanted. */
+/* Element types of files, and what they become: NumPy's f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 and bool,
+ * in either byte order. f2 becomes float32; whole numbers that are neither int32 nor int64 become int64, in
+ * which NumPy adds them, too. bool is uint8, which stays, as flags are; operand.h widens it where numbers
+ * are wanted. */
 #ifndef DAVIT_SRC_CLI_FORMATS_DTYPE_H
 #define DAVIT_SRC_CLI_FORMATS_DTYPE_H
 
@@ -15,7 +16,7 @@ struct cli_dtype {
 };
 
 /* What a dtype is, for messages. */
-#define CLI_DTYPES "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1"
+#define CLI_DTYPES "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1"
 
 /* Reads "f8", "<f8", ">i2", "|u1" … into array->type, array->file and array->swapped; false if it is none. */
 bool cli_dtype_parse(const char *text, cli_array *array);

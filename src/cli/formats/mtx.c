@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense Matrix Market files: "%%MatrixMarket matrix array real|integer general|symmetric", comment lines
- * that begin with '%', a size line "rows cols", then one element a line, column by column; of a
- * symmetric matrix only the lower triangle. Source: Boisvert, Pozo, Remington, The Matrix Market Exchange
- * Formats, NISTIR 5935, 1996. Comments and blank lines are allowed anywhere after the banner.
+/* Dense Matrix Market files: "%%MatrixMarket matrix array real|integer|complex
+ * general|symmetric|hermitian", comment lines that begin with '%', a size line "rows cols", then one
+ * element a line, column by column, a complex one as two numbers; of a symmetric or hermitian matrix only
+ * the lower triangle. Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats, NISTIR 5935,
+ * 1996. Comments and blank lines are allowed anywhere after the banner.
  *
- * real gives float64, integer int64. */
+ * real gives float64, integer int64, complex complex128. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,8 +24,21 @@ static bool is_blank(const char *at) {
   return !*cli_text_after_blanks(at);
 }
 
-/* The banner's words are not case-sensitive. */
-static int read_banner(cli_text *text, cli_array *array, bool *symmetric) {
+/* Which elements are listed. */
+typedef enum symmetry { GENERAL, SYMMETRIC, HERMITIAN } symmetry;
+
+/* The banner's words are not case-sensitive. The index of the word; -1: it is none of them. */
+static int word_among(const char *word, const char *const *words) {
+  for (int i = 0; words[i]; i++)
+    if (!strcasecmp(word, words[i]))
+      return i;
+  return -1;
+}
+
+static int read_banner(cli_text *text, cli_array *array, symmetry *form) {
+  static const char *const fields[] = {"real", "integer", "complex", NULL};
+  static const char *const forms[] = {"general", "symmetric", "hermitian", NULL};
+  static const cli_type types[] = {CLI_F8, CLI_I8, CLI_C16};
   char words[5][24];
   int used = 0;
   const int code = cli_text_next(text);
@@ -36,12 +50,15 @@ static int read_banner(cli_text *text, cli_array *array, bool *symmetric) {
     return cli_text_fail(text, "the banner '%%MatrixMarket matrix array real general'");
   if (strcasecmp(words[1], "matrix") || strcasecmp(words[2], "array"))
     return cli_text_fail(text, "'matrix array' (dense)");
-  if (strcasecmp(words[3], "real") && strcasecmp(words[3], "integer"))
-    return cli_text_fail(text, "elements that are 'real' or 'integer'");
-  if (strcasecmp(words[4], "general") && strcasecmp(words[4], "symmetric"))
-    return cli_text_fail(text, "a matrix that is 'general' or 'symmetric'");
-  array->type = strcasecmp(words[3], "real") ? CLI_I8 : CLI_F8;
-  *symmetric = !strcasecmp(words[4], "symmetric");
+  const int field = word_among(words[3], fields), which = word_among(words[4], forms);
+  if (field < 0)
+    return cli_text_fail(text, "elements that are 'real', 'integer' or 'complex'");
+  array->type = types[field];
+  if (which < 0 || (which == HERMITIAN && !cli_is_complex(array->type)))
+    return cli_text_fail(text, cli_is_complex(array->type)
+                                   ? "a matrix that is 'general', 'symmetric' or 'hermitian'"
+                                   : "a matrix that is 'general' or 'symmetric'");
+  *form = (symmetry)which;
   return CLI_OK;
 }
 
@@ -53,7 +70,7 @@ static bool parse_int(const char *at, const char **end, int64_t *value) {
   return stop != at && !errno;
 }
 
-static int read_size(cli_text *text, cli_array *array, bool symmetric) {
+static int read_size(cli_text *text, cli_array *array, symmetry form) {
   const char *rest = text->line;
   int64_t *shape = array->shape;
   array->ndim = 2;
@@ -64,40 +81,49 @@ static int read_size(cli_text *text, cli_array *array, bool symmetric) {
   if (text->end || !parse_int(text->line, &rest, &shape[0]) || !parse_int(rest, &rest, &shape[1]) ||
       !is_blank(rest) || shape[0] < 0 || shape[1] < 0)
     return cli_text_fail(text, "the size 'rows columns'");
-  if (symmetric && shape[0] != shape[1])
+  if (form != GENERAL && shape[0] != shape[1])
     return cli_text_fail(text, "as many rows as columns of a symmetric matrix");
   return cli_array_size(array) ? CLI_OK : cli_text_fail(text, "a matrix below 2^63 bytes");
 }
 
 /* The number of elements that the file lists; each takes at least two bytes, with its end of line. */
-static int count_listed(cli_text *text, const cli_array *array, bool symmetric, int64_t *listed) {
+static int count_listed(cli_text *text, const cli_array *array, symmetry form, int64_t *listed) {
   const int64_t n = array->shape[0];
-  *listed = symmetric ? (n + 1) / 2 * (n % 2 ? n : n + 1) : n * array->shape[1];
+  *listed = form != GENERAL ? (n + 1) / 2 * (n % 2 ? n : n + 1) : n * array->shape[1];
   const uint64_t left = text->input->size > text->input->offset ? text->input->size - text->input->offset : 0;
   if (text->input->sized && (uint64_t)*listed > left / 2 + 1)
     return cli_text_fail(text, "a size that the rest of the file has elements for");
   return CLI_OK;
 }
 
+static bool parse_real(const char *at, const char **end, double *value) {
+  char *stop;
+  errno = 0;
+  *value = strtod(at, &stop);
+  *end = stop;
+  return stop != at && (!*stop || strchr(" \t\r\n", *stop)) &&
+         !(errno == ERANGE && (*value > 1 || *value < -1));
+}
+
 static int parse_element(cli_text *text, cli_array *array, int64_t index) {
-  const char *rest;
+  const char *rest = text->line;
   if (array->type == CLI_I8)
     return parse_int(text->line, &rest, &((int64_t *)array->data)[index]) && is_blank(rest)
                ? CLI_OK
                : cli_text_fail(text, "one 64-bit integer");
-  char *stop;
-  errno = 0;
-  const double value = strtod(text->line, &stop);
-  const bool overflow = errno == ERANGE && (value > 1 || value < -1);
-  ((double *)array->data)[index] = value;
-  return stop == text->line || !is_blank(stop) || overflow ? cli_text_fail(text, "one real number") : CLI_OK;
+  const int parts = cli_is_complex(array->type) ? 2 : 1;
+  bool good = true;
+  for (int k = 0; k < parts && good; k++)
+    good = parse_real(rest, &rest, (double *)array->data + parts * index + k);
+  return good && is_blank(rest) ? CLI_OK
+                                : cli_text_fail(text, parts > 1 ? "two real numbers" : "one real number");
 }
 
 static int read_elements(cli_text *text, cli_array *array, int64_t listed) {
   int code = CLI_OK;
-  const size_t total = (size_t)listed * 8;
+  const size_t bytes = cli_type_bytes(array->type), total = (size_t)listed * bytes;
   for (int64_t i = 0; i < listed && code == CLI_OK; i++) {
-    const size_t used = (size_t)i * 8;
+    const size_t used = (size_t)i * bytes;
     if (used == array->capacity)
       code = cli_array_reserve(array, used, cli_input_room(text->input, used, total));
     if (code == CLI_OK)
@@ -111,17 +137,23 @@ static int read_elements(cli_text *text, cli_array *array, int64_t listed) {
 }
 
 /* Expands the packed lower triangle over the whole matrix. */
-static int expand(cli_array *packed) {
+static int expand(cli_array *packed, symmetry form) {
   const int64_t n = packed->shape[0];
+  const size_t bytes = cli_type_bytes(packed->type);
   cli_array full;
   const int code = cli_array_create(packed->type, 2, n, n, packed->wanted, &full);
   if (code != CLI_OK)
     return code;
-  const uint64_t *from = packed->data;
-  uint64_t *to = full.data;
+  const char *from = packed->data;
+  char *to = full.data;
   for (int64_t j = 0; j < n; j++)
-    for (int64_t i = j; i < n; i++)
-      to[i + j * n] = to[j + i * n] = *from++;
+    for (int64_t i = j; i < n; i++, from += bytes) {
+      char *mirrored = to + (size_t)(j + i * n) * bytes;
+      memcpy(mirrored, from, bytes);
+      if (form == HERMITIAN && i != j)
+        ((double *)mirrored)[1] = -((double *)mirrored)[1];
+      memcpy(to + (size_t)(i + j * n) * bytes, from, bytes);
+    }
   cli_array_free(packed);
   *packed = full;
   return CLI_OK;
@@ -129,33 +161,37 @@ static int expand(cli_array *packed) {
 
 int cli_mtx_read(cli_input *input, cli_array *array) {
   cli_text text = {.input = input};
-  bool symmetric = false;
+  symmetry form = GENERAL;
   int64_t listed = 0;
-  int code = read_banner(&text, array, &symmetric);
+  int code = read_banner(&text, array, &form);
   if (code == CLI_OK)
-    code = read_size(&text, array, symmetric);
+    code = read_size(&text, array, form);
   if (code == CLI_OK)
-    code = count_listed(&text, array, symmetric, &listed);
+    code = count_listed(&text, array, form, &listed);
   if (code == CLI_OK)
     code = read_elements(&text, array, listed);
-  return code == CLI_OK && symmetric ? expand(array) : code;
+  return code == CLI_OK && form != GENERAL ? expand(array, form) : code;
 }
 
-/* Digits that give the same number back when they are read. */
-static int write_element(FILE *file, const cli_array *array, int64_t index) {
-  return cli_is_floating(array->type)
-             ? fprintf(file, "%.*Lg\n", array->type == CLI_F4 ? 9 : 17, cli_number(array, index))
-             : fprintf(file, "%" PRId64 "\n", cli_integer(array, index));
+static bool write_element(FILE *file, const cli_array *array, int64_t index) {
+  const cli_array parts = cli_array_parts(array);
+  const int digits = cli_type_digits(array->type), count = cli_is_complex(array->type) ? 2 : 1;
+  bool written = true;
+  for (int k = 0; k < count && written; k++)
+    written = cli_element_write(file, &parts, count * index + k, digits) > 0 &&
+              putc(k + 1 < count ? ' ' : '\n', file) != EOF;
+  return written;
 }
 
 bool cli_mtx_write(FILE *file, const cli_array *array) {
   const int64_t rows = array->shape[0], cols = array->shape[1];
-  bool written =
-      fprintf(file, "%%%%MatrixMarket matrix array %s general\n%lld %lld\n",
-              cli_is_floating(array->type) ? "real" : "integer", (long long)rows, (long long)cols) > 0;
+  bool written = fprintf(file, "%%%%MatrixMarket matrix array %s general\n%lld %lld\n",
+                         cli_is_floating(array->type)  ? "real"
+                         : cli_is_complex(array->type) ? "complex"
+                                                       : "integer",
+                         (long long)rows, (long long)cols) > 0;
   for (int64_t j = 0; j < cols && rows > 0 && written; j++)
     for (int64_t i = 0; i < rows && written; i++)
-      written =
-          write_element(file, array, i * cli_array_row_stride(array) + j * cli_array_col_stride(array)) > 0;
+      written = write_element(file, array, i * cli_array_row_stride(array) + j * cli_array_col_stride(array));
   return written;
 }

@@ -20,7 +20,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 static const unsigned char magic[6] = {CLI_NPY_FIRST_BYTE, 'N', 'U', 'M', 'P', 'Y'};
 
 static const char *const codes[CLI_TYPES] = {
-    [CLI_F4] = "f4", [CLI_F8] = "f8", [CLI_I4] = "i4", [CLI_I8] = "i8", [CLI_U1] = "u1"};
+    [CLI_F4] = "f4", [CLI_F8] = "f8", [CLI_C8] = "c8", [CLI_C16] = "c16",
+    [CLI_I4] = "i4", [CLI_I8] = "i8", [CLI_U1] = "u1"};
 
 /* The header's text while it is parsed; `base` is its offset in the file. Reading at the end gives '\0'. */
 typedef struct header {
@@ -80,6 +81,31 @@ static bool accept_string(header *h, char *text, size_t capacity) {
 
 /* ---- the three values ---- */
 
+/* NumPy's kinds of types that are not read. */
+static const char *kind_of(char letter) {
+  return letter == 'U' || letter == 'S'   ? " (text)"
+         : letter == 'O'                  ? " (Python objects)"
+         : letter == 'M' || letter == 'm' ? " (dates or times)"
+         : letter == 'V'                  ? " (records)"
+         : letter == 'f'                  ? " (long double)"
+         : letter == 'c'                  ? " (complex long double)"
+                                          : "";
+}
+
+/* At a type that is none of those. */
+static int header_fail_type(header *h) {
+  const char *text = h->text + h->at, first = next_character(h);
+  const bool quoted = first == '\'' || first == '"';
+  const size_t length = quoted ? strcspn(text + 1, (char[]){first, 0}) : 0;
+  h->input->offset = h->base + h->at;
+  if (first == '[')
+    return cli_input_fail(h->input, "expected a dtype among " CLI_DTYPES ", found records");
+  if (!quoted || !text[1 + length] || length > 12)
+    return header_fail(h, "a dtype among " CLI_DTYPES);
+  return cli_input_fail(h->input, "expected a dtype among " CLI_DTYPES ", found '%.*s'%s", (int)length,
+                        text + 1, kind_of(text[1 + strspn(text + 1, "<>=|")]));
+}
+
 static int parse_type(header *h, cli_array *array) {
   next_character(h);
   const size_t start = h->at;
@@ -87,7 +113,7 @@ static int parse_type(header *h, cli_array *array) {
   if (accept_string(h, text, sizeof text) && cli_dtype_parse(text, array))
     return CLI_OK;
   h->at = start;
-  return header_fail(h, "a dtype among " CLI_DTYPES);
+  return header_fail_type(h);
 }
 
 static int parse_order(header *h, cli_array *array) {

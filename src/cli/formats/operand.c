@@ -2,6 +2,7 @@
 /* Operands of the commands. */
 #include "src/cli/formats/operand.h"
 
+#include <complex.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -38,31 +39,43 @@ static int part_to_vector(const char *path, cli_part *part, cli_array *array) {
   return code == CLI_OK ? to_vector(path, array) : code;
 }
 
-static int read_floating(const char *path, const cli_raw *raw, cli_memory memory, const cli_array *like,
-                         cli_part *part, cli_array *array) {
+/* Reads an array of the field. */
+static int read_array(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+                      cli_part *part, cli_array *array) {
   const int code = cli_array_read(path, raw, memory, part, array);
+  return code == CLI_OK && field == CLI_REAL_NUMBERS && cli_is_complex(array->type)
+             ? cli_fail(CLI_INPUT, "%s: expected real numbers, found %s", path, cli_type_name(array->type))
+             : code;
+}
+
+static int read_floating(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+                         const cli_array *like, cli_part *part, cli_array *array) {
+  int code = read_array(field, path, raw, memory, part, array);
+  if (code == CLI_OK)
+    code = cli_array_to_floating(path, like ? like->type : CLI_F8, array);
   if (code != CLI_OK)
     return code;
   if (like && array->type != like->type)
     return cli_fail(CLI_INPUT, "%s: expected %s as in the first operand, found %s", path,
                     cli_type_name(like->type), cli_type_name(array->type));
-  return cli_check_floating(path, array);
+  return CLI_OK;
 }
 
-int cli_read_matrix(const char *path, const cli_raw *raw, cli_memory memory, const cli_array *like,
-                    cli_part *part, cli_array *array) {
-  const int code = read_floating(path, raw, memory, like, part, array);
+int cli_read_matrix(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+                    const cli_array *like, cli_part *part, cli_array *array) {
+  const int code = read_floating(field, path, raw, memory, like, part, array);
   return code == CLI_OK && array->ndim != 2 ? cli_shape_fail(path, array, "a matrix") : code;
 }
 
-int cli_read_vector(const char *path, cli_memory memory, const cli_array *like, cli_array *array) {
-  const int code = read_floating(path, NULL, memory, like, NULL, array);
+int cli_read_vector(cli_field field, const char *path, cli_memory memory, const cli_array *like,
+                    cli_array *array) {
+  const int code = read_floating(field, path, NULL, memory, like, NULL, array);
   return code == CLI_OK ? to_vector(path, array) : code;
 }
 
-int cli_read_vector_of(int64_t length, const char *path, cli_memory memory, const cli_array *like,
-                       cli_array *array) {
-  const int code = cli_read_vector(path, memory, like, array);
+int cli_read_vector_of(cli_field field, int64_t length, const char *path, cli_memory memory,
+                       const cli_array *like, cli_array *array) {
+  const int code = cli_read_vector(field, path, memory, like, array);
   return code == CLI_OK && array->shape[0] != length
              ? cli_shape_fail(path, array, "a vector of %" PRId64, length)
              : code;
@@ -85,15 +98,15 @@ static int widen(cli_array *array) {
   return CLI_OK;
 }
 
-int cli_read_numbers(const char *path, const cli_raw *raw, cli_memory memory, cli_part *part,
+int cli_read_numbers(cli_field field, const char *path, const cli_raw *raw, cli_memory memory, cli_part *part,
                      cli_array *array) {
-  const int code = cli_array_read(path, raw, memory, part, array);
+  const int code = read_array(field, path, raw, memory, part, array);
   return code == CLI_OK && array->type == CLI_U1 ? widen(array) : code;
 }
 
-int cli_read_number_vector(const char *path, const cli_raw *raw, cli_memory memory, cli_part *part,
-                           cli_array *array) {
-  const int code = cli_read_numbers(path, raw, memory, part, array);
+int cli_read_number_vector(cli_field field, const char *path, const cli_raw *raw, cli_memory memory,
+                           cli_part *part, cli_array *array) {
+  const int code = cli_read_numbers(field, path, raw, memory, part, array);
   return code == CLI_OK ? part_to_vector(path, part, array) : code;
 }
 
@@ -112,8 +125,17 @@ int cli_read_flags(const char *path, cli_memory memory, const char *of_path, int
 
 /* ---- scalars ---- */
 
-int cli_check_scalar(const char *name, double value, cli_type type) {
-  return type == CLI_F4 && isfinite(value) && fabs(value) > (double)FLT_MAX
-             ? cli_fail(CLI_USAGE, "--%s %g is beyond the range of float32", name, value)
-             : CLI_OK;
+static bool is_beyond_float(double value) {
+  return isfinite(value) && fabs(value) > (double)FLT_MAX;
+}
+
+int cli_check_scalar(const char *name, double _Complex value, cli_type type) {
+  const double real = creal(value), imaginary = cimag(value);
+  if (imaginary != 0 && !cli_is_complex(type))
+    return cli_fail(CLI_USAGE, "--%s %g%+gj is complex, but the operands are %s", name, real, imaginary,
+                    cli_type_name(type));
+  if ((type == CLI_F4 || type == CLI_C8) && (is_beyond_float(real) || is_beyond_float(imaginary)))
+    return cli_fail(CLI_USAGE, "--%s %g is beyond the range of float32", name,
+                    is_beyond_float(real) ? real : imaginary);
+  return CLI_OK;
 }

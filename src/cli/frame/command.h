@@ -74,13 +74,14 @@
 
 /* The kind of an option's value, and the type of the state's member. */
 typedef enum cli_kind {
-  CLI_FLAG,   /* bool: true if given; takes no value */
-  CLI_TEXT,   /* const char *; NULL: not given */
-  CLI_LIST,   /* cli_list: all arguments up to the next option; may be repeated */
-  CLI_CHOICE, /* int or an enumeration: one of `choices` */
-  CLI_WHOLE,  /* int, int64_t or uint64_t: a whole number in the range, or the value of one of `choices` */
-  CLI_REAL,   /* double: a number in the range; with choices, cli_real_or_choice */
-  CLI_OUTPUT  /* cli_output: a file to write */
+  CLI_FLAG,    /* bool: true if given; takes no value */
+  CLI_TEXT,    /* const char *; NULL: not given */
+  CLI_LIST,    /* cli_list: all arguments up to the next option; may be repeated */
+  CLI_CHOICE,  /* int or an enumeration: one of `choices` */
+  CLI_WHOLE,   /* int, int64_t or uint64_t: a whole number in the range, or the value of one of `choices` */
+  CLI_REAL,    /* double: a number in the range; with choices, cli_real_or_choice */
+  CLI_COMPLEX, /* double _Complex: a number, 1+2j or 2j */
+  CLI_OUTPUT   /* cli_output: a file to write */
 } cli_kind;
 
 typedef struct cli_list {

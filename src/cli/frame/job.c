@@ -241,14 +241,16 @@ static bool check_holds(const cli_job *job) {
   return !job->check.measure || job->check.error <= job->check.bound;
 }
 
-static bool all_finite(const cli_array *array) {
+static bool all_finite(const cli_array *whole) {
+  const cli_array parts = cli_array_parts(whole), *array = &parts;
   bool finite = true;
   for (int64_t i = 0; i < cli_array_count(array) && cli_is_floating(array->type) && finite; i++)
     finite = isfinite(cli_number(array, i));
   return finite;
 }
 
-static bool has_nan(const cli_array *array) {
+static bool has_nan(const cli_array *whole) {
+  const cli_array parts = cli_array_parts(whole), *array = &parts;
   bool found = false;
   for (int64_t i = 0; i < cli_array_count(array) && cli_is_floating(array->type) && !found; i++)
     found = isnan(cli_number(array, i));
@@ -309,17 +311,22 @@ static const cli_array *value_of(const cli_job *job) {
 }
 
 static void print_value(const cli_array *value) {
-  if (cli_is_floating(value->type))
-    printf("%.*Lg\n", value->type == CLI_F8 ? 17 : 9, cli_number(value, 0));
-  else
-    printf("%" PRId64 "\n", cli_integer(value, 0));
+  cli_element_write(stdout, value, 0, cli_type_digits(value->type));
+  putchar('\n');
 }
 
-static void json_value(cli_json *json, const cli_array *value) {
-  if (cli_is_floating(value->type))
-    cli_json_real(json, "result", (double)cli_number(value, 0));
-  else
-    cli_json_integer(json, "result", cli_integer(value, 0));
+void cli_json_element(cli_json *json, const char *key, const cli_array *array, int64_t index) {
+  const cli_array parts = cli_array_parts(array);
+  if (cli_is_complex(array->type)) {
+    cli_json_open_array(json, key);
+    cli_json_real(json, NULL, (double)cli_number(&parts, 2 * index));
+    cli_json_real(json, NULL, (double)cli_number(&parts, 2 * index + 1));
+    cli_json_close_array(json);
+  } else if (cli_is_floating(array->type)) {
+    cli_json_real(json, key, (double)cli_number(array, index));
+  } else {
+    cli_json_integer(json, key, cli_integer(array, index));
+  }
 }
 
 /* Members that have the same form in JSON and for people. */
@@ -354,7 +361,7 @@ static void print_json(const cli_job *job) {
   if (job->command->json)
     job->command->json(&json, job);
   else if (value_of(job))
-    json_value(&json, value_of(job));
+    cli_json_element(&json, "result", value_of(job), 0);
   if (job->check.measure) {
     cli_json_string(&json, "check", job->check.measure);
     cli_json_real(&json, "error", job->check.error);

@@ -57,6 +57,9 @@ void cli_job_on_host(cli_job *job);
  * and adds the times to job->seconds. `run` of commands without one of their own. */
 int cli_job_measure(cli_job *job);
 
+/* Writes one element; a complex one as an array of its two parts. */
+void cli_json_element(cli_json *json, const char *key, const cli_array *array, int64_t index);
+
 /* Creates job->reference like the command's result and lets `work` compute it by the CPU reference. */
 int cli_job_reference(cli_job *job);
 

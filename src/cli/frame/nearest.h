@@ -9,9 +9,9 @@ typedef struct cli_nearest {
   int distance;
 } cli_nearest;
 
-/* Takes `name` if it is nearer than the nearest so far, and near enough: at most a third of its letters, and
- * one at least, are inserted, left out, replaced or exchanged with their neighbour; or one of the two goes on with
- * '_' or '-' and more where the other ends. */
+/* Takes `name` if it is nearer than the nearest so far, and near enough: at most a third of its letters,
+ * and one at least, are inserted, left out, replaced or exchanged with their neighbour; or one of the two
+ * goes on with '_' or '-' and more where the other ends. */
 void cli_nearest_try(cli_nearest *nearest, const char *name);
 
 #endif

@@ -24,10 +24,11 @@ static const struct {
   cli_option row;
 } common_rows[] = {
     {CLI_COMMON_RAW,
-     CLI_OPTION(TEXT, cli_common, raw.dtype, "--dtype", "T", .words = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1",
-                .help =
-                    "the first operand has no header: elements of this type alone, in C order; f2 f4 f8 i1 "
-                    "i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
+     CLI_OPTION(
+         TEXT, cli_common, raw.dtype, "--dtype", "T", .words = "f2 f4 f8 c8 c16 i1 i2 i4 i8 u1 u2 u4 u8 b1",
+         .help =
+             "the first operand has no header: elements of this type alone, in C order; f2 f4 f8 c8 c16 i1 "
+             "i2 i4 i8 u1 u2 u4 u8 b1, after > in the other byte order")},
     {CLI_COMMON_RAW,
      CLI_OPTION(TEXT, cli_common, raw.shape, "--shape", "SHAPE", .words = "", .needs = "--dtype",
                 .otherwise = "a vector of all that the file has", .help = "its shape, such as 1000x3")},
@@ -114,10 +115,11 @@ void cli_option_range(const cli_option *option, char text[static CLI_OPTION_TEXT
 
 /* What a value of the kind is called. */
 static const char *noun_of(const cli_option *option) {
-  return option->kind == CLI_WHOLE    ? "a whole number"
-         : option->kind == CLI_REAL   ? "a number"
-         : option->kind == CLI_CHOICE ? NULL
-                                      : "a value";
+  return option->kind == CLI_WHOLE     ? "a whole number"
+         : option->kind == CLI_COMPLEX ? "a number, such as 2 or 1+2j"
+         : option->kind == CLI_REAL    ? "a number"
+         : option->kind == CLI_CHOICE  ? NULL
+                                       : "a value";
 }
 
 void cli_option_values(const cli_option *option, char text[static CLI_OPTION_TEXT]) {
@@ -189,6 +191,30 @@ static int set_real(const cli_option *option, void *member, const char *text) {
   return CLI_OK;
 }
 
+/* One of the parts, which ends in a sign, in j or with the text. */
+static bool parse_part(const char *text, char **end, double *value) {
+  errno = 0;
+  *value = strtod(text, end);
+  return *end != text && !isspace((unsigned char)*text) && !(errno == ERANGE && (*value > 1 || *value < -1));
+}
+
+/* As Python writes complex numbers, without brackets. */
+static int set_complex(const cli_option *option, double _Complex *member, const char *text) {
+  double parts[2] = {0};
+  char *end;
+  bool good = parse_part(text, &end, &parts[0]);
+  if (good && *end == 'j') {
+    parts[1] = parts[0];
+    parts[0] = 0;
+  } else if (good && *end) {
+    good = (*end == '+' || *end == '-') && parse_part(end, &end, &parts[1]) && *end == 'j';
+  }
+  if (!good || (*end && end[1]))
+    return bad_value(option, text);
+  memcpy(member, parts, sizeof *member);
+  return CLI_OK;
+}
+
 static int set_choice(const cli_option *option, void *member, const cli_choice *choice) {
   if (option->kind == CLI_REAL)
     *(cli_real_or_choice *)member = (cli_real_or_choice){.chosen = choice->value};
@@ -225,6 +251,8 @@ static int set_value(const cli_option *option, char *state, int room, const char
     return set_whole(option, member, text);
   case CLI_REAL:
     return set_real(option, member, text);
+  case CLI_COMPLEX:
+    return set_complex(option, member, text);
   case CLI_TEXT:
     *(const char **)member = text;
     return CLI_OK;
