@@ -287,8 +287,28 @@ QUEUE_SOURCE = {
 QUEUE_BACKENDS = ("cuda", "openmp", "threads", "nowait")
 
 
-def queue_rates(rows):
+def queue_results(table):
+    """(names, rows) of all files of the newest day that have the table: a routine may be measured in parts."""
+    name, _ = results("queue-study", table)
+    names, rows = [], []
+    for path in sorted((ROOT / "bench/results").glob(f"{name[:10]}-queue-study*-h200.json")) if name else []:
+        found = [row for row in json.loads(path.read_text())["rows"] if row["table"] == table]
+        names += [path.name] if found else []
+        rows += found
+    return names, sorted(rows, key=lambda row: row["n"])
+
+
+def queue_block(table):
     """A line for each size and number of sub-queues."""
+    def block():
+        names, rows = queue_results(table)
+        if not rows:
+            return f"No result has this table yet; `bench_queue_study --tables {table}` measures it."
+        return f"{queue_rates(rows)}\n\n(" + ", ".join(f"`bench/results/{name}`" for name in names) + ")"
+    return block
+
+
+def queue_rates(rows):
     lines = []
     for n in in_order(row["n"] for row in rows):
         for subqueues in in_order(row["subqueues"] for row in rows):
@@ -312,8 +332,8 @@ def queue_summary():
     lines, names = [], []
     mean = lambda values: f"{sum(values) / len(values):+.1f}" if values else ""
     for routine, source in QUEUE_SOURCE.items():
-        name, rows = results("queue-study", routine)
-        names += [name] if name else []
+        found, rows = queue_results(routine)
+        names += found
         for subqueues, (threads, noise) in source.items():
             again = queue_ratios(rows, subqueues, "openmp again", "openmp")
             lines.append([routine, subqueues, f"{threads:+.1f}", f"{noise:.1f}",
@@ -412,9 +432,9 @@ TABLES = {
     "align-effects": made_from("align-study", "effects", align_effects),
     "align-programs-cpu": made_from("align-study", "programs", align_programs, "cpu"),
     "align-effects-cpu": made_from("align-study", "effects", align_effects, "cpu"),
-    "queue-dgemm": made_from("queue-study", "dgemm", queue_rates),
-    "queue-dgemv": made_from("queue-study", "dgemv", queue_rates),
-    "queue-daxpy": made_from("queue-study", "daxpy", queue_rates),
+    "queue-dgemm": queue_block("dgemm"),
+    "queue-dgemv": queue_block("dgemv"),
+    "queue-daxpy": queue_block("daxpy"),
     "queue-summary": queue_summary,
     "scaling-worlds": of_runs("cpu", worlds),
     "scaling-messages": of_runs("cpu", messages),

@@ -17,7 +17,7 @@
  *
  * A cell: --warmups calls that are not counted, the first of which is compared with BLIS, then --repeats calls,
  * by the host's clock, from the first command to the end of the last. Where the whole would take longer than
- * --cell-seconds (0: no limit), there are fewer: at least one and two; the row says how many. A back end that
+ * --cell-seconds (0: no limit), there are fewer: at least two and two; the row says how many. A back end that
  * took longer than --patience seconds (0: no limit) for a call leaves out larger sizes with so many sub-queues.
  * dgemm is compared with BLIS by its product with a random vector, the others element by element. */
 #include <davit/davit.h>
@@ -195,7 +195,7 @@ static davit_status time_calls(const served *p, study_tiled *tiled, int64_t n, o
   const settings *s = p->s;
   double ms, sum = 0;
   DVT_TRY(first_call(p, tiled, n, &ms, &o->error));
-  o->warmups = within(0.1 * s->cell_seconds, ms, s->warmups, 1);
+  o->warmups = within(0.1 * s->cell_seconds, ms, s->warmups, s->warmups < 2 ? 1 : 2);
   for (int i = 1; i < o->warmups; i++)
     DVT_TRY(call(p, tiled, &ms));
   o->calls = within(0.9 * s->cell_seconds, ms, s->repeats, s->repeats < 2 ? s->repeats : 2);
