@@ -11,19 +11,7 @@
 #include <davit/operator.h>
 
 #include "src/base/operation.h"
-
-typedef enum dvt_routine {
-  DVT_GEMM,
-  DVT_SYMM,
-  DVT_HEMM,
-  DVT_SYRK,
-  DVT_HERK,
-  DVT_SYR2K,
-  DVT_HER2K,
-  DVT_TRMM,
-  DVT_TRSM,
-  DVT_ROUTINES
-} dvt_routine;
+#include "src/base/routine.h"
 
 /* Any routine of level 3. The flags that a routine lacks are 0 or '\0', and the letters are upper case once
  * checked ('C' for a real type is 'T'). C is the matrix that is written, m × n:

@@ -24,6 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/base/routine.h"
+
 /* The same sources make libdavit_blas (LP64) and libdavit_blas64 (ILP64). */
 #ifdef DVT_DROPIN_ILP64
 typedef int64_t dvt_int;
@@ -63,18 +65,6 @@ void dvt_dropin_bind(void);
 int dvt_dropin_threads(void);
 
 /* ---- routing ---- */
-
-typedef enum dvt_routine {
-  DVT_GEMM,
-  DVT_SYMM,
-  DVT_HEMM,
-  DVT_SYRK,
-  DVT_HERK,
-  DVT_SYR2K,
-  DVT_HER2K,
-  DVT_TRMM,
-  DVT_TRSM
-} dvt_routine;
 
 /* A call of level 3, column-major. Letters are capitals; what a routine does not have is 0. m, n and k are
  * those of the product that the routine does: for symm and trmm k is the order of the square matrix, for

@@ -161,8 +161,8 @@ def test_peers():
     page, _ = report("--from", "scan.json", "--from", "others.json")
     words = page.words()
     lost = words[words.index("Where a peer is faster"):words.index("bench_scan", words.index("Where a peer is faster"))]
-    expect("3 rows." in lost and "size 4096, A GPU5.00 µscub4.00 µs0.80 ×" in lost, f"the peer's rows: {lost}")
-    expect("queue: fill, backend threads, queues 8, A GPU4.00 µscuda1.00 µs0.25 ×" in lost, f"queues: {lost}")
+    expect("3 rows." in lost and "size 4096, A GPU0.80 ×5.00 µs4.00 µscub" in lost, f"the peer's rows: {lost}")
+    expect("queue: fill, backend threads, queues 8, A GPU0.25 ×4.00 µs1.00 µscuda" in lost, f"queues: {lost}")
     expect("2.00 × the peer" in words and "cublasxt" in words, "the fastest cuBLASXt is davit's peer")
     expect("10.0 GB/s2.00 × cuda" in words and "empty target, backend threads, queues 8, omp7.00 µs" in words, "rates are compared, others are shown")
 
