@@ -3,7 +3,7 @@
  *
  * GPU, 'T' (tmp_j = a_j · x, y = sum of tmp_j a_j): one pass over A where a column fits on a multiprocessor,
  * m <= 12288 doubles or 24576 floats: the kernel of atax_pass.inc. 'N': one pass where a row fits on the
- * multiprocessors of a cluster, n <= 12288, on devices that have clusters, if the columns begin at multiples of 16
+ * multiprocessors of a cluster, n <= 24576, on devices that have clusters, if the columns begin at multiples of 16
  * bytes: the kernel of atax_panel.inc. Both leave several sums of y, which a second kernel adds in a fixed order
  * (atax.inc); it is launched while the first one ends. Everything else: two products, which read A twice. Other
  * devices: two products by davit's own regions.
@@ -36,7 +36,7 @@ enum {
   KEPT_OF_4 = 2,
   PANEL_THREADS = 512,
   WARP_COLUMNS = 32 * CELLS,
-  MAX_CLUSTER = 8,
+  MAX_CLUSTER = 16,
   /* both */
   SUM_THREADS = 1024, /* of a team of the second kernel: 32 elements of y by 32 shares of the teams */
   SUM_SHARES = SUM_THREADS / 32,

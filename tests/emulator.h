@@ -33,7 +33,7 @@ static inline void dvt_no_body(int first, ...) {
   (void)first;
 }
 
-enum { EMULATOR_THREADS = 1024, EMULATOR_STACK = 1 << 16, EMULATOR_CLUSTER = 8, EMULATOR_COPIES = 64 };
+enum { EMULATOR_THREADS = 1024, EMULATOR_STACK = 1 << 16, EMULATOR_CLUSTER = 16, EMULATOR_COPIES = 64 };
 
 /* A cluster: its teams' memories, and where the threads of the host that run them meet. */
 typedef struct emulator_cluster {

@@ -165,7 +165,7 @@ CASE(test_panels) {
 /* What the library's two products compute: more columns than a cluster holds, columns that do not begin at
  * multiples of 16 bytes, warps that would be mostly empty, longer columns than a team holds. */
 CASE(test_products) {
-  static const atax_case cases[] = {{DAVIT_FLOAT, 'N', 20, 12289, .launches = 0},
+  static const atax_case cases[] = {{DAVIT_FLOAT, 'N', 20, 24577, .launches = 0},
                                     {DAVIT_DOUBLE, 'N', 21, 100, .launches = 0},
                                     {DAVIT_DOUBLE, 'N', 20, 100, .shift = 1, .launches = 0},
                                     {DAVIT_DOUBLE, 'N', 20, 47, .launches = 0},

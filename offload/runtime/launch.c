@@ -165,11 +165,15 @@ davit_status dvt_launch_grid(dvt_kernel *kernel, dvt_stream *stream, const dvt_g
 
 davit_status dvt_launch_clusters(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid,
                                  int *clusters) {
+  enum { ANY_DEVICE = 8 }; /* teams of a cluster that all devices with clusters have */
   const void *handle;
   *clusters = 0;
   DVT_TRY(prepare(kernel, stream, grid->shared_bytes, &handle));
   if (!has_clusters(stream))
     return DAVIT_SUCCESS;
+  if (grid->cluster > ANY_DEVICE)
+    DVT_TRY(dvt_cuda_status(cudaFuncSetAttribute(handle, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                            kernel->function));
   const dvt_grid one = {.teams = grid->cluster,
                         .threads = grid->threads,
                         .shared_bytes = grid->shared_bytes,

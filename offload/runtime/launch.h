@@ -115,7 +115,7 @@ davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int th
                                   int *teams);
 
 /* Clusters of that shape that run at once on all of the stream's device; 0 where it has none or they do not
- * fit. `grid->teams` is not read. */
+ * fit. `grid->teams` is not read. Called before clusters of more than eight teams are launched. */
 davit_status dvt_launch_clusters(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid, int *clusters);
 
 /* The most team memory that a team on the stream's device may have, static and dynamic. */
