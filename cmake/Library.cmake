@@ -34,9 +34,10 @@ foreach(name align_stream align_wave atax closest_pair covariance detect_stream 
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS ${DAVIT_BARE_COMPILE})
 endforeach()
 # Alignment's kernels keep a row of columns in registers. With at most 128 registers a thread, each of a
-# multiprocessor's schedulers has room for four warps. By itself ptxas takes a few more, and there is room for three.
+# multiprocessor's schedulers has room for four warps. By itself ptxas takes a few more, and there is room for three. With more, a team of atax's
+# 512 threads would not run at all.
 if(DAVIT_WITH_CUDA)
-  foreach(name align_stream align_wave detect_stream)
+  foreach(name align_stream align_wave atax detect_stream)
     set_property(SOURCE offload/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Xcuda-ptxas -maxrregcount=128)
   endforeach()
 endif()

@@ -2,9 +2,11 @@
 /* y = opᵀ(A) (op(A) x) on a device: 4 m n flops over m n elements of A.
  *
  * GPU, 'T' (tmp_j = a_j · x, y = sum of tmp_j a_j): one pass over A where a column fits on a multiprocessor,
- * m <= 12288 doubles or 24576 floats: the kernel of atax_pass.inc, and one that adds the teams' sums of y in
- * a fixed order (atax.inc). Longer columns, and 'N', whose tmp needs whole rows, which lie across all
- * columns: two products, which read A twice. Other devices: two products by davit's own regions.
+ * m <= 12288 doubles or 24576 floats: the kernel of atax_pass.inc. 'N': one pass where a row fits on the
+ * multiprocessors of a cluster, n <= 24576, on devices that have clusters, if the columns begin at multiples of 16
+ * bytes: the kernel of atax_panel.inc. Both leave several sums of y, which a second kernel adds in a fixed order
+ * (atax.inc); it is launched while the first one ends. Everything else: two products, which read A twice. Other
+ * devices: two products by davit's own regions.
  *
  * CPU: 'T': ABREAST columns are multiplied by x and, while they are in the L2 cache, added to y: one pass
  * over A. 'N': the same for panels of rows. They fit the L2 cache where A is narrow enough for runs of
@@ -24,8 +26,18 @@
 #include "src/base/cpu.h"
 
 enum {
+  /* 'T' */
   HELD = 12, /* pieces of 16 bytes that a thread has in registers, and as many in flight */
-  MAX_THREADS = 512,
+  COLUMN_THREADS = 512,
+  /* 'N' */
+  CELL_BYTES = 128, /* of a column that a thread has at a time */
+  CELLS = 3,        /* of a thread, */
+  KEPT_OF_8 = 1,    /* of which registers hold so many */
+  KEPT_OF_4 = 2,
+  PANEL_THREADS = 512,
+  WARP_COLUMNS = 32 * CELLS,
+  MAX_CLUSTER = 16,
+  /* both */
   SUM_THREADS = 1024, /* of a team of the second kernel: 32 elements of y by 32 shares of the teams */
   SUM_SHARES = SUM_THREADS / 32,
   /* CPU */
@@ -70,6 +82,9 @@ static inline int opaque(int value) {
 #include "offload/each_floating.inc"
 #undef COLUMNS
 
+#define EACH "offload/atax_panel.inc"
+#include "offload/each_floating.inc"
+
 #define EACH "offload/atax.inc"
 #include "offload/each_floating.inc"
 
@@ -78,15 +93,20 @@ static inline int opaque(int value) {
 static dvt_kernel passes[2][SHAPES] = {
     {DVT_KERNEL(float_atax_pass_1), DVT_KERNEL(float_atax_pass_4), DVT_KERNEL(float_atax_pass_12)},
     {DVT_KERNEL(double_atax_pass_1), DVT_KERNEL(double_atax_pass_4), DVT_KERNEL(double_atax_pass_12)}};
+static dvt_kernel panels[2] = {DVT_KERNEL(float_atax_panels), DVT_KERNEL(double_atax_panels)};
 static dvt_kernel sums[2] = {DVT_KERNEL(float_atax_sums), DVT_KERNEL(double_atax_sums)};
 
-/* A launch of the one-pass kernel. */
+/* A launch of a one-pass kernel. */
 typedef struct plan {
   dvt_kernel *kernel;
-  int threads, teams;
-  size_t team_bytes;
-  int64_t pitch; /* elements of a team's sums: the column and what of the threads' pieces lies beyond it */
+  dvt_grid grid;
+  int64_t count, pitch; /* of the sums of y that it leaves, and elements of each, unused ones included */
+  int across, pieces;   /* 'N': warps side by side, and pieces of rows in a panel */
 } plan;
+
+static bool aligned(const dvt_atax *g) {
+  return ((uintptr_t)g->a | (uintptr_t)g->lda * davit_type_bytes(g->type)) % 16 == 0;
+}
 
 /* The shape that keeps most of A in flight: useful bytes of a team over its threads. -1: no shape fits. */
 static int choose(const dvt_atax *g, int *threads) {
@@ -94,8 +114,8 @@ static int choose(const dvt_atax *g, int *threads) {
   int64_t best = 0;
   int chosen = -1;
   for (int k = 0; k < SHAPES; k++)
-    for (int t = 32; t <= MAX_THREADS; t *= 2) {
-      const int64_t worth = shapes[k].columns * g->m * MAX_THREADS / t;
+    for (int t = 32; t <= COLUMN_THREADS; t *= 2) {
+      const int64_t worth = shapes[k].columns * g->m * COLUMN_THREADS / t;
       if (g->m <= t * shapes[k].slots * piece && worth > best) {
         best = worth;
         chosen = k;
@@ -105,51 +125,89 @@ static int choose(const dvt_atax *g, int *threads) {
   return chosen;
 }
 
-/* Whether a column fits a team. Its memory is for the group that comes, x if registers do not hold it, and two
+/* 'T': whether a column fits a team. Its memory is for the group that comes, x if registers do not hold it, and two
  * sets of the warps' sums. */
 static bool shape_plan(const dvt_atax *g, plan *p) {
   const size_t element = davit_type_bytes(g->type);
-  const int k = g->trans == 'T' ? choose(g, &p->threads) : -1;
+  int threads = 0;
+  const int k = choose(g, &threads);
   if (k < 0)
     return false;
   const shape s = shapes[k];
   p->kernel = &passes[g->type == DAVIT_DOUBLE][k];
-  p->pitch = p->threads * s.slots * (16 / (int64_t)element);
-  p->team_bytes = (size_t)(HELD + (s.columns == 1 ? s.slots : 0)) * 16 * (size_t)p->threads +
-                  2 * (size_t)s.columns * (size_t)(p->threads / 32) * element;
-  p->teams = (int)dvt_at_most(INT32_MAX, dvt_divide_up(g->n, s.columns));
+  p->pitch = threads * s.slots * (16 / (int64_t)element);
+  p->grid =
+      (dvt_grid){.teams = dvt_divide_up(g->n, s.columns),
+                 .threads = threads,
+                 .dependent = true,
+                 .shared_bytes = (size_t)(HELD + (s.columns == 1 ? s.slots : 0)) * 16 * (size_t)threads +
+                                 2 * (size_t)s.columns * (size_t)(threads / 32) * element};
   return true;
 }
 
-/* Whether one pass is possible: a column fits, and the device has the team memory. */
-static bool make_plan(const dvt_site *site, const dvt_atax *g, plan *p) {
+/* 'T': whether a column fits, and the device has the team memory. */
+static bool plan_columns(const dvt_site *site, const dvt_atax *g, plan *p) {
   int residents;
-  if (!shape_plan(g, p) ||
-      dvt_launch_residents(p->kernel, site->stream, p->threads, p->team_bytes, &residents) != DAVIT_SUCCESS)
+  if (!shape_plan(g, p) || dvt_launch_residents(p->kernel, site->stream, p->grid.threads,
+                                                p->grid.shared_bytes, &residents) != DAVIT_SUCCESS)
     return false;
-  p->teams = (int)dvt_at_most(p->teams, residents);
+  p->grid.teams = dvt_at_most(p->grid.teams, residents);
   if (g->teams > 0)
-    p->teams = (int)dvt_at_most(p->teams, g->teams);
+    p->grid.teams = dvt_at_most(p->grid.teams, g->teams);
+  p->count = p->grid.teams;
   return true;
 }
 
 davit_status dvt_atax_fit(dvt_stream *stream, const dvt_atax *g, dvt_kernel_fit *fit) {
   plan p;
-  return shape_plan(g, &p)
-             ? dvt_launch_fit_of(p.kernel, stream, p.threads, p.team_bytes, fit)
+  return g->trans == 'T' && shape_plan(g, &p)
+             ? dvt_launch_fit_of(p.kernel, stream, p.grid.threads, p.grid.shared_bytes, fit)
              : davit_fail(DAVIT_UNSUPPORTED, "atax: no team holds a column of %lld", (long long)g->m);
 }
 
+/* 'N': whether a cluster holds all columns, and the device has clusters of that size. Where warps would be more
+ * than half empty, two products are faster. */
+static bool plan_panels(const dvt_site *site, const dvt_atax *g, plan *p) {
+  enum { WARPS = PANEL_THREADS / 32 };
+  const size_t element = davit_type_bytes(g->type);
+  const int64_t across = dvt_divide_up(g->n, WARP_COLUMNS);
+  const int64_t cluster = dvt_divide_up(across, WARPS);
+  int clusters;
+  if (cluster > MAX_CLUSTER || 2 * g->n < across * WARP_COLUMNS || !aligned(g))
+    return false;
+  p->kernel = &panels[g->type == DAVIT_DOUBLE];
+  p->across = (int)across;
+  p->pieces = cluster == 1 ? WARPS / (int)across : 1;
+  p->grid = (dvt_grid){.threads = PANEL_THREADS,
+                       .dependent = true,
+                       .shared_bytes = WARPS * CELLS * 32 * CELL_BYTES,
+                       .cluster = (int)cluster};
+  if (dvt_launch_clusters(p->kernel, site->stream, &p->grid, &clusters) != DAVIT_SUCCESS || clusters == 0)
+    return false;
+  const int64_t rows = p->pieces * (CELL_BYTES / (int64_t)element),
+                taken = dvt_at_most(clusters, dvt_divide_up(g->m, rows));
+  p->grid.teams = taken * cluster;
+  p->count = taken * p->pieces;
+  p->pitch = dvt_divide_up(g->n, 32) * 32;
+  return true;
+}
+
+/* One pass over A, which leaves sums of y, and a kernel that adds them. */
+/* One pass over A, which leaves sums of y, and a kernel that adds them. */
 static davit_status one_pass(const dvt_site *site, const dvt_atax *g, const plan *p) {
   const size_t element = davit_type_bytes(g->type);
-  const bool aligned = ((uintptr_t)g->a | (uintptr_t)g->lda * element) % 16 == 0;
+  const int64_t length = dvt_atax_outer(g);
+  const dvt_grid adding = {.teams = dvt_divide_up(length, 32), .threads = SUM_THREADS, .dependent = true};
   void *y;
-  DVT_TRY(site->workspace(site, (size_t)p->teams * (size_t)p->pitch * element, &y));
-  DVT_TRY(
-      dvt_launch(p->kernel, site->stream, p->teams, p->threads, p->team_bytes,
-                 DVT_ARGUMENTS(g->a, g->lda, g->x, g->tmp, y, p->pitch, g->m, g->n, p->threads, aligned)));
-  return dvt_launch(&sums[g->type == DAVIT_DOUBLE], site->stream, dvt_divide_up(g->m, 32), SUM_THREADS, 0,
-                    DVT_ARGUMENTS(y, g->y, g->m, p->pitch, p->teams, g->add));
+  DVT_TRY(site->workspace(site, (size_t)p->count * (size_t)p->pitch * element, &y));
+  DVT_TRY(g->trans == 'T' ? dvt_launch_grid(p->kernel, site->stream, &p->grid,
+                                            DVT_ARGUMENTS(g->a, g->lda, g->x, g->tmp, y, p->pitch, g->m, g->n,
+                                                          p->grid.threads, aligned(g)))
+                          : dvt_launch_grid(p->kernel, site->stream, &p->grid,
+                                            DVT_ARGUMENTS(g->a, g->lda, g->x, g->tmp, y, p->pitch, g->m, g->n,
+                                                          p->across, p->pieces)));
+  return dvt_launch_grid(&sums[g->type == DAVIT_DOUBLE], site->stream, &adding,
+                         DVT_ARGUMENTS(y, g->y, length, p->pitch, p->count, g->add));
 }
 
 /* tmp = op(A) x and y = opᵀ(A) tmp, or y += …, in the form that fits the site. */
@@ -169,8 +227,11 @@ static davit_status two_products(const dvt_site *site, const dvt_atax *g) {
 }
 
 davit_status dvt_atax_device(const dvt_site *site, const void *atax) {
-  plan p;
-  return site->stream && make_plan(site, atax, &p) ? one_pass(site, atax, &p) : two_products(site, atax);
+  const dvt_atax *g = atax;
+  plan p = {0};
+  const bool planned =
+      site->stream && (g->trans == 'T' ? plan_columns(site, g, &p) : plan_panels(site, g, &p));
+  return planned ? one_pass(site, g, &p) : two_products(site, g);
 }
 
 /* ---- CPU ---- */

@@ -18,7 +18,7 @@ typedef struct dvt_atax {
   const void *x;
   void *tmp, *y; /* tmp may be NULL */
   bool add;      /* to what y holds */
-  int64_t teams; /* of the one-pass kernel, at most; 0: as many as run at once */
+  int64_t teams; /* of the one-pass kernel of 'T', at most; 0: as many as run at once */
 } dvt_atax;
 
 /* The lengths of tmp, and of x and y. */

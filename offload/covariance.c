@@ -36,7 +36,8 @@ enum {
 
 /* Shares of the observations, where variables are rows. */
 static int64_t share_count(const dvt_covariance *g) {
-  int64_t wanted = (g->teams > 0 ? g->teams : WANTED_TEAMS) / dvt_at_least(dvt_divide_up(g->cols, 32), 1);
+  const int64_t cols = g->all_cols ? g->all_cols : g->cols;
+  const int64_t wanted = (g->teams > 0 ? g->teams : WANTED_TEAMS) / dvt_at_least(dvt_divide_up(cols, 32), 1);
   return dvt_at_least(dvt_at_most(dvt_at_most(wanted, MAX_SHARES), dvt_divide_up(g->rows, 4 * GROUPS)), 1);
 }
 

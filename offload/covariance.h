@@ -25,7 +25,8 @@ typedef struct dvt_covariance {
   davit_covariance_form triangle;
   void *s;
   int64_t lds;
-  int64_t teams; /* of a GPU, that share the centring where variables are rows; 0: davit's own choice */
+  int64_t teams;    /* of a GPU, that share the centring where variables are rows; 0: davit's own choice */
+  int64_t all_cols; /* of the data that these are columns of, which the order of sums depends on; 0: cols */
 } dvt_covariance;
 
 /* Centring of op(D) into centred, which may be D, and mean; neither is NULL. Needs scratch. */

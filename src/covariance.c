@@ -213,12 +213,16 @@ davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char tr
 
 /* Three phases with a synchronisation after each, as D may be centred in place while other devices read it:
  * all devices fetch D; they centre it; they compute panels of columns of S, dealt in turn, each on one of
- * PANEL_LANES lanes. Devices that share the host's memory share the centred data as well. */
-enum { PANEL_LANES = 2, MIN_PANEL = 64, MAX_PANEL = 1024 };
+ * PANEL_LANES lanes. Devices that share the host's memory share the centred data as well.
+ *
+ * One device that has to fetch D does all three at once. A lane of its own fetches and centres D by blocks of
+ * columns, the last ones first: the panel of S below the diagonal of a block needs that block and those behind it
+ * alone. Panels are computed, and go home, while earlier columns are on their way. */
+enum { PANEL_LANES = 2, FETCH_LANE = PANEL_LANES, LANES, MIN_PANEL = 64, MAX_PANEL = 1024, BLOCKS = 8 };
 
 typedef struct member {
   int device;
-  dvt_lane *lane[PANEL_LANES];
+  dvt_lane *lane[LANES];                         /* NULL: not needed */
   dvt_covariance g;                              /* the data as this device has it */
   bool centres;                                  /* it does, and nobody else for it */
   void *own[3];                                  /* memory: data, mean, scratch of centring */
@@ -228,6 +232,7 @@ typedef struct member {
 typedef struct covariance_run {
   const dvt_covariance *g;
   int count;
+  bool streams;  /* one device does all three at once */
   int64_t width; /* of a panel */
   member member[DVT_MAX_DEVICES];
 } covariance_run;
@@ -293,12 +298,11 @@ static davit_status copy_block(dvt_lane *lane, void *to, int64_t ld_to, const vo
 }
 
 /* Copies D to where it is centred in place, if the device does not reach it as it lies. */
-static davit_status fetch_data(member *m) {
-  dvt_covariance *g = &m->g;
+static davit_status fetch_data(member *m, dvt_covariance *g, dvt_lane *lane) {
   if (!m->centres || !g->d || reaches(m->device, g->d))
     return DAVIT_SUCCESS;
-  DVT_TRY(copy_block(m->lane[0], g->centred, g->ldc, g->d, g->ldd, height(g), breadth(g),
-                     davit_type_bytes(g->type)));
+  DVT_TRY(
+      copy_block(lane, g->centred, g->ldc, g->d, g->ldd, height(g), breadth(g), davit_type_bytes(g->type)));
   g->d = g->centred;
   g->ldd = g->ldc;
   return DAVIT_SUCCESS;
@@ -320,9 +324,9 @@ static const dvt_operation centring_operation = {.name = "covariance: centring",
                                                  .host = run_centring,
                                                  .region = run_centring};
 
-static davit_status centre(member *m) {
-  centring c = {m->g, m->own[2]};
-  return m->centres ? dvt_operation_submit(m->lane[0], &centring_operation, &c, 0) : DAVIT_SUCCESS;
+static davit_status centre(member *m, const dvt_covariance *g, dvt_lane *lane) {
+  centring c = {*g, m->own[2]};
+  return m->centres ? dvt_operation_submit(lane, &centring_operation, &c, 0) : DAVIT_SUCCESS;
 }
 
 /* The first device's means and centred data, to where the caller wants them and no device has left them. */
@@ -429,31 +433,79 @@ static davit_status synchronize(covariance_run *r) {
   return dvt_lanes_synchronize(lanes, count);
 }
 
-static davit_status run_all(covariance_run *r) {
+/* The `index`-th panel that is computed, with columns from `begin` on. */
+static davit_status submit_panel(covariance_run *r, int64_t index, int64_t begin) {
   const dvt_covariance *g = r->g;
+  member *m = &r->member[index % r->count];
+  const int lane = (int)(index / r->count % PANEL_LANES);
+  panel p = {.g = m->g, .begin = begin, .end = dvt_at_most(begin + r->width, g->cols)};
+  return g->triangle == DAVIT_COVARIANCE_PACKED ? packed_panel(r, m, lane, &p) : full_panel(r, m, lane, &p);
+}
+
+static davit_status run_phases(covariance_run *r) {
   for (int i = 0; i < r->count; i++)
-    DVT_TRY(place_data(r, i));
-  for (int i = 0; i < r->count; i++)
-    DVT_TRY(fetch_data(&r->member[i]));
+    DVT_TRY(fetch_data(&r->member[i], &r->member[i].g, r->member[i].lane[0]));
   DVT_TRY(synchronize(r));
   for (int i = 0; i < r->count; i++)
-    DVT_TRY(centre(&r->member[i]));
+    DVT_TRY(centre(&r->member[i], &r->member[i].g, r->member[i].lane[0]));
   DVT_TRY(synchronize(r));
   int64_t index = 0;
-  for (int64_t begin = 0; begin < g->cols; begin += r->width, index++) {
-    member *m = &r->member[index % r->count];
-    int lane = (int)(index / r->count % PANEL_LANES);
-    panel p = {.g = m->g, .begin = begin, .end = begin + r->width < g->cols ? begin + r->width : g->cols};
-    DVT_TRY(g->triangle == DAVIT_COVARIANCE_PACKED ? packed_panel(r, m, lane, &p)
-                                                   : full_panel(r, m, lane, &p));
+  for (int64_t begin = 0; begin < r->g->cols; begin += r->width, index++)
+    DVT_TRY(submit_panel(r, index, begin));
+  return DAVIT_SUCCESS;
+}
+
+/* Columns [begin, end) of the member's data. */
+static dvt_covariance part_of(const dvt_covariance *g, int64_t begin, int64_t end) {
+  const size_t element = davit_type_bytes(g->type);
+  const size_t step = g->trans == 'N' ? (size_t)g->ldd : 1,
+               centred_step = g->trans == 'N' ? (size_t)g->ldc : 1;
+  dvt_covariance part = *g;
+  part.all_cols = g->cols;
+  part.cols = end - begin;
+  part.d = (const char *)g->d + (size_t)begin * step * element;
+  part.centred = (char *)g->centred + (size_t)begin * centred_step * element;
+  part.mean = (char *)g->mean + (size_t)begin * element;
+  return part;
+}
+
+/* Fetches and centres a block; the lanes of the panels wait for it. */
+static davit_status stream_block(covariance_run *r, int64_t begin) {
+  member *m = &r->member[0];
+  dvt_lane *lane = m->lane[FETCH_LANE];
+  dvt_covariance block = part_of(&m->g, begin, dvt_at_most(begin + r->width, r->g->cols));
+  dvt_record *record;
+  DVT_TRY(fetch_data(m, &block, lane));
+  DVT_TRY(centre(m, &block, lane));
+  DVT_TRY(dvt_lane_record(lane, false, &record));
+  davit_status status = DAVIT_SUCCESS;
+  for (int k = 0; k < PANEL_LANES && status == DAVIT_SUCCESS; k++)
+    status = dvt_lane_wait(m->lane[k], record);
+  dvt_record_drop(record);
+  return status;
+}
+
+static davit_status run_stream(covariance_run *r) {
+  const int64_t blocks = dvt_divide_up(r->g->cols, r->width);
+  for (int64_t index = 0; index < blocks; index++) {
+    const int64_t begin = (blocks - 1 - index) * r->width;
+    DVT_TRY(stream_block(r, begin));
+    DVT_TRY(submit_panel(r, index, begin));
   }
+  return DAVIT_SUCCESS;
+}
+
+static davit_status run_all(covariance_run *r) {
+  for (int i = 0; i < r->count; i++)
+    DVT_TRY(place_data(r, i));
+  DVT_TRY(r->streams ? run_stream(r) : run_phases(r));
   return send_data(r);
 }
 
 static davit_status open(covariance_run *r, const int *devices) {
   for (int i = 0; i < r->count; i++) {
     r->member[i].device = devices[i];
-    for (int k = 0; k < PANEL_LANES; k++)
+    for (int k = 0; k < (r->streams ? LANES : PANEL_LANES); k++)
       DVT_TRY(dvt_lane_open(devices[i], &r->member[i].lane[k]));
   }
   return DAVIT_SUCCESS;
@@ -464,7 +516,7 @@ static davit_status close(covariance_run *r, davit_status status) {
   dvt_error first = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&first, status);
   for (int i = 0; i < r->count; i++)
-    for (int k = 0; k < PANEL_LANES; k++)
+    for (int k = 0; k < LANES; k++)
       if (r->member[i].lane[k])
         dvt_error_keep(&first, dvt_lane_close(r->member[i].lane[k]));
   for (int i = 0; i < r->count; i++) {
@@ -479,15 +531,15 @@ static davit_status close(covariance_run *r, davit_status status) {
   return dvt_error_report(&first);
 }
 
-/* Wide enough for the products to be fast, and several for each device, as the first are the longest. One
- * device that reaches S takes it in one. */
-static int64_t panel_width(const dvt_covariance *g, const int *devices, int count) {
-  if (count == 1 && g->s && reaches(devices[0], g->s) && g->triangle == DAVIT_COVARIANCE_FULL)
+/* Wide enough for the products to be fast, and several for each device, as the first are the longest, or as many
+ * as keep the link busy. One device that reaches D and S takes S in one. */
+static int64_t panel_width(const covariance_run *r, const int *devices) {
+  const dvt_covariance *g = r->g;
+  if (r->count == 1 && !r->streams && g->s && reaches(devices[0], g->s) &&
+      g->triangle == DAVIT_COVARIANCE_FULL)
     return g->cols;
-  const int64_t width = g->cols / (4 * count) / MIN_PANEL * MIN_PANEL, usual = width < MIN_PANEL ? MIN_PANEL
-                                                                               : width < MAX_PANEL
-                                                                                   ? width
-                                                                                   : MAX_PANEL;
+  const int64_t width = g->cols / (r->streams ? BLOCKS : 4 * r->count) / MIN_PANEL * MIN_PANEL,
+                usual = dvt_at_most(dvt_at_least(width, MIN_PANEL), MAX_PANEL);
   return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL, usual), g->cols);
 }
 
@@ -501,7 +553,8 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
   if (cols == 0)
     return DAVIT_SUCCESS;
   g.teams = teams_on(chosen[0]);
-  covariance_run r = {.g = &g, .count = count, .width = panel_width(&g, chosen, count)};
+  covariance_run r = {.g = &g, .count = count, .streams = count == 1 && g.d && !reaches(chosen[0], g.d)};
+  r.width = panel_width(&r, chosen);
   davit_status status = open(&r, chosen);
   return close(&r, status == DAVIT_SUCCESS ? run_all(&r) : status);
 }

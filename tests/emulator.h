@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,23 +33,45 @@ static inline void dvt_no_body(int first, ...) {
   (void)first;
 }
 
-enum { EMULATOR_THREADS = 512, EMULATOR_STACK = 1 << 16 };
+enum { EMULATOR_THREADS = 1024, EMULATOR_STACK = 1 << 16, EMULATOR_CLUSTER = 16, EMULATOR_COPIES = 64 };
+
+/* A cluster: its teams' memories, and where the threads of the host that run them meet. */
+typedef struct emulator_cluster {
+  char *memory[EMULATOR_CLUSTER];
+  int teams;
+  pthread_barrier_t barrier;
+} emulator_cluster;
+
+/* A thread's copies on their way. */
+typedef struct emulator_copies {
+  struct emulator_copy {
+    char *to;
+    const char *from;
+    int bytes, size, group;
+  } copy[EMULATOR_COPIES];
+  int count, group;
+} emulator_copies;
 
 /* The team that runs on this thread of the host. */
 static _Thread_local struct emulator {
   int thread, threads, team, teams, arrived, running;
+  int cluster_team, cluster_arrived, cluster_met;
   bool over[EMULATOR_THREADS];
   uint32_t posted[2][EMULATOR_THREADS];
-  int shuffles[EMULATOR_THREADS], barriers[EMULATOR_THREADS];
+  int shuffles[EMULATOR_THREADS], barriers[EMULATOR_THREADS], cluster_barriers[EMULATOR_THREADS];
+  emulator_copies *copies;
+  emulator_cluster *cluster;
   ucontext_t scheduler, *context;
   char *stacks;
   void (*body)(void *argument);
   void *argument;
 } emulator;
 
-static bool emulator_descending; /* the last thread has the first turn */
+static bool emulator_descending;  /* the last thread has the first turn */
+static bool emulator_eager;       /* copies are done when they begin, not when they are waited for */
+static atomic_int emulator_waits; /* of threads for the kernel in front */
 
-static char dvt_team_memory[1 << 18] __attribute__((aligned(16)));
+static _Thread_local char dvt_team_memory[1 << 18] __attribute__((aligned(16)));
 
 DVT_INLINE int dvt_thread(void) {
   return emulator.thread;
@@ -105,6 +128,98 @@ DVT_INLINE void dvt_barrier(void) {
   while (emulator.arrived < wanted)
     emulator_pass();
 }
+
+/* ---- clusters ---- */
+
+DVT_INLINE int dvt_cluster_team(void) {
+  return emulator.cluster_team;
+}
+
+DVT_INLINE int dvt_cluster_teams(void) {
+  return emulator.cluster ? emulator.cluster->teams : 1;
+}
+
+/* The last thread of a team meets the other teams; meanwhile the host's thread sleeps. */
+DVT_INLINE void dvt_barrier_cluster(void) {
+  if (!emulator.cluster) {
+    dvt_barrier();
+    return;
+  }
+  const int wanted = ++emulator.cluster_barriers[emulator.thread];
+  if (++emulator.cluster_arrived == wanted * emulator.threads) {
+    pthread_barrier_wait(&emulator.cluster->barrier);
+    emulator.cluster_met++;
+  }
+  while (emulator.cluster_met < wanted)
+    emulator_pass();
+}
+
+/* Variables of the team lie as far from its memory in every team. */
+DVT_INLINE void dvt_store_in_team(void *at, int team, const void *value, int bytes) {
+  memcpy(emulator.cluster->memory[team] + ((char *)at - dvt_team_memory), value, (size_t)bytes);
+}
+
+/* ---- dependent launches ---- */
+
+DVT_INLINE void dvt_wait_for_earlier(void) {
+  atomic_fetch_add(&emulator_waits, 1);
+}
+
+DVT_INLINE void dvt_start_later(void) {
+}
+
+/* ---- copies to team memory ---- */
+
+static void emulator_copy(const struct emulator_copy *copy) {
+  memset(copy->to, 0, (size_t)copy->size);
+  memcpy(copy->to, copy->from, (size_t)copy->bytes);
+}
+
+static void emulator_begin_copy(void *to, const void *from, int bytes, int size) {
+  emulator_copies *c = &emulator.copies[emulator.thread];
+  const struct emulator_copy copy = {to, from, bytes, size, c->group};
+  if ((uintptr_t)to % (uintptr_t)size || bytes < 0 || bytes > size || c->count == EMULATOR_COPIES ||
+      (bytes > 0 && (uintptr_t)from % (uintptr_t)size))
+    abort();
+  if (emulator_eager && bytes > 0)
+    emulator_copy(&copy);
+  else
+    c->copy[c->count++] = copy;
+}
+
+/* Of groups before `group`. */
+static void emulator_end_copies(int group) {
+  emulator_copies *c = &emulator.copies[emulator.thread];
+  int left = 0;
+  for (int i = 0; i < c->count; i++)
+    if (c->copy[i].group < group)
+      emulator_copy(&c->copy[i]);
+    else
+      c->copy[left++] = c->copy[i];
+  c->count = left;
+}
+
+DVT_INLINE void dvt_copy_16(void *to, const void *from, int bytes) {
+  emulator_begin_copy(to, from, bytes, 16);
+}
+
+DVT_INLINE void dvt_copy_element(void *to, const void *from, int bytes, bool wide) {
+  emulator_begin_copy(to, from, bytes, wide ? 8 : 4);
+}
+
+DVT_INLINE void dvt_copies_end(void) {
+  emulator.copies[emulator.thread].group++;
+}
+
+DVT_INLINE void dvt_copies_done(void) {
+  emulator_end_copies(INT32_MAX);
+}
+
+DVT_INLINE void dvt_copies_done_but_2(void) {
+  emulator_end_copies(emulator.copies[emulator.thread].group - 2);
+}
+
+/* ---- memory ---- */
 
 DVT_INLINE void dvt_load_constant_16(const void *at, void *value) {
   memcpy(value, at, 16);
@@ -176,7 +291,7 @@ static void emulator_start(void) {
 
 static void emulator_begin(int t) {
   emulator.over[t] = false;
-  emulator.shuffles[t] = emulator.barriers[t] = 0;
+  emulator.shuffles[t] = emulator.barriers[t] = emulator.cluster_barriers[t] = 0;
   getcontext(&emulator.context[t]);
   emulator.context[t].uc_stack.ss_sp = emulator.stacks + (size_t)t * EMULATOR_STACK;
   emulator.context[t].uc_stack.ss_size = EMULATOR_STACK;
@@ -186,17 +301,32 @@ static void emulator_begin(int t) {
 
 typedef struct emulator_team {
   int team, teams, threads;
+  emulator_cluster *cluster; /* NULL: the team is by itself */
   void (*body)(void *argument);
   void *argument;
 } emulator_team;
+
+/* The team's place in its cluster, whose teams reach its memory once all have joined. */
+static void emulator_join(const emulator_team *t) {
+  emulator_cluster *c = t->cluster;
+  emulator.cluster = c;
+  emulator.cluster_team = c ? t->team % c->teams : 0;
+  memset(dvt_team_memory, 0x7b, sizeof dvt_team_memory);
+  if (!c)
+    return;
+  c->memory[emulator.cluster_team] = dvt_team_memory;
+  pthread_barrier_wait(&c->barrier);
+}
 
 static void *emulator_run_team(void *team) {
   const emulator_team *t = team;
   emulator.team = t->team, emulator.teams = t->teams;
   emulator.running = emulator.threads = t->threads;
   emulator.body = t->body, emulator.argument = t->argument;
-  emulator.arrived = 0;
+  emulator.arrived = emulator.cluster_arrived = emulator.cluster_met = 0;
   emulator.stacks = malloc((size_t)t->threads * EMULATOR_STACK);
+  emulator.copies = calloc((size_t)t->threads, sizeof *emulator.copies);
+  emulator_join(t);
   emulator.context = malloc((size_t)t->threads * sizeof *emulator.context);
   for (int i = 0; i < t->threads; i++)
     emulator_begin(i);
@@ -209,6 +339,7 @@ static void *emulator_run_team(void *team) {
       }
     }
   free(emulator.stacks);
+  free(emulator.copies);
   free(emulator.context);
   return NULL;
 }
@@ -216,32 +347,49 @@ static void *emulator_run_team(void *team) {
 /* Runs the body in every thread of every team, one team after the other; team memory holds rubbish at first.
  */
 static inline void emulator_run(int teams, int threads, void (*body)(void *argument), void *argument) {
-  for (int team = 0; team < teams; team++) {
-    memset(dvt_team_memory, 0x7b, sizeof dvt_team_memory);
-    emulator_run_team(&(emulator_team){team, teams, threads, body, argument});
-  }
+  for (int team = 0; team < teams; team++)
+    emulator_run_team(&(emulator_team){team, teams, threads, NULL, body, argument});
 }
 
-/* Runs all teams at the same time, as kernels need them whose teams wait for each other. They have no dynamic
- * team memory. */
-static inline void emulator_run_together(int teams, int threads, void (*body)(void *argument),
-                                         void *argument) {
-  emulator_team *team = malloc((size_t)teams * sizeof *team);
-  pthread_t *thread = malloc((size_t)teams * sizeof *thread);
-  for (int t = 0; t < teams; t++) {
-    team[t] = (emulator_team){t, teams, threads, body, argument};
+/* Runs `count` teams from `first` at the same time, each on a thread. */
+static void emulator_run_some(int first, int count, const emulator_team *like) {
+  emulator_team *team = malloc((size_t)count * sizeof *team);
+  pthread_t *thread = malloc((size_t)count * sizeof *thread);
+  for (int t = 0; t < count; t++) {
+    team[t] = *like;
+    team[t].team = first + t;
     if (pthread_create(&thread[t], NULL, emulator_run_team, &team[t]))
       abort();
   }
-  for (int t = 0; t < teams; t++)
+  for (int t = 0; t < count; t++)
     pthread_join(thread[t], NULL);
   free(team);
   free(thread);
 }
 
+/* Runs all teams at the same time, as kernels need them whose teams wait for each other. */
+static inline void emulator_run_together(int teams, int threads, void (*body)(void *argument),
+                                         void *argument) {
+  emulator_run_some(0, teams, &(emulator_team){0, teams, threads, NULL, body, argument});
+}
+
+/* Runs clusters of `size` teams, one after the other. */
+static inline void emulator_run_clusters(int teams, int size, int threads, void (*body)(void *argument),
+                                         void *argument) {
+  for (int first = 0; first < teams; first += size) {
+    emulator_cluster cluster = {.teams = size};
+    if (pthread_barrier_init(&cluster.barrier, NULL, (unsigned)size))
+      abort();
+    emulator_run_some(first, size, &(emulator_team){0, teams, threads, &cluster, body, argument});
+    pthread_barrier_destroy(&cluster.barrier);
+  }
+}
+
 /* ---- launches ---- */
 
 #define dvt_launch emulated_launch
+#define dvt_launch_grid emulated_launch_grid
+#define dvt_launch_clusters emulated_launch_clusters
 #define dvt_launch_residents emulated_launch_residents
 #define dvt_launch_team_bytes emulated_launch_team_bytes
 #define dvt_stream_copy emulated_stream_copy
@@ -269,18 +417,26 @@ static inline double emulator_double(const dvt_argument *argument) {
   return value;
 }
 
-davit_status emulated_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
-                             size_t shared_bytes, const dvt_argument *arguments, int count) {
+davit_status emulated_launch_grid(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid,
+                                  const dvt_argument *arguments, int count) {
   (void)stream, (void)count;
   const emulator_kernel *found = emulator_kernels;
+  void *argument = (void *)(uintptr_t)arguments;
   while (strcmp(found->function, kernel->function))
     found++;
-  if (threads > EMULATOR_THREADS || threads % 32 || shared_bytes > sizeof dvt_team_memory)
+  if (grid->threads > EMULATOR_THREADS || grid->threads % 32 || grid->shared_bytes > sizeof dvt_team_memory ||
+      grid->cluster > EMULATOR_CLUSTER || (grid->cluster > 0 && grid->teams % grid->cluster))
     abort();
   if (emulator_launches++ == emulator_fails_at)
     return davit_fail(DAVIT_DEVICE_ERROR, "%s is refused", kernel->function);
   emulator_busy = true;
-  emulator_run((int)teams, threads, found->body, (void *)(uintptr_t)arguments);
+  emulator_waits = 0;
+  if (grid->cluster > 0)
+    emulator_run_clusters((int)grid->teams, grid->cluster, grid->threads, found->body, argument);
+  else
+    emulator_run((int)grid->teams, grid->threads, found->body, argument);
+  if (grid->dependent && emulator_waits != grid->teams * grid->threads)
+    abort(); /* such a kernel would read what is not there yet */
   return DAVIT_SUCCESS;
 }
 
@@ -315,6 +471,15 @@ davit_status emulated_launch_residents(dvt_kernel *kernel, dvt_stream *stream, i
                                        size_t shared_bytes, int *teams) {
   (void)kernel, (void)stream, (void)threads, (void)shared_bytes;
   *teams = 3;
+  return DAVIT_SUCCESS;
+}
+
+static int emulator_clusters = 2; /* that run at once */
+
+davit_status emulated_launch_clusters(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid,
+                                      int *clusters) {
+  (void)kernel, (void)stream, (void)grid;
+  *clusters = emulator_clusters;
   return DAVIT_SUCCESS;
 }
 

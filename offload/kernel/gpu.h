@@ -189,6 +189,16 @@ DVT_INLINE void dvt_copy_element(DVT_TEAM void *to, const void *from, int bytes,
 DVT_INLINE void dvt_copies_done(void) {
   __asm__ volatile("cp.async.wait_all;" ::: "memory");
 }
+
+/* Ends a group of the thread's copies; one may be empty. */
+DVT_INLINE void dvt_copies_end(void) {
+  __asm__ volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Waits for all of the thread's groups but the newest two. */
+DVT_INLINE void dvt_copies_done_but_2(void) {
+  __asm__ volatile("cp.async.wait_group 2;" ::: "memory");
+}
 #else
 DVT_INLINE void dvt_copy_element(DVT_TEAM void *to, const void *from, int bytes, bool wide) {
   for (int i = 0; i < 1 + wide; i++)
@@ -201,6 +211,86 @@ DVT_INLINE void dvt_copy_16(DVT_TEAM void *to, const void *from, int bytes) {
 }
 
 DVT_INLINE void dvt_copies_done(void) {
+}
+
+DVT_INLINE void dvt_copies_end(void) {
+}
+
+DVT_INLINE void dvt_copies_done_but_2(void) {
+}
+#endif
+
+/* Clusters: teams with neighbouring numbers that run at the same time and reach each other's memory
+ * (dvt_launch_as()). Devices older than sm_90 have clusters of one team. The team's number in its cluster, and
+ * how many the cluster has; all threads of the cluster meet, and see each other's writes; a value of 4 or 8
+ * bytes goes to where another team has `at`. A team ends after the last access of others to its memory.
+ *
+ * Dependent launches (dvt_launch_as()): the kernel may begin before the one in front of it in the stream has
+ * ended. It calls dvt_wait_for_earlier() before it touches what others write or read. The kernel in front may
+ * call dvt_start_later() in each team as soon as a team more does no harm. */
+#if __CUDA_ARCH__ >= 900
+DVT_INLINE int dvt_cluster_team(void) {
+  int number;
+  __asm__("mov.u32 %0, %%cluster_ctarank;" : "=r"(number));
+  return number;
+}
+
+DVT_INLINE int dvt_cluster_teams(void) {
+  int count;
+  __asm__("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
+  return count;
+}
+
+DVT_INLINE void dvt_barrier_cluster(void) {
+  __asm__ volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
+                       : "memory");
+}
+
+DVT_INLINE void dvt_store_in_team(DVT_TEAM void *at, int team, const void *value, int bytes) {
+  uint32_t there, word;
+  uint64_t words;
+  __asm__("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"((uint32_t)(uintptr_t)at), "r"(team));
+  if (bytes == 8) {
+    __builtin_memcpy(&words, value, 8);
+    __asm__ volatile("st.shared::cluster.u64 [%0], %1;" ::"r"(there), "l"(words) : "memory");
+  } else {
+    __builtin_memcpy(&word, value, 4);
+    __asm__ volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(word) : "memory");
+  }
+}
+
+DVT_INLINE void dvt_wait_for_earlier(void) {
+  __asm__ volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+DVT_INLINE void dvt_start_later(void) {
+  __asm__ volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+#else
+DVT_INLINE int dvt_cluster_team(void) {
+  return 0;
+}
+
+DVT_INLINE int dvt_cluster_teams(void) {
+  return 1;
+}
+
+DVT_INLINE void dvt_barrier_cluster(void) {
+  dvt_barrier();
+}
+
+DVT_INLINE void dvt_store_in_team(DVT_TEAM void *at, int team, const void *value, int bytes) {
+  (void)team;
+  if (bytes == 8)
+    *(DVT_TEAM uint64_t *)at = *(const uint64_t *)value;
+  else
+    *(DVT_TEAM uint32_t *)at = *(const uint32_t *)value;
+}
+
+DVT_INLINE void dvt_wait_for_earlier(void) {
+}
+
+DVT_INLINE void dvt_start_later(void) {
 }
 #endif
 #else
@@ -284,6 +374,10 @@ DVT_INLINE void dvt_store_16(void *at, const void *value) {
 
 DVT_INLINE void dvt_pause(void) {
   __builtin_amdgcn_s_sleep(1);
+}
+
+/* Kernels follow each other. */
+DVT_INLINE void dvt_wait_for_earlier(void) {
 }
 #endif
 

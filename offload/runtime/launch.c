@@ -24,6 +24,7 @@
 typedef struct kernel_list {
   unsigned count;
   cudaKernel_t *kernels;
+  int architecture; /* that the image was compiled for: 90 is sm_90 */
 } kernel_list;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -41,7 +42,7 @@ static bool load(const unsigned char *image, kernel_list *list) {
       (kernels = dvt_allocate(count, sizeof *kernels)) != NULL &&
       dvt_cuda_ok(cudaLibraryEnumerateKernels(kernels, count, library)) &&
       dvt_cuda_ok(cudaFuncGetAttributes(&attributes, (const void *)kernels[0]))) {
-    *list = (kernel_list){count, kernels};
+    *list = (kernel_list){count, kernels, attributes.binaryVersion};
     return true;
   }
   free(kernels);
@@ -118,26 +119,68 @@ static davit_status prepare(dvt_kernel *kernel, dvt_stream *stream, size_t share
   return status;
 }
 
-davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
-                        size_t shared_bytes, const dvt_argument *arguments, int count) {
+/* Whether the code that the stream's device runs has clusters and dependent launches. The list does not change
+ * once a kernel of it was found. */
+static bool has_clusters(dvt_stream *stream) {
+  return lists[dvt_stream_ordinal(stream)].architecture >= 90;
+}
+
+/* What the grid asks for and the device's code has. */
+static cudaLaunchConfig_t configuration(dvt_stream *stream, const dvt_grid *grid,
+                                        cudaLaunchAttribute attributes[2]) {
+  cudaLaunchConfig_t c = {.gridDim = {(unsigned)grid->teams, 1, 1},
+                          .blockDim = {(unsigned)grid->threads, 1, 1},
+                          .dynamicSmemBytes = grid->shared_bytes,
+                          .stream = dvt_stream_native(stream),
+                          .attrs = attributes};
+  if (grid->cluster > 0)
+    attributes[c.numAttrs++] = (cudaLaunchAttribute){.id = cudaLaunchAttributeClusterDimension,
+                                                     .val.clusterDim = {(unsigned)grid->cluster, 1, 1}};
+  if (grid->dependent && has_clusters(stream))
+    attributes[c.numAttrs++] = (cudaLaunchAttribute){.id = cudaLaunchAttributeProgrammaticStreamSerialization,
+                                                     .val.programmaticStreamSerializationAllowed = 1};
+  return c;
+}
+
+davit_status dvt_launch_grid(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid,
+                             const dvt_argument *arguments, int count) {
   /* First comes a pointer that bare kernels do not read, last what the region captures for its clauses. */
   enum { CLAUSES = 4 };
   static const dvt_argument none = 0;
   const void *slots[1 + DVT_MAX_ARGUMENTS + CLAUSES];
-  if (teams < 1)
+  if (grid->teams < 1)
     return DAVIT_SUCCESS;
-  if (teams > INT32_MAX || count > DVT_MAX_ARGUMENTS)
+  if (grid->teams > INT32_MAX || count > DVT_MAX_ARGUMENTS)
     return davit_fail(DAVIT_INTERNAL_ERROR, "%s: too many teams or arguments", kernel->function);
   for (int i = 0; i < 1 + DVT_MAX_ARGUMENTS + CLAUSES; i++)
     slots[i] = i >= 1 && i <= count ? &arguments[i - 1] : &none;
   const void *handle;
-  davit_status status = prepare(kernel, stream, shared_bytes, &handle);
+  davit_status status = prepare(kernel, stream, grid->shared_bytes, &handle);
   if (status != DAVIT_SUCCESS)
     return status;
-  return dvt_cuda_status(cudaLaunchKernel(handle, (dim3){(unsigned)teams, 1, 1},
-                                          (dim3){(unsigned)threads, 1, 1}, (void **)slots, shared_bytes,
-                                          dvt_stream_native(stream)),
-                         kernel->function);
+  cudaLaunchAttribute attributes[2];
+  const cudaLaunchConfig_t configured = configuration(stream, grid, attributes);
+  return dvt_cuda_status(cudaLaunchKernelExC(&configured, handle, (void **)slots), kernel->function);
+}
+
+davit_status dvt_launch_clusters(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid,
+                                 int *clusters) {
+  enum { ANY_DEVICE = 8 }; /* teams of a cluster that all devices with clusters have */
+  const void *handle;
+  *clusters = 0;
+  DVT_TRY(prepare(kernel, stream, grid->shared_bytes, &handle));
+  if (!has_clusters(stream))
+    return DAVIT_SUCCESS;
+  if (grid->cluster > ANY_DEVICE)
+    DVT_TRY(dvt_cuda_status(cudaFuncSetAttribute(handle, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                            kernel->function));
+  const dvt_grid one = {.teams = grid->cluster,
+                        .threads = grid->threads,
+                        .shared_bytes = grid->shared_bytes,
+                        .cluster = grid->cluster};
+  cudaLaunchAttribute attributes[2];
+  const cudaLaunchConfig_t configured = configuration(stream, &one, attributes);
+  return dvt_cuda_status(cudaOccupancyMaxActiveClusters(clusters, handle, &configured), kernel->function);
 }
 
 davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
@@ -224,9 +267,15 @@ davit_status dvt_launch_fit(dvt_stream *stream, int index, int threads, size_t s
 
 #else
 
-davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
-                        size_t shared_bytes, const dvt_argument *arguments, int count) {
-  (void)stream, (void)teams, (void)threads, (void)shared_bytes, (void)arguments, (void)count;
+davit_status dvt_launch_grid(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid,
+                             const dvt_argument *arguments, int count) {
+  (void)stream, (void)grid, (void)arguments, (void)count;
+  return davit_fail(DAVIT_UNSUPPORTED, "%s: this build has no CUDA", kernel->function);
+}
+
+davit_status dvt_launch_clusters(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid,
+                                 int *clusters) {
+  (void)stream, (void)grid, (void)clusters;
   return davit_fail(DAVIT_UNSUPPORTED, "%s: this build has no CUDA", kernel->function);
 }
 

@@ -75,25 +75,48 @@ static inline dvt_argument dvt_argument_of_double(double value) {
 #define DVT_RESCAN_3(...) DVT_RESCAN_1(DVT_RESCAN_1(DVT_RESCAN_1(__VA_ARGS__)))
 #define DVT_RESCAN_1(...) __VA_ARGS__
 
-/* Enqueues `teams` teams of `threads` threads, each team with shared_bytes of dynamic team memory beyond the
- * static (the device may give more than 48 KiB). Reads `arguments` before it returns. */
-davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
-                        size_t shared_bytes, const dvt_argument *arguments, int count);
+/* The shape of a launch: teams, their threads, and each team's dynamic memory beyond the static (the device
+ * may give more than 48 KiB). */
+typedef struct dvt_grid {
+  int64_t teams;
+  int threads;
+  size_t shared_bytes;
+  int cluster;    /* teams of a cluster, which divide `teams`; 0: no clusters */
+  bool dependent; /* may begin before the kernel in front of it has ended: the kernel waits by itself */
+} dvt_grid;
+
+/* Enqueues the kernel. Reads `arguments` before it returns. */
+davit_status dvt_launch_grid(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid,
+                             const dvt_argument *arguments, int count);
+
+static inline davit_status dvt_launch(dvt_kernel *kernel, dvt_stream *stream, int64_t teams, int threads,
+                                      size_t shared_bytes, const dvt_argument *arguments, int count) {
+  return dvt_launch_grid(kernel, stream,
+                         &(dvt_grid){.teams = teams, .threads = threads, .shared_bytes = shared_bytes},
+                         arguments, count);
+}
 
 /* Runs a region where the site says: enqueued on the stream, or as the region. Returns the status if the
- * launch fails. */
-#define DVT_RUN(site, region, teams, threads, ...)                                                           \
+ * launch fails. DVT_RUN_DEPENDENT: for kernels that call dvt_wait_for_earlier() before anything else. */
+#define DVT_RUN(...) DVT_RUN_AS(false, __VA_ARGS__)
+#define DVT_RUN_DEPENDENT(...) DVT_RUN_AS(true, __VA_ARGS__)
+#define DVT_RUN_AS(depends, site, region, team_count, thread_count, ...)                                     \
   do {                                                                                                       \
     static dvt_kernel dvt_run_kernel = DVT_KERNEL(region);                                                   \
+    const dvt_grid dvt_run_grid = {.teams = team_count, .threads = thread_count, .dependent = depends};      \
     if ((site)->stream)                                                                                      \
-      DVT_TRY(dvt_launch(&dvt_run_kernel, (site)->stream, teams, threads, 0, DVT_ARGUMENTS(__VA_ARGS__)));   \
+      DVT_TRY(dvt_launch_grid(&dvt_run_kernel, (site)->stream, &dvt_run_grid, DVT_ARGUMENTS(__VA_ARGS__)));  \
     else                                                                                                     \
-      region((site)->device, (int)(teams), __VA_ARGS__);                                                     \
+      region((site)->device, (int)dvt_run_grid.teams, __VA_ARGS__);                                          \
   } while (0)
 
 /* Teams of that shape that run at once on all of the stream's device. */
 davit_status dvt_launch_residents(dvt_kernel *kernel, dvt_stream *stream, int threads, size_t shared_bytes,
                                   int *teams);
+
+/* Clusters of that shape that run at once on all of the stream's device; 0 where it has none or they do not
+ * fit. `grid->teams` is not read. Called before clusters of more than eight teams are launched. */
+davit_status dvt_launch_clusters(dvt_kernel *kernel, dvt_stream *stream, const dvt_grid *grid, int *clusters);
 
 /* The most team memory that a team on the stream's device may have, static and dynamic. */
 davit_status dvt_launch_team_bytes(dvt_stream *stream, size_t *bytes);

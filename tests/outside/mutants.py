@@ -239,6 +239,18 @@ MUTANTS = [
     Mutant("mpi-strip-of-pieces", "src/mpi/strip.c", "strip->first * right[i].inner", "strip->first", "mpi_matrix"),
     Mutant("mpi-exchange-not-unpacked", "src/mpi/redistribute.c", "move_all(e->grid, &e->receive, false);\n", "",
            "mpi_matrix"),
+    # ---- atax on clusters ----
+    Mutant("atax-sums-too-early", "offload/atax.inc", "  dvt_wait_for_earlier();\n", "", "atax_stream"),
+    Mutant("atax-row-past-end", "offload/atax_panel.inc", "row = 0; /*", "row = row; /*", "atax_stream"),
+    Mutant("atax-copies-not-waited-for", "offload/atax_panel.inc", "      dvt_copies_done_but_2();\n", "",
+           "atax_stream"),
+    Mutant("atax-cells-refilled-early", "offload/atax_panel.inc",
+           "      dvt_barrier_warp();\n      NAME(copy_cells)", "      NAME(copy_cells)", "atax_stream"),
+    Mutant("atax-one-place-for-sums", "offload/atax_panel.inc", "&teams[parity]", "&teams[0]", "atax_stream"),
+    Mutant("atax-no-cluster-barrier", "offload/atax_panel.inc", "  dvt_barrier_cluster();\n  sum = 0;", "  sum = 0;",
+           "atax_stream"),
+    Mutant("atax-no-empty-group", "offload/atax_panel.inc", "dvt_copies_end(); /* empty", "(void)c; /* empty",
+           "atax_stream"),
 ]
 
 

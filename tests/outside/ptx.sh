@@ -20,6 +20,7 @@ reduce dvt_[a-z0-9]*_[a-z]*_reduce_region(_few|_many)? shared load
 stencil (float|double)_stencil_wide_[0-9]* store
 stencil (float|double)_stencil_narrow_[0-9]*
 atax (float|double)_atax_pass_[0-9]* shared load store
+atax (float|double)_atax_panels shared load
 atax (float|double)_atax_sums shared
 covariance (float|double)_centre_columns_region shared
 covariance (float|double)_transpose_region shared
