@@ -134,8 +134,9 @@ static void fail_all(const row *r, const davit_mpi_options *options, int *failur
   CHECK(r->call(options));
   memcpy(right, r->result, r->length * sizeof *right);
   for (int kind = 0; kind < DVT_INJECTIONS; kind++)
-    for (int n = first; kind != DVT_INJECT_UNPACK &&
-                        fail(r, (dvt_injection)kind, n / stride % 2 * (ranks - 1), n, options, right);
+    for (int n = kind == DVT_INJECT_THREAD ? 1 : first;
+         kind != DVT_INJECT_UNPACK &&
+         fail(r, (dvt_injection)kind, n / stride % 2 * (ranks - 1), n, options, right);
          n += stride)
       failures[kind]++;
   if (me == 0)
