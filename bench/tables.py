@@ -288,13 +288,8 @@ QUEUE_BACKENDS = ("cuda", "openmp", "threads", "nowait")
 
 
 def queue_results(table):
-    """(names, rows) of all files of the newest day that have the table: a routine may be measured in parts."""
-    name, _ = results("queue-study", table)
-    names, rows = [], []
-    for path in sorted((ROOT / "bench/results").glob(f"{name[:10]}-queue-study*-h200.json")) if name else []:
-        found = [row for row in json.loads(path.read_text())["rows"] if row["table"] == table]
-        names += [path.name] if found else []
-        rows += found
+    """A routine may be measured in parts, sizes in any order."""
+    names, rows = results("queue-study", table)
     return names, sorted(rows, key=lambda row: row["n"])
 
 
@@ -304,7 +299,7 @@ def queue_block(table):
         names, rows = queue_results(table)
         if not rows:
             return f"No result has this table yet; `bench_queue_study --tables {table}` measures it."
-        return f"{queue_rates(rows)}\n\n(" + ", ".join(f"`bench/results/{name}`" for name in names) + ")"
+        return f"{queue_rates(rows)}\n\n{files(names)}"
     return block
 
 
