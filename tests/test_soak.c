@@ -5,8 +5,8 @@
 
 enum { TASKS = 20000, LANES = 16, KINDS = 7 };
 
-static const char *const kind_names[KINDS] = {"nowait region", "region", "host function", "copy to the host",
-                                              "copy to the device", "fill", "exchange"};
+static const char *const kind_names[KINDS] = {
+    "nowait region", "region", "host function", "copy to the host", "copy to the device", "fill", "exchange"};
 
 /* A lane has a word on its device and one on the host. */
 typedef struct lane {
@@ -24,7 +24,7 @@ typedef struct task {
 static davit_status as_task(const davit_region_site *site, void *argument) {
   const task *t = argument;
   uint64_t *x = t->own->x, c = t->constant;
-#pragma omp target nowait depend(inout : *site->order) device(site->device) is_device_ptr(x) firstprivate(c)
+#pragma omp target nowait depend(inout : *site->order) device(site -> device) is_device_ptr(x) firstprivate(c)
   *x = *x * 5 + c;
   return DAVIT_SUCCESS;
 }

@@ -40,8 +40,8 @@ _Static_assert(sizeof(hipblasStatus_t) == sizeof(int) && sizeof(hipblasOperation
 SAME_TYPE(hipblasCreate, hipblasStatus_t, hipblasHandle_t *);
 SAME_TYPE(hipblasSetStream, hipblasStatus_t, hipblasHandle_t, hipStream_t);
 SAME_TYPE(hipblasSetPointerMode, hipblasStatus_t, hipblasHandle_t, hipblasPointerMode_t);
-SAME_TYPE(hipblasDgemm, hipblasStatus_t, hipblasHandle_t, hipblasOperation_t, hipblasOperation_t, int, int, int,
-          const double *, const double *, int, const double *, int, const double *, double *, int);
+SAME_TYPE(hipblasDgemm, hipblasStatus_t, hipblasHandle_t, hipblasOperation_t, hipblasOperation_t, int, int,
+          int, const double *, const double *, int, const double *, int, const double *, double *, int);
 SAME_TYPE(hipblasDsyrk, hipblasStatus_t, hipblasHandle_t, hipblasFillMode_t, hipblasOperation_t, int, int,
           const double *, const double *, int, const double *, double *, int);
 SAME_TYPE(hipblasDgemv, hipblasStatus_t, hipblasHandle_t, hipblasOperation_t, int, int, const double *,
