@@ -6,6 +6,7 @@
 /* The source under test. */
 #define dvt_atax_device emulated_atax_device
 #define dvt_atax_host emulated_atax_host
+#define dvt_atax_fit emulated_atax_fit
 #define dvt_gemv_stream emulated_gemv_stream
 #include "offload/atax.c"
 #include "tests/elements.h"
