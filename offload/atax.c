@@ -3,10 +3,10 @@
  *
  * GPU, 'T' (tmp_j = a_j · x, y = sum of tmp_j a_j): one pass over A where a column fits on a multiprocessor,
  * m <= 12288 doubles or 24576 floats: the kernel of atax_pass.inc. 'N': one pass where a row fits on the
- * multiprocessors of a cluster, n <= 24576, on devices that have clusters, if the columns begin at multiples of 16
- * bytes: the kernel of atax_panel.inc. Both leave several sums of y, which a second kernel adds in a fixed order
- * (atax.inc); it is launched while the first one ends. Everything else: two products, which read A twice. Other
- * devices: two products by davit's own regions.
+ * multiprocessors of a cluster, n <= 24576, on devices that have clusters, if the columns begin at multiples
+ * of 16 bytes: the kernel of atax_panel.inc. Both leave several sums of y, which a second kernel adds in a
+ * fixed order (atax.inc); it is launched while the first one ends. Everything else: two products, which read
+ * A twice. Other devices: two products by davit's own regions.
  *
  * CPU: 'T': ABREAST columns are multiplied by x and, while they are in the L2 cache, added to y: one pass
  * over A. 'N': the same for panels of rows. They fit the L2 cache where A is narrow enough for runs of
@@ -125,8 +125,8 @@ static int choose(const dvt_atax *g, int *threads) {
   return chosen;
 }
 
-/* 'T': whether a column fits a team. Its memory is for the group that comes, x if registers do not hold it, and two
- * sets of the warps' sums. */
+/* 'T': whether a column fits a team. Its memory is for the group that comes, x if registers do not hold it,
+ * and two sets of the warps' sums. */
 static bool shape_plan(const dvt_atax *g, plan *p) {
   const size_t element = davit_type_bytes(g->type);
   int threads = 0;
@@ -165,8 +165,8 @@ davit_status dvt_atax_fit(dvt_stream *stream, const dvt_atax *g, dvt_kernel_fit 
              : davit_fail(DAVIT_UNSUPPORTED, "atax: no team holds a column of %lld", (long long)g->m);
 }
 
-/* 'N': whether a cluster holds all columns, and the device has clusters of that size. Where warps would be more
- * than half empty, two products are faster. */
+/* 'N': whether a cluster holds all columns, and the device has clusters of that size. Where warps would be
+ * more than half empty, two products are faster. */
 static bool plan_panels(const dvt_site *site, const dvt_atax *g, plan *p) {
   enum { WARPS = PANEL_THREADS / 32 };
   const size_t element = davit_type_bytes(g->type);

@@ -215,9 +215,9 @@ davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char tr
  * all devices fetch D; they centre it; they compute panels of columns of S, dealt in turn, each on one of
  * PANEL_LANES lanes. Devices that share the host's memory share the centred data as well.
  *
- * One device that has to fetch D does all three at once. A lane of its own fetches and centres D by blocks of
- * columns, the last ones first: the panel of S below the diagonal of a block needs that block and those behind it
- * alone. Panels are computed, and go home, while earlier columns are on their way. */
+ * One device that has to fetch D does all three at once. A lane of its own fetches and centres D by blocks
+ * of columns, the last ones first: the panel of S below the diagonal of a block needs that block and those
+ * behind it alone. Panels are computed, and go home, while earlier columns are on their way. */
 enum { PANEL_LANES = 2, FETCH_LANE = PANEL_LANES, LANES, MIN_PANEL = 64, MAX_PANEL = 1024, BLOCKS = 8 };
 
 typedef struct member {
@@ -531,8 +531,8 @@ static davit_status close(covariance_run *r, davit_status status) {
   return dvt_error_report(&first);
 }
 
-/* Wide enough for the products to be fast, and several for each device, as the first are the longest, or as many
- * as keep the link busy. One device that reaches D and S takes S in one. */
+/* Wide enough for the products to be fast, and several for each device, as the first are the longest, or as
+ * many as keep the link busy. One device that reaches D and S takes S in one. */
 static int64_t panel_width(const covariance_run *r, const int *devices) {
   const dvt_covariance *g = r->g;
   if (r->count == 1 && !r->streams && g->s && reaches(devices[0], g->s) &&

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atax's one-pass kernels on a GPU without one: offload/atax_pass.inc and atax_panel.inc thread by thread, in
- * clusters, and what launches them, against plain loops. The elements are small integers, so every order of the
- * sums gives the same numbers. */
+/* atax's one-pass kernels on a GPU without one: offload/atax_pass.inc and atax_panel.inc thread by thread,
+ * in clusters, and what launches them, against plain loops. The elements are small integers, so every order
+ * of the sums gives the same numbers. */
 #include "tests/emulator.h"
 /* The source under test. */
 #define dvt_atax_device emulated_atax_device
 #define dvt_atax_host emulated_atax_host
+#define dvt_atax_fit emulated_atax_fit
 #define dvt_gemv_stream emulated_gemv_stream
 #include "offload/atax.c"
 #include "tests/elements.h"
@@ -150,8 +151,8 @@ static void expect_all(const atax_case *cases, int count) {
   emulator_descending = emulator_eager = false;
 }
 
-/* One cluster of one team and many pieces, teams that have one piece, clusters of two, three and five teams; ends
- * within a chunk, a piece, a warp's columns. */
+/* One cluster of one team and many pieces, teams that have one piece, clusters of two, three and five teams;
+ * ends within a chunk, a piece, a warp's columns. */
 CASE(test_panels) {
   static const atax_case cases[] = {{.trans = 'N', .m = 1, .n = 60, .extra_ld = 3, .launches = 2},
                                     {.trans = 'N', .m = 600, .n = 70, .launches = 2},
@@ -183,8 +184,8 @@ CASE(test_columns) {
   expect_all(cases, COUNT(cases));
 }
 
-/* An infinity in x makes every element of y infinite or NaN as the definition has it: what lies past the end of A
- * adds nothing. */
+/* An infinity in x makes every element of y infinite or NaN as the definition has it: what lies past the end
+ * of A adds nothing. */
 CASE(test_infinity) {
   enum { M = 19, N = 50, LD = 20 };
   SCOPE;

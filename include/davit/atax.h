@@ -6,12 +6,11 @@
  * pass trans = 'T', m = n, n = m, lda = its row length. tmp may be NULL. y and tmp must overlap neither
  * each other nor A and x. m = 0 or n = 0 gives zeros. type is DAVIT_DOUBLE or DAVIT_FLOAT.
  *
- * A NaN in A or x makes all of y NaN.
- * Accuracy: each of the two products has the bound of a conventional one, length * eps * |op(A)| |x|.
- * Cost: 4 m n flops. An NVIDIA device reads A once for 'T' and columns of at most 12288 doubles (24576
- * floats), and from sm_90 on for 'N' and 48 to 24576 columns that begin at multiples of 16 bytes; else it reads A
- * twice. The CPU reads A once unless the matrix is wide; docs/atax.md. The same call on the same device gives the same bits. Thread safety: any
- * thread. */
+ * A NaN in A or x makes all of y NaN. Accuracy: each of the two products has the bound of a conventional
+ * one, length * eps * |op(A)| |x|. Cost: 4 m n flops. An NVIDIA device reads A once for 'T' and columns of
+ * at most 12288 doubles (24576 floats), and from sm_90 on for 'N' and 48 to 24576 columns that begin at
+ * multiples of 16 bytes; else it reads A twice. The CPU reads A once unless the matrix is wide;
+ * docs/atax.md. The same call on the same device gives the same bits. Thread safety: any thread. */
 #ifndef DAVIT_ATAX_H
 #define DAVIT_ATAX_H
 

@@ -221,11 +221,11 @@ DVT_INLINE void dvt_copies_done_but_2(void) {
 #endif
 
 /* Clusters: teams with neighbouring numbers that run at the same time and reach each other's memory
- * (dvt_launch_as()). Devices older than sm_90 have clusters of one team. The team's number in its cluster, and
- * how many the cluster has; all threads of the cluster meet, and see each other's writes; a value of 4 or 8
- * bytes goes to where another team has `at`. A team ends after the last access of others to its memory.
+ * (dvt_launch_grid()). Devices older than sm_90 have clusters of one team. The team's number in its cluster,
+ * and how many the cluster has; all threads of the cluster meet, and see each other's writes; a value of 4
+ * or 8 bytes goes to where another team has `at`. A team ends after the last access of others to its memory.
  *
- * Dependent launches (dvt_launch_as()): the kernel may begin before the one in front of it in the stream has
+ * Dependent launches (dvt_launch_grid()): the kernel may begin before the one in front of it in the stream has
  * ended. It calls dvt_wait_for_earlier() before it touches what others write or read. The kernel in front may
  * call dvt_start_later() in each team as soon as a team more does no harm. */
 #if __CUDA_ARCH__ >= 900

@@ -119,8 +119,8 @@ static davit_status prepare(dvt_kernel *kernel, dvt_stream *stream, size_t share
   return status;
 }
 
-/* Whether the code that the stream's device runs has clusters and dependent launches. The list does not change
- * once a kernel of it was found. */
+/* Whether the code that the stream's device runs has clusters and dependent launches. The list does not
+ * change once a kernel of it was found. */
 static bool has_clusters(dvt_stream *stream) {
   return lists[dvt_stream_ordinal(stream)].architecture >= 90;
 }
