@@ -8,8 +8,8 @@
 #include "offload/runtime/launch.h"
 #include "src/base/operator.h"
 
-/* Kernels of a reduction: with few, the usual number of, and many lines of a tile in flight; and with many, for
- * teams that share the tiles. */
+/* Kernels of a reduction: with few, the usual number of, and many lines of a tile in flight; and with
+ * many, for teams that share the tiles. */
 enum { DVT_REDUCE_FEW, DVT_REDUCE_USUAL, DVT_REDUCE_MANY, DVT_REDUCE_SHARES, DVT_REDUCE_KERNELS };
 
 typedef struct dvt_builtin_reduce {
@@ -31,8 +31,8 @@ typedef struct dvt_builtin_scan {
   int64_t tile;
 } dvt_builtin_scan;
 
-/* The number of the kernel with at most so many lines in flight (0: the usual one), for so many teams (0: one for each
- * tile). */
+/* The number of the kernel with at most so many lines in flight (0: the usual one), for so many teams (0:
+ * one for each tile). */
 static inline int dvt_reduce_kernel(int64_t teams, int64_t lines) {
   enum { USUAL = 4 };
   const int64_t wanted = lines > 0 ? lines : USUAL;

@@ -20,8 +20,8 @@
 #include "src/base/error.h"
 
 enum {
-  /* Threads of a team, which is only a number of warps launched together, and columns of b of a team: measured
-   * on an H200. `davit tune` may have found others. */
+  /* Threads of a team, which is only a number of warps launched together, and columns of b of a team:
+   * measured on an H200. `davit tune` may have found others. */
   THREADS = 128,
   MOST_THREADS = 512,
   COLUMNS = 8,
