@@ -357,12 +357,12 @@ def tuned(rows):
 
 def tune_block(machine):
     def block():
-        name, rows = results("tune", "searches", machine)
+        names, rows = results("tune", "searches", machine)
         if not rows:
             return f"No result has this table yet; `bench/tune.py` measures it on an {machine.upper()}."
         _, model_rows = results("tune", "model", machine)
         figures = results("tune", "figures", machine)[1]
-        text = f"{tuned(rows)}\n\n(`bench/results/{name}`)"
+        text = f"{tuned(rows)}\n\n{files(names)}"
         if figures:
             text += "\n\nFigures of gemm's model: " + ", ".join(f"`{row['parameter']}` {row['value']}" for row in figures) + "."
         for row in model_rows:

@@ -148,8 +148,8 @@ static davit_status make_profiles(dvt_stream *stream, const dvt_detect_task *t, 
                                   DETECT_THREADS));
 }
 
-/* Threads of a team: of few items as many as leave few lanes idle in the last round. Of many, what was fastest
- * on an H200, or what `davit tune` has found. */
+/* Threads of a team: of few items as many as leave few lanes idle in the last round. Of many, what was
+ * fastest on an H200, or what `davit tune` has found. */
 static int threads_for(const effect_shape *s, int64_t wanted, int64_t items) {
   if (!s->pairs || items * s->shape.lanes > 4 * DETECT_THREADS)
     return wanted > 0 ? (int)dvt_at_least(dvt_at_most(wanted, DETECT_THREADS) / 32, 1) * 32

@@ -8,8 +8,9 @@
 #include "offload/runtime/launch.h"
 #include "src/base/operator.h"
 
-/* Kernels of a reduction: with few, the usual number of, and many lines of a tile in flight. */
-enum { DVT_REDUCE_KERNELS = 3 };
+/* Kernels of a reduction: with few, the usual number of, and many lines of a tile in flight; and with
+ * many, for teams that share the tiles. */
+enum { DVT_REDUCE_FEW, DVT_REDUCE_USUAL, DVT_REDUCE_MANY, DVT_REDUCE_SHARES, DVT_REDUCE_KERNELS };
 
 typedef struct dvt_builtin_reduce {
   void (*task)(const davit_monoid_task *task);
@@ -30,11 +31,15 @@ typedef struct dvt_builtin_scan {
   int64_t tile;
 } dvt_builtin_scan;
 
-/* The kernel with at most so many lines in flight; 0: the usual one. */
-static inline dvt_kernel *dvt_reduce_kernel(const dvt_builtin_reduce *reduce, int64_t lines) {
+/* The number of the kernel with at most so many lines in flight (0: the usual one), for so many teams (0:
+ * one for each tile). */
+static inline int dvt_reduce_kernel(int64_t teams, int64_t lines) {
   enum { USUAL = 4 };
   const int64_t wanted = lines > 0 ? lines : USUAL;
-  return &reduce->kernels[wanted < USUAL ? 0 : wanted < 2 * USUAL ? 1 : 2];
+  return teams > 0            ? DVT_REDUCE_SHARES
+         : wanted < USUAL     ? DVT_REDUCE_FEW
+         : wanted < 2 * USUAL ? DVT_REDUCE_USUAL
+                              : DVT_REDUCE_MANY;
 }
 
 /* A kernel for prefix sums in another shape than the usual one (offload/scan_shapes.c). */

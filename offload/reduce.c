@@ -13,7 +13,8 @@
 #define KERNEL(OPERATOR, op, TYPE, type)                                                                     \
   static dvt_kernel dvt_##type##_##op##_kernels[] = {DVT_KERNEL(dvt_##type##_##op##_reduce_region_few),      \
                                                      DVT_KERNEL(dvt_##type##_##op##_reduce_region),          \
-                                                     DVT_KERNEL(dvt_##type##_##op##_reduce_region_many)};
+                                                     DVT_KERNEL(dvt_##type##_##op##_reduce_region_many),     \
+                                                     DVT_KERNEL(dvt_##type##_##op##_reduce_region_shares)};
 DVT_EACH_MONOID(KERNEL)
 
 #define ENTRY(OPERATOR, op, TYPE, type)                                                                      \

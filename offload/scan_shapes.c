@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels for prefix sums in other shapes than that of offload/scan.c, for `davit tune` to choose from: more or fewer
- * warps of a team, more or fewer rows that a warp keeps in registers. Sums alone, and not segmented ones, so that the
- * library does not grow fivefold. The tile, and with it the order of the additions, depends on the shape. */
+/* Kernels for prefix sums in other shapes than that of offload/scan.c, for `davit tune` to choose from:
+ * more or fewer warps of a team, more or fewer rows that a warp keeps in registers. Sums alone, and not
+ * segmented ones, so that the library does not grow fivefold. The tile, and with it the order of the
+ * additions, depends on the shape. */
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
 #include "offload/monoid.h"
@@ -29,7 +30,8 @@
 #define KERNELS(type)                                                                                        \
   KERNEL(type, 2, 8) KERNEL(type, 8, 8) KERNEL(type, 4, 4) KERNEL(type, 8, 4) KERNEL(type, 4, 16)
 KERNELS(float)
-KERNELS(double) KERNELS(int32) KERNELS(int64)
+KERNELS(double)
+KERNELS(int32) KERNELS(int64)
 
 #define SHAPE(type, warps, rows)                                                                             \
   {dvt_##type##_sum_##warps##_##rows##_threads, rows, dvt_##type##_sum_##warps##_##rows##_tile,              \

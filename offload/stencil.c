@@ -17,12 +17,13 @@
 #include "ref/stencil.h"
 #include "src/base/arithmetic.h"
 #include "src/base/cpu.h"
+#include "src/base/error.h"
 
 enum {
-  /* Threads of a team, which is only a number of warps launched together, and columns of b of a team: measured
-   * on an H200. `davit tune` may have found others. */
+  /* Threads of a team, which is only a number of warps launched together, and columns of b of a team:
+   * measured on an H200. `davit tune` may have found others. */
   THREADS = 128,
-  MOST_THREADS = 512, /* so many leave each 128 registers */
+  MOST_THREADS = 512,
   COLUMNS = 8,
   /* CPU */
   LINE = 64,
@@ -91,10 +92,22 @@ static bool is_wide(const dvt_stencil *s) {
          0;
 }
 
+/* Tuned threads may be more than the registers of this device, or of this type's kernel, allow. */
+static int fitting_threads(const dvt_site *site, const dvt_stencil *s) {
+  int threads = threads_of(s), residents;
+  dvt_kernel *kernel = variant_of(s)->kernel[s->type == DAVIT_DOUBLE][is_wide(s)];
+  while (threads > THREADS &&
+         dvt_launch_residents(kernel, site->stream, threads, 0, &residents) != DAVIT_SUCCESS) {
+    threads = (int)dvt_at_least(threads / 64, THREADS / 32) * 32;
+    dvt_error_clear();
+  }
+  return threads;
+}
+
 davit_status dvt_stencil_device(const dvt_site *site, const void *stencil) {
   const dvt_stencil *s = stencil;
   /* A region has as many threads as its text says. */
-  const int threads = site->stream ? threads_of(s) : MOST_THREADS;
+  const int threads = site->stream ? fitting_threads(site, s) : MOST_THREADS;
   return variant_of(s)->run[s->type == DAVIT_DOUBLE][is_wide(s)](site, s, threads);
 }
 

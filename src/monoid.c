@@ -158,8 +158,8 @@ static davit_status run_reduce_stream(const dvt_site *site, const void *argument
     return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, too many elements for one reduction", (long long)r->n);
   const int64_t tiles = tiles_of(r->n, monoid->reduce_tile),
                 teams = r->teams > 0 ? dvt_at_most(r->teams, tiles) : tiles;
-  DVT_TRY(dvt_launch(dvt_reduce_kernel(kernel, r->lines), site->stream, teams, kernel->threads, 0,
-                     DVT_ARGUMENTS(r->n, r->x, levels, counters, r->result, r->values)));
+  DVT_TRY(dvt_launch(&kernel->kernels[dvt_reduce_kernel(r->teams, r->lines)], site->stream, teams,
+                     kernel->threads, 0, DVT_ARGUMENTS(r->n, r->x, levels, counters, r->result, r->values)));
   if (r->values == 0)
     return DAVIT_SUCCESS;
   size_t bytes = (size_t)dvt_monoid_values(monoid, r->n, r->values) * monoid->bytes;
@@ -240,8 +240,12 @@ davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads)
 
 davit_status dvt_tree_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
   const dvt_builtin_reduce *sum = &dvt_builtin_reduces[DAVIT_SUM][DAVIT_DOUBLE];
-  return dvt_launch_fit_of(dvt_reduce_kernel(sum, dvt_tuned(device, DVT_TUNE_REDUCE_LINES, 0)), stream,
-                           sum->threads, 0, fit);
+  const int64_t teams = dvt_tuned(device, DVT_TUNE_REDUCE_TEAMS, 0),
+                lines = dvt_tuned(device, DVT_TUNE_REDUCE_LINES, 0);
+  DVT_TRY(dvt_launch_fit_of(&sum->kernels[dvt_reduce_kernel(teams, lines)], stream, sum->threads, 0, fit));
+  if (teams > 0 && lines > 0 && dvt_reduce_kernel(0, lines) != DVT_REDUCE_MANY)
+    fit->teams = 0; /* there is no such kernel */
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_reduce_values(const davit_monoid *monoid, int64_t count, const void *values, void *result) {

@@ -46,7 +46,8 @@ davit_status davit_queue_monoid_scan(davit_queue *queue, const davit_monoid *mon
   DVT_TRY(check(monoid, kind, n, x, flags, y));
   if (n == 0)
     return DAVIT_SUCCESS;
-  return dvt_scan_submit(lane, &(dvt_scan){.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y}, 0);
+  const dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
+  return dvt_scan_submit(lane, &scan, 0);
 }
 
 /* ---- streamed ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels of the capabilities take of a device, with the values that are tuned for it now: one function a
- * capability, for the elements and sizes that `davit tune` measures with. The stream is the device's. */
+/* What the kernels of the capabilities take of a device, with the values that are tuned for it now: one
+ * function a capability, for the elements and sizes that `davit tune` measures with. The stream is the
+ * device's. */
 #ifndef DAVIT_SRC_SHAPE_H
 #define DAVIT_SRC_SHAPE_H
 

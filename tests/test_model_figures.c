@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of gemm's model: that they follow from the times of simulated machines, that the model uses those in the
- * tuning table, that other figures lead to other choices, and that results keep their bits. Host-offload devices pose as
- * GPUs of another make (tests/CMakeLists.txt), which have figures of their own. */
+/* The figures of gemm's model: that they follow from the times of simulated machines, that the model uses
+ * those in the tuning table, that other figures lead to other choices, and that results keep their bits.
+ * Host-offload devices pose as GPUs of another make (tests/CMakeLists.txt), which have figures of their
+ * own. */
 #include "tests/support.h"
 
 #include "src/level3/figures.h"
@@ -258,8 +259,8 @@ static int devices_used(const double *a, const double *b, double *c) {
   return used;
 }
 
-/* Where all but the start of a second device takes no time, one device is chosen; where products take long, two. The
- * same figures give the same bits. */
+/* Where all but the start of a second device takes no time, one device is chosen; where products take
+ * long, two. The same figures give the same bits. */
 CASE(test_other_figures_other_choices) {
   double *a = kept(sizeof(double) * N * N), *b = kept(sizeof(double) * N * N),
          *c[3] = {kept(sizeof(double) * N * N), kept(sizeof(double) * N * N), kept(sizeof(double) * N * N)};
@@ -294,4 +295,9 @@ CASE(test_measuring) {
   assert_true(figure_named(DAVIT_HOST, "thread rate", &measured) > 1e6 && measured);
   assert_true(figure_named(DAVIT_HOST, "thread copy", &measured) > 1e6 && measured);
   CHECK(davit_tuning_clear());
+}
+
+int main(void) {
+  setenv("DAVIT_SIMULATE", "amd", 1);
+  return run_cases(NULL, NULL);
 }

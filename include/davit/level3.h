@@ -88,8 +88,8 @@ typedef struct davit_level3_figure {
   uint64_t reserved[2]; /* 0 */
 } davit_level3_figure;
 
-/* The figures that are in use for the device (DAVIT_HOST: those of the host, and of all devices together): writes
- * at most `capacity` (NULL allowed with capacity 0) and their full number to `count`. */
+/* The figures that are in use for the device (DAVIT_HOST: those of the host, and of all devices together):
+ * writes at most `capacity` (NULL allowed with capacity 0) and their full number to `count`. */
 DAVIT_API davit_status davit_level3_figures(int device, int capacity, davit_level3_figure *figures,
                                             int *count);
 
@@ -99,10 +99,10 @@ typedef struct davit_level3_measure_options {
   uint64_t reserved[4]; /* 0 */
 } davit_level3_measure_options;
 
-/* Measures the figures of the host and of the NVIDIA devices among these, one of each kind, and sets them in the
- * tuning table (davit/tuning.h); davit_tuning_save() writes them to a file. Takes some seconds, 2 GiB of each
- * device's memory and 1 GiB of the host's, and needs machines without other load. Calls that run meanwhile use the
- * old figures or the new ones. */
+/* Measures the figures of the host and of the NVIDIA devices among these, one of each kind, and sets them
+ * in the tuning table (davit/tuning.h); davit_tuning_save() writes them to a file. Takes some seconds, 2
+ * GiB of each device's memory and 1 GiB of the host's, and needs machines without other load. Calls that
+ * run meanwhile use the old figures or the new ones. */
 DAVIT_API davit_status davit_level3_measure(const davit_level3_measure_options *options);
 
 /* C = alpha op(A) op(B) + beta C. op(A) is m × k, op(B) k × n, C m × n; op is the matrix ('N'), its transpose

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit tune: measures which values of a capability's parameters are fastest on the devices of this machine,
- * and writes them to the tuning file. The search is in tune_search.c, what is measured in tune_work.c, the report
- * in tune_report.c; here are the values to try, the file, and the command. */
+/* davit tune: measures which values of a capability's parameters are fastest on the devices of this
+ * machine, and writes them to the tuning file. The search is in tune_search.c, what is measured in
+ * tune_work.c, the report in tune_report.c; here are the values to try, the file, and the command. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -155,6 +155,11 @@ static void choose_run_axes(const tuning *t, tune_run *r, unsigned devices) {
     find_range(r->capability->name, name, &least, &most);
     narrow_range(t, r, p, &least, &most);
     fill_axis(&axis, p->spacing, least, most);
+    if (axis.count > 1 && p->own_too) {
+      memmove(axis.value + 1, axis.value, (size_t)axis.count * sizeof *axis.value);
+      axis.value[0] = 0;
+      axis.count++;
+    }
     if (axis.count > 1)
       r->search.axis[r->search.axes++] = axis;
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of `davit tune` share: a search is of one capability, with data on the device or on the host. */
+/* What the parts of `davit tune` share: a search is of one capability, with data on the device or on the
+ * host. */
 #ifndef DAVIT_SRC_CLI_TUNE_H
 #define DAVIT_SRC_CLI_TUNE_H
 
@@ -28,6 +29,7 @@ typedef struct tune_parameter {
   unsigned devices;
   tune_spacing spacing;
   bool resident; /* teams of a multiprocessor: more than it holds at once are as many as it holds */
+  bool own_too;  /* with values of the others, this one's may be davit's own choice */
 } tune_parameter;
 
 /* Where the operands of a workload lie. */
@@ -39,7 +41,8 @@ typedef enum tune_place {
 
 typedef struct tuning tuning;
 
-/* One search. `size` and `other` are n of the workload that decides and of the one in which nothing may be lost. */
+/* One search. `size` and `other` are n of the workload that decides and of the one in which nothing may be
+ * lost. */
 typedef struct tune_capability {
   const char *name;
   const char *what; /* is measured */
@@ -99,16 +102,16 @@ struct tuning {
   int entry_count;
 };
 
-/* Makes the operands of the search t->now, and all else that it needs. tune_close() frees them, after a failure as
- * well. */
+/* Makes the operands of the search t->now, and all else that it needs. tune_close() frees them, after a
+ * failure as well. */
 davit_status tune_open(tuning *t);
 void tune_close(tuning *t);
 
 /* Runs a workload t->calls times, and stores the seconds of one. */
 davit_status tune_measure(tuning *t, int workload, double *seconds);
 
-/* Measures gemm's figures, compares products with them and without, and leaves them in the table if they do not
- * lose. */
+/* Measures gemm's figures, compares products with them and without, and leaves them in the table if they
+ * do not lose. */
 int tune_measure_figures(tuning *t);
 
 /* The report of all searches. */

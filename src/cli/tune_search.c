@@ -115,8 +115,8 @@ static void run_trial(halving *h, tune_trial *trial, int runs) {
   s->runs += runs;
 }
 
-/* Sorts the candidates by their times. All of a round have new ones, unless the budget ended it; then some may
- * have none. */
+/* Sorts the candidates by their times. All of a round have new ones, unless the budget ended it; then some
+ * may have none. */
 static void rank(halving *h) {
   const tune_trial *trial = h->search->trial;
   for (int i = 1; i < h->count; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A search for the fastest values of a few parameters by few measurements, which are noisy: successive halving.
+/* A search for the fastest values of a few parameters by few measurements, which are noisy: successive
+ * halving.
  *
  * Each parameter is an axis of values. The candidates are the library's own choice and all combinations of
  * values that fit the device; those that do not are never run. In each round every candidate that is left is
@@ -27,7 +28,8 @@ enum {
 
 typedef struct tune_axis {
   int count;
-  int64_t value[TUNE_MOST_VALUES]; /* ascending, greater than 0 */
+  int64_t value
+      [TUNE_MOST_VALUES]; /* ascending; 0 beside values of other axes: the library's own choice of this one */
 } tune_axis;
 
 typedef struct tune_trial {
@@ -71,8 +73,8 @@ typedef struct tune_search {
 /* 0, or what `measure` or `fits` returned. */
 int tune_search_run(tune_search *search);
 
-/* The last comparison alone, of the library's choice and these values, in all workloads. Stores whether the values
- * lose in one of them by more than the noise. */
+/* The last comparison alone, of the library's choice and these values, in all workloads. Stores whether
+ * the values lose in one of them by more than the noise. */
 int tune_search_compare(tune_search *search, const int64_t *values, bool *loses);
 
 #endif

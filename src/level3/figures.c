@@ -171,7 +171,7 @@ static void set(dvt_figures *f, dvt_tunable which, double value, double scale) {
 /* Bytes per second of many bytes, and seconds of a copy of few. */
 static davit_status measure_links(const dvt_meter *m, int index, bool peer, dvt_figures *f) {
   enum { COPIES = 64 };
-  const double bytes = 256 << 20, few = 4096, row = 2048, cols = 32768;
+  const double bytes = 256 << 20, few = 4096, row = 2048, cols = 8192;
   double latency, seconds, up;
   DVT_TRY(m->copy(m->state, index, DVT_METER_UP, few, 1, false, COPIES, &latency));
   DVT_TRY(m->copy(m->state, index, DVT_METER_UP, bytes, 1, false, 1, &seconds));
@@ -194,8 +194,8 @@ static davit_status measure_links(const dvt_meter *m, int index, bool peer, dvt_
   return DAVIT_SUCCESS;
 }
 
-/* dvt_model_product() turned round: from the times of a large product, of one with a small C, of one with a short k
- * and of a tiny one. Each figure needs the others, which change little after a few rounds. */
+/* dvt_model_product() turned round: from the times of a large product, of one with a small C, of one with
+ * a short k and of a tiny one. Each figure needs the others, which change little after a few rounds. */
 static davit_status measure_products(const dvt_meter *m, int index, dvt_figures *f) {
   enum { ROUNDS = 20 };
   const double n = m->most, side = n / 16, shallow = n / 64, tiny = 16;

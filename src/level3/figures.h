@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of the model (model.h) that are measured on a machine: how they lie in the tuning table, and how they
- * follow from a few times.
+/* The figures of the model (model.h) that are measured on a machine: how they lie in the tuning table, and
+ * how they follow from a few times.
  *
- * A figure of a device is kept for its kind; those of the host, and of what all devices share, for DAVIT_HOST. The
- * table holds whole numbers: MFLOP/s, MB/s, nanoseconds, bytes, elements. */
+ * A figure of a device is kept for its kind; those of the host, and of what all devices share, for
+ * DAVIT_HOST. The table holds whole numbers: MFLOP/s, MB/s, nanoseconds, bytes, elements. */
 #ifndef DAVIT_SRC_LEVEL3_FIGURES_H
 #define DAVIT_SRC_LEVEL3_FIGURES_H
 
@@ -12,8 +12,8 @@
 #include "src/level3/model.h"
 #include "src/runtime/tuning.h"
 
-/* What figures are measured with: the machine, or a test's. All functions store seconds. `index` is the device's
- * in the list of devices. */
+/* What figures are measured with: the machine, or a test's. All functions store seconds. `index` is the
+ * device's in the list of devices. */
 typedef enum dvt_meter_way {
   DVT_METER_UP,
   DVT_METER_DOWN,
@@ -29,8 +29,8 @@ typedef struct dvt_meter {
   /* One of many products m × n × k in a row with operands at hand, when the device is as warm as it gets. */
   davit_status (*product)(void *state, int index, davit_type type, double m, double n, double k,
                           double *seconds);
-  /* `copies` copies in a row of `cols` rows of so many bytes; BOTH: as many each way at once. `apart`: rows do not
-   * follow each other on the host. */
+  /* `copies` copies in a row of `cols` rows of so many bytes; BOTH: as many each way at once. `apart`:
+   * rows do not follow each other on the host. */
   davit_status (*copy)(void *state, int index, dvt_meter_way way, double row, double cols, bool apart,
                        int copies, double *seconds);
   davit_status (*copy_all)(void *state, double bytes, double *seconds); /* to each device at once */

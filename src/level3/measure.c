@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* davit_level3_measure(): the meter of a real machine. It uses what plans use: copies and products on streams of
- * the devices, the host's product by BLIS, and memcpy() on the host's threads. Everything is done once before it is
- * timed; times are the minimum of some, but for products, which are repeated until the device is warm. */
+/* davit_level3_measure(): the meter of a real machine. It uses what plans use: copies and products on
+ * streams of the devices, the host's product by BLIS, and memcpy() on the host's threads. Everything is
+ * done once before it is timed; times are the minimum of some, but for products, which are repeated until
+ * the device is warm. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -112,9 +113,10 @@ static davit_status wait_for(const bench *b, int index) {
 
 static davit_status copy(void *state, int index, dvt_meter_way way, double row, double cols, bool apart,
                          int copies, double *seconds) {
-  enum { MARGIN = 192 }; /* between rows that are apart: their distance is no multiple of 64 KiB */
+  enum { APART = 8, MARGIN = 192 }; /* as columns of a larger matrix are; no multiple of 64 KiB */
   bench *b = state;
-  const request r = {index, way, (size_t)row, (size_t)cols, (size_t)row + (apart ? MARGIN : 0), copies};
+  const size_t pitch = apart ? APART * (size_t)row + MARGIN : (size_t)row;
+  const request r = {index, way, (size_t)row, (size_t)cols, pitch, copies};
   *seconds = INFINITY;
   for (int i = 0; i <= TIMES; i++) {
     const double start = now();

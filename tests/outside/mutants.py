@@ -135,6 +135,17 @@ MUTANTS = [
            "a + k / 3 - 1 + (k % 3 - 1) * lda", "stencil"),
     Mutant("stencil-last-block", "offload/stencil_host.inc", "dvt_at_most(down.end - i, BLOCK)",
            "dvt_at_most(down.end - i - 1, BLOCK)", "stencil"),
+    Mutant("reduce-team-skips-tiles", "offload/kernel/tree.inc", "index += dvt_teams()",
+           "index += dvt_teams() + 1", "reduce_stream"),
+    # ---- tuning ----
+    Mutant("tune-believes-noise", "src/cli/tune_search.c", "SIGMAS = 3;", "SIGMAS = 0;", "tuning"),
+    Mutant("tune-loses-elsewhere", "src/cli/tune_search.c", "s->tuned = code == 0 && !beats(", "s->tuned = code == 0 || beats(",
+           "tuning"),
+    Mutant("tune-runs-what-does-not-fit", "src/cli/tune_search.c", "    if (fits)\n", "    if (fits || s->fits)\n", "tuning"),
+    Mutant("tune-keeps-the-slower-half", "src/cli/tune_search.c", "a->seconds <= b->seconds", "a->seconds >= b->seconds",
+           "tuning"),
+    Mutant("figures-are-not-read", "src/level3/figures.c", "    if (value > 0)\n", "    if (value < 0)\n", "model_figures"),
+    Mutant("figure-of-area", "src/level3/figures.c", "(1 + depth / n)) - 1), 1);", "(1 + depth / n))), 1);", "model_figures"),
     # ---- ref ----
     Mutant("gap-is-not-extended", "ref/cell.inc", "return LARGER(LONGER(gap, extend), opened);", "return opened;",
            "align"),
