@@ -125,7 +125,8 @@ def cells_of(line):
 
 
 def with_floor(row):
-    """The row with the share of the floor in its time, and shares of decisions."""
+    """The row with the share of the floor in its time, shares of decisions, and what it has of a peer."""
+    row = {**row, **{f"{key}_{inner}": value for key, part in row.items() if isinstance(part, dict) for inner, value in part.items()}}
     for unit in ("us", "ms"):
         if "of_floor" not in row and f"floor_{unit}" in row and row.get(f"median_{unit}"):
             row = {**row, "of_floor": row[f"floor_{unit}"] / row[f"median_{unit}"]}
