@@ -14,8 +14,8 @@
 #include "src/cli/frame/job.h"
 #include "src/cli/ranks.h"
 
-/* Ranks divide C into a grid of blocks, one each. A rank reads the rows of op(A) and the columns of op(B) that its
- * block needs, and multiplies them as one rank would. */
+/* Ranks divide C into a grid of blocks, one each. A rank reads the rows of op(A) and the columns of op(B)
+ * that its block needs, and multiplies them as one rank would. */
 typedef struct product {
   cli_job job;
   const char *a_path, *b_path, *c0_path;
@@ -36,7 +36,8 @@ typedef struct product {
 
 enum { STEP = 64 }; /* blocks begin at its multiples */
 
-/* The rows (dimension 0) or columns (1) of C from which on the blocks in row or column `at` of the grid reach. */
+/* The rows (dimension 0) or columns (1) of C from which on the blocks in row or column `at` of the grid
+ * reach. */
 static int64_t block_begin(const product *p, int dimension, int at) {
   return cli_part_begin(dimension ? p->all_n : p->all_m, STEP, at, p->grid[dimension]);
 }

@@ -11,8 +11,8 @@ import numpy as np
 sys.dont_write_bytecode = True
 from support import cases, davit, expect, main, put, refuse, run_json, save
 
-TYPES = ("c16", "c8", ">c16", ">c8")
-PLACES = ("all", "cpu", "host")
+TYPES = ("c16", ">c8")
+PLACES = ("all", "cpu")
 ALPHA, BETA = 1.5 - 2j, -0.5j
 
 
@@ -76,7 +76,7 @@ def test_reduce():
     functions = {"sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "norm": norm}
     shapes = (((40,), None), ((6, 5), None), ((6, 5), 0), ((6, 5), 1), ((3, 4, 5), 1), ((3, 4, 5), -1), ((1,), None),
               ((0,), None), ((2, 0), 1), ((0, 2), 1), ((), None))
-    for op, (shape, axis), order, dtype, place in cases(functions, shapes, "CF", TYPES, PLACES)[::4]:
+    for op, (shape, axis), order, dtype, place in cases(functions, shapes, "CF", TYPES, PLACES)[::3]:
         x = noise(rng, *shape, dtype=dtype)
         if x.size == 0 and op in ("mean", "var"):
             continue
