@@ -390,7 +390,7 @@ def queue_plot():
     """None without a result."""
     parts, panels = legend([(color, name) for name, color in QUEUE_COLORS.items()], 16, 49), 0
     for routine in tables.QUEUE_SOURCE:
-        rows = tables.queue_results(routine)[1]
+        rows = tables.results("queue-study", routine)[1]
         if rows:
             parts += queue_panel(routine, rows, panels * WIDTH, HEAD)
             panels += 1

@@ -287,25 +287,10 @@ QUEUE_SOURCE = {
 QUEUE_BACKENDS = ("cuda", "openmp", "threads", "nowait")
 
 
-def queue_results(table):
-    """A routine may be measured in parts, sizes in any order."""
-    names, rows = results("queue-study", table)
-    return names, sorted(rows, key=lambda row: row["n"])
-
-
-def queue_block(table):
-    """A line for each size and number of sub-queues."""
-    def block():
-        names, rows = queue_results(table)
-        if not rows:
-            return f"No result has this table yet; `bench_queue_study --tables {table}` measures it."
-        return f"{queue_rates(rows)}\n\n{files(names)}"
-    return block
-
-
 def queue_rates(rows):
+    """A line for each size and number of sub-queues."""
     lines = []
-    for n in in_order(row["n"] for row in rows):
+    for n in sorted({row["n"] for row in rows}):
         for subqueues in in_order(row["subqueues"] for row in rows):
             of = [pick(rows, n=n, subqueues=subqueues, backend=backend) for backend in QUEUE_BACKENDS]
             calls = [str(row["calls"]) for row in of if row and "calls" in row]
@@ -327,7 +312,7 @@ def queue_summary():
     lines, names = [], []
     mean = lambda values: f"{sum(values) / len(values):+.1f}" if values else ""
     for routine, source in QUEUE_SOURCE.items():
-        found, rows = queue_results(routine)
+        found, rows = results("queue-study", routine)
         names += found
         for subqueues, (threads, noise) in source.items():
             again = queue_ratios(rows, subqueues, "openmp again", "openmp")
@@ -427,9 +412,9 @@ TABLES = {
     "align-effects": made_from("align-study", "effects", align_effects),
     "align-programs-cpu": made_from("align-study", "programs", align_programs, "cpu"),
     "align-effects-cpu": made_from("align-study", "effects", align_effects, "cpu"),
-    "queue-dgemm": queue_block("dgemm"),
-    "queue-dgemv": queue_block("dgemv"),
-    "queue-daxpy": queue_block("daxpy"),
+    "queue-dgemm": made_from("queue-study", "dgemm", queue_rates),
+    "queue-dgemv": made_from("queue-study", "dgemv", queue_rates),
+    "queue-daxpy": made_from("queue-study", "daxpy", queue_rates),
     "queue-summary": queue_summary,
     "scaling-worlds": of_runs("cpu", worlds),
     "scaling-messages": of_runs("cpu", messages),
