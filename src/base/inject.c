@@ -9,9 +9,10 @@ void dvt_inject(dvt_injection kind, int n) {
   atomic_store(&remaining[kind], n);
 }
 
+/* Counts down to 0 and no further, also if several threads count. */
 bool dvt_injected(dvt_injection kind) {
-  const int left = atomic_load_explicit(&remaining[kind], memory_order_relaxed);
-  if (left <= 0)
-    return left == DVT_INJECT_ALWAYS;
-  return atomic_fetch_sub(&remaining[kind], 1) == 1;
+  int left = atomic_load_explicit(&remaining[kind], memory_order_relaxed);
+  while (left > 0 && !atomic_compare_exchange_weak(&remaining[kind], &left, left - 1)) {
+  }
+  return left == 1 || left == DVT_INJECT_ALWAYS;
 }
