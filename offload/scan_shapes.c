@@ -31,7 +31,8 @@
   KERNEL(type, 2, 8) KERNEL(type, 8, 8) KERNEL(type, 4, 4) KERNEL(type, 8, 4) KERNEL(type, 4, 16)
 KERNELS(float)
 KERNELS(double)
-KERNELS(int32) KERNELS(int64)
+KERNELS(int32)
+KERNELS(int64)
 
 #define SHAPE(type, warps, rows)                                                                             \
   {dvt_##type##_sum_##warps##_##rows##_threads, rows, dvt_##type##_sum_##warps##_##rows##_tile,              \
