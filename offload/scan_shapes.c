@@ -39,8 +39,8 @@ KERNELS(int64)
    &dvt_##type##_sum_##warps##_##rows##_kernel}
 #define SHAPES(type)                                                                                         \
   {SHAPE(type, 2, 8), SHAPE(type, 8, 8), SHAPE(type, 4, 4), SHAPE(type, 8, 4), SHAPE(type, 4, 16)}
-    const dvt_scan_shape dvt_sum_scan_shapes[DVT_MONOID_TYPES][DVT_SCAN_SHAPES] = {
-        [DAVIT_FLOAT] = SHAPES(float),
-        [DAVIT_DOUBLE] = SHAPES(double),
-        [DAVIT_INT32] = SHAPES(int32),
-        [DAVIT_INT64] = SHAPES(int64)};
+const dvt_scan_shape dvt_sum_scan_shapes[DVT_MONOID_TYPES][DVT_SCAN_SHAPES] = {[DAVIT_FLOAT] = SHAPES(float),
+                                                                               [DAVIT_DOUBLE] =
+                                                                                   SHAPES(double),
+                                                                               [DAVIT_INT32] = SHAPES(int32),
+                                                                               [DAVIT_INT64] = SHAPES(int64)};
