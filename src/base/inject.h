@@ -4,7 +4,6 @@
 #ifndef DAVIT_SRC_BASE_INJECT_H
 #define DAVIT_SRC_BASE_INJECT_H
 
-#include <limits.h>
 #include <stdbool.h>
 
 typedef enum dvt_injection {
@@ -18,7 +17,7 @@ typedef enum dvt_injection {
 } dvt_injection;
 
 /* The n-th (from 1) passage fails, once, or every one with DVT_INJECT_ALWAYS; 0 disarms. */
-enum { DVT_INJECT_ALWAYS = INT_MIN }; /* threads that pass at the same time may count a little below 0 */
+enum { DVT_INJECT_ALWAYS = -1 };
 void dvt_inject(dvt_injection kind, int n);
 
 /* True when this passage is to fail. */
