@@ -621,6 +621,8 @@ CASE(test_failures) {
   options_mode = OPTIONS_NULL;
   for (const row *r = rows; r < rows + row_count; r++) {
     static struct arena right;
+    if (!strcmp(r->name, "davit_level3_measure")) /* measures for seconds at each passage */
+      continue;
     const davit_status usual = perform(r, -1, 0);
     right = a;
     for (int kind = 0; kind < DVT_INJECTIONS; kind++)
