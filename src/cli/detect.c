@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ref/detect.h"
-#include "ref/ref.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/cli/detect_search.h"
@@ -135,54 +133,6 @@ static void next_block(detect_search *s) {
 
 /* ---- work ---- */
 
-static davit_detect_options options_of(const detect_search *s, const detect_group *g) {
-  davit_detect_options o = s->options;
-  o.window = g->window;
-  o.hop = g->hop;
-  o.block = dvt_at_most(o.block, g->window);
-  o.devices = s->job.devices.ids;
-  o.device_count = s->job.devices.count;
-  return o;
-}
-
-static davit_status by_reference(const detect_search *s, davit_detect_hit *detections) {
-  const davit_detect_options o = options_of(s, s->at);
-  return dvt_ref_detect(s->stream.width, s->count, s->block, s->at->count, s->patterns + s->at->first, &o,
-                        detections);
-}
-
-static davit_status work(void *state, cli_array *unused, bool reference) {
-  detect_search *s = state;
-  (void)unused;
-  detect_group *g = &s->groups[s->at - s->groups];
-  memset(s->found, 0, (size_t)(s->windows * g->count) * sizeof *s->found);
-  if (reference)
-    return by_reference(s, s->found);
-  if (!g->detector) {
-    const davit_detect_options o = options_of(s, g);
-    const davit_status status =
-        davit_detector_create(s->stream.width, g->count, s->patterns + g->first, &g->detector, &o);
-    if (status != DAVIT_SUCCESS)
-      return status;
-  }
-  return davit_detect(g->detector, s->count, s->block, s->found);
-}
-
-static void count_cells(detect_search *s) {
-  const detect_group *g = s->at;
-  const bool by_window = s->options.null == DAVIT_DETECT_NULL_WINDOW;
-  double effects = 0, frames = 0;
-  for (int e = 0; e < g->count; e++)
-    effects += (double)s->patterns[g->first + e].frames;
-  for (int64_t w = 0; w < s->windows; w++)
-    frames += (double)dvt_at_most(s->count - w * g->hop, g->window);
-  if (by_window)
-    frames *= (double)(s->options.permutations + 1);
-  else
-    frames += 2 * (double)s->count + (double)s->options.permutations * (double)g->window;
-  s->job.rate.amount += frames * effects;
-}
-
 static bool same(double a, double b) {
   return a <= b && a >= b;
 }
@@ -197,7 +147,7 @@ static bool alike(const davit_detect_hit *a, const davit_detect_hit *b) {
 static int check_block(detect_search *s) {
   if (!s->job.common.check)
     return CLI_OK;
-  const int code = cli_status(by_reference(s, s->right));
+  const int code = cli_status(detect_by_reference(s, s->right));
   if (code != CLI_OK)
     return code;
   for (int64_t i = 0; i < s->windows * s->at->count; i++)
@@ -248,18 +198,6 @@ static int begin_turn(detect_search *s, const detect_group *g, bool *mine) {
   return CLI_OK;
 }
 
-static void count_block(detect_search *s, const detect_group *g) {
-  const davit_detect_options o = options_of(s, g);
-  s->at = g;
-  s->windows = dvt_detect_windows(s->count, &o);
-}
-
-int detect_search_block(detect_search *s) {
-  count_block(s, s->at);
-  count_cells(s);
-  return cli_job_measure(&s->job);
-}
-
 static int search_windows(detect_search *s, const detect_group *g) {
   int code = detect_search_block(s);
   if (code == CLI_OK)
@@ -269,7 +207,7 @@ static int search_windows(detect_search *s, const detect_group *g) {
 
 static int search_group(detect_search *s, detect_group *g) {
   bool mine = true;
-  count_block(s, g);
+  detect_count_block(s, g);
   int code = begin_turn(s, g, &mine);
   if (code == CLI_OK)
     code = mine ? search_windows(s, g) : detect_rows_skip(&s->rows, s->windows * g->count);
@@ -668,7 +606,7 @@ const cli_command cli_command_detect = {
     .defaults = set_defaults,
     .read = load,
     .run = run,
-    .work = work,
+    .work = detect_work,
     .divides = divides,
     .gather = gather,
     .check = check,

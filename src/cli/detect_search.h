@@ -63,6 +63,13 @@ static inline davit_features_binning detect_binning(const detect_search *s, int6
   return s->any_binning && frame < DAVIT_FEATURES_FRAME ? DAVIT_FEATURES_BINNING_HARD : s->sound.binning;
 }
 
+/* The work of the command's row, on the block of detect_search_block(). */
+davit_status detect_work(void *state, cli_array *unused, bool reference);
+davit_status detect_by_reference(const detect_search *s, davit_detect_hit *detections);
+
+/* Takes the group for s->at, and counts its windows in s->count frames. */
+void detect_count_block(detect_search *s, const detect_group *g);
+
 /* Searches the effects of s->at in s->count frames from s->block on: s->found, s->windows rows for each. */
 int detect_search_block(detect_search *s);
 

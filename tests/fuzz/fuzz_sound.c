@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sounds. An input is a rate, how many samples are read at once, and a file. What is accepted as a file is
- * accepted from a pipe, with the same samples (what is read as it comes may end in another error); they are as many as the header states, whatever is read at
- * once; and they come back unchanged when they are written. */
+ * accepted from a pipe, with the same samples (what is read as it comes may end in another error); they are
+ * as many as the header states, whatever is read at once; and they come back unchanged when they are
+ * written. */
 #include <math.h>
 #include <sndfile.h>
 #include <stdlib.h>
