@@ -464,7 +464,8 @@ static dvt_covariance part_of(const dvt_covariance *g, int64_t begin, int64_t en
   part.all_cols = g->cols;
   part.cols = end - begin;
   part.d = (const char *)g->d + (size_t)begin * step * element;
-  part.centred = (char *)g->centred + (size_t)begin * centred_step * element;
+  if (g->centred)
+    part.centred = (char *)g->centred + (size_t)begin * centred_step * element;
   part.mean = (char *)g->mean + (size_t)begin * element;
   return part;
 }

@@ -101,10 +101,24 @@ PROBE(an_exit_handler_works) {
   exit(0);
 }
 
+/* Whether the main thread of the process has ended while others are left. */
+static bool main_has_left(pid_t process) {
+  char path[64], state = ' ';
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+  FILE *file = fopen(path, "r");
+  if (file && fscanf(file, "%*d %*[^)]) %c", &state) != 1)
+    state = ' ';
+  if (file)
+    fclose(file);
+  return state == 'Z';
+}
+
 /* main() leaves by pthread_exit(), another thread of the program goes on and ends the process. */
-static void *go_on(void *main_thread) {
+static void *go_on(void *unused) {
   atomic_int done = 0;
-  join_thread(*(pthread_t *)main_thread);
+  (void)unused;
+  while (!main_has_left(getpid()))
+    sleep_ms(1);
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
   CHECK(davit_queue_host_function(queue, add_one, &done));
   finish(queue);
@@ -112,11 +126,9 @@ static void *go_on(void *main_thread) {
 }
 
 PROBE(main_leaves_others_go_on) {
-  static pthread_t main_thread;
   alarm(ALARM_S);
   finish(new_queue(DAVIT_CURRENT, 1));
-  main_thread = pthread_self();
-  start_thread(go_on, &main_thread);
+  start_thread(go_on, NULL);
   pthread_exit(NULL);
 }
 
@@ -128,18 +140,6 @@ PROBE(main_leaves) {
 #pragma omp parallel num_threads(2) reduction(+ : threads)
     threads++;
   pthread_exit(NULL);
-}
-
-/* Whether the main thread of the process has ended while others are left. */
-static bool main_has_left(pid_t process) {
-  char path[64], state = ' ';
-  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-  FILE *file = fopen(path, "r");
-  if (file && fscanf(file, "%*d %*[^)]) %c", &state) != 1)
-    state = ' ';
-  if (file)
-    fclose(file);
-  return state == 'Z';
 }
 
 /* The process of the probe main_leaves is there a second after main() has left. */

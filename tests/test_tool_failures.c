@@ -429,7 +429,12 @@ static ending run_tool(const command *c, int kind, int n) {
 
 /* ---- all runs ---- */
 
+/* Of a machine without a GPU, `davit devices` says so first. */
 static bool is_one_line(const char *words) {
+  if (!strncmp(words, "davit devices: no GPU: ", 23)) {
+    const char *next = strchr(words, '\n');
+    words = next && next[1] ? next + 1 : words;
+  }
   const char *end = strchr(words, '\n');
   return !strncmp(words, "davit", 5) && end && !end[1];
 }

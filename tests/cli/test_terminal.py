@@ -16,15 +16,17 @@ from support import DAVIT, LIMIT_S, expect, main, run_json
 
 import numpy as np
 
-SOCKET = f"davit-test-{os.getpid()}"
+servers = 0  # each has a socket of its own: a server that ends may still hold the last one's
 
 
 def tmux(*arguments):
-    return subprocess.run(["tmux", "-L", SOCKET, "-f", "/dev/null", *arguments], capture_output=True, text=True, timeout=LIMIT_S).stdout
+    return subprocess.run(["tmux", "-L", f"davit-test-{os.getpid()}-{servers}", "-f", "/dev/null", *arguments], capture_output=True, text=True, timeout=LIMIT_S).stdout
 
 
 def screens(command, environment=""):
     """What the terminal shows while a shell runs `command` and when it has ended, with the escapes of colours."""
+    global servers
+    servers += 1
     shown = []
     tmux("new-session", "-d", "-x", "200", "-y", "50", f"{environment} {command}; echo ended with $?; sleep {LIMIT_S}")
     deadline = time.monotonic() + LIMIT_S

@@ -82,9 +82,12 @@ static const char *choice_of(const cli_option *row, const void *state) {
 }
 
 static void add_number(line *to, const cli_option *row, const void *state) {
-  char text[64];
+  char text[80];
   if (row->kind == CLI_REAL)
     snprintf(text, sizeof text, "%.17g", *(const double *)value_of(row, state));
+  else if (row->kind == CLI_COMPLEX)
+    snprintf(text, sizeof text, "%.17g%+.17gj", ((const double *)value_of(row, state))[0],
+             ((const double *)value_of(row, state))[1]);
   else if (row->maximum > 0x1p63)
     snprintf(text, sizeof text, "%" PRIu64, *(const uint64_t *)value_of(row, state));
   else
@@ -159,6 +162,10 @@ static bool same_list(const cli_list *a, const cli_list *b) {
   return same;
 }
 
+static bool same_number(double a, double b) {
+  return !memcmp(&a, &b, sizeof a) || (isnan(a) && isnan(b));
+}
+
 static bool same_value(const cli_option *row, const void *a, const void *b) {
   const void *x = value_of(row, a), *y = value_of(row, b);
   switch (row->kind) {
@@ -170,6 +177,9 @@ static bool same_value(const cli_option *row, const void *a, const void *b) {
     return same_text(((const cli_output *)x)->path, ((const cli_output *)y)->path);
   case CLI_REAL:
     return !memcmp(x, y, row->bytes) || isnan(*(const double *)x);
+  case CLI_COMPLEX:
+    return same_number(((const double *)x)[0], ((const double *)y)[0]) &&
+           same_number(((const double *)x)[1], ((const double *)y)[1]);
   default:
     return !memcmp(x, y, row->bytes);
   }
