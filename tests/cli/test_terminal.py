@@ -20,7 +20,8 @@ servers = 0  # each has a socket of its own: a server that ends may still hold t
 
 
 def tmux(*arguments):
-    return subprocess.run(["tmux", "-L", f"davit-test-{os.getpid()}-{servers}", "-f", "/dev/null", *arguments], capture_output=True, text=True, timeout=LIMIT_S).stdout
+    command = ["tmux", "-L", f"davit-test-{os.getpid()}-{servers}", "-f", "/dev/null", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S).stdout
 
 
 def screens(command, environment=""):
