@@ -429,12 +429,6 @@ static ending run_tool(const command *c, int kind, int n) {
 
 /* ---- all runs ---- */
 
-/* The words after the line in which `davit devices` says why there is no GPU, which is no failure. */
-static const char *after_notice(const char *words) {
-  const char *end = strchr(words, '\n');
-  return !strncmp(words, "davit devices: no GPU: ", 23) && end ? end + 1 : words;
-}
-
 static bool is_one_line(const char *words) {
   const char *end = strchr(words, '\n');
   return !strncmp(words, "davit", 5) && end && !end[1];
@@ -450,8 +444,7 @@ static const char *judge(const command *c, const ending *e, const char *before, 
   const int code = WEXITSTATUS(e->status);
   if (code > 4)
     return "a sanitizer's exit code";
-  const char *words = after_notice(e->words);
-  if ((code > 0 || *words) && !is_one_line(words))
+  if ((code > 0 || *e->words) && !is_one_line(e->words))
     return "expected one line";
   if (outcome->opened > outcome->unclosed)
     return "a file was left open";

@@ -18,6 +18,7 @@ typedef struct inventory {
   int count;
   entry *entries;
   davit_link_kind *links;
+  char left_out[1024];          /* devices that the library cannot use; "" if there are none */
   char no_gpu[CLI_NO_GPU_TEXT]; /* why there is none; "" if there is one */
 } inventory;
 
@@ -26,11 +27,11 @@ static const char *link_name(davit_link_kind link) {
 }
 
 /* The runtime may have devices that the library cannot use. False if it has none. */
-static bool remark_left_out(int device) {
+static bool find_left_out(inventory *all, int device) {
   davit_device_info info;
   const bool left_out = davit_device_describe(device, &info) == DAVIT_UNSUPPORTED;
   if (left_out)
-    fprintf(stderr, "davit devices: %s\n", davit_last_error());
+    snprintf(all->left_out, sizeof all->left_out, "%s", davit_last_error());
   return left_out;
 }
 
@@ -47,7 +48,6 @@ static void explain_no_gpu(inventory *all) {
   static const cli_gpu_build build = {
       .targets = DAVIT_BUILT_FOR, .cuda = DAVIT_BUILT_WITH_CUDA, .driver = "libcuda.so.1"};
   cli_no_gpu(&build, all->no_gpu);
-  fprintf(stderr, "davit devices: no GPU: %s\n", all->no_gpu);
 }
 
 static int load(void *state) {
@@ -55,7 +55,7 @@ static int load(void *state) {
   int code = cli_status(davit_device_count(&all->count));
   if (code != CLI_OK)
     return code;
-  if (!remark_left_out(all->count) && !has_gpu(all->count))
+  if (!find_left_out(all, all->count) && !has_gpu(all->count))
     explain_no_gpu(all);
   all->count++;
   const size_t count = (size_t)all->count;
@@ -159,6 +159,14 @@ static void print(const void *state) {
   printf("\n");
 }
 
+static void remark(const void *state) {
+  const inventory *all = state;
+  if (*all->left_out)
+    fprintf(stderr, "davit devices: %s\n", all->left_out);
+  if (*all->no_gpu)
+    fprintf(stderr, "davit devices: no GPU: %s\n", all->no_gpu);
+}
+
 const cli_command cli_command_devices = {
     .name = "devices",
     .summary = "list the devices, their memory and their links",
@@ -175,4 +183,5 @@ const cli_command cli_command_devices = {
     .print = print,
     .json = json,
     .report = report,
+    .remark = remark,
 };

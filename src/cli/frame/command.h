@@ -25,8 +25,8 @@
  *   check     command, with --check: compare with the reference, set job->check
  *   finish    command: what the result still needs before it is written
  *   write     all outputs, then give all of them their names; nothing if the check failed
- *   report    --json: one object on standard output; else the result on standard output, and with -v devices,
- *             figures and times on standard error
+ *   report    --json: one object on standard output; else the result on standard output; once that is
+ *             written, on standard error, the command's `remark`, and with -v devices, figures and times
  *   free      outputs, arrays, the job's memory, and what `release` frees
  *
  * A step that returns anything but CLI_OK ends the command with that exit code; `free` always runs. Functions
@@ -218,6 +218,7 @@ struct cli_command {
   bool print_is_aside;                          /* … or something beside the result, which goes to a file */
   void (*json)(cli_json *json, const void *state);   /* the same, as members of the object */
   void (*report)(cli_json *json, const void *state); /* further figures, for --json and -v */
+  void (*remark)(const void *state);                 /* what else the user should know, on standard error */
   void (*release)(void *state);
 };
 

@@ -397,6 +397,15 @@ static void remark_lost_result(const cli_job *job) {
             first->argument);
 }
 
+static void print_output(const cli_job *job, bool holds) {
+  if (job->common.json)
+    print_json(job);
+  else if (holds && job->command->print)
+    job->command->print(job);
+  else if (holds && value_of(job))
+    print_value(value_of(job));
+}
+
 static int report(cli_job *job) {
   if (!cli_ranks_lead())
     return CLI_OK;
@@ -404,12 +413,11 @@ static int report(cli_job *job) {
   const cli_check *found = &job->check;
   const char *overflow =
       found->overflow ? "; the result has NaN from finite operands: partial results overflow" : "";
-  if (job->common.json)
-    print_json(job);
-  else if (holds && job->command->print)
-    job->command->print(job);
-  else if (holds && value_of(job))
-    print_value(value_of(job));
+  print_output(job, holds);
+  if (fflush(stdout) || ferror(stdout))
+    return cli_fail(CLI_FAILED, "cannot write to standard output");
+  if (job->command->remark)
+    job->command->remark(job);
   if (job->common.verbose && !job->common.json)
     print_details(job);
   if (!holds)
