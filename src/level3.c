@@ -8,12 +8,13 @@
 static davit_status enqueue(davit_queue *queue, dvt_level3 *g, const davit_level3_options *options) {
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
   if (options && (options->tile || options->cache_bytes || options->separate_memory || options->report ||
-                  options->explanation))
+                  options->explanation || options->progress))
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one product as a whole",
                       options->tile          ? "tile"
                       : options->cache_bytes ? "cache_bytes"
                       : options->report      ? "report"
                       : options->explanation ? "explanation"
+                      : options->progress    ? "progress"
                                              : "separate_memory");
   return dvt_operation_enqueue(queue, &dvt_level3_operations[g->routine], g);
 }

@@ -280,6 +280,75 @@ CASE(test_explanation) {
   assert_true(e.choices[0].grid_m * e.choices[0].grid_n * e.choices[0].grid_k <= spread);
 }
 
+/* ---- progress ---- */
+
+typedef struct told {
+  int64_t done, all;
+  bool in_turn; /* one after the other, all of the same number */
+} told;
+
+static void hear(void *context, int64_t done, int64_t all) {
+  told *t = context;
+  t->in_turn = t->in_turn && done == t->done + 1 && (!t->all || t->all == all);
+  t->done = done;
+  t->all = all;
+}
+
+static void expect_told(const told *t, const davit_level3_report *report) {
+  assert_true(t->in_turn);
+  assert_int_equal(t->done, t->all);
+  assert_int_equal(t->all, report->products);
+}
+
+CASE(test_progress) {
+  for (int which = 0; which < 8; which++) {
+    told t = {.in_turn = true};
+    davit_level3_report report;
+    problem p = basic(which & 1, 300, 280, 260);
+    p.options.tile = which & 2 ? 64 : 0;
+    p.options.separate_memory = which & 4;
+    p.options.report = &report;
+    p.options.progress = hear;
+    p.options.progress_context = &t;
+    run_and_check(p);
+    expect_told(&t, &report);
+  }
+}
+
+CASE(test_progress_of_a_solution) {
+  enum { N = 200 };
+  told t = {.in_turn = true};
+  davit_level3_report report;
+  const davit_level3_options options = {.devices = devices,
+                                        .device_count = spread,
+                                        .tile = 48,
+                                        .report = &report,
+                                        .progress = hear,
+                                        .progress_context = &t};
+  static double a[N * N], b[N * N];
+  CHECK(davit_random(DAVIT_DOUBLE, N * N, 1, a));
+  CHECK(davit_random(DAVIT_DOUBLE, N * N, 2, b));
+  for (int i = 0; i < N; i++)
+    a[i * N + i] = N;
+  CHECK(davit_dtrsm('L', 'L', 'N', 'N', N, N, 1, a, N, b, N, &options));
+  expect_told(&t, &report);
+  assert_true(t.all > 1);
+}
+
+/* What fails tells less, and nothing later. */
+CASE(test_progress_of_a_failure) {
+  told t = {.in_turn = true};
+  problem p = basic(1, 300, 280, 260);
+  p.options.separate_memory = true;
+  p.options.progress = hear;
+  p.options.progress_context = &t;
+  prepare(&p);
+  dvt_inject(DVT_INJECT_RUN, 40);
+  CHECK_FAILS(multiply(&p, NULL), DAVIT_DEVICE_LOST, "does not answer");
+  dvt_inject(DVT_INJECT_RUN, 0);
+  assert_true(t.in_turn && (!t.all || t.done < t.all));
+}
+
 CASE(test_same_call_same_bits) {
   for (int slots = 4; slots < 2000; slots *= 20) {
     problem p = basic(1, 500, 480, 520);
@@ -408,6 +477,12 @@ CASE(test_bad_arguments) {
   REFUSED(davit_dgemm('N', 'N', huge, huge, N, 1, a, huge, b, N, 0, c, huge, NULL),
           "more than any memory holds");
   REFUSED(davit_dgemm('N', 'N', N, INT64_MAX, N, 1, a, N, b, N, 0, c, N, NULL), "n is 9223372036854775807");
+  const davit_level3_options telling = {.progress = hear};
+  davit_queue *queue;
+  CHECK(davit_queue_create(devices[0], &queue, NULL));
+  REFUSED(davit_queue_dgemm(queue, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &telling),
+          "options->progress is set");
+  CHECK(davit_queue_destroy(queue));
   davit_level3_options tile = {.tile = -5};
   REFUSED(davit_dgemm('N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &tile), "tile");
   int wrong[] = {1000}, twice[] = {devices[0], devices[0]};

@@ -144,14 +144,25 @@ static void expect_product(problem *p) {
 
 /* ---- cases ---- */
 
+static void count(void *counted, int64_t done, int64_t all) {
+  assert_true(done == ++*(int64_t *)counted && done <= all);
+}
+
+/* Every other one counts its products. */
 CASE(test_random_products) {
   uint64_t seed = 1;
   for (int trial = 0; trial < scaled(100); trial++) {
     SCOPE;
     problem p = random_problem(&seed);
+    davit_level3_report report;
+    int64_t counted = 0;
+    p.options.report = &report;
+    p.options.progress = trial % 2 ? count : NULL;
+    p.options.progress_context = &counted;
     prepare(&p);
     CHECK(multiply(&p));
     expect_product(&p);
+    assert_true(counted == (trial % 2 ? report.products : 0));
   }
 }
 

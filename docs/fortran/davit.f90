@@ -33,6 +33,8 @@ module davit
     logical(c_bool) :: separate_memory = .false.
     type(c_ptr) :: report = c_null_ptr
     type(c_ptr) :: explanation = c_null_ptr
+    type(c_funptr) :: progress = c_null_funptr
+    type(c_ptr) :: progress_context = c_null_ptr
     integer(c_int64_t) :: reserved(3) = 0
   end type
 

@@ -46,7 +46,7 @@ _OPTIONS = {name: _struct(f"davit_{name}_options", *_WHERE, ("reserved", c_uint6
             for name in ("gemv", "axpy", "dot", "reduce", "scan", "atax")}
 _OPTIONS["level3"] = _struct("davit_level3_options", *_WHERE, ("tile", c_int64), ("cache_bytes", c_size_t),
                              ("separate_memory", ctypes.c_bool), ("report", c_void_p), ("explanation", c_void_p),
-                             ("reserved", c_uint64 * 3))
+                             ("progress", c_void_p), ("progress_context", c_void_p), ("reserved", c_uint64 * 3))
 _OPTIONS["stencil"] = _struct("davit_stencil_options", *_WHERE, ("border", c_int), ("reserved", c_uint64 * 4))
 _OPTIONS["covariance"] = _struct("davit_covariance_options", *_WHERE, ("mean_divisor", c_double), ("divisor", c_double),
                                  ("form", c_int), ("reserved", c_uint64 * 4))

@@ -35,6 +35,11 @@ extern "C" {
 typedef struct davit_level3_report davit_level3_report;
 typedef struct davit_level3_explanation davit_level3_explanation;
 
+/* `done` of `all` products of tiles are computed. Called by any thread, one call at a time, `done` from 1 to
+ * `all` in turn, and no more once the davit call has returned. It delays the work, so it should be short, and
+ * must call nothing of davit or of a device's runtime. */
+typedef void (*davit_level3_progress)(void *context, int64_t done, int64_t all);
+
 typedef struct davit_level3_options {
   const int *devices; /* device numbers, DAVIT_HOST allowed; NULL: davit_device_defaults() */
   int device_count;   /* 0 with devices = NULL */
@@ -45,6 +50,8 @@ typedef struct davit_level3_options {
   bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
   davit_level3_report *report;           /* filled on success; NULL: not wanted */
   davit_level3_explanation *explanation; /* why it was done so; filled on success; NULL: not wanted */
+  davit_level3_progress progress;        /* told how far the call is; NULL: not wanted */
+  void *progress_context;                /* for `progress` */
   uint64_t reserved[3];                  /* 0 */
 } davit_level3_options;
 

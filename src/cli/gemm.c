@@ -164,10 +164,21 @@ static int load(void *state) {
 CLI_FOR_FIELDS(DEFINE_MULTIPLY)
 #undef DEFINE_MULTIPLY
 
+static void show_progress(void *state, int64_t done, int64_t all) {
+  product *p = state;
+  cli_progress_at(&p->job.progress, (double)done, (double)all, "products of tiles");
+}
+
+/* Of several runs the runs are counted. */
 static davit_status work(void *state, cli_array *c, bool reference) {
   product *p = state;
-  const davit_level3_options options = {CLI_DEVICES(p), .tile = p->tile, .report = &p->report,
-                                        .explanation = p->explain ? &p->explanation : NULL};
+  const bool once = p->job.common.repeat <= 1 && !p->job.common.warmup;
+  const davit_level3_options options = {CLI_DEVICES(p),
+                                        .tile = p->tile,
+                                        .report = &p->report,
+                                        .explanation = p->explain ? &p->explanation : NULL,
+                                        .progress = once && p->job.progress.running ? show_progress : NULL,
+                                        .progress_context = p};
   return CLI_CALL_FIELD(p->a.type, multiply, p, c->data, reference, &options);
 }
 

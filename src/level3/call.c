@@ -219,6 +219,9 @@ static davit_status run_whole(const setup *s, int device, davit_level3_report *r
   const davit_status status = run_form(s, device, operation);
   if (dvt_tracing())
     dvt_trace_thread(operation->name, "compute", begin, dvt_now_ns());
+  const davit_level3_options *options = s->call->options;
+  if (options->progress && status == DAVIT_SUCCESS)
+    options->progress(options->progress_context, 1, 1);
   return status;
 }
 

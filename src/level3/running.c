@@ -76,6 +76,50 @@ davit_status dvt_step_wait(dvt_engine *e, int32_t number) {
   return DAVIT_SUCCESS;
 }
 
+/* ---- progress ---- */
+
+/* Of a failed product nothing is told. */
+static void tell(dvt_running *run, bool by_device, davit_status status) {
+  const davit_level3_options *options = run->call->options;
+  pthread_mutex_lock(&run->told_lock);
+  if (status == DAVIT_SUCCESS)
+    options->progress(options->progress_context, ++run->told, run->plan->products);
+  run->untold -= by_device;
+  pthread_cond_signal(&run->all_told);
+  pthread_mutex_unlock(&run->told_lock);
+}
+
+static void reached(void *run, davit_status status) {
+  tell(run, true, status);
+}
+
+davit_status dvt_product_tell(dvt_engine *e, int role) {
+  dvt_running *run = e->run;
+  dvt_mark *mark;
+  if (!run->call->options->progress)
+    return DAVIT_SUCCESS;
+  if (!e->streams) {
+    tell(run, false, DAVIT_SUCCESS);
+    return DAVIT_SUCCESS;
+  }
+  DVT_TRY(dvt_stream_mark(e->stream[role], &mark));
+  pthread_mutex_lock(&run->told_lock);
+  run->untold++;
+  pthread_mutex_unlock(&run->told_lock);
+  const davit_status status = dvt_mark_notify(mark, reached, run);
+  if (status != DAVIT_SUCCESS)
+    tell(run, true, status);
+  dvt_mark_free(mark);
+  return status;
+}
+
+void dvt_products_await(dvt_running *run) {
+  pthread_mutex_lock(&run->told_lock);
+  while (run->untold > 0)
+    pthread_cond_wait(&run->all_told, &run->told_lock);
+  pthread_mutex_unlock(&run->told_lock);
+}
+
 davit_status dvt_running_start(dvt_running *run, void (*function)(void *), void *argument) {
   pthread_mutex_lock(&run->lock);
   run->threads++;
