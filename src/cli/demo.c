@@ -30,6 +30,11 @@ typedef struct demo {
 enum { KNOWN_SCORE = 28, GAP = 8, NUMBERS_OF_ONE_ROW = 4000 };
 static const char query[] = "HEAGAWGHEE", target[] = "PAWHEAE", known_cigar[] = "2=1I2=";
 
+/* Each array, from 0 to 3, has a seed of its own. */
+static uint64_t seed_of(const demo *d, uint64_t array) {
+  return d->job.common.seed ^ array << 62;
+}
+
 static int load(void *state) {
   demo *d = state;
   const size_t n = (size_t)d->n;
@@ -42,13 +47,11 @@ static int load(void *state) {
   d->terms = d->x ? cli_job_memory(&d->job, (size_t)d->numbers, sizeof(double)) : NULL;
   if (!d->terms)
     return CLI_DEVICE;
-  davit_status status = davit_random(DAVIT_DOUBLE, d->n * d->n, 1, d->a);
+  davit_status status = davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 0), d->a);
   if (status == DAVIT_SUCCESS)
-    status = davit_random(DAVIT_DOUBLE, d->n * d->n, 2, d->b);
+    status = davit_random(DAVIT_DOUBLE, d->n * d->n, seed_of(d, 1), d->b);
   if (status == DAVIT_SUCCESS)
-    status = davit_random(DAVIT_DOUBLE, d->n, 3, d->x);
-  if (status == DAVIT_SUCCESS)
-    status = davit_random(DAVIT_DOUBLE, d->numbers, 4, d->terms);
+    status = davit_random(DAVIT_DOUBLE, d->n, seed_of(d, 2), d->x);
   return cli_status(status);
 }
 
@@ -135,7 +138,7 @@ static int run(void *state) {
     status = run_product(d);
   if (status == DAVIT_SUCCESS) {
     check_product(d);
-    status = davit_random(DAVIT_DOUBLE, d->numbers, 4, d->terms);
+    status = davit_random(DAVIT_DOUBLE, d->numbers, seed_of(d, 3), d->terms);
   }
   if (status == DAVIT_SUCCESS)
     status = run_sum(d);
@@ -214,11 +217,11 @@ const cli_command cli_command_demo = {
         "Multiplies two random matrices and sums random numbers on the devices, aligns two sequences, "
         "checks each result by other means, and says what ran where. Exit 1 if one is wrong.",
     .examples = "davit demo\n"
-                "davit demo --size 500 --json\n",
+                "davit demo --size 500 --seed 7 --json\n",
     .options = CLI_OPTIONS(CLI_OPTION(WHOLE, demo, n, "--size", "N", .minimum = 1, .maximum = 100000,
                                       .value = "1500",
                                       .help = "rows and columns of the matrices; 4000 N numbers are summed")),
-    .common = CLI_COMMON_DEVICES | CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_QUIET,
+    .common = CLI_COMMON_DEVICES | CLI_COMMON_SEED | CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_QUIET,
     .state = sizeof(demo),
     .read = load,
     .run = run,

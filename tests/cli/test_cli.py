@@ -7,6 +7,7 @@ usage: test_cli.py DAVIT [NAME ...]      runs the groups whose name contains one
 Results are compared with NumPy by the bound that --check uses. Prints one line a group; exits 1 when any
 check failed.
 """
+import gzip
 import io
 import os
 import random
@@ -21,7 +22,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 from support import (DAVIT, EACH, LIMIT_S, davit, expect, expect_keys, failing, header_of, listing, main, noise, npy_bytes,
-                     npy_raw, on_terminal, put, refuse, run_json, save)
+                     npy_raw, on_terminal, put, refuse, run_json, save, watch)
 
 
 def bound(alpha, a, b, beta=0, c0=None):
@@ -399,6 +400,29 @@ def test_mtx_malformed():
         refuse(("gemm", "-", one, "--devices", "cpu"), "standard input: ", *places, data=text.encode())
 
 
+def test_kinds():
+    """A file of another kind is named as what it is, whatever its name says."""
+    of_sound = b"RIFF\x24\0\0\0WAVEfmt "
+    rows = [("a table in text (CSV or TSV)", "a,b\n1,2\n"), ("a table in text (CSV or TSV)", "\ufeff\n1;2\n"), ("text", "words\n"),
+            ("sequences (FASTA)", ">q\nACGT\n"), ("sequences (FASTQ or SAM)", "@r\nAC\n+\nII\n"), ("JSON", '{"a": 1}'),
+            ("XML or HTML", "<a/>"), ("blank lines", "\n \n"), ("the end of the file", ""), ("a sound (WAV)", of_sound),
+            ("a zip archive", b"PK\3\4\0"), ("compressed by gzip", gzip.compress(b"1,2")), ("an HDF5 file", b"\x89HDF\r\n"),
+            ("no format known", b"\1\2\0\3")]
+    for kind, content in rows:
+        put("x.npy", content)
+        refuse(("reduce", "x.npy"), "x.npy: offset 0: expected a NumPy array (.npy) or a Matrix Market file, found ", kind)
+    put("a.fa", npy_bytes(np.ones(3)))
+    refuse(("align", "a.fa", "a.fa"), "a.fa: line 1: expected '>' (FASTA) or '@' (FASTQ), found a NumPy array")
+
+
+def test_demo():
+    """The same data for the same seed, on every device, and other data for another seed."""
+    sums = [run_json("demo", "--size", 20, "--seed", seed, "--devices", devices)["sum"]
+            for seed, devices in ((0, "all"), (0, "cpu"), (2**62 + 1, "all"), (1, "all"))]
+    expect(sums[0] == sums[1], f"one sum for one seed: {sums}")
+    expect(len({sums[0], *sums[2:]}) == 3, f"other sums for other seeds: {sums}")
+
+
 def test_shapes():
     a = save("a.npy", np.ones((3, 4)))
     for arguments in (["gemm", a, a], ["gemm", a, a, "--transa", "--transb"], ["gemm", a, save("x.npy", np.ones(4))],
@@ -577,6 +601,15 @@ def test_progress():
     line = re.search(rb"dot: [1-9]\d* of [1-9]\d* runs, 2 s, about \d+ s left", shown)
     expect(code == 0 and line and shown.endswith(b"\r\x1b[K"), f"runs and times are shown, then removed: {shown!r}")
     expect(on_terminal(*arguments, "--quiet") == (0, b""), "--quiet shows nothing")
+
+
+def test_progress_of_gemm():
+    """In products of tiles, of a product that takes some seconds."""
+    a = save("a.npy", np.ones((1000, 1000), "f4"))
+    seconds = run_json("gemm", a, a, "--tile", 250, "-o", "c.npy")["seconds"]
+    n = min(20_000, int(1000 * (6 / seconds) ** (1 / 3)))
+    save("a.npy", np.ones((n, n), "f4"))
+    watch(r"gemm: [1-9]\d* of [1-9]\d* products of tiles, \d+ s, about \d+ s left", "gemm", a, a, "--tile", n // 10, "-o", "c.npy")
 
 
 def test_failures():

@@ -28,7 +28,7 @@ OPTIONS = {
     "detect": "-o --effect --window --hop --threshold --gap-penalty --round --permutations --block --alpha --coverage --rate "
               "--frame --binning --seed --null --fdr --any-dependence --floor --effect-floor --labels --plot", "closest": "--algorithm --columns", "points": "-n -o --kind --sigma --dim --type --seed",
     "occupancy": "--threads --registers --shared --thread-shared --card --sweep", "tune": "-o --size --budget --repeat --show", "bench": "--list --peers --report --compare --noise --from",
-    "demo": "--size --devices", "devices": "", "dot": "", "version": "-v"}
+    "demo": "--size --devices --seed", "devices": "", "dot": "", "version": "-v"}
 COMPUTING = "gemm gemv axpy dot reduce scan stencil atax covariance align detect closest".split()
 
 

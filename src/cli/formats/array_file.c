@@ -8,10 +8,13 @@
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/dtype.h"
+#include "src/cli/formats/kind.h"
 
 static int refuse(cli_input *input) {
-  return cli_input_fail(input, "expected the \\x93NUMPY magic or a %%%%MatrixMarket banner, found %s",
-                        cli_input_peek(input) == EOF ? "the end of the file" : "something else");
+  char start[CLI_KIND_BYTES];
+  const size_t count = fread(start, 1, sizeof start, input->file);
+  return cli_input_fail(input, "expected a NumPy array (.npy) or a Matrix Market file, found %s",
+                        cli_kind_of(start, count));
 }
 
 /* ---- without a header ---- */

@@ -10,6 +10,7 @@
 #include "src/base/allocate.h"
 #include "src/base/buffer.h"
 #include "src/cli/fail.h"
+#include "src/cli/formats/kind.h"
 #include "src/cli/formats/lines.h"
 
 /* A name in a message. */
@@ -263,7 +264,7 @@ static int read_all(reader *r) {
   const char mark = r->lines.end ? 0 : r->lines.text[0];
   if (mark != '>' && mark != '@')
     return cli_lines_fail(&r->lines, "expected '>' (FASTA) or '@' (FASTQ), found %s",
-                          r->lines.end ? "the end of the file" : "something else");
+                          cli_kind_of(r->lines.text, r->lines.end ? 0 : (size_t)r->lines.length));
   while (code == CLI_OK && !r->lines.end)
     code = read_record(r, mark);
   return code == CLI_OK ? check_names(r) : code;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a file is, by its first bytes. */
+#include "src/cli/formats/kind.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "src/cli/formats/input.h"
+
+static const struct {
+  const char *bytes;
+  size_t at, length; /* where in the file they stand, and how many they are */
+  const char *kind;
+} marks[] = {
+    {"\x93NUMPY", 0, 6, "a NumPy array"},
+    {"%%MatrixMarket", 0, 14, "a Matrix Market file"},
+    {"PK\3\4", 0, 4, "a zip archive, such as .npz"},
+    {"\x1f\x8b", 0, 2, "a file compressed by gzip"},
+    {"BZh", 0, 3, "a file compressed by bzip2"},
+    {"\xfd"
+     "7zXZ",
+     0, 5, "a file compressed by xz"},
+    {"\x28\xb5\x2f\xfd", 0, 4, "a file compressed by zstd"},
+    {"WAVE", 8, 4, "a sound (WAV)"},
+    {"fLaC", 0, 4, "a sound (FLAC)"},
+    {"OggS", 0, 4, "a sound (Ogg)"},
+    {"ID3", 0, 3, "a sound (MP3)"},
+    {"\x89HDF", 0, 4, "an HDF5 file"},
+    {"MATLAB ", 0, 7, "a MATLAB file"},
+    {"\x89PNG", 0, 4, "a picture (PNG)"},
+    {"\xff\xd8\xff", 0, 3, "a picture (JPEG)"},
+    {"%PDF", 0, 4, "a PDF document"},
+    {"\x7f"
+     "ELF",
+     0, 4, "a program"},
+};
+
+static bool is_text(const char *bytes, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (iscntrl((unsigned char)bytes[i]) && !strchr("\t\n\v\f\r", bytes[i] ? bytes[i] : 1))
+      return false;
+  return true;
+}
+
+/* By the first line that is not blank. */
+static const char *kind_of_text(const char *text, size_t count) {
+  const char *const end = text + count;
+  while (text < end && isspace((unsigned char)*text))
+    text++;
+  size_t length = 0;
+  bool separated = false;
+  for (; text + length < end && text[length] != '\n'; length++)
+    separated = separated || strchr(",;\t", text[length]);
+  if (!length)
+    return "blank lines";
+  switch (*text) {
+  case '>':
+    return "sequences (FASTA)";
+  case '@':
+    return "sequences (FASTQ or SAM)";
+  case '{':
+  case '[':
+    return "JSON";
+  case '<':
+    return "XML or HTML";
+  default:
+    return separated ? "a table in text (CSV or TSV)" : "text";
+  }
+}
+
+const char *cli_kind_of(const char *bytes, size_t count) {
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    if (count >= marks[i].at + marks[i].length &&
+        !memcmp(bytes + marks[i].at, marks[i].bytes, marks[i].length))
+      return marks[i].kind;
+  const size_t mark = cli_mark_length(bytes, count);
+  if (!count)
+    return "the end of the file";
+  return is_text(bytes, count) ? kind_of_text(bytes + mark, count - mark)
+                               : "bytes of no format known to davit";
+}
