@@ -262,9 +262,10 @@ static int run(void *state) {
   return code == CLI_OK ? trace_all(c) : code;
 }
 
-static bool divides(const void *state) {
+static int divides(const void *state, bool *divided) {
   (void)state;
-  return true;
+  *divided = true;
+  return CLI_OK;
 }
 
 static int gather(void *state) {

@@ -184,9 +184,10 @@ static davit_status work(void *state, cli_array *c, bool reference) {
 
 /* ---- several ranks ---- */
 
-static bool divides(const void *state) {
+static int divides(const void *state, bool *divided) {
   const product *p = state;
-  return !p->explain && strcmp(p->job.common.devices, "cpu") != 0;
+  *divided = !p->explain && strcmp(p->job.common.devices, "cpu") != 0;
+  return CLI_OK;
 }
 
 /* Puts a block, column-major without gaps, where it belongs in C. */

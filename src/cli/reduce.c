@@ -189,13 +189,14 @@ static davit_status work(void *state, cli_array *result, bool reference) {
 /* ---- several ranks ---- */
 
 /* The reference adds from left to right, and a segmented scan rounds by where its segments begin. */
-static bool divides(const void *state) {
+static int divides(const void *state, bool *divided) {
   const reduction *r = state;
   cli_array x;
   bool known = false;
-  const bool read = cli_array_peek(r->path, &r->job.common.raw, &x, &known) == CLI_OK;
-  return read && !(known && cli_is_complex(x.type)) && strcmp(r->job.common.devices, "cpu") != 0 &&
-         !cli_is_given(r->job.command, &r->job.common, "--axis");
+  const int code = cli_array_peek(r->path, &r->job.common.raw, &x, &known);
+  *divided = !(known && cli_is_complex(x.type)) && strcmp(r->job.common.devices, "cpu") != 0 &&
+             !cli_is_given(r->job.command, &r->job.common, "--axis");
+  return code;
 }
 
 /* All have the result; the operand of the check is whole. */

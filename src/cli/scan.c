@@ -75,8 +75,9 @@ static davit_status work(void *state, cli_array *y, bool reference) {
 
 /* ---- several ranks ---- */
 
-static bool divides(const void *state) {
-  return strcmp(((const prefix *)state)->job.common.devices, "cpu") != 0;
+static int divides(const void *state, bool *divided) {
+  *divided = strcmp(((const prefix *)state)->job.common.devices, "cpu") != 0;
+  return CLI_OK;
 }
 
 static void collect(const prefix *p, cli_array *y) {

@@ -208,7 +208,7 @@ struct cli_command {
   /* Computes the result, on the devices or by the CPU reference, into `result`: the command's array of
    * results or the reference's (cli_job_reference()); NULL for a command that has no such array. */
   davit_status (*work)(void *state, cli_array *result, bool reference);
-  bool (*divides)(const void *state); /* whether several ranks share the work; NULL: never */
+  int (*divides)(const void *state, bool *divided); /* whether ranks share the work; NULL: never */
   int (*gather)(void *state);
   int (*check)(void *state, cli_check *check);
   bool check_on_all; /* ranks: not on rank 0 alone */

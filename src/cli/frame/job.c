@@ -439,13 +439,21 @@ static void be_quiet(cli_common *common) {
   common->verbose = false;
 }
 
-/* What cannot be divided is done by rank 0. */
-static bool takes_part(cli_job *job) {
+/* What cannot be divided is done by rank 0, which decides: ranks that saw different files would not do the same
+ * steps. */
+static int share_out(cli_job *job, bool *takes_part) {
+  *takes_part = true;
   if (!cli_ranks_several())
-    return true;
+    return CLI_OK;
   if (!cli_ranks_lead())
     be_quiet(&job->common);
-  return (job->command->divides && job->command->divides(job)) || cli_ranks_alone();
+  bool divided = false;
+  const int code = cli_ranks_agree(job->command->divides ? job->command->divides(job, &divided) : CLI_OK);
+  if (code != CLI_OK)
+    return code;
+  cli_ranks_share(sizeof divided, &divided);
+  *takes_part = divided || cli_ranks_alone();
+  return CLI_OK;
 }
 
 int cli_job_run(const cli_command *command, int argc, char **argv) {
@@ -455,8 +463,11 @@ int cli_job_run(const cli_command *command, int argc, char **argv) {
   if (!job)
     return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes", command->state);
   job->command = command;
+  bool takes_part = true;
   int code = cli_ranks_agree(cli_options_parse(command, argc, argv, job));
-  if (code == CLI_OK && takes_part(job))
+  if (code == CLI_OK)
+    code = share_out(job, &takes_part);
+  if (code == CLI_OK && takes_part)
     for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CLI_OK; i++)
       code = cli_ranks_agree(steps[i](job));
   free_state(job);
