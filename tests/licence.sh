@@ -17,17 +17,21 @@ is_c() {
   [[ $1 =~ \.(c|h|inc|cu)$ ]]
 }
 
+# Those of the files of standard input that lack it: in C the first line, else one of the comment at the top.
+lacking() {
+  xargs -d '\n' awk -v line="$line" '
+    function report() { if (name != "" && !found) print name }
+    FNR == 1 { report(); name = FILENAME; found = 0; top = 1; c = name ~ /\.(c|h|inc|cu)$/ }
+    c && FNR == 1 && $0 == "/* " line " */" { found = 1 }
+    !/^#/ { top = 0 }
+    !c && top && $0 == "# " line { found = 1 }
+    c || !top { nextfile }
+    END { report() }'
+}
+
 # The number of lines at the top of FILE that begin with '#'.
 comment_length() { # FILE
   awk '!/^#/ { exit } { n++ } END { print n + 0 }' "$1"
-}
-
-has_line() { # FILE
-  if is_c "$1"; then
-    [ "$(head -1 "$1")" = "/* $line */" ]
-  else
-    head -n "$(comment_length "$1")" "$1" | grep -qx "# $line"
-  fi
 }
 
 # In a script after its first comment, so that what prints a part of that comment as help goes on doing so.
@@ -43,13 +47,11 @@ add_line() { # FILE
 
 missing=0
 while read -r file; do
-  if has_line "$file"; then
-    continue
-  elif [ "${1-}" = --fix ]; then
+  if [ "${1-}" = --fix ]; then
     add_line "$file"
   else
     echo "$file: the line '$line' is missing"
     missing=1
   fi
-done < <(sources)
+done < <(sources | lacking)
 exit $missing

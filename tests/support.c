@@ -153,11 +153,20 @@ void sleep_ms(int milliseconds) {
   }
 }
 
-int scaled(int count) {
+static double test_scale(void) {
   const char *text = getenv("DAVIT_TEST_SCALE");
-  double scale = text ? atof(text) : 1;
-  int result = (int)(scale * count);
+  return text ? atof(text) : 1;
+}
+
+int scaled(int count) {
+  int result = (int)(test_scale() * count);
   return result > 1 ? result : 1;
+}
+
+bool left_out(void) {
+  static uint64_t seed = 1;
+  const double least = 0.1, share = test_scale() > least ? test_scale() : least;
+  return (double)random_below(&seed, 1 << 20) >= share * (1 << 20);
 }
 
 uint64_t next_random(uint64_t *state) {

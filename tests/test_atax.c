@@ -92,6 +92,8 @@ static const int64_t shapes[][2] = {{0, 0},    {0, 7},    {7, 0},    {1, 1},    
 static void on_all_devices(void) {
   for (int s = 0; s < COUNT(shapes); s++)
     for (int v = 0; v < 16; v++) {
+      if (left_out())
+        continue;
       atax_case c = {real_type(v), "NT"[v / 2 % 2], shapes[s][0], shapes[s][1], .extra_ld = v / 4 % 4};
       c.shift = v < 8 ? 0 : v % 4;
       c.no_tmp = v % 5 == 0;
@@ -146,6 +148,8 @@ CASE(test_places_and_devices) {
   int devices[MAX_PLACES], count = plain_devices(devices);
   for (int s = 0; s < 12; s++)
     for (int v = 0; v < 64; v += 3) {
+      if (left_out())
+        continue;
       atax_case c = {real_type(v), "NT"[v / 2 % 2], shapes[s][0], shapes[s][1], .extra_ld = v % 3};
       c.no_tmp = v % 7 == 0;
       int places[4] = {dense_place(v % 4), dense_place(v / 4 % 4), dense_place(v / 16),

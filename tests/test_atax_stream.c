@@ -140,6 +140,8 @@ static void expect_atax(const atax_case *c) {
 static void expect_all(const atax_case *cases, int count) {
   for (int k = 0; k < count; k++)
     for (int v = 0; v < 2; v++) {
+      if (left_out())
+        continue;
       atax_case c = cases[k];
       c.type = v == k % 2 ? DAVIT_DOUBLE : DAVIT_FLOAT;
       c.no_tmp = (v + k) % 3 == 0;

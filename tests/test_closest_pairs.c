@@ -141,6 +141,8 @@ CASE(test_all_data) {
   for (int g = 0; g < GENERATORS; g++)
     for (int s = 0; s < COUNT(sizes); s++) {
       SCOPE;
+      if (left_out())
+        continue;
       const cloud c = any_cloud_of(g, g + s, sizes[s]);
       const ordered all = all_pairs(&c);
       for (int a = 0; a < COUNT(algorithms); a++)

@@ -238,7 +238,8 @@ static void copy_between_all_places(const shape *shapes, int count, bool linear)
   for (int i = 0; i < place_count; i++)
     for (int j = 0; j < place_count; j++)
       for (int k = 0; k < count; k++)
-        expect_copy(&shapes[k], places[i], places[j], linear);
+        if (!left_out())
+          expect_copy(&shapes[k], places[i], places[j], linear);
 }
 
 CASE(test_copy) {

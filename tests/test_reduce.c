@@ -20,6 +20,8 @@ CASE(test_against_reference) {
   EACH_OPERATOR(op)
     EACH_TYPE(type)
       for (int s = 0; s < COUNT(lengths); s++) {
+        if (left_out())
+          continue;
         job j = reduction_of(op, type, lengths[s], exact_data(op, type, lengths[s], next_random(&seed)));
         double should[1], result[1];
         j.shift = (size_t)((int)op + (int)type + s) % 4;
@@ -90,6 +92,8 @@ CASE(test_same_bits_everywhere) {
     for (davit_operator op = DAVIT_SUM; op <= DAVIT_PROD; op++)
       for (int s = 0; s < COUNT(sizes); s++)
         for (size_t shift = 0; shift < 2; shift++) {
+          if (left_out())
+            continue;
           void *x = rough_data(op, type, sizes[s], next_random(&seed));
           job j = reduction_of(op, type, sizes[s], x);
           double should[1];

@@ -467,12 +467,12 @@ static char *right_outputs(const command *c, bool older) {
 /* The first n, up to 8, then a sample, until a run ends before it comes to the failure; how many runs were
  * wrong. */
 static int fail_command(const command *c, int kind, bool older, int *failures) {
-  const int all = scaled(8);
+  const int all = scaled(8), step = 100 / scaled(scaled(100));
   uint64_t seed = 1;
   int wrong = 0;
   bool fired = true;
   char *right = right_outputs(c, older);
-  for (int n = 1; fired; n += n < all ? 1 : 1 + random_below(&seed, 2 * (100 / scaled(100)) - 1)) {
+  for (int n = 1; fired; n += n < all ? 1 : 1 + random_below(&seed, 2 * step - 1)) {
     prepare_outputs(older);
     char *before = describe_outputs();
     const ending e = run_tool(c, kind, n);

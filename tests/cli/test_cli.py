@@ -22,7 +22,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 from support import (DAVIT, EACH, LIMIT_S, davit, expect, expect_keys, failing, header_of, listing, main, noise, npy_bytes,
-                     npy_raw, on_terminal, put, refuse, run_json, save, watch)
+                     npy_raw, on_terminal, put, refuse, run_json, sampled, save, watch)
 
 
 def bound(alpha, a, b, beta=0, c0=None):
@@ -330,7 +330,7 @@ def test_npy_mutations():
     chance = random.Random(5)
     good = npy_bytes(np.arange(6.0).reshape(2, 3))
     good_vector = put("good.npy", npy_bytes(np.arange(6.0)))
-    for _ in range(80):
+    for _ in sampled(range(80)):
         bad = bytearray(good)
         for _ in range(chance.randint(1, 3)):
             bad[chance.randrange(80)] = chance.choice(b"\0 ,'(){}[]0189-<>TF\xff" + bytes([chance.randrange(256)]))

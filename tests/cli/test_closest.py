@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import cases, davit, expect, expect_keys, main, put, refuse, run_json, save
+from support import cases, davit, expect, expect_keys, main, put, refuse, run_json, sampled, save
 
 try:
     from scipy.spatial import cKDTree
@@ -109,7 +109,8 @@ def test_several():
         array = points.astype(dtype)[:400]
         save("p.npy", array, order)
         middle = several(array, 150)[-1][2]
-        for k, radius in ((1, None), (37, None), (10**6 if dtype == "f8" else 1000, None), (None, middle), (20, middle), (None, 0)):
+        for k, radius in sampled(((1, None), (37, None), (10**6 if dtype == "f8" else 1000, None), (None, middle),
+                                  (20, middle), (None, 0))):
             arguments = ([] if k is None else ["--k", k]) + ([] if radius is None else ["--radius", repr(radius)])
             report = run_json("closest", "p.npy", *arguments, "--algorithm", algorithm, "--devices", place)
             found = [(pair["i"], pair["j"], pair["distance"]) for pair in report["pairs"]]

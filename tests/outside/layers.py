@@ -102,16 +102,22 @@ def circles(graph):
 
 def symbols(nm, build, root):
     """(object's source, defined names, undefined names) of the library's and the tool's objects."""
+    objects = {}
     for path in sorted(build.rglob("*.c.o")):
         name = re.search(r"\.dir/((?:src|offload|ref)/.*)\.o$", path.as_posix())
         source = root / name.group(1) if name else None
         # What an older build has left behind says nothing about the sources.
-        if not source or not source.exists() or source.stat().st_mtime > path.stat().st_mtime:
-            continue
-        output = subprocess.run([nm, "-P", path], capture_output=True, text=True, check=True).stdout
-        rows = [line.split()[:2] for line in output.splitlines() if len(line.split()) > 1]
-        yield (name.group(1), {symbol for symbol, kind in rows if kind in "TDBRVWC"},
-               {symbol for symbol, kind in rows if kind == "U"})
+        if source and source.exists() and source.stat().st_mtime <= path.stat().st_mtime:
+            objects[str(path)] = name.group(1), set(), set()
+    # One call for all: it takes nm longer to start than to read an object.
+    output = subprocess.run([nm, "-P", "-A", *objects], capture_output=True, text=True, check=True).stdout if objects else ""
+    for path, symbol, kind in re.findall(r"^(.*?): (\S+) (\S)", output, re.M):
+        _, defined, undefined = objects[path]
+        if kind in "TDBRVWC":
+            defined.add(symbol)
+        elif kind == "U":
+            undefined.add(symbol)
+    return list(objects.values())
 
 
 def check_symbols(nm, build, root):
