@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of davit tune (docs/cli.md and docs/tuning.md are the contract; the search is tested in tests/test_tuning.c).
+"""Tests of davit tune (docs/cli.md and docs/tuning.md are the contract; the search is tested in tests/test_tune_search.c).
 
 usage: test_cli_tune.py DAVIT [NAME ...]      runs the groups whose name contains one of NAME, or all
 """
