@@ -6,9 +6,9 @@
  * A row is one call with valid arguments, each given by a letter. The n-th argument of a call that is tried
  * takes an extreme value in place of its own. */
 #include "tests/elements.h"
+#include "tests/prototypes.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -471,48 +471,6 @@ CALL(davit_finalize)
 
 /* ---- names of arguments ---- */
 
-static char headers[1 << 18]; /* all of the library's */
-
-static void read_headers(void) {
-  size_t used = 0;
-  DIR *folder = opendir(DAVIT_HEADERS);
-  assert_non_null(folder);
-  for (const struct dirent *entry; (entry = readdir(folder));) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", DAVIT_HEADERS, entry->d_name);
-    FILE *file = strstr(entry->d_name, ".h") ? fopen(path, "r") : NULL;
-    used += file ? fread(headers + used, 1, sizeof headers - 1 - used, file) : 0;
-    if (file)
-      fclose(file);
-  }
-  closedir(folder);
-  assert_in_range(used, 1, sizeof headers - 2);
-}
-
-static bool is_word(char c) {
-  return isalnum(c) || c == '_';
-}
-
-/* The name of the function's n-th argument in its prototype. */
-static const char *argument_name(const char *function, int n) {
-  static char name[64];
-  const size_t length = strlen(function);
-  for (const char *at = headers; (at = strstr(at, "DAVIT_API ")); at++) {
-    const char *open = strchr(at, '(');
-    if (strncmp(open - length, function, length) != 0 || is_word(open[-(ptrdiff_t)length - 1]))
-      continue;
-    for (int i = 0; i < n; i++)
-      open = strchr(open + 1, ',');
-    const char *end = open + 1 + strcspn(open + 1, ",)"), *begin = end;
-    while (is_word(begin[-1]))
-      begin--;
-    snprintf(name, sizeof name, "%.*s", (int)(end - begin), begin);
-    return name;
-  }
-  fail_msg("%s has no prototype", function);
-  return NULL;
-}
-
 /* A sentence names the refused argument with its value, as in "m is -1", or says "device 77" of one that this
  * machine has not. That of davit_scan_flags() may be about an element. */
 static void expect_named(const row *r, int argument, davit_status status) {
@@ -532,7 +490,7 @@ static void expect_named(const row *r, int argument, davit_status status) {
 
 static int open_all(void **state) {
   (void)state;
-  read_headers();
+  read_prototypes(DAVIT_HEADERS);
   fill_arena();
   queue = new_queue(DAVIT_HOST, 1);
   CHECK(davit_event_create(&event));
