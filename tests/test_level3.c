@@ -558,6 +558,40 @@ CASE(test_several_callers) {
   }
 }
 
+/* ---- failures ---- */
+
+typedef struct attempt {
+  const problem *p;
+  dense o[3];
+} attempt;
+
+/* By tiles that travel, over up to two devices. What is read is as it was, whatever fails; C is made anew. */
+static davit_status call_by_tiles(void *argument) {
+  attempt *t = argument;
+  int devices[2] = {DAVIT_HOST, DAVIT_HOST};
+  const int count = two_devices(devices) ? 2 : 1;
+  const davit_level3_options options = {
+      .devices = devices, .device_count = count, .tile = 32, .separate_memory = true};
+  const dvt_level3 g = arguments(t->p, t->o);
+  dense_give(&t->o[2]);
+  const davit_status status = call(&g, NULL, &options);
+  assert_true(dense_as_image(&t->o[0]) && (is_triangular(t->p->routine) || dense_as_image(&t->o[1])));
+  return status;
+}
+
+CASE(test_failures) {
+  static const int places[] = {DAVIT_PAGEABLE, DAVIT_PAGEABLE, DAVIT_PAGEABLE};
+  for (dvt_routine r = DVT_SYMM; r < DVT_ROUTINES; r++) { /* gemm: test_inject.c */
+    SCOPE;
+    problem p = {r, types[is_hermitian(r) ? 2 : r % 2], 'L', 'L', 'N', 'N', 'N', .alpha = 0.5, .beta = 1};
+    set_sizes(&p, 70, 70, 50);
+    attempt t = {.p = &p};
+    make(&p, places, t.o);
+    fail_everywhere(call_by_tiles, &t);
+    expect(&p, t.o);
+  }
+}
+
 /* ---- the complex numbers of C and what is refused ---- */
 
 CASE(test_refusals) {
