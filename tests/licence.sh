@@ -45,6 +45,7 @@ add_line() { # FILE
   fi
 }
 
+list=$(sources | lacking)
 missing=0
 while read -r file; do
   if [ "${1-}" = --fix ]; then
@@ -53,5 +54,6 @@ while read -r file; do
     echo "$file: the line '$line' is missing"
     missing=1
   fi
-done < <(sources | lacking)
+done < <(printf '%s' "${list:+$list
+}")
 exit $missing

@@ -57,8 +57,12 @@ void scope_end(const void **begin) {
   }
 }
 
+/* Shares of the cases left out since one was kept; < 0: none was yet in this test. */
+static double since_kept = -1;
+
 static int drop_kept(void **state) {
   (void)state;
+  since_kept = -1;
   scope_end(&(const void *){NULL});
   return 0;
 }
@@ -166,7 +170,10 @@ int scaled(int count) {
 bool left_out(void) {
   static uint64_t seed = 1;
   const double least = 0.1, share = test_scale() > least ? test_scale() : least;
-  return (double)random_below(&seed, 1 << 20) >= share * (1 << 20);
+  const bool kept_now =
+      since_kept < 0 || since_kept >= 2 || (double)random_below(&seed, 1 << 20) < share * (1 << 20);
+  since_kept = kept_now ? 0 : since_kept + share;
+  return !kept_now;
 }
 
 uint64_t next_random(uint64_t *state) {

@@ -94,8 +94,9 @@ void sleep_ms(int milliseconds);
 /* `count` times DAVIT_TEST_SCALE (1 where it is not set), at least 1: how much of a long test to run. */
 int scaled(int count);
 
-/* Whether to leave out this one of many cases: with DAVIT_TEST_SCALE below 1 all but such a share of them, and
- * at least every tenth, are left out, drawn by a seed that is always the same. */
+/* Whether to leave out this one of many cases: with DAVIT_TEST_SCALE below 1 all but such a share of them, at least
+ * a tenth, are left out, drawn by a seed that is always the same. The first of a test is kept, and of any 2 / share in a
+ * row some. */
 bool left_out(void);
 
 /* The next of a sequence of well mixed numbers (SplitMix64); one below `below`; one in [-1, 1). */

@@ -568,8 +568,10 @@ typedef struct attempt {
 /* By tiles that travel, over up to two devices. What is read is as it was, whatever fails; C is made anew. */
 static davit_status call_by_tiles(void *argument) {
   attempt *t = argument;
-  int devices[2] = {DAVIT_HOST, DAVIT_HOST};
+  int devices[2];
   const int count = two_devices(devices) ? 2 : 1;
+  if (device_count() == 0)
+    devices[0] = DAVIT_HOST;
   const davit_level3_options options = {
       .devices = devices, .device_count = count, .tile = 32, .separate_memory = true};
   const dvt_level3 g = arguments(t->p, t->o);

@@ -191,11 +191,14 @@ static davit_status work(void *state, cli_array *result, bool reference) {
 /* The reference adds from left to right, and a segmented scan rounds by where its segments begin. */
 static int divides(const void *state, bool *divided) {
   const reduction *r = state;
+  *divided =
+      strcmp(r->job.common.devices, "cpu") != 0 && !cli_is_given(r->job.command, &r->job.common, "--axis");
+  if (!*divided)
+    return CLI_OK;
   cli_array x;
   bool known = false;
   const int code = cli_array_peek(r->path, &r->job.common.raw, &x, &known);
-  *divided = !(known && cli_is_complex(x.type)) && strcmp(r->job.common.devices, "cpu") != 0 &&
-             !cli_is_given(r->job.command, &r->job.common, "--axis");
+  *divided = !(known && cli_is_complex(x.type));
   return code;
 }
 

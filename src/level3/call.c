@@ -26,6 +26,7 @@ typedef struct setup {
   int devices[DVT_PLAN_DEVICES]; /* in the order in which they are used */
   int places[DVT_POOLS];
   bool in_place[DVT_PLAN_DEVICES]; /* the device reaches all operands */
+  bool begun;                      /* C may have been written: a failure is final */
   bool again; /* a device had less room than the plan takes, and now has a smaller share */
   dvt_plan_shape shape;
   dvt_model model;
@@ -277,7 +278,7 @@ static davit_status run_plan(setup *s, int64_t tile, dvt_chosen *chosen, davit_l
   int full;
   DVT_TRY(build_plan(s, tile, chosen, &plan));
   davit_status status =
-      dvt_plan_run(s->call, &s->shape, &plan, s->devices, s->places, s->streams, report, &full);
+      dvt_plan_run(s->call, &s->shape, &plan, s->devices, s->places, s->streams, report, &full, &s->begun);
   if (full >= 0)
     give_less(s, &plan, full);
   report->tile = longest_tile(choice);
@@ -312,7 +313,7 @@ static davit_status run_smaller(setup *s, int64_t tile, double whole, double hos
   dvt_error full = {.status = DAVIT_SUCCESS};
   for (;;) {
     const davit_status status = run_chosen(s, tile, whole, host, report);
-    if (status != DAVIT_OUT_OF_DEVICE_MEMORY)
+    if (status != DAVIT_OUT_OF_DEVICE_MEMORY || s->begun)
       return status;
     dvt_error_keep(&full, status);
     if (s->again) {

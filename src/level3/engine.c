@@ -166,6 +166,7 @@ static davit_status carry_add(dvt_engine *e, const dvt_step *step) {
 static davit_status carry_step(dvt_engine *e, int32_t number) {
   const dvt_step *step = &e->run->plan->step[number];
   davit_status status = DAVIT_SUCCESS;
+  atomic_store_explicit(&e->run->begun, true, memory_order_relaxed);
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", e->device);
   DVT_TRY(dvt_step_wait(e, number));
@@ -345,8 +346,9 @@ static void fill_report(const dvt_running *run, davit_level3_report *report) {
 
 davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *shape, const dvt_plan *plan,
                           const int *devices, const int *places, bool streams, davit_level3_report *report,
-                          int *full) {
+                          int *full, bool *begun) {
   *full = -1;
+  *begun = false;
   dvt_running *run = dvt_allocate(1, sizeof *run);
   if (!run)
     return DAVIT_OUT_OF_HOST_MEMORY;
@@ -369,6 +371,7 @@ davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *sha
   carry_out(run);
   fill_report(run, report);
   *full = run->full;
+  *begun = atomic_load(&run->begun);
   davit_status status = dvt_error_report(&run->error);
   pthread_cond_destroy(&run->all_told);
   pthread_mutex_destroy(&run->told_lock);

@@ -18,10 +18,10 @@ typedef struct dvt_level3_call {
 
 /* Carries out a plan on these devices, in the plan's order; the report is filled but for seconds and tile.
  * After a failure C is undefined, but for one before the first step: then it is as it was. `full` receives
- * the index of a device that had no room for its slots, else -1. */
+ * the index of a device that had no room for its slots, else -1, and `begun` whether C may have been written. */
 davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *shape, const dvt_plan *plan,
                           const int *devices, const int places[DVT_POOLS], bool streams,
-                          davit_level3_report *report, int *full);
+                          davit_level3_report *report, int *full, bool *begun);
 
 /* Threads of the host, of those there are, that so many flops are worth. */
 int dvt_level3_threads(double flops, int most);

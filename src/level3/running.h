@@ -73,6 +73,7 @@ struct dvt_running {
   pthread_cond_t all_told;
   int64_t told, untold; /* products that it was told of, and that a device will tell of; under told_lock */
   dvt_error error;      /* the first; under the lock */
+  atomic_bool begun;    /* a step was tried, so C may be written */
   int full;             /* index of a device without room for its slots, -1: none */
   int threads;          /* at work beside the calling one; under the lock */
   atomic_llong up, down, across; /* bytes */

@@ -606,10 +606,11 @@ def test_progress():
 def test_progress_of_gemm():
     """In products of tiles, of a product that takes some seconds."""
     a = save("a.npy", np.ones((1000, 1000), "f4"))
-    seconds = run_json("gemm", a, a, "--tile", 250, "-o", "c.npy")["seconds"]
+    seconds = run_json("gemm", a, a, "--tile", 100, "-o", "c.npy", "--devices", "host")["seconds"]
     n = min(20_000, int(1000 * (6 / seconds) ** (1 / 3)))
     save("a.npy", np.ones((n, n), "f4"))
-    watch(r"gemm: [1-9]\d* of [1-9]\d* products of tiles, \d+ s, about \d+ s left", "gemm", a, a, "--tile", n // 10, "-o", "c.npy")
+    watch(r"gemm: [1-9]\d* of [1-9]\d* products of tiles, \d+ s, about \d+ s left", "gemm", a, a, "--tile", n // 10, "-o", "c.npy",
+          "--devices", "host")
 
 
 def test_failures():

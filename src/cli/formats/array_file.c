@@ -2,6 +2,7 @@
 /* Files that contain an array. */
 #include "src/cli/formats/array_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,14 @@
 
 static int refuse(cli_input *input) {
   char start[CLI_KIND_BYTES];
-  const size_t count = fread(start, 1, sizeof start, input->file);
+  size_t count = 0;
+  bool blank = true, line = false;
+  /* Of a pipe no more than its first line of text, as no more may come. */
+  for (int byte; count < sizeof start && !line && (byte = getc(input->file)) != EOF;) {
+    start[count++] = (char)byte;
+    line = byte == '\n' && !blank && !input->sized;
+    blank = blank && isspace(byte);
+  }
   return cli_input_fail(input, "expected a NumPy array (.npy) or a Matrix Market file, found %s",
                         cli_kind_of(start, count));
 }

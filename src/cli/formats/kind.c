@@ -23,6 +23,7 @@ static const struct {
      0, 5, "a file compressed by xz"},
     {"\x28\xb5\x2f\xfd", 0, 4, "a file compressed by zstd"},
     {"WAVE", 8, 4, "a sound (WAV)"},
+    {"RIFF", 0, 4, "a RIFF file, such as a sound (WAV)"},
     {"fLaC", 0, 4, "a sound (FLAC)"},
     {"OggS", 0, 4, "a sound (Ogg)"},
     {"ID3", 0, 3, "a sound (MP3)"},
