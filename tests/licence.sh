@@ -13,15 +13,17 @@ sources() {
     -o -path ./run -o -path ./.ci/run \) -print | LC_ALL=C sort
 }
 
+c_names='[.](c|h|inc|cu)$'
+
 is_c() {
-  [[ $1 =~ \.(c|h|inc|cu)$ ]]
+  [[ $1 =~ $c_names ]]
 }
 
 # Those of the files of standard input that lack it: in C the first line, else one of the comment at the top.
 lacking() {
-  xargs -d '\n' awk -v line="$line" '
+  xargs -d '\n' awk -v line="$line" -v c_names="$c_names" '
     function report() { if (name != "" && !found) print name }
-    FNR == 1 { report(); name = FILENAME; found = 0; top = 1; c = name ~ /\.(c|h|inc|cu)$/ }
+    FNR == 1 { report(); name = FILENAME; found = 0; top = 1; c = name ~ c_names }
     c && FNR == 1 && $0 == "/* " line " */" { found = 1 }
     !/^#/ { top = 0 }
     !c && top && $0 == "# " line { found = 1 }

@@ -95,8 +95,8 @@ void sleep_ms(int milliseconds);
 int scaled(int count);
 
 /* Whether to leave out this one of many cases: with DAVIT_TEST_SCALE below 1 all but such a share of them, at least
- * a tenth, are left out, drawn by a seed that is always the same. The first of a test is kept, and of any 2 / share in a
- * row some. */
+ * a tenth, are left out, drawn by a seed that is always the same. The first of a
+ * test is kept, and of any 2 / share in a row some. */
 bool left_out(void);
 
 /* The next of a sequence of well mixed numbers (SplitMix64); one below `below`; one in [-1, 1). */

@@ -284,19 +284,19 @@ CASE(test_explanation) {
 
 /* ---- progress ---- */
 
-typedef struct told {
+typedef struct progress_seen {
   int64_t done, all;
   bool in_turn; /* one after the other, all of the same number */
-} told;
+} progress_seen;
 
-static void hear(void *context, int64_t done, int64_t all) {
-  told *t = context;
+static void note_progress(void *context, int64_t done, int64_t all) {
+  progress_seen *t = context;
   t->in_turn = t->in_turn && done == t->done + 1 && (!t->all || t->all == all);
   t->done = done;
   t->all = all;
 }
 
-static void expect_told(const told *t, const davit_level3_report *report) {
+static void expect_progress(const progress_seen *t, const davit_level3_report *report) {
   assert_true(t->in_turn);
   assert_int_equal(t->done, t->all);
   assert_int_equal(t->all, report->products);
@@ -304,28 +304,28 @@ static void expect_told(const told *t, const davit_level3_report *report) {
 
 CASE(test_progress) {
   for (int which = 0; which < 8; which++) {
-    told t = {.in_turn = true};
+    progress_seen t = {.in_turn = true};
     davit_level3_report report;
     problem p = basic(which & 1, 300, 280, 260);
     p.options.tile = which & 2 ? 64 : 0;
     p.options.separate_memory = which & 4;
     p.options.report = &report;
-    p.options.progress = hear;
+    p.options.progress = note_progress;
     p.options.progress_context = &t;
     run_and_check(p);
-    expect_told(&t, &report);
+    expect_progress(&t, &report);
   }
 }
 
 CASE(test_progress_of_a_solution) {
   enum { N = 200 };
-  told t = {.in_turn = true};
+  progress_seen t = {.in_turn = true};
   davit_level3_report report;
   const davit_level3_options options = {.devices = devices,
                                         .device_count = spread,
                                         .tile = 48,
                                         .report = &report,
-                                        .progress = hear,
+                                        .progress = note_progress,
                                         .progress_context = &t};
   static double a[N * N], b[N * N];
   CHECK(davit_random(DAVIT_DOUBLE, N * N, 1, a));
@@ -333,16 +333,16 @@ CASE(test_progress_of_a_solution) {
   for (int i = 0; i < N; i++)
     a[i * N + i] = N;
   CHECK(davit_dtrsm('L', 'L', 'N', 'N', N, N, 1, a, N, b, N, &options));
-  expect_told(&t, &report);
+  expect_progress(&t, &report);
   assert_true(t.all > 1);
 }
 
-/* What fails tells less, and nothing later. */
+/* A call that fails reports fewer products, and none later. */
 CASE(test_progress_of_a_failure) {
-  told t = {.in_turn = true};
+  progress_seen t = {.in_turn = true};
   problem p = basic(1, 300, 280, 260);
   p.options.separate_memory = true;
-  p.options.progress = hear;
+  p.options.progress = note_progress;
   p.options.progress_context = &t;
   prepare(&p);
   dvt_inject(DVT_INJECT_RUN, 40);
@@ -479,10 +479,10 @@ CASE(test_bad_arguments) {
   REFUSED(davit_dgemm('N', 'N', huge, huge, N, 1, a, huge, b, N, 0, c, huge, NULL),
           "more than any memory holds");
   REFUSED(davit_dgemm('N', 'N', N, INT64_MAX, N, 1, a, N, b, N, 0, c, N, NULL), "n is 9223372036854775807");
-  const davit_level3_options telling = {.progress = hear};
+  const davit_level3_options with_progress = {.progress = note_progress};
   davit_queue *queue;
   CHECK(davit_queue_create(devices[0], &queue, NULL));
-  REFUSED(davit_queue_dgemm(queue, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &telling),
+  REFUSED(davit_queue_dgemm(queue, 'N', 'N', N, N, N, 1, a, N, b, N, 0, c, N, &with_progress),
           "options->progress is set");
   CHECK(davit_queue_destroy(queue));
   davit_level3_options tile = {.tile = -5};

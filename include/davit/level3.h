@@ -50,7 +50,7 @@ typedef struct davit_level3_options {
   bool separate_memory; /* treat host-offload devices as if they had memory of their own, as GPUs have */
   davit_level3_report *report;           /* filled on success; NULL: not wanted */
   davit_level3_explanation *explanation; /* why it was done so; filled on success; NULL: not wanted */
-  davit_level3_progress progress;        /* told how far the call is; NULL: not wanted */
+  davit_level3_progress progress;        /* called as products finish; NULL: not wanted */
   void *progress_context;                /* for `progress` */
   uint64_t reserved[3];                  /* 0 */
 } davit_level3_options;

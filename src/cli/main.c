@@ -9,6 +9,7 @@
 #include "src/cli/frame/job.h"
 #include "src/cli/frame/man.h"
 #include "src/cli/frame/nearest.h"
+#include "src/cli/frame/output.h"
 #include "src/cli/ranks.h"
 
 #define COMMAND_ROW(name) &cli_command_##name,
@@ -101,7 +102,7 @@ int main(int argc, char **argv) {
     code = dispatch(argc - 1, argv + 1);
   if (cli_ranks_lead())
     print_warning();
-  if ((fflush(stdout) || ferror(stdout)) && code == CLI_OK)
-    code = cli_fail(CLI_FAILED, "cannot write to standard output");
+  if (code == CLI_OK)
+    code = cli_output_flush();
   return cli_ranks_close(code);
 }

@@ -140,7 +140,7 @@ static davit_status carry_product(dvt_engine *e, const dvt_step *step) {
   e->products++;
   DVT_TRY(compute(e, step->role, &dvt_level3_operations[step->term.kernel],
                   2 * (double)g.m * (double)g.n * (double)g.k, &g));
-  return dvt_product_tell(e, step->role);
+  return dvt_product_report(e, step->role);
 }
 
 /* A complex number is added as two real ones. */
@@ -303,7 +303,7 @@ static void carry_out(dvt_running *run) {
     if (status != DAVIT_SUCCESS)
       dvt_running_fail(run, status);
   }
-  dvt_products_await(run);
+  dvt_products_await_reports(run);
   for (int64_t i = 0; i < run->plan->steps; i++) {
     dvt_mark_free(run->state[i].mark);
     dvt_point_drop(run->state[i].point);
@@ -365,16 +365,16 @@ davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *sha
   memcpy(run->place, places, sizeof run->place);
   pthread_mutex_init(&run->lock, NULL);
   pthread_cond_init(&run->changed, NULL);
-  pthread_mutex_init(&run->told_lock, NULL);
-  pthread_cond_init(&run->all_told, NULL);
+  pthread_mutex_init(&run->progress_lock, NULL);
+  pthread_cond_init(&run->all_reported, NULL);
   set_engines(run, devices, streams);
   carry_out(run);
   fill_report(run, report);
   *full = run->full;
   *begun = atomic_load(&run->begun);
   davit_status status = dvt_error_report(&run->error);
-  pthread_cond_destroy(&run->all_told);
-  pthread_mutex_destroy(&run->told_lock);
+  pthread_cond_destroy(&run->all_reported);
+  pthread_mutex_destroy(&run->progress_lock);
   pthread_cond_destroy(&run->changed);
   pthread_mutex_destroy(&run->lock);
   free(run->state);

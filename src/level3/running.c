@@ -78,46 +78,46 @@ davit_status dvt_step_wait(dvt_engine *e, int32_t number) {
 
 /* ---- progress ---- */
 
-/* Of a failed product nothing is told. */
-static void tell(dvt_running *run, bool by_device, davit_status status) {
+/* Of a failed product nothing is reported. */
+static void report(dvt_running *run, bool by_device, davit_status status) {
   const davit_level3_options *options = run->call->options;
-  pthread_mutex_lock(&run->told_lock);
+  pthread_mutex_lock(&run->progress_lock);
   if (status == DAVIT_SUCCESS)
-    options->progress(options->progress_context, ++run->told, run->plan->products);
-  run->untold -= by_device;
-  pthread_cond_signal(&run->all_told);
-  pthread_mutex_unlock(&run->told_lock);
+    options->progress(options->progress_context, ++run->reported, run->plan->products);
+  run->unreported -= by_device;
+  pthread_cond_signal(&run->all_reported);
+  pthread_mutex_unlock(&run->progress_lock);
 }
 
 static void reached(void *run, davit_status status) {
-  tell(run, true, status);
+  report(run, true, status);
 }
 
-davit_status dvt_product_tell(dvt_engine *e, int role) {
+davit_status dvt_product_report(dvt_engine *e, int role) {
   dvt_running *run = e->run;
   dvt_mark *mark;
   if (!run->call->options->progress)
     return DAVIT_SUCCESS;
   if (!e->streams) {
-    tell(run, false, DAVIT_SUCCESS);
+    report(run, false, DAVIT_SUCCESS);
     return DAVIT_SUCCESS;
   }
   DVT_TRY(dvt_stream_mark(e->stream[role], &mark));
-  pthread_mutex_lock(&run->told_lock);
-  run->untold++;
-  pthread_mutex_unlock(&run->told_lock);
+  pthread_mutex_lock(&run->progress_lock);
+  run->unreported++;
+  pthread_mutex_unlock(&run->progress_lock);
   const davit_status status = dvt_mark_notify(mark, reached, run);
   if (status != DAVIT_SUCCESS)
-    tell(run, true, status);
+    report(run, true, status);
   dvt_mark_free(mark);
   return status;
 }
 
-void dvt_products_await(dvt_running *run) {
-  pthread_mutex_lock(&run->told_lock);
-  while (run->untold > 0)
-    pthread_cond_wait(&run->all_told, &run->told_lock);
-  pthread_mutex_unlock(&run->told_lock);
+void dvt_products_await_reports(dvt_running *run) {
+  pthread_mutex_lock(&run->progress_lock);
+  while (run->unreported > 0)
+    pthread_cond_wait(&run->all_reported, &run->progress_lock);
+  pthread_mutex_unlock(&run->progress_lock);
 }
 
 davit_status dvt_running_start(dvt_running *run, void (*function)(void *), void *argument) {

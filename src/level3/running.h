@@ -69,13 +69,14 @@ struct dvt_running {
   atomic_int waiting; /* threads asleep until something is issued */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  pthread_mutex_t told_lock; /* while `progress` of the options is called */
-  pthread_cond_t all_told;
-  int64_t told, untold; /* products that it was told of, and that a device will tell of; under told_lock */
-  dvt_error error;      /* the first; under the lock */
-  atomic_bool begun;    /* a step was tried, so C may be written */
-  int full;             /* index of a device without room for its slots, -1: none */
-  int threads;          /* at work beside the calling one; under the lock */
+  pthread_mutex_t progress_lock; /* while `progress` of the options is called */
+  pthread_cond_t all_reported;
+  int64_t reported,
+      unreported;    /* products reported, and those that a device will report; under progress_lock */
+  dvt_error error;   /* the first; under the lock */
+  atomic_bool begun; /* a step was tried, so C may be written */
+  int full;          /* index of a device without room for its slots, -1: none */
+  int threads;       /* at work beside the calling one; under the lock */
   atomic_llong up, down, across; /* bytes */
   int64_t cache_bytes;
 };
@@ -108,11 +109,11 @@ dvt_copy dvt_view_copy(const dvt_tile_view *to, int to_place, const dvt_tile_vie
 /* The copy of a LOAD or STORE between the caller's matrix and the slot. */
 dvt_copy dvt_step_copy(const dvt_engine *engine, const dvt_step *step);
 
-/* Tells the caller who wants to know when the product that was issued last in this role is computed. */
-davit_status dvt_product_tell(dvt_engine *engine, int role);
+/* Calls the options' `progress`, if there is one, when the product issued last in this role is computed. */
+davit_status dvt_product_report(dvt_engine *engine, int role);
 
-/* Blocks until no device has anything more to tell. */
-void dvt_products_await(dvt_running *run);
+/* Blocks until devices have reported all products that they will. */
+void dvt_products_await_reports(dvt_running *run);
 
 /* Starts function(argument) on a thread of the pool, counted in `threads`; it ends with dvt_running_leave().
  * */

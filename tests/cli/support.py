@@ -30,6 +30,8 @@ chance = random.Random(1)
 # one, because loading that takes most of such a run's time.
 FALLBACK = os.path.normpath(os.path.join(os.path.dirname(DAVIT), os.pardir, "lib", "davit", "fallback"))
 NO_DEVICES = {"LD_LIBRARY_PATH": FALLBACK} if os.path.isdir(FALLBACK) else {}
+PLACES = ("all", "cpu")  # of --devices
+CHECKED = ("check", "error", "bound")  # keys that --check adds to a report
 checks = 0
 failures = []
 

@@ -13,13 +13,11 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import (DAVIT, EACH, LIMIT_S, cases, davit, expect, expect_keys, header_of, listing, main, noise, npy_bytes,
-                     npy_raw, put, refuse, run_json, sampled, save)
+from support import (CHECKED, DAVIT, EACH, LIMIT_S, PLACES, cases, davit, expect, expect_keys, header_of, listing, main, noise,
+                     npy_bytes, npy_raw, put, refuse, run_json, sampled, save)
 
 DTYPES = ("f8", "f4", "i8", "i4")
 UFUNCS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
-PLACES = ("all", "cpu")
-CHECKED = ("check", "error", "bound")
 
 
 def identity(op, dtype):

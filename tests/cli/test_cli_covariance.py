@@ -11,10 +11,7 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import cases, davit, expect, expect_keys, main, noise, npy_bytes, refuse, run_json, save
-
-PLACES = ("all", "cpu")
-CHECKED = ("check", "error", "bound")
+from support import CHECKED, PLACES, cases, davit, expect, expect_keys, main, noise, npy_bytes, refuse, run_json, save
 
 
 def wanted_covariance(d, divisor, mean_divisor):

@@ -9,10 +9,9 @@ import sys
 import numpy as np
 
 sys.dont_write_bytecode = True
-from support import cases, davit, expect, main, put, refuse, run_json, save
+from support import PLACES, cases, davit, expect, main, put, refuse, run_json, save
 
 TYPES = ("c16", ">c8")
-PLACES = ("all", "cpu")
 ALPHA, BETA = 1.5 - 2j, -0.5j
 
 

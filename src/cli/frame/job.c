@@ -414,8 +414,9 @@ static int report(cli_job *job) {
   const char *overflow =
       found->overflow ? "; the result has NaN from finite operands: partial results overflow" : "";
   print_output(job, holds);
-  if (fflush(stdout) || ferror(stdout))
-    return cli_fail(CLI_FAILED, "cannot write to standard output");
+  const int flushed = cli_output_flush();
+  if (flushed != CLI_OK)
+    return flushed;
   if (job->command->remark)
     job->command->remark(job);
   if (job->common.verbose && !job->common.json)

@@ -142,3 +142,7 @@ int cli_outputs_commit(void) {
       dvt_replacement_keep(&open_outputs[i]->replacement);
   return CLI_OK;
 }
+
+int cli_output_flush(void) {
+  return fflush(stdout) || ferror(stdout) ? cli_fail(CLI_FAILED, "cannot write to standard output") : CLI_OK;
+}

@@ -37,6 +37,9 @@ int cli_output_write_text(cli_output *output, bool (*write)(FILE *file, const vo
 /* Puts all outputs that are open, and were written, in place; CLI_FAILED if that fails. */
 int cli_outputs_commit(void);
 
+/* Flushes standard output; CLI_FAILED, after a message, if what was printed could not be written. */
+int cli_output_flush(void);
+
 /* Removes an output that is not committed. {0} and a committed output are allowed. */
 void cli_output_discard(cli_output *output);
 
