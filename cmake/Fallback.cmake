@@ -5,14 +5,17 @@
 # Sets DAVIT_FALLBACK_FOLDER, relative to the folder of libdavit.so; empty if there is no fallback.
 set(DAVIT_FALLBACK_FOLDER "")
 execute_process(COMMAND ${CMAKE_READELF} -d ${DAVIT_OMPTARGET} OUTPUT_VARIABLE dynamic ERROR_QUIET)
-if(DAVIT_SANITIZE OR NOT dynamic MATCHES "soname: \\[libomptarget\\.so\\.([0-9.]+)\\]")
+if(NOT dynamic MATCHES "soname: \\[libomptarget\\.so\\.([0-9.]+)\\]")
   return()
 endif()
 set(DAVIT_FALLBACK_FOLDER davit/fallback)
 set(fallback_map ${PROJECT_SOURCE_DIR}/offload/fallback/omptarget.map)
 add_library(davit_fallback SHARED offload/fallback/omptarget.c)
 target_link_libraries(davit_fallback PRIVATE davit_compile)
-target_link_options(davit_fallback PRIVATE LINKER:--version-script=${fallback_map} LINKER:-z,defs)
+target_link_options(davit_fallback PRIVATE LINKER:--version-script=${fallback_map})
+if(NOT DAVIT_SANITIZE) # whose functions the program has
+  target_link_options(davit_fallback PRIVATE LINKER:-z,defs)
+endif()
 set_source_files_properties(offload/fallback/omptarget.c PROPERTIES
   COMPILE_DEFINITIONS "DAVIT_OMPTARGET_NAME=\"libomptarget.so.${CMAKE_MATCH_1}\"")
 set_target_properties(davit_fallback PROPERTIES OUTPUT_NAME omptarget SOVERSION ${CMAKE_MATCH_1}
