@@ -457,10 +457,14 @@ CASE(fills_and_random_numbers_take_all_threads) {
     for (int form = 0; form < 4; form++) {
       davit_queue *where = form / 2 ? queue : NULL;
       fill_memory(where, form % 2, memory); /* makes the threads */
-      const times before = all_times();
-      for (int i = 0; i < (form % 2 ? 1 : 10); i++) /* long enough that what other threads do is little */
-        fill_memory(where, form % 2, memory);
-      assert_int_equal(busy_since(&before), threads);
+      int busy = 0;
+      for (int attempt = 0; attempt < 5 && busy != threads; attempt++) { /* a busy machine wakes others, too */
+        const times before = all_times();
+        for (int i = 0; i < (form % 2 ? 1 : 10); i++) /* long enough that what other threads do is little */
+          fill_memory(where, form % 2, memory);
+        busy = busy_since(&before);
+      }
+      assert_int_equal(busy, threads);
     }
     CHECK(davit_queue_destroy(queue));
   }

@@ -19,7 +19,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "cli"))
-from support import DAVIT, LIMIT_S, davit, expect, listing, main, noise, put, sampled, save
+from support import DAVIT, LIMIT_S, SCALE, davit, expect, listing, main, noise, put, sampled, save
 
 LAUNCH = [os.environ.get("DAVIT_MPIRUN", "mpirun"), "--oversubscribe", "--bind-to", "none", "--quiet"]
 RANKS = (2, 3, 4, 6)
@@ -48,11 +48,14 @@ def run(ranks, *arguments, code=0, **options):
 
 
 turn = itertools.cycle(RANKS)
+compared = itertools.cycle((True, False))
 
 
 def expect_same(names, *arguments, ranks=(), check=False):
     """One process and several, as many as the last time or others, write the same bytes to standard output and to the files
-    `names`; with `check` the tool's check holds, too."""
+    `names`; with `check` the tool's check holds, too. A short test leaves out every second such comparison."""
+    if SCALE < 1 and not next(compared):
+        return
     alone = davit(*arguments)
     right = {name: open(name, "rb").read() for name in names}
     for count in ranks or (next(turn),):
@@ -171,8 +174,8 @@ def test_gemm():
         save("bt.npy", b.T)
         save("c.npy", c)
         bound = 1e-15 * (k + 9) * (abs(a) @ abs(b) + abs(c))
-        for operands, right in ((["a.npy", "b.npy"], a @ b), (["at.npy", "bt.npy", "--transa", "--transb"], a @ b),
-                                (["a.npy", "b.npy", "--c0", "c.npy", "--alpha", "2", "--beta", "-1"], 2 * a @ b - c)):
+        for operands, right in sampled(((["a.npy", "b.npy"], a @ b), (["at.npy", "bt.npy", "--transa", "--transb"], a @ b),
+                                (["a.npy", "b.npy", "--c0", "c.npy", "--alpha", "2", "--beta", "-1"], 2 * a @ b - c))):
             job = run(next(turn), "gemm", *operands, "-o", "out.npy", "--check")
             expect("of bound" in job.err, f"a check: {job}")
             out = np.load("out.npy")

@@ -66,7 +66,7 @@ compile() { # FILE
     esac
   done
   # The text on its way to the object: with -S alone the OpenMP runtime's own code is left out, and what it does to a kernel.
-  (cd "$work" && "${flags[@]}" -g0 -save-temps=cwd -c -o "$1.o")
+  (cd "$work" && "${flags[@]}" -g0 --offload-device-only -save-temps=cwd -c -o "$1.o")
   mv "$work/$1-openmp-nvptx64-nvidia-cuda-$architecture.s" "$work/$1.ptx"
   rm -f "$work/$1"-* "$work/$1".{bc,i,s,o}
   echo "offload/$1.c for $architecture"
