@@ -262,12 +262,6 @@ static int run(void *state) {
   return code == CLI_OK ? trace_all(c) : code;
 }
 
-static int divides(const void *state, bool *divided) {
-  (void)state;
-  *divided = true;
-  return CLI_OK;
-}
-
 static int gather(void *state) {
   return align_list_gather(&((comparison *)state)->rows);
 }
@@ -544,7 +538,7 @@ const cli_command cli_command_align = {
     .read = load,
     .run = run,
     .work = work,
-    .divides = divides,
+    .divides = cli_divides,
     .gather = gather,
     .check = check,
     .check_on_all = true,

@@ -299,12 +299,6 @@ static int run(void *state) {
 
 /* ---- several ranks ---- */
 
-static int divides(const void *state, bool *divided) {
-  (void)state;
-  *divided = true;
-  return CLI_OK;
-}
-
 enum { HITS = 256 }; /* sent at a time */
 
 /* Rank 0 takes what is sent even when it can write no more. */
@@ -608,7 +602,7 @@ const cli_command cli_command_detect = {
     .read = load,
     .run = run,
     .work = detect_work,
-    .divides = divides,
+    .divides = cli_divides,
     .gather = gather,
     .check = check,
     .finish = finish,

@@ -186,8 +186,9 @@ static davit_status work(void *state, cli_array *c, bool reference) {
 
 static int divides(const void *state, bool *divided) {
   const product *p = state;
-  *divided = !p->explain && strcmp(p->job.common.devices, "cpu") != 0;
-  return CLI_OK;
+  const int code = cli_divides_on_devices(state, divided);
+  *divided = *divided && !p->explain;
+  return code;
 }
 
 /* Puts a block, column-major without gaps, where it belongs in C. */

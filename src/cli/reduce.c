@@ -191,13 +191,13 @@ static davit_status work(void *state, cli_array *result, bool reference) {
 /* The reference adds from left to right, and a segmented scan rounds by where its segments begin. */
 static int divides(const void *state, bool *divided) {
   const reduction *r = state;
-  *divided =
-      strcmp(r->job.common.devices, "cpu") != 0 && !cli_is_given(r->job.command, &r->job.common, "--axis");
+  int code = cli_divides_on_devices(state, divided);
+  *divided = *divided && !cli_is_given(r->job.command, &r->job.common, "--axis");
   if (!*divided)
-    return CLI_OK;
+    return code;
   cli_array x;
   bool known = false;
-  const int code = cli_array_peek(r->path, &r->job.common.raw, &x, &known);
+  code = cli_array_peek(r->path, &r->job.common.raw, &x, &known);
   *divided = !(known && cli_is_complex(x.type));
   return code;
 }

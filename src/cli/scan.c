@@ -75,11 +75,6 @@ static davit_status work(void *state, cli_array *y, bool reference) {
 
 /* ---- several ranks ---- */
 
-static int divides(const void *state, bool *divided) {
-  *divided = strcmp(((const prefix *)state)->job.common.devices, "cpu") != 0;
-  return CLI_OK;
-}
-
 static void collect(const prefix *p, cli_array *y) {
   const size_t bytes = cli_type_bytes(y->type);
   const int ranks = cli_ranks_count();
@@ -191,7 +186,7 @@ const cli_command cli_command_scan = {
     .result = offsetof(prefix, y),
     .read = load,
     .work = work,
-    .divides = divides,
+    .divides = cli_divides_on_devices,
     .gather = gather,
     .check = check,
     .report = report,

@@ -440,6 +440,17 @@ static void be_quiet(cli_common *common) {
   common->verbose = false;
 }
 
+int cli_divides(const void *job, bool *divided) {
+  (void)job;
+  *divided = true;
+  return CLI_OK;
+}
+
+int cli_divides_on_devices(const void *job, bool *divided) {
+  *divided = strcmp(((const cli_job *)job)->common.devices, "cpu") != 0;
+  return CLI_OK;
+}
+
 /* What cannot be divided is done by rank 0, which decides: ranks that saw different files would not do the same
  * steps. */
 static int share_out(cli_job *job, bool *takes_part) {
