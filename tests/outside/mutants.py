@@ -303,22 +303,31 @@ class Bench:
         if done.returncode:
             sys.exit(done.stdout[-4000:] + done.stderr[-4000:])
 
+    def script(self, test):
+        """The test of the tool of that name, if it is one."""
+        path = self.source / "tests" / "cli" / f"test_{test}.py"
+        return path if path.exists() else None
+
     def make(self, tests):
-        done = subprocess.run(["ninja", "-C", str(self.build), *(f"test_{t}" for t in tests)], cwd=self.source,
-                              capture_output=True, text=True)
-        return done.returncode == 0, done.stdout[-2000:]
+        programs = {"bin/davit" if self.script(t) else f"test_{t}" for t in tests}
+        done = subprocess.run(["ninja", "-C", str(self.build), *sorted(programs)], cwd=self.source, capture_output=True, text=True)
+        return done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
     def passes(self, test):
         """(whether it does, what it says otherwise)"""
         environment = {**os.environ, **ENVIRONMENT}
-        launcher = ["mpirun", "--oversubscribe", "-n", "3"] if test.startswith("mpi_") else []
+        words = [self.build / "bin" / f"test_{test}"]
+        if self.script(test):
+            words = ["/usr/bin/python3", self.script(test), self.build / "bin" / "davit"]
+        elif test.startswith("mpi_"):
+            words = ["mpirun", "--oversubscribe", "-n", "3", *words]
         try:
-            done = subprocess.run([*launcher, self.build / "bin" / f"test_{test}"], cwd=self.build, env=environment,
-                                  timeout=LIMIT_S, capture_output=True, text=True, errors="replace")
+            done = subprocess.run(words, cwd=self.build, env=environment, timeout=LIMIT_S, capture_output=True, text=True,
+                                  errors="replace")
         except subprocess.TimeoutExpired:
             return False, "does not end"
-        failed = re.findall(r"\[  FAILED  \] (\w+)", done.stdout + done.stderr)
-        return done.returncode == 0, failed[0] if failed else f"ends with {done.returncode}"
+        failed = re.findall(r"\[  FAILED  \] (\w+)|^(\w+) +FAILED", done.stdout + done.stderr, re.M)
+        return done.returncode == 0, "".join(failed[0]) if failed else f"ends with {done.returncode}"
 
     def verdict(self, mutant):
         path = self.source / mutant.path
