@@ -494,9 +494,9 @@ def test_live():
     stream, effect = live_scene()
     process = begin_live("--effect", effect)
     feed(process, np.frombuffer(chunks([], "RIFF", 0xffffffff, 0xffffffff), "<f4"))
-    feed(process, stream[:RATE])
-    expect(b"effect\t" in lines_until(process, b"\n"), "the head comes with the first frames")
-    sent, text = 1, b""
+    feed(process, stream[:RATE * 2 // 5])
+    expect(b"effect\t" in lines_until(process, b"\n"), "the head comes with the first frames, before 64 KB")
+    sent, text = 0.4, b""
     for onset, upto in ((8, 11.4), (14.5, 17.9)):
         feed(process, stream[int(sent * RATE):int(upto * RATE)])
         sent, text = upto, text + lines_until(process, b"detected")
@@ -509,6 +509,17 @@ def test_live():
     expect(process.returncode == 0 and [r["window"] for r in rows] == list(range(len(rows))) and len(rows) >= 29, f"{len(rows)} rows")
     hits = [r["onset_s"] for r in rows if r["decision"] == "detected"]
     expect(len(hits) == 3 and np.allclose(hits, (8, 14.5, 28.2), atol=0.1), f"{hits}")
+
+
+def test_live_head():
+    """A header that says how long the stream is does not make the tool wait for more of it than the first frames."""
+    stream, effect = live_scene()
+    wav = wav_bytes(stream)
+    process = begin_live("--effect", effect)
+    process.stdin.write(wav[:wav.index(b"data") + 8 + 2 * RATE])
+    expect(b"effect\t" in lines_until(process, b"\n", 20), "the head comes with the first frames of a file, before 64 KB")
+    process.kill()
+    process.communicate()
 
 
 def test_live_forms():

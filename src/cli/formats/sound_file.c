@@ -59,7 +59,7 @@ static int64_t pipe_bytes_at(cli_sound_file *f, int64_t at, char *bytes, int64_t
   int64_t got = 0;
   if (most < 1)
     return 0;
-  if (at < PIPE_HEAD && wanted > f->head_bytes)
+  if (wanted > f->head_bytes)
     f->head_bytes += take(f, f->head + f->head_bytes, wanted - f->head_bytes);
   if (at < f->head_bytes) {
     got = f->head_bytes - at < most ? f->head_bytes - at : most;
