@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # compute-sanitizer over the tool's commands on the first NVIDIA device: memcheck, and racecheck for what teams share.
 #
-#   sanitizer.sh DAVIT [PYTHON]      PYTHON has NumPy (python3)
+#   sanitizer.sh DAVIT [PYTHON]      DAVIT is linked with the static library (static_tool.c); PYTHON has NumPy (python3)
 #
 # ctest runs it as `sanitizer`. Where there is no compute-sanitizer, or no NVIDIA device, it says so and exits with 77.
 #
