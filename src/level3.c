@@ -5,17 +5,23 @@
 
 #include "src/level3/run.h"
 
+/* The first member that a queue does not read and that is set, if there is one. */
+static const char *member_of_tiles(const davit_level3_options *options) {
+  return options->tile              ? "tile"
+         : options->cache_bytes     ? "cache_bytes"
+         : options->separate_memory ? "separate_memory"
+         : options->report          ? "report"
+         : options->explanation     ? "explanation"
+         : options->progress        ? "progress"
+                                    : NULL;
+}
+
 static davit_status enqueue(davit_queue *queue, dvt_level3 *g, const davit_level3_options *options) {
   DVT_TRY(DVT_CHECK_QUEUE_OPTIONS(options));
-  if (options && (options->tile || options->cache_bytes || options->separate_memory || options->report ||
-                  options->explanation || options->progress))
+  const char *member = options ? member_of_tiles(options) : NULL;
+  if (member)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "options->%s is set, but a queue does one product as a whole",
-                      options->tile          ? "tile"
-                      : options->cache_bytes ? "cache_bytes"
-                      : options->report      ? "report"
-                      : options->explanation ? "explanation"
-                      : options->progress    ? "progress"
-                                             : "separate_memory");
+                      member);
   return dvt_operation_enqueue(queue, &dvt_level3_operations[g->routine], g);
 }
 

@@ -108,6 +108,8 @@ static int load_operands(product *p) {
     code = cli_read_matrix(CLI_COMPLEX_NUMBERS, p->b_path, NULL, p->job.memory, &p->a, &b, &p->b);
   if (code != CLI_OK)
     return code;
+  cli_part_note(&a);
+  cli_part_note(&b);
   if (p->transa == CLI_CONJUGATED)
     cli_array_conjugate(&p->a);
   if (p->transb == CLI_CONJUGATED)

@@ -169,6 +169,22 @@ int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, v
   return CLI_OK;
 }
 
+/* The digest FNV-1a of the notes. */
+static uint64_t notes = 0xcbf29ce484222325;
+
+void cli_ranks_note(int64_t number) {
+  for (int i = 0; i < 8; i++)
+    notes = (notes ^ ((uint64_t)number >> 8 * i & 0xff)) * 0x100000001b3;
+}
+
+int cli_ranks_compare_notes(void) {
+  uint64_t first = notes;
+  cli_ranks_share(sizeof first, &first);
+  return first == notes
+             ? CLI_OK
+             : cli_fail(CLI_INPUT, "its files are not those of rank 0: shapes, types or lengths differ");
+}
+
 void cli_ranks_share(size_t bytes, void *data) {
   if (cli_ranks_several())
     mpi->share(bytes, data);

@@ -56,6 +56,11 @@ int cli_ranks_agree(int code);
  * freed; sizes[rank] says how many. Elsewhere both stay as they are. */
 int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, void **all);
 
+/* What every rank has to find in the files that all read; not collective. */
+void cli_ranks_note(int64_t number);
+/* CLI_INPUT, after a message, where the notes are not those of rank 0. */
+int cli_ranks_compare_notes(void);
+
 /* From rank 0 to all. */
 void cli_ranks_share(size_t bytes, void *data);
 

@@ -170,6 +170,7 @@ static int load(void *state) {
   if (cli_ranks_several())
     cli_job_on_host(&r->job);
   int code = load_part(r, &shape);
+  cli_part_note(&r->part);
   if (code == CLI_OK)
     code = check_output(r, &shape);
   if (code == CLI_OK)

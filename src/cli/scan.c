@@ -37,6 +37,7 @@ static int load_part(prefix *p, cli_part *part) {
   const cli_memory memory = p->job.memory;
   int code = cli_read_number_vector(CLI_REAL_NUMBERS, p->path, &p->job.common.raw, memory, part, &p->x);
   p->n = part->whole;
+  cli_part_note(part);
   if (code == CLI_OK && p->flags_path)
     code = cli_read_flags(p->flags_path, memory, p->path, p->n, part, &p->flags);
   const double bytes = (double)(2 * cli_type_bytes(p->x.type) + (p->flags_path ? 1 : 0));

@@ -220,7 +220,20 @@ def test_failures():
     refuse([(2, ["gemm", "x.npy", "x.npy"])], "expected a matrix, found a vector of 1000", code=3)
     refuse([(2, ["reduce", "-"])], "standard input", "2 processes", code=2, data=open("x.npy", "rb").read())
     refuse([(1, ["scan", "x.npy", "--op", "min"]), (1, ["scan", "x.npy", "--op", "max"])], "arguments differ", code=2)
+    save("more.npy", np.arange(1001.0))
+    save("whole.npy", np.arange(1000))
+    for other in ("more.npy", "whole.npy"):  # which ranks of several machines may see under one name
+        for command in (["reduce"], ["scan", "--op", "max"]):
+            refuse([(1, [*command, "x.npy"]), (2, [*command, other])], "rank 1: its files are not those of rank 0", code=3)
     save("a.npy", np.ones((40, 30)))
+    save("b.npy", np.ones((30, 20)))
+    save("wide.npy", np.ones((30, 21)))
+    put("q.fa", ">q\nARNDARND\n")
+    put("t.fa", ">t\nARNDARNDARND\n>u\nARND\n")
+    put("u.fa", ">t\nARNDARNDARN\n>u\nDARND\n")
+    refuse([(1, ["align", "q.fa", "t.fa", "--protein"]), (1, ["align", "q.fa", "u.fa", "--protein"])],
+           "rank 1: its files are not those of rank 0", code=3)
+    refuse([(2, ["gemm", "a.npy", "b.npy"]), (1, ["gemm", "a.npy", "wide.npy"])], "rank 2: its files are not those of rank 0", code=3)
     refuse([(2, ["gemm", "a.npy", "a.npy"])], "expected 30 rows", "found 40 x 30", code=3)
     save("empty.npy", np.zeros(0))
     refuse([(3, ["reduce", "empty.npy", "--op", "mean"])], "at least one element", code=3)

@@ -12,6 +12,7 @@
 #include "src/cli/fail.h"
 #include "src/cli/formats/kind.h"
 #include "src/cli/formats/lines.h"
+#include "src/cli/ranks.h"
 
 /* A name in a message. */
 #define NAME "%.60s"
@@ -277,5 +278,8 @@ int cli_sequences_read(const char *path, const davit_align_matrix *alphabet, cli
   if (code == CLI_OK)
     code = read_all(&r);
   cli_lines_close(&r.lines);
+  if (code == CLI_OK)
+    for (int64_t i = 0; i < sequences->count; i++)
+      cli_ranks_note(sequences->offsets[i + 1]);
   return code;
 }

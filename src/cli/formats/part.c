@@ -6,6 +6,7 @@
 #include "src/base/arithmetic.h"
 #include "src/cli/fail.h"
 #include "src/cli/formats/dtype.h"
+#include "src/cli/ranks.h"
 
 /* The elements of a part, as they lie in the file: `count` runs of `length`, `stride` from one to the
  * next. */
@@ -28,6 +29,13 @@ static void measure(cli_part *part, const cli_array *array) {
   part->whole =
       part->cut == CLI_CUT_ELEMENTS ? cli_array_count(array) : array->shape[part->cut == CLI_CUT_COLS];
   part->begin = cli_part_begin(part->whole, part->step, part->index, part->count);
+}
+
+void cli_part_note(const cli_part *part) {
+  cli_ranks_note(part->all.type);
+  cli_ranks_note(part->all.fortran);
+  for (int i = 0; i < part->all.ndim; i++)
+    cli_ranks_note(part->all.shape[i]);
 }
 
 /* Nothing is cut. What has no two dimensions has no rows either, and is refused by the caller. */

@@ -29,4 +29,7 @@ int cli_part_elements(cli_input *input, cli_part *part, cli_array *array);
 /* The same with an array that has all its elements. */
 int cli_part_take(cli_part *part, cli_array *array);
 
+/* Notes the whole for cli_ranks_compare_notes(). */
+void cli_part_note(const cli_part *part);
+
 #endif

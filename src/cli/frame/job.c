@@ -468,9 +468,15 @@ static int share_out(cli_job *job, bool *takes_part) {
   return CLI_OK;
 }
 
+static int compare_files(cli_job *job) {
+  (void)job;
+  return cli_ranks_compare_notes();
+}
+
 int cli_job_run(const cli_command *command, int argc, char **argv) {
-  static int (*const steps[])(cli_job *job) = {open_devices, open_outputs, read_operands, run,   gather,
-                                               check,        finish,       write_outputs, report};
+  static int (*const steps[])(cli_job *job) = {open_devices,  open_outputs, read_operands, compare_files,
+                                               run,           gather,       check,         finish,
+                                               write_outputs, report};
   cli_job *job = dvt_allocate(1, command->state);
   if (!job)
     return cli_fail(CLI_DEVICE, "not enough memory for %zu bytes", command->state);
