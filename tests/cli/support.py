@@ -112,8 +112,8 @@ def on_terminal(*arguments, stdout=False):
     return process.returncode, shown[:-3]
 
 
-def watch(pattern, *arguments):
-    """Expects that the tool shows `pattern` on a terminal, and ends it when it does."""
+def shows(pattern, *arguments):
+    """Whether the tool shows `pattern` on a terminal, and what it has shown when it does or ends; then it is ended."""
     ours, terminal = pty.openpty()
     process = subprocess.Popen([DAVIT, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=terminal)
     os.close(terminal)
@@ -126,7 +126,13 @@ def watch(pattern, *arguments):
     process.terminate()
     process.wait(LIMIT_S)
     os.close(ours)
-    expect(re.search(pattern, shown), f"{pattern} expected in {shown!r}")
+    return bool(re.search(pattern, shown)), shown
+
+
+def watch(pattern, *arguments):
+    """Expects that the tool shows `pattern` on a terminal."""
+    right, shown = shows(pattern, *arguments)
+    expect(right, f"{pattern} expected in {shown!r}")
 
 
 def peak_bytes(*arguments):

@@ -22,7 +22,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 from support import (DAVIT, EACH, LIMIT_S, davit, expect, expect_keys, failing, header_of, listing, main, noise, npy_bytes,
-                     npy_raw, on_terminal, put, refuse, run_json, sampled, save, watch)
+                     npy_raw, on_terminal, put, refuse, run_json, sampled, save, shows)
 
 
 def bound(alpha, a, b, beta=0, c0=None):
@@ -596,9 +596,12 @@ def test_progress():
     """Work of more than 2 s shows what is done and how long it takes, on a terminal only, and not with --quiet."""
     x = save("x.npy", np.ones(100_000))
     seconds = run_json("dot", x, x, "--devices", "cpu", "--repeat", 100)["seconds"]
-    arguments = ("dot", x, x, "--devices", "cpu", "--json", "--repeat", min(1_000_000, int(3.5 / seconds)))
-    code, shown = on_terminal(*arguments)
-    line = re.search(rb"dot: [1-9]\d* of [1-9]\d* runs, 2 s, about \d+ s left", shown)
+    for longer in (1, 2, 4, 8):  # where the machine was busy while it was measured, the work is too short
+        arguments = ("dot", x, x, "--devices", "cpu", "--json", "--repeat", min(1_000_000, int(3.5 * longer / seconds)))
+        code, shown = on_terminal(*arguments)
+        line = re.search(rb"dot: [1-9]\d* of [1-9]\d* runs, 2 s, about \d+ s left", shown)
+        if line:
+            break
     expect(code == 0 and line and shown.endswith(b"\r\x1b[K"), f"runs and times are shown, then removed: {shown!r}")
     expect(on_terminal(*arguments, "--quiet") == (0, b""), "--quiet shows nothing")
 
@@ -607,10 +610,14 @@ def test_progress_of_gemm():
     """In products of tiles, of a product that takes some seconds."""
     a = save("a.npy", np.ones((1000, 1000), "f4"))
     seconds = run_json("gemm", a, a, "--tile", 100, "-o", "c.npy", "--devices", "host")["seconds"]
-    n = min(20_000, int(1000 * (6 / seconds) ** (1 / 3)))
-    save("a.npy", np.ones((n, n), "f4"))
-    watch(r"gemm: [1-9]\d* of [1-9]\d* products of tiles, \d+ s, about \d+ s left", "gemm", a, a, "--tile", n // 10, "-o", "c.npy",
-          "--devices", "host")
+    for longer in (1, 3, 9, 27):  # likewise
+        n = min(20_000, int(1000 * (6 * longer / seconds) ** (1 / 3)))
+        save("a.npy", np.ones((n, n), "f4"))
+        right, shown = shows(r"gemm: [1-9]\d* of [1-9]\d* products of tiles, \d+ s, about \d+ s left", "gemm", a, a,
+                             "--tile", n // 10, "-o", "c.npy", "--devices", "host")
+        if right:
+            break
+    expect(right, f"products of tiles: {shown!r}")
 
 
 def test_failures():
