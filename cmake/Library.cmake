@@ -30,9 +30,7 @@ set_source_files_properties(src/fftw.c PROPERTIES COMPILE_DEFINITIONS "DAVIT_FFT
 # runtime manages. A bare region does not start that part of the runtime, so the optimiser concludes that the region
 # is never entered, and removes its body without a warning.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
-if(DAVIT_SANITIZE MATCHES undefined) # for these checks Clang needs as long as for all else; AddressSanitizer finds what they are about
-  list(APPEND DAVIT_BARE_COMPILE -fno-sanitize=pointer-overflow)
-endif()
+list(APPEND DAVIT_BARE_COMPILE ${DAVIT_KERNEL_SANITIZE})
 foreach(name align_stream align_wave atax closest_pair covariance detect_stream reduce scan scan_shapes stencil)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS "${DAVIT_BARE_COMPILE}")
 endforeach()

@@ -6,6 +6,10 @@
 # The code of a host device is a shared object, into which the linker wrapper copies all archives of the link.
 # A shared object cannot contain the static runtime of a sanitizer. Therefore the shared runtime is linked by
 # its name, before everything else, and the linker does not get -fsanitize.
+#
+# Sets DAVIT_KERNEL_SANITIZE, further options for sources with the text of kernels: Clang needs as long for the checks of
+# pointers' overflow as for all else there, and AddressSanitizer finds what they are about.
+set(DAVIT_KERNEL_SANITIZE "")
 set(DAVIT_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread (empty: none)")
 if(NOT DAVIT_SANITIZE)
   return()
@@ -25,6 +29,9 @@ endforeach()
 if(NOT DAVIT_SANITIZE_RUNTIME)
   message(FATAL_ERROR "DAVIT_SANITIZE=${DAVIT_SANITIZE}: no shared ${runtime} runtime.\n"
     "On Debian: apt-get install libclang-rt-19-dev")
+endif()
+if(DAVIT_SANITIZE MATCHES undefined)
+  set(DAVIT_KERNEL_SANITIZE -fno-sanitize=pointer-overflow)
 endif()
 cmake_path(GET DAVIT_SANITIZE_RUNTIME PARENT_PATH sanitize_dir)
 # At -O1 loops that the product unrolls stay loops, which is no reason for a warning.

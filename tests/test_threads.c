@@ -458,8 +458,8 @@ CASE(fills_and_random_numbers_take_all_threads) {
       davit_queue *where = form / 2 ? queue : NULL;
       fill_memory(where, form % 2, memory); /* makes the threads */
       int busy = 0;
-      for (int attempt = 0; attempt < 5 && busy != threads;
-           attempt++) { /* a busy machine wakes others, too */
+      /* A busy machine wakes others, too. */
+      for (int attempt = 0; attempt < 5 && busy != threads; attempt++) {
         const times before = all_times();
         for (int i = 0; i < (form % 2 ? 1 : 10); i++) /* long enough that what other threads do is little */
           fill_memory(where, form % 2, memory);

@@ -173,6 +173,8 @@ int cli_ranks_collect(int code, size_t bytes, const void *data, size_t *sizes, v
 static uint64_t notes = 0xcbf29ce484222325;
 
 void cli_ranks_note(int64_t number) {
+  if (!cli_ranks_several())
+    return;
   for (int i = 0; i < 8; i++)
     notes = (notes ^ ((uint64_t)number >> 8 * i & 0xff)) * 0x100000001b3;
 }

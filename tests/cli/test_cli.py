@@ -610,7 +610,7 @@ def test_progress_of_gemm():
     """In products of tiles, of a product that takes some seconds."""
     a = save("a.npy", np.ones((1000, 1000), "f4"))
     seconds = run_json("gemm", a, a, "--tile", 100, "-o", "c.npy", "--devices", "host")["seconds"]
-    for longer in (1, 3, 9, 27):  # likewise
+    for longer in (1, 3, 9, 27):  # as in test_progress()
         n = min(20_000, int(1000 * (6 * longer / seconds) ** (1 / 3)))
         save("a.npy", np.ones((n, n), "f4"))
         right, shown = shows(r"gemm: [1-9]\d* of [1-9]\d* products of tiles, \d+ s, about \d+ s left", "gemm", a, a,

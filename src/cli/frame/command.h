@@ -33,7 +33,8 @@
  * that a command does not need are NULL.
  *
  * With several ranks (ranks.h) a command that `divides` goes through these steps on all of them: `open`
- * gives each rank devices of its own, `read` should read its part alone, `run` does its part; outputs,
+ * gives each rank devices of its own, `read` should read its part alone and note the whole
+ * (cli_ranks_note()), which has to be the same on all, `run` does its part; outputs,
  * `check`, `finish` and `report` are rank 0's, where the result is whole after `gather`. Other commands
  * run on rank 0. */
 #ifndef DAVIT_SRC_CLI_FRAME_COMMAND_H

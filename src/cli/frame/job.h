@@ -57,7 +57,8 @@ void cli_job_on_host(cli_job *job);
  * and adds the times to job->seconds. `run` of commands without one of their own. */
 int cli_job_measure(cli_job *job);
 
-/* For a command's `divides`: always, or unless it computes on the CPU, whose order of operations is that of one process. */
+/* For a command's `divides`: always; or unless it computes on the CPU, whose order of operations is that of
+ * one process. */
 int cli_divides(const void *job, bool *divided);
 int cli_divides_on_devices(const void *job, bool *divided);
 
