@@ -155,7 +155,7 @@ static void do_pass(worker *w, int64_t k) {
   if (!w->team.bands && !open_team(w, 1))
     return;
   dvt_align_local_edge(query->m, h, d);
-  w->scores[k] = (int32_t)dvt_align_best(&costs, &all, 0, INT64_MAX, &w->team, h, d).score;
+  w->scores[k] = (int32_t)dvt_align_best(&costs, &all, 0, INT64_MAX, &w->team, h, d, NULL).score;
 }
 
 static void do_single(worker *w, int64_t k) {

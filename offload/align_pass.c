@@ -12,7 +12,7 @@
 #include "src/base/cpu.h"
 
 enum {
-  BLOCK = 1024, /* most columns of a tile */
+  BLOCK = DVT_ALIGN_BLOCK, /* most columns of a tile */
   VECTORS = 16, /* of a strip: with more of them the profile of 20 letters leaves a first cache of 32 KiB */
   /* With fewer columns from one corner, counting anew costs more than wider words do (measured; both cost the
    * same at some 30). */
@@ -37,11 +37,13 @@ typedef struct pass {
   const dvt_align_costs *costs;
   const dvt_align_stretch *s;
   const dvt_align_team *team;
-  int64_t floor, edge;  /* of h, and of h in row 0 */
-  int64_t bar;          /* only cells that score more are looked at */
-  int64_t *h, *d;       /* of all rows, in the column that is reached */
-  uint8_t *steps;       /* NULL: they are not noted */
-  dvt_align_cell *last; /* the best of the last row; NULL: nobody asks for it */
+  int64_t floor, edge;        /* of h, and of h in row 0 */
+  int64_t bar;                /* only cells that score more are looked at */
+  int64_t *h, *d;             /* of all rows, in the column that is reached */
+  int64_t block;              /* columns of a tile */
+  const dvt_align_kept *kept; /* NULL: no columns are */
+  uint8_t *steps;             /* NULL: they are not noted */
+  dvt_align_cell *last;       /* the best of the last row; NULL: nobody asks for it */
 } pass;
 
 /* A strip of rows by a block of columns. It is given h and d of the column before, h and the gap of the row
@@ -169,11 +171,29 @@ static void advance_edge(const pass *p, int64_t first, int64_t last, border *bel
   }
 }
 
+static int32_t kept_score(int64_t score) {
+  return score < DVT_ALIGN_KEPT_NONE ? DVT_ALIGN_KEPT_NONE : (int32_t)score;
+}
+
+/* Rows first … last of the column that is reached. */
+static void keep_rows(const pass *p, int64_t column, int64_t first, int64_t last) {
+  const int64_t rows = p->s->m + 1;
+  int32_t *h = p->kept->columns + 2 * rows * (column / p->kept->every - 1), *d = h + rows;
+  for (int64_t i = first; i <= last; i++) {
+    h[i] = kept_score(p->h[i]);
+    d[i] = kept_score(p->d[i]);
+  }
+}
+
+static int64_t last_column(const pass *p, int64_t block) {
+  return dvt_at_most((block + 1) * p->block, p->s->n);
+}
+
 static void run_block(const pass *p, int which, int64_t block) {
   const dvt_align_tiling *tiling = &p->team->tiling;
   band *band = &p->team->bands[which];
   border *above = &p->team->bands[which - 1].below[block % 2], *below = &band->below[block % 2];
-  const int64_t first = block * BLOCK + 1, last = dvt_at_most(first + BLOCK - 1, p->s->n);
+  const int64_t first = block * p->block + 1, last = last_column(p, block);
   if (which == 1)
     advance_edge(p, first, last, above);
   int64_t corner = band->corner;
@@ -192,11 +212,13 @@ static void run_block(const pass *p, int which, int64_t block) {
     corner = next;
   }
   band->corner = above->h[last - first];
+  if (p->kept && last < p->s->n && last % p->kept->every == 0)
+    keep_rows(p, last, which == 1 ? 0 : band->begin + 1, band->end);
 }
 
 /* The last row in a block of columns. */
 static void look_at_last_row(const pass *p, const band *band, int64_t block) {
-  const int64_t first = block * BLOCK + 1, last = dvt_at_most(first + BLOCK - 1, p->s->n);
+  const int64_t first = block * p->block + 1, last = last_column(p, block);
   const int64_t *h = band->below[block % 2].h;
   for (int64_t j = first; j <= last; j++)
     if (h[j - first] > p->last->score)
@@ -213,9 +235,10 @@ static dvt_align_cell best_of(const band *bands, int count) {
   return best;
 }
 
-static dvt_align_cell run(const pass *p, int64_t enough) {
+static dvt_align_cell run(pass *p, int64_t enough) {
   const int count = bands_for(&p->team->tiling, p->s->m, p->s->n, p->team->threads);
-  const int64_t blocks = dvt_divide_up(p->s->n, BLOCK),
+  p->block = p->kept ? dvt_at_most(BLOCK, p->kept->every) : BLOCK;
+  const int64_t blocks = dvt_divide_up(p->s->n, p->block),
                 strips = dvt_divide_up(p->s->m, p->team->tiling.strip);
   band *bands = p->team->bands;
   for (int b = 1; b <= count; b++) {
@@ -258,37 +281,42 @@ void dvt_align_local_edge(int64_t m, int64_t *h, int64_t *d) {
 }
 
 void dvt_align_pass(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
-                    int64_t *h, int64_t *d, uint8_t *steps) {
-  const pass p = {.costs = costs,
-                  .s = s,
-                  .team = team,
-                  .floor = DVT_ALIGN_NONE,
-                  .edge = DVT_ALIGN_NONE,
-                  .bar = -DVT_ALIGN_NONE,
-                  .h = h,
-                  .d = d,
-                  .steps = steps};
+                    int64_t *h, int64_t *d, uint8_t *steps, const dvt_align_kept *kept) {
+  pass p = {.costs = costs,
+            .s = s,
+            .team = team,
+            .floor = DVT_ALIGN_NONE,
+            .edge = DVT_ALIGN_NONE,
+            .bar = -DVT_ALIGN_NONE,
+            .h = h,
+            .d = d,
+            .kept = kept,
+            .steps = steps};
   run(&p, INT64_MAX);
 }
 
 dvt_align_cell dvt_align_best(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t floor,
-                              int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d) {
-  const pass p = {.costs = costs, .s = s, .team = team, .floor = floor, .edge = floor, .h = h, .d = d};
+                              int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d,
+                              const dvt_align_kept *kept) {
+  pass p = {
+      .costs = costs, .s = s, .team = team, .floor = floor, .edge = floor, .h = h, .d = d, .kept = kept};
   return run(&p, enough);
 }
 
 dvt_align_cell dvt_align_end(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t edge,
-                             bool corners, dvt_align_team *team, int64_t *h, int64_t *d) {
+                             bool corners, dvt_align_team *team, int64_t *h, int64_t *d,
+                             const dvt_align_kept *kept) {
   dvt_align_cell best = {.score = corners ? h[s->m] : DVT_ALIGN_NONE, .row = s->m};
-  const pass p = {.costs = costs,
-                  .s = s,
-                  .team = team,
-                  .floor = DVT_ALIGN_NONE,
-                  .edge = edge,
-                  .bar = -DVT_ALIGN_NONE,
-                  .h = h,
-                  .d = d,
-                  .last = &best};
+  pass p = {.costs = costs,
+            .s = s,
+            .team = team,
+            .floor = DVT_ALIGN_NONE,
+            .edge = edge,
+            .bar = -DVT_ALIGN_NONE,
+            .h = h,
+            .d = d,
+            .kept = kept,
+            .last = &best};
   run(&p, INT64_MAX);
   for (int64_t i = !corners; i < s->m; i++)
     if (h[i] > best.score)

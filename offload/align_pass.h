@@ -36,6 +36,20 @@ typedef struct dvt_align_cell {
   int64_t score, row, column;
 } dvt_align_cell;
 
+/* Columns that a pass keeps: those whose number is a multiple of `every`, without column 0 and the last. `every` is
+ * a multiple of 32, and of DVT_ALIGN_BLOCK if it is larger. Of each column h of rows 0 … m, then d of these. Scores
+ * are in 32 bits; what is less than DVT_ALIGN_KEPT_NONE is that. */
+enum { DVT_ALIGN_BLOCK = 1024 };
+#define DVT_ALIGN_KEPT_NONE (-(1 << 30))
+typedef struct dvt_align_kept {
+  int64_t every;
+  int32_t *columns; /* dvt_align_kept_columns(n, every) times 2 (m + 1) words */
+} dvt_align_kept;
+
+static inline int64_t dvt_align_kept_columns(int64_t n, int64_t every) {
+  return n > 0 ? (n - 1) / every : 0;
+}
+
 struct dvt_align_tile;
 
 /* How the matrix is cut into tiles, of a strip of rows by a block of columns. */
@@ -65,22 +79,24 @@ void dvt_align_edge(const dvt_align_costs *costs, int64_t m, int64_t first, int6
 void dvt_align_local_edge(int64_t m, int64_t *h, int64_t *d);
 
 /* From column 0 in h and d to column n of a global alignment. Steps are noted unless `steps` is NULL, and
- * take dvt_align_steps_bytes(m n). */
+ * take dvt_align_steps_bytes(m n). `kept`, here and below: NULL, or where columns are kept. */
 void dvt_align_pass(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
-                    int64_t *h, int64_t *d, uint8_t *steps);
+                    int64_t *h, int64_t *d, uint8_t *steps, const dvt_align_kept *kept);
 
 /* The same without steps for the best cell, of equal ones the first by column, then row; all 0 if none scores
  * above 0. No score of h falls below `floor`: 0 for a local alignment, else DVT_ALIGN_NONE. A cell that
  * scores `enough` ends the pass. */
 dvt_align_cell dvt_align_best(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t floor,
-                              int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d);
+                              int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d,
+                              const dvt_align_kept *kept);
 
 /* The same for the best cell of the last row and of the last column, whatever it scores, of equal ones the
  * first of the row, then of the column; for m and n of 1 or more. Scores of row 0 do not fall below `edge`: 0
  * where a stretch of the target's beginning may be left out, else DVT_ALIGN_NONE. With `corners` the cells of
  * row and column 0 count as well. */
 dvt_align_cell dvt_align_end(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t edge,
-                             bool corners, dvt_align_team *team, int64_t *h, int64_t *d);
+                             bool corners, dvt_align_team *team, int64_t *h, int64_t *d,
+                             const dvt_align_kept *kept);
 
 /* The step by which a cell is reached: where h comes from, whether the gap of target symbols that ends here
  * began before, and whether the gap of query symbols that may go on below did. */

@@ -140,7 +140,7 @@ static stream_memory lay_out(const dvt_align_targets *t, const dvt_align_query *
   const size_t list = dvt_aligned_up((size_t)t->count * sizeof(int32_t));
   const int64_t waves = waves_of(t, q);
   const size_t border = dvt_aligned_up((size_t)border_rows(t, q) * BORDER_BYTES),
-               wave = waves > 0 ? dvt_align_wave_bytes(q->m, dvt_align_length(t, 0)) : 0;
+               wave = waves > 0 ? dvt_align_wave_bytes(q->m, dvt_align_length(t, 0), 0) : 0;
   stream_memory m = {.bytes = profiles + list + border + wave, .waves = waves};
   if (memory) {
     m.profiles = memory;
@@ -291,10 +291,10 @@ static davit_status run_waves(const search *s, void *staging, int32_t *scores) {
   dvt_align_wave wave;
   dvt_align_cell best;
   DVT_TRY(dvt_align_wave_open(s->stream, &costs, q->m, q->symbols, dvt_align_length(t, 0), t->symbols,
-                              s->device->symbols, s->memory.wave, staging, &wave));
+                              s->device->symbols, 0, s->memory.wave, staging, &wave));
   for (int64_t k = 0; k < s->memory.waves; k++) {
     const dvt_align_stretch all = {q->symbols, t->symbols + t->offsets[k], q->m, dvt_align_length(t, k), 1};
-    DVT_TRY(dvt_align_wave_best(&wave, &all, true, &best));
+    DVT_TRY(dvt_align_wave_best(&wave, &all, true, false, &best));
     scores[k] = (int32_t)best.score;
   }
   return DAVIT_SUCCESS;

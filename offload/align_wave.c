@@ -74,15 +74,17 @@ static int64_t most_strips(int64_t m) {
 
 #define PARTS_BYTES (DVT_ALIGN_WAVE_PASSES * sizeof(dvt_align_part))
 
+/* The last columns of passes, 2 words for each row, and the best cells of one. */
 static size_t result_bytes(int64_t m) {
-  return (size_t)dvt_at_least(4 * m, BEST_WORDS * most_strips(m)) * sizeof(int32_t);
+  return (size_t)(4 * m + BEST_WORDS * most_strips(m)) * sizeof(int32_t);
 }
 
-static size_t lay_out_wave(int64_t m, int64_t n, char *memory, dvt_align_wave *w) {
+static size_t lay_out_wave(int64_t m, int64_t n, int64_t every, char *memory, dvt_align_wave *w) {
+  const int64_t columns = every > 0 ? dvt_align_kept_columns(n, every) : 0;
   const size_t matrix = dvt_aligned_up(DAVIT_ALIGN_SYMBOLS_MAXIMUM * DAVIT_ALIGN_SYMBOLS_MAXIMUM),
                query = dvt_aligned_up((size_t)m), target = dvt_aligned_up((size_t)n),
                parts = dvt_aligned_up(PARTS_BYTES), border = dvt_aligned_up((size_t)n * 2 * sizeof(uint64_t)),
-               results = result_bytes(m);
+               results = dvt_aligned_up(result_bytes(m)), kept = (size_t)(columns * 2 * m) * sizeof(int32_t);
   if (memory) {
     w->matrix = (int8_t *)memory;
     w->device_query = (uint8_t *)(memory += matrix);
@@ -90,12 +92,13 @@ static size_t lay_out_wave(int64_t m, int64_t n, char *memory, dvt_align_wave *w
     w->device_parts = (dvt_align_part *)(void *)(memory += target);
     w->border = (uint64_t *)(void *)(memory += parts);
     w->results = (int32_t *)(void *)(memory += border);
+    w->kept = columns > 0 ? (int32_t *)(void *)(memory + results) : NULL;
   }
-  return matrix + query + target + parts + border + results;
+  return matrix + query + target + parts + border + results + kept;
 }
 
-size_t dvt_align_wave_bytes(int64_t m, int64_t n) {
-  return lay_out_wave(m, n, NULL, NULL);
+size_t dvt_align_wave_bytes(int64_t m, int64_t n, int64_t every) {
+  return lay_out_wave(m, n, every, NULL, NULL);
 }
 
 size_t dvt_align_wave_staging_bytes(int64_t m) {
@@ -104,14 +107,15 @@ size_t dvt_align_wave_staging_bytes(int64_t m) {
 
 davit_status dvt_align_wave_open(dvt_stream *stream, const dvt_align_costs *costs, int64_t m,
                                  const uint8_t *query, int64_t n, const uint8_t *target, uint8_t *there,
-                                 void *memory, void *staging, dvt_align_wave *wave) {
+                                 int64_t every, void *memory, void *staging, dvt_align_wave *wave) {
   *wave = (dvt_align_wave){.stream = stream,
                            .costs = costs,
                            .query = query,
                            .target = target,
+                           .every = every,
                            .parts = staging,
                            .staging = (int32_t *)(void *)((char *)staging + PARTS_BYTES)};
-  lay_out_wave(m, n, memory, wave);
+  lay_out_wave(m, n, every, memory, wave);
   DVT_TRY(
       dvt_stream_copy_bytes(stream, wave->matrix, costs->matrix, (size_t)(costs->symbols * costs->symbols)));
   DVT_TRY(dvt_stream_copy_bytes(stream, wave->device_query, query, (size_t)m));
@@ -159,8 +163,9 @@ static dvt_align_part fill_parts(const dvt_align_wave *w, int count, const dvt_a
   return next;
 }
 
+/* `searches`: for the best cell of one pass, which then comes behind its last column. */
 static davit_status launch_passes(const dvt_align_wave *w, int count, const dvt_align_wave_pass *passes,
-                                  const edge *e, bool ends, dvt_align_part *all) {
+                                  const edge *e, bool searches, bool keep, dvt_align_part *all) {
   int64_t rows = 0;
   for (int k = 0; k < count; k++)
     rows += passes[k].s.m;
@@ -172,17 +177,23 @@ static davit_status launch_passes(const dvt_align_wave *w, int count, const dvt_
   return dvt_launch(&shape->kernel, w->stream, all->team, 32, (size_t)(w->costs->symbols * shape->strip),
                     DVT_ARGUMENTS(w->matrix, w->costs->symbols, w->device_query, w->device_target,
                                   w->device_parts, count, -(w->costs->first + w->costs->extend),
-                                  -w->costs->extend, e->floor, e->first, e->slope, w->border,
-                                  ends ? w->results : NULL, ends ? NULL : w->results));
+                                  -w->costs->extend, e->floor, e->first, e->slope, w->border, w->results,
+                                  searches ? w->results + 2 * rows : NULL, w->every, keep ? w->kept : NULL));
 }
 
-davit_status dvt_align_wave_passes(const dvt_align_wave *wave, int count, const dvt_align_wave_pass *passes) {
+/* Words of the results to the host. */
+static davit_status fetch(const dvt_align_wave *w, int64_t first, int64_t count) {
+  DVT_TRY(dvt_stream_copy_bytes(w->stream, w->staging + first, w->results + first,
+                                (size_t)count * sizeof *w->results));
+  return dvt_stream_synchronize(w->stream);
+}
+
+davit_status dvt_align_wave_passes(const dvt_align_wave *wave, int count, const dvt_align_wave_pass *passes,
+                                   bool keep) {
   const edge e = global_edge(wave->costs);
   dvt_align_part all;
-  DVT_TRY(launch_passes(wave, count, passes, &e, true, &all));
-  DVT_TRY(dvt_stream_copy_bytes(wave->stream, wave->staging, wave->results,
-                                (size_t)all.rows * 2 * sizeof *wave->results));
-  return dvt_stream_synchronize(wave->stream);
+  DVT_TRY(launch_passes(wave, count, passes, &e, false, keep, &all));
+  return fetch(wave, 0, 2 * all.rows);
 }
 
 void dvt_align_wave_column(const dvt_align_wave *wave, int which, int64_t *h, int64_t *d) {
@@ -201,19 +212,30 @@ static bool is_better(const int32_t *a, const dvt_align_cell *b) {
 }
 
 davit_status dvt_align_wave_best(const dvt_align_wave *wave, const dvt_align_stretch *s, bool local,
-                                 dvt_align_cell *best) {
+                                 bool keep, dvt_align_cell *best) {
   const edge e = local ? local_edge() : global_edge(wave->costs);
   const dvt_align_wave_pass pass = {*s, local ? -DVT_WAVE_NONE : wave->costs->first};
+  const int64_t begin = local ? 2 * s->m : 0;
   dvt_align_part all;
-  DVT_TRY(launch_passes(wave, 1, &pass, &e, false, &all));
-  DVT_TRY(dvt_stream_copy_bytes(wave->stream, wave->staging, wave->results,
-                                (size_t)all.team * BEST_WORDS * sizeof *wave->results));
-  DVT_TRY(dvt_stream_synchronize(wave->stream));
+  DVT_TRY(launch_passes(wave, 1, &pass, &e, true, keep, &all));
+  DVT_TRY(fetch(wave, begin, 2 * s->m - begin + all.team * BEST_WORDS));
   *best = (dvt_align_cell){0};
   for (int64_t k = 0; k < all.team; k++) {
-    const int32_t *of = wave->staging + BEST_WORDS * k;
+    const int32_t *of = wave->staging + 2 * s->m + BEST_WORDS * k;
     if (is_better(of, best))
       *best = (dvt_align_cell){of[0], of[1] + 1, of[2] + 1};
   }
   return DAVIT_SUCCESS;
+}
+
+davit_status dvt_align_wave_kept(const dvt_align_wave *wave, int64_t m, int64_t which, int64_t first,
+                                 int64_t last, const int32_t **h, const int32_t **d) {
+  const int32_t *column = wave->kept + 2 * m * which + first - 1;
+  const int64_t rows = last - first + 1;
+  const size_t bytes = (size_t)rows * sizeof *column;
+  *h = wave->staging;
+  *d = wave->staging + rows;
+  DVT_TRY(dvt_stream_copy_bytes(wave->stream, wave->staging, column, bytes));
+  DVT_TRY(dvt_stream_copy_bytes(wave->stream, wave->staging + rows, column + m, bytes));
+  return dvt_stream_synchronize(wave->stream);
 }

@@ -4,7 +4,7 @@
  *
  * Strips of rows, a warp for each, go through the columns in a wave: a strip is some columns behind the one
  * above it, whose last row it gets through memory. Several passes run side by side. Cost: m n cells of 8.5
- * instructions; 17 n + 17 m bytes on the device, 16 m on the host. */
+ * instructions; 17 n + 17 m bytes on the device and 8 m for each column that is kept, 17 m on the host. */
 #ifndef DAVIT_OFFLOAD_ALIGN_WAVE_H
 #define DAVIT_OFFLOAD_ALIGN_WAVE_H
 
@@ -26,7 +26,10 @@ typedef struct dvt_align_wave {
   uint8_t *device_query, *device_target;
   dvt_align_part *device_parts;
   uint64_t *border;
-  int32_t *results; /* of each pass h, then d of its last column; or 4 words for each strip, its best cell */
+  int32_t *
+      results; /* of each pass h, then d of its last column; behind them 4 words for each strip, its best cell */
+  int32_t *kept; /* columns as dvt_align_kept describes them, without row 0; NULL: none */
+  int64_t every;
   dvt_align_part *parts; /* the host's, pinned, as the following */
   int32_t *staging;      /* for `results` */
 } dvt_align_wave;
@@ -38,29 +41,36 @@ bool dvt_align_wave_fits(const dvt_align_costs *costs, int64_t m, int64_t n);
 double dvt_align_wave_seconds(int64_t m, int64_t n);
 
 /* Memory of the device and of the host, pinned, for passes at the same time over at most 2 m rows and n
- * columns together. */
-size_t dvt_align_wave_bytes(int64_t m, int64_t n);
+ * columns together. A pass over all of the pair may keep one column in `every` (dvt_align_kept), unless that is 0. */
+size_t dvt_align_wave_bytes(int64_t m, int64_t n, int64_t every);
 size_t dvt_align_wave_staging_bytes(int64_t m);
 
 /* Copies the sequences to the device; `there`: where it has the target already, or NULL. Sequences and memory
  * are used until the last pass is over; nothing is to be freed. */
 davit_status dvt_align_wave_open(dvt_stream *stream, const dvt_align_costs *costs, int64_t m,
                                  const uint8_t *query, int64_t n, const uint8_t *target, uint8_t *there,
-                                 void *memory, void *staging, dvt_align_wave *wave);
+                                 int64_t every, void *memory, void *staging, dvt_align_wave *wave);
 
 /* dvt_align_edge(costs, m, first, h, d) and dvt_align_pass() for up to DVT_ALIGN_WAVE_PASSES parts of the
- * pair at the same time. Waits. Until the next call dvt_align_wave_column() gives h and d of the last column
- * of one. */
+ * pair at the same time, or for all of it with columns kept. Waits. Until the next call dvt_align_wave_column()
+ * gives h and d of the last column of one. */
 enum { DVT_ALIGN_WAVE_PASSES = 1024 };
 typedef struct dvt_align_wave_pass {
   dvt_align_stretch s;
   int64_t first;
 } dvt_align_wave_pass;
-davit_status dvt_align_wave_passes(const dvt_align_wave *wave, int count, const dvt_align_wave_pass *passes);
+davit_status dvt_align_wave_passes(const dvt_align_wave *wave, int count, const dvt_align_wave_pass *passes,
+                                   bool keep);
 void dvt_align_wave_column(const dvt_align_wave *wave, int which, int64_t *h, int64_t *d);
 
-/* dvt_align_best() from the edge of a local alignment, or from that of a global one. Waits. */
+/* dvt_align_best() from the edge of a local alignment, or from that of a global one, and then with the last column
+ * for dvt_align_wave_column() too. Waits. */
 davit_status dvt_align_wave_best(const dvt_align_wave *wave, const dvt_align_stretch *s, bool local,
-                                 dvt_align_cell *best);
+                                 bool keep, dvt_align_cell *best);
+
+/* Rows first, 1 or more, to last of column (which + 1) every, which the last pass over all m rows with `keep` has left;
+ * until the next call. Waits. */
+davit_status dvt_align_wave_kept(const dvt_align_wave *wave, int64_t m, int64_t which, int64_t first,
+                                 int64_t last, const int32_t **h, const int32_t **d);
 
 #endif

@@ -97,7 +97,7 @@ static void solve_by_matrix(worker *w, const dvt_align_stretch *s, corners c) {
   const int64_t start = w->used;
   int64_t *h = h_of(w, 0), *d = d_of(w, 0);
   dvt_align_edge(costs, s->m, c.first, h, d);
-  dvt_align_pass(costs, s, &w->team, h, d, w->steps);
+  dvt_align_pass(costs, s, &w->team, h, d, w->steps, NULL);
   walk_back(w, s, d[s->m] + costs->first - c.last > h[s->m] ? DVT_ALIGN_D : DVT_ALIGN_BOTH);
   reverse(w->columns + start, w->used - start);
 }
@@ -115,9 +115,9 @@ static void pass_both(worker *w, const dvt_align_stretch *s, corners c) {
   const dvt_align_costs *costs = &w->trace->costs;
   const dvt_align_stretch before = before_cut(s), behind = behind_cut(s);
   dvt_align_edge(costs, s->m, c.first, h_of(w, 0), d_of(w, 0));
-  dvt_align_pass(costs, &before, &w->team, h_of(w, 0), d_of(w, 0), NULL);
+  dvt_align_pass(costs, &before, &w->team, h_of(w, 0), d_of(w, 0), NULL, NULL);
   dvt_align_edge(costs, s->m, c.last, h_of(w, 1), d_of(w, 1));
-  dvt_align_pass(costs, &behind, &w->team, h_of(w, 1), d_of(w, 1), NULL);
+  dvt_align_pass(costs, &behind, &w->team, h_of(w, 1), d_of(w, 1), NULL, NULL);
 }
 
 /* Where the best path meets the cut, after both passes: in row *row, and *through if a gap of target symbols
@@ -228,7 +228,7 @@ static davit_status launch(const dvt_trace *t, const pieces *list, int64_t *next
       passes[count++] = (dvt_align_wave_pass){behind_cut(&p->s), p->c.last};
     }
   }
-  return count > 0 ? dvt_align_wave_passes(t->wave, count, passes) : DAVIT_SUCCESS;
+  return count > 0 ? dvt_align_wave_passes(t->wave, count, passes, false) : DAVIT_SUCCESS;
 }
 
 /* The next level: a list with the halves of large pieces, and the small ones as they are. *divided: whether
@@ -363,11 +363,25 @@ static davit_status find(dvt_trace *t, pieces *list, char *columns, char **cigar
   return make_cigar(columns, used, cigar);
 }
 
-davit_status dvt_trace_columns(dvt_trace *t, const dvt_align_stretch *s, char **cigar) {
+/* Between the cells that are known. */
+static davit_status add_all(const dvt_trace *t, const davit_align_result *a, pieces *list) {
+  const corners c = {t->costs.first, t->costs.first};
+  int64_t i = a->query_begin, j = a->target_begin;
+  for (int k = t->crossed - 1; k >= -1; k--) {
+    const int64_t row = k < 0 ? a->query_end : t->crossings[k].row,
+                  column = k < 0 ? a->target_end : t->crossings[k].column;
+    DVT_TRY(add(list, &(piece){{t->all.query + i, t->all.target + j, row - i, column - j, 1}, c, 0, 0, 0}));
+    i = row;
+    j = column;
+  }
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_trace_columns(dvt_trace *t, const davit_align_result *a, char **cigar) {
   pieces list = {0};
-  char *columns = dvt_allocate((size_t)(s->m + s->n) + 1, 1);
-  davit_status status = columns ? add(&list, &(piece){*s, {t->costs.first, t->costs.first}, 0, 0, 0})
-                                : DAVIT_OUT_OF_HOST_MEMORY;
+  const int64_t most = a->query_end - a->query_begin + a->target_end - a->target_begin;
+  char *columns = dvt_allocate((size_t)most + 1, 1);
+  davit_status status = columns ? add_all(t, a, &list) : DAVIT_OUT_OF_HOST_MEMORY;
   if (status == DAVIT_SUCCESS)
     status = find(t, &list, columns, cigar);
   free(list.at);

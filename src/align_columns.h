@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace, which src/align_trace.c begins, and its last step: the columns of the alignment. */
+/* A trace, which src/align_trace.c begins, and its later steps: the cells that the alignment passes through, and
+ * its columns. */
 #ifndef DAVIT_SRC_ALIGN_COLUMNS_H
 #define DAVIT_SRC_ALIGN_COLUMNS_H
 
@@ -7,15 +8,22 @@
 #include "offload/align_wave.h"
 #include "src/align.h"
 
+enum { DVT_TRACE_CROSSINGS = 32 };
+
 typedef struct dvt_trace {
   dvt_align_costs costs;
   dvt_align_stretch all;
   davit_align_mode mode;
   int threads;
   int64_t cells; /* of a rectangle that is traced through a matrix */
+  int64_t every; /* column of the forward pass is kept; 0: none is */
   dvt_align_team team;
   const dvt_align_wave *wave; /* NULL: the host alone */
-  int64_t *vectors, *h, *d;   /* 4 vectors of m + 1; the first two */
+  int64_t *vectors, *h, *d, *kh,
+      *kd;       /* 4 vectors of m + 1, and each of them: of a pass, and of a kept column */
+  int32_t *kept; /* the host's columns; NULL: the device has them */
+  dvt_align_cell crossings[DVT_TRACE_CROSSINGS]; /* from the end on */
+  int crossed;
 } dvt_trace;
 
 /* Seconds of a pass on the host, by so many threads. */
@@ -23,7 +31,16 @@ static inline double dvt_trace_host_seconds(int64_t m, int64_t n, int threads) {
   return (double)m * (double)n / (6e9 * threads);
 }
 
-/* The columns of the global alignment of a part of both sequences, as a string for the user. */
-davit_status dvt_trace_columns(dvt_trace *t, const dvt_align_stretch *s, char **cigar);
+/* Whether the device does a pass sooner than the host. */
+static inline bool dvt_trace_is_for_device(const dvt_trace *t, const dvt_align_stretch *s) {
+  return t->wave && dvt_align_wave_seconds(s->m, s->n) < dvt_trace_host_seconds(s->m, s->n, t->team.threads);
+}
+
+/* From cell *x, where the best alignment ends and which has its score, back through kept columns. *x becomes the last
+ * cell of those that it passes through, with the score of what lies before, or where it begins. */
+davit_status dvt_trace_cross(dvt_trace *t, dvt_align_cell *x, bool *begun);
+
+/* The columns of the alignment as a string for the user. */
+davit_status dvt_trace_columns(dvt_trace *t, const davit_align_result *a, char **cigar);
 
 #endif

@@ -3,15 +3,18 @@
  *
  *   end      Forward: the best score and a cell that has it. Local: scores are kept at 0 or more, and all cells
  *            count. Semiglobal: the edges are 0, and the cells of the last row and column count. Global: the
- *            last cell alone.
- *   begin    Backward from there, until the score is reached; semiglobal: in the last row or column.
- *   columns  What lies between is one global alignment (align_columns.c).
+ *            last cell alone. Some columns are kept.
+ *   cross    Backward from there, from one kept column to the one before, in the rows that the best alignment can
+ *            have there (align_crossings.c).
+ *   begin    Backward from the last such cell, until the score is reached; semiglobal: in the last row or column.
+ *   columns  Between two known cells lies a global alignment (align_columns.c).
  *
  * A gap of k symbols costs first + k extend, first = gap_open - gap_extend. Gaps may adjoin, so an extension
  * costs at most gap_open; first is 0 or more. Passes over much of a long pair run on a device where that is
  * sooner (align_wave.h).
  *
- * Cost: at most 4 m n cells; 33 m + n bytes, 64 MiB for more threads, for each of them the larger of
+ * Cost: m n cells for sequences of which a part is similar, 1.1 to 1.3 m n for those that are all along, and
+ * 4.1 m n at most, where many alignments are equally good; 289 m + n bytes, 64 MiB for more threads, for each of them the larger of
  * DVT_ALIGN_TRACE_CELLS and m and an eighth more for a matrix, 70 KiB and its stack; the string. What is
  * kept of a pass has 64 bits: scores of global alignments may be far below 0, and no sum of penalties
  * overflows. */
@@ -95,90 +98,105 @@ davit_status dvt_check_cost_range(const davit_align_scoring *scoring, int64_t m,
 #define START_SECONDS 0.5
 enum { FEWEST_COLUMNS = 4096 }; /* of a first look for where an alignment begins */
 
-static bool is_for_device(const dvt_trace *t, const dvt_align_stretch *s) {
-  return t->wave && dvt_align_wave_seconds(s->m, s->n) < dvt_trace_host_seconds(s->m, s->n, t->team.threads);
+/* For the columns that a pass over all of the pair keeps on the host. Without memory for them there are none. */
+static const dvt_align_kept *room_for_kept(dvt_trace *t, dvt_align_kept *kept) {
+  const int64_t columns = t->every > 0 ? dvt_align_kept_columns(t->all.n, t->every) : 0;
+  if (columns == 0)
+    return NULL;
+  t->kept = dvt_allocate((size_t)columns * 2 * ((size_t)t->all.m + 1), sizeof *t->kept);
+  if (!t->kept) {
+    dvt_error_clear();
+    t->every = 0;
+    return NULL;
+  }
+  *kept = (dvt_align_kept){t->every, t->kept};
+  return kept;
 }
 
-/* The best cell of a local alignment, or of those that begin in the corner: where these score `enough`, no
+/* The best cell of a local alignment of all, or of those that begin in the corner: where these score `enough`, no
  * cell scores more. */
 static davit_status best_local(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *best) {
-  if (is_for_device(t, s))
-    return dvt_align_wave_best(t->wave, s, true, best);
+  dvt_align_kept kept;
+  if (dvt_trace_is_for_device(t, s))
+    return dvt_align_wave_best(t->wave, s, true, t->every > 0, best);
   dvt_align_local_edge(s->m, t->h, t->d);
-  *best = dvt_align_best(&t->costs, s, 0, INT64_MAX, &t->team, t->h, t->d);
+  *best = dvt_align_best(&t->costs, s, 0, INT64_MAX, &t->team, t->h, t->d, room_for_kept(t, &kept));
   return DAVIT_SUCCESS;
 }
 
 static davit_status best_from_corner(dvt_trace *t, const dvt_align_stretch *s, int64_t enough,
                                      dvt_align_cell *best) {
-  if (is_for_device(t, s))
-    return dvt_align_wave_best(t->wave, s, false, best);
+  if (dvt_trace_is_for_device(t, s))
+    return dvt_align_wave_best(t->wave, s, false, false, best);
   dvt_align_edge(&t->costs, s->m, t->costs.first, t->h, t->d);
-  *best = dvt_align_best(&t->costs, s, DVT_ALIGN_NONE, enough, &t->team, t->h, t->d);
+  *best = dvt_align_best(&t->costs, s, DVT_ALIGN_NONE, enough, &t->team, t->h, t->d, NULL);
   return DAVIT_SUCCESS;
 }
 
 /* ---- the ends ---- */
 
-static davit_status find_end(dvt_trace *t, const dvt_align_stretch *s, davit_align_result *a) {
-  dvt_align_cell end;
-  DVT_TRY(best_local(t, s, &end));
-  a->score = (int32_t)end.score;
-  a->query_end = end.row;
-  a->target_end = end.column;
-  return DAVIT_SUCCESS;
-}
-
-/* Of the stretches that end there and score the same, the one with the shortest target, then the shortest
+/* Of the stretches that end in *x and have its score, the one with the shortest target, then the shortest
  * query. It is looked for among those with at most `columns` target symbols, then among four times as many:
  * an alignment of `columns` target symbols with r more query symbols than that scores at most columns largest
  * - first - r extend. */
-static davit_status find_begin(dvt_trace *t, const dvt_align_stretch *s, davit_align_result *a) {
-  dvt_align_stretch back = {s->query + a->query_end - 1, s->target + a->target_end - 1, 0, 0, -1};
+static davit_status find_begin(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *x) {
+  dvt_align_stretch back = {s->query + x->row - 1, s->target + x->column - 1, 0, 0, -1};
   dvt_align_cell begin = {0};
-  for (int64_t columns = FEWEST_COLUMNS + 2 * (a->score / t->costs.largest); begin.score < a->score;
+  for (int64_t columns = FEWEST_COLUMNS + 2 * (x->score / t->costs.largest); begin.score < x->score;
        columns *= 4) {
-    back.n = dvt_at_most(columns, a->target_end);
-    back.m = dvt_at_most(back.n + (back.n * t->costs.largest - a->score) / t->costs.extend, a->query_end);
-    DVT_TRY(best_from_corner(t, &back, a->score, &begin));
+    back.n = dvt_at_most(columns, x->column);
+    back.m = dvt_at_most(back.n + (back.n * t->costs.largest - x->score) / t->costs.extend, x->row);
+    DVT_TRY(best_from_corner(t, &back, x->score, &begin));
   }
-  a->query_begin = a->query_end - begin.row;
-  a->target_begin = a->target_end - begin.column;
+  *x = (dvt_align_cell){0, x->row - begin.row, x->column - begin.column};
   return DAVIT_SUCCESS;
 }
 
-static davit_status find_global(dvt_trace *t, const dvt_align_stretch *s, davit_align_result *a) {
-  if (is_for_device(t, s)) {
-    DVT_TRY(dvt_align_wave_passes(t->wave, 1, &(dvt_align_wave_pass){*s, t->costs.first}));
+static davit_status find_local(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *end,
+                               dvt_align_cell *begin) {
+  bool begun = false;
+  DVT_TRY(best_local(t, s, end));
+  *begin = *end;
+  if (end->score == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_trace_cross(t, begin, &begun));
+  return begun ? DAVIT_SUCCESS : find_begin(t, s, begin);
+}
+
+static davit_status find_global(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *end,
+                                dvt_align_cell *begin) {
+  dvt_align_kept kept;
+  bool begun = false;
+  if (dvt_trace_is_for_device(t, s)) {
+    DVT_TRY(dvt_align_wave_passes(t->wave, 1, &(dvt_align_wave_pass){*s, t->costs.first}, t->every > 0));
     dvt_align_wave_column(t->wave, 0, t->h, t->d);
   } else {
     dvt_align_edge(&t->costs, s->m, t->costs.first, t->h, t->d);
-    dvt_align_pass(&t->costs, s, &t->team, t->h, t->d, NULL);
+    dvt_align_pass(&t->costs, s, &t->team, t->h, t->d, NULL, room_for_kept(t, &kept));
   }
-  *a = (davit_align_result){.score = (int32_t)t->h[s->m], .query_end = s->m, .target_end = s->n};
+  *end = (dvt_align_cell){t->h[s->m], s->m, s->n};
+  dvt_align_cell x = *end;
+  DVT_TRY(dvt_trace_cross(t, &x, &begun));
+  *begin = (dvt_align_cell){0};
   return DAVIT_SUCCESS;
 }
 
-static davit_status find_semiglobal(dvt_trace *t, const dvt_align_stretch *s, davit_align_result *a) {
+static davit_status find_semiglobal(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *end,
+                                    dvt_align_cell *begin) {
+  dvt_align_kept kept;
+  bool begun = false;
   if (s->m == 0 || s->n == 0)
     return DAVIT_SUCCESS;
   dvt_align_local_edge(s->m, t->h, t->d);
-  const dvt_align_cell end = dvt_align_end(&t->costs, s, 0, false, &t->team, t->h, t->d);
-  const dvt_align_stretch back = {s->query + end.row - 1, s->target + end.column - 1, end.row, end.column,
-                                  -1};
+  *end = dvt_align_end(&t->costs, s, 0, false, &t->team, t->h, t->d, room_for_kept(t, &kept));
+  dvt_align_cell x = *end;
+  DVT_TRY(dvt_trace_cross(t, &x, &begun));
+  const dvt_align_stretch back = {s->query + x.row - 1, s->target + x.column - 1, x.row, x.column, -1};
   dvt_align_edge(&t->costs, back.m, t->costs.first, t->h, t->d);
-  const dvt_align_cell begin = dvt_align_end(&t->costs, &back, DVT_ALIGN_NONE, true, &t->team, t->h, t->d);
-  *a = (davit_align_result){.score = (int32_t)end.score,
-                            .query_begin = end.row - begin.row,
-                            .query_end = end.row,
-                            .target_begin = end.column - begin.column,
-                            .target_end = end.column};
+  const dvt_align_cell rest =
+      dvt_align_end(&t->costs, &back, DVT_ALIGN_NONE, true, &t->team, t->h, t->d, NULL);
+  *begin = (dvt_align_cell){0, x.row - rest.row, x.column - rest.column};
   return DAVIT_SUCCESS;
-}
-
-static davit_status find_local(dvt_trace *t, const dvt_align_stretch *s, davit_align_result *a) {
-  DVT_TRY(find_end(t, s, a));
-  return a->score > 0 ? find_begin(t, s, a) : DAVIT_SUCCESS;
 }
 
 /* ---- the call ---- */
@@ -190,22 +208,27 @@ static davit_status allocate(dvt_trace *t) {
     return DAVIT_OUT_OF_HOST_MEMORY;
   t->h = t->vectors;
   t->d = t->h + m + 1;
+  t->kh = t->d + m + 1;
+  t->kd = t->kh + m + 1;
   return dvt_align_team_open(&t->costs, m, t->all.n, t->threads, &t->team);
 }
 
 static davit_status run(dvt_trace *t, davit_align_result *result, char **cigar) {
-  static davit_status (*const find[])(dvt_trace *t, const dvt_align_stretch *s,
-                                      davit_align_result *a) = {[DAVIT_ALIGN_LOCAL] = find_local,
+  static davit_status (*const find[])(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *end,
+                                      dvt_align_cell *begin) = {[DAVIT_ALIGN_LOCAL] = find_local,
                                                                 [DAVIT_ALIGN_GLOBAL] = find_global,
                                                                 [DAVIT_ALIGN_SEMIGLOBAL] = find_semiglobal};
-  const dvt_align_stretch *s = &t->all;
-  davit_align_result a = {0};
+  dvt_align_cell end = {0}, begin = {0};
   DVT_TRY(allocate(t));
-  DVT_TRY(find[t->mode](t, s, &a));
-  const int64_t q = a.query_begin, j = a.target_begin;
-  const dvt_align_stretch between = {s->query + q, s->target + j, a.query_end - q, a.target_end - j, 1};
+  DVT_TRY(find[t->mode](t, &t->all, &end, &begin));
+  davit_align_result a = {0};
+  a.score = (int32_t)end.score;
+  a.query_begin = begin.row;
+  a.query_end = end.row;
+  a.target_begin = begin.column;
+  a.target_end = end.column;
   if (cigar)
-    DVT_TRY(dvt_trace_columns(t, &between, cigar));
+    DVT_TRY(dvt_trace_columns(t, &a, cigar));
   *result = a;
   return DAVIT_SUCCESS;
 }
@@ -218,6 +241,7 @@ static davit_status run_in_team(dvt_trace *t, davit_align_result *result, char *
   dvt_team_end(&team);
   dvt_align_team_close(&t->team);
   free(t->vectors);
+  free(t->kept);
   return status;
 }
 
@@ -233,12 +257,12 @@ static davit_status run_with_wave(const dvt_site *site, const device_trace *d, v
   const dvt_align_stretch *s = &d->trace->all;
   dvt_align_wave wave;
   void *memory;
-  if (site->workspace(site, dvt_align_wave_bytes(s->m, s->n), &memory) != DAVIT_SUCCESS) {
+  if (site->workspace(site, dvt_align_wave_bytes(s->m, s->n, d->trace->every), &memory) != DAVIT_SUCCESS) {
     dvt_error_clear(); /* a full device is no obstacle */
     return run_in_team(d->trace, d->result, d->cigar);
   }
-  DVT_TRY(dvt_align_wave_open(site->stream, &d->trace->costs, s->m, s->query, s->n, s->target, NULL, memory,
-                              staging, &wave));
+  DVT_TRY(dvt_align_wave_open(site->stream, &d->trace->costs, s->m, s->query, s->n, s->target, NULL,
+                              d->trace->every, memory, staging, &wave));
   d->trace->wave = &wave;
   return run_in_team(d->trace, d->result, d->cigar);
 }
@@ -292,9 +316,16 @@ static davit_status run_on(int device, dvt_trace *t, davit_align_result *result,
   return dvt_lane_end(lane, status);
 }
 
+/* A column in 32 is kept, so that what is computed again is little. */
+static int64_t spacing(int64_t n) {
+  const int64_t every = dvt_divide_up(n, DVT_TRACE_CROSSINGS * DVT_ALIGN_BLOCK) * DVT_ALIGN_BLOCK;
+  return n > every ? every : 0;
+}
+
 davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
-                             const uint8_t *target, int64_t cells, int threads, davit_align_result *result,
-                             char **cigar, const davit_align_trace_options *options) {
+                             const uint8_t *target, int64_t cells, int64_t every, int threads,
+                             davit_align_result *result, char **cigar,
+                             const davit_align_trace_options *options) {
   static const uint8_t nothing[1];
   const davit_align_mode mode = options ? options->mode : DAVIT_ALIGN_LOCAL;
   DVT_TRY(dvt_check_scoring(scoring));
@@ -313,7 +344,8 @@ davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, cons
       .all = {m ? query : nothing, n ? target : nothing, m, n, 1},
       .mode = mode,
       .threads = threads,
-      .cells = cells};
+      .cells = cells,
+      .every = every < 0 ? spacing(n) : every};
   int device;
   DVT_TRY(choose_device(&t, options, &device));
   return run_on(device, &t, result, cigar);
@@ -322,5 +354,5 @@ davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, cons
 davit_status davit_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
                                const uint8_t *target, davit_align_result *result, char **cigar,
                                const davit_align_trace_options *options) {
-  return dvt_align_trace(scoring, m, query, n, target, DVT_ALIGN_TRACE_CELLS, 0, result, cigar, options);
+  return dvt_align_trace(scoring, m, query, n, target, DVT_ALIGN_TRACE_CELLS, -1, 0, result, cigar, options);
 }

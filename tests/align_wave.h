@@ -12,6 +12,7 @@
 #define dvt_align_wave_passes emulated_align_wave_passes
 #define dvt_align_wave_column emulated_align_wave_column
 #define dvt_align_wave_best emulated_align_wave_best
+#define dvt_align_wave_kept emulated_align_wave_kept
 #include "offload/align_wave.c"
 #undef NAME
 #undef dvt_align_wave_seconds
@@ -22,7 +23,7 @@
     wave_##rows(emulator_pointer(a), (int64_t)a[1], emulator_pointer(a + 2), emulator_pointer(a + 3),        \
                 emulator_pointer(a + 4), (int64_t)a[5], (int64_t)a[6], (int64_t)a[7], (int64_t)a[8],         \
                 (int64_t)a[9], (int64_t)a[10], emulator_pointer(a + 11), emulator_pointer(a + 12),           \
-                emulator_pointer(a + 13));                                                                   \
+                emulator_pointer(a + 13), (int64_t)a[14], emulator_pointer(a + 15));                         \
   }
 WAVE_BODY(4)
 WAVE_BODY(8)

@@ -63,14 +63,20 @@ static void expect_first_end(const davit_align_scoring *scoring, const sequence 
 }
 
 /* The columns of the alignment, which is `a`. */
-static const char *trace(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
-                         davit_align_mode mode, int64_t cells, int threads, davit_align_result *a) {
+static const char *trace_keeping(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
+                                 davit_align_mode mode, int64_t cells, int64_t every, int threads,
+                                 davit_align_result *a) {
   char *cigar = NULL;
-  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, threads, a, &cigar,
-                        &(davit_align_trace_options){.mode = mode}));
+  CHECK(dvt_align_trace(scoring, q->length, q->symbols, t->length, t->symbols, cells, every, threads, a,
+                        &cigar, &(davit_align_trace_options){.mode = mode}));
   char *copy = strcpy(kept(strlen(cigar) + 1), cigar);
   CHECK(davit_free(cigar));
   return copy;
+}
+
+static const char *trace(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
+                         davit_align_mode mode, int64_t cells, int threads, davit_align_result *a) {
+  return trace_keeping(scoring, q, t, mode, cells, -1, threads, a);
 }
 
 static void expect_alignment(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
@@ -144,6 +150,49 @@ CASE(test_general_gaps) {
     gapped += a.query_end - a.query_begin != a.target_end - a.target_begin;
   }
   assert_true(gapped > repeats / 20);
+}
+
+/* The same alignment, or one of the same cells, whatever columns are kept on the way and by however many threads it is
+ * found. */
+static void expect_any_spacing(const davit_align_scoring *scoring, const sequence *q, const sequence *t,
+                               davit_align_mode mode) {
+  static const int64_t spacings[] = {32, 64, 96, 256, 1024, 2048};
+  SCOPE;
+  davit_align_result a, b;
+  trace_keeping(scoring, q, t, mode, 4000, 0, 1, &a);
+  for (int k = 0; k < COUNT(spacings); k++) {
+    const char *one = trace_keeping(scoring, q, t, mode, 4000, spacings[k], 1, &b),
+               *three = trace_keeping(scoring, q, t, mode, 4000, spacings[k], 3, &b);
+    assert_memory_equal(&a, &b, sizeof a);
+    assert_string_equal(one, three);
+    assert_int_equal(score_of_columns(scoring, q, t, &b, one), a.score);
+  }
+}
+
+/* Similar sequences, behind and before something else; few symbols and free openings leave many best alignments, and
+ * pieces of other lengths shift the diagonal. */
+CASE(test_kept_columns) {
+  static const davit_align_mode modes[] = {DAVIT_ALIGN_LOCAL, DAVIT_ALIGN_GLOBAL, DAVIT_ALIGN_SEMIGLOBAL};
+  const int repeats = scaled(60);
+  uint64_t random = 7;
+  for (int repeat = 0; repeat < repeats; repeat++) {
+    int8_t matrix[SQUARE];
+    const int symbols = repeat % 5 == 0 ? 1 + repeat % 2 : 4, change = 2 + random_below(&random, 20);
+    const davit_align_scoring scoring =
+        scoring_of(symbols, matrix, 1 + random_below(&random, 7), 1 + random_below(&random, 3));
+    fill_diagonal(symbols, 1 + repeat % 3, (int8_t)-random_below(&random, 5), matrix);
+    sequence q = random_sequence(1 + random_below(&random, 700), symbols, &random),
+             t = random_sequence(1 + random_below(&random, repeat % 8 ? 900 : 5000), symbols, &random);
+    for (int64_t j = random_below(&random, 200), i = random_below(&random, 100); j < t.length && i < q.length;
+         i++, j++) {
+      if (random_below(&random, change))
+        t.symbols[j] = q.symbols[i];
+      else if (random_below(&random, 4) == 0)
+        *(random_below(&random, 2) ? &i : &j) += random_below(&random, random_below(&random, 8) ? 4 : 150);
+    }
+    for (int mode = 0; mode < COUNT(modes); mode++)
+      expect_any_spacing(&scoring, &q, &t, modes[mode]);
+  }
 }
 
 /* A worked example: h of each prefix of rows and of columns. */

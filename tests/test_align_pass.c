@@ -20,7 +20,10 @@ typedef struct outcome {
   int64_t *h, *d;
   uint8_t *steps; /* column-major */
   dvt_align_cell best;
+  dvt_align_kept kept;
 } outcome;
+
+enum { EVERY = 32 };
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -28,7 +31,9 @@ static int64_t larger(int64_t a, int64_t b) {
 
 static outcome outcome_new(const problem *p) {
   const size_t bytes = (size_t)(p->s.m + 1) * sizeof(int64_t);
-  outcome o = {kept(bytes), kept(bytes), kept((size_t)(p->s.m * p->s.n) + 1), {0}};
+  const size_t columns = (size_t)dvt_align_kept_columns(p->s.n, EVERY);
+  outcome o = {
+      kept(bytes), kept(bytes), kept((size_t)(p->s.m * p->s.n) + 1), {0}, {EVERY, kept(columns * bytes + 1)}};
   if (p->floor == 0)
     dvt_align_local_edge(p->s.m, o.h, o.d);
   else
@@ -60,10 +65,22 @@ static void plain_column(const problem *p, int64_t j, outcome *o) {
   }
 }
 
+static int32_t kept_score(int64_t score) {
+  return (int32_t)larger(score, DVT_ALIGN_KEPT_NONE);
+}
+
 static outcome plain(const problem *p) {
   outcome o = outcome_new(p);
-  for (int64_t j = 1; j <= p->s.n; j++)
+  int32_t *to = o.kept.columns;
+  for (int64_t j = 1; j <= p->s.n; j++) {
     plain_column(p, j, &o);
+    if (j % EVERY || j == p->s.n)
+      continue;
+    for (int64_t i = 0; i <= p->s.m; i++)
+      *to++ = kept_score(o.h[i]);
+    for (int64_t i = 0; i <= p->s.m; i++)
+      *to++ = kept_score(o.d[i]);
+  }
   return o;
 }
 
@@ -77,6 +94,14 @@ static void expect_scores(const problem *p, const outcome *o, const outcome *wan
                (long long)wanted->h[i], (long long)wanted->d[i]);
 }
 
+static void expect_kept(const problem *p, const outcome *o, const outcome *wanted) {
+  const int64_t words = dvt_align_kept_columns(p->s.n, EVERY) * 2 * (p->s.m + 1);
+  for (int64_t k = 0; k < words; k++)
+    if (o->kept.columns[k] != wanted->kept.columns[k])
+      fail_msg("%lld x %lld, word %lld of the columns: %d, not %d", (long long)p->s.m, (long long)p->s.n,
+               (long long)k, o->kept.columns[k], wanted->kept.columns[k]);
+}
+
 static void expect_cell(const dvt_align_cell *cell, const dvt_align_cell *wanted) {
   assert_int_equal(cell->score, wanted->score);
   assert_int_equal(cell->column, wanted->column);
@@ -85,13 +110,18 @@ static void expect_cell(const dvt_align_cell *cell, const dvt_align_cell *wanted
 
 static void expect_best(const problem *p, dvt_align_team *team, const outcome *wanted) {
   outcome o = outcome_new(p);
-  o.best = dvt_align_best(&p->costs, &p->s, p->floor, INT64_MAX, team, o.h, o.d);
+  o.best = dvt_align_best(&p->costs, &p->s, p->floor, INT64_MAX, team, o.h, o.d, NULL);
   expect_scores(p, &o, wanted);
+  expect_cell(&o.best, &wanted->best);
+  o = outcome_new(p);
+  o.best = dvt_align_best(&p->costs, &p->s, p->floor, INT64_MAX, team, o.h, o.d, &o.kept);
+  expect_scores(p, &o, wanted);
+  expect_kept(p, &o, wanted);
   expect_cell(&o.best, &wanted->best);
   if (wanted->best.score == 0)
     return;
   o = outcome_new(p);
-  o.best = dvt_align_best(&p->costs, &p->s, p->floor, wanted->best.score, team, o.h, o.d);
+  o.best = dvt_align_best(&p->costs, &p->s, p->floor, wanted->best.score, team, o.h, o.d, NULL);
   expect_cell(&o.best, &wanted->best);
 }
 
@@ -100,7 +130,7 @@ static void expect_steps(const problem *p, dvt_align_team *team, const outcome *
   outcome o = outcome_new(p);
   zone steps = zone_new(bytes, DAVIT_PAGEABLE, 1);
   uint8_t *taken = kept(bytes);
-  dvt_align_pass(&p->costs, &p->s, team, o.h, o.d, zone_data(&steps));
+  dvt_align_pass(&p->costs, &p->s, team, o.h, o.d, zone_data(&steps), NULL);
   expect_scores(p, &o, wanted);
   zone_take(&steps, taken);
   for (int64_t j = 1; j <= p->s.n; j++)
@@ -111,6 +141,10 @@ static void expect_steps(const problem *p, dvt_align_team *team, const outcome *
         fail_msg("%lld x %lld, row %lld, column %lld: step %d, not %d", (long long)p->s.m, (long long)p->s.n,
                  (long long)i, (long long)j, step, should);
     }
+  o = outcome_new(p);
+  dvt_align_pass(&p->costs, &p->s, team, o.h, o.d, NULL, &o.kept);
+  expect_scores(p, &o, wanted);
+  expect_kept(p, &o, wanted);
 }
 
 /* By all variants. *widths gets a bit for the number of lanes, which is 8, 16 or 32. */

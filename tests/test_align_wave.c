@@ -15,8 +15,10 @@
 #define dvt_align_trace emulated_trace
 #define davit_align_trace emulated_davit_trace
 #define dvt_trace_columns emulated_trace_columns
+#define dvt_trace_cross emulated_trace_cross
 #include "src/align_trace.c"
-#define is_for_device is_batch_for_device
+#define load load_kept
+#include "src/align_crossings.c"
 #define launch launch_passes_of_level
 #include "src/align_columns.c"
 #undef dvt_align_trace
@@ -25,8 +27,9 @@
 
 /* The library's. */
 davit_status dvt_align_trace(const davit_align_scoring *scoring, int64_t m, const uint8_t *query, int64_t n,
-                             const uint8_t *target, int64_t cells, int threads, davit_align_result *result,
-                             char **cigar, const davit_align_trace_options *options);
+                             const uint8_t *target, int64_t cells, int64_t every, int threads,
+                             davit_align_result *result, char **cigar,
+                             const davit_align_trace_options *options);
 
 const emulator_kernel emulator_kernels[] = {WAVE_KERNELS};
 
@@ -64,24 +67,56 @@ static vectors make_vectors(int64_t m) {
   return (vectors){kept(bytes), kept(bytes)};
 }
 
+enum { EVERY = 32 };
+
+static dvt_align_kept make_kept(const dvt_align_stretch *s) {
+  const size_t columns = (size_t)dvt_align_kept_columns(s->n, EVERY);
+  return (dvt_align_kept){EVERY, kept(columns * 2 * ((size_t)s->m + 1) * sizeof(int32_t) + 1)};
+}
+
+/* All rows of each column, then those in the middle. */
+static void expect_kept(const dvt_align_wave *wave, const dvt_align_stretch *s,
+                        const dvt_align_kept *wanted) {
+  for (int64_t which = 0; which < dvt_align_kept_columns(s->n, EVERY); which++)
+    for (int part = 0; part < 2; part++) {
+      const int64_t first = part ? 1 + s->m / 3 : 1, last = part ? s->m - s->m / 4 : s->m;
+      const int32_t *h, *d, *column = wanted->columns + which * 2 * (s->m + 1);
+      CHECK(dvt_align_wave_kept(wave, s->m, which, first, last, &h, &d));
+      for (int64_t i = first; i <= last; i++)
+        if (h[i - first] != column[i] || d[i - first] != column[s->m + 1 + i])
+          fail_msg("%lld by %lld, kept column %lld, row %lld: %d and %d, not %d and %d", (long long)s->m,
+                   (long long)s->n, (long long)which, (long long)i, h[i - first], d[i - first], column[i],
+                   column[s->m + 1 + i]);
+    }
+}
+
+static void expect_column(const dvt_align_wave *wave, int which, const dvt_align_stretch *s,
+                          const vectors *wanted) {
+  const vectors found = make_vectors(s->m);
+  dvt_align_wave_column(wave, which, found.h, found.d);
+  for (int64_t i = 0; i <= s->m; i++)
+    if (wanted->h[i] != found.h[i] || wanted->d[i] != found.d[i])
+      fail_msg("%lld by %lld, step %d, row %lld: %lld and %lld, not %lld and %lld", (long long)s->m,
+               (long long)s->n, s->step, (long long)i, (long long)found.h[i], (long long)found.d[i],
+               (long long)wanted->h[i], (long long)wanted->d[i]);
+}
+
 /* All at the same time. */
 static void expect_passes(const pair *p, const dvt_align_wave *wave, int count,
                           const dvt_align_wave_pass *passes) {
-  CHECK(dvt_align_wave_passes(wave, count, passes));
+  CHECK(dvt_align_wave_passes(wave, count, passes, count == 1));
   for (int k = 0; k < count; k++) {
     const dvt_align_stretch *s = &passes[k].s;
-    const vectors wanted = make_vectors(s->m), found = make_vectors(s->m);
+    const vectors wanted = make_vectors(s->m);
     dvt_align_team team;
     CHECK(dvt_align_team_open(&p->costs, s->m, s->n, 1, &team));
     dvt_align_edge(&p->costs, s->m, passes[k].first, wanted.h, wanted.d);
-    dvt_align_pass(&p->costs, s, &team, wanted.h, wanted.d, NULL);
+    const dvt_align_kept kept_columns = make_kept(s);
+    dvt_align_pass(&p->costs, s, &team, wanted.h, wanted.d, NULL, &kept_columns);
     dvt_align_team_close(&team);
-    dvt_align_wave_column(wave, k, found.h, found.d);
-    for (int64_t i = 0; i <= s->m; i++)
-      if (wanted.h[i] != found.h[i] || wanted.d[i] != found.d[i])
-        fail_msg("%lld by %lld, step %d, row %lld: %lld and %lld, not %lld and %lld", (long long)s->m,
-                 (long long)s->n, s->step, (long long)i, (long long)found.h[i], (long long)found.d[i],
-                 (long long)wanted.h[i], (long long)wanted.d[i]);
+    expect_column(wave, k, s, &wanted);
+    if (count == 1)
+      expect_kept(wave, s, &kept_columns);
   }
 }
 
@@ -94,10 +129,14 @@ static void expect_best(const pair *p, const dvt_align_wave *wave, const dvt_ali
     dvt_align_local_edge(s->m, v.h, v.d);
   else
     dvt_align_edge(&p->costs, s->m, p->costs.first, v.h, v.d);
+  const dvt_align_kept kept_columns = make_kept(s);
   const dvt_align_cell wanted =
-      dvt_align_best(&p->costs, s, local ? 0 : DVT_ALIGN_NONE, INT64_MAX, &team, v.h, v.d);
+      dvt_align_best(&p->costs, s, local ? 0 : DVT_ALIGN_NONE, INT64_MAX, &team, v.h, v.d, &kept_columns);
   dvt_align_team_close(&team);
-  CHECK(dvt_align_wave_best(wave, s, local, &found));
+  CHECK(dvt_align_wave_best(wave, s, local, true, &found));
+  if (!local)
+    expect_column(wave, 0, s, &v);
+  expect_kept(wave, s, &kept_columns);
   if (wanted.score != found.score || wanted.row != found.row || wanted.column != found.column)
     fail_msg("%lld by %lld, step %d: %lld at %lld, %lld, not %lld at %lld, %lld", (long long)s->m,
              (long long)s->n, s->step, (long long)found.score, (long long)found.row, (long long)found.column,
@@ -108,9 +147,9 @@ static void expect_all(const pair *p) {
   void *memory, *staging = kept(dvt_align_wave_staging_bytes(2 * p->m));
   dvt_align_wave wave;
   assert_true(dvt_align_wave_fits(&p->costs, p->m, p->n));
-  CHECK(emulated_workspace(&emulator_site, dvt_align_wave_bytes(2 * p->m, 3 * p->n), &memory));
-  CHECK(dvt_align_wave_open(NULL, &p->costs, 2 * p->m, p->query, 3 * p->n, p->target, NULL, memory, staging,
-                            &wave));
+  CHECK(emulated_workspace(&emulator_site, dvt_align_wave_bytes(2 * p->m, 3 * p->n, EVERY), &memory));
+  CHECK(dvt_align_wave_open(NULL, &p->costs, 2 * p->m, p->query, 3 * p->n, p->target, NULL, EVERY, memory,
+                            staging, &wave));
   const dvt_align_stretch ahead = {p->query, p->target, p->m, p->n, 1},
                           back = {p->query + p->m - 1, p->target + p->n - 1, p->m, p->n, -1},
                           part = {p->query + p->m / 3, p->target + p->n / 4, p->m - p->m / 3, p->n - p->n / 4,
@@ -163,23 +202,27 @@ CASE(test_costs) {
   expect_all(&p);
 }
 
-static void expect_trace(const pair *p, davit_align_mode mode, int64_t cells) {
+static int crossed;
+
+static void expect_trace(const pair *p, davit_align_mode mode, int64_t cells, int64_t every) {
   const davit_align_scoring scoring = {.symbols = p->costs.symbols,
                                        .matrix = p->matrix,
                                        .gap_open = (int32_t)(p->costs.first + p->costs.extend),
                                        .gap_extend = (int32_t)p->costs.extend};
   davit_align_result wanted, found;
   char *wanted_cigar, *cigar;
-  CHECK(dvt_align_trace(&scoring, p->m, p->query, p->n, p->target, cells, 1, &wanted, &wanted_cigar,
+  CHECK(dvt_align_trace(&scoring, p->m, p->query, p->n, p->target, cells, every, 1, &wanted, &wanted_cigar,
                         &(davit_align_trace_options){.mode = mode}));
   dvt_trace t = {.costs = p->costs,
                  .all = {p->query, p->target, p->m, p->n, 1},
                  .mode = mode,
                  .threads = 1,
-                 .cells = cells};
+                 .cells = cells,
+                 .every = every};
   CHECK(run_with_wave(&emulator_site, &(device_trace){&t, &found, &cigar},
                       kept(dvt_align_wave_staging_bytes(p->m))));
   assert_true(emulator_free());
+  crossed += t.crossed;
   assert_int_equal(found.score, wanted.score);
   assert_int_equal(found.query_begin, wanted.query_begin);
   assert_int_equal(found.query_end, wanted.query_end);
@@ -198,11 +241,13 @@ CASE(test_traces) {
   for (int mode = 0; mode < COUNT(modes); mode++)
     for (uint64_t seed = 1; seed < 4; seed++) {
       make_pair(4, 150 + 80 * (int64_t)seed, 400 - 90 * (int64_t)seed, 3, 4, 1, seed, &p);
-      expect_trace(&p, modes[mode], DVT_ALIGN_TRACE_CELLS);
+      expect_trace(&p, modes[mode], DVT_ALIGN_TRACE_CELLS, 0);
       emulator_launches = 0;
-      expect_trace(&p, modes[mode], 300);
+      expect_trace(&p, modes[mode], 300, 0);
+      expect_trace(&p, modes[mode], 300, 32);
       assert_true(emulator_launches >= 1);
     }
+  assert_true(crossed > 20);
 }
 
 CASE(test_scores_that_do_not_fit) {
@@ -224,7 +269,8 @@ CASE(test_refused_launches) {
   use_shape(0);
   make_pair(4, 200, 180, 5, 3, 1, 1, &p);
   for (;; refused++) {
-    dvt_trace t = {.costs = p.costs, .all = {p.query, p.target, p.m, p.n, 1}, .threads = 1, .cells = 300};
+    dvt_trace t = {
+        .costs = p.costs, .all = {p.query, p.target, p.m, p.n, 1}, .threads = 1, .cells = 300, .every = 32};
     emulator_launches = 0;
     emulator_fails_at = refused;
     const davit_status status = run_on_device(&site, &(device_trace){&t, &result, &cigar});
