@@ -85,6 +85,23 @@ static davit_status count_processors(void *count) {
   return DAVIT_SUCCESS;
 }
 
+/* Those that the others of a team have together. */
+static davit_status count_in_team(void *count) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  const dvt_team team = dvt_team_begin(3);
+#pragma omp parallel num_threads(3)
+  if (omp_get_thread_num() > 0) {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+#pragma omp critical
+    CPU_OR(&all, &all, &set);
+  }
+  dvt_team_end(&team);
+  *(int *)count = CPU_COUNT(&all);
+  return DAVIT_SUCCESS;
+}
+
 /* A call that computes on the calling thread leaves it where it was. */
 static void *stay(void *unused) {
   const int all = processors();
@@ -94,10 +111,11 @@ static void *stay(void *unused) {
   return unused;
 }
 
-/* All threads of davit may run where the process may, and the caller is left where it was. */
+/* All threads of davit may run on the `probe_argument` processors that the process has, though a runtime of OpenMP has
+ * bound the main thread before; and the caller is left where it was. */
 PROBE(threads_are_not_confined) {
   set_up_numbers();
-  const int all = processors();
+  const int all = atoi(probe_argument);
   int seen[8];
   davit_queue *queues[COUNT(seen)];
   for (int i = 0; i < COUNT(seen); i++) {
@@ -113,8 +131,10 @@ PROBE(threads_are_not_confined) {
   join_thread(start_thread(stay, NULL));
   davit_queue *queue = new_queue(DAVIT_HOST, 1); /* on threads that have computed */
   CHECK(davit_queue_host_function(queue, count_processors, &seen[0]));
+  CHECK(davit_queue_host_function(queue, count_in_team, &seen[1]));
   finish(queue);
   assert_int_equal(seen[0], all);
+  assert_true(seen[1] >= 2);
 }
 
 /* The back end is `probe_argument`, and it works. */
@@ -522,8 +542,10 @@ CASE(bound_openmp_threads_do_not_confine_davit) {
   static const char *const bindings[] = {"OMP_PROC_BIND=close", "OMP_PROC_BIND=spread",
                                          "OMP_PROC_BIND=close DAVIT_BACKEND=threads",
                                          "OMP_PROC_BIND=true OMP_PLACES=cores", "KMP_AFFINITY=compact"};
+  char all[16];
+  snprintf(all, sizeof all, "%d", processors());
   for (int i = 0; i < COUNT(bindings); i++)
-    try_probe("threads_are_not_confined", "", bindings[i]);
+    try_probe("threads_are_not_confined", all, bindings[i]);
 }
 
 CASE(a_thread_limit_of_one_takes_another_back_end) {

@@ -4,6 +4,7 @@
 #endif
 #include "src/base/team.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <math.h>
 #include <omp.h>
@@ -21,8 +22,9 @@
 
 /* ---- the processors of the process ---- */
 
-static cpu_set_t processors; /* before OpenMP binds the first thread; then also those of OpenMP's places */
-static bool bound;           /* OpenMP binds threads */
+static cpu_set_t
+    processors;    /* before OpenMP binds the first thread; then also those of its runtimes' places */
+static bool bound; /* OpenMP binds threads */
 static pthread_once_t processors_once = PTHREAD_ONCE_INIT;
 static _Thread_local bool is_own;
 
@@ -33,24 +35,52 @@ __attribute__((constructor)) static void read_processors(void) {
       CPU_SET((size_t)i, &processors);
 }
 
-/* If OpenMP was started before this library was loaded, the main thread was bound by then. */
-static void add_places(void) {
-  for (int place = 0; place < omp_get_num_places(); place++) {
-    int ids[CPU_SETSIZE], count = omp_get_place_num_procs(place);
+/* What a runtime of OpenMP says of its places. */
+typedef struct places {
+  int (*count)(void);
+  int (*processors)(int place);
+  void (*ids)(int place, int *ids);
+} places;
+
+static void add_places(const places *p) {
+  for (int place = 0; place < p->count(); place++) {
+    int ids[CPU_SETSIZE], count = p->processors(place);
     if (count < 1 || count > CPU_SETSIZE)
       continue;
-    omp_get_place_proc_ids(place, ids);
+    p->ids(place, ids);
     for (int i = 0; i < count; i++)
       if (ids[i] >= 0 && ids[i] < CPU_SETSIZE)
         CPU_SET((size_t)ids[i], &processors);
   }
 }
 
+/* GCC's runtime, which BLIS may bring along, binds the main thread while libraries are loaded. */
+static void add_places_of_gomp(void) {
+  void *gomp = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  places p = {NULL, NULL, NULL};
+  if (!gomp)
+    return;
+  *(void **)&p.count = dlsym(gomp, "omp_get_num_places");
+  *(void **)&p.processors = dlsym(gomp, "omp_get_place_num_procs");
+  *(void **)&p.ids = dlsym(gomp, "omp_get_place_proc_ids");
+  if (p.count && p.processors && p.ids)
+    add_places(&p);
+  dlclose(gomp);
+}
+
+/* If a runtime was started before this library was loaded, the main thread was bound by then. LLVM's takes what the
+ * thread that starts it may use for all there is, and binds its threads to that: so that is all, for the moment. */
+static void add_all_places(void) {
+  add_places_of_gomp();
+  sched_setaffinity(0, sizeof processors, &processors);
+  add_places(&(places){omp_get_num_places, omp_get_place_num_procs, omp_get_place_proc_ids});
+}
+
 static void find_processors(void) {
   const dvt_mask saved = dvt_mask_save();
   bound = omp_get_proc_bind() != omp_proc_bind_false;
   if (bound)
-    add_places();
+    add_all_places();
   else
     read_processors(); /* what the program has chosen meanwhile */
   dvt_mask_restore(&saved);
@@ -66,11 +96,12 @@ void dvt_thread_begin(void) {
   if (!is_bound())
     return;
   kmp_affinity_mask_t mask;
+  bool all = true; /* the runtime knows them all */
   kmp_create_affinity_mask(&mask);
-  for (int i = 0; i < CPU_SETSIZE && i < kmp_get_affinity_max_proc(); i++)
+  for (int i = 0; i < CPU_SETSIZE; i++)
     if (CPU_ISSET((size_t)i, &processors))
-      kmp_set_affinity_mask_proc(i, &mask);
-  if (kmp_set_affinity(&mask) != 0)
+      all = i < kmp_get_affinity_max_proc() && kmp_set_affinity_mask_proc(i, &mask) == 0 && all;
+  if (kmp_set_affinity(&mask) != 0 || !all)
     sched_setaffinity(0, sizeof processors, &processors);
   kmp_destroy_affinity_mask(&mask);
 }
@@ -119,13 +150,13 @@ static int number_in(const char *variable, const char *end) {
 
 static void find_default(void) {
   const char *own = dvt_environment("DAVIT_THREADS");
+  pthread_once(&processors_once, find_processors); /* also before OpenMP is started */
   default_threads = number_in("DAVIT_THREADS", "");
   environment_is_good = !own || !*own || default_threads > 0;
   if (default_threads == 0)
     default_threads = number_in("OMP_NUM_THREADS", ", ");
   if (default_threads > 0)
     return;
-  pthread_once(&processors_once, find_processors);
   const int count = CPU_COUNT(&processors), quota = dvt_threads_quota("");
   default_threads = quota > 0 && quota < count ? quota : count > 0 ? count : 1;
 }
