@@ -4,6 +4,9 @@
 #include "offload/align_pass.h"
 
 #include <davit/align.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +33,8 @@ typedef struct dvt_align_band {
   int64_t begin, end;
   int64_t corner; /* h above the first row, in the column before */
   dvt_align_cell best;
-  border below[2]; /* of even and odd blocks: one is read while the next is made */
+  _Atomic int64_t done; /* blocks */
+  border below[2];      /* of even and odd blocks: one is read while the next is made */
 } band;
 
 typedef struct pass {
@@ -235,33 +239,75 @@ static dvt_align_cell best_of(const band *bands, int count) {
   return best;
 }
 
+/* A pass by bands of a number of threads. */
+typedef struct course {
+  pass *pass;
+  int count;
+  int64_t blocks, enough;
+  _Atomic int64_t last; /* block that is looked at */
+} course;
+
+static void set_bands(const course *c) {
+  const dvt_align_tiling *tiling = &c->pass->team->tiling;
+  const int64_t m = c->pass->s->m, strips = dvt_divide_up(m, tiling->strip);
+  for (int b = 1; b <= c->count; b++) {
+    band *band = &c->pass->team->bands[b];
+    band->begin = strips * (b - 1) / c->count * tiling->strip;
+    band->end = dvt_at_most(strips * b / c->count * tiling->strip, m);
+    band->corner = c->pass->h[band->begin];
+    band->best = (dvt_align_cell){.score = c->pass->bar};
+    atomic_store(&band->done, 0);
+  }
+}
+
+/* Whether a block is to be computed, once another band has done so many. */
+static bool wait_for(course *c, const band *other, int64_t done, int64_t block) {
+  while (atomic_load_explicit(&other->done, memory_order_acquire) < done && block <= atomic_load(&c->last))
+    sched_yield();
+  return block <= atomic_load(&c->last);
+}
+
+/* A block needs the border above it, and the place of the border that the band below has read. Where a cell scores
+ * enough, the other bands come as far as its block. */
+static void run_band(course *c, int which) {
+  band *band = &c->pass->team->bands[which];
+  for (int64_t block = 0; block < c->blocks; block++) {
+    if ((which > 1 && !wait_for(c, band - 1, block + 1, block)) ||
+        (which < c->count && !wait_for(c, band + 1, block - 1, block)) || block > atomic_load(&c->last))
+      return;
+    run_block(c->pass, which, block);
+    if (c->pass->last && which == c->count)
+      look_at_last_row(c->pass, band, block);
+    if (band->best.score >= c->enough)
+      for (int64_t last = atomic_load(&c->last);
+           block < last && !atomic_compare_exchange_weak(&c->last, &last, block);)
+        ;
+    atomic_store_explicit(&band->done, block + 1, memory_order_release);
+  }
+}
+
 static dvt_align_cell run(pass *p, int64_t enough) {
-  const int count = bands_for(&p->team->tiling, p->s->m, p->s->n, p->team->threads);
   p->block = p->kept ? dvt_at_most(BLOCK, p->kept->every) : BLOCK;
-  const int64_t blocks = dvt_divide_up(p->s->n, p->block),
-                strips = dvt_divide_up(p->s->m, p->team->tiling.strip);
-  band *bands = p->team->bands;
-  for (int b = 1; b <= count; b++) {
-    bands[b].begin = strips * (b - 1) / count * p->team->tiling.strip;
-    bands[b].end = dvt_at_most(strips * b / count * p->team->tiling.strip, p->s->m);
-    bands[b].corner = p->h[bands[b].begin];
-    bands[b].best = (dvt_align_cell){.score = p->bar};
-  }
-  int64_t steps = blocks + count - 1;
-  for (int64_t step = 0; step < steps; step++) {
-#pragma omp parallel for num_threads(count) schedule(static, 1) if (count > 1)
-    for (int b = 1; b <= count; b++) {
-      const int64_t block = step - (b - 1);
-      if (block >= 0 && block < blocks)
-        run_block(p, b, block);
+  course c = {.pass = p,
+              .count = bands_for(&p->team->tiling, p->s->m, p->s->n, p->team->threads),
+              .blocks = dvt_divide_up(p->s->n, p->block),
+              .enough = enough};
+  atomic_store(&c.last, c.blocks);
+  if (c.count == 1) {
+    set_bands(&c);
+    run_band(&c, 1);
+  } else {
+#pragma omp parallel num_threads(c.count)
+    {
+#pragma omp single
+      {
+        c.count = omp_get_num_threads();
+        set_bands(&c);
+      }
+      run_band(&c, 1 + omp_get_thread_num());
     }
-    if (p->last && step >= count - 1)
-      look_at_last_row(p, &bands[count], step - (count - 1));
-    /* The bands below have yet to come to the block. */
-    if (best_of(bands, count).score >= enough && step + count < steps)
-      steps = step + count;
   }
-  return best_of(bands, count);
+  return best_of(p->team->bands, c.count);
 }
 
 void dvt_align_edge(const dvt_align_costs *costs, int64_t m, int64_t first, int64_t *h, int64_t *d) {

@@ -22,9 +22,10 @@
 #include "src/base/error.h"
 
 enum {
-  SHARED_CELLS = 16,     /* times those of a matrix: larger rectangles are the work of all threads */
-  PIECES = 4,            /* for each thread */
-  WORKER_BYTES = 1 << 26 /* for the vectors of all threads but one */
+  SHARED_CELLS = 16,      /* times those of a matrix: larger rectangles are the work of all threads */
+  PIECES = 4,             /* for each thread */
+  WORKER_CELLS = 1 << 22, /* and more of them take longer than to wake a thread */
+  WORKER_BYTES = 1 << 26  /* for the vectors of all threads but one */
 };
 #define DEVICE_RATE 1.5e12 /* cells a second of many passes at once */
 
@@ -197,10 +198,11 @@ static davit_status add(pieces *list, const piece *p) {
 }
 
 /* On the host, as soon as there are some pieces for each thread, these are better than passes that all
- * share. */
+ * share. A device divides as far as a matrix goes. */
 static bool is_large(const dvt_trace *t, const piece *p) {
-  const int64_t share = t->wave ? 0 : t->all.m * (t->all.n / (PIECES * t->threads));
-  return p->s.n > 1 && p->s.m > 0 && p->s.n > dvt_at_least(SHARED_CELLS * t->cells, share) / p->s.m;
+  const int64_t share = t->all.m * (t->all.n / (PIECES * t->threads)),
+                most = t->wave ? t->cells : dvt_at_least(SHARED_CELLS * t->cells, share);
+  return p->s.n > 1 && p->s.m > 0 && p->s.n > most / p->s.m;
 }
 
 /* Whether a device would divide the large ones of the list sooner than the host. */
@@ -297,25 +299,29 @@ static void close_worker(worker *w) {
   free(w->steps);
 }
 
-/* Where the columns of each piece begin, at least; *rows and *columns become those of the largest. */
-static void place_columns(pieces *list, int64_t *rows, int64_t *columns) {
+/* Where the columns of each piece begin, at least; *rows and *columns become those of the largest. Gives as many threads
+ * as the cells are worth. */
+static int64_t place_columns(pieces *list, int64_t *rows, int64_t *columns) {
   int64_t begin = 0;
+  double cells = 0;
   for (int64_t k = 0; k < list->count; k++) {
     piece *p = &list->at[k];
     p->begin = begin;
     begin += p->before + p->s.m + p->s.n;
     *rows = dvt_at_least(*rows, p->s.m);
     *columns = dvt_at_least(*columns, p->s.n);
+    cells += (double)p->s.m * (double)p->s.n;
   }
+  return 1 + (int64_t)(cells / (double)WORKER_CELLS);
 }
 
 /* A piece after the other, each by one thread; one alone by all of them. */
 static davit_status solve_all(const dvt_trace *t, pieces *list, char *columns) {
   int64_t rows = 0, most = 0;
-  place_columns(list, &rows, &most);
+  const int64_t worth = dvt_at_most(place_columns(list, &rows, &most), list->count);
   const int64_t each = 4 * (rows + 1) * (int64_t)sizeof(int64_t);
   const int count =
-      (int)dvt_at_most(dvt_at_most(t->threads, list->count), 1 + WORKER_BYTES / dvt_at_least(each, 1));
+      (int)dvt_at_most(dvt_at_most(t->threads, worth), 1 + WORKER_BYTES / dvt_at_least(each, 1));
   worker *workers = dvt_allocate((size_t)count, sizeof *workers);
   davit_status status = workers ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
   for (int i = 0; i < count && status == DAVIT_SUCCESS; i++)

@@ -7,6 +7,7 @@
 #include "offload/align_pass.h"
 #include "offload/align_wave.h"
 #include "src/align.h"
+#include "src/base/arithmetic.h"
 
 enum { DVT_TRACE_CROSSINGS = 32 };
 
@@ -18,17 +19,22 @@ typedef struct dvt_trace {
   int64_t cells; /* of a rectangle that is traced through a matrix */
   int64_t every; /* column of the forward pass is kept; 0: none is */
   dvt_align_team team;
-  const dvt_align_wave *wave; /* NULL: the host alone */
-  int64_t *vectors, *h, *d, *kh,
-      *kd;       /* 4 vectors of m + 1, and each of them: of a pass, and of a kept column */
-  int32_t *kept; /* the host's columns; NULL: the device has them */
+  const dvt_align_wave *wave;                    /* NULL: the host alone */
+  int64_t *vectors;                              /* 4 of m + 1: */
+  int64_t *h, *d;                                /* of a pass, */
+  int64_t *kh, *kd;                              /* and of a kept column */
+  int32_t *kept;                                 /* the host's columns; NULL: the device has them */
   dvt_align_cell crossings[DVT_TRACE_CROSSINGS]; /* from the end on */
   int crossed;
 } dvt_trace;
 
-/* Seconds of a pass on the host, by so many threads. */
+/* Seconds of a pass on the host: bands of the threads, each a block of columns behind the one above. */
 static inline double dvt_trace_host_seconds(int64_t m, int64_t n, int threads) {
-  return (double)m * (double)n / (6e9 * threads);
+  enum { STRIP = 512 };
+  const int64_t most = n < 2 * DVT_ALIGN_BLOCK ? 1 : dvt_at_most(m / STRIP, threads),
+                bands = most > 1 ? most : 1;
+  const double steps = (double)n + (double)((bands - 1) * DVT_ALIGN_BLOCK);
+  return steps * (double)m / (6e9 * (double)bands);
 }
 
 /* Whether the device does a pass sooner than the host. */
