@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measures what a machine with several GPUs has to measure: every table of docs/gemm.md, docs/blas.md, docs/dropin.md
-# and bench/study/docs/queue-study.md that compares numbers of GPUs. Writes DATE-NAME-MACHINE.json for each into FOLDER,
-# as bench/results has them.
+# and bench/study/docs/queue-study.md that compares numbers of GPUs, and ranks with a GPU each (docs/scaling.md). Writes
+# DATE-NAME-MACHINE.json for each into FOLDER, as bench/results has them. mpi-RANKS runs under mpirun on so many ranks, with a GPU each, and writes
+# DATE-mpi-MACHINE-RANKS.json.
 #
 #   bench/several_gpus.sh PROGRAMS FOLDER MACHINE [NAME...]     all, or those of the NAMEs: gemm gemm-32768 …
 #   bench/several_gpus.sh --list                                the names and their commands
 #
 # PROGRAMS is where bench_gemm and the others lie (build/bin), MACHINE for example 4xh200. It needs host memory for the
-# largest matrices, 77 GB, and about an hour; the names come in the order of their use.
+# largest matrices, 77 GB, and more than an hour; the names come in the order of their use.
 set -euo pipefail
 
 commands=(
@@ -24,6 +25,9 @@ commands=(
   "gemm-shapes      bench_gemm --shapes 60 --seed 1 --gigabytes 24 --devices 1,2,4 --repeats 5"
   "gemm-sweep       bench_gemm --shapes 60 --seed 1 --gigabytes 24 --devices 4 --repeats 3 --alone 1 --tiles 0,1024,2048,3072,4096,8192"
   "queue-study      bench_queue_study --devices 4 --cell-seconds 0.5 --patience 1"
+  "mpi-1            bench_mpi --n 16384 --n1 8192 --repeats 5"
+  "mpi-2            bench_mpi --n 16384 --n1 8192 --repeats 5"
+  "mpi-4            bench_mpi --n 16384 --n1 8192 --repeats 5"
 )
 
 if [ "${1-}" = --list ]; then
@@ -38,12 +42,27 @@ for name in "${names[@]}"; do
   printf '%s\n' "${commands[@]}" | grep -q "^$name " || { echo "several_gpus.sh: there is no $name" >&2; exit 2; }
 done
 mkdir -p "$folder"
+
+on_ranks() { # RANKS COMMAND...: the ranks divide the GPUs that they see
+  local ranks=$1 gpus
+  shift
+  gpus=$(cut -d, -f"1-$ranks" <<<"${CUDA_VISIBLE_DEVICES:-0,1,2,3}")
+  CUDA_VISIBLE_DEVICES=$gpus OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    mpirun --oversubscribe --bind-to none -n "$ranks" "$@"
+}
+
 for line in "${commands[@]}"; do
   read -r name program options <<<"$line"
   [[ ${#names[@]} -eq 0 || " ${names[*]} " = *" $name "* ]] || continue
-  file=$folder/$(date -u +%F)-$name-$machine.json
+  file=$folder/$(date -u +%F)-$name-$machine.json launch=()
+  if [[ $name = mpi-* ]]; then
+    file=$folder/$(date -u +%F)-mpi-$machine-${name#mpi-}.json launch=(on_ranks "${name#mpi-}")
+  fi
   echo "== $file" >&2
   # shellcheck disable=SC2086
-  DAVIT_TUNING_FILE='' "$programs/$program" $options >"$file.part" || { echo "$name failed: $file.part" >&2; continue; }
-  mv "$file.part" "$file"
+  if DAVIT_TUNING_FILE='' "${launch[@]}" "$programs/$program" $options >"$file.part"; then
+    mv "$file.part" "$file"
+  else
+    echo "$name failed: $file.part" >&2
+  fi
 done

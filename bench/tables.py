@@ -263,8 +263,8 @@ def scaling(variant):
                               for form in ("mpi", "plain"))
                 ms = lambda value: f"{digits(1e-3 * value)} ms"
                 lines.append([f"{operation}, {kind}", model.size_text(row.get("rows", row.get("n"))), row["ranks"],
-                              ms(row["us"]), ms(row["peer_us"]) if row["peer_us"] else "–",
-                              f"{row['peer_us'] / row['us']:.2f}" if row["peer_us"] else "–", ms(plain["us"]),
+                              ms(row["us"]), ms(row["peer_us"]) if row.get("peer_us") else "–",
+                              f"{row['peer_us'] / row['us']:.2f}" if row.get("peer_us") else "–", ms(plain["us"]),
                               f"{plain['us'] / row['us']:.2f}", f"{floor_of(model.fitting(run)[0], row) / row['us']:.2f}"])
         return markdown(["", "n", "ranks", "davit", "ScaLAPACK", "its time by davit's", "one process",
                          "its time by davit's", "floor by time"], lines)
@@ -360,18 +360,18 @@ def tune_block(machine):
 
 
 TABLES = {
-    "ladder": made_from(LADDER, "ladder", ladder),
-    "ladder-blocks": made_from(LADDER, "blocks", by_column("kernel", "block", RATE, "b = {}")),
+    "ladder": made_from(LADDER, "ladder", ladder, "h100"),
+    "ladder-blocks": made_from(LADDER, "blocks", by_column("kernel", "block", RATE, "b = {}"), "h100"),
     "ladder-operators": made_from(LADDER, "operators", plain(
         ("operator", "operator", ""), ("type", "type", ""), ("K1", "k1_gbs", ".0f"), ("K2", "k2_gbs", ".0f"),
         ("K3", "k3_gbs", ".0f"), ("K4", "k4_gbs", ".0f"), ("K5", "k5_gbs", ".0f"),
         ("K5 shuffles", "k5_shuffles_gbs", ".0f"),
-        ("K6", "k6_gbs", ".0f"), ("K6 shuffles", "k6_shuffles_gbs", ".0f"))),
+        ("K6", "k6_gbs", ".0f"), ("K6 shuffles", "k6_shuffles_gbs", ".0f")), "h100"),
     "ladder-model": made_from(LADDER, "model", plain(
         ("elements a thread", "each", ""), ("threads", "workers", ""), ("cost n + p log2 p", "cost", ".0f"),
         ("measured, µs", "kernel_us", "digits"), ("by the model, µs", "model_us", "digits"),
-        ("measured / model", "measured_by_model", ".2f"), ("cost-optimal", "optimal", ""))),
-    "ladder-scans": made_from(LADDER, "scans", by_column("kernel", "n", RATE, "n = {}: GB/s (of a copy)")),
+        ("measured / model", "measured_by_model", ".2f"), ("cost-optimal", "optimal", "")), "h100"),
+    "ladder-scans": made_from(LADDER, "scans", by_column("kernel", "n", RATE, "n = {}: GB/s (of a copy)"), "h100"),
     "dense": dense("h200"),
     "dense-blocks": made_from("dense-study", "blocks", dense_blocks),
     "closest-blocked": made_from(CLOSEST, "blocked", by_column(
@@ -426,6 +426,9 @@ TABLES = {
     "scaling-h200-strong": of_runs("h200", scaling("strong")),
     "scaling-h200-weak": of_runs("h200", scaling("weak")),
     "scaling-h200-error": of_runs("h200", model.check_table),
+    "scaling-2xh100-worlds": of_runs("2xh100", worlds),
+    "scaling-2xh100-strong": of_runs("2xh100", scaling("strong")),
+    "scaling-2xh100-weak": of_runs("2xh100", scaling("weak")),
     "tune-h200": tune_block("h200"),
     "tune-h100": tune_block("h100"),
     "scaling-inputs": lambda: model.inputs_table(model.scenarios()),

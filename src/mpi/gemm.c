@@ -24,8 +24,7 @@ static davit_status compute(product *p, dvt_strips *strips) {
   DVT_TRY(dvt_mpi_agree(p->grid->comm, dvt_error_report(&failure)));
   if (p->alpha == 0 || p->k == 0)
     dvt_error_keep(&failure,
-                   dvt_strips_multiply(strips, 0, (dvt_band){.rows = strips->rows, .ld = strips->rows}, 0, 0,
-                                       0, NULL, p->beta));
+                   dvt_strips_multiply(strips, 0, (dvt_band){.rows = strips->rows}, 0, 0, 0, NULL, p->beta));
   else
     DVT_TRY(dvt_multiply(p->grid, strips, &p->a, &p->b, p->alpha, p->beta, &failure));
   if (failure.status == DAVIT_SUCCESS)

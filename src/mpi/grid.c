@@ -14,6 +14,8 @@ static void free_comm(MPI_Comm *comm) {
 }
 
 static void free_grid(davit_mpi_grid *grid) {
+  dvt_shared_close(&grid->shared[0]);
+  dvt_shared_close(&grid->shared[1]);
   free_comm(&grid->line[0]);
   free_comm(&grid->line[1]);
   free_comm(&grid->comm);

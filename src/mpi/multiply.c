@@ -118,8 +118,8 @@ static davit_status run(product *p, double alpha, double beta) {
     DVT_TRY(dvt_panel_arrive(&p->left));
     DVT_TRY(dvt_panel_arrive(&p->right));
     const int64_t inner = end_of(p, begin) - begin;
-    const dvt_band all = {.rows = p->left.outer, .ld = p->left.outer};
-    dvt_error_keep(p->failure, dvt_strips_bring(p->strips, turn, p->left.buffer[turn], all.rows * inner));
+    const dvt_band all = {.rows = p->left.outer};
+    dvt_error_keep(p->failure, dvt_strips_bring(p->strips, turn, p->left.data, all.rows, inner, p->left.ld));
     dvt_error_keep(p->failure, dvt_strips_multiply(p->strips, turn, all, inner, alpha, p->right.piece_count,
                                                    p->right.pieces, begin == 0 ? beta : 1));
     dvt_error_keep(p->failure, dvt_strips_wait(p->strips, 1 - turn));
@@ -129,12 +129,14 @@ static davit_status run(product *p, double alpha, double beta) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_multiply(const davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
+davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure) {
   product p = {.strips = strips, .k = left->deal[1].n, .failure = failure};
-  dvt_error_keep(failure, dvt_panel_open(&p.left, grid, left, strips->width, strips->panel_place));
-  dvt_error_keep(failure, dvt_panel_open(&p.right, grid, right, strips->width, strips->panel_place));
-  davit_status status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
+  davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, strips->panel_place, failure);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_panel_open(&p.right, grid, right, strips->width, strips->panel_place, failure);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
   if (status == DAVIT_SUCCESS)
     status = run(&p, alpha, beta);
   dvt_error_keep(failure, dvt_strips_wait(strips, 0));

@@ -9,8 +9,8 @@
 #include "src/mpi/transport.h"
 
 static davit_status gemm(davit_type type, davit_queue *queue, int64_t m, int64_t n, int64_t k, double alpha,
-                         const void *a, int64_t lda, const void *b, double beta, void *c, int64_t ldc) {
-  const int64_t ldb = dvt_at_least(k, 1);
+                         const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c,
+                         int64_t ldc) {
   return type == DAVIT_FLOAT
              ? davit_queue_sgemm(queue, 'N', 'N', m, n, k, (float)alpha, a, lda, b, ldb, (float)beta, c, ldc,
                                  NULL)
@@ -168,15 +168,19 @@ static davit_status hand_over(dvt_strip *strip, int turn) {
   return davit_queue_wait(strip->queue, strip->arrived[turn]);
 }
 
-davit_status dvt_strips_bring(dvt_strips *s, int turn, const char *panel, int64_t elements) {
+davit_status dvt_strips_bring(dvt_strips *s, int turn, const char *panel, int64_t rows, int64_t inner,
+                              int64_t ld) {
   /* First, because after a failure the other ranks' products still need this rank to go on. */
-  for (int i = 0; i < s->count; i++)
-    s->strip[i].here[turn] = s->strip[i].copies ? s->strip[i].left[turn] : panel;
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
-    if (!strip->copies || elements == 0 || strip->cols == 0)
+    strip->here[turn] = strip->copies ? strip->left[turn] : panel;
+    strip->here_ld[turn] = dvt_at_least(strip->copies ? rows : ld, 1);
+  }
+  for (int i = 0; i < s->count; i++) {
+    dvt_strip *strip = &s->strip[i];
+    if (!strip->copies || rows == 0 || inner == 0 || strip->cols == 0)
       continue;
-    DVT_TRY(davit_queue_copy(strip->copy, (size_t)elements * s->bytes, panel, strip->left[turn]));
+    DVT_TRY(davit_queue_copy_2d(strip->copy, rows, inner, s->bytes, panel, ld, strip->left[turn], rows));
     DVT_TRY(hand_over(strip, turn));
   }
   return DAVIT_SUCCESS;
@@ -184,31 +188,34 @@ davit_status dvt_strips_bring(dvt_strips *s, int turn, const char *panel, int64_
 
 /* The strip's columns of all pieces, as one matrix. */
 static davit_status bring_right(dvt_strips *s, dvt_strip *strip, int turn, int64_t inner, int64_t pieces,
-                                const dvt_piece *right, const char **here) {
+                                const dvt_piece *right, const char **here, int64_t *ld) {
   if (pieces == 1 && !strip->copies) {
-    *here = right->data + (size_t)(strip->first * inner) * s->bytes;
+    *here = right->data + (size_t)(strip->first * right->ld) * s->bytes;
+    *ld = right->ld;
     return DAVIT_SUCCESS;
   }
   char *to = strip->right[turn];
   *here = to;
+  *ld = inner;
   for (int64_t i = 0; i < pieces; to += (size_t)right[i].inner * s->bytes, i++)
     DVT_TRY(davit_queue_copy_2d(strip->copy, right[i].inner, strip->cols, s->bytes,
-                                right[i].data + (size_t)(strip->first * right[i].inner) * s->bytes,
-                                right[i].inner, to, inner));
+                                right[i].data + (size_t)(strip->first * right[i].ld) * s->bytes, right[i].ld,
+                                to, inner));
   return hand_over(strip, turn);
 }
 
 /* What of the band lies in a range. */
 static davit_status multiply_range(dvt_strips *s, dvt_strip *strip, const dvt_range *range, int turn,
                                    const dvt_band *band, int64_t inner, double alpha, const char *right,
-                                   double beta) {
+                                   int64_t ld, double beta) {
   const int64_t end = band->row + band->rows;
   const int64_t from = dvt_at_least(range->row, band->row), to = dvt_at_most(range->end, end);
   if (from >= to || range->cols == 0)
     return DAVIT_SUCCESS;
   const char *a = inner > 0 ? strip->here[turn] + (size_t)(band->skip + from - band->row) * s->bytes : NULL;
-  return gemm(s->type, strip->queue, to - from, range->cols, inner, alpha, a, band->ld,
-              inner > 0 ? right + (size_t)(range->first * inner) * s->bytes : NULL, beta,
+  return gemm(s->type, strip->queue, to - from, range->cols, inner, alpha, a,
+              inner > 0 ? strip->here_ld[turn] : to - from,
+              inner > 0 ? right + (size_t)(range->first * ld) * s->bytes : NULL, ld, beta,
               strip->c + (size_t)(from + range->first * strip->ldc) * s->bytes, strip->ldc);
 }
 
@@ -217,12 +224,13 @@ davit_status dvt_strips_multiply(dvt_strips *s, int turn, dvt_band band, int64_t
   for (int i = 0; i < s->count && band.rows > 0; i++) {
     dvt_strip *strip = &s->strip[i];
     const char *here = NULL;
+    int64_t ld = 1;
     if (strip->cols == 0)
       continue;
     if (inner > 0)
-      DVT_TRY(bring_right(s, strip, turn, inner, pieces, right, &here));
+      DVT_TRY(bring_right(s, strip, turn, inner, pieces, right, &here, &ld));
     for (int r = 0; r < strip->ranges; r++)
-      DVT_TRY(multiply_range(s, strip, &strip->range[r], turn, &band, inner, alpha, here, beta));
+      DVT_TRY(multiply_range(s, strip, &strip->range[r], turn, &band, inner, alpha, here, ld, beta));
     DVT_TRY(davit_event_record(strip->finished[turn], strip->queue));
   }
   return DAVIT_SUCCESS;
@@ -233,7 +241,7 @@ davit_status dvt_strips_solve(dvt_strips *s, int turn, dvt_band band, char uplo,
     dvt_strip *strip = &s->strip[i];
     if (strip->cols > 0)
       DVT_TRY(trsm(s->type, strip->queue, uplo, diag, band.rows, strip->cols,
-                   strip->here[turn] + (size_t)band.skip * s->bytes, band.ld,
+                   strip->here[turn] + (size_t)band.skip * s->bytes, strip->here_ld[turn],
                    strip->c + (size_t)band.row * s->bytes, strip->ldc));
   }
   return DAVIT_SUCCESS;

@@ -25,7 +25,8 @@ typedef struct dvt_strip {
   int64_t ldc;
   char *own_c;              /* what it holds a copy in; NULL: it computes where C is */
   char *left[2], *right[2]; /* its copies of panels */
-  const char *here[2];      /* the panel from the left, wherever it is used */
+  const char *here[2];      /* the panel from the left, wherever it is used, */
+  int64_t here_ld[2];       /* and the distance of its columns */
   davit_event *arrived[2];  /* what writes its copies of a turn */
   davit_event *finished[2]; /* what reads the buffers of a turn */
   dvt_range range[DVT_STRIP_RANGES];
@@ -56,17 +57,17 @@ davit_status dvt_strips_store(dvt_strips *strips);
 
 /* Enqueues what gets a panel to where the strips use it. The panel must not change before
  * dvt_strips_wait() of the same turn. */
-davit_status dvt_strips_bring(dvt_strips *strips, int turn, const char *panel, int64_t elements);
+davit_status dvt_strips_bring(dvt_strips *strips, int turn, const char *panel, int64_t rows, int64_t inner,
+                              int64_t ld);
 
-/* Rows `row` to row + rows of C, and the part of the panel of a turn that belongs to them: from row `skip` of
- * a matrix with leading dimension ld. */
+/* Rows `row` to row + rows of C, and the part of the panel of a turn that belongs to them: from row `skip` on. */
 typedef struct dvt_band {
-  int64_t row, rows, skip, ld;
+  int64_t row, rows, skip;
 } dvt_band;
 
-/* inner × cols of C, contiguous. */
+/* inner × cols of C; columns have distance ld. */
 typedef struct dvt_piece {
-  int64_t inner;
+  int64_t inner, ld;
   const char *data;
 } dvt_piece;
 

@@ -23,13 +23,21 @@ static bool mpi_takes_device_memory(void) {
 #endif
 }
 
-davit_status dvt_transport_place(const int *devices, int count, int *place) {
+static bool is_wanted(const char *transport) {
   const char *wanted = dvt_environment("DAVIT_MPI_TRANSPORT");
-  const bool direct = wanted && strcmp(wanted, "direct") == 0,
-             staged = wanted && strcmp(wanted, "staged") == 0;
-  if (wanted && *wanted && !direct && !staged)
-    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_MPI_TRANSPORT is '%s', not direct or staged", wanted);
+  return strcmp(wanted ? wanted : "", transport) == 0;
+}
+
+davit_status dvt_transport_place(const int *devices, int count, int *place) {
+  const bool direct = is_wanted("direct"), any = is_wanted("");
+  if (!any && !direct && !is_wanted("shared") && !is_wanted("staged"))
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_MPI_TRANSPORT is '%s', not direct, shared or staged",
+                      dvt_environment("DAVIT_MPI_TRANSPORT"));
   const bool device = count == 1 && devices[0] != DAVIT_HOST;
-  *place = device && (direct || (!staged && mpi_takes_device_memory())) ? devices[0] : DAVIT_PINNED;
+  *place = device && (direct || (any && mpi_takes_device_memory())) ? devices[0] : DAVIT_PINNED;
   return DAVIT_SUCCESS;
+}
+
+bool dvt_transport_shares(void) {
+  return !is_wanted("staged");
 }

@@ -49,8 +49,8 @@ static step step_at(const solution *s, int64_t at) {
                 all = dvt_deal_below(rows, me, s->m);
   t.row = lower ? first : 0;
   t.rows = lower ? all - first : after;
-  t.corner = (dvt_band){first, after - first, first - t.row, t.rows};
-  t.rest = lower ? (dvt_band){after, all - after, after - t.row, t.rows} : (dvt_band){0, first, 0, t.rows};
+  t.corner = (dvt_band){first, after - first, first - t.row};
+  t.rest = lower ? (dvt_band){after, all - after, after - t.row} : (dvt_band){0, first, 0};
   return t;
 }
 
@@ -88,9 +88,9 @@ static davit_status steps(solution *s) {
     last = is_last(s, &t);
     DVT_TRY(dvt_panel_arrive(&s->panel));
     dvt_error_keep(&s->failure,
-                   dvt_strips_bring(&s->strips, turn, s->panel.buffer[turn], t.rows * (t.end - t.begin)));
+                   dvt_strips_bring(&s->strips, turn, s->panel.data, t.rows, t.end - t.begin, s->panel.ld));
     DVT_TRY(solve(s, turn, &t));
-    const dvt_piece x = {t.end - t.begin, s->x[turn]};
+    const dvt_piece x = {t.end - t.begin, t.end - t.begin, s->x[turn]};
     dvt_error_keep(&s->failure, dvt_strips_multiply(&s->strips, turn, t.rest, x.inner, -1, 1, &x, 1));
     dvt_error_keep(&s->failure, dvt_strips_wait(&s->strips, 1 - turn));
     if (!last) {
@@ -106,11 +106,10 @@ static davit_status steps(solution *s) {
 static davit_status open(solution *s) {
   const int64_t rows = dvt_grid_local(s->grid, &s->b, 0), cols = dvt_grid_local(s->grid, &s->b, 1);
   const int64_t block = s->a.deal[1].block, width = dvt_at_most(block, s->m);
-  const dvt_band all = {.rows = rows, .ld = rows};
+  const dvt_band all = {.rows = rows};
   void *memory = NULL;
   DVT_TRY(dvt_strips_open(&s->strips, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
                           s->device_count));
-  DVT_TRY(dvt_panel_open(&s->panel, s->grid, &s->a, width, s->strips.panel_place));
   for (int turn = 0; turn < 2; turn++) {
     DVT_TRY(davit_malloc((size_t)(width * cols) * davit_type_bytes(s->type), s->strips.panel_place, &memory));
     s->x[turn] = memory;
@@ -123,6 +122,10 @@ static davit_status open(solution *s) {
 static davit_status compute(solution *s) {
   dvt_error_keep(&s->failure, open(s));
   davit_status status = dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure));
+  if (status == DAVIT_SUCCESS)
+    status = dvt_panel_open(&s->panel, s->grid, &s->a, s->strips.width, s->strips.panel_place, &s->failure);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure));
   if (status == DAVIT_SUCCESS && s->alpha != 0)
     status = steps(s);
   if (status == DAVIT_SUCCESS && s->failure.status == DAVIT_SUCCESS)

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Level 3 over ranks, beside ScaLAPACK: shapes, blocks, alignments, grids and letters drawn by a seed. What a
- * call may not write is compared byte by byte. */
+/* Level 3 over ranks, beside ScaLAPACK: shapes, blocks, alignments, grids and letters drawn by a seed, by the
+ * bounds of SLATE's testers. A result C differs from ScaLAPACK's by
+ *
+ *   ||C - Cref||_F <= 3 eps (sqrt(k + 2) |alpha| ||A||_F ||B||_F + 2 |beta| ||C0||_F),
+ *
+ * and a solution X of op(A) X = alpha B, A of order n, leaves the residual
+ *
+ *   ||B - op(A) X / alpha||_1 <= 3 eps n ||op(A)||_1,
+ *
+ * with the norm of the rows if A is at the right. Here A is well conditioned, and elements of B are at most 1.
+ * What a call may not write is compared byte by byte. */
 #include <davit/davit.h>
 #include <davit_mpi.h>
 #include <float.h>
@@ -14,6 +23,8 @@
 void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int cols);
 void Cblacs_gridexit(int context);
+void Cdgsum2d(int context, const char *scope, const char *top, int m, int n, double *a, int lda, int row,
+              int col);
 #define PDGEMM(LETTER, T)                                                                                    \
   void p##LETTER##gemm_(const char *, const char *, const int *, const int *, const int *, const T *,        \
                         const T *, const int *, const int *, const int *, const T *, const int *,            \
@@ -22,6 +33,9 @@ void Cblacs_gridexit(int context);
                         const int *, const int *, const int *, const T *, T *, const int *, const int *,     \
                         const int *);                                                                        \
   void p##LETTER##trsm_(const char *, const char *, const char *, const char *, const int *, const int *,    \
+                        const T *, const T *, const int *, const int *, const int *, T *, const int *,       \
+                        const int *, const int *);                                                           \
+  void p##LETTER##trmm_(const char *, const char *, const char *, const char *, const int *, const int *,    \
                         const T *, const T *, const int *, const int *, const int *, T *, const int *,       \
                         const int *, const int *);
 PDGEMM(d, double)
@@ -41,7 +55,8 @@ static char one_of(const char *letters) {
 
 /* A rows × cols submatrix at (i, j) of a larger matrix. */
 typedef struct matrix {
-  int i, j, desc[9];
+  int i, j, rows, cols, desc[9];
+  int p, q, row, col; /* the grid, and where in it this rank is */
   size_t elements;
   double *d, *expected_d;
   float *s, *expected_s;
@@ -54,19 +69,29 @@ static double value(uint32_t seed, int64_t k) {
   return (double)(z >> 11) / 4503599627370496.0 - 1;
 }
 
+/* Row and column in the submatrix of this rank's element k; false if it is outside. */
+static bool inside(const matrix *a, size_t k, int *i, int *j) {
+  const int *desc = a->desc, mb = desc[4], nb = desc[5];
+  const int il = (int)(k % (size_t)desc[8]), jl = (int)(k / (size_t)desc[8]);
+  *i = (il / mb * a->p + (a->row - desc[6] + a->p) % a->p) * mb + il % mb - (a->i - 1);
+  *j = (jl / nb * a->q + (a->col - desc[7] + a->q) % a->q) * nb + jl % nb - (a->j - 1);
+  return il < davit_mpi_local_size(desc[2], mb, a->row, desc[6], a->p) &&
+         jl < davit_mpi_local_size(desc[3], nb, a->col, desc[7], a->q) && *i >= 0 && *i < a->rows &&
+         *j >= 0 && *j < a->cols;
+}
+
 /* `like` NULL, or a matrix whose blocks it takes, so that some operands are aligned. `dominant`: large values
  * on the submatrix's diagonal. */
 static matrix make(davit_mpi_grid *grid, int p, int q, int context, int rows, int cols, const matrix *like,
                    bool dominant) {
-  matrix a = {0};
+  matrix a = {.rows = rows, .cols = cols, .p = p, .q = q};
   const int above = like ? 0 : below(3) * below(40), left = like ? 0 : below(3) * below(40);
   const int mb = like ? like->desc[4] : 1 + below(3) * below(70), nb = like ? mb : 1 + below(3) * below(70);
   const int first_row = like ? like->desc[6] : below(p), first_col = like ? like->desc[7] : below(q);
   const int m = above + rows + below(5), n = left + cols + below(5);
-  int row, col;
-  CHECK(davit_mpi_grid_position(grid, &row, &col));
-  const int local_rows = (int)davit_mpi_local_size(m, mb, row, first_row, p),
-            local_cols = (int)davit_mpi_local_size(n, nb, col, first_col, q);
+  CHECK(davit_mpi_grid_position(grid, &a.row, &a.col));
+  const int local_rows = (int)davit_mpi_local_size(m, mb, a.row, first_row, p),
+            local_cols = (int)davit_mpi_local_size(n, nb, a.col, first_col, q);
   const int ld = (local_rows > 1 ? local_rows : 1) + below(4);
   CHECK(davit_mpi_descriptor(grid, m, n, mb, nb, first_row, first_col, ld, a.desc));
   a.desc[1] = context;
@@ -80,14 +105,11 @@ static matrix make(davit_mpi_grid *grid, int p, int q, int context, int rows, in
   const uint32_t seed = (uint32_t)below(1 << 20);
   for (size_t k = 0; k < a.elements; k++)
     a.d[k] = value(seed + 7919u * (uint32_t)me, (int64_t)k);
-  /* Global position of what is here. */
-  for (int jl = 0; dominant && jl < local_cols; jl++)
-    for (int il = 0; il < local_rows; il++) {
-      const int gi = (il / mb * p + (row - first_row + p) % p) * mb + il % mb - above;
-      const int gj = (jl / nb * q + (col - first_col + q) % q) * nb + jl % nb - left;
-      double *x = &a.d[(size_t)jl * (size_t)ld + (size_t)il];
-      *x = gi == gj ? 2 + fabs(*x) : *x / rows;
-    }
+  for (size_t k = 0; dominant && k < a.elements; k++) {
+    int i, j;
+    const bool diagonal = inside(&a, k, &i, &j) && i == j;
+    a.d[k] = diagonal ? 2 + fabs(a.d[k]) : a.d[k] / rows;
+  }
   for (size_t k = 0; k < a.elements; k++)
     a.s[k] = (float)a.d[k];
   memcpy(a.expected_d, a.d, a.elements * sizeof(double));
@@ -103,17 +125,54 @@ static void destroy(matrix *a) {
   free(a->expected_s);
 }
 
-/* All values are at most about 1, or were scaled by a diagonally dominant triangle. */
-static void compare(const matrix *c, int k, const char *what) {
-  double worst_d = 0, worst_s = 0;
-  for (size_t i = 0; i < c->elements; i++) {
-    const double d = fabs(c->d[i] - c->expected_d[i]), s = fabs((double)c->s[i] - (double)c->expected_s[i]);
-    worst_d = d > worst_d || isnan(d) ? d : worst_d;
-    worst_s = s > worst_s || isnan(s) ? s : worst_s;
+static double over_grid(int context, double x) {
+  Cdgsum2d(context, "All", " ", 1, 1, &x, 1, -1, -1);
+  return x;
+}
+
+static bool outside(char uplo, int i, int j) {
+  return (uplo == 'L' && i < j) || (uplo == 'U' && i > j);
+}
+
+/* How often an element counts in the norm of a symmetric matrix with one triangle; uplo 'A': all elements. */
+static int weight(char uplo, int i, int j) {
+  return outside(uplo, i, j) ? 0 : uplo == 'A' || i == j ? 1 : 2;
+}
+
+/* Of the symmetric matrix of a triangle, or of all elements. */
+static double frobenius(int context, const matrix *a, char uplo) {
+  double sum = 0;
+  int i, j;
+  for (size_t k = 0; k < a->elements; k++)
+    if (inside(a, k, &i, &j))
+      sum += weight(uplo, i, j) * a->d[k] * a->d[k];
+  return sqrt(over_grid(context, sum));
+}
+
+/* In units of eps. */
+static double bound_of(int k, double alpha, double a, double b, double beta, double c) {
+  return 3 * (sqrt(k + 2.0) * fabs(alpha) * a * b + 2 * fabs(beta) * c);
+}
+
+/* With ScaLAPACK's result; `uplo` as for frobenius(). */
+static void compare(int context, const matrix *c, char uplo, double bound, const char *what) {
+  double d = 0, s = 0;
+  size_t touched = 0;
+  for (size_t k = 0; k < c->elements; k++) {
+    int i, j;
+    if (inside(c, k, &i, &j) && !outside(uplo, i, j)) {
+      d += weight(uplo, i, j) * pow(c->d[k] - c->expected_d[k], 2);
+      s += weight(uplo, i, j) * pow((double)c->s[k] - (double)c->expected_s[k], 2);
+    } else {
+      touched += memcmp(&c->d[k], &c->expected_d[k], sizeof *c->d) != 0;
+      touched += memcmp(&c->s[k], &c->expected_s[k], sizeof *c->s) != 0;
+    }
   }
-  /* Twice the bound of a conventional product of k terms, each at most 1, as both sides have an error. */
-  EXPECT(worst_d <= 4 * (k + 4) * DBL_EPSILON, "%s: double is off by %g", what, worst_d);
-  EXPECT(worst_s <= 4 * (k + 4) * (double)FLT_EPSILON, "%s: float is off by %g", what, worst_s);
+  d = sqrt(over_grid(context, d)) / DBL_EPSILON;
+  s = sqrt(over_grid(context, s)) / (double)FLT_EPSILON;
+  EXPECT(touched == 0, "%s: %zu elements outside are not what they were", what, touched);
+  EXPECT(d <= bound, "%s: double is off by %g eps of %g", what, d, bound); /* NaN fails, too */
+  EXPECT(s <= bound, "%s: float is off by %g eps of %g", what, s, bound);
 }
 
 static const double factors[] = {0, 1, -1, 0.7};
@@ -131,6 +190,8 @@ static void try_gemm(davit_mpi_grid *grid, int p, int q, int context, const davi
   snprintf(what, sizeof what,
            "gemm %c%c %d × %d × %d, alpha %g, beta %g, grid %d × %d, panel %d, blocks of C %d × %d%s", ta, tb,
            m, n, k, alpha, beta, p, q, (int)options->panel, c.desc[4], c.desc[5], aligned ? ", aligned" : "");
+  const double bound = bound_of(k, alpha, frobenius(context, &a, 'A'), frobenius(context, &b, 'A'), beta,
+                                frobenius(context, &c, 'A'));
   pdgemm_(&ta, &tb, &m, &n, &k, &alpha, a.d, &a.i, &a.j, a.desc, b.d, &b.i, &b.j, b.desc, &beta, c.expected_d,
           &c.i, &c.j, c.desc);
   psgemm_(&ta, &tb, &m, &n, &k, &sa, a.s, &a.i, &a.j, a.desc, b.s, &b.i, &b.j, b.desc, &sb, c.expected_s,
@@ -139,7 +200,7 @@ static void try_gemm(davit_mpi_grid *grid, int p, int q, int context, const davi
                         c.i, c.j, c.desc, options));
   CHECK(davit_mpi_sgemm(grid, ta, tb, m, n, k, sa, a.s, a.i, a.j, a.desc, b.s, b.i, b.j, b.desc, sb, c.s, c.i,
                         c.j, c.desc, options));
-  compare(&c, k, what);
+  compare(context, &c, 'A', bound, what);
   destroy(&a);
   destroy(&b);
   destroy(&c);
@@ -158,15 +219,63 @@ static void try_syrk(davit_mpi_grid *grid, int p, int q, int context, const davi
   char what[200];
   snprintf(what, sizeof what, "syrk %c%c %d × %d, alpha %g, beta %g, grid %d × %d, block %d", uplo, trans, n,
            k, alpha, beta, p, q, c.desc[4]);
+  const double norm = frobenius(context, &a, 'A'),
+               bound = bound_of(k, alpha, norm, norm, beta, frobenius(context, &c, uplo));
   pdsyrk_(&uplo, &trans, &n, &k, &alpha, a.d, &a.i, &a.j, a.desc, &beta, c.expected_d, &c.i, &c.j, c.desc);
   pssyrk_(&uplo, &trans, &n, &k, &sa, a.s, &a.i, &a.j, a.desc, &sb, c.expected_s, &c.i, &c.j, c.desc);
   CHECK(davit_mpi_dsyrk(grid, uplo, trans, n, k, alpha, a.d, a.i, a.j, a.desc, beta, c.d, c.i, c.j, c.desc,
                         options));
   CHECK(davit_mpi_ssyrk(grid, uplo, trans, n, k, sa, a.s, a.i, a.j, a.desc, sb, c.s, c.i, c.j, c.desc,
                         options));
-  compare(&c, k, what);
+  compare(context, &c, uplo, bound, what);
   destroy(&a);
   destroy(&c);
+}
+
+enum { MOST = 160 }; /* no submatrix has as many rows or columns */
+
+/* The largest sum of absolute values in a column (side 'L') or row ('R') of x, laid out as `like`, within a
+ * triangle; a unit diagonal counts as ones. */
+static double largest_sum(int context, const matrix *like, const double *x, char side, char uplo, char diag) {
+  double sums[MOST] = {0}, most = 0;
+  int i, j;
+  for (size_t k = 0; k < like->elements; k++)
+    if (inside(like, k, &i, &j) && !outside(uplo, i, j))
+      sums[side == 'L' ? j : i] += diag == 'U' && i == j ? 1 : fabs(x[k]);
+  Cdgsum2d(context, "All", " ", MOST, 1, sums, MOST, -1, -1);
+  for (i = 0; i < MOST; i++)
+    most = sums[i] <= most ? most : sums[i]; /* NaN stays */
+  return most;
+}
+
+typedef struct solve {
+  char side, uplo, ta, diag;
+  int m, n;
+} solve;
+
+/* x is X, and b what B was, laid out as like_b; a is A, laid out as like_a. x is overwritten. */
+static void residual(int context, const solve *s, double alpha, const matrix *like_a, const double *a,
+                     const matrix *like_b, const double *b, double *x, double eps, const char *what) {
+  const double factor = 1 / alpha;
+  pdtrmm_(&s->side, &s->uplo, &s->ta, &s->diag, &s->m, &s->n, &factor, a, &like_a->i, &like_a->j,
+          like_a->desc, x, &like_b->i, &like_b->j, like_b->desc);
+  for (size_t k = 0; k < like_b->elements; k++)
+    x[k] -= b[k];
+  const char of_op = s->ta == 'N' ? s->side : s->side == 'L' ? 'R' : 'L';
+  const double error = largest_sum(context, like_b, x, s->side, 'A', 'N') / eps,
+               bound = 3 * like_a->rows * largest_sum(context, like_a, a, of_op, s->uplo, s->diag);
+  EXPECT(error <= bound, "%s: a residual of %g eps, %g allowed, eps is %g", what, error, bound, eps);
+}
+
+static double *widened(const float *x, size_t n) {
+  double *y = malloc(n * sizeof *y);
+  for (size_t k = 0; k < n; k++)
+    y[k] = (double)x[k];
+  return y;
+}
+
+static double *copied(const double *x, size_t n) {
+  return memcpy(malloc(n * sizeof *x), x, n * sizeof *x);
 }
 
 static void try_trsm(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
@@ -181,6 +290,8 @@ static void try_trsm(davit_mpi_grid *grid, int p, int q, int context, const davi
   char what[200];
   snprintf(what, sizeof what, "trsm %c%c%c%c %d × %d, alpha %g, grid %d × %d, block %d", side, uplo, ta, diag,
            m, n, alpha, p, q, a.desc[4]);
+  const double bound = bound_of(order, alpha, frobenius(context, &a, 'A'), frobenius(context, &b, 'A'), 0, 0);
+  double *before_d = copied(b.d, b.elements), *before_s = widened(b.s, b.elements);
   pdtrsm_(&side, &uplo, &ta, &diag, &m, &n, &alpha, a.d, &a.i, &a.j, a.desc, b.expected_d, &b.i, &b.j,
           b.desc);
   pstrsm_(&side, &uplo, &ta, &diag, &m, &n, &sa, a.s, &a.i, &a.j, a.desc, b.expected_s, &b.i, &b.j, b.desc);
@@ -188,7 +299,18 @@ static void try_trsm(davit_mpi_grid *grid, int p, int q, int context, const davi
                         options));
   CHECK(davit_mpi_strsm(grid, side, uplo, ta, diag, m, n, sa, a.s, a.i, a.j, a.desc, b.s, b.i, b.j, b.desc,
                         options));
-  compare(&b, order, what);
+  compare(context, &b, 'A', bound, what); /* the inverse of such an A is no larger than A */
+  double *x = copied(b.d, b.elements), *x_s = widened(b.s, b.elements), *a_s = widened(a.s, a.elements);
+  const solve s = {side, uplo, ta, diag, m, n};
+  if (alpha != 0) { /* with 0 the bound above is 0, too */
+    residual(context, &s, alpha, &a, a.d, &b, before_d, x, DBL_EPSILON, what);
+    residual(context, &s, (double)sa, &a, a_s, &b, before_s, x_s, (double)FLT_EPSILON, what);
+  }
+  free(before_d);
+  free(before_s);
+  free(x);
+  free(x_s);
+  free(a_s);
   destroy(&a);
   destroy(&b);
 }

@@ -9,6 +9,7 @@ The environment variable DAVIT_MPIRUN names the launcher.
 import itertools
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -255,11 +256,12 @@ def pids_of(path):
 
 
 def test_killed_rank():
-    """A rank that is killed while the others wait for it takes them with it."""
+    """A rank that is killed while the others wait for it takes them with it; the launcher says which it was, in one line.
+    LAUNCH ends in --quiet, which would suppress that line."""
     folder = os.getcwd()
     save("x.npy", np.arange(1000))
     os.mkfifo("never.npy")
-    line = [*LAUNCH, "-n", "2", DAVIT, "scan", "x.npy", "-o", f"{folder}/y.npy", ":", "-n", "1", DAVIT, "scan", f"{folder}/never.npy"]
+    line = [*LAUNCH[:-1], "-n", "2", DAVIT, "scan", "x.npy", "-o", f"{folder}/y.npy", ":", "-n", "1", DAVIT, "scan", f"{folder}/never.npy"]
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
         end = time.monotonic() + 60
         while not (pids_of(f"{folder}/never.npy") and len(pids_of(f"{folder}/y.npy")) == 2) and time.monotonic() < end:
@@ -273,6 +275,8 @@ def test_killed_rank():
             job.kill()
         error = job.stderr.read().decode(errors="replace")
     expect(job.returncode not in (0, -signal.SIGKILL), f"the job ends: {job.returncode}: {error}")
+    named = [row for row in error.splitlines() if re.search(r"rank \d|davit", row)]
+    expect(len(named) == 1 and re.search("process rank 2 .* exited on signal 9", named[0]), f"one line that names the rank: {error}")
     expect(not pids_of(f"{folder}/y.npy") and not os.path.exists("y.npy"), "no process and no file is left")
 
 

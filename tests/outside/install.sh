@@ -4,14 +4,14 @@
 #   install.sh CMAKE BUILD LIBDIR CLANG      (ctest runs it as `install`)
 #
 # By find_package() with the system's compiler and with the Clang that built davit, and by pkg-config; shared and
-# static; without and with target regions, or an operator, of the program's own; by
-# a C++ program, where there is a compiler. Each program is run. Then what cannot
-# work has to be refused with a sentence: davit::offload and <davit/define_monoid.h> without Clang, davit as a part of a
-# project of GCC.
+# static; without and with target regions, or an operator, of the program's own; by a C++ program, where there is a
+# compiler; libdavit_mpi by a program on one rank and on two, where the build has it. Each program is run. Then what
+# cannot work has to be refused with a sentence: davit::offload and <davit/define_monoid.h> without Clang, davit as a
+# part of a project of GCC.
 # shellcheck disable=SC2046 # pkg-config prints words
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
-[ $# -eq 4 ] || { sed -n '2,9p' "$0" >&2; exit 2; }
+[ $# -eq 4 ] || { sed -n '2,10p' "$0" >&2; exit 2; }
 cmake=$1 build=$2 libdir=$3 clang=$4
 source=$(cd "$(dirname "$0")" && pwd)
 unset CC CFLAGS LDFLAGS LIBRARY_PATH LD_LIBRARY_PATH C_INCLUDE_PATH CPATH # what is installed has to suffice
@@ -29,6 +29,12 @@ run() {
   "$2"
 }
 
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+run_ranks() {
+  echo "== $1: two ranks"
+  "$mpi" --oversubscribe --bind-to none -n 2 "$2" | grep '^ranks: 2, sum: 2.001e+06$'
+}
+
 configure() { # FOLDER COMPILER OPTION...
   local folder=$work/$1 compiler=$2
   shift 2
@@ -36,9 +42,10 @@ configure() { # FOLDER COMPILER OPTION...
     >"$folder.log" 2>&1
 }
 
+options=()
 by_find_package() { # FOLDER COMPILER PROGRAM...
   local folder=$work/$1 compiler=$2
-  configure "$1" "$compiler" || { cat "$folder.log"; return 1; }
+  configure "$1" "$compiler" "${options[@]}" || { cat "$folder.log"; return 1; }
   shift 2
   "$cmake" --build "$folder" >>"$folder.log" 2>&1 || { cat "$folder.log"; return 1; }
   for program; do
@@ -60,6 +67,13 @@ refused() { # LOG SENTENCE COMMAND...
 
 by_find_package cc "$cc" shared static
 by_find_package clang "$clang" shared static own_regions own_monoid
+mpi=
+if [ -e "$build/lib/libdavit_mpi.so" ]; then
+  mpi=$(sed -n 's/^DAVIT_MPIRUN:[A-Z]*=//p' "$build/CMakeCache.txt")
+  options=(-DDAVIT_COMPONENTS=mpi)
+  by_find_package mpi "$cc" ranks
+  run_ranks "find_package, $cc" "$work/mpi/ranks"
+fi
 configure required "$clang" -DDAVIT_COMPONENTS=offload
 configure part "$clang" -DDAVIT_SOURCE="$source/../.." -DDAVIT_CUDA=OFF || { cat "$work/part.log"; exit 1; }
 compile() { # LOG COMPILER OPTION...
@@ -94,6 +108,12 @@ run "pkg-config, $clang: static, own target regions" ./pc_own_regions
   $(pkg-config --variable=monoid_cflags davit) $(pkg-config --variable=static_libs davit) \
   $(pkg-config --variable=offload_libs davit)
 run "pkg-config, $clang: static, own operator" ./pc_own_monoid
+if [ -n "$mpi" ]; then
+  # Debian's mpicc calls the system's compiler.
+  mpicc "$source/ranks.c" -o pc_ranks $(pkg-config --cflags --libs davit_mpi) -Wl,-rpath,"$prefix/$libdir"
+  run "pkg-config, mpicc: ranks" ./pc_ranks
+  run_ranks "pkg-config, mpicc" ./pc_ranks
+fi
 
 if [ -e "$prefix/$libdir/libdavit_blas.so" ]; then
   # Devices are computed on only if the drop-in finds the libdavit that is installed with it.
