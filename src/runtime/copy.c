@@ -13,11 +13,71 @@
 #include "src/runtime/queue.h"
 #include "src/runtime/staging.h"
 
+/* ---- teams ---- */
+
+enum { SHARE = 1 << 22 }; /* bytes of host memory that one thread works on at a time */
+
+static int64_t shares_of(size_t bytes) {
+  return (int64_t)((bytes + SHARE - 1) / SHARE);
+}
+
+/* A host form on the calling thread and the team that `bytes` are worth. */
+static davit_status run_on_team(dvt_form form, const void *arguments, size_t bytes) {
+  const int threads = (int)dvt_at_most(shares_of(bytes), dvt_threads());
+  return dvt_host_form(form, &(dvt_site){.device = DAVIT_HOST, .threads = threads}, arguments);
+}
+
+static davit_status submit_host(dvt_lane *lane, const char *name, dvt_form form, const void *arguments,
+                                size_t argument_bytes, size_t bytes) {
+  const int threads = (int)dvt_at_most(shares_of(bytes), lane->threads);
+  const dvt_work work = {.form = form, .name = name, .moves = bytes, .threads = threads};
+  return dvt_lane_submit_work(lane, DVT_BLOCKING, &work, arguments, argument_bytes);
+}
+
 /* ---- copies ---- */
+
+/* Whether a copy within the host's memory is worth a team. */
+static bool is_shared(const dvt_copy *c) {
+  return dvt_place_is_host(c->destination_place) && dvt_place_is_host(c->source_place) &&
+         shares_of(c->row_bytes * c->cols) > 1;
+}
+
+static davit_status copy_part(const dvt_copy *c, size_t from_row, size_t row_bytes, size_t from_col,
+                              size_t cols) {
+  return dvt_space_copy((char *)c->destination + from_row + from_col * c->destination_pitch,
+                        c->destination_pitch, c->destination_place,
+                        (const char *)c->source + from_row + from_col * c->source_pitch, c->source_pitch,
+                        c->source_place, row_bytes, cols);
+}
+
+/* Columns together, or what is one piece of memory in parts. */
+static davit_status copy_host(const dvt_site *site, const void *arguments) {
+  dvt_copy c = *(const dvt_copy *)arguments;
+  if (c.destination_pitch == c.row_bytes && c.source_pitch == c.row_bytes) {
+    c.row_bytes *= c.cols;
+    c.cols = 1;
+  }
+  const bool rows = c.cols == 1;
+  const int64_t whole = (int64_t)(rows ? c.row_bytes : c.cols),
+                each = rows ? SHARE : dvt_at_least(SHARE / (int64_t)c.row_bytes, 1),
+                shares = dvt_divide_up(whole, each);
+  const int threads = site->threads;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < shares; i++) {
+    const size_t first = (size_t)(i * each), count = (size_t)dvt_at_most(each, whole - i * each);
+    if (rows)
+      copy_part(&c, first, count, 0, 1);
+    else
+      copy_part(&c, 0, c.row_bytes, first, count);
+  }
+  return DAVIT_SUCCESS; /* a copy within the host's memory does not fail */
+}
 
 davit_status dvt_copy_now(const dvt_copy *c) {
   enum { WORTH_STAGING = 1 << 17 };
   const int to = c->destination_place, from = c->source_place;
+  if (is_shared(c))
+    return run_on_team(copy_host, c, c->row_bytes * c->cols);
   const bool up = to >= 0 && dvt_place_is_streamable(to) && dvt_place_is_host(from) && from != DAVIT_PINNED;
   const bool down = from >= 0 && dvt_place_is_streamable(from) && dvt_place_is_host(to) && to != DAVIT_PINNED;
   if ((up || down) && c->row_bytes * c->cols >= WORTH_STAGING)
@@ -39,6 +99,8 @@ static davit_status run_blocking(const dvt_site *site, const void *arguments) {
 }
 
 davit_status dvt_copy_submit(dvt_lane *lane, const dvt_copy *copy) {
+  if (is_shared(copy))
+    return submit_host(lane, "copy", copy_host, copy, sizeof *copy, copy->row_bytes * copy->cols);
   const bool streamed = lane->stream && dvt_place_is_streamable(copy->destination_place) &&
                         dvt_place_is_streamable(copy->source_place);
   const dvt_work work = {.form = streamed ? run_stream : run_blocking,
@@ -121,8 +183,6 @@ davit_status davit_queue_copy_2d(davit_queue *queue, int64_t rows, int64_t cols,
 
 /* ---- fills and random numbers ---- */
 
-enum { SHARE = 1 << 22 }; /* bytes of host memory that one thread fills at a time */
-
 typedef struct fill {
   void *destination;
   size_t bytes;
@@ -136,23 +196,6 @@ typedef struct random_numbers {
   uint64_t seed;
   int place;
 } random_numbers;
-
-static int64_t shares_of(size_t bytes) {
-  return (int64_t)((bytes + SHARE - 1) / SHARE);
-}
-
-/* A host form on the calling thread and the team that `bytes` are worth. */
-static davit_status run_on_team(dvt_form form, const void *arguments, size_t bytes) {
-  const int threads = (int)dvt_at_most(shares_of(bytes), dvt_threads());
-  return dvt_host_form(form, &(dvt_site){.device = DAVIT_HOST, .threads = threads}, arguments);
-}
-
-static davit_status submit_host(dvt_lane *lane, const char *name, dvt_form form, const void *arguments,
-                                size_t argument_bytes, size_t bytes) {
-  const int threads = (int)dvt_at_most(shares_of(bytes), lane->threads);
-  const dvt_work work = {.form = form, .name = name, .moves = bytes, .threads = threads};
-  return dvt_lane_submit_work(lane, DVT_BLOCKING, &work, arguments, argument_bytes);
-}
 
 static davit_status submit_device(dvt_lane *lane, dvt_command_kind kind, const char *name, dvt_form form,
                                   const void *arguments, size_t argument_bytes, size_t bytes) {
