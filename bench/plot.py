@@ -432,8 +432,8 @@ def write_readme(check):
 # ---- report ----
 
 REPORT_PAGE = ROOT / "docs/report-h200.html"
-REPORT_OF = ["reduce", "scan", "stencil", "atax", "covariance", "align", "align-pair", "detect", "closest_pair",
-             "closest-pairs", "queue_openmp"]
+REPORT_OF = ["gemm", "level3", "dropin", "reduce", "scan", "stencil", "atax", "covariance", "align", "align-pair",
+             "detect", "closest_pair", "closest-pairs", "queue_openmp"]
 
 
 def write_report(davit, check):

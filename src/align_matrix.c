@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Substitution matrices by name: NCBI's tables, as distributed with BLAST. Each is symmetric, so that its
- * lower triangle is enough.
+/* Substitution matrices by name. Each is symmetric, so that its lower triangle is enough.
+ *
+ * Those of amino acids are NCBI's older revision, which parasail 2.6 has as well: 24 letters, without J, and
+ * the score of X depends on the other letter (in BLOSUM62 it is 0, -1 or -2). The tables inside BLAST are
+ * the newer revision: 25 letters, with J, other scores of B and Z, and -1 for X with any letter. BLOSUM80 is
+ * another matrix there: in halves of a bit (A with A scores 5), here in thirds (7). BLOSUM62 and 90, PAM30
+ * and 70 are in halves of a bit, the others in thirds.
  *
  * Sources: BLOSUM after S. Henikoff and J. G. Henikoff, Amino Acid Substitution Matrices from Protein Blocks
  * (1992); PAM after M. O. Dayhoff, R. M. Schwartz and B. C. Orcutt, A Model of Evolutionary Change in

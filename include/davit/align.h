@@ -49,7 +49,9 @@ typedef struct davit_align_matrix {
 
 /* The matrix of that name: BLOSUM45, BLOSUM50, BLOSUM62, BLOSUM80, BLOSUM90, PAM30, PAM70, PAM250 (amino
  * acids) or NUC.4.4 (bases); only letters and digits count, upper or lower case. DAVIT_INVALID_ARGUMENT, with
- * all names, if there is none. Values as NCBI distributes them with BLAST. */
+ * all names, if there is none. Those of amino acids are NCBI's older revision: 24 letters, without J, and the
+ * score of X depends on the other letter (in BLOSUM62 it is 0, -1 or -2; in the tables inside BLAST -1
+ * throughout). BLOSUM80 is in thirds of a bit, BLAST's in halves. */
 DAVIT_API davit_status davit_align_matrix_find(const char *name, davit_align_matrix *matrix);
 
 /* All of them: writes at most `capacity` to `matrices` (NULL allowed with capacity 0) and their full number

@@ -358,8 +358,10 @@ static bool write_rows(FILE *file, const void *state) {
 
 static const cli_choice mode_names[] = {
     {"local", DAVIT_ALIGN_LOCAL, "the stretches that score best"},
-    {"global", DAVIT_ALIGN_GLOBAL, "all of both sequences, on the host"},
-    {"semi", DAVIT_ALIGN_SEMIGLOBAL, "gaps before and behind cost nothing, on the host"},
+    {"global", DAVIT_ALIGN_GLOBAL,
+     "all of both sequences; long pairs on a GPU where that is sooner, else on the host"},
+    {"semi", DAVIT_ALIGN_SEMIGLOBAL,
+     "gaps before and behind cost nothing; the ends are found on the host, what lies between as with global"},
     {0}};
 
 static const char *name_of_matrix(const comparison *c) {
@@ -506,8 +508,8 @@ const cli_command cli_command_align = {
         CLI_OPTION(
             TEXT, comparison, scheme.matrix_name, "--matrix", "M", .otherwise = "blosum62 for amino acids",
             .help =
-                "blosum45, 50, 62, 80 or 90, pam30, 70 or 250, nuc.4.4, or a file in NCBI's format, whose "
-                "letters are the alphabet"),
+                "blosum45, 50, 62, 80 or 90, pam30, 70 or 250 (NCBI's older revision, without J), nuc.4.4, "
+                "or a file in NCBI's format, whose letters are the alphabet"),
         CLI_OPTION(WHOLE, comparison, scheme.match, "--match", "X", .minimum = 1, .maximum = INT8_MAX,
                    .needs = "--mismatch", .excludes = "--matrix", .help = "DNA: the score of equal bases"),
         CLI_OPTION(WHOLE, comparison, scheme.mismatch, "--mismatch", "Y", .minimum = INT8_MIN, .maximum = 0,

@@ -197,11 +197,22 @@ static int run_program(benchmarks *b, const char *program) {
   return code;
 }
 
+/* For the programs: davit's threads, and those of peers that use OpenMP. */
+static int limit_threads(const benchmarks *b) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", b->job.common.threads);
+  if (b->job.common.threads && (setenv("DAVIT_THREADS", text, 1) || setenv("OMP_NUM_THREADS", text, 1)))
+    return cli_fail(CLI_FAILED, "--threads: the environment cannot be set: %s", strerror(errno));
+  return CLI_OK;
+}
+
 /* ---- command ---- */
 
 static int check_options(const benchmarks *b) {
   if (b->from.count && b->names.count)
     return cli_fail(CLI_USAGE, "NAME and --from exclude each other");
+  if (b->from.count && b->job.common.threads)
+    return cli_fail(CLI_USAGE, "--threads and --from exclude each other");
   if (b->from.count && !is_captured(b))
     return cli_fail(CLI_USAGE, "--from needs --report, --compare or --json");
   return CLI_OK;
@@ -242,6 +253,8 @@ static int load(void *state) {
   int code = check_options(b);
   if (code == CLI_OK && !b->from.count)
     code = find_named(b);
+  if (code == CLI_OK)
+    code = limit_threads(b);
   const int most = b->names.count > b->program_count ? b->names.count : b->program_count;
   b->documents = cli_job_memory(&b->job, (size_t)most + 1, sizeof *b->documents);
   if (!b->documents)
@@ -370,7 +383,7 @@ const cli_command cli_command_bench = {
                        "its median over its fastest run"),
         CLI_OPTION(LIST, benchmarks, from, "--from", "FILE ...", .excludes = "--list",
                    .help = "take the results from files, as for --compare, in place of a run")),
-    .common = CLI_COMMON_JSON,
+    .common = CLI_COMMON_THREADS | CLI_COMMON_JSON,
     .state = sizeof(benchmarks),
     .read = load,
     .run = run,

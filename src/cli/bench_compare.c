@@ -221,8 +221,9 @@ void bench_comparison_json(const bench_comparison *found, cli_json *json) {
 
 /* "NVIDIA H200 with 132 compute units" */
 static void describe(const cli_result_device *device, char text[static 256]) {
-  snprintf(text, 256, "%.200s with %.0f compute units", device ? device->name : "a device without a name",
-           device ? device->units : 0);
+  const double units = device ? device->units : 0;
+  snprintf(text, 256, "%.200s with %.0f compute unit%s", device ? device->name : "a device without a name",
+           units, units > 1 || units < 1 ? "s" : "");
 }
 
 static void complain_of_nothing(const bench_comparison *found) {
@@ -246,9 +247,9 @@ static void complain_of_worse(const bench_comparison *found) {
     snprintf(change, sizeof change, "takes %.3g times as long", 1 + worst->share);
   if (found->counts[BENCH_FAILED])
     snprintf(failed, sizeof failed, ", and %zu failed", found->counts[BENCH_FAILED]);
-  cli_fail(CLI_FAILED, "%zu of %zu rows became slower than in %s%s; the worst: %s%s%s%s %s",
-           found->counts[BENCH_SLOWER], found->count, found->path, failed, heading, *heading ? ": " : "",
-           worst->now->label, size, change);
+  cli_fail(CLI_FAILED, "%zu of %zu row%s became slower than in %s%s; the worst: %s%s%s%s %s",
+           found->counts[BENCH_SLOWER], found->count, CLI_PLURAL(found->count), found->path, failed, heading,
+           *heading ? ": " : "", worst->now->label, size, change);
 }
 
 int bench_comparison_code(const bench_comparison *found) {

@@ -12,6 +12,7 @@
 #include "src/cli/bench_page.h"
 #include "src/cli/bench_style.h"
 #include "src/cli/bench_text.h"
+#include "src/cli/fail.h"
 
 /* ---- head ---- */
 
@@ -56,7 +57,7 @@ static void write_device(const bench_page *p, const cli_result_device *device, s
   bench_say(p, " (");
   bench_say_text(p, device->kind);
   if (device->units > 0)
-    fprintf(p->file, ", %.0f compute units", device->units);
+    fprintf(p->file, ", %.0f compute unit%s", device->units, device->units > 1 ? "s" : "");
   if (device->memory > 0) {
     bench_say(p, ", ");
     bench_write_digits(p->file, device->memory / (1 << 30));
@@ -163,7 +164,8 @@ static void write_count_tile(const bench_page *p, const char *class, size_t coun
 
 static void write_summary(const bench_page *p) {
   bench_say(p, "<div class=\"sum\">\n");
-  write_count_tile(p, "", collect(p, one), "rows of davit");
+  const size_t rows = collect(p, one);
+  write_count_tile(p, "", rows, rows == 1 ? "row of davit" : "rows of davit");
   const size_t ends = collect(p, of_limit_at_end);
   if (ends)
     write_tile(p, 100 * middle(p->numbers, ends), " %", "of the limit in the median of the largest sizes");
@@ -174,12 +176,13 @@ static void write_summary(const bench_page *p) {
   if (peers) {
     char words[96];
     write_tile(p, middle(p->numbers, peers), " ×", "the peer's speed in the median");
-    snprintf(words, sizeof words, "of %zu rows with a peer: the peer is faster", peers);
+    snprintf(words, sizeof words, "of %zu row%s with a peer: the peer is faster", peers, CLI_PLURAL(peers));
     write_count_tile(p, "", lost, words);
   }
   if (p->found) {
     const size_t worse = p->found->counts[BENCH_SLOWER] + p->found->counts[BENCH_FAILED];
-    write_count_tile(p, worse ? " class=\"bad\"" : "", worse, "rows became slower or failed");
+    write_count_tile(p, worse ? " class=\"bad\"" : "", worse,
+                     worse == 1 ? "row became slower or failed" : "rows became slower or failed");
   }
   bench_say(p, "</div>\n");
 }
@@ -215,18 +218,18 @@ static void write_comparison(const bench_page *p) {
   bench_say(p, "<h2 id=\"slower\">What became slower</h2>\n<p>Compared with <code>");
   bench_say_text(p, found->path);
   fprintf(p->file,
-          "</code>: of %zu rows that both have, %zu became slower, %zu failed, %zu became faster, and %zu "
+          "</code>: of %zu row%s that both have, %zu became slower, %zu failed, %zu became faster, and %zu "
           "are the same within the noise. The noise of a row is %.3g %%, or the spread of one of its two "
           "measurements (median over fastest run) where that is larger.",
-          found->count, found->counts[BENCH_SLOWER], found->counts[BENCH_FAILED], found->counts[BENCH_FASTER],
-          found->counts[BENCH_SAME], 100 * found->noise);
+          found->count, CLI_PLURAL(found->count), found->counts[BENCH_SLOWER], found->counts[BENCH_FAILED],
+          found->counts[BENCH_FASTER], found->counts[BENCH_SAME], 100 * found->noise);
   if (found->gone || found->added)
-    fprintf(p->file, " Not compared: %zu rows of the older results alone, %zu of the new ones alone.",
-            found->gone, found->added);
+    fprintf(p->file, " Not compared: %zu row%s of the older results alone, %zu of the new ones alone.",
+            found->gone, CLI_PLURAL(found->gone), found->added);
   if (found->other_device)
-    fprintf(p->file,
-            " <b class=\"worse\">%zu rows are not compared, because they are of different devices.</b>",
-            found->other_device);
+    fprintf(p->file, " <b class=\"worse\">%zu row%s not compared, because %s of different devices.</b>",
+            found->other_device, found->other_device == 1 ? " is" : "s are",
+            found->other_device == 1 ? "it is" : "they are");
   bench_say(p, "</p>\n");
   if (worse)
     write_changes(p, BENCH_SLOWER, BENCH_FAILED, "Slower");
@@ -267,7 +270,7 @@ static void write_lost(const bench_page *p) {
   if (!count)
     return;
   qsort(p->rows, count, sizeof *p->rows, by_ratio);
-  fprintf(p->file, "<h2 id=\"peers\">Where a peer is faster</h2>\n<p>%zu rows", count);
+  fprintf(p->file, "<h2 id=\"peers\">Where a peer is faster</h2>\n<p>%zu row%s", count, CLI_PLURAL(count));
   if (count > MOST)
     fprintf(p->file, "; these are the %d with the largest difference, the tables below have all", MOST);
   bench_say(p, ".</p>\n<div "

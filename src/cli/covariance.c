@@ -30,7 +30,7 @@ static int set_divisor(const covariance *c, const char *name, const cli_real_or_
   const double less = given->chosen == ROWS_LESS_1 ? 1 : 0;
   *value = given->chosen ? (double)c->d.shape[0] - less : given->value;
   if (given->chosen && *value <= 0)
-    return cli_shape_fail(c->path, &c->d, "at least %d rows for the divisor %s", less > 0 ? 2 : 1,
+    return cli_shape_fail(c->path, &c->d, "at least %s for the divisor %s", less > 0 ? "2 rows" : "1 row",
                           less > 0 ? "rows-1" : "rows");
   if (*value == 0 || isnan(*value) || isinf(c->d.type == CLI_F8 ? 1 / *value : (double)(float)(1 / *value)))
     return cli_fail(CLI_USAGE, "--%s cannot be %g: 1 / %g is beyond the range of %s", name, *value, *value,

@@ -360,12 +360,31 @@ static void warn(const detect_search *s) {
         fprintf(stderr, "davit detect: %s: %s\n", s->effects[e].name, why[k]);
 }
 
+/* With --fdr, whether p-values can be low enough depends on the number of rows. */
+static void warn_of_fdr(const detect_search *s) {
+  const detect_rows *r = &s->rows;
+  int64_t needed;
+  if (!detect_rows_are_too_coarse(r, &needed))
+    return;
+  for (int e = 0; e < s->paths.count; e++)
+    s->effects[e].notes |= DETECT_ALPHA;
+  if (!s->job.common.quiet)
+    fprintf(stderr,
+            "davit detect: --fdr %g detects nothing: of %" PRId64 " decision%s %" PRId64
+            " %s the lowest p-value that there can be, 1 / (--permutations + 1), and %" PRId64
+            " would have to\n",
+            r->fdr, r->count, CLI_PLURAL(r->count), r->ranks[1], r->ranks[1] == 1 ? "has" : "have", needed);
+}
+
 static int finish(void *state) {
   detect_search *s = state;
   if (s->live)
     return CLI_OK;
   warn(s);
-  return detect_rows_decide(&s->rows);
+  const int code = detect_rows_decide(&s->rows);
+  if (code == CLI_OK)
+    warn_of_fdr(s);
+  return code;
 }
 
 /* ---- report ---- */
@@ -436,13 +455,13 @@ static int check_windows(detect_search *s) {
   if (o->window == 0 && (o->hop > 0 || by_window))
     o->window = SHARED_WINDOW;
   if (o->window > 0 && o->hop > o->window)
-    return cli_fail(CLI_USAGE, "--hop takes at most the window's %" PRId64 " frames, not %" PRId64, o->window,
-                    o->hop);
+    return cli_fail(CLI_USAGE, "--hop takes at most the window's %" PRId64 " frame%s, not %" PRId64,
+                    o->window, CLI_PLURAL(o->window), o->hop);
   if (!given(s, "--block") && by_window)
     o->block = dvt_at_most(o->block, o->window);
   if (by_window && o->block > o->window)
-    return cli_fail(CLI_USAGE, "--block takes at most the window's %" PRId64 " frames, not %" PRId64,
-                    o->window, o->block);
+    return cli_fail(CLI_USAGE, "--block takes at most the window's %" PRId64 " frame%s, not %" PRId64,
+                    o->window, CLI_PLURAL(o->window), o->block);
   return CLI_OK;
 }
 
@@ -475,8 +494,8 @@ static int choose_bands(detect_search *s) {
     o->bands = DAVIT_FEATURES_BANDS;
   return 2 * o->bands <= s->stream.width
              ? CLI_OK
-             : cli_fail(CLI_USAGE, "--bands takes at most half of the %d features of a frame, not %" PRId64,
-                        s->stream.width, o->bands);
+             : cli_fail(CLI_USAGE, "--bands takes at most half of the %d feature%s of a frame, not %" PRId64,
+                        s->stream.width, CLI_PLURAL(s->stream.width), o->bands);
 }
 
 static int load(void *state) {

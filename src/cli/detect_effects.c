@@ -50,11 +50,11 @@ static int name_effect(detect_search *s, int e, const char *path) {
 static int check_effect(const detect_search *s, const cli_frames *file, const cli_array *features) {
   const int64_t most = s->options.window ? s->options.window : DAVIT_DETECT_WINDOW_MAXIMUM;
   if (file->width != s->stream.width)
-    return cli_fail(CLI_INPUT, "%s: expected frames of %d features, as the stream's, found %d", file->name,
-                    s->stream.width, file->width);
+    return cli_fail(CLI_INPUT, "%s: expected frames of %d feature%s, as the stream's, found %d", file->name,
+                    s->stream.width, CLI_PLURAL(s->stream.width), file->width);
   if (features->shape[0] > most)
-    return cli_fail(CLI_INPUT, "%s: expected at most %" PRId64 " frames, as a window has, found %" PRId64,
-                    file->name, most, features->shape[0]);
+    return cli_fail(CLI_INPUT, "%s: expected at most %" PRId64 " frame%s, as a window has, found %" PRId64,
+                    file->name, most, CLI_PLURAL(most), features->shape[0]);
   return CLI_OK;
 }
 

@@ -76,15 +76,18 @@ void detect_rows_level(detect_rows *r, double at_s, float level) {
 
 /* ---- deciding ---- */
 
+static double harmonic_of(const detect_rows *r) {
+  double harmonic = 1;
+  for (int64_t k = 2; r->any_dependence && k <= r->count; k++)
+    harmonic += 1 / (double)k;
+  return harmonic;
+}
+
 /* The largest p-value that the rule of Benjamini and Hochberg (1995) allows, or of Benjamini and Yekutieli
  * (2001), which holds for any dependence; 0: none. */
 static double discovery_bound(const detect_rows *r) {
-  double harmonic = 1, bound = 0, seen = 0;
-  if (r->any_dependence) {
-    harmonic = 0;
-    for (int64_t k = 1; k <= r->count; k++)
-      harmonic += 1 / (double)k;
-  }
+  const double harmonic = harmonic_of(r);
+  double bound = 0, seen = 0;
   for (int64_t k = 1; k <= r->permutations + 1; k++) {
     const double p = (double)k / (double)(r->permutations + 1);
     seen += (double)r->ranks[k];
@@ -92,6 +95,14 @@ static double discovery_bound(const detect_rows *r) {
       bound = p;
   }
   return bound;
+}
+
+bool detect_rows_are_too_coarse(const detect_rows *r, int64_t *needed) {
+  if (r->fdr <= 0 || r->count == 0 || r->p_value > 0)
+    return false;
+  const double rows = (double)r->count * harmonic_of(r) / ((double)(r->permutations + 1) * r->fdr);
+  *needed = (int64_t)ceil(fmin(rows, 1e18) * (1 - 1e-12));
+  return *needed > 1;
 }
 
 static int keep(detect_rows *r, const davit_detect_hit *hit, int64_t row) {

@@ -14,7 +14,7 @@
 
 typedef enum detect_note {
   DETECT_SHORT = 1, /* the effect has too few frames */
-  DETECT_ALPHA = 2, /* no p-value is as low as alpha */
+  DETECT_ALPHA = 2, /* no p-value is as low as alpha, or as --fdr needs */
   DETECT_STREAM = 4 /* the stream is too short to compare with */
 } detect_note;
 
@@ -71,6 +71,10 @@ void detect_rows_level(detect_rows *rows, double at_s, float level);
 
 /* Decides about all rows. Of hits of one effect that overlap, the one with the highest score stays. */
 int detect_rows_decide(detect_rows *rows);
+
+/* After the decision: whether --fdr detects nothing, and would not detect a single row of the lowest p-value
+ * that there can be, 1 / (permutations + 1). *needed: how many such rows it takes. */
+bool detect_rows_are_too_coarse(const detect_rows *rows, int64_t *needed);
 
 /* The table's first line, and a row of it: false on a write error. */
 bool detect_rows_head(FILE *file);

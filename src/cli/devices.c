@@ -176,7 +176,7 @@ const cli_command cli_command_devices = {
         "(direct), staged (through the host). Where there is no GPU, a line on standard error says why.",
     .examples = "davit devices\n"
                 "davit devices --json\n",
-    .common = CLI_COMMON_JSON | CLI_COMMON_VERBOSE,
+    .common = CLI_COMMON_THREADS | CLI_COMMON_JSON | CLI_COMMON_VERBOSE,
     .state = sizeof(inventory),
     .read = load,
     .work = work,

@@ -18,6 +18,9 @@ enum {
   CLI_DEVICE = 4 /* device or memory failure */
 };
 
+/* The end of the noun behind a count: "1 frame", "2 frames", "0 frames". */
+#define CLI_PLURAL(count) ((count) == 1 ? "" : "s")
+
 /* Sets the sub-command that the messages of cli_fail() name; NULL for none. */
 void cli_fail_name(const char *command);
 

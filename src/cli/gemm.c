@@ -14,6 +14,8 @@
 #include "src/cli/frame/job.h"
 #include "src/cli/ranks.h"
 
+typedef enum arithmetic { ARITHMETIC_NATIVE, ARITHMETIC_EMULATED } arithmetic;
+
 /* Ranks divide C into a grid of blocks, one each. A rank reads the rows of op(A) and the columns of op(B)
  * that its block needs, and multiplies them as one rank would. */
 typedef struct product {
@@ -22,6 +24,7 @@ typedef struct product {
   cli_output output;
   double _Complex alpha, beta;
   int transa, transb;
+  arithmetic arithmetic;
   int64_t tile, m, n, k; /* of this rank's block of C */
   int64_t all_m, all_n;  /* of C */
   int grid[2];           /* ranks along the rows and columns of C; rank r is in row r % grid[0] */
@@ -131,6 +134,10 @@ static int load_operands(product *p) {
 
 static int load(void *state) {
   product *p = state;
+  if (p->arithmetic == ARITHMETIC_EMULATED)
+    return cli_fail(CLI_USAGE,
+                    "--arithmetic emulated: cuBLAS has variables for it, which work here too "
+                    "(CUBLAS_EMULATE_DOUBLE_PRECISION=1); it is slower on the cards that were measured");
   int code = cli_ranks_several() ? peek(p) : CLI_OK;
   choose_grid(p);
   if (code == CLI_OK)
@@ -324,6 +331,11 @@ static void print(const void *state) {
   print_figures(DAVIT_HOST);
 }
 
+static const cli_choice arithmetics[] = {
+    {"native", ARITHMETIC_NATIVE, "that of the element type"},
+    {"emulated", ARITHMETIC_EMULATED, "refused: cuBLAS has variables for it, which work here too"},
+    {0}};
+
 static const cli_choice tiles[] = {{"auto", 0, NULL}, {0}};
 
 const cli_command cli_command_gemm = {
@@ -344,6 +356,8 @@ const cli_command cli_command_gemm = {
         CLI_TRANSPOSE_OPTION(product, transa, "A"), CLI_TRANSPOSE_OPTION(product, transb, "B"),
         CLI_OPTION(WHOLE, product, tile, "--tile", "N", .minimum = 1, .choices = tiles, .value = "auto",
                    .help = "rows and columns of a tile"),
+        CLI_OPTION(CHOICE, product, arithmetic, "--arithmetic", "A", .choices = arithmetics,
+                   .value = "native", .help = "how products are computed"),
         CLI_OPTION(
             FLAG, product, explain, "--explain", NULL,
             .help =

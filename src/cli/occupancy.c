@@ -179,17 +179,20 @@ static void print(const void *state) {
     print_sweep(c);
     return;
   }
+  const size_t shared_bytes = c->block.shared_bytes + (size_t)c->thread_shared * (size_t)c->block.threads;
   if (c->advised)
-    printf("advice: %d threads, the smallest block with the highest occupancy\n", c->block.threads);
-  printf("%d threads, %d registers, %zu bytes: ", c->block.threads, c->block.registers,
-         c->block.shared_bytes + (size_t)c->thread_shared * (size_t)c->block.threads);
-  printf("%d blocks, %d warps, %d threads, occupancy %.2f %%\nlimited by ", o->blocks, o->warps, o->threads,
+    printf("advice: %d thread%s, the smallest block with the highest occupancy\n", c->block.threads,
+           CLI_PLURAL(c->block.threads));
+  printf("%d thread%s, %d register%s, %zu byte%s: ", c->block.threads, CLI_PLURAL(c->block.threads),
+         c->block.registers, CLI_PLURAL(c->block.registers), shared_bytes, CLI_PLURAL(shared_bytes));
+  printf("%d block%s, %d warp%s, %d thread%s, occupancy %.2f %%\nlimited by ", o->blocks,
+         CLI_PLURAL(o->blocks), o->warps, CLI_PLURAL(o->warps), o->threads, CLI_PLURAL(o->threads),
          100 * o->occupancy);
   print_limits(o->limits, ", ");
   printf("%s%s\n", o->blocks ? "" : ": ", o->reason);
   if (c->hand.blocks != o->blocks)
-    printf("by plain division, without units: %d blocks, %d warps, occupancy %.2f %%\n", c->hand.blocks,
-           c->hand.warps, 100 * c->hand.occupancy);
+    printf("by plain division, without units: %d block%s, %d warp%s, occupancy %.2f %%\n", c->hand.blocks,
+           CLI_PLURAL(c->hand.blocks), c->hand.warps, CLI_PLURAL(c->hand.warps), 100 * c->hand.occupancy);
 }
 
 static void json_members(cli_json *json, const davit_occupancy_result *o) {

@@ -152,7 +152,7 @@ static void choose_run_axes(const tuning *t, tune_run *r, unsigned devices) {
     if (!(p->devices & devices))
       continue;
     name_axis(t, r, p, name);
-    find_range(r->capability->name, name, &least, &most);
+    find_range(r->capability->key, name, &least, &most);
     narrow_range(t, r, p, &least, &most);
     fill_axis(&axis, p->spacing, least, most);
     if (axis.count > 1 && p->own_too) {
@@ -190,7 +190,7 @@ static davit_status set_values(const tuning *t, const tune_run *r, const int64_t
   davit_status status = DAVIT_SUCCESS;
   for (int i = 0; i < t->job.devices.count; i++)
     for (int axis = 0; axis < r->search.axes && status == DAVIT_SUCCESS; axis++)
-      status = davit_tuning_set(t->job.devices.ids[i], r->capability->name, r->axis_name[axis], values[axis],
+      status = davit_tuning_set(t->job.devices.ids[i], r->capability->key, r->axis_name[axis], values[axis],
                                 seconds);
   return status;
 }
@@ -207,7 +207,7 @@ static int measure(void *state, int workload, const int64_t *values, double *sec
 /* The shape of the kernel with these values. */
 static davit_status find_shape(const tuning *t, const int64_t *values, davit_tuning_shape *shape) {
   davit_status status = set_values(t, t->now, values, 0);
-  return status == DAVIT_SUCCESS ? davit_tuning_kernel(t->job.devices.ids[0], t->now->capability->name, shape)
+  return status == DAVIT_SUCCESS ? davit_tuning_kernel(t->job.devices.ids[0], t->now->capability->key, shape)
                                  : status;
 }
 
@@ -241,7 +241,7 @@ static double clock_of(void *state) {
 static bool has_shapes(const tuning *t) {
   davit_tuning_shape shape;
   return t->gpu && t->now->capability->place != TUNE_PINNED &&
-         davit_tuning_kernel(t->job.devices.ids[0], t->name, &shape) == DAVIT_SUCCESS;
+         davit_tuning_kernel(t->job.devices.ids[0], t->now->capability->key, &shape) == DAVIT_SUCCESS;
 }
 
 static int search(tuning *t, double budget) {
@@ -331,8 +331,8 @@ static int list_values(tuning *t) {
 static void print_values(const tuning *t) {
   printf("%s\n", *t->path ? t->path : "no tuning file");
   for (const davit_tuning_entry *e = t->entries; e < t->entries + t->entry_count; e++)
-    printf("%s %s = %" PRId64 " on %s (%.6g s)\n", e->capability, e->parameter, e->value, e->device,
-           e->seconds);
+    printf("%s %s = %" PRId64 " on %s (%.6g s)\n", tune_name_of(e->capability), e->parameter, e->value,
+           e->device, e->seconds);
 }
 
 static void json_values(cli_json *json, const tuning *t) {
@@ -342,7 +342,7 @@ static void json_values(cli_json *json, const tuning *t) {
   for (const davit_tuning_entry *e = t->entries; e < t->entries + t->entry_count; e++) {
     cli_json_open_object(json, NULL);
     cli_json_string(json, "device", e->device);
-    cli_json_string(json, "capability", e->capability);
+    cli_json_string(json, "capability", tune_name_of(e->capability));
     cli_json_string(json, "parameter", e->parameter);
     cli_json_integer(json, "value", e->value);
     cli_json_real(json, "seconds", e->seconds);
@@ -402,9 +402,9 @@ const cli_command cli_command_tune = {
                             .at = offsetof(tuning, name),
                             .optional = true,
                             .words = "gemm gemv axpy reduce scan stencil atax covariance align detect "
-                                     "closest_pair copy",
+                                     "closest copy",
                             .help = "gemm, gemv, axpy, reduce, scan, stencil, atax, covariance, align, "
-                                    "detect, closest_pair or copy"}),
+                                    "detect, closest or copy"}),
     .options = CLI_OPTIONS(
         CLI_OPTION(WHOLE, tuning, size, "--size", "N", .minimum = 1,
                    .otherwise = "depends on capability and devices",

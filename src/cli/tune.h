@@ -44,7 +44,8 @@ typedef struct tuning tuning;
 /* One search. `size` and `other` are n of the workload that decides and of the one in which nothing may be
  * lost. */
 typedef struct tune_capability {
-  const char *name;
+  const char *name; /* the command's, where there is one */
+  const char *key;  /* in the tuning file */
   const char *what; /* is measured */
   tune_place place;
   int64_t gpu_size, gpu_other,
@@ -57,6 +58,9 @@ typedef struct tune_capability {
 
 /* The searches that there are; the last one has no name. */
 extern const tune_capability tune_capabilities[];
+
+/* The name of what has this key in the tuning file. */
+const char *tune_name_of(const char *key);
 
 /* A search that is made, or was. */
 typedef struct tune_run {

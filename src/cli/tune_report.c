@@ -24,9 +24,9 @@ static void print_trial(const tune_search *s, const tune_trial *trial) {
 }
 
 static void print_shape(const char *whose, const davit_tuning_shape *s) {
-  printf("%s kernel: %d threads of %d registers, %zu bytes of team memory, %d teams on a multiprocessor, "
+  printf("%s kernel: %d threads of %d registers, %zu bytes of team memory, %d team%s on a multiprocessor, "
          "occupancy %.0f %%\n",
-         whose, s->threads, s->registers, s->team_bytes, s->teams, 100 * s->occupancy);
+         whose, s->threads, s->registers, s->team_bytes, s->teams, CLI_PLURAL(s->teams), 100 * s->occupancy);
 }
 
 static void print_outcome(const tune_run *r) {
@@ -51,7 +51,8 @@ static void print_run(const tuning *t, const tune_run *r) {
   printf("%s: %s, n = %" PRId64 ", on", r->capability->name, r->capability->what, r->size);
   for (int i = 0; i < t->job.devices.count; i++)
     printf(" %d", t->job.devices.ids[i]);
-  printf("; %d trials, %d runs, %d combinations do not fit\n", s->trials, s->runs, s->pruned);
+  printf("; %d trial%s, %d run%s, %d combination%s not fit\n", s->trials, CLI_PLURAL(s->trials), s->runs,
+         CLI_PLURAL(s->runs), s->pruned, s->pruned == 1 ? " does" : "s do");
   for (int axis = 0; axis < s->axes; axis++)
     printf("  %14s", r->axis_name[axis]);
   printf("  %6s  %11s  %9s\n", "rounds", "seconds", "noise");

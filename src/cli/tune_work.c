@@ -5,6 +5,8 @@
  * what a call costs the host does not hide them; align, detect and the closest pair have results on the
  * host and wait for each call. All data come from Philox with fixed seeds. */
 #include "src/cli/clock.h"
+#include <string.h>
+
 #include "src/cli/tune.h"
 
 /* ---- on the host ---- */
@@ -177,15 +179,17 @@ static davit_status work_detect(tuning *t) {
 
 enum { MIB = 1 << 17 }; /* doubles */
 
-/* A search: name, what is measured, where; n on GPUs, in the other workload, on hosts; dimensions; its
- * function that opens, its function that works. */
-#define SEARCH(its_name, its_what, its_place, gpu, other, host, a, b, c, opens, works, ...)                  \
+/* A search: name, key in the tuning file, what is measured, where; n on GPUs, in the other workload, on
+ * hosts; dimensions; its function that opens, its function that works. */
+#define KEYED(its_name, its_key, its_what, its_place, gpu, other, host, a, b, c, opens, works, ...)          \
   {                                                                                                          \
-    .name = its_name, .what = its_what, .place = TUNE_##its_place, .gpu_size = gpu, .gpu_other = other,      \
-    .host_size = host, .dimensions = {a, b, c}, .open = opens, .work = works, .parameters = {                \
+    .name = its_name, .key = its_key, .what = its_what, .place = TUNE_##its_place, .gpu_size = gpu,          \
+    .gpu_other = other, .host_size = host, .dimensions = {a, b, c}, .open = opens, .work = works,            \
+    .parameters = {                                                                                          \
       __VA_ARGS__                                                                                            \
     }                                                                                                        \
   }
+#define SEARCH(its_name, ...) KEYED(its_name, its_name, __VA_ARGS__)
 #define ON(its_devices, its_spacing) .devices = its_devices, .spacing = TUNE_##its_spacing
 enum { GPUS = TUNE_GPUS, SEVERAL = TUNE_HOSTS | TUNE_GPUS, HOSTS = TUNE_HOST_ALONE | TUNE_HOSTS };
 // clang-format off
@@ -227,13 +231,20 @@ const tune_capability tune_capabilities[] = {
            {"team_threads", ON(GPUS, DOUBLING)}, {"teams", ON(GPUS, COUNTING), .resident = true}),
     SEARCH("detect", "an effect in n windows, 10000 permutations",
            PAGEABLE, 400, 60, 0, 0, 0, 0, open_detect, work_detect, {"team_threads", ON(GPUS, DOUBLING)}),
-    SEARCH("closest_pair", "closest pair of n / 2 points of the plane on a device",
+    KEYED("closest", "closest_pair", "closest pair of n / 2 points of the plane on a device",
            ON_DEVICE, 256 * MIB, 16 * MIB, 0, 1, 0, 0, NULL, work_closest_pair,
            {"teams", ON(GPUS, COUNTING)}),
     SEARCH("copy", "copy of n pageable numbers to a device",
            PAGEABLE, 256 * MIB, 0, 0, 1, 1, 0, NULL, work_copy, {"stage_bytes", ON(GPUS, DOUBLING)}),
     {0}};
 // clang-format on
+
+const char *tune_name_of(const char *key) {
+  const tune_capability *c = tune_capabilities;
+  while (c->name && strcmp(c->key, key) != 0)
+    c++;
+  return c->name ? c->name : key;
+}
 
 /* ---- operands ---- */
 

@@ -249,6 +249,10 @@ def test_raw():
         refuse(("reduce", "a.bin", *arguments), *words, code=2)
     refuse(("reduce", "-", "--dtype", "f8"), "--shape is needed", code=2, data=b"")
     refuse(("reduce", put("b.bin", b"12345"), "--dtype", "f8"), "b.bin: offset 0: expected elements of 8 bytes, found 5 bytes")
+    refuse(("reduce", put("b.bin", b"1"), "--dtype", "f8"), "expected elements of 8 bytes, found 1 byte\n")
+    refuse(("reduce", "b.bin", "--dtype", "f8", "--shape", "1"), "expected 8 bytes for a vector of 1 of f8, found 1\n")
+    refuse(("reduce", "b.bin", "--dtype", "u1", "--shape", "2x0"), "expected 0 bytes for 2 x 0 of u1, found 1\n")
+    refuse(("reduce", put("b.bin", b"12"), "--dtype", "u1", "--shape", "1"), "expected 1 byte for a vector of 1 of u1, found 2\n")
     refuse(("reduce", "a.bin", "--dtype", "f8", "--shape", "7x5"), "a.bin: offset 0: expected 280 bytes for 7 x 5 of f8, found 240")
     refuse(("reduce", "a.bin", "--dtype", "f8", "--shape", f"{2**40}x{2**40}"), "below 2^63 bytes")
 

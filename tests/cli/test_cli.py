@@ -162,6 +162,17 @@ def test_gemm_explains():
     expect(not davit("gemm", "a.npy", "b.npy").out, "nothing else is printed")
 
 
+def test_gemm_arithmetic():
+    """Products are native; emulation is cuBLAS's own matter."""
+    a = save("a.npy", noise(np.random.default_rng(5), 20, 20))
+    davit("gemm", a, a, "-o", "c.npy")
+    davit("gemm", a, a, "--arithmetic", "native", "-o", "d.npy")
+    expect(open("c.npy", "rb").read() == open("d.npy", "rb").read(), "native is what davit does")
+    refuse(("gemm", a, a, "--arithmetic", "emulated", "-o", "e.npy"), "cuBLAS has variables for it, which work here too",
+           "slower on the cards that were measured", code=2)
+    refuse(("gemm", a, a, "--arithmetic", "exact", "-o", "e.npy"), "--arithmetic", "native", code=2)
+
+
 def test_gemm_edges():
     for m, n, k in ((1, 1, 1), (0, 3, 2), (3, 0, 2), (3, 2, 0), (1, 5, 1), (5, 1, 3)):
         a, b = np.ones((m, k)), np.ones((k, n))
@@ -590,6 +601,34 @@ def test_dangling_link():
     os.symlink("nowhere.npy", "link.npy")
     refuse(("scan", x, "-o", "link.npy"), "link.npy", "does not exist", code=1)
     expect(os.path.islink("link.npy") and not os.path.exists("nowhere.npy"), "the link stays")
+
+
+def most_threads(*arguments):
+    """The most threads that the tool had at a time."""
+    process = subprocess.Popen([DAVIT, *map(str, arguments)], stdout=subprocess.DEVNULL)
+    most = 0
+    while process.poll() is None:
+        try:
+            most = max(most, len(os.listdir(f"/proc/{process.pid}/task")))
+        except OSError:  # it has just ended
+            pass
+        time.sleep(1e-3)
+    expect(process.returncode == 0, f"davit {arguments} -> {process.returncode}")
+    return most
+
+
+def test_threads():
+    """--threads reaches the library and the reference, and is what OMP_NUM_THREADS would be."""
+    x = save("x.npy", np.ones(1_000_000))
+    for n in (1, 3):
+        err = davit("reduce", x, "-v", "--devices", "cpu", "--threads", n).err
+        expect(f"cpu: reference on {n} thread{'s' if n > 1 else ''}\n" in err, f"{n} of the reference: {err}")
+        expect(run_json("devices", "--threads", n)["threads"] == n, f"{n} of the library")
+    work = ("reduce", x, "--devices", -1, "--repeat", 200, "--quiet")
+    one, many = most_threads(*work, "--threads", 1), most_threads(*work, "--threads", 9)
+    expect(many - one >= 7, f"{one} threads with one to compute on, {many} with nine")
+    for n in (0, 1025):
+        refuse(("reduce", x, "--threads", n), "--threads", code=2)
 
 
 def test_progress():

@@ -239,6 +239,9 @@ def test_expected_by_chance():
     expect(row["evalue"] == f"{wanted:.3g}", f"{row}, expected {wanted}")
     expect([row["evalue"] for row in align("p.fa", "p.fa", "--gap-open", 30)] == ["*"], "no figures are published")
     refuse(("align", "p.fa", "p.fa", "--gap-open", 30, "--evalue", 1), "--evalue", "--min-score", code=2)
+    # BLAST's figures are those of its BLOSUM80, in half bits; davit's is in thirds, and its scores are half as high again.
+    row, = align("p.fa", "p.fa", "--matrix", "blosum80", "--gap-open", 12)
+    expect(row["score"] == "97" and row["evalue"] == row["bits"] == "*", f"statistics of another matrix: {row}")
 
 
 def counts_of(cigar):

@@ -9,9 +9,12 @@ import os
 import shutil
 import subprocess
 import sys
+import wave
+
+import numpy as np
 
 sys.dont_write_bytecode = True
-from support import DAVIT, LIMIT_S, davit, expect, expect_keys, main, put, refuse, run_json
+from support import DAVIT, LIMIT_S, davit, expect, expect_keys, main, put, refuse, run_json, save
 
 # Tells its name and arguments on both streams, as benchmarks tell what they measured.
 PROGRAM = """#!/bin/sh
@@ -73,8 +76,8 @@ def test_usage():
 
 
 def test_tables():
-    """Programs of the study refuse a table that they do not have, and run those that they have."""
-    for name in ("closest_study", "dense_study", "queue_study"):
+    """Programs of the study refuse a table that they do not have."""
+    for name in ("align_study", "closest_study", "dense_study", "queue_study", "reduction_ladder"):
         program = os.path.join(os.path.dirname(DAVIT), f"bench_{name}")
         for tables in ("nonsense", "blocks,nonsense", "block"):
             if os.path.exists(program):
@@ -89,6 +92,78 @@ def test_study_names():
         if os.path.exists(program):
             wrong = subprocess.run([program, option, name], capture_output=True, timeout=LIMIT_S, text=True)
             expect(wrong.returncode == 2 and not wrong.stdout and wrong.stderr.startswith("there "), f"{option} {name}: {wrong}")
+
+
+def align_files(movie, patterns, *options, code=0):
+    """The rows of the study of alignment for files of one's own, in windows of 6 frames on the CPU."""
+    program = os.path.join(os.path.dirname(DAVIT), "bench_align_study")
+    run = subprocess.run([program, "--json", "--device", "-1", "--window", "6", "--permutations", "20", "--repeats", "1",
+                          "--cpu-repeats", "1", "--movie", movie, "--patterns", patterns, *options],
+                         capture_output=True, timeout=LIMIT_S, text=True)
+    expect(run.returncode == code, f"{movie} {patterns} {options}: {run}")
+    if code:
+        expect(not run.stdout and run.stderr.count("\n") == 1, f"one line on standard error: {run}")
+    return run.stderr if code else json.loads(run.stdout)["rows"]
+
+
+def scores_of(rows):
+    return {(row["window"], row["effect"]): row["score"] for row in rows if row["table"] == "scores"}
+
+
+def test_study_files():
+    """The study of alignment on files of one's own, where it is built. Frames with one feature each of 20 are as similar as 100
+    if they are the same, 0 if not: an effect that is in the window has 100 a frame, less 100 and the penalty where it lacks one.
+    Of a sound the frames that are in both are equal, and above a threshold of 99.9 they are all that counts."""
+    if not os.path.exists(os.path.join(os.path.dirname(DAVIT), "bench_align_study")):
+        return
+    letters = np.eye(20, dtype="f4")
+    save("movie.npy", letters[[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 6]])
+    save("lacks.npy", letters[[0, 1, 2, 4, 5]])
+    save("whole.npy", letters[[6, 7, 8, 9, 10, 6]])
+    for options, lacking in (((), 367), (("--penalty", "0"), 400), (("--penalty", "50"), 350)):
+        found = scores_of(align_files("movie.npy", "lacks.npy,whole.npy", "--tables", "scores", *options))
+        expect(found == {(0, 0): lacking, (0, 1): 0, (1, 0): 0, (1, 1): 600}, f"{options}: {found}")
+    rows = align_files("movie.npy", "lacks.npy,whole.npy", "--program", "V2,V5", "--tables", "programs")
+    expect([row["program"] for row in rows] == ["S", "CPU", "CPU", "V2", "V5"], f"chosen programs: {rows}")
+    samples = (20000 * np.random.default_rng(1).uniform(-1, 1, 24 * 1024)).astype("<i2")
+    for name, part in (("movie.wav", samples), ("effect.wav", samples[12 * 1024:18 * 1024])):
+        with wave.open(name, "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(22050)
+            file.writeframes(part.tobytes())
+    rows = align_files("movie.wav", "effect.wav")
+    found = scores_of(rows)
+    expect({row["table"] for row in rows} == {"programs", "effects", "scores"} and len(found) == 4, f"all tables: {rows}")
+    expect(max(found, key=found.get) == (2, 0) and 0 < min(found.values()), f"the effect's window: {found}")
+    found = scores_of(align_files("movie.wav", "effect.wav", "--tables", "scores", "--threshold", "99.9"))
+    expect(found.pop((2, 0)) >= 400 and set(found.values()) == {0}, f"equal frames alone: {found}")
+    expect("movie's have 62" in align_files("movie.wav", "lacks.npy", code=3), "frames of another width")
+    expect("--patterns" in align_files("movie.npy", "", code=2), "no effects")
+    expect("none.wav" in align_files("none.wav", "lacks.npy", code=3), "no such file")
+
+
+def test_capability_names():
+    """The programs beside the tool, where they were built: the closest pair is called as its command is."""
+    os.environ.pop("DAVIT_BENCH_DIR", None)
+    if os.path.exists(os.path.join(os.path.dirname(DAVIT), "bench_scan")):
+        names = davit("bench", "--list").out.decode().split()
+        expect("closest" in names and "scan" in names, f"{names}")
+
+
+def test_threads():
+    """--threads is in the environment of the programs, for davit and for peers that use OpenMP."""
+    programs()
+    program("some/bench_queue", """#!/bin/sh
+printf '{"benchmark": "queue", "threads": "%s %s"}' "$DAVIT_THREADS" "$OMP_NUM_THREADS"
+""")
+    os.environ.update(DAVIT_THREADS="7", OMP_NUM_THREADS="6")
+    for options, wanted in (([], "7 6"), (["--threads", 3], "3 3")):
+        document, = run_json("bench", "queue", *options)["benchmarks"]
+        expect(document["threads"] == wanted, f"{options}: {document}")
+    del os.environ["DAVIT_THREADS"], os.environ["OMP_NUM_THREADS"]
+    put("old.json", '{"benchmark": "queue", "rows": []}')
+    refuse(("bench", "--from", "old.json", "--json", "--threads", 2), "--threads and --from", code=2)
 
 
 def test_options():

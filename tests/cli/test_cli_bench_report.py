@@ -254,7 +254,7 @@ def test_failed_rows():
     store("new.json", new)
     page, result = report("--from", "new.json", "--compare", "old.json", code=1)
     expect(verdicts(result) == ["failed"] and "and 1 failed" in result.err, f"failed: {result}")
-    expect("out of memory" in page.words() and "1rows became slower or failed" in page.words(), "the page says so")
+    expect("out of memory" in page.words() and "1row became slower or failed" in page.words(), "the page says so")
 
 
 def test_machines():
@@ -274,7 +274,7 @@ def test_machines():
     store("old.json", old)
     store("new.json", both)
     page, _ = report("--from", "new.json", "--compare", "old.json")
-    expect("of 1 rows that both have, 0 became slower" in page.words(), "what can be compared is compared")
+    expect("of 1 row that both have, 0 became slower" in page.words(), "what can be compared is compared")
 
 
 def test_broken():

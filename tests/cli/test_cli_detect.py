@@ -424,6 +424,30 @@ def test_discovery_rate():
                 expect((r["decision"] != "-") == (r["p_value"] <= bound and r["score"] > 0), f"{q} {more}: {r}, bound {bound}")
 
 
+def test_coarse_discovery():
+    """Where --fdr detects nothing because p-values cannot be low enough, a note says so, and how many low ones it would take."""
+    rng = np.random.default_rng(23)
+    stream, effect = rng.standard_normal((3000, 3)).astype("f4"), rng.standard_normal((10, 3)).astype("f4")
+    stream[700:710] = effect
+    save("s.npy", stream)
+    save("e.npy", effect)
+    common = ("s.npy", "--effect", "e.npy", "--coverage", 0)
+    for q, r, more in ((0.001, 999, ()), (0.05, 999, ()), (0.05, 999, ("--any-dependence",)), (0.05, 999, ("--quiet",))):
+        result = davit("detect", *common, "--fdr", q, "--permutations", r, *more)
+        rows = rows_of(result.out)
+        harmonic = sum(1 / k for k in range(1, len(rows) + 1)) if "--any-dependence" in more else 1
+        needed, lowest = int(np.ceil(len(rows) * harmonic / (q * (r + 1)) - 1e-9)), sum(x["p_value"] * (r + 1) < 1.5 for x in rows)
+        expect(needed > lowest and all(x["decision"] == "-" and x["note"] == "alpha" for x in rows), f"{q} {r} {more}: {rows[:2]}")
+        line = (f"davit detect: --fdr {q:g} detects nothing: of {len(rows)} decisions {lowest} {'has' if lowest == 1 else 'have'} the "
+                f"lowest p-value that there can be, 1 / (--permutations + 1), and {needed} would have to\n")
+        expect(result.err == ("" if "--quiet" in more else line), f"{q} {r} {more}: {result.err} instead of {line}")
+    for more in (("--fdr", 0.05, "--permutations", 19999), ("--alpha", 0.001)):
+        result = davit("detect", *common, *more)
+        rows = rows_of(result.out)
+        expect(not result.err and any(x["decision"] == "detected" for x in rows), f"{more}: {result.err}")
+        expect(all(x["note"] == "-" for x in rows), f"{more}: {rows[:2]}")
+
+
 def test_notes():
     rng = np.random.default_rng(20)
     save("s.npy", rng.random((300, 4), "f4"))
@@ -709,6 +733,9 @@ def test_bad_features():
     for name in ("nan.npy", "int.npy", "vector.npy", "none.npy", "cut.npy"):
         refuse(("detect", name, "--effect", "e.npy", "-o", "out.tsv"), name)
     refuse(("detect", "s.npy", "--effect", "e.npy", "--window", 19, "-o", "out.tsv"), "e.npy", "at most 19", "20")
+    refuse(("detect", "s.npy", "--effect", "e.npy", "--window", 1, "-o", "out.tsv"), "expected at most 1 frame, as a window has, found 20")
+    save("one.npy", rng.random((300, 1), "f4"))
+    refuse(("detect", "one.npy", "--effect", "e.npy", "-o", "out.tsv"), "expected frames of 1 feature, as the stream's, found 4")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,9 @@ def test_figures():
         expect(report["active_threads"] == blocks * threads, f"active threads: {report}")
         text = davit("occupancy", "--card", card, "--threads", threads, "--registers", registers, "--shared",
                      shared).out.decode()
-        expect(f"{blocks} blocks, {warps} warps" in text and limit in text, f"the text says so: {text}")
+        expect(f": {blocks} block{'s' if blocks > 1 else ''}, {warps} warps" in text and limit in text, f"the text says so: {text}")
+    text = davit("occupancy", "--card", "GT 560M", "--threads", 1, "--registers", 1, "--shared", 1).out.decode()
+    expect("\n1 thread, 1 register, 1 byte: 8 blocks, 8 warps, 8 threads, " in text, f"singular and plural: {text}")
     report = calculate("--card", "GTX 670", "--threads", 128, "--shared", 3588)
     expect(report["hand"]["blocks"] == 13, f"by plain division: {report['hand']}")
     text = davit("occupancy", "--card", "GTX 670", "--threads", 128, "--shared", 3588).out.decode()

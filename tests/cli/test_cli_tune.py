@@ -81,13 +81,13 @@ def test_capabilities():
     for name, size in (("gemm", 256), ("gemv", 500), ("axpy", 100000), ("stencil", 300), ("atax", 300), ("covariance", 500)):
         report = run_json("tune", name, "--size", size, "-o", "t.tsv", "--repeat", 1, "--budget", 0.1)
         expect(report["searches"] and all(search["trials"] for search in report["searches"]), f"{name}: {report}")
-    for name in ("reduce", "scan", "closest_pair", "copy", "align"):
+    for name in ("reduce", "scan", "closest", "copy", "align"):
         if gpu:
             expect(run_json("tune", name, "--size", 10**7, "-o", "t.tsv", *QUICK).get("searches"), name)
         else:
             refuse(("tune", name, "--devices", "all", "-o", "t.tsv"), "nothing to choose on host devices", code=2)
     if gpu:
-        for name in ("reduce", "stencil", "atax", "covariance", "align", "detect", "closest_pair"):
+        for name in ("reduce", "stencil", "atax", "covariance", "align", "detect", "closest"):
             search = run_json("tune", name, "--size", 1000, "-o", "t.tsv", *QUICK)["searches"][0]
             expect(search["own_shape"]["registers"] > 0 and search["own_shape"]["teams"] > 0, f"{name}: {search}")
     else:
@@ -142,6 +142,9 @@ def test_show():
                                   "seconds": 1.5e-06}], f"{report['entries']}")
     text = davit("tune", "--show").out.decode()
     expect(text.startswith("t.tsv\n") and "axpy chunk = 8192" in text, f"{text}")
+    put("t.tsv", table((host_key(), "closest_pair", "teams", 5, 0)))
+    expect(run_json("tune", "--show")["entries"][0]["capability"] == "closest", "the command's name, not the file's key")
+    expect("\nclosest teams = 5 on " in davit("tune", "--show").out.decode(), "as text, too")
     use("")
     expect(run_json("tune", "--show")["entries"] == [], "an empty name is no file")
     del os.environ["DAVIT_TUNING_FILE"]

@@ -227,6 +227,7 @@ def test_columns():
     refuse(("closest", "p.csv"), "p.csv: expected columns x and y, or 2 or 3 columns, found 4; --columns takes some")
     refuse(("closest", "p.csv", "--columns", "a,d"), "p.csv: line 2: expected numbers in the columns that are coordinates")
     refuse(("closest", "p.csv", "--columns", "a,e"), "p.csv has 4 columns, and none is 'e'", code=2)
+    refuse(("closest", put("p.csv", "a\n1\n2\n"), "--columns", "a,b"), "p.csv has 1 column, and none is 'b'", code=2)
     refuse(("closest", put("p.csv", "id,x,y\na,1,2\nb,3\n")), "line 3: expected as many fields as before")
 
 

@@ -177,7 +177,7 @@ def test_nearest():
     for arguments, wanted in ((("gem",), "gemm"), (("sacn",), "scan"), (("clostest",), "closest"), (("help", "aling"), "align"),
                               (("scan", "--exlusive"), "--exclusive"), (("detect", "--windwo", "1"), "--window"),
                               (("closest_pair",), "closest"), (("help", "closest-pair"), "closest"),
-                              (("tune", "closest"), "closest_pair"), (("tune", "gemn"), "gemm"),
+                              (("tune", "closest_pair"), "closest"), (("tune", "gemn"), "gemm"),
                               (("gemm", "--wramup", "2"), "--warmup"), (("axpy", "--alhpa=2"), "--alpha")):
         expect(f"did you mean {wanted}?" in davit(*arguments, code=2).err, f"{arguments}: {davit(*arguments, code=2).err}")
     for arguments in (("banana",), ("scanner",), ("scan", "--banana"), ("scan", "-x"), ("tune", "banana")):

@@ -54,8 +54,9 @@ static int take_all(cli_input *input, cli_array *array) {
   if (!input->sized)
     return cli_fail(CLI_USAGE, "%s: its length is not known, so --shape is needed", input->name);
   if (input->size % array->file->bytes)
-    return cli_input_fail(input, "expected elements of %zu bytes, found %llu bytes", array->file->bytes,
-                          (unsigned long long)input->size);
+    return cli_input_fail(input, "expected elements of %zu byte%s, found %llu byte%s", array->file->bytes,
+                          CLI_PLURAL(array->file->bytes), (unsigned long long)input->size,
+                          CLI_PLURAL(input->size));
   array->shape[0] = (int64_t)(input->size / array->file->bytes);
   return CLI_OK;
 }

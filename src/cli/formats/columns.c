@@ -111,9 +111,10 @@ static int take_wanted(const char *path, cli_columns *chosen, int columns, const
     const long number = column < 0 && *name >= '0' && *name <= '9' ? strtol(name, &end, 10) : -1;
     if (column < 0 && end > name && !*end && number < columns)
       column = (int)number;
-    code = column >= 0 ? take(chosen, h, column)
-                       : cli_fail(CLI_USAGE, "--columns %s: %s has %d columns%s, and none is '%s'",
-                                  chosen->wanted, path, columns, h->line ? "" : " without names", name);
+    code = column >= 0
+               ? take(chosen, h, column)
+               : cli_fail(CLI_USAGE, "--columns %s: %s has %d column%s%s, and none is '%s'", chosen->wanted,
+                          path, columns, CLI_PLURAL(columns), h->line ? "" : " without names", name);
   }
   return code == CLI_OK && chosen->count < 2
              ? cli_fail(CLI_USAGE, "--columns takes 2 or 3 columns, not '%s'", chosen->wanted)

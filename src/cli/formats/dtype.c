@@ -138,8 +138,8 @@ int cli_file_check(cli_input *input, cli_array *array) {
   if (!cli_array_size(array) || !file_bytes(array, &bytes))
     return cli_input_fail(input, "expected a size below 2^63 bytes, found the shape %s", shape);
   if (input->sized && left != bytes)
-    return cli_input_fail(input, "expected %" PRIu64 " bytes for %s of %s, found %" PRIu64, bytes, shape,
-                          array->file->code, left);
+    return cli_input_fail(input, "expected %" PRIu64 " byte%s for %s of %s, found %" PRIu64, bytes,
+                          CLI_PLURAL(bytes), shape, array->file->code, left);
   return CLI_OK;
 }
 

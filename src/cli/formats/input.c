@@ -66,7 +66,8 @@ int cli_input_read(cli_input *input, void *bytes, size_t count, const char *what
   input->offset += got;
   if (got == count)
     return CLI_OK;
-  return cli_input_fail(input, "expected %zu more bytes of %s, found the end of the file", count - got, what);
+  return cli_input_fail(input, "expected %zu more byte%s of %s, found the end of the file", count - got,
+                        CLI_PLURAL(count - got), what);
 }
 
 size_t cli_input_room(const cli_input *input, size_t used, size_t total) {

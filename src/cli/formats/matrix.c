@@ -105,12 +105,14 @@ static int read_row(cli_lines *lines, davit_align_matrix *m, bool *seen) {
   seen[q] = true;
   for (int t = 0; t < m->symbols; t++) {
     if (!(length = next_word(&at, &word)))
-      return cli_lines_fail(lines, "expected %d scores, found %d", m->symbols, t);
+      return cli_lines_fail(lines, "expected %d score%s, found %d", m->symbols, CLI_PLURAL(m->symbols), t);
     const int code = read_score(lines, word, length, &m->scores[q + t * m->symbols]);
     if (code != CLI_OK)
       return code;
   }
-  return next_word(&at, &word) ? cli_lines_fail(lines, "expected %d scores, found more", m->symbols) : CLI_OK;
+  return next_word(&at, &word)
+             ? cli_lines_fail(lines, "expected %d score%s, found more", m->symbols, CLI_PLURAL(m->symbols))
+             : CLI_OK;
 }
 
 static int read_rows(cli_lines *lines, davit_align_matrix *m) {
@@ -118,16 +120,17 @@ static int read_rows(cli_lines *lines, davit_align_matrix *m) {
   for (int row = 0; row < m->symbols; row++) {
     int code = next_row(lines);
     if (code == CLI_OK && lines->end)
-      code = cli_lines_fail(lines, "expected %d rows, found the end of the file after %d", m->symbols, row);
+      code = cli_lines_fail(lines, "expected %d row%s, found the end of the file after %d", m->symbols,
+                            CLI_PLURAL(m->symbols), row);
     if (code == CLI_OK)
       code = read_row(lines, m, seen);
     if (code != CLI_OK)
       return code;
   }
   const int code = next_row(lines);
-  return code == CLI_OK && !lines->end
-             ? cli_lines_fail(lines, "expected the end of the file after %d rows", m->symbols)
-             : code;
+  return code == CLI_OK && !lines->end ? cli_lines_fail(lines, "expected the end of the file after %d row%s",
+                                                        m->symbols, CLI_PLURAL(m->symbols))
+                                       : code;
 }
 
 int cli_matrix_read(const char *path, davit_align_matrix *matrix) {

@@ -185,9 +185,10 @@ static int make_resampler(cli_sound *s, double rate) {
   soxr_error_t error = NULL;
   const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
   s->resampler = soxr_create(s->info.samplerate, rate, 1, &error, NULL, &quality, NULL);
-  return s->resampler ? CLI_OK
-                      : cli_fail(CLI_INPUT, "%s: %d samples a second cannot be resampled to %g: %s", s->name,
-                                 s->info.samplerate, rate, soxr_strerror(error));
+  return s->resampler
+             ? CLI_OK
+             : cli_fail(CLI_INPUT, "%s: %d sample%s a second cannot be resampled to %g: %s", s->name,
+                        s->info.samplerate, CLI_PLURAL(s->info.samplerate), rate, soxr_strerror(error));
 }
 
 static int make_buffers(cli_sound *s) {
@@ -251,8 +252,8 @@ static int check_end(const cli_sound *s) {
     return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected more samples: %s", s->name, s->at,
                     sf_error_number(error));
   if (cli_sound_is_exact(s) && s->at < s->info.frames)
-    return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected %" PRId64 " frames, found the end", s->name,
-                    s->at, (int64_t)s->info.frames);
+    return cli_fail(CLI_INPUT, "%s: frame %" PRId64 ": expected %" PRId64 " frame%s, found the end", s->name,
+                    s->at, (int64_t)s->info.frames, CLI_PLURAL(s->info.frames));
   return CLI_OK;
 }
 

@@ -375,7 +375,7 @@ static void print_details(const cli_job *job) {
   cli_json lines = {.file = stderr, .lines = true};
   const bool chosen = job->command->common & CLI_COMMON_DEVICES;
   if (chosen && job->devices.reference)
-    fprintf(stderr, "cpu: reference on %d threads\n", dvt_threads());
+    fprintf(stderr, "cpu: reference on %d thread%s\n", dvt_threads(), CLI_PLURAL(dvt_threads()));
   for (int i = 0; chosen && !job->devices.reference && i < job->devices.count; i++) {
     davit_device_info info;
     if (davit_device_describe(job->devices.ids[i], &info) == DAVIT_SUCCESS)

@@ -310,10 +310,10 @@ static void measure_site(const bench_site *site, const bench_spread *spread) {
   from_host(&p);
 }
 
-static const char usage[] = "bench_closest_pair [--sizes 1048576,16777216] [--brute 65536] [--divide "
+static const char usage[] = "bench_closest [--sizes 1048576,16777216] [--brute 65536] [--divide "
                             "1048576] [--plain 67108864] [--dims 2,3]\n"
-                            "                   [--data 1] [--pairs 1000,1000000]\n" BENCH_OPTIONS;
+                            "              [--data 1] [--pairs 1000,1000000]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
-  return bench_run("closest_pair", usage, argc, argv, measure_site);
+  return bench_run("closest", usage, argc, argv, measure_site);
 }
