@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dgemm, dgemv and daxpy tile by tile over the queues of several devices, with operands in host memory: the
  * drivers of the thesis's experiments, as a program that uses davit's queues would write them. The library's
- * own product is <davit/gemm.h>.
+ * own product is davit_dgemm() of <davit/level3.h>.
  *
  * Tiles of the result are dealt to the devices in turn. A device has three queues, for loads, products and
  * stores, so that copies both ways and arithmetic overlap; each has the same number of sub-queues, which take
