@@ -103,6 +103,9 @@ ${about}
 .
 This package has the documentation.")
 set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_ARCHITECTURE all)
+if(DAVIT_DOXYGEN) # the reference of the interface, before the files are collected
+  set(CPACK_INSTALL_COMMANDS "${CMAKE_COMMAND} -E chdir ${PROJECT_SOURCE_DIR} ${DAVIT_DOXYGEN} ${PROJECT_BINARY_DIR}/Doxyfile")
+endif()
 
 if(DAVIT_TOOL)
   davit_package(tool davit science "matrix products, reductions and alignment on several accelerators - tool

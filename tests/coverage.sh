@@ -4,7 +4,8 @@
 #   coverage.sh BUILD [MINIMUM]      the share of each room and of the worst files; exits 1 below MINIMUM per cent
 #
 # BUILD/coverage has what the tests counted, since it was last removed. Lines that several programs contain count as
-# run if one of them ran them. The tool and the static library's tests have all of the code.
+# run if one of them ran them. What no program in BUILD/bin contains is not counted: src/dropin and src/cli/mpi, which are
+# shared libraries alone, and src/mpi in a build with sanitizers, which has no MPI.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '2,4p' "$0" >&2; exit 2; }

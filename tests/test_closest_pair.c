@@ -61,7 +61,7 @@ static void expect_all(const cloud *c, davit_closest_pair_result right, int devi
 
 /* ---- tests ---- */
 
-/* Source: the thesis's 16 points, whose two closest pairs are at the same distance. */
+/* 16 points, whose two closest pairs are at the same distance. */
 CASE(test_worked_example) {
   static float points[] = {4, 0, 9, 12, 10, 7,  0,  8,  14, 10, 8,  14, 3,  1, 7,  3,
                            1, 9, 2, 13, 6,  11, 12, 15, 5,  2,  13, 4,  15, 6, 11, 5};

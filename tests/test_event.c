@@ -49,7 +49,7 @@ CASE(test_life_cycle) {
   }
 }
 
-/* A wait that returns always leaves CHECKED behind (the source left it to chance: D3). */
+/* A wait that returns always leaves CHECKED behind (else it were left to chance). */
 CASE(test_synchronize_checks) {
   davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
   davit_event *event = new_event();

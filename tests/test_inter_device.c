@@ -9,7 +9,7 @@
  * held by a gate until the reader has read, so that the answer is wrong by construction and not by luck. A
  * complete graph gets the same gate, and must not end before it is open.
  *
- * Without arguments all this runs; `test_inter_device N synched|desynched` is the source's program: exit
+ * Without arguments all this runs; `test_inter_device N synched|desynched` is a program of its own: exit
  * status 0 when the answer is right, 1 when it is wrong. */
 #include "tests/support.h"
 
@@ -241,7 +241,7 @@ CASE(test_cpu_and_all_devices) {
     CHECK(davit_queue_destroy(stations[i].queue));
 }
 
-/* ---- the source's program ---- */
+/* ---- the program ---- */
 
 static int program_size;
 static bool program_synched, program_right;

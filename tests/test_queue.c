@@ -313,7 +313,7 @@ CASE(test_request_and_set) {
   assert_int_equal(most, 5);
   for (int i = 1; i <= 12; i++) {
     CHECK(davit_queue_request_subqueue(queue, &number));
-    assert_int_equal(number, i % 5); /* the next in turn, and its number: D1 as the source's code does it */
+    assert_int_equal(number, i % 5); /* the next in turn, and its number */
     assert_int_equal(current_subqueue(queue), number);
   }
   CHECK(davit_queue_set_subqueue(queue, 4));

@@ -21,6 +21,9 @@ names=(libdavit0 libdavit-dev davit davit-doc libdavit-blas0)
 for name in "${names[@]}"; do
   ls "$work/${name}"_*.deb
 done
+if grep -q '^DAVIT_DOXYGEN:.*/doxygen$' CMakeCache.txt; then
+  dpkg-deb --contents "$work"/davit-doc_*.deb | grep 'davit/reference/html/index.html$'
+fi
 
 if command -v lintian >/dev/null; then
   # Outside of /usr/lib/TRIPLET the file of pkg-config may not name that folder; preset `package` installs there.
