@@ -11,6 +11,7 @@ trap 'rm -rf "$work"' EXIT
 "$compiler" -O1 -fopenmp "$here/helpers.c" -o "$work/helpers" || exit 1
 cd "$work" || exit 1
 ulimit -c 0
+KMP_VERSION=1 ./helpers safe 1 2>&1 | sed -n '/build compiler\|API version/p' # of the runtime
 [ $# -gt 0 ] || set -- safe ends teams starts generators
 tries=3
 for mode in "$@"; do
