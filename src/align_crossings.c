@@ -17,8 +17,11 @@
 /* Rows first … last of a kept column, to kh and kd. */
 static davit_status load(dvt_trace *t, int64_t column, int64_t first, int64_t last) {
   const int64_t rows = t->all.m + 1, which = column / t->every - 1;
-  const int32_t *h = t->kept + 2 * rows * which + first, *d = h + rows;
-  if (!t->kept) {
+  const int32_t *h, *d;
+  if (t->kept) {
+    h = t->kept + 2 * rows * which + first;
+    d = h + rows;
+  } else {
     if (first == 0) {
       t->kh[0] = t->mode == DAVIT_ALIGN_GLOBAL ? -(t->costs.first + column * t->costs.extend) : 0;
       t->kd[0] = DVT_ALIGN_KEPT_NONE;
