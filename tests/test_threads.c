@@ -551,7 +551,7 @@ CASE(bound_openmp_threads_do_not_confine_davit) {
 CASE(a_thread_limit_of_one_takes_another_back_end) {
   try_probe("back_end_is", "openmp", "DAVIT_BACKEND=");
   try_probe("back_end_is", "threads", "DAVIT_BACKEND= OMP_THREAD_LIMIT=1");
-  try_probe("back_end_is", "threads", "DAVIT_BACKEND= OMP_MAX_ACTIVE_LEVELS=0");
+  try_probe("back_end_is", "openmp", "DAVIT_BACKEND= OMP_MAX_ACTIVE_LEVELS=0");
   try_probe("back_end_is", "openmp", "DAVIT_BACKEND= OMP_THREAD_LIMIT=2");
   try_probe("back_end_is_refused", "gives no team of two threads", "DAVIT_BACKEND=openmp OMP_THREAD_LIMIT=1");
 }
