@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measures what a machine with several GPUs has to measure: every table of docs/gemm.md, docs/blas.md, docs/dropin.md
 # and bench/study/docs/queue-study.md that compares numbers of GPUs, and ranks with a GPU each (docs/scaling.md). Writes
-# DATE-NAME-MACHINE.json for each into FOLDER, as bench/results has them. mpi-RANKS runs under mpirun on so many ranks, with a GPU each, and writes
-# DATE-mpi-MACHINE-RANKS.json.
+# DATE-NAME-MACHINE.json for each into FOLDER, as bench/results has them. mpi-RANKS runs under mpirun on so many ranks,
+# with a GPU each, and writes DATE-mpi-MACHINE-RANKS.json.
 #
 #   bench/several_gpus.sh PROGRAMS FOLDER MACHINE [NAME...]     all, or those of the NAMEs: gemm gemm-32768 …
 #   bench/several_gpus.sh --list                                the names and their commands

@@ -326,26 +326,33 @@ void dvt_align_local_edge(int64_t m, int64_t *h, int64_t *d) {
   }
 }
 
+/* Of a global alignment. */
+static pass pass_of(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
+                    int64_t *h, int64_t *d, const dvt_align_kept *kept) {
+  return (pass){.costs = costs,
+                .s = s,
+                .team = team,
+                .floor = DVT_ALIGN_NONE,
+                .edge = DVT_ALIGN_NONE,
+                .bar = -DVT_ALIGN_NONE,
+                .h = h,
+                .d = d,
+                .kept = kept};
+}
+
 void dvt_align_pass(const dvt_align_costs *costs, const dvt_align_stretch *s, dvt_align_team *team,
                     int64_t *h, int64_t *d, uint8_t *steps, const dvt_align_kept *kept) {
-  pass p = {.costs = costs,
-            .s = s,
-            .team = team,
-            .floor = DVT_ALIGN_NONE,
-            .edge = DVT_ALIGN_NONE,
-            .bar = -DVT_ALIGN_NONE,
-            .h = h,
-            .d = d,
-            .kept = kept,
-            .steps = steps};
+  pass p = pass_of(costs, s, team, h, d, kept);
+  p.steps = steps;
   run(&p, INT64_MAX);
 }
 
 dvt_align_cell dvt_align_best(const dvt_align_costs *costs, const dvt_align_stretch *s, int64_t floor,
                               int64_t enough, dvt_align_team *team, int64_t *h, int64_t *d,
                               const dvt_align_kept *kept) {
-  pass p = {
-      .costs = costs, .s = s, .team = team, .floor = floor, .edge = floor, .h = h, .d = d, .kept = kept};
+  pass p = pass_of(costs, s, team, h, d, kept);
+  p.floor = p.edge = floor;
+  p.bar = 0;
   return run(&p, enough);
 }
 
@@ -353,16 +360,9 @@ dvt_align_cell dvt_align_end(const dvt_align_costs *costs, const dvt_align_stret
                              bool corners, dvt_align_team *team, int64_t *h, int64_t *d,
                              const dvt_align_kept *kept) {
   dvt_align_cell best = {.score = corners ? h[s->m] : DVT_ALIGN_NONE, .row = s->m};
-  pass p = {.costs = costs,
-            .s = s,
-            .team = team,
-            .floor = DVT_ALIGN_NONE,
-            .edge = edge,
-            .bar = -DVT_ALIGN_NONE,
-            .h = h,
-            .d = d,
-            .kept = kept,
-            .last = &best};
+  pass p = pass_of(costs, s, team, h, d, kept);
+  p.edge = edge;
+  p.last = &best;
   run(&p, INT64_MAX);
   for (int64_t i = !corners; i < s->m; i++)
     if (h[i] > best.score)

@@ -42,12 +42,12 @@ typedef struct dvt_align_cell {
 enum { DVT_ALIGN_BLOCK = 1024 };
 #define DVT_ALIGN_KEPT_NONE (-(1 << 30))
 typedef struct dvt_align_kept {
-  int64_t every;
+  int64_t every;    /* 0: none is kept */
   int32_t *columns; /* dvt_align_kept_columns(n, every) times 2 (m + 1) words */
 } dvt_align_kept;
 
 static inline int64_t dvt_align_kept_columns(int64_t n, int64_t every) {
-  return n > 0 ? (n - 1) / every : 0;
+  return n > 0 && every > 0 ? (n - 1) / every : 0;
 }
 
 struct dvt_align_tile;

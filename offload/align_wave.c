@@ -80,7 +80,7 @@ static size_t result_bytes(int64_t m) {
 }
 
 static size_t lay_out_wave(int64_t m, int64_t n, int64_t every, char *memory, dvt_align_wave *w) {
-  const int64_t columns = every > 0 ? dvt_align_kept_columns(n, every) : 0;
+  const int64_t columns = dvt_align_kept_columns(n, every);
   const size_t matrix = dvt_aligned_up(DAVIT_ALIGN_SYMBOLS_MAXIMUM * DAVIT_ALIGN_SYMBOLS_MAXIMUM),
                query = dvt_aligned_up((size_t)m), target = dvt_aligned_up((size_t)n),
                parts = dvt_aligned_up(PARTS_BYTES), border = dvt_aligned_up((size_t)n * 2 * sizeof(uint64_t)),

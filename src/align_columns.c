@@ -299,8 +299,8 @@ static void close_worker(worker *w) {
   free(w->steps);
 }
 
-/* Where the columns of each piece begin, at least; *rows and *columns become those of the largest. Gives as many threads
- * as the cells are worth. */
+/* Where the columns of each piece begin, at least; *rows and *columns become those of the largest. Gives as many
+ * threads as the cells are worth. */
 static int64_t place_columns(pieces *list, int64_t *rows, int64_t *columns) {
   int64_t begin = 0;
   double cells = 0;

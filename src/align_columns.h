@@ -43,8 +43,8 @@ static inline bool dvt_trace_is_for_device(const dvt_trace *t, const dvt_align_s
 }
 
 /* From cell *x, where the best alignment ends and which has its score, back through kept columns. *x becomes the last
- * cell of those that it passes through, with the score of what lies before, or where it begins. */
-davit_status dvt_trace_cross(dvt_trace *t, dvt_align_cell *x, bool *begun);
+ * cell of those that it passes through, with the score of what lies before; 0 where a local one begins. */
+davit_status dvt_trace_cross(dvt_trace *t, dvt_align_cell *x);
 
 /* The columns of the alignment as a string for the user. */
 davit_status dvt_trace_columns(dvt_trace *t, const davit_align_result *a, char **cigar);

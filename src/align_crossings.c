@@ -50,7 +50,8 @@ static davit_status lowest_row(dvt_trace *t, const dvt_align_cell *x, int64_t co
   return DAVIT_SUCCESS;
 }
 
-/* h and d of all cells that lie before x, down to the kept column; the best of them if the alignment may begin there. */
+/* h and d of all cells that lie before x, down to the kept column; the best of them if the alignment may begin
+ * there. */
 static davit_status pass_back(dvt_trace *t, const dvt_align_cell *x, int64_t row, int64_t column,
                               dvt_align_cell *best) {
   const dvt_align_stretch back = {t->all.query + x->row - 1, t->all.target + x->column - 1, x->row - row,
@@ -88,45 +89,44 @@ static int64_t crossing_row(const dvt_trace *t, const dvt_align_cell *x, int64_t
   return found;
 }
 
-/* Back to a kept column. *x moves there if all best alignments do; *edge: they may begin in row 0 before that. */
-static davit_status cross(dvt_trace *t, int64_t column, dvt_align_cell *x, bool *moved, bool *begun,
-                          bool *edge) {
+/* What a step back to a kept column has found: no cell that all best alignments share; one, to which x moved; where
+ * they begin, to which it moved; or that they may begin in row 0 before that. */
+typedef enum outcome { NOTHING, MOVED, BEGUN, EDGE } outcome;
+
+static davit_status cross(dvt_trace *t, int64_t column, dvt_align_cell *x, outcome *found) {
   dvt_align_cell best = {.score = DVT_ALIGN_NONE};
   int64_t row;
-  *moved = *edge = false;
+  *found = EDGE;
   DVT_TRY(lowest_row(t, x, column, &row));
-  if (t->mode == DAVIT_ALIGN_SEMIGLOBAL && row == 0) {
-    *edge = true;
+  if (t->mode == DAVIT_ALIGN_SEMIGLOBAL && row == 0)
     return DAVIT_SUCCESS;
-  }
   DVT_TRY(pass_back(t, x, row, column, &best));
   if (best.score >= x->score) {
     *x = (dvt_align_cell){0, x->row - best.row, x->column - best.column};
-    *begun = true;
+    *found = BEGUN;
     return DAVIT_SUCCESS;
   }
   const int64_t at = crossing_row(t, x, row);
-  if (at >= 0) {
+  *found = at >= 0 ? MOVED : NOTHING;
+  if (at >= 0)
     *x = (dvt_align_cell){t->kh[at], at, column};
-    *moved = true;
-  }
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_trace_cross(dvt_trace *t, dvt_align_cell *x, bool *begun) {
-  const int64_t columns = t->every > 0 ? dvt_align_kept_columns(t->all.n, t->every) : 0,
-                furthest = dvt_at_least(columns / 4, 1);
-  bool edge = false;
-  for (int64_t apart = 1;
-       apart <= furthest && t->crossed < DVT_TRACE_CROSSINGS && x->row > 0 && !*begun && !edge;) {
-    const int64_t which = t->every > 0 ? (x->column - 1) / t->every - (apart - 1) : 0;
-    bool moved;
+davit_status dvt_trace_cross(dvt_trace *t, dvt_align_cell *x) {
+  const int64_t columns = dvt_align_kept_columns(t->all.n, t->every),
+                furthest = columns > 0 ? dvt_at_least(columns / 4, 1) : 0;
+  for (int64_t apart = 1; apart <= furthest && t->crossed < DVT_TRACE_CROSSINGS && x->row > 0;) {
+    const int64_t which = (x->column - 1) / t->every - (apart - 1);
+    outcome found;
     if (which < 1)
       break;
-    DVT_TRY(cross(t, which * t->every, x, &moved, begun, &edge));
-    if (moved)
+    DVT_TRY(cross(t, which * t->every, x, &found));
+    if (found == BEGUN || found == EDGE)
+      break;
+    if (found == MOVED)
       t->crossings[t->crossed++] = *x;
-    apart = moved ? 1 : 2 * apart;
+    apart = found == MOVED ? 1 : 2 * apart;
   }
   return DAVIT_SUCCESS;
 }

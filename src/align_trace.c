@@ -14,10 +14,10 @@
  * sooner (align_wave.h).
  *
  * Cost: m n cells for sequences of which a part is similar, 1.1 to 1.3 m n for those that are all along, and
- * 4.1 m n at most, where many alignments are equally good; 289 m + n bytes, 64 MiB for more threads, for each of them the larger of
- * DVT_ALIGN_TRACE_CELLS and m and an eighth more for a matrix, 70 KiB and its stack; the string. What is
- * kept of a pass has 64 bits: scores of global alignments may be far below 0, and no sum of penalties
- * overflows. */
+ * 4.1 m n at most, where many alignments are equally good; 289 m + n bytes, 64 MiB for more threads, for each
+ * of them the larger of DVT_ALIGN_TRACE_CELLS and m and an eighth more for a matrix, 70 KiB and its stack; the
+ * string. Vectors of a pass have 64 bits, as scores of global alignments may be far below 0 and no sum of penalties
+ * shall overflow; kept columns have 32. */
 #include <davit/memory.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -100,7 +100,7 @@ enum { FEWEST_COLUMNS = 4096 }; /* of a first look for where an alignment begins
 
 /* For the columns that a pass over all of the pair keeps on the host. Without memory for them there are none. */
 static const dvt_align_kept *room_for_kept(dvt_trace *t, dvt_align_kept *kept) {
-  const int64_t columns = t->every > 0 ? dvt_align_kept_columns(t->all.n, t->every) : 0;
+  const int64_t columns = dvt_align_kept_columns(t->all.n, t->every);
   if (columns == 0)
     return NULL;
   t->kept = dvt_allocate((size_t)columns * 2 * ((size_t)t->all.m + 1), sizeof *t->kept);
@@ -154,19 +154,17 @@ static davit_status find_begin(dvt_trace *t, const dvt_align_stretch *s, dvt_ali
 
 static davit_status find_local(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *end,
                                dvt_align_cell *begin) {
-  bool begun = false;
   DVT_TRY(best_local(t, s, end));
   *begin = *end;
   if (end->score == 0)
     return DAVIT_SUCCESS;
-  DVT_TRY(dvt_trace_cross(t, begin, &begun));
-  return begun ? DAVIT_SUCCESS : find_begin(t, s, begin);
+  DVT_TRY(dvt_trace_cross(t, begin));
+  return find_begin(t, s, begin);
 }
 
 static davit_status find_global(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *end,
                                 dvt_align_cell *begin) {
   dvt_align_kept kept;
-  bool begun = false;
   if (dvt_trace_is_for_device(t, s)) {
     DVT_TRY(dvt_align_wave_passes(t->wave, 1, &(dvt_align_wave_pass){*s, t->costs.first}, t->every > 0));
     dvt_align_wave_column(t->wave, 0, t->h, t->d);
@@ -176,7 +174,7 @@ static davit_status find_global(dvt_trace *t, const dvt_align_stretch *s, dvt_al
   }
   *end = (dvt_align_cell){t->h[s->m], s->m, s->n};
   dvt_align_cell x = *end;
-  DVT_TRY(dvt_trace_cross(t, &x, &begun));
+  DVT_TRY(dvt_trace_cross(t, &x));
   *begin = (dvt_align_cell){0};
   return DAVIT_SUCCESS;
 }
@@ -184,13 +182,12 @@ static davit_status find_global(dvt_trace *t, const dvt_align_stretch *s, dvt_al
 static davit_status find_semiglobal(dvt_trace *t, const dvt_align_stretch *s, dvt_align_cell *end,
                                     dvt_align_cell *begin) {
   dvt_align_kept kept;
-  bool begun = false;
   if (s->m == 0 || s->n == 0)
     return DAVIT_SUCCESS;
   dvt_align_local_edge(s->m, t->h, t->d);
   *end = dvt_align_end(&t->costs, s, 0, false, &t->team, t->h, t->d, room_for_kept(t, &kept));
   dvt_align_cell x = *end;
-  DVT_TRY(dvt_trace_cross(t, &x, &begun));
+  DVT_TRY(dvt_trace_cross(t, &x));
   const dvt_align_stretch back = {s->query + x.row - 1, s->target + x.column - 1, x.row, x.column, -1};
   dvt_align_edge(&t->costs, back.m, t->costs.first, t->h, t->d);
   const dvt_align_cell rest =

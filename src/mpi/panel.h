@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Panels of an operand: some of its inner indices, for all processes of a line of the grid that need them.
- * Index 0 of the view is dealt as C is, index 1 is the inner one. A process that is alone in its line uses its part of the
- * operand where it is. Processes of a line on one machine put what they have into memory that they share; others
- * broadcast it. */
+ * Index 0 of the view is dealt as C is, index 1 is the inner one. A process that is alone in its line uses its part
+ * of the operand where it is. Processes of a line on one machine put what they have into memory that they share;
+ * others broadcast it. */
 #ifndef DAVIT_SRC_MPI_PANEL_H
 #define DAVIT_SRC_MPI_PANEL_H
 
@@ -33,7 +33,8 @@ davit_status dvt_panel_open(dvt_panel *panel, davit_mpi_grid *grid, const dvt_vi
 void dvt_panel_close(dvt_panel *panel);
 
 /* Begins to broadcast the inner indices from begin to end, of `rows` outer ones from position `row` on, into
- * the buffer of `turn`, 0 and 1 in turns. The panel before must have arrived, and that before it is not used any more. */
+ * the buffer of `turn`, 0 and 1 in turns. The panel before must have arrived, and the one before that is not used any
+ * more. */
 davit_status dvt_panel_post(dvt_panel *panel, int turn, int64_t begin, int64_t end, int64_t row, int64_t rows,
                             dvt_error *failure);
 
