@@ -103,6 +103,13 @@ int64_t dvt_monoid_piece(const davit_monoid *monoid, int64_t tile, int device, d
   return dvt_at_least(tiles, 1) * tile;
 }
 
+/* Waking a second thread takes longer than one thread needs for so much: n elements, each moved `moves` times. What a
+ * user's operator costs is not known. */
+static bool is_short(const davit_monoid *monoid, int64_t n, size_t moves) {
+  enum { SHORT_BYTES = 1 << 20 };
+  return monoid->kernels && (size_t)n <= SHORT_BYTES / (moves * monoid->bytes);
+}
+
 /* Whether the monoid's regions were compiled as they must be. The built-in ones were. */
 static davit_status check_works(const dvt_site *site, const davit_monoid *monoid) {
   if (monoid->kernels || monoid->works(site->device))
@@ -229,13 +236,29 @@ static const dvt_operation builtin_reduce = {.name = "reduce",
 static const dvt_operation user_reduce = {
     .name = "reduce", .bytes = sizeof(dvt_reduce), .host = run_reduce_host, .region = run_reduce_region};
 
+static const dvt_operation *reduce_of(const dvt_reduce *r) {
+  return r->monoid->kernels ? &builtin_reduce : &user_reduce;
+}
+
+static bool reduce_is_short(const dvt_reduce *r) {
+  return is_short(r->monoid, r->n, 1);
+}
+
+davit_status dvt_reduce_now(int device, const dvt_reduce *r, int threads) {
+  dvt_lane *lane;
+  if (reduce_is_short(r) && dvt_operation_is_host(device, reduce_of(r)))
+    return dvt_operation_run_here(device, reduce_of(r), r, 1);
+  DVT_TRY(dvt_lane_open(device, &lane));
+  return dvt_lane_end(lane, dvt_reduce_submit(lane, r, threads));
+}
+
 davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads) {
   dvt_reduce tuned = *r;
   tuned.teams =
       dvt_tuned(lane->device, DVT_TUNE_REDUCE_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;
   tuned.lines = dvt_tuned(lane->device, DVT_TUNE_REDUCE_LINES, 0);
-  return dvt_operation_submit_result(lane, r->monoid->kernels ? &builtin_reduce : &user_reduce, &tuned,
-                                     threads, &tuned.result, r->monoid->bytes);
+  return dvt_operation_submit_result(lane, reduce_of(r), &tuned, reduce_is_short(r) ? 1 : threads,
+                                     &tuned.result, r->monoid->bytes);
 }
 
 davit_status dvt_tree_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
@@ -372,11 +395,27 @@ static const dvt_operation builtin_scan = {.name = "scan",
 static const dvt_operation user_scan = {
     .name = "scan", .bytes = sizeof(dvt_scan), .host = run_scan_host, .region = run_scan_region};
 
+static const dvt_operation *scan_of(const dvt_scan *s) {
+  return s->monoid->kernels ? &builtin_scan : &user_scan;
+}
+
+static bool scan_is_short(const dvt_scan *s) {
+  return is_short(s->monoid, s->n, 2);
+}
+
+davit_status dvt_scan_now(int device, const dvt_scan *s, int threads) {
+  dvt_lane *lane;
+  if (scan_is_short(s) && dvt_operation_is_host(device, scan_of(s)))
+    return dvt_operation_run_here(device, scan_of(s), s, 1);
+  DVT_TRY(dvt_lane_open(device, &lane));
+  return dvt_lane_end(lane, dvt_scan_submit(lane, s, threads));
+}
+
 davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *s, int threads) {
   dvt_scan tuned = *s;
   tuned.threads = dvt_tuned(lane->device, DVT_TUNE_SCAN_TEAM_THREADS, 0);
   tuned.rows = dvt_tuned(lane->device, DVT_TUNE_SCAN_ROWS, 0);
-  return dvt_operation_submit(lane, s->monoid->kernels ? &builtin_scan : &user_scan, &tuned, threads);
+  return dvt_operation_submit(lane, scan_of(s), &tuned, scan_is_short(s) ? 1 : threads);
 }
 
 /* ---- prepend ---- */

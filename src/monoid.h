@@ -26,6 +26,9 @@ typedef struct dvt_reduce {
 } dvt_reduce;
 davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *reduce, int threads);
 
+/* Reduces at once: a short array of the host's on the calling thread, others on a lane of the device. */
+davit_status dvt_reduce_now(int device, const dvt_reduce *reduce, int threads);
+
 int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values);
 
 /* Reduces values on the calling thread's host. */
@@ -45,6 +48,9 @@ typedef struct dvt_scan {
   int64_t threads, rows; /* of a GPU's kernel, as dvt_scan_submit() finds them tuned */
 } dvt_scan;
 davit_status dvt_scan_submit(dvt_lane *lane, const dvt_scan *scan, int threads);
+
+/* Scans at once, as dvt_reduce_now() reduces. */
+davit_status dvt_scan_now(int device, const dvt_scan *scan, int threads);
 
 /* y_i = carry_in ∘ y_i for n elements. */
 davit_status dvt_prepend_submit(dvt_lane *lane, const dvt_scan *scan);

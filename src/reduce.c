@@ -82,12 +82,8 @@ davit_status davit_monoid_reduce(const davit_monoid *monoid, int64_t n, const vo
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (n == 0)
     return davit_copy(monoid->bytes, monoid->identity, result);
-  if (dvt_monoid_home(&x, 1, chosen, count, !options || !options->devices, &device, &threads)) {
-    dvt_lane *lane;
-    DVT_TRY(dvt_lane_open(device, &lane));
-    return dvt_lane_end(lane,
-                        dvt_reduce_submit(lane, &(dvt_reduce){monoid, n, x, .result = result}, threads));
-  }
+  if (dvt_monoid_home(&x, 1, chosen, count, !options || !options->devices, &device, &threads))
+    return dvt_reduce_now(device, &(dvt_reduce){monoid, n, x, .result = result}, threads);
   return streamed(monoid, n, x, chosen, count, result);
 }
 
@@ -171,7 +167,6 @@ davit_status davit_monoid_reduce_parts(const davit_monoid *monoid, int count, co
 }
 
 davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, const void *x, void *values) {
-  dvt_lane *lane;
   void *memory;
   DVT_TRY(check_input(monoid, n, x));
   DVT_TRY(dvt_check_pointer("values", values));
@@ -181,10 +176,8 @@ davit_status davit_monoid_reduce_chunks(const davit_monoid *monoid, int64_t n, c
   const size_t bytes = (size_t)dvt_monoid_values(monoid, n, 1) * monoid->bytes;
   const int place = dvt_place_of(x);
   DVT_TRY(davit_malloc(bytes, DAVIT_PINNED, &memory));
-  davit_status status = dvt_lane_open(place < 0 ? DAVIT_HOST : place, &lane);
-  if (status == DAVIT_SUCCESS)
-    status = dvt_lane_end(
-        lane, dvt_reduce_submit(lane, &(dvt_reduce){monoid, n, x, .values = 1, .result = memory}, 0));
+  davit_status status = dvt_reduce_now(place < 0 ? DAVIT_HOST : place,
+                                       &(dvt_reduce){monoid, n, x, .values = 1, .result = memory}, 0);
   if (status == DAVIT_SUCCESS)
     status = davit_copy(bytes, memory, values);
   davit_free(memory);

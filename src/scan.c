@@ -119,12 +119,8 @@ davit_status davit_monoid_scan(const davit_monoid *monoid, davit_scan_kind kind,
     return DAVIT_SUCCESS;
   dvt_scan scan = {.monoid = monoid, .kind = kind, .n = n, .x = x, .flags = flags, .y = y};
   const void *const arrays[] = {x, y, flags};
-  if (dvt_monoid_home(arrays, flags ? 3 : 2, chosen, count, !options || !options->devices, &device,
-                      &threads)) {
-    dvt_lane *lane;
-    DVT_TRY(dvt_lane_open(device, &lane));
-    return dvt_lane_end(lane, dvt_scan_submit(lane, &scan, threads));
-  }
+  if (dvt_monoid_home(arrays, flags ? 3 : 2, chosen, count, !options || !options->devices, &device, &threads))
+    return dvt_scan_now(device, &scan, threads);
   return streamed(&scan, chosen, count);
 }
 

@@ -114,6 +114,28 @@ CASE(a_checked_event_makes_no_call_of_the_back_end) {
   }
 }
 
+/* On the host, a short array is reduced and scanned by the calling thread itself: no call of the back end, no wait. */
+CASE(short_arrays_make_no_call_of_the_back_end) {
+  enum { SHORT = 1 << 16, LONG = 1 << 20 };
+  const davit_reduce_options on_host = {.devices = (int[]){DAVIT_HOST}, .device_count = 1};
+  const davit_scan_options scan_on_host = {.devices = (int[]){DAVIT_HOST}, .device_count = 1};
+  static double x[LONG], y[LONG];
+  double sum;
+  for (int i = 0; i < LONG; i++)
+    x[i] = i % 3;
+  const davit_statistics before = counts();
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, SHORT, x, &sum, &on_host));
+  assert_true(sum == SHORT - 1); /* SHORT is 1 more than a multiple of 3 */
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, SHORT, x, y, &scan_on_host));
+  assert_true(y[SHORT - 1] == SHORT - 1);
+  assert_int_equal(counts().backend_calls, before.backend_calls);
+  assert_int_equal(counts().waits, before.waits);
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, LONG, x, &sum, &on_host));
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, LONG, x, y, &scan_on_host));
+  assert_true(sum == LONG - 1 && y[LONG - 1] == LONG - 1);
+  assert_true(counts().backend_calls > before.backend_calls);
+}
+
 /* To wait for an event that was never recorded, or was reset, does nothing, and is counted. */
 CASE(waits_for_unrecorded_events_are_counted) {
   davit_queue *queue = new_queue(DAVIT_HOST, 1);

@@ -6,7 +6,10 @@
 
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
+#include "src/base/allocate.h"
+#include "src/base/clock.h"
 #include "src/base/environment.h"
+#include "src/base/inject.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/tuning.h"
 
@@ -60,6 +63,10 @@ dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation) {
   return dvt_path_on(lane->device, lane->stream != NULL, operation);
 }
 
+bool dvt_operation_is_host(int device, const dvt_operation *operation) {
+  return dvt_path_on(device, dvt_device_find(device)->ordinal >= 0, operation) == DVT_ON_HOST;
+}
+
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
                                   int threads) {
   const bool shares = dvt_device_find(lane->device)->shares_host_memory;
@@ -94,6 +101,30 @@ davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operat
   default:
     return operation->region(site, arguments);
   }
+}
+
+/* The scratch memory of an operation that no lane runs: one block, which is asked for once. */
+static davit_status workspace_here(const dvt_site *site, size_t bytes, void **pointer) {
+  void **block = site->owner;
+  if (!*block && !(*block = dvt_allocate_raw(bytes)))
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  *pointer = *block;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
+                                    int threads) {
+  void *block = NULL;
+  const dvt_site site = {.device = device, .threads = threads, .owner = &block, .workspace = workspace_here};
+  DVT_TRY(dvt_may_wait());
+  if (dvt_injected(DVT_INJECT_RUN))
+    return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", device);
+  const int64_t begin = dvt_now_ns();
+  const davit_status status = dvt_host_form(operation->host, &site, arguments);
+  if (dvt_tracing())
+    dvt_trace_thread(operation->name, "compute", begin, dvt_now_ns());
+  free(block);
+  return status;
 }
 
 /* A stream form whose result is pageable: the arguments follow this head. */
