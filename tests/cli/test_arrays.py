@@ -412,6 +412,12 @@ def test_nan_of_finite_operands():
     expect(b"nan" in result.out and words not in result.err, f"{result}")
 
 
+def test_a_nan_has_no_sign():
+    for value, printed in ((-np.nan, "nan"), (complex(-np.nan, -np.nan), "nan+nanj")):
+        out = davit("reduce", save("n.npy", [value])).out
+        expect(out.split() == [printed.encode()], f"{value}: {out}")
+
+
 def test_failed_checks():
     nan = save("nan.npy", np.full((3, 3), np.nan))
     ones = save("ones.npy", np.ones(3))

@@ -6,6 +6,7 @@
 #include <davit/memory.h>
 #include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,11 +257,17 @@ long double _Complex cli_element(const cli_array *array, int64_t index) {
   return value;
 }
 
+/* The sign of a NaN means nothing, and differs between processors. */
+static long double printable(long double value) {
+  return isnan(value) ? fabsl(value) : value;
+}
+
 int cli_element_write(FILE *file, const cli_array *array, int64_t index, int digits) {
   const long double _Complex value = cli_element(array, index);
+  const long double real = printable(creall(value)), imaginary = printable(cimagl(value));
   if (cli_is_complex(array->type))
-    return fprintf(file, "%.*Lg%+.*Lgj", digits, creall(value), digits, cimagl(value));
-  return cli_is_floating(array->type) ? fprintf(file, "%.*Lg", digits, creall(value))
+    return fprintf(file, "%.*Lg%+.*Lgj", digits, real, digits, imaginary);
+  return cli_is_floating(array->type) ? fprintf(file, "%.*Lg", digits, real)
                                       : fprintf(file, "%" PRId64, cli_integer(array, index));
 }
 
