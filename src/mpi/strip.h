@@ -9,11 +9,13 @@
 
 #include "src/mpi/grid.h"
 
-/* Columns of a strip, and the rows of them that are wanted. */
+/* Columns of a strip, and the rows of them that are wanted. Products are added to C, or to memory apart from C, which
+ * is contiguous and 0 at first. */
 typedef struct dvt_range {
   int64_t first, cols, row, end;
+  bool apart;
+  char *memory; /* NULL: C */
 } dvt_range;
-enum { DVT_STRIP_RANGES = 8 };
 
 typedef struct dvt_strip {
   int device;
@@ -29,8 +31,12 @@ typedef struct dvt_strip {
   int64_t here_ld[2];       /* and the distance of its columns */
   davit_event *arrived[2];  /* what writes its copies of a turn */
   davit_event *finished[2]; /* what reads the buffers of a turn */
-  dvt_range range[DVT_STRIP_RANGES];
-  int ranges; /* 1, of all that the strip has, unless the caller changes it */
+  dvt_range whole;
+  const dvt_range *range; /* the whole alone, unless dvt_strips_divide() has been called */
+  int64_t ranges;
+  dvt_range *own_range;
+  char *apart; /* the memory of all ranges that are apart from C, on the device */
+  int64_t apart_elements;
 } dvt_strip;
 
 typedef struct dvt_strips {
@@ -51,7 +57,10 @@ davit_status dvt_strips_open(dvt_strips *strips, davit_type type, int64_t rows, 
 /* Waits for everything, and frees it. */
 davit_status dvt_strips_close(dvt_strips *strips);
 
-/* Enqueues the copies to strips, if they have memory of their own, or back to C. */
+/* Divides a strip into `count` ranges, which it copies. Before anything is enqueued. */
+davit_status dvt_strips_divide(dvt_strips *strips, dvt_strip *strip, const dvt_range *ranges, int64_t count);
+
+/* Enqueues the copies of ranges to strips, if they have memory of their own, or back to C; not what is apart. */
 davit_status dvt_strips_load(dvt_strips *strips);
 davit_status dvt_strips_store(dvt_strips *strips);
 
@@ -75,6 +84,18 @@ typedef struct dvt_piece {
  * in all, which must not change before dvt_strips_wait() of the same turn. */
 davit_status dvt_strips_multiply(dvt_strips *strips, int turn, dvt_band band, int64_t inner, double alpha,
                                  int64_t pieces, const dvt_piece *right, double beta);
+
+/* Columns `first` to first + cols of C, and where the rows of the right operand are that belong to them: from row `row`
+ * on of the panel of the turn, or of `data`, a column-major matrix, whose columns have distance ld. */
+typedef struct dvt_run {
+  int64_t first, cols, row, ld;
+  const char *data; /* NULL: the panel */
+} dvt_run;
+
+/* C = alpha panel rightᵀ + beta C, enqueued; each column of C is in one of the runs, whose data must not change before
+ * dvt_strips_wait() of the same turn. */
+davit_status dvt_strips_update(dvt_strips *strips, int turn, int64_t inner, double alpha, int64_t run_count,
+                               const dvt_run *runs, double beta);
 
 /* The band of C becomes A⁻¹ times itself, enqueued; A is the triangular part of the panel. */
 davit_status dvt_strips_solve(dvt_strips *strips, int turn, dvt_band band, char uplo, char diag);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The product of A and its transpose, in memory of its own; then the triangle is added to C. */
+/* Ranges of rows and columns that lie in the triangle are computed in C. What the triangle's edge cuts is computed
+ * apart from C, and what of it is in the triangle is added then. */
 #include <davit/level3.h>
 #include <davit/memory.h>
 
+#include "src/base/arithmetic.h"
 #include "src/base/check.h"
+#include "src/mpi/mirror.h"
 #include "src/mpi/multiply.h"
 
 typedef struct update {
@@ -17,120 +20,172 @@ typedef struct update {
   int devices[DVT_MPI_DEVICES], device_count;
 } update;
 
-/* Rows of column l, by position, that are in the triangle. */
-static void rows_of(const update *u, int64_t l, int64_t *begin, int64_t *end) {
-  const dvt_deal *rows = &u->c.deal[0];
-  const int at = u->grid->at[0];
+/* ---- the triangle ---- */
+
+/* Of column l, by position: for 'L' the first row in the triangle, for 'U' the one after the last. */
+static int64_t edge_of(const update *u, int64_t l) {
   const int64_t j = dvt_deal_index(&u->c.deal[1], u->grid->at[1], l);
-  *begin = u->uplo == 'L' ? dvt_deal_below(rows, at, j) : 0;
-  *end = dvt_deal_below(rows, at, u->uplo == 'L' ? u->n : j + 1);
+  return dvt_deal_below(&u->c.deal[0], u->grid->at[0], u->uplo == 'L' ? j : j + 1);
 }
 
 #define DEFINE_MERGE(NAME, T)                                                                                \
   static void NAME(T *c, const T *product, int64_t n, T beta) {                                              \
     for (int64_t i = 0; i < n; i++)                                                                          \
-      c[i] = beta == 0 ? product[i] : product[i] + beta * c[i];                                              \
+      c[i] = (product ? product[i] : 0) + (beta == 0 ? 0 : beta * c[i]);                                     \
   }
 DEFINE_MERGE(merge_float, float)
 DEFINE_MERGE(merge_double, double)
 
-/* The triangle of `c` = the product + beta times itself; `product` has as many rows. Both lie in the
- * host's memory. */
-static void merge(const update *u, const dvt_view *c, const char *product) {
+/* What of columns from `first` on, rows from `row` to `end`, is in the triangle: the product, or NULL, + beta times
+ * itself. `c` is the first of these elements of C; the product is contiguous. Both lie in the host's memory. */
+static void merge(const update *u, int64_t first, int64_t cols, int64_t row, int64_t end, const char *product,
+                  char *c, int64_t ldc) {
   const size_t bytes = davit_type_bytes(u->type);
-  const int64_t rows = dvt_grid_local(u->grid, c, 0), cols = dvt_grid_local(u->grid, c, 1);
   for (int64_t l = 0; l < cols; l++) {
-    int64_t begin, end;
-    rows_of(u, l, &begin, &end);
-    void *to = c->data + (size_t)(begin + l * c->stride[1]) * bytes;
-    const void *from = product + (size_t)(begin + l * rows) * bytes;
+    const int64_t edge = dvt_at_most(dvt_at_least(edge_of(u, first + l), row), end);
+    const int64_t from = (u->uplo == 'L' ? edge : row) - row,
+                  count = u->uplo == 'L' ? end - edge : edge - row;
+    void *to = c + (size_t)(from + l * ldc) * bytes;
+    const void *added = product ? product + (size_t)(from + l * (end - row)) * bytes : NULL;
     if (u->type == DAVIT_FLOAT)
-      merge_float(to, from, end - begin, (float)u->beta);
+      merge_float(to, added, count, (float)u->beta);
     else
-      merge_double(to, from, end - begin, u->beta);
+      merge_double(to, added, count, u->beta);
   }
 }
 
-/* C may lie on a device. Then it comes to the host and goes back, the other triangle with it as it is. */
-static davit_status merge_anywhere(const update *u, const char *product) {
+/* The same, wherever C lies. It comes to the host and goes back, the other triangle with it as it is. */
+static davit_status merge_anywhere(const update *u, int64_t first, int64_t cols, int64_t row, int64_t end,
+                                   const char *product) {
+  const size_t bytes = davit_type_bytes(u->type);
+  const int64_t ldc = u->c.stride[1], rows = end - row;
+  char *c = u->c.data + (size_t)(row + first * ldc) * bytes;
+  int place = DAVIT_PAGEABLE;
   void *memory = NULL;
-  dvt_view c = u->c;
-  davit_status status = dvt_to_host(u->grid, &c, true, &memory);
+  if (rows == 0 || cols == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(davit_pointer_place(c, &place));
+  if (place < 0) {
+    merge(u, first, cols, row, end, product, c, ldc);
+    return DAVIT_SUCCESS;
+  }
+  DVT_TRY(davit_malloc((size_t)(rows * cols) * bytes, DAVIT_PINNED, &memory));
+  davit_status status = davit_copy_2d(rows, cols, bytes, c, ldc, memory, rows);
   if (status == DAVIT_SUCCESS) {
-    merge(u, &c, product);
-    status = dvt_from_host(u->grid, &u->c, memory);
+    merge(u, first, cols, row, end, product, memory, rows);
+    status = davit_copy_2d(rows, cols, bytes, memory, rows, c, ldc);
   }
   davit_free(memory);
   return status;
 }
 
-/* Divides strips, so that little is computed beside the triangle. */
-static void set_ranges(const update *u, dvt_strips *strips) {
+/* ---- ranges ---- */
+
+enum { LEAVES = 32, LEAF_MINIMUM = 16 };
+
+typedef struct cover {
+  const update *u;
+  int64_t first, leaf; /* of the strip; columns that are not divided any more */
+  dvt_range ranges[3 * LEAVES];
+  int64_t count;
+} cover;
+
+static void add(cover *t, int64_t first, int64_t end_col, int64_t row, int64_t end, bool apart) {
+  if (first < end_col && row < end)
+    t->ranges[t->count++] = (dvt_range){first, end_col - first, row, end, apart, NULL};
+}
+
+/* What lies between the edge and row `far`, which is beyond it in all columns from l0 to l1; they are halved until few
+ * are left. */
+static void divide(cover *t, int64_t l0, int64_t l1, int64_t far) {
+  const bool lower = t->u->uplo == 'L';
+  const int64_t low = edge_of(t->u, t->first + l0), high = edge_of(t->u, t->first + l1 - 1);
+  const int64_t rows = lower ? far - high : low - far;
+  if (l1 - l0 <= t->leaf || low == high) {
+    const bool few = rows < high - low; /* are not worth a product of their own */
+    add(t, l0, l1, !lower && few ? far : low, lower && few ? far : high, true);
+    if (!few)
+      add(t, l0, l1, lower ? high : far, lower ? far : low, false);
+    return;
+  }
+  const int64_t middle = l0 + (l1 - l0) / 2, edge = edge_of(t->u, t->first + middle);
+  if (lower)
+    add(t, l0, middle, edge, far, false);
+  else
+    add(t, middle, l1, far, edge, false);
+  divide(t, l0, middle, lower ? edge : far);
+  divide(t, middle, l1, lower ? far : edge);
+}
+
+static davit_status divide_all(const update *u, dvt_strips *strips) {
   for (int i = 0; i < strips->count; i++) {
     dvt_strip *strip = &strips->strip[i];
-    strip->ranges = 0;
-    for (int r = 0; r < DVT_STRIP_RANGES; r++) {
-      const int64_t first = strip->cols * r / DVT_STRIP_RANGES,
-                    end = strip->cols * (r + 1) / DVT_STRIP_RANGES;
-      dvt_range *range = &strip->range[strip->ranges];
-      if (first == end)
-        continue;
-      range->first = first;
-      range->cols = end - first;
-      rows_of(u, strip->first + (u->uplo == 'L' ? first : end - 1), &range->row, &range->end);
-      strip->ranges++;
-    }
+    cover t = {.u = u, .first = strip->first};
+    t.leaf = dvt_at_least((strip->cols + LEAVES - 1) / LEAVES, LEAF_MINIMUM);
+    if (strip->cols > 0)
+      divide(&t, 0, strip->cols, u->uplo == 'L' ? strips->rows : 0);
+    DVT_TRY(dvt_strips_divide(strips, strip, t.ranges, t.count));
   }
+  return DAVIT_SUCCESS;
 }
 
-static davit_status compute(const update *u, const dvt_view *right, dvt_strips *strips, void **memory) {
+/* What was computed apart from C. */
+static davit_status merge_strip(const update *u, const dvt_strips *strips, const dvt_strip *strip) {
+  void *memory = NULL;
+  davit_status status = DAVIT_SUCCESS;
+  const char *product = strip->apart;
+  if (product && strip->device != DAVIT_HOST) {
+    const size_t bytes = (size_t)strip->apart_elements * strips->bytes;
+    DVT_TRY(davit_malloc(bytes, DAVIT_PINNED, &memory));
+    status = davit_copy(bytes, product, memory);
+    product = memory;
+  }
+  for (int64_t r = 0; r < strip->ranges && status == DAVIT_SUCCESS; r++) {
+    const dvt_range *range = &strip->range[r];
+    if (range->apart)
+      status = merge_anywhere(u, strip->first + range->first, range->cols, range->row, range->end,
+                              product + (range->memory - strip->apart));
+  }
+  davit_free(memory);
+  return status;
+}
+
+/* ---- the whole ---- */
+
+static davit_status open(const update *u, dvt_strips *strips) {
+  DVT_TRY(dvt_strips_open(strips, u->type, dvt_grid_local(u->grid, &u->c, 0),
+                          dvt_grid_local(u->grid, &u->c, 1), u->c.data, u->c.stride[1], u->width, u->devices,
+                          u->device_count));
+  DVT_TRY(divide_all(u, strips));
+  return u->beta != 0 ? dvt_strips_load(strips) : DAVIT_SUCCESS;
+}
+
+static davit_status compute(const update *u, dvt_strips *strips) {
   dvt_error failure = {.status = DAVIT_SUCCESS};
-  const int64_t rows = dvt_grid_local(u->grid, &u->c, 0), cols = dvt_grid_local(u->grid, &u->c, 1);
-  dvt_error_keep(&failure,
-                 davit_malloc((size_t)(rows * cols) * davit_type_bytes(u->type), DAVIT_PINNED, memory));
-  dvt_error_keep(&failure, dvt_strips_open(strips, u->type, rows, cols, *memory, rows, u->width, u->devices,
-                                           u->device_count));
+  dvt_error_keep(&failure, open(u, strips));
   DVT_TRY(dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure)));
-  set_ranges(u, strips);
-  DVT_TRY(dvt_multiply(u->grid, strips, &u->a, right, u->alpha, 0, &failure));
+  DVT_TRY(dvt_multiply_mirrored(u->grid, strips, &u->a, &u->c, u->alpha, u->beta, &failure));
   if (failure.status == DAVIT_SUCCESS)
     dvt_error_keep(&failure, dvt_strips_store(strips));
+  for (int i = 0; i < strips->count && failure.status == DAVIT_SUCCESS; i++)
+    dvt_error_keep(&failure, merge_strip(u, strips, &strips->strip[i]));
   dvt_error_keep(&failure, dvt_strips_close(strips));
-  DVT_TRY(dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure)));
-  dvt_error_keep(&failure, merge_anywhere(u, *memory));
-  return dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure));
-}
-
-/* Only beta C is left to compute. */
-static davit_status scale(const update *u) {
-  dvt_error failure = {.status = DAVIT_SUCCESS};
-  const int64_t rows = dvt_grid_local(u->grid, &u->c, 0), cols = dvt_grid_local(u->grid, &u->c, 1);
-  const size_t bytes = (size_t)(rows * cols) * davit_type_bytes(u->type);
-  void *memory = NULL;
-  dvt_error_keep(&failure, davit_malloc(bytes, DAVIT_PAGEABLE, &memory));
-  if (failure.status == DAVIT_SUCCESS && bytes > 0)
-    dvt_error_keep(&failure, davit_fill(bytes, 0, memory));
-  if (failure.status == DAVIT_SUCCESS)
-    dvt_error_keep(&failure, merge_anywhere(u, memory));
-  davit_free(memory);
   return dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure));
 }
 
 static davit_status run(update *u) {
-  void *a = NULL, *transposed = NULL, *memory = NULL;
+  void *a = NULL;
   dvt_strips strips = {.count = 0};
-  if (u->alpha == 0 || u->k == 0)
-    return u->beta == 1 ? DAVIT_SUCCESS : scale(u);
-  dvt_view right = u->a;
-  davit_status status = dvt_fit(u->grid, &u->c.deal[1], 1, 1, &right, &transposed);
+  if (u->alpha == 0 || u->k == 0) {
+    const int64_t rows = dvt_grid_local(u->grid, &u->c, 0), cols = dvt_grid_local(u->grid, &u->c, 1);
+    return u->beta == 1 ? DAVIT_SUCCESS
+                        : dvt_mpi_agree(u->grid->comm, merge_anywhere(u, 0, cols, 0, rows, NULL));
+  }
+  davit_status status = dvt_fit(u->grid, &u->c.deal[0], 0, 0, &u->a, &a);
   if (status == DAVIT_SUCCESS)
-    status = dvt_fit(u->grid, &u->c.deal[0], 0, 0, &u->a, &a);
-  if (status == DAVIT_SUCCESS)
-    status = compute(u, &right, &strips, &memory);
+    status = compute(u, &strips);
   dvt_strips_close(&strips);
-  davit_free(memory);
   davit_free(a);
-  davit_free(transposed);
   return status;
 }
 

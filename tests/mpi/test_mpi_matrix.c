@@ -206,27 +206,74 @@ static void try_gemm(davit_mpi_grid *grid, int p, int q, int context, const davi
   destroy(&c);
 }
 
+/* Memory of a device with a copy of `data`, or `data` itself. */
+static void *placed(void *data, size_t bytes, int place) {
+  void *there = data;
+  if (place >= 0) {
+    CHECK(davit_malloc(bytes, place, &there));
+    CHECK(davit_copy(bytes, data, there));
+  }
+  return there;
+}
+
+/* The way back. */
+static void fetch(void *there, size_t bytes, void *data) {
+  if (there == data)
+    return;
+  CHECK(davit_copy(bytes, there, data));
+  davit_free(there);
+}
+
+/* ScaLAPACK's product of A and its transpose in place of its syrk, which wants square blocks of C that lie on its
+ * diagonal; the triangle that is not named is what it was. */
+static void expect_product(char uplo, char trans, int n, int k, double alpha, const matrix *a, double beta,
+                           matrix *c) {
+  const char other = trans == 'N' ? 'T' : 'N';
+  const float sa = (float)alpha, sb = (float)beta;
+  int i, j;
+  pdgemm_(&trans, &other, &n, &n, &k, &alpha, a->d, &a->i, &a->j, a->desc, a->d, &a->i, &a->j, a->desc, &beta,
+          c->expected_d, &c->i, &c->j, c->desc);
+  psgemm_(&trans, &other, &n, &n, &k, &sa, a->s, &a->i, &a->j, a->desc, a->s, &a->i, &a->j, a->desc, &sb,
+          c->expected_s, &c->i, &c->j, c->desc);
+  for (size_t e = 0; e < c->elements; e++)
+    if (inside(c, e, &i, &j) && outside(uplo, i, j)) {
+      c->expected_d[e] = c->d[e];
+      c->expected_s[e] = c->s[e];
+    }
+}
+
 static void try_syrk(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
-  const int n = below(150), k = below(200);
+  const int n = below(150), k = below(4) ? below(200) : below(3);
   const char uplo = one_of("UL"), trans = one_of("NTC");
   const double alpha = factors[below(4)], beta = factors[below(4)];
   const float sa = (float)alpha, sb = (float)beta;
-  /* ScaLAPACK's syrk wants square blocks of C, aligned on the diagonal. */
+  const bool any = below(2), on_device = below(2) && options->devices && options->devices[0] != DAVIT_HOST;
+  const int place = on_device ? options->devices[0] : DAVIT_PAGEABLE;
   matrix shape = {.desc = {1, context, 0, 0, 1 + below(40), 0, below(p), below(q), 1}};
-  matrix c = make(grid, p, q, context, n, n, &shape, false);
+  matrix c = make(grid, p, q, context, n, n, any ? NULL : &shape, false);
   matrix a =
       make(grid, p, q, context, trans == 'N' ? n : k, trans == 'N' ? k : n, below(2) ? &c : NULL, false);
   char what[200];
-  snprintf(what, sizeof what, "syrk %c%c %d × %d, alpha %g, beta %g, grid %d × %d, block %d", uplo, trans, n,
-           k, alpha, beta, p, q, c.desc[4]);
+  snprintf(what, sizeof what, "syrk %c%c %d × %d, alpha %g, beta %g, grid %d × %d, panel %d, blocks %d × %d",
+           uplo, trans, n, k, alpha, beta, p, q, (int)options->panel, c.desc[4], c.desc[5]);
   const double norm = frobenius(context, &a, 'A'),
                bound = bound_of(k, alpha, norm, norm, beta, frobenius(context, &c, uplo));
-  pdsyrk_(&uplo, &trans, &n, &k, &alpha, a.d, &a.i, &a.j, a.desc, &beta, c.expected_d, &c.i, &c.j, c.desc);
-  pssyrk_(&uplo, &trans, &n, &k, &sa, a.s, &a.i, &a.j, a.desc, &sb, c.expected_s, &c.i, &c.j, c.desc);
-  CHECK(davit_mpi_dsyrk(grid, uplo, trans, n, k, alpha, a.d, a.i, a.j, a.desc, beta, c.d, c.i, c.j, c.desc,
+  if (any) {
+    expect_product(uplo, trans, n, k, alpha, &a, beta, &c);
+  } else {
+    pdsyrk_(&uplo, &trans, &n, &k, &alpha, a.d, &a.i, &a.j, a.desc, &beta, c.expected_d, &c.i, &c.j, c.desc);
+    pssyrk_(&uplo, &trans, &n, &k, &sa, a.s, &a.i, &a.j, a.desc, &sb, c.expected_s, &c.i, &c.j, c.desc);
+  }
+  const size_t c_d = c.elements * sizeof *c.d, c_s = c.elements * sizeof *c.s;
+  double *a_there = placed(a.d, a.elements * sizeof *a.d, place), *c_there = placed(c.d, c_d, place);
+  float *c_there_s = placed(c.s, c_s, place);
+  CHECK(davit_mpi_dsyrk(grid, uplo, trans, n, k, alpha, a_there, a.i, a.j, a.desc, beta, c_there, c.i, c.j,
+                        c.desc, options));
+  CHECK(davit_mpi_ssyrk(grid, uplo, trans, n, k, sa, a.s, a.i, a.j, a.desc, sb, c_there_s, c.i, c.j, c.desc,
                         options));
-  CHECK(davit_mpi_ssyrk(grid, uplo, trans, n, k, sa, a.s, a.i, a.j, a.desc, sb, c.s, c.i, c.j, c.desc,
-                        options));
+  fetch(a_there, a.elements * sizeof *a.d, a.d);
+  fetch(c_there, c_d, c.d);
+  fetch(c_there_s, c_s, c.s);
   compare(context, &c, uplo, bound, what);
   destroy(&a);
   destroy(&c);
@@ -367,6 +414,15 @@ static void test_unread(void) {
   CHECK(davit_mpi_dgemm(grid, 'N', 'T', N, N, N, 1, b, 1, 1, desc, b, 1, 1, desc, 0, c, 1, 1, desc, NULL));
   for (int i = 0; i < cols * N; i++)
     EXPECT(!isnan(b[i]) && !isnan(c[i]), "NaN at %d", i);
+  for (int k = 0; k <= N; k += N) {
+    for (int i = 0; i < cols * N; i++)
+      c[i] = NAN;
+    CHECK(davit_mpi_dsyrk(grid, 'U', 'N', N, k, 1, b, 1, 1, desc, 0, c, 1, 1, desc, NULL));
+    for (int i = 0; i < cols * N; i++) {
+      const int jl = i / N, j = (jl / 8 * ranks + col) * 8 + jl % 8;
+      EXPECT(!isnan(c[i]) == (i % N <= j), "syrk with k = %d: %g in row %d, column %d", k, c[i], i % N, j);
+    }
+  }
   EXPECT(davit_mpi_dgemm(grid, 'N', 'X', N, N, N, 1, b, 1, 1, desc, b, 1, 1, desc, 0, c, 1, 1, desc, NULL) ==
              DAVIT_INVALID_ARGUMENT,
          "transb X");

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A panel of the rows arrives; then what the process column has of it for the columns is sent. Both happen while the
+ * devices multiply with the panel before.
+ *
+ * Buffers change in turns: a process that sends of panel t has everything of panel t - 1, so all have begun to wait for
+ * that and have no use for panel t - 3. Three are shared on a machine; of those that MPI sends, two are enough. */
+#include "src/mpi/mirror.h"
+
+#include <davit/memory.h>
+#include <limits.h>
+#include <stdatomic.h>
+
+#include "src/base/arithmetic.h"
+#include "src/mpi/panel.h"
+#include "src/mpi/transport.h"
+
+enum { SHARED_BUFFERS = 3, DOWN = 0 /* the axis of a process column */ };
+
+/* The rows of A that belong to the rank's columns of C. */
+typedef struct mirror {
+  const davit_mpi_grid *grid;
+  dvt_deal rows, cols; /* of C */
+  davit_type type;
+  size_t bytes;
+  int64_t width, count; /* maximum number of inner indices; of rows */
+  dvt_run *runs;        /* all of them, in the order of columns */
+  int *owners;          /* of the runs, in the process column */
+  int64_t run_count;
+  dvt_run *own; /* what is sent: `first` counts rows of this process's matrix */
+  int64_t own_count;
+  int64_t *starts; /* of the matrices of the column's processes, in rows */
+  char *shared;    /* three buffers, or NULL */
+  int64_t posted;
+  char *buffer[2]; /* where MPI sends and receives, otherwise */
+  MPI_Request *requests;
+  int64_t request_count;
+} mirror;
+
+static bool is_sent(const mirror *m) {
+  return m->grid->size[DOWN] > 1 && m->count > 0; /* which is so for all of the process column */
+}
+
+static size_t buffer_bytes(const mirror *m) {
+  return (size_t)(m->count * m->width) * m->bytes;
+}
+
+/* How many columns of a matrix of all rows MPI counts. */
+static int64_t most_columns(const mirror *m) {
+  return dvt_at_least(INT_MAX / dvt_at_least(m->count, 1), 1);
+}
+
+/* ---- runs ---- */
+
+/* From position l of the columns on: rows that lie together in a panel of one process. */
+static dvt_run run_at(const mirror *m, int64_t l, int *owner) {
+  const int64_t j = dvt_deal_index(&m->cols, m->grid->at[1 - DOWN], l);
+  const int64_t end = dvt_at_most(dvt_deal_end(&m->cols, j), dvt_deal_end(&m->rows, j));
+  *owner = dvt_deal_owner(&m->rows, j);
+  return (dvt_run){.first = l, .cols = end - j, .row = dvt_deal_below(&m->rows, *owner, j)};
+}
+
+/* Adds it, or lengthens the one before, which must be of the same process. */
+static void append(dvt_run *runs, int64_t *count, bool same, const dvt_run *run) {
+  dvt_run *last = same && *count > 0 ? &runs[*count - 1] : NULL;
+  if (last && last->first + last->cols == run->first && last->row + last->cols == run->row)
+    last->cols += run->cols;
+  else
+    runs[(*count)++] = *run;
+}
+
+static void find_runs(mirror *m) {
+  const int me = m->grid->at[DOWN];
+  int owner, before = -1;
+  for (int64_t l = 0; l < m->count; before = owner) {
+    dvt_run run = run_at(m, l, &owner), own = run;
+    int64_t *sent = &m->starts[owner + 1]; /* the lengths, until all are known */
+    own.first = *sent;
+    if (owner == me)
+      append(m->own, &m->own_count, true, &own);
+    else
+      run.row = *sent; /* of what it sends */
+    append(m->runs, &m->run_count, owner == before, &run);
+    m->owners[m->run_count - 1] = owner;
+    *sent += run.cols;
+    l += run.cols;
+  }
+  for (int p = 0; p < m->grid->size[DOWN]; p++)
+    m->starts[p + 1] += m->starts[p];
+}
+
+static int64_t count_runs(const mirror *m) {
+  int64_t count = 0;
+  int owner;
+  for (int64_t l = 0; l < m->count; l += run_at(m, l, &owner).cols)
+    count++;
+  return count;
+}
+
+/* ---- memory ---- */
+
+static davit_status allocate(mirror *m, int place) {
+  const int64_t runs = dvt_at_least(count_runs(m), 1), processes = m->grid->size[DOWN];
+  const int64_t requests = processes * (m->width / most_columns(m) + 1);
+  void *memory = NULL;
+  DVT_TRY(davit_malloc((size_t)runs * sizeof *m->runs, DAVIT_PAGEABLE, &memory));
+  m->runs = memory;
+  DVT_TRY(davit_malloc((size_t)runs * sizeof *m->own, DAVIT_PAGEABLE, &memory));
+  m->own = memory;
+  DVT_TRY(davit_malloc((size_t)runs * sizeof *m->owners, DAVIT_PAGEABLE, &memory));
+  m->owners = memory;
+  DVT_TRY(davit_malloc((size_t)(processes + 1) * sizeof *m->starts, DAVIT_PAGEABLE, &memory));
+  m->starts = memory;
+  for (int p = 0; p <= processes; p++)
+    m->starts[p] = 0;
+  DVT_TRY(davit_malloc((size_t)requests * sizeof *m->requests, DAVIT_PAGEABLE, &memory));
+  m->requests = memory;
+  for (int turn = 0; turn < 2 && is_sent(m) && !m->shared; turn++) {
+    DVT_TRY(davit_malloc(buffer_bytes(m), place, &memory));
+    m->buffer[turn] = memory;
+  }
+  find_runs(m);
+  return DAVIT_SUCCESS;
+}
+
+/* Collective, whatever `failure` gets. */
+static davit_status open(mirror *m, davit_mpi_grid *grid, const dvt_view *c, int64_t width, int place,
+                         dvt_error *failure) {
+  *m = (mirror){.grid = grid,
+                .rows = c->deal[0],
+                .cols = c->deal[1],
+                .type = c->type,
+                .bytes = davit_type_bytes(c->type),
+                .width = width,
+                .count = dvt_grid_local(grid, c, 1)};
+  if (is_sent(m)) {
+    int willing = dvt_transport_shares() && place == DAVIT_PINNED, all;
+    DVT_TRY_MPI(MPI_Allreduce(&willing, &all, 1, MPI_INT, MPI_LAND, grid->line[DOWN]));
+    if (all)
+      DVT_TRY(dvt_shared_open(grid->line[DOWN], SHARED_BUFFERS * buffer_bytes(m), &grid->shared[DOWN]));
+    m->shared = all ? grid->shared[DOWN].memory : NULL;
+  }
+  dvt_error_keep(failure, allocate(m, place));
+  return DAVIT_SUCCESS;
+}
+
+static void close(mirror *m) {
+  davit_free(m->runs);
+  davit_free(m->own);
+  davit_free(m->owners);
+  davit_free(m->starts);
+  davit_free(m->requests);
+  davit_free(m->buffer[0]);
+  davit_free(m->buffer[1]);
+}
+
+/* ---- panels ---- */
+
+static davit_status pack(const mirror *m, const dvt_panel *left, int64_t inner, int64_t ld, char *to) {
+  for (int64_t i = 0; i < m->own_count; i++) {
+    const dvt_run *run = &m->own[i];
+    DVT_TRY(davit_copy_2d(run->cols, inner, m->bytes, left->data + (size_t)run->row * m->bytes, left->ld,
+                          to + (size_t)run->first * m->bytes, ld));
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* The matrix of process `p`, with a row for each that it has. */
+static davit_status send(mirror *m, int p, int64_t inner, int64_t rows, char *matrix) {
+  const int64_t most = most_columns(m);
+  for (int64_t j = 0; j < inner && !m->shared; j += most)
+    DVT_TRY_MPI(MPI_Ibcast(matrix + (size_t)(j * rows) * m->bytes, (int)(rows * dvt_at_most(inner - j, most)),
+                           dvt_grid_type(m->type), p, m->grid->line[DOWN], &m->requests[m->request_count++]));
+  return DAVIT_SUCCESS;
+}
+
+/* Begins to send what the processes have of the panel, which has arrived. */
+static davit_status post(mirror *m, int turn, const dvt_panel *left, int64_t inner, dvt_error *failure) {
+  m->request_count = 0;
+  if (!is_sent(m))
+    return DAVIT_SUCCESS;
+  char *buffer =
+      m->shared ? m->shared + (size_t)(m->posted++ % SHARED_BUFFERS) * buffer_bytes(m) : m->buffer[turn];
+  for (int p = 0; p < m->grid->size[DOWN]; p++) {
+    const int64_t rows = m->starts[p + 1] - m->starts[p];
+    char *matrix = buffer + (size_t)(m->starts[p] * inner) * m->bytes;
+    if (rows == 0)
+      continue;
+    if (p == m->grid->at[DOWN])
+      dvt_error_keep(failure, pack(m, left, inner, rows, matrix));
+    DVT_TRY(send(m, p, inner, rows, matrix));
+  }
+  for (int64_t i = 0; i < m->run_count; i++) {
+    const int p = m->owners[i];
+    if (p == m->grid->at[DOWN])
+      continue;
+    m->runs[i].data = buffer + (size_t)(m->starts[p] * inner) * m->bytes;
+    m->runs[i].ld = m->starts[p + 1] - m->starts[p];
+  }
+  if (!m->shared)
+    return DAVIT_SUCCESS;
+  atomic_thread_fence(memory_order_seq_cst);
+  return dvt_mpi_status(MPI_Ibarrier(m->grid->line[DOWN], &m->requests[m->request_count++]));
+}
+
+static davit_status arrive(mirror *m) {
+  const davit_status status =
+      dvt_mpi_status(MPI_Waitall((int)m->request_count, m->requests, MPI_STATUSES_IGNORE));
+  atomic_thread_fence(memory_order_seq_cst);
+  return status;
+}
+
+/* ---- the product ---- */
+
+typedef struct product {
+  dvt_strips *strips;
+  dvt_panel left;
+  mirror right;
+  int64_t k;
+  dvt_error *failure;
+} product;
+
+static int64_t inner_at(const product *p, int64_t begin) {
+  return dvt_at_most(p->strips->width, p->k - begin);
+}
+
+static davit_status fetch(product *p, int turn, int64_t begin) {
+  const int64_t inner = inner_at(p, begin);
+  DVT_TRY(dvt_panel_post(&p->left, turn, begin, begin + inner, 0, p->left.outer, p->failure));
+  DVT_TRY(dvt_panel_arrive(&p->left));
+  return post(&p->right, turn, &p->left, inner, p->failure);
+}
+
+static davit_status run(product *p, double alpha, double beta) {
+  int turn = 0;
+  DVT_TRY(fetch(p, turn, 0));
+  for (int64_t begin = 0, next; begin < p->k; begin = next, turn = 1 - turn) {
+    const int64_t inner = inner_at(p, begin);
+    next = begin + inner;
+    DVT_TRY(arrive(&p->right));
+    dvt_error_keep(p->failure,
+                   dvt_strips_bring(p->strips, turn, p->left.data, p->left.outer, inner, p->left.ld));
+    dvt_error_keep(p->failure, dvt_strips_update(p->strips, turn, inner, alpha, p->right.run_count,
+                                                 p->right.runs, begin == 0 ? beta : 1));
+    dvt_error_keep(p->failure, dvt_strips_wait(p->strips, 1 - turn));
+    if (next < p->k)
+      DVT_TRY(fetch(p, 1 - turn, next));
+  }
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
+                                   const dvt_view *c, double alpha, double beta, dvt_error *failure) {
+  product p = {.strips = strips, .k = left->deal[1].n, .failure = failure};
+  davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, strips->panel_place, failure);
+  if (status == DAVIT_SUCCESS)
+    status = open(&p.right, grid, c, strips->width, strips->panel_place, failure);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
+  if (status == DAVIT_SUCCESS)
+    status = run(&p, alpha, beta);
+  dvt_error_keep(failure, dvt_strips_wait(strips, 0));
+  dvt_error_keep(failure, dvt_strips_wait(strips, 1));
+  dvt_panel_close(&p.left);
+  close(&p.right);
+  return status;
+}
