@@ -6,7 +6,7 @@
 
 `davit_x(a, b)` in the page is a function with these arguments; `davit_queue_x` alone has those of `davit_x` after the
 queue; P stands for d, s, z and c, R for d and s, Z for z and c. Checks rule 1 as well: options come last, and options
-structs end in reserved words. And tests/test_interface.c tries every function of libdavit with extreme arguments.
+structs end in reserved words. And tests/interface_calls.c has every function of libdavit.
 """
 import re
 import sys
@@ -49,8 +49,8 @@ def listed(page):
 
 
 def tried(root):
-    """The functions that tests/test_interface.c calls with extreme arguments."""
-    text = (root / "tests/test_interface.c").read_text()
+    """The functions that tests/interface_calls.c has, for tests of their rules."""
+    text = (root / "tests/interface_calls.c").read_text()
     names = set(re.findall(r"^(?:ROW|CALL|TEXT)\((davit_\w+)", text, flags=re.M))
     for create, destroy in re.findall(r"^MADE\(\w+, (\w+), (\w+)", text, flags=re.M):
         names |= {create, destroy}
@@ -74,7 +74,7 @@ def main():
               for name in sorted(functions.keys() & page.keys()) if functions[name] != page[name]]
     wrong += [f"{name}: options are not the last argument" for name, arguments in functions.items()
               if "options" in arguments[:-1]]
-    wrong += [f"tests/test_interface.c does not try {name}" for name in sorted(functions.keys() - tried(root))
+    wrong += [f"tests/interface_calls.c does not try {name}" for name in sorted(functions.keys() - tried(root))
               if not name.startswith("davit_mpi_")]  # tests/mpi does
     for name, body in structs.items():
         members = [line for line in body.split(";") if line.strip()]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the pages are complete: docs/README.md names every page, docs/errors.md every status, and README.md and
-the study's pages have the tables of the newest results.
+"""Checks that the pages are complete: docs/README.md names every page, and for every public header a page and tests
+that speak of what it declares; docs/errors.md every status; and README.md and the study's pages have the tables of the
+newest results.
 
     tests/docs/pages.py      (ctest runs it as `pages`)
 """
@@ -23,6 +24,32 @@ def check_index():
     index = (ROOT / "docs/README.md").read_text()
     for page in sorted((ROOT / "docs").glob("*.md")):
         expect(page.name == "README.md" or f"({page.name}" in index, f"docs/README.md does not name {page.name}")
+
+
+def declared(header):
+    """The names that a header declares."""
+    text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)
+    names = re.findall(r"\b(davit_\w+)\(", text) + re.findall(r"\}? ?(davit_\w+);", text)
+    return set(names + re.findall(r"^#define (DAVIT_\w+)", text, re.M)) - {header.stem.upper()}
+
+
+def check_headers():
+    """A row for each header, whose files are there. The page, and one of the tests, has one of its names or its own."""
+    index = (ROOT / "docs/README.md").read_text()
+    rows = {name: (pages, tests) for name, pages, tests in
+            re.findall(r"^\| `<([\w/]+\.h)>` \| (.*?) \| (.*?) \|$", index, re.M)}
+    headers = {str(path.relative_to(ROOT / "include")): path for path in (ROOT / "include").rglob("*.h")}
+    for name in sorted(headers.keys() ^ rows.keys()):
+        expect(False, f"docs/README.md has no row for <{name}>" if name in headers else
+               f"docs/README.md: there is no header <{name}>")
+    for name in sorted(headers.keys() & rows.keys()):
+        names = "|".join(sorted(declared(headers[name])) + [re.escape(f"<{name}>")])
+        for folder, files in (("docs", re.findall(r"\]\(([\w.]+)\)", rows[name][0])),
+                              ("tests", re.findall(r"`(.*?)`", rows[name][1]))):
+            there = [path for path in (ROOT / folder / file for file in files) if path.is_file()]
+            expect(len(there) == len(files), f"docs/README.md: not all of {', '.join(files)} are in {folder}")
+            expect(any(re.search(rf"(?<!\w)({names})(?!\w)", path.read_text()) for path in there),
+                   f"docs/README.md: {', '.join(files) or 'nothing'} in {folder} has nothing of <{name}>")
 
 
 def check_statuses():
@@ -49,6 +76,7 @@ def check_figures():
 
 
 check_index()
+check_headers()
 check_statuses()
 check_points()
 check_figures()

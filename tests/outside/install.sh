@@ -6,8 +6,8 @@
 # By find_package() with the system's compiler and with the Clang that built davit, and by pkg-config; shared and
 # static; without and with target regions, or an operator, of the program's own; by a C++ program, where there is a
 # compiler; libdavit_mpi by a program on one rank and on two, where the build has it. Each program is run. Then what
-# cannot work has to be refused with a sentence: davit::offload and <davit/define_monoid.h> without Clang, davit as a
-# part of a project of GCC.
+# cannot work has to be refused with a sentence: davit::offload without Clang or with another one than built davit, and
+# <davit/define_monoid.h> without Clang. Outside projects are built with the generator that built davit.
 # shellcheck disable=SC2046 # pkg-config prints words
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
@@ -21,6 +21,11 @@ work=$build/outside
 prefix=$work/prefix
 rm -rf "$work"
 mkdir -p "$work"
+
+from_cache() { # NAME
+  sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+generator=(-G "$(from_cache CMAKE_GENERATOR)" -DCMAKE_MAKE_PROGRAM="$(from_cache CMAKE_MAKE_PROGRAM)")
 
 "$cmake" --install "$build" --prefix "$prefix" >"$work/install.log"
 
@@ -38,7 +43,7 @@ run_ranks() {
 configure() { # FOLDER COMPILER OPTION...
   local folder=$work/$1 compiler=$2
   shift 2
-  "$cmake" -S "$source" -B "$folder" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" "$@" \
+  "$cmake" "${generator[@]}" -S "$source" -B "$folder" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" "$@" \
     >"$folder.log" 2>&1
 }
 
@@ -69,13 +74,20 @@ by_find_package cc "$cc" shared static
 by_find_package clang "$clang" shared static own_regions own_monoid
 mpi=
 if [ -e "$build/lib/libdavit_mpi.so" ]; then
-  mpi=$(sed -n 's/^DAVIT_MPIRUN:[A-Z]*=//p' "$build/CMakeCache.txt")
+  mpi=$(from_cache DAVIT_MPIRUN)
+  mpi=${mpi:-$(from_cache MPIEXEC_EXECUTABLE)} # of a build without tests
   options=(-DDAVIT_COMPONENTS=mpi)
   by_find_package mpi "$cc" ranks
   run_ranks "find_package, $cc" "$work/mpi/ranks"
 fi
-configure required "$clang" -DDAVIT_COMPONENTS=offload
-configure part "$clang" -DDAVIT_SOURCE="$source/../.." -DDAVIT_CUDA=OFF || { cat "$work/part.log"; exit 1; }
+configure required "$clang" -DDAVIT_COMPONENTS=offload || { cat "$work/required.log"; exit 1; }
+# A Clang that says it is an older one.
+version=$("$clang" -dumpversion | cut -d. -f1)
+printf '#!/bin/sh\nexec "%s" -Wno-builtin-macro-redefined -D__clang_major__=%d "$@"\n' "$(command -v "$clang")" \
+  $((version - 1)) >"$work/other-clang"
+chmod +x "$work/other-clang"
+refused other.log "davit::offload and davit::monoid need Clang $version, which built davit" \
+  configure other "$work/other-clang" -DDAVIT_COMPONENTS=offload
 compile() { # LOG COMPILER OPTION...
   local log=$work/$1
   shift
@@ -85,7 +97,6 @@ refused plain.log "needs Clang and its OpenMP target regions" compile plain.log 
 if ! "$cc" --version | grep -q clang; then
   refused gcc.log "needs Clang and its OpenMP target regions" compile gcc.log "$cc" -fopenmp
   refused offload.log "davit::offload and davit::monoid need Clang" configure offload "$cc" -DDAVIT_COMPONENTS=offload
-  refused part_cc.log "davit cannot be built with" configure part_cc "$cc" -DDAVIT_SOURCE="$source/../.."
 fi
 
 command -v pkg-config >/dev/null || { echo "pkg-config is missing (Debian: pkg-config)" >&2; exit 1; }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules that every public function keeps (docs/interface.md): extreme arguments are refused or harmless,
- * with a status and a sentence; options are NULL or {0} for the defaults; their reserved words are 0; queue
- * forms take no devices; where memory, a thread or a device fails, the call says so, and the next one works.
- *
- * A row is one call with valid arguments, each given by a letter. The n-th argument of a call that is tried
- * takes an extreme value in place of its own. */
-#include "tests/elements.h"
+/* One row for each function, with valid arguments; and the extreme values of each kind of argument. */
+#include "tests/interface.h"
 #include "tests/prototypes.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -44,7 +38,7 @@ static struct arena {
   } out;
 } a, before;
 
-static davit_queue *queue;
+davit_queue *calls_queue;
 static davit_event *event;
 static davit_timer *timer;
 static davit_align_database *database;
@@ -75,31 +69,25 @@ static void fill_arena(void) {
 
 /* ---- arguments ---- */
 
-/* The argument that takes its `extreme`-th extreme value (-1: none); how many arguments the call had so far,
- * how many extremes that argument has, and from which on they must be refused. */
-static int mutated, extreme, position, extremes, refused_from;
-
 /* Each of these is the valid value, or an extreme one where it is this argument's turn: `harmless` values,
- * which may be valid as well, and then such as must be refused. `value` becomes the extreme one as a sentence
- * has it, or stays empty where the sentence need not have it. */
-static char value[64];
+ * which may be valid as well, and then such as must be refused. */
 #define ARGUMENT(name, T, harmless, format, ...)                                                             \
   static T name(T valid) {                                                                                   \
     static T const values[] = {__VA_ARGS__};                                                                 \
-    if (position++ != mutated)                                                                               \
+    if (now.position++ != now.argument)                                                                      \
       return valid;                                                                                          \
-    extremes = COUNT(values);                                                                                \
-    refused_from = harmless;                                                                                 \
-    snprintf(value, sizeof value, format, values[extreme]);                                                  \
-    return values[extreme];                                                                                  \
+    now.extremes = COUNT(values);                                                                            \
+    now.refused_from = harmless;                                                                             \
+    snprintf(now.value, sizeof now.value, format, values[now.extreme]);                                      \
+    return values[now.extreme];                                                                              \
   }
 #define POINTER(name, T, harmless)                                                                           \
   static T name(T valid) {                                                                                   \
-    if (position++ != mutated)                                                                               \
+    if (now.position++ != now.argument)                                                                      \
       return valid;                                                                                          \
-    extremes = 1;                                                                                            \
-    refused_from = harmless;                                                                                 \
-    strcpy(value, "NULL");                                                                                   \
+    now.extremes = 1;                                                                                        \
+    now.refused_from = harmless;                                                                             \
+    strcpy(now.value, "NULL");                                                                               \
     return NULL;                                                                                             \
   }
 #define I64 "%" PRId64
@@ -120,37 +108,10 @@ POINTER(P, void *, 1)
 POINTER(F, davit_host_function, 0)
 POINTER(G, davit_region, 0)
 POINTER(E, davit_nowait_region, 0)
-#define Q P(queue)
+#define Q P(calls_queue)
 #define TYPE ((davit_type)I(DAVIT_FLOAT))
 #define OP ((davit_operator)I(DAVIT_SUM))
 #define KIND ((davit_scan_kind)I(DAVIT_SCAN_INCLUSIVE))
-
-/* ---- options ---- */
-
-typedef enum options_choice { OPTIONS_NULL, OPTIONS_ZERO, OPTIONS_RESERVED, OPTIONS_DEVICES } options_choice;
-static options_choice options_mode;
-static int reserved_word;
-
-/* Where an options struct has its members; device_count 0: it has no devices. */
-typedef struct layout {
-  size_t reserved, devices, device_count;
-  int words;
-} layout;
-static layout seen; /* that of the last call; words 0: it has no options */
-
-static const void *options_of(layout of) {
-  static _Alignas(16) char memory[512];
-  static const int host = DAVIT_HOST;
-  seen = of;
-  memset(memory, 0, sizeof memory);
-  if (options_mode == OPTIONS_RESERVED)
-    ((uint64_t *)(void *)(memory + of.reserved))[reserved_word] = 7;
-  if (options_mode == OPTIONS_DEVICES && of.device_count > 0) {
-    *(const int **)(void *)(memory + of.devices) = &host;
-    *(int *)(void *)(memory + of.device_count) = 1;
-  }
-  return options_mode == OPTIONS_NULL ? NULL : memory;
-}
 
 #define WORDS(T) COUNT(((T *)NULL)->reserved)
 #define O(T)                                                                                                 \
@@ -158,17 +119,6 @@ static const void *options_of(layout of) {
 #define O_ALONE(T) options_of((layout){offsetof(T, reserved), 0, 0, WORDS(T)})
 
 /* ---- the table ---- */
-
-typedef struct row {
-  const char *name;
-  davit_status (*call)(void);
-} row;
-static row rows[320];
-static int row_count;
-
-static void add_row(const char *name, davit_status (*call)(void)) {
-  rows[row_count++] = (row){name, call};
-}
 
 /* Defines a row; a row of one call; of a call and its queue form; of a function that returns a text. */
 #define ROW(name)                                                                                            \
@@ -254,7 +204,7 @@ ROW(davit_free) {
   void *made = NULL;
   DVT_TRY(davit_malloc(8, DAVIT_PAGEABLE, &made));
   const davit_status status = davit_free(P(made));
-  CHECK(mutated == 0 ? davit_free(made) : status);
+  CHECK(now.argument == 0 ? davit_free(made) : status);
   return status;
 }
 
@@ -296,8 +246,8 @@ CALL(davit_event_record, P(event), Q)
 CALL(davit_event_query, P(event), P(&a.out))
 CALL(davit_event_synchronize, P(event))
 ROW(davit_event_check) {
-  DVT_TRY(davit_event_record(event, queue));
-  DVT_TRY(davit_queue_synchronize(queue));
+  DVT_TRY(davit_event_record(event, calls_queue));
+  DVT_TRY(davit_queue_synchronize(calls_queue));
   return davit_event_check(P(event));
 }
 
@@ -307,14 +257,14 @@ MADE(davit_timer, davit_timer_create, davit_timer_destroy, P(&made))
 CALL(davit_timer_start, P(timer), Q)
 CALL(davit_timer_stop, P(timer), Q)
 ROW(davit_timer_elapsed) {
-  DVT_TRY(davit_timer_start(timer, queue));
-  DVT_TRY(davit_timer_stop(timer, queue));
+  DVT_TRY(davit_timer_start(timer, calls_queue));
+  DVT_TRY(davit_timer_stop(timer, calls_queue));
   return davit_timer_elapsed(P(timer), P(a.y));
 }
 
 static davit_status trace(const char *path, const char *given) {
   DVT_TRY(davit_trace_start(given));
-  davit_queue_host_function(queue, nothing, NULL);
+  davit_queue_host_function(calls_queue, nothing, NULL);
   const davit_status status = davit_trace_stop();
   unlink(path);
   return status;
@@ -469,30 +419,13 @@ CALL(davit_tuning_path, I(8), P(a.text))
 CALL(davit_tuning_warning, I(8), P(a.text))
 CALL(davit_finalize)
 
-/* ---- names of arguments ---- */
+/* ---- what the calls work on ---- */
 
-/* A sentence names the refused argument with its value, as in "m is -1", or says "device 77" of one that this
- * machine has not. That of davit_scan_flags() may be about an element. */
-static void expect_named(const row *r, int argument, davit_status status) {
-  char words[160], device[80];
-  for (char *c = value; *c; c++) /* a sentence has '?' for what cannot be printed */
-    if (!isprint((unsigned char)*c))
-      *c = 0;
-  snprintf(words, sizeof words, "%s is %s", argument_name(r->name, argument), value);
-  snprintf(device, sizeof device, "device %s", value);
-  const bool refused = *value && (status == DAVIT_INVALID_ARGUMENT || status == DAVIT_UNKNOWN_DEVICE);
-  const bool unknown = status == DAVIT_UNKNOWN_DEVICE && strstr(davit_last_error(), device);
-  if (refused && !unknown && !strstr(r->name, "scan_flags") && !strstr(davit_last_error(), words))
-    fail_msg("%s: \"%s\" does not say \"%s\"", r->name, davit_last_error(), words);
-}
-
-/* ---- the rules ---- */
-
-static int open_all(void **state) {
+int open_calls(void **state) {
   (void)state;
   read_prototypes(DAVIT_HEADERS);
   fill_arena();
-  queue = new_queue(DAVIT_HOST, 1);
+  calls_queue = new_queue(DAVIT_HOST, 1);
   CHECK(davit_event_create(&event));
   CHECK(davit_timer_create(&timer));
   CHECK(davit_monoid_builtin(DAVIT_SUM, DAVIT_FLOAT, &sum));
@@ -504,200 +437,30 @@ static int open_all(void **state) {
   return 0;
 }
 
-static int close_all(void **state) {
+int close_calls(void **state) {
   CHECK(davit_align_database_destroy(database));
   CHECK(davit_detector_destroy(detector));
-  CHECK(davit_queue_destroy(queue));
+  CHECK(davit_queue_destroy(calls_queue));
   CHECK(davit_event_destroy(event));
   CHECK(davit_timer_destroy(timer));
   return finalize(state);
 }
 
-/* Makes the call with fresh memory, in which a call that fails writes nothing. */
-static davit_status perform(const row *r, int argument, int which) {
+void fill_memory(void) {
   fill_arena();
   before = a;
-  mutated = argument;
-  extreme = which;
-  position = extremes = 0;
-  refused_from = INT_MAX;
-  seen.words = 0;
-  dvt_error_clear();
-  const davit_status status = r->call();
-  if (status != DAVIT_SUCCESS) {
-    if (!*davit_last_error() || memcmp(&a, &before, sizeof a) != 0)
-      fail_msg("%s, argument %d, extreme %d: \"%s\", memory %s", r->name, argument, which, davit_last_error(),
-               memcmp(&a, &before, sizeof a) ? "written" : "as it was");
-  }
-  davit_queue_synchronize(queue); /* work may fail */
-  CHECK(davit_device_select(device_count() > 0 ? 0 : DAVIT_HOST));
-  return status;
 }
 
-static bool is_queue_form(const row *r) {
-  return strncmp(r->name, "davit_queue_", 12) == 0;
+bool memory_is_filled(void) {
+  return memcmp(&a, &before, sizeof a) == 0;
 }
 
-/* ---- failures ---- */
+static struct arena remembered;
 
-static void judge(const row *r, int kind, int n, davit_status status, davit_status usual) {
-  if (status != usual && (!*davit_last_error() || !may_fail_so((dvt_injection)kind, status)))
-    fail_msg("%s: injection %d, passage %d: %s: \"%s\"", r->name, kind, n, davit_status_string(status),
-             davit_last_error());
+void remember_results(void) {
+  remembered = a;
 }
 
-/* The n-th passage fails in a call of a library that has just been started, so its pools are empty. The call,
- * or its queue, says so, or the call does without; the next call does what it would have done. */
-static bool fail_row(const row *r, int kind, int n, davit_status usual, const struct arena *right) {
-  bool armed = false;
-  close_all(NULL);
-  open_all(NULL);
-  mutated = -1;
-  seen.words = 0;
-  dvt_error_clear();
-  dvt_inject((dvt_injection)kind, n);
-  const davit_status status = r->call();
-  judge(r, kind, n, status, usual);
-  dvt_error_clear();
-  const davit_status later = davit_queue_synchronize(queue);
-  judge(r, kind, n, later, DAVIT_SUCCESS);
-  if (status == DAVIT_SUCCESS && later == DAVIT_SUCCESS && seen.words > 0 && memcmp(&a, right, sizeof a) != 0)
-    fail_msg("%s: injection %d, passage %d: success with other results", r->name, kind, n);
-  for (int i = 0; i < n && !armed; i++)
-    armed = dvt_injected((dvt_injection)kind);
-  dvt_inject((dvt_injection)kind, 0);
-  const davit_status again = perform(r, -1, 0);
-  if (again != usual)
-    fail_msg("%s: injection %d, passage %d: afterwards \"%s\"", r->name, kind, n, davit_last_error());
-  return !armed;
-}
-
-/* Every passage of every function fails: a status and a sentence, and nothing leaks. The first case, because
- * a nowait region keeps the threads that there are for ever. */
-CASE(test_failures) {
-  int failures[DVT_INJECTIONS] = {0};
-  options_mode = OPTIONS_NULL;
-  for (const row *r = rows; r < rows + row_count; r++) {
-    static struct arena right;
-    if (!strcmp(r->name, "davit_level3_measure")) /* measures for seconds at each passage */
-      continue;
-    const davit_status usual = perform(r, -1, 0);
-    right = a;
-    for (int kind = 0; kind < DVT_INJECTIONS; kind++)
-      for (int n = 1; kind != DVT_INJECT_UNPACK && fail_row(r, kind, n, usual, &right); n++)
-        failures[kind]++;
-  }
-  for (int kind = 0; kind < DVT_INJECTIONS; kind++) {
-    print_message("injection %d: %d failures\n", kind, failures[kind]);
-    assert_true(failures[kind] > 0 || kind == DVT_INJECT_UNPACK); /* once in the life of a process */
-  }
-}
-
-/* Each argument of each function at its extremes: nothing crashes, and what fails says why. */
-CASE(test_extreme_arguments) {
-  for (int mode = OPTIONS_NULL; mode <= OPTIONS_ZERO; mode++)
-    for (const row *r = rows; r < rows + row_count; r++) {
-      options_mode = (options_choice)mode;
-      if (perform(r, -1, 0) != DAVIT_SUCCESS && !strstr(r->name, "tuning") &&
-          !strstr(r->name, "card_describe") && !strstr(r->name, "finalize"))
-        fail_msg("%s: %s", r->name, davit_last_error());
-      const int arguments = position;
-      for (int argument = 0; argument < arguments; argument++) {
-        int count = 1;
-        for (int which = 0; which < count; which++) {
-          if (which && left_out())
-            continue;
-          const davit_status status = perform(r, argument, which);
-          if (status == DAVIT_SUCCESS && which >= refused_from)
-            fail_msg("%s: argument %d takes extreme %d", r->name, argument, which);
-          if (status != DAVIT_SUCCESS)
-            expect_named(r, argument, status);
-          count = extremes;
-        }
-      }
-    }
-}
-
-/* Reserved words are 0. */
-CASE(test_reserved_words) {
-  int words = 0;
-  options_mode = OPTIONS_RESERVED;
-  for (const row *r = rows; r < rows + row_count; r++) {
-    reserved_word = 0;
-    do {
-      char sentence[64];
-      const davit_status status = perform(r, -1, 0);
-      if (seen.words == 0)
-        break;
-      snprintf(sentence, sizeof sentence, "options->reserved[%d] is 7", reserved_word);
-      if (status != DAVIT_INVALID_ARGUMENT || !strstr(davit_last_error(), sentence))
-        fail_msg("%s: \"%s\"", r->name, davit_last_error());
-      words++;
-    } while (++reserved_word < seen.words);
-  }
-  assert_true(words > 100);
-}
-
-/* The same for structs that are arguments. */
-CASE(test_reserved_words_of_arguments) {
-  for (int k = 0; k < 4; k++) {
-    char words[64];
-    int32_t scores[2];
-    snprintf(words, sizeof words, "scoring->reserved[%d] is 1", k);
-    scoring.reserved[k] = 1;
-    REFUSED(davit_align_scores(database, &scoring, 4, a.symbols, scores), words);
-    scoring.reserved[k] = 0;
-    snprintf(words, sizeof words, "card->reserved[%d] is 1", k);
-    card.reserved[k] = 1;
-    REFUSED(davit_occupancy(&card, &block, &(davit_occupancy_result){0}, NULL), words);
-    card.reserved[k] = 0;
-  }
-}
-
-/* A queue has its device. */
-CASE(test_queue_forms_take_no_devices) {
-  int forms = 0;
-  options_mode = OPTIONS_DEVICES;
-  for (const row *r = rows; r < rows + row_count; r++) {
-    const davit_status status = perform(r, -1, 0);
-    if (seen.words == 0 || seen.device_count == 0)
-      continue;
-    if (is_queue_form(r) &&
-        (status != DAVIT_INVALID_ARGUMENT || !strstr(davit_last_error(), "options->devices")))
-      fail_msg("%s: \"%s\"", r->name, davit_last_error());
-    if (!is_queue_form(r) && status != DAVIT_SUCCESS)
-      fail_msg("%s on the host: \"%s\"", r->name, davit_last_error());
-    forms += is_queue_form(r);
-  }
-  assert_int_equal(forms, 67);
-}
-
-/* Offsets that are no sequences, with and without symbols. */
-CASE(test_offsets_of_sequences) {
-  static const int64_t wrong[][3] = {
-      {0, 2, 0}, {2, 0, 0}, {-1, 0, 0}, {0, INT64_MAX, 0}, {INT64_MIN, INT64_MAX, 0}, {0, 0, INT64_MAX}};
-  for (int i = 0; i < COUNT(wrong); i++)
-    for (int symbols = 0; symbols < 2; symbols++) {
-      const davit_align_sequences bad = {2, wrong[i], symbols ? a.symbols : NULL};
-      davit_align_database *made = NULL;
-      REFUSED(davit_align_database_create(&bad, 2, &made, NULL), "targets->");
-      assert_null(made);
-    }
-}
-
-/* {0} is the default. */
-CASE(test_default_options) {
-  for (const row *r = rows; r < rows + row_count; r++) {
-    static struct arena by_null;
-    options_mode = OPTIONS_NULL;
-    const davit_status status = perform(r, -1, 0);
-    by_null = a;
-    options_mode = OPTIONS_ZERO;
-    if (perform(r, -1, 0) != status || (seen.words > 0 && memcmp(&a, &by_null, sizeof a) != 0))
-      fail_msg("%s: {0} and NULL differ", r->name);
-  }
-}
-
-int main(void) {
-  return run_cases(open_all, close_all);
+bool results_are_as_remembered(void) {
+  return memcmp(&a, &remembered, sizeof a) == 0;
 }
