@@ -108,6 +108,22 @@ CASE(test_same_bits_everywhere) {
         }
 }
 
+/* Every variant of the CPU's code gives the model's bits, whether it takes the array to lie in the caches or not. */
+CASE(test_variants) {
+  enum { ELEMENTS = 5 * 32768 + 12345 };
+  EACH_CPU(variant)
+    EACH_REAL(type)
+      for (int far = 0; far < 2; far++) {
+        job j = reduction_of(DAVIT_SUM, type, ELEMENTS, rough_data(DAVIT_SUM, type, ELEMENTS, 3));
+        double should[1], result[1];
+        model(type, j.n, j.x, should);
+        dvt_cpu_cache_assume(far ? 1 << 16 : 1 << 30);
+        on_queue(&j, DAVIT_HOST, DAVIT_PAGEABLE, result);
+        same_bits_or_nan(&j, result, should, far ? "far" : "near", 0);
+      }
+  dvt_cpu_cache_assume(0);
+}
+
 /* Beyond two pieces of 32 MiB. */
 CASE(test_many_pieces) {
   static const int64_t pieces[] = {[DAVIT_FLOAT] = 8 << 20, [DAVIT_DOUBLE] = 4 << 20};
