@@ -9,6 +9,7 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/check.h"
+#include "src/base/ending.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/place.h"
 
@@ -23,11 +24,15 @@ enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static davit_status fit_on_stream(int which, int device, dvt_kernel_fit *fit) {
   dvt_stream *stream;
+  dvt_ending_enter();
   const int current = dvt_cuda_current();
-  DVT_TRY(dvt_stream_acquire(device, &stream));
-  const davit_status status = kernels[which].fit(device, stream, fit);
-  dvt_stream_release(stream);
+  davit_status status = dvt_stream_acquire(device, &stream);
+  if (status == DAVIT_SUCCESS) {
+    status = kernels[which].fit(device, stream, fit);
+    dvt_stream_release(stream);
+  }
   dvt_cuda_restore(current);
+  dvt_ending_leave();
   return status;
 }
 

@@ -149,6 +149,25 @@ static bool changes_cuda(void) {
   return backend && !strcmp(backend, "cuda");
 }
 
+static void reduce_scan_and_time(davit_queue *queue, int device, double *numbers) {
+  double sum, ms;
+  davit_event_state state;
+  davit_event *event = new_event();
+  davit_timer *timer;
+  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, 1000, numbers, &sum, ON(davit_reduce_options, &device, 1)));
+  CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, 1000, numbers, numbers,
+                   ON(davit_scan_options, &device, 1)));
+  CHECK(davit_timer_create(&timer));
+  CHECK(davit_timer_start(timer, queue));
+  CHECK(davit_queue_reduce(queue, DAVIT_SUM, DAVIT_DOUBLE, 1000, numbers, &sum, NULL));
+  CHECK(davit_timer_stop(timer, queue));
+  CHECK(davit_event_record(event, queue));
+  CHECK(davit_event_query(event, &state));
+  CHECK(davit_event_synchronize(event));
+  CHECK(davit_timer_elapsed(timer, &ms));
+  CHECK(davit_timer_destroy(timer));
+}
+
 /* Neither queues nor memory nor copies nor waiting change the caller's choice, davit's, OpenMP's or CUDA's.
  */
 CASE(test_work_leaves_the_choice_alone) {
@@ -168,6 +187,7 @@ CASE(test_work_leaves_the_choice_alone) {
     CHECK(davit_dgemm('N', 'N', 8, 8, 8, 1, memory, 8, memory + 64, 8, 0, memory + 128, 8,
                       &(davit_level3_options){.devices = &devices[i], .device_count = 1}));
     unsetenv("DAVIT_BLAS");
+    reduce_scan_and_time(queue, devices[i], memory);
     CHECK(davit_queue_destroy(queue));
     CHECK(davit_free(memory));
     assert_int_equal(current(), chosen);

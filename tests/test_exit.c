@@ -7,6 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "offload/runtime/region.h"
+#include "src/base/ending.h"
+#include "src/runtime/lane.h"
+#include "src/runtime/queue.h"
+
 enum { N = 1 << 22, ALARM_S = 15 };
 
 /* Queues with a closed gate at the head, and work, copies and events behind it. */
@@ -61,6 +66,25 @@ PROBE(a_host_function_ends) {
   exit(1);
 }
 
+static davit_status emit_and_end(const davit_region_site *site, void *counter) {
+  int *count = counter;
+#pragma omp target nowait depend(inout : *site->order) device(site -> device) map(tofrom : count[ : 1])
+  ++*count;
+  alarm(DVT_ENDING_PATIENCE_S - 2);
+  exit(0);
+}
+
+/* `probe_argument` is the device. The region is behind a task that is over, or nearly. */
+PROBE(a_nowait_function_ends) {
+  static int count;
+  on_all_devices();
+  davit_queue *queue = new_queue(atoi(probe_argument), 1);
+  CHECK(davit_queue_host_function(queue, take_a_nap, (void *)(intptr_t)1));
+  CHECK(davit_queue_region_nowait(queue, emit_and_end, &count));
+  CHECK(davit_queue_synchronize(queue)); /* for ever */
+  exit(1);
+}
+
 static void *compute_for_ever(void *unused) {
   double *x = kept(N * sizeof *x), sum;
   for (int i = 0; i < N; i++)
@@ -75,6 +99,125 @@ PROBE(main_ends_while_others_compute) {
   for (int i = 0; i < 3; i++)
     start_thread(compute_for_ever, NULL);
   sleep_ms(50 + (int)(getpid() % 50));
+  exit(0);
+}
+
+/* ---- work on a GPU, for which a host-offload device that poses as one stands in ---- */
+
+static atomic_int in_regions, regions;
+
+static davit_status work_in_region(int device, void *nap_ms) {
+  (void)device;
+  in_regions++;
+  regions++;
+  sleep_ms((int)(intptr_t)nap_ms);
+  in_regions--;
+  return DAVIT_SUCCESS;
+}
+
+/* As a nowait region, on the host. */
+static void work_as_region(void *nap_ms) {
+  work_in_region(0, nap_ms);
+}
+
+static davit_status emit_work(const davit_region_site *site, void *nap_ms) {
+  dvt_region_on_host(&(dvt_region_order){site->order, NULL, 0, NULL}, work_as_region, nap_ms);
+  return DAVIT_SUCCESS;
+}
+
+/* Copies, fills and regions without end. */
+static void *use_device(void *unused) {
+  enum { BYTES = 1000 };
+  davit_queue *queue = new_queue(0, 1);
+  char *there = new_memory(BYTES, 0), here[BYTES] = {0};
+  for (;;) {
+    CHECK(davit_queue_copy(queue, BYTES, here, there));
+    CHECK(davit_queue_region(queue, work_in_region, (void *)(intptr_t)5));
+    CHECK(davit_queue_region_nowait(queue, emit_work, (void *)(intptr_t)1));
+    CHECK(davit_queue_fill(queue, BYTES, 1, there));
+    CHECK(davit_queue_synchronize(queue));
+  }
+  return unused;
+}
+
+/* Registered before davit's own handlers, so it comes after them, when CUDA's would. */
+static void nobody_is_in_a_region(void) {
+  const int before = regions, inside = in_regions;
+  sleep_ms(30);
+  if (before == 0 || inside > 0 || regions != before)
+    _exit(1);
+}
+
+/* Without `probe_argument` the device is a host-offload one, whose regions are not waited for but for nowait ones. */
+PROBE(main_ends_while_others_use_a_device) {
+  alarm(ALARM_S);
+  if (*probe_argument)
+    atexit(nobody_is_in_a_region);
+  for (int i = 0; i < 3; i++)
+    start_thread(use_device, NULL);
+  while (regions < 6)
+    sleep_ms(1);
+  sleep_ms((int)(getpid() % 10));
+  alarm(DVT_ENDING_PATIENCE_S - 2); /* all that is under way is short */
+  exit(0);
+}
+
+PROBE(main_ends_while_a_nowait_region_runs) {
+  alarm(ALARM_S);
+  atexit(nobody_is_in_a_region);
+  davit_queue *queue = new_queue(0, 1);
+  CHECK(davit_queue_region_nowait(queue, emit_work, (void *)(intptr_t)100));
+  while (regions == 0)
+    sleep_ms(1);
+  alarm(DVT_ENDING_PATIENCE_S - 2);
+  exit(0);
+}
+
+/* Host functions are the program's, and are not waited for. */
+PROBE(main_ends_while_a_host_function_waits) {
+  alarm(DVT_ENDING_PATIENCE_S - 2);
+  gate_at_head(new_queue(0, 1));
+  exit(0);
+}
+
+/* ---- work without end: it is waited for, but not for ever ---- */
+
+static davit_status region_without_end(int device, void *begun) {
+  (void)device;
+  set_flag(begun);
+  for (;;)
+    sleep_ms(1000);
+}
+
+static davit_status loop_without_end(const dvt_site *site, const void *begun) {
+  (void)site;
+  set_flag(*(atomic_int *const *)begun);
+  for (;;)
+    sleep_ms(1000);
+}
+
+static double exit_ms;
+
+static void exit_took_its_patience(void) {
+  const double took_s = 1e-3 * (now_ms() - exit_ms), patience_s = DVT_ENDING_PATIENCE_S;
+  if (took_s < 0.99 * patience_s || took_s > 1.3 * patience_s)
+    _exit(1);
+}
+
+PROBE(main_ends_while_work_does_not) {
+  static atomic_int begun;
+  atomic_int *flag = &begun;
+  alarm(PATIENCE_S);
+  atexit(exit_took_its_patience);
+  if (strcmp(probe_argument, "gpu") == 0) {
+    CHECK(davit_queue_region(new_queue(0, 1), region_without_end, &begun));
+  } else {
+    const dvt_work work = {.form = loop_without_end, .name = "loop", .threads = 1};
+    CHECK(dvt_lane_submit_work(dvt_queue_lane(new_queue(DAVIT_HOST, 1)), DVT_BLOCKING, &work, &flag,
+                               sizeof flag));
+  }
+  assert_true(flag_rises(&begun));
+  exit_ms = now_ms();
   exit(0);
 }
 
@@ -161,6 +304,28 @@ static void stays_when_main_leaves(const char *what) {
     fail_msg("a process that has used %s ends with main(): docs/threads.md says that it does not", what);
 }
 
+/* ---- cases ---- */
+
+/* Processes whose work does not end, side by side and beside the other cases, because they take so long. */
+static pid_t without_end[2];
+
+static pid_t start_without_end(const char *what, const char *posing_as) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("DAVIT_SIMULATE", posing_as, 1);
+    execl("/proc/self/exe", "test_exit", "main_ends_while_work_does_not", what, (char *)NULL);
+    _exit(127);
+  }
+  return child;
+}
+
+static int start_those_without_end(void **state) {
+  (void)state;
+  without_end[0] = start_without_end("gpu", "amd");
+  without_end[1] = start_without_end("loop", "");
+  return 0;
+}
+
 static void with_all_back_ends(const char *probe) {
   for (int i = 0; i < scaled(5); i++) {
     try_probe(probe, "", "");
@@ -185,6 +350,29 @@ CASE(while_others_compute) {
   with_all_back_ends("main_ends_while_others_compute");
 }
 
+static const char *const not_posing[] = {"DAVIT_BACKEND=openmp", "DAVIT_BACKEND=nowait",
+                                         "DAVIT_BACKEND=threads"};
+static const char *const posing[] = {"DAVIT_SIMULATE=amd DAVIT_BACKEND=openmp",
+                                     "DAVIT_SIMULATE=amd DAVIT_BACKEND=nowait",
+                                     "DAVIT_SIMULATE=amd DAVIT_BACKEND=threads"};
+
+CASE(while_others_use_a_gpu) {
+  for (int i = 0; i < scaled(2) * COUNT(posing); i++) {
+    try_probe("main_ends_while_others_use_a_device", "gpu", posing[i % COUNT(posing)]);
+    try_probe("main_ends_while_others_use_a_device", "", not_posing[i % COUNT(posing)]);
+    try_probe("main_ends_while_a_nowait_region_runs", "", posing[i % COUNT(posing)]);
+    try_probe("main_ends_while_a_host_function_waits", "", posing[i % COUNT(posing)]);
+  }
+}
+
+CASE(from_the_function_of_a_nowait_region) {
+  for (int i = 0; i < COUNT(posing); i++) {
+    try_probe("a_nowait_function_ends", "-1", not_posing[i]);
+    try_probe("a_nowait_function_ends", "0", not_posing[i]);
+    try_probe("a_nowait_function_ends", "0", posing[i]);
+  }
+}
+
 CASE(after_finalize) {
   with_all_back_ends("main_ends_after_finalize");
 }
@@ -203,6 +391,15 @@ CASE(a_process_stays_when_main_has_left) {
   stays_when_main_leaves("davit");
 }
 
+CASE(work_without_end_is_not_waited_for_for_ever) {
+  for (int i = 0; i < COUNT(without_end); i++) {
+    int status = -1;
+    assert_int_equal(waitpid(without_end[i], &status, 0), without_end[i]);
+    if (status != 0)
+      fail_msg("%s without end: status %#x of wait()", i ? "a loop" : "a region", (unsigned)status);
+  }
+}
+
 int main(int argc, char **argv) {
-  return run_case_or_probe(argc, argv, NULL, NULL);
+  return run_case_or_probe(argc, argv, start_those_without_end, NULL);
 }

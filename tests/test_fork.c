@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that fork (docs/threads.md): a child works on the CPU, refuses what is the parent's with a
  * sentence, and ends at once; the parent goes on. Whatever hangs in a child is ended by an alarm. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "tests/support.h"
 
 #include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,10 +114,59 @@ static int work_and_fork(void) {
   return WEXITSTATUS(status);
 }
 
+/* What a child has registered and written is not lost when it ends. */
+static FILE *notes;
+
+static void write_end(void) {
+  fputs("end", notes);
+}
+
+static int write_notes(void) {
+  fputs("begin, ", notes);
+  EXPECT(atexit(write_end) == 0);
+  return work_on_the_host();
+}
+
+static void fork_and_read_notes(void) {
+  char text[32] = "";
+  notes = tmpfile();
+  assert_non_null(notes);
+  fork_and(write_notes);
+  rewind(notes);
+  assert_non_null(fgets(text, sizeof text, notes));
+  assert_string_equal(text, "begin, end");
+  fclose(notes);
+}
+
+/* Queues are open, and one of them waits for ever, when the child ends. */
+static int leave_work_in_flight(void) {
+  davit_queue *own;
+  EXPECT(davit_queue_create(DAVIT_HOST, &own, NULL) == DAVIT_SUCCESS);
+  gate_at_head(own);
+  return 0;
+}
+
+/* Programs that are started otherwise than by fork(). */
+static void start_programs(void) {
+  char text[8] = "";
+  char *const arguments[] = {"true", NULL};
+  pid_t child;
+  int status = -1;
+  assert_int_equal(system("exit 3"), 3 << 8);
+  FILE *pipe = popen("echo word", "r");
+  assert_true(pipe && fgets(text, sizeof text, pipe) && pclose(pipe) == 0);
+  assert_string_equal(text, "word\n");
+  assert_int_equal(posix_spawnp(&child, "true", NULL, NULL, arguments, environ), 0);
+  assert_true(waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* All that a parent may do with its children, and that it goes on itself. */
 static void fork_and_go_on(void) {
+  start_programs();
+  fork_and_read_notes();
   fork_and(nothing);
   fork_and(work_on_the_host);
+  fork_and(leave_work_in_flight);
   fork_and(work_and_fork);
   assert_int_equal(compute(), 0);
 }
@@ -131,7 +184,6 @@ CASE(after_work) {
   assert_int_equal(compute(), 0);
   if (device_count() > 0)
     CHECK(davit_device_select(0));
-  assert_int_equal(system("true"), 0);
   fork_and_go_on();
 }
 
@@ -238,6 +290,23 @@ CASE(from_a_host_function) {
   finish(own);
 }
 
+static davit_status emit(const davit_region_site *site, void *unused) {
+#pragma omp target nowait depend(inout : *site->order) device(site -> device)
+  ;
+  (void)unused;
+  return DAVIT_SUCCESS;
+}
+
+/* The parent has helper threads of OpenMP, which its children lack. */
+CASE(after_nowait_regions) {
+  davit_queue *own = new_queue(DAVIT_CURRENT, 1);
+  CHECK(davit_queue_region_nowait(own, emit, NULL));
+  CHECK(davit_queue_synchronize(own));
+  fork_and_go_on();
+  CHECK(davit_queue_region_nowait(own, emit, NULL));
+  finish(own);
+}
+
 /* Threads in all parts of the library while others fork. */
 static atomic_bool stop;
 
@@ -257,6 +326,8 @@ static void *keep_busy(void *unused) {
 }
 
 CASE(while_other_threads_work) {
+  if (strcmp(davit_backend_string(), "nowait") == 0)
+    skip(); /* which does not bear that threads of the program end (docs/queue.md) */
   pthread_t threads[3];
   for (int i = 0; i < COUNT(threads); i++)
     threads[i] = start_thread(keep_busy, NULL);

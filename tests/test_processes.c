@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that use the same devices at the same time, as those of MPI do: each has its own memory there,
- * and its own results. */
+ * and its own results. And the tool as a process among others: where nobody reads what it writes, and where it may not
+ * write so much. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "tests/support.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +72,70 @@ CASE(processes_share_the_devices) {
     wrong += status != 0;
   }
   assert_int_equal(wrong, 0);
+}
+
+/* ---- the tool ---- */
+
+/* The tool beside this program, or false. */
+static bool find_tool(char path[PATH_MAX]) {
+  const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+  assert_true(length > 0);
+  path[length] = '\0';
+  strcpy(strrchr(path, '/'), "/davit");
+  return access(path, X_OK) == 0;
+}
+
+/* Runs the tool with `file` as its output, and `ignored` ignored if it is a signal; how it ended, as wait() says, and
+ * what it wrote to standard error. */
+static int write_points(const char *tool, const char *file, int ignored, char *said, size_t bytes) {
+  enum { LIMIT = 4096 };
+  int closed[2], errors[2], status = -1;
+  assert_true(pipe(closed) == 0 && pipe2(errors, O_CLOEXEC) == 0);
+  close(closed[0]);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int number = 1; number < NSIG; number++)
+      signal(number, number == ignored ? SIG_IGN : SIG_DFL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    if (strcmp(file, "-") != 0)
+      setrlimit(RLIMIT_FSIZE, &(struct rlimit){LIMIT, LIMIT});
+    dup2(closed[1], STDOUT_FILENO);
+    dup2(errors[1], STDERR_FILENO);
+    close(closed[1]);
+    execl(tool, "davit", "points", "-n", "10000", "-f", "-o", file, (char *)NULL);
+    _exit(127);
+  }
+  close(closed[1]);
+  close(errors[1]);
+  size_t length = 0;
+  for (ssize_t more; (more = read(errors[0], said + length, bytes - 1 - length)) > 0;)
+    length += (size_t)more;
+  said[length] = '\0';
+  close(errors[0]);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return status;
+}
+
+static void check_end(const char *tool, const char *file, int number, const char *sentence) {
+  char said[1000];
+  int status = write_points(tool, file, 0, said, sizeof said);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == number);
+  assert_string_equal(said, "");
+  status = write_points(tool, file, number, said, sizeof said);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+  assert_non_null(strstr(said, sentence));
+}
+
+/* The signal ends it, with nothing said and nothing left behind; where the signal is ignored, a sentence does. */
+CASE(the_tool_ends_where_it_cannot_write) {
+  char tool[PATH_MAX], folder[] = "/tmp/davit_limit_XXXXXX", file[64];
+  if (!find_tool(tool))
+    skip();
+  check_end(tool, "-", SIGPIPE, "cannot be written: Broken pipe");
+  assert_non_null(mkdtemp(folder));
+  snprintf(file, sizeof file, "%s/points.npy", folder);
+  check_end(tool, file, SIGXFSZ, "points.npy: cannot be written: File too large");
+  assert_int_equal(rmdir(folder), 0); /* it is empty */
 }
 
 int main(int argc, char **argv) {

@@ -154,6 +154,63 @@ PROBE(back_end_is_refused) {
   CHECK_FAILS(davit_queue_create(DAVIT_HOST, &queue, NULL), DAVIT_UNSUPPORTED, probe_argument);
 }
 
+static int thread_count(void) {
+  int count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  while (tasks && readdir(tasks))
+    count++;
+  if (tasks)
+    closedir(tasks);
+  return count;
+}
+
+static davit_status emit(const davit_region_site *site, void *counter) {
+  int *count = counter;
+#pragma omp target nowait depend(inout : *site->order) device(site -> device) map(tofrom : count[ : 1])
+  ++*count;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status use_region(void) {
+  static int count;
+  davit_queue *queue;
+  davit_status status = davit_queue_create(DAVIT_CURRENT, &queue, NULL);
+  if (status != DAVIT_SUCCESS)
+    return status;
+  count = 0;
+  status = davit_queue_region_nowait(queue, emit, &count);
+  if (status == DAVIT_SUCCESS)
+    status = davit_queue_synchronize(queue);
+  dvt_error first = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&first, status);
+  CHECK(davit_queue_destroy(queue));
+  assert_int_equal(count, status == DAVIT_SUCCESS);
+  return dvt_error_report(&first);
+}
+
+PROBE(regions_work) {
+  CHECK(use_region());
+}
+
+PROBE(regions_are_refused) {
+  CHECK_FAILS(use_region(), DAVIT_UNSUPPORTED, probe_argument);
+}
+
+/* The system gives `probe_argument` threads more, then as many as wanted. */
+PROBE(threads_come_later) {
+  struct rlimit limit;
+  if (geteuid() == 0 && setuid(65534) != 0) /* whom the limit holds for, and who has no other process */
+    return;
+  getrlimit(RLIMIT_NPROC, &limit);
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = (rlim_t)(thread_count() + atoi(probe_argument));
+  setrlimit(RLIMIT_NPROC, &limit);
+  CHECK_FAILS(use_region(), DAVIT_INTERNAL_ERROR, "no thread can be made");
+  limit.rlim_cur = before;
+  setrlimit(RLIMIT_NPROC, &limit);
+  CHECK(use_region());
+}
+
 /* Processor time of the process in the next 200 ms. */
 static double time_after(void) {
   const double before = cpu_ms();
@@ -237,16 +294,6 @@ PROBE(signals_are_left_alone) {
     sigaction(i, NULL, &after);
     assert_true(before[i].sa_handler == after.sa_handler);
   }
-}
-
-static int thread_count(void) {
-  int count = 0;
-  DIR *tasks = opendir("/proc/self/task");
-  while (tasks && readdir(tasks))
-    count++;
-  if (tasks)
-    closedir(tasks);
-  return count;
 }
 
 PROBE(idle_threads_end) {
@@ -554,6 +601,20 @@ CASE(a_thread_limit_of_one_takes_another_back_end) {
   try_probe("back_end_is", "openmp", "DAVIT_BACKEND= OMP_MAX_ACTIVE_LEVELS=0");
   try_probe("back_end_is", "openmp", "DAVIT_BACKEND= OMP_THREAD_LIMIT=2");
   try_probe("back_end_is_refused", "gives no team of two threads", "DAVIT_BACKEND=openmp OMP_THREAD_LIMIT=1");
+}
+
+CASE(regions_need_helper_threads) {
+  static const char *const back_ends[] = {"DAVIT_BACKEND=openmp", "DAVIT_BACKEND=nowait",
+                                          "DAVIT_BACKEND=threads"};
+  char variables[64];
+  for (int i = 0; i < COUNT(back_ends); i++) {
+    snprintf(variables, sizeof variables, "OMP_THREAD_LIMIT=7 %s", back_ends[i]);
+    try_probe("regions_are_refused", "no 8 helper threads", variables);
+    snprintf(variables, sizeof variables, "OMP_THREAD_LIMIT=8 %s", back_ends[i]);
+    try_probe("regions_work", "", variables);
+    try_probe("threads_come_later", "0", back_ends[i]);
+    try_probe("threads_come_later", "5", back_ends[i]);
+  }
 }
 
 CASE(regions_are_waited_for_as_asked) {

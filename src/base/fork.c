@@ -15,6 +15,7 @@ static const dvt_fork_part *parts[DVT_FORK_PARTS]; /* NULL: its source is not in
 static int process;
 static bool watching;      /* the library has started: prepare() and what follows are registered */
 static atomic_bool driven; /* at the last fork() a driver of GPUs was loaded */
+static atomic_bool alone; /* children end without the exit handlers of the parent, with or without a driver */
 
 void dvt_on_fork(dvt_fork_order order, const dvt_fork_part *part) {
   parts[order] = part;
@@ -70,8 +71,8 @@ static void look_for_drivers(void) {
   driven = is_loaded("libcuda.so.1") || is_loaded("libhsa-runtime64.so.1");
 }
 
-/* Registered in the child, so it comes before all that the parent has registered: the driver's handlers, and
- * with them whatever else the parent has registered, are left out. */
+/* Registered in the child, so it comes before all that the parent has registered: the handlers of the driver and of
+ * OpenMP, and with them whatever else the parent has registered, are left out. */
 static void leave(int status, void *unused) {
   (void)unused;
   fflush(NULL);
@@ -79,15 +80,18 @@ static void leave(int status, void *unused) {
 }
 
 static void separate(void) {
-  if (!driven)
-    return;
-  on_exit(leave, NULL);
-  if (!watching)
+  if (driven || alone)
+    on_exit(leave, NULL);
+  if (driven && !watching)
     child();
 }
 
 __attribute__((constructor)) static void watch_from_the_start(void) {
   pthread_atfork(look_for_drivers, NULL, separate);
+}
+
+void dvt_fork_without_handlers(void) {
+  alone = true;
 }
 
 void dvt_fork_watch(void) {

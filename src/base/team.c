@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/base/cgroup.h"
@@ -236,15 +235,11 @@ __attribute__((constructor)) static void stop_at_fork(void) {
   dvt_on_fork(DVT_FORK_TEAMS, &part);
 }
 
-void dvt_teams_end(void) {
-  enum { PATIENCE_S = 10 };
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += PATIENCE_S;
+void dvt_teams_end(const struct timespec *deadline) {
   pthread_mutex_lock(&lock);
   ending = true;
   ender = pthread_self();
-  while (held == 0 && busy > 0 && pthread_cond_timedwait(&changed, &lock, &until) == 0)
+  while (held == 0 && busy > 0 && pthread_cond_timedwait(&changed, &lock, deadline) == 0)
     ;
   pthread_mutex_unlock(&lock);
 }

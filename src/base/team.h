@@ -15,6 +15,7 @@
 #define DAVIT_SRC_BASE_TEAM_H
 
 #include <stdbool.h>
+#include <time.h>
 
 enum { DVT_MAX_THREADS = 1024 }; /* as many as sched_getaffinity() counts processors */
 
@@ -55,10 +56,9 @@ typedef struct dvt_team {
 dvt_team dvt_team_begin(int wanted);
 void dvt_team_end(const dvt_team *team);
 
-/* The process ends: waits for the teams that are under way (10 seconds at most, as one of them may have
- * called exit()), because OpenMP cannot be taken down in the midst of them. Other threads get no team from
- * now on. */
-void dvt_teams_end(void);
+/* The process ends: waits for the teams that are under way, until the moment `deadline` of CLOCK_REALTIME, because
+ * OpenMP cannot be taken down in the midst of them. Other threads get no team from now on. */
+void dvt_teams_end(const struct timespec *deadline);
 
 /* To be called first on each thread that davit makes. Where OpenMP binds threads (OMP_PROC_BIND), a new
  * thread inherits the one processor of the thread that made it; this gives it those of the process, and

@@ -2,6 +2,7 @@
 #include "src/base/thread.h"
 
 #include <errno.h>
+#include <semaphore.h>
 #include <string.h>
 
 #include "src/base/inject.h"
@@ -11,4 +12,26 @@ davit_status dvt_thread_start(void *(*function)(void *), void *argument, pthread
       dvt_injected(DVT_INJECT_THREAD) ? EAGAIN : pthread_create(thread, NULL, function, argument);
   return error ? davit_fail(DAVIT_INTERNAL_ERROR, "no thread can be made: %s", strerror(error))
                : DAVIT_SUCCESS;
+}
+
+static void *stay(void *end) {
+  while (sem_wait(end) != 0) {
+  }
+  return NULL;
+}
+
+davit_status dvt_threads_try(int count) {
+  pthread_t made[DVT_MOST_TRIED];
+  davit_status status = DAVIT_SUCCESS;
+  sem_t end;
+  int n = 0;
+  sem_init(&end, 0, 0);
+  while (n < count && (status = dvt_thread_start(stay, &end, &made[n])) == DAVIT_SUCCESS)
+    n++;
+  for (int i = 0; i < n; i++)
+    sem_post(&end);
+  for (int i = 0; i < n; i++)
+    pthread_join(made[i], NULL);
+  sem_destroy(&end);
+  return status;
 }

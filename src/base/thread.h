@@ -9,4 +9,9 @@
 /* Runs function(argument) on a new thread; a failure gives the system's reason. */
 davit_status dvt_thread_start(void *(*function)(void *), void *argument, pthread_t *thread);
 
+/* Whether `count` threads more can be made, at most DVT_MOST_TRIED: makes them and ends them. A runtime that ends the
+ * process where it cannot have its threads is asked for them afterwards. */
+enum { DVT_MOST_TRIED = 64 };
+davit_status dvt_threads_try(int count);
+
 #endif

@@ -9,6 +9,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
 #include "src/base/allocate.h"
+#include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/inject.h"
 #include "src/base/team.h"
@@ -344,6 +345,13 @@ static davit_status run_best(setup *s, davit_level3_report *report) {
   return run_smaller(s, tile, whole, host, report);
 }
 
+static bool has_gpu(const setup *s) {
+  bool any = false;
+  for (int i = 0; i < s->shape.devices; i++)
+    any |= !dvt_device_find(s->devices[i])->shares_host_memory;
+  return any;
+}
+
 davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *options, bool any_device) {
   const int64_t start = dvt_now_ns();
   davit_level3_report report = {0};
@@ -357,7 +365,12 @@ davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *opt
     s->call = &call;
     dvt_backend_hold();
     set_up(s);
+    const bool guarded = has_gpu(s);
+    if (guarded)
+      dvt_ending_enter();
     status = run_best(s, &report);
+    if (guarded)
+      dvt_ending_leave();
     dvt_backend_drop();
     free(s);
     report.seconds = 1e-9 * (double)(dvt_now_ns() - start);

@@ -7,6 +7,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
+#include "src/base/ending.h"
 #include "src/base/inject.h"
 #include "src/base/team.h"
 #include "src/level3/add.h"
@@ -212,8 +213,13 @@ static void carry_engine(dvt_engine *e) {
 
 static void engine_thread(void *argument) {
   dvt_engine *e = argument;
+  const bool guarded = !dvt_device_find(e->device)->shares_host_memory;
   dvt_error_clear();
+  if (guarded)
+    dvt_ending_follow();
   carry_engine(e);
+  if (guarded)
+    dvt_ending_leave();
   dvt_running_leave(e->run);
 }
 

@@ -22,6 +22,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
+#include "src/base/ending.h"
 #include "src/base/team.h"
 #include "src/runtime/place.h"
 
@@ -293,6 +294,7 @@ static void ring_thread(void *argument) {
   buffers b;
   davit_status status = DAVIT_SUCCESS;
   dvt_error_clear();
+  dvt_ending_follow();
   bool works = open_buffers(&b);
   if (!works && atomic_fetch_sub(&r->alive, 1) == 1) { /* the last one, and no thread has buffers */
     close_buffers(&b);
@@ -302,6 +304,7 @@ static void ring_thread(void *argument) {
       works = carry_strip(r, &b, &status);
     close_buffers(&b);
   }
+  dvt_ending_leave();
   if (status != DAVIT_SUCCESS)
     dvt_running_fail(run, status);
   dvt_running_leave(run);

@@ -6,14 +6,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/ending.h"
 #include "src/base/environment.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
+#include "src/runtime/generator.h"
 #include "src/runtime/trace.h"
 
 /* The library's own; others register by constructors, before there are threads. */
@@ -66,34 +66,17 @@ static davit_status start_chosen(const dvt_backend **chosen) {
   return (*chosen)->start();
 }
 
-/* The process ends, by the thread `ender`. Others sleep from then on where they would start the library or
- * open a lane. */
-static atomic_bool ending;
-static pthread_t ender;
-
-static void begin_end(void) {
-  ender = pthread_self();
-  atomic_store(&ending, true);
-}
-
-static bool is_late(void) {
-  return atomic_load(&ending) && !pthread_equal(ender, pthread_self());
-}
-
-static void sleep_until_gone(void) {
-  for (;;)
-    pause();
-}
-
-/* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for,
- * because that could take for ever, but does not enter the OpenMP runtime any more. Registered after that
- * runtime has started, so this comes before its own end. */
+/* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for, because that
+ * could take for ever, but does not enter the runtimes of OpenMP and of GPUs any more; what is inside them at this
+ * moment is waited for, and may need a team, so teams end last. Registered after those runtimes have started, so this
+ * comes before their own end. */
 static void at_exit(void) {
-  begin_end();
-  dvt_teams_end();
+  dvt_ending_begin();
   const dvt_backend *backend = atomic_load(&running);
   if (backend)
     atomic_load(&open_lanes) == 0 ? backend->stop() : backend->leave();
+  dvt_ending_wait();
+  dvt_teams_end(dvt_ending_deadline());
   dvt_trace_leave();
 }
 
@@ -112,17 +95,23 @@ __attribute__((constructor)) static void hold_at_fork(void) {
  * because OpenMP cannot be taken down in the midst of it, and at_exit() comes next then. Registered when the
  * library is loaded, so this comes after at_exit(). */
 static void no_more_starts(void) {
-  enum { PATIENCE_S = 10 };
-  struct timespec until;
-  begin_end();
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += PATIENCE_S;
-  if (!atomic_load(&running) && pthread_mutex_timedlock(&start_lock, &until) == 0)
+  dvt_ending_begin();
+  if (!atomic_load(&running) && pthread_mutex_timedlock(&start_lock, dvt_ending_deadline()) == 0)
     pthread_mutex_unlock(&start_lock);
+  dvt_generator_keep_workers_awake();
 }
 
 __attribute__((constructor)) static void watch_exit(void) {
   (void)atexit(no_more_starts);
+}
+
+/* Devices that pose as GPUs are GPUs here. */
+static void guard_gpus(void) {
+  int count;
+  const dvt_device *devices = dvt_devices(&count);
+  for (int i = 0; i <= count; i++)
+    if (devices[i].ordinal >= 0 || !devices[i].shares_host_memory)
+      dvt_ending_guard();
 }
 
 static davit_status start(void) {
@@ -137,7 +126,7 @@ static davit_status start(void) {
   if (!dvt_wait_check())
     return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_WAIT is \"%s\", not sleep or spin",
                       dvt_environment("DAVIT_WAIT"));
-  dvt_devices(NULL);
+  guard_gpus();
   dvt_fork_watch();
   DVT_TRY(dvt_trace_begin());
   DVT_TRY(start_chosen(&chosen));
@@ -151,9 +140,9 @@ davit_status dvt_start(void) {
   if (dvt_backend_running())
     return DAVIT_SUCCESS;
   pthread_mutex_lock(&start_lock);
-  if (is_late()) {
+  if (dvt_ending_is_late()) {
     pthread_mutex_unlock(&start_lock);
-    sleep_until_gone();
+    dvt_ending_sleep();
   }
   davit_status status = atomic_load(&running) ? DAVIT_SUCCESS : start();
   pthread_mutex_unlock(&start_lock);
@@ -171,8 +160,8 @@ const char *davit_backend_string(void) {
 
 void dvt_backend_hold(void) {
   atomic_fetch_add(&open_lanes, 1);
-  if (is_late()) /* at_exit() may have seen no lane */
-    sleep_until_gone();
+  if (dvt_ending_is_late()) /* at_exit() may have seen no lane */
+    dvt_ending_sleep();
 }
 
 void dvt_backend_drop(void) {

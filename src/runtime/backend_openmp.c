@@ -42,13 +42,18 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/region.h"
 #include "src/base/allocate.h"
+#include "src/base/ending.h"
 #include "src/base/fork.h"
+#include "src/base/thread.h"
 #include "src/runtime/backend_openmp.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"
 #include "src/runtime/segment.h"
 
 enum { MAX_WAITS = 48, WINDOW = 32, MAX_REGIONS = 32, TURN = 256, BATCH = 128 };
+
+/* The threads that LLVM's OpenMP makes for regions: a team, and who begins it. */
+enum { HELPER_TEAM = 8, HELPERS = HELPER_TEAM + 1 };
 
 typedef struct segment {
   dvt_lane *lane;
@@ -217,6 +222,7 @@ static void generate_helper(const segment *s, const dependences *d) {
  * they do no region may be generated (region.h): they are in the graph one segment at a time, and the first
  * of them starts when the last is generated. */
 static atomic_bool closed, gate_open;
+static dvt_lane *emitting; /* whose regions are being generated */
 
 static bool runs_on_helpers(const dvt_lane *lane) {
   return dvt_device_find(lane->device)->shares_host_memory;
@@ -268,24 +274,29 @@ static void emit_commands(dvt_lane *lane, char *const *in, int ins, dvt_command 
   }
   if (gated || ins > 0)
     dvt_region_on_host(&first, gated ? wait_for_gate : nothing, NULL);
+  emitting = lane;
   for (int i = 0; i < count; i++, c = i < count ? c->next : NULL)
     emit_command(lane, c);
   if (record && atomic_load(&lane->failed)) {
     davit_status status = dvt_lane_error(lane);
     dvt_record_doom(record, status, davit_last_error());
   }
+  emitting = NULL;
+  dvt_ending_hold(); /* until end(): the process waits for regions that are under way */
   dvt_region_on_host(&last, end, argument);
   atomic_store(&gate_open, true);
 }
 
-static void reopen(const dvt_lane *lane) {
+/* The regions of emit_commands() are over. */
+static void end_commands(const dvt_lane *lane) {
   if (runs_on_helpers(lane))
     atomic_store(&closed, false);
+  dvt_ending_drop();
 }
 
 static void regions_ended(void *argument) {
   dvt_command *first = argument;
-  reopen(first->lane);
+  end_commands(first->lane);
   dvt_segment_end_regions(first);
   dvt_generator_notice();
 }
@@ -334,7 +345,7 @@ static void generate_drain(dvt_lane *lane) {
 static void end_alone(void *argument) {
   dvt_command *proxy = argument;
   if (proxy->alone)
-    reopen(proxy->alone->lane);
+    end_commands(proxy->alone->lane);
   sem_post(proxy->over);
 }
 
@@ -520,10 +531,21 @@ static void take_released(void) {
   activate_all(&list);
 }
 
+/* The process ends; the generator says that it has heard. */
+static atomic_bool generates_no_more;
+static bool has_answered; /* the generator's */
+static sem_t heard;
+
 /* A batch of commands is sorted before the first task is generated. After TURN segments tasks that have become
  * ready have theirs. */
 static bool turn(void) {
   int left = TURN;
+  if (atomic_load_explicit(&generates_no_more, memory_order_relaxed)) {
+    if (!has_answered)
+      sem_post(&heard);
+    has_answered = true;
+    return false;
+  }
   if (!atomic_load(&closed))
     activate_all(&delayed);
   take_released();
@@ -539,6 +561,8 @@ static bool turn(void) {
 }
 
 static bool is_waiting(void) {
+  if (atomic_load(&generates_no_more))
+    return !has_answered;
   return active || !inbox_is_empty() || dvt_track_any_released();
 }
 
@@ -569,6 +593,21 @@ void dvt_region_run_alone(dvt_command *command) {
     dvt_lane_fail(command->lane, status, davit_last_error());
 }
 
+/* The OpenMP runtime ends the process if its helper threads cannot be made, and waits for ever if it may make fewer of
+ * them. So both are found out before. */
+static davit_status make_helpers(void) {
+  DVT_TRY(dvt_generator_start(&work));
+  const int limit = dvt_generator_thread_limit();
+  if (limit < HELPER_TEAM)
+    return davit_fail(DAVIT_UNSUPPORTED,
+                      "the OpenMP runtime gives regions no %d helper threads (its thread limit is %d)",
+                      HELPER_TEAM, limit);
+  DVT_TRY(dvt_threads_try(HELPERS));
+  dvt_pool_keep();
+  dvt_fork_without_handlers();
+  return run_alone(NULL);
+}
+
 davit_status dvt_region_prepare(void) {
   static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
   static atomic_bool prepared;
@@ -579,8 +618,7 @@ davit_status dvt_region_prepare(void) {
     return status;
   pthread_mutex_lock(&preparing);
   if (!atomic_load(&prepared)) {
-    dvt_pool_keep();
-    status = run_alone(NULL);
+    status = make_helpers();
     atomic_store(&prepared, status == DAVIT_SUCCESS);
   }
   pthread_mutex_unlock(&preparing);
@@ -598,6 +636,43 @@ static davit_status start_nowait(void) {
 static void stop(void) {
   dvt_pool_stop();
   dvt_generator_rest();
+}
+
+/* ---- the end of the process ---- */
+
+static void end_unfinished(void *unused) {
+  (void)unused;
+  dvt_ending_drop();
+}
+
+/* The function of a region ends the process. What it has generated stands at the gate, or is under way, and is waited
+ * for like other regions. */
+static void leave_from_generator(void) {
+  if (emitting) {
+    dvt_ending_hold();
+    dvt_region_on_host(&(dvt_region_order){&emitting->token, NULL, 0, NULL}, end_unfinished, NULL);
+    atomic_store(&gate_open, true);
+  }
+  while (!dvt_ending_is_over())
+    dvt_generator_run_ready();
+}
+
+/* Regions that are under way may be behind a task that is over, which only the generator makes known. So it goes on,
+ * but generates nothing, until they have ended. */
+static void leave_from_elsewhere(void) {
+  sem_init(&heard, 0, 0);
+  atomic_store(&generates_no_more, true);
+  dvt_generator_wake();
+  while (sem_wait(&heard) != 0) {
+  }
+  dvt_ending_wait();
+}
+
+void dvt_graph_leave(void) {
+  if (!dvt_generator_exists())
+    return;
+  dvt_generator_is_here() ? leave_from_generator() : leave_from_elsewhere();
+  dvt_generator_leave();
 }
 
 static davit_status open_lane(dvt_lane *lane) {
@@ -624,7 +699,7 @@ static void close_lane(dvt_lane *lane) {
   free(lane->backend);
 }
 
-dvt_backend dvt_backend_openmp = {"openmp",  start,      stop,   dvt_generator_leave,
+dvt_backend dvt_backend_openmp = {"openmp",  start,      stop,   dvt_graph_leave,
                                   open_lane, close_lane, submit, NULL};
-dvt_backend dvt_backend_nowait = {"nowait",  start_nowait, stop,   dvt_generator_leave,
+dvt_backend dvt_backend_nowait = {"nowait",  start_nowait, stop,   dvt_graph_leave,
                                   open_lane, close_lane,   submit, NULL};

@@ -16,4 +16,8 @@ void dvt_region_run_alone(dvt_command *command);
  * command. Fails where there can be no generator. */
 davit_status dvt_region_prepare(void);
 
+/* The process ends: regions that are under way are waited for (src/base/ending.h), and nothing of the graph, if there
+ * is one, enters the OpenMP runtime after this. */
+void dvt_graph_leave(void);
+
 #endif

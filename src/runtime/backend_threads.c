@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "src/base/allocate.h"
+#include "src/base/ending.h"
 #include "src/runtime/backend_openmp.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/pool.h"
@@ -35,12 +36,14 @@ static dvt_command *take(lane_thread *self) {
 
 static void run_streamed(dvt_command *command) {
   dvt_lane *lane = command->lane;
+  dvt_ending_enter();
   dvt_command_work(command);
-  if (atomic_load(&lane->failed))
-    return;
-  davit_status status = dvt_stream_synchronize(lane->stream);
-  if (status != DAVIT_SUCCESS)
-    dvt_lane_fail(lane, status, davit_last_error());
+  if (!atomic_load(&lane->failed)) {
+    davit_status status = dvt_stream_synchronize(lane->stream);
+    if (status != DAVIT_SUCCESS)
+      dvt_lane_fail(lane, status, davit_last_error());
+  }
+  dvt_ending_leave();
 }
 
 static void run(dvt_command *command) {
@@ -139,7 +142,5 @@ static void stop(void) {
   dvt_pool_stop();
 }
 
-static void leave(void) {
-}
-
-dvt_backend dvt_backend_threads = {"threads", start, stop, leave, open_lane, close_lane, submit, NULL};
+dvt_backend dvt_backend_threads = {"threads", start,      stop,   dvt_graph_leave,
+                                   open_lane, close_lane, submit, NULL};

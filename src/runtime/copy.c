@@ -8,6 +8,7 @@
 #include "ref/ref.h"
 #include "src/base/arithmetic.h"
 #include "src/base/check.h"
+#include "src/base/ending.h"
 #include "src/base/team.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/queue.h"
@@ -25,6 +26,14 @@ static int64_t shares_of(size_t bytes) {
 static davit_status run_on_team(dvt_form form, const void *arguments, size_t bytes) {
   const int threads = (int)dvt_at_most(shares_of(bytes), dvt_threads());
   return dvt_host_form(form, &(dvt_site){.device = DAVIT_HOST, .threads = threads}, arguments);
+}
+
+/* A device's form on the calling thread. */
+static davit_status run_guarded(dvt_form form, const void *arguments) {
+  dvt_ending_enter();
+  const davit_status status = form(NULL, arguments);
+  dvt_ending_leave();
+  return status;
 }
 
 static davit_status submit_host(dvt_lane *lane, const char *name, dvt_form form, const void *arguments,
@@ -73,11 +82,9 @@ static davit_status copy_host(const dvt_site *site, const void *arguments) {
   return DAVIT_SUCCESS; /* a copy within the host's memory does not fail */
 }
 
-davit_status dvt_copy_now(const dvt_copy *c) {
+static davit_status copy_here(const dvt_copy *c) {
   enum { WORTH_STAGING = 1 << 17 };
   const int to = c->destination_place, from = c->source_place;
-  if (is_shared(c))
-    return run_on_team(copy_host, c, c->row_bytes * c->cols);
   const bool up = to >= 0 && dvt_place_is_streamable(to) && dvt_place_is_host(from) && from != DAVIT_PINNED;
   const bool down = from >= 0 && dvt_place_is_streamable(from) && dvt_place_is_host(to) && to != DAVIT_PINNED;
   if ((up || down) && c->row_bytes * c->cols >= WORTH_STAGING)
@@ -85,6 +92,15 @@ davit_status dvt_copy_now(const dvt_copy *c) {
                                                 c->source, c->source_pitch, c->row_bytes, c->cols);
   return dvt_space_copy(c->destination, c->destination_pitch, to, c->source, c->source_pitch, from,
                         c->row_bytes, c->cols);
+}
+
+davit_status dvt_copy_now(const dvt_copy *c) {
+  if (is_shared(c))
+    return run_on_team(copy_host, c, c->row_bytes * c->cols);
+  dvt_ending_enter();
+  const davit_status status = copy_here(c);
+  dvt_ending_leave();
+  return status;
 }
 
 static davit_status run_stream(const dvt_site *site, const void *arguments) {
@@ -262,8 +278,7 @@ davit_status davit_fill(size_t bytes, int value, void *destination) {
   DVT_TRY(dvt_check_pointer("destination", destination));
   DVT_TRY(dvt_start());
   const fill f = {destination, bytes, value, dvt_place_of(destination)};
-  return dvt_place_is_host(f.place) ? run_on_team(fill_host, &f, bytes)
-                                    : dvt_space_fill(destination, f.place, value, bytes);
+  return dvt_place_is_host(f.place) ? run_on_team(fill_host, &f, bytes) : run_guarded(fill_device, &f);
 }
 
 davit_status davit_queue_fill(davit_queue *queue, size_t bytes, int value, void *destination) {
@@ -291,7 +306,7 @@ davit_status davit_random(davit_type type, int64_t n, uint64_t seed, void *x) {
   DVT_TRY(dvt_start());
   const random_numbers r = {type, x, n, seed, dvt_place_of(x)};
   const size_t bytes = (size_t)n * davit_type_bytes(type);
-  return dvt_place_is_host(r.place) ? run_on_team(random_host, &r, bytes) : random_device(NULL, &r);
+  return dvt_place_is_host(r.place) ? run_on_team(random_host, &r, bytes) : run_guarded(random_device, &r);
 }
 
 davit_status davit_queue_random(davit_queue *queue, davit_type type, int64_t n, uint64_t seed, void *x) {

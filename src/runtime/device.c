@@ -2,6 +2,7 @@
 #include <davit/device.h>
 
 #include "offload/runtime/device.h"
+#include "src/base/ending.h"
 #include "src/base/error.h"
 #include "src/base/team.h"
 #include "src/runtime/backend.h"
@@ -42,7 +43,10 @@ davit_status davit_device_memory(int device, size_t *free_bytes, size_t *total_b
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
   size_t unused = 0, total = 0;
-  DVT_TRY(dvt_device_memory(dvt_device_find(device), &unused, &total));
+  dvt_ending_enter();
+  const davit_status status = dvt_device_memory(dvt_device_find(device), &unused, &total);
+  dvt_ending_leave();
+  DVT_TRY(status);
   *free_bytes = unused + dvt_memory_kept(device);
   *total_bytes = total;
   return DAVIT_SUCCESS;

@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "src/base/ending.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
@@ -53,8 +53,7 @@ void dvt_generator_fulfil(uintptr_t event) {
   atomic_fetch_add(&fulfilling, 1);
   if (atomic_load(&leaving) && !is_generator) { /* the OpenMP runtime is being taken down */
     atomic_fetch_sub(&fulfilling, 1);
-    for (;;)
-      pause();
+    dvt_ending_sleep();
   }
   omp_fulfill_event((omp_event_handle_t)event);
   atomic_fetch_sub(&fulfilling, 1);
@@ -199,15 +198,6 @@ static davit_status begin_generator(pthread_t thread) {
   return status;
 }
 
-/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's
- * region is open, but frees a table that they read when they go to sleep. From here on they stay awake.
- * Without the region, as in a child after fork(), it waits for them, and would not wake those that sleep
- * already. */
-static void keep_workers_awake(void) {
-  if (dvt_process() == process)
-    kmp_set_defaults("KMP_BLOCKTIME=infinite");
-}
-
 /* If it cannot be made, the next start tries again. */
 static davit_status make_generator(void) {
   pthread_t thread;
@@ -226,7 +216,6 @@ static davit_status make_generator(void) {
   }
   pthread_detach(thread);
   process = dvt_process();
-  (void)atexit(keep_workers_awake);
   wait_for(&parked); /* or a process that ends at once would catch the second thread on its way */
   return DAVIT_SUCCESS;
 }
@@ -234,10 +223,15 @@ static davit_status make_generator(void) {
 davit_status dvt_generator_start(const dvt_generator_work *what) {
   static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&starting);
-  work = what;
+  if (!team_is_two)
+    work = what;
   davit_status status = team_is_two ? DAVIT_SUCCESS : make_generator();
   pthread_mutex_unlock(&starting);
   return status;
+}
+
+int dvt_generator_thread_limit(void) {
+  return thread_limit;
 }
 
 void dvt_generator_rest(void) {
@@ -245,13 +239,30 @@ void dvt_generator_rest(void) {
     sched_yield();
 }
 
-/* The generator never blocks, so it answers at once. */
+bool dvt_generator_exists(void) {
+  return team_is_two && dvt_process() == process;
+}
+
+void dvt_generator_run_ready(void) {
+  run_ready(0);
+}
+
+/* The generator never blocks, so it answers at once. It is here itself if the function of a region ends the process. */
 void dvt_generator_leave(void) {
-  if (!team_is_two)
-    return;
   atomic_store(&leaving, true);
-  dvt_generator_wake();
-  wait_for(&left);
+  if (!is_generator) {
+    dvt_generator_wake();
+    wait_for(&left);
+  }
   while (atomic_load(&fulfilling) > 0)
     sched_yield();
+}
+
+/* At the end of the process the OpenMP runtime does not wait for its idle workers while the generator's
+ * region is open, but frees a table that they read when they go to sleep. From here on they stay awake.
+ * Without the region, as in a child after fork(), it waits for them, and would not wake those that sleep
+ * already. Nor does it wake them for work, so nobody may be about to give them some. */
+void dvt_generator_keep_workers_awake(void) {
+  if (dvt_generator_exists())
+    kmp_set_defaults("KMP_BLOCKTIME=infinite");
 }

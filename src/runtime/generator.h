@@ -25,6 +25,9 @@ typedef struct dvt_generator_work {
  * have completed its tasks, and beginning another, trips an assertion of LLVM 19's libomp. */
 davit_status dvt_generator_start(const dvt_generator_work *work);
 
+/* Threads that the OpenMP runtime may make for one program, as OMP_THREAD_LIMIT has it; once there is a generator. */
+int dvt_generator_thread_limit(void);
+
 /* Any thread: something was submitted. */
 void dvt_generator_wake(void);
 
@@ -45,7 +48,16 @@ bool dvt_generator_is_here(void);
 /* Returns when the generator sleeps. */
 void dvt_generator_rest(void);
 
+/* Whether this process has one: a child after fork() has not that of its parent. */
+bool dvt_generator_exists(void);
+
+/* In the generator: runs tasks that are ready. */
+void dvt_generator_run_ready(void);
+
 /* At exit: after this neither the generator nor a fulfilment enters the OpenMP runtime again. */
 void dvt_generator_leave(void);
+
+/* Last of all, when no thread is in the OpenMP runtime or enters it any more. */
+void dvt_generator_keep_workers_awake(void);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
+#include "src/base/ending.h"
 #include "src/base/inject.h"
 #include "src/base/order.h"
 #include "src/base/team.h"
@@ -239,8 +240,18 @@ static void lane_free(dvt_lane *lane) {
   free(lane);
 }
 
+static davit_status open_in_backend(dvt_lane *lane) {
+  const bool guarded = dvt_lane_is_gpu(lane);
+  if (guarded)
+    dvt_ending_enter();
+  const davit_status status = dvt_backend_running()->open(lane);
+  if (guarded)
+    dvt_ending_leave();
+  return status;
+}
+
 static davit_status lane_prepare(dvt_lane *lane) {
-  DVT_TRY(dvt_backend_running()->open(lane));
+  DVT_TRY(open_in_backend(lane));
   lane->last_command = command_new(lane, DVT_RECORD, 0);
   if (lane->last_command)
     lane->last_command->record = dvt_record_new(lane->device, lane->marks_records, false);
@@ -316,6 +327,11 @@ bool dvt_lane_wants_stream(const dvt_lane *lane) {
   return dvt_device_find(lane->device)->ordinal >= 0;
 }
 
+bool dvt_lane_is_gpu(const dvt_lane *lane) {
+  return dvt_ending_is_guarded() &&
+         (dvt_lane_wants_stream(lane) || !dvt_device_find(lane->device)->shares_host_memory);
+}
+
 davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *arguments) {
   const dvt_team team = dvt_team_begin(site->threads);
   dvt_site here = *site;
@@ -325,12 +341,20 @@ davit_status dvt_host_form(dvt_form form, const dvt_site *site, const void *argu
   return status;
 }
 
+static bool is_host_form(const dvt_command *command) {
+  return !command->stream && command->threads > 0;
+}
+
+/* Whether the command calls the runtime of a GPU, or may. */
+static bool is_for_gpu(const dvt_command *command) {
+  return !is_host_form(command) && dvt_lane_is_gpu(command->lane);
+}
+
 static davit_status work(dvt_command *command, const dvt_site *site) {
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", command->lane->device);
-  const bool host_form = !command->stream && command->threads > 0;
-  return host_form ? dvt_host_form(command->work, site, command->arguments)
-                   : command->work(site, command->arguments);
+  return is_host_form(command) ? dvt_host_form(command->work, site, command->arguments)
+                               : command->work(site, command->arguments);
 }
 
 static void end_span(dvt_command *command, dvt_stream *stream, bool skipped) {
@@ -348,7 +372,7 @@ void dvt_command_end(dvt_command *command, dvt_stream *stream) {
   end_span(command, stream, false);
 }
 
-void dvt_command_work(dvt_command *command) {
+static void work_in_trace(dvt_command *command) {
   dvt_lane *lane = command->lane;
   dvt_span *span = command->kind == DVT_REGION ? NULL : command->span;
   dvt_stream *traced = command->kind == DVT_STREAMED ? lane->stream : NULL;
@@ -378,6 +402,15 @@ void dvt_command_work(dvt_command *command) {
     dvt_lane_fail(lane, status, davit_last_error());
   if (span)
     end_span(command, traced, false);
+}
+
+void dvt_command_work(dvt_command *command) {
+  const bool guarded = is_for_gpu(command);
+  if (guarded)
+    dvt_ending_enter();
+  work_in_trace(command);
+  if (guarded)
+    dvt_ending_leave();
 }
 
 void dvt_command_pass_failure(dvt_command *command) {

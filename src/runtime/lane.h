@@ -131,6 +131,9 @@ dvt_lane *dvt_lane_current(void);
 /* Whether the lane's device has streams. */
 bool dvt_lane_wants_stream(const dvt_lane *lane);
 
+/* Whether work of the lane may call a GPU's runtime, and has to enter (src/base/ending.h). */
+bool dvt_lane_is_gpu(const dvt_lane *lane);
+
 void dvt_lane_fail(dvt_lane *lane, davit_status status, const char *message);
 
 /* Runs a STREAMED or BLOCKING command unless the lane is stopped. */

@@ -16,6 +16,7 @@
 #include "offload/runtime/space.h"
 #include "src/base/allocate.h"
 #include "src/base/check.h"
+#include "src/base/ending.h"
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/base/inject.h"
@@ -128,6 +129,17 @@ static block *take_out(char *base) {
   return found;
 }
 
+/* Whoever has the lock may call a GPU's runtime, so it enters first, which it may never come back from. */
+static void lock_for_device(void) {
+  dvt_ending_enter();
+  pthread_rwlock_wrlock(&lock);
+}
+
+static void unlock_for_device(void) {
+  pthread_rwlock_unlock(&lock);
+  dvt_ending_leave();
+}
+
 /* Gives back the kept blocks of `place`, or of all places. */
 static void trim(int place, bool all) {
   for (block **at = &kept; *at;) {
@@ -200,14 +212,14 @@ davit_status davit_malloc(size_t bytes, int place, void **pointer) {
     return DAVIT_SUCCESS;
   }
   block *made = NULL;
-  pthread_rwlock_wrlock(&lock);
+  lock_for_device();
   davit_status status = make_block(class_bytes(bytes), place, &made);
   if (status == DAVIT_SUCCESS && !insert(made)) {
     made->next = kept;
     kept = made;
     status = DAVIT_OUT_OF_HOST_MEMORY;
   }
-  pthread_rwlock_unlock(&lock);
+  unlock_for_device();
   if (status == DAVIT_SUCCESS)
     *pointer = made->base;
   return status;
@@ -216,7 +228,7 @@ davit_status davit_malloc(size_t bytes, int place, void **pointer) {
 davit_status davit_free(void *pointer) {
   if (!pointer)
     return DAVIT_SUCCESS;
-  pthread_rwlock_wrlock(&lock);
+  lock_for_device();
   block *found = take_out(pointer);
   if (found && is_pooled(found->place)) {
     found->next = kept;
@@ -226,7 +238,7 @@ davit_status davit_free(void *pointer) {
       dvt_space_free(found->base, found->skipped, found->place);
     free(found);
   }
-  pthread_rwlock_unlock(&lock);
+  unlock_for_device();
   return found ? DAVIT_SUCCESS
                : davit_fail(DAVIT_INVALID_ARGUMENT, "pointer %p is not the start of a block of davit_malloc",
                             pointer);
@@ -235,16 +247,16 @@ davit_status davit_free(void *pointer) {
 davit_status davit_memory_trim(int place) {
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_place(place, &place));
-  pthread_rwlock_wrlock(&lock);
+  lock_for_device();
   trim(place, false);
-  pthread_rwlock_unlock(&lock);
+  unlock_for_device();
   return DAVIT_SUCCESS;
 }
 
 static void trim_all(void) {
-  pthread_rwlock_wrlock(&lock);
+  lock_for_device();
   trim(0, true);
-  pthread_rwlock_unlock(&lock);
+  unlock_for_device();
 }
 
 __attribute__((constructor)) static void trim_at_stop(void) {
@@ -266,7 +278,12 @@ int dvt_place_of(const void *pointer) {
   block *found = find(pointer);
   int place = found ? found->place : DAVIT_PAGEABLE;
   pthread_rwlock_unlock(&lock);
-  return found ? place : dvt_space_place(pointer);
+  if (!found) {
+    dvt_ending_enter();
+    place = dvt_space_place(pointer);
+    dvt_ending_leave();
+  }
+  return place;
 }
 
 davit_status davit_pointer_place(const void *pointer, int *place) {
@@ -282,12 +299,18 @@ davit_status davit_pin(void *pointer, size_t bytes) {
     return davit_fail(DAVIT_INVALID_ARGUMENT, pointer ? "bytes is 0" : "pointer is NULL");
   DVT_TRY(dvt_check_bytes(bytes));
   DVT_TRY(dvt_start());
-  return dvt_space_pin(pointer, bytes);
+  dvt_ending_enter();
+  const davit_status status = dvt_space_pin(pointer, bytes);
+  dvt_ending_leave();
+  return status;
 }
 
 davit_status davit_unpin(void *pointer) {
   if (!pointer)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer is NULL");
   DVT_TRY(dvt_start());
-  return dvt_space_unpin(pointer);
+  dvt_ending_enter();
+  const davit_status status = dvt_space_unpin(pointer);
+  dvt_ending_leave();
+  return status;
 }

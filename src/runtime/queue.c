@@ -17,6 +17,7 @@
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
 #include "src/base/check.h"
+#include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/runtime/backend_openmp.h"
 #include "src/runtime/memory.h"
@@ -357,7 +358,9 @@ davit_status davit_device_check(int device) {
   davit_queue **queues;
   int count;
   DVT_TRY(hold_queues(device, &queues, &count));
+  dvt_ending_enter();
   davit_status status = dvt_device_error(dvt_device_find(device));
+  dvt_ending_leave();
   for (int i = 0; i < count; i++)
     for (int j = 0; j < queues[i]->subqueues && status == DAVIT_SUCCESS; j++)
       status = dvt_lane_error(queues[i]->lanes[j]);
@@ -375,7 +378,10 @@ typedef struct host_function_arguments {
 static davit_status run_host_function(const dvt_site *site, const void *arguments) {
   (void)site;
   const host_function_arguments *a = arguments;
-  return a->function(a->argument);
+  const int depth = dvt_ending_step_out();
+  const davit_status status = a->function(a->argument);
+  dvt_ending_step_in(depth);
+  return status;
 }
 
 davit_status davit_queue_host_function(davit_queue *queue, davit_host_function function, void *argument) {

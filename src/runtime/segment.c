@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "src/base/ending.h"
 #include "src/runtime/generator.h"
 #include "src/runtime/pool.h"
 
@@ -111,13 +112,30 @@ static void run_commands(dvt_command *first) {
   free_commands(first);
 }
 
-void dvt_segment_run(dvt_command *first) {
+/* When the process ends, the thread that runs a task must not sleep on its way to a GPU: the generator is still needed,
+ * and the OpenMP runtime waits for its helper threads. What comes too late is not run, and its lane stays as it is. */
+static bool come_to_device(void) {
+  return !dvt_ending_is_guarded() || dvt_ending_come_in();
+}
+
+static void run_here(dvt_command *first) {
   begin(first);
   run_commands(first);
 }
 
+void dvt_segment_run(dvt_command *first) {
+  if (!come_to_device())
+    return;
+  run_here(first);
+  dvt_ending_leave();
+}
+
+/* It calls the offload runtime also where there is no GPU. */
 void dvt_segment_run_on_helper(void *first) {
-  dvt_segment_run(first);
+  if (!dvt_ending_come_in())
+    return;
+  run_here(first);
+  dvt_ending_go_out();
   dvt_generator_notice();
 }
 
@@ -167,8 +185,11 @@ static void start_drained(void *argument, davit_status status) {
 }
 
 void dvt_segment_start(dvt_command *first) {
+  if (!come_to_device())
+    return;
   begin(first);
   when_drained(first->lane, start_drained, first);
+  dvt_ending_leave();
 }
 
 static void drained(void *argument, davit_status status) {
@@ -182,7 +203,10 @@ static void drained(void *argument, davit_status status) {
 }
 
 void dvt_drain_start(dvt_drain *drain) {
+  if (!come_to_device())
+    return;
   when_drained(drain->lane, drained, drain);
+  dvt_ending_leave();
 }
 
 void dvt_segment_end_regions(dvt_command *first) {
@@ -205,7 +229,7 @@ static void bridge_reached(void *argument, davit_status status) {
   dvt_generator_fulfil(event);
 }
 
-void dvt_bridge_start(dvt_record *record) {
+static void start_bridge(dvt_record *record) {
   if (dvt_record_query(record) != DVT_RECORD_ISSUED) {
     bridge_reached(record, DAVIT_SUCCESS); /* over already: finishing again changes nothing */
     return;
@@ -213,4 +237,11 @@ void dvt_bridge_start(dvt_record *record) {
   davit_status status = dvt_mark_notify(record->mark, bridge_reached, record);
   if (status != DAVIT_SUCCESS)
     bridge_reached(record, status);
+}
+
+void dvt_bridge_start(dvt_record *record) {
+  if (!come_to_device())
+    return;
+  start_bridge(record);
+  dvt_ending_leave();
 }

@@ -4,6 +4,7 @@
 
 #include "src/base/allocate.h"
 #include "src/base/check.h"
+#include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/queue.h"
@@ -63,6 +64,13 @@ davit_status davit_timer_stop(davit_timer *timer, davit_queue *queue) {
   return record(queue, &timer->stop);
 }
 
+static davit_status elapsed_between(dvt_mark *start, dvt_mark *stop, double *milliseconds) {
+  dvt_ending_enter();
+  const davit_status status = dvt_mark_elapsed(start, stop, milliseconds);
+  dvt_ending_leave();
+  return status;
+}
+
 davit_status davit_timer_elapsed(davit_timer *timer, double *milliseconds) {
   DVT_TRY(check(timer));
   DVT_TRY(dvt_check_pointer("milliseconds", milliseconds));
@@ -78,7 +86,7 @@ davit_status davit_timer_elapsed(davit_timer *timer, double *milliseconds) {
     status = dvt_record_wait(timer->stop);
   DVT_TRY(dvt_wait_end(&wait, status));
   if (timer->start->mark && timer->stop->mark && timer->start->device == timer->stop->device)
-    return dvt_mark_elapsed(timer->start->mark, timer->stop->mark, milliseconds);
+    return elapsed_between(timer->start->mark, timer->stop->mark, milliseconds);
   *milliseconds = 1e-6 * (double)(timer->stop->time_ns - timer->start->time_ns);
   return DAVIT_SUCCESS;
 }

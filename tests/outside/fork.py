@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Python's multiprocessing with the start method fork: parent and children call the shared library by ctypes.
+"""Python's multiprocessing with each of its start methods: parent and children call the shared library by ctypes.
 
     fork.py LIBDAVIT [DRIVER]      (ctest runs it as `fork_python`; with outside/driver.c as `fork_python_driver`)
 """
@@ -15,6 +15,9 @@ if len(sys.argv) > 2:  # in this interpreter alone, not in scripts that may have
 
 SUM, DOUBLE = 0, 1  # davit_operator, davit_type
 CHILDREN, TASKS, SECONDS = 3, 12, 60
+METHODS = ["fork", "spawn", "fork"]
+if "LD_PRELOAD" not in os.environ:  # a forkserver has no driver of its own: its children load davit, and that the driver
+    METHODS.append("forkserver")
 
 davit = ctypes.CDLL(sys.argv[1])
 davit.davit_last_error.restype = ctypes.c_char_p
@@ -27,21 +30,25 @@ def total(count):
     return result.value
 
 
+def try_method(method, counts, expected):
+    context = multiprocessing.get_context(method)
+    with context.Pool(CHILDREN) as pool:
+        assert pool.map(total, counts) == expected, method
+        pool.close()
+        pool.join()
+    unused = context.Process(target=int)
+    unused.start()
+    unused.join()
+    assert unused.exitcode == 0, method
+
+
 def main():
     signal.alarm(SECONDS)  # ends the test if a child hangs
     counts = range(1000, 1000 + TASKS)
     expected = [count * (count - 1) / 2 for count in counts]
     assert total(10) == 45
-    context = multiprocessing.get_context("fork")
-    for _ in range(2):
-        with context.Pool(CHILDREN) as pool:
-            assert pool.map(total, counts) == expected
-            pool.close()
-            pool.join()
-    unused = context.Process(target=int)
-    unused.start()
-    unused.join()
-    assert unused.exitcode == 0
+    for method in METHODS:
+        try_method(method, counts, expected)
     assert [total(count) for count in counts] == expected
 
 

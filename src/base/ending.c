@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/base/ending.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "src/base/fork.h"
+
+atomic_bool dvt_ending_guarded;
+static atomic_bool ending, closed; /* the process ends; nobody may come in */
+static pthread_t ender;
+static struct timespec deadline;
+static atomic_int inside;       /* threads, and work that is held */
+static _Thread_local int depth; /* of the thread's calls */
+
+void dvt_ending_begin(void) {
+  if (atomic_load(&ending))
+    return;
+  ender = pthread_self();
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += DVT_ENDING_PATIENCE_S;
+  atomic_store(&ending, true);
+}
+
+const struct timespec *dvt_ending_deadline(void) {
+  return &deadline;
+}
+
+static bool deadline_is_over(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec > deadline.tv_sec || (now.tv_sec == deadline.tv_sec && now.tv_nsec >= deadline.tv_nsec);
+}
+
+/* The ending thread may be inside itself: exit() in a region. */
+bool dvt_ending_is_over(void) {
+  atomic_store(&closed, true);
+  return atomic_load(&inside) <= (depth > 0) || deadline_is_over();
+}
+
+void dvt_ending_wait(void) {
+  const struct timespec moment = {0, 200000};
+  while (!dvt_ending_is_over())
+    nanosleep(&moment, NULL);
+}
+
+bool dvt_ending_is_late(void) {
+  return atomic_load(&ending) && !pthread_equal(ender, pthread_self());
+}
+
+void dvt_ending_sleep(void) {
+  for (;;)
+    pause();
+}
+
+void dvt_ending_guard(void) {
+  atomic_store(&dvt_ending_guarded, true);
+}
+
+/* A thread counts itself before it looks whether the door is closed, and the ending thread closes the door before
+ * it looks at the count: one of the two sees the other. */
+bool dvt_ending_come_in(void) {
+  if (depth == 0) {
+    atomic_fetch_add(&inside, 1);
+    if (atomic_load(&closed) && dvt_ending_is_late()) {
+      atomic_fetch_sub(&inside, 1);
+      return false;
+    }
+  }
+  depth++;
+  return true;
+}
+
+void dvt_ending_go_out(void) {
+  if (depth > 0 && --depth == 0) /* 0 in a child that came in before fork() */
+    atomic_fetch_sub(&inside, 1);
+}
+
+void dvt_ending_follow(void) {
+  if (dvt_ending_is_guarded() && depth++ == 0)
+    atomic_fetch_add(&inside, 1);
+}
+
+int dvt_ending_step_out(void) {
+  const int before = depth;
+  if (before > 0)
+    atomic_fetch_sub(&inside, 1);
+  depth = 0;
+  return before;
+}
+
+void dvt_ending_step_in(int before) {
+  if (before == 0)
+    return;
+  dvt_ending_enter();
+  depth = before;
+}
+
+void dvt_ending_hold(void) {
+  atomic_fetch_add(&inside, 1);
+}
+
+void dvt_ending_drop(void) {
+  atomic_fetch_sub(&inside, 1);
+}
+
+/* The child has no GPU, and nobody is in its calls. */
+static void forget(void) {
+  atomic_store(&dvt_ending_guarded, false);
+  atomic_store(&ending, false);
+  atomic_store(&closed, false);
+  atomic_store(&inside, 0);
+  depth = 0;
+}
+
+__attribute__((constructor)) static void forget_at_fork(void) {
+  static const dvt_fork_part part = {.child = forget};
+  dvt_on_fork(DVT_FORK_ENDING, &part);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of the process while other threads are at work.
+ *
+ * The thread that calls exit() ends the process by exit handlers, and some of them take down the runtimes of GPUs and
+ * of offloading. A thread that is inside such a runtime then crashes. So whatever calls a GPU's for a lane or for a
+ * caller stands between dvt_ending_enter() and dvt_ending_leave(): the ending thread waits for those who are inside,
+ * and nobody else comes in: a thread that tries never returns.
+ *
+ * A thread that enters holds no lock and no team, because it may keep them for ever; only one that is inside
+ * already may. What is inside ends by itself, without any other thread that has yet to enter.
+ *
+ * Without GPUs, that is before dvt_ending_guard(), entering and leaving do nothing. */
+#ifndef DAVIT_SRC_BASE_ENDING_H
+#define DAVIT_SRC_BASE_ENDING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdnoreturn.h>
+#include <time.h>
+
+enum { DVT_ENDING_PATIENCE_S = 10 };
+
+/* ---- for the ending thread ---- */
+
+/* The calling thread ends the process. Its patience begins with the first call. */
+void dvt_ending_begin(void);
+
+/* When it ends, by CLOCK_REALTIME. */
+const struct timespec *dvt_ending_deadline(void);
+
+/* Nobody comes in any more, and whether everybody has left, or the deadline is over; returns then. */
+bool dvt_ending_is_over(void);
+void dvt_ending_wait(void);
+
+/* ---- for others ---- */
+
+/* Whether another thread ends the process; sleeps until the process is gone. */
+bool dvt_ending_is_late(void);
+noreturn void dvt_ending_sleep(void);
+
+/* Comes in, whatever there is; false, and the thread stays outside, if it is too late. Calls nest; each that returns
+ * true needs a dvt_ending_go_out() of the same thread. */
+bool dvt_ending_come_in(void);
+void dvt_ending_go_out(void);
+
+/* There are GPUs: called when the library starts. */
+void dvt_ending_guard(void);
+extern atomic_bool dvt_ending_guarded;
+
+static inline bool dvt_ending_is_guarded(void) {
+  return atomic_load_explicit(&dvt_ending_guarded, memory_order_relaxed);
+}
+
+static inline void dvt_ending_enter(void) {
+  if (dvt_ending_is_guarded() && !dvt_ending_come_in())
+    dvt_ending_sleep();
+}
+
+static inline void dvt_ending_leave(void) {
+  if (dvt_ending_is_guarded())
+    dvt_ending_go_out();
+}
+
+/* Enters however late it is: for a thread that works for one who is inside and waits for it. */
+void dvt_ending_follow(void);
+
+/* A function of the user's, which may take any time, runs outside: between these two. Coming back enters. */
+int dvt_ending_step_out(void);
+void dvt_ending_step_in(int depth);
+
+/* Work that no thread is inside for, which ends by itself: counted from here to there. Any thread; never sleeps. */
+void dvt_ending_hold(void);
+void dvt_ending_drop(void);
+
+#endif
