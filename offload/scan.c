@@ -2,6 +2,7 @@
 /* Scan and segmented scan of the built-in monoids: the instances of kernel/scan.inc, and the table of their
  * functions and kernels. Cost: kernel/scan.inc, on the CPU kernel/scan_host.inc. */
 #include <omp.h>
+#include <sched.h>
 
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"

@@ -7,6 +7,7 @@
 #else
 #include <davit/monoid.h>
 #include <omp.h>
+#include <sched.h>
 
 #include <davit/kernel/gpu.h>
 #include <davit/kernel/instance.h>
