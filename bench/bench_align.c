@@ -6,14 +6,14 @@
  * ("mixed": log-normal, median 295, sigma 0.63, 20 to 35000), residues by the frequencies of A. B. Robinson
  * and L. R. Robinson (1991); BLOSUM62, gaps 11 and 1. On the CPU --count is 20000. --reads: that many reads
  * of 150 bases, and one of them as the query; +2, -3, gaps 5 and 2. --pair: a sequence of bases and, as the
- * query, a part of it (--share 10: a tenth; on a GPU all of it as well) with a change in every tenth place. 0
- * leaves a figure out.
+ * query, a part of it (--share 10: a tenth; on a GPU all of it as well) with a change in every tenth place;
+ * --unrelated 1: random bases and residues of these lengths as well. 0 leaves a figure out.
  *
  * Rows: "search" is a call of davit_align_scores with the wait for its scores; on a CPU in turns with
  * parasail's striped functions on as many threads, with words of 16 bits, and with words of 8 bits and 16
  * where these overflow ("sat"). Scores are compared. parasail_16_ratio_core and the like are the peer's
- * processor time by davit's. "trace" is davit_align_trace with the columns. --avx2 1 leaves vectors of 512
- * bits out, which parasail does not have. */
+ * processor time by davit's; of a pair words of 8 bits alone as well, where they hold its score. "trace" is
+ * davit_align_trace with the columns. --avx2 1 leaves vectors of 512 bits out, which parasail does not have. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +36,7 @@ typedef struct problem {
   peer_parasail_targets *peer;
   int32_t *scores, *peer_scores;
   int devices;
+  bool related; /* the pair */
 } problem;
 
 /* ---- sequences ---- */
@@ -122,22 +123,35 @@ static davit_status wide_call(void *argument) {
                               p->peer_scores);
 }
 
+static davit_status byte_call(void *argument) {
+  const problem *p = argument;
+  return peer_parasail_scores(p->peer, &p->scoring, p->m, p->query, PEER_PARASAIL_8, p->cells->threads,
+                              p->peer_scores);
+}
+
+/* Whether bytes alone hold all scores. */
+static bool fits_bytes(problem *p) {
+  bench_check(search_call(p), "search");
+  bench_check(byte_call(p), "parasail");
+  return memcmp(p->scores, p->peer_scores, (size_t)p->targets.count * sizeof *p->scores) == 0;
+}
+
 static double cells_of(const problem *p) {
   return (double)p->m * (double)p->targets.offsets[p->targets.count];
 }
 
 static bench_time search(problem *p, bench_words words) {
-  static const bench_work works[] = {search_call, wide_call, narrow_call};
-  static const char *const peers[] = {"parasail_16", "parasail_sat", NULL};
-  const bool peer = p->peer != NULL;
-  bench_time times[3];
+  static const bench_work works[] = {search_call, wide_call, narrow_call, byte_call};
+  const bool peer = p->peer != NULL, bytes = peer && p->targets.count == 1 && fits_bytes(p);
+  const char *const peers[] = {"parasail_16", "parasail_sat", bytes ? "parasail_8" : NULL, NULL};
+  bench_time times[4];
   bench_case what = {.operation = "align",
                      .variant = p->variant,
                      .form = "search",
                      .rows = p->m,
                      .cols = p->targets.offsets[p->targets.count],
                      .devices = p->devices};
-  bench_wall_turns(p->cells->site, peer ? 3 : 1, works, p, times);
+  bench_wall_turns(p->cells->site, bytes ? 4 : peer ? 3 : 1, works, p, times);
   bench_report(p->cells->site, &what, &times[0], peer ? "parasail sat" : NULL, peer ? &times[2] : NULL);
   bench_number("targets", (double)p->targets.count);
   bench_cells_report(p->cells, cells_of(p), words, p->devices, times, peer ? peers : NULL);
@@ -153,7 +167,7 @@ static bool open_database(problem *p, const int *devices, int count) {
   const bool peer = p->cells->threads > 0 && p->cells->site->peers && PEER_PARASAIL;
   p->devices = count;
   p->database = NULL;
-  p->peer = peer ? peer_parasail_targets_create(&p->targets) : NULL;
+  p->peer = peer ? peer_parasail_targets_create(&p->targets, &p->scoring) : NULL;
   p->scores = bench_memory(DAVIT_PAGEABLE, bytes);
   p->peer_scores = bench_memory(DAVIT_PAGEABLE, bytes);
   const davit_align_database_options options = {.devices = devices, .device_count = count};
@@ -204,6 +218,8 @@ static void spread(problem *p, const chances table) {
   }
 }
 
+static void pairs(problem *p, const chances table);
+
 static void proteins(problem *p, bool several) {
   static chances table;
   const bool gpu = p->cells->site->gpu;
@@ -223,6 +239,10 @@ static void proteins(problem *p, bool several) {
     }
     free_targets(p);
   }
+  p->variant = "pair proteins";
+  p->related = false;
+  if (bench_whole("unrelated", 0))
+    pairs(p, table);
 }
 
 /* ---- bases ---- */
@@ -289,7 +309,10 @@ static void pair(problem *p, const chances table, int64_t length, int64_t share)
   p->query = bench_memory(DAVIT_PAGEABLE, (size_t)length + 2);
   if (make_targets(p, table, 1, length) && p->query) {
     const int64_t part = length / share;
-    p->m = changed(p->targets.symbols + dvt_at_most(length / 2, length - part), part, p->query);
+    if (p->related)
+      p->m = changed(p->targets.symbols + dvt_at_most(length / 2, length - part), part, p->query);
+    else
+      fill(table, 4242 + (uint64_t)part, p->m = part, p->query);
     if (open_database(p, &p->cells->site->device, 1))
       search(p, p->cells->site->gpu ? BENCH_WORDS : BENCH_SHORTS);
     close_database(p);
@@ -306,7 +329,6 @@ static void pairs(problem *p, const chances table) {
   bench_cells *all = p->cells;
   bench_cells one = *all; /* the search of a pair is the work of one core */
   one.threads = all->threads > 0;
-  p->variant = "pair";
   p->cells = &one;
   for (int i = 0; i < lengths.count; i++)
     for (int k = 0; k < shares.count; k++)
@@ -323,7 +345,13 @@ static void bases(problem *p) {
   base_chances(table);
   p->scoring = (davit_align_scoring){.symbols = 4, .matrix = matrix, .gap_open = 5, .gap_extend = 2};
   reads(p, table);
+  p->variant = "pair";
+  p->related = true;
   pairs(p, table);
+  p->variant = "pair unrelated";
+  p->related = false;
+  if (bench_whole("unrelated", 0))
+    pairs(p, table);
 }
 
 static void measure_site(bench_cells *cells, bool several) {
@@ -334,7 +362,7 @@ static void measure_site(bench_cells *cells, bool several) {
 
 static const char usage[] = "bench_align [--count 1000000] [--length 360] [--queries 144,375,1000,5000] "
                             "[--mixed 1] [--reads 100000] [--pair 100000] [--share 10]\n"
-                            "            [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
+                            "            [--unrelated 0] [--avx2 0] [--clock 1.98]\n" BENCH_OPTIONS;
 
 int main(int argc, char **argv) {
   return bench_cells_run("align", usage, argc, argv, PEER_PARASAIL, measure_site);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of a query with many targets on the CPU. Most targets go in batches, 64 side by side in bytes
  * (align_lanes.inc). A score that does not fit a byte is computed again: with the whole batch in words of
- * 16 bits if there are many of them, one by one if there are few. One by one a short query or target is
- * striped (align_striped.inc), others take a pass in tiles (align_pass.h), a few long targets each by all
- * threads. Cost: docs/align.md; memory bytes_of() and a team's a thread. */
+ * 16 bits if there are many of them, one by one if there are few. One by one the query is striped
+ * (align_striped.inc): in bytes, which hold the scores of most pairs that are not related, and from where
+ * they do not, in 16 bits. Pairs whose scores these may not hold, or that are too long for the caches, take
+ * a pass in tiles (align_pass.h), a few long targets each by all threads. Cost: docs/align.md; memory
+ * bytes_of() and a team's a thread. */
 #include "offload/align.h"
 
 #include <stdatomic.h>
@@ -19,21 +21,24 @@
 #endif
 
 enum {
-  FEW = 6,     /* targets of a batch that are computed again one by one */
-  SHORT = 256, /* fewer symbols are too few for a pass in tiles, and their scores fit 16 bits */
-  BANDS = 2    /* threads that share a long target are at least so many */
+  FEW = 6,       /* targets of a batch that are computed again one by one */
+  SHORT = 256,   /* fewer symbols are too few for a pass in tiles */
+  BANDS = 2,     /* threads that share a long target are at least so many, */
+  FASTER = 4,    /* and so many if one may stripe it instead, in bytes: 2.6 times as fast as a pass */
+  NEAR = 1 << 20 /* bytes that a second cache has */
 };
 
 _Static_assert((SHORT - 1) * INT8_MAX <= INT16_MAX, "scores of striped pairs fit 16 bits");
 
-/* What the symbols 0 … 31 of a target score against symbol q of the query: table[q]. */
+/* What the symbols 0 … 31 of a target score against symbol q of the query: table[q], where there are
+ * batches; and what those of the query score against symbol t of a target: across[t]. */
 typedef struct query_tables {
   const dvt_align_query *query;
-  int8_t table[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32];
+  int8_t table[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32], across[DAVIT_ALIGN_SYMBOLS_MAXIMUM][32];
 } query_tables;
 
-/* scores[q][l] for the symbols of all lanes; 0 for DVT_ALIGN_PAD. */
-static void look_up(const query_tables *t, const uint8_t *symbols, int8_t *scores);
+/* scores[k][l] by table k of `count` for the symbols of DVT_ALIGN_LANES lanes; 0 for DVT_ALIGN_PAD. */
+static void look_up(const int8_t tables[][32], int count, const uint8_t *symbols, int8_t *scores);
 
 /* Words without sign, for the subtraction that stops at 0. */
 typedef uint8_t unsigned_8 __attribute__((vector_size(64)));
@@ -51,30 +56,52 @@ typedef uint16_t unsigned_16 __attribute__((vector_size(64)));
 #define OPENED(h, open) SATURATED(16, h, open)
 #include "offload/align_lanes.inc"
 
+/* What one pair is aligned in, and how far it has come: the rows of a column, in order, where the words
+ * were too narrow to go on. */
+typedef struct striped_state {
+  const query_tables *tables;
+  uint8_t *order; /* the query's symbols in the order of the lanes */
+  void *profile, *columns;
+  uint16_t *h, *e;
+  int64_t column;
+} striped_state;
+
+#define NEXT_8(k) (k), (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6, (k) + 7
+#define NEXT_16(k) NEXT_8(k), NEXT_8((k) + 8)
+#define NEXT_32(k) NEXT_16(k), NEXT_16((k) + 16)
+
+#define T int8_t
+#define NAME(x) x##_striped_byte
+#define MOVED(a, b, k) __builtin_shufflevector(a, b, NEXT_32(32 - k))
+#include "offload/align_striped.inc"
+
 #define T int16_t
 #define NAME(x) x##_striped_short
-#define OPENED(h, open) SATURATED(16, h, open)
+#define MOVED(a, b, k) __builtin_shufflevector(a, b, NEXT_16(16 - k))
 #include "offload/align_striped.inc"
+#undef NEXT_8
+#undef NEXT_16
+#undef NEXT_32
 
 /* ---- tables ---- */
 
-static void look_up_0(const query_tables *t, const uint8_t *symbols, int8_t *scores) {
-  for (int q = 0; q < t->query->scoring->symbols; q++)
+static void look_up_0(const int8_t tables[][32], int count, const uint8_t *symbols, int8_t *scores) {
+  for (int q = 0; q < count; q++)
     for (int l = 0; l < DVT_ALIGN_LANES; l++)
-      scores[q * DVT_ALIGN_LANES + l] = symbols[l] < 32 ? t->table[q][symbols[l]] : 0;
+      scores[q * DVT_ALIGN_LANES + l] = symbols[l] < 32 ? tables[q][symbols[l]] : 0;
 }
 
 #ifdef DVT_CPU_X86
 /* A byte shuffle looks up 16 entries, and gives 0 where the index has its highest bit set: so two of them,
  * each with the other's indices made such. */
-__attribute__((target("avx2"))) static void look_up_1(const query_tables *t, const uint8_t *symbols,
-                                                      int8_t *scores) {
+__attribute__((target("avx2"))) static void look_up_1(const int8_t tables[][32], int count,
+                                                      const uint8_t *symbols, int8_t *scores) {
   for (int part = 0; part < DVT_ALIGN_LANES; part += 32) {
     const __m256i at = _mm256_load_si256((const __m256i *)(symbols + part)),
                   low = _mm256_adds_epu8(at, _mm256_set1_epi8(0x70)),
                   high = _mm256_sub_epi8(at, _mm256_set1_epi8(16));
-    for (int q = 0; q < t->query->scoring->symbols; q++) {
-      const __m128i *table = (const __m128i *)t->table[q];
+    for (int q = 0; q < count; q++) {
+      const __m128i *table = (const __m128i *)tables[q];
       const __m256i a = _mm256_broadcastsi128_si256(_mm_loadu_si128(table)),
                     b = _mm256_broadcastsi128_si256(_mm_loadu_si128(table + 1));
       _mm256_store_si256((__m256i *)(scores + q * DVT_ALIGN_LANES + part),
@@ -83,12 +110,12 @@ __attribute__((target("avx2"))) static void look_up_1(const query_tables *t, con
   }
 }
 
-__attribute__((target("avx512f,avx512bw"))) static void look_up_2(const query_tables *t,
+__attribute__((target("avx512f,avx512bw"))) static void look_up_2(const int8_t tables[][32], int count,
                                                                   const uint8_t *symbols, int8_t *scores) {
   const __m512i at = _mm512_load_si512(symbols), low = _mm512_adds_epu8(at, _mm512_set1_epi8(0x70)),
                 high = _mm512_sub_epi8(at, _mm512_set1_epi8(16));
-  for (int q = 0; q < t->query->scoring->symbols; q++) {
-    const __m128i *table = (const __m128i *)t->table[q];
+  for (int q = 0; q < count; q++) {
+    const __m128i *table = (const __m128i *)tables[q];
     const __m512i a = _mm512_broadcast_i32x4(_mm_loadu_si128(table)),
                   b = _mm512_broadcast_i32x4(_mm_loadu_si128(table + 1));
     _mm512_store_si512(scores + q * DVT_ALIGN_LANES,
@@ -97,28 +124,52 @@ __attribute__((target("avx512f,avx512bw"))) static void look_up_2(const query_ta
 }
 #endif
 
-static void look_up(const query_tables *t, const uint8_t *symbols, int8_t *scores) {
-  static void (*const variants[])(const query_tables *, const uint8_t *, int8_t *) = {
+static void look_up(const int8_t tables[][32], int count, const uint8_t *symbols, int8_t *scores) {
+  static void (*const variants[])(const int8_t[][32], int, const uint8_t *, int8_t *) = {
 #define VARIANT(number, attributes) look_up_##number,
       DVT_CPU_VARIANTS(VARIANT)
 #undef VARIANT
   };
-  variants[dvt_cpu_best()](t, symbols, scores);
+  variants[dvt_cpu_best()](tables, count, symbols, scores);
 }
 
-static void make_tables(const dvt_align_query *query, query_tables *t) {
+static void make_tables(const dvt_align_query *query, bool batches, query_tables *t) {
   const int symbols = query->scoring->symbols;
-  *t = (query_tables){.query = query};
-  for (int q = 0; q < symbols; q++)
+  t->query = query;
+  for (int s = 0; s < symbols; s++)
+    memcpy(t->across[s], query->scoring->matrix + s * symbols, (size_t)symbols);
+  for (int q = 0; batches && q < symbols; q++)
     for (int s = 0; s < symbols; s++)
       t->table[q][s] = query->scoring->matrix[q + s * symbols];
 }
 
 /* ---- the CPU ---- */
 
+/* With those of the last vector that are none, of which a table's look-up writes some more. */
+static size_t striped_rows(const dvt_align_query *query) {
+  return ((size_t)query->m / DVT_ALIGN_LANES + 2) * DVT_ALIGN_LANES;
+}
+
+/* For a row: in 16 bits what it scores with each symbol, h and e of two columns, and both in order; its symbol. */
+static size_t striped_bytes(const dvt_align_query *query) {
+  return striped_rows(query) * (2 * ((size_t)query->scoring->symbols + 4 + 2) + 1);
+}
+
+static striped_state striped_state_of(const query_tables *tables, char *memory) {
+  const size_t rows = striped_rows(tables->query);
+  char *columns = memory + 2 * rows * (size_t)tables->query->scoring->symbols;
+  uint16_t *h = (uint16_t *)(void *)(columns + 8 * rows);
+  return (striped_state){.tables = tables,
+                         .profile = memory,
+                         .columns = columns,
+                         .h = h,
+                         .e = h + rows,
+                         .order = (uint8_t *)(h + 2 * rows)};
+}
+
 static size_t bytes_of(const dvt_align_query *query) {
   const size_t lanes = 64 * (4 * DAVIT_ALIGN_SYMBOLS_MAXIMUM + 2 * (size_t)query->m),
-               striped = 64 * ((size_t)query->scoring->symbols + 2) * ((size_t)query->m / 16 + 1);
+               striped = striped_bytes(query);
   return lanes > striped ? lanes : striped; /* `lanes` is enough for the vectors of a pass */
 }
 
@@ -158,11 +209,35 @@ static void do_pass(worker *w, int64_t k) {
   w->scores[k] = (int32_t)dvt_align_best(&costs, &all, 0, INT64_MAX, &w->team, h, d, NULL).score;
 }
 
-static void do_single(worker *w, int64_t k) {
+/* Whether a pair is striped in words of so many bytes: few symbols are too few for a pass in tiles, and of
+ * others what is read for each column has to stay near. */
+static bool is_striped(const dvt_align_query *query, int64_t n, int64_t bytes) {
+  return query->m < SHORT || n < SHORT || bytes * (query->scoring->symbols + 2) * query->m <= NEAR;
+}
+
+/* Bytes must hold the costs. */
+static bool suits_bytes(const dvt_align_query *query, int64_t n) {
+  return query->scoring->gap_open <= INT8_MAX && is_striped(query, n, 1);
+}
+
+/* 16 bits must hold every score. */
+static bool suits_shorts(const dvt_align_query *query, int64_t n) {
+  return dvt_at_most(query->m, n) * query->largest <= INT16_MAX && is_striped(query, n, 2);
+}
+
+/* `large`: the score is known to be too large for bytes. */
+static void do_single(worker *w, int64_t k, bool large) {
   const dvt_align_query *query = w->tables->query;
   const int64_t n = dvt_align_length(w->targets, k);
-  if (query->m < SHORT || n < SHORT)
-    w->scores[k] = pair_striped_short(query, n, w->targets->symbols + w->targets->offsets[k], w->memory);
+  const uint8_t *target = w->targets->symbols + w->targets->offsets[k];
+  striped_state state = striped_state_of(w->tables, w->memory);
+  if (!large && suits_bytes(query, n)) {
+    w->scores[k] = pair_striped_byte(query, n, target, &state);
+    if (state.column == n)
+      return;
+  }
+  if (suits_shorts(query, n))
+    w->scores[k] = pair_striped_short(query, n, target, &state);
   else
     do_pass(w, k);
 }
@@ -191,7 +266,7 @@ static void do_batch(worker *w, int64_t b) {
   }
   for (int l = 0; l < count; l++)
     if (best[l] > most)
-      do_single(w, first + l);
+      do_single(w, first + l, true);
     else
       w->scores[first + l] = best[l];
 }
@@ -201,17 +276,27 @@ static davit_status no_memory(const dvt_align_query *query) {
                     (long long)query->m);
 }
 
-/* Fewer long targets than threads would have work on, each by all threads. *done becomes their number. */
+/* Threads for each of the long targets, where these are fewer than the threads and one thread would take longer for it;
+ * else 0. */
+static int threads_for_long(const dvt_align_targets *targets, const dvt_align_query *query, int threads) {
+  const int64_t n = targets->singles > 0 ? dvt_align_length(targets, 0) : 0,
+                least = (suits_bytes(query, n) ? FASTER : BANDS) * targets->singles;
+  if (targets->singles == 0 || least > threads)
+    return 0;
+  const dvt_align_costs costs = dvt_align_costs_of(query);
+  const int each = dvt_align_pass_threads(&costs, query->m, n, threads);
+  return each >= least ? each : 0;
+}
+
+/* The long targets, one after the other, each by all threads. *done becomes their number. */
 static davit_status do_long(const worker *like, int threads, int64_t *done) {
   worker w = *like;
-  const int64_t singles = w.targets->singles;
-  if (singles == 0 || BANDS * singles > threads)
+  if (threads_for_long(w.targets, w.tables->query, threads) == 0)
     return DAVIT_SUCCESS;
   w.memory = dvt_allocate_aligned(bytes_of(w.tables->query));
   const bool open = w.memory && open_team(&w, threads);
-  if (open && w.team.threads >= BANDS * singles)
-    while (*done < singles)
-      do_pass(&w, (*done)++);
+  while (open && *done < w.targets->singles)
+    do_pass(&w, (*done)++);
   close_worker(&w);
   return open ? DAVIT_SUCCESS : no_memory(w.tables->query);
 }
@@ -219,6 +304,50 @@ static davit_status do_long(const worker *like, int threads, int64_t *done) {
 /* Threads without work would cost a short pair more than its alignment. */
 static int threads_for(const dvt_align_targets *targets, int64_t done, int most) {
   return (int)dvt_at_least(1, dvt_at_most(targets->singles - done + targets->batches, most));
+}
+
+int dvt_align_host_threads(const dvt_align_targets *targets, const dvt_align_query *query, int threads) {
+  const int each = threads_for_long(targets, query, threads);
+  return each > 0 ? each : threads_for(targets, 0, threads);
+}
+
+static bool open_worker(worker *w, const worker *like) {
+  *w = *like;
+  w->memory = dvt_allocate_aligned(bytes_of(w->tables->query));
+  return w->memory != NULL;
+}
+
+/* Without OpenMP, whose region of one thread takes as long as a short pair. */
+static bool do_alone(const worker *like, int64_t done) {
+  worker w;
+  const bool open = open_worker(&w, like);
+  for (int64_t k = done; k < like->targets->singles && open; k++)
+    do_single(&w, k, false);
+  for (int64_t b = 0; b < like->targets->batches && open; b++)
+    do_batch(&w, b);
+  close_worker(&w);
+  return open && !w.failed;
+}
+
+static bool do_by_team(const worker *like, int64_t done, int threads) {
+  atomic_bool failed = false;
+#pragma omp parallel num_threads(threads)
+  {
+    worker w;
+    const bool open = open_worker(&w, like);
+#pragma omp for schedule(dynamic) nowait
+    for (int64_t k = done; k < like->targets->singles; k++)
+      if (open)
+        do_single(&w, k, false);
+#pragma omp for schedule(dynamic)
+    for (int64_t b = 0; b < like->targets->batches; b++)
+      if (open)
+        do_batch(&w, b);
+    if (!open || w.failed)
+      atomic_store(&failed, true);
+    close_worker(&w);
+  }
+  return !atomic_load(&failed);
 }
 
 davit_status dvt_align_host(const dvt_site *site, const void *work) {
@@ -229,28 +358,12 @@ davit_status dvt_align_host(const dvt_site *site, const void *work) {
     memset(a->scores, 0, (size_t)targets->count * sizeof *a->scores);
     return DAVIT_SUCCESS;
   }
-  atomic_bool failed = false;
   int64_t done = 0;
   query_tables tables;
-  make_tables(query, &tables);
+  make_tables(query, targets->batches > 0, &tables);
   const worker like = {.targets = targets, .tables = &tables, .scores = a->scores};
   DVT_TRY(do_long(&like, site->threads, &done));
   const int threads = threads_for(targets, done, site->threads);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-  {
-    worker w = like;
-    w.memory = dvt_allocate_aligned(bytes_of(query));
-#pragma omp for schedule(dynamic) nowait
-    for (int64_t k = done; k < targets->singles; k++)
-      if (w.memory)
-        do_single(&w, k);
-#pragma omp for schedule(dynamic)
-    for (int64_t b = 0; b < targets->batches; b++)
-      if (w.memory)
-        do_batch(&w, b);
-    if (!w.memory || w.failed)
-      atomic_store(&failed, true);
-    close_worker(&w);
-  }
-  return atomic_load(&failed) ? no_memory(query) : DAVIT_SUCCESS;
+  return (threads > 1 ? do_by_team(&like, done, threads) : do_alone(&like, done)) ? DAVIT_SUCCESS
+                                                                                  : no_memory(query);
 }

@@ -64,6 +64,9 @@ davit_status dvt_align_host(const dvt_site *site, const void *work);
 davit_status dvt_align_stream(const dvt_site *site, const void *work);
 davit_status dvt_align_region(const dvt_site *site, const void *work);
 
+/* How many of so many threads the host form has work for. */
+int dvt_align_host_threads(const dvt_align_targets *targets, const dvt_align_query *query, int threads);
+
 /* What the kernel for so many columns takes of the stream's device, for an alphabet of so many symbols. */
 davit_status dvt_align_fit(dvt_stream *stream, int64_t columns, int symbols, int64_t threads,
                            dvt_kernel_fit *fit);

@@ -150,11 +150,17 @@ static int bands_for(const dvt_align_tiling *tiling, int64_t m, int64_t n, int t
   return (int)dvt_at_least(1, dvt_at_most(most, threads));
 }
 
+int dvt_align_pass_threads(const dvt_align_costs *costs, int64_t m, int64_t n, int threads) {
+  const dvt_align_tiling tiling = tiling_of(costs);
+  return bands_for(&tiling, m, n, threads);
+}
+
 davit_status dvt_align_team_open(const dvt_align_costs *costs, int64_t m, int64_t n, int threads,
                                  dvt_align_team *team) {
   team->tiling = tiling_of(costs);
   team->threads = bands_for(&team->tiling, m, n, threads);
-  team->bands = dvt_allocate((size_t)team->threads + 1, sizeof *team->bands);
+  team->bands =
+      dvt_allocate_raw(((size_t)team->threads + 1) * sizeof *team->bands); /* a run sets what it reads */
   return team->bands ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }
 

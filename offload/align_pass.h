@@ -68,6 +68,9 @@ typedef struct dvt_align_team {
   struct dvt_align_band *bands;
 } dvt_align_team;
 
+/* How many of so many threads share a pass over m rows and n columns. */
+int dvt_align_pass_threads(const dvt_align_costs *costs, int64_t m, int64_t n, int threads);
+
 /* For passes with these costs over at most m rows and n columns. */
 davit_status dvt_align_team_open(const dvt_align_costs *costs, int64_t m, int64_t n, int threads,
                                  dvt_align_team *team);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Databases, and queries against them. A database's targets are sorted by length, the longest first, and
- * dealt to the devices in groups of DVT_ALIGN_LANES, so that each device has a share of every length. A query
- * is one command on the lane of each device. Memory: 9 bytes a target and its symbols, on the host and on
- * each GPU; on the CPU the symbols once more. */
+ * dealt to the devices in groups of DVT_ALIGN_LANES, so that each device has a share of every length. A
+ * query is one command on the lane of each device; what one thread of the CPU does alone, the calling one
+ * does. Memory: 9 bytes a target and its symbols, on the host and on each GPU; on the CPU the symbols once
+ * more. */
 #include <davit/align.h>
 #include <davit/memory.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #include "src/base/error.h"
 #include "src/base/fork.h"
 #include "src/runtime/operation.h"
+#include "src/runtime/place.h"
 #include "src/runtime/tuning.h"
 #include "src/shape.h"
 
@@ -294,6 +296,21 @@ davit_status dvt_align_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fi
   return dvt_align_fit(stream, 300, 24, dvt_tuned(device, DVT_TUNE_ALIGN_TEAM_THREADS, 0), fit);
 }
 
+/* Whether one thread of the CPU does the whole query: then the calling one does, without the way to a lane and back. */
+static bool is_for_caller(const davit_align_database *d, const dvt_align_query *query) {
+  const share *s = &d->share[0];
+  return d->shares == 1 && s->targets.lanes &&
+         dvt_align_host_threads(&s->targets, query, dvt_device_threads(s->number)) == 1;
+}
+
+static davit_status run_here(const share *s, const dvt_align_query *query, int32_t *scores) {
+  const dvt_align_work work = {.query = query, .targets = &s->targets, .scores = s->scores};
+  DVT_TRY(dvt_operation_run_here(s->number, &operation, &work, 1));
+  for (int64_t k = 0; k < s->targets.count; k++)
+    scores[s->which[k]] = s->scores[k];
+  return DAVIT_SUCCESS;
+}
+
 static davit_status wait_for_queries(const davit_align_database *d) {
   dvt_lane *lanes[DVT_MAX_DEVICES];
   for (int i = 0; i < d->shares; i++)
@@ -325,7 +342,8 @@ davit_status davit_align_scores(davit_align_database *database, const davit_alig
   cheaper.gap_extend = (int32_t)dvt_at_most(cheaper.gap_extend, cheaper.gap_open);
   const dvt_align_query q = {&cheaper, m, query, dvt_largest_entry(scoring)};
   pthread_mutex_lock(&database->lock);
-  davit_status status = run_queries(database, &q, scores);
+  davit_status status = is_for_caller(database, &q) ? run_here(&database->share[0], &q, scores)
+                                                    : run_queries(database, &q, scores);
   pthread_mutex_unlock(&database->lock);
   return status;
 }

@@ -12,7 +12,6 @@
  * being opened in its first or closed in its last corner, which is `first`, or 0 if it goes on there. */
 #include <davit/memory.h>
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -315,6 +314,14 @@ static int64_t place_columns(pieces *list, int64_t *rows, int64_t *columns) {
   return 1 + (int64_t)(cells / (double)WORKER_CELLS);
 }
 
+static void solve_at(worker *w, pieces *list, int64_t k, char *columns) {
+  piece *p = &list->at[k];
+  w->columns = columns + p->begin;
+  w->used = 0;
+  solve(w, p);
+  p->used = w->used;
+}
+
 /* A piece after the other, each by one thread; one alone by all of them. */
 static davit_status solve_all(const dvt_trace *t, pieces *list, char *columns) {
   int64_t rows = 0, most = 0;
@@ -326,16 +333,14 @@ static davit_status solve_all(const dvt_trace *t, pieces *list, char *columns) {
   davit_status status = workers ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
   for (int i = 0; i < count && status == DAVIT_SUCCESS; i++)
     status = open_worker(&workers[i], t, rows, most, count > 1 ? 1 : t->threads);
-  if (status == DAVIT_SUCCESS) {
-#pragma omp parallel for num_threads(count) schedule(dynamic, 1) if (count > 1)
-    for (int64_t k = 0; k < list->count; k++) {
-      worker *w = &workers[count > 1 ? omp_get_thread_num() : 0];
-      w->columns = columns + list->at[k].begin;
-      w->used = 0;
-      solve(w, &list->at[k]);
-      list->at[k].used = w->used;
-    }
+  if (status == DAVIT_SUCCESS && count > 1) {
+#pragma omp parallel for num_threads(count) schedule(dynamic, 1)
+    for (int64_t k = 0; k < list->count; k++)
+      solve_at(&workers[omp_get_thread_num()], list, k, columns);
   }
+  /* One thread goes without OpenMP, whose region takes it a microsecond. */
+  for (int64_t k = 0; k < list->count && status == DAVIT_SUCCESS && count == 1; k++)
+    solve_at(&workers[0], list, k, columns);
   for (int i = 0; workers && i < count; i++)
     close_worker(&workers[i]);
   free(workers);
@@ -344,18 +349,30 @@ static davit_status solve_all(const dvt_trace *t, pieces *list, char *columns) {
 
 /* ---- the string ---- */
 
+/* A number in decimal digits; where they end. */
+static char *put_number(int64_t number, char *at) {
+  char digits[20];
+  int count = 0;
+  do
+    digits[count++] = (char)('0' + number % 10);
+  while ((number /= 10) > 0);
+  while (count > 0)
+    *at++ = digits[--count];
+  return at;
+}
+
 /* The string for the user. A run of k columns takes no more than 2 k characters. */
 static davit_status make_cigar(const char *columns, int64_t count, char **cigar) {
-  const size_t bytes = 2 * (size_t)count + 1;
   char *at;
-  DVT_TRY(davit_malloc(bytes, DAVIT_PAGEABLE, (void **)&at));
+  DVT_TRY(davit_malloc(2 * (size_t)count + 1, DAVIT_PAGEABLE, (void **)&at));
   *cigar = at;
-  *at = '\0';
   for (int64_t i = 0, end; i < count; i = end) {
     for (end = i + 1; end < count && columns[end] == columns[i];)
       end++;
-    at += snprintf(at, bytes - (size_t)(at - *cigar), "%lld%c", (long long)(end - i), columns[i]);
+    at = put_number(end - i, at);
+    *at++ = columns[i];
   }
+  *at = 0;
   return DAVIT_SUCCESS;
 }
 

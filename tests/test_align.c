@@ -5,6 +5,7 @@
 #include "tests/sequences.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <parasail.h>
 #include <parasail/matrix_lookup.h>
 
@@ -361,6 +362,42 @@ CASE(test_matrices) {
   assert_string_equal(found.name, names[0]);
   REFUSED(davit_align_matrix_find("PAM2", &found), "name is 'PAM2', not one of: BLOSUM45, ");
   REFUSED(davit_align_matrix_find(NULL, &found), "name is NULL");
+}
+
+/* The lambda of a matrix without gaps: sum of p p exp(lambda s) = 1, with the frequencies of amino acids of
+ * A. B. Robinson and L. R. Robinson (1991), in the order of the letters. */
+static double lambda_of(const davit_align_matrix *m) {
+  static const double frequencies[] = {78.05, 51.29, 44.87, 53.64, 19.25, 42.64, 62.95, 73.77, 21.99, 51.42,
+                                       90.19, 57.44, 22.43, 38.56, 52.03, 71.20, 58.41, 13.30, 32.16, 64.41};
+  double low = 0.05, high = 1;
+  for (int step = 0; step < 50; step++) {
+    const double middle = (low + high) / 2;
+    double sum = 0, all = 0;
+    for (int i = 0; i < COUNT(frequencies); i++)
+      for (int j = 0; j < COUNT(frequencies); j++) {
+        sum += frequencies[i] * frequencies[j] * exp(middle * m->scores[i + j * m->symbols]);
+        all += frequencies[i] * frequencies[j];
+      }
+    *(sum > all ? &high : &low) = middle;
+  }
+  return low;
+}
+
+/* BLAST's statistics (src/cli/align_scheme.c) are those of these scales: its lambda of matrices without gaps. That of
+ * BLOSUM80 is another one. */
+CASE(test_scales) {
+  static const struct {
+    const char *name;
+    double lambda;
+  } wanted[] = {{"BLOSUM45", 0.2291}, {"BLOSUM50", 0.2318}, {"BLOSUM62", 0.3176}, {"BLOSUM90", 0.3346},
+                {"PAM30", 0.3400},    {"PAM70", 0.3345},    {"PAM250", 0.2252}};
+  davit_align_matrix matrix;
+  for (int k = 0; k < COUNT(wanted); k++) {
+    CHECK(davit_align_matrix_find(wanted[k].name, &matrix));
+    assert_true(fabs(lambda_of(&matrix) - wanted[k].lambda) < 1e-4);
+  }
+  CHECK(davit_align_matrix_find("BLOSUM80", &matrix));
+  assert_true(fabs(lambda_of(&matrix) - 0.3430) > 0.1);
 }
 
 CASE(test_bases) {

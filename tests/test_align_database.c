@@ -261,6 +261,150 @@ CASE(test_ties) {
   }
 }
 
+/* ---- one pair ---- */
+
+static void put_run(sequence *s, uint8_t symbol, int64_t count) {
+  memset(s->symbols + s->length, symbol, (size_t)count);
+  s->length += count;
+}
+
+/* Its score by the CPU, by every kind of vectors. */
+static void expect_pair(const davit_align_scoring *scoring, const sequence *q, const sequence *t) {
+  const targets one = targets_of(1, t);
+  const int32_t wanted = reference(scoring, q, t);
+  davit_align_database *database = database_on(&one, scoring->symbols, &(device_list){1, {DAVIT_HOST}});
+  for (int variant = 0; next_cpu(variant); variant++)
+    expect_scores(database, &one, scoring, q, &wanted);
+  CHECK(davit_align_database_destroy(database));
+}
+
+/* Every length of a query around those that fill vectors, related and not: bytes hold the score, do not, or not
+ * from the middle of the target on. */
+CASE(test_pairs) {
+  static const int32_t gaps[][2] = {{7, 2}, {11, 1}, {1, 1}, {3, 3}, {60, 40}, {127, 1}, {128, 1}, {200, 90}};
+  uint64_t random = 17;
+  int8_t dna[16], any[SQUARE];
+  fill_diagonal(4, 2, -3, dna);
+  fill_random(24, -9, 12, &random, any);
+  for (int64_t m = 1; m < 300; m += m < 70 ? 1 : 1 + random_below(&random, 20)) {
+    const int32_t *gap = gaps[m % COUNT(gaps)];
+    const davit_align_scoring scorings[] = {scoring_of(4, dna, gap[0], gap[1]),
+                                            scoring_of(24, any, gap[0], gap[1])};
+    for (int s = 0; s < COUNT(scorings); s++) {
+      const int symbols = scorings[s].symbols;
+      const sequence q = random_sequence(m, symbols, &random),
+                     t = random_sequence(1 + random_below(&random, 400), symbols, &random),
+                     r = relative_of(&q, symbols, &random);
+      const sequence late = {t.length + r.length, kept((size_t)(t.length + r.length))};
+      memcpy(late.symbols, t.symbols, (size_t)t.length);
+      memcpy(late.symbols + t.length, r.symbols, (size_t)r.length);
+      expect_pair(&scorings[s], &q, &t);
+      expect_pair(&scorings[s], &q, &r);
+      expect_pair(&scorings[s], &q, &late);
+    }
+  }
+}
+
+/* Scores about the largest that bytes hold, in every column of a block. */
+CASE(test_pairs_at_the_limit_of_bytes) {
+  int8_t matrix[4];
+  fill_diagonal(2, 1, -1, matrix);
+  const davit_align_scoring scoring = scoring_of(2, matrix, 2, 1);
+  for (int64_t score = 250; score < 262; score++)
+    for (int64_t before = 0; before < 66; before += 1 + before % 7) {
+      sequence q = sequence_new(score), t = sequence_new(before + score + 40);
+      memset(q.symbols, 0, (size_t)score);
+      memset(t.symbols, 1, (size_t)t.length);
+      memset(t.symbols + before, 0, (size_t)score);
+      assert_int_equal(reference(&scoring, &q, &t), score);
+      expect_pair(&scoring, &q, &t);
+    }
+}
+
+/* A gap of query symbols over some lanes, and over all. */
+CASE(test_pairs_with_long_gaps) {
+  int8_t matrix[9];
+  fill_diagonal(3, 5, -9, matrix);
+  for (int extend = 1; extend < 4; extend++)
+    for (int64_t gap = 0; gap < 400; gap += 1 + gap / 3) {
+      const davit_align_scoring scoring = scoring_of(3, matrix, 3 + extend, extend);
+      sequence q = sequence_new(gap + 400), t = sequence_new(400);
+      memset(q.symbols, 1, (size_t)q.length);
+      memset(q.symbols, 0, 300);
+      memset(q.symbols + 300, 2, (size_t)gap);
+      memset(t.symbols, 0, 300);
+      memset(t.symbols + 300, 1, 100);
+      expect_pair(&scoring, &q, &t);
+      const sequence head = {200 + gap, q.symbols + 200}, tail = {200, t.symbols + 200}; /* shorter ones */
+      expect_pair(&scoring, &head, &tail);
+    }
+}
+
+/* Costs above 127, which signed bytes hold in two parts or not at all, leave too little of a score for what follows. */
+CASE(test_pairs_with_dear_gaps) {
+  static const struct {
+    int32_t open, extend;
+    int64_t gap, tail;
+  } tries[] = {{200, 1, 1, 26}, {70, 70, 3, 41}, {70, 65, 3, 39}, {128, 90, 2, 30}, {127, 127, 1, 25}};
+  int8_t matrix[9];
+  fill_diagonal(3, 5, -128, matrix);
+  for (int k = 0; k < COUNT(tries); k++) {
+    const davit_align_scoring scoring = scoring_of(3, matrix, tries[k].open, tries[k].extend);
+    sequence q = {0, kept(200)}, t = {0, kept(200)};
+    put_run(&q, 0, 48);
+    put_run(&t, 0, 48);
+    put_run(&q, 1, tries[k].gap);
+    put_run(&q, 2, tries[k].tail);
+    put_run(&t, 2, tries[k].tail);
+    assert_int_equal(reference(&scoring, &q, &t), 48 * 5);
+    expect_pair(&scoring, &q, &t);
+  }
+}
+
+/* A long target by several threads, with a band of rows for each. Costs that do not suit bytes need fewer. */
+CASE(test_long_pairs_by_threads) {
+  uint64_t random = 20;
+  int8_t dna[16];
+  fill_diagonal(4, 2, -3, dna);
+  const sequence q = random_sequence(4500, 4, &random),
+                 targets[2] = {relative_of(&q, 4, &random), random_sequence(3000, 4, &random)};
+  for (int threads = 1; threads < 16; threads *= 2) {
+    CHECK(davit_set_threads(threads));
+    for (int k = 0; k < 4; k++) {
+      const davit_align_scoring scoring = scoring_of(4, dna, k % 2 ? 200 : 7, 2);
+      expect_pair(&scoring, &q, &targets[k / 2]);
+    }
+  }
+  CHECK(davit_set_threads(0));
+}
+
+static int64_t backend_calls(void) {
+  davit_statistics now;
+  CHECK(davit_statistics_read(&now));
+  return (int64_t)now.backend_calls;
+}
+
+/* What one thread does is no command: the calling one computes it. */
+CASE(test_a_pair_is_no_command) {
+  uint64_t random = 18;
+  const davit_align_scoring scoring = protein(11, 1);
+  const sequence q = random_sequence(50, 20, &random), t = random_sequence(100, 20, &random),
+                 many[2] = {t, random_sequence(20000, 20, &random)};
+  const targets one = targets_of(1, &t), two = targets_of(2, many);
+  davit_align_database *small = database_on(&one, scoring.symbols, &(device_list){1, {DAVIT_HOST}}),
+                       *large = database_on(&two, scoring.symbols, &(device_list){1, {DAVIT_HOST}});
+  int32_t scores[2];
+  CHECK(davit_set_threads(2));
+  const int64_t before = backend_calls();
+  CHECK(davit_align_scores(small, &scoring, q.length, q.symbols, scores));
+  assert_int_equal(backend_calls(), before);
+  CHECK(davit_align_scores(large, &scoring, q.length, q.symbols, scores));
+  assert_true(backend_calls() > before);
+  CHECK(davit_set_threads(0));
+  CHECK(davit_align_database_destroy(small));
+  CHECK(davit_align_database_destroy(large));
+}
+
 /* ---- threads ---- */
 
 typedef struct caller {
@@ -446,4 +590,28 @@ CASE(test_failures) {
   int32_t *wanted = expected_scores(&t, &scoring, &query);
   attempt x = {&t, &scoring, &query, wanted};
   fail_everywhere(whole_story, &x);
+}
+
+static davit_status story_of_a_pair(void *argument) {
+  static const int host = DAVIT_HOST;
+  const attempt *x = argument;
+  int32_t score = x->wanted[0];
+  davit_align_database *database = NULL;
+  const davit_align_database_options options = {.devices = &host, .device_count = 1};
+  davit_status status = davit_align_database_create(&x->t->view, x->scoring->symbols, &database, &options);
+  if (status == DAVIT_SUCCESS)
+    status = davit_align_scores(database, x->scoring, x->query->length, x->query->symbols, &score);
+  assert_int_equal(score, x->wanted[0]);
+  const davit_status end = davit_align_database_destroy(database);
+  return status == DAVIT_SUCCESS ? end : status;
+}
+
+CASE(test_failures_of_a_pair) {
+  uint64_t random = 19;
+  const davit_align_scoring scoring = protein(11, 1);
+  const sequence query = random_sequence(60, 20, &random), target = relative_of(&query, 20, &random);
+  const targets t = targets_of(1, &target);
+  const int32_t *wanted = expected_scores(&t, &scoring, &query);
+  attempt x = {&t, &scoring, &query, wanted};
+  fail_everywhere(story_of_a_pair, &x);
 }

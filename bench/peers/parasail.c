@@ -12,6 +12,7 @@ struct peer_parasail_targets {
   int64_t count;
   const int64_t *offsets;
   char *text;
+  parasail_matrix_t *matrix;
 };
 
 static char *text_of(int64_t length, const uint8_t *symbols) {
@@ -23,24 +24,6 @@ static char *text_of(int64_t length, const uint8_t *symbols) {
   return text;
 }
 
-peer_parasail_targets *peer_parasail_targets_create(const davit_align_sequences *targets) {
-  peer_parasail_targets *t = malloc(sizeof *t);
-  if (!t)
-    return NULL;
-  *t = (peer_parasail_targets){targets->count, targets->offsets,
-                               text_of(targets->offsets[targets->count], targets->symbols)};
-  if (t->text)
-    return t;
-  free(t);
-  return NULL;
-}
-
-void peer_parasail_targets_destroy(peer_parasail_targets *targets) {
-  if (targets)
-    free(targets->text);
-  free(targets);
-}
-
 /* Symbol k is letter k. */
 static parasail_matrix_t *matrix_of(const davit_align_scoring *scoring) {
   char alphabet[sizeof letters] = "";
@@ -50,6 +33,28 @@ static parasail_matrix_t *matrix_of(const davit_align_scoring *scoring) {
     for (int t = 0; t < scoring->symbols; t++)
       parasail_matrix_set_value(matrix, t, q, scoring->matrix[q + t * scoring->symbols]);
   return matrix;
+}
+
+peer_parasail_targets *peer_parasail_targets_create(const davit_align_sequences *targets,
+                                                    const davit_align_scoring *scoring) {
+  peer_parasail_targets *t = malloc(sizeof *t);
+  if (!t)
+    return NULL;
+  *t = (peer_parasail_targets){targets->count, targets->offsets,
+                               text_of(targets->offsets[targets->count], targets->symbols),
+                               matrix_of(scoring)};
+  if (t->text && t->matrix)
+    return t;
+  peer_parasail_targets_destroy(t);
+  return NULL;
+}
+
+void peer_parasail_targets_destroy(peer_parasail_targets *targets) {
+  if (targets)
+    free(targets->text);
+  if (targets && targets->matrix)
+    parasail_matrix_free(targets->matrix);
+  free(targets);
 }
 
 typedef parasail_result_t *(*aligner)(const parasail_profile_t *, const char *, int, int, int);
@@ -78,21 +83,15 @@ static bool score_targets(const peer_parasail_targets *t, const davit_align_scor
 davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_align_scoring *scoring,
                                   int64_t m, const uint8_t *query, peer_parasail_words words, int threads,
                                   int32_t *scores) {
-  const bool narrow = words == PEER_PARASAIL_SATURATING;
+  static parasail_profile_t *(*const profiles[])(const char *, int, const parasail_matrix_t *) = {
+      parasail_profile_create_16, parasail_profile_create_sat, parasail_profile_create_8};
+  static const aligner aligners[] = {parasail_sw_striped_profile_16, parasail_sw_striped_profile_sat,
+                                     parasail_sw_striped_profile_8};
   char *text = text_of(m, query);
-  parasail_matrix_t *matrix = matrix_of(scoring);
-  parasail_profile_t *profile = NULL;
-  if (text && matrix)
-    profile = narrow ? parasail_profile_create_sat(text, (int)m, matrix)
-                     : parasail_profile_create_16(text, (int)m, matrix);
-  const bool done =
-      profile && score_targets(targets, scoring,
-                               narrow ? parasail_sw_striped_profile_sat : parasail_sw_striped_profile_16,
-                               profile, threads, scores);
+  parasail_profile_t *profile = text ? profiles[words](text, (int)m, targets->matrix) : NULL;
+  const bool done = profile && score_targets(targets, scoring, aligners[words], profile, threads, scores);
   if (profile)
     parasail_profile_free(profile);
-  if (matrix)
-    parasail_matrix_free(matrix);
   free(text);
   return done ? DAVIT_SUCCESS : DAVIT_OUT_OF_HOST_MEMORY;
 }

@@ -14,15 +14,21 @@
 #pragma weak peer_parasail_scores
 #pragma weak peer_parasail_detect
 
-/* Words of 16 bits, or of 8 and then of 16 for what does not fit 8. */
-typedef enum peer_parasail_words { PEER_PARASAIL_16, PEER_PARASAIL_SATURATING } peer_parasail_words;
+/* Words of 16 bits, of 8 and then of 16 for what does not fit 8, or of 8, whose scores may be too low. */
+typedef enum peer_parasail_words {
+  PEER_PARASAIL_16,
+  PEER_PARASAIL_SATURATING,
+  PEER_PARASAIL_8
+} peer_parasail_words;
 
-/* Targets as strings; the offsets stay the caller's. NULL where there are none to be had. */
+/* Targets as strings, and the matrix; the offsets stay the caller's. NULL where there are none to be had. */
 typedef struct peer_parasail_targets peer_parasail_targets;
-peer_parasail_targets *peer_parasail_targets_create(const davit_align_sequences *targets);
+peer_parasail_targets *peer_parasail_targets_create(const davit_align_sequences *targets,
+                                                    const davit_align_scoring *scoring);
 void peer_parasail_targets_destroy(peer_parasail_targets *targets);
 
-/* As davit_align_scores(). Making the profile is part of it. gap_open is more than gap_extend. */
+/* As davit_align_scores(), with the matrix that was given before. Making the profile is part of it. gap_open is
+ * more than gap_extend. */
 davit_status peer_parasail_scores(const peer_parasail_targets *targets, const davit_align_scoring *scoring,
                                   int64_t m, const uint8_t *query, peer_parasail_words words, int threads,
                                   int32_t *scores);

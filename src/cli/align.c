@@ -416,18 +416,27 @@ static int make_reverse(comparison *c) {
 
 /* What cannot be asked of this scheme. */
 static int check_options(const comparison *c) {
-  const davit_align_scoring *s = &c->scheme.scoring;
   if (c->format == ALIGN_SAM && !c->scheme.bases)
     return cli_fail(CLI_USAGE, "SAM is a format for DNA and RNA; the letters here are of amino acids");
   if (c->maximum_expect > 0 && c->mode != DAVIT_ALIGN_LOCAL)
     return cli_fail(CLI_USAGE,
                     "--evalue: the statistics are those of local alignments; --min-score needs none");
-  if (c->maximum_expect > 0 && c->statistics.k <= 0)
-    return cli_fail(CLI_USAGE,
-                    "--evalue: no statistics are published for this matrix with --gap-open %" PRId32
-                    " and --gap-extend %" PRId32 "; --min-score needs none",
-                    s->gap_open, s->gap_extend);
+  if (c->maximum_expect > 0 && c->statistics.k <= 0) {
+    align_sentence why;
+    align_statistics_missing(&c->scheme, &why);
+    return cli_fail(CLI_USAGE, "--evalue: %s; --min-score needs none", why.text);
+  }
   return CLI_OK;
+}
+
+/* SAM and PAF have no statistics. */
+static void say_what_is_unknown(const comparison *c) {
+  const bool shown = c->format != ALIGN_SAM && c->format != ALIGN_PAF;
+  align_sentence why;
+  if (c->mode != DAVIT_ALIGN_LOCAL || c->statistics.k > 0 || !shown || c->job.common.quiet)
+    return;
+  align_statistics_missing(&c->scheme, &why);
+  fprintf(stderr, "davit align: evalue and bits are unknown: %s\n", why.text);
 }
 
 static int load(void *state) {
@@ -451,8 +460,10 @@ static int load(void *state) {
                                           (double)c->target.offsets[c->target.count]};
   choose_targets(c);
   code = check_options(c);
-  if (code == CLI_OK)
+  if (code == CLI_OK) {
+    say_what_is_unknown(c);
     code = make_room(c);
+  }
   return code == CLI_OK ? make_reverse(c) : code;
 }
 

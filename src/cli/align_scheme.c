@@ -3,9 +3,11 @@
 #include "src/cli/align_scheme.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/cli/fail.h"
 #include "src/cli/formats/matrix.h"
@@ -27,8 +29,12 @@ static int find_amino(davit_align_matrix *m) {
 }
 
 static int find_named(const char *name, davit_align_matrix *m) {
-  const bool file = strchr(name, '/') || davit_align_matrix_find(name, m) != DAVIT_SUCCESS;
-  return file ? cli_matrix_read(name, m) : CLI_OK;
+  const bool path = strchr(name, '/') || !strcmp(name, "-");
+  if (!path && davit_align_matrix_find(name, m) == DAVIT_SUCCESS)
+    return CLI_OK;
+  return path || access(name, F_OK) == 0
+             ? cli_matrix_read(name, m)
+             : cli_fail(CLI_INPUT, "--matrix: %s; nor is it a file", davit_last_error());
 }
 
 /* All letters of amino acids, among which those of bases are, each a symbol of its own. */
@@ -113,36 +119,84 @@ uint8_t align_complement(const align_scheme *s, uint8_t symbol) {
 
 /* ---- statistics ---- */
 
-/* As BLAST tabulates them. Its gap of k symbols costs existence + k extension. Its BLOSUM80 is another matrix
- * than the library's: in halves of a bit, not in thirds. */
+/* As BLAST tabulates them (NCBI's blast_stat.c). Its gap of k symbols costs existence + k extension. Its BLOSUM80 is
+ * another matrix than the library's: in halves of a bit, not in thirds. The others' scales are the library's: without
+ * gaps, lambda follows from a matrix and the frequencies of amino acids, and is the one that BLAST has. */
 static const struct {
   const char *matrix;
   int existence, extension;
   double lambda, k;
 } published[] = {
-    {"BLOSUM62", 11, 2, 0.297, 0.082}, {"BLOSUM62", 10, 2, 0.291, 0.075}, {"BLOSUM62", 9, 2, 0.279, 0.058},
-    {"BLOSUM62", 8, 2, 0.264, 0.045},  {"BLOSUM62", 7, 2, 0.239, 0.027},  {"BLOSUM62", 6, 2, 0.201, 0.012},
-    {"BLOSUM62", 13, 1, 0.292, 0.071}, {"BLOSUM62", 12, 1, 0.283, 0.059}, {"BLOSUM62", 11, 1, 0.267, 0.041},
-    {"BLOSUM62", 10, 1, 0.243, 0.024}, {"BLOSUM62", 9, 1, 0.206, 0.010},  {"BLOSUM50", 15, 2, 0.210, 0.058},
-    {"BLOSUM50", 14, 2, 0.202, 0.045}, {"BLOSUM50", 13, 2, 0.193, 0.035}, {"BLOSUM50", 12, 2, 0.181, 0.025},
-    {"BLOSUM50", 19, 1, 0.212, 0.057}, {"BLOSUM50", 18, 1, 0.207, 0.050}, {"BLOSUM50", 17, 1, 0.198, 0.037},
-    {"BLOSUM50", 16, 1, 0.186, 0.025}, {"BLOSUM50", 15, 1, 0.171, 0.015}, {"PAM30", 7, 2, 0.305, 0.15},
-    {"PAM30", 6, 2, 0.287, 0.11},      {"PAM30", 5, 2, 0.264, 0.079},     {"PAM30", 10, 1, 0.309, 0.15},
-    {"PAM30", 9, 1, 0.294, 0.11},      {"PAM30", 8, 1, 0.270, 0.072},     {"2/-3", 4, 4, 0.63, 0.42},
-    {"2/-3", 2, 4, 0.615, 0.37},       {"2/-3", 0, 4, 0.55, 0.21},        {"2/-3", 3, 3, 0.615, 0.37},
-    {"2/-3", 6, 2, 0.63, 0.42},        {"2/-3", 5, 2, 0.625, 0.41},       {"2/-3", 4, 2, 0.61, 0.35},
-    {"2/-3", 2, 2, 0.515, 0.14},
+    {"BLOSUM45", 13, 3, 0.207, 0.049}, {"BLOSUM45", 12, 3, 0.199, 0.039}, {"BLOSUM45", 11, 3, 0.190, 0.031},
+    {"BLOSUM45", 10, 3, 0.179, 0.023}, {"BLOSUM45", 16, 2, 0.210, 0.051}, {"BLOSUM45", 15, 2, 0.203, 0.041},
+    {"BLOSUM45", 14, 2, 0.195, 0.032}, {"BLOSUM45", 13, 2, 0.185, 0.024}, {"BLOSUM45", 12, 2, 0.171, 0.016},
+    {"BLOSUM45", 19, 1, 0.205, 0.040}, {"BLOSUM45", 18, 1, 0.198, 0.032}, {"BLOSUM45", 17, 1, 0.189, 0.024},
+    {"BLOSUM45", 16, 1, 0.176, 0.016}, {"BLOSUM50", 13, 3, 0.212, 0.063}, {"BLOSUM50", 12, 3, 0.206, 0.055},
+    {"BLOSUM50", 11, 3, 0.197, 0.042}, {"BLOSUM50", 10, 3, 0.186, 0.031}, {"BLOSUM50", 9, 3, 0.172, 0.022},
+    {"BLOSUM50", 16, 2, 0.215, 0.066}, {"BLOSUM50", 15, 2, 0.210, 0.058}, {"BLOSUM50", 14, 2, 0.202, 0.045},
+    {"BLOSUM50", 13, 2, 0.193, 0.035}, {"BLOSUM50", 12, 2, 0.181, 0.025}, {"BLOSUM50", 19, 1, 0.212, 0.057},
+    {"BLOSUM50", 18, 1, 0.207, 0.050}, {"BLOSUM50", 17, 1, 0.198, 0.037}, {"BLOSUM50", 16, 1, 0.186, 0.025},
+    {"BLOSUM50", 15, 1, 0.171, 0.015}, {"BLOSUM62", 11, 2, 0.297, 0.082}, {"BLOSUM62", 10, 2, 0.291, 0.075},
+    {"BLOSUM62", 9, 2, 0.279, 0.058},  {"BLOSUM62", 8, 2, 0.264, 0.045},  {"BLOSUM62", 7, 2, 0.239, 0.027},
+    {"BLOSUM62", 6, 2, 0.201, 0.012},  {"BLOSUM62", 13, 1, 0.292, 0.071}, {"BLOSUM62", 12, 1, 0.283, 0.059},
+    {"BLOSUM62", 11, 1, 0.267, 0.041}, {"BLOSUM62", 10, 1, 0.243, 0.024}, {"BLOSUM62", 9, 1, 0.206, 0.010},
+    {"BLOSUM90", 9, 2, 0.310, 0.12},   {"BLOSUM90", 8, 2, 0.300, 0.099},  {"BLOSUM90", 7, 2, 0.283, 0.072},
+    {"BLOSUM90", 6, 2, 0.259, 0.048},  {"BLOSUM90", 11, 1, 0.302, 0.093}, {"BLOSUM90", 10, 1, 0.290, 0.075},
+    {"BLOSUM90", 9, 1, 0.265, 0.044},  {"PAM30", 7, 2, 0.305, 0.15},      {"PAM30", 6, 2, 0.287, 0.11},
+    {"PAM30", 5, 2, 0.264, 0.079},     {"PAM30", 10, 1, 0.309, 0.15},     {"PAM30", 9, 1, 0.294, 0.11},
+    {"PAM30", 8, 1, 0.270, 0.072},     {"PAM70", 8, 2, 0.301, 0.12},      {"PAM70", 7, 2, 0.286, 0.093},
+    {"PAM70", 6, 2, 0.264, 0.064},     {"PAM70", 11, 1, 0.305, 0.12},     {"PAM70", 10, 1, 0.291, 0.091},
+    {"PAM70", 9, 1, 0.270, 0.060},     {"PAM250", 15, 3, 0.205, 0.049},   {"PAM250", 14, 3, 0.200, 0.043},
+    {"PAM250", 13, 3, 0.194, 0.036},   {"PAM250", 12, 3, 0.186, 0.029},   {"PAM250", 11, 3, 0.174, 0.020},
+    {"PAM250", 17, 2, 0.204, 0.047},   {"PAM250", 16, 2, 0.198, 0.038},   {"PAM250", 15, 2, 0.191, 0.031},
+    {"PAM250", 14, 2, 0.182, 0.024},   {"PAM250", 13, 2, 0.171, 0.017},   {"PAM250", 21, 1, 0.205, 0.045},
+    {"PAM250", 20, 1, 0.199, 0.037},   {"PAM250", 19, 1, 0.192, 0.029},   {"PAM250", 18, 1, 0.183, 0.021},
+    {"PAM250", 17, 1, 0.171, 0.014},   {"2/-3", 4, 4, 0.63, 0.42},        {"2/-3", 2, 4, 0.615, 0.37},
+    {"2/-3", 0, 4, 0.55, 0.21},        {"2/-3", 3, 3, 0.615, 0.37},       {"2/-3", 6, 2, 0.63, 0.42},
+    {"2/-3", 5, 2, 0.625, 0.41},       {"2/-3", 4, 2, 0.61, 0.35},        {"2/-3", 2, 2, 0.515, 0.14},
 };
+
+enum { PUBLISHED = sizeof published / sizeof *published };
+
+static bool is_even(const align_scheme *s) {
+  return s->bases && s->scoring.matrix[0] == MATCH && s->scoring.matrix[1] == MISMATCH;
+}
+
+static const char *published_name(const align_scheme *s) {
+  return is_even(s) ? "2/-3" : s->matrix.name;
+}
 
 align_statistics align_statistics_of(const align_scheme *s) {
   const davit_align_scoring *scoring = &s->scoring;
-  const bool even = s->bases && scoring->matrix[0] == MATCH && scoring->matrix[1] == MISMATCH;
-  const char *name = even ? "2/-3" : s->matrix.name;
-  for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+  const char *name = published_name(s);
+  for (int i = 0; i < PUBLISHED; i++)
     if (!strcmp(published[i].matrix, name) && published[i].extension == scoring->gap_extend &&
         published[i].existence == scoring->gap_open - scoring->gap_extend)
-      return (align_statistics){published[i].lambda, published[i].k, even};
+      return (align_statistics){published[i].lambda, published[i].k, is_even(s)};
   return (align_statistics){0};
+}
+
+void align_statistics_missing(const align_scheme *s, align_sentence *sentence) {
+  char *text = sentence->text;
+  const size_t room = sizeof sentence->text;
+  size_t used = 0;
+  if (!strcmp(s->matrix.name, "BLOSUM80")) {
+    snprintf(text, room,
+             "the statistics published for BLOSUM80 are those of BLAST's, in halves of a bit; davit's is in "
+             "thirds");
+    return;
+  }
+  used += (size_t)snprintf(text, room,
+                           "no statistics are published for this matrix with --gap-open %" PRId32
+                           " and --gap-extend %" PRId32,
+                           s->scoring.gap_open, s->scoring.gap_extend);
+  const char *before = ", but with";
+  for (int i = 0; i < PUBLISHED; i++)
+    if (!strcmp(published[i].matrix, published_name(s)) && used < room) {
+      used += (size_t)snprintf(text + used, room - used, "%s %d/%d", before,
+                               published[i].existence + published[i].extension, published[i].extension);
+      before = "";
+    }
 }
 
 static double counted(const align_statistics *s, int32_t score) {

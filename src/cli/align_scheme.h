@@ -37,6 +37,12 @@ typedef struct align_statistics {
 
 align_statistics align_statistics_of(const align_scheme *scheme);
 
+/* Why a scheme has none. */
+typedef struct align_sentence {
+  char text[320];
+} align_sentence;
+void align_statistics_missing(const align_scheme *scheme, align_sentence *sentence);
+
 /* The expected number of alignments of at least that score between random sequences with m and n symbols. */
 double align_expect(const align_statistics *statistics, int32_t score, int64_t m, int64_t n);
 

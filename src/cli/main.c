@@ -28,6 +28,8 @@ static int unknown_command(const char *name) {
   for (int i = 0; i < COMMANDS; i++)
     cli_nearest_try(&nearest, commands[i]->name);
   cli_nearest_try(&nearest, "help");
+  cli_nearest_try(&nearest, "--version");
+  cli_nearest_try(&nearest, "--help");
   return cli_fail(CLI_USAGE, "unknown command '%s'; %s%s%s'davit help' lists the commands", name,
                   nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
                   nearest.name ? "? " : "");
@@ -36,7 +38,7 @@ static int unknown_command(const char *name) {
 static int help(int argc, char **argv) {
   if (argc > 2)
     return cli_fail(CLI_USAGE, "help takes one command");
-  if (argc < 2) {
+  if (argc < 2 || !strcmp(argv[1], "help")) {
     cli_help_overview(commands);
     return CLI_OK;
   }

@@ -244,6 +244,41 @@ def test_expected_by_chance():
     expect(row["score"] == "97" and row["evalue"] == row["bits"] == "*", f"statistics of another matrix: {row}")
 
 
+# BLAST's own defaults for a matrix (existence, extension, lambda, K), and the last line of its table.
+PUBLISHED = {"BLOSUM45": ((14, 2, 0.195, 0.032), (16, 1, 0.176, 0.016)), "BLOSUM50": ((13, 2, 0.193, 0.035), (15, 1, 0.171, 0.015)),
+             "BLOSUM62": ((11, 1, 0.267, 0.041), (9, 1, 0.206, 0.010)), "BLOSUM90": ((10, 1, 0.290, 0.075), (9, 1, 0.265, 0.044)),
+             "PAM30": ((9, 1, 0.294, 0.11), (8, 1, 0.270, 0.072)), "PAM70": ((10, 1, 0.291, 0.091), (9, 1, 0.270, 0.060)),
+             "PAM250": ((14, 2, 0.182, 0.024), (17, 1, 0.171, 0.014))}
+
+
+def test_statistics_of_matrices():
+    rng = random.Random(9)
+    query = "".join(rng.choices("ARNDCQEGHILKMFPSTWYV", k=30))
+    put("q.fa", fasta([("q", query)]))
+    put("t.fa", fasta([("t", "MKV" + query[:14] + "W" + query[16:] + "GG")]))
+    symbols = 30 * (3 + 14 + 1 + 14 + 2)
+    for name, lines in PUBLISHED.items():
+        for existence, extension, rate, k in lines:
+            row, = align("q.fa", "t.fa", "--matrix", name, "--gap-open", existence + extension, "--gap-extend", extension)
+            score = int(row["score"])
+            expect(score > 40 and row["evalue"] == f"{k * symbols * math.exp(-rate * score):.3g}", f"{name} {existence}/{extension}: {row}")
+            expect(row["bits"] == f"{(rate * score - math.log(k)) / math.log(2):.1f}", f"{name} {existence}/{extension}: {row}")
+    for options, words in ((("--matrix", "pam70", "--gap-open", 30), "with --gap-open 30 and --gap-extend 1, but with 10/2 9/2 8/2 12/1 11/1 10/1"),
+                           (("--dna", "--match", 9, "--mismatch", -9), "with --gap-open 7 and --gap-extend 2\n"),
+                           (("--matrix", "blosum80"), "those of BLAST's, in halves of a bit; davit's is in thirds")):
+        if "--dna" in options:
+            put("q.fa", ">q\nACGTACGT\n")
+            put("t.fa", ">t\nACGTACGT\n")
+        result = davit("align", "q.fa", "t.fa", *options)
+        row, = rows_of(result.out)
+        expect(row["evalue"] == row["bits"] == "*", f"{options}: {row}")
+        expect(result.err.startswith("davit align: evalue and bits are unknown: ") and result.err.count("\n") == 1 and words in result.err,
+               f"{options}: {result.err}")
+        expect(davit("align", "q.fa", "t.fa", *options, "--quiet").err == "", "--quiet")
+        expect(davit("align", "q.fa", "t.fa", *options, "--format", "paf").err == "", "PAF has no such columns")
+        refuse(("align", "q.fa", "t.fa", *options, "--evalue", 1), "--evalue: ", words.rstrip(), "; --min-score needs none", code=2)
+
+
 def counts_of(cigar):
     runs = [(int(count), kind) for count, kind in re.findall(r"(\d+)(.)", cigar)]
     return {kind: sum(count for count, k in runs if k == kind) for kind in "=XID"}, sum(kind in "ID" for _, kind in runs)

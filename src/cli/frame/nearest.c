@@ -35,9 +35,15 @@ static bool extends(const char *a, const char *b) {
          strchr("_-", strlen(a) > length ? a[length] : b[length]);
 }
 
+/* Whether the word is the beginning of the name, of three letters at least: --dev of --devices. */
+static bool begins(const char *word, const char *name) {
+  const size_t length = strlen(word);
+  return length >= strspn(word, "-") + 3 && !strncmp(word, name, length);
+}
+
 void cli_nearest_try(cli_nearest *nearest, const char *name) {
-  const int distance = extends(nearest->word, name) ? 1 : distance_of(nearest->word, name),
-            most = (int)strlen(name) / 3;
+  const bool part = extends(nearest->word, name) || begins(nearest->word, name);
+  const int distance = part ? 1 : distance_of(nearest->word, name), most = (int)strlen(name) / 3;
   if (distance > (most > 1 ? most : 1) || (nearest->name && distance >= nearest->distance))
     return;
   nearest->name = name;
