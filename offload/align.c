@@ -187,9 +187,11 @@ typedef struct worker {
 static bool open_team(worker *w, int threads) {
   const dvt_align_query *query = w->tables->query;
   const dvt_align_costs costs = dvt_align_costs_of(query);
-  w->failed = dvt_align_team_open(&costs, query->m, dvt_align_length(w->targets, 0), threads, &w->team) !=
-              DAVIT_SUCCESS;
-  return !w->failed;
+  if (dvt_align_team_open(&costs, query->m, dvt_align_length(w->targets, 0), threads, &w->team) ==
+      DAVIT_SUCCESS)
+    return true;
+  w->failed = true; /* and stays so */
+  return false;
 }
 
 static void close_worker(worker *w) {

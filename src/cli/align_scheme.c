@@ -159,7 +159,7 @@ static const struct {
 enum { PUBLISHED = sizeof published / sizeof *published };
 
 static bool is_even(const align_scheme *s) {
-  return s->bases && s->scoring.matrix[0] == MATCH && s->scoring.matrix[1] == MISMATCH;
+  return s->bases && !s->matrix_name && s->scoring.matrix[0] == MATCH && s->scoring.matrix[1] == MISMATCH;
 }
 
 static const char *published_name(const align_scheme *s) {
@@ -187,7 +187,7 @@ void align_statistics_missing(const align_scheme *s, align_sentence *sentence) {
     return;
   }
   used += (size_t)snprintf(text, room,
-                           "no statistics are published for this matrix with --gap-open %" PRId32
+                           "there are no statistics here for these scores with --gap-open %" PRId32
                            " and --gap-extend %" PRId32,
                            s->scoring.gap_open, s->scoring.gap_extend);
   const char *before = ", but with";
