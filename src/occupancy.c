@@ -8,6 +8,7 @@
 #include "offload/occupancy.h"
 #include "offload/runtime/device.h"
 #include "src/base/check.h"
+#include "src/base/ending.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/memory.h"
 
@@ -79,7 +80,10 @@ davit_status davit_occupancy_card_describe(int device, davit_occupancy_card *car
   DVT_TRY(dvt_check_pointer("card", card));
   DVT_TRY(dvt_start());
   DVT_TRY(dvt_resolve_device(device, &device));
-  return dvt_device_card(dvt_device_find(device), card);
+  dvt_ending_enter();
+  const davit_status status = dvt_device_card(dvt_device_find(device), card);
+  dvt_ending_leave();
+  return status;
 }
 
 /* ---- the rule ---- */

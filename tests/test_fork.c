@@ -297,12 +297,34 @@ static davit_status emit(const davit_region_site *site, void *unused) {
   return DAVIT_SUCCESS;
 }
 
+/* A child's trace is whole when the child ends. */
+static char trace_path[] = "/tmp/davit_test_fork_XXXXXX";
+
+static int trace_work(void) {
+  double sum;
+  EXPECT(davit_trace_start(trace_path) == DAVIT_SUCCESS);
+  EXPECT(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, N, numbers, &sum, NULL) == DAVIT_SUCCESS);
+  return 0;
+}
+
+static void fork_and_read_trace(void) {
+  static char text[1 << 16];
+  const int file = mkstemp(trace_path);
+  assert_true(file >= 0);
+  fork_and(trace_work);
+  assert_true(read(file, text, sizeof text - 1) > 0);
+  assert_non_null(strstr(text, "\"name\":\"reduce\""));
+  close(file);
+  unlink(trace_path);
+}
+
 /* The parent has helper threads of OpenMP, which its children lack. */
 CASE(after_nowait_regions) {
   davit_queue *own = new_queue(DAVIT_CURRENT, 1);
   CHECK(davit_queue_region_nowait(own, emit, NULL));
   CHECK(davit_queue_synchronize(own));
   fork_and_go_on();
+  fork_and_read_trace();
   CHECK(davit_queue_region_nowait(own, emit, NULL));
   finish(own);
 }

@@ -3,10 +3,11 @@
  *
  * A copy is checked byte by byte against plain loops over host images of the whole buffers, guard zones
  * before and behind, gaps between columns and all. Buffers begin at odd addresses inside their blocks. */
-#include "tests/support.h"
+#include "tests/elements.h"
 
 #include "ref/ref.h"
 #include "src/base/allocate.h"
+#include "src/base/cpu.h"
 #include "src/base/limit.h"
 #include "src/runtime/memory.h"
 
@@ -264,6 +265,26 @@ CASE(test_big_copies) {
                                    {699050, 3, 700001, 699051, 6}};
   copy_between_all_places(linear, COUNT(linear), true);
   copy_between_all_places(matrices, COUNT(matrices), false);
+}
+
+/* Every variant of the CPU's code copies what the caches do not hold past them, from and to any address. */
+CASE(test_copies_past_the_caches) {
+  enum { BYTES = (9 << 20) + 77 };
+  char *from = kept(BYTES + 64), *to = kept(BYTES + 64);
+  for (size_t i = 0; i < BYTES + 64; i++)
+    from[i] = (char)(i * 7 + i / 251);
+  dvt_cpu_cache_assume(1 << 20);
+  EACH_CPU(variant)
+    for (size_t shift = 0; shift < 64; shift += 21) {
+      memset(to, 1, BYTES + 64);
+      CHECK(davit_copy(BYTES - shift, from + 63 - shift, to + shift));
+      assert_memory_equal(to + shift, from + 63 - shift, BYTES - shift);
+      for (size_t i = 0; i < shift; i++)
+        assert_int_equal(to[i], 1);
+      for (size_t i = BYTES; i < BYTES + 64; i++)
+        assert_int_equal(to[i], 1);
+    }
+  dvt_cpu_cache_assume(0);
 }
 
 CASE(test_empty_copies_and_arguments) {

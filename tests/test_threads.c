@@ -612,7 +612,7 @@ CASE(regions_need_helper_threads) {
     try_probe("regions_are_refused", "no 8 helper threads", variables);
     snprintf(variables, sizeof variables, "OMP_THREAD_LIMIT=8 %s", back_ends[i]);
     try_probe("regions_work", "", variables);
-    try_probe("threads_come_later", "0", back_ends[i]);
+    try_probe("threads_come_later", "2", back_ends[i]);
     try_probe("threads_come_later", "5", back_ends[i]);
   }
 }

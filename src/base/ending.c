@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/base/ending.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "src/base/fork.h"
+#include "src/base/team.h"
 
 atomic_bool dvt_ending_guarded;
 static atomic_bool ending, closed; /* the process ends; nobody may come in */
@@ -12,6 +14,7 @@ static pthread_t ender;
 static struct timespec deadline;
 static atomic_int inside;       /* threads, and work that is held */
 static _Thread_local int depth; /* of the thread's calls */
+static _Thread_local bool stays;
 
 void dvt_ending_begin(void) {
   if (atomic_load(&ending))
@@ -32,6 +35,17 @@ static bool deadline_is_over(void) {
   return now.tv_sec > deadline.tv_sec || (now.tv_sec == deadline.tv_sec && now.tv_nsec >= deadline.tv_nsec);
 }
 
+bool dvt_ending_is_overdue(void) {
+  return dvt_ending_is_here() && deadline_is_over();
+}
+
+bool dvt_ending_await(sem_t *semaphore) {
+  int failed;
+  while ((failed = sem_timedwait(semaphore, &deadline)) != 0 && errno == EINTR) {
+  }
+  return !failed;
+}
+
 /* The ending thread may be inside itself: exit() in a region. */
 bool dvt_ending_is_over(void) {
   atomic_store(&closed, true);
@@ -44,11 +58,16 @@ void dvt_ending_wait(void) {
     nanosleep(&moment, NULL);
 }
 
+bool dvt_ending_is_here(void) {
+  return atomic_load(&ending) && pthread_equal(ender, pthread_self());
+}
+
 bool dvt_ending_is_late(void) {
   return atomic_load(&ending) && !pthread_equal(ender, pthread_self());
 }
 
 void dvt_ending_sleep(void) {
+  dvt_ending_step_out(); /* nobody waits for it */
   for (;;)
     pause();
 }
@@ -62,7 +81,7 @@ void dvt_ending_guard(void) {
 bool dvt_ending_come_in(void) {
   if (depth == 0) {
     atomic_fetch_add(&inside, 1);
-    if (atomic_load(&closed) && dvt_ending_is_late()) {
+    if (atomic_load(&closed) && dvt_ending_is_late() && !dvt_team_is_held()) {
       atomic_fetch_sub(&inside, 1);
       return false;
     }
@@ -71,9 +90,15 @@ bool dvt_ending_come_in(void) {
   return true;
 }
 
+bool dvt_ending_come_to_stay(void) {
+  return stays = dvt_ending_come_in();
+}
+
 void dvt_ending_go_out(void) {
-  if (depth > 0 && --depth == 0) /* 0 in a child that came in before fork() */
+  if (depth > 0 && --depth == 0) { /* 0 in a child that came in before fork() */
+    stays = false;
     atomic_fetch_sub(&inside, 1);
+  }
 }
 
 void dvt_ending_follow(void) {
@@ -83,8 +108,9 @@ void dvt_ending_follow(void) {
 
 int dvt_ending_step_out(void) {
   const int before = depth;
-  if (before > 0)
-    atomic_fetch_sub(&inside, 1);
+  if (before == 0 || stays)
+    return 0;
+  atomic_fetch_sub(&inside, 1);
   depth = 0;
   return before;
 }
@@ -92,7 +118,8 @@ int dvt_ending_step_out(void) {
 void dvt_ending_step_in(int before) {
   if (before == 0)
     return;
-  dvt_ending_enter();
+  if (!dvt_ending_come_in())
+    dvt_ending_sleep();
   depth = before;
 }
 
@@ -111,6 +138,7 @@ static void forget(void) {
   atomic_store(&closed, false);
   atomic_store(&inside, 0);
   depth = 0;
+  stays = false;
 }
 
 __attribute__((constructor)) static void forget_at_fork(void) {

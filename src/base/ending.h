@@ -6,13 +6,15 @@
  * caller stands between dvt_ending_enter() and dvt_ending_leave(): the ending thread waits for those who are inside,
  * and nobody else comes in: a thread that tries never returns.
  *
- * A thread that enters holds no lock and no team, because it may keep them for ever; only one that is inside
- * already may. What is inside ends by itself, without any other thread that has yet to enter.
+ * A thread that enters holds no lock, because it may keep it for ever; only one that is inside already may. One that
+ * holds a team comes in however late it is, because the ending thread waits for teams, after those who are inside.
+ * What is inside ends by itself, without any other thread that has yet to enter.
  *
  * Without GPUs, that is before dvt_ending_guard(), entering and leaving do nothing. */
 #ifndef DAVIT_SRC_BASE_ENDING_H
 #define DAVIT_SRC_BASE_ENDING_H
 
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdnoreturn.h>
@@ -25,14 +27,21 @@ enum { DVT_ENDING_PATIENCE_S = 10 };
 /* The calling thread ends the process. Its patience begins with the first call. */
 void dvt_ending_begin(void);
 
-/* When it ends, by CLOCK_REALTIME. */
+/* When it ends, by CLOCK_REALTIME; whether that is over, and the calling thread is the ending one. */
 const struct timespec *dvt_ending_deadline(void);
+bool dvt_ending_is_overdue(void);
+
+/* Waits for the semaphore until the deadline; false: in vain. */
+bool dvt_ending_await(sem_t *semaphore);
 
 /* Nobody comes in any more, and whether everybody has left, or the deadline is over; returns then. */
 bool dvt_ending_is_over(void);
 void dvt_ending_wait(void);
 
 /* ---- for others ---- */
+
+/* Whether the calling thread ends the process. */
+bool dvt_ending_is_here(void);
 
 /* Whether another thread ends the process; sleeps until the process is gone. */
 bool dvt_ending_is_late(void);
@@ -42,6 +51,10 @@ noreturn void dvt_ending_sleep(void);
  * true needs a dvt_ending_go_out() of the same thread. */
 bool dvt_ending_come_in(void);
 void dvt_ending_go_out(void);
+
+/* The same for a thread that the OpenMP runtime waits for, so that it must not sleep on its way back: it does not step
+ * out until it leaves. */
+bool dvt_ending_come_to_stay(void);
 
 /* There are GPUs: called when the library starts. */
 void dvt_ending_guard(void);
@@ -64,7 +77,8 @@ static inline void dvt_ending_leave(void) {
 /* Enters however late it is: for a thread that works for one who is inside and waits for it. */
 void dvt_ending_follow(void);
 
-/* A function of the user's, which may take any time, runs outside: between these two. Coming back enters. */
+/* What may take any time, a function of the user's or a wait for other work, is outside: between these two. Coming
+ * back enters. */
 int dvt_ending_step_out(void);
 void dvt_ending_step_in(int depth);
 

@@ -279,3 +279,7 @@ void dvt_team_end(const dvt_team *team) {
   held = 0;
   leave(team->threads);
 }
+
+bool dvt_team_is_held(void) {
+  return held > 0;
+}

@@ -56,6 +56,9 @@ typedef struct dvt_team {
 dvt_team dvt_team_begin(int wanted);
 void dvt_team_end(const dvt_team *team);
 
+/* Whether the calling thread has one. */
+bool dvt_team_is_held(void);
+
 /* The process ends: waits for the teams that are under way, until the moment `deadline` of CLOCK_REALTIME, because
  * OpenMP cannot be taken down in the midst of them. Other threads get no team from now on. */
 void dvt_teams_end(const struct timespec *deadline);

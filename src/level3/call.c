@@ -173,7 +173,7 @@ static davit_status run_form(const setup *s, int device, const dvt_operation *op
   if (path == DVT_ON_STREAM)
     return on_stream(device, operation, g);
   if (path == DVT_AS_REGION) {
-    const int current = dvt_cuda_current();
+    const int current = dvt_device_find(device)->shares_host_memory ? -1 : dvt_cuda_current();
     const davit_status status = operation->region(&(dvt_site){.device = device}, g);
     dvt_cuda_restore(current);
     return status;
@@ -345,10 +345,10 @@ static davit_status run_best(setup *s, davit_level3_report *report) {
   return run_smaller(s, tile, whole, host, report);
 }
 
-static bool has_gpu(const setup *s) {
+static bool has_gpu(const davit_level3_options *options) {
   bool any = false;
-  for (int i = 0; i < s->shape.devices; i++)
-    any |= !dvt_device_find(s->devices[i])->shares_host_memory;
+  for (int i = 0; i < options->device_count; i++)
+    any |= !dvt_device_find(options->devices[i])->shares_host_memory;
   return any;
 }
 
@@ -364,10 +364,10 @@ davit_status dvt_level3_run(const dvt_level3 *g, const davit_level3_options *opt
       return DAVIT_OUT_OF_HOST_MEMORY;
     s->call = &call;
     dvt_backend_hold();
-    set_up(s);
-    const bool guarded = has_gpu(s);
+    const bool guarded = has_gpu(options);
     if (guarded)
       dvt_ending_enter();
+    set_up(s);
     status = run_best(s, &report);
     if (guarded)
       dvt_ending_leave();

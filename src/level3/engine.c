@@ -213,7 +213,7 @@ static void carry_engine(dvt_engine *e) {
 
 static void engine_thread(void *argument) {
   dvt_engine *e = argument;
-  const bool guarded = !dvt_device_find(e->device)->shares_host_memory;
+  const bool guarded = e->run->guarded;
   dvt_error_clear();
   if (guarded)
     dvt_ending_follow();
@@ -324,6 +324,7 @@ static void set_engines(dvt_running *run, const int *devices, bool streams) {
   int hosts = 0;
   for (int i = 0; i < run->plan->devices; i++)
     hosts += dvt_device_find(devices[i])->shares_host_memory;
+  run->guarded = hosts < run->plan->devices;
   for (int i = 0; i < run->plan->devices; i++) {
     dvt_engine *e = &run->engine[i];
     e->run = run;
@@ -363,7 +364,6 @@ davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *sha
     free(run);
     return DAVIT_OUT_OF_HOST_MEMORY;
   }
-  const int current = dvt_cuda_current();
   run->call = call;
   run->shape = shape;
   run->plan = plan;
@@ -374,7 +374,9 @@ davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *sha
   pthread_mutex_init(&run->progress_lock, NULL);
   pthread_cond_init(&run->all_reported, NULL);
   set_engines(run, devices, streams);
+  const int current = run->guarded ? dvt_cuda_current() : -1;
   carry_out(run);
+  dvt_cuda_restore(current);
   fill_report(run, report);
   *full = run->full;
   *begun = atomic_load(&run->begun);
@@ -385,6 +387,5 @@ davit_status dvt_plan_run(const dvt_level3_call *call, const dvt_plan_shape *sha
   pthread_mutex_destroy(&run->lock);
   free(run->state);
   free(run);
-  dvt_cuda_restore(current);
   return status;
 }

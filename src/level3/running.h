@@ -63,6 +63,7 @@ struct dvt_running {
   const dvt_plan *plan;
   int place[DVT_POOLS];
   size_t element;
+  bool guarded;          /* a GPU takes part, so the caller is inside (src/base/ending.h) */
   dvt_step_state *state; /* of each step */
   dvt_engine engine[DVT_PLAN_DEVICES];
   atomic_bool failed;

@@ -66,11 +66,16 @@ static davit_status start_chosen(const dvt_backend **chosen) {
   return (*chosen)->start();
 }
 
+static bool at_exit_is_set, has_left; /* of this process */
+
 /* At exit the threads are stopped where nothing is left to do. Work that still runs is not waited for, because that
  * could take for ever, but does not enter the runtimes of OpenMP and of GPUs any more; what is inside them at this
  * moment is waited for, and may need a team, so teams end last. Registered after those runtimes have started, so this
  * comes before their own end. */
 static void at_exit(void) {
+  if (has_left)
+    return;
+  has_left = true;
   dvt_ending_begin();
   const dvt_backend *backend = atomic_load(&running);
   if (backend)
@@ -84,6 +89,7 @@ static void at_exit(void) {
 static void forget_start(void) {
   atomic_store(&running, NULL);
   atomic_store(&open_lanes, 0);
+  at_exit_is_set = has_left = false;
 }
 
 __attribute__((constructor)) static void hold_at_fork(void) {
@@ -92,12 +98,14 @@ __attribute__((constructor)) static void hold_at_fork(void) {
 }
 
 /* The process may end while another thread is starting the library: that is waited for (10 seconds at most),
- * because OpenMP cannot be taken down in the midst of it, and at_exit() comes next then. Registered when the
+ * because OpenMP cannot be taken down in the midst of it, and what at_exit() does comes then. Registered when the
  * library is loaded, so this comes after at_exit(). */
 static void no_more_starts(void) {
   dvt_ending_begin();
   if (!atomic_load(&running) && pthread_mutex_timedlock(&start_lock, dvt_ending_deadline()) == 0)
     pthread_mutex_unlock(&start_lock);
+  if (atomic_load(&running))
+    at_exit();
   dvt_generator_keep_workers_awake();
 }
 
@@ -115,7 +123,6 @@ static void guard_gpus(void) {
 }
 
 static davit_status start(void) {
-  static bool at_exit_is_set;
   const dvt_backend *chosen = NULL;
   if (!dvt_threads_check())
     return davit_fail(DAVIT_INVALID_ARGUMENT, "DAVIT_THREADS is \"%s\", not a number from 1 to %d",
@@ -169,6 +176,7 @@ void dvt_backend_drop(void) {
 }
 
 davit_status davit_finalize(void) {
+  dvt_ending_enter();
   pthread_mutex_lock(&start_lock);
   const dvt_backend *backend = atomic_load(&running);
   davit_status status = DAVIT_SUCCESS;
@@ -184,5 +192,6 @@ davit_status davit_finalize(void) {
   if (status == DAVIT_SUCCESS)
     status = dvt_trace_finish();
   pthread_mutex_unlock(&start_lock);
+  dvt_ending_leave();
   return status;
 }

@@ -540,7 +540,7 @@ static sem_t heard;
  * ready have theirs. */
 static bool turn(void) {
   int left = TURN;
-  if (atomic_load_explicit(&generates_no_more, memory_order_relaxed)) {
+  if (atomic_load_explicit(&generates_no_more, memory_order_acquire)) {
     if (!has_answered)
       sem_post(&heard);
     has_answered = true;
@@ -570,12 +570,16 @@ static const dvt_generator_work work = {turn, is_waiting};
 
 /* ---- the back ends ---- */
 
+static davit_status start(void) {
+  return dvt_generator_start(&work, dvt_backend_running() != NULL);
+}
+
 /* Emits the region of `command`, or makes the helper threads if it is NULL, and waits for the end. The inbox
  * links the proxy, because the command is still in a list of its own back end. */
 static davit_status run_alone(dvt_command *command) {
   static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
   sem_t over;
-  DVT_TRY(dvt_generator_start(&work));
+  DVT_TRY(start());
   sem_init(&over, 0, 0);
   dvt_command proxy = {.over = &over, .alone = command};
   pthread_mutex_lock(&one);
@@ -596,7 +600,7 @@ void dvt_region_run_alone(dvt_command *command) {
 /* The OpenMP runtime ends the process if its helper threads cannot be made, and waits for ever if it may make fewer of
  * them. So both are found out before. */
 static davit_status make_helpers(void) {
-  DVT_TRY(dvt_generator_start(&work));
+  DVT_TRY(start());
   const int limit = dvt_generator_thread_limit();
   if (limit < HELPER_TEAM)
     return davit_fail(DAVIT_UNSUPPORTED,
@@ -623,10 +627,6 @@ davit_status dvt_region_prepare(void) {
   }
   pthread_mutex_unlock(&preparing);
   return status;
-}
-
-static davit_status start(void) {
-  return dvt_generator_start(&work);
 }
 
 static davit_status start_nowait(void) {
@@ -658,17 +658,19 @@ static void leave_from_generator(void) {
 }
 
 /* Regions that are under way may be behind a task that is over, which only the generator makes known. So it goes on,
- * but generates nothing, until they have ended. */
+ * but generates nothing, until they have ended. If it does not answer, it is blocked in the function of a region, and a
+ * helper thread, which the OpenMP runtime waits for, may stand at the gate. */
 static void leave_from_elsewhere(void) {
   sem_init(&heard, 0, 0);
   atomic_store(&generates_no_more, true);
   dvt_generator_wake();
-  while (sem_wait(&heard) != 0) {
-  }
+  if (!dvt_ending_await(&heard))
+    atomic_store(&gate_open, true);
   dvt_ending_wait();
 }
 
 void dvt_graph_leave(void) {
+  dvt_generator_settle();
   if (!dvt_generator_exists())
     return;
   dvt_generator_is_here() ? leave_from_generator() : leave_from_elsewhere();

@@ -9,6 +9,7 @@
 #include "src/base/allocate.h"
 #include "src/base/ending.h"
 #include "src/runtime/backend_openmp.h"
+#include "src/runtime/generator.h"
 #include "src/runtime/lane.h"
 #include "src/runtime/pool.h"
 
@@ -140,6 +141,8 @@ static davit_status start(void) {
 
 static void stop(void) {
   dvt_pool_stop();
+  if (dvt_generator_exists())
+    dvt_generator_rest();
 }
 
 dvt_backend dvt_backend_threads = {"threads", start,      stop,   dvt_graph_leave,

@@ -8,6 +8,7 @@
 #include "ref/ref.h"
 #include "src/base/arithmetic.h"
 #include "src/base/check.h"
+#include "src/base/cpu.h"
 #include "src/base/ending.h"
 #include "src/base/team.h"
 #include "src/runtime/memory.h"
@@ -59,6 +60,31 @@ static davit_status copy_part(const dvt_copy *c, size_t from_row, size_t row_byt
                         c->source_place, row_bytes, cols);
 }
 
+/* What is more than the caches hold is stored past them: they would read each line of the destination before it is
+ * written. */
+DVT_CPU_INLINE int copy_lines(char *to, const char *from, size_t bytes) {
+  typedef char line __attribute__((vector_size(64)));
+  typedef line line_anywhere __attribute__((aligned(1)));
+  enum { LINE = sizeof(line), TURN = 4 };
+  size_t at = (size_t)dvt_at_most((int64_t)(-(uintptr_t)to % LINE), (int64_t)bytes);
+  memcpy(to, from, at);
+  for (; at + TURN * LINE <= bytes; at += TURN * LINE) {
+    line lines[TURN];
+#pragma unroll
+    for (int i = 0; i < TURN; i++)
+      lines[i] = *(const line_anywhere *)(const void *)(from + at + i * LINE);
+#pragma unroll
+    for (int i = 0; i < TURN; i++)
+      __builtin_nontemporal_store(lines[i], (line *)(void *)(to + at + i * LINE));
+  }
+  memcpy(to + at, from + at, bytes - at);
+  dvt_cpu_end_bypass();
+  return 0;
+}
+
+DVT_CPU_DISPATCH(int, copy_past_caches, copy_lines, (char *to, const char *from, size_t bytes),
+                 (to, from, bytes))
+
 /* Columns together, or what is one piece of memory in parts. */
 static davit_status copy_host(const dvt_site *site, const void *arguments) {
   dvt_copy c = *(const dvt_copy *)arguments;
@@ -71,10 +97,13 @@ static davit_status copy_host(const dvt_site *site, const void *arguments) {
                 each = rows ? SHARE : dvt_at_least(SHARE / (int64_t)c.row_bytes, 1),
                 shares = dvt_divide_up(whole, each);
   const int threads = site->threads;
+  const bool past = rows && whole > dvt_cpu_cache_bytes() / 2;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t i = 0; i < shares; i++) {
     const size_t first = (size_t)(i * each), count = (size_t)dvt_at_most(each, whole - i * each);
-    if (rows)
+    if (past)
+      copy_past_caches((char *)c.destination + first, (const char *)c.source + first, count);
+    else if (rows)
       copy_part(&c, first, count, 0, 1);
     else
       copy_part(&c, 0, c.row_bytes, first, count);
@@ -97,6 +126,8 @@ static davit_status copy_here(const dvt_copy *c) {
 davit_status dvt_copy_now(const dvt_copy *c) {
   if (is_shared(c))
     return run_on_team(copy_host, c, c->row_bytes * c->cols);
+  if (dvt_place_is_host(c->destination_place) && dvt_place_is_host(c->source_place))
+    return copy_here(c);
   dvt_ending_enter();
   const davit_status status = copy_here(c);
   dvt_ending_leave();

@@ -59,9 +59,13 @@ davit_status davit_device_link(int from, int to, davit_link_kind *link) {
   DVT_TRY(dvt_resolve_device(from, &from));
   DVT_TRY(dvt_resolve_device(to, &to));
   const dvt_device *a = dvt_device_find(from), *b = dvt_device_find(to);
-  *link = from == to || (a->shares_host_memory && b->shares_host_memory) ? DAVIT_LINK_SAME
-          : dvt_device_peers(a, b)                                       ? DAVIT_LINK_PEER
-                                                                         : DAVIT_LINK_STAGED;
+  if (from == to || (a->shares_host_memory && b->shares_host_memory)) {
+    *link = DAVIT_LINK_SAME;
+    return DAVIT_SUCCESS;
+  }
+  dvt_ending_enter();
+  *link = dvt_device_peers(a, b) ? DAVIT_LINK_PEER : DAVIT_LINK_STAGED;
+  dvt_ending_leave();
   return DAVIT_SUCCESS;
 }
 

@@ -30,6 +30,7 @@ static atomic_bool sleeping, leaving;
 static atomic_int fulfilling; /* threads in omp_fulfill_event() */
 static _Thread_local bool is_generator;
 static sem_t wake_up, begun, started, parked, park, left;
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static bool team_is_two, may_begin;
 static int thread_limit, active_levels; /* of the OpenMP runtime */
 static int process;                     /* that made the generator */
@@ -220,9 +221,12 @@ static davit_status make_generator(void) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_generator_start(const dvt_generator_work *what) {
-  static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+davit_status dvt_generator_start(const dvt_generator_work *what, bool library_runs) {
   pthread_mutex_lock(&starting);
+  if (library_runs && dvt_ending_is_late()) {
+    pthread_mutex_unlock(&starting);
+    dvt_ending_sleep();
+  }
   if (!team_is_two)
     work = what;
   davit_status status = team_is_two ? DAVIT_SUCCESS : make_generator();
@@ -235,7 +239,8 @@ int dvt_generator_thread_limit(void) {
 }
 
 void dvt_generator_rest(void) {
-  while (team_is_two && !atomic_load(&sleeping)) /* its last yields may not be over */
+  /* Its last yields may not be over. */
+  while (team_is_two && !atomic_load(&sleeping) && !dvt_ending_is_overdue())
     sched_yield();
 }
 
@@ -243,18 +248,24 @@ bool dvt_generator_exists(void) {
   return team_is_two && dvt_process() == process;
 }
 
+void dvt_generator_settle(void) {
+  if (dvt_process() == 0 && pthread_mutex_timedlock(&starting, dvt_ending_deadline()) == 0)
+    pthread_mutex_unlock(&starting);
+}
+
 void dvt_generator_run_ready(void) {
   run_ready(0);
 }
 
-/* The generator never blocks, so it answers at once. It is here itself if the function of a region ends the process. */
+/* The generator answers at once unless it is blocked, in a GPU's runtime or in the function of a region. It is here
+ * itself if such a function ends the process. */
 void dvt_generator_leave(void) {
   atomic_store(&leaving, true);
   if (!is_generator) {
     dvt_generator_wake();
-    wait_for(&left);
+    dvt_ending_await(&left);
   }
-  while (atomic_load(&fulfilling) > 0)
+  while (atomic_load(&fulfilling) > 0 && !dvt_ending_is_overdue())
     sched_yield();
 }
 

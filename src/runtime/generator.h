@@ -22,8 +22,9 @@ typedef struct dvt_generator_work {
 } dvt_generator_work;
 
 /* Makes the generator on the first call. It is never ended: ending its parallel region after other threads
- * have completed its tasks, and beginning another, trips an assertion of LLVM 19's libomp. */
-davit_status dvt_generator_start(const dvt_generator_work *work);
+ * have completed its tasks, and beginning another, trips an assertion of LLVM 19's libomp. Once the process ends it
+ * does not return, but in the start of the library, which exit() waits for as a whole. */
+davit_status dvt_generator_start(const dvt_generator_work *work, bool library_runs);
 
 /* Threads that the OpenMP runtime may make for one program, as OMP_THREAD_LIMIT has it; once there is a generator. */
 int dvt_generator_thread_limit(void);
@@ -54,7 +55,11 @@ bool dvt_generator_exists(void);
 /* In the generator: runs tasks that are ready. */
 void dvt_generator_run_ready(void);
 
-/* At exit: after this neither the generator nor a fulfilment enters the OpenMP runtime again. */
+/* At exit: waits for a start that is under way; there is none afterwards. */
+void dvt_generator_settle(void);
+
+/* At exit: after this neither the generator nor a fulfilment enters the OpenMP runtime again, unless one of them stays
+ * there beyond the deadline. */
 void dvt_generator_leave(void);
 
 /* Last of all, when no thread is in the OpenMP runtime or enters it any more. */

@@ -376,10 +376,6 @@ static void work_in_trace(dvt_command *command) {
   dvt_lane *lane = command->lane;
   dvt_span *span = command->kind == DVT_REGION ? NULL : command->span;
   dvt_stream *traced = command->kind == DVT_STREAMED ? lane->stream : NULL;
-  if (atomic_load(&lane->failed)) {
-    end_span(command, NULL, true);
-    return;
-  }
   const dvt_site site = {.device = lane->device,
                          .stream = command->stream ? lane->stream : NULL,
                          .threads = command->threads,
@@ -404,7 +400,12 @@ static void work_in_trace(dvt_command *command) {
     end_span(command, traced, false);
 }
 
+/* On a stopped lane it calls no device and does not sleep: it may be in a callback of the device runtime. */
 void dvt_command_work(dvt_command *command) {
+  if (atomic_load(&command->lane->failed)) {
+    end_span(command, NULL, true);
+    return;
+  }
   const bool guarded = is_for_gpu(command);
   if (guarded)
     dvt_ending_enter();

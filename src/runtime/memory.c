@@ -129,14 +129,14 @@ static block *take_out(char *base) {
   return found;
 }
 
-/* Whoever has the lock may call a GPU's runtime, so it enters first, which it may never come back from. */
+/* Whoever calls a GPU's runtime with the lock held enters first, which it may never come back from. */
 static void lock_for_device(void) {
   dvt_ending_enter();
-  pthread_rwlock_wrlock(&lock);
+  hold();
 }
 
 static void unlock_for_device(void) {
-  pthread_rwlock_unlock(&lock);
+  release();
   dvt_ending_leave();
 }
 
@@ -212,23 +212,25 @@ davit_status davit_malloc(size_t bytes, int place, void **pointer) {
     return DAVIT_SUCCESS;
   }
   block *made = NULL;
-  lock_for_device();
+  const bool pooled = is_pooled(place);
+  pooled ? lock_for_device() : hold();
   davit_status status = make_block(class_bytes(bytes), place, &made);
   if (status == DAVIT_SUCCESS && !insert(made)) {
     made->next = kept;
     kept = made;
     status = DAVIT_OUT_OF_HOST_MEMORY;
   }
-  unlock_for_device();
+  pooled ? unlock_for_device() : release();
   if (status == DAVIT_SUCCESS)
     *pointer = made->base;
   return status;
 }
 
+/* Calls no GPU: a block of its memory is kept. */
 davit_status davit_free(void *pointer) {
   if (!pointer)
     return DAVIT_SUCCESS;
-  lock_for_device();
+  hold();
   block *found = take_out(pointer);
   if (found && is_pooled(found->place)) {
     found->next = kept;
@@ -238,7 +240,7 @@ davit_status davit_free(void *pointer) {
       dvt_space_free(found->base, found->skipped, found->place);
     free(found);
   }
-  unlock_for_device();
+  release();
   return found ? DAVIT_SUCCESS
                : davit_fail(DAVIT_INVALID_ARGUMENT, "pointer %p is not the start of a block of davit_malloc",
                             pointer);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "src/base/allocate.h"
+#include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/team.h"
 #include "src/base/thread.h"
@@ -79,7 +80,7 @@ static bool sleep_for_work(worker *self) {
   if (!more) {
     remove_idle(self);
     alive--;
-    pthread_cond_signal(&ended);
+    pthread_cond_broadcast(&ended);
   }
   pthread_mutex_unlock(&lock);
   return more;
@@ -139,6 +140,13 @@ void dvt_pool_keep(void) {
   atomic_store(&kept, true);
 }
 
+/* At the end of the process no longer than until the deadline: then false. */
+static bool await_end(void) {
+  if (!dvt_ending_is_here())
+    return pthread_cond_wait(&ended, &lock) == 0;
+  return pthread_cond_timedwait(&ended, &lock, dvt_ending_deadline()) == 0;
+}
+
 void dvt_pool_stop(void) {
   if (atomic_load(&kept))
     return;
@@ -146,8 +154,8 @@ void dvt_pool_stop(void) {
   atomic_store(&stopping, true);
   for (worker *one = idle; one; one = one->next)
     pthread_cond_signal(&one->wake);
-  while (alive > 0)
-    pthread_cond_wait(&ended, &lock);
+  while (alive > 0 && await_end())
+    ;
   atomic_store(&stopping, false);
   pthread_mutex_unlock(&lock);
 }

@@ -239,7 +239,9 @@ static bool issued_or_over(dvt_record *record) {
 }
 
 /* Sleeps until the condition holds. A waiter is counted before it looks at the state and a finisher looks at
- * the count after it wrote the state, so one of the two always sees the other. */
+ * the count after it wrote the state, so one of the two always sees the other.
+ *
+ * A region on a GPU may wait for work that does not end: that is outside (ending.h). */
 static void sleep_until(dvt_record *record, bool (*condition)(dvt_record *)) {
   const int64_t until = dvt_now_ns() + SPIN_NS;
   do {
@@ -247,6 +249,7 @@ static void sleep_until(dvt_record *record, bool (*condition)(dvt_record *)) {
       return;
     sched_yield();
   } while (dvt_now_ns() < until);
+  const int depth = dvt_ending_step_out();
   struct stripe *stripe = stripe_of(record);
   pthread_mutex_lock(&stripe->lock);
   atomic_fetch_add(&stripe->waiters, 1);
@@ -254,6 +257,7 @@ static void sleep_until(dvt_record *record, bool (*condition)(dvt_record *)) {
     pthread_cond_wait(&stripe->changed, &stripe->lock);
   atomic_fetch_sub(&stripe->waiters, 1);
   pthread_mutex_unlock(&stripe->lock);
+  dvt_ending_step_in(depth);
 }
 
 void dvt_record_wait_issued(dvt_record *record) {

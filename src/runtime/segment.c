@@ -132,7 +132,7 @@ void dvt_segment_run(dvt_command *first) {
 
 /* It calls the offload runtime also where there is no GPU. */
 void dvt_segment_run_on_helper(void *first) {
-  if (!dvt_ending_come_in())
+  if (!dvt_ending_come_to_stay())
     return;
   run_here(first);
   dvt_ending_go_out();

@@ -462,7 +462,7 @@ void dvt_trail_end(dvt_trail *trail) {
   if (trail->trace == 0) /* never traced; whoever traces first has enqueued, and nobody does any more */
     return;
   pthread_mutex_lock(&lock);
-  if (trail->trace == current) {
+  if (trail->trace == current && dvt_tracing()) { /* else nothing is left of it, or the process ends */
     empty(trail);
     if (trail->queue == 0)
       give_row(trail->number);

@@ -14,7 +14,7 @@ if len(sys.argv) > 2:  # in this interpreter alone, not in scripts that may have
     os.execve(sys.executable, [sys.executable, *sys.argv[:2]], {**os.environ, "LD_PRELOAD": sys.argv[2]})
 
 SUM, DOUBLE = 0, 1  # davit_operator, davit_type
-CHILDREN, TASKS, SECONDS = 3, 12, 60
+CHILDREN, TASKS, SECONDS = 3, 12, 180
 METHODS = ["fork", "spawn", "fork"]
 if "LD_PRELOAD" not in os.environ:  # a forkserver has no driver of its own: its children load davit, and that the driver
     METHODS.append("forkserver")
