@@ -97,6 +97,7 @@ static int write_points(const char *tool, const char *file, int ignored, char *s
     for (int number = 1; number < NSIG; number++)
       signal(number, number == ignored ? SIG_IGN : SIG_DFL);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    setenv("LLVM_PROFILE_FILE", "/dev/null", 1); /* the counters of lines of all programs would be cut off */
     if (strcmp(file, "-") != 0)
       setrlimit(RLIMIT_FSIZE, &(struct rlimit){LIMIT, LIMIT});
     dup2(closed[1], STDOUT_FILENO);

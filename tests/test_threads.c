@@ -85,12 +85,13 @@ static davit_status count_processors(void *count) {
   return DAVIT_SUCCESS;
 }
 
-/* Those that the others of a team have together. */
+/* Those that the others of a team have together. KMP_AFFINITY binds a thread by its number in the whole process, so two of
+ * a few may share a processor. */
 static davit_status count_in_team(void *count) {
   cpu_set_t all;
   CPU_ZERO(&all);
-  const dvt_team team = dvt_team_begin(3);
-#pragma omp parallel num_threads(3)
+  const dvt_team team = dvt_team_begin(8);
+#pragma omp parallel num_threads(8)
   if (omp_get_thread_num() > 0) {
     cpu_set_t set;
     sched_getaffinity(0, sizeof set, &set);
