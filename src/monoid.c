@@ -247,7 +247,7 @@ static bool reduce_is_short(const dvt_reduce *r) {
 davit_status dvt_reduce_now(int device, const dvt_reduce *r, int threads) {
   dvt_lane *lane;
   if (reduce_is_short(r) && dvt_operation_is_host(device, reduce_of(r)))
-    return dvt_operation_run_here(device, reduce_of(r), r, 1);
+    return dvt_operation_run_here(device, reduce_of(r), r);
   DVT_TRY(dvt_lane_open(device, &lane));
   return dvt_lane_end(lane, dvt_reduce_submit(lane, r, threads));
 }
@@ -406,7 +406,7 @@ static bool scan_is_short(const dvt_scan *s) {
 davit_status dvt_scan_now(int device, const dvt_scan *s, int threads) {
   dvt_lane *lane;
   if (scan_is_short(s) && dvt_operation_is_host(device, scan_of(s)))
-    return dvt_operation_run_here(device, scan_of(s), s, 1);
+    return dvt_operation_run_here(device, scan_of(s), s);
   DVT_TRY(dvt_lane_open(device, &lane));
   return dvt_lane_end(lane, dvt_scan_submit(lane, s, threads));
 }

@@ -85,8 +85,8 @@ static davit_status count_processors(void *count) {
   return DAVIT_SUCCESS;
 }
 
-/* Those that the others of a team have together. KMP_AFFINITY binds a thread by its number in the whole process, so two of
- * a few may share a processor. */
+/* Those that the others of a team have together. KMP_AFFINITY binds a thread by its number in the whole process, so
+ * two of a few may share a processor. */
 static davit_status count_in_team(void *count) {
   cpu_set_t all;
   CPU_ZERO(&all);

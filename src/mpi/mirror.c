@@ -12,9 +12,8 @@
 
 #include "src/base/arithmetic.h"
 #include "src/mpi/panel.h"
-#include "src/mpi/transport.h"
 
-enum { SHARED_BUFFERS = 3, DOWN = 0 /* the axis of a process column */ };
+enum { DOWN = 0 /* the axis of a process column */ };
 
 /* The rows of A that belong to the rank's columns of C. */
 typedef struct mirror {
@@ -132,13 +131,8 @@ static davit_status open(mirror *m, davit_mpi_grid *grid, const dvt_view *c, int
                 .bytes = davit_type_bytes(c->type),
                 .width = width,
                 .count = dvt_grid_local(grid, c, 1)};
-  if (is_sent(m)) {
-    int willing = dvt_transport_shares() && place == DAVIT_PINNED, all;
-    DVT_TRY_MPI(MPI_Allreduce(&willing, &all, 1, MPI_INT, MPI_LAND, grid->line[DOWN]));
-    if (all)
-      DVT_TRY(dvt_shared_open(grid->line[DOWN], SHARED_BUFFERS * buffer_bytes(m), &grid->shared[DOWN]));
-    m->shared = all ? grid->shared[DOWN].memory : NULL;
-  }
+  if (is_sent(m))
+    DVT_TRY(dvt_panel_share(grid, DOWN, place, buffer_bytes(m), &m->shared));
   dvt_error_keep(failure, allocate(m, place));
   return DAVIT_SUCCESS;
 }
@@ -179,7 +173,7 @@ static davit_status post(mirror *m, int turn, const dvt_panel *left, int64_t inn
   if (!is_sent(m))
     return DAVIT_SUCCESS;
   char *buffer =
-      m->shared ? m->shared + (size_t)(m->posted++ % SHARED_BUFFERS) * buffer_bytes(m) : m->buffer[turn];
+      m->shared ? m->shared + (size_t)(m->posted++ % DVT_SHARED_BUFFERS) * buffer_bytes(m) : m->buffer[turn];
   for (int p = 0; p < m->grid->size[DOWN]; p++) {
     const int64_t rows = m->starts[p + 1] - m->starts[p];
     char *matrix = buffer + (size_t)(m->starts[p] * inner) * m->bytes;

@@ -10,7 +10,6 @@
 
 /* A process that packs panel t into shared memory has that of panel t - 1, so all have begun to wait for it, and have
  * no use for panel t - 3. */
-enum { SHARED_BUFFERS = 3 };
 
 static size_t buffer_bytes(const dvt_panel *p) {
   return (size_t)(p->outer * p->width) * p->bytes;
@@ -40,6 +39,15 @@ static davit_status allocate(dvt_panel *p, int place) {
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_panel_share(davit_mpi_grid *grid, int axis, int place, size_t bytes, char **memory) {
+  int willing = dvt_transport_shares() && place == DAVIT_PINNED, all;
+  DVT_TRY_MPI(MPI_Allreduce(&willing, &all, 1, MPI_INT, MPI_LAND, grid->line[axis]));
+  if (all)
+    DVT_TRY(dvt_shared_open(grid->line[axis], DVT_SHARED_BUFFERS * bytes, &grid->shared[axis]));
+  *memory = all ? grid->shared[axis].memory : NULL;
+  return DAVIT_SUCCESS;
+}
+
 davit_status dvt_panel_open(dvt_panel *p, davit_mpi_grid *grid, const dvt_view *view, int64_t width,
                             int place, dvt_error *failure) {
   const int axis = view->axis[1];
@@ -48,13 +56,8 @@ davit_status dvt_panel_open(dvt_panel *p, davit_mpi_grid *grid, const dvt_view *
                    .bytes = davit_type_bytes(view->type),
                    .outer = dvt_grid_local(grid, view, 0),
                    .width = width};
-  if (grid->size[axis] > 1 && p->outer > 0) { /* which is so for all of the line */
-    int willing = dvt_transport_shares() && place == DAVIT_PINNED, all;
-    DVT_TRY_MPI(MPI_Allreduce(&willing, &all, 1, MPI_INT, MPI_LAND, grid->line[axis]));
-    if (all)
-      DVT_TRY(dvt_shared_open(grid->line[axis], SHARED_BUFFERS * buffer_bytes(p), &grid->shared[axis]));
-    p->shared = all ? grid->shared[axis].memory : NULL;
-  }
+  if (grid->size[axis] > 1 && p->outer > 0) /* which is so for all of the line */
+    DVT_TRY(dvt_panel_share(grid, axis, place, buffer_bytes(p), &p->shared));
   dvt_error_keep(failure, allocate(p, place));
   return DAVIT_SUCCESS;
 }
@@ -90,7 +93,7 @@ davit_status dvt_panel_post(dvt_panel *p, int turn, int64_t begin, int64_t end, 
   const int64_t most = rows > 0 ? dvt_at_least(INT_MAX / rows, 1) : 1;
   const bool columns = p->view->unit == 0;
   char *to =
-      p->shared ? p->shared + (size_t)(p->posted++ % SHARED_BUFFERS) * buffer_bytes(p) : p->buffer[turn];
+      p->shared ? p->shared + (size_t)(p->posted++ % DVT_SHARED_BUFFERS) * buffer_bytes(p) : p->buffer[turn];
   p->request_count = p->piece_count = 0;
   p->data = to;
   p->ld = rows;

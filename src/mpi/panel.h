@@ -26,6 +26,11 @@ typedef struct dvt_panel {
   int64_t piece_count;
 } dvt_panel;
 
+/* Buffers of so many bytes each that the processes of a line of the grid share; *memory is NULL if one of them is not to,
+ * or `place` is not pinned memory. Collective in the line. */
+enum { DVT_SHARED_BUFFERS = 3 };
+davit_status dvt_panel_share(davit_mpi_grid *grid, int axis, int place, size_t bytes, char **memory);
+
 /* Where the inner index has stride 1, a piece is inner × outer; otherwise all pieces are columns of one outer
  * × inner matrix, the panel's data. Collective, whatever `failure` gets. */
 davit_status dvt_panel_open(dvt_panel *panel, davit_mpi_grid *grid, const dvt_view *view, int64_t width,

@@ -92,8 +92,8 @@ typedef struct dvt_run {
   const char *data; /* NULL: the panel */
 } dvt_run;
 
-/* C = alpha panel rightᵀ + beta C, enqueued; each column of C is in one of the runs, whose data must not change before
- * dvt_strips_wait() of the same turn. */
+/* C = alpha panel rightᵀ + beta C, enqueued; each column of C is in one of the runs, whose data must not change
+ * before dvt_strips_wait() of the same turn. */
 davit_status dvt_strips_update(dvt_strips *strips, int turn, int64_t inner, double alpha, int64_t run_count,
                                const dvt_run *runs, double beta);
 

@@ -112,10 +112,9 @@ static davit_status workspace_here(const dvt_site *site, size_t bytes, void **po
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
-                                    int threads) {
+davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments) {
   void *block = NULL;
-  const dvt_site site = {.device = device, .threads = threads, .owner = &block, .workspace = workspace_here};
+  const dvt_site site = {.device = device, .threads = 1, .owner = &block, .workspace = workspace_here};
   DVT_TRY(dvt_may_wait());
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", device);

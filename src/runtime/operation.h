@@ -52,10 +52,9 @@ davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *op
  * */
 davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operation, const void *arguments);
 
-/* Runs the host form on the calling thread and its team, on no lane: for plain forms that are shorter than the way to a
+/* Runs the host form on the calling thread alone, on no lane: for plain forms that are shorter than the way to a
  * lane and back. The form may ask for scratch memory once. */
-davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
-                                    int threads);
+davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments);
 
 /* Whether a lane on the device would run the host form. */
 bool dvt_operation_is_host(int device, const dvt_operation *operation);
