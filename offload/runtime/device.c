@@ -263,6 +263,7 @@ static void meet_hip(void) {
 }
 
 static void build_devices(void) {
+  bool nvidia = false;
   const int current = dvt_cuda_current();
   const dvt_mask mask = dvt_mask_save();
   known_count = omp_get_num_devices();
@@ -275,9 +276,12 @@ static void build_devices(void) {
     table[i + 1].info.kind = probe(i, &code);
     dvt_image_remove_file(code);
     const bool runs_on_host = table[i + 1].info.kind == DAVIT_DEVICE_HOST_OFFLOAD;
+    nvidia = nvidia || table[i + 1].info.kind == DAVIT_DEVICE_NVIDIA;
     pose(&table[i + 1].info);
     describe(&table[i + 1], runs_on_host);
   }
+  if (nvidia)
+    dvt_image_keep_runtime();
   meet_hip();
 #ifdef DAVIT_WITH_CUDA
   if (dvt_peers_wanted())

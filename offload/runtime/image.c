@@ -39,6 +39,13 @@ unsigned dvt_image_machine(const dvt_image *image) {
   return memcmp(start, ELFMAG, SELFMAG) == 0 ? machine : 0;
 }
 
+/* The runtime lets devices go with the last descriptor that is unregistered; this one stays. */
+void dvt_image_keep_runtime(void) {
+  extern void __tgt_register_lib(const dvt_image_list *descriptor);
+  static const dvt_image_list none = {.count = 0};
+  __tgt_register_lib(&none);
+}
+
 /* ---- the files of host images ---- */
 
 static size_t host_bytes(void) {

@@ -35,6 +35,11 @@ unsigned dvt_image_machine(const dvt_image *image);
  * Call it from one thread at a time. */
 const char *dvt_image_obstacle(int devices);
 
+/* Keeps the OpenMP runtime from letting its devices go when the process ends. Where the program has images of its own
+ * beside those of a shared libdavit, the loader may take CUDA down first, and the runtime would print "CUDA error:
+ * Unrecognized CUDA error code 4". */
+void dvt_image_keep_runtime(void);
+
 /* Removes the file that holds the loaded image with the address `code`; 0: there is none. */
 void dvt_image_remove_file(uintptr_t code);
 

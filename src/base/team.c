@@ -244,14 +244,15 @@ void dvt_teams_end(const struct timespec *deadline) {
   pthread_mutex_unlock(&lock);
 }
 
-/* The blocktime before, or UNCHANGED: libomp prints a warning if its INFINITE is set for a thread. */
-enum { UNCHANGED = -1, INFINITE = INT_MAX };
+/* The blocktime before, or UNCHANGED: libomp prints a warning if its INFINITE is set for a thread. Where KMP_BLOCKTIME was
+ * given in microseconds, SPIN is one of these. */
+enum { UNCHANGED = -1, INFINITE = INT_MAX, SPIN = 1 };
 
 static int let_workers_sleep(void) {
   const int before = kmp_get_blocktime();
-  if (before == 0 || before == INFINITE)
+  if (before <= SPIN || before == INFINITE)
     return UNCHANGED;
-  kmp_set_blocktime(0);
+  kmp_set_blocktime(SPIN);
   return before;
 }
 

@@ -14,6 +14,11 @@ typedef struct product {
   int devices[DVT_MPI_DEVICES], device_count;
 } product;
 
+static davit_status scale(dvt_strips *strips, double beta) {
+  DVT_TRY(dvt_strips_scale(strips, beta));
+  return dvt_strips_store(strips);
+}
+
 static davit_status compute(product *p, dvt_strips *strips) {
   dvt_error failure = {.status = DAVIT_SUCCESS};
   dvt_error_keep(&failure, dvt_strips_open(strips, p->type, dvt_grid_local(p->grid, &p->c, 0),
@@ -23,12 +28,9 @@ static davit_status compute(product *p, dvt_strips *strips) {
     dvt_error_keep(&failure, dvt_strips_load(strips));
   DVT_TRY(dvt_mpi_agree(p->grid->comm, dvt_error_report(&failure)));
   if (p->alpha == 0 || p->k == 0)
-    dvt_error_keep(&failure,
-                   dvt_strips_multiply(strips, 0, (dvt_band){.rows = strips->rows}, 0, 0, 0, NULL, p->beta));
+    dvt_error_keep(&failure, scale(strips, p->beta));
   else
     DVT_TRY(dvt_multiply(p->grid, strips, &p->a, &p->b, p->alpha, p->beta, &failure));
-  if (failure.status == DAVIT_SUCCESS)
-    dvt_error_keep(&failure, dvt_strips_store(strips));
   dvt_error_keep(&failure, dvt_strips_close(strips));
   return dvt_mpi_agree(p->grid->comm, dvt_error_report(&failure));
 }

@@ -2,8 +2,7 @@
 /* A panel of the rows arrives; then what the process column has of it for the columns is sent. Both happen while the
  * devices multiply with the panel before.
  *
- * Buffers change in turns: a process that sends of panel t has everything of panel t - 1, so all have begun to wait for
- * that and have no use for panel t - 3. Three are shared on a machine; of those that MPI sends, two are enough. */
+ * Buffers change in turns, as those of panels (panel.c). */
 #include "src/mpi/mirror.h"
 
 #include <davit/memory.h>
@@ -28,9 +27,9 @@ typedef struct mirror {
   dvt_run *own; /* what is sent: `first` counts rows of this process's matrix */
   int64_t own_count;
   int64_t *starts; /* of the matrices of the column's processes, in rows */
-  char *shared;    /* three buffers, or NULL */
+  char *shared;    /* DVT_SHARED_BUFFERS of them, or NULL */
   int64_t posted;
-  char *buffer[2]; /* where MPI sends and receives, otherwise */
+  char *buffer[DVT_MESSAGE_BUFFERS]; /* where MPI sends and receives, otherwise */
   MPI_Request *requests;
   int64_t request_count;
 } mirror;
@@ -113,9 +112,9 @@ static davit_status allocate(mirror *m, int place) {
     m->starts[p] = 0;
   DVT_TRY(davit_malloc((size_t)requests * sizeof *m->requests, DAVIT_PAGEABLE, &memory));
   m->requests = memory;
-  for (int turn = 0; turn < 2 && is_sent(m) && !m->shared; turn++) {
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS && is_sent(m) && !m->shared; i++) {
     DVT_TRY(davit_malloc(buffer_bytes(m), place, &memory));
-    m->buffer[turn] = memory;
+    m->buffer[i] = memory;
   }
   find_runs(m);
   return DAVIT_SUCCESS;
@@ -143,8 +142,8 @@ static void close(mirror *m) {
   davit_free(m->owners);
   davit_free(m->starts);
   davit_free(m->requests);
-  davit_free(m->buffer[0]);
-  davit_free(m->buffer[1]);
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
+    davit_free(m->buffer[i]);
 }
 
 /* ---- panels ---- */
@@ -168,12 +167,13 @@ static davit_status send(mirror *m, int p, int64_t inner, int64_t rows, char *ma
 }
 
 /* Begins to send what the processes have of the panel, which has arrived. */
-static davit_status post(mirror *m, int turn, const dvt_panel *left, int64_t inner, dvt_error *failure) {
+static davit_status post(mirror *m, const dvt_panel *left, int64_t inner, dvt_error *failure) {
   m->request_count = 0;
   if (!is_sent(m))
     return DAVIT_SUCCESS;
-  char *buffer =
-      m->shared ? m->shared + (size_t)(m->posted++ % DVT_SHARED_BUFFERS) * buffer_bytes(m) : m->buffer[turn];
+  const int64_t t = m->posted++;
+  char *buffer = m->shared ? m->shared + (size_t)(t % DVT_SHARED_BUFFERS) * buffer_bytes(m)
+                           : m->buffer[t % DVT_MESSAGE_BUFFERS];
   for (int p = 0; p < m->grid->size[DOWN]; p++) {
     const int64_t rows = m->starts[p + 1] - m->starts[p];
     char *matrix = buffer + (size_t)(m->starts[p] * inner) * m->bytes;
@@ -217,28 +217,34 @@ static int64_t inner_at(const product *p, int64_t begin) {
   return dvt_at_most(p->strips->width, p->k - begin);
 }
 
-static davit_status fetch(product *p, int turn, int64_t begin) {
+static davit_status fetch(product *p, int64_t begin) {
   const int64_t inner = inner_at(p, begin);
-  DVT_TRY(dvt_panel_post(&p->left, turn, begin, begin + inner, 0, p->left.outer, p->failure));
+  DVT_TRY(dvt_panel_post(&p->left, begin, begin + inner, 0, p->left.outer, p->failure));
   DVT_TRY(dvt_panel_arrive(&p->left));
-  return post(&p->right, turn, &p->left, inner, p->failure);
+  return post(&p->right, &p->left, inner, p->failure);
 }
 
 static davit_status run(product *p, double alpha, double beta) {
-  int turn = 0;
-  DVT_TRY(fetch(p, turn, 0));
-  for (int64_t begin = 0, next; begin < p->k; begin = next, turn = 1 - turn) {
-    const int64_t inner = inner_at(p, begin);
-    next = begin + inner;
+  dvt_strips *s = p->strips;
+  const int64_t panels = (p->k + s->width - 1) / s->width, last = dvt_at_most(s->last, panels);
+  DVT_TRY(fetch(p, 0));
+  for (int64_t t = 0; t < panels; t++) {
+    const int turn = (int)(t % s->turns);
+    const int64_t begin = t * s->width, inner = inner_at(p, begin);
     DVT_TRY(arrive(&p->right));
     dvt_error_keep(p->failure,
-                   dvt_strips_bring(p->strips, turn, p->left.data, p->left.outer, inner, p->left.ld));
-    dvt_error_keep(p->failure, dvt_strips_update(p->strips, turn, inner, alpha, p->right.run_count,
-                                                 p->right.runs, begin == 0 ? beta : 1));
-    dvt_error_keep(p->failure, dvt_strips_wait(p->strips, 1 - turn));
-    if (next < p->k)
-      DVT_TRY(fetch(p, 1 - turn, next));
+                   dvt_strips_bring_left(s, turn, p->left.data, p->left.outer, inner, p->left.ld));
+    dvt_error_keep(p->failure, dvt_strips_bring_runs(s, turn, p->right.run_count, p->right.runs));
+    if (t < panels - last)
+      dvt_error_keep(p->failure,
+                     dvt_strips_multiply(s, turn, (dvt_band){.rows = s->rows}, alpha, t == 0 ? beta : 1));
+    if (t + 1 < panels) {
+      dvt_error_keep(p->failure, dvt_strips_wait(s, (int)((t + s->turns - 2) % s->turns)));
+      DVT_TRY(fetch(p, begin + inner));
+    }
   }
+  if (p->failure->status == DAVIT_SUCCESS)
+    dvt_error_keep(p->failure, dvt_strips_finish(s, panels - last, last, alpha, last == panels ? beta : 1));
   return DAVIT_SUCCESS;
 }
 
@@ -252,8 +258,7 @@ davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_strips *strips, con
     status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
   if (status == DAVIT_SUCCESS)
     status = run(&p, alpha, beta);
-  dvt_error_keep(failure, dvt_strips_wait(strips, 0));
-  dvt_error_keep(failure, dvt_strips_wait(strips, 1));
+  dvt_error_keep(failure, dvt_strips_drain(strips));
   dvt_panel_close(&p.left);
   close(&p.right);
   return status;

@@ -99,6 +99,7 @@ typedef struct product {
   dvt_strips *strips;
   dvt_panel left, right;
   int64_t k;
+  bool in_slabs; /* the right operand: the rank has all that it needs of it */
   dvt_error *failure;
 } product;
 
@@ -106,26 +107,43 @@ static int64_t end_of(const product *p, int64_t begin) {
   return dvt_at_most(begin + p->strips->width, p->k);
 }
 
-static davit_status post(product *p, int turn, int64_t begin) {
-  DVT_TRY(dvt_panel_post(&p->left, turn, begin, end_of(p, begin), 0, p->left.outer, p->failure));
-  return dvt_panel_post(&p->right, turn, begin, end_of(p, begin), 0, p->right.outer, p->failure);
+static davit_status post(product *p, int64_t begin) {
+  DVT_TRY(dvt_panel_post(&p->left, begin, end_of(p, begin), 0, p->left.outer, p->failure));
+  return dvt_panel_post(&p->right, begin, end_of(p, begin), 0, p->right.outer, p->failure);
+}
+
+/* To where the strips use them, of panel t. */
+static davit_status bring(product *p, int64_t t, int64_t inner) {
+  dvt_strips *s = p->strips;
+  const int turn = (int)(t % s->turns);
+  const dvt_piece *right = p->right.pieces;
+  DVT_TRY(dvt_strips_bring_left(s, turn, p->left.data, p->left.outer, inner, p->left.ld));
+  return p->in_slabs ? dvt_strips_bring_slab(s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data})
+                     : dvt_strips_bring_pieces(s, turn, p->right.piece_count, right);
 }
 
 static davit_status run(product *p, double alpha, double beta) {
-  int turn = 0;
-  DVT_TRY(post(p, turn, 0));
-  for (int64_t begin = 0; begin < p->k; begin = end_of(p, begin), turn = 1 - turn) {
+  dvt_strips *s = p->strips;
+  const int64_t panels = (p->k + s->width - 1) / s->width;
+  int64_t first = dvt_at_least(panels - s->last, 0); /* of those that dvt_strips_finish() multiplies */
+  if (p->in_slabs)                                   /* of which there are two at a time */
+    first = dvt_at_least(first, ((panels - 1) / s->slab - 1) * s->slab);
+  DVT_TRY(post(p, 0));
+  for (int64_t t = 0; t < panels; t++) {
+    const int64_t begin = t * s->width, end = end_of(p, begin);
     DVT_TRY(dvt_panel_arrive(&p->left));
     DVT_TRY(dvt_panel_arrive(&p->right));
-    const int64_t inner = end_of(p, begin) - begin;
-    const dvt_band all = {.rows = p->left.outer};
-    dvt_error_keep(p->failure, dvt_strips_bring(p->strips, turn, p->left.data, all.rows, inner, p->left.ld));
-    dvt_error_keep(p->failure, dvt_strips_multiply(p->strips, turn, all, inner, alpha, p->right.piece_count,
-                                                   p->right.pieces, begin == 0 ? beta : 1));
-    dvt_error_keep(p->failure, dvt_strips_wait(p->strips, 1 - turn));
-    if (end_of(p, begin) < p->k)
-      DVT_TRY(post(p, 1 - turn, end_of(p, begin)));
+    dvt_error_keep(p->failure, bring(p, t, end - begin));
+    if (t < first)
+      dvt_error_keep(p->failure, dvt_strips_multiply(s, (int)(t % s->turns), (dvt_band){.rows = s->rows},
+                                                     alpha, t == 0 ? beta : 1));
+    if (end < p->k) {
+      dvt_error_keep(p->failure, dvt_strips_wait(s, (int)((t + s->turns - 2) % s->turns)));
+      DVT_TRY(post(p, end));
+    }
   }
+  if (p->failure->status == DAVIT_SUCCESS)
+    dvt_error_keep(p->failure, dvt_strips_finish(s, first, panels - first, alpha, first == 0 ? beta : 1));
   return DAVIT_SUCCESS;
 }
 
@@ -137,10 +155,10 @@ davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_vi
     status = dvt_panel_open(&p.right, grid, right, strips->width, strips->panel_place, failure);
   if (status == DAVIT_SUCCESS)
     status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
+  p.in_slabs = p.right.alone && strips->slab > 1;
   if (status == DAVIT_SUCCESS)
     status = run(&p, alpha, beta);
-  dvt_error_keep(failure, dvt_strips_wait(strips, 0));
-  dvt_error_keep(failure, dvt_strips_wait(strips, 1));
+  dvt_error_keep(failure, dvt_strips_drain(strips));
   dvt_panel_close(&p.left);
   dvt_panel_close(&p.right);
   return status;

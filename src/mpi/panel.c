@@ -8,8 +8,8 @@
 #include "src/base/arithmetic.h"
 #include "src/mpi/transport.h"
 
-/* A process that packs panel t into shared memory has that of panel t - 1, so all have begun to wait for it, and have
- * no use for panel t - 3. */
+/* A process that packs panel t into shared memory has panel t - 1, so all have packed that. They did so when their devices
+ * were done with panel t - 4 and might still use t - 3: four buffers. Of its own a process knows more: three. */
 
 static size_t buffer_bytes(const dvt_panel *p) {
   return (size_t)(p->outer * p->width) * p->bytes;
@@ -27,9 +27,9 @@ static davit_status allocate(dvt_panel *p, int place) {
   const int axis = p->view->axis[1];
   if (p->outer > 0 && place == DAVIT_PINNED && p->grid->size[axis] == 1)
     DVT_TRY(is_on_host(p->view, &p->alone));
-  for (int turn = 0; turn < 2 && !p->alone && !p->shared; turn++) {
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS && !p->alone && !p->shared; i++) {
     DVT_TRY(davit_malloc(buffer_bytes(p), place, &memory));
-    p->buffer[turn] = memory;
+    p->buffer[i] = memory;
   }
   const int64_t width = p->width;
   DVT_TRY(davit_malloc((size_t)width * sizeof *p->requests, DAVIT_PAGEABLE, &memory));
@@ -63,8 +63,8 @@ davit_status dvt_panel_open(dvt_panel *p, davit_mpi_grid *grid, const dvt_view *
 }
 
 void dvt_panel_close(dvt_panel *p) {
-  davit_free(p->buffer[0]);
-  davit_free(p->buffer[1]);
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
+    davit_free(p->buffer[i]);
   davit_free(p->requests);
   davit_free(p->pieces);
 }
@@ -85,15 +85,16 @@ static davit_status pack(const dvt_panel *p, int64_t begin, int64_t end, int64_t
                       : davit_copy_2d(rows, end - begin, p->bytes, from, v->stride[1], to, rows);
 }
 
-davit_status dvt_panel_post(dvt_panel *p, int turn, int64_t begin, int64_t end, int64_t row, int64_t rows,
+davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t row, int64_t rows,
                             dvt_error *failure) {
   const dvt_deal *inner = &p->view->deal[1];
   const int axis = p->view->axis[1];
   const MPI_Datatype type = dvt_grid_type(p->view->type);
   const int64_t most = rows > 0 ? dvt_at_least(INT_MAX / rows, 1) : 1;
   const bool columns = p->view->unit == 0;
-  char *to =
-      p->shared ? p->shared + (size_t)(p->posted++ % DVT_SHARED_BUFFERS) * buffer_bytes(p) : p->buffer[turn];
+  const int64_t t = p->posted++;
+  char *to = p->shared ? p->shared + (size_t)(t % DVT_SHARED_BUFFERS) * buffer_bytes(p)
+                       : p->buffer[t % DVT_MESSAGE_BUFFERS];
   p->request_count = p->piece_count = 0;
   p->data = to;
   p->ld = rows;

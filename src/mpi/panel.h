@@ -8,6 +8,10 @@
 
 #include "src/mpi/strip.h"
 
+/* While the devices use a panel, the one before may still be in use, and the next is being filled. In shared memory it may
+ * be filled while another process uses the one before these (see panel.c). */
+enum { DVT_MESSAGE_BUFFERS = 3, DVT_SHARED_BUFFERS = 4 };
+
 typedef struct dvt_panel {
   const davit_mpi_grid *grid;
   const dvt_view *view;
@@ -15,10 +19,10 @@ typedef struct dvt_panel {
   int64_t outer; /* the rank's number of outer indices */
   int64_t width; /* maximum number of inner ones */
   bool alone;    /* in its line, with the operand in the host's memory */
-  char *shared;  /* three buffers, or NULL */
+  char *shared;  /* DVT_SHARED_BUFFERS of them, or NULL */
   int64_t posted;
-  char *buffer[2];  /* where MPI sends and receives, otherwise */
-  const char *data; /* the panel that was posted last; columns have distance ld */
+  char *buffer[DVT_MESSAGE_BUFFERS]; /* where MPI sends and receives, otherwise */
+  const char *data;                  /* the panel that was posted last; columns have distance ld */
   int64_t ld;
   MPI_Request *requests;
   int64_t request_count;
@@ -28,7 +32,6 @@ typedef struct dvt_panel {
 
 /* Buffers of so many bytes each that the processes of a line of the grid share; *memory is NULL if one of them is not to,
  * or `place` is not pinned memory. Collective in the line. */
-enum { DVT_SHARED_BUFFERS = 3 };
 davit_status dvt_panel_share(davit_mpi_grid *grid, int axis, int place, size_t bytes, char **memory);
 
 /* Where the inner index has stride 1, a piece is inner × outer; otherwise all pieces are columns of one outer
@@ -37,10 +40,9 @@ davit_status dvt_panel_open(dvt_panel *panel, davit_mpi_grid *grid, const dvt_vi
                             int place, dvt_error *failure);
 void dvt_panel_close(dvt_panel *panel);
 
-/* Begins to broadcast the inner indices from begin to end, of `rows` outer ones from position `row` on, into
- * the buffer of `turn`, 0 and 1 in turns. The panel before must have arrived, and the one before that is not used any
- * more. */
-davit_status dvt_panel_post(dvt_panel *panel, int turn, int64_t begin, int64_t end, int64_t row, int64_t rows,
+/* Begins to broadcast the inner indices from begin to end, of `rows` outer ones from position `row` on. The panel before
+ * must have arrived; of those before it only one more may still be in use. */
+davit_status dvt_panel_post(dvt_panel *panel, int64_t begin, int64_t end, int64_t row, int64_t rows,
                             dvt_error *failure);
 
 /* Waits for its arrival. */

@@ -40,11 +40,23 @@ static bool reaches(int device, int place) {
   return place == device || (device == DAVIT_HOST && place < 0);
 }
 
+static bool copies(const dvt_strips *s, int device) {
+  return device != DAVIT_HOST && s->panel_place != device;
+}
+
+static davit_status open_turn(const dvt_strips *s, dvt_strip *strip, dvt_turn *turn) {
+  DVT_TRY(davit_event_create(&turn->arrived));
+  DVT_TRY(davit_event_create(&turn->finished));
+  return strip->copies
+             ? allocate(s, strip->device, dvt_at_least(s->rows, s->width), s->width, &turn->left_copy)
+             : DAVIT_SUCCESS;
+}
+
 static davit_status open_strip(dvt_strips *s, dvt_strip *strip) {
   int place = DAVIT_PAGEABLE;
   if (s->rows > 0 && strip->cols > 0)
     DVT_TRY(davit_pointer_place(s->c, &place));
-  strip->copies = strip->device != DAVIT_HOST && s->panel_place != strip->device;
+  strip->copies = copies(s, strip->device);
   strip->c = s->c + (size_t)(strip->first * s->ldc) * s->bytes;
   strip->ldc = s->ldc;
   strip->whole = (dvt_range){.cols = strip->cols, .end = s->rows};
@@ -59,14 +71,28 @@ static davit_status open_strip(dvt_strips *s, dvt_strip *strip) {
   strip->copy = strip->queue;
   if (strip->copies)
     DVT_TRY(davit_queue_create(strip->device, &strip->copy, NULL));
-  for (int turn = 0; turn < 2; turn++) {
-    DVT_TRY(davit_event_create(&strip->arrived[turn]));
-    DVT_TRY(davit_event_create(&strip->finished[turn]));
-    if (strip->copies)
-      DVT_TRY(allocate(s, strip->device, dvt_at_least(s->rows, s->width), s->width, &strip->left[turn]));
-    DVT_TRY(allocate(s, strip->device, strip->cols, s->width, &strip->right[turn]));
+  if (strip->own_c)
+    DVT_TRY(davit_queue_create(strip->device, &strip->back, NULL));
+  DVT_TRY(davit_event_create(&strip->ready));
+  DVT_TRY(allocate(s, strip->device, strip->cols * s->width, s->turns, &strip->right));
+  for (int t = 0; t < s->turns; t++) {
+    strip->turn[t].right_copy =
+        strip->right ? strip->right + (size_t)(t * strip->cols * s->width) * s->bytes : NULL;
+    DVT_TRY(open_turn(s, strip, &strip->turn[t]));
   }
   return DAVIT_SUCCESS;
+}
+
+static void choose_turns(dvt_strips *s) {
+  const double part = (double)s->rows * (double)s->cols,
+               panels = (double)s->width * (double)(s->rows + s->cols);
+  bool copy = true;
+  for (int i = 0; i < s->count; i++)
+    copy = copy && copies(s, s->strip[i].device);
+  while (copy && s->turns < DVT_TURNS_MAXIMUM && (s->turns + 1) * panels <= part)
+    s->turns++;
+  s->last = copy ? s->turns : 1;
+  s->slab = copy ? s->turns / 2 : 1;
 }
 
 davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64_t cols, char *c, int64_t ldc,
@@ -78,6 +104,7 @@ davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64
                     .c = c,
                     .ldc = dvt_at_least(ldc, 1),
                     .width = width,
+                    .turns = DVT_TURNS_MINIMUM,
                     .count = count};
   DVT_TRY(dvt_transport_place(devices, count, &s->panel_place));
   for (int i = 0; i < count; i++) {
@@ -86,6 +113,7 @@ davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64
     strip->first = cols * i / count;
     strip->cols = cols * (i + 1) / count - strip->first;
   }
+  choose_turns(s);
   for (int i = 0; i < count; i++)
     DVT_TRY(open_strip(s, &s->strip[i]));
   return DAVIT_SUCCESS;
@@ -116,25 +144,38 @@ davit_status dvt_strips_divide(dvt_strips *s, dvt_strip *strip, const dvt_range 
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_strips_close(dvt_strips *s) {
+static void synchronize(davit_queue *queue, dvt_error *failure) {
+  if (queue)
+    dvt_error_keep(failure, davit_queue_synchronize(queue));
+}
+
+davit_status dvt_strips_drain(dvt_strips *s) {
   dvt_error failure = {.status = DAVIT_SUCCESS};
   for (int i = 0; i < s->count; i++) {
-    if (s->strip[i].copy)
-      dvt_error_keep(&failure, davit_queue_synchronize(s->strip[i].copy));
-    if (s->strip[i].queue)
-      dvt_error_keep(&failure, davit_queue_synchronize(s->strip[i].queue));
+    synchronize(s->strip[i].copy, &failure);
+    synchronize(s->strip[i].queue, &failure);
   }
+  return dvt_error_report(&failure);
+}
+
+davit_status dvt_strips_close(dvt_strips *s) {
+  dvt_error failure = {.status = DAVIT_SUCCESS};
+  dvt_error_keep(&failure, dvt_strips_drain(s));
+  for (int i = 0; i < s->count; i++)
+    synchronize(s->strip[i].back, &failure);
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
-    for (int turn = 0; turn < 2; turn++) {
-      davit_event_destroy(strip->arrived[turn]);
-      davit_event_destroy(strip->finished[turn]);
-      davit_free(strip->left[turn]);
-      davit_free(strip->right[turn]);
+    for (int t = 0; t < s->turns; t++) {
+      davit_event_destroy(strip->turn[t].arrived);
+      davit_event_destroy(strip->turn[t].finished);
+      davit_free(strip->turn[t].left_copy);
     }
     if (strip->copy != strip->queue)
       davit_queue_destroy(strip->copy);
+    davit_queue_destroy(strip->back);
     davit_queue_destroy(strip->queue);
+    davit_event_destroy(strip->ready);
+    davit_free(strip->right);
     davit_free(strip->own_c);
     davit_free(strip->own_range);
     davit_free(strip->apart);
@@ -145,13 +186,13 @@ davit_status dvt_strips_close(dvt_strips *s) {
 
 /* ---- copies ---- */
 
-static davit_status move_range(const dvt_strips *s, const dvt_strip *strip, const dvt_range *range,
-                               bool load) {
+static davit_status move_range(const dvt_strips *s, const dvt_strip *strip, const dvt_range *range, bool load,
+                               davit_queue *queue) {
   const int64_t rows = range->end - range->row, col = strip->first + range->first;
   char *c = s->c + (size_t)(range->row + col * s->ldc) * s->bytes,
        *own = strip->c + (size_t)(range->row + range->first * strip->ldc) * s->bytes;
-  return load ? davit_queue_copy_2d(strip->queue, rows, range->cols, s->bytes, c, s->ldc, own, strip->ldc)
-              : davit_queue_copy_2d(strip->queue, rows, range->cols, s->bytes, own, strip->ldc, c, s->ldc);
+  return load ? davit_queue_copy_2d(queue, rows, range->cols, s->bytes, c, s->ldc, own, strip->ldc)
+              : davit_queue_copy_2d(queue, rows, range->cols, s->bytes, own, strip->ldc, c, s->ldc);
 }
 
 static davit_status move(dvt_strips *s, bool load) {
@@ -159,7 +200,7 @@ static davit_status move(dvt_strips *s, bool load) {
     const dvt_strip *strip = &s->strip[i];
     for (int64_t r = 0; r < strip->ranges && strip->own_c; r++)
       if (!strip->range[r].apart)
-        DVT_TRY(move_range(s, strip, &strip->range[r], load));
+        DVT_TRY(move_range(s, strip, &strip->range[r], load, strip->queue));
   }
   return DAVIT_SUCCESS;
 }
@@ -170,6 +211,24 @@ davit_status dvt_strips_load(dvt_strips *s) {
 
 davit_status dvt_strips_store(dvt_strips *s) {
   return move(s, false);
+}
+
+/* What is ready on the strip's queue now. */
+static davit_status store_range(dvt_strips *s, dvt_strip *strip, const dvt_range *range) {
+  if (!strip->own_c)
+    return DAVIT_SUCCESS;
+  DVT_TRY(davit_event_record(strip->ready, strip->queue));
+  DVT_TRY(davit_queue_wait(strip->back, strip->ready));
+  return move_range(s, strip, range, false, strip->back);
+}
+
+davit_status dvt_strips_store_rows(dvt_strips *s, int64_t row, int64_t rows) {
+  for (int i = 0; i < s->count && rows > 0; i++) {
+    const dvt_range range = {.cols = s->strip[i].cols, .row = row, .end = row + rows};
+    if (range.cols > 0)
+      DVT_TRY(store_range(s, &s->strip[i], &range));
+  }
+  return DAVIT_SUCCESS;
 }
 
 davit_status dvt_strips_read(dvt_strips *s, int64_t row, int64_t rows, void *to) {
@@ -186,75 +245,151 @@ davit_status dvt_strips_read(dvt_strips *s, int64_t row, int64_t rows, void *to)
 }
 
 davit_status dvt_strips_wait(dvt_strips *s, int turn) {
-  for (int i = 0; i < s->count; i++)
-    DVT_TRY(davit_event_synchronize(s->strip[i].finished[turn]));
+  for (int i = 0; i < s->count; i++) {
+    const dvt_turn *t = &s->strip[i].turn[turn];
+    if (s->strip[i].copies ? t->copied : t->used)
+      DVT_TRY(davit_event_synchronize(s->strip[i].copies ? t->arrived : t->finished));
+  }
   return DAVIT_SUCCESS;
 }
 
-/* ---- work ---- */
+/* ---- operands ---- */
 
-/* What is enqueued next finds the copies of a turn. */
-static davit_status hand_over(dvt_strip *strip, int turn) {
-  if (strip->copy == strip->queue)
-    return DAVIT_SUCCESS;
-  DVT_TRY(davit_event_record(strip->arrived[turn], strip->copy));
-  return davit_queue_wait(strip->queue, strip->arrived[turn]);
+static bool has_work(const dvt_strips *s, const dvt_strip *strip) {
+  return s->rows > 0 && strip->cols > 0;
 }
 
-davit_status dvt_strips_bring(dvt_strips *s, int turn, const char *panel, int64_t rows, int64_t inner,
-                              int64_t ld) {
+/* What is enqueued next finds the copies of a turn. */
+static davit_status hand_over(dvt_strip *strip, dvt_turn *t) {
+  if (strip->copy == strip->queue)
+    return DAVIT_SUCCESS;
+  DVT_TRY(davit_event_record(t->arrived, strip->copy));
+  t->copied = true;
+  return davit_queue_wait(strip->queue, t->arrived);
+}
+
+davit_status dvt_strips_bring_left(dvt_strips *s, int turn, const char *panel, int64_t rows, int64_t inner,
+                                   int64_t ld) {
   /* First, because after a failure the other ranks' products still need this rank to go on. */
   for (int i = 0; i < s->count; i++) {
-    dvt_strip *strip = &s->strip[i];
-    strip->here[turn] = strip->copies ? strip->left[turn] : panel;
-    strip->here_ld[turn] = dvt_at_least(strip->copies ? rows : ld, 1);
+    const dvt_strip *strip = &s->strip[i];
+    dvt_turn *t = &s->strip[i].turn[turn];
+    t->inner = inner;
+    t->left = strip->copies ? t->left_copy : panel;
+    t->left_ld = dvt_at_least(strip->copies ? rows : ld, 1);
   }
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
-    if (!strip->copies || rows == 0 || inner == 0 || strip->cols == 0)
+    dvt_turn *t = &strip->turn[turn];
+    if (!strip->copies || !has_work(s, strip))
       continue;
-    DVT_TRY(davit_queue_copy_2d(strip->copy, rows, inner, s->bytes, panel, ld, strip->left[turn], rows));
-    DVT_TRY(hand_over(strip, turn));
+    if (t->used)
+      DVT_TRY(davit_queue_wait(strip->copy, t->finished));
+    if (rows == 0)
+      continue;
+    DVT_TRY(davit_queue_copy_2d(strip->copy, rows, inner, s->bytes, panel, ld, t->left_copy, rows));
+    DVT_TRY(hand_over(strip, t));
   }
   return DAVIT_SUCCESS;
 }
 
 /* The strip's columns of all pieces, as one matrix. */
-static davit_status bring_right(dvt_strips *s, dvt_strip *strip, int turn, int64_t inner, int64_t pieces,
-                                const dvt_piece *right, const char **here, int64_t *ld) {
+static davit_status bring_pieces(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t pieces,
+                                 const dvt_piece *right) {
+  t->trans = 'N';
   if (pieces == 1 && !strip->copies) {
-    *here = right->data + (size_t)(strip->first * right->ld) * s->bytes;
-    *ld = right->ld;
+    t->right = right->data + (size_t)(strip->first * right->ld) * s->bytes;
+    t->right_ld = right->ld;
     return DAVIT_SUCCESS;
   }
-  char *to = strip->right[turn];
-  *here = to;
-  *ld = inner;
+  char *to = t->right_copy;
+  t->right = to;
+  t->right_ld = t->inner;
   for (int64_t i = 0; i < pieces; to += (size_t)right[i].inner * s->bytes, i++)
     DVT_TRY(davit_queue_copy_2d(strip->copy, right[i].inner, strip->cols, s->bytes,
                                 right[i].data + (size_t)(strip->first * right[i].ld) * s->bytes, right[i].ld,
-                                to, inner));
+                                to, t->inner));
+  return hand_over(strip, t);
+}
+
+davit_status dvt_strips_bring_pieces(dvt_strips *s, int turn, int64_t pieces, const dvt_piece *right) {
+  for (int i = 0; i < s->count; i++)
+    if (has_work(s, &s->strip[i]))
+      DVT_TRY(bring_pieces(s, &s->strip[i], &s->strip[i].turn[turn], pieces, right));
+  return DAVIT_SUCCESS;
+}
+
+/* Two slabs take turns in the memory for all right operands. */
+static davit_status bring_slab(dvt_strips *s, dvt_strip *strip, int64_t t, const dvt_piece *rest) {
+  dvt_turn *turn = &strip->turn[t % s->turns];
+  const int64_t ld = s->slab * s->width, first = t % s->slab, before = t - s->slab - 1;
+  char *slab = strip->right + (size_t)(t / s->slab % 2 * ld * strip->cols) * s->bytes;
+  turn->trans = 'N';
+  turn->right = slab + (size_t)(first * s->width) * s->bytes;
+  turn->right_ld = ld;
+  if (first > 0)
+    return DAVIT_SUCCESS;
+  if (before >= 0 && strip->turn[before % s->turns].used)
+    DVT_TRY(davit_queue_wait(strip->copy, strip->turn[before % s->turns].finished));
+  DVT_TRY(davit_queue_copy_2d(strip->copy, dvt_at_most(rest->inner, ld), strip->cols, s->bytes,
+                              rest->data + (size_t)(strip->first * rest->ld) * s->bytes, rest->ld, slab, ld));
   return hand_over(strip, turn);
 }
 
-/* The right operand of a strip's products, on the strip's device. */
-typedef struct right {
-  char trans; /* 'N': inner × cols, 'T': cols × inner */
-  const char *data;
-  int64_t ld;
-} right;
+davit_status dvt_strips_bring_slab(dvt_strips *s, int64_t t, const dvt_piece *rest) {
+  for (int i = 0; i < s->count; i++)
+    if (has_work(s, &s->strip[i]))
+      DVT_TRY(bring_slab(s, &s->strip[i], t, rest));
+  return DAVIT_SUCCESS;
+}
+
+/* The strip's columns of all runs, as one matrix with a row for each. */
+static davit_status bring_runs(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t run_count,
+                               const dvt_run *runs) {
+  t->trans = 'T';
+  t->right = t->right_copy;
+  t->right_ld = strip->cols;
+  for (int64_t i = 0; i < run_count; i++) {
+    const dvt_run *run = &runs[i];
+    const int64_t from = dvt_at_least(run->first, strip->first),
+                  to = dvt_at_most(run->first + run->cols, strip->first + strip->cols);
+    if (from >= to)
+      continue;
+    const char *data = run->data ? run->data : t->left;
+    DVT_TRY(davit_queue_copy_2d(strip->copy, to - from, t->inner, s->bytes,
+                                data + (size_t)(run->row + from - run->first) * s->bytes,
+                                run->data ? run->ld : t->left_ld,
+                                t->right_copy + (size_t)(from - strip->first) * s->bytes, strip->cols));
+  }
+  return hand_over(strip, t);
+}
+
+davit_status dvt_strips_bring_runs(dvt_strips *s, int turn, int64_t run_count, const dvt_run *runs) {
+  for (int i = 0; i < s->count; i++)
+    if (has_work(s, &s->strip[i]))
+      DVT_TRY(bring_runs(s, &s->strip[i], &s->strip[i].turn[turn], run_count, runs));
+  return DAVIT_SUCCESS;
+}
+
+void dvt_strips_take_rows(dvt_strips *s, int turn, int64_t row) {
+  for (int i = 0; i < s->count; i++) {
+    dvt_turn *t = &s->strip[i].turn[turn];
+    t->trans = 'N';
+    t->right = s->strip[i].c + (size_t)row * s->bytes;
+    t->right_ld = s->strip[i].ldc;
+  }
+}
+
+/* ---- work ---- */
 
 /* What of the band lies in a range. */
-static davit_status multiply_range(dvt_strips *s, dvt_strip *strip, const dvt_range *range, int turn,
-                                   const dvt_band *band, int64_t inner, double alpha, const right *b,
-                                   double beta) {
+static davit_status multiply_range(dvt_strips *s, dvt_strip *strip, const dvt_range *range, const dvt_turn *t,
+                                   const dvt_band *band, double alpha, double beta) {
   const int64_t end = band->row + band->rows;
   const int64_t from = dvt_at_least(range->row, band->row), to = dvt_at_most(range->end, end);
   if (from >= to || range->cols == 0)
     return DAVIT_SUCCESS;
-  const bool any = inner > 0;
-  const char *left = any ? strip->here[turn] + (size_t)(band->skip + from - band->row) * s->bytes : NULL;
-  const int64_t at = b->trans == 'N' ? range->first * b->ld : range->first;
+  const int64_t at = t->trans == 'N' ? range->first * t->right_ld : range->first;
   char *c = strip->c + (size_t)(from + range->first * strip->ldc) * s->bytes;
   int64_t ldc = strip->ldc;
   if (range->apart) {
@@ -262,60 +397,62 @@ static davit_status multiply_range(dvt_strips *s, dvt_strip *strip, const dvt_ra
     ldc = range->end - range->row;
     beta = 1;
   }
-  return gemm(s->type, strip->queue, b->trans, to - from, range->cols, inner, alpha, left,
-              any ? strip->here_ld[turn] : to - from, any ? b->data + (size_t)at * s->bytes : NULL, b->ld,
-              beta, c, ldc);
+  return gemm(s->type, strip->queue, t->trans, to - from, range->cols, t->inner, alpha,
+              t->left + (size_t)(band->skip + from - band->row) * s->bytes, t->left_ld,
+              t->right + (size_t)at * s->bytes, t->right_ld, beta, c, ldc);
 }
 
-static davit_status multiply_ranges(dvt_strips *s, dvt_strip *strip, int turn, const dvt_band *band,
-                                    int64_t inner, double alpha, const right *b, double beta) {
-  for (int64_t r = 0; r < strip->ranges; r++)
-    DVT_TRY(multiply_range(s, strip, &strip->range[r], turn, band, inner, alpha, b, beta));
-  return davit_event_record(strip->finished[turn], strip->queue);
-}
-
-davit_status dvt_strips_multiply(dvt_strips *s, int turn, dvt_band band, int64_t inner, double alpha,
-                                 int64_t pieces, const dvt_piece *data, double beta) {
-  for (int i = 0; i < s->count && band.rows > 0; i++) {
+davit_status dvt_strips_multiply(dvt_strips *s, int turn, dvt_band band, double alpha, double beta) {
+  for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
-    right b = {.trans = 'N', .ld = 1};
-    if (strip->cols == 0)
+    dvt_turn *t = &strip->turn[turn];
+    if (!has_work(s, strip))
       continue;
-    if (inner > 0)
-      DVT_TRY(bring_right(s, strip, turn, inner, pieces, data, &b.data, &b.ld));
-    DVT_TRY(multiply_ranges(s, strip, turn, &band, inner, alpha, &b, beta));
+    for (int64_t r = 0; r < strip->ranges; r++)
+      DVT_TRY(multiply_range(s, strip, &strip->range[r], t, &band, alpha, beta));
+    DVT_TRY(davit_event_record(t->finished, strip->queue));
+    t->used = true;
   }
   return DAVIT_SUCCESS;
 }
 
-/* The strip's columns of all runs, as one matrix with a row for each. */
-static davit_status gather_right(dvt_strips *s, dvt_strip *strip, int turn, int64_t inner, int64_t run_count,
-                                 const dvt_run *runs) {
-  for (int64_t i = 0; i < run_count; i++) {
-    const dvt_run *run = &runs[i];
-    const int64_t from = dvt_at_least(run->first, strip->first),
-                  to = dvt_at_most(run->first + run->cols, strip->first + strip->cols);
-    if (from >= to)
-      continue;
-    const char *data = run->data ? run->data : strip->here[turn];
-    DVT_TRY(davit_queue_copy_2d(strip->copy, to - from, inner, s->bytes,
-                                data + (size_t)(run->row + from - run->first) * s->bytes,
-                                run->data ? run->ld : strip->here_ld[turn],
-                                strip->right[turn] + (size_t)(from - strip->first) * s->bytes, strip->cols));
+davit_status dvt_strips_scale(dvt_strips *s, double beta) {
+  for (int i = 0; i < s->count; i++) {
+    const dvt_strip *strip = &s->strip[i];
+    if (has_work(s, strip))
+      DVT_TRY(gemm(s->type, strip->queue, 'N', s->rows, strip->cols, 0, 0, NULL, s->rows, NULL, 1, beta,
+                   strip->c, strip->ldc));
   }
-  return hand_over(strip, turn);
+  return DAVIT_SUCCESS;
 }
 
-davit_status dvt_strips_update(dvt_strips *s, int turn, int64_t inner, double alpha, int64_t run_count,
-                               const dvt_run *runs, double beta) {
+static davit_status finish_range(dvt_strips *s, dvt_strip *strip, const dvt_range *range, int64_t t,
+                                 int64_t count, double alpha, double beta) {
   const dvt_band all = {.rows = s->rows};
-  for (int i = 0; i < s->count && s->rows > 0; i++) {
+  for (int64_t i = 0; i < count; i++)
+    DVT_TRY(
+        multiply_range(s, strip, range, &strip->turn[(t + i) % s->turns], &all, alpha, i == 0 ? beta : 1));
+  return range->apart ? DAVIT_SUCCESS : store_range(s, strip, range);
+}
+
+davit_status dvt_strips_finish(dvt_strips *s, int64_t t, int64_t count, double alpha, double beta) {
+  enum { PARTS = 8 }; /* of what a strip stores: the last of them is stored when all products are done */
+  for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
-    const right b = {.trans = 'T', .data = strip->right[turn], .ld = strip->cols};
-    if (strip->cols == 0)
+    const int64_t part = strip->own_c ? s->rows * strip->cols / PARTS : INT64_MAX;
+    if (!has_work(s, strip))
       continue;
-    DVT_TRY(gather_right(s, strip, turn, inner, run_count, runs));
-    DVT_TRY(multiply_ranges(s, strip, turn, &all, inner, alpha, &b, beta));
+    for (int64_t r = 0; r < strip->ranges; r++) {
+      const dvt_range *range = &strip->range[r];
+      const int64_t cols =
+          range->apart ? range->cols : dvt_at_least(part / dvt_at_least(range->end - range->row, 1), 1);
+      for (int64_t done = 0; done < range->cols; done += cols) {
+        dvt_range some = *range;
+        some.first += done;
+        some.cols = dvt_at_most(cols, range->cols - done);
+        DVT_TRY(finish_range(s, strip, &some, t, count, alpha, beta));
+      }
+    }
   }
   return DAVIT_SUCCESS;
 }
@@ -323,10 +460,11 @@ davit_status dvt_strips_update(dvt_strips *s, int turn, int64_t inner, double al
 davit_status dvt_strips_solve(dvt_strips *s, int turn, dvt_band band, char uplo, char diag) {
   for (int i = 0; i < s->count && band.rows > 0; i++) {
     dvt_strip *strip = &s->strip[i];
+    const dvt_turn *t = &strip->turn[turn];
     if (strip->cols > 0)
       DVT_TRY(trsm(s->type, strip->queue, uplo, diag, band.rows, strip->cols,
-                   strip->here[turn] + (size_t)band.skip * s->bytes, strip->here_ld[turn],
-                   strip->c + (size_t)band.row * s->bytes, strip->ldc));
+                   t->left + (size_t)band.skip * s->bytes, t->left_ld, strip->c + (size_t)band.row * s->bytes,
+                   strip->ldc));
   }
   return DAVIT_SUCCESS;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rank's part of a matrix C on its devices: a strip of columns each, with a queue. A device that reaches
- * the memory of C computes there, others hold a copy. Products are enqueued and read panels from two pairs of
- * buffers, so that one pair is filled while the devices work on the other. */
+ * the memory of C computes there, others hold a copy. Panels have turns, 0, 1, ... again and again: each turn has buffers on
+ * the devices, which are filled while the devices work on those of turns before. All is enqueued; what the host waits
+ * for is said. */
 #ifndef DAVIT_SRC_MPI_STRIP_H
 #define DAVIT_SRC_MPI_STRIP_H
 
@@ -17,20 +18,32 @@ typedef struct dvt_range {
   char *memory; /* NULL: C */
 } dvt_range;
 
+/* What is added to C is the product of a left and a right operand, with `inner` columns and rows. */
+enum { DVT_TURNS_MINIMUM = 3, DVT_TURNS_MAXIMUM = 8 };
+
+typedef struct dvt_turn {
+  char *left_copy, *right_copy; /* on the device; the latter is a part of the strip's `right` */
+  const char *left, *right;     /* wherever they are used */
+  int64_t left_ld, right_ld, inner;
+  char trans;            /* of the right operand, 'N': inner × cols, 'T': cols × inner */
+  davit_event *arrived;  /* all copies were made */
+  davit_event *finished; /* all products */
+  bool copied, used;     /* these were recorded */
+} dvt_turn;
+
 typedef struct dvt_strip {
   int device;
   bool copies; /* panels are copied to it, because it does not reach them */
   davit_queue *queue;
-  davit_queue *copy; /* what carries panels to the device; `queue` itself if nothing is copied */
+  davit_queue *copy;  /* what carries panels to the device; `queue` itself if nothing is copied */
+  davit_queue *back;  /* what carries C back, if it holds a copy of that */
+  davit_event *ready; /* what `back` waits for */
   int64_t first, cols;
   char *c; /* its columns */
   int64_t ldc;
-  char *own_c;              /* what it holds a copy in; NULL: it computes where C is */
-  char *left[2], *right[2]; /* its copies of panels */
-  const char *here[2];      /* the panel from the left, wherever it is used, */
-  int64_t here_ld[2];       /* and the distance of its columns */
-  davit_event *arrived[2];  /* what writes its copies of a turn */
-  davit_event *finished[2]; /* what reads the buffers of a turn */
+  char *own_c; /* what it holds a copy in; NULL: it computes where C is */
+  char *right; /* memory for the right operands of all turns */
+  dvt_turn turn[DVT_TURNS_MAXIMUM];
   dvt_range whole;
   const dvt_range *range; /* the whole alone, unless dvt_strips_divide() has been called */
   int64_t ranges;
@@ -45,8 +58,11 @@ typedef struct dvt_strips {
   int64_t rows, cols; /* of the rank's part of C */
   char *c;            /* where that lies */
   int64_t ldc;
-  int64_t width;   /* of panels */
-  int panel_place; /* where those lie that MPI sends and receives */
+  int64_t width; /* of panels */
+  int turns;     /* as many as fit into the memory that C takes, within the limits above */
+  int last;      /* of these, how many may wait for dvt_strips_finish(), */
+  int slab; /* and how many right operands can be brought at once; 1 where panels are used where they lie */
+  int panel_place; /* where panels lie that MPI sends and receives */
   int count;
   dvt_strip strip[DVT_MPI_DEVICES];
 } dvt_strips;
@@ -60,19 +76,16 @@ davit_status dvt_strips_close(dvt_strips *strips);
 /* Divides a strip into `count` ranges, which it copies. Before anything is enqueued. */
 davit_status dvt_strips_divide(dvt_strips *strips, dvt_strip *strip, const dvt_range *ranges, int64_t count);
 
-/* Enqueues the copies of ranges to strips, if they have memory of their own, or back to C; not what is apart. */
+/* Copies ranges to strips that have memory of their own, or back to C; not what is apart. */
 davit_status dvt_strips_load(dvt_strips *strips);
 davit_status dvt_strips_store(dvt_strips *strips);
 
-/* Enqueues what gets a panel to where the strips use it. The panel must not change before
- * dvt_strips_wait() of the same turn. */
-davit_status dvt_strips_bring(dvt_strips *strips, int turn, const char *panel, int64_t rows, int64_t inner,
-                              int64_t ld);
+/* The same for these rows of C, which do not change any more, while work goes on. */
+davit_status dvt_strips_store_rows(dvt_strips *strips, int64_t row, int64_t rows);
 
-/* Rows `row` to row + rows of C, and the part of the panel of a turn that belongs to them: from row `skip` on. */
-typedef struct dvt_band {
-  int64_t row, rows, skip;
-} dvt_band;
+/* Gets a panel to where the strips use it, as the left operand of a turn. It must not change before dvt_strips_wait(). */
+davit_status dvt_strips_bring_left(dvt_strips *strips, int turn, const char *panel, int64_t rows,
+                                   int64_t inner, int64_t ld);
 
 /* inner × cols of C; columns have distance ld. */
 typedef struct dvt_piece {
@@ -80,10 +93,13 @@ typedef struct dvt_piece {
   const char *data;
 } dvt_piece;
 
-/* The band of C = alpha panel right + beta C, enqueued; `right` are pieces on top of each other, `inner` rows
- * in all, which must not change before dvt_strips_wait() of the same turn. */
-davit_status dvt_strips_multiply(dvt_strips *strips, int turn, dvt_band band, int64_t inner, double alpha,
-                                 int64_t pieces, const dvt_piece *right, double beta);
+/* The right operand: pieces on top of each other, which must not change before dvt_strips_wait(). */
+davit_status dvt_strips_bring_pieces(dvt_strips *strips, int turn, int64_t pieces, const dvt_piece *right);
+
+/* The right operand of panel t, out of all that is left of a matrix that does not change before dvt_strips_drain(). It
+ * comes with those of the next panels, `slab` in all, because rows of 16 KB are copied at a higher rate than short ones.
+ * For every panel from 0 on, after its left operand. */
+davit_status dvt_strips_bring_slab(dvt_strips *strips, int64_t t, const dvt_piece *rest);
 
 /* Columns `first` to first + cols of C, and where the rows of the right operand are that belong to them: from row `row`
  * on of the panel of the turn, or of `data`, a column-major matrix, whose columns have distance ld. */
@@ -92,18 +108,38 @@ typedef struct dvt_run {
   const char *data; /* NULL: the panel */
 } dvt_run;
 
-/* C = alpha panel rightᵀ + beta C, enqueued; each column of C is in one of the runs, whose data must not change
- * before dvt_strips_wait() of the same turn. */
-davit_status dvt_strips_update(dvt_strips *strips, int turn, int64_t inner, double alpha, int64_t run_count,
-                               const dvt_run *runs, double beta);
+/* The right operand, transposed: each column of C is in one of the runs, whose data must not change before
+ * dvt_strips_wait(). */
+davit_status dvt_strips_bring_runs(dvt_strips *strips, int turn, int64_t run_count, const dvt_run *runs);
 
-/* The band of C becomes A⁻¹ times itself, enqueued; A is the triangular part of the panel. */
+/* The right operand: rows of C itself, from `row` on. */
+void dvt_strips_take_rows(dvt_strips *strips, int turn, int64_t row);
+
+/* Rows `row` to row + rows of C, and the part of the left operand that belongs to them: from row `skip` on. */
+typedef struct dvt_band {
+  int64_t row, rows, skip;
+} dvt_band;
+
+/* The band of C = alpha left right + beta C. */
+davit_status dvt_strips_multiply(dvt_strips *strips, int turn, dvt_band band, double alpha, double beta);
+
+/* C = beta C */
+davit_status dvt_strips_scale(dvt_strips *strips, double beta);
+
+/* The last products: of `count` turns from turn t on, to all of C, which is stored part by part as it gets ready.
+ * beta is that of the first. */
+davit_status dvt_strips_finish(dvt_strips *strips, int64_t t, int64_t count, double alpha, double beta);
+
+/* The band of C becomes A⁻¹ times itself; A is the triangular part of the left operand. */
 davit_status dvt_strips_solve(dvt_strips *strips, int turn, dvt_band band, char uplo, char diag);
 
 /* Copies rows of C into a contiguous matrix of the host, and waits. */
 davit_status dvt_strips_read(dvt_strips *strips, int64_t row, int64_t rows, void *to);
 
-/* Waits until the buffers of a turn are free. */
+/* Waits until what was brought for a turn is not read any more where it came from. */
 davit_status dvt_strips_wait(dvt_strips *strips, int turn);
+
+/* Waits for all but what is stored. */
+davit_status dvt_strips_drain(dvt_strips *strips);
 
 #endif

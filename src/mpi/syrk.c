@@ -81,7 +81,7 @@ static davit_status merge_anywhere(const update *u, int64_t first, int64_t cols,
 
 /* ---- ranges ---- */
 
-enum { LEAVES = 32, LEAF_MINIMUM = 16 };
+enum { LEAVES = 32, LEAF_MINIMUM = 16, DEVICE_LEAF_MINIMUM = 512 /* smaller products are slow on a GPU */ };
 
 typedef struct cover {
   const update *u;
@@ -121,7 +121,8 @@ static davit_status divide_all(const update *u, dvt_strips *strips) {
   for (int i = 0; i < strips->count; i++) {
     dvt_strip *strip = &strips->strip[i];
     cover t = {.u = u, .first = strip->first};
-    t.leaf = dvt_at_least((strip->cols + LEAVES - 1) / LEAVES, LEAF_MINIMUM);
+    t.leaf = dvt_at_least((strip->cols + LEAVES - 1) / LEAVES,
+                          strip->device == DAVIT_HOST ? LEAF_MINIMUM : DEVICE_LEAF_MINIMUM);
     if (strip->cols > 0)
       divide(&t, 0, strip->cols, u->uplo == 'L' ? strips->rows : 0);
     DVT_TRY(dvt_strips_divide(strips, strip, t.ranges, t.count));
@@ -165,8 +166,6 @@ static davit_status compute(const update *u, dvt_strips *strips) {
   dvt_error_keep(&failure, open(u, strips));
   DVT_TRY(dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure)));
   DVT_TRY(dvt_multiply_mirrored(u->grid, strips, &u->a, &u->c, u->alpha, u->beta, &failure));
-  if (failure.status == DAVIT_SUCCESS)
-    dvt_error_keep(&failure, dvt_strips_store(strips));
   for (int i = 0; i < strips->count && failure.status == DAVIT_SUCCESS; i++)
     dvt_error_keep(&failure, merge_strip(u, strips, &strips->strip[i]));
   dvt_error_keep(&failure, dvt_strips_close(strips));

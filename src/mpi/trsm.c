@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Side 'R' is side 'L' of the transposes: op(A)ᵀ Xᵀ = alpha Bᵀ. Block by block of A, from the corner where
  * the solution is known: the process row that has this block of B solves for it and hands the solution down
- * the process columns, and each rank takes A's column of blocks times it from the rest of B. Panels of A are
- * broadcast ahead. */
+ * the process columns, and each rank takes A's column of blocks times it from the rest of B. Where there is one process
+ * row, the solution is used where it is. Panels of A are broadcast ahead. */
 #include <davit/level3.h>
 #include <davit/memory.h>
 
@@ -25,7 +25,8 @@ typedef struct solution {
 
   dvt_strips strips;
   dvt_panel panel; /* columns of op(A): the block on the diagonal, and those that are solved for later */
-  char *x[2];      /* what is solved in a step */
+  char *x[DVT_MESSAGE_BUFFERS]; /* what is solved in a step, if it is handed on */
+  int64_t solved, stored;       /* of the rank's rows, in the order in which they are solved */
   dvt_error failure;
 } solution;
 
@@ -58,47 +59,74 @@ static bool is_last(const solution *s, const step *t) {
   return s->uplo == 'L' ? t->end == s->m : t->begin == 0;
 }
 
-static davit_status post(solution *s, int turn, const step *t) {
-  return dvt_panel_post(&s->panel, turn, t->begin, t->end, t->row, t->rows, &s->failure);
+static davit_status post(solution *s, const step *t) {
+  return dvt_panel_post(&s->panel, t->begin, t->end, t->row, t->rows, &s->failure);
 }
 
-/* Solves where this block of B is, and hands the solution on. */
-static davit_status solve(solution *s, int turn, const step *t) {
+static bool is_handed_on(const solution *s) {
+  return s->grid->size[0] > 1;
+}
+
+/* Down the process column, to where the solution of all columns is a contiguous matrix; in columns of it, so that no
+ * count is too large for MPI. */
+static davit_status hand_on(solution *s, const step *t, char *x) {
   const int owner = dvt_deal_owner(&s->a.deal[0], t->begin);
   const MPI_Datatype type = dvt_grid_type(s->type);
-  if (t->corner.rows > 0 && s->strips.cols > 0) {
-    dvt_error_keep(&s->failure, dvt_strips_solve(&s->strips, turn, t->corner, s->uplo, s->diag));
-    dvt_error_keep(&s->failure, dvt_strips_read(&s->strips, t->corner.row, t->corner.rows, s->x[turn]));
-  }
-  /* In columns of the matrix, so that no count is too large for MPI. */
   const int64_t height = t->end - t->begin, cols = (INT64_C(1) << 30) / height;
+  if (t->corner.rows > 0 && s->strips.cols > 0)
+    dvt_error_keep(&s->failure, dvt_strips_read(&s->strips, t->corner.row, t->corner.rows, x));
   for (int64_t j = 0; j < s->strips.cols; j += cols) {
     const int64_t width = dvt_at_most(s->strips.cols - j, cols);
-    DVT_TRY_MPI(MPI_Bcast(s->x[turn] + (size_t)(j * height) * davit_type_bytes(s->type),
-                          (int)(width * height), type, owner, s->grid->line[0]));
+    DVT_TRY_MPI(MPI_Bcast(x + (size_t)(j * height) * davit_type_bytes(s->type), (int)(width * height), type,
+                          owner, s->grid->line[0]));
   }
+  return DAVIT_SUCCESS;
+}
+
+/* Many rows at once, because short columns are copied at a low rate. */
+static davit_status store(solution *s, bool last) {
+  enum { ROWS = 1024 };
+  const int64_t count = s->solved - s->stored;
+  if (count < ROWS && !last)
+    return DAVIT_SUCCESS;
+  const int64_t row = s->uplo == 'L' ? s->stored : s->strips.rows - s->solved;
+  s->stored = s->solved;
+  return dvt_strips_store_rows(&s->strips, row, count);
+}
+
+/* Solves where this block of B is, and makes the solution the right operand. */
+static davit_status solve(solution *s, int turn, const step *t, char *x) {
+  dvt_error_keep(&s->failure, dvt_strips_solve(&s->strips, turn, t->corner, s->uplo, s->diag));
+  s->solved += t->corner.rows;
+  dvt_error_keep(&s->failure, store(s, is_last(s, t)));
+  if (!is_handed_on(s)) {
+    dvt_strips_take_rows(&s->strips, turn, t->corner.row);
+    return DAVIT_SUCCESS;
+  }
+  DVT_TRY(hand_on(s, t, x));
+  const dvt_piece piece = {t->end - t->begin, t->end - t->begin, x};
+  if (t->rest.rows > 0)
+    dvt_error_keep(&s->failure, dvt_strips_bring_pieces(&s->strips, turn, 1, &piece));
   return DAVIT_SUCCESS;
 }
 
 static davit_status steps(solution *s) {
-  int turn = 0;
+  dvt_strips *strips = &s->strips;
   step t = step_at(s, s->uplo == 'L' ? 0 : s->m);
-  DVT_TRY(post(s, turn, &t));
-  for (bool last = false; !last; turn = 1 - turn) {
-    last = is_last(s, &t);
+  DVT_TRY(post(s, &t));
+  for (int64_t i = 0;; i++) {
+    const int turn = (int)(i % strips->turns);
     DVT_TRY(dvt_panel_arrive(&s->panel));
     dvt_error_keep(&s->failure,
-                   dvt_strips_bring(&s->strips, turn, s->panel.data, t.rows, t.end - t.begin, s->panel.ld));
-    DVT_TRY(solve(s, turn, &t));
-    const dvt_piece x = {t.end - t.begin, t.end - t.begin, s->x[turn]};
-    dvt_error_keep(&s->failure, dvt_strips_multiply(&s->strips, turn, t.rest, x.inner, -1, 1, &x, 1));
-    dvt_error_keep(&s->failure, dvt_strips_wait(&s->strips, 1 - turn));
-    if (!last) {
-      t = step_at(s, s->uplo == 'L' ? t.end : t.begin);
-      DVT_TRY(post(s, 1 - turn, &t));
-    }
+                   dvt_strips_bring_left(strips, turn, s->panel.data, t.rows, t.end - t.begin, s->panel.ld));
+    DVT_TRY(solve(s, turn, &t, s->x[i % DVT_MESSAGE_BUFFERS]));
+    dvt_error_keep(&s->failure, dvt_strips_multiply(strips, turn, t.rest, -1, 1));
+    if (is_last(s, &t))
+      return DAVIT_SUCCESS;
+    t = step_at(s, s->uplo == 'L' ? t.end : t.begin);
+    dvt_error_keep(&s->failure, dvt_strips_wait(strips, (int)((i + strips->turns - 2) % strips->turns)));
+    DVT_TRY(post(s, &t));
   }
-  return DAVIT_SUCCESS;
 }
 
 /* ---- the whole ---- */
@@ -106,17 +134,16 @@ static davit_status steps(solution *s) {
 static davit_status open(solution *s) {
   const int64_t rows = dvt_grid_local(s->grid, &s->b, 0), cols = dvt_grid_local(s->grid, &s->b, 1);
   const int64_t block = s->a.deal[1].block, width = dvt_at_most(block, s->m);
-  const dvt_band all = {.rows = rows};
   void *memory = NULL;
   DVT_TRY(dvt_strips_open(&s->strips, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
                           s->device_count));
-  for (int turn = 0; turn < 2; turn++) {
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS && is_handed_on(s); i++) {
     DVT_TRY(davit_malloc((size_t)(width * cols) * davit_type_bytes(s->type), s->strips.panel_place, &memory));
-    s->x[turn] = memory;
+    s->x[i] = memory;
   }
   if (s->alpha != 0)
     DVT_TRY(dvt_strips_load(&s->strips));
-  return s->alpha == 1 ? DAVIT_SUCCESS : dvt_strips_multiply(&s->strips, 0, all, 0, 0, 0, NULL, s->alpha);
+  return s->alpha == 1 ? DAVIT_SUCCESS : dvt_strips_scale(&s->strips, s->alpha);
 }
 
 static davit_status compute(solution *s) {
@@ -128,12 +155,12 @@ static davit_status compute(solution *s) {
     status = dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure));
   if (status == DAVIT_SUCCESS && s->alpha != 0)
     status = steps(s);
-  if (status == DAVIT_SUCCESS && s->failure.status == DAVIT_SUCCESS)
+  else if (status == DAVIT_SUCCESS)
     dvt_error_keep(&s->failure, dvt_strips_store(&s->strips));
   dvt_error_keep(&s->failure, dvt_strips_close(&s->strips));
   dvt_panel_close(&s->panel);
-  davit_free(s->x[0]);
-  davit_free(s->x[1]);
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
+    davit_free(s->x[i]);
   return status == DAVIT_SUCCESS ? dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure)) : status;
 }
 
