@@ -23,8 +23,9 @@ enum {
   STRIPES = 64,
   SPIN_NS =
       200000, /* a thread yields for so long before it sleeps, as waking it takes longer than short work */
-  NAP_NS = 20000, /* between two questions to a device after that: at least so long, */
-  NAP_SHARE = 50, /* and this part of the wait until then */
+  POLL_NS = 30000, /* and asks a device without pause for so long before that */
+  NAP_NS = 20000,  /* between two questions to a device then: at least so long, */
+  NAP_SHARE = 50,  /* and this part of the wait until then */
   NAP_MAXIMUM_NS = 1000000
 };
 
@@ -266,6 +267,8 @@ static void wait_for_mark(dvt_record *record) {
   const int64_t begin = dvt_now_ns();
   while (dvt_record_query(record) == DVT_RECORD_ISSUED) {
     const int64_t waited = dvt_now_ns() - begin;
+    if (waited < POLL_NS)
+      continue;
     if (waited < SPIN_NS) {
       sched_yield();
       continue;
