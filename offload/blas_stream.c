@@ -11,6 +11,7 @@
 #include "offload/runtime/cublas.h"
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
+#include "offload/solve.h"
 
 static cublasOperation_t operation(char trans) {
   return trans == 'N' ? CUBLAS_OP_N : trans == 'T' ? CUBLAS_OP_T : CUBLAS_OP_C;
@@ -76,6 +77,8 @@ davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
   DVT_TRY(dvt_stream_cublas(site->stream, &handle));
   if ((g->routine == DVT_HERK || g->routine == DVT_HER2K) && g->beta != 0)
     DVT_TRY(clear_imaginary_diagonal(site, g));
+  if (g->routine == DVT_TRSM && !dvt_level3_vanishes(g) && dvt_solve_takes(g))
+    return dvt_solve(site, g);
   if (!dvt_level3_vanishes(g))
     return call_routine(handle, g, g->k);
   if (g->routine < DVT_SYRK || g->routine > DVT_HER2K)

@@ -95,7 +95,7 @@ static void emulator_pass(void) {
 }
 
 /* The scheduler gives turns in order, so when this thread has its next one, all lanes have posted. */
-static uint32_t dvt_shuffle(uint32_t word, int from) {
+__attribute__((unused)) static uint32_t dvt_shuffle(uint32_t word, int from) {
   const int self = emulator.thread, parity = emulator.shuffles[self]++ & 1;
   emulator.posted[parity][self] = word;
   emulator_pass();

@@ -244,11 +244,11 @@ void dvt_teams_end(const struct timespec *deadline) {
   pthread_mutex_unlock(&lock);
 }
 
-/* The blocktime before, or UNCHANGED: libomp prints a warning if its INFINITE is set for a thread. Where KMP_BLOCKTIME was
- * given in microseconds, SPIN is one of these. */
+/* The blocktime before, or UNCHANGED: libomp prints a warning if its INFINITE is set for a thread. Where
+ * KMP_BLOCKTIME was given in microseconds, SPIN is one of these. */
 enum { UNCHANGED = -1, INFINITE = INT_MAX, SPIN = 1 };
 
-static int let_workers_sleep(void) {
+static int limit_spinning(void) {
   const int before = kmp_get_blocktime();
   if (before <= SPIN || before == INFINITE)
     return UNCHANGED;
@@ -267,7 +267,7 @@ dvt_team dvt_team_begin(int wanted) {
     team.mask = dvt_mask_save();
   enter(team.threads);
   held = team.threads;
-  team.blocktime = team.threads > 1 ? let_workers_sleep() : UNCHANGED;
+  team.blocktime = team.threads > 1 ? limit_spinning() : UNCHANGED;
   return team;
 }
 

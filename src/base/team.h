@@ -8,10 +8,10 @@
  * it would get alone, so results do not depend on what else is running. No team waits for other work, so
  * each of them ends.
  *
- * OpenMP's worker threads spin for at most a millisecond when the team has ended, whatever KMP_BLOCKTIME says: else they
- * would take processor time from davit's other threads for 200. Not at all would be too little: to wake them takes
- * longer than short loops do. The exception is KMP_BLOCKTIME=infinite, the default where OMP_WAIT_POLICY=active, because
- * no thread can change that. */
+ * OpenMP's worker threads spin for at most a millisecond when the team has ended, whatever KMP_BLOCKTIME says:
+ * else they would take processor time from davit's other threads for 200. Not at all would be too little: to
+ * wake them takes longer than short loops do. The exception is KMP_BLOCKTIME=infinite, the default where
+ * OMP_WAIT_POLICY=active, because no thread can change that. */
 #ifndef DAVIT_SRC_BASE_TEAM_H
 #define DAVIT_SRC_BASE_TEAM_H
 

@@ -24,8 +24,8 @@ enum {
   SPIN_NS =
       200000, /* a thread yields for so long before it sleeps, as waking it takes longer than short work */
   POLL_NS = 30000, /* and asks a device without pause for so long before that */
-  NAP_NS = 20000,  /* between two questions to a device then: at least so long, */
-  NAP_SHARE = 50,  /* and this part of the wait until then */
+  NAP_NS = 20000,  /* then it sleeps between two questions: a 50th of the time waited so far, within limits */
+  NAP_SHARE = 50,
   NAP_MAXIMUM_NS = 1000000
 };
 
