@@ -224,6 +224,15 @@ static davit_status fetch(product *p, int64_t begin) {
   return post(&p->right, &p->left, inner, p->failure);
 }
 
+/* To where the strips use them, of panel t. */
+static davit_status bring(product *p, int64_t t, int64_t inner) {
+  dvt_strips *s = p->strips;
+  const int turn = (int)(t % s->turns);
+  DVT_TRY(dvt_strips_bring_left(s, turn, p->left.data, p->left.outer, inner, p->left.ld));
+  return dvt_strips_bring_runs(s, turn, p->right.run_count, p->right.runs);
+}
+
+/* After a failure no product is enqueued any more, but the other ranks still need this one's panels. */
 static davit_status run(product *p, double alpha, double beta) {
   dvt_strips *s = p->strips;
   const int64_t panels = (p->k + s->width - 1) / s->width, last = dvt_at_most(s->last, panels);
@@ -232,10 +241,9 @@ static davit_status run(product *p, double alpha, double beta) {
     const int turn = (int)(t % s->turns);
     const int64_t begin = t * s->width, inner = inner_at(p, begin);
     DVT_TRY(arrive(&p->right));
-    dvt_error_keep(p->failure,
-                   dvt_strips_bring_left(s, turn, p->left.data, p->left.outer, inner, p->left.ld));
-    dvt_error_keep(p->failure, dvt_strips_bring_runs(s, turn, p->right.run_count, p->right.runs));
-    if (t < panels - last)
+    if (p->failure->status == DAVIT_SUCCESS)
+      dvt_error_keep(p->failure, bring(p, t, inner));
+    if (p->failure->status == DAVIT_SUCCESS && t < panels - last)
       dvt_error_keep(p->failure,
                      dvt_strips_multiply(s, turn, (dvt_band){.rows = s->rows}, alpha, t == 0 ? beta : 1));
     if (t + 1 < panels) {

@@ -8,7 +8,8 @@
 #include "src/mpi/strip.h"
 
 /* The ranges of the strips of all ranks. `left` is fitted to the rows of `c` (unit 0, index 1 is the inner one), which
- * is square. `failure` gets what goes wrong. */
+ * is square. Stores C, but not what is apart from it; dvt_strips_close() waits for that. A rank that failed before
+ * stores nothing. `failure` gets what goes wrong. */
 davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                                    const dvt_view *c, double alpha, double beta, dvt_error *failure);
 

@@ -122,6 +122,12 @@ static davit_status bring(product *p, int64_t t, int64_t inner) {
                      : dvt_strips_bring_pieces(s, turn, p->right.piece_count, right);
 }
 
+static davit_status multiply(product *p, int64_t t, double alpha, double beta) {
+  dvt_strips *s = p->strips;
+  return dvt_strips_multiply(s, (int)(t % s->turns), (dvt_band){.rows = s->rows}, alpha, beta);
+}
+
+/* After a failure no product is enqueued any more, but the other ranks still need this one's panels. */
 static davit_status run(product *p, double alpha, double beta) {
   dvt_strips *s = p->strips;
   const int64_t panels = (p->k + s->width - 1) / s->width;
@@ -133,10 +139,10 @@ static davit_status run(product *p, double alpha, double beta) {
     const int64_t begin = t * s->width, end = end_of(p, begin);
     DVT_TRY(dvt_panel_arrive(&p->left));
     DVT_TRY(dvt_panel_arrive(&p->right));
-    dvt_error_keep(p->failure, bring(p, t, end - begin));
-    if (t < first)
-      dvt_error_keep(p->failure, dvt_strips_multiply(s, (int)(t % s->turns), (dvt_band){.rows = s->rows},
-                                                     alpha, t == 0 ? beta : 1));
+    if (p->failure->status == DAVIT_SUCCESS)
+      dvt_error_keep(p->failure, bring(p, t, end - begin));
+    if (p->failure->status == DAVIT_SUCCESS && t < first)
+      dvt_error_keep(p->failure, multiply(p, t, alpha, t == 0 ? beta : 1));
     if (end < p->k) {
       dvt_error_keep(p->failure, dvt_strips_wait(s, (int)((t + s->turns - 2) % s->turns)));
       DVT_TRY(post(p, end));

@@ -28,8 +28,9 @@ davit_status dvt_move(const davit_mpi_grid *grid, const dvt_view *from, dvt_view
 /* The way back, into a matrix that is there. */
 davit_status dvt_move_back(const davit_mpi_grid *grid, const dvt_view *from, const dvt_view *to);
 
-/* C = alpha left right + beta C for the strips of all ranks, which are stored. `left` is fitted to the rows of C (unit 0),
- * `right`, with its indices exchanged, to its columns (unit 1). `failure` gets what goes wrong. */
+/* C = alpha left right + beta C for the strips of all ranks. `left` is fitted to the rows of C (unit 0), `right`,
+ * with its indices exchanged, to its columns (unit 1). Stores C; dvt_strips_close() waits for that. A rank that
+ * failed before stores nothing. `failure` gets what goes wrong. */
 davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure);
 

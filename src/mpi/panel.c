@@ -8,8 +8,9 @@
 #include "src/base/arithmetic.h"
 #include "src/mpi/transport.h"
 
-/* A process that packs panel t into shared memory has panel t - 1, so all have packed that. They did so when their devices
- * were done with panel t - 4 and might still use t - 3: four buffers. Of its own a process knows more: three. */
+/* A process that packs panel t into shared memory has panel t - 1, so all have packed that. They did so when their
+ * devices were done with panel t - 4 and might still use t - 3: four buffers. Of its own a process knows more:
+ * three. */
 
 static size_t buffer_bytes(const dvt_panel *p) {
   return (size_t)(p->outer * p->width) * p->bytes;

@@ -8,8 +8,8 @@
 
 #include "src/mpi/strip.h"
 
-/* While the devices use a panel, the one before may still be in use, and the next is being filled. In shared memory it may
- * be filled while another process uses the one before these (see panel.c). */
+/* While the devices use a panel, the one before may still be in use, and the next is being filled. In shared memory
+ * it may be filled while another process uses the one before these (see panel.c). */
 enum { DVT_MESSAGE_BUFFERS = 3, DVT_SHARED_BUFFERS = 4 };
 
 typedef struct dvt_panel {
@@ -30,8 +30,8 @@ typedef struct dvt_panel {
   int64_t piece_count;
 } dvt_panel;
 
-/* Buffers of so many bytes each that the processes of a line of the grid share; *memory is NULL if one of them is not to,
- * or `place` is not pinned memory. Collective in the line. */
+/* Buffers of so many bytes each that the processes of a line of the grid share; *memory is NULL if one of them is not
+ * to, or `place` is not pinned memory. Collective in the line. */
 davit_status dvt_panel_share(davit_mpi_grid *grid, int axis, int place, size_t bytes, char **memory);
 
 /* Where the inner index has stride 1, a piece is inner × outer; otherwise all pieces are columns of one outer
@@ -40,8 +40,8 @@ davit_status dvt_panel_open(dvt_panel *panel, davit_mpi_grid *grid, const dvt_vi
                             int place, dvt_error *failure);
 void dvt_panel_close(dvt_panel *panel);
 
-/* Begins to broadcast the inner indices from begin to end, of `rows` outer ones from position `row` on. The panel before
- * must have arrived; of those before it only one more may still be in use. */
+/* Begins to broadcast the inner indices from begin to end, of `rows` outer ones from position `row` on. The panel
+ * before must have arrived; of those before it only one more may still be in use. */
 davit_status dvt_panel_post(dvt_panel *panel, int64_t begin, int64_t end, int64_t row, int64_t rows,
                             dvt_error *failure);
 

@@ -35,6 +35,10 @@ static davit_status allocate(const dvt_strips *s, int device, int64_t rows, int6
   return status;
 }
 
+static bool has_work(const dvt_strips *s, const dvt_strip *strip) {
+  return s->rows > 0 && strip->cols > 0;
+}
+
 /* Whether a device computes on memory of a place without a copy of it. */
 static bool reaches(int device, int place) {
   return place == device || (device == DAVIT_HOST && place < 0);
@@ -52,12 +56,9 @@ static davit_status open_turn(const dvt_strips *s, dvt_strip *strip, dvt_turn *t
              : DAVIT_SUCCESS;
 }
 
-static davit_status open_strip(dvt_strips *s, dvt_strip *strip) {
-  int place = DAVIT_PAGEABLE;
-  if (s->rows > 0 && strip->cols > 0)
-    DVT_TRY(davit_pointer_place(s->c, &place));
+static davit_status open_strip(dvt_strips *s, dvt_strip *strip, int place) {
   strip->copies = copies(s, strip->device);
-  strip->c = s->c + (size_t)(strip->first * s->ldc) * s->bytes;
+  strip->c = has_work(s, strip) ? s->c + (size_t)(strip->first * s->ldc) * s->bytes : NULL;
   strip->ldc = s->ldc;
   strip->whole = (dvt_range){.cols = strip->cols, .end = s->rows};
   strip->range = &strip->whole;
@@ -83,15 +84,24 @@ static davit_status open_strip(dvt_strips *s, dvt_strip *strip) {
   return DAVIT_SUCCESS;
 }
 
-static void choose_turns(dvt_strips *s) {
-  const double part = (double)s->rows * (double)s->cols,
-               panels = (double)s->width * (double)(s->rows + s->cols);
-  bool copy = true;
-  for (int i = 0; i < s->count; i++)
-    copy = copy && copies(s, s->strip[i].device);
-  while (copy && s->turns < DVT_TURNS_MAXIMUM && (s->turns + 1) * panels <= part)
+/* `place` is that of C. */
+static void choose_turns(dvt_strips *s, int place) {
+  /* Products that wait run while C is stored. With floats C has half the bytes, so half as many cover that. */
+  const int most = s->bytes == sizeof(float) ? DVT_TURNS_MAXIMUM / 2 : DVT_TURNS_MAXIMUM;
+  bool copy = true, stores = true;
+  int64_t cols = s->cols; /* of the smallest strip */
+  for (int i = 0; i < s->count; i++) {
+    const dvt_strip *strip = &s->strip[i];
+    copy = copy && copies(s, strip->device);
+    if (!has_work(s, strip))
+      continue;
+    stores = stores && !reaches(strip->device, place);
+    cols = dvt_at_most(cols, strip->cols);
+  }
+  const double part = (double)s->rows * (double)cols, panels = (double)s->width * (double)(s->rows + cols);
+  while (copy && panels > 0 && s->turns < DVT_TURNS_MAXIMUM && (s->turns + 1) * panels <= part)
     s->turns++;
-  s->last = copy ? s->turns : 1;
+  s->last = copy && stores ? (int)dvt_at_most(s->turns, most) : 1;
   s->slab = copy ? s->turns / 2 : 1;
 }
 
@@ -106,6 +116,9 @@ davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64
                     .width = width,
                     .turns = DVT_TURNS_MINIMUM,
                     .count = count};
+  int place = DAVIT_PAGEABLE; /* of C */
+  if (rows > 0 && cols > 0)
+    DVT_TRY(davit_pointer_place(c, &place));
   DVT_TRY(dvt_transport_place(devices, count, &s->panel_place));
   for (int i = 0; i < count; i++) {
     dvt_strip *strip = &s->strip[i];
@@ -113,9 +126,9 @@ davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64
     strip->first = cols * i / count;
     strip->cols = cols * (i + 1) / count - strip->first;
   }
-  choose_turns(s);
+  choose_turns(s, place);
   for (int i = 0; i < count; i++)
-    DVT_TRY(open_strip(s, &s->strip[i]));
+    DVT_TRY(open_strip(s, &s->strip[i], place));
   return DAVIT_SUCCESS;
 }
 
@@ -255,10 +268,6 @@ davit_status dvt_strips_wait(dvt_strips *s, int turn) {
 
 /* ---- operands ---- */
 
-static bool has_work(const dvt_strips *s, const dvt_strip *strip) {
-  return s->rows > 0 && strip->cols > 0;
-}
-
 /* What is enqueued next finds the copies of a turn. */
 static davit_status hand_over(dvt_strip *strip, dvt_turn *t) {
   if (strip->copy == strip->queue)
@@ -270,17 +279,12 @@ static davit_status hand_over(dvt_strip *strip, dvt_turn *t) {
 
 davit_status dvt_strips_bring_left(dvt_strips *s, int turn, const char *panel, int64_t rows, int64_t inner,
                                    int64_t ld) {
-  /* First, because after a failure the other ranks' products still need this rank to go on. */
-  for (int i = 0; i < s->count; i++) {
-    const dvt_strip *strip = &s->strip[i];
-    dvt_turn *t = &s->strip[i].turn[turn];
-    t->inner = inner;
-    t->left = strip->copies ? t->left_copy : panel;
-    t->left_ld = dvt_at_least(strip->copies ? rows : ld, 1);
-  }
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
     dvt_turn *t = &strip->turn[turn];
+    t->inner = inner;
+    t->left = strip->copies ? t->left_copy : panel;
+    t->left_ld = dvt_at_least(strip->copies ? rows : ld, 1);
     if (!strip->copies || !has_work(s, strip))
       continue;
     if (t->used)
@@ -373,10 +377,13 @@ davit_status dvt_strips_bring_runs(dvt_strips *s, int turn, int64_t run_count, c
 
 void dvt_strips_take_rows(dvt_strips *s, int turn, int64_t row) {
   for (int i = 0; i < s->count; i++) {
-    dvt_turn *t = &s->strip[i].turn[turn];
+    dvt_strip *strip = &s->strip[i];
+    dvt_turn *t = &strip->turn[turn];
+    if (!has_work(s, strip))
+      continue;
     t->trans = 'N';
-    t->right = s->strip[i].c + (size_t)row * s->bytes;
-    t->right_ld = s->strip[i].ldc;
+    t->right = strip->c + (size_t)row * s->bytes;
+    t->right_ld = strip->ldc;
   }
 }
 

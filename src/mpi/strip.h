@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rank's part of a matrix C on its devices: a strip of columns each, with a queue. A device that reaches
- * the memory of C computes there, others hold a copy. Panels have turns, 0, 1, ... again and again: each turn has buffers on
- * the devices, which are filled while the devices work on those of turns before. All is enqueued; what the host waits
- * for is said. */
+ * the memory of C computes there, others hold a copy. Panels have turns, 0, 1, ... again and again: each turn has
+ * buffers on the devices, which are filled while the devices work on those of turns before. All is enqueued; what the
+ * host waits for is said. */
 #ifndef DAVIT_SRC_MPI_STRIP_H
 #define DAVIT_SRC_MPI_STRIP_H
 
@@ -18,9 +18,11 @@ typedef struct dvt_range {
   char *memory; /* NULL: C */
 } dvt_range;
 
-/* What is added to C is the product of a left and a right operand, with `inner` columns and rows. */
+/* Limits of the number of turns. Three are needed: one panel is being filled while the devices use the two before it.
+ * More let products wait (`last`) and right operands come at once (`slab`), but take memory and events. */
 enum { DVT_TURNS_MINIMUM = 3, DVT_TURNS_MAXIMUM = 8 };
 
+/* What is added to C is the product of a left and a right operand, with `inner` columns and rows. */
 typedef struct dvt_turn {
   char *left_copy, *right_copy; /* on the device; the latter is a part of the strip's `right` */
   const char *left, *right;     /* wherever they are used */
@@ -59,9 +61,14 @@ typedef struct dvt_strips {
   char *c;            /* where that lies */
   int64_t ldc;
   int64_t width; /* of panels */
-  int turns;     /* as many as fit into the memory that C takes, within the limits above */
-  int last;      /* of these, how many may wait for dvt_strips_finish(), */
-  int slab; /* and how many right operands can be brought at once; 1 where panels are used where they lie */
+  /* Each strip has so many turns: where all strips copy panels, as many as fit into the memory that the smallest strip
+   * of C takes, within the limits above; otherwise DVT_TURNS_MINIMUM. */
+  int turns;
+  /* The products of at most so many panels wait for dvt_strips_finish(), which stores C meanwhile. It is 1 unless all
+   * strips copy panels and hold a copy of C. */
+  int last;
+  /* dvt_strips_bring_slab() copies so many right operands at once; it is not called where this is 1. */
+  int slab;
   int panel_place; /* where panels lie that MPI sends and receives */
   int count;
   dvt_strip strip[DVT_MPI_DEVICES];
@@ -83,7 +90,8 @@ davit_status dvt_strips_store(dvt_strips *strips);
 /* The same for these rows of C, which do not change any more, while work goes on. */
 davit_status dvt_strips_store_rows(dvt_strips *strips, int64_t row, int64_t rows);
 
-/* Gets a panel to where the strips use it, as the left operand of a turn. It must not change before dvt_strips_wait(). */
+/* Gets a panel to where the strips use it, as the left operand of a turn. It must not change before dvt_strips_wait().
+ * After a failure, here or of what brings the right operand, the turn is not fit for use. */
 davit_status dvt_strips_bring_left(dvt_strips *strips, int turn, const char *panel, int64_t rows,
                                    int64_t inner, int64_t ld);
 
@@ -96,9 +104,9 @@ typedef struct dvt_piece {
 /* The right operand: pieces on top of each other, which must not change before dvt_strips_wait(). */
 davit_status dvt_strips_bring_pieces(dvt_strips *strips, int turn, int64_t pieces, const dvt_piece *right);
 
-/* The right operand of panel t, out of all that is left of a matrix that does not change before dvt_strips_drain(). It
- * comes with those of the next panels, `slab` in all, because rows of 16 KB are copied at a higher rate than short ones.
- * For every panel from 0 on, after its left operand. */
+/* The right operand of panel t, out of all that is left of a matrix that does not change before dvt_strips_drain().
+ * It comes with those of the next panels, `slab` in all, because rows of 16 KB are copied at a higher rate than short
+ * ones. For every panel from 0 on, after its left operand. */
 davit_status dvt_strips_bring_slab(dvt_strips *strips, int64_t t, const dvt_piece *rest);
 
 /* Columns `first` to first + cols of C, and where the rows of the right operand are that belong to them: from row `row`

@@ -94,33 +94,39 @@ static davit_status store(solution *s, bool last) {
   return dvt_strips_store_rows(&s->strips, row, count);
 }
 
-/* Solves where this block of B is, and makes the solution the right operand. */
-static davit_status solve(solution *s, int turn, const step *t, char *x) {
-  dvt_error_keep(&s->failure, dvt_strips_solve(&s->strips, turn, t->corner, s->uplo, s->diag));
+/* Where this block of B is. */
+static davit_status solve(solution *s, int turn, const step *t) {
+  DVT_TRY(dvt_strips_bring_left(&s->strips, turn, s->panel.data, t->rows, t->end - t->begin, s->panel.ld));
+  DVT_TRY(dvt_strips_solve(&s->strips, turn, t->corner, s->uplo, s->diag));
   s->solved += t->corner.rows;
-  dvt_error_keep(&s->failure, store(s, is_last(s, t)));
-  if (!is_handed_on(s)) {
-    dvt_strips_take_rows(&s->strips, turn, t->corner.row);
-    return DAVIT_SUCCESS;
-  }
-  DVT_TRY(hand_on(s, t, x));
-  const dvt_piece piece = {t->end - t->begin, t->end - t->begin, x};
-  if (t->rest.rows > 0)
-    dvt_error_keep(&s->failure, dvt_strips_bring_pieces(&s->strips, turn, 1, &piece));
-  return DAVIT_SUCCESS;
+  return store(s, is_last(s, t));
 }
 
+/* Takes A's blocks times the solution, which lies in `x` if it was handed on, from the rest. */
+static davit_status update(solution *s, int turn, const step *t, const char *x) {
+  const dvt_piece piece = {t->end - t->begin, t->end - t->begin, x};
+  if (!is_handed_on(s))
+    dvt_strips_take_rows(&s->strips, turn, t->corner.row);
+  else if (t->rest.rows > 0)
+    DVT_TRY(dvt_strips_bring_pieces(&s->strips, turn, 1, &piece));
+  return dvt_strips_multiply(&s->strips, turn, t->rest, -1, 1);
+}
+
+/* After a failure no product is enqueued any more, but the other ranks still need this one's messages. */
 static davit_status steps(solution *s) {
   dvt_strips *strips = &s->strips;
   step t = step_at(s, s->uplo == 'L' ? 0 : s->m);
   DVT_TRY(post(s, &t));
   for (int64_t i = 0;; i++) {
     const int turn = (int)(i % strips->turns);
+    char *x = s->x[i % DVT_MESSAGE_BUFFERS];
     DVT_TRY(dvt_panel_arrive(&s->panel));
-    dvt_error_keep(&s->failure,
-                   dvt_strips_bring_left(strips, turn, s->panel.data, t.rows, t.end - t.begin, s->panel.ld));
-    DVT_TRY(solve(s, turn, &t, s->x[i % DVT_MESSAGE_BUFFERS]));
-    dvt_error_keep(&s->failure, dvt_strips_multiply(strips, turn, t.rest, -1, 1));
+    if (s->failure.status == DAVIT_SUCCESS)
+      dvt_error_keep(&s->failure, solve(s, turn, &t));
+    if (is_handed_on(s))
+      DVT_TRY(hand_on(s, &t, x));
+    if (s->failure.status == DAVIT_SUCCESS)
+      dvt_error_keep(&s->failure, update(s, turn, &t, x));
     if (is_last(s, &t))
       return DAVIT_SUCCESS;
     t = step_at(s, s->uplo == 'L' ? t.end : t.begin);
