@@ -11,12 +11,14 @@
 #include "src/base/inject.h"
 #include "tests/mpi/mpi_test.h"
 
-enum { N = 90, BLOCK = 20, LENGTH = 3 * 16384 + 77 };
+enum { N = 115, LENGTH = 3 * 16384 + 77 };
 
-static int me, ranks, rows, cols; /* of the grid */
+static int me, ranks;
+static int rows, cols, block, inner; /* of the grid; of its matrices; of products */
+static char side;                    /* of the triangle */
 static davit_mpi_grid *grid;
 static double *a, *b, *c, *x, *y;
-static int desc[9], other[9]; /* blocks of BLOCK; blocks that no panel fits */
+static int desc[9], other[9]; /* square blocks; blocks that no panel fits */
 static size_t elements;
 
 static void fill(double *matrix, uint32_t seed) {
@@ -29,10 +31,10 @@ static void fill_triangle(void) {
   int row, col;
   CHECK(davit_mpi_grid_position(grid, &row, &col));
   fill(a, 3);
-  for (int64_t j = 0; j < davit_mpi_local_size(N, BLOCK, col, 0, cols); j++)
-    for (int64_t i = 0; i < davit_mpi_local_size(N, BLOCK, row, 0, rows); i++) {
-      const int64_t gi = (i / BLOCK * rows + row) * BLOCK + i % BLOCK,
-                    gj = (j / BLOCK * cols + col) * BLOCK + j % BLOCK;
+  for (int64_t j = 0; j < davit_mpi_local_size(N, block, col, 0, cols); j++)
+    for (int64_t i = 0; i < davit_mpi_local_size(N, block, row, 0, rows); i++) {
+      const int64_t gi = (i / block * rows + row) * block + i % block,
+                    gj = (j / block * cols + col) * block + j % block;
       double *e = &a[i + j * desc[8]];
       *e = gi == gj ? 1 : *e / (double)N;
     }
@@ -60,18 +62,18 @@ static davit_status call_grid(const davit_mpi_options *options) {
 
 static davit_status call_gemm(const davit_mpi_options *options) {
   fill(c, 5);
-  return davit_mpi_dgemm(grid, 'N', 'T', N, N, N, 1, a, 1, 1, desc, b, 1, 1, other, 2, c, 1, 1, desc,
+  return davit_mpi_dgemm(grid, 'N', 'T', N, N, inner, 1, a, 1, 1, desc, b, 1, 1, other, 2, c, 1, 1, desc,
                          options);
 }
 
 static davit_status call_syrk(const davit_mpi_options *options) {
   fill(c, 6);
-  return davit_mpi_dsyrk(grid, 'L', 'N', N, N, 1, a, 1, 1, desc, 1, c, 1, 1, desc, options);
+  return davit_mpi_dsyrk(grid, 'L', 'N', N, inner, 1, a, 1, 1, desc, 1, c, 1, 1, desc, options);
 }
 
 static davit_status call_trsm(const davit_mpi_options *options) {
   fill(c, 7);
-  return davit_mpi_dtrsm(grid, 'R', 'U', 'N', 'N', N, N, 2, a, 1, 1, desc, c, 1, 1, desc, options);
+  return davit_mpi_dtrsm(grid, side, 'U', 'N', 'N', N, N, 2, a, 1, 1, desc, c, 1, 1, desc, options);
 }
 
 typedef struct row {
@@ -126,10 +128,9 @@ static int sum_of(const int *failures) {
   return sum;
 }
 
-/* A third of the passages, another one with 1, 2 and 4 ranks; in turn on the last rank and the first. */
-static void fail_all(const row *r, const davit_mpi_options *options, int *failures) {
-  const char *scale = getenv("DAVIT_TEST_SCALE");
-  const int stride = scale && atof(scale) < 1 ? 12 : 3, first = 1 + ranks / 2 % 3;
+/* One passage of each `stride`, another one with 1, 2 and 4 ranks; in turn on the last rank and the first. */
+static void fail_all(const row *r, int stride, const davit_mpi_options *options, int *failures) {
+  const int first = 1 + ranks / 2 % 3;
   double *right = malloc(r->length * sizeof *right + 1);
   CHECK(r->call(options));
   memcpy(right, r->result, r->length * sizeof *right);
@@ -148,11 +149,6 @@ static void fail_all(const row *r, const davit_mpi_options *options, int *failur
 }
 
 static void open_all(void) {
-  rows = ranks % 2 == 0 ? 2 : 1;
-  cols = ranks / rows;
-  CHECK(davit_mpi_grid_create(MPI_COMM_WORLD, rows, cols, &grid));
-  CHECK(davit_mpi_descriptor(grid, N, N, BLOCK, BLOCK, 0, 0, N, desc));
-  CHECK(davit_mpi_descriptor(grid, N, N, 7, 11, 0, 0, N, other));
   elements = (size_t)N * N;
   a = malloc(elements * sizeof *a);
   b = malloc(elements * sizeof *b);
@@ -161,33 +157,59 @@ static void open_all(void) {
   y = malloc(LENGTH * sizeof *y);
   for (int i = 0; i < LENGTH; i++)
     x[i] = (double)((i * 37 + me) % 101);
+}
+
+/* What calls are tried on. */
+typedef struct setting {
+  int rows, block, inner; /* as above; all ranks are in the grid */
+  char side;
+  int devices[2], device_count, panel, stride;
+} setting;
+
+static void try_setting(const setting *s, const row *calls, int count, int *failures) {
+  const char *scale = getenv("DAVIT_TEST_SCALE");
+  const int stride = scale && atof(scale) < 1 ? 4 * s->stride : s->stride;
+  const davit_mpi_options options = {
+      .devices = s->devices, .device_count = s->device_count, .panel = s->panel};
+  rows = s->rows;
+  cols = ranks / rows;
+  block = s->block;
+  inner = s->inner;
+  side = s->side;
+  CHECK(davit_mpi_grid_create(MPI_COMM_WORLD, rows, cols, &grid));
+  CHECK(davit_mpi_descriptor(grid, N, N, block, block, 0, 0, N, desc));
+  CHECK(davit_mpi_descriptor(grid, N, N, 7, 11, 0, 0, N, other));
   fill_triangle();
   fill(b, 4);
+  for (int i = 0; i < count; i++)
+    fail_all(&calls[i], stride, &options, failures);
+  CHECK(davit_mpi_grid_destroy(grid));
 }
 
 int main(int argc, char **argv) {
-  const row calls[] = {{"reduce", call_reduce, NULL, 1}, {"scan", call_scan, NULL, LENGTH},
-                       {"grid", call_grid, NULL, 0},     {"gemm", call_gemm, NULL, 0},
-                       {"syrk", call_syrk, NULL, 0},     {"trsm", call_trsm, NULL, 0}};
-  int failures[DVT_INJECTIONS] = {0}, device_count;
   mpi_test_begin(&argc, &argv, &me, &ranks);
   setvbuf(stdout, NULL, _IOLBF, 0);
   open_all();
+  const row calls[] = {{"reduce", call_reduce, y, 1},    {"scan", call_scan, y, LENGTH},
+                       {"grid", call_grid, y, 0},        {"gemm", call_gemm, c, elements},
+                       {"syrk", call_syrk, c, elements}, {"trsm", call_trsm, c, elements}};
+  enum { CALLS = sizeof calls / sizeof *calls, MATRICES = 3 /* the first of these calls that has devices */ };
+  const int square = ranks % 2 == 0 ? 2 : 1;
+  const setting settings[] = {
+      {square, 20, N, 'R', {DAVIT_HOST}, 1, 30, 3}, /* the CPU */
+      {square, 20, N, 'R', {0, 1}, 2, 30, 3},       /* two devices with memory of their own */
+      /* One process row with many panels at a time: right operands come in slabs, and each block's solution stays
+       * on the device. */
+      {1, 32, 18, 'L', {0, 1}, 2, 1, 29},
+  };
+  int failures[DVT_INJECTIONS] = {0}, device_count;
   CHECK(davit_device_count(&device_count));
-  for (int how = 0; how < 2 && (how == 0 || device_count > 1); how++) {
-    const int devices[] = {how == 0 ? DAVIT_HOST : 0, 1}; /* the CPU; two devices with memory of their own */
-    const davit_mpi_options options = {.devices = devices, .device_count = 1 + how, .panel = 30};
-    for (size_t i = how == 0 ? 0 : 3; i < sizeof calls / sizeof *calls; i++) {
-      row r = calls[i];
-      r.result = i < 3 ? y : c;
-      r.length = i < 3 ? r.length : elements;
-      fail_all(&r, &options, failures);
-    }
-  }
+  try_setting(&settings[0], calls, CALLS, failures);
+  for (int i = 1; i < 3 && device_count > 1; i++)
+    try_setting(&settings[i], &calls[MATRICES], CALLS - MATRICES, failures);
   for (int kind = 0; kind < DVT_INJECTIONS; kind++)
     EXPECT(failures[kind] > 0 || kind == DVT_INJECT_UNPACK || ranks == 1, "nothing of kind %d has failed",
            kind);
-  CHECK(davit_mpi_grid_destroy(grid));
   free(a);
   free(b);
   free(c);

@@ -242,10 +242,17 @@ static void expect_product(char uplo, char trans, int n, int k, double alpha, co
     }
 }
 
-static void try_syrk(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
-  const int n = below(150), k = below(4) ? below(200) : below(3);
-  const char uplo = one_of("UL"), trans = one_of("NTC");
-  const double alpha = factors[below(4)], beta = factors[below(4)];
+typedef struct update {
+  char uplo;
+  int n, k;
+  double alpha, beta;
+} update;
+
+static void check_syrk(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options,
+                       const update *u) {
+  const int n = u->n, k = u->k;
+  const char uplo = u->uplo, trans = one_of("NTC");
+  const double alpha = u->alpha, beta = u->beta;
   const float sa = (float)alpha, sb = (float)beta;
   const bool any = below(2), on_device = below(2) && options->devices && options->devices[0] != DAVIT_HOST;
   const int place = on_device ? options->devices[0] : DAVIT_PAGEABLE;
@@ -277,6 +284,15 @@ static void try_syrk(davit_mpi_grid *grid, int p, int q, int context, const davi
   compare(context, &c, uplo, bound, what);
   destroy(&a);
   destroy(&c);
+}
+
+static void try_syrk(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
+  update u = {.n = below(150)};
+  u.k = below(4) ? below(200) : below(3);
+  u.uplo = one_of("UL");
+  u.alpha = factors[below(4)];
+  u.beta = factors[below(4)];
+  check_syrk(grid, p, q, context, options, &u);
 }
 
 enum { MOST = 160 }; /* no submatrix has as many rows or columns */
@@ -369,17 +385,17 @@ static void test_grid(int p, int q, int cases) {
   EXPECT((grid != NULL) == (me < p * q), "who is in the grid");
   Cblacs_get(-1, 0, &context);
   Cblacs_gridinit(&context, "Row", p, q);
-  static const int devices[3][2] = {{DAVIT_HOST, 0}, {0, 0}, {DAVIT_HOST, 0}};
+  static const int devices[4][2] = {{DAVIT_HOST, 0}, {0, 0}, {DAVIT_HOST, 0}, {0, 1}};
   int count;
   CHECK(davit_device_count(&count));
   for (int i = 0; i < cases; i++) {
-    /* On the CPU, on a device with memory of its own, and on both. */
-    const int how = below(4);
+    /* On the CPU, on a device with memory of its own, on both, on two such devices, and by default. */
+    const int how = below(5);
     const int narrow = below(2) ? 60 : 6; /* panels, of which many are on a device at a time */
     davit_mpi_options options = {.panel = below(2) ? 1 + below(narrow) : 0};
-    if (how < 3 && (how == 0 || count > 0)) {
+    if (how < 4 && (how == 0 || count > (how == 3))) {
       options.devices = devices[how];
-      options.device_count = how == 2 ? 2 : 1;
+      options.device_count = how >= 2 ? 2 : 1;
     }
     const uint32_t state = random_state;
     if (grid) {
@@ -391,6 +407,25 @@ static void test_grid(int p, int q, int cases) {
   }
   if (grid)
     Cblacs_gridexit(context);
+  CHECK(davit_mpi_grid_destroy(grid));
+}
+
+/* So large that ranges of a triangle are halved on a device. */
+static void test_large_syrk(void) {
+  const update upper = {'U', 1300, 40, 0.7, 0.7}, lower = {'L', 1300, 40, -1, 0};
+  const int device = 0;
+  const davit_mpi_options options = {.devices = &device, .device_count = 1, .panel = 3};
+  davit_mpi_grid *grid;
+  int context, count;
+  CHECK(davit_device_count(&count));
+  if (count == 0)
+    return;
+  CHECK(davit_mpi_grid_create(MPI_COMM_WORLD, ranks, 1, &grid));
+  Cblacs_get(-1, 0, &context);
+  Cblacs_gridinit(&context, "Row", ranks, 1);
+  check_syrk(grid, ranks, 1, context, &options, &upper);
+  check_syrk(grid, ranks, 1, context, &options, &lower);
+  Cblacs_gridexit(context);
   CHECK(davit_mpi_grid_destroy(grid));
 }
 
@@ -458,6 +493,7 @@ int main(int argc, char **argv) {
     test_grid(2, ranks / 2, cases);
   if (ranks == 6)
     test_grid(2, 2, cases); /* two ranks are not in it */
+  test_large_syrk();
   test_unread();
   return mpi_test_end();
 }
