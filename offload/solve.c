@@ -16,8 +16,9 @@
 enum {
   ORDER = 128,
   BLOCK = 32, /* rows, and as many lanes load them */
+  PAD = 4,    /* columns of a block apart, in 16 bytes */
   LINES = 32, /* a lane each */
-  TEAM = 128,
+  TEAM = 256,
   GROUPS = TEAM / 32,
   SHARE = BLOCK / GROUPS, /* of a block's rows, of a warp */
   LINES_MINIMUM = 512
