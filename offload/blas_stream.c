@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BLAS on NVIDIA streams: cuBLAS, which keeps the rules of the reference BLAS for beta = 0. Where the product
- * vanishes (alpha = 0 or k = 0) C or y is scaled without it, so that A, B and x stay unread, which the manual
- * does not promise. */
+/* BLAS on NVIDIA streams: cuBLAS, which keeps the rules of the reference BLAS for beta = 0, but for large
+ * triangular systems (solve.h). Where the product vanishes (alpha = 0 or k = 0) C or y is scaled without it, so
+ * that A, B and x stay unread, which the manual does not promise. */
 #include "offload/blas.h"
 
 #ifdef DAVIT_WITH_CUDA

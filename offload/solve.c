@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op(A) X = alpha B or X op(A) = alpha B by halves: the half of X that depends on itself alone, a product that takes it
- * from the rest of B, the other half. Products are cuBLAS's. Triangles of ORDER rows are solved by substitution, in team
- * memory (solve_kernel.inc).
+/* op(A) X = alpha B or X op(A) = alpha B by halves: the half of X that depends on itself alone, a product that
+ * subtracts what it contributes from the rest of B, the other half. Products are cuBLAS's. Triangles of ORDER
+ * rows are solved by substitution, in team memory (solve_kernel.inc).
  *
- * cuBLAS 13's own trsm reaches 10 TFLOP/s for doubles with 2048 rows and 8192 right-hand sides on an H100, whose gemm
- * reaches 60; it is called where there are few right-hand sides. */
+ * cuBLAS 13's own trsm reaches 10 TFLOP/s for doubles with 2048 rows and 8192 right-hand sides on an H100, whose
+ * gemm reaches 60. It is called for what has not been compared with it: other types, few rows, few right-hand
+ * sides. */
 #include "offload/solve.h"
 
 #include "offload/blas.h"
@@ -15,30 +16,36 @@
 
 enum {
   ORDER = 128,
-  BLOCK = 32, /* rows, and as many lanes load them */
-  PAD = 4,    /* columns of a block apart, in 16 bytes */
-  LINES = 32, /* a lane each */
+  BLOCK = 32, /* rows; as many lanes load them */
+  PAD = 4,    /* added to a block's columns, each of which begins at a multiple of 16 bytes */
+  LINES = 32, /* right-hand sides of a team, a lane each */
   TEAM = 256,
   GROUPS = TEAM / 32,
-  SHARE = BLOCK / GROUPS, /* of a block's rows, of a warp */
-  LINES_MINIMUM = 512
+  SHARE = BLOCK / GROUPS, /* rows of a block for each warp */
+  ORDER_MINIMUM = 256,
+  LINES_MINIMUM = 2048
 };
+_Static_assert(LINES == 32 && BLOCK == 32 && ORDER % BLOCK == 0 && SHARE % (16 / sizeof(double)) == 0,
+               "lanes are rows and right-hand sides, and a warp loads 16 bytes of a block at a time");
 
-#define EACH "offload/solve_kernel.inc"
-#include "offload/each_floating.inc"
+#define T double
+#define NAME(x) double_##x
+#include "offload/solve_kernel.inc"
+#undef T
+#undef NAME
 
 bool dvt_solve_takes(const dvt_level3 *g) {
-  return (g->type == DAVIT_DOUBLE || g->type == DAVIT_FLOAT) &&
-         (g->side == 'L' ? g->n : g->m) >= LINES_MINIMUM;
+  const bool left = g->side == 'L';
+  return g->type == DAVIT_DOUBLE && (left ? g->m : g->n) >= ORDER_MINIMUM &&
+         (left ? g->n : g->m) >= LINES_MINIMUM;
 }
 
-/* The triangle of a call, and the order in which it is solved. */
 typedef struct triangle {
   const dvt_site *site;
   dvt_level3 call;
-  bool right, lower; /* X op(A); op(A) */
-  int64_t lines;
-  size_t bytes;
+  bool right;    /* X op(A) */
+  bool lower;    /* op(A) */
+  int64_t lines; /* right-hand sides */
 } triangle;
 
 /* Elements from the first of A to (i, l) of op(A), from the first of B to row (column) i. */
@@ -56,32 +63,26 @@ static davit_status substitute(const triangle *t, int64_t first, int64_t order, 
   const bool plain = (g->transa == 'N') != t->right, lower = t->lower != t->right;
   int64_t row = plain ? 1 : g->lda, col = plain ? g->lda : 1, step = t->right ? g->ldc : 1;
   const int64_t line = t->right ? 1 : g->ldc, unit = g->diag == 'U', lines = t->lines;
-  const char *a = (const char *)g->a + (size_t)at_a(t, first, first) * t->bytes;
-  char *b = (char *)g->c + (size_t)at_b(t, first) * t->bytes;
+  const double *a = (const double *)g->a + at_a(t, first, first);
+  double *b = (double *)g->c + at_b(t, first);
   if (!lower) {
-    a += (size_t)((order - 1) * (row + col)) * t->bytes;
-    b += (size_t)((order - 1) * step) * t->bytes;
+    a += (order - 1) * (row + col);
+    b += (order - 1) * step;
     row = -row;
     col = -col;
     step = -step;
   }
-  const int64_t teams = dvt_divide_up(lines, LINES);
-  if (g->type == DAVIT_DOUBLE)
-    DVT_RUN(t->site, double_solve_region, teams, TEAM, (const double *)(const void *)a, row, col,
-            (double *)(void *)b, step, line, order, lines, unit, alpha);
-  else
-    DVT_RUN(t->site, float_solve_region, teams, TEAM, (const float *)(const void *)a, row, col,
-            (float *)(void *)b, step, line, order, lines, unit, alpha);
+  DVT_RUN(t->site, double_solve_region, dvt_divide_up(lines, LINES), TEAM, a, row, col, b, step, line, order,
+          lines, unit, alpha);
   return DAVIT_SUCCESS;
 }
 
 /* B (to) = alpha B (to) less the product of X (from) with the block of op(A) between them. */
-static davit_status take_away(const triangle *t, int64_t from, int64_t known, int64_t to, int64_t rest,
-                              double alpha) {
+static davit_status subtract_product(const triangle *t, int64_t from, int64_t known, int64_t to, int64_t rest,
+                                     double alpha) {
   const dvt_level3 *g = &t->call;
-  const char *block =
-      (const char *)g->a + (size_t)(t->right ? at_a(t, from, to) : at_a(t, to, from)) * t->bytes;
-  char *b = g->c, *x = b + (size_t)at_b(t, from) * t->bytes;
+  const double *block = (const double *)g->a + (t->right ? at_a(t, from, to) : at_a(t, to, from));
+  double *b = g->c, *x = b + at_b(t, from);
   dvt_level3 product = {.routine = DVT_GEMM,
                         .type = g->type,
                         .transa = 'N',
@@ -89,7 +90,7 @@ static davit_status take_away(const triangle *t, int64_t from, int64_t known, in
                         .k = known,
                         .alpha = -1,
                         .beta = alpha,
-                        .c = b + (size_t)at_b(t, to) * t->bytes,
+                        .c = b + at_b(t, to),
                         .ldc = g->ldc};
   if (t->right) {
     product.transb = g->transa;
@@ -121,17 +122,16 @@ static davit_status solve(const triangle *t, int64_t first, int64_t order, doubl
   const int64_t middle = first + half, rest = order - half;
   if (t->lower != t->right) { /* the first half depends on itself alone */
     DVT_TRY(solve(t, first, half, alpha));
-    DVT_TRY(take_away(t, first, half, middle, rest, alpha));
+    DVT_TRY(subtract_product(t, first, half, middle, rest, alpha));
     return solve(t, middle, rest, 1);
   }
   DVT_TRY(solve(t, middle, rest, alpha));
-  DVT_TRY(take_away(t, middle, rest, first, half, alpha));
+  DVT_TRY(subtract_product(t, middle, rest, first, half, alpha));
   return solve(t, first, half, 1);
 }
 
 davit_status dvt_solve(const dvt_site *site, const dvt_level3 *trsm) {
-  triangle t = {
-      .site = site, .call = *trsm, .right = trsm->side == 'R', .bytes = davit_type_bytes(trsm->type)};
+  triangle t = {.site = site, .call = *trsm, .right = trsm->side == 'R'};
   t.call.transa = trsm->transa == 'N' ? 'N' : 'T';
   t.lower = (trsm->uplo == 'L') == (t.call.transa == 'N');
   t.lines = t.right ? trsm->m : trsm->n;

@@ -5,7 +5,7 @@
 
 #include "ref/blas.h"
 
-/* Whether dvt_solve() is for it: real elements, enough of them to fill the device. */
+/* Whether dvt_solve() has been measured to be faster: doubles, many rows and many right-hand sides. */
 bool dvt_solve_takes(const dvt_level3 *trsm);
 
 /* `trsm` with m, n > 0 and alpha ≠ 0, enqueued. */

@@ -346,21 +346,27 @@ static dvt_level3 arguments(const problem *p, const dense o[3]) {
       leading(p, &o[0]), dense_there(b), leading(p, b), p->beta, dense_there(&o[2]), leading(p, &o[2])};
 }
 
+enum { HOST_FORM, REGION_FORM, STREAM_FORM, FORMS };
+
+static void try_form(problem *p, int form) {
+  static const dvt_form forms[FORMS] = {dvt_level3_host, dvt_level3_region, dvt_level3_stream};
+  const int place = form == HOST_FORM ? DAVIT_PAGEABLE : 0;
+  const dvt_site site = {.device = form == HOST_FORM ? DAVIT_HOST : 0, .stream = stream, .threads = 1};
+  dense o[3];
+  make(p, (int[]){place, place, place}, o);
+  const dvt_level3 g = arguments(p, o);
+  CHECK(forms[form](&site, &g));
+  if (form == STREAM_FORM)
+    CHECK(dvt_stream_synchronize(stream));
+  expect(p, o);
+}
+
 static void try_forms(problem *p) {
-  static const dvt_form forms[] = {dvt_level3_host, dvt_level3_region, dvt_level3_stream};
-  for (int form = 0; form < 3; form++) {
+  for (int form = 0; form < FORMS; form++) {
     SCOPE;
-    if ((form == 1 && device_count() == 0) || (form == 2 && !stream))
+    if ((form == REGION_FORM && device_count() == 0) || (form == STREAM_FORM && !stream))
       continue;
-    const int place = form == 0 ? DAVIT_PAGEABLE : 0;
-    const dvt_site site = {.device = form == 0 ? DAVIT_HOST : 0, .stream = stream, .threads = 1};
-    dense o[3];
-    make(p, (int[]){place, place, place}, o);
-    const dvt_level3 g = arguments(p, o);
-    CHECK(forms[form](&site, &g));
-    if (form == 2)
-      CHECK(dvt_stream_synchronize(stream));
-    expect(p, o);
+    try_form(p, form);
   }
 }
 
@@ -375,11 +381,24 @@ static void try_shapes(problem *p) {
   }
 }
 
+/* Systems that are not left to cuBLAS on NVIDIA's GPUs. The oracle takes seconds for each. */
+static void try_large_solve(problem *p) {
+  enum { ORDER = 257, LINES = 2049 };
+  if (p->routine != DVT_TRSM)
+    return;
+  SCOPE;
+  set_sizes(p, p->side == 'L' ? ORDER : LINES, p->side == 'L' ? LINES : ORDER, 1);
+  set_factors(p, 15);
+  try_form(p, stream ? STREAM_FORM : HOST_FORM);
+}
+
 CASE(test_forms) {
   if (device_count() > 0)
     (void)dvt_stream_acquire(0, &stream);
   for (int t = 0; t < COUNT(types); t++)
     each_flags(types[t], try_shapes);
+  if (stream)
+    each_flags(DAVIT_DOUBLE, try_large_solve);
   if (stream)
     dvt_stream_release(stream);
   stream = NULL;
