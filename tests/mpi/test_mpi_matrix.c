@@ -177,10 +177,16 @@ static void compare(int context, const matrix *c, char uplo, double bound, const
 
 static const double factors[] = {0, 1, -1, 0.7};
 
-static void try_gemm(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
-  const int m = below(150), n = below(150), k = below(4) ? below(200) : below(3);
+typedef struct product {
+  int m, n, k;
+  double alpha, beta;
+} product;
+
+static void check_gemm(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options,
+                       const product *g) {
+  const int m = g->m, n = g->n, k = g->k;
   const char ta = one_of("NTC"), tb = one_of("NTC");
-  const double alpha = factors[below(4)], beta = factors[below(4)];
+  const double alpha = g->alpha, beta = g->beta;
   const float sa = (float)alpha, sb = (float)beta;
   matrix c = make(grid, p, q, context, m, n, NULL, false);
   const bool aligned = below(2);
@@ -204,6 +210,12 @@ static void try_gemm(davit_mpi_grid *grid, int p, int q, int context, const davi
   destroy(&a);
   destroy(&b);
   destroy(&c);
+}
+
+static void try_gemm(davit_mpi_grid *grid, int p, int q, int context, const davit_mpi_options *options) {
+  const product g = {below(150), below(150), below(4) ? below(200) : below(3), factors[below(4)],
+                     factors[below(4)]};
+  check_gemm(grid, p, q, context, options, &g);
 }
 
 /* Memory of a device with a copy of `data`, or `data` itself. */
@@ -410,6 +422,25 @@ static void test_grid(int p, int q, int cases) {
   CHECK(davit_mpi_grid_destroy(grid));
 }
 
+/* So many panels that a device holds eight of them, and gets the right operands of four at once. */
+static void test_slabs(void) {
+  static const int devices[2] = {0, 1};
+  static const product products[] = {{250, 300, 26, 1, 0}, {250, 300, 99, 0.7, -1}, {250, 300, 36, -1, 0.7}};
+  davit_mpi_grid *grid;
+  int context, count;
+  CHECK(davit_device_count(&count));
+  CHECK(davit_mpi_grid_create(MPI_COMM_WORLD, 1, ranks, &grid));
+  Cblacs_get(-1, 0, &context);
+  Cblacs_gridinit(&context, "Row", 1, ranks);
+  for (int i = 0; i < 3 && count > 0; i++)
+    for (int both = 0; both < 1 + (count > 1); both++) {
+      const davit_mpi_options options = {.devices = devices, .device_count = 1 + both, .panel = 2};
+      check_gemm(grid, 1, ranks, context, &options, &products[i]);
+    }
+  Cblacs_gridexit(context);
+  CHECK(davit_mpi_grid_destroy(grid));
+}
+
 /* So large that ranges of a triangle are halved on a device. */
 static void test_large_syrk(void) {
   const update upper = {'U', 1300, 40, 0.7, 0.7}, lower = {'L', 1300, 40, -1, 0};
@@ -493,6 +524,7 @@ int main(int argc, char **argv) {
     test_grid(2, ranks / 2, cases);
   if (ranks == 6)
     test_grid(2, 2, cases); /* two ranks are not in it */
+  test_slabs();
   test_large_syrk();
   test_unread();
   return mpi_test_end();
