@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "src/base/arithmetic.h"
+#include "src/mpi/multiply.h"
 #include "src/mpi/panel.h"
 
 enum { DOWN = 0 /* the axis of a process column */ };
@@ -209,63 +210,38 @@ typedef struct product {
   dvt_strips *strips;
   dvt_panel left;
   mirror right;
-  int64_t k;
   dvt_error *failure;
 } product;
 
-static int64_t inner_at(const product *p, int64_t begin) {
-  return dvt_at_most(p->strips->width, p->k - begin);
-}
-
-static davit_status fetch(product *p, int64_t begin) {
-  const int64_t inner = inner_at(p, begin);
-  DVT_TRY(dvt_panel_post(&p->left, begin, begin + inner, 0, p->left.outer, p->failure));
+static davit_status post_both(void *operands, int64_t begin, int64_t end) {
+  product *p = operands;
+  DVT_TRY(dvt_panel_post(&p->left, begin, end, 0, p->left.outer, p->failure));
   DVT_TRY(dvt_panel_arrive(&p->left));
-  return post(&p->right, &p->left, inner, p->failure);
+  return post(&p->right, &p->left, end - begin, p->failure);
 }
 
-/* To where the strips use them, of panel t. */
-static davit_status bring(product *p, int64_t t, int64_t inner) {
-  dvt_strips *s = p->strips;
-  const int turn = (int)(t % s->turns);
-  DVT_TRY(dvt_strips_bring_left(s, turn, p->left.data, p->left.outer, inner, p->left.ld));
-  return dvt_strips_bring_runs(s, turn, p->right.run_count, p->right.runs);
+static davit_status arrive_both(void *operands) {
+  product *p = operands;
+  return arrive(&p->right);
 }
 
-/* After a failure no product is enqueued any more, but the other ranks still need this one's panels. */
-static davit_status run(product *p, double alpha, double beta) {
-  dvt_strips *s = p->strips;
-  const int64_t panels = (p->k + s->width - 1) / s->width, last = dvt_at_most(s->last, panels);
-  DVT_TRY(fetch(p, 0));
-  for (int64_t t = 0; t < panels; t++) {
-    const int turn = (int)(t % s->turns);
-    const int64_t begin = t * s->width, inner = inner_at(p, begin);
-    DVT_TRY(arrive(&p->right));
-    if (p->failure->status == DAVIT_SUCCESS)
-      dvt_error_keep(p->failure, bring(p, t, inner));
-    if (p->failure->status == DAVIT_SUCCESS && t < panels - last)
-      dvt_error_keep(p->failure,
-                     dvt_strips_multiply(s, turn, (dvt_band){.rows = s->rows}, alpha, t == 0 ? beta : 1));
-    if (t + 1 < panels) {
-      dvt_error_keep(p->failure, dvt_strips_wait(s, (int)((t + s->turns - 2) % s->turns)));
-      DVT_TRY(fetch(p, begin + inner));
-    }
-  }
-  if (p->failure->status == DAVIT_SUCCESS)
-    dvt_error_keep(p->failure, dvt_strips_finish(s, panels - last, last, alpha, last == panels ? beta : 1));
-  return DAVIT_SUCCESS;
+static davit_status fetch(void *operands, int64_t t, int64_t inner) {
+  product *p = operands;
+  DVT_TRY(dvt_strips_fetch_left(p->strips, t, p->left.data, p->left.outer, inner, p->left.ld));
+  return dvt_strips_fetch_runs(p->strips, t, p->right.run_count, p->right.runs);
 }
 
 davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                                    const dvt_view *c, double alpha, double beta, dvt_error *failure) {
-  product p = {.strips = strips, .k = left->deal[1].n, .failure = failure};
+  static const dvt_feed feed = {post_both, arrive_both, fetch};
+  product p = {.strips = strips, .failure = failure};
   davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, strips->panel_place, failure);
   if (status == DAVIT_SUCCESS)
     status = open(&p.right, grid, c, strips->width, strips->panel_place, failure);
   if (status == DAVIT_SUCCESS)
     status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
   if (status == DAVIT_SUCCESS)
-    status = run(&p, alpha, beta);
+    status = dvt_multiply_panels(strips, &feed, &p, left->deal[1].n, false, alpha, beta, failure);
   dvt_error_keep(failure, dvt_strips_drain(strips));
   dvt_panel_close(&p.left);
   close(&p.right);

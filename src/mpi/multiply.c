@@ -95,6 +95,32 @@ davit_status dvt_fit(const davit_mpi_grid *grid, const dvt_deal *outer, int axis
 
 /* ---- the product ---- */
 
+/* After a failure no product is enqueued any more, but the other ranks still need this one's panels. */
+davit_status dvt_multiply_panels(dvt_strips *s, const dvt_feed *feed, void *operands, int64_t k,
+                                 bool in_slabs, double alpha, double beta, dvt_error *failure) {
+  const dvt_band all = {.rows = s->rows};
+  const int64_t panels = dvt_divide_up(k, s->width);
+  int64_t first = dvt_at_least(panels - s->last, 0); /* of those that dvt_strips_finish() multiplies */
+  if (in_slabs)                                      /* of which there are two at a time */
+    first = dvt_at_least(first, ((panels - 1) / s->slab - 1) * s->slab);
+  DVT_TRY(feed->post(operands, 0, dvt_at_most(s->width, k)));
+  for (int64_t t = 0; t < panels; t++) {
+    const int64_t begin = t * s->width, end = dvt_at_most(begin + s->width, k);
+    DVT_TRY(feed->arrive(operands));
+    if (failure->status == DAVIT_SUCCESS)
+      dvt_error_keep(failure, feed->fetch(operands, t, end - begin));
+    if (failure->status == DAVIT_SUCCESS && t < first)
+      dvt_error_keep(failure, dvt_strips_multiply(s, t, all, alpha, t == 0 ? beta : 1));
+    if (end < k) {
+      dvt_error_keep(failure, dvt_strips_wait(s, t - 2));
+      DVT_TRY(feed->post(operands, end, dvt_at_most(end + s->width, k)));
+    }
+  }
+  if (failure->status == DAVIT_SUCCESS)
+    dvt_error_keep(failure, dvt_strips_finish(s, first, panels - first, alpha, first == 0 ? beta : 1));
+  return DAVIT_SUCCESS;
+}
+
 typedef struct product {
   dvt_strips *strips;
   dvt_panel left, right;
@@ -103,58 +129,30 @@ typedef struct product {
   dvt_error *failure;
 } product;
 
-static int64_t end_of(const product *p, int64_t begin) {
-  return dvt_at_most(begin + p->strips->width, p->k);
+static davit_status post(void *operands, int64_t begin, int64_t end) {
+  product *p = operands;
+  DVT_TRY(dvt_panel_post(&p->left, begin, end, 0, p->left.outer, p->failure));
+  return dvt_panel_post(&p->right, begin, end, 0, p->right.outer, p->failure);
 }
 
-static davit_status post(product *p, int64_t begin) {
-  DVT_TRY(dvt_panel_post(&p->left, begin, end_of(p, begin), 0, p->left.outer, p->failure));
-  return dvt_panel_post(&p->right, begin, end_of(p, begin), 0, p->right.outer, p->failure);
+static davit_status arrive(void *operands) {
+  product *p = operands;
+  DVT_TRY(dvt_panel_arrive(&p->left));
+  return dvt_panel_arrive(&p->right);
 }
 
-/* To where the strips use them, of panel t. */
-static davit_status bring(product *p, int64_t t, int64_t inner) {
+static davit_status fetch(void *operands, int64_t t, int64_t inner) {
+  product *p = operands;
   dvt_strips *s = p->strips;
-  const int turn = (int)(t % s->turns);
   const dvt_piece *right = p->right.pieces;
-  DVT_TRY(dvt_strips_bring_left(s, turn, p->left.data, p->left.outer, inner, p->left.ld));
-  return p->in_slabs ? dvt_strips_bring_slab(s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data})
-                     : dvt_strips_bring_pieces(s, turn, p->right.piece_count, right);
-}
-
-static davit_status multiply(product *p, int64_t t, double alpha, double beta) {
-  dvt_strips *s = p->strips;
-  return dvt_strips_multiply(s, (int)(t % s->turns), (dvt_band){.rows = s->rows}, alpha, beta);
-}
-
-/* After a failure no product is enqueued any more, but the other ranks still need this one's panels. */
-static davit_status run(product *p, double alpha, double beta) {
-  dvt_strips *s = p->strips;
-  const int64_t panels = (p->k + s->width - 1) / s->width;
-  int64_t first = dvt_at_least(panels - s->last, 0); /* of those that dvt_strips_finish() multiplies */
-  if (p->in_slabs)                                   /* of which there are two at a time */
-    first = dvt_at_least(first, ((panels - 1) / s->slab - 1) * s->slab);
-  DVT_TRY(post(p, 0));
-  for (int64_t t = 0; t < panels; t++) {
-    const int64_t begin = t * s->width, end = end_of(p, begin);
-    DVT_TRY(dvt_panel_arrive(&p->left));
-    DVT_TRY(dvt_panel_arrive(&p->right));
-    if (p->failure->status == DAVIT_SUCCESS)
-      dvt_error_keep(p->failure, bring(p, t, end - begin));
-    if (p->failure->status == DAVIT_SUCCESS && t < first)
-      dvt_error_keep(p->failure, multiply(p, t, alpha, t == 0 ? beta : 1));
-    if (end < p->k) {
-      dvt_error_keep(p->failure, dvt_strips_wait(s, (int)((t + s->turns - 2) % s->turns)));
-      DVT_TRY(post(p, end));
-    }
-  }
-  if (p->failure->status == DAVIT_SUCCESS)
-    dvt_error_keep(p->failure, dvt_strips_finish(s, first, panels - first, alpha, first == 0 ? beta : 1));
-  return DAVIT_SUCCESS;
+  DVT_TRY(dvt_strips_fetch_left(s, t, p->left.data, p->left.outer, inner, p->left.ld));
+  return p->in_slabs ? dvt_strips_fetch_slab(s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data})
+                     : dvt_strips_fetch_pieces(s, t, p->right.piece_count, right);
 }
 
 davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure) {
+  static const dvt_feed feed = {post, arrive, fetch};
   product p = {.strips = strips, .k = left->deal[1].n, .failure = failure};
   davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, strips->panel_place, failure);
   if (status == DAVIT_SUCCESS)
@@ -163,7 +161,7 @@ davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_vi
     status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
   p.in_slabs = p.right.alone && strips->slab > 1;
   if (status == DAVIT_SUCCESS)
-    status = run(&p, alpha, beta);
+    status = dvt_multiply_panels(strips, &feed, &p, p.k, p.in_slabs, alpha, beta, failure);
   dvt_error_keep(failure, dvt_strips_drain(strips));
   dvt_panel_close(&p.left);
   dvt_panel_close(&p.right);

@@ -34,4 +34,18 @@ davit_status dvt_move_back(const davit_mpi_grid *grid, const dvt_view *from, con
 davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure);
 
+/* How the operands of panels get to the strips. */
+typedef struct dvt_feed {
+  davit_status (*post)(void *operands, int64_t begin,
+                       int64_t end);      /* begins to send inner indices; collective */
+  davit_status (*arrive)(void *operands); /* waits for them; collective */
+  davit_status (*fetch)(void *operands, int64_t t, int64_t inner); /* enqueues the copies of panel t */
+} dvt_feed;
+
+/* C = alpha (sum of the panels' products) + beta C, k inner indices in all, for what dvt_multiply() says of C and of
+ * `failure`. While the devices work on one panel, the next is sent. `in_slabs`: right operands come by
+ * dvt_strips_fetch_slab(). */
+davit_status dvt_multiply_panels(dvt_strips *strips, const dvt_feed *feed, void *operands, int64_t k,
+                                 bool in_slabs, double alpha, double beta, dvt_error *failure);
+
 #endif

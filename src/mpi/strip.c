@@ -197,6 +197,10 @@ davit_status dvt_strips_close(dvt_strips *s) {
   return dvt_error_report(&failure);
 }
 
+static dvt_turn *turn_of(const dvt_strips *s, dvt_strip *strip, int64_t t) {
+  return &strip->turn[t % s->turns];
+}
+
 /* ---- copies ---- */
 
 static davit_status move_range(const dvt_strips *s, const dvt_strip *strip, const dvt_range *range, bool load,
@@ -257,11 +261,12 @@ davit_status dvt_strips_read(dvt_strips *s, int64_t row, int64_t rows, void *to)
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_strips_wait(dvt_strips *s, int turn) {
-  for (int i = 0; i < s->count; i++) {
-    const dvt_turn *t = &s->strip[i].turn[turn];
-    if (s->strip[i].copies ? t->copied : t->used)
-      DVT_TRY(davit_event_synchronize(s->strip[i].copies ? t->arrived : t->finished));
+davit_status dvt_strips_wait(dvt_strips *s, int64_t t) {
+  for (int i = 0; i < s->count && t >= 0; i++) {
+    dvt_strip *strip = &s->strip[i];
+    const dvt_turn *turn = turn_of(s, strip, t);
+    if (strip->copies ? turn->copied : turn->used)
+      DVT_TRY(davit_event_synchronize(strip->copies ? turn->arrived : turn->finished));
   }
   return DAVIT_SUCCESS;
 }
@@ -277,28 +282,28 @@ static davit_status hand_over(dvt_strip *strip, dvt_turn *t) {
   return davit_queue_wait(strip->queue, t->arrived);
 }
 
-davit_status dvt_strips_bring_left(dvt_strips *s, int turn, const char *panel, int64_t rows, int64_t inner,
+davit_status dvt_strips_fetch_left(dvt_strips *s, int64_t t, const char *panel, int64_t rows, int64_t inner,
                                    int64_t ld) {
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
-    dvt_turn *t = &strip->turn[turn];
-    t->inner = inner;
-    t->left = strip->copies ? t->left_copy : panel;
-    t->left_ld = dvt_at_least(strip->copies ? rows : ld, 1);
+    dvt_turn *turn = turn_of(s, strip, t);
+    turn->inner = inner;
+    turn->left = strip->copies ? turn->left_copy : panel;
+    turn->left_ld = dvt_at_least(strip->copies ? rows : ld, 1);
     if (!strip->copies || !has_work(s, strip))
       continue;
-    if (t->used)
-      DVT_TRY(davit_queue_wait(strip->copy, t->finished));
+    if (turn->used)
+      DVT_TRY(davit_queue_wait(strip->copy, turn->finished));
     if (rows == 0)
       continue;
-    DVT_TRY(davit_queue_copy_2d(strip->copy, rows, inner, s->bytes, panel, ld, t->left_copy, rows));
-    DVT_TRY(hand_over(strip, t));
+    DVT_TRY(davit_queue_copy_2d(strip->copy, rows, inner, s->bytes, panel, ld, turn->left_copy, rows));
+    DVT_TRY(hand_over(strip, turn));
   }
   return DAVIT_SUCCESS;
 }
 
 /* The strip's columns of all pieces, as one matrix. */
-static davit_status bring_pieces(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t pieces,
+static davit_status fetch_pieces(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t pieces,
                                  const dvt_piece *right) {
   t->trans = 'N';
   if (pieces == 1 && !strip->copies) {
@@ -316,16 +321,16 @@ static davit_status bring_pieces(dvt_strips *s, dvt_strip *strip, dvt_turn *t, i
   return hand_over(strip, t);
 }
 
-davit_status dvt_strips_bring_pieces(dvt_strips *s, int turn, int64_t pieces, const dvt_piece *right) {
+davit_status dvt_strips_fetch_pieces(dvt_strips *s, int64_t t, int64_t pieces, const dvt_piece *right) {
   for (int i = 0; i < s->count; i++)
     if (has_work(s, &s->strip[i]))
-      DVT_TRY(bring_pieces(s, &s->strip[i], &s->strip[i].turn[turn], pieces, right));
+      DVT_TRY(fetch_pieces(s, &s->strip[i], turn_of(s, &s->strip[i], t), pieces, right));
   return DAVIT_SUCCESS;
 }
 
 /* Two slabs take turns in the memory for all right operands. */
-static davit_status bring_slab(dvt_strips *s, dvt_strip *strip, int64_t t, const dvt_piece *rest) {
-  dvt_turn *turn = &strip->turn[t % s->turns];
+static davit_status fetch_slab(dvt_strips *s, dvt_strip *strip, int64_t t, const dvt_piece *rest) {
+  dvt_turn *turn = turn_of(s, strip, t);
   const int64_t ld = s->slab * s->width, first = t % s->slab, before = t - s->slab - 1;
   char *slab = strip->right + (size_t)(t / s->slab % 2 * ld * strip->cols) * s->bytes;
   turn->trans = 'N';
@@ -333,22 +338,22 @@ static davit_status bring_slab(dvt_strips *s, dvt_strip *strip, int64_t t, const
   turn->right_ld = ld;
   if (first > 0)
     return DAVIT_SUCCESS;
-  if (before >= 0 && strip->turn[before % s->turns].used)
-    DVT_TRY(davit_queue_wait(strip->copy, strip->turn[before % s->turns].finished));
+  if (before >= 0 && turn_of(s, strip, before)->used)
+    DVT_TRY(davit_queue_wait(strip->copy, turn_of(s, strip, before)->finished));
   DVT_TRY(davit_queue_copy_2d(strip->copy, dvt_at_most(rest->inner, ld), strip->cols, s->bytes,
                               rest->data + (size_t)(strip->first * rest->ld) * s->bytes, rest->ld, slab, ld));
   return hand_over(strip, turn);
 }
 
-davit_status dvt_strips_bring_slab(dvt_strips *s, int64_t t, const dvt_piece *rest) {
+davit_status dvt_strips_fetch_slab(dvt_strips *s, int64_t t, const dvt_piece *rest) {
   for (int i = 0; i < s->count; i++)
     if (has_work(s, &s->strip[i]))
-      DVT_TRY(bring_slab(s, &s->strip[i], t, rest));
+      DVT_TRY(fetch_slab(s, &s->strip[i], t, rest));
   return DAVIT_SUCCESS;
 }
 
 /* The strip's columns of all runs, as one matrix with a row for each. */
-static davit_status bring_runs(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t run_count,
+static davit_status fetch_runs(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t run_count,
                                const dvt_run *runs) {
   t->trans = 'T';
   t->right = t->right_copy;
@@ -368,22 +373,22 @@ static davit_status bring_runs(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int
   return hand_over(strip, t);
 }
 
-davit_status dvt_strips_bring_runs(dvt_strips *s, int turn, int64_t run_count, const dvt_run *runs) {
+davit_status dvt_strips_fetch_runs(dvt_strips *s, int64_t t, int64_t run_count, const dvt_run *runs) {
   for (int i = 0; i < s->count; i++)
     if (has_work(s, &s->strip[i]))
-      DVT_TRY(bring_runs(s, &s->strip[i], &s->strip[i].turn[turn], run_count, runs));
+      DVT_TRY(fetch_runs(s, &s->strip[i], turn_of(s, &s->strip[i], t), run_count, runs));
   return DAVIT_SUCCESS;
 }
 
-void dvt_strips_take_rows(dvt_strips *s, int turn, int64_t row) {
+void dvt_strips_take_rows(dvt_strips *s, int64_t t, int64_t row) {
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
-    dvt_turn *t = &strip->turn[turn];
+    dvt_turn *turn = turn_of(s, strip, t);
     if (!has_work(s, strip))
       continue;
-    t->trans = 'N';
-    t->right = strip->c + (size_t)row * s->bytes;
-    t->right_ld = strip->ldc;
+    turn->trans = 'N';
+    turn->right = strip->c + (size_t)row * s->bytes;
+    turn->right_ld = strip->ldc;
   }
 }
 
@@ -409,16 +414,16 @@ static davit_status multiply_range(dvt_strips *s, dvt_strip *strip, const dvt_ra
               t->right + (size_t)at * s->bytes, t->right_ld, beta, c, ldc);
 }
 
-davit_status dvt_strips_multiply(dvt_strips *s, int turn, dvt_band band, double alpha, double beta) {
+davit_status dvt_strips_multiply(dvt_strips *s, int64_t t, dvt_band band, double alpha, double beta) {
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
-    dvt_turn *t = &strip->turn[turn];
+    dvt_turn *turn = turn_of(s, strip, t);
     if (!has_work(s, strip))
       continue;
     for (int64_t r = 0; r < strip->ranges; r++)
-      DVT_TRY(multiply_range(s, strip, &strip->range[r], t, &band, alpha, beta));
-    DVT_TRY(davit_event_record(t->finished, strip->queue));
-    t->used = true;
+      DVT_TRY(multiply_range(s, strip, &strip->range[r], turn, &band, alpha, beta));
+    DVT_TRY(davit_event_record(turn->finished, strip->queue));
+    turn->used = true;
   }
   return DAVIT_SUCCESS;
 }
@@ -437,8 +442,7 @@ static davit_status finish_range(dvt_strips *s, dvt_strip *strip, const dvt_rang
                                  int64_t count, double alpha, double beta) {
   const dvt_band all = {.rows = s->rows};
   for (int64_t i = 0; i < count; i++)
-    DVT_TRY(
-        multiply_range(s, strip, range, &strip->turn[(t + i) % s->turns], &all, alpha, i == 0 ? beta : 1));
+    DVT_TRY(multiply_range(s, strip, range, turn_of(s, strip, t + i), &all, alpha, i == 0 ? beta : 1));
   return range->apart ? DAVIT_SUCCESS : store_range(s, strip, range);
 }
 
@@ -464,14 +468,14 @@ davit_status dvt_strips_finish(dvt_strips *s, int64_t t, int64_t count, double a
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_strips_solve(dvt_strips *s, int turn, dvt_band band, char uplo, char diag) {
+davit_status dvt_strips_solve(dvt_strips *s, int64_t t, dvt_band band, char uplo, char diag) {
   for (int i = 0; i < s->count && band.rows > 0; i++) {
     dvt_strip *strip = &s->strip[i];
-    const dvt_turn *t = &strip->turn[turn];
+    const dvt_turn *turn = turn_of(s, strip, t);
     if (strip->cols > 0)
       DVT_TRY(trsm(s->type, strip->queue, uplo, diag, band.rows, strip->cols,
-                   t->left + (size_t)band.skip * s->bytes, t->left_ld, strip->c + (size_t)band.row * s->bytes,
-                   strip->ldc));
+                   turn->left + (size_t)band.skip * s->bytes, turn->left_ld,
+                   strip->c + (size_t)band.row * s->bytes, strip->ldc));
   }
   return DAVIT_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rank's part of a matrix C on its devices: a strip of columns each, with a queue. A device that reaches
- * the memory of C computes there, others hold a copy. Panels have turns, 0, 1, ... again and again: each turn has
- * buffers on the devices, which are filled while the devices work on those of turns before. All is enqueued; what the
+ * the memory of C computes there, others hold a copy. Panels, numbered from 0, have turns: each turn has buffers on
+ * the devices, which are filled while the devices work on those of turns before. All is enqueued; what the
  * host waits for is said. */
 #ifndef DAVIT_SRC_MPI_STRIP_H
 #define DAVIT_SRC_MPI_STRIP_H
@@ -67,7 +67,7 @@ typedef struct dvt_strips {
   /* The products of at most so many panels wait for dvt_strips_finish(), which stores C meanwhile. It is 1 unless all
    * strips copy panels and hold a copy of C. */
   int last;
-  /* dvt_strips_bring_slab() copies so many right operands at once; it is not called where this is 1. */
+  /* dvt_strips_fetch_slab() copies so many right operands at once; it is not called where this is 1. */
   int slab;
   int panel_place; /* where panels lie that MPI sends and receives */
   int count;
@@ -90,9 +90,9 @@ davit_status dvt_strips_store(dvt_strips *strips);
 /* The same for these rows of C, which do not change any more, while work goes on. */
 davit_status dvt_strips_store_rows(dvt_strips *strips, int64_t row, int64_t rows);
 
-/* Gets a panel to where the strips use it, as the left operand of a turn. It must not change before dvt_strips_wait().
- * After a failure, here or of what brings the right operand, the turn is not fit for use. */
-davit_status dvt_strips_bring_left(dvt_strips *strips, int turn, const char *panel, int64_t rows,
+/* Enqueues the copies of panel t to where the strips use it, as the left operand. It must not change before
+ * dvt_strips_wait(). After a failure, here or of a right operand, the panel's turn is not fit for use. */
+davit_status dvt_strips_fetch_left(dvt_strips *strips, int64_t t, const char *panel, int64_t rows,
                                    int64_t inner, int64_t ld);
 
 /* inner × cols of C; columns have distance ld. */
@@ -102,12 +102,12 @@ typedef struct dvt_piece {
 } dvt_piece;
 
 /* The right operand: pieces on top of each other, which must not change before dvt_strips_wait(). */
-davit_status dvt_strips_bring_pieces(dvt_strips *strips, int turn, int64_t pieces, const dvt_piece *right);
+davit_status dvt_strips_fetch_pieces(dvt_strips *strips, int64_t t, int64_t pieces, const dvt_piece *right);
 
 /* The right operand of panel t, out of all that is left of a matrix that does not change before dvt_strips_drain().
  * It comes with those of the next panels, `slab` in all, because rows of 16 KB are copied at a higher rate than short
  * ones. For every panel from 0 on, after its left operand. */
-davit_status dvt_strips_bring_slab(dvt_strips *strips, int64_t t, const dvt_piece *rest);
+davit_status dvt_strips_fetch_slab(dvt_strips *strips, int64_t t, const dvt_piece *rest);
 
 /* Columns `first` to first + cols of C, and where the rows of the right operand are that belong to them: from row `row`
  * on of the panel of the turn, or of `data`, a column-major matrix, whose columns have distance ld. */
@@ -118,10 +118,10 @@ typedef struct dvt_run {
 
 /* The right operand, transposed: each column of C is in one of the runs, whose data must not change before
  * dvt_strips_wait(). */
-davit_status dvt_strips_bring_runs(dvt_strips *strips, int turn, int64_t run_count, const dvt_run *runs);
+davit_status dvt_strips_fetch_runs(dvt_strips *strips, int64_t t, int64_t run_count, const dvt_run *runs);
 
 /* The right operand: rows of C itself, from `row` on. */
-void dvt_strips_take_rows(dvt_strips *strips, int turn, int64_t row);
+void dvt_strips_take_rows(dvt_strips *strips, int64_t t, int64_t row);
 
 /* Rows `row` to row + rows of C, and the part of the left operand that belongs to them: from row `skip` on. */
 typedef struct dvt_band {
@@ -129,23 +129,24 @@ typedef struct dvt_band {
 } dvt_band;
 
 /* The band of C = alpha left right + beta C. */
-davit_status dvt_strips_multiply(dvt_strips *strips, int turn, dvt_band band, double alpha, double beta);
+davit_status dvt_strips_multiply(dvt_strips *strips, int64_t t, dvt_band band, double alpha, double beta);
 
 /* C = beta C */
 davit_status dvt_strips_scale(dvt_strips *strips, double beta);
 
-/* The last products: of `count` turns from turn t on, to all of C, which is stored part by part as it gets ready.
+/* The last products: of `count` panels from panel t on, to all of C, which is stored part by part as it gets ready.
  * beta is that of the first. */
 davit_status dvt_strips_finish(dvt_strips *strips, int64_t t, int64_t count, double alpha, double beta);
 
 /* The band of C becomes A⁻¹ times itself; A is the triangular part of the left operand. */
-davit_status dvt_strips_solve(dvt_strips *strips, int turn, dvt_band band, char uplo, char diag);
+davit_status dvt_strips_solve(dvt_strips *strips, int64_t t, dvt_band band, char uplo, char diag);
 
 /* Copies rows of C into a contiguous matrix of the host, and waits. */
 davit_status dvt_strips_read(dvt_strips *strips, int64_t row, int64_t rows, void *to);
 
-/* Waits until what was brought for a turn is not read any more where it came from. */
-davit_status dvt_strips_wait(dvt_strips *strips, int turn);
+/* Waits until the operands of panel t are not read any more where they came from. t is one of the last `turns` panels, or
+ * less than 0. */
+davit_status dvt_strips_wait(dvt_strips *strips, int64_t t);
 
 /* Waits for all but what is stored. */
 davit_status dvt_strips_drain(dvt_strips *strips);

@@ -95,42 +95,40 @@ static davit_status store(solution *s, bool last) {
 }
 
 /* Where this block of B is. */
-static davit_status solve(solution *s, int turn, const step *t) {
-  DVT_TRY(dvt_strips_bring_left(&s->strips, turn, s->panel.data, t->rows, t->end - t->begin, s->panel.ld));
-  DVT_TRY(dvt_strips_solve(&s->strips, turn, t->corner, s->uplo, s->diag));
+static davit_status solve(solution *s, int64_t panel, const step *t) {
+  DVT_TRY(dvt_strips_fetch_left(&s->strips, panel, s->panel.data, t->rows, t->end - t->begin, s->panel.ld));
+  DVT_TRY(dvt_strips_solve(&s->strips, panel, t->corner, s->uplo, s->diag));
   s->solved += t->corner.rows;
   return store(s, is_last(s, t));
 }
 
 /* Takes A's blocks times the solution, which lies in `x` if it was handed on, from the rest. */
-static davit_status update(solution *s, int turn, const step *t, const char *x) {
+static davit_status update(solution *s, int64_t panel, const step *t, const char *x) {
   const dvt_piece piece = {t->end - t->begin, t->end - t->begin, x};
   if (!is_handed_on(s))
-    dvt_strips_take_rows(&s->strips, turn, t->corner.row);
+    dvt_strips_take_rows(&s->strips, panel, t->corner.row);
   else if (t->rest.rows > 0)
-    DVT_TRY(dvt_strips_bring_pieces(&s->strips, turn, 1, &piece));
-  return dvt_strips_multiply(&s->strips, turn, t->rest, -1, 1);
+    DVT_TRY(dvt_strips_fetch_pieces(&s->strips, panel, 1, &piece));
+  return dvt_strips_multiply(&s->strips, panel, t->rest, -1, 1);
 }
 
 /* After a failure no product is enqueued any more, but the other ranks still need this one's messages. */
 static davit_status steps(solution *s) {
-  dvt_strips *strips = &s->strips;
   step t = step_at(s, s->uplo == 'L' ? 0 : s->m);
   DVT_TRY(post(s, &t));
   for (int64_t i = 0;; i++) {
-    const int turn = (int)(i % strips->turns);
     char *x = s->x[i % DVT_MESSAGE_BUFFERS];
     DVT_TRY(dvt_panel_arrive(&s->panel));
     if (s->failure.status == DAVIT_SUCCESS)
-      dvt_error_keep(&s->failure, solve(s, turn, &t));
+      dvt_error_keep(&s->failure, solve(s, i, &t));
     if (is_handed_on(s))
       DVT_TRY(hand_on(s, &t, x));
     if (s->failure.status == DAVIT_SUCCESS)
-      dvt_error_keep(&s->failure, update(s, turn, &t, x));
+      dvt_error_keep(&s->failure, update(s, i, &t, x));
     if (is_last(s, &t))
       return DAVIT_SUCCESS;
     t = step_at(s, s->uplo == 'L' ? t.end : t.begin);
-    dvt_error_keep(&s->failure, dvt_strips_wait(strips, (int)((i + strips->turns - 2) % strips->turns)));
+    dvt_error_keep(&s->failure, dvt_strips_wait(&s->strips, i - 2));
     DVT_TRY(post(s, &t));
   }
 }
