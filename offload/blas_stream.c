@@ -77,10 +77,9 @@ davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
   DVT_TRY(dvt_stream_cublas(site->stream, &handle));
   if ((g->routine == DVT_HERK || g->routine == DVT_HER2K) && g->beta != 0)
     DVT_TRY(clear_imaginary_diagonal(site, g));
-  if (g->routine == DVT_TRSM && !dvt_level3_vanishes(g) && dvt_solve_takes(g))
-    return dvt_solve(site, g);
   if (!dvt_level3_vanishes(g))
-    return call_routine(handle, g, g->k);
+    return g->routine == DVT_TRSM && dvt_solve_takes(g) ? dvt_solve(site, g, dvt_level3_stream)
+                                                        : call_routine(handle, g, g->k);
   if (g->routine < DVT_SYRK || g->routine > DVT_HER2K)
     return scale(handle, g->type, g->m, g->n, g->beta, g->c, g->ldc);
   dvt_level3 nothing = *g; /* there may be no A and B */

@@ -8,7 +8,6 @@
  * sides. */
 #include "offload/solve.h"
 
-#include "offload/blas.h"
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
 #include "offload/runtime/launch.h"
@@ -46,6 +45,7 @@ typedef struct triangle {
   bool right;    /* X op(A) */
   bool lower;    /* op(A) */
   int64_t lines; /* right-hand sides */
+  dvt_form multiply;
 } triangle;
 
 /* Elements from the first of A to (i, l) of op(A), from the first of B to row (column) i. */
@@ -109,7 +109,7 @@ static davit_status subtract_product(const triangle *t, int64_t from, int64_t kn
     product.b = x;
     product.ldb = g->ldc;
   }
-  return dvt_level3_stream(t->site, &product);
+  return t->multiply(t->site, &product);
 }
 
 /* Rows (columns) of X from `first` on. */
@@ -130,8 +130,8 @@ static davit_status solve(const triangle *t, int64_t first, int64_t order, doubl
   return solve(t, first, half, 1);
 }
 
-davit_status dvt_solve(const dvt_site *site, const dvt_level3 *trsm) {
-  triangle t = {.site = site, .call = *trsm, .right = trsm->side == 'R'};
+davit_status dvt_solve(const dvt_site *site, const dvt_level3 *trsm, dvt_form multiply) {
+  triangle t = {.site = site, .call = *trsm, .right = trsm->side == 'R', .multiply = multiply};
   t.call.transa = trsm->transa == 'N' ? 'N' : 'T';
   t.lower = (trsm->uplo == 'L') == (t.call.transa == 'N');
   t.lines = t.right ? trsm->m : trsm->n;

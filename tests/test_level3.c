@@ -389,7 +389,7 @@ static void try_large_solve(problem *p) {
   SCOPE;
   set_sizes(p, p->side == 'L' ? ORDER : LINES, p->side == 'L' ? LINES : ORDER, 1);
   set_factors(p, 15);
-  try_form(p, stream ? STREAM_FORM : HOST_FORM);
+  try_form(p, STREAM_FORM);
 }
 
 CASE(test_forms) {

@@ -5,7 +5,6 @@
 /* The source under test. */
 #define dvt_solve emulated_solve
 #define dvt_solve_takes emulated_solve_takes
-#define dvt_level3_stream emulated_level3_stream
 #include "offload/solve.c"
 #include "tests/dense.h"
 
@@ -24,7 +23,7 @@ static double op_at(davit_type type, const void *x, int64_t ld, char trans, int6
 }
 
 /* C = alpha op(A) op(B) + beta C, in place of cuBLAS. */
-davit_status emulated_level3_stream(const dvt_site *site, const void *level3) {
+static davit_status multiply(const dvt_site *site, const void *level3) {
   const dvt_level3 *g = level3;
   (void)site;
   assert_int_equal(g->routine, DVT_GEMM);
@@ -108,7 +107,7 @@ static void try_solve(const solve_case *c, uint64_t seed) {
                         .ldc = x.ld};
   dvt_site site = emulator_site;
   site.stream = (dvt_stream *)(uintptr_t)16; /* there is one; nobody looks at it */
-  CHECK(emulated_solve(&site, &g));
+  CHECK(emulated_solve(&site, &g, multiply));
   const double wrong = residual(&g, &a, &x, &b);
   if (!(wrong <= 20 * 0x1p-52))
     fail_msg("%c%c%c%c, order %lld, %lld lines, lda + %lld, ldb + %lld: a residual of %g", c->side, c->uplo,
@@ -187,7 +186,7 @@ CASE(a_failure_ends_the_call) {
     emulator_launches = products = 0;
     emulator_fails_at = i < 3 ? i : -1;
     product_fails_at = i < 3 ? -1 : i - 3;
-    CHECK_FAILS(emulated_solve(&site, &g), DAVIT_DEVICE_ERROR, "is refused");
+    CHECK_FAILS(emulated_solve(&site, &g, multiply), DAVIT_DEVICE_ERROR, "is refused");
     assert_int_equal(emulator_launches, i < 3 ? i + 1 : i - 2);
   }
   emulator_fails_at = product_fails_at = -1;
