@@ -92,6 +92,17 @@ static bool same_everywhere(int value) {
   return least[0] == -least[1];
 }
 
+/* The same bits; but a product of one process takes smaller tiles where a device refuses memory, and adds in
+ * another order then. Its elements are of the order of N. */
+static bool right_result(const row *r, dvt_injection kind, const double *right) {
+  if (ranks > 1 || kind != DVT_INJECT_DEVICE_MEMORY)
+    return memcmp(r->result, right, r->length * sizeof *right) == 0;
+  double difference = 0;
+  for (size_t i = 0; i < r->length; i++)
+    difference = fmax(difference, fabs(r->result[i] - right[i]));
+  return difference <= 1e-12 * N;
+}
+
 /* The n-th passage of a kind fails on rank `victim`. False if there are fewer. */
 static bool fail(const row *r, dvt_injection kind, int victim, int n, const davit_mpi_options *options,
                  const double *right) {
@@ -115,8 +126,8 @@ static bool fail(const row *r, dvt_injection kind, int victim, int n, const davi
            "%s, kind %d, passage %d: \"%s\" does not say \"%s\"", r->name, (int)kind, n, davit_last_error(),
            name);
   else
-    EXPECT(memcmp(r->result, right, r->length * sizeof *right) == 0,
-           "%s, kind %d, passage %d of rank %d: success with another result", r->name, (int)kind, n, victim);
+    EXPECT(right_result(r, kind, right), "%s, kind %d, passage %d of rank %d: success with another result",
+           r->name, (int)kind, n, victim);
   MPI_Bcast(&armed, 1, MPI_INT, victim, MPI_COMM_WORLD);
   return !armed;
 }
