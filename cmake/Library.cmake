@@ -36,7 +36,7 @@ set_source_files_properties(src/fftw.c PROPERTIES COMPILE_DEFINITIONS "DAVIT_FFT
 # is never entered, and removes its body without a warning.
 set(DAVIT_BARE_COMPILE -fopenmp-cuda-mode)
 list(APPEND DAVIT_BARE_COMPILE ${DAVIT_KERNEL_SANITIZE})
-foreach(name align_stream align_wave atax closest_pair covariance detect_stream reduce scan scan_shapes solve stencil)
+foreach(name align_stream align_wave atax closest_pair covariance detect_stream reduce scan scan_shapes stencil triangle)
   set_source_files_properties(offload/${name}.c PROPERTIES COMPILE_OPTIONS "${DAVIT_BARE_COMPILE}")
 endforeach()
 # Alignment's kernels keep a row of columns in registers. With at most 128 registers a thread, each of a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BLAS on NVIDIA streams: cuBLAS, which keeps the rules of the reference BLAS for beta = 0, but for large
- * triangular systems (solve.h). Where the product vanishes (alpha = 0 or k = 0) C or y is scaled without it, so
+ * triangles (triangle.h). Where the product vanishes (alpha = 0 or k = 0) C or y is scaled without it, so
  * that A, B and x stay unread, which the manual does not promise. */
 #include "offload/blas.h"
 
@@ -11,7 +11,7 @@
 #include "offload/runtime/cublas.h"
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
-#include "offload/solve.h"
+#include "offload/triangle.h"
 
 static cublasOperation_t operation(char trans) {
   return trans == 'N' ? CUBLAS_OP_N : trans == 'T' ? CUBLAS_OP_T : CUBLAS_OP_C;
@@ -69,6 +69,36 @@ static davit_status clear_imaginary_diagonal(const dvt_site *site, const dvt_lev
                          "clearing a diagonal");
 }
 
+static davit_status multiply_doubles(const dvt_site *site, const dvt_level3 *first, int64_t count,
+                                     int64_t apart_a, int64_t apart_b, int64_t apart_c) {
+  const dvt_level3 *g = first;
+  const double alpha = __real__ g->alpha, beta = __real__ g->beta;
+  void *handle;
+  if (count == 1)
+    return dvt_level3_stream(site, first);
+  DVT_TRY(dvt_stream_cublas(site->stream, &handle));
+  return dvt_cublas_status(
+      (int)DVT_CUBLAS(DgemmStridedBatched_64)(handle, operation(g->transa), operation(g->transb), g->m, g->n,
+                                              g->k, &alpha, g->a, g->lda, apart_a, g->b, g->ldb, apart_b,
+                                              &beta, g->c, g->ldc, apart_c, count),
+      "products");
+}
+
+/* C = alpha op(A) B + beta C, which cuBLAS has for beta = 0 alone. */
+static davit_status multiply_triangle(const dvt_site *site, void *handle, const dvt_level3 *g) {
+  dvt_level3 product = *g;
+  if (dvt_triangle_product_takes(g))
+    return dvt_triangle_product(site, g, multiply_doubles);
+  if (g->beta == 0)
+    return call_routine(handle, g, g->k);
+  product.ldc = g->m;
+  DVT_TRY(site->workspace(site, (size_t)g->m * (size_t)g->n * davit_type_bytes(g->type), &product.c));
+  DVT_TRY(call_routine(handle, &product, g->k));
+  const dvt_scalar one = dvt_scalar_of(g->type, 1), beta = dvt_scalar_of(g->type, g->beta);
+  return CALL(g->type, Dgeam_64, CUBLAS_OP_N, CUBLAS_OP_N, g->m, g->n, (const void *)&one, product.c,
+              product.ldc, (const void *)&beta, g->c, g->ldc, g->c, g->ldc);
+}
+
 davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
   const dvt_level3 *g = level3;
   void *handle;
@@ -78,8 +108,9 @@ davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
   if ((g->routine == DVT_HERK || g->routine == DVT_HER2K) && g->beta != 0)
     DVT_TRY(clear_imaginary_diagonal(site, g));
   if (!dvt_level3_vanishes(g))
-    return g->routine == DVT_TRSM && dvt_solve_takes(g) ? dvt_solve(site, g, dvt_level3_stream)
-                                                        : call_routine(handle, g, g->k);
+    return g->routine == DVT_TRMM                         ? multiply_triangle(site, handle, g)
+           : g->routine == DVT_TRSM && dvt_solve_takes(g) ? dvt_solve(site, g, multiply_doubles)
+                                                          : call_routine(handle, g, g->k);
   if (g->routine < DVT_SYRK || g->routine > DVT_HER2K)
     return scale(handle, g->type, g->m, g->n, g->beta, g->c, g->ldc);
   dvt_level3 nothing = *g; /* there may be no A and B */

@@ -20,7 +20,8 @@
  *   symm, hemm    C = alpha A B + beta C (side 'L', A is m × m) or alpha B A + beta C ('R', A is n × n)
  *   syrk, herk    the triangle `uplo` of C = alpha op(A) op(A)' + beta C, op(A) is n × k, m is n
  *   syr2k, her2k  the same of C = alpha op(A) op(B)' + alpha' op(B) op(A)' + beta C
- *   trmm          C = alpha op(A) B ('L') or alpha B op(A) ('R'); B is C, BLAS' way, or does not overlap it
+ *   trmm          C = alpha op(A) B ('L') or alpha B op(A) ('R'), B is C: BLAS' way; or + beta C, and B does not
+ *                 overlap it
  *   trsm          C = alpha op(A)^-1 C ('L') or alpha C op(A)^-1 ('R'): BLAS' B is C here, B is unused
  *
  * transa is BLAS' trans of syrk, herk, syr2k and her2k, too. */

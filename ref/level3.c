@@ -48,16 +48,15 @@ static void set_triangle(const dvt_level3 *g, struc_t structure, obj_t *object) 
   bli_obj_set_uplo(g->uplo == 'L' ? BLIS_LOWER : BLIS_UPPER, object);
 }
 
-/* C = alpha op(A) B in C, of which B may be a copy: an empty product, and B with alpha = 0, give zeros. */
-static void multiply_triangle(const dvt_level3 *g, side_t side, obj_t *alpha, obj_t *a, obj_t *c,
+/* C = alpha op(A) B + beta C, or in place. */
+static void multiply_triangle(const dvt_level3 *g, side_t side, obj_t *alpha, obj_t *a, obj_t *beta, obj_t *c,
                               rntm_t *runtime) {
-  dvt_scalar nothing;
   if (g->b == g->c) {
     bli_trmm_ex(side, alpha, a, c, NULL, runtime);
     return;
   }
-  obj_t b = matrix_object(g->type, 'N', g->m, g->n, g->b, g->ldb), zero = scalar_object(g->type, 0, &nothing);
-  bli_trmm3_ex(side, alpha, a, &b, &zero, c, NULL, runtime);
+  obj_t b = matrix_object(g->type, 'N', g->m, g->n, g->b, g->ldb);
+  bli_trmm3_ex(side, alpha, a, &b, beta, c, NULL, runtime);
 }
 
 static void call(const dvt_level3 *g, rntm_t *runtime) {
@@ -98,7 +97,7 @@ static void call(const dvt_level3 *g, rntm_t *runtime) {
     set_triangle(g, BLIS_TRIANGULAR, &a);
     bli_obj_set_diag(g->diag == 'U' ? BLIS_UNIT_DIAG : BLIS_NONUNIT_DIAG, &a);
     if (g->routine == DVT_TRMM)
-      multiply_triangle(g, side, &alpha, &a, &c, runtime);
+      multiply_triangle(g, side, &alpha, &a, &beta, &c, runtime);
     else
       bli_trsm_ex(side, &alpha, &a, &c, NULL, runtime);
   }

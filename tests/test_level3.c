@@ -381,9 +381,9 @@ static void try_shapes(problem *p) {
   }
 }
 
-/* Systems that are not left to cuBLAS on NVIDIA's GPUs. The oracle takes seconds for each. */
+/* Systems that are not left to cuBLAS on NVIDIA's GPUs. */
 static void try_large_solve(problem *p) {
-  enum { ORDER = 257, LINES = 2049 };
+  enum { ORDER = 257, LINES = 260 };
   if (p->routine != DVT_TRSM)
     return;
   SCOPE;
@@ -510,9 +510,23 @@ static void try_calls(problem *p) {
   }
 }
 
+/* Triangles in tiles, whose products are not left to cuBLAS on NVIDIA's GPUs. */
+static void try_large_product(problem *p) {
+  enum { ORDER = 530, LINES = 40 };
+  static int turn;
+  if (p->routine != DVT_TRMM)
+    return;
+  set_sizes(p, p->side == 'L' ? ORDER : LINES, p->side == 'L' ? LINES : ORDER, 1);
+  set_factors(p, turn++ % 3 ? 15 : 12);
+  try_spread(p, (int[]){DAVIT_PAGEABLE, DAVIT_PINNED, DAVIT_PAGEABLE}, 1, ORDER / 2, false);
+}
+
 CASE(test_calls) {
   for (int t = 0; t < COUNT(types); t++)
     each_flags(types[t], try_calls);
+  each_flags(DAVIT_DOUBLE, try_large_product);
+  if (device_count() > 0)
+    each_flags(DAVIT_COMPLEX_FLOAT, try_large_product);
   for (dvt_routine r = 0; r < DVT_ROUTINES; r++) {
     assert_true(tiled[r][0] > 0 && evicting[r] > 0);
     assert_true(tiled[r][1] > 0 || (!is_square(r) && !is_triangular(r)));

@@ -37,6 +37,7 @@ void dvt_cublas_destroy(void *handle);
   X(Sgemm_v2_64)                                                                                             \
   X(Zgemm_v2_64)                                                                                             \
   X(Cgemm_v2_64)                                                                                             \
+  X(DgemmStridedBatched_64)                                                                                  \
   X(Dsymm_v2_64)                                                                                             \
   X(Ssymm_v2_64)                                                                                             \
   X(Zsymm_v2_64)                                                                                             \

@@ -110,6 +110,11 @@ static void give_less(setup *s, const dvt_plan *plan, int device) {
   s->shape.device[device].bytes = used / 2;
 }
 
+/* Whether outputs replace tiles of the matrix, B or C, that others are made from. */
+static bool replaces(const dvt_rule *rule, int matrix) {
+  return matrix != DVT_A && (rule->over_b || (!rule->uniform && matrix == DVT_C));
+}
+
 static void set_up(setup *s) {
   const dvt_level3 *g = &s->call->arguments;
   s->streams = dvt_backend_running() != &dvt_backend_nowait;
@@ -132,8 +137,8 @@ static void set_up(setup *s) {
     for (int x = 0; x < DVT_POOLS; x++) {
       const bool here = reaches(s, s->devices[i], x);
       s->in_place[i] = s->in_place[i] && here;
-      /* In place there is one C only, which the plan must not overwrite before it is read. */
-      s->shape.device[i].resident[x] = here && (x != DVT_C || s->call->rule->uniform);
+      /* The plan must not overwrite what it has not read. */
+      s->shape.device[i].resident[x] = here && !replaces(s->call->rule, x);
     }
     s->shape.device[i].rate = s->model.device[i].rate;
   }

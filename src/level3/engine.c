@@ -121,15 +121,12 @@ static dvt_level3 term_arguments(const dvt_engine *e, const dvt_step *step) {
   g.lda = dvt_at_least(left.ld, 1);
   g.ldb = dvt_at_least(right.ld, 1);
   g.ldc = dvt_at_least(out.ld, 1);
-  if ((g.routine == DVT_SYMM || g.routine == DVT_HEMM) && t->left.matrix == DVT_B) {
+  if ((g.routine == DVT_SYMM || g.routine == DVT_HEMM || g.routine == DVT_TRMM) && t->left.matrix == DVT_B) {
+    g.transa = t->right.trans;
     g.a = right.pointer;
     g.lda = dvt_at_least(right.ld, 1);
     g.b = left.pointer;
     g.ldb = dvt_at_least(left.ld, 1);
-  }
-  if (g.routine == DVT_TRMM) { /* in place */
-    g.b = g.c;
-    g.ldb = g.ldc;
   }
   g.alpha = factor(&e->run->call->arguments, t->alpha);
   g.beta = factor(&e->run->call->arguments, t->beta);

@@ -128,6 +128,8 @@ static void begin(player *y, int s) {
   if (step->kind == DVT_STEP_PRODUCT || step->kind == DVT_STEP_ADD) {
     y->uses[s] = ARITHMETIC;
     y->left[s] = product_work(y, step);
+    if (step->kind == DVT_STEP_PRODUCT && step->term.kernel == DVT_TRSM)
+      y->begins[s] += d->solve * (double)dvt_tile_rows(y->plan, &step->term.left);
     return;
   }
   y->begins[s] += d->latency;
@@ -250,8 +252,13 @@ static void volumes(const dvt_plan_shape *shape, double elements[DVT_POOLS]) {
   shape->rule->layout(shape, rows, cols, same);
   for (int x = 0; x < DVT_POOLS; x++)
     elements[x] = length[rows[x]] * length[cols[x]];
-  if (shape->rule->dealing(shape) == DVT_DEAL_TRIANGLE)
+  const dvt_dealing dealing = shape->rule->dealing(shape);
+  if (dealing == DVT_DEAL_TRIANGLE)
     elements[DVT_C] /= 2;
+  else if (dealing != DVT_DEAL_BLOCKS)
+    elements[DVT_A] /= 2;
+  if (!shape->rule->uniform)
+    elements[DVT_B] = 0; /* C is in its place */
 }
 
 static double flops(const dvt_plan_shape *shape) {
@@ -302,7 +309,7 @@ static void guess_links(const dvt_model *model, const dvt_plan_shape *shape, gue
   volumes(shape, elements);
   for (int x = 0; x < DVT_POOLS; x++) {
     g->bytes[x] = 0;
-    if (shape->device[0].resident[x] || !model->on_host[x])
+    if (shape->device[0].resident[x] || !model->on_host[x] || elements[x] == 0)
       continue;
     const double row = g->tile[rows[x]] * (double)shape->element;
     const double factor = model->pageable[x] ? 1 : strided(&model->device[0], row, (double)shape->pitch[x]);

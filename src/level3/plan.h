@@ -94,7 +94,8 @@ static inline int64_t dvt_cut_length(const dvt_cut *cut, int64_t i) {
  *   symm, hemm    one operand is of A, a stored triangle; k is unused
  *   syrk, herk    the output is a triangle: out += left left'; right is the same tile
  *   syr2k, her2k  the same of left and right, both as left's trans shows them
- *   trmm, trsm    left is of A, a triangle; the output is multiplied, or solved, in place; no right operand
+ *   trmm          one operand is of A, a triangle
+ *   trsm          left is of A, a triangle; the output is solved in place; no right operand
  * Side, uplo and diag are those of the call. DVT_ROUTINES: no product, for a term that an output does
  * without. */
 

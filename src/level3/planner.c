@@ -186,7 +186,7 @@ static davit_status store(dvt_planning *p, int which, const dvt_operand *tile) {
   dvt_wait_to_read(&waits, slot);
   DVT_TRY(dvt_emit(p, &step, &waits, &number));
   DVT_TRY(dvt_slot_read(slot, which, DVT_ROLE_STORE, number));
-  if (p->dealing == DVT_DEAL_BLOCKS || p->dealing == DVT_DEAL_TRIANGLE)
+  if (p->rule->uniform)
     dvt_slot_release(p, which, DVT_C, s); /* in place others may still read it: start_panel() lets go */
   return DAVIT_SUCCESS;
 }
@@ -352,7 +352,7 @@ static void start_panel(dvt_planning *p, dvt_planner *d) {
       if (per_k > 0 && !d->limits->resident[x] && d->evicts)
         tail = dvt_at_most(tail, d->pool[x].capacity / per_k);
     }
-    d->split = d->k1 - (tail > 1 ? tail : 1);
+    d->split = p->rule->over_b ? d->k1 : d->k1 - (tail > 1 ? tail : 1);
   }
   d->by_tile = d->split <= d->k0;
   d->number = d->k0 * p->terms_per_k;
@@ -399,6 +399,7 @@ static davit_status advance(dvt_planning *p, int which) {
     return DAVIT_SUCCESS;
   }
   position(p, d, &i, &j);
+  const dvt_operand tile = tile_of_c(i, j);
   const int64_t last = p->rule->uniform ? d->k1 * per : p->rule->terms(p->shape, p->plan, i, j);
   DVT_TRY(product(p, which, i, j, d->number));
   d->number++;
@@ -406,17 +407,20 @@ static davit_status advance(dvt_planning *p, int which) {
     if (d->number % per)
       return DAVIT_SUCCESS;
     const int64_t k = d->number / per;
+    if (p->rule->over_b && k == p->rule->terms(p->shape, p->plan, i, j))
+      DVT_TRY(finish(p, which, &tile));
     if (next_tile(p, d)) {
       d->number = (k - 1) * per;
       return DAVIT_SUCCESS;
     }
     d->cursor = 0;
     d->by_tile = k == d->split;
+    if (k == d->k1)
+      next_panel(p, d);
     return DAVIT_SUCCESS;
   }
   if (d->number < last)
     return DAVIT_SUCCESS;
-  const dvt_operand tile = tile_of_c(i, j);
   DVT_TRY(finish(p, which, &tile));
   d->number = d->split > d->k0 ? d->split * per : d->k0 * per;
   if (!next_tile(p, d))
@@ -545,6 +549,8 @@ static davit_status find_panels(dvt_planning *p, dvt_planner *d, const demand *a
  * there. Those of A stay for the next lines. */
 static void find_lines(const dvt_planning *p, dvt_planner *d) {
   enum { LINES = 2 };
+  if (p->rule->uniform)
+    return;
   if (p->dealing == DVT_DEAL_COLUMNS)
     d->panel_n = dvt_at_most(d->panel_n, LINES);
   else if (p->dealing == DVT_DEAL_ROWS)

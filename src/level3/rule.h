@@ -8,10 +8,13 @@
  *   uniform    outputs do not depend on each other, and every output has terms_per_k terms for each tile of k
  *              (of which the first is a product): the planner orders and divides them as it likes, and sets
  *              their beta (gemm, symm, hemm, syrk, herk, syr2k, her2k)
- *   in place   C is loaded, and outputs are made from tiles of C in the same column (or row) as well: those
- *              that come earlier in the rule's order are finished outputs (trsm), the others still the tiles as
- *              they were (trmm). The first term of an output works on it in place. Columns (rows) are divided
- *              over devices, and the outputs of one are computed in the order that the rule gives. */
+ *   over B     uniform, but an output has the first terms(…) of its terms alone, and C is stored where B was
+ *              (trmm): columns (rows) are divided over devices, and the terms of one k are done for all outputs of a
+ *              column (row) before those of the next k. The last term of an output reads the tile of B that it
+ *              replaces, which nothing else reads later.
+ *   in place   C is loaded, and outputs are made from finished outputs in the same column (or row) as well (trsm).
+ *              The first term of an output works on it in place. Columns (rows) are divided over devices, and the
+ *              outputs of one are computed in the order that the rule gives. */
 #ifndef DAVIT_SRC_LEVEL3_RULE_H
 #define DAVIT_SRC_LEVEL3_RULE_H
 
@@ -20,13 +23,13 @@
 typedef enum dvt_dealing {
   DVT_DEAL_BLOCKS,   /* any grid */
   DVT_DEAL_TRIANGLE, /* outputs are the triangle `uplo`; columns are dealt by area */
-  DVT_DEAL_COLUMNS,  /* in place: columns of tiles are independent */
-  DVT_DEAL_ROWS      /* in place: rows of tiles are independent */
+  DVT_DEAL_COLUMNS,  /* over B or in place: columns of tiles are independent */
+  DVT_DEAL_ROWS      /* the same: rows of tiles are independent */
 } dvt_dealing;
 
 struct dvt_rule {
   const char *name;
-  bool uniform;
+  bool uniform, over_b;
   bool splits_k;   /* uniform, and partial sums over parts of k may be added */
   int terms_per_k; /* of a uniform rule; 0: 1 */
   /* Dimensions of the matrices as stored, by the letters of the shape; and for each dimension the one whose
@@ -36,7 +39,7 @@ struct dvt_rule {
   dvt_dealing (*dealing)(const dvt_plan_shape *shape);
   /* In place: outputs of a column (row) come in descending order. NULL: ascending. */
   bool (*descends)(const dvt_plan_shape *shape);
-  /* How many terms an output has; NULL for a uniform rule. */
+  /* How many terms an output has; NULL: as many as all others. */
   int64_t (*terms)(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j);
   void (*term)(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
                dvt_term *term);

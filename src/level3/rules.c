@@ -198,11 +198,6 @@ static bool takes_earlier(const dvt_plan_shape *shape) {
   return is_lower(shape) == (shape->side == 'L');
 }
 
-/* A product needs the tiles as they were, so it comes to them last; a solution needs them finished. */
-static bool trmm_descends(const dvt_plan_shape *shape) {
-  return takes_earlier(shape);
-}
-
 static bool trsm_descends(const dvt_plan_shape *shape) {
   return !takes_earlier(shape);
 }
@@ -238,14 +233,16 @@ static int64_t other_tile(const dvt_plan_shape *shape, const dvt_plan *plan, int
   return takes_earlier(shape) ? n : plan->cut[shape->side == 'R' ? DVT_DIM_N : DVT_DIM_M].tiles - 1 - n;
 }
 
+/* The tile of B on the diagonal comes last. */
 static void trmm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
                       dvt_term *t) {
-  t->alpha = DVT_ALPHA;
-  t->beta = number == 0 ? DVT_ZERO : DVT_ONE;
-  if (number == 0)
-    diagonal_term(shape, i, j, DVT_TRMM, t);
-  else
-    other_term(shape, i, j, other_tile(shape, plan, number - 1), t);
+  const int64_t last = triangular_terms(shape, plan, i, j) - 1, k = other_tile(shape, plan, number);
+  const bool right = shape->side == 'R';
+  t->kernel = (uint8_t)(number > last ? DVT_ROUTINES : number == last ? DVT_TRMM : DVT_GEMM);
+  if (number > last)
+    return;
+  t->left = right ? op(DVT_B, 'N', i, k) : op(DVT_A, shape->transa, i, k);
+  t->right = right ? op(DVT_A, shape->transa, k, j) : op(DVT_B, 'N', k, j);
 }
 
 static void trsm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
@@ -260,9 +257,10 @@ static void trsm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t
 }
 
 static const dvt_rule trmm_rule = {.name = "trmm",
-                                   .layout = triangular_layout,
+                                   .uniform = true,
+                                   .over_b = true,
+                                   .layout = square_layout,
                                    .dealing = lines,
-                                   .descends = trmm_descends,
                                    .terms = triangular_terms,
                                    .term = trmm_term};
 static const dvt_rule trsm_rule = {.name = "trsm",

@@ -17,7 +17,8 @@ scan dvt_[a-z0-9]*_[a-z]*_segmented_region shared load store
 scan dvt_[a-z0-9]*_[a-z]*_prepend_region
 scan_shapes dvt_[a-z0-9]*_sum_[0-9]*_[0-9]*_scan_region shared load store
 reduce dvt_[a-z0-9]*_[a-z]*_reduce_region(_few|_many|_shares)? shared load
-solve double_solve_region shared
+triangle double_solve_region shared
+triangle double_product_region shared
 stencil (float|double)_stencil_wide_[0-9]* store
 stencil (float|double)_stencil_narrow_[0-9]*
 atax (float|double)_atax_pass_[0-9]* shared load store
