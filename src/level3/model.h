@@ -20,10 +20,12 @@ typedef struct dvt_model_device {
   double area;           /* elements of C for which a product runs at half that rate */
   double depth;          /* the same for k */
   double launch;         /* of a product */
+  double solve;          /* of each row of a triangle whose system is solved: they wait for each other */
   double up, down, both; /* host link; both: the sum while data goes both ways */
   double row;            /* bytes of a row for which a copy of rows runs at half the link's rate */
   /* Where columns lie a multiple of 64 KiB apart, shorter rows than this take half as long again: so products of
-   * 8192 with tiles of 2048 come out as measured. Copies by themselves do not show it. */
+   * 8192 with tiles of 2048 come out as measured. The device looks up the page of each row, and has to read its
+   * tables from memory if kernels have filled its cache meanwhile (docs/gemm.md). */
   double aligned_row;
   double latency; /* of a copy */
   double peer;    /* from or to another device */
