@@ -55,11 +55,11 @@ typedef struct triangle {
   bool right;           /* X op(A) */
   bool lower;           /* op(A) */
   int64_t order, lines; /* lines: right-hand sides */
-  dvt_products multiply;
+  dvt_products products;
 } triangle;
 
-static triangle triangle_of(const dvt_site *site, const dvt_level3 *call, dvt_products multiply) {
-  triangle t = {.site = site, .call = *call, .right = call->side == 'R', .multiply = multiply};
+static triangle triangle_of(const dvt_site *site, const dvt_level3 *call, dvt_products products) {
+  triangle t = {.site = site, .call = *call, .right = call->side == 'R', .products = products};
   t.call.transa = call->transa == 'N' ? 'N' : 'T';
   t.lower = (call->uplo == 'L') == (t.call.transa == 'N');
   t.order = t.right ? call->n : call->m;
@@ -131,7 +131,7 @@ static davit_status multiply(const triangle *t, int64_t from, int64_t known, int
     product.lda = ldb;
     product.b = block;
     product.ldb = g->lda;
-    return t->multiply(t->site, &product, count, apart_b, apart_a, apart_c);
+    return t->products(t->site, &product, count, apart_b, apart_a, apart_c);
   }
   product.transa = g->transa;
   product.m = rest;
@@ -140,7 +140,7 @@ static davit_status multiply(const triangle *t, int64_t from, int64_t known, int
   product.lda = g->lda;
   product.b = x;
   product.ldb = ldb;
-  return t->multiply(t->site, &product, count, apart_a, apart_b, apart_c);
+  return t->products(t->site, &product, count, apart_a, apart_b, apart_c);
 }
 
 /* ---- trsm ---- */

@@ -14,10 +14,10 @@ typedef davit_status (*dvt_products)(const dvt_site *site, const dvt_level3 *fir
 bool dvt_solve_takes(const dvt_level3 *trsm);
 
 /* `trsm` with m, n > 0 and alpha ≠ 0, enqueued, and so are its products. */
-davit_status dvt_solve(const dvt_site *site, const dvt_level3 *trsm, dvt_products multiply);
+davit_status dvt_solve(const dvt_site *site, const dvt_level3 *trsm, dvt_products products);
 
 /* The same of trmm whose B does not overlap C. */
 bool dvt_triangle_product_takes(const dvt_level3 *trmm);
-davit_status dvt_triangle_product(const dvt_site *site, const dvt_level3 *trmm, dvt_products multiply);
+davit_status dvt_triangle_product(const dvt_site *site, const dvt_level3 *trmm, dvt_products products);
 
 #endif

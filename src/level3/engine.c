@@ -44,23 +44,28 @@ static davit_status carry_peer(dvt_engine *e, const dvt_step *step) {
 
 /* ---- arithmetic ---- */
 
-/* Scratch memory for an operation. Older blocks may still be in use by the stream, so they live on. */
-static davit_status workspace(const dvt_site *site, size_t bytes, void **pointer) {
-  dvt_scratch *const *newest = site->owner;
+/* Scratch memory for operations. Older blocks may still be in use by the stream, so they live on. */
+static davit_status enlarge(dvt_scratch **newest, size_t bytes) {
   dvt_scratch *s = *newest;
-  if (s->bytes < bytes) {
-    dvt_scratch *made = dvt_allocate(1, sizeof *made);
-    if (!made)
-      return DAVIT_OUT_OF_HOST_MEMORY;
-    *made = (dvt_scratch){.engine = s->engine, .bytes = bytes, .older = s};
-    davit_status status = davit_malloc(bytes, s->engine->device, &made->memory);
-    if (status != DAVIT_SUCCESS) {
-      free(made);
-      return status;
-    }
-    *(dvt_scratch **)site->owner = s = made;
+  if (s->bytes >= bytes)
+    return DAVIT_SUCCESS;
+  dvt_scratch *made = dvt_allocate(1, sizeof *made);
+  if (!made)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  *made = (dvt_scratch){.engine = s->engine, .bytes = bytes, .older = s};
+  davit_status status = davit_malloc(bytes, s->engine->device, &made->memory);
+  if (status != DAVIT_SUCCESS) {
+    free(made);
+    return status;
   }
-  *pointer = s->memory;
+  *newest = made;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status workspace(const dvt_site *site, size_t bytes, void **pointer) {
+  dvt_scratch **newest = site->owner;
+  DVT_TRY(enlarge(newest, bytes));
+  *pointer = (*newest)->memory;
   return DAVIT_SUCCESS;
 }
 
@@ -252,6 +257,9 @@ static davit_status open_engine(dvt_engine *e) {
     if (!e->scratch[role])
       return DAVIT_OUT_OF_HOST_MEMORY;
     e->scratch[role]->engine = e;
+    /* What a product of the rule may need: later C may be written already. */
+    if (e->streams && e->run->shape->rule->over_b && role >= DVT_ROLE_PRODUCT)
+      DVT_TRY(enlarge(&e->scratch[role], e->run->plan->slot_bytes[DVT_C]));
   }
   return DAVIT_SUCCESS;
 }

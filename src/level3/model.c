@@ -128,6 +128,7 @@ static void begin(player *y, int s) {
   if (step->kind == DVT_STEP_PRODUCT || step->kind == DVT_STEP_ADD) {
     y->uses[s] = ARITHMETIC;
     y->left[s] = product_work(y, step);
+    /* It has a part of the device meanwhile: half of it, if another product runs. */
     if (step->kind == DVT_STEP_PRODUCT && step->term.kernel == DVT_TRSM)
       y->begins[s] += d->solve * (double)dvt_tile_rows(y->plan, &step->term.left);
     return;

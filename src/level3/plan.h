@@ -19,7 +19,8 @@
  * A device keeps tiles in slots, in a pool for each operand. If its block does not fit, it works through the
  * block in panels. Where the terms of a tile may be done in any order of tiles, the order in a panel is
  * k-outer at first (after r + c fetches there are r c products to do: the device is busy from the start) and
- * tile by tile later (tiles of C finish one after another and travel home beside the arithmetic).
+ * tile by tile later (tiles of C finish one after another and travel home beside the arithmetic). Of a triangle each
+ * k finishes a row, or column, of tiles, so the order is k-outer to the end.
  *
  * Each tile of A and B crosses the host link once for all devices that need it: the importer is the one that
  * has imported least so far, the others copy from whoever has the tile at that moment. A tile that had to

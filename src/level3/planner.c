@@ -187,7 +187,7 @@ static davit_status store(dvt_planning *p, int which, const dvt_operand *tile) {
   DVT_TRY(dvt_emit(p, &step, &waits, &number));
   DVT_TRY(dvt_slot_read(slot, which, DVT_ROLE_STORE, number));
   if (p->rule->uniform)
-    dvt_slot_release(p, which, DVT_C, s); /* in place others may still read it: start_panel() lets go */
+    dvt_slot_release(p, which, DVT_C, s); /* in place others may still read it: next_panel() lets go */
   return DAVIT_SUCCESS;
 }
 
@@ -334,7 +334,8 @@ static void let_go(dvt_planner *d) {
     pool->slot[s].held = false;
 }
 
-/* k is cut so that what the tile-by-tile part needs fits in the slots beside the panel of C. */
+/* k is cut so that what the tile-by-tile part needs fits in the slots beside the panel of C. Over B there is no such
+ * part. */
 static void start_panel(dvt_planning *p, dvt_planner *d) {
   const int64_t rows = panel_rows(d), cols = panel_cols(d), length = d->k1 - d->k0;
   d->cursor = 0;
@@ -488,6 +489,12 @@ static size_t bytes_of(const dvt_plan *plan, const int64_t tiles[DVT_POOLS]) {
   return sum;
 }
 
+/* For tiles. Of a rule over B both streams of products have room for a tile beside them. */
+static size_t room_for_tiles(const dvt_planning *p, const dvt_planner *d) {
+  const size_t beside = p->rule->over_b ? 2 * p->plan->slot_bytes[DVT_C] : 0;
+  return d->limits->bytes > beside ? d->limits->bytes - beside : 0;
+}
+
 /* Tiles that a panel of rows × cols needs beside each other, with operands for `depth` steps of k. */
 static void panel_tiles(const dvt_planning *p, const dvt_planner *d, int64_t rows, int64_t cols,
                         int64_t depth, int64_t tiles[DVT_POOLS]) {
@@ -505,6 +512,8 @@ static void panel_tiles(const dvt_planning *p, const dvt_planner *d, int64_t row
       tiles[operands[x]] = depth * (rows + cols);
     else if (operands[x] >= 0)
       tiles[operands[x]] += depth * (x == 0 ? rows : cols) * p->terms_per_k;
+  if (p->rule->over_b) /* one row (column) of the panel after the other needs a tile of A */
+    tiles[DVT_A] = depth + 1;
   tiles[DVT_C] = rows * cols;
   for (int x = 0; x < DVT_POOLS; x++)
     tiles[x] = d->limits->resident[x] ? 0 : tiles[x];
@@ -513,7 +522,7 @@ static void panel_tiles(const dvt_planning *p, const dvt_planner *d, int64_t row
 /* The block does not fit: panels, and what is left for operands. */
 static davit_status find_panels(dvt_planning *p, dvt_planner *d, const demand *all,
                                 int64_t tiles[DVT_POOLS]) {
-  const size_t most = d->limits->bytes;
+  const size_t most = room_for_tiles(p, d);
   int64_t depth = 2;
   for (;;) {
     panel_tiles(p, d, d->panel_m, d->panel_n, depth, tiles);
@@ -582,7 +591,7 @@ static davit_status prepare(dvt_planning *p, int which) {
   int64_t tiles[DVT_POOLS] = {0};
   if (!d->done) {
     memcpy(tiles, all.tiles, sizeof tiles);
-    if (bytes_of(p->plan, tiles) > d->limits->bytes)
+    if (bytes_of(p->plan, tiles) > room_for_tiles(p, d))
       DVT_TRY(find_panels(p, d, &all, tiles));
     else
       find_lines(p, d);

@@ -39,7 +39,7 @@ struct dvt_rule {
   dvt_dealing (*dealing)(const dvt_plan_shape *shape);
   /* In place: outputs of a column (row) come in descending order. NULL: ascending. */
   bool (*descends)(const dvt_plan_shape *shape);
-  /* How many terms an output has; NULL: as many as all others. */
+  /* How many terms an output has; NULL: terms_per_k for each tile of k. */
   int64_t (*terms)(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j);
   void (*term)(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
                dvt_term *term);

@@ -213,19 +213,13 @@ static int64_t triangular_terms(const dvt_plan_shape *shape, const dvt_plan *pla
   return takes_earlier(shape) ? at + 1 : tiles - at;
 }
 
-/* The diagonal tile of A, in place; or the product of another tile with tile `other` of C. */
-static void diagonal_term(const dvt_plan_shape *shape, int64_t i, int64_t j, dvt_routine kernel,
-                          dvt_term *t) {
-  const int64_t at = position_in_line(shape, i, j);
-  t->kernel = (uint8_t)kernel;
-  t->left = op(DVT_A, shape->transa, at, at);
-}
-
-static void other_term(const dvt_plan_shape *shape, int64_t i, int64_t j, int64_t other, dvt_term *t) {
+/* The product with tile `other` of `matrix`, B or C. */
+static void other_term(const dvt_plan_shape *shape, int64_t i, int64_t j, dvt_matrix matrix, int64_t other,
+                       dvt_term *t) {
   const bool right = shape->side == 'R';
   t->kernel = DVT_GEMM;
-  t->left = right ? op(DVT_C, 'N', i, other) : op(DVT_A, shape->transa, i, other);
-  t->right = right ? op(DVT_A, shape->transa, other, j) : op(DVT_C, 'N', other, j);
+  t->left = right ? op(matrix, 'N', i, other) : op(DVT_A, shape->transa, i, other);
+  t->right = right ? op(DVT_A, shape->transa, other, j) : op(matrix, 'N', other, j);
 }
 
 /* The n-th of the tiles that an output is made from, the nearest last. */
@@ -233,16 +227,16 @@ static int64_t other_tile(const dvt_plan_shape *shape, const dvt_plan *plan, int
   return takes_earlier(shape) ? n : plan->cut[shape->side == 'R' ? DVT_DIM_N : DVT_DIM_M].tiles - 1 - n;
 }
 
-/* The tile of B on the diagonal comes last. */
+/* The diagonal tile comes last. */
 static void trmm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
                       dvt_term *t) {
-  const int64_t last = triangular_terms(shape, plan, i, j) - 1, k = other_tile(shape, plan, number);
-  const bool right = shape->side == 'R';
-  t->kernel = (uint8_t)(number > last ? DVT_ROUTINES : number == last ? DVT_TRMM : DVT_GEMM);
+  const int64_t last = triangular_terms(shape, plan, i, j) - 1;
+  t->kernel = DVT_ROUTINES;
   if (number > last)
     return;
-  t->left = right ? op(DVT_B, 'N', i, k) : op(DVT_A, shape->transa, i, k);
-  t->right = right ? op(DVT_A, shape->transa, k, j) : op(DVT_B, 'N', k, j);
+  other_term(shape, i, j, DVT_B, other_tile(shape, plan, number), t);
+  if (number == last)
+    t->kernel = DVT_TRMM;
 }
 
 static void trsm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t i, int64_t j, int64_t number,
@@ -250,10 +244,12 @@ static void trsm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t
   const int64_t last = triangular_terms(shape, plan, i, j) - 1;
   t->alpha = number < last ? DVT_MINUS_ONE : last == 0 ? DVT_ALPHA : DVT_ONE;
   t->beta = number < last ? (number == 0 ? DVT_ALPHA : DVT_ONE) : DVT_ZERO;
-  if (number == last)
-    diagonal_term(shape, i, j, DVT_TRSM, t);
-  else
-    other_term(shape, i, j, other_tile(shape, plan, number), t);
+  other_term(shape, i, j, DVT_C, other_tile(shape, plan, number), t);
+  if (number < last)
+    return;
+  t->kernel = DVT_TRSM;
+  t->left = op(DVT_A, shape->transa, position_in_line(shape, i, j), position_in_line(shape, i, j));
+  t->right.matrix = -1;
 }
 
 static const dvt_rule trmm_rule = {.name = "trmm",

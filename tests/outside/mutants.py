@@ -204,9 +204,9 @@ MUTANTS = [
            "  DVT_TRY(dvt_slot_read(slot, which, DVT_ROLE_STORE, number));",
            "  DVT_TRY(dvt_emit(p, &step, &waits, &number));\n"
            "  DVT_TRY(dvt_slot_read(slot, which, DVT_ROLE_STORE, number));", "gemm_plan"),
-    Mutant("trmm-begins-at-the-other-end", "src/level3/rules.c",
-           "trmm_descends(const dvt_plan_shape *shape) {\n  return takes", "trmm_descends(const dvt_plan_shape *shape) {\n"
-           "  return !takes", "gemm_plan"),
+    Mutant("trsm-begins-at-the-other-end", "src/level3/rules.c",
+           "trsm_descends(const dvt_plan_shape *shape) {\n  return !takes", "trsm_descends(const dvt_plan_shape *shape) {\n"
+           "  return takes", "gemm_plan"),
     Mutant("level3-lets-go-of-half-a-triangle", "src/level3/planner.c",
            "(p->dealing == DVT_DEAL_TRIANGLE && tile->row == tile->col);", "false;", "gemm_plan"),
     study("queue-product-before-its-load", "queue/tiled.c",
