@@ -99,30 +99,55 @@ typedef struct triangle_case {
   double alpha;
 } triangle_case;
 
+static int64_t rows_of_case(const triangle_case *c) {
+  return c->side == 'L' ? c->order : c->lines;
+}
+
+static int64_t cols_of_case(const triangle_case *c) {
+  return c->side == 'L' ? c->lines : c->order;
+}
+
+static dvt_level3 call_of(dvt_routine routine, const triangle_case *c, dense *a, dense *x) {
+  return (dvt_level3){.routine = routine,
+                      .type = DAVIT_DOUBLE,
+                      .side = c->side,
+                      .uplo = c->uplo,
+                      .transa = c->trans,
+                      .diag = c->diag,
+                      .m = rows_of_case(c),
+                      .n = cols_of_case(c),
+                      .alpha = c->alpha,
+                      .a = dense_image(a),
+                      .lda = a->ld,
+                      .c = dense_image(x),
+                      .ldc = x->ld};
+}
+
+/* With a stream that nobody looks at. */
+static dvt_site site_of_case(void) {
+  dvt_site site = emulator_site;
+  site.stream = (dvt_stream *)(uintptr_t)16;
+  return site;
+}
+
+/* What is no element of x is as in the other one. */
+static void expect_frame(dense *x, const dense *other) {
+  for (int64_t j = 0; j < x->cols; j++)
+    for (int64_t i = 0; i < x->rows; i++)
+      dense_set(x, i, j, dense_at(other, i, j));
+  assert_memory_equal(x->image, other->image, x->bytes);
+}
+
 static void try_solve(const triangle_case *c, uint64_t seed) {
-  const bool left = c->side == 'L';
-  const int64_t m = left ? c->order : c->lines, n = left ? c->lines : c->order;
+  const int64_t m = rows_of_case(c), n = cols_of_case(c);
   dense a = dense_new(DAVIT_DOUBLE, c->order, c->order, c->extra_lda, 0, DAVIT_PAGEABLE, seed),
         b = dense_new(DAVIT_DOUBLE, m, n, c->extra_ldb, 0, DAVIT_PAGEABLE, seed + 1),
         x = dense_new(DAVIT_DOUBLE, m, n, c->extra_ldb, 0, DAVIT_PAGEABLE, seed + 1);
   make_triangle(&a, c->uplo, c->diag);
   char *before = kept(a.bytes);
   memcpy(before, a.image, a.bytes);
-  const dvt_level3 g = {.routine = DVT_TRSM,
-                        .type = DAVIT_DOUBLE,
-                        .side = c->side,
-                        .uplo = c->uplo,
-                        .transa = c->trans,
-                        .diag = c->diag,
-                        .m = m,
-                        .n = n,
-                        .alpha = c->alpha,
-                        .a = dense_image(&a),
-                        .lda = a.ld,
-                        .c = dense_image(&x),
-                        .ldc = x.ld};
-  dvt_site site = emulator_site;
-  site.stream = (dvt_stream *)(uintptr_t)16; /* there is one; nobody looks at it */
+  const dvt_level3 g = call_of(DVT_TRSM, c, &a, &x);
+  const dvt_site site = site_of_case();
   CHECK(emulated_solve(&site, &g, products_of));
   const double wrong = residual(&g, &a, &x, &b);
   if (!(wrong <= 20 * 0x1p-52))
@@ -130,10 +155,7 @@ static void try_solve(const triangle_case *c, uint64_t seed) {
              c->trans, c->diag, (long long)c->order, (long long)c->lines, (long long)c->extra_lda,
              (long long)c->extra_ldb, wrong);
   assert_memory_equal(a.image, before, a.bytes);
-  for (int64_t j = 0; j < n; j++) /* what is no element is as it was */
-    for (int64_t i = 0; i < m; i++)
-      dense_set(&x, i, j, dense_at(&b, i, j));
-  assert_memory_equal(x.image, b.image, x.bytes);
+  expect_frame(&x, &b);
 }
 
 /* C as it should be, of B without elements that do not count, be they NaN; rounding errors of sums of random numbers
@@ -163,8 +185,7 @@ static void expect_product(const dvt_level3 *g, const dense *a, const dense *b, 
 }
 
 static void try_product(const triangle_case *c, double beta, uint64_t seed) {
-  const bool left = c->side == 'L';
-  const int64_t m = left ? c->order : c->lines, n = left ? c->lines : c->order;
+  const int64_t m = rows_of_case(c), n = cols_of_case(c);
   dense a = dense_new(DAVIT_DOUBLE, c->order, c->order, c->extra_lda, 0, DAVIT_PAGEABLE, seed),
         b = dense_new(DAVIT_DOUBLE, m, n, c->extra_ldb, 0, DAVIT_PAGEABLE, seed + 1),
         x = dense_new(DAVIT_DOUBLE, m, n, c->extra_lda, 0, DAVIT_PAGEABLE, seed + 2),
@@ -176,31 +197,15 @@ static void try_product(const triangle_case *c, double beta, uint64_t seed) {
   char *before = kept(a.bytes + b.bytes);
   memcpy(before, a.image, a.bytes);
   memcpy(before + a.bytes, b.image, b.bytes);
-  const dvt_level3 g = {.routine = DVT_TRMM,
-                        .type = DAVIT_DOUBLE,
-                        .side = c->side,
-                        .uplo = c->uplo,
-                        .transa = c->trans,
-                        .diag = c->diag,
-                        .m = m,
-                        .n = n,
-                        .alpha = c->alpha,
-                        .a = dense_image(&a),
-                        .lda = a.ld,
-                        .b = dense_image(&b),
-                        .ldb = b.ld,
-                        .beta = beta,
-                        .c = dense_image(&x),
-                        .ldc = x.ld};
-  dvt_site site = emulator_site;
-  site.stream = (dvt_stream *)(uintptr_t)16;
+  dvt_level3 g = call_of(DVT_TRMM, c, &a, &x);
+  g.b = dense_image(&b);
+  g.ldb = b.ld;
+  g.beta = beta;
+  const dvt_site site = site_of_case();
   CHECK(emulated_product(&site, &g, products_of));
   expect_product(&g, &a, &b, &x, &was);
   assert_true(memcmp(a.image, before, a.bytes) == 0 && memcmp(b.image, before + a.bytes, b.bytes) == 0);
-  for (int64_t j = 0; j < n; j++) /* what is no element is as it was */
-    for (int64_t i = 0; i < m; i++)
-      dense_set(&x, i, j, dense_at(&was, i, j));
-  assert_memory_equal(x.image, was.image, x.bytes);
+  expect_frame(&x, &was);
 }
 
 CASE(all_letters_and_ugly_sizes) {
@@ -287,8 +292,7 @@ CASE(a_failure_ends_the_call) {
                         .lda = 300,
                         .c = x,
                         .ldc = 300};
-  dvt_site site = emulator_site;
-  site.stream = (dvt_stream *)(uintptr_t)16;
+  const dvt_site site = site_of_case();
   for (int i = 0; i < 5; i++) { /* three triangles, two products between them */
     emulator_launches = products = 0;
     emulator_fails_at = i < 3 ? i : -1;
