@@ -100,7 +100,7 @@ static bool right_result(const row *r, dvt_injection kind, const double *right) 
   double difference = 0;
   for (size_t i = 0; i < r->length; i++)
     difference = fmax(difference, fabs(r->result[i] - right[i]));
-  return difference <= 1e-12 * N;
+  return difference <= 1e-12 * (double)N;
 }
 
 /* The n-th passage of a kind fails on rank `victim`. False if there are fewer. */
