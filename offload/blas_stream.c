@@ -20,12 +20,17 @@ static cublasOperation_t operation(char trans) {
 /* Calls cublas<name> for the type, whose prototypes differ in the types behind pointers alone. */
 #define CALL(type, name, ...) dvt_cublas_status((int)DVT_CUBLAS_OF(type, name)(handle, __VA_ARGS__), #name)
 
-/* C = factor C, m × n, in place; geam reads no operand whose factor is 0. */
+/* C = alpha A + beta C, m × n; geam reads no operand whose factor is 0. */
+static davit_status add_scaled(void *handle, davit_type type, int64_t m, int64_t n, double _Complex alpha,
+                               const void *a, int64_t lda, double _Complex beta, void *c, int64_t ldc) {
+  const dvt_scalar alphas = dvt_scalar_of(type, alpha), betas = dvt_scalar_of(type, beta);
+  return CALL(type, Dgeam_64, CUBLAS_OP_N, CUBLAS_OP_N, m, n, (const void *)&alphas, a, lda,
+              (const void *)&betas, c, ldc, c, ldc);
+}
+
 static davit_status scale(void *handle, davit_type type, int64_t m, int64_t n, double _Complex factor,
                           void *c, int64_t ldc) {
-  const dvt_scalar alpha = dvt_scalar_of(type, factor), zero = dvt_scalar_of(type, 0);
-  return CALL(type, Dgeam_64, CUBLAS_OP_N, CUBLAS_OP_N, m, n, (const void *)&alpha, c, ldc,
-              (const void *)&zero, c, ldc, c, ldc);
+  return add_scaled(handle, type, m, n, factor, c, ldc, 0, c, ldc);
 }
 
 /* A sum over nothing makes syrk and its kin scale their triangle; no other routine has one. */
@@ -69,13 +74,12 @@ static davit_status clear_imaginary_diagonal(const dvt_site *site, const dvt_lev
                          "clearing a diagonal");
 }
 
-static davit_status multiply_doubles(const dvt_site *site, const dvt_level3 *first, int64_t count,
+static davit_status multiply_doubles(const dvt_site *site, const dvt_level3 *g, int64_t count,
                                      int64_t apart_a, int64_t apart_b, int64_t apart_c) {
-  const dvt_level3 *g = first;
   const double alpha = __real__ g->alpha, beta = __real__ g->beta;
   void *handle;
   if (count == 1)
-    return dvt_level3_stream(site, first);
+    return dvt_level3_stream(site, g);
   DVT_TRY(dvt_stream_cublas(site->stream, &handle));
   return dvt_cublas_status(
       (int)DVT_CUBLAS(DgemmStridedBatched_64)(handle, operation(g->transa), operation(g->transb), g->m, g->n,
@@ -86,17 +90,15 @@ static davit_status multiply_doubles(const dvt_site *site, const dvt_level3 *fir
 
 /* C = alpha op(A) B + beta C, which cuBLAS has for beta = 0 alone. */
 static davit_status multiply_triangle(const dvt_site *site, void *handle, const dvt_level3 *g) {
-  dvt_level3 product = *g;
   if (dvt_triangle_product_takes(g))
     return dvt_triangle_product(site, g, multiply_doubles);
   if (g->beta == 0)
     return call_routine(handle, g, g->k);
+  dvt_level3 product = *g;
   product.ldc = g->m;
   DVT_TRY(site->workspace(site, (size_t)g->m * (size_t)g->n * davit_type_bytes(g->type), &product.c));
   DVT_TRY(call_routine(handle, &product, g->k));
-  const dvt_scalar one = dvt_scalar_of(g->type, 1), beta = dvt_scalar_of(g->type, g->beta);
-  return CALL(g->type, Dgeam_64, CUBLAS_OP_N, CUBLAS_OP_N, g->m, g->n, (const void *)&one, product.c,
-              product.ldc, (const void *)&beta, g->c, g->ldc, g->c, g->ldc);
+  return add_scaled(handle, g->type, g->m, g->n, 1, product.c, product.ldc, g->beta, g->c, g->ldc);
 }
 
 davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
@@ -125,9 +127,7 @@ davit_status dvt_add_stream(const dvt_site *site, const void *add) {
   if (g->m == 0 || g->n == 0)
     return DAVIT_SUCCESS;
   DVT_TRY(dvt_stream_cublas(site->stream, &handle));
-  const dvt_scalar one = dvt_scalar_of(g->type, 1);
-  return CALL(g->type, Dgeam_64, CUBLAS_OP_N, CUBLAS_OP_N, g->m, g->n, (const void *)&one, g->a, g->lda,
-              (const void *)&one, g->c, g->ldc, g->c, g->ldc);
+  return add_scaled(handle, g->type, g->m, g->n, 1, g->a, g->lda, 1, g->c, g->ldc);
 }
 
 davit_status dvt_gemv_stream(const dvt_site *site, const void *gemv) {

@@ -8,8 +8,7 @@
  *         once, then all products of ORDER rows beside them, of twice as many rows, and so on.
  *
  * cuBLAS 13's own trsm reaches 10 TFLOP/s for doubles with 2048 rows and 8192 right-hand sides on an H100, whose
- * gemm reaches 60; its trmm cannot add to C. They are called for what has not been compared with them: other types,
- * few rows, few right-hand sides. */
+ * gemm reaches 60; its trmm cannot add to C. They are called for other types, few rows, and few right-hand sides. */
 #include "offload/triangle.h"
 
 #include "offload/kernel/gpu.h"
@@ -37,16 +36,17 @@ _Static_assert(LINES == 32 && BLOCK == 32 && ORDER % BLOCK == 0 && SHARE % (16 /
 #undef T
 #undef NAME
 
-bool dvt_solve_takes(const dvt_level3 *g) {
+static bool is_large(const dvt_level3 *g, int64_t lines) {
   const bool left = g->side == 'L';
-  return g->type == DAVIT_DOUBLE && (left ? g->m : g->n) >= ORDER_MINIMUM &&
-         (left ? g->n : g->m) >= LINES_MINIMUM;
+  return g->type == DAVIT_DOUBLE && (left ? g->m : g->n) >= ORDER_MINIMUM && (left ? g->n : g->m) >= lines;
 }
 
-bool dvt_triangle_product_takes(const dvt_level3 *g) {
-  const bool left = g->side == 'L';
-  return g->type == DAVIT_DOUBLE && g->b != g->c && (left ? g->m : g->n) >= ORDER_MINIMUM &&
-         (left ? g->n : g->m) >= LINES;
+bool dvt_solve_takes(const dvt_level3 *trsm) {
+  return is_large(trsm, LINES_MINIMUM);
+}
+
+bool dvt_triangle_product_takes(const dvt_level3 *trmm) {
+  return trmm->b != trmm->c && is_large(trmm, LINES);
 }
 
 typedef struct triangle {
@@ -76,8 +76,8 @@ static int64_t at_line(const triangle *t, int64_t i, int64_t ld) {
   return t->right ? i * ld : i;
 }
 
-/* The triangle of `order` rows from `first` on, as the kernels see it: X op(A) = B is op(A)ᵀ Xᵀ = Bᵀ, and an upper
- * triangle is a lower one from its last row up. */
+/* The triangle of `order` rows from `first` on, as the kernels see it: X op(A) = B is op(A)ᵀ Xᵀ = Bᵀ, and an
+ * upper triangle is a lower one from its last row up. */
 typedef struct view {
   const double *a;
   int64_t a_row, a_col;
@@ -93,7 +93,7 @@ static view view_of(const triangle *t, int64_t first, int64_t order) {
                               : (view){a + (order - 1) * (row + col), -row, -col, .upper = true};
 }
 
-/* A row of B or C in that view: its first one, and how far they are apart. */
+/* The rows of B or C in that view: the first one, and how far they are apart. */
 static double *rows_of(const triangle *t, const void *x, int64_t ld, int64_t first, int64_t order, bool upper,
                        int64_t *step) {
   *step = t->right ? ld : 1;

@@ -360,7 +360,7 @@ struct gate {
   gate *next;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  int arrived, expected;
+  int arrived, expected, later_ms;
   bool open;
 };
 
@@ -409,6 +409,18 @@ void gate_open(gate *g) {
   g->open = true;
   pthread_cond_broadcast(&g->changed);
   pthread_mutex_unlock(&g->lock);
+}
+
+static void *open_later(void *argument) {
+  gate *g = argument;
+  sleep_ms(g->later_ms);
+  gate_open(g);
+  return NULL;
+}
+
+pthread_t gate_open_later(gate *g, int ms) {
+  g->later_ms = ms;
+  return start_thread(open_later, g);
 }
 
 bool gate_reached(gate *g, int count) {

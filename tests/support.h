@@ -177,6 +177,9 @@ gate *gate_new(void);
 davit_status gate_pass(void *g);
 void gate_open(gate *g);
 
+/* A thread that opens the gate after so many milliseconds. */
+pthread_t gate_open_later(gate *g, int ms);
+
 /* Waits until `count` have arrived at the gate; false when they do not come. */
 bool gate_reached(gate *g, int count);
 

@@ -257,12 +257,6 @@ CASE(test_waiters_outlive_reset_and_destroy) {
     }
 }
 
-static void *open_later(void *g) {
-  sleep_ms(15);
-  gate_open(g);
-  return NULL;
-}
-
 CASE(test_reset_waits) {
   davit_queue *queue = new_queue(DAVIT_CURRENT, 1);
   davit_event *event = new_event();
@@ -270,7 +264,7 @@ CASE(test_reset_waits) {
   gate *g = gate_at_head(queue);
   CHECK(davit_queue_host_function(queue, set_flag, &done));
   CHECK(davit_event_record(event, queue));
-  pthread_t thread = start_thread(open_later, g);
+  pthread_t thread = gate_open_later(g, 15);
   CHECK(davit_event_reset(event));
   assert_int_equal(done, 1);
   assert_int_equal(state_of(event), DAVIT_EVENT_UNRECORDED);

@@ -10,12 +10,6 @@ static davit_statistics counts(void) {
 
 enum { HELD_MS = 30 };
 
-static void *open_later(void *g) {
-  sleep_ms(HELD_MS);
-  gate_open(g);
-  return NULL;
-}
-
 typedef struct held {
   davit_queue *queue;
   davit_event *event;
@@ -55,7 +49,7 @@ static void count_wait(int device, davit_status (*wait)(const held *)) {
   CHECK(davit_timer_stop(h.timer, h.queue));
   const davit_statistics before = counts();
   const double begin = now_ms();
-  pthread_t opener = start_thread(open_later, g);
+  pthread_t opener = gate_open_later(g, HELD_MS);
   CHECK(wait(&h));
   const double took = now_ms() - begin;
   const davit_statistics after = counts();

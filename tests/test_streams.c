@@ -125,12 +125,6 @@ CASE(the_device_is_asked_until_an_event_is_over) {
   CHECK(davit_queue_destroy(queue));
 }
 
-static void *open_after_300_ms(void *g) {
-  sleep_ms(300);
-  gate_open(g);
-  return NULL;
-}
-
 /* It asks the device from time to time; what is queued behind the event does not keep it. */
 CASE(a_thread_that_waits_for_the_device_sleeps) {
   davit_queue *queue = new_queue(DAVIT_HOST, 1);
@@ -140,7 +134,7 @@ CASE(a_thread_that_waits_for_the_device_sleeps) {
   CHECK(dvt_lane_submit(dvt_queue_lane(queue), DVT_STREAMED, place_gate, &g, sizeof g));
   CHECK(davit_event_record(event, queue));
   CHECK(dvt_lane_submit(dvt_queue_lane(queue), DVT_STREAMED, place_gate, &behind, sizeof behind));
-  pthread_t thread = start_thread(open_after_300_ms, g);
+  pthread_t thread = gate_open_later(g, 300);
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
   CHECK(davit_event_synchronize(event));
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);

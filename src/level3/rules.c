@@ -245,11 +245,12 @@ static void trsm_term(const dvt_plan_shape *shape, const dvt_plan *plan, int64_t
   t->alpha = number < last ? DVT_MINUS_ONE : last == 0 ? DVT_ALPHA : DVT_ONE;
   t->beta = number < last ? (number == 0 ? DVT_ALPHA : DVT_ONE) : DVT_ZERO;
   other_term(shape, i, j, DVT_C, other_tile(shape, plan, number), t);
-  if (number < last)
-    return;
-  t->kernel = DVT_TRSM;
-  t->left = op(DVT_A, shape->transa, position_in_line(shape, i, j), position_in_line(shape, i, j));
-  t->right.matrix = -1;
+  if (number == last) { /* in place */
+    const int64_t at = position_in_line(shape, i, j);
+    t->kernel = DVT_TRSM;
+    t->left = op(DVT_A, shape->transa, at, at);
+    t->right.matrix = -1;
+  }
 }
 
 static const dvt_rule trmm_rule = {.name = "trmm",

@@ -144,8 +144,8 @@ davit_status dvt_strips_solve(dvt_strips *strips, int64_t t, dvt_band band, char
 /* Copies rows of C into a contiguous matrix of the host, and waits. */
 davit_status dvt_strips_read(dvt_strips *strips, int64_t row, int64_t rows, void *to);
 
-/* Waits until the operands of panel t are not read any more where they came from. t is one of the last `turns` panels, or
- * less than 0. */
+/* Waits until the operands of panel t are not read any more where they came from. t is one of the last `turns`
+ * panels, or less than 0. */
 davit_status dvt_strips_wait(dvt_strips *strips, int64_t t);
 
 /* Waits for all but what is stored. */

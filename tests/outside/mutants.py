@@ -273,8 +273,8 @@ MUTANTS = [
     # ---- triangular systems ----
     Mutant("solve-reads-diagonal", "offload/triangle_kernel.inc", "(unit ? l < i : l <= i)", "(l <= i)", "triangle_stream"),
     Mutant("solve-block-too-early", "offload/triangle_kernel.inc",
-           "NAME(subtract)(rest, block, x + j * BLOCK);\n      dvt_barrier();",
-           "NAME(subtract)(rest, block, x + j * BLOCK);", "triangle_stream"),
+           "NAME(add_block)(rest, block, x + j * BLOCK, -1, false);\n      dvt_barrier();",
+           "NAME(add_block)(rest, block, x + j * BLOCK, -1, false);", "triangle_stream"),
     Mutant("solve-wrong-half-first", "offload/triangle.c", "if (t->lower != t->right) {", "if (t->lower) {", "triangle_stream"),
     Mutant("solve-alpha-twice", "offload/triangle.c", "return solve(t, middle, rest, 1);",
            "return solve(t, middle, rest, alpha);", "triangle_stream"),
