@@ -90,7 +90,7 @@ static davit_status multiply_doubles(const dvt_site *site, const dvt_level3 *g, 
 
 /* C = alpha op(A) B + beta C, which cuBLAS has for beta = 0 alone. */
 static davit_status multiply_triangle(const dvt_site *site, void *handle, const dvt_level3 *g) {
-  if (dvt_triangle_product_takes(g))
+  if (dvt_triangle_product_takes(site, g))
     return dvt_triangle_product(site, g, multiply_doubles);
   if (g->beta == 0)
     return call_routine(handle, g, g->k);
@@ -111,7 +111,7 @@ davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
     DVT_TRY(clear_imaginary_diagonal(site, g));
   if (!dvt_level3_vanishes(g))
     return g->routine == DVT_TRMM                         ? multiply_triangle(site, handle, g)
-           : g->routine == DVT_TRSM && dvt_solve_takes(g) ? dvt_solve(site, g, multiply_doubles)
+           : g->routine == DVT_TRSM && dvt_solve_takes(site, g) ? dvt_solve(site, g, multiply_doubles)
                                                           : call_routine(handle, g, g->k);
   if (g->routine < DVT_SYRK || g->routine > DVT_HER2K)
     return scale(handle, g->type, g->m, g->n, g->beta, g->c, g->ldc);

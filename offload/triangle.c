@@ -5,7 +5,8 @@
  *   trsm  op(A) X = alpha B or X op(A) = alpha B: the half of X that depends on itself alone, a product that
  *         subtracts what it contributes from the rest of B, the other half.
  *   trmm  C = alpha op(A) B + beta C or alpha B op(A) + beta C: all triangles of ORDER rows on the diagonal at
- *         once, then all products of ORDER rows beside them, of twice as many rows, and so on.
+ *         once, then all products of ORDER rows beside them, of twice as many rows, and so on. In place: by halves
+ *         like trsm, in the opposite order.
  *
  * cuBLAS 13's own trsm reaches 10 TFLOP/s for doubles with 2048 rows and 8192 right-hand sides on an H100, whose
  * gemm reaches 60; its trmm cannot add to C. They are called for other types, few rows, and few right-hand sides. */
@@ -18,17 +19,22 @@
 
 enum {
   ORDER = 128,
-  BLOCK = 32, /* rows; as many lanes load them */
-  PAD = 4,    /* added to a block's columns, each of which begins at a multiple of 16 bytes */
-  LINES = 32, /* right-hand sides of a team, a lane each */
-  TEAM = 256,
-  GROUPS = TEAM / 32,
-  SHARE = BLOCK / GROUPS, /* rows of a block for each warp */
+  TILE = 8,  /* rows and columns of what tensor cores multiply */
+  STEP = 4,  /* columns that they take at once */
+  GROUP = 4, /* tiles of rows whose sums a warp has in registers */
+  ROWS = GROUP * TILE,
+  WARPS = 4, /* that compute; as many more help to load the triangle */
+  TEAM = 32 * 2 * WARPS,
+  LINES = TILE * WARPS, /* right-hand sides of a team */
+  COLUMN_PAD = 4,
+  LINE_PAD = 2,
+  TRIANGLE = ORDER / TILE * (ORDER / TILE + 1) / 2 * TILE * TILE + ORDER * COLUMN_PAD, /* elements */
+  TEAM_BYTES = (TRIANGLE + ORDER * (LINES + LINE_PAD)) * (int)sizeof(double),
   ORDER_MINIMUM = 256,
   LINES_MINIMUM = 256
 };
-_Static_assert(LINES == 32 && BLOCK == 32 && ORDER % BLOCK == 0 && SHARE % (16 / sizeof(double)) == 0,
-               "lanes are rows and right-hand sides, and a warp loads 16 bytes of a block at a time");
+_Static_assert(ORDER % ROWS == 0 && TILE == 8 && STEP == 4,
+               "a warp's lanes are what a tile's multiplication wants");
 
 #define T double
 #define NAME(x) double_##x
@@ -36,17 +42,20 @@ _Static_assert(LINES == 32 && BLOCK == 32 && ORDER % BLOCK == 0 && SHARE % (16 /
 #undef T
 #undef NAME
 
-static bool is_large(const dvt_level3 *g, int64_t lines) {
+/* Whether it is, and the stream's device has the team memory. */
+static bool is_large(const dvt_site *site, const dvt_level3 *g, int64_t lines) {
   const bool left = g->side == 'L';
-  return g->type == DAVIT_DOUBLE && (left ? g->m : g->n) >= ORDER_MINIMUM && (left ? g->n : g->m) >= lines;
+  size_t bytes;
+  return g->type == DAVIT_DOUBLE && (left ? g->m : g->n) >= ORDER_MINIMUM && (left ? g->n : g->m) >= lines &&
+         dvt_launch_team_bytes(site->stream, &bytes) == DAVIT_SUCCESS && bytes >= TEAM_BYTES;
 }
 
-bool dvt_solve_takes(const dvt_level3 *trsm) {
-  return is_large(trsm, LINES_MINIMUM);
+bool dvt_solve_takes(const dvt_site *site, const dvt_level3 *trsm) {
+  return is_large(site, trsm, LINES_MINIMUM);
 }
 
-bool dvt_triangle_product_takes(const dvt_level3 *trmm) {
-  return trmm->b != trmm->c && is_large(trmm, LINES);
+bool dvt_triangle_product_takes(const dvt_site *site, const dvt_level3 *trmm) {
+  return is_large(site, trmm, trmm->b == trmm->c ? LINES_MINIMUM : LINES);
 }
 
 typedef struct triangle {
@@ -143,57 +152,63 @@ static davit_status multiply(const triangle *t, int64_t from, int64_t known, int
   return t->products(t->site, &product, count, apart_a, apart_b, apart_c);
 }
 
-/* ---- trsm ---- */
+/* ---- triangles of at most ORDER rows ---- */
 
-static davit_status substitute(const triangle *t, int64_t first, int64_t order, double alpha) {
+static davit_status solve_lines(const triangle *t, int64_t first, int64_t order, double alpha) {
   const view v = view_of(t, first, order);
   int64_t step;
   double *b = rows_of(t, t->call.c, t->call.ldc, first, order, v.upper, &step);
   const int64_t line = t->right ? 1 : t->call.ldc, unit = t->call.diag == 'U', lines = t->lines;
-  DVT_RUN(t->site, double_solve_region, dvt_divide_up(lines, LINES), TEAM, v.a, v.a_row, v.a_col, b, step,
-          line, order, lines, unit, alpha);
-  return DAVIT_SUCCESS;
+  static dvt_kernel kernel = DVT_KERNEL(double_solve_region);
+  return dvt_launch(&kernel, t->site->stream, dvt_divide_up(lines, LINES), TEAM, TEAM_BYTES,
+                    DVT_ARGUMENTS(v.a, v.a_row, v.a_col, b, step, line, order, lines, unit, alpha));
 }
 
-/* Rows (columns) of X from `first` on. */
-static davit_status solve(const triangle *t, int64_t first, int64_t order, double alpha) {
+/* All of those on the diagonal of `order` rows. */
+static davit_status multiply_lines(const triangle *t, int64_t first, int64_t order) {
+  const dvt_level3 *g = &t->call;
+  const view v = view_of(t, first, order);
+  int64_t b_step, c_step;
+  const double *b = rows_of(t, g->b, g->ldb, first, order, v.upper, &b_step);
+  double *c = rows_of(t, g->c, g->ldc, first, order, v.upper, &c_step);
+  const int64_t b_line = t->right ? 1 : g->ldb, c_line = t->right ? 1 : g->ldc, unit = g->diag == 'U',
+                lines = t->lines, teams = dvt_divide_up(order, ORDER) * dvt_divide_up(lines, LINES);
+  const double alpha = __real__ g->alpha, beta = __real__ g->beta;
+  static dvt_kernel kernel = DVT_KERNEL(double_product_region);
+  return dvt_launch(&kernel, t->site->stream, teams, TEAM, TEAM_BYTES,
+                    DVT_ARGUMENTS(v.a, v.a_row, v.a_col, b, b_step, b_line, c, c_step, c_line, order, lines,
+                                  unit, alpha, beta));
+}
+
+/* ---- trsm, and trmm in place ---- */
+
+/* Rows (columns) of C from `first` on, of which the half that depends on itself alone is `source`. */
+static davit_status descend(const triangle *t, int64_t first, int64_t order, double factor) {
+  const bool solves = t->call.routine == DVT_TRSM;
   if (order <= ORDER)
-    return substitute(t, first, order, alpha);
+    return solves ? solve_lines(t, first, order, factor) : multiply_lines(t, first, order);
   int64_t half = ORDER;
   while (2 * half < order)
     half *= 2;
-  const int64_t middle = first + half, rest = order - half;
-  if (t->lower != t->right) { /* the first half depends on itself alone */
-    DVT_TRY(solve(t, first, half, alpha));
-    DVT_TRY(multiply(t, first, half, middle, rest, alpha, 1, 0));
-    return solve(t, middle, rest, 1);
+  const bool down = t->lower != t->right;
+  const int64_t middle = first + half, rest = order - half, source = down ? first : middle,
+                known = down ? half : rest, target = down ? middle : first, open = down ? rest : half;
+  if (solves) {
+    DVT_TRY(descend(t, source, known, factor));
+    DVT_TRY(multiply(t, source, known, target, open, factor, 1, 0));
+    return descend(t, target, open, 1);
   }
-  DVT_TRY(solve(t, middle, rest, alpha));
-  DVT_TRY(multiply(t, middle, rest, first, half, alpha, 1, 0));
-  return solve(t, first, half, 1);
+  DVT_TRY(descend(t, target, open, 1));
+  DVT_TRY(multiply(t, source, known, target, open, 1, 1, 0));
+  return descend(t, source, known, 1);
 }
 
 davit_status dvt_solve(const dvt_site *site, const dvt_level3 *trsm, dvt_products products) {
   const triangle t = triangle_of(site, trsm, products);
-  return solve(&t, 0, t.order, __real__ trsm->alpha);
+  return descend(&t, 0, t.order, __real__ trsm->alpha);
 }
 
 /* ---- trmm ---- */
-
-static davit_status multiply_diagonal(const triangle *t) {
-  const dvt_level3 *g = &t->call;
-  const view v = view_of(t, 0, t->order);
-  int64_t b_step, c_step;
-  const double *b = rows_of(t, g->b, g->ldb, 0, t->order, v.upper, &b_step);
-  double *c = rows_of(t, g->c, g->ldc, 0, t->order, v.upper, &c_step);
-  const int64_t b_line = t->right ? 1 : g->ldb, c_line = t->right ? 1 : g->ldc, unit = g->diag == 'U',
-                order = t->order, lines = t->lines,
-                teams = dvt_divide_up(order, ORDER) * dvt_divide_up(lines, LINES);
-  const double alpha = __real__ g->alpha, beta = __real__ g->beta;
-  DVT_RUN(t->site, double_product_region, teams, TEAM, v.a, v.a_row, v.a_col, b, b_step, b_line, c, c_step,
-          c_line, order, lines, unit, alpha, beta);
-  return DAVIT_SUCCESS;
-}
 
 /* Of each pair of neighbours of `half` rows, in the view of the kernels, what the first contributes to the
  * second, which at the end may be shorter, or missing. */
@@ -213,7 +228,9 @@ static davit_status multiply_pairs(const triangle *t, int64_t half) {
 
 davit_status dvt_triangle_product(const dvt_site *site, const dvt_level3 *trmm, dvt_products products) {
   const triangle t = triangle_of(site, trmm, products);
-  DVT_TRY(multiply_diagonal(&t));
+  if (trmm->b == trmm->c)
+    return descend(&t, 0, t.order, 1);
+  DVT_TRY(multiply_lines(&t, 0, t.order));
   for (int64_t half = ORDER; half < t.order; half *= 2)
     DVT_TRY(multiply_pairs(&t, half));
   return DAVIT_SUCCESS;

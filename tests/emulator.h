@@ -33,7 +33,7 @@ static inline void dvt_no_body(int first, ...) {
   (void)first;
 }
 
-enum { EMULATOR_THREADS = 1024, EMULATOR_STACK = 1 << 16, EMULATOR_CLUSTER = 16, EMULATOR_COPIES = 64 };
+enum { EMULATOR_THREADS = 1024, EMULATOR_STACK = 1 << 16, EMULATOR_CLUSTER = 16, EMULATOR_COPIES = 128 };
 
 /* A cluster: its teams' memories, and where the threads of the host that run them meet. */
 typedef struct emulator_cluster {
@@ -58,6 +58,7 @@ static _Thread_local struct emulator {
   int cluster_team, cluster_arrived, cluster_met;
   bool over[EMULATOR_THREADS];
   uint32_t posted[2][EMULATOR_THREADS];
+  double factor[2][EMULATOR_THREADS][2]; /* of A and B */
   int shuffles[EMULATOR_THREADS], barriers[EMULATOR_THREADS], cluster_barriers[EMULATOR_THREADS];
   emulator_copies *copies;
   emulator_cluster *cluster;
@@ -114,6 +115,24 @@ static uint32_t dvt_ballot(bool predicate) {
 
 DVT_INLINE void dvt_barrier_warp(void) {
   dvt_ballot(true);
+}
+
+__attribute__((unused)) static void dvt_multiply_add_8x8x4(double *c, double a, double b) {
+  const int self = emulator.thread, parity = emulator.shuffles[self]++ & 1, first = self & ~31;
+  double(*const factor)[2] = &emulator.factor[parity][first];
+  factor[self & 31][0] = a;
+  factor[self & 31][1] = b;
+  emulator_pass();
+  for (int k = 0; k < 4; k++)
+    for (int n = 0; n < 2; n++)
+      c[n] += factor[(self & 28) + k][0] * factor[((self & 3) * 2 + n) * 4 + k][1];
+}
+
+DVT_INLINE void dvt_multiply_add_16x8x8(double *upper, double *lower, const double a[4], const double b[2]) {
+  for (int k = 0; k < 2; k++) {
+    dvt_multiply_add_8x8x4(upper, a[k], b[k]);
+    dvt_multiply_add_8x8x4(lower, a[2 + k], b[k]);
+  }
 }
 
 /* Other teams may be waited for. */

@@ -184,21 +184,25 @@ static void expect_product(const dvt_level3 *g, const dense *a, const dense *b, 
     }
 }
 
-static void try_product(const triangle_case *c, double beta, uint64_t seed) {
-  const int64_t m = rows_of_case(c), n = cols_of_case(c);
+static void try_product(const triangle_case *c, double beta, bool in_place, uint64_t seed) {
+  const int64_t m = rows_of_case(c), n = cols_of_case(c), extra = in_place ? c->extra_ldb : c->extra_lda;
+  const uint64_t other = in_place ? seed + 1 : seed + 2;
   dense a = dense_new(DAVIT_DOUBLE, c->order, c->order, c->extra_lda, 0, DAVIT_PAGEABLE, seed),
         b = dense_new(DAVIT_DOUBLE, m, n, c->extra_ldb, 0, DAVIT_PAGEABLE, seed + 1),
-        x = dense_new(DAVIT_DOUBLE, m, n, c->extra_lda, 0, DAVIT_PAGEABLE, seed + 2),
-        was = dense_new(DAVIT_DOUBLE, m, n, c->extra_lda, 0, DAVIT_PAGEABLE, seed + 2);
+        x = dense_new(DAVIT_DOUBLE, m, n, extra, 0, DAVIT_PAGEABLE, other),
+        was = dense_new(DAVIT_DOUBLE, m, n, extra, 0, DAVIT_PAGEABLE, other);
   make_triangle(&a, c->uplo, c->diag);
-  dense_set(&b, random_below(&seed, (int)m), random_below(&seed, (int)n), (double)NAN);
-  for (int64_t i = 0; i < m && beta == 0; i++) /* is not read */
+  const int64_t row = random_below(&seed, (int)m), col = random_below(&seed, (int)n);
+  dense_set(&b, row, col, (double)NAN);
+  if (in_place)
+    dense_set(&x, row, col, (double)NAN);
+  for (int64_t i = 0; i < m && beta == 0 && !in_place; i++) /* is not read */
     dense_set(&x, i, random_below(&seed, (int)n), (double)NAN);
   char *before = kept(a.bytes + b.bytes);
   memcpy(before, a.image, a.bytes);
   memcpy(before + a.bytes, b.image, b.bytes);
   dvt_level3 g = call_of(DVT_TRMM, c, &a, &x);
-  g.b = dense_image(&b);
+  g.b = dense_image(in_place ? &x : &b);
   g.ldb = b.ld;
   g.beta = beta;
   const dvt_site site = site_of_case();
@@ -227,33 +231,41 @@ CASE(all_letters_and_ugly_sizes) {
         if (orders[o] <= 300)
           try_solve(&c, seed);
         if (orders[o] <= 300 || turn == 0)
-          try_product(&c, turn ? 0 : 0.5, seed);
+          try_product(&c, turn ? 0 : 0.5, false, seed);
+        if (orders[o] <= 300 && turn == letters % 2)
+          try_product(&c, 0, true, seed);
       }
 }
 
 /* What cuBLAS keeps. */
 CASE(only_what_was_measured_is_taken) {
+  const dvt_site site = site_of_case();
   const dvt_level3 left = {
       .routine = DVT_TRSM, .type = DAVIT_DOUBLE, .side = 'L', .m = ORDER_MINIMUM, .n = LINES_MINIMUM};
   dvt_level3 right = left, g = left;
   right.side = 'R';
   right.m = LINES_MINIMUM;
   right.n = ORDER_MINIMUM;
-  assert_true(emulated_solve_takes(&left) && emulated_solve_takes(&right));
+  assert_true(emulated_solve_takes(&site, &left) && emulated_solve_takes(&site, &right));
   g.m--;
-  assert_false(emulated_solve_takes(&g));
+  assert_false(emulated_solve_takes(&site, &g));
   g = left;
   g.n--;
-  assert_false(emulated_solve_takes(&g));
+  assert_false(emulated_solve_takes(&site, &g));
   static const davit_type others[] = {DAVIT_FLOAT, DAVIT_COMPLEX_FLOAT, DAVIT_COMPLEX_DOUBLE};
   for (int i = 0; i < COUNT(others); i++) {
     g = left;
     g.type = others[i];
-    assert_false(emulated_solve_takes(&g));
+    assert_false(emulated_solve_takes(&site, &g));
   }
+  emulator_team_bytes = TEAM_BYTES - 1;
+  assert_false(emulated_solve_takes(&site, &left));
+  emulator_team_bytes = TEAM_BYTES;
+  assert_true(emulated_solve_takes(&site, &left));
 }
 
-CASE(products_apart_alone_are_taken) {
+CASE(products_in_place_need_more_lines) {
+  const dvt_site site = site_of_case();
   double x[2] = {0};
   const dvt_level3 left = {.routine = DVT_TRMM,
                            .type = DAVIT_DOUBLE,
@@ -263,18 +275,20 @@ CASE(products_apart_alone_are_taken) {
                            .b = x,
                            .c = x + 1};
   dvt_level3 g = left;
-  assert_true(emulated_product_takes(&left));
+  assert_true(emulated_product_takes(&site, &left));
   g.m--;
-  assert_false(emulated_product_takes(&g));
+  assert_false(emulated_product_takes(&site, &g));
   g = left;
   g.n--;
-  assert_false(emulated_product_takes(&g));
+  assert_false(emulated_product_takes(&site, &g));
   g = left;
   g.c = x;
-  assert_false(emulated_product_takes(&g));
+  assert_false(emulated_product_takes(&site, &g));
+  g.n = LINES_MINIMUM;
+  assert_true(emulated_product_takes(&site, &g));
   g = left;
   g.type = DAVIT_FLOAT;
-  assert_false(emulated_product_takes(&g));
+  assert_false(emulated_product_takes(&site, &g));
 }
 
 CASE(a_failure_ends_the_call) {
