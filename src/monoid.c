@@ -244,12 +244,32 @@ static bool reduce_is_short(const dvt_reduce *r) {
   return is_short(r->monoid, r->n, 1);
 }
 
+/* Memory of the host that the stream's device does not write: a thread would have to wait for the stream to copy the
+ * result there. */
+static bool is_out_of_reach(int device, const void *result) {
+  const int place = dvt_place_of(result);
+  return dvt_device_find(device)->ordinal >= 0 && dvt_place_is_host(place) && !dvt_place_is_streamable(place);
+}
+
 davit_status dvt_reduce_now(int device, const dvt_reduce *r, int threads) {
+  const size_t bytes =
+      (size_t)(r->values ? dvt_monoid_values(r->monoid, r->n, r->values) : 1) * r->monoid->bytes;
+  dvt_reduce near = *r;
+  void *memory = NULL;
   dvt_lane *lane;
   if (reduce_is_short(r) && dvt_operation_is_host(device, reduce_of(r)))
     return dvt_operation_run_here(device, reduce_of(r), r);
-  DVT_TRY(dvt_lane_open(device, &lane));
-  return dvt_lane_end(lane, dvt_reduce_submit(lane, r, threads));
+  if (is_out_of_reach(device, r->result)) {
+    DVT_TRY(davit_malloc(bytes, DAVIT_PINNED, &memory));
+    near.result = memory;
+  }
+  davit_status status = dvt_lane_open(device, &lane);
+  if (status == DAVIT_SUCCESS)
+    status = dvt_lane_end(lane, dvt_reduce_submit(lane, &near, threads));
+  if (status == DAVIT_SUCCESS && memory)
+    memcpy(r->result, memory, bytes);
+  davit_free(memory);
+  return status;
 }
 
 davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads) {
