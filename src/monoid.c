@@ -103,11 +103,11 @@ int64_t dvt_monoid_piece(const davit_monoid *monoid, int64_t tile, int device, d
   return dvt_at_least(tiles, 1) * tile;
 }
 
-/* Waking a second thread takes longer than one thread needs for so much: n elements, each moved `moves` times. What a
- * user's operator costs is not known. */
-static bool is_short(const davit_monoid *monoid, int64_t n, size_t moves) {
-  enum { SHORT_BYTES = 1 << 20 };
-  return monoid->kernels && (size_t)n <= SHORT_BYTES / (moves * monoid->bytes);
+/* Waking a second thread takes longer than one thread needs for n elements. What a user's operator costs is not
+ * known. */
+static bool is_short(const davit_monoid *monoid, int64_t n) {
+  enum { SHORT_BYTES = 1 << 19 };
+  return monoid->kernels && (size_t)n <= SHORT_BYTES / monoid->bytes;
 }
 
 /* Whether the monoid's regions were compiled as they must be. The built-in ones were. */
@@ -241,7 +241,7 @@ static const dvt_operation *reduce_of(const dvt_reduce *r) {
 }
 
 static bool reduce_is_short(const dvt_reduce *r) {
-  return is_short(r->monoid, r->n, 1);
+  return is_short(r->monoid, r->n);
 }
 
 /* Memory of the host that the stream's device does not write: a thread would have to wait for the stream to copy the
@@ -420,7 +420,7 @@ static const dvt_operation *scan_of(const dvt_scan *s) {
 }
 
 static bool scan_is_short(const dvt_scan *s) {
-  return is_short(s->monoid, s->n, 2);
+  return is_short(s->monoid, s->n);
 }
 
 davit_status dvt_scan_now(int device, const dvt_scan *s, int threads) {
