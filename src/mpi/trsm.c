@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Side 'R' is side 'L' of the transposes: op(A)ᵀ Xᵀ = alpha Bᵀ. Block by block of A, from the corner where
  * the solution is known: the process row that has this block of B solves for it and hands the solution down
- * the process columns, and each rank takes A's column of blocks times it from the rest of B. Where there is one process
- * row, the solution is used where it is. Panels of A are broadcast ahead. */
+ * the process columns, in memory that they share or by a broadcast, and each rank takes A's column of blocks times it
+ * from the rest of B. Where there is one process row, the solution is used where it is. Panels of A are broadcast
+ * ahead. */
 #include <davit/level3.h>
 #include <davit/memory.h>
+#include <stdatomic.h>
 
 #include "src/base/arithmetic.h"
 #include "src/base/check.h"
@@ -25,8 +27,9 @@ typedef struct solution {
 
   dvt_strips strips;
   dvt_panel panel; /* columns of op(A): the block on the diagonal, and those that are solved for later */
-  char *x[DVT_MESSAGE_BUFFERS]; /* what is solved in a step, if it is handed on */
-  int64_t solved, stored;       /* of the rank's rows, in the order in which they are solved */
+  char *x[DVT_SHARED_BUFFERS]; /* what is solved in a step, if it is handed on */
+  bool shared;                 /* the process column shares these; else there are DVT_MESSAGE_BUFFERS */
+  int64_t solved, stored;      /* of the rank's rows, in the order in which they are solved */
   dvt_error failure;
 } solution;
 
@@ -67,6 +70,20 @@ static bool is_handed_on(const solution *s) {
   return s->grid->size[0] > 1;
 }
 
+/* The buffer of step i. In shared memory the owner writes it when all of the column have arrived at the step before, and
+ * so, two steps before that, have waited for their copies out of this buffer. */
+static char *buffer(const solution *s, int64_t i) {
+  return s->x[i % (s->shared ? DVT_SHARED_BUFFERS : DVT_MESSAGE_BUFFERS)];
+}
+
+/* Waits for the column: what its owner wrote to shared memory is there for all. */
+static davit_status meet(const solution *s) {
+  atomic_thread_fence(memory_order_seq_cst);
+  DVT_TRY_MPI(MPI_Barrier(s->grid->line[0]));
+  atomic_thread_fence(memory_order_seq_cst);
+  return DAVIT_SUCCESS;
+}
+
 /* Down the process column, to where the solution of all columns is a contiguous matrix; in columns of it, so that no
  * count is too large for MPI. */
 static davit_status hand_on(solution *s, const step *t, char *x) {
@@ -75,6 +92,8 @@ static davit_status hand_on(solution *s, const step *t, char *x) {
   const int64_t height = t->end - t->begin, cols = (INT64_C(1) << 30) / height;
   if (t->corner.rows > 0 && s->strips.cols > 0)
     dvt_error_keep(&s->failure, dvt_strips_read(&s->strips, t->corner.row, t->corner.rows, x));
+  if (s->shared)
+    return meet(s);
   for (int64_t j = 0; j < s->strips.cols; j += cols) {
     const int64_t width = dvt_at_most(s->strips.cols - j, cols);
     DVT_TRY_MPI(MPI_Bcast(x + (size_t)(j * height) * davit_type_bytes(s->type), (int)(width * height), type,
@@ -117,7 +136,7 @@ static davit_status steps(solution *s) {
   step t = step_at(s, s->uplo == 'L' ? 0 : s->m);
   DVT_TRY(post(s, &t));
   for (int64_t i = 0;; i++) {
-    char *x = s->x[i % DVT_MESSAGE_BUFFERS];
+    char *x = buffer(s, i);
     DVT_TRY(dvt_panel_arrive(&s->panel));
     if (s->failure.status == DAVIT_SUCCESS)
       dvt_error_keep(&s->failure, solve(s, i, &t));
@@ -138,16 +157,29 @@ static davit_status steps(solution *s) {
 static davit_status open(solution *s) {
   const int64_t rows = dvt_grid_local(s->grid, &s->b, 0), cols = dvt_grid_local(s->grid, &s->b, 1);
   const int64_t block = s->a.deal[1].block, width = dvt_at_most(block, s->m);
-  void *memory = NULL;
   DVT_TRY(dvt_strips_open(&s->strips, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
                           s->device_count));
-  for (int i = 0; i < DVT_MESSAGE_BUFFERS && is_handed_on(s); i++) {
-    DVT_TRY(davit_malloc((size_t)(width * cols) * davit_type_bytes(s->type), s->strips.panel_place, &memory));
-    s->x[i] = memory;
-  }
   if (s->alpha != 0)
     DVT_TRY(dvt_strips_load(&s->strips));
   return s->alpha == 1 ? DAVIT_SUCCESS : dvt_strips_scale(&s->strips, s->alpha);
+}
+
+/* Collective in the process column, all of which have as many columns. */
+static davit_status open_solutions(solution *s) {
+  const size_t bytes = (size_t)(s->strips.width * s->strips.cols) * davit_type_bytes(s->type);
+  char *shared;
+  if (!is_handed_on(s) || s->strips.cols == 0)
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_panel_share(s->grid, 0, s->strips.panel_place, bytes, &shared));
+  s->shared = shared != NULL;
+  for (int i = 0; i < DVT_SHARED_BUFFERS && shared; i++)
+    s->x[i] = shared + (size_t)i * bytes;
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS && !shared; i++) {
+    void *memory = NULL;
+    dvt_error_keep(&s->failure, davit_malloc(bytes, s->strips.panel_place, &memory));
+    s->x[i] = memory;
+  }
+  return DAVIT_SUCCESS;
 }
 
 static davit_status compute(solution *s) {
@@ -156,6 +188,8 @@ static davit_status compute(solution *s) {
   if (status == DAVIT_SUCCESS)
     status = dvt_panel_open(&s->panel, s->grid, &s->a, s->strips.width, s->strips.panel_place, &s->failure);
   if (status == DAVIT_SUCCESS)
+    status = open_solutions(s);
+  if (status == DAVIT_SUCCESS)
     status = dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure));
   if (status == DAVIT_SUCCESS && s->alpha != 0)
     status = steps(s);
@@ -163,7 +197,7 @@ static davit_status compute(solution *s) {
     dvt_error_keep(&s->failure, dvt_strips_store(&s->strips));
   dvt_error_keep(&s->failure, dvt_strips_close(&s->strips));
   dvt_panel_close(&s->panel);
-  for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS && !s->shared; i++)
     davit_free(s->x[i]);
   return status == DAVIT_SUCCESS ? dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure)) : status;
 }
