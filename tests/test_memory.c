@@ -267,9 +267,19 @@ CASE(test_big_copies) {
   copy_between_all_places(matrices, COUNT(matrices), false);
 }
 
+/* Columns of a matrix in `to`, and nothing between them. */
+static void expect_columns(const char *from, const char *to, int64_t rows, int64_t cols, int64_t ld_from,
+                           int64_t ld_to) {
+  for (int64_t j = 0; j < cols; j++) {
+    assert_memory_equal(to + j * ld_to, from + j * ld_from, (size_t)rows);
+    for (int64_t i = rows; i < ld_to; i++)
+      assert_int_equal(to[j * ld_to + i], 1);
+  }
+}
+
 /* Every variant of the CPU's code copies what the caches do not hold past them, from and to any address. */
 CASE(test_copies_past_the_caches) {
-  enum { BYTES = (9 << 20) + 77 };
+  enum { BYTES = (9 << 20) + 77, ROWS = 5003, COLS = 1700, LD_FROM = 5011, LD_TO = 5007 };
   char *from = kept(BYTES + 64), *to = kept(BYTES + 64);
   for (size_t i = 0; i < BYTES + 64; i++)
     from[i] = (char)(i * 7 + i / 251);
@@ -283,6 +293,9 @@ CASE(test_copies_past_the_caches) {
         assert_int_equal(to[i], 1);
       for (size_t i = BYTES; i < BYTES + 64; i++)
         assert_int_equal(to[i], 1);
+      memset(to, 1, BYTES + 64);
+      CHECK(davit_copy_2d(ROWS, COLS, 1, from + shift, LD_FROM, to + 63 - shift, LD_TO));
+      expect_columns(from + shift, to + 63 - shift, ROWS, COLS, LD_FROM, LD_TO);
     }
   dvt_cpu_cache_assume(0);
 }

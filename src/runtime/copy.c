@@ -85,6 +85,13 @@ DVT_CPU_INLINE int copy_lines(char *to, const char *from, size_t bytes) {
 DVT_CPU_DISPATCH(int, copy_past_caches, copy_lines, (char *to, const char *from, size_t bytes),
                  (to, from, bytes))
 
+/* Columns that are long enough. Pinned memory is what devices read next. */
+static bool goes_past_caches(const dvt_copy *c) {
+  enum { LONG_BYTES = 1 << 12 };
+  const size_t cached = c->destination_place == DAVIT_PINNED ? 0 : (size_t)dvt_cpu_cache_bytes() / 2;
+  return c->row_bytes >= LONG_BYTES && c->row_bytes * c->cols > cached;
+}
+
 /* Columns together, or what is one piece of memory in parts. */
 static davit_status copy_host(const dvt_site *site, const void *arguments) {
   dvt_copy c = *(const dvt_copy *)arguments;
@@ -97,16 +104,17 @@ static davit_status copy_host(const dvt_site *site, const void *arguments) {
                 each = rows ? SHARE : dvt_at_least(SHARE / (int64_t)c.row_bytes, 1),
                 shares = dvt_divide_up(whole, each);
   const int threads = site->threads;
-  const bool past = rows && whole > dvt_cpu_cache_bytes() / 2;
+  const bool past = goes_past_caches(&c);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t i = 0; i < shares; i++) {
     const size_t first = (size_t)(i * each), count = (size_t)dvt_at_most(each, whole - i * each);
-    if (past)
+    if (past && rows)
       copy_past_caches((char *)c.destination + first, (const char *)c.source + first, count);
-    else if (rows)
-      copy_part(&c, first, count, 0, 1);
-    else
-      copy_part(&c, 0, c.row_bytes, first, count);
+    for (size_t j = first; past && !rows && j < first + count; j++)
+      copy_past_caches((char *)c.destination + j * c.destination_pitch,
+                       (const char *)c.source + j * c.source_pitch, c.row_bytes);
+    if (!past)
+      copy_part(&c, rows ? first : 0, rows ? count : c.row_bytes, rows ? 0 : first, rows ? 1 : count);
   }
   return DAVIT_SUCCESS; /* a copy within the host's memory does not fail */
 }
