@@ -2,7 +2,7 @@
 /* Programs that know nothing of davit on BLIS, on NVBLAS (CUDA's drop-in) and on davit's drop-in, by the
  * same calls on memory of malloc(): what a small call costs more, and the time of products and other
  * routines of level 3. Each runs in a process of its own: bench/dropin/program.c, and NumPy where Python
- * has it.
+ * has one that takes the system's BLAS.
  *
  *   --sizes LIST      orders (500,1000,2000,4096,8192,16384; without a GPU 500,1000,2000; 0: none)
  *   --routines LIST   of gemm, symm, syrk, trsm and LAPACK's potrf with the letter of a type, separated by
@@ -51,11 +51,15 @@ static bool runs(const char *command) {
   return system(line) == 0;
 }
 
+/* With a NumPy that takes the system's BLAS: wheels bring one along, under names that nothing replaces. */
 static void find_python(void) {
   static const char *const candidates[] = {"/usr/bin/python3", "python3"};
+  static const char program[] = "import numpy, os, sys\n"
+                                "folder = os.path.dirname(numpy.__file__) + \".libs\"\n"
+                                "sys.exit(os.path.isdir(folder) and \"openblas\" in str(os.listdir(folder)))";
   char command[NAME];
   for (int i = 0; i < 2 && !python; i++) {
-    snprintf(command, sizeof command, "%s -c 'import numpy'", candidates[i]);
+    snprintf(command, sizeof command, "%s -c '%s'", candidates[i], program);
     if (runs(command))
       python = candidates[i];
   }

@@ -222,12 +222,8 @@ def kernel_row(benchmark, wanted):
     return find(newest(benchmark, "h200"), {"form": "queue", "devices": 1, **wanted})
 
 
-def gemm_file(devices):
-    return newest("gemm", "4xh200" if devices == 4 else "2xh200")
-
-
 def gemm_row(who, devices):
-    return find(gemm_file(devices), {"who": who, "devices": devices, **GEMM})
+    return find(newest("gemm", "4xh200"), {"who": who, "devices": devices, **GEMM})
 
 
 def digits(value):
@@ -254,23 +250,23 @@ def table():
 
     def line(label, devices, row, us, peer, benchmark):
         cells = (label, str(devices), time_text(us), rate_text(row), peer or "–",
-                 f"`bench_{benchmark.partition('-')[0]}`")
+                 f"`bench_{benchmark.partition('-')[0].removesuffix('_pair')}`")
         lines.append("| " + " | ".join(cells) + " |")
 
     for devices in (1, 2, 4):
         row, peer = gemm_row("davit", devices), gemm_row("cublasxt", devices)
-        line("C = A B, 16384² doubles in host memory" + (", version 0.1.0" if devices == 4 else ""), devices, row, 1000 * row["median_ms"],
+        line("C = A B, 16384² doubles in host memory", devices, row, 1000 * row["median_ms"],
              f"cuBLASXt {time_text(1000 * peer['median_ms'])}", "gemm")
     for label, benchmark, wanted, peer in KERNELS + OTHERS:
         row = kernel_row(benchmark, wanted)
         line(label, 1, row, row["median_us"], peer and f"{peer} {time_text(row['peer_us'])}", benchmark)
     lines += ["", "| commands of queues, µs each | davit | the bare runtime, in the same run |", "|" + 3 * " --- |"]
     for label, test, queues, bare, bare_test, name in QUEUES:
-        rows = [find(newest("queue_openmp", "2xh200"), {"backend": backend, "device": 0, "test": t, "queues": queues})
+        rows = [find(newest("queue_openmp", "4xh200"), {"backend": backend, "device": 0, "test": t, "queues": queues})
                 for backend, t in (("openmp", test), (bare, bare_test))]
         lines.append(f"| {label} | {digits(rows[0]['us'])} | {digits(rows[1]['us'])}, {name} |")
     files = {newest(b, "h200").name for _, b, _, _ in KERNELS + OTHERS}
-    files |= {gemm_file(2).name, gemm_file(4).name, newest("queue_openmp", "2xh200").name}
+    files |= {newest(b, "4xh200").name for b in ("gemm", "queue_openmp")}
     return "\n".join(lines + ["", "Files in `bench/results/`:", ",\n".join(f"`{f}`" for f in sorted(files)) + "."])
 
 

@@ -544,6 +544,16 @@ static int64_t panel_width(const covariance_run *r, const int *devices) {
   return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL, usual), g->cols);
 }
 
+/* How many of the devices are used. One multiplies while it fetches D; several have all of D before they multiply, which
+ * pays if a device has more to multiply than to fetch: more columns than BALANCED_BYTES hold (50 TFLOP/s, 55 GB/s). */
+static int worth_using(const dvt_covariance *g, const int *devices, int count) {
+  enum { BALANCED_BYTES = 58 << 10 };
+  if (!g->d || reaches(devices[0], g->d))
+    return count;
+  const int64_t balanced = BALANCED_BYTES / (int64_t)davit_type_bytes(g->type);
+  return g->cols / count * (count - 1) > balanced ? count : 1;
+}
+
 davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t cols, const void *d,
                               int64_t ldd, void *mean, void *centred, int64_t ldc, void *s, int64_t lds,
                               const davit_covariance_options *options) {
@@ -554,6 +564,7 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
   if (cols == 0)
     return DAVIT_SUCCESS;
   g.teams = teams_on(chosen[0]);
+  count = worth_using(&g, chosen, count);
   covariance_run r = {.g = &g, .count = count, .streams = count == 1 && g.d && !reaches(chosen[0], g.d)};
   r.width = panel_width(&r, chosen);
   davit_status status = open(&r, chosen);

@@ -40,7 +40,7 @@ typedef struct davit_covariance_options {
 
 /* Outputs: mean, cols elements, may be NULL; centred, op(C) of D's shape with ldc, may be NULL, or D
  * itself (ldc = ldd); S. They must not overlap otherwise. The plain form takes memory anywhere and spreads
- * the columns of S over the devices. */
+ * the columns of S over the devices; GPUs that would all have to fetch a D of few columns leave it to the first. */
 DAVIT_API davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t cols,
                                         const void *d, int64_t ldd, void *mean, void *centred, int64_t ldc,
                                         void *s, int64_t lds, const davit_covariance_options *options);
