@@ -110,9 +110,9 @@ davit_status dvt_level3_stream(const dvt_site *site, const void *level3) {
   if ((g->routine == DVT_HERK || g->routine == DVT_HER2K) && g->beta != 0)
     DVT_TRY(clear_imaginary_diagonal(site, g));
   if (!dvt_level3_vanishes(g))
-    return g->routine == DVT_TRMM                         ? multiply_triangle(site, handle, g)
+    return g->routine == DVT_TRMM                               ? multiply_triangle(site, handle, g)
            : g->routine == DVT_TRSM && dvt_solve_takes(site, g) ? dvt_solve(site, g, multiply_doubles)
-                                                          : call_routine(handle, g, g->k);
+                                                                : call_routine(handle, g, g->k);
   if (g->routine < DVT_SYRK || g->routine > DVT_HER2K)
     return scale(handle, g->type, g->m, g->n, g->beta, g->c, g->ldc);
   dvt_level3 nothing = *g; /* there may be no A and B */

@@ -9,7 +9,8 @@
  *         like trsm, in the opposite order.
  *
  * cuBLAS 13's own trsm reaches 10 TFLOP/s for doubles with 2048 rows and 8192 right-hand sides on an H100, whose
- * gemm reaches 60; its trmm cannot add to C. They are called for other types, few rows, and few right-hand sides. */
+ * gemm reaches 60; its trmm cannot add to C. They are called for other types, few rows, few
+ * right-hand sides, and where a team has less than TEAM_BYTES. */
 #include "offload/triangle.h"
 
 #include "offload/kernel/gpu.h"

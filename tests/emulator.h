@@ -330,7 +330,7 @@ static void emulator_join(const emulator_team *t) {
   emulator_cluster *c = t->cluster;
   emulator.cluster = c;
   emulator.cluster_team = c ? t->team % c->teams : 0;
-  memset(dvt_team_memory, 0x7b, sizeof dvt_team_memory);
+  memset(dvt_team_memory, 0xff, sizeof dvt_team_memory); /* NaN */
   if (!c)
     return;
   c->memory[emulator.cluster_team] = dvt_team_memory;

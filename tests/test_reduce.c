@@ -250,6 +250,38 @@ CASE(test_nan_and_infinity) {
         }
 }
 
+/* A special value in the first line of the last tile, in its last whole line, or behind that: with every variant of the
+ * CPU's code, whether it takes the array to lie in the caches or not. */
+static void try_last_tile(davit_operator op, davit_type type, int whole, int rest, double special) {
+  const int64_t line = 8192 / (int64_t)davit_type_bytes(type), tile = 16 * line,
+                n = tile + whole * line + rest,
+                positions[] = {tile, tile + (whole > 1 ? whole - 1 : 0) * line + 3, n - 1};
+  for (int p = 0; p < COUNT(positions); p++)
+    for (int far = 0; far < 2; far++) {
+      void *x = exact_data(op, type, n, 9);
+      const job j = reduction_of(op, type, n, x);
+      double should[1], result[1];
+      element_set(type, x, positions[p], special);
+      dvt_ref_reduce(op, type, n, x, should);
+      dvt_cpu_cache_assume(far ? 1 << 16 : 1 << 30);
+      on_queue(&j, DAVIT_HOST, DAVIT_PAGEABLE, result);
+      same_bits_or_nan(&j, result, should, far ? "special, far" : "special, near", p);
+    }
+}
+
+CASE(test_special_in_a_last_tile) {
+  static const int lines[] = {0, 1, 2, 6, 7};
+  const double specials[] = {NAN, INFINITY, -INFINITY};
+  EACH_CPU(variant)
+    EACH_REAL(type)
+      EACH_OPERATOR(op)
+        for (int k = 0; k < COUNT(lines); k++)
+          for (int s = 0; s < COUNT(specials); s++)
+            for (int rest = lines[k] == 0 ? 5 : 0; rest <= 5; rest += 5)
+              try_last_tile(op, type, lines[k], rest, specials[s]);
+  dvt_cpu_cache_assume(0);
+}
+
 /* The sum of negative zeros is one, whatever the path: no other zero is added. */
 CASE(test_negative_zeros) {
   static const int64_t sizes[] = {1, 2, 2048, 16383, 16384, 16385, 32767, 32768, 32769, 65536};

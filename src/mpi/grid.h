@@ -15,7 +15,7 @@ struct davit_mpi_grid {
   MPI_Comm line[2];       /* along each axis, through this process; its rank there is at[axis] */
   int size[2], at[2];     /* axis 0: process rows */
   int node_at, node_size; /* among the processes of the grid on this machine */
-  dvt_shared shared[2];   /* of each line, for panels */
+  dvt_shared shared[2];   /* of each line, for panels and solutions */
 };
 
 /* The submatrix rows × cols from (i, j), counted from 1, of a matrix; `name` is its letter. It is checked;

@@ -70,8 +70,8 @@ static bool is_handed_on(const solution *s) {
   return s->grid->size[0] > 1;
 }
 
-/* The buffer of step i. In shared memory the owner writes it when all of the column have arrived at the step before, and
- * so, two steps before that, have waited for their copies out of this buffer. */
+/* The buffer of step i. The owner writes to shared memory when all have met in step i - 1; before that, at the end of step
+ * i - 2, they have waited for what reads the buffer of step i - 4. */
 static char *buffer(const solution *s, int64_t i) {
   return s->x[i % (s->shared ? DVT_SHARED_BUFFERS : DVT_MESSAGE_BUFFERS)];
 }

@@ -60,8 +60,7 @@ static davit_status copy_part(const dvt_copy *c, size_t from_row, size_t row_byt
                         c->source_place, row_bytes, cols);
 }
 
-/* What is more than the caches hold is stored past them: they would read each line of the destination before it is
- * written. */
+/* Stores past the caches, which would read each line of the destination before it is written. */
 DVT_CPU_INLINE int copy_lines(char *to, const char *from, size_t bytes) {
   typedef char line __attribute__((vector_size(64)));
   typedef line line_anywhere __attribute__((aligned(1)));
@@ -85,10 +84,11 @@ DVT_CPU_INLINE int copy_lines(char *to, const char *from, size_t bytes) {
 DVT_CPU_DISPATCH(int, copy_past_caches, copy_lines, (char *to, const char *from, size_t bytes),
                  (to, from, bytes))
 
-/* Columns that are long enough. Pinned memory is what devices read next. */
+/* Whether the destination is more than the caches hold, in columns that are long enough. Pinned memory is what GPUs read
+ * next, where there are any. */
 static bool goes_past_caches(const dvt_copy *c) {
   enum { LONG_BYTES = 1 << 12 };
-  const size_t cached = c->destination_place == DAVIT_PINNED ? 0 : (size_t)dvt_cpu_cache_bytes() / 2;
+  const size_t cached = dvt_place_is_streamable(c->destination_place) ? 0 : (size_t)dvt_cpu_cache_bytes() / 2;
   return c->row_bytes >= LONG_BYTES && c->row_bytes * c->cols > cached;
 }
 
