@@ -548,7 +548,7 @@ static int64_t panel_width(const covariance_run *r, const int *devices) {
  * pays if a device has more to multiply than to fetch: more columns than BALANCED_BYTES hold (50 TFLOP/s, 55 GB/s). */
 static int worth_using(const dvt_covariance *g, const int *devices, int count) {
   enum { BALANCED_BYTES = 58 << 10 };
-  if (!g->d || reaches(devices[0], g->d))
+  if (!g->d || !dvt_place_is_host(dvt_place_of(g->d)) || reaches(devices[0], g->d))
     return count;
   const int64_t balanced = BALANCED_BYTES / (int64_t)davit_type_bytes(g->type);
   return g->cols / count * (count - 1) > balanced ? count : 1;
