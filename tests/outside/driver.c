@@ -33,17 +33,21 @@ __attribute__((destructor)) static void close_driver(void) {
 static int find_runtime(struct dl_phdr_info *library, size_t unused, void *found) {
   (void)unused;
   if (strstr(library->dlpi_name, "/libomptarget.so"))
-    *(void **)found = dlopen(library->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
-  return *(void **)found != NULL;
+    *(const char **)found = library->dlpi_name;
+  return *(const char **)found != NULL;
 }
 
 /* The OpenMP runtime's function of that name. It may have been loaded for a library of its own (Python),
- * where RTLD_NEXT does not look. */
+ * where RTLD_NEXT does not look. It is opened when the list of libraries is not held any more: a thread that opens
+ * one takes the locks in the other order. */
 static void *forward(const char *name) {
+  const char *path = NULL;
   void *runtime = NULL, *function = NULL;
   if (getpid() != owner)
     fprintf(stderr, "a child calls %s()\n", name);
-  else if (dl_iterate_phdr(find_runtime, &runtime))
+  else if (dl_iterate_phdr(find_runtime, &path))
+    runtime = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+  if (runtime)
     function = dlsym(runtime, name);
   if (!function)
     abort();
