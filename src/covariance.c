@@ -544,8 +544,9 @@ static int64_t panel_width(const covariance_run *r, const int *devices) {
   return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL, usual), g->cols);
 }
 
-/* How many of the devices are used. One multiplies while it fetches D; several have all of D before they multiply, which
- * pays if a device has more to multiply than to fetch: more columns than BALANCED_BYTES hold (50 TFLOP/s, 55 GB/s). */
+/* How many of the devices are used. One multiplies while it fetches D; several have all of D before they multiply,
+ * which pays if a device has more to multiply than to fetch: more columns than BALANCED_BYTES hold (50 TFLOP/s,
+ * 55 GB/s). */
 static int worth_using(const dvt_covariance *g, const int *devices, int count) {
   enum { BALANCED_BYTES = 58 << 10 };
   if (!g->d || !dvt_place_is_host(dvt_place_of(g->d)) || reaches(devices[0], g->d))

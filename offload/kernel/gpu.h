@@ -220,55 +220,6 @@ DVT_INLINE void dvt_copies_done_but_2(void) {
 }
 #endif
 
-/* C += A B of doubles by a warp, C of 8 x 8, A of 8 x 4, B of 4 x 8: a lane has A[lane / 4][lane % 4],
- * B[lane % 4][lane / 4], and two neighbours of C in row lane / 4, from column 2 (lane % 4) on. By tensor cores, on
- * devices that have them for doubles (sm_80). */
-#if __CUDA_ARCH__ >= 800
-DVT_INLINE void dvt_multiply_add_8x8x4(double *c, double a, double b) {
-  __asm__("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-          : "+d"(c[0]), "+d"(c[1])
-          : "d"(a), "d"(b));
-}
-#else
-/* The value of lane `from`. */
-DVT_INLINE double dvt_shuffle_double(double value, int from) {
-  uint32_t word[2];
-  __builtin_memcpy(word, &value, 8);
-  word[0] = dvt_shuffle(word[0], from);
-  word[1] = dvt_shuffle(word[1], from);
-  __builtin_memcpy(&value, word, 8);
-  return value;
-}
-
-DVT_INLINE void dvt_multiply_add_8x8x4(double *c, double a, double b) {
-  const int lane = dvt_thread() & 31;
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    const double left = dvt_shuffle_double(a, (lane & ~3) + k);
-#pragma unroll
-    for (int n = 0; n < 2; n++)
-      c[n] += left * dvt_shuffle_double(b, (lane % 4 * 2 + n) * 4 + k);
-  }
-}
-#endif
-
-/* The same for C of 16 x 8, A of 16 x 8, B of 8 x 8: of C's upper and lower half what a lane has of 8 x 8, and of A's
- * quarters, the upper ones first, and B's halves what it has of 8 x 4 and 4 x 8. */
-DVT_INLINE void dvt_multiply_add_16x8x8(double *upper, double *lower, const double a[4], const double b[2]) {
-#if __CUDA_ARCH__ >= 900
-  __asm__("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-          "{%0, %1, %2, %3};"
-          : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
-          : "d"(a[0]), "d"(a[2]), "d"(a[1]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-#else
-#pragma unroll
-  for (int k = 0; k < 2; k++) {
-    dvt_multiply_add_8x8x4(upper, a[k], b[k]);
-    dvt_multiply_add_8x8x4(lower, a[2 + k], b[k]);
-  }
-#endif
-}
-
 /* Clusters: teams with neighbouring numbers that run at the same time and reach each other's memory
  * (dvt_launch_grid()). Devices older than sm_90 have clusters of one team. The team's number in its cluster,
  * and how many the cluster has; all threads of the cluster meet, and see each other's writes; a value of 4
@@ -445,6 +396,47 @@ DVT_INLINE int dvt_lane_number(void) {
 /* For kernels that are for NVIDIA devices alone. */
 #ifdef DVT_NVIDIA
 #define DVT_NVIDIA_BODY DVT_BODY
+
+/* C += A B of doubles by a warp, C of 8 x 8, A of 8 x 4, B of 4 x 8: a lane has A[lane / 4][lane % 4],
+ * B[lane % 4][lane / 4], and two neighbours of C in row lane / 4, from column 2 (lane % 4) on. By tensor cores, on
+ * devices that have them for doubles (sm_80). */
+#if __CUDA_ARCH__ >= 800
+DVT_INLINE void dvt_multiply_add_8x8x4(double *c, double a, double b) {
+  __asm__("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+          : "+d"(c[0]), "+d"(c[1])
+          : "d"(a), "d"(b));
+}
+#else
+DVT_DEFINE_SHUFFLE(double, dvt_shuffle_double)
+
+DVT_INLINE void dvt_multiply_add_8x8x4(double *c, double a, double b) {
+  const int lane = dvt_thread() & 31;
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const double left = dvt_shuffle_double(a, (lane & ~3) + k);
+#pragma unroll
+    for (int n = 0; n < 2; n++)
+      c[n] += left * dvt_shuffle_double(b, (lane % 4 * 2 + n) * 4 + k);
+  }
+}
+#endif
+
+/* The same for C of 16 x 8, A of 16 x 8, B of 8 x 8: of C's upper and lower half what a lane has of 8 x 8, and of A's
+ * quarters, the upper ones first, and B's halves what it has of 8 x 4 and 4 x 8. */
+DVT_INLINE void dvt_multiply_add_16x8x8(double *upper, double *lower, const double a[4], const double b[2]) {
+#if __CUDA_ARCH__ >= 900
+  __asm__("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+          "{%0, %1, %2, %3};"
+          : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
+          : "d"(a[0]), "d"(a[2]), "d"(a[1]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#else
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    dvt_multiply_add_8x8x4(upper, a[k], b[k]);
+    dvt_multiply_add_8x8x4(lower, a[2 + k], b[k]);
+  }
+#endif
+}
 #else
 #define DVT_NVIDIA_BODY(function, ...) dvt_no_body(0, __VA_ARGS__)
 #endif

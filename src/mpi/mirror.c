@@ -7,7 +7,6 @@
 
 #include <davit/memory.h>
 #include <limits.h>
-#include <stdatomic.h>
 
 #include "src/base/arithmetic.h"
 #include "src/mpi/multiply.h"
@@ -191,17 +190,12 @@ static davit_status post(mirror *m, const dvt_panel *left, int64_t inner, dvt_er
     m->runs[i].data = buffer + (size_t)(m->starts[p] * inner) * m->bytes;
     m->runs[i].ld = m->starts[p + 1] - m->starts[p];
   }
-  if (!m->shared)
-    return DAVIT_SUCCESS;
-  atomic_thread_fence(memory_order_seq_cst);
-  return dvt_mpi_status(MPI_Ibarrier(m->grid->line[DOWN], &m->requests[m->request_count++]));
+  return m->shared ? dvt_shared_publish(m->grid->line[DOWN], &m->requests[m->request_count++])
+                   : DAVIT_SUCCESS;
 }
 
 static davit_status arrive(mirror *m) {
-  const davit_status status =
-      dvt_mpi_status(MPI_Waitall((int)m->request_count, m->requests, MPI_STATUSES_IGNORE));
-  atomic_thread_fence(memory_order_seq_cst);
-  return status;
+  return dvt_shared_await(m->request_count, m->requests);
 }
 
 /* ---- the product ---- */

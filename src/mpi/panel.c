@@ -3,7 +3,6 @@
 
 #include <davit/memory.h>
 #include <limits.h>
-#include <stdatomic.h>
 
 #include "src/base/arithmetic.h"
 #include "src/mpi/transport.h"
@@ -119,17 +118,12 @@ davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t ro
       DVT_TRY_MPI(MPI_Ibcast(to, count, type, owner, p->grid->line[axis], &p->requests[p->request_count++]));
     to += (size_t)count * p->bytes;
   }
-  if (p->shared) {
-    atomic_thread_fence(memory_order_seq_cst);
-    DVT_TRY_MPI(MPI_Ibarrier(p->grid->line[axis], &p->requests[p->request_count++]));
-  }
-  return DAVIT_SUCCESS;
+  return p->shared ? dvt_shared_publish(p->grid->line[axis], &p->requests[p->request_count++])
+                   : DAVIT_SUCCESS;
 }
 
 davit_status dvt_panel_arrive(dvt_panel *p) {
-  const int count = (int)p->request_count;
+  const int64_t count = p->request_count;
   p->request_count = 0;
-  const davit_status status = dvt_mpi_status(MPI_Waitall(count, p->requests, MPI_STATUSES_IGNORE));
-  atomic_thread_fence(memory_order_seq_cst);
-  return status;
+  return dvt_shared_await(count, p->requests);
 }

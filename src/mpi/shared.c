@@ -6,7 +6,7 @@
 
 #include <davit/memory.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -84,6 +84,17 @@ davit_status dvt_shared_open(MPI_Comm comm, size_t bytes, dvt_shared *shared) {
     (void)davit_fill(bytes, 0, memory);
   shared->pinned = davit_pin(memory, bytes) == DAVIT_SUCCESS;
   return dvt_mpi_status(MPI_Barrier(comm));
+}
+
+davit_status dvt_shared_publish(MPI_Comm comm, MPI_Request *request) {
+  atomic_thread_fence(memory_order_seq_cst);
+  return dvt_mpi_status(MPI_Ibarrier(comm, request));
+}
+
+davit_status dvt_shared_await(int64_t count, MPI_Request *requests) {
+  const davit_status status = dvt_mpi_status(MPI_Waitall((int)count, requests, MPI_STATUSES_IGNORE));
+  atomic_thread_fence(memory_order_seq_cst);
+  return status;
 }
 
 void dvt_shared_close(dvt_shared *shared) {

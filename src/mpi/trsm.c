@@ -6,7 +6,6 @@
  * ahead. */
 #include <davit/level3.h>
 #include <davit/memory.h>
-#include <stdatomic.h>
 
 #include "src/base/arithmetic.h"
 #include "src/base/check.h"
@@ -70,18 +69,17 @@ static bool is_handed_on(const solution *s) {
   return s->grid->size[0] > 1;
 }
 
-/* The buffer of step i. The owner writes to shared memory when all have met in step i - 1; before that, at the end of step
- * i - 2, they have waited for what reads the buffer of step i - 4. */
+/* The buffer of step i. The owner writes to shared memory when all have met in step i - 1; before that, at the end
+ * of step i - 2, they have waited for what reads the buffer of step i - 4. */
 static char *buffer(const solution *s, int64_t i) {
   return s->x[i % (s->shared ? DVT_SHARED_BUFFERS : DVT_MESSAGE_BUFFERS)];
 }
 
 /* Waits for the column: what its owner wrote to shared memory is there for all. */
 static davit_status meet(const solution *s) {
-  atomic_thread_fence(memory_order_seq_cst);
-  DVT_TRY_MPI(MPI_Barrier(s->grid->line[0]));
-  atomic_thread_fence(memory_order_seq_cst);
-  return DAVIT_SUCCESS;
+  MPI_Request all;
+  DVT_TRY(dvt_shared_publish(s->grid->line[0], &all));
+  return dvt_shared_await(1, &all);
 }
 
 /* Down the process column, to where the solution of all columns is a contiguous matrix; in columns of it, so that no

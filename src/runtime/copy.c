@@ -84,8 +84,16 @@ DVT_CPU_INLINE int copy_lines(char *to, const char *from, size_t bytes) {
 DVT_CPU_DISPATCH(int, copy_past_caches, copy_lines, (char *to, const char *from, size_t bytes),
                  (to, from, bytes))
 
-/* Whether the destination is more than the caches hold, in columns that are long enough. Pinned memory is what GPUs read
- * next, where there are any. */
+static davit_status copy_part_past_caches(const dvt_copy *c, size_t from_row, size_t row_bytes,
+                                          size_t from_col, size_t cols) {
+  for (size_t j = from_col; j < from_col + cols; j++)
+    copy_past_caches((char *)c->destination + from_row + j * c->destination_pitch,
+                     (const char *)c->source + from_row + j * c->source_pitch, row_bytes);
+  return DAVIT_SUCCESS;
+}
+
+/* Whether the destination is more than the caches hold, in columns that are long enough. Pinned memory is what
+ * GPUs read next, where there are any. */
 static bool goes_past_caches(const dvt_copy *c) {
   enum { LONG_BYTES = 1 << 12 };
   const size_t cached = dvt_place_is_streamable(c->destination_place) ? 0 : (size_t)dvt_cpu_cache_bytes() / 2;
@@ -104,17 +112,15 @@ static davit_status copy_host(const dvt_site *site, const void *arguments) {
                 each = rows ? SHARE : dvt_at_least(SHARE / (int64_t)c.row_bytes, 1),
                 shares = dvt_divide_up(whole, each);
   const int threads = site->threads;
-  const bool past = goes_past_caches(&c);
+  davit_status (*const copy)(const dvt_copy *, size_t, size_t, size_t, size_t) =
+      goes_past_caches(&c) ? copy_part_past_caches : copy_part;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t i = 0; i < shares; i++) {
     const size_t first = (size_t)(i * each), count = (size_t)dvt_at_most(each, whole - i * each);
-    if (past && rows)
-      copy_past_caches((char *)c.destination + first, (const char *)c.source + first, count);
-    for (size_t j = first; past && !rows && j < first + count; j++)
-      copy_past_caches((char *)c.destination + j * c.destination_pitch,
-                       (const char *)c.source + j * c.source_pitch, c.row_bytes);
-    if (!past)
-      copy_part(&c, rows ? first : 0, rows ? count : c.row_bytes, rows ? 0 : first, rows ? 1 : count);
+    if (rows)
+      copy(&c, first, count, 0, 1);
+    else
+      copy(&c, 0, c.row_bytes, first, count);
   }
   return DAVIT_SUCCESS; /* a copy within the host's memory does not fail */
 }
