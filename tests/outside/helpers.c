@@ -3,6 +3,7 @@
  *
  *   safe        one thread generates regions on helper threads of the OpenMP runtime; others stay away
  *   ends        the same, while threads that have used OpenMP end
+ *   together    the same, and then two threads that have used OpenMP end at once: one run in some hundred hangs
  *   teams       the same, with a parallel region in each of 4 chains of regions
  *   starts      the same, while threads begin to use OpenMP as the helper threads are made
  *   generators  two threads generate regions, each inside its own parallel region
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHAINS = 4, BATCH = 64, DISTURBERS = 2, MAX_GENERATORS = 2 };
+enum { CHAINS = 4, BATCH = 64, DISTURBERS = 2, MAX_GENERATORS = 2, TOGETHER = 2 };
 
 static long regions = 20000;
 static const char *mode;
@@ -41,6 +42,24 @@ static void *disturb(void *argument) {
     if (pthread_create(&one, NULL, use_openmp_and_end, argument) == 0)
       pthread_join(one, NULL);
   }
+}
+
+static void *end_together(void *argument) {
+  static atomic_int here;
+  use_openmp_and_end(argument);
+  atomic_fetch_add(&here, 1);
+  while (here < TOGETHER)
+    ;
+  return NULL;
+}
+
+/* One of them may wait for the helper threads' end, of which only one thread is told. */
+static void end_all_together(void) {
+  pthread_t threads[TOGETHER];
+  for (int i = 0; i < TOGETHER; i++)
+    pthread_create(&threads[i], NULL, end_together, NULL);
+  for (int i = 0; i < TOGETHER; i++)
+    pthread_join(threads[i], NULL);
 }
 
 /* The step'th region of a chain. */
@@ -95,7 +114,7 @@ int main(int argc, char **argv) {
   mode = argc > 1 ? argv[1] : "safe";
   if (argc > 2)
     regions = atol(argv[2]);
-  alarm(20);
+  alarm(is("together") ? 5 : 20);
   sem_init(&over, 0, 0);
   const int generators = is("generators") ? MAX_GENERATORS : 1;
   for (int i = 0; i < DISTURBERS && is("starts"); i++)
@@ -108,6 +127,8 @@ int main(int argc, char **argv) {
   }
   for (int i = 0; i < generators; i++)
     sem_wait(&over);
+  if (is("together"))
+    end_all_together();
   printf("%s: %ld regions, %s\n", mode, regions, order_errors ? "wrong" : "right");
   fflush(stdout);
   _exit(order_errors != 0);
