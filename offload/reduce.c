@@ -6,6 +6,7 @@
 #include "offload/monoid.h"
 #include "src/base/cpu.h"
 #include "src/base/operator.h"
+#include <string.h>
 
 #define EACH "offload/kernel/tree.inc"
 #include "offload/each_monoid.inc"
