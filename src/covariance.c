@@ -215,10 +215,20 @@ davit_status davit_queue_covariance(davit_queue *queue, davit_type type, char tr
  * all devices fetch D; they centre it; they compute panels of columns of S, dealt in turn, each on one of
  * PANEL_LANES lanes. Devices that share the host's memory share the centred data as well.
  *
- * One device that has to fetch D does all three at once. A lane of its own fetches and centres D by blocks
- * of columns, the last ones first: the panel of S below the diagonal of a block needs that block and those
- * behind it alone. Panels are computed, and go home, while earlier columns are on their way. */
-enum { PANEL_LANES = 2, FETCH_LANE = PANEL_LANES, LANES, MIN_PANEL = 64, MAX_PANEL = 1024, BLOCKS = 8 };
+ * Devices that have to fetch D do all three at once. Blocks of columns are dealt in turn, the last ones first. A lane
+ * of its device fetches and centres a block, and lanes of the other devices copy it from there. The panel of S below
+ * the diagonal of a block needs that block and those behind it alone: it is computed, and goes home, while earlier
+ * columns are on their way. */
+enum {
+  PANEL_LANES = 2,
+  FETCH_LANE = PANEL_LANES,
+  PEER_LANE,
+  LANES,
+  MIN_PANEL = 64,
+  MIN_SHARED_PANEL = 512,
+  MAX_PANEL = 1024,
+  BLOCKS = 8
+};
 
 typedef struct member {
   int device;
@@ -232,7 +242,7 @@ typedef struct member {
 typedef struct covariance_run {
   const dvt_covariance *g;
   int count;
-  bool streams;  /* one device does all three at once */
+  bool streams;  /* the devices do all three at once */
   int64_t width; /* of a panel */
   member member[DVT_MAX_DEVICES];
 } covariance_run;
@@ -470,30 +480,51 @@ static dvt_covariance part_of(const dvt_covariance *g, int64_t begin, int64_t en
   return part;
 }
 
-/* Fetches and centres a block; the lanes of the panels wait for it. */
-static davit_status stream_block(covariance_run *r, int64_t begin) {
-  member *m = &r->member[0];
-  dvt_lane *lane = m->lane[FETCH_LANE];
-  dvt_covariance block = part_of(&m->g, begin, dvt_at_most(begin + r->width, r->g->cols));
+/* The second lane waits for all that the first has. */
+static davit_status follow(dvt_lane *first, dvt_lane *second) {
   dvt_record *record;
-  DVT_TRY(fetch_data(m, &block, lane));
-  DVT_TRY(centre(m, &block, lane));
-  DVT_TRY(dvt_lane_record(lane, false, &record));
-  davit_status status = DAVIT_SUCCESS;
-  for (int k = 0; k < PANEL_LANES && status == DAVIT_SUCCESS; k++)
-    status = dvt_lane_wait(m->lane[k], record);
+  DVT_TRY(dvt_lane_record(first, false, &record));
+  davit_status status = dvt_lane_wait(second, record);
   dvt_record_drop(record);
   return status;
+}
+
+/* Copies a centred block, with its means if anybody wants them, to another device. */
+static davit_status pass_on(covariance_run *r, member *from, member *to, int64_t begin, int64_t end) {
+  const dvt_covariance source = part_of(&from->g, begin, end), copy = part_of(&to->g, begin, end);
+  const size_t element = davit_type_bytes(source.type);
+  dvt_lane *lane = to->lane[PEER_LANE];
+  DVT_TRY(follow(from->lane[FETCH_LANE], lane));
+  if (r->g->mean)
+    DVT_TRY(copy_block(lane, copy.mean, source.cols, source.mean, source.cols, source.cols, 1, element));
+  return copy_block(lane, copy.centred, copy.ldc, source.centred, source.ldc, height(&source),
+                    breadth(&source), element);
+}
+
+static davit_status stream_block(covariance_run *r, int64_t index, int64_t begin) {
+  member *m = &r->member[index % r->count];
+  dvt_lane *panel_lane = m->lane[index / r->count % PANEL_LANES];
+  const int64_t end = dvt_at_most(begin + r->width, r->g->cols);
+  dvt_covariance block = part_of(&m->g, begin, end);
+  DVT_TRY(fetch_data(m, &block, m->lane[FETCH_LANE]));
+  DVT_TRY(centre(m, &block, m->lane[FETCH_LANE]));
+  for (int i = 0; i < r->count; i++)
+    if (&r->member[i] != m)
+      DVT_TRY(pass_on(r, m, &r->member[i], begin, end));
+  DVT_TRY(follow(m->lane[FETCH_LANE], panel_lane));
+  return r->count > 1 ? follow(m->lane[PEER_LANE], panel_lane) : DAVIT_SUCCESS;
 }
 
 static davit_status run_stream(covariance_run *r) {
   const int64_t blocks = dvt_divide_up(r->g->cols, r->width);
   for (int64_t index = 0; index < blocks; index++) {
     const int64_t begin = (blocks - 1 - index) * r->width;
-    DVT_TRY(stream_block(r, begin));
+    DVT_TRY(stream_block(r, index, begin));
     DVT_TRY(submit_panel(r, index, begin));
   }
-  return DAVIT_SUCCESS;
+  member *m = &r->member[0]; /* send_data() uses its first lane */
+  DVT_TRY(follow(m->lane[FETCH_LANE], m->lane[0]));
+  return r->count > 1 ? follow(m->lane[PEER_LANE], m->lane[0]) : DAVIT_SUCCESS;
 }
 
 static davit_status run_all(covariance_run *r) {
@@ -506,7 +537,7 @@ static davit_status run_all(covariance_run *r) {
 static davit_status open(covariance_run *r, const int *devices) {
   for (int i = 0; i < r->count; i++) {
     r->member[i].device = devices[i];
-    for (int k = 0; k < (r->streams ? LANES : PANEL_LANES); k++)
+    for (int k = 0; k < (!r->streams ? PANEL_LANES : r->count > 1 ? LANES : PEER_LANE); k++)
       DVT_TRY(dvt_lane_open(devices[i], &r->member[i].lane[k]));
   }
   return DAVIT_SUCCESS;
@@ -539,14 +570,26 @@ static int64_t panel_width(const covariance_run *r, const int *devices) {
   if (r->count == 1 && !r->streams && g->s && reaches(devices[0], g->s) &&
       g->triangle == DAVIT_COVARIANCE_FULL)
     return g->cols;
-  const int64_t width = g->cols / (r->streams ? BLOCKS : 4 * r->count) / MIN_PANEL * MIN_PANEL,
-                usual = dvt_at_most(dvt_at_least(width, MIN_PANEL), MAX_PANEL);
+  const bool shared = r->streams && r->count > 1; /* a block costs commands of all devices */
+  const int64_t parts = r->streams && !shared ? BLOCKS : 4 * r->count,
+                least = shared ? MIN_SHARED_PANEL : MIN_PANEL,
+                usual = dvt_at_most(dvt_at_least(g->cols / parts / MIN_PANEL * MIN_PANEL, least), MAX_PANEL);
   return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL, usual), g->cols);
 }
 
-/* How many of the devices are used. One multiplies while it fetches D; several have all of D before they multiply,
- * which pays if a device has more to multiply than to fetch: more columns than BALANCED_BYTES hold (50 TFLOP/s,
- * 55 GB/s). */
+/* Whether none of the devices reaches D, and each copies directly to each other. */
+static bool can_stream(const dvt_covariance *g, const int *devices, int count) {
+  bool can = g->d;
+  for (int i = 0; i < count && can; i++)
+    for (int j = 0; j < count && can; j++)
+      can = !reaches(devices[i], g->d) &&
+            (i == j || dvt_device_peers(dvt_device_find(devices[i]), dvt_device_find(devices[j])));
+  return can;
+}
+
+/* How many of the devices are used if they cannot do all at once. One could; several have all of D before they
+ * multiply, which pays if a device has more to multiply than to fetch: more columns than BALANCED_BYTES hold (50
+ * TFLOP/s, 55 GB/s). */
 static int worth_using(const dvt_covariance *g, const int *devices, int count) {
   enum { BALANCED_BYTES = 58 << 10 };
   if (!g->d || !dvt_place_is_host(dvt_place_of(g->d)) || reaches(devices[0], g->d))
@@ -565,8 +608,9 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
   if (cols == 0)
     return DAVIT_SUCCESS;
   g.teams = teams_on(chosen[0]);
-  count = worth_using(&g, chosen, count);
-  covariance_run r = {.g = &g, .count = count, .streams = count == 1 && g.d && !reaches(chosen[0], g.d)};
+  if (!can_stream(&g, chosen, count))
+    count = worth_using(&g, chosen, count);
+  covariance_run r = {.g = &g, .count = count, .streams = can_stream(&g, chosen, count)};
   r.width = panel_width(&r, chosen);
   davit_status status = open(&r, chosen);
   return close(&r, status == DAVIT_SUCCESS ? run_all(&r) : status);

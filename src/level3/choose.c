@@ -9,7 +9,7 @@
 #include "src/base/error.h"
 #include "src/level3/rule.h"
 
-enum { MOST_CANDIDATES = 8192, MOST_LENGTHS = 8, MOST_TILES = 10, LONGEST = 16384 };
+enum { MOST_CANDIDATES = 8192, MOST_PLAYED = 24, MOST_LENGTHS = 8, MOST_TILES = 10, LONGEST = 16384 };
 
 typedef struct search {
   const dvt_model *model;
@@ -175,26 +175,40 @@ static void keep(dvt_chosen *chosen, const dvt_candidate *one) {
   memcpy(chosen->candidate, list, (size_t)chosen->count * sizeof *list);
 }
 
+/* Whether two divide the work alike and have the same tiles of the result. */
+static bool are_alike(const dvt_plan_choice *a, const dvt_plan_choice *b) {
+  return memcmp(a->grid, b->grid, sizeof a->grid) == 0 && a->tile[DVT_DIM_M] == b->tile[DVT_DIM_M] &&
+         a->tile[DVT_DIM_N] == b->tile[DVT_DIM_N];
+}
+
 /* Of each number of devices the candidates that look best are played, the more of them the longer the work
- * is; for one that does not fit the next. So what is found for a number does not depend on how many there
- * are. */
+ * is; for one that does not fit the next. A quarter of them may be alike: the guess knows little of what the lengths of
+ * first and last tiles do, so that many that differ in these alone would leave no room for others. What is found for a
+ * number of devices does not depend on how many there are. */
 static davit_status choose(const search *s, dvt_chosen *chosen) {
   davit_status status = DAVIT_SUCCESS;
   bool refused = false;
   chosen->count = 0;
   for (int devices = 1; devices <= s->shape->devices; devices++) {
+    dvt_plan_choice done[MOST_PLAYED];
     int played = 0, most = 1;
     for (int i = 0; i < s->count && played < most; i++) {
       dvt_candidate one = s->candidate[i];
       if (devices_of(&one.choice) != devices)
         continue;
       if (played == 0)
-        most = one.seconds < 300e-6 ? 2 : one.seconds < 3e-3 ? 4 : one.seconds < 20e-3 ? 6 : 12;
+        most = one.seconds < 300e-6 ? 2 : one.seconds < 3e-3 ? 4 : one.seconds < 20e-3 ? 6 : MOST_PLAYED;
+      int alike = 0;
+      for (int j = 0; j < played; j++)
+        alike += are_alike(&done[j], &one.choice);
+      if (most == MOST_PLAYED && alike == MOST_PLAYED / 4)
+        continue;
       status = play(s, &one);
-      played += status == DAVIT_SUCCESS;
-      if (status == DAVIT_SUCCESS)
+      if (status == DAVIT_SUCCESS) {
+        done[played++] = one.choice;
         keep(chosen, &one);
-      else if (status != DAVIT_OUT_OF_DEVICE_MEMORY)
+      }
+      if (status != DAVIT_SUCCESS && status != DAVIT_OUT_OF_DEVICE_MEMORY)
         return status;
       refused |= status != DAVIT_SUCCESS;
     }
