@@ -8,7 +8,7 @@
 #include "offload/runtime/launch.h"
 #include "src/base/operator.h"
 
-/* Kernels of a reduction: with few, the usual number of, and many lines of a tile in flight; and with
+/* Kernels of a reduction: with few, the usual number of, and many rows of a tile in flight; and with
  * many, for teams that share the tiles. */
 enum { DVT_REDUCE_FEW, DVT_REDUCE_USUAL, DVT_REDUCE_MANY, DVT_REDUCE_SHARES, DVT_REDUCE_KERNELS };
 
@@ -31,11 +31,11 @@ typedef struct dvt_builtin_scan {
   int64_t tile;
 } dvt_builtin_scan;
 
-/* The number of the kernel with at most so many lines in flight (0: the usual one), for so many teams (0:
+/* The number of the kernel with at most so many rows in flight (0: the usual one), for so many teams (0:
  * one for each tile). */
-static inline int dvt_reduce_kernel(int64_t teams, int64_t lines) {
+static inline int dvt_reduce_kernel(int64_t teams, int64_t rows) {
   enum { USUAL = 4 };
-  const int64_t wanted = lines > 0 ? lines : USUAL;
+  const int64_t wanted = rows > 0 ? rows : USUAL;
   return teams > 0            ? DVT_REDUCE_SHARES
          : wanted < USUAL     ? DVT_REDUCE_FEW
          : wanted < 2 * USUAL ? DVT_REDUCE_USUAL

@@ -225,6 +225,7 @@ enum {
   PEER_LANE,
   LANES,
   MIN_PANEL = 64,
+  MIN_STREAM_PANEL = 256,
   MIN_SHARED_PANEL = 512,
   MAX_PANEL = 1024,
   BLOCKS = 8
@@ -572,7 +573,9 @@ static int64_t panel_width(const covariance_run *r, const int *devices) {
     return g->cols;
   const bool shared = r->streams && r->count > 1; /* a block costs commands of all devices */
   const int64_t parts = r->streams && !shared ? BLOCKS : 4 * r->count,
-                least = shared ? MIN_SHARED_PANEL : MIN_PANEL,
+                least = shared       ? MIN_SHARED_PANEL
+                        : r->streams ? MIN_STREAM_PANEL
+                                     : MIN_PANEL,
                 usual = dvt_at_most(dvt_at_least(g->cols / parts / MIN_PANEL * MIN_PANEL, least), MAX_PANEL);
   return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL, usual), g->cols);
 }

@@ -165,7 +165,7 @@ static davit_status run_reduce_stream(const dvt_site *site, const void *argument
     return davit_fail(DAVIT_UNSUPPORTED, "n is %lld, too many elements for one reduction", (long long)r->n);
   const int64_t tiles = tiles_of(r->n, monoid->reduce_tile),
                 teams = r->teams > 0 ? dvt_at_most(r->teams, tiles) : tiles;
-  DVT_TRY(dvt_launch(&kernel->kernels[dvt_reduce_kernel(r->teams, r->lines)], site->stream, teams,
+  DVT_TRY(dvt_launch(&kernel->kernels[dvt_reduce_kernel(r->teams, r->rows)], site->stream, teams,
                      kernel->threads, 0, DVT_ARGUMENTS(r->n, r->x, levels, counters, r->result, r->values)));
   if (r->values == 0)
     return DAVIT_SUCCESS;
@@ -276,7 +276,7 @@ davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads)
   dvt_reduce tuned = *r;
   tuned.teams =
       dvt_tuned(lane->device, DVT_TUNE_REDUCE_TEAMS, 0) * dvt_device_find(lane->device)->info.compute_units;
-  tuned.lines = dvt_tuned(lane->device, DVT_TUNE_REDUCE_LINES, 0);
+  tuned.rows = dvt_tuned(lane->device, DVT_TUNE_REDUCE_ROWS, 0);
   return dvt_operation_submit_result(lane, reduce_of(r), &tuned, reduce_is_short(r) ? 1 : threads,
                                      &tuned.result, r->monoid->bytes);
 }
@@ -284,9 +284,9 @@ davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *r, int threads)
 davit_status dvt_tree_kernel(int device, dvt_stream *stream, dvt_kernel_fit *fit) {
   const dvt_builtin_reduce *sum = &dvt_builtin_reduces[DAVIT_SUM][DAVIT_DOUBLE];
   const int64_t teams = dvt_tuned(device, DVT_TUNE_REDUCE_TEAMS, 0),
-                lines = dvt_tuned(device, DVT_TUNE_REDUCE_LINES, 0);
-  DVT_TRY(dvt_launch_fit_of(&sum->kernels[dvt_reduce_kernel(teams, lines)], stream, sum->threads, 0, fit));
-  if (teams > 0 && lines > 0 && dvt_reduce_kernel(0, lines) != DVT_REDUCE_MANY)
+                rows = dvt_tuned(device, DVT_TUNE_REDUCE_ROWS, 0);
+  DVT_TRY(dvt_launch_fit_of(&sum->kernels[dvt_reduce_kernel(teams, rows)], stream, sum->threads, 0, fit));
+  if (teams > 0 && rows > 0 && dvt_reduce_kernel(0, rows) != DVT_REDUCE_MANY)
     fit->teams = 0; /* there is no such kernel */
   return DAVIT_SUCCESS;
 }

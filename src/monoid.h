@@ -22,7 +22,7 @@ typedef struct dvt_reduce {
   const void *x;
   int64_t values;
   void *result;
-  int64_t teams, lines; /* of a GPU's kernel, as dvt_reduce_submit() finds them tuned */
+  int64_t teams, rows; /* of a GPU's kernel, as dvt_reduce_submit() finds them tuned */
 } dvt_reduce;
 davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *reduce, int threads);
 

@@ -212,7 +212,7 @@ CASE(test_bits_stay) {
     const char *capability, *parameter;
     int64_t value[5];
   } choices[] = {{"reduce", "teams", {1, 2, 7, 32}},
-                 {"reduce", "lines", {2, 4, 5, 8}},
+                 {"reduce", "rows", {2, 4, 5, 8}},
                  {"stencil", "team_threads", {32, 64, 100, 256, 512}},
                  {"stencil", "columns", {4, 7, 8, 16}},
                  {"align", "team_threads", {32, 96, 256}},

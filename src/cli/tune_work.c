@@ -202,7 +202,7 @@ const tune_capability tune_capabilities[] = {
            PINNED, 256 * MIB, 0, 64 * MIB, 1, 1, 0, NULL, work_axpy, {"chunk", ON(TUNE_ALL, DOUBLING)}),
     SEARCH("reduce", "sum of n numbers on a device",
            ON_DEVICE, 2048 * MIB, 32 * MIB, 0, 1, 1, 0, NULL, enqueue_reduce,
-           {"teams", ON(GPUS, COUNTING), .own_too = true}, {"lines", ON(GPUS, DOUBLING)}),
+           {"teams", ON(GPUS, COUNTING), .own_too = true}, {"rows", ON(GPUS, DOUBLING)}),
     SEARCH("reduce", "sum of n numbers on the host",
            PINNED, 512 * MIB, 0, 64 * MIB, 1, 0, 0, NULL, work_reduce, {"piece_bytes", ON(GPUS, DOUBLING)}),
     SEARCH("scan", "prefix sums of n numbers on a device",

@@ -46,7 +46,7 @@
   X(GEMV_CHUNK, "gemv", "chunk", 1 << 12, 1 << 26)                                                           \
   X(REDUCE_PIECE_BYTES, "reduce", "piece_bytes", 1 << 20, 1 << 30)                                           \
   X(REDUCE_TEAMS, "reduce", "teams", 1, 32)                                                                  \
-  X(REDUCE_LINES, "reduce", "lines", 2, 8)                                                                   \
+  X(REDUCE_ROWS, "reduce", "rows", 2, 8)                                                                     \
   X(SCAN_PIECE_BYTES, "scan", "piece_bytes", 1 << 20, 1 << 30)                                               \
   X(SCAN_TEAM_THREADS, "scan", "team_threads", 64, 256)                                                      \
   X(SCAN_ROWS, "scan", "rows", 4, 16)                                                                        \
