@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 #include "src/base/inject.h"
 
@@ -12,6 +14,14 @@ davit_status dvt_thread_start(void *(*function)(void *), void *argument, pthread
       dvt_injected(DVT_INJECT_THREAD) ? EAGAIN : pthread_create(thread, NULL, function, argument);
   return error ? davit_fail(DAVIT_INTERNAL_ERROR, "no thread can be made: %s", strerror(error))
                : DAVIT_SUCCESS;
+}
+
+void dvt_nap(int64_t nanoseconds) {
+  const int slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* ns */
+  nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
+  if (slack > 0)
+    prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
 }
 
 static void *stay(void *end) {

@@ -5,9 +5,13 @@
 
 #include <davit/status.h>
 #include <pthread.h>
+#include <stdint.h>
 
 /* Runs function(argument) on a new thread; a failure gives the system's reason. */
 davit_status dvt_thread_start(void *(*function)(void *), void *argument, pthread_t *thread);
+
+/* Sleeps for so long, and little longer: Linux by default lets a thread sleep 50 µs more than it asked for. */
+void dvt_nap(int64_t nanoseconds);
 
 /* Whether `count` threads more can be made, at most DVT_MOST_TRIED: makes them and ends them. A runtime that ends the
  * process where it cannot have its threads is asked for them afterwards. */

@@ -17,13 +17,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "offload/runtime/device.h"
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/ending.h"
 #include "src/base/team.h"
+#include "src/base/thread.h"
 #include "src/runtime/place.h"
 
 enum { STRIP_BYTES = 1 << 20, BUFFERS = 2, MOST_THREADS = 32, LEAST_THREADS = 2, NAP_NS = 20000 };
@@ -245,7 +245,7 @@ static bool carry_strip(dvt_ring *r, buffers *b, davit_status *status) {
   if (!any && *status == DAVIT_SUCCESS) {
     if (!has_steps(&r->loads) && !has_steps(&r->stores))
       return false;
-    nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    dvt_nap(NAP_NS);
   }
   return *status == DAVIT_SUCCESS;
 }
@@ -283,7 +283,7 @@ static davit_status carry_plainly(dvt_ring *r) {
       status = status == DAVIT_SUCCESS ? end : status;
     }
     if (!any)
-      nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+      dvt_nap(NAP_NS);
   }
   return status;
 }

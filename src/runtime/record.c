@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "src/base/allocate.h"
 #include "src/base/arithmetic.h"
 #include "src/base/ending.h"
 #include "src/base/fork.h"
 #include "src/base/order.h"
+#include "src/base/thread.h"
 #include "src/runtime/backend.h"
 #include "src/runtime/statistics.h"
 #include "src/runtime/trace.h"
@@ -275,7 +275,7 @@ static void wait_for_mark(dvt_record *record) {
     }
     const int64_t nap = dvt_at_most(dvt_at_least(waited / NAP_SHARE, NAP_NS), NAP_MAXIMUM_NS);
     const int depth = dvt_ending_step_out();
-    nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
+    dvt_nap(nap);
     dvt_ending_step_in(depth);
   }
 }
