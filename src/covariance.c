@@ -225,10 +225,13 @@ enum {
   PEER_LANE,
   LANES,
   MIN_PANEL = 64,
-  MIN_STREAM_PANEL = 256,
-  MIN_SHARED_PANEL = 512,
   MAX_PANEL = 1024,
-  BLOCKS = 8
+  BLOCKS = 8,
+  /* The usual blocks of streamed data have so many bytes, unless so many columns have fewer. */
+  BLOCK_BYTES = 2 << 20,
+  MIN_STREAM_PANEL = 256,
+  SHARED_BLOCK_BYTES = 12 << 20,
+  MIN_SHARED_PANEL = 512
 };
 
 typedef struct member {
@@ -502,6 +505,12 @@ static davit_status pass_on(covariance_run *r, member *from, member *to, int64_t
                     breadth(&source), element);
 }
 
+/* Whether a device needs a block: for a panel of its own that comes later, or for what the caller wants beside S. */
+static bool needs(const covariance_run *r, int which, int64_t index) {
+  const int64_t next = index + 1, ahead = (which - next % r->count + r->count) % r->count;
+  return r->g->mean || r->g->centred || next + ahead < dvt_divide_up(r->g->cols, r->width);
+}
+
 static davit_status stream_block(covariance_run *r, int64_t index, int64_t begin) {
   member *m = &r->member[index % r->count];
   dvt_lane *panel_lane = m->lane[index / r->count % PANEL_LANES];
@@ -510,7 +519,7 @@ static davit_status stream_block(covariance_run *r, int64_t index, int64_t begin
   DVT_TRY(fetch_data(m, &block, m->lane[FETCH_LANE]));
   DVT_TRY(centre(m, &block, m->lane[FETCH_LANE]));
   for (int i = 0; i < r->count; i++)
-    if (&r->member[i] != m)
+    if (&r->member[i] != m && needs(r, i, index))
       DVT_TRY(pass_on(r, m, &r->member[i], begin, end));
   DVT_TRY(follow(m->lane[FETCH_LANE], panel_lane));
   return r->count > 1 ? follow(m->lane[PEER_LANE], panel_lane) : DAVIT_SUCCESS;
@@ -573,11 +582,13 @@ static int64_t panel_width(const covariance_run *r, const int *devices) {
     return g->cols;
   const bool shared = r->streams && r->count > 1; /* a block costs commands of all devices */
   const int64_t parts = r->streams && !shared ? BLOCKS : 4 * r->count,
-                least = shared       ? MIN_SHARED_PANEL
-                        : r->streams ? MIN_STREAM_PANEL
-                                     : MIN_PANEL,
-                usual = dvt_at_most(dvt_at_least(g->cols / parts / MIN_PANEL * MIN_PANEL, least), MAX_PANEL);
-  return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL, usual), g->cols);
+                column = dvt_at_least(g->rows, 1) * (int64_t)davit_type_bytes(g->type),
+                least = shared ? dvt_at_most(SHARED_BLOCK_BYTES / column, MIN_SHARED_PANEL)
+                               : dvt_at_most(BLOCK_BYTES / column, MIN_STREAM_PANEL),
+                usual = dvt_at_least(g->cols / parts, r->streams ? least : 0) / MIN_PANEL * MIN_PANEL;
+  return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL,
+                               dvt_at_most(dvt_at_least(usual, MIN_PANEL), MAX_PANEL)),
+                     g->cols);
 }
 
 /* Whether none of the devices reaches D, and each copies directly to each other. */
@@ -615,6 +626,10 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
     count = worth_using(&g, chosen, count);
   covariance_run r = {.g = &g, .count = count, .streams = can_stream(&g, chosen, count)};
   r.width = panel_width(&r, chosen);
+  if (r.streams && dvt_divide_up(cols, r.width) < count) { /* fewer blocks than devices */
+    r.count = (int)dvt_divide_up(cols, r.width);
+    r.width = panel_width(&r, chosen);
+  }
   davit_status status = open(&r, chosen);
   return close(&r, status == DAVIT_SUCCESS ? run_all(&r) : status);
 }

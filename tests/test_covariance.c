@@ -213,6 +213,25 @@ CASE(test_places_and_devices) {
     }
 }
 
+/* Panels of 64 columns, so that there are several: on all devices, and on those alone that may have to fetch D. */
+CASE(test_panels) {
+  int devices[MAX_PLACES], count = plain_devices(devices);
+  for (int d = 0; d < count; d++)
+    CHECK(davit_tuning_set(devices[d], "covariance", "panel", 64, 0));
+  for (int s = 0; s < COUNT(shapes); s++)
+    for (int v = 0; v < 32; v++) {
+      covariance_case c = variant(s, v);
+      if (c.cols <= 64 || left_out())
+        continue;
+      int places[4] = {dense_place(0), dense_place(v / 4 % 4), dense_place(v / 2 % 4), dense_place(v / 8)};
+      run_spread(&covariance, &c, places, devices, count);
+      if (count > 1)
+        run_spread(&covariance, &c, places, devices + 1, count - 1);
+      run_spread(&covariance, &c, places, devices + count - 1, 1);
+    }
+  davit_tuning_clear();
+}
+
 /* Several panels a device, and more than one block of columns without cuBLAS. */
 CASE(test_many_columns) {
   int devices[MAX_PLACES], count = plain_devices(devices);
@@ -221,6 +240,8 @@ CASE(test_many_columns) {
     covariance_case c = {real_type(v), "NT"[v / 2], 20, 1111, 20, .divisor = 19};
     c.form = v == 1 ? DAVIT_COVARIANCE_PACKED : DAVIT_COVARIANCE_FULL;
     run_spread(&covariance, &c, places, devices, count);
+    if (count > 1)
+      run_spread(&covariance, &c, places, devices + 1, count - 1);
     if (v == 0)
       for (int d = 0; d < count; d++)
         run_on_queue(&covariance, &c, devices[d]);

@@ -14,18 +14,18 @@ typedef struct launch {
   const void *x;
   void *levels, *result;
   uint32_t *counters;
-  int lines;
+  int rows;
 } launch;
 
-/* Lines in flight are constants where a kernel is compiled. Without `lines` the teams share the tiles. */
+/* Rows in flight are constants where a kernel is compiled. Without `rows` the teams share the tiles. */
 #define BODY(type, op)                                                                                       \
   static void run_##type##_##op(void *argument) {                                                            \
     const launch *l = argument;                                                                              \
-    if (l->lines == 0)                                                                                       \
+    if (l->rows == 0)                                                                                        \
       dvt_##type##_##op##_reduce_shares(l->n, l->x, l->levels, l->counters, l->result, l->stop, 8);          \
-    else if (l->lines == 2)                                                                                  \
+    else if (l->rows == 2)                                                                                   \
       dvt_##type##_##op##_reduce_body(l->n, l->x, l->levels, l->counters, l->result, l->stop, 2);            \
-    else if (l->lines == 4)                                                                                  \
+    else if (l->rows == 4)                                                                                   \
       dvt_##type##_##op##_reduce_body(l->n, l->x, l->levels, l->counters, l->result, l->stop, 4);            \
     else                                                                                                     \
       dvt_##type##_##op##_reduce_body(l->n, l->x, l->levels, l->counters, l->result, l->stop, 8);            \
@@ -53,7 +53,7 @@ static void *elements_of(davit_operator op, davit_type type, int64_t n, bool zer
 
 /* A launch: what `davit tune` may choose. */
 typedef struct way {
-  int teams, lines; /* teams 0: one for each tile */
+  int teams, rows; /* teams 0: one for each tile */
 } way;
 
 static void expect_reduction(int k, int64_t n, int64_t shift, int64_t stop, bool zeros, way how,
@@ -76,11 +76,11 @@ static void expect_reduction(int k, int64_t n, int64_t shift, int64_t stop, bool
               .levels = levels,
               .result = result,
               .counters = counters,
-              .lines = how.lines};
+              .rows = how.rows};
   emulator_run(how.teams && how.teams < tiles ? how.teams : (int)tiles, kernel->threads, kernels[k].body, &l);
   char label[120];
-  snprintf(label, sizeof label, "kernel %d n %lld shift %lld stop %lld teams %d lines %d", k, (long long)n,
-           (long long)shift, (long long)stop, how.teams, how.lines);
+  snprintf(label, sizeof label, "kernel %d n %lld shift %lld stop %lld teams %d rows %d", k, (long long)n,
+           (long long)shift, (long long)stop, how.teams, how.rows);
   expect_elements(type, stop ? tiles : 1, stop ? levels : result, stop ? right : should, label);
   if (zeros && !stop)
     assert_true(signbit(element_at(type, result, 0)));

@@ -182,9 +182,9 @@ static bool are_alike(const dvt_plan_choice *a, const dvt_plan_choice *b) {
 }
 
 /* Of each number of devices the candidates that look best are played, the more of them the longer the work
- * is; for one that does not fit the next. A quarter of them may be alike: the guess knows little of what the lengths of
- * first and last tiles do, so that many that differ in these alone would leave no room for others. What is found for a
- * number of devices does not depend on how many there are. */
+ * is; for one that does not fit the next. Of the longest work a quarter of MOST_PLAYED at most are alike: the guess
+ * knows little of what tiles in k and first and last tiles do, so that many that differ in these alone would leave no
+ * room for others. What is found for a number of devices does not depend on how many there are. */
 static davit_status choose(const search *s, dvt_chosen *chosen) {
   davit_status status = DAVIT_SUCCESS;
   bool refused = false;
