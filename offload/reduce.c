@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction for the built-in monoids: the instances of kernel/tree.inc, and the table of their functions and
  * kernels. */
+#include <string.h>
+
 #include "offload/kernel/gpu.h"
 #include "offload/kernel/instance.h"
 #include "offload/monoid.h"
 #include "src/base/cpu.h"
 #include "src/base/operator.h"
-#include <string.h>
 
 #define EACH "offload/kernel/tree.inc"
 #include "offload/each_monoid.inc"

@@ -227,7 +227,7 @@ enum {
   MIN_PANEL = 64,
   MAX_PANEL = 1024,
   BLOCKS = 8,
-  /* The usual blocks of streamed data have so many bytes, unless so many columns have fewer. */
+  /* The usual blocks of streamed data have at least so many bytes or so many columns. */
   BLOCK_BYTES = 2 << 20,
   MIN_STREAM_PANEL = 256,
   SHARED_BLOCK_BYTES = 12 << 20,
@@ -493,12 +493,13 @@ static davit_status follow(dvt_lane *first, dvt_lane *second) {
   return status;
 }
 
-/* Copies a centred block, with its means if anybody wants them, to another device. */
-static davit_status pass_on(covariance_run *r, member *from, member *to, int64_t begin, int64_t end) {
+/* Copies a block that is `centred`, with its means if anybody wants them, to another device. */
+static davit_status pass_on(covariance_run *r, member *from, dvt_record *centred, member *to, int64_t begin,
+                            int64_t end) {
   const dvt_covariance source = part_of(&from->g, begin, end), copy = part_of(&to->g, begin, end);
   const size_t element = davit_type_bytes(source.type);
   dvt_lane *lane = to->lane[PEER_LANE];
-  DVT_TRY(follow(from->lane[FETCH_LANE], lane));
+  DVT_TRY(dvt_lane_wait(lane, centred));
   if (r->g->mean)
     DVT_TRY(copy_block(lane, copy.mean, source.cols, source.mean, source.cols, source.cols, 1, element));
   return copy_block(lane, copy.centred, copy.ldc, source.centred, source.ldc, height(&source),
@@ -516,12 +517,16 @@ static davit_status stream_block(covariance_run *r, int64_t index, int64_t begin
   dvt_lane *panel_lane = m->lane[index / r->count % PANEL_LANES];
   const int64_t end = dvt_at_most(begin + r->width, r->g->cols);
   dvt_covariance block = part_of(&m->g, begin, end);
+  dvt_record *centred;
   DVT_TRY(fetch_data(m, &block, m->lane[FETCH_LANE]));
   DVT_TRY(centre(m, &block, m->lane[FETCH_LANE]));
-  for (int i = 0; i < r->count; i++)
+  DVT_TRY(dvt_lane_record(m->lane[FETCH_LANE], false, &centred));
+  davit_status status = dvt_lane_wait(panel_lane, centred);
+  for (int i = 0; i < r->count && status == DAVIT_SUCCESS; i++)
     if (&r->member[i] != m && needs(r, i, index))
-      DVT_TRY(pass_on(r, m, &r->member[i], begin, end));
-  DVT_TRY(follow(m->lane[FETCH_LANE], panel_lane));
+      status = pass_on(r, m, centred, &r->member[i], begin, end);
+  dvt_record_drop(centred);
+  DVT_TRY(status);
   return r->count > 1 ? follow(m->lane[PEER_LANE], panel_lane) : DAVIT_SUCCESS;
 }
 
@@ -580,12 +585,15 @@ static int64_t panel_width(const covariance_run *r, const int *devices) {
   if (r->count == 1 && !r->streams && g->s && reaches(devices[0], g->s) &&
       g->triangle == DAVIT_COVARIANCE_FULL)
     return g->cols;
-  const bool shared = r->streams && r->count > 1; /* a block costs commands of all devices */
-  const int64_t parts = r->streams && !shared ? BLOCKS : 4 * r->count,
-                column = dvt_at_least(g->rows, 1) * (int64_t)davit_type_bytes(g->type),
-                least = shared ? dvt_at_most(SHARED_BLOCK_BYTES / column, MIN_SHARED_PANEL)
-                               : dvt_at_most(BLOCK_BYTES / column, MIN_STREAM_PANEL),
-                usual = dvt_at_least(g->cols / parts, r->streams ? least : 0) / MIN_PANEL * MIN_PANEL;
+  const int64_t column = dvt_at_least(g->rows, 1) * (int64_t)davit_type_bytes(g->type);
+  int64_t parts = 4 * r->count, least = 0;
+  if (r->streams && r->count == 1) {
+    parts = BLOCKS;
+    least = dvt_at_most(BLOCK_BYTES / column, MIN_STREAM_PANEL);
+  } else if (r->streams) { /* a block costs commands of all devices */
+    least = dvt_at_most(SHARED_BLOCK_BYTES / column, MIN_SHARED_PANEL);
+  }
+  const int64_t usual = dvt_at_least(g->cols / parts, least) / MIN_PANEL * MIN_PANEL;
   return dvt_at_most(dvt_tuned(devices[0], DVT_TUNE_COVARIANCE_PANEL,
                                dvt_at_most(dvt_at_least(usual, MIN_PANEL), MAX_PANEL)),
                      g->cols);
@@ -593,12 +601,17 @@ static int64_t panel_width(const covariance_run *r, const int *devices) {
 
 /* Whether none of the devices reaches D, and each copies directly to each other. */
 static bool can_stream(const dvt_covariance *g, const int *devices, int count) {
-  bool can = g->d;
-  for (int i = 0; i < count && can; i++)
-    for (int j = 0; j < count && can; j++)
-      can = !reaches(devices[i], g->d) &&
-            (i == j || dvt_device_peers(dvt_device_find(devices[i]), dvt_device_find(devices[j])));
-  return can;
+  if (!g->d)
+    return false;
+  const int place = dvt_place_of(g->d);
+  for (int i = 0; i < count; i++) {
+    if (dvt_place_reached(devices[i], place))
+      return false;
+    for (int j = 0; j < count; j++)
+      if (i != j && !dvt_device_peers(dvt_device_find(devices[i]), dvt_device_find(devices[j])))
+        return false;
+  }
+  return true;
 }
 
 /* How many of the devices are used if they cannot do all at once. One could; several have all of D before they
@@ -622,9 +635,10 @@ davit_status davit_covariance(davit_type type, char trans, int64_t rows, int64_t
   if (cols == 0)
     return DAVIT_SUCCESS;
   g.teams = teams_on(chosen[0]);
-  if (!can_stream(&g, chosen, count))
-    count = worth_using(&g, chosen, count);
-  covariance_run r = {.g = &g, .count = count, .streams = can_stream(&g, chosen, count)};
+  bool streams = can_stream(&g, chosen, count);
+  if (!streams && (count = worth_using(&g, chosen, count)) == 1)
+    streams = can_stream(&g, chosen, 1);
+  covariance_run r = {.g = &g, .count = count, .streams = streams};
   r.width = panel_width(&r, chosen);
   if (r.streams && dvt_divide_up(cols, r.width) < count) { /* fewer blocks than devices */
     r.count = (int)dvt_divide_up(cols, r.width);
