@@ -208,6 +208,28 @@ ROW(davit_free) {
   return status;
 }
 
+/* Only memory of an NVIDIA device has handles, and only other processes may import it (tests/test_processes.c). */
+static davit_status or_unsupported(davit_status status) {
+  return status == DAVIT_UNSUPPORTED ? DAVIT_SUCCESS : status;
+}
+
+ROW(davit_memory_export) {
+  davit_memory_handle handle;
+  void *made = NULL;
+  DVT_TRY(davit_malloc(64, DAVIT_PINNED, &made));
+  const davit_status status = davit_memory_export(P(made), P(&handle));
+  CHECK(davit_free(made));
+  return or_unsupported(status);
+}
+
+ROW(davit_memory_import) {
+  davit_memory_handle handle = {.bytes = "davit 1\0\1"};
+  void *made = NULL;
+  const davit_status status = davit_memory_import(P(&handle), I(0), P(&made));
+  assert_null(made);
+  return or_unsupported(status);
+}
+
 CALL(davit_memory_trim, I(DAVIT_PAGEABLE))
 CALL(davit_pointer_place, P(a.x), P(&a.counted))
 ROW(davit_pin) {

@@ -74,6 +74,93 @@ CASE(processes_share_the_devices) {
   assert_int_equal(wrong, 0);
 }
 
+/* ---- memory of another process ---- */
+
+enum { LARGE = 4 << 20, SMALL = 1000 };
+
+typedef struct message {
+  davit_memory_handle large, small;
+  int device;
+} message;
+
+static void check_bytes(const unsigned char *there, size_t bytes, int value) {
+  unsigned char *host = kept(bytes);
+  CHECK(davit_copy(bytes, there, host));
+  for (size_t i = 0; i < bytes; i++)
+    assert_int_equal(host[i], value);
+}
+
+/* Every GPU that copies to the exporting one directly reads what is there; the last writes. */
+PROBE(import_memory) {
+  message m;
+  int devices[MAX_PLACES], place;
+  const int count = all_devices(devices);
+  assert_int_equal(read(STDIN_FILENO, &m, sizeof m), sizeof m);
+  for (int i = 0; i < count; i++) {
+    davit_link_kind link;
+    void *large = NULL, *small = NULL;
+    if (!is_gpu(devices[i]))
+      continue;
+    CHECK(davit_device_link(devices[i], m.device, &link));
+    if (link == DAVIT_LINK_STAGED)
+      continue;
+    CHECK(davit_memory_import(&m.large, devices[i], &large));
+    CHECK(davit_memory_import(&m.small, devices[i], &small));
+    CHECK(davit_pointer_place((char *)large + LARGE - 1, &place));
+    assert_int_equal(place, devices[i]);
+    check_bytes(large, LARGE, 3);
+    check_bytes(small, SMALL, 5);
+    assert_int_equal(davit_memory_export(large, &m.large),
+                     DAVIT_INVALID_ARGUMENT); /* it is not this process's */
+    if (devices[i] == m.device)
+      CHECK(davit_fill(LARGE, 4, large));
+    CHECK(davit_free(small));
+    CHECK(davit_free(large));
+    assert_int_equal(davit_free(large), DAVIT_INVALID_ARGUMENT);
+  }
+}
+
+static void export_memory(int device) {
+  message m = {.device = device};
+  int way[2], status = 1;
+  unsigned char *large = kept_at(LARGE, device), *other = kept_at(SMALL, device),
+                *small = kept_at(SMALL, device);
+  CHECK(davit_fill(SMALL, 9, other));
+  CHECK(davit_fill(SMALL, 5, small));
+  CHECK(davit_fill(LARGE, 3, large));
+  CHECK(davit_memory_export(large, &m.large));
+  CHECK(davit_memory_export(small, &m.small));
+  assert_int_equal(davit_memory_export(large + 1, &m.large), DAVIT_INVALID_ARGUMENT);
+  assert_int_equal(pipe(way), 0);
+  assert_int_equal(write(way[1], &m, sizeof m), sizeof m);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(way[0], STDIN_FILENO);
+    execl("/proc/self/exe", "test_processes", "import_memory", "", (char *)NULL);
+    _exit(127);
+  }
+  close(way[0]);
+  close(way[1]);
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+  check_bytes(large, LARGE, 4);
+  check_bytes(small, SMALL, 5);
+  check_bytes(other, SMALL, 9);
+}
+
+CASE(memory_of_another_process) {
+  int devices[MAX_PLACES];
+  const int count = all_devices(devices);
+  for (int i = 0; i < count; i++) {
+    SCOPE;
+    davit_memory_handle handle;
+    if (is_gpu(devices[i]))
+      export_memory(devices[i]);
+    else
+      assert_int_equal(davit_memory_export(kept_at(SMALL, devices[i]), &handle), DAVIT_UNSUPPORTED);
+  }
+}
+
 /* ---- the tool ---- */
 
 /* The tool beside this program, or false. */

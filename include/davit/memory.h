@@ -27,7 +27,7 @@ enum { DAVIT_PINNED = -2, DAVIT_PAGEABLE = -3 };
  * device; davit_memory_trim() gives them back to the system. Owned by the caller until davit_free(). */
 DAVIT_API davit_status davit_malloc(size_t bytes, int place, void **pointer);
 
-/* Frees memory of davit_malloc(); NULL is allowed. The block may be given out again at once, so work that
+/* Frees memory of davit_malloc() and davit_memory_import(); NULL is allowed. The block may be given out again at once, so work that
  * uses it must have finished. */
 DAVIT_API davit_status davit_free(void *pointer);
 
@@ -42,6 +42,22 @@ DAVIT_API davit_status davit_pointer_place(const void *pointer, int *place);
  * freed. Does nothing where no device needs it. */
 DAVIT_API davit_status davit_pin(void *pointer, size_t bytes);
 DAVIT_API davit_status davit_unpin(void *pointer);
+
+/* What other processes of the machine need to reach a block of a device's memory: plain bytes, to be sent or stored. */
+typedef struct davit_memory_handle {
+  unsigned char bytes[128];
+} davit_memory_handle;
+
+/* Makes a handle of a block of davit_malloc() on an NVIDIA device; `pointer` is its start. Other processes may
+ * import it until it is freed, and have to free what they imported before. Others may reach the memory around a block
+ * of less than 2 MiB too, because CUDA shares whole pages. DAVIT_UNSUPPORTED: other places and devices. */
+DAVIT_API davit_status davit_memory_export(const void *pointer, davit_memory_handle *handle);
+
+/* Makes the block of a handle, which another process of this machine has exported, memory of `device`, which may be another
+ * one than the block's. It begins at *pointer and is as large as there; davit_free() ends that, the block itself stays.
+ * Nothing waits for the other process: it has to say when data are there and when they may be overwritten.
+ * DAVIT_UNSUPPORTED: the device does not reach the block. Source: CUDA's inter-process handles. */
+DAVIT_API davit_status davit_memory_import(const davit_memory_handle *handle, int device, void **pointer);
 
 /* Copies between any two places and waits for the end. The ranges must not overlap. */
 DAVIT_API davit_status davit_copy(size_t bytes, const void *source, void *destination);

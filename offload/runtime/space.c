@@ -136,6 +136,62 @@ davit_status dvt_space_unpin(void *pointer) {
   return DAVIT_SUCCESS;
 }
 
+#ifdef DAVIT_WITH_CUDA
+static bool is_nvidia(int place) {
+  return place >= 0 && dvt_device_find(place)->ordinal >= 0;
+}
+_Static_assert(sizeof(cudaIpcMemHandle_t) == DVT_SPACE_HANDLE, "CUDA's handles");
+#endif
+
+davit_status dvt_space_export(const void *pointer, int place, unsigned char handle[DVT_SPACE_HANDLE]) {
+#ifdef DAVIT_WITH_CUDA
+  if (is_nvidia(place)) {
+    cudaIpcMemHandle_t native;
+    const davit_status status =
+        dvt_cuda_status(cudaIpcGetMemHandle(&native, (void *)pointer), "exporting memory");
+    if (status == DAVIT_SUCCESS)
+      memcpy(handle, &native, sizeof native);
+    return status;
+  }
+#else
+  (void)pointer, (void)handle;
+#endif
+  return davit_fail(DAVIT_UNSUPPORTED, "memory of place %d cannot be exported to other processes", place);
+}
+
+davit_status dvt_space_map(const unsigned char handle[DVT_SPACE_HANDLE], int device, void **pointer) {
+#ifdef DAVIT_WITH_CUDA
+  if (is_nvidia(device)) {
+    cudaIpcMemHandle_t native;
+    memcpy(&native, handle, sizeof native);
+    const int current = dvt_cuda_current();
+    cudaError_t result = cudaSetDevice(dvt_device_find(device)->ordinal);
+    if (result == cudaSuccess)
+      result = cudaIpcOpenMemHandle(pointer, native, cudaIpcMemLazyEnablePeerAccess);
+    const char *reason = result == cudaSuccess ? NULL : cudaGetErrorString(result);
+    (void)dvt_cuda_ok(result);
+    dvt_cuda_restore(current);
+    return reason ? davit_fail(DAVIT_UNSUPPORTED, "device %d does not reach the memory of the handle: %s",
+                               device, reason)
+                  : DAVIT_SUCCESS;
+  }
+#else
+  (void)handle, (void)pointer;
+#endif
+  return davit_fail(DAVIT_UNSUPPORTED, "place %d cannot import memory of other processes", device);
+}
+
+void dvt_space_unmap(void *pointer, int device) {
+#ifdef DAVIT_WITH_CUDA
+  const int current = dvt_cuda_current();
+  if (dvt_cuda_ok(cudaSetDevice(dvt_device_find(device)->ordinal)))
+    (void)dvt_cuda_ok(cudaIpcCloseMemHandle(pointer));
+  dvt_cuda_restore(current);
+#else
+  (void)pointer, (void)device;
+#endif
+}
+
 static davit_status host_copy(char *destination, size_t destination_pitch, const char *source,
                               size_t source_pitch, size_t row_bytes, size_t cols) {
   if (destination_pitch == row_bytes && source_pitch == row_bytes)
@@ -147,10 +203,6 @@ static davit_status host_copy(char *destination, size_t destination_pitch, const
 }
 
 #ifdef DAVIT_WITH_CUDA
-static bool is_nvidia(int place) {
-  return place >= 0 && dvt_device_find(place)->ordinal >= 0;
-}
-
 /* On the calling thread's own stream, so that concurrent callers do not wait for each other. */
 static davit_status cuda_copy(void *destination, size_t destination_pitch, const void *source,
                               size_t source_pitch, size_t row_bytes, size_t cols, int device) {

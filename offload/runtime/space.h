@@ -21,6 +21,13 @@ int dvt_space_place(const void *pointer);
 davit_status dvt_space_pin(void *pointer, size_t bytes);
 davit_status dvt_space_unpin(void *pointer);
 
+/* What other processes need to reach a block of a device, and the block of another process as memory of a device of this
+ * one; DAVIT_UNSUPPORTED elsewhere. */
+enum { DVT_SPACE_HANDLE = 64 };
+davit_status dvt_space_export(const void *pointer, int place, unsigned char handle[DVT_SPACE_HANDLE]);
+davit_status dvt_space_map(const unsigned char handle[DVT_SPACE_HANDLE], int device, void **pointer);
+void dvt_space_unmap(void *pointer, int device);
+
 /* Blocking 2-D copy between two places (columns of row_bytes bytes, pitches in bytes). Reaches link speed
  * when host memory is pinned; pageable memory of some size is better staged by the caller. */
 davit_status dvt_space_copy(void *destination, size_t destination_pitch, int destination_place,

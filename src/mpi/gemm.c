@@ -21,7 +21,7 @@ static davit_status scale(dvt_strips *strips, double beta) {
 
 static davit_status compute(product *p, dvt_strips *strips) {
   dvt_error failure = {.status = DAVIT_SUCCESS};
-  dvt_error_keep(&failure, dvt_strips_open(strips, p->type, dvt_grid_local(p->grid, &p->c, 0),
+  dvt_error_keep(&failure, dvt_strips_open(strips, p->grid, p->type, dvt_grid_local(p->grid, &p->c, 0),
                                            dvt_grid_local(p->grid, &p->c, 1), p->c.data, p->c.stride[1],
                                            p->width, p->devices, p->device_count));
   if (p->beta != 0)

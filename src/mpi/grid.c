@@ -14,8 +14,8 @@ static void free_comm(MPI_Comm *comm) {
 }
 
 static void free_grid(davit_mpi_grid *grid) {
-  dvt_shared_close(&grid->shared[0]);
-  dvt_shared_close(&grid->shared[1]);
+  for (int axis = 0; axis < 2 && grid->line[axis] != MPI_COMM_NULL; axis++)
+    (void)dvt_shared_close(grid->line[axis], &grid->shared[axis]);
   free_comm(&grid->line[0]);
   free_comm(&grid->line[1]);
   free_comm(&grid->comm);
@@ -173,6 +173,10 @@ uint64_t dvt_grid_digest(uint64_t digest, const int descriptor[9]) {
 
 int64_t dvt_grid_local(const davit_mpi_grid *grid, const dvt_view *view, int d) {
   return dvt_deal_below(&view->deal[d], grid->at[view->axis[d]], view->deal[d].n);
+}
+
+bool dvt_grid_on_machine(const davit_mpi_grid *grid) {
+  return grid->node_size == grid->size[0] * grid->size[1];
 }
 
 bool dvt_grid_single(const davit_mpi_grid *grid) {

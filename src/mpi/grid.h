@@ -39,6 +39,9 @@ dvt_view dvt_view_transposed(const dvt_view *view);
 /* Whether it is one process, whose part of a matrix is the whole. */
 bool dvt_grid_single(const davit_mpi_grid *grid);
 
+/* Whether all its processes are on one machine. */
+bool dvt_grid_on_machine(const davit_mpi_grid *grid);
+
 /* The leading dimension of the rank's part. */
 int64_t dvt_view_ld(const dvt_view *view);
 

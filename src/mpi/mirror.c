@@ -26,8 +26,8 @@ typedef struct mirror {
   int64_t run_count;
   dvt_run *own; /* what is sent: `first` counts rows of this process's matrix */
   int64_t own_count;
-  int64_t *starts; /* of the matrices of the column's processes, in rows */
-  char *shared;    /* DVT_SHARED_BUFFERS of them, or NULL */
+  int64_t *starts;          /* of the matrices of the column's processes, in rows */
+  const dvt_shared *shared; /* DVT_SHARED_BUFFERS of them in each part, or NULL */
   int64_t posted;
   char *buffer[DVT_MESSAGE_BUFFERS]; /* where MPI sends and receives, otherwise */
   MPI_Request *requests;
@@ -121,8 +121,8 @@ static davit_status allocate(mirror *m, int place) {
 }
 
 /* Collective, whatever `failure` gets. */
-static davit_status open(mirror *m, davit_mpi_grid *grid, const dvt_view *c, int64_t width, int place,
-                         dvt_error *failure) {
+static davit_status open(mirror *m, davit_mpi_grid *grid, const dvt_view *c, int64_t width,
+                         const dvt_transport *transport, dvt_error *failure) {
   *m = (mirror){.grid = grid,
                 .rows = c->deal[0],
                 .cols = c->deal[1],
@@ -131,8 +131,8 @@ static davit_status open(mirror *m, davit_mpi_grid *grid, const dvt_view *c, int
                 .width = width,
                 .count = dvt_grid_local(grid, c, 1)};
   if (is_sent(m))
-    DVT_TRY(dvt_panel_share(grid, DOWN, place, buffer_bytes(m), &m->shared));
-  dvt_error_keep(failure, allocate(m, place));
+    DVT_TRY(dvt_panel_share(grid, DOWN, transport, buffer_bytes(m), &m->shared));
+  dvt_error_keep(failure, allocate(m, transport->place));
   return DAVIT_SUCCESS;
 }
 
@@ -148,13 +148,26 @@ static void close(mirror *m) {
 
 /* ---- panels ---- */
 
-static davit_status pack(const mirror *m, const dvt_panel *left, int64_t inner, int64_t ld, char *to) {
+static davit_status pack_piece(const mirror *m, const dvt_piece *left, int64_t ld, char *to) {
   for (int64_t i = 0; i < m->own_count; i++) {
     const dvt_run *run = &m->own[i];
-    DVT_TRY(davit_copy_2d(run->cols, inner, m->bytes, left->data + (size_t)run->row * m->bytes, left->ld,
-                          to + (size_t)run->first * m->bytes, ld));
+    DVT_TRY(davit_copy_2d(run->cols, left->inner, m->bytes, left->data + (size_t)run->row * m->bytes,
+                          left->ld, to + (size_t)run->first * m->bytes, ld));
   }
   return DAVIT_SUCCESS;
+}
+
+static davit_status pack(const mirror *m, const dvt_panel *left, int64_t ld, char *to) {
+  for (int64_t p = 0; p < left->piece_count; p++) {
+    DVT_TRY(pack_piece(m, &left->pieces[p], ld, to));
+    to += (size_t)(left->pieces[p].inner * ld) * m->bytes;
+  }
+  return DAVIT_SUCCESS;
+}
+
+/* Where process `p` of the column writes into buffer `t`. */
+static char *part(const mirror *m, int p, int64_t t) {
+  return m->shared ? dvt_panel_part(m->shared, p, t, buffer_bytes(m)) : m->buffer[t % DVT_MESSAGE_BUFFERS];
 }
 
 /* The matrix of process `p`, with a row for each that it has. */
@@ -172,22 +185,20 @@ static davit_status post(mirror *m, const dvt_panel *left, int64_t inner, dvt_er
   if (!is_sent(m))
     return DAVIT_SUCCESS;
   const int64_t t = m->posted++;
-  char *buffer = m->shared ? m->shared + (size_t)(t % DVT_SHARED_BUFFERS) * buffer_bytes(m)
-                           : m->buffer[t % DVT_MESSAGE_BUFFERS];
   for (int p = 0; p < m->grid->size[DOWN]; p++) {
     const int64_t rows = m->starts[p + 1] - m->starts[p];
-    char *matrix = buffer + (size_t)(m->starts[p] * inner) * m->bytes;
+    char *matrix = part(m, p, t) + (size_t)(m->starts[p] * inner) * m->bytes;
     if (rows == 0)
       continue;
     if (p == m->grid->at[DOWN])
-      dvt_error_keep(failure, pack(m, left, inner, rows, matrix));
+      dvt_error_keep(failure, pack(m, left, rows, matrix));
     DVT_TRY(send(m, p, inner, rows, matrix));
   }
   for (int64_t i = 0; i < m->run_count; i++) {
     const int p = m->owners[i];
     if (p == m->grid->at[DOWN])
       continue;
-    m->runs[i].data = buffer + (size_t)(m->starts[p] * inner) * m->bytes;
+    m->runs[i].data = part(m, p, t) + (size_t)(m->starts[p] * inner) * m->bytes;
     m->runs[i].ld = m->starts[p + 1] - m->starts[p];
   }
   return m->shared ? dvt_shared_publish(m->grid->line[DOWN], &m->requests[m->request_count++])
@@ -210,6 +221,7 @@ typedef struct product {
 static davit_status post_both(void *operands, int64_t begin, int64_t end) {
   product *p = operands;
   DVT_TRY(dvt_panel_post(&p->left, begin, end, 0, p->left.outer, p->failure));
+  DVT_TRY(dvt_panel_publish(&p->left, p->failure));
   DVT_TRY(dvt_panel_arrive(&p->left));
   return post(&p->right, &p->left, end - begin, p->failure);
 }
@@ -221,7 +233,7 @@ static davit_status arrive_both(void *operands) {
 
 static davit_status fetch(void *operands, int64_t t, int64_t inner) {
   product *p = operands;
-  DVT_TRY(dvt_strips_fetch_left(p->strips, t, p->left.data, p->left.outer, inner, p->left.ld));
+  DVT_TRY(dvt_strips_fetch_left(p->strips, t, p->left.outer, inner, p->left.piece_count, p->left.pieces));
   return dvt_strips_fetch_runs(p->strips, t, p->right.run_count, p->right.runs);
 }
 
@@ -229,9 +241,9 @@ davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_strips *strips, con
                                    const dvt_view *c, double alpha, double beta, dvt_error *failure) {
   static const dvt_feed feed = {post_both, arrive_both, fetch};
   product p = {.strips = strips, .failure = failure};
-  davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, strips->panel_place, failure);
+  davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, &strips->transport, failure);
   if (status == DAVIT_SUCCESS)
-    status = open(&p.right, grid, c, strips->width, strips->panel_place, failure);
+    status = open(&p.right, grid, c, strips->width, &strips->transport, failure);
   if (status == DAVIT_SUCCESS)
     status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
   if (status == DAVIT_SUCCESS)

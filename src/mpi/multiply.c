@@ -132,7 +132,10 @@ typedef struct product {
 static davit_status post(void *operands, int64_t begin, int64_t end) {
   product *p = operands;
   DVT_TRY(dvt_panel_post(&p->left, begin, end, 0, p->left.outer, p->failure));
-  return dvt_panel_post(&p->right, begin, end, 0, p->right.outer, p->failure);
+  DVT_TRY(
+      dvt_panel_post(&p->right, begin, end, 0, p->right.outer, p->failure)); /* while the other is copied */
+  DVT_TRY(dvt_panel_publish(&p->left, p->failure));
+  return dvt_panel_publish(&p->right, p->failure);
 }
 
 static davit_status arrive(void *operands) {
@@ -145,7 +148,7 @@ static davit_status fetch(void *operands, int64_t t, int64_t inner) {
   product *p = operands;
   dvt_strips *s = p->strips;
   const dvt_piece *right = p->right.pieces;
-  DVT_TRY(dvt_strips_fetch_left(s, t, p->left.data, p->left.outer, inner, p->left.ld));
+  DVT_TRY(dvt_strips_fetch_left(s, t, p->left.outer, inner, p->left.piece_count, p->left.pieces));
   return p->in_slabs ? dvt_strips_fetch_slab(s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data})
                      : dvt_strips_fetch_pieces(s, t, p->right.piece_count, right);
 }
@@ -154,9 +157,9 @@ davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_vi
                           const dvt_view *right, double alpha, double beta, dvt_error *failure) {
   static const dvt_feed feed = {post, arrive, fetch};
   product p = {.strips = strips, .k = left->deal[1].n, .failure = failure};
-  davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, strips->panel_place, failure);
+  davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, &strips->transport, failure);
   if (status == DAVIT_SUCCESS)
-    status = dvt_panel_open(&p.right, grid, right, strips->width, strips->panel_place, failure);
+    status = dvt_panel_open(&p.right, grid, right, strips->width, &strips->transport, failure);
   if (status == DAVIT_SUCCESS)
     status = dvt_mpi_agree(grid->comm, dvt_error_report(failure));
   p.in_slabs = p.right.alone && strips->slab > 1;

@@ -5,7 +5,6 @@
 #include <limits.h>
 
 #include "src/base/arithmetic.h"
-#include "src/mpi/transport.h"
 
 /* A process that packs panel t into shared memory has panel t - 1, so all have packed that. They did so when their
  * devices were done with panel t - 4 and might still use t - 3: four buffers. Of its own a process knows more:
@@ -39,17 +38,21 @@ static davit_status allocate(dvt_panel *p, int place) {
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_panel_share(davit_mpi_grid *grid, int axis, int place, size_t bytes, char **memory) {
-  int willing = dvt_transport_shares() && place == DAVIT_PINNED, all;
-  DVT_TRY_MPI(MPI_Allreduce(&willing, &all, 1, MPI_INT, MPI_LAND, grid->line[axis]));
-  if (all)
-    DVT_TRY(dvt_shared_open(grid->line[axis], DVT_SHARED_BUFFERS * bytes, &grid->shared[axis]));
-  *memory = all ? grid->shared[axis].memory : NULL;
+davit_status dvt_panel_share(davit_mpi_grid *grid, int axis, const dvt_transport *transport, size_t bytes,
+                             const dvt_shared **shared) {
+  dvt_shared *s = &grid->shared[axis];
+  DVT_TRY(
+      dvt_shared_open(grid->line[axis], DVT_SHARED_BUFFERS * bytes, transport->share, transport->device, s));
+  *shared = s->part ? s : NULL;
   return DAVIT_SUCCESS;
 }
 
+char *dvt_panel_part(const dvt_shared *shared, int p, int64_t t, size_t bytes) {
+  return shared->part[p] + (size_t)(t % DVT_SHARED_BUFFERS) * bytes;
+}
+
 davit_status dvt_panel_open(dvt_panel *p, davit_mpi_grid *grid, const dvt_view *view, int64_t width,
-                            int place, dvt_error *failure) {
+                            const dvt_transport *transport, dvt_error *failure) {
   const int axis = view->axis[1];
   *p = (dvt_panel){.grid = grid,
                    .view = view,
@@ -57,12 +60,15 @@ davit_status dvt_panel_open(dvt_panel *p, davit_mpi_grid *grid, const dvt_view *
                    .outer = dvt_grid_local(grid, view, 0),
                    .width = width};
   if (grid->size[axis] > 1 && p->outer > 0) /* which is so for all of the line */
-    DVT_TRY(dvt_panel_share(grid, axis, place, buffer_bytes(p), &p->shared));
-  dvt_error_keep(failure, allocate(p, place));
+    DVT_TRY(dvt_panel_share(grid, axis, transport, buffer_bytes(p), &p->shared));
+  if (p->shared && p->shared->apart)
+    dvt_error_keep(failure, davit_queue_create(transport->device, &p->queue, NULL));
+  dvt_error_keep(failure, allocate(p, transport->place));
   return DAVIT_SUCCESS;
 }
 
 void dvt_panel_close(dvt_panel *p) {
+  davit_queue_destroy(p->queue);
   for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
     davit_free(p->buffer[i]);
   davit_free(p->requests);
@@ -81,8 +87,19 @@ static davit_status pack(const dvt_panel *p, int64_t begin, int64_t end, int64_t
                          char *to) {
   const dvt_view *v = p->view;
   const char *from = part(p, begin, row);
-  return v->unit == 1 ? davit_copy_2d(end - begin, rows, p->bytes, from, v->stride[0], to, end - begin)
-                      : davit_copy_2d(rows, end - begin, p->bytes, from, v->stride[1], to, rows);
+  const int64_t length = v->unit == 1 ? end - begin : rows, count = v->unit == 1 ? rows : end - begin;
+  const int64_t ld = v->stride[1 - v->unit];
+  return p->queue ? davit_queue_copy_2d(p->queue, length, count, p->bytes, from, ld, to, length)
+                  : davit_copy_2d(length, count, p->bytes, from, ld, to, length);
+}
+
+/* Lengthens the last piece by one of columns that lie beside it. */
+static bool joins(const dvt_panel *p, const dvt_piece *piece) {
+  dvt_piece *last = p->piece_count > 0 ? &p->pieces[p->piece_count - 1] : NULL;
+  if (p->view->unit != 0 || !last || last->data + (size_t)(last->inner * last->ld) * p->bytes != piece->data)
+    return false;
+  last->inner += piece->inner;
+  return true;
 }
 
 davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t row, int64_t rows,
@@ -93,33 +110,40 @@ davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t ro
   const int64_t most = rows > 0 ? dvt_at_least(INT_MAX / rows, 1) : 1;
   const bool columns = p->view->unit == 0;
   const int64_t t = p->posted++;
-  char *to = p->shared ? p->shared + (size_t)(t % DVT_SHARED_BUFFERS) * buffer_bytes(p)
-                       : p->buffer[t % DVT_MESSAGE_BUFFERS];
+  size_t at = 0; /* in the panel */
   p->request_count = p->piece_count = 0;
-  p->data = to;
-  p->ld = rows;
   if (rows == 0) /* nor has any other process of this line */
     return DAVIT_SUCCESS;
   if (p->alone) {
-    p->data = part(p, begin, row);
-    p->ld = p->view->stride[columns ? 1 : 0];
-    p->pieces[p->piece_count++] = (dvt_piece){end - begin, p->ld, p->data};
+    p->pieces[p->piece_count++] =
+        (dvt_piece){end - begin, p->view->stride[columns ? 1 : 0], part(p, begin, row)};
     return DAVIT_SUCCESS;
   }
   for (int64_t i = begin, next; i < end; i = next) {
     const int owner = dvt_deal_owner(inner, i);
     next = dvt_deal_end(inner, i);
     next = dvt_at_most(dvt_at_most(next, end), i + most);
+    const int count = (int)(rows * (next - i));
+    char *to = at + (p->shared ? dvt_panel_part(p->shared, owner, t, buffer_bytes(p))
+                               : p->buffer[t % DVT_MESSAGE_BUFFERS]);
+    const dvt_piece piece = {next - i, columns ? rows : next - i, to};
     if (owner == p->grid->at[axis])
       dvt_error_keep(failure, pack(p, i, next, row, rows, to));
-    p->pieces[p->piece_count++] = (dvt_piece){next - i, columns ? rows : next - i, to};
-    const int count = (int)(rows * (next - i));
+    if (!joins(p, &piece))
+      p->pieces[p->piece_count++] = piece;
     if (!p->shared)
       DVT_TRY_MPI(MPI_Ibcast(to, count, type, owner, p->grid->line[axis], &p->requests[p->request_count++]));
-    to += (size_t)count * p->bytes;
+    at += (size_t)count * p->bytes;
   }
-  return p->shared ? dvt_shared_publish(p->grid->line[axis], &p->requests[p->request_count++])
-                   : DAVIT_SUCCESS;
+  return DAVIT_SUCCESS;
+}
+
+davit_status dvt_panel_publish(dvt_panel *p, dvt_error *failure) {
+  if (!p->shared || p->piece_count == 0)
+    return DAVIT_SUCCESS;
+  if (p->queue)
+    dvt_error_keep(failure, davit_queue_synchronize(p->queue));
+  return dvt_shared_publish(p->grid->line[p->view->axis[1]], &p->requests[p->request_count++]);
 }
 
 davit_status dvt_panel_arrive(dvt_panel *p) {

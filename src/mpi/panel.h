@@ -15,35 +15,41 @@ enum { DVT_MESSAGE_BUFFERS = 3, DVT_SHARED_BUFFERS = 4 };
 typedef struct dvt_panel {
   const davit_mpi_grid *grid;
   const dvt_view *view;
-  size_t bytes;  /* of an element */
-  int64_t outer; /* the rank's number of outer indices */
-  int64_t width; /* maximum number of inner ones */
-  bool alone;    /* in its line, with the operand in the host's memory */
-  char *shared;  /* DVT_SHARED_BUFFERS of them, or NULL */
+  size_t bytes;             /* of an element */
+  int64_t outer;            /* the rank's number of outer indices */
+  int64_t width;            /* maximum number of inner ones */
+  bool alone;               /* in its line, with the operand in the host's memory */
+  const dvt_shared *shared; /* DVT_SHARED_BUFFERS of them in each part, or NULL */
+  davit_queue *queue;       /* for copies into this process's part, if that is on its device */
   int64_t posted;
   char *buffer[DVT_MESSAGE_BUFFERS]; /* where MPI sends and receives, otherwise */
-  const char *data;                  /* the panel that was posted last; columns have distance ld */
-  int64_t ld;
   MPI_Request *requests;
   int64_t request_count;
   dvt_piece *pieces; /* of the panel that was posted last */
   int64_t piece_count;
 } dvt_panel;
 
-/* Buffers of so many bytes each that the processes of a line of the grid share; *memory is NULL if one of them is not
- * to, or `place` is not pinned memory. Collective in the line. */
-davit_status dvt_panel_share(davit_mpi_grid *grid, int axis, int place, size_t bytes, char **memory);
+/* Buffers of so many bytes each that the processes of a line of the grid share; NULL if they do not. Collective in the line.
+ */
+davit_status dvt_panel_share(davit_mpi_grid *grid, int axis, const dvt_transport *transport, size_t bytes,
+                             const dvt_shared **shared);
 
-/* Where the inner index has stride 1, a piece is inner × outer; otherwise all pieces are columns of one outer
- * × inner matrix, the panel's data. Collective, whatever `failure` gets. */
+/* Where process `p` of the line writes what buffer `t`, of so many bytes, is to hold. */
+char *dvt_panel_part(const dvt_shared *shared, int p, int64_t t, size_t bytes);
+
+/* Where the inner index has stride 1, a piece is inner × outer; otherwise it is outer × inner. Pieces that lie beside each
+ * other are one. Collective, whatever `failure` gets. */
 davit_status dvt_panel_open(dvt_panel *panel, davit_mpi_grid *grid, const dvt_view *view, int64_t width,
-                            int place, dvt_error *failure);
+                            const dvt_transport *transport, dvt_error *failure);
 void dvt_panel_close(dvt_panel *panel);
 
-/* Begins to broadcast the inner indices from begin to end, of `rows` outer ones from position `row` on. The panel
- * before must have arrived; of those before it only one more may still be in use. */
+/* Begins to copy, or to broadcast, the inner indices from begin to end, of `rows` outer ones from position `row` on. The
+ * panel before must have arrived; of those before it only one more may still be in use. */
 davit_status dvt_panel_post(dvt_panel *panel, int64_t begin, int64_t end, int64_t row, int64_t rows,
                             dvt_error *failure);
+
+/* Waits for what dvt_panel_post() began to copy, and says so to the others. After each post. */
+davit_status dvt_panel_publish(dvt_panel *panel, dvt_error *failure);
 
 /* Waits for its arrival. */
 davit_status dvt_panel_arrive(dvt_panel *panel);

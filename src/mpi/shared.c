@@ -16,11 +16,14 @@
 
 #include "src/mpi/agree.h"
 
-/* Where the first process has the memory, which begins with the token until all have found it. */
+/* What a process offers to the others: memory of the host, which begins with the token until all have found it. If it
+ * offers memory of a device, that of the host only shows that all run on one machine. */
 typedef struct offer {
   uint64_t token[2];
   int64_t process;
   int file; /* -1: nowhere */
+  bool on_device;
+  davit_memory_handle handle;
 } offer;
 
 static char *map(int file, size_t bytes) {
@@ -58,32 +61,149 @@ static char *find(size_t bytes, const offer *o) {
   return memory;
 }
 
-davit_status dvt_shared_open(MPI_Comm comm, size_t bytes, dvt_shared *shared) {
-  int me, mine, all = 0;
+static davit_status agree(MPI_Comm comm, bool mine, bool *all) {
+  int one = mine, both = 0;
+  DVT_TRY_MPI(MPI_Allreduce(&one, &both, 1, MPI_INT, MPI_LAND, comm));
+  *all = both;
+  return DAVIT_SUCCESS;
+}
+
+static void unmap(char *memory, size_t bytes) {
+  if (memory)
+    munmap(memory, bytes);
+}
+
+/* ---- one memory ---- */
+
+static davit_status open_host(MPI_Comm comm, int me, dvt_shared *s) {
   offer o = {.file = -1};
-  if (shared->bytes >= bytes)
-    return DAVIT_SUCCESS;
-  dvt_shared_close(shared);
-  bytes = bytes < sizeof o.token ? sizeof o.token : bytes;
-  MPI_Comm_rank(comm, &me);
-  char *memory = me == 0 ? make(bytes, &o) : NULL;
+  bool all;
+  char *memory = me == 0 ? make(s->bytes, &o) : NULL;
   DVT_TRY_MPI(MPI_Bcast(&o, (int)sizeof o, MPI_BYTE, 0, comm));
   if (me > 0 && o.file >= 0)
-    memory = find(bytes, &o);
-  mine = memory != NULL;
-  DVT_TRY_MPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, comm));
+    memory = find(s->bytes, &o);
+  DVT_TRY(agree(comm, memory, &all));
   if (me == 0 && o.file >= 0)
     close(o.file);
-  if (memory && !all)
-    munmap(memory, bytes);
-  *shared = (dvt_shared){.memory = all ? memory : NULL, .bytes = bytes};
-  if (!all)
+  if (!all) {
+    unmap(memory, s->bytes);
     return DAVIT_SUCCESS;
+  }
   /* By all threads, before it is pinned. Where either fails, copies are slower. */
   if (me == 0)
-    (void)davit_fill(bytes, 0, memory);
-  shared->pinned = davit_pin(memory, bytes) == DAVIT_SUCCESS;
+    (void)davit_fill(s->bytes, 0, memory);
+  s->pinned = davit_pin(memory, s->bytes) == DAVIT_SUCCESS;
+  for (int p = 0; p < s->count; p++)
+    s->part[p] = memory;
   return dvt_mpi_status(MPI_Barrier(comm));
+}
+
+/* ---- parts ---- */
+
+/* The host's memory of a process that offers its device's. */
+enum { TOKEN_BYTES = 4096 };
+
+/* This process's part; NULL if it has none to offer. */
+static char *make_part(const dvt_shared *s, offer *o, char **token) {
+  void *memory = NULL;
+  char *host;
+  *o = (offer){.file = -1};
+  *token = NULL;
+  if (davit_malloc(s->bytes, s->device, &memory) == DAVIT_SUCCESS) {
+    davit_memory_handle handle;
+    if (davit_memory_export(memory, &handle) == DAVIT_SUCCESS && (*token = make(TOKEN_BYTES, o))) {
+      o->on_device = true;
+      o->handle = handle;
+      return memory;
+    }
+    davit_free(memory);
+  }
+  if (s->wish == DVT_SHARE_PARTS && o->file < 0 && (host = make(s->bytes, o)))
+    return host;
+  return NULL;
+}
+
+/* Another process's part. */
+static char *find_part(const dvt_shared *s, const offer *o) {
+  void *memory = NULL;
+  char *host = find(o->on_device ? TOKEN_BYTES : s->bytes, o);
+  if (!host || !o->on_device)
+    return host;
+  unmap(host, TOKEN_BYTES);
+  return davit_memory_import(&o->handle, s->device, &memory) == DAVIT_SUCCESS ? memory : NULL;
+}
+
+/* Also of parts that were not found. */
+static void drop_part(const dvt_shared *s, char *part) {
+  int place = DAVIT_PAGEABLE;
+  if (!part)
+    return;
+  if (davit_pointer_place(part, &place) == DAVIT_SUCCESS && place >= 0)
+    davit_free(part);
+  else
+    unmap(part, s->bytes);
+}
+
+static davit_status open_parts(MPI_Comm comm, int me, dvt_shared *s, offer *offers) {
+  char *token;
+  bool all;
+  s->part[me] = make_part(s, &offers[me], &token);
+  DVT_TRY_MPI(MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, offers, (int)sizeof *offers, MPI_BYTE, comm));
+  bool found = s->part[me];
+  for (int p = 0; p < s->count; p++)
+    if (p != me)
+      found = (s->part[p] = offers[p].file < 0 ? NULL : find_part(s, &offers[p])) && found;
+  DVT_TRY(agree(comm, found, &all));
+  unmap(token, TOKEN_BYTES);
+  if (offers[me].file >= 0)
+    close(offers[me].file);
+  for (int p = 0; p < s->count && !all; p++) {
+    drop_part(s, s->part[p]);
+    s->part[p] = NULL;
+  }
+  s->apart = all;
+  return DAVIT_SUCCESS;
+}
+
+/* ---- both ---- */
+
+static davit_status open_some(MPI_Comm comm, int me, dvt_shared *s, offer *offers) {
+  if (s->wish >= DVT_SHARE_DEVICE)
+    DVT_TRY(open_parts(comm, me, s, offers));
+  return s->apart ? DAVIT_SUCCESS : open_host(comm, me, s);
+}
+
+davit_status dvt_shared_open(MPI_Comm comm, size_t bytes, dvt_share wish, int device, dvt_shared *shared) {
+  int me, count, mine[2] = {(int)wish, shared->device == device}, all[2];
+  void *parts = NULL, *offers = NULL;
+  DVT_TRY_MPI(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MIN, comm));
+  /* The size and the wish of before are the same on all. */
+  if (shared->wish == (dvt_share)all[0] && shared->bytes >= bytes && (all[1] || all[0] < DVT_SHARE_DEVICE))
+    return DAVIT_SUCCESS;
+  DVT_TRY(dvt_shared_close(comm, shared));
+  if (all[0] == DVT_SHARE_NOTHING)
+    return DAVIT_SUCCESS;
+  MPI_Comm_rank(comm, &me);
+  MPI_Comm_size(comm, &count);
+  *shared = (dvt_shared){.count = count,
+                         .bytes = bytes < TOKEN_BYTES ? TOKEN_BYTES : bytes,
+                         .wish = (dvt_share)all[0],
+                         .device = device};
+  bool enough = davit_malloc((size_t)count * sizeof *shared->part, DAVIT_PAGEABLE, &parts) == DAVIT_SUCCESS &&
+                davit_malloc((size_t)count * sizeof(offer), DAVIT_PAGEABLE, &offers) == DAVIT_SUCCESS;
+  davit_status status = agree(comm, enough, &enough);
+  if (status == DAVIT_SUCCESS && enough) {
+    shared->part = parts;
+    for (int p = 0; p < count; p++)
+      shared->part[p] = NULL;
+    status = open_some(comm, me, shared, offers);
+  }
+  if (!enough || !shared->part[me]) {
+    davit_free(parts);
+    shared->part = NULL;
+  }
+  davit_free(offers);
+  return status;
 }
 
 davit_status dvt_shared_publish(MPI_Comm comm, MPI_Request *request) {
@@ -97,10 +217,22 @@ davit_status dvt_shared_await(int64_t count, MPI_Request *requests) {
   return status;
 }
 
-void dvt_shared_close(dvt_shared *shared) {
-  if (shared->pinned)
-    davit_unpin(shared->memory);
-  if (shared->memory)
-    munmap(shared->memory, shared->bytes);
-  *shared = (dvt_shared){NULL, 0, false};
+davit_status dvt_shared_close(MPI_Comm comm, dvt_shared *s) {
+  int me = 0;
+  davit_status status = DAVIT_SUCCESS;
+  MPI_Comm_rank(comm, &me);
+  if (s->part && !s->apart) {
+    if (s->pinned)
+      davit_unpin(s->part[me]);
+    unmap(s->part[me], s->bytes);
+  } else if (s->part) {
+    for (int p = 0; p < s->count; p++)
+      if (p != me)
+        drop_part(s, s->part[p]);
+    status = dvt_mpi_status(MPI_Barrier(comm)); /* nobody reaches this process's part any more */
+    drop_part(s, s->part[me]);
+  }
+  davit_free(s->part);
+  *s = (dvt_shared){.part = NULL};
+  return status;
 }

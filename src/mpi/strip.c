@@ -6,7 +6,6 @@
 #include <davit/memory.h>
 
 #include "src/base/arithmetic.h"
-#include "src/mpi/transport.h"
 
 static davit_status gemm(davit_type type, davit_queue *queue, char transb, int64_t m, int64_t n, int64_t k,
                          double alpha, const void *a, int64_t lda, const void *b, int64_t ldb, double beta,
@@ -45,7 +44,7 @@ static bool reaches(int device, int place) {
 }
 
 static bool copies(const dvt_strips *s, int device) {
-  return device != DAVIT_HOST && s->panel_place != device;
+  return device != DAVIT_HOST && s->transport.place != device;
 }
 
 static davit_status open_turn(const dvt_strips *s, dvt_strip *strip, dvt_turn *turn) {
@@ -105,8 +104,9 @@ static void choose_turns(dvt_strips *s, int place) {
   s->slab = copy ? s->turns / 2 : 1;
 }
 
-davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64_t cols, char *c, int64_t ldc,
-                             int64_t width, const int *devices, int count) {
+davit_status dvt_strips_open(dvt_strips *s, const davit_mpi_grid *grid, davit_type type, int64_t rows,
+                             int64_t cols, char *c, int64_t ldc, int64_t width, const int *devices,
+                             int count) {
   *s = (dvt_strips){.type = type,
                     .bytes = davit_type_bytes(type),
                     .rows = rows,
@@ -119,7 +119,7 @@ davit_status dvt_strips_open(dvt_strips *s, davit_type type, int64_t rows, int64
   int place = DAVIT_PAGEABLE; /* of C */
   if (rows > 0 && cols > 0)
     DVT_TRY(davit_pointer_place(c, &place));
-  DVT_TRY(dvt_transport_place(devices, count, &s->panel_place));
+  DVT_TRY(dvt_transport_choose(devices, count, dvt_grid_on_machine(grid), &s->transport));
   for (int i = 0; i < count; i++) {
     dvt_strip *strip = &s->strip[i];
     strip->device = devices[i];
@@ -282,22 +282,28 @@ static davit_status hand_over(dvt_strip *strip, dvt_turn *t) {
   return davit_queue_wait(strip->queue, t->arrived);
 }
 
-davit_status dvt_strips_fetch_left(dvt_strips *s, int64_t t, const char *panel, int64_t rows, int64_t inner,
-                                   int64_t ld) {
+static davit_status fetch_left(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t rows, int64_t pieces,
+                               const dvt_piece *left) {
+  char *to = t->left_copy;
+  if (t->used)
+    DVT_TRY(davit_queue_wait(strip->copy, t->finished));
+  for (int64_t i = 0; i < pieces; to += (size_t)(rows * left[i].inner) * s->bytes, i++)
+    DVT_TRY(
+        davit_queue_copy_2d(strip->copy, rows, left[i].inner, s->bytes, left[i].data, left[i].ld, to, rows));
+  return pieces > 0 ? hand_over(strip, t) : DAVIT_SUCCESS;
+}
+
+davit_status dvt_strips_fetch_left(dvt_strips *s, int64_t t, int64_t rows, int64_t inner, int64_t pieces,
+                                   const dvt_piece *left) {
   for (int i = 0; i < s->count; i++) {
     dvt_strip *strip = &s->strip[i];
     dvt_turn *turn = turn_of(s, strip, t);
+    const bool here = !strip->copies && pieces > 0;
     turn->inner = inner;
-    turn->left = strip->copies ? turn->left_copy : panel;
-    turn->left_ld = dvt_at_least(strip->copies ? rows : ld, 1);
-    if (!strip->copies || !has_work(s, strip))
-      continue;
-    if (turn->used)
-      DVT_TRY(davit_queue_wait(strip->copy, turn->finished));
-    if (rows == 0)
-      continue;
-    DVT_TRY(davit_queue_copy_2d(strip->copy, rows, inner, s->bytes, panel, ld, turn->left_copy, rows));
-    DVT_TRY(hand_over(strip, turn));
+    turn->left = here ? left->data : turn->left_copy;
+    turn->left_ld = dvt_at_least(here ? left->ld : rows, 1);
+    if (strip->copies && has_work(s, strip))
+      DVT_TRY(fetch_left(s, strip, turn, rows, pieces, left));
   }
   return DAVIT_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include <davit/queue.h>
 
 #include "src/mpi/grid.h"
+#include "src/mpi/transport.h"
 
 /* Columns of a strip, and the rows of them that are wanted. Products are added to C, or to memory apart from C, which
  * is contiguous and 0 at first. */
@@ -69,13 +70,14 @@ typedef struct dvt_strips {
   int last;
   /* dvt_strips_fetch_slab() copies so many right operands at once; it is not called where this is 1. */
   int slab;
-  int panel_place; /* where panels lie that MPI sends and receives */
+  dvt_transport transport; /* of panels */
   int count;
   dvt_strip strip[DVT_MPI_DEVICES];
 } dvt_strips;
 
-davit_status dvt_strips_open(dvt_strips *strips, davit_type type, int64_t rows, int64_t cols, char *c,
-                             int64_t ldc, int64_t width, const int *devices, int count);
+davit_status dvt_strips_open(dvt_strips *strips, const davit_mpi_grid *grid, davit_type type, int64_t rows,
+                             int64_t cols, char *c, int64_t ldc, int64_t width, const int *devices,
+                             int count);
 
 /* Waits for everything, and frees it. */
 davit_status dvt_strips_close(dvt_strips *strips);
@@ -90,16 +92,18 @@ davit_status dvt_strips_store(dvt_strips *strips);
 /* The same for these rows of C, which do not change any more, while work goes on. */
 davit_status dvt_strips_store_rows(dvt_strips *strips, int64_t row, int64_t rows);
 
-/* Enqueues the copies of panel t to where the strips use it, as the left operand. It must not change before
- * dvt_strips_wait(). After a failure, here or of a right operand, the panel's turn is not fit for use. */
-davit_status dvt_strips_fetch_left(dvt_strips *strips, int64_t t, const char *panel, int64_t rows,
-                                   int64_t inner, int64_t ld);
-
-/* inner × cols of C; columns have distance ld. */
+/* Some inner indices of a panel; columns have distance ld. Of a left operand it is rows × inner, of a right one inner × cols
+ * of C. */
 typedef struct dvt_piece {
   int64_t inner, ld;
   const char *data;
 } dvt_piece;
+
+/* Enqueues the copies of panel t to where the strips use it, as the left operand, rows × inner: pieces beside each other,
+ * one alone if a strip uses it where it lies; none if there are no rows. They must not change before dvt_strips_wait(). After a failure, here or of a right
+ * operand, the panel's turn is not fit for use. */
+davit_status dvt_strips_fetch_left(dvt_strips *strips, int64_t t, int64_t rows, int64_t inner, int64_t pieces,
+                                   const dvt_piece *left);
 
 /* The right operand: pieces on top of each other, which must not change before dvt_strips_wait(). */
 davit_status dvt_strips_fetch_pieces(dvt_strips *strips, int64_t t, int64_t pieces, const dvt_piece *right);

@@ -154,7 +154,7 @@ static davit_status merge_strip(const update *u, const dvt_strips *strips, const
 /* ---- the whole ---- */
 
 static davit_status open(const update *u, dvt_strips *strips) {
-  DVT_TRY(dvt_strips_open(strips, u->type, dvt_grid_local(u->grid, &u->c, 0),
+  DVT_TRY(dvt_strips_open(strips, u->grid, u->type, dvt_grid_local(u->grid, &u->c, 0),
                           dvt_grid_local(u->grid, &u->c, 1), u->c.data, u->c.stride[1], u->width, u->devices,
                           u->device_count));
   DVT_TRY(divide_all(u, strips));

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where messages of matrices lie: in pinned host memory, or on the rank's device if MPI sends from there. */
+/* Where panels lie that go from one process to others: in pinned host memory, or on the rank's device. */
 #ifndef DAVIT_SRC_MPI_TRANSPORT_H
 #define DAVIT_SRC_MPI_TRANSPORT_H
 
-#include <davit/status.h>
-#include <stdbool.h>
+#include "src/mpi/shared.h"
 
-/* The place for the panels of a rank with these devices: its device if it has one alone, no host, and MPI
- * takes the memory of GPUs; else DAVIT_PINNED. DAVIT_MPI_TRANSPORT in the environment, `direct`, `shared` or `staged`,
- * decides in MPI's place. */
-davit_status dvt_transport_place(const int *devices, int count, int *place);
+/* `place` is where MPI sends and receives panels of a rank with these devices, `share` what processes of one machine share
+ * in place of messages. Where all ranks are on one machine, devices read each other's memory, which is faster than messages
+ * from there; where they are on several, and MPI takes the memory of GPUs, panels are on the rank's device if it has one
+ * alone, no host; else in pinned memory. DAVIT_MPI_TRANSPORT in the environment decides in their place: `direct`, `peer`,
+ * `shared` or `staged`. */
+typedef struct dvt_transport {
+  int place;
+  dvt_share share;
+  int device; /* of DVT_SHARE_DEVICE */
+} dvt_transport;
 
-/* Whether processes of one machine share the memory of panels that lie on the host. */
-bool dvt_transport_shares(void);
+davit_status dvt_transport_choose(const int *devices, int count, bool one_machine, dvt_transport *transport);
 
 #endif

@@ -26,9 +26,11 @@ typedef struct solution {
 
   dvt_strips strips;
   dvt_panel panel; /* columns of op(A): the block on the diagonal, and those that are solved for later */
-  char *x[DVT_SHARED_BUFFERS]; /* what is solved in a step, if it is handed on */
-  bool shared;                 /* the process column shares these; else there are DVT_MESSAGE_BUFFERS */
-  int64_t solved, stored;      /* of the rank's rows, in the order in which they are solved */
+  const dvt_shared
+      *shared;  /* where the process column shares what is solved in a step, if it is handed on, or NULL */
+  size_t bytes; /* of that */
+  char *x[DVT_MESSAGE_BUFFERS]; /* where MPI sends and receives it, otherwise */
+  int64_t solved, stored;       /* of the rank's rows, in the order in which they are solved */
   dvt_error failure;
 } solution;
 
@@ -62,17 +64,22 @@ static bool is_last(const solution *s, const step *t) {
 }
 
 static davit_status post(solution *s, const step *t) {
-  return dvt_panel_post(&s->panel, t->begin, t->end, t->row, t->rows, &s->failure);
+  DVT_TRY(dvt_panel_post(&s->panel, t->begin, t->end, t->row, t->rows, &s->failure));
+  return dvt_panel_publish(&s->panel, &s->failure);
 }
 
 static bool is_handed_on(const solution *s) {
   return s->grid->size[0] > 1;
 }
 
+static int owner_of(const solution *s, const step *t) {
+  return dvt_deal_owner(&s->a.deal[0], t->begin);
+}
+
 /* The buffer of step i. The owner writes to shared memory when all have met in step i - 1; before that, at the end
  * of step i - 2, they have waited for what reads the buffer of step i - 4. */
-static char *buffer(const solution *s, int64_t i) {
-  return s->x[i % (s->shared ? DVT_SHARED_BUFFERS : DVT_MESSAGE_BUFFERS)];
+static char *buffer(const solution *s, const step *t, int64_t i) {
+  return s->shared ? dvt_panel_part(s->shared, owner_of(s, t), i, s->bytes) : s->x[i % DVT_MESSAGE_BUFFERS];
 }
 
 /* Waits for the column: what its owner wrote to shared memory is there for all. */
@@ -85,7 +92,7 @@ static davit_status meet(const solution *s) {
 /* Down the process column, to where the solution of all columns is a contiguous matrix; in columns of it, so that no
  * count is too large for MPI. */
 static davit_status hand_on(solution *s, const step *t, char *x) {
-  const int owner = dvt_deal_owner(&s->a.deal[0], t->begin);
+  const int owner = owner_of(s, t);
   const MPI_Datatype type = dvt_grid_type(s->type);
   const int64_t height = t->end - t->begin, cols = (INT64_C(1) << 30) / height;
   if (t->corner.rows > 0 && s->strips.cols > 0)
@@ -113,7 +120,8 @@ static davit_status store(solution *s, bool last) {
 
 /* Where this block of B is. */
 static davit_status solve(solution *s, int64_t panel, const step *t) {
-  DVT_TRY(dvt_strips_fetch_left(&s->strips, panel, s->panel.data, t->rows, t->end - t->begin, s->panel.ld));
+  DVT_TRY(dvt_strips_fetch_left(&s->strips, panel, t->rows, t->end - t->begin, s->panel.piece_count,
+                                s->panel.pieces));
   DVT_TRY(dvt_strips_solve(&s->strips, panel, t->corner, s->uplo, s->diag));
   s->solved += t->corner.rows;
   return store(s, is_last(s, t));
@@ -134,7 +142,7 @@ static davit_status steps(solution *s) {
   step t = step_at(s, s->uplo == 'L' ? 0 : s->m);
   DVT_TRY(post(s, &t));
   for (int64_t i = 0;; i++) {
-    char *x = buffer(s, i);
+    char *x = buffer(s, &t, i);
     DVT_TRY(dvt_panel_arrive(&s->panel));
     if (s->failure.status == DAVIT_SUCCESS)
       dvt_error_keep(&s->failure, solve(s, i, &t));
@@ -155,8 +163,8 @@ static davit_status steps(solution *s) {
 static davit_status open(solution *s) {
   const int64_t rows = dvt_grid_local(s->grid, &s->b, 0), cols = dvt_grid_local(s->grid, &s->b, 1);
   const int64_t block = s->a.deal[1].block, width = dvt_at_most(block, s->m);
-  DVT_TRY(dvt_strips_open(&s->strips, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
-                          s->device_count));
+  DVT_TRY(dvt_strips_open(&s->strips, s->grid, s->type, rows, cols, s->b.data, s->b.stride[1], width,
+                          s->devices, s->device_count));
   if (s->alpha != 0)
     DVT_TRY(dvt_strips_load(&s->strips));
   return s->alpha == 1 ? DAVIT_SUCCESS : dvt_strips_scale(&s->strips, s->alpha);
@@ -164,17 +172,13 @@ static davit_status open(solution *s) {
 
 /* Collective in the process column, all of which have as many columns. */
 static davit_status open_solutions(solution *s) {
-  const size_t bytes = (size_t)(s->strips.width * s->strips.cols) * davit_type_bytes(s->type);
-  char *shared;
   if (!is_handed_on(s) || s->strips.cols == 0)
     return DAVIT_SUCCESS;
-  DVT_TRY(dvt_panel_share(s->grid, 0, s->strips.panel_place, bytes, &shared));
-  s->shared = shared != NULL;
-  for (int i = 0; i < DVT_SHARED_BUFFERS && shared; i++)
-    s->x[i] = shared + (size_t)i * bytes;
-  for (int i = 0; i < DVT_MESSAGE_BUFFERS && !shared; i++) {
+  s->bytes = (size_t)(s->strips.width * s->strips.cols) * davit_type_bytes(s->type);
+  DVT_TRY(dvt_panel_share(s->grid, 0, &s->strips.transport, s->bytes, &s->shared));
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS && !s->shared; i++) {
     void *memory = NULL;
-    dvt_error_keep(&s->failure, davit_malloc(bytes, s->strips.panel_place, &memory));
+    dvt_error_keep(&s->failure, davit_malloc(s->bytes, s->strips.transport.place, &memory));
     s->x[i] = memory;
   }
   return DAVIT_SUCCESS;
@@ -184,7 +188,7 @@ static davit_status compute(solution *s) {
   dvt_error_keep(&s->failure, open(s));
   davit_status status = dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure));
   if (status == DAVIT_SUCCESS)
-    status = dvt_panel_open(&s->panel, s->grid, &s->a, s->strips.width, s->strips.panel_place, &s->failure);
+    status = dvt_panel_open(&s->panel, s->grid, &s->a, s->strips.width, &s->strips.transport, &s->failure);
   if (status == DAVIT_SUCCESS)
     status = open_solutions(s);
   if (status == DAVIT_SUCCESS)
@@ -195,7 +199,7 @@ static davit_status compute(solution *s) {
     dvt_error_keep(&s->failure, dvt_strips_store(&s->strips));
   dvt_error_keep(&s->failure, dvt_strips_close(&s->strips));
   dvt_panel_close(&s->panel);
-  for (int i = 0; i < DVT_MESSAGE_BUFFERS && !s->shared; i++)
+  for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
     davit_free(s->x[i]);
   return status == DAVIT_SUCCESS ? dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure)) : status;
 }

@@ -29,6 +29,7 @@ typedef struct block {
   size_t skipped; /* before base */
   int place;
   bool inherited;     /* from the process that this one was forked off: not to be freed */
+  bool imported;      /* another process's */
   struct block *next; /* in the list of kept blocks */
 } block;
 
@@ -226,24 +227,100 @@ davit_status davit_malloc(size_t bytes, int place, void **pointer) {
   return status;
 }
 
-/* Calls no GPU: a block of its memory is kept. */
+static void end_import(block *one) {
+  dvt_ending_enter();
+  dvt_space_unmap(one->base, one->place);
+  dvt_ending_leave();
+  free(one);
+}
+
+/* Calls no GPU, unless memory was imported: a block of its memory is kept. */
 davit_status davit_free(void *pointer) {
   if (!pointer)
     return DAVIT_SUCCESS;
   hold();
   block *found = take_out(pointer);
-  if (found && is_pooled(found->place)) {
+  const bool imported = found && found->imported && !found->inherited;
+  if (found && !imported && is_pooled(found->place)) {
     found->next = kept;
     kept = found;
-  } else if (found) {
+  } else if (found && !imported) {
     if (!found->inherited)
       dvt_space_free(found->base, found->skipped, found->place);
     free(found);
   }
   release();
+  if (imported)
+    end_import(found);
   return found ? DAVIT_SUCCESS
                : davit_fail(DAVIT_INVALID_ARGUMENT, "pointer %p is not the start of a block of davit_malloc",
                             pointer);
+}
+
+/* ---- other processes ---- */
+
+/* What a davit_memory_handle begins with. */
+typedef struct handle_content {
+  char kind[8];
+  uint64_t bytes;
+  unsigned char native[DVT_SPACE_HANDLE];
+} handle_content;
+
+static const char handle_kind[8] = "davit 1";
+
+davit_status davit_memory_export(const void *pointer, davit_memory_handle *handle) {
+  DVT_TRY(dvt_check_pointer("pointer", pointer));
+  DVT_TRY(dvt_check_pointer("handle", handle));
+  DVT_TRY(dvt_start());
+  pthread_rwlock_rdlock(&lock);
+  const block *found = find(pointer);
+  const bool start = found && found->base == pointer && !found->imported && !found->inherited;
+  const int place = start ? found->place : DAVIT_PAGEABLE;
+  handle_content content = {.bytes = start ? found->bytes : 0};
+  pthread_rwlock_unlock(&lock);
+  if (!start)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "pointer %p is not the start of a block of davit_malloc",
+                      pointer);
+  memcpy(content.kind, handle_kind, sizeof content.kind);
+  dvt_ending_enter();
+  const davit_status status = dvt_space_export(pointer, place, content.native);
+  dvt_ending_leave();
+  DVT_TRY(status);
+  *handle = (davit_memory_handle){{0}};
+  memcpy(handle->bytes, &content, sizeof content);
+  return DAVIT_SUCCESS;
+}
+
+davit_status davit_memory_import(const davit_memory_handle *handle, int device, void **pointer) {
+  handle_content content;
+  DVT_TRY(dvt_check_pointer("handle", handle));
+  DVT_TRY(dvt_check_pointer("pointer", pointer));
+  DVT_TRY(dvt_start());
+  DVT_TRY(dvt_resolve_device(device, &device));
+  memcpy(&content, handle->bytes, sizeof content);
+  if (memcmp(content.kind, handle_kind, sizeof content.kind) != 0 || content.bytes == 0)
+    return davit_fail(DAVIT_INVALID_ARGUMENT, "handle is none of davit_memory_export");
+  block *made = dvt_allocate(1, sizeof *made);
+  if (!made)
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  void *base = NULL;
+  dvt_ending_enter();
+  const davit_status status = dvt_space_map(content.native, device, &base);
+  dvt_ending_leave();
+  if (status != DAVIT_SUCCESS) {
+    free(made);
+    return status;
+  }
+  *made = (block){.base = base, .bytes = content.bytes, .place = device, .imported = true};
+  hold();
+  const bool inserted = insert(made);
+  release();
+  if (!inserted) {
+    end_import(made);
+    return DAVIT_OUT_OF_HOST_MEMORY;
+  }
+  *pointer = base;
+  return DAVIT_SUCCESS;
 }
 
 davit_status davit_memory_trim(int place) {

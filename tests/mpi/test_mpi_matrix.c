@@ -80,13 +80,16 @@ static bool inside(const matrix *a, size_t k, int *i, int *j) {
          *j >= 0 && *j < a->cols;
 }
 
+static int smallest_block = 1;
+
 /* `like` NULL, or a matrix whose blocks it takes, so that some operands are aligned. `dominant`: large values
  * on the submatrix's diagonal. */
 static matrix make(davit_mpi_grid *grid, int p, int q, int context, int rows, int cols, const matrix *like,
                    bool dominant) {
   matrix a = {.rows = rows, .cols = cols, .p = p, .q = q};
   const int above = like ? 0 : below(3) * below(40), left = like ? 0 : below(3) * below(40);
-  const int mb = like ? like->desc[4] : 1 + below(3) * below(70), nb = like ? mb : 1 + below(3) * below(70);
+  const int mb = like ? like->desc[4] : smallest_block + below(3) * below(70);
+  const int nb = like ? mb : smallest_block + below(3) * below(70);
   const int first_row = like ? like->desc[6] : below(p), first_col = like ? like->desc[7] : below(q);
   const int m = above + rows + below(5), n = left + cols + below(5);
   CHECK(davit_mpi_grid_position(grid, &a.row, &a.col));
@@ -268,7 +271,7 @@ static void check_syrk(davit_mpi_grid *grid, int p, int q, int context, const da
   const float sa = (float)alpha, sb = (float)beta;
   const bool any = below(2), on_device = below(2) && options->devices && options->devices[0] != DAVIT_HOST;
   const int place = on_device ? options->devices[0] : DAVIT_PAGEABLE;
-  matrix shape = {.desc = {1, context, 0, 0, 1 + below(40), 0, below(p), below(q), 1}};
+  matrix shape = {.desc = {1, context, 0, 0, smallest_block + below(40), 0, below(p), below(q), 1}};
   matrix c = make(grid, p, q, context, n, n, any ? NULL : &shape, false);
   matrix a =
       make(grid, p, q, context, trans == 'N' ? n : k, trans == 'N' ? k : n, below(2) ? &c : NULL, false);
@@ -441,6 +444,31 @@ static void test_slabs(void) {
   CHECK(davit_mpi_grid_destroy(grid));
 }
 
+/* Blocks that need no other layout, of which a panel has several, from different processes. */
+static void test_wide_panels(int p, int q) {
+  const int device = 0;
+  davit_mpi_grid *grid;
+  int context, count;
+  CHECK(davit_device_count(&count));
+  CHECK(davit_mpi_grid_create(MPI_COMM_WORLD, p, q, &grid));
+  Cblacs_get(-1, 0, &context);
+  Cblacs_gridinit(&context, "Row", p, q);
+  smallest_block = 32;
+  for (int i = 0; i < 12; i++) {
+    const bool by_default = count == 0 || i % 4 == 0;
+    const davit_mpi_options options = {.devices = by_default ? NULL : &device,
+                                       .device_count = by_default ? 0 : 1};
+    const product g = {1 + below(150), 1 + below(150), 100 + below(200), 0.7, factors[below(4)]};
+    const update u = {one_of("UL"), 1 + below(150), 100 + below(200), -1, factors[below(4)]};
+    check_gemm(grid, p, q, context, &options, &g);
+    check_syrk(grid, p, q, context, &options, &u);
+    try_trsm(grid, p, q, context, &options);
+  }
+  smallest_block = 1;
+  Cblacs_gridexit(context);
+  CHECK(davit_mpi_grid_destroy(grid));
+}
+
 /* So large that ranges of a triangle are halved on a device. */
 static void test_large_syrk(void) {
   const update upper = {'U', 1300, 40, 0.7, 0.7}, lower = {'L', 1300, 40, -1, 0};
@@ -524,6 +552,9 @@ int main(int argc, char **argv) {
     test_grid(2, ranks / 2, cases);
   if (ranks == 6)
     test_grid(2, 2, cases); /* two ranks are not in it */
+  test_wide_panels(1, ranks);
+  if (ranks % 2 == 0)
+    test_wide_panels(2, ranks / 2);
   test_slabs();
   test_large_syrk();
   test_unread();
