@@ -25,9 +25,9 @@ commands=(
   "gemm-shapes      bench_gemm --shapes 60 --seed 1 --gigabytes 24 --devices 1,2,4 --repeats 5"
   "gemm-sweep       bench_gemm --shapes 60 --seed 1 --gigabytes 24 --devices 4 --repeats 3 --alone 1 --tiles 0,1024,2048,3072,4096,8192"
   "queue-study      bench_queue_study --devices 4 --cell-seconds 0.5 --patience 1"
-  "mpi-1            bench_mpi --n 16384 --n1 8192 --repeats 5"
-  "mpi-2            bench_mpi --n 16384 --n1 8192 --repeats 5"
-  "mpi-4            bench_mpi --n 16384 --n1 8192 --repeats 5"
+  "mpi-1            bench_mpi --n 16384 --n1 8192 --peers 0 --repeats 5"
+  "mpi-2            bench_mpi --n 16384 --n1 8192 --peers 0 --repeats 5"
+  "mpi-4            bench_mpi --n 16384 --n1 8192 --peers 0 --repeats 5"
 )
 
 if [ "${1-}" = --list ]; then

@@ -218,7 +218,13 @@ typedef struct product {
   dvt_error *failure;
 } product;
 
-static davit_status post_both(void *operands, int64_t begin, int64_t end) {
+/* What the process column sends is taken out of panels that have arrived. */
+static davit_status post_nothing(void *operands, int64_t begin, int64_t end) {
+  (void)operands, (void)begin, (void)end;
+  return DAVIT_SUCCESS;
+}
+
+static davit_status publish_both(void *operands, int64_t begin, int64_t end) {
   product *p = operands;
   DVT_TRY(dvt_panel_post(&p->left, begin, end, 0, p->left.outer, p->failure));
   DVT_TRY(dvt_panel_publish(&p->left, p->failure));
@@ -239,7 +245,7 @@ static davit_status fetch(void *operands, int64_t t, int64_t inner) {
 
 davit_status dvt_multiply_mirrored(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                                    const dvt_view *c, double alpha, double beta, dvt_error *failure) {
-  static const dvt_feed feed = {post_both, arrive_both, fetch};
+  static const dvt_feed feed = {post_nothing, publish_both, arrive_both, fetch};
   product p = {.strips = strips, .failure = failure};
   davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, &strips->transport, failure);
   if (status == DAVIT_SUCCESS)

@@ -9,7 +9,7 @@
 #include "src/mpi/redistribute.h"
 
 davit_status dvt_panel_width(const davit_mpi_options *options, int64_t k, int64_t *width) {
-  *width = options && options->panel ? options->panel : DVT_MPI_PANEL;
+  *width = options && options->panel ? options->panel : k < DVT_MPI_WIDE ? DVT_MPI_PANEL : 2 * DVT_MPI_PANEL;
   if (*width < 1)
     return davit_fail(DAVIT_INVALID_ARGUMENT, "panel is %lld, less than 0", (long long)*width);
   *width = dvt_at_most(*width, k);
@@ -95,6 +95,12 @@ davit_status dvt_fit(const davit_mpi_grid *grid, const dvt_deal *outer, int axis
 
 /* ---- the product ---- */
 
+static davit_status next(const dvt_strips *s, davit_status (*step)(void *, int64_t, int64_t), void *operands,
+                         int64_t t, int64_t k) {
+  const int64_t begin = t * s->width;
+  return begin < k ? step(operands, begin, dvt_at_most(begin + s->width, k)) : DAVIT_SUCCESS;
+}
+
 /* After a failure no product is enqueued any more, but the other ranks still need this one's panels. */
 davit_status dvt_multiply_panels(dvt_strips *s, const dvt_feed *feed, void *operands, int64_t k,
                                  bool in_slabs, double alpha, double beta, dvt_error *failure) {
@@ -103,18 +109,19 @@ davit_status dvt_multiply_panels(dvt_strips *s, const dvt_feed *feed, void *oper
   int64_t first = dvt_at_least(panels - s->last, 0); /* of those that dvt_strips_finish() multiplies */
   if (in_slabs)                                      /* of which there are two at a time */
     first = dvt_at_least(first, ((panels - 1) / s->slab - 1) * s->slab);
-  DVT_TRY(feed->post(operands, 0, dvt_at_most(s->width, k)));
+  DVT_TRY(next(s, feed->post, operands, 0, k));
+  DVT_TRY(next(s, feed->publish, operands, 0, k));
+  DVT_TRY(next(s, feed->post, operands, 1, k));
   for (int64_t t = 0; t < panels; t++) {
-    const int64_t begin = t * s->width, end = dvt_at_most(begin + s->width, k);
     DVT_TRY(feed->arrive(operands));
     if (failure->status == DAVIT_SUCCESS)
-      dvt_error_keep(failure, feed->fetch(operands, t, end - begin));
+      dvt_error_keep(failure, feed->fetch(operands, t, dvt_at_most(k - t * s->width, s->width)));
     if (failure->status == DAVIT_SUCCESS && t < first)
       dvt_error_keep(failure, dvt_strips_multiply(s, t, all, alpha, t == 0 ? beta : 1));
-    if (end < k) {
+    if (t + 1 < panels)
       dvt_error_keep(failure, dvt_strips_wait(s, t - 2));
-      DVT_TRY(feed->post(operands, end, dvt_at_most(end + s->width, k)));
-    }
+    DVT_TRY(next(s, feed->publish, operands, t + 1, k));
+    DVT_TRY(next(s, feed->post, operands, t + 2, k));
   }
   if (failure->status == DAVIT_SUCCESS)
     dvt_error_keep(failure, dvt_strips_finish(s, first, panels - first, alpha, first == 0 ? beta : 1));
@@ -132,8 +139,12 @@ typedef struct product {
 static davit_status post(void *operands, int64_t begin, int64_t end) {
   product *p = operands;
   DVT_TRY(dvt_panel_post(&p->left, begin, end, 0, p->left.outer, p->failure));
-  DVT_TRY(
-      dvt_panel_post(&p->right, begin, end, 0, p->right.outer, p->failure)); /* while the other is copied */
+  return dvt_panel_post(&p->right, begin, end, 0, p->right.outer, p->failure);
+}
+
+static davit_status publish(void *operands, int64_t begin, int64_t end) {
+  product *p = operands;
+  (void)begin, (void)end;
   DVT_TRY(dvt_panel_publish(&p->left, p->failure));
   return dvt_panel_publish(&p->right, p->failure);
 }
@@ -155,7 +166,7 @@ static davit_status fetch(void *operands, int64_t t, int64_t inner) {
 
 davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure) {
-  static const dvt_feed feed = {post, arrive, fetch};
+  static const dvt_feed feed = {post, publish, arrive, fetch};
   product p = {.strips = strips, .k = left->deal[1].n, .failure = failure};
   davit_status status = dvt_panel_open(&p.left, grid, left, strips->width, &strips->transport, failure);
   if (status == DAVIT_SUCCESS)

@@ -6,9 +6,10 @@
 
 #include "src/base/arithmetic.h"
 
-/* A process that packs panel t into shared memory has panel t - 1, so all have packed that. They did so when their
- * devices were done with panel t - 4 and might still use t - 3: four buffers. Of its own a process knows more:
- * three. */
+/* A process that fills panel t in shared memory has panel t - 2 (t - 1, if it fills it when it publishes it), so all have
+ * published that. They did so when their devices were done with panel t - 5 and might still use t - 4: five buffers.
+ * Where messages are sent, panel t is filled when it is published, and this process's devices are done with panel
+ * t - 3. */
 
 static size_t buffer_bytes(const dvt_panel *p) {
   return (size_t)(p->outer * p->width) * p->bytes;
@@ -33,8 +34,10 @@ static davit_status allocate(dvt_panel *p, int place) {
   const int64_t width = p->width;
   DVT_TRY(davit_malloc((size_t)width * sizeof *p->requests, DAVIT_PAGEABLE, &memory));
   p->requests = memory;
-  DVT_TRY(davit_malloc((size_t)width * sizeof *p->pieces, DAVIT_PAGEABLE, &memory));
-  p->pieces = memory;
+  for (int i = 0; i < 2; i++) {
+    DVT_TRY(davit_malloc((size_t)width * sizeof *p->pieces, DAVIT_PAGEABLE, &memory));
+    p->turn[i].pieces = memory;
+  }
   return DAVIT_SUCCESS;
 }
 
@@ -72,7 +75,8 @@ void dvt_panel_close(dvt_panel *p) {
   for (int i = 0; i < DVT_MESSAGE_BUFFERS; i++)
     davit_free(p->buffer[i]);
   davit_free(p->requests);
-  davit_free(p->pieces);
+  davit_free(p->turn[0].pieces);
+  davit_free(p->turn[1].pieces);
 }
 
 /* This rank's inner indices from `begin` on. */
@@ -93,61 +97,75 @@ static davit_status pack(const dvt_panel *p, int64_t begin, int64_t end, int64_t
                   : davit_copy_2d(length, count, p->bytes, from, ld, to, length);
 }
 
-/* Lengthens the last piece by one of columns that lie beside it. */
-static bool joins(const dvt_panel *p, const dvt_piece *piece) {
-  dvt_piece *last = p->piece_count > 0 ? &p->pieces[p->piece_count - 1] : NULL;
-  if (p->view->unit != 0 || !last || last->data + (size_t)(last->inner * last->ld) * p->bytes != piece->data)
-    return false;
-  last->inner += piece->inner;
-  return true;
+/* A piece of columns that lie beside those of the last one lengthens that. */
+static void append(const dvt_panel *p, dvt_posted *panel, const dvt_piece *piece) {
+  dvt_piece *last = panel->piece_count > 0 ? &panel->pieces[panel->piece_count - 1] : NULL;
+  if (p->view->unit == 0 && last && last->data + (size_t)(last->inner * last->ld) * p->bytes == piece->data)
+    last->inner += piece->inner;
+  else
+    panel->pieces[panel->piece_count++] = *piece;
 }
 
-davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t row, int64_t rows,
-                            dvt_error *failure) {
+/* What is done with the parts of a panel. */
+enum { LIST = 1, PACK = 2, SEND = 4 };
+
+static davit_status each_part(dvt_panel *p, int64_t t, int what, dvt_error *failure) {
+  dvt_posted *panel = &p->turn[t % 2];
   const dvt_deal *inner = &p->view->deal[1];
   const int axis = p->view->axis[1];
-  const MPI_Datatype type = dvt_grid_type(p->view->type);
-  const int64_t most = rows > 0 ? dvt_at_least(INT_MAX / rows, 1) : 1;
-  const bool columns = p->view->unit == 0;
-  const int64_t t = p->posted++;
-  size_t at = 0; /* in the panel */
-  p->request_count = p->piece_count = 0;
-  if (rows == 0) /* nor has any other process of this line */
-    return DAVIT_SUCCESS;
-  if (p->alone) {
-    p->pieces[p->piece_count++] =
-        (dvt_piece){end - begin, p->view->stride[columns ? 1 : 0], part(p, begin, row)};
-    return DAVIT_SUCCESS;
-  }
-  for (int64_t i = begin, next; i < end; i = next) {
+  const int64_t rows = panel->rows, most = dvt_at_least(INT_MAX / rows, 1);
+  size_t at = 0;
+  for (int64_t i = panel->begin, next; i < panel->end; i = next) {
     const int owner = dvt_deal_owner(inner, i);
     next = dvt_deal_end(inner, i);
-    next = dvt_at_most(dvt_at_most(next, end), i + most);
+    next = dvt_at_most(dvt_at_most(next, panel->end), i + most);
     const int count = (int)(rows * (next - i));
     char *to = at + (p->shared ? dvt_panel_part(p->shared, owner, t, buffer_bytes(p))
                                : p->buffer[t % DVT_MESSAGE_BUFFERS]);
-    const dvt_piece piece = {next - i, columns ? rows : next - i, to};
-    if (owner == p->grid->at[axis])
-      dvt_error_keep(failure, pack(p, i, next, row, rows, to));
-    if (!joins(p, &piece))
-      p->pieces[p->piece_count++] = piece;
-    if (!p->shared)
-      DVT_TRY_MPI(MPI_Ibcast(to, count, type, owner, p->grid->line[axis], &p->requests[p->request_count++]));
+    if (what & LIST)
+      append(p, panel, &(dvt_piece){next - i, p->view->unit == 0 ? rows : next - i, to});
+    if (what & PACK && owner == p->grid->at[axis])
+      dvt_error_keep(failure, pack(p, i, next, panel->row, rows, to));
+    if (what & SEND)
+      DVT_TRY_MPI(MPI_Ibcast(to, count, dvt_grid_type(p->view->type), owner, p->grid->line[axis],
+                             &p->requests[p->request_count++]));
     at += (size_t)count * p->bytes;
   }
   return DAVIT_SUCCESS;
 }
 
+davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t row, int64_t rows,
+                            dvt_error *failure) {
+  const int64_t t = p->posted++;
+  dvt_posted *panel = &p->turn[t % 2];
+  *panel = (dvt_posted){.begin = begin, .end = end, .row = row, .rows = rows, .pieces = panel->pieces};
+  if (rows == 0) /* nor has any other process of this line */
+    return DAVIT_SUCCESS;
+  if (!p->alone)
+    return each_part(p, t, p->queue ? LIST | PACK : LIST, failure);
+  const int64_t ld = p->view->stride[1 - p->view->unit];
+  panel->pieces[panel->piece_count++] = (dvt_piece){end - begin, ld, part(p, begin, row)};
+  return DAVIT_SUCCESS;
+}
+
 davit_status dvt_panel_publish(dvt_panel *p, dvt_error *failure) {
-  if (!p->shared || p->piece_count == 0)
+  const int64_t t = p->published++;
+  p->request_count = 0;
+  if (p->alone || p->turn[t % 2].rows == 0)
     return DAVIT_SUCCESS;
   if (p->queue)
     dvt_error_keep(failure, davit_queue_synchronize(p->queue));
-  return dvt_shared_publish(p->grid->line[p->view->axis[1]], &p->requests[p->request_count++]);
+  else
+    DVT_TRY(each_part(p, t, p->shared ? PACK : PACK | SEND, failure));
+  return p->shared ? dvt_shared_publish(p->grid->line[p->view->axis[1]], &p->requests[p->request_count++])
+                   : DAVIT_SUCCESS;
 }
 
 davit_status dvt_panel_arrive(dvt_panel *p) {
+  const dvt_posted *panel = &p->turn[p->arrived++ % 2];
   const int64_t count = p->request_count;
   p->request_count = 0;
+  p->pieces = panel->pieces;
+  p->piece_count = panel->piece_count;
   return dvt_shared_await(count, p->requests);
 }

@@ -9,23 +9,31 @@
 #include "src/mpi/strip.h"
 
 /* While the devices use a panel, the one before may still be in use, and the next is being filled. In shared memory
- * it may be filled while another process uses the one before these (see panel.c). */
-enum { DVT_MESSAGE_BUFFERS = 3, DVT_SHARED_BUFFERS = 4 };
+ * the one after that is being filled as well, and another process may still use the one before these (see panel.c). */
+enum { DVT_MESSAGE_BUFFERS = 3, DVT_SHARED_BUFFERS = 5 };
+
+/* A panel on its way: `rows` outer indices from position `row` on. */
+typedef struct dvt_posted {
+  int64_t begin, end, row, rows;
+  dvt_piece *pieces;
+  int64_t piece_count;
+} dvt_posted;
 
 typedef struct dvt_panel {
   const davit_mpi_grid *grid;
   const dvt_view *view;
-  size_t bytes;             /* of an element */
-  int64_t outer;            /* the rank's number of outer indices */
-  int64_t width;            /* maximum number of inner ones */
-  bool alone;               /* in its line, with the operand in the host's memory */
-  const dvt_shared *shared; /* DVT_SHARED_BUFFERS of them in each part, or NULL */
-  davit_queue *queue;       /* for copies into this process's part, if that is on its device */
-  int64_t posted;
+  size_t bytes;                      /* of an element */
+  int64_t outer;                     /* the rank's number of outer indices */
+  int64_t width;                     /* maximum number of inner ones */
+  bool alone;                        /* in its line, with the operand in the host's memory */
+  const dvt_shared *shared;          /* DVT_SHARED_BUFFERS of them in each part, or NULL */
+  davit_queue *queue;                /* for copies into this process's part, if that is on its device */
   char *buffer[DVT_MESSAGE_BUFFERS]; /* where MPI sends and receives, otherwise */
   MPI_Request *requests;
   int64_t request_count;
-  dvt_piece *pieces; /* of the panel that was posted last */
+  int64_t posted, published, arrived; /* so many panels */
+  dvt_posted turn[2];
+  const dvt_piece *pieces; /* of the panel that arrived last */
   int64_t piece_count;
 } dvt_panel;
 
@@ -43,15 +51,16 @@ davit_status dvt_panel_open(dvt_panel *panel, davit_mpi_grid *grid, const dvt_vi
                             const dvt_transport *transport, dvt_error *failure);
 void dvt_panel_close(dvt_panel *panel);
 
-/* Begins to copy, or to broadcast, the inner indices from begin to end, of `rows` outer ones from position `row` on. The
- * panel before must have arrived; of those before it only one more may still be in use. */
+/* The next panel: the inner indices from begin to end, of `rows` outer ones from position `row` on. What is to be copied to
+ * the device is enqueued. At most one panel before has not arrived. */
 davit_status dvt_panel_post(dvt_panel *panel, int64_t begin, int64_t end, int64_t row, int64_t rows,
                             dvt_error *failure);
 
-/* Waits for what dvt_panel_post() began to copy, and says so to the others. After each post. */
+/* The first panel that was posted and not published: waits until this process's part of it is there and says so to the
+ * others, or begins to broadcast it. Of those before it the last must have arrived, and only one more may still be in use. */
 davit_status dvt_panel_publish(dvt_panel *panel, dvt_error *failure);
 
-/* Waits for its arrival. */
+/* Waits for the arrival of the panel that was published last. */
 davit_status dvt_panel_arrive(dvt_panel *panel);
 
 #endif

@@ -85,8 +85,9 @@ static davit_status open_strip(dvt_strips *s, dvt_strip *strip, int place) {
 
 /* `place` is that of C. */
 static void choose_turns(dvt_strips *s, int place) {
-  /* Products that wait run while C is stored. With floats C has half the bytes, so half as many cover that. */
-  const int most = s->bytes == sizeof(float) ? DVT_TURNS_MAXIMUM / 2 : DVT_TURNS_MAXIMUM;
+  /* Products of so many inner indices, which wait, take as long as C is stored, of which floats have half the bytes. */
+  const int64_t wait = s->bytes == sizeof(float) ? 3072 : 6144;
+  const double small = (double)((size_t)1 << 30) / (double)s->bytes; /* what any GPU can spare */
   bool copy = true, stores = true;
   int64_t cols = s->cols; /* of the smallest strip */
   for (int i = 0; i < s->count; i++) {
@@ -98,9 +99,11 @@ static void choose_turns(dvt_strips *s, int place) {
     cols = dvt_at_most(cols, strip->cols);
   }
   const double part = (double)s->rows * (double)cols, panels = (double)s->width * (double)(s->rows + cols);
-  while (copy && panels > 0 && s->turns < DVT_TURNS_MAXIMUM && (s->turns + 1) * panels <= part)
+  const double most = part < small ? (small < 4 * part ? small : 4 * part) : part;
+  while (copy && panels > 0 && s->turns < DVT_TURNS_MAXIMUM && (s->turns + 1) * panels <= most)
     s->turns++;
-  s->last = copy && stores ? (int)dvt_at_most(s->turns, most) : 1;
+  s->last =
+      copy && stores ? (int)dvt_at_most(s->turns, dvt_at_least(wait / dvt_at_least(s->width, 1), 1)) : 1;
   s->slab = copy ? s->turns / 2 : 1;
 }
 

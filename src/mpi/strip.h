@@ -63,7 +63,7 @@ typedef struct dvt_strips {
   int64_t ldc;
   int64_t width; /* of panels */
   /* Each strip has so many turns: where all strips copy panels, as many as fit into the memory that the smallest strip
-   * of C takes, within the limits above; otherwise DVT_TURNS_MINIMUM. */
+   * of C takes (four times that if it is small, up to 1 GiB), within the limits above; otherwise DVT_TURNS_MINIMUM. */
   int turns;
   /* The products of at most so many panels wait for dvt_strips_finish(), which stores C meanwhile. It is 1 unless all
    * strips copy panels and hold a copy of C. */
