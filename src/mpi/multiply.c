@@ -160,8 +160,9 @@ static davit_status fetch(void *operands, int64_t t, int64_t inner) {
   dvt_strips *s = p->strips;
   const dvt_piece *right = p->right.pieces;
   DVT_TRY(dvt_strips_fetch_left(s, t, p->left.outer, inner, p->left.piece_count, p->left.pieces));
-  return p->in_slabs ? dvt_strips_fetch_slab(s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data})
-                     : dvt_strips_fetch_pieces(s, t, p->right.piece_count, right);
+  return p->in_slabs
+             ? dvt_strips_fetch_slab(s, t, &(dvt_piece){p->k - t * s->width, right->ld, right->data, false})
+             : dvt_strips_fetch_pieces(s, t, p->right.piece_count, right);
 }
 
 davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,

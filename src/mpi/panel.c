@@ -100,7 +100,8 @@ static davit_status pack(const dvt_panel *p, int64_t begin, int64_t end, int64_t
 /* A piece of columns that lie beside those of the last one lengthens that. */
 static void append(const dvt_panel *p, dvt_posted *panel, const dvt_piece *piece) {
   dvt_piece *last = panel->piece_count > 0 ? &panel->pieces[panel->piece_count - 1] : NULL;
-  if (p->view->unit == 0 && last && last->data + (size_t)(last->inner * last->ld) * p->bytes == piece->data)
+  if (p->view->unit == 0 && last && last->here == piece->here &&
+      last->data + (size_t)(last->inner * last->ld) * p->bytes == piece->data)
     last->inner += piece->inner;
   else
     panel->pieces[panel->piece_count++] = *piece;
@@ -123,7 +124,9 @@ static davit_status each_part(dvt_panel *p, int64_t t, int what, dvt_error *fail
     char *to = at + (p->shared ? dvt_panel_part(p->shared, owner, t, buffer_bytes(p))
                                : p->buffer[t % DVT_MESSAGE_BUFFERS]);
     if (what & LIST)
-      append(p, panel, &(dvt_piece){next - i, p->view->unit == 0 ? rows : next - i, to});
+      append(p, panel,
+             &(dvt_piece){next - i, p->view->unit == 0 ? rows : next - i, to,
+                          p->queue && owner == p->grid->at[axis]});
     if (what & PACK && owner == p->grid->at[axis])
       dvt_error_keep(failure, pack(p, i, next, panel->row, rows, to));
     if (what & SEND)
@@ -144,7 +147,7 @@ davit_status dvt_panel_post(dvt_panel *p, int64_t begin, int64_t end, int64_t ro
   if (!p->alone)
     return each_part(p, t, p->queue ? LIST | PACK : LIST, failure);
   const int64_t ld = p->view->stride[1 - p->view->unit];
-  panel->pieces[panel->piece_count++] = (dvt_piece){end - begin, ld, part(p, begin, row)};
+  panel->pieces[panel->piece_count++] = (dvt_piece){end - begin, ld, part(p, begin, row), false};
   return DAVIT_SUCCESS;
 }
 

@@ -49,6 +49,7 @@ static bool copies(const dvt_strips *s, int device) {
 
 static davit_status open_turn(const dvt_strips *s, dvt_strip *strip, dvt_turn *turn) {
   DVT_TRY(davit_event_create(&turn->arrived));
+  DVT_TRY(davit_event_create(&turn->moved));
   DVT_TRY(davit_event_create(&turn->finished));
   return strip->copies
              ? allocate(s, strip->device, dvt_at_least(s->rows, s->width), s->width, &turn->left_copy)
@@ -183,6 +184,7 @@ davit_status dvt_strips_close(dvt_strips *s) {
     dvt_strip *strip = &s->strip[i];
     for (int t = 0; t < s->turns; t++) {
       davit_event_destroy(strip->turn[t].arrived);
+      davit_event_destroy(strip->turn[t].moved);
       davit_event_destroy(strip->turn[t].finished);
       davit_free(strip->turn[t].left_copy);
     }
@@ -270,11 +272,26 @@ davit_status dvt_strips_wait(dvt_strips *s, int64_t t) {
     const dvt_turn *turn = turn_of(s, strip, t);
     if (strip->copies ? turn->copied : turn->used)
       DVT_TRY(davit_event_synchronize(strip->copies ? turn->arrived : turn->finished));
+    if (turn->kept)
+      DVT_TRY(davit_event_synchronize(turn->moved));
   }
   return DAVIT_SUCCESS;
 }
 
 /* ---- operands ---- */
+
+/* A copy within a GPU's memory is a kernel, which waits on a queue of its own for a running product, and all copies
+ * behind it; between products it takes no time worth mentioning. */
+static davit_queue *queue_of(const dvt_strip *strip, bool here) {
+  return here ? strip->queue : strip->copy;
+}
+
+static davit_status keep_moved(dvt_strip *strip, dvt_turn *t, bool any) {
+  if (!any)
+    return DAVIT_SUCCESS;
+  t->kept = true;
+  return davit_event_record(t->moved, strip->queue);
+}
 
 /* What is enqueued next finds the copies of a turn. */
 static davit_status hand_over(dvt_strip *strip, dvt_turn *t) {
@@ -288,11 +305,15 @@ static davit_status hand_over(dvt_strip *strip, dvt_turn *t) {
 static davit_status fetch_left(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t rows, int64_t pieces,
                                const dvt_piece *left) {
   char *to = t->left_copy;
+  bool here = false;
   if (t->used)
     DVT_TRY(davit_queue_wait(strip->copy, t->finished));
-  for (int64_t i = 0; i < pieces; to += (size_t)(rows * left[i].inner) * s->bytes, i++)
-    DVT_TRY(
-        davit_queue_copy_2d(strip->copy, rows, left[i].inner, s->bytes, left[i].data, left[i].ld, to, rows));
+  for (int64_t i = 0; i < pieces; to += (size_t)(rows * left[i].inner) * s->bytes, i++) {
+    DVT_TRY(davit_queue_copy_2d(queue_of(strip, left[i].here), rows, left[i].inner, s->bytes, left[i].data,
+                                left[i].ld, to, rows));
+    here = here || left[i].here;
+  }
+  DVT_TRY(keep_moved(strip, t, here));
   return pieces > 0 ? hand_over(strip, t) : DAVIT_SUCCESS;
 }
 
@@ -323,10 +344,14 @@ static davit_status fetch_pieces(dvt_strips *s, dvt_strip *strip, dvt_turn *t, i
   char *to = t->right_copy;
   t->right = to;
   t->right_ld = t->inner;
-  for (int64_t i = 0; i < pieces; to += (size_t)right[i].inner * s->bytes, i++)
-    DVT_TRY(davit_queue_copy_2d(strip->copy, right[i].inner, strip->cols, s->bytes,
+  bool here = false;
+  for (int64_t i = 0; i < pieces; to += (size_t)right[i].inner * s->bytes, i++) {
+    DVT_TRY(davit_queue_copy_2d(queue_of(strip, right[i].here), right[i].inner, strip->cols, s->bytes,
                                 right[i].data + (size_t)(strip->first * right[i].ld) * s->bytes, right[i].ld,
                                 to, t->inner));
+    here = here || right[i].here;
+  }
+  DVT_TRY(keep_moved(strip, t, here));
   return hand_over(strip, t);
 }
 
@@ -361,25 +386,32 @@ davit_status dvt_strips_fetch_slab(dvt_strips *s, int64_t t, const dvt_piece *re
   return DAVIT_SUCCESS;
 }
 
-/* The strip's columns of all runs, as one matrix with a row for each. */
+/* The strip's columns of the runs from elsewhere, or of those in the left operand, as one matrix with a row for each. */
+static davit_status fetch_some_runs(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t run_count,
+                                    const dvt_run *runs, bool in_left) {
+  for (int64_t i = 0; i < run_count; i++) {
+    const dvt_run *run = &runs[i];
+    const int64_t from = dvt_at_least(run->first, strip->first),
+                  to = dvt_at_most(run->first + run->cols, strip->first + strip->cols);
+    if (from >= to || (run->data == NULL) != in_left)
+      continue;
+    const char *data = in_left ? t->left : run->data;
+    DVT_TRY(davit_queue_copy_2d(queue_of(strip, in_left), to - from, t->inner, s->bytes,
+                                data + (size_t)(run->row + from - run->first) * s->bytes,
+                                in_left ? t->left_ld : run->ld,
+                                t->right_copy + (size_t)(from - strip->first) * s->bytes, strip->cols));
+  }
+  return DAVIT_SUCCESS;
+}
+
 static davit_status fetch_runs(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t run_count,
                                const dvt_run *runs) {
   t->trans = 'T';
   t->right = t->right_copy;
   t->right_ld = strip->cols;
-  for (int64_t i = 0; i < run_count; i++) {
-    const dvt_run *run = &runs[i];
-    const int64_t from = dvt_at_least(run->first, strip->first),
-                  to = dvt_at_most(run->first + run->cols, strip->first + strip->cols);
-    if (from >= to)
-      continue;
-    const char *data = run->data ? run->data : t->left;
-    DVT_TRY(davit_queue_copy_2d(strip->copy, to - from, t->inner, s->bytes,
-                                data + (size_t)(run->row + from - run->first) * s->bytes,
-                                run->data ? run->ld : t->left_ld,
-                                t->right_copy + (size_t)(from - strip->first) * s->bytes, strip->cols));
-  }
-  return hand_over(strip, t);
+  DVT_TRY(fetch_some_runs(s, strip, t, run_count, runs, false));
+  DVT_TRY(hand_over(strip, t));
+  return fetch_some_runs(s, strip, t, run_count, runs, true);
 }
 
 davit_status dvt_strips_fetch_runs(dvt_strips *s, int64_t t, int64_t run_count, const dvt_run *runs) {

@@ -28,10 +28,11 @@ typedef struct dvt_turn {
   char *left_copy, *right_copy; /* on the device; the latter is a part of the strip's `right` */
   const char *left, *right;     /* wherever they are used */
   int64_t left_ld, right_ld, inner;
-  char trans;            /* of the right operand, 'N': inner × cols, 'T': cols × inner */
-  davit_event *arrived;  /* all copies were made */
-  davit_event *finished; /* all products */
-  bool copied, used;     /* these were recorded */
+  char trans;              /* of the right operand, 'N': inner × cols, 'T': cols × inner */
+  davit_event *arrived;    /* all copies were made */
+  davit_event *moved;      /* those within the device's memory */
+  davit_event *finished;   /* all products */
+  bool copied, kept, used; /* these were recorded */
 } dvt_turn;
 
 typedef struct dvt_strip {
@@ -93,10 +94,11 @@ davit_status dvt_strips_store(dvt_strips *strips);
 davit_status dvt_strips_store_rows(dvt_strips *strips, int64_t row, int64_t rows);
 
 /* Some inner indices of a panel; columns have distance ld. Of a left operand it is rows × inner, of a right one inner × cols
- * of C. */
+ * of C. `here`: it lies in memory of the rank's device, not another process's. */
 typedef struct dvt_piece {
   int64_t inner, ld;
   const char *data;
+  bool here;
 } dvt_piece;
 
 /* Enqueues the copies of panel t to where the strips use it, as the left operand, rows × inner: pieces beside each other,

@@ -129,7 +129,8 @@ static davit_status solve(solution *s, int64_t panel, const step *t) {
 
 /* Takes A's blocks times the solution, which lies in `x` if it was handed on, from the rest. */
 static davit_status update(solution *s, int64_t panel, const step *t, const char *x) {
-  const dvt_piece piece = {t->end - t->begin, t->end - t->begin, x};
+  const bool here = s->shared && s->shared->apart && owner_of(s, t) == s->grid->at[0];
+  const dvt_piece piece = {t->end - t->begin, t->end - t->begin, x, here};
   if (!is_handed_on(s))
     dvt_strips_take_rows(&s->strips, panel, t->corner.row);
   else if (t->rest.rows > 0)
