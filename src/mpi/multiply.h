@@ -4,8 +4,8 @@
 
 #include "src/mpi/strip.h"
 
-/* Panels are twice as wide from DVT_MPI_WIDE inner indices on: rows of B are copied to a GPU at a higher rate, where there are
- * enough panels for a good start. */
+/* Panels are twice as wide from DVT_MPI_WIDE inner indices on: rows of B are copied to a GPU at a higher rate, where
+ * there are enough panels for a good start. */
 enum { DVT_MPI_PANEL = 512, DVT_MPI_WIDE = 16384, DVT_MPI_BLOCK = 256, DVT_MPI_BLOCK_MINIMUM = 32 };
 
 /* options->panel, or what is usual; and as much of it as k needs. */
@@ -36,8 +36,8 @@ davit_status dvt_move_back(const davit_mpi_grid *grid, const dvt_view *from, con
 davit_status dvt_multiply(davit_mpi_grid *grid, dvt_strips *strips, const dvt_view *left,
                           const dvt_view *right, double alpha, double beta, dvt_error *failure);
 
-/* How the operands of panels get to the strips: each panel, with the inner indices from begin to end, is posted, published,
- * arrives and is fetched. All but the last are collective. */
+/* How the operands of panels get to the strips: each panel, with the inner indices from begin to end, is posted,
+ * published, arrives and is fetched. All but the last are collective. */
 typedef struct dvt_feed {
   davit_status (*post)(void *operands, int64_t begin, int64_t end);    /* enqueues what can be enqueued */
   davit_status (*publish)(void *operands, int64_t begin, int64_t end); /* begins to send it */
@@ -46,8 +46,8 @@ typedef struct dvt_feed {
 } dvt_feed;
 
 /* C = alpha (sum of the panels' products) + beta C, k inner indices in all, for what dvt_multiply() says of C and of
- * `failure`. While the devices work on one panel, the next is sent and the one after that is posted. `in_slabs`: right operands come by
- * dvt_strips_fetch_slab(). */
+ * `failure`. While the devices work on one panel, the next is sent and the one after that is posted. `in_slabs`:
+ * right operands come by dvt_strips_fetch_slab(). */
 davit_status dvt_multiply_panels(dvt_strips *strips, const dvt_feed *feed, void *operands, int64_t k,
                                  bool in_slabs, double alpha, double beta, dvt_error *failure);
 

@@ -6,10 +6,10 @@
 
 #include "src/base/arithmetic.h"
 
-/* A process that fills panel t in shared memory has panel t - 2 (t - 1, if it fills it when it publishes it), so all have
- * published that. They did so when their devices were done with panel t - 5 and might still use t - 4: five buffers.
- * Where messages are sent, panel t is filled when it is published, and this process's devices are done with panel
- * t - 3. */
+/* A process that fills panel t in shared memory has panel t - 2 (t - 1, if it fills it when it publishes it), so all
+ * have published that. They did so when their devices were done with panel t - 5 and might still use t - 4: five
+ * buffers. Where messages are sent, panel t is filled when it is published, and this process's devices are done with
+ * panel t - 3. */
 
 static size_t buffer_bytes(const dvt_panel *p) {
   return (size_t)(p->outer * p->width) * p->bytes;

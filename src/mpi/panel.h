@@ -37,27 +37,28 @@ typedef struct dvt_panel {
   int64_t piece_count;
 } dvt_panel;
 
-/* Buffers of so many bytes each that the processes of a line of the grid share; NULL if they do not. Collective in the line.
- */
+/* Buffers of so many bytes each that the processes of a line of the grid share; NULL if they do not. Collective in
+ * the line. */
 davit_status dvt_panel_share(davit_mpi_grid *grid, int axis, const dvt_transport *transport, size_t bytes,
                              const dvt_shared **shared);
 
 /* Where process `p` of the line writes what buffer `t`, of so many bytes, is to hold. */
 char *dvt_panel_part(const dvt_shared *shared, int p, int64_t t, size_t bytes);
 
-/* Where the inner index has stride 1, a piece is inner × outer; otherwise it is outer × inner. Pieces that lie beside each
- * other are one. Collective, whatever `failure` gets. */
+/* Where the inner index has stride 1, a piece is inner × outer; otherwise it is outer × inner. Pieces that lie
+ * beside each other are one. Collective, whatever `failure` gets. */
 davit_status dvt_panel_open(dvt_panel *panel, davit_mpi_grid *grid, const dvt_view *view, int64_t width,
                             const dvt_transport *transport, dvt_error *failure);
 void dvt_panel_close(dvt_panel *panel);
 
-/* The next panel: the inner indices from begin to end, of `rows` outer ones from position `row` on. What is to be copied to
- * the device is enqueued. At most one panel before has not arrived. */
+/* The next panel: the inner indices from begin to end, of `rows` outer ones from position `row` on. What is to be
+ * copied to the device is enqueued. At most one panel before has not arrived. */
 davit_status dvt_panel_post(dvt_panel *panel, int64_t begin, int64_t end, int64_t row, int64_t rows,
                             dvt_error *failure);
 
-/* The first panel that was posted and not published: waits until this process's part of it is there and says so to the
- * others, or begins to broadcast it. Of those before it the last must have arrived, and only one more may still be in use. */
+/* The first panel that was posted and not published: waits until this process's part of it is there and says so to
+ * the others, or begins to broadcast it. Of those before it the last must have arrived, and only one more may still
+ * be in use. */
 davit_status dvt_panel_publish(dvt_panel *panel, dvt_error *failure);
 
 /* Waits for the arrival of the panel that was published last. */

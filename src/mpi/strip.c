@@ -386,7 +386,8 @@ davit_status dvt_strips_fetch_slab(dvt_strips *s, int64_t t, const dvt_piece *re
   return DAVIT_SUCCESS;
 }
 
-/* The strip's columns of the runs from elsewhere, or of those in the left operand, as one matrix with a row for each. */
+/* The strip's columns of the runs from elsewhere, or of those in the left operand, as one matrix with a row for
+ * each. */
 static davit_status fetch_some_runs(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t run_count,
                                     const dvt_run *runs, bool in_left) {
   for (int64_t i = 0; i < run_count; i++) {

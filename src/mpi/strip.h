@@ -93,17 +93,17 @@ davit_status dvt_strips_store(dvt_strips *strips);
 /* The same for these rows of C, which do not change any more, while work goes on. */
 davit_status dvt_strips_store_rows(dvt_strips *strips, int64_t row, int64_t rows);
 
-/* Some inner indices of a panel; columns have distance ld. Of a left operand it is rows × inner, of a right one inner × cols
- * of C. `here`: it lies in memory of the rank's device, not another process's. */
+/* Some inner indices of a panel; columns have distance ld. Of a left operand it is rows × inner, of a right one
+ * inner × cols of C. `here`: it lies in memory of the rank's device, not another process's. */
 typedef struct dvt_piece {
   int64_t inner, ld;
   const char *data;
   bool here;
 } dvt_piece;
 
-/* Enqueues the copies of panel t to where the strips use it, as the left operand, rows × inner: pieces beside each other,
- * one alone if a strip uses it where it lies; none if there are no rows. They must not change before dvt_strips_wait(). After a failure, here or of a right
- * operand, the panel's turn is not fit for use. */
+/* Enqueues the copies of panel t to where the strips use it, as the left operand, rows × inner: pieces beside each
+ * other, one alone if a strip uses it where it lies; none if there are no rows. They must not change before
+ * dvt_strips_wait(). After a failure, here or of a right operand, the panel's turn is not fit for use. */
 davit_status dvt_strips_fetch_left(dvt_strips *strips, int64_t t, int64_t rows, int64_t inner, int64_t pieces,
                                    const dvt_piece *left);
 

@@ -5,11 +5,11 @@
 
 #include "src/mpi/shared.h"
 
-/* `place` is where MPI sends and receives panels of a rank with these devices, `share` what processes of one machine share
- * in place of messages. Where all ranks are on one machine, devices read each other's memory, which is faster than messages
- * from there; where they are on several, and MPI takes the memory of GPUs, panels are on the rank's device if it has one
- * alone, no host; else in pinned memory. DAVIT_MPI_TRANSPORT in the environment decides in their place: `direct`, `peer`,
- * `shared` or `staged`. */
+/* `place` is where MPI sends and receives panels of a rank with these devices, `share` what processes of one machine
+ * share in place of messages. Where all ranks are on one machine, devices read each other's memory, which is faster
+ * than messages from there; where they are on several, and MPI takes the memory of GPUs, panels are on the rank's
+ * device if it has one alone, no host; else in pinned memory. DAVIT_MPI_TRANSPORT in the environment decides in
+ * their place: `direct`, `peer`, `shared` or `staged`. */
 typedef struct dvt_transport {
   int place;
   dvt_share share;
