@@ -386,33 +386,26 @@ davit_status dvt_strips_fetch_slab(dvt_strips *s, int64_t t, const dvt_piece *re
   return DAVIT_SUCCESS;
 }
 
-/* The strip's columns of the runs from elsewhere, or of those in the left operand, as one matrix with a row for
- * each. */
-static davit_status fetch_some_runs(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t run_count,
-                                    const dvt_run *runs, bool in_left) {
-  for (int64_t i = 0; i < run_count; i++) {
-    const dvt_run *run = &runs[i];
-    const int64_t from = dvt_at_least(run->first, strip->first),
-                  to = dvt_at_most(run->first + run->cols, strip->first + strip->cols);
-    if (from >= to || (run->data == NULL) != in_left)
-      continue;
-    const char *data = in_left ? t->left : run->data;
-    DVT_TRY(davit_queue_copy_2d(queue_of(strip, in_left), to - from, t->inner, s->bytes,
-                                data + (size_t)(run->row + from - run->first) * s->bytes,
-                                in_left ? t->left_ld : run->ld,
-                                t->right_copy + (size_t)(from - strip->first) * s->bytes, strip->cols));
-  }
-  return DAVIT_SUCCESS;
-}
-
+/* The strip's columns of all runs, as one matrix with a row for each. Rows of the left operand are on the device, and
+ * what `queue` does next finds them. */
 static davit_status fetch_runs(dvt_strips *s, dvt_strip *strip, dvt_turn *t, int64_t run_count,
                                const dvt_run *runs) {
   t->trans = 'T';
   t->right = t->right_copy;
   t->right_ld = strip->cols;
-  DVT_TRY(fetch_some_runs(s, strip, t, run_count, runs, false));
-  DVT_TRY(hand_over(strip, t));
-  return fetch_some_runs(s, strip, t, run_count, runs, true);
+  for (int64_t i = 0; i < run_count; i++) {
+    const dvt_run *run = &runs[i];
+    const int64_t from = dvt_at_least(run->first, strip->first),
+                  to = dvt_at_most(run->first + run->cols, strip->first + strip->cols);
+    if (from >= to)
+      continue;
+    const char *data = run->data ? run->data : t->left;
+    DVT_TRY(davit_queue_copy_2d(queue_of(strip, !run->data), to - from, t->inner, s->bytes,
+                                data + (size_t)(run->row + from - run->first) * s->bytes,
+                                run->data ? run->ld : t->left_ld,
+                                t->right_copy + (size_t)(from - strip->first) * s->bytes, strip->cols));
+  }
+  return hand_over(strip, t);
 }
 
 davit_status dvt_strips_fetch_runs(dvt_strips *s, int64_t t, int64_t run_count, const dvt_run *runs) {
