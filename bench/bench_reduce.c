@@ -24,6 +24,12 @@ typedef struct problem {
   double host_result;
 } problem;
 
+static davit_status here_call(void *argument) {
+  const problem *p = argument;
+  return davit_reduce(p->op, p->type, p->n, p->x, p->result,
+                      &(davit_reduce_options){.devices = &p->site->device, .device_count = 1});
+}
+
 static davit_status queue_call(void *argument) {
   const problem *p = argument;
   return davit_queue_reduce(p->site->queue, p->op, p->type, p->n, p->x, p->result, NULL);
@@ -87,6 +93,7 @@ static void measure(problem *p) {
   const bench_time time = bench_queue_row(p->site, &what, queue_call, &peers, p);
   if (p->site->read > 0 && time.median > 0)
     bench_number("of_read", what.bytes / p->site->read / time.median);
+  bench_plain_row(p->site, &what, here_call, &peers, p);
   davit_free(p->temp);
   p->temp = NULL;
 }

@@ -29,6 +29,13 @@ typedef struct problem {
   bench_spread spread;
 } problem;
 
+static davit_status here_call(void *argument) {
+  const problem *p = argument;
+  const davit_scan_options options = {.devices = &p->site->device, .device_count = 1};
+  return p->flags ? davit_segmented_scan(DAVIT_SUM, p->type, p->kind, p->n, p->x, p->flags, p->y, &options)
+                  : davit_scan(DAVIT_SUM, p->type, p->kind, p->n, p->x, p->y, &options);
+}
+
 static davit_status queue_call(void *argument) {
   const problem *p = argument;
   return p->flags ? davit_queue_segmented_scan(p->site->queue, DAVIT_SUM, p->type, p->kind, p->n, p->x,
@@ -88,6 +95,7 @@ static void measure(problem *p) {
   const bench_peers peers = {p->flags ? "cub by key" : "cub", p->site->cub ? cub_call : NULL, "loop",
                              loop_call};
   bench_queue_row(p->site, &what, queue_call, &peers, p);
+  bench_plain_row(p->site, &what, here_call, &peers, p);
   davit_free(p->temp);
   p->temp = NULL;
 }

@@ -19,6 +19,12 @@ typedef struct problem {
   int batch;
 } problem;
 
+static davit_status here_call(void *argument) {
+  const problem *p = argument;
+  return davit_stencil(p->type, p->n, p->n, p->a, p->n, NULL, p->b, p->n,
+                       &(davit_stencil_options){.devices = &p->site->device, .device_count = 1});
+}
+
 static davit_status queue_call(void *argument) {
   const problem *p = argument;
   return davit_queue_stencil(p->site->queue, p->type, p->n, p->n, p->a, p->n, NULL, p->b, p->n, NULL);
@@ -72,6 +78,7 @@ static void measure(problem *p) {
   const bench_case what = case_of(p, "queue", p->n);
   const bench_peers peers = {"plain CUDA", p->site->cub ? cuda_call : NULL, "loop", loop_call};
   bench_queue_row(p->site, &what, queue_call, &peers, p);
+  bench_plain_row(p->site, &what, here_call, &peers, p);
 }
 
 static void on_device(problem *p) {

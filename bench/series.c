@@ -18,6 +18,18 @@ bench_time bench_queue_row(const bench_site *site, const bench_case *what, bench
   return time;
 }
 
+void bench_plain_row(const bench_site *site, const bench_case *what, bench_work work,
+                     const bench_peers *peers, void *argument) {
+  bench_case plain = *what;
+  plain.form = "plain";
+  if (site->gpu)
+    return;
+  const bench_time time = bench_wall_time(site, work, argument);
+  const bench_time peer =
+      site->peers ? bench_wall_time(site, peers->host, argument) : (bench_time){.median = 0};
+  bench_report(site, &plain, &time, site->peers ? peers->host_name : NULL, site->peers ? &peer : NULL);
+}
+
 bool bench_vectors_open(int place, davit_type type, const int64_t lengths[BENCH_OPERANDS],
                         void *operand[BENCH_OPERANDS]) {
   bool complete = true;

@@ -18,6 +18,10 @@ typedef struct bench_peers {
 bench_time bench_queue_row(const bench_site *site, const bench_case *what, bench_work work,
                            const bench_peers *peers, void *argument);
 
+/* On the CPU, the same for the plain form; nothing on a GPU. */
+void bench_plain_row(const bench_site *site, const bench_case *what, bench_work work,
+                     const bench_peers *peers, void *argument);
+
 /* The vectors of a problem, by their names and as a list: BENCH_VECTORS(*x, *y); */
 enum { BENCH_OPERANDS = 4 };
 #define BENCH_VECTORS(...)                                                                                   \

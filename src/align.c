@@ -305,7 +305,7 @@ static bool is_for_caller(const davit_align_database *d, const dvt_align_query *
 
 static davit_status run_here(const share *s, const dvt_align_query *query, int32_t *scores) {
   const dvt_align_work work = {.query = query, .targets = &s->targets, .scores = s->scores};
-  DVT_TRY(dvt_operation_run_here(s->number, &operation, &work));
+  DVT_TRY(dvt_operation_run_here(s->number, &operation, &work, 1));
   for (int64_t k = 0; k < s->targets.count; k++)
     scores[s->which[k]] = s->scores[k];
   return DAVIT_SUCCESS;

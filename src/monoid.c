@@ -257,8 +257,9 @@ davit_status dvt_reduce_now(int device, const dvt_reduce *r, int threads) {
   dvt_reduce near = *r;
   void *memory = NULL;
   dvt_lane *lane;
-  if (reduce_is_short(r) && dvt_operation_is_host(device, reduce_of(r)))
-    return dvt_operation_run_here(device, reduce_of(r), r);
+  threads = reduce_is_short(r) ? 1 : threads;
+  if (dvt_operation_runs_here(device, reduce_of(r), threads))
+    return dvt_operation_run_here(device, reduce_of(r), r, threads);
   if (is_out_of_reach(device, r->result)) {
     DVT_TRY(davit_malloc(bytes, DAVIT_PINNED, &memory));
     near.result = memory;
@@ -425,8 +426,9 @@ static bool scan_is_short(const dvt_scan *s) {
 
 davit_status dvt_scan_now(int device, const dvt_scan *s, int threads) {
   dvt_lane *lane;
-  if (scan_is_short(s) && dvt_operation_is_host(device, scan_of(s)))
-    return dvt_operation_run_here(device, scan_of(s), s);
+  threads = scan_is_short(s) ? 1 : threads;
+  if (dvt_operation_runs_here(device, scan_of(s), threads))
+    return dvt_operation_run_here(device, scan_of(s), s, threads);
   DVT_TRY(dvt_lane_open(device, &lane));
   return dvt_lane_end(lane, dvt_scan_submit(lane, s, threads));
 }

@@ -26,7 +26,7 @@ typedef struct dvt_reduce {
 } dvt_reduce;
 davit_status dvt_reduce_submit(dvt_lane *lane, const dvt_reduce *reduce, int threads);
 
-/* Reduces at once: a short array of the host's on the calling thread, others on a lane of the device. */
+/* Reduces at once: an array of the host's on the calling thread and its team, others on a lane of the device. */
 davit_status dvt_reduce_now(int device, const dvt_reduce *reduce, int threads);
 
 int64_t dvt_monoid_values(const davit_monoid *monoid, int64_t n, int64_t values);

@@ -60,6 +60,9 @@ static davit_status spread(dvt_scal *g, const davit_scal_options *options) {
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (g->n == 0 || g->alpha == 1)
     return DAVIT_SUCCESS;
+  if (dvt_spread_is_short(&operation, chosen, count, options && options->devices, 1, (const void *[]){g->x},
+                          (double)g->n * (double)davit_type_bytes(g->type)))
+    return dvt_operation_run_here(chosen[0], &operation, g, 1);
   dvt_spread run;
   DVT_TRY(dvt_spread_open(&run, chosen, count, CHUNK * davit_type_bytes(g->type)));
   return dvt_spread_close(&run, run_all(&run, g));

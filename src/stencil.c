@@ -6,6 +6,7 @@
 
 #include "offload/stencil.h"
 #include "src/base/arithmetic.h"
+#include "src/base/team.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
@@ -186,6 +187,9 @@ davit_status davit_stencil(davit_type type, int64_t rows, int64_t cols, const vo
   DVT_TRY(DVT_CHOOSE_DEVICES(options, chosen, &count));
   if (rows == 0 || cols == 0)
     return DAVIT_SUCCESS;
+  if (dvt_spread_is_home(chosen, count, options && options->devices, 2, (const void *[]){a, b}) &&
+      dvt_operation_runs_here(chosen[0], &operation, 0))
+    return dvt_operation_run_here(chosen[0], &operation, &s, count > 1 ? dvt_threads() : 0);
   dvt_spread run;
   chunk_shape shape = shape_of(&s, dvt_tuned(chosen[0], DVT_TUNE_STENCIL_CHUNK_BYTES, CHUNK));
   size_t buffer = (size_t)(shape.rows + 2) * (size_t)(shape.cols + 2) * davit_type_bytes(s.type);

@@ -2,6 +2,8 @@
 /* Counts of waits and of calls of the back end. */
 #include "tests/support.h"
 
+#include <omp.h>
+
 static davit_statistics counts(void) {
   davit_statistics now;
   CHECK(davit_statistics_read(&now));
@@ -108,26 +110,43 @@ CASE(a_checked_event_makes_no_call_of_the_back_end) {
   }
 }
 
-/* On the host, a short array is reduced and scanned by the calling thread itself: no call of the back end, no wait. */
-CASE(short_arrays_make_no_call_of_the_back_end) {
-  enum { SHORT = 1 << 16, LONG = 1 << 20 };
-  const davit_reduce_options on_host = {.devices = (int[]){DAVIT_HOST}, .device_count = 1};
-  const davit_scan_options scan_on_host = {.devices = (int[]){DAVIT_HOST}, .device_count = 1};
+static davit_status reduce_and_scan(int64_t n, const double *x, double *y) {
+  double sum = -1;
+  DVT_TRY(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, n, x, &sum,
+                       &(davit_reduce_options){.devices = (int[]){DAVIT_HOST}, .device_count = 1}));
+  DVT_TRY(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, n, x, y,
+                     &(davit_scan_options){.devices = (int[]){DAVIT_HOST}, .device_count = 1}));
+  return sum == (double)(n - 1) && y[n - 1] == (double)(n - 1) ? DAVIT_SUCCESS : DAVIT_WORK_FAILED;
+}
+
+/* What the host computes for a plain call, the calling thread and its team compute: no call of the back end, no wait.
+ * Within a parallel region it would have no team. */
+CASE(plain_calls_on_the_host_make_no_call_of_the_back_end) {
+  enum { SHORT = 1 << 16, LONG = 1 << 20 }; /* 1 more than a multiple of 3 */
   static double x[LONG], y[LONG];
-  double sum;
+  davit_status inside = DAVIT_SUCCESS;
   for (int i = 0; i < LONG; i++)
     x[i] = i % 3;
   const davit_statistics before = counts();
-  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, SHORT, x, &sum, &on_host));
-  assert_true(sum == SHORT - 1); /* SHORT is 1 more than a multiple of 3 */
-  CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, SHORT, x, y, &scan_on_host));
-  assert_true(y[SHORT - 1] == SHORT - 1);
+  CHECK(reduce_and_scan(SHORT, x, y));
+  CHECK(reduce_and_scan(LONG, x, y));
+  CHECK(davit_stencil(DAVIT_DOUBLE, 1024, 512, x, 1024, NULL, y, 1024,
+                      &(davit_stencil_options){.devices = (int[]){DAVIT_HOST}, .device_count = 1}));
+  double dot = 0;
+  CHECK(davit_ddot(3, x, 1, x, 1, &dot,
+                   &(davit_dot_options){.devices = (int[]){DAVIT_HOST}, .device_count = 1}));
+  assert_true(dot == 5);
   assert_int_equal(counts().backend_calls, before.backend_calls);
   assert_int_equal(counts().waits, before.waits);
-  CHECK(davit_reduce(DAVIT_SUM, DAVIT_DOUBLE, LONG, x, &sum, &on_host));
-  CHECK(davit_scan(DAVIT_SUM, DAVIT_DOUBLE, DAVIT_SCAN_INCLUSIVE, LONG, x, y, &scan_on_host));
-  assert_true(sum == LONG - 1 && y[LONG - 1] == LONG - 1);
-  assert_true(counts().backend_calls > before.backend_calls);
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  {
+    inside = reduce_and_scan(LONG, x, y);
+    if (inside == DAVIT_SUCCESS && omp_get_num_threads() > 1 &&
+        counts().backend_calls == before.backend_calls)
+      inside = DAVIT_INVALID_STATE;
+  }
+  assert_int_equal(inside, DAVIT_SUCCESS);
 }
 
 /* To wait for an event that was never recorded, or was reset, does nothing, and is counted. */

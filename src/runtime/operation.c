@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "src/runtime/operation.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "offload/runtime/device.h"
 #include "offload/runtime/stream.h"
@@ -11,6 +16,7 @@
 #include "src/base/environment.h"
 #include "src/base/inject.h"
 #include "src/runtime/memory.h"
+#include "src/runtime/pool.h"
 #include "src/runtime/tuning.h"
 
 /* ---- options ---- */
@@ -63,8 +69,13 @@ dvt_path dvt_path_of(const dvt_lane *lane, const dvt_operation *operation) {
   return dvt_path_on(lane->device, lane->stream != NULL, operation);
 }
 
-bool dvt_operation_is_host(int device, const dvt_operation *operation) {
-  return dvt_path_on(device, dvt_device_find(device)->ordinal >= 0, operation) == DVT_ON_HOST;
+/* `wanted`, or what was tuned, or `all`. */
+static int host_threads(int device, const dvt_operation *operation, int wanted, int all) {
+  if (operation->serial)
+    return 1;
+  if (wanted > 0)
+    return wanted;
+  return operation->tuned_threads ? (int)dvt_tuned(device, (dvt_tunable)operation->tuned_threads, all) : all;
 }
 
 davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation, const void *arguments,
@@ -76,12 +87,7 @@ davit_status dvt_operation_submit(dvt_lane *lane, const dvt_operation *operation
         lane, DVT_STREAMED, &(dvt_work){.form = operation->stream, .name = operation->name, .stream = true},
         arguments, operation->bytes);
   case DVT_ON_HOST:
-    if (operation->serial)
-      threads = 1;
-    else if (threads == 0)
-      threads = operation->tuned_threads
-                    ? (int)dvt_tuned(lane->device, (dvt_tunable)operation->tuned_threads, lane->threads)
-                    : lane->threads;
+    threads = host_threads(lane->device, operation, threads, lane->threads);
     return dvt_lane_submit_work(
         lane, DVT_BLOCKING, &(dvt_work){.form = operation->host, .name = operation->name, .threads = threads},
         arguments, operation->bytes);
@@ -112,9 +118,24 @@ static davit_status workspace_here(const dvt_site *site, size_t bytes, void **po
   return DAVIT_SUCCESS;
 }
 
-davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments) {
+/* Where LLVM's runtime may have helper threads, the end of a thread that has led a team ends them as well
+ * (offload/runtime/region.h); the end of the main thread ends all anyway. */
+static bool may_lead(void) {
+  return !omp_in_parallel() && (!dvt_pool_keeps() || gettid() == getpid());
+}
+
+bool dvt_operation_runs_here(int device, const dvt_operation *operation, int threads) {
+  return dvt_path_on(device, dvt_device_find(device)->ordinal >= 0, operation) == DVT_ON_HOST &&
+         (threads == 1 || may_lead());
+}
+
+davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
+                                    int threads) {
   void *block = NULL;
-  const dvt_site site = {.device = device, .threads = 1, .owner = &block, .workspace = workspace_here};
+  const dvt_site site = {.device = device,
+                         .threads = host_threads(device, operation, threads, dvt_device_threads(device)),
+                         .owner = &block,
+                         .workspace = workspace_here};
   DVT_TRY(dvt_may_wait());
   if (dvt_injected(DVT_INJECT_RUN))
     return davit_fail(DAVIT_DEVICE_LOST, "device %d does not answer", device);

@@ -52,12 +52,12 @@ davit_status dvt_operation_submit_result(dvt_lane *lane, const dvt_operation *op
  * */
 davit_status dvt_operation_run(const dvt_site *site, const dvt_operation *operation, const void *arguments);
 
-/* Runs the host form on the calling thread alone, on no lane: for plain forms that are shorter than the way to a
- * lane and back. The form may ask for scratch memory once. */
-davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments);
-
-/* Whether a lane on the device would run the host form. */
-bool dvt_operation_is_host(int device, const dvt_operation *operation);
+/* Whether a plain form may compute on the calling thread and a team of so many threads that it leads (0: all of the
+ * device's), instead of on a lane, whose way there and back is longer than short calls; and does that. The form may ask
+ * for scratch memory once. */
+bool dvt_operation_runs_here(int device, const dvt_operation *operation, int threads);
+davit_status dvt_operation_run_here(int device, const dvt_operation *operation, const void *arguments,
+                                    int threads);
 
 /* Checks the arguments and enqueues the operation on the calling thread's lane of the queue. */
 davit_status dvt_operation_enqueue(davit_queue *queue, const dvt_operation *operation, void *arguments);

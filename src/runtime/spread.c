@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "offload/runtime/device.h"
 #include "src/runtime/copy.h"
 #include "src/runtime/memory.h"
 
@@ -11,6 +12,22 @@ static davit_status open_device(dvt_spread_device *d, int device) {
   for (int i = 0; i < DVT_SPREAD_LANES; i++)
     DVT_TRY(dvt_lane_open(device, &d->lane[i].lane));
   return DAVIT_SUCCESS;
+}
+
+bool dvt_spread_is_home(const int *devices, int count, bool named, int arrays, const void *const array[]) {
+  bool home = count == 1 || !named;
+  for (int i = 0; i < count && home; i++)
+    home = dvt_device_find(devices[i])->shares_host_memory;
+  for (int i = 0; i < arrays && home; i++)
+    home = dvt_place_is_host(dvt_place_of(array[i]));
+  return home;
+}
+
+bool dvt_spread_is_short(const dvt_operation *operation, const int *devices, int count, bool named,
+                         int arrays, const void *const array[], double bytes) {
+  const double most = 1 << 22;
+  return bytes <= most && dvt_spread_is_home(devices, count, named, arrays, array) &&
+         dvt_operation_runs_here(devices[0], operation, 1);
 }
 
 davit_status dvt_spread_open(dvt_spread *run, const int *devices, int count, size_t buffer_bytes) {
