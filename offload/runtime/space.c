@@ -161,6 +161,8 @@ davit_status dvt_space_export(const void *pointer, int place, unsigned char hand
 
 davit_status dvt_space_map(const unsigned char handle[DVT_SPACE_HANDLE], int device, void **pointer) {
 #ifdef DAVIT_WITH_CUDA
+  if (is_nvidia(device) && !dvt_peers_wanted())
+    return davit_fail(DAVIT_UNSUPPORTED, "DAVIT_PEERS is off, so no device reaches another process's memory");
   if (is_nvidia(device)) {
     cudaIpcMemHandle_t native;
     memcpy(&native, handle, sizeof native);
@@ -168,12 +170,13 @@ davit_status dvt_space_map(const unsigned char handle[DVT_SPACE_HANDLE], int dev
     cudaError_t result = cudaSetDevice(dvt_device_find(device)->ordinal);
     if (result == cudaSuccess)
       result = cudaIpcOpenMemHandle(pointer, native, cudaIpcMemLazyEnablePeerAccess);
-    const char *reason = result == cudaSuccess ? NULL : cudaGetErrorString(result);
-    (void)dvt_cuda_ok(result);
+    const char *reason = cudaGetErrorString(result);
+    const davit_status status = dvt_cuda_status(result, "importing memory");
     dvt_cuda_restore(current);
-    return reason ? davit_fail(DAVIT_UNSUPPORTED, "device %d does not reach the memory of the handle: %s",
-                               device, reason)
-                  : DAVIT_SUCCESS;
+    return status == DAVIT_DEVICE_ERROR
+               ? davit_fail(DAVIT_UNSUPPORTED, "device %d does not reach the memory of the handle: %s",
+                            device, reason)
+               : status;
   }
 #else
   (void)handle, (void)pointer;

@@ -19,14 +19,17 @@ static davit_status scale(dvt_strips *strips, double beta) {
   return dvt_strips_store(strips);
 }
 
+static davit_status open(void *call, dvt_strips *strips) {
+  const product *p = call;
+  DVT_TRY(dvt_strips_open(strips, p->grid, p->type, dvt_grid_local(p->grid, &p->c, 0),
+                          dvt_grid_local(p->grid, &p->c, 1), p->c.data, p->c.stride[1], p->width, p->devices,
+                          p->device_count));
+  return p->beta != 0 ? dvt_strips_load(strips) : DAVIT_SUCCESS;
+}
+
 static davit_status compute(product *p, dvt_strips *strips) {
   dvt_error failure = {.status = DAVIT_SUCCESS};
-  dvt_error_keep(&failure, dvt_strips_open(strips, p->grid, p->type, dvt_grid_local(p->grid, &p->c, 0),
-                                           dvt_grid_local(p->grid, &p->c, 1), p->c.data, p->c.stride[1],
-                                           p->width, p->devices, p->device_count));
-  if (p->beta != 0)
-    dvt_error_keep(&failure, dvt_strips_load(strips));
-  DVT_TRY(dvt_mpi_agree(p->grid->comm, dvt_error_report(&failure)));
+  DVT_TRY(dvt_strips_agree(p->grid, strips, open, p));
   if (p->alpha == 0 || p->k == 0)
     dvt_error_keep(&failure, scale(strips, p->beta));
   else

@@ -13,9 +13,17 @@ static void free_comm(MPI_Comm *comm) {
     MPI_Comm_free(comm);
 }
 
+davit_status dvt_grid_forget(davit_mpi_grid *grid) {
+  davit_status status = DAVIT_SUCCESS;
+  for (int axis = 0; axis < 2 && grid->line[axis] != MPI_COMM_NULL; axis++) {
+    const davit_status closed = dvt_shared_close(grid->line[axis], &grid->shared[axis]);
+    status = status == DAVIT_SUCCESS ? closed : status;
+  }
+  return status;
+}
+
 static void free_grid(davit_mpi_grid *grid) {
-  for (int axis = 0; axis < 2 && grid->line[axis] != MPI_COMM_NULL; axis++)
-    (void)dvt_shared_close(grid->line[axis], &grid->shared[axis]);
+  (void)dvt_grid_forget(grid);
   free_comm(&grid->line[0]);
   free_comm(&grid->line[1]);
   free_comm(&grid->comm);

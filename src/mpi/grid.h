@@ -39,6 +39,9 @@ dvt_view dvt_view_transposed(const dvt_view *view);
 /* Whether it is one process, whose part of a matrix is the whole. */
 bool dvt_grid_single(const davit_mpi_grid *grid);
 
+/* Frees what is kept for panels. Collective. */
+davit_status dvt_grid_forget(davit_mpi_grid *grid);
+
 /* Whether all its processes are on one machine. */
 bool dvt_grid_on_machine(const davit_mpi_grid *grid);
 

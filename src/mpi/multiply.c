@@ -93,6 +93,18 @@ davit_status dvt_fit(const davit_mpi_grid *grid, const dvt_deal *outer, int axis
   return DAVIT_SUCCESS;
 }
 
+/* ---- the strips ---- */
+
+davit_status dvt_strips_agree(davit_mpi_grid *grid, dvt_strips *strips,
+                              davit_status (*open)(void *call, dvt_strips *strips), void *call) {
+  const davit_status status = dvt_mpi_agree(grid->comm, open(call, strips));
+  if (status != DAVIT_OUT_OF_DEVICE_MEMORY)
+    return status;
+  (void)dvt_strips_close(strips);
+  DVT_TRY(dvt_grid_forget(grid));
+  return dvt_mpi_agree(grid->comm, open(call, strips));
+}
+
 /* ---- the product ---- */
 
 static davit_status next(const dvt_strips *s, davit_status (*step)(void *, int64_t, int64_t), void *operands,

@@ -144,25 +144,32 @@ static void drop_part(const dvt_shared *s, char *part) {
     unmap(part, s->bytes);
 }
 
-static davit_status open_parts(MPI_Comm comm, int me, dvt_shared *s, offer *offers) {
-  char *token;
-  bool all;
-  s->part[me] = make_part(s, &offers[me], &token);
-  DVT_TRY_MPI(MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, offers, (int)sizeof *offers, MPI_BYTE, comm));
-  bool found = s->part[me];
-  for (int p = 0; p < s->count; p++)
-    if (p != me)
-      found = (s->part[p] = offers[p].file < 0 ? NULL : find_part(s, &offers[p])) && found;
-  DVT_TRY(agree(comm, found, &all));
-  unmap(token, TOKEN_BYTES);
-  if (offers[me].file >= 0)
-    close(offers[me].file);
-  for (int p = 0; p < s->count && !all; p++) {
+static void drop_parts(dvt_shared *s) {
+  for (int p = 0; p < s->count; p++) {
     drop_part(s, s->part[p]);
     s->part[p] = NULL;
   }
-  s->apart = all;
-  return DAVIT_SUCCESS;
+}
+
+static davit_status open_parts(MPI_Comm comm, int me, dvt_shared *s, offer *offers) {
+  char *token;
+  bool all = false;
+  s->part[me] = make_part(s, &offers[me], &token);
+  davit_status status =
+      dvt_mpi_status(MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, offers, (int)sizeof *offers, MPI_BYTE, comm));
+  bool found = s->part[me];
+  for (int p = 0; p < s->count && status == DAVIT_SUCCESS; p++)
+    if (p != me)
+      found = (s->part[p] = offers[p].file < 0 ? NULL : find_part(s, &offers[p])) && found;
+  if (status == DAVIT_SUCCESS)
+    status = agree(comm, found, &all);
+  unmap(token, TOKEN_BYTES);
+  if (offers[me].file >= 0)
+    close(offers[me].file);
+  s->apart = status == DAVIT_SUCCESS && all;
+  if (!s->apart)
+    drop_parts(s);
+  return status;
 }
 
 /* ---- both ---- */
@@ -198,10 +205,12 @@ davit_status dvt_shared_open(MPI_Comm comm, size_t bytes, dvt_share wish, int de
       shared->part[p] = NULL;
     status = open_some(comm, me, shared, offers);
   }
-  if (!enough || !shared->part[me]) {
+  if (status != DAVIT_SUCCESS || !enough || !shared->part[me]) {
     davit_free(parts);
     shared->part = NULL;
   }
+  if (status != DAVIT_SUCCESS || !enough)
+    shared->bytes = 0; /* another call may have more luck */
   davit_free(offers);
   return status;
 }

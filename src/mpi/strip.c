@@ -84,11 +84,23 @@ static davit_status open_strip(dvt_strips *s, dvt_strip *strip, int place) {
   return DAVIT_SUCCESS;
 }
 
+/* What the strips' devices can spare for panels, whatever the size of C. */
+static double spare_bytes(const dvt_strips *s) {
+  double spare = (double)((size_t)1 << 30);
+  for (int i = 0; i < s->count; i++) {
+    size_t available, all;
+    if (davit_device_memory(s->strip[i].device, &available, &all) == DAVIT_SUCCESS &&
+        (double)available / 16 < spare)
+      spare = (double)available / 16;
+  }
+  return spare;
+}
+
 /* `place` is that of C. */
 static void choose_turns(dvt_strips *s, int place) {
   /* Products of so many inner indices, which wait, take as long as C is stored, of which floats have half the bytes. */
   const int64_t wait = s->bytes == sizeof(float) ? 3072 : 6144;
-  const double small = (double)((size_t)1 << 30) / (double)s->bytes; /* what any GPU can spare */
+  const double small = spare_bytes(s) / (double)s->bytes;
   bool copy = true, stores = true;
   int64_t cols = s->cols; /* of the smallest strip */
   for (int i = 0; i < s->count; i++) {

@@ -29,8 +29,8 @@ typedef struct dvt_turn {
   const char *left, *right;     /* wherever they are used */
   int64_t left_ld, right_ld, inner;
   char trans;              /* of the right operand, 'N': inner × cols, 'T': cols × inner */
-  davit_event *arrived;    /* all copies were made */
-  davit_event *moved;      /* those within the device's memory */
+  davit_event *arrived;    /* the copies on the copy queue */
+  davit_event *moved;      /* those within the device's memory, on the queue */
   davit_event *finished;   /* all products */
   bool copied, kept, used; /* these were recorded */
 } dvt_turn;

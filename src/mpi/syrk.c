@@ -153,7 +153,8 @@ static davit_status merge_strip(const update *u, const dvt_strips *strips, const
 
 /* ---- the whole ---- */
 
-static davit_status open(const update *u, dvt_strips *strips) {
+static davit_status open(void *call, dvt_strips *strips) {
+  const update *u = call;
   DVT_TRY(dvt_strips_open(strips, u->grid, u->type, dvt_grid_local(u->grid, &u->c, 0),
                           dvt_grid_local(u->grid, &u->c, 1), u->c.data, u->c.stride[1], u->width, u->devices,
                           u->device_count));
@@ -161,10 +162,9 @@ static davit_status open(const update *u, dvt_strips *strips) {
   return u->beta != 0 ? dvt_strips_load(strips) : DAVIT_SUCCESS;
 }
 
-static davit_status compute(const update *u, dvt_strips *strips) {
+static davit_status compute(update *u, dvt_strips *strips) {
   dvt_error failure = {.status = DAVIT_SUCCESS};
-  dvt_error_keep(&failure, open(u, strips));
-  DVT_TRY(dvt_mpi_agree(u->grid->comm, dvt_error_report(&failure)));
+  DVT_TRY(dvt_strips_agree(u->grid, strips, open, u));
   DVT_TRY(dvt_multiply_mirrored(u->grid, strips, &u->a, &u->c, u->alpha, u->beta, &failure));
   for (int i = 0; i < strips->count && failure.status == DAVIT_SUCCESS; i++)
     dvt_error_keep(&failure, merge_strip(u, strips, &strips->strip[i]));

@@ -161,14 +161,15 @@ static davit_status steps(solution *s) {
 
 /* ---- the whole ---- */
 
-static davit_status open(solution *s) {
+static davit_status open(void *call, dvt_strips *strips) {
+  solution *s = call;
   const int64_t rows = dvt_grid_local(s->grid, &s->b, 0), cols = dvt_grid_local(s->grid, &s->b, 1);
   const int64_t block = s->a.deal[1].block, width = dvt_at_most(block, s->m);
-  DVT_TRY(dvt_strips_open(&s->strips, s->grid, s->type, rows, cols, s->b.data, s->b.stride[1], width,
-                          s->devices, s->device_count));
+  DVT_TRY(dvt_strips_open(strips, s->grid, s->type, rows, cols, s->b.data, s->b.stride[1], width, s->devices,
+                          s->device_count));
   if (s->alpha != 0)
-    DVT_TRY(dvt_strips_load(&s->strips));
-  return s->alpha == 1 ? DAVIT_SUCCESS : dvt_strips_scale(&s->strips, s->alpha);
+    DVT_TRY(dvt_strips_load(strips));
+  return s->alpha == 1 ? DAVIT_SUCCESS : dvt_strips_scale(strips, s->alpha);
 }
 
 /* Collective in the process column, all of which have as many columns. */
@@ -186,8 +187,7 @@ static davit_status open_solutions(solution *s) {
 }
 
 static davit_status compute(solution *s) {
-  dvt_error_keep(&s->failure, open(s));
-  davit_status status = dvt_mpi_agree(s->grid->comm, dvt_error_report(&s->failure));
+  davit_status status = dvt_strips_agree(s->grid, &s->strips, open, s);
   if (status == DAVIT_SUCCESS)
     status = dvt_panel_open(&s->panel, s->grid, &s->a, s->strips.width, &s->strips.transport, &s->failure);
   if (status == DAVIT_SUCCESS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks and pools.
  *
- * Invariant: every block given out is in `blocks`, sorted by address and disjoint, so the place of any
+ * Invariant: every block given out is in `blocks`, sorted by address and disjoint (but for a block that was imported twice), so the place of any
  * pointer is one binary search. Freed device and pinned blocks wait in a list per place until an allocation
  * of the same class takes them: giving them back to the driver would wait for the device. Classes are powers
  * of two below 1 MiB and multiples of an eighth of the power of two above, so at most 12.5 % is wasted. Host
@@ -55,7 +55,8 @@ static void release(void) {
 static void disown(void) {
   pthread_rwlock_init(&lock, NULL);
   for (size_t i = 0; i < block_count; i++) {
-    blocks[i]->inherited = is_pooled(blocks[i]->place);
+    blocks[i]->inherited =
+        blocks[i]->inherited || is_pooled(blocks[i]->place); /* also in a child of a child */
     blocks[i]->place = DAVIT_PAGEABLE;
   }
   kept = NULL;
@@ -267,6 +268,7 @@ typedef struct handle_content {
 } handle_content;
 
 static const char handle_kind[8] = "davit 1";
+_Static_assert(sizeof(handle_content) <= sizeof(davit_memory_handle), "a handle holds it");
 
 davit_status davit_memory_export(const void *pointer, davit_memory_handle *handle) {
   DVT_TRY(dvt_check_pointer("pointer", pointer));
