@@ -3,6 +3,7 @@
 #include "tests/support.h"
 
 #include <omp.h>
+#include <pthread.h>
 
 static davit_statistics counts(void) {
   davit_statistics now;
@@ -119,8 +120,29 @@ static davit_status reduce_and_scan(int64_t n, const double *x, double *y) {
   return sum == (double)(n - 1) && y[n - 1] == (double)(n - 1) ? DAVIT_SUCCESS : DAVIT_WORK_FAILED;
 }
 
+typedef struct other_thread {
+  const double *x;
+  double *y;
+  int64_t n;
+  davit_status status;
+} other_thread;
+
+static void *on_other_thread(void *argument) {
+  other_thread *o = argument;
+  o->status = reduce_and_scan(o->n, o->x, o->y);
+  return NULL;
+}
+
+static davit_status by_other_thread(int64_t n, const double *x, double *y) {
+  other_thread o = {x, y, n, DAVIT_INTERNAL_ERROR};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, on_other_thread, &o), 0);
+  pthread_join(thread, NULL);
+  return o.status;
+}
+
 /* What the host computes for a plain call, the calling thread and its team compute: no call of the back end, no wait.
- * Within a parallel region it would have no team. */
+ * Within a parallel region it would have no team, and a thread that may end leads none. */
 CASE(plain_calls_on_the_host_make_no_call_of_the_back_end) {
   enum { SHORT = 1 << 16, LONG = 1 << 20 }; /* 1 more than a multiple of 3 */
   static double x[LONG], y[LONG];
@@ -138,12 +160,16 @@ CASE(plain_calls_on_the_host_make_no_call_of_the_back_end) {
   assert_true(dot == 5);
   assert_int_equal(counts().backend_calls, before.backend_calls);
   assert_int_equal(counts().waits, before.waits);
+  CHECK(by_other_thread(SHORT, x, y));
+  assert_int_equal(counts().backend_calls, before.backend_calls);
+  CHECK(by_other_thread(LONG, x, y));
+  const int64_t calls = counts().backend_calls;
+  assert_true(calls > before.backend_calls);
 #pragma omp parallel num_threads(2)
 #pragma omp single
   {
     inside = reduce_and_scan(LONG, x, y);
-    if (inside == DAVIT_SUCCESS && omp_get_num_threads() > 1 &&
-        counts().backend_calls == before.backend_calls)
+    if (inside == DAVIT_SUCCESS && omp_get_num_threads() > 1 && counts().backend_calls == calls)
       inside = DAVIT_INVALID_STATE;
   }
   assert_int_equal(inside, DAVIT_SUCCESS);

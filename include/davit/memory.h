@@ -43,7 +43,8 @@ DAVIT_API davit_status davit_pointer_place(const void *pointer, int *place);
 DAVIT_API davit_status davit_pin(void *pointer, size_t bytes);
 DAVIT_API davit_status davit_unpin(void *pointer);
 
-/* What other processes of the machine need to reach a block of a device's memory: plain bytes, to be sent or stored. */
+/* What other processes of the machine need to reach a block of a device's memory: plain bytes, to be sent or
+ * stored. */
 typedef struct davit_memory_handle {
   unsigned char bytes[128];
 } davit_memory_handle;
@@ -53,10 +54,10 @@ typedef struct davit_memory_handle {
  * of less than 2 MiB too, because CUDA shares whole pages. DAVIT_UNSUPPORTED: other places and devices. */
 DAVIT_API davit_status davit_memory_export(const void *pointer, davit_memory_handle *handle);
 
-/* Makes the block of a handle, which another process of this machine has exported, memory of `device`, which may be another
- * one than the block's. It begins at *pointer and is as large as there; davit_free() ends that, the block itself stays.
- * Nothing waits for the other process: it has to say when data are there and when they may be overwritten.
- * DAVIT_UNSUPPORTED: the device does not reach the block. Source: CUDA's inter-process handles. */
+/* Maps a block that another process of this machine has exported, as memory of `device`, which need not be the
+ * block's. It begins at *pointer and is as large as there; davit_free() ends that, davit_finalize() does not; the
+ * block itself stays. Nothing waits for the other process: it has to say when data are there and when they may be
+ * overwritten. DAVIT_UNSUPPORTED: the device does not reach the block. Source: CUDA's inter-process handles. */
 DAVIT_API davit_status davit_memory_import(const davit_memory_handle *handle, int device, void **pointer);
 
 /* Copies between any two places and waits for the end. The ranges must not overlap. */

@@ -257,8 +257,9 @@ static int limit_spinning(void) {
 }
 
 dvt_team dvt_team_begin(int wanted) {
-  /* OpenMP may be gone when the process ends. */
-  const bool inside = !is_own && held == 0 && !atomic_load(&ending) && omp_in_parallel();
+  /* One thread needs no OpenMP, which would have the calling thread among its own from then on, and may be gone when
+   * the process ends. */
+  const bool inside = wanted > 1 && !is_own && held == 0 && !atomic_load(&ending) && omp_in_parallel();
   const int limit = held > 0 ? held : inside ? 1 : dvt_threads(), threads = wanted < limit ? wanted : limit;
   dvt_team team = {.threads = threads > 1 ? threads : 1, .outermost = held == 0 && !inside};
   if (!team.outermost)

@@ -16,7 +16,6 @@
 #include "src/base/environment.h"
 #include "src/base/inject.h"
 #include "src/runtime/memory.h"
-#include "src/runtime/pool.h"
 #include "src/runtime/tuning.h"
 
 /* ---- options ---- */
@@ -118,10 +117,10 @@ static davit_status workspace_here(const dvt_site *site, size_t bytes, void **po
   return DAVIT_SUCCESS;
 }
 
-/* Where LLVM's runtime may have helper threads, the end of a thread that has led a team ends them as well
- * (offload/runtime/region.h); the end of the main thread ends all anyway. */
+/* Where LLVM's runtime has helper threads, now or later, the end of a thread that has used OpenMP takes them with it
+ * (offload/runtime/region.h). The end of the main thread ends all anyway. */
 static bool may_lead(void) {
-  return !omp_in_parallel() && (!dvt_pool_keeps() || gettid() == getpid());
+  return gettid() == getpid() && !omp_in_parallel();
 }
 
 bool dvt_operation_runs_here(int device, const dvt_operation *operation, int threads) {

@@ -140,10 +140,6 @@ void dvt_pool_keep(void) {
   atomic_store(&kept, true);
 }
 
-bool dvt_pool_keeps(void) {
-  return atomic_load(&kept);
-}
-
 /* At the end of the process no longer than until the deadline: then false. */
 static bool await_end(void) {
   if (!dvt_ending_is_here())

@@ -8,7 +8,6 @@
 #define DAVIT_SRC_RUNTIME_POOL_H
 
 #include <davit/status.h>
-#include <stdbool.h>
 
 /* Runs function(argument) on a thread of the pool; fails if all are busy and no thread can be made. */
 davit_status dvt_pool_run(void (*function)(void *), void *argument);
@@ -16,7 +15,6 @@ davit_status dvt_pool_run(void (*function)(void *), void *argument);
 /* From now on idle threads are kept, because the end of a thread that has used OpenMP takes LLVM's helper
  * threads with it (offload/runtime/region.h). */
 void dvt_pool_keep(void);
-bool dvt_pool_keeps(void);
 
 /* Ends all idle threads, unless they are kept, and waits for them; nothing may be running. */
 void dvt_pool_stop(void);
