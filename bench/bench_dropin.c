@@ -98,7 +98,7 @@ static void small_calls(const peer *blis, const peer *davit) {
   char name[CALLS][64], command[NAME + 32];
   double ns[2][CALLS];
   const peer *peers[2] = {blis, davit};
-  int count = 0;
+  int count[2] = {0, 0}; /* a peer that cannot be loaded prints none */
   snprintf(command, sizeof command, "%s/dropin_calls calls", folder);
   for (int turn = 0; turn < 2 * TURNS;
        turn++) { /* the best of each: what else the machine does only adds to it */
@@ -107,12 +107,12 @@ static void small_calls(const peer *blis, const peer *davit) {
     for (int i = 0; output && i < CALLS && fscanf(output, "%63s %lf", name[i], &time) == 2; i++) {
       double *best = &ns[turn % 2][i];
       *best = turn < 2 || time < *best ? time : *best;
-      count = i + 1;
+      count[turn % 2] = i + 1;
     }
     if (output)
       pclose(output);
   }
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count[0] && i < count[1]; i++) {
     bench_row();
     bench_text("call", name[i]);
     bench_number("blis_ns", ns[0][i]);
