@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduction: on a queue against CUB (NVIDIA) and an OpenMP loop (CPU), in parts over several devices, of
- * pinned host data, and what a launch costs. Clocks, ceilings and the options of all programs:
+/* Reduction: on a queue against CUB (NVIDIA) and an OpenMP loop (CPU; there the plain form as well), in
+ * parts over several devices, of pinned host data, and what a launch costs. Clocks, ceilings and the options of all programs:
  * bench/measure.h.
  *
  * --parts is the number of elements of the whole (strong) and of each device (weak), --plain that of the

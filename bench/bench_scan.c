@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scan and segmented scan: on a queue against CUB (NVIDIA) and an OpenMP loop in two passes (CPU), in parts
- * over several devices, and of pinned host data. Sums; exclusive scans on GPUs only. Clocks, ceilings and the
+/* Scan and segmented scan: on a queue against CUB (NVIDIA) and an OpenMP loop in two passes (CPU; there
+ * the plain form as well), in parts over several devices, and of pinned host data. Sums; exclusive scans on GPUs only. Clocks, ceilings and the
  * options of all programs: bench/measure.h.
  *
  * Bytes are those that davit must move: x, y, and a byte of flag an element. CUB's scan by key reads keys of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The 3 x 3 stencil: on a queue against a plain CUDA kernel (NVIDIA) and an OpenMP loop (CPU), over several
- * devices, each with its own slab of columns, and of pinned host data. Clocks, ceilings and the options of
+/* The 3 x 3 stencil: on a queue against a plain CUDA kernel (NVIDIA) and an OpenMP loop (CPU; there the
+ * plain form as well), over several devices, each with its own slab of columns, and of pinned host data. Clocks, ceilings and the options of
  * all programs: bench/measure.h.
  *
  * Matrices are square, with ld = n. Bytes: each element read once and written once. --slabs is the order of

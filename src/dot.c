@@ -101,9 +101,9 @@ static davit_status spread(const dvt_dot *g, const davit_dot_options *options) {
   size_t element = davit_type_bytes(g->type);
   void *sums = NULL;
   davit_status status = DAVIT_SUCCESS;
-  if (chunks == 1 &&
-      dvt_spread_is_short(&operation, chosen, count, options && options->devices, 3,
-                          (const void *[]){g->x, g->y, g->result}, 2 * (double)g->n * (double)element))
+  if (chunks == 1 && dvt_spread_is_short(&operation, chosen, count, options && options->devices, 3,
+                                         (const void *[]){g->x, g->y, g->result},
+                                         0)) /* one thread works on a chunk anyway */
     return dvt_operation_run_here(chosen[0], &operation, g, 1);
   if (chunks > 0) {
     DVT_TRY(davit_malloc((size_t)chunks * element, DAVIT_PINNED, &sums));
