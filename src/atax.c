@@ -8,6 +8,7 @@
 #include "offload/runtime/device.h"
 #include "offload/runtime/space.h"
 #include "src/base/arithmetic.h"
+#include "src/base/team.h"
 #include "src/runtime/memory.h"
 #include "src/runtime/operation.h"
 #include "src/runtime/spread.h"
@@ -218,6 +219,11 @@ davit_status davit_atax(davit_type type, char trans, int64_t m, int64_t n, const
     return tmp && dvt_atax_inner(&g) > 0 ? davit_fill((size_t)dvt_atax_inner(&g) * bytes, 0, tmp)
                                          : DAVIT_SUCCESS;
   }
+  const bool is_short = (double)m * (double)n * (double)davit_type_bytes(type) <= (double)DVT_SHORT_BYTES;
+  const int threads = is_short ? 1 : count > 1 ? dvt_threads() : 0;
+  if (dvt_spread_is_home(chosen, count, options && options->devices, 4, (const void *[]){a, x, tmp, y}) &&
+      dvt_operation_runs_here(chosen[0], &operation, threads))
+    return dvt_operation_run_here(chosen[0], &operation, &g, threads);
   if (count == 1 && dvt_place_reached(chosen[0], dvt_place_of(a)) &&
       dvt_place_reached(chosen[0], dvt_place_of(x)) &&
       (!tmp || dvt_place_reached(chosen[0], dvt_place_of(tmp))) &&

@@ -25,8 +25,7 @@ bool dvt_spread_is_home(const int *devices, int count, bool named, int arrays, c
 
 bool dvt_spread_is_short(const dvt_operation *operation, const int *devices, int count, bool named,
                          int arrays, const void *const array[], double bytes) {
-  const double most = 1 << 22;
-  return bytes <= most && dvt_spread_is_home(devices, count, named, arrays, array) &&
+  return bytes <= (double)DVT_SHORT_BYTES && dvt_spread_is_home(devices, count, named, arrays, array) &&
          dvt_operation_runs_here(devices[0], operation, 1);
 }
 
